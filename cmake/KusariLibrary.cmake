@@ -1,0 +1,73 @@
+# The targets kusari (kusari::kusari) and, where a CUDA toolkit and sources are found, kusari_cuda (kusari::cuda).
+
+# Includes are spelled "kusari/framework/...": in the build tree that name leads to the source root.
+file(MAKE_DIRECTORY "${CMAKE_CURRENT_BINARY_DIR}/include")
+file(CREATE_LINK "${CMAKE_CURRENT_SOURCE_DIR}" "${CMAKE_CURRENT_BINARY_DIR}/include/kusari" SYMBOLIC)
+set(kusari_build_include "${CMAKE_CURRENT_BINARY_DIR}/include")
+
+set(kusari_sources)
+foreach(folder framework/core framework/kernels framework/cpu framework/autograd framework/functions
+        framework/initializers framework/links framework/static_graph framework/serializers framework/datasets
+        framework/amp framework/training framework/distributed iterators optimizers updaters)
+  file(GLOB_RECURSE found CONFIGURE_DEPENDS ${folder}/*.cc)
+  list(APPEND kusari_sources ${found})
+endforeach()
+list(FILTER kusari_sources EXCLUDE REGEX "/framework/cpu/isa/")
+file(GLOB kusari_isa_sources CONFIGURE_DEPENDS framework/cpu/isa/*.cc)
+
+if(NOT kusari_sources)
+  # Lets a tree without sources configure.
+  file(WRITE "${CMAKE_CURRENT_BINARY_DIR}/empty.cc" "")
+  set(kusari_sources "${CMAKE_CURRENT_BINARY_DIR}/empty.cc")
+endif()
+
+add_library(kusari ${kusari_sources})
+add_library(kusari::kusari ALIAS kusari)
+kusari_compile_settings(kusari)
+set_target_properties(kusari PROPERTIES VERSION ${PROJECT_VERSION} SOVERSION ${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR})
+target_compile_features(kusari PUBLIC cxx_std_20)
+target_include_directories(kusari PUBLIC $<BUILD_INTERFACE:${kusari_build_include}>
+                                         $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
+target_compile_definitions(kusari PRIVATE KUSARI_BUILD KUSARI_VERSION="${PROJECT_VERSION}")
+target_link_libraries(kusari PRIVATE $<BUILD_INTERFACE:Eigen3::Eigen> $<BUILD_INTERFACE:nlohmann_json::nlohmann_json>
+                                     spdlog::spdlog ZLIB::ZLIB OpenMP::OpenMP_CXX Threads::Threads ${CMAKE_DL_LIBS})
+if(BUILD_SHARED_LIBS)
+  # Calls between the library's own functions are direct: no program replaces them.
+  target_compile_options(kusari PRIVATE -fno-semantic-interposition)
+  target_link_options(kusari PRIVATE LINKER:-Bsymbolic-functions LINKER:--as-needed)
+else()
+  target_compile_definitions(kusari PUBLIC KUSARI_STATIC)
+endif()
+if(KUSARI_WITH_ONEDNN)
+  target_compile_definitions(kusari PRIVATE KUSARI_WITH_ONEDNN)
+  target_link_libraries(kusari PRIVATE Dnnl::dnnl)
+endif()
+if(KUSARI_WITH_CURL)
+  target_compile_definitions(kusari PRIVATE KUSARI_WITH_CURL)
+  target_link_libraries(kusari PRIVATE CURL::libcurl)
+endif()
+
+# framework/cpu/isa/*.cc: pointwise, reduction and optimizer loops, compiled once per instruction set and chosen at
+# run time. Results are equal in all of them, hence no contraction to fused multiply-add. Nothing in them may be
+# a weak symbol: the linker would keep one instruction set's copy for all (test isa_objects_have_no_weak_symbols).
+set(kusari_isa_objects)
+function(kusari_add_isa name)
+  add_library(kusari_isa_${name} OBJECT ${kusari_isa_sources})
+  kusari_compile_settings(kusari_isa_${name})
+  target_include_directories(kusari_isa_${name} PRIVATE ${kusari_build_include})
+  target_compile_definitions(kusari_isa_${name} PRIVATE KUSARI_BUILD KUSARI_ISA=${name} $<$<NOT:$<BOOL:${BUILD_SHARED_LIBS}>>:KUSARI_STATIC>)
+  target_compile_options(kusari_isa_${name} PRIVATE -O3 -fno-math-errno -fno-trapping-math -ffp-contract=off -fopenmp-simd
+                                                    -fno-exceptions -fno-rtti ${ARGN} $<$<CXX_COMPILER_ID:Clang>:-Wno-pass-failed>)
+  target_sources(kusari PRIVATE $<TARGET_OBJECTS:kusari_isa_${name}>)
+  set(kusari_isa_objects ${kusari_isa_objects} $<TARGET_OBJECTS:kusari_isa_${name}> PARENT_SCOPE)
+endfunction()
+if(kusari_isa_sources)
+  if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
+    target_compile_definitions(kusari PRIVATE KUSARI_ISA_X86)
+    kusari_add_isa(v1 -march=x86-64)
+    kusari_add_isa(v3 -march=x86-64-v3)
+    kusari_add_isa(v4 -march=x86-64-v4 -mprefer-vector-width=512)
+  else()
+    kusari_add_isa(v1)
+  endif()
+endif()

@@ -1,0 +1,49 @@
+# What a user may choose, and the compiler settings that hold for every target of this project.
+
+option(BUILD_SHARED_LIBS "Build libkusari as a shared library" ON)
+option(KUSARI_BUILD_TESTS "Build the tests" ${PROJECT_IS_TOP_LEVEL})
+option(KUSARI_BUILD_EXAMPLES "Build examples/" ${PROJECT_IS_TOP_LEVEL})
+option(KUSARI_BUILD_TOOLS "Build the programs of tools/" ${PROJECT_IS_TOP_LEVEL})
+option(KUSARI_WERROR "Treat warnings as errors" ${PROJECT_IS_TOP_LEVEL})
+option(KUSARI_CCACHE "Compile through ccache when it is installed" ON)
+set(KUSARI_ONEDNN AUTO CACHE STRING "Use oneDNN: AUTO (when found), ON (required) or OFF (Eigen only)")
+set(KUSARI_CURL AUTO CACHE STRING "Download data sets with libcurl: AUTO, ON or OFF")
+set(KUSARI_CUDA AUTO CACHE STRING "Build the CUDA backend: AUTO, ON or OFF")
+set(KUSARI_SANITIZE "" CACHE STRING "Sanitizers to build with, such as address,undefined")
+set(KUSARI_SHARED_DIR "${CMAKE_CURRENT_SOURCE_DIR}/../shared" CACHE PATH
+    "Where data that is not part of the repository lies (golden/, data/); it may be absent")
+foreach(option KUSARI_ONEDNN KUSARI_CURL KUSARI_CUDA)
+  set_property(CACHE ${option} PROPERTY STRINGS AUTO ON OFF)
+endforeach()
+
+if(NOT CMAKE_BUILD_TYPE AND NOT CMAKE_CONFIGURATION_TYPES)
+  set(CMAKE_BUILD_TYPE Release CACHE STRING "Build type" FORCE)
+endif()
+if(PROJECT_IS_TOP_LEVEL)
+  # Hot loops are in the instruction-set objects, which are built with -O3 whatever this says.
+  string(REPLACE "-O3" "-O2" CMAKE_CXX_FLAGS_RELEASE "${CMAKE_CXX_FLAGS_RELEASE}")
+endif()
+
+set(CMAKE_CXX_STANDARD 20)
+set(CMAKE_CXX_STANDARD_REQUIRED ON)
+set(CMAKE_CXX_EXTENSIONS OFF)
+set(CMAKE_POSITION_INDEPENDENT_CODE ON)
+set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
+
+if(KUSARI_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
+  find_program(KUSARI_CCACHE_PROGRAM ccache)
+  if(KUSARI_CCACHE_PROGRAM)
+    set(CMAKE_CXX_COMPILER_LAUNCHER "${KUSARI_CCACHE_PROGRAM}")
+  endif()
+endif()
+
+if(KUSARI_SANITIZE)
+  add_compile_options(-fsanitize=${KUSARI_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer)
+  add_link_options(-fsanitize=${KUSARI_SANITIZE})
+endif()
+
+# Settings of one target that must not reach the programs that link it.
+function(kusari_compile_settings target)
+  target_compile_options(${target} PRIVATE -Wall -Wextra -Wpedantic -Wshadow $<$<BOOL:${KUSARI_WERROR}>:-Werror>)
+  set_target_properties(${target} PROPERTIES CXX_VISIBILITY_PRESET hidden VISIBILITY_INLINES_HIDDEN ON)
+endfunction()

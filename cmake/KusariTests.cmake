@@ -1,0 +1,63 @@
+# Unit tests: tests/<folder>/**/*_test.cc make the program test_<folder>. tests/*.cc (main and helpers) is linked to each.
+
+find_package(doctest REQUIRED)
+find_package(Python3 COMPONENTS Interpreter)
+
+file(GLOB test_support_sources CONFIGURE_DEPENDS tests/*.cc)
+if(test_support_sources)
+  add_library(test_support OBJECT ${test_support_sources})
+  kusari_compile_settings(test_support)
+  target_link_libraries(test_support PUBLIC kusari::kusari doctest::doctest Eigen3::Eigen nlohmann_json::nlohmann_json
+                                            OpenMP::OpenMP_CXX ZLIB::ZLIB Threads::Threads)
+  target_compile_definitions(test_support PUBLIC KUSARI_SOURCE_DIR="${CMAKE_CURRENT_SOURCE_DIR}"
+                                                 KUSARI_SHARED_DIR="${KUSARI_SHARED_DIR}")
+
+  file(GLOB_RECURSE test_sources CONFIGURE_DEPENDS RELATIVE "${CMAKE_CURRENT_SOURCE_DIR}/tests" tests/*_test.cc)
+  set(test_folders)
+  foreach(source ${test_sources})
+    if(source MATCHES "^([^/]+)/")
+      set(folder ${CMAKE_MATCH_1})
+      list(APPEND test_folders ${folder})
+      list(APPEND test_sources_${folder} tests/${source})
+    endif()
+  endforeach()
+  list(REMOVE_DUPLICATES test_folders)
+
+  foreach(folder ${test_folders})
+    add_executable(test_${folder} ${test_sources_${folder}})
+    kusari_compile_settings(test_${folder})
+    target_link_libraries(test_${folder} PRIVATE test_support)
+    set_target_properties(test_${folder} PROPERTIES RUNTIME_OUTPUT_DIRECTORY "${CMAKE_CURRENT_BINARY_DIR}/tests")
+    add_test(NAME ${folder} COMMAND test_${folder})
+    set_tests_properties(${folder} PROPERTIES LABELS unit TIMEOUT 600)
+  endforeach()
+endif()
+
+if(TARGET golden_runner)
+  if(EXISTS "${KUSARI_SHARED_DIR}/golden/manifest.jsonl")
+    add_test(NAME golden COMMAND golden_runner "${KUSARI_SHARED_DIR}/golden")
+    set_tests_properties(golden PROPERTIES LABELS golden TIMEOUT 600)
+  else()
+    message(STATUS "Kusari: no golden data in ${KUSARI_SHARED_DIR}/golden; the test golden is left out")
+  endif()
+endif()
+
+if(Python3_Interpreter_FOUND)
+  add_test(NAME check_layers COMMAND Python3::Interpreter "${CMAKE_CURRENT_SOURCE_DIR}/tools/check_layers")
+  set_tests_properties(check_layers PROPERTIES LABELS tree)
+endif()
+
+if(kusari_isa_objects)
+  add_test(NAME isa_objects_have_no_weak_symbols
+           COMMAND "${CMAKE_CURRENT_SOURCE_DIR}/tools/check_isa_objects" ${CMAKE_NM} ${kusari_isa_objects} COMMAND_EXPAND_LISTS)
+  set_tests_properties(isa_objects_have_no_weak_symbols PROPERTIES LABELS tree)
+endif()
+
+# A separate program that finds the installed library.
+if(NOT KUSARI_SANITIZE AND EXISTS "${CMAKE_CURRENT_SOURCE_DIR}/tests/install/main.cc")
+  add_test(NAME install_consumer
+           COMMAND ${CMAKE_COMMAND} -DBUILD_DIR=${CMAKE_CURRENT_BINARY_DIR} -DSOURCE_DIR=${CMAKE_CURRENT_SOURCE_DIR}/tests/install
+                   -DGENERATOR=${CMAKE_GENERATOR} -DCOMPILER=${CMAKE_CXX_COMPILER} -DBUILD_TYPE=${CMAKE_BUILD_TYPE}
+                   -P "${CMAKE_CURRENT_SOURCE_DIR}/cmake/install_consumer.cmake")
+  set_tests_properties(install_consumer PROPERTIES LABELS tree TIMEOUT 600)
+endif()
