@@ -1,0 +1,4 @@
+#pragma once
+
+#include "kusari/framework/core/array.h"
+#include "kusari/framework/cpu/pool.h"
