@@ -30,11 +30,17 @@ target_include_directories(kusari PUBLIC $<BUILD_INTERFACE:${kusari_build_includ
                                          $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
 target_compile_definitions(kusari PRIVATE KUSARI_BUILD KUSARI_VERSION="${PROJECT_VERSION}")
 target_link_libraries(kusari PRIVATE $<BUILD_INTERFACE:Eigen3::Eigen> $<BUILD_INTERFACE:nlohmann_json::nlohmann_json>
-                                     spdlog::spdlog ZLIB::ZLIB OpenMP::OpenMP_CXX Threads::Threads ${CMAKE_DL_LIBS})
+                                     ZLIB::ZLIB OpenMP::OpenMP_CXX Threads::Threads ${CMAKE_DL_LIBS})
+# spdlog and fmt header-only and hidden: a program may have its own version of either.
+target_include_directories(kusari SYSTEM PRIVATE $<TARGET_PROPERTY:spdlog::spdlog_header_only,INTERFACE_INCLUDE_DIRECTORIES>)
+target_compile_definitions(kusari PRIVATE $<TARGET_PROPERTY:spdlog::spdlog_header_only,INTERFACE_COMPILE_DEFINITIONS>
+                                          FMT_HEADER_ONLY)
 if(BUILD_SHARED_LIBS)
   # Calls between the library's own functions are direct: no program replaces them.
   target_compile_options(kusari PRIVATE -fno-semantic-interposition)
-  target_link_options(kusari PRIVATE LINKER:-Bsymbolic-functions LINKER:--as-needed)
+  target_link_options(kusari PRIVATE LINKER:-Bsymbolic-functions LINKER:--as-needed
+                                     LINKER:--version-script=${CMAKE_CURRENT_SOURCE_DIR}/cmake/kusari.map)
+  set_property(TARGET kusari APPEND PROPERTY LINK_DEPENDS "${CMAKE_CURRENT_SOURCE_DIR}/cmake/kusari.map")
 else()
   target_compile_definitions(kusari PUBLIC KUSARI_STATIC)
 endif()
