@@ -1,0 +1,477 @@
+#include "kusari/framework/core/array.h"
+
+#include <algorithm>
+#include <cstring>
+#include <new>
+
+#include "kusari/framework/core/backend.h"
+#include "kusari/framework/core/basic_kernels.h"
+#include "kusari/framework/core/error.h"
+#include "kusari/framework/core/memory.h"
+
+namespace kusari {
+namespace detail {
+namespace {
+
+// Host block of a fresh array: its storage, its first body and, when small and on the host, its elements.
+struct alignas(64) Block {
+  Storage storage;
+  ArrayBody body;
+};
+constexpr size_t kInlineBytes = 1024;
+
+uint64_t next_storage_id() {
+  constexpr uint64_t kBatch = uint64_t{1} << 20;
+  static std::atomic<uint64_t> batches{0};
+  static constinit thread_local uint64_t next __attribute__((tls_model("initial-exec"))) = 0;
+  if (next % kBatch == 0) next = kBatch * batches.fetch_add(1, std::memory_order_relaxed);
+  return ++next;
+}
+
+void free_inline(Storage* storage) noexcept {
+  const size_t bytes = sizeof(Block) + storage->bytes;
+  storage->~Storage();
+  memory::deallocate(storage, bytes);
+}
+
+void free_separate(Storage* storage) noexcept {
+  storage->device.backend().deallocate(storage->device.index(), storage->data, storage->bytes);
+  storage->~Storage();
+  memory::deallocate(storage, sizeof(Block));
+}
+
+struct External {
+  void (*release)(void*);
+  void* context;
+};
+
+void free_external(Storage* storage) noexcept {
+  auto* external = static_cast<External*>(storage->context);
+  if (external->release != nullptr) external->release(external->context);
+  memory::destroy(external);
+  storage->~Storage();
+  memory::deallocate(storage, sizeof(Block));
+}
+
+// The storage's block is the first member of Block, so freeing the storage frees the body inside it too.
+static_assert(offsetof(Block, storage) == 0);
+
+Block* new_block(const Shape& shape, Dtype dtype, const Device& device) {
+  for (int64_t d : shape) {
+    if (d < 0) throw ValueError("empty: shape " + to_string(shape) + " has a negative size");
+  }
+  const int64_t n = numel(shape);
+  const size_t bytes = static_cast<size_t>(n * itemsize(dtype));
+  const bool is_inline = device.is_cpu() && bytes <= kInlineBytes;
+  void* memory = memory::allocate(is_inline ? sizeof(Block) + bytes : sizeof(Block));
+  Block* block = ::new (memory) Block;
+  block->storage.device = device;
+  block->storage.bytes = bytes;
+  block->storage.id = next_storage_id();
+  if (is_inline) {
+    block->storage.data = block + 1;
+    block->storage.free = free_inline;
+  } else {
+    try {
+      block->storage.data = device.backend().allocate(device.index(), bytes);
+    } catch (...) {
+      memory::deallocate(memory, sizeof(Block));
+      throw;
+    }
+    block->storage.free = free_separate;
+  }
+  block->body.embedded = true;
+  block->body.dtype = dtype;
+  block->body.size = n;
+  block->body.storage = &block->storage;
+  block->body.data = block->storage.data;
+  block->body.shape = shape;
+  return block;
+}
+
+Array handle(Block* block) { return Array(IntrusivePtr<ArrayBody>::adopt(&block->body)); }
+
+bool strides_contiguous(const Shape& shape, const Strides& strides) {
+  int64_t step = 1;
+  for (int i = shape.ndim() - 1; i >= 0; --i) {
+    if (shape[i] == 1) continue;
+    if (shape[i] == 0) return true;
+    if (strides[i] != step) return false;
+    step *= shape[i];
+  }
+  return true;
+}
+
+bool strides_dense(const Shape& shape, const Strides& strides) {
+  int order[kMaxNdim];
+  int n = 0;
+  for (int i = 0; i < shape.ndim(); ++i) {
+    if (shape[i] == 0) return true;
+    if (shape[i] != 1) order[n++] = i;
+  }
+  std::sort(order, order + n, [&](int a, int b) { return strides[a] < strides[b]; });
+  int64_t step = 1;
+  for (int i = 0; i < n; ++i) {
+    if (strides[order[i]] != step) return false;
+    step *= shape[order[i]];
+  }
+  return true;
+}
+
+// Strides of `shape` over the elements of an array with `old` shape and strides, if a view can have that shape.
+bool reshape_strides(const Shape& old, const Strides& strides, const Shape& shape, Strides* result) {
+  *result = shape;
+  int from = old.ndim() - 1;
+  int64_t chunk = 1;  // elements of old axes (from, ...) that move with one stride
+  int64_t base = 1;
+  const auto next_chunk = [&] {
+    while (from >= 0 && old[from] == 1) --from;
+    if (from < 0) {
+      chunk = 1;
+      return;
+    }
+    base = strides[from];
+    chunk = old[from];
+    int64_t expected = strides[from] * old[from];
+    for (--from; from >= 0 && (old[from] == 1 || strides[from] == expected); --from) {
+      chunk *= old[from];
+      if (old[from] != 1) expected = strides[from] * old[from];
+    }
+  };
+  next_chunk();
+  int64_t used = 1;
+  for (int i = shape.ndim() - 1; i >= 0; --i) {
+    if (shape[i] == 1) {
+      (*result)[i] = base * used;
+      continue;
+    }
+    if (used == chunk) {
+      next_chunk();
+      used = 1;
+    }
+    if (chunk % (used * shape[i]) != 0) return false;
+    (*result)[i] = base * used;
+    used *= shape[i];
+  }
+  return true;
+}
+
+}  // namespace
+
+void ArrayBody::destroy() noexcept {
+  Storage* const owner = storage;
+  if (!embedded) memory::destroy(this);
+  owner->release();
+}
+
+}  // namespace detail
+
+using detail::ArrayBody;
+
+bool Array::is_channels_last() const noexcept {
+  if (ndim() < 3) return false;
+  const Strides expected = channels_last_strides(shape());
+  for (int i = 0; i < ndim(); ++i) {
+    if (shape()[i] != 1 && strides()[i] != expected[i]) return false;
+  }
+  return true;
+}
+
+bool Array::is_dense() const noexcept { return body_->contiguous || detail::strides_dense(shape(), strides()); }
+
+int64_t Array::offset() const noexcept {
+  return (static_cast<const char*>(body_->data) - static_cast<const char*>(body_->storage->data)) / itemsize(dtype());
+}
+
+Array Array::view(const Shape& shape, const Strides& strides, void* data) const {
+  auto* body = memory::create<ArrayBody>();
+  body->dtype = dtype();
+  body->storage = body_->storage;
+  body->storage->retain();
+  body->data = data;
+  body->size = numel(shape);
+  body->shape = shape;
+  body->strides = strides;
+  body->contiguous = detail::strides_contiguous(shape, strides);
+  return Array(IntrusivePtr<ArrayBody>::adopt(body));
+}
+
+Array Array::reshape(const Shape& requested) const {
+  Shape target = requested;
+  int inferred = -1;
+  int64_t known = 1;
+  for (int i = 0; i < target.ndim(); ++i) {
+    if (target[i] == -1 && inferred < 0) {
+      inferred = i;
+    } else {
+      known *= target[i];
+    }
+  }
+  if (inferred >= 0 && known > 0) target[inferred] = size() / known;
+  if (numel(target) != size() || (inferred >= 0 && known == 0)) {
+    throw TypeError("reshape: shape " + to_string(shape()) + " has " + std::to_string(size()) +
+                    " elements, which do not fill shape " + to_string(requested));
+  }
+  if (target == shape()) return *this;
+  if (is_contiguous()) return view(target, contiguous_strides(target), raw_data());
+  Strides strides_of_view;
+  if (size() > 0 && detail::reshape_strides(shape(), strides(), target, &strides_of_view)) {
+    return view(target, strides_of_view, raw_data());
+  }
+  return contiguous().reshape(target);
+}
+
+Array Array::transpose() const {
+  Dims axes;
+  for (int i = ndim() - 1; i >= 0; --i) axes.push_back(i);
+  return transpose(std::span<const int64_t>(axes.begin(), axes.size()));
+}
+
+Array Array::transpose(std::span<const int64_t> axes) const {
+  bool valid = static_cast<int>(axes.size()) == ndim();
+  Shape target;
+  Strides target_strides;
+  unsigned seen = 0;
+  for (int64_t requested : axes) {
+    if (!valid) break;
+    const int axis = normalize_axis(requested, ndim(), "transpose");
+    valid = (seen >> axis & 1u) == 0;
+    seen |= 1u << axis;
+    target.push_back(shape()[axis]);
+    target_strides.push_back(strides()[axis]);
+  }
+  if (!valid) {
+    throw ValueError("transpose: axes " + to_string(Dims(axes)) + " are not a permutation of the " +
+                     std::to_string(ndim()) + " axes");
+  }
+  return view(target, target_strides, raw_data());
+}
+
+Array Array::swapaxes(int64_t a, int64_t b) const {
+  Shape target = shape();
+  Strides target_strides = strides();
+  const int i = normalize_axis(a, ndim(), "swapaxes"), j = normalize_axis(b, ndim(), "swapaxes");
+  std::swap(target[i], target[j]);
+  std::swap(target_strides[i], target_strides[j]);
+  return view(target, target_strides, raw_data());
+}
+
+Array Array::slice(int64_t axis, int64_t start, int64_t count, int64_t step) const {
+  const int k = normalize_axis(axis, ndim(), "slice");
+  const int64_t last = start + (count - 1) * step;
+  if (count < 0 || (count > 0 && (start < 0 || start >= shape()[k] || last < 0 || last >= shape()[k]))) {
+    throw IndexError("slice: " + std::to_string(count) + " elements from " + std::to_string(start) + " by " +
+                     std::to_string(step) + " leave axis " + std::to_string(k) + " of shape " + to_string(shape()));
+  }
+  Shape target = shape();
+  Strides target_strides = strides();
+  target[k] = count;
+  target_strides[k] *= step;
+  const int64_t skipped = count > 0 ? start * strides()[k] * itemsize(dtype()) : 0;
+  return view(target, target_strides, static_cast<char*>(raw_data()) + skipped);
+}
+
+Array Array::at(int64_t index) const {
+  if (ndim() == 0) throw IndexError("at: a scalar array has no axis to index");
+  const int64_t n = shape()[0];
+  if (index < -n || index >= n) {
+    throw IndexError("at: index " + std::to_string(index) + " is out of range for axis 0 of shape " +
+                     to_string(shape()));
+  }
+  Shape target = shape();
+  Strides target_strides = strides();
+  target.erase(0);
+  target_strides.erase(0);
+  const int64_t row = index < 0 ? index + n : index;
+  return view(target, target_strides, static_cast<char*>(raw_data()) + row * strides()[0] * itemsize(dtype()));
+}
+
+Array Array::broadcast_to(const Shape& target) const {
+  if (target == shape()) return *this;
+  const int added = target.ndim() - ndim();
+  Strides target_strides = Strides::filled(target.ndim(), 0);
+  bool valid = added >= 0;
+  for (int i = 0; valid && i < ndim(); ++i) {
+    if (shape()[i] == target[i + added]) {
+      target_strides[i + added] = shape()[i] == 1 ? 0 : strides()[i];
+    } else {
+      valid = shape()[i] == 1;
+    }
+  }
+  if (!valid) {
+    throw TypeError("broadcast_to: shape " + to_string(shape()) + " does not broadcast to " + to_string(target));
+  }
+  return view(target, target_strides, raw_data());
+}
+
+Array Array::expand_dims(int64_t axis) const {
+  const int k = normalize_axis(axis, ndim() + 1, "expand_dims");
+  Shape target = shape();
+  Strides target_strides = strides();
+  target.insert(k, 1);
+  target_strides.insert(k, k < ndim() ? shape()[k] * strides()[k] : 1);
+  return view(target, target_strides, raw_data());
+}
+
+Array Array::squeeze(int64_t axis) const {
+  const int k = normalize_axis(axis, ndim(), "squeeze");
+  if (shape()[k] != 1) {
+    throw TypeError("squeeze: axis " + std::to_string(k) + " of shape " + to_string(shape()) + " has size " +
+                    std::to_string(shape()[k]) + ", not 1");
+  }
+  Shape target = shape();
+  Strides target_strides = strides();
+  target.erase(k);
+  target_strides.erase(k);
+  return view(target, target_strides, raw_data());
+}
+
+Array Array::as_strided(const Shape& target, const Strides& target_strides, int64_t first) const {
+  int64_t low = offset() + first, high = low;
+  for (int i = 0; i < target.ndim(); ++i) {
+    (target_strides[i] < 0 ? low : high) += (target[i] - 1) * target_strides[i];
+  }
+  const int64_t available = static_cast<int64_t>(storage().bytes) / itemsize(dtype());
+  if (target.ndim() != target_strides.ndim() || (numel(target) > 0 && (low < 0 || high >= available))) {
+    throw ValueError("as_strided: shape " + to_string(target) + " with strides " + to_string(target_strides) +
+                     " reaches outside the storage of " + std::to_string(available) + " elements");
+  }
+  return view(target, target_strides, static_cast<char*>(raw_data()) + first * itemsize(dtype()));
+}
+
+Array Array::copy() const {
+  Array result = empty_like(*this);
+  launch<kernels::Copy>(device(), *this, result);
+  return result;
+}
+
+Array Array::contiguous() const {
+  if (is_contiguous()) return *this;
+  Array result = empty(shape(), dtype(), device());
+  launch<kernels::Copy>(device(), *this, result);
+  return result;
+}
+
+Array Array::astype(Dtype to, bool always_copy) const {
+  if (to == dtype() && !always_copy) return *this;
+  Array result = empty_like(*this, to);
+  launch<kernels::Copy>(device(), *this, result);
+  return result;
+}
+
+Array Array::to_device(const Device& to) const {
+  if (to == device()) return *this;
+  if (!is_dense()) return contiguous().to_device(to);
+  Array result = empty_strided(shape(), strides(), dtype(), to);
+  const auto bytes = static_cast<size_t>(nbytes());
+  if (device().is_cpu()) {
+    to.backend().copy_from_host(to.index(), result.raw_data(), raw_data(), bytes);
+  } else if (to.is_cpu()) {
+    device().backend().copy_to_host(device().index(), result.raw_data(), raw_data(), bytes);
+  } else {
+    const Array staged = to_device(Device());
+    to.backend().copy_from_host(to.index(), result.raw_data(), staged.raw_data(), bytes);
+  }
+  return result;
+}
+
+void Array::fill(Scalar value) const { launch<kernels::Fill>(device(), value, *this); }
+
+void Array::copy_from(const Array& source) const {
+  const Array there = source.to_device(device());
+  launch<kernels::Copy>(device(), there.shape() == shape() ? there : there.broadcast_to(shape()), *this);
+}
+
+void Array::read(Dtype to, void* values) const {
+  const Array host = to_device(Device()).astype(to).contiguous();
+  std::memcpy(values, host.raw_data(), static_cast<size_t>(host.nbytes()));
+}
+
+void Array::read_item(Dtype to, void* value) const {
+  if (size() != 1) {
+    throw ValueError("item: the array has shape " + to_string(shape()) + ", not exactly one element");
+  }
+  read(to, value);
+}
+
+Array empty(const Shape& shape, Dtype dtype, const Device& device) {
+  detail::Block* block = detail::new_block(shape, dtype, device);
+  block->body.strides = contiguous_strides(shape);
+  return detail::handle(block);
+}
+
+Array empty_strided(const Shape& shape, const Strides& strides, Dtype dtype, const Device& device) {
+  if (shape.ndim() != strides.ndim() || !detail::strides_dense(shape, strides)) {
+    throw ValueError("empty_strided: strides " + to_string(strides) + " leave gaps or overlap in shape " +
+                     to_string(shape));
+  }
+  detail::Block* block = detail::new_block(shape, dtype, device);
+  block->body.strides = strides;
+  block->body.contiguous = detail::strides_contiguous(shape, strides);
+  return detail::handle(block);
+}
+
+Array empty_like(const Array& like) { return empty_like(like, like.dtype()); }
+
+Array empty_like(const Array& like, Dtype dtype) {
+  if (like.is_contiguous() || !like.is_dense()) return empty(like.shape(), dtype, like.device());
+  return empty_strided(like.shape(), like.strides(), dtype, like.device());
+}
+
+Array full(const Shape& shape, Scalar value, Dtype dtype, const Device& device) {
+  Array result = empty(shape, dtype, device);
+  result.fill(value);
+  return result;
+}
+
+Array zeros(const Shape& shape, Dtype dtype, const Device& device) { return full(shape, 0, dtype, device); }
+Array ones(const Shape& shape, Dtype dtype, const Device& device) { return full(shape, 1, dtype, device); }
+
+Array full_like(const Array& like, Scalar value) {
+  Array result = empty_like(like);
+  result.fill(value);
+  return result;
+}
+Array zeros_like(const Array& like) { return full_like(like, 0); }
+Array ones_like(const Array& like) { return full_like(like, 1); }
+
+Array arange(int64_t n, Dtype dtype, const Device& device) {
+  Array result = empty({n}, dtype, device);
+  launch<kernels::Arange>(device, result);
+  return result;
+}
+
+Array from_host(const void* data, const Shape& shape, Dtype dtype, const Device& device) {
+  Array result = empty(shape, dtype, device);
+  if (result.size() > 0) {
+    device.backend().copy_from_host(device.index(), result.raw_data(), data, static_cast<size_t>(result.nbytes()));
+  }
+  return result;
+}
+
+Array from_external(void* data, const Shape& shape, const Strides& strides, Dtype dtype, const Device& device,
+                    void (*release)(void* context), void* context) {
+  int64_t low = 0, high = 0;
+  for (int i = 0; i < shape.ndim(); ++i) (strides[i] < 0 ? low : high) += (shape[i] - 1) * strides[i];
+  auto* external = memory::create<detail::External>(release, context);
+  auto* block = ::new (memory::allocate(sizeof(detail::Block))) detail::Block;
+  detail::Storage& storage = block->storage;
+  storage.device = device;
+  storage.data = static_cast<char*>(data) + low * itemsize(dtype);
+  storage.bytes = numel(shape) == 0 ? 0 : static_cast<size_t>((high - low + 1) * itemsize(dtype));
+  storage.id = detail::next_storage_id();
+  storage.free = detail::free_external;
+  storage.context = external;
+  detail::ArrayBody& body = block->body;
+  body.embedded = true;
+  body.dtype = dtype;
+  body.size = numel(shape);
+  body.storage = &storage;
+  body.data = data;
+  body.shape = shape;
+  body.strides = strides;
+  body.contiguous = detail::strides_contiguous(shape, strides);
+  return detail::handle(block);
+}
+
+}  // namespace kusari

@@ -1,0 +1,261 @@
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <initializer_list>
+#include <iosfwd>
+#include <span>
+#include <string>
+#include <type_traits>
+#include <vector>
+
+#include "kusari/framework/core/device.h"
+#include "kusari/framework/core/dtype.h"
+#include "kusari/framework/core/error.h"
+#include "kusari/framework/core/export.h"
+#include "kusari/framework/core/intrusive_ptr.h"
+#include "kusari/framework/core/shape.h"
+
+namespace kusari {
+
+/// A number of any arithmetic type, kept exactly: the constant operand of an operation or a fill.
+class Scalar {
+ public:
+  template <class T>
+  requires std::is_arithmetic_v<T>
+  constexpr Scalar(T value) noexcept
+      : real_{static_cast<double>(value)}, integer_{to_integer(value)}, is_integral_{std::is_integral_v<T>} {}
+
+  constexpr double as_double() const noexcept { return real_; }
+  constexpr int64_t as_int64() const noexcept { return integer_; }
+  constexpr bool is_integral() const noexcept { return is_integral_; }
+  /// The value as element type T, rounded as a cast does.
+  template <class T>
+  T as() const {
+    return is_integral_ ? convert_element<T>(integer_) : convert_element<T>(real_);
+  }
+
+ private:
+  template <class T>
+  static constexpr int64_t to_integer(T value) noexcept {
+    if constexpr (std::is_integral_v<T>) return static_cast<int64_t>(value);
+    // A real that no int64 can hold has no integer to offer.
+    return value > static_cast<T>(-9.2e18) && value < static_cast<T>(9.2e18) ? static_cast<int64_t>(value) : 0;
+  }
+
+  double real_;
+  int64_t integer_;
+  bool is_integral_;
+};
+
+namespace detail {
+
+/// A block of device memory, shared by the arrays that view it.
+struct KUSARI_API Storage {
+  std::atomic<uint32_t> references{1};
+  Device device;
+  void* data = nullptr;
+  size_t bytes = 0;
+  uint64_t id = 0;                            // identity: never used twice, although pools reuse addresses
+  void (*free)(Storage*) noexcept = nullptr;  // frees data and the Storage itself
+  void* context = nullptr;                    // whatever `free` needs
+
+  void retain() noexcept { references.fetch_add(1, std::memory_order_relaxed); }
+  void release() noexcept {
+    if (references.fetch_sub(1, std::memory_order_acq_rel) == 1) free(this);
+  }
+};
+
+/// What an Array handle points to.
+struct KUSARI_API ArrayBody {
+  std::atomic<uint32_t> references{1};
+  Dtype dtype = Dtype::float32;
+  bool contiguous = true;  // C order without gaps
+  bool embedded = false;   // lives in its storage's block
+  Storage* storage = nullptr;
+  void* data = nullptr;  // first element
+  int64_t size = 0;      // number of elements
+  Shape shape;
+  Strides strides;
+
+  void retain() noexcept { references.fetch_add(1, std::memory_order_relaxed); }
+  void release() noexcept {
+    if (references.fetch_sub(1, std::memory_order_acq_rel) == 1) destroy();
+  }
+  void destroy() noexcept;
+};
+
+}  // namespace detail
+
+/// A handle to strided memory on a device: dtype, shape, strides. Copies share the elements; not differentiable.
+/// Images are NCHW in `shape()` whatever their order in memory; reading back always gives logical C order.
+class KUSARI_API Array {
+ public:
+  /// An undefined array: no elements, no shape. Every other member except is_defined needs a defined one.
+  Array() noexcept = default;
+  explicit Array(IntrusivePtr<detail::ArrayBody> body) noexcept : body_{std::move(body)} {}
+
+  bool is_defined() const noexcept { return static_cast<bool>(body_); }
+  explicit operator bool() const noexcept { return is_defined(); }
+
+  const Shape& shape() const noexcept { return body_->shape; }
+  int64_t shape(int64_t axis) const { return body_->shape[normalize_axis(axis, ndim(), "Array::shape")]; }
+  const Strides& strides() const noexcept { return body_->strides; }
+  int ndim() const noexcept { return body_->shape.ndim(); }
+  /// Number of elements.
+  int64_t size() const noexcept { return body_->size; }
+  int64_t nbytes() const noexcept { return body_->size * itemsize(body_->dtype); }
+  Dtype dtype() const noexcept { return body_->dtype; }
+  const Device& device() const noexcept { return body_->storage->device; }
+  bool is_floating() const noexcept { return kusari::is_floating(body_->dtype); }
+  /// C order without gaps. Axes of size 1 match any stride.
+  bool is_contiguous() const noexcept { return body_->contiguous; }
+  /// Channels innermost (N, spatial..., C) without gaps; false below 3 axes.
+  bool is_channels_last() const noexcept;
+  /// Some order of the axes without gaps or overlaps: the elements are one flat range.
+  bool is_dense() const noexcept;
+
+  // --- views: they share the elements ---------------------------------------------------------------------------
+
+  /// The same elements in C order under another shape; one size may be -1 (inferred). A view where strides allow it,
+  /// else a copy. Throws TypeError when the sizes do not match.
+  Array reshape(const Shape& shape) const;
+  /// Axes permuted; without axes, reversed.
+  Array transpose() const;
+  Array transpose(std::span<const int64_t> axes) const;
+  Array transpose(std::initializer_list<int64_t> axes) const { return transpose(std::span(axes.begin(), axes.size())); }
+  Array swapaxes(int64_t a, int64_t b) const;
+  /// Elements start, start+step, ... of one axis, `count` of them, in range; step may be negative.
+  Array slice(int64_t axis, int64_t start, int64_t count, int64_t step = 1) const;
+  /// Element `index` of the first axis, with that axis removed. Negative counts from the end.
+  Array at(int64_t index) const;
+  /// Repeats axes of size 1 (stride 0) and adds leading axes, by NumPy's rules.
+  Array broadcast_to(const Shape& shape) const;
+  Array expand_dims(int64_t axis) const;
+  /// Drops axis `axis`, which must have size 1.
+  Array squeeze(int64_t axis) const;
+  /// Any view inside the storage; `offset` in elements from this array's first. Throws ValueError when it reaches
+  /// outside.
+  Array as_strided(const Shape& shape, const Strides& strides, int64_t offset = 0) const;
+
+  // --- copies and conversions ---------------------------------------------------------------------------------------
+
+  /// A new array with the same elements and, when dense, the same memory order.
+  Array copy() const;
+  /// This array when it is C-contiguous, else a C-contiguous copy.
+  Array contiguous() const;
+  /// Converted elements in a new array; this array itself when the dtype is already right (and `copy` is false).
+  Array astype(Dtype dtype, bool copy = false) const;
+  /// On another device; this array itself when it is already there.
+  Array to_device(const Device& device) const;
+
+  // --- writing
+  // --------------------------------------------------------------------------------------------------------
+
+  void fill(Scalar value) const;
+  /// Overwrites the elements, converting dtype and device and broadcasting.
+  void copy_from(const Array& source) const;
+
+  // --- host access: waits for the device, always logical C order
+  // ----------------------------------------------------------
+
+  /// All elements, converted to T.
+  template <class T>
+  std::vector<T> to_vector() const {
+    std::vector<T> values(static_cast<size_t>(size()));
+    if constexpr (std::is_same_v<T, bool>) {
+      const std::vector<uint8_t> bytes = to_vector<uint8_t>();
+      for (size_t i = 0; i < bytes.size(); ++i) values[i] = bytes[i] != 0;
+    } else {
+      read(dtype_of<T>, values.data());
+    }
+    return values;
+  }
+  /// The only element, converted to T. Throws ValueError when there is not exactly one.
+  template <class T>
+  T item() const {
+    T value{};
+    read_item(dtype_of<T>, &value);
+    return value;
+  }
+
+  // --- for backends
+  // -------------------------------------------------------------------------------------------------------
+
+  /// First element in device memory. Kernels and interop only: recorders do not see what is done with it.
+  void* raw_data() const noexcept { return body_->data; }
+  template <class T>
+  T* data() const noexcept {
+    return static_cast<T*>(body_->data);
+  }
+  const detail::Storage& storage() const noexcept { return *body_->storage; }
+  /// Elements from the storage's start to the first element.
+  int64_t offset() const noexcept;
+  /// Whether no other array or handle can see these elements.
+  bool is_unique() const noexcept {
+    return body_->references.load(std::memory_order_acquire) == 1 &&
+           body_->storage->references.load(std::memory_order_acquire) == 1;
+  }
+  /// Same elements, viewed alike: the two handles share one body.
+  bool is_same(const Array& other) const noexcept { return body_ == other.body_; }
+
+ private:
+  Array view(const Shape& shape, const Strides& strides, void* data) const;
+  void read(Dtype dtype, void* to) const;
+  void read_item(Dtype dtype, void* to) const;
+
+  IntrusivePtr<detail::ArrayBody> body_;
+};
+
+/// New arrays. `empty` leaves the elements undefined.
+KUSARI_API Array empty(const Shape& shape, Dtype dtype = Dtype::float32, const Device& device = Device());
+/// `strides` must be dense: some order of the axes without gaps.
+KUSARI_API Array empty_strided(const Shape& shape, const Strides& strides, Dtype dtype,
+                               const Device& device = Device());
+/// Shape, memory order (when dense), dtype and device of `like`.
+KUSARI_API Array empty_like(const Array& like);
+KUSARI_API Array empty_like(const Array& like, Dtype dtype);
+KUSARI_API Array full(const Shape& shape, Scalar value, Dtype dtype, const Device& device = Device());
+KUSARI_API Array zeros(const Shape& shape, Dtype dtype = Dtype::float32, const Device& device = Device());
+KUSARI_API Array ones(const Shape& shape, Dtype dtype = Dtype::float32, const Device& device = Device());
+KUSARI_API Array full_like(const Array& like, Scalar value);
+KUSARI_API Array zeros_like(const Array& like);
+KUSARI_API Array ones_like(const Array& like);
+/// 0, 1, .., n-1.
+KUSARI_API Array arange(int64_t n, Dtype dtype = Dtype::float32, const Device& device = Device());
+/// Copies `bytes` of host memory in C order.
+KUSARI_API Array from_host(const void* data, const Shape& shape, Dtype dtype, const Device& device = Device());
+/// Wraps memory that someone else owns; release(context) is called with the last view. Strides in elements.
+KUSARI_API Array from_external(void* data, const Shape& shape, const Strides& strides, Dtype dtype,
+                               const Device& device, void (*release)(void* context), void* context);
+
+/// An array from C++ values, in C order: array<float>({1, 2, 3, 4}, {2, 2}).
+template <class T>
+Array array(std::span<const T> values, const Shape& shape, const Device& device = Device()) {
+  if (static_cast<int64_t>(values.size()) != numel(shape)) {
+    throw TypeError("array: " + std::to_string(values.size()) + " values do not fill shape " + to_string(shape));
+  }
+  return from_host(values.data(), shape, dtype_of<T>, device);
+}
+template <class T>
+Array array(std::initializer_list<T> values, const Shape& shape, const Device& device = Device()) {
+  return array(std::span<const T>(values.begin(), values.size()), shape, device);
+}
+template <class T>
+Array array(std::initializer_list<T> values, const Device& device = Device()) {
+  return array(values, Shape{static_cast<int64_t>(values.size())}, device);
+}
+template <class T>
+Array array(const std::vector<T>& values, const Shape& shape, const Device& device = Device()) {
+  return array(std::span<const T>(values.data(), values.size()), shape, device);
+}
+template <class T>
+Array array(const std::vector<T>& values, const Device& device = Device()) {
+  return array(values, Shape{static_cast<int64_t>(values.size())}, device);
+}
+
+/// The elements as NumPy's str() prints them, long arrays abbreviated.
+KUSARI_API std::string to_string(const Array& array);
+KUSARI_API std::ostream& operator<<(std::ostream& stream, const Array& array);
+
+}  // namespace kusari

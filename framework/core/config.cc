@@ -1,0 +1,139 @@
+#include "kusari/framework/core/config.h"
+
+#include <algorithm>
+#include <cctype>
+#include <cstdlib>
+#include <utility>
+#include <vector>
+
+#include "kusari/framework/core/error.h"
+
+namespace kusari {
+namespace {
+
+std::string text(bool value) { return value ? "True" : "False"; }
+std::string text(Use value) { return value == Use::always ? "always" : value == Use::never ? "never" : "auto"; }
+std::string text(DtypePolicy value) {
+  if (!value.is_mixed()) return name(value.dtype());
+  return value == mixed16 ? "mixed16" : "mixed_bf16";
+}
+
+[[noreturn]] void throw_bad(const std::string& variable, const std::string& value, const char* expected) {
+  throw ValueError(variable + ": '" + value + "' is not " + expected);
+}
+
+void parse(const std::string& variable, const std::string& value, Setting<bool>& setting) {
+  std::string lower = value;
+  std::transform(lower.begin(), lower.end(), lower.begin(), [](unsigned char c) { return std::tolower(c); });
+  if (lower == "1" || lower == "true" || lower == "on") {
+    setting = true;
+  } else if (lower == "0" || lower == "false" || lower == "off") {
+    setting = false;
+  } else {
+    throw_bad(variable, value, "0 or 1");
+  }
+}
+
+void parse(const std::string& variable, const std::string& value, Setting<Use>& setting) {
+  if (value == "always") {
+    setting = Use::always;
+  } else if (value == "auto") {
+    setting = Use::automatic;
+  } else if (value == "never") {
+    setting = Use::never;
+  } else {
+    throw_bad(variable, value, "always, auto or never");
+  }
+}
+
+void parse(const std::string& variable, const std::string& value, Setting<DtypePolicy>& setting) {
+  for (const DtypePolicy policy : {DtypePolicy(Dtype::float16), DtypePolicy(Dtype::bfloat16),
+                                   DtypePolicy(Dtype::float32), DtypePolicy(Dtype::float64), mixed16, mixed_bf16}) {
+    if (value == text(policy)) {
+      setting = policy;
+      return;
+    }
+  }
+  throw_bad(variable, value, "float16, bfloat16, float32, float64, mixed16 or mixed_bf16");
+}
+
+}  // namespace
+
+void Config::read_environment() {
+  for_each([](const char* entry, auto& setting) {
+    std::string upper = entry;
+    std::transform(upper.begin(), upper.end(), upper.begin(), [](unsigned char c) { return std::toupper(c); });
+    for (const char* prefix : {"KUSARI_", "CHAINER_"}) {
+      const std::string variable = prefix + upper;
+      if (const char* value = std::getenv(variable.c_str())) {
+        parse(variable, value, setting);
+        break;
+      }
+    }
+  });
+  if (const char* layout = std::getenv("KUSARI_LAYOUT")) {
+    const std::string value = layout;
+    if (value != "nchw" && value != "nhwc") throw_bad("KUSARI_LAYOUT", value, "nchw or nhwc");
+    channels_last = value == "nhwc";
+  }
+}
+
+void Config::fall_back_to(Config& global) {
+  std::vector<void*> entries;
+  global.for_each([&](const char*, auto& setting) { entries.push_back(&setting); });
+  size_t i = 0;
+  for_each([&]<class T>(const char*, Setting<T>& setting) {
+    setting.fall_back_to(*static_cast<Setting<T>*>(entries[i++]));
+  });
+}
+
+std::string Config::show() const {
+  std::vector<std::pair<std::string, std::string>> rows;
+  size_t width = 0;
+  const_cast<Config*>(this)->for_each([&](const char* entry, const auto& setting) {
+    rows.emplace_back(entry, text(setting.get()));
+    width = std::max(width, rows.back().first.size());
+  });
+  std::string result;
+  for (const auto& [entry, value] : rows) result += entry + std::string(width - entry.size() + 1, ' ') + value + "\n";
+  return result;
+}
+
+Config& global_config() {
+  static Config* global = [] {
+    auto* made = new Config;  // outlives every static object that may read it
+    made->read_environment();
+    return made;
+  }();
+  return *global;
+}
+
+Config& config() {
+  static constinit thread_local Config* local __attribute__((tls_model("initial-exec"))) = nullptr;
+  if (local == nullptr) {
+    static thread_local Config storage;
+    storage.fall_back_to(global_config());
+    local = &storage;
+  }
+  return *local;
+}
+
+ConfigSnapshot::ConfigSnapshot() : values_{config()} {}
+
+void ConfigSnapshot::install() const {
+  Config& local = config();
+  std::vector<const void*> entries;
+  const_cast<Config&>(values_).for_each([&](const char*, auto& setting) { entries.push_back(&setting); });
+  size_t i = 0;
+  local.for_each([&]<class T>(const char*, Setting<T>& setting) {
+    setting.restore(static_cast<const Setting<T>*>(entries[i++])->own());
+  });
+}
+
+Dtype get_dtype(std::optional<Dtype> dtype, std::optional<Dtype> mixed) {
+  if (dtype) return *dtype;
+  const DtypePolicy policy = config().dtype;
+  return policy.is_mixed() && mixed ? *mixed : policy.dtype();
+}
+
+}  // namespace kusari

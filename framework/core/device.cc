@@ -1,0 +1,134 @@
+#include "kusari/framework/core/device.h"
+
+#include <dlfcn.h>
+
+#include <atomic>
+#include <charconv>
+#include <cstring>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "kusari/framework/core/backend.h"
+#include "kusari/framework/core/error.h"
+
+namespace kusari {
+namespace {
+
+struct KernelNames {
+  std::mutex mutex;
+  std::vector<std::pair<std::string, std::string>> entries;  // name, mangled signature
+};
+
+KernelNames& kernel_names() {
+  static KernelNames* names = new KernelNames;  // read by statics of every library, so never destroyed
+  return *names;
+}
+
+const detail::DeviceState* make_cpu_state() {
+  static const detail::DeviceState* state = new detail::DeviceState{&detail::cpu_backend(), 0, "cpu"};
+  return state;
+}
+
+// The CUDA backend is a library of its own, found by name when a CUDA device is first asked for.
+struct CudaBackend {
+  Backend* backend = nullptr;
+  std::string problem;
+  std::vector<std::unique_ptr<detail::DeviceState>> devices;
+};
+
+constexpr int kBackendInterface = 1;  // changes whenever Backend, Array or the door change their layout
+
+const CudaBackend& cuda_backend() {
+  static const CudaBackend* loaded = [] {
+    auto* cuda = new CudaBackend;
+    void* library = dlopen("libkusari_cuda.so", RTLD_NOW | RTLD_GLOBAL);
+    if (library == nullptr) {
+      const char* reason = dlerror();
+      cuda->problem = reason != nullptr ? reason : "libkusari_cuda.so was not found";
+      return cuda;
+    }
+    using Entry = Backend* (*)(int interface_version, const char** problem);
+    auto entry = reinterpret_cast<Entry>(dlsym(library, "kusari_cuda_backend"));
+    const char* problem = "libkusari_cuda.so has no entry kusari_cuda_backend";
+    if (entry != nullptr) cuda->backend = entry(kBackendInterface, &problem);
+    if (cuda->backend == nullptr) {
+      cuda->problem = problem;
+      return cuda;
+    }
+    for (int i = 0; i < cuda->backend->device_count(); ++i) {
+      cuda->devices.push_back(
+          std::make_unique<detail::DeviceState>(detail::DeviceState{cuda->backend, i, "cuda:" + std::to_string(i)}));
+    }
+    if (cuda->devices.empty()) cuda->problem = "no CUDA device was found";
+    return cuda;
+  }();
+  return *loaded;
+}
+
+bool parse_index(const char* text, int* index) {
+  const char* end = text + std::strlen(text);
+  const auto [stop, error] = std::from_chars(text, end, *index);
+  return error == std::errc{} && stop == end && *index >= 0;
+}
+
+std::atomic<size_t> max_workspace_size{size_t{8} << 20};
+
+}  // namespace
+
+KernelId intern_kernel(const char* name, const std::type_info& signature) {
+  KernelNames& names = kernel_names();
+  const std::scoped_lock lock(names.mutex);
+  for (size_t i = 0; i < names.entries.size(); ++i) {
+    if (names.entries[i].first != name) continue;
+    if (names.entries[i].second != signature.name()) {
+      throw Error(std::string("intern_kernel: kernel '") + name + "' is declared twice with different signatures");
+    }
+    return {static_cast<int>(i)};
+  }
+  names.entries.emplace_back(name, signature.name());
+  return {static_cast<int>(names.entries.size()) - 1};
+}
+
+Backend::Backend() = default;
+Backend::~Backend() = default;
+
+void Backend::set(KernelId id, AnyKernel implementation) {
+  const auto at = static_cast<size_t>(id.index);
+  if (table_.size() <= at) table_.resize(at + 1, nullptr);
+  table_[at] = implementation;
+}
+
+const detail::DeviceState* Device::cpu_state_ = make_cpu_state();
+
+Device::Device() : state_{cpu_state_ != nullptr ? cpu_state_ : make_cpu_state()} {}
+
+Device get_device(const std::string& name) {
+  if (name == "cpu" || name == "@numpy" || name == "native" || name == "-1") return Device();
+  int index = 0;
+  const char* number = nullptr;
+  for (const char* prefix : {"cuda:", "@cupy:"}) {
+    if (name.starts_with(prefix)) number = name.c_str() + std::strlen(prefix);
+  }
+  if (name != "cuda" && !parse_index(number != nullptr ? number : name.c_str(), &index)) {
+    throw ValueError("get_device: '" + name + "' is not a device; expected 'cpu' or 'cuda:N'");
+  }
+  const CudaBackend& cuda = cuda_backend();
+  if (static_cast<size_t>(index) >= cuda.devices.size()) {
+    throw DeviceError("get_device: '" + name + "' is not there; CUDA devices: " + std::to_string(cuda.devices.size()) +
+                      (cuda.problem.empty() ? "" : " (" + cuda.problem + ")"));
+  }
+  return Device(cuda.devices[static_cast<size_t>(index)].get());
+}
+
+void synchronize(const Device& device) { device.backend().synchronize(device.index()); }
+
+bool cuda::is_available() { return cuda::device_count() > 0; }
+
+int cuda::device_count() { return static_cast<int>(cuda_backend().devices.size()); }
+
+void cuda::set_max_workspace_size(size_t bytes) { max_workspace_size = bytes; }
+
+size_t cuda::get_max_workspace_size() { return max_workspace_size; }
+
+}  // namespace kusari

@@ -1,0 +1,57 @@
+#pragma once
+
+#include <cstddef>
+#include <string>
+
+#include "kusari/framework/core/export.h"
+
+namespace kusari {
+
+class Backend;
+class Device;
+
+namespace detail {
+struct DeviceState {
+  Backend* backend;
+  int index;
+  std::string name;  // "cpu", "cuda:0"
+};
+}  // namespace detail
+
+/// A place where arrays live and kernels run: "cpu" or "cuda:N". A handle the size of a pointer; devices never go away.
+class KUSARI_API Device {
+ public:
+  /// The CPU.
+  Device();
+  explicit Device(const detail::DeviceState* state) : state_{state} {}
+
+  Backend& backend() const noexcept { return *state_->backend; }
+  int index() const noexcept { return state_->index; }
+  const std::string& name() const noexcept { return state_->name; }
+  bool is_cpu() const noexcept { return state_ == cpu_state_; }
+
+  friend bool operator==(const Device& a, const Device& b) noexcept { return a.state_ == b.state_; }
+
+ private:
+  friend Device get_device(const std::string& name);
+  static const detail::DeviceState* cpu_state_;
+  const detail::DeviceState* state_;
+};
+
+/// The device of that name: "cpu" (also Chainer's "@numpy", "native" and "-1"), "cuda:N" (also "@cupy:N" and "N").
+/// Throws ValueError for another name, DeviceError when this build or machine has no such device.
+KUSARI_API Device get_device(const std::string& name);
+/// Waits until all work given to the device is done. The CPU is always done.
+KUSARI_API void synchronize(const Device& device);
+
+namespace cuda {
+/// Whether the CUDA backend is installed and finds a device.
+KUSARI_API bool is_available();
+/// How many CUDA devices there are; 0 without a driver, a card or the backend.
+KUSARI_API int device_count();
+/// Most bytes that a cuDNN algorithm may use as scratch; process-wide, 8 MiB at the start, as in Chainer.
+KUSARI_API void set_max_workspace_size(size_t bytes);
+KUSARI_API size_t get_max_workspace_size();
+}  // namespace cuda
+
+}  // namespace kusari

@@ -1,0 +1,41 @@
+#include "kusari/framework/core/kernel.h"
+
+#include <utility>
+
+#include "kusari/framework/core/error.h"
+
+namespace kusari {
+
+constinit thread_local LaunchObserver* detail::t_launch_observer = nullptr;
+
+LaunchObserver::LaunchObserver() = default;
+LaunchObserver::~LaunchObserver() = default;
+
+ScopedLaunchObserver::ScopedLaunchObserver(LaunchObserver& observer) : observer_{&observer} {
+  observer.previous_ = std::exchange(detail::t_launch_observer, &observer);
+}
+
+ScopedLaunchObserver::~ScopedLaunchObserver() { detail::t_launch_observer = observer_->previous_; }
+
+void observe_launch(const Launch& launch) {
+  LaunchObserver* const observer = detail::t_launch_observer;
+  if (observer == nullptr) {
+    launch.run(launch.kernel, launch.arguments.data());
+    return;
+  }
+  // While an observer works, launches go to the ones installed before it; inside the kernel there are none, so only
+  // the outermost launch is seen.
+  struct Restore {
+    LaunchObserver* observer;
+    ~Restore() { detail::t_launch_observer = observer; }
+  } const restore{observer};
+  detail::t_launch_observer = observer->previous_;
+  observer->on_launch(launch, &observe_launch);
+}
+
+void detail::throw_missing_kernel(const char* kernel, const Device& device) {
+  throw DeviceError(std::string("launch: the backend '") + device.backend().name() + "' of device '" + device.name() +
+                    "' has no kernel '" + kernel + "'");
+}
+
+}  // namespace kusari

@@ -1,0 +1,89 @@
+#include "kusari/framework/core/random.h"
+
+#include <cstdlib>
+#include <mutex>
+#include <numeric>
+#include <random>
+#include <string>
+#include <utility>
+
+#include "kusari/framework/core/error.h"
+#include "kusari/framework/core/philox.h"
+#include "kusari/framework/core/serializer.h"
+
+namespace kusari::random {
+namespace {
+
+uint64_t seed_at_start() {
+  for (const char* variable : {"KUSARI_SEED", "CHAINER_SEED"}) {
+    const char* text = std::getenv(variable);
+    if (text == nullptr) continue;
+    char* end = nullptr;
+    const uint64_t value = std::strtoull(text, &end, 10);
+    if (end == text || *end != '\0') throw ValueError(std::string(variable) + ": '" + text + "' is not a seed");
+    return value;
+  }
+  std::random_device entropy;
+  return (uint64_t{entropy()} << 32) | entropy();
+}
+
+__extension__ typedef unsigned __int128 uint128;
+
+struct Stream {
+  std::mutex mutex;
+  RandomState state{seed_at_start(), 0};
+};
+
+Stream& stream() {
+  static Stream* instance = new Stream;
+  return *instance;
+}
+
+}  // namespace
+
+void seed(uint64_t value) { set_state({value, 0}); }
+
+RandomState reserve(uint64_t count) {
+  const std::scoped_lock lock(stream().mutex);
+  RandomState taken = stream().state;
+  stream().state.offset += count;
+  return taken;
+}
+
+RandomState state() {
+  const std::scoped_lock lock(stream().mutex);
+  return stream().state;
+}
+
+void set_state(RandomState value) {
+  const std::scoped_lock lock(stream().mutex);
+  stream().state = value;
+}
+
+void serialize(Serializer& serializer) {
+  RandomState value = state();
+  serializer("seed", value.seed);
+  serializer("offset", value.offset);
+  if (!serializer.is_writer()) set_state(value);
+}
+
+uint64_t bits() {
+  const RandomState at = reserve(2);
+  return (uint64_t{philox_word(at.seed, at.offset)} << 32) | philox_word(at.seed, at.offset + 1);
+}
+
+std::vector<int64_t> permutation(int64_t n) {
+  std::vector<int64_t> order(static_cast<size_t>(n));
+  std::iota(order.begin(), order.end(), int64_t{0});
+  const RandomState at = reserve(2 * static_cast<uint64_t>(n));
+  for (int64_t i = n - 1; i > 0; --i) {
+    const uint64_t place = at.offset + 2 * static_cast<uint64_t>(i);
+    const uint64_t drawn = (uint64_t{philox_word(at.seed, place)} << 32) | philox_word(at.seed, place + 1);
+    // The high half of a 64 x 64 bit product is uniform on [0, i] up to 2^-64 * (i + 1).
+    const auto j = static_cast<int64_t>((static_cast<uint128>(drawn) * static_cast<uint64_t>(i + 1)) >> 64);
+    std::swap(order[static_cast<size_t>(i)], order[static_cast<size_t>(j)]);
+  }
+  return order;
+}
+
+}  // namespace kusari::random

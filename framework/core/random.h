@@ -1,0 +1,32 @@
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "kusari/framework/core/export.h"
+#include "kusari/framework/core/kernel.h"
+
+namespace kusari {
+class Serializer;
+}
+
+/// Random numbers: one Philox4x32-10 stream per process. A draw takes a range of the stream, and every element of the
+/// result depends on the seed and its own place in the stream alone, so results do not depend on the number of threads
+/// or the device. Source: Salmon et al. 2011.
+namespace kusari::random {
+
+/// Restarts the stream. At the start the seed comes from KUSARI_SEED (or CHAINER_SEED), else from the system.
+KUSARI_API void seed(uint64_t seed);
+/// Takes `count` numbers off the stream.
+KUSARI_API RandomState reserve(uint64_t count);
+/// Where the stream stands; for snapshots.
+KUSARI_API RandomState state();
+KUSARI_API void set_state(RandomState state);
+KUSARI_API void serialize(Serializer& serializer);
+
+/// 64 random bits from the stream; for the host's own decisions.
+KUSARI_API uint64_t bits();
+/// A random order of 0 .. n-1 (Fisher-Yates).
+KUSARI_API std::vector<int64_t> permutation(int64_t n);
+
+}  // namespace kusari::random

@@ -1,0 +1,7 @@
+#include "kusari/framework/core/serializer.h"
+
+namespace kusari {
+
+Serializer::~Serializer() = default;
+
+}  // namespace kusari

@@ -1,0 +1,66 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <type_traits>
+#include <vector>
+
+#include "kusari/framework/core/array.h"
+#include "kusari/framework/core/export.h"
+
+namespace kusari {
+
+/// Visits the values of an object under names, either to write them (is_writer) or to overwrite them. One `serialize`
+/// method of an object thus serves both ways:
+///
+///   void SGD::serialize(Serializer& s) { s("lr", lr); }
+///
+/// Names nest with '/': s["l1"]("W", array) is the entry "l1/W".
+class KUSARI_API Serializer {
+ public:
+  virtual ~Serializer();
+
+  virtual bool is_writer() const = 0;
+  /// A serializer for the entries below `name`.
+  virtual std::unique_ptr<Serializer> child(const std::string& name) = 0;
+  /// Whether the entry is there to be read; true for writers.
+  virtual bool contains(const std::string& name) const = 0;
+
+  /// Arrays. A reader overwrites the elements in place, casting the dtype, when `value` is defined, else it makes a new
+  /// array; an entry that holds None leaves `value` undefined, and an undefined array is written as None.
+  /// A reader throws KeyError for a missing entry and TypeError for a wrong shape.
+  virtual void array(const std::string& name, Array& value) = 0;
+  virtual void number(const std::string& name, int64_t& value) = 0;
+  virtual void number(const std::string& name, double& value) = 0;
+  virtual void boolean(const std::string& name, bool& value) = 0;
+  virtual void text(const std::string& name, std::string& value) = 0;
+
+  template <class T>
+  void operator()(const std::string& name, T& value) {
+    if constexpr (std::is_same_v<T, Array>) {
+      array(name, value);
+    } else if constexpr (std::is_same_v<T, bool>) {
+      boolean(name, value);
+    } else if constexpr (std::is_same_v<T, std::string>) {
+      text(name, value);
+    } else if constexpr (std::is_integral_v<T>) {
+      int64_t wide = static_cast<int64_t>(value);
+      number(name, wide);
+      value = static_cast<T>(wide);
+    } else if constexpr (std::is_floating_point_v<T>) {
+      double wide = value;
+      number(name, wide);
+      value = static_cast<T>(wide);
+    } else if constexpr (std::is_same_v<T, std::vector<int64_t>>) {
+      Array packed;
+      if (is_writer()) packed = kusari::array<int64_t>(value);
+      array(name, packed);
+      if (!is_writer()) value = packed.is_defined() ? packed.to_vector<int64_t>() : std::vector<int64_t>();
+    } else {
+      value.serialize(*child(name));
+    }
+  }
+};
+
+}  // namespace kusari
