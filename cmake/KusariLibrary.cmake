@@ -33,8 +33,8 @@ target_link_libraries(kusari PRIVATE $<BUILD_INTERFACE:Eigen3::Eigen> $<BUILD_IN
                                      ZLIB::ZLIB OpenMP::OpenMP_CXX Threads::Threads ${CMAKE_DL_LIBS})
 # spdlog and fmt header-only and hidden: a program may have its own version of either.
 target_include_directories(kusari SYSTEM PRIVATE $<TARGET_PROPERTY:spdlog::spdlog_header_only,INTERFACE_INCLUDE_DIRECTORIES>)
-target_compile_definitions(kusari PRIVATE $<TARGET_PROPERTY:spdlog::spdlog_header_only,INTERFACE_COMPILE_DEFINITIONS>
-                                          FMT_HEADER_ONLY)
+set(definitions $<TARGET_PROPERTY:spdlog::spdlog_header_only,INTERFACE_COMPILE_DEFINITIONS>)
+target_compile_definitions(kusari PRIVATE $<FILTER:${definitions},EXCLUDE,FMT_SHARED> FMT_HEADER_ONLY)
 if(BUILD_SHARED_LIBS)
   # Calls between the library's own functions are direct: no program replaces them.
   target_compile_options(kusari PRIVATE -fno-semantic-interposition)

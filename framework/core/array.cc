@@ -1,6 +1,5 @@
 #include "kusari/framework/core/array.h"
 
-#include <algorithm>
 #include <cstring>
 #include <new>
 
@@ -103,13 +102,15 @@ bool strides_contiguous(const Shape& shape, const Strides& strides) {
 }
 
 bool strides_dense(const Shape& shape, const Strides& strides) {
-  int order[kMaxNdim];
+  int order[kMaxNdim];  // axes longer than 1, by stride
   int n = 0;
   for (int i = 0; i < shape.ndim(); ++i) {
     if (shape[i] == 0) return true;
-    if (shape[i] != 1) order[n++] = i;
+    if (shape[i] == 1) continue;
+    int at = n++;
+    for (; at > 0 && strides[i] < strides[order[at - 1]]; --at) order[at] = order[at - 1];
+    order[at] = i;
   }
-  std::sort(order, order + n, [&](int a, int b) { return strides[a] < strides[b]; });
   int64_t step = 1;
   for (int i = 0; i < n; ++i) {
     if (strides[order[i]] != step) return false;
