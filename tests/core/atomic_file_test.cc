@@ -1,0 +1,67 @@
+#include "kusari/framework/core/atomic_file.h"
+
+#include <filesystem>
+#include <string>
+
+#include <doctest/doctest.h>
+
+#include "kusari/framework/core/error.h"
+#include "kusari/tests/scratch_directory.h"
+
+namespace fs = std::filesystem;
+using kusari::AtomicFile;
+using kusari::testing::read_file;
+using kusari::testing::ScratchDirectory;
+
+TEST_CASE("AtomicFile replaces the old file at commit and not before") {
+  const ScratchDirectory dir;
+  const std::string path = dir / "a.txt";
+  kusari::write_file_atomically(path, "old");
+  CHECK(read_file(path) == "old");
+  {
+    AtomicFile file(path);
+    file.write("new");
+    file.write(std::string(1 << 19, 'x'));
+    CHECK(file.size() == 3 + (1 << 19));
+    file.overwrite(1, "EW", 2);
+    CHECK(read_file(path) == "old");
+    file.commit();
+    CHECK_THROWS_AS(file.write("late"), kusari::StateError);
+    CHECK_THROWS_AS(file.commit(), kusari::StateError);
+  }
+  CHECK(read_file(path) == "nEW" + std::string(1 << 19, 'x'));
+  CHECK(dir.count() == 1);
+}
+
+TEST_CASE("AtomicFile without commit leaves the old file and nothing else") {
+  const ScratchDirectory dir;
+  kusari::write_file_atomically(dir / "a.txt", "old");
+  {
+    AtomicFile file(dir / "a.txt");
+    file.write("half of the n");
+  }
+  CHECK(read_file(dir / "a.txt") == "old");
+  CHECK(dir.count() == 1);
+}
+
+TEST_CASE("AtomicFile follows a symbolic link") {
+  const ScratchDirectory dir;
+  fs::create_directory(dir / "sub");
+  kusari::write_file_atomically(dir / "sub/real", "old");
+  fs::create_symlink("sub/real", dir / "link");
+  kusari::write_file_atomically(dir / "link", "new");
+  CHECK(fs::is_symlink(dir / "link"));
+  CHECK(read_file(dir / "sub/real") == "new");
+}
+
+TEST_CASE("AtomicFile's errors name the file") {
+  const ScratchDirectory dir;
+  CHECK_THROWS_WITH_AS(AtomicFile(dir / "no/such/file"), doctest::Contains("no/such/file"), kusari::IoError);
+  CHECK_THROWS_AS(AtomicFile(dir / ""), kusari::IoError);
+  fs::create_directory(dir / "directory");
+  AtomicFile file(dir / "directory");  // a directory cannot be renamed over
+  CHECK_THROWS_WITH_AS(file.commit(), doctest::Contains("directory"), kusari::IoError);
+  AtomicFile small(dir / "small");
+  small.write("abc");
+  CHECK_THROWS_AS(small.overwrite(2, "xy", 2), kusari::ValueError);
+}

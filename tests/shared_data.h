@@ -1,0 +1,17 @@
+#pragma once
+
+#include <cstdlib>
+#include <filesystem>
+#include <string>
+
+namespace kusari::testing {
+
+/// Path of a file in the folder of shared data (golden/, data/), which may be absent: the environment's KUSARI_SHARED,
+/// else KUSARI_SHARED_DIR of the build. "" when there is no such file; tests then say so and pass.
+inline std::string shared_path(const std::string& name) {
+  const char* root = std::getenv("KUSARI_SHARED");
+  const std::filesystem::path path = std::filesystem::path(root && *root ? root : KUSARI_SHARED_DIR) / name;
+  return std::filesystem::exists(path) ? path.string() : std::string();
+}
+
+}  // namespace kusari::testing
