@@ -39,6 +39,19 @@ Stream& stream() {
   return *instance;
 }
 
+std::vector<int64_t> permutation_at(RandomState at, int64_t n) {
+  std::vector<int64_t> order(static_cast<size_t>(n));
+  std::iota(order.begin(), order.end(), int64_t{0});
+  for (int64_t i = n - 1; i > 0; --i) {
+    const uint64_t place = at.offset + 2 * static_cast<uint64_t>(i);
+    const uint64_t drawn = (uint64_t{philox_word(at.seed, place)} << 32) | philox_word(at.seed, place + 1);
+    // The high half of a 64 x 64 bit product is uniform on [0, i] up to 2^-64 * (i + 1).
+    const auto j = static_cast<int64_t>((static_cast<uint128>(drawn) * static_cast<uint64_t>(i + 1)) >> 64);
+    std::swap(order[static_cast<size_t>(i)], order[static_cast<size_t>(j)]);
+  }
+  return order;
+}
+
 }  // namespace
 
 void seed(uint64_t value) { set_state({value, 0}); }
@@ -72,18 +85,8 @@ uint64_t bits() {
   return (uint64_t{philox_word(at.seed, at.offset)} << 32) | philox_word(at.seed, at.offset + 1);
 }
 
-std::vector<int64_t> permutation(int64_t n) {
-  std::vector<int64_t> order(static_cast<size_t>(n));
-  std::iota(order.begin(), order.end(), int64_t{0});
-  const RandomState at = reserve(2 * static_cast<uint64_t>(n));
-  for (int64_t i = n - 1; i > 0; --i) {
-    const uint64_t place = at.offset + 2 * static_cast<uint64_t>(i);
-    const uint64_t drawn = (uint64_t{philox_word(at.seed, place)} << 32) | philox_word(at.seed, place + 1);
-    // The high half of a 64 x 64 bit product is uniform on [0, i] up to 2^-64 * (i + 1).
-    const auto j = static_cast<int64_t>((static_cast<uint128>(drawn) * static_cast<uint64_t>(i + 1)) >> 64);
-    std::swap(order[static_cast<size_t>(i)], order[static_cast<size_t>(j)]);
-  }
-  return order;
-}
+std::vector<int64_t> permutation(int64_t n) { return permutation_at(reserve(2 * static_cast<uint64_t>(n)), n); }
+
+std::vector<int64_t> permutation(int64_t n, uint64_t seed) { return permutation_at({seed, 0}, n); }
 
 }  // namespace kusari::random

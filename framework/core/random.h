@@ -28,5 +28,7 @@ KUSARI_API void serialize(Serializer& serializer);
 KUSARI_API uint64_t bits();
 /// A random order of 0 .. n-1 (Fisher-Yates).
 KUSARI_API std::vector<int64_t> permutation(int64_t n);
+/// The random order of 0 .. n-1 that `seed` determines; leaves the stream alone.
+KUSARI_API std::vector<int64_t> permutation(int64_t n, uint64_t seed);
 
 }  // namespace kusari::random
