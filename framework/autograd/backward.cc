@@ -1,0 +1,370 @@
+#include <algorithm>
+#include <atomic>
+#include <unordered_set>
+#include <utility>
+#include <vector>
+
+#include "kusari/framework/autograd/add.h"
+#include "kusari/framework/autograd/function_hook.h"
+#include "kusari/framework/autograd/function_node.h"
+#include "kusari/framework/autograd/variable.h"
+#include "kusari/framework/core/error.h"
+#include "kusari/framework/kernels/arithmetic.h"
+#include "kusari/framework/kernels/pointwise.h"
+
+namespace kusari {
+
+using detail::VariableNode;
+
+// One walk over the graph from its outputs towards its leaves: functions in order of falling rank, ties in order of
+// discovery, each once, after all functions that use its outputs. chainer/_backprop.py.
+//
+// The gradient of a vertex that waits for its creator's turn is in a slot that the vertex points to. A pass may run
+// inside another (a function's backward that calls backward, as F::forget does) and meet vertices of the outer one:
+// their slots are put back when the inner pass ends.
+class BackwardPass {
+ public:
+  struct Options {
+    bool to_leaves;  // add to the leaves' gradients; otherwise gradients stay in slots for grad()
+    bool retain_grad;
+    bool double_backprop;
+    std::optional<double> loss_scale;
+    const std::unordered_set<FunctionNode*>* allowed = nullptr;  // null: all functions
+    const std::unordered_set<VariableNode*>* targets = nullptr;  // vertices whose gradients the caller collects
+  };
+
+  explicit BackwardPass(const Options& options) : options_{options}, id_{next_id()}, outermost_{t_outermost} {
+    if (t_outermost == 0) t_outermost = id_;
+  }
+  BackwardPass(const BackwardPass&) = delete;
+  BackwardPass& operator=(const BackwardPass&) = delete;
+  ~BackwardPass() {
+    for (size_t i = displaced_.size(); i-- > 0;) {
+      displaced_[i].node->pass = displaced_[i].pass;
+      displaced_[i].node->slot = displaced_[i].slot;
+    }
+    t_outermost = outermost_;
+  }
+
+  // Starts from a root with gradient `seed`.
+  void seed(VariableNode* root, Variable seed) {
+    if (root->is_leaf()) {
+      add_to_leaf(root, std::move(seed));
+    } else {
+      add_to_slot(root, std::move(seed));
+      enqueue(root->creator.get());
+    }
+  }
+
+  void run() {
+    const auto mode = using_config(&Config::enable_backprop, options_.double_backprop);
+    while (!heap_.empty()) {
+      std::pop_heap(heap_.begin(), heap_.end());
+      FunctionNode* const function = heap_.back().function;
+      heap_.pop_back();
+      step(*function);
+    }
+    if (!options_.double_backprop) own_leaf_gradients();
+  }
+
+  // The gradient collected for a target, if any.
+  Variable result(VariableNode* target) const {
+    for (const Result& r : results_) {
+      if (r.node == target) return r.grad;
+    }
+    return target->pass == id_ ? slots_[target->slot] : Variable();
+  }
+
+ private:
+  struct Entry {
+    int32_t rank;
+    uint32_t number;  // order of discovery
+    FunctionNode* function;
+    friend bool operator<(const Entry& a, const Entry& b) {
+      return a.rank != b.rank ? a.rank < b.rank : a.number > b.number;
+    }
+  };
+  struct Displaced {
+    VariableNode* node;
+    uint64_t pass;
+    uint32_t slot;
+  };
+  struct Result {
+    VariableNode* node;
+    Variable grad;
+  };
+
+  void enqueue(FunctionNode* function) {
+    if (function->seen_by_ == id_ || (options_.allowed != nullptr && !options_.allowed->contains(function))) return;
+    function->seen_by_ = id_;
+    heap_.push_back({function->rank_, discovered_++, function});
+    std::push_heap(heap_.begin(), heap_.end());
+  }
+
+  bool is_target(VariableNode* node) const { return options_.targets != nullptr && options_.targets->contains(node); }
+
+  // Output gradients leave their slots; a gradient that the user set by hand stands in where none came.
+  Variable take(VariableNode* output) {
+    if (output == nullptr) return Variable();
+    Variable grad;
+    if (output->pass == id_) {
+      grad = std::move(slots_[output->slot]);
+      free_slots_.push_back(output->slot);
+      output->pass = 0;
+    } else if (options_.to_leaves && output->grad != nullptr) {
+      grad = Variable(output->grad);
+      Variable(output).cleargrad();
+    }
+    if (grad.is_defined()) {
+      if (is_target(output)) results_.push_back({output, grad});
+      if (options_.retain_grad) Variable(output).set_grad_var(grad);
+    }
+    return grad;
+  }
+
+  void step(FunctionNode& function) {
+    Variables gy;
+    gy.reserve(function.outputs_.size());
+    bool any = false;
+    for (VariableNode* output : function.outputs_) any |= gy.emplace_back(take(output)).is_defined();
+    if (!any) return;
+    const bool hooked = detail::t_function_hooks != nullptr;
+    if (hooked) [[unlikely]] {
+      detail::call_backward_preprocess(function, gy);
+    }
+    Variables gx = function.backward(gy);
+    if (hooked) [[unlikely]] {
+      detail::call_backward_postprocess(function, gy, gx);
+    }
+    gy.clear();  // so that gradients handed through unchanged have one owner
+    if (gx.size() != function.inputs_.size()) throw_wrong_count(function, gx.size());
+    for (size_t i = 0; i < gx.size(); ++i) {
+      VariableNode* const input = function.inputs_[i].get();
+      if (input == nullptr || !input->requires_grad || !gx[i].is_defined()) continue;
+      check(function, i, *input, gx[i]);
+      if (input->is_leaf()) {
+        add_to_leaf(input, std::move(gx[i]));
+      } else if (options_.allowed == nullptr || options_.allowed->contains(input->creator.get()) || is_target(input)) {
+        add_to_slot(input, std::move(gx[i]));
+        enqueue(input->creator.get());
+      }
+    }
+  }
+
+  void add_to_leaf(VariableNode* leaf, Variable gx) {
+    if (!options_.to_leaves) {
+      if (is_target(leaf)) add_to_slot(leaf, std::move(gx));
+      return;
+    }
+    if (leaf->handles == 0) return;  // nobody can ask for it
+    if (leaf->grad == nullptr) {
+      leaf->grad = gx.node();
+      leaf->grad->add_handle();
+      leaves_.push_back(leaf);
+    } else {
+      VariableNode* const held = std::exchange(leaf->grad, nullptr);
+      Variable sum(held);
+      held->drop_handle();  // the reference that the leaf held
+      sum = add(std::move(sum), std::move(gx));
+      leaf->grad = sum.node();
+      leaf->grad->add_handle();
+    }
+    if (options_.loss_scale) leaf->saved_state().loss_scale = *options_.loss_scale;
+  }
+
+  void add_to_slot(VariableNode* node, Variable gx) {
+    if (node->pass == id_) {
+      Variable& pending = slots_[node->slot];
+      pending = add(std::move(pending), std::move(gx));
+      return;
+    }
+    if (node->pass >= outermost_ && outermost_ != 0) displaced_.push_back({node, node->pass, node->slot});
+    if (free_slots_.empty()) {
+      node->slot = static_cast<uint32_t>(slots_.size());
+      slots_.push_back(std::move(gx));
+    } else {
+      node->slot = free_slots_.back();
+      free_slots_.pop_back();
+      slots_[node->slot] = std::move(gx);
+    }
+    node->pass = id_;
+  }
+
+  // Nobody else can see the elements, so they may be overwritten.
+  static bool is_private(const Variable& v) {
+    const VariableNode* const node = v.node();
+    return node->handles == 1 && node->references == 1 && node->array.is_unique() && node->array.is_dense();
+  }
+
+  Variable add(Variable a, Variable b) const {
+    if (options_.double_backprop) return autograd::add(a, b);
+    const Array &x = a.array(), &y = b.array();
+    if (is_private(a)) {
+      pointwise_into(kernels::Add{}, x, y, x);
+      return a;
+    }
+    if (is_private(b)) {
+      pointwise_into(kernels::Add{}, x, y, y);
+      return b;
+    }
+    return Variable(pointwise(kernels::Add{}, x, y), false);
+  }
+
+  // A gradient that was handed through may be a broadcast view or shared with another leaf; whoever scales it in place
+  // must not hit others.
+  void own_leaf_gradients() {
+    for (VariableNode* leaf : leaves_) {
+      if (leaf->grad == nullptr) continue;
+      const Array& array = leaf->grad->array;
+      if (leaf->grad->handles == 1 && array.is_unique() && array.is_dense()) continue;
+      Variable(leaf).set_grad(array.copy());
+    }
+  }
+
+  static void check(const FunctionNode& function, size_t i, const VariableNode& input, const Variable& gx) {
+    if (gx.array().dtype() == input.dtype() && gx.array().shape() == input.shape()) return;
+    throw TypeError(std::string("F::") + function.name() + ": backward gave input " + std::to_string(i) +
+                    " a gradient of shape " + to_string(gx.shape()) + " and dtype " + name(gx.dtype()) +
+                    " but the input has shape " + to_string(input.shape()) + " and dtype " + name(input.dtype()));
+  }
+
+  static void throw_wrong_count(const FunctionNode& function, size_t count) {
+    throw Error(std::string("F::") + function.name() + ": backward gave " + std::to_string(count) + " gradients for " +
+                std::to_string(function.input_count()) + " inputs");
+  }
+
+  // Never used twice in the process: a vertex keeps the id of the last pass that touched it.
+  static uint64_t next_id() {
+    static std::atomic<uint64_t> threads{0};
+    static constinit thread_local uint64_t last = 0;
+    if (last == 0) last = threads.fetch_add(1) << 40;
+    return ++last;
+  }
+
+  static inline constinit thread_local uint64_t t_outermost = 0;  // id of the first of the passes now running, or 0
+
+  const Options options_;
+  const uint64_t id_;
+  const uint64_t outermost_;
+  uint32_t discovered_ = 0;
+  SmallVector<Entry, 16> heap_;
+  SmallVector<Variable, 16> slots_;
+  SmallVector<uint32_t, 16> free_slots_;
+  SmallVector<VariableNode*, 16> leaves_;  // leaves whose first gradient came in this pass
+  SmallVector<Displaced, 1> displaced_;
+  SmallVector<Result, 1> results_;
+};
+
+namespace {
+
+// A root's own gradient is consumed, as in Chainer; without one, a single element starts from the loss scale.
+Variable seed_of(const Variable& root, std::optional<double> loss_scale, const char* call) {
+  Variable seed = root.grad_var();
+  if (seed.is_defined()) {
+    if (!root.node()->is_leaf()) Variable(root).cleargrad();
+    return seed;
+  }
+  if (root.size() != 1) {
+    throw ValueError(std::string(call) + ": the variable has shape " + to_string(root.shape()) +
+                     " and no gradient; set one first, or start from a single element");
+  }
+  return Variable(full_like(root.array(), loss_scale.value_or(1.0)), false);
+}
+
+void backward_from(std::span<const Variable> roots, const BackwardOptions& options, const char* call) {
+  BackwardPass pass({.to_leaves = true,
+                     .retain_grad = options.retain_grad,
+                     .double_backprop = options.enable_double_backprop,
+                     .loss_scale = options.loss_scale});
+  for (const Variable& root : roots) {
+    if (root.node()->is_leaf()) {
+      if (root.node()->grad == nullptr) Variable(root).set_grad_var(seed_of(root, options.loss_scale, call));
+    } else {
+      pass.seed(root.node(), seed_of(root, options.loss_scale, call));
+    }
+  }
+  pass.run();
+}
+
+// The functions on some path from `outputs` down to one of `targets`.
+std::unordered_set<FunctionNode*> functions_between(std::span<const Variable> outputs,
+                                                    const std::unordered_set<VariableNode*>& targets) {
+  std::vector<FunctionNode*> reachable, pending;
+  std::unordered_set<FunctionNode*> seen;
+  const auto visit = [&](VariableNode* node) {
+    if (node != nullptr && node->creator && seen.insert(node->creator.get()).second) {
+      pending.push_back(node->creator.get());
+    }
+  };
+  for (const Variable& output : outputs) visit(output.node());
+  while (!pending.empty()) {
+    FunctionNode* const function = pending.back();
+    pending.pop_back();
+    reachable.push_back(function);
+    for (size_t i = 0; i < function->input_count(); ++i) visit(function->input_node(i));
+  }
+  // By rising rank, so that what a function depends on is decided before it.
+  std::sort(reachable.begin(), reachable.end(),
+            [](const FunctionNode* a, const FunctionNode* b) { return a->rank() < b->rank(); });
+  std::unordered_set<FunctionNode*> between;
+  for (FunctionNode* function : reachable) {
+    for (size_t i = 0; i < function->input_count(); ++i) {
+      VariableNode* const input = function->input_node(i);
+      if (input != nullptr && (targets.contains(input) || (input->creator && between.contains(input->creator.get())))) {
+        between.insert(function);
+        break;
+      }
+    }
+  }
+  return between;
+}
+
+void check_length(const char* name, size_t got, size_t expected) {
+  if (got == 0 || got == expected) return;
+  throw ValueError(std::string("grad: ") + name + " has " + std::to_string(got) + " entries, expected " +
+                   std::to_string(expected));
+}
+
+}  // namespace
+
+void Variable::backward(const BackwardOptions& options) const {
+  backward_from(std::span<const Variable>(this, 1), options, "Variable::backward");
+}
+
+void backward(std::span<const Variable> outputs, const BackwardOptions& options) {
+  backward_from(outputs, options, "backward");
+}
+
+Variables grad(std::span<const Variable> outputs, std::span<const Variable> inputs, const GradOptions& options) {
+  check_length("grad_outputs", options.grad_outputs.size(), outputs.size());
+  check_length("grad_inputs", options.grad_inputs.size(), inputs.size());
+  std::unordered_set<VariableNode*> targets;
+  for (const Variable& input : inputs) targets.insert(input.node());
+  const std::unordered_set<FunctionNode*> allowed = functions_between(outputs, targets);
+  BackwardPass pass({.to_leaves = false,
+                     .retain_grad = options.retain_grad,
+                     .double_backprop = options.enable_double_backprop,
+                     .loss_scale = options.loss_scale,
+                     .allowed = &allowed,
+                     .targets = &targets});
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    Variable seed = options.grad_outputs.empty() ? Variable() : options.grad_outputs[i];
+    if (!seed.is_defined()) seed = Variable(full_like(outputs[i].array(), options.loss_scale.value_or(1.0)), false);
+    VariableNode* const output = outputs[i].node();
+    const bool is_reached = output->creator && allowed.contains(output->creator.get());
+    if (is_reached || targets.contains(output)) pass.seed(output, std::move(seed));
+  }
+  pass.run();
+  Variables result;
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    Variable found = pass.result(inputs[i].node());
+    if (!options.grad_inputs.empty() && options.grad_inputs[i].is_defined()) {
+      found = found.is_defined() ? autograd::add(found, options.grad_inputs[i]) : options.grad_inputs[i];
+    }
+    if (options.set_grad) Variable(inputs[i]).set_grad_var(found);
+    result.push_back(std::move(found));
+  }
+  return result;
+}
+
+}  // namespace kusari

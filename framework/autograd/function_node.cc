@@ -1,0 +1,158 @@
+#include "kusari/framework/autograd/function_node.h"
+
+#include <algorithm>
+
+#include "kusari/framework/autograd/function_hook.h"
+#include "kusari/framework/core/error.h"
+
+namespace kusari {
+
+using detail::VariableNode;
+
+FunctionNode::~FunctionNode() = default;
+
+void FunctionNode::unchain() noexcept {
+  const IntrusivePtr<FunctionNode> alive(this);  // the outputs may hold the last references
+  for (VariableNode* output : outputs_) {
+    if (output != nullptr) output->creator = nullptr;
+  }
+  outputs_.clear();
+  inputs_.clear();
+  output_arrays_.clear();
+}
+
+Variable FunctionNode::retained_input(size_t i) const {
+  if (inputs_[i] && !inputs_[i]->array.is_defined()) {
+    throw StateError(std::string("F::") + name() + ": input " + std::to_string(i) + " was not retained in forward");
+  }
+  return Variable(inputs_[i].get());
+}
+
+Variable FunctionNode::retained_output(size_t i) {
+  if (outputs_[i] != nullptr && outputs_[i]->array.is_defined()) return Variable(outputs_[i]);
+  if (i >= output_arrays_.size() || !output_arrays_[i].is_defined()) {
+    throw StateError(std::string("F::") + name() + ": output " + std::to_string(i) + " was not retained in forward");
+  }
+  // The caller dropped this output; a new vertex takes its place, so that gradients flow through it again.
+  Variable revived(output_arrays_[i], true);
+  VariableNode* const node = revived.node();
+  node->creator = IntrusivePtr<FunctionNode>(this);
+  node->rank = rank_ + 1;
+  node->output_index = static_cast<uint16_t>(i);
+  node->retained = true;
+  outputs_[i] = node;
+  return revived;
+}
+
+namespace {
+
+bool any_requires_grad(std::span<const Variable* const> inputs) noexcept {
+  return std::any_of(inputs.begin(), inputs.end(),
+                     [](const Variable* v) { return v->is_defined() && v->node()->requires_grad; });
+}
+
+void check_devices(const FunctionNode& function, std::span<const Variable* const> inputs) {
+  const Array* first = nullptr;
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    if (!inputs[i]->is_defined()) continue;
+    const Array& array = inputs[i]->array();
+    if (!array.is_defined()) {
+      throw StateError(std::string("F::") + function.name() + ": argument " + std::to_string(i) +
+                       " has no array (an uninitialised parameter?)");
+    }
+    if (first == nullptr) {
+      first = &array;
+    } else if (!(array.device() == first->device())) {
+      throw TypeError(std::string("F::") + function.name() + ": argument " + std::to_string(i) + " is on " +
+                      array.device().name() + " but an earlier one on " + first->device().name());
+    }
+  }
+}
+
+void check_finite(const FunctionNode& function, const Arrays& outputs) {
+  for (const Array& output : outputs) {
+    if (!output.is_defined() || !output.is_floating()) continue;
+    for (const double value : output.to_vector<double>()) {
+      if (value != value) throw Error(std::string("NaN is detected on forward computation of ") + function.name());
+    }
+  }
+}
+
+}  // namespace
+
+bool FunctionApplication::wants_graph(std::span<const Variable* const> inputs) noexcept {
+  return any_requires_grad(inputs) && config().enable_backprop;
+}
+
+Arrays FunctionApplication::compute(FunctionNode& function, std::span<const Variable* const> inputs) {
+  const ArrayRefs in(inputs);
+  check_devices(function, inputs);
+  const Config& settings = config();
+  if (settings.type_check) function.check(TypeCheck(function.name(), in));
+  const bool hooked = detail::t_function_hooks != nullptr;
+  if (hooked) [[unlikely]] {
+    detail::call_forward_preprocess(function, in);
+  }
+  Arrays out = function.forward(in);
+  if (hooked) [[unlikely]] {
+    detail::call_forward_postprocess(function, in, out);
+  }
+  if (settings.debug) [[unlikely]] {
+    check_finite(function, out);
+  }
+  return out;
+}
+
+void FunctionApplication::record(FunctionNode& function, std::span<const Variable* const> inputs) {
+  int32_t rank = 0;
+  function.inputs_.reserve(inputs.size());
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    VariableNode* const node = inputs[i]->node();
+    function.inputs_.emplace_back(node);
+    if (node == nullptr) continue;
+    rank = std::max(rank, node->rank);
+    if (i < 32 && (function.retained_inputs_ >> i & 1u) != 0) node->retained = true;
+  }
+  function.rank_ = rank;
+}
+
+Variable FunctionApplication::connect(FunctionNode& function, Array array, size_t index) {
+  Variable output(new VariableNode(std::move(array), true));
+  VariableNode* const node = output.node();
+  node->creator = IntrusivePtr<FunctionNode>(&function);
+  node->rank = function.rank_ + 1;
+  node->output_index = static_cast<uint16_t>(index);
+  node->retained = index < 32 && (function.retained_outputs_ >> index & 1u) != 0;
+  function.outputs_.push_back(node);
+  return output;
+}
+
+Variable FunctionApplication::run_single(FunctionNode& function, std::span<const Variable* const> inputs) {
+  Arrays out = compute(function, inputs);
+  if (!function.recording_) return Variable(new VariableNode(std::move(out[0]), any_requires_grad(inputs)));
+  record(function, inputs);
+  return connect(function, std::move(out[0]), 0);
+}
+
+Variables FunctionApplication::run(FunctionNode& function, std::span<const Variable* const> inputs) {
+  Arrays out = compute(function, inputs);
+  Variables result;
+  result.reserve(out.size());
+  if (!function.recording_) {
+    const bool requires_grad = any_requires_grad(inputs);
+    for (Array& array : out) result.emplace_back(new VariableNode(std::move(array), requires_grad));
+    return result;
+  }
+  record(function, inputs);
+  if (function.retained_outputs_ != 0 && out.size() > 1) {
+    // With one output, backward comes through it, so it is alive; of several, some may be gone by then.
+    function.output_arrays_ = Arrays(out.size());
+    for (size_t i = 0; i < out.size() && i < 32; ++i) {
+      if ((function.retained_outputs_ >> i & 1u) != 0) function.output_arrays_[i] = out[i];
+    }
+  }
+  for (size_t i = 0; i < out.size(); ++i) result.push_back(connect(function, std::move(out[i]), i));
+  return result;
+}
+
+}  // namespace kusari

@@ -1,0 +1,167 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <initializer_list>
+#include <span>
+#include <string>
+#include <type_traits>
+#include <utility>
+
+#include "kusari/framework/autograd/type_check.h"
+#include "kusari/framework/autograd/variable.h"
+#include "kusari/framework/core/array.h"
+#include "kusari/framework/core/config.h"
+#include "kusari/framework/core/export.h"
+
+namespace kusari {
+
+/// The inputs of a forward computation. An absent optional input is an undefined array.
+class ArrayRefs {
+ public:
+  explicit ArrayRefs(std::span<const Variable* const> inputs) noexcept : inputs_{inputs} {}
+  const Array& operator[](size_t i) const noexcept {
+    const detail::VariableNode* node = inputs_[i]->node();
+    return node != nullptr ? node->array : kUndefined;
+  }
+  size_t size() const noexcept { return inputs_.size(); }
+
+ private:
+  static inline const Array kUndefined{};
+  std::span<const Variable* const> inputs_;
+};
+
+/// A vertex between variables: one application of a function. See exemplars of functions/ for the form of a subclass.
+///
+/// `forward` computes arrays; `backward` computes with differentiable functions, so that gradients of gradients work.
+/// What backward needs from forward must be named there with retain_inputs / retain_outputs; everything else is freed
+/// as soon as the caller drops it. chainer.FunctionNode.
+class KUSARI_API FunctionNode {
+ public:
+  static void* operator new(size_t bytes) { return memory::allocate(bytes); }
+  static void operator delete(void* node, size_t bytes) noexcept { memory::deallocate(node, bytes); }
+
+  FunctionNode() = default;
+  FunctionNode(const FunctionNode&) = delete;
+  FunctionNode& operator=(const FunctionNode&) = delete;
+  virtual ~FunctionNode();
+
+  /// Chainer's name of the function, without "F::".
+  virtual const char* name() const = 0;
+  int rank() const noexcept { return rank_; }
+  size_t input_count() const noexcept { return inputs_.size(); }
+  size_t output_count() const noexcept { return outputs_.size(); }
+  /// Input i as a leaf of the recorded graph; undefined for an absent one.
+  detail::VariableNode* input_node(size_t i) const noexcept { return inputs_[i].get(); }
+  /// Output i, or null when nothing refers to it any more.
+  detail::VariableNode* output_node(size_t i) const noexcept { return outputs_[i]; }
+  /// Cuts this function out of the graph.
+  void unchain() noexcept;
+  void forget_output(size_t i) noexcept { outputs_[i] = nullptr; }
+
+  void retain() noexcept { ++references_; }
+  void release() noexcept {
+    if (--references_ == 0) delete this;
+  }
+
+ protected:
+  /// The rules that the inputs must keep; runs before forward unless config.type_check is off.
+  virtual void check(const TypeCheck&) const {}
+  virtual Arrays forward(const ArrayRefs& in) = 0;
+  /// Gradients of the inputs (undefined: none) from those of the outputs (undefined: zero). `gy` has one entry per
+  /// output; the result one per input. Gradients of inputs with !needs_grad(i) may be left undefined.
+  virtual Variables backward(const Variables& gy) = 0;
+
+  /// In forward: backward will ask for retained_input(i).
+  void retain_inputs(std::initializer_list<int> indices) noexcept {
+    for (int i : indices) retained_inputs_ |= 1u << i;
+  }
+  void retain_outputs(std::initializer_list<int> indices) noexcept {
+    for (int i : indices) retained_outputs_ |= 1u << i;
+  }
+  /// In backward: an input or output that forward retained, connected to the graph.
+  Variable retained_input(size_t i) const;
+  Variable retained_output(size_t i);
+  /// In backward: shape and dtype of input i, retained or not.
+  const Shape& input_shape(size_t i) const { return inputs_[i]->shape(); }
+  Dtype input_dtype(size_t i) const { return inputs_[i]->dtype(); }
+  bool has_input(size_t i) const noexcept { return static_cast<bool>(inputs_[i]); }
+  /// In backward: whether anybody wants the gradient of input i.
+  bool needs_grad(size_t i) const noexcept { return inputs_[i] && inputs_[i]->requires_grad; }
+  /// In forward: whether backward may come (a graph is being recorded), so that extra results are worth keeping.
+  bool is_recording() const noexcept { return recording_; }
+
+ private:
+  friend class detail::VariableNode;
+  friend class BackwardPass;
+  friend struct FunctionApplication;
+
+  // Fields in the order of their use, the hot ones beside the vtable pointer.
+  uint32_t references_ = 0;
+  int32_t rank_ = 0;
+  uint32_t retained_inputs_ = 0;
+  uint32_t retained_outputs_ = 0;
+  bool recording_ = false;
+  uint64_t seen_by_ = 0;  // the backward pass that has queued this function
+  SmallVector<IntrusivePtr<detail::VariableNode>, 3> inputs_;
+  SmallVector<detail::VariableNode*, 1> outputs_;  // weak: a vertex that dies clears its entry
+  Arrays output_arrays_;                           // retained outputs by index; empty when none are retained
+};
+
+/// Runs a function: checks, hooks, forward and, when wanted, recording.
+struct KUSARI_API FunctionApplication {
+  static bool wants_graph(std::span<const Variable* const> inputs) noexcept;
+  static Variable run_single(FunctionNode& function, std::span<const Variable* const> inputs);
+  static Variables run(FunctionNode& function, std::span<const Variable* const> inputs);
+  static void set_recording(FunctionNode& function) noexcept { function.recording_ = true; }
+
+ private:
+  static Arrays compute(FunctionNode& function, std::span<const Variable* const> inputs);
+  static void record(FunctionNode& function, std::span<const Variable* const> inputs);
+  static Variable connect(FunctionNode& function, Array array, size_t index);
+};
+
+/// A reference to an input that binds to variables and raw arrays alike, without touching counts.
+class InputRef {
+ public:
+  InputRef(const Variable& variable) noexcept : variable_{&variable} {}
+  const Variable* get() const noexcept { return variable_; }
+
+ private:
+  const Variable* variable_;
+};
+
+/// Applies function F, made from `args`, to the inputs: `return apply<Softplus>({x}, beta);`
+template <class F, size_t N, class... Args>
+Variable apply(const InputRef (&inputs)[N], Args&&... args) {
+  const Variable* pointers[N];
+  for (size_t i = 0; i < N; ++i) pointers[i] = inputs[i].get();
+  if (FunctionApplication::wants_graph(pointers)) {
+    const IntrusivePtr<FunctionNode> function(new F(std::forward<Args>(args)...));
+    FunctionApplication::set_recording(*function);
+    return FunctionApplication::run_single(*function, pointers);
+  }
+  F function(std::forward<Args>(args)...);
+  return FunctionApplication::run_single(function, pointers);
+}
+
+/// The same for functions with any number of inputs and outputs.
+template <class F, class... Args>
+Variables apply_all(std::span<const Variable> inputs, Args&&... args) {
+  SmallVector<const Variable*, 4> pointers;
+  for (const Variable& input : inputs) pointers.push_back(&input);
+  const std::span<const Variable* const> refs(pointers.data(), pointers.size());
+  if (FunctionApplication::wants_graph(refs)) {
+    const IntrusivePtr<FunctionNode> function(new F(std::forward<Args>(args)...));
+    FunctionApplication::set_recording(*function);
+    return FunctionApplication::run(*function, refs);
+  }
+  F function(std::forward<Args>(args)...);
+  return FunctionApplication::run(function, refs);
+}
+template <class F, class... Args>
+Variables apply_all(std::initializer_list<Variable> inputs, Args&&... args) {
+  return apply_all<F>(std::span<const Variable>(inputs.begin(), inputs.size()), std::forward<Args>(args)...);
+}
+
+}  // namespace kusari

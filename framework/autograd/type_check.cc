@@ -1,0 +1,90 @@
+#include "kusari/framework/autograd/type_check.h"
+
+#include <string>
+
+#include "kusari/framework/autograd/function_node.h"
+#include "kusari/framework/core/error.h"
+
+namespace kusari {
+
+using type_check::Number;
+using type_check::Rule;
+
+namespace {
+
+std::string text(const Number& n) {
+  switch (n.kind) {
+    case Number::Kind::ndim:
+      return std::string(n.name) + ".ndim";
+    case Number::Kind::size:
+      return std::string(n.name) + ".size";
+    case Number::Kind::shape:
+      return std::string(n.name) + ".shape[" + std::to_string(n.axis) + "]";
+    case Number::Kind::constant:
+      break;
+  }
+  return std::to_string(n.value);
+}
+
+std::string shape_of(const char* name, const Array& array) {
+  return std::string(name) + " has shape " + to_string(array.shape());
+}
+std::string dtype_of_argument(const char* name, const Array& array) {
+  return std::string(name) + " has dtype " + kusari::name(array.dtype());
+}
+
+std::string explain_numbers(const Rule& rule) {
+  const Number &l = rule.left, &r = rule.right;
+  std::string what = shape_of(l.name, *l.array);
+  if (r.array != nullptr && r.array != l.array) what += " but " + shape_of(r.name, *r.array);
+  what += ": ";
+  for (const Number* n : {&l, &r}) {
+    if (!n->exists)
+      return what + text(*n) + " does not exist, but " + text(l) + " must " + rule.relation + " " + text(r);
+  }
+  const std::string relation = rule.relation;
+  const char* sign = relation == "equal"             ? " != "
+                     : relation == "differ from"     ? " == "
+                     : relation == "be at least"     ? " < "
+                     : relation == "be at most"      ? " > "
+                     : relation == "be greater than" ? " <= "
+                                                     : " >= ";
+  return what + text(l) + " must " + relation + " " + text(r) + " (" + std::to_string(l.value) + sign +
+         std::to_string(r.value) + ")";
+}
+
+}  // namespace
+
+size_t TypeCheck::size() const noexcept { return inputs_->size(); }
+
+type_check::Argument TypeCheck::make(const char* name, size_t i) const noexcept { return {name, &(*inputs_)[i]}; }
+
+void TypeCheck::fail(const Rule& rule) const {
+  std::string what = std::string("F::") + function_ + ": ";
+  switch (rule.kind) {
+    case Rule::Kind::numbers:
+      what += explain_numbers(rule);
+      break;
+    case Rule::Kind::types:
+      what += dtype_of_argument(rule.left_name, *rule.left_array);
+      if (rule.right_array != nullptr) what += " but " + dtype_of_argument(rule.right_name, *rule.right_array);
+      what += std::string(": ") + rule.left_name + ".dtype must equal " +
+              (rule.right_array != nullptr ? std::string(rule.right_name) + ".dtype" : kusari::name(rule.right_dtype)) +
+              " (" + kusari::name(rule.left_array->dtype()) + " != " + kusari::name(rule.right_dtype) + ")";
+      break;
+    case Rule::Kind::floating:
+      what += dtype_of_argument(rule.left_name, *rule.left_array) + ": " + rule.left_name + ".dtype must be floating";
+      break;
+    case Rule::Kind::integral:
+      what += dtype_of_argument(rule.left_name, *rule.left_array) + ": " + rule.left_name +
+              ".dtype must be an integer or bool";
+      break;
+    case Rule::Kind::shapes:
+      what += shape_of(rule.left_name, *rule.left_array) + " but " + shape_of(rule.right_name, *rule.right_array) +
+              ": " + rule.left_name + ".shape must equal " + rule.right_name + ".shape";
+      break;
+  }
+  throw TypeError(what);
+}
+
+}  // namespace kusari

@@ -1,0 +1,168 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <span>
+
+#include "kusari/framework/core/array.h"
+#include "kusari/framework/core/export.h"
+
+// Rules about the inputs of a function that are cheap to test and explain themselves when broken:
+//
+//   const auto [x, W] = c.args("x", "W");
+//   c.expect(x.ndim() == 2, x.shape(1) == W.shape(1), x.is_floating());
+//
+// A rule holds names and numbers; text is made only when it is broken.
+
+namespace kusari {
+
+class ArrayRefs;
+
+namespace type_check {
+
+/// A number that a rule speaks of: "x.ndim", "W.shape[1]", "x.size" or a plain one.
+struct Number {
+  enum class Kind : uint8_t { constant, ndim, shape, size };
+  int64_t value;
+  const char* name = nullptr;  // of the argument
+  const Array* array = nullptr;
+  Kind kind = Kind::constant;
+  int axis = 0;
+  bool exists = true;  // false: the array has no such axis
+
+  Number(int64_t constant) noexcept : value{constant} {}
+  Number(int64_t v, const char* n, const Array* a, Kind k, int at, bool e) noexcept
+      : value{v}, name{n}, array{a}, kind{k}, axis{at}, exists{e} {}
+};
+
+struct Type {
+  Dtype value;
+  const char* name = nullptr;
+  const Array* array = nullptr;
+  Type(Dtype constant) noexcept : value{constant} {}
+  Type(Dtype v, const char* n, const Array* a) noexcept : value{v}, name{n}, array{a} {}
+};
+
+struct AllSizes {
+  const char* name;
+  const Array* array;
+};
+
+/// A rule: "left OP right", or a property of one argument.
+struct Rule {
+  enum class Kind : uint8_t { numbers, types, floating, integral, shapes };
+  bool holds;
+  Kind kind;
+  const char* relation;  // "equal", "be at least", ...
+  Number left{0}, right{0};
+  const char* left_name = nullptr;
+  const char* right_name = nullptr;
+  const Array* left_array = nullptr;
+  const Array* right_array = nullptr;
+  Dtype right_dtype = Dtype::float32;
+};
+
+inline Rule compare(bool holds, const char* relation, const Number& a, const Number& b) noexcept {
+  Rule rule{holds && a.exists && b.exists, Rule::Kind::numbers, relation, a, b};
+  return rule;
+}
+inline Rule operator==(const Number& a, const Number& b) noexcept { return compare(a.value == b.value, "equal", a, b); }
+inline Rule operator!=(const Number& a, const Number& b) noexcept {
+  return compare(a.value != b.value, "differ from", a, b);
+}
+inline Rule operator>=(const Number& a, const Number& b) noexcept {
+  return compare(a.value >= b.value, "be at least", a, b);
+}
+inline Rule operator<=(const Number& a, const Number& b) noexcept {
+  return compare(a.value <= b.value, "be at most", a, b);
+}
+inline Rule operator>(const Number& a, const Number& b) noexcept {
+  return compare(a.value > b.value, "be greater than", a, b);
+}
+inline Rule operator<(const Number& a, const Number& b) noexcept {
+  return compare(a.value < b.value, "be less than", a, b);
+}
+inline Rule operator==(const Type& a, const Type& b) noexcept {
+  Rule rule{a.value == b.value, Rule::Kind::types, "equal"};
+  rule.left_name = a.name;
+  rule.left_array = a.array;
+  rule.right_name = b.name;
+  rule.right_array = b.array;
+  rule.right_dtype = b.value;
+  return rule;
+}
+inline Rule operator==(const AllSizes& a, const AllSizes& b) noexcept {
+  Rule rule{a.array->shape() == b.array->shape(), Rule::Kind::shapes, "equal"};
+  rule.left_name = a.name;
+  rule.left_array = a.array;
+  rule.right_name = b.name;
+  rule.right_array = b.array;
+  return rule;
+}
+
+/// An argument under its name.
+class Argument {
+ public:
+  Argument() = default;
+  Argument(const char* name, const Array* array) noexcept : name_{name}, array_{array} {}
+
+  /// Whether an optional argument was given. Rules about an absent one must not be made.
+  bool is_given() const noexcept { return array_->is_defined(); }
+  Number ndim() const noexcept { return {array_->ndim(), name_, array_, Number::Kind::ndim, 0, true}; }
+  Number size() const noexcept { return {array_->size(), name_, array_, Number::Kind::size, 0, true}; }
+  /// Negative axes count from the end.
+  Number shape(int axis) const noexcept {
+    const int k = axis < 0 ? axis + array_->ndim() : axis;
+    const bool exists = k >= 0 && k < array_->ndim();
+    return {exists ? array_->shape()[k] : 0, name_, array_, Number::Kind::shape, axis, exists};
+  }
+  AllSizes shape() const noexcept { return {name_, array_}; }
+  Type dtype() const noexcept { return {array_->dtype(), name_, array_}; }
+  Rule is_floating() const noexcept { return property(kusari::is_floating(array_->dtype()), Rule::Kind::floating); }
+  Rule is_integral() const noexcept { return property(kusari::is_integral(array_->dtype()), Rule::Kind::integral); }
+  const Array& array() const noexcept { return *array_; }
+
+ private:
+  Rule property(bool holds, Rule::Kind kind) const noexcept {
+    Rule rule{holds, kind, ""};
+    rule.left_name = name_;
+    rule.left_array = array_;
+    return rule;
+  }
+
+  const char* name_ = nullptr;
+  const Array* array_ = nullptr;
+};
+
+}  // namespace type_check
+
+/// The inputs of one call, to be given names and tested.
+class KUSARI_API TypeCheck {
+ public:
+  TypeCheck(const char* function, const ArrayRefs& inputs) noexcept : function_{function}, inputs_{&inputs} {}
+
+  size_t size() const noexcept;
+  template <class... Names>
+  std::array<type_check::Argument, sizeof...(Names)> args(Names... names) const noexcept {
+    size_t i = 0;
+    return {make(names, i++)...};
+  }
+  /// Argument i of a function with any number of them; `name` must outlive the check.
+  type_check::Argument arg(const char* name, size_t i) const noexcept { return make(name, i); }
+
+  /// Throws TypeError for the first rule that does not hold:
+  /// "F::linear: x has shape (32, 784) but W has shape (10, 100): x.shape[1] must equal W.shape[1] (784 != 100)"
+  template <class... Rules>
+  void expect(const Rules&... rules) const {
+    ((rules.holds ? void() : fail(rules)), ...);
+  }
+
+ private:
+  type_check::Argument make(const char* name, size_t i) const noexcept;
+  [[noreturn]] void fail(const type_check::Rule& rule) const;
+
+  const char* function_;
+  const ArrayRefs* inputs_;
+};
+
+}  // namespace kusari

@@ -1,0 +1,227 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <type_traits>
+#include <utility>
+
+#include "kusari/framework/core/array.h"
+#include "kusari/framework/core/export.h"
+#include "kusari/framework/core/intrusive_ptr.h"
+#include "kusari/framework/core/small_vector.h"
+
+namespace kusari {
+
+class FunctionNode;
+class Variable;
+
+/// Options of Variable::backward.
+struct BackwardOptions {
+  /// Keep the gradients of intermediate variables, which are dropped otherwise.
+  bool retain_grad = false;
+  /// Record the backward computation, so that gradients can be differentiated again.
+  bool enable_double_backprop = false;
+  /// Factor of the seed when the root has no gradient yet; leaves remember it for their update rule.
+  std::optional<double> loss_scale = std::nullopt;
+};
+
+namespace detail {
+
+// A vertex of the graph. `handles` counts the Variables that name it; when the last one goes, the gradient goes, and
+// the array too unless a function retained it, while the vertex stays as long as the graph needs it. One thread owns a
+// graph, so the counts are plain integers.
+class KUSARI_API VariableNode {
+ public:
+  static void* operator new(size_t bytes) { return memory::allocate(bytes); }
+  static void operator delete(void* node, size_t bytes) noexcept { memory::deallocate(node, bytes); }
+
+  VariableNode(Array data, bool needs_grad) noexcept : array{std::move(data)}, requires_grad{needs_grad} {}
+  VariableNode(const VariableNode&) = delete;
+  VariableNode& operator=(const VariableNode&) = delete;
+  ~VariableNode();
+
+  void retain() noexcept { ++references; }
+  void release() noexcept {
+    if (--references == 0) destroy();
+  }
+  void add_handle() noexcept {
+    ++references;
+    ++handles;
+  }
+  void drop_handle() noexcept {
+    if (--handles == 0) last_handle_gone();
+    release();
+  }
+
+  const Shape& shape() const noexcept { return array.is_defined() ? array.shape() : saved->shape; }
+  Dtype dtype() const noexcept { return array.is_defined() ? array.dtype() : saved->dtype; }
+  bool is_leaf() const noexcept { return !creator; }
+
+  /// What few vertices need: kept apart to keep the others small.
+  struct Saved {
+    Shape shape;
+    Dtype dtype = Dtype::float32;
+    Device device;
+    double loss_scale = 1;
+    std::string name;
+  };
+  Saved& saved_state();
+
+  uint32_t references = 0;
+  uint32_t handles = 0;
+  Array array;
+  IntrusivePtr<FunctionNode> creator;
+  VariableNode* grad = nullptr;  // one handle
+  Saved* saved = nullptr;
+  VariableNode* next_dead = nullptr;
+  uint64_t pass = 0;  // which backward pass uses `slot`
+  uint32_t slot = 0;
+  int32_t rank = 0;
+  uint16_t output_index = 0;
+  bool requires_grad;
+  bool retained = false;  // a function needs `array` although no Variable may name it
+
+ private:
+  void destroy() noexcept;
+  void last_handle_gone() noexcept;
+};
+
+class VariableHandle {
+ public:
+  VariableHandle() noexcept = default;
+  explicit VariableHandle(VariableNode* node) noexcept : node_{node} {
+    if (node_ != nullptr) node_->add_handle();
+  }
+  VariableHandle(const VariableHandle& other) noexcept : VariableHandle(other.node_) {}
+  VariableHandle(VariableHandle&& other) noexcept : node_{std::exchange(other.node_, nullptr)} {}
+  VariableHandle& operator=(const VariableHandle& other) noexcept {
+    VariableHandle copy(other);
+    std::swap(node_, copy.node_);
+    return *this;
+  }
+  VariableHandle& operator=(VariableHandle&& other) noexcept {
+    VariableHandle moved(std::move(other));
+    std::swap(node_, moved.node_);
+    return *this;
+  }
+  ~VariableHandle() {
+    if (node_ != nullptr) node_->drop_handle();
+  }
+  VariableNode* get() const noexcept { return node_; }
+
+ private:
+  VariableNode* node_ = nullptr;
+};
+
+}  // namespace detail
+
+/// A handle to an array that remembers how it was computed. Copies name the same variable. A graph and the variables in
+/// it belong to one thread. chainer.Variable.
+class KUSARI_API Variable {
+ public:
+  /// An undefined variable: an absent optional argument, or no gradient.
+  Variable() noexcept = default;
+  /// A new leaf that requires a gradient: `Variable x(array)`.
+  explicit Variable(const Array& array) : Variable(array, true) {}
+  Variable(const Array& array, bool requires_grad);
+  /// A raw array where a variable is expected (F::relu(array)) becomes a leaf without gradient, as in Chainer.
+  template <class T>
+  requires std::is_same_v<T, Array> Variable(const T& array) : Variable(array, false) {}
+
+  bool is_defined() const noexcept { return node() != nullptr; }
+  explicit operator bool() const noexcept { return is_defined(); }
+
+  const Array& array() const noexcept { return node()->array; }
+  /// Replaces the array. Throws TypeError when a gradient of another shape or dtype is held.
+  void set_array(const Array& array);
+  const Shape& shape() const noexcept { return node()->shape(); }
+  int64_t shape(int64_t axis) const { return array().shape(axis); }
+  int ndim() const noexcept { return shape().ndim(); }
+  int64_t size() const noexcept { return numel(shape()); }
+  Dtype dtype() const noexcept { return node()->dtype(); }
+  const Device& device() const noexcept { return array().device(); }
+  template <class T>
+  T item() const {
+    return array().item<T>();
+  }
+  template <class T>
+  std::vector<T> to_vector() const {
+    return array().template to_vector<T>();
+  }
+
+  bool requires_grad() const noexcept { return node()->requires_grad; }
+  int rank() const noexcept { return node()->rank; }
+  /// The function that computed this variable, or null for a leaf.
+  FunctionNode* creator() const noexcept { return node()->creator.get(); }
+  const std::string& name() const;
+  void set_name(std::string name);
+
+  /// The gradient, undefined when there is none.
+  Array grad() const;
+  void set_grad(const Array& grad);
+  /// The gradient with its own graph, when backward recorded one.
+  Variable grad_var() const;
+  void set_grad_var(const Variable& grad);
+  void cleargrad();
+  /// Factor that the gradient of this leaf carries (BackwardOptions::loss_scale).
+  double loss_scale() const noexcept { return node()->saved != nullptr ? node()->saved->loss_scale : 1; }
+
+  /// Computes the gradients of all leaves below this variable and adds them to what the leaves hold. Without a gradient
+  /// of its own, a single-element root starts from one; a larger root then throws ValueError.
+  void backward(const BackwardOptions& options = {}) const;
+  /// Forgets how this variable was computed.
+  void unchain();
+  /// Forgets the whole graph below this variable: truncated backpropagation through time.
+  void unchain_backward();
+
+  friend bool is_same(const Variable& a, const Variable& b) noexcept { return a.node() == b.node(); }
+
+  // For the engine.
+  explicit Variable(detail::VariableNode* node) noexcept : handle_{node} {}
+  detail::VariableNode* node() const noexcept { return handle_.get(); }
+
+ private:
+  detail::VariableHandle handle_;
+};
+
+/// A few arrays or variables, moved into place: what functions return.
+template <class T>
+class Pack : public SmallVector<T, 2> {
+ public:
+  Pack() = default;
+  explicit Pack(size_t n) : SmallVector<T, 2>(n) {}
+  template <class... Args>
+  requires(sizeof...(Args) > 0 && (std::is_convertible_v<Args&&, T> && ...) &&
+           !(sizeof...(Args) == 1 && (std::is_integral_v<std::remove_cvref_t<Args>> && ...)) &&
+           !(std::is_same_v<std::remove_cvref_t<Args>, Pack> || ...)) Pack(Args&&... args) {
+    this->reserve(sizeof...(Args));
+    (this->emplace_back(std::forward<Args>(args)), ...);
+  }
+};
+using Arrays = Pack<Array>;
+using Variables = Pack<Variable>;
+
+/// Gradients of the sum of `outputs` with respect to `inputs`; undefined for an input that no output depends on.
+/// Touches no variable's own gradient. chainer.grad.
+struct GradOptions {
+  std::span<const Variable> grad_outputs = {};  ///< seeds, one per output; undefined or absent means ones
+  std::span<const Variable> grad_inputs = {};   ///< added to the results, one per input
+  bool set_grad = false;                        ///< also store the results in the inputs
+  bool retain_grad = false;
+  bool enable_double_backprop = false;
+  std::optional<double> loss_scale = std::nullopt;
+};
+KUSARI_API Variables grad(std::span<const Variable> outputs, std::span<const Variable> inputs,
+                          const GradOptions& options = {});
+inline Variables grad(std::initializer_list<Variable> outputs, std::initializer_list<Variable> inputs,
+                      const GradOptions& options = {}) {
+  return grad(std::span<const Variable>(outputs.begin(), outputs.size()),
+              std::span<const Variable>(inputs.begin(), inputs.size()), options);
+}
+
+/// Variable::backward from several outputs at once; each needs a gradient of its own or a single element.
+KUSARI_API void backward(std::span<const Variable> outputs, const BackwardOptions& options = {});
+
+}  // namespace kusari
