@@ -200,11 +200,11 @@ class BackwardPass {
     if (options_.double_backprop) return autograd::add(a, b);
     const Array &x = a.array(), &y = b.array();
     if (is_private(a)) {
-      pointwise_into(kernels::Add{}, x, y, x);
+      pointwise_to(x, kernels::Add{}, x, y);
       return a;
     }
     if (is_private(b)) {
-      pointwise_into(kernels::Add{}, x, y, y);
+      pointwise_to(y, kernels::Add{}, x, y);
       return b;
     }
     return Variable(pointwise(kernels::Add{}, x, y), false);
