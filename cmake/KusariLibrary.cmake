@@ -54,7 +54,8 @@ if(KUSARI_WITH_CURL)
 endif()
 
 # framework/cpu/isa/*.cc: pointwise, reduction and optimizer loops, compiled once per instruction set and chosen at
-# run time. Results are equal in all of them, hence no contraction to fused multiply-add. Nothing in them may be
+# run time. No contraction to fused multiply-adds, so that results are the same bits in every instruction set and do not
+# depend on the compiler. Integers wrap. Nothing in them may be
 # a weak symbol: the linker would keep one instruction set's copy for all (test isa_objects_have_no_weak_symbols).
 set(kusari_isa_objects)
 function(kusari_add_isa name)
@@ -62,7 +63,7 @@ function(kusari_add_isa name)
   kusari_compile_settings(kusari_isa_${name})
   target_include_directories(kusari_isa_${name} PRIVATE ${kusari_build_include})
   target_compile_definitions(kusari_isa_${name} PRIVATE KUSARI_BUILD KUSARI_ISA=${name} $<$<NOT:$<BOOL:${BUILD_SHARED_LIBS}>>:KUSARI_STATIC>)
-  target_compile_options(kusari_isa_${name} PRIVATE -O3 -fno-math-errno -fno-trapping-math -ffp-contract=off -fopenmp-simd
+  target_compile_options(kusari_isa_${name} PRIVATE -O3 -fno-math-errno -fno-trapping-math -ffp-contract=off -fwrapv -fopenmp-simd
                                                     -fno-exceptions -fno-rtti ${ARGN} $<$<CXX_COMPILER_ID:Clang>:-Wno-pass-failed>)
   target_sources(kusari PRIVATE $<TARGET_OBJECTS:kusari_isa_${name}>)
   set(kusari_isa_objects ${kusari_isa_objects} $<TARGET_OBJECTS:kusari_isa_${name}> PARENT_SCOPE)
