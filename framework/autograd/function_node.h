@@ -108,6 +108,9 @@ class KUSARI_API FunctionNode {
   Arrays output_arrays_;                           // retained outputs by index; empty when none are retained
 };
 
+inline detail::VariableNode::VariableNode(Array data, bool needs_grad) noexcept
+    : array{std::move(data)}, requires_grad{needs_grad} {}
+
 /// Runs a function: checks, hooks, forward and, when wanted, recording.
 struct KUSARI_API FunctionApplication {
   static bool wants_graph(std::span<const Variable* const> inputs) noexcept;

@@ -37,7 +37,7 @@ class KUSARI_API VariableNode {
   static void* operator new(size_t bytes) { return memory::allocate(bytes); }
   static void operator delete(void* node, size_t bytes) noexcept { memory::deallocate(node, bytes); }
 
-  VariableNode(Array data, bool needs_grad) noexcept : array{std::move(data)}, requires_grad{needs_grad} {}
+  VariableNode(Array data, bool needs_grad) noexcept;  // in function_node.h, which knows what a creator is
   VariableNode(const VariableNode&) = delete;
   VariableNode& operator=(const VariableNode&) = delete;
   ~VariableNode();
@@ -197,8 +197,11 @@ class Pack : public SmallVector<T, 2> {
            !(sizeof...(Args) == 1 && (std::is_integral_v<std::remove_cvref_t<Args>> && ...)) &&
            !(std::is_same_v<std::remove_cvref_t<Args>, Pack> || ...)) Pack(Args&&... args) {
     this->reserve(sizeof...(Args));
-    (this->emplace_back(std::forward<Args>(args)), ...);
+    (this->emplace_back(converted(std::forward<Args>(args))), ...);
   }
+
+ private:
+  static T converted(T value) { return value; }  // as an argument would be: a raw array gets no gradient
 };
 using Arrays = Pack<Array>;
 using Variables = Pack<Variable>;
