@@ -1,0 +1,36 @@
+#include "kusari/framework/cpu/isa.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <string>
+
+#include "kusari/framework/core/error.h"
+
+namespace kusari::cpu {
+namespace {
+
+Isa best_isa() {
+#if defined(KUSARI_ISA_X86)
+  if (__builtin_cpu_supports("x86-64-v4")) return Isa::v4;
+  if (__builtin_cpu_supports("x86-64-v3")) return Isa::v3;
+#endif
+  return Isa::v1;
+}
+
+Isa choose_isa() {
+  const char* const text = std::getenv("KUSARI_CPU_ISA");
+  if (text == nullptr) return best_isa();
+  for (const auto& [name, cap] : {std::pair{"v1", Isa::v1}, {"v3", Isa::v3}, {"v4", Isa::v4}}) {
+    if (std::string(text) == name) return std::min(cap, best_isa());
+  }
+  throw ValueError(std::string("KUSARI_CPU_ISA: '") + text + "' must be v1, v3 or v4");
+}
+
+}  // namespace
+
+Isa isa() {
+  static const Isa chosen = choose_isa();
+  return chosen;
+}
+
+}  // namespace kusari::cpu

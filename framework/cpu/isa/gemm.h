@@ -1,0 +1,42 @@
+#pragma once
+
+#include "kusari/framework/kernels/macros.h"
+
+// The CPU backend's own matrix product: the only one for small matrices, float64 and builds without oneDNN. Compiled
+// once per instruction set like the loops beside it, see loops.h.
+
+namespace kusari::cpu {
+
+/// c = a b + bias. Strides are in elements; a and b each have a unit stride along rows or columns, c along its rows.
+struct GemmCall {
+  km::i64 m, n, k;
+  const void* a;  // (m, k)
+  km::i64 a_row, a_column;
+  const void* b;  // (k, n)
+  km::i64 b_row, b_column;
+  void* c;  // (m, n)
+  km::i64 c_row;
+  const void* bias;  // (n), or null
+  void* workspace;   // kGemmWorkspace bytes, 64-byte aligned
+};
+constexpr km::i64 kGemmWorkspace = 32768;
+
+/// Every element is summed in the order of k, multiplied and added without fusing: the same bits in every instruction
+/// set and for any division of c among threads.
+using Gemm = void (*)(const GemmCall& call);
+
+struct GemmLoops {
+  Gemm f32;
+  Gemm f64;
+};
+
+}  // namespace kusari::cpu
+
+#define KUSARI_DECLARE_GEMM(isa) \
+  namespace kusari::cpu::isa {   \
+  const GemmLoops* gemm_loops(); \
+  }
+KUSARI_DECLARE_GEMM(v1)
+KUSARI_DECLARE_GEMM(v3)
+KUSARI_DECLARE_GEMM(v4)
+#undef KUSARI_DECLARE_GEMM

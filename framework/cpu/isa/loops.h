@@ -1,0 +1,82 @@
+#pragma once
+
+#include "kusari/framework/kernels/macros.h"
+
+// The loops of the CPU backend. framework/cpu/isa/*.cc are compiled once per instruction set with KUSARI_ISA naming it,
+// and framework/cpu/isa.h picks one set at run time. Everything here is plain data and function pointers, and each
+// source exports one strong function per table: a weak symbol would be shared between instruction sets.
+//
+// Every operand of a loop is contiguous, and its elements are float, double or int64 (f32, f64, i64). An output may be
+// exactly an input. Results are the same bits in every instruction set and for every number of threads.
+
+namespace kusari::cpu {
+
+using i64 = km::i64;
+
+/// out[i] = op(in[0][i], in[1][i], ...); op is the functor, by address.
+using PointwiseLoop = void (*)(const void* op, const void* const* in, void* out, i64 n);
+
+/// Null where the functor does not take the type.
+struct PointwiseLoops {
+  PointwiseLoop f32;
+  PointwiseLoop f64;
+  PointwiseLoop i64;
+};
+
+/// out[i] = in[i] in another element type.
+using ConvertLoop = void (*)(const void* in, void* out, i64 n);
+
+/// Indexed by Dtype: bool, uint8, int8, int32, int64, float16, bfloat16, float32, float64.
+struct ConvertLoops {
+  static constexpr int kCount = 9;
+  ConvertLoop loop[kCount][kCount];  // [from][to]; half types to themselves keep NaN but not its payload
+};
+
+/// Reductions of one element type. An accumulator is one element.
+struct ReductionLoop {
+  /// *acc = the reduction of n contiguous elements, in a tree that depends on n alone.
+  void (*row)(const void* op, const void* x, i64 n, void* acc);
+  /// acc[j] = combine(acc[j], map(x[r * stride + j])) for r = 0, 1, .., rows - 1.
+  void (*columns)(const void* op, const void* x, i64 rows, i64 stride, i64 n, void* acc);
+  /// acc[j] = combine(acc[j], part[j]).
+  void (*combine)(const void* op, void* acc, const void* part, i64 n);
+  /// acc[j] = the identity of combine.
+  void (*clear)(const void* op, void* acc, i64 n);
+  /// acc[j] = finish(acc[j], count), count being the number of elements that acc[j] stands for.
+  void (*finish)(const void* op, void* acc, i64 n, i64 count);
+};
+
+struct ReductionLoops {
+  ReductionLoop f32;
+  ReductionLoop f64;
+  ReductionLoop i64;
+};
+
+/// The place of the largest or smallest element: the first of several; a NaN beats all.
+struct ArgLoop {
+  i64 (*row)(const void* x, i64 n);
+  /// Compares row number `row` of n elements with best[j], place[j] and takes the better.
+  void (*columns)(const void* x, i64 n, i64 row, void* best, i64* place);
+};
+
+struct ArgLoops {
+  ArgLoop max_f32, max_f64, max_i64;
+  ArgLoop min_f32, min_f64, min_i64;
+};
+
+}  // namespace kusari::cpu
+
+#define KUSARI_DECLARE_LOOPS(isa)              \
+  namespace kusari::cpu::isa {                 \
+  const PointwiseLoops* arithmetic_loops();    \
+  const PointwiseLoops* math_function_loops(); \
+  const PointwiseLoops* comparison_loops();    \
+  const PointwiseLoops* activation_loops();    \
+  const ConvertLoops* convert_loops();         \
+  const ReductionLoops* reduction_loops();     \
+  const ArgLoops* arg_loops();                 \
+  }
+KUSARI_DECLARE_LOOPS(v1)
+KUSARI_DECLARE_LOOPS(v3)
+KUSARI_DECLARE_LOOPS(v4)
+#undef KUSARI_DECLARE_LOOPS

@@ -1,0 +1,168 @@
+#include "kusari/framework/kernels/reduction.h"
+
+#include "kusari/framework/cpu/isa/loops.h"
+
+namespace kusari::cpu {
+namespace {
+
+/// Accumulators side by side, the same number in every instruction set: four AVX512 registers.
+template <class T>
+constexpr i64 kLanes = 256 / sizeof(T);
+/// Elements that one set of accumulators sums before their total goes into the tree.
+template <class T>
+constexpr i64 kLeaf = 32 * kLanes<T>;
+
+template <class Op, class T>
+T reduce_leaf(const Op op, const T* x, i64 n) {
+  constexpr i64 L = kLanes<T>;
+  T lane[L];
+  for (i64 l = 0; l < L; ++l) lane[l] = op.template identity<T>();
+  i64 i = 0;
+  for (; i + L <= n; i += L) {
+#pragma omp simd
+    for (i64 l = 0; l < L; ++l) lane[l] = op.combine(lane[l], op.map(x[i + l]));
+  }
+  for (i64 l = 0; i + l < n; ++l) lane[l] = op.combine(lane[l], op.map(x[i + l]));
+  for (i64 width = L / 2; width > 0; width /= 2) {
+#pragma omp simd
+    for (i64 l = 0; l < width; ++l) lane[l] = op.combine(lane[l], lane[l + width]);
+  }
+  return lane[0];
+}
+
+/// Leaves of kLeaf elements, combined in pairs, pairs of pairs and so on: the rounding error grows with log n.
+template <class Op, class T>
+void reduce_row(const void* opaque, const void* in, i64 n, void* acc) {
+  const Op op = *static_cast<const Op*>(opaque);
+  const T* const x = static_cast<const T*>(in);
+  T pending[48];  // totals of 2^k leaves, largest first
+  int depth = 0;
+  i64 leaves = 0;
+  for (i64 begin = 0; begin < n; begin += kLeaf<T>) {
+    T total = reduce_leaf<Op, T>(op, x + begin, n - begin < kLeaf<T> ? n - begin : kLeaf<T>);
+    for (i64 done = ++leaves; (done & 1) == 0; done >>= 1) total = op.combine(pending[--depth], total);
+    pending[depth++] = total;
+  }
+  T total = depth > 0 ? pending[--depth] : op.template identity<T>();
+  while (depth > 0) total = op.combine(pending[--depth], total);
+  *static_cast<T*>(acc) = total;
+}
+
+template <class Op, class T>
+void reduce_columns(const void* opaque, const void* in, i64 rows, i64 stride, i64 n, void* out) {
+  const Op op = *static_cast<const Op*>(opaque);
+  const T* const x = static_cast<const T*>(in);
+  T* const acc = static_cast<T*>(out);
+  constexpr i64 L = kLanes<T>;
+  i64 begin = 0;
+  for (; begin + L <= n; begin += L) {  // a stripe of accumulators that stays in registers
+    T lane[L];
+    for (i64 l = 0; l < L; ++l) lane[l] = acc[begin + l];
+    for (i64 r = 0; r < rows; ++r) {
+      const T* const row = x + r * stride + begin;
+#pragma omp simd
+      for (i64 l = 0; l < L; ++l) lane[l] = op.combine(lane[l], op.map(row[l]));
+    }
+    for (i64 l = 0; l < L; ++l) acc[begin + l] = lane[l];
+  }
+  for (i64 r = 0; r < rows; ++r) {
+    const T* const row = x + r * stride;
+#pragma omp simd
+    for (i64 j = begin; j < n; ++j) acc[j] = op.combine(acc[j], op.map(row[j]));
+  }
+}
+
+template <class Op, class T>
+void combine_parts(const void* opaque, void* out, const void* in, i64 n) {
+  const Op op = *static_cast<const Op*>(opaque);
+  T* const acc = static_cast<T*>(out);
+  const T* const part = static_cast<const T*>(in);
+#pragma omp simd
+  for (i64 j = 0; j < n; ++j) acc[j] = op.combine(acc[j], part[j]);
+}
+
+template <class Op, class T>
+void clear(const void* opaque, void* acc, i64 n) {
+  const Op op = *static_cast<const Op*>(opaque);
+  for (i64 j = 0; j < n; ++j) static_cast<T*>(acc)[j] = op.template identity<T>();
+}
+
+template <class Op, class T>
+void finish(const void* opaque, void* out, i64 n, i64 count) {
+  const Op op = *static_cast<const Op*>(opaque);
+  T* const acc = static_cast<T*>(out);
+  const T elements = static_cast<T>(count);
+#pragma omp simd
+  for (i64 j = 0; j < n; ++j) acc[j] = op.finish(acc[j], elements);
+}
+
+template <class Op, class T>
+constexpr ReductionLoop reduction_loop() {
+  return {&reduce_row<Op, T>, &reduce_columns<Op, T>, &combine_parts<Op, T>, &clear<Op, T>, &finish<Op, T>};
+}
+
+template <class Op>
+constexpr ReductionLoops reduction_loops_of() {
+  if constexpr (requires { Op::kIntegers; }) {
+    return {reduction_loop<Op, float>(), reduction_loop<Op, double>(), reduction_loop<Op, i64>()};
+  } else {
+    return {reduction_loop<Op, float>(), reduction_loop<Op, double>(), {}};
+  }
+}
+
+#define KUSARI_REDUCTION_TABLE_ENTRY(Op) reduction_loops_of<kernels::Op>(),
+constexpr ReductionLoops kTable[] = {KUSARI_REDUCTIONS(KUSARI_REDUCTION_TABLE_ENTRY)};
+
+/// Whether a beats b: NaN beats all numbers, and equals never beat, so the first one stays.
+template <bool kMax, class T>
+bool beats(T a, T b) {
+  return (kMax ? a > b : a < b) || (a != a && b == b);
+}
+
+template <bool kMax, class T>
+i64 arg_row(const void* in, i64 n) {
+  const T* const x = static_cast<const T*>(in);
+  constexpr i64 L = 64;
+  T best = x[0];
+  i64 place = 0;
+  for (i64 begin = 0; begin < n; begin += L) {
+    const i64 m = n - begin < L ? n - begin : L;
+    int better = 0;
+    for (i64 i = 0; i < m; ++i) better |= beats<kMax>(x[begin + i], best) ? 1 : 0;
+    if (better == 0) continue;
+    for (i64 i = 0; i < m; ++i) {
+      if (beats<kMax>(x[begin + i], best)) {
+        best = x[begin + i];
+        place = begin + i;
+      }
+    }
+  }
+  return place;
+}
+
+template <bool kMax, class T>
+void arg_columns(const void* in, i64 n, i64 row, void* bests, i64* place) {
+  const T* const x = static_cast<const T*>(in);
+  T* const best = static_cast<T*>(bests);
+  for (i64 j = 0; j < n; ++j) {
+    const bool better = beats<kMax>(x[j], best[j]);
+    best[j] = better ? x[j] : best[j];
+    place[j] = better ? row : place[j];
+  }
+}
+
+template <bool kMax, class T>
+constexpr ArgLoop arg_loop() {
+  return {&arg_row<kMax, T>, &arg_columns<kMax, T>};
+}
+constexpr ArgLoops kArgLoops = {arg_loop<true, float>(),  arg_loop<true, double>(),  arg_loop<true, i64>(),
+                                arg_loop<false, float>(), arg_loop<false, double>(), arg_loop<false, i64>()};
+
+}  // namespace
+
+namespace KUSARI_ISA {
+const ReductionLoops* reduction_loops() { return kTable; }
+const ArgLoops* arg_loops() { return &kArgLoops; }
+}  // namespace KUSARI_ISA
+
+}  // namespace kusari::cpu

@@ -1,0 +1,113 @@
+#include "kusari/framework/cpu/pointwise.h"
+
+#include <algorithm>
+#include <string>
+
+#include "kusari/framework/core/error.h"
+#include "kusari/framework/cpu/isa.h"
+#include "kusari/framework/cpu/register.h"
+#include "kusari/framework/cpu/strided.h"
+#include "kusari/framework/kernels/activation.h"
+#include "kusari/framework/kernels/arithmetic.h"
+#include "kusari/framework/kernels/comparison.h"
+#include "kusari/framework/kernels/math_functions.h"
+
+namespace kusari::cpu {
+namespace {
+
+/// A piece of a row, small enough that the threads share long rows.
+constexpr int64_t kSegment = 8192;
+
+/// Runs the loop over a segment: directly where all operands allow it, else block by block through buffers.
+struct SegmentRunner {
+  const StridedLoop& plan;
+  PointwiseLoop loop;
+  const void* op;
+  int inputs;
+  BlockWriter writer;
+  BlockReader readers[kMaxOperands];
+  bool all_direct;
+
+  void run(const StridedLoop::Cursor& at, int64_t begin, int64_t end) const {
+    char* const to = at[0] + begin * plan.row_stride(0);
+    const char* from[kMaxOperands];
+    for (int k = 0; k < inputs; ++k) from[k] = at[k + 1] + begin * plan.row_stride(k + 1);
+    if (all_direct) {
+      const void* in[kMaxOperands];
+      std::copy(from, from + inputs, in);
+      loop(op, in, to, end - begin);
+      return;
+    }
+    alignas(64) char buffers[kMaxOperands][kBlockBytes];
+    for (int64_t done = 0; begin + done < end; done += kBlock) {
+      const int64_t n = std::min(kBlock, end - begin - done);
+      const void* in[kMaxOperands];
+      for (int k = 0; k < inputs; ++k) {
+        const int64_t stride = plan.row_stride(k + 1);
+        const bool filled = stride == 0 && done > 0;  // the first block's repeated element serves all
+        in[k] = filled ? buffers[k] : readers[k].read(from[k] + done * stride, n, buffers[k]);
+      }
+      char* const block = to + done * plan.row_stride(0);
+      if (writer.is_direct()) {
+        loop(op, in, block, n);
+      } else {
+        loop(op, in, buffers[kMaxOperands - 1], n);
+        writer.write(buffers[kMaxOperands - 1], n, block);
+      }
+    }
+  }
+};
+
+}  // namespace
+
+void pointwise_general(const PointwiseLoops& loops, const char* call, const void* op,
+                       std::span<const Array* const> operands) {
+  const Array& y = *operands[0];
+  const int inputs = static_cast<int>(operands.size()) - 1;
+  if (y.size() == 0) return;
+  Compute compute = compute_of(operands[1]->dtype());
+  for (const Array* x : operands.subspan(1)) compute = widest(compute, compute_of(x->dtype()));
+  if (y.is_floating()) compute = widest(compute, compute_of(y.dtype()));
+  const PointwiseLoop loop = loop_of(loops, compute);
+  if (loop == nullptr) {
+    throw TypeError(std::string(call) + ": x has dtype " + name(operands[1]->dtype()) + " but must be floating");
+  }
+
+  const StridedLoop plan(operands);
+  SegmentRunner runner{plan, loop, op, inputs, BlockWriter(y.dtype(), plan.row_stride(0), compute), {}, true};
+  runner.all_direct = runner.writer.is_direct();
+  for (int k = 0; k < inputs; ++k) {
+    const Dtype dtype = operands[static_cast<size_t>(k) + 1]->dtype();
+    runner.readers[k] = BlockReader(dtype, plan.row_stride(k + 1), compute);
+    runner.all_direct = runner.all_direct && runner.readers[k].is_direct();
+  }
+
+  const int64_t row_size = plan.row_size(), segments = (row_size + kSegment - 1) / kSegment;
+  const int64_t chunk = std::max<int64_t>(1, kThreadChunk / std::min(row_size, kSegment));
+  parallel_for(plan.rows() * segments, chunk, [&](int64_t begin, int64_t end) {
+    StridedLoop::Cursor at(plan, begin / segments);
+    for (int64_t unit = begin, segment = begin % segments; unit < end; ++unit) {
+      runner.run(at, segment * kSegment, std::min(row_size, (segment + 1) * kSegment));
+      if (++segment == segments) {
+        segment = 0;
+        if (unit + 1 < end) at.next();
+      }
+    }
+  });
+}
+
+void register_pointwise(Backend& backend) {
+  const PointwiseLoops* loops = nullptr;
+#define KUSARI_ADD(Op) add_pointwise<kernels::Op>(backend, *loops++);
+  loops = KUSARI_LOOPS(isa(), arithmetic_loops);
+  KUSARI_ARITHMETIC_OPS(KUSARI_ADD)
+  loops = KUSARI_LOOPS(isa(), math_function_loops);
+  KUSARI_MATH_FUNCTION_OPS(KUSARI_ADD)
+  loops = KUSARI_LOOPS(isa(), comparison_loops);
+  KUSARI_COMPARISON_OPS(KUSARI_ADD)
+  loops = KUSARI_LOOPS(isa(), activation_loops);
+  KUSARI_ACTIVATION_OPS(KUSARI_ADD)
+#undef KUSARI_ADD
+}
+
+}  // namespace kusari::cpu

@@ -1,0 +1,38 @@
+#include "kusari/framework/cpu/register.h"
+
+#include <cstring>
+
+#include "kusari/framework/core/memory.h"
+
+namespace kusari {
+namespace {
+
+class CpuBackend final : public Backend {
+ public:
+  CpuBackend() {
+    cpu::register_basic(*this);
+    cpu::register_pointwise(*this);
+    cpu::register_reduction(*this);
+    cpu::register_arg_reduction(*this);
+  }
+
+  const char* name() const override { return "cpu"; }
+  int device_count() const override { return 1; }
+
+  void* allocate(int, size_t bytes) override { return memory::allocate(bytes); }
+  void deallocate(int, void* data, size_t bytes) noexcept override { memory::deallocate(data, bytes); }
+
+  void copy_to_host(int, void* host, const void* data, size_t bytes) override { std::memcpy(host, data, bytes); }
+  void copy_from_host(int, void* data, const void* host, size_t bytes) override { std::memcpy(data, host, bytes); }
+  void copy_within(int, void* to, const void* from, size_t bytes) override { std::memmove(to, from, bytes); }
+  void synchronize(int) override {}
+};
+
+}  // namespace
+
+Backend& detail::cpu_backend() {
+  static CpuBackend* const backend = new CpuBackend;  // never destroyed: arrays may outlive every static
+  return *backend;
+}
+
+}  // namespace kusari

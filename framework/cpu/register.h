@@ -1,0 +1,13 @@
+#pragma once
+
+#include "kusari/framework/core/backend.h"
+
+namespace kusari::cpu {
+
+// Each enters its family's kernels in the table of the CPU backend.
+void register_basic(Backend& backend);
+void register_pointwise(Backend& backend);
+void register_reduction(Backend& backend);
+void register_arg_reduction(Backend& backend);
+
+}  // namespace kusari::cpu

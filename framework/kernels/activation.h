@@ -1,0 +1,213 @@
+#pragma once
+
+#include "kusari/framework/kernels/math.h"
+
+namespace kusari::kernels {
+
+/// max(x, 0); NaN stays NaN.
+struct Relu {
+  static constexpr const char* kName = "relu";
+  static constexpr bool kIntegers = true;
+  template <class T>
+  KUSARI_HOST_DEVICE T operator()(T x) const {
+    return x < T(0) ? T(0) : x;
+  }
+};
+
+/// 0 at 0. y is the result (or the argument) of relu.
+struct ReluGrad {
+  static constexpr const char* kName = "relu_grad";
+  template <class T>
+  KUSARI_HOST_DEVICE T operator()(T y, T gy) const {
+    return y > T(0) ? gy : T(0);
+  }
+};
+
+struct LeakyRelu {
+  static constexpr const char* kName = "leaky_relu";
+  double slope;
+  template <class T>
+  KUSARI_HOST_DEVICE T operator()(T x) const {
+    return x >= T(0) ? x : static_cast<T>(slope) * x;
+  }
+};
+
+struct LeakyReluGrad {
+  static constexpr const char* kName = "leaky_relu_grad";
+  double slope;
+  template <class T>
+  KUSARI_HOST_DEVICE T operator()(T x, T gy) const {
+    return x >= T(0) ? gy : static_cast<T>(slope) * gy;
+  }
+};
+
+/// min(max(x, 0), z).
+struct ClippedRelu {
+  static constexpr const char* kName = "clipped_relu";
+  double z;
+  template <class T>
+  KUSARI_HOST_DEVICE T operator()(T x) const {
+    return km::min(km::max(x, T(0)), static_cast<T>(z));
+  }
+};
+
+/// 0 at both edges.
+struct ClippedReluGrad {
+  static constexpr const char* kName = "clipped_relu_grad";
+  double z;
+  template <class T>
+  KUSARI_HOST_DEVICE T operator()(T x, T gy) const {
+    return (x > T(0) && x < static_cast<T>(z)) ? gy : T(0);
+  }
+};
+
+/// x for x >= 0, alpha (exp(x) - 1) below.
+struct Elu {
+  static constexpr const char* kName = "elu";
+  double alpha;
+  template <class T>
+  KUSARI_HOST_DEVICE T operator()(T x) const {
+    return x >= T(0) ? x : static_cast<T>(alpha) * km::expm1(x);
+  }
+};
+
+struct EluGrad {
+  static constexpr const char* kName = "elu_grad";
+  double alpha;
+  template <class T>
+  KUSARI_HOST_DEVICE T operator()(T x, T gy) const {
+    return x >= T(0) ? gy : gy * static_cast<T>(alpha) * km::exp(x);
+  }
+};
+
+struct Sigmoid {
+  static constexpr const char* kName = "sigmoid";
+  template <class T>
+  KUSARI_HOST_DEVICE T operator()(T x) const {
+    return km::sigmoid(x);
+  }
+};
+
+/// With y = sigmoid(x).
+struct SigmoidGrad {
+  static constexpr const char* kName = "sigmoid_grad";
+  template <class T>
+  KUSARI_HOST_DEVICE T operator()(T y, T gy) const {
+    return gy * y * (T(1) - y);
+  }
+};
+
+struct Tanh {
+  static constexpr const char* kName = "tanh";
+  template <class T>
+  KUSARI_HOST_DEVICE T operator()(T x) const {
+    return km::tanh(x);
+  }
+};
+
+/// With y = tanh(x).
+struct TanhGrad {
+  static constexpr const char* kName = "tanh_grad";
+  template <class T>
+  KUSARI_HOST_DEVICE T operator()(T y, T gy) const {
+    return gy * (T(1) - y * y);
+  }
+};
+
+/// 0.2 x + 0.5 limited to [0, 1].
+struct HardSigmoid {
+  static constexpr const char* kName = "hard_sigmoid";
+  template <class T>
+  KUSARI_HOST_DEVICE T operator()(T x) const {
+    return km::min(km::max(T(0.2) * x + T(0.5), T(0)), T(1));
+  }
+};
+
+struct HardSigmoidGrad {
+  static constexpr const char* kName = "hard_sigmoid_grad";
+  template <class T>
+  KUSARI_HOST_DEVICE T operator()(T x, T gy) const {
+    return (x > T(-2.5) && x < T(2.5)) ? T(0.2) * gy : T(0);
+  }
+};
+
+/// log(1 + exp(beta x)) / beta.
+struct Softplus {
+  static constexpr const char* kName = "softplus";
+  double beta;
+  template <class T>
+  KUSARI_HOST_DEVICE T operator()(T x) const {
+    const T b = static_cast<T>(beta), bx = b * x;
+    return (km::max(bx, T(0)) + km::log1p(km::exp(-km::abs(bx)))) / b;  // the exponent is never positive
+  }
+};
+
+struct SoftplusGrad {
+  static constexpr const char* kName = "softplus_grad";
+  double beta;
+  template <class T>
+  KUSARI_HOST_DEVICE T operator()(T x, T gy) const {
+    return gy * km::sigmoid(static_cast<T>(beta) * x);
+  }
+};
+
+struct Softsign {
+  static constexpr const char* kName = "softsign";
+  template <class T>
+  KUSARI_HOST_DEVICE T operator()(T x) const {
+    return x / (T(1) + km::abs(x));
+  }
+};
+
+/// x sigmoid(beta x).
+struct Swish {
+  static constexpr const char* kName = "swish";
+  template <class T>
+  KUSARI_HOST_DEVICE T operator()(T x, T beta) const {
+    return x * km::sigmoid(beta * x);
+  }
+};
+
+/// For x.
+struct SwishGrad {
+  static constexpr const char* kName = "swish_grad";
+  template <class T>
+  KUSARI_HOST_DEVICE T operator()(T x, T beta, T gy) const {
+    const T s = km::sigmoid(beta * x);
+    return gy * (s + beta * x * s * (T(1) - s));
+  }
+};
+
+/// For beta, one term per element.
+struct SwishBetaGrad {
+  static constexpr const char* kName = "swish_beta_grad";
+  template <class T>
+  KUSARI_HOST_DEVICE T operator()(T x, T beta, T gy) const {
+    const T s = km::sigmoid(beta * x);
+    return gy * (x * x * s * (T(1) - s));
+  }
+};
+
+}  // namespace kusari::kernels
+
+#define KUSARI_ACTIVATION_OPS(V) \
+  V(Relu)                        \
+  V(ReluGrad)                    \
+  V(LeakyRelu)                   \
+  V(LeakyReluGrad)               \
+  V(ClippedRelu)                 \
+  V(ClippedReluGrad)             \
+  V(Elu)                         \
+  V(EluGrad)                     \
+  V(Sigmoid)                     \
+  V(SigmoidGrad)                 \
+  V(Tanh)                        \
+  V(TanhGrad)                    \
+  V(HardSigmoid)                 \
+  V(HardSigmoidGrad)             \
+  V(Softplus)                    \
+  V(SoftplusGrad)                \
+  V(Softsign)                    \
+  V(Swish)                       \
+  V(SwishGrad)                   \
+  V(SwishBetaGrad)

@@ -1,0 +1,390 @@
+#pragma once
+
+#include "kusari/framework/kernels/math.h"
+
+namespace kusari::kernels {
+
+struct Pow {
+  static constexpr const char* kName = "pow";
+  static constexpr bool kIntegers = true;
+  template <class T>
+  KUSARI_HOST_DEVICE T operator()(T x, T y) const {
+    return km::pow(x, y);
+  }
+};
+
+/// x^exponent. The usual exponents have cheaper functors: Square, Sqrt, Rsqrt, RDivConst{1}.
+struct PowConst {
+  static constexpr const char* kName = "pow_const";
+  static constexpr bool kIntegers = true;
+  double exponent;
+  template <class T>
+  KUSARI_HOST_DEVICE T operator()(T x) const {
+    return km::pow(x, static_cast<T>(exponent));
+  }
+};
+
+/// base^x.
+struct RPowConst {
+  static constexpr const char* kName = "rpow_const";
+  static constexpr bool kIntegers = true;
+  double base;
+  template <class T>
+  KUSARI_HOST_DEVICE T operator()(T x) const {
+    return km::pow(static_cast<T>(base), x);
+  }
+};
+
+struct Square {
+  static constexpr const char* kName = "square";
+  static constexpr bool kIntegers = true;
+  template <class T>
+  KUSARI_HOST_DEVICE T operator()(T x) const {
+    return x * x;
+  }
+};
+
+struct Sqrt {
+  static constexpr const char* kName = "sqrt";
+  template <class T>
+  KUSARI_HOST_DEVICE T operator()(T x) const {
+    return km::sqrt(x);
+  }
+};
+
+struct Rsqrt {
+  static constexpr const char* kName = "rsqrt";
+  template <class T>
+  KUSARI_HOST_DEVICE T operator()(T x) const {
+    return km::rsqrt(x);
+  }
+};
+
+struct Cbrt {
+  static constexpr const char* kName = "cbrt";
+  template <class T>
+  KUSARI_HOST_DEVICE T operator()(T x) const {
+    return km::cbrt(x);
+  }
+};
+
+struct Abs {
+  static constexpr const char* kName = "abs";
+  static constexpr bool kIntegers = true;
+  template <class T>
+  KUSARI_HOST_DEVICE T operator()(T x) const {
+    return km::abs(x);
+  }
+};
+
+/// -1, 0 or 1; NaN stays NaN.
+struct Sign {
+  static constexpr const char* kName = "sign";
+  static constexpr bool kIntegers = true;
+  template <class T>
+  KUSARI_HOST_DEVICE T operator()(T x) const {
+    return km::sign(x);
+  }
+};
+
+struct Exp {
+  static constexpr const char* kName = "exp";
+  template <class T>
+  KUSARI_HOST_DEVICE T operator()(T x) const {
+    return km::exp(x);
+  }
+};
+
+struct Expm1 {
+  static constexpr const char* kName = "expm1";
+  template <class T>
+  KUSARI_HOST_DEVICE T operator()(T x) const {
+    return km::expm1(x);
+  }
+};
+
+struct Log {
+  static constexpr const char* kName = "log";
+  template <class T>
+  KUSARI_HOST_DEVICE T operator()(T x) const {
+    return km::log(x);
+  }
+};
+
+struct Log1p {
+  static constexpr const char* kName = "log1p";
+  template <class T>
+  KUSARI_HOST_DEVICE T operator()(T x) const {
+    return km::log1p(x);
+  }
+};
+
+struct Log2 {
+  static constexpr const char* kName = "log2";
+  template <class T>
+  KUSARI_HOST_DEVICE T operator()(T x) const {
+    return km::log2(x);
+  }
+};
+
+struct Log10 {
+  static constexpr const char* kName = "log10";
+  template <class T>
+  KUSARI_HOST_DEVICE T operator()(T x) const {
+    return km::log10(x);
+  }
+};
+
+struct Sin {
+  static constexpr const char* kName = "sin";
+  template <class T>
+  KUSARI_HOST_DEVICE T operator()(T x) const {
+    return km::sin(x);
+  }
+  /// Arguments that the inlined formula does not reach and their values; CPU loops look for them.
+  template <class T>
+  KUSARI_HOST_DEVICE static bool is_rare(T x) {
+    return km::is_large_angle(x);
+  }
+  template <class T>
+  KUSARI_HOST_DEVICE static T rare(T x) {
+    return km::sin_of_large(x);
+  }
+};
+
+struct Cos {
+  static constexpr const char* kName = "cos";
+  template <class T>
+  KUSARI_HOST_DEVICE T operator()(T x) const {
+    return km::cos(x);
+  }
+  /// Arguments that the inlined formula does not reach and their values; CPU loops look for them.
+  template <class T>
+  KUSARI_HOST_DEVICE static bool is_rare(T x) {
+    return km::is_large_angle(x);
+  }
+  template <class T>
+  KUSARI_HOST_DEVICE static T rare(T x) {
+    return km::cos_of_large(x);
+  }
+};
+
+struct Tan {
+  static constexpr const char* kName = "tan";
+  template <class T>
+  KUSARI_HOST_DEVICE T operator()(T x) const {
+    return km::tan(x);
+  }
+};
+
+struct Arcsin {
+  static constexpr const char* kName = "arcsin";
+  template <class T>
+  KUSARI_HOST_DEVICE T operator()(T x) const {
+    return km::asin(x);
+  }
+};
+
+struct Arccos {
+  static constexpr const char* kName = "arccos";
+  template <class T>
+  KUSARI_HOST_DEVICE T operator()(T x) const {
+    return km::acos(x);
+  }
+};
+
+struct Arctan {
+  static constexpr const char* kName = "arctan";
+  template <class T>
+  KUSARI_HOST_DEVICE T operator()(T x) const {
+    return km::atan(x);
+  }
+};
+
+struct Arctan2 {
+  static constexpr const char* kName = "arctan2";
+  template <class T>
+  KUSARI_HOST_DEVICE T operator()(T y, T x) const {
+    return km::atan2(y, x);
+  }
+};
+
+struct Sinh {
+  static constexpr const char* kName = "sinh";
+  template <class T>
+  KUSARI_HOST_DEVICE T operator()(T x) const {
+    return km::sinh(x);
+  }
+};
+
+struct Cosh {
+  static constexpr const char* kName = "cosh";
+  template <class T>
+  KUSARI_HOST_DEVICE T operator()(T x) const {
+    return km::cosh(x);
+  }
+};
+
+struct Arcsinh {
+  static constexpr const char* kName = "arcsinh";
+  template <class T>
+  KUSARI_HOST_DEVICE T operator()(T x) const {
+    return km::asinh(x);
+  }
+};
+
+struct Arccosh {
+  static constexpr const char* kName = "arccosh";
+  template <class T>
+  KUSARI_HOST_DEVICE T operator()(T x) const {
+    return km::acosh(x);
+  }
+};
+
+struct Arctanh {
+  static constexpr const char* kName = "arctanh";
+  template <class T>
+  KUSARI_HOST_DEVICE T operator()(T x) const {
+    return km::atanh(x);
+  }
+};
+
+struct Erf {
+  static constexpr const char* kName = "erf";
+  template <class T>
+  KUSARI_HOST_DEVICE T operator()(T x) const {
+    return km::erf(x);
+  }
+};
+
+struct Erfc {
+  static constexpr const char* kName = "erfc";
+  template <class T>
+  KUSARI_HOST_DEVICE T operator()(T x) const {
+    return km::erfc(x);
+  }
+};
+
+struct Lgamma {
+  static constexpr const char* kName = "lgamma";
+  template <class T>
+  KUSARI_HOST_DEVICE T operator()(T x) const {
+    return km::lgamma(x);
+  }
+};
+
+struct Floor {
+  static constexpr const char* kName = "floor";
+  template <class T>
+  KUSARI_HOST_DEVICE T operator()(T x) const {
+    return km::floor(x);
+  }
+};
+
+struct Ceil {
+  static constexpr const char* kName = "ceil";
+  template <class T>
+  KUSARI_HOST_DEVICE T operator()(T x) const {
+    return km::ceil(x);
+  }
+};
+
+/// Rounds towards zero (F.fix).
+struct Trunc {
+  static constexpr const char* kName = "trunc";
+  template <class T>
+  KUSARI_HOST_DEVICE T operator()(T x) const {
+    return km::trunc(x);
+  }
+};
+
+/// Rounds to the nearest integer, the even one at a tie.
+struct Rint {
+  static constexpr const char* kName = "rint";
+  template <class T>
+  KUSARI_HOST_DEVICE T operator()(T x) const {
+    return km::rint(x);
+  }
+};
+
+/// x limited to [low, high]; NaN stays NaN.
+struct Clip {
+  static constexpr const char* kName = "clip";
+  static constexpr bool kIntegers = true;
+  double low;
+  double high;
+  template <class T>
+  KUSARI_HOST_DEVICE T operator()(T x) const {
+    return km::min(km::max(x, static_cast<T>(low)), static_cast<T>(high));
+  }
+};
+
+/// 1 at both bounds.
+struct ClipGrad {
+  static constexpr const char* kName = "clip_grad";
+  double low;
+  double high;
+  template <class T>
+  KUSARI_HOST_DEVICE T operator()(T x, T gy) const {
+    return (x >= static_cast<T>(low) && x <= static_cast<T>(high)) ? gy : T(0);
+  }
+};
+
+/// With y = sqrt(x).
+struct SqrtGrad {
+  static constexpr const char* kName = "sqrt_grad";
+  template <class T>
+  KUSARI_HOST_DEVICE T operator()(T y, T gy) const {
+    return gy / (y + y);
+  }
+};
+
+struct LogGrad {
+  static constexpr const char* kName = "log_grad";
+  template <class T>
+  KUSARI_HOST_DEVICE T operator()(T x, T gy) const {
+    return gy / x;
+  }
+};
+
+}  // namespace kusari::kernels
+
+#define KUSARI_MATH_FUNCTION_OPS(V) \
+  V(Pow)                            \
+  V(PowConst)                       \
+  V(RPowConst)                      \
+  V(Square)                         \
+  V(Sqrt)                           \
+  V(Rsqrt)                          \
+  V(Cbrt)                           \
+  V(Abs)                            \
+  V(Sign)                           \
+  V(Exp)                            \
+  V(Expm1)                          \
+  V(Log)                            \
+  V(Log1p)                          \
+  V(Log2)                           \
+  V(Log10)                          \
+  V(Sin)                            \
+  V(Cos)                            \
+  V(Tan)                            \
+  V(Arcsin)                         \
+  V(Arccos)                         \
+  V(Arctan)                         \
+  V(Arctan2)                        \
+  V(Sinh)                           \
+  V(Cosh)                           \
+  V(Arcsinh)                        \
+  V(Arccosh)                        \
+  V(Arctanh)                        \
+  V(Erf)                            \
+  V(Erfc)                           \
+  V(Lgamma)                         \
+  V(Floor)                          \
+  V(Ceil)                           \
+  V(Trunc)                          \
+  V(Rint)                           \
+  V(Clip)                           \
+  V(ClipGrad)                       \
+  V(SqrtGrad)                       \
+  V(LogGrad)

@@ -1,0 +1,71 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+#include "kusari/framework/core/array.h"
+#include "kusari/framework/core/export.h"
+#include "kusari/framework/core/kernel.h"
+#include "kusari/framework/kernels/reduction.h"
+
+namespace kusari {
+
+/// A set of axes of one array: bit i is axis i.
+struct AxisMask {
+  uint32_t bits = 0;
+
+  bool contains(int axis) const noexcept { return (bits >> axis & 1u) != 0; }
+  static AxisMask all(int ndim) noexcept { return {(1u << ndim) - 1u}; }
+  static AxisMask of(int axis) noexcept { return {1u << axis}; }
+};
+
+/// The axes, which may be negative, as a mask. Throws IndexError naming `call` for an axis that does not exist and
+/// ValueError for one that comes twice.
+KUSARI_API AxisMask axis_mask(std::span<const int64_t> axes, int ndim, const char* call);
+/// The shape without the axes, or with size 1 in their place.
+KUSARI_API Shape reduced_shape(const Shape& shape, AxisMask axes, bool keepdims);
+
+namespace kernels {
+
+/// y = the reduction of x over the axes in the mask, for a reducer `R` of kernels/reduction.h; y has the remaining axes
+/// in order (axes of size 1 may stand anywhere). Half types accumulate in float32.
+template <class R>
+struct Reduction {
+  static constexpr const char* kName = R::kName;
+  using Signature = void(Params<R> reducer, Params<AxisMask> axes, In x, Out y);
+};
+
+/// y = the place along `axis` of the largest element: the first of several, a NaN before all. y is int32 or int64 and
+/// has x's shape without that axis. An axis -1 means x as one flat range in C order.
+struct Argmax {
+  static constexpr const char* kName = "argmax";
+  using Signature = void(Params<int> axis, In x, Out y);
+};
+
+/// Like Argmax for the smallest element.
+struct Argmin {
+  static constexpr const char* kName = "argmin";
+  using Signature = void(Params<int> axis, In x, Out y);
+};
+
+}  // namespace kernels
+
+/// The reduction as a new C-ordered array of the given dtype.
+template <class R>
+Array reduce_as(Dtype dtype, const R& reducer, const Array& x, AxisMask axes, bool keepdims = false) {
+  const Array y = empty(reduced_shape(x.shape(), axes, keepdims), dtype, x.device());
+  launch<kernels::Reduction<R>>(x.device(), reducer, axes, x, y);
+  return y;
+}
+/// The reduction in x's dtype.
+template <class R>
+Array reduce(const R& reducer, const Array& x, AxisMask axes, bool keepdims = false) {
+  return reduce_as(x.dtype(), reducer, x, axes, keepdims);
+}
+/// The reduction over all axes: an array without axes.
+template <class R>
+Array reduce(const R& reducer, const Array& x) {
+  return reduce(reducer, x, AxisMask::all(x.ndim()));
+}
+
+}  // namespace kusari
