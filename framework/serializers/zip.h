@@ -78,7 +78,8 @@ class KUSARI_API ZipReader {
 /// Writes a zip archive into an AtomicFile. The same calls give the same bytes (every time stamp is 1980-01-01).
 class KUSARI_API ZipWriter {
  public:
-  /// level: of deflate, 1 (fast) .. 9 (small). `file` must outlive the writer.
+  /// level: of deflate, 1 (fast) .. 9 (small); 0 looks for runs of equal bytes alone, the right thing for numbers,
+  /// in which other repetitions are rare. `file` must outlive the writer.
   explicit ZipWriter(AtomicFile& file, int level = 6);
   ~ZipWriter();
   ZipWriter(const ZipWriter&) = delete;

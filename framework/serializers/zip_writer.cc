@@ -95,7 +95,8 @@ struct ZipWriter::State {
 
   void start_deflate() {
     if (!deflating) {
-      if (deflateInit2(&z, level, Z_DEFLATED, -MAX_WBITS, 8, Z_DEFAULT_STRATEGY) != Z_OK) {
+      const int strategy = level == 0 ? Z_RLE : Z_DEFAULT_STRATEGY;
+      if (deflateInit2(&z, std::max(level, 1), Z_DEFLATED, -MAX_WBITS, 8, strategy) != Z_OK) {
         throw OutOfMemoryError("ZipWriter: zlib has no memory to deflate");
       }
       deflating = true;
@@ -129,7 +130,7 @@ struct ZipWriter::State {
 };
 
 ZipWriter::ZipWriter(AtomicFile& file, int level) : state_{std::make_unique<State>(file, level)} {
-  if (level < 1 || level > 9) throw ValueError("ZipWriter: level is " + std::to_string(level) + ": it must be 1 .. 9");
+  if (level < 0 || level > 9) throw ValueError("ZipWriter: level is " + std::to_string(level) + ": it must be 0 .. 9");
 }
 ZipWriter::~ZipWriter() = default;
 

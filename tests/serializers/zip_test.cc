@@ -84,6 +84,11 @@ TEST_CASE("ZipWriter's archives read back") {
   CHECK(zip.find("deflated/l1/W.npy")->compressed_size < 80000);
   CHECK(zip.find("absent") == nullptr);
   CHECK_THROWS_WITH_AS(zip.read("absent"), doctest::Contains("absent"), kusari::KeyError);
+  for (const int level : {0, 1, 9}) {
+    CAPTURE(level);
+    write_archive(dir / "level.zip", level);
+    CHECK(ZipReader(dir / "level.zip").read("deflated/l1/W.npy") == pattern(200000));
+  }
   // The same calls give the same bytes.
   write_archive(dir / "b.zip");
   CHECK(read_file(path) == read_file(dir / "b.zip"));
@@ -233,7 +238,7 @@ TEST_CASE("zip: errors name the file, the entry and the reason") {
 TEST_CASE("ZipWriter: misuse") {
   const ScratchDirectory dir;
   kusari::AtomicFile file(dir / "a.zip");
-  CHECK_THROWS_AS(ZipWriter(file, 0), kusari::ValueError);
+  CHECK_THROWS_AS(ZipWriter(file, -1), kusari::ValueError);
   CHECK_THROWS_AS(ZipWriter(file, 10), kusari::ValueError);
   ZipWriter zip(file);
   CHECK_THROWS_AS(zip.write("a", 1), kusari::StateError);
