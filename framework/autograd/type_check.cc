@@ -8,7 +8,8 @@
 namespace kusari {
 
 using type_check::Number;
-using type_check::Rule;
+using type_check::NumberRule;
+using type_check::PairRule;
 
 namespace {
 
@@ -33,7 +34,7 @@ std::string dtype_of_argument(const char* name, const Array& array) {
   return std::string(name) + " has dtype " + kusari::name(array.dtype());
 }
 
-std::string explain_numbers(const Rule& rule) {
+std::string explain(const NumberRule& rule) {
   const Number &l = rule.left, &r = rule.right;
   std::string what = shape_of(l.name, *l.array);
   if (r.array != nullptr && r.array != l.array) what += " but " + shape_of(r.name, *r.array);
@@ -59,29 +60,30 @@ size_t TypeCheck::size() const noexcept { return inputs_->size(); }
 
 type_check::Argument TypeCheck::make(const char* name, size_t i) const noexcept { return {name, &(*inputs_)[i]}; }
 
-void TypeCheck::fail(const Rule& rule) const {
+void TypeCheck::fail(const NumberRule& rule) const {
+  throw TypeError(std::string("F::") + function_ + ": " + explain(rule));
+}
+
+void TypeCheck::fail(const PairRule& rule) const {
+  const std::string left = rule.left_name;
+  const std::string right = rule.right_name != nullptr ? rule.right_name : "";
   std::string what = std::string("F::") + function_ + ": ";
   switch (rule.kind) {
-    case Rule::Kind::numbers:
-      what += explain_numbers(rule);
+    case PairRule::Kind::dtypes:
+      what += dtype_of_argument(rule.left_name, *rule.left);
+      if (!right.empty()) what += " but " + dtype_of_argument(rule.right_name, *rule.right);
+      what += ": " + left + ".dtype must equal " + (right.empty() ? kusari::name(rule.dtype) : right + ".dtype") +
+              " (" + kusari::name(rule.left->dtype()) + " != " + kusari::name(rule.dtype) + ")";
       break;
-    case Rule::Kind::types:
-      what += dtype_of_argument(rule.left_name, *rule.left_array);
-      if (rule.right_array != nullptr) what += " but " + dtype_of_argument(rule.right_name, *rule.right_array);
-      what += std::string(": ") + rule.left_name + ".dtype must equal " +
-              (rule.right_array != nullptr ? std::string(rule.right_name) + ".dtype" : kusari::name(rule.right_dtype)) +
-              " (" + kusari::name(rule.left_array->dtype()) + " != " + kusari::name(rule.right_dtype) + ")";
+    case PairRule::Kind::shapes:
+      what += shape_of(rule.left_name, *rule.left) + " but " + shape_of(rule.right_name, *rule.right) + ": " + left +
+              ".shape must equal " + right + ".shape";
       break;
-    case Rule::Kind::floating:
-      what += dtype_of_argument(rule.left_name, *rule.left_array) + ": " + rule.left_name + ".dtype must be floating";
+    case PairRule::Kind::floating:
+      what += dtype_of_argument(rule.left_name, *rule.left) + ": " + left + ".dtype must be floating";
       break;
-    case Rule::Kind::integral:
-      what += dtype_of_argument(rule.left_name, *rule.left_array) + ": " + rule.left_name +
-              ".dtype must be an integer or bool";
-      break;
-    case Rule::Kind::shapes:
-      what += shape_of(rule.left_name, *rule.left_array) + " but " + shape_of(rule.right_name, *rule.right_array) +
-              ": " + rule.left_name + ".shape must equal " + rule.right_name + ".shape";
+    case PairRule::Kind::integral:
+      what += dtype_of_argument(rule.left_name, *rule.left) + ": " + left + ".dtype must be an integer or bool";
       break;
   }
   throw TypeError(what);

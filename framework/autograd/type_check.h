@@ -48,56 +48,51 @@ struct AllSizes {
   const Array* array;
 };
 
-/// A rule: "left OP right", or a property of one argument.
-struct Rule {
-  enum class Kind : uint8_t { numbers, types, floating, integral, shapes };
+/// "left RELATION right" about numbers.
+struct NumberRule {
   bool holds;
-  Kind kind;
   const char* relation;  // "equal", "be at least", ...
-  Number left{0}, right{0};
-  const char* left_name = nullptr;
-  const char* right_name = nullptr;
-  const Array* left_array = nullptr;
-  const Array* right_array = nullptr;
-  Dtype right_dtype = Dtype::float32;
+  Number left, right;
 };
 
-inline Rule compare(bool holds, const char* relation, const Number& a, const Number& b) noexcept {
-  Rule rule{holds && a.exists && b.exists, Rule::Kind::numbers, relation, a, b};
-  return rule;
+/// Something about one argument, or about two of them. Small: the common rules of the smallest functions.
+struct PairRule {
+  enum class Kind : uint8_t { dtypes, shapes, floating, integral };
+  bool holds;
+  Kind kind;
+  Dtype dtype;  // the right side when it is a plain dtype
+  const char* left_name;
+  const char* right_name;  // null: there is no second argument
+  const Array* left;
+  const Array* right;
+};
+
+inline NumberRule compare(bool holds, const char* relation, const Number& a, const Number& b) noexcept {
+  return {holds && a.exists && b.exists, relation, a, b};
 }
-inline Rule operator==(const Number& a, const Number& b) noexcept { return compare(a.value == b.value, "equal", a, b); }
-inline Rule operator!=(const Number& a, const Number& b) noexcept {
+inline NumberRule operator==(const Number& a, const Number& b) noexcept {
+  return compare(a.value == b.value, "equal", a, b);
+}
+inline NumberRule operator!=(const Number& a, const Number& b) noexcept {
   return compare(a.value != b.value, "differ from", a, b);
 }
-inline Rule operator>=(const Number& a, const Number& b) noexcept {
+inline NumberRule operator>=(const Number& a, const Number& b) noexcept {
   return compare(a.value >= b.value, "be at least", a, b);
 }
-inline Rule operator<=(const Number& a, const Number& b) noexcept {
+inline NumberRule operator<=(const Number& a, const Number& b) noexcept {
   return compare(a.value <= b.value, "be at most", a, b);
 }
-inline Rule operator>(const Number& a, const Number& b) noexcept {
+inline NumberRule operator>(const Number& a, const Number& b) noexcept {
   return compare(a.value > b.value, "be greater than", a, b);
 }
-inline Rule operator<(const Number& a, const Number& b) noexcept {
+inline NumberRule operator<(const Number& a, const Number& b) noexcept {
   return compare(a.value < b.value, "be less than", a, b);
 }
-inline Rule operator==(const Type& a, const Type& b) noexcept {
-  Rule rule{a.value == b.value, Rule::Kind::types, "equal"};
-  rule.left_name = a.name;
-  rule.left_array = a.array;
-  rule.right_name = b.name;
-  rule.right_array = b.array;
-  rule.right_dtype = b.value;
-  return rule;
+inline PairRule operator==(const Type& a, const Type& b) noexcept {
+  return {a.value == b.value, PairRule::Kind::dtypes, b.value, a.name, b.name, a.array, b.array};
 }
-inline Rule operator==(const AllSizes& a, const AllSizes& b) noexcept {
-  Rule rule{a.array->shape() == b.array->shape(), Rule::Kind::shapes, "equal"};
-  rule.left_name = a.name;
-  rule.left_array = a.array;
-  rule.right_name = b.name;
-  rule.right_array = b.array;
-  return rule;
+inline PairRule operator==(const AllSizes& a, const AllSizes& b) noexcept {
+  return {a.array->shape() == b.array->shape(), PairRule::Kind::shapes, {}, a.name, b.name, a.array, b.array};
 }
 
 /// An argument under its name.
@@ -118,18 +113,15 @@ class Argument {
   }
   AllSizes shape() const noexcept { return {name_, array_}; }
   Type dtype() const noexcept { return {array_->dtype(), name_, array_}; }
-  Rule is_floating() const noexcept { return property(kusari::is_floating(array_->dtype()), Rule::Kind::floating); }
-  Rule is_integral() const noexcept { return property(kusari::is_integral(array_->dtype()), Rule::Kind::integral); }
+  PairRule is_floating() const noexcept {
+    return {kusari::is_floating(array_->dtype()), PairRule::Kind::floating, {}, name_, nullptr, array_, nullptr};
+  }
+  PairRule is_integral() const noexcept {
+    return {kusari::is_integral(array_->dtype()), PairRule::Kind::integral, {}, name_, nullptr, array_, nullptr};
+  }
   const Array& array() const noexcept { return *array_; }
 
  private:
-  Rule property(bool holds, Rule::Kind kind) const noexcept {
-    Rule rule{holds, kind, ""};
-    rule.left_name = name_;
-    rule.left_array = array_;
-    return rule;
-  }
-
   const char* name_ = nullptr;
   const Array* array_ = nullptr;
 };
@@ -159,7 +151,8 @@ class KUSARI_API TypeCheck {
 
  private:
   type_check::Argument make(const char* name, size_t i) const noexcept;
-  [[noreturn]] void fail(const type_check::Rule& rule) const;
+  [[noreturn]] void fail(const type_check::NumberRule& rule) const;
+  [[noreturn]] void fail(const type_check::PairRule& rule) const;
 
   const char* function_;
   const ArrayRefs* inputs_;

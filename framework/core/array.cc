@@ -14,6 +14,8 @@ namespace {
 
 // Host block of a fresh array: its storage, its first body and, when small and on the host, its elements.
 struct alignas(64) Block {
+  explicit Block(const Device& device) noexcept : storage{device} {}
+
   Storage storage;
   ArrayBody body;
 };
@@ -63,8 +65,7 @@ Block* new_block(const Shape& shape, Dtype dtype, const Device& device) {
   const size_t bytes = static_cast<size_t>(n * itemsize(dtype));
   const bool is_inline = device.is_cpu() && bytes <= kInlineBytes;
   void* memory = memory::allocate(is_inline ? sizeof(Block) + bytes : sizeof(Block));
-  Block* block = ::new (memory) Block;
-  block->storage.device = device;
+  Block* block = ::new (memory) Block(device);
   block->storage.bytes = bytes;
   block->storage.id = next_storage_id();
   if (is_inline) {
@@ -84,7 +85,7 @@ Block* new_block(const Shape& shape, Dtype dtype, const Device& device) {
   block->body.size = n;
   block->body.storage = &block->storage;
   block->body.data = block->storage.data;
-  block->body.shape = shape;
+  block->body.shape.assign(shape);
   return block;
 }
 
@@ -191,8 +192,8 @@ Array Array::view(const Shape& shape, const Strides& strides, void* data) const 
   body->storage->retain();
   body->data = data;
   body->size = numel(shape);
-  body->shape = shape;
-  body->strides = strides;
+  body->shape.assign(shape);
+  body->strides.assign(strides);
   body->contiguous = detail::strides_contiguous(shape, strides);
   return Array(IntrusivePtr<ArrayBody>::adopt(body));
 }
@@ -397,7 +398,7 @@ void Array::read_item(Dtype to, void* value) const {
 
 Array empty(const Shape& shape, Dtype dtype, const Device& device) {
   detail::Block* block = detail::new_block(shape, dtype, device);
-  block->body.strides = contiguous_strides(shape);
+  block->body.strides.assign_contiguous_strides(shape);
   return detail::handle(block);
 }
 
@@ -407,7 +408,7 @@ Array empty_strided(const Shape& shape, const Strides& strides, Dtype dtype, con
                      to_string(shape));
   }
   detail::Block* block = detail::new_block(shape, dtype, device);
-  block->body.strides = strides;
+  block->body.strides.assign(strides);
   block->body.contiguous = detail::strides_contiguous(shape, strides);
   return detail::handle(block);
 }
@@ -455,9 +456,8 @@ Array from_external(void* data, const Shape& shape, const Strides& strides, Dtyp
   int64_t low = 0, high = 0;
   for (int i = 0; i < shape.ndim(); ++i) (strides[i] < 0 ? low : high) += (shape[i] - 1) * strides[i];
   auto* external = memory::create<detail::External>(release, context);
-  auto* block = ::new (memory::allocate(sizeof(detail::Block))) detail::Block;
+  auto* block = ::new (memory::allocate(sizeof(detail::Block))) detail::Block(device);
   detail::Storage& storage = block->storage;
-  storage.device = device;
   storage.data = static_cast<char*>(data) + low * itemsize(dtype);
   storage.bytes = numel(shape) == 0 ? 0 : static_cast<size_t>((high - low + 1) * itemsize(dtype));
   storage.id = detail::next_storage_id();

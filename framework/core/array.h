@@ -50,8 +50,15 @@ class Scalar {
 
 namespace detail {
 
+/// Gives up a reference; whether it was the last. A sole owner needs no locked instruction: nobody else can add one.
+inline bool is_last(std::atomic<uint32_t>& references) noexcept {
+  return references.load(std::memory_order_acquire) == 1 || references.fetch_sub(1, std::memory_order_acq_rel) == 1;
+}
+
 /// A block of device memory, shared by the arrays that view it.
 struct KUSARI_API Storage {
+  explicit Storage(const Device& where) noexcept : device{where} {}
+
   std::atomic<uint32_t> references{1};
   Device device;
   void* data = nullptr;
@@ -62,7 +69,7 @@ struct KUSARI_API Storage {
 
   void retain() noexcept { references.fetch_add(1, std::memory_order_relaxed); }
   void release() noexcept {
-    if (references.fetch_sub(1, std::memory_order_acq_rel) == 1) free(this);
+    if (is_last(references)) free(this);
   }
 };
 
@@ -80,7 +87,7 @@ struct KUSARI_API ArrayBody {
 
   void retain() noexcept { references.fetch_add(1, std::memory_order_relaxed); }
   void release() noexcept {
-    if (references.fetch_sub(1, std::memory_order_acq_rel) == 1) destroy();
+    if (is_last(references)) destroy();
   }
   void destroy() noexcept;
 };

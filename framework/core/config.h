@@ -83,7 +83,6 @@ class KUSARI_API Config {
   Setting<bool> enable_backprop{true};
   Setting<bool> in_recomputing{false};
   Setting<bool> keep_graph_on_report{false};
-  Setting<bool> lazy_grad_sum{false};
   Setting<bool> train{true};
   Setting<bool> type_check{true};
   Setting<Use> use_cudnn{Use::automatic};
@@ -107,7 +106,6 @@ class KUSARI_API Config {
     visit("enable_backprop", enable_backprop);
     visit("in_recomputing", in_recomputing);
     visit("keep_graph_on_report", keep_graph_on_report);
-    visit("lazy_grad_sum", lazy_grad_sum);
     visit("train", train);
     visit("type_check", type_check);
     visit("use_cudnn", use_cudnn);

@@ -20,12 +20,8 @@ void Dims::erase(int at) {
 }
 
 Strides contiguous_strides(const Shape& shape) {
-  Strides strides = shape;
-  int64_t step = 1;
-  for (int i = shape.ndim() - 1; i >= 0; --i) {
-    strides[i] = step;
-    step *= std::max<int64_t>(shape[i], 1);
-  }
+  Strides strides;
+  strides.assign_contiguous_strides(shape);
   return strides;
 }
 

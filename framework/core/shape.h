@@ -50,6 +50,21 @@ class KUSARI_API Dims {
     values_[ndim_++] = value;
   }
   void pop_back() noexcept { --ndim_; }
+  /// Copies only the axes that exist: the compiler's copy moves the whole object in wide pieces, which stalls when
+  /// its parts were written one by one just before.
+  void assign(const Dims& other) noexcept {
+    ndim_ = other.ndim_;
+    for (int i = 0; i < ndim_; ++i) values_[i] = other.values_[i];
+  }
+  /// Becomes the strides of a C-ordered dense array of that shape.
+  void assign_contiguous_strides(const Dims& shape) noexcept {
+    ndim_ = shape.ndim_;
+    int64_t step = 1;
+    for (int i = ndim_ - 1; i >= 0; --i) {
+      values_[i] = step;
+      step *= shape.values_[i] > 1 ? shape.values_[i] : 1;
+    }
+  }
   void insert(int at, int64_t value);
   void erase(int at);
 

@@ -1,0 +1,95 @@
+#include "kusari/framework/core/summary.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include <nlohmann/json.hpp>
+
+#include "kusari/framework/core/error.h"
+#include "kusari/framework/core/serializer.h"
+
+namespace kusari {
+
+void Summary::add(double value, double weight) noexcept {
+  x_ += weight * value;
+  x2_ += weight * value * value;
+  n_ += weight;
+}
+
+double Summary::compute_mean() const noexcept { return x_ / n_; }
+
+double Summary::compute_std() const noexcept {
+  const double mean = compute_mean();
+  return std::sqrt(x2_ / n_ - mean * mean);
+}
+
+void Summary::serialize(Serializer& serializer) {
+  serializer("_x", x_);
+  serializer("_x2", x2_);
+  int64_t count = static_cast<int64_t>(n_);
+  if (serializer.is_writer() && static_cast<double>(count) == n_) {
+    serializer("_n", count);  // an integer where all weights are, as in Chainer's files
+  } else {
+    serializer("_n", n_);
+  }
+}
+
+void DictSummary::add(const Observation& observation) {
+  size_t expected = 0;  // names come in the same order as last time
+  for (const auto& [name, value] : observation) {
+    if (!value.is_scalar()) continue;
+    if (expected < summaries_.size() && summaries_[expected].first == name) {
+      summaries_[expected].second.add(value.value(), value.weight());
+    } else {
+      add(name, value.value(), value.weight());
+    }
+    ++expected;
+  }
+}
+
+void DictSummary::add(const std::string& name, double value, double weight) {
+  auto found =
+      std::find_if(summaries_.begin(), summaries_.end(), [&](const auto& entry) { return entry.first == name; });
+  if (found == summaries_.end()) found = summaries_.insert(found, {name, Summary()});
+  found->second.add(value, weight);
+}
+
+bool DictSummary::contains(const std::string& name) const noexcept {
+  return std::any_of(summaries_.begin(), summaries_.end(), [&](const auto& entry) { return entry.first == name; });
+}
+
+DictSummary::Values DictSummary::compute_mean() const {
+  Values means;
+  for (const auto& [name, summary] : summaries_) means.emplace_back(name, summary.compute_mean());
+  return means;
+}
+
+DictSummary::Values DictSummary::make_statistics() const {
+  Values statistics;
+  for (const auto& [name, summary] : summaries_) {
+    statistics.emplace_back(name, summary.compute_mean());
+    statistics.emplace_back(name + ".std", summary.compute_std());
+  }
+  return statistics;
+}
+
+void DictSummary::serialize(Serializer& serializer) {
+  nlohmann::json names = nlohmann::json::array();
+  for (const auto& entry : summaries_) names.push_back(entry.first);
+  std::string text = names.dump();
+  serializer("_names", text);
+  if (!serializer.is_writer()) {
+    names = nlohmann::json::parse(text, nullptr, false);
+    const bool valid =
+        names.is_array() && std::all_of(names.begin(), names.end(), [](const auto& name) { return name.is_string(); });
+    if (!valid) throw ValueError("DictSummary::serialize: _names is not a JSON list of strings: " + text);
+    summaries_.clear();
+    for (const auto& name : names) summaries_.emplace_back(name.get<std::string>(), Summary());
+  }
+  const auto children = serializer.child("_summaries");
+  for (size_t i = 0; i < summaries_.size(); ++i) {
+    summaries_[i].second.serialize(*children->child(std::to_string(i)));
+  }
+}
+
+}  // namespace kusari
