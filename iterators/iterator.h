@@ -1,0 +1,73 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "kusari/framework/core/export.h"
+#include "kusari/framework/core/ref.h"
+#include "kusari/framework/datasets/dataset.h"
+
+namespace kusari {
+class Serializer;
+}
+
+namespace kusari::iterators {
+
+/// Examples of one step.
+using Batch = std::vector<datasets::Example>;
+
+/// A source of batches that keeps count of the sweeps over its data. chainer.dataset.Iterator.
+class KUSARI_API Iterator {
+ public:
+  virtual ~Iterator();
+
+  /// The next batch, valid until the next call. Throws StateError after the last one of an iterator that does not
+  /// repeat.
+  const Batch& next();
+  /// The same, but null after the last one.
+  virtual const Batch* try_next() = 0;
+  /// Completed sweeps.
+  virtual int64_t epoch() const = 0;
+  /// The same with the fraction of the sweep under way.
+  virtual double epoch_detail() const = 0;
+  /// epoch_detail() before the last next(); nothing before the first.
+  virtual std::optional<double> previous_epoch_detail() const = 0;
+  /// Whether the last batch completed a sweep.
+  virtual bool is_new_epoch() const = 0;
+  /// Whether batches never end.
+  virtual bool repeat() const = 0;
+  /// Back to the start of epoch 0, in a new order where there is shuffling.
+  virtual void reset() = 0;
+  /// Ends workers, if any; the iterator is not used afterwards.
+  virtual void finalize();
+  virtual void serialize(Serializer& serializer) = 0;
+
+  /// `for (const Batch& batch : iterator)` takes batches until there is none.
+  class BatchCursor {
+   public:
+    explicit BatchCursor(Iterator* iterator) : iterator_{iterator}, batch_{iterator->try_next()} {}
+    const Batch& operator*() const noexcept { return *batch_; }
+    BatchCursor& operator++() {
+      batch_ = iterator_->try_next();
+      return *this;
+    }
+    friend bool operator==(const BatchCursor& cursor, std::nullptr_t) noexcept { return cursor.batch_ == nullptr; }
+
+   private:
+    Iterator* iterator_;
+    const Batch* batch_;
+  };
+  BatchCursor begin() { return BatchCursor(this); }
+  std::nullptr_t end() const noexcept { return nullptr; }
+
+ protected:
+  Iterator() = default;
+  Iterator(const Iterator&) = default;
+  Iterator& operator=(const Iterator&) = default;
+};
+
+using IteratorRef = Ref<Iterator>;
+
+}  // namespace kusari::iterators

@@ -1,0 +1,49 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "kusari/framework/core/export.h"
+#include "kusari/framework/core/ref.h"
+
+namespace kusari {
+class Serializer;
+}
+
+namespace kusari::iterators {
+
+/// Decides the order of the examples. chainer.iterators.OrderSampler.
+class KUSARI_API OrderSampler {
+ public:
+  virtual ~OrderSampler();
+  /// The indices of the next sweep, as many as in `current_order`. Called at the start and at the end of every sweep;
+  /// `position` is where the last batch of the old sweep began.
+  virtual std::vector<int64_t> operator()(std::span<const int64_t> current_order, int64_t position) = 0;
+  /// What a resumed run needs to draw the same orders; nothing by default.
+  virtual void serialize(Serializer& serializer);
+
+ protected:
+  OrderSampler() = default;
+  OrderSampler(const OrderSampler&) = default;
+  OrderSampler& operator=(const OrderSampler&) = default;
+};
+using OrderSamplerRef = Ref<OrderSampler>;
+
+/// A random permutation for each sweep: of the process's random stream, or of the sampler's own that `seed` determines.
+/// chainer.iterators.ShuffleOrderSampler.
+class KUSARI_API ShuffleOrderSampler final : public OrderSampler {
+ public:
+  ShuffleOrderSampler() = default;
+  explicit ShuffleOrderSampler(uint64_t seed) : seed_{seed} {}
+
+  std::vector<int64_t> operator()(std::span<const int64_t> current_order, int64_t position) override;
+  void serialize(Serializer& serializer) override;
+
+ private:
+  std::optional<uint64_t> seed_;
+  int64_t draws_ = 0;
+};
+
+}  // namespace kusari::iterators
