@@ -1,0 +1,99 @@
+#include "kusari/framework/datasets/convert.h"
+
+#include <algorithm>
+#include <cstring>
+#include <string>
+
+#include "kusari/framework/core/config.h"
+#include "kusari/framework/core/error.h"
+#include "kusari/framework/core/threads.h"
+
+namespace kusari::datasets {
+namespace {
+
+constexpr int64_t kBytesPerThread = 1 << 20;  // below, starting a thread costs more than copying
+
+[[noreturn]] void fail(size_t example, size_t component, const std::string& what) {
+  throw TypeError("concat_examples: example " + std::to_string(example) + ", component " + std::to_string(component) +
+                  " " + what);
+}
+
+/// The shape that all rows of a component get.
+Shape row_shape(std::span<const Example> batch, size_t component, bool padded) {
+  const Array& first = batch[0][component];
+  if (!first.is_defined()) fail(0, component, "is an undefined array");
+  Shape shape = first.shape();
+  for (size_t i = 1; i < batch.size(); ++i) {
+    const Array& row = batch[i][component];
+    if (!row.is_defined()) fail(i, component, "is an undefined array");
+    if (row.dtype() != first.dtype()) {
+      fail(i, component, std::string("has dtype ") + name(row.dtype()) + " but example 0 has " + name(first.dtype()));
+    }
+    if (row.shape() == shape) continue;
+    if (!padded || row.ndim() != shape.ndim()) {
+      fail(i, component,
+           "has shape " + to_string(row.shape()) + " but example 0 has shape " + to_string(first.shape()) +
+               (padded ? ": padding needs equal numbers of axes" : ": give a padding to combine different shapes"));
+    }
+    for (int axis = 0; axis < shape.ndim(); ++axis) shape[axis] = std::max(shape[axis], row.shape()[axis]);
+  }
+  return shape;
+}
+
+void copy_row(const Array& row, const Array& out, int64_t index) {
+  Array target = out.at(index);
+  for (int axis = 0; axis < row.ndim(); ++axis) {
+    if (row.shape()[axis] != target.shape()[axis]) target = target.slice(axis, 0, row.shape()[axis]);
+  }
+  target.copy_from(row);
+}
+
+Array stack(std::span<const Example> batch, size_t component, const std::optional<Scalar>& padding) {
+  Shape shape = row_shape(batch, component, padding.has_value());
+  const int64_t row_size = numel(shape);
+  shape.insert(0, static_cast<int64_t>(batch.size()));
+  const Dtype dtype = batch[0][component].dtype();
+  const Array out = empty(shape, dtype);
+  const int64_t row_bytes = row_size * itemsize(dtype);
+  const bool flat = std::all_of(batch.begin(), batch.end(), [&](const Example& example) {
+    const Array& row = example[component];
+    return row.size() == row_size && row.is_contiguous() && row.device().is_cpu();
+  });
+  if (!flat) {
+    if (padding) out.fill(*padding);
+    for (size_t i = 0; i < batch.size(); ++i) copy_row(batch[i][component], out, static_cast<int64_t>(i));
+    return out;
+  }
+  char* to = out.data<char>();
+  const int64_t rows_per_thread = std::max<int64_t>(1, kBytesPerThread / std::max<int64_t>(1, row_bytes));
+  parallel_for(static_cast<int64_t>(batch.size()), rows_per_thread, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) {
+      const void* from = batch[static_cast<size_t>(i)][component].raw_data();
+      std::memcpy(to + i * row_bytes, from, static_cast<size_t>(row_bytes));
+    }
+  });
+  return out;
+}
+
+}  // namespace
+
+Example concat_examples(std::span<const Example> batch, const Device& device, const Padding& padding) {
+  if (batch.empty()) throw ValueError("concat_examples: the batch is empty");
+  const size_t components = batch[0].size();
+  for (size_t i = 1; i < batch.size(); ++i) {
+    if (batch[i].size() != components) {
+      throw TypeError("concat_examples: example " + std::to_string(i) + " has " + std::to_string(batch[i].size()) +
+                      " components but example 0 has " + std::to_string(components));
+    }
+  }
+  const Dtype floating = get_dtype();
+  Example result;
+  result.reserve(components);
+  for (size_t k = 0; k < components; ++k) {
+    const Array stacked = stack(batch, k, padding.of(k)).to_device(device);
+    result.push_back(stacked.is_floating() ? stacked.astype(floating) : stacked);
+  }
+  return result;
+}
+
+}  // namespace kusari::datasets

@@ -1,0 +1,104 @@
+#include "kusari/framework/datasets/convert.h"
+
+#include <vector>
+
+#include <doctest/doctest.h>
+
+#include "kusari/framework/core/config.h"
+#include "kusari/framework/core/error.h"
+#include "kusari/framework/datasets/tuple_dataset.h"
+
+using namespace kusari;
+using namespace kusari::datasets;
+
+namespace {
+
+using Ints = std::vector<int>;
+
+Array row(std::initializer_list<float> values) { return array<float>(values); }
+
+}  // namespace
+
+TEST_CASE("concat_examples stacks each component") {
+  const TupleDataset dataset(arange(12).reshape({4, 3}), arange(4, Dtype::int32));
+  const std::vector<Example> batch{dataset[3], dataset[0], dataset[3]};
+  const Example result = concat_examples(batch);
+  REQUIRE(result.size() == 2);
+  CHECK(result[0].shape() == Shape{3, 3});
+  CHECK(result[0].dtype() == Dtype::float32);
+  CHECK(result[0].to_vector<int>() == Ints{9, 10, 11, 0, 1, 2, 9, 10, 11});
+  CHECK(result[1].shape() == Shape{3});
+  CHECK(result[1].dtype() == Dtype::int32);
+  CHECK(result[1].to_vector<int>() == Ints{3, 0, 3});
+  result[0].fill(7);  // new arrays: the data set keeps its values
+  CHECK(dataset[3][0].to_vector<int>() == Ints{9, 10, 11});
+}
+
+TEST_CASE("concat_examples takes rows of any layout") {
+  const Array image = arange(12).reshape({2, 3, 2});
+  const std::vector<Example> batch{
+      {image.transpose({2, 0, 1})}, {arange(12).reshape({2, 2, 3})}, {row({5}).broadcast_to({2, 2, 3})}};
+  CHECK(concat_examples(batch)[0].to_vector<int>() == Ints{0, 2, 4, 6, 8,  10, 1, 3, 5, 7, 9, 11, 0, 1, 2, 3, 4, 5,
+                                                           6, 7, 8, 9, 10, 11, 5, 5, 5, 5, 5, 5,  5, 5, 5, 5, 5, 5});
+}
+
+TEST_CASE("concat_examples: many large rows on several threads") {
+  const Array x = arange(300 * 5000).reshape({300, 5000});
+  const TupleDataset dataset(x);
+  std::vector<Example> batch;
+  for (int64_t i = 0; i < 300; ++i) batch.push_back(dataset[299 - i]);
+  const Array result = concat_examples(batch)[0];
+  for (int64_t i : {0, 1, 150, 299}) {
+    CHECK(result.at(i).at(0).item<float>() == static_cast<float>((299 - i) * 5000));
+    CHECK(result.at(i).at(4999).item<float>() == static_cast<float>((299 - i) * 5000 + 4999));
+  }
+}
+
+TEST_CASE("concat_examples casts floating arrays to config.dtype and nothing else") {
+  const auto guard = using_config(&Config::dtype, mixed16);
+  const std::vector<Example> batch{{row({0.5f, 1}), arange(2, Dtype::int32), arange(2, Dtype::uint8)},
+                                   {row({2, 3}), arange(2, Dtype::int32), arange(2, Dtype::uint8)}};
+  const Example result = concat_examples(batch);
+  CHECK(result[0].dtype() == Dtype::float16);
+  CHECK(result[0].to_vector<float>() == std::vector<float>{0.5f, 1, 2, 3});
+  CHECK(result[1].dtype() == Dtype::int32);
+  CHECK(result[2].dtype() == Dtype::uint8);
+}
+
+TEST_CASE("concat_examples pads to the largest of the batch") {
+  const std::vector<Example> batch{{row({1}), array<int32_t>({1, 2, 3, 4}, {2, 2})},
+                                   {row({2, 3, 4}), array<int32_t>({5, 6, 7}, {1, 3})},
+                                   {row({}), array<int32_t>({8}, {1, 1})}};
+  Example result = concat_examples(batch, Device(), -1);
+  CHECK(result[0].shape() == Shape{3, 3});
+  CHECK(result[0].to_vector<int>() == Ints{1, -1, -1, 2, 3, 4, -1, -1, -1});
+  CHECK(result[1].shape() == Shape{3, 2, 3});
+  CHECK(result[1].to_vector<int>() == Ints{1, 2, -1, 3, 4, -1, 5, 6, 7, -1, -1, -1, 8, -1, -1, -1, -1, -1});
+  result = concat_examples(batch, Device(), std::vector<std::optional<Scalar>>{0, -9});
+  CHECK(result[0].to_vector<int>() == Ints{1, 0, 0, 2, 3, 4, 0, 0, 0});
+  CHECK(result[1].at(2).to_vector<int>() == Ints{8, -9, -9, -9, -9, -9});
+}
+
+TEST_CASE("concat_examples: errors name the example and the component") {
+  CHECK_THROWS_WITH_AS(concat_examples({}), "concat_examples: the batch is empty", ValueError);
+  const Array two = row({1, 2}), three = row({1, 2, 3});
+  using Batch = std::vector<Example>;
+  CHECK_THROWS_WITH_AS(concat_examples(Batch{{two, two}, {two}}),
+                       "concat_examples: example 1 has 1 components but example 0 has 2", TypeError);
+  CHECK_THROWS_WITH_AS(
+      concat_examples(Batch{{two, two}, {two, two}, {two, three}}),
+      "concat_examples: example 2, component 1 has shape (3,) but example 0 has shape (2,): give a padding to "
+      "combine different shapes",
+      TypeError);
+  CHECK_THROWS_WITH_AS(
+      concat_examples(Batch{{two}, {two.reshape({2, 1})}}, Device(), 0),
+      "concat_examples: example 1, component 0 has shape (2, 1) but example 0 has shape (2,): padding needs "
+      "equal numbers of axes",
+      TypeError);
+  CHECK_THROWS_WITH_AS(concat_examples(Batch{{two}, {array<int32_t>({1, 2})}}),
+                       "concat_examples: example 1, component 0 has dtype int32 but example 0 has float32", TypeError);
+  CHECK_THROWS_AS(concat_examples(Batch{{two}, {Array()}}), TypeError);
+  // A padding for the first component alone.
+  CHECK_THROWS_AS(concat_examples(Batch{{two, two}, {three, three}}, Device(), std::vector<std::optional<Scalar>>{0}),
+                  TypeError);
+}
