@@ -59,6 +59,7 @@ class BlockReader {
 /// Writes contiguous elements of a compute type to elements of any dtype and stride.
 class BlockWriter {
  public:
+  BlockWriter() = default;
   BlockWriter(Dtype dtype, int64_t stride_bytes, Compute compute);
   bool is_direct() const noexcept { return direct_; }
   void write(const void* buffer, int64_t n, char* to) const;

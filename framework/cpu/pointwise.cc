@@ -58,6 +58,20 @@ struct SegmentRunner {
   }
 };
 
+/// The loop over whole rows as they lie in memory; there may be many short ones.
+void run_rows(const SegmentRunner& runner) {
+  const StridedLoop& plan = runner.plan;
+  const int64_t n = plan.row_size();
+  parallel_for(plan.rows(), std::max<int64_t>(1, kThreadChunk / n), [&](int64_t begin, int64_t end) {
+    StridedLoop::Cursor at(plan, begin);
+    for (int64_t row = begin; row < end; ++row, at.next()) {
+      const void* in[kMaxOperands];
+      for (int k = 0; k < runner.inputs; ++k) in[k] = at[k + 1];
+      runner.loop(runner.op, in, at[0], n);
+    }
+  });
+}
+
 }  // namespace
 
 void pointwise_general(const PointwiseLoops& loops, const char* call, const void* op,
@@ -82,6 +96,10 @@ void pointwise_general(const PointwiseLoops& loops, const char* call, const void
     runner.all_direct = runner.all_direct && runner.readers[k].is_direct();
   }
 
+  if (runner.all_direct && plan.row_size() <= kSegment) {
+    run_rows(runner);
+    return;
+  }
   const int64_t row_size = plan.row_size(), segments = (row_size + kSegment - 1) / kSegment;
   const int64_t chunk = std::max<int64_t>(1, kThreadChunk / std::min(row_size, kSegment));
   parallel_for(plan.rows() * segments, chunk, [&](int64_t begin, int64_t end) {

@@ -139,16 +139,30 @@ class Reducer {
   /// *acc = the reduction of n elements along the inner axis.
   void reduce_run(const char* from, int64_t n, char* acc) const {
     if (reader_.is_direct()) {
-      loop_.row(op_, from, n, acc);
+      loop_.rows(op_, from, 1, 0, n, acc);
       return;
     }
     alignas(64) char buffer[kBlockBytes];
     alignas(8) char part[8];
     for (int64_t begin = 0; begin < n; begin += kBlock) {
       const int64_t m = std::min(kBlock, n - begin);
-      loop_.row(op_, reader_.read(from + begin * plan_.inner.stride, m, buffer), m, begin == 0 ? acc : part);
+      loop_.rows(op_, reader_.read(from + begin * plan_.inner.stride, m, buffer), 1, 0, m, begin == 0 ? acc : part);
       if (begin > 0) loop_.combine(op_, acc, part, 1);
     }
+  }
+
+  /// Every result is the reduction of one run of elements; there may be many short ones.
+  void run_single_rows(char* acc) const {
+    const AxisList& kept = plan_.kept;
+    const Axis last = kept.count > 0 ? kept.axis[kept.count - 1] : Axis{1, 0, 0, false};
+    const int64_t n = plan_.inner.size;
+    parallel_for(kept.total(), std::max<int64_t>(1, kThreadChunk / n), [&](int64_t begin, int64_t end) {
+      while (begin < end) {
+        const int64_t m = std::min(end - begin, last.size - begin % last.size);
+        loop_.rows(op_, x_ + kept.offset_of(begin), m, last.stride / size_, n, acc + begin * size_);
+        begin += m;
+      }
+    });
   }
 
   /// The inner axis is reduced. Each result is the tree over groups of about kThreadChunk elements.
@@ -157,6 +171,10 @@ class Reducer {
     const int64_t pieces = (inner + kThreadChunk - 1) / kThreadChunk;  // of a row
     const int64_t per_group = std::max<int64_t>(1, kThreadChunk / inner);
     const int64_t runs = rows * pieces, groups = (runs + per_group - 1) / per_group;
+    if (runs == 1 && reader_.is_direct()) {
+      run_single_rows(acc);
+      return;
+    }
     with_parts(acc, groups, outputs, [&](char* parts) {
       const int64_t work = std::min(runs, per_group) * std::min(inner, kThreadChunk);  // elements in one unit
       parallel_for(outputs * groups, std::max<int64_t>(1, kThreadChunk / work), [&](int64_t begin, int64_t end) {
@@ -248,7 +266,7 @@ void reduce(const ReductionLoops& loops, const char* call, const void* op, AxisM
   if (y.size() == 0) return;
   const Compute compute = compute_of(x.dtype());
   const ReductionLoop& loop = loop_of(loops, compute);
-  if (loop.row == nullptr) {
+  if (loop.rows == nullptr) {
     throw TypeError(std::string(call) + ": x has dtype " + name(x.dtype()) + " but must be floating");
   }
   const ReductionPlan plan(x, axes);

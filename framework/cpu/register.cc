@@ -14,6 +14,7 @@ class CpuBackend final : public Backend {
     cpu::register_pointwise(*this);
     cpu::register_reduction(*this);
     cpu::register_arg_reduction(*this);
+    cpu::register_softmax(*this);
     cpu::register_matmul(*this);
     cpu::register_rows(*this);
   }

@@ -9,6 +9,7 @@ void register_basic(Backend& backend);
 void register_pointwise(Backend& backend);
 void register_reduction(Backend& backend);
 void register_arg_reduction(Backend& backend);
+void register_softmax(Backend& backend);
 void register_matmul(Backend& backend);
 void register_rows(Backend& backend);
 

@@ -20,8 +20,8 @@ constexpr int kVectorBytes = 16;
 constexpr int kBlockRows = 4;
 #endif
 constexpr int kBlockVectors = 2;
-constexpr i64 kBlockDepth = 256;     // a packed panel of b stays in the first-level cache
-constexpr i64 kDirectRows = 32;      // up to so many rows of c, rows of b are read where they lie
+constexpr i64 kBlockDepth = 256;  // a packed panel of b stays in the first-level cache
+constexpr i64 kDirectRows = 32;   // up to so many rows of c, rows of b are read where they lie
 static_assert(kBlockDepth * kBlockVectors * kVectorBytes <= kGemmWorkspace);
 
 template <class T>

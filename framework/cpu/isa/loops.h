@@ -34,8 +34,8 @@ struct ConvertLoops {
 
 /// Reductions of one element type. An accumulator is one element.
 struct ReductionLoop {
-  /// *acc = the reduction of n contiguous elements, in a tree that depends on n alone.
-  void (*row)(const void* op, const void* x, i64 n, void* acc);
+  /// acc[r] = the reduction of n contiguous elements from x + r * stride, in a tree that depends on n alone.
+  void (*rows)(const void* op, const void* x, i64 rows, i64 stride, i64 n, void* acc);
   /// acc[j] = combine(acc[j], map(x[r * stride + j])) for r = 0, 1, .., rows - 1.
   void (*columns)(const void* op, const void* x, i64 rows, i64 stride, i64 n, void* acc);
   /// acc[j] = combine(acc[j], part[j]).
@@ -64,6 +64,25 @@ struct ArgLoops {
   ArgLoop min_f32, min_f64, min_i64;
 };
 
+/// Softmax and its relatives along one row of n contiguous elements. Outputs may be inputs.
+struct SoftmaxLoop {
+  void (*softmax)(const void* x, void* y, i64 n);
+  void (*softmax_grad)(const void* y, const void* gy, void* gx, i64 n);
+  void (*log_softmax)(const void* x, void* y, i64 n);
+  void (*log_softmax_grad)(const void* y, const void* gy, void* gx, i64 n);
+  /// *y = log(sum(exp(x))).
+  void (*logsumexp)(const void* x, void* y, i64 n);
+  /// *loss = -log(softmax(x)[label]); p = softmax(x) unless p is null. 0 <= label < n.
+  void (*cross_entropy)(const void* x, i64 label, void* loss, void* p, i64 n);
+  /// gx = scale * (p - onehot(label)).
+  void (*cross_entropy_grad)(const void* p, i64 label, double scale, void* gx, i64 n);
+};
+
+struct SoftmaxLoops {
+  SoftmaxLoop f32;
+  SoftmaxLoop f64;
+};
+
 }  // namespace kusari::cpu
 
 #define KUSARI_DECLARE_LOOPS(isa)              \
@@ -75,6 +94,7 @@ struct ArgLoops {
   const ConvertLoops* convert_loops();         \
   const ReductionLoops* reduction_loops();     \
   const ArgLoops* arg_loops();                 \
+  const SoftmaxLoops* softmax_loops();         \
   }
 KUSARI_DECLARE_LOOPS(v1)
 KUSARI_DECLARE_LOOPS(v3)

@@ -12,9 +12,8 @@ constexpr i64 kLanes = 256 / sizeof(T);
 template <class T>
 constexpr i64 kLeaf = 32 * kLanes<T>;
 
-template <class Op, class T>
+template <i64 L, class Op, class T>
 T reduce_leaf(const Op op, const T* x, i64 n) {
-  constexpr i64 L = kLanes<T>;
   T lane[L];
   for (i64 l = 0; l < L; ++l) lane[l] = op.template identity<T>();
   i64 i = 0;
@@ -32,20 +31,26 @@ T reduce_leaf(const Op op, const T* x, i64 n) {
 
 /// Leaves of kLeaf elements, combined in pairs, pairs of pairs and so on: the rounding error grows with log n.
 template <class Op, class T>
-void reduce_row(const void* opaque, const void* in, i64 n, void* acc) {
-  const Op op = *static_cast<const Op*>(opaque);
-  const T* const x = static_cast<const T*>(in);
+T reduce_tree(const Op op, const T* x, i64 n) {
+  if (n < kLanes<T>) return reduce_leaf<8>(op, x, n);
   T pending[48];  // totals of 2^k leaves, largest first
   int depth = 0;
   i64 leaves = 0;
   for (i64 begin = 0; begin < n; begin += kLeaf<T>) {
-    T total = reduce_leaf<Op, T>(op, x + begin, n - begin < kLeaf<T> ? n - begin : kLeaf<T>);
+    T total = reduce_leaf<kLanes<T>>(op, x + begin, n - begin < kLeaf<T> ? n - begin : kLeaf<T>);
     for (i64 done = ++leaves; (done & 1) == 0; done >>= 1) total = op.combine(pending[--depth], total);
     pending[depth++] = total;
   }
   T total = depth > 0 ? pending[--depth] : op.template identity<T>();
   while (depth > 0) total = op.combine(pending[--depth], total);
-  *static_cast<T*>(acc) = total;
+  return total;
+}
+
+template <class Op, class T>
+void reduce_rows(const void* opaque, const void* in, i64 rows, i64 stride, i64 n, void* acc) {
+  const Op op = *static_cast<const Op*>(opaque);
+  const T* const x = static_cast<const T*>(in);
+  for (i64 row = 0; row < rows; ++row) static_cast<T*>(acc)[row] = reduce_tree<Op, T>(op, x + row * stride, n);
 }
 
 template <class Op, class T>
@@ -98,7 +103,7 @@ void finish(const void* opaque, void* out, i64 n, i64 count) {
 
 template <class Op, class T>
 constexpr ReductionLoop reduction_loop() {
-  return {&reduce_row<Op, T>, &reduce_columns<Op, T>, &combine_parts<Op, T>, &clear<Op, T>, &finish<Op, T>};
+  return {&reduce_rows<Op, T>, &reduce_columns<Op, T>, &combine_parts<Op, T>, &clear<Op, T>, &finish<Op, T>};
 }
 
 template <class Op>

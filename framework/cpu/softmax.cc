@@ -1,0 +1,235 @@
+#include "kusari/framework/kernels/softmax.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <vector>
+
+#include "kusari/framework/core/threads.h"
+#include "kusari/framework/cpu/blocks.h"
+#include "kusari/framework/cpu/isa.h"
+#include "kusari/framework/cpu/register.h"
+#include "kusari/framework/cpu/strided.h"
+
+namespace kusari::cpu {
+namespace {
+
+const SoftmaxLoop& loops_for(Compute compute) {
+  static const SoftmaxLoops& loops = *KUSARI_LOOPS(isa(), softmax_loops);
+  return compute == Compute::float64 ? loops.f64 : loops.f32;
+}
+
+/// One array along the axis, and how its rows are read and written.
+struct RowOperand {
+  int64_t stride = 0;  // bytes along the axis
+  int64_t itemsize = 0;
+  bool direct = false;
+  BlockReader reader;
+  BlockWriter writer;
+
+  RowOperand() = default;
+  RowOperand(const Array& x, int axis, Compute compute)
+      : stride{x.shape()[axis] == 1 ? kusari::itemsize(x.dtype()) : x.strides()[axis] * kusari::itemsize(x.dtype())},
+        itemsize{kusari::itemsize(dtype_of_compute(compute))},
+        reader{x.dtype(), stride, compute},
+        writer{x.dtype(), stride, compute} {
+    direct = reader.is_direct();
+  }
+
+  const void* read(const char* row, int64_t n, char* buffer) const {
+    if (direct) return row;
+    for (int64_t begin = 0; begin < n; begin += kBlock) {
+      reader.read(row + begin * stride, std::min(kBlock, n - begin), buffer + begin * itemsize);
+    }
+    return buffer;
+  }
+  void write(const char* buffer, int64_t n, char* row) const {
+    for (int64_t begin = 0; begin < n; begin += kBlock) {
+      writer.write(buffer + begin * itemsize, std::min(kBlock, n - begin), row + begin * stride);
+    }
+  }
+};
+
+/// Calls body(in, out) with contiguous rows of the compute type along the axis: in[k] is a row of inputs[k] and out the
+/// row of y. `others` are arrays without the axis, visited in step: body gets the address of their element.
+template <class Body>
+void for_each_row(int axis, const Array& y, std::span<const Array* const> inputs, std::span<const Array* const> others,
+                  const Body& body) {
+  const Compute compute = widest(compute_of(inputs[0]->dtype()), Compute::float32);
+  const int64_t n = inputs[0]->shape()[axis], size = itemsize(dtype_of_compute(compute));
+  // The loop over everything but the axis: one element of it in every operand.
+  std::vector<Array> heads;
+  heads.reserve(kMaxOperands);
+  const bool has_rows = y.is_defined();
+  if (has_rows) heads.push_back(y.slice(axis, 0, 1));
+  for (const Array* x : inputs) heads.push_back(x->slice(axis, 0, 1));
+  for (const Array* x : others) heads.push_back(x->expand_dims(axis));
+  const Array* operands[kMaxOperands];
+  for (size_t k = 0; k < heads.size(); ++k) operands[k] = &heads[k];
+  const StridedLoop plan({operands, heads.size()});
+
+  const RowOperand target = has_rows ? RowOperand(y, axis, compute) : RowOperand();
+  RowOperand sources[2];
+  for (size_t k = 0; k < inputs.size(); ++k) sources[k] = RowOperand(*inputs[k], axis, compute);
+  const int first_input = has_rows ? 1 : 0, first_other = first_input + static_cast<int>(inputs.size());
+
+  const int64_t rows = plan.rows() * plan.row_size();
+  parallel_for(rows, std::max<int64_t>(1, kThreadChunk / 4 / n), [&](int64_t begin, int64_t end) {
+    bool buffered = has_rows && !target.direct;
+    for (size_t k = 0; k < inputs.size(); ++k) buffered = buffered || !sources[k].direct;
+    const Array buffer = buffered ? empty({3 * n * size}, Dtype::uint8) : Array();
+    char* const space = buffered ? buffer.data<char>() : nullptr;
+    StridedLoop::Cursor at(plan, begin / plan.row_size());
+    int64_t column = begin % plan.row_size();
+    for (int64_t row = begin; row < end; ++row) {
+      const auto element = [&](int k) { return at[k] + column * plan.row_stride(k); };
+      const void* in[2] = {};
+      for (size_t k = 0; k < inputs.size(); ++k) {
+        const int64_t offset = static_cast<int64_t>(k) * n * size;
+        in[k] = sources[k].read(element(first_input + static_cast<int>(k)), n, space + offset);
+      }
+      const char* other[3] = {};
+      for (size_t k = 0; k < others.size(); ++k) other[k] = element(first_other + static_cast<int>(k));
+      char* const out = !has_rows ? nullptr : (target.direct ? element(0) : space + 2 * n * size);
+      body(in, out, other, n);
+      if (has_rows && !target.direct) target.write(out, n, element(0));
+      if (++column == plan.row_size()) {
+        column = 0;
+        at.next();
+      }
+    }
+  });
+}
+
+Compute compute_for(const Array& x) { return compute_of(x.dtype()); }
+
+using UnaryRow = void (*)(const void* x, void* y, int64_t n);
+using BinaryRow = void (*)(const void* y, const void* gy, void* gx, int64_t n);
+
+void run_unary(UnaryRow loop, int axis, const Array& x, const Array& y) {
+  if (x.size() == 0) return;
+  const Array* const inputs[] = {&x};
+  for_each_row(axis, y, inputs, {},
+               [&](const void* const* in, void* out, const char* const*, int64_t n) { loop(in[0], out, n); });
+}
+
+void run_binary(BinaryRow loop, int axis, const Array& y, const Array& gy, const Array& gx) {
+  if (y.size() == 0) return;
+  const Array* const inputs[] = {&y, &gy};
+  for_each_row(axis, gx, inputs, {},
+               [&](const void* const* in, void* out, const char* const*, int64_t n) { loop(in[0], in[1], out, n); });
+}
+
+void softmax(Params<int> axis, In x, Out y) { run_unary(loops_for(compute_for(x)).softmax, *axis, x, y); }
+void log_softmax(Params<int> axis, In x, Out y) { run_unary(loops_for(compute_for(x)).log_softmax, *axis, x, y); }
+void softmax_grad(Params<int> axis, In y, In gy, Out gx) {
+  run_binary(loops_for(compute_for(y)).softmax_grad, *axis, y, gy, gx);
+}
+void log_softmax_grad(Params<int> axis, In y, In gy, Out gx) {
+  run_binary(loops_for(compute_for(y)).log_softmax_grad, *axis, y, gy, gx);
+}
+
+/// An array without x's axis, of any dtype: written through an array of the compute type when it has another.
+Array as_compute(const Array& y, Compute compute) {
+  return y.dtype() == dtype_of_compute(compute) ? y : empty(y.shape(), dtype_of_compute(compute));
+}
+
+void logsumexp(Params<int> axis, In x, Out y) {
+  if (y->size() == 0) return;
+  const Compute compute = compute_for(x);
+  const SoftmaxLoop& loops = loops_for(compute);
+  const Array results = as_compute(y, compute);
+  if (x->size() == 0) {
+    results.fill(-std::numeric_limits<double>::infinity());
+  } else {
+    const Array* const inputs[] = {&*x};
+    const Array* const others[] = {&results};
+    for_each_row(*axis, Array(), inputs, others,
+                 [&](const void* const* in, void*, const char* const* other, int64_t n) {
+                   loops.logsumexp(in[0], const_cast<char*>(other[0]), n);
+                 });
+  }
+  if (!results.is_same(*y)) y->copy_from(results);
+}
+
+/// Labels and class weights in the types the loops read.
+struct Labels {
+  Array t;
+  Array weight;  // float64 (C), or undefined
+  int64_t ignored;
+  int64_t classes;
+
+  Labels(const kernels::SoftmaxCrossEntropyOptions& options, const Array& labels, const Array& class_weight, int64_t n)
+      : t{labels.astype(Dtype::int64)}, ignored{options.ignore_label}, classes{n} {
+    if (class_weight.is_defined()) weight = class_weight.astype(Dtype::float64).contiguous();
+  }
+  bool is_valid(int64_t label) const { return label >= 0 && label < classes; }
+  double weight_of(int64_t label) const { return weight.is_defined() ? weight.data<double>()[label] : 1.0; }
+};
+
+template <class T>
+void cross_entropy(const Labels& labels, const SoftmaxLoop& loops, const Array& x, const Array& loss, const Array& p) {
+  const Array* const inputs[] = {&x};
+  const Array* const others[] = {&labels.t, &loss};
+  for_each_row(1, p, inputs, others, [&](const void* const* in, void* out, const char* const* other, int64_t n) {
+    const int64_t label = *reinterpret_cast<const int64_t*>(other[0]);
+    T& value = *reinterpret_cast<T*>(const_cast<char*>(other[1]));
+    const bool valid = labels.is_valid(label);
+    loops.cross_entropy(in[0], valid ? label : 0, &value, out, n);
+    if (label == labels.ignored) {
+      value = T{0};
+    } else {
+      value =
+          valid ? static_cast<T>(value * static_cast<T>(labels.weight_of(label))) : std::numeric_limits<T>::quiet_NaN();
+    }
+  });
+}
+
+void softmax_cross_entropy(Params<kernels::SoftmaxCrossEntropyOptions> options, In x, In t, In class_weight, Out loss,
+                           Out p) {
+  if (x->size() == 0) return;
+  const Compute compute = compute_for(x);
+  const Labels labels(*options, t, class_weight, x->shape()[1]);
+  const Array losses = as_compute(loss, compute);
+  if (compute == Compute::float64) {
+    cross_entropy<double>(labels, loops_for(compute), x, losses, p);
+  } else {
+    cross_entropy<float>(labels, loops_for(compute), x, losses, p);
+  }
+  if (!losses.is_same(*loss)) loss->copy_from(losses);
+}
+
+void softmax_cross_entropy_grad(Params<kernels::SoftmaxCrossEntropyOptions> options, In p, In t, In class_weight, In g,
+                                Out gx) {
+  if (p->size() == 0) return;
+  const Compute compute = compute_for(p);
+  const SoftmaxLoop& loops = loops_for(compute);
+  const Labels labels(*options, t, class_weight, p->shape()[1]);
+  const Array factors = (g->size() == 1 ? g->reshape({}).broadcast_to(t->shape()) : *g).astype(Dtype::float64);
+  const int64_t size = itemsize(dtype_of_compute(compute));
+  const Array* const inputs[] = {&*p};
+  const Array* const others[] = {&labels.t, &factors};
+  for_each_row(1, gx, inputs, others, [&](const void* const* in, void* out, const char* const* other, int64_t n) {
+    const int64_t label = *reinterpret_cast<const int64_t*>(other[0]);
+    const double factor = *reinterpret_cast<const double*>(other[1]);
+    if (label == labels.ignored || !labels.is_valid(label)) {
+      std::fill_n(static_cast<char*>(out), n * size, char{0});
+    } else {
+      loops.cross_entropy_grad(in[0], label, factor * labels.weight_of(label), out, n);
+    }
+  });
+}
+
+}  // namespace
+
+void register_softmax(Backend& backend) {
+  backend.add<kernels::Softmax>(&softmax);
+  backend.add<kernels::SoftmaxGrad>(&softmax_grad);
+  backend.add<kernels::LogSoftmax>(&log_softmax);
+  backend.add<kernels::LogSoftmaxGrad>(&log_softmax_grad);
+  backend.add<kernels::Logsumexp>(&logsumexp);
+  backend.add<kernels::SoftmaxCrossEntropy>(&softmax_cross_entropy);
+  backend.add<kernels::SoftmaxCrossEntropyGrad>(&softmax_cross_entropy_grad);
+}
+
+}  // namespace kusari::cpu
