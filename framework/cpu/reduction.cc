@@ -63,10 +63,11 @@ struct ReductionPlan {
     for (int i = 0; i < x.ndim(); ++i) {
       if (mask.contains(i)) count *= x.shape()[i];
       if (x.shape()[i] == 1) continue;
-      axes[n++] = {x.shape()[i], x.strides()[i] * itemsize(x.dtype()), i, mask.contains(i)};
+      const Axis axis{x.shape()[i], x.strides()[i] * itemsize(x.dtype()), i, mask.contains(i)};
+      int at = n++;
+      for (; at > 0 && std::abs(axes[at - 1].stride) < std::abs(axis.stride); --at) axes[at] = axes[at - 1];
+      axes[at] = axis;
     }
-    std::stable_sort(axes, axes + n,
-                     [](const Axis& a, const Axis& b) { return std::abs(a.stride) > std::abs(b.stride); });
     int last = -1;
     for (int i = 0; i < n; ++i) {
       if (axes[i].reduced) continue;
