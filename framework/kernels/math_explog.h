@@ -60,7 +60,8 @@ template <class T>
 KUSARI_HOST_DEVICE T clamp_exp(T x) {
   constexpr bool kSingle = sizeof(T) == 4;
   constexpr T kLow = kSingle ? T(-104) : T(-746), kHigh = kSingle ? T(89) : T(710);
-  return x < kLow ? kLow : (x > kHigh ? kHigh : x);
+  x = x < kLow ? kLow : x;  // two steps: each is one instruction
+  return x > kHigh ? kHigh : x;
 }
 
 /// (exp(x) - 1) / 2 for x in [-40, the largest with a finite exp], without a care for the sign of zero.
@@ -154,7 +155,8 @@ template <class T>
 KUSARI_HOST_DEVICE T expm1(T x) {
   constexpr bool kSingle = sizeof(T) == 4;
   constexpr T kHigh = kSingle ? T(88.72283f) : T(709.782712893384);  // the log of the largest finite number
-  const T clamped = x < T(-40) ? T(-40) : (x > kHigh ? kHigh : x);
+  T clamped = x < T(-40) ? T(-40) : x;
+  clamped = clamped > kHigh ? kHigh : clamped;
   T y = T(2) * detail::half_expm1(clamped);
   y = x > kHigh ? Real<T>::kInfinity : y;
   return abs(x) < T(1e-30) ? x : y;  // keeps denormals and the sign of zero

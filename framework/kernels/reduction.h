@@ -47,8 +47,8 @@ struct Mean {
   }
 };
 
-struct SumOfSquares {
-  static constexpr const char* kName = "sum_of_squares";
+struct SquareSum {
+  static constexpr const char* kName = "square_sum";
   static constexpr bool kIntegers = true;
   template <class T>
   KUSARI_HOST_DEVICE T identity() const {
@@ -224,7 +224,7 @@ struct CountNonfinite {
 #define KUSARI_REDUCTIONS(V) \
   V(Sum)                     \
   V(Mean)                    \
-  V(SumOfSquares)            \
+  V(SquareSum)               \
   V(SumOfAbs)                \
   V(Prod)                    \
   V(Max)                     \
