@@ -1,0 +1,75 @@
+#include "kusari/framework/datasets/gzip.h"
+
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <memory>
+
+#include <zlib.h>
+
+#include "kusari/framework/core/error.h"
+
+namespace kusari::datasets {
+namespace {
+
+constexpr size_t kChunk = size_t{1} << 18;
+
+struct CloseFile {
+  void operator()(std::FILE* file) const { std::fclose(file); }
+};
+
+}  // namespace
+
+std::string read_maybe_gzip(const std::string& path, size_t max_size) {
+  const auto fail = [&](const std::string& what) { throw IoError("read_maybe_gzip: " + path + " " + what); };
+  const std::unique_ptr<std::FILE, CloseFile> file(std::fopen(path.c_str(), "rb"));
+  if (!file) fail(std::string("cannot be opened: ") + std::strerror(errno));
+
+  z_stream z = {};
+  struct End {
+    z_stream& z;
+    bool active = false;
+    ~End() {
+      if (active) inflateEnd(&z);
+    }
+  } end{z};
+  std::string input(kChunk, '\0'), content;
+  bool first = true, plain = false;
+  int status = Z_STREAM_END;
+  while (true) {
+    const size_t n = std::fread(input.data(), 1, input.size(), file.get());
+    if (std::ferror(file.get())) fail(std::string("cannot be read: ") + std::strerror(errno));
+    if (n == 0) break;
+    if (first) {
+      plain = n < 2 || input[0] != '\x1f' || input[1] != '\x8b';
+      if (!plain) {
+        if (inflateInit2(&z, 16 + MAX_WBITS) != Z_OK) throw OutOfMemoryError("read_maybe_gzip: zlib has no memory");
+        end.active = true;
+        status = Z_OK;
+      }
+      first = false;
+    }
+    if (plain) {
+      if (n > max_size - content.size()) fail("is larger than " + std::to_string(max_size) + " bytes");
+      content.append(input, 0, n);
+      continue;
+    }
+    z.next_in = reinterpret_cast<Bytef*>(input.data());
+    z.avail_in = static_cast<uInt>(n);
+    while (z.avail_in > 0) {
+      if (status == Z_STREAM_END) inflateReset(&z);  // gzip files may follow one another
+      const size_t before = content.size();
+      content.resize(before + kChunk);
+      z.next_out = reinterpret_cast<Bytef*>(content.data() + before);
+      z.avail_out = static_cast<uInt>(kChunk);
+      status = inflate(&z, Z_NO_FLUSH);
+      content.resize(before + kChunk - z.avail_out);
+      if (status != Z_OK && status != Z_STREAM_END) fail(std::string("is damaged: ") + (z.msg ? z.msg : "not gzip"));
+      if (content.size() > max_size) fail("holds more than " + std::to_string(max_size) + " bytes");
+    }
+  }
+  if (status != Z_STREAM_END) fail("is cut off: its gzip data does not end");
+  return content;
+}
+
+}  // namespace kusari::datasets

@@ -1,0 +1,88 @@
+#include "kusari/framework/datasets/idx.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "kusari/framework/core/error.h"
+#include "kusari/framework/datasets/gzip.h"
+
+namespace kusari::datasets {
+namespace {
+
+struct Element {
+  Dtype dtype;
+  int64_t size;  // in the file
+};
+
+bool find_element(unsigned char code, Element* element) {
+  switch (code) {
+    case 0x08:
+      *element = {Dtype::uint8, 1};
+      return true;
+    case 0x09:
+      *element = {Dtype::int8, 1};
+      return true;
+    case 0x0B:
+      *element = {Dtype::int32, 2};
+      return true;
+    case 0x0C:
+      *element = {Dtype::int32, 4};
+      return true;
+    case 0x0D:
+      *element = {Dtype::float32, 4};
+      return true;
+    case 0x0E:
+      *element = {Dtype::float64, 8};
+      return true;
+    default:
+      return false;
+  }
+}
+
+}  // namespace
+
+Array read_idx(const std::string& path) {
+  std::string bytes = read_maybe_gzip(path);
+  const auto fail = [&](const std::string& what) { throw IoError("read_idx: " + path + " " + what); };
+  const auto at = [&](size_t i) { return static_cast<unsigned char>(bytes[i]); };
+  Element element = {};
+  if (bytes.size() < 4 || at(0) != 0 || at(1) != 0 || !find_element(at(2), &element)) {
+    fail("is no IDX file: it does not begin with 0, 0 and a type");
+  }
+  const size_t ndim = at(3), header = 4 + 4 * ndim;
+  if (ndim > static_cast<size_t>(kMaxNdim))
+    fail("has " + std::to_string(ndim) + " axes: at most " + std::to_string(kMaxNdim) + " can be read");
+  if (bytes.size() < header) fail("is cut off in its header");
+  Shape shape;
+  uint64_t size = static_cast<uint64_t>(element.size), bound = size;
+  bool fits = true;
+  for (size_t axis = 0; axis < ndim; ++axis) {
+    const size_t p = 4 + 4 * axis;
+    const uint64_t n = uint64_t{at(p)} << 24 | uint64_t{at(p + 1)} << 16 | uint64_t{at(p + 2)} << 8 | at(p + 3);
+    shape.push_back(static_cast<int64_t>(n));
+    // Bounds the product of the sizes that are not 0 too, so that strides cannot overflow.
+    fits = fits && bound <= (uint64_t{1} << 56) / std::max<uint64_t>(n, 1);
+    if (fits) bound *= std::max<uint64_t>(n, 1), size *= n;
+  }
+  if (!fits || size != bytes.size() - header) {
+    fail("has shape " + to_string(shape) + " in its header, which does not fit its " +
+         std::to_string(bytes.size() - header) + " bytes of data");
+  }
+  char* data = bytes.data() + header;
+  if (element.size > 1) {
+    for (char* p = data; p != data + size; p += element.size) std::reverse(p, p + element.size);
+  }
+  const Array result = empty(shape, element.dtype);
+  if (element.size == itemsize(element.dtype)) {
+    std::memcpy(result.raw_data(), data, static_cast<size_t>(size));
+  } else {
+    for (int64_t i = 0; i < result.size(); ++i) {
+      int16_t value;
+      std::memcpy(&value, data + 2 * i, 2);
+      result.data<int32_t>()[i] = value;
+    }
+  }
+  return result;
+}
+
+}  // namespace kusari::datasets

@@ -1,0 +1,133 @@
+#include "kusari/framework/datasets/mnist.h"
+
+#include <cstdlib>
+#include <filesystem>
+#include <vector>
+
+#include "kusari/framework/core/error.h"
+#include "kusari/framework/core/threads.h"
+#include "kusari/framework/datasets/download.h"
+#include "kusari/framework/datasets/idx.h"
+
+namespace kusari::datasets {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr int64_t kSide = 28;
+
+struct File {
+  const char* name;
+  const char* sha256;  // of the content, not of the gzip file: mirrors compress differently
+};
+
+struct Source {
+  const char* call;
+  const char* folder;
+  std::vector<std::string> mirrors;
+  File train_images, train_labels, test_images, test_labels;
+};
+
+const Source& mnist() {
+  static const Source source{
+      "get_mnist",
+      "mnist",
+      {"https://ossci-datasets.s3.amazonaws.com/mnist/", "https://storage.googleapis.com/cvdf-datasets/mnist/"},
+      {"train-images-idx3-ubyte", "ba891046e6505d7aadcbbe25680a0738ad16aec93bde7f9b65e87a2fc25776db"},
+      {"train-labels-idx1-ubyte", "65a50cbbf4e906d70832878ad85ccda5333a97f0f4c3dd2ef09a8a9eef7101c5"},
+      {"t10k-images-idx3-ubyte", "0fa7898d509279e482958e8ce81c8e77db3f2f8254e26661ceb7762c4d494ce7"},
+      {"t10k-labels-idx1-ubyte", "ff7bcfd416de33731a308c3f266cc351222c34898ecbeaf847f06e48f7ec33f2"}};
+  return source;
+}
+
+const Source& fashion_mnist() {
+  static const Source source{
+      "get_fashion_mnist",
+      "fashion-mnist",
+      {"http://fashion-mnist.s3-website.eu-central-1.amazonaws.com/",
+       "https://github.com/zalandoresearch/fashion-mnist/raw/master/data/fashion/"},
+      {"train-images-idx3-ubyte", "c59f468a2f672dc815687fe0f83887768d799fd8a3f3276145d20f83aa44d888"},
+      {"train-labels-idx1-ubyte", "bad3541b69d912435c50bb6ba87bec294ff4f6a2e1246121d8633921760443d9"},
+      {"t10k-images-idx3-ubyte", "5b4141f0afbad91edebe8549f8fcffe087ea10ca49f1dbef5c9a5cd8815ce37b"},
+      {"t10k-labels-idx1-ubyte", "0402a96d92fd2663957122ceb108a494c5af83dab82d92729df917d7dec38c34"}};
+  return source;
+}
+
+std::string find_file(const Source& source, const File& file, const std::string& root) {
+  std::vector<fs::path> folders;
+  if (!root.empty()) {
+    folders.emplace_back(root);
+  } else {
+    folders.push_back(fs::path(dataset_root()) / source.folder);
+    if (const char* home = std::getenv("HOME")) folders.push_back(fs::path(home) / ".kusari/dataset" / source.folder);
+  }
+  const std::string zipped = std::string(file.name) + ".gz";
+  for (const fs::path& folder : folders) {
+    for (const std::string& name : {zipped, std::string(file.name)}) {
+      if (fs::exists(folder / name)) return (folder / name).string();
+    }
+  }
+  if (!root.empty()) {
+    throw IoError(std::string(source.call) + ": neither " + zipped + " nor " + file.name + " is in the folder " + root);
+  }
+  std::vector<std::string> urls;
+  for (const std::string& mirror : source.mirrors) urls.push_back(mirror + zipped);
+  return cached_download(urls, std::string(source.folder) + "/" + zipped, {.sha256 = file.sha256, .gzip = true});
+}
+
+Array load_images(const Source& source, const File& file, const MnistOptions& options) {
+  const std::string path = find_file(source, file, options.root);
+  const Array raw = read_idx(path);
+  if (raw.dtype() != Dtype::uint8 || raw.ndim() != 3 || raw.shape()[1] != kSide || raw.shape()[2] != kSide) {
+    throw IoError(std::string(source.call) + ": " + path + " has dtype " + name(raw.dtype()) + " and shape " +
+                  to_string(raw.shape()) + ": uint8 and (n, 28, 28) are needed");
+  }
+  const int64_t n = raw.shape()[0];
+  const Array images = empty(raw.shape());
+  const float scale = static_cast<float>(options.scale / 255.0);
+  parallel_for(images.size(), int64_t{1} << 20, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) images.data<float>()[i] = static_cast<float>(raw.data<uint8_t>()[i]) * scale;
+  });
+  if (options.ndim == 1) return images.reshape({n, kSide * kSide});
+  if (options.ndim == 2) return images;
+  const Array planes = images.reshape({n, 1, kSide, kSide});
+  return options.rgb_format ? planes.broadcast_to({n, 3, kSide, kSide}) : planes;
+}
+
+Array load_labels(const Source& source, const File& file, const MnistOptions& options, int64_t n) {
+  const std::string path = find_file(source, file, options.root);
+  const Array raw = read_idx(path);
+  if (raw.dtype() != Dtype::uint8 || raw.shape() != Shape{n}) {
+    throw IoError(std::string(source.call) + ": " + path + " has dtype " + name(raw.dtype()) + " and shape " +
+                  to_string(raw.shape()) + ": uint8 and (" + std::to_string(n) + ",), one label per image, are needed");
+  }
+  const Array labels = empty({n}, Dtype::int32);
+  for (int64_t i = 0; i < n; ++i) {
+    labels.data<int32_t>()[i] = raw.data<uint8_t>()[i];
+    if (raw.data<uint8_t>()[i] > 9) {
+      throw IoError(std::string(source.call) + ": " + path + " has label " + std::to_string(raw.data<uint8_t>()[i]) +
+                    " at " + std::to_string(i) + ": labels are 0 .. 9");
+    }
+  }
+  return labels;
+}
+
+TupleDataset load(const Source& source, const File& images, const File& labels, const MnistOptions& options) {
+  const Array x = load_images(source, images, options);
+  return options.with_label ? TupleDataset(x, load_labels(source, labels, options, x.shape()[0])) : TupleDataset(x);
+}
+
+TrainTest load(const Source& source, const MnistOptions& options) {
+  if (options.ndim < 1 || options.ndim > 3) {
+    throw ValueError(std::string(source.call) + ": ndim is " + std::to_string(options.ndim) + ": it must be 1, 2 or 3");
+  }
+  return {load(source, source.train_images, source.train_labels, options),
+          load(source, source.test_images, source.test_labels, options)};
+}
+
+}  // namespace
+
+TrainTest get_mnist(const MnistOptions& options) { return load(mnist(), options); }
+TrainTest get_fashion_mnist(const MnistOptions& options) { return load(fashion_mnist(), options); }
+
+}  // namespace kusari::datasets
