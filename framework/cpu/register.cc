@@ -15,8 +15,10 @@ class CpuBackend final : public Backend {
     cpu::register_reduction(*this);
     cpu::register_arg_reduction(*this);
     cpu::register_softmax(*this);
+    cpu::register_random(*this);
     cpu::register_matmul(*this);
     cpu::register_rows(*this);
+    cpu::register_optimizer(*this);
   }
 
   const char* name() const override { return "cpu"; }

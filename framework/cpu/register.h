@@ -10,7 +10,9 @@ void register_pointwise(Backend& backend);
 void register_reduction(Backend& backend);
 void register_arg_reduction(Backend& backend);
 void register_softmax(Backend& backend);
+void register_random(Backend& backend);
 void register_matmul(Backend& backend);
 void register_rows(Backend& backend);
+void register_optimizer(Backend& backend);
 
 }  // namespace kusari::cpu

@@ -1,0 +1,301 @@
+#include "kusari/framework/cpu/matmul.h"
+
+#include <algorithm>
+#include <atomic>
+#include <exception>
+#include <utility>
+
+#include "kusari/framework/core/array.h"
+#include "kusari/framework/core/basic_kernels.h"
+#include "kusari/framework/core/threads.h"
+#include "kusari/framework/cpu/isa.h"
+#include "kusari/framework/cpu/isa/gemm.h"
+#include "kusari/framework/cpu/register.h"
+#include "kusari/framework/kernels/matmul.h"
+
+namespace kusari::cpu {
+
+MatrixProduct MatrixProduct::part(int64_t row, int64_t rows, int64_t column, int64_t columns) const {
+  const auto move = [this](const void* from, int64_t elements) {
+    return static_cast<const char*>(from) + elements * itemsize(dtype);
+  };
+  MatrixProduct p = *this;
+  p.m = rows;
+  p.n = columns;
+  p.a = move(a, row * a_row);
+  p.b = move(b, column * b_column);
+  p.c = const_cast<char*>(move(c, row * c_row + column));
+  if (bias != nullptr) p.bias = move(bias, column);
+  return p;
+}
+
+void multiply_with_loops(const MatrixProduct& p) {
+  static const GemmLoops& loops = *KUSARI_LOOPS(isa(), gemm_loops);
+  alignas(64) char workspace[kGemmWorkspace];
+  const Gemm gemm = p.dtype == Dtype::float32 ? loops.f32 : loops.f64;
+  gemm({p.m, p.n, p.k, p.a, p.a_row, p.a_column, p.b, p.b_row, p.b_column, p.c, p.c_row, p.bias, workspace});
+}
+
+namespace {
+
+// A call through oneDNN has a fixed cost of about half a microsecond; from here on its kernels are faster than ours.
+constexpr int64_t kSmallProduct = 64 * 64 * 64;
+// Multiplications that are worth a thread of their own.
+constexpr int64_t kPartWork = int64_t{1} << 23;
+
+void multiply_part(const MatrixProduct& p) {
+  const bool may_use_loops = p.dtype != Dtype::bfloat16;
+  if (may_use_loops && (p.dtype == Dtype::float64 || p.m * p.n * p.k <= kSmallProduct)) return multiply_with_loops(p);
+  if (multiply_with_onednn(p)) return;
+  multiply_with_loops(p);
+}
+
+// How c is divided among threads: a grid that depends on the sizes alone.
+struct Grid {
+  int64_t rows, columns;  // of a part
+
+  explicit Grid(const MatrixProduct& p) : rows{p.m}, columns{p.n} {
+    const int64_t work = p.m * p.n * p.k;
+    const int64_t parts = std::min(work / kPartWork, std::clamp<int64_t>(work / (kPartWork * 8), 16, 64));
+    if (parts < 2) return;
+    // Long strips first: each reads one of the two matrices whole.
+    int64_t& longer = p.n >= p.m ? columns : rows;
+    int64_t& shorter = p.n >= p.m ? rows : columns;
+    const int64_t strips = divide(longer, 128, parts);
+    divide(shorter, 256, parts / strips);
+  }
+
+ private:
+  // Cuts `size` to pieces of a multiple of `step`, no more than `most` of them, and returns their number.
+  static int64_t divide(int64_t& size, int64_t step, int64_t most) {
+    const int64_t whole = size;
+    if (most < 2) return 1;
+    size = std::min(whole, (whole + most * step - 1) / (most * step) * step);
+    return (whole + size - 1) / size;
+  }
+};
+
+// Carries the first exception out of a parallel region.
+class FirstError {
+ public:
+  template <class Body>
+  void run(const Body& body) noexcept {
+    try {
+      body();
+    } catch (...) {
+      if (!seen_.exchange(true)) error_ = std::current_exception();
+    }
+  }
+  void rethrow() const {
+    if (error_) std::rethrow_exception(error_);
+  }
+
+ private:
+  std::atomic<bool> seen_{false};
+  std::exception_ptr error_;
+};
+
+void multiply(const MatrixProduct& p) {
+  const Grid grid(p);
+  if (grid.rows == p.m && grid.columns == p.n) return multiply_part(p);
+  const int64_t down = (p.m + grid.rows - 1) / grid.rows, across = (p.n + grid.columns - 1) / grid.columns;
+  FirstError error;
+  parallel_for(down * across, 1, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) {
+      const int64_t row = i / across * grid.rows, column = i % across * grid.columns;
+      error.run([&] {
+        multiply_part(p.part(row, std::min(grid.rows, p.m - row), column, std::min(grid.columns, p.n - column)));
+      });
+    }
+  });
+  error.rethrow();
+}
+
+// The last two axes of an operand as the product reads them.
+struct Matrix {
+  int64_t rows, columns, row_stride, column_stride;
+
+  Matrix(const Array& x, bool transposed) {
+    const int n = x.ndim();
+    rows = x.shape()[n - 2];
+    columns = x.shape()[n - 1];
+    row_stride = x.strides()[n - 2];
+    column_stride = x.strides()[n - 1];
+    if (transposed) {
+      std::swap(rows, columns);
+      std::swap(row_stride, column_stride);
+    }
+    // The stride of an axis of size 1 is nobody's business, but libraries check it.
+    if (columns == 1) column_stride = 1;
+    if (rows == 1) row_stride = column_stride == 1 ? std::max<int64_t>(columns, 1) : 1;
+  }
+  bool is_usable() const {
+    return (column_stride == 1 && row_stride >= columns) || (row_stride == 1 && column_stride >= rows);
+  }
+};
+
+// Iterates over the leading axes of c, with the elements to skip in each operand.
+class Batch {
+ public:
+  Batch(const Array& a, const Array& b, const Array& c) : shape_{c.shape()} {
+    shape_.pop_back();
+    shape_.pop_back();
+    const Array* const operands[] = {&a, &b, &c};
+    for (int k = 0; k < 3; ++k) {
+      const Array& x = *operands[k];
+      const int added = c.ndim() - x.ndim();
+      for (int axis = 0; axis < shape_.ndim(); ++axis) {
+        const int own = axis - added;
+        strides_[k].push_back(own < 0 || x.shape()[own] == 1 ? 0 : x.strides()[own]);
+      }
+    }
+  }
+  int64_t size() const { return numel(shape_); }
+  // Elements from the first matrix of operand k to matrix number i.
+  int64_t offset(int k, int64_t i) const {
+    int64_t skipped = 0;
+    for (int axis = shape_.ndim() - 1; axis >= 0; --axis) {
+      skipped += i % shape_[axis] * strides_[k][axis];
+      i /= shape_[axis];
+    }
+    return skipped;
+  }
+
+ private:
+  Shape shape_;
+  Strides strides_[3];
+};
+
+void multiply_batch(const MatrixProduct& first, const Batch& batch) {
+  const auto at = [&](int64_t i) {
+    MatrixProduct p = first;
+    const int64_t bytes = itemsize(p.dtype);
+    p.a = static_cast<const char*>(p.a) + batch.offset(0, i) * bytes;
+    p.b = static_cast<const char*>(p.b) + batch.offset(1, i) * bytes;
+    p.c = static_cast<char*>(p.c) + batch.offset(2, i) * bytes;
+    return p;
+  };
+  const int64_t work = std::max<int64_t>(first.m * first.n * first.k, 1);
+  if (work >= kPartWork) {  // each is divided by itself
+    for (int64_t i = 0; i < batch.size(); ++i) multiply(at(i));
+    return;
+  }
+  FirstError error;
+  parallel_for(batch.size(), std::max<int64_t>(1, kPartWork / 8 / work), [&](int64_t begin, int64_t end) {
+    error.run([&] {
+      for (int64_t i = begin; i < end; ++i) multiply_part(at(i));
+    });
+  });
+  error.rethrow();
+}
+
+// c = a b + bias where all are of one dtype that multiply_part knows.
+void multiply_arrays(const Array& a, const Array& b, const Array& bias, kernels::MatmulOptions options,
+                     const Array& c) {
+  const Matrix x(a, options.transa), y(b, options.transb), z(c, false);
+  if (!x.is_usable()) return multiply_arrays(a.contiguous(), b, bias, options, c);
+  if (!y.is_usable()) return multiply_arrays(a, b.contiguous(), bias, options, c);
+  if (z.column_stride != 1 || z.row_stride < z.columns) {
+    const Array result = empty(c.shape(), c.dtype());
+    multiply_arrays(a, b, bias, options, result);
+    return c.copy_from(result);
+  }
+  const Array flat_bias = bias.is_defined() ? bias.contiguous() : bias;
+  const MatrixProduct p = {c.dtype(),
+                           x.rows,
+                           y.columns,
+                           x.columns,
+                           a.raw_data(),
+                           x.row_stride,
+                           x.column_stride,
+                           b.raw_data(),
+                           y.row_stride,
+                           y.column_stride,
+                           c.raw_data(),
+                           z.row_stride,
+                           bias.is_defined() ? flat_bias.raw_data() : nullptr};
+  if (c.ndim() == 2) {
+    multiply(p);
+  } else if (b.ndim() == 2 && !options.transa && a.ndim() == c.ndim() && a.is_contiguous() && c.is_contiguous() &&
+             a.size() / x.columns == c.size() / z.columns) {  // one tall matrix
+    MatrixProduct tall = p;
+    tall.m = a.size() / x.columns;
+    multiply(tall);
+  } else {
+    multiply_batch(p, Batch(a, b, c));
+  }
+}
+
+// Integers wrap around, as NumPy's do.
+void multiply_integers(const Array& a, const Array& b, const Array& bias, kernels::MatmulOptions options,
+                       const Array& c) {
+  const auto to_matrices = [](const Array& x, bool transposed) {
+    const Array wide = x.astype(Dtype::int64);
+    return (transposed ? wide.swapaxes(-2, -1) : wide).contiguous();
+  };
+  const Array x = to_matrices(a, options.transa), y = to_matrices(b, options.transb);
+  const Array z = zeros(c.shape(), Dtype::int64);
+  if (bias.is_defined()) z.copy_from(bias);
+  const Batch batch(x, y, z);
+  const int64_t m = z.shape(-2), n = z.shape(-1), depth = x.shape(-1);
+  for (int64_t i = 0; i < batch.size(); ++i) {
+    const int64_t* const left = x.data<int64_t>() + batch.offset(0, i);
+    const int64_t* const right = y.data<int64_t>() + batch.offset(1, i);
+    uint64_t* const out = z.data<uint64_t>() + batch.offset(2, i);
+    for (int64_t row = 0; row < m; ++row) {
+      for (int64_t p = 0; p < depth; ++p) {
+        const auto factor = static_cast<uint64_t>(left[row * depth + p]);
+        for (int64_t j = 0; j < n; ++j) out[row * n + j] += factor * static_cast<uint64_t>(right[p * n + j]);
+      }
+    }
+  }
+  c.copy_from(z);
+}
+
+Dtype compute_dtype(const Array& a, const Array& b, const Array& c) {
+  const Array* const arrays[] = {&a, &b, &c};
+  const auto any = [&](auto property) { return std::any_of(arrays, arrays + 3, property); };
+  if (any([](const Array* x) { return x->dtype() == Dtype::float64; })) return Dtype::float64;
+  if (!any([](const Array* x) { return x->is_floating(); })) return Dtype::int64;
+  return any([](const Array* x) { return x->dtype() != Dtype::bfloat16; }) ? Dtype::float32 : Dtype::bfloat16;
+}
+
+// Whether oneDNN multiplies bfloat16 here: asked once, with the smallest product.
+bool has_bfloat16_products() {
+  static const bool has = [] {
+    const uint16_t zero = 0;
+    uint16_t result = 0;
+    return multiply_with_onednn({Dtype::bfloat16, 1, 1, 1, &zero, 1, 1, &zero, 1, 1, &result, 1, nullptr});
+  }();
+  return has;
+}
+
+void matmul_converted(const Array& a, const Array& b, const Array& bias, kernels::MatmulOptions options, const Array& c,
+                      Dtype dtype) {
+  const Array result = c.dtype() == dtype ? c : empty(c.shape(), dtype);
+  multiply_arrays(a.astype(dtype), b.astype(dtype), bias.is_defined() ? bias.astype(dtype) : bias, options, result);
+  if (!result.is_same(c)) c.copy_from(result);
+}
+
+void matmul(In a, In b, In bias, Params<kernels::MatmulOptions> options, Out c) {
+  const Array &x = *a, &y = *b, &z = *c, &offset = *bias;
+  if (z.size() == 0) return;
+  if (x.size() == 0 || y.size() == 0) {
+    if (offset.is_defined()) return z.copy_from(offset);
+    return z.fill(0);
+  }
+  if (x.dtype() == Dtype::float32 && y.dtype() == Dtype::float32 && z.dtype() == Dtype::float32 &&
+      (!offset.is_defined() || offset.dtype() == Dtype::float32)) [[likely]] {
+    return multiply_arrays(x, y, offset, *options, z);
+  }
+  Dtype dtype = compute_dtype(x, y, z);
+  if (dtype == Dtype::int64) return multiply_integers(x, y, offset, *options, z);
+  if (dtype == Dtype::bfloat16 && !has_bfloat16_products()) dtype = Dtype::float32;
+  matmul_converted(x, y, offset, *options, z, dtype);
+}
+
+}  // namespace
+
+void register_matmul(Backend& backend) { backend.add<kernels::Matmul>(matmul); }
+
+}  // namespace kusari::cpu

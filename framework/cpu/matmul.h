@@ -1,0 +1,34 @@
+#pragma once
+
+#include <cstdint>
+
+#include "kusari/framework/core/dtype.h"
+
+// What the sources of the matrix product share.
+namespace kusari::cpu {
+
+/// One product c = a b + bias of two matrices of one dtype. Strides are in elements; a and b each have a unit stride
+/// along one axis, c along its rows.
+struct MatrixProduct {
+  Dtype dtype;
+  int64_t m, n, k;
+  const void* a;  // (m, k)
+  int64_t a_row, a_column;
+  const void* b;  // (k, n)
+  int64_t b_row, b_column;
+  void* c;  // (m, n)
+  int64_t c_row;
+  const void* bias;  // (n), or null
+
+  /// Rows [row, row + rows) and columns [column, column + columns) of c.
+  MatrixProduct part(int64_t row, int64_t rows, int64_t column, int64_t columns) const;
+};
+
+/// Computes on the calling thread alone. float32 and float64.
+void multiply_with_loops(const MatrixProduct& p);
+
+/// Computes on the calling thread alone through oneDNN. float32 and bfloat16. False, with nothing done, when this build
+/// has no oneDNN or oneDNN no such product for this processor.
+bool multiply_with_onednn(const MatrixProduct& p);
+
+}  // namespace kusari::cpu

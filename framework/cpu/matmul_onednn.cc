@@ -1,0 +1,149 @@
+#include "kusari/framework/cpu/matmul.h"
+#include "kusari/framework/cpu/onednn.h"
+
+#if defined(KUSARI_WITH_ONEDNN)
+
+#include <array>
+#include <cstring>
+#include <memory>
+#include <string>
+#include <unordered_map>
+
+#include "kusari/framework/core/error.h"
+#include "kusari/framework/core/memory.h"
+
+namespace kusari::cpu {
+namespace {
+
+using dnnl::memory;
+
+// Everything that a primitive is built from; addresses come with each call.
+struct Key {
+  int64_t m, n, k;
+  int64_t a_row, a_column, b_row, b_column, c_row;
+  int64_t type;  // the dtype and whether there is a bias
+
+  friend bool operator==(const Key& x, const Key& y) { return std::memcmp(&x, &y, sizeof(Key)) == 0; }
+};
+
+struct KeyHash {
+  size_t operator()(const Key& key) const noexcept {
+    uint64_t words[sizeof(Key) / 8];
+    std::memcpy(words, &key, sizeof(Key));
+    uint64_t hash = 0;
+    for (const uint64_t word : words) hash = (hash ^ word) * 0x9E3779B97F4A7C15u, hash ^= hash >> 29;
+    return hash;
+  }
+};
+
+Key key_of(const MatrixProduct& p) {
+  return {p.m,        p.n,        p.k,
+          p.a_row,    p.a_column, p.b_row,
+          p.b_column, p.c_row,    static_cast<int64_t>(p.dtype) * 2 + (p.bias != nullptr ? 1 : 0)};
+}
+
+memory::desc matrix(int64_t rows, int64_t columns, int64_t row_stride, int64_t column_stride, memory::data_type type) {
+  return memory::desc({rows, columns}, type, memory::dims{row_stride, column_stride});
+}
+
+// A primitive with the memory objects of its arguments, which are given new addresses at each call.
+class Product {
+ public:
+  static std::unique_ptr<Product> create(const MatrixProduct& p) {
+    const memory::data_type type = onednn_type(p.dtype);
+    const memory::desc a = matrix(p.m, p.k, p.a_row, p.a_column, type);
+    const memory::desc b = matrix(p.k, p.n, p.b_row, p.b_column, type);
+    const memory::desc bias = p.bias != nullptr ? matrix(1, p.n, p.n, 1, type) : memory::desc();
+    const memory::desc c = matrix(p.m, p.n, p.c_row, 1, type);
+    dnnl::primitive_attr attributes;
+    attributes.set_scratchpad_mode(dnnl::scratchpad_mode::user);
+    try {
+#if DNNL_VERSION_MAJOR >= 3
+      const dnnl::matmul::primitive_desc description =
+          p.bias != nullptr ? dnnl::matmul::primitive_desc(onednn_engine(), a, b, bias, c, attributes)
+                            : dnnl::matmul::primitive_desc(onednn_engine(), a, b, c, attributes);
+#else
+      const dnnl::matmul::desc operation =
+          p.bias != nullptr ? dnnl::matmul::desc(a, b, bias, c) : dnnl::matmul::desc(a, b, c);
+      const dnnl::matmul::primitive_desc description(operation, attributes, onednn_engine());
+#endif
+      return std::unique_ptr<Product>(new Product(description, a, b, bias, c, p.bias != nullptr));
+    } catch (const dnnl::error& error) {
+      if (error.status == dnnl_unimplemented) return nullptr;
+      throw Error(std::string("matmul: oneDNN: ") + error.what());
+    }
+  }
+
+  void operator()(const MatrixProduct& p) {
+    void* const scratch = scratch_bytes_ > 0 ? kusari::memory::allocate(scratch_bytes_) : nullptr;
+    const void* const addresses[kMost] = {p.a, p.b, p.c, scratch, p.bias};
+    for (int i = 0; i < count_; ++i) {
+      dnnl_memory_set_data_handle(arguments_[i].memory, const_cast<void*>(addresses[i]));
+    }
+    const dnnl_status_t status =
+        dnnl_primitive_execute(primitive_.get(), onednn_stream().get(), count_, arguments_.data());
+    kusari::memory::deallocate(scratch, scratch_bytes_);
+    if (status != dnnl_success) throw Error("matmul: oneDNN failed with status " + std::to_string(status));
+  }
+
+ private:
+  static constexpr int kMost = 5;
+
+  Product(const dnnl::matmul::primitive_desc& description, const memory::desc& a, const memory::desc& b,
+          const memory::desc& bias, const memory::desc& c, bool has_bias)
+      : primitive_{description}, scratch_bytes_{description.scratchpad_desc().get_size()} {
+    add(DNNL_ARG_SRC, a);
+    add(DNNL_ARG_WEIGHTS, b);
+    add(DNNL_ARG_DST, c);
+    add(DNNL_ARG_SCRATCHPAD, description.scratchpad_desc());
+    if (has_bias) add(DNNL_ARG_BIAS, bias);
+  }
+  void add(int argument, const memory::desc& description) {
+    memory_[count_] = memory(description, onednn_engine(), nullptr);
+    arguments_[count_] = {argument, memory_[count_].get()};
+    ++count_;
+  }
+
+  dnnl::matmul primitive_;
+  size_t scratch_bytes_;
+  int count_ = 0;
+  std::array<memory, kMost> memory_;
+  std::array<dnnl_exec_arg_t, kMost> arguments_;
+};
+
+constexpr size_t kMostKept = 1024;  // per thread; a program with more shapes starts afresh
+
+}  // namespace
+
+bool multiply_with_onednn(const MatrixProduct& p) {
+  static thread_local std::unordered_map<Key, std::unique_ptr<Product>, KeyHash> kept;
+  static thread_local const Key* last_key = nullptr;
+  static thread_local Product* last = nullptr;
+  const OneDnnSingleThread single_thread;
+  const Key key = key_of(p);
+  if (last_key == nullptr || !(*last_key == key)) {
+    auto found = kept.find(key);
+    if (found == kept.end()) {
+      if (kept.size() >= kMostKept) kept.clear();
+      last_key = nullptr;
+      found = kept.emplace(key, Product::create(p)).first;
+    }
+    last_key = &found->first;
+    last = found->second.get();
+  }
+  if (last == nullptr) return false;
+  (*last)(p);
+  return true;
+}
+
+}  // namespace kusari::cpu
+
+#else
+
+namespace kusari::cpu {
+
+bool multiply_with_onednn(const MatrixProduct&) { return false; }
+
+}  // namespace kusari::cpu
+
+#endif
