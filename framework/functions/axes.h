@@ -1,0 +1,46 @@
+#pragma once
+
+#include <cstdint>
+#include <initializer_list>
+#include <optional>
+#include <span>
+#include <type_traits>
+
+#include "kusari/framework/core/export.h"
+#include "kusari/framework/core/shape.h"
+#include "kusari/framework/kernels/reduce.h"
+
+namespace kusari {
+
+/// Chainer's `axis` argument: one axis (1), several ({0, -1}; {} is none) or all (std::nullopt). Negative axes count
+/// from the end.
+class Axes {
+ public:
+  Axes(std::nullopt_t) noexcept : is_all_{true} {}
+  template <class T>
+  requires(std::is_integral_v<T> && !std::is_same_v<T, bool>) Axes(T axis) { axes_.push_back(axis); }
+  Axes(std::initializer_list<int64_t> axes) : axes_(axes.begin(), axes.end()) {}
+  explicit Axes(std::span<const int64_t> axes) : axes_(axes.begin(), axes.end()) {}
+
+  bool is_all() const noexcept { return is_all_; }
+  /// The axes as they were given.
+  const Dims& given() const noexcept { return axes_; }
+  /// The axes of an array with `ndim` of them. Throws IndexError naming `call` for one that does not exist, ValueError
+  /// for one that comes twice.
+  AxisMask mask(int ndim, const char* call) const {
+    return is_all_ ? AxisMask::all(ndim) : axis_mask({axes_.begin(), axes_.size()}, ndim, call);
+  }
+
+ private:
+  bool is_all_ = false;
+  Dims axes_;
+};
+
+/// Product of the sizes of the axes in the mask.
+inline int64_t reduced_count(const Shape& shape, AxisMask axes) noexcept {
+  int64_t count = 1;
+  for (int i = 0; i < shape.ndim(); ++i) count *= axes.contains(i) ? shape[i] : 1;
+  return count;
+}
+
+}  // namespace kusari

@@ -1,0 +1,241 @@
+#include "kusari/framework/functions/math/basic_math.h"
+
+#include <cmath>
+
+#include "kusari/framework/autograd/add.h"
+#include "kusari/framework/functions/array/broadcast.h"
+#include "kusari/framework/functions/math/exponential.h"
+#include "kusari/framework/functions/math/sign.h"
+#include "kusari/framework/functions/math/sqrt.h"
+#include "kusari/framework/functions/math/square.h"
+#include "kusari/framework/functions/pointwise_function.h"
+#include "kusari/framework/kernels/arithmetic.h"
+#include "kusari/framework/kernels/math_functions.h"
+
+namespace kusari {
+namespace functions {
+namespace {
+
+// Two operands of equal shape and dtype.
+class Binary : public FunctionNode {
+ protected:
+  void check(const TypeCheck& c) const override {
+    const auto [a, b] = c.args("a", "b");
+    c.expect(a.dtype() == b.dtype());
+  }
+};
+
+class Sub final : public Binary {
+ public:
+  const char* name() const override { return "sub"; }
+
+ private:
+  Arrays forward(const ArrayRefs& in) override { return {pointwise(kernels::Sub{}, in[0], in[1])}; }
+  Variables backward(const Variables& gy) override { return {gy[0], needs_grad(1) ? -gy[0] : Variable()}; }
+};
+
+class Mul final : public Binary {
+ public:
+  const char* name() const override { return "mul"; }
+
+ private:
+  Arrays forward(const ArrayRefs& in) override {
+    retain_inputs({0, 1});
+    return {pointwise(kernels::Mul{}, in[0], in[1])};
+  }
+  Variables backward(const Variables& gy) override {
+    return {needs_grad(0) ? apply<Mul>({gy[0], retained_input(1)}) : Variable(),
+            needs_grad(1) ? apply<Mul>({gy[0], retained_input(0)}) : Variable()};
+  }
+};
+
+class Div final : public Binary {
+ public:
+  const char* name() const override { return "div"; }
+
+ private:
+  void check(const TypeCheck& c) const override {
+    const auto [a, b] = c.args("a", "b");
+    c.expect(a.is_floating(), a.dtype() == b.dtype());
+  }
+  Arrays forward(const ArrayRefs& in) override {
+    retain_inputs({1});
+    retain_outputs({0});
+    return {pointwise(kernels::Div{}, in[0], in[1])};
+  }
+  Variables backward(const Variables& gy) override {
+    const Variable ga = gy[0] / retained_input(1);
+    return {ga, needs_grad(1) ? -(ga * retained_output(0)) : Variable()};
+  }
+};
+
+class Pow final : public Binary {
+ public:
+  const char* name() const override { return "pow"; }
+
+ private:
+  void check(const TypeCheck& c) const override {
+    const auto [base, exponent] = c.args("base", "exponent");
+    c.expect(base.is_floating(), base.dtype() == exponent.dtype());
+  }
+  Arrays forward(const ArrayRefs& in) override {
+    retain_inputs({0, 1});
+    retain_outputs({0});
+    return {pointwise(kernels::Pow{}, in[0], in[1])};
+  }
+  Variables backward(const Variables& gy) override {
+    const Variable base = retained_input(0), exponent = retained_input(1);
+    return {needs_grad(0) ? exponent * pow(base, exponent - 1) * gy[0] : Variable(),
+            needs_grad(1) ? log(base) * retained_output(0) * gy[0] : Variable()};
+  }
+};
+
+// One operand; integers are welcome.
+template <class Op>
+class WithConst : public UnaryFunction<Op, Keep::nothing> {
+ public:
+  using UnaryFunction<Op, Keep::nothing>::UnaryFunction;
+
+ private:
+  void check(const TypeCheck&) const override {}
+};
+
+class Neg final : public WithConst<kernels::Neg> {
+  Variables backward(const Variables& gy) override { return {-gy[0]}; }
+};
+
+class AddConst final : public WithConst<kernels::AddConst> {
+ public:
+  explicit AddConst(double c) : WithConst(kernels::AddConst{c}) {}
+
+ private:
+  Variables backward(const Variables& gy) override { return {gy[0]}; }
+};
+
+class RSubConst final : public WithConst<kernels::RSubConst> {
+ public:
+  explicit RSubConst(double c) : WithConst(kernels::RSubConst{c}) {}
+
+ private:
+  Variables backward(const Variables& gy) override { return {-gy[0]}; }
+};
+
+class MulConst final : public WithConst<kernels::MulConst> {
+ public:
+  explicit MulConst(double c) : WithConst(kernels::MulConst{c}) {}
+
+ private:
+  Variables backward(const Variables& gy) override { return {apply<MulConst>({gy[0]}, op_.c)}; }
+};
+
+class DivConst final : public UnaryFunction<kernels::DivConst, Keep::nothing> {
+ public:
+  explicit DivConst(double c) : UnaryFunction(kernels::DivConst{c}) {}
+
+ private:
+  Variables backward(const Variables& gy) override { return {apply<DivConst>({gy[0]}, op_.c)}; }
+};
+
+class RDivConst final : public UnaryFunction<kernels::RDivConst, Keep::input> {
+ public:
+  explicit RDivConst(double c) : UnaryFunction(kernels::RDivConst{c}) {}
+
+ private:
+  Variables backward(const Variables& gy) override {
+    const Variable x = retained_input(0);
+    return {(-op_.c * gy[0]) / (x * x)};
+  }
+};
+
+class PowConst final : public UnaryFunction<kernels::PowConst, Keep::input> {
+ public:
+  explicit PowConst(double exponent) : UnaryFunction(kernels::PowConst{exponent}) {}
+
+ private:
+  Variables backward(const Variables& gy) override {
+    return {op_.exponent * pow(retained_input(0), op_.exponent - 1) * gy[0]};
+  }
+};
+
+class RPowConst final : public UnaryFunction<kernels::RPowConst, Keep::output> {
+ public:
+  explicit RPowConst(double base) : UnaryFunction(kernels::RPowConst{base}) {}
+
+ private:
+  Variables backward(const Variables& gy) override { return {std::log(op_.base) * retained_output(0) * gy[0]}; }
+};
+
+class Absolute final : public UnaryFunction<kernels::Abs, Keep::input> {
+ public:
+  const char* name() const override { return "absolute"; }
+
+ private:
+  Variables backward(const Variables& gy) override { return {gy[0] * sign(retained_input(0))}; }
+};
+
+// Applies F to operands broadcast to one shape.
+template <class F>
+Variable binary(const Variable& a, const Variable& b, const char* call) {
+  if (a.shape() == b.shape()) return apply<F>({a, b});
+  const Shape shape = broadcast_shapes(a.shape(), b.shape(), call);
+  return apply<F>({broadcast_to(a, shape), broadcast_to(b, shape)});
+}
+
+}  // namespace
+
+Variable add(const Variable& a, const Variable& b) {
+  if (a.shape() == b.shape()) return autograd::add(a, b);
+  const Shape shape = broadcast_shapes(a.shape(), b.shape(), "F::add");
+  return autograd::add(broadcast_to(a, shape), broadcast_to(b, shape));
+}
+
+Variable add(std::span<const Variable> xs) {
+  if (xs.empty()) throw ValueError("F::add: there must be at least one argument");
+  Variable sum = xs[0];
+  for (const Variable& x : xs.subspan(1)) sum = add(sum, x);
+  return sum;
+}
+
+Variable pow(const Variable& base, const Variable& exponent) { return binary<Pow>(base, exponent, "F::pow"); }
+
+Variable pow(const Variable& base, Scalar exponent) {
+  const double e = exponent.as_double();
+  if (e == 2) return square(base);
+  if (e == 0.5) return sqrt(base);
+  return apply<PowConst>({base}, e);
+}
+
+Variable pow(Scalar base, const Variable& exponent) { return apply<RPowConst>({exponent}, base.as_double()); }
+
+Variable absolute(const Variable& x) { return apply<Absolute>({x}); }
+
+}  // namespace functions
+
+Variable operator-(const Variable& x) { return apply<functions::Neg>({x}); }
+
+Variable operator+(const Variable& a, const Variable& b) { return functions::add(a, b); }
+Variable operator-(const Variable& a, const Variable& b) { return functions::binary<functions::Sub>(a, b, "F::sub"); }
+Variable operator*(const Variable& a, const Variable& b) { return functions::binary<functions::Mul>(a, b, "F::mul"); }
+Variable operator/(const Variable& a, const Variable& b) { return functions::binary<functions::Div>(a, b, "F::div"); }
+
+Variable operator+(const Variable& a, const Array& b) { return a + Variable(b.astype(a.dtype()), false); }
+Variable operator-(const Variable& a, const Array& b) { return a - Variable(b.astype(a.dtype()), false); }
+Variable operator*(const Variable& a, const Array& b) { return a * Variable(b.astype(a.dtype()), false); }
+Variable operator/(const Variable& a, const Array& b) { return a / Variable(b.astype(a.dtype()), false); }
+
+Variable operator+(const Array& a, const Variable& b) { return Variable(a.astype(b.dtype()), false) + b; }
+Variable operator-(const Array& a, const Variable& b) { return Variable(a.astype(b.dtype()), false) - b; }
+Variable operator*(const Array& a, const Variable& b) { return Variable(a.astype(b.dtype()), false) * b; }
+Variable operator/(const Array& a, const Variable& b) { return Variable(a.astype(b.dtype()), false) / b; }
+
+Variable operator+(const Variable& a, Scalar b) { return apply<functions::AddConst>({a}, b.as_double()); }
+Variable operator-(const Variable& a, Scalar b) { return apply<functions::AddConst>({a}, -b.as_double()); }
+Variable operator*(const Variable& a, Scalar b) { return apply<functions::MulConst>({a}, b.as_double()); }
+Variable operator/(const Variable& a, Scalar b) { return apply<functions::DivConst>({a}, b.as_double()); }
+
+Variable operator+(Scalar a, const Variable& b) { return b + a; }
+Variable operator-(Scalar a, const Variable& b) { return apply<functions::RSubConst>({b}, a.as_double()); }
+Variable operator*(Scalar a, const Variable& b) { return b * a; }
+Variable operator/(Scalar a, const Variable& b) { return apply<functions::RDivConst>({b}, a.as_double()); }
+
+}  // namespace kusari

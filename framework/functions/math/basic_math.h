@@ -1,0 +1,70 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <type_traits>
+
+#include "kusari/framework/autograd/variable.h"
+#include "kusari/framework/core/export.h"
+
+// Arithmetic on variables. Two variables must have one dtype, and their shapes broadcast by NumPy's rules; a raw array
+// beside a variable is converted to the variable's dtype; so is a number, so float16 + 1.5 stays float16. Division and
+// powers want floating dtypes. Everything is differentiable to any order. chainer.functions.math.basic_math.
+
+namespace kusari {
+
+KUSARI_API Variable operator-(const Variable& x);
+inline Variable operator+(const Variable& x) { return x; }
+
+#define KUSARI_BINARY_OPERATOR(op)                                       \
+  KUSARI_API Variable operator op(const Variable& a, const Variable& b); \
+  KUSARI_API Variable operator op(const Variable& a, const Array& b);    \
+  KUSARI_API Variable operator op(const Array& a, const Variable& b);    \
+  KUSARI_API Variable operator op(const Variable& a, Scalar b);          \
+  KUSARI_API Variable operator op(Scalar a, const Variable& b);
+KUSARI_BINARY_OPERATOR(+)
+KUSARI_BINARY_OPERATOR(-)
+KUSARI_BINARY_OPERATOR(*)
+KUSARI_BINARY_OPERATOR(/)
+#undef KUSARI_BINARY_OPERATOR
+
+// `a += b` makes `a` name the result, as in Python; a parameter, which must stay a leaf, does not take part.
+#define KUSARI_ASSIGNING_OPERATOR(op) \
+  template <class V, class Operand>   \
+  requires std::is_same_v<V, Variable> V& operator op##=(V& a, const Operand& b) { return a = a op b; }
+KUSARI_ASSIGNING_OPERATOR(+)
+KUSARI_ASSIGNING_OPERATOR(-)
+KUSARI_ASSIGNING_OPERATOR(*)
+KUSARI_ASSIGNING_OPERATOR(/)
+#undef KUSARI_ASSIGNING_OPERATOR
+
+}  // namespace kusari
+
+namespace kusari::functions {
+
+/// Sum of the arguments: a + b + ...
+/// xs: one or more, one dtype, shapes that broadcast. Returns their sum in the common shape.
+/// Throws TypeError when dtypes differ or shapes do not broadcast, ValueError without arguments. Differentiable to any
+/// order. chainer.functions.add.
+KUSARI_API Variable add(const Variable& a, const Variable& b);
+KUSARI_API Variable add(std::span<const Variable> xs);
+template <class... More>
+Variable add(const Variable& a, const Variable& b, const Variable& c, const More&... more) {
+  const Variable xs[] = {a, b, c, more...};
+  return add(std::span<const Variable>(xs));
+}
+
+/// Power: y = base ^ exponent.
+/// base, exponent: variables of one floating dtype whose shapes broadcast, or a number on either side.
+/// Returns y in the common shape. Throws TypeError for other dtypes. Differentiable to any order; the derivative by the
+/// exponent holds for base > 0. chainer.functions.math.basic_math.pow.
+KUSARI_API Variable pow(const Variable& base, const Variable& exponent);
+KUSARI_API Variable pow(const Variable& base, Scalar exponent);
+KUSARI_API Variable pow(Scalar base, const Variable& exponent);
+
+/// Absolute value: y = |x|.
+/// x: any shape, floating. Returns y like x. Throws TypeError if x is not floating. Differentiable to any order, with
+/// derivative 0 at 0. chainer.functions.absolute.
+KUSARI_API Variable absolute(const Variable& x);
+
+}  // namespace kusari::functions

@@ -1,0 +1,13 @@
+#pragma once
+
+#include "kusari/framework/autograd/variable.h"
+#include "kusari/framework/core/export.h"
+
+namespace kusari::functions {
+
+/// Sign: y = -1, 0 or 1.
+/// x: any shape, floating. Returns y like x, not connected to x: the derivative is 0 everywhere. Throws TypeError if x
+/// is not floating. chainer.functions.sign.
+KUSARI_API Variable sign(const Variable& x);
+
+}  // namespace kusari::functions

@@ -1,0 +1,73 @@
+#include "kusari/framework/functions/math/sum.h"
+
+#include "kusari/framework/autograd/function_node.h"
+#include "kusari/framework/core/error.h"
+#include "kusari/framework/functions/array/broadcast.h"
+#include "kusari/framework/functions/array/reshape.h"
+#include "kusari/framework/kernels/reduce.h"
+
+namespace kusari::functions {
+namespace {
+
+class Sum final : public FunctionNode {
+ public:
+  Sum(AxisMask axes, bool keepdims) : axes_{axes}, keepdims_{keepdims} {}
+  const char* name() const override { return "sum"; }
+
+ private:
+  Arrays forward(const ArrayRefs& in) override { return {reduce(kernels::Sum{}, in[0], axes_, keepdims_)}; }
+  Variables backward(const Variables& gy) override {
+    const Shape& shape = input_shape(0);
+    return {broadcast_to(reshape(gy[0], reduced_shape(shape, axes_, true)), shape)};
+  }
+
+  AxisMask axes_;
+  bool keepdims_;
+};
+
+// Axes of `from` that an array of shape `to`, aligned at the last axis, repeats or lacks.
+AxisMask repeated_axes(const Shape& from, const Shape& to) {
+  AxisMask mask;
+  const int added = from.ndim() - to.ndim();
+  bool valid = added >= 0;
+  for (int i = 0; valid && i < from.ndim(); ++i) {
+    const int64_t size = i < added ? 1 : to[i - added];
+    if (i < added || (size == 1 && from[i] != 1)) {
+      mask.bits |= AxisMask::of(i).bits;
+    } else {
+      valid = size == from[i];
+    }
+  }
+  if (!valid) {
+    throw TypeError("F::sum_to: x has shape " + to_string(from) + ", to which shape " + to_string(to) +
+                    " does not broadcast");
+  }
+  return mask;
+}
+
+class SumTo final : public FunctionNode {
+ public:
+  explicit SumTo(const Shape& shape) : shape_{shape} {}
+  const char* name() const override { return "sum_to"; }
+
+ private:
+  Arrays forward(const ArrayRefs& in) override {
+    const AxisMask axes = repeated_axes(in[0].shape(), shape_);
+    const Array y = empty(shape_, in[0].dtype(), in[0].device());
+    launch<kernels::Reduction<kernels::Sum>>(in[0].device(), kernels::Sum{}, axes, in[0], y);
+    return {y};
+  }
+  Variables backward(const Variables& gy) override { return {broadcast_to(gy[0], input_shape(0))}; }
+
+  Shape shape_;
+};
+
+}  // namespace
+
+Variable sum(const Variable& x, const Axes& axis, bool keepdims) {
+  return apply<Sum>({x}, axis.mask(x.ndim(), "F::sum"), keepdims);
+}
+
+Variable sum_to(const Variable& x, const Shape& shape) { return x.shape() == shape ? x : apply<SumTo>({x}, shape); }
+
+}  // namespace kusari::functions
