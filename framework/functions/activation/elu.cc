@@ -1,0 +1,49 @@
+#include "kusari/framework/functions/activation/elu.h"
+
+#include "kusari/framework/functions/math/basic_math.h"
+#include "kusari/framework/functions/pointwise_function.h"
+#include "kusari/framework/kernels/activation.h"
+
+namespace kusari::functions {
+namespace {
+
+// gx = gy for x >= 0, gy alpha exp(x) below.
+class EluGrad final : public FunctionNode {
+ public:
+  explicit EluGrad(double alpha) : alpha_{alpha} {}
+  const char* name() const override { return "elu_grad"; }
+
+ private:
+  Arrays forward(const ArrayRefs& in) override {
+    retain_inputs({0, 1});
+    return {pointwise(kernels::EluGrad{alpha_}, in[0], in[1])};
+  }
+  Variables backward(const Variables& ggx) override {
+    const Variable x = retained_input(0), gy = retained_input(1);
+    return {needs_grad(0) ? lower_branch(x, ggx[0] * gy) : Variable(),
+            needs_grad(1) ? apply<EluGrad>({x, ggx[0]}, alpha_) : Variable()};
+  }
+  // v alpha exp(x) below 0, else 0: the slope curves on that branch only.
+  Variable lower_branch(const Variable& x, const Variable& v) const {
+    const kernels::LeakyReluGrad upper{0};
+    return apply<EluGrad>({x, v}, alpha_) - apply<PiecewiseLinearGrad<kernels::LeakyReluGrad>>({x, v}, upper);
+  }
+
+  double alpha_;
+};
+
+class Elu final : public UnaryFunction<kernels::Elu, Keep::input> {
+ public:
+  explicit Elu(double alpha) : UnaryFunction(kernels::Elu{alpha}) {}
+
+ private:
+  Variables backward(const Variables& gy) override { return {apply<EluGrad>({retained_input(0), gy[0]}, op_.alpha)}; }
+};
+
+}  // namespace
+
+Variable elu(const Variable& x, double alpha) { return apply<Elu>({x}, alpha); }
+
+Variable selu(const Variable& x, double alpha, double scale) { return scale * elu(x, alpha); }
+
+}  // namespace kusari::functions

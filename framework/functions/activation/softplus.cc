@@ -1,0 +1,23 @@
+#include "kusari/framework/functions/activation/softplus.h"
+
+#include "kusari/framework/functions/activation/sigmoid.h"
+#include "kusari/framework/functions/math/basic_math.h"
+#include "kusari/framework/functions/pointwise_function.h"
+#include "kusari/framework/kernels/activation.h"
+
+namespace kusari::functions {
+namespace {
+
+class Softplus final : public UnaryFunction<kernels::Softplus, Keep::input> {
+ public:
+  explicit Softplus(double beta) : UnaryFunction(kernels::Softplus{beta}) {}
+
+ private:
+  Variables backward(const Variables& gy) override { return {gy[0] * sigmoid(op_.beta * retained_input(0))}; }
+};
+
+}  // namespace
+
+Variable softplus(const Variable& x, double beta) { return apply<Softplus>({x}, beta); }
+
+}  // namespace kusari::functions
