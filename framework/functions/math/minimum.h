@@ -1,0 +1,13 @@
+#pragma once
+
+#include "kusari/framework/autograd/variable.h"
+#include "kusari/framework/core/export.h"
+
+namespace kusari::functions {
+
+/// The smaller of two values, element by element; NaN if either is NaN.
+/// x1, x2: one floating dtype, shapes that broadcast. Returns y in the common shape. Throws TypeError otherwise.
+/// Differentiable to any order; at a tie the gradient goes to x1. chainer.functions.minimum.
+KUSARI_API Variable minimum(const Variable& x1, const Variable& x2);
+
+}  // namespace kusari::functions

@@ -1,0 +1,75 @@
+#include "kusari/framework/functions/math/minmax.h"
+
+#include <string>
+
+#include "kusari/framework/autograd/function_node.h"
+#include "kusari/framework/core/error.h"
+#include "kusari/framework/functions/array/broadcast.h"
+#include "kusari/framework/functions/array/reshape.h"
+#include "kusari/framework/functions/math/basic_math.h"
+#include "kusari/framework/kernels/comparison.h"
+#include "kusari/framework/kernels/pointwise.h"
+#include "kusari/framework/kernels/reduce.h"
+
+namespace kusari::functions {
+namespace {
+
+[[noreturn]] void throw_empty(const char* name, const Shape& shape) {
+  throw ValueError(std::string("F::") + name + ": x has shape " + to_string(shape) +
+                   ": an axis without elements has no extreme");
+}
+
+template <class Reducer>
+class Extreme final : public FunctionNode {
+ public:
+  Extreme(AxisMask axes, bool keepdims) : axes_{axes}, keepdims_{keepdims} {}
+  const char* name() const override { return Reducer::kName; }
+
+ private:
+  void check(const TypeCheck& c) const override {
+    const auto [x] = c.args("x");
+    c.expect(x.is_floating());
+  }
+  Arrays forward(const ArrayRefs& in) override {
+    const Shape& shape = in[0].shape();
+    if (reduced_count(shape, axes_) == 0) throw_empty(name(), shape);
+    retain_inputs({0});
+    retain_outputs({0});
+    return {reduce(Reducer{}, in[0], axes_, keepdims_)};
+  }
+  Variables backward(const Variables& gy) override {
+    const Array x = retained_input(0).array();
+    const Shape kept = reduced_shape(x.shape(), axes_, true);
+    const Array y = retained_output(0).array().reshape(kept);
+    const Array is_extreme = pointwise_as(x.dtype(), kernels::Equal{}, x, y);
+    return {broadcast_to(reshape(gy[0], kept), x.shape()) * Variable(is_extreme, false)};
+  }
+
+  AxisMask axes_;
+  bool keepdims_;
+};
+
+template <class Kernel>
+Variable place(const Variable& x, std::optional<int64_t> axis) {
+  const int k = axis ? normalize_axis(*axis, x.ndim(), Kernel::kName) : -1;
+  Shape shape = k < 0 ? Shape{} : x.shape();
+  if (k >= 0) shape.erase(k);
+  if ((k < 0 ? x.size() : x.shape()[k]) == 0) throw_empty(Kernel::kName, x.shape());
+  const Array y = empty(shape, Dtype::int32, x.device());
+  launch<Kernel>(x.device(), k, x.array(), y);
+  return Variable(y, false);
+}
+
+}  // namespace
+
+Variable max(const Variable& x, const Axes& axis, bool keepdims) {
+  return apply<Extreme<kernels::Max>>({x}, axis.mask(x.ndim(), "F::max"), keepdims);
+}
+Variable min(const Variable& x, const Axes& axis, bool keepdims) {
+  return apply<Extreme<kernels::Min>>({x}, axis.mask(x.ndim(), "F::min"), keepdims);
+}
+
+Variable argmax(const Variable& x, std::optional<int64_t> axis) { return place<kernels::Argmax>(x, axis); }
+Variable argmin(const Variable& x, std::optional<int64_t> axis) { return place<kernels::Argmin>(x, axis); }
+
+}  // namespace kusari::functions

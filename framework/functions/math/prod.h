@@ -1,0 +1,16 @@
+#pragma once
+
+#include "kusari/framework/autograd/variable.h"
+#include "kusari/framework/core/export.h"
+#include "kusari/framework/functions/axes.h"
+
+namespace kusari::functions {
+
+/// Product of elements along axes.
+/// x: any shape, floating. axis: one axis, several or all. keepdims: keep the reduced axes with size 1. Returns y in
+/// x's dtype, half types accumulated in float32. Throws TypeError if x is not floating, IndexError for an axis that x
+/// does not have. Differentiable to any order, also at zeros; the gradient takes n^2 memory for products of n elements.
+/// chainer.functions.prod.
+KUSARI_API Variable prod(const Variable& x, const Axes& axis = std::nullopt, bool keepdims = false);
+
+}  // namespace kusari::functions
