@@ -1,0 +1,11 @@
+#include "kusari/framework/functions/array/get_item.h"
+
+#include "kusari/framework/functions/array/index_plan.h"
+
+namespace kusari::functions {
+
+Variable get_item(const Variable& x, std::span<const Index> slices) {
+  return IndexPlan("F::get_item", x.shape(), slices).take(x);
+}
+
+}  // namespace kusari::functions

@@ -1,0 +1,56 @@
+#pragma once
+
+#include <span>
+
+#include "kusari/framework/autograd/variable.h"
+#include "kusari/framework/core/small_vector.h"
+#include "kusari/framework/functions/array/index.h"
+
+namespace kusari::functions {
+
+/// The part of an index that gives a view: a range of every axis, then axes of size 1 dropped or added.
+struct ViewSpec {
+  Dims start, count, step;  // per axis of the source
+  Shape shape;              // of the result
+
+  Array view_of(const Array& source) const;
+  /// Whether the view is the source itself.
+  bool is_whole(const Shape& source) const noexcept;
+};
+
+/// An index, understood: how to take the elements from an array of one shape, and how to put them back.
+class IndexPlan {
+ public:
+  /// Throws what get_item throws; `call` is the function that messages name.
+  IndexPlan(const char* call, const Shape& source, std::span<const Index> indices);
+
+  /// The elements of x, which has the source's shape.
+  Variable take(const Variable& x) const;
+  /// Zeros of the source's shape with x's elements, x being of result_shape(), added at their places: the adjoint.
+  Variable put(const Variable& x) const;
+  Shape result_shape() const;
+
+ private:
+  // An array of places along one axis of the view.
+  struct Advanced {
+    int axis;
+    Array places;
+  };
+  class Parser;
+
+  Shape joined_shape() const;  // of the taken rows: places_shape_, then the axes that are not indexed
+  Shape matrix_shape() const;  // of the view: all indexed axes as one, all others as one
+  void plan_arrays(std::span<const Advanced> advanced, int first_axis, bool is_adjacent);
+
+  const char* call_;
+  Shape source_;
+  ViewSpec view_;
+  // Only with arrays: the view's axes are reordered so that the indexed ones come first and are one.
+  Array places_;        // one per row, undefined without arrays
+  Shape places_shape_;  // of the index arrays, broadcast
+  Dims order_;          // of the view's axes
+  int indexed_ = 0;     // how many of them are indexed
+  int target_ = 0;      // the axis of the result where places_shape_ begins
+};
+
+}  // namespace kusari::functions

@@ -1,0 +1,57 @@
+#include "kusari/framework/functions/array/take_rows.h"
+
+#include "kusari/framework/autograd/function_node.h"
+
+namespace kusari::functions {
+namespace {
+
+class TakeRows final : public FunctionNode {
+ public:
+  TakeRows(const Array& index, const kernels::RowLookup& lookup) : index_{index}, lookup_{lookup} {}
+  const char* name() const override { return "take_rows"; }
+
+ private:
+  Arrays forward(const ArrayRefs& in) override {
+    const Array x = in[0].contiguous();
+    const Array y = empty({index_.size(), x.shape()[1]}, x.dtype(), x.device());
+    launch<kernels::TakeRows>(x.device(), lookup_, x, index_, y);
+    return {y};
+  }
+  Variables backward(const Variables& gy) override { return {add_rows(gy[0], index_, input_shape(0)[0], lookup_)}; }
+
+  Array index_;
+  kernels::RowLookup lookup_;
+};
+
+class AddRows final : public FunctionNode {
+ public:
+  AddRows(const Array& index, int64_t rows, const kernels::RowLookup& lookup)
+      : index_{index}, rows_{rows}, lookup_{lookup} {}
+  const char* name() const override { return "add_rows"; }
+
+ private:
+  Arrays forward(const ArrayRefs& in) override {
+    const Array x = in[0].contiguous();
+    const Dtype dtype = x.dtype();
+    const Array y = zeros({rows_, x.shape()[1]}, is_half(dtype) ? Dtype::float32 : dtype, x.device());
+    launch<kernels::AddRows>(x.device(), lookup_, x, index_, y);
+    return {y.astype(dtype)};
+  }
+  Variables backward(const Variables& gy) override { return {take_rows(gy[0], index_, lookup_)}; }
+
+  Array index_;
+  int64_t rows_;
+  kernels::RowLookup lookup_;
+};
+
+}  // namespace
+
+Variable take_rows(const Variable& x, const Array& index, const kernels::RowLookup& lookup) {
+  return apply<TakeRows>({x}, index, lookup);
+}
+
+Variable add_rows(const Variable& x, const Array& index, int64_t rows, const kernels::RowLookup& lookup) {
+  return apply<AddRows>({x}, index, rows, lookup);
+}
+
+}  // namespace kusari::functions
