@@ -1,0 +1,13 @@
+#pragma once
+
+#include "kusari/framework/autograd/variable.h"
+#include "kusari/framework/core/export.h"
+
+namespace kusari::functions {
+
+/// Mean of (x0 - x1)^2 over all elements.
+/// x0, x1: one shape and floating dtype. Returns a scalar of that dtype, half types accumulated in float32. Throws
+/// TypeError otherwise. Differentiable to any order. chainer.functions.mean_squared_error.
+KUSARI_API Variable mean_squared_error(const Variable& x0, const Variable& x1);
+
+}  // namespace kusari::functions

@@ -1,0 +1,147 @@
+#include "kusari/framework/functions/loss/softmax_cross_entropy.h"
+
+#include <algorithm>
+#include <string>
+
+#include "kusari/framework/autograd/function_node.h"
+#include "kusari/framework/core/config.h"
+#include "kusari/framework/core/error.h"
+#include "kusari/framework/functions/activation/log_softmax.h"
+#include "kusari/framework/functions/activation/softmax.h"
+#include "kusari/framework/functions/array/expand_dims.h"
+#include "kusari/framework/functions/array/reshape.h"
+#include "kusari/framework/functions/math/average.h"
+#include "kusari/framework/functions/math/basic_math.h"
+#include "kusari/framework/functions/math/sum.h"
+#include "kusari/framework/kernels/arithmetic.h"
+#include "kusari/framework/kernels/comparison.h"
+#include "kusari/framework/kernels/math_functions.h"
+#include "kusari/framework/kernels/pointwise.h"
+#include "kusari/framework/kernels/reduce.h"
+#include "kusari/framework/kernels/softmax.h"
+
+namespace kusari::functions {
+namespace {
+
+class SoftmaxCrossEntropy final : public FunctionNode {
+ public:
+  explicit SoftmaxCrossEntropy(const SoftmaxCrossEntropyOptions& options) : options_{options} {}
+  const char* name() const override { return "softmax_cross_entropy"; }
+
+ private:
+  void check(const TypeCheck& c) const override {
+    const auto [x, t] = c.args("x", "t");
+    c.expect(x.is_floating(), t.is_integral(), x.ndim() >= 2, t.ndim() == x.array().ndim() - 1,
+             t.shape(0) == x.shape(0));
+    for (int i = 2; i < x.array().ndim(); ++i) c.expect(t.shape(i - 1) == x.shape(i));
+  }
+
+  Arrays forward(const ArrayRefs& in) override {
+    retain_inputs({0, 1});
+    const Array &x = in[0], &t = in[1];
+    if (is_recording() && options_.cache_score) score_ = empty_like(x);
+    const Array losses = empty(t.shape(), is_half(x.dtype()) ? Dtype::float32 : x.dtype(), x.device());
+    launch<kernels::SoftmaxCrossEntropy>(x.device(), kernel_options(), x, t, options_.class_weight, losses, score_);
+    if (options_.reduce == Reduce::no) return {losses.astype(x.dtype())};
+    divisor_ = divisor(t, losses.dtype());
+    const Array loss = reduce(kernels::Sum{}, losses);
+    pointwise_to(loss, kernels::Div{}, loss, divisor_);
+    return {loss.astype(x.dtype())};
+  }
+
+  Variables backward(const Variables& gy) override {
+    if (config().enable_backprop) return {differentiable_gradient(gy[0]), Variable()};
+    const Array x = retained_input(0).array(), t = retained_input(1).array();
+    if (!score_.is_defined()) {
+      score_ = empty_like(x);
+      launch<kernels::Softmax>(x.device(), 1, x, score_);
+    }
+    const Array g = divisor_.is_defined() ? pointwise(kernels::Div{}, gy[0].array(), divisor_) : gy[0].array();
+    const Array gx = empty_like(x);
+    launch<kernels::SoftmaxCrossEntropyGrad>(x.device(), kernel_options(), score_, t, options_.class_weight, g, gx);
+    return {Variable(gx, false), Variable()};
+  }
+
+  // gx = g w (softmax(x) - onehot(t)), w being the weight of a label's class, 0 for an ignored label.
+  Variable differentiable_gradient(const Variable& gy) {
+    const Variable x = retained_input(0);
+    const Array one = ones({}, x.dtype(), x.device()), minus_onehot = empty_like(x.array());
+    launch<kernels::SoftmaxCrossEntropyGrad>(x.device(), kernel_options(), zeros_like(x.array()),
+                                             retained_input(1).array(), options_.class_weight, one, minus_onehot);
+    const Array minus_weight = reduce(kernels::Sum{}, minus_onehot, AxisMask::of(1), true);
+    const Variable g = divisor_.is_defined() ? gy / divisor_ : expand_dims(gy, 1);
+    return g * (minus_onehot - minus_weight * softmax(x));
+  }
+
+  // A scalar: the number of labels that count, at least 1; or the batch size.
+  Array divisor(const Array& t, Dtype dtype) const {
+    if (!options_.normalize) return full({}, std::max<int64_t>(t.shape()[0], 1), dtype, t.device());
+    const Array counts = pointwise(kernels::NotEqualConst{static_cast<double>(options_.ignore_label)}, t);
+    const Array count = reduce_as(dtype, kernels::Sum{}, counts, AxisMask::all(t.ndim()));
+    pointwise_to(count, kernels::Clip{1, 9e18}, count);
+    return count;
+  }
+
+  kernels::SoftmaxCrossEntropyOptions kernel_options() const { return {options_.ignore_label}; }
+
+  SoftmaxCrossEntropyOptions options_;
+  Array score_;    // softmax(x), if it is kept
+  Array divisor_;  // of the mean; undefined with Reduce::no
+};
+
+void check_options(const Variable& x, const SoftmaxCrossEntropyOptions& options) {
+  if (options.reduce == Reduce::sum) throw ValueError("F::softmax_cross_entropy: reduce must be mean or no");
+  const Array& weight = options.class_weight;
+  if (!weight.is_defined()) return;
+  if (weight.ndim() != 1 || x.ndim() < 2 || weight.size() != x.shape()[1]) {
+    throw ValueError("F::softmax_cross_entropy: x has shape " + to_string(x.shape()) + " but class_weight has shape " +
+                     to_string(weight.shape()) + ": class_weight.shape must be (x.shape[1],)");
+  }
+  if (weight.dtype() != x.dtype()) {
+    throw ValueError(std::string("F::softmax_cross_entropy: x has dtype ") + name(x.dtype()) +
+                     " but class_weight has dtype " + name(weight.dtype()));
+  }
+}
+
+void check_labels(const Variable& x, const Variable& t, int64_t ignore_label) {
+  for (const int64_t label : t.to_vector<int64_t>()) {
+    if (label != ignore_label && (label < 0 || label >= x.shape()[1])) {
+      throw ValueError("F::softmax_cross_entropy: label " + std::to_string(label) + " must be in [0, " +
+                       std::to_string(x.shape()[1]) + ") or equal ignore_label " + std::to_string(ignore_label));
+    }
+  }
+}
+
+// The loss for a distribution t over the classes.
+Variable soft_target_loss(const Variable& x, const Array& t, const SoftmaxCrossEntropyOptions& options) {
+  if (x.ndim() < 2 || t.dtype() != x.dtype()) {
+    throw TypeError("F::softmax_cross_entropy: x has shape " + to_string(x.shape()) + " and dtype " + name(x.dtype()) +
+                    ": with a floating t, x.ndim must be at least 2 and t.dtype (" + name(t.dtype()) +
+                    ") must equal x.dtype");
+  }
+  Variable log_p = log_softmax(x);
+  if (options.class_weight.is_defined()) {
+    Shape shape = Shape::filled(x.ndim(), 1);
+    shape[1] = x.shape()[1];
+    log_p = log_p * options.class_weight.reshape(shape);
+  }
+  Variable losses = -sum(t * log_p, 1);
+  if (options.soft_target_loss == SoftTargetLoss::kl_divergence) {
+    constexpr double kEpsilon = 1e-7;  // Chainer's: 0 log 0 is 0
+    const Array log_t = pointwise(kernels::AddConst{kEpsilon}, t);
+    pointwise_to(log_t, kernels::Log{}, log_t);
+    losses = losses + reduce(kernels::Sum{}, pointwise(kernels::Mul{}, t, log_t), AxisMask::of(1));
+  }
+  return options.reduce == Reduce::no ? losses : mean(losses);
+}
+
+}  // namespace
+
+Variable softmax_cross_entropy(const Variable& x, const Variable& t, const SoftmaxCrossEntropyOptions& options) {
+  check_options(x, options);
+  if (is_floating(t.dtype()) && t.shape() == x.shape()) return soft_target_loss(x, t.array(), options);
+  if (config().debug) check_labels(x, t, options.ignore_label);
+  return apply<SoftmaxCrossEntropy>({x, t}, options);
+}
+
+}  // namespace kusari::functions
