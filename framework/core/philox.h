@@ -11,10 +11,13 @@ struct PhiloxBlock {
   unsigned int word[4];
 };
 
-/// Ten rounds over counter (low, high, 0, 0) with the two halves of `seed` as the key.
-KUSARI_HOST_DEVICE PhiloxBlock philox_block(unsigned long long seed, unsigned long long counter) {
+/// Ten rounds over counter (low, high, plane, 0) with the two halves of `seed` as the key. Plane 0 is the stream; the
+/// others give more bits for the same place in it.
+KUSARI_HOST_DEVICE PhiloxBlock philox_block(unsigned long long seed, unsigned long long counter,
+                                            unsigned int plane = 0) {
   unsigned int key0 = static_cast<unsigned int>(seed), key1 = static_cast<unsigned int>(seed >> 32);
-  unsigned int c0 = static_cast<unsigned int>(counter), c1 = static_cast<unsigned int>(counter >> 32), c2 = 0, c3 = 0;
+  unsigned int c0 = static_cast<unsigned int>(counter), c1 = static_cast<unsigned int>(counter >> 32), c2 = plane,
+               c3 = 0;
   for (int round = 0; round < 10; ++round) {
     const unsigned long long p0 = 0xD2511F53ull * c0, p1 = 0xCD9E8D57ull * c2;
     const unsigned int high0 = static_cast<unsigned int>(p0 >> 32), high1 = static_cast<unsigned int>(p1 >> 32);

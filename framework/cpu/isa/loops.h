@@ -83,6 +83,19 @@ struct SoftmaxLoops {
   SoftmaxLoop f64;
 };
 
+/// Random numbers for places first, first + 1, ... of the stream; see kernels/random.h.
+struct RandomLoop {
+  void (*uniform)(km::u64 seed, km::u64 first, double low, double high, void* out, i64 n);
+  void (*normal)(km::u64 seed, km::u64 first, double mean, double deviation, void* out, i64 n);
+  /// mask = u >= ratio ? scale : 0.
+  void (*dropout_mask)(km::u64 seed, km::u64 first, double ratio, double scale, void* mask, i64 n);
+};
+
+struct RandomLoops {
+  RandomLoop f32;
+  RandomLoop f64;
+};
+
 }  // namespace kusari::cpu
 
 #define KUSARI_DECLARE_LOOPS(isa)              \
@@ -95,6 +108,7 @@ struct SoftmaxLoops {
   const ReductionLoops* reduction_loops();     \
   const ArgLoops* arg_loops();                 \
   const SoftmaxLoops* softmax_loops();         \
+  const RandomLoops* random_loops();           \
   }
 KUSARI_DECLARE_LOOPS(v1)
 KUSARI_DECLARE_LOOPS(v3)

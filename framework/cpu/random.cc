@@ -1,0 +1,63 @@
+#include "kusari/framework/kernels/random.h"
+
+#include "kusari/framework/core/threads.h"
+#include "kusari/framework/cpu/blocks.h"
+#include "kusari/framework/cpu/isa.h"
+#include "kusari/framework/cpu/register.h"
+#include "kusari/framework/kernels/arithmetic.h"
+#include "kusari/framework/kernels/pointwise.h"
+
+namespace kusari::cpu {
+namespace {
+
+const RandomLoop& loops_for(Compute compute) {
+  static const RandomLoops& loops = *KUSARI_LOOPS(isa(), random_loops);
+  return compute == Compute::float64 ? loops.f64 : loops.f32;
+}
+
+/// Runs draw(first place, to, n) over the elements of y in C order; arrays of another layout or dtype are written
+/// through one that is C-ordered and of the compute type.
+template <class Draw>
+void draw_in_order(RandomState state, const Array& y, const Draw& draw) {
+  if (y.size() == 0) return;
+  const Dtype dtype = y.dtype() == Dtype::float64 ? Dtype::float64 : Dtype::float32;
+  const bool direct = y.is_contiguous() && y.dtype() == dtype;
+  const Array numbers = direct ? y : empty(y.shape(), dtype);
+  parallel_for(y.size(), kThreadChunk, [&](int64_t begin, int64_t end) {
+    draw(state.offset + static_cast<uint64_t>(begin), numbers.data<char>() + begin * itemsize(dtype), end - begin);
+  });
+  if (!direct) y.copy_from(numbers);
+}
+
+void uniform(Params<kernels::UniformRange> range, RandomState state, Out y) {
+  const RandomLoop& loops = loops_for(compute_of(y->dtype()));
+  draw_in_order(state, y, [&](uint64_t first, void* to, int64_t n) {
+    loops.uniform(state.seed, first, range->low, range->high, to, n);
+  });
+}
+
+void normal(Params<kernels::NormalMoments> moments, RandomState state, Out y) {
+  const RandomLoop& loops = loops_for(compute_of(y->dtype()));
+  draw_in_order(state, y, [&](uint64_t first, void* to, int64_t n) {
+    loops.normal(state.seed, first, moments->mean, moments->deviation, to, n);
+  });
+}
+
+void dropout(Params<kernels::DropoutRatio> params, RandomState state, In x, Out y, Out mask) {
+  const RandomLoop& loops = loops_for(compute_of(mask->dtype()));
+  const double ratio = params->ratio, scale = 1.0 / (1.0 - ratio);
+  draw_in_order(state, mask, [&](uint64_t first, void* to, int64_t n) {
+    loops.dropout_mask(state.seed, first, ratio, scale, to, n);
+  });
+  pointwise_to(y, kernels::Mul{}, *x, *mask);
+}
+
+}  // namespace
+
+void register_random(Backend& backend) {
+  backend.add<kernels::Uniform>(&uniform);
+  backend.add<kernels::Normal>(&normal);
+  backend.add<kernels::Dropout>(&dropout);
+}
+
+}  // namespace kusari::cpu
