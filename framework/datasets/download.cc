@@ -159,7 +159,7 @@ std::string cached_download(const std::vector<std::string>& urls, const std::str
   std::error_code error;
   fs::create_directories(path.parent_path(), error);
   if (error) throw IoError("cached_download: cannot create " + path.parent_path().string() + ": " + error.message());
-  const FileLock lock(path.string() + ".lock");
+  const FileLock lock((path.parent_path() / ".lock").string());
   if (fs::exists(path)) return path.string();  // another process had the lock and has finished
 
   const std::string part = path.string() + ".part";
