@@ -1,0 +1,32 @@
+#pragma once
+
+#include "kusari/framework/cpu/isa/loops.h"
+
+namespace kusari::cpu {
+
+/// op(read[i], arrays[0][i], arrays[1][i], ...) for contiguous elements; `numbers` are the functor's members.
+using StepLoop = void (*)(const double* numbers, const void* read, void* const* arrays, i64 n);
+
+struct StepLoops {
+  StepLoop f32;
+  StepLoop f64;
+  i64 arrays;
+};
+
+/// The sum of squares of n contiguous elements, in float64 and in an order that depends on n alone.
+struct SquareSumLoops {
+  double (*f32)(const void* x, i64 n);
+  double (*f64)(const void* x, i64 n);
+};
+
+}  // namespace kusari::cpu
+
+#define KUSARI_DECLARE_LOOPS(isa)           \
+  namespace kusari::cpu::isa {              \
+  const StepLoops* step_loops();            \
+  const SquareSumLoops* square_sum_loops(); \
+  }
+KUSARI_DECLARE_LOOPS(v1)
+KUSARI_DECLARE_LOOPS(v3)
+KUSARI_DECLARE_LOOPS(v4)
+#undef KUSARI_DECLARE_LOOPS

@@ -1,0 +1,151 @@
+#include <algorithm>
+#include <cstring>
+#include <string>
+
+#include "kusari/framework/core/error.h"
+#include "kusari/framework/core/small_vector.h"
+#include "kusari/framework/core/threads.h"
+#include "kusari/framework/cpu/blocks.h"
+#include "kusari/framework/cpu/isa.h"
+#include "kusari/framework/cpu/isa/optimizer.h"
+#include "kusari/framework/cpu/register.h"
+#include "kusari/framework/kernels/optimizer.h"
+#include "kusari/framework/kernels/optimizer_step.h"
+
+namespace kusari::cpu {
+namespace {
+
+constexpr int64_t kMaxArrays = 4;
+
+/// Part of one tensor.
+struct Piece {
+  size_t tensor;
+  int64_t begin;
+  int64_t end;
+};
+
+/// The chunks, of about kThreadChunk elements each, into which several tensors fall one after the other.
+class Pieces {
+ public:
+  explicit Pieces(std::span<const Array> tensors) {
+    for (size_t i = 0; i < tensors.size(); ++i) {
+      const int64_t size = tensors[i].size();
+      for (int64_t begin = 0; begin < size; begin += kThreadChunk) {
+        pieces_.push_back({i, begin, std::min(size, begin + kThreadChunk)});
+      }
+    }
+  }
+  template <class Body>
+  void run(const Body& body) const {
+    parallel_for(static_cast<int64_t>(pieces_.size()), 1, [&](int64_t begin, int64_t end) {
+      for (int64_t i = begin; i < end; ++i) body(pieces_[static_cast<size_t>(i)], i);
+    });
+  }
+  size_t size() const noexcept { return pieces_.size(); }
+
+ private:
+  SmallVector<Piece, 32> pieces_;
+};
+
+int64_t total_size(std::span<const Array> tensors) {
+  int64_t size = 0;
+  for (const Array& tensor : tensors) size += tensor.size();
+  return size;
+}
+
+struct StepRunner {
+  const StepLoops& loops;
+  const double* numbers;
+  std::span<const Array> read;
+  std::span<const Array> arrays;
+  Dtype dtype;
+
+  char* element(const Array& array, int64_t index) const {
+    return static_cast<char*>(array.raw_data()) + index * itemsize(dtype);
+  }
+  const Array& array(int64_t which, size_t tensor) const {
+    return arrays[static_cast<size_t>(which) * read.size() + tensor];
+  }
+
+  void run(size_t tensor, int64_t begin, int64_t end) const {
+    if (is_half(dtype)) return run_half(tensor, begin, end);
+    void* to[kMaxArrays];
+    for (int64_t k = 0; k < loops.arrays; ++k) to[k] = element(array(k, tensor), begin);
+    (dtype == Dtype::float64 ? loops.f64 : loops.f32)(numbers, element(read[tensor], begin), to, end - begin);
+  }
+
+  void run_half(size_t tensor, int64_t begin, int64_t end) const {
+    const ConvertLoop widen = convert_loop(dtype, Dtype::float32), narrow = convert_loop(Dtype::float32, dtype);
+    alignas(64) float from[kBlock], buffers[kMaxArrays][kBlock];
+    void* to[kMaxArrays];
+    for (int64_t k = 0; k < loops.arrays; ++k) to[k] = buffers[k];
+    for (int64_t at = begin; at < end; at += kBlock) {
+      const int64_t n = std::min(kBlock, end - at);
+      widen(element(read[tensor], at), from, n);
+      for (int64_t k = 0; k < loops.arrays; ++k) widen(element(array(k, tensor), at), buffers[k], n);
+      loops.f32(numbers, from, to, n);
+      for (int64_t k = 0; k < loops.arrays; ++k) narrow(buffers[k], element(array(k, tensor), at), n);
+    }
+  }
+};
+
+enum StepIndex : size_t {
+#define KUSARI_STEP_INDEX(Op) k##Op,
+  KUSARI_OPTIMIZER_STEPS(KUSARI_STEP_INDEX)
+#undef KUSARI_STEP_INDEX
+};
+
+void step(size_t index, const double* numbers, std::span<const Array> read, std::span<const Array> arrays) {
+  if (read.empty()) return;
+  const StepLoops& loops = KUSARI_LOOPS(isa(), step_loops)[index];
+  const StepRunner runner{loops, numbers, read, arrays, read[0].dtype()};
+  if (total_size(read) <= kThreadChunk) {
+    for (size_t i = 0; i < read.size(); ++i) runner.run(i, 0, read[i].size());
+    return;
+  }
+  const Pieces pieces(read);
+  pieces.run([&](const Piece& piece, int64_t) { runner.run(piece.tensor, piece.begin, piece.end); });
+}
+
+template <StepIndex kIndex>
+void step_kernel(DeviceScalar numbers, InList read, InOutList arrays) {
+  step(kIndex, numbers->data<double>(), read.arrays(), arrays.arrays());
+}
+
+double square_sum(const SquareSumLoops& loops, const Array& x, int64_t begin, int64_t end) {
+  const char* const from = static_cast<const char*>(x.raw_data()) + begin * itemsize(x.dtype());
+  if (x.dtype() == Dtype::float64) return loops.f64(from, end - begin);
+  if (x.dtype() == Dtype::float32) return loops.f32(from, end - begin);
+  const ConvertLoop widen = convert_loop(x.dtype(), Dtype::float32);
+  alignas(64) float buffer[kBlock];
+  double sum = 0;
+  for (int64_t at = 0; at < end - begin; at += kBlock) {
+    const int64_t n = std::min(kBlock, end - begin - at);
+    widen(from + at * itemsize(x.dtype()), buffer, n);
+    sum += loops.f32(buffer, n);
+  }
+  return sum;
+}
+
+void squared_norm(InList x, Out y) {
+  const SquareSumLoops& loops = *KUSARI_LOOPS(isa(), square_sum_loops);
+  const Pieces pieces(x.arrays());
+  SmallVector<double, 32> sums(pieces.size());
+  pieces.run([&](const Piece& piece, int64_t i) {
+    sums[static_cast<size_t>(i)] = square_sum(loops, x.arrays()[piece.tensor], piece.begin, piece.end);
+  });
+  double sum = 0;
+  for (const double part : sums) sum += part;
+  *y->data<double>() = sum;
+}
+
+}  // namespace
+
+void register_optimizer(Backend& backend) {
+#define KUSARI_ADD_STEP(Op) backend.add<kernels::OptimizerStep<kernels::Op>>(step_kernel<k##Op>);
+  KUSARI_OPTIMIZER_STEPS(KUSARI_ADD_STEP)
+#undef KUSARI_ADD_STEP
+  backend.add<kernels::SquaredNorm>(squared_norm);
+}
+
+}  // namespace kusari::cpu

@@ -1,0 +1,260 @@
+#pragma once
+
+#include "kusari/framework/kernels/math.h"
+
+// One step of an optimizer on one element. Members are the numbers of the step, all float64, in the order in which the
+// optimizer writes them to the memory that the kernel reads: a recorded step sees today's learning rate and clock.
+// g: the gradient; p: the parameter; the rest is the state. Formulas: Chainer's, chainer/optimizers/*.py.
+namespace kusari::kernels {
+
+struct SgdStep {
+  static constexpr const char* kName = "sgd_step";
+  static constexpr int kStates = 0;
+  double lr;
+  template <class T>
+  KUSARI_HOST_DEVICE void operator()(T g, T& p) const {
+    p -= static_cast<T>(lr) * g;
+  }
+};
+
+struct MomentumSgdStep {
+  static constexpr const char* kName = "momentum_sgd_step";
+  static constexpr int kStates = 1;
+  double lr, momentum;
+  template <class T>
+  KUSARI_HOST_DEVICE void operator()(T g, T& p, T& v) const {
+    v = static_cast<T>(momentum) * v - static_cast<T>(lr) * g;
+    p += v;
+  }
+};
+
+struct CorrectedMomentumSgdStep {
+  static constexpr const char* kName = "corrected_momentum_sgd_step";
+  static constexpr int kStates = 1;
+  double lr, momentum;
+  template <class T>
+  KUSARI_HOST_DEVICE void operator()(T g, T& p, T& v) const {
+    v = static_cast<T>(momentum) * v - g;
+    p += static_cast<T>(lr) * v;
+  }
+};
+
+struct NesterovAgStep {
+  static constexpr const char* kName = "nesterov_ag_step";
+  static constexpr int kStates = 1;
+  double lr, momentum;
+  template <class T>
+  KUSARI_HOST_DEVICE void operator()(T g, T& p, T& v) const {
+    const T mu = static_cast<T>(momentum), step = static_cast<T>(lr) * g;
+    v = mu * v - step;
+    p += mu * mu * v - (T(1) + mu) * step;
+  }
+};
+
+struct AdaGradStep {
+  static constexpr const char* kName = "ada_grad_step";
+  static constexpr int kStates = 1;
+  double lr, eps;
+  template <class T>
+  KUSARI_HOST_DEVICE void operator()(T g, T& p, T& h) const {
+    h += g * g;
+    p -= static_cast<T>(lr) * g / (km::sqrt(h) + static_cast<T>(eps));
+  }
+};
+
+struct AdaDeltaStep {
+  static constexpr const char* kName = "ada_delta_step";
+  static constexpr int kStates = 2;
+  double rho, eps;
+  template <class T>
+  KUSARI_HOST_DEVICE void operator()(T g, T& p, T& msdx, T& msg) const {
+    const T r = static_cast<T>(rho), rest = static_cast<T>(1 - rho), e = static_cast<T>(eps);
+    msg = r * msg + rest * g * g;
+    const T dx = km::sqrt((msdx + e) / (msg + e)) * g;
+    msdx = r * msdx + rest * dx * dx;
+    p -= dx;
+  }
+};
+
+struct RmsPropStep {
+  static constexpr const char* kName = "rms_prop_step";
+  static constexpr int kStates = 1;
+  double lr, alpha, eps;
+  template <class T>
+  KUSARI_HOST_DEVICE void operator()(T g, T& p, T& ms) const {
+    ms = static_cast<T>(alpha) * ms + static_cast<T>(1 - alpha) * g * g;
+    p -= static_cast<T>(lr) * g / (km::sqrt(ms) + static_cast<T>(eps));
+  }
+};
+
+struct RmsPropInsideStep {  // eps_inside_sqrt
+  static constexpr const char* kName = "rms_prop_inside_step";
+  static constexpr int kStates = 1;
+  double lr, alpha, eps;
+  template <class T>
+  KUSARI_HOST_DEVICE void operator()(T g, T& p, T& ms) const {
+    ms = static_cast<T>(alpha) * ms + static_cast<T>(1 - alpha) * g * g;
+    p -= static_cast<T>(lr) * g / km::sqrt(ms + static_cast<T>(eps));
+  }
+};
+
+struct RmsPropGravesStep {
+  static constexpr const char* kName = "rms_prop_graves_step";
+  static constexpr int kStates = 3;
+  double lr, alpha, momentum, eps;
+  template <class T>
+  KUSARI_HOST_DEVICE void operator()(T g, T& p, T& n, T& mean, T& delta) const {
+    const T a = static_cast<T>(alpha), rest = static_cast<T>(1 - alpha);
+    n = a * n + rest * g * g;
+    mean = a * mean + rest * g;
+    delta = static_cast<T>(momentum) * delta - static_cast<T>(lr) * g / km::sqrt(n - mean * mean + static_cast<T>(eps));
+    p += delta;
+  }
+};
+
+struct Smorms3Step {
+  static constexpr const char* kName = "smorms3_step";
+  static constexpr int kStates = 3;
+  double lr, eps;
+  template <class T>
+  KUSARI_HOST_DEVICE void operator()(T g, T& p, T& mem, T& mean, T& square) const {
+    const T r = T(1) / (mem + T(1)), e = static_cast<T>(eps);
+    mean = (T(1) - r) * mean + r * g;
+    square = (T(1) - r) * square + r * g * g;
+    const T x = mean * mean / (square + e);
+    p -= g * km::min(static_cast<T>(lr), x) / (km::sqrt(square) + e);
+    mem = T(1) + mem * (T(1) - x);
+  }
+};
+
+struct AdamStep {
+  static constexpr const char* kName = "adam_step";
+  static constexpr int kStates = 2;
+  double alpha_t, beta1, beta2, eps, eta, weight_decay_rate;
+  template <class T>
+  KUSARI_HOST_DEVICE void operator()(T g, T& p, T& m, T& v) const {
+    m += static_cast<T>(1 - beta1) * (g - m);
+    v += static_cast<T>(1 - beta2) * (g * g - v);
+    p -= static_cast<T>(eta) *
+         (static_cast<T>(alpha_t) * m / (km::sqrt(v) + static_cast<T>(eps)) + static_cast<T>(weight_decay_rate) * p);
+  }
+};
+
+struct AmsGradStep {
+  static constexpr const char* kName = "ams_grad_step";
+  static constexpr int kStates = 3;
+  double alpha_t, beta1, beta2, eps, eta, weight_decay_rate;
+  template <class T>
+  KUSARI_HOST_DEVICE void operator()(T g, T& p, T& m, T& v, T& vhat) const {
+    m += static_cast<T>(1 - beta1) * (g - m);
+    v += static_cast<T>(1 - beta2) * (g * g - v);
+    vhat = km::max(vhat, v);
+    p -= static_cast<T>(eta) *
+         (static_cast<T>(alpha_t) * m / (km::sqrt(vhat) + static_cast<T>(eps)) + static_cast<T>(weight_decay_rate) * p);
+  }
+};
+
+struct AdaBoundStep {
+  static constexpr const char* kName = "ada_bound_step";
+  static constexpr int kStates = 2;
+  double alpha_t, beta1, beta2, eps, eta, weight_decay_rate, lower, upper;
+  template <class T>
+  KUSARI_HOST_DEVICE void operator()(T g, T& p, T& m, T& v) const {
+    m += static_cast<T>(1 - beta1) * (g - m);
+    v += static_cast<T>(1 - beta2) * (g * g - v);
+    const T rate = static_cast<T>(alpha_t) / (km::sqrt(v) + static_cast<T>(eps));
+    const T clipped = km::min(km::max(rate, static_cast<T>(lower)), static_cast<T>(upper));
+    p -= static_cast<T>(eta) * (clipped * m + static_cast<T>(weight_decay_rate) * p);
+  }
+};
+
+struct AmsBoundStep {
+  static constexpr const char* kName = "ams_bound_step";
+  static constexpr int kStates = 3;
+  double alpha_t, beta1, beta2, eps, eta, weight_decay_rate, lower, upper;
+  template <class T>
+  KUSARI_HOST_DEVICE void operator()(T g, T& p, T& m, T& v, T& vhat) const {
+    m += static_cast<T>(1 - beta1) * (g - m);
+    v += static_cast<T>(1 - beta2) * (g * g - v);
+    vhat = km::max(vhat, v);
+    const T rate = static_cast<T>(alpha_t) / (km::sqrt(vhat) + static_cast<T>(eps));
+    const T clipped = km::min(km::max(rate, static_cast<T>(lower)), static_cast<T>(upper));
+    p -= static_cast<T>(eta) * (clipped * m + static_cast<T>(weight_decay_rate) * p);
+  }
+};
+
+struct MsvagStep {
+  static constexpr const char* kName = "msvag_step";
+  static constexpr int kStates = 2;
+  double lr, beta, eta, weight_decay_rate, beta_power, rho;
+  template <class T>
+  KUSARI_HOST_DEVICE void operator()(T g, T& p, T& m, T& v) const {
+    const T rest = static_cast<T>(1 - beta), bias = static_cast<T>(1 - beta_power);
+    m += rest * (g - m);
+    v += rest * (g * g - v);
+    const T mt = m / bias, vt = v / bias, mt2 = mt * mt;
+    const T s = (vt - mt2) / static_cast<T>(1 - rho);
+    const T factor = km::min(km::max(mt2 / (mt2 + static_cast<T>(rho) * s), T(0)), T(1));
+    const T known = m == T(0) && v == T(0) ? T(0) : factor;  // 0 / 0
+    p -= static_cast<T>(eta) * (static_cast<T>(lr) * mt * known + static_cast<T>(weight_decay_rate) * p);
+  }
+};
+
+// Gradients in place; p is the parameter.
+struct WeightDecayHook {
+  static constexpr const char* kName = "weight_decay";
+  static constexpr int kStates = 0;
+  double rate;
+  template <class T>
+  KUSARI_HOST_DEVICE void operator()(T p, T& g) const {
+    g += static_cast<T>(rate) * p;
+  }
+};
+
+struct LassoHook {
+  static constexpr const char* kName = "lasso";
+  static constexpr int kStates = 0;
+  double rate;
+  template <class T>
+  KUSARI_HOST_DEVICE void operator()(T p, T& g) const {
+    g += static_cast<T>(rate) * km::sign(p);
+  }
+};
+
+struct ScaleHook {
+  static constexpr const char* kName = "scale_gradients";
+  static constexpr int kStates = 0;
+  double rate;
+  template <class T>
+  KUSARI_HOST_DEVICE void operator()(T, T& g) const {
+    g *= static_cast<T>(rate);
+  }
+};
+
+struct HardClippingHook {
+  static constexpr const char* kName = "gradient_hard_clipping";
+  static constexpr int kStates = 0;
+  double lower, upper;
+  template <class T>
+  KUSARI_HOST_DEVICE void operator()(T, T& g) const {
+    g = km::min(km::max(g, static_cast<T>(lower)), static_cast<T>(upper));
+  }
+};
+
+struct LarsHook {
+  static constexpr const char* kName = "gradient_lars";
+  static constexpr int kStates = 0;
+  double weight_decay, rate;
+  template <class T>
+  KUSARI_HOST_DEVICE void operator()(T p, T& g) const {
+    g = (g + static_cast<T>(weight_decay) * p) * static_cast<T>(rate);
+  }
+};
+
+}  // namespace kusari::kernels
+
+#define KUSARI_OPTIMIZER_STEPS(V)                                                                                \
+  V(SgdStep)                                                                                                     \
+  V(MomentumSgdStep) V(CorrectedMomentumSgdStep) V(NesterovAgStep) V(AdaGradStep) V(AdaDeltaStep) V(RmsPropStep) \
+      V(RmsPropInsideStep) V(RmsPropGravesStep) V(Smorms3Step) V(AdamStep) V(AmsGradStep) V(AdaBoundStep)        \
+          V(AmsBoundStep) V(MsvagStep) V(WeightDecayHook) V(LassoHook) V(ScaleHook) V(HardClippingHook) V(LarsHook)

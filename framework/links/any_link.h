@@ -1,0 +1,92 @@
+#pragma once
+
+#include <concepts>
+#include <memory>
+#include <span>
+#include <type_traits>
+#include <typeinfo>
+#include <utility>
+
+#include "kusari/framework/core/export.h"
+#include "kusari/framework/links/call_model.h"
+#include "kusari/framework/links/link.h"
+
+namespace kusari {
+
+namespace detail {
+
+/// A link or another callable of variables, on the heap and copied by value.
+struct KUSARI_API AnyCallable {
+  virtual ~AnyCallable();
+  virtual std::unique_ptr<AnyCallable> clone() const = 0;
+  /// Assigns an object of the same type; returns false for another type.
+  virtual bool assign(const AnyCallable& other) = 0;
+  virtual Variable call(std::span<const Variable> inputs) = 0;
+  /// Null for a callable that is no link.
+  virtual Link* link() noexcept = 0;
+};
+
+template <class F>
+struct AnyCallableOf final : AnyCallable {
+  explicit AnyCallableOf(F f) : object{std::move(f)} {}
+  std::unique_ptr<AnyCallable> clone() const override { return std::make_unique<AnyCallableOf>(object); }
+  bool assign(const AnyCallable& other) override {
+    if (typeid(other) != typeid(*this)) return false;
+    if constexpr (std::is_copy_assignable_v<F>) {
+      object = static_cast<const AnyCallableOf&>(other).object;
+      return true;
+    } else {
+      return false;  // a lambda with captures
+    }
+  }
+  Variable call(std::span<const Variable> inputs) override { return call_spread(object, inputs, "the layer"); }
+  Link* link() noexcept override {
+    if constexpr (LinkType<F>) {
+      return &object;
+    } else {
+      return nullptr;
+    }
+  }
+  F object;
+};
+
+}  // namespace detail
+
+/// Any link that can be called with variables, held on the heap by value: copies copy the link. In the tree of
+/// parameters it is the link it holds.
+class KUSARI_API AnyLink : public Link {
+ public:
+  /// Holds nothing.
+  AnyLink() = default;
+  template <class T>
+  requires(LinkType<T> && !std::is_base_of_v<AnyLink, T>) AnyLink(T link)
+      : held_{std::make_unique<detail::AnyCallableOf<T>>(std::move(link))} {
+    static_assert(detail::kIsModel<T>, "AnyLink needs a link that gives a Variable when it is called with Variables");
+  }
+  AnyLink(const AnyLink& other);
+  AnyLink(AnyLink&& other) noexcept = default;
+  /// In place where both hold the same type of link, else with a copy of the other's.
+  AnyLink& operator=(const AnyLink& other);
+  AnyLink& operator=(AnyLink&& other) noexcept = default;
+
+  bool has_value() const noexcept { return held_ != nullptr; }
+  /// The link as a T, or null when it is none.
+  template <class T>
+  T* get() noexcept {
+    return held_ ? dynamic_cast<T*>(held_->link()) : nullptr;
+  }
+  /// Throws StateError when it holds nothing, TypeError when the link takes another number of variables.
+  Variable call(std::span<const Variable> inputs);
+  template <std::same_as<Variable>... Inputs>
+  Variable operator()(const Inputs&... inputs) {
+    const Variable all[sizeof...(Inputs) + 1] = {inputs..., Variable()};
+    return call({all, sizeof...(Inputs)});
+  }
+
+  Link& self() noexcept override { return held_ ? held_->link()->self() : *this; }
+
+ private:
+  std::unique_ptr<detail::AnyCallable> held_;
+};
+
+}  // namespace kusari

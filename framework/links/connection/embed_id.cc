@@ -1,0 +1,19 @@
+#include "kusari/framework/links/connection/embed_id.h"
+
+#include <utility>
+
+#include "kusari/framework/functions/connection/embed_id.h"
+#include "kusari/framework/initializers/normal.h"
+
+namespace kusari::links {
+
+EmbedID::EmbedID(int64_t in_size, int64_t out_size, Options options)
+    : W{*this,
+        "W",
+        {in_size, out_size},
+        options.initial_w ? std::move(options.initial_w) : Initializer(initializers::Normal(1))},
+      ignore_label{options.ignore_label} {}
+
+Variable EmbedID::operator()(const Variable& x) { return functions::embed_id(x, W, ignore_label); }
+
+}  // namespace kusari::links

@@ -1,0 +1,29 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "kusari/framework/core/export.h"
+#include "kusari/framework/links/link.h"
+#include "kusari/framework/links/parameter.h"
+
+namespace kusari::links {
+
+struct EmbedIDOptions {
+  Initializer initial_w = {};                          ///< default: Normal(1)
+  std::optional<int64_t> ignore_label = std::nullopt;  ///< ids that give zeros and take no gradient
+};
+
+/// A row of W for each id. x: any shape, integers in [0, in_size); returns that shape with an axis of out_size behind.
+/// chainer.links.EmbedID.
+class KUSARI_API EmbedID : public Link {
+ public:
+  using Options = EmbedIDOptions;
+  EmbedID(int64_t in_size, int64_t out_size, Options options = {});
+  Variable operator()(const Variable& x);
+
+  Parameter W;  ///< (in_size, out_size)
+  std::optional<int64_t> ignore_label;
+};
+
+}  // namespace kusari::links

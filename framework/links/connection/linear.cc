@@ -1,0 +1,22 @@
+#include "kusari/framework/links/connection/linear.h"
+
+#include <utility>
+
+#include "kusari/framework/functions/connection/linear.h"
+
+namespace kusari::links {
+
+Linear::Linear(int64_t in_size, int64_t out_size, Options options)
+    : W{*this, "W", {out_size, in_size}, std::move(options.initial_w)},
+      b{*this, "b", {out_size}, std::move(options.initial_bias), !options.nobias} {}
+
+Variable Linear::operator()(const Variable& x, int n_batch_axes) {
+  if (!W.is_initialized()) {
+    int64_t in_size = 1;
+    for (int axis = n_batch_axes; axis < x.ndim(); ++axis) in_size *= x.shape()[axis];
+    W.infer(1, in_size);
+  }
+  return functions::linear(x, W, b, {.n_batch_axes = n_batch_axes});
+}
+
+}  // namespace kusari::links

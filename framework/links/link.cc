@@ -1,0 +1,406 @@
+#include "kusari/framework/links/link.h"
+
+#include <algorithm>
+#include <atomic>
+#include <memory>
+
+#include "kusari/framework/core/error.h"
+#include "kusari/framework/core/log.h"
+#include "kusari/framework/core/serializer.h"
+#include "kusari/framework/links/call_model.h"
+#include "kusari/framework/links/parameter.h"
+
+namespace kusari {
+
+namespace detail {
+
+namespace {
+std::atomic<uint64_t> g_structure_version{1};
+thread_local CopyMode t_copy_mode = CopyMode::copy;
+}  // namespace
+
+uint64_t structure_version() noexcept { return g_structure_version.load(std::memory_order_relaxed); }
+void change_structure_version() noexcept { g_structure_version.fetch_add(1, std::memory_order_relaxed); }
+
+CopyScope::CopyScope(CopyMode mode) noexcept : previous_{std::exchange(t_copy_mode, mode)} {}
+CopyScope::~CopyScope() { t_copy_mode = previous_; }
+CopyMode CopyScope::current() noexcept { return t_copy_mode; }
+
+void throw_input_count(const char* call, size_t given, std::span<const bool> accepted) {
+  std::string counts;
+  for (size_t n = 0; n < accepted.size(); ++n) {
+    if (accepted[n]) counts += (counts.empty() ? "" : " or ") + std::to_string(n);
+  }
+  throw TypeError(std::string(call) + " takes " + counts + " variables, but the batch has " + std::to_string(given));
+}
+
+/// Visits what lies in a tree of links, own members before the children's.
+struct LinkWalk {
+  static void* at(Link& link, const LinkMember& member) { return reinterpret_cast<char*>(&link) + member.offset; }
+  static Parameter& parameter(Link& link, const LinkMember& member) {
+    return *static_cast<Parameter*>(at(link, member));
+  }
+  static Link& child(Link& link, const LinkMember& member) { return *static_cast<Link*>(at(link, member)); }
+
+  /// visit(member, link) for the members of one link; a parameter that was moved away is none.
+  template <class Visit>
+  static void members(Link& link, const Visit& visit) {
+    LinkAccess::check_members(link);
+    for (const LinkMember& member : link.members_) {
+      if (member.kind == MemberKind::link) continue;
+      if (member.kind == MemberKind::parameter && !parameter(link, member).is_defined()) continue;
+      visit(member);
+    }
+  }
+
+  /// visit(name, child) for the children of one link; `name` costs a string only for lists.
+  template <class Visit>
+  static void children(Link& link, const Visit& visit) {
+    LinkAccess::check_members(link);
+    for (const LinkMember& member : link.members_) {
+      if (member.kind == MemberKind::link) visit(member.name, child(link, member));
+    }
+    for (size_t i = 0; i < link.list_size(); ++i) visit(std::to_string(i), link.list_item(i));
+  }
+
+  /// visit(path, link) for a link and all below; paths are "" and "/l1".
+  template <class Visit>
+  static void links(Link& root, const std::string& path, const Visit& visit) {
+    Link& link = root.self();
+    visit(path, link);
+    children(link, [&](const std::string& name, Link& below) { links(below, path + "/" + name, visit); });
+  }
+
+  /// The same without paths.
+  template <class Visit>
+  static void each(Link& root, const Visit& visit) {
+    Link& link = root.self();
+    visit(link);
+    LinkAccess::check_members(link);
+    for (const LinkMember& member : link.members_) {
+      if (member.kind == MemberKind::link) each(child(link, member), visit);
+    }
+    for (size_t i = 0; i < link.list_size(); ++i) each(link.list_item(i), visit);
+  }
+
+  template <class Visit>
+  static void parameters(Link& root, const Visit& visit) {
+    each(root, [&](Link& link) {
+      members(link, [&](const LinkMember& member) {
+        if (member.kind == MemberKind::parameter) visit(parameter(link, member));
+      });
+    });
+  }
+
+  static void set_device(Link& link, const Device& device) { link.device_ = device; }
+
+  struct Entry {
+    std::string path;
+    MemberKind kind;
+    void* at;
+  };
+  /// Parameters and persistent values with their paths.
+  static std::vector<Entry> entries(Link& root) {
+    std::vector<Entry> found;
+    links(root, "", [&](const std::string& path, Link& link) {
+      members(link, [&](const LinkMember& member) {
+        found.push_back({path + "/" + member.name, member.kind, at(link, member)});
+      });
+    });
+    return found;
+  }
+  static std::vector<Entry> matching_entries(const char* call, Link& a, Link& b, std::vector<Entry>& of_b) {
+    std::vector<Entry> of_a = entries(a);
+    of_b = entries(b);
+    const size_t common = std::min(of_a.size(), of_b.size());
+    for (size_t i = 0; i < common; ++i) {
+      if (of_a[i].path != of_b[i].path || of_a[i].kind != of_b[i].kind) {
+        throw KeyError(std::string(call) + ": this link has " + of_a[i].path + " where the other has " + of_b[i].path);
+      }
+    }
+    if (of_a.size() != of_b.size()) {
+      throw KeyError(std::string(call) + ": only one of the links has " +
+                     (of_a.size() > common ? of_a : of_b)[common].path);
+    }
+    return of_a;
+  }
+};
+
+void LinkAccess::add_at(Link& parent, std::string_view name, MemberKind kind, ptrdiff_t offset, size_t size,
+                        const LinkClass* owner, bool inside) {
+  const std::string text(name);
+  if (!inside) {
+    throw StateError("'" + text +
+                     "' does not lie inside the link it registers with: only a data member of the link may; links on "
+                     "the heap go into a ChainList or an AnyLink");
+  }
+  if (text.empty() || text.find('/') != std::string::npos) {
+    throw ValueError("'" + text + "' is no name for a member of a link: it must not be empty or contain '/'");
+  }
+  auto& members = parent.members_;
+  for (const LinkMember& member : members) {
+    if (member.name == text) throw ValueError("a link has two members named '" + text + "'");
+  }
+  const auto place = std::find_if(members.begin(), members.end(), [&](const LinkMember& member) {
+    return member.kind != kind ? member.kind > kind : member.name > text;
+  });
+  members.insert(place, LinkMember{text, kind, static_cast<int32_t>(size), offset, owner});
+  Link::structure_changed();
+}
+
+void LinkAccess::check_members(Link& link) {
+  if (link.members_checked_) return;
+  const std::type_info& type = link.link_type();
+  for (const LinkMember& member : link.members_) {
+    if (*member.owner->type == type) {
+      check_inside(link, &link, member.owner->size);
+      break;
+    }
+  }
+  link.members_checked_ = true;
+}
+
+void LinkAccess::check_inside(Link& link, const void* object, size_t size) {
+  const char* begin = static_cast<const char*>(object);
+  for (const LinkMember& member : link.members_) {
+    const char* at = static_cast<const char*>(LinkWalk::at(link, member));
+    if (at < begin || at + member.size > begin + size) {
+      throw StateError("the link has no room for its member '" + member.name +
+                       "': it is a sliced copy of a derived class; keep links of several classes in AnyLinks");
+    }
+  }
+}
+
+}  // namespace detail
+
+using detail::LinkMember;
+using detail::LinkWalk;
+using detail::MemberKind;
+
+void Home::throw_gone() {
+  throw StateError(
+      "the model is gone: it was destroyed, or replaced by a move assignment; set up its optimizer (or make its "
+      "extension) again after that");
+}
+
+UpdateRule::~UpdateRule() = default;
+
+Link::Link(const Link& other) : members_{other.members_}, device_{other.device_} { structure_changed(); }
+
+Link::Link(Link&& other) noexcept
+    : members_{std::move(other.members_)}, home_{std::move(other.home_)}, device_{other.device_} {
+  other.members_.clear();
+  if (home_) home_->link_ = this;
+  structure_changed();
+}
+
+Link& Link::operator=(const Link& other) {
+  if (this == &other) return *this;
+  // Objects of one class differ in their optional members alone; a part of a larger object keeps what it has.
+  const bool same_members = members_.size() == other.members_.size() &&
+                            std::equal(members_.begin(), members_.end(), other.members_.begin(),
+                                       [](const LinkMember& a, const LinkMember& b) { return a.name == b.name; });
+  if (!same_members && link_type() == other.link_type()) {
+    members_ = other.members_;
+    structure_changed();
+  }
+  return *this;
+}
+
+Link& Link::operator=(Link&& other) noexcept {
+  if (this == &other) return *this;
+  if (link_type() == other.link_type()) {
+    members_ = std::move(other.members_);
+    other.members_.clear();
+  }
+  if (home_) home_->link_ = nullptr;
+  home_ = std::move(other.home_);
+  if (home_) home_->link_ = this;
+  device_ = other.device_;
+  structure_changed();
+  return *this;
+}
+
+Link::~Link() {
+  if (home_) home_->link_ = nullptr;
+  structure_changed();
+}
+
+const IntrusivePtr<Home>& Link::home() {
+  if (!home_) home_ = IntrusivePtr<Home>(new Home(*this));
+  return home_;
+}
+
+Link& Link::list_item(size_t index) { throw IndexError("Link::list_item: no child number " + std::to_string(index)); }
+
+std::vector<std::pair<std::string, Parameter*>> Link::namedparams(bool include_uninit) {
+  std::vector<std::pair<std::string, Parameter*>> found;
+  LinkWalk::links(*this, "", [&](const std::string& path, Link& link) {
+    LinkWalk::members(link, [&](const LinkMember& member) {
+      if (member.kind != MemberKind::parameter) return;
+      Parameter& parameter = LinkWalk::parameter(link, member);
+      if (include_uninit || parameter.is_initialized()) found.emplace_back(path + "/" + member.name, &parameter);
+    });
+  });
+  return found;
+}
+
+std::vector<Parameter*> Link::params(bool include_uninit) {
+  std::vector<Parameter*> found;
+  LinkWalk::parameters(*this, [&](Parameter& parameter) {
+    if (include_uninit || parameter.is_initialized()) found.push_back(&parameter);
+  });
+  return found;
+}
+
+std::vector<std::pair<std::string, Link*>> Link::namedlinks(bool skip_self) {
+  std::vector<std::pair<std::string, Link*>> found;
+  LinkWalk::links(*this, "", [&](const std::string& path, Link& link) {
+    if (!path.empty()) {
+      found.emplace_back(path, &link);
+    } else if (!skip_self) {
+      found.emplace_back("/", &link);
+    }
+  });
+  return found;
+}
+
+std::vector<Link*> Link::links(bool skip_self) {
+  std::vector<Link*> found;
+  LinkWalk::each(*this, [&](Link& link) { found.push_back(&link); });
+  if (skip_self) found.erase(found.begin());
+  return found;
+}
+
+std::vector<Link*> Link::children() {
+  std::vector<Link*> found;
+  LinkWalk::children(self(), [&](const std::string&, Link& child) { found.push_back(&child.self()); });
+  return found;
+}
+
+int64_t Link::count_params() {
+  int64_t count = 0;
+  for (const auto& [path, parameter] : namedparams()) {
+    if (parameter->is_initialized()) {
+      count += parameter->size();
+    } else {
+      log::warn("count_params: " + path + " has no shape yet and is not counted");
+    }
+  }
+  return count;
+}
+
+Parameter& Link::param(const std::string& path) {
+  std::string known;
+  for (const auto& [name, parameter] : namedparams()) {
+    if (name == path) return *parameter;
+    known += " " + name;
+  }
+  throw KeyError("Link::param: no parameter " + path + "; there are" + known);
+}
+
+void Link::cleargrads() {
+  LinkWalk::parameters(*this, [](Parameter& parameter) { parameter.cleargrad(); });
+}
+
+void Link::copyparams(Link& source) {
+  std::vector<LinkWalk::Entry> from;
+  const std::vector<LinkWalk::Entry> to = LinkWalk::matching_entries("Link::copyparams", *this, source, from);
+  for (size_t i = 0; i < to.size(); ++i) {
+    switch (to[i].kind) {
+      case MemberKind::parameter:
+        static_cast<Parameter*>(to[i].at)->copydata(*static_cast<Parameter*>(from[i].at));
+        break;
+      case MemberKind::persistent: {
+        Array& array = *static_cast<Array*>(to[i].at);
+        const Array& other = *static_cast<Array*>(from[i].at);
+        if (array.is_defined() && other.is_defined()) {
+          array.copy_from(other);
+        } else {
+          array = other.is_defined() ? other.copy() : Array();
+        }
+        break;
+      }
+      case MemberKind::integer:
+        *static_cast<int64_t*>(to[i].at) = *static_cast<int64_t*>(from[i].at);
+        break;
+      case MemberKind::real:
+        *static_cast<double*>(to[i].at) = *static_cast<double*>(from[i].at);
+        break;
+      case MemberKind::link:
+        break;
+    }
+  }
+}
+
+void Link::addgrads(Link& source) {
+  std::vector<LinkWalk::Entry> from;
+  const std::vector<LinkWalk::Entry> to = LinkWalk::matching_entries("Link::addgrads", *this, source, from);
+  for (size_t i = 0; i < to.size(); ++i) {
+    if (to[i].kind != MemberKind::parameter) continue;
+    static_cast<Parameter*>(to[i].at)->addgrad(*static_cast<Parameter*>(from[i].at));
+  }
+}
+
+void Link::enable_update() {
+  LinkWalk::parameters(*this, [](Parameter& parameter) {
+    if (parameter.has_update_rule()) parameter.update_rule().enabled = true;
+  });
+}
+
+void Link::disable_update() {
+  LinkWalk::parameters(*this, [](Parameter& parameter) {
+    if (parameter.has_update_rule()) parameter.update_rule().enabled = false;
+  });
+}
+
+bool Link::update_enabled() {
+  bool enabled = false;
+  LinkWalk::parameters(*this, [&](Parameter& parameter) {
+    enabled = enabled || (parameter.has_update_rule() && parameter.update_rule().enabled);
+  });
+  return enabled;
+}
+
+Link& Link::to(const Device& device) {
+  device_ = device;
+  LinkWalk::each(*this, [&](Link& link) {
+    LinkWalk::set_device(link, device);
+    LinkWalk::members(link, [&](const LinkMember& member) {
+      if (member.kind == MemberKind::parameter) {
+        LinkWalk::parameter(link, member).to(device);
+      } else if (member.kind == MemberKind::persistent) {
+        Array& array = *static_cast<Array*>(LinkWalk::at(link, member));
+        if (array.is_defined()) array = array.to_device(device);
+      }
+    });
+  });
+  return *this;
+}
+
+void Link::serialize(Serializer& serializer) {
+  Link& link = self();
+  if (&link != this) return link.serialize(serializer);
+  LinkWalk::members(link, [&](const LinkMember& member) {
+    void* value = LinkWalk::at(link, member);
+    switch (member.kind) {
+      case MemberKind::parameter:
+        static_cast<Parameter*>(value)->serialize(serializer, member.name);
+        break;
+      case MemberKind::persistent:
+        serializer(member.name, *static_cast<Array*>(value));
+        break;
+      case MemberKind::integer:
+        serializer(member.name, *static_cast<int64_t*>(value));
+        break;
+      case MemberKind::real:
+        serializer(member.name, *static_cast<double*>(value));
+        break;
+      case MemberKind::link:
+        break;
+    }
+  });
+  LinkWalk::children(link, [&](const std::string& name, Link& child) { child.serialize(*serializer.child(name)); });
+}
+
+}  // namespace kusari

@@ -1,0 +1,281 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <typeinfo>
+#include <utility>
+#include <vector>
+
+#include "kusari/framework/core/device.h"
+#include "kusari/framework/core/export.h"
+#include "kusari/framework/core/intrusive_ptr.h"
+#include "kusari/framework/links/home.h"
+
+namespace kusari {
+
+class Link;
+class Parameter;
+class Serializer;
+
+/// A size that the first batch decides: `Child<L::Linear> l1{*this, "l1", kInfer, 100}`.
+inline constexpr int64_t kInfer = -1;
+
+/// What a copy of a model does with its parameters: share the arrays, copy them, or draw new ones from the
+/// initializers.
+enum class CopyMode : uint8_t { share, copy, init };
+
+template <class T>
+concept LinkType = std::is_base_of_v<Link, T>;
+
+namespace detail {
+
+enum class MemberKind : uint8_t { parameter, persistent, integer, real, link };
+
+/// A class that declares registered members.
+struct LinkClass {
+  const std::type_info* type;
+  size_t size;
+};
+template <class T>
+const LinkClass* link_class() {
+  static const LinkClass info{&typeid(T), sizeof(T)};
+  return &info;
+}
+
+/// A member as its parent knows it: by its distance, which the compiler's own copy and move keep.
+struct LinkMember {
+  std::string name;
+  MemberKind kind;
+  int32_t size;
+  ptrdiff_t offset;  // from the parent's Link
+  const LinkClass* owner;
+};
+
+/// Grows whenever any model anywhere changes its structure, its place or its update rules: lists of parameters made
+/// before are stale.
+KUSARI_API uint64_t structure_version() noexcept;
+KUSARI_API void change_structure_version() noexcept;
+
+/// How Parameter copies behave in this thread, for the life of the object.
+class KUSARI_API CopyScope {
+ public:
+  explicit CopyScope(CopyMode mode) noexcept;
+  CopyScope(const CopyScope&) = delete;
+  CopyScope& operator=(const CopyScope&) = delete;
+  ~CopyScope();
+  static CopyMode current() noexcept;
+
+ private:
+  CopyMode previous_;
+};
+
+struct LinkAccess;
+struct LinkWalk;
+
+}  // namespace detail
+
+/// A building block of models: an object with parameters, persistent values and child links as members.
+///
+/// A link is an ordinary value. Its members register themselves by name where they are declared (see Parameter and
+/// Child). Copying gives an independent model without optimizer state; assigning writes the values in place and keeps
+/// the parameters that optimizers know; moving keeps everything. chainer.Link.
+class KUSARI_API Link {
+ public:
+  virtual ~Link();
+
+  // --- parameters: own before the children's, sorted by name ------------------------------------------------------
+
+  /// Parameters with paths such as "/l1/W". `include_uninit`: also those whose shape is not known yet.
+  std::vector<std::pair<std::string, Parameter*>> namedparams(bool include_uninit = true);
+  std::vector<Parameter*> params(bool include_uninit = true);
+  /// This link ("/") and all links below with their paths.
+  std::vector<std::pair<std::string, Link*>> namedlinks(bool skip_self = false);
+  std::vector<Link*> links(bool skip_self = false);
+  std::vector<Link*> children();
+  /// Number of parameter elements; a warning names parameters without a shape, which do not count.
+  int64_t count_params();
+  /// The parameter at a path such as "/l1/W". Throws KeyError listing what there is.
+  Parameter& param(const std::string& path);
+
+  /// Forgets the gradients of all parameters.
+  void cleargrads();
+  /// Copies the values of a link with the same parameter paths, persistent values included.
+  void copyparams(Link& source);
+  /// Adds the gradients of a link with the same parameter paths.
+  void addgrads(Link& source);
+  void enable_update();
+  void disable_update();
+  bool update_enabled();
+
+  /// Moves parameters, gradients, persistent values and optimizer state.
+  Link& to(const Device& device);
+  const Device& device() const noexcept { return device_; }
+
+  /// Visits parameters and persistent values under Chainer's names: "l1/W".
+  virtual void serialize(Serializer& serializer);
+
+  /// Follows this link when it is moved.
+  const IntrusivePtr<Home>& home();
+
+  /// The link that stands in the tree of parameters for this one: another one only for wrappers such as AnyLink.
+  virtual Link& self() noexcept { return *this; }
+
+ protected:
+  Link() = default;
+  Link(const Link& other);
+  Link(Link&& other) noexcept;
+  Link& operator=(const Link& other);
+  Link& operator=(Link&& other) noexcept;
+
+  /// Children that are no members, numbered from 0: those of a list.
+  virtual size_t list_size() const noexcept { return 0; }
+  virtual Link& list_item(size_t index);
+  /// To be called when such children are added or removed.
+  static void structure_changed() noexcept { detail::change_structure_version(); }
+  /// The class that the members belong to; Child<T> answers T.
+  virtual const std::type_info& link_type() const noexcept { return typeid(*this); }
+
+ private:
+  friend struct detail::LinkAccess;
+  friend struct detail::LinkWalk;
+
+  std::vector<detail::LinkMember> members_;  // by kind, then by name
+  IntrusivePtr<Home> home_;
+  Device device_;
+  bool members_checked_ = false;
+};
+
+/// Chainer's name for a link with child links.
+class KUSARI_API Chain : public Link {
+ protected:
+  Chain() = default;
+  Chain(const Chain&) = default;
+  Chain(Chain&&) noexcept = default;
+  Chain& operator=(const Chain&) = default;
+  Chain& operator=(Chain&&) noexcept = default;
+};
+
+namespace detail {
+
+struct KUSARI_API LinkAccess {
+  /// Registers the object at `member` with its parent. Throws ValueError for a bad name, and StateError when the object
+  /// does not lie inside the parent.
+  template <LinkType Parent>
+  static void add(Parent& parent, std::string_view name, MemberKind kind, const void* member, size_t size) {
+    static_assert(!std::is_same_v<Parent, Link> && !std::is_same_v<Parent, Chain>,
+                  "pass *this of the class that declares the member");
+    const char* at = static_cast<const char*>(member);
+    const char* begin = reinterpret_cast<const char*>(&parent);
+    const bool inside = at >= begin && at + size <= begin + sizeof(Parent);
+    add_at(parent, name, kind, at - reinterpret_cast<const char*>(static_cast<Link*>(&parent)), size,
+           link_class<Parent>(), inside);
+  }
+  /// Throws StateError when members lie outside an object of `size` bytes: what is left of a sliced model.
+  static void check_inside(Link& link, const void* object, size_t size);
+
+ private:
+  friend class kusari::Link;
+  friend struct LinkWalk;
+  static void add_at(Link& parent, std::string_view name, MemberKind kind, ptrdiff_t offset, size_t size,
+                     const LinkClass* owner, bool inside);
+  static void check_members(Link& link);
+};
+
+template <class Options, class... Args>
+inline constexpr bool kEndsWith = false;
+template <class Options, class Last>
+inline constexpr bool kEndsWith<Options, Last> = std::is_same_v<Options, std::remove_cvref_t<Last>>;
+template <class Options, class First, class Second, class... Rest>
+inline constexpr bool kEndsWith<Options, First, Second, Rest...> = kEndsWith<Options, Second, Rest...>;
+
+template <class T>
+struct OptionsOf {
+  using type = void;
+};
+template <class T>
+requires requires { typename T::Options; }
+struct OptionsOf<T> {
+  using type = typename T::Options;
+};
+
+}  // namespace detail
+
+namespace detail {
+template <LinkType Parent, LinkType T>
+void enter_child(Parent& parent, std::string_view name, T& child) {
+  static_assert(std::is_nothrow_move_constructible_v<T>, "a link's move constructor must be noexcept");
+  LinkAccess::add(parent, name, MemberKind::link, static_cast<Link*>(&child), sizeof(Link));
+}
+}  // namespace detail
+
+/// A member that is a child link: a T that registers itself under a name with the link it is a member of.
+/// `Child<L::Linear> l1{*this, "l1", 784, 100, {.nobias = true}}`: after the name, the arguments of T's constructor.
+template <class T>
+class Child : public T {
+  static_assert(std::is_base_of_v<Link, T>, "Child<T> needs a Link; Parameter and Persistent register themselves");
+
+ public:
+  // The arguments' long names keep clear of T's members, which -Wshadow would report.
+  template <LinkType Parent, class... Args>
+  requires(!detail::kEndsWith<typename detail::OptionsOf<T>::type, Args...>)
+      Child(Parent& child_parent, std::string_view child_name, Args&&... child_args)
+      : T(std::forward<Args>(child_args)...) {
+    detail::enter_child(child_parent, child_name, static_cast<T&>(*this));
+  }
+  // Options in braces have no type that the constructor above could deduce.
+  template <LinkType Parent, class U = T>
+  Child(Parent& child_parent, std::string_view child_name, typename U::Options child_options)
+      : T(std::move(child_options)) {
+    detail::enter_child(child_parent, child_name, static_cast<T&>(*this));
+  }
+  template <LinkType Parent, class A0, class U = T>
+  Child(Parent& child_parent, std::string_view child_name, A0&& child_arg0, typename U::Options child_options)
+      : T(std::forward<A0>(child_arg0), std::move(child_options)) {
+    detail::enter_child(child_parent, child_name, static_cast<T&>(*this));
+  }
+  template <LinkType Parent, class A0, class A1, class U = T>
+  Child(Parent& child_parent, std::string_view child_name, A0&& child_arg0, A1&& child_arg1,
+        typename U::Options child_options)
+      : T(std::forward<A0>(child_arg0), std::forward<A1>(child_arg1), std::move(child_options)) {
+    detail::enter_child(child_parent, child_name, static_cast<T&>(*this));
+  }
+  template <LinkType Parent, class A0, class A1, class A2, class U = T>
+  Child(Parent& child_parent, std::string_view child_name, A0&& child_arg0, A1&& child_arg1, A2&& child_arg2,
+        typename U::Options child_options)
+      : T(std::forward<A0>(child_arg0), std::forward<A1>(child_arg1), std::forward<A2>(child_arg2),
+          std::move(child_options)) {
+    detail::enter_child(child_parent, child_name, static_cast<T&>(*this));
+  }
+  template <LinkType Parent, class A0, class A1, class A2, class A3, class U = T>
+  Child(Parent& child_parent, std::string_view child_name, A0&& child_arg0, A1&& child_arg1, A2&& child_arg2,
+        A3&& child_arg3, typename U::Options child_options)
+      : T(std::forward<A0>(child_arg0), std::forward<A1>(child_arg1), std::forward<A2>(child_arg2),
+          std::forward<A3>(child_arg3), std::move(child_options)) {
+    detail::enter_child(child_parent, child_name, static_cast<T&>(*this));
+  }
+
+  Child(const Child&) = default;
+  Child(Child&&) noexcept = default;
+  Child& operator=(const Child&) = default;
+  Child& operator=(Child&&) noexcept = default;
+  /// The values of a T.
+  Child& operator=(const T& other) {
+    T::operator=(other);
+    return *this;
+  }
+
+ protected:
+  const std::type_info& link_type() const noexcept override { return typeid(T); }
+};
+
+/// A copy of a model whose parameters share their arrays with it, are copies, or are drawn anew. chainer.Link.copy.
+template <LinkType T>
+T copy(const T& link, CopyMode mode = CopyMode::share) {
+  const detail::CopyScope scope(mode);
+  return T(link);
+}
+
+}  // namespace kusari

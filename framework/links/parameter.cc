@@ -1,0 +1,187 @@
+#include "kusari/framework/links/parameter.h"
+
+#include <limits>
+#include <string>
+
+#include "kusari/framework/core/config.h"
+#include "kusari/framework/core/error.h"
+#include "kusari/framework/core/serializer.h"
+#include "kusari/framework/kernels/arithmetic.h"
+#include "kusari/framework/kernels/pointwise.h"
+
+namespace kusari {
+
+namespace {
+
+bool is_known(const Shape& shape) {
+  for (const int64_t size : shape) {
+    if (size < 0) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+Parameter::Parameter(const Array& array)
+    : Variable(array), declared_{array.shape()}, initializer_{array}, device_{array.device()}, dtype_{array.dtype()} {}
+
+Parameter::Parameter(const Shape& shape, Initializer initializer, std::optional<Dtype> dtype)
+    : Parameter(true, shape, std::move(initializer), dtype) {}
+
+Parameter::Parameter(bool present, const Shape& shape, Initializer initializer, std::optional<Dtype> dtype)
+    : Variable(present ? Variable(Array(), true) : Variable()),
+      declared_{shape},
+      initializer_{std::move(initializer)},
+      dtype_{initializer_.dtype().value_or(get_dtype(dtype))},
+      grad_is_marked_{present} {
+  if (present && is_known(shape)) initialize(shape);
+}
+
+Parameter::Parameter(const Parameter& other)
+    : Variable(),
+      declared_{other.declared_},
+      initializer_{other.initializer_},
+      device_{other.device_},
+      dtype_{other.dtype_} {
+  if (!other.is_defined()) return;
+  const CopyMode mode = detail::CopyScope::current();
+  Array copied;
+  if (other.is_initialized()) {
+    const Array& array = other.array();
+    copied = mode == CopyMode::share  ? array
+             : mode == CopyMode::copy ? array.copy()
+                                      : initializers::generate_array(initializer_, array.shape(), dtype_, device_);
+  }
+  Variable::operator=(Variable(copied, other.requires_grad()));
+  if (!other.name().empty()) set_name(other.name());
+}
+
+Parameter& Parameter::operator=(const Parameter& other) {
+  if (this == &other) return *this;
+  if (!is_defined() || !other.is_defined()) {
+    detail::change_structure_version();
+    return *this = Parameter(other);
+  }
+  initializer_ = other.initializer_;
+  if (is_initialized() && other.is_initialized() && shape() == other.shape()) {
+    array().copy_from(other.array());
+    return *this;
+  }
+  Variable::cleargrad();
+  declared_ = other.declared_;
+  dtype_ = other.dtype_;
+  set_array(other.is_initialized() ? other.array().copy().to_device(device_) : Array());
+  return *this;
+}
+
+Parameter::~Parameter() = default;
+
+void Parameter::infer_axis(int axis, int64_t size) {
+  if (!is_defined()) return;
+  if (axis < 0 || axis >= declared_.ndim()) {
+    throw IndexError("Parameter::infer: " + name() + " of shape " + to_string(declared_) + " has no axis " +
+                     std::to_string(axis));
+  }
+  if (declared_[axis] < 0) declared_[axis] = size;
+  if (is_known(declared_)) initialize(declared_);
+}
+
+void Parameter::initialize(const Shape& shape) {
+  bool fits = shape.ndim() == declared_.ndim() && is_known(shape);
+  for (int i = 0; fits && i < shape.ndim(); ++i) fits = declared_[i] < 0 || declared_[i] == shape[i];
+  if (!fits) {
+    throw ValueError("Parameter::initialize: " + name() + " was declared with shape " + to_string(declared_) +
+                     ", which " + to_string(shape) + " does not fit");
+  }
+  const auto guard = no_backprop_mode();
+  set_array(initializers::generate_array(initializer_, shape, dtype_, device_));
+  declared_ = shape;
+  if (grad_is_marked_) mark_gradient();
+  grad_is_marked_ = false;
+}
+
+void Parameter::reinitialize() {
+  if (is_initialized()) {
+    array().copy_from(initializers::generate_array(initializer_, shape(), dtype_, device_));
+  }
+}
+
+// One NaN seen under the parameter's shape: the mark costs no memory.
+void Parameter::mark_gradient() {
+  const Array nan = full({}, std::numeric_limits<double>::quiet_NaN(), dtype(), device_);
+  set_grad(nan.broadcast_to(shape()));
+}
+
+Array Parameter::grad() const {
+  if (!is_initialized() && grad_is_marked_) {
+    throw StateError("Parameter::grad: " + name() + " has no shape yet; use it once, or call cleargrad() first");
+  }
+  return Variable::grad();
+}
+
+void Parameter::cleargrad() {
+  grad_is_marked_ = false;
+  Variable::cleargrad();
+}
+
+void Parameter::copydata(const Parameter& source) {
+  if (!source.is_initialized()) return;
+  if (!is_initialized()) initialize(source.shape());
+  array().copy_from(source.array());
+}
+
+void Parameter::addgrad(const Parameter& source) {
+  if (!source.is_initialized()) return;
+  Array other = source.grad();
+  if (!other.is_defined()) return;
+  if (!is_initialized()) {
+    cleargrad();
+    initialize(source.shape());
+  }
+  other = other.to_device(device_);
+  const Array own = grad();
+  set_grad(own.is_defined() ? pointwise(kernels::Add{}, own, other) : other.copy());
+}
+
+void Parameter::to(const Device& device) {
+  device_ = device;
+  if (rule_ != nullptr) rule_->to(device);
+  if (!is_initialized() || array().device() == device) return;
+  const Array gradient = Variable::grad();
+  Variable::cleargrad();
+  set_array(array().to_device(device));
+  if (gradient.is_defined()) set_grad(gradient.to_device(device));
+}
+
+void Parameter::serialize(Serializer& serializer, const std::string& name) {
+  Array stored = array();
+  serializer(name, stored);
+  if (serializer.is_writer() || is_initialized() || !stored.is_defined()) return;
+  initialize(stored.shape());
+  array().copy_from(stored);
+}
+
+void Parameter::set_update_rule(std::unique_ptr<UpdateRule> rule) {
+  rule_ = std::move(rule);
+  detail::change_structure_version();
+}
+
+void Parameter::throw_no_rule() const {
+  throw StateError("Parameter::update_rule: " + name() + " has none; call optimizer.setup(model) first");
+}
+
+Persistent::Persistent(const Persistent& other) : Array(other) {
+  if (is_defined() && detail::CopyScope::current() != CopyMode::share) Array::operator=(other.copy());
+}
+
+Persistent& Persistent::operator=(const Persistent& other) {
+  if (this == &other) return *this;
+  if (is_defined() && other.is_defined() && shape() == other.shape()) {
+    copy_from(other);
+  } else {
+    Array::operator=(other.is_defined() ? other.copy() : Array());
+  }
+  return *this;
+}
+
+}  // namespace kusari

@@ -1,0 +1,162 @@
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+
+#include "kusari/framework/autograd/function_node.h"
+#include "kusari/framework/autograd/variable.h"
+#include "kusari/framework/initializers/initializer.h"
+#include "kusari/framework/links/link.h"
+#include "kusari/framework/links/update_rule.h"
+
+namespace kusari {
+
+/// A variable that is trained: a leaf of every graph, with an initializer and, under an optimizer, an update rule.
+///
+/// Unlike a Variable it is a value: a copy is another parameter with the same numbers. Until the first cleargrad() its
+/// gradient is NaN, so that a forgotten one shows. chainer.Parameter.
+class KUSARI_API Parameter : public Variable {
+ public:
+  /// With these numbers, and no gradient.
+  explicit Parameter(const Array& array);
+  /// Initialised now, or, when an axis is kInfer, at the first use (see infer). The dtype is the initializer's, else
+  /// `dtype`, else config.dtype.
+  explicit Parameter(const Shape& shape, Initializer initializer = {}, std::optional<Dtype> dtype = std::nullopt);
+  /// A member of a link: `W{*this, "W", {out_size, in_size}, initial_w}`.
+  template <LinkType Parent>
+  Parameter(Parent& parent, std::string_view name, const Shape& shape, Initializer initializer = {},
+            std::optional<Dtype> dtype = std::nullopt)
+      : Parameter(shape, std::move(initializer), dtype) {
+    enter(parent, name);
+  }
+  template <LinkType Parent>
+  Parameter(Parent& parent, std::string_view name, const Array& array) : Parameter(array) {
+    enter(parent, name);
+  }
+
+  /// Another parameter with the same numbers, without gradient and update rule.
+  Parameter(const Parameter& other);
+  Parameter(Parameter&& other) noexcept = default;
+  /// Writes the numbers in place, converting dtype and device; gradient, update rule and graph stay. A parameter of
+  /// another shape gets a new array.
+  Parameter& operator=(const Parameter& other);
+  Parameter& operator=(Parameter&& other) noexcept = default;
+  ~Parameter();
+
+  bool is_initialized() const noexcept { return is_defined() && Variable::array().is_defined(); }
+  /// Gives an axis declared as kInfer its size, and the parameter its first numbers once all sizes are known. Does
+  /// nothing to a parameter that has them. Returns the parameter: `F::linear(x, W.infer(1, x.shape(1)), b)`.
+  const Parameter& infer(int axis, int64_t size) {
+    if (!is_initialized()) [[unlikely]]
+      infer_axis(axis, size);
+    return *this;
+  }
+  /// Gives the parameter its shape and first numbers. Throws ValueError when the shape contradicts the declared one.
+  void initialize(const Shape& shape);
+  /// New numbers from the initializer.
+  void reinitialize();
+  /// The declared shape, kInfer where nothing is known yet.
+  const Shape& declared_shape() const noexcept { return declared_; }
+  const Initializer& initializer() const noexcept { return initializer_; }
+  /// Where the parameter is, or will be.
+  const Device& device() const noexcept { return device_; }
+
+  /// Throws StateError while the shape is unknown and the gradient has not been cleared.
+  Array grad() const;
+  void cleargrad();
+
+  /// Copies numbers in place; either one may be uninitialised. chainer.Variable.copydata.
+  void copydata(const Parameter& source);
+  /// Adds the gradient of another parameter, if it has one.
+  void addgrad(const Parameter& source);
+  /// Moves the array, the gradient and the update rule's state.
+  void to(const Device& device);
+  /// None in a snapshot while uninitialised; initialised from a stored array.
+  void serialize(Serializer& serializer, const std::string& name);
+
+  bool has_update_rule() const noexcept { return rule_ != nullptr; }
+  /// Throws StateError when no optimizer was set up with the parameter.
+  UpdateRule& update_rule() const {
+    if (rule_ == nullptr) throw_no_rule();
+    return *rule_;
+  }
+  void set_update_rule(std::unique_ptr<UpdateRule> rule);
+
+ protected:
+  /// Undefined unless `present`.
+  Parameter(bool present, const Shape& shape, Initializer initializer, std::optional<Dtype> dtype);
+  template <class Parent>
+  void enter(Parent& parent, std::string_view name) {
+    detail::LinkAccess::add(parent, name, detail::MemberKind::parameter, static_cast<Parameter*>(this),
+                            sizeof(Parameter));
+    set_name(std::string(name));
+  }
+
+ private:
+  void infer_axis(int axis, int64_t size);
+  void mark_gradient();
+  [[noreturn]] void throw_no_rule() const;
+
+  Shape declared_;
+  Initializer initializer_;
+  std::unique_ptr<UpdateRule> rule_;
+  Device device_;
+  Dtype dtype_ = Dtype::float32;
+  bool grad_is_marked_ = false;  // uninitialised, and not cleared since
+};
+
+/// A parameter that may be left out: an absent one is undefined, neither registered nor saved, and a function takes it
+/// as an argument not given.
+class KUSARI_API OptionalParameter : public Parameter {
+ public:
+  template <LinkType Parent>
+  OptionalParameter(Parent& parent, std::string_view name, const Shape& shape, Initializer initializer, bool present,
+                    std::optional<Dtype> dtype = std::nullopt)
+      : Parameter(present, shape, std::move(initializer), dtype) {
+    if (present) enter(parent, name);
+  }
+};
+
+/// An array of a link that is no parameter, yet belongs to snapshots and copies: running statistics. A copy has its own
+/// elements; assignment from a Persistent writes them in place, from an Array replaces the array.
+class KUSARI_API Persistent : public Array {
+ public:
+  template <LinkType Parent>
+  Persistent(Parent& parent, std::string_view name, Array array = {}) : Array(std::move(array)) {
+    detail::LinkAccess::add(parent, name, detail::MemberKind::persistent, static_cast<Array*>(this), sizeof(Array));
+  }
+  Persistent(const Persistent& other);
+  Persistent(Persistent&& other) noexcept = default;
+  Persistent& operator=(const Persistent& other);
+  Persistent& operator=(Persistent&& other) noexcept = default;
+  Persistent& operator=(const Array& array) noexcept {
+    Array::operator=(array);
+    return *this;
+  }
+};
+
+/// A number of a link that belongs to snapshots and copies: `PersistentScalar<int64_t> N{*this, "N", 0}`.
+template <class T = int64_t>
+class PersistentScalar {
+  static_assert(std::is_same_v<T, int64_t> || std::is_same_v<T, double>);
+
+ public:
+  template <LinkType Parent>
+  PersistentScalar(Parent& parent, std::string_view name, std::type_identity_t<T> value = {}) : value_{value} {
+    constexpr auto kKind = std::is_same_v<T, int64_t> ? detail::MemberKind::integer : detail::MemberKind::real;
+    detail::LinkAccess::add(parent, name, kKind, &value_, sizeof(T));
+  }
+  PersistentScalar& operator=(T value) noexcept {
+    value_ = value;
+    return *this;
+  }
+  operator T() const noexcept { return value_; }
+
+ private:
+  T value_;
+};
+
+}  // namespace kusari

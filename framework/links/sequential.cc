@@ -1,0 +1,62 @@
+#include "kusari/framework/links/sequential.h"
+
+#include <algorithm>
+
+#include "kusari/framework/core/error.h"
+
+namespace kusari {
+
+Sequential::Sequential(const Sequential& other) : Chain(other) { extend(other); }
+
+Sequential& Sequential::operator=(const Sequential& other) {
+  if (this == &other) return *this;
+  Chain::operator=(other);
+  const size_t common = std::min(layers_.size(), other.layers_.size());
+  for (size_t i = 0; i < common; ++i) {
+    if (!layers_[i]->assign(*other.layers_[i])) layers_[i] = other.layers_[i]->clone();
+  }
+  layers_.resize(common);
+  for (size_t i = common; i < other.layers_.size(); ++i) layers_.push_back(other.layers_[i]->clone());
+  structure_changed();
+  return *this;
+}
+
+Sequential& Sequential::extend(const Sequential& other) {
+  const size_t n = other.layers_.size();  // `other` may be this one
+  layers_.reserve(layers_.size() + n);
+  for (size_t i = 0; i < n; ++i) layers_.push_back(other.layers_[i]->clone());
+  structure_changed();
+  return *this;
+}
+
+Sequential Sequential::repeat(size_t n, CopyMode mode) const {
+  const detail::CopyScope scope(mode);
+  Sequential result;
+  for (size_t i = 0; i < n; ++i) result.extend(*this);
+  return result;
+}
+
+Variable Sequential::call(std::span<const Variable> inputs) {
+  if (layers_.empty()) throw StateError("Sequential: it has no layers");
+  Variable x = layers_.front()->call(inputs);
+  for (size_t i = 1; i < layers_.size(); ++i) {
+    const Variable before = std::move(x);
+    x = layers_[i]->call({&before, 1});
+  }
+  return x;
+}
+
+size_t Sequential::list_size() const noexcept {
+  size_t links = 0;
+  for (const auto& layer : layers_) links += layer->link() != nullptr ? 1 : 0;
+  return links;
+}
+
+Link& Sequential::list_item(size_t index) {
+  for (const auto& layer : layers_) {
+    if (layer->link() != nullptr && index-- == 0) return *layer->link();
+  }
+  return Chain::list_item(index);
+}
+
+}  // namespace kusari

@@ -1,0 +1,71 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "kusari/framework/core/array.h"
+#include "kusari/framework/core/device.h"
+#include "kusari/framework/core/export.h"
+
+namespace kusari {
+
+class OptimizerHook;
+class Parameter;
+class Serializer;
+
+/// When an optimizer's hook runs: before the update, after it, or when the hook itself says.
+enum class HookTiming : uint8_t { automatic, pre, post };
+
+/// The hyperparameters that one parameter has for itself; what is not set is the optimizer's. Chainer's names.
+struct Hyperparameters {
+  std::optional<double> alpha, beta, beta1, beta2, eps, eta, final_lr, gamma, lr, momentum, rho, weight_decay_rate;
+
+  /// Calls visit(name, value) for each.
+  template <class Visitor>
+  void for_each(Visitor&& visit) {
+    visit("alpha", alpha);
+    visit("beta", beta);
+    visit("beta1", beta1);
+    visit("beta2", beta2);
+    visit("eps", eps);
+    visit("eta", eta);
+    visit("final_lr", final_lr);
+    visit("gamma", gamma);
+    visit("lr", lr);
+    visit("momentum", momentum);
+    visit("rho", rho);
+    visit("weight_decay_rate", weight_decay_rate);
+  }
+};
+
+/// How one parameter is updated, with the state that this needs: what an optimizer puts on each parameter of its
+/// target. chainer.UpdateRule.
+class KUSARI_API UpdateRule {
+ public:
+  UpdateRule() = default;
+  UpdateRule(const UpdateRule&) = delete;
+  UpdateRule& operator=(const UpdateRule&) = delete;
+  virtual ~UpdateRule();
+
+  /// A disabled rule leaves its parameter, its state and its clock alone.
+  bool enabled = true;
+  /// How many updates the parameter has had.
+  int64_t t = 0;
+
+  /// Hyperparameters of this parameter alone: `W.update_rule().hyperparam().lr = 0.1`. The optimizer throws ValueError
+  /// at the next update for one that it does not have.
+  virtual Hyperparameters& hyperparam() = 0;
+  /// The array of that name ("m", "v"); undefined before the first update, and for a name that the rule does not have.
+  virtual Array state(const std::string& name) const = 0;
+  /// Runs `hook` around the update of this parameter alone. Throws KeyError when the name is taken.
+  virtual void add_hook(const OptimizerHook& hook, std::string name = {},
+                        HookTiming timing = HookTiming::automatic) = 0;
+  /// Throws KeyError when there is none of that name.
+  virtual void remove_hook(const std::string& name) = 0;
+  virtual void serialize(Serializer& serializer) = 0;
+  /// Moves the state.
+  virtual void to(const Device& device) = 0;
+};
+
+}  // namespace kusari

@@ -1,0 +1,24 @@
+#include "kusari/optimizers/ada_delta.h"
+
+#include "kusari/framework/kernels/optimizer.h"
+#include "kusari/framework/kernels/optimizer_step.h"
+
+namespace kusari::optimizers {
+
+std::vector<Optimizer::Field> AdaDelta::fields() { return {{"rho", &rho}, {"eps", &eps}}; }
+
+std::span<const char* const> AdaDelta::state_names() const noexcept {
+  static constexpr const char* kNames[] = {"msdx", "msg"};
+  return kNames;
+}
+
+size_t AdaDelta::numbers(int64_t, double* out) const {
+  const kernels::AdaDeltaStep step{rho, eps};
+  return write_numbers(step, out);
+}
+
+void AdaDelta::launch_step(const Device& device, const Array& numbers, InList gradients, InOutList arrays) const {
+  launch<kernels::OptimizerStep<kernels::AdaDeltaStep>>(device, numbers, gradients, arrays);
+}
+
+}  // namespace kusari::optimizers

@@ -1,0 +1,24 @@
+#pragma once
+
+#include "kusari/optimizers/optimizer.h"
+
+namespace kusari::optimizers {
+
+/// AdaDelta: msg = rho msg + (1 - rho) g g; d = sqrt((msdx + eps) / (msg + eps)) g;
+/// msdx = rho msdx + (1 - rho) d d; p -= d. Zeiler 2012; chainer.optimizers.AdaDelta.
+class KUSARI_API AdaDelta : public Optimizer {
+ public:
+  double rho;
+  double eps;
+
+  explicit AdaDelta(double decay_rate = 0.95, double epsilon = 1e-6) : rho{decay_rate}, eps{epsilon} {}
+  const char* name() const override { return "AdaDelta"; }
+
+ private:
+  std::vector<Field> fields() override;
+  std::span<const char* const> state_names() const noexcept override;
+  size_t numbers(int64_t t, double* numbers) const override;
+  void launch_step(const Device& device, const Array& numbers, InList gradients, InOutList arrays) const override;
+};
+
+}  // namespace kusari::optimizers

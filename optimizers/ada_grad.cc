@@ -1,0 +1,24 @@
+#include "kusari/optimizers/ada_grad.h"
+
+#include "kusari/framework/kernels/optimizer.h"
+#include "kusari/framework/kernels/optimizer_step.h"
+
+namespace kusari::optimizers {
+
+std::vector<Optimizer::Field> AdaGrad::fields() { return {{"lr", &lr}, {"eps", &eps}}; }
+
+std::span<const char* const> AdaGrad::state_names() const noexcept {
+  static constexpr const char* kNames[] = {"h"};
+  return kNames;
+}
+
+size_t AdaGrad::numbers(int64_t, double* out) const {
+  const kernels::AdaGradStep step{lr, eps};
+  return write_numbers(step, out);
+}
+
+void AdaGrad::launch_step(const Device& device, const Array& numbers, InList gradients, InOutList arrays) const {
+  launch<kernels::OptimizerStep<kernels::AdaGradStep>>(device, numbers, gradients, arrays);
+}
+
+}  // namespace kusari::optimizers

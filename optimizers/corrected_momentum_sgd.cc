@@ -1,0 +1,25 @@
+#include "kusari/optimizers/corrected_momentum_sgd.h"
+
+#include "kusari/framework/kernels/optimizer.h"
+#include "kusari/framework/kernels/optimizer_step.h"
+
+namespace kusari::optimizers {
+
+std::vector<Optimizer::Field> CorrectedMomentumSGD::fields() { return {{"lr", &lr}, {"momentum", &momentum}}; }
+
+std::span<const char* const> CorrectedMomentumSGD::state_names() const noexcept {
+  static constexpr const char* kNames[] = {"v"};
+  return kNames;
+}
+
+size_t CorrectedMomentumSGD::numbers(int64_t, double* out) const {
+  const kernels::CorrectedMomentumSgdStep step{lr, momentum};
+  return write_numbers(step, out);
+}
+
+void CorrectedMomentumSGD::launch_step(const Device& device, const Array& numbers, InList gradients,
+                                       InOutList arrays) const {
+  launch<kernels::OptimizerStep<kernels::CorrectedMomentumSgdStep>>(device, numbers, gradients, arrays);
+}
+
+}  // namespace kusari::optimizers

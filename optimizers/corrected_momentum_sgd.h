@@ -1,0 +1,25 @@
+#pragma once
+
+#include "kusari/optimizers/optimizer.h"
+
+namespace kusari::optimizers {
+
+/// MomentumSGD whose velocity does not depend on the learning rate: v = momentum v - g; p += lr v.
+/// chainer.optimizers.CorrectedMomentumSGD.
+class KUSARI_API CorrectedMomentumSGD : public Optimizer {
+ public:
+  double lr;
+  double momentum;
+
+  explicit CorrectedMomentumSGD(double learning_rate = 0.01, double momentum_rate = 0.9)
+      : lr{learning_rate}, momentum{momentum_rate} {}
+  const char* name() const override { return "CorrectedMomentumSGD"; }
+
+ private:
+  std::vector<Field> fields() override;
+  std::span<const char* const> state_names() const noexcept override;
+  size_t numbers(int64_t t, double* numbers) const override;
+  void launch_step(const Device& device, const Array& numbers, InList gradients, InOutList arrays) const override;
+};
+
+}  // namespace kusari::optimizers

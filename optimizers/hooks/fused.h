@@ -1,0 +1,50 @@
+#pragma once
+
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "kusari/framework/core/kernel.h"
+#include "kusari/framework/kernels/optimizer_step.h"
+#include "kusari/framework/links/parameter.h"
+
+// What the hooks do to gradients, for all parameters of a device and dtype in one launch.
+namespace kusari::optimizer_hooks {
+
+/// Parameters of one device and dtype with gradients that nobody else sees.
+struct GradientBatch {
+  std::vector<Array> parameters;
+  std::vector<Array> gradients;
+};
+
+/// Every gradient is afterwards its parameter's own array, so that it may be changed in place.
+KUSARI_API std::vector<GradientBatch> batch_gradients(std::span<Parameter* const> parameters);
+/// Op::operator()(p, g) on every element; `op` is a functor of kernels/optimizer.h.
+template <class Op>
+void change_gradients(std::span<Parameter* const> parameters, const Op& op) {
+  for (const GradientBatch& batch : batch_gradients(parameters)) {
+    const Device& device = batch.parameters.front().device();
+    const Array numbers = from_host(&op, {static_cast<int64_t>(sizeof(Op) / sizeof(double))}, Dtype::float64, device);
+    launch<kernels::OptimizerStep<Op>>(device, numbers, InList(batch.parameters), InOutList(batch.gradients));
+  }
+}
+
+/// Calls visit(some, loss_scale) for the parameters of each loss scale that their gradients carry.
+template <class Visit>
+void for_each_loss_scale(std::span<Parameter* const> parameters, const Visit& visit) {
+  std::vector<Parameter*> rest(parameters.begin(), parameters.end());
+  while (!rest.empty()) {
+    const double scale = rest.front()->loss_scale();
+    std::vector<Parameter*> some, others;
+    for (Parameter* const parameter : rest) (parameter->loss_scale() == scale ? some : others).push_back(parameter);
+    visit(std::span<Parameter* const>(some), scale);
+    rest = std::move(others);
+  }
+}
+
+KUSARI_API void scale_gradients(std::span<Parameter* const> parameters, double rate);
+/// The sum of squares of all gradients, in float64.
+KUSARI_API double gradient_square_sum(std::span<Parameter* const> parameters);
+KUSARI_API double square_sum(const Array& array);
+
+}  // namespace kusari::optimizer_hooks

@@ -1,0 +1,20 @@
+#pragma once
+
+#include <span>
+#include <string>
+
+#include "kusari/framework/core/export.h"
+#include "kusari/framework/links/parameter.h"
+
+namespace kusari::optimizer_hooks {
+
+/// Clips every element of the gradients to [lower_bound, upper_bound]. chainer.optimizer_hooks.GradientHardClipping.
+struct KUSARI_API GradientHardClipping {
+  static constexpr const char* kName = "GradientHardClipping";
+  double lower_bound;
+  double upper_bound;
+  GradientHardClipping(double lower, double upper) : lower_bound{lower}, upper_bound{upper} {}
+  void operator()(std::span<Parameter* const> parameters) const;
+};
+
+}  // namespace kusari::optimizer_hooks

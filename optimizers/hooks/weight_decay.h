@@ -1,0 +1,20 @@
+#pragma once
+
+#include <span>
+#include <string>
+
+#include "kusari/framework/core/export.h"
+#include "kusari/framework/links/parameter.h"
+
+namespace kusari::optimizer_hooks {
+
+/// L2 regularization: g += rate p. Under Chainer's loss scaling the rate is scaled like the gradient.
+/// chainer.optimizer_hooks.WeightDecay.
+struct KUSARI_API WeightDecay {
+  static constexpr const char* kName = "WeightDecay";
+  double rate;
+  explicit WeightDecay(double decay_rate) : rate{decay_rate} {}
+  void operator()(std::span<Parameter* const> parameters) const;
+};
+
+}  // namespace kusari::optimizer_hooks

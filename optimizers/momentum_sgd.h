@@ -1,0 +1,24 @@
+#pragma once
+
+#include "kusari/optimizers/optimizer.h"
+
+namespace kusari::optimizers {
+
+/// Gradient descent with momentum: v = momentum v - lr g; p += v. chainer.optimizers.MomentumSGD.
+class KUSARI_API MomentumSGD : public Optimizer {
+ public:
+  double lr;
+  double momentum;
+
+  explicit MomentumSGD(double learning_rate = 0.01, double momentum_rate = 0.9)
+      : lr{learning_rate}, momentum{momentum_rate} {}
+  const char* name() const override { return "MomentumSGD"; }
+
+ private:
+  std::vector<Field> fields() override;
+  std::span<const char* const> state_names() const noexcept override;
+  size_t numbers(int64_t t, double* numbers) const override;
+  void launch_step(const Device& device, const Array& numbers, InList gradients, InOutList arrays) const override;
+};
+
+}  // namespace kusari::optimizers

@@ -1,0 +1,25 @@
+#pragma once
+
+#include "kusari/optimizers/optimizer.h"
+
+namespace kusari::optimizers {
+
+/// Nesterov's accelerated gradient: v = momentum v - lr g; p += momentum^2 v - (1 + momentum) lr g.
+/// Chainer's form, with the new v. chainer.optimizers.NesterovAG.
+class KUSARI_API NesterovAG : public Optimizer {
+ public:
+  double lr;
+  double momentum;
+
+  explicit NesterovAG(double learning_rate = 0.01, double momentum_rate = 0.9)
+      : lr{learning_rate}, momentum{momentum_rate} {}
+  const char* name() const override { return "NesterovAG"; }
+
+ private:
+  std::vector<Field> fields() override;
+  std::span<const char* const> state_names() const noexcept override;
+  size_t numbers(int64_t t, double* numbers) const override;
+  void launch_step(const Device& device, const Array& numbers, InList gradients, InOutList arrays) const override;
+};
+
+}  // namespace kusari::optimizers

@@ -1,0 +1,26 @@
+#include "kusari/optimizers/rmsprop_graves.h"
+
+#include "kusari/framework/kernels/optimizer.h"
+#include "kusari/framework/kernels/optimizer_step.h"
+
+namespace kusari::optimizers {
+
+std::vector<Optimizer::Field> RMSpropGraves::fields() {
+  return {{"lr", &lr}, {"alpha", &alpha}, {"momentum", &momentum}, {"eps", &eps}};
+}
+
+std::span<const char* const> RMSpropGraves::state_names() const noexcept {
+  static constexpr const char* kNames[] = {"n", "g", "delta"};
+  return kNames;
+}
+
+size_t RMSpropGraves::numbers(int64_t, double* out) const {
+  const kernels::RmsPropGravesStep step{lr, alpha, momentum, eps};
+  return write_numbers(step, out);
+}
+
+void RMSpropGraves::launch_step(const Device& device, const Array& numbers, InList gradients, InOutList arrays) const {
+  launch<kernels::OptimizerStep<kernels::RmsPropGravesStep>>(device, numbers, gradients, arrays);
+}
+
+}  // namespace kusari::optimizers

@@ -1,0 +1,108 @@
+#include "kusari/optimizers/rule.h"
+
+#include "kusari/framework/core/error.h"
+#include "kusari/framework/core/serializer.h"
+#include "kusari/framework/links/parameter.h"
+
+namespace kusari {
+
+void OptimizerHook::throw_needs_optimizer() {
+  throw StateError("UpdateRule::add_hook: this hook takes an Optimizer&; add it to the optimizer");
+}
+
+namespace detail {
+
+void HookList::add(const char* call, const OptimizerHook& hook, std::string name, HookTiming timing) {
+  if (name.empty()) name = hook.name();
+  if (name.empty()) throw ValueError(std::string(call) + ": the hook has no name of its own: give it one");
+  for (const Entry& entry : entries_) {
+    if (entry.name == name) throw KeyError(std::string(call) + ": there is already a hook named '" + name + "'");
+  }
+  if (timing == HookTiming::automatic) timing = hook.timing();
+  if (timing == HookTiming::automatic) timing = HookTiming::pre;
+  entries_.push_back({std::move(name), timing, hook});
+}
+
+void HookList::remove(const char* call, const std::string& name) {
+  for (auto entry = entries_.begin(); entry != entries_.end(); ++entry) {
+    if (entry->name != name) continue;
+    entries_.erase(entry);
+    return;
+  }
+  throw KeyError(std::string(call) + ": there is no hook named '" + name + "'");
+}
+
+bool HookList::has(HookTiming timing) const noexcept {
+  for (const Entry& entry : entries_) {
+    if (entry.timing == timing) return true;
+  }
+  return false;
+}
+
+void HookList::run(HookTiming timing, Optimizer* optimizer, std::span<Parameter* const> parameters,
+                   std::span<UpdateRule* const> rules) const {
+  for (const Entry& entry : entries_) {
+    if (entry.timing == timing) entry.hook(optimizer, parameters, rules);
+  }
+}
+
+Hyperparameters& KernelRule::hyperparam() {
+  if (overrides == nullptr) overrides = std::make_unique<Hyperparameters>();
+  return *overrides;
+}
+
+Array KernelRule::state(const std::string& name) const {
+  for (size_t i = 0; i < states.size(); ++i) {
+    if (name == names[i]) return states[i];
+  }
+  return {};
+}
+
+void KernelRule::add_hook(const OptimizerHook& hook, std::string name, HookTiming timing) {
+  hooks.add("UpdateRule::add_hook", hook, std::move(name), timing);
+}
+
+void KernelRule::remove_hook(const std::string& name) { hooks.remove("UpdateRule::remove_hook", name); }
+
+void KernelRule::serialize(Serializer& serializer) {
+  const bool writer = serializer.is_writer();
+  if (writer || serializer.contains("t")) serializer("t", t);
+  if (writer) {
+    for (size_t i = 0; i < states.size(); ++i) serializer(names[i], states[i]);
+  } else {
+    std::vector<Array> read;
+    for (const char* const name : names) {
+      Array value;
+      if (serializer.contains(name)) serializer(name, value);
+      if (value.is_defined()) read.push_back(value);
+    }
+    if (read.size() == names.size()) states = std::move(read);
+  }
+  // Beyond Chainer's entries.
+  if (writer ? master != nullptr : serializer.contains("fp32_param")) {
+    Array value;
+    if (writer) value = master->array();
+    serializer("fp32_param", value);
+    if (!writer && value.is_defined()) master = std::make_unique<Parameter>(value);
+  }
+  if (writer && overrides == nullptr) return;
+  const std::unique_ptr<Serializer> below = serializer.child("hyperparam");
+  Hyperparameters found = overrides != nullptr ? *overrides : Hyperparameters();
+  bool any = false;
+  found.for_each([&](const char* name, std::optional<double>& value) {
+    if (writer ? !value.has_value() : !below->contains(name)) return;
+    double number = value.value_or(0);
+    (*below)(name, number);
+    value = number;
+    any = true;
+  });
+  if (!writer && any) hyperparam() = found;
+}
+
+void KernelRule::to(const Device& device) {
+  for (Array& value : states) value = value.to_device(device);
+  if (master != nullptr) master->to(device);
+}
+
+}  // namespace detail
+}  // namespace kusari

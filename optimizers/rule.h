@@ -1,0 +1,56 @@
+#pragma once
+
+#include <memory>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "kusari/framework/core/array.h"
+#include "kusari/framework/links/update_rule.h"
+#include "kusari/optimizers/hook.h"
+
+namespace kusari::detail {
+
+/// The hooks of an optimizer or of one rule, in the order in which they run.
+class HookList {
+ public:
+  void add(const char* call, const OptimizerHook& hook, std::string name, HookTiming timing);
+  void remove(const char* call, const std::string& name);
+  void clear() noexcept { entries_.clear(); }
+  bool empty() const noexcept { return entries_.empty(); }
+  bool has(HookTiming timing) const noexcept;
+  void run(HookTiming timing, Optimizer* optimizer, std::span<Parameter* const> parameters,
+           std::span<UpdateRule* const> rules) const;
+
+ private:
+  struct Entry {
+    std::string name;
+    HookTiming timing;
+    OptimizerHook hook;
+  };
+  std::vector<Entry> entries_;
+};
+
+/// The rule that Optimizer puts on a parameter: what the optimizer must remember about it.
+class KernelRule final : public UpdateRule {
+ public:
+  KernelRule(uint64_t optimizer_id, std::span<const char* const> state_names)
+      : owner{optimizer_id}, names{state_names} {}
+
+  Hyperparameters& hyperparam() override;
+  Array state(const std::string& name) const override;
+  void add_hook(const OptimizerHook& hook, std::string name, HookTiming timing) override;
+  void remove_hook(const std::string& name) override;
+  void serialize(Serializer& serializer) override;
+  void to(const Device& device) override;
+
+  const uint64_t owner;                        // id of the optimizer
+  std::span<const char* const> names;          // of `states`
+  std::vector<Array> states;                   // empty before the first update
+  std::unique_ptr<Hyperparameters> overrides;  // null: none
+  std::unique_ptr<Parameter> master;           // float32 twin of a 16-bit parameter
+  HookList hooks;
+};
+
+}  // namespace kusari::detail

@@ -1,0 +1,22 @@
+#pragma once
+
+#include "kusari/optimizers/optimizer.h"
+
+namespace kusari::optimizers {
+
+/// Stochastic gradient descent: p -= lr g. chainer.optimizers.SGD.
+class KUSARI_API SGD : public Optimizer {
+ public:
+  double lr;
+
+  explicit SGD(double learning_rate = 0.01) : lr{learning_rate} {}
+  const char* name() const override { return "SGD"; }
+
+ private:
+  std::vector<Field> fields() override;
+  std::span<const char* const> state_names() const noexcept override { return {}; }
+  size_t numbers(int64_t t, double* numbers) const override;
+  void launch_step(const Device& device, const Array& numbers, InList gradients, InOutList arrays) const override;
+};
+
+}  // namespace kusari::optimizers

@@ -1,0 +1,24 @@
+#include "kusari/optimizers/smorms3.h"
+
+#include "kusari/framework/kernels/optimizer.h"
+#include "kusari/framework/kernels/optimizer_step.h"
+
+namespace kusari::optimizers {
+
+std::vector<Optimizer::Field> SMORMS3::fields() { return {{"lr", &lr}, {"eps", &eps}}; }
+
+std::span<const char* const> SMORMS3::state_names() const noexcept {
+  static constexpr const char* kNames[] = {"mem", "g", "g2"};
+  return kNames;
+}
+
+size_t SMORMS3::numbers(int64_t, double* out) const {
+  const kernels::Smorms3Step step{lr, eps};
+  return write_numbers(step, out);
+}
+
+void SMORMS3::launch_step(const Device& device, const Array& numbers, InList gradients, InOutList arrays) const {
+  launch<kernels::OptimizerStep<kernels::Smorms3Step>>(device, numbers, gradients, arrays);
+}
+
+}  // namespace kusari::optimizers

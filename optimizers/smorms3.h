@@ -1,0 +1,25 @@
+#pragma once
+
+#include "kusari/optimizers/optimizer.h"
+
+namespace kusari::optimizers {
+
+/// Simon Funk's SMORMS3: RMSprop with an averaging window that each element adapts.
+/// http://sifter.org/~simon/journal/20150420.html; chainer.optimizers.SMORMS3.
+class KUSARI_API SMORMS3 : public Optimizer {
+ public:
+  double lr;
+  double eps;
+
+  explicit SMORMS3(double learning_rate = 0.001, double epsilon = 1e-16) : lr{learning_rate}, eps{epsilon} {}
+  const char* name() const override { return "SMORMS3"; }
+
+ private:
+  std::vector<Field> fields() override;
+  std::span<const char* const> state_names() const noexcept override;
+  double initial_state(size_t index) const noexcept override { return index == 0 ? 1 : 0; }
+  size_t numbers(int64_t t, double* numbers) const override;
+  void launch_step(const Device& device, const Array& numbers, InList gradients, InOutList arrays) const override;
+};
+
+}  // namespace kusari::optimizers
