@@ -202,15 +202,17 @@ Array Array::reshape(const Shape& requested) const {
   Shape target = requested;
   int inferred = -1;
   int64_t known = 1;
+  bool valid = true;
   for (int i = 0; i < target.ndim(); ++i) {
     if (target[i] == -1 && inferred < 0) {
       inferred = i;
     } else {
+      valid = valid && target[i] >= 0;
       known *= target[i];
     }
   }
   if (inferred >= 0 && known > 0) target[inferred] = size() / known;
-  if (numel(target) != size() || (inferred >= 0 && known == 0)) {
+  if (!valid || numel(target) != size() || (inferred >= 0 && known == 0)) {
     throw TypeError("reshape: shape " + to_string(shape()) + " has " + std::to_string(size()) +
                     " elements, which do not fill shape " + to_string(requested));
   }
@@ -293,11 +295,12 @@ Array Array::broadcast_to(const Shape& target) const {
   const int added = target.ndim() - ndim();
   Strides target_strides = Strides::filled(target.ndim(), 0);
   bool valid = added >= 0;
+  for (int i = 0; i < added; ++i) valid = valid && target[i] >= 0;
   for (int i = 0; valid && i < ndim(); ++i) {
     if (shape()[i] == target[i + added]) {
       target_strides[i + added] = shape()[i] == 1 ? 0 : strides()[i];
     } else {
-      valid = shape()[i] == 1;
+      valid = shape()[i] == 1 && target[i + added] >= 0;
     }
   }
   if (!valid) {
@@ -330,11 +333,13 @@ Array Array::squeeze(int64_t axis) const {
 
 Array Array::as_strided(const Shape& target, const Strides& target_strides, int64_t first) const {
   int64_t low = offset() + first, high = low;
-  for (int i = 0; i < target.ndim(); ++i) {
+  bool valid = target.ndim() == target_strides.ndim();
+  for (int i = 0; valid && i < target.ndim(); ++i) {
     (target_strides[i] < 0 ? low : high) += (target[i] - 1) * target_strides[i];
+    valid = target[i] >= 0;
   }
   const int64_t available = static_cast<int64_t>(storage().bytes) / itemsize(dtype());
-  if (target.ndim() != target_strides.ndim() || (numel(target) > 0 && (low < 0 || high >= available))) {
+  if (!valid || (numel(target) > 0 && (low < 0 || high >= available))) {
     throw ValueError("as_strided: shape " + to_string(target) + " with strides " + to_string(target_strides) +
                      " reaches outside the storage of " + std::to_string(available) + " elements");
   }

@@ -19,7 +19,7 @@ constexpr size_t kFineLimit = 1024;  // classes are multiples of 64 bytes up to 
 constexpr int kFineClasses = 16;     // then kSteps per doubling
 constexpr int kSteps = 8;
 constexpr int kSmallClasses = kFineClasses + 6 * kSteps;  // up to 64 KiB: cached per thread and cut from slabs
-constexpr int kClasses = kFineClasses + 37 * kSteps;  // up to 2^47 bytes
+constexpr int kClasses = kFineClasses + 37 * kSteps;      // up to 2^47 bytes
 constexpr size_t kSlab = size_t{1} << 18;
 constexpr size_t kHuge = size_t{1} << 23;  // blocks from here on ask for huge pages
 constexpr size_t kHugePage = size_t{1} << 21;
@@ -49,8 +49,8 @@ struct ThreadCache {
   Block* head[kSmallClasses];
   uint32_t count[kSmallClasses];
   int64_t unreported;
-  bool registered;  // its flush at thread exit is arranged
-  bool closed;      // the thread is ending: blocks go straight to the centre
+  bool open;    // its flush at the thread's end is arranged and has not run
+  bool closed;  // the thread is ending: blocks go straight to the centre
 };
 
 // One object that is never destroyed, since arrays of static duration outlive everything.
@@ -206,16 +206,19 @@ struct CacheCloser {
       cache->count[cls] = 0;
     }
     flush_report(*cache);
+    cache->open = false;
     cache->closed = true;
   }
 };
 
+void arrange_flush(ThreadCache& cache) {
+  static thread_local CacheCloser closer{&t_cache};
+  (void)closer;
+  cache.open = true;
+}
+
 void* refill(ThreadCache& cache, int cls) {
-  if (!cache.registered && !cache.closed) {
-    static thread_local CacheCloser closer{&t_cache};
-    (void)closer;
-    cache.registered = true;
-  }
+  if (!cache.open && !cache.closed) arrange_flush(cache);
   const size_t size = class_bytes(cls);
   const uint32_t wanted =
       cache.closed ? 1 : static_cast<uint32_t>(std::max<size_t>(1, std::min<size_t>(64, 32768 / size)));
@@ -226,8 +229,14 @@ void* refill(ThreadCache& cache, int cls) {
   return chain;
 }
 
-// Half of an overfull list goes to the centre, for threads that allocate what this one frees.
+// Half of an overfull list goes to the centre, for threads that allocate what this one frees. A thread that only frees
+// comes here first.
 void spill(ThreadCache& cache, int cls) {
+  if (!cache.open && !cache.closed) {
+    arrange_flush(cache);
+    return;
+  }
+  if (cache.closed) flush_report(cache);
   const uint32_t n = cache.closed ? cache.count[cls] : cache.count[cls] / 2;
   Block* first = cache.head[cls];
   Block* last = first;
@@ -274,6 +283,7 @@ void deallocate(void* block, size_t bytes) noexcept {
   count(cache, -static_cast<int64_t>(class_bytes(cls)));
   static const bool pooled = Centre::get().pooled();
   if (!pooled) {
+    if (!cache.open && !cache.closed) arrange_flush(cache);
     std::free(block);
     return;
   }
@@ -285,7 +295,7 @@ void deallocate(void* block, size_t bytes) noexcept {
   }
   freed->next = cache.head[cls];
   cache.head[cls] = freed;
-  if (++cache.count[cls] > kThreadCacheBytes / class_bytes(cls) || cache.closed) spill(cache, cls);
+  if (++cache.count[cls] > kThreadCacheBytes / class_bytes(cls) || !cache.open) spill(cache, cls);
 }
 
 Statistics statistics() {

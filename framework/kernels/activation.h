@@ -71,12 +71,13 @@ struct Elu {
   }
 };
 
+/// Chainer's choice at 0 is the slope from below, alpha.
 struct EluGrad {
   static constexpr const char* kName = "elu_grad";
   double alpha;
   template <class T>
   KUSARI_HOST_DEVICE T operator()(T x, T gy) const {
-    return x >= T(0) ? gy : gy * static_cast<T>(alpha) * km::exp(x);
+    return x > T(0) ? gy : gy * static_cast<T>(alpha) * km::exp(x);
   }
 };
 

@@ -7,7 +7,7 @@
 namespace kusari::functions {
 namespace {
 
-// gx = gy for x >= 0, gy alpha exp(x) below.
+// gx = gy for x > 0, gy alpha exp(x) elsewhere.
 class EluGrad final : public FunctionNode {
  public:
   explicit EluGrad(double alpha) : alpha_{alpha} {}
@@ -23,10 +23,9 @@ class EluGrad final : public FunctionNode {
     return {needs_grad(0) ? lower_branch(x, ggx[0] * gy) : Variable(),
             needs_grad(1) ? apply<EluGrad>({x, ggx[0]}, alpha_) : Variable()};
   }
-  // v alpha exp(x) below 0, else 0: the slope curves on that branch only.
+  // v alpha exp(x) up to 0, else 0: the slope curves on that branch only.
   Variable lower_branch(const Variable& x, const Variable& v) const {
-    const kernels::LeakyReluGrad upper{0};
-    return apply<EluGrad>({x, v}, alpha_) - apply<PiecewiseLinearGrad<kernels::LeakyReluGrad>>({x, v}, upper);
+    return apply<EluGrad>({x, v}, alpha_) - apply<PiecewiseLinearGrad<kernels::ReluGrad>>({x, v});
   }
 
   double alpha_;

@@ -1,0 +1,16 @@
+#include "kusari/tests/golden_runner/functions.h"
+
+namespace kusari::golden {
+
+const FunctionTable& function_table() {
+  static const FunctionTable table = [] {
+    FunctionTable all;
+    add_activation_functions(all);
+    add_array_functions(all);
+    add_math_functions(all);
+    return all;
+  }();
+  return table;
+}
+
+}  // namespace kusari::golden

@@ -1,0 +1,112 @@
+#include "kusari/framework/functions/axes.h"
+#include "kusari/framework/functions/math/average.h"
+#include "kusari/framework/functions/math/basic_math.h"
+#include "kusari/framework/functions/math/clip.h"
+#include "kusari/framework/functions/math/exponential.h"
+#include "kusari/framework/functions/math/exponential_m1.h"
+#include "kusari/framework/functions/math/identity.h"
+#include "kusari/framework/functions/math/logarithm_1p.h"
+#include "kusari/framework/functions/math/logsumexp.h"
+#include "kusari/framework/functions/math/maximum.h"
+#include "kusari/framework/functions/math/minimum.h"
+#include "kusari/framework/functions/math/minmax.h"
+#include "kusari/framework/functions/math/prod.h"
+#include "kusari/framework/functions/math/sign.h"
+#include "kusari/framework/functions/math/sqrt.h"
+#include "kusari/framework/functions/math/square.h"
+#include "kusari/framework/functions/math/sum.h"
+#include "kusari/framework/functions/math/trigonometric.h"
+#include "kusari/tests/golden_runner/functions.h"
+
+namespace kusari::golden {
+namespace {
+
+Axes axes(Args& a) {
+  const Json& value = a.raw("axis");
+  if (value.is_null()) return std::nullopt;
+  const std::vector<int64_t> given = a.integers("axis");
+  return Axes(std::span<const int64_t>(given));
+}
+
+// Overloads have to be named through a call.
+using One = Variable (*)(const Variable&);
+using Two = Variable (*)(const Variable&, const Variable&);
+
+// max, min, sum, prod: F::name(x, axis, keepdims).
+template <class Function>
+Adapter reduction(Function function) {
+  return call([function](Args& a) { return function(a.var("x"), axes(a), a.flag("keepdims", false)); });
+}
+
+// An operator with a constant: `x + c`.
+template <class Function>
+Adapter with_constant(Function function) {
+  return call([function](Args& a) { return function(a.var("x"), Scalar(a.number("c", 0))); });
+}
+
+void add_operators(FunctionTable& table) {
+  using V = const Variable&;
+  table.insert({
+      {"absolute", unary(F::absolute)},
+      {"add", call([](Args& a) { return F::add(a.positional_vars()); })},
+      {"op_add_const", with_constant([](V x, Scalar c) { return x + c; })},
+      {"op_div", binary([](V x, V y) { return x / y; })},
+      {"op_div_const", with_constant([](V x, Scalar c) { return x / c; })},
+      {"op_mul", binary([](V x, V y) { return x * y; })},
+      {"op_mul_const", with_constant([](V x, Scalar c) { return x * c; })},
+      {"op_neg", unary([](V x) { return -x; })},
+      {"op_pow", binary([](V x, V y) { return F::pow(x, y); })},
+      {"op_pow_const", with_constant([](V x, Scalar c) { return F::pow(x, c); })},
+      {"op_rdiv_const", with_constant([](V x, Scalar c) { return c / x; })},
+      {"op_rpow_const", with_constant([](V x, Scalar c) { return F::pow(c, x); })},
+      {"op_rsub_const", with_constant([](V x, Scalar c) { return c - x; })},
+      {"op_sub", binary([](V x, V y) { return x - y; })},
+      {"op_sub_const", with_constant([](V x, Scalar c) { return x - c; })},
+  });
+}
+
+}  // namespace
+
+void add_math_functions(FunctionTable& table) {
+  add_operators(table);
+  table.insert({
+      {"arccos", unary(F::arccos)},
+      {"arcsin", unary(F::arcsin)},
+      {"arctan", unary(F::arctan)},
+      {"arctan2", binary(F::arctan2, "x1", "x2")},
+      {"argmax", call([](Args& a) { return F::argmax(a.var("x"), a.optional_integer("axis")); })},
+      {"argmin", call([](Args& a) { return F::argmin(a.var("x"), a.optional_integer("axis")); })},
+      {"average",
+       call([](Args& a) { return F::average(a.var("x"), axes(a), a.var("weights"), a.flag("keepdims", false)); })},
+      {"clip", call([](Args& a) { return F::clip(a.var("x"), a.number("x_min", 0), a.number("x_max", 0)); })},
+      {"cos", unary(F::cos)},
+      {"exp", unary(F::exp)},
+      {"expm1", unary(F::expm1)},
+      {"identity", call([](Args& a) {
+         Variables all;
+         for (const Variable& x : a.positional_vars()) all.push_back(F::identity(x));
+         return all;
+       })},
+      {"log", unary(F::log)},
+      {"log10", unary(F::log10)},
+      {"log1p", unary(F::log1p)},
+      {"log2", unary(F::log2)},
+      {"logsumexp", call([](Args& a) { return F::logsumexp(a.var("x"), axes(a)); })},
+      {"max", reduction(F::max)},
+      {"maximum", binary(F::maximum, "x1", "x2")},
+      {"mean", call([](Args& a) { return F::mean(a.var("x"), axes(a), a.var("weights"), a.flag("keepdims", false)); })},
+      {"min", reduction(F::min)},
+      {"minimum", binary(F::minimum, "x1", "x2")},
+      {"prod", reduction(F::prod)},
+      {"rsqrt", unary(F::rsqrt)},
+      {"sign", unary(F::sign)},
+      {"sin", unary(F::sin)},
+      {"sqrt", unary(F::sqrt)},
+      {"square", unary(F::square)},
+      {"sum", reduction(F::sum)},
+      {"sum_to", call([](Args& a) { return F::sum_to(a.var("x"), a.shape("shape")); })},
+      {"tan", unary(F::tan)},
+  });
+}
+
+}  // namespace kusari::golden

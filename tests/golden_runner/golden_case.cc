@@ -1,0 +1,32 @@
+#include "kusari/tests/golden_runner/golden_case.h"
+
+namespace kusari::golden {
+
+const serializers::NpzReader& Folder::npz(const std::string& file) {
+  auto& reader = open_[file];
+  if (!reader) reader = std::make_unique<serializers::NpzReader>(*this / file);
+  return *reader;
+}
+
+Array Case::array(const std::string& key) const {
+  const serializers::NpzReader& npz = folder_->npz(json_.at("file"));
+  return npz.array(json_.at("prefix").get<std::string>() + key).to_device(device_);
+}
+
+bool Case::has_array(const std::string& key) const {
+  return folder_->npz(json_.at("file")).contains(json_.at("prefix").get<std::string>() + key);
+}
+
+std::vector<std::string> Case::names(const char* field) const {
+  const auto found = json_.find(field);
+  return found == json_.end() ? std::vector<std::string>() : found->get<std::vector<std::string>>();
+}
+
+Tolerance Case::tolerance(const std::string& key) const {
+  if (const auto tol = json_.find("tol"); tol != json_.end()) {
+    if (const auto own = tol->find(key); own != tol->end()) return {own->at(0), own->at(1)};
+  }
+  return {json_.at("rtol"), json_.at("atol")};
+}
+
+}  // namespace kusari::golden

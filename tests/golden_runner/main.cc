@@ -1,0 +1,90 @@
+#include <fnmatch.h>
+
+#include <fstream>
+#include <iostream>
+#include <map>
+#include <string>
+
+#include <CLI/CLI.hpp>
+
+#include "kusari/framework/core/config.h"
+#include "kusari/framework/core/device.h"
+#include "kusari/tests/golden_runner/compare.h"
+#include "kusari/tests/golden_runner/golden_case.h"
+#include "kusari/tests/golden_runner/runners.h"
+
+// Runs a folder of golden data (see its README.md) and says which cases hold.
+
+namespace kusari::golden {
+namespace {
+
+const std::map<std::string, void (*)(const Case&)> kRunners = {
+    {"function", run_function},
+};
+
+bool matches(const std::string& id, const std::string& filter) {
+  if (filter.find_first_of("*?[") == std::string::npos) return id.find(filter) != std::string::npos;
+  return fnmatch(filter.c_str(), id.c_str(), 0) == 0;
+}
+
+struct Totals {
+  int passed = 0, failed = 0, skipped = 0;
+};
+
+void run(const Case& c, bool quiet, Totals& totals) {
+  try {
+    const auto runner = kRunners.find(c.kind());
+    if (runner == kRunners.end()) throw Unsupported("kind " + c.kind());
+    // Parameters and arrays that a case does not give a dtype have the case's.
+    const auto dtype = using_config(&Config::dtype, DtypePolicy(c.dtype()));
+    runner->second(c);
+    ++totals.passed;
+    if (!quiet) std::cout << "PASS " << c.id() << "\n";
+  } catch (const Unsupported& e) {
+    ++totals.skipped;
+    if (!quiet) std::cout << "UNSUPPORTED " << c.id() << ": " << e.what() << "\n";
+  } catch (const std::exception& e) {
+    ++totals.failed;
+    std::cout << "FAIL " << c.id() << ": " << e.what() << "\n";
+  }
+}
+
+int run_all(int argc, char** argv) {
+  CLI::App app("Compares results with golden data");
+  std::string path, filter, device = "cpu";
+  bool quiet = false;
+  app.add_option("DIR", path, "folder with manifest.jsonl")->required();
+  app.add_option("--filter", filter, "run only cases whose id contains this text or matches this glob");
+  app.add_option("--device", device, "cpu or cuda:N");
+  app.add_flag("--quiet", quiet, "print failures and the summary only");
+  CLI11_PARSE(app, argc, argv);
+
+  Folder folder(path);
+  std::ifstream manifest(folder / "manifest.jsonl");
+  if (!manifest) {
+    std::cerr << "golden_runner: cannot read " << folder / "manifest.jsonl"
+              << "\n";
+    return 2;
+  }
+  Totals totals;
+  std::string line;
+  while (std::getline(manifest, line)) {
+    if (line.empty()) continue;
+    const Case c(folder, Json::parse(line), get_device(device));
+    if (filter.empty() || matches(c.id(), filter)) run(c, quiet, totals);
+  }
+  std::cout << totals.passed << " passed, " << totals.failed << " failed, " << totals.skipped << " skipped\n";
+  return totals.failed == 0 ? 0 : 1;
+}
+
+}  // namespace
+}  // namespace kusari::golden
+
+int main(int argc, char** argv) {
+  try {
+    return kusari::golden::run_all(argc, argv);
+  } catch (const std::exception& e) {
+    std::cerr << "golden_runner: " << e.what() << "\n";
+    return 2;
+  }
+}

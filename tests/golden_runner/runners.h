@@ -1,0 +1,11 @@
+#pragma once
+
+#include "kusari/tests/golden_runner/golden_case.h"
+
+// One runner per kind of case: returns when the case passes, throws Mismatch or any other exception when it does not,
+// and Unsupported when there is nothing to run it with.
+namespace kusari::golden {
+
+void run_function(const Case& c);
+
+}  // namespace kusari::golden
