@@ -31,6 +31,11 @@ if(test_support_sources)
     add_test(NAME ${folder} COMMAND test_${folder})
     set_tests_properties(${folder} PROPERTIES LABELS unit TIMEOUT 600)
   endforeach()
+
+  # Compares the instruction sets with each other, so it links what the library keeps to itself.
+  if(TARGET test_cpu)
+    target_sources(test_cpu PRIVATE ${kusari_isa_objects})
+  endif()
 endif()
 
 if(TARGET golden_runner)
