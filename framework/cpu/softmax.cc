@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <vector>
 
+#include "kusari/framework/core/small_vector.h"
 #include "kusari/framework/core/threads.h"
 #include "kusari/framework/cpu/blocks.h"
 #include "kusari/framework/cpu/isa.h"
@@ -58,8 +58,7 @@ void for_each_row(int axis, const Array& y, std::span<const Array* const> inputs
   const Compute compute = widest(compute_of(inputs[0]->dtype()), Compute::float32);
   const int64_t n = inputs[0]->shape()[axis], size = itemsize(dtype_of_compute(compute));
   // The loop over everything but the axis: one element of it in every operand.
-  std::vector<Array> heads;
-  heads.reserve(kMaxOperands);
+  SmallVector<Array, kMaxOperands> heads;
   const bool has_rows = y.is_defined();
   if (has_rows) heads.push_back(y.slice(axis, 0, 1));
   for (const Array* x : inputs) heads.push_back(x->slice(axis, 0, 1));
