@@ -1,0 +1,334 @@
+// The loops compiled for each instruction set give the same bits. Linked to the objects themselves: the library hides
+// them.
+#include <doctest/doctest.h>
+
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "kusari/framework/core/philox.h"
+#include "kusari/framework/cpu/isa/loops.h"
+#include "kusari/framework/kernels/activation.h"
+#include "kusari/framework/kernels/arithmetic.h"
+#include "kusari/framework/kernels/comparison.h"
+#include "kusari/framework/kernels/math_functions.h"
+#include "kusari/framework/kernels/reduction.h"
+
+#if defined(__x86_64__)
+
+using namespace kusari;
+using namespace kusari::cpu;
+
+namespace {
+
+bool has_v3() { return __builtin_cpu_supports("x86-64-v3"); }
+bool has_v4() { return __builtin_cpu_supports("x86-64-v4"); }
+
+/// Random values of several magnitudes, and the special ones between them.
+template <class T>
+std::vector<T> values(size_t n, unsigned seed) {
+  std::mt19937_64 generator(seed);
+  std::vector<T> result;
+  if constexpr (std::is_floating_point_v<T>) {
+    using Limits = std::numeric_limits<T>;
+    const T special[] = {T(0),
+                         T(-0.0),
+                         Limits::infinity(),
+                         -Limits::infinity(),
+                         Limits::quiet_NaN(),
+                         Limits::min(),
+                         Limits::max(),
+                         Limits::lowest(),
+                         Limits::denorm_min(),
+                         T(1),
+                         T(-1),
+                         T(0.5),
+                         T(2.5),
+                         T(1e7),
+                         T(-3e5)};
+    std::normal_distribution<double> normal;
+    for (size_t i = 0; i < n; ++i) {
+      if (i % 5 == 4) {
+        result.push_back(special[generator() % std::size(special)]);
+      } else {
+        result.push_back(static_cast<T>(normal(generator) * std::exp2(static_cast<double>(generator() % 16) - 6)));
+      }
+    }
+  } else {
+    for (size_t i = 0; i < n; ++i) {
+      const auto bits = static_cast<T>(generator());
+      result.push_back(i % 3 == 0 ? bits : static_cast<T>(bits % T{17}));
+    }
+  }
+  return result;
+}
+
+/// Equal bits, or both NaN (which operand's NaN comes through is not specified).
+template <class T>
+bool same(const std::vector<T>& a, const std::vector<T>& b) {
+  for (size_t i = 0; i < a.size(); ++i) {
+    if (std::memcmp(&a[i], &b[i], sizeof(T)) == 0) continue;
+    if (a[i] != a[i] && b[i] != b[i]) continue;
+    MESSAGE("element " << i << ": " << a[i] << " and " << b[i]);
+    return false;
+  }
+  return true;
+}
+
+/// Members of a functor: all of them are doubles.
+constexpr double kMembers[] = {0.75, 1.5, 2.25, 3.0};
+
+/// Runs check(name, loops of v1, loops of the other set) for every instruction set beyond v1 and entry of a table.
+template <class Table, class Check>
+void for_each_entry(const Table* v1_table, const Table* v3_table, const Table* v4_table,
+                    const std::vector<std::string>& names, const Check& check) {
+  for (size_t i = 0; i < names.size(); ++i) {
+    CAPTURE(names[i]);
+    if (has_v3()) check(v1_table[i], v3_table[i]);
+    if (has_v4()) check(v1_table[i], v4_table[i]);
+  }
+}
+
+template <class T>
+void check_pointwise(PointwiseLoop expected, PointwiseLoop got) {
+  REQUIRE((expected == nullptr) == (got == nullptr));
+  if (expected == nullptr) return;
+  for (const size_t n : {1, 7, 16, 31, 64, 1003}) {
+    CAPTURE(n);
+    const std::vector<T> a = values<T>(n, 1), b = values<T>(n, 2), c = values<T>(n, 3);
+    const void* const in[] = {a.data(), b.data(), c.data()};
+    std::vector<T> y1(n), y2(n);
+    expected(kMembers, in, y1.data(), static_cast<i64>(n));
+    got(kMembers, in, y2.data(), static_cast<i64>(n));
+    CHECK(same(y1, y2));
+    std::vector<T> in_place = a;
+    const void* const aliased[] = {in_place.data(), b.data(), c.data()};
+    got(kMembers, aliased, in_place.data(), static_cast<i64>(n));
+    CHECK(same(y1, in_place));
+  }
+}
+
+void check_pointwise_loops(const PointwiseLoops& expected, const PointwiseLoops& got) {
+  check_pointwise<float>(expected.f32, got.f32);
+  check_pointwise<double>(expected.f64, got.f64);
+  check_pointwise<int64_t>(expected.i64, got.i64);
+}
+
+template <class T>
+void check_reduction(const ReductionLoop& expected, const ReductionLoop& got) {
+  REQUIRE((expected.rows == nullptr) == (got.rows == nullptr));
+  if (expected.rows == nullptr) return;
+  for (const i64 n : {i64{1}, i64{10}, i64{63}, i64{64}, i64{1000}, i64{70001}}) {
+    CAPTURE(n);
+    std::vector<T> x = values<T>(static_cast<size_t>(3 * n), 4);
+    for (T& v : x) v = v - v == T{0} ? v : T{2};  // finite, so that the sums are
+    std::vector<T> y1(3), y2(3);
+    expected.rows(kMembers, x.data(), 3, n, n, y1.data());
+    got.rows(kMembers, x.data(), 3, n, n, y2.data());
+    CHECK(same(y1, y2));
+    std::vector<T> c1(static_cast<size_t>(n)), c2 = c1;
+    expected.clear(kMembers, c1.data(), n);
+    got.clear(kMembers, c2.data(), n);
+    expected.columns(kMembers, x.data(), 3, n, n, c1.data());
+    got.columns(kMembers, x.data(), 3, n, n, c2.data());
+    expected.combine(kMembers, c1.data(), x.data(), n);
+    got.combine(kMembers, c2.data(), x.data(), n);
+    expected.finish(kMembers, c1.data(), n, 4);
+    got.finish(kMembers, c2.data(), n, 4);
+    CHECK(same(c1, c2));
+  }
+}
+
+template <class T>
+void check_softmax(const SoftmaxLoop& expected, const SoftmaxLoop& got) {
+  for (const i64 n : {i64{1}, i64{5}, i64{16}, i64{100}, i64{1003}}) {
+    CAPTURE(n);
+    const auto size = static_cast<size_t>(n);
+    std::vector<T> x = values<T>(size, 5), g = values<T>(size, 6);
+    for (T& v : x) v = v - v == T{0} ? v : T{2};
+    for (T& v : g) v = v - v == T{0} ? v : T{2};
+    std::vector<T> y1(size), y2(size), z1(size), z2(size), loss1(1), loss2(1);
+    expected.softmax(x.data(), y1.data(), n);
+    got.softmax(x.data(), y2.data(), n);
+    CHECK(same(y1, y2));
+    expected.softmax_grad(y1.data(), g.data(), z1.data(), n);
+    got.softmax_grad(y1.data(), g.data(), z2.data(), n);
+    CHECK(same(z1, z2));
+    expected.log_softmax(x.data(), y1.data(), n);
+    got.log_softmax(x.data(), y2.data(), n);
+    CHECK(same(y1, y2));
+    expected.log_softmax_grad(y1.data(), g.data(), z1.data(), n);
+    got.log_softmax_grad(y1.data(), g.data(), z2.data(), n);
+    CHECK(same(z1, z2));
+    expected.logsumexp(x.data(), loss1.data(), n);
+    got.logsumexp(x.data(), loss2.data(), n);
+    CHECK(same(loss1, loss2));
+    expected.cross_entropy(x.data(), n / 2, loss1.data(), y1.data(), n);
+    got.cross_entropy(x.data(), n / 2, loss2.data(), y2.data(), n);
+    CHECK(same(loss1, loss2));
+    CHECK(same(y1, y2));
+    got.cross_entropy(x.data(), n / 2, loss2.data(), nullptr, n);
+    CHECK(same(loss1, loss2));
+    expected.cross_entropy_grad(y1.data(), n / 2, 0.3, z1.data(), n);
+    got.cross_entropy_grad(y1.data(), n / 2, 0.3, z2.data(), n);
+    CHECK(same(z1, z2));
+  }
+}
+
+template <class T>
+void check_random(const RandomLoop& expected, const RandomLoop& got) {
+  for (const uint64_t first : {uint64_t{0}, uint64_t{3}, (uint64_t{1} << 34) - 5}) {
+    std::vector<T> y1(203), y2(203);
+    expected.uniform(99, first, -1.0, 2.0, y1.data(), 203);
+    got.uniform(99, first, -1.0, 2.0, y2.data(), 203);
+    CHECK(same(y1, y2));
+    expected.normal(99, first, 1.0, 2.0, y1.data(), 203);
+    got.normal(99, first, 1.0, 2.0, y2.data(), 203);
+    CHECK(same(y1, y2));
+    expected.dropout_mask(99, first, 0.3, 1.5, y1.data(), 203);
+    got.dropout_mask(99, first, 0.3, 1.5, y2.data(), 203);
+    CHECK(same(y1, y2));
+  }
+}
+
+template <class T>
+void check_arg(const ArgLoop& expected, const ArgLoop& got) {
+  for (const i64 n : {i64{1}, i64{3}, i64{64}, i64{500}}) {
+    const auto size = static_cast<size_t>(n);
+    const std::vector<T> x = values<T>(size, 7), y = values<T>(size, 8);
+    CHECK(expected.row(x.data(), n) == got.row(x.data(), n));
+    std::vector<T> best1 = x, best2 = x;
+    std::vector<int64_t> place1(size), place2(size);
+    expected.columns(y.data(), n, 1, best1.data(), place1.data());
+    got.columns(y.data(), n, 1, best2.data(), place2.data());
+    CHECK(same(best1, best2));
+    CHECK(place1 == place2);
+  }
+}
+
+/// Elements of a dtype as bytes: random bits for 16-bit types, numbers for the others.
+std::vector<unsigned char> elements(int dtype, size_t n) {
+  const auto bytes = [n](const auto& v) {
+    std::vector<unsigned char> result(n * sizeof(v[0]));
+    std::memcpy(result.data(), v.data(), result.size());
+    return result;
+  };
+  std::mt19937_64 generator(9);
+  std::vector<float> floats = values<float>(n, 10);
+  std::vector<double> doubles = values<double>(n, 11);
+  for (float& v : floats) v = std::abs(v) < 1e8f ? v : 3.0f;  // conversions to integers need a value that fits
+  for (double& v : doubles) v = std::abs(v) < 1e8 ? v : 3.0;
+  switch (dtype) {
+    case 0: {
+      std::vector<uint8_t> v(n);
+      for (auto& b : v) b = static_cast<uint8_t>(generator() % 2);
+      return bytes(v);
+    }
+    case 1:
+    case 2: {
+      std::vector<uint8_t> v(n);
+      for (auto& b : v) b = static_cast<uint8_t>(generator());
+      return bytes(v);
+    }
+    case 3: {
+      std::vector<int32_t> v(n);
+      for (auto& b : v) b = static_cast<int32_t>(generator());
+      return bytes(v);
+    }
+    case 4:
+      return bytes(values<int64_t>(n, 12));
+    case 5:
+    case 6: {
+      std::vector<uint16_t> v(n);
+      for (size_t i = 0; i < n; ++i) v[i] = static_cast<uint16_t>(i * 61 % 0x4700);  // to numbers that fit
+      return bytes(v);
+    }
+    case 7:
+      return bytes(floats);
+    default:
+      return bytes(doubles);
+  }
+}
+
+void check_convert(const ConvertLoops& expected, const ConvertLoops& got) {
+  constexpr size_t kSizes[] = {1, 1, 1, 4, 8, 2, 2, 4, 8};
+  for (int from = 0; from < ConvertLoops::kCount; ++from) {
+    for (int to = 0; to < ConvertLoops::kCount; ++to) {
+      CAPTURE(from);
+      CAPTURE(to);
+      const size_t n = 777;
+      const std::vector<unsigned char> x = elements(from, n);
+      std::vector<unsigned char> y1(n * kSizes[to]), y2 = y1;
+      expected.loop[from][to](x.data(), y1.data(), static_cast<i64>(n));
+      got.loop[from][to](x.data(), y2.data(), static_cast<i64>(n));
+      CHECK(y1 == y2);
+    }
+  }
+}
+
+#define KUSARI_NAME(Op) kernels::Op::kName,
+
+}  // namespace
+
+TEST_CASE("isa: pointwise loops give the same bits in every instruction set") {
+  for_each_entry(v1::arithmetic_loops(), v3::arithmetic_loops(), v4::arithmetic_loops(),
+                 {KUSARI_ARITHMETIC_OPS(KUSARI_NAME)}, check_pointwise_loops);
+  for_each_entry(v1::math_function_loops(), v3::math_function_loops(), v4::math_function_loops(),
+                 {KUSARI_MATH_FUNCTION_OPS(KUSARI_NAME)}, check_pointwise_loops);
+  for_each_entry(v1::comparison_loops(), v3::comparison_loops(), v4::comparison_loops(),
+                 {KUSARI_COMPARISON_OPS(KUSARI_NAME)}, check_pointwise_loops);
+  for_each_entry(v1::activation_loops(), v3::activation_loops(), v4::activation_loops(),
+                 {KUSARI_ACTIVATION_OPS(KUSARI_NAME)}, check_pointwise_loops);
+}
+
+TEST_CASE("isa: reductions give the same bits in every instruction set") {
+  for_each_entry(v1::reduction_loops(), v3::reduction_loops(), v4::reduction_loops(), {KUSARI_REDUCTIONS(KUSARI_NAME)},
+                 [](const ReductionLoops& expected, const ReductionLoops& got) {
+                   check_reduction<float>(expected.f32, got.f32);
+                   check_reduction<double>(expected.f64, got.f64);
+                   check_reduction<int64_t>(expected.i64, got.i64);
+                 });
+  for_each_entry(v1::arg_loops(), v3::arg_loops(), v4::arg_loops(), {"arg"},
+                 [](const ArgLoops& expected, const ArgLoops& got) {
+                   check_arg<float>(expected.max_f32, got.max_f32);
+                   check_arg<double>(expected.max_f64, got.max_f64);
+                   check_arg<int64_t>(expected.max_i64, got.max_i64);
+                   check_arg<float>(expected.min_f32, got.min_f32);
+                   check_arg<double>(expected.min_f64, got.min_f64);
+                   check_arg<int64_t>(expected.min_i64, got.min_i64);
+                 });
+}
+
+TEST_CASE("isa: softmax, random numbers and conversions give the same bits in every instruction set") {
+  for_each_entry(v1::softmax_loops(), v3::softmax_loops(), v4::softmax_loops(), {"softmax"},
+                 [](const SoftmaxLoops& expected, const SoftmaxLoops& got) {
+                   check_softmax<float>(expected.f32, got.f32);
+                   check_softmax<double>(expected.f64, got.f64);
+                 });
+  for_each_entry(v1::random_loops(), v3::random_loops(), v4::random_loops(), {"random"},
+                 [](const RandomLoops& expected, const RandomLoops& got) {
+                   check_random<float>(expected.f32, got.f32);
+                   check_random<double>(expected.f64, got.f64);
+                 });
+  for_each_entry(v1::convert_loops(), v3::convert_loops(), v4::convert_loops(), {"convert"}, check_convert);
+}
+
+TEST_CASE("isa: random loops draw from philox_block") {
+  float y[64];
+  v1::random_loops()->f32.uniform(0x123456789abcdefull, 5, 0.0, 1.0, y, 64);
+  for (uint64_t i = 0; i < 64; ++i) {
+    CHECK(y[i] == static_cast<float>(philox_word(0x123456789abcdefull, 5 + i) >> 8) * 0x1p-24f);
+  }
+}
+
+#endif
+
+TEST_CASE("philox: known answers of Random123") {
+  // kat_vectors of Random123 1.14 for philox4x32-10 with the counters that a stream reaches: (low, high, plane, 0).
+  const kusari::PhiloxBlock zero = kusari::philox_block(0, 0);
+  const unsigned int expected[] = {0x6627e8d5u, 0xe169c58du, 0xbc57ac4cu, 0x9b00dbd8u};
+  for (int i = 0; i < 4; ++i) CHECK(zero.word[i] == expected[i]);
+}

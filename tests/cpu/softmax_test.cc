@@ -1,0 +1,179 @@
+#include "kusari/framework/kernels/softmax.h"
+
+#include <doctest/doctest.h>
+
+#include <cmath>
+#include <vector>
+
+using namespace kusari;
+
+namespace {
+
+using Values = std::vector<double>;
+
+Array wave(const Shape& shape, double phase = 0) {
+  std::vector<double> v(static_cast<size_t>(numel(shape)));
+  for (size_t i = 0; i < v.size(); ++i) v[i] = 3 * std::sin(1.7 * static_cast<double>(i) + phase);
+  return array(v, shape);
+}
+
+/// x (outer, n, inner) -> f(row) for every row along the middle, row by row.
+template <class F>
+Values by_rows(const Values& x, int64_t outer, int64_t n, int64_t inner, const F& f) {
+  Values result(x.size());
+  for (int64_t o = 0; o < outer; ++o) {
+    for (int64_t i = 0; i < inner; ++i) {
+      Values row(static_cast<size_t>(n));
+      const auto at = [&](int64_t k) { return static_cast<size_t>((o * n + k) * inner + i); };
+      for (int64_t k = 0; k < n; ++k) row[static_cast<size_t>(k)] = x[at(k)];
+      const Values y = f(row);
+      for (int64_t k = 0; k < n; ++k) result[at(k)] = y[static_cast<size_t>(k)];
+    }
+  }
+  return result;
+}
+
+Values softmax_of(const Values& row) {
+  Values y = row;
+  double sum = 0;
+  for (double& v : y) sum += v = std::exp(v);
+  for (double& v : y) v /= sum;
+  return y;
+}
+
+Values log_softmax_of(const Values& row) {
+  Values y = softmax_of(row);
+  for (double& v : y) v = std::log(v);
+  return y;
+}
+
+void check_close(const Array& got, const Values& want, double tolerance) {
+  const Values values = got.to_vector<double>();
+  REQUIRE(values.size() == want.size());
+  for (size_t i = 0; i < want.size(); ++i) CHECK(std::abs(values[i] - want[i]) <= tolerance * (1 + std::abs(want[i])));
+}
+
+double tolerance_of(Dtype dtype) {
+  return dtype == Dtype::float64 ? 1e-14 : dtype == Dtype::float32 ? 1e-6 : dtype == Dtype::float16 ? 2e-3 : 2e-2;
+}
+
+/// sum over the row of y gy, and so on: the vector-Jacobian product by differences of the formula.
+Values numerical_gradient(const Values& row, const Values& gy, Values (*f)(const Values&)) {
+  Values gx(row.size());
+  for (size_t i = 0; i < row.size(); ++i) {
+    Values up = row, down = row;
+    up[i] += 1e-5;
+    down[i] -= 1e-5;
+    const Values high = f(up), low = f(down);
+    for (size_t k = 0; k < row.size(); ++k) gx[i] += gy[k] * (high[k] - low[k]) / 2e-5;
+  }
+  return gx;
+}
+
+}  // namespace
+
+TEST_CASE("softmax and log_softmax: along any axis, in any layout and dtype") {
+  const Shape shape{3, 37, 5};
+  const Array x = wave(shape);
+  for (const Dtype dtype : {Dtype::float64, Dtype::float32, Dtype::float16, Dtype::bfloat16}) {
+    CAPTURE(name(dtype));
+    const Array in = x.astype(dtype);
+    const Array permuted = empty_strided(shape, channels_last_strides(shape), dtype);
+    permuted.copy_from(in);
+    const Values exact = in.to_vector<double>();
+    for (const Array& layout : {in, permuted}) {
+      const Array y = empty_like(layout);
+      launch<kernels::Softmax>(y.device(), 1, layout, y);
+      check_close(y, by_rows(exact, 3, 37, 5, softmax_of), tolerance_of(dtype));
+      launch<kernels::Softmax>(y.device(), 0, layout, y);
+      check_close(y, by_rows(exact, 1, 3, 185, softmax_of), tolerance_of(dtype));
+      launch<kernels::LogSoftmax>(y.device(), 1, layout, y);
+      check_close(y, by_rows(exact, 3, 37, 5, log_softmax_of), tolerance_of(dtype));
+      launch<kernels::LogSoftmax>(y.device(), 2, layout, y);
+      check_close(y, by_rows(exact, 111, 5, 1, log_softmax_of), tolerance_of(dtype));
+    }
+  }
+}
+
+TEST_CASE("softmax: large, equal and infinite scores") {
+  const Array x = array<float>({1000, 1000, -1000, -INFINITY, 5, 5}, {2, 3});
+  const Array y = empty_like(x);
+  launch<kernels::Softmax>(x.device(), 1, x, y);
+  CHECK(y.to_vector<float>() == std::vector<float>{0.5, 0.5, 0, 0, 0.5, 0.5});
+  const Array nan = array<float>({1, 2, NAN, 3}, {1, 4}), z = empty_like(nan);
+  launch<kernels::Softmax>(x.device(), 1, nan, z);
+  for (const float v : z.to_vector<float>()) CHECK(std::isnan(v));
+}
+
+TEST_CASE("softmax and log_softmax: gradients against differences") {
+  const Array x = wave({4, 6}), gy = wave({4, 6}, 0.3), y = empty_like(x), gx = empty_like(x);
+  const auto check = [&](Values (*f)(const Values&)) {
+    Values want;
+    for (int64_t i = 0; i < 4; ++i) {
+      for (const double v : numerical_gradient(x.at(i).to_vector<double>(), gy.at(i).to_vector<double>(), f))
+        want.push_back(v);
+    }
+    check_close(gx, want, 1e-8);
+  };
+  launch<kernels::Softmax>(x.device(), 1, x, y);
+  launch<kernels::SoftmaxGrad>(x.device(), 1, y, gy, gx);
+  check(softmax_of);
+  launch<kernels::LogSoftmax>(x.device(), 1, x, y);
+  launch<kernels::LogSoftmaxGrad>(x.device(), 1, y, gy, gx);
+  check(log_softmax_of);
+}
+
+TEST_CASE("logsumexp: any axis, no overflow") {
+  const Array x = array<double>({1000, 1000, 0, std::log(2.0), -INFINITY, -INFINITY}, {3, 2});
+  const Array rows = empty({3}, Dtype::float64), columns = empty({2}, Dtype::float32);
+  launch<kernels::Logsumexp>(x.device(), 1, x, rows);
+  const Values got = rows.to_vector<double>();
+  CHECK(got[0] == doctest::Approx(1000 + std::log(2.0)));
+  CHECK(got[1] == doctest::Approx(std::log(3.0)));
+  CHECK(got[2] == -INFINITY);
+  launch<kernels::Logsumexp>(x.device(), 0, x, columns);
+  CHECK(columns.to_vector<double>()[0] == doctest::Approx(1000));
+}
+
+TEST_CASE("softmax_cross_entropy: losses, probabilities and gradients") {
+  using Options = kernels::SoftmaxCrossEntropyOptions;
+  const Array x = wave({2, 3, 4});
+  const Array t = array<int32_t>({0, 2, -1, 1, 1, 0, 2, 7}, {2, 4});
+  const Array weight = array<float>({0.5, 1, 2});
+  const Values p_want = by_rows(x.to_vector<double>(), 2, 3, 4, softmax_of);
+  const std::vector<int32_t> labels = t.to_vector<int32_t>();
+  for (const Array& class_weight : {Array(), weight}) {
+    const Array loss = empty({2, 4}, Dtype::float64), p = empty_like(x), gx = empty_like(x);
+    launch<kernels::SoftmaxCrossEntropy>(x.device(), Options{}, x, t, class_weight, loss, p);
+    check_close(p, p_want, 1e-14);
+    const Values got = loss.to_vector<double>();
+    const Array g = array<double>({1, 2, 3, 4, 5, 6, 7, 8}, {2, 4});
+    launch<kernels::SoftmaxCrossEntropyGrad>(x.device(), Options{}, p, t, class_weight, g, gx);
+    const Values gradient = gx.to_vector<double>();
+    for (size_t i = 0; i < 8; ++i) {
+      const size_t n = i / 4, d = i % 4;
+      const int label = labels[i];
+      const bool used = label >= 0 && label < 3;
+      const double w =
+          used && class_weight.is_defined() ? std::vector<double>{0.5, 1, 2}[static_cast<size_t>(label)] : 1;
+      if (label == -1) CHECK(got[i] == 0);
+      if (label == 7) CHECK(std::isnan(got[i]));
+      for (size_t c = 0; c < 3; ++c) {
+        const double probability = p_want[(n * 3 + c) * 4 + d];
+        if (used && c == static_cast<size_t>(label)) CHECK(got[i] == doctest::Approx(-w * std::log(probability)));
+        const double want =
+            used ? static_cast<double>(i + 1) * w * (probability - (c == static_cast<size_t>(label) ? 1 : 0)) : 0;
+        CHECK(gradient[(n * 3 + c) * 4 + d] == doctest::Approx(want).epsilon(1e-12));
+      }
+    }
+  }
+  // Without probabilities, another label to ignore, and one factor for all rows.
+  const Array rows = array<float>({1, 2, 3, 1, 2, 3}, {2, 3}), t2 = array<int64_t>({2, 0}), loss = empty({2});
+  launch<kernels::SoftmaxCrossEntropy>(x.device(), Options{0}, rows, t2, Array(), loss, Array());
+  CHECK(loss.to_vector<float>()[0] == doctest::Approx(std::log(std::exp(-2) + std::exp(-1) + 1)));
+  CHECK(loss.to_vector<float>()[1] == 0);
+  const Array p = empty_like(rows), gx = empty_like(rows);
+  launch<kernels::Softmax>(x.device(), 1, rows, p);
+  launch<kernels::SoftmaxCrossEntropyGrad>(x.device(), Options{-1}, p, t2, Array(), array<float>({0.5f}, Shape{}), gx);
+  CHECK(gx.to_vector<float>()[2] == doctest::Approx(0.5 * (p.to_vector<float>()[2] - 1)));
+}

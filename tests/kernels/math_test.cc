@@ -1,0 +1,183 @@
+#include "kusari/framework/kernels/math.h"
+
+#include <doctest/doctest.h>
+
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <random>
+
+namespace km = kusari::km;
+
+namespace {
+
+/// The distance between a result and the true value in units of the last digit of the true value.
+template <class T>
+double ulps(T got, long double want) {
+  const T nearest = static_cast<T>(want);
+  if (got == nearest || (std::isnan(got) && std::isnan(nearest))) return 0;
+  if (!std::isfinite(got) || !std::isfinite(nearest)) return HUGE_VAL;
+  const T a = std::abs(nearest), next = std::nextafter(a, std::numeric_limits<T>::infinity());
+  const T unit = std::isfinite(next) ? next - a : a - std::nextafter(a, T{0});
+  return static_cast<double>(std::abs(static_cast<long double>(got) - want) / static_cast<long double>(unit));
+}
+
+/// How the arguments between two bounds are spread.
+enum class Spread { even, powers_of_two };
+
+struct Range {
+  double low;
+  double high;
+  Spread spread = Spread::even;
+};
+
+/// The worst error of `f` against `exact` (long double, 64 digits of mantissa) over random arguments.
+template <class T, class F, class G>
+double worst_ulps(const F& f, const G& exact, Range range) {
+  std::mt19937_64 generator(1);
+  std::uniform_real_distribution<double> uniform(range.low, range.high);
+  double worst = 0;
+  for (int i = 0; i < 40000; ++i) {
+    const double drawn = uniform(generator);
+    const T x = static_cast<T>(range.spread == Spread::even ? drawn : std::exp2(drawn));
+    worst = std::max(worst, ulps(f(x), exact(static_cast<long double>(x))));
+  }
+  return worst;
+}
+
+constexpr auto kLog = Spread::powers_of_two;
+
+#define KUSARI_CHECK_ULPS(bound, formula, exact, ...) \
+  CHECK(worst_ulps<T>([](T x) { return formula; }, [](long double x) { return exact; }, __VA_ARGS__) <= (bound))
+
+template <class T>
+void check_special(T got, T want) {
+  if (std::isnan(want)) {
+    CHECK(std::isnan(got));
+  } else if (std::isinf(want) || want == T{0}) {
+    CHECK(got == want);
+    CHECK(std::signbit(got) == std::signbit(want));
+  } else {
+    CHECK(ulps(got, static_cast<long double>(want)) <= 4);
+  }
+}
+
+}  // namespace
+
+TEST_CASE_TEMPLATE("math: errors in units of the last place", T, float, double) {
+  const bool single = sizeof(T) == 4;
+  const double smallest = single ? -148 : -1073, largest = single ? 127.9 : 1023.9;
+  KUSARI_CHECK_ULPS(1.1, km::exp(x), std::exp(x), {single ? -103.0 : -745.0, single ? 88.7 : 709.7});
+  KUSARI_CHECK_ULPS(1.1, km::exp(x), std::exp(x), {-1, 1});
+  KUSARI_CHECK_ULPS(2.0, km::expm1(x), std::expm1(x), {-5, single ? 88.7 : 709.7});
+  KUSARI_CHECK_ULPS(2.0, km::expm1(x), std::expm1(x), {smallest, 0, kLog});
+  KUSARI_CHECK_ULPS(1.0, km::log(x), std::log(x), {smallest, largest, kLog});
+  KUSARI_CHECK_ULPS(1.0, km::log(x), std::log(x), {0.5, 2});
+  KUSARI_CHECK_ULPS(2.1, km::log2(x), std::log2(x), {smallest, largest, kLog});
+  KUSARI_CHECK_ULPS(2.1, km::log2(x), std::log2(x), {0.5, 2});
+  KUSARI_CHECK_ULPS(2.1, km::log10(x), std::log10(x), {smallest, largest, kLog});
+  KUSARI_CHECK_ULPS(2.1, km::log10(x), std::log10(x), {0.5, 2});
+  KUSARI_CHECK_ULPS(1.5, km::log1p(x), std::log1p(x), {-0.999, 2});
+  KUSARI_CHECK_ULPS(1.5, km::log1p(x), std::log1p(x), {smallest, largest, kLog});
+  KUSARI_CHECK_ULPS(2.6, km::tanh(x), std::tanh(x), {-22, 22});
+  KUSARI_CHECK_ULPS(2.6, km::tanh(x), std::tanh(x), {smallest, 0, kLog});
+  KUSARI_CHECK_ULPS(2.6, km::sigmoid(x), 1 / (1 + std::exp(-x)), {-80, 40});
+  KUSARI_CHECK_ULPS(1.6, km::sin(x), std::sin(x), {-10, 10});
+  KUSARI_CHECK_ULPS(1.6, km::cos(x), std::cos(x), {-10, 10});
+  KUSARI_CHECK_ULPS(1.6, km::sin(x), std::sin(x), {-1.6e6, 1.6e6});
+  KUSARI_CHECK_ULPS(1.6, km::cos(x), std::cos(x), {-1.6e6, 1.6e6});
+  KUSARI_CHECK_ULPS(0.0, km::sqrt(x), std::sqrt(static_cast<T>(x)), {smallest, largest, kLog});
+  for (const double y : {2.0, -3.0, 0.5, 1.7, -0.3, 37.25, 100.0}) {
+    CAPTURE(y);
+    const auto power = [y](T x) { return km::pow(x, static_cast<T>(y)); };
+    const auto exact = [y](long double x) { return std::pow(x, static_cast<long double>(static_cast<T>(y))); };
+    const double reach = (single ? 125.0 : 1020.0) / std::abs(y);
+    CHECK(worst_ulps<T>(power, exact, {-std::min(reach, 100.0), std::min(reach, 100.0), kLog}) <= 1.6);
+    CHECK(worst_ulps<T>(power, exact, {0.7, 1.4}) <= 1.6);
+  }
+}
+
+TEST_CASE_TEMPLATE("math: special arguments give what the C library gives", T, float, double) {
+  using Limits = std::numeric_limits<T>;
+  const T values[] = {T(0),
+                      T(-0.0),
+                      Limits::infinity(),
+                      -Limits::infinity(),
+                      Limits::quiet_NaN(),
+                      T(1),
+                      T(-1),
+                      T(0.5),
+                      T(-0.5),
+                      T(1.5),
+                      T(2.5),
+                      T(-2.5),
+                      T(3),
+                      T(-3),
+                      T(1e9),
+                      T(-1e9),
+                      Limits::max(),
+                      Limits::lowest(),
+                      Limits::denorm_min(),
+                      -Limits::denorm_min(),
+                      Limits::min(),
+                      T(88.8),
+                      T(710),
+                      T(-104.5),
+                      T(-746)};
+  for (const T x : values) {
+    CAPTURE(x);
+    check_special(km::exp(x), std::exp(x));
+    check_special(km::expm1(x), std::expm1(x));
+    check_special(km::log(x), std::log(x));
+    check_special(km::log2(x), std::log2(x));
+    check_special(km::log10(x), std::log10(x));
+    check_special(km::log1p(x), std::log1p(x));
+    check_special(km::tanh(x), std::tanh(x));
+    check_special(km::sqrt(x), std::sqrt(x));
+    check_special(km::abs(x), std::abs(x));
+    check_special(km::floor(x), std::floor(x));
+    check_special(km::ceil(x), std::ceil(x));
+    check_special(km::trunc(x), std::trunc(x));
+    check_special(km::rint(x), std::nearbyint(x));
+    if (!km::is_large_angle(x)) {
+      check_special(km::sin(x), std::sin(x));
+      check_special(km::cos(x), std::cos(x));
+    }
+    CHECK(km::isnan(x) == std::isnan(x));
+    CHECK(km::isinf(x) == std::isinf(x));
+    CHECK(km::isfinite(x) == std::isfinite(x));
+    for (const T y : values) {
+      CAPTURE(y);
+      check_special(km::pow(x, y), std::pow(x, y));
+    }
+  }
+  CHECK(km::log2(T(8)) == T(3));  // powers of two exactly
+  CHECK(km::log2(T(0.125)) == T(-3));
+}
+
+TEST_CASE("math: maximum, minimum and sign treat NaN as NumPy does") {
+  const double nan = std::numeric_limits<double>::quiet_NaN();
+  CHECK(km::max(1.0, 2.0) == 2.0);
+  CHECK(km::min(1.0, 2.0) == 1.0);
+  CHECK(std::isnan(km::max(nan, 1.0)));
+  CHECK(std::isnan(km::max(1.0, nan)));
+  CHECK(std::isnan(km::min(nan, 1.0)));
+  CHECK(std::isnan(km::min(1.0, nan)));
+  CHECK(std::isnan(km::sign(nan)));
+  CHECK(km::sign(-2.5) == -1.0);
+  CHECK(km::sign(0.0) == 0.0);
+  CHECK(km::max(int64_t{-3}, int64_t{4}) == 4);
+  CHECK(km::sign(int64_t{-3}) == -1);
+}
+
+TEST_CASE("math: integer powers") {
+  const auto power = [](int64_t x, int64_t y) { return km::pow(x, y); };
+  CHECK(power(3, 0) == 1);
+  CHECK(power(0, 0) == 1);
+  CHECK(power(-3, 3) == -27);
+  CHECK(power(2, 62) == int64_t{1} << 62);
+  CHECK(power(2, 64) == 0);  // wraps
+  CHECK(power(5, -1) == 0);
+  CHECK(power(-1, -3) == -1);
+  CHECK(power(1, -3) == 1);
+}
