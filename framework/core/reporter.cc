@@ -80,7 +80,7 @@ void Reporter::add_observer(const std::string& name, const void* observer) {
 }
 
 void Reporter::add_observers(std::unique_ptr<ObserverSource> source) {
-  sources_.push_back({std::move(source), nullptr});
+  sources_.push_back({std::move(source), UINT64_MAX});
 }
 
 const std::string* Reporter::find(const void* observer) noexcept {
@@ -93,7 +93,7 @@ const std::string* Reporter::find(const void* observer) noexcept {
 }
 
 bool Reporter::sources_moved() const {
-  return std::any_of(sources_.begin(), sources_.end(), [](const Source& s) { return s.source->root() != s.root; });
+  return std::any_of(sources_.begin(), sources_.end(), [](const Source& s) { return s.source->version() != s.version; });
 }
 
 void Reporter::register_sources() {
@@ -104,23 +104,16 @@ void Reporter::register_sources() {
   } const guard(registering_);
   names_.clear();
   for (Source& s : sources_) {
-    s.root = s.source->root();
-    if (s.root != nullptr) s.source->add_observers(*this);
+    s.version = s.source->version();
+    s.source->add_observers(*this);
   }
 }
 
 void Reporter::report(std::initializer_list<Reported> values, const void* observer) {
   const std::string* prefix = nullptr;
   if (observer != nullptr) {
-    // A model that moved left its old addresses to others. A known root says nothing of a list that grew inside it, so
-    // an unknown observer is looked for again.
-    const bool moved = sources_moved();
-    if (moved) register_sources();
+    if (sources_moved()) register_sources();
     prefix = find(observer);
-    if (prefix == nullptr && !moved) {
-      register_sources();
-      prefix = find(observer);
-    }
     if (prefix == nullptr) {
       const std::string name(values.size() == 0 ? std::string_view() : values.begin()->name);
       throw KeyError("report: the observer of '" + name + "' is not registered to the current reporter");

@@ -2,6 +2,7 @@
 
 #include <concepts>
 #include <cstddef>
+#include <cstdint>
 #include <initializer_list>
 #include <memory>
 #include <string>
@@ -96,8 +97,8 @@ class Reporter;
 class KUSARI_API ObserverSource {
  public:
   virtual ~ObserverSource();
-  /// Changes whenever the observers have moved; null when they are gone.
-  virtual const void* root() const = 0;
+  /// Another number whenever the observers may have moved, come or gone.
+  virtual uint64_t version() const = 0;
   /// Calls reporter.add_observer for each.
   virtual void add_observers(Reporter& reporter) const = 0;
 };
@@ -152,7 +153,7 @@ class KUSARI_API Reporter {
   };
   struct Source {
     std::unique_ptr<ObserverSource> source;
-    const void* root;  // when `names_` was made
+    uint64_t version;  // when `names_` was made
   };
 
   const std::string* find(const void* observer) noexcept;

@@ -1,5 +1,6 @@
 #include "kusari/framework/core/reporter.h"
 
+#include <cstdint>
 #include <memory>
 #include <stdexcept>
 #include <string>
@@ -125,8 +126,10 @@ TEST_CASE("a scope belongs to its thread") {
 TEST_CASE("observers that move are found again") {
   struct Source final : ObserverSource {
     explicit Source(std::unique_ptr<Observer>* place) : model{place} {}
-    const void* root() const override { return model->get(); }
-    void add_observers(Reporter& reporter) const override { reporter.add_observer("main", **model); }
+    uint64_t version() const override { return reinterpret_cast<uintptr_t>(model->get()); }
+    void add_observers(Reporter& reporter) const override {
+      if (*model) reporter.add_observer("main", **model);
+    }
     std::unique_ptr<Observer>* model;
   };
   auto model = std::make_unique<Observer>();
