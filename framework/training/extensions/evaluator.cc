@@ -1,0 +1,69 @@
+#include "kusari/framework/training/extensions/evaluator.h"
+
+#include <memory>
+
+#include "kusari/framework/core/config.h"
+#include "kusari/framework/core/error.h"
+#include "kusari/framework/core/log.h"
+#include "kusari/framework/core/reporter.h"
+#include "kusari/framework/training/link_observers.h"
+#include "kusari/framework/training/trainer.h"
+
+namespace kusari::training::extensions {
+
+Evaluator::Evaluator(iterators::IteratorRef iterator, Link& model, detail::CallModel call, EvaluatorOptions options)
+    : iterator_{std::move(iterator)}, home_{model.home()}, call_{call}, options_{std::move(options)} {
+  if (call_ == nullptr && !options_.eval_func) {
+    throw TypeError("Evaluator: the model cannot be called with variables: give an eval_func");
+  }
+  if (iterator_->repeat()) {
+    log::warn("Evaluator: the iterator repeats, so the evaluation would not end: create it with {.repeat = false}");
+  }
+}
+
+void Evaluator::operator()(Trainer&) { (*this)(); }
+
+DictSummary::Values Evaluator::operator()() {
+  Reporter reporter;
+  reporter.add_observers(
+      std::make_unique<LinkObservers>((name().empty() ? std::string() : name() + "/") + "main", home_->get()));
+  DictSummary::Values means;
+  {
+    const auto scope = reporter.scope(reporter.observation());
+    const auto test_mode = using_config(&Config::train, false);
+    means = evaluate();
+  }
+  for (const auto& [key, mean] : means) report({{key, mean}});
+  return means;
+}
+
+DictSummary::Values Evaluator::evaluate() {
+  if (options_.eval_hook) options_.eval_hook(*this);
+  DictSummary summary;
+  Observation observation;
+  iterator_->reset();
+  for (const iterators::Batch& batch : *iterator_) {
+    observation.clear();
+    const auto scope = report_scope(observation);
+    const Device device = options_.device.value_or(Device());
+    const datasets::Example arrays =
+        options_.converter ? options_.converter(batch, device) : datasets::concat_examples(batch, device);
+    Variables inputs;
+    for (const Array& array : arrays) inputs.push_back(Variable(array, false));
+    const std::span<const Variable> arguments(inputs.data(), inputs.size());
+    {
+      const auto no_graph = no_backprop_mode();
+      if (options_.eval_func) {
+        options_.eval_func(arguments);
+      } else {
+        call_(home_->get(), arguments);
+      }
+    }
+    summary.add(observation);
+  }
+  return summary.compute_mean();
+}
+
+void Evaluator::finalize() { iterator_->finalize(); }
+
+}  // namespace kusari::training::extensions

@@ -1,0 +1,66 @@
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "kusari/framework/core/device.h"
+#include "kusari/framework/core/export.h"
+#include "kusari/framework/core/summary.h"
+#include "kusari/framework/datasets/convert.h"
+#include "kusari/framework/links/call_model.h"
+#include "kusari/framework/links/link.h"
+#include "kusari/framework/training/extension.h"
+#include "kusari/iterators/iterator.h"
+#include "kusari/updaters/loss_function.h"
+
+namespace kusari::training::extensions {
+
+class Evaluator;
+
+struct EvaluatorOptions {
+  datasets::Converter converter = {};              ///< concat_examples when not given
+  std::optional<Device> device = std::nullopt;     ///< where batches go
+  std::function<void(Evaluator&)> eval_hook = {};  ///< called before each evaluation
+  updaters::LossFunction eval_func = {};           ///< called with each batch; the model when not given
+};
+
+/// Runs a model over a data set in test mode, without recording a graph, and reports the means of what the model
+/// reports, under "validation/" and the model's name: "validation/main/loss". Every batch has the same weight, the last
+/// one too. The iterator should not repeat. Once an epoch unless told otherwise; chainer.training.extensions.Evaluator.
+class KUSARI_API Evaluator : public Extension {
+ public:
+  /// The model may be moved, but must live when the evaluator runs.
+  template <LinkType Model>
+  Evaluator(iterators::IteratorRef iterator, Model& model, EvaluatorOptions options = {})
+      : Evaluator(std::move(iterator), model, detail::model_caller<Model>(), std::move(options)) {}
+
+  void operator()(Trainer& trainer) override;
+  /// The same without a trainer: the means, which are also reported to the current reporter, if any. Outside a trainer
+  /// the names have no prefix unless set_name gave one.
+  DictSummary::Values operator()();
+  void finalize() override;
+  std::string default_name() const override { return "validation"; }
+  TriggerRef default_trigger() const override { return {1, "epoch"}; }
+  int default_priority() const override { return kPriorityWriter; }
+
+  iterators::Iterator& get_iterator() const noexcept { return *iterator_; }
+  Link& get_target() const { return home_->get(); }
+
+ protected:
+  /// Goes over the data once and returns the means.
+  virtual DictSummary::Values evaluate();
+
+ private:
+  Evaluator(iterators::IteratorRef iterator, Link& model, detail::CallModel call, EvaluatorOptions options);
+
+  iterators::IteratorRef iterator_;
+  IntrusivePtr<Home> home_;
+  detail::CallModel call_;
+  EvaluatorOptions options_;
+};
+
+}  // namespace kusari::training::extensions

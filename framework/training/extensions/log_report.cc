@@ -1,0 +1,129 @@
+#include "kusari/framework/training/extensions/log_report.h"
+
+#include <cstdint>
+#include <filesystem>
+#include <limits>
+
+#include <nlohmann/json.hpp>
+
+#include "kusari/framework/core/atomic_file.h"
+#include "kusari/framework/core/error.h"
+#include "kusari/framework/core/serializer.h"
+#include "kusari/framework/training/trainer.h"
+
+namespace kusari::training::extensions {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+Json to_json(const std::vector<LogEntry>& log) {
+  Json rows = Json::array();
+  for (const LogEntry& entry : log) {
+    Json row = Json::object();
+    for (const auto& [key, number] : entry) {
+      row[key] = number.is_integer ? Json(static_cast<int64_t>(number.value)) : Json(number.value);
+    }
+    rows.push_back(std::move(row));
+  }
+  return rows;
+}
+
+std::vector<LogEntry> from_json(const std::string& text) {
+  const Json rows = Json::parse(text, nullptr, false);
+  const auto fail = [&](const char* what) {
+    throw ValueError(std::string("LogReport::serialize: the snapshot's log is not ") + what);
+  };
+  if (!rows.is_array()) fail("a JSON list");
+  std::vector<LogEntry> log;
+  for (const Json& row : rows) {
+    if (!row.is_object()) fail("a list of JSON objects");
+    LogEntry entry;
+    for (const auto& [key, value] : row.items()) {
+      if (value.is_number_integer()) {
+        entry.set(key, value.get<int64_t>());
+      } else if (value.is_number()) {
+        entry.set(key, value.get<double>());
+      } else {
+        entry.set(key, std::numeric_limits<double>::quiet_NaN());
+      }
+    }
+    log.push_back(std::move(entry));
+  }
+  return log;
+}
+
+std::string with_values(std::string name, const LogEntry& entry) {
+  for (const auto& [key, number] : entry) {
+    const std::string field = "{" + key + "}";
+    const std::string value =
+        number.is_integer ? std::to_string(static_cast<int64_t>(number.value)) : Json(number.value).dump();
+    for (size_t at = name.find(field); at != std::string::npos; at = name.find(field, at + value.size())) {
+      name.replace(at, field.size(), value);
+    }
+  }
+  return name;
+}
+
+}  // namespace
+
+void LogEntry::set(const std::string& key, LogNumber value) {
+  for (auto& [name, number] : values_) {
+    if (name == key) {
+      number = value;
+      return;
+    }
+  }
+  values_.emplace_back(key, value);
+}
+
+const LogNumber* LogEntry::find(const std::string& key) const noexcept {
+  for (const auto& [name, number] : values_) {
+    if (name == key) return &number;
+  }
+  return nullptr;
+}
+
+double LogEntry::at(const std::string& key) const {
+  if (const LogNumber* number = find(key)) return number->value;
+  std::string message = "LogEntry::at: the row has no '" + key + "', only";
+  for (const auto& [name, number] : values_) message += " '" + name + "'";
+  throw KeyError(message);
+}
+
+LogReport::LogReport(LogReportOptions options) : options_{std::move(options)} {}
+
+void LogReport::operator()(Trainer& trainer) {
+  if (options_.keys.empty()) {
+    summary_.add(trainer.observation());
+  } else {
+    Observation chosen;
+    for (const std::string& key : options_.keys) {
+      if (const ObservedValue* value = trainer.observation().find(key)) chosen.set(key, *value);
+    }
+    summary_.add(chosen);
+  }
+  if (!trainer.is_before_training() && !options_.trigger(trainer)) return;
+
+  LogEntry entry;
+  for (const auto& [key, mean] : summary_.compute_mean()) entry.set(key, mean);
+  summary_.clear();
+  entry.set("epoch", trainer.updater().epoch());
+  entry.set("iteration", trainer.updater().iteration());
+  entry.set("elapsed_time", trainer.elapsed_time());
+  if (options_.postprocess) options_.postprocess(entry);
+  log_.push_back(std::move(entry));
+  if (options_.filename) {
+    const std::string name = with_values(*options_.filename, log_.back());
+    write_file_atomically((std::filesystem::path(trainer.out()) / name).string(), to_json(log_).dump(4, ' ', true));
+  }
+}
+
+void LogReport::serialize(Serializer& serializer) {
+  options_.trigger.serialize(*serializer.child("_trigger"));
+  summary_.serialize(*serializer.child("_summary"));
+  std::string text = to_json(log_).dump(-1, ' ', true);
+  serializer("_log", text);
+  if (!serializer.is_writer()) log_ = from_json(text);
+}
+
+}  // namespace kusari::training::extensions

@@ -1,0 +1,34 @@
+#include "kusari/framework/training/extensions/micro_average.h"
+
+#include "kusari/framework/core/serializer.h"
+#include "kusari/framework/training/trainer.h"
+
+namespace kusari::training::extensions {
+
+MicroAverage::MicroAverage(std::string numerator_key, std::string denominator_key, std::string result_key,
+                           TriggerRef trigger)
+    : numerator_key_{std::move(numerator_key)},
+      denominator_key_{std::move(denominator_key)},
+      result_key_{std::move(result_key)},
+      trigger_{std::move(trigger)} {}
+
+void MicroAverage::operator()(Trainer& trainer) {
+  const ObservedValue* numerator = trainer.observation().find(numerator_key_);
+  const ObservedValue* denominator = trainer.observation().find(denominator_key_);
+  if (numerator == nullptr || denominator == nullptr) return;
+  numerator_ += numerator->value();
+  denominator_ += denominator->value();
+  if (!trigger_(trainer)) return;
+  report({{result_key_, numerator_ / denominator_}});
+  numerator_ = 0;
+  denominator_ = 0;
+}
+
+void MicroAverage::serialize(Serializer& serializer) {
+  serializer("_numerator", numerator_);
+  serializer("_denominator", denominator_);
+  // Chainer forgets where in its interval the trigger was.
+  if (serializer.contains("_trigger/previous_iteration")) trigger_.serialize(*serializer.child("_trigger"));
+}
+
+}  // namespace kusari::training::extensions

@@ -1,0 +1,29 @@
+#pragma once
+
+#include <string>
+
+#include "kusari/framework/core/export.h"
+#include "kusari/framework/training/extension.h"
+
+namespace kusari::training::extensions {
+
+/// Reports, whenever `trigger` fires, the sum of one reported value divided by the sum of another since the last time:
+/// correct answers over examples, whatever the sizes of the batches. chainer.training.extensions.MicroAverage.
+class KUSARI_API MicroAverage final : public Extension {
+ public:
+  MicroAverage(std::string numerator_key, std::string denominator_key, std::string result_key,
+               TriggerRef trigger = {1, "epoch"});
+
+  void operator()(Trainer& trainer) override;
+  std::string default_name() const override { return "MicroAverage"; }
+  int default_priority() const override { return kPriorityEditor; }
+  void serialize(Serializer& serializer) override;
+
+ private:
+  std::string numerator_key_, denominator_key_, result_key_;
+  TriggerRef trigger_;
+  double numerator_ = 0;
+  double denominator_ = 0;
+};
+
+}  // namespace kusari::training::extensions

@@ -1,0 +1,41 @@
+#pragma once
+
+#include <cstdio>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "kusari/framework/core/export.h"
+#include "kusari/framework/training/extension.h"
+#include "kusari/framework/training/extensions/log_report.h"
+
+namespace kusari::training::extensions {
+
+struct PrintReportOptions {
+  std::string log_report = "LogReport";                  ///< name of the trainer's LogReport
+  std::optional<Ref<LogReport>> own_log = std::nullopt;  ///< one that this extension runs itself, instead
+  std::FILE* out = stdout;
+};
+
+/// Prints values of each new row of a LogReport in columns, under a header with their names. After a resume, the rows
+/// of the interrupted run come first. Escape sequences are printed to terminals only.
+/// chainer.training.extensions.PrintReport.
+class KUSARI_API PrintReport final : public Extension {
+ public:
+  explicit PrintReport(std::vector<std::string> entries, PrintReportOptions options = {});
+
+  void operator()(Trainer& trainer) override;
+  std::string default_name() const override { return "PrintReport"; }
+  void serialize(Serializer& serializer) override;
+
+ private:
+  void print_row(const LogEntry& entry) const;
+
+  std::vector<std::string> entries_;
+  PrintReportOptions options_;
+  bool is_terminal_;
+  bool header_printed_ = false;
+  size_t rows_printed_ = 0;
+};
+
+}  // namespace kusari::training::extensions

@@ -1,0 +1,60 @@
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <cstdio>
+#include <deque>
+#include <optional>
+#include <string>
+
+#include "kusari/framework/core/export.h"
+#include "kusari/framework/training/extension.h"
+
+namespace kusari::training::extensions {
+
+struct ProgressBarOptions {
+  std::optional<TrainingLength> training_length = std::nullopt;  ///< the stop trigger's when not given
+  int64_t update_interval = 100;                                 ///< iterations between two drawings
+  int bar_length = 50;                                           ///< characters
+  std::FILE* out = stdout;
+  double plain_interval = 30;  ///< seconds between two lines where there is no terminal
+};
+
+/// Shows how far the training is, its speed, and when it will end: four lines at the bottom of a terminal, which rows
+/// of a PrintReport push down. Where the output is no terminal, one plain line now and then.
+/// Throws ValueError for an interval or a length that is not positive.
+/// chainer.training.extensions.ProgressBar.
+class KUSARI_API ProgressBar final : public Extension {
+ public:
+  explicit ProgressBar(ProgressBarOptions options = {});
+
+  void operator()(Trainer& trainer) override;
+  void finalize() override;
+  std::string default_name() const override { return "ProgressBar"; }
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  struct Time {
+    int64_t iteration;
+    double epoch;
+    Clock::time_point at;
+  };
+  struct Speed {
+    double iterations, epochs;  // a second
+  };
+
+  Speed measure_speed(int64_t iteration, double epoch);
+  std::string bar(double rate) const;
+  void draw(Trainer& trainer, const std::optional<TrainingLength>& length);
+  void print_line(Trainer& trainer, const std::optional<TrainingLength>& length);
+
+  ProgressBarOptions options_;
+  bool is_terminal_;
+  std::deque<Time> recent_;  // of the last 100 drawings
+  Clock::time_point last_line_;
+};
+
+/// Seconds as Python prints a timedelta: "0:00:19.305000", "2 days, 1:00:00".
+KUSARI_API std::string format_timedelta(double seconds);
+
+}  // namespace kusari::training::extensions

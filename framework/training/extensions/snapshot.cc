@@ -1,0 +1,139 @@
+#include "kusari/framework/training/extensions/snapshot.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <filesystem>
+#include <system_error>
+#include <tuple>
+#include <vector>
+
+#include "kusari/framework/core/error.h"
+#include "kusari/framework/core/log.h"
+#include "kusari/framework/training/trainer.h"
+
+namespace kusari::training::extensions {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* kIteration = "{.updater.iteration}";
+constexpr const char* kEpoch = "{.updater.epoch}";
+constexpr const char* kEpochDetail = "{.updater.epoch_detail}";
+
+void check_fields(const std::string& filename) {
+  for (size_t at = filename.find('{'); at != std::string::npos; at = filename.find('{', at + 1)) {
+    const std::string field = filename.substr(at, filename.find('}', at) - at + 1);
+    if (field != kIteration && field != kEpoch && field != kEpochDetail) {
+      throw ValueError("snapshot: the filename has the field '" + field + "': it may have " + kIteration + ", " +
+                       kEpoch + " and " + kEpochDetail);
+    }
+  }
+}
+
+void replace(std::string& text, const std::string& field, const std::string& value) {
+  for (size_t at = text.find(field); at != std::string::npos; at = text.find(field, at + value.size())) {
+    text.replace(at, field.size(), value);
+  }
+}
+
+std::string with_values(std::string filename, const updaters::Updater& updater) {
+  char detail[64];
+  std::snprintf(detail, sizeof detail, "%.12g", updater.epoch_detail());
+  replace(filename, kIteration, std::to_string(updater.iteration()));
+  replace(filename, kEpoch, std::to_string(updater.epoch()));
+  replace(filename, kEpochDetail, detail);
+  return filename;
+}
+
+/// Files that snapshots of this pattern have left in a directory, the oldest first.
+std::vector<fs::path> find_snapshots(const std::string& pattern, const fs::path& directory) {
+  const size_t open = pattern.find('{'), close = pattern.rfind('}');
+  const std::string prefix = pattern.substr(0, open);
+  const std::string suffix = close == std::string::npos ? std::string() : pattern.substr(close + 1);
+  // Between them only what fields can give: another file, such as a copy called .bak, is nobody's snapshot.
+  const auto matches = [&](const std::string& name) {
+    if (open == std::string::npos) return name == pattern;
+    if (name.size() <= prefix.size() + suffix.size()) return false;
+    const std::string middle = name.substr(prefix.size(), name.size() - prefix.size() - suffix.size());
+    return name.compare(0, prefix.size(), prefix) == 0 && name.substr(prefix.size() + middle.size()) == suffix &&
+           (pattern.find('{', open + 1) != std::string::npos ||
+            middle.find_first_not_of("0123456789.") == std::string::npos);
+  };
+  using File = std::tuple<fs::file_time_type, size_t, std::string>;  // equal times: 9 is before 10
+  std::vector<File> files;
+  std::error_code error;
+  for (const fs::directory_entry& entry : fs::directory_iterator(directory, error)) {
+    const std::string name = entry.path().filename().string();
+    if (entry.is_regular_file() && matches(name)) files.emplace_back(entry.last_write_time(), name.size(), name);
+  }
+  std::sort(files.begin(), files.end());
+  std::vector<fs::path> paths;
+  for (const File& file : files) paths.push_back(directory / std::get<2>(file));
+  return paths;
+}
+
+struct Loader {
+  const std::function<void(Serializer&)>& visit;
+  void serialize(Serializer& serializer) { visit(serializer); }
+};
+
+}  // namespace
+
+Snapshot::Snapshot(SnapshotOptions options, Target target)
+    : options_{std::move(options)},
+      target_{std::move(target)},
+      writer_{options_.writer ? *options_.writer : Ref<snapshot_writers::Writer>(snapshot_writers::SimpleWriter())} {
+  check_fields(options_.filename);
+}
+
+void Snapshot::visit(Trainer& trainer, Serializer& serializer) const {
+  if (target_) {
+    target_(serializer);
+  } else {
+    trainer.serialize(serializer);
+  }
+}
+
+void Snapshot::initialize(Trainer& trainer) {
+  const fs::path directory = trainer.out();
+  if (options_.autoload) {
+    const std::vector<fs::path> files = find_snapshots(options_.filename, directory);
+    if (files.empty()) {
+      log::info("snapshot: no file in '" + trainer.out() + "' matches " + options_.filename);
+    } else {
+      const std::function<void(Serializer&)> read = [&](Serializer& serializer) { visit(trainer, serializer); };
+      Loader loader{read};
+      serializers::load_npz(files.back().string(), loader);
+      log::info("snapshot: loaded " + files.back().string());
+    }
+  }
+  if (options_.n_retains > 0 && !cleanup_hooked_) {
+    cleanup_hooked_ = true;
+    writer_->add_cleanup_hook([directory, pattern = options_.filename, n = static_cast<size_t>(options_.n_retains)] {
+      const std::vector<fs::path> files = find_snapshots(pattern, directory);
+      for (size_t i = 0; i + n < files.size(); ++i) {
+        std::error_code error;
+        if (!fs::remove(files[i], error) && error) {
+          log::warn("snapshot: cannot remove " + files[i].string() + ": " + error.message());
+        }
+      }
+    });
+  }
+}
+
+void Snapshot::operator()(Trainer& trainer) {
+  if (!options_.condition || options_.condition()) save(trainer);
+}
+
+void Snapshot::on_error(Trainer& trainer, const std::exception&) {
+  if (options_.snapshot_on_error) save(trainer);
+}
+
+void Snapshot::save(Trainer& trainer) {
+  serializers::DictionarySerializer serializer;
+  visit(trainer, serializer);
+  const fs::path path = fs::path(trainer.out()) / with_values(options_.filename, trainer.updater());
+  (*writer_)(path.string(), serializer.dictionary());
+}
+
+}  // namespace kusari::training::extensions

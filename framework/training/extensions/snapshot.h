@@ -1,0 +1,73 @@
+#pragma once
+
+#include <concepts>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <type_traits>
+#include <utility>
+
+#include "kusari/framework/core/export.h"
+#include "kusari/framework/core/ref.h"
+#include "kusari/framework/links/link.h"
+#include "kusari/framework/training/extension.h"
+#include "kusari/framework/training/extensions/snapshot_writers.h"
+
+namespace kusari::training::extensions {
+
+struct SnapshotOptions {
+  /// Name of the file in the trainer's output directory. Fields: {.updater.iteration}, {.updater.epoch},
+  /// {.updater.epoch_detail}.
+  std::string filename = "snapshot_iter_{.updater.iteration}";
+  std::function<bool()> condition = {};                                ///< no snapshot when it says false
+  std::optional<Ref<snapshot_writers::Writer>> writer = std::nullopt;  ///< SimpleWriter when not given
+  bool snapshot_on_error = false;                                      ///< also when an exception ends the training
+  int64_t n_retains = -1;  ///< keep this many of the newest files; all when not positive
+  bool autoload = false;   ///< start from the newest file that is there
+};
+
+/// Writes a snapshot to a file that appears whole or not at all. See snapshot() and snapshot_object().
+class KUSARI_API Snapshot final : public Extension {
+ public:
+  using Target = std::function<void(Serializer&)>;
+  /// Without a target, the trainer. Throws ValueError for a field that is unknown.
+  explicit Snapshot(SnapshotOptions options, Target target = {});
+
+  void operator()(Trainer& trainer) override;
+  void initialize(Trainer& trainer) override;
+  void finalize() override { writer_->finalize(); }
+  void on_error(Trainer& trainer, const std::exception& error) override;
+  std::string default_name() const override { return "_Snapshot"; }
+  TriggerRef default_trigger() const override { return {1, "epoch"}; }
+  int default_priority() const override { return -100; }
+
+ private:
+  void save(Trainer& trainer);
+  void visit(Trainer& trainer, Serializer& serializer) const;
+
+  SnapshotOptions options_;
+  Target target_;
+  Ref<snapshot_writers::Writer> writer_;
+  bool cleanup_hooked_ = false;
+};
+
+/// Saves the whole trainer, once an epoch unless told otherwise: what a resumed run needs to go on as if it had not
+/// been interrupted. Resume with `.autoload = true`, or with `serializers::load_npz(file, trainer)` before run().
+/// chainer.training.extensions.snapshot.
+inline Snapshot snapshot(SnapshotOptions options = {}) { return Snapshot(std::move(options)); }
+
+/// Saves one object, which is referred to: a link, an optimizer, anything with serialize(Serializer&). A link may be
+/// moved. `snapshot_object(model, "model_iter_{.updater.iteration}")`. chainer.training.extensions.snapshot_object.
+template <class T>
+Snapshot snapshot_object(T& target, std::string filename, SnapshotOptions options = {}) {
+  options.filename = std::move(filename);
+  if constexpr (std::derived_from<T, Link>) {
+    return Snapshot(std::move(options), [home = target.home()](Serializer& s) { home->get().serialize(s); });
+  } else {
+    return Snapshot(std::move(options), [object = &target](Serializer& s) { object->serialize(s); });
+  }
+}
+
+}  // namespace kusari::training::extensions

@@ -1,0 +1,19 @@
+#include "kusari/framework/training/extensions/warmup_shift.h"
+
+namespace kusari::training::extensions {
+
+// What the base calls the initial value is where the line starts.
+WarmupShift::WarmupShift(std::string attr, std::optional<double> warmup_start, int64_t warmup_iter, double init,
+                         std::optional<Ref<Optimizer>> optimizer)
+    : HyperparameterShift(std::move(attr),
+                          {.init = warmup_start, .target = std::nullopt, .optimizer = std::move(optimizer)}),
+      warmup_iter_{warmup_iter},
+      init_{init} {}
+
+std::optional<double> WarmupShift::value(int64_t t, double start) const {
+  if (t > warmup_iter_) return std::nullopt;
+  const double done = static_cast<double>(t), left = static_cast<double>(warmup_iter_ - t);
+  return (done * init_ + left * start) / static_cast<double>(warmup_iter_);
+}
+
+}  // namespace kusari::training::extensions

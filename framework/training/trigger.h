@@ -1,0 +1,88 @@
+#pragma once
+
+#include <concepts>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <type_traits>
+#include <utility>
+
+#include "kusari/framework/core/export.h"
+#include "kusari/framework/core/ref.h"
+
+namespace kusari {
+class Serializer;
+}
+
+namespace kusari::training {
+
+class Trainer;
+
+/// How long a training run is: 20 and "epoch".
+struct TrainingLength {
+  double period;
+  std::string unit;
+};
+
+/// Decides, after every iteration, whether something happens. chainer.training.get_trigger.
+class KUSARI_API Trigger {
+ public:
+  virtual ~Trigger();
+  virtual bool operator()(Trainer& trainer) = 0;
+  /// Whether it will never fire again: the trainer then does not initialize the extension.
+  virtual bool finished() const;
+  /// How long a run is that stops with this trigger, where that is known.
+  virtual std::optional<TrainingLength> get_training_length() const;
+  virtual void serialize(Serializer& serializer);
+
+ protected:
+  Trigger() = default;
+  Trigger(const Trigger&) = default;
+  Trigger& operator=(const Trigger&) = default;
+};
+
+/// A trigger as an argument: `{20, "epoch"}`, `{100, "iteration"}`, one of triggers::, a function of the trainer, or
+/// nothing, which is "never" or the default of who takes it. Triggers given by lvalue are referred to.
+class KUSARI_API TriggerRef {
+ public:
+  TriggerRef() = default;
+  /// Throws ValueError unless the period is positive and the unit "epoch" or "iteration".
+  template <class N>
+  requires std::is_arithmetic_v<N> TriggerRef(N period, const std::string& unit)
+      : trigger_{interval(static_cast<double>(period), unit)} {}
+  TriggerRef(Trigger& trigger) : trigger_{std::shared_ptr<void>(), &trigger} {}
+  template <std::derived_from<Trigger> T>
+  requires(!std::is_const_v<T>) TriggerRef(T&& trigger) : trigger_{std::make_shared<T>(std::move(trigger))} {}
+  template <std::derived_from<Trigger> T>
+  TriggerRef(std::shared_ptr<T> trigger) : trigger_{std::move(trigger)} {}
+  template <class F>
+  requires(std::is_invocable_r_v<bool, F&, Trainer&> && !std::derived_from<std::remove_cvref_t<F>, Trigger>)
+      TriggerRef(F function)
+      : trigger_{from_function(std::move(function))} {}
+
+  explicit operator bool() const noexcept { return trigger_ != nullptr; }
+  /// False without a trigger.
+  bool operator()(Trainer& trainer) const { return trigger_ != nullptr && (*trigger_)(trainer); }
+  bool finished() const { return trigger_ != nullptr && trigger_->finished(); }
+  std::optional<TrainingLength> get_training_length() const {
+    return trigger_ == nullptr ? std::nullopt : trigger_->get_training_length();
+  }
+  void serialize(Serializer& serializer) const {
+    if (trigger_ != nullptr) trigger_->serialize(serializer);
+  }
+
+ private:
+  static std::shared_ptr<Trigger> interval(double period, const std::string& unit);
+  static std::shared_ptr<Trigger> from_function(std::function<bool(Trainer&)> function);
+
+  std::shared_ptr<Trigger> trigger_;
+};
+
+namespace triggers {}
+
+}  // namespace kusari::training
+
+namespace kusari {
+namespace triggers = training::triggers;
+}

@@ -1,0 +1,37 @@
+#include "kusari/framework/training/triggers/best_value_trigger.h"
+
+#include "kusari/framework/core/serializer.h"
+#include "kusari/framework/training/optional_entry.h"
+#include "kusari/framework/training/trainer.h"
+
+namespace kusari::training::triggers {
+
+BestValueTrigger::BestValueTrigger(std::string key, std::function<bool(double, double)> compare, TriggerRef trigger)
+    : key_{std::move(key)}, compare_{std::move(compare)}, interval_{std::move(trigger)} {}
+
+bool BestValueTrigger::operator()(Trainer& trainer) {
+  const ObservedValue* value = trainer.observation().find(key_);
+  if (value != nullptr && value->is_scalar()) summary_.add(key_, value->value(), value->weight());
+  if (!interval_(trainer) || !summary_.contains(key_)) return false;
+  const double mean = summary_.compute_mean().front().second;
+  summary_.clear();
+  if (best_ && !compare_(*best_, mean)) return false;
+  best_ = mean;
+  return true;
+}
+
+void BestValueTrigger::serialize(Serializer& serializer) {
+  interval_.serialize(*serializer.child("interval_trigger"));
+  summary_.serialize(*serializer.child("summary"));
+  serialize_optional(serializer, "best_value", best_);
+}
+
+MaxValueTrigger::MaxValueTrigger(std::string key, TriggerRef trigger)
+    : BestValueTrigger(
+          std::move(key), [](double best, double mean) { return mean > best; }, std::move(trigger)) {}
+
+MinValueTrigger::MinValueTrigger(std::string key, TriggerRef trigger)
+    : BestValueTrigger(
+          std::move(key), [](double best, double mean) { return mean < best; }, std::move(trigger)) {}
+
+}  // namespace kusari::training::triggers

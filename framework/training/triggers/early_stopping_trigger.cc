@@ -1,0 +1,64 @@
+#include "kusari/framework/training/triggers/early_stopping_trigger.h"
+
+#include <cstdio>
+#include <limits>
+
+#include "kusari/framework/core/error.h"
+#include "kusari/framework/core/log.h"
+#include "kusari/framework/core/serializer.h"
+#include "kusari/framework/training/trainer.h"
+
+namespace kusari::training::triggers {
+namespace {
+
+bool is_larger_better(const std::string& mode, const std::string& monitor) {
+  if (mode == "max") return true;
+  if (mode == "min") return false;
+  if (mode == "auto") return monitor.find("accuracy") != std::string::npos;
+  throw ValueError("EarlyStoppingTrigger: the mode is '" + mode + "': it must be 'max', 'min' or 'auto'");
+}
+
+}  // namespace
+
+EarlyStoppingTrigger::EarlyStoppingTrigger(EarlyStoppingOptions options)
+    : options_{std::move(options)},
+      larger_is_better_{is_larger_better(options_.mode, options_.monitor)},
+      best_{(larger_is_better_ ? -1 : 1) * std::numeric_limits<double>::infinity()} {
+  if (options_.verbose) std::printf("early stopping: operator is %s\n", larger_is_better_ ? "greater" : "less");
+}
+
+bool EarlyStoppingTrigger::operator()(Trainer& trainer) {
+  const ObservedValue* value = trainer.observation().find(options_.monitor);
+  const bool reported = value != nullptr && value->is_scalar();
+  if (reported) summary_.add(options_.monitor, value->value(), value->weight());
+  if (options_.max_trigger(trainer)) return true;
+  if (!options_.check_trigger(trainer)) return false;
+  if (!reported) {
+    log::warn("EarlyStoppingTrigger: " + options_.monitor + " is not in observation");
+    return false;
+  }
+  const double mean = summary_.compute_mean().front().second;
+  summary_.clear();
+  if (larger_is_better_ ? mean > best_ : mean < best_) {
+    best_ = mean;
+    count_ = 0;
+  } else {
+    ++count_;
+  }
+  if (count_ < options_.patience) return false;
+  if (options_.verbose) {
+    std::printf("Epoch %lld: early stopping\n", static_cast<long long>(trainer.updater().epoch()));
+  }
+  return true;
+}
+
+void EarlyStoppingTrigger::serialize(Serializer& serializer) {
+  if (!serializer.contains("count")) return;  // Chainer's snapshots know nothing of this trigger
+  serializer("count", count_);
+  serializer("best", best_);
+  summary_.serialize(*serializer.child("summary"));
+  options_.check_trigger.serialize(*serializer.child("check_trigger"));
+  options_.max_trigger.serialize(*serializer.child("max_trigger"));
+}
+
+}  // namespace kusari::training::triggers

@@ -1,0 +1,16 @@
+#include "kusari/framework/training/triggers/time_trigger.h"
+
+#include "kusari/framework/core/serializer.h"
+#include "kusari/framework/training/trainer.h"
+
+namespace kusari::training::triggers {
+
+bool TimeTrigger::operator()(Trainer& trainer) {
+  if (trainer.elapsed_time() <= next_time_) return false;
+  next_time_ += period_;
+  return true;
+}
+
+void TimeTrigger::serialize(Serializer& serializer) { serializer("next_time", next_time_); }
+
+}  // namespace kusari::training::triggers
