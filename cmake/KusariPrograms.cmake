@@ -25,6 +25,7 @@ if(KUSARI_BUILD_TOOLS)
   file(GLOB bench_sources CONFIGURE_DEPENDS tools/kusari-bench/*.cc)
   if(bench_sources)
     kusari_add_program(kusari-bench tools ${bench_sources})
+    target_compile_definitions(kusari-bench PRIVATE KUSARI_VERSION="${PROJECT_VERSION}")
   endif()
 endif()
 

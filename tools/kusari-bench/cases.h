@@ -1,0 +1,22 @@
+#pragma once
+
+#include "kusari/tools/kusari-bench/sampling.h"
+
+namespace bench {
+
+// Each prints its results, one line of JSON per number.
+
+/// A chain of 1000 additions and multiplications of one element: time per operation.
+void op_overhead(const Settings& settings);
+/// Training steps of 784-1000-1000-10 with Adam at batch 100.
+void mlp(const Settings& settings);
+/// Training steps of 32-64-64-8 at batch 16, with momentum SGD and with Adam.
+void small_mlp(const Settings& settings);
+/// An empty kernel through the door, recording one function, heap allocations per operation.
+void door(const Settings& settings);
+/// 10,000 training steps of small_mlp: what is allocated, and how memory grows.
+void steady_state(const Settings& settings);
+/// A graph of a million functions: built, differentiated, destroyed.
+void graph_million(const Settings& settings);
+
+}  // namespace bench

@@ -1,0 +1,114 @@
+#include "kusari/tools/kusari-bench/sampling.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <fstream>
+#include <thread>
+
+#include <sys/resource.h>
+#include <unistd.h>
+
+namespace bench {
+namespace {
+
+double own_processor_seconds() {
+  rusage usage{};
+  getrusage(RUSAGE_SELF, &usage);
+  const auto seconds = [](const timeval& t) {
+    return static_cast<double>(t.tv_sec) + 1e-6 * static_cast<double>(t.tv_usec);
+  };
+  return seconds(usage.ru_utime) + seconds(usage.ru_stime);
+}
+
+// Of all processors, time that was neither idle nor waiting for a disk.
+double machine_busy_seconds() {
+  std::ifstream file("/proc/stat");
+  std::string label;
+  double user = 0, nice = 0, system = 0, idle = 0, waiting = 0, interrupts = 0, soft = 0, stolen = 0;
+  file >> label >> user >> nice >> system >> idle >> waiting >> interrupts >> soft >> stolen;
+  return (user + nice + system + interrupts + soft + stolen) / static_cast<double>(sysconf(_SC_CLK_TCK));
+}
+
+// How many cores other programs use from its construction on. The kernel counts in ticks of 10 ms.
+class Neighbours {
+ public:
+  double elapsed() const { return now() - start_; }
+  double cores() const {
+    const double others = (machine_busy_seconds() - busy_) - (own_processor_seconds() - own_);
+    return std::max(0.0, others) / elapsed();
+  }
+
+ private:
+  double start_ = now();
+  double busy_ = machine_busy_seconds();
+  double own_ = own_processor_seconds();
+};
+
+}  // namespace
+
+double now() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
+
+double median(std::vector<double> values) {
+  std::sort(values.begin(), values.end());
+  const size_t n = values.size();
+  return n % 2 == 1 ? values[n / 2] : (values[n / 2 - 1] + values[n / 2]) / 2;
+}
+
+double resident_mib() {
+  std::ifstream file("/proc/self/statm");
+  double total = 0, resident = 0;
+  file >> total >> resident;
+  return resident * static_cast<double>(sysconf(_SC_PAGESIZE)) / (1 << 20);
+}
+
+double peak_resident_mib() {
+  rusage usage{};
+  getrusage(RUSAGE_SELF, &usage);
+  return static_cast<double>(usage.ru_maxrss) / 1024;
+}
+
+Samples sample(const Settings& settings, const std::function<void()>& step) {
+  constexpr size_t kWindows = 9;
+  for (int i = 0; i < 3; ++i) step();
+  struct Window {
+    double others, seconds;
+  };
+  std::vector<Window> windows;
+  size_t quiet = 0;
+  const double limit = settings.threads > 1 ? 0.1 : 0.6, length = std::max(0.2, settings.seconds / kWindows);
+  const double start = now();
+  while (quiet < kWindows && (windows.size() < kWindows || now() - start < settings.patience)) {
+    const Neighbours neighbours;
+    int calls = 0;
+    do {
+      step();
+      ++calls;
+    } while (neighbours.elapsed() < length);
+    const double seconds = neighbours.elapsed() / calls, others = neighbours.cores();
+    if (others <= limit) {
+      ++quiet;
+    } else {
+      std::this_thread::sleep_for(std::chrono::milliseconds(200));
+    }
+    windows.push_back({others, seconds});
+  }
+  std::sort(windows.begin(), windows.end(), [](const Window& a, const Window& b) { return a.others < b.others; });
+  windows.resize(kWindows);
+  Samples samples;
+  samples.others = windows.back().others;
+  for (const Window& window : windows) samples.values.push_back(window.seconds);
+  return samples;
+}
+
+void report(const Settings& settings, const char* bench, const char* unit, const Samples& samples, double scale,
+            const std::string& more) {
+  std::printf(
+      "{\"bench\":\"%s\",\"impl\":\"kusari-%s\",\"threads\":%d,\"layout\":\"plain\",\"unit\":\"%s\",\"median\":%.4f,"
+      "\"min\":%.4f,\"others\":%.2f%s}\n",
+      bench, KUSARI_VERSION, settings.threads, unit, median(samples.values) * scale,
+      *std::min_element(samples.values.begin(), samples.values.end()) * scale, samples.others, more.c_str());
+  std::fflush(stdout);
+}
+
+}  // namespace bench

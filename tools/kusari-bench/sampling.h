@@ -1,0 +1,38 @@
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+namespace bench {
+
+/// What the command line says about every case.
+struct Settings {
+  int threads = 1;
+  double seconds = 3;    ///< spent on one measurement
+  double patience = 60;  ///< how long to wait for a quiet machine
+};
+
+/// Measured values and how many cores other programs used meanwhile.
+struct Samples {
+  std::vector<double> values;
+  double others = 0;
+};
+
+/// Seconds on a clock that only goes forward.
+double now();
+double median(std::vector<double> values);
+/// Resident memory now and at its highest.
+double resident_mib();
+double peak_resident_mib();
+
+/// Seconds per call of `step`: 3 calls to warm up, then 9 windows of seconds / 9 each, at least 0.2 s and one call. A
+/// window in which other programs used more than 0.6 core (0.1 with several threads) is repeated while patience lasts;
+/// the 9 quietest count.
+Samples sample(const Settings& settings, const std::function<void()>& step);
+
+/// Prints one line of JSON: median and least of the values times `scale`. `more`: further fields, with leading comma.
+void report(const Settings& settings, const char* bench, const char* unit, const Samples& samples, double scale,
+            const std::string& more = "");
+
+}  // namespace bench
