@@ -1,12 +1,15 @@
 #include "kusari/framework/core/threads.h"
 
-#include <omp.h>
+#include <pthread.h>
 #include <sched.h>
+#include <signal.h>
 
 #include <algorithm>
 #include <atomic>
 #include <cstdlib>
+#include <mutex>
 #include <string>
+#include <thread>
 
 #include "kusari/framework/core/error.h"
 
@@ -24,13 +27,130 @@ int threads_at_start() {
 }
 
 std::atomic<int>& setting() {
-  static std::atomic<int> threads = [] {
-    const int n = threads_at_start();
-    omp_set_num_threads(n);
-    return n;
-  }();
+  static std::atomic<int> threads{threads_at_start()};
   return threads;
 }
+
+void relax() {
+#if defined(__x86_64__)
+  __builtin_ia32_pause();
+#elif defined(__aarch64__)
+  asm volatile("yield");
+#endif
+}
+
+constinit thread_local bool t_inside = false;  // this thread works on a job: loops inside it run on it alone
+
+// Workers that take chunks of one job at a time. The caller takes chunks too and waits only for workers that have
+// taken one, so a worker that the system does not let run costs nothing; OpenMP's barriers wait for every thread and
+// made training five times slower on a machine with a busy neighbour.
+class Pool {
+ public:
+  // Never destroyed: workers may be waiting while the process ends.
+  static Pool& get() {
+    static Pool* pool = [] {
+      pthread_atfork(nullptr, nullptr, [] { forked().store(true); });
+      return new Pool;
+    }();
+    return *pool;
+  }
+
+  void run(int threads, int64_t chunks, void (*body)(void*, int64_t), void* context) {
+    const std::unique_lock lock(mutex_, std::try_to_lock);
+    if (!lock.owns_lock() || forked().load(std::memory_order_relaxed)) return run_alone(chunks, body, context);
+    for (; workers_ < threads - 1; ++workers_) start_worker(workers_);
+    body_ = body;
+    context_ = context;
+    chunks_ = chunks;
+    next_.store(0, std::memory_order_relaxed);
+    helpers_ = threads - 1;
+    state_.store(kOpen, std::memory_order_release);
+    jobs_.fetch_add(1, std::memory_order_release);
+    jobs_.notify_all();
+    t_inside = true;
+    take_chunks();
+    t_inside = false;
+    state_.fetch_and(~kOpen, std::memory_order_acq_rel);
+    for (int spin = 0; state_.load(std::memory_order_acquire) != 0; ++spin) {
+      if (spin < kSpins) {
+        relax();
+      } else {
+        sched_yield();  // the core may be what the worker is waiting for
+      }
+    }
+  }
+
+  static void run_alone(int64_t chunks, void (*body)(void*, int64_t), void* context) {
+    for (int64_t i = 0; i < chunks; ++i) body(context, i);
+  }
+
+ private:
+  static constexpr uint32_t kOpen = 1u << 31;  // in state_: the job still takes workers; the rest counts those inside
+  static constexpr int kSpins = 2000;          // about 50 us of waiting for the next job before sleeping
+
+  // A forked child has none of the workers.
+  static std::atomic<bool>& forked() {
+    static std::atomic<bool> flag{false};
+    return flag;
+  }
+
+  void take_chunks() {
+    for (int64_t i; (i = next_.fetch_add(1, std::memory_order_relaxed)) < chunks_;) body_(context_, i);
+  }
+
+  bool enter(int worker) {
+    uint32_t state = state_.load(std::memory_order_acquire);
+    while ((state & kOpen) != 0) {
+      if (state_.compare_exchange_weak(state, state + 1, std::memory_order_acq_rel)) {
+        if (worker < helpers_) return true;
+        leave();
+        return false;
+      }
+    }
+    return false;
+  }
+  void leave() { state_.fetch_sub(1, std::memory_order_acq_rel); }
+
+  [[noreturn]] void work(int worker) {
+    t_inside = true;
+    uint32_t seen = 0;
+    for (;;) {
+      uint32_t now = jobs_.load(std::memory_order_acquire);
+      for (int spin = 0; now == seen && spin < kSpins; ++spin) {
+        relax();
+        now = jobs_.load(std::memory_order_acquire);
+      }
+      if (now == seen) {
+        jobs_.wait(seen, std::memory_order_acquire);
+        continue;
+      }
+      seen = now;
+      if (enter(worker)) {
+        take_chunks();
+        leave();
+      }
+    }
+  }
+
+  void start_worker(int worker) {
+    // Signals belong to the program's own threads.
+    sigset_t all, previous;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &previous);
+    std::thread([this, worker] { work(worker); }).detach();
+    pthread_sigmask(SIG_SETMASK, &previous, nullptr);
+  }
+
+  std::mutex mutex_;  // one job at a time; a second caller works alone
+  int workers_ = 0;
+  void (*body_)(void*, int64_t) = nullptr;
+  void* context_ = nullptr;
+  int64_t chunks_ = 0;
+  int helpers_ = 0;
+  alignas(64) std::atomic<int64_t> next_{0};
+  alignas(64) std::atomic<uint32_t> state_{0};
+  alignas(64) std::atomic<uint32_t> jobs_{0};
+};
 
 }  // namespace
 
@@ -39,17 +159,12 @@ int num_threads() { return setting().load(std::memory_order_relaxed); }
 void set_num_threads(int n) {
   if (n < 1) throw ValueError("set_num_threads: n is " + std::to_string(n) + " but must be at least 1");
   setting() = n;
-  omp_set_num_threads(n);  // libraries that use OpenMP (oneDNN) follow
 }
 
 void detail::run_chunks(int64_t chunks, void (*body)(void* context, int64_t chunk), void* context) {
   const int threads = static_cast<int>(std::min<int64_t>(num_threads(), chunks));
-  if (threads == 1 || omp_in_parallel()) {
-    for (int64_t i = 0; i < chunks; ++i) body(context, i);
-    return;
-  }
-#pragma omp parallel for schedule(static) num_threads(threads)
-  for (int64_t i = 0; i < chunks; ++i) body(context, i);
+  if (threads == 1 || t_inside) return Pool::run_alone(chunks, body, context);
+  Pool::get().run(threads, chunks, body, context);
 }
 
 }  // namespace kusari
