@@ -55,6 +55,7 @@ Array KernelRule::state(const std::string& name) const {
   for (size_t i = 0; i < states.size(); ++i) {
     if (name == names[i]) return states[i];
   }
+  if (name == "fp32_param" && master != nullptr) return master->array();
   return {};
 }
 

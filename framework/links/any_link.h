@@ -77,10 +77,10 @@ class KUSARI_API AnyLink : public Link {
   }
   /// Throws StateError when it holds nothing, TypeError when the link takes another number of variables.
   Variable call(std::span<const Variable> inputs);
-  template <std::same_as<Variable>... Inputs>
-  Variable operator()(const Inputs&... inputs) {
-    const Variable all[sizeof...(Inputs) + 1] = {inputs..., Variable()};
-    return call({all, sizeof...(Inputs)});
+  template <std::same_as<Variable>... Rest>
+  Variable operator()(const Variable& first, const Rest&... rest) {
+    const Variable inputs[] = {first, rest...};
+    return call(inputs);
   }
 
   Link& self() noexcept override { return held_ ? held_->link()->self() : *this; }

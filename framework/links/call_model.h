@@ -38,7 +38,7 @@ inline constexpr bool kIsModel = takes_some<F>(std::make_index_sequence<kMaxMode
 [[noreturn]] KUSARI_API void throw_input_count(const char* call, size_t given, std::span<const bool> accepted);
 
 template <class F, size_t n, size_t... kIndex>
-Variable call_with(F& f, std::span<const Variable> inputs, std::index_sequence<kIndex...>) {
+Variable call_with(F& f, [[maybe_unused]] std::span<const Variable> inputs, std::index_sequence<kIndex...>) {
   return f(inputs[kIndex]...);
 }
 

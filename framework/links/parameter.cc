@@ -20,6 +20,10 @@ bool is_known(const Shape& shape) {
   return true;
 }
 
+std::string label(const Parameter& parameter) {
+  return parameter.name().empty() ? "the parameter" : "'" + parameter.name() + "'";
+}
+
 }  // namespace
 
 Parameter::Parameter(const Array& array)
@@ -79,7 +83,7 @@ Parameter::~Parameter() = default;
 void Parameter::infer_axis(int axis, int64_t size) {
   if (!is_defined()) return;
   if (axis < 0 || axis >= declared_.ndim()) {
-    throw IndexError("Parameter::infer: " + name() + " of shape " + to_string(declared_) + " has no axis " +
+    throw IndexError("Parameter::infer: " + label(*this) + " of shape " + to_string(declared_) + " has no axis " +
                      std::to_string(axis));
   }
   if (declared_[axis] < 0) declared_[axis] = size;
@@ -90,7 +94,7 @@ void Parameter::initialize(const Shape& shape) {
   bool fits = shape.ndim() == declared_.ndim() && is_known(shape);
   for (int i = 0; fits && i < shape.ndim(); ++i) fits = declared_[i] < 0 || declared_[i] == shape[i];
   if (!fits) {
-    throw ValueError("Parameter::initialize: " + name() + " was declared with shape " + to_string(declared_) +
+    throw ValueError("Parameter::initialize: " + label(*this) + " was declared with shape " + to_string(declared_) +
                      ", which " + to_string(shape) + " does not fit");
   }
   const auto guard = no_backprop_mode();
@@ -114,7 +118,7 @@ void Parameter::mark_gradient() {
 
 Array Parameter::grad() const {
   if (!is_initialized() && grad_is_marked_) {
-    throw StateError("Parameter::grad: " + name() + " has no shape yet; use it once, or call cleargrad() first");
+    throw StateError("Parameter::grad: " + label(*this) + " has no shape yet; use it once, or call cleargrad() first");
   }
   return Variable::grad();
 }
@@ -167,7 +171,7 @@ void Parameter::set_update_rule(std::unique_ptr<UpdateRule> rule) {
 }
 
 void Parameter::throw_no_rule() const {
-  throw StateError("Parameter::update_rule: " + name() + " has none; call optimizer.setup(model) first");
+  throw StateError("Parameter::update_rule: " + label(*this) + " has none; call optimizer.setup(model) first");
 }
 
 Persistent::Persistent(const Persistent& other) : Array(other) {

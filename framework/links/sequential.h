@@ -20,8 +20,8 @@ class KUSARI_API Sequential : public Chain {
  public:
   Sequential() = default;
   template <class... Layers>
-  requires(sizeof...(Layers) > 0 &&
-           (!std::is_base_of_v<Sequential, Layers> && ...)) explicit Sequential(Layers... layers) {
+  requires(sizeof...(Layers) > 1 ||
+           (sizeof...(Layers) == 1 && (!std::is_base_of_v<Sequential, Layers> && ...))) explicit Sequential(Layers... layers) {
     layers_.reserve(sizeof...(Layers));
     (append(std::move(layers)), ...);
   }
@@ -55,10 +55,10 @@ class KUSARI_API Sequential : public Chain {
 
   /// The first layer takes the inputs, each other one what the one before gave. Throws StateError without layers.
   Variable call(std::span<const Variable> inputs);
-  template <std::same_as<Variable>... Inputs>
-  Variable operator()(const Inputs&... inputs) {
-    const Variable all[sizeof...(Inputs) + 1] = {inputs..., Variable()};
-    return call({all, sizeof...(Inputs)});
+  template <std::same_as<Variable>... Rest>
+  Variable operator()(const Variable& first, const Rest&... rest) {
+    const Variable inputs[] = {first, rest...};
+    return call(inputs);
   }
 
  protected:
