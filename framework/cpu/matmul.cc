@@ -3,10 +3,11 @@
 #include <algorithm>
 #include <atomic>
 #include <exception>
+#include <string>
 #include <utility>
 
 #include "kusari/framework/core/array.h"
-#include "kusari/framework/core/basic_kernels.h"
+#include "kusari/framework/core/error.h"
 #include "kusari/framework/core/threads.h"
 #include "kusari/framework/cpu/isa.h"
 #include "kusari/framework/cpu/isa/gemm.h"
@@ -43,10 +44,19 @@ constexpr int64_t kSmallProduct = 64 * 64 * 64;
 // Multiplications that are worth a thread of their own.
 constexpr int64_t kPartWork = int64_t{1} << 23;
 
+// Reading the matrix bounds the product of a matrix and a vector; oneDNN copies it first.
+bool is_vector_product(const MatrixProduct& p) { return p.m == 1 || p.n == 1; }
+
 void multiply_part(const MatrixProduct& p) {
-  const bool may_use_loops = p.dtype != Dtype::bfloat16;
-  if (may_use_loops && (p.dtype == Dtype::float64 || p.m * p.n * p.k <= kSmallProduct)) return multiply_with_loops(p);
+  if (p.n == 1 && p.m > 1 && p.c_row == 1 && p.bias == nullptr) {  // read as the product of a row and a matrix
+    return multiply_part({p.dtype, 1, p.m, p.k, p.b, p.b_column, p.b_row, p.a, p.a_column, p.a_row, p.c, p.m, nullptr});
+  }
+  if (p.dtype == Dtype::float64 ||
+      (p.dtype == Dtype::float32 && (p.m * p.n * p.k <= kSmallProduct || is_vector_product(p)))) {
+    return multiply_with_loops(p);
+  }
   if (multiply_with_onednn(p)) return;
+  if (p.dtype != Dtype::float32) throw Error(std::string("matmul: this processor has no products of ") + name(p.dtype));
   multiply_with_loops(p);
 }
 

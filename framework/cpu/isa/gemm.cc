@@ -45,18 +45,18 @@ template <class T>
 
 // sum + left * right, fused where the instruction set can.
 template <class T>
-[[gnu::always_inline]] inline Vector<T> multiply_add(T left, Vector<T> right, Vector<T> sum) {
+[[gnu::always_inline]] inline Vector<T> multiply_add(Vector<T> left, Vector<T> right, Vector<T> sum) {
 #if defined(__AVX512F__)
   if constexpr (sizeof(T) == 4) {
-    return _mm512_fmadd_ps(_mm512_set1_ps(left), right, sum);
+    return _mm512_fmadd_ps(left, right, sum);
   } else {
-    return _mm512_fmadd_pd(_mm512_set1_pd(left), right, sum);
+    return _mm512_fmadd_pd(left, right, sum);
   }
 #elif defined(__FMA__)
   if constexpr (sizeof(T) == 4) {
-    return _mm256_fmadd_ps(_mm256_set1_ps(left), right, sum);
+    return _mm256_fmadd_ps(left, right, sum);
   } else {
-    return _mm256_fmadd_pd(_mm256_set1_pd(left), right, sum);
+    return _mm256_fmadd_pd(left, right, sum);
   }
 #else
   return sum + left * right;
@@ -111,8 +111,8 @@ void multiply(const Block<T>& block) {
     Vector<T> right[kVectors];
     for (int v = 0; v < kVectors; ++v) right[v] = load(b + v * kLanes);
     for (int r = 0; r < kRows; ++r) {
-      const T left = kAlongK ? rows[r][p] : rows[0][r];
-      for (int v = 0; v < kVectors; ++v) sum[r][v] = multiply_add(left, right[v], sum[r][v]);
+      const Vector<T> left = (kAlongK ? rows[r][p] : rows[0][r]) - Vector<T>{};  // in every lane
+      for (int v = 0; v < kVectors; ++v) sum[r][v] = multiply_add<T>(left, right[v], sum[r][v]);
     }
     if (!kAlongK) rows[0] += step;
     b += b_row;
@@ -234,8 +234,46 @@ void multiply_panel(const GemmCall& call, i64 begin, i64 depth_begin) {
   }
 }
 
+// One row of a against columns of b that are contiguous: reading b bounds the time, so it is read once and never
+// packed. The k-th product goes to lane k modulo the 64 bytes of a cache line, and the lanes are added in a tree, the
+// same for every instruction set.
+template <class T, int kColumns>
+void dot_columns(const GemmCall& call, i64 column) {
+  constexpr int kLanes = Simd<T>::kLanes, kLine = 64 / static_cast<int>(sizeof(T)), kVectors = kLine / kLanes;
+  const T* const a = static_cast<const T*>(call.a);
+  const T* const b = static_cast<const T*>(call.b) + column * call.b_column;
+  Vector<T> sum[kColumns][kVectors] = {};
+  i64 p = 0;
+  for (; p + kLine <= call.k; p += kLine) {
+    for (int v = 0; v < kVectors; ++v) {
+      const Vector<T> left = load(a + p + v * kLanes);
+      for (int j = 0; j < kColumns; ++j) {
+        sum[j][v] = multiply_add<T>(left, load(b + j * call.b_column + p + v * kLanes), sum[j][v]);
+      }
+    }
+  }
+  for (int j = 0; j < kColumns; ++j) {
+    T lanes[kLine];
+    for (int v = 0; v < kVectors; ++v) store(lanes + v * kLanes, sum[j][v]);
+    for (i64 q = p; q < call.k; ++q) lanes[q - p] += a[q] * b[j * call.b_column + q];
+    for (int width = kLine / 2; width > 0; width /= 2) {
+      for (int i = 0; i < width; ++i) lanes[i] += lanes[i + width];
+    }
+    const T bias = call.bias != nullptr ? static_cast<const T*>(call.bias)[column + j] : T{};
+    static_cast<T*>(call.c)[column + j] = lanes[0] + bias;
+  }
+}
+
+template <class T>
+void gemm_row(const GemmCall& call) {
+  i64 column = 0;
+  for (; column + 4 <= call.n; column += 4) dot_columns<T, 4>(call, column);
+  for (; column < call.n; ++column) dot_columns<T, 1>(call, column);
+}
+
 template <class T>
 void gemm(const GemmCall& call) {
+  if (call.m == 1 && call.a_column == 1 && call.b_row == 1 && call.b_column != 1) return gemm_row<T>(call);
   constexpr i64 kLanes = Simd<T>::kLanes;
   for (i64 depth = 0; depth < call.k; depth += kBlockDepth) {
     i64 column = 0;

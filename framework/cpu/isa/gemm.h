@@ -21,8 +21,8 @@ struct GemmCall {
 };
 constexpr km::i64 kGemmWorkspace = 32768;
 
-/// Every element is summed in the order of k, multiplied and added without fusing: the same bits in every instruction
-/// set and for any division of c among threads.
+/// The order of summation depends on k alone (and on whether m is 1): the same bits for any division of c among
+/// threads. v3 and v4, which fuse multiplication and addition, agree; v1 rounds twice.
 using Gemm = void (*)(const GemmCall& call);
 
 struct GemmLoops {
