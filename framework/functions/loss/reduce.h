@@ -2,9 +2,9 @@
 
 #include <cstdint>
 
-namespace kusari {
+namespace kusari::functions {
 
 /// What a loss does with its terms: their mean or sum, or one loss per term. chainer's `reduce` argument.
 enum class Reduce : uint8_t { mean, sum, no };
 
-}  // namespace kusari
+}  // namespace kusari::functions

@@ -4,7 +4,7 @@
 #include "kusari/framework/core/export.h"
 #include "kusari/framework/functions/loss/reduce.h"
 
-namespace kusari {
+namespace kusari::functions {
 
 /// Options of F::sigmoid_cross_entropy, in Chainer's order.
 struct SigmoidCrossEntropyOptions {
@@ -12,14 +12,10 @@ struct SigmoidCrossEntropyOptions {
   Reduce reduce = Reduce::mean;  ///< mean, or no
 };
 
-}  // namespace kusari
-
-namespace kusari::functions {
-
-/// Cross entropy of sigmoid(x) against binary labels: -t log p - (1 - t) log(1 - p), averaged over the labels that
-/// count. x: any shape, floating: scores. t: x's shape, integers 0, 1, or -1 for labels that do not count. Returns a
-/// scalar of x's dtype, or with Reduce::no one loss per label; half types are computed in float32. Throws TypeError
-/// when shapes or dtypes do not fit. Differentiable to any order by x. chainer.functions.sigmoid_cross_entropy.
+/// Cross entropy of sigmoid(x) against binary labels: -t log p - (1 - t) log(1 - p), averaged over those that count.
+/// x: any shape, floating: scores. t: x's shape, integers 0, 1, or -1 for labels that do not count. Returns a scalar of
+/// x's dtype, or with Reduce::no one loss per label; half types are computed in float32. Throws TypeError when shapes
+/// or dtypes do not fit. Differentiable to any order by x. chainer.functions.sigmoid_cross_entropy.
 KUSARI_API Variable sigmoid_cross_entropy(const Variable& x, const Variable& t,
                                           const SigmoidCrossEntropyOptions& options = {});
 

@@ -4,7 +4,7 @@
 #include "kusari/framework/core/export.h"
 #include "kusari/framework/functions/loss/reduce.h"
 
-namespace kusari {
+namespace kusari::functions {
 
 /// What softmax_cross_entropy computes when t is a distribution: -sum(t log p), or that minus the entropy of t.
 enum class SoftTargetLoss : uint8_t { cross_entropy, kl_divergence };
@@ -20,10 +20,6 @@ struct SoftmaxCrossEntropyOptions {
   bool enable_double_backprop = false;
   SoftTargetLoss soft_target_loss = SoftTargetLoss::cross_entropy;
 };
-
-}  // namespace kusari
-
-namespace kusari::functions {
 
 /// Cross entropy of softmax(x) against labels: -log softmax(x)[t], averaged over the labels that count.
 /// x: (N, C, ...), floating: scores. t: (N, ...), integers in [0, C) or ignore_label; or of x's shape and floating:

@@ -3,17 +3,13 @@
 #include "kusari/framework/autograd/variable.h"
 #include "kusari/framework/core/export.h"
 
-namespace kusari {
+namespace kusari::functions {
 
 /// Options of F::dropout.
 struct DropoutOptions {
   Array mask = Array();          ///< factors to use instead of drawing them, of x's shape
   Array* return_mask = nullptr;  ///< where to leave the factors used; undefined when nothing was dropped
 };
-
-}  // namespace kusari
-
-namespace kusari::functions {
 
 /// Sets elements to zero at random and scales the others by 1 / (1 - ratio); x itself unless config.train.
 /// x: any shape, floating. ratio: probability of a zero, in [0, 1). Returns y like x. Throws ValueError for another

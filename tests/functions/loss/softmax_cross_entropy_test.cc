@@ -1,0 +1,153 @@
+#include "kusari/framework/functions/loss/softmax_cross_entropy.h"
+
+#include <cmath>
+
+#include "kusari/framework/core/config.h"
+#include "kusari/framework/functions/math/sum.h"
+#include "kusari/tests/functions/testing.h"
+
+namespace kusari {
+namespace {
+
+using namespace testing;
+using F::Reduce;
+using Options = F::SoftmaxCrossEntropyOptions;
+
+// The losses of labels t for scores x of shape (outer, n, inner).
+std::vector<double> losses(const Array& x, const std::vector<int>& t, size_t n, size_t inner, int ignored = -1,
+                           const std::vector<double>& weight = {}) {
+  const std::vector<double> scores = x.to_vector<double>();
+  std::vector<double> result;
+  for (size_t i = 0; i < t.size(); ++i) {
+    const auto at = [&](size_t k) { return scores[(i / inner * n + k) * inner + i % inner]; };
+    double sum = 0;
+    for (size_t k = 0; k < n; ++k) sum += std::exp(at(k));
+    const auto label = static_cast<size_t>(t[i]);
+    result.push_back(t[i] == ignored ? 0 : (weight.empty() ? 1 : weight[label]) * (std::log(sum) - at(label)));
+  }
+  return result;
+}
+
+double total(const std::vector<double>& values) {
+  double sum = 0;
+  for (const double v : values) sum += v;
+  return sum;
+}
+
+TEST_CASE("softmax_cross_entropy") {
+  const std::vector<int> labels = {0, 2, -1, 1};
+  const Array t = array(labels);
+  for (const Dtype dtype : kFloatingDtypes) {
+    CAPTURE(name(dtype));
+    const Array x = uniform({4, 3}, -2, 2).astype(dtype);
+    const std::vector<double> each = losses(x, labels, 3, 1);
+    CHECK(F::softmax_cross_entropy(x, t).dtype() == dtype);
+    check_close(F::softmax_cross_entropy(x, t), {}, {total(each) / 3}, 2);
+    check_close(F::softmax_cross_entropy(x, t.astype(Dtype::int64)), {}, {total(each) / 3}, 2);
+    check_close(F::softmax_cross_entropy(x, t, {.normalize = false}), {}, {total(each) / 4}, 2);
+    check_close(F::softmax_cross_entropy(x, t, {.reduce = Reduce::no}), {4}, each, 2);
+    check_close(F::softmax_cross_entropy(x, array<int>({0, 2, 2, 1}), {.ignore_label = 2}), {},
+                {total(losses(x, {0, 2, 2, 1}, 3, 1, 2)) / 2}, 2);
+    const std::vector<double> weight = {0.5, 2, 0};
+    check_close(F::softmax_cross_entropy(x, t, {.class_weight = array(weight).astype(dtype)}), {},
+                {total(losses(x, labels, 3, 1, -1, weight)) / 3}, 2);
+  }
+}
+
+TEST_CASE("softmax_cross_entropy of images") {
+  const std::vector<int> labels = {0, 2, -1, 1, 1, 0, 2, 2};
+  const Array x = uniform({2, 3, 2, 2}, -2, 2), t = array(labels).reshape({2, 2, 2});
+  check_close(F::softmax_cross_entropy(x, t), {}, {total(losses(x, labels, 3, 4)) / 7});
+  check_close(F::softmax_cross_entropy(x, t, {.reduce = Reduce::no}), {2, 2, 2}, losses(x, labels, 3, 4));
+  check_close(F::softmax_cross_entropy(x, t, {.normalize = false}), {}, {total(losses(x, labels, 3, 4)) / 2});
+}
+
+TEST_CASE("softmax_cross_entropy when no label counts") {
+  const Variable x(ones({2, 3}));
+  const Variable loss = F::softmax_cross_entropy(x, array<int>({-1, -1}));
+  CHECK(loss.item<float>() == 0);
+  CHECK(gradient(loss, x) == std::vector<double>(6, 0));
+  CHECK(F::softmax_cross_entropy(zeros({0, 3}), zeros({0}, Dtype::int32)).item<float>() == 0);
+}
+
+TEST_CASE("softmax_cross_entropy accumulates half types in float32") {
+  const Array x = zeros({4096, 2}, Dtype::float16);
+  check_close(F::softmax_cross_entropy(x, zeros({4096}, Dtype::int32)), {}, {std::log(2)});
+}
+
+TEST_CASE("softmax_cross_entropy's gradients") {
+  const Array x = uniform({4, 3}, -2, 2), t = array<int>({0, 2, -1, 1});
+  const Array images = uniform({2, 3, 2}, -2, 2), labels = array<int>({0, 2, 1, -1}, {2, 2});
+  const Array weight = array<double>({0.5, 2, 0});
+  for (const Options& o :
+       {Options{}, Options{.normalize = false}, Options{.cache_score = false}, Options{.class_weight = weight},
+        Options{.reduce = Reduce::no}, Options{.class_weight = weight, .reduce = Reduce::no},
+        Options{.enable_double_backprop = true}}) {
+    check_gradients([&](const Variable& v) { return F::softmax_cross_entropy(v, t, o); }, x);
+    check_gradients([&](const Variable& v) { return F::softmax_cross_entropy(v, labels, o); }, images);
+  }
+  const Array others = array<int>({0, 2, 2, 1});
+  check_gradients([&](const Variable& v) { return F::softmax_cross_entropy(v, others, {.ignore_label = 2}); }, x);
+}
+
+TEST_CASE("the fused gradient of softmax_cross_entropy is the composed one") {
+  const Array t = array<int>({0, 2, -1, 1}), weight = array<double>({0.5, 2, 1});
+  for (const Options& o : {Options{}, Options{.class_weight = weight}, Options{.reduce = Reduce::no}}) {
+    const Variable x(uniform({4, 3}, -2, 2));
+    const Variable fused = grad({F::sum(F::softmax_cross_entropy(x, t, o))}, {x})[0];
+    const Variable composed =
+        grad({F::sum(F::softmax_cross_entropy(x, t, o))}, {x}, {.enable_double_backprop = true})[0];
+    CHECK(fused.creator() == nullptr);
+    CHECK(composed.creator() != nullptr);
+    check_close(fused, {4, 3}, composed.to_vector<double>());
+  }
+}
+
+TEST_CASE("softmax_cross_entropy of distributions") {
+  const Array x = uniform({2, 3}, -2, 2), t = array<double>({0.2, 0.3, 0.5, 0, 1, 0}, {2, 3});
+  const std::vector<double> p = x.to_vector<double>(), q = t.to_vector<double>();
+  std::vector<double> cross(2), entropy(2);
+  for (size_t i = 0; i < 6; ++i) {
+    const double sum = std::exp(p[i / 3 * 3]) + std::exp(p[i / 3 * 3 + 1]) + std::exp(p[i / 3 * 3 + 2]);
+    cross[i / 3] -= q[i] * (p[i] - std::log(sum));
+    entropy[i / 3] -= q[i] * std::log(q[i] + 1e-7);  // Chainer's guard against log 0
+  }
+  check_close(F::softmax_cross_entropy(x, t), {}, {(cross[0] + cross[1]) / 2});
+  check_close(F::softmax_cross_entropy(x, t, {.reduce = Reduce::no}), {2}, cross);
+  const Options kl{.reduce = Reduce::no, .soft_target_loss = F::SoftTargetLoss::kl_divergence};
+  check_close(F::softmax_cross_entropy(x, t, kl), {2}, {cross[0] - entropy[0], cross[1] - entropy[1]});
+  check_gradients([&](const Variable& v) { return F::softmax_cross_entropy(v, t); }, x);
+  check_gradients([&](const Variable& v) { return F::softmax_cross_entropy(v, t, kl); }, x);
+}
+
+TEST_CASE("softmax_cross_entropy of what does not fit") {
+  const Array x = ones({2, 3});
+  CHECK_THROWS_WITH_AS(F::softmax_cross_entropy(x, array<int>({0, 1, 2})),
+                       "F::softmax_cross_entropy: t has shape (3,) but x has shape (2, 3): t.shape[0] must equal "
+                       "x.shape[0] (3 != 2)",
+                       TypeError);
+  CHECK_THROWS_AS(F::softmax_cross_entropy(x, array<int>({0, 1}, {2, 1})), TypeError);
+  CHECK_THROWS_AS(F::softmax_cross_entropy(x, ones({2})), TypeError);
+  CHECK_THROWS_AS(F::softmax_cross_entropy(int_ones({2, 3}), array<int>({0, 1})), TypeError);
+  CHECK_THROWS_AS(F::softmax_cross_entropy(ones({2, 3, 4}), array<int>({0, 1, 2}, {1, 3})), TypeError);
+  CHECK_THROWS_AS(F::softmax_cross_entropy(x, ones({2, 3}, Dtype::float64)), TypeError);
+  CHECK_THROWS_WITH_AS(F::softmax_cross_entropy(x, array<int>({0, 1}), {.class_weight = ones({2})}),
+                       "F::softmax_cross_entropy: x has shape (2, 3) but class_weight has shape (2,): "
+                       "class_weight.shape must be (x.shape[1],)",
+                       ValueError);
+  CHECK_THROWS_AS(F::softmax_cross_entropy(x, array<int>({0, 1}), {.class_weight = ones({3}, Dtype::float64)}),
+                  ValueError);
+  CHECK_THROWS_WITH_AS(F::softmax_cross_entropy(x, array<int>({0, 1}), {.reduce = Reduce::sum}),
+                       "F::softmax_cross_entropy: reduce must be mean or no", ValueError);
+}
+
+TEST_CASE("softmax_cross_entropy of a label out of range") {
+  const Array x = ones({2, 3}), t = array<int>({0, 3});
+  CHECK(std::isnan(F::softmax_cross_entropy(x, t).item<float>()));
+  const auto guard = using_config(&Config::debug, true);
+  CHECK_THROWS_WITH_AS(F::softmax_cross_entropy(x, t),
+                       "F::softmax_cross_entropy: label 3 must be in [0, 3) or equal ignore_label -1", ValueError);
+}
+
+}  // namespace
+}  // namespace kusari

@@ -1,0 +1,40 @@
+#include "kusari/framework/functions/math/maximum.h"
+
+#include <cmath>
+
+#include "kusari/tests/functions/testing.h"
+
+namespace kusari {
+namespace {
+
+using namespace testing;
+
+TEST_CASE("maximum") {
+  const auto maximum = [](const Variable& a, const Variable& b) { return F::maximum(a, b); };
+  for (const Shape& shape : {Shape{3, 4}, Shape{}, Shape{0, 2}}) {
+    const Array x1 = uniform(shape, -2, 2, 1), x2 = uniform(shape, -2, 2, 2);
+    check_forward(
+        maximum, [](double a, double b) { return std::fmax(a, b); }, x1, x2);
+    check_gradients(maximum, x1, x2);
+  }
+  check_gradients(maximum, uniform({2, 3}, -2, 2, 3), uniform({3}, -2, 2, 4));
+}
+
+TEST_CASE("maximum gives ties to the first argument") {
+  const Variable x1(array<float>({1, 2, 3})), x2(array<float>({1, 3, 2}));
+  const Variable y = F::maximum(x1, x2);
+  CHECK(gradient(y, x1) == std::vector<double>{1, 0, 1});
+  CHECK(gradient(y, x2) == std::vector<double>{0, 1, 0});
+}
+
+TEST_CASE("maximum of NaN and of unlike arguments") {
+  check_close(F::maximum(array<float>({NAN, 1}), array<float>({1, NAN})), {2}, {NAN, NAN});
+  CHECK_THROWS_WITH_AS(F::maximum(ones({2}), ones({2}, Dtype::float64)),
+                       "F::maximum: x1 has dtype float32 but x2 has dtype float64: x1.dtype must equal x2.dtype "
+                       "(float32 != float64)",
+                       TypeError);
+  CHECK_THROWS_AS(F::maximum(ones({2}), ones({3})), TypeError);
+}
+
+}  // namespace
+}  // namespace kusari

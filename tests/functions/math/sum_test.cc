@@ -1,0 +1,67 @@
+#include "kusari/framework/functions/math/sum.h"
+
+#include "kusari/tests/functions/testing.h"
+
+namespace kusari {
+namespace {
+
+using namespace testing;
+
+TEST_CASE("sum") {
+  const Array x = array<float>({1, 2, 3, 4, 5, 6}, {1, 2, 3});
+  check_close(F::sum(x), {}, {21});
+  check_close(F::sum(x, 1), {1, 3}, {5, 7, 9});
+  check_close(F::sum(x, -1, true), {1, 2, 1}, {6, 15});
+  check_close(F::sum(x, {0, -1}), {2}, {6, 15});
+  check_close(F::sum(x, {0, 1, 2}, true), {1, 1, 1}, {21});
+  check_close(F::sum(x, {}), {1, 2, 3}, {1, 2, 3, 4, 5, 6});
+  check_close(F::sum(x.transpose({2, 0, 1}), 0), {1, 2}, {6, 15});
+  check_close(F::sum(zeros({0, 3})), {}, {0});
+  check_close(F::sum(zeros({0, 3}), 0), {3}, {0, 0, 0});
+  check_close(F::sum(array<float>({7}, Shape{})), {}, {7});
+  CHECK(F::sum(array<int32_t>({1, 2})).dtype() == Dtype::int32);
+}
+
+TEST_CASE("sum accumulates half types in float32") {
+  CHECK(F::sum(ones({4096}, Dtype::float16)).item<float>() == 4096);
+  CHECK(F::sum(ones({4096, 2}, Dtype::float16), 0).to_vector<float>() == std::vector<float>{4096, 4096});
+  CHECK(F::sum(ones({1024}, Dtype::bfloat16)).item<float>() == 1024);
+}
+
+TEST_CASE("sum's gradients") {
+  for (const Axes& axis : {Axes(std::nullopt), Axes(1), Axes{0, -1}, Axes{}}) {
+    for (const bool keepdims : {false, true}) {
+      check_gradients([&](const Variable& x) { return F::sum(x, axis, keepdims); }, uniform({2, 3, 4}, -1, 1));
+    }
+  }
+  check_gradients([](const Variable& x) { return F::sum(x); }, uniform({}, -1, 1));
+  check_gradients([](const Variable& x) { return F::sum(x, 0); }, uniform({0, 2}, -1, 1));
+}
+
+TEST_CASE("sum over wrong axes") {
+  CHECK_THROWS_AS(F::sum(ones({2, 3}), 2), IndexError);
+  CHECK_THROWS_WITH_AS(F::sum(ones({2, 3}), {0, -2}), "F::sum: axis -2 comes twice", ValueError);
+}
+
+TEST_CASE("sum_to") {
+  const Array x = array<float>({1, 2, 3, 4, 5, 6}, {2, 3});
+  check_close(F::sum_to(x, {3}), {3}, {5, 7, 9});
+  check_close(F::sum_to(x, {2, 1}), {2, 1}, {6, 15});
+  check_close(F::sum_to(x, {1, 1}), {1, 1}, {21});
+  check_close(F::sum_to(x, {}), {}, {21});
+  const Variable v(x);
+  CHECK(is_same(F::sum_to(v, {2, 3}), v));
+  for (const Shape& shape : {Shape{3}, Shape{2, 1, 4}, Shape{}, Shape{1, 3, 1}}) {
+    if (shape.ndim() == 1) {
+      check_gradients([&](const Variable& a) { return F::sum_to(a, shape); }, uniform({2, 3}, -1, 1));
+    } else {
+      check_gradients([&](const Variable& a) { return F::sum_to(a, shape); }, uniform({2, 3, 4}, -1, 1));
+    }
+  }
+  CHECK_THROWS_WITH_AS(F::sum_to(x, {2}), "F::sum_to: x has shape (2, 3), to which shape (2,) does not broadcast",
+                       TypeError);
+  CHECK_THROWS_AS(F::sum_to(x, {1, 2, 3}), TypeError);
+}
+
+}  // namespace
+}  // namespace kusari

@@ -1,0 +1,56 @@
+#include "kusari/framework/functions/math/trigonometric.h"
+
+#include <cmath>
+
+#include "kusari/tests/functions/testing.h"
+
+namespace kusari {
+namespace {
+
+using namespace testing;
+
+TEST_CASE("sin") {
+  check_unary(
+      "sin", [](const Variable& x) { return F::sin(x); }, [](double x) { return std::sin(x); }, -3, 3);
+}
+
+TEST_CASE("cos") {
+  check_unary(
+      "cos", [](const Variable& x) { return F::cos(x); }, [](double x) { return std::cos(x); }, -3, 3);
+}
+
+TEST_CASE("tan") {
+  check_unary(
+      "tan", [](const Variable& x) { return F::tan(x); }, [](double x) { return std::tan(x); }, -1, 1);
+}
+
+TEST_CASE("arcsin") {
+  check_unary(
+      "arcsin", [](const Variable& x) { return F::arcsin(x); }, [](double x) { return std::asin(x); }, -0.9, 0.9);
+}
+
+TEST_CASE("arccos") {
+  check_unary(
+      "arccos", [](const Variable& x) { return F::arccos(x); }, [](double x) { return std::acos(x); }, -0.9, 0.9);
+}
+
+TEST_CASE("arctan") {
+  check_unary(
+      "arctan", [](const Variable& x) { return F::arctan(x); }, [](double x) { return std::atan(x); }, -3, 3);
+}
+
+TEST_CASE("arctan2") {
+  const Array x1 = uniform({3, 4}, -2, 2, 1), x2 = uniform({3, 4}, -2, 2, 2);
+  const auto arctan2 = [](const Variable& a, const Variable& b) { return F::arctan2(a, b); };
+  check_forward(
+      arctan2, [](double a, double b) { return std::atan2(a, b); }, x1, x2);
+  check_gradients(arctan2, x1, x2);
+  check_gradients(arctan2, x1, uniform({4}, -2, 2, 3));
+  CHECK_THROWS_WITH_AS(F::arctan2(x1, x2.astype(Dtype::float32)),
+                       "F::arctan2: x1 has dtype float64 but x2 has dtype float32: x1.dtype must equal x2.dtype "
+                       "(float64 != float32)",
+                       TypeError);
+}
+
+}  // namespace
+}  // namespace kusari
