@@ -9,6 +9,12 @@ namespace {
 
 template <class Word>
 void copy_words(const char* from, int64_t from_stride, char* to, int64_t to_stride, int64_t n) {
+  if (from_stride == 0 && to_stride == static_cast<int64_t>(sizeof(Word))) {
+    Word value;
+    std::memcpy(&value, from, sizeof(Word));
+    for (int64_t i = 0; i < n; ++i) std::memcpy(to + i * static_cast<int64_t>(sizeof(Word)), &value, sizeof(Word));
+    return;
+  }
   for (int64_t i = 0; i < n; ++i) std::memcpy(to + i * to_stride, from + i * from_stride, sizeof(Word));
 }
 

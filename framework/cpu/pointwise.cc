@@ -1,6 +1,7 @@
 #include "kusari/framework/cpu/pointwise.h"
 
 #include <algorithm>
+#include <cstring>
 #include <string>
 
 #include "kusari/framework/core/error.h"
@@ -72,6 +73,41 @@ void run_rows(const SegmentRunner& runner) {
   });
 }
 
+/// Whether the loop is over short rows, contiguous in some operands and the same for all rows in the others (a bias).
+bool repeats_short_rows(const SegmentRunner& runner) {
+  const StridedLoop& plan = runner.plan;
+  if (!runner.all_direct || plan.ndim() != 2 || plan.row_size() > kBlock / 4 || plan.outer_stride(0) == 0) return false;
+  for (int k = 0; k <= runner.inputs; ++k) {
+    const int64_t stride = plan.outer_stride(k);
+    if (stride != 0 && stride != plan.row_size() * plan.row_stride(k)) return false;
+  }
+  return true;
+}
+
+/// Repeats the rows that are the same for all in a buffer, so that one call of the loop covers many rows.
+void run_repeated(const SegmentRunner& runner) {
+  const StridedLoop& plan = runner.plan;
+  const int64_t n = plan.row_size(), per_block = kBlock / n;
+  parallel_for(plan.rows(), std::max<int64_t>(per_block, kThreadChunk / n), [&](int64_t begin, int64_t end) {
+    alignas(64) char buffers[kMaxOperands][kBlockBytes];
+    const int64_t copies = std::min(per_block, end - begin);
+    for (int k = 1; k <= runner.inputs; ++k) {
+      if (plan.outer_stride(k) != 0) continue;
+      const auto bytes = static_cast<size_t>(n * plan.row_stride(k));
+      for (int64_t i = 0; i < copies; ++i)
+        std::memcpy(buffers[k] + static_cast<size_t>(i) * bytes, plan.base(k), bytes);
+    }
+    for (int64_t row = begin; row < end; row += per_block) {
+      const void* in[kMaxOperands];
+      for (int k = 1; k <= runner.inputs; ++k) {
+        const int64_t stride = plan.outer_stride(k);
+        in[k - 1] = stride == 0 ? buffers[k] : plan.base(k) + row * stride;
+      }
+      runner.loop(runner.op, in, plan.base(0) + row * plan.outer_stride(0), std::min(per_block, end - row) * n);
+    }
+  });
+}
+
 }  // namespace
 
 void pointwise_general(const PointwiseLoops& loops, const char* call, const void* op,
@@ -96,6 +132,10 @@ void pointwise_general(const PointwiseLoops& loops, const char* call, const void
     runner.all_direct = runner.all_direct && runner.readers[k].is_direct();
   }
 
+  if (repeats_short_rows(runner)) {
+    run_repeated(runner);
+    return;
+  }
   if (runner.all_direct && plan.row_size() <= kSegment) {
     run_rows(runner);
     return;

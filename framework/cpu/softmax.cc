@@ -50,11 +50,10 @@ struct RowOperand {
   }
 };
 
-/// Calls body(in, out) with contiguous rows of the compute type along the axis: in[k] is a row of inputs[k] and out the
-/// row of y. `others` are arrays without the axis, visited in step: body gets the address of their element.
+/// for_each_row for any layout and dtype: rows go through buffers where they are not ready for the loops.
 template <class Body>
-void for_each_row(int axis, const Array& y, std::span<const Array* const> inputs, std::span<const Array* const> others,
-                  const Body& body) {
+void for_each_strided_row(int axis, const Array& y, std::span<const Array* const> inputs,
+                          std::span<const Array* const> others, const Body& body) {
   const Compute compute = widest(compute_of(inputs[0]->dtype()), Compute::float32);
   const int64_t n = inputs[0]->shape()[axis], size = itemsize(dtype_of_compute(compute));
   // The loop over everything but the axis: one element of it in every operand.
@@ -96,6 +95,44 @@ void for_each_row(int axis, const Array& y, std::span<const Array* const> inputs
         column = 0;
         at.next();
       }
+    }
+  });
+}
+
+/// Whether rows along the axis lie one after the other, ready for the loops, and so do the elements of `others`.
+bool is_plain(int axis, const Array& y, std::span<const Array* const> inputs, std::span<const Array* const> others) {
+  const Dtype dtype = inputs[0]->dtype();
+  const auto rows_are_plain = [&](const Array& x) {
+    bool innermost = true;
+    for (int i = axis + 1; i < x.ndim(); ++i) innermost = innermost && x.shape()[i] == 1;
+    return innermost && x.is_contiguous() && x.dtype() == dtype;
+  };
+  if (dtype != Dtype::float32 && dtype != Dtype::float64) return false;
+  bool plain = !y.is_defined() || rows_are_plain(y);
+  for (const Array* x : inputs) plain = plain && rows_are_plain(*x);
+  for (const Array* x : others) plain = plain && x->is_contiguous();
+  return plain;
+}
+
+/// Calls body(in, out, other, n) with contiguous rows of the compute type along the axis: in[k] is a row of inputs[k],
+/// out the row of y (null where y is undefined), and other[k] the address of the element of others[k], an array without
+/// the axis, for this row.
+template <class Body>
+void for_each_row(int axis, const Array& y, std::span<const Array* const> inputs, std::span<const Array* const> others,
+                  const Body& body) {
+  if (!is_plain(axis, y, inputs, others)) {
+    for_each_strided_row(axis, y, inputs, others, body);
+    return;
+  }
+  const int64_t n = inputs[0]->shape()[axis], row_bytes = n * itemsize(inputs[0]->dtype());
+  parallel_for(inputs[0]->size() / n, std::max<int64_t>(1, kThreadChunk / 4 / n), [&](int64_t begin, int64_t end) {
+    for (int64_t row = begin; row < end; ++row) {
+      const void* in[2] = {};
+      for (size_t k = 0; k < inputs.size(); ++k) in[k] = inputs[k]->data<char>() + row * row_bytes;
+      const char* other[3] = {};
+      for (size_t k = 0; k < others.size(); ++k)
+        other[k] = others[k]->data<char>() + row * itemsize(others[k]->dtype());
+      body(in, y.is_defined() ? y.data<char>() + row * row_bytes : nullptr, other, n);
     }
   });
 }
@@ -151,16 +188,23 @@ void logsumexp(Params<int> axis, In x, Out y) {
   if (!results.is_same(*y)) y->copy_from(results);
 }
 
-/// Labels and class weights in the types the loops read.
+/// The labels, and what each costs.
 struct Labels {
   Array t;
   Array weight;  // float64 (C), or undefined
   int64_t ignored;
   int64_t classes;
+  bool narrow;  // int32, else int64
 
   Labels(const kernels::SoftmaxCrossEntropyOptions& options, const Array& labels, const Array& class_weight, int64_t n)
-      : t{labels.astype(Dtype::int64)}, ignored{options.ignore_label}, classes{n} {
+      : t{labels.dtype() == Dtype::int32 ? labels : labels.astype(Dtype::int64)},
+        ignored{options.ignore_label},
+        classes{n},
+        narrow{labels.dtype() == Dtype::int32} {
     if (class_weight.is_defined()) weight = class_weight.astype(Dtype::float64).contiguous();
+  }
+  int64_t read(const char* at) const {
+    return narrow ? *reinterpret_cast<const int32_t*>(at) : *reinterpret_cast<const int64_t*>(at);
   }
   bool is_valid(int64_t label) const { return label >= 0 && label < classes; }
   double weight_of(int64_t label) const { return weight.is_defined() ? weight.data<double>()[label] : 1.0; }
@@ -171,7 +215,7 @@ void cross_entropy(const Labels& labels, const SoftmaxLoop& loops, const Array& 
   const Array* const inputs[] = {&x};
   const Array* const others[] = {&labels.t, &loss};
   for_each_row(1, p, inputs, others, [&](const void* const* in, void* out, const char* const* other, int64_t n) {
-    const int64_t label = *reinterpret_cast<const int64_t*>(other[0]);
+    const int64_t label = labels.read(other[0]);
     T& value = *reinterpret_cast<T*>(const_cast<char*>(other[1]));
     const bool valid = labels.is_valid(label);
     loops.cross_entropy(in[0], valid ? label : 0, &value, out, n);
@@ -204,13 +248,16 @@ void softmax_cross_entropy_grad(Params<kernels::SoftmaxCrossEntropyOptions> opti
   const Compute compute = compute_for(p);
   const SoftmaxLoop& loops = loops_for(compute);
   const Labels labels(*options, t, class_weight, p->shape()[1]);
-  const Array factors = (g->size() == 1 ? g->reshape({}).broadcast_to(t->shape()) : *g).astype(Dtype::float64);
+  const bool one_factor = g->size() == 1;
+  const Array factors = g->astype(Dtype::float64);
   const int64_t size = itemsize(dtype_of_compute(compute));
   const Array* const inputs[] = {&*p};
   const Array* const others[] = {&labels.t, &factors};
-  for_each_row(1, gx, inputs, others, [&](const void* const* in, void* out, const char* const* other, int64_t n) {
-    const int64_t label = *reinterpret_cast<const int64_t*>(other[0]);
-    const double factor = *reinterpret_cast<const double*>(other[1]);
+  const double factor_of_all = one_factor ? *factors.data<double>() : 0.0;
+  const std::span used(others, one_factor ? 1 : 2);
+  for_each_row(1, gx, inputs, used, [&](const void* const* in, void* out, const char* const* other, int64_t n) {
+    const int64_t label = labels.read(other[0]);
+    const double factor = one_factor ? factor_of_all : *reinterpret_cast<const double*>(other[1]);
     if (label == labels.ignored || !labels.is_valid(label)) {
       std::fill_n(static_cast<char*>(out), n * size, char{0});
     } else {

@@ -19,10 +19,14 @@ class StridedLoop {
   explicit StridedLoop(std::span<const Array* const> operands);
 
   int operands() const noexcept { return operands_; }
+  /// Axes that are left, the inner one included.
+  int ndim() const noexcept { return ndim_; }
   int64_t rows() const noexcept { return rows_; }
   int64_t row_size() const noexcept { return size_[ndim_ - 1]; }
   /// Bytes from one element of a row to the next.
   int64_t row_stride(int operand) const noexcept { return stride_[operand][ndim_ - 1]; }
+  /// Bytes from one row to the next, for a loop of two axes.
+  int64_t outer_stride(int operand) const noexcept { return stride_[operand][0]; }
   char* base(int operand) const noexcept { return base_[operand]; }
 
   /// The first elements of consecutive rows.

@@ -55,15 +55,6 @@ KUSARI_HOST_DEVICE ExpParts<double, u64> exp_parts(double x) {
 KUSARI_HOST_DEVICE float pow2_of_field(u32 bits) { return bit_cast<float>(bits << 23); }
 KUSARI_HOST_DEVICE double pow2_of_field(u64 bits) { return bit_cast<double>(bits << 52); }
 
-/// Bounds beyond which exp is surely infinite or zero; within them the exponents above do not wrap.
-template <class T>
-KUSARI_HOST_DEVICE T clamp_exp(T x) {
-  constexpr bool kSingle = sizeof(T) == 4;
-  constexpr T kLow = kSingle ? T(-104) : T(-746), kHigh = kSingle ? T(89) : T(710);
-  x = x < kLow ? kLow : x;  // two steps: each is one instruction
-  return x > kHigh ? kHigh : x;
-}
-
 /// (exp(x) - 1) / 2 for x in [-40, the largest with a finite exp], without a care for the sign of zero.
 template <class T>
 KUSARI_HOST_DEVICE T half_expm1(T x) {
@@ -143,11 +134,17 @@ KUSARI_HOST_DEVICE T fix_log(T x, T y) {
 
 template <class T>
 KUSARI_HOST_DEVICE T exp(T x) {
-  constexpr int kBias = sizeof(T) == 4 ? 254 : 2046;  // of the product of the two factors below
-  const auto p = detail::exp_parts<kBias>(detail::clamp_exp(x));
+  constexpr bool kSingle = sizeof(T) == 4;
+  constexpr T kLow = kSingle ? T(-104) : T(-746), kHigh = kSingle ? T(89) : T(710);  // surely 0, surely infinite
+  constexpr int kBias = kSingle ? 254 : 2046;  // of the product of the two factors below
+  // Masked scores are -infinity: their 0 is selected, because a product that underflows to it costs 100 cycles.
+  const bool is_zero = x < kLow;
+  x = is_zero ? T(0) : x;
+  const auto p = detail::exp_parts<kBias>(x > kHigh ? kHigh : x);
   // 2^n in two factors, which reach infinity and the denormals with one rounding
   const auto half = p.bits >> 1;
-  return ((T(1) + p.expm1_r) * detail::pow2_of_field(half)) * detail::pow2_of_field(p.bits - half);
+  const T y = ((T(1) + p.expm1_r) * detail::pow2_of_field(half)) * detail::pow2_of_field(p.bits - half);
+  return is_zero ? T(0) : y;
 }
 
 /// exp(x) - 1 without cancellation near 0.

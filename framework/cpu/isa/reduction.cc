@@ -12,6 +12,16 @@ constexpr i64 kLanes = 256 / sizeof(T);
 template <class T>
 constexpr i64 kLeaf = 32 * kLanes<T>;
 
+/// The combination of a power of two of lanes, in pairs.
+template <i64 kCount, class Op, class T>
+__attribute__((always_inline)) inline T combine_lanes(const Op op, T* lane) {
+  if constexpr (kCount > 1) {
+    for (i64 l = 0; l < kCount / 2; ++l) lane[l] = op.combine(lane[l], lane[l + kCount / 2]);
+    return combine_lanes<kCount / 2>(op, lane);
+  }
+  return lane[0];
+}
+
 template <i64 L, class Op, class T>
 T reduce_leaf(const Op op, const T* x, i64 n) {
   T lane[L];
@@ -22,11 +32,7 @@ T reduce_leaf(const Op op, const T* x, i64 n) {
     for (i64 l = 0; l < L; ++l) lane[l] = op.combine(lane[l], op.map(x[i + l]));
   }
   for (i64 l = 0; i + l < n; ++l) lane[l] = op.combine(lane[l], op.map(x[i + l]));
-  for (i64 width = L / 2; width > 0; width /= 2) {
-#pragma omp simd
-    for (i64 l = 0; l < width; ++l) lane[l] = op.combine(lane[l], lane[l + width]);
-  }
-  return lane[0];
+  return combine_lanes<L>(op, lane);
 }
 
 /// Leaves of kLeaf elements, combined in pairs, pairs of pairs and so on: the rounding error grows with log n.

@@ -7,33 +7,81 @@ namespace {
 /// Accumulators side by side, the same number in every instruction set.
 constexpr i64 kLanes = 16;
 
-template <class T>
-T total_of(T* lane) {
-  for (i64 width = kLanes / 2; width > 0; width /= 2) {
-    for (i64 l = 0; l < width; ++l) lane[l] += lane[l + width];
+/// Lane l after the lanes above kCount were added to those below, and so on: an expression, because partial sums in
+/// memory would be read in other sizes than they were written.
+template <i64 kCount, class T>
+__attribute__((always_inline)) inline T sum_at(const T* lane, i64 l) {
+  if constexpr (kCount == kLanes) {
+    return lane[l];
+  } else {
+    return sum_at<2 * kCount>(lane, l) + sum_at<2 * kCount>(lane, l + kCount);
   }
-  return lane[0];
+}
+template <class T>
+__attribute__((always_inline)) inline T total_of(const T* lane) {
+  return sum_at<1>(lane, 0);
 }
 
+template <class T>
+__attribute__((always_inline)) inline T larger(T a, T b) {
+  return a < b ? b : a;
+}
+template <i64 kCount, class T>
+__attribute__((always_inline)) inline T largest_at(const T* lane, i64 l) {
+  if constexpr (kCount == kLanes) {
+    return lane[l];
+  } else {
+    return larger(largest_at<2 * kCount>(lane, l), largest_at<2 * kCount>(lane, l + kCount));
+  }
+}
+
+/// A NaN may be missed here: it shows in the sum of exponentials.
 template <class T>
 T largest(const T* x, i64 n) {
-  constexpr i64 L = 64;
-  T lane[L], best = x[0];
-  i64 i = 0;
-  if (n >= L) {
-    for (i64 l = 0; l < L; ++l) lane[l] = x[l];
-    for (i = L; i + L <= n; i += L) {
-#pragma omp simd
-      for (i64 l = 0; l < L; ++l) lane[l] = lane[l] < x[i + l] ? x[i + l] : lane[l];
-    }
-    for (i64 l = 0; l < L; ++l) best = best < lane[l] ? lane[l] : best;
+  T lane[kLanes];
+  if (n < kLanes) {
+    const T first = x[0];
+    for (i64 l = 0; l < kLanes; ++l) lane[l] = l < n ? x[l] : first;
+    return largest_at<1>(lane, 0);
   }
-  for (; i < n; ++i) best = best < x[i] ? x[i] : best;
-  return best;  // a NaN may be missed here: it shows in the sum
+#pragma omp simd
+  for (i64 l = 0; l < kLanes; ++l) lane[l] = larger(x[l], x[n - kLanes + l]);
+  for (i64 i = kLanes; i + kLanes <= n; i += kLanes) {
+#pragma omp simd
+    for (i64 l = 0; l < kLanes; ++l) lane[l] = larger(lane[l], x[i + l]);
+  }
+  return largest_at<1>(lane, 0);
 }
 
-/// The sum of exp(x - shift), which also goes to y unless y is null. A tail is padded, so that it is as fast as the
-/// rest.
+/// to[0 .. n) = from[0 .. n), 0 <= n <= kLanes, in at most two overlapping moves.
+template <class T>
+__attribute__((always_inline)) inline void copy_few(const T* from, T* to, i64 n) {
+  if (n >= 8) {
+    __builtin_memcpy(to, from, 8 * sizeof(T));
+    __builtin_memcpy(to + n - 8, from + n - 8, 8 * sizeof(T));
+  } else if (n >= 4) {
+    __builtin_memcpy(to, from, 4 * sizeof(T));
+    __builtin_memcpy(to + n - 4, from + n - 4, 4 * sizeof(T));
+  } else if (n > 0) {
+    to[n / 2] = from[n / 2];
+    to[0] = from[0];
+    to[n - 1] = from[n - 1];
+  }
+}
+
+/// e = exp(x - shift) for the last n < kLanes elements of a row, added to the lanes. A tail is padded, so that it is as
+/// fast as the rest.
+template <class T>
+__attribute__((always_inline)) inline void exp_tail(const T* x, T shift, i64 n, T* e, T* sum) {
+  for (i64 l = 0; l < kLanes; ++l) e[l] = l < n ? x[l] : shift;
+#pragma omp simd
+  for (i64 l = 0; l < kLanes; ++l) {
+    e[l] = km::exp(e[l] - shift);
+    sum[l] += l < n ? e[l] : T(0);
+  }
+}
+
+/// The sum of exp(x - shift), which also goes to y unless y is null.
 template <bool kStore, class T>
 T sum_of_exp(const T* x, T shift, T* y, i64 n) {
   T sum[kLanes];
@@ -49,15 +97,8 @@ T sum_of_exp(const T* x, T shift, T* y, i64 n) {
   }
   if (i < n) {
     T tail[kLanes];
-    for (i64 l = 0; l < kLanes; ++l) tail[l] = l < n - i ? x[i + l] : -km::Real<T>::kInfinity;
-#pragma omp simd
-    for (i64 l = 0; l < kLanes; ++l) {
-      tail[l] = km::exp(tail[l] - shift);
-      sum[l] += tail[l];
-    }
-    if constexpr (kStore) {
-      for (i64 l = 0; l < n - i; ++l) y[i + l] = tail[l];
-    }
+    exp_tail(x + i, shift, n - i, tail, sum);
+    if constexpr (kStore) copy_few(tail, y + i, n - i);
   }
   return total_of(sum);
 }
@@ -82,11 +123,27 @@ void scale(T* y, T factor, i64 n) {
   for (i64 i = 0; i < n; ++i) y[i] *= factor;
 }
 
+/// y = softmax(x); returns the sum of exp(x - shift).
+template <class T>
+T softmax_row(const T* x, T shift, T* y, i64 n) {
+  if (n < kLanes) {  // without a second look at y
+    T e[kLanes], sum[kLanes] = {};
+    exp_tail(x, shift, n, e, sum);
+    const T total = total_of(sum), factor = T(1) / total;
+#pragma omp simd
+    for (i64 l = 0; l < kLanes; ++l) e[l] *= factor;
+    copy_few(e, y, n);
+    return total;
+  }
+  const T total = sum_of_exp<true>(x, shift, y, n);
+  scale(y, T(1) / total, n);
+  return total;
+}
+
 template <class T>
 void softmax(const void* in, void* out, i64 n) {
   const T* const x = static_cast<const T*>(in);
-  T* const y = static_cast<T*>(out);
-  scale(y, T(1) / sum_of_exp<true>(x, largest(x, n), y, n), n);
+  softmax_row(x, largest(x, n), static_cast<T*>(out), n);
 }
 
 template <class T>
@@ -129,8 +186,7 @@ void cross_entropy(const void* in, i64 label, void* loss, void* out, i64 n) {
   const T* const x = static_cast<const T*>(in);
   T* const p = static_cast<T*>(out);
   const T shift = largest(x, n), score = x[label] - shift;
-  const T sum = p != nullptr ? sum_of_exp<true>(x, shift, p, n) : sum_of_exp<false, T>(x, shift, nullptr, n);
-  if (p != nullptr) scale(p, T(1) / sum, n);
+  const T sum = p != nullptr ? softmax_row(x, shift, p, n) : sum_of_exp<false, T>(x, shift, nullptr, n);
   *static_cast<T*>(loss) = km::log(sum) - score;
 }
 
