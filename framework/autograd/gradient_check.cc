@@ -2,6 +2,7 @@
 
 #include <cmath>
 #include <numbers>
+#include <optional>
 #include <string>
 
 #include "kusari/framework/core/config.h"
@@ -49,6 +50,10 @@ double inner(const Values& a, const Values& b) {
   return sum;
 }
 
+Array cast(const Array& array, std::optional<Dtype> dtype) {
+  return dtype && array.is_defined() && array.is_floating() ? array.astype(*dtype) : array;
+}
+
 /// Gives params other arrays and brings their own back at the end.
 class ScopedParams {
  public:
@@ -91,10 +96,10 @@ class Check {
     }
     for (size_t i = 0; i < x.size(); ++i) {
       const bool moves = x[i].is_defined() && x[i].is_floating() && (o.no_grads.empty() || !o.no_grads[i]);
-      x_.push_back(x[i].is_defined() ? cast(x[i]) : x[i]);
+      x_.push_back(cast(x[i], o.dtype));
       moves_.push_back(moves);
     }
-    for (size_t i = 0; i < o.params.size(); ++i) params_.set(i, cast(params_.array(i)));
+    for (size_t i = 0; i < o.params.size(); ++i) params_.set(i, cast(params_.array(i), o.dtype));
   }
 
   /// Compares along one direction.
@@ -175,10 +180,6 @@ class Check {
   }
 
  private:
-  Array cast(const Array& array) const {
-    return options_.dtype && array.is_floating() ? array.astype(*options_.dtype) : array;
-  }
-
   Variables variables(bool with_gradients) const {
     Variables all;
     for (size_t i = 0; i < x_.size(); ++i) {
@@ -303,26 +304,28 @@ void detail::check_double_backward(Callable function, const Arrays& x, const Arr
   const char* const call = "gradient_check::check_double_backward";
   BackwardOptions first{options.eps,      options.atol,  options.rtol, options.params,
                         options.no_grads, options.dtype, options.seed};
-  // The seeds of the first order are inputs of the second.
+  // The seeds of the first order are inputs of the second. One run tells their shapes.
   Arrays inputs;
-  for (const Array& array : x) inputs.push_back(array);
-  const Arrays& given = gy;
-  Variables plain;
-  for (const Array& array : x) plain.push_back(array.is_defined() ? Variable(array, false) : Variable());
-  Variables shapes;
+  Variables plain, outputs_of_run;
+  for (const Array& array : x) {
+    inputs.push_back(cast(array, options.dtype));
+    plain.push_back(array.is_defined() ? Variable(inputs.back(), false) : Variable());
+  }
   {
     const auto mode = no_backprop_mode();
-    shapes = function(plain);
+    ScopedParams params(options.params);
+    for (size_t i = 0; i < options.params.size(); ++i) params.set(i, cast(params.array(i), options.dtype));
+    outputs_of_run = function(plain);
   }
-  if (!given.empty() && given.size() != shapes.size()) {
-    throw ValueError(std::string(call) + ": gy has " + std::to_string(given.size()) +
-                     " arrays, but the function returns " + std::to_string(shapes.size()));
+  if (!gy.empty() && gy.size() != outputs_of_run.size()) {
+    throw ValueError(std::string(call) + ": gy has " + std::to_string(gy.size()) +
+                     " arrays, but the function returns " + std::to_string(outputs_of_run.size()));
   }
   Draws draws(~options.seed);
-  for (size_t k = 0; k < shapes.size(); ++k) {
-    const Array& y = shapes[k].array();
-    const bool is_given = !given.empty() && given[k].is_defined();
-    inputs.push_back(is_given ? given[k] : y.is_floating() ? like(y, draws.normal(y.size())) : Array());
+  for (size_t k = 0; k < outputs_of_run.size(); ++k) {
+    const Array& y = outputs_of_run[k].array();
+    const bool is_given = !gy.empty() && gy[k].is_defined();
+    inputs.push_back(is_given ? gy[k] : y.is_floating() ? like(y, draws.normal(y.size())) : Array());
   }
   if (!first.no_grads.empty()) first.no_grads.resize(inputs.size(), false);
 

@@ -53,7 +53,7 @@ namespace detail {
 class Callable {
  public:
   template <class F>
-  explicit Callable(F& function) noexcept
+  requires(!std::is_same_v<std::remove_const_t<F>, Callable>) explicit Callable(F& function) noexcept
       : function_{reinterpret_cast<const void*>(std::addressof(function))}, call_{&invoke<F>} {}
   Variables operator()(const Variables& inputs) const { return call_(function_, inputs); }
 

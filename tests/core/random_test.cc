@@ -9,7 +9,9 @@
 #include <doctest/doctest.h>
 
 #include "kusari/framework/core/philox.h"
+#include "kusari/framework/serializers/npz.h"
 #include "kusari/tests/core/child_process.h"
+#include "kusari/tests/scratch_directory.h"
 
 namespace kusari {
 namespace {
@@ -63,6 +65,22 @@ TEST_CASE("the stream restarts with a seed and hands out ranges") {
   CHECK(random::bits() != drawn);
   random::seed(43);
   CHECK(random::bits() != drawn);
+}
+
+TEST_CASE("the stream's place survives a snapshot, also past 2^53") {
+  const ScopedState restore;
+  struct Stream {
+    void serialize(Serializer& serializer) { random::serialize(serializer); }
+  } stream;
+  const testing::ScratchDirectory directory;
+  random::set_state({0xfedcba9876543210u, (uint64_t{1} << 60) + 1});
+  serializers::save_npz(directory / "random.npz", stream);
+  const uint64_t next = random::bits();
+  random::seed(0);
+  serializers::load_npz(directory / "random.npz", stream);
+  CHECK(random::state().seed == 0xfedcba9876543210u);
+  CHECK(random::state().offset == (uint64_t{1} << 60) + 1);
+  CHECK(random::bits() == next);
 }
 
 TEST_CASE("permutations hold every index once and follow the seed") {

@@ -7,7 +7,10 @@ const FunctionTable& function_table() {
     FunctionTable all;
     add_activation_functions(all);
     add_array_functions(all);
+    add_connection_functions(all);
+    add_loss_functions(all);
     add_math_functions(all);
+    add_noise_functions(all);
     return all;
   }();
   return table;

@@ -1,8 +1,10 @@
 #include "kusari/framework/functions/activation/clipped_relu.h"
 #include "kusari/framework/functions/activation/elu.h"
 #include "kusari/framework/functions/activation/leaky_relu.h"
+#include "kusari/framework/functions/activation/log_softmax.h"
 #include "kusari/framework/functions/activation/relu.h"
 #include "kusari/framework/functions/activation/sigmoid.h"
+#include "kusari/framework/functions/activation/softmax.h"
 #include "kusari/framework/functions/activation/softplus.h"
 #include "kusari/framework/functions/activation/tanh.h"
 #include "kusari/tests/golden_runner/functions.h"
@@ -14,6 +16,7 @@ void add_activation_functions(FunctionTable& table) {
       {"clipped_relu", call([](Args& a) { return F::clipped_relu(a.var("x"), a.number("z", 20)); })},
       {"elu", call([](Args& a) { return F::elu(a.var("x"), a.number("alpha", 1)); })},
       {"leaky_relu", call([](Args& a) { return F::leaky_relu(a.var("x"), a.number("slope", 0.2)); })},
+      {"log_softmax", call([](Args& a) { return F::log_softmax(a.var("x"), a.integer("axis", 1)); })},
       {"relu", unary(F::relu)},
       {"relu6", unary(F::relu6)},
       {"selu", call([](Args& a) {
@@ -21,6 +24,7 @@ void add_activation_functions(FunctionTable& table) {
                         a.number("scale", 1.0507009873554804934193349852946));
        })},
       {"sigmoid", unary(F::sigmoid)},
+      {"softmax", call([](Args& a) { return F::softmax(a.var("x"), a.integer("axis", 1)); })},
       {"softplus", call([](Args& a) { return F::softplus(a.var("x"), a.number("beta", 1)); })},
       {"tanh", unary(F::tanh)},
   });

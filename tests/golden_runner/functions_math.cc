@@ -7,6 +7,7 @@
 #include "kusari/framework/functions/math/identity.h"
 #include "kusari/framework/functions/math/logarithm_1p.h"
 #include "kusari/framework/functions/math/logsumexp.h"
+#include "kusari/framework/functions/math/matmul.h"
 #include "kusari/framework/functions/math/maximum.h"
 #include "kusari/framework/functions/math/minimum.h"
 #include "kusari/framework/functions/math/minmax.h"
@@ -52,6 +53,7 @@ void add_operators(FunctionTable& table) {
       {"op_add_const", with_constant([](V x, Scalar c) { return x + c; })},
       {"op_div", binary([](V x, V y) { return x / y; })},
       {"op_div_const", with_constant([](V x, Scalar c) { return x / c; })},
+      {"op_matmul", binary([](V x, V y) { return F::matmul(x, y); })},
       {"op_mul", binary([](V x, V y) { return x * y; })},
       {"op_mul_const", with_constant([](V x, Scalar c) { return x * c; })},
       {"op_neg", unary([](V x) { return -x; })},
@@ -92,6 +94,10 @@ void add_math_functions(FunctionTable& table) {
       {"log1p", unary(F::log1p)},
       {"log2", unary(F::log2)},
       {"logsumexp", call([](Args& a) { return F::logsumexp(a.var("x"), axes(a)); })},
+      {"matmul", call([](Args& a) {
+         return F::matmul(a.var("a"), a.var("b"),
+                          {.transa = a.flag("transa", false), .transb = a.flag("transb", false)});
+       })},
       {"max", reduction(F::max)},
       {"maximum", binary(F::maximum, "x1", "x2")},
       {"mean", call([](Args& a) { return F::mean(a.var("x"), axes(a), a.var("weights"), a.flag("keepdims", false)); })},

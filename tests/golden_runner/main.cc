@@ -19,7 +19,9 @@ namespace kusari::golden {
 namespace {
 
 const std::map<std::string, void (*)(const Case&)> kRunners = {
-    {"function", run_function},
+    {"function", run_function},         {"initializer_stats", run_initializer}, {"link", run_link},
+    {"loss_scaling", run_loss_scaling}, {"optimizer", run_optimizer},           {"scheduler", run_scheduler},
+    {"serializer", run_serializer},
 };
 
 bool matches(const std::string& id, const std::string& filter) {

@@ -77,7 +77,9 @@ OptimizerHook make_hook(const std::string& name, const Json& ctor) {
 
 CaseParameters::CaseParameters(const Case& c, const std::string& prefix) {
   size_t i = 0;
-  for (const std::string& name : c.names("params")) parameters_.at(i++).emplace(*this, name, c.array(prefix + name));
+  for (const std::string& input : c.names("inputs")) {
+    if (input.starts_with(prefix)) parameters_.at(i++).emplace(*this, input.substr(prefix.size()), c.array(input));
+  }
 }
 
 }  // namespace kusari::golden

@@ -17,7 +17,7 @@ std::unique_ptr<Optimizer> make_optimizer(const std::string& name, const Json& c
 /// The hook of that name with Chainer's constructor arguments.
 OptimizerHook make_hook(const std::string& name, const Json& ctor);
 
-/// A link with the parameters of a case: `names` with the arrays `prefix` + name.
+/// A link with the parameters of a case: those of its inputs that begin with `prefix`, under the rest of their names.
 class CaseParameters : public Chain {
  public:
   CaseParameters(const Case& c, const std::string& prefix);

@@ -7,5 +7,11 @@
 namespace kusari::golden {
 
 void run_function(const Case& c);
+void run_initializer(const Case& c);
+void run_link(const Case& c);
+void run_loss_scaling(const Case& c);
+void run_optimizer(const Case& c);
+void run_scheduler(const Case& c);
+void run_serializer(const Case& c);
 
 }  // namespace kusari::golden

@@ -1,0 +1,18 @@
+#include "kusari/framework/functions/connection/embed_id.h"
+#include "kusari/framework/functions/connection/linear.h"
+#include "kusari/tests/golden_runner/functions.h"
+
+namespace kusari::golden {
+
+void add_connection_functions(FunctionTable& table) {
+  table.insert({
+      {"embed_id",
+       call([](Args& a) { return F::embed_id(a.var("x"), a.var("W"), a.optional_integer("ignore_label")); })},
+      {"linear", call([](Args& a) {
+         return F::linear(a.var("x"), a.var("W"), a.var("b"),
+                          {.n_batch_axes = static_cast<int>(a.integer("n_batch_axes", 1))});
+       })},
+  });
+}
+
+}  // namespace kusari::golden
