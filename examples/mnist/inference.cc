@@ -51,9 +51,9 @@ void predict(const Arguments& args) {
 
   // Prepare data
   const auto [train, test] = load_digits(args.data);
-  const std::vector<datasets::Example> examples = [&test = test, &args] {
+  const std::vector<datasets::Example> examples = [&images = test, &args] {
     std::vector<datasets::Example> first;
-    for (int64_t i = 0; i < std::min(args.count, test.size()); ++i) first.push_back(test[i]);
+    for (int64_t i = 0; i < std::min(args.count, images.size()); ++i) first.push_back(images[i]);
     return first;
   }();
   const auto batch = datasets::concat_examples(examples, device);

@@ -32,7 +32,6 @@ Array channels_last(const Array& x) {
   return y;
 }
 
-constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 constexpr double kInf = std::numeric_limits<double>::infinity();
 
 }  // namespace
