@@ -31,6 +31,72 @@ void convert_row(ConvertLoop convert, const char* from, int64_t from_stride, int
   }
 }
 
+/// Elements along each side of a square that is transposed at a time: its lines of memory stay in the cache.
+constexpr int64_t kTile = 32;
+
+/// y[a][b] = x[b][a] for a rectangle: y's elements follow each other along b, x's along a.
+template <class Word>
+void transpose_tile(const char* from, int64_t from_stride, char* to, int64_t to_stride, int64_t rows, int64_t columns) {
+  constexpr int64_t kSize = sizeof(Word);
+  for (int64_t a = 0; a < rows; ++a) {
+    for (int64_t b = 0; b < columns; ++b) {
+      std::memcpy(to + a * to_stride + b * kSize, from + a * kSize + b * from_stride, sizeof(Word));
+    }
+  }
+}
+
+using TransposeTile = void (*)(const char*, int64_t, char*, int64_t, int64_t, int64_t);
+
+TransposeTile transpose_tile_for(int itemsize) {
+  switch (itemsize) {
+    case 1:
+      return &transpose_tile<uint8_t>;
+    case 2:
+      return &transpose_tile<uint16_t>;
+    case 4:
+      return &transpose_tile<uint32_t>;
+    default:
+      return &transpose_tile<uint64_t>;
+  }
+}
+
+/// The axis along which x's elements follow each other, when y's do along another one; else -1.
+int transposed_axis(const StridedLoop& plan, int itemsize) {
+  const int inner = plan.ndim() - 1;
+  if (plan.row_stride(0) != itemsize || plan.row_stride(1) == itemsize) return -1;
+  for (int axis = 0; axis < inner; ++axis) {
+    if (plan.stride(1, axis) == itemsize) return axis;
+  }
+  return -1;
+}
+
+/// Copies a permutation of axes (images to channels-last and back) tile by tile.
+void copy_transposed(const StridedLoop& plan, int axis, int itemsize) {
+  const int inner = plan.ndim() - 1;
+  const int64_t tiles = (plan.size(axis) + kTile - 1) / kTile, columns = plan.row_size();
+  const int64_t others = plan.rows() / plan.size(axis), chunk = std::max<int64_t>(1, kThreadChunk / (kTile * columns));
+  const TransposeTile transpose = transpose_tile_for(itemsize);
+  parallel_for(others * tiles, chunk, [&](int64_t begin, int64_t end) {
+    for (int64_t unit = begin; unit < end; ++unit) {
+      const int64_t first = unit % tiles * kTile, rows = std::min(kTile, plan.size(axis) - first);
+      char* to = plan.base(0) + first * plan.stride(0, axis);
+      const char* from = plan.base(1) + first * plan.stride(1, axis);
+      int64_t rest = unit / tiles;
+      for (int other = inner - 1; other >= 0; --other) {
+        if (other == axis) continue;
+        const int64_t index = rest % plan.size(other);
+        rest /= plan.size(other);
+        to += index * plan.stride(0, other);
+        from += index * plan.stride(1, other);
+      }
+      for (int64_t column = 0; column < columns; column += kTile) {
+        transpose(from + column * plan.row_stride(1), plan.row_stride(1), to + column * itemsize, plan.stride(0, axis),
+                  rows, std::min(kTile, columns - column));
+      }
+    }
+  });
+}
+
 void copy(In x, Out y) {
   if (y->size() == 0) return;
   const Array* const operands[] = {&*y, &*x};
@@ -38,6 +104,12 @@ void copy(In x, Out y) {
   const int from_size = static_cast<int>(itemsize(x->dtype())), to_size = static_cast<int>(itemsize(y->dtype()));
   const ConvertLoop convert = x->dtype() == y->dtype() ? nullptr : convert_loop(x->dtype(), y->dtype());
   const int64_t from_stride = plan.row_stride(1), to_stride = plan.row_stride(0);
+  if (convert == nullptr) {
+    if (const int axis = transposed_axis(plan, from_size); axis >= 0) {
+      copy_transposed(plan, axis, from_size);
+      return;
+    }
+  }
   const auto copy_row = [&](const char* from, char* to, int64_t n) {
     if (convert == nullptr) {
       copy_strided(from, from_stride, to, to_stride, n, from_size);

@@ -27,6 +27,9 @@ class StridedLoop {
   int64_t row_stride(int operand) const noexcept { return stride_[operand][ndim_ - 1]; }
   /// Bytes from one row to the next, for a loop of two axes.
   int64_t outer_stride(int operand) const noexcept { return stride_[operand][0]; }
+  int64_t size(int axis) const noexcept { return size_[axis]; }
+  /// Bytes from one element to the next along an axis.
+  int64_t stride(int operand, int axis) const noexcept { return stride_[operand][axis]; }
   char* base(int operand) const noexcept { return base_[operand]; }
 
   /// The first elements of consecutive rows.
