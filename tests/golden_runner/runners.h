@@ -1,5 +1,7 @@
 #pragma once
 
+#include <string>
+
 #include "kusari/tests/golden_runner/golden_case.h"
 
 // One runner per kind of case: returns when the case passes, throws Mismatch or any other exception when it does not,
@@ -13,5 +15,7 @@ void run_loss_scaling(const Case& c);
 void run_optimizer(const Case& c);
 void run_scheduler(const Case& c);
 void run_serializer(const Case& c);
+/// The part of run_serializer that is about trainers.
+void run_trainer(const Case& c, const std::string& snapshot);
 
 }  // namespace kusari::golden

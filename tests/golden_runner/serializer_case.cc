@@ -9,34 +9,23 @@
 #include <unistd.h>
 
 #include "kusari/framework/core/config.h"
-#include "kusari/framework/functions/activation/relu.h"
-#include "kusari/framework/functions/math/basic_math.h"
-#include "kusari/framework/links/connection/linear.h"
-#include "kusari/framework/links/parameter.h"
 #include "kusari/framework/serializers/npz.h"
 #include "kusari/tests/golden_runner/compare.h"
 #include "kusari/tests/golden_runner/links.h"
+#include "kusari/tests/golden_runner/models.h"
 #include "kusari/tests/golden_runner/optimizers.h"
 #include "kusari/tests/golden_runner/runners.h"
 
 namespace kusari::golden {
 namespace {
 
-namespace F = functions;
-
-class Mlp : public Chain {
- public:
-  Mlp() : l1{*this, "l1", 4, 5}, l2{*this, "l2", 5, 5}, l3{*this, "l3", 5, 3} {}
-  Variable operator()(const Variable& x) { return l3(F::relu(l2(F::relu(l1(x))))); }
-
- private:
-  Child<L::Linear> l1, l2, l3;
-};
-
 /// The models of the cases, called with inputs x0, x1, ... and giving y0, y1, ...
 LinkUnderTest make_model(const std::string& name) {
   if (name == "mlp") {
     return link_under_test(Mlp(), [](Mlp& model, Args& a) { return model(a.positional_var(0)); });
+  }
+  if (name == "nested") {
+    return link_under_test(Nested(), [](Nested& model, Args& a) { return model(a.positional_var(0)); });
   }
   if (name == "uninitialized") {
     return link_under_test(L::Linear(kInfer, 3), [](L::Linear& model, Args& a) { return model(a.positional_var(0)); });
@@ -185,6 +174,7 @@ void run_serializer(const Case& c) {
   const std::string path = c.folder() / snapshot.get<std::string>();
   check_entries(c, read(path));
   if (c.name() == "optimizer") return run_optimizer_snapshot(c, path);
+  if (c.name() == "trainer") return run_trainer(c, path);
   run_model(c, path);
 }
 

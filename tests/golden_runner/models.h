@@ -1,0 +1,46 @@
+#pragma once
+
+#include "kusari/framework/functions/activation/relu.h"
+#include "kusari/framework/functions/math/basic_math.h"
+#include "kusari/framework/links/chain_list.h"
+#include "kusari/framework/links/connection/linear.h"
+#include "kusari/framework/links/parameter.h"
+#include "kusari/framework/links/sequential.h"
+
+// The models of the snapshots, as the cases describe them.
+namespace kusari::golden {
+
+class Mlp : public Chain {
+ public:
+  Mlp() : l1{*this, "l1", 4, 5}, l2{*this, "l2", 5, 5}, l3{*this, "l3", 5, 3} {}
+  Variable operator()(const Variable& x) { return l3(functions::relu(l2(functions::relu(l1(x))))); }
+
+ private:
+  Child<L::Linear> l1, l2, l3;
+};
+
+class Nested : public Chain {
+ public:
+  Nested()
+      : body{*this, "body", L::Linear(4, 3), functions::relu, L::Linear(3, 3)},
+        heads{*this, "heads"},
+        scale{*this, "scale", {2}, 1},
+        counter{*this, "counter", 0},
+        table{*this, "table", zeros({4})} {
+    heads.append(L::Linear(3, 2));
+    heads.append(L::Linear(3, 2));
+  }
+  Variable operator()(const Variable& x) {
+    const Variable h = body(x);
+    return (heads[0](h) + heads[1](h)) * scale;
+  }
+
+ private:
+  Child<Sequential> body;
+  Child<ChainList<L::Linear>> heads;
+  Parameter scale;
+  PersistentScalar<int64_t> counter;
+  Persistent table;
+};
+
+}  // namespace kusari::golden
