@@ -52,6 +52,13 @@ if(TARGET golden_runner)
   endif()
 endif()
 
+if(TARGET kusari-bench AND NOT KUSARI_SANITIZE)
+  # Ten thousand training steps must take nothing from the system and nothing from the heap.
+  add_test(NAME bench_steady_state COMMAND kusari-bench steady_state)
+  set_tests_properties(bench_steady_state PROPERTIES LABELS unit TIMEOUT 600 PASS_REGULAR_EXPRESSION
+                       "\"pool_system_allocations\":0,\"mallocs_per_step\":0.0000,")
+endif()
+
 if(Python3_Interpreter_FOUND)
   add_test(NAME check_layers COMMAND Python3::Interpreter "${CMAKE_CURRENT_SOURCE_DIR}/tools/check_layers")
   add_test(NAME check_layers_finds_offences
