@@ -36,6 +36,14 @@ if(test_support_sources)
   if(TARGET test_cpu)
     target_sources(test_cpu PRIVATE ${kusari_isa_objects})
   endif()
+
+  # The functions once more as on processors without AVX-512, and without AVX.
+  if(TARGET test_functions AND CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
+    foreach(isa v1 v3)
+      add_test(NAME functions_${isa} COMMAND test_functions)
+      set_tests_properties(functions_${isa} PROPERTIES LABELS unit TIMEOUT 600 ENVIRONMENT KUSARI_CPU_ISA=${isa})
+    endforeach()
+  endif()
 endif()
 
 if(TARGET test_cpu AND kusari_isa_objects)
