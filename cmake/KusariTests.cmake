@@ -32,7 +32,7 @@ if(test_support_sources)
     set_tests_properties(${folder} PROPERTIES LABELS unit TIMEOUT 600)
   endforeach()
 
-  # Compares the instruction sets with each other, so it links what the library keeps to itself.
+  # isa_test.cc calls each instruction set's loops, which the library hides.
   if(TARGET test_cpu)
     target_sources(test_cpu PRIVATE ${kusari_isa_objects})
   endif()
@@ -44,11 +44,6 @@ if(test_support_sources)
       set_tests_properties(functions_${isa} PROPERTIES LABELS unit TIMEOUT 600 ENVIRONMENT KUSARI_CPU_ISA=${isa})
     endforeach()
   endif()
-endif()
-
-if(TARGET test_cpu AND kusari_isa_objects)
-  # isa_test.cc calls each instruction set's loops; the library hides them.
-  target_sources(test_cpu PRIVATE ${kusari_isa_objects})
 endif()
 
 if(TARGET golden_runner)
