@@ -10,6 +10,8 @@
 #include "kusari/framework/cpu/isa.h"
 #include "kusari/framework/cpu/register.h"
 #include "kusari/framework/cpu/strided.h"
+#include "kusari/framework/kernels/arithmetic.h"
+#include "kusari/framework/kernels/pointwise.h"
 
 namespace kusari::cpu {
 namespace {
@@ -86,7 +88,7 @@ void for_each_strided_row(int axis, const Array& y, std::span<const Array* const
         const int64_t offset = static_cast<int64_t>(k) * n * size;
         in[k] = sources[k].read(element(first_input + static_cast<int>(k)), n, space + offset);
       }
-      const char* other[3] = {};
+      const char* other[4] = {};
       for (size_t k = 0; k < others.size(); ++k) other[k] = element(first_other + static_cast<int>(k));
       char* const out = !has_rows ? nullptr : (target.direct ? element(0) : space + 2 * n * size);
       body(in, out, other, n);
@@ -129,7 +131,7 @@ void for_each_row(int axis, const Array& y, std::span<const Array* const> inputs
     for (int64_t row = begin; row < end; ++row) {
       const void* in[2] = {};
       for (size_t k = 0; k < inputs.size(); ++k) in[k] = inputs[k]->data<char>() + row * row_bytes;
-      const char* other[3] = {};
+      const char* other[4] = {};
       for (size_t k = 0; k < others.size(); ++k)
         other[k] = others[k]->data<char>() + row * itemsize(others[k]->dtype());
       body(in, y.is_defined() ? y.data<char>() + row * row_bytes : nullptr, other, n);
@@ -211,21 +213,33 @@ struct Labels {
 };
 
 template <class T>
+T& element(const char* at) {
+  return *reinterpret_cast<T*>(const_cast<char*>(at));
+}
+
+/// The losses, C-ordered and in the compute type T.
+template <class T>
 void cross_entropy(const Labels& labels, const SoftmaxLoop& loops, const Array& x, const Array& loss, const Array& p) {
+  // Logarithms of single rows would take longer than the rest of a short row: sums and scores are kept for all.
+  const Array sums = empty_like(loss), weights = labels.weight.is_defined() ? empty_like(loss) : Array();
   const Array* const inputs[] = {&x};
-  const Array* const others[] = {&labels.t, &loss};
-  for_each_row(1, p, inputs, others, [&](const void* const* in, void* out, const char* const* other, int64_t n) {
+  const Array* const others[] = {&labels.t, &sums, &loss, &weights};
+  const std::span used(others, weights.is_defined() ? 4 : 3);
+  for_each_row(1, p, inputs, used, [&](const void* const* in, void* out, const char* const* other, int64_t n) {
     const int64_t label = labels.read(other[0]);
-    T& value = *reinterpret_cast<T*>(const_cast<char*>(other[1]));
     const bool valid = labels.is_valid(label);
-    loops.cross_entropy(in[0], valid ? label : 0, &value, out, n);
+    T &sum = element<T>(other[1]), &score = element<T>(other[2]);
+    loops.cross_entropy(in[0], valid ? label : 0, &sum, &score, out, n);
     if (label == labels.ignored) {
-      value = T{0};
-    } else {
-      value =
-          valid ? static_cast<T>(value * static_cast<T>(labels.weight_of(label))) : std::numeric_limits<T>::quiet_NaN();
+      sum = T{1};  // log(1) - 0
+      score = T{0};
+    } else if (!valid) {
+      sum = std::numeric_limits<T>::quiet_NaN();
     }
+    if (weights.is_defined()) element<T>(other[3]) = valid ? static_cast<T>(labels.weight_of(label)) : T{1};
   });
+  loops.cross_entropy_loss(sums.raw_data(), loss.raw_data(), loss.raw_data(), loss.size());
+  if (weights.is_defined()) pointwise_to(loss, kernels::Mul{}, loss, weights);
 }
 
 void softmax_cross_entropy(Params<kernels::SoftmaxCrossEntropyOptions> options, In x, In t, In class_weight, Out loss,
@@ -233,13 +247,14 @@ void softmax_cross_entropy(Params<kernels::SoftmaxCrossEntropyOptions> options, 
   if (x->size() == 0) return;
   const Compute compute = compute_for(x);
   const Labels labels(*options, t, class_weight, x->shape()[1]);
-  const Array losses = as_compute(loss, compute);
+  const bool direct = loss->is_contiguous() && loss->dtype() == dtype_of_compute(compute);
+  const Array losses = direct ? *loss : empty(loss->shape(), dtype_of_compute(compute));
   if (compute == Compute::float64) {
     cross_entropy<double>(labels, loops_for(compute), x, losses, p);
   } else {
     cross_entropy<float>(labels, loops_for(compute), x, losses, p);
   }
-  if (!losses.is_same(*loss)) loss->copy_from(losses);
+  if (!direct) loss->copy_from(losses);
 }
 
 void softmax_cross_entropy_grad(Params<kernels::SoftmaxCrossEntropyOptions> options, In p, In t, In class_weight, In g,

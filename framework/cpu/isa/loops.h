@@ -72,8 +72,10 @@ struct SoftmaxLoop {
   void (*log_softmax_grad)(const void* y, const void* gy, void* gx, i64 n);
   /// *y = log(sum(exp(x))).
   void (*logsumexp)(const void* x, void* y, i64 n);
-  /// *loss = -log(softmax(x)[label]); p = softmax(x) unless p is null. 0 <= label < n.
-  void (*cross_entropy)(const void* x, i64 label, void* loss, void* p, i64 n);
+  /// -log(softmax(x)[label]) = log(*sum) - *score; p = softmax(x) unless p is null. 0 <= label < n.
+  void (*cross_entropy)(const void* x, i64 label, void* sum, void* score, void* p, i64 n);
+  /// loss[i] = log(sum[i]) - score[i].
+  void (*cross_entropy_loss)(const void* sum, const void* score, void* loss, i64 n);
   /// gx = scale * (p - onehot(label)).
   void (*cross_entropy_grad)(const void* p, i64 label, double scale, void* gx, i64 n);
 };

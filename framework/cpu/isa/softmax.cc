@@ -182,12 +182,20 @@ void logsumexp(const void* in, void* out, i64 n) {
 }
 
 template <class T>
-void cross_entropy(const void* in, i64 label, void* loss, void* out, i64 n) {
+void cross_entropy(const void* in, i64 label, void* sum, void* score, void* out, i64 n) {
   const T* const x = static_cast<const T*>(in);
   T* const p = static_cast<T*>(out);
-  const T shift = largest(x, n), score = x[label] - shift;
-  const T sum = p != nullptr ? softmax_row(x, shift, p, n) : sum_of_exp<false, T>(x, shift, nullptr, n);
-  *static_cast<T*>(loss) = km::log(sum) - score;
+  const T shift = largest(x, n);
+  *static_cast<T*>(score) = x[label] - shift;
+  *static_cast<T*>(sum) = p != nullptr ? softmax_row(x, shift, p, n) : sum_of_exp<false, T>(x, shift, nullptr, n);
+}
+
+template <class T>
+void cross_entropy_loss(const void* sums, const void* scores, void* out, i64 n) {
+  const T *const sum = static_cast<const T*>(sums), *const score = static_cast<const T*>(scores);
+  T* const loss = static_cast<T*>(out);
+#pragma omp simd
+  for (i64 i = 0; i < n; ++i) loss[i] = km::log(sum[i]) - score[i];
 }
 
 template <class T>
@@ -202,8 +210,8 @@ void cross_entropy_grad(const void* in, i64 label, double factor, void* out, i64
 
 template <class T>
 constexpr SoftmaxLoop softmax_loop() {
-  return {&softmax<T>,   &softmax_grad<T>,  &log_softmax<T>,       &log_softmax_grad<T>,
-          &logsumexp<T>, &cross_entropy<T>, &cross_entropy_grad<T>};
+  return {&softmax<T>,   &softmax_grad<T>,  &log_softmax<T>,        &log_softmax_grad<T>,
+          &logsumexp<T>, &cross_entropy<T>, &cross_entropy_loss<T>, &cross_entropy_grad<T>};
 }
 constexpr SoftmaxLoops kTable = {softmax_loop<float>(), softmax_loop<double>()};
 
