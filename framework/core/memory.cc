@@ -271,6 +271,7 @@ void* allocate(size_t bytes) {
     flush_report(cache);
     return block;
   }
+  if (!cache.open && !cache.closed) arrange_flush(cache);
   void* block = Centre::get().from_system(static_cast<size_t>(std::max<size_t>(bytes, 1)));
   count(cache, size);
   return block;
