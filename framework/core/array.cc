@@ -398,7 +398,14 @@ void Array::read_item(Dtype to, void* value) const {
   if (size() != 1) {
     throw ValueError("item: the array has shape " + to_string(shape()) + ", not exactly one element");
   }
-  read(to, value);
+  // A loss that is read at every step: no arrays on the way.
+  if (device().is_cpu() && dtype() == to) {
+    std::memcpy(value, raw_data(), static_cast<size_t>(itemsize(to)));
+  } else if (device().is_cpu() && dtype() == Dtype::float32 && to == Dtype::float64) {
+    *static_cast<double*>(value) = static_cast<double>(*data<float>());
+  } else {
+    read(to, value);
+  }
 }
 
 Array empty(const Shape& shape, Dtype dtype, const Device& device) {
