@@ -12,6 +12,9 @@ namespace {
 
 // The quotient as Python's // rounds it: of 1.0 and 0.1 it is 9, because 0.1 is a little more than a tenth.
 double floor_divide(double a, double b) {
+  const double rounded = a / b;
+  const double below = std::floor(rounded);
+  if (rounded != below || b == 1) return below;  // no rounding across an integer: spare the slow remainder
   const double quotient = (a - std::fmod(a, b)) / b;
   const double floored = std::floor(quotient);
   return quotient - floored > 0.5 ? floored + 1 : floored;
