@@ -116,6 +116,7 @@
 #include "kusari/framework/training/extensions/log_report.h"
 #include "kusari/framework/training/extensions/micro_average.h"
 #include "kusari/framework/training/extensions/multistep_shift.h"
+#include "kusari/framework/training/extensions/plot_report.h"
 #include "kusari/framework/training/extensions/polynomial_shift.h"
 #include "kusari/framework/training/extensions/print_report.h"
 #include "kusari/framework/training/extensions/progress_bar.h"

@@ -1,0 +1,104 @@
+#include "kusari/framework/training/extensions/plot_report.h"
+
+#include <cstdlib>
+#include <string>
+
+#include <doctest/doctest.h>
+#include <sys/stat.h>
+
+#include "kusari/framework/core/error.h"
+#include "kusari/framework/serializers/npz.h"
+#include "kusari/framework/training/trainer.h"
+#include "kusari/tests/scratch_directory.h"
+#include "kusari/tests/training/fake_updater.h"
+
+using namespace kusari;
+using extensions::PlotReport;
+using testing::FakeUpdater;
+using testing::read_file;
+using testing::ScratchDirectory;
+
+namespace {
+
+/// $PATH for the life of the object: a folder whose gnuplot is this shell script, or that has none.
+class Path {
+ public:
+  Path(const ScratchDirectory& dir, const char* gnuplot) : before_{std::getenv("PATH")} {
+    if (gnuplot != nullptr) {
+      testing::write_file(dir / "gnuplot", std::string("#!/bin/sh\nPATH=/usr/bin:/bin\n") + gnuplot);
+      ::chmod((dir / "gnuplot").c_str(), 0755);
+    }
+    ::setenv("PATH", dir.path().c_str(), 1);
+  }
+  Path(const Path&) = delete;
+  Path& operator=(const Path&) = delete;
+  ~Path() { ::setenv("PATH", before_.c_str(), 1); }
+
+ private:
+  std::string before_;
+};
+
+void run(const ScratchDirectory& out, PlotReport& plot, int64_t iterations = 4, int64_t from = 0) {
+  FakeUpdater updater(2);
+  updater.count = from;
+  updater.on_update = [&] {
+    report({{"main/loss", 1.0 / static_cast<double>(updater.count)}});
+    if (updater.count == 4) report({{"it's", 3}});
+  };
+  training::Trainer trainer(updater, {iterations, "iteration"}, out.path());
+  trainer.extend(plot);
+  trainer.run();
+}
+
+// A gnuplot that copies its script to the picture.
+constexpr const char* kCopy = "cp \"$1\" \"$(sed -n \"s/^set output '\\(.*\\)'/\\1/p\" \"$1\")\"\n";
+
+}  // namespace
+
+TEST_CASE("PlotReport gives gnuplot the means of each interval") {
+  const ScratchDirectory bin, out;
+  const Path path(bin, kCopy);
+  CHECK(PlotReport::available());
+  PlotReport plot({"main/loss", "it's", "never"}, "epoch", {.filename = "loss.png"});
+  run(out, plot);
+  CHECK(out.count() == 1);
+  CHECK(read_file(out / "loss.png") == "set terminal png noenhanced size 800,600\nset output '" +
+                                           (out / "loss.png.tmp") +
+                                           "'\nset xlabel 'epoch'\nset grid\n"
+                                           "$curve0 << END\n1 0.75\n2 0.29166666666666663\nEND\n"
+                                           "$curve1 << END\n2 3\nEND\n"
+                                           "plot $curve0 using 1:2 with linespoints title 'main/loss', "
+                                           "$curve1 using 1:2 with linespoints title 'it''s'\n");
+}
+
+TEST_CASE("PlotReport goes on with its curves after a resume") {
+  const ScratchDirectory bin, out, whole, files;
+  const Path path(bin, kCopy);
+  PlotReport all({"main/loss"}), first({"main/loss"}), second({"main/loss"});
+  run(whole, all);
+  run(out, first, 3);
+  serializers::save_npz(files / "plot", first);
+  CHECK(serializers::NpzReader(files / "plot").value("_plot_plot.png").text == R"({"main/loss":[[2.0,0.75]]})");
+  serializers::load_npz(files / "plot", second);
+  run(out, second, 4, 3);
+  const std::string expected = read_file(whole / "plot.png"), got = read_file(out / "plot.png");
+  CHECK(got.substr(got.find("set xlabel")) == expected.substr(expected.find("set xlabel")));
+}
+
+TEST_CASE("PlotReport without a working gnuplot leaves nothing behind and goes on") {
+  const ScratchDirectory bin, out;
+  SUBCASE("missing") {
+    const Path path(bin, nullptr);
+    CHECK_FALSE(PlotReport::available());
+    PlotReport plot({"main/loss"});
+    run(out, plot);
+    CHECK(out.count() == 0);
+  }
+  SUBCASE("failing") {
+    const Path path(bin, "exit 1\n");
+    PlotReport plot({"main/loss"});
+    run(out, plot);
+    CHECK(out.count() == 0);
+  }
+  CHECK_THROWS_WITH_AS(PlotReport({"main/loss"}, "time"), doctest::Contains("'iteration' or 'epoch'"), ValueError);
+}
