@@ -41,8 +41,9 @@ namespace {
 
 // A call through oneDNN has a fixed cost of about half a microsecond; from here on its kernels are faster than ours.
 constexpr int64_t kSmallProduct = 64 * 64 * 64;
-// Multiplications that are worth a thread of their own.
-constexpr int64_t kPartWork = int64_t{1} << 23;
+// Multiplications that are worth a thread of their own: about 10 microseconds.
+constexpr int64_t kPartWork = int64_t{1} << 20;
+constexpr int64_t kManyParts = 16;
 
 // Reading the matrix bounds the product of a matrix and a vector; oneDNN copies it first.
 bool is_vector_product(const MatrixProduct& p) { return p.m == 1 || p.n == 1; }
@@ -66,12 +67,12 @@ struct Grid {
 
   explicit Grid(const MatrixProduct& p) : rows{p.m}, columns{p.n} {
     const int64_t work = p.m * p.n * p.k;
-    const int64_t parts = std::min(work / kPartWork, std::clamp<int64_t>(work / (kPartWork * 8), 16, 64));
+    const int64_t parts = std::min(work / kPartWork, std::clamp<int64_t>(work / (kPartWork * 64), kManyParts, 64));
     if (parts < 2) return;
-    // Long strips first: each reads one of the two matrices whole.
+    // Long strips first: each reads one of the two matrices whole, wider ones where that is worth the copies.
     int64_t& longer = p.n >= p.m ? columns : rows;
     int64_t& shorter = p.n >= p.m ? rows : columns;
-    const int64_t strips = divide(longer, 128, parts);
+    const int64_t strips = divide(longer, shorter < 1024 ? 128 : 256, parts);
     divide(shorter, 256, parts / strips);
   }
 
@@ -186,14 +187,14 @@ void multiply_batch(const MatrixProduct& first, const Batch& batch) {
     return p;
   };
   const int64_t work = std::max<int64_t>(first.m * first.n * first.k, 1);
-  if (work >= kPartWork) {  // each is divided by itself
+  if (batch.size() < kManyParts && work >= kPartWork * kManyParts) {  // each is divided by itself
     for (int64_t i = 0; i < batch.size(); ++i) multiply(at(i));
     return;
   }
   FirstError error;
-  parallel_for(batch.size(), std::max<int64_t>(1, kPartWork / 8 / work), [&](int64_t begin, int64_t end) {
+  parallel_for(batch.size(), std::max<int64_t>(1, kPartWork / 4 / work), [&](int64_t begin, int64_t end) {
     error.run([&] {
-      for (int64_t i = begin; i < end; ++i) multiply_part(at(i));
+      for (int64_t i = begin; i < end; ++i) multiply(at(i));
     });
   });
   error.rethrow();
