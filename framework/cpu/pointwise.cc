@@ -108,12 +108,25 @@ void run_repeated(const SegmentRunner& runner) {
   });
 }
 
+void check_broadcast(const char* call, const Array& x, const Shape& to) {
+  bool fits = x.ndim() <= to.ndim();
+  for (int i = 1; fits && i <= x.ndim(); ++i) {
+    const int64_t size = x.shape()[x.ndim() - i];
+    fits = size == 1 || size == to[to.ndim() - i];
+  }
+  if (!fits) {
+    throw TypeError(std::string(call) + ": x has shape " + to_string(x.shape()) + " but y has shape " + to_string(to) +
+                    ": x must broadcast to y");
+  }
+}
+
 }  // namespace
 
 void pointwise_general(const PointwiseLoops& loops, const char* call, const void* op,
                        std::span<const Array* const> operands) {
   const Array& y = *operands[0];
   const int inputs = static_cast<int>(operands.size()) - 1;
+  for (const Array* x : operands.subspan(1)) check_broadcast(call, *x, y.shape());
   if (y.size() == 0) return;
   Compute compute = compute_of(operands[1]->dtype());
   for (const Array* x : operands.subspan(1)) compute = widest(compute, compute_of(x->dtype()));

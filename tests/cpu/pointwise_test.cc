@@ -137,6 +137,8 @@ TEST_CASE("pointwise: broadcasting and strides") {
   CHECK(pointwise(kernels::Add{}, scalar, scalar).shape() == Shape{});
   CHECK(pointwise(kernels::Add{}, scalar, scalar).item<float>() == 6);
   CHECK_THROWS_AS(pointwise(kernels::Add{}, x, array<float>({1, 2})), TypeError);
+  CHECK_THROWS_WITH_AS(pointwise_to(row, kernels::Neg{}, x),
+                       "neg: x has shape (2, 3) but y has shape (3,): x must broadcast to y", TypeError);
 }
 
 TEST_CASE("pointwise: writes into strided results and over operands") {
