@@ -16,14 +16,6 @@ namespace {
 /// Functions whose float64 results on float32 scores are NumPy's accident (golden/README.md).
 const std::set<std::string> kAnyFloat = {"classification_summary", "f1_score", "precision", "recall"};
 
-void flatten(const Json& returns, std::vector<std::string>& names) {
-  if (returns.is_array()) {
-    for (const Json& part : returns) flatten(part, names);
-  } else {
-    names.push_back(returns.is_null() ? std::string() : returns.get<std::string>());
-  }
-}
-
 /// One run of the function on fresh inputs.
 class Run {
  public:
@@ -38,8 +30,7 @@ class Run {
     Args args(c.json().at("args"), c.json().at("attrs"), inputs_);
     const Variables results = adapter(args);
     args.check_all_used();
-    std::vector<std::string> names;
-    flatten(c.json().at("returns"), names);
+    const std::vector<std::string> names = flat_names(c.json().at("returns"));
     if (names.size() != results.size()) {
       throw Mismatch("the function returns " + std::to_string(results.size()) + " arrays, expected " +
                      std::to_string(names.size()));

@@ -29,4 +29,14 @@ Tolerance Case::tolerance(const std::string& key) const {
   return {json_.at("rtol"), json_.at("atol")};
 }
 
+std::vector<std::string> flat_names(const Json& returns) {
+  if (returns.is_null()) return {std::string()};
+  if (returns.is_string()) return {returns.get<std::string>()};
+  std::vector<std::string> names;
+  for (const Json& part : returns) {
+    for (std::string& name : flat_names(part)) names.push_back(std::move(name));
+  }
+  return names;
+}
+
 }  // namespace kusari::golden

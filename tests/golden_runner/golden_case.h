@@ -56,4 +56,7 @@ class Case {
   Device device_;
 };
 
+/// The names of a result, a name or nested lists of them, in order; "" for None.
+std::vector<std::string> flat_names(const Json& returns);
+
 }  // namespace kusari::golden

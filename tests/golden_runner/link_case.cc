@@ -30,14 +30,6 @@ void set_params(const Case& c, Link& link) {
   }
 }
 
-void flatten(const Json& returns, std::vector<std::string>& names) {
-  if (returns.is_array()) {
-    for (const Json& part : returns) flatten(part, names);
-  } else {
-    names.push_back(returns.get<std::string>());
-  }
-}
-
 }  // namespace
 
 void run_link(const Case& c) {
@@ -65,8 +57,7 @@ void run_link(const Case& c) {
     Args args(step.at("args"), c.json().at("attrs"), inputs);
     const Variables results = under_test.call(args);
     args.check_all_used();
-    std::vector<std::string> names;
-    flatten(step.at("returns"), names);
+    const std::vector<std::string> names = flat_names(step.at("returns"));
     if (names.size() != results.size())
       throw Mismatch("the link returns " + std::to_string(results.size()) + " arrays");
     for (size_t i = 0; i < names.size(); ++i) outputs[names[i]] = results[i];
