@@ -1,9 +1,11 @@
 #pragma once
 
 #include <cstddef>
+#include <string>
 #include <utility>
 #include <vector>
 
+#include "kusari/framework/core/error.h"
 #include "kusari/framework/links/any_link.h"
 #include "kusari/framework/links/link.h"
 
@@ -37,6 +39,22 @@ class ChainList : public Chain {
     structure_changed();
     return items_.back();
   }
+  /// Adds a child before number i <= size(); those behind it get the next numbers.
+  T& insert(size_t i, T link) {
+    const auto place =
+        items_.insert(items_.begin() + static_cast<ptrdiff_t>(check(i, items_.size() + 1)), std::move(link));
+    structure_changed();
+    return *place;
+  }
+  /// Removes child number i; those behind it get the numbers before.
+  void erase(size_t i) {
+    items_.erase(items_.begin() + static_cast<ptrdiff_t>(check(i, items_.size())));
+    structure_changed();
+  }
+  void clear() noexcept {
+    items_.clear();
+    structure_changed();
+  }
   size_t size() const noexcept { return items_.size(); }
   bool empty() const noexcept { return items_.empty(); }
   T& operator[](size_t i) noexcept { return items_[i]; }
@@ -49,6 +67,11 @@ class ChainList : public Chain {
   Link& list_item(size_t index) override { return items_[index]; }
 
  private:
+  static size_t check(size_t i, size_t n) {
+    if (i >= n) throw IndexError("ChainList: there is no place " + std::to_string(i) + " among " + std::to_string(n));
+    return i;
+  }
+
   std::vector<T> items_;
 };
 

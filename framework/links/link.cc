@@ -2,7 +2,10 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cstdlib>
 #include <memory>
+
+#include <cxxabi.h>
 
 #include "kusari/framework/core/error.h"
 #include "kusari/framework/core/log.h"
@@ -232,6 +235,45 @@ const IntrusivePtr<Home>& Link::home() {
 }
 
 Link& Link::list_item(size_t index) { throw IndexError("Link::list_item: no child number " + std::to_string(index)); }
+
+std::vector<std::pair<std::string, std::string>> Link::printable_list() {
+  std::vector<std::pair<std::string, std::string>> entries;
+  for (size_t i = 0; i < list_size(); ++i) entries.emplace_back(std::to_string(i), to_string(list_item(i)));
+  return entries;
+}
+
+namespace {
+
+/// "Mlp" of kusari::examples::Mlp, "Classifier" of kusari::links::Classifier<Mlp>.
+std::string class_name(const std::type_info& type) {
+  int status = 0;
+  const std::unique_ptr<char, void (*)(void*)> demangled(abi::__cxa_demangle(type.name(), nullptr, nullptr, &status),
+                                                         std::free);
+  std::string name = demangled ? demangled.get() : type.name();
+  name = name.substr(0, name.find('<'));
+  return name.substr(name.rfind(':') == std::string::npos ? 0 : name.rfind(':') + 1);
+}
+
+}  // namespace
+
+std::string to_string(Link& root) {
+  Link& link = root.self();
+  std::string text = class_name(link.link_type()) + "(";
+  const auto specs = link.printable_specs();
+  for (size_t i = 0; i < specs.size(); ++i) text += (i == 0 ? "" : ", ") + specs[i].first + "=" + specs[i].second;
+  std::vector<std::pair<std::string, std::string>> below;
+  detail::LinkAccess::check_members(link);
+  for (const LinkMember& member : link.members_) {
+    if (member.kind == MemberKind::link) below.emplace_back(member.name, to_string(LinkWalk::child(link, member)));
+  }
+  for (auto& entry : link.printable_list()) below.push_back(std::move(entry));
+  for (const auto& [name, child] : below) {
+    std::string indented;
+    for (const char c : child) indented += c == '\n' ? std::string("\n  ") : std::string(1, c);
+    text += "\n  (" + name + "): " + indented + ",";
+  }
+  return text + (below.empty() ? ")" : "\n)");
+}
 
 std::vector<std::pair<std::string, Parameter*>> Link::namedparams(bool include_uninit) {
   std::vector<std::pair<std::string, Parameter*>> found;

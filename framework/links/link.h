@@ -19,6 +19,7 @@ namespace kusari {
 class Link;
 class Parameter;
 class Serializer;
+KUSARI_API std::string to_string(Link& link);
 
 /// A size that the first batch decides: `Child<L::Linear> l1{*this, "l1", kInfer, 100}`.
 inline constexpr int64_t kInfer = -1;
@@ -114,6 +115,9 @@ class KUSARI_API Link {
   Link& to(const Device& device);
   const Device& device() const noexcept { return device_; }
 
+  /// What identifies the link in to_string: {{"in_size", "784"}, {"out_size", "100"}}.
+  virtual std::vector<std::pair<std::string, std::string>> printable_specs() const { return {}; }
+
   /// Visits parameters and persistent values under Chainer's names: "l1/W".
   virtual void serialize(Serializer& serializer);
 
@@ -133,6 +137,8 @@ class KUSARI_API Link {
   /// Children that are no members, numbered from 0: those of a list.
   virtual size_t list_size() const noexcept { return 0; }
   virtual Link& list_item(size_t index);
+  /// How to_string shows them.
+  virtual std::vector<std::pair<std::string, std::string>> printable_list();
   /// To be called when such children are added or removed.
   static void structure_changed() noexcept { detail::change_structure_version(); }
   /// The class that the members belong to; Child<T> answers T.
@@ -141,12 +147,19 @@ class KUSARI_API Link {
  private:
   friend struct detail::LinkAccess;
   friend struct detail::LinkWalk;
+  friend KUSARI_API std::string to_string(Link& link);
 
   std::vector<detail::LinkMember> members_;  // by kind, then by name
   IntrusivePtr<Home> home_;
   Device device_;
   bool members_checked_ = false;
 };
+
+/// The tree of links as Chainer prints it:
+/// Mlp(
+///   (l1): Linear(in_size=784, out_size=100, nobias=False),
+/// )
+KUSARI_API std::string to_string(Link& link);
 
 /// Chainer's name for a link with child links.
 class KUSARI_API Chain : public Link {
@@ -179,6 +192,7 @@ struct KUSARI_API LinkAccess {
  private:
   friend class kusari::Link;
   friend struct LinkWalk;
+  friend KUSARI_API std::string kusari::to_string(Link& link);
   static void add_at(Link& parent, std::string_view name, MemberKind kind, ptrdiff_t offset, size_t size,
                      const LinkClass* owner, bool inside);
   static void check_members(Link& link);

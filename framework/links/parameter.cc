@@ -126,6 +126,7 @@ Array Parameter::grad() const {
 void Parameter::cleargrad() {
   grad_is_marked_ = false;
   Variable::cleargrad();
+  if (node()->saved != nullptr) node()->saved->loss_scale = 1;
 }
 
 void Parameter::copydata(const Parameter& source) {

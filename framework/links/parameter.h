@@ -66,6 +66,7 @@ class KUSARI_API Parameter : public Variable {
 
   /// Throws StateError while the shape is unknown and the gradient has not been cleared.
   Array grad() const;
+  /// Forgets the gradient, and the loss scale that it carried.
   void cleargrad();
 
   /// Copies numbers in place; either one may be uninitialised. chainer.Variable.copydata.

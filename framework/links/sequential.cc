@@ -1,6 +1,7 @@
 #include "kusari/framework/links/sequential.h"
 
 #include <algorithm>
+#include <string>
 
 #include "kusari/framework/core/error.h"
 
@@ -27,6 +28,58 @@ Sequential& Sequential::extend(const Sequential& other) {
   for (size_t i = 0; i < n; ++i) layers_.push_back(other.layers_[i]->clone());
   structure_changed();
   return *this;
+}
+
+Sequential& Sequential::insert_layer(size_t i, std::unique_ptr<detail::AnyCallable> layer) {
+  if (i > layers_.size()) {
+    throw IndexError("Sequential::insert: there is no place " + std::to_string(i) + " among " +
+                     std::to_string(layers_.size()) + " layers");
+  }
+  layers_.insert(layers_.begin() + static_cast<ptrdiff_t>(i), std::move(layer));
+  structure_changed();
+  return *this;
+}
+
+Sequential& Sequential::erase(size_t i) {
+  if (i >= layers_.size()) {
+    throw IndexError("Sequential::erase: there is no layer " + std::to_string(i) + " among " +
+                     std::to_string(layers_.size()));
+  }
+  layers_.erase(layers_.begin() + static_cast<ptrdiff_t>(i));
+  structure_changed();
+  return *this;
+}
+
+void Sequential::clear() noexcept {
+  layers_.clear();
+  structure_changed();
+}
+
+Sequential Sequential::flatten() const {
+  Sequential flat;
+  for (const auto& layer : layers_) {
+    if (const auto* nested = dynamic_cast<const Sequential*>(layer->link())) {
+      flat.extend(nested->flatten());
+    } else {
+      flat.layers_.push_back(layer->clone());
+    }
+  }
+  return flat;
+}
+
+Sequential operator+(const Sequential& a, const Sequential& b) {
+  Sequential sum(a);
+  sum.extend(b);
+  return sum;
+}
+
+std::vector<std::pair<std::string, std::string>> Sequential::printable_list() {
+  std::vector<std::pair<std::string, std::string>> entries;
+  for (size_t i = 0; i < layers_.size(); ++i) {
+    Link* const link = layers_[i]->link();
+    entries.emplace_back(std::to_string(i), link != nullptr ? to_string(*link) : "<callable>");
+  }
+  return entries;
 }
 
 Sequential Sequential::repeat(size_t n, CopyMode mode) const {

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <memory>
 #include <span>
+#include <string>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -20,8 +21,8 @@ class KUSARI_API Sequential : public Chain {
  public:
   Sequential() = default;
   template <class... Layers>
-  requires(sizeof...(Layers) > 1 ||
-           (sizeof...(Layers) == 1 && (!std::is_base_of_v<Sequential, Layers> && ...))) explicit Sequential(Layers... layers) {
+  requires(sizeof...(Layers) > 1 || (sizeof...(Layers) == 1 && (!std::is_base_of_v<Sequential, Layers> &&
+                                                                ...))) explicit Sequential(Layers... layers) {
     layers_.reserve(sizeof...(Layers));
     (append(std::move(layers)), ...);
   }
@@ -34,14 +35,22 @@ class KUSARI_API Sequential : public Chain {
   /// Adds a layer, a Sequential included.
   template <class Layer>
   Sequential& append(Layer layer) {
+    return insert(size(), std::move(layer));
+  }
+  /// Adds a layer before number i <= size(). Throws IndexError for a larger i.
+  template <class Layer>
+  Sequential& insert(size_t i, Layer layer) {
     static_assert(detail::kIsModel<Layer>, "a layer is a callable that takes Variables and gives a Variable");
     if constexpr (LinkType<Layer>) {
       static_assert(std::is_nothrow_move_constructible_v<Layer>, "a link's move constructor must be noexcept");
     }
-    layers_.push_back(std::make_unique<detail::AnyCallableOf<Layer>>(std::move(layer)));
-    structure_changed();
-    return *this;
+    return insert_layer(i, std::make_unique<detail::AnyCallableOf<Layer>>(std::move(layer)));
   }
+  /// Removes layer number i. Throws IndexError when there is none.
+  Sequential& erase(size_t i);
+  void clear() noexcept;
+  /// The same layers with those of Sequentials among them in their place. chainer.Sequential.flatten.
+  Sequential flatten() const;
   /// Adds copies of another's layers.
   Sequential& extend(const Sequential& other);
   size_t size() const noexcept { return layers_.size(); }
@@ -64,10 +73,15 @@ class KUSARI_API Sequential : public Chain {
  protected:
   size_t list_size() const noexcept override;
   Link& list_item(size_t index) override;
+  std::vector<std::pair<std::string, std::string>> printable_list() override;
 
  private:
+  Sequential& insert_layer(size_t i, std::unique_ptr<detail::AnyCallable> layer);
   std::vector<std::unique_ptr<detail::AnyCallable>> layers_;
 };
+
+/// The layers of `a`, then those of `b`, copied.
+KUSARI_API Sequential operator+(const Sequential& a, const Sequential& b);
 
 /// A Sequential of `n` copies of a link, whose parameters are by default drawn anew. chainer.Link.repeat.
 template <LinkType T>

@@ -56,8 +56,8 @@ class KUSARI_API UpdateRule {
   /// Hyperparameters of this parameter alone: `W.update_rule().hyperparam().lr = 0.1`. The optimizer throws ValueError
   /// at the next update for one that it does not have.
   virtual Hyperparameters& hyperparam() = 0;
-  /// The array of that name ("m", "v", or "fp32_param" for the float32 copy of a 16-bit parameter); undefined before the
-  /// first update, and for a name that the rule does not have.
+  /// The array of that name ("m", "v", or "fp32_param" for the float32 copy of a 16-bit parameter); undefined before
+  /// the first update, and for a name that the rule does not have.
   virtual Array state(const std::string& name) const = 0;
   /// Runs `hook` around the update of this parameter alone. Throws KeyError when the name is taken.
   virtual void add_hook(const OptimizerHook& hook, std::string name = {},

@@ -9,6 +9,7 @@
 #include "kusari/framework/initializers/lecun.h"
 #include "kusari/framework/initializers/normal.h"
 #include "kusari/framework/initializers/orthogonal.h"
+#include "kusari/framework/initializers/sampling.h"
 #include "kusari/framework/initializers/uniform.h"
 #include "kusari/tests/golden_runner/args.h"
 #include "kusari/tests/golden_runner/compare.h"
@@ -32,6 +33,7 @@ I::FanOption fan_option(Args& a) {
 
 const std::map<std::string, std::function<Initializer(Args&)>> kInitializers = {
     {"Constant", [](Args& a) { return I::Constant(a.number("fill_value", 0)); }},
+    {"DownsamplingConvFilter", [](Args&) { return I::DownsamplingConvFilter(); }},
     {"GlorotNormal", [](Args& a) { return scaled<I::GlorotNormal>(a, 1); }},
     {"GlorotUniform", [](Args& a) { return scaled<I::GlorotUniform>(a, 1); }},
     {"HeNormal", [](Args& a) { return I::HeNormal(a.number("scale", 1), fan_option(a)); }},
@@ -44,6 +46,7 @@ const std::map<std::string, std::function<Initializer(Args&)>> kInitializers = {
     {"One", [](Args&) { return I::One(); }},
     {"Orthogonal", [](Args& a) { return scaled<I::Orthogonal>(a, 1.1); }},
     {"Uniform", [](Args& a) { return scaled<I::Uniform>(a, 0.05); }},
+    {"UpsamplingDeconvFilter", [](Args&) { return I::UpsamplingDeconvFilter(); }},
     {"Zero", [](Args&) { return I::Zero(); }},
 };
 

@@ -15,6 +15,7 @@
 #include "kusari/framework/initializers/lecun.h"
 #include "kusari/framework/initializers/normal.h"
 #include "kusari/framework/initializers/orthogonal.h"
+#include "kusari/framework/initializers/sampling.h"
 #include "kusari/framework/initializers/uniform.h"
 
 namespace kusari::testing {
@@ -126,6 +127,17 @@ TEST_CASE("Orthogonal") {
   CHECK_THROWS_AS(generate_array(initializers::Orthogonal(1, OrthogonalMode::basis), {5, 3}), ValueError);
   CHECK_THROWS_AS(generate_array(initializers::Orthogonal(), {0, 3}), ValueError);
   CHECK(std::abs(generate_array(initializers::Orthogonal(), {}).item<float>()) == 1.1f);
+}
+
+TEST_CASE("filters that resize images") {
+  const std::vector<double> pyramid = {0.25, 0.5, 0.25, 0.5, 1, 0.5, 0.25, 0.5, 0.25};
+  CHECK(generate_array(initializers::UpsamplingDeconvFilter(), {1, 1, 3, 3}).to_vector<double>() == pyramid);
+  const std::vector<double> line =
+      generate_array(initializers::DownsamplingConvFilter(), {2, 2, 4}, Dtype::float64).to_vector<double>();
+  CHECK(line == std::vector<double>{0.125, 0.375, 0.375, 0.125, 0, 0, 0, 0, 0, 0, 0, 0, 0.125, 0.375, 0.375, 0.125});
+  for (const Shape& shape : {Shape{2, 3, 3, 3}, Shape{2, 2, 3, 4}, Shape{2, 2}}) {
+    CHECK_THROWS_AS(generate_array(initializers::UpsamplingDeconvFilter(), shape), ValueError);
+  }
 }
 
 }  // namespace

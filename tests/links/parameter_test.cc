@@ -9,6 +9,7 @@
 
 #include "kusari/framework/core/config.h"
 #include "kusari/framework/core/error.h"
+#include "kusari/framework/functions/math/basic_math.h"
 #include "kusari/framework/initializers/constant.h"
 #include "kusari/framework/serializers/npz.h"
 #include "kusari/tests/links/models.h"
@@ -28,6 +29,16 @@ TEST_CASE("a parameter starts with the initializer's numbers and a NaN gradient"
   CHECK(!p.grad().is_defined());
   Parameter from_array(array<float>({1, 2}));
   CHECK(!from_array.grad().is_defined());
+}
+
+TEST_CASE("clearing a gradient forgets its loss scale") {
+  Parameter p(Shape{}, 3);
+  p.cleargrad();
+  (p * 2.0).backward({.loss_scale = 8});
+  CHECK(p.loss_scale() == 8);
+  CHECK(p.grad().item<double>() == 16);
+  p.cleargrad();
+  CHECK(p.loss_scale() == 1);
 }
 
 TEST_CASE("dtypes: the initializer's, the given one, config's") {

@@ -52,6 +52,38 @@ TEST_CASE("Sequential is a value") {
   CHECK(outer.size() == 5);
 }
 
+TEST_CASE("Sequential's layers can be edited") {
+  Sequential model = make();
+  model.insert(1, L::Linear(3, 3)).erase(3);
+  CHECK(paths(model) == Names{"/0/W", "/0/b", "/1/W", "/1/b"});
+  CHECK(model.get<L::Linear>(1)->W.shape() == Shape{3, 3});
+  CHECK_THROWS_AS(model.erase(3), IndexError);
+  CHECK_THROWS_AS(model.insert(4, L::Linear(3, 3)), IndexError);
+  Sequential nested(make(), model);
+  CHECK(nested.size() == 2);
+  Sequential flat = nested.flatten();
+  CHECK(flat.size() == 6);
+  CHECK(paths(flat).size() == 8);
+  CHECK((make() + model).size() == 6);
+  model.clear();
+  CHECK(model.params().empty());
+}
+
+TEST_CASE("a model as text") {
+  Sequential model = make();
+  CHECK(to_string(model) ==
+        "Sequential(\n  (0): Linear(in_size=2, out_size=3, nobias=False),\n  (1): <callable>,\n"
+        "  (2): Linear(in_size=3, out_size=1, nobias=False),\n)");
+  TwoLayers layers;
+  CHECK(to_string(layers) ==
+        "TwoLayers(\n  (l1): Linear(in_size=None, out_size=3, nobias=False),\n"
+        "  (l2): Linear(in_size=3, out_size=2, nobias=True),\n)");
+  Everything deep;
+  CHECK(to_string(deep) ==
+        "Everything(\n  (body): TwoLayers(\n    (l1): Linear(in_size=2, out_size=3, nobias=False),\n"
+        "    (l2): Linear(in_size=3, out_size=2, nobias=True),\n  ),\n)");
+}
+
 TEST_CASE("repeat") {
   const L::Linear linear(3, 3);
   Sequential fresh = repeat(linear, 3), copies = repeat(linear, 2, CopyMode::copy);
@@ -116,6 +148,14 @@ TEST_CASE("ChainList keeps children on the heap") {
   shorter = other;
   CHECK(shorter.layers.size() == 11);
   CHECK(shorter.layers[10].W.to_vector<float>() == other.layers[10].W.to_vector<float>());
+
+  shorter.layers.erase(1);
+  shorter.layers.insert(0, L::Linear(3, 3, {.initial_w = 5}));
+  CHECK(shorter.layers.size() == 11);
+  CHECK(shorter.param("/layers/0/W").to_vector<double>()[0] == 5);
+  CHECK_THROWS_AS(shorter.layers.erase(11), IndexError);
+  shorter.layers.clear();
+  CHECK(paths(shorter).size() == 2);
 
   ChainList<> mixed;
   mixed.append(L::Linear(2, 3));

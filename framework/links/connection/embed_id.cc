@@ -16,4 +16,11 @@ EmbedID::EmbedID(int64_t in_size, int64_t out_size, Options options)
 
 Variable EmbedID::operator()(const Variable& x) { return functions::embed_id(x, W, ignore_label); }
 
+std::vector<std::pair<std::string, std::string>> EmbedID::printable_specs() const {
+  const Shape& shape = W.declared_shape();
+  return {{"in_size", std::to_string(shape[0])},
+          {"out_size", std::to_string(shape[1])},
+          {"ignore_label", ignore_label ? std::to_string(*ignore_label) : "None"}};
+}
+
 }  // namespace kusari::links

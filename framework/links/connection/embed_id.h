@@ -21,6 +21,7 @@ class KUSARI_API EmbedID : public Link {
   using Options = EmbedIDOptions;
   EmbedID(int64_t in_size, int64_t out_size, Options options = {});
   Variable operator()(const Variable& x);
+  std::vector<std::pair<std::string, std::string>> printable_specs() const override;
 
   Parameter W;  ///< (in_size, out_size)
   std::optional<int64_t> ignore_label;

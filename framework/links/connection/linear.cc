@@ -19,4 +19,11 @@ Variable Linear::operator()(const Variable& x, int n_batch_axes) {
   return functions::linear(x, W, b, {.n_batch_axes = n_batch_axes});
 }
 
+std::vector<std::pair<std::string, std::string>> Linear::printable_specs() const {
+  const Shape& shape = W.declared_shape();
+  return {{"in_size", shape[1] == kInfer ? "None" : std::to_string(shape[1])},
+          {"out_size", std::to_string(shape[0])},
+          {"nobias", b.is_defined() ? "False" : "True"}};
+}
+
 }  // namespace kusari::links

@@ -24,6 +24,7 @@ class KUSARI_API Linear : public Link {
 
   Variable operator()(const Variable& x) { return (*this)(x, 1); }
   Variable operator()(const Variable& x, int n_batch_axes);
+  std::vector<std::pair<std::string, std::string>> printable_specs() const override;
 
   Parameter W;          ///< (out_size, in_size)
   OptionalParameter b;  ///< (out_size); absent with nobias
