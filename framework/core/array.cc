@@ -390,6 +390,7 @@ void Array::copy_from(const Array& source) const {
 }
 
 void Array::read(Dtype to, void* values) const {
+  if (size() == 0) return;  // memcpy must not see the null pointer of an empty vector
   const Array host = to_device(Device()).astype(to).contiguous();
   std::memcpy(values, host.raw_data(), static_cast<size_t>(host.nbytes()));
 }
