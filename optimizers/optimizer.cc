@@ -270,7 +270,7 @@ void Optimizer::update_parameters() {
   const std::span<const char* const> names = state_names();
   for (size_t i = 0; i < impl.entries.size(); ++i) {
     const Entry& entry = impl.entries[i];
-    if (entry.rule == nullptr || !entry.rule->enabled || !entry.parameter->is_initialized()) continue;
+    if (!entry.parameter->is_initialized() || entry.rule == nullptr || !entry.rule->enabled) continue;
     KernelRule& rule = *entry.rule;
     Parameter* stepped = entry.stepped;
     ++rule.t;
@@ -291,7 +291,7 @@ void Optimizer::update_parameters() {
   }
   launch_groups();
   for (const Entry& entry : impl.entries) {
-    if (entry.rule == nullptr || !entry.rule->enabled || !entry.parameter->is_initialized()) continue;
+    if (!entry.parameter->is_initialized() || entry.rule == nullptr || !entry.rule->enabled) continue;
     if (entry.stepped != entry.parameter) entry.parameter->array().copy_from(entry.stepped->array());
     if (!entry.rule->hooks.empty()) {
       UpdateRule* const base = entry.rule;

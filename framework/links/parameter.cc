@@ -60,12 +60,33 @@ Parameter::Parameter(const Parameter& other)
   if (!other.name().empty()) set_name(other.name());
 }
 
+// Optimizers must not keep the rule that changes its owner or goes.
+Parameter::Parameter(Parameter&& other) noexcept
+    : Variable(std::move(other)),
+      declared_{other.declared_},
+      initializer_{std::move(other.initializer_)},
+      rule_{std::move(other.rule_)},
+      device_{other.device_},
+      dtype_{other.dtype_},
+      grad_is_marked_{other.grad_is_marked_} {
+  detail::change_structure_version();
+}
+
+Parameter& Parameter::operator=(Parameter&& other) noexcept {
+  Variable::operator=(std::move(other));
+  declared_ = other.declared_;
+  initializer_ = std::move(other.initializer_);
+  rule_ = std::move(other.rule_);
+  device_ = other.device_;
+  dtype_ = other.dtype_;
+  grad_is_marked_ = other.grad_is_marked_;
+  detail::change_structure_version();
+  return *this;
+}
+
 Parameter& Parameter::operator=(const Parameter& other) {
   if (this == &other) return *this;
-  if (!is_defined() || !other.is_defined()) {
-    detail::change_structure_version();
-    return *this = Parameter(other);
-  }
+  if (!is_defined() || !other.is_defined()) return *this = Parameter(other);
   initializer_ = other.initializer_;
   if (is_initialized() && other.is_initialized() && shape() == other.shape()) {
     array().copy_from(other.array());
@@ -124,6 +145,7 @@ Array Parameter::grad() const {
 }
 
 void Parameter::cleargrad() {
+  if (!is_defined()) return;
   grad_is_marked_ = false;
   Variable::cleargrad();
   if (node()->saved != nullptr) node()->saved->loss_scale = 1;

@@ -39,11 +39,12 @@ class KUSARI_API Parameter : public Variable {
 
   /// Another parameter with the same numbers, without gradient and update rule.
   Parameter(const Parameter& other);
-  Parameter(Parameter&& other) noexcept = default;
+  Parameter(Parameter&& other) noexcept;
   /// Writes the numbers in place, converting dtype and device; gradient, update rule and graph stay. A parameter of
   /// another shape gets a new array.
   Parameter& operator=(const Parameter& other);
-  Parameter& operator=(Parameter&& other) noexcept = default;
+  /// Becomes the other parameter: its array, gradient, graph and update rule.
+  Parameter& operator=(Parameter&& other) noexcept;
   ~Parameter();
 
   bool is_initialized() const noexcept { return is_defined() && Variable::array().is_defined(); }

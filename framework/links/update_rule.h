@@ -53,7 +53,7 @@ class KUSARI_API UpdateRule {
   /// How many updates the parameter has had.
   int64_t t = 0;
 
-  /// Hyperparameters of this parameter alone: `W.update_rule().hyperparam().lr = 0.1`. The optimizer throws ValueError
+  /// Hyperparameters of this parameter alone: `W.update_rule().hyperparam().lr = 0.1`. The optimizer throws KeyError
   /// at the next update for one that it does not have.
   virtual Hyperparameters& hyperparam() = 0;
   /// The array of that name ("m", "v", or "fp32_param" for the float32 copy of a 16-bit parameter); undefined before

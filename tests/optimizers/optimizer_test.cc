@@ -195,6 +195,24 @@ TEST_CASE("copies train on their own, assignment leaves optimizer state alone") 
   check_values(model.a.array(), {-1.5, -0.5, 0.5});  // the velocity of before
 }
 
+TEST_CASE("a parameter that is replaced or moved out is no longer updated") {
+  Pair model;
+  optimizers::MomentumSGD optimizer(1, 0.5);
+  optimizer.setup(model);
+  set_grads(model, {1, 1, 1}, 1);
+  optimizer.update();
+  model.a = Parameter(array<double>({5, 5, 5}));
+  CHECK(!model.a.has_update_rule());
+  {
+    const Parameter taken = std::move(model.b);
+    check_values(taken.array(), {3});
+  }
+  model.cleargrads();
+  optimizer.update();
+  check_values(model.a.array(), {5, 5, 5});
+  CHECK(paths(model) == std::vector<std::string>{"/a"});
+}
+
 TEST_CASE("a parameter belongs to the optimizer set up last") {
   Pair model;
   optimizers::SGD first(1), second(2);
