@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "kusari/framework/core/error.h"
+#include "kusari/framework/core/threads.h"
 #include "kusari/framework/links/connection/linear.h"
 #include "kusari/framework/serializers/npz.h"
 #include "kusari/framework/training/trainer.h"
@@ -196,6 +197,7 @@ TEST_CASE("a run that is killed while it writes leaves a whole snapshot") {
     const pid_t child = ::fork();
     REQUIRE(child >= 0);
     if (child == 0) {
+      set_num_threads(1);  // the parent's worker threads are not in this process
       for (object.value = last + 1;; object.value += 1) {
         FakeUpdater endless;
         run(endless, 1, dir, snapshot_object(object, "object"));
