@@ -1,0 +1,11 @@
+#include "kusari/framework/functions/activation/crelu.h"
+
+#include "kusari/framework/functions/activation/relu.h"
+#include "kusari/framework/functions/array/concat.h"
+#include "kusari/framework/functions/math/basic_math.h"
+
+namespace kusari::functions {
+
+Variable crelu(const Variable& x, int64_t axis) { return concat({relu(x), relu(-x)}, axis); }
+
+}  // namespace kusari::functions

@@ -1,0 +1,26 @@
+#include "kusari/framework/functions/math/rounding.h"
+
+#include <string>
+
+#include "kusari/framework/core/error.h"
+#include "kusari/framework/kernels/math_functions.h"
+#include "kusari/framework/kernels/pointwise.h"
+
+namespace kusari::functions {
+namespace {
+
+template <class Op>
+Variable rounded(const char* function, const Variable& x) {
+  if (!is_floating(x.dtype())) {
+    throw TypeError(std::string("F::") + function + ": x has dtype " + name(x.dtype()) + ": x.dtype must be floating");
+  }
+  return Variable(pointwise(Op{}, x.array()), false);
+}
+
+}  // namespace
+
+Variable floor(const Variable& x) { return rounded<kernels::Floor>("floor", x); }
+Variable ceil(const Variable& x) { return rounded<kernels::Ceil>("ceil", x); }
+Variable fix(const Variable& x) { return rounded<kernels::Trunc>("fix", x); }
+
+}  // namespace kusari::functions

@@ -1,0 +1,28 @@
+#include "kusari/framework/functions/math/hyperbolic.h"
+
+#include <cmath>
+
+#include "kusari/tests/functions/testing.h"
+
+namespace kusari {
+namespace {
+
+using namespace testing;
+
+TEST_CASE("sinh") {
+  check_unary(
+      "sinh", [](const Variable& x) { return F::sinh(x); }, [](double x) { return std::sinh(x); }, -2, 2);
+}
+
+TEST_CASE("cosh") {
+  check_unary(
+      "cosh", [](const Variable& x) { return F::cosh(x); }, [](double x) { return std::cosh(x); }, -2, 2);
+}
+
+TEST_CASE("arctanh") {
+  check_unary(
+      "arctanh", [](const Variable& x) { return F::arctanh(x); }, [](double x) { return std::atanh(x); }, -0.8, 0.8);
+}
+
+}  // namespace
+}  // namespace kusari
