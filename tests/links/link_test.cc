@@ -8,6 +8,7 @@
 #include <doctest/doctest.h>
 
 #include "kusari/framework/core/error.h"
+#include "kusari/framework/core/random.h"
 #include "kusari/framework/links/chain_list.h"
 #include "kusari/tests/links/models.h"
 
@@ -240,6 +241,16 @@ TEST_CASE("gradients: cleared, added, copied values") {
   TwoLayers deferred;
   deferred.copyparams(model);
   CHECK(deferred.l1.W.shape() == Shape{3, 2});
+}
+
+TEST_CASE("a seed gives the same model") {
+  random::seed(5);
+  TwoLayers first(4), other(4);
+  random::seed(5);
+  TwoLayers second(4);
+  CHECK(first.l1.W.to_vector<float>() == second.l1.W.to_vector<float>());
+  CHECK(first.l2.W.to_vector<float>() == second.l2.W.to_vector<float>());
+  CHECK(first.l1.W.to_vector<float>() != other.l1.W.to_vector<float>());
 }
 
 TEST_CASE("members that exist only sometimes") {
