@@ -1,17 +1,20 @@
 #include "kusari/framework/functions/loss/huber_loss.h"
 
-#include "kusari/framework/functions/loss/absolute_error.h"
+#include "kusari/framework/core/error.h"
 #include "kusari/framework/functions/math/basic_math.h"
 #include "kusari/framework/functions/math/clip.h"
-#include "kusari/framework/functions/math/square.h"
 #include "kusari/framework/functions/math/sum.h"
 
 namespace kusari::functions {
 
 Variable huber_loss(const Variable& x, const Variable& t, double delta, HuberReduce reduce) {
-  // With c = min(|d|, delta), both branches are c^2 / 2 + delta (|d| - c).
-  const Variable distance = absolute_error(x, t), near = clip(distance, 0, delta);
-  const Variable loss = 0.5 * square(near) + delta * (distance - near);
+  if (x.shape() != t.shape()) {
+    throw TypeError("F::huber_loss: x has shape " + to_string(x.shape()) + " but t has shape " + to_string(t.shape()) +
+                    ": x.shape must equal t.shape");
+  }
+  // With d limited to [-delta, delta], both branches are one product.
+  const Variable d = x - t, near = clip(d, -delta, delta);
+  const Variable loss = near * (d - 0.5 * near);
   return reduce == HuberReduce::no ? loss : sum(loss, 1);
 }
 
