@@ -99,9 +99,16 @@ void Backend::set(KernelId id, AnyKernel implementation) {
   table_[at] = implementation;
 }
 
-const detail::DeviceState* Device::cpu_state_ = make_cpu_state();
+// Set when this library is loaded, before there are threads; or earlier, by an array of static duration elsewhere.
+constinit const detail::DeviceState* Device::cpu_state_ = nullptr;
+[[maybe_unused]] const Device loaded_cpu;
 
-Device::Device() : state_{cpu_state_ != nullptr ? cpu_state_ : make_cpu_state()} {}
+Device::Device() {
+  if (cpu_state_ == nullptr) [[unlikely]] {
+    cpu_state_ = make_cpu_state();
+  }
+  state_ = cpu_state_;
+}
 
 Device get_device(const std::string& name) {
   if (name == "cpu" || name == "@numpy" || name == "native" || name == "-1") return Device();

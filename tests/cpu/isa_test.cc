@@ -2,6 +2,7 @@
 // them.
 #include <doctest/doctest.h>
 
+#include <array>
 #include <cmath>
 #include <cstring>
 #include <limits>
@@ -10,11 +11,14 @@
 #include <vector>
 
 #include "kusari/framework/core/philox.h"
+#include "kusari/framework/cpu/isa/gemm.h"
 #include "kusari/framework/cpu/isa/loops.h"
+#include "kusari/framework/cpu/isa/optimizer.h"
 #include "kusari/framework/kernels/activation.h"
 #include "kusari/framework/kernels/arithmetic.h"
 #include "kusari/framework/kernels/comparison.h"
 #include "kusari/framework/kernels/math_functions.h"
+#include "kusari/framework/kernels/optimizer.h"
 #include "kusari/framework/kernels/reduction.h"
 
 #if defined(__x86_64__)
@@ -274,6 +278,45 @@ void check_convert(const ConvertLoops& expected, const ConvertLoops& got) {
   }
 }
 
+template <class T>
+void check_gemm(Gemm expected, Gemm got) {
+  for (const auto& [m, n, k] : {std::array<i64, 3>{1, 1, 1}, {1, 37, 100}, {5, 17, 33}, {16, 64, 300}, {40, 70, 9}}) {
+    for (int layout = 0; layout < 4; ++layout) {
+      CAPTURE(m);
+      CAPTURE(n);
+      CAPTURE(k);
+      CAPTURE(layout);
+      const bool a_along_k = layout % 2 == 0, b_along_n = layout / 2 == 0;
+      const std::vector<T> a = values<T>(static_cast<size_t>(m * k), 20), b = values<T>(static_cast<size_t>(k * n), 21);
+      const std::vector<T> bias = values<T>(static_cast<size_t>(n), 22);
+      std::vector<T> c1(static_cast<size_t>(m * n)), c2 = c1;
+      alignas(64) static char workspace[kGemmWorkspace];
+      const auto run = [&](Gemm gemm, std::vector<T>& c) {
+        gemm({m, n, k, a.data(), a_along_k ? k : 1, a_along_k ? 1 : m, b.data(), b_along_n ? n : 1, b_along_n ? 1 : k,
+              c.data(), n, bias.data(), workspace});
+      };
+      run(expected, c1);
+      run(got, c2);
+      CHECK(same(c1, c2));
+    }
+  }
+}
+
+template <class T>
+void check_step(StepLoop expected, StepLoop got, i64 arrays) {
+  const double numbers[16] = {0.9, 0.999, 1e-3, 1e-8, 0.1, 0.5, 0.25, 1e-2, 0.95, 0.7, 0.3, 0.2, 0.6, 0.4, 0.8, 1.5};
+  const size_t n = 333;
+  const std::vector<T> gradient = values<T>(n, 30);
+  std::vector<std::vector<T>> states[2];
+  for (int side = 0; side < 2; ++side) {
+    std::vector<void*> pointers;
+    for (i64 i = 0; i < arrays; ++i) states[side].push_back(values<T>(n, 31 + static_cast<unsigned>(i)));
+    for (auto& state : states[side]) pointers.push_back(state.data());
+    (side == 0 ? expected : got)(numbers, gradient.data(), pointers.data(), static_cast<i64>(n));
+  }
+  for (i64 i = 0; i < arrays; ++i) CHECK(same(states[0][static_cast<size_t>(i)], states[1][static_cast<size_t>(i)]));
+}
+
 #define KUSARI_NAME(Op) kernels::Op::kName,
 
 }  // namespace
@@ -319,6 +362,23 @@ TEST_CASE("isa: softmax, random numbers and conversions give the same bits in ev
                    check_random<double>(expected.f64, got.f64);
                  });
   for_each_entry(v1::convert_loops(), v3::convert_loops(), v4::convert_loops(), {"convert"}, check_convert);
+}
+
+TEST_CASE("isa: matrix products and optimizer steps give the same bits in every instruction set") {
+  for_each_entry(v1::gemm_loops(), v3::gemm_loops(), v4::gemm_loops(), {"gemm"},
+                 [](const GemmLoops& expected, const GemmLoops& got) {
+                   check_gemm<float>(expected.f32, got.f32);
+                   check_gemm<double>(expected.f64, got.f64);
+                 });
+  for_each_entry(v1::step_loops(), v3::step_loops(), v4::step_loops(), {KUSARI_OPTIMIZER_STEPS(KUSARI_NAME)},
+                 [](const StepLoops& expected, const StepLoops& got) {
+                   check_step<float>(expected.f32, got.f32, expected.arrays);
+                   check_step<double>(expected.f64, got.f64, expected.arrays);
+                 });
+  std::vector<float> x = values<float>(5000, 40);
+  for (float& v : x) v = v - v == 0.0f ? v : 2.0f;  // finite, so that the sums are
+  CHECK(v1::square_sum_loops()->f32(x.data(), 4999) == v3::square_sum_loops()->f32(x.data(), 4999));
+  CHECK(v1::square_sum_loops()->f32(x.data(), 4999) == v4::square_sum_loops()->f32(x.data(), 4999));
 }
 
 TEST_CASE("isa: random loops draw from philox_block") {

@@ -43,7 +43,22 @@ template <class T>
   *reinterpret_cast<typename Simd<T>::Unaligned*>(to) = value;
 }
 
-// sum + left * right, fused where the instruction set can.
+#if defined(__x86_64__) && !defined(__FMA__)
+// a * b + c rounded once, as newer processors do it in one instruction, so that SSE2 gives the same bits. The product
+// of two floats is exact in double; rounding the double sum to odd leaves the last word to the rounding to float
+// (Boldo and Melquiond 2008).
+[[gnu::always_inline]] inline float fused(float a, float b, float c) {
+  const double product = static_cast<double>(a) * b;
+  const double sum = product + c, back = sum - product;
+  const double error = (product - (sum - back)) + (c - back);
+  km::u64 bits = __builtin_bit_cast(km::u64, sum);
+  if ((error > 0 || error < 0) && (bits & 1) == 0) bits += (error > 0) == (sum > 0) ? 1 : -1;
+  return static_cast<float>(__builtin_bit_cast(double, bits));
+}
+[[gnu::always_inline]] inline double fused(double a, double b, double c) { return __builtin_fma(a, b, c); }
+#endif
+
+// sum + left * right, rounded once on x86-64.
 template <class T>
 [[gnu::always_inline]] inline Vector<T> multiply_add(Vector<T> left, Vector<T> right, Vector<T> sum) {
 #if defined(__AVX512F__)
@@ -58,6 +73,10 @@ template <class T>
   } else {
     return _mm256_fmadd_pd(left, right, sum);
   }
+#elif defined(__x86_64__)
+  Vector<T> result;
+  for (int i = 0; i < Simd<T>::kLanes; ++i) result[i] = fused(left[i], right[i], sum[i]);
+  return result;
 #else
   return sum + left * right;
 #endif

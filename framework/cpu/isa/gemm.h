@@ -22,7 +22,7 @@ struct GemmCall {
 constexpr km::i64 kGemmWorkspace = 32768;
 
 /// The order of summation depends on k alone (and on whether m is 1): the same bits for any division of c among
-/// threads. v3 and v4, which fuse multiplication and addition, agree; v1 rounds twice.
+/// threads, and in every instruction set: each product is added with one rounding.
 using Gemm = void (*)(const GemmCall& call);
 
 struct GemmLoops {
