@@ -1,7 +1,10 @@
 #include "kusari/framework/functions/activation/clipped_relu.h"
+#include "kusari/framework/functions/activation/crelu.h"
 #include "kusari/framework/functions/activation/elu.h"
+#include "kusari/framework/functions/activation/hard_sigmoid.h"
 #include "kusari/framework/functions/activation/leaky_relu.h"
 #include "kusari/framework/functions/activation/log_softmax.h"
+#include "kusari/framework/functions/activation/maxout.h"
 #include "kusari/framework/functions/activation/relu.h"
 #include "kusari/framework/functions/activation/sigmoid.h"
 #include "kusari/framework/functions/activation/softmax.h"
@@ -14,9 +17,12 @@ namespace kusari::golden {
 void add_activation_functions(FunctionTable& table) {
   table.insert({
       {"clipped_relu", call([](Args& a) { return F::clipped_relu(a.var("x"), a.number("z", 20)); })},
+      {"crelu", call([](Args& a) { return F::crelu(a.var("x"), a.integer("axis", 1)); })},
       {"elu", call([](Args& a) { return F::elu(a.var("x"), a.number("alpha", 1)); })},
+      {"hard_sigmoid", unary(F::hard_sigmoid)},
       {"leaky_relu", call([](Args& a) { return F::leaky_relu(a.var("x"), a.number("slope", 0.2)); })},
       {"log_softmax", call([](Args& a) { return F::log_softmax(a.var("x"), a.integer("axis", 1)); })},
+      {"maxout", call([](Args& a) { return F::maxout(a.var("x"), a.integer("pool_size", 1), a.integer("axis", 1)); })},
       {"relu", unary(F::relu)},
       {"relu6", unary(F::relu6)},
       {"selu", call([](Args& a) {

@@ -3,10 +3,13 @@
 #include "kusari/framework/functions/array/concat.h"
 #include "kusari/framework/functions/array/copy.h"
 #include "kusari/framework/functions/array/expand_dims.h"
+#include "kusari/framework/functions/array/flip.h"
 #include "kusari/framework/functions/array/get_item.h"
+#include "kusari/framework/functions/array/hstack.h"
 #include "kusari/framework/functions/array/index.h"
 #include "kusari/framework/functions/array/reshape.h"
 #include "kusari/framework/functions/array/scatter_add.h"
+#include "kusari/framework/functions/array/select_item.h"
 #include "kusari/framework/functions/array/separate.h"
 #include "kusari/framework/functions/array/split_axis.h"
 #include "kusari/framework/functions/array/squeeze.h"
@@ -48,14 +51,20 @@ void add_array_functions(FunctionTable& table) {
       {"copy", call([](Args& a) {  // dst -1 is the CPU
          return F::copy(a.var("x"), get_device(std::to_string(a.integer("dst", -1))));
        })},
+      {"dstack", call([](Args& a) { return F::dstack(a.vars("xs")); })},
       {"expand_dims", call([](Args& a) { return F::expand_dims(a.var("x"), a.integer("axis", 0)); })},
       {"flatten", unary(F::flatten)},
+      {"flip", call([](Args& a) { return F::flip(a.var("x"), a.integer("axis", 0)); })},
+      {"fliplr", unary(F::fliplr)},
+      {"flipud", unary(F::flipud)},
       {"get_item", call([](Args& a) { return F::get_item(a.var("x"), indices(a)); })},
+      {"hstack", call([](Args& a) { return F::hstack(a.vars("xs")); })},
       {"moveaxis",
        call([](Args& a) { return F::moveaxis(a.var("x"), a.integers("source"), a.integers("destination")); })},
       {"reshape", call([](Args& a) { return F::reshape(a.var("x"), a.shape("shape")); })},
       {"rollaxis", call([](Args& a) { return F::rollaxis(a.var("x"), a.integer("axis", 0), a.integer("start", 0)); })},
       {"scatter_add", call([](Args& a) { return F::scatter_add(a.var("a"), indices(a), a.var("b")); })},
+      {"select_item", binary(F::select_item, "x", "t")},
       {"separate", call([](Args& a) { return F::separate(a.var("x"), a.integer("axis", 0)); })},
       {"split_axis", call([](Args& a) {
          const Variable x = a.var("x");
@@ -75,6 +84,7 @@ void add_array_functions(FunctionTable& table) {
          const Variable x = a.var("x");
          return a.has("axes") ? F::transpose(x, a.integers("axes")) : F::transpose(x);
        })},
+      {"vstack", call([](Args& a) { return F::vstack(a.vars("xs")); })},
       {"where", call([](Args& a) { return F::where(a.var("condition"), a.var("x"), a.var("y")); })},
   });
 }

@@ -2,8 +2,10 @@
 #include "kusari/framework/functions/math/average.h"
 #include "kusari/framework/functions/math/basic_math.h"
 #include "kusari/framework/functions/math/clip.h"
+#include "kusari/framework/functions/math/erf.h"
 #include "kusari/framework/functions/math/exponential.h"
 #include "kusari/framework/functions/math/exponential_m1.h"
+#include "kusari/framework/functions/math/hyperbolic.h"
 #include "kusari/framework/functions/math/identity.h"
 #include "kusari/framework/functions/math/logarithm_1p.h"
 #include "kusari/framework/functions/math/logsumexp.h"
@@ -12,6 +14,7 @@
 #include "kusari/framework/functions/math/minimum.h"
 #include "kusari/framework/functions/math/minmax.h"
 #include "kusari/framework/functions/math/prod.h"
+#include "kusari/framework/functions/math/rounding.h"
 #include "kusari/framework/functions/math/sign.h"
 #include "kusari/framework/functions/math/sqrt.h"
 #include "kusari/framework/functions/math/square.h"
@@ -76,14 +79,21 @@ void add_math_functions(FunctionTable& table) {
       {"arcsin", unary(F::arcsin)},
       {"arctan", unary(F::arctan)},
       {"arctan2", binary(F::arctan2, "x1", "x2")},
+      {"arctanh", unary(F::arctanh)},
       {"argmax", call([](Args& a) { return F::argmax(a.var("x"), a.optional_integer("axis")); })},
       {"argmin", call([](Args& a) { return F::argmin(a.var("x"), a.optional_integer("axis")); })},
       {"average",
        call([](Args& a) { return F::average(a.var("x"), axes(a), a.var("weights"), a.flag("keepdims", false)); })},
+      {"ceil", unary(F::ceil)},
       {"clip", call([](Args& a) { return F::clip(a.var("x"), a.number("x_min", 0), a.number("x_max", 0)); })},
       {"cos", unary(F::cos)},
+      {"cosh", unary(F::cosh)},
+      {"erf", unary(F::erf)},
+      {"erfc", unary(F::erfc)},
       {"exp", unary(F::exp)},
       {"expm1", unary(F::expm1)},
+      {"fix", unary(F::fix)},
+      {"floor", unary(F::floor)},
       {"identity", call([](Args& a) {
          Variables all;
          for (const Variable& x : a.positional_vars()) all.push_back(F::identity(x));
@@ -107,6 +117,7 @@ void add_math_functions(FunctionTable& table) {
       {"rsqrt", unary(F::rsqrt)},
       {"sign", unary(F::sign)},
       {"sin", unary(F::sin)},
+      {"sinh", unary(F::sinh)},
       {"sqrt", unary(F::sqrt)},
       {"square", unary(F::square)},
       {"sum", reduction(F::sum)},
