@@ -93,7 +93,8 @@ const std::string* Reporter::find(const void* observer) noexcept {
 }
 
 bool Reporter::sources_moved() const {
-  return std::any_of(sources_.begin(), sources_.end(), [](const Source& s) { return s.source->version() != s.version; });
+  return std::any_of(sources_.begin(), sources_.end(),
+                     [](const Source& s) { return s.source->version() != s.version; });
 }
 
 void Reporter::register_sources() {
