@@ -47,6 +47,9 @@ if(test_support_sources)
 endif()
 
 if(TARGET golden_runner)
+  if(TARGET test_golden_runner)
+    add_dependencies(test_golden_runner golden_runner)  # runs it
+  endif()
   if(EXISTS "${KUSARI_SHARED_DIR}/golden/manifest.jsonl")
     add_test(NAME golden COMMAND golden_runner "${KUSARI_SHARED_DIR}/golden")
     set_tests_properties(golden PROPERTIES LABELS golden TIMEOUT 600)
