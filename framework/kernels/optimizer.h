@@ -253,10 +253,24 @@ struct LarsHook {
 
 }  // namespace kusari::kernels
 
-#define KUSARI_OPTIMIZER_STEPS(V)                                                                               \
-  V(SgdStep)                                                                                                    \
-  V(MomentumSgdStep)                                                                                            \
-  V(CorrectedMomentumSgdStep)                                                                                   \
-  V(NesterovAgStep) V(AdaGradStep) V(AdaDeltaStep) V(RmsPropStep) V(RmsPropInsideStep) V(RmsPropGravesStep)     \
-      V(Smorms3Step) V(AdamStep) V(AmsGradStep) V(AdaBoundStep) V(AmsBoundStep) V(MsvagStep) V(WeightDecayHook) \
-          V(LassoHook) V(ScaleHook) V(HardClippingHook) V(LarsHook)
+#define KUSARI_OPTIMIZER_STEPS(V) \
+  V(SgdStep)                      \
+  V(MomentumSgdStep)              \
+  V(CorrectedMomentumSgdStep)     \
+  V(NesterovAgStep)               \
+  V(AdaGradStep)                  \
+  V(AdaDeltaStep)                 \
+  V(RmsPropStep)                  \
+  V(RmsPropInsideStep)            \
+  V(RmsPropGravesStep)            \
+  V(Smorms3Step)                  \
+  V(AdamStep)                     \
+  V(AmsGradStep)                  \
+  V(AdaBoundStep)                 \
+  V(AmsBoundStep)                 \
+  V(MsvagStep)                    \
+  V(WeightDecayHook)              \
+  V(LassoHook)                    \
+  V(ScaleHook)                    \
+  V(HardClippingHook)             \
+  V(LarsHook)
