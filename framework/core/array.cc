@@ -5,6 +5,7 @@
 
 #include "kusari/framework/core/backend.h"
 #include "kusari/framework/core/basic_kernels.h"
+#include "kusari/framework/core/config.h"
 #include "kusari/framework/core/error.h"
 #include "kusari/framework/core/memory.h"
 
@@ -160,6 +161,8 @@ bool reshape_strides(const Shape& old, const Strides& strides, const Shape& shap
 
 }  // namespace
 
+Attachment::~Attachment() = default;
+
 void ArrayBody::destroy() noexcept {
   Storage* const owner = storage;
   if (!embedded) memory::destroy(this);
@@ -177,6 +180,14 @@ bool Array::is_channels_last() const noexcept {
     if (shape()[i] != 1 && strides()[i] != expected[i]) return false;
   }
   return true;
+}
+
+detail::Attachment* Array::attach(std::unique_ptr<detail::Attachment> kept) const noexcept {
+  detail::Attachment* present = nullptr;
+  if (body_->storage->attachment.compare_exchange_strong(present, kept.get(), std::memory_order_acq_rel)) {
+    return kept.release();
+  }
+  return present;
 }
 
 bool Array::is_dense() const noexcept { return body_->contiguous || detail::strides_dense(shape(), strides()); }
@@ -359,6 +370,14 @@ Array Array::contiguous() const {
   return result;
 }
 
+Array Array::channels_last() const {
+  if (ndim() < 3 || !config().channels_last) return contiguous();
+  if (is_channels_last()) return *this;
+  Array result = empty_channels_last(shape(), dtype(), device());
+  launch<kernels::Copy>(device(), *this, result);
+  return result;
+}
+
 Array Array::astype(Dtype to, bool always_copy) const {
   if (to == dtype() && !always_copy) return *this;
   Array result = empty_like(*this, to);
@@ -426,6 +445,11 @@ Array empty_strided(const Shape& shape, const Strides& strides, Dtype dtype, con
   return detail::handle(block);
 }
 
+Array empty_channels_last(const Shape& shape, Dtype dtype, const Device& device) {
+  if (shape.ndim() < 3 || !config().channels_last) return empty(shape, dtype, device);
+  return empty_strided(shape, channels_last_strides(shape), dtype, device);
+}
+
 Array empty_like(const Array& like) { return empty_like(like, like.dtype()); }
 
 Array empty_like(const Array& like, Dtype dtype) {
@@ -476,6 +500,7 @@ Array from_external(void* data, const Shape& shape, const Strides& strides, Dtyp
   storage.id = detail::next_storage_id();
   storage.free = detail::free_external;
   storage.context = external;
+  storage.is_exposed.store(true, std::memory_order_relaxed);
   detail::ArrayBody& body = block->body;
   body.embedded = true;
   body.dtype = dtype;

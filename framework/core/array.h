@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <initializer_list>
 #include <iosfwd>
+#include <memory>
 #include <span>
 #include <string>
 #include <type_traits>
@@ -55,9 +56,23 @@ inline bool is_last(std::atomic<uint32_t>& references) noexcept {
   return references.load(std::memory_order_acquire) == 1 || references.fetch_sub(1, std::memory_order_acq_rel) == 1;
 }
 
+/// What a backend keeps beside a block of memory, such as weights in the order that its library wants; freed with it.
+struct KUSARI_API Attachment {
+  Attachment() = default;
+  Attachment(const Attachment&) = delete;
+  Attachment& operator=(const Attachment&) = delete;
+  virtual ~Attachment();
+};
+
 /// A block of device memory, shared by the arrays that view it.
 struct KUSARI_API Storage {
   explicit Storage(const Device& where) noexcept : device{where} {}
+  Storage(const Storage&) = delete;
+  Storage& operator=(const Storage&) = delete;
+  ~Storage() {
+    if (Attachment* const kept = attachment.load(std::memory_order_relaxed)) [[unlikely]]
+      delete kept;
+  }
 
   std::atomic<uint32_t> references{1};
   Device device;
@@ -66,7 +81,15 @@ struct KUSARI_API Storage {
   uint64_t id = 0;                            // identity: never used twice, although pools reuse addresses
   void (*free)(Storage*) noexcept = nullptr;  // frees data and the Storage itself
   void* context = nullptr;                    // whatever `free` needs
+  // Counts the kernels that may have written here, so that what was derived from the contents is known to be stale.
+  std::atomic<uint64_t> generation{0};
+  std::atomic<Attachment*> attachment{nullptr};  // owned; set once
+  std::atomic<bool> is_exposed{false};           // somebody else may write here at any time
 
+  void mark_written() noexcept {
+    // Kernels that write to one block are never concurrent, so no locked instruction.
+    generation.store(generation.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+  }
   void retain() noexcept { references.fetch_add(1, std::memory_order_relaxed); }
   void release() noexcept {
     if (is_last(references)) free(this);
@@ -151,6 +174,9 @@ class KUSARI_API Array {
   Array copy() const;
   /// This array when it is C-contiguous, else a C-contiguous copy.
   Array contiguous() const;
+  /// This array when its channels are innermost, else such a copy. Below 3 axes, or with config.channels_last off:
+  /// contiguous().
+  Array channels_last() const;
   /// Converted elements in a new array; this array itself when the dtype is already right (and `copy` is false).
   Array astype(Dtype dtype, bool copy = false) const;
   /// On another device; this array itself when it is already there.
@@ -189,13 +215,20 @@ class KUSARI_API Array {
   // --- for backends
   // -------------------------------------------------------------------------------------------------------
 
-  /// First element in device memory. Kernels and interop only: recorders do not see what is done with it.
+  /// First element in device memory. Kernels and interop only: recorders do not see what is done with it. Who changes
+  /// elements that a kernel may have read before calls mark_written() afterwards, or expose() once.
   void* raw_data() const noexcept { return body_->data; }
   template <class T>
   T* data() const noexcept {
     return static_cast<T*>(body_->data);
   }
   const detail::Storage& storage() const noexcept { return *body_->storage; }
+  /// The elements may have changed: nothing that a backend derived from them holds any longer. Kernels need not say so.
+  void mark_written() const noexcept { body_->storage->mark_written(); }
+  /// The elements may change at any time from now on, because a map or another library holds their address.
+  void expose() const noexcept { body_->storage->is_exposed.store(true, std::memory_order_relaxed); }
+  /// Attaches what a backend keeps beside the elements, unless something is attached already; returns what is.
+  detail::Attachment* attach(std::unique_ptr<detail::Attachment> kept) const noexcept;
   /// Elements from the storage's start to the first element.
   int64_t offset() const noexcept;
   /// Whether no other array or handle can see these elements.
@@ -219,6 +252,8 @@ KUSARI_API Array empty(const Shape& shape, Dtype dtype = Dtype::float32, const D
 /// `strides` must be dense: some order of the axes without gaps.
 KUSARI_API Array empty_strided(const Shape& shape, const Strides& strides, Dtype dtype,
                                const Device& device = Device());
+/// (N, C, spatial...) with the channels innermost in memory; C order below 3 axes or with config.channels_last off.
+KUSARI_API Array empty_channels_last(const Shape& shape, Dtype dtype, const Device& device = Device());
 /// Shape, memory order (when dense), dtype and device of `like`.
 KUSARI_API Array empty_like(const Array& like);
 KUSARI_API Array empty_like(const Array& like, Dtype dtype);

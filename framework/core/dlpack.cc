@@ -66,6 +66,7 @@ Managed* export_array(const Array& array) {
   managed.manager_ctx = exported;
   managed.deleter = [](Managed* self) { delete static_cast<Exported<Managed>*>(self->manager_ctx); };
   dlpack::Tensor& tensor = managed.dl_tensor;
+  array.expose();
   tensor.data = array.raw_data();
   tensor.device = {array.device().is_cpu() ? dlpack::kCpu : dlpack::kCuda, array.device().index()};
   tensor.ndim = array.ndim();

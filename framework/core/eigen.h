@@ -55,6 +55,7 @@ inline void check_eigen(const Array& array, Dtype dtype, int ndim, const char* c
 template <class T>
 EigenMatrixMap<T> eigen_matrix(const Array& array) {
   detail::check_eigen(array, dtype_of<T>, 2, "eigen_matrix");
+  array.expose();
   return {array.template data<T>(), array.shape()[0], array.shape()[1], {array.strides()[0], array.strides()[1]}};
 }
 
@@ -62,6 +63,7 @@ EigenMatrixMap<T> eigen_matrix(const Array& array) {
 template <class T>
 EigenVectorMap<T> eigen_vector(const Array& array) {
   detail::check_eigen(array, dtype_of<T>, 1, "eigen_vector");
+  array.expose();
   return {array.template data<T>(), array.shape()[0], Eigen::InnerStride<Eigen::Dynamic>(array.strides()[0])};
 }
 

@@ -208,6 +208,21 @@ struct ArgumentTraits<Workspace> : ValueArgument<Workspace, LaunchArgument::Kind
 template <>
 struct ArgumentTraits<RandomState> : ValueArgument<RandomState, LaunchArgument::Kind::random_state> {};
 
+/// What the kernel writes is no longer what it was: see Storage::generation.
+template <class Marker>
+void mark_written(const Marker&) noexcept {}
+inline void mark_written(const Out& marker) noexcept {
+  if (marker) marker->mark_written();
+}
+inline void mark_written(const InOut& marker) noexcept {
+  if (marker) marker->mark_written();
+}
+inline void mark_written(const InOutList& marker) noexcept {
+  for (const Array& array : marker.arrays()) {
+    if (array.is_defined()) array.mark_written();
+  }
+}
+
 template <class K, class Signature>
 struct Door;
 template <class K, class... Markers>
@@ -216,6 +231,7 @@ struct Door<K, void(Markers...)> {
     const KernelId id = kernel_id<K>();
     const Backend::AnyKernel kernel = device.backend().find(id);
     if (kernel == nullptr) throw_missing_kernel(K::kName, device);
+    (mark_written(arguments), ...);
     if (t_launch_observer == nullptr) [[likely]] {
       reinterpret_cast<void (*)(Markers...)>(kernel)(arguments...);
     } else {

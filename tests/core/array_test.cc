@@ -7,6 +7,7 @@
 
 #include <doctest/doctest.h>
 
+#include "kusari/framework/core/config.h"
 #include "kusari/framework/core/error.h"
 
 namespace kusari {
@@ -287,6 +288,49 @@ TEST_CASE("scalars keep integers exactly") {
   CHECK(Scalar(1e300).as_int64() == 0);
   CHECK(Scalar(0.1f).as_double() == static_cast<double>(0.1f));
   CHECK(std::isnan(Scalar(NAN).as<float>()));
+}
+
+TEST_CASE("channels-last copies and new arrays") {
+  const Array x = arange(2 * 3 * 4 * 5).reshape({2, 3, 4, 5});
+  CHECK_FALSE(x.is_channels_last());
+  const Array last = x.channels_last();
+  CHECK(last.is_channels_last());
+  CHECK(last.strides() == Strides{60, 1, 15, 3});
+  CHECK(last.to_vector<float>() == x.to_vector<float>());
+  CHECK(last.channels_last().is_same(last));
+  CHECK(empty_channels_last({2, 3, 4}, Dtype::float32).strides() == Strides{12, 1, 3});
+  CHECK(empty_channels_last({2, 3}, Dtype::float32).is_contiguous());
+  const auto guard = using_config(&Config::channels_last, false);
+  CHECK(empty_channels_last({2, 3, 4}, Dtype::float32).is_contiguous());
+  CHECK(last.channels_last().is_contiguous());
+}
+
+TEST_CASE("what is attached to a storage goes with it, and writing is counted") {
+  struct Kept final : detail::Attachment {
+    explicit Kept(int* c) : count{c} {}
+    ~Kept() override { ++*count; }
+    int* count;
+  };
+  int freed = 0;
+  {
+    const Array x = zeros({2, 3});
+    const Array view = x.reshape({6});
+    detail::Attachment* const first = x.attach(std::make_unique<Kept>(&freed));
+    CHECK(view.attach(std::make_unique<Kept>(&freed)) == first);
+    CHECK(freed == 1);  // the second was not needed
+    const uint64_t before = x.storage().generation;
+    view.fill(3);
+    const uint64_t after = x.storage().generation;
+    CHECK(after > before);
+    CHECK(x.to_vector<float>()[0] == 3);
+    CHECK(x.storage().generation == after);  // reading is not writing
+    x.mark_written();
+    CHECK(x.storage().generation > after);
+    CHECK_FALSE(x.storage().is_exposed.load());
+    x.expose();
+    CHECK(view.storage().is_exposed.load());
+  }
+  CHECK(freed == 2);
 }
 
 }  // namespace

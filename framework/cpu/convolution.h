@@ -1,0 +1,64 @@
+#pragma once
+
+#include <cstdint>
+#include <cstring>
+
+#include "kusari/framework/core/dtype.h"
+#include "kusari/framework/kernels/convolution.h"
+
+// What the sources of the convolution share.
+namespace kusari::cpu {
+
+/// Which of the three arrays is computed from the other two.
+enum class ConvolutionPass : int64_t { forward, data_grad, filter_grad };
+
+/// Everything that an algorithm is chosen and prepared by. x is (N, in..., C), w (O, kernel..., C / groups) and
+/// y (N, out..., O) in memory: channels innermost, dense, of one dtype. Made of eight-byte members so that it compares
+/// and hashes as bytes; entries past `ndim` are zero.
+struct ConvolutionProblem {
+  ConvolutionPass pass = ConvolutionPass::forward;
+  int64_t dtype = 0;  // a Dtype: float32, float64 or bfloat16
+  int64_t ndim = 0;
+  int64_t batch = 0, in_channels = 0, out_channels = 0, groups = 1;
+  int64_t has_bias = 0;  // added to y in the forward pass, to x in the data gradient
+  int64_t in[kernels::kMaxSpatial] = {}, out[kernels::kMaxSpatial] = {}, kernel[kernels::kMaxSpatial] = {};
+  int64_t stride[kernels::kMaxSpatial] = {}, pad[kernels::kMaxSpatial] = {}, dilate[kernels::kMaxSpatial] = {};
+
+  Dtype element() const { return static_cast<Dtype>(dtype); }
+  int64_t in_size() const { return product(in); }          ///< positions of one image of x
+  int64_t out_size() const { return product(out); }        ///< positions of one image of y
+  int64_t kernel_size() const { return product(kernel); }  ///< positions of the kernel
+  /// Multiplications and additions, two each.
+  double flops() const {
+    return 2.0 * static_cast<double>(batch * out_size() * kernel_size()) *
+           static_cast<double>(out_channels * (in_channels / groups));
+  }
+  /// Elements that lie behind the last one of the axis as the kernel moves; negative where it does not reach the end.
+  int64_t pad_after(int axis) const {
+    return (out[axis] - 1) * stride[axis] + (kernel[axis] - 1) * dilate[axis] + 1 - in[axis] - pad[axis];
+  }
+  friend bool operator==(const ConvolutionProblem& a, const ConvolutionProblem& b) {
+    return std::memcmp(&a, &b, sizeof(a)) == 0;
+  }
+
+ private:
+  int64_t product(const int64_t* sizes) const {
+    int64_t n = 1;
+    for (int64_t i = 0; i < ndim; ++i) n *= sizes[i];
+    return n;
+  }
+};
+
+/// The addresses; the result is y, x or w by the pass.
+struct ConvolutionArrays {
+  void* x;
+  void* w;
+  void* y;
+  const void* bias;  // (O) or (C) by the pass, or null
+};
+
+/// Rows of copied input times the matrix of weights, any geometry; depthwise convolutions by direct loops. The
+/// workspace is some hundred KiB for each thread. float32 and float64.
+void convolve_im2col(const ConvolutionProblem& p, const ConvolutionArrays& a);
+
+}  // namespace kusari::cpu

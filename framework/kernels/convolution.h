@@ -1,0 +1,45 @@
+#pragma once
+
+#include "kusari/framework/core/kernel.h"
+
+namespace kusari::kernels {
+
+/// Most spatial axes of a convolution.
+inline constexpr int kMaxSpatial = kMaxNdim - 2;
+
+/// The geometry of a convolution over `ndim` spatial axes; entry i belongs to spatial axis i. Padding is what lies
+/// before the first element; what lies behind the last follows from the shapes.
+struct Convolution {
+  int ndim = 0;
+  int64_t stride[kMaxSpatial] = {};
+  int64_t pad[kMaxSpatial] = {};
+  int64_t dilate[kMaxSpatial] = {};
+  int64_t groups = 1;
+  bool autotune = false;           ///< time the candidates at the first call of a geometry, see Config::autotune
+  bool weights_are_fixed = false;  ///< W will come again unchanged: worth keeping in the order that a library wants
+};
+
+// x: (N, C, in...), W: (O, C / groups, kernel...), y: (N, O, out...), bias: (O) or undefined. Floating, all of one
+// dtype except W and bias, which may be of another; sums are in float32 at least. Any strides; channels-last
+// (Array::channels_last) is what every implementation is made for, of W too. Each result is the same bits whatever the
+// number of threads.
+
+/// y[n, o, p] = sum over c, k of x[n, c, stride p + dilate k - pad] W[o, c, k] + bias[o].
+struct ConvolutionForward {
+  static constexpr const char* kName = "convolution_forward";
+  using Signature = void(Params<Convolution> geometry, In x, In W, In bias, Out y);
+};
+
+/// gx = the gradient of x, which is a transposed convolution of gy; plus bias (C), undefined for a gradient.
+struct ConvolutionDataGrad {
+  static constexpr const char* kName = "convolution_data_grad";
+  using Signature = void(Params<Convolution> geometry, In gy, In W, In bias, Out gx);
+};
+
+/// gW = the gradient of W.
+struct ConvolutionFilterGrad {
+  static constexpr const char* kName = "convolution_filter_grad";
+  using Signature = void(Params<Convolution> geometry, In x, In gy, Out gW);
+};
+
+}  // namespace kusari::kernels
