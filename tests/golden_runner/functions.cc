@@ -7,10 +7,15 @@ const FunctionTable& function_table() {
     FunctionTable all;
     add_activation_functions(all);
     add_array_functions(all);
+    add_batch_normalization_functions(all);
     add_connection_functions(all);
+    add_convolution_functions(all);
     add_loss_functions(all);
     add_math_functions(all);
     add_noise_functions(all);
+    add_normalization_functions(all);
+    add_pooling_functions(all);
+    add_sampling_functions(all);
     return all;
   }();
   return table;

@@ -52,10 +52,15 @@ Adapter binary(Function function, std::string first = "x", std::string second = 
 // The functions of each family, by Chainer's names.
 void add_activation_functions(FunctionTable& table);
 void add_array_functions(FunctionTable& table);
+void add_batch_normalization_functions(FunctionTable& table);
 void add_connection_functions(FunctionTable& table);
+void add_convolution_functions(FunctionTable& table);
 void add_loss_functions(FunctionTable& table);
 void add_math_functions(FunctionTable& table);
 void add_noise_functions(FunctionTable& table);
+void add_normalization_functions(FunctionTable& table);
+void add_pooling_functions(FunctionTable& table);
+void add_sampling_functions(FunctionTable& table);
 /// All of them.
 const FunctionTable& function_table();
 

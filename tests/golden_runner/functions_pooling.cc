@@ -1,0 +1,7 @@
+#include "kusari/tests/golden_runner/functions.h"
+
+namespace kusari::golden {
+
+void add_pooling_functions(FunctionTable&) {}
+
+}  // namespace kusari::golden
