@@ -1,0 +1,47 @@
+#pragma once
+
+#include <optional>
+#include <utility>
+
+#include "kusari/framework/links/normalization/batch_statistics.h"
+
+namespace kusari::links {
+
+/// Options of L::BatchNormalization.
+struct BatchNormalizationOptions {
+  double decay = 0.9;               ///< of the moving averages
+  double eps = 2e-5;                ///< added to the variances
+  std::optional<Dtype> dtype = {};  ///< of parameters and averages; default: config.dtype, float32 if mixed
+  bool use_gamma = true;            ///< false: no scale
+  bool use_beta = true;             ///< false: no shift
+  Initializer initial_gamma = 1;
+  Initializer initial_beta = 0;
+  Dims axis = {};  ///< axes to average over; empty: the first and those behind the size's
+  Initializer initial_avg_mean = 0;
+  Initializer initial_avg_var = 1;
+};
+
+/// y = gamma (x - mean) / sqrt(var + eps) + beta: by the statistics of the batch while training, which also enter the
+/// moving averages, and by those averages otherwise. x: (N, size..., spatial...), or any shape of which `axis` leaves
+/// the size. Throws what F::batch_normalization throws. chainer.links.BatchNormalization.
+class KUSARI_API BatchNormalization : public BatchStatistics {
+ public:
+  using Options = BatchNormalizationOptions;
+  /// size: number of channels; kInfer takes it from the first x.
+  explicit BatchNormalization(int64_t size, Options options = {})
+      : BatchNormalization(Shape{size}, std::move(options)) {}
+  /// Several axes of size, each of which may be kInfer.
+  explicit BatchNormalization(const Shape& size, Options options = {});
+
+  Variable operator()(const Variable& x, const BatchNormalizationCall& call = {});
+  /// relu(bn(x)) in one pass over the memory.
+  Variable relu(const Variable& x, const BatchNormalizationCall& call = {});
+  /// relu(bn(x) + residual) in one pass over the memory.
+  Variable add_relu(const Variable& x, const Variable& residual, const BatchNormalizationCall& call = {});
+};
+
+}  // namespace kusari::links
+
+namespace kusari {
+namespace L = links;
+}  // namespace kusari

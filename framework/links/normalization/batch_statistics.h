@@ -1,0 +1,59 @@
+#pragma once
+
+#include <optional>
+
+#include "kusari/framework/core/export.h"
+#include "kusari/framework/links/link.h"
+#include "kusari/framework/links/parameter.h"
+
+namespace kusari::links {
+
+/// Options of one call of a batch normalization.
+struct BatchNormalizationCall {
+  bool finetune = false;  ///< while training: avg_mean and avg_var become the averages over all batches of this kind
+};
+
+/// What the batch normalizations own: scale and shift, and the statistics that replace those of a batch when not
+/// training.
+class KUSARI_API BatchStatistics : public Link {
+ public:
+  /// Forgets how many batches were averaged: the next call with {.finetune = true} starts anew.
+  void start_finetuning() noexcept { N = 0; }
+  std::vector<std::pair<std::string, std::string>> printable_specs() const override;
+
+  double decay;             ///< of the moving averages
+  double eps;               ///< added to the variances
+  OptionalParameter gamma;  ///< of the size; absent: 1
+  OptionalParameter beta;   ///< of the size; absent: 0
+  Persistent avg_mean;      ///< of the size; undefined until it is known
+  Persistent avg_var;
+  PersistentScalar<int64_t> N;  ///< batches averaged with {.finetune = true}
+
+ protected:
+  struct Start {
+    double decay, eps;
+    std::optional<Dtype> dtype;
+    bool use_gamma, use_beta;
+    Initializer initial_gamma, initial_beta;
+    Dims axis;
+    Initializer initial_avg_mean, initial_avg_var;
+  };
+  BatchStatistics(const Shape& size, Start start);
+
+  /// Makes what could not be made before the first x was seen.
+  void prepare(const Variable& x);
+  /// gamma and beta, or the constants in their place.
+  Variable scale() const;
+  Variable shift() const;
+  /// Counts a training call, and gives the decay of the averages for it.
+  double count(const BatchNormalizationCall& call);
+  const Dims& axis() const noexcept { return axis_; }
+
+ private:
+  Shape size_;
+  Dims axis_;
+  Dtype dtype_;
+  Initializer initial_avg_mean_, initial_avg_var_;
+};
+
+}  // namespace kusari::links
