@@ -23,6 +23,8 @@ endmacro()
 
 kusari_find(ONEDNN "${KUSARI_ONEDNN}" Dnnl 2.6)
 kusari_find(CURL "${KUSARI_CURL}" CURL)
+kusari_find(JPEG "${KUSARI_JPEG}" JPEG)
+kusari_find(PNG "${KUSARI_PNG}" PNG)
 
 file(GLOB_RECURSE kusari_cuda_sources CONFIGURE_DEPENDS cuda/*.cc cuda/*.cu)
 kusari_find(CUDA "${KUSARI_CUDA}" CUDAToolkit 12)
@@ -33,4 +35,4 @@ if(KUSARI_WITH_CUDA AND NOT kusari_cuda_sources)
   endif()
 endif()
 
-message(STATUS "Kusari: oneDNN ${KUSARI_WITH_ONEDNN} ${Dnnl_VERSION}; libcurl ${KUSARI_WITH_CURL}; CUDA ${KUSARI_WITH_CUDA}")
+message(STATUS "Kusari: oneDNN ${KUSARI_WITH_ONEDNN} ${Dnnl_VERSION}; libcurl ${KUSARI_WITH_CURL}; JPEG ${KUSARI_WITH_JPEG}; PNG ${KUSARI_WITH_PNG}; CUDA ${KUSARI_WITH_CUDA}")

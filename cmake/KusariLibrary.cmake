@@ -52,6 +52,14 @@ if(KUSARI_WITH_CURL)
   target_compile_definitions(kusari PRIVATE KUSARI_WITH_CURL)
   target_link_libraries(kusari PRIVATE CURL::libcurl)
 endif()
+if(KUSARI_WITH_JPEG)
+  target_compile_definitions(kusari PRIVATE KUSARI_WITH_JPEG)
+  target_link_libraries(kusari PRIVATE JPEG::JPEG)
+endif()
+if(KUSARI_WITH_PNG)
+  target_compile_definitions(kusari PRIVATE KUSARI_WITH_PNG)
+  target_link_libraries(kusari PRIVATE PNG::PNG)
+endif()
 
 # framework/cpu/isa/*.cc: pointwise, reduction and optimizer loops, compiled once per instruction set and chosen at
 # run time. No contraction to fused multiply-adds, so that results are the same bits in every instruction set and do not

@@ -12,6 +12,14 @@ if(test_support_sources)
   target_compile_definitions(test_support PUBLIC KUSARI_SOURCE_DIR="${CMAKE_CURRENT_SOURCE_DIR}"
                                                  KUSARI_SHARED_DIR="${KUSARI_SHARED_DIR}")
 
+  # The tests of decoders make images with the libraries that read them.
+  foreach(format JPEG PNG)
+    if(KUSARI_WITH_${format})
+      target_compile_definitions(test_support PUBLIC KUSARI_WITH_${format})
+      target_link_libraries(test_support PUBLIC ${format}::${format})
+    endif()
+  endforeach()
+
   file(GLOB_RECURSE test_sources CONFIGURE_DEPENDS RELATIVE "${CMAKE_CURRENT_SOURCE_DIR}/tests" tests/*_test.cc)
   set(test_folders)
   foreach(source ${test_sources})

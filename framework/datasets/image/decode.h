@@ -20,8 +20,8 @@ struct DecodeOptions {
   ImageMode mode = ImageMode::rgb;
   int64_t min_side = 0;           ///< > 0: a JPEG may come at 1/2, 1/4 or 1/8 size as long as no side falls below this
   bool apply_orientation = true;  ///< turn the image upright by its EXIF tag
-  bool tolerate_damage = false;   ///< give what could be decoded of a file that is cut off or corrupt, the rest
-                                 ///< undefined but initialised, instead of throwing
+  bool tolerate_damage = false;   ///< of a file that is cut off or corrupt give what can be decoded, the rest grey or
+                                  ///< black, instead of throwing
   int64_t max_pixels = int64_t{1} << 28;  ///< width * height above which a file is refused
 };
 
