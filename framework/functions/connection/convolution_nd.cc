@@ -1,0 +1,43 @@
+#include "kusari/framework/functions/connection/convolution_nd.h"
+
+#include <algorithm>
+
+#include "kusari/framework/functions/connection/convolution_2d.h"
+#include "kusari/framework/functions/connection/convolution_node.h"
+#include "kusari/framework/functions/connection/dilated_convolution_2d.h"
+
+namespace kusari::functions {
+namespace {
+
+Variable convolution(const char* name, int ndim, const Variable& x, const Variable& W, const Variable& b,
+                     const ConvolutionOptions& options) {
+  detail::ConvolutionSettings settings =
+      detail::convolution_settings(name, ndim, options.stride, options.pad, options.dilate, options.groups);
+  settings.cover_all = options.cover_all;
+  return detail::convolve(x, W, b, settings);
+}
+
+}  // namespace
+
+Variable convolution_nd(const Variable& x, const Variable& W, const Variable& b, const ConvolutionOptions& options) {
+  return convolution("convolution_nd", std::max(x.ndim() - 2, 1), x, W, b, options);
+}
+
+Variable convolution_1d(const Variable& x, const Variable& W, const Variable& b, const ConvolutionOptions& options) {
+  return convolution("convolution_1d", 1, x, W, b, options);
+}
+
+Variable convolution_2d(const Variable& x, const Variable& W, const Variable& b, const ConvolutionOptions& options) {
+  return convolution("convolution_2d", 2, x, W, b, options);
+}
+
+Variable convolution_3d(const Variable& x, const Variable& W, const Variable& b, const ConvolutionOptions& options) {
+  return convolution("convolution_3d", 3, x, W, b, options);
+}
+
+Variable dilated_convolution_2d(const Variable& x, const Variable& W, const Variable& b,
+                                const ConvolutionOptions& options) {
+  return convolution("dilated_convolution_2d", 2, x, W, b, options);
+}
+
+}  // namespace kusari::functions

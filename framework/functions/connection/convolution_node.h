@@ -1,0 +1,30 @@
+#pragma once
+
+#include <optional>
+
+#include "kusari/framework/autograd/variable.h"
+#include "kusari/framework/core/shape.h"
+#include "kusari/framework/functions/per_axis.h"
+#include "kusari/framework/kernels/convolution.h"
+
+// The three functions that convolutions and their derivatives are made of; each is differentiated by the other two.
+namespace kusari::functions::detail {
+
+struct ConvolutionSettings {
+  const char* name;  ///< of the function that was called
+  kernels::Convolution geometry;
+  bool cover_all = false;
+  std::optional<Dims> outsize = std::nullopt;  ///< the result's spatial shape; default: what follows from the others
+};
+
+/// Throws ValueError when an option is out of range.
+ConvolutionSettings convolution_settings(const char* name, int ndim, const PerAxis& stride, const PerAxis& pad,
+                                         const PerAxis& dilate, int64_t groups);
+
+/// x: (N, C, in...), W: (O, C / groups, kernel...), b: (O) or undefined. Returns (N, O, out...).
+Variable convolve(const Variable& x, const Variable& W, const Variable& b, const ConvolutionSettings& settings);
+/// x: (N, C, in...), W: (C, O / groups, kernel...), b: (O) or undefined. Returns (N, O, out...).
+Variable convolve_transposed(const Variable& x, const Variable& W, const Variable& b,
+                             const ConvolutionSettings& settings);
+
+}  // namespace kusari::functions::detail
