@@ -1,14 +1,13 @@
 #include "kusari/framework/cpu/matmul.h"
 
 #include <algorithm>
-#include <atomic>
-#include <exception>
 #include <string>
 #include <utility>
 
 #include "kusari/framework/core/array.h"
 #include "kusari/framework/core/error.h"
 #include "kusari/framework/core/threads.h"
+#include "kusari/framework/cpu/first_error.h"
 #include "kusari/framework/cpu/isa.h"
 #include "kusari/framework/cpu/isa/gemm.h"
 #include "kusari/framework/cpu/register.h"
@@ -48,9 +47,12 @@ constexpr int64_t kManyParts = 16;
 // Reading the matrix bounds the product of a matrix and a vector; oneDNN copies it first.
 bool is_vector_product(const MatrixProduct& p) { return p.m == 1 || p.n == 1; }
 
-void multiply_part(const MatrixProduct& p) {
+}  // namespace
+
+void multiply_alone(const MatrixProduct& p) {
   if (p.n == 1 && p.m > 1 && p.c_row == 1 && p.bias == nullptr) {  // read as the product of a row and a matrix
-    return multiply_part({p.dtype, 1, p.m, p.k, p.b, p.b_column, p.b_row, p.a, p.a_column, p.a_row, p.c, p.m, nullptr});
+    return multiply_alone(
+        {p.dtype, 1, p.m, p.k, p.b, p.b_column, p.b_row, p.a, p.a_column, p.a_row, p.c, p.m, nullptr});
   }
   if (p.dtype == Dtype::float64 ||
       (p.dtype == Dtype::float32 && (p.m * p.n * p.k <= kSmallProduct || is_vector_product(p)))) {
@@ -60,6 +62,8 @@ void multiply_part(const MatrixProduct& p) {
   if (p.dtype != Dtype::float32) throw Error(std::string("matmul: this processor has no products of ") + name(p.dtype));
   multiply_with_loops(p);
 }
+
+namespace {
 
 // How c is divided among threads: a grid that depends on the sizes alone.
 struct Grid {
@@ -86,36 +90,16 @@ struct Grid {
   }
 };
 
-// Carries the first exception out of a parallel region.
-class FirstError {
- public:
-  template <class Body>
-  void run(const Body& body) noexcept {
-    try {
-      body();
-    } catch (...) {
-      if (!seen_.exchange(true)) error_ = std::current_exception();
-    }
-  }
-  void rethrow() const {
-    if (error_) std::rethrow_exception(error_);
-  }
-
- private:
-  std::atomic<bool> seen_{false};
-  std::exception_ptr error_;
-};
-
 void multiply(const MatrixProduct& p) {
   const Grid grid(p);
-  if (grid.rows == p.m && grid.columns == p.n) return multiply_part(p);
+  if (grid.rows == p.m && grid.columns == p.n) return multiply_alone(p);
   const int64_t down = (p.m + grid.rows - 1) / grid.rows, across = (p.n + grid.columns - 1) / grid.columns;
   FirstError error;
   parallel_for(down * across, 1, [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i) {
       const int64_t row = i / across * grid.rows, column = i % across * grid.columns;
       error.run([&] {
-        multiply_part(p.part(row, std::min(grid.rows, p.m - row), column, std::min(grid.columns, p.n - column)));
+        multiply_alone(p.part(row, std::min(grid.rows, p.m - row), column, std::min(grid.columns, p.n - column)));
       });
     }
   });
@@ -200,7 +184,7 @@ void multiply_batch(const MatrixProduct& first, const Batch& batch) {
   error.rethrow();
 }
 
-// c = a b + bias where all are of one dtype that multiply_part knows.
+// c = a b + bias where all are of one dtype that multiply_alone knows.
 void multiply_arrays(const Array& a, const Array& b, const Array& bias, kernels::MatmulOptions options,
                      const Array& c) {
   const Matrix x(a, options.transa), y(b, options.transb), z(c, false);

@@ -31,4 +31,8 @@ void multiply_with_loops(const MatrixProduct& p);
 /// has no oneDNN or oneDNN no such product for this processor.
 bool multiply_with_onednn(const MatrixProduct& p);
 
+/// Computes on the calling thread alone, with the faster one of the two. float32, float64 and bfloat16; throws Error
+/// where this processor has no products of bfloat16.
+void multiply_alone(const MatrixProduct& p);
+
 }  // namespace kusari::cpu
