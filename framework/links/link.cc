@@ -63,7 +63,7 @@ struct LinkWalk {
     for (const LinkMember& member : link.members_) {
       if (member.kind == MemberKind::link) visit(member.name, child(link, member));
     }
-    for (size_t i = 0; i < link.list_size(); ++i) visit(std::to_string(i), link.list_item(i));
+    for (size_t i = 0; i < link.list_size(); ++i) visit(link.list_name(i), link.list_item(i));
   }
 
   /// visit(path, link) for a link and all below; paths are "" and "/l1".
@@ -238,7 +238,7 @@ Link& Link::list_item(size_t index) { throw IndexError("Link::list_item: no chil
 
 std::vector<std::pair<std::string, std::string>> Link::printable_list() {
   std::vector<std::pair<std::string, std::string>> entries;
-  for (size_t i = 0; i < list_size(); ++i) entries.emplace_back(std::to_string(i), to_string(list_item(i)));
+  for (size_t i = 0; i < list_size(); ++i) entries.emplace_back(list_name(i), to_string(list_item(i)));
   return entries;
 }
 

@@ -134,9 +134,11 @@ class KUSARI_API Link {
   Link& operator=(const Link& other);
   Link& operator=(Link&& other) noexcept;
 
-  /// Children that are no members, numbered from 0: those of a list.
+  /// Children that are no members: those of a list.
   virtual size_t list_size() const noexcept { return 0; }
   virtual Link& list_item(size_t index);
+  /// Its name: by default the number.
+  virtual std::string list_name(size_t index) const { return std::to_string(index); }
   /// How to_string shows them.
   virtual std::vector<std::pair<std::string, std::string>> printable_list();
   /// To be called when such children are added or removed.
