@@ -1,0 +1,271 @@
+#include "kusari/framework/cpu/isa/pooling.h"
+
+namespace kusari::cpu {
+namespace {
+
+using u8 = unsigned char;
+using i32 = km::i32;
+
+#if defined(__AVX512F__)
+constexpr int kVectorBytes = 64;
+#elif defined(__AVX__)
+constexpr int kVectorBytes = 32;
+#else
+constexpr int kVectorBytes = 16;
+#endif
+
+template <class T, int kLanes>
+struct VectorOf {
+  typedef T Type __attribute__((vector_size(kLanes * sizeof(T))));
+  typedef T Unaligned __attribute__((vector_size(kLanes * sizeof(T)), aligned(sizeof(T)), may_alias));
+};
+template <class T, int kLanes>
+using Vector = typename VectorOf<T, kLanes>::Type;
+
+/// What a comparison of elements gives, and what indices are widened to.
+template <int kBytes>
+struct IntegerOf {
+  using Type = i32;
+};
+template <>
+struct IntegerOf<8> {
+  using Type = i64;
+};
+template <class T>
+using Integer = typename IntegerOf<sizeof(T)>::Type;
+
+template <int kLanes, class T>
+[[gnu::always_inline]] inline Vector<T, kLanes> load(const T* from) {
+  return *reinterpret_cast<const typename VectorOf<T, kLanes>::Unaligned*>(from);
+}
+template <int kLanes, class T>
+[[gnu::always_inline]] inline void store(T* to, Vector<T, kLanes> value) {
+  *reinterpret_cast<typename VectorOf<T, kLanes>::Unaligned*>(to) = value;
+}
+template <class To, int kLanes, class From>
+[[gnu::always_inline]] inline Vector<To, kLanes> convert(Vector<From, kLanes> value) {
+  return __builtin_convertvector(value, Vector<To, kLanes>);
+}
+
+// Each operation computes one pixel's results for kVectors * kLanes channels, from where its source and target start.
+
+template <class T, class Index>
+struct Max {
+  const i64* offset;
+  const i64* place;
+  i64 count;
+  const T* x;
+  T* y;
+  Index* index;
+
+  template <int kLanes, int kVectors>
+  [[gnu::always_inline]] void run(i64 source, i64 target) const {
+    using Wide = Integer<T>;
+    Vector<T, kLanes> best[kVectors];
+    Vector<Wide, kLanes> at[kVectors];
+    for (int v = 0; v < kVectors; ++v) {
+      best[v] = load<kLanes>(x + source + offset[0] + v * kLanes);
+      at[v] = Vector<Wide, kLanes>{} + static_cast<Wide>(place[0]);
+    }
+    for (i64 i = 1; i < count; ++i) {
+      const T* const from = x + source + offset[i];
+      const Vector<Wide, kLanes> here = Vector<Wide, kLanes>{} + static_cast<Wide>(place[i]);
+      for (int v = 0; v < kVectors; ++v) {
+        const Vector<T, kLanes> value = load<kLanes>(from + v * kLanes);
+        const auto better = ~(value <= best[v]) & (best[v] == best[v]);  // the first NaN beats all
+        best[v] = better ? value : best[v];
+        at[v] = better ? here : at[v];
+      }
+    }
+    for (int v = 0; v < kVectors; ++v) {
+      store<kLanes>(y + target + v * kLanes, best[v]);
+      store<kLanes>(index + target + v * kLanes, convert<Index, kLanes, Wide>(at[v]));
+    }
+  }
+};
+
+template <class T>
+struct MaxAlone {
+  const i64* offset;
+  i64 count;
+  const T* x;
+  T* y;
+
+  template <int kLanes, int kVectors>
+  [[gnu::always_inline]] void run(i64 source, i64 target) const {
+    Vector<T, kLanes> best[kVectors];
+    for (int v = 0; v < kVectors; ++v) best[v] = load<kLanes>(x + source + offset[0] + v * kLanes);
+    for (i64 i = 1; i < count; ++i) {
+      const T* const from = x + source + offset[i];
+      for (int v = 0; v < kVectors; ++v) {
+        const Vector<T, kLanes> value = load<kLanes>(from + v * kLanes);
+        best[v] = ((value > best[v]) | (value != value)) ? value : best[v];  // a NaN beats all
+      }
+    }
+    for (int v = 0; v < kVectors; ++v) store<kLanes>(y + target + v * kLanes, best[v]);
+  }
+};
+
+template <class T, class Index>
+struct Pick {
+  const i64* offset;
+  const i64* place;
+  i64 count;
+  const T* x;
+  const Index* index;
+  T* y;
+
+  template <int kLanes, int kVectors>
+  [[gnu::always_inline]] void run(i64 source, i64 target) const {
+    using Wide = Integer<T>;
+    for (int v = 0; v < kVectors; ++v) {
+      const auto at = convert<Wide, kLanes, Index>(load<kLanes>(index + target + v * kLanes));
+      Vector<T, kLanes> picked = {};
+      for (i64 i = 0; i < count; ++i) {
+        const Vector<T, kLanes> value = load<kLanes>(x + source + offset[i] + v * kLanes);
+        picked = at == static_cast<Wide>(place[i]) ? value : picked;
+      }
+      store<kLanes>(y + target + v * kLanes, picked);
+    }
+  }
+};
+
+template <class T, class Index>
+struct Grad {
+  const i64* offset;
+  const i64* place;
+  i64 count;
+  const T* gy;
+  const Index* index;
+  T* gx;
+
+  template <int kLanes, int kVectors>
+  [[gnu::always_inline]] void run(i64 source, i64 target) const {
+    using Wide = Integer<T>;
+    const Vector<T, kLanes> zero = {};
+    Vector<T, kLanes> sum[kVectors];
+    for (int v = 0; v < kVectors; ++v) sum[v] = zero;
+    for (i64 i = 0; i < count; ++i) {
+      const i64 from = source + offset[i];
+      for (int v = 0; v < kVectors; ++v) {
+        const auto at = convert<Wide, kLanes, Index>(load<kLanes>(index + from + v * kLanes));
+        sum[v] += at == static_cast<Wide>(place[i]) ? load<kLanes>(gy + from + v * kLanes) : zero;
+      }
+    }
+    for (int v = 0; v < kVectors; ++v) store<kLanes>(gx + target + v * kLanes, sum[v]);
+  }
+};
+
+template <class T>
+struct Sum {
+  /// Terms that are added one after the other before they join the total, which keeps long sums accurate.
+  static constexpr i64 kTerms = 16;
+
+  const i64* offset;
+  i64 count;
+  const T* x;
+  T divisor;
+  T* y;
+
+  template <int kLanes, int kVectors>
+  [[gnu::always_inline]] void run(i64 source, i64 target) const {
+    Vector<T, kLanes> total[kVectors];
+    for (int v = 0; v < kVectors; ++v) total[v] = Vector<T, kLanes>{};
+    for (i64 begin = 0; begin < count; begin += kTerms) {
+      const i64 end = begin + kTerms < count ? begin + kTerms : count;
+      Vector<T, kLanes> sum[kVectors];
+      for (int v = 0; v < kVectors; ++v) sum[v] = load<kLanes>(x + source + offset[begin] + v * kLanes);
+      for (i64 i = begin + 1; i < end; ++i) {
+        for (int v = 0; v < kVectors; ++v) sum[v] += load<kLanes>(x + source + offset[i] + v * kLanes);
+      }
+      for (int v = 0; v < kVectors; ++v) total[v] += sum[v];
+    }
+    for (int v = 0; v < kVectors; ++v) store<kLanes>(y + target + v * kLanes, total[v] / divisor);
+  }
+};
+
+/// All channels of a pixel, of which there are at least kLanes: the last vector may overlap the one before.
+template <int kLanes, class Op>
+[[gnu::always_inline]] inline void run_channels(const Op& op, i64 source, i64 target, i64 channels) {
+  i64 c = 0;
+  for (; c + 4 * kLanes <= channels; c += 4 * kLanes) op.template run<kLanes, 4>(source + c, target + c);
+  for (; c + kLanes <= channels; c += kLanes) op.template run<kLanes, 1>(source + c, target + c);
+  if (c < channels) op.template run<kLanes, 1>(source + channels - kLanes, target + channels - kLanes);
+}
+
+template <class T, class Op>
+void run_pixels(const PoolingRun& run, const Op& op) {
+  constexpr int kLanes = kVectorBytes / static_cast<int>(sizeof(T)), kFewLanes = 16 / static_cast<int>(sizeof(T));
+  const i64 channels = run.channels;
+  i64 source = 0, target = run.target;
+  for (i64 pixel = 0; pixel < run.pixels; ++pixel, source += run.source_step, target += run.target_step) {
+    if (channels >= kLanes) {
+      run_channels<kLanes>(op, source, target, channels);
+    } else if (channels >= kFewLanes) {
+      run_channels<kFewLanes>(op, source, target, channels);
+    } else {
+      for (i64 c = 0; c < channels; ++c) op.template run<1, 1>(source + c, target + c);
+    }
+  }
+}
+
+/// The results of windows without places.
+template <class T>
+void fill(const PoolingRun& run, T value, T* to) {
+  for (i64 pixel = 0; pixel < run.pixels; ++pixel) {
+    T* const at = to + run.target + pixel * run.target_step;
+    for (i64 c = 0; c < run.channels; ++c) at[c] = value;
+  }
+}
+
+template <class T, class Index>
+void max(const PoolingRun& run, const void* x, void* y, void* index) {
+  if (run.count == 0) {
+    fill(run, static_cast<T>(-__builtin_inf()), static_cast<T*>(y));
+    return fill(run, Index{}, static_cast<Index*>(index));
+  }
+  run_pixels<T>(run, Max<T, Index>{run.offset, run.place, run.count, static_cast<const T*>(x), static_cast<T*>(y),
+                                   static_cast<Index*>(index)});
+}
+
+template <class T>
+void max_alone(const PoolingRun& run, const void* x, void* y) {
+  if (run.count == 0) return fill(run, static_cast<T>(-__builtin_inf()), static_cast<T*>(y));
+  run_pixels<T>(run, MaxAlone<T>{run.offset, run.count, static_cast<const T*>(x), static_cast<T*>(y)});
+}
+
+template <class T, class Index>
+void pick(const PoolingRun& run, const void* x, const void* index, void* y) {
+  run_pixels<T>(run, Pick<T, Index>{run.offset, run.place, run.count, static_cast<const T*>(x),
+                                    static_cast<const Index*>(index), static_cast<T*>(y)});
+}
+
+template <class T, class Index>
+void grad(const PoolingRun& run, const void* gy, const void* index, void* gx) {
+  run_pixels<T>(run, Grad<T, Index>{run.offset, run.place, run.count, static_cast<const T*>(gy),
+                                    static_cast<const Index*>(index), static_cast<T*>(gx)});
+}
+
+template <class T>
+void sum(const PoolingRun& run, const void* x, double divisor, void* y) {
+  run_pixels<T>(run,
+                Sum<T>{run.offset, run.count, static_cast<const T*>(x), static_cast<T>(divisor), static_cast<T*>(y)});
+}
+
+template <class T>
+constexpr PoolingLoop loop_of() {
+  return {{&max<T, u8>, &max<T, i32>},
+          &max_alone<T>,
+          {&pick<T, u8>, &pick<T, i32>},
+          {&grad<T, u8>, &grad<T, i32>},
+          &sum<T>};
+}
+constexpr PoolingLoops kTable = {loop_of<float>(), loop_of<double>()};
+
+}  // namespace
+
+namespace KUSARI_ISA {
+const PoolingLoops* pooling_loops() { return &kTable; }
+}  // namespace KUSARI_ISA
+
+}  // namespace kusari::cpu

@@ -1,0 +1,307 @@
+#include "kusari/framework/kernels/pooling.h"
+
+#include <algorithm>
+
+#include "kusari/framework/core/small_vector.h"
+#include "kusari/framework/core/threads.h"
+#include "kusari/framework/cpu/blocks.h"
+#include "kusari/framework/cpu/isa.h"
+#include "kusari/framework/cpu/isa/pooling.h"
+#include "kusari/framework/cpu/register.h"
+
+namespace kusari::cpu {
+namespace {
+
+using kernels::AveragePooling;
+using kernels::Pooling;
+using kernels::PoolingDivisor;
+
+const PoolingLoop& loops_for(Dtype dtype) {
+  static const PoolingLoops& loops = *KUSARI_LOOPS(isa(), pooling_loops);
+  return dtype == Dtype::float64 ? loops.f64 : loops.f32;
+}
+
+/// The places of the source that one place of the target reads, along one axis: first, first + 1, ... Their numbers
+/// within the window change by a constant.
+struct Places {
+  int64_t first;
+  int64_t count;
+  int64_t number;
+};
+
+/// One spatial axis of a pooling. Forward, a window of x makes one place of y; backward, the windows that hold a place
+/// of x lie side by side in y.
+struct Axis {
+  int64_t in, out, ksize, stride, pad;
+  bool backward;
+
+  int64_t source_size() const { return backward ? out : in; }
+  int64_t target_size() const { return backward ? in : out; }
+  int64_t number_step() const { return backward ? -stride : 1; }
+  /// Targets so far apart read the same pattern of places.
+  int64_t period() const { return backward ? stride : 1; }
+
+  Places places(int64_t target) const {
+    if (!backward) {
+      const int64_t start = target * stride - pad;
+      const int64_t first = std::clamp<int64_t>(start, 0, in), last = std::clamp<int64_t>(start + ksize, first, in);
+      return {first, last - first, first - start};
+    }
+    const int64_t behind = target + pad;  // window o starts at stride o, and behind - stride o must be in [0, ksize)
+    const int64_t first = behind < ksize ? 0 : std::min(out, (behind - ksize) / stride + 1);
+    const int64_t last = std::clamp(behind / stride + 1, first, out);
+    return {first, last - first, behind - first * stride};
+  }
+};
+
+/// Targets along the last axis that read the same pattern.
+struct Columns {
+  Places places;  // of the first
+  int64_t target;
+  int64_t count;
+};
+
+/// All pixels of a target as PoolingRuns, row by row. Both arrays are channels-last without gaps.
+class PoolingPlan {
+ public:
+  PoolingPlan(const Pooling& pooling, const Shape& x, const Shape& y, bool backward)
+      : images_{x[0]}, channels_{x[1]}, axes_(static_cast<size_t>(pooling.ndim)) {
+    int64_t pixels = 1;
+    for (int i = 0; i < pooling.ndim; ++i) {
+      axis(i) = {x[2 + i], y[2 + i], pooling.ksize[i], pooling.stride[i], pooling.pad[i], backward};
+      if (i + 1 < pooling.ndim) rows_ *= axis(i).target_size();
+      pixels *= std::max(x[2 + i], y[2 + i]);
+    }
+    const int64_t row_work = std::max<int64_t>(1, pixels * channels_ / std::max<int64_t>(1, rows_));
+    rows_ *= images_;
+    chunk_ = std::max<int64_t>(1, kThreadChunk / row_work);
+    find_columns();
+  }
+
+  /// Calls body(run) for each run, on several threads.
+  template <class Body>
+  void for_each_run(const Body& body) const {
+    if (channels_ == 0 || columns_.empty()) return;
+    parallel_for(rows_, chunk_, [&](int64_t begin, int64_t end) {
+      Offsets outer, all;
+      for (int64_t row = begin; row < end; ++row) {
+        find_outer(row, &outer);
+        for (const Columns& columns : columns_) body(make_run(row, columns, outer, &all));
+      }
+    });
+  }
+
+ private:
+  struct Offsets {
+    SmallVector<int64_t, 32> offset, place;
+    void clear() {
+      offset.clear();
+      place.clear();
+    }
+    void add(int64_t o, int64_t p) {
+      offset.push_back(o);
+      place.push_back(p);
+    }
+  };
+
+  Axis& axis(int i) { return axes_[static_cast<size_t>(i)]; }
+  const Axis& axis(int i) const { return axes_[static_cast<size_t>(i)]; }
+  int ndim() const { return static_cast<int>(axes_.size()); }
+  const Axis& last() const { return axes_[axes_.size() - 1]; }
+
+  void find_columns() {
+    const Axis& axis = last();
+    const int64_t period = axis.period(), shift = axis.backward ? 1 : axis.stride;
+    for (int64_t phase = 0; phase < std::min(period, axis.target_size()); ++phase) {
+      Places previous{};
+      bool is_first = true;
+      for (int64_t target = phase; target < axis.target_size(); target += period) {
+        const Places places = axis.places(target);
+        const bool continues = !is_first && places.count == previous.count && places.number == previous.number &&
+                               (places.count == 0 || places.first == previous.first + shift);
+        if (continues) {
+          ++columns_[columns_.size() - 1].count;
+        } else {
+          columns_.push_back({places, target, 1});
+        }
+        previous = places;
+        is_first = false;
+      }
+    }
+  }
+
+  // The source pixels, without the last axis, that the targets of a row read.
+  void find_outer(int64_t row, Offsets* outer) const {
+    int64_t target[kMaxNdim];
+    for (int i = ndim() - 2; i >= 0; --i) {
+      target[i] = row % axis(i).target_size();
+      row /= axis(i).target_size();
+    }
+    outer->clear();
+    outer->add(row, 0);  // the image
+    Offsets longer;
+    for (int i = 0; i + 1 < ndim(); ++i) {
+      const Places places = axis(i).places(target[i]);
+      longer.clear();
+      for (size_t j = 0; j < outer->offset.size(); ++j) {
+        int64_t number = places.number;
+        for (int64_t k = 0; k < places.count; ++k, number += axis(i).number_step()) {
+          longer.add(outer->offset[j] * axis(i).source_size() + places.first + k,
+                     outer->place[j] * axis(i).ksize + number);
+        }
+      }
+      std::swap(*outer, longer);
+    }
+  }
+
+  PoolingRun make_run(int64_t row, const Columns& columns, const Offsets& outer, Offsets* all) const {
+    const Places& places = columns.places;
+    all->clear();
+    for (size_t j = 0; j < outer.offset.size(); ++j) {
+      const int64_t offset = outer.offset[j] * last().source_size() + places.first;
+      const int64_t place = outer.place[j] * last().ksize + places.number;
+      for (int64_t k = 0; k < places.count; ++k) {
+        all->add((offset + k) * channels_, place + k * last().number_step());
+      }
+    }
+    PoolingRun run;
+    run.offset = all->offset.data();
+    run.place = all->place.data();
+    run.count = static_cast<int64_t>(all->offset.size());
+    run.source_step = (last().backward ? 1 : last().stride) * channels_;
+    run.target = (row * last().target_size() + columns.target) * channels_;
+    run.target_step = last().period() * channels_;
+    run.pixels = columns.count;
+    run.channels = channels_;
+    return run;
+  }
+
+  int64_t images_, channels_, rows_ = 1, chunk_ = 1;
+  SmallVector<Axis, 3> axes_;
+  SmallVector<Columns, 16> columns_;
+};
+
+/// The array channels-last and in a type that the loops know.
+Array prepared(const Array& array) {
+  const Array wide = is_half(array.dtype()) ? array.astype(Dtype::float32) : array;
+  if (wide.is_channels_last()) return wide;
+  const Array result = empty_strided(wide.shape(), channels_last_strides(wide.shape()), wide.dtype(), wide.device());
+  result.copy_from(wide);
+  return result;
+}
+
+/// Where loops write what belongs into `array`.
+class Result {
+ public:
+  explicit Result(const Array& array) : array_{array} {
+    const Dtype dtype = is_half(array.dtype()) ? Dtype::float32 : array.dtype();
+    is_direct_ = dtype == array.dtype() && array.is_channels_last();
+    if (!is_direct_) work_ = empty_strided(array.shape(), channels_last_strides(array.shape()), dtype, array.device());
+  }
+  void* data() const { return is_direct_ ? array_.raw_data() : work_.raw_data(); }
+  void finish() const {
+    if (!is_direct_) array_.copy_from(work_);
+  }
+
+ private:
+  const Array& array_;
+  Array work_;
+  bool is_direct_;
+};
+
+int index_entry(const Array& index) { return index.dtype() == Dtype::uint8 ? 0 : 1; }
+
+void max_pooling_forward(Params<Pooling> pooling, In x, Out y, Out index) {
+  const PoolingPlan plan(*pooling, x->shape(), y->shape(), false);
+  const Array from = prepared(x);
+  const Result to(y);
+  const PoolingLoop& loops = loops_for(x->dtype());
+  if (index) {
+    const Result places(index);
+    const auto max = loops.max[index_entry(index)];
+    plan.for_each_run([&](const PoolingRun& run) { max(run, from.raw_data(), to.data(), places.data()); });
+    places.finish();
+  } else {
+    plan.for_each_run([&](const PoolingRun& run) { loops.max_alone(run, from.raw_data(), to.data()); });
+  }
+  to.finish();
+}
+
+void max_pooling_grad(Params<Pooling> pooling, In gy, In index, Out gx) {
+  const PoolingPlan plan(*pooling, gx->shape(), gy->shape(), true);
+  const Array from = prepared(gy), places = prepared(index);
+  const Result to(gx);
+  const auto grad = loops_for(gy->dtype()).grad[index_entry(index)];
+  plan.for_each_run([&](const PoolingRun& run) { grad(run, from.raw_data(), places.raw_data(), to.data()); });
+  to.finish();
+}
+
+void max_pooling_pick(Params<Pooling> pooling, In x, In index, Out y) {
+  const PoolingPlan plan(*pooling, x->shape(), y->shape(), false);
+  const Array from = prepared(x), places = prepared(index);
+  const Result to(y);
+  const auto pick = loops_for(x->dtype()).pick[index_entry(index)];
+  plan.for_each_run([&](const PoolingRun& run) { pick(run, from.raw_data(), places.raw_data(), to.data()); });
+  to.finish();
+}
+
+double divisor_of(const AveragePooling& average, int64_t places) {
+  switch (average.divisor) {
+    case PoolingDivisor::window:
+      return static_cast<double>(kernels::window_size(average.pooling));
+    case PoolingDivisor::inside:
+      return static_cast<double>(places);
+    default:
+      return 1;
+  }
+}
+
+void average_pooling_forward(Params<AveragePooling> average, In x, Out y) {
+  const PoolingPlan plan(average->pooling, x->shape(), y->shape(), false);
+  const Array from = prepared(x);
+  const Result to(y);
+  const auto sum = loops_for(x->dtype()).sum;
+  plan.for_each_run(
+      [&](const PoolingRun& run) { sum(run, from.raw_data(), divisor_of(*average, run.count), to.data()); });
+  to.finish();
+}
+
+/// gy, each element over the number of places of x in its window.
+Array over_places(const Pooling& pooling, const Array& gy, const Shape& x) {
+  const PoolingPlan plan(pooling, x, gy.shape(), false);
+  const Array result = empty_like(gy);
+  const auto sum = loops_for(gy.dtype()).sum;
+  plan.for_each_run([&](const PoolingRun& run) {
+    const int64_t divisor = run.count;
+    PoolingRun itself = run;
+    itself.offset = &run.target;
+    itself.count = 1;
+    itself.source_step = run.target_step;
+    sum(itself, gy.raw_data(), static_cast<double>(divisor), result.raw_data());
+  });
+  return result;
+}
+
+void average_pooling_grad(Params<AveragePooling> average, In gy, Out gx) {
+  const PoolingPlan plan(average->pooling, gx->shape(), gy->shape(), true);
+  Array from = prepared(gy);
+  const bool inside = average->divisor == PoolingDivisor::inside;
+  if (inside) from = over_places(average->pooling, from, gx->shape());
+  const double divisor = inside ? 1.0 : divisor_of(*average, 0);
+  const Result to(gx);
+  const auto sum = loops_for(gy->dtype()).sum;
+  plan.for_each_run([&](const PoolingRun& run) { sum(run, from.raw_data(), divisor, to.data()); });
+  to.finish();
+}
+
+}  // namespace
+
+void register_pooling(Backend& backend) {
+  backend.add<kernels::MaxPoolingForward>(&max_pooling_forward);
+  backend.add<kernels::MaxPoolingGrad>(&max_pooling_grad);
+  backend.add<kernels::MaxPoolingPick>(&max_pooling_pick);
+  backend.add<kernels::AveragePoolingForward>(&average_pooling_forward);
+  backend.add<kernels::AveragePoolingGrad>(&average_pooling_grad);
+}
+
+}  // namespace kusari::cpu
