@@ -1,24 +1,20 @@
-#include <cmath>
 #include <cstdint>
 #include <cstdio>
-#include <vector>
 
 #include "kusari/framework/core/memory.h"
-#include "kusari/framework/core/random.h"
 #include "kusari/framework/functions/activation/relu.h"
-#include "kusari/framework/functions/loss/softmax_cross_entropy.h"
 #include "kusari/framework/links/connection/linear.h"
 #include "kusari/optimizers/adam.h"
 #include "kusari/optimizers/momentum_sgd.h"
 #include "kusari/tools/kusari-bench/allocations.h"
 #include "kusari/tools/kusari-bench/cases.h"
+#include "kusari/tools/kusari-bench/training.h"
 
 namespace bench {
 namespace {
 
 namespace F = kusari::functions;
 namespace L = kusari::links;
-using kusari::Array;
 using kusari::Child;
 using kusari::Variable;
 
@@ -38,50 +34,20 @@ struct Sizes {
 constexpr Sizes kMlp = {100, 784, 1000, 10};
 constexpr Sizes kSmallMlp = {16, 32, 64, 8};
 
-// Uniform in [0, 1).
-double draw() { return static_cast<double>(kusari::random::bits() >> 11) * 0x1p-53; }
-
-// Training on one batch of normal numbers with random labels.
 template <class Optimizer>
-class Training {
+class MlpTraining : public Training<Mlp, Optimizer> {
  public:
-  Training(const Sizes& sizes, Optimizer optimizer)
-      : model_(sizes.in, sizes.hidden, sizes.out), optimizer_(std::move(optimizer)) {
-    std::vector<float> x(static_cast<size_t>(sizes.batch * sizes.in));
-    for (float& value : x) {
-      value = static_cast<float>(std::sqrt(-2 * std::log(1 - draw())) * std::cos(6.283185307179586 * draw()));
-    }
-    std::vector<int32_t> t(static_cast<size_t>(sizes.batch));
-    for (int32_t& label : t) label = static_cast<int32_t>(draw() * static_cast<double>(sizes.out));
-    x_ = kusari::array(x, {sizes.batch, sizes.in});
-    t_ = kusari::array(t);
-    optimizer_.setup(model_);
-  }
-  Training(const Training&) = delete;
-  Training& operator=(const Training&) = delete;
-
-  void step() {
-    const Variable loss = F::softmax_cross_entropy(model_(x_), t_);
-    model_.cleargrads();
-    loss.backward();
-    optimizer_.update();
-  }
-  int64_t parameters() { return model_.count_params(); }
-
- private:
-  Mlp model_;
-  Optimizer optimizer_;
-  Array x_, t_;
+  MlpTraining(const Sizes& sizes, Optimizer optimizer)
+      : Training<Mlp, Optimizer>(Mlp(sizes.in, sizes.hidden, sizes.out), std::move(optimizer),
+                                 draw_normal({sizes.batch, sizes.in}), draw_labels(sizes.batch, sizes.out)) {}
 };
 
 template <class Optimizer>
 void train(const Settings& settings, const char* name, const Sizes& sizes, Optimizer optimizer, const char* unit,
            double scale) {
-  Training training(sizes, std::move(optimizer));
+  MlpTraining<Optimizer> training(sizes, std::move(optimizer));
   const Samples samples = sample(settings, [&] { training.step(); });
-  report(settings, name, unit, samples, scale,
-         ",\"params\":" + std::to_string(training.parameters()) +
-             ",\"peak_rss_mib\":" + std::to_string(static_cast<int>(peak_resident_mib())));
+  report(settings, name, unit, samples, scale, training_fields(training.parameters()));
 }
 
 }  // namespace
@@ -95,7 +61,7 @@ void small_mlp(const Settings& settings) {
 
 void steady_state(const Settings& settings) {
   constexpr int kSteps = 10'000;
-  Training training(kSmallMlp, kusari::optimizers::MomentumSGD(0.01, 0.9));
+  MlpTraining training(kSmallMlp, kusari::optimizers::MomentumSGD(0.01, 0.9));
   for (int i = 0; i < 100; ++i) training.step();
   const double resident_before = resident_mib();
   const int64_t system_before = kusari::memory::statistics().system_allocations, heap_before = allocations();

@@ -102,11 +102,11 @@ Samples sample(const Settings& settings, const std::function<void()>& step) {
 }
 
 void report(const Settings& settings, const char* bench, const char* unit, const Samples& samples, double scale,
-            const std::string& more) {
+            const std::string& more, const char* layout) {
   std::printf(
-      "{\"bench\":\"%s\",\"impl\":\"kusari-%s\",\"threads\":%d,\"layout\":\"plain\",\"unit\":\"%s\",\"median\":%.4f,"
+      "{\"bench\":\"%s\",\"impl\":\"kusari-%s\",\"threads\":%d,\"layout\":\"%s\",\"unit\":\"%s\",\"median\":%.4f,"
       "\"min\":%.4f,\"others\":%.2f%s}\n",
-      bench, KUSARI_VERSION, settings.threads, unit, median(samples.values) * scale,
+      bench, KUSARI_VERSION, settings.threads, layout, unit, median(samples.values) * scale,
       *std::min_element(samples.values.begin(), samples.values.end()) * scale, samples.others, more.c_str());
   std::fflush(stdout);
 }

@@ -32,7 +32,8 @@ double peak_resident_mib();
 Samples sample(const Settings& settings, const std::function<void()>& step);
 
 /// Prints one line of JSON: median and least of the values times `scale`. `more`: further fields, with leading comma.
+/// `layout`: of images in memory.
 void report(const Settings& settings, const char* bench, const char* unit, const Samples& samples, double scale,
-            const std::string& more = "");
+            const std::string& more = "", const char* layout = "plain");
 
 }  // namespace bench
