@@ -1,0 +1,69 @@
+#pragma once
+
+#include "kusari/framework/cpu/isa/loops.h"
+
+namespace kusari::cpu {
+
+struct ResponseOptions {
+  i64 reach;
+  double k;
+  double alpha;
+  double beta;
+};
+
+/// Normalization of channels-last elements: `rows` pixels of n contiguous channels. Elements and per-channel arrays are
+/// of the loop's type T, sums are double.
+struct NormalizationLoop {
+  // Columns: statistics for each channel.
+
+  /// sum[c] += sum(d), squares[c] += sum(d^2) with d = x - center[c].
+  void (*column_moments)(const void* x, const void* center, i64 rows, i64 n, double* sum, double* squares);
+  /// y = (x - mean[c]) factor[c] + shift[c].
+  void (*column_normalize)(const void* x, const void* mean, const void* factor, const void* shift, void* y, i64 rows,
+                           i64 n);
+  /// sum[c] += sum(gy), products[c] += sum(gy (x - mean[c])).
+  void (*column_products)(const void* x, const void* mean, const void* gy, i64 rows, i64 n, double* sum,
+                          double* products);
+  /// gx = gy a[c] - (x - mean[c]) b[c] - d[c].
+  void (*column_grad)(const void* x, const void* gy, const void* mean, const void* a, const void* b, const void* d,
+                      void* gx, i64 rows, i64 n);
+
+  // Rows: statistics over n neighbours.
+
+  /// *sum = sum(d), *squares = sum(d^2) with d = x - center.
+  void (*row_moments)(const void* x, double center, i64 n, double* sum, double* squares);
+  /// y = (x - mean) inv_std gamma + beta.
+  void (*row_normalize)(const void* x, double mean, double inv_std, const void* gamma, const void* beta, void* y,
+                        i64 n);
+  /// *sum = sum(gy gamma), *products = sum(gy gamma (x - mean)).
+  void (*row_products)(const void* x, double mean, const void* gy, const void* gamma, i64 n, double* sum,
+                       double* products);
+  /// gx = gy gamma a - (x - mean) b - d.
+  void (*row_grad)(const void* x, const void* gy, const void* gamma, double mean, double a, double b, double d,
+                   void* gx, i64 n);
+  /// ggamma[i] += gy (x - mean) inv_std, gbeta[i] += gy.
+  void (*row_parameter_grad)(const void* x, const void* gy, double mean, double inv_std, i64 n, double* ggamma,
+                             double* gbeta);
+
+  // Local responses, each pixel by itself. workspace: 3 n + 2 reach elements.
+
+  void (*response)(const ResponseOptions* options, const void* x, void* y, i64 rows, i64 n, void* workspace);
+  void (*response_grad)(const ResponseOptions* options, const void* x, const void* gy, void* gx, i64 rows, i64 n,
+                        void* workspace);
+};
+
+struct NormalizationLoops {
+  NormalizationLoop f32;
+  NormalizationLoop f64;
+};
+
+}  // namespace kusari::cpu
+
+#define KUSARI_DECLARE_LOOPS(isa)                  \
+  namespace kusari::cpu::isa {                     \
+  const NormalizationLoops* normalization_loops(); \
+  }
+KUSARI_DECLARE_LOOPS(v1)
+KUSARI_DECLARE_LOOPS(v3)
+KUSARI_DECLARE_LOOPS(v4)
+#undef KUSARI_DECLARE_LOOPS

@@ -1,0 +1,437 @@
+#include "kusari/framework/kernels/normalization.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "kusari/framework/core/threads.h"
+#include "kusari/framework/cpu/blocks.h"
+#include "kusari/framework/cpu/isa.h"
+#include "kusari/framework/cpu/isa/normalization.h"
+#include "kusari/framework/cpu/register.h"
+
+namespace kusari::cpu {
+namespace {
+
+template <class T>
+const NormalizationLoop& loops_of() {
+  static const NormalizationLoops& loops = *KUSARI_LOOPS(isa(), normalization_loops);
+  return dtype_of<T> == Dtype::float64 ? loops.f64 : loops.f32;
+}
+
+/// The view with the channels last: (N, spatial..., C).
+Array channels_behind(const Array& x) {
+  Dims axes{0};
+  for (int axis = 2; axis < x.ndim(); ++axis) axes.push_back(axis);
+  axes.push_back(1);
+  return x.transpose(std::span<const int64_t>(axes.begin(), axes.size()));
+}
+
+/// An operand as contiguous pixels of the type T, C channels each.
+template <class T>
+Array pixels_of(const Array& x) {
+  const Array view = channels_behind(x);
+  if (view.is_contiguous()) return view.astype(dtype_of<T>);
+  const Array pixels = empty(view.shape(), dtype_of<T>);
+  pixels.copy_from(view);
+  return pixels;
+}
+
+/// An array that is computed as contiguous pixels of the type T, wherever its elements are to go.
+template <class T>
+class PixelResult {
+ public:
+  explicit PixelResult(const Array& array) {
+    if (!array.is_defined()) return;
+    target_ = channels_behind(array);
+    direct_ = target_.is_contiguous() && target_.dtype() == dtype_of<T>;
+    pixels_ = direct_ ? target_ : empty(target_.shape(), dtype_of<T>);
+  }
+  T* data() const { return pixels_.is_defined() ? pixels_.data<T>() : nullptr; }
+  void finish() const {
+    if (pixels_.is_defined() && !direct_) target_.copy_from(pixels_);
+  }
+
+ private:
+  Array target_, pixels_;
+  bool direct_ = false;
+};
+
+/// Sizes, and how the pixels of one example fall into chunks.
+struct Geometry {
+  int64_t examples, pixels, channels, groups, group_size;
+  int64_t chunk;   // pixels
+  int64_t chunks;  // per example
+
+  Geometry(const Array& x, int64_t group_count)
+      : examples{x.shape()[0]},
+        pixels{1},
+        channels{x.shape()[1]},
+        groups{group_count},
+        group_size{channels / group_count} {
+    for (int axis = 2; axis < x.ndim(); ++axis) pixels *= x.shape()[axis];
+    chunk = std::max<int64_t>(1, kThreadChunk / std::max<int64_t>(channels, 1));
+    chunks = (pixels + chunk - 1) / chunk;
+  }
+  int64_t pixels_in(int64_t index) const { return std::min(chunk, pixels - index * chunk); }
+  int64_t offset_of(int64_t example, int64_t index) const { return (example * pixels + index * chunk) * channels; }
+
+  /// Calls prepare(pass, example, chunk) for all chunks of an example, then combine(pass, example), for each pass; at
+  /// last finish(example, chunk). Small examples go through all of it while they are in the cache.
+  template <class Prepare, class Combine, class Finish>
+  void run(int passes, const Prepare& prepare, const Combine& combine, const Finish& finish) const {
+    if (chunks == 1) {
+      const int64_t at_once = std::max<int64_t>(1, kThreadChunk / (pixels * channels));
+      parallel_for(examples, at_once, [&](int64_t begin, int64_t end) {
+        for (int64_t example = begin; example < end; ++example) {
+          for (int pass = 0; pass < passes; ++pass) {
+            prepare(pass, example, 0);
+            combine(pass, example);
+          }
+          finish(example, 0);
+        }
+      });
+      return;
+    }
+    const auto for_each_chunk = [&](const auto& body) {
+      parallel_for(examples * chunks, 1, [&](int64_t i, int64_t) { body(i / chunks, i % chunks); });
+    };
+    for (int pass = 0; pass < passes; ++pass) {
+      for_each_chunk([&](int64_t example, int64_t index) { prepare(pass, example, index); });
+      parallel_for(examples, 1, [&](int64_t example, int64_t) { combine(pass, example); });
+    }
+    for_each_chunk(finish);
+  }
+};
+
+/// Two sums for each channel, for every chunk of every example.
+class ChannelSums {
+ public:
+  ChannelSums(int64_t parts, int64_t parts_per_whole, int64_t channels)
+      : channels_{channels}, per_whole_{parts_per_whole}, sums_{empty({parts, 2, channels}, Dtype::float64)} {}
+  double* first(int64_t part) const { return sums_.data<double>() + part * 2 * channels_; }
+  double* second(int64_t part) const { return first(part) + channels_; }
+  void clear(int64_t part) const { std::fill_n(first(part), 2 * channels_, 0.0); }
+  /// The sums over the parts of one whole, left in its first part.
+  void combine(int64_t whole) const {
+    double* const total = first(whole * per_whole_);
+    for (int64_t part = 1; part < per_whole_; ++part) {
+      const double* const from = first(whole * per_whole_ + part);
+      for (int64_t j = 0; j < 2 * channels_; ++j) total[j] += from[j];
+    }
+  }
+
+ private:
+  int64_t channels_, per_whole_;
+  Array sums_;
+};
+
+/// A group's statistics while they are computed.
+struct Moments {
+  double mean = 0;
+  double variance = 0;
+};
+
+Moments moments_of(double center, double sum, double squares, int64_t n) {
+  const double count = static_cast<double>(n), shift = sum / count;
+  return {center + shift, std::max(0.0, squares / count - shift * shift)};
+}
+
+/// float64 takes its sums a second time around the mean: its own rounding must not show.
+template <class T>
+constexpr int kPasses = dtype_of<T> == Dtype::float64 ? 2 : 1;
+
+template <class T>
+struct Forward {
+  const Geometry& g;
+  double eps;
+  const T *x, *gamma, *beta;
+  T *y, *mean, *inv_std;
+
+  double inverse(double variance) const { return 1 / std::sqrt(variance + eps); }
+
+  // One pixel: each group is a row.
+  void run_rows() const {
+    const NormalizationLoop& loops = loops_of<T>();
+    const int64_t n = g.group_size;
+    parallel_for(g.examples * g.groups, std::max<int64_t>(1, kThreadChunk / n), [&](int64_t begin, int64_t end) {
+      for (int64_t row = begin; row < end; ++row) {
+        const int64_t channel = row % g.groups * n;
+        Moments moments{static_cast<double>(x[row * n]), 0};
+        for (int pass = 0; pass < kPasses<T>; ++pass) {
+          double sum, squares;
+          loops.row_moments(x + row * n, moments.mean, n, &sum, &squares);
+          moments = moments_of(moments.mean, sum, squares, n);
+        }
+        mean[row] = static_cast<T>(moments.mean);
+        inv_std[row] = static_cast<T>(inverse(moments.variance));
+        loops.row_normalize(x + row * n, moments.mean, inverse(moments.variance), gamma + channel, beta + channel,
+                            y + row * n, n);
+      }
+    });
+  }
+
+  void run_columns() const {
+    const NormalizationLoop& loops = loops_of<T>();
+    const int64_t channels = g.channels;
+    const ChannelSums sums(g.examples * g.chunks, g.chunks, channels);
+    const Array centers = empty({g.examples, channels}, dtype_of<T>), factors = empty_like(centers);
+    T *const center = centers.data<T>(), *const factor = factors.data<T>();
+    // The first sums are taken around the first pixel, which is nearer to the mean than zero is.
+    const auto center_in = [&](int pass, int64_t example) -> const T* {
+      return pass == 0 ? x + g.offset_of(example, 0) : center + example * channels;
+    };
+    g.run(
+        kPasses<T>,
+        [&](int pass, int64_t example, int64_t index) {
+          const int64_t part = example * g.chunks + index;
+          sums.clear(part);
+          loops.column_moments(x + g.offset_of(example, index), center_in(pass, example), g.pixels_in(index), channels,
+                               sums.first(part), sums.second(part));
+        },
+        [&](int pass, int64_t example) {
+          sums.combine(example);
+          const int64_t part = example * g.chunks;
+          for (int64_t group = 0; group < g.groups; ++group) {
+            set_group(example, group, center_in(pass, example), sums.first(part), sums.second(part),
+                      center + example * channels, factor + example * channels);
+          }
+        },
+        [&](int64_t example, int64_t index) {
+          const int64_t at = g.offset_of(example, index);
+          loops.column_normalize(x + at, center + example * channels, factor + example * channels, beta, y + at,
+                                 g.pixels_in(index), channels);
+        });
+  }
+
+  /// The statistics of a group from those of its channels.
+  void set_group(int64_t example, int64_t group, const T* around, const double* sum, const double* squares, T* center,
+                 T* factor) const {
+    const int64_t begin = group * g.group_size, end = begin + g.group_size;
+    double total = 0, inside = 0, between = 0;
+    for (int64_t c = begin; c < end; ++c) {
+      const Moments channel = moments_of(static_cast<double>(around[c]), sum[c], squares[c], g.pixels);
+      total += channel.mean;
+      inside += channel.variance;
+    }
+    const double size = static_cast<double>(g.group_size), group_mean = total / size;
+    for (int64_t c = begin; c < end; ++c) {
+      const double d = moments_of(static_cast<double>(around[c]), sum[c], squares[c], g.pixels).mean - group_mean;
+      between += d * d;
+    }
+    const double inv = inverse((inside + between) / size);
+    mean[example * g.groups + group] = static_cast<T>(group_mean);
+    inv_std[example * g.groups + group] = static_cast<T>(inv);
+    for (int64_t c = begin; c < end; ++c) {
+      center[c] = static_cast<T>(group_mean);
+      factor[c] = static_cast<T>(static_cast<double>(gamma[c]) * inv);
+    }
+  }
+};
+
+template <class T>
+struct Backward {
+  const Geometry& g;
+  const T *x, *gamma, *mean, *inv_std, *gy;
+  T* gx;  // null where it is not wanted
+  T *ggamma, *gbeta;
+
+  void run_rows() const {
+    const NormalizationLoop& loops = loops_of<T>();
+    const int64_t n = g.group_size;
+    const int64_t at_once = std::max<int64_t>(32, kThreadChunk / g.channels);
+    const int64_t parts = (g.examples + at_once - 1) / at_once;
+    const ChannelSums sums(parts, parts, g.channels);
+    parallel_for(g.examples, at_once, [&](int64_t begin, int64_t end) {
+      const int64_t part = begin / at_once;
+      sums.clear(part);
+      for (int64_t row = begin * g.groups; row < end * g.groups; ++row) {
+        const int64_t channel = row % g.groups * n, at = row * n;
+        const double m = static_cast<double>(mean[row]), inv = static_cast<double>(inv_std[row]);
+        if (gx != nullptr) {
+          double sum, products;
+          loops.row_products(x + at, m, gy + at, gamma + channel, n, &sum, &products);
+          const double size = static_cast<double>(n);
+          loops.row_grad(x + at, gy + at, gamma + channel, m, inv, inv * inv * inv * products / size, inv * sum / size,
+                         gx + at, n);
+        }
+        loops.row_parameter_grad(x + at, gy + at, m, inv, n, sums.second(part) + channel, sums.first(part) + channel);
+      }
+    });
+    sums.combine(0);
+    for (int64_t c = 0; c < g.channels; ++c) {
+      if (gbeta != nullptr) gbeta[c] = static_cast<T>(sums.first(0)[c]);
+      if (ggamma != nullptr) ggamma[c] = static_cast<T>(sums.second(0)[c]);
+    }
+  }
+
+  void run_columns() const {
+    const NormalizationLoop& loops = loops_of<T>();
+    const int64_t channels = g.channels;
+    const ChannelSums sums(g.examples * g.chunks, g.chunks, channels);
+    const Array table = empty({g.examples, 4, channels}, dtype_of<T>);  // mean and the three factors of column_grad
+    const auto entry = [&](int64_t example, int64_t which) {
+      return table.data<T>() + (example * 4 + which) * channels;
+    };
+    parallel_for(g.examples, std::max<int64_t>(1, kThreadChunk / channels), [&](int64_t begin, int64_t end) {
+      for (int64_t example = begin; example < end; ++example) {
+        for (int64_t c = 0; c < channels; ++c) entry(example, 0)[c] = mean[example * g.groups + c / g.group_size];
+      }
+    });
+    g.run(
+        1,
+        [&](int, int64_t example, int64_t index) {
+          const int64_t part = example * g.chunks + index, at = g.offset_of(example, index);
+          sums.clear(part);
+          loops.column_products(x + at, entry(example, 0), gy + at, g.pixels_in(index), channels, sums.first(part),
+                                sums.second(part));
+        },
+        [&](int, int64_t example) {
+          sums.combine(example);
+          const int64_t part = example * g.chunks;
+          for (int64_t group = 0; group < g.groups; ++group) {
+            set_group(example, group, sums.first(part), sums.second(part), entry(example, 1), entry(example, 2),
+                      entry(example, 3));
+          }
+        },
+        [&](int64_t example, int64_t index) {
+          if (gx == nullptr) return;
+          const int64_t at = g.offset_of(example, index);
+          loops.column_grad(x + at, gy + at, entry(example, 0), entry(example, 1), entry(example, 2), entry(example, 3),
+                            gx + at, g.pixels_in(index), channels);
+        });
+    const int64_t at_once = std::max<int64_t>(16, kThreadChunk / g.examples);
+    parallel_for(channels, at_once, [&](int64_t begin, int64_t end) {
+      for (int64_t c = begin; c < end; ++c) {
+        double sum = 0, products = 0;
+        for (int64_t example = 0; example < g.examples; ++example) {
+          const int64_t part = example * g.chunks;
+          sum += sums.first(part)[c];
+          products += sums.second(part)[c] * static_cast<double>(inv_std[example * g.groups + c / g.group_size]);
+        }
+        if (gbeta != nullptr) gbeta[c] = static_cast<T>(sum);
+        if (ggamma != nullptr) ggamma[c] = static_cast<T>(products);
+      }
+    });
+  }
+
+  void set_group(int64_t example, int64_t group, const double* sum, const double* products, T* a, T* b, T* d) const {
+    const int64_t begin = group * g.group_size, end = begin + g.group_size;
+    const double inv = static_cast<double>(inv_std[example * g.groups + group]);
+    const double size = static_cast<double>(g.group_size * g.pixels);
+    double gradient = 0, product = 0;
+    for (int64_t c = begin; c < end; ++c) {
+      gradient += static_cast<double>(gamma[c]) * sum[c];
+      product += static_cast<double>(gamma[c]) * products[c];
+    }
+    for (int64_t c = begin; c < end; ++c) {
+      a[c] = static_cast<T>(static_cast<double>(gamma[c]) * inv);
+      b[c] = static_cast<T>(inv * inv * inv * product / size);
+      d[c] = static_cast<T>(inv * gradient / size);
+    }
+  }
+};
+
+template <class T>
+Array vector_of(const Array& x) {
+  return x.astype(dtype_of<T>).contiguous();
+}
+
+template <class T>
+void normalize_groups(const kernels::GroupNormalizationOptions& options, const Array& x, const Array& gamma,
+                      const Array& beta, const Array& y, const Array& mean, const Array& inv_std) {
+  const Geometry geometry(x, options.groups);
+  const Array pixels = pixels_of<T>(x), g = vector_of<T>(gamma), b = vector_of<T>(beta);
+  const PixelResult<T> result(y);
+  const Forward<T> forward{geometry,    options.eps,   pixels.data<T>(), g.data<T>(),
+                           b.data<T>(), result.data(), mean.data<T>(),   inv_std.data<T>()};
+  geometry.pixels == 1 ? forward.run_rows() : forward.run_columns();
+  result.finish();
+}
+
+template <class T>
+void normalize_groups_grad(const kernels::GroupNormalizationOptions& options, const Array& x, const Array& gamma,
+                           const Array& mean, const Array& inv_std, const Array& gy, const Array& gx,
+                           const Array& ggamma, const Array& gbeta) {
+  const Geometry geometry(x, options.groups);
+  const Array pixels = pixels_of<T>(x), g = vector_of<T>(gamma), gradients = pixels_of<T>(gy);
+  const PixelResult<T> result(gx);
+  const Backward<T> backward{geometry,
+                             pixels.data<T>(),
+                             g.data<T>(),
+                             mean.data<T>(),
+                             inv_std.data<T>(),
+                             gradients.data<T>(),
+                             result.data(),
+                             ggamma.is_defined() ? ggamma.data<T>() : nullptr,
+                             gbeta.is_defined() ? gbeta.data<T>() : nullptr};
+  geometry.pixels == 1 ? backward.run_rows() : backward.run_columns();
+  result.finish();
+}
+
+void group_normalization(Params<kernels::GroupNormalizationOptions> options, In x, In gamma, In beta, Out y, Out mean,
+                         Out inv_std) {
+  if (x->size() == 0) {
+    mean->fill(0);
+    inv_std->fill(0);
+    return;
+  }
+  (mean->dtype() == Dtype::float64 ? &normalize_groups<double> : &normalize_groups<float>)(*options, x, gamma, beta, y,
+                                                                                           mean, inv_std);
+}
+
+void group_normalization_grad(Params<kernels::GroupNormalizationOptions> options, In x, In gamma, In mean, In inv_std,
+                              In gy, Out gx, Out ggamma, Out gbeta) {
+  if (x->size() == 0) {
+    if (ggamma) ggamma->fill(0);
+    if (gbeta) gbeta->fill(0);
+    return;
+  }
+  (mean->dtype() == Dtype::float64 ? &normalize_groups_grad<double> : &normalize_groups_grad<float>)(*options, x, gamma,
+                                                                                                     mean, inv_std, gy,
+                                                                                                     gx, ggamma, gbeta);
+}
+
+/// The responses, or, with gy, the gradients.
+template <class T>
+void responses(const kernels::LocalResponseNormalizationOptions& options, const Array& x, const Array& gy,
+               const Array& y) {
+  const NormalizationLoop& loops = loops_of<T>();
+  const int64_t n = x.shape()[1];
+  // Beyond the channels there is nothing to sum.
+  const ResponseOptions o{std::min(options.reach, n), options.k, options.alpha, options.beta};
+  const Array pixels = pixels_of<T>(x), gradients = gy.is_defined() ? pixels_of<T>(gy) : Array();
+  const PixelResult<T> result(y);
+  parallel_for(x.size() / n, std::max<int64_t>(1, kThreadChunk / 4 / n), [&](int64_t begin, int64_t end) {
+    const Array workspace = empty({3 * n + 2 * o.reach}, dtype_of<T>);
+    const T* const from = pixels.data<T>() + begin * n;
+    T *const to = result.data() + begin * n, *const space = workspace.data<T>();
+    if (gradients.is_defined()) {
+      loops.response_grad(&o, from, gradients.data<T>() + begin * n, to, end - begin, n, space);
+    } else {
+      loops.response(&o, from, to, end - begin, n, space);
+    }
+  });
+  result.finish();
+}
+
+void local_response_normalization(Params<kernels::LocalResponseNormalizationOptions> options, In x, Out y) {
+  if (x->size() == 0) return;
+  (x->dtype() == Dtype::float64 ? &responses<double> : &responses<float>)(*options, x, Array(), y);
+}
+
+void local_response_normalization_grad(Params<kernels::LocalResponseNormalizationOptions> options, In x, In gy,
+                                       Out gx) {
+  if (x->size() == 0) return;
+  (x->dtype() == Dtype::float64 ? &responses<double> : &responses<float>)(*options, x, gy, gx);
+}
+
+}  // namespace
+
+void register_normalization(Backend& backend) {
+  backend.add<kernels::GroupNormalization>(&group_normalization);
+  backend.add<kernels::GroupNormalizationGrad>(&group_normalization_grad);
+  backend.add<kernels::LocalResponseNormalization>(&local_response_normalization);
+  backend.add<kernels::LocalResponseNormalizationGrad>(&local_response_normalization_grad);
+}
+
+}  // namespace kusari::cpu

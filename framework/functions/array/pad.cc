@@ -1,0 +1,113 @@
+#include "kusari/framework/functions/array/pad.h"
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "kusari/framework/autograd/function_node.h"
+#include "kusari/framework/core/error.h"
+#include "kusari/framework/functions/array/get_item.h"
+
+namespace kusari {
+
+PadWidth::Pair PadWidth::at(int axis, int ndim, const char* call) const {
+  if (pairs_.size() != 1 && pairs_.size() != static_cast<size_t>(ndim)) {
+    throw ValueError(std::string(call) + ": pad_width has " + std::to_string(pairs_.size()) + " pairs but x has " +
+                     std::to_string(ndim) + " axes: there must be one pair or one per axis");
+  }
+  const Pair& pair = pairs_[pairs_.size() == 1 ? 0 : static_cast<size_t>(axis)];
+  if (pair.first < 0 || pair.second < 0) {
+    throw ValueError(std::string(call) + ": pad_width is (" + std::to_string(pair.first) + ", " +
+                     std::to_string(pair.second) + ") for axis " + std::to_string(axis) + ": it must not be negative");
+  }
+  return pair;
+}
+
+namespace functions {
+namespace {
+
+class PadConstant final : public FunctionNode {
+ public:
+  PadConstant(const Dims& before, const Shape& shape, Scalar value) : before_{before}, shape_{shape}, value_{value} {}
+  const char* name() const override { return "pad"; }
+
+ private:
+  Arrays forward(const ArrayRefs& in) override {
+    const Array& x = in[0];
+    const bool channels_last = x.is_channels_last() && !x.is_contiguous();
+    const Array y =
+        channels_last ? empty_channels_last(shape_, x.dtype(), x.device()) : empty(shape_, x.dtype(), x.device());
+    y.fill(value_);
+    Array inner = y;
+    for (int axis = 0; axis < x.ndim(); ++axis) inner = inner.slice(axis, before_[axis], x.shape()[axis]);
+    if (x.size() > 0) inner.copy_from(x);
+    return {y};
+  }
+
+  Variables backward(const Variables& gy) override {
+    SmallVector<Index, 4> slices;
+    for (int axis = 0; axis < before_.ndim(); ++axis) {
+      slices.push_back(Slice{before_[axis], before_[axis] + input_shape(0)[axis]});
+    }
+    return {get_item(gy[0], std::span<const Index>(slices.data(), slices.size()))};
+  }
+
+  Dims before_;
+  Shape shape_;
+  Scalar value_;
+};
+
+/// i modulo n, never negative.
+int64_t wrapped(int64_t i, int64_t n) { return (i % n + n) % n; }
+
+/// Place i in steps of an axis that goes to and fro.
+int64_t mirrored(int64_t i, int64_t n, int64_t period) {
+  const int64_t at = wrapped(i, period);
+  return at < n ? at : period - at - (period == 2 * n ? 1 : 0);
+}
+
+/// The element of an axis of n that stands at place i, which may lie outside.
+int64_t source_of(int64_t i, int64_t n, PadMode mode) {
+  switch (mode) {
+    case PadMode::edge:
+      return std::clamp<int64_t>(i, 0, n - 1);
+    case PadMode::reflect:
+      return n == 1 ? 0 : mirrored(i, n, 2 * n - 2);
+    case PadMode::symmetric:
+      return mirrored(i, n, 2 * n);
+    default:
+      return wrapped(i, n);
+  }
+}
+
+Variable pad_axis(const Variable& x, int axis, const PadWidth::Pair& width, PadMode mode) {
+  const int64_t n = x.shape()[axis];
+  if (n == 0) {
+    throw ValueError("F::pad: x has shape " + to_string(x.shape()) + ": axis " + std::to_string(axis) +
+                     " has no elements to repeat");
+  }
+  std::vector<int64_t> places;
+  for (int64_t i = -width.first; i < n + width.second; ++i) places.push_back(source_of(i, n, mode));
+  SmallVector<Index, 4> slices(static_cast<size_t>(axis), Index(Slice{}));
+  slices.push_back(array(places, x.array().device()));
+  return get_item(x, std::span<const Index>(slices.data(), slices.size()));
+}
+
+}  // namespace
+
+Variable pad(const Variable& x, const PadWidth& pad_width, PadMode mode, Scalar constant_values) {
+  const int ndim = x.ndim();
+  Dims before;
+  Shape shape = x.shape();
+  Variable y = x;
+  for (int axis = 0; axis < ndim; ++axis) {
+    const PadWidth::Pair width = pad_width.at(axis, ndim, "F::pad");
+    before.push_back(width.first);
+    shape[axis] += width.first + width.second;
+    if (mode != PadMode::constant && (width.first > 0 || width.second > 0)) y = pad_axis(y, axis, width, mode);
+  }
+  return mode == PadMode::constant ? apply<PadConstant>({x}, before, shape, constant_values) : y;
+}
+
+}  // namespace functions
+}  // namespace kusari

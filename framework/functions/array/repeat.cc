@@ -1,0 +1,53 @@
+#include "kusari/framework/functions/array/repeat.h"
+
+#include <string>
+#include <vector>
+
+#include "kusari/framework/core/error.h"
+#include "kusari/framework/core/small_vector.h"
+#include "kusari/framework/functions/array/broadcast.h"
+#include "kusari/framework/functions/array/get_item.h"
+#include "kusari/framework/functions/array/reshape.h"
+
+namespace kusari::functions {
+namespace {
+
+void check_count(int64_t count) {
+  if (count < 0) {
+    throw ValueError("F::repeat: repeats is " + std::to_string(count) + ": it must not be negative");
+  }
+}
+
+}  // namespace
+
+Variable repeat(const Variable& x, int64_t repeats, std::optional<int64_t> axis) {
+  check_count(repeats);
+  if (!axis) return repeat(flatten(x), repeats, 0);
+  const int k = normalize_axis(*axis, x.ndim(), "F::repeat");
+  Shape shape = x.shape();
+  int64_t outer = 1, inner = 1;
+  for (int i = 0; i <= k; ++i) outer *= shape[i];
+  for (int i = k + 1; i < x.ndim(); ++i) inner *= shape[i];
+  shape[k] *= repeats;
+  return reshape(broadcast_to(reshape(x, {outer, 1, inner}), {outer, repeats, inner}), shape);
+}
+
+Variable repeat(const Variable& x, std::span<const int64_t> repeats, std::optional<int64_t> axis) {
+  if (repeats.size() == 1) return repeat(x, repeats[0], axis);
+  if (!axis) return repeat(flatten(x), repeats, 0);
+  const int k = normalize_axis(*axis, x.ndim(), "F::repeat");
+  if (static_cast<int64_t>(repeats.size()) != x.shape()[k]) {
+    throw ValueError("F::repeat: there are " + std::to_string(repeats.size()) + " repeats but x has shape " +
+                     to_string(x.shape()) + ": there must be one, or x.shape[" + std::to_string(k) + "]");
+  }
+  std::vector<int64_t> places;
+  for (size_t i = 0; i < repeats.size(); ++i) {
+    check_count(repeats[i]);
+    places.insert(places.end(), static_cast<size_t>(repeats[i]), static_cast<int64_t>(i));
+  }
+  SmallVector<Index, 4> slices(static_cast<size_t>(k), Index(Slice{}));
+  slices.push_back(array(places, x.array().device()));
+  return get_item(x, std::span<const Index>(slices.data(), slices.size()));
+}
+
+}  // namespace kusari::functions
