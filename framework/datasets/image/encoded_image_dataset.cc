@@ -1,0 +1,60 @@
+#include "kusari/framework/datasets/image/encoded_image_dataset.h"
+
+#include <mutex>
+#include <set>
+#include <utility>
+
+#include "kusari/framework/core/error.h"
+#include "kusari/framework/core/log.h"
+
+namespace kusari::datasets {
+
+struct EncodedImageDataset::Broken {
+  std::mutex mutex;
+  std::set<int64_t> indices;
+
+  bool contains(int64_t i) {
+    const std::lock_guard lock(mutex);
+    return indices.contains(i);
+  }
+  /// False when it was there.
+  bool add(int64_t i) {
+    const std::lock_guard lock(mutex);
+    return indices.insert(i).second;
+  }
+  int64_t count() {
+    const std::lock_guard lock(mutex);
+    return static_cast<int64_t>(indices.size());
+  }
+};
+
+EncodedImageDataset::EncodedImageDataset(int64_t size, const Form& form, Array labels)
+    : size_{size}, form_{form}, labels_{std::move(labels)}, broken_{std::make_shared<Broken>()} {}
+EncodedImageDataset::~EncodedImageDataset() = default;
+
+int64_t EncodedImageDataset::broken() const { return broken_->count(); }
+
+Array EncodedImageDataset::decode(int64_t i) const {
+  thread_local std::vector<uint8_t> buffer;
+  return decode_image(load(i, buffer), form_.decode, name(i)).astype(form_.dtype);
+}
+
+Example EncodedImageDataset::get(int64_t index) const {
+  check_index("EncodedImageDataset::get", index, size_);
+  for (int64_t tried = 0; tried < size_; ++tried) {
+    const int64_t i = (index + tried) % size_;
+    if (form_.skip_broken && broken_->contains(i)) continue;
+    try {
+      Example example;
+      example.emplace_back(decode(i));
+      if (labels_.is_defined()) example.emplace_back(labels_.at(i));
+      return example;
+    } catch (const IoError& error) {
+      if (!form_.skip_broken) throw;
+      if (broken_->add(i)) log::warn(std::string(error.what()) + "; the next file takes its place");
+    }
+  }
+  throw IoError("EncodedImageDataset::get: none of the " + std::to_string(size_) + " files can be read");
+}
+
+}  // namespace kusari::datasets
