@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <cstring>
 
@@ -60,5 +61,13 @@ struct ConvolutionArrays {
 /// Rows of copied input times the matrix of weights, any geometry; depthwise convolutions by direct loops. The
 /// workspace is some hundred KiB for each thread. float32 and float64.
 void convolve_im2col(const ConvolutionProblem& p, const ConvolutionArrays& a);
+
+/// Winograd's F(4x4, 3x3): 3x3 kernels of stride 1, float32, both channel counts multiples of 32.
+bool winograd_supports(const ConvolutionProblem& p);
+/// Size of the transformed weights, which the forward pass and the data gradient need.
+size_t winograd_weights_bytes(const ConvolutionProblem& p);
+void winograd_transform_weights(const ConvolutionProblem& p, const float* w, float* u);
+/// `u`: the transformed weights; null for the filter gradient.
+void convolve_winograd(const ConvolutionProblem& p, const ConvolutionArrays& a, const float* u);
 
 }  // namespace kusari::cpu

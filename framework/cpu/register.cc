@@ -17,6 +17,7 @@ class CpuBackend final : public Backend {
     cpu::register_softmax(*this);
     cpu::register_random(*this);
     cpu::register_matmul(*this);
+    cpu::register_convolution(*this);
     cpu::register_rows(*this);
     cpu::register_optimizer(*this);
     cpu::register_normalization(*this);

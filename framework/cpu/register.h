@@ -12,6 +12,7 @@ void register_arg_reduction(Backend& backend);
 void register_softmax(Backend& backend);
 void register_random(Backend& backend);
 void register_matmul(Backend& backend);
+void register_convolution(Backend& backend);
 void register_rows(Backend& backend);
 void register_optimizer(Backend& backend);
 void register_normalization(Backend& backend);

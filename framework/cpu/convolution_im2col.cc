@@ -1,0 +1,354 @@
+#include <algorithm>
+
+#include "kusari/framework/core/array.h"
+#include "kusari/framework/core/threads.h"
+#include "kusari/framework/cpu/convolution.h"
+#include "kusari/framework/cpu/convolution_depthwise.h"
+#include "kusari/framework/cpu/first_error.h"
+#include "kusari/framework/cpu/isa.h"
+#include "kusari/framework/cpu/isa/convolution.h"
+#include "kusari/framework/cpu/matmul.h"
+
+namespace kusari::cpu {
+namespace {
+
+constexpr int64_t kWorkspaceBytes = 256 << 10;  // of the rows that one thread copies: they stay in its L2 cache
+constexpr int64_t kFewTasks = 16;               // below so many, work is divided further
+constexpr int64_t kFewestGroups = 8;            // loops over neighbouring channels need some
+
+int64_t ceil_divide(int64_t a, int64_t b) { return a >= 0 ? (a + b - 1) / b : -(-a / b); }
+int64_t round_up(int64_t n, int64_t step) { return ceil_divide(n, step) * step; }
+
+// Elements of x that the positions of the kernel see, read or written as a matrix: a row for each position of y (of all
+// images, in order), a column for each position of the kernel and channel of the group.
+class Patches {
+ public:
+  // Of x's first spatial axis only [begin, end) counts; the rest is like padding.
+  Patches(const ConvolutionProblem& p, int64_t group, int64_t begin, int64_t end)
+      : p_{p}, group_{group}, begin_{begin}, end_{end}, last_{static_cast<int>(p.ndim) - 1} {
+    channels_ = p.in_channels / p.groups;
+    line_ = p.kernel[last_] * channels_;
+    joined_ = p.groups == 1 && p.dilate[last_] == 1;
+  }
+
+  struct Run {
+    int64_t source;  // the first element in x, or -1: all are zeros
+    int64_t source_step;
+    int64_t row, rows;  // of the matrix
+    int64_t column, n;  // neighbouring columns are neighbours in x
+  };
+
+  // Calls body(run) for rows [row, row + rows) and columns [first, end), both counted from there in the runs.
+  template <class Body>
+  void visit(int64_t row, int64_t rows, int64_t first, int64_t end, const Body& body) const {
+    const int64_t width = p_.out[last_];
+    for (int64_t done = 0; done < rows;) {
+      const int64_t from = (row + done) % width, count = std::min(rows - done, width - from);
+      const Line line = {done - from, from, from + count, first, end};
+      for (int64_t outer = first / line_; outer * line_ < end; ++outer) {
+        visit_line(line, outer, outer_offset((row + done) / width, outer), body);
+      }
+      done += count;
+    }
+  }
+
+ private:
+  // Positions [from, to) of a line of y; position i is row number row + i.
+  struct Line {
+    int64_t row, from, to;
+    int64_t first_column, end_column;
+  };
+
+  // The line of x that the kernel's line `outer` meets when it is at line number `line` of y; -1: there is none.
+  int64_t outer_offset(int64_t line, int64_t outer) const {
+    int64_t offset = 0, step = 1;
+    for (int i = last_ - 1; i >= 0; --i) {
+      const int64_t at = line % p_.out[i] * p_.stride[i] - p_.pad[i] + outer % p_.kernel[i] * p_.dilate[i];
+      if (at < low(i) || at >= high(i)) return -1;
+      offset += at * step;
+      step *= p_.in[i];
+      line /= p_.out[i];
+      outer /= p_.kernel[i];
+    }
+    return line * step + offset;
+  }
+
+  template <class Body>
+  void visit_line(const Line& line, int64_t outer, int64_t x_line, const Body& body) const {
+    const int64_t start = outer * line_;
+    const int64_t first = std::max(line.first_column, start), end = std::min(line.end_column, start + line_);
+    if (x_line < 0) {
+      body(Run{-1, 0, line.row + line.from, line.to - line.from, first - line.first_column, end - first});
+      return;
+    }
+    int64_t from = line.from, to = line.from;  // where all of the kernel's line lies in x
+    if (joined_) {
+      const int64_t stride = p_.stride[last_], pad = p_.pad[last_];
+      from = std::clamp(ceil_divide(low(last_) + pad, stride), line.from, line.to);
+      to = std::clamp(ceil_divide(high(last_) - p_.kernel[last_] + 1 + pad, stride), from, line.to);
+      if (from < to) {
+        const int64_t x = x_line * p_.in[last_] + from * stride - pad;
+        body(Run{x * p_.in_channels + first - start, stride * p_.in_channels, line.row + from, to - from,
+                 first - line.first_column, end - first});
+      }
+    }
+    visit_taps(line, line.from, from, start, first, end, x_line, body);
+    visit_taps(line, to, line.to, start, first, end, x_line, body);
+  }
+
+  template <class Body>
+  void visit_taps(const Line& line, int64_t from, int64_t to, int64_t start, int64_t first, int64_t end, int64_t x_line,
+                  const Body& body) const {
+    if (from >= to) return;
+    const int64_t stride = p_.stride[last_];
+    for (int64_t column = first; column < end;) {
+      const int64_t tap = (column - start) / channels_, channel = (column - start) % channels_;
+      const int64_t n = std::min(channels_ - channel, end - column);
+      const int64_t shift = tap * p_.dilate[last_] - p_.pad[last_];
+      const int64_t lo = std::clamp(ceil_divide(low(last_) - shift, stride), from, to);
+      const int64_t hi = std::clamp(ceil_divide(high(last_) - shift, stride), lo, to);
+      const int64_t at = column - line.first_column;
+      if (from < lo) body(Run{-1, 0, line.row + from, lo - from, at, n});
+      if (lo < hi) {
+        const int64_t x = x_line * p_.in[last_] + lo * stride + shift;
+        body(Run{x * p_.in_channels + group_ * channels_ + channel, stride * p_.in_channels, line.row + lo, hi - lo, at,
+                 n});
+      }
+      if (hi < to) body(Run{-1, 0, line.row + hi, to - hi, at, n});
+      column += n;
+    }
+  }
+
+  int64_t low(int axis) const { return axis == 0 ? begin_ : 0; }
+  int64_t high(int axis) const { return axis == 0 ? end_ : p_.in[axis]; }
+
+  const ConvolutionProblem& p_;
+  int64_t group_, begin_, end_;
+  int last_;
+  int64_t channels_, line_;
+  bool joined_;  // a line of the kernel meets neighbours
+};
+
+// What the three passes share.
+class Im2col {
+ public:
+  Im2col(const ConvolutionProblem& p, const ConvolutionArrays& a)
+      : p_{p},
+        x_{static_cast<char*>(a.x)},
+        w_{static_cast<char*>(a.w)},
+        y_{static_cast<char*>(a.y)},
+        bias_{static_cast<const char*>(a.bias)},
+        size_{itemsize(p.element())},
+        in_channels_{p.in_channels / p.groups},
+        out_channels_{p.out_channels / p.groups},
+        depth_{p.kernel_size() * in_channels_},
+        rows_{p.batch * p.out_size()} {
+    static const ConvolutionLoops& loops = *KUSARI_LOOPS(isa(), convolution_loops);
+    loops_ = p.element() == Dtype::float64 ? &loops.f64 : &loops.f32;
+    is_plain_ = p.kernel_size() == 1;
+    for (int i = 0; i < p.ndim; ++i) {
+      is_plain_ = is_plain_ && p.stride[i] == 1 && p.pad[i] == 0 && p.in[i] == p.out[i];
+    }
+  }
+
+  void forward() const {
+    const int64_t chunk = chunk_rows(), chunks = ceil_divide(rows_, chunk);
+    const int64_t width = divided_channels(out_channels_, p_.groups * chunks);
+    const int64_t across = ceil_divide(out_channels_, width);
+    run(p_.groups * chunks * across, [&](int64_t task) {
+      const int64_t group = task / (chunks * across), row = task / across % chunks * chunk,
+                    begin = task % across * width;
+      const int64_t rows = std::min(chunk, rows_ - row), n = std::min(width, out_channels_ - begin);
+      const int64_t channel = group * out_channels_ + begin;
+      MatrixProduct product = {p_.element(), rows, n,      depth_,          nullptr,         depth_,       1,
+                               w(channel),   1,    depth_, y(row, channel), p_.out_channels, bias(channel)};
+      Array buffer;
+      if (is_plain_) {
+        product.a = x(row, group);
+        product.a_row = p_.in_channels;
+      } else {
+        buffer = matrix(rows, depth_);
+        gather(group, row, rows, 0, depth_, buffer);
+        product.a = buffer.raw_data();
+      }
+      multiply_alone(product);
+    });
+  }
+
+  void data_grad() const {
+    if (is_plain_) return plain_data_grad();
+    // Each task owns some elements of x: those of several small images, or of a part of one.
+    const int64_t images = p_.batch * p_.groups, in = p_.in[0];
+    const int64_t reach = p_.dilate[0] * (p_.kernel[0] - 1) + 1;
+    const int64_t part = std::min(in, std::max(reach, ceil_divide(in, ceil_divide(kFewTasks, images))));
+    const int64_t parts = ceil_divide(in, part);
+    const int64_t several =
+        parts > 1 ? 1 : std::clamp<int64_t>(std::min(64 / p_.out_size(), images / kFewTasks), 1, p_.batch);
+    const int64_t batches = ceil_divide(p_.batch, several);
+    run(p_.groups * batches * parts, [&](int64_t task) {
+      const int64_t group = task / (batches * parts), image = task / parts % batches * several;
+      const int64_t begin = task % parts * part;
+      data_grad_of(group, image, std::min(image + several, p_.batch), begin, std::min(begin + part, in));
+    });
+  }
+
+  void filter_grad() const {
+    constexpr int64_t kColumns = 128, kRows = 256;  // of a product
+    const int64_t chunk = kWorkspaceBytes / (std::min(depth_, kColumns) * size_);
+    const int64_t across = ceil_divide(depth_, kColumns), down = ceil_divide(out_channels_, kRows);
+    const int64_t tiles = p_.groups * across * down;
+    // Where there are too few tiles, their rows are summed in parts, which are added in order.
+    const int64_t parts = std::min(ceil_divide(kFewTasks, tiles), ceil_divide(rows_, chunk));
+    const int64_t part = round_up(ceil_divide(rows_, parts), chunk), sums = ceil_divide(rows_, part);
+    const int64_t size = p_.out_channels * depth_;
+    const Array others = sums > 1 ? matrix(sums - 1, size) : Array();
+    run(tiles * sums, [&](int64_t task) {
+      const int64_t sum = task / tiles, group = task % tiles / (across * down);
+      const int64_t column = task % across * kColumns, channel = task / across % down * kRows;
+      const int64_t n = std::min(kColumns, depth_ - column), m = std::min(kRows, out_channels_ - channel);
+      char* const first = sum == 0 ? w_ : others.data<char>() + (sum - 1) * size * size_;
+      char* const target = first + ((group * out_channels_ + channel) * depth_ + column) * size_;
+      const Array copied = is_plain_ ? Array() : matrix(chunk, n), product = matrix(m, n);
+      const int64_t end = std::min(rows_, (sum + 1) * part);
+      for (int64_t row = sum * part; row < end; row += chunk) {
+        const int64_t rows = std::min(chunk, end - row);
+        const bool is_first = row == sum * part;
+        MatrixProduct call = {
+            p_.element(),    m,       n, rows, y(row, group * out_channels_ + channel), 1,
+            p_.out_channels, nullptr, n, 1,    is_first ? target : product.raw_data(),  is_first ? depth_ : n,
+            nullptr};
+        if (is_plain_) {
+          call.b = x(row, group) + column * size_;
+          call.b_row = p_.in_channels;
+        } else {
+          gather(group, row, rows, column, column + n, copied);
+          call.b = copied.raw_data();
+        }
+        multiply_alone(call);
+        if (!is_first) loops_->add(product.raw_data(), n, target, depth_, m, n);
+      }
+    });
+    for (int64_t sum = 1; sum < sums; ++sum) {
+      parallel_for(size, 1 << 16, [&](int64_t begin, int64_t end) {
+        loops_->add(others.data<char>() + ((sum - 1) * size + begin) * size_, 0, w_ + begin * size_, 0, 1, end - begin);
+      });
+    }
+  }
+
+ private:
+  const char* x(int64_t row, int64_t group) const { return x_ + (row * p_.in_channels + group * in_channels_) * size_; }
+  char* y(int64_t row, int64_t channel) const { return y_ + (row * p_.out_channels + channel) * size_; }
+  const char* w(int64_t channel) const { return w_ + channel * depth_ * size_; }
+  const char* bias(int64_t channel) const { return bias_ != nullptr ? bias_ + channel * size_ : nullptr; }
+  Array matrix(int64_t rows, int64_t columns) const { return empty({rows, columns}, p_.element()); }
+
+  template <class Body>
+  static void run(int64_t tasks, const Body& body) {
+    FirstError error;
+    parallel_for(tasks, 1, [&](int64_t begin, int64_t end) {
+      for (int64_t task = begin; task < end; ++task) error.run([&] { body(task); });
+    });
+    error.rethrow();
+  }
+
+  // Rows of y that are computed at a time.
+  int64_t chunk_rows() const {
+    const int64_t most = std::clamp<int64_t>(kWorkspaceBytes / (depth_ * size_), 32, 512);
+    return round_up(ceil_divide(rows_, ceil_divide(rows_, most)), 8);
+  }
+  // Channels of a product, fewer than all where there are few tasks.
+  static int64_t divided_channels(int64_t channels, int64_t tasks) {
+    const int64_t parts = std::max<int64_t>(1, std::min(ceil_divide(kFewTasks, tasks), channels / 64));
+    return round_up(ceil_divide(channels, parts), 16);
+  }
+
+  void gather(int64_t group, int64_t row, int64_t rows, int64_t first, int64_t end, const Array& to) const {
+    const int64_t columns = end - first;
+    Patches(p_, group, 0, p_.in[0]).visit(row, rows, first, end, [&](const Patches::Run& run) {
+      char* const target = to.data<char>() + (run.row * columns + run.column) * size_;
+      if (run.source < 0) {
+        loops_->clear(target, columns, run.rows, run.n);
+      } else {
+        loops_->copy(x_ + run.source * size_, run.source_step, target, columns, run.rows, run.n);
+      }
+    });
+  }
+
+  void scatter(const Patches& patches, int64_t row, int64_t rows, const Array& from) const {
+    patches.visit(row, rows, 0, depth_, [&](const Patches::Run& run) {
+      if (run.source < 0) return;
+      loops_->add(from.data<char>() + (run.row * depth_ + run.column) * size_, depth_, x_ + run.source * size_,
+                  run.source_step, run.rows, run.n);
+    });
+  }
+
+  // Elements [begin, end) of x's first spatial axis in some images, one if that is not all of the axis.
+  void data_grad_of(int64_t group, int64_t image, int64_t end_image, int64_t begin, int64_t end) const {
+    const int64_t in_line = p_.in_size() / p_.in[0], out_line = p_.out_size() / p_.out[0];
+    for (int64_t n = image; n < end_image; ++n) {
+      const int64_t first = n * p_.in_size() + begin * in_line, count = (end - begin) * in_line;
+      char* const target = x_ + (first * p_.in_channels + group * in_channels_) * size_;
+      if (bias_ != nullptr) {
+        loops_->copy(bias(group * in_channels_), 0, target, p_.in_channels, count, in_channels_);
+      } else {
+        loops_->clear(target, p_.in_channels, count, in_channels_);
+      }
+    }
+    // The lines of y from which the kernel reaches these elements.
+    const int64_t reach = p_.dilate[0] * (p_.kernel[0] - 1);
+    const int64_t low = std::max<int64_t>(0, ceil_divide(begin + p_.pad[0] - reach, p_.stride[0]));
+    const int64_t high = std::min(p_.out[0], ceil_divide(end + p_.pad[0], p_.stride[0]));
+    const bool whole = end_image - image > 1 || (begin == 0 && end == p_.in[0]);
+    const int64_t first_row = image * p_.out_size() + (whole ? 0 : low * out_line);
+    const int64_t end_row = whole ? end_image * p_.out_size() : image * p_.out_size() + high * out_line;
+    const Patches patches(p_, group, begin, end);
+    const int64_t chunk = chunk_rows();
+    const Array buffer = first_row < end_row ? matrix(std::min(chunk, end_row - first_row), depth_) : Array();
+    for (int64_t row = first_row; row < end_row; row += chunk) {
+      const int64_t rows = std::min(chunk, end_row - row);
+      multiply_alone({p_.element(), rows, depth_, out_channels_, y(row, group * out_channels_), p_.out_channels, 1,
+                      w(group * out_channels_), depth_, 1, buffer.raw_data(), depth_, nullptr});
+      scatter(patches, row, rows, buffer);
+    }
+  }
+
+  void plain_data_grad() const {
+    const int64_t chunk = chunk_rows(), chunks = ceil_divide(rows_, chunk);
+    const int64_t width = divided_channels(in_channels_, p_.groups * chunks);
+    const int64_t across = ceil_divide(in_channels_, width);
+    run(p_.groups * chunks * across, [&](int64_t task) {
+      const int64_t group = task / (chunks * across), row = task / across % chunks * chunk,
+                    begin = task % across * width;
+      const int64_t channel = group * in_channels_ + begin;
+      multiply_alone({p_.element(), std::min(chunk, rows_ - row), std::min(width, in_channels_ - begin), out_channels_,
+                      y(row, group * out_channels_), p_.out_channels, 1, w(group * out_channels_) + begin * size_,
+                      depth_, 1, x_ + (row * p_.in_channels + channel) * size_, p_.in_channels, bias(channel)});
+    });
+  }
+
+  const ConvolutionProblem& p_;
+  char *x_, *w_, *y_;
+  const char* bias_;
+  int64_t size_, in_channels_, out_channels_;
+  int64_t depth_;  // columns of the matrix of patches
+  int64_t rows_;   // of all images
+  const ConvolutionLoop* loops_;
+  bool is_plain_;  // x is its own matrix of patches
+};
+
+}  // namespace
+
+void convolve_im2col(const ConvolutionProblem& p, const ConvolutionArrays& a) {
+  if (p.in_channels == p.groups && p.groups >= kFewestGroups) return convolve_depthwise(p, a);
+  const Im2col im2col(p, a);
+  switch (p.pass) {
+    case ConvolutionPass::forward:
+      return im2col.forward();
+    case ConvolutionPass::data_grad:
+      return im2col.data_grad();
+    case ConvolutionPass::filter_grad:
+      return im2col.filter_grad();
+  }
+}
+
+}  // namespace kusari::cpu
