@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "kusari/framework/core/error.h"
+#include "kusari/framework/core/random.h"
 
 namespace kusari::datasets {
 
@@ -11,9 +12,16 @@ TransformDataset::TransformDataset(DatasetRef dataset, std::function<Example(con
   if (!transform_) throw ValueError("TransformDataset: the transform is empty");
 }
 
+TransformDataset::TransformDataset(RandomTransform transform, DatasetRef dataset)
+    : dataset_{std::move(dataset)}, random_transform_{std::move(transform)} {
+  if (!random_transform_) throw ValueError("TransformDataset: the transform is empty");
+}
+
 Example TransformDataset::get(int64_t i) const {
   check_index("TransformDataset::get", i, size());
-  return transform_(dataset_->get(i));
+  if (transform_) return transform_(dataset_->get(i));
+  ExampleRandom random(random::bits(), 0, i);
+  return random_transform_(dataset_->get(i), random);
 }
 
 }  // namespace kusari::datasets

@@ -2,25 +2,40 @@
 
 #include <cstdint>
 #include <functional>
+#include <type_traits>
+#include <utility>
 
 #include "kusari/framework/core/export.h"
 #include "kusari/framework/datasets/dataset.h"
+#include "kusari/framework/datasets/example_random.h"
 
 namespace kusari::datasets {
 
-/// The examples of a data set, each passed through a function whenever it is asked for; a random function gives another
-/// result every time. `transform` must allow calls from several threads at once.
+/// The examples of a data set, each passed through a function whenever it is asked for. The function takes the example,
+/// or the example and a stream of random numbers that is its own:
+/// `TransformDataset(train, transforms::on_image(transforms::RandomCrop{32}, transforms::RandomFlip{}))`.
+/// Each access draws the seed of that stream from the process's random stream, so that the result differs every time
+/// and is the same again in a run from the same seed. Other random functions must allow calls from several threads.
 /// chainer.datasets.TransformDataset.
 class KUSARI_API TransformDataset final : public Dataset {
  public:
+  using RandomTransform = std::function<Example(const Example&, ExampleRandom&)>;
+
   TransformDataset(DatasetRef dataset, std::function<Example(const Example&)> transform);
+  template <class F>
+  requires std::is_invocable_r_v<Example, const F&, const Example&, ExampleRandom&> TransformDataset(DatasetRef dataset,
+                                                                                                     F transform)
+      : TransformDataset(RandomTransform(std::move(transform)), std::move(dataset)) {}
 
   int64_t size() const override { return dataset_->size(); }
   Example get(int64_t i) const override;
 
  private:
+  TransformDataset(RandomTransform transform, DatasetRef dataset);
+
   DatasetRef dataset_;
   std::function<Example(const Example&)> transform_;
+  RandomTransform random_transform_;
 };
 
 }  // namespace kusari::datasets

@@ -1,0 +1,34 @@
+#pragma once
+
+#include <cstdint>
+
+#include "kusari/framework/core/export.h"
+#include "kusari/framework/core/philox.h"
+
+namespace kusari::datasets {
+
+/// The random numbers of one example in one sweep: a stream that (seed, epoch, index) determine, so that augmentation
+/// does not depend on which worker prepares an example, nor on the order. Transforms take one by reference and draw
+/// from it; an object belongs to one thread. Source: Salmon et al. 2011 (Philox4x32-10), keyed once per example.
+class KUSARI_API ExampleRandom {
+ public:
+  explicit ExampleRandom(uint64_t seed, int64_t epoch = 0, int64_t index = 0);
+
+  /// 64 random bits.
+  uint64_t bits();
+  /// Uniform in [low, high).
+  double uniform(double low = 0.0, double high = 1.0);
+  /// Uniform among 0 .. n - 1. Throws ValueError for n < 1.
+  int64_t integer(int64_t n);
+  /// Normally distributed (Box and Muller 1958).
+  double normal(double mean = 0.0, double deviation = 1.0);
+  /// True with this probability.
+  bool chance(double probability) { return uniform() < probability; }
+
+ private:
+  uint64_t key_;
+  uint64_t place_ = 0;  // in pairs of words
+  PhiloxBlock block_;
+};
+
+}  // namespace kusari::datasets
