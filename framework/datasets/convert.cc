@@ -48,30 +48,67 @@ void copy_row(const Array& row, const Array& out, int64_t index) {
   target.copy_from(row);
 }
 
+/// Whether a row is an image whose memory is (H, W, C), its lines any distance apart.
+bool has_pixel_lines(const Array& row) {
+  if (row.ndim() != 3 || !row.device().is_cpu()) return false;
+  const int64_t channels = row.shape()[0], width = row.shape()[2];
+  return (channels == 1 || row.strides()[0] == 1) && (width == 1 || row.strides()[2] == channels);
+}
+
+/// Calls copy(i) for the examples of a batch, on several threads where that pays.
+template <class Copy>
+void for_each_row(size_t rows, int64_t row_bytes, const Copy& copy) {
+  const int64_t rows_per_thread = std::max<int64_t>(1, kBytesPerThread / std::max<int64_t>(1, row_bytes));
+  parallel_for(static_cast<int64_t>(rows), rows_per_thread, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) copy(i);
+  });
+}
+
+void copy_pixel_lines(const Array& image, char* to, int64_t to_pitch) {
+  const int64_t item = itemsize(image.dtype());
+  const int64_t height = image.shape()[1], line = image.shape()[0] * image.shape()[2] * item;
+  const int64_t pitch = height == 1 ? line : image.strides()[1] * item;
+  const char* from = image.data<char>();
+  if (pitch == line && to_pitch == line) {
+    std::memcpy(to, from, static_cast<size_t>(height * line));
+    return;
+  }
+  for (int64_t y = 0; y < height; ++y) std::memcpy(to + y * to_pitch, from + y * pitch, static_cast<size_t>(line));
+}
+
 Array stack(std::span<const Example> batch, size_t component, const std::optional<Scalar>& padding) {
+  const auto all_rows = [&](const auto& condition) {
+    return std::all_of(batch.begin(), batch.end(),
+                       [&](const Example& example) { return condition(example[component]); });
+  };
   Shape shape = row_shape(batch, component, padding.has_value());
   const int64_t row_size = numel(shape);
   shape.insert(0, static_cast<int64_t>(batch.size()));
   const Dtype dtype = batch[0][component].dtype();
-  const Array out = empty(shape, dtype);
   const int64_t row_bytes = row_size * itemsize(dtype);
-  const bool flat = std::all_of(batch.begin(), batch.end(), [&](const Example& example) {
-    const Array& row = example[component];
-    return row.size() == row_size && row.is_contiguous() && row.device().is_cpu();
-  });
-  if (!flat) {
-    if (padding) out.fill(*padding);
-    for (size_t i = 0; i < batch.size(); ++i) copy_row(batch[i][component], out, static_cast<int64_t>(i));
+  const bool whole = all_rows([&](const Array& row) { return row.size() == row_size; });
+  const bool images = has_pixel_lines(batch[0][component]);
+  const Array out = images ? empty_channels_last(shape, dtype) : empty(shape, dtype);
+  char* const to = out.data<char>();
+
+  if (images && out.is_channels_last() && all_rows(has_pixel_lines)) {
+    if (!whole) out.fill(*padding);
+    const int64_t pitch = shape[1] * shape[3] * itemsize(dtype);
+    for_each_row(batch.size(), row_bytes, [&](int64_t i) {
+      copy_pixel_lines(batch[static_cast<size_t>(i)][component], to + i * row_bytes, pitch);
+    });
     return out;
   }
-  char* to = out.data<char>();
-  const int64_t rows_per_thread = std::max<int64_t>(1, kBytesPerThread / std::max<int64_t>(1, row_bytes));
-  parallel_for(static_cast<int64_t>(batch.size()), rows_per_thread, [&](int64_t begin, int64_t end) {
-    for (int64_t i = begin; i < end; ++i) {
+  if (whole && out.is_contiguous() &&
+      all_rows([](const Array& row) { return row.is_contiguous() && row.device().is_cpu(); })) {
+    for_each_row(batch.size(), row_bytes, [&](int64_t i) {
       const void* from = batch[static_cast<size_t>(i)][component].raw_data();
       std::memcpy(to + i * row_bytes, from, static_cast<size_t>(row_bytes));
-    }
-  });
+    });
+    return out;
+  }
+  if (!whole) out.fill(*padding);
+  for (size_t i = 0; i < batch.size(); ++i) copy_row(batch[i][component], out, static_cast<int64_t>(i));
   return out;
 }
 

@@ -35,7 +35,8 @@ using Converter = std::function<Example(std::span<const Example> batch, const De
 /// Stacks the examples of a batch, component by component, on the CPU and copies the result to `device` once.
 /// Floating arrays become config().dtype there; integers (labels, indices, pixels) keep their dtype.
 /// With a padding, arrays of one component may have different sizes: each becomes as large as the largest in the batch,
-/// its elements first. Returns new arrays of shape (batch, ...).
+/// its elements first. Returns new arrays of shape (batch, ...). Images (C, H, W) whose memory is (H, W, C), as readers
+/// and transforms give them, become a batch with the channels innermost, the first example deciding for all.
 /// Throws ValueError for an empty batch, TypeError, naming the example and the component, where numbers of components,
 /// dtypes, or (without a padding) shapes differ. chainer.dataset.concat_examples.
 KUSARI_API Example concat_examples(std::span<const Example> batch, const Device& device = Device(),

@@ -7,6 +7,7 @@
 #include "kusari/framework/core/config.h"
 #include "kusari/framework/core/error.h"
 #include "kusari/framework/datasets/tuple_dataset.h"
+#include "kusari/tests/datasets/transforms/images.h"
 
 using namespace kusari;
 using namespace kusari::datasets;
@@ -77,6 +78,51 @@ TEST_CASE("concat_examples pads to the largest of the batch") {
   result = concat_examples(batch, Device(), std::vector<std::optional<Scalar>>{0, -9});
   CHECK(result[0].to_vector<int>() == Ints{1, 0, 0, 2, 3, 4, 0, 0, 0});
   CHECK(result[1].at(2).to_vector<int>() == Ints{8, -9, -9, -9, -9, -9});
+}
+
+TEST_CASE("concat_examples makes a channels-last batch of images") {
+  for (Dtype dtype : {Dtype::uint8, Dtype::float32}) {
+    for (int64_t channels : {1, 2, 3}) {
+      CAPTURE(channels);
+      // Whole images, windows of larger ones, and one whose memory is (C, H, W).
+      const Array whole = testing::pixels(channels, 5, 4, dtype), part = testing::window(channels, 5, 4, dtype);
+      for (const std::vector<Example>& batch : {std::vector<Example>{{whole}, {part}, {whole}},
+                                                {{part}, {testing::planes(channels, 5, 4, dtype)}, {whole}}}) {
+        const Array result = concat_examples(batch)[0];
+        CHECK(result.shape() == Shape{3, channels, 5, 4});
+        CHECK(result.dtype() == dtype);
+        CHECK(result.is_channels_last());
+        for (int64_t i = 0; i < 3; ++i) CHECK(result.at(i).to_vector<int>() == whole.to_vector<int>());
+        const auto guard = using_config(&Config::channels_last, false);
+        CHECK(concat_examples(batch)[0].is_contiguous());
+        CHECK(concat_examples(batch)[0].to_vector<int>() == result.to_vector<int>());
+      }
+    }
+  }
+  const std::vector<Example> empty(2, Example{testing::pixels(3, 0, 4, Dtype::uint8)});
+  CHECK(concat_examples(empty)[0].shape() == Shape{2, 3, 0, 4});
+}
+
+TEST_CASE("concat_examples: many large images on several threads, and padded ones") {
+  std::vector<Example> batch;
+  for (int64_t i = 0; i < 40; ++i) {
+    batch.push_back({testing::pixels(3, 100, 120, Dtype::uint8)});
+    batch.back()[0].slice(0, 1, 1).fill(static_cast<int>(i));
+  }
+  const Array stacked = concat_examples(batch)[0];
+  CHECK(stacked.is_channels_last());
+  for (int64_t i : {0, 7, 39}) {
+    CHECK(stacked.at(i).to_vector<int>() == batch[static_cast<size_t>(i)][0].to_vector<int>());
+  }
+  batch = {{testing::pixels(2, 1, 3, Dtype::uint8)}, {testing::window(2, 2, 2, Dtype::uint8)}};
+  const Array padded = concat_examples(batch, Device(), 7)[0];
+  CHECK(padded.shape() == Shape{2, 2, 2, 3});
+  CHECK(padded.is_channels_last());
+  const auto p = testing::pattern;
+  CHECK(padded.to_vector<int>() == Ints{p(0, 0, 0), p(0, 0, 1), p(0, 0, 2), 7,          7,          7,  //
+                                        p(1, 0, 0), p(1, 0, 1), p(1, 0, 2), 7,          7,          7,  //
+                                        p(0, 0, 0), p(0, 0, 1), 7,          p(0, 1, 0), p(0, 1, 1), 7,
+                                        p(1, 0, 0), p(1, 0, 1), 7,          p(1, 1, 0), p(1, 1, 1), 7});
 }
 
 TEST_CASE("concat_examples: errors name the example and the component") {
