@@ -13,8 +13,8 @@ namespace kusari::cpu {
 namespace {
 
 template <class T>
-const NormalizationLoop& loops_of() {
-  static const NormalizationLoops& loops = *KUSARI_LOOPS(isa(), normalization_loops);
+const PixelNormalizationLoop& loops_of() {
+  static const PixelNormalizationLoops& loops = *KUSARI_LOOPS(isa(), pixel_normalization_loops);
   return dtype_of<T> == Dtype::float64 ? loops.f64 : loops.f32;
 }
 
@@ -151,7 +151,7 @@ struct Forward {
 
   // One pixel: each group is a row.
   void run_rows() const {
-    const NormalizationLoop& loops = loops_of<T>();
+    const PixelNormalizationLoop& loops = loops_of<T>();
     const int64_t n = g.group_size;
     parallel_for(g.examples * g.groups, std::max<int64_t>(1, kThreadChunk / n), [&](int64_t begin, int64_t end) {
       for (int64_t row = begin; row < end; ++row) {
@@ -171,7 +171,7 @@ struct Forward {
   }
 
   void run_columns() const {
-    const NormalizationLoop& loops = loops_of<T>();
+    const PixelNormalizationLoop& loops = loops_of<T>();
     const int64_t channels = g.channels;
     const ChannelSums sums(g.examples * g.chunks, g.chunks, channels);
     const Array centers = empty({g.examples, channels}, dtype_of<T>), factors = empty_like(centers);
@@ -236,7 +236,7 @@ struct Backward {
   T *ggamma, *gbeta;
 
   void run_rows() const {
-    const NormalizationLoop& loops = loops_of<T>();
+    const PixelNormalizationLoop& loops = loops_of<T>();
     const int64_t n = g.group_size;
     const int64_t at_once = std::max<int64_t>(32, kThreadChunk / g.channels);
     const int64_t parts = (g.examples + at_once - 1) / at_once;
@@ -265,7 +265,7 @@ struct Backward {
   }
 
   void run_columns() const {
-    const NormalizationLoop& loops = loops_of<T>();
+    const PixelNormalizationLoop& loops = loops_of<T>();
     const int64_t channels = g.channels;
     const ChannelSums sums(g.examples * g.chunks, g.chunks, channels);
     const Array table = empty({g.examples, 4, channels}, dtype_of<T>);  // mean and the three factors of column_grad
@@ -395,7 +395,7 @@ void group_normalization_grad(Params<kernels::GroupNormalizationOptions> options
 template <class T>
 void responses(const kernels::LocalResponseNormalizationOptions& options, const Array& x, const Array& gy,
                const Array& y) {
-  const NormalizationLoop& loops = loops_of<T>();
+  const PixelNormalizationLoop& loops = loops_of<T>();
   const int64_t n = x.shape()[1];
   // Beyond the channels there is nothing to sum.
   const ResponseOptions o{std::min(options.reach, n), options.k, options.alpha, options.beta};

@@ -284,17 +284,17 @@ void response_grad(const ResponseOptions* options, const void* in, const void* g
 }
 
 template <class T>
-constexpr NormalizationLoop normalization_loop() {
+constexpr PixelNormalizationLoop pixel_normalization_loop() {
   return {&column_moments<T>,     &column_normalize<T>, &column_products<T>, &column_grad<T>,
           &row_moments<T>,        &row_normalize<T>,    &row_products<T>,    &row_grad<T>,
           &row_parameter_grad<T>, &response<T>,         &response_grad<T>};
 }
-constexpr NormalizationLoops kTable = {normalization_loop<float>(), normalization_loop<double>()};
+constexpr PixelNormalizationLoops kTable = {pixel_normalization_loop<float>(), pixel_normalization_loop<double>()};
 
 }  // namespace
 
 namespace KUSARI_ISA {
-const NormalizationLoops* normalization_loops() { return &kTable; }
+const PixelNormalizationLoops* pixel_normalization_loops() { return &kTable; }
 }  // namespace KUSARI_ISA
 
 }  // namespace kusari::cpu

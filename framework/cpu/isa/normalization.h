@@ -13,7 +13,7 @@ struct ResponseOptions {
 
 /// Normalization of channels-last elements: `rows` pixels of n contiguous channels. Elements and per-channel arrays are
 /// of the loop's type T, sums are double.
-struct NormalizationLoop {
+struct PixelNormalizationLoop {
   // Columns: statistics for each channel.
 
   /// sum[c] += sum(d), squares[c] += sum(d^2) with d = x - center[c].
@@ -52,16 +52,16 @@ struct NormalizationLoop {
                         void* workspace);
 };
 
-struct NormalizationLoops {
-  NormalizationLoop f32;
-  NormalizationLoop f64;
+struct PixelNormalizationLoops {
+  PixelNormalizationLoop f32;
+  PixelNormalizationLoop f64;
 };
 
 }  // namespace kusari::cpu
 
-#define KUSARI_DECLARE_LOOPS(isa)                  \
-  namespace kusari::cpu::isa {                     \
-  const NormalizationLoops* normalization_loops(); \
+#define KUSARI_DECLARE_LOOPS(isa)                             \
+  namespace kusari::cpu::isa {                                \
+  const PixelNormalizationLoops* pixel_normalization_loops(); \
   }
 KUSARI_DECLARE_LOOPS(v1)
 KUSARI_DECLARE_LOOPS(v3)
