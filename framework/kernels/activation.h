@@ -41,6 +41,33 @@ struct LeakyReluGrad {
   }
 };
 
+/// x for x >= 0, w x below.
+struct Prelu {
+  static constexpr const char* kName = "prelu";
+  template <class T>
+  KUSARI_HOST_DEVICE T operator()(T x, T w) const {
+    return x >= T(0) ? x : w * x;
+  }
+};
+
+/// For x.
+struct PreluGrad {
+  static constexpr const char* kName = "prelu_grad";
+  template <class T>
+  KUSARI_HOST_DEVICE T operator()(T x, T w, T gy) const {
+    return x >= T(0) ? gy : w * gy;
+  }
+};
+
+/// v where x < 0 (or NaN), else 0.
+struct NegativeSide {
+  static constexpr const char* kName = "negative_side";
+  template <class T>
+  KUSARI_HOST_DEVICE T operator()(T x, T v) const {
+    return x >= T(0) ? T(0) : v;
+  }
+};
+
 /// min(max(x, 0), z).
 struct ClippedRelu {
   static constexpr const char* kName = "clipped_relu";
@@ -196,6 +223,9 @@ struct SwishBetaGrad {
   V(ReluGrad)                    \
   V(LeakyRelu)                   \
   V(LeakyReluGrad)               \
+  V(Prelu)                       \
+  V(PreluGrad)                   \
+  V(NegativeSide)                \
   V(ClippedRelu)                 \
   V(ClippedReluGrad)             \
   V(Elu)                         \
