@@ -1,0 +1,228 @@
+#include "kusari/framework/kernels/convolution.h"
+
+#include <string>
+#include <vector>
+
+#include <doctest/doctest.h>
+
+#include "kusari/framework/core/config.h"
+#include "kusari/framework/core/kernel.h"
+#include "kusari/framework/core/philox.h"
+#include "kusari/framework/core/threads.h"
+#include "kusari/tests/functions/connection/convolution_reference.h"
+#include "kusari/tests/functions/testing.h"
+
+namespace kusari {
+namespace {
+
+using testing::Geometry;
+using testing::Wanted;
+
+/// A convolution's shapes and options.
+struct Problem {
+  Geometry geometry;
+  Shape x, W, y;
+
+  kernels::Convolution parameters() const {
+    kernels::Convolution g;
+    g.ndim = x.ndim() - 2;
+    for (int i = 0; i < g.ndim; ++i) {
+      g.stride[i] = geometry.stride[i];
+      g.pad[i] = geometry.pad[i];
+      g.dilate[i] = geometry.dilate[i];
+    }
+    g.groups = geometry.groups;
+    return g;
+  }
+  std::string text() const {
+    return "x " + to_string(x) + " W " + to_string(W) + " y " + to_string(y) + " stride " + to_string(geometry.stride) +
+           " pad " + to_string(geometry.pad) + " dilate " + to_string(geometry.dilate) + " groups " +
+           std::to_string(geometry.groups);
+  }
+};
+
+/// Random numbers for the choices of a test.
+class Choices {
+ public:
+  explicit Choices(uint64_t seed) : seed_{seed} {}
+  /// In [low, high].
+  int64_t operator()(int64_t low, int64_t high) {
+    return low + static_cast<int64_t>(philox_word(seed_, count_++) % static_cast<uint64_t>(high - low + 1));
+  }
+
+ private:
+  uint64_t seed_, count_ = 0;
+};
+
+Problem random_problem(uint64_t seed) {
+  Choices choose(seed);
+  const int ndim = static_cast<int>(choose(1, 3));
+  const int64_t groups = choose(0, 2) == 0 ? choose(2, 20) : 1;
+  const bool depthwise = choose(0, 2) == 0;
+  const int64_t own = depthwise ? 1 : choose(1, groups > 4 ? 3 : 40);
+  const int64_t outputs = choose(1, groups > 4 ? 3 : 40);
+  Problem p;
+  p.geometry.groups = groups;
+  p.x = {choose(1, 4), own * groups};
+  p.W = {outputs * groups, own};
+  p.y = {p.x[0], outputs * groups};
+  for (int i = 0; i < ndim; ++i) {
+    const int64_t in = choose(1, ndim == 3 ? 6 : 12), kernel = choose(1, 4), stride = choose(1, 3);
+    const int64_t dilate = choose(1, 2), reach = dilate * (kernel - 1) + 1;
+    int64_t pad = choose(0, 3);
+    while (in + 2 * pad < reach) ++pad;
+    // As many positions as there are, fewer (so that the end of x is never seen), or as with cover_all.
+    int64_t out = (in + 2 * pad - reach) / stride + 1;
+    if (choose(0, 3) == 0 && out > 1) out -= 1;
+    if (choose(0, 3) == 0) out = (in + 2 * pad - reach + stride - 1) / stride + 1;
+    p.x.push_back(in);
+    p.W.push_back(kernel);
+    p.y.push_back(out);
+    p.geometry.stride.push_back(stride);
+    p.geometry.pad.push_back(pad);
+    p.geometry.dilate.push_back(dilate);
+  }
+  return p;
+}
+
+enum class Order { c, channels_last, sliced };
+Array in_order(const Array& x, Order order) {
+  if (order == Order::c) return x;
+  if (order == Order::channels_last) return x.channels_last();
+  Shape wide = x.shape();
+  wide[1] *= 2;
+  const Array whole = zeros(wide, x.dtype());
+  const Array part = whole.slice(1, 1, x.shape()[1], 2);
+  part.copy_from(x);
+  return part;
+}
+
+void check_all(const Problem& p, Dtype dtype, Order order) {
+  INFO(p.text(), " ", name(dtype), " order ", static_cast<int>(order));
+  const auto values = [&](const Shape& shape, uint64_t seed) {
+    return in_order(testing::uniform(shape, -1, 1, seed).astype(dtype), order);
+  };
+  const Array x = values(p.x, 1), W = values(p.W, 2), y = values(p.y, 3);
+  const Array b = testing::uniform({p.y[1]}, -1, 1, 4).astype(dtype),
+              bx = testing::uniform({p.x[1]}, -1, 1, 5).astype(dtype);
+  const kernels::Convolution g = p.parameters();
+  const auto add_bias = [](std::vector<double> to, const Array& bias, const Shape& shape) {
+    const std::vector<double> values_of = bias.to_vector<double>();
+    const size_t pixels = to.size() / static_cast<size_t>(shape[0] * shape[1]);
+    for (size_t i = 0; i < to.size(); ++i) to[i] += values_of[i / pixels % values_of.size()];
+    return to;
+  };
+  constexpr double kFactor = 40;  // sums of up to some thousand products
+  const auto fresh = [&](const Shape& shape) { return in_order(full(shape, 7, dtype), order); };
+
+  const std::vector<double> forward = testing::reference_convolution(Wanted::y, x, W, y, p.geometry);
+  Array result = fresh(p.y);
+  launch<kernels::ConvolutionForward>(Device(), g, x, W, Array(), result);
+  testing::check_close(result, p.y, forward, kFactor);
+  result = fresh(p.y);
+  launch<kernels::ConvolutionForward>(Device(), g, x, W, b, result);
+  testing::check_close(result, p.y, add_bias(forward, b, p.y), kFactor);
+
+  const std::vector<double> data = testing::reference_convolution(Wanted::x, x, W, y, p.geometry);
+  result = fresh(p.x);
+  launch<kernels::ConvolutionDataGrad>(Device(), g, y, W, Array(), result);
+  testing::check_close(result, p.x, data, kFactor);
+  result = fresh(p.x);
+  launch<kernels::ConvolutionDataGrad>(Device(), g, y, W, bx, result);
+  testing::check_close(result, p.x, add_bias(data, bx, p.x), kFactor);
+
+  result = fresh(p.W);
+  launch<kernels::ConvolutionFilterGrad>(Device(), g, x, y, result);
+  testing::check_close(result, p.W, testing::reference_convolution(Wanted::W, x, W, y, p.geometry), 4 * kFactor);
+}
+
+TEST_CASE("convolution of random geometries is what its definition says") {
+  for (uint64_t seed = 1; seed <= 150; ++seed) {
+    CAPTURE(seed);
+    const Problem p = random_problem(seed);
+    for (const Dtype dtype : {Dtype::float32, Dtype::float64}) {
+      check_all(p, dtype, seed % 4 == 0 ? Order::sliced : (seed % 4 == 1 ? Order::c : Order::channels_last));
+    }
+  }
+}
+
+TEST_CASE("convolution of half types is rounded once") {
+  for (uint64_t seed = 1; seed <= 10; ++seed) {
+    const Problem p = random_problem(seed + 1000);
+    for (const Dtype dtype : {Dtype::float16, Dtype::bfloat16}) {
+      INFO(p.text(), " ", name(dtype));
+      const Array x = testing::uniform(p.x, -1, 1, 1).astype(dtype), W = testing::uniform(p.W, -1, 1, 2).astype(dtype);
+      const Array y = empty(p.y, dtype);
+      launch<kernels::ConvolutionForward>(Device(), p.parameters(), x, W, Array(), y);
+      testing::check_close(y, p.y, testing::reference_convolution(Wanted::y, x, W, y, p.geometry));
+    }
+  }
+}
+
+TEST_CASE("convolution with sizes that are cut into several chunks") {
+  const Geometry padded = {{1, 1}, {1, 1}, {1, 1}}, strided = {{2, 2}, {3, 3}, {1, 1}};
+  const Problem problems[] = {
+      {padded, {2, 64, 30, 31}, {40, 64, 3, 3}, {2, 40, 30, 31}},  // several chunks, two images
+      {padded, {1, 160, 6, 6}, {300, 160, 3, 3}, {1, 300, 6, 6}},  // few rows, wide
+      {strided, {1, 3, 61, 64}, {16, 3, 7, 7}, {1, 16, 31, 32}},   // one image: the gradient of x in parts
+      {{{1, 1}, {0, 0}, {1, 1}}, {3, 130, 9, 9}, {140, 130, 1, 1}, {3, 140, 9, 9}},  // a matrix product
+      {{{1, 1}, {0, 0}, {1, 1}, 2}, {3, 130, 9, 9}, {140, 65, 1, 1}, {3, 140, 9, 9}},
+      {{{2, 2}, {0, 0}, {1, 1}}, {3, 20, 9, 9}, {30, 20, 1, 1}, {3, 30, 5, 5}},
+      {{{1, 1}, {1, 1}, {1, 1}, 70}, {2, 70, 33, 20}, {70, 1, 3, 3}, {2, 70, 33, 20}},  // depthwise
+      {{{2, 2}, {1, 1}, {1, 1}, 70}, {2, 70, 33, 20}, {140, 1, 3, 3}, {2, 140, 17, 10}},
+      {{{1}, {2}, {1}}, {2, 5, 3000}, {7, 5, 5}, {2, 7, 3000}},
+      {padded, {40, 3, 4, 4}, {5, 3, 3, 3}, {40, 5, 4, 4}},  // many small images
+  };
+  for (const Problem& p : problems) {
+    check_all(p, Dtype::float32, Order::channels_last);
+    check_all(p, Dtype::float64, Order::c);
+  }
+}
+
+TEST_CASE("convolution gives the same bits for any number of threads") {
+  const int before = num_threads();
+  for (const int64_t groups : {int64_t{1}, int64_t{2}, int64_t{24}}) {
+    const Problem p = {{{2, 1}, {1, 1}, {1, 1}, groups}, {3, 24, 33, 34}, {48, 24 / groups, 3, 3}, {3, 48, 17, 34}};
+    const Array x = testing::uniform(p.x, -1, 1, 1).astype(Dtype::float32);
+    const Array W = testing::uniform(p.W, -1, 1, 2).astype(Dtype::float32);
+    const Array gy = testing::uniform(p.y, -1, 1, 3).astype(Dtype::float32);
+    std::vector<std::vector<float>> seen;
+    for (const int threads : {1, 2, 5}) {
+      set_num_threads(threads);
+      const Array y = empty(p.y), gx = empty(p.x), gW = empty(p.W);
+      launch<kernels::ConvolutionForward>(Device(), p.parameters(), x, W, Array(), y);
+      launch<kernels::ConvolutionDataGrad>(Device(), p.parameters(), gy, W, Array(), gx);
+      launch<kernels::ConvolutionFilterGrad>(Device(), p.parameters(), x, gy, gW);
+      std::vector<float> all;
+      for (const Array& a : {y, gx, gW}) {
+        const std::vector<float> some = a.to_vector<float>();
+        all.insert(all.end(), some.begin(), some.end());
+      }
+      seen.push_back(std::move(all));
+    }
+    CHECK(seen[0] == seen[1]);
+    CHECK(seen[0] == seen[2]);
+  }
+  set_num_threads(before);
+}
+
+TEST_CASE("convolution does not mind the debugging layout") {
+  const auto guard = using_config(&Config::channels_last, false);
+  check_all(random_problem(3), Dtype::float32, Order::c);
+}
+
+TEST_CASE("convolution of nothing") {
+  const Geometry g = {{1, 1}, {0, 0}, {1, 1}};
+  const Problem none = {g, {0, 2, 5, 5}, {3, 2, 3, 3}, {0, 3, 3, 3}};
+  const Array gW = full(none.W, 5, Dtype::float32);
+  launch<kernels::ConvolutionFilterGrad>(Device(), none.parameters(), zeros(none.x), zeros(none.y), gW);
+  CHECK(gW.to_vector<float>() == std::vector<float>(54, 0.0f));
+  const Problem no_channels = {g, {1, 0, 3, 3}, {2, 0, 3, 3}, {1, 2, 1, 1}};
+  const Array y = empty(no_channels.y);
+  launch<kernels::ConvolutionForward>(Device(), no_channels.parameters(), zeros(no_channels.x), zeros(no_channels.W),
+                                      array<float>({3, 4}), y);
+  CHECK(y.to_vector<float>() == std::vector<float>{3, 4});
+}
+
+}  // namespace
+}  // namespace kusari
