@@ -1,0 +1,223 @@
+#include "kusari/framework/cpu/isa/batch_normalization.h"
+
+#include "kusari/framework/kernels/half.h"
+
+// Every channel is a sum of its own, in an order of rows that is the same for all widths of vectors. Several rows at a
+// time keep what belongs to the channels in registers.
+namespace kusari::cpu {
+namespace {
+
+// Nothing here may be left as a function of its own: vectors would stop at the call.
+#define KUSARI_INLINE __attribute__((always_inline)) inline
+
+struct Half {
+  unsigned short bits;
+};
+struct Brain {
+  unsigned short bits;
+};
+
+KUSARI_INLINE float load(float x) { return x; }
+KUSARI_INLINE double load(double x) { return x; }
+KUSARI_INLINE float load(Half x) { return km::float_from_half(x.bits); }
+KUSARI_INLINE float load(Brain x) { return km::float_from_bfloat16(x.bits); }
+KUSARI_INLINE void store(float& to, float x) { to = x; }
+KUSARI_INLINE void store(double& to, double x) { to = x; }
+KUSARI_INLINE void store(Half& to, float x) { to.bits = km::half_from_float(x); }
+KUSARI_INLINE void store(Brain& to, float x) { to.bits = km::bfloat16_from_float(x); }
+
+template <class T>
+const T* in(const void* p) {
+  return static_cast<const T*>(p);
+}
+template <class T>
+T* out(void* p) {
+  return static_cast<T*>(p);
+}
+
+/// body(0), .., body(kCount - 1), without a loop: vectors run across channels.
+template <i64 kCount, class Body>
+KUSARI_INLINE void repeat(const Body& body) {
+  if constexpr (kCount > 1) repeat<kCount - 1>(body);
+  body(kCount - 1);
+}
+
+/// The sum of value(0), .., value(kCount - 1), by halves.
+template <class T, i64 kCount, class Value>
+KUSARI_INLINE T sum_of(const Value& value, i64 first = 0) {
+  if constexpr (kCount == 1) {
+    return value(first);
+  } else {
+    return sum_of<T, kCount / 2>(value, first) + sum_of<T, kCount / 2>(value, first + kCount / 2);
+  }
+}
+
+/// run<kRows>(block, r) for rows r, r + 1, ..; what remains is done by one.
+template <i64 kRows, class Loop>
+KUSARI_INLINE void by_rows(const BatchNormBlock& block) {
+  i64 r = 0;
+  for (; r + kRows <= block.rows; r += kRows) Loop::template run<kRows>(block, r);
+  for (; r < block.rows; ++r) Loop::template run<1>(block, r);
+}
+
+template <class S, class T>
+struct Moments {
+  template <i64 kRows>
+  KUSARI_INLINE static void run(const BatchNormBlock& b, i64 r) {
+    const i64 n = b.channels;
+    const S* const x = in<S>(b.x) + r * n;
+    const T* const shift = in<T>(b.shift);
+    T *const sum = out<T>(b.sum), *const square = out<T>(b.square);
+#pragma omp simd
+    for (i64 c = 0; c < n; ++c) {
+      const T near = shift[c];
+      sum[c] += sum_of<T, kRows>([&](i64 i) { return load(x[c + i * n]) - near; });
+      square[c] += sum_of<T, kRows>([&](i64 i) {
+        const T d = load(x[c + i * n]) - near;
+        return d * d;
+      });
+    }
+  }
+};
+
+template <class S, class T>
+void moments(const BatchNormBlock& b) {
+  const S* const x = in<S>(b.x);
+  T *const shift = out<T>(b.shift), *const sum = out<T>(b.sum), *const square = out<T>(b.square);
+#pragma omp simd
+  for (i64 c = 0; c < b.channels; ++c) {
+    shift[c] = load(x[c]);
+    sum[c] = T(0);
+    square[c] = T(0);
+  }
+  by_rows<8, Moments<S, T>>(b);
+}
+
+template <class S, class T, bool kResidual, bool kRelu>
+struct Apply {
+  template <i64 kRows>
+  KUSARI_INLINE static void run(const BatchNormBlock& b, i64 r) {
+    const i64 n = b.channels;
+    const S *const x = in<S>(b.x) + r * n, *const residual = kResidual ? in<S>(b.residual) + r * n : nullptr;
+    const T *const mean = in<T>(b.mean), *const scale = in<T>(b.scale), *const beta = in<T>(b.beta);
+    S* const y = out<S>(b.out) + r * n;
+#pragma omp simd
+    for (i64 c = 0; c < n; ++c) {
+      const T m = mean[c], a = scale[c], shift = beta[c];
+      repeat<kRows>([&](i64 i) {
+        T value = (load(x[c + i * n]) - m) * a + shift;
+        if constexpr (kResidual) value += load(residual[c + i * n]);
+        if constexpr (kRelu) value = value < T(0) ? T(0) : value;  // NaN stays
+        store(y[c + i * n], value);
+      });
+    }
+  }
+};
+
+/// Compilers make a load of gy that waits for its mask, and so for x: fetched before, it waits for neither.
+template <i64 kRows, class S>
+KUSARI_INLINE void fetch_ahead(const S* gy, i64 n) {
+  constexpr i64 kAhead = 2048, kLine = 64;  // bytes
+  const char* const from = reinterpret_cast<const char*>(gy) + kAhead;
+  const i64 bytes = kRows * n * static_cast<i64>(sizeof(S));
+  for (i64 i = 0; i < bytes; i += kLine) __builtin_prefetch(from + i);
+}
+
+/// gy where the ReLU let pass, else 0.
+template <BatchNormMask kMask, class S, class T>
+KUSARI_INLINE T masked_gradient(S gy, T centred, T scale, T beta, S y) {
+  const T g = load(gy);
+  if constexpr (kMask == kMaskFromX) return centred * scale + beta > T(0) ? g : T(0);
+  if constexpr (kMask == kMaskFromY) return load(y) > T(0) ? g : T(0);
+  return g;
+}
+
+template <class S, class T, BatchNormMask kMask>
+struct Sums {
+  template <i64 kRows>
+  KUSARI_INLINE static void run(const BatchNormBlock& b, i64 r) {
+    const i64 n = b.channels;
+    const S *const x = in<S>(b.x) + r * n, *const gy = in<S>(b.gy) + r * n;
+    const S* const y = kMask == kMaskFromY ? in<S>(b.y) + r * n : x;
+    const T *const mean = in<T>(b.mean), *const scale = in<T>(b.scale), *const beta = in<T>(b.beta);
+    S* const masked = kMask == kMaskFromY ? out<S>(b.masked) + r * n : nullptr;
+    T *const sum = out<T>(b.sum), *const product = out<T>(b.square);
+    if constexpr (kMask != kMaskNone) fetch_ahead<kRows>(gy, n);
+#pragma omp simd
+    for (i64 c = 0; c < n; ++c) {
+      const T m = mean[c], a = kMask == kMaskFromX ? scale[c] : T(0), shift = kMask == kMaskFromX ? beta[c] : T(0);
+      T g[kRows], centred[kRows];
+      repeat<kRows>([&](i64 i) {
+        const i64 at = c + i * n;
+        centred[i] = load(x[at]) - m;
+        g[i] = masked_gradient<kMask>(gy[at], centred[i], a, shift, y[at]);
+        if constexpr (kMask == kMaskFromY) store(masked[at], g[i]);
+      });
+      sum[c] += sum_of<T, kRows>([&](i64 i) { return g[i]; });
+      product[c] += sum_of<T, kRows>([&](i64 i) { return g[i] * centred[i]; });
+    }
+  }
+};
+
+template <class S, class T, BatchNormMask kMask>
+void sums(const BatchNormBlock& b) {
+  T *const sum = out<T>(b.sum), *const product = out<T>(b.square);
+#pragma omp simd
+  for (i64 c = 0; c < b.channels; ++c) {
+    sum[c] = T(0);
+    product[c] = T(0);
+  }
+  constexpr i64 kRows = kMask == kMaskFromY ? 1 : 4;
+  by_rows<kRows, Sums<S, T, kMask>>(b);
+}
+
+template <class S, class T, BatchNormMask kMask, bool kFixed>
+struct Gradient {
+  template <i64 kRows>
+  KUSARI_INLINE static void run(const BatchNormBlock& b, i64 r) {
+    const i64 n = b.channels;
+    const S *const x = in<S>(b.x) + r * n, *const gy = in<S>(b.gy) + r * n;
+    const T *const mean = in<T>(b.mean), *const scale = in<T>(b.scale), *const beta = in<T>(b.beta);
+    const T *const offset = in<T>(b.offset), *const slope = in<T>(b.slope);
+    S* const gx = out<S>(b.out) + r * n;
+    constexpr bool kNeedsX = !kFixed || kMask == kMaskFromX;
+    if constexpr (kMask != kMaskNone) fetch_ahead<kRows>(gy, n);
+#pragma omp simd
+    for (i64 c = 0; c < n; ++c) {
+      const T m = kNeedsX ? mean[c] : T(0), a = scale[c], shift = kMask == kMaskFromX ? beta[c] : T(0);
+      const T base = kFixed ? T(0) : offset[c], k = kFixed ? T(0) : slope[c];
+      repeat<kRows>([&](i64 i) {
+        const i64 at = c + i * n;
+        const T centred = kNeedsX ? load(x[at]) - m : T(0);
+        const T g = masked_gradient<kMask>(gy[at], centred, a, shift, gy[at]);
+        store(gx[at], kFixed ? a * g : a * ((g - base) - centred * k));
+      });
+    }
+  }
+};
+
+// More than one row of a result at a time is slower: every row is a stream of its own to the memory.
+template <class Loop>
+void write_rows(const BatchNormBlock& b) {
+  by_rows<1, Loop>(b);
+}
+
+template <class S, class T>
+constexpr BatchNormLoops loops_of() {
+  return {&moments<S, T>,
+          {{&write_rows<Apply<S, T, false, false>>, &write_rows<Apply<S, T, false, true>>},
+           {&write_rows<Apply<S, T, true, false>>, &write_rows<Apply<S, T, true, true>>}},
+          {&sums<S, T, kMaskNone>, &sums<S, T, kMaskFromX>, &sums<S, T, kMaskFromY>},
+          {&write_rows<Gradient<S, T, kMaskNone, false>>, &write_rows<Gradient<S, T, kMaskFromX, false>>},
+          {&write_rows<Gradient<S, T, kMaskNone, true>>, &write_rows<Gradient<S, T, kMaskFromX, true>>}};
+}
+constexpr BatchNormTable kTable = {loops_of<Half, float>(), loops_of<Brain, float>(), loops_of<float, float>(),
+                                   loops_of<double, double>()};
+
+}  // namespace
+
+namespace KUSARI_ISA {
+const BatchNormTable* batch_norm_loops() { return &kTable; }
+}  // namespace KUSARI_ISA
+
+}  // namespace kusari::cpu

@@ -1,0 +1,63 @@
+#pragma once
+
+#include "kusari/framework/cpu/isa/loops.h"
+
+namespace kusari::cpu {
+
+/// A block of rows of `channels` contiguous elements and what there is for each channel. Elements are of the storage
+/// type; what belongs to channels is of the compute type: float, or double for double.
+struct BatchNormBlock {
+  i64 rows = 0;
+  i64 channels = 0;
+
+  const void* x = nullptr;
+  const void* residual = nullptr;
+  const void* y = nullptr;   ///< the result of a forward with residual
+  const void* gy = nullptr;  ///< the gradient of y
+  void* out = nullptr;       ///< y or gx
+  void* masked = nullptr;    ///< gy where y > 0, else 0: the gradient of the residual
+
+  const void* mean = nullptr;
+  const void* scale = nullptr;  ///< gamma / sqrt(var + eps)
+  const void* beta = nullptr;
+  const void* offset = nullptr;  ///< mean of the masked gy
+  const void* slope = nullptr;   ///< mean of the masked gy (x - mean), over var + eps
+
+  void* shift = nullptr;   ///< a number near the elements, subtracted before they are summed
+  void* sum = nullptr;     ///< of x - shift, or of the masked gy
+  void* square = nullptr;  ///< sum of (x - shift)^2, or of the masked gy times x - mean
+};
+
+using BatchNormLoop = void (*)(const BatchNormBlock& block);
+
+/// Where the gradient passes the ReLU: everywhere, where (x - mean) scale + beta > 0, where y > 0.
+enum BatchNormMask { kMaskNone, kMaskFromX, kMaskFromY, kMaskCount };
+
+struct BatchNormLoops {
+  /// shift = the first row; sum and square of x - shift.
+  BatchNormLoop moments;
+  /// out = (x - mean) scale + beta, [with residual added][cut at 0].
+  BatchNormLoop apply[2][2];
+  /// sum and square for the gradient; kMaskFromY also writes `masked`.
+  BatchNormLoop sums[kMaskCount];
+  /// out = scale ((gy - offset) - (x - mean) slope), gy masked from x or not at all.
+  BatchNormLoop gradient[2];
+  /// out = scale gy: the statistics are constants.
+  BatchNormLoop fixed_gradient[2];
+};
+
+/// By storage type.
+struct BatchNormTable {
+  BatchNormLoops f16, bf16, f32, f64;
+};
+
+}  // namespace kusari::cpu
+
+#define KUSARI_DECLARE_LOOPS(isa)           \
+  namespace kusari::cpu::isa {              \
+  const BatchNormTable* batch_norm_loops(); \
+  }
+KUSARI_DECLARE_LOOPS(v1)
+KUSARI_DECLARE_LOOPS(v3)
+KUSARI_DECLARE_LOOPS(v4)
+#undef KUSARI_DECLARE_LOOPS
