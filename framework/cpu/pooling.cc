@@ -5,6 +5,7 @@
 #include "kusari/framework/core/small_vector.h"
 #include "kusari/framework/core/threads.h"
 #include "kusari/framework/cpu/blocks.h"
+#include "kusari/framework/cpu/channels_last.h"
 #include "kusari/framework/cpu/isa.h"
 #include "kusari/framework/cpu/isa/pooling.h"
 #include "kusari/framework/cpu/register.h"
@@ -181,43 +182,15 @@ class PoolingPlan {
   SmallVector<Columns, 16> columns_;
 };
 
-/// The array channels-last and in a type that the loops know.
-Array prepared(const Array& array) {
-  const Array wide = is_half(array.dtype()) ? array.astype(Dtype::float32) : array;
-  if (wide.is_channels_last()) return wide;
-  const Array result = empty_strided(wide.shape(), channels_last_strides(wide.shape()), wide.dtype(), wide.device());
-  result.copy_from(wide);
-  return result;
-}
-
-/// Where loops write what belongs into `array`.
-class Result {
- public:
-  explicit Result(const Array& array) : array_{array} {
-    const Dtype dtype = is_half(array.dtype()) ? Dtype::float32 : array.dtype();
-    is_direct_ = dtype == array.dtype() && array.is_channels_last();
-    if (!is_direct_) work_ = empty_strided(array.shape(), channels_last_strides(array.shape()), dtype, array.device());
-  }
-  void* data() const { return is_direct_ ? array_.raw_data() : work_.raw_data(); }
-  void finish() const {
-    if (!is_direct_) array_.copy_from(work_);
-  }
-
- private:
-  const Array& array_;
-  Array work_;
-  bool is_direct_;
-};
-
 int index_entry(const Array& index) { return index.dtype() == Dtype::uint8 ? 0 : 1; }
 
 void max_pooling_forward(Params<Pooling> pooling, In x, Out y, Out index) {
   const PoolingPlan plan(*pooling, x->shape(), y->shape(), false);
-  const Array from = prepared(x);
-  const Result to(y);
+  const Array from = channels_last_input(x);
+  const ChannelsLastOutput to(y);
   const PoolingLoop& loops = loops_for(x->dtype());
   if (index) {
-    const Result places(index);
+    const ChannelsLastOutput places(index);
     const auto max = loops.max[index_entry(index)];
     plan.for_each_run([&](const PoolingRun& run) { max(run, from.raw_data(), to.data(), places.data()); });
     places.finish();
@@ -229,8 +202,8 @@ void max_pooling_forward(Params<Pooling> pooling, In x, Out y, Out index) {
 
 void max_pooling_grad(Params<Pooling> pooling, In gy, In index, Out gx) {
   const PoolingPlan plan(*pooling, gx->shape(), gy->shape(), true);
-  const Array from = prepared(gy), places = prepared(index);
-  const Result to(gx);
+  const Array from = channels_last_input(gy), places = channels_last_input(index);
+  const ChannelsLastOutput to(gx);
   const auto grad = loops_for(gy->dtype()).grad[index_entry(index)];
   plan.for_each_run([&](const PoolingRun& run) { grad(run, from.raw_data(), places.raw_data(), to.data()); });
   to.finish();
@@ -238,8 +211,8 @@ void max_pooling_grad(Params<Pooling> pooling, In gy, In index, Out gx) {
 
 void max_pooling_pick(Params<Pooling> pooling, In x, In index, Out y) {
   const PoolingPlan plan(*pooling, x->shape(), y->shape(), false);
-  const Array from = prepared(x), places = prepared(index);
-  const Result to(y);
+  const Array from = channels_last_input(x), places = channels_last_input(index);
+  const ChannelsLastOutput to(y);
   const auto pick = loops_for(x->dtype()).pick[index_entry(index)];
   plan.for_each_run([&](const PoolingRun& run) { pick(run, from.raw_data(), places.raw_data(), to.data()); });
   to.finish();
@@ -258,8 +231,8 @@ double divisor_of(const AveragePooling& average, int64_t places) {
 
 void average_pooling_forward(Params<AveragePooling> average, In x, Out y) {
   const PoolingPlan plan(average->pooling, x->shape(), y->shape(), false);
-  const Array from = prepared(x);
-  const Result to(y);
+  const Array from = channels_last_input(x);
+  const ChannelsLastOutput to(y);
   const auto sum = loops_for(x->dtype()).sum;
   plan.for_each_run(
       [&](const PoolingRun& run) { sum(run, from.raw_data(), divisor_of(*average, run.count), to.data()); });
@@ -284,11 +257,11 @@ Array over_places(const Pooling& pooling, const Array& gy, const Shape& x) {
 
 void average_pooling_grad(Params<AveragePooling> average, In gy, Out gx) {
   const PoolingPlan plan(average->pooling, gx->shape(), gy->shape(), true);
-  Array from = prepared(gy);
+  Array from = channels_last_input(gy);
   const bool inside = average->divisor == PoolingDivisor::inside;
   if (inside) from = over_places(average->pooling, from, gx->shape());
   const double divisor = inside ? 1.0 : divisor_of(*average, 0);
-  const Result to(gx);
+  const ChannelsLastOutput to(gx);
   const auto sum = loops_for(gy->dtype()).sum;
   plan.for_each_run([&](const PoolingRun& run) { sum(run, from.raw_data(), divisor, to.data()); });
   to.finish();

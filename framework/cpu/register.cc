@@ -24,6 +24,7 @@ class CpuBackend final : public Backend {
     cpu::register_normalization(*this);
     cpu::register_sampling(*this);
     cpu::register_pooling(*this);
+    cpu::register_roi(*this);
   }
 
   const char* name() const override { return "cpu"; }

@@ -19,5 +19,6 @@ void register_batch_normalization(Backend& backend);
 void register_normalization(Backend& backend);
 void register_sampling(Backend& backend);
 void register_pooling(Backend& backend);
+void register_roi(Backend& backend);
 
 }  // namespace kusari::cpu

@@ -1,7 +1,106 @@
+#include "kusari/framework/functions/pooling/average_pooling_nd.h"
+#include "kusari/framework/functions/pooling/max_pooling_nd.h"
+#include "kusari/framework/functions/pooling/roi_average_align_2d.h"
+#include "kusari/framework/functions/pooling/roi_average_pooling_2d.h"
+#include "kusari/framework/functions/pooling/roi_max_align_2d.h"
+#include "kusari/framework/functions/pooling/roi_max_pooling_2d.h"
+#include "kusari/framework/functions/pooling/roi_pooling_2d.h"
+#include "kusari/framework/functions/pooling/spatial_pyramid_pooling_2d.h"
+#include "kusari/framework/functions/pooling/unpooling_nd.h"
+#include "kusari/framework/functions/pooling/upsampling_2d.h"
 #include "kusari/tests/golden_runner/functions.h"
 
 namespace kusari::golden {
+namespace {
 
-void add_pooling_functions(FunctionTable&) {}
+PerAxis per_axis(Args& a, const std::string& name, int64_t otherwise) {
+  return a.has(name) ? PerAxis(a.shape(name)) : PerAxis(otherwise);
+}
+PerAxis stride(Args& a) { return PerAxis(a.shape("stride")); }
+
+template <class Plain, class WithIndices>
+Adapter max_pooling(Plain plain, WithIndices with_indices) {
+  return [=](Args& a) {
+    const Variable x = a.var("x");
+    const PerAxis ksize = per_axis(a, "ksize", 1);
+    const F::MaxPoolingOptions options{
+        .stride = stride(a), .pad = per_axis(a, "pad", 0), .cover_all = a.flag("cover_all", true)};
+    if (!a.flag("return_indices", false)) return Variables(plain(x, ksize, options));
+    const auto [y, index] = with_indices(x, ksize, options);
+    return Variables(y, Variable(index, false));
+  };
+}
+
+template <class Function>
+Adapter average_pooling(Function function) {
+  return call([function](Args& a) {
+    F::AveragePoolingOptions options{.stride = stride(a), .pad = per_axis(a, "pad", 0)};
+    if (a.has("pad_value")) options.pad_value = a.optional_number("pad_value");
+    return function(a.var("x"), per_axis(a, "ksize", 1), options);
+  });
+}
+
+F::UnpoolingOptions unpooling_options(Args& a) {
+  return {.stride = stride(a),
+          .pad = per_axis(a, "pad", 0),
+          .outsize = a.shape("outsize"),
+          .cover_all = a.flag("cover_all", true)};
+}
+
+template <class Function>
+Adapter unpooling(Function function) {
+  return call([function](Args& a) { return function(a.var("x"), per_axis(a, "ksize", 1), unpooling_options(a)); });
+}
+
+template <class Function>
+Adapter roi(Function function) {
+  return call([function](Args& a) {
+    return function(a.var("x"), a.var("rois"), a.var("roi_indices"), PerAxis(a.shape("outsize")),
+                    a.number("spatial_scale", 1));
+  });
+}
+
+template <class Function>
+Adapter roi_align(Function function) {
+  return call([function](Args& a) {
+    return function(a.var("x"), a.var("rois"), a.var("roi_indices"), PerAxis(a.shape("outsize")),
+                    a.number("spatial_scale", 1), per_axis(a, "sampling_ratio", 0));
+  });
+}
+
+}  // namespace
+
+void add_pooling_functions(FunctionTable& table) {
+  table.insert({
+      {"average_pooling_1d", average_pooling(F::average_pooling_1d)},
+      {"average_pooling_2d", average_pooling(F::average_pooling_2d)},
+      {"average_pooling_3d", average_pooling(F::average_pooling_3d)},
+      {"average_pooling_nd", average_pooling(F::average_pooling_nd)},
+      {"max_pooling_1d", max_pooling(F::max_pooling_1d, F::max_pooling_1d_with_indices)},
+      {"max_pooling_2d", max_pooling(F::max_pooling_2d, F::max_pooling_2d_with_indices)},
+      {"max_pooling_3d", max_pooling(F::max_pooling_3d, F::max_pooling_3d_with_indices)},
+      {"max_pooling_nd", max_pooling(F::max_pooling_nd, F::max_pooling_nd_with_indices)},
+      {"roi_average_align_2d", roi_align(F::roi_average_align_2d)},
+      {"roi_average_pooling_2d", roi(F::roi_average_pooling_2d)},
+      {"roi_max_align_2d", roi_align(F::roi_max_align_2d)},
+      {"roi_max_pooling_2d", roi(F::roi_max_pooling_2d)},
+      {"roi_pooling_2d", call([](Args& a) {
+         return F::roi_pooling_2d(a.var("x"), a.var("rois"),
+                                  {.outh = a.integer("outh", 0),
+                                   .outw = a.integer("outw", 0),
+                                   .spatial_scale = a.number("spatial_scale", 1)});
+       })},
+      {"spatial_pyramid_pooling_2d", call([](Args& a) {
+         return F::spatial_pyramid_pooling_2d(a.var("x"), a.integer("pyramid_height", 1), a.text("pooling", "max"));
+       })},
+      {"unpooling_1d", unpooling(F::unpooling_1d)},
+      {"unpooling_2d", unpooling(F::unpooling_2d)},
+      {"unpooling_3d", unpooling(F::unpooling_3d)},
+      {"unpooling_nd", unpooling(F::unpooling_nd)},
+      {"upsampling_2d", call([](Args& a) {
+         return F::upsampling_2d(a.var("x"), a.array("indexes"), per_axis(a, "ksize", 1), unpooling_options(a));
+       })},
+  });
+}
 
 }  // namespace kusari::golden

@@ -11,8 +11,9 @@ namespace kusari::functions {
 /// x: (N, C, H, W), floating. indexes: integers of x's shape, from max_pooling_2d_with_indices. ksize and the options
 /// are those of that pooling; `outsize` is the size of its input, by default estimated as unpooling_2d does.
 /// Returns y: (N, C, out_h, out_w) in x's dtype.
-/// Throws TypeError when the shapes do not fit, ValueError when a size does not fit, IndexError for an index outside
-/// the window. Differentiable to any order. Badrinarayanan et al. 2015 (SegNet); chainer.functions.upsampling_2d.
+/// An index outside the window puts its element nowhere. Throws TypeError when the shapes do not fit, ValueError when a
+/// size does not fit. Differentiable to any order. Badrinarayanan et al. 2015 (SegNet);
+/// chainer.functions.upsampling_2d.
 KUSARI_API Variable upsampling_2d(const Variable& x, const Array& indexes, const PerAxis& ksize,
                                   const UnpoolingOptions& options = {});
 

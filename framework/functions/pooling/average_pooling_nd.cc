@@ -1,0 +1,46 @@
+#include "kusari/framework/functions/pooling/average_pooling_nd.h"
+
+#include <sstream>
+
+#include "kusari/framework/core/error.h"
+#include "kusari/framework/functions/array/reshape.h"
+#include "kusari/framework/functions/pooling/windows.h"
+
+namespace kusari::functions {
+namespace {
+
+Variable pool(const char* call, int ndim, const Variable& x, const PerAxis& ksize,
+              const AveragePoolingOptions& options) {
+  if (options.pad_value.value_or(0.0) != 0.0) {
+    std::ostringstream message;
+    message << call << ": pad_value is " << *options.pad_value << ": it must be 0 or absent";
+    throw ValueError(message.str());
+  }
+  kernels::AveragePooling average;
+  average.pooling = make_windows(call, ndim, ksize, options.stride, options.pad);
+  average.divisor = options.pad_value ? kernels::PoolingDivisor::window : kernels::PoolingDivisor::inside;
+  return sum_windows(call, x, average, false);
+}
+
+}  // namespace
+
+Variable average_pooling_nd(const Variable& x, const PerAxis& ksize, const AveragePoolingOptions& options) {
+  return pool("F::average_pooling_nd", spatial_ndim(x), x, ksize, options);
+}
+Variable average_pooling_1d(const Variable& x, const PerAxis& ksize, const AveragePoolingOptions& options) {
+  return pool("F::average_pooling_1d", 1, x, ksize, options);
+}
+Variable average_pooling_2d(const Variable& x, const PerAxis& ksize, const AveragePoolingOptions& options) {
+  return pool("F::average_pooling_2d", 2, x, ksize, options);
+}
+Variable average_pooling_3d(const Variable& x, const PerAxis& ksize, const AveragePoolingOptions& options) {
+  return pool("F::average_pooling_3d", 3, x, ksize, options);
+}
+
+Variable global_average_pooling_2d(const Variable& x) {
+  const PerAxis plane = x.ndim() == 4 ? PerAxis(spatial_sizes(x.shape())) : PerAxis(1);
+  const Variable y = pool("F::global_average_pooling_2d", 2, x, plane, {});
+  return reshape(y, {y.shape()[0], y.shape()[1]});
+}
+
+}  // namespace kusari::functions
