@@ -72,7 +72,21 @@ bool parse_index(const char* text, int* index) {
   return error == std::errc{} && stop == end && *index >= 0;
 }
 
-std::atomic<size_t> max_workspace_size{size_t{8} << 20};
+std::atomic<size_t> max_cuda_workspace_size{size_t{8} << 20};
+
+std::atomic<size_t>& max_workspace_size() {
+  static std::atomic<size_t> bytes = [] {
+    const char* const text = std::getenv("KUSARI_MAX_WORKSPACE_SIZE");
+    if (text == nullptr) return size_t{256} << 20;
+    size_t value = 0;
+    const auto [end, error] = std::from_chars(text, text + std::strlen(text), value);
+    if (error != std::errc() || *end != '\0') {
+      throw ValueError(std::string("KUSARI_MAX_WORKSPACE_SIZE: '") + text + "' must be a number of bytes");
+    }
+    return value;
+  }();
+  return bytes;
+}
 
 }  // namespace
 
@@ -134,8 +148,12 @@ bool cuda::is_available() { return cuda::device_count() > 0; }
 
 int cuda::device_count() { return static_cast<int>(cuda_backend().devices.size()); }
 
-void cuda::set_max_workspace_size(size_t bytes) { max_workspace_size = bytes; }
+void set_max_workspace_size(size_t bytes) { max_workspace_size() = bytes; }
 
-size_t cuda::get_max_workspace_size() { return max_workspace_size; }
+size_t get_max_workspace_size() { return max_workspace_size(); }
+
+void cuda::set_max_workspace_size(size_t bytes) { max_cuda_workspace_size = bytes; }
+
+size_t cuda::get_max_workspace_size() { return max_cuda_workspace_size; }
 
 }  // namespace kusari

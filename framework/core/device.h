@@ -44,6 +44,11 @@ KUSARI_API Device get_device(const std::string& name);
 /// Waits until all work given to the device is done. The CPU is always done.
 KUSARI_API void synchronize(const Device& device);
 
+/// Most bytes that an algorithm of a CPU kernel may use as scratch; process-wide, $KUSARI_MAX_WORKSPACE_SIZE or 256 MiB
+/// at the start. With config.autotune, faster convolutions that need more are left out.
+KUSARI_API void set_max_workspace_size(size_t bytes);
+KUSARI_API size_t get_max_workspace_size();
+
 namespace cuda {
 /// Whether the CUDA backend is installed and finds a device.
 KUSARI_API bool is_available();

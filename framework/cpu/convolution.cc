@@ -18,8 +18,8 @@ Array for_algorithms(const Array& x, Dtype dtype) {
   return result;
 }
 
-void convolve(ConvolutionPass pass, const kernels::Convolution& g, const Array& x, const Array& w, const Array& y,
-              const Array& bias) {
+void convolve_arrays(ConvolutionPass pass, const kernels::Convolution& g, const Array& x, const Array& w,
+                     const Array& y, const Array& bias) {
   const Array& result = pass == ConvolutionPass::forward ? y : (pass == ConvolutionPass::data_grad ? x : w);
   if (result.size() == 0) return;
   if (x.size() == 0 || w.size() == 0 || y.size() == 0) {  // sums of nothing
@@ -56,18 +56,21 @@ void convolve(ConvolutionPass pass, const kernels::Convolution& g, const Array& 
     p.pad[i] = g.pad[i];
     p.dilate[i] = g.dilate[i];
   }
-  convolve_im2col(p, {px.raw_data(), pw.raw_data(), py.raw_data(), pb.is_defined() ? pb.raw_data() : nullptr});
+  const bool is_kept = g.weights_are_fixed && pw.is_same(w);
+  const ConvolutionArrays arrays = {px.raw_data(), pw.raw_data(), py.raw_data(),
+                                    pb.is_defined() ? pb.raw_data() : nullptr, is_kept ? &w : nullptr};
+  convolve(p, arrays, g.autotune);
   if (!is_direct) result.copy_from(target);
 }
 
 void convolution_forward(Params<kernels::Convolution> geometry, In x, In W, In bias, Out y) {
-  convolve(ConvolutionPass::forward, *geometry, x, W, y, bias);
+  convolve_arrays(ConvolutionPass::forward, *geometry, x, W, y, bias);
 }
 void convolution_data_grad(Params<kernels::Convolution> geometry, In gy, In W, In bias, Out gx) {
-  convolve(ConvolutionPass::data_grad, *geometry, gx, W, gy, bias);
+  convolve_arrays(ConvolutionPass::data_grad, *geometry, gx, W, gy, bias);
 }
 void convolution_filter_grad(Params<kernels::Convolution> geometry, In x, In gy, Out gW) {
-  convolve(ConvolutionPass::filter_grad, *geometry, x, gW, gy, Array());
+  convolve_arrays(ConvolutionPass::filter_grad, *geometry, x, gW, gy, Array());
 }
 
 }  // namespace

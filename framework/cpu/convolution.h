@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <cstring>
 
+#include "kusari/framework/core/array.h"
 #include "kusari/framework/core/dtype.h"
 #include "kusari/framework/kernels/convolution.h"
 
@@ -50,12 +51,15 @@ struct ConvolutionProblem {
   }
 };
 
+size_t hash_of(const ConvolutionProblem& p) noexcept;
+
 /// The addresses; the result is y, x or w by the pass.
 struct ConvolutionArrays {
   void* x;
   void* w;
   void* y;
-  const void* bias;  // (O) or (C) by the pass, or null
+  const void* bias;           // (O) or (C) by the pass, or null
+  const Array* kept_weights;  // the array of w if it will come again unchanged, else null
 };
 
 /// Rows of copied input times the matrix of weights, any geometry; depthwise convolutions by direct loops. The
@@ -64,10 +68,19 @@ void convolve_im2col(const ConvolutionProblem& p, const ConvolutionArrays& a);
 
 /// Winograd's F(4x4, 3x3): 3x3 kernels of stride 1, float32, both channel counts multiples of 32.
 bool winograd_supports(const ConvolutionProblem& p);
-/// Size of the transformed weights, which the forward pass and the data gradient need.
-size_t winograd_weights_bytes(const ConvolutionProblem& p);
-void winograd_transform_weights(const ConvolutionProblem& p, const float* w, float* u);
-/// `u`: the transformed weights; null for the filter gradient.
-void convolve_winograd(const ConvolutionProblem& p, const ConvolutionArrays& a, const float* u);
+size_t winograd_workspace(const ConvolutionProblem& p);  ///< bytes
+void convolve_winograd(const ConvolutionProblem& p, const ConvolutionArrays& a);
+
+/// How oneDNN gets x and y: as they are, or reordered to blocks of channels and back.
+enum class OneDnnOrder : int64_t { channels_last, blocked };
+
+/// oneDNN's direct convolution, divided among our threads. False where this build has no oneDNN or oneDNN no such
+/// convolution; prepares it otherwise.
+bool onednn_supports(const ConvolutionProblem& p, OneDnnOrder order);
+size_t onednn_workspace(const ConvolutionProblem& p, OneDnnOrder order);  ///< bytes
+void convolve_onednn(const ConvolutionProblem& p, OneDnnOrder order, const ConvolutionArrays& a);
+
+/// Computes with the algorithm that suits the problem, see Config::autotune.
+void convolve(const ConvolutionProblem& p, const ConvolutionArrays& a, bool autotune);
 
 }  // namespace kusari::cpu

@@ -1,0 +1,125 @@
+#include <algorithm>
+#include <chrono>
+#include <cstring>
+#include <limits>
+#include <mutex>
+#include <unordered_map>
+#include <vector>
+
+#include "kusari/framework/core/device.h"
+#include "kusari/framework/cpu/convolution.h"
+
+// Which algorithm computes a convolution.
+namespace kusari::cpu {
+namespace {
+
+struct Algorithm {
+  const char* name;
+  bool (*supports)(const ConvolutionProblem& p);
+  size_t (*workspace)(const ConvolutionProblem& p);
+  void (*run)(const ConvolutionProblem& p, const ConvolutionArrays& a);
+};
+
+template <OneDnnOrder kOrder>
+constexpr Algorithm onednn(const char* name) {
+  return {name, [](const ConvolutionProblem& p) { return onednn_supports(p, kOrder); },
+          [](const ConvolutionProblem& p) { return onednn_workspace(p, kOrder); },
+          [](const ConvolutionProblem& p, const ConvolutionArrays& a) { convolve_onednn(p, kOrder, a); }};
+}
+
+constexpr Algorithm kDirect = onednn<OneDnnOrder::channels_last>("direct");
+constexpr Algorithm kBlocked = onednn<OneDnnOrder::blocked>("blocked");
+constexpr Algorithm kWinograd = {"winograd", winograd_supports, winograd_workspace, convolve_winograd};
+constexpr Algorithm kIm2col = {"im2col", [](const ConvolutionProblem& p) { return p.element() != Dtype::bfloat16; },
+                               [](const ConvolutionProblem&) { return size_t{0}; },  // some hundred KiB for each thread
+                               convolve_im2col};
+
+constexpr const Algorithm* kAlgorithms[] = {&kDirect, &kBlocked, &kWinograd, &kIm2col};
+
+bool is_pointwise(const ConvolutionProblem& p) {
+  for (int i = 0; i < p.ndim; ++i) {
+    if (p.kernel[i] != 1 || p.stride[i] != 1 || p.pad[i] != 0 || p.in[i] != p.out[i]) return false;
+  }
+  return p.groups == 1;
+}
+
+// Without measuring: oneDNN's direct convolution, except where a product of matrices is known to be faster.
+const Algorithm& usual(const ConvolutionProblem& p) {
+  constexpr int64_t kFewChannels = 4;
+  const bool few = p.pass == ConvolutionPass::data_grad && p.in_channels / p.groups <= kFewChannels && p.groups == 1;
+  if (kIm2col.supports(p) && (few || is_pointwise(p))) return kIm2col;
+  return kDirect.supports(p) ? kDirect : kIm2col;
+}
+
+double seconds(const Algorithm& algorithm, const ConvolutionProblem& p, const ConvolutionArrays& a) {
+  const auto start = std::chrono::steady_clock::now();
+  algorithm.run(p, a);
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+}
+
+// The fastest of three runs each; what is far behind after one is not run again.
+const Algorithm& fastest(const ConvolutionProblem& p, const ConvolutionArrays& a) {
+  constexpr int kRounds = 3;
+  struct Candidate {
+    const Algorithm* algorithm;
+    double time = std::numeric_limits<double>::infinity();
+  };
+  std::vector<Candidate> candidates;
+  for (const Algorithm* algorithm : kAlgorithms) {
+    if (algorithm->supports(p) && algorithm->workspace(p) <= get_max_workspace_size())
+      candidates.push_back({algorithm});
+  }
+  if (candidates.empty()) return usual(p);
+  for (Candidate& c : candidates) c.algorithm->run(p, a);  // what is made at the first run does not count
+  double best = std::numeric_limits<double>::infinity();
+  for (int round = 0; round < kRounds; ++round) {
+    for (Candidate& c : candidates) {
+      if (round > 0 && c.time > 2 * best) continue;
+      c.time = std::min(c.time, seconds(*c.algorithm, p, a));
+      best = std::min(best, c.time);
+    }
+  }
+  const auto chosen = std::min_element(candidates.begin(), candidates.end(),
+                                       [](const Candidate& x, const Candidate& y) { return x.time < y.time; });
+  return *chosen->algorithm;
+}
+
+struct Key {
+  ConvolutionProblem problem;
+  bool autotune;
+  friend bool operator==(const Key& a, const Key& b) { return a.autotune == b.autotune && a.problem == b.problem; }
+};
+struct KeyHash {
+  size_t operator()(const Key& key) const noexcept { return hash_of(key.problem) ^ static_cast<size_t>(key.autotune); }
+};
+
+}  // namespace
+
+size_t hash_of(const ConvolutionProblem& p) noexcept {
+  static_assert(sizeof(p) % 8 == 0);
+  uint64_t words[sizeof(p) / 8];
+  std::memcpy(words, &p, sizeof(p));
+  uint64_t hash = 0;
+  for (const uint64_t word : words) hash = (hash ^ word) * 0x9E3779B97F4A7C15u, hash ^= hash >> 29;
+  return hash;
+}
+
+void convolve(const ConvolutionProblem& p, const ConvolutionArrays& a, bool autotune) {
+  static std::mutex& mutex = *new std::mutex;
+  static auto& choices = *new std::unordered_map<Key, const Algorithm*, KeyHash>;
+  const Key key{p, autotune};
+  const Algorithm* chosen = nullptr;
+  {
+    const std::lock_guard lock(mutex);
+    const auto found = choices.find(key);
+    if (found != choices.end()) chosen = found->second;
+  }
+  if (chosen == nullptr) {
+    chosen = autotune ? &fastest(p, a) : &usual(p);
+    const std::lock_guard lock(mutex);
+    chosen = choices.try_emplace(key, chosen).first->second;
+  }
+  chosen->run(p, a);
+}
+
+}  // namespace kusari::cpu

@@ -1,0 +1,209 @@
+#include <algorithm>
+#include <cstring>
+
+#include "kusari/framework/core/memory.h"
+#include "kusari/framework/core/threads.h"
+#include "kusari/framework/cpu/convolution.h"
+#include "kusari/framework/cpu/isa.h"
+#include "kusari/framework/cpu/isa/winograd.h"
+#include "kusari/framework/cpu/packed_weights.h"
+
+namespace kusari::cpu {
+namespace {
+
+constexpr int64_t kPlaces = kWinogradPlaces, kPanel = kWinogradChannels;
+
+const WinogradLoops& loops() {
+  static const WinogradLoops& chosen = *KUSARI_LOOPS(isa(), winograd_loops);
+  return chosen;
+}
+
+// Pooled scratch of one task or call.
+class Scratch {
+ public:
+  explicit Scratch(int64_t floats)
+      : bytes_{static_cast<size_t>(floats) * sizeof(float)}, data_{static_cast<float*>(memory::allocate(bytes_))} {}
+  Scratch(const Scratch&) = delete;
+  Scratch& operator=(const Scratch&) = delete;
+  ~Scratch() { memory::deallocate(data_, bytes_); }
+  float* get() const { return data_; }
+
+ private:
+  size_t bytes_;
+  float* data_;
+};
+
+// Images of one size: (batch, height, width, channels).
+struct Images {
+  float* data;
+  int64_t height, width, channels;
+
+  float* at(int64_t image, int64_t row, int64_t column) const {
+    return data + ((image * height + row) * width + column) * channels;
+  }
+};
+
+// The 4x4 tiles that cover all images of one size.
+struct Tiles {
+  int64_t down, across, count;
+
+  Tiles(int64_t batch, int64_t height, int64_t width)
+      : down{(height + 3) / 4}, across{(width + 3) / 4}, count{batch * down * across} {}
+
+  // Addresses of a size x size square around tile t, `before` positions up and left of its corner; `outside` where the
+  // image does not reach.
+  template <int kSize>
+  void addresses(const Images& images, int64_t t, int64_t before_row, int64_t before_column, float* outside,
+                 float** addresses) const {
+    const int64_t image = t / (down * across), place = t % (down * across);
+    const int64_t top = place / across * 4 - before_row, left = place % across * 4 - before_column;
+    for (int i = 0; i < kSize; ++i) {
+      const bool in_rows = top + i >= 0 && top + i < images.height;
+      float* const row = in_rows ? images.at(image, top + i, 0) : nullptr;
+      for (int j = 0; j < kSize; ++j) {
+        const bool inside = in_rows && left + j >= 0 && left + j < images.width;
+        addresses[i * kSize + j] = inside ? row + (left + j) * images.channels : outside;
+      }
+    }
+  }
+};
+
+// The places of a tile are so far apart that they do not compete for the same lines of a cache.
+int64_t place_stride(int64_t floats) { return floats + 16; }
+
+// Tiles that are transformed, multiplied and transformed back together: enough to fill a cache, and so many that the
+// matrix of ins x outs that belongs to each place is not read too often.
+int64_t tiles_of_a_block(const Tiles& tiles, int64_t ins, int64_t outs) {
+  const int64_t cached = (int64_t{1} << 20) / ((ins + outs) * kPlaces), worthwhile = ins * outs / (2 * (ins + outs));
+  return std::min(tiles.count, std::max(cached, worthwhile));
+}
+
+constexpr int64_t kTilesOfATask = 4;
+
+// Target = source filtered with the transformed weights u. The source lies `before` the target by that many positions.
+void filter_images(const Images& source, const Images& target, int64_t batch, int64_t before_row, int64_t before_column,
+                   const float* u, const float* bias) {
+  const Tiles tiles(batch, target.height, target.width);
+  const int64_t rows = source.channels, columns = target.channels, panels = columns / kPanel;
+  const int64_t block = tiles_of_a_block(tiles, rows, columns);
+  const int64_t v_stride = place_stride(block * rows), m_stride = place_stride(block * columns);
+  const Scratch scratch(kPlaces * (v_stride + m_stride) + rows);
+  float* const v = scratch.get();
+  float* const m = v + kPlaces * v_stride;
+  float* const zeros = m + kPlaces * m_stride;
+  std::fill_n(zeros, rows, 0.0f);
+  for (int64_t first = 0; first < tiles.count; first += block) {
+    const int64_t count = std::min(block, tiles.count - first);
+    parallel_for(count, kTilesOfATask, [&](int64_t begin, int64_t end) {
+      for (int64_t t = begin; t < end; ++t) {
+        float* addresses[36];
+        tiles.addresses<6>(source, first + t, before_row, before_column, zeros, addresses);
+        loops().input(addresses, rows, v + t * rows, v_stride);
+      }
+    });
+    parallel_for(kPlaces, 1, [&](int64_t begin, int64_t end) {
+      for (int64_t place = begin; place < end; ++place) {
+        for (int64_t panel = 0; panel < panels; ++panel) {
+          loops().multiply(v + place * v_stride, rows, count, rows, u + (place * panels + panel) * rows * kPanel,
+                           m + place * m_stride + panel * kPanel, columns);
+        }
+      }
+    });
+    parallel_for(count, kTilesOfATask, [&](int64_t begin, int64_t end) {
+      for (int64_t t = begin; t < end; ++t) {
+        float* addresses[16];
+        tiles.addresses<4>(target, first + t, 0, 0, nullptr, addresses);
+        loops().output(m + t * columns, m_stride, columns, bias, addresses);
+      }
+    });
+  }
+}
+
+// w = the gradient of the weights: (outs, 3, 3, ins). Block by block of tiles, all are transformed, then each place is
+// multiplied and added up by itself: its two matrices and its sums fit the second-level cache.
+void filter_gradient(const Images& x, const Images& gy, int64_t batch, int64_t pad_row, int64_t pad_column, float* w) {
+  const Tiles tiles(batch, gy.height, gy.width);
+  const int64_t ins = x.channels, outs = gy.channels;
+  const int64_t block = tiles_of_a_block(tiles, ins, outs);
+  const int64_t v_stride = place_stride(block * ins), n_stride = place_stride(block * outs);
+  const int64_t sum_stride = place_stride(outs * ins), zeros_count = std::max(ins, outs);
+  const Scratch scratch(kPlaces * (v_stride + n_stride + sum_stride) + zeros_count);
+  float* const v = scratch.get();
+  float* const n = v + kPlaces * v_stride;
+  float* const sum = n + kPlaces * n_stride;
+  float* const zeros = sum + kPlaces * sum_stride;
+  std::fill_n(zeros, zeros_count, 0.0f);
+  for (int64_t first = 0; first < tiles.count; first += block) {
+    const int64_t count = std::min(block, tiles.count - first);
+    parallel_for(count, kTilesOfATask, [&](int64_t begin, int64_t end) {
+      for (int64_t t = begin; t < end; ++t) {
+        float* addresses[36];
+        tiles.addresses<6>(x, first + t, pad_row, pad_column, zeros, addresses);
+        loops().input(addresses, ins, v + t * ins, v_stride);
+        tiles.addresses<4>(gy, first + t, 0, 0, zeros, addresses);
+        loops().gradient(addresses, outs, n + t * outs, n_stride);
+      }
+    });
+    parallel_for(kPlaces, 1, [&](int64_t begin, int64_t end) {
+      for (int64_t place = begin; place < end; ++place) {
+        loops().accumulate(n + place * n_stride, outs, outs, v + place * v_stride, ins, ins, count,
+                           sum + place * sum_stride, ins, first > 0);
+      }
+    });
+  }
+  parallel_for(outs, 8, [&](int64_t begin, int64_t end) {
+    for (int64_t o = begin; o < end; ++o) loops().filter(sum + o * ins, sum_stride, ins, w + o * 9 * ins, ins);
+  });
+}
+
+}  // namespace
+
+bool winograd_supports(const ConvolutionProblem& p) {
+  if (p.element() != Dtype::float32 || p.ndim != 2 || p.groups != 1) return false;
+  for (int axis = 0; axis < 2; ++axis) {
+    if (p.kernel[axis] != 3 || p.stride[axis] != 1 || p.dilate[axis] != 1 || p.pad[axis] > 2) return false;
+  }
+  return p.in_channels % kPanel == 0 && p.out_channels % kPanel == 0;
+}
+
+namespace {
+
+int64_t weights_floats(const ConvolutionProblem& p) { return kPlaces * p.in_channels * p.out_channels; }
+
+// The transformed weights of the forward pass or the data gradient.
+PackedWeights transformed(const ConvolutionProblem& p, const ConvolutionArrays& a) {
+  static constexpr char kForward = 0, kBackward = 0;  // their addresses are the keys
+  const bool forward = p.pass == ConvolutionPass::forward;
+  const int64_t rows = forward ? p.in_channels : p.out_channels, columns = forward ? p.out_channels : p.in_channels;
+  return PackedWeights(a.kept_weights, forward ? &kForward : &kBackward,
+                       static_cast<size_t>(weights_floats(p)) * sizeof(float), [&](void* to) {
+                         parallel_for(columns / kPanel, 1, [&](int64_t begin, int64_t end) {
+                           loops().weights(static_cast<const float*>(a.w), rows, columns, forward, begin, end,
+                                           static_cast<float*>(to));
+                         });
+                       });
+}
+
+}  // namespace
+
+size_t winograd_workspace(const ConvolutionProblem& p) {
+  const bool is_data = p.pass == ConvolutionPass::data_grad;
+  const Tiles tiles(p.batch, is_data ? p.in[0] : p.out[0], is_data ? p.in[1] : p.out[1]);
+  const int64_t block = tiles_of_a_block(tiles, p.in_channels, p.out_channels);
+  return static_cast<size_t>(weights_floats(p) + kPlaces * block * (p.in_channels + p.out_channels)) * sizeof(float);
+}
+
+void convolve_winograd(const ConvolutionProblem& p, const ConvolutionArrays& a) {
+  const Images x = {static_cast<float*>(a.x), p.in[0], p.in[1], p.in_channels};
+  const Images y = {static_cast<float*>(a.y), p.out[0], p.out[1], p.out_channels};
+  if (p.pass == ConvolutionPass::filter_grad) {
+    return filter_gradient(x, y, p.batch, p.pad[0], p.pad[1], static_cast<float*>(a.w));
+  }
+  const PackedWeights weights = transformed(p, a);
+  const auto* const u = static_cast<const float*>(weights.get());
+  const auto* const bias = static_cast<const float*>(a.bias);
+  if (p.pass == ConvolutionPass::forward) return filter_images(x, y, p.batch, p.pad[0], p.pad[1], u, bias);
+  filter_images(y, x, p.batch, 2 - p.pad[0], 2 - p.pad[1], u, bias);
+}
+
+}  // namespace kusari::cpu
