@@ -23,6 +23,8 @@ KUSARI_API std::string to_string(Link& link);
 
 /// A size that the first batch decides: `Child<L::Linear> l1{*this, "l1", kInfer, 100}`.
 inline constexpr int64_t kInfer = -1;
+/// As the only size of a parameter: a whole shape that the first batch decides.
+inline constexpr int64_t kInferShape = -2;
 
 /// What a copy of a model does with its parameters: share the arrays, copy them, or draw new ones from the
 /// initializers.

@@ -46,15 +46,17 @@ Parameter::Parameter(const Parameter& other)
       declared_{other.declared_},
       initializer_{other.initializer_},
       device_{other.device_},
-      dtype_{other.dtype_} {
+      dtype_{other.dtype_},
+      channels_last_{other.channels_last_} {
   if (!other.is_defined()) return;
   const CopyMode mode = detail::CopyScope::current();
   Array copied;
   if (other.is_initialized()) {
     const Array& array = other.array();
-    copied = mode == CopyMode::share  ? array
-             : mode == CopyMode::copy ? array.copy()
-                                      : initializers::generate_array(initializer_, array.shape(), dtype_, device_);
+    copied = mode == CopyMode::share ? array
+             : mode == CopyMode::copy
+                 ? array.copy()
+                 : in_layout(initializers::generate_array(initializer_, array.shape(), dtype_, device_));
   }
   Variable::operator=(Variable(copied, other.requires_grad()));
   if (!other.name().empty()) set_name(other.name());
@@ -68,6 +70,7 @@ Parameter::Parameter(Parameter&& other) noexcept
       rule_{std::move(other.rule_)},
       device_{other.device_},
       dtype_{other.dtype_},
+      channels_last_{other.channels_last_},
       grad_is_marked_{other.grad_is_marked_} {
   detail::change_structure_version();
 }
@@ -79,6 +82,7 @@ Parameter& Parameter::operator=(Parameter&& other) noexcept {
   rule_ = std::move(other.rule_);
   device_ = other.device_;
   dtype_ = other.dtype_;
+  channels_last_ = other.channels_last_;
   grad_is_marked_ = other.grad_is_marked_;
   detail::change_structure_version();
   return *this;
@@ -95,7 +99,7 @@ Parameter& Parameter::operator=(const Parameter& other) {
   Variable::cleargrad();
   declared_ = other.declared_;
   dtype_ = other.dtype_;
-  set_array(other.is_initialized() ? other.array().copy().to_device(device_) : Array());
+  set_array(other.is_initialized() ? in_layout(other.array().copy().to_device(device_)) : Array());
   return *this;
 }
 
@@ -112,14 +116,17 @@ void Parameter::infer_axis(int axis, int64_t size) {
 }
 
 void Parameter::initialize(const Shape& shape) {
-  bool fits = shape.ndim() == declared_.ndim() && is_known(shape);
-  for (int i = 0; fits && i < shape.ndim(); ++i) fits = declared_[i] < 0 || declared_[i] == shape[i];
+  bool fits = is_known(shape);
+  if (declared_ != Shape{kInferShape}) {
+    fits = fits && shape.ndim() == declared_.ndim();
+    for (int i = 0; fits && i < shape.ndim(); ++i) fits = declared_[i] < 0 || declared_[i] == shape[i];
+  }
   if (!fits) {
     throw ValueError("Parameter::initialize: " + label(*this) + " was declared with shape " + to_string(declared_) +
                      ", which " + to_string(shape) + " does not fit");
   }
   const auto guard = no_backprop_mode();
-  set_array(initializers::generate_array(initializer_, shape, dtype_, device_));
+  set_array(in_layout(initializers::generate_array(initializer_, shape, dtype_, device_)));
   declared_ = shape;
   if (grad_is_marked_) mark_gradient();
   grad_is_marked_ = false;
@@ -129,6 +136,11 @@ void Parameter::reinitialize() {
   if (is_initialized()) {
     array().copy_from(initializers::generate_array(initializer_, shape(), dtype_, device_));
   }
+}
+
+void Parameter::keep_channels_last() {
+  channels_last_ = true;
+  if (is_initialized()) set_array(in_layout(array()));
 }
 
 // One NaN seen under the parameter's shape: the mark costs no memory.

@@ -22,8 +22,8 @@ class KUSARI_API Parameter : public Variable {
  public:
   /// With these numbers, and no gradient.
   explicit Parameter(const Array& array);
-  /// Initialised now, or, when an axis is kInfer, at the first use (see infer). The dtype is the initializer's, else
-  /// `dtype`, else config.dtype.
+  /// Initialised now, or, when an axis is kInfer or the shape is {kInferShape}, later (see infer and initialize). The
+  /// dtype is the initializer's, else `dtype`, else config.dtype.
   explicit Parameter(const Shape& shape, Initializer initializer = {}, std::optional<Dtype> dtype = std::nullopt);
   /// A member of a link: `W{*this, "W", {out_size, in_size}, initial_w}`.
   template <LinkType Parent>
@@ -59,6 +59,9 @@ class KUSARI_API Parameter : public Variable {
   void initialize(const Shape& shape);
   /// New numbers from the initializer.
   void reinitialize();
+  /// From now on its arrays have their channels innermost in memory, as far as config.channels_last wants it: for
+  /// filters, which convolution reads so. Gradients and the state of optimizers follow.
+  void keep_channels_last();
   /// The declared shape, kInfer where nothing is known yet.
   const Shape& declared_shape() const noexcept { return declared_; }
   const Initializer& initializer() const noexcept { return initializer_; }
@@ -99,6 +102,7 @@ class KUSARI_API Parameter : public Variable {
 
  private:
   void infer_axis(int axis, int64_t size);
+  Array in_layout(const Array& array) const { return channels_last_ ? array.channels_last() : array; }
   void mark_gradient();
   [[noreturn]] void throw_no_rule() const;
 
@@ -107,6 +111,7 @@ class KUSARI_API Parameter : public Variable {
   std::unique_ptr<UpdateRule> rule_;
   Device device_;
   Dtype dtype_ = Dtype::float32;
+  bool channels_last_ = false;
   bool grad_is_marked_ = false;  // uninitialised, and not cleared since
 };
 

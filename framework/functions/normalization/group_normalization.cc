@@ -16,8 +16,9 @@ class GroupNormalization final : public NormalizeGroups {
  private:
   void check(const TypeCheck& c) const override {
     const auto [x, gamma, beta] = c.args("x", "gamma", "beta");
-    c.expect(x.ndim() >= 2, gamma.ndim() == 1, beta.ndim() == 1, gamma.shape(0) == x.shape(1),
-             beta.shape(0) == x.shape(1), x.is_floating(), gamma.is_floating(), beta.dtype() == gamma.dtype());
+    c.expect(x.ndim() >= 2, x.is_floating());
+    c.expect(gamma.ndim() == 1, beta.ndim() == 1, gamma.shape(0) == x.shape(1), beta.shape(0) == x.shape(1),
+             gamma.is_floating(), beta.dtype() == gamma.dtype());
   }
 };
 

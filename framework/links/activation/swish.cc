@@ -1,0 +1,21 @@
+#include "kusari/framework/links/activation/swish.h"
+
+#include <utility>
+
+#include "kusari/framework/functions/activation/swish.h"
+
+namespace kusari::links {
+
+Swish::Swish(const std::optional<Shape>& beta_shape, Options options)
+    : beta{*this, "beta", beta_shape.value_or(Shape{kInferShape}), std::move(options.beta_init)} {}
+
+Variable Swish::operator()(const Variable& x) {
+  if (!beta.is_initialized()) {
+    Shape shape = x.shape();
+    if (!shape.empty()) shape.erase(0);
+    beta.initialize(shape);
+  }
+  return functions::swish(x, beta);
+}
+
+}  // namespace kusari::links

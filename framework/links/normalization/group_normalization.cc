@@ -1,0 +1,24 @@
+#include "kusari/framework/links/normalization/group_normalization.h"
+
+#include <utility>
+
+#include "kusari/framework/core/config.h"
+#include "kusari/framework/functions/normalization/group_normalization.h"
+
+namespace kusari::links {
+
+GroupNormalization::GroupNormalization(int64_t group_count, int64_t size, Options options)
+    : groups{group_count},
+      eps{options.eps},
+      gamma{*this, "gamma", {size}, std::move(options.initial_gamma), get_dtype({}, Dtype::float32)},
+      beta{*this, "beta", {size}, std::move(options.initial_beta), get_dtype({}, Dtype::float32)} {}
+
+Variable GroupNormalization::operator()(const Variable& x) {
+  if (x.ndim() >= 2) {
+    gamma.infer(0, x.shape()[1]);
+    beta.infer(0, x.shape()[1]);
+  }
+  return functions::group_normalization(x, groups, gamma, beta, eps);
+}
+
+}  // namespace kusari::links

@@ -1,0 +1,23 @@
+#include "kusari/framework/links/normalization/layer_normalization.h"
+
+#include <utility>
+
+#include "kusari/framework/core/config.h"
+#include "kusari/framework/functions/normalization/layer_normalization.h"
+
+namespace kusari::links {
+
+LayerNormalization::LayerNormalization(int64_t size, Options options)
+    : eps{options.eps},
+      gamma{*this, "gamma", {size}, std::move(options.initial_gamma), get_dtype({}, Dtype::float32)},
+      beta{*this, "beta", {size}, std::move(options.initial_beta), get_dtype({}, Dtype::float32)} {}
+
+Variable LayerNormalization::operator()(const Variable& x) {
+  if (x.ndim() == 2) {
+    gamma.infer(0, x.shape()[1]);
+    beta.infer(0, x.shape()[1]);
+  }
+  return functions::layer_normalization(x, gamma, beta, eps);
+}
+
+}  // namespace kusari::links
