@@ -5,10 +5,12 @@
 #include "kusari/framework/functions/activation/leaky_relu.h"
 #include "kusari/framework/functions/activation/log_softmax.h"
 #include "kusari/framework/functions/activation/maxout.h"
+#include "kusari/framework/functions/activation/prelu.h"
 #include "kusari/framework/functions/activation/relu.h"
 #include "kusari/framework/functions/activation/sigmoid.h"
 #include "kusari/framework/functions/activation/softmax.h"
 #include "kusari/framework/functions/activation/softplus.h"
+#include "kusari/framework/functions/activation/swish.h"
 #include "kusari/framework/functions/activation/tanh.h"
 #include "kusari/tests/golden_runner/functions.h"
 
@@ -23,6 +25,7 @@ void add_activation_functions(FunctionTable& table) {
       {"leaky_relu", call([](Args& a) { return F::leaky_relu(a.var("x"), a.number("slope", 0.2)); })},
       {"log_softmax", call([](Args& a) { return F::log_softmax(a.var("x"), a.integer("axis", 1)); })},
       {"maxout", call([](Args& a) { return F::maxout(a.var("x"), a.integer("pool_size", 1), a.integer("axis", 1)); })},
+      {"prelu", binary(F::prelu, "x", "W")},
       {"relu", unary(F::relu)},
       {"relu6", unary(F::relu6)},
       {"selu", call([](Args& a) {
@@ -32,6 +35,7 @@ void add_activation_functions(FunctionTable& table) {
       {"sigmoid", unary(F::sigmoid)},
       {"softmax", call([](Args& a) { return F::softmax(a.var("x"), a.integer("axis", 1)); })},
       {"softplus", call([](Args& a) { return F::softplus(a.var("x"), a.number("beta", 1)); })},
+      {"swish", binary(F::swish, "x", "beta")},
       {"tanh", unary(F::tanh)},
   });
 }

@@ -7,6 +7,8 @@
 #include "kusari/framework/functions/array/get_item.h"
 #include "kusari/framework/functions/array/hstack.h"
 #include "kusari/framework/functions/array/index.h"
+#include "kusari/framework/functions/array/pad.h"
+#include "kusari/framework/functions/array/repeat.h"
 #include "kusari/framework/functions/array/reshape.h"
 #include "kusari/framework/functions/array/scatter_add.h"
 #include "kusari/framework/functions/array/select_item.h"
@@ -14,6 +16,7 @@
 #include "kusari/framework/functions/array/split_axis.h"
 #include "kusari/framework/functions/array/squeeze.h"
 #include "kusari/framework/functions/array/stack.h"
+#include "kusari/framework/functions/array/tile.h"
 #include "kusari/framework/functions/array/transpose.h"
 #include "kusari/framework/functions/array/where.h"
 #include "kusari/tests/golden_runner/functions.h"
@@ -40,6 +43,24 @@ std::vector<Index> indices(Args& a) {
   return all;
 }
 
+/// One number, one pair or a list of pairs.
+PadWidth pad_width(const Json& value) {
+  if (value.is_number_integer()) return value.get<int64_t>();
+  if (value.at(0).is_number_integer()) return {value.at(0).get<int64_t>(), value.at(1).get<int64_t>()};
+  std::vector<PadWidth::Pair> pairs;
+  for (const Json& pair : value) pairs.push_back({pair.at(0).get<int64_t>(), pair.at(1).get<int64_t>()});
+  return PadWidth(std::span<const PadWidth::Pair>(pairs));
+}
+
+F::PadMode pad_mode(const std::string& name) {
+  if (name == "constant") return F::PadMode::constant;
+  if (name == "edge") return F::PadMode::edge;
+  if (name == "reflect") return F::PadMode::reflect;
+  if (name == "symmetric") return F::PadMode::symmetric;
+  if (name == "wrap") return F::PadMode::wrap;
+  throw std::runtime_error("mode=" + name);
+}
+
 }  // namespace
 
 void add_array_functions(FunctionTable& table) {
@@ -61,6 +82,12 @@ void add_array_functions(FunctionTable& table) {
       {"hstack", call([](Args& a) { return F::hstack(a.vars("xs")); })},
       {"moveaxis",
        call([](Args& a) { return F::moveaxis(a.var("x"), a.integers("source"), a.integers("destination")); })},
+      {"pad", call([](Args& a) {
+         return F::pad(a.var("x"), pad_width(a.raw("pad_width")), pad_mode(a.text("mode", "constant")),
+                       a.number("constant_values", 0));
+       })},
+      {"repeat",
+       call([](Args& a) { return F::repeat(a.var("x"), a.integers("repeats"), a.optional_integer("axis")); })},
       {"reshape", call([](Args& a) { return F::reshape(a.var("x"), a.shape("shape")); })},
       {"rollaxis", call([](Args& a) { return F::rollaxis(a.var("x"), a.integer("axis", 0), a.integer("start", 0)); })},
       {"scatter_add", call([](Args& a) { return F::scatter_add(a.var("a"), indices(a), a.var("b")); })},
@@ -80,6 +107,7 @@ void add_array_functions(FunctionTable& table) {
        })},
       {"stack", call([](Args& a) { return F::stack(a.vars("xs"), a.integer("axis", 0)); })},
       {"swapaxes", call([](Args& a) { return F::swapaxes(a.var("x"), a.integer("axis1", 0), a.integer("axis2", 1)); })},
+      {"tile", call([](Args& a) { return F::tile(a.var("x"), a.integers("reps")); })},
       {"transpose", call([](Args& a) {
          const Variable x = a.var("x");
          return a.has("axes") ? F::transpose(x, a.integers("axes")) : F::transpose(x);

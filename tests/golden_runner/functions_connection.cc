@@ -1,3 +1,4 @@
+#include "kusari/framework/functions/connection/bilinear.h"
 #include "kusari/framework/functions/connection/embed_id.h"
 #include "kusari/framework/functions/connection/linear.h"
 #include "kusari/tests/golden_runner/functions.h"
@@ -6,6 +7,9 @@ namespace kusari::golden {
 
 void add_connection_functions(FunctionTable& table) {
   table.insert({
+      {"bilinear", call([](Args& a) {
+         return F::bilinear(a.var("e1"), a.var("e2"), a.var("W"), a.var("V1"), a.var("V2"), a.var("b"));
+       })},
       {"embed_id",
        call([](Args& a) { return F::embed_id(a.var("x"), a.var("W"), a.optional_integer("ignore_label")); })},
       {"linear", call([](Args& a) {

@@ -1,6 +1,7 @@
 #include "kusari/framework/functions/axes.h"
 #include "kusari/framework/functions/math/average.h"
 #include "kusari/framework/functions/math/basic_math.h"
+#include "kusari/framework/functions/math/bias.h"
 #include "kusari/framework/functions/math/clip.h"
 #include "kusari/framework/functions/math/erf.h"
 #include "kusari/framework/functions/math/exponential.h"
@@ -15,6 +16,7 @@
 #include "kusari/framework/functions/math/minmax.h"
 #include "kusari/framework/functions/math/prod.h"
 #include "kusari/framework/functions/math/rounding.h"
+#include "kusari/framework/functions/math/scale.h"
 #include "kusari/framework/functions/math/sign.h"
 #include "kusari/framework/functions/math/sqrt.h"
 #include "kusari/framework/functions/math/square.h"
@@ -84,6 +86,7 @@ void add_math_functions(FunctionTable& table) {
       {"argmin", call([](Args& a) { return F::argmin(a.var("x"), a.optional_integer("axis")); })},
       {"average",
        call([](Args& a) { return F::average(a.var("x"), axes(a), a.var("weights"), a.flag("keepdims", false)); })},
+      {"bias", call([](Args& a) { return F::bias(a.var("x"), a.var("y"), a.integer("axis", 1)); })},
       {"ceil", unary(F::ceil)},
       {"clip", call([](Args& a) { return F::clip(a.var("x"), a.number("x_min", 0), a.number("x_max", 0)); })},
       {"cos", unary(F::cos)},
@@ -115,6 +118,7 @@ void add_math_functions(FunctionTable& table) {
       {"minimum", binary(F::minimum, "x1", "x2")},
       {"prod", reduction(F::prod)},
       {"rsqrt", unary(F::rsqrt)},
+      {"scale", call([](Args& a) { return F::scale(a.var("x"), a.var("y"), a.integer("axis", 1)); })},
       {"sign", unary(F::sign)},
       {"sin", unary(F::sin)},
       {"sinh", unary(F::sinh)},
