@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "kusari/framework/autograd/variable.h"
+#include "kusari/framework/functions/per_axis.h"
 #include "kusari/tests/golden_runner/golden_case.h"
 
 namespace kusari::golden {
@@ -53,6 +54,11 @@ class Args {
   Shape shape(const std::string& name) {
     const std::vector<int64_t> values = integers(name);
     return Shape(values.begin(), values.end());
+  }
+  /// One number or one for each spatial axis.
+  PerAxis per_axis(const std::string& name, int64_t otherwise) {
+    const Shape values = shape(name);
+    return values.empty() ? PerAxis(otherwise) : PerAxis(values);
   }
 
   /// The variable that an encoded value stands for: an array name, or None.

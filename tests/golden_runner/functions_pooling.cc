@@ -13,18 +13,15 @@
 namespace kusari::golden {
 namespace {
 
-PerAxis per_axis(Args& a, const std::string& name, int64_t otherwise) {
-  return a.has(name) ? PerAxis(a.shape(name)) : PerAxis(otherwise);
-}
 PerAxis stride(Args& a) { return PerAxis(a.shape("stride")); }
 
 template <class Plain, class WithIndices>
 Adapter max_pooling(Plain plain, WithIndices with_indices) {
   return [=](Args& a) {
     const Variable x = a.var("x");
-    const PerAxis ksize = per_axis(a, "ksize", 1);
+    const PerAxis ksize = a.per_axis("ksize", 1);
     const F::MaxPoolingOptions options{
-        .stride = stride(a), .pad = per_axis(a, "pad", 0), .cover_all = a.flag("cover_all", true)};
+        .stride = stride(a), .pad = a.per_axis("pad", 0), .cover_all = a.flag("cover_all", true)};
     if (!a.flag("return_indices", false)) return Variables(plain(x, ksize, options));
     const auto [y, index] = with_indices(x, ksize, options);
     return Variables(y, Variable(index, false));
@@ -34,22 +31,22 @@ Adapter max_pooling(Plain plain, WithIndices with_indices) {
 template <class Function>
 Adapter average_pooling(Function function) {
   return call([function](Args& a) {
-    F::AveragePoolingOptions options{.stride = stride(a), .pad = per_axis(a, "pad", 0)};
+    F::AveragePoolingOptions options{.stride = stride(a), .pad = a.per_axis("pad", 0)};
     if (a.has("pad_value")) options.pad_value = a.optional_number("pad_value");
-    return function(a.var("x"), per_axis(a, "ksize", 1), options);
+    return function(a.var("x"), a.per_axis("ksize", 1), options);
   });
 }
 
 F::UnpoolingOptions unpooling_options(Args& a) {
   return {.stride = stride(a),
-          .pad = per_axis(a, "pad", 0),
+          .pad = a.per_axis("pad", 0),
           .outsize = a.shape("outsize"),
           .cover_all = a.flag("cover_all", true)};
 }
 
 template <class Function>
 Adapter unpooling(Function function) {
-  return call([function](Args& a) { return function(a.var("x"), per_axis(a, "ksize", 1), unpooling_options(a)); });
+  return call([function](Args& a) { return function(a.var("x"), a.per_axis("ksize", 1), unpooling_options(a)); });
 }
 
 template <class Function>
@@ -64,7 +61,7 @@ template <class Function>
 Adapter roi_align(Function function) {
   return call([function](Args& a) {
     return function(a.var("x"), a.var("rois"), a.var("roi_indices"), PerAxis(a.shape("outsize")),
-                    a.number("spatial_scale", 1), per_axis(a, "sampling_ratio", 0));
+                    a.number("spatial_scale", 1), a.per_axis("sampling_ratio", 0));
   });
 }
 
@@ -98,7 +95,7 @@ void add_pooling_functions(FunctionTable& table) {
       {"unpooling_3d", unpooling(F::unpooling_3d)},
       {"unpooling_nd", unpooling(F::unpooling_nd)},
       {"upsampling_2d", call([](Args& a) {
-         return F::upsampling_2d(a.var("x"), a.array("indexes"), per_axis(a, "ksize", 1), unpooling_options(a));
+         return F::upsampling_2d(a.var("x"), a.array("indexes"), a.per_axis("ksize", 1), unpooling_options(a));
        })},
   });
 }

@@ -1,7 +1,58 @@
+#include "kusari/framework/functions/array/as_strided.h"
+#include "kusari/framework/functions/array/depth2space.h"
+#include "kusari/framework/functions/array/im2col.h"
+#include "kusari/framework/functions/array/pad_sequence.h"
+#include "kusari/framework/functions/array/resize_images.h"
+#include "kusari/framework/functions/array/space2depth.h"
+#include "kusari/framework/functions/array/spatial_transformer_grid.h"
+#include "kusari/framework/functions/array/spatial_transformer_sampler.h"
+#include "kusari/framework/functions/connection/deformable_convolution_2d_sampler.h"
+#include "kusari/framework/functions/connection/local_convolution_2d.h"
 #include "kusari/tests/golden_runner/functions.h"
 
 namespace kusari::golden {
+namespace {
 
-void add_sampling_functions(FunctionTable&) {}
+Variable resize_images(Args& a) {
+  const std::string mode = a.text("mode", "bilinear");
+  if (mode != "bilinear" && mode != "nearest") throw std::runtime_error("mode " + mode);
+  return F::resize_images(a.var("x"), a.shape("output_shape"),
+                          {.mode = mode == "nearest" ? F::ResizeMode::nearest : F::ResizeMode::bilinear,
+                           .align_corners = a.flag("align_corners", true)});
+}
+
+}  // namespace
+
+void add_sampling_functions(FunctionTable& table) {
+  table.insert({
+      {"as_strided", call([](Args& a) {
+         return F::as_strided(a.var("x"), a.shape("shape"), a.shape("strides"), a.optional_integer("storage_offset"));
+       })},
+      {"deformable_convolution_2d_sampler", call([](Args& a) {
+         return F::deformable_convolution_2d_sampler(a.var("x"), a.var("offset"), a.var("W"), a.var("b"),
+                                                     {.stride = a.per_axis("stride", 1), .pad = a.per_axis("pad", 0)});
+       })},
+      {"depth2space", call([](Args& a) { return F::depth2space(a.var("X"), a.integer("r", 0)); })},
+      {"im2col", call([](Args& a) {
+         return F::im2col(a.var("x"), a.per_axis("ksize", 0),
+                          {.stride = a.per_axis("stride", 1),
+                           .pad = a.per_axis("pad", 0),
+                           .cover_all = a.flag("cover_all", false),
+                           .dilate = a.per_axis("dilate", 1)});
+       })},
+      {"local_convolution_2d", call([](Args& a) {
+         return F::local_convolution_2d(a.var("x"), a.var("W"), a.var("b"), {.stride = a.per_axis("stride", 1)});
+       })},
+      {"pad_sequence", call([](Args& a) {
+         return F::pad_sequence(a.vars("xs"),
+                                {.length = a.optional_integer("length"), .padding = a.number("padding", 0)});
+       })},
+      {"resize_images", call(resize_images)},
+      {"space2depth", call([](Args& a) { return F::space2depth(a.var("X"), a.integer("r", 0)); })},
+      {"spatial_transformer_grid",
+       call([](Args& a) { return F::spatial_transformer_grid(a.var("theta"), a.shape("output_shape")); })},
+      {"spatial_transformer_sampler", binary(F::spatial_transformer_sampler, "x", "grid")},
+  });
+}
 
 }  // namespace kusari::golden

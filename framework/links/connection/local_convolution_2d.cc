@@ -1,0 +1,69 @@
+#include "kusari/framework/links/connection/local_convolution_2d.h"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+#include "kusari/framework/core/error.h"
+#include "kusari/framework/functions/connection/local_convolution_2d.h"
+
+namespace kusari::links {
+namespace {
+
+constexpr const char* kCall = "L::LocalConvolution2D";
+
+Dims positive(const PerAxis& option, const char* argument) {
+  const Dims values = option.resolve(2, kCall, argument);
+  if (std::min(values[0], values[1]) < 1) {
+    throw ValueError(std::string(kCall) + ": " + argument + " is " + to_string(values) + ": it must be at least 1");
+  }
+  return values;
+}
+
+// Places along an axis, kInfer while its size is unknown.
+int64_t places(int64_t size, int64_t ksize, int64_t stride) {
+  if (size == kInfer) return kInfer;
+  if (size < ksize) {
+    throw ValueError(std::string(kCall) + ": in_size is " + std::to_string(size) + ": it must be at least ksize (" +
+                     std::to_string(ksize) + ")");
+  }
+  return (size - ksize) / stride + 1;
+}
+
+Shape bias_shape(int64_t out_channels, const PerAxis& in_size, const PerAxis& ksize, const PerAxis& stride) {
+  const Dims size = in_size.resolve(2, kCall, "in_size"), k = positive(ksize, "ksize"), s = positive(stride, "stride");
+  return {out_channels, places(size[0], k[0], s[0]), places(size[1], k[1], s[1])};
+}
+
+Shape weight_shape(int64_t in_channels, int64_t out_channels, const PerAxis& in_size, const PerAxis& ksize,
+                   const PerAxis& stride) {
+  const Shape bias = bias_shape(out_channels, in_size, ksize, stride);
+  const Dims k = positive(ksize, "ksize");
+  return {bias[0], bias[1], bias[2], in_channels, k[0], k[1]};
+}
+
+}  // namespace
+
+LocalConvolution2D::LocalConvolution2D(int64_t in_channels, int64_t out_channels, const PerAxis& in_size,
+                                       const PerAxis& ksize, Options options)
+    : W{*this, "W", weight_shape(in_channels, out_channels, in_size, ksize, options.stride),
+        std::move(options.initial_w)},
+      b{*this, "b", bias_shape(out_channels, in_size, ksize, options.stride), std::move(options.initial_bias),
+        !options.nobias},
+      ksize_{positive(ksize, "ksize")},
+      stride_{positive(options.stride, "stride")} {}
+
+Variable LocalConvolution2D::operator()(const Variable& x) {
+  if (!W.is_initialized() && x.ndim() == 4) {
+    const Shape& shape = x.shape();
+    for (int axis = 0; axis < 2; ++axis) {
+      const int64_t count = places(shape[2 + axis], ksize_[axis], stride_[axis]);
+      W.infer(1 + axis, count);
+      if (b.is_defined()) b.infer(1 + axis, count);
+    }
+    W.infer(3, shape[1]);
+  }
+  return functions::local_convolution_2d(x, W, b, {.stride = PerAxis(stride_)});
+}
+
+}  // namespace kusari::links
