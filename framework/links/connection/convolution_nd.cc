@@ -1,0 +1,53 @@
+#include "kusari/framework/links/connection/convolution_nd.h"
+
+#include "kusari/framework/functions/connection/convolution_2d.h"
+#include "kusari/framework/links/connection/filters.h"
+
+namespace kusari::links {
+namespace {
+
+constexpr const char* kCall = "L::ConvolutionND";
+
+}  // namespace
+
+ConvolutionND::ConvolutionND(int ndim, int64_t in_channels, int64_t out_channels, const PerAxis& ksize, Options options)
+    : W{*this, "W",
+        filter_shape(kCall, ndim, out_channels, channels_of_group(kCall, "in_channels", in_channels, options.groups),
+                     ksize),
+        std::move(options.initial_w)},
+      b{*this, "b", {out_channels}, std::move(options.initial_bias), !options.nobias},
+      geometry_{options.stride, options.pad, options.cover_all, options.dilate, options.groups} {
+  channels_of_group(kCall, "out_channels", out_channels, options.groups);
+  W.keep_channels_last();
+}
+
+Variable ConvolutionND::operator()(const Variable& x) {
+  if (!W.is_initialized() && x.ndim() >= 2) {
+    W.infer(1, channels_of_group(kCall, "x.shape[1]", x.shape()[1], geometry_.groups));
+  }
+  switch (W.declared_shape().ndim()) {
+    case 3:
+      return functions::convolution_1d(x, W, b, geometry_);
+    case 4:
+      return functions::convolution_2d(x, W, b, geometry_);
+    case 5:
+      return functions::convolution_3d(x, W, b, geometry_);
+    default:
+      return functions::convolution_nd(x, W, b, geometry_);
+  }
+}
+
+std::vector<std::pair<std::string, std::string>> ConvolutionND::printable_specs() const {
+  const Shape& shape = W.declared_shape();
+  const auto text = [&](const PerAxis& numbers) { return to_string(numbers.resolve(shape.ndim() - 2, kCall, "")); };
+  return {{"in_channels", channels_text(shape[1], geometry_.groups)},
+          {"out_channels", channels_text(shape[0])},
+          {"ksize", kernel_text(shape)},
+          {"stride", text(geometry_.stride)},
+          {"pad", text(geometry_.pad)},
+          {"nobias", b.is_defined() ? "False" : "True"},
+          {"dilate", text(geometry_.dilate)},
+          {"groups", std::to_string(geometry_.groups)}};
+}
+
+}  // namespace kusari::links

@@ -1,0 +1,48 @@
+#include "kusari/framework/links/connection/depthwise_convolution_2d.h"
+
+#include <cmath>
+
+#include "kusari/framework/initializers/he.h"
+#include "kusari/framework/links/connection/filters.h"
+
+namespace kusari::links {
+namespace {
+
+constexpr const char* kCall = "L::DepthwiseConvolution2D";
+
+Initializer or_he_normal(Initializer initial_w) {
+  return initial_w ? initial_w : Initializer(initializers::HeNormal(1 / std::sqrt(2.0)));
+}
+
+}  // namespace
+
+DepthwiseConvolution2D::DepthwiseConvolution2D(int64_t in_channels, int64_t channel_multiplier, const PerAxis& ksize,
+                                               Options options)
+    : W{*this, "W", filter_shape(kCall, 2, channel_multiplier, in_channels, ksize),
+        or_he_normal(std::move(options.initial_w))},
+      b{*this,
+        "b",
+        {in_channels == kInfer ? kInfer : in_channels * channel_multiplier},
+        std::move(options.initial_bias),
+        !options.nobias},
+      geometry_{options.stride, options.pad} {}
+
+Variable DepthwiseConvolution2D::operator()(const Variable& x) {
+  if (!W.is_initialized() && x.ndim() >= 2) {
+    W.infer(1, x.shape()[1]);
+    b.infer(0, x.shape()[1] * W.shape()[0]);
+  }
+  return functions::depthwise_convolution_2d(x, W, b, geometry_);
+}
+
+std::vector<std::pair<std::string, std::string>> DepthwiseConvolution2D::printable_specs() const {
+  const Shape& shape = W.declared_shape();
+  return {{"in_channels", channels_text(shape[1])},
+          {"channel_multiplier", channels_text(shape[0])},
+          {"ksize", kernel_text(shape)},
+          {"stride", to_string(geometry_.stride.resolve(2, kCall, "stride"))},
+          {"pad", to_string(geometry_.pad.resolve(2, kCall, "pad"))},
+          {"nobias", b.is_defined() ? "False" : "True"}};
+}
+
+}  // namespace kusari::links

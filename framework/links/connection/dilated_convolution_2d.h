@@ -1,0 +1,35 @@
+#pragma once
+
+#include "kusari/framework/links/connection/convolution_2d.h"
+
+namespace kusari::links {
+
+/// Options of L::DilatedConvolution2D.
+struct DilatedConvolutionOptions {
+  PerAxis stride = 1;
+  PerAxis pad = 0;
+  PerAxis dilate = 1;
+  bool nobias = false;
+  Initializer initial_w = {};  ///< default: LeCunNormal
+  Initializer initial_bias = 0;
+};
+
+/// Convolution2D under the name that Chainer keeps for kernels with holes. chainer.links.DilatedConvolution2D.
+class KUSARI_API DilatedConvolution2D : public Convolution2D {
+ public:
+  using Options = DilatedConvolutionOptions;
+  /// in_channels may be kInfer.
+  DilatedConvolution2D(int64_t in_channels, int64_t out_channels, const PerAxis& ksize, Options options = {})
+      : Convolution2D(in_channels, out_channels, ksize,
+                      {.stride = options.stride,
+                       .pad = options.pad,
+                       .nobias = options.nobias,
+                       .initial_w = std::move(options.initial_w),
+                       .initial_bias = std::move(options.initial_bias),
+                       .dilate = options.dilate}) {}
+  /// in_channels is taken from the first batch.
+  DilatedConvolution2D(int64_t out_channels, const PerAxis& ksize, Options options = {})
+      : DilatedConvolution2D(kInfer, out_channels, ksize, std::move(options)) {}
+};
+
+}  // namespace kusari::links

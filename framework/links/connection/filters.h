@@ -1,0 +1,20 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "kusari/framework/core/shape.h"
+#include "kusari/framework/functions/per_axis.h"
+
+// What the links with filters share.
+namespace kusari::links {
+
+/// The channels of one group; kInfer while they are not known. Throws ValueError unless they are a multiple of groups.
+int64_t channels_of_group(const char* call, const char* argument, int64_t channels, int64_t groups);
+/// (first, second, kernel...).
+Shape filter_shape(const char* call, int ndim, int64_t first, int64_t second, const PerAxis& ksize);
+/// As Chainer prints them: channels of all groups, None while they are not known, and the kernel's size.
+std::string channels_text(int64_t channels, int64_t groups = 1);
+std::string kernel_text(const Shape& filters);
+
+}  // namespace kusari::links
