@@ -3,6 +3,7 @@
 #include "kusari/tests/golden_runner/links.h"
 
 namespace kusari::golden {
+
 void add_sampling_links(LinkTable& table) {
   table.insert({
       {"DeformableConvolution2D",
