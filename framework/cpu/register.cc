@@ -15,6 +15,7 @@ class CpuBackend final : public Backend {
     cpu::register_reduction(*this);
     cpu::register_arg_reduction(*this);
     cpu::register_softmax(*this);
+    cpu::register_symmetric_eigen(*this);
     cpu::register_random(*this);
     cpu::register_matmul(*this);
     cpu::register_convolution(*this);

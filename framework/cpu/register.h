@@ -10,6 +10,7 @@ void register_pointwise(Backend& backend);
 void register_reduction(Backend& backend);
 void register_arg_reduction(Backend& backend);
 void register_softmax(Backend& backend);
+void register_symmetric_eigen(Backend& backend);
 void register_random(Backend& backend);
 void register_matmul(Backend& backend);
 void register_convolution(Backend& backend);
