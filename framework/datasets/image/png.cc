@@ -23,7 +23,7 @@ constexpr int64_t kBestRatio = 1032;  // of deflate
 /// gives false on an error, and message() says which.
 class Reader {
  public:
-  explicit Reader(std::span<const uint8_t> bytes) : bytes_{bytes} {
+  Reader(std::span<const uint8_t> bytes, bool tolerate_damage) : bytes_{bytes}, tolerate_damage_{tolerate_damage} {
     png_ = png_create_read_struct(PNG_LIBPNG_VER_STRING, this, on_error, [](png_structp, png_const_charp) {});
     if (png_) info_ = png_create_info_struct(png_);
     if (!info_) {
@@ -86,12 +86,15 @@ class Reader {
 
   static void read_bytes(png_structp png, png_bytep out, size_t count) {
     Reader& me = *static_cast<Reader*>(png_get_io_ptr(png));
-    if (count > me.bytes_.size() - me.at_) png_error(png, "the file ends too early");
-    std::memcpy(out, me.bytes_.data() + me.at_, count);
-    me.at_ += count;
+    const size_t there = std::min(count, me.bytes_.size() - me.at_);
+    if (there < count && (there == 0 || !me.tolerate_damage_)) png_error(png, "the file ends too early");
+    std::memcpy(out, me.bytes_.data() + me.at_, there);
+    std::memset(out + there, 0, count - there);  // libpng shall still decode what is there
+    me.at_ += there;
   }
 
   std::span<const uint8_t> bytes_;
+  bool tolerate_damage_;
   size_t at_ = 0;
   png_structp png_ = nullptr;
   png_infop info_ = nullptr;
@@ -101,7 +104,7 @@ class Reader {
 }  // namespace
 
 Array decode_png(std::span<const uint8_t> bytes, const DecodeOptions& options, const std::string& where) {
-  Reader png(bytes);
+  Reader png(bytes, options.tolerate_damage);
   const auto fail = [&](const std::string& what) { throw IoError(where + what); };
   if (!png.read_header()) fail(std::string("is damaged in its PNG header: ") + png.message());
   const int64_t height = png.height(), width = png.width();
