@@ -190,6 +190,7 @@
 #include "kusari/framework/links/normalization/layer_normalization.h"
 #include "kusari/framework/links/parameter.h"
 #include "kusari/framework/links/sequential.h"
+#include "kusari/framework/serializers/npy_file.h"
 #include "kusari/framework/serializers/npz.h"
 #include "kusari/framework/training/extension.h"
 #include "kusari/framework/training/extensions/evaluator.h"
