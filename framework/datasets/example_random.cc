@@ -3,6 +3,7 @@
 #include <string>
 
 #include "kusari/framework/core/error.h"
+#include "kusari/framework/core/random.h"
 #include "kusari/framework/kernels/random_numbers.h"
 
 namespace kusari::datasets {
@@ -12,6 +13,8 @@ __extension__ typedef unsigned __int128 uint128;
 
 // Keeps clear of the planes from which the process's own stream draws.
 constexpr uint32_t kExamplePlane = 0x80000000u;
+
+thread_local ExampleRandomScope* innermost = nullptr;
 
 uint64_t pair_of(const PhiloxBlock& block, uint64_t place) {
   const uint64_t at = 2 * (place % 2);
@@ -49,6 +52,19 @@ double ExampleRandom::normal(double mean, double deviation) {
   const double angle =
       km::normal_angle(km::uniform_from(static_cast<uint32_t>(second >> 32), static_cast<uint32_t>(second)));
   return mean + deviation * (radius * km::cos(angle));
+}
+
+ExampleRandomScope::ExampleRandomScope(uint64_t seed, int64_t epoch) noexcept
+    : seed_{seed}, epoch_{epoch}, outer_{innermost} {
+  innermost = this;
+}
+
+ExampleRandomScope::~ExampleRandomScope() { innermost = outer_; }
+
+ExampleRandom ExampleRandomScope::stream(int64_t index) {
+  if (innermost == nullptr) return ExampleRandom(random::bits(), 0, index);
+  constexpr uint64_t kGoldenRatio = 0x9e3779b97f4a7c15u;  // spreads the numbers 0, 1, 2, .. over all bits
+  return ExampleRandom(innermost->seed_ ^ (kGoldenRatio * innermost->streams_++), innermost->epoch_, index);
 }
 
 }  // namespace kusari::datasets

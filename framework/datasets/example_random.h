@@ -31,4 +31,25 @@ class KUSARI_API ExampleRandom {
   PhiloxBlock block_;
 };
 
+/// An iterator with workers opens one around every get(): while it lives, TransformDatasets of this thread draw no seed
+/// of their own but give example i the numbers of ExampleRandom(seed, epoch, i); further ones, when transformed data
+/// sets are transformed again, independent numbers that follow from the same three.
+class KUSARI_API ExampleRandomScope {
+ public:
+  ExampleRandomScope(uint64_t seed, int64_t epoch) noexcept;
+  ExampleRandomScope(const ExampleRandomScope&) = delete;
+  ExampleRandomScope& operator=(const ExampleRandomScope&) = delete;
+  ~ExampleRandomScope();
+
+  /// The next stream for example `index` in the innermost scope of this thread; without a scope, one from a seed that
+  /// the process's random stream gives.
+  static ExampleRandom stream(int64_t index);
+
+ private:
+  uint64_t seed_;
+  int64_t epoch_;
+  uint64_t streams_ = 0;  // given so far
+  ExampleRandomScope* outer_;
+};
+
 }  // namespace kusari::datasets

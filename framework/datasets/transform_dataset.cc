@@ -3,7 +3,6 @@
 #include <utility>
 
 #include "kusari/framework/core/error.h"
-#include "kusari/framework/core/random.h"
 
 namespace kusari::datasets {
 
@@ -20,7 +19,7 @@ TransformDataset::TransformDataset(RandomTransform transform, DatasetRef dataset
 Example TransformDataset::get(int64_t i) const {
   check_index("TransformDataset::get", i, size());
   if (transform_) return transform_(dataset_->get(i));
-  ExampleRandom random(random::bits(), 0, i);
+  ExampleRandom random = ExampleRandomScope::stream(i);
   return random_transform_(dataset_->get(i), random);
 }
 

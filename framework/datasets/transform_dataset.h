@@ -15,7 +15,8 @@ namespace kusari::datasets {
 /// or the example and a stream of random numbers that is its own:
 /// `TransformDataset(train, transforms::on_image(transforms::RandomCrop{32}, transforms::RandomFlip{}))`.
 /// Each access draws the seed of that stream from the process's random stream, so that the result differs every time
-/// and is the same again in a run from the same seed. Other random functions must allow calls from several threads.
+/// and is the same again in a run from the same seed; within an ExampleRandomScope it is given. Functions must allow
+/// calls from several threads at once.
 /// chainer.datasets.TransformDataset.
 class KUSARI_API TransformDataset final : public Dataset {
  public:

@@ -2,6 +2,7 @@
 
 #include <cmath>
 #include <set>
+#include <utility>
 #include <vector>
 
 #include <doctest/doctest.h>
@@ -89,6 +90,28 @@ TEST_CASE("TransformDataset hands a stream of random numbers to its function") {
   CHECK(sweep() == first);
   CHECK(sweep() == second);
   CHECK(noisy[2][0].item<int>() == 2);
+  {
+    const ExampleRandomScope scope(9, 4);
+    ExampleRandom expected(9, 4, 2);
+    CHECK(noisy[2][1].item<double>() == expected.uniform());
+    {
+      const ExampleRandomScope inner(9, 5);
+      ExampleRandom other(9, 5, 2);
+      CHECK(noisy[2][1].item<double>() == other.uniform());
+    }
+  }
+  // Transforms of transforms draw different numbers, the same ones in an equal scope.
+  const TransformDataset twice(noisy, [](const Example& example, ExampleRandom& draws) {
+    return Example{example[1], array<double>({draws.uniform()}, Shape{})};
+  });
+  const auto draw_twice = [&] {
+    const ExampleRandomScope scope(1, 0);
+    const Example example = twice[3];
+    return std::pair(example[0].item<double>(), example[1].item<double>());
+  };
+  CHECK(draw_twice() == draw_twice());
+  CHECK(draw_twice().first != draw_twice().second);
+  CHECK(noisy[2][1].item<double>() != noisy[2][1].item<double>());
   CHECK_THROWS_AS(noisy[4], IndexError);
   CHECK_THROWS_AS(TransformDataset(numbers, TransformDataset::RandomTransform()), ValueError);
 }
