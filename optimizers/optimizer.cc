@@ -7,6 +7,7 @@
 #include <cstring>
 
 #include "kusari/framework/core/backend.h"
+#include "kusari/framework/core/config.h"
 #include "kusari/framework/core/error.h"
 #include "kusari/framework/core/log.h"
 #include "kusari/framework/core/serializer.h"
@@ -172,6 +173,7 @@ void Optimizer::update_for(Variable loss) {
   refresh();
   for (const Entry& entry : impl_->entries) entry.parameter->cleargrad();
   BackwardOptions options;
+  options.release_graph = !config().keep_graph_on_report;
   if (impl_->scaling) options.loss_scale = loss_scale_;
   loss.backward(options);
   loss = Variable();

@@ -29,6 +29,7 @@ class BackwardPass {
     bool retain_grad;
     bool double_backprop;
     std::optional<double> loss_scale;
+    bool release_graph = false;
     const std::unordered_set<FunctionNode*>* allowed = nullptr;  // null: all functions
     const std::unordered_set<VariableNode*>* targets = nullptr;  // vertices whose gradients the caller collects
   };
@@ -137,6 +138,7 @@ class BackwardPass {
       detail::call_backward_postprocess(function, gy, gx);
     }
     gy.clear();  // so that gradients handed through unchanged have one owner
+    if (options_.release_graph) function.release_retained();
     if (gx.size() != function.inputs_.size()) throw_wrong_count(function, gx.size());
     for (size_t i = 0; i < gx.size(); ++i) {
       VariableNode* const input = function.inputs_[i].get();
@@ -275,7 +277,8 @@ void backward_from(std::span<const Variable> roots, const BackwardOptions& optio
   BackwardPass pass({.to_leaves = true,
                      .retain_grad = options.retain_grad,
                      .double_backprop = options.enable_double_backprop,
-                     .loss_scale = options.loss_scale});
+                     .loss_scale = options.loss_scale,
+                     .release_graph = options.release_graph && !options.enable_double_backprop});
   for (const Variable& root : roots) {
     if (root.node()->is_leaf()) {
       if (root.node()->grad == nullptr) Variable(root).set_grad_var(seed_of(root, options.loss_scale, call));

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "kusari/framework/autograd/function_hook.h"
+#include "kusari/framework/core/config.h"
 #include "kusari/framework/core/error.h"
 
 namespace kusari {
@@ -21,25 +22,59 @@ void FunctionNode::unchain() noexcept {
   output_arrays_.clear();
 }
 
+void FunctionNode::release_retained() noexcept {
+  for (size_t i = 0; i < inputs_.size() && i < 32; ++i) {
+    if (inputs_[i] && (retained_inputs_ >> i & 1u) != 0) inputs_[i]->drop_retention();
+  }
+  for (size_t i = 0; i < outputs_.size() && i < 32; ++i) {
+    if (outputs_[i] != nullptr && (retained_outputs_ >> i & 1u) != 0) outputs_[i]->drop_retention();
+  }
+  retained_inputs_ = retained_outputs_ = 0;
+  output_arrays_.clear();
+  released_ = true;
+}
+
+Arrays FunctionNode::recompute() { throw Error(std::string("F::") + name() + ": recompute() is not implemented"); }
+
+// What was computed again stays until those who retained it release it.
+void FunctionNode::restore_outputs() {
+  const auto mode = no_backprop_mode();
+  Arrays arrays = recompute();
+  for (size_t i = 0; i < outputs_.size(); ++i) {
+    if (outputs_[i] == nullptr) continue;
+    outputs_[i]->array = std::move(arrays[i]);
+    outputs_[i]->recomputable = false;
+  }
+}
+
+void FunctionNode::throw_not_retained(const char* what, size_t i) const {
+  if (released_) {
+    throw StateError(std::string("F::") + name() +
+                     ": backward again through a graph that an earlier backward released (release_graph)");
+  }
+  throw StateError(std::string("F::") + name() + ": " + what + " " + std::to_string(i) +
+                   " was not retained in forward");
+}
+
 Variable FunctionNode::retained_input(size_t i) const {
-  if (inputs_[i] && !inputs_[i]->array.is_defined()) {
-    throw StateError(std::string("F::") + name() + ": input " + std::to_string(i) + " was not retained in forward");
+  if (VariableNode* const node = inputs_[i].get(); node != nullptr && !node->array.is_defined()) {
+    if (released_ || !node->recomputable || !node->creator) throw_not_retained("input", i);
+    node->creator->restore_outputs();
   }
   return Variable(inputs_[i].get());
 }
 
 Variable FunctionNode::retained_output(size_t i) {
+  if (outputs_[i] != nullptr && !outputs_[i]->array.is_defined() && outputs_[i]->recomputable) restore_outputs();
   if (outputs_[i] != nullptr && outputs_[i]->array.is_defined()) return Variable(outputs_[i]);
-  if (i >= output_arrays_.size() || !output_arrays_[i].is_defined()) {
-    throw StateError(std::string("F::") + name() + ": output " + std::to_string(i) + " was not retained in forward");
-  }
+  if (i >= output_arrays_.size() || !output_arrays_[i].is_defined()) throw_not_retained("output", i);
   // The caller dropped this output; a new vertex takes its place, so that gradients flow through it again.
   Variable revived(output_arrays_[i], true);
   VariableNode* const node = revived.node();
   node->creator = IntrusivePtr<FunctionNode>(this);
   node->rank = rank_ + 1;
   node->output_index = static_cast<uint16_t>(i);
-  node->retained = true;
+  node->retained = 1;
   outputs_[i] = node;
   return revived;
 }
@@ -111,7 +146,7 @@ void FunctionApplication::record(FunctionNode& function, std::span<const Variabl
     function.inputs_.emplace_back(node);
     if (node == nullptr) continue;
     rank = std::max(rank, node->rank);
-    if (i < 32 && (function.retained_inputs_ >> i & 1u) != 0) node->retained = true;
+    if (i < 32 && (function.retained_inputs_ >> i & 1u) != 0) ++node->retained;
   }
   function.rank_ = rank;
 }
@@ -122,7 +157,8 @@ Variable FunctionApplication::connect(FunctionNode& function, Array array, size_
   node->creator = IntrusivePtr<FunctionNode>(&function);
   node->rank = function.rank_ + 1;
   node->output_index = static_cast<uint16_t>(index);
-  node->retained = index < 32 && (function.retained_outputs_ >> index & 1u) != 0;
+  node->retained = index < 32 && (function.retained_outputs_ >> index & 1u) != 0 ? 1 : 0;
+  node->recomputable = function.recomputable_;
   function.outputs_.push_back(node);
   return output;
 }

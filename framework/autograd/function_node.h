@@ -58,6 +58,8 @@ class KUSARI_API FunctionNode {
   /// Cuts this function out of the graph.
   void unchain() noexcept;
   void forget_output(size_t i) noexcept { outputs_[i] = nullptr; }
+  /// Frees what forward retained for backward, which then cannot be called again.
+  void release_retained() noexcept;
 
   void retain() noexcept { ++references_; }
   void release() noexcept {
@@ -71,6 +73,8 @@ class KUSARI_API FunctionNode {
   /// Gradients of the inputs (undefined: none) from those of the outputs (undefined: zero). `gy` has one entry per
   /// output; the result one per input. Gradients of inputs with !needs_grad(i) may be left undefined.
   virtual Variables backward(const Variables& gy) = 0;
+  /// The outputs once more, from what was retained; for functions that call allow_recompute().
+  virtual Arrays recompute();
 
   /// In forward: backward will ask for retained_input(i).
   void retain_inputs(std::initializer_list<int> indices) noexcept {
@@ -79,6 +83,8 @@ class KUSARI_API FunctionNode {
   void retain_outputs(std::initializer_list<int> indices) noexcept {
     for (int i : indices) retained_outputs_ |= 1u << i;
   }
+  /// In forward: the outputs need not stay for the functions that retain them, recompute() gives them again cheaply.
+  void allow_recompute() noexcept { recomputable_ = true; }
   /// In backward: an input or output that forward retained, connected to the graph.
   Variable retained_input(size_t i) const;
   Variable retained_output(size_t i);
@@ -96,12 +102,17 @@ class KUSARI_API FunctionNode {
   friend class BackwardPass;
   friend struct FunctionApplication;
 
+  void restore_outputs();
+  [[noreturn]] void throw_not_retained(const char* what, size_t i) const;
+
   // Fields in the order of their use, the hot ones beside the vtable pointer.
   uint32_t references_ = 0;
   int32_t rank_ = 0;
   uint32_t retained_inputs_ = 0;
   uint32_t retained_outputs_ = 0;
   bool recording_ = false;
+  bool recomputable_ = false;
+  bool released_ = false;
   uint64_t seen_by_ = 0;  // the backward pass that has queued this function
   SmallVector<IntrusivePtr<detail::VariableNode>, 3> inputs_;
   SmallVector<detail::VariableNode*, 1> outputs_;  // weak: a vertex that dies clears its entry

@@ -47,7 +47,11 @@ VariableNode::Saved& VariableNode::saved_state() {
 void VariableNode::last_handle_gone() noexcept {
   // A gradient with a graph of its own leads back to this vertex; nobody can see it any more.
   if (VariableNode* const held = std::exchange(grad, nullptr)) held->drop_handle();
-  if (retained || references == 1 || !array.is_defined() || array.nbytes() <= kKeptBytes) return;
+  if ((retained == 0 || recomputable) && references > 1) drop_array();
+}
+
+void VariableNode::drop_array() noexcept {
+  if (!array.is_defined() || array.nbytes() <= kKeptBytes) return;
   Saved& state = saved_state();
   state.shape = array.shape();
   state.dtype = array.dtype();

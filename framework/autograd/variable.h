@@ -25,6 +25,9 @@ struct BackwardOptions {
   bool enable_double_backprop = false;
   /// Factor of the seed when the root has no gradient yet; leaves remember it for their update rule.
   std::optional<double> loss_scale = std::nullopt;
+  /// Free what each function kept as soon as its gradients are computed, so that the peak of memory is that of the
+  /// forward computation. Going backward through the graph again then throws StateError.
+  bool release_graph = false;
 };
 
 namespace detail {
@@ -81,11 +84,18 @@ class KUSARI_API VariableNode {
   int32_t rank = 0;
   uint16_t output_index = 0;
   bool requires_grad;
-  bool retained = false;  // a function needs `array` although no Variable may name it
+  bool recomputable = false;  // the creator can compute `array` again, so that it need not stay for those who retain it
+  uint32_t retained = 0;      // functions that need `array` although no Variable may name it
+
+  /// A function that retained the array needs it no more.
+  void drop_retention() noexcept {
+    if (--retained == 0 && handles == 0) drop_array();
+  }
 
  private:
   void destroy() noexcept;
   void last_handle_gone() noexcept;
+  void drop_array() noexcept;
 };
 
 class VariableHandle {

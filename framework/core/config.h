@@ -83,6 +83,7 @@ class KUSARI_API Config {
   Setting<bool> enable_backprop{true};
   Setting<bool> in_recomputing{false};
   Setting<bool> keep_graph_on_report{false};
+  Setting<bool> save_memory{false};  ///< normalizations and their ReLU are computed again in backward, not kept
   Setting<bool> train{true};
   Setting<bool> type_check{true};
   Setting<Use> use_cudnn{Use::automatic};
@@ -106,6 +107,7 @@ class KUSARI_API Config {
     visit("enable_backprop", enable_backprop);
     visit("in_recomputing", in_recomputing);
     visit("keep_graph_on_report", keep_graph_on_report);
+    visit("save_memory", save_memory);
     visit("train", train);
     visit("type_check", type_check);
     visit("use_cudnn", use_cudnn);

@@ -31,6 +31,7 @@ TEST_CASE("defaults are Chainer's") {
                           "enable_backprop                True\n"
                           "in_recomputing                 False\n"
                           "keep_graph_on_report           False\n"
+                          "save_memory                    False\n"
                           "train                          True\n"
                           "type_check                     True\n"
                           "use_cudnn                      auto\n"
