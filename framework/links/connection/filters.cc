@@ -24,11 +24,9 @@ std::string channels_text(int64_t channels, int64_t groups) {
 }
 
 std::string kernel_text(const Shape& filters) {
-  const Dims size(filters.begin() + 2, filters.end());
-  for (const int64_t n : size) {
-    if (n != size[0]) return to_string(size);
-  }
-  return std::to_string(size[0]);
+  bool is_uniform = true;
+  for (int axis = 3; axis < filters.ndim(); ++axis) is_uniform = is_uniform && filters[axis] == filters[2];
+  return is_uniform ? std::to_string(filters[2]) : to_string(Dims(filters.begin() + 2, filters.end()));
 }
 
 }  // namespace kusari::links
