@@ -3,6 +3,7 @@
 #include <optional>
 #include <utility>
 
+#include "kusari/framework/functions/normalization/batch_normalization.h"
 #include "kusari/framework/links/normalization/batch_statistics.h"
 
 namespace kusari::links {
@@ -38,6 +39,9 @@ class KUSARI_API BatchNormalization : public BatchStatistics {
   Variable relu(const Variable& x, const BatchNormalizationCall& call = {});
   /// relu(bn(x) + residual) in one pass over the memory.
   Variable add_relu(const Variable& x, const Variable& residual, const BatchNormalizationCall& call = {});
+
+ private:
+  functions::BatchNormalizationOptions training_options(const BatchNormalizationCall& call);
 };
 
 }  // namespace kusari::links

@@ -1,6 +1,9 @@
 #pragma once
 
 #include <optional>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "kusari/framework/core/export.h"
 #include "kusari/framework/links/link.h"
@@ -45,11 +48,16 @@ class KUSARI_API BatchStatistics : public Link {
   /// gamma and beta, or the constants in their place.
   Variable scale() const;
   Variable shift() const;
+  Variable mean() const { return Variable(avg_mean, false); }
+  Variable var() const { return Variable(avg_var, false); }
   /// Counts a training call, and gives the decay of the averages for it.
   double count(const BatchNormalizationCall& call);
   const Dims& axis() const noexcept { return axis_; }
 
  private:
+  void make_averages(const Shape& size, const Device& device);
+  Variable or_constant(const Variable& parameter, double constant) const;
+
   Shape size_;
   Dims axis_;
   Dtype dtype_;

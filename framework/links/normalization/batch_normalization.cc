@@ -1,0 +1,42 @@
+#include "kusari/framework/links/normalization/batch_normalization.h"
+
+#include <utility>
+
+#include "kusari/framework/core/config.h"
+#include "kusari/framework/functions/normalization/batch_normalization.h"
+
+namespace kusari::links {
+
+namespace F = functions;
+
+BatchNormalization::BatchNormalization(const Shape& size, Options options)
+    : BatchStatistics(size, {options.decay, options.eps, options.dtype, options.use_gamma, options.use_beta,
+                             std::move(options.initial_gamma), std::move(options.initial_beta), options.axis,
+                             std::move(options.initial_avg_mean), std::move(options.initial_avg_var)}) {}
+
+Variable BatchNormalization::operator()(const Variable& x, const BatchNormalizationCall& call) {
+  prepare(x);
+  if (config().train) return F::batch_normalization(x, scale(), shift(), training_options(call));
+  return F::fixed_batch_normalization(x, scale(), shift(), mean(), var(), {.eps = eps, .axis = axis()});
+}
+
+Variable BatchNormalization::relu(const Variable& x, const BatchNormalizationCall& call) {
+  prepare(x);
+  if (config().train) return F::batch_normalization_relu(x, scale(), shift(), training_options(call));
+  return F::fixed_batch_normalization_relu(x, scale(), shift(), mean(), var(), {.eps = eps, .axis = axis()});
+}
+
+Variable BatchNormalization::add_relu(const Variable& x, const Variable& residual, const BatchNormalizationCall& call) {
+  prepare(x);
+  if (config().train) {
+    return F::batch_normalization_add_relu(x, residual, scale(), shift(), training_options(call));
+  }
+  return F::fixed_batch_normalization_add_relu(x, residual, scale(), shift(), mean(), var(),
+                                               {.eps = eps, .axis = axis()});
+}
+
+F::BatchNormalizationOptions BatchNormalization::training_options(const BatchNormalizationCall& call) {
+  return {.eps = eps, .running_mean = avg_mean, .running_var = avg_var, .decay = count(call), .axis = axis()};
+}
+
+}  // namespace kusari::links

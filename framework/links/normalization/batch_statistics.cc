@@ -1,0 +1,91 @@
+#include "kusari/framework/links/normalization/batch_statistics.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <string>
+
+#include "kusari/framework/core/config.h"
+
+namespace kusari::links {
+namespace {
+
+bool is_known(const Shape& size) {
+  return std::all_of(size.begin(), size.end(), [](int64_t n) { return n >= 0; });
+}
+
+std::string short_text(double value) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%g", value);
+  return text;
+}
+
+}  // namespace
+
+BatchStatistics::BatchStatistics(const Shape& size, Start start)
+    : decay{start.decay},
+      eps{start.eps},
+      gamma{*this,
+            "gamma",
+            size,
+            std::move(start.initial_gamma),
+            start.use_gamma,
+            get_dtype(start.dtype, Dtype::float32)},
+      beta{*this, "beta", size, std::move(start.initial_beta), start.use_beta, get_dtype(start.dtype, Dtype::float32)},
+      avg_mean{*this, "avg_mean"},
+      avg_var{*this, "avg_var"},
+      N{*this, "N", 0},
+      size_{size},
+      axis_{start.axis},
+      dtype_{get_dtype(start.dtype, Dtype::float32)},
+      initial_avg_mean_{std::move(start.initial_avg_mean)},
+      initial_avg_var_{std::move(start.initial_avg_var)} {
+  if (is_known(size)) make_averages(size, Device());
+}
+
+void BatchStatistics::make_averages(const Shape& size, const Device& device) {
+  avg_mean = initializers::generate_array(initial_avg_mean_, size, dtype_, device);
+  avg_var = initializers::generate_array(initial_avg_var_, size, dtype_, device);
+}
+
+void BatchStatistics::prepare(const Variable& x) {
+  if (avg_mean.is_defined()) return;
+  Shape size = size_;
+  for (int axis = axis_.empty() ? 1 : 0, i = 0; i < size.ndim() && axis < x.ndim(); ++axis) {
+    const bool aggregated =
+        std::any_of(axis_.begin(), axis_.end(), [&](int64_t a) { return a == axis || a + x.ndim() == axis; });
+    if (aggregated) continue;
+    if (size[i] < 0) size[i] = x.shape()[axis];
+    ++i;
+  }
+  if (!is_known(size)) return;  // the function will say what x lacks
+  for (OptionalParameter* parameter : {&gamma, &beta}) {
+    if (parameter->is_defined() && !parameter->is_initialized()) parameter->initialize(size);
+  }
+  make_averages(size, x.device());
+}
+
+Variable BatchStatistics::scale() const { return or_constant(gamma, 1); }
+Variable BatchStatistics::shift() const { return or_constant(beta, 0); }
+
+Variable BatchStatistics::or_constant(const Variable& parameter, double constant) const {
+  if (parameter.is_defined()) return parameter;
+  return Variable(full(avg_mean.shape(), constant, dtype_, avg_mean.device()), false);
+}
+
+double BatchStatistics::count(const BatchNormalizationCall& call) {
+  if (!call.finetune) return decay;
+  if (!config().in_recomputing) N = N + 1;
+  return 1 - 1 / static_cast<double>(N);
+}
+
+std::vector<std::pair<std::string, std::string>> BatchStatistics::printable_specs() const {
+  const auto flag = [](bool value) { return value ? "True" : "False"; };
+  return {{"size", size_.empty() || size_[0] < 0 ? "None" : std::to_string(size_[0])},
+          {"decay", short_text(decay)},
+          {"eps", short_text(eps)},
+          {"dtype", name(dtype_)},
+          {"use_gamma", flag(gamma.is_defined())},
+          {"use_beta", flag(beta.is_defined())}};
+}
+
+}  // namespace kusari::links
