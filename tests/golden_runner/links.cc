@@ -6,6 +6,7 @@ const LinkTable& link_table() {
   static const LinkTable table = [] {
     LinkTable all;
     add_activation_links(all);
+    add_batch_normalization_links(all);
     add_connection_links(all);
     add_convolution_links(all);
     add_loss_links(all);

@@ -61,6 +61,7 @@ using LinkTable = std::map<std::string, LinkFactory>;
 
 // The links of each family, by Chainer's names.
 void add_activation_links(LinkTable& table);
+void add_batch_normalization_links(LinkTable& table);
 void add_connection_links(LinkTable& table);
 void add_convolution_links(LinkTable& table);
 void add_loss_links(LinkTable& table);
