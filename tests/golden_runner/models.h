@@ -2,8 +2,11 @@
 
 #include "kusari/framework/functions/activation/relu.h"
 #include "kusari/framework/functions/math/basic_math.h"
+#include "kusari/framework/functions/pooling/max_pooling_nd.h"
 #include "kusari/framework/links/chain_list.h"
+#include "kusari/framework/links/connection/convolution_2d.h"
 #include "kusari/framework/links/connection/linear.h"
+#include "kusari/framework/links/normalization/batch_normalization.h"
 #include "kusari/framework/links/parameter.h"
 #include "kusari/framework/links/sequential.h"
 
@@ -41,6 +44,26 @@ class Nested : public Chain {
   Parameter scale;
   PersistentScalar<int64_t> counter;
   Persistent table;
+};
+
+class CnnBn : public Chain {
+ public:
+  CnnBn()
+      : conv1{*this, "conv1", 1, 2, 3, {.pad = 1, .nobias = true}},
+        bn1{*this, "bn1", 2},
+        conv2{*this, "conv2", 2, 3, 3},
+        bn2{*this, "bn2", 3, {.use_gamma = false}},
+        fc{*this, "fc", kInfer, 3} {}
+  Variable operator()(const Variable& x) {
+    return fc(bn2.relu(conv2(functions::max_pooling_2d(bn1.relu(conv1(x)), 2))));
+  }
+
+ private:
+  Child<L::Convolution2D> conv1;
+  Child<L::BatchNormalization> bn1;
+  Child<L::Convolution2D> conv2;
+  Child<L::BatchNormalization> bn2;
+  Child<L::Linear> fc;
 };
 
 }  // namespace kusari::golden

@@ -1,7 +1,9 @@
 #include <algorithm>
 #include <filesystem>
+#include <fstream>
 #include <functional>
 #include <map>
+#include <memory>
 #include <set>
 #include <string>
 #include <vector>
@@ -9,6 +11,8 @@
 #include <unistd.h>
 
 #include "kusari/framework/core/config.h"
+#include "kusari/framework/links/model/resnet.h"
+#include "kusari/framework/links/model/vgg.h"
 #include "kusari/framework/serializers/npz.h"
 #include "kusari/tests/golden_runner/compare.h"
 #include "kusari/tests/golden_runner/links.h"
@@ -19,13 +23,17 @@
 namespace kusari::golden {
 namespace {
 
-/// The models of the cases, called with inputs x0, x1, ... and giving y0, y1, ...
+/// The models of the cases, called with inputs x0, x1, ... and giving y0, y1,
+/// ...
 LinkUnderTest make_model(const std::string& name) {
   if (name == "mlp") {
     return link_under_test(Mlp(), [](Mlp& model, Args& a) { return model(a.positional_var(0)); });
   }
   if (name == "nested") {
     return link_under_test(Nested(), [](Nested& model, Args& a) { return model(a.positional_var(0)); });
+  }
+  if (name == "cnn_bn") {
+    return link_under_test(CnnBn(), [](CnnBn& model, Args& a) { return model(a.positional_var(0)); });
   }
   if (name == "uninitialized") {
     return link_under_test(L::Linear(kInfer, 3), [](L::Linear& model, Args& a) { return model(a.positional_var(0)); });
@@ -63,19 +71,28 @@ void compare_keys(const std::vector<std::string>& got, const std::vector<std::st
   throw Mismatch(text);
 }
 
-// The reader's view of the snapshot against the manifest: dtypes, shapes, numbers.
-void check_entries(const Case& c, const serializers::NpzDictionary& read) {
+/// The same of the manifest's list of entries.
+std::vector<std::string> describe(const Json& keys) {
   static const std::map<std::string, std::string> names = {{"<f2", "float16"}, {"<f4", "float32"}, {"<f8", "float64"},
                                                            {"<i4", "int32"},   {"<i8", "int64"},   {"|b1", "bool"},
                                                            {"|O", "None"}};
-  std::vector<std::string> expected;
-  std::map<std::string, serializers::NpzValue> values(read.begin(), read.end());
-  for (const Json& key : c.json().at("keys")) {
-    const std::string name = key.at("key"), dtype = key.at("dtype");
+  std::vector<std::string> lines;
+  for (const Json& key : keys) {
+    const auto known = names.find(key.at("dtype").get<std::string>());
     const auto sizes = key.at("shape").get<std::vector<int64_t>>();
-    const auto known = names.find(dtype);
-    expected.push_back(name + " " + (known != names.end() ? known->second : "text") + " " +
-                       to_string(Shape(sizes.begin(), sizes.end())));
+    lines.push_back(key.at("key").get<std::string>() + " " + (known != names.end() ? known->second : "text") + " " +
+                    to_string(Shape(sizes.begin(), sizes.end())));
+  }
+  std::sort(lines.begin(), lines.end());
+  return lines;
+}
+
+// The reader's view of the snapshot against the manifest: dtypes, shapes,
+// numbers.
+void check_entries(const Case& c, const serializers::NpzDictionary& read) {
+  const std::map<std::string, serializers::NpzValue> values(read.begin(), read.end());
+  for (const Json& key : c.json().at("keys")) {
+    const std::string name = key.at("key");
     if (!key.contains("value") || key.at("value").is_null() || !values.contains(name)) continue;
     const Json& value = key.at("value");
     const serializers::NpzValue& got = values.at(name);
@@ -87,8 +104,7 @@ void check_entries(const Case& c, const serializers::NpzDictionary& read) {
       compare(name, got.array.item<double>(), number, {0, 0});
     }
   }
-  std::sort(expected.begin(), expected.end());
-  compare_keys(describe(read), expected);
+  compare_keys(describe(read), describe(c.json().at("keys")));
 }
 
 /// A file name that is gone at the end.
@@ -166,9 +182,26 @@ void run_optimizer_snapshot(const Case& c, const std::string& snapshot) {
   }
 }
 
+/// The models of Chainer's links.model.vision, of which only the entries are
+/// known.
+std::unique_ptr<Link> make_vision_model(const std::string& name) {
+  if (name == "ResNet101Layers") return std::make_unique<L::ResNet101Layers>(L::ResNetLayersOptions{.initial_w = 0});
+  if (name == "VGG16Layers") return std::make_unique<L::VGG16Layers>(L::VGGLayersOptions{.initial_w = 0});
+  throw Unsupported("model " + name);
+}
+
+void run_vision(const Case& c) {
+  const std::unique_ptr<Link> model = make_vision_model(c.id().substr(c.id().rfind('/') + 1));
+  serializers::DictionarySerializer saved;
+  model->serialize(saved);
+  std::ifstream file(c.folder() / c.json().at("key_file").get<std::string>());
+  compare_keys(describe(saved.dictionary()), describe(Json::parse(file)));
+}
+
 }  // namespace
 
 void run_serializer(const Case& c) {
+  if (c.name() == "vision") return run_vision(c);
   const Json& snapshot = c.json().at("snapshot");
   if (snapshot.is_null()) throw Unsupported("model " + c.name());
   const std::string path = c.folder() / snapshot.get<std::string>();
