@@ -18,5 +18,15 @@ void door(const Settings& settings);
 void steady_state(const Settings& settings);
 /// A graph of a million functions: built, differentiated, destroyed.
 void graph_million(const Settings& settings);
+/// Training steps of CifarCnn at batch 32, SGD with momentum; so are the next two.
+void cnn_seed(const Settings& settings);
+/// ResNet-18 for images of 32x32 at batch 64.
+void resnet18_cifar(const Settings& settings);
+/// ResNet-50 for images of 224x224 at batch 8.
+void resnet50_train(const Settings& settings);
+/// ResNet-50 on one image of 224x224, without a graph.
+void resnet50_infer(const Settings& settings);
+/// Resident memory at its highest in three steps of resnet50_train.
+void mem(const Settings& settings);
 
 }  // namespace bench

@@ -11,6 +11,8 @@ struct Settings {
   int threads = 1;
   double seconds = 3;    ///< spent on one measurement
   double patience = 60;  ///< how long to wait for a quiet machine
+  bool autotune = false;
+  bool save_memory = false;
 };
 
 /// Measured values and how many cores other programs used meanwhile.

@@ -1,0 +1,68 @@
+#include <cstdint>
+#include <cstdio>
+#include <utility>
+
+#include "kusari/framework/core/config.h"
+#include "kusari/framework/links/model/cifar_cnn.h"
+#include "kusari/framework/links/model/resnet.h"
+#include "kusari/optimizers/momentum_sgd.h"
+#include "kusari/tools/kusari-bench/cases.h"
+#include "kusari/tools/kusari-bench/training.h"
+
+namespace bench {
+namespace {
+
+namespace L = kusari::links;
+
+kusari::Array draw_images(int64_t n, int64_t size) { return draw_normal({n, 3, size, size}).channels_last(); }
+
+const char* layout() { return kusari::config().channels_last ? "channels_last" : "plain"; }
+
+std::string switches(const Settings& settings) {
+  return std::string(settings.autotune ? ",\"autotune\":true" : "") +
+         (settings.save_memory ? ",\"save_memory\":true" : "");
+}
+
+template <class Model>
+using ImageTraining = Training<Model, kusari::optimizers::MomentumSGD>;
+
+kusari::optimizers::MomentumSGD optimizer() { return kusari::optimizers::MomentumSGD(0.01, 0.9); }
+
+template <class Model>
+void train(const Settings& settings, const char* name, Model model, int64_t batch, int64_t size, int64_t classes) {
+  ImageTraining<Model> training(std::move(model), optimizer(), draw_images(batch, size), draw_labels(batch, classes));
+  const Samples samples = sample(settings, [&] { training.step(); });
+  report(settings, name, "ms/step", samples, 1e3, switches(settings) + training_fields(training.parameters()),
+         layout());
+}
+
+}  // namespace
+
+void cnn_seed(const Settings& settings) { train(settings, "cnn_seed", L::CifarCnn(), 32, 32, 10); }
+
+void resnet18_cifar(const Settings& settings) {
+  train(settings, "resnet18_cifar", L::ResNet18({.n_classes = 10, .stem = L::ResNetStem::cifar}), 64, 32, 10);
+}
+
+void resnet50_train(const Settings& settings) { train(settings, "resnet50_train_bs8", L::ResNet50(), 8, 224, 1000); }
+
+void resnet50_infer(const Settings& settings) {
+  L::ResNet50 model;
+  const kusari::Variable x(draw_images(1, 224), false);
+  const auto evaluation = kusari::using_config(&kusari::Config::train, false);
+  const auto no_graph = kusari::no_backprop_mode();
+  report(settings, "resnet50_infer_bs1", "ms", sample(settings, [&] { model(x); }), 1e3, switches(settings), layout());
+}
+
+void mem(const Settings& settings) {
+  ImageTraining<L::ResNet50> training(L::ResNet50(), optimizer(), draw_images(8, 224), draw_labels(8, 1000));
+  const double before = resident_mib();
+  for (int i = 0; i < 3; ++i) training.step();
+  std::printf(
+      "{\"bench\":\"mem.resnet50_train_bs8\",\"impl\":\"kusari-%s\","
+      "\"threads\":%d,\"layout\":\"%s\",\"unit\":\"MiB\","
+      "\"peak_rss\":%.0f,\"rss_before_first_step\":%.0f%s}\n",
+      KUSARI_VERSION, settings.threads, layout(), peak_resident_mib(), before, switches(settings).c_str());
+}
+
+}  // namespace bench

@@ -1,0 +1,183 @@
+#!/usr/bin/env python3
+"""PyTorch's side of kusari-bench's image cases on the CPU: the same models, steps, windows and JSON keys.
+
+    peer_torch.py CASE [--threads N] [--channels-last] [--seconds S] [--patience S]
+
+Cases: cnn_seed resnet18_cifar resnet50_train resnet50_infer mem. Needs PyTorch from pip.
+"""
+import argparse
+import json
+import resource
+import statistics
+import sys
+import time
+
+import torch
+import torch.nn.functional as F
+from torch import nn
+
+CASES = ["cnn_seed", "resnet18_cifar", "resnet50_train", "resnet50_infer", "mem"]
+
+
+def cnn_seed():
+    layers, channels = [], 3
+    for out in (128, 256, 256, 256, 0, 256, 256, 512, 512, 0, 256, 256, 256, 128):
+        if out == 0:
+            layers.append(nn.MaxPool2d(2))
+            continue
+        layers += [nn.Conv2d(channels, out, 3, padding=1), nn.ReLU(inplace=True)]
+        channels = out
+    layers += [nn.MaxPool2d(4), nn.Flatten(), nn.BatchNorm1d(512), nn.Linear(512, 512), nn.ReLU(inplace=True)]
+    return nn.Sequential(*layers, nn.Linear(512, 10))
+
+
+def convolution(channels, out, kernel, stride):
+    return nn.Conv2d(channels, out, kernel, stride, kernel // 2, bias=False)
+
+
+class Block(nn.Module):
+    """Two 3x3 convolutions, or 1x1, 3x3 and 1x1 ones, beside the input."""
+
+    def __init__(self, channels, middle, out, stride, bottleneck):
+        super().__init__()
+        shapes = ([(channels, middle, 1, 1), (middle, middle, 3, stride), (middle, out, 1, 1)] if bottleneck else
+                  [(channels, middle, 3, stride), (middle, out, 3, 1)])
+        self.convolutions = nn.ModuleList(convolution(*shape) for shape in shapes)
+        self.norms = nn.ModuleList(nn.BatchNorm2d(shape[1]) for shape in shapes)
+        self.shortcut = None
+        if stride != 1 or channels != out:
+            self.shortcut = nn.Sequential(convolution(channels, out, 1, stride), nn.BatchNorm2d(out))
+
+    def forward(self, x):
+        h = x
+        for i, (conv, norm) in enumerate(zip(self.convolutions, self.norms)):
+            h = norm(conv(h))
+            if i + 1 < len(self.convolutions):
+                h = F.relu(h, inplace=True)
+        h += x if self.shortcut is None else self.shortcut(x)
+        return F.relu(h, inplace=True)
+
+
+def resnet(imagenet):
+    """ResNet-50, or ResNet-18 for small images."""
+    kernel, stride = (7, 2) if imagenet else (3, 1)
+    layers = [convolution(3, 64, kernel, stride), nn.BatchNorm2d(64), nn.ReLU(inplace=True)]
+    if imagenet:
+        layers.append(nn.MaxPool2d(3, 2, 1))
+    channels = 64
+    for group, blocks in enumerate((3, 4, 6, 3) if imagenet else (2, 2, 2, 2)):
+        middle = 64 << group
+        out = 4 * middle if imagenet else middle
+        for i in range(blocks):
+            layers.append(Block(channels, middle, out, 2 if i == 0 and group > 0 else 1, imagenet))
+            channels = out
+    layers += [nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(channels, 1000 if imagenet else 10)]
+    return nn.Sequential(*layers)
+
+
+def own_processor_seconds():
+    usage = resource.getrusage(resource.RUSAGE_SELF)
+    return usage.ru_utime + usage.ru_stime
+
+
+def machine_busy_seconds():
+    with open("/proc/stat") as file:
+        ticks = [int(field) for field in file.readline().split()[1:9]]
+    return (sum(ticks) - ticks[3] - ticks[4]) / 100  # neither idle nor waiting for a disk
+
+
+def sample(step, arguments):
+    """Seconds a call in the 9 quietest windows, and the cores that others used: the protocol of kusari-bench."""
+    for _ in range(3):
+        step()
+    windows, quiet, start = [], 0, time.perf_counter()
+    limit = 0.1 if arguments.threads > 1 else 0.6
+    while quiet < 9 and (len(windows) < 9 or time.perf_counter() - start < arguments.patience):
+        begin, busy, own = time.perf_counter(), machine_busy_seconds(), own_processor_seconds()
+        calls = 0
+        while calls == 0 or time.perf_counter() - begin < max(0.2, arguments.seconds / 9):
+            step()
+            calls += 1
+        elapsed = time.perf_counter() - begin
+        others = max(0.0, (machine_busy_seconds() - busy) - (own_processor_seconds() - own)) / elapsed
+        if others <= limit:
+            quiet += 1
+        else:
+            time.sleep(0.2)
+        windows.append((others, elapsed / calls))
+    windows = sorted(windows)[:9]
+    return [seconds for _, seconds in windows], windows[-1][0]
+
+
+def peak_rss_mib():
+    return round(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024)
+
+
+def rss_mib():
+    with open("/proc/self/statm") as file:
+        return round(int(file.read().split()[1]) * resource.getpagesize() / 2**20)
+
+
+def train(name, model, shape, classes, arguments):
+    layout = {"memory_format": torch.channels_last} if arguments.channels_last else {}
+    model = model.to(**layout)
+    x = torch.randn(shape).contiguous(**layout)
+    t = torch.randint(0, classes, shape[:1])
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.01, momentum=0.9)
+
+    def step():
+        optimizer.zero_grad()
+        F.cross_entropy(model(x), t).backward()
+        optimizer.step()
+
+    if name.startswith("mem."):
+        before = rss_mib()
+        for _ in range(3):
+            step()
+        return {"bench": name, "unit": "MiB", "peak_rss": peak_rss_mib(), "rss_before_first_step": before}
+    seconds, others = sample(step, arguments)
+    return timing(name, "ms/step", seconds, others) | {"params": sum(p.numel() for p in model.parameters()),
+                                                       "peak_rss_mib": peak_rss_mib()}
+
+
+def infer(arguments):
+    layout = {"memory_format": torch.channels_last} if arguments.channels_last else {}
+    model = resnet(True).to(**layout).eval()
+    x = torch.randn(1, 3, 224, 224).contiguous(**layout)
+    with torch.inference_mode():
+        seconds, others = sample(lambda: model(x), arguments)
+    return timing("resnet50_infer_bs1", "ms", seconds, others)
+
+
+def timing(name, unit, seconds, others):
+    return {"bench": name, "unit": unit, "median": round(1e3 * statistics.median(seconds), 4),
+            "min": round(1e3 * min(seconds), 4), "others": round(others, 2)}
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("case", choices=CASES)
+    parser.add_argument("--threads", type=int, default=1)
+    parser.add_argument("--channels-last", action="store_true")
+    parser.add_argument("--seconds", type=float, default=3, help="time for one measurement")
+    parser.add_argument("--patience", type=float, default=60, help="seconds to wait for a quiet machine")
+    arguments = parser.parse_args()
+    torch.set_num_threads(arguments.threads)
+    torch.manual_seed(1)
+    case = arguments.case
+    if case == "cnn_seed":
+        line = train(case, cnn_seed(), (32, 3, 32, 32), 10, arguments)
+    elif case == "resnet18_cifar":
+        line = train(case, resnet(False), (64, 3, 32, 32), 10, arguments)
+    elif case == "resnet50_infer":
+        line = infer(arguments)
+    else:
+        name = "mem.resnet50_train_bs8" if case == "mem" else "resnet50_train_bs8"
+        line = train(name, resnet(True), (8, 3, 224, 224), 1000, arguments)
+    common = {"bench": line.pop("bench"), "impl": f"pytorch-{torch.__version__}", "threads": arguments.threads,
+              "layout": "channels_last" if arguments.channels_last else "plain"}
+    print(json.dumps(common | line, separators=(",", ":")))
+
+
+if __name__ == "__main__":
+    sys.exit(main())
