@@ -28,5 +28,7 @@ void resnet50_train(const Settings& settings);
 void resnet50_infer(const Settings& settings);
 /// Resident memory at its highest in three steps of resnet50_train.
 void mem(const Settings& settings);
+/// Decoding photos, beside libjpeg-turbo alone; and with padding by 4, a random crop and a random flip.
+void jpeg(const Settings& settings);
 
 }  // namespace bench

@@ -11,41 +11,39 @@
 #include "kusari/framework/core/threads.h"
 #include "kusari/tools/kusari-bench/cases.h"
 
-int main(int argc, char **argv) {
-  const std::map<std::string, std::function<void(const bench::Settings &)>>
-      cases = {{"op_overhead", bench::op_overhead},
-               {"mlp", bench::mlp},
-               {"small_mlp", bench::small_mlp},
-               {"door", bench::door},
-               {"steady_state", bench::steady_state},
-               {"graph_million", bench::graph_million},
-               {"cnn_seed", bench::cnn_seed},
-               {"resnet18_cifar", bench::resnet18_cifar},
-               {"resnet50_train", bench::resnet50_train},
-               {"resnet50_infer", bench::resnet50_infer},
-               {"mem", bench::mem}};
-  CLI::App app("Measures Kusari. One line of JSON per number: median and least "
-               "over the timed windows.");
+int main(int argc, char** argv) {
+  const std::map<std::string, std::function<void(const bench::Settings&)>> cases = {
+      {"op_overhead", bench::op_overhead},
+      {"mlp", bench::mlp},
+      {"small_mlp", bench::small_mlp},
+      {"door", bench::door},
+      {"steady_state", bench::steady_state},
+      {"graph_million", bench::graph_million},
+      {"cnn_seed", bench::cnn_seed},
+      {"resnet18_cifar", bench::resnet18_cifar},
+      {"resnet50_train", bench::resnet50_train},
+      {"resnet50_infer", bench::resnet50_infer},
+      {"mem", bench::mem},
+      {"jpeg", bench::jpeg}};
+  CLI::App app(
+      "Measures Kusari. One line of JSON per number: median and least "
+      "over the timed windows.");
   std::string name;
   bench::Settings settings;
-  app.add_option("case", name, "what to measure")
-      ->required()
-      ->check(CLI::IsMember(cases));
+  app.add_option("case", name, "what to measure")->required()->check(CLI::IsMember(cases));
   app.add_option("--threads", settings.threads, "threads that Kusari uses")
       ->check(CLI::PositiveNumber)
       ->capture_default_str();
   app.add_option("--seconds", settings.seconds, "time for one measurement")
       ->check(CLI::PositiveNumber)
       ->capture_default_str();
-  app.add_option("--patience", settings.patience,
-                 "seconds to wait for a quiet machine")
+  app.add_option("--patience", settings.patience, "seconds to wait for a quiet machine")
       ->check(CLI::NonNegativeNumber)
       ->capture_default_str();
-  app.add_flag("--autotune", settings.autotune,
-               "time the ways of computing a convolution and keep the fastest");
-  app.add_flag(
-      "--save-memory", settings.save_memory,
-      "compute normalizations again in backward instead of keeping them");
+  app.add_flag("--autotune", settings.autotune, "time the ways of computing a convolution and keep the fastest");
+  app.add_flag("--save-memory", settings.save_memory,
+               "compute normalizations again in backward instead of keeping them");
+  app.add_option("--images", settings.images, "tar archive of photos, for the case jpeg")->capture_default_str();
   CLI11_PARSE(app, argc, argv);
   try {
     kusari::set_num_threads(settings.threads);
@@ -53,7 +51,7 @@ int main(int argc, char **argv) {
     kusari::global_config().autotune = settings.autotune;
     kusari::global_config().save_memory = settings.save_memory;
     cases.at(name)(settings);
-  } catch (const std::exception &error) {
+  } catch (const std::exception& error) {
     std::cerr << "kusari-bench: " << error.what() << '\n';
     return 1;
   }

@@ -13,6 +13,7 @@ struct Settings {
   double patience = 60;  ///< how long to wait for a quiet machine
   bool autotune = false;
   bool save_memory = false;
+  std::string images = "../shared/data/imagenette224-mini/train.tar";  ///< of case jpeg
 };
 
 /// Measured values and how many cores other programs used meanwhile.

@@ -5,6 +5,7 @@
 
 #include "kusari/framework/core/error.h"
 #include "kusari/framework/datasets/image/pixels.h"
+#include "kusari/framework/datasets/transforms/image.h"
 
 #ifdef KUSARI_WITH_JPEG
 
@@ -205,7 +206,7 @@ Array decode_jpeg(std::span<const uint8_t> bytes, const DecodeOptions& options, 
   info.out_color_space = cmyk ? JCS_CMYK : channels == 1 ? JCS_GRAYSCALE : channels == 3 ? JCS_RGB : JCS_EXT_RGBA;
   if (!jpeg.start()) fail(std::string("is damaged in its JPEG data: ") + jpeg.message());
   const int decoded_channels = cmyk && channels == 1 ? 3 : channels;
-  const Array image = empty_image(decoded_channels, info.output_height, info.output_width);
+  const Array image = transforms::empty_image(decoded_channels, {info.output_height, info.output_width}, Dtype::uint8);
   uint8_t* const pixels = image.data<uint8_t>();
   if (options.tolerate_damage) std::fill_n(pixels, image.size(), uint8_t{0});
   const size_t row_bytes = static_cast<size_t>(decoded_channels) * info.output_width;

@@ -1,5 +1,7 @@
 #include "kusari/framework/datasets/image/pixels.h"
 
+#include "kusari/framework/datasets/transforms/image.h"
+
 namespace kusari::datasets {
 namespace {
 
@@ -17,13 +19,9 @@ void gather(const uint8_t* in, int64_t first, int64_t step_y, int64_t step_x, in
 
 }  // namespace
 
-Array empty_image(int64_t channels, int64_t height, int64_t width) {
-  return empty_strided({channels, height, width}, {1, width * channels, channels}, Dtype::uint8);
-}
-
 Array rgb_to_grey(const Array& image) {
   const int64_t height = image.shape()[1], width = image.shape()[2];
-  const Array grey = empty_image(1, height, width);
+  const Array grey = transforms::empty_image(1, {height, width}, Dtype::uint8);
   const uint8_t* rgb = image.data<uint8_t>();
   uint8_t* out = grey.data<uint8_t>();
   for (int64_t i = 0; i < height * width; ++i, rgb += 3) {
@@ -41,10 +39,11 @@ Array upright(const Array& image, int orientation) {
   const bool from_below = orientation == 3 || orientation == 4 || orientation == 6 || orientation == 7;
   const int64_t first = (from_below ? (height - 1) * width : 0) + (from_right ? width - 1 : 0);
   const int64_t down = from_below ? -width : width, right = from_right ? -1 : 1;
-  const Array result = swap ? empty_image(channels, width, height) : empty_image(channels, height, width);
+  const transforms::Size size = swap ? transforms::Size(width, height) : transforms::Size(height, width);
+  const Array result = transforms::empty_image(channels, size, Dtype::uint8);
   const auto turn = [&](auto function) {
-    function(image.data<uint8_t>(), first, swap ? right : down, swap ? down : right, result.shape()[1],
-             result.shape()[2], result.data<uint8_t>());
+    function(image.data<uint8_t>(), first, swap ? right : down, swap ? down : right, size.height, size.width,
+             result.data<uint8_t>());
   };
   switch (channels) {
     case 1:

@@ -13,6 +13,7 @@
 #include <png.h>
 
 #include "kusari/framework/datasets/image/pixels.h"
+#include "kusari/framework/datasets/transforms/image.h"
 
 namespace kusari::datasets {
 namespace {
@@ -117,7 +118,7 @@ Array decode_png(std::span<const uint8_t> bytes, const DecodeOptions& options, c
          std::to_string(bytes.size()) + " bytes");
   }
   if (!png.start(options.mode)) fail(std::string("is damaged in its PNG header: ") + png.message());
-  const Array image = empty_image(png.channels(), height, width);
+  const Array image = transforms::empty_image(png.channels(), {height, width}, Dtype::uint8);
   uint8_t* const pixels = image.data<uint8_t>();
   if (options.tolerate_damage) std::fill_n(pixels, image.size(), uint8_t{0});
   std::vector<png_bytep> rows(static_cast<size_t>(height));
