@@ -2,6 +2,9 @@
 #include "kusari/framework/links/connection/deconvolution_2d.h"
 #include "kusari/framework/links/connection/depthwise_convolution_2d.h"
 #include "kusari/framework/links/connection/dilated_convolution_2d.h"
+#include "kusari/framework/links/connection/inception.h"
+#include "kusari/framework/links/connection/inceptionbn.h"
+#include "kusari/framework/links/connection/mlp_convolution_2d.h"
 #include "kusari/tests/golden_runner/links.h"
 
 namespace kusari::golden {
@@ -66,6 +69,31 @@ void add_convolution_links(LinkTable& table) {
                                                    .pad = a.per_axis("pad", 0),
                                                    .dilate = a.per_axis("dilate", 1),
                                                    .nobias = a.flag("nobias", false)}));
+       }},
+      {"Inception",
+       [](Args& a) {
+         return link_of_x(L::Inception(in_channels(a), {.out1 = a.integer("out1", 0),
+                                                        .proj3 = a.integer("proj3", 0),
+                                                        .out3 = a.integer("out3", 0),
+                                                        .proj5 = a.integer("proj5", 0),
+                                                        .out5 = a.integer("out5", 0),
+                                                        .proj_pool = a.integer("proj_pool", 0)}));
+       }},
+      {"InceptionBN",
+       [](Args& a) {
+         return link_of_x(L::InceptionBN(in_channels(a), {.out1 = a.integer("out1", 0),
+                                                          .proj3 = a.integer("proj3", 0),
+                                                          .out3 = a.integer("out3", 0),
+                                                          .proj33 = a.integer("proj33", 0),
+                                                          .out33 = a.integer("out33", 0),
+                                                          .pooltype = a.text("pooltype", ""),
+                                                          .proj_pool = a.optional_integer("proj_pool"),
+                                                          .stride = a.integer("stride", 1)}));
+       }},
+      {"MLPConvolution2D",
+       [](Args& a) {
+         return link_of_x(L::MLPConvolution2D(in_channels(a), a.integers("out_channels"), a.per_axis("ksize", 0),
+                                              {.stride = a.per_axis("stride", 1), .pad = a.per_axis("pad", 0)}));
        }},
   });
 }

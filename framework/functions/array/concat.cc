@@ -27,7 +27,10 @@ class Concat final : public FunctionNode {
   Arrays forward(const ArrayRefs& in) override {
     Shape shape = in[0].shape();
     for (size_t i = 1; i < in.size(); ++i) shape[axis_] += in[i].shape()[axis_];
-    const Array y = empty(shape, in[0].dtype(), in[0].device());
+    bool is_image = false;  // channels-last wins over C order, as among the operands of a formula
+    for (size_t i = 0; i < in.size(); ++i) is_image = is_image || (in[i].is_channels_last() && !in[i].is_contiguous());
+    const Array y = is_image ? empty_channels_last(shape, in[0].dtype(), in[0].device())
+                             : empty(shape, in[0].dtype(), in[0].device());
     int64_t begin = 0;
     for (size_t i = 0; i < in.size(); ++i) {
       const int64_t size = in[i].shape()[axis_];

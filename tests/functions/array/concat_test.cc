@@ -24,6 +24,14 @@ TEST_CASE("concat") {
       uniform({2, 2}, -1, 1, 1), uniform({2, 0}, -1, 1, 2), uniform({2, 3}, -1, 1, 3));
 }
 
+TEST_CASE("concat keeps images channels-last") {
+  const Array a = uniform({2, 3, 4, 5}, -1, 1, 1), b = uniform({2, 2, 4, 5}, -1, 1, 2);
+  const Variable y = F::concat({a.channels_last(), b});
+  CHECK(y.array().is_channels_last());
+  CHECK(y.to_vector<double>() == F::concat({a, b}).to_vector<double>());
+  CHECK(F::concat({a, b}).array().is_contiguous());
+}
+
 TEST_CASE("concat of what does not fit") {
   CHECK_THROWS_WITH_AS(F::concat(std::span<const Variable>()), "F::concat: there must be at least one array",
                        ValueError);

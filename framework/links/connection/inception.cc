@@ -1,0 +1,30 @@
+#include "kusari/framework/links/connection/inception.h"
+
+#include "kusari/framework/functions/activation/relu.h"
+#include "kusari/framework/functions/array/concat.h"
+#include "kusari/framework/functions/pooling/max_pooling_nd.h"
+
+namespace kusari::links {
+namespace {
+
+ConvolutionOptions with_pad(const InceptionOptions& o, int64_t pad) {
+  return {.pad = pad, .initial_w = o.conv_init, .initial_bias = o.bias_init};
+}
+
+}  // namespace
+
+Inception::Inception(int64_t in_channels, const Options& o)
+    : conv1{*this, "conv1", in_channels, o.out1, 1, with_pad(o, 0)},
+      proj3{*this, "proj3", in_channels, o.proj3, 1, with_pad(o, 0)},
+      conv3{*this, "conv3", o.proj3, o.out3, 3, with_pad(o, 1)},
+      proj5{*this, "proj5", in_channels, o.proj5, 1, with_pad(o, 0)},
+      conv5{*this, "conv5", o.proj5, o.out5, 5, with_pad(o, 2)},
+      projp{*this, "projp", in_channels, o.proj_pool, 1, with_pad(o, 0)} {}
+
+Variable Inception::operator()(const Variable& x) {
+  const Variable parts[] = {conv1(x), conv3(functions::relu(proj3(x))), conv5(functions::relu(proj5(x))),
+                            projp(functions::max_pooling_2d(x, 3, {.stride = 1, .pad = 1}))};
+  return functions::relu(functions::concat(parts));
+}
+
+}  // namespace kusari::links
