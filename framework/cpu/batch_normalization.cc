@@ -110,7 +110,7 @@ class Pieces {
 
  private:
   static constexpr int64_t kPiece = 65536;              // elements
-  static constexpr int64_t kFewest = 16, kMost = 2048;  // rows; few enough for sums in float32
+  static constexpr int64_t kFewest = 16, kMost = 1024;  // rows; few enough for sums in float32
   int64_t rows_, piece_;
 };
 
@@ -156,7 +156,7 @@ struct Statistics {
 };
 
 // Chan, Golub and LeVeque 1979: the pieces' own means and deviations are exact enough in T, because the numbers are
-// taken relative to one of the piece; what lies between the pieces is added in float64.
+// taken relative to some of the piece; what lies between the pieces is added in float64.
 template <class T>
 Statistics statistics_of(const BatchNormLoops& loops, const RowOrder& order, const Pieces& pieces, const Array& x) {
   const int64_t n = order.channels(), row_bytes = n * itemsize(x.dtype());

@@ -82,13 +82,20 @@ struct Moments {
 
 template <class S, class T>
 void moments(const BatchNormBlock& b) {
+  // The mean of a few rows: one element alone may be far from the others.
+  const i64 n = b.channels, few = b.rows < 8 ? b.rows : 8;
   const S* const x = in<S>(b.x);
   T *const shift = out<T>(b.shift), *const sum = out<T>(b.sum), *const square = out<T>(b.square);
 #pragma omp simd
-  for (i64 c = 0; c < b.channels; ++c) {
-    shift[c] = load(x[c]);
+  for (i64 c = 0; c < n; ++c) {
+    shift[c] = T(0);
     sum[c] = T(0);
     square[c] = T(0);
+  }
+  const T share = T(1) / static_cast<T>(few);
+  for (i64 r = 0; r < few; ++r) {
+#pragma omp simd
+    for (i64 c = 0; c < n; ++c) shift[c] += load(x[c + r * n]) * share;
   }
   by_rows<8, Moments<S, T>>(b);
 }

@@ -34,7 +34,7 @@ using BatchNormLoop = void (*)(const BatchNormBlock& block);
 enum BatchNormMask { kMaskNone, kMaskFromX, kMaskFromY, kMaskCount };
 
 struct BatchNormLoops {
-  /// shift = the first row; sum and square of x - shift.
+  /// shift = the mean of a few rows; sum and square of x - shift.
   BatchNormLoop moments;
   /// out = (x - mean) scale + beta, [with residual added][cut at 0].
   BatchNormLoop apply[2][2];
