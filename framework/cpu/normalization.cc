@@ -140,12 +140,19 @@ Moments moments_of(double center, double sum, double squares, int64_t n) {
 template <class T>
 constexpr int kPasses = dtype_of<T> == Dtype::float64 ? 2 : 1;
 
+/// What is lost when `value` becomes a T.
+template <class T>
+double rounding(double value) {
+  return value - static_cast<double>(static_cast<T>(value));
+}
+
 template <class T>
 struct Forward {
   const Geometry& g;
   double eps;
   const T *x, *gamma, *beta;
-  T *y, *mean, *inv_std;
+  T* y;
+  double *mean, *inv_std;
 
   double inverse(double variance) const { return 1 / std::sqrt(variance + eps); }
 
@@ -162,10 +169,9 @@ struct Forward {
           loops.row_moments(x + row * n, moments.mean, n, &sum, &squares);
           moments = moments_of(moments.mean, sum, squares, n);
         }
-        mean[row] = static_cast<T>(moments.mean);
-        inv_std[row] = static_cast<T>(inverse(moments.variance));
-        loops.row_normalize(x + row * n, moments.mean, inverse(moments.variance), gamma + channel, beta + channel,
-                            y + row * n, n);
+        mean[row] = moments.mean;
+        inv_std[row] = inverse(moments.variance);
+        loops.row_normalize(x + row * n, mean[row], inv_std[row], gamma + channel, beta + channel, y + row * n, n);
       }
     });
   }
@@ -174,8 +180,9 @@ struct Forward {
     const PixelNormalizationLoop& loops = loops_of<T>();
     const int64_t channels = g.channels;
     const ChannelSums sums(g.examples * g.chunks, g.chunks, channels);
-    const Array centers = empty({g.examples, channels}, dtype_of<T>), factors = empty_like(centers);
-    T *const center = centers.data<T>(), *const factor = factors.data<T>();
+    const Array table = empty({3, g.examples, channels}, dtype_of<T>);
+    T* const center = table.data<T>();
+    T *const factor = center + g.examples * channels, *const shift = factor + g.examples * channels;
     // The first sums are taken around the first pixel, which is nearer to the mean than zero is.
     const auto center_in = [&](int pass, int64_t example) -> const T* {
       return pass == 0 ? x + g.offset_of(example, 0) : center + example * channels;
@@ -193,19 +200,19 @@ struct Forward {
           const int64_t part = example * g.chunks;
           for (int64_t group = 0; group < g.groups; ++group) {
             set_group(example, group, center_in(pass, example), sums.first(part), sums.second(part),
-                      center + example * channels, factor + example * channels);
+                      center + example * channels, factor + example * channels, shift + example * channels);
           }
         },
         [&](int64_t example, int64_t index) {
           const int64_t at = g.offset_of(example, index);
-          loops.column_normalize(x + at, center + example * channels, factor + example * channels, beta, y + at,
-                                 g.pixels_in(index), channels);
+          loops.column_normalize(x + at, center + example * channels, factor + example * channels,
+                                 shift + example * channels, y + at, g.pixels_in(index), channels);
         });
   }
 
   /// The statistics of a group from those of its channels.
   void set_group(int64_t example, int64_t group, const T* around, const double* sum, const double* squares, T* center,
-                 T* factor) const {
+                 T* factor, T* shift) const {
     const int64_t begin = group * g.group_size, end = begin + g.group_size;
     double total = 0, inside = 0, between = 0;
     for (int64_t c = begin; c < end; ++c) {
@@ -219,11 +226,14 @@ struct Forward {
       between += d * d;
     }
     const double inv = inverse((inside + between) / size);
-    mean[example * g.groups + group] = static_cast<T>(group_mean);
-    inv_std[example * g.groups + group] = static_cast<T>(inv);
+    mean[example * g.groups + group] = group_mean;
+    inv_std[example * g.groups + group] = inv;
     for (int64_t c = begin; c < end; ++c) {
+      const double scale = static_cast<double>(gamma[c]) * inv;
       center[c] = static_cast<T>(group_mean);
-      factor[c] = static_cast<T>(static_cast<double>(gamma[c]) * inv);
+      factor[c] = static_cast<T>(scale);
+      // What the mean loses as a T would show beside a small deviation.
+      shift[c] = static_cast<T>(static_cast<double>(beta[c]) - rounding<T>(group_mean) * scale);
     }
   }
 };
@@ -231,7 +241,8 @@ struct Forward {
 template <class T>
 struct Backward {
   const Geometry& g;
-  const T *x, *gamma, *mean, *inv_std, *gy;
+  const T *x, *gamma, *gy;
+  const double *mean, *inv_std;
   T* gx;  // null where it is not wanted
   T *ggamma, *gbeta;
 
@@ -246,7 +257,7 @@ struct Backward {
       sums.clear(part);
       for (int64_t row = begin * g.groups; row < end * g.groups; ++row) {
         const int64_t channel = row % g.groups * n, at = row * n;
-        const double m = static_cast<double>(mean[row]), inv = static_cast<double>(inv_std[row]);
+        const double m = mean[row], inv = inv_std[row];
         if (gx != nullptr) {
           double sum, products;
           loops.row_products(x + at, m, gy + at, gamma + channel, n, &sum, &products);
@@ -274,7 +285,9 @@ struct Backward {
     };
     parallel_for(g.examples, std::max<int64_t>(1, kThreadChunk / channels), [&](int64_t begin, int64_t end) {
       for (int64_t example = begin; example < end; ++example) {
-        for (int64_t c = 0; c < channels; ++c) entry(example, 0)[c] = mean[example * g.groups + c / g.group_size];
+        for (int64_t c = 0; c < channels; ++c) {
+          entry(example, 0)[c] = static_cast<T>(mean[example * g.groups + c / g.group_size]);
+        }
       }
     });
     g.run(
@@ -306,7 +319,7 @@ struct Backward {
         for (int64_t example = 0; example < g.examples; ++example) {
           const int64_t part = example * g.chunks;
           sum += sums.first(part)[c];
-          products += sums.second(part)[c] * static_cast<double>(inv_std[example * g.groups + c / g.group_size]);
+          products += sums.second(part)[c] * inv_std[example * g.groups + c / g.group_size];
         }
         if (gbeta != nullptr) gbeta[c] = static_cast<T>(sum);
         if (ggamma != nullptr) ggamma[c] = static_cast<T>(products);
@@ -314,19 +327,21 @@ struct Backward {
     });
   }
 
-  void set_group(int64_t example, int64_t group, const double* sum, const double* products, T* a, T* b, T* d) const {
+  void set_group(int64_t example, int64_t group, const double* sum, double* products, T* a, T* b, T* d) const {
     const int64_t begin = group * g.group_size, end = begin + g.group_size;
-    const double inv = static_cast<double>(inv_std[example * g.groups + group]);
+    const double inv = inv_std[example * g.groups + group], lost = rounding<T>(mean[example * g.groups + group]);
     const double size = static_cast<double>(g.group_size * g.pixels);
     double gradient = 0, product = 0;
     for (int64_t c = begin; c < end; ++c) {
+      products[c] -= lost * sum[c];
       gradient += static_cast<double>(gamma[c]) * sum[c];
       product += static_cast<double>(gamma[c]) * products[c];
     }
+    const double slope = inv * inv * inv * product / size;
     for (int64_t c = begin; c < end; ++c) {
       a[c] = static_cast<T>(static_cast<double>(gamma[c]) * inv);
-      b[c] = static_cast<T>(inv * inv * inv * product / size);
-      d[c] = static_cast<T>(inv * gradient / size);
+      b[c] = static_cast<T>(slope);
+      d[c] = static_cast<T>(inv * gradient / size - lost * slope);
     }
   }
 };
@@ -342,8 +357,8 @@ void normalize_groups(const kernels::GroupNormalizationOptions& options, const A
   const Geometry geometry(x, options.groups);
   const Array pixels = pixels_of<T>(x), g = vector_of<T>(gamma), b = vector_of<T>(beta);
   const PixelResult<T> result(y);
-  const Forward<T> forward{geometry,    options.eps,   pixels.data<T>(), g.data<T>(),
-                           b.data<T>(), result.data(), mean.data<T>(),   inv_std.data<T>()};
+  const Forward<T> forward{geometry,    options.eps,   pixels.data<T>(),    g.data<T>(),
+                           b.data<T>(), result.data(), mean.data<double>(), inv_std.data<double>()};
   geometry.pixels == 1 ? forward.run_rows() : forward.run_columns();
   result.finish();
 }
@@ -358,14 +373,18 @@ void normalize_groups_grad(const kernels::GroupNormalizationOptions& options, co
   const Backward<T> backward{geometry,
                              pixels.data<T>(),
                              g.data<T>(),
-                             mean.data<T>(),
-                             inv_std.data<T>(),
                              gradients.data<T>(),
+                             mean.data<double>(),
+                             inv_std.data<double>(),
                              result.data(),
                              ggamma.is_defined() ? ggamma.data<T>() : nullptr,
                              gbeta.is_defined() ? gbeta.data<T>() : nullptr};
   geometry.pixels == 1 ? backward.run_rows() : backward.run_columns();
   result.finish();
+}
+
+bool is_wide(const Array& x, const Array& gamma) {
+  return x.dtype() == Dtype::float64 || gamma.dtype() == Dtype::float64;
 }
 
 void group_normalization(Params<kernels::GroupNormalizationOptions> options, In x, In gamma, In beta, Out y, Out mean,
@@ -375,8 +394,8 @@ void group_normalization(Params<kernels::GroupNormalizationOptions> options, In 
     inv_std->fill(0);
     return;
   }
-  (mean->dtype() == Dtype::float64 ? &normalize_groups<double> : &normalize_groups<float>)(*options, x, gamma, beta, y,
-                                                                                           mean, inv_std);
+  const auto run = is_wide(x, gamma) ? &normalize_groups<double> : &normalize_groups<float>;
+  run(*options, x, gamma, beta, y, mean, inv_std);
 }
 
 void group_normalization_grad(Params<kernels::GroupNormalizationOptions> options, In x, In gamma, In mean, In inv_std,
@@ -386,9 +405,8 @@ void group_normalization_grad(Params<kernels::GroupNormalizationOptions> options
     if (gbeta) gbeta->fill(0);
     return;
   }
-  (mean->dtype() == Dtype::float64 ? &normalize_groups_grad<double> : &normalize_groups_grad<float>)(*options, x, gamma,
-                                                                                                     mean, inv_std, gy,
-                                                                                                     gx, ggamma, gbeta);
+  const auto run = is_wide(x, gamma) ? &normalize_groups_grad<double> : &normalize_groups_grad<float>;
+  run(*options, x, gamma, mean, inv_std, gy, gx, ggamma, gbeta);
 }
 
 /// The responses, or, with gy, the gradients.

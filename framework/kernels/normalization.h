@@ -13,8 +13,8 @@ struct GroupNormalizationOptions {
 
 /// y = gamma (x - mean) inv_std + beta, where mean and variance are those of one group of channels of one example and
 /// inv_std = 1 / sqrt(variance + eps). x, y: (N, C, ...), floating, of any strides; groups divides C. gamma, beta: (C),
-/// floating. mean, inv_std: (N, groups), C-ordered, of the type of the arithmetic: float64 if x or gamma is, else
-/// float32.
+/// floating. mean, inv_std: (N, groups), float64, C-ordered. The arithmetic is in float64 if x or gamma is float64,
+/// else in float32; sums are in float64.
 struct GroupNormalization {
   static constexpr const char* kName = "group_normalization";
   using Signature = void(Params<GroupNormalizationOptions> options, In x, In gamma, In beta, Out y, Out mean,

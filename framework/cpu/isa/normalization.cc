@@ -147,9 +147,11 @@ void row_normalize(const void* in, double row_mean, double row_inv_std, const vo
   const T *const x = static_cast<const T*>(in), *const gamma = static_cast<const T*>(gammas);
   const T* const beta = static_cast<const T*>(betas);
   T* const y = static_cast<T*>(out);
-  const T mean = static_cast<T>(row_mean), inv_std = static_cast<T>(row_inv_std);
+  // The mean in two parts: what it loses as a T would show beside a small deviation.
+  const T mean = static_cast<T>(row_mean), rest = static_cast<T>(row_mean - static_cast<double>(mean));
+  const T inv_std = static_cast<T>(row_inv_std);
 #pragma omp simd
-  for (i64 i = 0; i < n; ++i) y[i] = (x[i] - mean) * inv_std * gamma[i] + beta[i];
+  for (i64 i = 0; i < n; ++i) y[i] = ((x[i] - mean) - rest) * inv_std * gamma[i] + beta[i];
 }
 
 template <class T>
@@ -174,7 +176,7 @@ void row_products(const void* in, double row_mean, const void* gradients, const 
     p[l] += g * static_cast<double>(x[i + l] - mean);
   }
   *sum = total_of(s);
-  *products = total_of(p);
+  *products = total_of(p) - (row_mean - static_cast<double>(mean)) * *sum;
 }
 
 template <class T>
@@ -183,21 +185,20 @@ void row_grad(const void* in, const void* gradients, const void* gammas, double 
   const T *const x = static_cast<const T*>(in), *const gy = static_cast<const T*>(gradients);
   const T* const gamma = static_cast<const T*>(gammas);
   T* const gx = static_cast<T*>(out);
-  const T mean = static_cast<T>(row_mean), a = static_cast<T>(row_a), b = static_cast<T>(row_b),
-          d = static_cast<T>(row_d);
+  const T mean = static_cast<T>(row_mean), a = static_cast<T>(row_a), b = static_cast<T>(row_b);
+  const T d = static_cast<T>(row_d - (row_mean - static_cast<double>(mean)) * row_b);
 #pragma omp simd
   for (i64 i = 0; i < n; ++i) gx[i] = (gy[i] * gamma[i] * a - (x[i] - mean) * b) - d;
 }
 
 template <class T>
-void row_parameter_grad(const void* in, const void* gradients, double row_mean, double inv_std, i64 n, double* ggamma,
+void row_parameter_grad(const void* in, const void* gradients, double mean, double inv_std, i64 n, double* ggamma,
                         double* gbeta) {
   const T *const x = static_cast<const T*>(in), *const gy = static_cast<const T*>(gradients);
-  const T mean = static_cast<T>(row_mean);
 #pragma omp simd
   for (i64 i = 0; i < n; ++i) {
     const double g = static_cast<double>(gy[i]);
-    ggamma[i] += g * (static_cast<double>(x[i] - mean) * inv_std);
+    ggamma[i] += g * ((static_cast<double>(x[i]) - mean) * inv_std);
     gbeta[i] += g;
   }
 }

@@ -34,9 +34,9 @@ Axes all_but_channels(int ndim) {
 Arrays NormalizeGroups::forward(const ArrayRefs& in) {
   retain_inputs({0, 1});
   const Array &x = in[0], &gamma = in[1];
-  const Dtype wide = wide_dtype(x.dtype(), gamma.dtype());
+  wide_ = wide_dtype(x.dtype(), gamma.dtype());
   const Array y = result_like(x);
-  mean_ = empty({x.shape()[0], options_.groups}, wide, x.device());
+  mean_ = empty({x.shape()[0], options_.groups}, Dtype::float64, x.device());
   inv_std_ = empty_like(mean_);
   launch<kernels::GroupNormalization>(x.device(), options_, x, gamma, in[2], y, mean_, inv_std_);
   return {y};
@@ -47,8 +47,7 @@ Variables NormalizeGroups::backward(const Variables& gy) {
 }
 
 Variables NormalizeGroups::differentiable_gradients(const Variable& gy) {
-  const Dtype wide = mean_.dtype();
-  const Variable x = cast(retained_input(0), wide), gamma = cast(retained_input(1), wide), g = cast(gy, wide);
+  const Variable x = cast(retained_input(0), wide_), gamma = cast(retained_input(1), wide_), g = cast(gy, wide_);
   const Shape& shape = x.shape();
   const int64_t examples = shape[0], channels = shape[1];
   int64_t pixels = 1;
@@ -76,7 +75,7 @@ Variables NormalizeGroups::differentiable_gradients(const Variable& gy) {
 Variables NormalizeGroups::fused_gradients(const Array& gy) {
   const Array x = retained_input(0).array(), gamma = retained_input(1).array();
   const auto vector = [&](size_t input) {
-    return needs_grad(input) ? empty(gamma.shape(), mean_.dtype(), x.device()) : Array();
+    return needs_grad(input) ? empty(gamma.shape(), wide_, x.device()) : Array();
   };
   const Array gx = needs_grad(0) ? result_like(x) : Array(), ggamma = vector(1), gbeta = vector(2);
   launch<kernels::GroupNormalizationGrad>(x.device(), options_, x, gamma, mean_, inv_std_, gy, gx, ggamma, gbeta);

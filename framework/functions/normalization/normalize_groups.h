@@ -21,6 +21,7 @@ class NormalizeGroups : public FunctionNode {
   Variables fused_gradients(const Array& gy);
 
   Array mean_, inv_std_;
+  Dtype wide_ = Dtype::float32;  // of the arithmetic
 };
 
 }  // namespace kusari::functions

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "kusari/framework/core/config.h"
+#include "kusari/framework/core/error.h"
 #include "kusari/framework/functions/normalization/group_normalization.h"
 
 namespace kusari::links {
@@ -14,10 +15,11 @@ GroupNormalization::GroupNormalization(int64_t group_count, int64_t size, Option
       beta{*this, "beta", {size}, std::move(options.initial_beta), get_dtype({}, Dtype::float32)} {}
 
 Variable GroupNormalization::operator()(const Variable& x) {
-  if (x.ndim() >= 2) {
-    gamma.infer(0, x.shape()[1]);
-    beta.infer(0, x.shape()[1]);
+  if (x.ndim() < 2) {
+    throw TypeError("L::GroupNormalization: x has shape " + to_string(x.shape()) + ": x.ndim must be at least 2");
   }
+  gamma.infer(0, x.shape()[1]);
+  beta.infer(0, x.shape()[1]);
   return functions::group_normalization(x, groups, gamma, beta, eps);
 }
 

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "kusari/framework/core/config.h"
+#include "kusari/framework/core/error.h"
 #include "kusari/framework/functions/normalization/layer_normalization.h"
 
 namespace kusari::links {
@@ -13,10 +14,11 @@ LayerNormalization::LayerNormalization(int64_t size, Options options)
       beta{*this, "beta", {size}, std::move(options.initial_beta), get_dtype({}, Dtype::float32)} {}
 
 Variable LayerNormalization::operator()(const Variable& x) {
-  if (x.ndim() == 2) {
-    gamma.infer(0, x.shape()[1]);
-    beta.infer(0, x.shape()[1]);
+  if (x.ndim() != 2) {
+    throw TypeError("L::LayerNormalization: x has shape " + to_string(x.shape()) + ": x.ndim must equal 2");
   }
+  gamma.infer(0, x.shape()[1]);
+  beta.infer(0, x.shape()[1]);
   return functions::layer_normalization(x, gamma, beta, eps);
 }
 
