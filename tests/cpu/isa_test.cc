@@ -13,6 +13,7 @@
 #include "kusari/framework/core/philox.h"
 #include "kusari/framework/cpu/isa/gemm.h"
 #include "kusari/framework/cpu/isa/loops.h"
+#include "kusari/framework/cpu/isa/normalization.h"
 #include "kusari/framework/cpu/isa/optimizer.h"
 #include "kusari/framework/kernels/activation.h"
 #include "kusari/framework/kernels/arithmetic.h"
@@ -188,6 +189,49 @@ void check_softmax(const SoftmaxLoop& expected, const SoftmaxLoop& got) {
 }
 
 template <class T>
+std::vector<T> finite_values(i64 n, unsigned seed) {
+  std::vector<T> result = values<T>(static_cast<size_t>(n), seed);
+  for (T& v : result) v = v - v == T{0} && std::abs(v) < T(1e5) ? v : T{2};
+  return result;
+}
+
+template <class T>
+void check_pixel_normalization(const PixelNormalizationLoop& expected, const PixelNormalizationLoop& got) {
+  for (const i64 n : {i64{1}, i64{5}, i64{16}, i64{100}}) {
+    CAPTURE(n);
+    const i64 rows = 7, size = rows * n;
+    const std::vector<T> x = finite_values<T>(size, 50), gy = finite_values<T>(size, 51);
+    std::vector<T> c[4];
+    for (unsigned i = 0; i < 4; ++i) c[i] = finite_values<T>(n, 52 + i);
+    // What each of the two writes, one after the other.
+    const auto run = [&](const PixelNormalizationLoop& loop) {
+      std::vector<T> y(static_cast<size_t>(6 * size)), space(static_cast<size_t>(3 * n + 4));
+      std::vector<double> sums(static_cast<size_t>(6 * n + 8), 0.25);
+      const auto out = [&](i64 i) { return y.data() + i * size; };
+      const auto sum = [&](i64 i) { return sums.data() + i * n; };
+      const T *const a = c[0].data(), *const b = c[1].data(), *const d = c[2].data(), *const e = c[3].data();
+      loop.column_moments(x.data(), a, rows, n, sum(0), sum(1));
+      loop.column_normalize(x.data(), a, b, d, out(0), rows, n);
+      loop.column_products(x.data(), a, gy.data(), rows, n, sum(2), sum(3));
+      loop.column_grad(x.data(), gy.data(), a, b, d, e, out(1), rows, n);
+      loop.row_moments(x.data(), 0.3, n, sum(6), sum(6) + 1);
+      loop.row_normalize(x.data(), 0.3, 0.7, a, b, out(2), n);
+      loop.row_products(x.data(), 0.3, gy.data(), a, n, sum(6) + 2, sum(6) + 3);
+      loop.row_grad(x.data(), gy.data(), a, 0.3, 0.7, 0.1, 0.2, out(3), n);
+      loop.row_parameter_grad(x.data(), gy.data(), 0.3, 0.7, n, sum(4), sum(5));
+      for (const double beta : {0.75, 0.6}) {
+        const ResponseOptions options{2, 1.5, 0.1, beta};
+        loop.response(&options, x.data(), out(4), rows, n, space.data());
+        loop.response_grad(&options, x.data(), gy.data(), out(5), rows, n, space.data());
+        for (const T v : y) sums.push_back(static_cast<double>(v));
+      }
+      return sums;
+    };
+    CHECK(same(run(expected), run(got)));
+  }
+}
+
+template <class T>
 void check_random(const RandomLoop& expected, const RandomLoop& got) {
   for (const uint64_t first : {uint64_t{0}, uint64_t{3}, (uint64_t{1} << 34) - 5}) {
     std::vector<T> y1(203), y2(203);
@@ -355,6 +399,11 @@ TEST_CASE("isa: softmax, random numbers and conversions give the same bits in ev
                  [](const SoftmaxLoops& expected, const SoftmaxLoops& got) {
                    check_softmax<float>(expected.f32, got.f32);
                    check_softmax<double>(expected.f64, got.f64);
+                 });
+  for_each_entry(v1::pixel_normalization_loops(), v3::pixel_normalization_loops(), v4::pixel_normalization_loops(),
+                 {"normalization"}, [](const PixelNormalizationLoops& expected, const PixelNormalizationLoops& got) {
+                   check_pixel_normalization<float>(expected.f32, got.f32);
+                   check_pixel_normalization<double>(expected.f64, got.f64);
                  });
   for_each_entry(v1::random_loops(), v3::random_loops(), v4::random_loops(), {"random"},
                  [](const RandomLoops& expected, const RandomLoops& got) {

@@ -1,0 +1,101 @@
+#include "kusari/framework/functions/normalization/layer_normalization.h"
+
+#include <cmath>
+#include <vector>
+
+#include "kusari/framework/core/threads.h"
+#include "kusari/tests/functions/testing.h"
+
+namespace kusari {
+namespace {
+
+using namespace testing;
+using Values = std::vector<double>;
+
+Values reference(const Array& x, const Array& gamma, const Array& beta, double eps) {
+  const Values v = x.to_vector<double>(), g = gamma.to_vector<double>(), b = beta.to_vector<double>();
+  const auto n = static_cast<size_t>(x.shape()[1]);
+  Values y;
+  for (size_t row = 0; row < v.size(); row += n) {
+    double mean = 0, variance = 0;
+    for (size_t i = 0; i < n; ++i) mean += v[row + i] / static_cast<double>(n);
+    for (size_t i = 0; i < n; ++i) variance += (v[row + i] - mean) * (v[row + i] - mean) / static_cast<double>(n);
+    for (size_t i = 0; i < n; ++i) y.push_back(g[i] * (v[row + i] - mean) / std::sqrt(variance + eps) + b[i]);
+  }
+  return y;
+}
+
+TEST_CASE("layer_normalization: the formula") {
+  for (const Shape& shape : {Shape{3, 4}, {1, 1}, {5, 1}, {2, 17}, {90, 700}, {1, 40000}}) {
+    CAPTURE(to_string(shape));
+    for (const Dtype dtype : kFloatingDtypes) {
+      CAPTURE(name(dtype));
+      const Array x = uniform(shape, -3, 5).astype(dtype), gamma = uniform({shape[1]}, 0.5, 1.5, 2).astype(dtype);
+      const Array beta = uniform({shape[1]}, -1, 1, 3).astype(dtype);
+      const Values expected = reference(x, gamma, beta, 1e-5);
+      const Variable y = F::layer_normalization(x, gamma, beta);
+      CHECK(y.dtype() == dtype);
+      check_close(y, shape, expected, 4);
+      check_close(F::layer_normalization(x.transpose().copy().transpose(), gamma, beta), shape, expected, 4);
+    }
+  }
+  const Array x = uniform({3, 4}, -1, 1), one = ones({4}, Dtype::float64);
+  check_close(F::layer_normalization(x, one, one, 0.5), {3, 4}, reference(x, one, one, 0.5));
+}
+
+TEST_CASE("layer_normalization: derivatives") {
+  const auto function = [](const Variable& x, const Variable& gamma, const Variable& beta) {
+    return F::layer_normalization(x, gamma, beta, 0.05);
+  };
+  for (const Shape& shape : {Shape{3, 4}, {2, 19}, {0, 3}, {1, 2}}) {
+    CAPTURE(to_string(shape));
+    const Array gamma = uniform({shape[1]}, 0.5, 1.5, 2);
+    check_gradients(function, uniform(shape, -1, 2), gamma, gamma.copy());
+  }
+}
+
+Values all_gradients(const Array& x, bool record) {
+  const Array gamma = uniform({x.shape()[1]}, 0.5, 1.5, 2).astype(x.dtype());
+  const Variable vx(x), vgamma(gamma), vbeta(gamma.copy());
+  const Variable y = F::layer_normalization(vx, vgamma, vbeta);
+  const Variable seed(uniform(x.shape(), -1, 1, 5).astype(x.dtype()), false);
+  const Variables g = grad({y}, {vx, vgamma, vbeta},
+                           {.grad_outputs = std::span<const Variable>(&seed, 1), .enable_double_backprop = record});
+  Values all;
+  for (const Variable& v : g) {
+    for (const double value : v.to_vector<double>()) all.push_back(value);
+  }
+  return all;
+}
+
+TEST_CASE("layer_normalization: the fused gradient is the composed one, for any number of threads") {
+  const int threads = num_threads();
+  for (const Shape& shape : {Shape{5, 7}, {100, 1000}, {2, 40000}, {3000, 3}}) {
+    CAPTURE(to_string(shape));
+    const Array x = uniform(shape, -1, 2);
+    set_num_threads(1);
+    const Values fused = all_gradients(x, false), composed = all_gradients(x, true);
+    REQUIRE(fused.size() == composed.size());
+    size_t wrong = 0;
+    for (size_t i = 0; i < fused.size(); ++i) {
+      wrong += std::abs(fused[i] - composed[i]) > 1e-10 * (1 + std::abs(composed[i])) ? 1 : 0;
+    }
+    CHECK(wrong == 0);
+    set_num_threads(3);
+    CHECK(all_gradients(x, false) == fused);
+  }
+  set_num_threads(threads);
+}
+
+TEST_CASE("layer_normalization says what does not fit") {
+  const Variable four(ones({4}));
+  CHECK_THROWS_WITH_AS(F::layer_normalization(zeros({2, 4, 3}), four, four),
+                       "F::layer_normalization: x has shape (2, 4, 3): x.ndim must equal 2 (3 != 2)", TypeError);
+  CHECK_THROWS_WITH_AS(F::layer_normalization(zeros({2, 3}), four, four),
+                       "F::layer_normalization: gamma has shape (4,) but x has shape (2, 3): gamma.shape[0] must equal "
+                       "x.shape[1] (4 != 3)",
+                       TypeError);
+}
+
+}  // namespace
+}  // namespace kusari
