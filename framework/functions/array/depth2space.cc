@@ -37,7 +37,7 @@ class Depth2Space final : public FunctionNode {
     const int64_t channels = s[1] / (r_ * r_);
     const Array blocks = in[0].transpose(kToChannelsLast).reshape({s[0], s[2], s[3], r_, r_, channels});
     const Array pixels = blocks.transpose(kSwapBlock).reshape({s[0], s[2] * r_, s[3] * r_, channels});
-    return {pixels.transpose(kFromChannelsLast)};
+    return {pixels.transpose(kFromChannelsLast).channels_last()};
   }
   Variables backward(const Variables& gy) override { return {space2depth(gy[0], r_)}; }
 
@@ -59,7 +59,7 @@ class Space2Depth final : public FunctionNode {
     const int64_t h = s[2] / r_, w = s[3] / r_;
     const Array blocks = in[0].transpose(kToChannelsLast).reshape({s[0], h, r_, w, r_, s[1]});
     const Array depth = blocks.transpose(kSwapBlock).reshape({s[0], h, w, r_ * r_ * s[1]});
-    return {depth.transpose(kFromChannelsLast)};
+    return {depth.transpose(kFromChannelsLast).channels_last()};
   }
   Variables backward(const Variables& gy) override { return {depth2space(gy[0], r_)}; }
 

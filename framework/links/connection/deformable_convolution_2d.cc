@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "kusari/framework/core/error.h"
 #include "kusari/framework/functions/connection/deformable_convolution_2d_sampler.h"
 
 namespace kusari::links {
@@ -22,7 +23,12 @@ DeformableConvolution2DSampler::DeformableConvolution2DSampler(int64_t in_channe
       pad_{options.pad} {}
 
 Variable DeformableConvolution2DSampler::operator()(const Variable& x, const Variable& offset) {
-  if (x.ndim() == 4) W.infer(1, x.shape()[1]);
+  if (!W.is_initialized()) {
+    if (x.ndim() != 4) {
+      throw TypeError("L::DeformableConvolution2DSampler: x has shape " + to_string(x.shape()) + ": x.ndim must be 4");
+    }
+    W.infer(1, x.shape()[1]);
+  }
   return functions::deformable_convolution_2d_sampler(x, offset, W, b, {.stride = stride_, .pad = pad_});
 }
 

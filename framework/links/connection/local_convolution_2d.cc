@@ -54,8 +54,9 @@ LocalConvolution2D::LocalConvolution2D(int64_t in_channels, int64_t out_channels
       stride_{positive(options.stride, "stride")} {}
 
 Variable LocalConvolution2D::operator()(const Variable& x) {
-  if (!W.is_initialized() && x.ndim() == 4) {
+  if (!W.is_initialized()) {
     const Shape& shape = x.shape();
+    if (x.ndim() != 4) throw TypeError(std::string(kCall) + ": x has shape " + to_string(shape) + ": x.ndim must be 4");
     for (int axis = 0; axis < 2; ++axis) {
       const int64_t count = places(shape[2 + axis], ksize_[axis], stride_[axis]);
       W.infer(1 + axis, count);
