@@ -1,5 +1,9 @@
 #include "kusari/framework/cpu/isa/pooling.h"
 
+#if defined(__SSE2__)
+#include <immintrin.h>
+#endif
+
 namespace kusari::cpu {
 namespace {
 
@@ -34,6 +38,10 @@ struct IntegerOf<8> {
 template <class T>
 using Integer = typename IntegerOf<sizeof(T)>::Type;
 
+/// Elements in the widest vector.
+template <class T>
+constexpr int kFullLanes = kVectorBytes / static_cast<int>(sizeof(T));
+
 template <int kLanes, class T>
 [[gnu::always_inline]] inline Vector<T, kLanes> load(const T* from) {
   return *reinterpret_cast<const typename VectorOf<T, kLanes>::Unaligned*>(from);
@@ -42,9 +50,43 @@ template <int kLanes, class T>
 [[gnu::always_inline]] inline void store(T* to, Vector<T, kLanes> value) {
   *reinterpret_cast<typename VectorOf<T, kLanes>::Unaligned*>(to) = value;
 }
-template <class To, int kLanes, class From>
-[[gnu::always_inline]] inline Vector<To, kLanes> convert(Vector<From, kLanes> value) {
-  return __builtin_convertvector(value, Vector<To, kLanes>);
+// Indices are as wide as the elements while they are computed with. Compilers convert bytes one by one unless told how.
+
+template <class T, int kLanes, class Index>
+[[gnu::always_inline]] inline Vector<Integer<T>, kLanes> load_index(const Index* from) {
+  using Wide = Vector<Integer<T>, kLanes>;
+  if constexpr (sizeof(Index) == 1 && sizeof(T) == 4 && kLanes == kFullLanes<T>) {
+#if defined(__AVX512F__)
+    // The variant without a mask makes g++ 12 warn of its own header.
+    return reinterpret_cast<Wide>(
+        _mm512_maskz_cvtepu8_epi32(0xffff, _mm_loadu_si128(reinterpret_cast<const __m128i*>(from))));
+#elif defined(__AVX2__)
+    return reinterpret_cast<Wide>(_mm256_cvtepu8_epi32(_mm_loadl_epi64(reinterpret_cast<const __m128i*>(from))));
+#elif defined(__SSE2__)
+    i32 bytes;
+    __builtin_memcpy(&bytes, from, sizeof(bytes));
+    const __m128i zero = _mm_setzero_si128(), words = _mm_unpacklo_epi8(_mm_cvtsi32_si128(bytes), zero);
+    return reinterpret_cast<Wide>(_mm_unpacklo_epi16(words, zero));
+#endif
+  }
+  return __builtin_convertvector(load<kLanes>(from), Wide);
+}
+
+template <int kLanes, class Wide, class Index>
+[[gnu::always_inline]] inline void store_index(Index* to, Vector<Wide, kLanes> index) {
+  if constexpr (sizeof(Index) == 1 && sizeof(Wide) == 4 && kLanes == kFullLanes<Wide>) {
+#if defined(__AVX2__) && !defined(__AVX512F__)
+    const __m256i all = reinterpret_cast<__m256i>(index);
+    const __m128i words = _mm_packus_epi32(_mm256_castsi256_si128(all), _mm256_extracti128_si256(all, 1));
+    return _mm_storel_epi64(reinterpret_cast<__m128i*>(to), _mm_packus_epi16(words, words));
+#elif defined(__SSE2__) && !defined(__AVX512F__)
+    const __m128i all = reinterpret_cast<__m128i>(index), words = _mm_packs_epi32(all, all);
+    const i32 bytes = _mm_cvtsi128_si32(_mm_packus_epi16(words, words));
+    __builtin_memcpy(to, &bytes, sizeof(bytes));
+    return;
+#endif
+  }
+  store<kLanes>(to, __builtin_convertvector(index, Vector<Index, kLanes>));
 }
 
 // Each operation computes one pixel's results for kVectors * kLanes channels, from where its source and target start.
@@ -79,7 +121,7 @@ struct Max {
     }
     for (int v = 0; v < kVectors; ++v) {
       store<kLanes>(y + target + v * kLanes, best[v]);
-      store<kLanes>(index + target + v * kLanes, convert<Index, kLanes, Wide>(at[v]));
+      store_index<kLanes, Wide>(index + target + v * kLanes, at[v]);
     }
   }
 };
@@ -119,7 +161,7 @@ struct Pick {
   [[gnu::always_inline]] void run(i64 source, i64 target) const {
     using Wide = Integer<T>;
     for (int v = 0; v < kVectors; ++v) {
-      const auto at = convert<Wide, kLanes, Index>(load<kLanes>(index + target + v * kLanes));
+      const auto at = load_index<T, kLanes>(index + target + v * kLanes);
       Vector<T, kLanes> picked = {};
       for (i64 i = 0; i < count; ++i) {
         const Vector<T, kLanes> value = load<kLanes>(x + source + offset[i] + v * kLanes);
@@ -148,7 +190,7 @@ struct Grad {
     for (i64 i = 0; i < count; ++i) {
       const i64 from = source + offset[i];
       for (int v = 0; v < kVectors; ++v) {
-        const auto at = convert<Wide, kLanes, Index>(load<kLanes>(index + from + v * kLanes));
+        const auto at = load_index<T, kLanes>(index + from + v * kLanes);
         sum[v] += at == static_cast<Wide>(place[i]) ? load<kLanes>(gy + from + v * kLanes) : zero;
       }
     }
@@ -184,28 +226,29 @@ struct Sum {
   }
 };
 
-/// All channels of a pixel, of which there are at least kLanes: the last vector may overlap the one before.
+/// All channels of each pixel, of which there are at least kLanes: the last vector may overlap the one before.
 template <int kLanes, class Op>
-[[gnu::always_inline]] inline void run_channels(const Op& op, i64 source, i64 target, i64 channels) {
-  i64 c = 0;
-  for (; c + 4 * kLanes <= channels; c += 4 * kLanes) op.template run<kLanes, 4>(source + c, target + c);
-  for (; c + kLanes <= channels; c += kLanes) op.template run<kLanes, 1>(source + c, target + c);
-  if (c < channels) op.template run<kLanes, 1>(source + channels - kLanes, target + channels - kLanes);
+[[gnu::noinline]] void run_lanes(const PoolingRun& run, const Op& given) {
+  const Op op = given;
+  const i64 channels = run.channels, pixels = run.pixels, source_step = run.source_step, target_step = run.target_step;
+  i64 source = 0, target = run.target;
+  for (i64 pixel = 0; pixel < pixels; ++pixel, source += source_step, target += target_step) {
+    i64 c = 0;
+    for (; c + 4 * kLanes <= channels; c += 4 * kLanes) op.template run<kLanes, 4>(source + c, target + c);
+    for (; c + kLanes <= channels; c += kLanes) op.template run<kLanes, 1>(source + c, target + c);
+    if (c < channels) op.template run<kLanes, 1>(source + channels - kLanes, target + channels - kLanes);
+  }
 }
 
 template <class T, class Op>
 void run_pixels(const PoolingRun& run, const Op& op) {
-  constexpr int kLanes = kVectorBytes / static_cast<int>(sizeof(T)), kFewLanes = 16 / static_cast<int>(sizeof(T));
-  const i64 channels = run.channels;
-  i64 source = 0, target = run.target;
-  for (i64 pixel = 0; pixel < run.pixels; ++pixel, source += run.source_step, target += run.target_step) {
-    if (channels >= kLanes) {
-      run_channels<kLanes>(op, source, target, channels);
-    } else if (channels >= kFewLanes) {
-      run_channels<kFewLanes>(op, source, target, channels);
-    } else {
-      for (i64 c = 0; c < channels; ++c) op.template run<1, 1>(source + c, target + c);
-    }
+  constexpr int kLanes = kFullLanes<T>, kFewLanes = 16 / static_cast<int>(sizeof(T));
+  if (run.channels >= kLanes) {
+    run_lanes<kLanes>(run, op);
+  } else if (run.channels >= kFewLanes) {
+    run_lanes<kFewLanes>(run, op);
+  } else {
+    run_lanes<1>(run, op);
   }
 }
 
