@@ -32,9 +32,6 @@ class KUSARI_API ConvolutionND : public Link {
   using Options = ConvolutionOptions;
   /// For ndim spatial axes. in_channels may be kInfer. ksize: size of the kernel.
   ConvolutionND(int ndim, int64_t in_channels, int64_t out_channels, const PerAxis& ksize, Options options = {});
-  /// in_channels is taken from the first batch.
-  ConvolutionND(int ndim, int64_t out_channels, const PerAxis& ksize, Options options = {})
-      : ConvolutionND(ndim, kInfer, out_channels, ksize, std::move(options)) {}
 
   Variable operator()(const Variable& x);
   std::vector<std::pair<std::string, std::string>> printable_specs() const override;

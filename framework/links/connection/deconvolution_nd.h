@@ -33,9 +33,6 @@ class KUSARI_API DeconvolutionND : public Link {
   using Options = DeconvolutionOptions;
   /// For ndim spatial axes. in_channels may be kInfer. ksize: size of the kernel.
   DeconvolutionND(int ndim, int64_t in_channels, int64_t out_channels, const PerAxis& ksize, Options options = {});
-  /// in_channels is taken from the first batch.
-  DeconvolutionND(int ndim, int64_t out_channels, const PerAxis& ksize, Options options = {})
-      : DeconvolutionND(ndim, kInfer, out_channels, ksize, std::move(options)) {}
 
   Variable operator()(const Variable& x);
   std::vector<std::pair<std::string, std::string>> printable_specs() const override;

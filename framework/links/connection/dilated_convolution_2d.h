@@ -18,18 +18,26 @@ struct DilatedConvolutionOptions {
 class KUSARI_API DilatedConvolution2D : public Convolution2D {
  public:
   using Options = DilatedConvolutionOptions;
-  /// in_channels may be kInfer.
-  DilatedConvolution2D(int64_t in_channels, int64_t out_channels, const PerAxis& ksize, Options options = {})
-      : Convolution2D(in_channels, out_channels, ksize,
-                      {.stride = options.stride,
-                       .pad = options.pad,
-                       .nobias = options.nobias,
-                       .initial_w = std::move(options.initial_w),
-                       .initial_bias = std::move(options.initial_bias),
-                       .dilate = options.dilate}) {}
+  /// in_channels may be kInfer. ksize: a PerAxis, or what makes one.
+  template <std::convertible_to<PerAxis> Size>
+  DilatedConvolution2D(int64_t in_channels, int64_t out_channels, const Size& ksize, Options options = {})
+      : Convolution2D(in_channels, out_channels, ksize, with_dilate(std::move(options))) {}
+  DilatedConvolution2D(int64_t in_channels, int64_t out_channels, std::initializer_list<int64_t> ksize,
+                       Options options = {})
+      : Convolution2D(in_channels, out_channels, ksize, with_dilate(std::move(options))) {}
   /// in_channels is taken from the first batch.
   DilatedConvolution2D(int64_t out_channels, const PerAxis& ksize, Options options = {})
-      : DilatedConvolution2D(kInfer, out_channels, ksize, std::move(options)) {}
+      : Convolution2D(out_channels, ksize, with_dilate(std::move(options))) {}
+
+ private:
+  static ConvolutionOptions with_dilate(Options options) {
+    return {.stride = options.stride,
+            .pad = options.pad,
+            .nobias = options.nobias,
+            .initial_w = std::move(options.initial_w),
+            .initial_bias = std::move(options.initial_bias),
+            .dilate = options.dilate};
+  }
 };
 
 }  // namespace kusari::links

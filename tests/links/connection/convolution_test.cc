@@ -63,6 +63,25 @@ TEST_CASE("the links of convolution take their input channels from the first bat
   CHECK(depthwise.b.shape() == Shape{10});
 }
 
+struct Braces : Chain {
+  Child<L::Convolution2D> all{*this, "all", 3, 4, 5, {.stride = 2}}, lazy{*this, "lazy", 4, 5, {.stride = 2}};
+  Child<L::Convolution2D> wide{*this, "wide", 3, 4, PerAxis{5, 1}};
+  Child<L::ConvolutionND> any{*this, "any", 1, 3, 4, 5, {.pad = 1}};
+};
+
+// A kernel's size and options, both in braces, must not be taken for each other.
+TEST_CASE("Convolution2D's arguments in braces") {
+  const Braces braces;
+  CHECK(braces.all.W.declared_shape() == Shape{4, 3, 5, 5});
+  CHECK(braces.lazy.W.declared_shape() == Shape{4, kInfer, 5, 5});
+  CHECK(braces.wide.W.declared_shape() == Shape{4, 3, 5, 1});
+  CHECK(braces.any.W.declared_shape() == Shape{4, 3, 5});
+  CHECK(L::Convolution2D(3, 4, {5, 1}).W.declared_shape() == Shape{4, 3, 5, 1});
+  CHECK(L::Convolution2D(3, 4, {5, 1}, {.groups = 1}).W.declared_shape() == Shape{4, 3, 5, 1});
+  CHECK(L::Convolution2D(4, {5, 1}, {.stride = 2}).W.declared_shape() == Shape{4, kInfer, 5, 1});
+  CHECK(L::Convolution2D(4, 5, {.stride = {2, 3}}).geometry().stride.given() == Dims{2, 3});
+}
+
 TEST_CASE("Deconvolution2D is deconvolution_2d with its filters") {
   L::Deconvolution2D link(4, 6, 3, {.stride = 2, .pad = 1, .outsize = Dims{10, 9}, .groups = 2});
   const Array x = uniform({2, 4, 5, 5}, -1, 1).astype(Dtype::float32);
@@ -82,7 +101,7 @@ TEST_CASE("the links of convolution refuse channels that are no multiple of grou
   CHECK_THROWS_AS(L::Convolution2D(kInfer, 4, 3, {.groups = 2})(zeros({1, 3, 5, 5})), ValueError);
   CHECK_THROWS_AS(L::Deconvolution2D(3, 4, 3, {.groups = 2}), ValueError);
   CHECK_THROWS_AS(L::Deconvolution2D(4, 3, 3, {.groups = 2}), ValueError);
-  CHECK_THROWS_WITH_AS(L::Convolution2D(3, 4, {1, 2, 3}, {}),
+  CHECK_THROWS_WITH_AS(L::Convolution2D(3, 4, {1, 2, 3}),
                        "L::ConvolutionND: ksize is (1, 2, 3): it must be one number or one for each of the 2 spatial "
                        "axes",
                        ValueError);
