@@ -19,7 +19,7 @@ class LinkObservers final : public ObserverSource {
   void add_observers(Reporter& reporter) const override {
     Link* model = home_->find();
     if (model == nullptr) return;
-    reporter.add_observer(name_, *model);
+    reporter.add_observer(name_, model->self());  // what an AnyLink holds reports
     for (const auto& [path, link] : model->namedlinks(true)) reporter.add_observer(name_ + path, *link);
   }
 

@@ -11,6 +11,7 @@
 #include "kusari/framework/core/error.h"
 #include "kusari/framework/datasets/tuple_dataset.h"
 #include "kusari/framework/functions/math/sum.h"
+#include "kusari/framework/links/any_link.h"
 #include "kusari/framework/links/connection/linear.h"
 #include "kusari/framework/training/trainer.h"
 #include "kusari/iterators/serial_iterator.h"
@@ -81,6 +82,12 @@ TEST_CASE("Evaluator in a trainer reports under its name, once an epoch, before 
   const std::vector<std::string> first{"validation/main/sum", "validation/main/counter/count"},
       second{"validation_1/main/sum", "validation_1/main/counter/count"};
   CHECK(seen == std::vector<std::vector<std::string>>{{}, first, second, first});
+}
+
+TEST_CASE("Evaluator: what the link in an AnyLink reports is the model's") {
+  AnyLink model = Summing();
+  Evaluator evaluator(one_to_five(), model);
+  CHECK(evaluator() == Values{{"main/sum", 5}, {"main/counter/count", 5.0 / 3}});
 }
 
 TEST_CASE("Evaluator follows a model that moves, and says when it is gone") {
