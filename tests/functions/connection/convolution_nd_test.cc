@@ -43,7 +43,7 @@ TEST_CASE("convolution_nd") {
     const std::vector<double> bias = b.to_vector<double>();
     const size_t pixels = numel(c.y) == 0 ? 1 : sums.size() / static_cast<size_t>(c.y[0] * c.y[1]);
     for (size_t i = 0; i < sums.size(); ++i) with_bias[i] += bias[i / pixels % bias.size()];
-    for (const Array& input : {x, x.channels_last(), x.transpose().copy().transpose()}) {
+    for (const Array& input : {x, x.channels_last(), x.transpose().contiguous().transpose()}) {
       check_close(F::convolution_nd(input, W, Variable(), c.options), c.y, sums);
       check_close(F::convolution_nd(input, W.channels_last(), b, c.options), c.y, with_bias);
     }

@@ -58,8 +58,8 @@ TEST_CASE("group_normalization: the formula, whatever the dtype and the order in
       const Variable y = F::group_normalization(x, c.groups, gamma, beta);
       CHECK(y.dtype() == dtype);
       check_close(y, c.shape, expected, 4);
-      check_close(F::group_normalization(x.transpose().copy().transpose(), c.groups, gamma, beta), c.shape, expected,
-                  4);
+      check_close(F::group_normalization(x.transpose().contiguous().transpose(), c.groups, gamma, beta), c.shape,
+                  expected, 4);
       if (c.shape.ndim() > 2) {
         const Variable z = F::group_normalization(with_channels_last(x), c.groups, gamma, beta);
         CHECK(z.array().is_channels_last());

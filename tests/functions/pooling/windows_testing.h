@@ -103,7 +103,7 @@ inline Array in_some_layout(const std::vector<double>& values, const Shape& shap
     case 1:
       return plain.channels_last();
     case 2:
-      return plain.transpose().copy().transpose();
+      return plain.transpose().contiguous().transpose();
     default: {  // every other element of a larger array
       Shape wide = shape;
       wide[1] *= 2;
