@@ -1,0 +1,160 @@
+// Trains a convolutional network on CIFAR-10 or CIFAR-100 with a Trainer and its extensions.
+#include <cstdint>
+#include <cstdio>
+#include <functional>
+#include <map>
+#include <string>
+
+#include <kusari/kusari.h>
+#include <CLI/CLI.hpp>
+
+#include "kusari/examples/cifar/data.h"
+#include "kusari/examples/cifar/one_cycle_shift.h"
+#include "kusari/examples/cifar/small.h"
+#include "kusari/examples/cifar/vgg.h"
+
+using namespace kusari;
+
+namespace {
+
+using MakeModel = std::function<AnyLink(int64_t classes)>;
+
+const std::map<std::string, MakeModel> kModels{
+    {"small", [](int64_t classes) { return Small(classes); }},
+    {"vgg", [](int64_t classes) { return Vgg(classes); }},
+    {"cnn", [](int64_t classes) { return L::CifarCnn({.n_classes = classes}); }},
+    {"resnet18", [](int64_t classes) { return L::ResNet18({.n_classes = classes, .stem = L::ResNetStem::cifar}); }},
+    {"resnet50", [](int64_t classes) { return L::ResNet50({.n_classes = classes, .stem = L::ResNetStem::cifar}); }},
+    {"mobilenetv2",
+     [](int64_t classes) { return L::MobileNetV2({.n_classes = classes, .stem = L::MobileNetV2Stem::cifar}); }},
+};
+
+struct Arguments {
+  std::string dataset = "cifar10";
+  std::string model = "small";
+  int64_t batchsize = 128;
+  double learnrate = 0.1;
+  int64_t epoch = 10;
+  std::string device = "cpu";
+  std::string out = "result";
+  std::string resume;
+  bool early_stopping = false;
+  std::string data;
+  bool autotune = false;
+  int64_t seed = -1;
+};
+
+Arguments parse(CLI::App& parser, int argc, char** argv) {
+  Arguments args;
+  parser.add_option("--dataset", args.dataset, "The dataset to use: cifar10 or cifar100")
+      ->check(CLI::IsMember({"cifar10", "cifar100"}))
+      ->capture_default_str();
+  parser.add_option("-m,--model", args.model, "The network to train")
+      ->check(CLI::IsMember(&kModels))
+      ->capture_default_str();
+  parser.add_option("-b,--batchsize", args.batchsize, "Number of images in each mini-batch")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
+  parser.add_option("-l,--learnrate", args.learnrate, "Highest learning rate for SGD")->capture_default_str();
+  parser.add_option("-e,--epoch", args.epoch, "Number of sweeps over the dataset to train")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
+  parser.add_option("-d,--device,-g,--gpu", args.device, "cpu, or cuda:N or N for a GPU")->capture_default_str();
+  parser.add_option("-o,--out", args.out, "Directory to output the result")->capture_default_str();
+  parser.add_option("-r,--resume", args.resume, "Resume the training from this snapshot");
+  parser.add_flag("--early-stopping", args.early_stopping, "Stop when the test loss has not fallen for three epochs");
+  parser.add_option("--data", args.data,
+                    "Folder of the data set: binary files or tar shards of images (default: find or download it)");
+  parser.add_flag("--autotune", args.autotune, "Measure which way of computing each convolution is the fastest");
+  parser.add_option("--seed", args.seed, "Seed of the random numbers; runs with the same one are the same");
+  parser.parse(argc, argv);
+  return args;
+}
+
+void train(const Arguments& args) {
+  if (args.seed >= 0) random::seed(static_cast<uint64_t>(args.seed));
+  if (args.autotune) global_config().autotune = true;
+  const auto device = get_device(args.device);
+
+  std::printf("Device: %s\n", device.name().c_str());
+  std::printf("Dataset: %s\n", args.dataset.c_str());
+  std::printf("Model: %s\n", args.model.c_str());
+  std::printf("# Minibatch-size: %lld\n", static_cast<long long>(args.batchsize));
+  std::printf("# epoch: %lld\n\n", static_cast<long long>(args.epoch));
+
+  // Set up a neural network to train.
+  // Classifier reports softmax cross entropy loss and accuracy at every iteration, which will be used by the
+  // PrintReport extension below.
+  auto model = L::classifier(kModels.at(args.model)(args.dataset == "cifar10" ? 10 : 100));
+  model.to(device);
+
+  // Set up an optimizer
+  optimizers::MomentumSGD optimizer(args.learnrate);
+  optimizer.setup(model);
+  optimizer.add_hook(optimizer_hooks::WeightDecay(5e-4));
+
+  // Load the dataset, as 8-bit images. Training images are shifted by up to four pixels and mirrored at random;
+  // the converter makes normalized numbers of a whole batch (mean and standard deviation of each channel).
+  const auto [train, test] = load_cifar(args.dataset, args.data);
+  const auto converter = datasets::image_converter({.mean = {125.3, 123.0, 113.9}, .deviation = {63.0, 62.1, 66.7}});
+  const datasets::TransformDataset augmented(
+      train, transforms::on_image(transforms::Pad{4}, transforms::RandomCrop{32}, transforms::RandomFlip{}));
+
+  iterators::SerialIterator train_iter(augmented, args.batchsize);
+  iterators::SerialIterator test_iter(test, args.batchsize, {.repeat = false, .shuffle = false});
+
+  // Set up a trainer
+  training::TriggerRef stop_trigger(args.epoch, "epoch");
+  if (args.early_stopping) {
+    stop_trigger = triggers::EarlyStoppingTrigger(
+        {.monitor = "validation/main/loss", .verbose = true, .max_trigger = {args.epoch, "epoch"}});
+  }
+  updaters::StandardUpdater updater(train_iter, optimizer, {.converter = converter, .device = device});
+  training::Trainer trainer(updater, stop_trigger, args.out);
+
+  // Evaluate the model with the test dataset for each epoch
+  trainer.extend(extensions::Evaluator(test_iter, model, {.converter = converter, .device = device}));
+
+  // Raise the learning rate, then let it fall to zero
+  const int64_t iterations = (train.size() * args.epoch + args.batchsize - 1) / args.batchsize;
+  trainer.extend(OneCycleShift("lr", iterations), {.trigger = {1, "iteration"}});
+
+  // Take a snapshot at each epoch and keep the newest two
+  trainer.extend(extensions::snapshot({.n_retains = 2}));
+
+  // Write a log of evaluation statistics for each epoch
+  extensions::LogReport log;
+  trainer.extend(log);
+
+  // Print selected entries of the log to stdout.
+  // Here "main" refers to the target link of the "main" optimizer, and "validation" to the default name of the
+  // Evaluator extension. Entries other than "epoch" and "elapsed_time" are reported by the Classifier link, called by
+  // either the updater or the evaluator.
+  trainer.extend(extensions::PrintReport(
+      {"epoch", "main/loss", "validation/main/loss", "main/accuracy", "validation/main/accuracy", "elapsed_time"}));
+
+  // Print a progress bar to stdout
+  trainer.extend(extensions::ProgressBar({.update_interval = 10}));
+
+  if (!args.resume.empty()) serializers::load_npz(args.resume, trainer);
+
+  // Run the training
+  trainer.run();
+
+  std::printf("Test accuracy: %.2f %%\n", 100 * log.log().back().at("validation/main/accuracy"));
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  CLI::App parser("Kusari example: CIFAR");
+  try {
+    train(parse(parser, argc, argv));
+    return 0;
+  } catch (const CLI::ParseError& error) {
+    return parser.exit(error);
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "train_cifar: %s\n", error.what());
+    return 1;
+  }
+}
