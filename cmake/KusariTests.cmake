@@ -45,6 +45,14 @@ if(test_support_sources)
     target_sources(test_cpu PRIVATE ${kusari_isa_objects})
   endif()
 
+  # Convolutions with each algorithm, wherever it can.
+  if(TARGET test_cpu)
+    foreach(algorithm direct blocked winograd im2col)
+      add_test(NAME convolution_${algorithm} COMMAND test_cpu --test-case=*convolution*)
+      set_tests_properties(convolution_${algorithm} PROPERTIES LABELS unit TIMEOUT 600 ENVIRONMENT KUSARI_CONVOLUTION=${algorithm})
+    endforeach()
+  endif()
+
   # The functions once more as on processors without AVX-512, and without AVX.
   if(TARGET test_functions AND CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
     foreach(isa v1 v3)

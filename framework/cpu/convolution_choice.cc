@@ -1,12 +1,15 @@
 #include <algorithm>
 #include <chrono>
+#include <cstdlib>
 #include <cstring>
 #include <limits>
 #include <mutex>
+#include <string>
 #include <unordered_map>
 #include <vector>
 
 #include "kusari/framework/core/device.h"
+#include "kusari/framework/core/error.h"
 #include "kusari/framework/cpu/convolution.h"
 
 // Which algorithm computes a convolution.
@@ -41,6 +44,19 @@ bool is_pointwise(const ConvolutionProblem& p) {
     if (p.kernel[i] != 1 || p.stride[i] != 1 || p.pad[i] != 0 || p.in[i] != p.out[i]) return false;
   }
   return p.groups == 1;
+}
+
+// $KUSARI_CONVOLUTION names the algorithm to use wherever it can be: to test one, or to look for the one at fault.
+const Algorithm* forced(const ConvolutionProblem& p) {
+  static const Algorithm* const named = []() -> const Algorithm* {
+    const char* const text = std::getenv("KUSARI_CONVOLUTION");
+    if (text == nullptr) return nullptr;
+    for (const Algorithm* algorithm : kAlgorithms) {
+      if (std::string(text) == algorithm->name) return algorithm;
+    }
+    throw ValueError(std::string("KUSARI_CONVOLUTION: '") + text + "' must be direct, blocked, winograd or im2col");
+  }();
+  return named != nullptr && named->supports(p) ? named : nullptr;
 }
 
 // Without measuring: oneDNN's direct convolution, except where a product of matrices is known to be faster.
@@ -115,7 +131,8 @@ void convolve(const ConvolutionProblem& p, const ConvolutionArrays& a, bool auto
     if (found != choices.end()) chosen = found->second;
   }
   if (chosen == nullptr) {
-    chosen = autotune ? &fastest(p, a) : &usual(p);
+    chosen = forced(p);
+    if (chosen == nullptr) chosen = autotune ? &fastest(p, a) : &usual(p);
     const std::lock_guard lock(mutex);
     chosen = choices.try_emplace(key, chosen).first->second;
   }
