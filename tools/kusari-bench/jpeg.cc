@@ -26,7 +26,7 @@ namespace {
 using kusari::Array;
 using Bytes = std::vector<uint8_t>;
 
-constexpr size_t kPhotos = 100;  // in one step: few enough to stay in the caches, as they do in training
+constexpr size_t kPhotos = 100;  // in one step
 constexpr int64_t kSide = 224;
 constexpr int64_t kMargin = 4;
 

@@ -97,9 +97,9 @@ TEST_CASE("get_cifar10: where the files are") {
 
   const ScratchDirectory archive;
   std::string tar = tar_member("cifar-10-batches-bin/", "", '5') + tar_member("cifar-10-batches-bin/readme.html", "x");
-  for (const char* name :
-       {"data_batch_1", "data_batch_2", "data_batch_3", "data_batch_5", "test_batch", "data_batch_4"}) {
-    tar += tar_member(std::string("cifar-10-batches-bin/") + name + ".bin", records(name[11] - '0', 1, {"\x02"}));
+  for (const int batch : {1, 2, 3, 5, 6, 4}) {  // 6: the test batch
+    const std::string name = batch == 6 ? "test_batch" : "data_batch_" + std::to_string(batch);
+    tar += tar_member("cifar-10-batches-bin/" + name + ".bin", records(batch, 1, {"\x02"}));
   }
   write_file(archive / "cifar-10-binary.tar.gz", gzip(tar + tar_end()));
   const auto [train, test] = get_cifar10({.root = archive.path()});
