@@ -1,0 +1,100 @@
+// The loops of pooling give the same bits in each instruction set. Linked to the objects themselves: the library hides
+// them.
+#include <doctest/doctest.h>
+
+#include <cmath>
+#include <cstdint>
+#include <cstring>
+#include <random>
+#include <vector>
+
+#include "kusari/framework/cpu/isa/pooling.h"
+
+#if defined(__x86_64__)
+
+using namespace kusari::cpu;
+
+namespace {
+
+/// A window of five places, 3 x 2 without the last, over pixels in a row.
+struct Case {
+  explicit Case(int64_t n) : channels{n} {
+    for (const int64_t place : {0, 1, 2, 3, 4}) {
+      offset.push_back((place / 2 * 20 + place % 2) * channels);
+      places.push_back(place);
+    }
+  }
+  PoolingRun run() const {
+    return {offset.data(), places.data(), 5, 2 * channels, 3 * channels, 2 * channels, 7, channels};
+  }
+  int64_t source_size() const { return (2 * 20 + 2 + 2 * 7) * channels; }
+  int64_t target_size() const { return (3 + 2 * 7) * channels; }
+
+  int64_t channels;
+  std::vector<i64> offset, places;
+};
+
+template <class T>
+std::vector<T> values(int64_t n) {
+  std::mt19937 generator(static_cast<unsigned>(n));
+  std::vector<T> result(static_cast<size_t>(n));
+  for (T& value : result) {
+    value = static_cast<T>(static_cast<int>(generator() % 7) - 3) / 3;
+    if (generator() % 29 == 0) value = static_cast<T>(std::nan(""));
+    if (generator() % 31 == 0) value = static_cast<T>(-INFINITY);
+  }
+  return result;
+}
+
+template <class T, class Index>
+void check_loops(const PoolingLoop& expected, const PoolingLoop& got, int entry) {
+  for (const int64_t channels : {1, 2, 3, 4, 5, 7, 8, 9, 15, 16, 17, 31, 32, 33, 63, 64, 65, 100, 200}) {
+    CAPTURE(channels);
+    const Case c(channels);
+    const PoolingRun run = c.run();
+    const size_t targets = static_cast<size_t>(c.target_size()), sources = static_cast<size_t>(c.source_size());
+    const std::vector<T> x = values<T>(c.source_size());
+    std::vector<Index> index(sources);
+    for (size_t i = 0; i < sources; ++i) index[i] = static_cast<Index>(i * 7 % 6);
+    struct Results {
+      std::vector<T> y, alone, picked, gx, sum;
+      std::vector<Index> index;
+    };
+    const auto all = [&](const PoolingLoop& loop) {
+      Results r{std::vector<T>(targets), std::vector<T>(targets), std::vector<T>(targets),
+                std::vector<T>(targets), std::vector<T>(targets), std::vector<Index>(targets)};
+      loop.max[entry](run, x.data(), r.y.data(), r.index.data());
+      loop.max_alone(run, x.data(), r.alone.data());
+      loop.pick[entry](run, x.data(), index.data(), r.picked.data());
+      loop.grad[entry](run, x.data(), index.data(), r.gx.data());
+      loop.sum(run, x.data(), 5, r.sum.data());
+      return r;
+    };
+    const Results a = all(expected), b = all(got);
+    const auto same = [](const auto& p, const auto& q) {
+      return std::memcmp(p.data(), q.data(), p.size() * sizeof(p[0])) == 0;
+    };
+    CHECK(same(a.y, b.y));
+    CHECK(same(a.index, b.index));
+    CHECK(same(a.alone, b.alone));
+    CHECK(same(a.picked, b.picked));
+    CHECK(same(a.gx, b.gx));
+    CHECK(same(a.sum, b.sum));
+  }
+}
+
+void check_all(const PoolingLoops& expected, const PoolingLoops& got) {
+  check_loops<float, uint8_t>(expected.f32, got.f32, 0);
+  check_loops<float, int32_t>(expected.f32, got.f32, 1);
+  check_loops<double, uint8_t>(expected.f64, got.f64, 0);
+  check_loops<double, int32_t>(expected.f64, got.f64, 1);
+}
+
+TEST_CASE("pooling is the same in every instruction set") {
+  if (__builtin_cpu_supports("x86-64-v3")) check_all(*v1::pooling_loops(), *v3::pooling_loops());
+  if (__builtin_cpu_supports("x86-64-v4")) check_all(*v1::pooling_loops(), *v4::pooling_loops());
+}
+
+}  // namespace
+
+#endif
