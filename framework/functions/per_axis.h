@@ -34,4 +34,8 @@ class PerAxis {
   Dims values_;
 };
 
+/// The first member of options that stand where a size in braces might: `{3, 1}` is then an error, not a stride of 3
+/// and a pad of 1. Options are given by name.
+struct ByName {};
+
 }  // namespace kusari

@@ -1,7 +1,6 @@
 #pragma once
 
 #include <concepts>
-#include <initializer_list>
 
 #include "kusari/framework/links/connection/convolution_nd.h"
 
@@ -11,12 +10,10 @@ namespace kusari::links {
 /// `Child<L::Convolution2D> conv1{*this, "conv1", 3, 64, 7, {.stride = 2, .pad = 3}}`. chainer.links.Convolution2D.
 class KUSARI_API Convolution2D : public ConvolutionND {
  public:
-  /// in_channels may be kInfer. ksize: a PerAxis, or what makes one.
+  /// in_channels may be kInfer. ksize: a number or a PerAxis{3, 1}.
   template <std::convertible_to<PerAxis> Size>
   Convolution2D(int64_t in_channels, int64_t out_channels, const Size& ksize, Options options = {})
       : ConvolutionND(2, in_channels, out_channels, ksize, std::move(options)) {}
-  Convolution2D(int64_t in_channels, int64_t out_channels, std::initializer_list<int64_t> ksize, Options options = {})
-      : ConvolutionND(2, in_channels, out_channels, PerAxis(ksize), std::move(options)) {}
   /// in_channels is taken from the first batch.
   Convolution2D(int64_t out_channels, const PerAxis& ksize, Options options = {})
       : ConvolutionND(2, kInfer, out_channels, ksize, std::move(options)) {}

@@ -14,6 +14,7 @@ namespace kusari::links {
 
 /// Options of the convolution links.
 struct ConvolutionOptions {
+  ByName by_name = {};
   PerAxis stride = 1;
   PerAxis pad = 0;
   bool nobias = false;

@@ -1,7 +1,6 @@
 #pragma once
 
 #include <concepts>
-#include <initializer_list>
 
 #include "kusari/framework/links/connection/deconvolution_nd.h"
 
@@ -10,12 +9,10 @@ namespace kusari::links {
 /// DeconvolutionND for x: (N, in_channels, H, W). chainer.links.Deconvolution2D.
 class KUSARI_API Deconvolution2D : public DeconvolutionND {
  public:
-  /// in_channels may be kInfer. ksize: a PerAxis, or what makes one.
+  /// in_channels may be kInfer. ksize: a number or a PerAxis{3, 1}.
   template <std::convertible_to<PerAxis> Size>
   Deconvolution2D(int64_t in_channels, int64_t out_channels, const Size& ksize, Options options = {})
       : DeconvolutionND(2, in_channels, out_channels, ksize, std::move(options)) {}
-  Deconvolution2D(int64_t in_channels, int64_t out_channels, std::initializer_list<int64_t> ksize, Options options = {})
-      : DeconvolutionND(2, in_channels, out_channels, PerAxis(ksize), std::move(options)) {}
   /// in_channels is taken from the first batch.
   Deconvolution2D(int64_t out_channels, const PerAxis& ksize, Options options = {})
       : DeconvolutionND(2, kInfer, out_channels, ksize, std::move(options)) {}

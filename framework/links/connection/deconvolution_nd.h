@@ -15,6 +15,7 @@ namespace kusari::links {
 
 /// Options of the transposed convolution links.
 struct DeconvolutionOptions {
+  ByName by_name = {};
   PerAxis stride = 1;
   PerAxis pad = 0;
   bool nobias = false;

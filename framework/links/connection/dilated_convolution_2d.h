@@ -6,6 +6,7 @@ namespace kusari::links {
 
 /// Options of L::DilatedConvolution2D.
 struct DilatedConvolutionOptions {
+  ByName by_name = {};
   PerAxis stride = 1;
   PerAxis pad = 0;
   PerAxis dilate = 1;
@@ -18,12 +19,9 @@ struct DilatedConvolutionOptions {
 class KUSARI_API DilatedConvolution2D : public Convolution2D {
  public:
   using Options = DilatedConvolutionOptions;
-  /// in_channels may be kInfer. ksize: a PerAxis, or what makes one.
+  /// in_channels may be kInfer. ksize: a number or a PerAxis{3, 1}.
   template <std::convertible_to<PerAxis> Size>
   DilatedConvolution2D(int64_t in_channels, int64_t out_channels, const Size& ksize, Options options = {})
-      : Convolution2D(in_channels, out_channels, ksize, with_dilate(std::move(options))) {}
-  DilatedConvolution2D(int64_t in_channels, int64_t out_channels, std::initializer_list<int64_t> ksize,
-                       Options options = {})
       : Convolution2D(in_channels, out_channels, ksize, with_dilate(std::move(options))) {}
   /// in_channels is taken from the first batch.
   DilatedConvolution2D(int64_t out_channels, const PerAxis& ksize, Options options = {})

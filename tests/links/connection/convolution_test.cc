@@ -25,7 +25,8 @@ namespace kusari::testing {
 namespace {
 
 TEST_CASE("Convolution2D is convolution_2d with its filters") {
-  L::Convolution2D link(4, 6, {3, 2}, {.stride = {2, 1}, .pad = 1, .initial_bias = 0.5, .dilate = {1, 2}, .groups = 2});
+  L::Convolution2D link(4, 6, PerAxis{3, 2},
+                        {.stride = {2, 1}, .pad = 1, .initial_bias = 0.5, .dilate = {1, 2}, .groups = 2});
   CHECK(link.W.shape() == Shape{6, 2, 3, 2});
   CHECK(link.b.to_vector<float>() == std::vector<float>(6, 0.5f));
   const Array x = uniform({2, 4, 7, 6}, -1, 1).astype(Dtype::float32);
@@ -50,7 +51,7 @@ TEST_CASE("the links of convolution take their input channels from the first bat
   CHECK(grouped.W.shape() == Shape{4, 3, 3, 3});
   L::Convolution1D line(kInfer, 4, 3);
   CHECK(line(zeros({2, 5, 6})).shape() == Shape{2, 4, 4});
-  L::Convolution3D volume(kInfer, 4, {1, 2, 3}, {.cover_all = true});
+  L::Convolution3D volume(kInfer, 4, PerAxis{1, 2, 3}, {.cover_all = true});
   CHECK(volume(zeros({2, 5, 6, 6, 6})).shape() == Shape{2, 4, 6, 5, 4});
   L::Deconvolution2D up(4, 3, {.groups = 2});
   CHECK(up(zeros({2, 6, 5, 5})).shape() == Shape{2, 4, 7, 7});
@@ -76,9 +77,9 @@ TEST_CASE("Convolution2D's arguments in braces") {
   CHECK(braces.lazy.W.declared_shape() == Shape{4, kInfer, 5, 5});
   CHECK(braces.wide.W.declared_shape() == Shape{4, 3, 5, 1});
   CHECK(braces.any.W.declared_shape() == Shape{4, 3, 5});
-  CHECK(L::Convolution2D(3, 4, {5, 1}).W.declared_shape() == Shape{4, 3, 5, 1});
-  CHECK(L::Convolution2D(3, 4, {5, 1}, {.groups = 1}).W.declared_shape() == Shape{4, 3, 5, 1});
+  CHECK(L::Convolution2D(3, 4, PerAxis{5, 1}, {.groups = 1}).W.declared_shape() == Shape{4, 3, 5, 1});
   CHECK(L::Convolution2D(4, {5, 1}, {.stride = 2}).W.declared_shape() == Shape{4, kInfer, 5, 1});
+  CHECK(L::Convolution2D(4, 5, {.groups = 2}).W.declared_shape() == Shape{4, kInfer, 5, 5});
   CHECK(L::Convolution2D(4, 5, {.stride = {2, 3}}).geometry().stride.given() == Dims{2, 3});
 }
 
@@ -101,7 +102,7 @@ TEST_CASE("the links of convolution refuse channels that are no multiple of grou
   CHECK_THROWS_AS(L::Convolution2D(kInfer, 4, 3, {.groups = 2})(zeros({1, 3, 5, 5})), ValueError);
   CHECK_THROWS_AS(L::Deconvolution2D(3, 4, 3, {.groups = 2}), ValueError);
   CHECK_THROWS_AS(L::Deconvolution2D(4, 3, 3, {.groups = 2}), ValueError);
-  CHECK_THROWS_WITH_AS(L::Convolution2D(3, 4, {1, 2, 3}),
+  CHECK_THROWS_WITH_AS(L::Convolution2D(3, 4, PerAxis{1, 2, 3}),
                        "L::ConvolutionND: ksize is (1, 2, 3): it must be one number or one for each of the 2 spatial "
                        "axes",
                        ValueError);
