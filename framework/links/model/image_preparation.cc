@@ -95,6 +95,7 @@ std::vector<uint8_t> resize_axis(const std::vector<uint8_t>& in, int64_t outer, 
   return out;
 }
 
+// Rows first, each rounded to bytes, as Pillow does it.
 Picture resize(Picture picture, int64_t height, int64_t width) {
   if (picture.width != width) {
     picture.bytes = resize_axis(picture.bytes, picture.height, picture.width, 3, width);

@@ -136,9 +136,9 @@ TEST_CASE(
 }
 
 TEST_CASE("ResNets learn") {
-  check_learns(L::ResNet18({.n_classes = 2, .stem = kCifar}), 16, 0.01);
-  check_learns(L::ResNet50({.n_classes = 2}), 64, 0.01);
-  check_learns(L::ResNet50Layers({.n_classes = 2}), 64, 0.01);
+  check_learns([] { return L::ResNet18({.n_classes = 2, .stem = kCifar}); }, 16, 0.01);
+  check_learns([] { return L::ResNet50({.n_classes = 2}); }, 64, 0.002, 4);
+  check_learns([] { return L::ResNet50Layers({.n_classes = 2}); }, 64, 0.002, 4);
 }
 
 TEST_CASE("a ResNet is a value") {

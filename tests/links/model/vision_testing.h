@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <string>
 #include <utility>
 #include <vector>
@@ -7,10 +8,11 @@
 #include <doctest/doctest.h>
 
 #include "kusari/framework/core/config.h"
+#include "kusari/framework/core/random.h"
 #include "kusari/framework/functions/loss/softmax_cross_entropy.h"
 #include "kusari/framework/links/link.h"
 #include "kusari/framework/serializers/npz.h"
-#include "kusari/optimizers/momentum_sgd.h"
+#include "kusari/optimizers/sgd.h"
 #include "kusari/tests/functions/testing.h"
 #include "kusari/tests/scratch_directory.h"
 
@@ -28,12 +30,17 @@ inline std::vector<double> scores(auto& model, const Variable& x) {
   return model(x).template to_vector<double>();
 }
 
-/// A few steps of momentum SGD on one batch of 2 images lower its loss.
-template <class Model>
-void check_learns(Model model, int64_t size, double lr, int steps = 3) {
-  optimizers::MomentumSGD optimizer(lr, 0.9);
+/// A few steps of SGD on one batch of a dark and a bright image, of numbers up to `scale`, lower its loss. `make()`
+/// gives the model.
+template <class Make>
+void check_learns(const Make& make, int64_t size, double lr, int steps = 3, double scale = 1) {
+  random::seed(1);
+  auto model = make();
+  optimizers::SGD optimizer(lr);
   optimizer.setup(model);
   const Variable x = images(2, size), t(array<int32_t>({0, 1}), false);
+  x.array().at(0).copy_from(uniform({3, size, size}, -scale, 0));
+  x.array().at(1).copy_from(uniform({3, size, size}, 0, scale));
   std::vector<double> losses;
   for (int i = 0; i <= steps; ++i) {
     const Variable loss = functions::softmax_cross_entropy(model(x), t);
@@ -43,7 +50,8 @@ void check_learns(Model model, int64_t size, double lr, int steps = 3) {
     optimizer.update();
   }
   CAPTURE(losses.front());
-  CHECK(losses.back() < 0.9 * losses.front());
+  // Batch normalization of two images is rough, and so is dropout: not every step lowers it.
+  CHECK(*std::min_element(losses.begin(), losses.end()) < 0.8 * losses.front());
 }
 
 /// Copies, assignments and files give the same model. `other`: the same class with other numbers.
