@@ -78,11 +78,9 @@ class Im2col final : public FunctionNode {
     c.expect(x.is_floating(), x.ndim() == 2 + patches_.ndim());
   }
   Arrays forward(const ArrayRefs& in) override {
-    const Array& x = in[0];
-    const int64_t n = x.shape()[0], channels = x.shape()[1];
-    const Array flat =
-        empty_channels_last(joined(n, channels * numel(patches_.ksize), patches_.out), x.dtype(), x.device());
-    const Array col = flat.reshape(joined(n, channels, patches_.ksize, patches_.out));
+    // In C order rows of pixels are copied whole; with channels innermost, the elements of a patch lie between them.
+    const Array x = in[0].contiguous();
+    const Array col = empty(joined(x.shape()[0], x.shape()[1], patches_.ksize, patches_.out), x.dtype(), x.device());
     if (reaches_outside(x.shape())) col.fill(0);
     for_each_place(patches_, x, col, [](const Array& elements, const Array& columns) { columns.copy_from(elements); });
     return {col};
@@ -113,15 +111,14 @@ class Col2im final : public FunctionNode {
     c.expect(col.is_floating());
   }
   Arrays forward(const ArrayRefs& in) override {
-    const Array& col = in[0];
+    const Array col = in[0].contiguous();
     const Dtype dtype = col.dtype();
-    const Array x = empty_channels_last(joined(col.shape()[0], col.shape()[1], size_),
-                                        is_half(dtype) ? Dtype::float32 : dtype, col.device());
-    x.fill(0);
+    const Array x =
+        zeros(joined(col.shape()[0], col.shape()[1], size_), is_half(dtype) ? Dtype::float32 : dtype, col.device());
     for_each_place(patches_, x, col, [](const Array& elements, const Array& columns) {
       pointwise_to(elements, kernels::Add{}, elements, columns);
     });
-    return {x.astype(dtype)};
+    return {x.astype(dtype).channels_last()};
   }
   Variables backward(const Variables& gx) override { return {apply<Im2col>({gx[0]}, patches_)}; }
 

@@ -15,7 +15,7 @@ struct Im2colOptions {
 
 /// Patches of images as channels: y[n, (c, k), p] = x[n, c, stride p + dilate k - pad], 0 outside of x.
 /// x: (N, C, in...), floating, with one to three spatial axes. ksize: size of a patch along each. Returns
-/// y: (N, C prod(ksize), out...) of x's dtype, channels-last in memory; out is
+/// y: (N, C prod(ksize), out...) of x's dtype, in C order; out is
 /// floor((in + 2 pad - dilate (ksize - 1) - 1) / stride) + 1, with cover_all the ceiling. Reshaped to
 /// (N, C, ksize..., out...) it is what col2im takes. Throws TypeError when x does not fit, ValueError for an option out
 /// of range or an empty output. Differentiable to any order. chainer.functions.im2col.

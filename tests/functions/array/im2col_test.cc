@@ -1,8 +1,6 @@
 #include "kusari/framework/functions/array/im2col.h"
 
-#include "kusari/framework/core/threads.h"
 #include "kusari/framework/functions/array/reshape.h"
-#include "kusari/framework/functions/math/sum.h"
 #include "kusari/tests/functions/testing.h"
 
 namespace kusari {
@@ -104,8 +102,10 @@ TEST_CASE("im2col has any number of spatial axes") {
   check_gradients([](const Variable& v) { return F::im2col(v, 2, {.pad = 1}); }, uniform({1, 2, 3, 2, 3}, -1, 1));
 }
 
-TEST_CASE("im2col gives the memory order of a convolution") {
-  CHECK(F::im2col(ones({2, 3, 5, 5}), 3).array().is_channels_last());
+TEST_CASE("im2col gives columns in C order, col2im images with channels innermost") {
+  const Variable col = F::im2col(Variable(ones({2, 3, 5, 5}).channels_last()), 3);
+  CHECK(col.array().is_contiguous());
+  CHECK(F::col2im(F::reshape(col, {2, 3, 3, 3, 3, 3}), 5).array().is_channels_last());
 }
 
 TEST_CASE("im2col refuses what does not fit") {
