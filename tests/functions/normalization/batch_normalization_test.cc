@@ -285,7 +285,7 @@ TEST_CASE("batch_normalization: an outlier in the first row, which the sums star
   F::batch_normalization(x.astype(Dtype::float64), ones({1}, Dtype::float64), zeros({1}, Dtype::float64),
                          {.running_mean = wide, .running_var = wide_var, .decay = 0});
   CHECK(mean.item<double>() == doctest::Approx(wide.item<double>()).epsilon(1e-6));
-  CHECK(var.item<double>() == doctest::Approx(wide_var.item<double>()).epsilon(1e-5));
+  CHECK(var.item<double>() == doctest::Approx(wide_var.item<double>()).epsilon(1e-4));
 }
 
 TEST_CASE("batch normalization gives the same bits for any number of threads") {
