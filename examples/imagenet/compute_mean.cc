@@ -1,0 +1,80 @@
+// Computes the mean image of a data set, which train_imagenet subtracts from its images.
+#include <cstdint>
+#include <cstdio>
+#include <string>
+#include <vector>
+
+#include <kusari/kusari.h>
+#include <CLI/CLI.hpp>
+
+#include "kusari/examples/imagenet/images.h"
+#include "kusari/examples/imagenet/loader_iterator.h"
+
+using namespace kusari;
+
+namespace {
+
+struct Arguments {
+  std::string dataset;
+  std::string root = ".";
+  std::string output = "mean.npy";
+  int64_t size = 256;
+  int64_t loaderjob = 1;
+};
+
+Arguments parse(CLI::App& parser, int argc, char** argv) {
+  Arguments args;
+  parser
+      .add_option("dataset", args.dataset, "Training images: an image-label list file, or a folder or tar of classes")
+      ->required();
+  parser.add_option("-R,--root", args.root, "Root directory path of the image files of a list")->capture_default_str();
+  parser.add_option("-o,--output", args.output, "Path of the mean image")->capture_default_str();
+  parser.add_option("-s,--size", args.size, "Side of the mean image; images of another size are scaled and cropped")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
+  parser.add_option("-j,--loaderjob", args.loaderjob, "Number of threads that load images")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
+  parser.parse(argc, argv);
+  return args;
+}
+
+void compute_mean(const Arguments& args) {
+  const Images images = open_images(args.dataset, args.root, args.size);
+  const datasets::TransformDataset squares(images.dataset, [&](const datasets::Example& example) {
+    return datasets::Example{square(example[0], args.size).contiguous()};
+  });
+  LoaderIterator iterator(squares, 64, args.loaderjob, {.repeat = false, .shuffle = false});
+  std::vector<uint64_t> sums(static_cast<size_t>(3 * args.size * args.size), 0);
+  int64_t count = 0;
+  for (const auto& batch : iterator) {
+    for (const auto& example : batch) {
+      const auto* const values = example[0].data<uint8_t>();
+      for (size_t i = 0; i < sums.size(); ++i) sums[i] += values[i];
+    }
+    count += static_cast<int64_t>(batch.size());
+    std::printf("\r%lld / %lld", static_cast<long long>(count), static_cast<long long>(squares.size()));
+    std::fflush(stdout);
+  }
+  std::vector<float> mean(sums.size());
+  for (size_t i = 0; i < mean.size(); ++i) {
+    mean[i] = static_cast<float>(static_cast<double>(sums[i]) / static_cast<double>(count));
+  }
+  serializers::save_npy(args.output, array(mean, {3, args.size, args.size}));
+  std::printf("\n");
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  CLI::App parser("Compute images mean array");
+  try {
+    compute_mean(parse(parser, argc, argv));
+    return 0;
+  } catch (const CLI::ParseError& error) {
+    return parser.exit(error);
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "compute_mean: %s\n", error.what());
+    return 1;
+  }
+}

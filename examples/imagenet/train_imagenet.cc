@@ -1,0 +1,192 @@
+// Trains a large convolutional network on ImageNet or on any other folder of images.
+//
+// Images come as a list file with lines "path label", as Caffe's ImageDataLayer and Chainer's example have it, as a
+// folder with a folder for each class, or as a tar archive of such a folder. They are scaled and cropped to the size of
+// the mean image unless they have it already. Compute that first:
+//
+//   compute_mean train.txt
+//   train_imagenet train.txt val.txt --arch resnet50
+#include <cstdint>
+#include <cstdio>
+#include <filesystem>
+#include <map>
+#include <string>
+#include <utility>
+
+#include <kusari/kusari.h>
+#include <CLI/CLI.hpp>
+
+#include "kusari/examples/imagenet/archs.h"
+#include "kusari/examples/imagenet/images.h"
+#include "kusari/examples/imagenet/loader_iterator.h"
+
+using namespace kusari;
+
+namespace {
+
+struct Arguments {
+  std::string train;
+  std::string val;
+  std::string arch = "nin";
+  int64_t batchsize = 32;
+  std::string dtype;
+  int64_t epoch = 10;
+  std::string device = "cpu";
+  std::string initmodel;
+  int64_t loaderjob = 1;
+  std::string mean = "mean.npy";
+  std::string resume;
+  std::string out = "result";
+  std::string root = ".";
+  int64_t val_batchsize = 250;
+  bool test = false;
+};
+
+const std::map<std::string, DtypePolicy> kDtypes{{"float16", Dtype::float16}, {"bfloat16", Dtype::bfloat16},
+                                                 {"float32", Dtype::float32}, {"float64", Dtype::float64},
+                                                 {"mixed16", mixed16},        {"mixed_bf16", mixed_bf16}};
+
+Arguments parse(CLI::App& parser, int argc, char** argv) {
+  Arguments args;
+  parser.add_option("train", args.train, "Training images: an image-label list file, or a folder or tar of classes")
+      ->required();
+  parser.add_option("val", args.val, "Validation images, likewise")->required();
+  parser.add_option("-a,--arch", args.arch, "Convnet architecture")
+      ->check(CLI::IsMember(&kArchs))
+      ->capture_default_str();
+  parser.add_option("-B,--batchsize", args.batchsize, "Learning minibatch size")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
+  parser.add_option("--dtype", args.dtype, "dtype of the model; that of KUSARI_DTYPE when not given")
+      ->check(CLI::IsMember(&kDtypes));
+  parser.add_option("-E,--epoch", args.epoch, "Number of epochs to train")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
+  parser.add_option("-d,--device,-g,--gpu", args.device, "cpu, or cuda:N or N for a GPU")->capture_default_str();
+  parser.add_option("--initmodel", args.initmodel, "Initialize the model from given file");
+  parser.add_option("-j,--loaderjob", args.loaderjob, "Number of threads that load images")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
+  parser.add_option("-m,--mean", args.mean, "Mean file (computed by compute_mean)")->capture_default_str();
+  parser.add_option("-r,--resume", args.resume, "Initialize the trainer from given file");
+  parser.add_option("-o,--out", args.out, "Output directory")->capture_default_str();
+  parser.add_option("-R,--root", args.root, "Root directory path of the image files of a list")->capture_default_str();
+  parser.add_option("-b,--val_batchsize", args.val_batchsize, "Validation minibatch size")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
+  parser.add_flag("--test", args.test, "Validate, log and save at every iteration");
+  parser.parse(argc, argv);
+  return args;
+}
+
+Array load_mean(const std::string& path) {
+  if (!std::filesystem::exists(path)) {
+    throw IoError("there is no mean image " + path + ": compute it with compute_mean, or name it with --mean");
+  }
+  const Array mean = serializers::load_npy(path).astype(Dtype::float32);
+  if (mean.ndim() != 3 || mean.shape(0) != 3 || mean.shape(1) != mean.shape(2)) {
+    throw ValueError(path + " has shape " + to_string(mean.shape()) + ": a mean image is (3, side, side)");
+  }
+  // Channels innermost in memory, as the images have them.
+  const Array pixels = transforms::empty_image(3, mean.shape(1), Dtype::float32);
+  pixels.copy_from(mean);
+  return pixels;
+}
+
+// Reads image-label pairs and preprocesses the images:
+//   - scaling to the size of the mean image
+//   - cropping (a random place, or the middle) and, at random, mirroring
+//   - subtracting the mean and scaling to [0, 1]
+class PreprocessedDataset : public datasets::Dataset {
+ public:
+  PreprocessedDataset(const Images& images, Array mean, int64_t crop_size, bool is_random)
+      : base_{images.dataset, [mean = std::move(mean), crop_size, is_random](const datasets::Example& example,
+                                                                             datasets::ExampleRandom& random) {
+                const Array image = square(example[0], mean.shape(1));
+                const transforms::Window window = is_random ? transforms::RandomCrop{crop_size}.window(image, random)
+                                                            : transforms::CenterCrop{crop_size}.window(image);
+                const transforms::Crop crop{window};
+                const transforms::RandomFlip flip{.horizontal = is_random};
+                const transforms::SubtractMean subtract_mean{crop(mean), 255};
+                return datasets::Example{subtract_mean(flip(crop(image), random)), example[1]};
+              }} {}
+
+  int64_t size() const override { return base_.size(); }
+  datasets::Example get(int64_t i) const override { return base_.get(i); }
+
+ private:
+  datasets::TransformDataset base_;
+};
+
+void train(const Arguments& args) {
+  const auto device = get_device(args.device);
+  if (!args.dtype.empty()) global_config().dtype = kDtypes.at(args.dtype);
+
+  std::printf("Device: %s\n", device.name().c_str());
+  std::printf("Dtype: %s\n", name(get_dtype()));
+  std::printf("# Minibatch-size: %lld\n", static_cast<long long>(args.batchsize));
+  std::printf("# epoch: %lld\n\n", static_cast<long long>(args.epoch));
+
+  // Initialize the model to train
+  const Arch& arch = kArchs.at(args.arch);
+  AnyLink model = arch.make();
+  Link& predictor = *model.self().children().front();
+  if (!args.initmodel.empty()) {
+    std::printf("Load model from %s\n", args.initmodel.c_str());
+    serializers::load_npz(args.initmodel, predictor);
+  }
+  model.to(device);
+
+  // Load the mean file and the lists of images
+  const Array mean = load_mean(args.mean);
+  const Images train_images = open_images(args.train, args.root, mean.shape(1));
+  const Images val_images = open_images(args.val, args.root, mean.shape(1), train_images.classes);
+  const PreprocessedDataset train(train_images, mean, arch.insize, true);
+  const PreprocessedDataset val(val_images, mean, arch.insize, false);
+
+  // These iterators load the images in several threads
+  LoaderIterator train_iter(train, args.batchsize, args.loaderjob);
+  LoaderIterator val_iter(val, args.val_batchsize, args.loaderjob, {.repeat = false, .shuffle = false});
+
+  // Set up an optimizer
+  optimizers::MomentumSGD optimizer(0.01, 0.9);
+  optimizer.setup(model);
+
+  // Set up a trainer
+  updaters::StandardUpdater updater(train_iter, optimizer, {.device = device});
+  training::Trainer trainer(updater, {args.epoch, "epoch"}, args.out);
+
+  const int64_t val_interval = args.test ? 1 : 100000, log_interval = args.test ? 1 : 1000;
+
+  trainer.extend(extensions::Evaluator(val_iter, model, {.device = device}), {.trigger = {val_interval, "iteration"}});
+  trainer.extend(extensions::snapshot(), {.trigger = {val_interval, "iteration"}});
+  trainer.extend(extensions::snapshot_object(predictor, "model_iter_{.updater.iteration}"),
+                 {.trigger = {val_interval, "iteration"}});
+  // Be careful to pass the interval directly to LogReport
+  // (it determines when to emit log rather than when to read observations)
+  trainer.extend(extensions::LogReport({.trigger = {log_interval, "iteration"}}));
+  trainer.extend(extensions::observe_lr(), {.trigger = {log_interval, "iteration"}});
+  trainer.extend(extensions::PrintReport({"epoch", "iteration", "main/loss", "validation/main/loss", "main/accuracy",
+                                          "validation/main/accuracy", "lr"}),
+                 {.trigger = {log_interval, "iteration"}});
+  trainer.extend(extensions::ProgressBar({.update_interval = 10}));
+
+  if (!args.resume.empty()) serializers::load_npz(args.resume, trainer);
+
+  trainer.run();
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  CLI::App parser("Learning convnet from ILSVRC2012 dataset");
+  try {
+    train(parse(parser, argc, argv));
+    return 0;
+  } catch (const CLI::ParseError& error) {
+    return parser.exit(error);
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "train_imagenet: %s\n", error.what());
+    return 1;
+  }
+}
