@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <initializer_list>
 #include <span>
 #include <string>
 #include <utility>
@@ -50,6 +51,8 @@ class KUSARI_API ImageFolderDataset final : public EncodedImageDataset {
 class KUSARI_API TarImageDataset final : public EncodedImageDataset {
  public:
   explicit TarImageDataset(const std::vector<std::string>& shards, const ClassImageDatasetOptions& options = {});
+  explicit TarImageDataset(std::initializer_list<std::string> shards, const ClassImageDatasetOptions& options = {})
+      : TarImageDataset(std::vector<std::string>(shards), options) {}
   explicit TarImageDataset(const std::string& shard, const ClassImageDatasetOptions& options = {})
       : TarImageDataset(std::vector<std::string>{shard}, options) {}
 

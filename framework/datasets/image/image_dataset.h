@@ -47,6 +47,9 @@ class KUSARI_API LabeledImageDataset final : public EncodedImageDataset {
  public:
   explicit LabeledImageDataset(std::vector<std::pair<std::string, int64_t>> pairs,
                                const ImageDatasetOptions& options = {});
+  explicit LabeledImageDataset(std::initializer_list<std::pair<std::string, int64_t>> pairs,
+                               const ImageDatasetOptions& options = {})
+      : LabeledImageDataset(std::vector<std::pair<std::string, int64_t>>(pairs), options) {}
   explicit LabeledImageDataset(const std::string& list, const ImageDatasetOptions& options = {});
 
   std::string name(int64_t i) const override;

@@ -74,8 +74,12 @@ TEST_CASE("decode_image: what is no image") {
 #ifdef KUSARI_WITH_JPEG
 
 TEST_CASE("decode_image: JPEG in every mode is what libjpeg-turbo's defaults give") {
+  struct Case {
+    int height, width;
+  };
   for (const bool progressive : {false, true}) {
-    for (const auto& [height, width] : {std::pair{37, 53}, {8, 8}, {1, 1}, {1, 40}, {64, 17}}) {
+    for (const Case& c : {Case{37, 53}, {8, 8}, {1, 1}, {1, 40}, {64, 17}}) {
+      const int height = c.height, width = c.width;
       CAPTURE(progressive);
       CAPTURE(height);
       CAPTURE(width);
@@ -98,7 +102,7 @@ TEST_CASE("decode_image: JPEG in every mode is what libjpeg-turbo's defaults giv
       CHECK(pixels(decode_image(grey, {.mode = ImageMode::grey})) == values);
       const Bytes rgb = pixels(decode_image(grey)), rgba = pixels(decode_image(grey, {.mode = ImageMode::rgba}));
       for (size_t i = 0; i < values.size(); ++i) {
-        for (size_t c = 0; c < 3; ++c) CHECK((rgb[3 * i + c] == values[i] && rgba[4 * i + c] == values[i]));
+        for (size_t k = 0; k < 3; ++k) CHECK((rgb[3 * i + k] == values[i] && rgba[4 * i + k] == values[i]));
         CHECK(rgba[4 * i + 3] == 255);
       }
     }

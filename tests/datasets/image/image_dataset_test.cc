@@ -1,6 +1,7 @@
 #include "kusari/framework/datasets/image/image_dataset.h"
 
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -9,6 +10,7 @@
 #include "kusari/framework/core/atomic_file.h"
 #include "kusari/framework/core/error.h"
 #include "kusari/framework/core/log.h"
+#include "kusari/framework/datasets/image/class_image_dataset.h"
 #include "kusari/framework/datasets/image/zipped_image_dataset.h"
 #include "kusari/tests/datasets/image/codecs.h"
 #include "kusari/tests/scratch_directory.h"
@@ -77,6 +79,42 @@ TEST_CASE("ImageDataset: paths, a list file, dtypes and layout") {
   CHECK_THROWS_WITH_AS(ImageDataset(dir / "none.txt"),
                        ("ImageDataset: " + (dir / "none.txt") + " cannot be opened: No such file or directory").c_str(),
                        IoError);
+}
+
+TEST_CASE("data sets of images take paths in braces") {
+  const ScratchDirectory dir;
+  write_file(dir / "a.png", grey_png(10));
+  CHECK(ImageDataset({"a.png", "a.png"}, {.root = dir.path()}).size() == 2);
+  CHECK(ImageDataset({"a.png"}, {.root = dir.path()}).size() == 1);
+  CHECK(LabeledImageDataset({{"a.png", 1}}, {.root = dir.path()})[0][1].item<int>() == 1);
+  CHECK(LabeledImageDataset({{"a.png", 1}, {"a.png", 2}}, {.root = dir.path()})[1][1].item<int>() == 2);
+  CHECK_THROWS_AS(TarImageDataset({"none.tar", "none either.tar"}), IoError);
+  CHECK_THROWS_AS(MultiZippedImageDataset({"none.zip", "none either.zip"}), IoError);
+}
+
+TEST_CASE("EncodedImageDataset: several threads at once") {
+  const ScratchDirectory dir;
+  const QuietLog quiet;
+  std::string tar;
+  constexpr int kFiles = 40;
+  for (int i = 0; i < kFiles; ++i) {
+    tar += tar_member("c/" + std::to_string(i) + ".png", i % 10 == 3 ? "no image" : rgb_png(i));
+  }
+  write_file(dir / "a.tar", tar + tar_end());
+  const TarImageDataset dataset(dir / "a.tar", {.skip_broken = true});
+  std::vector<int> wrong(4);
+  std::vector<std::thread> threads;
+  for (size_t t = 0; t < wrong.size(); ++t) {
+    threads.emplace_back([&, t] {
+      for (int k = 0; k < 5 * kFiles; ++k) {
+        const int i = (k * 7 + static_cast<int>(t)) % kFiles, read = i % 10 == 3 ? i + 1 : i;
+        wrong[t] += dataset.get(i)[0].at(0).at(0).at(0).item<int>() != read;
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  CHECK(wrong == std::vector<int>(4));
+  CHECK(dataset.broken() == kFiles / 10);
 }
 
 TEST_CASE("LabeledImageDataset: pairs and list files") {
