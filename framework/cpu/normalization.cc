@@ -18,41 +18,51 @@ const PixelNormalizationLoop& loops_of() {
   return dtype_of<T> == Dtype::float64 ? loops.f64 : loops.f32;
 }
 
-/// The view with the channels last: (N, spatial..., C).
-Array channels_behind(const Array& x) {
-  Dims axes{0};
-  for (int axis = 2; axis < x.ndim(); ++axis) axes.push_back(axis);
-  axes.push_back(1);
+/// The order of axes with those of the mask behind the others.
+Dims behind(int ndim, AxisMask mask) {
+  Dims axes;
+  for (const bool masked : {false, true}) {
+    for (int axis = 0; axis < ndim; ++axis) {
+      if (mask.contains(axis) == masked) axes.push_back(axis);
+    }
+  }
+  return axes;
+}
+
+Array permuted(const Array& x, const Dims& axes) {
   return x.transpose(std::span<const int64_t>(axes.begin(), axes.size()));
 }
 
-/// An operand as contiguous pixels of the type T, C channels each.
+/// The order (N, spatial..., C).
+Dims channels_behind(const Array& x) { return behind(x.ndim(), AxisMask::of(1)); }
+
+/// The elements in an order of the axes, contiguous and of the type T.
 template <class T>
-Array pixels_of(const Array& x) {
-  const Array view = channels_behind(x);
+Array ordered(const Array& x, const Dims& axes) {
+  const Array view = permuted(x, axes);
   if (view.is_contiguous()) return view.astype(dtype_of<T>);
-  const Array pixels = empty(view.shape(), dtype_of<T>);
-  pixels.copy_from(view);
-  return pixels;
+  const Array copied = empty(view.shape(), dtype_of<T>);
+  copied.copy_from(view);
+  return copied;
 }
 
-/// An array that is computed as contiguous pixels of the type T, wherever its elements are to go.
+/// An array that is computed contiguously in an order of the axes, as the type T, wherever its elements are to go.
 template <class T>
-class PixelResult {
+class OrderedResult {
  public:
-  explicit PixelResult(const Array& array) {
+  OrderedResult(const Array& array, const Dims& axes) {
     if (!array.is_defined()) return;
-    target_ = channels_behind(array);
+    target_ = permuted(array, axes);
     direct_ = target_.is_contiguous() && target_.dtype() == dtype_of<T>;
-    pixels_ = direct_ ? target_ : empty(target_.shape(), dtype_of<T>);
+    computed_ = direct_ ? target_ : empty(target_.shape(), dtype_of<T>);
   }
-  T* data() const { return pixels_.is_defined() ? pixels_.data<T>() : nullptr; }
+  T* data() const { return computed_.is_defined() ? computed_.data<T>() : nullptr; }
   void finish() const {
-    if (pixels_.is_defined() && !direct_) target_.copy_from(pixels_);
+    if (computed_.is_defined() && !direct_) target_.copy_from(computed_);
   }
 
  private:
-  Array target_, pixels_;
+  Array target_, computed_;
   bool direct_ = false;
 };
 
@@ -355,8 +365,9 @@ template <class T>
 void normalize_groups(const kernels::GroupNormalizationOptions& options, const Array& x, const Array& gamma,
                       const Array& beta, const Array& y, const Array& mean, const Array& inv_std) {
   const Geometry geometry(x, options.groups);
-  const Array pixels = pixels_of<T>(x), g = vector_of<T>(gamma), b = vector_of<T>(beta);
-  const PixelResult<T> result(y);
+  const Dims order = channels_behind(x);
+  const Array pixels = ordered<T>(x, order), g = vector_of<T>(gamma), b = vector_of<T>(beta);
+  const OrderedResult<T> result(y, order);
   const Forward<T> forward{geometry,    options.eps,   pixels.data<T>(),    g.data<T>(),
                            b.data<T>(), result.data(), mean.data<double>(), inv_std.data<double>()};
   geometry.pixels == 1 ? forward.run_rows() : forward.run_columns();
@@ -368,8 +379,9 @@ void normalize_groups_grad(const kernels::GroupNormalizationOptions& options, co
                            const Array& mean, const Array& inv_std, const Array& gy, const Array& gx,
                            const Array& ggamma, const Array& gbeta) {
   const Geometry geometry(x, options.groups);
-  const Array pixels = pixels_of<T>(x), g = vector_of<T>(gamma), gradients = pixels_of<T>(gy);
-  const PixelResult<T> result(gx);
+  const Dims order = channels_behind(x);
+  const Array pixels = ordered<T>(x, order), g = vector_of<T>(gamma), gradients = ordered<T>(gy, order);
+  const OrderedResult<T> result(gx, order);
   const Backward<T> backward{geometry,
                              pixels.data<T>(),
                              g.data<T>(),
@@ -409,18 +421,63 @@ void group_normalization_grad(Params<kernels::GroupNormalizationOptions> options
   run(*options, x, gamma, mean, inv_std, gy, gx, ggamma, gbeta);
 }
 
+/// x / (|x| + eps), or, with gy, the gradients.
+template <class T>
+void normalize_vectors(const kernels::L2NormalizationOptions& options, const Array& x, const Array& gy,
+                       const Array& y) {
+  const PixelNormalizationLoop& loops = loops_of<T>();
+  int64_t n = 1;
+  for (int axis = 0; axis < x.ndim(); ++axis) n *= options.axes.contains(axis) ? x.shape()[axis] : 1;
+  const Dims order = behind(x.ndim(), options.axes);
+  const Array vectors = ordered<T>(x, order), gradients = gy.is_defined() ? ordered<T>(gy, order) : Array();
+  const OrderedResult<T> result(y, order);
+  parallel_for(x.size() / n, std::max<int64_t>(1, kThreadChunk / n), [&](int64_t begin, int64_t end) {
+    for (int64_t row = begin; row < end; ++row) {
+      const T* const from = vectors.data<T>() + row * n;
+      T* const to = result.data() + row * n;
+      double squares, other;
+      if (gradients.is_defined()) {
+        const T* const gradient = gradients.data<T>() + row * n;
+        loops.row_dots(from, gradient, n, &squares, &other);
+        const double norm = std::sqrt(squares), factor = 1 / (norm + options.eps);
+        const double along = norm == 0 ? 0 : other / norm * factor * factor;
+        loops.row_difference(gradient, factor, from, along, to, n);
+      } else {
+        loops.row_moments(from, 0, n, &other, &squares);
+        loops.row_scale(from, 1 / (std::sqrt(squares) + options.eps), to, n);
+      }
+    }
+  });
+  result.finish();
+}
+
+void l2_normalization(Params<kernels::L2NormalizationOptions> options, In x, Out y) {
+  if (x->size() == 0) return;
+  (x->dtype() == Dtype::float64 ? &normalize_vectors<double> : &normalize_vectors<float>)(*options, x, Array(), y);
+}
+
+void l2_normalization_grad(Params<kernels::L2NormalizationOptions> options, In x, In gy, Out gx) {
+  if (x->size() == 0) return;
+  (x->dtype() == Dtype::float64 ? &normalize_vectors<double> : &normalize_vectors<float>)(*options, x, gy, gx);
+}
+
+/// Elements that the steps of a block of rows keep: within the fastest cache.
+constexpr int64_t kResponseBlock = 4096;
+
 /// The responses, or, with gy, the gradients.
 template <class T>
 void responses(const kernels::LocalResponseNormalizationOptions& options, const Array& x, const Array& gy,
                const Array& y) {
   const PixelNormalizationLoop& loops = loops_of<T>();
   const int64_t n = x.shape()[1];
+  const Dims order = channels_behind(x);
   // Beyond the channels there is nothing to sum.
-  const ResponseOptions o{std::min(options.reach, n), options.k, options.alpha, options.beta};
-  const Array pixels = pixels_of<T>(x), gradients = gy.is_defined() ? pixels_of<T>(gy) : Array();
-  const PixelResult<T> result(y);
+  const int64_t reach = std::min(options.reach, n), row = 3 * n + 2 * reach;
+  const ResponseOptions o{reach, options.k, options.alpha, options.beta, std::max<int64_t>(1, kResponseBlock / row)};
+  const Array pixels = ordered<T>(x, order), gradients = gy.is_defined() ? ordered<T>(gy, order) : Array();
+  const OrderedResult<T> result(y, order);
   parallel_for(x.size() / n, std::max<int64_t>(1, kThreadChunk / 4 / n), [&](int64_t begin, int64_t end) {
-    const Array workspace = empty({3 * n + 2 * o.reach}, dtype_of<T>);
+    const Array workspace = empty({o.block * row}, dtype_of<T>);
     const T* const from = pixels.data<T>() + begin * n;
     T *const to = result.data() + begin * n, *const space = workspace.data<T>();
     if (gradients.is_defined()) {
@@ -448,6 +505,8 @@ void local_response_normalization_grad(Params<kernels::LocalResponseNormalizatio
 void register_normalization(Backend& backend) {
   backend.add<kernels::GroupNormalization>(&group_normalization);
   backend.add<kernels::GroupNormalizationGrad>(&group_normalization_grad);
+  backend.add<kernels::L2Normalization>(&l2_normalization);
+  backend.add<kernels::L2NormalizationGrad>(&l2_normalization_grad);
   backend.add<kernels::LocalResponseNormalization>(&local_response_normalization);
   backend.add<kernels::LocalResponseNormalizationGrad>(&local_response_normalization_grad);
 }

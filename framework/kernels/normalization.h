@@ -3,6 +3,7 @@
 #include <cstdint>
 
 #include "kusari/framework/core/kernel.h"
+#include "kusari/framework/kernels/reduce.h"
 
 namespace kusari::kernels {
 
@@ -27,6 +28,23 @@ struct GroupNormalizationGrad {
   static constexpr const char* kName = "group_normalization_grad";
   using Signature = void(Params<GroupNormalizationOptions> options, In x, In gamma, In mean, In inv_std, In gy, Out gx,
                          Out ggamma, Out gbeta);
+};
+
+struct L2NormalizationOptions {
+  double eps = 1e-5;
+  AxisMask axes;
+};
+
+/// y = x / (|x| + eps), |x| being the norm over the axes. x, y: floating, of any strides. Sums are in float64.
+struct L2Normalization {
+  static constexpr const char* kName = "l2_normalization";
+  using Signature = void(Params<L2NormalizationOptions> options, In x, Out y);
+};
+
+/// The gradient of x, the norm of a zero vector counting as constant.
+struct L2NormalizationGrad {
+  static constexpr const char* kName = "l2_normalization_grad";
+  using Signature = void(Params<L2NormalizationOptions> options, In x, In gy, Out gx);
 };
 
 struct LocalResponseNormalizationOptions {

@@ -205,7 +205,7 @@ void check_pixel_normalization(const PixelNormalizationLoop& expected, const Pix
     for (unsigned i = 0; i < 4; ++i) c[i] = finite_values<T>(n, 52 + i);
     // What each of the two writes, one after the other.
     const auto run = [&](const PixelNormalizationLoop& loop) {
-      std::vector<T> y(static_cast<size_t>(6 * size)), space(static_cast<size_t>(3 * n + 4));
+      std::vector<T> y(static_cast<size_t>(6 * size)), space(static_cast<size_t>(3 * (3 * n + 4)));
       std::vector<double> sums(static_cast<size_t>(6 * n + 8), 0.25);
       const auto out = [&](i64 i) { return y.data() + i * size; };
       const auto sum = [&](i64 i) { return sums.data() + i * n; };
@@ -219,8 +219,11 @@ void check_pixel_normalization(const PixelNormalizationLoop& expected, const Pix
       loop.row_products(x.data(), 0.3, gy.data(), a, n, sum(6) + 2, sum(6) + 3);
       loop.row_grad(x.data(), gy.data(), a, 0.3, 0.7, 0.1, 0.2, out(3), n);
       loop.row_parameter_grad(x.data(), gy.data(), 0.3, 0.7, n, sum(4), sum(5));
+      loop.row_dots(x.data(), gy.data(), n, sum(6) + 4, sum(6) + 5);
+      loop.row_scale(x.data(), 0.3, out(2) + n, n);
+      loop.row_difference(gy.data(), 0.3, x.data(), 0.7, out(3) + n, n);
       for (const double beta : {0.75, 0.6}) {
-        const ResponseOptions options{2, 1.5, 0.1, beta};
+        const ResponseOptions options{2, 1.5, 0.1, beta, 3};
         loop.response(&options, x.data(), out(4), rows, n, space.data());
         loop.response_grad(&options, x.data(), gy.data(), out(5), rows, n, space.data());
         for (const T v : y) sums.push_back(static_cast<double>(v));

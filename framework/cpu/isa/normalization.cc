@@ -203,9 +203,56 @@ void row_parameter_grad(const void* in, const void* gradients, double mean, doub
   }
 }
 
+template <class T>
+void row_dots(const void* in, const void* gradients, i64 n, double* squares, double* dot) {
+  const T *const x = static_cast<const T*>(in), *const gy = static_cast<const T*>(gradients);
+  double q[kLanes] = {}, p[kLanes] = {};
+  i64 i = 0;
+  for (; i + kLanes <= n; i += kLanes) {
+#pragma omp simd
+    for (i64 l = 0; l < kLanes; ++l) {
+      const double v = static_cast<double>(x[i + l]);
+      q[l] += v * v;
+      p[l] += v * static_cast<double>(gy[i + l]);
+    }
+  }
+  for (i64 l = 0; i + l < n; ++l) {
+    const double v = static_cast<double>(x[i + l]);
+    q[l] += v * v;
+    p[l] += v * static_cast<double>(gy[i + l]);
+  }
+  *squares = total_of(q);
+  *dot = total_of(p);
+}
+
+template <class T>
+void row_scale(const void* in, double factor, void* out, i64 n) {
+  const T* const x = static_cast<const T*>(in);
+  T* const y = static_cast<T*>(out);
+  const T a = static_cast<T>(factor);
+#pragma omp simd
+  for (i64 i = 0; i < n; ++i) y[i] = x[i] * a;
+}
+
+template <class T>
+void row_difference(const void* gradients, double factor, const void* in, double other, void* out, i64 n) {
+  const T *const gy = static_cast<const T*>(gradients), *const x = static_cast<const T*>(in);
+  T* const gx = static_cast<T*>(out);
+  const T a = static_cast<T>(factor), b = static_cast<T>(other);
+#pragma omp simd
+  for (i64 i = 0; i < n; ++i) gx[i] = gy[i] * a - x[i] * b;
+}
+
 /// total[c] = the sum of padded[c .. c + 2 reach].
 template <class T>
 void window_sums(const T* padded, i64 reach, i64 n, T* total) {
+  if (reach == 2) {  // the usual window
+#pragma omp simd
+    for (i64 j = 0; j < n; ++j) {
+      total[j] = (((padded[j] + padded[j + 1]) + padded[j + 2]) + padded[j + 3]) + padded[j + 4];
+    }
+    return;
+  }
 #pragma omp simd
   for (i64 j = 0; j < n; ++j) total[j] = padded[j];
   for (i64 d = 1; d <= 2 * reach; ++d) {
@@ -221,50 +268,82 @@ __attribute__((always_inline)) inline T response_scale(T u, T beta) {
     const T root = km::sqrt(u);
     return T(1) / (root * km::sqrt(root));
   } else {
-    return km::pow(u, -beta);
+    return km::exp(-beta * km::log(u));
   }
 }
 
+/// The buffers of a block of rows. A block takes one step at a time: the sums read across the elements that were
+/// written just before, for which a single row would have to wait.
 template <class T>
-void clear_padding(T* padded, i64 reach, i64 n) {
-  for (i64 i = 0; i < reach; ++i) padded[i] = padded[reach + n + i] = T(0);
-}
+struct ResponseBlock {
+  i64 n, reach, width;
+  T *padded, *total, *scaled;
+
+  ResponseBlock(const ResponseOptions& o, i64 channels, T* workspace)
+      : n{channels},
+        reach{o.reach},
+        width{channels + 2 * o.reach},
+        padded{workspace},
+        total{padded + o.block * width},
+        scaled{total + o.block * n} {
+    for (i64 i = 0; i < o.block * width; ++i) padded[i] = T(0);
+  }
+  T* middle(i64 row) const { return padded + row * width + reach; }
+  void square(const T* x, i64 rows) const {
+    for (i64 r = 0; r < rows; ++r) {
+      T* const to = middle(r);
+#pragma omp simd
+      for (i64 j = 0; j < n; ++j) to[j] = x[r * n + j] * x[r * n + j];
+    }
+  }
+  void sum(i64 rows) const {
+    for (i64 r = 0; r < rows; ++r) window_sums(padded + r * width, reach, n, total + r * n);
+  }
+};
 
 template <bool kUsual, class T>
-void response_rows(const ResponseOptions* options, const T* x, T* y, i64 rows, i64 n, T* padded) {
-  const i64 reach = options->reach;
+void response_rows(const ResponseOptions* options, const T* x, T* y, i64 rows, i64 n, T* workspace) {
+  const ResponseBlock<T> block(*options, n, workspace);
   const T k = static_cast<T>(options->k), alpha = static_cast<T>(options->alpha), beta = static_cast<T>(options->beta);
-  T *const squares = padded + reach, *const total = squares + n + reach;
-  clear_padding(padded, reach, n);
-  for (i64 r = 0; r < rows; ++r, x += n, y += n) {
+  for (i64 begin = 0; begin < rows; begin += options->block) {
+    const i64 count = rows - begin < options->block ? rows - begin : options->block;
+    block.square(x, count);
+    block.sum(count);
+    const T* const total = block.total;
 #pragma omp simd
-    for (i64 j = 0; j < n; ++j) squares[j] = x[j] * x[j];
-    window_sums(padded, reach, n, total);
-#pragma omp simd
-    for (i64 j = 0; j < n; ++j) y[j] = x[j] * response_scale<kUsual>(k + alpha * total[j], beta);
+    for (i64 i = 0; i < count * n; ++i) y[i] = x[i] * response_scale<kUsual>(k + alpha * total[i], beta);
+    x += count * n;
+    y += count * n;
   }
 }
 
 template <bool kUsual, class T>
-void response_grad_rows(const ResponseOptions* options, const T* x, const T* gy, T* gx, i64 rows, i64 n, T* padded) {
-  const i64 reach = options->reach;
+void response_grad_rows(const ResponseOptions* options, const T* x, const T* gy, T* gx, i64 rows, i64 n, T* workspace) {
+  const ResponseBlock<T> block(*options, n, workspace);
   const T k = static_cast<T>(options->k), alpha = static_cast<T>(options->alpha), beta = static_cast<T>(options->beta);
   const T factor = T(2) * alpha * beta;
-  T *const middle = padded + reach, *const total = middle + n + reach, *const scaled = total + n;
-  clear_padding(padded, reach, n);
-  for (i64 r = 0; r < rows; ++r, x += n, gy += n, gx += n) {
+  const T* const total = block.total;
+  T* const scaled = block.scaled;
+  for (i64 begin = 0; begin < rows; begin += options->block) {
+    const i64 count = rows - begin < options->block ? rows - begin : options->block;
+    block.square(x, count);
+    block.sum(count);
+    for (i64 r = 0; r < count; ++r) {
+      T* const middle = block.middle(r);
 #pragma omp simd
-    for (i64 j = 0; j < n; ++j) middle[j] = x[j] * x[j];
-    window_sums(padded, reach, n, total);
-#pragma omp simd
-    for (i64 j = 0; j < n; ++j) {
-      const T unit = k + alpha * total[j];
-      scaled[j] = gy[j] * response_scale<kUsual>(unit, beta);
-      middle[j] = x[j] * scaled[j] / unit;
+      for (i64 j = 0; j < n; ++j) {
+        const i64 i = r * n + j;
+        const T unit = k + alpha * total[i];
+        scaled[i] = gy[i] * response_scale<kUsual>(unit, beta);
+        middle[j] = x[i] * scaled[i] / unit;
+      }
     }
-    window_sums(padded, reach, n, total);
+    block.sum(count);
 #pragma omp simd
-    for (i64 j = 0; j < n; ++j) gx[j] = scaled[j] - factor * x[j] * total[j];
+    for (i64 i = 0; i < count * n; ++i) gx[i] = scaled[i] - factor * x[i] * total[i];
+    x += count * n;
+    gy += count * n;
+    gx += count * n;
   }
 }
 
@@ -286,9 +365,9 @@ void response_grad(const ResponseOptions* options, const void* in, const void* g
 
 template <class T>
 constexpr PixelNormalizationLoop pixel_normalization_loop() {
-  return {&column_moments<T>,     &column_normalize<T>, &column_products<T>, &column_grad<T>,
-          &row_moments<T>,        &row_normalize<T>,    &row_products<T>,    &row_grad<T>,
-          &row_parameter_grad<T>, &response<T>,         &response_grad<T>};
+  return {&column_moments<T>, &column_normalize<T>, &column_products<T>, &column_grad<T>,        &row_moments<T>,
+          &row_normalize<T>,  &row_products<T>,     &row_grad<T>,        &row_parameter_grad<T>, &row_dots<T>,
+          &row_scale<T>,      &row_difference<T>,   &response<T>,        &response_grad<T>};
 }
 constexpr PixelNormalizationLoops kTable = {pixel_normalization_loop<float>(), pixel_normalization_loop<double>()};
 

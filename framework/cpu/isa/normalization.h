@@ -9,6 +9,7 @@ struct ResponseOptions {
   double k;
   double alpha;
   double beta;
+  i64 block;  // rows that take each step together
 };
 
 /// Normalization of channels-last elements: `rows` pixels of n contiguous channels. Elements and per-channel arrays are
@@ -45,7 +46,14 @@ struct PixelNormalizationLoop {
   void (*row_parameter_grad)(const void* x, const void* gy, double mean, double inv_std, i64 n, double* ggamma,
                              double* gbeta);
 
-  // Local responses, each pixel by itself. workspace: 3 n + 2 reach elements.
+  /// *squares = sum(x^2), *dot = sum(x gy).
+  void (*row_dots)(const void* x, const void* gy, i64 n, double* squares, double* dot);
+  /// y = x factor.
+  void (*row_scale)(const void* x, double factor, void* y, i64 n);
+  /// gx = gy factor - x other.
+  void (*row_difference)(const void* gy, double factor, const void* x, double other, void* gx, i64 n);
+
+  // Local responses, each pixel by itself. workspace: block (3 n + 2 reach) elements.
 
   void (*response)(const ResponseOptions* options, const void* x, void* y, i64 rows, i64 n, void* workspace);
   void (*response_grad)(const ResponseOptions* options, const void* x, const void* gy, void* gx, i64 rows, i64 n,

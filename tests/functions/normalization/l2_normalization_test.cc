@@ -17,6 +17,8 @@ TEST_CASE("normalize divides by the norm plus eps") {
   check_close(F::normalize(x, 5), {3, 2}, {0.3, 0.4, 0, 0, -0.4, 8.0 / 15});
   check_close(F::normalize(x, 0, 0), {3, 2},
               {3 / std::sqrt(45), 4 / std::sqrt(80), 0, 0, -6 / std::sqrt(45), 8 / std::sqrt(80)});
+  check_close(F::normalize(full({}, -3, Dtype::float64), 1, std::nullopt), {}, {-0.75});
+  CHECK(F::normalize(zeros({2, 0})).shape() == Shape{2, 0});
   const Array halves = full({2, 50}, 100, Dtype::float16);  // the square of the norm is beyond float16
   check_close(F::normalize(halves), {2, 50}, Values(100, 1 / std::sqrt(50)));
 }
