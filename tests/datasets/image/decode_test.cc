@@ -16,20 +16,23 @@ using namespace kusari;
 using namespace kusari::datasets;
 using namespace kusari::testing;
 
+// A build may lack either library, and with it the tests that use some of these.
 namespace {
 
 /// The values in memory order: rows of pixels.
-Bytes pixels(const Array& image) {
+[[maybe_unused]] Bytes pixels(const Array& image) {
   const int64_t c = image.shape()[0], h = image.shape()[1], w = image.shape()[2];
   CHECK(image.dtype() == Dtype::uint8);
   CHECK(image.strides() == Strides{1, w * c, c});
   return {image.data<uint8_t>(), image.data<uint8_t>() + h * w * c};
 }
 
-uint8_t grey_of(int r, int g, int b) { return static_cast<uint8_t>(0.299 * r + 0.587 * g + 0.114 * b + 0.5); }
+[[maybe_unused]] uint8_t grey_of(int r, int g, int b) {
+  return static_cast<uint8_t>(0.299 * r + 0.587 * g + 0.114 * b + 0.5);
+}
 
 /// A smooth picture, so that JPEG keeps it well: channel c at (y, x).
-Bytes picture(int height, int width, int channels) {
+[[maybe_unused]] Bytes picture(int height, int width, int channels) {
   Bytes out;
   for (int y = 0; y < height; ++y) {
     for (int x = 0; x < width; ++x) {
@@ -51,9 +54,11 @@ std::string error_of(Call call) {
   return "no error";
 }
 
-bool contains(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
+[[maybe_unused]] bool contains(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
+}
 
-int largest_difference(const Bytes& a, const Bytes& b) {
+[[maybe_unused]] int largest_difference(const Bytes& a, const Bytes& b) {
   REQUIRE(a.size() == b.size());
   int largest = 0;
   for (size_t i = 0; i < a.size(); ++i) largest = std::max(largest, std::abs(int{a[i]} - int{b[i]}));
