@@ -1,11 +1,10 @@
+#include "kusari/framework/links/activation/swish.h"
+
 #include <vector>
 
 #include <doctest/doctest.h>
 
 #include "kusari/framework/core/error.h"
-#include "kusari/framework/links/activation/maxout.h"
-#include "kusari/framework/links/activation/prelu.h"
-#include "kusari/framework/links/activation/swish.h"
 #include "kusari/framework/serializers/npz.h"
 #include "kusari/tests/scratch_directory.h"
 
@@ -14,15 +13,6 @@ namespace L = links;
 namespace {
 
 using Values = std::vector<double>;
-
-TEST_CASE("PReLU") {
-  L::PReLU one;
-  CHECK(one.W.shape() == Shape{});
-  CHECK(one(array<float>({-4, 4}, {1, 2})).to_vector<double>() == Values{-1, 4});
-  L::PReLU channels({.shape = {2}, .init = -1});
-  CHECK(channels(array<float>({-4, 4, 5, -6}, {1, 2, 2})).to_vector<double>() == Values{4, 4, 5, 6});
-  CHECK_THROWS_AS(channels(ones({1, 3})), ValueError);
-}
 
 TEST_CASE("Swish") {
   L::Swish one(Shape{});
@@ -42,15 +32,6 @@ TEST_CASE("Swish may take its shape from the first batch, or from a file") {
   L::Swish loaded(std::nullopt);
   serializers::load_npz(directory / "swish.npz", loaded);
   CHECK(loaded.beta.to_vector<double>() == Values(6, 0));
-}
-
-TEST_CASE("Maxout") {
-  L::Maxout link(1, 2, 2, {.initial_w = array<float>({1, -1, 2, 3}, {4, 1}), .initial_bias = 0.5});
-  CHECK(link(array<float>({2, -2}, {2, 1})).to_vector<double>() == Values{2.5, 6.5, 2.5, -3.5});
-  CHECK(link.param("/linear/W").shape() == Shape{4, 1});
-  L::Maxout lazy(kInfer, 3, 2, {.nobias = true});
-  CHECK(lazy(ones({5, 2, 2})).shape() == Shape{5, 3});
-  CHECK(lazy.params().size() == 1);
 }
 
 }  // namespace
