@@ -193,9 +193,10 @@ class Im2col {
   }
 
   void filter_grad() const {
-    constexpr int64_t kColumns = 128, kRows = 256;  // of a product
-    const int64_t chunk = kWorkspaceBytes / (std::min(depth_, kColumns) * size_);
-    const int64_t across = ceil_divide(depth_, kColumns), down = ceil_divide(out_channels_, kRows);
+    constexpr int64_t kColumns = 160, kRows = 256;  // most of a product
+    const int64_t width = std::min(depth_, round_up(ceil_divide(depth_, ceil_divide(depth_, kColumns)), 16));
+    const int64_t chunk = kWorkspaceBytes / (width * size_);
+    const int64_t across = ceil_divide(depth_, width), down = ceil_divide(out_channels_, kRows);
     const int64_t tiles = p_.groups * across * down;
     // Where there are too few tiles, their rows are summed in parts, which are added in order.
     const int64_t parts = std::min(ceil_divide(kFewTasks, tiles), ceil_divide(rows_, chunk));
@@ -204,8 +205,8 @@ class Im2col {
     const Array others = sums > 1 ? matrix(sums - 1, size) : Array();
     run(tiles * sums, [&](int64_t task) {
       const int64_t sum = task / tiles, group = task % tiles / (across * down);
-      const int64_t column = task % across * kColumns, channel = task / across % down * kRows;
-      const int64_t n = std::min(kColumns, depth_ - column), m = std::min(kRows, out_channels_ - channel);
+      const int64_t column = task % across * width, channel = task / across % down * kRows;
+      const int64_t n = std::min(width, depth_ - column), m = std::min(kRows, out_channels_ - channel);
       char* const first = sum == 0 ? w_ : others.data<char>() + (sum - 1) * size * size_;
       char* const target = first + ((group * out_channels_ + channel) * depth_ + column) * size_;
       const Array copied = is_plain_ ? Array() : matrix(chunk, n), product = matrix(m, n);

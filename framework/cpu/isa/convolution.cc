@@ -29,19 +29,35 @@ template <class T>
   *reinterpret_cast<typename Simd<T>::Unaligned*>(to) = value;
 }
 
+/// Calls body(at, vector type) for pieces of n elements, large ones first: a compiler makes a loop over the last few
+/// that costs more than they do.
+template <class T, class Body>
+[[gnu::always_inline]] inline void in_pieces(i64 n, const Body& body) {
+  constexpr i64 kLanes = Simd<T>::kLanes, kFew = 16 / static_cast<i64>(sizeof(T));
+  typedef T Few __attribute__((vector_size(16), aligned(sizeof(T)), may_alias));
+  i64 i = 0;
+  for (; i + kLanes <= n; i += kLanes) body(i, typename Simd<T>::Unaligned{});
+  if constexpr (kFew < kLanes) {
+    for (; i + kFew <= n; i += kFew) body(i, Few{});
+  }
+  if constexpr (kFew > 2) {
+    if ((n - i) & 2) {
+      body(i, T{});
+      body(i + 1, T{});
+      i += 2;
+    }
+  }
+  if (i < n) body(i, T{});
+}
+
 template <class T>
 void copy(const void* from, i64 from_step, void* to, i64 to_step, i64 rows, i64 n) {
-  constexpr i64 kLanes = Simd<T>::kLanes;
   const T* source = static_cast<const T*>(from);
   T* target = static_cast<T*>(to);
   for (i64 row = 0; row < rows; ++row, source += from_step, target += to_step) {
-    i64 i = 0;
-    for (; i + kLanes <= n; i += kLanes) store(target + i, load(source + i));
-    if (i < n && n >= kLanes) {
-      store(target + n - kLanes, load(source + n - kLanes));
-    } else {
-      for (; i < n; ++i) target[i] = source[i];
-    }
+    in_pieces<T>(n, [&]<class Piece>(i64 i, Piece) {
+      *reinterpret_cast<Piece*>(target + i) = *reinterpret_cast<const Piece*>(source + i);
+    });
   }
 }
 
@@ -49,19 +65,24 @@ template <class T>
 void clear(void* to, i64 to_step, i64 rows, i64 n) {
   T* target = static_cast<T*>(to);
   for (i64 row = 0; row < rows; ++row, target += to_step) {
-    for (i64 i = 0; i < n; ++i) target[i] = T{0};
+    in_pieces<T>(n, [&]<class Piece>(i64 i, Piece) { *reinterpret_cast<Piece*>(target + i) = Piece{}; });
   }
 }
 
 template <class T>
 void add(const void* from, i64 from_step, void* to, i64 to_step, i64 rows, i64 n) {
-  constexpr i64 kLanes = Simd<T>::kLanes;
-  const T* source = static_cast<const T*>(from);
-  T* target = static_cast<T*>(to);
-  for (i64 row = 0; row < rows; ++row, source += from_step, target += to_step) {
-    i64 i = 0;
-    for (; i + kLanes <= n; i += kLanes) store(target + i, load(target + i) + load(source + i));
-    for (; i < n; ++i) target[i] += source[i];
+  const T* const source = static_cast<const T*>(from);
+  T* const target = static_cast<T*>(to);
+  // Rows that overlap are not added one after the other: reading what was just written elsewhere is slow.
+  const i64 apart = to_step > 0 && to_step < n ? (n + to_step - 1) / to_step : 1;
+  for (i64 first = 0; first < apart; ++first) {
+    for (i64 row = first; row < rows; row += apart) {
+      const T* const x = source + row * from_step;
+      T* const y = target + row * to_step;
+      in_pieces<T>(n, [&]<class Piece>(i64 i, Piece) {
+        *reinterpret_cast<Piece*>(y + i) += *reinterpret_cast<const Piece*>(x + i);
+      });
+    }
   }
 }
 
