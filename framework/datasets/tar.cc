@@ -11,7 +11,7 @@
 #include <zlib.h>
 
 #include "kusari/framework/core/error.h"
-#include "kusari/framework/datasets/file.h"
+#include "kusari/framework/core/input_file.h"
 
 namespace kusari::datasets {
 namespace {

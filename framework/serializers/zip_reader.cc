@@ -1,14 +1,10 @@
 #include <algorithm>
-#include <cerrno>
-#include <cstring>
 #include <map>
 
-#include <fcntl.h>
-#include <sys/stat.h>
-#include <unistd.h>
 #include <zlib.h>
 
 #include "kusari/framework/core/error.h"
+#include "kusari/framework/core/input_file.h"
 #include "kusari/framework/serializers/zip.h"
 #include "kusari/framework/serializers/zip_format.h"
 
@@ -21,47 +17,11 @@ constexpr uint64_t kBestRatio = 1032;
 constexpr size_t kInputChunk = size_t{1} << 16;
 constexpr size_t kOutputChunk = size_t{1} << 30;  // zlib counts in 32 bits
 
-class InputFile {
- public:
-  explicit InputFile(const std::string& path) : path_{path}, fd_{::open(path.c_str(), O_RDONLY | O_CLOEXEC)} {
-    if (fd_ < 0) throw IoError("zip: cannot open " + path + ": " + std::strerror(errno));
-    struct stat info;
-    if (::fstat(fd_, &info) != 0 || !S_ISREG(info.st_mode)) {
-      ::close(fd_);
-      throw IoError("zip: " + path + " is not a regular file");
-    }
-    size_ = static_cast<uint64_t>(info.st_size);
-  }
-  ~InputFile() { ::close(fd_); }
-  InputFile(const InputFile&) = delete;
-  InputFile& operator=(const InputFile&) = delete;
-
-  const std::string& path() const { return path_; }
-  uint64_t size() const { return size_; }
-
-  /// The caller has checked the range against size(); the file may still have shrunk since.
-  void read(uint64_t offset, char* data, size_t size) const {
-    while (size > 0) {
-      const ssize_t n = ::pread(fd_, data, size, static_cast<off_t>(offset));
-      if (n < 0 && errno == EINTR) continue;
-      if (n < 0) throw IoError("zip: cannot read " + path_ + ": " + std::strerror(errno));
-      if (n == 0) throw IoError("zip: " + path_ + " became shorter while it was read");
-      data += n;
-      size -= static_cast<size_t>(n);
-      offset += static_cast<uint64_t>(n);
-    }
-  }
-  std::string read(uint64_t offset, uint64_t size) const {
-    std::string bytes(size, '\0');
-    read(offset, bytes.data(), bytes.size());
-    return bytes;
-  }
-
- private:
-  std::string path_;
-  int fd_;
-  uint64_t size_ = 0;
-};
+std::string bytes_at(const InputFile& file, uint64_t offset, uint64_t size) {
+  std::string bytes(size, '\0');
+  file.read(offset, {reinterpret_cast<uint8_t*>(bytes.data()), bytes.size()});
+  return bytes;
+}
 
 struct Directory {
   uint64_t count = 0;
@@ -79,7 +39,7 @@ Directory locate_directory(const InputFile& file) {
   // The end record is the last thing but for a comment of at most 65535 bytes.
   const uint64_t tail_size = std::min<uint64_t>(file.size(), zf::kEndOfDirectorySize + zf::kMax16);
   const uint64_t tail_offset = file.size() - tail_size;
-  const std::string tail = file.read(tail_offset, tail_size);
+  const std::string tail = bytes_at(file, tail_offset, tail_size);
   size_t at = tail.size() - zf::kEndOfDirectorySize;
   while (zf::load32(&tail[at]) != zf::kEndOfDirectory ||
          zf::load16(&tail[at + 20]) != tail.size() - at - zf::kEndOfDirectorySize) {
@@ -95,14 +55,14 @@ Directory locate_directory(const InputFile& file) {
   if (disk != 0 && disk != zf::kMax16) damaged(file, "archives in several parts cannot be read");
   if (d.count == zf::kMax16 || d.size == zf::kMax32 || d.offset == zf::kMax32) {
     if (d.end >= zf::kZip64LocatorSize) {
-      const std::string locator = file.read(d.end - zf::kZip64LocatorSize, zf::kZip64LocatorSize);
+      const std::string locator = bytes_at(file, d.end - zf::kZip64LocatorSize, zf::kZip64LocatorSize);
       if (zf::load32(locator.data()) == zf::kZip64Locator) {
         const uint64_t offset = zf::load64(&locator[8]);
         const uint64_t limit = d.end - zf::kZip64LocatorSize;
         if (limit < zf::kZip64EndOfDirectorySize || offset > limit - zf::kZip64EndOfDirectorySize) {
           damaged(file, "its zip64 end record lies outside the file");
         }
-        const std::string record = file.read(offset, zf::kZip64EndOfDirectorySize);
+        const std::string record = bytes_at(file, offset, zf::kZip64EndOfDirectorySize);
         if (zf::load32(record.data()) != zf::kZip64EndOfDirectory) damaged(file, "its zip64 end record is missing");
         d.count = zf::load64(&record[32]);
         d.size = zf::load64(&record[40]);
@@ -136,7 +96,7 @@ void apply_zip64(const InputFile& file, std::string_view extra, ZipEntry& entry)
 }
 
 std::vector<ZipEntry> read_directory(const InputFile& file, const Directory& d) {
-  const std::string bytes = file.read(d.offset, d.size);
+  const std::string bytes = bytes_at(file, d.offset, d.size);
   std::vector<ZipEntry> entries;
   entries.reserve(d.count);
   size_t at = 0;
@@ -166,7 +126,7 @@ std::vector<ZipEntry> read_directory(const InputFile& file, const Directory& d) 
 }  // namespace
 
 struct ZipReader::State {
-  explicit State(const std::string& path) : file{path}, directory{locate_directory(file)} {
+  explicit State(const std::string& path) : file{"zip", path}, directory{locate_directory(file)} {
     entries = read_directory(file, directory);
     for (const ZipEntry& e : entries) by_name[e.name] = &e;
   }
@@ -204,7 +164,7 @@ struct ZipStream::State {
     }
     const uint64_t limit = zip->directory.offset;
     if (limit < zf::kLocalHeaderSize || entry.offset > limit - zf::kLocalHeaderSize) fail("lies outside the file");
-    const std::string header = zip->file.read(entry.offset, zf::kLocalHeaderSize);
+    const std::string header = bytes_at(zip->file, entry.offset, zf::kLocalHeaderSize);
     if (zf::load32(header.data()) != zf::kLocalHeader) fail("has no local header");
     offset = entry.offset + zf::kLocalHeaderSize + zf::load16(&header[26]) + zf::load16(&header[28]);
     if (offset > limit || entry.compressed_size > limit - offset) fail("reaches past the end of the file");
@@ -216,7 +176,7 @@ struct ZipStream::State {
 
   void read_some(char* data, size_t size) {
     if (!inflating) {
-      zip->file.read(offset, data, size);
+      zip->file.read(offset, {reinterpret_cast<uint8_t*>(data), size});
       offset += size;
       left -= size;
       return;
@@ -232,7 +192,7 @@ struct ZipStream::State {
   int step() {
     if (z.avail_in == 0 && left > 0) {
       const size_t n = static_cast<size_t>(std::min<uint64_t>(left, input.size()));
-      zip->file.read(offset, input.data(), n);
+      zip->file.read(offset, {reinterpret_cast<uint8_t*>(input.data()), n});
       offset += n;
       left -= n;
       z.next_in = reinterpret_cast<Bytef*>(input.data());

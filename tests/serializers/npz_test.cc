@@ -212,7 +212,7 @@ TEST_CASE("load_npz: missing entries, ignored names, a subtree") {
   CHECK_FALSE(reader.contains("W"));
   CHECK(reader.child("updater")->child("/model:main/")->contains("l1/W"));
   CHECK(error_of([](const std::string& p) { NpzReader{p + ".none"}; }, path) ==
-        "zip: cannot open FILE.none: No such file or directory");
+        "zip: FILE.none cannot be opened: No such file or directory");
 }
 
 TEST_CASE("NpzWriter without commit leaves the old file") {

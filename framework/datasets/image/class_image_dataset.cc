@@ -7,7 +7,7 @@
 #include <string_view>
 
 #include "kusari/framework/core/error.h"
-#include "kusari/framework/datasets/file.h"
+#include "kusari/framework/core/input_file.h"
 
 namespace kusari::datasets {
 namespace {

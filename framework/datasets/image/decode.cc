@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "kusari/framework/core/error.h"
-#include "kusari/framework/datasets/file.h"
+#include "kusari/framework/core/input_file.h"
 #include "kusari/framework/datasets/image/exif.h"
 #include "kusari/framework/datasets/image/jpeg.h"
 #include "kusari/framework/datasets/image/pixels.h"

@@ -2,7 +2,7 @@
 
 #include <filesystem>
 
-#include "kusari/framework/datasets/file.h"
+#include "kusari/framework/core/input_file.h"
 #include "kusari/framework/datasets/image/list_file.h"
 
 namespace kusari::datasets {

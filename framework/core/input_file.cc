@@ -1,4 +1,4 @@
-#include "kusari/framework/datasets/file.h"
+#include "kusari/framework/core/input_file.h"
 
 #include <cerrno>
 #include <cstring>
@@ -9,7 +9,7 @@
 
 #include "kusari/framework/core/error.h"
 
-namespace kusari::datasets {
+namespace kusari {
 
 InputFile::InputFile(const char* call, const std::string& path)
     : call_{call}, path_{path}, fd_{::open(path.c_str(), O_RDONLY | O_CLOEXEC)} {
@@ -44,4 +44,4 @@ std::span<const uint8_t> read_whole(const char* call, const std::string& path, s
   return buffer;
 }
 
-}  // namespace kusari::datasets
+}  // namespace kusari

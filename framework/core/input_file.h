@@ -6,10 +6,12 @@
 #include <string>
 #include <vector>
 
-namespace kusari::datasets {
+#include "kusari/framework/core/export.h"
+
+namespace kusari {
 
 /// A file that is read at any place, by several threads at once. IoErrors begin with `call` and the path.
-class InputFile {
+class KUSARI_API InputFile {
  public:
   InputFile(const char* call, const std::string& path);
   ~InputFile();
@@ -31,6 +33,6 @@ class InputFile {
 };
 
 /// A file's whole content, in `buffer`.
-std::span<const uint8_t> read_whole(const char* call, const std::string& path, std::vector<uint8_t>& buffer);
+KUSARI_API std::span<const uint8_t> read_whole(const char* call, const std::string& path, std::vector<uint8_t>& buffer);
 
-}  // namespace kusari::datasets
+}  // namespace kusari
