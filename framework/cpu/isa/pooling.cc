@@ -89,6 +89,51 @@ template <int kLanes, class Wide, class Index>
   store<kLanes>(to, __builtin_convertvector(index, Vector<Index, kLanes>));
 }
 
+/// The larger of the elements that come one after the other: the first of equal ones, and the first NaN for good.
+template <class T, int kLanes>
+struct Largest {
+  using Mask = Vector<Integer<T>, kLanes>;
+  Vector<T, kLanes> best;
+  Mask at;
+  Mask alive;  // best is not NaN
+
+  [[gnu::always_inline]] void start(Vector<T, kLanes> value, Mask here) {
+    best = value;
+    at = here;
+    alive = value == value;
+  }
+  [[gnu::always_inline]] void take(Vector<T, kLanes> value, Mask here) {
+    const Mask better = ~(value <= best) & alive;
+    alive &= value == value;
+    best = better ? value : best;
+    at = better ? here : at;
+  }
+};
+
+#if defined(__AVX512F__)
+// Kept in mask registers, `alive` stays off the path from one element to the next.
+template <>
+struct Largest<float, 16> {
+  using Mask = Vector<i32, 16>;
+  Vector<float, 16> best;
+  Mask at;
+  __mmask16 alive;
+
+  [[gnu::always_inline]] void start(Vector<float, 16> value, Mask here) {
+    best = value;
+    at = here;
+    alive = _mm512_cmp_ps_mask(value, value, _CMP_ORD_Q);
+  }
+  [[gnu::always_inline]] void take(Vector<float, 16> value, Mask here) {
+    const __mmask16 better = _mm512_mask_cmp_ps_mask(alive, value, best, _CMP_NLE_UQ);
+    alive = _mm512_mask_cmp_ps_mask(alive, value, value, _CMP_ORD_Q);
+    best = _mm512_mask_mov_ps(best, better, value);
+    at = reinterpret_cast<Mask>(
+        _mm512_mask_mov_epi32(reinterpret_cast<__m512i>(at), better, reinterpret_cast<__m512i>(here)));
+  }
+};
+#endif
+
 // Each operation computes one pixel's results for kVectors * kLanes channels, from where its source and target start.
 
 template <class T, class Index>
@@ -103,25 +148,19 @@ struct Max {
   template <int kLanes, int kVectors>
   [[gnu::always_inline]] void run(i64 source, i64 target) const {
     using Wide = Integer<T>;
-    Vector<T, kLanes> best[kVectors];
-    Vector<Wide, kLanes> at[kVectors];
+    Largest<T, kLanes> largest[kVectors];
     for (int v = 0; v < kVectors; ++v) {
-      best[v] = load<kLanes>(x + source + offset[0] + v * kLanes);
-      at[v] = Vector<Wide, kLanes>{} + static_cast<Wide>(place[0]);
+      largest[v].start(load<kLanes>(x + source + offset[0] + v * kLanes),
+                       Vector<Wide, kLanes>{} + static_cast<Wide>(place[0]));
     }
     for (i64 i = 1; i < count; ++i) {
       const T* const from = x + source + offset[i];
       const Vector<Wide, kLanes> here = Vector<Wide, kLanes>{} + static_cast<Wide>(place[i]);
-      for (int v = 0; v < kVectors; ++v) {
-        const Vector<T, kLanes> value = load<kLanes>(from + v * kLanes);
-        const auto better = ~(value <= best[v]) & (best[v] == best[v]);  // the first NaN beats all
-        best[v] = better ? value : best[v];
-        at[v] = better ? here : at[v];
-      }
+      for (int v = 0; v < kVectors; ++v) largest[v].take(load<kLanes>(from + v * kLanes), here);
     }
     for (int v = 0; v < kVectors; ++v) {
-      store<kLanes>(y + target + v * kLanes, best[v]);
-      store_index<kLanes, Wide>(index + target + v * kLanes, at[v]);
+      store<kLanes>(y + target + v * kLanes, largest[v].best);
+      store_index<kLanes, Wide>(index + target + v * kLanes, largest[v].at);
     }
   }
 };
@@ -135,16 +174,14 @@ struct MaxAlone {
 
   template <int kLanes, int kVectors>
   [[gnu::always_inline]] void run(i64 source, i64 target) const {
-    Vector<T, kLanes> best[kVectors];
-    for (int v = 0; v < kVectors; ++v) best[v] = load<kLanes>(x + source + offset[0] + v * kLanes);
+    const Vector<Integer<T>, kLanes> nowhere = {};
+    Largest<T, kLanes> largest[kVectors];
+    for (int v = 0; v < kVectors; ++v) largest[v].start(load<kLanes>(x + source + offset[0] + v * kLanes), nowhere);
     for (i64 i = 1; i < count; ++i) {
       const T* const from = x + source + offset[i];
-      for (int v = 0; v < kVectors; ++v) {
-        const Vector<T, kLanes> value = load<kLanes>(from + v * kLanes);
-        best[v] = ((value > best[v]) | (value != value)) ? value : best[v];  // a NaN beats all
-      }
+      for (int v = 0; v < kVectors; ++v) largest[v].take(load<kLanes>(from + v * kLanes), nowhere);
     }
-    for (int v = 0; v < kVectors; ++v) store<kLanes>(y + target + v * kLanes, best[v]);
+    for (int v = 0; v < kVectors; ++v) store<kLanes>(y + target + v * kLanes, largest[v].best);
   }
 };
 
