@@ -173,24 +173,15 @@ Statistics statistics_of(const BatchNormLoops& loops, const RowOrder& order, con
   });
 
   Statistics result{std::vector<double>(width), std::vector<double>(width)};
-  double *const mean = result.mean.data(), *const deviations = result.deviations.data();
-  for (int64_t piece = 0; piece < pieces.count(); ++piece) {
-    const T* const part = parts.data<T>() + piece * 3 * n;
-    const double rows = static_cast<double>(pieces.size(piece));
-    for (int64_t c = 0; c < n; ++c) mean[c] += rows * static_cast<double>(part[c]) + static_cast<double>(part[n + c]);
-  }
-  const double all = static_cast<double>(order.rows());
-  for (int64_t c = 0; c < n; ++c) mean[c] /= all;
-  for (int64_t piece = 0; piece < pieces.count(); ++piece) {
-    const T* const part = parts.data<T>() + piece * 3 * n;
-    const double rows = static_cast<double>(pieces.size(piece)), inverse = 1 / rows;
-    for (int64_t c = 0; c < n; ++c) {
-      const double of_piece = static_cast<double>(part[n + c]) * inverse;  // relative to the shift
-      const double between = static_cast<double>(part[c]) + of_piece - mean[c];
-      const double within = static_cast<double>(part[2 * n + c]) - rows * of_piece * of_piece;
-      deviations[c] += (within < 0 ? 0 : within) + rows * between * between;  // a NaN stays
-    }
-  }
+  const auto each_piece = [&](const auto& body) {
+    for (int64_t i = 0; i < pieces.count(); ++i) body(parts.data<T>() + i * 3 * n, pieces.size(i));
+  };
+  double* const mean = result.mean.data();
+  each_piece([&](const T* part, int64_t rows) { loops.channels.add_means(part, rows, n, mean); });
+  for (double& value : result.mean) value /= static_cast<double>(order.rows());
+  each_piece([&](const T* part, int64_t rows) {
+    loops.channels.add_deviations(part, rows, n, mean, result.deviations.data());
+  });
   return result;
 }
 
@@ -229,8 +220,6 @@ void apply(const Options& options, const BatchNormLoops& loops, const RowOrder& 
   result.finish();
 }
 
-double inverse_deviation(double var, double eps) { return 1 / std::sqrt(var + eps); }
-
 template <class T>
 void forward_as(const Options& options, const Types& types, const Array& x, const Array& residual, const Array& gamma,
                 const Array& beta, const Array& running_mean, const Array& running_var, const Array& mean,
@@ -238,7 +227,7 @@ void forward_as(const Options& options, const Types& types, const Array& x, cons
   const RowOrder order(x.shape(), options.axes);
   if (x.size() == 0) {
     mean.fill(0);
-    inv_std.fill(inverse_deviation(0, options.eps));
+    inv_std.fill(1 / std::sqrt(options.eps));
     return;
   }
   const Pieces pieces(order);
@@ -246,11 +235,8 @@ void forward_as(const Options& options, const Types& types, const Array& x, cons
   const Array rows = order.rows_of(x, types.storage);
   Statistics statistics = statistics_of<T>(loops, order, pieces, rows);
   const double m = static_cast<double>(order.rows());
-  for (int64_t c = 0; c < order.channels(); ++c) {
-    const auto i = static_cast<size_t>(c);
-    mean.data<T>()[c] = static_cast<T>(statistics.mean[i]);
-    inv_std.data<T>()[c] = static_cast<T>(inverse_deviation(statistics.deviations[i] / m, options.eps));
-  }
+  std::copy(statistics.mean.begin(), statistics.mean.end(), mean.data<T>());
+  loops.channels.inverse_deviations(statistics.deviations.data(), m, options.eps, inv_std.raw_data(), order.channels());
   if (running_mean.is_defined()) {
     for (double& deviation : statistics.deviations) deviation /= std::max(m - 1, 1.0);
     update_running(running_mean, statistics.mean, options.decay);
@@ -268,34 +254,16 @@ void forward(Params<Options> options, In x, In residual, In gamma, In beta, InOu
                                                                              y);
 }
 
-template <class T>
-void inverse_deviations(const Array& var, double eps, const Array& inv_std) {
-  for (int64_t c = 0; c < var.size(); ++c) {
-    inv_std.data<T>()[c] = static_cast<T>(inverse_deviation(static_cast<double>(var.data<T>()[c]), eps));
-  }
-}
-
 void fixed(Params<Options> options, In x, In residual, In gamma, In beta, In mean, In var, Out inv_std, Out y) {
   const RowOrder order(x->shape(), options->axes);
   const Types types(x, gamma);
-  const Array vars = channel_numbers(var, types.compute);
+  const BatchNormLoops& loops = loops_for(types.storage);
+  const Array vars = channel_numbers(var, Dtype::float64);
   const Array inverse = inv_std ? *inv_std : empty(vars.shape(), types.compute);
-  (types.compute == Dtype::float64 ? inverse_deviations<double> : inverse_deviations<float>)(vars, options->eps,
-                                                                                             inverse);
+  loops.channels.inverse_deviations(vars.data<double>(), 1, options->eps, inverse.raw_data(), vars.size());
   if (x->size() == 0) return;
-  apply(options, loops_for(types.storage), order, Pieces(order), types, order.rows_of(x, types.storage), residual,
-        gamma, beta, channel_numbers(mean, types.compute), inverse, y);
-}
-
-/// The sums of the masked gradient, and of it times x - mean.
-template <class T>
-void add_sums(const Pieces& pieces, const Array& parts, int64_t n, std::vector<double>& sum,
-              std::vector<double>& product) {
-  for (int64_t piece = 0; piece < pieces.count(); ++piece) {
-    const T* const part = parts.data<T>() + piece * 2 * n;
-    for (int64_t c = 0; c < n; ++c) sum[static_cast<size_t>(c)] += static_cast<double>(part[c]);
-    for (int64_t c = 0; c < n; ++c) product[static_cast<size_t>(c)] += static_cast<double>(part[n + c]);
-  }
+  apply(options, loops, order, Pieces(order), types, order.rows_of(x, types.storage), residual, gamma, beta,
+        channel_numbers(mean, types.compute), inverse, y);
 }
 
 void write_numbers(const Array& y, const std::vector<double>& values) {
@@ -346,7 +314,9 @@ void backward_as(const Options& options, const Types& types, const Array& x, con
       block.square = part + n;
       loops.sums[mask](block);
     });
-    add_sums<T>(pieces, parts, n, sum, product);
+    for (int64_t i = 0; i < pieces.count(); ++i) {
+      loops.channels.add_sums(parts.data<T>() + i * 2 * n, n, sum.data(), product.data());
+    }
     if (mask == kMaskFromY) {
       if (gresidual.is_defined() && !in_place) gresidual.copy_from(order.restored(masked));
       g = masked;

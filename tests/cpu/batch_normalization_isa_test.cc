@@ -52,11 +52,11 @@ std::string results(const BatchNormLoops& loops, i64 rows, i64 n) {
                              .sum = sum.data(),
                              .square = square.data()};
   std::string bytes;
+  const auto add = [&](const auto& values) {
+    bytes.append(reinterpret_cast<const char*>(values.data()), values.size() * sizeof(values[0]));
+  };
   const auto run = [&](BatchNormLoop loop) {
     loop(block);
-    const auto add = [&](const auto& values) {
-      bytes.append(reinterpret_cast<const char*>(values.data()), values.size() * sizeof(values[0]));
-    };
     add(out);
     add(masked);
     add(shift);
@@ -70,6 +70,16 @@ std::string results(const BatchNormLoops& loops, i64 rows, i64 n) {
   for (const BatchNormLoop loop : loops.sums) run(loop);
   for (const BatchNormLoop loop : loops.gradient) run(loop);
   for (const BatchNormLoop loop : loops.fixed_gradient) run(loop);
+
+  const std::vector<T> part = numbers<T>(3 * n, 10);
+  std::vector<double> means = numbers<double>(n, 11), deviations = numbers<double>(n, 12);
+  loops.channels.add_means(part.data(), rows, n, means.data());
+  loops.channels.add_deviations(part.data(), rows, n, means.data(), deviations.data());
+  loops.channels.add_sums(part.data(), n, means.data(), deviations.data());
+  loops.channels.inverse_deviations(deviations.data(), 3, 10, sum.data(), n);
+  add(means);
+  add(deviations);
+  add(sum);
   return bytes;
 }
 

@@ -209,6 +209,44 @@ void write_rows(const BatchNormBlock& b) {
   by_rows<1, Loop>(b);
 }
 
+template <class T>
+void add_means(const void* part, i64 rows, i64 n, double* mean) {
+  const T *const shift = in<T>(part), *const sum = shift + n;
+  const double count = static_cast<double>(rows);
+#pragma omp simd
+  for (i64 c = 0; c < n; ++c) mean[c] += count * static_cast<double>(shift[c]) + static_cast<double>(sum[c]);
+}
+
+template <class T>
+void add_deviations(const void* part, i64 rows, i64 n, const double* mean, double* deviations) {
+  const T *const shift = in<T>(part), *const sum = shift + n, *const square = sum + n;
+  const double count = static_cast<double>(rows), share = 1 / count;
+#pragma omp simd
+  for (i64 c = 0; c < n; ++c) {
+    const double of_piece = static_cast<double>(sum[c]) * share;  // its mean, relative to the shift
+    const double between = static_cast<double>(shift[c]) + of_piece - mean[c];
+    const double within = static_cast<double>(square[c]) - count * of_piece * of_piece;
+    deviations[c] += (within < 0 ? 0 : within) + count * between * between;  // a NaN stays
+  }
+}
+
+template <class T>
+void add_sums(const void* part, i64 n, double* sum, double* product) {
+  const T *const s = in<T>(part), *const p = s + n;
+#pragma omp simd
+  for (i64 c = 0; c < n; ++c) {
+    sum[c] += static_cast<double>(s[c]);
+    product[c] += static_cast<double>(p[c]);
+  }
+}
+
+template <class T>
+void inverse_deviations(const double* deviations, double count, double eps, void* inv_std, i64 n) {
+  T* const to = out<T>(inv_std);
+#pragma omp simd
+  for (i64 c = 0; c < n; ++c) to[c] = static_cast<T>(1 / __builtin_sqrt(deviations[c] / count + eps));
+}
+
 template <class S, class T>
 constexpr BatchNormLoops loops_of() {
   return {&moments<S, T>,
@@ -216,7 +254,8 @@ constexpr BatchNormLoops loops_of() {
            {&write_rows<Apply<S, T, true, false>>, &write_rows<Apply<S, T, true, true>>}},
           {&sums<S, T, kMaskNone>, &sums<S, T, kMaskFromX>, &sums<S, T, kMaskFromY>},
           {&write_rows<Gradient<S, T, kMaskNone, false>>, &write_rows<Gradient<S, T, kMaskFromX, false>>},
-          {&write_rows<Gradient<S, T, kMaskNone, true>>, &write_rows<Gradient<S, T, kMaskFromX, true>>}};
+          {&write_rows<Gradient<S, T, kMaskNone, true>>, &write_rows<Gradient<S, T, kMaskFromX, true>>},
+          {&add_means<T>, &add_deviations<T>, &add_sums<T>, &inverse_deviations<T>}};
 }
 constexpr BatchNormTable kTable = {loops_of<Half, float>(), loops_of<Brain, float>(), loops_of<float, float>(),
                                    loops_of<double, double>()};

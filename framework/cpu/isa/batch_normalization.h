@@ -33,6 +33,18 @@ using BatchNormLoop = void (*)(const BatchNormBlock& block);
 /// Where the gradient passes the ReLU: everywhere, where (x - mean) scale + beta > 0, where y > 0.
 enum BatchNormMask { kMaskNone, kMaskFromX, kMaskFromY, kMaskCount };
 
+/// The numbers of n channels that belong to all rows; in double, because they are sums over many rows.
+struct BatchNormChannelLoops {
+  /// mean += rows shift + sum, for the moments of a piece: part = {shift, sum, square}, n numbers each.
+  void (*add_means)(const void* part, i64 rows, i64 n, double* mean);
+  /// deviations += the squared deviations of the piece's rows from mean.
+  void (*add_deviations)(const void* part, i64 rows, i64 n, const double* mean, double* deviations);
+  /// sum and product += part = {sum, product}, n numbers each.
+  void (*add_sums)(const void* part, i64 n, double* sum, double* product);
+  /// inv_std = 1 / sqrt(deviations / count + eps).
+  void (*inverse_deviations)(const double* deviations, double count, double eps, void* inv_std, i64 n);
+};
+
 struct BatchNormLoops {
   /// shift = the mean of a few rows; sum and square of x - shift.
   BatchNormLoop moments;
@@ -44,6 +56,8 @@ struct BatchNormLoops {
   BatchNormLoop gradient[2];
   /// out = scale gy: the statistics are constants.
   BatchNormLoop fixed_gradient[2];
+
+  BatchNormChannelLoops channels;
 };
 
 /// By storage type.
