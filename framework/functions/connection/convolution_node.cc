@@ -84,9 +84,9 @@ void check_arguments(const TypeCheck& c, const ConvolutionSettings& s, int own) 
   c.expect(x.ndim() == ndim, W.ndim() == ndim, x.is_floating(), W.is_floating());
   for (int axis = 2; axis < ndim; ++axis) c.expect(W.shape(axis) >= 1);
   const int64_t scale = own == 1 ? groups : 1, result_scale = other == 1 ? groups : 1;
+  const Shape &x_shape = x.array().shape(), &W_shape = W.array().shape();
   const auto fail = [&](const std::string& rule) {
-    throw TypeError(call_with(s, x.array().shape(), W.array().shape()) + " and groups is " + std::to_string(groups) +
-                    ": " + rule);
+    throw TypeError(call_with(s, x_shape, W_shape) + " and groups is " + std::to_string(groups) + ": " + rule);
   };
   if (scale == 1) {
     c.expect(x.shape(1) == W.shape(own));
