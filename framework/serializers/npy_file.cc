@@ -1,11 +1,10 @@
 #include "kusari/framework/serializers/npy_file.h"
 
-#include <cerrno>
-#include <cstring>
-#include <fstream>
+#include <cstdint>
 
 #include "kusari/framework/core/atomic_file.h"
 #include "kusari/framework/core/error.h"
+#include "kusari/framework/core/input_file.h"
 #include "kusari/framework/serializers/npy.h"
 
 namespace kusari::serializers {
@@ -13,26 +12,17 @@ namespace {
 
 class FileSource final : public ByteSource {
  public:
-  explicit FileSource(const std::string& path) : path_{path}, file_{path, std::ios::binary | std::ios::ate} {
-    const std::streamoff size = file_ ? static_cast<std::streamoff>(file_.tellg()) : -1;
-    if (size < 0) throw IoError("load_npy: " + path + " cannot be opened: " + std::strerror(errno));
-    remaining_ = static_cast<uint64_t>(size);
-    file_.seekg(0);
-  }
+  explicit FileSource(const std::string& path) : file_{"load_npy", path} {}
   void read(void* data, size_t size) override {
-    if (size > remaining_) throw IoError("load_npy: " + path_ + " is cut off");
-    if (!file_.read(static_cast<char*>(data), static_cast<std::streamsize>(size))) {
-      throw IoError("load_npy: " + path_ + " cannot be read: " + std::strerror(errno));
-    }
-    remaining_ -= size;
+    file_.read(at_, {static_cast<uint8_t*>(data), size});
+    at_ += size;
   }
-  uint64_t remaining() const noexcept override { return remaining_; }
-  std::string describe() const override { return path_; }
+  uint64_t remaining() const noexcept override { return file_.size() - at_; }
+  std::string describe() const override { return file_.path(); }
 
  private:
-  std::string path_;
-  std::ifstream file_;
-  uint64_t remaining_ = 0;
+  InputFile file_;
+  uint64_t at_ = 0;
 };
 
 }  // namespace
