@@ -84,10 +84,10 @@ class PoolingPlan {
   void for_each_run(const Body& body) const {
     if (channels_ == 0 || columns_.empty()) return;
     parallel_for(rows_, chunk_, [&](int64_t begin, int64_t end) {
-      Offsets outer, all;
+      Offsets outer[2], all;
       for (int64_t row = begin; row < end; ++row) {
-        find_outer(row, &outer);
-        for (const Columns& columns : columns_) body(make_run(row, columns, outer, &all));
+        const Offsets& rows = find_outer(row, outer);
+        for (const Columns& columns : columns_) body(make_run(row, columns, rows, &all));
       }
     });
   }
@@ -131,28 +131,29 @@ class PoolingPlan {
     }
   }
 
-  // The source pixels, without the last axis, that the targets of a row read.
-  void find_outer(int64_t row, Offsets* outer) const {
+  // The source pixels, without the last axis, that the targets of a row read: one of the two, the other is scratch.
+  const Offsets& find_outer(int64_t row, Offsets (&both)[2]) const {
     int64_t target[kMaxNdim];
     for (int i = ndim() - 2; i >= 0; --i) {
       target[i] = row % axis(i).target_size();
       row /= axis(i).target_size();
     }
-    outer->clear();
-    outer->add(row, 0);  // the image
-    Offsets longer;
+    both[0].clear();
+    both[0].add(row, 0);  // the image
     for (int i = 0; i + 1 < ndim(); ++i) {
+      const Offsets& shorter = both[i % 2];
+      Offsets& longer = both[(i + 1) % 2];
       const Places places = axis(i).places(target[i]);
       longer.clear();
-      for (size_t j = 0; j < outer->offset.size(); ++j) {
+      for (size_t j = 0; j < shorter.offset.size(); ++j) {
         int64_t number = places.number;
         for (int64_t k = 0; k < places.count; ++k, number += axis(i).number_step()) {
-          longer.add(outer->offset[j] * axis(i).source_size() + places.first + k,
-                     outer->place[j] * axis(i).ksize + number);
+          longer.add(shorter.offset[j] * axis(i).source_size() + places.first + k,
+                     shorter.place[j] * axis(i).ksize + number);
         }
       }
-      std::swap(*outer, longer);
     }
+    return both[(ndim() - 1) % 2];
   }
 
   PoolingRun make_run(int64_t row, const Columns& columns, const Offsets& outer, Offsets* all) const {
