@@ -169,9 +169,13 @@ void Optimizer::refresh() {
   impl.link = &link;
 }
 
-void Optimizer::update_for(Variable loss) {
+void Optimizer::cleargrads() {
   refresh();
   for (const Entry& entry : impl_->entries) entry.parameter->cleargrad();
+}
+
+void Optimizer::update_for(Variable loss) {
+  cleargrads();  // what the loss function may have left
   BackwardOptions options;
   options.release_graph = !config().keep_graph_on_report;
   if (impl_->scaling) options.loss_scale = loss_scale_;

@@ -60,11 +60,15 @@ class KUSARI_API Optimizer {
 
   /// One step from the gradients that the parameters hold. A parameter without one has gradient zero.
   void update();
-  /// One step for the loss that lossfun(args...) returns: forward, cleargrads, backward, update(). The lossfun may be
+  /// One step for the loss that lossfun(args...) returns: forward, cleargrads, backward, update(). The old gradients go
+  /// before the forward, whose activations can then have their memory. The lossfun may be
   /// the target itself: `optimizer.update(model, x, t)`.
   template <class F, class... Args>
   requires std::is_invocable_r_v<Variable, F&, Args...>
-  void update(F&& lossfun, Args&&... args) { update_for(lossfun(std::forward<Args>(args)...)); }
+  void update(F&& lossfun, Args&&... args) {
+    cleargrads();
+    update_for(lossfun(std::forward<Args>(args)...));
+  }
 
   /// Steps done since setup, and epochs as told by new_epoch.
   int64_t t() const noexcept { return t_; }
@@ -128,6 +132,7 @@ class KUSARI_API Optimizer {
  private:
   struct Impl;
   void setup_target(Link& link, detail::CallModel call);
+  void cleargrads();
   void update_for(Variable loss);
   void refresh();
   void prepare_gradients();

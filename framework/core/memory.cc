@@ -1,7 +1,5 @@
 #include "kusari/framework/core/memory.h"
 
-#include <sys/mman.h>
-
 #include <algorithm>
 #include <atomic>
 #include <bit>
@@ -10,6 +8,7 @@
 #include <mutex>
 
 #include "kusari/framework/core/error.h"
+#include "kusari/framework/core/large_heap.h"
 
 namespace kusari::memory {
 namespace {
@@ -19,10 +18,9 @@ constexpr size_t kFineLimit = 1024;  // classes are multiples of 64 bytes up to 
 constexpr int kFineClasses = 16;     // then kSteps per doubling
 constexpr int kSteps = 8;
 constexpr int kSmallClasses = kFineClasses + 6 * kSteps;  // up to 64 KiB: cached per thread and cut from slabs
-constexpr int kClasses = kFineClasses + 37 * kSteps;      // up to 2^47 bytes
+constexpr size_t kSmallLimit = size_t{1} << 16;           // larger ones are cut from segments
+constexpr size_t kLargestBlock = size_t{1} << 46;
 constexpr size_t kSlab = size_t{1} << 18;
-constexpr size_t kHuge = size_t{1} << 23;  // blocks from here on ask for huge pages
-constexpr size_t kHugePage = size_t{1} << 21;
 constexpr int64_t kFlush = 1 << 16;  // bytes a thread may allocate before the shared counters hear of it
 constexpr size_t kThreadCacheBytes = size_t{1} << 24;  // per class; more is passed on to other threads
 
@@ -99,18 +97,25 @@ class Centre {
     free_[cls] = first;
   }
 
-  void* take_large(int cls) {
+  void* take_large(size_t bytes) {
     const std::scoped_lock lock(mutex_);
-    if (Block* block = free_[cls]) {
-      free_[cls] = block->next;
-      return block;
+    void* block = large_.allocate(bytes);
+    if (block == nullptr) {
+      large_.release_unused();
+      block = large_.allocate(bytes);
     }
-    return from_system(class_bytes(cls));
+    if (block == nullptr) throw_out_of_memory(bytes);
+    return block;
+  }
+
+  void give_large(void* block) noexcept {
+    const std::scoped_lock lock(mutex_);
+    large_.deallocate(block);
   }
 
   void release_large() {
     const std::scoped_lock lock(mutex_);
-    release_large_locked();
+    large_.release_unused();
   }
 
   void report(int64_t bytes) {
@@ -120,23 +125,15 @@ class Centre {
     }
   }
 
-  Statistics statistics() const {
-    return {allocated_.load(), max_allocated_.load(), reserved_.load(), system_allocations_.load()};
+  Statistics statistics() {
+    const std::scoped_lock lock(mutex_);
+    return statistics_locked();
   }
   void reset_max() { max_allocated_.store(allocated_.load()); }
 
   void* from_system(size_t bytes) {
-    void* block = try_system(bytes);
-    if (block == nullptr) {
-      release_large_locked();
-      block = try_system(bytes);
-    }
-    if (block == nullptr) {
-      const Statistics s = statistics();
-      throw OutOfMemoryError("memory::allocate: the system has no " + std::to_string(bytes) + " bytes; " +
-                             std::to_string(s.allocated) + " bytes are in use and " +
-                             std::to_string(s.reserved - s.allocated) + " cached");
-    }
+    void* block = std::aligned_alloc(kAlignment, (bytes + kAlignment - 1) / kAlignment * kAlignment);
+    if (block == nullptr) throw_out_of_memory(bytes);
     reserved_.fetch_add(static_cast<int64_t>(bytes), std::memory_order_relaxed);
     system_allocations_.fetch_add(1, std::memory_order_relaxed);
     return block;
@@ -155,25 +152,21 @@ class Centre {
     if (setting != nullptr && std::strcmp(setting, "0") == 0) pooled_ = false;
   }
 
-  static void* try_system(size_t bytes) {
-    const size_t alignment = bytes >= kHuge ? kHugePage : kAlignment;
-    void* block = std::aligned_alloc(alignment, (bytes + alignment - 1) / alignment * alignment);
-    if (block != nullptr && bytes >= kHuge) madvise(block, bytes, MADV_HUGEPAGE);
-    return block;
+  Statistics statistics_locked() const {
+    return {allocated_.load(), max_allocated_.load(), reserved_.load() + large_.reserved(),
+            system_allocations_.load() + large_.system_allocations()};
   }
 
-  void release_large_locked() {
-    for (int cls = kSmallClasses; cls < kClasses; ++cls) {
-      while (Block* block = free_[cls]) {
-        free_[cls] = block->next;
-        std::free(block);
-        reserved_.fetch_sub(static_cast<int64_t>(class_bytes(cls)), std::memory_order_relaxed);
-      }
-    }
+  [[noreturn]] void throw_out_of_memory(size_t bytes) const {
+    const Statistics s = statistics_locked();
+    throw OutOfMemoryError("memory::allocate: the system has no " + std::to_string(bytes) + " bytes; " +
+                           std::to_string(s.allocated) + " bytes are in use and " +
+                           std::to_string(s.reserved - s.allocated) + " cached");
   }
 
   std::mutex mutex_;
-  Block* free_[kClasses] = {};
+  Block* free_[kSmallClasses] = {};
+  LargeHeap large_;
   char* slab_ = nullptr;
   size_t slab_left_ = 0;
   bool pooled_ = true;
@@ -246,54 +239,54 @@ void spill(ThreadCache& cache, int cls) {
   Centre::get().give_small(cls, first, last);
 }
 
+void* allocate_large(ThreadCache& cache, size_t bytes, bool pooled) {
+  if (bytes > kLargestBlock) {
+    throw OutOfMemoryError("memory::allocate: " + std::to_string(bytes) + " bytes were asked for");
+  }
+  if (!cache.open && !cache.closed) arrange_flush(cache);
+  void* const block = pooled ? Centre::get().take_large(bytes) : Centre::get().from_system(std::max<size_t>(bytes, 1));
+  cache.unreported += static_cast<int64_t>(bytes);
+  flush_report(cache);
+  return block;
+}
+
+void deallocate_large(ThreadCache& cache, void* block, size_t bytes, bool pooled) noexcept {
+  cache.unreported -= static_cast<int64_t>(bytes);
+  flush_report(cache);
+  if (pooled) return Centre::get().give_large(block);
+  std::free(block);
+}
+
 }  // namespace
 
 void* allocate(size_t bytes) {
   ThreadCache& cache = t_cache;
-  const int cls = class_of(bytes);
-  if (cls >= kClasses) throw OutOfMemoryError("memory::allocate: " + std::to_string(bytes) + " bytes were asked for");
-  const int64_t size = static_cast<int64_t>(class_bytes(cls));
-  if (cls < kSmallClasses) {
+  if (bytes <= kSmallLimit) [[likely]] {
+    const int cls = class_of(bytes);
     if (Block* block = cache.head[cls]) {
       cache.head[cls] = block->next;
       --cache.count[cls];
-      count(cache, size);
+      count(cache, static_cast<int64_t>(class_bytes(cls)));
       return block;
     }
     if (Centre::get().pooled()) {
-      void* block = refill(cache, cls);
-      count(cache, size);
+      void* const block = refill(cache, cls);
+      count(cache, static_cast<int64_t>(class_bytes(cls)));
       return block;
     }
-  } else if (Centre::get().pooled()) {
-    void* block = Centre::get().take_large(cls);
-    cache.unreported += size;
-    flush_report(cache);
-    return block;
   }
-  if (!cache.open && !cache.closed) arrange_flush(cache);
-  void* block = Centre::get().from_system(static_cast<size_t>(std::max<size_t>(bytes, 1)));
-  count(cache, size);
-  return block;
+  return allocate_large(cache, bytes, Centre::get().pooled());
 }
 
 void deallocate(void* block, size_t bytes) noexcept {
   if (block == nullptr) return;
   ThreadCache& cache = t_cache;
+  static const bool pooled = Centre::get().pooled();
+  if (bytes > kSmallLimit || !pooled) [[unlikely]]
+    return deallocate_large(cache, block, bytes, pooled);
   const int cls = class_of(bytes);
   count(cache, -static_cast<int64_t>(class_bytes(cls)));
-  static const bool pooled = Centre::get().pooled();
-  if (!pooled) {
-    if (!cache.open && !cache.closed) arrange_flush(cache);
-    std::free(block);
-    return;
-  }
   Block* freed = static_cast<Block*>(block);
-  if (cls >= kSmallClasses) {
-    flush_report(cache);
-    Centre::get().give_small(cls, freed, freed);
-    return;
-  }
   freed->next = cache.head[cls];
   cache.head[cls] = freed;
   if (++cache.count[cls] > kThreadCacheBytes / class_bytes(cls) || !cache.open) spill(cache, cls);

@@ -74,6 +74,56 @@ TEST_CASE("a steady program asks the system for nothing") {
   CHECK(memory::statistics().allocated == before.allocated);
 }
 
+TEST_CASE("memory of one size serves another") {
+  if (!is_pooled()) return;
+  constexpr size_t kMiB = size_t{1} << 20;
+  memory::deallocate(memory::allocate(128 * kMiB), 128 * kMiB);
+  const int64_t reserved = memory::statistics().reserved;
+  std::vector<void*> blocks;
+  for (int i = 0; i < 12; ++i) blocks.push_back(memory::allocate(10 * kMiB));
+  for (size_t i = 0; i < blocks.size(); i += 2) memory::deallocate(blocks[i], 10 * kMiB);
+  for (size_t i = 1; i < blocks.size(); i += 2) memory::deallocate(blocks[i], 10 * kMiB);
+  memory::deallocate(memory::allocate(120 * kMiB), 120 * kMiB);
+  CHECK(memory::statistics().reserved == reserved);
+}
+
+TEST_CASE("large blocks do not overlap, whatever the order of their coming and going") {
+  struct Block {
+    unsigned char* data;
+    size_t bytes;
+    unsigned char mark;
+  };
+  const int64_t before = memory::statistics().allocated;
+  std::vector<Block> live;
+  uint64_t state = 1;
+  const auto draw = [&](uint64_t n) {
+    state = state * 6364136223846793005u + 1442695040888963407u;
+    return (state >> 33) % n;
+  };
+  bool intact = true;
+  for (int i = 0; i < 4000; ++i) {
+    if (live.size() < 40 && draw(2) == 0) {
+      const size_t bytes = 65537 + draw(3) * draw(2000000) + draw(100);
+      Block block{static_cast<unsigned char*>(memory::allocate(bytes)), bytes, static_cast<unsigned char>(i)};
+      intact = intact && reinterpret_cast<uintptr_t>(block.data) % 64 == 0;
+      for (size_t at = 0; at < bytes; at += 4096) block.data[at] = block.mark;
+      block.data[bytes - 1] = block.mark;
+      live.push_back(block);
+    } else if (!live.empty()) {
+      const size_t which = draw(live.size());
+      const Block block = live[which];
+      live.erase(live.begin() + static_cast<std::ptrdiff_t>(which));
+      for (size_t at = 0; at < block.bytes; at += 4096) intact = intact && block.data[at] == block.mark;
+      intact = intact && block.data[block.bytes - 1] == block.mark;
+      memory::deallocate(block.data, block.bytes);
+    }
+    if (i == 2000) memory::release_cached();
+  }
+  for (const Block& block : live) memory::deallocate(block.data, block.bytes);
+  CHECK(intact);
+  CHECK(memory::statistics().allocated == before);
+}
+
 TEST_CASE("cached blocks go back to the system on request") {
   if (!is_pooled()) return;
   memory::deallocate(memory::allocate(size_t{32} << 20), size_t{32} << 20);

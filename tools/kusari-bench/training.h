@@ -44,10 +44,7 @@ class Training {
   Training& operator=(const Training&) = delete;
 
   void step() {
-    const kusari::Variable loss = kusari::functions::softmax_cross_entropy(model_(x_), t_);
-    model_.cleargrads();
-    loss.backward();
-    optimizer_.update();
+    optimizer_.update([this] { return kusari::functions::softmax_cross_entropy(model_(x_), t_); });
   }
   int64_t parameters() { return model_.count_params(); }
 

@@ -1,0 +1,192 @@
+#include "kusari/framework/core/large_heap.h"
+
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <bit>
+#include <new>
+
+namespace kusari::memory {
+namespace {
+
+constexpr size_t kHeader = 64;
+constexpr size_t kSmallestRest = size_t{1} << 15;  // what is cut off a block is worth keeping from this size on
+constexpr size_t kHugePage = size_t{1} << 21;
+constexpr size_t kGrowth = size_t{1} << 26;
+
+size_t round_up(size_t n, size_t step) { return (n + step - 1) / step * step; }
+
+}  // namespace
+
+struct alignas(kHeader) LargeHeap::Header {
+  size_t size;  // with the header
+  Header* before;
+  Header* next_free;
+  Header* previous_free;
+  bool is_free;
+};
+
+// The neighbour behind, or null.
+LargeHeap::Header* LargeHeap::after(Header* block) const noexcept {
+  char* const end = reinterpret_cast<char*>(block) + block->size;
+  return end == end_ ? nullptr : reinterpret_cast<Header*>(end);
+}
+
+int LargeHeap::level_of(size_t size) noexcept { return std::bit_width(size) - 1; }
+
+int LargeHeap::step_of(size_t size, int level) noexcept { return static_cast<int>(size >> (level - 4)) & (kSteps - 1); }
+
+void LargeHeap::insert(Header* block) noexcept {
+  const int level = level_of(block->size), step = step_of(block->size, level);
+  Header*& first = free_[level][step];
+  block->is_free = true;
+  block->previous_free = nullptr;
+  block->next_free = first;
+  if (first != nullptr) first->previous_free = block;
+  first = block;
+  steps_[level] = static_cast<uint16_t>(steps_[level] | 1u << step);
+  levels_ |= uint64_t{1} << level;
+}
+
+void LargeHeap::remove(Header* block) noexcept {
+  block->is_free = false;
+  if (block->next_free != nullptr) block->next_free->previous_free = block->previous_free;
+  if (block->previous_free != nullptr) {
+    block->previous_free->next_free = block->next_free;
+    return;
+  }
+  const int level = level_of(block->size), step = step_of(block->size, level);
+  free_[level][step] = block->next_free;
+  if (block->next_free != nullptr) return;
+  steps_[level] = static_cast<uint16_t>(steps_[level] & ~(1u << step));
+  if (steps_[level] == 0) levels_ &= ~(uint64_t{1} << level);
+}
+
+LargeHeap::Header* LargeHeap::best_of(Header* list, size_t size) noexcept {
+  Header* best = nullptr;
+  for (Header* block = list; block != nullptr; block = block->next_free) {
+    if (block->size >= size && (best == nullptr || block->size < best->size)) best = block;
+  }
+  return best;
+}
+
+// A free block of at least that size, the smallest of the first class that has one.
+LargeHeap::Header* LargeHeap::find(size_t size) noexcept {
+  const int level = level_of(size), step = step_of(size, level);
+  if (Header* const block = best_of(free_[level][step], size)) return block;
+  const auto steps = static_cast<uint16_t>(steps_[level] & ~((2u << step) - 1));
+  if (steps != 0) return best_of(free_[level][std::countr_zero(steps)], size);
+  const uint64_t levels = levels_ & ~((uint64_t{2} << level) - 1);
+  if (levels == 0) return nullptr;
+  const int higher = std::countr_zero(levels);
+  return best_of(free_[higher][std::countr_zero(steps_[higher])], size);
+}
+
+void LargeHeap::split(Header* block, size_t size) noexcept {
+  if (block->size < size + kSmallestRest) return;
+  auto* const rest =
+      ::new (reinterpret_cast<char*>(block) + size) Header{block->size - size, block, nullptr, nullptr, false};
+  if (Header* const behind = after(block)) {
+    behind->before = rest;
+  } else {
+    last_ = rest;
+  }
+  block->size = size;
+  insert(rest);
+}
+
+// Addresses cost nothing, so there are enough for all the memory of the machine in one range, twice.
+bool LargeHeap::reserve_range() noexcept {
+  const size_t memory = static_cast<size_t>(sysconf(_SC_PHYS_PAGES)) * static_cast<size_t>(sysconf(_SC_PAGESIZE));
+  for (size_t bytes = round_up(2 * memory, kGrowth); bytes >= kGrowth; bytes = round_up(bytes / 2, kHugePage)) {
+    void* const range = mmap(nullptr, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (range == MAP_FAILED) continue;  // a limit on addresses
+    madvise(range, bytes, MADV_HUGEPAGE);
+    char* const begin = static_cast<char*>(range);
+    limit_ = begin + bytes;
+    end_ = touched_ = committed_ = reinterpret_cast<char*>(round_up(reinterpret_cast<uintptr_t>(begin), kHugePage));
+    return true;
+  }
+  return false;
+}
+
+// Lets the range be used for `size` bytes more.
+bool LargeHeap::commit(size_t size) noexcept {
+  if (limit_ == nullptr && !reserve_range()) return false;
+  if (size <= static_cast<size_t>(committed_ - end_)) return true;
+  const size_t missing = size - static_cast<size_t>(committed_ - end_), left = static_cast<size_t>(limit_ - committed_);
+  for (const size_t step : {round_up(missing, kGrowth), round_up(missing, kHugePage)}) {
+    if (step > left || mprotect(committed_, step, PROT_READ | PROT_WRITE) != 0) continue;
+    committed_ += step;
+    ++system_allocations_;
+    return true;
+  }
+  return false;
+}
+
+LargeHeap::Header* LargeHeap::carve(size_t size) noexcept {
+  if (!commit(size)) return nullptr;
+  last_ = ::new (end_) Header{size, last_, nullptr, nullptr, false};
+  end_ += size;
+  if (end_ > touched_) {
+    reserved_ += end_ - touched_;
+    touched_ = end_;
+  }
+  return last_;
+}
+
+void* LargeHeap::allocate(size_t bytes) {
+  const size_t size = round_up(std::max(bytes, kSmallestRest), kHeader) + kHeader;
+  Header* block = find(size);
+  if (block != nullptr) {
+    remove(block);
+    split(block, size);
+  } else {
+    block = carve(size);
+  }
+  return block != nullptr ? reinterpret_cast<char*>(block) + kHeader : nullptr;
+}
+
+void LargeHeap::deallocate(void* data) noexcept {
+  auto* block = reinterpret_cast<Header*>(static_cast<char*>(data) - kHeader);
+  if (Header* const behind = after(block); behind != nullptr && behind->is_free) {
+    remove(behind);
+    block->size += behind->size;
+  }
+  if (Header* const before = block->before; before != nullptr && before->is_free) {
+    remove(before);
+    before->size += block->size;
+    block = before;
+  }
+  if (Header* const behind = after(block)) {
+    behind->before = block;
+    insert(block);
+  } else {  // nothing is cut off behind it any more
+    last_ = block->before;
+    end_ = reinterpret_cast<char*>(block);
+  }
+}
+
+void LargeHeap::release_unused() noexcept {
+  constexpr size_t kPage = 4096;
+  const auto discard = [](char* from, char* to) {
+    char* const begin = reinterpret_cast<char*>(round_up(reinterpret_cast<uintptr_t>(from), kPage));
+    if (to - begin >= static_cast<int64_t>(kPage)) {
+      madvise(begin, static_cast<size_t>(to - begin) / kPage * kPage, MADV_DONTNEED);
+    }
+  };
+  reserved_ -= touched_ - end_;
+  discard(end_, touched_);
+  touched_ = end_;
+  for (auto& level : free_) {
+    for (Header* list : level) {
+      for (Header* block = list; block != nullptr; block = block->next_free) {
+        char* const from = reinterpret_cast<char*>(block);
+        discard(from + kHeader, from + block->size);
+      }
+    }
+  }
+}
+
+}  // namespace kusari::memory
