@@ -39,13 +39,6 @@ constexpr Algorithm kIm2col = {"im2col", [](const ConvolutionProblem& p) { retur
 
 constexpr const Algorithm* kAlgorithms[] = {&kDirect, &kBlocked, &kWinograd, &kIm2col};
 
-bool is_pointwise(const ConvolutionProblem& p) {
-  for (int i = 0; i < p.ndim; ++i) {
-    if (p.kernel[i] != 1 || p.stride[i] != 1 || p.pad[i] != 0 || p.in[i] != p.out[i]) return false;
-  }
-  return p.groups == 1;
-}
-
 // $KUSARI_CONVOLUTION names the algorithm to use wherever it can be: to test one, or to look for the one at fault.
 const Algorithm* forced(const ConvolutionProblem& p) {
   static const Algorithm* const named = []() -> const Algorithm* {
@@ -59,12 +52,46 @@ const Algorithm* forced(const ConvolutionProblem& p) {
   return named != nullptr && named->supports(p) ? named : nullptr;
 }
 
-// Without measuring: oneDNN's direct convolution, except where a product of matrices is known to be faster.
+bool is_strided(const ConvolutionProblem& p) {
+  return std::any_of(p.stride, p.stride + p.ndim, [](int64_t stride) { return stride > 1; });
+}
+
+// Whether Winograd's 36 products of matrices, the transformations around them and that of the weights take clearly less
+// time than the direct convolution. The rates are of one core with AVX-512; only their ratios matter.
+bool is_worth_winograd(const ConvolutionProblem& p) {
+  if (!winograd_supports(p)) return false;
+  constexpr double kFlops = 2.1e11, kPerChannelOfTile = 8.5e-9, kPerWeight = 16e-9, kClearly = 0.8;
+  const bool is_data = p.pass == ConvolutionPass::data_grad;
+  const int64_t* const size = is_data ? p.in : p.out;
+  const auto tiles = static_cast<double>(p.batch * ((size[0] + 3) / 4) * ((size[1] + 3) / 4));
+  const auto ins = static_cast<double>(p.in_channels), outs = static_cast<double>(p.out_channels);
+  const double time = 72 * tiles * ins * outs / kFlops + tiles * (ins + outs) * kPerChannelOfTile +
+                      ins * outs / static_cast<double>(p.groups) * kPerWeight;
+  return time < kClearly * p.flops() / kFlops;
+}
+
+// Without measuring: by what was the fastest of each kind on the machines that this was written on. The results depend
+// on the sizes alone.
 const Algorithm& usual(const ConvolutionProblem& p) {
-  constexpr int64_t kFewChannels = 4;
-  const bool few = p.pass == ConvolutionPass::data_grad && p.in_channels / p.groups <= kFewChannels && p.groups == 1;
-  if (kIm2col.supports(p) && (few || is_pointwise(p))) return kIm2col;
-  return kDirect.supports(p) ? kDirect : kIm2col;
+  if (is_worth_winograd(p)) return kWinograd;
+  if (!kDirect.supports(p)) return kIm2col;
+  if (!kIm2col.supports(p) || p.groups > 1) return kDirect;
+  constexpr int64_t kFewChannels = 4, kManyChannels = 32, kFewPositions = 1024;
+  const bool is_small_kernel = p.kernel_size() == 1;
+  switch (p.pass) {
+    case ConvolutionPass::forward:
+      return kDirect;
+    case ConvolutionPass::data_grad:
+      // oneDNN works on whole vectors of channels.
+      return p.in_channels <= kFewChannels || (is_small_kernel && p.in_channels <= 64) ? kIm2col : kDirect;
+    case ConvolutionPass::filter_grad:
+      // oneDNN's parts have sums of their own to be added up; the product of matrices is divided without them.
+      return p.in_channels >= kManyChannels &&
+                     (is_small_kernel || is_strided(p) || p.batch * p.out_size() <= kFewPositions)
+                 ? kIm2col
+                 : kDirect;
+  }
+  return kDirect;
 }
 
 double seconds(const Algorithm& algorithm, const ConvolutionProblem& p, const ConvolutionArrays& a) {
