@@ -19,7 +19,7 @@ TEST_CASE("CifarCnn has 9,122,954 parameters and 1,024 running statistics") {
 TEST_CASE("CifarCnn learns and is a value") {
   L::CifarCnn model;
   check_value(model, L::CifarCnn(), 32);
-  check_learns([] { return L::CifarCnn(); }, 32, 0.01);
+  check_learns([] { return L::CifarCnn(); }, {.size = 32, .lr = 0.01});
 }
 
 }  // namespace

@@ -50,7 +50,7 @@ TEST_CASE("layers of Chainer's GoogLeNet") {
 TEST_CASE("GoogLeNet learns and is a value") {
   L::GoogLeNet model({.n_classes = 2});
   check_value(model, L::GoogLeNet({.n_classes = 2}), 224);
-  check_learns([] { return L::GoogLeNet({.n_classes = 2}); }, 224, 0.003, 10, 128);
+  check_learns([] { return L::GoogLeNet({.n_classes = 2}); }, {.size = 224, .lr = 0.003, .steps = 10, .scale = 128});
 }
 
 }  // namespace

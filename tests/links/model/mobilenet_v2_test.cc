@@ -65,7 +65,7 @@ TEST_CASE("MobileNetV2 learns and is a value") {
   const L::MobileNetV2Options options = {.n_classes = 2, .stem = kCifar, .dropout_ratio = 0};
   L::MobileNetV2 model(options);
   check_value(model, L::MobileNetV2(options), 16);
-  check_learns([&] { return L::MobileNetV2(options); }, 16, 0.02, 6);
+  check_learns([&] { return L::MobileNetV2(options); }, {.size = 16, .lr = 0.02, .steps = 6});
 }
 
 }  // namespace

@@ -66,7 +66,7 @@ TEST_CASE("layers of Chainer's ResNet50Layers") {
   CHECK(h.at("pool5").shape() == Shape{2, 2048});
   CHECK(h.at("fc6").to_vector<double>() == model(x).to_vector<double>());
   check_close(functions::sum(h.at("prob"), {1}), {2}, {1, 1});
-  CHECK(h.at("res5").array().is_channels_last());
+  CHECK(h.at("res5").array().is_channels_last() == config().channels_last);
   CHECK(model(x, {"pool1"}).size() == 1);
   CHECK_THROWS_WITH_AS(model(x, {"pool2"}),
                        "VisionModel: there is no layer pool2; there are conv1 "
@@ -136,9 +136,9 @@ TEST_CASE(
 }
 
 TEST_CASE("ResNets learn") {
-  check_learns([] { return L::ResNet18({.n_classes = 2, .stem = kCifar}); }, 16, 0.01);
-  check_learns([] { return L::ResNet50({.n_classes = 2}); }, 64, 0.002, 4);
-  check_learns([] { return L::ResNet50Layers({.n_classes = 2}); }, 64, 0.002, 4);
+  check_learns([] { return L::ResNet18({.n_classes = 2, .stem = kCifar}); }, {.size = 16, .lr = 0.01});
+  check_learns([] { return L::ResNet50({.n_classes = 2}); }, {.size = 64, .lr = 0.0005, .steps = 6, .n = 8});
+  check_learns([] { return L::ResNet50Layers({.n_classes = 2}); }, {.size = 64, .lr = 0.0005, .steps = 6, .n = 8});
 }
 
 TEST_CASE("a ResNet is a value") {

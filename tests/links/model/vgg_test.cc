@@ -58,7 +58,7 @@ TEST_CASE("VGG16Layers learns and is a value") {
   const L::VGGLayersOptions options = {.n_classes = 2, .image_size = 32, .initial_w = initializers::HeNormal()};
   L::VGG16Layers model(options);
   check_value(model, L::VGG16Layers(options), 32);
-  check_learns([&] { return L::VGG16Layers(options); }, 32, 5e-5, 5);
+  check_learns([&] { return L::VGG16Layers(options); }, {.size = 32, .lr = 5e-5, .steps = 5});
 }
 
 }  // namespace

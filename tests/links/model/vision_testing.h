@@ -30,19 +30,30 @@ inline std::vector<double> scores(auto& model, const Variable& x) {
   return model(x).template to_vector<double>();
 }
 
-/// A few steps of SGD on one batch of a dark and a bright image, of numbers up to `scale`, lower its loss. `make()`
-/// gives the model.
+struct Learning {
+  int64_t size;  ///< of the images
+  double lr;
+  int steps = 3;
+  int64_t n = 2;     ///< number of images
+  double scale = 1;  ///< their largest number
+};
+
+/// A few steps of SGD on one batch of dark and bright images lower its loss. `make()` gives the model.
 template <class Make>
-void check_learns(const Make& make, int64_t size, double lr, int steps = 3, double scale = 1) {
+void check_learns(const Make& make, const Learning& o) {
   random::seed(1);
   auto model = make();
-  optimizers::SGD optimizer(lr);
+  optimizers::SGD optimizer(o.lr);
   optimizer.setup(model);
-  const Variable x = images(2, size), t(array<int32_t>({0, 1}), false);
-  x.array().at(0).copy_from(uniform({3, size, size}, -scale, 0));
-  x.array().at(1).copy_from(uniform({3, size, size}, 0, scale));
+  const Variable x = images(o.n, o.size), t(zeros({o.n}, Dtype::int32), false);
+  for (int64_t i = 0; i < o.n; ++i) {
+    const bool bright = i % 2 == 1;
+    const uint64_t seed = static_cast<uint64_t>(i);
+    x.array().at(i).copy_from(uniform({3, o.size, o.size}, bright ? 0 : -o.scale, bright ? o.scale : 0, seed));
+    t.array().at(i).fill(bright ? 1 : 0);
+  }
   std::vector<double> losses;
-  for (int i = 0; i <= steps; ++i) {
+  for (int i = 0; i <= o.steps; ++i) {
     const Variable loss = functions::softmax_cross_entropy(model(x), t);
     losses.push_back(loss.item<double>());
     model.cleargrads();
@@ -50,7 +61,7 @@ void check_learns(const Make& make, int64_t size, double lr, int steps = 3, doub
     optimizer.update();
   }
   CAPTURE(losses.front());
-  // Batch normalization of two images is rough, and so is dropout: not every step lowers it.
+  // Batch normalization of so few images is rough, and so is dropout: not every step lowers it.
   CHECK(*std::min_element(losses.begin(), losses.end()) < 0.8 * losses.front());
 }
 
