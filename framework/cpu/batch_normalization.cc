@@ -266,6 +266,14 @@ void fixed(Params<Options> options, In x, In residual, In gamma, In beta, In mea
         channel_numbers(mean, types.compute), inverse, y);
 }
 
+void again(Params<Options> options, In x, In residual, In gamma, In beta, In mean, In inv_std, Out y) {
+  if (x->size() == 0) return;
+  const RowOrder order(x->shape(), options->axes);
+  const Types types(x, gamma);
+  apply(options, loops_for(types.storage), order, Pieces(order), types, order.rows_of(x, types.storage), residual,
+        gamma, beta, mean, inv_std, y);
+}
+
 void write_numbers(const Array& y, const std::vector<double>& values) {
   if (y.is_defined()) y.copy_from(array<double>(values, y.shape()));
 }
@@ -365,6 +373,7 @@ void backward(Params<Options> options, In x, In y, In gy, In gamma, In beta, In 
 void register_batch_normalization(Backend& backend) {
   backend.add<kernels::BatchNormalizationForward>(&forward);
   backend.add<kernels::FixedBatchNormalization>(&fixed);
+  backend.add<kernels::BatchNormalizationAgain>(&again);
   backend.add<kernels::BatchNormalizationBackward>(&backward);
 }
 

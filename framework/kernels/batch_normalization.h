@@ -34,6 +34,13 @@ struct FixedBatchNormalization {
                          Out inv_std, Out y);
 };
 
+/// y once more, the same bits, from the mean and inv_std of either.
+struct BatchNormalizationAgain {
+  static constexpr const char* kName = "batch_normalization_again";
+  using Signature = void(Params<BatchNormalization> options, In x, In residual, In gamma, In beta, In mean, In inv_std,
+                         Out y);
+};
+
 /// The gradients, from that of y. With relu, y is needed if there was a residual, beta otherwise. Results may be
 /// undefined where nobody wants them; gresidual is for relu with a residual.
 struct BatchNormalizationBackward {

@@ -96,6 +96,11 @@ class BatchNormalization final : public FunctionNode {
     retain_inputs({kX, kGamma});
     if (form_.relu && !form_.residual) retain_inputs({kBeta});
     if (form_.residual) retain_outputs({0});
+    if (is_recording() && config().save_memory) {
+      allow_recompute();
+      retain_inputs({kBeta});
+      if (form_.residual) retain_inputs({kResidual});
+    }
     const Array &x = in[kX], &gamma = in[kGamma];
     const Array y = rows_like(x, kernel_.axes);
     const Dtype dtype = compute_dtype(x.dtype(), gamma.dtype());
@@ -117,6 +122,14 @@ class BatchNormalization final : public FunctionNode {
 
   Variables backward(const Variables& gy) override {
     return config().enable_backprop ? composed_gradients(gy[0]) : fused_gradients(gy[0]);
+  }
+
+  Arrays recompute() override {
+    const Array x = retained_input(kX).array(), residual = form_.residual ? retained_input(kResidual).array() : Array();
+    const Array gamma = retained_input(kGamma).array(), beta = retained_input(kBeta).array();
+    const Array y = rows_like(x, kernel_.axes);
+    launch<kernels::BatchNormalizationAgain>(x.device(), kernel_, x, residual, gamma, beta, mean_, inv_std_, y);
+    return {y};
   }
 
   // Nobody differentiates further.
