@@ -40,6 +40,14 @@ class Scratch {
   void* data_;
 };
 
+memory::dims sizes_of(const memory::desc& description) {
+#if DNNL_VERSION_MAJOR >= 3
+  return description.get_dims();
+#else
+  return description.dims();
+#endif
+}
+
 struct Argument {
   int id;
   const memory::desc* description;
@@ -71,7 +79,7 @@ class Reorder {
   // The pieces are multiples of `step` long and about `pieces` many.
   Reorder(const memory::desc& from, const memory::desc& to, int axis, int64_t step, int64_t pieces)
       : from_{from}, to_{to} {
-    const memory::dims dims = from.dims();
+    const memory::dims dims = sizes_of(from);
     const int64_t whole = dims[static_cast<size_t>(axis)];
     const int64_t piece = std::max<int64_t>(step, (whole / std::max<int64_t>(pieces, 1) + step - 1) / step * step);
     for (int64_t begin = 0; begin < whole; begin += piece) {
@@ -171,10 +179,14 @@ Divided divide(const ConvolutionProblem& p, const Part& part) {
   return d;
 }
 
+// How finely a convolution is divided.
+enum class Division { rows, images, none };
+
 // The division depends on the sizes alone, so that results do not depend on the number of threads.
-std::vector<Part> parts_of(const ConvolutionProblem& p) {
+std::vector<Part> parts_of(const ConvolutionProblem& p, Division division) {
   const auto wanted = static_cast<int64_t>(std::clamp(p.flops() / kPartFlops, 1.0, static_cast<double>(kMostParts)));
   std::vector<Part> parts;
+  if (division == Division::none) return {{0, p.batch, 0, p.out[0]}};
   if (p.pass == ConvolutionPass::filter_grad) {
     // Each part has its own sums, to be added up; more parts than this would cost more than they bring.
     const double worthwhile = static_cast<double>(p.batch * p.out_size()) * kSumsPerPosition;
@@ -186,7 +198,7 @@ std::vector<Part> parts_of(const ConvolutionProblem& p) {
     return parts;
   }
   const int64_t images = ceil_divide(p.batch, wanted);
-  const bool by_rows = p.pass == ConvolutionPass::forward && images == 1 && p.batch < wanted;
+  const bool by_rows = division == Division::rows && p.pass == ConvolutionPass::forward && images == 1;
   const int64_t bands = by_rows ? std::min(p.out[0], ceil_divide(wanted, p.batch)) : 1;
   for (int64_t image = 0; image < p.batch; image += images) {
     const int64_t count = std::min(images, p.batch - image);
@@ -216,7 +228,7 @@ struct Descriptors {
 memory::desc any_weights(const ConvolutionProblem& p) {
   const bool is_result = p.pass == ConvolutionPass::filter_grad;
   const memory::data_type type = is_result ? memory::data_type::f32 : onednn_type(p.element());
-  return memory::desc(weights_desc(p, type).dims(), type, Tag::any);
+  return memory::desc(sizes_of(weights_desc(p, type)), type, Tag::any);
 }
 
 struct Geometry {
@@ -237,6 +249,7 @@ struct Primitive {
   dnnl::primitive primitive;
   memory::desc x, w, y, bias;
   size_t scratch_bytes = 0;
+  bool is_reference = false;  // oneDNN's fallback, a hundred times slower than its others
 
   Primitive(const ConvolutionProblem& p, const Descriptors& d) : bias{d.bias} { make(p, d); }
 
@@ -250,10 +263,10 @@ struct Primitive {
     using Forward = dnnl::convolution_forward::primitive_desc;
     const auto training = dnnl::prop_kind::forward_training;
     if (p.pass == ConvolutionPass::forward) {
-      const Forward made = d.bias ? Forward(onednn_engine(), training, direct, d.x, d.w, d.bias, d.y, g.stride,
-                                            g.dilate, g.before, g.after, attributes)
-                                  : Forward(onednn_engine(), training, direct, d.x, d.w, d.y, g.stride, g.dilate,
-                                            g.before, g.after, attributes);
+      const Forward made = p.has_bias != 0 ? Forward(onednn_engine(), training, direct, d.x, d.w, d.bias, d.y, g.stride,
+                                                     g.dilate, g.before, g.after, attributes)
+                                           : Forward(onednn_engine(), training, direct, d.x, d.w, d.y, g.stride,
+                                                     g.dilate, g.before, g.after, attributes);
       return take(dnnl::convolution_forward(made), made.src_desc(), made.weights_desc(), made.dst_desc(), made);
     }
     const Forward hint(onednn_engine(), training, direct, d.x, d.w, d.y, g.stride, g.dilate, g.before, g.after);
@@ -301,6 +314,7 @@ struct Primitive {
     w = w_desc;
     y = y_desc;
     scratch_bytes = description.scratchpad_desc().get_size();
+    is_reference = std::string(description.impl_info_str()).find("ref") != std::string::npos;
   }
 };
 
@@ -309,33 +323,16 @@ class Prepared {
  public:
   Prepared(const ConvolutionProblem& p, OneDnnOrder order) : p_{p}, is_blocked_{order == OneDnnOrder::blocked} {
     const OneDnnSingleThread single_thread;
-    memory::desc weights = any_weights(p);
-    for (const Part& part : parts_of(p)) {
-      const Divided d = divide(p, part);
-      PartPlan plan{d.x_skip, d.y_skip, nullptr, {}, {}, {}, {}};
-      for (const PartPlan& other : parts_) {  // equal parts share a primitive
-        if (divided_[static_cast<size_t>(&other - parts_.data())] == d.problem) plan = other;
-      }
-      plan.x_skip = d.x_skip;
-      plan.y_skip = d.y_skip;
-      if (!plan.primitive) prepare(d.problem, weights, plan);
-      if (parts_.empty()) weights = plan.primitive->w;  // which all parts then share
-      divided_.push_back(d.problem);
-      parts_.push_back(std::move(plan));
+    // Parts of unequal sizes may want different orders of the weights, but all get that of the first.
+    for (const Division division : {Division::rows, Division::images, Division::none}) {
+      if (!divide_into(parts_of(p, division))) continue;
+      choose_reorder();
+      return;
     }
-    weights_ = weights;
-    const memory::desc given = weights_desc(p, onednn_type(p.element()));
-    if (weights_ == given) return;
-    // Whole blocks of output channels; with groups the first axis is theirs.
-    const int64_t step = p.groups > 1 ? 16 : 64, pieces = 8;
-    const bool is_result = p.pass == ConvolutionPass::filter_grad;
-    const memory::desc &from = is_result ? weights_ : given, &to = is_result ? given : weights_;
-    try {
-      reorder_ = std::make_unique<Reorder>(from, to, 0, step, pieces);
-    } catch (const dnnl::error&) {  // an order that cannot be cut
-      reorder_ = std::make_unique<Reorder>(from, to, 0, p.out_channels, 1);
-    }
+    parts_.clear();
   }
+
+  bool is_usable() const { return !parts_.empty(); }
 
   size_t workspace() const {
     size_t part_bytes = 0;
@@ -362,8 +359,49 @@ class Prepared {
     dnnl::primitive x_order, y_order;  // from or to the primitive's order, where that is another
   };
 
-  void prepare(const ConvolutionProblem& p, const memory::desc& weights, PartPlan& plan) const {
-    plan.primitive = std::make_shared<const Primitive>(p, Descriptors(p, is_blocked_, weights));
+  // False where oneDNN has nothing but its reference for one of the parts.
+  bool divide_into(const std::vector<Part>& parts) {
+    parts_.clear();
+    divided_.clear();
+    weights_ = any_weights(p_);
+    for (const Part& part : parts) {
+      const Divided d = divide(p_, part);
+      PartPlan plan{d.x_skip, d.y_skip, nullptr, {}, {}, {}, {}};
+      for (size_t i = 0; i < parts_.size(); ++i) {  // equal parts share a primitive
+        if (divided_[i] == d.problem) plan = parts_[i];
+      }
+      plan.x_skip = d.x_skip;
+      plan.y_skip = d.y_skip;
+      if (!plan.primitive && !prepare(d.problem, weights_, plan)) return false;
+      weights_ = plan.primitive->w;
+      divided_.push_back(d.problem);
+      parts_.push_back(std::move(plan));
+    }
+    return true;
+  }
+
+  void choose_reorder() {
+    const memory::desc given = weights_desc(p_, onednn_type(p_.element()));
+    if (weights_ == given) return;
+    // Whole blocks of output channels; with groups the first axis is theirs.
+    const int64_t step = p_.groups > 1 ? 16 : 64, pieces = 8;
+    const bool is_result = p_.pass == ConvolutionPass::filter_grad;
+    const memory::desc &from = is_result ? weights_ : given, &to = is_result ? given : weights_;
+    try {
+      reorder_ = std::make_unique<Reorder>(from, to, 0, step, pieces);
+    } catch (const dnnl::error&) {  // an order that cannot be cut
+      reorder_ = std::make_unique<Reorder>(from, to, 0, p_.out_channels, 1);
+    }
+  }
+
+  bool prepare(const ConvolutionProblem& p, const memory::desc& weights, PartPlan& plan) const {
+    try {
+      plan.primitive = std::make_shared<const Primitive>(p, Descriptors(p, is_blocked_, weights));
+    } catch (const dnnl::error& error) {
+      if (error.status == dnnl_unimplemented || error.status == dnnl_invalid_arguments) return false;
+      throw Error(std::string("convolution: oneDNN: ") + error.what());
+    }
+    if (plan.primitive->is_reference) return false;
     const Descriptors given(p, false, weights);
     plan.x = given.x;
     plan.y = given.y;
@@ -374,6 +412,7 @@ class Prepared {
     };
     plan.x_order = order(p.pass == ConvolutionPass::data_grad, plan.x, made.x);
     plan.y_order = order(p.pass == ConvolutionPass::forward, plan.y, made.y);
+    return true;
   }
 
   // w: in the primitives' order; for the filter gradient, the sums of part i are i * part_bytes behind.
@@ -462,17 +501,11 @@ const Prepared* prepared(const ConvolutionProblem& p, OneDnnOrder order) {
   static auto& kept = *new std::unordered_map<Key, std::unique_ptr<const Prepared>, KeyHash>;
   const std::lock_guard lock(mutex);
   const auto [entry, is_new] = kept.try_emplace({p, order});
-  if (is_new && p.ndim <= 3 && p.element() != Dtype::float64) {
-    try {
-      // A bias is added to x by nobody but us.
-      if (p.pass != ConvolutionPass::data_grad || p.has_bias == 0) {
-        entry->second = std::make_unique<const Prepared>(p, order);
-      }
-    } catch (const dnnl::error& error) {
-      if (error.status != dnnl_unimplemented && error.status != dnnl_invalid_arguments) {
-        throw Error(std::string("convolution: oneDNN: ") + error.what());
-      }
-    }
+  // A bias is added to x by nobody but us.
+  const bool has_own_bias = p.pass == ConvolutionPass::data_grad && p.has_bias != 0;
+  if (is_new && p.ndim <= 3 && p.element() != Dtype::float64 && !has_own_bias) {
+    auto made = std::make_unique<const Prepared>(p, order);
+    if (made->is_usable()) entry->second = std::move(made);
   }
   return entry->second.get();
 }
