@@ -13,6 +13,7 @@ namespace {
 constexpr size_t kHeader = 64;
 constexpr size_t kSmallestRest = size_t{1} << 15;  // what is cut off a block is worth keeping from this size on
 constexpr size_t kHugePage = size_t{1} << 21;
+constexpr size_t kLarge = size_t{1} << 24;
 constexpr size_t kGrowth = size_t{1} << 26;
 
 size_t round_up(size_t n, size_t step) { return (n + step - 1) / step * step; }
@@ -83,17 +84,31 @@ LargeHeap::Header* LargeHeap::find(size_t size) noexcept {
   return best_of(free_[higher][std::countr_zero(steps_[higher])], size);
 }
 
-void LargeHeap::split(Header* block, size_t size) noexcept {
-  if (block->size < size + kSmallestRest) return;
-  auto* const rest =
+// Cuts a block in two, the first `size` bytes long, and returns the second.
+LargeHeap::Header* LargeHeap::cut(Header* block, size_t size) noexcept {
+  auto* const second =
       ::new (reinterpret_cast<char*>(block) + size) Header{block->size - size, block, nullptr, nullptr, false};
   if (Header* const behind = after(block)) {
-    behind->before = rest;
+    behind->before = second;
   } else {
-    last_ = rest;
+    last_ = second;
   }
   block->size = size;
-  insert(rest);
+  return second;
+}
+
+// `size` bytes of a block that was free; the rest stays free. Large blocks are taken from its beginning and others from
+// its end, so that the large find their places again.
+LargeHeap::Header* LargeHeap::take(Header* block, size_t size) noexcept {
+  remove(block);
+  if (block->size < size + kSmallestRest) return block;
+  if (size >= kLarge) {
+    insert(cut(block, size));
+    return block;
+  }
+  Header* const taken = cut(block, block->size - size);
+  insert(block);
+  return taken;
 }
 
 // Addresses cost nothing, so there are enough for all the memory of the machine in one range, twice.
@@ -138,13 +153,8 @@ LargeHeap::Header* LargeHeap::carve(size_t size) noexcept {
 
 void* LargeHeap::allocate(size_t bytes) {
   const size_t size = round_up(std::max(bytes, kSmallestRest), kHeader) + kHeader;
-  Header* block = find(size);
-  if (block != nullptr) {
-    remove(block);
-    split(block, size);
-  } else {
-    block = carve(size);
-  }
+  Header* const found = find(size);
+  Header* const block = found != nullptr ? take(found, size) : carve(size);
   return block != nullptr ? reinterpret_cast<char*>(block) + kHeader : nullptr;
 }
 

@@ -39,7 +39,8 @@ class LargeHeap {
   bool commit(size_t size) noexcept;
   void insert(Header* block) noexcept;
   void remove(Header* block) noexcept;
-  void split(Header* block, size_t size) noexcept;
+  Header* cut(Header* block, size_t size) noexcept;
+  Header* take(Header* block, size_t size) noexcept;
 
   // Blocks lie one after the other from the range's first byte to `end_`; what is behind has not been cut.
   char* end_ = nullptr;
