@@ -1,33 +1,9 @@
 #include "kusari/framework/cpu/isa/convolution.h"
 
+#include "kusari/framework/cpu/isa/simd.h"
+
 namespace kusari::cpu {
 namespace {
-
-#if defined(__AVX512F__)
-constexpr int kVectorBytes = 64;
-#elif defined(__AVX__)
-constexpr int kVectorBytes = 32;
-#else
-constexpr int kVectorBytes = 16;
-#endif
-
-template <class T>
-struct Simd {
-  typedef T Vector __attribute__((vector_size(kVectorBytes)));
-  typedef T Unaligned __attribute__((vector_size(kVectorBytes), aligned(sizeof(T)), may_alias));
-  static constexpr i64 kLanes = kVectorBytes / static_cast<i64>(sizeof(T));
-};
-template <class T>
-using Vector = typename Simd<T>::Vector;
-
-template <class T>
-[[gnu::always_inline]] inline Vector<T> load(const T* from) {
-  return *reinterpret_cast<const typename Simd<T>::Unaligned*>(from);
-}
-template <class T>
-[[gnu::always_inline]] inline void store(T* to, Vector<T> value) {
-  *reinterpret_cast<typename Simd<T>::Unaligned*>(to) = value;
-}
 
 /// Calls body(at, vector type) for pieces of n elements, large ones first: a compiler makes a loop over the last few
 /// that costs more than they do.

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "kusari/framework/kernels/macros.h"
+#include "kusari/framework/cpu/isa/simd.h"
 
 #if defined(__FMA__)
 #include <immintrin.h>
@@ -13,36 +13,9 @@ namespace {
 
 using km::i64;
 
-#if defined(__AVX512F__)
-constexpr int kVectorBytes = 64;
-constexpr int kBlockRows = 8;  // kBlockRows x kBlockVectors accumulators stay in registers
-#elif defined(__AVX__)
-constexpr int kVectorBytes = 32;
-constexpr int kBlockRows = 4;
-#else
-constexpr int kVectorBytes = 16;
-constexpr int kBlockRows = 4;
-#endif
+// kBlockRows x kBlockVectors accumulators stay in registers.
+constexpr int kBlockRows = kVectorBytes == 64 ? 8 : 4;
 constexpr int kBlockVectors = 2;
-
-template <class T>
-struct Simd {
-  typedef T Vector __attribute__((vector_size(kVectorBytes)));
-  typedef T Unaligned __attribute__((vector_size(kVectorBytes), aligned(sizeof(T)), may_alias));
-  static constexpr int kLanes = kVectorBytes / static_cast<int>(sizeof(T));
-};
-
-template <class T>
-using Vector = typename Simd<T>::Vector;
-
-template <class T>
-[[gnu::always_inline]] inline Vector<T> load(const T* from) {
-  return *reinterpret_cast<const typename Simd<T>::Unaligned*>(from);
-}
-template <class T>
-[[gnu::always_inline]] inline void store(T* to, Vector<T> value) {
-  *reinterpret_cast<typename Simd<T>::Unaligned*>(to) = value;
-}
 
 #if defined(__x86_64__) && !defined(__FMA__)
 // a * b + c rounded once, as newer processors do it in one instruction, so that SSE2 gives the same bits. The product
