@@ -61,7 +61,8 @@ class KUSARI_API Optimizer {
   /// One step from the gradients that the parameters hold. A parameter without one has gradient zero.
   void update();
   /// One step for the loss that lossfun(args...) returns: forward, cleargrads, backward, update(). The old gradients go
-  /// before the forward, whose activations can then have their memory. The lossfun may be
+  /// before the forward, whose activations can then have their memory; the graph is released as backward goes (unless
+  /// config.keep_graph_on_report), so the loss cannot be differentiated again. The lossfun may be
   /// the target itself: `optimizer.update(model, x, t)`.
   template <class F, class... Args>
   requires std::is_invocable_r_v<Variable, F&, Args...>
