@@ -25,6 +25,7 @@
 #include "kusari/framework/core/shape.h"
 #include "kusari/framework/core/summary.h"
 #include "kusari/framework/core/threads.h"
+#include "kusari/framework/core/tuning.h"
 #include "kusari/framework/datasets/concatenated_dataset.h"
 #include "kusari/framework/datasets/convert.h"
 #include "kusari/framework/datasets/dataset.h"

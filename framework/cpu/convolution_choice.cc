@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <cstdlib>
 #include <cstring>
@@ -10,6 +11,8 @@
 
 #include "kusari/framework/core/device.h"
 #include "kusari/framework/core/error.h"
+#include "kusari/framework/core/log.h"
+#include "kusari/framework/core/tuning.h"
 #include "kusari/framework/cpu/convolution.h"
 
 // Which algorithm computes a convolution.
@@ -127,14 +130,89 @@ const Algorithm& fastest(const ConvolutionProblem& p, const ConvolutionArrays& a
   return *chosen->algorithm;
 }
 
-struct Key {
-  ConvolutionProblem problem;
-  bool autotune;
-  friend bool operator==(const Key& a, const Key& b) { return a.autotune == b.autotune && a.problem == b.problem; }
+// For tuning::find: everything that hash_of looks at, in a form that lasts.
+std::string text_of(const ConvolutionProblem& p) {
+  constexpr const char* kPasses[] = {"forward", "data_grad", "filter_grad"};
+  std::string text = std::string("cpu.convolution/1 ") + kPasses[static_cast<int>(p.pass)] + ' ' + name(p.element());
+  const auto add = [&](const char* field, int64_t value) { text.append(field) += std::to_string(value); };
+  const auto add_axes = [&](const char* field, const int64_t* values) {
+    for (int64_t i = 0; i < p.ndim; ++i) add(i == 0 ? field : "x", values[i]);
+  };
+  add(" batch ", p.batch);
+  add(" channels ", p.in_channels);
+  add(" to ", p.out_channels);
+  add(" groups ", p.groups);
+  add(" bias ", p.has_bias);
+  add_axes(" in ", p.in);
+  add_axes(" out ", p.out);
+  add_axes(" kernel ", p.kernel);
+  add_axes(" stride ", p.stride);
+  add_axes(" pad ", p.pad);
+  add_axes(" dilate ", p.dilate);
+  return text;
+}
+
+// What was the fastest in this run or in the one that it resumes; null if there is none, or none for this build and
+// this limit of the workspace.
+const Algorithm* remembered(const ConvolutionProblem& p, const std::string& problem) {
+  const std::string chosen = tuning::find(problem);
+  if (chosen.empty()) return nullptr;
+  for (const Algorithm* algorithm : kAlgorithms) {
+    if (chosen == algorithm->name && algorithm->supports(p) && algorithm->workspace(p) <= get_max_workspace_size())
+      return algorithm;
+  }
+  static std::atomic_flag is_told = ATOMIC_FLAG_INIT;
+  if (!is_told.test_and_set()) {
+    log::warn("convolution: the algorithm '" + chosen + "', which an earlier run chose for '" + problem +
+              "', cannot be used here; such convolutions are timed again");
+  }
+  return nullptr;
+}
+
+struct Hash {
+  size_t operator()(const ConvolutionProblem& p) const noexcept { return hash_of(p); }
 };
-struct KeyHash {
-  size_t operator()(const Key& key) const noexcept { return hash_of(key.problem) ^ static_cast<size_t>(key.autotune); }
+
+// The algorithms of the problems that have come.
+class Chosen {
+ public:
+  // Null for a problem that is new, or was before tuning::restore.
+  const Algorithm* find(const ConvolutionProblem& p) {
+    const std::lock_guard lock(mutex_);
+    const uint64_t generation = tuning::generation();
+    if (generation_ != generation) algorithms_.clear();
+    generation_ = generation;
+    const auto found = algorithms_.find(p);
+    return found == algorithms_.end() ? nullptr : found->second;
+  }
+  // Of two threads at one problem, the first decides.
+  const Algorithm* add(const ConvolutionProblem& p, const Algorithm* algorithm) {
+    const std::lock_guard lock(mutex_);
+    return algorithms_.try_emplace(p, algorithm).first->second;
+  }
+
+ private:
+  std::mutex mutex_;
+  uint64_t generation_ = 0;
+  std::unordered_map<ConvolutionProblem, const Algorithm*, Hash> algorithms_;
 };
+
+const Algorithm* without_timing(const ConvolutionProblem& p) {
+  static Chosen& chosen = *new Chosen;
+  if (const Algorithm* algorithm = chosen.find(p)) return algorithm;
+  const Algorithm* algorithm = forced(p);
+  return chosen.add(p, algorithm != nullptr ? algorithm : &usual(p));
+}
+
+const Algorithm* with_timing(const ConvolutionProblem& p, const ConvolutionArrays& a) {
+  static Chosen& chosen = *new Chosen;
+  if (const Algorithm* algorithm = chosen.find(p)) return algorithm;
+  const std::string problem = text_of(p);
+  if (const Algorithm* algorithm = remembered(p, problem)) return chosen.add(p, algorithm);
+  const Algorithm* algorithm = chosen.add(p, &fastest(p, a));
+  tuning::keep(problem, algorithm->name);
+  return algorithm;
+}
 
 }  // namespace
 
@@ -148,22 +226,8 @@ size_t hash_of(const ConvolutionProblem& p) noexcept {
 }
 
 void convolve(const ConvolutionProblem& p, const ConvolutionArrays& a, bool autotune) {
-  static std::mutex& mutex = *new std::mutex;
-  static auto& choices = *new std::unordered_map<Key, const Algorithm*, KeyHash>;
-  const Key key{p, autotune};
-  const Algorithm* chosen = nullptr;
-  {
-    const std::lock_guard lock(mutex);
-    const auto found = choices.find(key);
-    if (found != choices.end()) chosen = found->second;
-  }
-  if (chosen == nullptr) {
-    chosen = forced(p);
-    if (chosen == nullptr) chosen = autotune ? &fastest(p, a) : &usual(p);
-    const std::lock_guard lock(mutex);
-    chosen = choices.try_emplace(key, chosen).first->second;
-  }
-  chosen->run(p, a);
+  const bool is_timed = autotune && forced(p) == nullptr;
+  (is_timed ? with_timing(p, a) : without_timing(p))->run(p, a);
 }
 
 }  // namespace kusari::cpu

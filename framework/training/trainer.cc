@@ -8,6 +8,7 @@
 #include "kusari/framework/core/random.h"
 #include "kusari/framework/core/serializer.h"
 #include "kusari/framework/core/summary.h"
+#include "kusari/framework/core/tuning.h"
 #include "kusari/framework/training/link_observers.h"
 #include "kusari/optimizers/optimizer.h"
 
@@ -171,6 +172,7 @@ void Trainer::serialize(Serializer& serializer) {
       for (const auto& [name, value] : values.compute_mean()) observation_.set(name, value);
     }
   }
+  tuning::serialize(*serializer.child("tuning"));
   // Last, because reading the rest may draw numbers; Chainer's snapshots have none.
   const auto random_state = serializer.child("random");
   if (random_state->contains("seed")) random::serialize(*random_state);
