@@ -161,7 +161,7 @@ const Algorithm* remembered(const ConvolutionProblem& p, const std::string& prob
     if (chosen == algorithm->name && algorithm->supports(p) && algorithm->workspace(p) <= get_max_workspace_size())
       return algorithm;
   }
-  static std::atomic_flag is_told = ATOMIC_FLAG_INIT;
+  static std::atomic_flag is_told;
   if (!is_told.test_and_set()) {
     log::warn("convolution: the algorithm '" + chosen + "', which an earlier run chose for '" + problem +
               "', cannot be used here; such convolutions are timed again");
