@@ -236,7 +236,8 @@ struct Geometry {
 
   explicit Geometry(const ConvolutionProblem& p) {
     for (int i = 0; i < p.ndim; ++i) {
-      stride.push_back(p.stride[i]);
+      // With a single position no stride is taken; oneDNN 3.7 then errs with one channel and strides other than 1.
+      stride.push_back(p.out[i] == 1 ? 1 : p.stride[i]);
       dilate.push_back(p.dilate[i] - 1);
       before.push_back(p.pad[i]);
       after.push_back(p.pad_after(i));

@@ -179,6 +179,12 @@ TEST_CASE("convolution with sizes that are cut into several chunks") {
   }
 }
 
+TEST_CASE("convolution with strides along an axis with a single position") {
+  const Problem narrow = {{{1, 2}, {1, 2}, {2, 1}}, {1, 1, 9, 1}, {14, 1, 4, 4}, {1, 14, 5, 1}};
+  const Problem flat = {{{3, 1}, {0, 1}, {1, 1}}, {2, 1, 4, 6}, {8, 1, 3, 3}, {2, 8, 1, 6}};
+  for (const Problem& p : {narrow, flat}) check_all(p, Dtype::float32, Order::channels_last);
+}
+
 TEST_CASE("convolution with 3x3 kernels and many channels") {
   // Winograd's transformations lose about four bits.
   constexpr double kLossy = 1000;
