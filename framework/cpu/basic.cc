@@ -1,10 +1,13 @@
 #include "kusari/framework/core/basic_kernels.h"
 
 #include <algorithm>
+#include <bit>
 #include <cstring>
 
 #include "kusari/framework/core/threads.h"
 #include "kusari/framework/cpu/blocks.h"
+#include "kusari/framework/cpu/isa.h"
+#include "kusari/framework/cpu/isa/transpose.h"
 #include "kusari/framework/cpu/register.h"
 #include "kusari/framework/cpu/strided.h"
 
@@ -31,68 +34,54 @@ void convert_row(ConvertLoop convert, const char* from, int64_t from_stride, int
   }
 }
 
-/// Elements along each side of a square that is transposed at a time: its lines of memory stay in the cache.
-constexpr int64_t kTile = 32;
+/// Elements along each side of a square that is one thread's work at a time; of one that is converted on the way.
+constexpr int64_t kTile = 128, kConvertedTile = 64;
 
-/// y[a][b] = x[b][a] for a rectangle: y's elements follow each other along b, x's along a.
-template <class Word>
-void transpose_tile(const char* from, int64_t from_stride, char* to, int64_t to_stride, int64_t rows, int64_t columns) {
-  constexpr int64_t kSize = sizeof(Word);
-  for (int64_t a = 0; a < rows; ++a) {
-    for (int64_t b = 0; b < columns; ++b) {
-      std::memcpy(to + a * to_stride + b * kSize, from + a * kSize + b * from_stride, sizeof(Word));
-    }
-  }
-}
-
-using TransposeTile = void (*)(const char*, int64_t, char*, int64_t, int64_t, int64_t);
-
-TransposeTile transpose_tile_for(int itemsize) {
-  switch (itemsize) {
-    case 1:
-      return &transpose_tile<uint8_t>;
-    case 2:
-      return &transpose_tile<uint16_t>;
-    case 4:
-      return &transpose_tile<uint32_t>;
-    default:
-      return &transpose_tile<uint64_t>;
-  }
+TransposeLoop transpose_loop(int itemsize) {
+  static const TransposeLoops& loops = *KUSARI_LOOPS(isa(), transpose_loops);
+  return loops.loop[std::countr_zero(static_cast<unsigned>(itemsize))];
 }
 
 /// The axis along which x's elements follow each other, when y's do along another one; else -1.
-int transposed_axis(const StridedLoop& plan, int itemsize) {
+int transposed_axis(const StridedLoop& plan, int from_size, int to_size) {
   const int inner = plan.ndim() - 1;
-  if (plan.row_stride(0) != itemsize || plan.row_stride(1) == itemsize) return -1;
+  if (plan.row_stride(0) != to_size || plan.row_stride(1) == from_size) return -1;
   for (int axis = 0; axis < inner; ++axis) {
-    if (plan.stride(1, axis) == itemsize) return axis;
+    if (plan.stride(1, axis) == from_size) return axis;
   }
   return -1;
 }
 
-/// Copies a permutation of axes (images to channels-last and back) tile by tile.
-void copy_transposed(const StridedLoop& plan, int axis, int itemsize) {
+/// Copies a permutation of axes (images to channels-last and back) square by square; `convert` may be null.
+void copy_transposed(const StridedLoop& plan, int axis, ConvertLoop convert, int from_size, int to_size) {
   const int inner = plan.ndim() - 1;
-  const int64_t tiles = (plan.size(axis) + kTile - 1) / kTile, columns = plan.row_size();
-  const int64_t others = plan.rows() / plan.size(axis), chunk = std::max<int64_t>(1, kThreadChunk / (kTile * columns));
-  const TransposeTile transpose = transpose_tile_for(itemsize);
-  parallel_for(others * tiles, chunk, [&](int64_t begin, int64_t end) {
+  const int64_t rows = plan.size(axis), columns = plan.row_size(), side = convert ? kConvertedTile : kTile;
+  const int64_t high = std::min(side, rows), wide = std::min(side, columns);
+  const int64_t down = (rows + high - 1) / high, across = (columns + wide - 1) / wide;
+  const int64_t from_stride = plan.row_stride(1), to_stride = plan.stride(0, axis);
+  const TransposeLoop transpose = transpose_loop(to_size);
+  parallel_for(plan.rows() / rows * down * across, rows_per_chunk(high * wide), [&](int64_t begin, int64_t end) {
+    alignas(64) char converted[kConvertedTile * kConvertedTile * 8];
     for (int64_t unit = begin; unit < end; ++unit) {
-      const int64_t first = unit % tiles * kTile, rows = std::min(kTile, plan.size(axis) - first);
-      char* to = plan.base(0) + first * plan.stride(0, axis);
-      const char* from = plan.base(1) + first * plan.stride(1, axis);
-      int64_t rest = unit / tiles;
-      for (int other = inner - 1; other >= 0; --other) {
+      const int64_t column = unit % across * wide, row = unit / across % down * high;
+      char* to = plan.base(0) + row * to_stride + column * to_size;
+      const char* from = plan.base(1) + row * from_size + column * from_stride;
+      int64_t rest = unit / (across * down);
+      for (int other = inner - 1; rest > 0; --other) {
         if (other == axis) continue;
         const int64_t index = rest % plan.size(other);
         rest /= plan.size(other);
         to += index * plan.stride(0, other);
         from += index * plan.stride(1, other);
       }
-      for (int64_t column = 0; column < columns; column += kTile) {
-        transpose(from + column * plan.row_stride(1), plan.row_stride(1), to + column * itemsize, plan.stride(0, axis),
-                  rows, std::min(kTile, columns - column));
+      const int64_t m = std::min(high, rows - row), n = std::min(wide, columns - column);
+      if (convert == nullptr) {
+        transpose(from, from_stride, to, to_stride, m, n);
+        continue;
       }
+      const int64_t pitch = m * to_size;
+      for (int64_t b = 0; b < n; ++b) convert(from + b * from_stride, converted + b * pitch, m);
+      transpose(converted, pitch, to, to_stride, m, n);
     }
   });
 }
@@ -104,11 +93,9 @@ void copy(In x, Out y) {
   const int from_size = static_cast<int>(itemsize(x->dtype())), to_size = static_cast<int>(itemsize(y->dtype()));
   const ConvertLoop convert = x->dtype() == y->dtype() ? nullptr : convert_loop(x->dtype(), y->dtype());
   const int64_t from_stride = plan.row_stride(1), to_stride = plan.row_stride(0);
-  if (convert == nullptr) {
-    if (const int axis = transposed_axis(plan, from_size); axis >= 0) {
-      copy_transposed(plan, axis, from_size);
-      return;
-    }
+  if (const int axis = transposed_axis(plan, from_size, to_size); axis >= 0) {
+    copy_transposed(plan, axis, convert, from_size, to_size);
+    return;
   }
   const auto copy_row = [&](const char* from, char* to, int64_t n) {
     if (convert == nullptr) {
