@@ -319,6 +319,30 @@ struct Primitive {
   }
 };
 
+// How many taps of the kernel lie on x, along one axis, at the position where most do.
+int64_t most_taps(const ConvolutionProblem& p, int axis) {
+  int64_t most = 0;
+  for (int64_t position = 0; position < p.out[axis]; ++position) {
+    int64_t taps = 0;
+    for (int64_t tap = 0; tap < p.kernel[axis]; ++tap) {
+      const int64_t i = position * p.stride[axis] - p.pad[axis] + tap * p.dilate[axis];
+      if (i >= 0 && i < p.in[axis]) ++taps;
+    }
+    most = std::max(most, taps);
+  }
+  return most;
+}
+
+// oneDNN reads and writes beyond the arrays in two cases: 3.7 where all is padding; 2.6 and 3.7 in filter gradients of
+// three dimensions, where kernels deeper than 3 nowhere lie wholly on x.
+bool is_safe(const ConvolutionProblem& p) {
+  for (int i = 0; i < p.ndim; ++i) {
+    if (most_taps(p, i) == 0) return false;
+  }
+  const bool is_deep = p.pass == ConvolutionPass::filter_grad && p.ndim == 3 && p.kernel[0] > 3;
+  return !is_deep || most_taps(p, 0) == p.kernel[0];
+}
+
 // A convolution ready to run: a primitive for each part, and the changes of order around them.
 class Prepared {
  public:
@@ -360,7 +384,7 @@ class Prepared {
     dnnl::primitive x_order, y_order;  // from or to the primitive's order, where that is another
   };
 
-  // False where oneDNN has nothing but its reference for one of the parts.
+  // False where oneDNN has nothing good for one of the parts.
   bool divide_into(const std::vector<Part>& parts) {
     parts_.clear();
     divided_.clear();
@@ -396,6 +420,7 @@ class Prepared {
   }
 
   bool prepare(const ConvolutionProblem& p, const memory::desc& weights, PartPlan& plan) const {
+    if (!is_safe(p)) return false;
     try {
       plan.primitive = std::make_shared<const Primitive>(p, Descriptors(p, is_blocked_, weights));
     } catch (const dnnl::error& error) {
