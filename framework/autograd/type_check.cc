@@ -56,9 +56,15 @@ std::string explain(const NumberRule& rule) {
 
 }  // namespace
 
+void type_check::Argument::throw_absent() const {
+  throw TypeError(std::string("F::") + function_ + ": " + name_ + " is not given: it is required");
+}
+
 size_t TypeCheck::size() const noexcept { return inputs_->size(); }
 
-type_check::Argument TypeCheck::make(const char* name, size_t i) const noexcept { return {name, &(*inputs_)[i]}; }
+type_check::Argument TypeCheck::make(const char* name, size_t i) const noexcept {
+  return {function_, name, &(*inputs_)[i]};
+}
 
 void TypeCheck::fail(const NumberRule& rule) const {
   throw TypeError(std::string("F::") + function_ + ": " + explain(rule));

@@ -95,33 +95,43 @@ inline PairRule operator==(const AllSizes& a, const AllSizes& b) noexcept {
   return {a.array->shape() == b.array->shape(), PairRule::Kind::shapes, {}, a.name, b.name, a.array, b.array};
 }
 
-/// An argument under its name.
-class Argument {
+/// An argument under its name. Every member but is_given throws TypeError when the argument was not given:
+/// "F::linear: W is not given: it is required".
+class KUSARI_API Argument {
  public:
   Argument() = default;
-  Argument(const char* name, const Array* array) noexcept : name_{name}, array_{array} {}
+  Argument(const char* function, const char* name, const Array* array) noexcept
+      : function_{function}, name_{name}, array_{array} {}
 
   /// Whether an optional argument was given. Rules about an absent one must not be made.
   bool is_given() const noexcept { return array_->is_defined(); }
-  Number ndim() const noexcept { return {array_->ndim(), name_, array_, Number::Kind::ndim, 0, true}; }
-  Number size() const noexcept { return {array_->size(), name_, array_, Number::Kind::size, 0, true}; }
+  Number ndim() const { return {array().ndim(), name_, array_, Number::Kind::ndim, 0, true}; }
+  Number size() const { return {array().size(), name_, array_, Number::Kind::size, 0, true}; }
   /// Negative axes count from the end.
-  Number shape(int axis) const noexcept {
-    const int k = axis < 0 ? axis + array_->ndim() : axis;
-    const bool exists = k >= 0 && k < array_->ndim();
-    return {exists ? array_->shape()[k] : 0, name_, array_, Number::Kind::shape, axis, exists};
+  Number shape(int axis) const {
+    const int k = axis < 0 ? axis + array().ndim() : axis;
+    const bool exists = k >= 0 && k < array().ndim();
+    return {exists ? array().shape()[k] : 0, name_, array_, Number::Kind::shape, axis, exists};
   }
-  AllSizes shape() const noexcept { return {name_, array_}; }
-  Type dtype() const noexcept { return {array_->dtype(), name_, array_}; }
-  PairRule is_floating() const noexcept {
-    return {kusari::is_floating(array_->dtype()), PairRule::Kind::floating, {}, name_, nullptr, array_, nullptr};
+  AllSizes shape() const { return {name_, &array()}; }
+  Type dtype() const { return {array().dtype(), name_, array_}; }
+  PairRule is_floating() const {
+    return {kusari::is_floating(array().dtype()), PairRule::Kind::floating, {}, name_, nullptr, array_, nullptr};
   }
-  PairRule is_integral() const noexcept {
-    return {kusari::is_integral(array_->dtype()), PairRule::Kind::integral, {}, name_, nullptr, array_, nullptr};
+  PairRule is_integral() const {
+    return {kusari::is_integral(array().dtype()), PairRule::Kind::integral, {}, name_, nullptr, array_, nullptr};
   }
-  const Array& array() const noexcept { return *array_; }
+  const Array& array() const {
+    if (!array_->is_defined()) [[unlikely]] {
+      throw_absent();
+    }
+    return *array_;
+  }
 
  private:
+  [[noreturn]] void throw_absent() const;
+
+  const char* function_ = nullptr;
   const char* name_ = nullptr;
   const Array* array_ = nullptr;
 };

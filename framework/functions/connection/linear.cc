@@ -65,6 +65,7 @@ class Linear final : public FunctionNode {
 
 Variable linear(const Variable& x, const Variable& W, const Variable& b, const LinearOptions& options) {
   const int batch_axes = options.n_batch_axes;
+  if (!x.is_defined()) return apply<Linear>({x, W, b});  // throws
   if (batch_axes < 1 || (batch_axes > 1 && batch_axes > x.ndim())) {
     throw ValueError("F::linear: n_batch_axes is " + std::to_string(batch_axes) + " but x has shape " +
                      to_string(x.shape()) + ": it must be at least 1 and at most x.ndim");

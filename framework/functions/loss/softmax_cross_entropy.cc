@@ -138,6 +138,7 @@ Variable soft_target_loss(const Variable& x, const Array& t, const SoftmaxCrossE
 }  // namespace
 
 Variable softmax_cross_entropy(const Variable& x, const Variable& t, const SoftmaxCrossEntropyOptions& options) {
+  if (!x.is_defined() || !t.is_defined()) return apply<SoftmaxCrossEntropy>({x, t}, options);  // throws
   check_options(x, options);
   if (is_floating(t.dtype()) && t.shape() == x.shape()) return soft_target_loss(x, t.array(), options);
   if (config().debug) check_labels(x, t, options.ignore_label);

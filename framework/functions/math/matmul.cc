@@ -62,6 +62,7 @@ class MatMul final : public FunctionNode {
 }  // namespace
 
 Variable matmul(const Variable& a, const Variable& b, const MatmulOptions& options) {
+  if (!a.is_defined() || !b.is_defined()) return apply<MatMul>({a, b}, false, false, Dtype{});  // throws
   const Dtype dtype = options.dtype.value_or(promote(a.dtype(), b.dtype()));
   if (a.ndim() != 1 && b.ndim() != 1) return apply<MatMul>({a, b}, options.transa, options.transb, dtype);
   const Variable left = a.ndim() == 1 ? reshape(a, {1, a.size()}) : a;

@@ -24,7 +24,7 @@ class Dropout final : public FunctionNode {
   void check(const TypeCheck& c) const override {
     const auto [x] = c.args("x");
     c.expect(x.is_floating());
-    if (mask_.is_defined()) c.expect(type_check::Argument("mask", &mask_).shape() == x.shape());
+    if (mask_.is_defined()) c.expect(type_check::Argument(name(), "mask", &mask_).shape() == x.shape());
   }
 
   Arrays forward(const ArrayRefs& in) override {

@@ -87,7 +87,8 @@ class BatchNormalization final : public FunctionNode {
     }
     if (form_.residual) c.expect(residual.shape() == x.shape(), residual.dtype() == x.dtype());
     if (running_mean_.is_defined()) {
-      const type_check::Argument mean("running_mean", &running_mean_), var("running_var", &running_var_);
+      const type_check::Argument mean(name(), "running_mean", &running_mean_);
+      const type_check::Argument var(name(), "running_var", &running_var_);
       c.expect(mean.shape() == gamma.shape(), var.shape() == gamma.shape(), mean.is_floating(), var.is_floating());
     }
   }
