@@ -21,6 +21,12 @@ bool Trigger::finished() const { return false; }
 std::optional<TrainingLength> Trigger::get_training_length() const { return std::nullopt; }
 void Trigger::serialize(Serializer&) {}
 
+TriggerRef::TriggerRef(const TriggerRef& other)
+    : trigger_{other.separate_copies_ ? std::make_shared<triggers::IntervalTrigger>(
+                                            static_cast<const triggers::IntervalTrigger&>(*other.trigger_))
+                                      : other.trigger_},
+      separate_copies_{other.separate_copies_} {}
+
 std::shared_ptr<Trigger> TriggerRef::interval(double period, const std::string& unit) {
   return std::make_shared<triggers::IntervalTrigger>(period, unit);
 }

@@ -43,14 +43,16 @@ class KUSARI_API Trigger {
 };
 
 /// A trigger as an argument: `{20, "epoch"}`, `{100, "iteration"}`, one of triggers::, a function of the trainer, or
-/// nothing, which is "never" or the default of who takes it. Triggers given by lvalue are referred to.
+/// nothing, which is "never" or the default of who takes it. Triggers given by lvalue are referred to. Copies share one
+/// trigger, so that an interval fires for only one of them, except those of a period and a unit: each is an interval of
+/// its own, as each use of Chainer's tuple is.
 class KUSARI_API TriggerRef {
  public:
   TriggerRef() = default;
   /// Throws ValueError unless the period is positive and the unit "epoch" or "iteration".
   template <class N>
   requires std::is_arithmetic_v<N> TriggerRef(N period, const std::string& unit)
-      : trigger_{interval(static_cast<double>(period), unit)} {}
+      : trigger_{interval(static_cast<double>(period), unit)}, separate_copies_{true} {}
   TriggerRef(Trigger& trigger) : trigger_{std::shared_ptr<void>(), &trigger} {}
   template <std::derived_from<Trigger> T>
   requires(!std::is_const_v<T>) TriggerRef(T&& trigger) : trigger_{std::make_shared<T>(std::move(trigger))} {}
@@ -60,6 +62,14 @@ class KUSARI_API TriggerRef {
   requires(std::is_invocable_r_v<bool, F&, Trainer&> && !std::derived_from<std::remove_cvref_t<F>, Trigger>)
       TriggerRef(F function)
       : trigger_{from_function(std::move(function))} {}
+  TriggerRef(const TriggerRef& other);
+  TriggerRef(TriggerRef&&) noexcept = default;
+  TriggerRef& operator=(TriggerRef other) noexcept {
+    trigger_.swap(other.trigger_);
+    std::swap(separate_copies_, other.separate_copies_);
+    return *this;
+  }
+  ~TriggerRef() = default;
 
   explicit operator bool() const noexcept { return trigger_ != nullptr; }
   /// False without a trigger.
@@ -77,6 +87,7 @@ class KUSARI_API TriggerRef {
   static std::shared_ptr<Trigger> from_function(std::function<bool(Trainer&)> function);
 
   std::shared_ptr<Trigger> trigger_;
+  bool separate_copies_ = false;  // the trigger is an IntervalTrigger
 };
 
 namespace triggers {}

@@ -241,6 +241,27 @@ TEST_CASE("TimeTrigger asks the trainer's clock") {
   CHECK(iterations > fired);
 }
 
+TEST_CASE("a period and a unit are an interval for each who is given them, other triggers are shared") {
+  FakeUpdater updater;
+  const ScratchDirectory directory;
+  Trainer trainer(updater, {6, "iteration"}, directory / "out");
+  const TriggerRef pair(2, "iteration");
+  triggers::IntervalTrigger interval(2, "iteration");
+  int first = 0, second = 0, later = 0, shared = 0;
+  trainer.extend([&](Trainer&) { ++first; }, {.name = "first", .trigger = pair});
+  trainer.extend([&](Trainer&) { ++second; }, {.name = "second", .trigger = pair});
+  kusari::training::ExtendOptions options{.name = "later"};
+  options.trigger = pair;
+  trainer.extend([&](Trainer&) { ++later; }, options);
+  trainer.extend([&](Trainer&) { ++shared; }, {.name = "a", .trigger = interval});
+  trainer.extend([&](Trainer&) { ++shared; }, {.name = "b", .trigger = interval});
+  trainer.run();
+  CHECK(first == 3);
+  CHECK(second == 3);
+  CHECK(later == 3);
+  CHECK(shared == 3);  // the first to ask has it
+}
+
 TEST_CASE("a trigger may be a function, a reference, or absent") {
   FakeUpdater updater;
   Trainer trainer(updater);
