@@ -22,11 +22,10 @@ Adapter convolution(Convolution function) {
 using Deconvolution = Variable (*)(const Variable&, const Variable&, const Variable&, const F::DeconvolutionOptions&);
 Adapter deconvolution(Deconvolution function) {
   return call([function](Args& a) {
-    const Dims outsize = a.shape("outsize");
     return function(a.var("x"), a.var("W"), a.var("b"),
                     {.stride = a.per_axis("stride", 1),
                      .pad = a.per_axis("pad", 0),
-                     .outsize = outsize.empty() ? std::nullopt : std::optional<Dims>(outsize),
+                     .outsize = a.shape("outsize"),
                      .dilate = a.per_axis("dilate", 1),
                      .groups = a.integer("groups", 1)});
   });

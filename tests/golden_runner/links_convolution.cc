@@ -19,11 +19,10 @@ L::ConvolutionOptions convolution_options(Args& a) {
           .groups = a.integer("groups", 1)};
 }
 L::DeconvolutionOptions deconvolution_options(Args& a) {
-  const Dims outsize = a.shape("outsize");
   return {.stride = a.per_axis("stride", 1),
           .pad = a.per_axis("pad", 0),
           .nobias = a.flag("nobias", false),
-          .outsize = outsize.empty() ? std::nullopt : std::optional<Dims>(outsize),
+          .outsize = a.shape("outsize"),
           .dilate = a.per_axis("dilate", 1),
           .groups = a.integer("groups", 1)};
 }

@@ -39,7 +39,7 @@ std::string call_with(const ConvolutionSettings& s, const Shape& x, const Shape&
 }
 
 Dims convolved_size(const ConvolutionSettings& s, const Shape& x, const Shape& W) {
-  if (s.outsize) return *s.outsize;
+  if (!s.outsize.empty()) return s.outsize;
   Dims out;
   for (int i = 0; i < s.geometry.ndim; ++i) {
     out.push_back(positions(s.geometry, i, x[i + 2], W[i + 2], s.cover_all));
@@ -55,18 +55,19 @@ Dims convolved_size(const ConvolutionSettings& s, const Shape& x, const Shape& W
 
 Dims transposed_size(const ConvolutionSettings& s, const Shape& x, const Shape& W) {
   const kernels::Convolution& g = s.geometry;
+  const bool has_outsize = !s.outsize.empty();
   Dims out;
   for (int i = 0; i < g.ndim; ++i) {
     const int64_t in = x[i + 2], k = W[i + 2];
-    out.push_back(s.outsize ? (*s.outsize)[i] : g.stride[i] * (in - 1) + g.dilate[i] * (k - 1) + 1 - 2 * g.pad[i]);
+    out.push_back(has_outsize ? s.outsize[i] : g.stride[i] * (in - 1) + g.dilate[i] * (k - 1) + 1 - 2 * g.pad[i]);
     const std::string where = "axis " + std::to_string(i + 2);
     if (out[i] < 0 || (out[i] == 0 && in > 0)) {
       throw ValueError(call_with(s, x, W) + ": " + where + " of the output would have size " + std::to_string(out[i]) +
                        " with stride " + std::to_string(g.stride[i]) + " and pad " + std::to_string(g.pad[i]));
     }
     const int64_t least = positions(g, i, out[i], k, false), most = positions(g, i, out[i], k, true);
-    if (s.outsize && (in < least || in > most)) {
-      throw ValueError(call_with(s, x, W) + " and outsize is " + to_string(*s.outsize) +
+    if (has_outsize && (in < least || in > most)) {
+      throw ValueError(call_with(s, x, W) + " and outsize is " + to_string(s.outsize) +
                        ": a convolution of that size has " + std::to_string(least) + " to " + std::to_string(most) +
                        " positions along " + where + ", not " + std::to_string(in));
     }

@@ -1,7 +1,5 @@
 #pragma once
 
-#include <optional>
-
 #include "kusari/framework/autograd/variable.h"
 #include "kusari/framework/core/shape.h"
 #include "kusari/framework/functions/per_axis.h"
@@ -14,7 +12,7 @@ struct ConvolutionSettings {
   const char* name;  ///< of the function that was called
   kernels::Convolution geometry;
   bool cover_all = false;
-  std::optional<Dims> outsize = std::nullopt;  ///< the result's spatial shape; default: what follows from the others
+  Dims outsize = {};  ///< the result's spatial shape; empty: what follows from the others
 };
 
 /// Throws ValueError when an option is out of range.

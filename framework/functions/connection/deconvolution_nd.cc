@@ -13,8 +13,8 @@ Variable deconvolution(const char* name, int ndim, const Variable& x, const Vari
                        const DeconvolutionOptions& options) {
   detail::ConvolutionSettings settings =
       detail::convolution_settings(name, ndim, options.stride, options.pad, options.dilate, options.groups);
-  if (options.outsize) {
-    settings.outsize = PerAxis(*options.outsize).resolve(ndim, (std::string("F::") + name).c_str(), "outsize");
+  if (!options.outsize.empty()) {
+    settings.outsize = PerAxis(options.outsize).resolve(ndim, (std::string("F::") + name).c_str(), "outsize");
   }
   return detail::convolve_transposed(x, W, b, settings);
 }

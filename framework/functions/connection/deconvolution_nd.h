@@ -1,7 +1,6 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
 
 #include "kusari/framework/autograd/variable.h"
 #include "kusari/framework/core/export.h"
@@ -12,8 +11,8 @@ namespace kusari::functions {
 /// Options of the transposed convolutions.
 struct DeconvolutionOptions {
   PerAxis stride = 1;
-  PerAxis pad = 0;                             ///< elements of y cut off on both sides
-  std::optional<Dims> outsize = std::nullopt;  ///< y's spatial shape; default: stride (in - 1) + dilated kernel - 2 pad
+  PerAxis pad = 0;    ///< elements of y cut off on both sides
+  Dims outsize = {};  ///< y's spatial shape; empty: stride (in - 1) + dilated kernel - 2 pad
   PerAxis dilate = 1;
   int64_t groups = 1;
 };

@@ -1,7 +1,6 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -19,8 +18,8 @@ struct DeconvolutionOptions {
   PerAxis stride = 1;
   PerAxis pad = 0;
   bool nobias = false;
-  std::optional<Dims> outsize = std::nullopt;  ///< see functions::DeconvolutionOptions
-  Initializer initial_w = {};                  ///< default: LeCunNormal
+  Dims outsize = {};           ///< see functions::DeconvolutionOptions
+  Initializer initial_w = {};  ///< default: LeCunNormal
   Initializer initial_bias = 0;
   PerAxis dilate = 1;
   int64_t groups = 1;

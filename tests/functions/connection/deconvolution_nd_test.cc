@@ -23,7 +23,7 @@ struct Case {
 
 const Case kCases[] = {
     {{2, 3, 5}, {3, 4, 3}, {2, 4, 7}, {}},
-    {{2, 3, 5}, {3, 4, 3}, {2, 4, 10}, {.stride = 2, .pad = 1, .outsize = Dims{10}}},
+    {{2, 3, 5}, {3, 4, 3}, {2, 4, 10}, {.stride = 2, .pad = 1, .outsize = {10}}},
     {{2, 4, 3, 4}, {4, 3, 3, 2}, {2, 6, 5, 9}, {.stride = {2, 3}, .pad = {1, 1}, .dilate = {1, 1}, .groups = 2}},
     {{1, 2, 3, 3}, {2, 3, 1, 1}, {1, 3, 3, 3}, {}},
     {{2, 9, 3, 2}, {9, 1, 3, 3}, {2, 9, 5, 3}, {.stride = 2, .pad = 1, .groups = 9}},
@@ -90,7 +90,7 @@ TEST_CASE("deconvolution's rules") {
                        "F::deconvolution_2d: x has shape (2, 4, 5, 5) but W has shape (4, 6, 3, 3) and groups is 2: "
                        "b.shape[0] must equal W.shape[1] * groups (6 != 12)",
                        TypeError);
-  CHECK_THROWS_WITH_AS(F::deconvolution_2d(x, W, Variable(), {.stride = 2, .outsize = Dims{11, 13}}),
+  CHECK_THROWS_WITH_AS(F::deconvolution_2d(x, W, Variable(), {.stride = 2, .outsize = {11, 13}}),
                        "F::deconvolution_2d: x has shape (2, 4, 5, 5) but W has shape (4, 6, 3, 3) and outsize is (11, "
                        "13): a convolution of that size has 6 to 6 positions along axis 3, not 5",
                        ValueError);
