@@ -60,6 +60,12 @@ if(test_support_sources)
       set_tests_properties(functions_${isa} PROPERTIES LABELS unit TIMEOUT 600 ENVIRONMENT KUSARI_CPU_ISA=${isa})
     endforeach()
   endif()
+
+  # And with images as they are in shape().
+  if(TARGET test_functions)
+    add_test(NAME functions_nchw COMMAND test_functions)
+    set_tests_properties(functions_nchw PROPERTIES LABELS unit TIMEOUT 600 ENVIRONMENT KUSARI_LAYOUT=nchw)
+  endif()
 endif()
 
 if(TARGET golden_runner)

@@ -9,6 +9,7 @@
 
 #include "kusari/framework/autograd/gradient_check.h"
 #include "kusari/framework/autograd/variable.h"
+#include "kusari/framework/core/config.h"
 #include "kusari/framework/core/error.h"
 #include "kusari/framework/core/philox.h"
 
@@ -27,6 +28,11 @@ inline Array uniform(const Shape& shape, double low, double high, uint64_t seed 
   std::vector<double> values(static_cast<size_t>(numel(shape)));
   for (size_t i = 0; i < values.size(); ++i) values[i] = low + (high - low) * (philox_word(seed, i) + 0.5) * 0x1p-32;
   return array(values, shape);
+}
+
+/// Whether an image made by a function lies in memory as the configuration says.
+inline bool has_image_layout(const Array& image) {
+  return config().channels_last ? image.is_channels_last() : image.is_contiguous();
 }
 
 inline Array int_ones(const Shape& shape) { return ones(shape, Dtype::int64); }

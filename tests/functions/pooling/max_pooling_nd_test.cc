@@ -62,7 +62,7 @@ void check_geometry(unsigned seed) {
   REQUIRE(y.shape() == windows.y());
   REQUIRE(index.shape() == windows.y());
   CHECK(y.dtype() == x.dtype());
-  CHECK(y.array().is_channels_last());
+  CHECK(has_image_layout(y.array()));
   check_equal(y.to_vector<double>(), expected.y);
   CHECK(index.to_vector<int64_t>() == expected.place);
   {
