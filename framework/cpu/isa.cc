@@ -5,17 +5,10 @@
 #include <string>
 
 #include "kusari/framework/core/error.h"
+#include "kusari/framework/cpu/best_isa.h"
 
 namespace kusari::cpu {
 namespace {
-
-Isa best_isa() {
-#if defined(KUSARI_ISA_X86)
-  if (__builtin_cpu_supports("x86-64-v4")) return Isa::v4;
-  if (__builtin_cpu_supports("x86-64-v3")) return Isa::v3;
-#endif
-  return Isa::v1;
-}
 
 Isa choose_isa() {
   const char* const text = std::getenv("KUSARI_CPU_ISA");

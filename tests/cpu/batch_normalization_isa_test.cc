@@ -6,6 +6,7 @@
 
 #include "kusari/framework/core/dtype.h"
 #include "kusari/framework/core/philox.h"
+#include "kusari/framework/cpu/best_isa.h"
 #include "kusari/framework/cpu/isa/batch_normalization.h"
 
 #if defined(__x86_64__)
@@ -99,8 +100,8 @@ void compare(const BatchNormTable& expected, const BatchNormTable& got) {
 }  // namespace
 
 TEST_CASE("isa: batch normalization gives the same bits in every instruction set") {
-  if (__builtin_cpu_supports("x86-64-v3")) compare(*v1::batch_norm_loops(), *v3::batch_norm_loops());
-  if (__builtin_cpu_supports("x86-64-v4")) compare(*v1::batch_norm_loops(), *v4::batch_norm_loops());
+  if (best_isa() >= Isa::v3) compare(*v1::batch_norm_loops(), *v3::batch_norm_loops());
+  if (best_isa() >= Isa::v4) compare(*v1::batch_norm_loops(), *v4::batch_norm_loops());
 }
 
 #endif

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "kusari/framework/core/philox.h"
+#include "kusari/framework/cpu/best_isa.h"
 #include "kusari/framework/cpu/isa/convolution.h"
 
 #if defined(__x86_64__)
@@ -111,8 +112,8 @@ void check_loops(const ConvolutionLoops& loops) {
 
 TEST_CASE("the loops of convolution in each instruction set") {
   check_loops(*v1::convolution_loops());
-  if (__builtin_cpu_supports("x86-64-v3")) check_loops(*v3::convolution_loops());
-  if (__builtin_cpu_supports("x86-64-v4")) check_loops(*v4::convolution_loops());
+  if (best_isa() >= Isa::v3) check_loops(*v3::convolution_loops());
+  if (best_isa() >= Isa::v4) check_loops(*v4::convolution_loops());
 }
 
 #endif

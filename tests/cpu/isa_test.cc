@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "kusari/framework/core/philox.h"
+#include "kusari/framework/cpu/best_isa.h"
 #include "kusari/framework/cpu/isa/gemm.h"
 #include "kusari/framework/cpu/isa/loops.h"
 #include "kusari/framework/cpu/isa/normalization.h"
@@ -28,9 +29,6 @@ using namespace kusari;
 using namespace kusari::cpu;
 
 namespace {
-
-bool has_v3() { return __builtin_cpu_supports("x86-64-v3"); }
-bool has_v4() { return __builtin_cpu_supports("x86-64-v4"); }
 
 /// Random values of several magnitudes, and the special ones between them.
 template <class T>
@@ -92,8 +90,8 @@ void for_each_entry(const Table* v1_table, const Table* v3_table, const Table* v
                     const std::vector<std::string>& names, const Check& check) {
   for (size_t i = 0; i < names.size(); ++i) {
     CAPTURE(names[i]);
-    if (has_v3()) check(v1_table[i], v3_table[i]);
-    if (has_v4()) check(v1_table[i], v4_table[i]);
+    if (best_isa() >= Isa::v3) check(v1_table[i], v3_table[i]);
+    if (best_isa() >= Isa::v4) check(v1_table[i], v4_table[i]);
   }
 }
 
@@ -327,7 +325,8 @@ void check_convert(const ConvertLoops& expected, const ConvertLoops& got) {
 
 template <class T>
 void check_gemm(Gemm expected, Gemm got) {
-  for (const auto& [m, n, k] : {std::array<i64, 3>{1, 1, 1}, {1, 37, 100}, {5, 17, 33}, {16, 64, 300}, {40, 70, 9}}) {
+  for (const auto& size : {std::array<i64, 3>{1, 1, 1}, {1, 37, 100}, {5, 17, 33}, {16, 64, 300}, {40, 70, 9}}) {
+    const i64 m = size[0], n = size[1], k = size[2];
     for (int layout = 0; layout < 4; ++layout) {
       CAPTURE(m);
       CAPTURE(n);

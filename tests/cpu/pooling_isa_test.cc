@@ -8,6 +8,7 @@
 #include <random>
 #include <vector>
 
+#include "kusari/framework/cpu/best_isa.h"
 #include "kusari/framework/cpu/isa/pooling.h"
 
 #if defined(__x86_64__)
@@ -91,8 +92,8 @@ void check_all(const PoolingLoops& expected, const PoolingLoops& got) {
 }
 
 TEST_CASE("pooling is the same in every instruction set") {
-  if (__builtin_cpu_supports("x86-64-v3")) check_all(*v1::pooling_loops(), *v3::pooling_loops());
-  if (__builtin_cpu_supports("x86-64-v4")) check_all(*v1::pooling_loops(), *v4::pooling_loops());
+  if (best_isa() >= Isa::v3) check_all(*v1::pooling_loops(), *v3::pooling_loops());
+  if (best_isa() >= Isa::v4) check_all(*v1::pooling_loops(), *v4::pooling_loops());
 }
 
 }  // namespace

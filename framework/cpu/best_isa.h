@@ -1,0 +1,30 @@
+#pragma once
+
+#include "kusari/framework/cpu/isa.h"
+
+#if defined(__x86_64__)
+#include <cpuid.h>
+#endif
+
+namespace kusari::cpu {
+
+/// The best instruction set that this processor and its operating system have.
+inline Isa best_isa() {
+#if defined(__x86_64__)
+  // By features: clang before 18 does not know the levels by their names, nor these three features.
+  unsigned a = 0, b = 0, c = 0, d = 0, extended = 0;
+  if (__get_cpuid(0x80000001, &a, &b, &extended, &d) == 0 || __get_cpuid(1, &a, &b, &c, &d) == 0) return Isa::v1;
+  const bool has_rest = (c & bit_MOVBE) != 0 && (c & bit_F16C) != 0 && (extended & bit_LZCNT) != 0;
+  const bool has_v3 = has_rest && __builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi") &&
+                      __builtin_cpu_supports("bmi2") && __builtin_cpu_supports("fma");
+  if (!has_v3) return Isa::v1;
+  const bool has_v4 = __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+                      __builtin_cpu_supports("avx512cd") && __builtin_cpu_supports("avx512dq") &&
+                      __builtin_cpu_supports("avx512vl");
+  return has_v4 ? Isa::v4 : Isa::v3;
+#else
+  return Isa::v1;
+#endif
+}
+
+}  // namespace kusari::cpu
