@@ -3,19 +3,17 @@
 #include <cstdint>
 
 #include "kusari/framework/core/export.h"
+#include "kusari/framework/core/image_resampling.h"
 #include "kusari/framework/datasets/transforms/image.h"
 
 namespace kusari::datasets::transforms {
 
-/// How new pixels are made of old ones: the nearest one; a weighted mean over a triangle as wide as two pixels, old or
-/// new, whichever are larger (bilinear, with antialiasing when an image shrinks); or the mean of the area that the new
-/// pixel covers (box).
-enum class Interpolation { nearest, bilinear, box };
+using kusari::Interpolation;
 
-/// An image of another size. Gives what Pillow's Image.resize gives with NEAREST, BILINEAR and BOX: uint8 images to the
-/// bit (integer arithmetic, rounded after each axis), float32 images in float32.
-/// Returns a new image, or the image itself when it has that size.
-/// Throws ValueError for a size below 1 and for an empty image. chainercv.transforms.resize.
+/// An image of another size. Gives what Pillow's Image.resize gives with NEAREST, BILINEAR, BOX and BICUBIC: uint8
+/// images to the bit (integer arithmetic, rounded after each axis), float32 images in float32. Returns a new image, or
+/// the image itself when it has that size. Throws ValueError for a size below 1 and for an empty image.
+/// chainercv.transforms.resize.
 struct KUSARI_API Resize {
   Size size;
   Interpolation interpolation = Interpolation::bilinear;

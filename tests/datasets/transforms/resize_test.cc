@@ -16,6 +16,14 @@ using namespace kusari::testing;
 
 namespace {
 
+double filter(double x, Interpolation kind) {
+  if (kind == Interpolation::box) return x > -0.5 && x <= 0.5 ? 1 : 0;
+  x = std::abs(x);
+  if (kind == Interpolation::bilinear) return std::max(0.0, 1 - x);
+  if (x < 1) return 1.5 * x * x * x - 2.5 * x * x + 1;
+  return x < 2 ? -0.5 * x * x * x + 2.5 * x * x - 4 * x + 2 : 0;
+}
+
 /// Place i of an axis resampled from `from` to `to` places, by the filter's definition: the old places weighted with
 /// the filter at their distance from the new centre, in units of a new place when the axis shrinks.
 double resampled(const std::function<double(int64_t)>& old, int64_t i, int64_t from, int64_t to, Interpolation kind) {
@@ -24,8 +32,7 @@ double resampled(const std::function<double(int64_t)>& old, int64_t i, int64_t f
   double sum = 0, weights = 0;
   for (int64_t k = 0; k < from; ++k) {
     const double distance = (static_cast<double>(k) + 0.5 - center) / unit;
-    const double weight =
-        kind == Interpolation::box ? double(distance > -0.5 && distance <= 0.5) : std::max(0.0, 1 - std::abs(distance));
+    const double weight = filter(distance, kind);
     sum += weight * old(k);
     weights += weight;
   }
@@ -35,7 +42,9 @@ double resampled(const std::function<double(int64_t)>& old, int64_t i, int64_t f
 /// Along x, rounded as 8 bits or not, then along y.
 double expected(const Array& image, const Size& size, int64_t c, int64_t y, int64_t x, Interpolation kind) {
   const int64_t height = image.shape()[1], width = image.shape()[2];
-  const auto rounded = [&](double value) { return image.dtype() == Dtype::uint8 ? std::floor(value + 0.5) : value; };
+  const auto rounded = [&](double value) {
+    return image.dtype() == Dtype::uint8 ? std::clamp(std::floor(value + 0.5), 0.0, 255.0) : value;
+  };
   return rounded(resampled(
       [&](int64_t row) {
         return rounded(
@@ -46,7 +55,7 @@ double expected(const Array& image, const Size& size, int64_t c, int64_t y, int6
 
 }  // namespace
 
-TEST_CASE("Resize: bilinear and box, larger and smaller") {
+TEST_CASE("Resize: bilinear, box and bicubic, larger and smaller") {
   for (const auto& [from, to] : {std::pair<Size, Size>{{7, 9}, {3, 4}},
                                  {{5, 4}, {9, 10}},
                                  {{6, 8}, {3, 8}},
@@ -58,7 +67,7 @@ TEST_CASE("Resize: bilinear and box, larger and smaller") {
     CAPTURE(to_string(from));
     CAPTURE(to_string(size));
     for (int64_t channels : {1, 2, 3}) {
-      for (Interpolation kind : {Interpolation::bilinear, Interpolation::box}) {
+      for (Interpolation kind : {Interpolation::bilinear, Interpolation::box, Interpolation::bicubic}) {
         for_each_layout(channels, from.height, from.width, [&](const Array& image) {
           const Array y = Resize{size, kind}(image);
           CHECK(y.shape() == Shape{image.shape()[0], size.height, size.width});
@@ -90,6 +99,17 @@ TEST_CASE("Resize: 8-bit values are rounded, not cut off") {
   for (const Size size : {Size(4, 5), Size(30, 29), Size(1, 1)}) {
     for (int value : Resize{size}(white).to_vector<int>()) CHECK(value == 255);
   }
+}
+
+TEST_CASE("Resize: bicubic stays within 8 bits beside an edge") {
+  const Array image = array<uint8_t>({0, 0, 0, 255, 255, 255}, {1, 1, 6});
+  // The weights at distances 1/4, 3/4, 5/4 and 7/4 are 111, 29, -9 and -3 of 128.
+  CHECK(Resize{{1, 12}, Interpolation::bicubic}(image).to_vector<int>() ==
+        std::vector<int>{0, 0, 0, 0, 0, 52, 203, 255, 255, 255, 255, 255});
+  const std::vector<float> exact =
+      Resize{{1, 12}, Interpolation::bicubic}(image.astype(Dtype::float32)).to_vector<float>();
+  CHECK(exact[4] == doctest::Approx(255 * -9 / 128.0));
+  CHECK(exact[7] == doctest::Approx(255 * (1 + 9 / 128.0)));
 }
 
 TEST_CASE("Resize: doubling and halving by hand") {
