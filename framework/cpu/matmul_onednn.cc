@@ -9,6 +9,7 @@
 #include <string>
 #include <unordered_map>
 
+#include "kusari/framework/core/array.h"
 #include "kusari/framework/core/error.h"
 #include "kusari/framework/core/memory.h"
 
@@ -111,11 +112,43 @@ class Product {
   std::array<dnnl_exec_arg_t, kMost> arguments_;
 };
 
+// oneDNN 3.7 errs where a has a single row, or c a single column, whose elements lie apart.
+bool is_scattered(const MatrixProduct& p) { return (p.m == 1 && p.a_column != 1) || (p.n == 1 && p.c_row != 1); }
+
+void copy_elements(int64_t n, const void* from, int64_t from_step, void* to, int64_t to_step, int64_t size) {
+  for (int64_t i = 0; i < n; ++i) {
+    std::memcpy(static_cast<char*>(to) + i * to_step * size, static_cast<const char*>(from) + i * from_step * size,
+                static_cast<size_t>(size));
+  }
+}
+
+// By way of copies without gaps.
+bool multiply_scattered(const MatrixProduct& p) {
+  const int64_t size = itemsize(p.dtype);
+  MatrixProduct q = p;
+  const Array row = empty({p.m == 1 ? p.k : 0}, p.dtype, Device()),
+              column = empty({p.n == 1 ? p.m : 0}, p.dtype, Device());
+  if (p.m == 1) {
+    copy_elements(p.k, p.a, p.a_column, row.raw_data(), 1, size);
+    q.a = row.raw_data();
+    q.a_row = p.k;
+    q.a_column = 1;
+  }
+  if (p.n == 1) {
+    q.c = column.raw_data();
+    q.c_row = 1;
+  }
+  if (!multiply_with_onednn(q)) return false;
+  if (p.n == 1) copy_elements(p.m, q.c, 1, p.c, p.c_row, size);
+  return true;
+}
+
 constexpr size_t kMostKept = 1024;  // per thread; a program with more shapes starts afresh
 
 }  // namespace
 
 bool multiply_with_onednn(const MatrixProduct& p) {
+  if (is_scattered(p)) return multiply_scattered(p);
   static thread_local std::unordered_map<Key, std::unique_ptr<Product>, KeyHash> kept;
   static thread_local const Key* last_key = nullptr;
   static thread_local Product* last = nullptr;

@@ -176,6 +176,22 @@ TEST_CASE("matmul of half types sums in float32") {
   }
 }
 
+TEST_CASE("matmul of vectors whose elements lie apart") {
+  for (const Dtype dtype : {Dtype::float16, Dtype::bfloat16, Dtype::float32, Dtype::float64}) {
+    CAPTURE(name(dtype));
+    const Array x = numbers({12, 5}, dtype).slice(1, 2, 1), y = numbers({12, 3}, dtype, 2),
+                z = numbers({7, 12}, dtype, 3);
+    const double tolerance = dtype == Dtype::bfloat16 ? 0.1 : 0.02;  // one rounding of values below 32
+    const MatmulOptions transposed{.transa = true};
+    check_close(multiply(x, y, transposed, Array(), dtype).to_vector<double>(), product(x, y, transposed), tolerance);
+
+    const Array frame = full({7, 3}, 99, dtype);
+    launch<kernels::Matmul>(frame.device(), z, x, Array(), MatmulOptions{}, frame.slice(1, 1, 1));
+    check_close(frame.slice(1, 1, 1).to_vector<double>(), product(z, x, {}), tolerance);
+    CHECK(frame.slice(1, 0, 2, 2).to_vector<double>() == std::vector<double>(14, 99));
+  }
+}
+
 TEST_CASE("matmul gives the same bits whatever the number of threads") {
   struct Case {
     int64_t m, n, k;
