@@ -185,6 +185,12 @@ TEST_CASE("convolution with strides along an axis with a single position") {
   for (const Problem& p : {narrow, flat}) check_all(p, Dtype::float32, Order::channels_last);
 }
 
+TEST_CASE("convolution with padding that leaves a kernel little or nothing") {
+  const Problem nothing = {{{3}, {2}, {2}}, {4, 13, 1}, {8, 13, 1}, {4, 8, 2}};
+  const Problem deep = {{{2, 1, 1}, {3, 1, 1}, {1, 1, 1}}, {2, 16, 4, 3, 3}, {16, 16, 4, 3, 3}, {2, 16, 4, 3, 3}};
+  for (const Problem& p : {nothing, deep}) check_all(p, Dtype::float32, Order::channels_last);
+}
+
 TEST_CASE("convolution with 3x3 kernels and many channels") {
   // Winograd's transformations lose about four bits.
   constexpr double kLossy = 1000;
