@@ -5,6 +5,7 @@
 #include "kusari/framework/functions/connection/convolution_2d.h"
 #include "kusari/framework/functions/connection/convolution_node.h"
 #include "kusari/framework/functions/connection/dilated_convolution_2d.h"
+#include "kusari/framework/functions/given.h"
 
 namespace kusari::functions {
 namespace {
@@ -20,6 +21,7 @@ Variable convolution(const char* name, int ndim, const Variable& x, const Variab
 }  // namespace
 
 Variable convolution_nd(const Variable& x, const Variable& W, const Variable& b, const ConvolutionOptions& options) {
+  expect_given(x, "convolution_nd", "x");
   return convolution("convolution_nd", std::max(x.ndim() - 2, 1), x, W, b, options);
 }
 

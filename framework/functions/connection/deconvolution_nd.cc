@@ -5,6 +5,7 @@
 
 #include "kusari/framework/functions/connection/convolution_node.h"
 #include "kusari/framework/functions/connection/deconvolution_2d.h"
+#include "kusari/framework/functions/given.h"
 
 namespace kusari::functions {
 namespace {
@@ -23,6 +24,7 @@ Variable deconvolution(const char* name, int ndim, const Variable& x, const Vari
 
 Variable deconvolution_nd(const Variable& x, const Variable& W, const Variable& b,
                           const DeconvolutionOptions& options) {
+  expect_given(x, "deconvolution_nd", "x");
   return deconvolution("deconvolution_nd", std::max(x.ndim() - 2, 1), x, W, b, options);
 }
 

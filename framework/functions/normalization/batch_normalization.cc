@@ -11,6 +11,7 @@
 #include "kusari/framework/core/log.h"
 #include "kusari/framework/functions/array/cast.h"
 #include "kusari/framework/functions/array/reshape.h"
+#include "kusari/framework/functions/given.h"
 #include "kusari/framework/functions/math/average.h"
 #include "kusari/framework/functions/math/basic_math.h"
 #include "kusari/framework/functions/math/sqrt.h"
@@ -232,7 +233,9 @@ void warn_of_single_elements() {
 kernels::BatchNormalization kernel_options(const Form& form, const Variable& x, const Variable& residual,
                                            const Variable& gamma, const Dims& axis, double eps, bool fixed) {
   const std::string call = std::string("F::") + form.name;
-  if (form.residual && !residual.is_defined()) throw ValueError(call + ": residual is undefined");
+  expect_given(x, form.name, "x");
+  expect_given(gamma, form.name, "gamma");
+  if (form.residual) expect_given(residual, form.name, "residual");
   if (!(eps >= 0)) throw ValueError(call + ": eps is " + std::to_string(eps) + ": it must be at least 0");
   return {.axes = batch_axes(axis, x.ndim(), gamma.ndim(), call), .eps = eps, .relu = form.relu, .fixed = fixed};
 }

@@ -6,6 +6,7 @@
 #include "kusari/framework/core/config.h"
 #include "kusari/framework/core/error.h"
 #include "kusari/framework/functions/array/cast.h"
+#include "kusari/framework/functions/given.h"
 #include "kusari/framework/functions/math/basic_math.h"
 #include "kusari/framework/functions/math/clip.h"
 #include "kusari/framework/functions/math/sqrt.h"
@@ -42,6 +43,8 @@ void check_inputs(const Variable& x, const Variable& gamma, const Variable& beta
 Variable batch_renormalization(const Variable& x, const Variable& gamma, const Variable& beta,
                                const BatchRenormalizationOptions& options) {
   check_options(options);
+  expect_given(x, "batch_renormalization", "x");
+  expect_given(gamma, "batch_renormalization", "gamma");
   const AxisMask axes = batch_axes({}, x.ndim(), gamma.ndim(), kName);
   if (config().type_check) check_inputs(x, gamma, beta, axes, options);
 

@@ -85,12 +85,13 @@ class InverseSquareRoot final : public FunctionNode {
 /// How x is seen: (groups, channels of a group, everything else).
 class Grouped {
  public:
-  Grouped(const char* call, const Variable& x, int64_t groups) : shape_{x.shape()} {
+  Grouped(const char* call, const Variable& x, int64_t groups) {
     const Variable* const inputs[] = {&x};
     const ArrayRefs arrays(inputs);
     const TypeCheck c(call, arrays);
     const auto [x_] = c.args("x");
     c.expect(x_.is_floating(), x_.ndim() >= 2);
+    shape_ = x.shape();
     const int64_t channels = shape_[1];
     if (groups < 1 || channels % groups != 0) {
       throw ValueError(std::string("F::") + call + ": groups is " + std::to_string(groups) + " but x has shape " +

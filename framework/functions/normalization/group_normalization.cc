@@ -3,6 +3,7 @@
 #include <string>
 
 #include "kusari/framework/core/error.h"
+#include "kusari/framework/functions/given.h"
 #include "kusari/framework/functions/normalization/normalize_groups.h"
 
 namespace kusari::functions {
@@ -26,6 +27,7 @@ class GroupNormalization final : public NormalizeGroups {
 
 Variable group_normalization(const Variable& x, int64_t groups, const Variable& gamma, const Variable& beta,
                              double eps) {
+  expect_given(x, "group_normalization", "x");
   if (groups < 1 || (x.ndim() >= 2 && x.shape()[1] % groups != 0)) {
     throw ValueError("F::group_normalization: groups is " + std::to_string(groups) + " but x has shape " +
                      to_string(x.shape()) + ": groups must divide x.shape[1]");

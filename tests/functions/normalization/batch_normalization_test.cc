@@ -370,6 +370,13 @@ TEST_CASE("batch normalization: errors") {
   CHECK_THROWS_AS(F::batch_normalization(x, c3, c3, {.running_mean = zeros({4}), .running_var = zeros({4})}),
                   TypeError);
   CHECK_THROWS_AS(F::batch_normalization_add_relu(x, f32({2, 3, 4, 5}), c3, c3), TypeError);
-  CHECK_THROWS_AS(F::batch_normalization_add_relu(x, Variable(), c3, c3), ValueError);
+  CHECK_THROWS_WITH_AS(F::batch_normalization_add_relu(x, Variable(), c3, c3),
+                       "F::batch_normalization_add_relu: residual is not given: it is required", TypeError);
+  CHECK_THROWS_WITH_AS(F::batch_normalization(x, Variable(), c3),
+                       "F::batch_normalization: gamma is not given: it is required", TypeError);
+  CHECK_THROWS_WITH_AS(F::batch_normalization(x, c3, Variable()),
+                       "F::batch_normalization: beta is not given: it is required", TypeError);
+  CHECK_THROWS_WITH_AS(F::fixed_batch_normalization(Variable(), c3, c3, c3, c3),
+                       "F::fixed_batch_normalization: x is not given: it is required", TypeError);
   CHECK_THROWS_AS(F::fixed_batch_normalization(x, c3, c3, c3, c4), TypeError);
 }
