@@ -6,6 +6,7 @@
 #include <cstring>
 #include <vector>
 
+#include "kusari/framework/cpu/best_isa.h"
 #include "kusari/framework/cpu/isa/transpose.h"
 
 #if defined(__x86_64__)
@@ -72,9 +73,8 @@ void check_transposes(const TransposeLoops& loops) {
 
 TEST_CASE("isa: each instruction set transposes rectangles of any size") {
   check_transposes(*v1::transpose_loops());
-  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi2")) check_transposes(*v3::transpose_loops());
-  if (__builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl"))
-    check_transposes(*v4::transpose_loops());
+  if (best_isa() >= Isa::v3) check_transposes(*v3::transpose_loops());
+  if (best_isa() >= Isa::v4) check_transposes(*v4::transpose_loops());
 }
 
 #endif
