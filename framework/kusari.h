@@ -195,7 +195,6 @@
 #include "kusari/framework/links/model/cifar_cnn.h"
 #include "kusari/framework/links/model/classifier.h"
 #include "kusari/framework/links/model/googlenet.h"
-#include "kusari/framework/links/model/googlenet.h"
 #include "kusari/framework/links/model/image_preparation.h"
 #include "kusari/framework/links/model/mobilenet_v2.h"
 #include "kusari/framework/links/model/resnet.h"

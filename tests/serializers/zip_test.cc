@@ -205,7 +205,8 @@ TEST_CASE("zip: a changed byte is found or harmless, never a crash") {
 
 TEST_CASE("zip: errors name the file, the entry and the reason") {
   const ScratchDirectory dir;
-  CHECK_THROWS_WITH_AS(ZipReader(dir / "none.zip"), doctest::Contains("none.zip cannot be opened: No such file"), IoError);
+  CHECK_THROWS_WITH_AS(ZipReader(dir / "none.zip"), doctest::Contains("none.zip cannot be opened: No such file"),
+                       IoError);
   CHECK_THROWS_WITH_AS(ZipReader(dir.path()), doctest::Contains("not a regular file"), IoError);
   write_file(dir / "text", std::string(100, 'a'));
   CHECK_THROWS_WITH_AS(ZipReader(dir / "text"), doctest::Contains("another kind of file"), IoError);
