@@ -14,6 +14,7 @@
 #include "kusari/framework/core/log.h"
 #include "kusari/framework/core/tuning.h"
 #include "kusari/framework/cpu/convolution.h"
+#include "kusari/framework/cpu/key_hash.h"
 
 // Which algorithm computes a convolution.
 namespace kusari::cpu {
@@ -216,14 +217,7 @@ const Algorithm* with_timing(const ConvolutionProblem& p, const ConvolutionArray
 
 }  // namespace
 
-size_t hash_of(const ConvolutionProblem& p) noexcept {
-  static_assert(sizeof(p) % 8 == 0);
-  uint64_t words[sizeof(p) / 8];
-  std::memcpy(words, &p, sizeof(p));
-  uint64_t hash = 0;
-  for (const uint64_t word : words) hash = (hash ^ word) * 0x9E3779B97F4A7C15u, hash ^= hash >> 29;
-  return hash;
-}
+size_t hash_of(const ConvolutionProblem& p) noexcept { return hash_words(p); }
 
 void convolve(const ConvolutionProblem& p, const ConvolutionArrays& a, bool autotune) {
   const bool is_timed = autotune && forced(p) == nullptr;

@@ -13,32 +13,16 @@
 #include <vector>
 
 #include "kusari/framework/core/error.h"
-#include "kusari/framework/core/memory.h"
 #include "kusari/framework/core/threads.h"
 #include "kusari/framework/cpu/first_error.h"
 #include "kusari/framework/cpu/packed_weights.h"
+#include "kusari/framework/cpu/scratch.h"
 
 namespace kusari::cpu {
 namespace {
 
 using dnnl::memory;
 using Tag = memory::format_tag;
-
-// Pooled bytes of one task or call.
-class Scratch {
- public:
-  explicit Scratch(size_t bytes) : bytes_{bytes}, data_{bytes > 0 ? kusari::memory::allocate(bytes) : nullptr} {}
-  Scratch(Scratch&& other) noexcept : bytes_{other.bytes_}, data_{std::exchange(other.data_, nullptr)} {}
-  Scratch& operator=(Scratch&&) = delete;
-  ~Scratch() {
-    if (data_ != nullptr) kusari::memory::deallocate(data_, bytes_);
-  }
-  void* get() const { return data_; }
-
- private:
-  size_t bytes_;
-  void* data_;
-};
 
 memory::dims sizes_of(const memory::desc& description) {
 #if DNNL_VERSION_MAJOR >= 3
@@ -460,10 +444,11 @@ class Prepared {
     const int64_t size = itemsize(p_.element());
     void* const x = static_cast<char*>(a.x) + plan.x_skip * size;
     void* const y = static_cast<char*>(a.y) + plan.y_skip * size;
-    const Scratch scratch(made.scratch_bytes);
-    const Scratch own_x(plan.x_order ? made.x.get_size() : 0), own_y(plan.y_order ? made.y.get_size() : 0);
-    void* const inner_x = plan.x_order ? own_x.get() : x;
-    void* const inner_y = plan.y_order ? own_y.get() : y;
+    const Scratch<> scratch(static_cast<int64_t>(made.scratch_bytes));
+    const Scratch<> own_x(plan.x_order ? static_cast<int64_t>(made.x.get_size()) : 0);
+    const Scratch<> own_y(plan.y_order ? static_cast<int64_t>(made.y.get_size()) : 0);
+    void* const inner_x = plan.x_order ? static_cast<void*>(own_x.get()) : x;
+    void* const inner_y = plan.y_order ? static_cast<void*>(own_y.get()) : y;
     const bool forward = p_.pass == ConvolutionPass::forward, data_grad = p_.pass == ConvolutionPass::data_grad;
     if (plan.x_order && !data_grad) {
       execute(plan.x_order, {{DNNL_ARG_FROM, &plan.x, x}, {DNNL_ARG_TO, &made.x, inner_x}});
@@ -488,9 +473,9 @@ class Prepared {
   void filter_gradient(const ConvolutionArrays& a) const {
     if (reorder_ == nullptr && parts_.size() == 1) return run_parts(a, a.w);
     const size_t bytes = (weights_.get_size() + 63) / 64 * 64;
-    const Scratch sums(bytes * parts_.size());
+    const Scratch<> sums(static_cast<int64_t>(bytes * parts_.size()));
     run_parts(a, sums.get(), bytes);
-    auto* const sum = static_cast<float*>(sums.get());
+    auto* const sum = reinterpret_cast<float*>(sums.get());
     const auto n = static_cast<int64_t>(weights_.get_size() / sizeof(float));
     if (parts_.size() > 1) {
       parallel_for(n, 1 << 15, [&](int64_t begin, int64_t end) {

@@ -1,12 +1,12 @@
 #include <algorithm>
 #include <cstring>
 
-#include "kusari/framework/core/memory.h"
 #include "kusari/framework/core/threads.h"
 #include "kusari/framework/cpu/convolution.h"
 #include "kusari/framework/cpu/isa.h"
 #include "kusari/framework/cpu/isa/winograd.h"
 #include "kusari/framework/cpu/packed_weights.h"
+#include "kusari/framework/cpu/scratch.h"
 
 namespace kusari::cpu {
 namespace {
@@ -17,21 +17,6 @@ const WinogradLoops& loops() {
   static const WinogradLoops& chosen = *KUSARI_LOOPS(isa(), winograd_loops);
   return chosen;
 }
-
-// Pooled scratch of one task or call.
-class Scratch {
- public:
-  explicit Scratch(int64_t floats)
-      : bytes_{static_cast<size_t>(floats) * sizeof(float)}, data_{static_cast<float*>(memory::allocate(bytes_))} {}
-  Scratch(const Scratch&) = delete;
-  Scratch& operator=(const Scratch&) = delete;
-  ~Scratch() { memory::deallocate(data_, bytes_); }
-  float* get() const { return data_; }
-
- private:
-  size_t bytes_;
-  float* data_;
-};
 
 // Images of one size: (batch, height, width, channels).
 struct Images {
@@ -87,7 +72,7 @@ void filter_images(const Images& source, const Images& target, int64_t batch, in
   const int64_t rows = source.channels, columns = target.channels, panels = columns / kPanel;
   const int64_t block = tiles_of_a_block(tiles, rows, columns);
   const int64_t v_stride = place_stride(block * rows), m_stride = place_stride(block * columns);
-  const Scratch scratch(kPlaces * (v_stride + m_stride) + rows);
+  const Scratch<float> scratch(kPlaces * (v_stride + m_stride) + rows);
   float* const v = scratch.get();
   float* const m = v + kPlaces * v_stride;
   float* const zeros = m + kPlaces * m_stride;
@@ -127,7 +112,7 @@ void filter_gradient(const Images& x, const Images& gy, int64_t batch, int64_t p
   const int64_t block = tiles_of_a_block(tiles, ins, outs);
   const int64_t v_stride = place_stride(block * ins), n_stride = place_stride(block * outs);
   const int64_t sum_stride = place_stride(outs * ins), zeros_count = std::max(ins, outs);
-  const Scratch scratch(kPlaces * (v_stride + n_stride + sum_stride) + zeros_count);
+  const Scratch<float> scratch(kPlaces * (v_stride + n_stride + sum_stride) + zeros_count);
   float* const v = scratch.get();
   float* const n = v + kPlaces * v_stride;
   float* const sum = n + kPlaces * n_stride;

@@ -1,3 +1,4 @@
+#include "kusari/framework/cpu/key_hash.h"
 #include "kusari/framework/cpu/matmul.h"
 #include "kusari/framework/cpu/onednn.h"
 
@@ -28,13 +29,7 @@ struct Key {
 };
 
 struct KeyHash {
-  size_t operator()(const Key& key) const noexcept {
-    uint64_t words[sizeof(Key) / 8];
-    std::memcpy(words, &key, sizeof(Key));
-    uint64_t hash = 0;
-    for (const uint64_t word : words) hash = (hash ^ word) * 0x9E3779B97F4A7C15u, hash ^= hash >> 29;
-    return hash;
-  }
+  size_t operator()(const Key& key) const noexcept { return hash_words(key); }
 };
 
 Key key_of(const MatrixProduct& p) {
