@@ -34,7 +34,9 @@ void FunctionNode::release_retained() noexcept {
   released_ = true;
 }
 
-Arrays FunctionNode::recompute() { throw Error(std::string("F::") + name() + ": recompute() is not implemented"); }
+Arrays FunctionNode::recompute() {
+  throw StateError(std::string("F::") + name() + ": calls allow_recompute() but does not override recompute()");
+}
 
 // What was computed again stays until those who retained it release it.
 void FunctionNode::restore_outputs() {
