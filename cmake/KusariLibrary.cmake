@@ -1,4 +1,4 @@
-# The targets kusari (kusari::kusari) and, where a CUDA toolkit and sources are found, kusari_cuda (kusari::cuda).
+# The target kusari (kusari::kusari).
 
 # Includes are spelled "kusari/framework/...": in the build tree that name leads to the source root.
 file(MAKE_DIRECTORY "${CMAKE_CURRENT_BINARY_DIR}/include")
@@ -24,7 +24,8 @@ endif()
 add_library(kusari ${kusari_sources})
 add_library(kusari::kusari ALIAS kusari)
 kusari_compile_settings(kusari)
-set_target_properties(kusari PROPERTIES VERSION ${PROJECT_VERSION} SOVERSION ${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR})
+set_target_properties(kusari PROPERTIES VERSION ${PROJECT_VERSION} SOVERSION ${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR}
+                                        BUILD_RPATH "$ORIGIN" INSTALL_RPATH "$ORIGIN")  # backends lie beside it
 target_compile_features(kusari PUBLIC cxx_std_20)
 target_include_directories(kusari PUBLIC $<BUILD_INTERFACE:${kusari_build_include}>
                                          $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)

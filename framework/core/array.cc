@@ -395,8 +395,7 @@ Array Array::to_device(const Device& to) const {
   } else if (to.is_cpu()) {
     device().backend().copy_to_host(device().index(), result.raw_data(), raw_data(), bytes);
   } else {
-    const Array staged = to_device(Device());
-    to.backend().copy_from_host(to.index(), result.raw_data(), staged.raw_data(), bytes);
+    to.backend().copy_from_peer(to.index(), result.raw_data(), device().index(), raw_data(), bytes);
   }
   return result;
 }

@@ -7,6 +7,7 @@
 
 #include "kusari/framework/core/device.h"
 #include "kusari/framework/core/export.h"
+#include "kusari/framework/core/memory.h"
 
 namespace kusari {
 
@@ -48,6 +49,33 @@ class KUSARI_API Backend {
   virtual void copy_from_host(int index, void* data, const void* host, size_t bytes) = 0;
   virtual void copy_within(int index, void* to, const void* from, size_t bytes) = 0;
   virtual void synchronize(int index) = 0;
+  /// Copies to device `index` from device `from_index` of this backend; ordered after earlier work of both.
+  virtual void copy_from_peer(int index, void* to, int from_index, const void* from, size_t bytes);
+
+  /// Page-locked host memory, which a device reads and writes without the host's help. Plain memory by default.
+  virtual void* allocate_pinned(size_t bytes);
+  /// The block may be given back while copies from it are under way: it is used again after them.
+  virtual void deallocate_pinned(void* block, size_t bytes) noexcept;
+  /// Begins a copy from page-locked memory beside the device's work; work given to the device later waits for it.
+  virtual void copy_from_host_beside(int index, void* data, const void* host, size_t bytes);
+
+  /// The device memory that arrays hold and that the pool keeps.
+  virtual memory::Statistics memory_statistics(int index);
+  virtual void reset_max_allocated(int index);
+  virtual void release_cached(int index);
+  virtual std::string memory_summary(int index);
+
+  /// Marks a moment in the device's work; null where the host's clock serves.
+  virtual void* create_event(int index);
+  virtual void record_event(int index, void* event);
+  virtual void synchronize_event(int index, void* event);
+  /// Seconds from one recorded event to another; waits for both.
+  virtual double seconds_between(int index, void* begin, void* end);
+  virtual void destroy_event(int index, void* event) noexcept;
+
+  /// Names what this thread does from push to pop in the profiler's timeline.
+  virtual void push_range(const char* text) noexcept;
+  virtual void pop_range() noexcept;
 
   /// Enters an implementation; its type must be exactly K::Signature.
   template <class K>

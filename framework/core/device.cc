@@ -4,9 +4,11 @@
 
 #include <atomic>
 #include <charconv>
+#include <chrono>
 #include <cstring>
 #include <memory>
 #include <mutex>
+#include <utility>
 #include <vector>
 
 #include "kusari/framework/core/backend.h"
@@ -37,7 +39,7 @@ struct CudaBackend {
   std::vector<std::unique_ptr<detail::DeviceState>> devices;
 };
 
-constexpr int kBackendInterface = 1;  // changes whenever Backend, Array or the door change their layout
+constexpr int kBackendInterface = 2;  // changes whenever Backend, Array or the door change their layout
 
 const CudaBackend& cuda_backend() {
   static const CudaBackend* loaded = [] {
@@ -107,6 +109,30 @@ KernelId intern_kernel(const char* name, const std::type_info& signature) {
 Backend::Backend() = default;
 Backend::~Backend() = default;
 
+void Backend::copy_from_peer(int index, void* to, int, const void* from, size_t bytes) {
+  copy_within(index, to, from, bytes);
+}
+
+void* Backend::allocate_pinned(size_t bytes) { return memory::allocate(bytes); }
+void Backend::deallocate_pinned(void* block, size_t bytes) noexcept { memory::deallocate(block, bytes); }
+void Backend::copy_from_host_beside(int index, void* data, const void* host, size_t bytes) {
+  copy_from_host(index, data, host, bytes);
+}
+
+memory::Statistics Backend::memory_statistics(int) { return memory::statistics(); }
+void Backend::reset_max_allocated(int) { memory::reset_max_allocated(); }
+void Backend::release_cached(int) { memory::release_cached(); }
+std::string Backend::memory_summary(int) { return memory::summary(); }
+
+void* Backend::create_event(int) { return nullptr; }
+void Backend::record_event(int, void*) {}
+void Backend::synchronize_event(int, void*) {}
+double Backend::seconds_between(int, void*, void*) { return 0; }
+void Backend::destroy_event(int, void*) noexcept {}
+
+void Backend::push_range(const char*) noexcept {}
+void Backend::pop_range() noexcept {}
+
 void Backend::set(KernelId id, AnyKernel implementation) {
   const auto at = static_cast<size_t>(id.index);
   if (table_.size() <= at) table_.resize(at + 1, nullptr);
@@ -144,6 +170,45 @@ Device get_device(const std::string& name) {
 
 void synchronize(const Device& device) { device.backend().synchronize(device.index()); }
 
+namespace {
+Device cuda_device(int index) { return get_device("cuda:" + std::to_string(index)); }
+
+double host_seconds() {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+}  // namespace
+
+Event::Event(const Device& device) : device_{device}, event_{device.backend().create_event(device.index())} {}
+Event::Event(Event&& other) noexcept
+    : device_{other.device_}, event_{std::exchange(other.event_, nullptr)}, host_seconds_{other.host_seconds_} {}
+Event& Event::operator=(Event&& other) noexcept {
+  std::swap(device_, other.device_);
+  std::swap(event_, other.event_);
+  std::swap(host_seconds_, other.host_seconds_);
+  return *this;
+}
+Event::~Event() {
+  if (event_ != nullptr) device_.backend().destroy_event(device_.index(), event_);
+}
+
+void Event::record() {
+  if (event_ == nullptr) {
+    host_seconds_ = host_seconds();
+  } else {
+    device_.backend().record_event(device_.index(), event_);
+  }
+}
+
+void Event::synchronize() const {
+  if (event_ != nullptr) device_.backend().synchronize_event(device_.index(), event_);
+}
+
+double Event::seconds_since(const Event& begin) const {
+  if (device_ != begin.device_) throw ValueError("Event::seconds_since: the events are of different devices");
+  if (event_ == nullptr) return host_seconds_ - begin.host_seconds_;
+  return device_.backend().seconds_between(device_.index(), begin.event_, event_);
+}
+
 bool cuda::is_available() { return cuda::device_count() > 0; }
 
 int cuda::device_count() { return static_cast<int>(cuda_backend().devices.size()); }
@@ -155,5 +220,15 @@ size_t get_max_workspace_size() { return max_workspace_size(); }
 void cuda::set_max_workspace_size(size_t bytes) { max_cuda_workspace_size = bytes; }
 
 size_t cuda::get_max_workspace_size() { return max_cuda_workspace_size; }
+
+std::string cuda::memory_summary(int index) { return cuda_device(index).backend().memory_summary(index); }
+
+size_t cuda::max_memory_allocated(int index) {
+  return static_cast<size_t>(cuda_device(index).backend().memory_statistics(index).max_allocated);
+}
+
+void cuda::reset_max_memory_allocated(int index) { cuda_device(index).backend().reset_max_allocated(index); }
+
+void cuda::release_cached_memory(int index) { cuda_device(index).backend().release_cached(index); }
 
 }  // namespace kusari

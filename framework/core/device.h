@@ -44,6 +44,26 @@ KUSARI_API Device get_device(const std::string& name);
 /// Waits until all work given to the device is done. The CPU is always done.
 KUSARI_API void synchronize(const Device& device);
 
+/// A moment in a device's work, to measure times between two of them: GPU time on CUDA, the host's clock on the CPU.
+class KUSARI_API Event {
+ public:
+  explicit Event(const Device& device);
+  Event(Event&& other) noexcept;
+  Event& operator=(Event&& other) noexcept;
+  ~Event();
+  /// Marks the end of all work given to the device so far.
+  void record();
+  /// Waits for the recorded moment.
+  void synchronize() const;
+  /// Seconds from `begin` to this event; waits for both.
+  double seconds_since(const Event& begin) const;
+
+ private:
+  Device device_;
+  void* event_ = nullptr;
+  double host_seconds_ = 0;
+};
+
 /// Most bytes that an algorithm of a CPU kernel may use as scratch; process-wide, $KUSARI_MAX_WORKSPACE_SIZE or 256 MiB
 /// at the start. With config.autotune, faster convolutions that need more are left out.
 KUSARI_API void set_max_workspace_size(size_t bytes);
@@ -57,6 +77,13 @@ KUSARI_API int device_count();
 /// Most bytes that a cuDNN algorithm may use as scratch; process-wide, 8 MiB at the start, as in Chainer.
 KUSARI_API void set_max_workspace_size(size_t bytes);
 KUSARI_API size_t get_max_workspace_size();
+/// What the caching pool of a CUDA device holds, as a table. Throws DeviceError when there is no such device.
+KUSARI_API std::string memory_summary(int index = 0);
+/// Most bytes that arrays of the device held at once since the start or the last reset.
+KUSARI_API size_t max_memory_allocated(int index = 0);
+KUSARI_API void reset_max_memory_allocated(int index = 0);
+/// Gives cached memory back to the driver.
+KUSARI_API void release_cached_memory(int index = 0);
 }  // namespace cuda
 
 }  // namespace kusari

@@ -9,7 +9,7 @@
 #include "kusari/framework/cpu/isa.h"
 #include "kusari/framework/cpu/isa/transpose.h"
 #include "kusari/framework/cpu/register.h"
-#include "kusari/framework/cpu/strided.h"
+#include "kusari/framework/kernels/strided.h"
 
 namespace kusari::cpu {
 namespace {

@@ -7,7 +7,7 @@
 #include "kusari/framework/core/error.h"
 #include "kusari/framework/cpu/isa.h"
 #include "kusari/framework/cpu/register.h"
-#include "kusari/framework/cpu/strided.h"
+#include "kusari/framework/kernels/strided.h"
 #include "kusari/framework/kernels/activation.h"
 #include "kusari/framework/kernels/arithmetic.h"
 #include "kusari/framework/kernels/comparison.h"

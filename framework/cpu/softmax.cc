@@ -9,7 +9,7 @@
 #include "kusari/framework/cpu/blocks.h"
 #include "kusari/framework/cpu/isa.h"
 #include "kusari/framework/cpu/register.h"
-#include "kusari/framework/cpu/strided.h"
+#include "kusari/framework/kernels/strided.h"
 #include "kusari/framework/kernels/arithmetic.h"
 #include "kusari/framework/kernels/pointwise.h"
 

@@ -1,9 +1,9 @@
-#include "kusari/framework/cpu/strided.h"
+#include "kusari/framework/kernels/strided.h"
 
 #include <cstdlib>
 #include <utility>
 
-namespace kusari::cpu {
+namespace kusari {
 
 StridedLoop::StridedLoop(std::span<const Array* const> operands) : operands_{static_cast<int>(operands.size())} {
   const Shape& shape = operands[0]->shape();
@@ -53,4 +53,4 @@ StridedLoop::Cursor::Cursor(const StridedLoop& loop, int64_t row) : loop_{loop} 
   }
 }
 
-}  // namespace kusari::cpu
+}  // namespace kusari

@@ -4,8 +4,9 @@
 #include <span>
 
 #include "kusari/framework/core/array.h"
+#include "kusari/framework/core/export.h"
 
-namespace kusari::cpu {
+namespace kusari {
 
 /// Most operands of one loop, results included.
 inline constexpr int kMaxOperands = 6;
@@ -13,7 +14,7 @@ inline constexpr int kMaxOperands = 6;
 /// A loop nest over the elements of one shape and several operands: axes of size 1 are gone, axes that are one range in
 /// every operand are merged, and the innermost axis is the one along which operand 0 is closest together. There is
 /// always an inner axis ("row"), and no element at all if size is 0.
-class StridedLoop {
+class KUSARI_API StridedLoop {
  public:
   /// Operand 0 has the loop's shape; the others are broadcast to it.
   explicit StridedLoop(std::span<const Array* const> operands);
@@ -33,7 +34,7 @@ class StridedLoop {
   char* base(int operand) const noexcept { return base_[operand]; }
 
   /// The first elements of consecutive rows.
-  class Cursor {
+  class KUSARI_API Cursor {
    public:
     Cursor(const StridedLoop& loop, int64_t row);
     char* operator[](int operand) const noexcept { return at_[operand]; }
@@ -61,4 +62,4 @@ class StridedLoop {
   char* base_[kMaxOperands];
 };
 
-}  // namespace kusari::cpu
+}  // namespace kusari

@@ -1,0 +1,46 @@
+# The target kusari_cuda (kusari::cuda): the CUDA backend, a library that get_device("cuda:0") loads by name.
+# kusari_cuda_sources, kusari_cuda_headers: what it is made of. The tests build the same sources once more for a device
+# that the processor plays (tests/cuda_emulated).
+
+file(GLOB_RECURSE kusari_cuda_sources CONFIGURE_DEPENDS cuda/*.cc cuda/*.cu)
+
+function(kusari_cuda_settings target)
+  target_include_directories(${target} PRIVATE ${kusari_build_include})
+  target_include_directories(${target} SYSTEM PRIVATE ${CUDAToolkit_INCLUDE_DIRS} ${KUSARI_CUDNN_INCLUDE_DIR})
+  target_compile_definitions(${target} PRIVATE KUSARI_CUDA_BUILD)
+  target_link_libraries(${target} PRIVATE kusari::kusari Threads::Threads ${CMAKE_DL_LIBS})
+  set_target_properties(${target} PROPERTIES OUTPUT_NAME kusari_cuda CUDA_VISIBILITY_PRESET hidden
+                                             CXX_VISIBILITY_PRESET hidden VISIBILITY_INLINES_HIDDEN ON)
+endfunction()
+
+if(KUSARI_WITH_CUDA)
+  if(NOT DEFINED CMAKE_CUDA_ARCHITECTURES)
+    # The card of this machine; without one, Hopper.
+    execute_process(COMMAND nvidia-smi --query-gpu=compute_cap --format=csv,noheader
+                    OUTPUT_VARIABLE capability RESULT_VARIABLE status ERROR_QUIET)
+    if(status EQUAL 0 AND capability MATCHES "^([0-9]+)\\.([0-9]+)")
+      set(CMAKE_CUDA_ARCHITECTURES ${CMAKE_MATCH_1}${CMAKE_MATCH_2})
+    else()
+      set(CMAKE_CUDA_ARCHITECTURES 90)
+    endif()
+  endif()
+  if(KUSARI_CCACHE_PROGRAM AND NOT CMAKE_CUDA_COMPILER_LAUNCHER)
+    set(CMAKE_CUDA_COMPILER_LAUNCHER "${KUSARI_CCACHE_PROGRAM}")
+  endif()
+  set(CMAKE_CUDA_COMPILER "${CUDAToolkit_NVCC_EXECUTABLE}" CACHE FILEPATH "The CUDA compiler")
+  enable_language(CUDA)
+  # CMake before 3.26 does not know nvcc's C++20.
+  # 1835: nvcc does not know the attribute tls_model.
+  string(APPEND CMAKE_CUDA_FLAGS " -std=c++20 --expt-relaxed-constexpr -diag-suppress 1835")
+
+  add_library(kusari_cuda SHARED ${kusari_cuda_sources})
+  add_library(kusari::cuda ALIAS kusari_cuda)
+  kusari_cuda_settings(kusari_cuda)
+  target_compile_options(
+    kusari_cuda PRIVATE
+    $<$<COMPILE_LANGUAGE:CXX>:-Wall -Wextra -Wpedantic -Wshadow $<$<BOOL:${KUSARI_WERROR}>:-Werror>>
+    $<$<COMPILE_LANGUAGE:CUDA>:-Xcompiler=-Wall,-Wextra $<$<BOOL:${KUSARI_WERROR}>:--Werror=all-warnings>>)
+  target_link_libraries(kusari_cuda PRIVATE CUDA::cudart CUDA::cublasLt CUDA::nvrtc ${KUSARI_CUDNN_LIBRARY})
+  set_target_properties(kusari_cuda PROPERTIES VERSION ${PROJECT_VERSION}
+                                               SOVERSION ${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR})
+endif()

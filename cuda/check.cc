@@ -1,0 +1,39 @@
+#include "kusari/cuda/check.h"
+
+#include <string>
+
+#include "kusari/framework/core/error.h"
+
+namespace kusari::cuda {
+namespace {
+
+[[noreturn]] void fail(const char* expression, const std::string& status, const char* file, int line) {
+  throw DeviceError(std::string(expression) + " failed: " + status + " (" + file + ":" + std::to_string(line) + ")");
+}
+
+}  // namespace
+
+void check(cudaError_t status, const char* expression, const char* file, int line) {
+  if (status == cudaSuccess) [[likely]]
+    return;
+  cudaGetLastError();  // an error that is not sticky is told once
+  const std::string text = std::string(cudaGetErrorName(status)) + ", " + cudaGetErrorString(status);
+  if (status == cudaErrorMemoryAllocation) throw OutOfMemoryError(std::string(expression) + " failed: " + text);
+  fail(expression, text, file, line);
+}
+
+void check(cublasStatus_t status, const char* expression, const char* file, int line) {
+  if (status == CUBLAS_STATUS_SUCCESS) [[likely]]
+    return;
+  fail(expression, cublasLtGetStatusName(status), file, line);
+}
+
+void check(cudnnStatus_t status, const char* expression, const char* file, int line) {
+  if (status == CUDNN_STATUS_SUCCESS) [[likely]]
+    return;
+  char message[512] = "";
+  cudnnGetLastErrorString(message, sizeof(message));
+  fail(expression, std::string(cudnnGetErrorString(status)) + (message[0] != '\0' ? ", " : "") + message, file, line);
+}
+
+}  // namespace kusari::cuda

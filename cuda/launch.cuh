@@ -1,0 +1,58 @@
+#pragma once
+
+#include <cuda_runtime.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <utility>
+
+#include "kusari/cuda/check.h"
+#include "kusari/cuda/context.h"
+
+namespace kusari::cuda {
+
+/// Blocks, threads of a block, and bytes of dynamic shared memory.
+struct LaunchShape {
+  dim3 grid;
+  dim3 block;
+  size_t shared = 0;
+};
+
+/// `blocks` blocks that cover n items with `per_block` each, at most `most`: for kernels that stride over the grid.
+inline unsigned blocks_for(int64_t n, int64_t per_block, int64_t most = 0x7fffffff) {
+  const int64_t blocks = (n + per_block - 1) / per_block;
+  return static_cast<unsigned>(blocks < 1 ? 1 : blocks < most ? blocks : most);
+}
+
+#if defined(KUSARI_CUDA_EMULATED)
+template <class... Parameters, class... Args>
+void enqueue(Context& context, const LaunchShape& shape, void (*kernel)(Parameters...), Args&&... args) {
+  (void)context.stream();
+  emulated::run_grid(shape.grid, shape.block, shape.shared, [&] { kernel(static_cast<Parameters>(args)...); });
+}
+#else
+/// Gives kernel<<<shape>>>(args...) to the context's stream. Every launch of this backend goes through here.
+template <class... Parameters, class... Args>
+void enqueue(Context& context, const LaunchShape& shape, void (*kernel)(Parameters...), Args&&... args) {
+  static_assert(sizeof...(Parameters) == sizeof...(Args));
+  [&](Parameters... converted) {
+    void* pointers[] = {const_cast<void*>(static_cast<const void*>(&converted))..., nullptr};
+    KUSARI_CUDA_CHECK(cudaLaunchKernel(reinterpret_cast<const void*>(kernel), shape.grid, shape.block, pointers,
+                                       shape.shared, context.stream()));
+  }(static_cast<Parameters>(args)...);
+}
+
+/// Dynamic shared memory of a kernel, under a name: KUSARI_DYNAMIC_SHARED(float, tile);
+#define KUSARI_DYNAMIC_SHARED(T, name)                                   \
+  extern __shared__ __align__(16) unsigned char dynamic_shared_memory[]; \
+  T* const name = reinterpret_cast<T*>(dynamic_shared_memory)
+#endif
+
+/// Allows a kernel more than 48 KiB of dynamic shared memory.
+template <class... Parameters>
+void allow_shared(void (*kernel)(Parameters...), size_t bytes) {
+  KUSARI_CUDA_CHECK(cudaFuncSetAttribute(reinterpret_cast<const void*>(kernel),
+                                         cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(bytes)));
+}
+
+}  // namespace kusari::cuda

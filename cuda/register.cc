@@ -1,0 +1,9 @@
+#include "kusari/cuda/register.h"
+
+#include "kusari/cuda/backend.h"
+
+namespace kusari::cuda {
+
+void register_kernels(Backend&) {}
+
+}  // namespace kusari::cuda

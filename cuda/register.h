@@ -1,0 +1,25 @@
+#pragma once
+
+#include "kusari/framework/core/backend.h"
+
+// One function for each family of kernels, called by register.cc alone.
+namespace kusari::cuda {
+
+void register_basic(Backend& backend);                // basic.cu
+void register_pointwise(Backend& backend);            // pointwise.cc
+void register_random(Backend& backend);               // random.cu
+void register_reduction(Backend& backend);            // reduction.cu
+void register_arg_reduction(Backend& backend);        // arg_reduction.cu
+void register_softmax(Backend& backend);              // softmax.cu
+void register_rows(Backend& backend);                 // rows.cu
+void register_normalization(Backend& backend);        // normalization.cu
+void register_batch_normalization(Backend& backend);  // batch_normalization.cu
+void register_pooling(Backend& backend);              // pooling.cu
+void register_sampling(Backend& backend);             // sampling.cu
+void register_roi(Backend& backend);                  // roi.cu
+void register_matmul(Backend& backend);               // matmul.cc
+void register_symmetric_eigen(Backend& backend);      // symmetric_eigen.cu
+void register_optimizer(Backend& backend);            // optimizer.cu
+void register_convolution(Backend& backend);          // convolution.cc
+
+}  // namespace kusari::cuda
