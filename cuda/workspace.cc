@@ -1,0 +1,58 @@
+#include "kusari/cuda/workspace.h"
+
+#include <vector>
+
+namespace kusari::cuda {
+namespace {
+
+struct Slab {
+  int device;
+  cudaStream_t stream;
+  void* data;
+  size_t bytes;
+};
+
+// Of one thread: nothing to lock. Two threads that share a stream have a slab each.
+class Slabs {
+ public:
+  Slabs() = default;
+  Slabs(const Slabs&) = delete;
+  Slabs& operator=(const Slabs&) = delete;
+  ~Slabs() {
+    for (const Slab& slab : slabs_) Context::of(slab.device).deallocate(slab.data, slab.bytes);
+  }
+
+  void* get(Context& context, size_t bytes) {
+    const cudaStream_t stream = context.stream();
+    for (Slab& slab : slabs_) {
+      if (slab.device != context.index() || slab.stream != stream) continue;
+      if (slab.bytes < bytes) grow(context, slab, bytes);
+      return slab.data;
+    }
+    Slab& slab = slabs_.emplace_back(Slab{context.index(), stream, nullptr, 0});
+    grow(context, slab, bytes);
+    return slab.data;
+  }
+
+ private:
+  static void grow(Context& context, Slab& slab, size_t bytes) {
+    // Earlier kernels of the stream may still use the old block: the pool gives it to later ones only.
+    if (slab.data != nullptr) context.deallocate(slab.data, slab.bytes);
+    slab.data = nullptr;
+    slab.bytes = 0;
+    slab.data = context.allocate(bytes);
+    slab.bytes = bytes;
+  }
+
+  std::vector<Slab> slabs_;
+};
+
+}  // namespace
+
+void* workspace(Context& context, size_t bytes) {
+  if (bytes == 0) return nullptr;
+  thread_local Slabs slabs;
+  return slabs.get(context, bytes);
+}
+
+}  // namespace kusari::cuda
