@@ -11,10 +11,10 @@
 
 #include "kusari/framework/core/device.h"
 #include "kusari/framework/core/error.h"
+#include "kusari/framework/core/key_hash.h"
 #include "kusari/framework/core/log.h"
 #include "kusari/framework/core/tuning.h"
 #include "kusari/framework/cpu/convolution.h"
-#include "kusari/framework/cpu/key_hash.h"
 
 // Which algorithm computes a convolution.
 namespace kusari::cpu {

@@ -1,4 +1,4 @@
-#include "kusari/framework/cpu/key_hash.h"
+#include "kusari/framework/core/key_hash.h"
 #include "kusari/framework/cpu/matmul.h"
 #include "kusari/framework/cpu/onednn.h"
 

@@ -5,7 +5,7 @@
 #include <cstring>
 #include <type_traits>
 
-namespace kusari::cpu {
+namespace kusari {
 
 /// Hash of a key that is made of eight-byte members alone, so that its bytes are its value.
 template <class Key>
@@ -21,4 +21,4 @@ size_t hash_words(const Key& key) noexcept {
   return hash;
 }
 
-}  // namespace kusari::cpu
+}  // namespace kusari
