@@ -3,6 +3,7 @@
 // All of Kusari: `#include "kusari/kusari.h"`.
 
 #include "kusari/framework/autograd/function_hook.h"
+#include "kusari/framework/autograd/function_hooks/cuda_profile_hook.h"
 #include "kusari/framework/autograd/function_hooks/nan_check_hook.h"
 #include "kusari/framework/autograd/function_hooks/print_hook.h"
 #include "kusari/framework/autograd/function_hooks/timer_hook.h"
@@ -18,6 +19,7 @@
 #include "kusari/framework/core/error.h"
 #include "kusari/framework/core/log.h"
 #include "kusari/framework/core/memory.h"
+#include "kusari/framework/core/profiler.h"
 #include "kusari/framework/core/random.h"
 #include "kusari/framework/core/ref.h"
 #include "kusari/framework/core/reporter.h"

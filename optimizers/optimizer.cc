@@ -40,11 +40,7 @@ struct Numbers {
     if (fresh) array = empty({static_cast<int64_t>(kMaxNumbers)}, Dtype::float64, device);
     if (!fresh && std::memcmp(values, written.data(), n * sizeof(double)) == 0) return;
     std::copy(values, values + n, written.begin());
-    if (device.is_cpu()) {
-      std::copy(values, values + n, array.data<double>());
-    } else {
-      device.backend().copy_from_host(device.index(), array.raw_data(), written.data(), n * sizeof(double));
-    }
+    device.backend().copy_from_host(device.index(), array.raw_data(), written.data(), n * sizeof(double));
   }
 };
 
@@ -105,6 +101,7 @@ struct Optimizer::Impl {
   bool compatible = false;
   bool overflowed_ever = false;
   double growth = 1;
+  Array guard;  // squared norm of the gradients of this step, where loss scaling asks for it
 
   Group& group(const Device& device, Dtype dtype, int64_t t, const Hyperparameters* overrides) {
     for (size_t i = 0; i < group_count; ++i) {
@@ -179,16 +176,21 @@ void Optimizer::update_for(Variable loss) {
   BackwardOptions options;
   options.release_graph = !config().keep_graph_on_report;
   if (impl_->scaling) options.loss_scale = loss_scale_;
-  loss.backward(options);
-  loss = Variable();
+  {
+    const profiler::Range range("backward");
+    loss.backward(options);
+    loss = Variable();
+  }
   update();
 }
 
 void Optimizer::update() {
+  const profiler::Range range("update");
   refresh();
   Impl& impl = *impl_;
   prepare_gradients();
   is_safe_to_update_ = true;
+  impl.guard = Array();
   if (impl.scaling && (impl.dynamic || !impl.compatible)) is_safe_to_update_ = gradients_are_finite();
   if (is_safe_to_update_ || impl.compatible) {
     if (!impl.compatible) unscale_gradients();
@@ -229,14 +231,15 @@ void Optimizer::prepare_gradients() {
 }
 
 bool Optimizer::gradients_are_finite() {
-  for (const Entry& entry : impl_->entries) {
-    if (!entry.parameter->is_initialized()) continue;
-    Parameter* const parameter = entry.parameter;
-    if (std::isfinite(optimizer_hooks::gradient_square_sum({&parameter, 1}))) continue;
+  Impl& impl = *impl_;
+  impl.guard = optimizer_hooks::gradient_square_sum(impl.stepped);
+  if (!impl.guard.is_defined() || std::isfinite(impl.guard.item<double>())) return true;
+  for (Parameter* const parameter : impl.stepped) {
+    if (std::isfinite(optimizer_hooks::gradient_square_sum({&parameter, 1}).item<double>())) continue;
     log::warn(std::string(name()) + ": the gradient of " + parameter->name() + " is not finite; the step is skipped");
-    return false;
+    break;
   }
-  return true;
+  return false;
 }
 
 // Divides gradients by their loss scale. 16-bit parameters under use_fp32_update get it in float32, in their master.
@@ -339,7 +342,7 @@ void Optimizer::launch_groups() {
       for (const auto& [own, value] : saved) *own = value;
     }
     group.numbers.write(group.device, values, count);
-    launch_step(group.device, group.numbers.array, InList(group.gradients), InOutList(group.arrays));
+    launch_step(group.device, group.numbers.array, impl.guard, InList(group.gradients), InOutList(group.arrays));
     for (Array& gradient : group.gradients) gradient = Array();
   }
 }

@@ -14,6 +14,7 @@
 #include "kusari/framework/autograd/variable.h"
 #include "kusari/framework/core/export.h"
 #include "kusari/framework/core/kernel.h"
+#include "kusari/framework/core/profiler.h"
 #include "kusari/framework/links/call_model.h"
 #include "kusari/framework/links/link.h"
 #include "kusari/framework/links/parameter.h"
@@ -68,7 +69,11 @@ class KUSARI_API Optimizer {
   requires std::is_invocable_r_v<Variable, F&, Args...>
   void update(F&& lossfun, Args&&... args) {
     cleargrads();
-    update_for(lossfun(std::forward<Args>(args)...));
+    const auto forward = [&] {
+      const profiler::Range range("forward");
+      return Variable(lossfun(std::forward<Args>(args)...));
+    };
+    update_for(forward());
   }
 
   /// Steps done since setup, and epochs as told by new_epoch.
@@ -127,8 +132,9 @@ class KUSARI_API Optimizer {
     std::memcpy(out, &step, sizeof(Step));
     return sizeof(Step) / sizeof(double);
   }
-  /// Launches the kernel. `arrays`: the parameters, then the states of all parameters one after the other.
-  virtual void launch_step(const Device& device, const Array& numbers, InList gradients, InOutList arrays) const = 0;
+  /// Launches the kernel. `arrays`: the parameters, then the states of all parameters one after the other. `guard`: see
+  /// kernels::OptimizerStep.
+  virtual void launch_step(const Device& device, const Array& numbers, In guard, InList gradients, InOutList arrays) const = 0;
 
  private:
   struct Impl;

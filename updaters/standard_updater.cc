@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "kusari/framework/core/error.h"
+#include "kusari/framework/core/profiler.h"
 #include "kusari/framework/core/serializer.h"
 
 namespace kusari::updaters {
@@ -15,6 +16,11 @@ size_t find(const Named& named, const std::string& name, const char* what) {
   std::string message = std::string("StandardUpdater: there is no ") + what + " '" + name + "', only";
   for (const auto& entry : named) message += " '" + entry.first + "'";
   throw KeyError(message);
+}
+
+const iterators::Batch& next_batch(iterators::Iterator& iterator) {
+  const profiler::Range range("load");
+  return iterator.next();
 }
 
 }  // namespace
@@ -56,6 +62,7 @@ void StandardUpdater::update() {
 }
 
 Variables StandardUpdater::convert(const iterators::Batch& batch) const {
+  const profiler::Range range("convert");
   const Device device = options_.input_device.value_or(Device());
   const datasets::Example arrays =
       options_.converter ? options_.converter(batch, device) : datasets::concat_examples(batch, device);
@@ -68,7 +75,7 @@ Variables StandardUpdater::convert(const iterators::Batch& batch) const {
 void StandardUpdater::update_core() {
   iterators::Iterator& iterator = main_iterator();
   Optimizer& optimizer = get_optimizer("main");
-  const Variables inputs = convert(iterator.next());
+  const Variables inputs = convert(next_batch(iterator));
   const std::span<const Variable> arguments(inputs.data(), inputs.size());
   if (options_.loss_func) {
     optimizer.update(options_.loss_func, arguments);

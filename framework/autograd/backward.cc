@@ -7,6 +7,7 @@
 #include "kusari/framework/autograd/add.h"
 #include "kusari/framework/autograd/function_hook.h"
 #include "kusari/framework/autograd/function_node.h"
+#include "kusari/framework/autograd/function_range.h"
 #include "kusari/framework/autograd/variable.h"
 #include "kusari/framework/core/error.h"
 #include "kusari/framework/kernels/arithmetic.h"
@@ -133,7 +134,11 @@ class BackwardPass {
     if (hooked) [[unlikely]] {
       detail::call_backward_preprocess(function, gy);
     }
-    Variables gx = function.backward(gy);
+    const auto backward = [&] {
+      const autograd::FunctionRange range(function, "backward", gy);
+      return function.backward(gy);
+    };
+    Variables gx = backward();
     if (hooked) [[unlikely]] {
       detail::call_backward_postprocess(function, gy, gx);
     }

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "kusari/framework/autograd/function_hook.h"
+#include "kusari/framework/autograd/function_range.h"
 #include "kusari/framework/core/config.h"
 #include "kusari/framework/core/error.h"
 
@@ -130,7 +131,11 @@ Arrays FunctionApplication::compute(FunctionNode& function, std::span<const Vari
   if (hooked) [[unlikely]] {
     detail::call_forward_preprocess(function, in);
   }
-  Arrays out = function.forward(in);
+  const auto forward = [&] {
+    const autograd::FunctionRange range(function, "forward", in);
+    return function.forward(in);
+  };
+  Arrays out = forward();
   if (hooked) [[unlikely]] {
     detail::call_forward_postprocess(function, in, out);
   }

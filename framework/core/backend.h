@@ -99,6 +99,8 @@ class KUSARI_API Backend {
 namespace detail {
 /// The CPU's backend; defined in framework/cpu/register.cc, called by core.
 Backend& cpu_backend();
+/// The backend of libkusari_cuda.so, also when it finds no device; null when the library cannot be loaded.
+Backend* cuda_backend();
 }  // namespace detail
 
 }  // namespace kusari

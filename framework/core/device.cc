@@ -41,7 +41,7 @@ struct CudaBackend {
 
 constexpr int kBackendInterface = 2;  // changes whenever Backend, Array or the door change their layout
 
-const CudaBackend& cuda_backend() {
+const CudaBackend& loaded_cuda() {
   static const CudaBackend* loaded = [] {
     auto* cuda = new CudaBackend;
     void* library = dlopen("libkusari_cuda.so", RTLD_NOW | RTLD_GLOBAL);
@@ -160,7 +160,7 @@ Device get_device(const std::string& name) {
   if (name != "cuda" && !parse_index(number != nullptr ? number : name.c_str(), &index)) {
     throw ValueError("get_device: '" + name + "' is not a device; expected 'cpu' or 'cuda:N'");
   }
-  const CudaBackend& cuda = cuda_backend();
+  const CudaBackend& cuda = loaded_cuda();
   if (static_cast<size_t>(index) >= cuda.devices.size()) {
     throw DeviceError("get_device: '" + name + "' is not there; CUDA devices: " + std::to_string(cuda.devices.size()) +
                       (cuda.problem.empty() ? "" : " (" + cuda.problem + ")"));
@@ -209,9 +209,11 @@ double Event::seconds_since(const Event& begin) const {
   return device_.backend().seconds_between(device_.index(), begin.event_, event_);
 }
 
+Backend* detail::cuda_backend() { return loaded_cuda().backend; }
+
 bool cuda::is_available() { return cuda::device_count() > 0; }
 
-int cuda::device_count() { return static_cast<int>(cuda_backend().devices.size()); }
+int cuda::device_count() { return static_cast<int>(loaded_cuda().devices.size()); }
 
 void set_max_workspace_size(size_t bytes) { max_workspace_size() = bytes; }
 

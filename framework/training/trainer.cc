@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <system_error>
 
+#include "kusari/framework/core/profiler.h"
 #include "kusari/framework/core/random.h"
 #include "kusari/framework/core/serializer.h"
 #include "kusari/framework/core/summary.h"
@@ -60,6 +61,7 @@ double Trainer::elapsed_time() const {
 
 void Trainer::call(const Entry& entry) {
   running_ = entry.name;
+  const profiler::Range range(entry.name);
   (*entry.extension)(*this);
   running_.clear();
 }
@@ -91,6 +93,8 @@ void Trainer::run(bool show_loop_exception_msg) {
     while (!stop_trigger_(*this)) {
       observation_.clear();
       const ReportScope scope = reporter_.scope(observation_);
+      const profiler::Range iteration(profiler::is_on() ? "iteration " + std::to_string(updater_->iteration() + 1)
+                                                        : std::string());
       updater_->update();
       for (const Entry* entry : order) {
         if (entry->trigger(*this)) call(*entry);
