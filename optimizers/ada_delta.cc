@@ -17,8 +17,9 @@ size_t AdaDelta::numbers(int64_t, double* out) const {
   return write_numbers(step, out);
 }
 
-void AdaDelta::launch_step(const Device& device, const Array& numbers, InList gradients, InOutList arrays) const {
-  launch<kernels::OptimizerStep<kernels::AdaDeltaStep>>(device, numbers, gradients, arrays);
+void AdaDelta::launch_step(const Device& device, const Array& numbers, In guard, InList gradients,
+                           InOutList arrays) const {
+  launch<kernels::OptimizerStep<kernels::AdaDeltaStep>>(device, numbers, guard, gradients, arrays);
 }
 
 }  // namespace kusari::optimizers

@@ -17,8 +17,9 @@ size_t AdaGrad::numbers(int64_t, double* out) const {
   return write_numbers(step, out);
 }
 
-void AdaGrad::launch_step(const Device& device, const Array& numbers, InList gradients, InOutList arrays) const {
-  launch<kernels::OptimizerStep<kernels::AdaGradStep>>(device, numbers, gradients, arrays);
+void AdaGrad::launch_step(const Device& device, const Array& numbers, In guard, InList gradients,
+                          InOutList arrays) const {
+  launch<kernels::OptimizerStep<kernels::AdaGradStep>>(device, numbers, guard, gradients, arrays);
 }
 
 }  // namespace kusari::optimizers

@@ -44,15 +44,15 @@ size_t Adam::numbers(int64_t t, double* out) const {
                        out);
 }
 
-void Adam::launch_step(const Device& device, const Array& numbers, InList gradients, InOutList arrays) const {
+void Adam::launch_step(const Device& device, const Array& numbers, In guard, InList gradients, InOutList arrays) const {
   if (adabound && amsgrad) {
-    launch<kernels::OptimizerStep<kernels::AmsBoundStep>>(device, numbers, gradients, arrays);
+    launch<kernels::OptimizerStep<kernels::AmsBoundStep>>(device, numbers, guard, gradients, arrays);
   } else if (adabound) {
-    launch<kernels::OptimizerStep<kernels::AdaBoundStep>>(device, numbers, gradients, arrays);
+    launch<kernels::OptimizerStep<kernels::AdaBoundStep>>(device, numbers, guard, gradients, arrays);
   } else if (amsgrad) {
-    launch<kernels::OptimizerStep<kernels::AmsGradStep>>(device, numbers, gradients, arrays);
+    launch<kernels::OptimizerStep<kernels::AmsGradStep>>(device, numbers, guard, gradients, arrays);
   } else {
-    launch<kernels::OptimizerStep<kernels::AdamStep>>(device, numbers, gradients, arrays);
+    launch<kernels::OptimizerStep<kernels::AdamStep>>(device, numbers, guard, gradients, arrays);
   }
 }
 

@@ -17,9 +17,9 @@ size_t CorrectedMomentumSGD::numbers(int64_t, double* out) const {
   return write_numbers(step, out);
 }
 
-void CorrectedMomentumSGD::launch_step(const Device& device, const Array& numbers, InList gradients,
+void CorrectedMomentumSGD::launch_step(const Device& device, const Array& numbers, In guard, InList gradients,
                                        InOutList arrays) const {
-  launch<kernels::OptimizerStep<kernels::CorrectedMomentumSgdStep>>(device, numbers, gradients, arrays);
+  launch<kernels::OptimizerStep<kernels::CorrectedMomentumSgdStep>>(device, numbers, guard, gradients, arrays);
 }
 
 }  // namespace kusari::optimizers

@@ -17,8 +17,9 @@ size_t MomentumSGD::numbers(int64_t, double* out) const {
   return write_numbers(step, out);
 }
 
-void MomentumSGD::launch_step(const Device& device, const Array& numbers, InList gradients, InOutList arrays) const {
-  launch<kernels::OptimizerStep<kernels::MomentumSgdStep>>(device, numbers, gradients, arrays);
+void MomentumSGD::launch_step(const Device& device, const Array& numbers, In guard, InList gradients,
+                              InOutList arrays) const {
+  launch<kernels::OptimizerStep<kernels::MomentumSgdStep>>(device, numbers, guard, gradients, arrays);
 }
 
 }  // namespace kusari::optimizers

@@ -26,8 +26,9 @@ size_t MSVAG::numbers(int64_t t, double* out) const {
   return write_numbers(step, out);
 }
 
-void MSVAG::launch_step(const Device& device, const Array& numbers, InList gradients, InOutList arrays) const {
-  launch<kernels::OptimizerStep<kernels::MsvagStep>>(device, numbers, gradients, arrays);
+void MSVAG::launch_step(const Device& device, const Array& numbers, In guard, InList gradients,
+                        InOutList arrays) const {
+  launch<kernels::OptimizerStep<kernels::MsvagStep>>(device, numbers, guard, gradients, arrays);
 }
 
 }  // namespace kusari::optimizers

@@ -5,6 +5,7 @@
 #include <atomic>
 #include <cmath>
 #include <cstring>
+#include <map>
 
 #include "kusari/framework/core/backend.h"
 #include "kusari/framework/core/config.h"
@@ -245,6 +246,7 @@ bool Optimizer::gradients_are_finite() {
 // Divides gradients by their loss scale. 16-bit parameters under use_fp32_update get it in float32, in their master.
 void Optimizer::unscale_gradients() {
   Impl& impl = *impl_;
+  std::map<double, std::vector<Parameter*>> scaled;
   for (Entry& entry : impl.entries) {
     Parameter& parameter = *entry.parameter;
     if (!parameter.is_initialized() || entry.rule == nullptr || !entry.rule->enabled) continue;
@@ -257,12 +259,12 @@ void Optimizer::unscale_gradients() {
       }
       master->set_grad(conform(parameter.node()->grad->array, master->array()));
       entry.stepped = master.get();
-      if (scale != 1) optimizer_hooks::scale_gradients({&entry.stepped, 1}, 1 / scale);
     } else if (scale != 1) {
-      optimizer_hooks::scale_gradients({&entry.stepped, 1}, 1 / scale);
       parameter.node()->saved_state().loss_scale = 1;
     }
+    if (scale != 1) scaled[scale].push_back(entry.stepped);
   }
+  for (const auto& [scale, parameters] : scaled) optimizer_hooks::scale_gradients(parameters, 1 / scale);
   impl.stepped.clear();
   for (const Entry& entry : impl.entries) {
     if (entry.parameter->is_initialized()) impl.stepped.push_back(entry.stepped);
@@ -342,7 +344,8 @@ void Optimizer::launch_groups() {
       for (const auto& [own, value] : saved) *own = value;
     }
     group.numbers.write(group.device, values, count);
-    launch_step(group.device, group.numbers.array, impl.guard, InList(group.gradients), InOutList(group.arrays));
+    const Array guard = impl.guard.is_defined() ? impl.guard.to_device(group.device) : Array();
+    launch_step(group.device, group.numbers.array, guard, InList(group.gradients), InOutList(group.arrays));
     for (Array& gradient : group.gradients) gradient = Array();
   }
 }

@@ -134,7 +134,8 @@ class KUSARI_API Optimizer {
   }
   /// Launches the kernel. `arrays`: the parameters, then the states of all parameters one after the other. `guard`: see
   /// kernels::OptimizerStep.
-  virtual void launch_step(const Device& device, const Array& numbers, In guard, InList gradients, InOutList arrays) const = 0;
+  virtual void launch_step(const Device& device, const Array& numbers, In guard, InList gradients,
+                           InOutList arrays) const = 0;
 
  private:
   struct Impl;

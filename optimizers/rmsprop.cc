@@ -17,11 +17,12 @@ size_t RMSprop::numbers(int64_t, double* out) const {
   return write_numbers(step, out);
 }
 
-void RMSprop::launch_step(const Device& device, const Array& numbers, InList gradients, InOutList arrays) const {
+void RMSprop::launch_step(const Device& device, const Array& numbers, In guard, InList gradients,
+                          InOutList arrays) const {
   if (eps_inside_sqrt) {
-    launch<kernels::OptimizerStep<kernels::RmsPropInsideStep>>(device, numbers, gradients, arrays);
+    launch<kernels::OptimizerStep<kernels::RmsPropInsideStep>>(device, numbers, guard, gradients, arrays);
   } else {
-    launch<kernels::OptimizerStep<kernels::RmsPropStep>>(device, numbers, gradients, arrays);
+    launch<kernels::OptimizerStep<kernels::RmsPropStep>>(device, numbers, guard, gradients, arrays);
   }
 }
 

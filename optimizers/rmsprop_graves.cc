@@ -19,8 +19,9 @@ size_t RMSpropGraves::numbers(int64_t, double* out) const {
   return write_numbers(step, out);
 }
 
-void RMSpropGraves::launch_step(const Device& device, const Array& numbers, InList gradients, InOutList arrays) const {
-  launch<kernels::OptimizerStep<kernels::RmsPropGravesStep>>(device, numbers, gradients, arrays);
+void RMSpropGraves::launch_step(const Device& device, const Array& numbers, In guard, InList gradients,
+                                InOutList arrays) const {
+  launch<kernels::OptimizerStep<kernels::RmsPropGravesStep>>(device, numbers, guard, gradients, arrays);
 }
 
 }  // namespace kusari::optimizers

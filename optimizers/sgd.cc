@@ -12,8 +12,8 @@ size_t SGD::numbers(int64_t, double* out) const {
   return write_numbers(step, out);
 }
 
-void SGD::launch_step(const Device& device, const Array& numbers, InList gradients, InOutList arrays) const {
-  launch<kernels::OptimizerStep<kernels::SgdStep>>(device, numbers, gradients, arrays);
+void SGD::launch_step(const Device& device, const Array& numbers, In guard, InList gradients, InOutList arrays) const {
+  launch<kernels::OptimizerStep<kernels::SgdStep>>(device, numbers, guard, gradients, arrays);
 }
 
 }  // namespace kusari::optimizers

@@ -17,8 +17,9 @@ size_t SMORMS3::numbers(int64_t, double* out) const {
   return write_numbers(step, out);
 }
 
-void SMORMS3::launch_step(const Device& device, const Array& numbers, InList gradients, InOutList arrays) const {
-  launch<kernels::OptimizerStep<kernels::Smorms3Step>>(device, numbers, gradients, arrays);
+void SMORMS3::launch_step(const Device& device, const Array& numbers, In guard, InList gradients,
+                          InOutList arrays) const {
+  launch<kernels::OptimizerStep<kernels::Smorms3Step>>(device, numbers, guard, gradients, arrays);
 }
 
 }  // namespace kusari::optimizers

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 #include <string>
 
@@ -41,6 +42,10 @@ class Pieces {
       for (int64_t i = begin; i < end; ++i) body(pieces_[static_cast<size_t>(i)], i);
     });
   }
+  template <class Visit>
+  void for_each(const Visit& visit) const {
+    for (size_t i = 0; i < pieces_.size(); ++i) visit(pieces_[i], i);
+  }
   size_t size() const noexcept { return pieces_.size(); }
 
  private:
@@ -55,7 +60,7 @@ int64_t total_size(std::span<const Array> tensors) {
 
 struct StepRunner {
   const StepLoops& loops;
-  const double* numbers;
+  const Array& all_numbers;
   std::span<const Array> read;
   std::span<const Array> arrays;
   Dtype dtype;
@@ -67,11 +72,16 @@ struct StepRunner {
     return arrays[static_cast<size_t>(which) * read.size() + tensor];
   }
 
+  const double* numbers(size_t tensor) const {
+    const int64_t stride = all_numbers.ndim() == 2 ? all_numbers.shape()[1] : 0;
+    return all_numbers.data<double>() + static_cast<int64_t>(tensor) * stride;
+  }
+
   void run(size_t tensor, int64_t begin, int64_t end) const {
     if (is_half(dtype)) return run_half(tensor, begin, end);
     void* to[kMaxArrays];
     for (int64_t k = 0; k < loops.arrays; ++k) to[k] = element(array(k, tensor), begin);
-    (dtype == Dtype::float64 ? loops.f64 : loops.f32)(numbers, element(read[tensor], begin), to, end - begin);
+    (dtype == Dtype::float64 ? loops.f64 : loops.f32)(numbers(tensor), element(read[tensor], begin), to, end - begin);
   }
 
   void run_half(size_t tensor, int64_t begin, int64_t end) const {
@@ -83,7 +93,7 @@ struct StepRunner {
       const int64_t n = std::min(kBlock, end - at);
       widen(element(read[tensor], at), from, n);
       for (int64_t k = 0; k < loops.arrays; ++k) widen(element(array(k, tensor), at), buffers[k], n);
-      loops.f32(numbers, from, to, n);
+      loops.f32(numbers(tensor), from, to, n);
       for (int64_t k = 0; k < loops.arrays; ++k) narrow(buffers[k], element(array(k, tensor), at), n);
     }
   }
@@ -95,7 +105,7 @@ enum StepIndex : size_t {
 #undef KUSARI_STEP_INDEX
 };
 
-void step(size_t index, const double* numbers, std::span<const Array> read, std::span<const Array> arrays) {
+void step(size_t index, const Array& numbers, std::span<const Array> read, std::span<const Array> arrays) {
   if (read.empty()) return;
   const StepLoops& loops = KUSARI_LOOPS(isa(), step_loops)[index];
   const StepRunner runner{loops, numbers, read, arrays, read[0].dtype()};
@@ -108,8 +118,9 @@ void step(size_t index, const double* numbers, std::span<const Array> read, std:
 }
 
 template <StepIndex kIndex>
-void step_kernel(DeviceScalar numbers, InList read, InOutList arrays) {
-  step(kIndex, numbers->data<double>(), read.arrays(), arrays.arrays());
+void step_kernel(DeviceScalar numbers, In guard, InList read, InOutList arrays) {
+  if (guard && !std::isfinite(*guard->data<double>())) return;
+  step(kIndex, *numbers, read.arrays(), arrays.arrays());
 }
 
 double square_sum(const SquareSumLoops& loops, const Array& x, int64_t begin, int64_t end) {
@@ -134,9 +145,21 @@ void squared_norm(InList x, Out y) {
   pieces.run([&](const Piece& piece, int64_t i) {
     sums[static_cast<size_t>(i)] = square_sum(loops, x.arrays()[piece.tensor], piece.begin, piece.end);
   });
-  double sum = 0;
-  for (const double part : sums) sum += part;
-  *y->data<double>() = sum;
+  double* const to = y->data<double>();
+  std::fill_n(to, y->size(), 0.0);
+  pieces.for_each([&](const Piece& piece, size_t i) { to[y->size() == 1 ? 0 : piece.tensor] += sums[i]; });
+}
+
+void gradient_clipping_numbers(In squared_norm, Params<kernels::ClippingRate> rate, Out numbers) {
+  *numbers->data<double>() = (*rate)(*squared_norm->data<double>());
+}
+
+void gradient_lars_numbers(In parameters, In gradients, Params<kernels::LarsRate> rate, Out numbers) {
+  for (int64_t i = 0; i < parameters->size(); ++i) {
+    const double value = (*rate)(parameters->data<double>()[i], gradients->data<double>()[i]);
+    const kernels::LarsHook hook{rate->weight_decay, value};
+    std::memcpy(numbers->data<double>() + 2 * i, &hook, sizeof(hook));
+  }
 }
 
 }  // namespace
@@ -146,6 +169,8 @@ void register_optimizer(Backend& backend) {
   KUSARI_OPTIMIZER_STEPS(KUSARI_ADD_STEP)
 #undef KUSARI_ADD_STEP
   backend.add<kernels::SquaredNorm>(squared_norm);
+  backend.add<kernels::GradientClippingNumbers>(gradient_clipping_numbers);
+  backend.add<kernels::GradientLarsNumbers>(gradient_lars_numbers);
 }
 
 }  // namespace kusari::cpu

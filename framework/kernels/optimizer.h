@@ -225,6 +225,8 @@ struct ScaleHook {
   static constexpr const char* kName = "scale_gradients";
   static constexpr int kStates = 0;
   double rate;
+  /// Whether the step changes nothing: then the tensors are not even read.
+  KUSARI_HOST_DEVICE bool is_identity() const { return rate == 1; }
   template <class T>
   KUSARI_HOST_DEVICE void operator()(T, T& g) const {
     g *= static_cast<T>(rate);
@@ -248,6 +250,24 @@ struct LarsHook {
   template <class T>
   KUSARI_HOST_DEVICE void operator()(T p, T& g) const {
     g = (g + static_cast<T>(weight_decay) * p) * static_cast<T>(rate);
+  }
+};
+
+/// ScaleHook's rate, which makes a norm at most `threshold`. A norm of NaN is left alone.
+struct ClippingRate {
+  double threshold;
+  KUSARI_HOST_DEVICE double operator()(double squared_norm) const {
+    const double norm = km::sqrt(squared_norm);
+    return norm > threshold ? threshold / norm : 1;
+  }
+};
+
+/// LarsHook's rate for a parameter and its gradient, given their squared norms.
+struct LarsRate {
+  double threshold, weight_decay, eps;
+  KUSARI_HOST_DEVICE double operator()(double parameter, double gradient) const {
+    const double norm = km::sqrt(parameter);
+    return norm > threshold ? norm / (eps + km::sqrt(gradient) + weight_decay * norm) : 1;
   }
 };
 

@@ -1,6 +1,8 @@
 #include "kusari/optimizers/hooks/fused.h"
 
+#include "kusari/framework/kernels/arithmetic.h"
 #include "kusari/framework/kernels/optimizer.h"
+#include "kusari/framework/kernels/pointwise.h"
 
 namespace kusari::optimizer_hooks {
 
@@ -27,33 +29,21 @@ void scale_gradients(std::span<Parameter* const> parameters, double rate) {
   change_gradients(parameters, kernels::ScaleHook{rate});
 }
 
-namespace {
-
-double square_sum(const Device& device, std::span<const Array> arrays) {
-  const Array sum = empty({}, Dtype::float64, device);
-  launch<kernels::SquaredNorm>(device, InList(arrays), sum);
-  return sum.item<double>();
-}
-
-}  // namespace
-
-double gradient_square_sum(std::span<Parameter* const> parameters) {
-  double sum = 0;
+Array gradient_square_sum(std::span<Parameter* const> parameters) {
+  Array sum;
   std::vector<Array> gradients;
   for (size_t i = 0; i < parameters.size(); ++i) {
     const detail::VariableNode* const held = parameters[i]->node()->grad;
     if (held != nullptr) gradients.push_back(held->array.is_dense() ? held->array : held->array.contiguous());
     const bool last = i + 1 == parameters.size();
     if (gradients.empty() || (!last && parameters[i + 1]->device() == parameters[i]->device())) continue;
-    sum += square_sum(gradients.front().device(), gradients);
+    const Device& device = gradients.front().device();
+    const Array part = empty({}, Dtype::float64, device);
+    launch<kernels::SquaredNorm>(device, InList(gradients), part);
+    sum = sum.is_defined() ? pointwise(kernels::Add{}, sum, part.to_device(sum.device())) : part;
     gradients.clear();
   }
   return sum;
-}
-
-double square_sum(const Array& array) {
-  const Array dense = array.is_dense() ? array : array.contiguous();
-  return square_sum(dense.device(), {&dense, 1});
 }
 
 }  // namespace kusari::optimizer_hooks

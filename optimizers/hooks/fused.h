@@ -19,13 +19,20 @@ struct GradientBatch {
 
 /// Every gradient is afterwards its parameter's own array, so that it may be changed in place.
 KUSARI_API std::vector<GradientBatch> batch_gradients(std::span<Parameter* const> parameters);
-/// Op::operator()(p, g) on every element; `op` is a functor of kernels/optimizer.h.
+/// Op::operator()(p, g) on every element; `numbers` are the members of Op, a functor of kernels/optimizer.h, as the
+/// kernel takes them.
+template <class Op>
+void change_gradients(const GradientBatch& batch, const Array& numbers) {
+  const Device& device = batch.parameters.front().device();
+  launch<kernels::OptimizerStep<Op>>(device, numbers.to_device(device), Array(), InList(batch.parameters),
+                                     InOutList(batch.gradients));
+}
+/// The same for all parameters, with numbers that the host knows.
 template <class Op>
 void change_gradients(std::span<Parameter* const> parameters, const Op& op) {
   for (const GradientBatch& batch : batch_gradients(parameters)) {
-    const Device& device = batch.parameters.front().device();
-    const Array numbers = from_host(&op, {static_cast<int64_t>(sizeof(Op) / sizeof(double))}, Dtype::float64, device);
-    launch<kernels::OptimizerStep<Op>>(device, numbers, InList(batch.parameters), InOutList(batch.gradients));
+    const Shape shape{static_cast<int64_t>(sizeof(Op) / sizeof(double))};
+    change_gradients<Op>(batch, from_host(&op, shape, Dtype::float64, batch.parameters.front().device()));
   }
 }
 
@@ -43,8 +50,7 @@ void for_each_loss_scale(std::span<Parameter* const> parameters, const Visit& vi
 }
 
 KUSARI_API void scale_gradients(std::span<Parameter* const> parameters, double rate);
-/// The sum of squares of all gradients, in float64.
-KUSARI_API double gradient_square_sum(std::span<Parameter* const> parameters);
-KUSARI_API double square_sum(const Array& array);
+/// The sum of squares of all gradients: 0-d, float64, on the device of the first; undefined without gradients.
+KUSARI_API Array gradient_square_sum(std::span<Parameter* const> parameters);
 
 }  // namespace kusari::optimizer_hooks

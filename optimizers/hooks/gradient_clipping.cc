@@ -1,15 +1,16 @@
 #include "kusari/optimizers/hooks/gradient_clipping.h"
 
-#include <cmath>
-
 #include "kusari/framework/kernels/optimizer.h"
 #include "kusari/optimizers/hooks/fused.h"
 
 namespace kusari::optimizer_hooks {
 
 void GradientClipping::operator()(std::span<Parameter* const> parameters) const {
-  const double norm = std::sqrt(gradient_square_sum(parameters));
-  if (norm > threshold) scale_gradients(parameters, threshold / norm);
+  const Array squared_norm = gradient_square_sum(parameters);
+  if (!squared_norm.is_defined()) return;
+  const Array numbers = empty({1}, Dtype::float64, squared_norm.device());
+  launch<kernels::GradientClippingNumbers>(numbers.device(), squared_norm, kernels::ClippingRate{threshold}, numbers);
+  for (const GradientBatch& batch : batch_gradients(parameters)) change_gradients<kernels::ScaleHook>(batch, numbers);
 }
 
 }  // namespace kusari::optimizer_hooks

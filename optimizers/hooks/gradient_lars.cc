@@ -1,18 +1,23 @@
 #include "kusari/optimizers/hooks/gradient_lars.h"
 
-#include <cmath>
-
 #include "kusari/framework/kernels/optimizer.h"
 #include "kusari/optimizers/hooks/fused.h"
 
 namespace kusari::optimizer_hooks {
 
 void GradientLARS::operator()(std::span<Parameter* const> parameters) const {
-  for (Parameter* const parameter : parameters) {
-    const double p_norm = std::sqrt(square_sum(parameter->array()));
-    const double g_norm = std::sqrt(gradient_square_sum({&parameter, 1}));
-    const double rate = p_norm > threshold ? p_norm / (eps + g_norm + weight_decay * p_norm) : 1;
-    change_gradients({&parameter, 1}, kernels::LarsHook{weight_decay, rate});
+  for (const GradientBatch& batch : batch_gradients(parameters)) {
+    const Device& device = batch.parameters.front().device();
+    const auto n = static_cast<int64_t>(batch.parameters.size());
+    const auto squared_norms = [&](std::span<const Array> arrays) {
+      const Array squares = empty({n}, Dtype::float64, device);
+      launch<kernels::SquaredNorm>(device, InList(arrays), squares);
+      return squares;
+    };
+    const Array numbers = empty({n, 2}, Dtype::float64, device);
+    launch<kernels::GradientLarsNumbers>(device, squared_norms(batch.parameters), squared_norms(batch.gradients),
+                                         kernels::LarsRate{threshold, weight_decay, eps}, numbers);
+    change_gradients<kernels::LarsHook>(batch, numbers);
   }
 }
 

@@ -10,6 +10,9 @@ void step_loop(const double* numbers, const void* read, void* const* arrays, i64
   Op members;
   __builtin_memcpy(&members, numbers, sizeof(Op));
   const Op op = members;
+  if constexpr (requires { op.is_identity(); }) {
+    if (op.is_identity()) return;
+  }
   const T* const g = static_cast<const T*>(read);
   T* const p = static_cast<T*>(arrays[0]);
   if constexpr (Op::kStates == 0) {
