@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <memory>
 
+#include "kusari/cuda/allocator.h"
 #include "kusari/cuda/check.h"
 #include "kusari/framework/core/array.h"
 
@@ -28,6 +29,10 @@ class Context {
   static Context& of(const Device& device) { return of(device.index()); }
   static Context& of(const Array& array) { return of(array.device().index()); }
 
+  /// The same without touching the device, for memory that is given back, perhaps after the driver has gone. The
+  /// context exists.
+  static Context& existing(int index) noexcept;
+
   Context(const Context&) = delete;
   Context& operator=(const Context&) = delete;
 
@@ -36,21 +41,29 @@ class Context {
 
   /// The stream that the calling thread's kernels go to: the device's own unless a ScopedStream says otherwise.
   cudaStream_t stream() const noexcept;
+  /// The stream for copies beside the kernels.
+  cudaStream_t copy_stream() const noexcept;
 
   /// Memory of the pool, ordered by the current stream: it may be given back as soon as the kernels that use it are
   /// enqueued.
   void* allocate(size_t bytes);
-  void deallocate(void* data, size_t bytes) noexcept;
+  void deallocate(void* data) noexcept;
+  /// The array's memory is used by work that was given to `stream`, other than the one it was allocated for: it is not
+  /// used again before that work is done.
+  void record_use(const Array& array, cudaStream_t stream);
+  CachingAllocator& allocator() noexcept;
+  /// Events of this device's streams.
+  EventSource& events() noexcept;
 
   cublasLtHandle_t cublaslt();
   /// The calling thread's handle, set to the current stream.
   cudnnHandle_t cudnn();
 
  private:
-  friend class CudaBackend;
-  friend class ScopedStream;
   struct Parts;
   explicit Context(int index);
+  ~Context();
+  static Context& make(int index);
 
   int index_;
   DeviceFacts facts_;
@@ -60,23 +73,25 @@ class Context {
 /// Sends this thread's kernels on the device to another stream for the object's life.
 class ScopedStream {
  public:
-  ScopedStream(Context& context, cudaStream_t stream);
+  ScopedStream(const Context& context, cudaStream_t stream) noexcept;
   ScopedStream(const ScopedStream&) = delete;
   ScopedStream& operator=(const ScopedStream&) = delete;
   ~ScopedStream();
 
  private:
-  int index_;
-  cudaStream_t previous_;
+  friend class Context;
+  const Context* context_;
+  cudaStream_t stream_;
+  const ScopedStream* previous_;  // the thread's, of any device
 };
 
 /// Device memory for the length of a call: kernels enqueued meanwhile may use it.
 class Scratch {
  public:
-  Scratch(Context& context, size_t bytes) : context_{context}, data_{context.allocate(bytes)}, bytes_{bytes} {}
+  Scratch(Context& context, size_t bytes) : context_{context}, data_{context.allocate(bytes)} {}
   Scratch(const Scratch&) = delete;
   Scratch& operator=(const Scratch&) = delete;
-  ~Scratch() { context_.deallocate(data_, bytes_); }
+  ~Scratch() { context_.deallocate(data_); }
 
   template <class T>
   T* data() const noexcept {
@@ -86,7 +101,6 @@ class Scratch {
  private:
   Context& context_;
   void* data_;
-  size_t bytes_;
 };
 
 }  // namespace kusari::cuda

@@ -1,0 +1,223 @@
+#include "kusari/cuda/backend.h"
+
+#include <nvtx3/nvToolsExt.h>
+
+#include <algorithm>
+#include <cstring>
+#include <mutex>
+#include <set>
+#include <string>
+#include <utility>
+
+#include "kusari/cuda/check.h"
+#include "kusari/cuda/context.h"
+#include "kusari/cuda/handle.h"
+#include "kusari/framework/core/error.h"
+
+namespace kusari::cuda {
+namespace {
+
+class DriverHostMemory final : public HostSource {
+ public:
+  void* allocate_host(size_t bytes) override {
+    void* data = nullptr;
+    const cudaError_t status = cudaHostAlloc(&data, bytes, cudaHostAllocPortable);
+    if (status == cudaErrorMemoryAllocation) {
+      cudaGetLastError();
+      return nullptr;
+    }
+    KUSARI_CUDA_CHECK(status);
+    return data;
+  }
+  void free_host(void* data) noexcept override {
+    if (cudaFreeHost(data) != cudaSuccess) cudaGetLastError();
+  }
+};
+
+class PinnedBlock {
+ public:
+  explicit PinnedBlock(size_t bytes) : data_{pinned_pool().allocate(bytes)} {}
+  PinnedBlock(const PinnedBlock&) = delete;
+  PinnedBlock& operator=(const PinnedBlock&) = delete;
+  ~PinnedBlock() { pinned_pool().deallocate(data_); }
+  void* data() const noexcept { return data_; }
+
+ private:
+  void* data_;
+};
+
+// Later work of `waiting` begins after the work given to `stream` so far.
+void order(Context& context, cudaStream_t stream, cudaStream_t waiting) {
+  void* const event = context.events().record(stream);
+  if (event == nullptr) return;
+  const cudaError_t status = cudaStreamWaitEvent(waiting, static_cast<cudaEvent_t>(event), 0);
+  context.events().recycle(event);  // recording it again does not change what was waited for
+  KUSARI_CUDA_CHECK(status);
+}
+
+// Lets a device reach another's memory without the host, where the machine can.
+void allow_peer(int index, int peer) {
+  static std::mutex mutex;
+  static std::set<std::pair<int, int>> done;
+  const std::scoped_lock lock(mutex);
+  if (!done.emplace(index, peer).second) return;
+  int can = 0;
+  KUSARI_CUDA_CHECK(cudaDeviceCanAccessPeer(&can, index, peer));
+  if (can == 0) return;
+  const cudaError_t status = cudaDeviceEnablePeerAccess(peer, 0);
+  if (status == cudaErrorPeerAccessAlreadyEnabled) {
+    cudaGetLastError();
+  } else {
+    KUSARI_CUDA_CHECK(status);
+  }
+}
+
+}  // namespace
+
+PinnedPool& pinned_pool() {
+  static PinnedPool* const pool =
+      new PinnedPool(*new DriverHostMemory);  // arrays of static duration outlive everything
+  return *pool;
+}
+
+CudaBackend::CudaBackend(int device_count) : device_count_{device_count} { register_kernels(*this); }
+
+void* CudaBackend::allocate(int index, size_t bytes) { return Context::of(index).allocate(bytes); }
+
+void CudaBackend::deallocate(int index, void* data, size_t) noexcept {
+  if (data != nullptr) Context::existing(index).deallocate(data);
+}
+
+void CudaBackend::copy_to_host(int index, void* host, const void* data, size_t bytes) {
+  if (bytes == 0) return;
+  const cudaStream_t stream = Context::of(index).stream();
+  KUSARI_CUDA_CHECK(cudaMemcpyAsync(host, data, bytes, cudaMemcpyDeviceToHost, stream));
+  KUSARI_CUDA_CHECK(cudaStreamSynchronize(stream));
+}
+
+// Through page-locked memory in pieces: the driver would wait for the stream before it reads pageable memory, and read
+// page-locked memory after this function has returned.
+void CudaBackend::copy_from_host(int index, void* data, const void* host, size_t bytes) {
+  constexpr size_t kPiece = size_t{4} << 20;
+  Context& context = Context::of(index);
+  const cudaStream_t stream = context.stream();
+  for (size_t done = 0; done < bytes; done += kPiece) {
+    const size_t n = std::min(kPiece, bytes - done);
+    const PinnedBlock piece(n);
+    std::memcpy(piece.data(), static_cast<const char*>(host) + done, n);
+    KUSARI_CUDA_CHECK(
+        cudaMemcpyAsync(static_cast<char*>(data) + done, piece.data(), n, cudaMemcpyHostToDevice, stream));
+    pinned_pool().record_use(piece.data(), context.events(), stream);
+  }
+}
+
+void CudaBackend::copy_within(int index, void* to, const void* from, size_t bytes) {
+  if (bytes == 0) return;
+  KUSARI_CUDA_CHECK(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToDevice, Context::of(index).stream()));
+}
+
+void CudaBackend::copy_from_peer(int index, void* to, int from_index, const void* from, size_t bytes) {
+  if (from_index == index) return copy_within(index, to, from, bytes);
+  if (bytes == 0) return;
+  Context& source = Context::of(from_index);
+  Context& target = Context::of(index);
+  allow_peer(index, from_index);
+  order(source, source.stream(), target.stream());
+  KUSARI_CUDA_CHECK(cudaMemcpyPeerAsync(to, index, from, from_index, bytes, target.stream()));
+  order(target, target.stream(), source.stream());  // nobody writes to the source before
+}
+
+void CudaBackend::synchronize(int index) {
+  Context& context = Context::of(index);
+  KUSARI_CUDA_CHECK(cudaDeviceSynchronize());
+  (void)context;
+}
+
+void* CudaBackend::allocate_pinned(size_t bytes) { return pinned_pool().allocate(bytes); }
+
+void CudaBackend::deallocate_pinned(void* block, size_t) noexcept { pinned_pool().deallocate(block); }
+
+void CudaBackend::copy_from_host_beside(int index, void* data, const void* host, size_t bytes) {
+  if (bytes == 0) return;
+  Context& context = Context::of(index);
+  const cudaStream_t side = context.copy_stream();
+  // Memory of the kernels' stream may still be in use there by whoever had it before.
+  if (context.allocator().stream_of(data) != side) order(context, context.stream(), side);
+  KUSARI_CUDA_CHECK(cudaMemcpyAsync(data, host, bytes, cudaMemcpyHostToDevice, side));
+  if (!pinned_pool().record_use(host, context.events(), side)) KUSARI_CUDA_CHECK(cudaStreamSynchronize(side));
+  order(context, side, context.stream());
+}
+
+memory::Statistics CudaBackend::memory_statistics(int index) { return Context::of(index).allocator().statistics(); }
+void CudaBackend::reset_max_allocated(int index) { Context::of(index).allocator().reset_max_allocated(); }
+void CudaBackend::release_cached(int index) {
+  Context::of(index).allocator().release_cached();
+  pinned_pool().release_cached();
+}
+std::string CudaBackend::memory_summary(int index) { return Context::of(index).allocator().summary(); }
+
+void* CudaBackend::create_event(int index) {
+  (void)Context::of(index);  // events belong to the current device
+  cudaEvent_t event = nullptr;
+  KUSARI_CUDA_CHECK(create_timed_event(&event));
+  return event;
+}
+
+void CudaBackend::record_event(int index, void* event) {
+  KUSARI_CUDA_CHECK(cudaEventRecord(static_cast<cudaEvent_t>(event), Context::of(index).stream()));
+}
+
+void CudaBackend::synchronize_event(int, void* event) {
+  KUSARI_CUDA_CHECK(cudaEventSynchronize(static_cast<cudaEvent_t>(event)));
+}
+
+double CudaBackend::seconds_between(int index, void* begin, void* end) {
+  synchronize_event(index, begin);
+  synchronize_event(index, end);
+  float milliseconds = 0;
+  KUSARI_CUDA_CHECK(
+      cudaEventElapsedTime(&milliseconds, static_cast<cudaEvent_t>(begin), static_cast<cudaEvent_t>(end)));
+  return static_cast<double>(milliseconds) / 1000;
+}
+
+void CudaBackend::destroy_event(int, void* event) noexcept { cudaEventDestroy(static_cast<cudaEvent_t>(event)); }
+
+void CudaBackend::push_range(const char* text) noexcept { nvtxRangePushA(text); }
+void CudaBackend::pop_range() noexcept { nvtxRangePop(); }
+
+}  // namespace kusari::cuda
+
+/// What core looks up after it has loaded this library. Null with a text in `problem` when the library cannot serve; a
+/// machine without a driver or a card has a backend with no devices.
+extern "C" __attribute__((visibility("default"))) kusari::Backend* kusari_cuda_backend(int version,
+                                                                                       const char** problem) {
+  constexpr int kInterface = 2;  // as in framework/core/device.cc
+  static std::string text;
+  try {
+    if (version != kInterface) {
+      text = "libkusari_cuda.so is of another version of Kusari";
+      *problem = text.c_str();
+      return nullptr;
+    }
+    int count = 0;
+    const cudaError_t status = cudaGetDeviceCount(&count);
+    switch (status) {
+      case cudaSuccess:
+        break;
+      case cudaErrorInsufficientDriver:  // no driver, or one too old
+      case cudaErrorStubLibrary:
+      case cudaErrorNoDevice:
+        cudaGetLastError();
+        count = 0;
+        break;
+      default:
+        KUSARI_CUDA_CHECK(status);
+    }
+    static kusari::Backend* const backend = new kusari::cuda::CudaBackend(count);
+    return backend;
+  } catch (const std::exception& error) {
+    text = error.what();
+    *problem = text.c_str();
+    return nullptr;
+  }
+}
