@@ -4,6 +4,8 @@
 
 namespace kusari::cuda {
 
-void register_kernels(Backend&) {}
+void register_kernels(Backend& backend) {
+  register_matmul(backend);
+}
 
 }  // namespace kusari::cuda
