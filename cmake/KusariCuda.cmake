@@ -29,9 +29,14 @@ if(KUSARI_WITH_CUDA)
   endif()
   set(CMAKE_CUDA_COMPILER "${CUDAToolkit_NVCC_EXECUTABLE}" CACHE FILEPATH "The CUDA compiler")
   enable_language(CUDA)
-  # CMake before 3.26 does not know nvcc's C++20.
+  if(NOT DEFINED CMAKE_CUDA20_STANDARD_COMPILE_OPTION)
+    if(NOT CMAKE_CUDA20_STANDARD_COMPILE_OPTION)
+    # CMake before 3.26 does not know nvcc's C++20.
+    set(CMAKE_CUDA20_STANDARD_COMPILE_OPTION "-std=c++20")
+    set(CMAKE_CUDA20_EXTENSION_COMPILE_OPTION "-std=c++20")
+  endif()
   # 1835: nvcc does not know the attribute tls_model.
-  string(APPEND CMAKE_CUDA_FLAGS " -std=c++20 --expt-relaxed-constexpr -diag-suppress 1835")
+  string(APPEND CMAKE_CUDA_FLAGS " --expt-relaxed-constexpr -diag-suppress 1835")
 
   add_library(kusari_cuda SHARED ${kusari_cuda_sources})
   add_library(kusari::cuda ALIAS kusari_cuda)

@@ -19,7 +19,7 @@ class Slabs {
   Slabs(const Slabs&) = delete;
   Slabs& operator=(const Slabs&) = delete;
   ~Slabs() {
-    for (const Slab& slab : slabs_) Context::of(slab.device).deallocate(slab.data, slab.bytes);
+    for (const Slab& slab : slabs_) Context::existing(slab.device).deallocate(slab.data);
   }
 
   void* get(Context& context, size_t bytes) {
@@ -37,7 +37,7 @@ class Slabs {
  private:
   static void grow(Context& context, Slab& slab, size_t bytes) {
     // Earlier kernels of the stream may still use the old block: the pool gives it to later ones only.
-    if (slab.data != nullptr) context.deallocate(slab.data, slab.bytes);
+    if (slab.data != nullptr) context.deallocate(slab.data);
     slab.data = nullptr;
     slab.bytes = 0;
     slab.data = context.allocate(bytes);
