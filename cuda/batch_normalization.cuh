@@ -1,0 +1,242 @@
+#pragma once
+
+#include <algorithm>
+#include <initializer_list>
+
+#include "kusari/cuda/block_reduce.cuh"
+#include "kusari/cuda/context.h"
+#include "kusari/cuda/launch.cuh"
+#include "kusari/cuda/pack_access.cuh"
+#include "kusari/framework/kernels/batch_normalization.h"
+#include "kusari/framework/kernels/channel_rows.h"
+#include "kusari/framework/kernels/math.h"
+
+// Rows of channels, cut into packs of channels and chunks of rows: one block for each (group of packs, chunk). A thread
+// keeps its pack, and with it what belongs to the channels in registers. What is made of all rows goes through one part
+// for each chunk, which a second small kernel combines in float64. Chunks depend on sizes and the device alone.
+namespace kusari::cuda::batch_norm {
+
+inline constexpr int kThreads = 256;
+/// Blocks of a multiprocessor, for 64 and 80 registers a thread: both have enough loads under way to fill the memory's
+/// pipe (latency times bandwidth is some 25 KiB for each multiprocessor of an H200).
+inline constexpr int kForwardBlocks = 4, kBackwardBlocks = 3;
+/// Rows whose loads a thread has under way, where it reads one array; half as many where it reads more.
+inline constexpr int kRowsAtOnce = 4;
+
+/// How the rows are shared out. Kernels know the channels of a pack.
+struct Grid {
+  int64_t rows = 0;
+  int64_t chunk = 0;    ///< rows of a block
+  int packs = 0;        ///< of a row
+  int log_columns = 0;  ///< threads side by side in a row
+  int chunks = 0, groups = 0;
+
+  Grid(const Context& context, int blocks, int64_t rows_, int64_t channels, int pack) : rows{rows_} {
+    packs = static_cast<int>(channels / pack);
+    while (log_columns < 5 && (1 << log_columns) < packs) ++log_columns;
+    groups = (packs + (1 << log_columns) - 1) >> log_columns;
+    const int64_t wanted = std::max(1, context.facts().multiprocessors * blocks / groups);  // all run at once
+    const int64_t step = static_cast<int64_t>(kThreads >> log_columns) * kRowsAtOnce;
+    chunk = std::max<int64_t>(1, ((rows + wanted - 1) / wanted + step - 1) / step) * step;
+    chunks = std::max(1, static_cast<int>((rows + chunk - 1) / chunk));
+  }
+  LaunchShape shape() const {
+    return {dim3(static_cast<unsigned>(groups), static_cast<unsigned>(chunks)), dim3(kThreads)};
+  }
+};
+
+/// The packs that a thread visits: number `first` + k `step` for k < count.
+struct Track {
+  int64_t first, step;
+  int count;
+  int pack;  ///< within the row
+  int lane, lanes;
+  int rows;  ///< of the block
+
+  __device__ explicit Track(const Grid& grid) {
+    const int thread = static_cast<int>(threadIdx.x);
+    pack = static_cast<int>(blockIdx.x) * (1 << grid.log_columns) + (thread & ((1 << grid.log_columns) - 1));
+    lane = thread >> grid.log_columns;
+    lanes = kThreads >> grid.log_columns;
+    const int64_t begin = blockIdx.y * grid.chunk, left = grid.rows - begin;
+    rows = static_cast<int>(left < grid.chunk ? left : grid.chunk);
+    count = lane < rows ? (rows - lane + lanes - 1) / lanes : 0;
+    first = (begin + lane) * grid.packs + pack;
+    step = static_cast<int64_t>(lanes) * grid.packs;
+    if (pack >= grid.packs) count = 0;
+  }
+  __device__ bool is_inside(const Grid& grid) const { return pack < grid.packs; }
+
+  /// body<kRows>(pack number of the first of kRows rows), from the last rows to the first: when they have just been
+  /// read in order, the last are still in the cache.
+  template <int kRows, class Body>
+  __device__ __forceinline__ void backwards(const Body& body) const {
+    int left = count;
+    for (; left % kRows != 0; --left) body.template operator()<1>(first + (left - 1) * step);
+    for (; left > 0; left -= kRows) body.template operator()<kRows>(first + (left - kRows) * step);
+  }
+};
+
+/// What there is for each channel, in the compute type. Undefined arrays are null.
+template <class T>
+struct Channels {
+  const T* gamma = nullptr;
+  const T* beta = nullptr;
+  const T* mean = nullptr;
+  const T* inv_std = nullptr;
+  const T* var = nullptr;  ///< instead of inv_std
+  T eps{};
+};
+
+/// The numbers of a thread's channels.
+template <class T, int V>
+struct Affine {
+  T mean[V], scale[V], shift[V];
+
+  __device__ __forceinline__ Affine(const Channels<T>& channels, int64_t pack, bool is_inside) {
+#pragma unroll
+    for (int v = 0; v < V; ++v) {
+      const int64_t c = pack * V + v;
+      mean[v] = is_inside ? channels.mean[c] : T{};
+      scale[v] = is_inside ? channels.gamma[c] * inverse(channels, c) : T{};
+      shift[v] = is_inside && channels.beta != nullptr ? channels.beta[c] : T{};
+    }
+  }
+  __device__ static __forceinline__ T inverse(const Channels<T>& channels, int64_t c) {
+    return channels.var == nullptr ? channels.inv_std[c] : T{1} / km::sqrt(channels.var[c] + channels.eps);
+  }
+  /// The one formula of the result, so that a gradient sees the sign that the forward cut.
+  __device__ __forceinline__ T centred(T x, int v) const { return x - mean[v]; }
+  __device__ __forceinline__ T of_centred(T d, int v) const { return d * scale[v] + shift[v]; }
+};
+
+/// The sums of two numbers over the parts of all chunks, for kCombined channels of a block; valid in the first
+/// kCombined threads. term(chunk, channel, sums) adds one part.
+inline constexpr int kCombined = 8, kCombineThreads = 512;
+
+struct Sums {
+  double first = 0, second = 0;
+};
+
+template <class Term>
+__device__ __forceinline__ Sums combine_parts(int chunks, int channels, const Term& term) {
+  __shared__ double shared[kCombineThreads / kWarp][2][kCombined];
+  const int thread = static_cast<int>(threadIdx.x), channel = thread % kCombined;
+  const int c = static_cast<int>(blockIdx.x) * kCombined + channel;
+  Sums sums;
+  if (c < channels) {
+#pragma unroll 4
+    for (int i = thread / kCombined; i < chunks; i += kCombineThreads / kCombined) term(i, c, sums);
+  }
+#pragma unroll
+  for (int distance = kCombined; distance < kWarp; distance *= 2) {
+    sums.first += shuffle_xor(sums.first, distance);
+    sums.second += shuffle_xor(sums.second, distance);
+  }
+  if (thread % kWarp < kCombined) {
+    shared[thread / kWarp][0][channel] = sums.first;
+    shared[thread / kWarp][1][channel] = sums.second;
+  }
+  __syncthreads();
+  sums = Sums{};
+  if (thread < kCombined) {
+    for (int warp = 0; warp < kCombineThreads / kWarp; ++warp) {
+      sums.first += shared[warp][0][channel];
+      sums.second += shared[warp][1][channel];
+    }
+  }
+  return sums;
+}
+
+inline LaunchShape combine_shape(int64_t channels) {
+  return {dim3(blocks_for(channels, kCombined)), dim3(kCombineThreads)};
+}
+
+/// Numbers of the channels without gaps and of any floating dtype; null if undefined.
+struct AnyNumbers {
+  void* data = nullptr;
+  Dtype dtype = Dtype::float32;
+
+  AnyNumbers() = default;
+  explicit AnyNumbers(const Array& x) {
+    if (!x.is_defined()) return;
+    data = x.raw_data();
+    dtype = x.dtype();
+  }
+  __device__ bool is_defined() const { return data != nullptr; }
+  __device__ double get(int64_t i) const {
+    switch (dtype) {
+      case Dtype::float16:
+        return static_cast<double>(widen(static_cast<const float16*>(data)[i]));
+      case Dtype::bfloat16:
+        return static_cast<double>(widen(static_cast<const bfloat16*>(data)[i]));
+      case Dtype::float32:
+        return static_cast<double>(static_cast<const float*>(data)[i]);
+      default:
+        return static_cast<const double*>(data)[i];
+    }
+  }
+  __device__ void set(int64_t i, double value) const {
+    switch (dtype) {
+      case Dtype::float16:
+        static_cast<float16*>(data)[i] = narrow<float16>(value);
+        break;
+      case Dtype::bfloat16:
+        static_cast<bfloat16*>(data)[i] = narrow<bfloat16>(value);
+        break;
+      case Dtype::float32:
+        static_cast<float*>(data)[i] = static_cast<float>(value);
+        break;
+      default:
+        static_cast<double*>(data)[i] = value;
+    }
+  }
+};
+
+/// Numbers of channels that a kernel reads or writes: themselves, or a copy without gaps that finish() brings back.
+class ChannelResult {
+ public:
+  explicit ChannelResult(const Array& target) : target_{target} {
+    if (target.is_defined()) numbers_ = target.contiguous();
+  }
+  AnyNumbers numbers() const { return AnyNumbers(numbers_); }
+  void finish() const {
+    if (!numbers_.is_same(target_)) target_.copy_from(numbers_);
+  }
+
+ private:
+  const Array& target_;
+  Array numbers_;
+};
+
+/// The types in which a call computes.
+struct Types {
+  Dtype compute, storage;
+  Types(const Array& x, const Array& gamma)
+      : compute{x.dtype() == Dtype::float64 || gamma.dtype() == Dtype::float64 ? Dtype::float64 : Dtype::float32},
+        storage{compute == Dtype::float64 ? compute : x.dtype()} {}
+};
+
+/// Numbers of the channels in the compute type.
+inline Array channel_numbers(const Array& x, Dtype dtype) { return x.is_defined() ? x.astype(dtype).contiguous() : x; }
+
+template <class T>
+const T* data_or_null(const Array& x) {
+  return x.is_defined() ? x.data<T>() : nullptr;
+}
+
+/// Calls f<S, V>() with the element type and the channels of a pack: whole packs if all addresses allow them.
+template <class F>
+void visit_packs(Dtype storage, int64_t channels, std::initializer_list<const void*> addresses, F&& f) {
+  visit_floating(storage, [&]<class S>() {
+    bool whole = channels % kPackSize<S> == 0;
+    for (const void* address : addresses) whole = whole && is_pack_aligned(address);
+    if (whole) {
+      f.template operator()<S, kPackSize<S>>();
+    } else {
+      f.template operator()<S, 1>();
+    }
+  });
+}
+
+}  // namespace kusari::cuda::batch_norm
