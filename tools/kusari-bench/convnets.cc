@@ -28,34 +28,49 @@ using ImageTraining = Training<Model, kusari::optimizers::MomentumSGD>;
 
 kusari::optimizers::MomentumSGD optimizer() { return kusari::optimizers::MomentumSGD(0.01, 0.9); }
 
+struct Images {
+  int64_t cpu_batch, gpu_batch, size, classes;
+};
+
 template <class Model>
-void train(const Settings& settings, const char* name, Model model, int64_t batch, int64_t size, int64_t classes) {
-  ImageTraining<Model> training(std::move(model), optimizer(), draw_images(batch, size), draw_labels(batch, classes));
-  const Samples samples = sample(settings, [&] { training.step(); });
-  report(settings, name, "ms/step", samples, 1e3, switches(settings) + training_fields(training.parameters()),
-         layout());
+void train(const Settings& settings, const char* name, const char* gpu_name, Model model, const Images& images) {
+  const int64_t batch = batch_of(settings, images.cpu_batch, images.gpu_batch);
+  ImageTraining<Model> training(settings, std::move(model), optimizer(), draw_images(batch, images.size),
+                                draw_labels(batch, images.classes));
+  report_training(settings, training, name, gpu_name, "ms/step", 1e3, switches(settings), layout());
 }
 
 }  // namespace
 
-void cnn_seed(const Settings& settings) { train(settings, "cnn_seed", L::CifarCnn(), 32, 32, 10); }
+void cnn_seed(const Settings& settings) { train(settings, "cnn_seed", "cnn", L::CifarCnn(), {32, 128, 32, 10}); }
 
 void resnet18_cifar(const Settings& settings) {
-  train(settings, "resnet18_cifar", L::ResNet18({.n_classes = 10, .stem = L::ResNetStem::cifar}), 64, 32, 10);
+  train(settings, "resnet18_cifar", "resnet18_cifar", L::ResNet18({.n_classes = 10, .stem = L::ResNetStem::cifar}),
+        {64, 256, 32, 10});
 }
 
-void resnet50_train(const Settings& settings) { train(settings, "resnet50_train_bs8", L::ResNet50(), 8, 224, 1000); }
+void resnet50_train(const Settings& settings) {
+  train(settings, "resnet50_train_bs8", "resnet50", L::ResNet50(), {8, 256, 224, 1000});
+}
 
 void resnet50_infer(const Settings& settings) {
+  const int64_t batch = batch_of(settings, 1, 1);
   L::ResNet50 model;
-  const kusari::Variable x(draw_images(1, 224), false);
+  model.to(settings.device);
+  const kusari::Array images = draw_images(batch, 224).to_device(settings.device);
+  const kusari::Variable x(images.astype(settings.dtype.dtype()), false);
   const auto evaluation = kusari::using_config(&kusari::Config::train, false);
   const auto no_graph = kusari::no_backprop_mode();
-  report(settings, "resnet50_infer_bs1", "ms", sample(settings, [&] { model(x); }), 1e3, switches(settings), layout());
+  const Samples samples = sample(settings, [&] { model(x); });
+  if (settings.device.is_cpu()) {
+    report(settings, "resnet50_infer_bs1", "ms", samples, 1e3, switches(settings), layout());
+  } else {
+    report_device(settings, "resnet50_infer", batch, samples);
+  }
 }
 
 void mem(const Settings& settings) {
-  ImageTraining<L::ResNet50> training(L::ResNet50(), optimizer(), draw_images(8, 224), draw_labels(8, 1000));
+  ImageTraining<L::ResNet50> training(settings, L::ResNet50(), optimizer(), draw_images(8, 224), draw_labels(8, 1000));
   const double before = resident_mib();
   for (int i = 0; i < 3; ++i) training.step();
   std::printf(

@@ -11,6 +11,14 @@
 #include "kusari/framework/core/threads.h"
 #include "kusari/tools/kusari-bench/cases.h"
 
+namespace {
+
+const std::map<std::string, kusari::DtypePolicy> kDtypes = {
+    {"float32", kusari::Dtype::float32}, {"float16", kusari::Dtype::float16}, {"bfloat16", kusari::Dtype::bfloat16},
+    {"mixed16", kusari::mixed16},        {"mixed_bf16", kusari::mixed_bf16},  {"float64", kusari::Dtype::float64}};
+
+}  // namespace
+
 int main(int argc, char** argv) {
   const std::map<std::string, std::function<void(const bench::Settings&)>> cases = {
       {"op_overhead", bench::op_overhead},
@@ -24,12 +32,14 @@ int main(int argc, char** argv) {
       {"resnet50_train", bench::resnet50_train},
       {"resnet50_infer", bench::resnet50_infer},
       {"mem", bench::mem},
-      {"jpeg", bench::jpeg}};
+      {"jpeg", bench::jpeg},
+      {"host_cost", bench::host_cost}};
   CLI::App app(
       "Measures Kusari. One line of JSON per number: median and least "
       "over the timed windows.");
   std::string name;
   bench::Settings settings;
+  size_t workspace_mib = 512;
   app.add_option("case", name, "what to measure")->required()->check(CLI::IsMember(cases));
   app.add_option("--threads", settings.threads, "threads that Kusari uses")
       ->check(CLI::PositiveNumber)
@@ -40,12 +50,31 @@ int main(int argc, char** argv) {
   app.add_option("--patience", settings.patience, "seconds to wait for a quiet machine")
       ->check(CLI::NonNegativeNumber)
       ->capture_default_str();
+  std::string device = "cpu";
+  bool no_tf32 = false;
+  app.add_option("-d,--device", device, "cpu, or cuda:N")->capture_default_str();
+  app.add_option("--dtype", settings.mode, "of parameters and activations")
+      ->check(CLI::IsMember(kDtypes))
+      ->capture_default_str();
+  app.add_option("--batch", settings.batch, "examples in a batch; 0: the case's own")
+      ->check(CLI::NonNegativeNumber)
+      ->capture_default_str();
+  app.add_flag("--no-tf32", no_tf32, "compute float32 products of a GPU in full precision");
+  app.add_option("--workspace-mib", workspace_mib, "scratch memory that a convolution on a GPU may use")
+      ->check(CLI::NonNegativeNumber)
+      ->capture_default_str();
   app.add_flag("--autotune", settings.autotune, "time the ways of computing a convolution and keep the fastest");
   app.add_flag("--save-memory", settings.save_memory,
                "compute normalizations again in backward instead of keeping them");
   app.add_option("--images", settings.images, "tar archive of photos, for the case jpeg")->capture_default_str();
   CLI11_PARSE(app, argc, argv);
   try {
+    settings.device = kusari::get_device(device);
+    settings.dtype = kDtypes.at(settings.mode);
+    kusari::global_config().dtype = settings.dtype;
+    kusari::global_config().use_tf32 = !no_tf32;
+    if (no_tf32) settings.mode += "_strict";
+    kusari::cuda::set_max_workspace_size(workspace_mib << 20);
     kusari::set_num_threads(settings.threads);
     kusari::random::seed(1);
     kusari::global_config().autotune = settings.autotune;

@@ -37,31 +37,35 @@ constexpr Sizes kSmallMlp = {16, 32, 64, 8};
 template <class Optimizer>
 class MlpTraining : public Training<Mlp, Optimizer> {
  public:
-  MlpTraining(const Sizes& sizes, Optimizer optimizer)
-      : Training<Mlp, Optimizer>(Mlp(sizes.in, sizes.hidden, sizes.out), std::move(optimizer),
-                                 draw_normal({sizes.batch, sizes.in}), draw_labels(sizes.batch, sizes.out)) {}
+  MlpTraining(const Settings& settings, const Sizes& sizes, Optimizer optimizer)
+      : MlpTraining(settings, sizes, batch_of(settings, sizes.batch, sizes.batch), std::move(optimizer)) {}
+
+ private:
+  MlpTraining(const Settings& settings, const Sizes& sizes, int64_t batch, Optimizer optimizer)
+      : Training<Mlp, Optimizer>(settings, Mlp(sizes.in, sizes.hidden, sizes.out), std::move(optimizer),
+                                 draw_normal({batch, sizes.in}), draw_labels(batch, sizes.out)) {}
 };
 
 template <class Optimizer>
-void train(const Settings& settings, const char* name, const Sizes& sizes, Optimizer optimizer, const char* unit,
-           double scale) {
-  MlpTraining<Optimizer> training(sizes, std::move(optimizer));
-  const Samples samples = sample(settings, [&] { training.step(); });
-  report(settings, name, unit, samples, scale, training_fields(training.parameters()));
+void train(const Settings& settings, const char* name, const char* gpu_name, const Sizes& sizes, Optimizer optimizer,
+           const char* unit, double scale) {
+  MlpTraining<Optimizer> training(settings, sizes, std::move(optimizer));
+  report_training(settings, training, name, gpu_name, unit, scale);
 }
 
 }  // namespace
 
-void mlp(const Settings& settings) { train(settings, "mlp", kMlp, kusari::optimizers::Adam(), "ms/step", 1e3); }
+void mlp(const Settings& settings) { train(settings, "mlp", "mlp", kMlp, kusari::optimizers::Adam(), "ms/step", 1e3); }
 
 void small_mlp(const Settings& settings) {
-  train(settings, "small_mlp.sgd_momentum", kSmallMlp, kusari::optimizers::MomentumSGD(0.01, 0.9), "us/step", 1e6);
-  train(settings, "small_mlp.adam", kSmallMlp, kusari::optimizers::Adam(), "us/step", 1e6);
+  train(settings, "small_mlp.sgd_momentum", "small_mlp", kSmallMlp, kusari::optimizers::MomentumSGD(0.01, 0.9),
+        "us/step", 1e6);
+  train(settings, "small_mlp.adam", "small_mlp_adam", kSmallMlp, kusari::optimizers::Adam(), "us/step", 1e6);
 }
 
 void steady_state(const Settings& settings) {
   constexpr int kSteps = 10'000;
-  MlpTraining training(kSmallMlp, kusari::optimizers::MomentumSGD(0.01, 0.9));
+  MlpTraining training(settings, kSmallMlp, kusari::optimizers::MomentumSGD(0.01, 0.9));
   for (int i = 0; i < 100; ++i) training.step();
   const double resident_before = resident_mib();
   const int64_t system_before = kusari::memory::statistics().system_allocations, heap_before = allocations();

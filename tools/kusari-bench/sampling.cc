@@ -68,7 +68,27 @@ double peak_resident_mib() {
   return static_cast<double>(usage.ru_maxrss) / 1024;
 }
 
+namespace {
+
+Samples sample_device(const kusari::Device& device, const std::function<void()>& step) {
+  constexpr int kWarmUp = 10, kWindows = 7, kCalls = 20;
+  for (int i = 0; i < kWarmUp; ++i) step();
+  kusari::synchronize(device);
+  kusari::Event begin(device), end(device);
+  Samples samples;
+  for (int window = 0; window < kWindows; ++window) {
+    begin.record();
+    for (int i = 0; i < kCalls; ++i) step();
+    end.record();
+    samples.values.push_back(end.seconds_since(begin) / kCalls);
+  }
+  return samples;
+}
+
+}  // namespace
+
 Samples sample(const Settings& settings, const std::function<void()>& step) {
+  if (!settings.device.is_cpu()) return sample_device(settings.device, step);
   constexpr size_t kWindows = 9;
   for (int i = 0; i < 3; ++i) step();
   struct Window {
@@ -99,6 +119,23 @@ Samples sample(const Settings& settings, const std::function<void()>& step) {
   samples.others = windows.back().others;
   for (const Window& window : windows) samples.values.push_back(window.seconds);
   return samples;
+}
+
+int64_t batch_of(const Settings& settings, int64_t on_cpu, int64_t on_gpu) {
+  if (settings.batch > 0) return settings.batch;
+  return settings.device.is_cpu() ? on_cpu : on_gpu;
+}
+
+void report_device(const Settings& settings, const char* name, int64_t batch, const Samples& samples) {
+  const double seconds = median(samples.values);
+  std::printf(
+      "{\"case\":\"%s\",\"impl\":\"kusari-%s\",\"mode\":\"%s\",\"device\":\"%s\",\"batch\":%lld,\"autotune\":%s,"
+      "\"ms_per_step\":%.4f,\"min_ms\":%.4f,\"items_per_s\":%.1f,\"peak_mib\":%.0f}\n",
+      name, KUSARI_VERSION, settings.mode.c_str(), settings.device.name().c_str(), static_cast<long long>(batch),
+      settings.autotune ? "true" : "false", seconds * 1e3,
+      *std::min_element(samples.values.begin(), samples.values.end()) * 1e3, static_cast<double>(batch) / seconds,
+      static_cast<double>(kusari::cuda::max_memory_allocated(settings.device.index())) / (1 << 20));
+  std::fflush(stdout);
 }
 
 void report(const Settings& settings, const char* bench, const char* unit, const Samples& samples, double scale,

@@ -4,6 +4,9 @@
 #include <string>
 #include <vector>
 
+#include "kusari/framework/core/config.h"
+#include "kusari/framework/core/device.h"
+
 namespace bench {
 
 /// What the command line says about every case.
@@ -13,6 +16,10 @@ struct Settings {
   double patience = 60;  ///< how long to wait for a quiet machine
   bool autotune = false;
   bool save_memory = false;
+  kusari::Device device = {};
+  kusari::DtypePolicy dtype = kusari::Dtype::float32;
+  std::string mode = "float32";  ///< the dtype by name, with what else changes the arithmetic
+  int64_t batch = 0;             ///< 0: the case's own
   std::string images = "../shared/data/imagenette224-mini/train.tar";  ///< of case jpeg
 };
 
@@ -31,8 +38,15 @@ double peak_resident_mib();
 
 /// Seconds per call of `step`: 3 calls to warm up, then 9 windows of seconds / 9 each, at least 0.2 s and one call. A
 /// window in which other programs used more than 0.6 core (0.1 with several threads) is repeated while patience lasts;
-/// the 9 quietest count.
+/// the 9 quietest count. On a GPU: 10 calls to warm up, then 7 windows of 20 calls between two events.
 Samples sample(const Settings& settings, const std::function<void()>& step);
+
+/// The batch to measure with: that of the command line, else the one for the processor or for a GPU.
+int64_t batch_of(const Settings& settings, int64_t on_cpu, int64_t on_gpu);
+
+/// Prints one line of JSON for a step on a GPU: its median and least time, items (examples) per second, and the most
+/// memory that arrays held.
+void report_device(const Settings& settings, const char* name, int64_t batch, const Samples& samples);
 
 /// Prints one line of JSON: median and least of the values times `scale`. `more`: further fields, with leading comma.
 /// `layout`: of images in memory.

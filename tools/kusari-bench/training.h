@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "kusari/framework/core/device.h"
 #include "kusari/framework/core/random.h"
 #include "kusari/framework/functions/loss/softmax_cross_entropy.h"
 #include "kusari/framework/links/link.h"
@@ -32,13 +33,20 @@ inline kusari::Array draw_labels(int64_t n, int64_t classes) {
   return kusari::array(labels);
 }
 
-/// Training of a classifier on one batch.
+/// Training of a classifier on one batch, on the device and in the dtype of the settings: float32 copies of 16-bit
+/// parameters are what is updated, and the loss of float16 models is scaled dynamically.
 template <class Model, class Optimizer>
 class Training {
  public:
-  Training(Model model, Optimizer optimizer, kusari::Array x, kusari::Array t)
-      : model_{std::move(model)}, optimizer_{std::move(optimizer)}, x_{std::move(x)}, t_{std::move(t)} {
+  Training(const Settings& settings, Model model, Optimizer optimizer, const kusari::Array& x, const kusari::Array& t)
+      : model_{std::move(model)},
+        optimizer_{std::move(optimizer)},
+        x_{x.to_device(settings.device).astype(settings.dtype.dtype())},
+        t_{t.to_device(settings.device)} {
+    model_.to(settings.device);
     optimizer_.setup(model_);
+    if (kusari::is_half(settings.dtype.dtype())) optimizer_.use_fp32_update();
+    if (settings.dtype.dtype() == kusari::Dtype::float16) optimizer_.loss_scaling();
   }
   Training(const Training&) = delete;
   Training& operator=(const Training&) = delete;
@@ -47,6 +55,7 @@ class Training {
     optimizer_.update([this] { return kusari::functions::softmax_cross_entropy(model_(x_), t_); });
   }
   int64_t parameters() { return model_.count_params(); }
+  int64_t batch() const { return x_.shape(0); }
 
  private:
   Model model_;
@@ -58,6 +67,24 @@ class Training {
 inline std::string training_fields(int64_t parameters) {
   return ",\"params\":" + std::to_string(parameters) +
          ",\"peak_rss_mib\":" + std::to_string(static_cast<int>(peak_resident_mib()));
+}
+
+/// Measures the steps of a training and prints the result: under `name` in `unit` with `scale` on the processor, as
+/// the programs of GPU frameworks do under `gpu_name` on a GPU.
+template <class Model, class Optimizer>
+void report_training(const Settings& settings, Training<Model, Optimizer>& training, const char* name,
+                     const char* gpu_name, const char* unit, double scale, const std::string& more = "",
+                     const char* layout = "plain") {
+  if (!settings.device.is_cpu()) {
+    training.step();  // what stays from the first step on: parameters' state
+    kusari::cuda::reset_max_memory_allocated(settings.device.index());
+  }
+  const Samples samples = sample(settings, [&] { training.step(); });
+  if (settings.device.is_cpu()) {
+    report(settings, name, unit, samples, scale, more + training_fields(training.parameters()), layout);
+  } else {
+    report_device(settings, gpu_name, training.batch(), samples);
+  }
 }
 
 }  // namespace bench
