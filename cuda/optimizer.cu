@@ -1,0 +1,260 @@
+#include <cstring>
+#include <span>
+
+#include "kusari/cuda/block_reduce.cuh"
+#include "kusari/cuda/chunk_table.h"
+#include "kusari/cuda/element.cuh"
+#include "kusari/cuda/launch.cuh"
+#include "kusari/cuda/pack_access.cuh"
+#include "kusari/cuda/register.h"
+#include "kusari/framework/core/error.h"
+#include "kusari/framework/kernels/optimizer.h"
+#include "kusari/framework/kernels/optimizer_step.h"
+
+namespace kusari::cuda {
+namespace {
+
+constexpr int kThreads = 256;
+constexpr int kPacksInFlight = 2;  // of each array and thread
+
+__device__ __forceinline__ bool is_aligned(const void* data) { return reinterpret_cast<uintptr_t>(data) % 16 == 0; }
+
+/// The members of a functor from their float64 numbers in device memory.
+template <class Op>
+__device__ __forceinline__ Op read_functor(const double* numbers) {
+  constexpr int kMembers = sizeof(Op) / sizeof(double);
+  double members[kMembers];
+#pragma unroll
+  for (int i = 0; i < kMembers; ++i) members[i] = numbers[i];
+  Op op;
+  memcpy(&op, members, sizeof(op));
+  return op;
+}
+
+/// op(g, p, states...) for one element.
+template <class Op, class C>
+__device__ __forceinline__ void step_element(const Op& op, C g, C (&x)[1 + Op::kStates]) {
+  if constexpr (Op::kStates == 0) {
+    op(g, x[0]);
+  } else if constexpr (Op::kStates == 1) {
+    op(g, x[0], x[1]);
+  } else if constexpr (Op::kStates == 2) {
+    op(g, x[0], x[1], x[2]);
+  } else {
+    op(g, x[0], x[1], x[2], x[3]);
+  }
+}
+
+template <class Op, class T>
+__global__ __launch_bounds__(kThreads) void step_kernel(const __grid_constant__ ChunkTable<2 + Op::kStates> table,
+                                                        const double* numbers, int64_t row, const double* guard) {
+  using C = Compute<T>;
+  constexpr int kPack = kPackSize<T>, kWritten = 1 + Op::kStates;
+  if (guard != nullptr && !km::isfinite(*guard)) return;
+  const Chunk chunk = find_chunk(table, blockIdx.x);
+  const Op op = read_functor<Op>(numbers + table.index[chunk.tensor] * row);
+  if constexpr (requires { op.is_identity(); }) {
+    if (op.is_identity()) return;
+  }
+  const T* const g = static_cast<const T*>(table.data[0][chunk.tensor]) + chunk.begin;
+  T* x[kWritten];
+  bool aligned = is_aligned(g);
+#pragma unroll
+  for (int k = 0; k < kWritten; ++k) {
+    x[k] = static_cast<T*>(table.data[1 + k][chunk.tensor]) + chunk.begin;
+    aligned = aligned && is_aligned(x[k]);
+  }
+  const int n = static_cast<int>(chunk.count), packs = aligned ? n / kPack : 0;
+  for (int first = static_cast<int>(threadIdx.x); first < packs; first += kPacksInFlight * kThreads) {
+    Pack<T, kPack> from[kPacksInFlight], to[kWritten][kPacksInFlight];
+#pragma unroll
+    for (int u = 0; u < kPacksInFlight; ++u) {
+      const int at = first + u * kThreads;
+      if (at >= packs) break;
+      from[u] = load_pack<kPack>(g, at);
+#pragma unroll
+      for (int k = 0; k < kWritten; ++k) to[k][u] = load_pack<kPack>(x[k], at);
+    }
+#pragma unroll
+    for (int u = 0; u < kPacksInFlight; ++u) {
+      const int at = first + u * kThreads;
+      if (at >= packs) break;
+#pragma unroll
+      for (int i = 0; i < kPack; ++i) {
+        C values[kWritten];
+#pragma unroll
+        for (int k = 0; k < kWritten; ++k) values[k] = widen(to[k][u].at[i]);
+        step_element(op, widen(from[u].at[i]), values);
+#pragma unroll
+        for (int k = 0; k < kWritten; ++k) to[k][u].at[i] = narrow<T>(values[k]);
+      }
+#pragma unroll
+      for (int k = 0; k < kWritten; ++k) store_pack(x[k], at, to[k][u]);
+    }
+  }
+  for (int i = packs * kPack + static_cast<int>(threadIdx.x); i < n; i += kThreads) {
+    C values[kWritten];
+#pragma unroll
+    for (int k = 0; k < kWritten; ++k) values[k] = widen(x[k][i]);
+    step_element(op, widen(g[i]), values);
+#pragma unroll
+    for (int k = 0; k < kWritten; ++k) x[k][i] = narrow<T>(values[k]);
+  }
+}
+
+/// Each block's sum of squares to partial[blockIdx.x].
+template <class T>
+__global__ __launch_bounds__(kThreads) void square_chunks_kernel(const __grid_constant__ ChunkTable<1> table,
+                                                                 double* partial) {
+  constexpr int kPack = kPackSize<T>;
+  const Chunk chunk = find_chunk(table, blockIdx.x);
+  const T* const x = static_cast<const T*>(table.data[0][chunk.tensor]) + chunk.begin;
+  const int n = static_cast<int>(chunk.count), packs = is_aligned(x) ? n / kPack : 0;
+  double sum = 0;
+#pragma unroll 4
+  for (int at = static_cast<int>(threadIdx.x); at < packs; at += kThreads) {
+    const Pack<T, kPack> pack = load_pack<kPack>(x, at);
+#pragma unroll
+    for (int i = 0; i < kPack; ++i) {
+      const double value = static_cast<double>(widen(pack.at[i]));
+      sum += value * value;
+    }
+  }
+  for (int i = packs * kPack + static_cast<int>(threadIdx.x); i < n; i += kThreads) {
+    const double value = static_cast<double>(widen(x[i]));
+    sum += value * value;
+  }
+  sum = block_reduce(sum, 0.0, Plus<double>{});
+  if (threadIdx.x == 0) partial[blockIdx.x] = sum;
+}
+
+__device__ __forceinline__ void sum_range(const double* partial, int64_t n, double* to) {
+  double sum = 0;
+  for (int64_t i = threadIdx.x; i < n; i += kThreads) sum += partial[i];
+  sum = block_reduce(sum, 0.0, Plus<double>{});
+  if (threadIdx.x == 0) *to = sum;
+}
+
+__global__ __launch_bounds__(kThreads) void sum_all_kernel(const double* partial, int64_t n, double* y) {
+  sum_range(partial, n, y);
+}
+
+/// A block for each tensor of the table, whose chunks have left their sums in `partial`.
+__global__ __launch_bounds__(kThreads) void sum_tensors_kernel(const __grid_constant__ ChunkTable<1> table,
+                                                               const double* partial, double* y) {
+  const auto tensor = static_cast<int>(blockIdx.x);
+  const uint32_t first = tensor == 0 ? 0 : table.end[tensor - 1];
+  sum_range(partial + first, table.end[tensor] - first, y + table.index[tensor]);
+}
+
+__global__ void clipping_numbers_kernel(const double* squared_norm, kernels::ClippingRate rate, double* numbers) {
+  if (threadIdx.x == 0) *numbers = rate(*squared_norm);
+}
+
+__global__ void lars_numbers_kernel(const double* parameters, const double* gradients, kernels::LarsRate rate,
+                                    int64_t n, double* numbers) {
+  const int64_t i = static_cast<int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
+  if (i >= n) return;
+  const kernels::LarsHook hook{rate.weight_decay, rate(parameters[i], gradients[i])};
+  memcpy(numbers + 2 * i, &hook, sizeof(hook));
+}
+
+/// Calls launch(table) for tables that hold the tensors of one dtype between them; data(k, i) is array k of tensor i.
+template <int kArrays, class Data, class Launch>
+void for_each_table(std::span<const Array> tensors, Dtype dtype, const Data& data, const Launch& launch) {
+  ChunkTable<kArrays> table;
+  for (size_t i = 0; i < tensors.size(); ++i) {
+    if (tensors[i].dtype() != dtype) continue;
+    const int at = table.add(static_cast<uint32_t>(i), tensors[i].size());
+    for (int k = 0; k < kArrays; ++k) table.data[k][at] = data(k, i);
+    if (!table.is_full()) continue;
+    launch(table);
+    table.count = 0;
+  }
+  if (table.count > 0) launch(table);
+}
+
+void require_floating(const char* call, Dtype dtype) {
+  if (!is_floating(dtype)) {
+    throw TypeError(std::string(call) + ": the tensors have dtype " + name(dtype) + ": it must be floating");
+  }
+}
+
+template <class Op>
+void step(DeviceScalar numbers, In guard, InList read, InOutList arrays) {
+  const std::span<const Array> tensors = read.arrays(), written = arrays.arrays();
+  if (tensors.empty()) return;
+  const Dtype dtype = tensors[0].dtype();
+  require_floating(Op::kName, dtype);
+  Context& context = Context::of(tensors[0]);
+  const double* const rows = numbers->data<double>();
+  const int64_t row = numbers->ndim() == 2 ? numbers->shape()[1] : 0;
+  const double* const finite = guard ? guard->data<double>() : nullptr;
+  const auto data = [&](int k, size_t i) {
+    return k == 0 ? tensors[i].raw_data() : written[static_cast<size_t>(k - 1) * tensors.size() + i].raw_data();
+  };
+  visit_floating(dtype, [&]<class T>() {
+    for_each_table<2 + Op::kStates>(tensors, dtype, data, [&](const ChunkTable<2 + Op::kStates>& table) {
+      if (table.chunks() == 0) return;
+      enqueue(context, {dim3(table.chunks()), dim3(kThreads)}, step_kernel<Op, T>, table, rows, row, finite);
+    });
+  });
+}
+
+void squared_norm(InList x, Out y) {
+  const std::span<const Array> tensors = x.arrays();
+  Context& context = Context::of(*y);
+  int64_t chunks = 0;
+  bool is_present[kDtypeCount] = {};
+  for (const Array& tensor : tensors) {
+    require_floating("squared_norm", tensor.dtype());
+    chunks += chunks_of(tensor.size());
+    is_present[static_cast<size_t>(tensor.dtype())] = true;
+  }
+  const Scratch scratch(context, static_cast<size_t>(chunks + 1) * sizeof(double));
+  double* const to = y->data<double>();
+  const bool in_one = y->size() == 1;
+  double* partial = scratch.data<double>();
+  for (const Dtype dtype : {Dtype::float16, Dtype::bfloat16, Dtype::float32, Dtype::float64}) {
+    if (!is_present[static_cast<size_t>(dtype)]) continue;
+    const auto data = [&](int, size_t i) { return tensors[i].raw_data(); };
+    visit_floating(dtype, [&]<class T>() {
+      for_each_table<1>(tensors, dtype, data, [&](const ChunkTable<1>& table) {
+        if (table.chunks() > 0) {
+          enqueue(context, {dim3(table.chunks()), dim3(kThreads)}, square_chunks_kernel<T>, table, partial);
+        }
+        if (!in_one) {
+          enqueue(context, {dim3(static_cast<unsigned>(table.count)), dim3(kThreads)}, sum_tensors_kernel, table,
+                  partial, to);
+        }
+        partial += table.chunks();
+      });
+    });
+  }
+  if (in_one) enqueue(context, {dim3(1), dim3(kThreads)}, sum_all_kernel, scratch.data<double>(), chunks, to);
+}
+
+void gradient_clipping_numbers(In squared_norm, Params<kernels::ClippingRate> rate, Out numbers) {
+  enqueue(Context::of(*numbers), {dim3(1), dim3(kWarp)}, clipping_numbers_kernel, squared_norm->data<double>(), *rate,
+          numbers->data<double>());
+}
+
+void gradient_lars_numbers(In parameters, In gradients, Params<kernels::LarsRate> rate, Out numbers) {
+  const int64_t n = parameters->size();
+  if (n == 0) return;
+  enqueue(Context::of(*numbers), {dim3(blocks_for(n, kThreads)), dim3(kThreads)}, lars_numbers_kernel,
+          parameters->data<double>(), gradients->data<double>(), *rate, n, numbers->data<double>());
+}
+
+}  // namespace
+
+void register_optimizer(Backend& backend) {
+#define KUSARI_ADD_STEP(Op) backend.add<kernels::OptimizerStep<kernels::Op>>(step<kernels::Op>);
+  KUSARI_OPTIMIZER_STEPS(KUSARI_ADD_STEP)
+#undef KUSARI_ADD_STEP
+  backend.add<kernels::SquaredNorm>(squared_norm);
+  backend.add<kernels::GradientClippingNumbers>(gradient_clipping_numbers);
+  backend.add<kernels::GradientLarsNumbers>(gradient_lars_numbers);
+}
+
+}  // namespace kusari::cuda
