@@ -71,6 +71,8 @@ KUSARI_HOST_DEVICE T narrow(From x) {
     return y;
   } else if constexpr (dtype_of<T> == Dtype::bool_) {
     return x != From{};
+  } else if constexpr (sizeof(T) == 1 && From(0.5) != From(0)) {
+    return static_cast<T>(static_cast<int>(x));  // what lies outside the small type wraps, as on the CPU
   } else {
     return static_cast<T>(x);
   }

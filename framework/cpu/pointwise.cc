@@ -7,11 +7,12 @@
 #include "kusari/framework/core/error.h"
 #include "kusari/framework/cpu/isa.h"
 #include "kusari/framework/cpu/register.h"
-#include "kusari/framework/kernels/strided.h"
 #include "kusari/framework/kernels/activation.h"
 #include "kusari/framework/kernels/arithmetic.h"
+#include "kusari/framework/kernels/broadcast.h"
 #include "kusari/framework/kernels/comparison.h"
 #include "kusari/framework/kernels/math_functions.h"
+#include "kusari/framework/kernels/strided.h"
 
 namespace kusari::cpu {
 namespace {
@@ -106,18 +107,6 @@ void run_repeated(const SegmentRunner& runner) {
       runner.loop(runner.op, in, plan.base(0) + row * plan.outer_stride(0), std::min(per_block, end - row) * n);
     }
   });
-}
-
-void check_broadcast(const char* call, const Array& x, const Shape& to) {
-  bool fits = x.ndim() <= to.ndim();
-  for (int i = 1; fits && i <= x.ndim(); ++i) {
-    const int64_t size = x.shape()[x.ndim() - i];
-    fits = size == 1 || size == to[to.ndim() - i];
-  }
-  if (!fits) {
-    throw TypeError(std::string(call) + ": x has shape " + to_string(x.shape()) + " but y has shape " + to_string(to) +
-                    ": x must broadcast to y");
-  }
 }
 
 }  // namespace
