@@ -1,0 +1,63 @@
+#pragma once
+
+#include <cstdint>
+
+#include "kusari/cuda/strided_index.cuh"
+#include "kusari/framework/core/host_device.h"
+#include "kusari/framework/core/shape.h"
+
+// Some axes of several arrays as a counter, for kernels that split axes into those of a row and those of all rows.
+namespace kusari::cuda {
+
+/// Axes in the order of counting, the last one fastest, with the strides of each operand in elements.
+template <int kOperands>
+struct AxisList {
+  int count = 0;
+  int64_t total = 1;  ///< elements of all axes
+  int64_t size[kMaxNdim];
+  int64_t stride[kMaxNdim][kOperands];
+  Divisor divisor[kMaxNdim];
+
+  void push_back(int64_t axis_size, const int64_t (&strides)[kOperands]) {
+    size[count] = axis_size;
+    for (int k = 0; k < kOperands; ++k) stride[count][k] = strides[k];
+    divisor[count] = Divisor(axis_size > 0 && axis_size <= kNarrow ? axis_size : 1);
+    total *= axis_size;
+    ++count;
+  }
+  /// push_back, or a longer last axis where the two are one range in every operand.
+  void merge_back(int64_t axis_size, const int64_t (&strides)[kOperands]) {
+    bool one_range = count > 0;
+    for (int k = 0; k < kOperands && one_range; ++k) one_range = stride[count - 1][k] == strides[k] * axis_size;
+    if (one_range) {
+      const int64_t merged = size[count - 1] * axis_size;
+      --count;
+      total /= size[count] != 0 ? size[count] : 1;
+      push_back(merged, strides);
+    } else {
+      push_back(axis_size, strides);
+    }
+  }
+
+  /// The offsets of element `index` of the first `axes` axes.
+  KUSARI_HOST_DEVICE void locate(int64_t index, int axes, int64_t (&offset)[kOperands]) const {
+    for (int k = 0; k < kOperands; ++k) offset[k] = 0;
+    for (int axis = axes - 1; axis > 0; --axis) {
+      int64_t quotient;
+      if (total <= kNarrow) {
+        quotient = divisor[axis].quotient(static_cast<uint32_t>(index));
+      } else {
+        quotient = index / size[axis];
+      }
+      const int64_t place = index - quotient * size[axis];
+      for (int k = 0; k < kOperands; ++k) offset[k] += place * stride[axis][k];
+      index = quotient;
+    }
+    if (axes > 0) {
+      for (int k = 0; k < kOperands; ++k) offset[k] += index * stride[0][k];
+    }
+  }
+  KUSARI_HOST_DEVICE void locate(int64_t index, int64_t (&offset)[kOperands]) const { locate(index, count, offset); }
+};
+
+}  // namespace kusari::cuda
