@@ -128,9 +128,8 @@ void CudaBackend::copy_from_peer(int index, void* to, int from_index, const void
 }
 
 void CudaBackend::synchronize(int index) {
-  Context& context = Context::of(index);
+  (void)Context::of(index);  // makes it current
   KUSARI_CUDA_CHECK(cudaDeviceSynchronize());
-  (void)context;
 }
 
 void* CudaBackend::allocate_pinned(size_t bytes) { return pinned_pool().allocate(bytes); }
@@ -141,11 +140,19 @@ void CudaBackend::copy_from_host_beside(int index, void* data, const void* host,
   if (bytes == 0) return;
   Context& context = Context::of(index);
   const cudaStream_t side = context.copy_stream();
-  // Memory of the kernels' stream may still be in use there by whoever had it before.
-  if (context.allocator().stream_of(data) != side) order(context, context.stream(), side);
+  if (context.allocator().stream_of(data) == side) {
+    context.allocator().record_use(data, context.stream());
+  } else {
+    order(context, context.stream(), side);  // whoever had this memory before may still use it
+  }
   KUSARI_CUDA_CHECK(cudaMemcpyAsync(data, host, bytes, cudaMemcpyHostToDevice, side));
   if (!pinned_pool().record_use(host, context.events(), side)) KUSARI_CUDA_CHECK(cudaStreamSynchronize(side));
   order(context, side, context.stream());
+}
+
+void* CudaBackend::allocate_beside(int index, size_t bytes) {
+  Context& context = Context::of(index);
+  return context.allocator().allocate(bytes, context.copy_stream());
 }
 
 memory::Statistics CudaBackend::memory_statistics(int index) { return Context::of(index).allocator().statistics(); }
@@ -157,7 +164,7 @@ void CudaBackend::release_cached(int index) {
 std::string CudaBackend::memory_summary(int index) { return Context::of(index).allocator().summary(); }
 
 void* CudaBackend::create_event(int index) {
-  (void)Context::of(index);  // events belong to the current device
+  (void)Context::of(index);  // makes it current: events belong to that
   cudaEvent_t event = nullptr;
   KUSARI_CUDA_CHECK(create_timed_event(&event));
   return event;
@@ -191,10 +198,9 @@ void CudaBackend::pop_range() noexcept { nvtxRangePop(); }
 /// machine without a driver or a card has a backend with no devices.
 extern "C" __attribute__((visibility("default"))) kusari::Backend* kusari_cuda_backend(int version,
                                                                                        const char** problem) {
-  constexpr int kInterface = 2;  // as in framework/core/device.cc
   static std::string text;
   try {
-    if (version != kInterface) {
+    if (version != kusari::kBackendInterface) {
       text = "libkusari_cuda.so is of another version of Kusari";
       *problem = text.c_str();
       return nullptr;
@@ -213,6 +219,7 @@ extern "C" __attribute__((visibility("default"))) kusari::Backend* kusari_cuda_b
       default:
         KUSARI_CUDA_CHECK(status);
     }
+    count = std::min(count, kusari::cuda::kMaxDevices);
     static kusari::Backend* const backend = new kusari::cuda::CudaBackend(count);
     return backend;
   } catch (const std::exception& error) {

@@ -27,6 +27,7 @@ class CudaBackend final : public Backend {
   void* allocate_pinned(size_t bytes) override;
   void deallocate_pinned(void* block, size_t bytes) noexcept override;
   void copy_from_host_beside(int index, void* data, const void* host, size_t bytes) override;
+  void* allocate_beside(int index, size_t bytes) override;
 
   memory::Statistics memory_statistics(int index) override;
   void reset_max_allocated(int index) override;

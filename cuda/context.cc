@@ -16,7 +16,6 @@
 namespace kusari::cuda {
 namespace {
 
-constexpr int kMaxDevices = 64;
 std::atomic<Context*> contexts[kMaxDevices];
 
 // The innermost ScopedStream of the thread.

@@ -9,6 +9,9 @@
 
 namespace kusari::cuda {
 
+/// Further devices are left alone.
+inline constexpr int kMaxDevices = 64;
+
 /// What a kernel wants to know about the card.
 struct DeviceFacts {
   int multiprocessors = 0;

@@ -42,6 +42,13 @@ void free_separate(Storage* storage) noexcept {
   memory::deallocate(storage, sizeof(Block));
 }
 
+// Page-locked host memory of the backend that is the storage's context.
+void free_pinned(Storage* storage) noexcept {
+  static_cast<Backend*>(storage->context)->deallocate_pinned(storage->data, storage->bytes);
+  storage->~Storage();
+  memory::deallocate(storage, sizeof(Block));
+}
+
 struct External {
   void (*release)(void*);
   void* context;
@@ -58,13 +65,18 @@ void free_external(Storage* storage) noexcept {
 // The storage's block is the first member of Block, so freeing the storage frees the body inside it too.
 static_assert(offsetof(Block, storage) == 0);
 
-Block* new_block(const Shape& shape, Dtype dtype, const Device& device) {
+// Where the elements of a new array lie.
+enum class Place : uint8_t { usual, pinned, beside };
+
+// `pinning`: the backend whose page-locked memory a pinned array of the CPU has.
+Block* new_block(const Shape& shape, Dtype dtype, const Device& device, Place place = Place::usual,
+                 Backend* pinning = nullptr) {
   for (int64_t d : shape) {
     if (d < 0) throw ValueError("empty: shape " + to_string(shape) + " has a negative size");
   }
   const int64_t n = numel(shape);
   const size_t bytes = static_cast<size_t>(n * itemsize(dtype));
-  const bool is_inline = device.is_cpu() && bytes <= kInlineBytes;
+  const bool is_inline = device.is_cpu() && bytes <= kInlineBytes && place == Place::usual;
   void* memory = memory::allocate(is_inline ? sizeof(Block) + bytes : sizeof(Block));
   Block* block = ::new (memory) Block(device);
   block->storage.bytes = bytes;
@@ -74,12 +86,15 @@ Block* new_block(const Shape& shape, Dtype dtype, const Device& device) {
     block->storage.free = free_inline;
   } else {
     try {
-      block->storage.data = device.backend().allocate(device.index(), bytes);
+      block->storage.data = place == Place::usual    ? device.backend().allocate(device.index(), bytes)
+                            : place == Place::pinned ? pinning->allocate_pinned(bytes)
+                                                     : device.backend().allocate_beside(device.index(), bytes);
     } catch (...) {
       memory::deallocate(memory, sizeof(Block));
       throw;
     }
-    block->storage.free = free_separate;
+    block->storage.free = place == Place::pinned ? free_pinned : free_separate;
+    block->storage.context = pinning;
   }
   block->body.embedded = true;
   block->body.dtype = dtype;
@@ -385,24 +400,53 @@ Array Array::astype(Dtype to, bool always_copy) const {
   return result;
 }
 
+namespace {
+
+// Between devices; both are dense and lie alike.
+void copy_bytes(const Array& from, const Array& to) {
+  const auto bytes = static_cast<size_t>(from.nbytes());
+  const Device &source = from.device(), &target = to.device();
+  if (bytes == 0) return;
+  if (source.is_cpu()) {
+    target.backend().copy_from_host(target.index(), to.raw_data(), from.raw_data(), bytes);
+  } else if (target.is_cpu()) {
+    source.backend().copy_to_host(source.index(), to.raw_data(), from.raw_data(), bytes);
+  } else {
+    target.backend().copy_from_peer(target.index(), to.raw_data(), source.index(), from.raw_data(), bytes);
+  }
+}
+
+}  // namespace
+
 Array Array::to_device(const Device& to) const {
   if (to == device()) return *this;
   if (!is_dense()) return contiguous().to_device(to);
   Array result = empty_strided(shape(), strides(), dtype(), to);
-  const auto bytes = static_cast<size_t>(nbytes());
-  if (device().is_cpu()) {
-    to.backend().copy_from_host(to.index(), result.raw_data(), raw_data(), bytes);
-  } else if (to.is_cpu()) {
-    device().backend().copy_to_host(device().index(), result.raw_data(), raw_data(), bytes);
-  } else {
-    to.backend().copy_from_peer(to.index(), result.raw_data(), device().index(), raw_data(), bytes);
-  }
+  copy_bytes(*this, result);
+  return result;
+}
+
+Array Array::to_device_beside(const Device& to) const {
+  if (to == device()) return *this;
+  const bool is_pinned = storage().free == detail::free_pinned && storage().context == &to.backend();
+  if (!is_pinned || !is_dense() || size() == 0) return to_device(to);
+  detail::Block* const block = detail::new_block(shape(), dtype(), to, detail::Place::beside);
+  block->body.strides.assign(strides());
+  block->body.contiguous = is_contiguous();
+  Array result = detail::handle(block);
+  to.backend().copy_from_host_beside(to.index(), result.raw_data(), raw_data(), static_cast<size_t>(nbytes()));
   return result;
 }
 
 void Array::fill(Scalar value) const { launch<kernels::Fill>(device(), value, *this); }
 
 void Array::copy_from(const Array& source) const {
+  if (source.device() != device() && source.dtype() == dtype() && source.shape() == shape() &&
+      source.strides() == strides() && is_dense()) {
+    copy_bytes(source, *this);
+    mark_written();
+    return;
+  }
   const Array there = source.to_device(device());
   launch<kernels::Copy>(device(), there.shape() == shape() ? there : there.broadcast_to(shape()), *this);
 }
@@ -441,6 +485,13 @@ Array empty_strided(const Shape& shape, const Strides& strides, Dtype dtype, con
   detail::Block* block = detail::new_block(shape, dtype, device);
   block->body.strides.assign(strides);
   block->body.contiguous = detail::strides_contiguous(shape, strides);
+  return detail::handle(block);
+}
+
+Array empty_pinned(const Shape& shape, Dtype dtype, const Device& device) {
+  if (device.is_cpu()) return empty(shape, dtype);
+  detail::Block* block = detail::new_block(shape, dtype, Device(), detail::Place::pinned, &device.backend());
+  block->body.strides.assign_contiguous_strides(shape);
   return detail::handle(block);
 }
 

@@ -181,6 +181,9 @@ class KUSARI_API Array {
   Array astype(Dtype dtype, bool copy = false) const;
   /// On another device; this array itself when it is already there.
   Array to_device(const Device& device) const;
+  /// The same; from an array of empty_pinned the copy runs beside the device's work, and the caller does not wait: the
+  /// elements must not be overwritten before work that uses the result is done. The array itself may go at once.
+  Array to_device_beside(const Device& device) const;
 
   // --- writing
   // --------------------------------------------------------------------------------------------------------
@@ -252,6 +255,9 @@ KUSARI_API Array empty(const Shape& shape, Dtype dtype = Dtype::float32, const D
 /// `strides` must be dense: some order of the axes without gaps.
 KUSARI_API Array empty_strided(const Shape& shape, const Strides& strides, Dtype dtype,
                                const Device& device = Device());
+/// On the CPU, in page-locked memory that `device` copies without the host's help; plain memory when `device` is the
+/// CPU.
+KUSARI_API Array empty_pinned(const Shape& shape, Dtype dtype, const Device& device);
 /// (N, C, spatial...) with the channels innermost in memory; C order below 3 axes or with config.channels_last off.
 KUSARI_API Array empty_channels_last(const Shape& shape, Dtype dtype, const Device& device = Device());
 /// Shape, memory order (when dense), dtype and device of `like`.

@@ -27,6 +27,10 @@ KernelId kernel_id() {
   return id;
 }
 
+/// The version of what libraries of backends and core know of each other: changes whenever Backend, Array or the door
+/// change their layout.
+inline constexpr int kBackendInterface = 3;
+
 /// What one kind of device can do: memory, copies and a table of kernels. One object per backend library.
 class KUSARI_API Backend {
  public:
@@ -58,6 +62,8 @@ class KUSARI_API Backend {
   virtual void deallocate_pinned(void* block, size_t bytes) noexcept;
   /// Begins a copy from page-locked memory beside the device's work; work given to the device later waits for it.
   virtual void copy_from_host_beside(int index, void* data, const void* host, size_t bytes);
+  /// Memory for such a copy, which no earlier work of the device uses: the copy need not wait for it.
+  virtual void* allocate_beside(int index, size_t bytes);
 
   /// The device memory that arrays hold and that the pool keeps.
   virtual memory::Statistics memory_statistics(int index);

@@ -39,8 +39,6 @@ struct CudaBackend {
   std::vector<std::unique_ptr<detail::DeviceState>> devices;
 };
 
-constexpr int kBackendInterface = 2;  // changes whenever Backend, Array or the door change their layout
-
 const CudaBackend& loaded_cuda() {
   static const CudaBackend* loaded = [] {
     auto* cuda = new CudaBackend;
@@ -118,6 +116,7 @@ void Backend::deallocate_pinned(void* block, size_t bytes) noexcept { memory::de
 void Backend::copy_from_host_beside(int index, void* data, const void* host, size_t bytes) {
   copy_from_host(index, data, host, bytes);
 }
+void* Backend::allocate_beside(int index, size_t bytes) { return allocate(index, bytes); }
 
 memory::Statistics Backend::memory_statistics(int) { return memory::statistics(); }
 void Backend::reset_max_allocated(int) { memory::reset_max_allocated(); }

@@ -49,6 +49,15 @@ Device from_dlpack(dlpack::DeviceId device) {
                     ": only the CPU (1), CUDA (2) and pinned host memory (3) are known");
 }
 
+// Other libraries use streams of their own, so memory that changes hands is not ordered by ours. A device that cannot
+// be waited for, at the process's end, has no work left.
+void wait_for(const Device& device) noexcept {
+  try {
+    synchronize(device);
+  } catch (const DeviceError&) {
+  }
+}
+
 template <class Managed>
 struct Exported {
   Managed managed;
@@ -64,7 +73,11 @@ Managed* export_array(const Array& array) {
   auto* exported = new Exported<Managed>{{}, array, array.shape(), array.strides()};
   Managed& managed = exported->managed;
   managed.manager_ctx = exported;
-  managed.deleter = [](Managed* self) { delete static_cast<Exported<Managed>*>(self->manager_ctx); };
+  managed.deleter = [](Managed* self) {
+    auto* const mine = static_cast<Exported<Managed>*>(self->manager_ctx);
+    wait_for(mine->array.device());
+    delete mine;
+  };
   dlpack::Tensor& tensor = managed.dl_tensor;
   array.expose();
   tensor.data = array.raw_data();
@@ -79,6 +92,8 @@ Managed* export_array(const Array& array) {
 template <class Managed>
 void release(void* managed) {
   auto* tensor = static_cast<Managed*>(managed);
+  const dlpack::DeviceId id = tensor->dl_tensor.device;
+  if (id.device_type == dlpack::kCuda) wait_for(get_device("cuda:" + std::to_string(id.device_id)));
   if (tensor->deleter != nullptr) tensor->deleter(tensor);
 }
 
@@ -104,6 +119,7 @@ Array import_tensor(Managed* managed) {
     release<Managed>(managed);
     return nothing;
   }
+  synchronize(device);
   if (tensor.data == nullptr) throw ValueError("from_dlpack: the tensor has elements but no data");
   if (reinterpret_cast<uintptr_t>(data) % static_cast<uintptr_t>(itemsize(dtype)) != 0) {
     throw ValueError(std::string("from_dlpack: the tensor's data is not aligned to its dtype ") + name(dtype));

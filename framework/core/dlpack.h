@@ -60,14 +60,16 @@ struct ManagedTensorVersioned {
 namespace kusari {
 
 /// The elements of `array` with its strides, for another library. They stay alive until the receiver calls the deleter.
-/// Waits for the array's device first. Throws ValueError for an undefined array.
+/// Waits for the array's device first, and again in the deleter: the other library's streams are not known here. Throws
+/// ValueError for an undefined array.
 KUSARI_API dlpack::ManagedTensor* to_dlpack(const Array& array);
 KUSARI_API dlpack::ManagedTensorVersioned* to_dlpack_versioned(const Array& array);
 
-/// An array over another library's elements, with their strides. The tensor is taken over: its deleter is called with
-/// the last array that views it. A read-only tensor is copied, since arrays can be written. Throws TypeError for a
-/// dtype that Kusari lacks, DeviceError for another device, ValueError for a malformed tensor or a version above 1;
-/// then the tensor still belongs to the caller.
+/// An array over another library's elements, with their strides. Waits for all work on the tensor's device, now and
+/// before the elements are given back. The tensor is taken over: its deleter is called with the last array that views
+/// it. A read-only tensor is copied, since arrays can be written. Throws TypeError for a dtype that Kusari lacks,
+/// DeviceError for another device, ValueError for a malformed tensor or a version above 1; then the tensor still
+/// belongs to the caller.
 KUSARI_API Array from_dlpack(dlpack::ManagedTensor* tensor);
 KUSARI_API Array from_dlpack(dlpack::ManagedTensorVersioned* tensor);
 

@@ -38,4 +38,10 @@ void detail::throw_missing_kernel(const char* kernel, const Device& device) {
                     "' has no kernel '" + kernel + "'");
 }
 
+void detail::throw_mixed_devices(const char* kernel, const Device& device, const Array& array) {
+  throw DeviceError(std::string("launch: kernel '") + kernel + "' of device '" + device.name() +
+                    "' was given an array of shape " + to_string(array.shape()) + " on '" + array.device().name() +
+                    "'");
+}
+
 }  // namespace kusari

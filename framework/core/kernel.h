@@ -167,6 +167,7 @@ namespace detail {
 
 KUSARI_API extern constinit thread_local LaunchObserver* t_launch_observer __attribute__((tls_model("initial-exec")));
 [[noreturn]] KUSARI_API void throw_missing_kernel(const char* kernel, const Device& device);
+[[noreturn]] KUSARI_API void throw_mixed_devices(const char* kernel, const Device& device, const Array& array);
 
 template <class Marker>
 struct ArgumentTraits;
@@ -223,6 +224,30 @@ inline void mark_written(const InOutList& marker) noexcept {
   }
 }
 
+/// A kernel must not see addresses of another device. The functions that users call have said so with better words.
+/// A DeviceScalar may lie wherever its kernel can read it.
+template <class Marker>
+void check_device(const char*, const Device&, const Marker&) {}
+inline void check_device(const char* kernel, const Device& device, const Array& array) {
+  if (array.is_defined() && array.device() != device) [[unlikely]]
+    throw_mixed_devices(kernel, device, array);
+}
+inline void check_device(const char* kernel, const Device& device, const In& marker) {
+  check_device(kernel, device, *marker);
+}
+inline void check_device(const char* kernel, const Device& device, const Out& marker) {
+  check_device(kernel, device, *marker);
+}
+inline void check_device(const char* kernel, const Device& device, const InOut& marker) {
+  check_device(kernel, device, *marker);
+}
+inline void check_device(const char* kernel, const Device& device, const InList& marker) {
+  for (const Array& array : marker.arrays()) check_device(kernel, device, array);
+}
+inline void check_device(const char* kernel, const Device& device, const InOutList& marker) {
+  for (const Array& array : marker.arrays()) check_device(kernel, device, array);
+}
+
 template <class K, class Signature>
 struct Door;
 template <class K, class... Markers>
@@ -231,6 +256,7 @@ struct Door<K, void(Markers...)> {
     const KernelId id = kernel_id<K>();
     const Backend::AnyKernel kernel = device.backend().find(id);
     if (kernel == nullptr) throw_missing_kernel(K::kName, device);
+    (check_device(K::kName, device, arguments), ...);
     (mark_written(arguments), ...);
     if (t_launch_observer == nullptr) [[likely]] {
       reinterpret_cast<void (*)(Markers...)>(kernel)(arguments...);
