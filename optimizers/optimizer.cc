@@ -76,9 +76,13 @@ bool same_layout(const Array& a, const Array& b) {
   return true;
 }
 
+bool conforms(const Array& value, const Array& like) {
+  return value.dtype() == like.dtype() && value.device() == like.device() && same_layout(value, like);
+}
+
 /// `value` with the layout, dtype and device of `like`.
 Array conform(const Array& value, const Array& like) {
-  if (value.dtype() == like.dtype() && value.device() == like.device() && same_layout(value, like)) return value;
+  if (conforms(value, like)) return value;
   const Array copied = empty_like(like);
   copied.copy_from(value);
   return copied;
@@ -254,7 +258,7 @@ void Optimizer::unscale_gradients() {
     if (impl.fp32_update && is_half(parameter.dtype())) {
       std::unique_ptr<Parameter>& master = entry.rule->master;
       if (master == nullptr) master = std::make_unique<Parameter>(parameter.array().astype(Dtype::float32));
-      if (!same_layout(master->array(), parameter.array())) {
+      if (!same_layout(master->array(), parameter.array()) || master->device() != parameter.device()) {
         master->set_array(conform(master->array(), parameter.array().astype(Dtype::float32)));
       }
       master->set_grad(conform(parameter.node()->grad->array, master->array()));
@@ -296,7 +300,7 @@ void Optimizer::update_parameters() {
         rule.states.push_back(full_like(array, initial_state(k)));
     }
     for (Array& state : rule.states) {
-      if (state.dtype() != array.dtype() || !same_layout(state, array)) state = conform(state, array);
+      if (!conforms(state, array)) state = conform(state, array);
     }
     impl.group(array.device(), array.dtype(), rule.t, rule.overrides.get()).members.push_back(i);
   }

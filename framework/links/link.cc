@@ -429,9 +429,12 @@ void Link::serialize(Serializer& serializer) {
       case MemberKind::parameter:
         static_cast<Parameter*>(value)->serialize(serializer, member.name);
         break;
-      case MemberKind::persistent:
-        serializer(member.name, *static_cast<Array*>(value));
+      case MemberKind::persistent: {
+        Array& array = *static_cast<Array*>(value);
+        serializer(member.name, array);
+        if (array.is_defined() && !serializer.is_writer()) array = array.to_device(link.device());
         break;
+      }
       case MemberKind::integer:
         serializer(member.name, *static_cast<int64_t*>(value));
         break;

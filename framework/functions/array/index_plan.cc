@@ -9,6 +9,9 @@
 #include "kusari/framework/functions/array/reshape.h"
 #include "kusari/framework/functions/array/take_rows.h"
 #include "kusari/framework/functions/array/transpose.h"
+#include "kusari/framework/kernels/arithmetic.h"
+#include "kusari/framework/kernels/comparison.h"
+#include "kusari/framework/kernels/pointwise.h"
 
 namespace kusari::functions {
 namespace {
@@ -274,7 +277,13 @@ void IndexPlan::plan_arrays(std::span<const Advanced> advanced, int first_axis, 
     places_ = advanced[0].places.reshape({numel(places_shape_)});
     return;
   }
-  // Several arrays: places along the joined axis. Each is tested by itself, as the sum would hide what is out of range.
+  const bool on_host =
+      std::all_of(advanced.begin(), advanced.end(), [](const Advanced& a) { return a.places.device().is_cpu(); });
+  places_ = on_host ? join_on_host(advanced) : join_on_device(advanced);
+}
+
+// Places along the joined axis. Each array is tested by itself, as the sum would hide what is out of range.
+Array IndexPlan::join_on_host(std::span<const Advanced> advanced) const {
   std::vector<int64_t> joined(static_cast<size_t>(numel(places_shape_)), 0);
   for (const Advanced& a : advanced) {
     const int64_t n = view_.shape[a.axis];
@@ -288,7 +297,30 @@ void IndexPlan::plan_arrays(std::span<const Advanced> advanced, int first_axis, 
       joined[i] = joined[i] * n + (place < 0 ? place + n : place);
     }
   }
-  places_ = array(joined, advanced[0].places.device());
+  return array(joined);
+}
+
+// The same without waiting for the device. What is out of range leads behind the last row, where kernels find zeros.
+Array IndexPlan::join_on_device(std::span<const Advanced> advanced) const {
+  const auto place =
+      std::find_if(advanced.begin(), advanced.end(), [](const Advanced& a) { return !a.places.device().is_cpu(); });
+  const Device& device = place->places.device();
+  Array joined = zeros(places_shape_, Dtype::int64, device);
+  Array inside = ones(places_shape_, Dtype::bool_, device);
+  double rows = 1;
+  for (const Advanced& a : advanced) {
+    const auto n = static_cast<double>(view_.shape[a.axis]);
+    const Array given = a.places.to_device(device).astype(Dtype::int64);
+    const Array wrapped = pointwise(kernels::Where{}, pointwise(kernels::LessConst{0}, given),
+                                    pointwise(kernels::AddConst{n}, given), given);
+    for (const Array& rule :
+         {pointwise(kernels::GreaterEqualConst{0}, wrapped), pointwise(kernels::LessConst{n}, wrapped)})
+      inside = pointwise(kernels::LogicalAnd{}, inside, rule);
+    joined = pointwise(kernels::Add{}, pointwise(kernels::MulConst{n}, joined), wrapped);
+    rows *= n;
+  }
+  const Array outside = full({}, rows, Dtype::int64, device);
+  return pointwise(kernels::Where{}, inside, joined, outside).reshape({numel(places_shape_)});
 }
 
 Shape IndexPlan::result_shape() const {
@@ -313,7 +345,8 @@ Variable IndexPlan::take(const Variable& x) const {
   const Variable view = view_.is_whole(source_) ? x : apply<GetView>({x}, view_);
   if (!places_.is_defined()) return view;
   const Shape shape = joined_shape();
-  const Variable taken = take_rows(reshape(permute(view, order_), matrix_shape()), places_, {call_});
+  const Variable taken =
+      take_rows(reshape(permute(view, order_), matrix_shape()), places_.to_device(x.device()), {call_});
   return permute(reshape(taken, shape), moved_axes(shape.ndim(), places_shape_.ndim(), target_));
 }
 
@@ -323,7 +356,8 @@ Variable IndexPlan::put(const Variable& x) const {
     const Shape shape = joined_shape();
     const Shape matrix = matrix_shape();
     const Variable taken = permute(x, inverse(moved_axes(shape.ndim(), places_shape_.ndim(), target_)));
-    const Variable sums = add_rows(reshape(taken, {numel(places_shape_), matrix[1]}), places_, matrix[0], {call_});
+    const Array places = places_.to_device(x.device());
+    const Variable sums = add_rows(reshape(taken, {numel(places_shape_), matrix[1]}), places, matrix[0], {call_});
     view = permute(reshape(sums, permuted(view_.shape, order_)), inverse(order_));
   }
   return view_.is_whole(source_) ? view : apply<PutView>({view}, view_, source_);

@@ -41,6 +41,8 @@ class IndexPlan {
   Shape joined_shape() const;  // of the taken rows: places_shape_, then the axes that are not indexed
   Shape matrix_shape() const;  // of the view: all indexed axes as one, all others as one
   void plan_arrays(std::span<const Advanced> advanced, int first_axis, bool is_adjacent);
+  Array join_on_host(std::span<const Advanced> advanced) const;
+  Array join_on_device(std::span<const Advanced> advanced) const;
 
   const char* call_;
   Shape source_;

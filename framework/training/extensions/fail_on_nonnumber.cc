@@ -1,11 +1,8 @@
 #include "kusari/framework/training/extensions/fail_on_nonnumber.h"
 
-#include <cmath>
-#include <cstdint>
-#include <type_traits>
-
 #include "kusari/framework/core/array.h"
 #include "kusari/framework/core/error.h"
+#include "kusari/framework/kernels/reduce.h"
 #include "kusari/framework/training/trainer.h"
 #include "kusari/optimizers/optimizer.h"
 
@@ -13,18 +10,9 @@ namespace kusari::training::extensions {
 namespace {
 
 bool is_finite(const Array& parameter) {
-  const Array array = parameter.to_device(Device()).contiguous();
-  return visit_dtype(array.dtype(), [&]<class T>() {
-    const T* values = array.data<T>();
-    for (int64_t i = 0; i < array.size(); ++i) {
-      if constexpr (std::is_arithmetic_v<T>) {
-        if (!std::isfinite(static_cast<double>(values[i]))) return false;
-      } else {
-        if (!std::isfinite(static_cast<float>(values[i]))) return false;
-      }
-    }
-    return true;
-  });
+  if (!parameter.is_floating()) return true;
+  return reduce_as(Dtype::float32, kernels::CountNonfinite{}, parameter, AxisMask::all(parameter.ndim()))
+             .item<float>() == 0;
 }
 
 }  // namespace
