@@ -56,13 +56,6 @@ int64_t CudnnDescriptor::get_int(cudnnBackendAttributeName_t name) const {
   return value;
 }
 
-std::string CudnnDescriptor::get_text(cudnnBackendAttributeName_t name) const {
-  std::string text(static_cast<size_t>(get(name, CUDNN_TYPE_CHAR, 0, nullptr)), '\0');
-  get(name, CUDNN_TYPE_CHAR, static_cast<int64_t>(text.size()), text.data());
-  while (!text.empty() && text.back() == '\0') text.pop_back();
-  return text;
-}
-
 uint32_t CudnnDescriptor::get_notes(cudnnBackendAttributeName_t name, cudnnBackendAttributeType_t type) const {
   std::array<int32_t, 32> notes = {};  // both kinds of notes are enumerations of this size
   static_assert(sizeof(cudnnBackendNumericalNote_t) == sizeof(int32_t) &&

@@ -61,8 +61,6 @@ class CudnnDescriptor {
 
   /// The only value of the attribute.
   int64_t get_int(cudnnBackendAttributeName_t name) const;
-  /// Characters, without the zero at the end.
-  std::string get_text(cudnnBackendAttributeName_t name) const;
   /// The properties of a kind that a CUDNN_TYPE_*_NOTE attribute lists, a bit each.
   uint32_t get_notes(cudnnBackendAttributeName_t name, cudnnBackendAttributeType_t type) const;
   cudnnBackendKnobType_t get_knob(cudnnBackendAttributeName_t name) const;

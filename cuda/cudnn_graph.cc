@@ -23,16 +23,6 @@ cudnnDataType_t data_type(Dtype dtype) {
   }
 }
 
-void set_channels_last_strides(const int64_t* shape, int axes, int64_t* strides) {
-  strides[1] = 1;
-  int64_t step = shape[1];
-  for (int i = axes - 1; i > 1; --i) {
-    strides[i] = step;
-    step *= shape[i];
-  }
-  strides[0] = step;
-}
-
 // Builds the operations of one graph.
 class GraphBuilder {
  public:
@@ -173,6 +163,16 @@ class GraphBuilder {
 };
 
 }  // namespace
+
+void set_channels_last_strides(const int64_t* shape, int axes, int64_t* strides) {
+  strides[1] = 1;
+  int64_t step = shape[1];
+  for (int i = axes - 1; i > 1; --i) {
+    strides[i] = step;
+    step *= shape[i];
+  }
+  strides[0] = step;
+}
 
 size_t hash_of(const ConvolutionKey& key) noexcept {
   static_assert(sizeof(ConvolutionKey) % 16 == 0, "the loop takes two words at a time");

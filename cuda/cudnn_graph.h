@@ -48,6 +48,9 @@ struct ConvolutionKey {
 
 size_t hash_of(const ConvolutionKey& key) noexcept;
 
+/// Strides of a dense array (N, C, spatial...) of `axes` axes with the channels innermost.
+void set_channels_last_strides(const int64_t* shape, int axes, int64_t* strides);
+
 /// The geometry, shapes and dtype of a convolution whose arrays are dense and channels-last; throws nothing and checks
 /// nothing. The other members keep their defaults.
 ConvolutionKey convolution_key(ConvolutionPass pass, const kernels::Convolution& geometry, const Shape& x,

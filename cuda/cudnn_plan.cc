@@ -85,7 +85,7 @@ void PlanSearch::ask(cudnnBackendHeurMode_t mode) {
     plan.choice_ = "engine " + std::to_string(plan.engine_);
     for (const CudnnDescriptor& knob :
          config.get_descriptors(CUDNN_ATTR_ENGINECFG_KNOB_CHOICES, CUDNN_BACKEND_KNOB_CHOICE_DESCRIPTOR, kMostKnobs)) {
-      plan.choice_ += ' ' + std::to_string(knob.get_knob(CUDNN_ATTR_KNOB_CHOICE_KNOB_TYPE)) + '=' +
+      plan.choice_ += ' ' + std::to_string(knob.get_knob(CUDNN_ATTR_KNOB_CHOICE_KNOB_TYPE)) + ':' +
                       std::to_string(knob.get_int(CUDNN_ATTR_KNOB_CHOICE_KNOB_VALUE));
     }
     candidate.config = std::move(config);
@@ -162,9 +162,9 @@ std::optional<ConvolutionPlan> PlanSearch::named(const std::string& choice) {
   }
   std::vector<CudnnDescriptor> knobs;
   int type = 0;
-  char equals = 0;
+  char colon = 0;
   int64_t value = 0;
-  while (text >> type >> equals >> value) {
+  while (text >> type >> colon >> value) {
     CudnnDescriptor& knob = knobs.emplace_back(CUDNN_BACKEND_KNOB_CHOICE_DESCRIPTOR);
     knob.set(CUDNN_ATTR_KNOB_CHOICE_KNOB_TYPE, static_cast<cudnnBackendKnobType_t>(type));
     knob.set(CUDNN_ATTR_KNOB_CHOICE_KNOB_VALUE, value);

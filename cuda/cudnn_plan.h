@@ -34,7 +34,7 @@ class ConvolutionPlan {
   int64_t workspace() const noexcept { return workspace_; }  ///< bytes
   bool has_note(cudnnBackendNumericalNote_t note) const noexcept { return (numerical_notes_ >> note & 1) != 0; }
   bool has_note(cudnnBackendBehaviorNote_t note) const noexcept { return (behavior_notes_ >> note & 1) != 0; }
-  /// "engine 12 2=14 27=1": the engine and its knobs, for make_plan.
+  /// "engine 12 2:14 27:1": the engine and its knobs, for make_plan.
   const std::string& choice() const noexcept { return choice_; }
 
   /// Enqueues the computation on the handle's stream.

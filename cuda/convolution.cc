@@ -1,0 +1,247 @@
+#include "kusari/cuda/convolution.h"
+
+#include <algorithm>
+#include <limits>
+#include <utility>
+
+#include "kusari/cuda/channels.h"
+#include "kusari/cuda/context.h"
+#include "kusari/cuda/convolution_autotune.h"
+#include "kusari/cuda/convolution_depthwise.h"
+#include "kusari/cuda/convolution_im2col.h"
+#include "kusari/cuda/cudnn_route.h"
+#include "kusari/cuda/kept_weights.h"
+#include "kusari/cuda/register.h"
+#include "kusari/cuda/workspace.h"
+#include "kusari/framework/core/config.h"
+#include "kusari/framework/core/device.h"
+#include "kusari/framework/kernels/arithmetic.h"
+#include "kusari/framework/kernels/pointwise.h"
+
+namespace kusari::cuda {
+namespace {
+
+// One of the three convolutions; the result is y, x or w by the pass.
+struct Problem {
+  ConvolutionPass pass;
+  const kernels::Convolution& geometry;
+  const Array &x, &w, &y, &bias;
+
+  const Array& result() const {
+    return pass == ConvolutionPass::forward ? y : (pass == ConvolutionPass::data_grad ? x : w);
+  }
+  const Array& image() const { return pass == ConvolutionPass::forward ? x : y; }
+};
+
+// What is added to a forward convolution in the same kernel.
+struct Epilogue {
+  Array z, bias;
+  Activation activation = Activation::none;
+};
+
+Array dense(const Shape& shape, Dtype dtype, const Device& device) {
+  return empty_strided(shape, channels_last_strides(shape), dtype, device);
+}
+// With the channels innermost whatever config.channels_last says.
+Array densified(const Array& a, Dtype dtype) {
+  if (a.dtype() == dtype && a.is_channels_last()) return a;
+  const Array result = dense(a.shape(), dtype, a.device());
+  result.copy_from(a);
+  return result;
+}
+
+// A bias as an array that broadcasts to images.
+Array per_channel(const Array& bias, int ndim) {
+  Shape shape = Shape::filled(ndim, 1);
+  shape[1] = bias.size();
+  return bias.contiguous().reshape(shape);
+}
+
+void add_bias(const Array& result, const Array& bias) {
+  if (bias.is_defined()) pointwise_to(result, kernels::Add{}, result, per_channel(bias, result.ndim()));
+}
+
+void without_cudnn(const Problem& p) {
+  switch (p.pass) {
+    case ConvolutionPass::forward:
+      return im2col_forward(p.geometry, p.x, p.w, p.bias, p.y);
+    case ConvolutionPass::data_grad:
+      return im2col_data_grad(p.geometry, p.y, p.w, p.bias, p.x);
+    case ConvolutionPass::filter_grad:
+      return im2col_filter_grad(p.geometry, p.x, p.y, p.w);
+  }
+}
+
+void by_depthwise_loops(const Problem& p) {
+  switch (p.pass) {
+    case ConvolutionPass::forward:
+      return depthwise_forward(p.geometry, p.x, p.w, p.bias, p.y);
+    case ConvolutionPass::data_grad:
+      return depthwise_data_grad(p.geometry, p.y, p.w, p.bias, p.x);
+    case ConvolutionPass::filter_grad:
+      return depthwise_filter_grad(p.geometry, p.x, p.y, p.w);
+  }
+}
+
+// cuDNN's sizes are 32-bit, and it has up to three spatial axes.
+bool has_size_for_cudnn(const Problem& p) {
+  if (p.geometry.ndim < 1 || p.geometry.ndim > ConvolutionKey::kMaxSpatialAxes) return false;
+  for (const Array* a : {&p.x, &p.w, &p.y}) {
+    for (const int64_t size : a->shape()) {
+      if (size > std::numeric_limits<int32_t>::max()) return false;
+    }
+  }
+  return true;
+}
+
+bool is_aligned(const Array& a) { return !a.is_defined() || reinterpret_cast<uintptr_t>(a.raw_data()) % 16 == 0; }
+
+ConvolutionKey key_of(const Problem& p, const Epilogue& epilogue, const Context& context) {
+  const Dtype dtype = p.x.dtype();
+  ConvolutionKey key = convolution_key(p.pass, p.geometry, p.x.shape(), p.w.shape(), p.y.shape(), dtype);
+  const bool is_fused =
+      epilogue.z.is_defined() || epilogue.bias.is_defined() || epilogue.activation != Activation::none;
+  key.has_z = epilogue.z.is_defined();
+  key.has_bias = epilogue.bias.is_defined();
+  key.activation = epilogue.activation;
+  const bool all_aligned =
+      is_aligned(p.x) && is_aligned(p.w) && is_aligned(p.y) && is_aligned(epilogue.z) && is_aligned(epilogue.bias);
+  key.alignment = all_aligned ? 16 : itemsize(dtype);
+  const Config& settings = config();
+  key.is_deterministic = settings.cudnn_deterministic;
+  key.allows_tensor_cores = settings.use_cudnn_tensor_core != Use::never;
+  key.allows_tf32 = settings.use_tf32;
+  key.allows_runtime_compilation = is_fused ? 0 : 1;  // what is fused can be computed in parts
+  key.workspace_limit = static_cast<int64_t>(
+      std::min<size_t>(get_max_workspace_size(), static_cast<size_t>(std::numeric_limits<int64_t>::max())));
+  key.device = context.index();
+  return key;
+}
+
+ConvolutionRoute& route_of(const ConvolutionKey& key, Context& context) {
+  static thread_local RouteCache cache;
+  if (ConvolutionRoute* route = cache.find(key)) [[likely]]
+    return *route;
+  return *cache.add(key, find_route(key, {context.cudnn(), nullptr}));
+}
+
+// Images or weights with channels of zeros behind the last.
+Array with_channels(Context& context, const Array& a, int64_t added) {
+  Shape shape = a.shape();
+  shape[1] += added;
+  const Array wider = dense(shape, a.dtype(), a.device());
+  widen_channels(context, a.raw_data(), a.size() / a.shape()[1], a.shape()[1], wider.raw_data(), shape[1]);
+  return wider;
+}
+
+// x, w and y are dense and channels-last, of one dtype. False, having done nothing, where cuDNN has no plan. `kept`:
+// the weights that w was made of.
+bool by_cudnn(const Problem& p, const Epilogue& epilogue, const Array& kept) {
+  Context& context = Context::of(p.x);
+  ConvolutionRoute& route = route_of(key_of(p, epilogue, context), context);
+  if (!route.plan) return false;
+  Array x = p.x, w = p.w;
+  if (route.added_channels > 0) {
+    const bool makes_weights = p.pass == ConvolutionPass::filter_grad;
+    x = with_channels(context, p.x, route.added_channels);
+    if (makes_weights) {
+      Shape shape = w.shape();
+      shape[1] += route.added_channels;
+      w = dense(shape, w.dtype(), w.device());
+    } else {
+      const int64_t form = (route.key.x[1] << 8) + static_cast<int64_t>(p.w.dtype());
+      w = kept_weights(kept, p.geometry.weights_are_fixed, form,
+                       [&] { return with_channels(context, p.w, route.added_channels); });
+    }
+  }
+  const ConvolutionPointers pointers = {x.raw_data(), w.raw_data(), p.y.raw_data(),
+                                        epilogue.z.is_defined() ? epilogue.z.raw_data() : nullptr,
+                                        epilogue.bias.is_defined() ? epilogue.bias.raw_data() : nullptr};
+  const ConvolutionPlan& plan = p.geometry.autotune ? timed_plan(context, route, pointers) : *route.plan;
+  plan.execute(context.cudnn(), route.key, pointers, workspace(context, static_cast<size_t>(plan.workspace())));
+  if (route.added_channels > 0 && p.pass == ConvolutionPass::filter_grad) {
+    p.w.copy_from(w.slice(1, 0, p.w.shape()[1]));
+  }
+  return true;
+}
+
+void convolve(const Problem& p) {
+  const Array& result = p.result();
+  if (result.size() == 0) return;
+  if (p.x.size() == 0 || p.w.size() == 0 || p.y.size() == 0) {  // sums of nothing
+    result.fill(0);
+    if (p.bias.is_defined()) result.copy_from(per_channel(p.bias, result.ndim()));
+    return;
+  }
+  const Use use = config().use_cudnn;
+  if (use == Use::never || !has_size_for_cudnn(p)) return without_cudnn(p);
+
+  // The dtype of the images, which the result may differ from if it is the gradient of the weights.
+  const Dtype dtype = p.image().dtype();
+  const bool is_direct = result.dtype() == dtype && result.is_channels_last();
+  const Array target = is_direct ? result : dense(result.shape(), dtype, result.device());
+  const auto prepared = [&](const Array& a) -> Array { return &a == &result ? target : densified(a, dtype); };
+  const Array x = prepared(p.x), y = prepared(p.y);
+  const bool is_kept = p.pass != ConvolutionPass::filter_grad && p.geometry.weights_are_fixed;
+  const Array w = p.w.dtype() == dtype && p.w.is_channels_last()
+                      ? p.w
+                      : (&p.w == &result ? target : kept_weights(p.w, is_kept, static_cast<int64_t>(dtype), [&] {
+                          return densified(p.w, dtype);
+                        }));
+  const Array bias = p.bias.is_defined() ? p.bias.astype(dtype).contiguous() : p.bias;
+  const Problem inner = {p.pass, p.geometry, x, w, y, bias};
+
+  const bool is_depthwise = use == Use::automatic && depthwise_supported(p.geometry, x, w, y);
+  if (is_depthwise) {
+    by_depthwise_loops(inner);
+  } else if (p.pass == ConvolutionPass::forward && bias.is_defined() && by_cudnn(inner, {Array(), bias}, p.w)) {
+    // the bias is in it
+  } else if (by_cudnn(inner, {}, p.w)) {
+    add_bias(target, bias);
+  } else {
+    without_cudnn(inner);
+  }
+  if (!is_direct) result.copy_from(target);
+}
+
+void convolution_forward(Params<kernels::Convolution> geometry, In x, In W, In bias, Out y) {
+  convolve({ConvolutionPass::forward, *geometry, x, W, y, bias});
+}
+void convolution_data_grad(Params<kernels::Convolution> geometry, In gy, In W, In bias, Out gx) {
+  convolve({ConvolutionPass::data_grad, *geometry, gx, W, gy, bias});
+}
+void convolution_filter_grad(Params<kernels::Convolution> geometry, In x, In gy, Out gW) {
+  const Array no_bias;
+  convolve({ConvolutionPass::filter_grad, *geometry, x, gW, gy, no_bias});
+}
+
+}  // namespace
+
+bool convolution_fused(const kernels::Convolution& geometry, const Array& x, const Array& W, const Array& z,
+                       const Array& bias, Activation activation, const Array& y) {
+  if (x.size() == 0 || W.size() == 0 || y.size() == 0) return false;
+  const Array none;
+  const Problem given = {ConvolutionPass::forward, geometry, x, W, y, none};
+  if (config().use_cudnn == Use::never || !has_size_for_cudnn(given)) return false;
+  const Dtype dtype = x.dtype();
+  const bool is_direct = y.dtype() == dtype && y.is_channels_last();
+  const Array target = is_direct ? y : dense(y.shape(), dtype, y.device());
+  const Array dense_x = densified(x, dtype);
+  const Array w = W.dtype() == dtype && W.is_channels_last()
+                      ? W
+                      : kept_weights(W, geometry.weights_are_fixed, static_cast<int64_t>(dtype),
+                                     [&] { return densified(W, dtype); });
+  const Epilogue epilogue = {z.is_defined() ? densified(z, dtype) : z,
+                             bias.is_defined() ? bias.astype(dtype).contiguous() : bias, activation};
+  if (!by_cudnn({ConvolutionPass::forward, geometry, dense_x, w, target, none}, epilogue, W)) return false;
+  if (!is_direct) y.copy_from(target);
+  return true;
+}
+
+void register_convolution(Backend& backend) {
+  backend.add<kernels::ConvolutionForward>(&convolution_forward);
+  backend.add<kernels::ConvolutionDataGrad>(&convolution_data_grad);
+  backend.add<kernels::ConvolutionFilterGrad>(&convolution_filter_grad);
+}
+
+}  // namespace kusari::cuda

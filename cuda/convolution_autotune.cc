@@ -1,0 +1,101 @@
+#include "kusari/cuda/convolution_autotune.h"
+
+#include <algorithm>
+#include <atomic>
+#include <limits>
+#include <string>
+#include <utility>
+
+#include "kusari/cuda/handle.h"
+#include "kusari/cuda/workspace.h"
+#include "kusari/framework/core/log.h"
+#include "kusari/framework/core/tuning.h"
+
+namespace kusari::cuda {
+namespace {
+
+// Printable, without '=': see tuning.h.
+std::string problem_of(const Context& context, const ConvolutionKey& key) {
+  return std::string("cuda.convolution/1 ") + context.facts().name + " cudnn " + std::to_string(cudnnGetVersion()) +
+         ' ' + text_of(key);
+}
+
+bool is_capturing(cudaStream_t stream) {
+  cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
+  KUSARI_CUDA_CHECK(cudaStreamIsCapturing(stream, &status));
+  return status != cudaStreamCaptureStatusNone;
+}
+
+// Milliseconds of one execution: the least of some.
+float measure(Context& context, const ConvolutionKey& key, const ConvolutionPlan& plan,
+              const ConvolutionPointers& pointers, float best) {
+  constexpr int kRounds = 3;
+  const TimedEvent begin, end;
+  void* const scratch = workspace(context, static_cast<size_t>(plan.workspace()));
+  plan.execute(context.cudnn(), key, pointers, scratch);  // what is loaded at the first run does not count
+  float least = std::numeric_limits<float>::infinity();
+  for (int round = 0; round < kRounds; ++round) {
+    KUSARI_CUDA_CHECK(cudaEventRecord(begin.get(), context.stream()));
+    plan.execute(context.cudnn(), key, pointers, scratch);
+    KUSARI_CUDA_CHECK(cudaEventRecord(end.get(), context.stream()));
+    KUSARI_CUDA_CHECK(cudaEventSynchronize(end.get()));
+    float time = 0;
+    KUSARI_CUDA_CHECK(cudaEventElapsedTime(&time, begin.get(), end.get()));
+    least = std::min(least, time);
+    if (least > 2 * best) break;
+  }
+  return least;
+}
+
+std::optional<ConvolutionPlan> fastest(Context& context, const ConvolutionKey& key,
+                                       const ConvolutionPointers& pointers) {
+  constexpr int kMostPlans = 8;
+  ConvolutionKey precompiled = key;  // nothing is compiled for a measurement
+  precompiled.allows_runtime_compilation = 0;
+  PlanSearch search(precompiled, {context.cudnn(), nullptr});
+  std::optional<ConvolutionPlan> chosen;
+  float best = std::numeric_limits<float>::infinity();
+  for (int i = 0; i < kMostPlans; ++i) {
+    std::optional<ConvolutionPlan> plan = search.next();
+    if (!plan) break;
+    const float time = measure(context, key, *plan, pointers, best);
+    if (time >= best) continue;
+    best = time;
+    chosen = std::move(plan);
+  }
+  return chosen;
+}
+
+// What was the fastest in this process or in the run that it resumes.
+std::optional<ConvolutionPlan> remembered(Context& context, const ConvolutionKey& key, const std::string& problem) {
+  const std::string choice = tuning::find(problem);
+  if (choice.empty()) return std::nullopt;
+  std::optional<ConvolutionPlan> plan = PlanSearch(key, {context.cudnn(), nullptr}).named(choice);
+  static std::atomic_flag is_told;
+  if (!plan && !is_told.test_and_set()) {
+    log::warn("convolution: '" + choice + "' of cuDNN, which an earlier run chose for '" + problem +
+              "', cannot be used here; such convolutions are timed again");
+  }
+  return plan;
+}
+
+}  // namespace
+
+const ConvolutionPlan& timed_plan(Context& context, ConvolutionRoute& route, const ConvolutionPointers& pointers) {
+  if (route.timed && route.timed_generation == tuning::generation()) [[likely]]
+    return *route.timed;
+  const uint64_t generation = tuning::generation();
+  const std::string problem = problem_of(context, route.key);
+  std::optional<ConvolutionPlan> plan = remembered(context, route.key, problem);
+  if (!plan) {
+    if (is_capturing(context.stream())) return *route.plan;
+    plan = fastest(context, route.key, pointers);
+    if (!plan) return *route.plan;
+    tuning::keep(problem, plan->choice());
+  }
+  route.timed = std::move(plan);
+  route.timed_generation = generation;
+  return *route.timed;
+}
+
+}  // namespace kusari::cuda

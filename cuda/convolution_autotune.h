@@ -1,0 +1,12 @@
+#pragma once
+
+#include "kusari/cuda/context.h"
+#include "kusari/cuda/cudnn_route.h"
+
+namespace kusari::cuda {
+
+/// The plan that is fastest by measuring, once for each key; the choices are shared with snapshots (core/tuning.h).
+/// While the stream is captured nothing can be measured: then it is the route's first plan. The route has one.
+const ConvolutionPlan& timed_plan(Context& context, ConvolutionRoute& route, const ConvolutionPointers& pointers);
+
+}  // namespace kusari::cuda
