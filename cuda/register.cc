@@ -5,6 +5,8 @@
 namespace kusari::cuda {
 
 void register_kernels(Backend& backend) {
+  register_pooling(backend);
+  register_batch_normalization(backend);
   register_optimizer(backend);
   register_symmetric_eigen(backend);
   register_matmul(backend);
