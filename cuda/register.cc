@@ -8,6 +8,7 @@ void register_kernels(Backend& backend) {
   register_pooling(backend);
   register_batch_normalization(backend);
   register_optimizer(backend);
+  register_summary(backend);
   register_symmetric_eigen(backend);
   register_matmul(backend);
   register_basic(backend);

@@ -21,5 +21,6 @@ void register_matmul(Backend& backend);               // matmul.cc
 void register_symmetric_eigen(Backend& backend);      // symmetric_eigen.cu
 void register_optimizer(Backend& backend);            // optimizer.cu
 void register_convolution(Backend& backend);          // convolution.cc
+void register_summary(Backend& backend);              // summary.cu
 
 }  // namespace kusari::cuda

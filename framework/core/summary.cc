@@ -7,6 +7,7 @@
 
 #include "kusari/framework/core/error.h"
 #include "kusari/framework/core/serializer.h"
+#include "kusari/framework/core/summary_kernels.h"
 
 namespace kusari {
 
@@ -16,14 +17,47 @@ void Summary::add(double value, double weight) noexcept {
   n_ += weight;
 }
 
-double Summary::compute_mean() const noexcept { return x_ / n_; }
+void Summary::add(const Array& value, double weight) {
+  const Device& device = value.device();
+  if (device.is_cpu()) return add(value.item<double>(), weight);
+  if (on_device_.is_defined() && on_device_.device() != device) gather();
+  if (!on_device_.is_defined()) on_device_ = zeros({2}, Dtype::float64, device);
+  launch<kernels::AccumulateMoments>(device, value, weight, on_device_);
+  n_ += weight;
+}
 
-double Summary::compute_std() const noexcept {
+Summary::Summary(const Summary& other) { *this = other; }
+
+// Two summaries must not add to one array.
+Summary& Summary::operator=(const Summary& other) {
+  other.gather();
+  x_ = other.x_;
+  x2_ = other.x2_;
+  n_ = other.n_;
+  on_device_ = Array();
+  return *this;
+}
+
+void Summary::gather() const {
+  if (!on_device_.is_defined()) return;
+  const std::vector<double> sums = on_device_.to_vector<double>();
+  x_ += sums[0];
+  x2_ += sums[1];
+  on_device_ = Array();
+}
+
+double Summary::compute_mean() const {
+  gather();
+  return x_ / n_;
+}
+
+double Summary::compute_std() const {
   const double mean = compute_mean();
   return std::sqrt(x2_ / n_ - mean * mean);
 }
 
 void Summary::serialize(Serializer& serializer) {
+  gather();
   serializer("_x", x_);
   serializer("_x2", x2_);
   int64_t count = static_cast<int64_t>(n_);
@@ -38,20 +72,22 @@ void DictSummary::add(const Observation& observation) {
   size_t expected = 0;  // names come in the same order as last time
   for (const auto& [name, value] : observation) {
     if (!value.is_scalar()) continue;
-    if (expected < summaries_.size() && summaries_[expected].first == name) {
-      summaries_[expected].second.add(value.value(), value.weight());
+    const bool known = expected < summaries_.size() && summaries_[expected].first == name;
+    Summary& to = known ? summaries_[expected].second : summary(name);
+    if (value.array().is_defined()) {
+      to.add(value.array(), value.weight());
     } else {
-      add(name, value.value(), value.weight());
+      to.add(value.value(), value.weight());
     }
     ++expected;
   }
 }
 
-void DictSummary::add(const std::string& name, double value, double weight) {
+Summary& DictSummary::summary(const std::string& name) {
   auto found =
       std::find_if(summaries_.begin(), summaries_.end(), [&](const auto& entry) { return entry.first == name; });
   if (found == summaries_.end()) found = summaries_.insert(found, {name, Summary()});
-  found->second.add(value, weight);
+  return found->second;
 }
 
 bool DictSummary::contains(const std::string& name) const noexcept {

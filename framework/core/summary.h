@@ -12,20 +12,33 @@ namespace kusari {
 
 class Serializer;
 
-/// Mean and standard deviation of numbers that come one by one, in float64. chainer.reporter.Summary.
+/// Mean and standard deviation of numbers that come one by one, in float64. What lies on a GPU is summed there: only
+/// the results wait for it. chainer.reporter.Summary.
 class KUSARI_API Summary {
  public:
+  Summary() = default;
+  Summary(const Summary& other);
+  Summary(Summary&& other) noexcept = default;
+  Summary& operator=(const Summary& other);
+  Summary& operator=(Summary&& other) noexcept = default;
+
   void add(double value, double weight = 1) noexcept;
+  /// A 0-d array.
+  void add(const Array& value, double weight = 1);
   /// NaN when nothing was added.
-  double compute_mean() const noexcept;
+  double compute_mean() const;
   /// Of the whole population, weights counting as repetitions.
-  double compute_std() const noexcept;
+  double compute_std() const;
   void serialize(Serializer& serializer);
 
  private:
-  double x_ = 0;   // sum of weight * value
-  double x2_ = 0;  // sum of weight * value^2
-  double n_ = 0;   // sum of the weights
+  void gather() const;
+
+  // Sums of weight * value and weight * value^2: these and those on a device, if any, which gather() adds to these.
+  mutable double x_ = 0;
+  mutable double x2_ = 0;
+  mutable Array on_device_;
+  double n_ = 0;  // sum of the weights
 };
 
 /// A Summary per name, in the order in which the names appeared. chainer.reporter.DictSummary.
@@ -35,7 +48,7 @@ class KUSARI_API DictSummary {
 
   /// Adds the scalars of an observation with their weights; passes over other arrays.
   void add(const Observation& observation);
-  void add(const std::string& name, double value, double weight = 1);
+  void add(const std::string& name, double value, double weight = 1) { summary(name).add(value, weight); }
   bool contains(const std::string& name) const noexcept;
   void clear() noexcept { summaries_.clear(); }
   Values compute_mean() const;
@@ -44,6 +57,8 @@ class KUSARI_API DictSummary {
   void serialize(Serializer& serializer);
 
  private:
+  Summary& summary(const std::string& name);
+
   std::vector<std::pair<std::string, Summary>> summaries_;
 };
 

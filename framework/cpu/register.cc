@@ -21,6 +21,7 @@ class CpuBackend final : public Backend {
     cpu::register_convolution(*this);
     cpu::register_rows(*this);
     cpu::register_optimizer(*this);
+    cpu::register_summary(*this);
     cpu::register_batch_normalization(*this);
     cpu::register_normalization(*this);
     cpu::register_sampling(*this);
