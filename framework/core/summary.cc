@@ -17,13 +17,14 @@ void Summary::add(double value, double weight) noexcept {
   n_ += weight;
 }
 
-void Summary::add(const Array& value, double weight) {
-  const Device& device = value.device();
-  if (device.is_cpu()) return add(value.item<double>(), weight);
+void Summary::add(const ObservedValue& value) {
+  const Array& array = value.array();
+  if (!array.is_defined() || array.ndim() != 0 || array.device().is_cpu()) return add(value.value(), value.weight());
+  const Device& device = array.device();
   if (on_device_.is_defined() && on_device_.device() != device) gather();
   if (!on_device_.is_defined()) on_device_ = zeros({2}, Dtype::float64, device);
-  launch<kernels::AccumulateMoments>(device, value, weight, on_device_);
-  n_ += weight;
+  launch<kernels::AccumulateMoments>(device, array, value.weight(), on_device_);
+  n_ += value.weight();
 }
 
 Summary::Summary(const Summary& other) { *this = other; }
@@ -73,12 +74,7 @@ void DictSummary::add(const Observation& observation) {
   for (const auto& [name, value] : observation) {
     if (!value.is_scalar()) continue;
     const bool known = expected < summaries_.size() && summaries_[expected].first == name;
-    Summary& to = known ? summaries_[expected].second : summary(name);
-    if (value.array().is_defined()) {
-      to.add(value.array(), value.weight());
-    } else {
-      to.add(value.value(), value.weight());
-    }
+    (known ? summaries_[expected].second : summary(name)).add(value);
     ++expected;
   }
 }

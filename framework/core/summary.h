@@ -23,8 +23,8 @@ class KUSARI_API Summary {
   Summary& operator=(Summary&& other) noexcept = default;
 
   void add(double value, double weight = 1) noexcept;
-  /// A 0-d array.
-  void add(const Array& value, double weight = 1);
+  /// A scalar with its weight.
+  void add(const ObservedValue& value);
   /// NaN when nothing was added.
   double compute_mean() const;
   /// Of the whole population, weights counting as repetitions.
@@ -49,6 +49,7 @@ class KUSARI_API DictSummary {
   /// Adds the scalars of an observation with their weights; passes over other arrays.
   void add(const Observation& observation);
   void add(const std::string& name, double value, double weight = 1) { summary(name).add(value, weight); }
+  void add(const std::string& name, const ObservedValue& value) { summary(name).add(value); }
   bool contains(const std::string& name) const noexcept;
   void clear() noexcept { summaries_.clear(); }
   Values compute_mean() const;

@@ -76,7 +76,15 @@ void copy_pixel_lines(const Array& image, char* to, int64_t to_pitch) {
   for (int64_t y = 0; y < height; ++y) std::memcpy(to + y * to_pitch, from + y * pitch, static_cast<size_t>(line));
 }
 
-Array stack(std::span<const Example> batch, size_t component, const std::optional<Scalar>& padding) {
+/// Host memory for a batch on its way to `device`.
+Array empty_batch(const Shape& shape, Dtype dtype, bool images, const Device& device) {
+  if (device.is_cpu()) return images ? empty_channels_last(shape, dtype) : empty(shape, dtype);
+  if (!images || !config().channels_last) return empty_pinned(shape, dtype, device);
+  return empty_pinned({shape[0], shape[2], shape[3], shape[1]}, dtype, device).transpose({0, 3, 1, 2});
+}
+
+Array stack(std::span<const Example> batch, size_t component, const std::optional<Scalar>& padding,
+            const Device& device) {
   const auto all_rows = [&](const auto& condition) {
     return std::all_of(batch.begin(), batch.end(),
                        [&](const Example& example) { return condition(example[component]); });
@@ -88,7 +96,7 @@ Array stack(std::span<const Example> batch, size_t component, const std::optiona
   const int64_t row_bytes = row_size * itemsize(dtype);
   const bool whole = all_rows([&](const Array& row) { return row.size() == row_size; });
   const bool images = has_pixel_lines(batch[0][component]);
-  const Array out = images ? empty_channels_last(shape, dtype) : empty(shape, dtype);
+  const Array out = empty_batch(shape, dtype, images, device);
   char* const to = out.data<char>();
 
   if (images && out.is_channels_last() && all_rows(has_pixel_lines)) {
@@ -127,7 +135,7 @@ Example concat_examples(std::span<const Example> batch, const Device& device, co
   Example result;
   result.reserve(components);
   for (size_t k = 0; k < components; ++k) {
-    const Array stacked = stack(batch, k, padding.of(k)).to_device(device);
+    const Array stacked = stack(batch, k, padding.of(k), device).to_device_beside(device);
     result.push_back(stacked.is_floating() ? stacked.astype(floating) : stacked);
   }
   return result;

@@ -69,7 +69,7 @@ bool PlotReport::available() {
 void PlotReport::operator()(Trainer& trainer) {
   for (const std::string& key : y_keys_) {
     const ObservedValue* value = trainer.observation().find(key);
-    if (value != nullptr && value->is_scalar()) summary_.add(key, value->value(), value->weight());
+    if (value != nullptr && value->is_scalar()) summary_.add(key, *value);
   }
   if (!trainer.is_before_training() && !options_.trigger(trainer)) return;
   const updaters::Updater& updater = trainer.updater();

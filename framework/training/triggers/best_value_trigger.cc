@@ -11,7 +11,7 @@ BestValueTrigger::BestValueTrigger(std::string key, std::function<bool(double, d
 
 bool BestValueTrigger::operator()(Trainer& trainer) {
   const ObservedValue* value = trainer.observation().find(key_);
-  if (value != nullptr && value->is_scalar()) summary_.add(key_, value->value(), value->weight());
+  if (value != nullptr && value->is_scalar()) summary_.add(key_, *value);
   if (!interval_(trainer) || !summary_.contains(key_)) return false;
   const double mean = summary_.compute_mean().front().second;
   summary_.clear();

@@ -30,7 +30,7 @@ EarlyStoppingTrigger::EarlyStoppingTrigger(EarlyStoppingOptions options)
 bool EarlyStoppingTrigger::operator()(Trainer& trainer) {
   const ObservedValue* value = trainer.observation().find(options_.monitor);
   const bool reported = value != nullptr && value->is_scalar();
-  if (reported) summary_.add(options_.monitor, value->value(), value->weight());
+  if (reported) summary_.add(options_.monitor, *value);
   if (options_.max_trigger(trainer)) return true;
   if (!options_.check_trigger(trainer)) return false;
   if (!reported) {
