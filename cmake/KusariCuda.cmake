@@ -3,6 +3,9 @@
 # that the processor plays (tests/cuda_emulated).
 
 file(GLOB_RECURSE kusari_cuda_sources CONFIGURE_DEPENDS cuda/*.cc cuda/*.cu)
+# Formulas round each product and each sum, as on the CPU: they wait for memory anyway.
+file(GLOB kusari_cuda_rounded CONFIGURE_DEPENDS cuda/pointwise_*.cu cuda/random.cu)
+set_source_files_properties(${kusari_cuda_rounded} PROPERTIES COMPILE_OPTIONS "$<$<COMPILE_LANGUAGE:CUDA>:-fmad=false>")
 
 function(kusari_cuda_settings target)
   target_include_directories(${target} PRIVATE ${kusari_build_include})

@@ -13,6 +13,7 @@ void register_kernels(Backend& backend) {
   register_matmul(backend);
   register_basic(backend);
   register_pointwise(backend);
+  register_random(backend);
 }
 
 }  // namespace kusari::cuda
