@@ -13,6 +13,10 @@ void register_kernels(Backend& backend) {
   register_matmul(backend);
   register_basic(backend);
   register_pointwise(backend);
+  register_reduction(backend);
+  register_arg_reduction(backend);
+  register_softmax(backend);
+  register_rows(backend);
   register_random(backend);
 }
 
