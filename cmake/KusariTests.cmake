@@ -30,6 +30,9 @@ if(test_support_sources)
     endif()
   endforeach()
   list(REMOVE_DUPLICATES test_folders)
+  if(NOT KUSARI_WITH_CUDA)
+    list(REMOVE_ITEM test_folders cudnn)
+  endif()
 
   foreach(folder ${test_folders})
     add_executable(test_${folder} ${test_sources_${folder}})
@@ -39,6 +42,14 @@ if(test_support_sources)
     add_test(NAME ${folder} COMMAND test_${folder})
     set_tests_properties(${folder} PROPERTIES LABELS unit TIMEOUT 600)
   endforeach()
+
+  # Asks cuDNN itself, which needs no card for that.
+  if(TARGET test_cudnn)
+    file(GLOB cudnn_sources CONFIGURE_DEPENDS cuda/cudnn_*.cc)
+    target_sources(test_cudnn PRIVATE ${cudnn_sources})
+    target_include_directories(test_cudnn SYSTEM PRIVATE ${CUDAToolkit_INCLUDE_DIRS} ${KUSARI_CUDNN_INCLUDE_DIR})
+    target_link_libraries(test_cudnn PRIVATE ${KUSARI_CUDNN_LIBRARY})
+  endif()
 
   # isa_test.cc calls each instruction set's loops, which the library hides.
   if(TARGET test_cpu)

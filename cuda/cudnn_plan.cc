@@ -4,7 +4,6 @@
 #include <sstream>
 #include <utility>
 
-#include "kusari/cuda/check.h"
 #include "kusari/framework/core/error.h"
 
 namespace kusari::cuda {
@@ -51,7 +50,11 @@ void ConvolutionPlan::execute(cudnnHandle_t handle, const ConvolutionKey& key, c
   pack.set_pointers(CUDNN_ATTR_VARIANT_PACK_DATA_POINTERS, {pointers, count});
   pack.set_pointers(CUDNN_ATTR_VARIANT_PACK_WORKSPACE, {&workspace, 1});
   pack.finalize();
-  KUSARI_CUDA_CHECK(cudnnBackendExecute(handle, plan_.get(), pack.get()));
+  const cudnnStatus_t status = cudnnBackendExecute(handle, plan_.get(), pack.get());
+  if (status != CUDNN_STATUS_SUCCESS) [[unlikely]] {
+    throw DeviceError("cuDNN: cudnnBackendExecute of " + choice_ + " for convolution " + text_of(key) +
+                      " failed: " + cudnnGetErrorString(status) + ", " + last_cudnn_message());
+  }
 }
 
 PlanSearch::PlanSearch(const ConvolutionKey& key, const PlanTarget& target) : key_{key}, target_{target} {

@@ -1,0 +1,68 @@
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+#include "kusari/cuda/cudnn_graph.h"
+#include "kusari/framework/core/kernel.h"
+#include "kusari/framework/functions/math/sum.h"
+
+namespace kusari::cuda {
+
+/// One convolution kernel that a model launches in a step.
+struct ModelConvolution {
+  ConvolutionPass pass;
+  kernels::Convolution geometry;
+  Shape x, w, y;
+  bool has_bias;
+
+  ConvolutionKey key(int64_t batch, Dtype dtype) const {
+    Shape xs = x, ys = y;
+    xs[0] = ys[0] = batch;
+    return convolution_key(pass, geometry, xs, w, ys, dtype);
+  }
+};
+
+class ConvolutionRecorder final : public LaunchObserver {
+ public:
+  void on_launch(const Launch& launch, void (*proceed)(const Launch&)) override {
+    const std::string_view name = launch.name;
+    if (name == kernels::ConvolutionForward::kName) add(ConvolutionPass::forward, launch, 1, 2, 4, 3);
+    if (name == kernels::ConvolutionDataGrad::kName) add(ConvolutionPass::data_grad, launch, 4, 2, 1, 3);
+    if (name == kernels::ConvolutionFilterGrad::kName) add(ConvolutionPass::filter_grad, launch, 1, 3, 2, 0);
+    proceed(launch);
+  }
+  std::vector<ModelConvolution> found;
+
+ private:
+  void add(ConvolutionPass pass, const Launch& launch, size_t x, size_t w, size_t y, size_t bias) {
+    const auto array = [&](size_t i) -> const Array& { return *static_cast<const Array*>(launch.arguments[i].value); };
+    const ModelConvolution c = {pass,
+                                *static_cast<const kernels::Convolution*>(launch.arguments[0].value),
+                                array(x).shape(),
+                                array(w).shape(),
+                                array(y).shape(),
+                                bias != 0 && array(bias).is_defined()};
+    for (const ModelConvolution& f : found) {  // each once
+      if (f.pass == c.pass && f.x == c.x && f.w == c.w && f.y == c.y && f.has_bias == c.has_bias &&
+          f.geometry.stride[0] == c.geometry.stride[0]) {
+        return;
+      }
+    }
+    found.push_back(c);
+  }
+};
+
+/// What one step of training launches: the model runs forward and backward with one image on the processor. Stride and
+/// shapes tell the convolutions of one model apart.
+template <class Model>
+std::vector<ModelConvolution> convolutions_of(Model model, const Shape& image) {
+  ConvolutionRecorder recorder;
+  const ScopedLaunchObserver scope(recorder);
+  Variable loss = functions::sum(model(Variable(full({1, image[0], image[1], image[2]}, 0.5, Dtype::float32), false)));
+  loss.backward();
+  return recorder.found;
+}
+
+}  // namespace kusari::cuda
