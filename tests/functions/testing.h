@@ -12,6 +12,7 @@
 #include "kusari/framework/core/config.h"
 #include "kusari/framework/core/error.h"
 #include "kusari/framework/core/philox.h"
+#include "kusari/tests/test_device.h"
 
 namespace kusari {
 
@@ -23,11 +24,11 @@ namespace testing {
 
 inline constexpr Dtype kFloatingDtypes[] = {Dtype::float16, Dtype::bfloat16, Dtype::float32, Dtype::float64};
 
-/// Numbers of float64 in [low, high), the same for the same arguments.
+/// Numbers of float64 in [low, high) on the test's device, the same for the same arguments.
 inline Array uniform(const Shape& shape, double low, double high, uint64_t seed = 1) {
   std::vector<double> values(static_cast<size_t>(numel(shape)));
   for (size_t i = 0; i < values.size(); ++i) values[i] = low + (high - low) * (philox_word(seed, i) + 0.5) * 0x1p-32;
-  return array(values, shape);
+  return array(values, shape, test_device());
 }
 
 /// Whether an image made by a function lies in memory as the configuration says.
@@ -35,7 +36,7 @@ inline bool has_image_layout(const Array& image) {
   return config().channels_last ? image.is_channels_last() : image.is_contiguous();
 }
 
-inline Array int_ones(const Shape& shape) { return ones(shape, Dtype::int64); }
+inline Array int_ones(const Shape& shape) { return ones(shape, Dtype::int64, test_device()); }
 
 /// Relative tolerance for a few operations in a dtype; also the absolute one for values near 1.
 inline double tolerance(Dtype dtype) {
@@ -74,7 +75,7 @@ template <class Function, class Formula, class... Xs>
 void check_forward(Function&& function, Formula&& formula, const Xs&... xs) {
   for (const Dtype dtype : kFloatingDtypes) {
     CAPTURE(name(dtype));
-    const Array arrays[] = {xs.astype(dtype)...};
+    const Array arrays[] = {on_test_device(xs).astype(dtype)...};
     const Shape& shape = arrays[0].shape();
     std::vector<double> expected;
     for (size_t i = 0; i < static_cast<size_t>(numel(shape)); ++i) {
@@ -105,8 +106,9 @@ void check_forward(Function&& function, Formula&& formula, const Xs&... xs) {
 /// First and second derivatives against central differences, in float64.
 template <class Function, class... Xs>
 void check_gradients(Function&& function, const Xs&... xs) {
-  CHECK_NOTHROW(gradient_check::check_backward(function, Arrays(xs...), {}, {.atol = 1e-5, .rtol = 1e-4}));
-  CHECK_NOTHROW(gradient_check::check_double_backward(function, Arrays(xs...), {}, {}, {.atol = 1e-4, .rtol = 1e-3}));
+  const Arrays x(on_test_device(xs)...);
+  CHECK_NOTHROW(gradient_check::check_backward(function, x, {}, {.atol = 1e-5, .rtol = 1e-4}));
+  CHECK_NOTHROW(gradient_check::check_double_backward(function, x, {}, {}, {.atol = 1e-4, .rtol = 1e-3}));
 }
 
 /// dy/dx for gy = 1 (or the given one).
