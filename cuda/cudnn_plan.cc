@@ -32,8 +32,11 @@ CudnnDescriptor describe_device(const std::string& json) {
   return device;
 }
 
-void ConvolutionPlan::execute(cudnnHandle_t handle, const ConvolutionKey& key, const ConvolutionPointers& p,
-                              void* workspace) const {
+const CudnnDescriptor& ConvolutionPlan::pack_of(const ConvolutionKey& key, const ConvolutionPointers& p,
+                                                void* workspace) const {
+  for (const Pack& pack : packs_) {
+    if (pack.pointers == p && pack.workspace == workspace) return pack.descriptor;
+  }
   int64_t ids[] = {kTensorX, kTensorW, kTensorY, 0, 0};
   void* pointers[] = {p.x, p.w, p.y, nullptr, nullptr};
   size_t count = 3;
@@ -45,12 +48,22 @@ void ConvolutionPlan::execute(cudnnHandle_t handle, const ConvolutionKey& key, c
     ids[count] = kTensorBias;
     pointers[count++] = p.bias;
   }
-  CudnnDescriptor pack(CUDNN_BACKEND_VARIANT_PACK_DESCRIPTOR);
-  pack.set(CUDNN_ATTR_VARIANT_PACK_UNIQUE_IDS, std::span<const int64_t>(ids, count));
-  pack.set_pointers(CUDNN_ATTR_VARIANT_PACK_DATA_POINTERS, {pointers, count});
-  pack.set_pointers(CUDNN_ATTR_VARIANT_PACK_WORKSPACE, {&workspace, 1});
-  pack.finalize();
-  const cudnnStatus_t status = cudnnBackendExecute(handle, plan_.get(), pack.get());
+  CudnnDescriptor descriptor(CUDNN_BACKEND_VARIANT_PACK_DESCRIPTOR);
+  descriptor.set(CUDNN_ATTR_VARIANT_PACK_UNIQUE_IDS, std::span<const int64_t>(ids, count));
+  descriptor.set_pointers(CUDNN_ATTR_VARIANT_PACK_DATA_POINTERS, {pointers, count});
+  descriptor.set_pointers(CUDNN_ATTR_VARIANT_PACK_WORKSPACE, {&workspace, 1});
+  descriptor.finalize();
+  constexpr size_t kMost = 16;
+  Pack pack = {p, workspace, std::move(descriptor)};
+  if (packs_.size() < kMost) return packs_.emplace_back(std::move(pack)).descriptor;
+  oldest_ = (oldest_ + 1) % kMost;
+  packs_[oldest_] = std::move(pack);
+  return packs_[oldest_].descriptor;
+}
+
+void ConvolutionPlan::execute(cudnnHandle_t handle, const ConvolutionKey& key, const ConvolutionPointers& p,
+                              void* workspace) const {
+  const cudnnStatus_t status = cudnnBackendExecute(handle, plan_.get(), pack_of(key, p, workspace).get());
   if (status != CUDNN_STATUS_SUCCESS) [[unlikely]] {
     throw DeviceError("cuDNN: cudnnBackendExecute of " + choice_ + " for convolution " + text_of(key) +
                       " failed: " + cudnnGetErrorString(status) + ", " + last_cudnn_message());

@@ -25,9 +25,10 @@ CudnnDescriptor describe_device(const std::string& json);
 struct ConvolutionPointers {
   void *x, *w, *y;
   void *z = nullptr, *bias = nullptr;
+  friend bool operator==(const ConvolutionPointers&, const ConvolutionPointers&) = default;
 };
 
-/// An engine with its settings, ready to run.
+/// An engine with its settings, ready to run. For one thread.
 class ConvolutionPlan {
  public:
   int64_t engine() const noexcept { return engine_; }
@@ -42,8 +43,18 @@ class ConvolutionPlan {
 
  private:
   friend class PlanSearch;
+  // Addresses in cuDNN's form. A training loop meets the same ones in every step, and making one takes half a
+  // microsecond.
+  struct Pack {
+    ConvolutionPointers pointers;
+    void* workspace;
+    CudnnDescriptor descriptor;
+  };
   ConvolutionPlan() = default;
+  const CudnnDescriptor& pack_of(const ConvolutionKey& key, const ConvolutionPointers& p, void* workspace) const;
 
+  mutable std::vector<Pack> packs_;
+  mutable size_t oldest_ = 0;
   CudnnDescriptor plan_;
   int64_t engine_ = 0, workspace_ = 0;
   uint32_t numerical_notes_ = 0, behavior_notes_ = 0;

@@ -11,6 +11,7 @@ void register_kernels(Backend& backend) {
   register_summary(backend);
   register_symmetric_eigen(backend);
   register_matmul(backend);
+  register_convolution(backend);
   register_basic(backend);
   register_pointwise(backend);
   register_reduction(backend);
