@@ -20,6 +20,7 @@
 #include "kusari/optimizers/sgd.h"
 #include "kusari/tests/links/models.h"
 #include "kusari/tests/scratch_directory.h"
+#include "kusari/tests/test_device.h"
 
 namespace kusari::testing {
 namespace {
@@ -30,7 +31,8 @@ using Values = std::vector<double>;
 class Pair : public Chain {
  public:
   explicit Pair(Dtype dtype = Dtype::float64)
-      : a{*this, "a", array<double>({1, 2, 3}).astype(dtype)}, b{*this, "b", full({}, 4, dtype)} {}
+      : a{*this, "a", array<double>({1, 2, 3}, test_device()).astype(dtype)},
+        b{*this, "b", full({}, 4, dtype, test_device())} {}
   /// a is multiplied by x, b by 1.
   Variable operator()(const Variable& x) { return functions::sum(a * x) + b; }
 
@@ -38,8 +40,8 @@ class Pair : public Chain {
 };
 
 void set_grads(Pair& pair, Values a, double b) {
-  pair.a.set_grad(array<double>(a).astype(pair.a.dtype()));
-  pair.b.set_grad(full({}, b, pair.b.dtype()));
+  pair.a.set_grad(array<double>(a, test_device()).astype(pair.a.dtype()));
+  pair.b.set_grad(full({}, b, pair.b.dtype(), test_device()));
 }
 
 void check_values(const Array& got, const Values& expected, double epsilon = 1e-12) {
@@ -113,9 +115,9 @@ TEST_CASE("SGD, MomentumSGD and Adam follow their formulas") {
 class Large : public Chain {
  public:
   explicit Large(Dtype dtype)
-      : a{*this, "a", full({300, 301}, 1, dtype)},
-        b{*this, "b", full({7}, 1, dtype)},
-        c{*this, "c", full({40000}, 1, dtype)} {}
+      : a{*this, "a", full({300, 301}, 1, dtype, test_device())},
+        b{*this, "b", full({7}, 1, dtype, test_device())},
+        c{*this, "c", full({40000}, 1, dtype, test_device())} {}
   Parameter a, b, c;
 };
 
@@ -129,7 +131,7 @@ TEST_CASE("one launch for many tensors, whatever the dtype and the number of thr
       optimizers::MomentumSGD optimizer(0.25, 0.5);
       optimizer.setup(model);
       for (int step = 0; step < 2; ++step) {
-        for (Parameter* p : model.params()) p->set_grad(full(p->shape(), 2, dtype));
+        for (Parameter* p : model.params()) p->set_grad(full(p->shape(), 2, dtype, test_device()));
         optimizer.update();
       }
       set_num_threads(before);
@@ -145,7 +147,7 @@ TEST_CASE("update(lossfun) clears gradients after forward, then goes back and st
   Pair model;
   optimizers::SGD optimizer(0.5);
   optimizer.setup(model);
-  const Variable x(array<double>({1, 0, 2}), false);
+  const Variable x(array<double>({1, 0, 2}, test_device()), false);
   optimizer.update(model, x);
   check_values(model.a.array(), {0.5, 2, 2});
   check_values(model.b.array(), {3.5});
@@ -201,7 +203,7 @@ TEST_CASE("a parameter that is replaced or moved out is no longer updated") {
   optimizer.setup(model);
   set_grads(model, {1, 1, 1}, 1);
   optimizer.update();
-  model.a = Parameter(array<double>({5, 5, 5}));
+  model.a = Parameter(array<double>({5, 5, 5}, test_device()));
   CHECK(!model.a.has_update_rule());
   {
     const Parameter taken = std::move(model.b);
@@ -272,6 +274,7 @@ TEST_CASE("no gradient is gradient zero") {
   optimizer.update();
   check_values(model.a.array(), {1, 2, 3});
   TwoLayers forgotten(2);
+  forgotten.to(test_device());
   optimizer.setup(forgotten);
   optimizer.update();
   CHECK(std::isnan(forgotten.l1.W.to_vector<double>()[0]));  // cleargrads was never called
@@ -279,17 +282,18 @@ TEST_CASE("no gradient is gradient zero") {
 
 TEST_CASE("gradients that others see or that lie otherwise in memory") {
   TwoLayers model(3);
+  model.to(test_device());
   optimizers::SGD optimizer(1);
   optimizer.setup(model);
   model.cleargrads();
   model.l1.W.array().fill(0);
-  const Array transposed = array<float>({1, 2, 3, 4, 5, 6, 7, 8, 9}, {3, 3}).transpose();
+  const Array transposed = array<float>({1, 2, 3, 4, 5, 6, 7, 8, 9}, {3, 3}, test_device()).transpose();
   model.l1.W.set_grad(transposed);
   optimizer.add_hook(optimizer_hooks::WeightDecay(1));
   optimizer.update();
   CHECK(model.l1.W.to_vector<double>() == Values{-1, -4, -7, -2, -5, -8, -3, -6, -9});
   model.cleargrads();
-  const Array seen = ones({3});
+  const Array seen = ones({3}, Dtype::float32, test_device());
   model.l1.b.array().fill(1);
   model.l1.b.set_grad(seen);
   optimizer.update();
@@ -343,7 +347,9 @@ TEST_CASE("hooks do what they say") {
   };
   const auto check = [](const Values& got, const Values& expected) {
     REQUIRE(got.size() == expected.size());
-    for (size_t i = 0; i < got.size(); ++i) CHECK(got[i] == doctest::Approx(expected[i]));
+    for (size_t i = 0; i < got.size(); ++i) {
+      CHECK((std::isnan(expected[i]) ? std::isnan(got[i]) : got[i] == doctest::Approx(expected[i])));
+    }
   };
   using namespace optimizer_hooks;
   check(gradient(WeightDecay(0.5), {1, 1, 1}, 0), {1.5, 2, 2.5, 2});
@@ -354,6 +360,8 @@ TEST_CASE("hooks do what they say") {
   const double p = std::sqrt(14.), g = std::sqrt(3.);
   check(gradient(GradientLARS({.weight_decay = 0.1}), {1, 1, 1}, 2),
         {1.1 * p / (g + 0.1 * p), 1.2 * p / (g + 0.1 * p), 1.3 * p / (g + 0.1 * p), 2.4 * 4 / 2.4});
+  const double infinity = std::numeric_limits<double>::infinity();
+  check(gradient(GradientClipping(1), {infinity, 4, 5}, 2), {std::nan(""), 0, 0, 0});
   const Values noisy = gradient(GradientNoise(1e-4), {0, 0, 0}, 0);
   for (const double n : noisy) CHECK((n != 0 && std::abs(n) < 0.07));  // 7 standard deviations
 }
@@ -382,7 +390,7 @@ TEST_CASE("loss scaling: hooks see unscaled gradients") {
   Values seen;
   optimizer.add_hook([&](Parameter& p) { seen.push_back(p.grad().to_vector<double>()[0]); }, "look");
   optimizer.add_hook(optimizer_hooks::WeightDecay(0.5));
-  optimizer.update(model, Variable(array<float>({3, 0, 0}), false));
+  optimizer.update(model, Variable(array<float>({3, 0, 0}, test_device()), false));
   CHECK(seen == Values{3, 1});
   check_values(model.a.array(), {1 - 3.5, 1, 1.5});
   CHECK_THROWS_AS(optimizer.set_loss_scale(0), ValueError);
@@ -399,13 +407,13 @@ TEST_CASE("loss scaling: a step that overflows changes nothing but the scale") {
     const double before = optimizer.loss_scale();
     int calls = 0;
     optimizer.add_hook([&](Optimizer&) { ++calls; }, "count");
-    optimizer.update(model, Variable(array<float>({infinity, 0, 0}), false));
+    optimizer.update(model, Variable(array<float>({infinity, 0, 0}, test_device()), false));
     CHECK(!optimizer.is_safe_to_update());
     CHECK(optimizer.t() == 0);
     CHECK(calls == 0);
     check_values(model.a.array(), {1, 2, 3});
     CHECK(optimizer.loss_scale() == (dynamic ? before / 2 : 8));
-    optimizer.update(model, Variable(array<float>({1, 0, 0}), false));
+    optimizer.update(model, Variable(array<float>({1, 0, 0}, test_device()), false));
     CHECK(optimizer.is_safe_to_update());
     check_values(model.a.array(), {0, 2, 3});
     CHECK(optimizer.t() == 1);
@@ -435,7 +443,7 @@ TEST_CASE("a resumed optimizer goes on as if nothing had happened") {
         serializers::load_npz(scratch / "model.npz", *model);
         serializers::load_npz(scratch / "optimizer.npz", *optimizer);
       }
-      optimizer->update(*model, Variable(array<double>({0.5 * i, 1, -2}).astype(dtype), false));
+      optimizer->update(*model, Variable(array<double>({0.5 * i, 1, -2}, test_device()).astype(dtype), false));
     }
     Values result = model->a.to_vector<double>();
     result.push_back(model->b.item<double>());
@@ -450,6 +458,7 @@ TEST_CASE("a resumed optimizer goes on as if nothing had happened") {
 TEST_CASE("snapshots have Chainer's keys, and Chainer's are read") {
   const ScratchDirectory scratch;
   TwoLayers model(2);
+  model.to(test_device());
   optimizers::Adam optimizer;
   optimizer.setup(model);
   model.cleargrads();
