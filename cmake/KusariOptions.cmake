@@ -11,10 +11,11 @@ set(KUSARI_CURL AUTO CACHE STRING "Download data sets with libcurl: AUTO, ON or 
 set(KUSARI_JPEG AUTO CACHE STRING "Read JPEG images with libjpeg-turbo: AUTO, ON or OFF")
 set(KUSARI_PNG AUTO CACHE STRING "Read PNG images with libpng: AUTO, ON or OFF")
 set(KUSARI_CUDA AUTO CACHE STRING "Build the CUDA backend: AUTO, ON or OFF")
+set(KUSARI_CUDA_EMULATED AUTO CACHE STRING "Test the CUDA backend on a device that the processor plays: AUTO, ON or OFF")
 set(KUSARI_SANITIZE "" CACHE STRING "Sanitizers to build with, such as address,undefined")
 set(KUSARI_SHARED_DIR "${CMAKE_CURRENT_SOURCE_DIR}/../shared" CACHE PATH
     "Where data that is not part of the repository lies (golden/, data/); it may be absent")
-foreach(option KUSARI_ONEDNN KUSARI_CURL KUSARI_JPEG KUSARI_PNG KUSARI_CUDA)
+foreach(option KUSARI_ONEDNN KUSARI_CURL KUSARI_JPEG KUSARI_PNG KUSARI_CUDA KUSARI_CUDA_EMULATED)
   set_property(CACHE ${option} PROPERTY STRINGS AUTO ON OFF)
 endforeach()
 

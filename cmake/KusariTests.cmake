@@ -3,6 +3,10 @@
 find_package(doctest REQUIRED)
 find_package(Python3 COMPONENTS Interpreter)
 
+if(KUSARI_WITH_CUDA_EMULATED)
+  add_subdirectory(tests/cuda_emulated)
+endif()
+
 file(GLOB test_support_sources CONFIGURE_DEPENDS tests/*.cc)
 if(test_support_sources)
   add_library(test_support OBJECT ${test_support_sources})
@@ -21,6 +25,7 @@ if(test_support_sources)
   endforeach()
 
   file(GLOB_RECURSE test_sources CONFIGURE_DEPENDS RELATIVE "${CMAKE_CURRENT_SOURCE_DIR}/tests" tests/*_test.cc)
+  list(FILTER test_sources EXCLUDE REGEX "^cuda_emulated/")
   set(test_folders)
   foreach(source ${test_sources})
     if(source MATCHES "^([^/]+)/")

@@ -41,7 +41,7 @@ __device__ __forceinline__ T warp_reduce(T value, Combine combine) {
 /// Every thread must call it. `identity` combines with any value to that value.
 template <class T, class Combine>
 __device__ __forceinline__ T block_reduce(T value, T identity, Combine combine) {
-  __shared__ alignas(16) unsigned char partial_bytes[kWarp * sizeof(T)];
+  __shared__ __align__(16) unsigned char partial_bytes[kWarp * sizeof(T)];
   T* const partial = reinterpret_cast<T*>(partial_bytes);
   const int lane = static_cast<int>(threadIdx.x) % kWarp, warp = static_cast<int>(threadIdx.x) / kWarp;
   const int warps = static_cast<int>(blockDim.x) / kWarp;

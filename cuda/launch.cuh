@@ -28,7 +28,8 @@ inline unsigned blocks_for(int64_t n, int64_t per_block, int64_t most = 0x7fffff
 template <class... Parameters, class... Args>
 void enqueue(Context& context, const LaunchShape& shape, void (*kernel)(Parameters...), Args&&... args) {
   (void)context.stream();
-  emulated::run_grid(shape.grid, shape.block, shape.shared, [&] { kernel(static_cast<Parameters>(args)...); });
+  emulated::run_grid({shape.grid, shape.block, shape.shared, reinterpret_cast<const void*>(kernel)},
+                     [&] { kernel(static_cast<Parameters>(args)...); });
 }
 #else
 /// Gives kernel<<<shape>>>(args...) to the context's stream. Every launch of this backend goes through here.

@@ -1,0 +1,33 @@
+#include "settings.h"
+
+#include <cstdlib>
+
+namespace kusari::cuda::emulated {
+namespace {
+
+template <class T>
+void read(const char* name, T& value) {
+  if (const char* text = std::getenv(name); text != nullptr && *text != '\0') {
+    value = static_cast<T>(std::strtoull(text, nullptr, 10));
+  }
+}
+
+}  // namespace
+
+const Settings& settings() {
+  static const Settings object = [] {
+    Settings s;
+    read("KUSARI_EMULATED_DEVICES", s.devices);
+    read("KUSARI_EMULATED_MEMORY", s.memory);
+    read("KUSARI_EMULATED_MULTIPROCESSORS", s.multiprocessors);
+    read("KUSARI_EMULATED_PROTECT", s.protect);
+    read("KUSARI_EMULATED_EXECUTE", s.execute);
+#if defined(__SANITIZE_ADDRESS__)
+    s.protect = false;  // red zones around each block instead
+#endif
+    return s;
+  }();
+  return object;
+}
+
+}  // namespace kusari::cuda::emulated

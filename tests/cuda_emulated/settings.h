@@ -1,0 +1,18 @@
+#pragma once
+
+#include <cstddef>
+
+namespace kusari::cuda::emulated {
+
+/// What the environment says about the emulated machine; read once.
+struct Settings {
+  int devices = 1;             ///< KUSARI_EMULATED_DEVICES
+  size_t memory = 4ull << 30;  ///< KUSARI_EMULATED_MEMORY: bytes of each device
+  int multiprocessors = 132;   ///< KUSARI_EMULATED_MULTIPROCESSORS
+  bool protect = true;         ///< KUSARI_EMULATED_PROTECT=0: the host may touch device memory
+  bool execute = true;         ///< KUSARI_EMULATED_EXECUTE=0: kernels return at once
+};
+
+const Settings& settings();
+
+}  // namespace kusari::cuda::emulated

@@ -1,0 +1,176 @@
+#pragma once
+
+#include <cmath>
+#include <cstdio>
+#include <initializer_list>
+#include <optional>
+#include <string>
+#include <type_traits>
+#include <vector>
+
+#include <doctest/doctest.h>
+
+#include "kusari/framework/core/array.h"
+#include "kusari/framework/core/philox.h"
+
+// What the tests of the CUDA backend share. They run on cuda:0, a card or the emulated device.
+namespace kusari::testing {
+
+inline constexpr Dtype kFloatingDtypes[] = {Dtype::float16, Dtype::bfloat16, Dtype::float32, Dtype::float64};
+inline constexpr Dtype kDtypes[] = {Dtype::bool_,   Dtype::uint8,    Dtype::int8,    Dtype::int32,  Dtype::int64,
+                                    Dtype::float16, Dtype::bfloat16, Dtype::float32, Dtype::float64};
+
+namespace detail {
+/// Says at the end how many test cases found no device.
+struct SkippedTests {
+  int count = 0;
+  ~SkippedTests() {
+    if (count > 0) std::printf("%d test cases were skipped for want of a CUDA device\n", count);
+  }
+};
+inline SkippedTests skipped_tests;
+}  // namespace detail
+
+/// cuda:<index>, or nothing, in which case the test returns at once: if (!device) return;
+inline std::optional<Device> gpu_device(int index = 0) {
+  if (index < cuda::device_count()) return get_device("cuda:" + std::to_string(index));
+  MESSAGE("skipped: no CUDA device ", index);
+  detail::skipped_tests.count += 1;
+  return std::nullopt;
+}
+
+/// Numbers in [low, high), the same for the same arguments.
+inline Array uniform_array(const Shape& shape, double low, double high, Dtype dtype = Dtype::float32,
+                           uint64_t seed = 1) {
+  std::vector<double> values(static_cast<size_t>(numel(shape)));
+  for (size_t i = 0; i < values.size(); ++i) values[i] = low + (high - low) * (philox_word(seed, i) + 0.5) * 0x1p-32;
+  return array(values, shape).astype(dtype);
+}
+
+/// How an array may lie in memory.
+enum class Layout { contiguous, channels_last, transposed, every_second, reversed, broadcast };
+inline constexpr Layout kLayouts[] = {Layout::contiguous,   Layout::channels_last, Layout::transposed,
+                                      Layout::every_second, Layout::reversed,      Layout::broadcast};
+/// Layouts that a kernel may write to.
+inline constexpr Layout kWritableLayouts[] = {Layout::contiguous, Layout::channels_last, Layout::transposed,
+                                              Layout::every_second, Layout::reversed};
+
+/// The elements in another order in memory. every_second: with gaps along the last axis; reversed: the last axis runs
+/// backwards; broadcast: the first axis repeats its first element (so the elements do change). Layouts that the number
+/// of axes does not allow give C order.
+inline Array in_layout(const Array& x, Layout layout) {
+  const Array y = x.contiguous();
+  const int64_t last = y.ndim() - 1;
+  switch (layout) {
+    case Layout::channels_last:
+      if (y.ndim() >= 3) {
+        const Array z = empty_channels_last(y.shape(), y.dtype(), y.device());
+        z.copy_from(y);
+        return z;
+      }
+      return y;
+    case Layout::transposed:
+      return y.transpose().contiguous().transpose();
+    case Layout::every_second: {
+      if (y.ndim() == 0) return y;
+      Shape wide = y.shape();
+      wide[static_cast<int>(last)] *= 2;
+      const Array z = zeros(wide, y.dtype(), y.device()).slice(last, 0, y.shape(last), 2);
+      z.copy_from(y);
+      return z;
+    }
+    case Layout::reversed: {
+      if (y.ndim() == 0 || y.size() == 0) return y;
+      const Array z = empty(y.shape(), y.dtype(), y.device()).slice(last, y.shape(last) - 1, y.shape(last), -1);
+      z.copy_from(y);
+      return z;
+    }
+    case Layout::broadcast:
+      return y.ndim() == 0 || y.size() == 0 ? y : y.slice(0, 0, 1).broadcast_to(y.shape());
+    default:
+      return y;
+  }
+}
+
+/// Tolerance of a GPU result against the CPU's, relative, and absolute for values near 1.
+inline double gpu_tolerance(Dtype dtype) {
+  switch (dtype) {
+    case Dtype::float16:
+      return 2e-3;
+    case Dtype::bfloat16:
+      return 1.6e-2;
+    case Dtype::float32:
+      return 4e-6;
+    case Dtype::float64:
+      return 1e-13;
+    default:
+      return 0;
+  }
+}
+
+/// Equal dtypes and shapes, and values within `factor` tolerances of the dtype; integers must be equal. NaN equals NaN.
+/// Names the first element that differs and how many do.
+inline void check_same(const Array& gpu, const Array& cpu, double factor = 1) {
+  REQUIRE(gpu.dtype() == cpu.dtype());
+  REQUIRE(gpu.shape() == cpu.shape());
+  int64_t wrong = 0;
+  std::string first;
+  const auto mark = [&](size_t i, auto a, auto b) {
+    if (wrong++ == 0) {
+      first = "element " + std::to_string(i) + " of " + to_string(cpu.shape()) + " is " + std::to_string(a) + ", not " +
+              std::to_string(b);
+    }
+  };
+  if (!cpu.is_floating()) {
+    const std::vector<int64_t> a = gpu.to_vector<int64_t>(), b = cpu.to_vector<int64_t>();
+    for (size_t i = 0; i < a.size(); ++i) {
+      if (a[i] != b[i]) mark(i, a[i], b[i]);
+    }
+  } else {
+    const std::vector<double> a = gpu.to_vector<double>(), b = cpu.to_vector<double>();
+    const double tol = factor * gpu_tolerance(cpu.dtype());
+    for (size_t i = 0; i < a.size(); ++i) {
+      if (a[i] == b[i] || (std::isnan(a[i]) && std::isnan(b[i]))) continue;
+      if (!(std::abs(a[i] - b[i]) <= tol * (1 + std::abs(b[i])))) mark(i, a[i], b[i]);
+    }
+  }
+  if (wrong > 0) FAIL_CHECK(wrong, " of ", cpu.size(), " elements differ; ", first);
+  CHECK(wrong == 0);
+}
+
+/// Arrays on another device that lie in memory as these do: strides, gaps and repetitions included.
+inline Array on_device(const Array& x, const Device& device) {
+  if (!x.is_defined()) return x;
+  // The storage from its lowest to its highest element, moved as a whole.
+  int64_t low = 0, high = 0;
+  for (int axis = 0; axis < x.ndim(); ++axis) {
+    const int64_t reach = (x.shape(axis) - 1) * x.strides()[axis];
+    (reach < 0 ? low : high) += reach;
+  }
+  if (x.size() == 0) return empty(x.shape(), x.dtype(), device);
+  const Array range = x.as_strided({high - low + 1}, {1}, low);
+  return range.to_device(device).as_strided(x.shape(), x.strides(), -low);
+}
+
+/// Runs `compute` with arrays on the CPU and with the same arrays on the device, and compares what it returns (an Array
+/// or a container of arrays; undefined ones must be so on both).
+template <class Compute, class... Xs>
+void check_on_gpu(const Device& device, Compute&& compute, double factor, const Xs&... xs) {
+  const auto expected = compute(xs...);
+  const auto got = compute(on_device(xs, device)...);
+  if constexpr (std::is_same_v<std::remove_cvref_t<decltype(expected)>, Array>) {
+    CHECK(got.device() == device);
+    check_same(got, expected, factor);
+  } else {
+    REQUIRE(got.size() == expected.size());
+    for (size_t i = 0; i < expected.size(); ++i) {
+      CAPTURE(i);
+      REQUIRE(got[i].is_defined() == expected[i].is_defined());
+      if (!expected[i].is_defined()) continue;
+      CHECK(got[i].device() == device);
+      check_same(got[i], expected[i], factor);
+    }
+  }
+}
+
+}  // namespace kusari::testing
