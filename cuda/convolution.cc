@@ -1,5 +1,3 @@
-#include "kusari/cuda/convolution.h"
-
 #include <algorithm>
 #include <limits>
 #include <utility>
@@ -15,7 +13,9 @@
 #include "kusari/cuda/workspace.h"
 #include "kusari/framework/core/config.h"
 #include "kusari/framework/core/device.h"
+#include "kusari/framework/kernels/activation.h"
 #include "kusari/framework/kernels/arithmetic.h"
+#include "kusari/framework/kernels/convolution.h"
 #include "kusari/framework/kernels/pointwise.h"
 
 namespace kusari::cuda {
@@ -55,10 +55,6 @@ Array per_channel(const Array& bias, int ndim) {
   Shape shape = Shape::filled(ndim, 1);
   shape[1] = bias.size();
   return bias.contiguous().reshape(shape);
-}
-
-void add_bias(const Array& result, const Array& bias) {
-  if (bias.is_defined()) pointwise_to(result, kernels::Add{}, result, per_channel(bias, result.ndim()));
 }
 
 void without_cudnn(const Problem& p) {
@@ -165,47 +161,65 @@ bool by_cudnn(const Problem& p, const Epilogue& epilogue, const Array& kept) {
   return true;
 }
 
-void convolve(const Problem& p) {
+// What cuDNN's kernel does not add.
+void add_rest(const Array& result, const Array& z, const Array& bias, Activation activation) {
+  if (z.is_defined()) pointwise_to(result, kernels::Add{}, result, z);
+  if (bias.is_defined()) pointwise_to(result, kernels::Add{}, result, per_channel(bias, result.ndim()));
+  if (activation == Activation::relu) pointwise_to(result, kernels::Relu{}, result);
+}
+
+// The weights, dense and of that dtype.
+Array prepared_weights(const Array& w, Dtype dtype, bool is_fixed) {
+  if (w.dtype() == dtype && w.is_channels_last()) return w;
+  return kept_weights(w, is_fixed, static_cast<int64_t>(dtype), [&] { return densified(w, dtype); });
+}
+
+void convolve(const Problem& p, const Array& z = Array(), Activation activation = Activation::none) {
   const Array& result = p.result();
   if (result.size() == 0) return;
   if (p.x.size() == 0 || p.w.size() == 0 || p.y.size() == 0) {  // sums of nothing
     result.fill(0);
-    if (p.bias.is_defined()) result.copy_from(per_channel(p.bias, result.ndim()));
-    return;
+    return add_rest(result, z, p.bias, activation);
   }
   const Use use = config().use_cudnn;
-  if (use == Use::never || !has_size_for_cudnn(p)) return without_cudnn(p);
-
+  if (use == Use::never || !has_size_for_cudnn(p)) {
+    without_cudnn(p);
+    return add_rest(result, z, Array(), activation);
+  }
   // The dtype of the images, which the result may differ from if it is the gradient of the weights.
   const Dtype dtype = p.image().dtype();
   const bool is_direct = result.dtype() == dtype && result.is_channels_last();
   const Array target = is_direct ? result : dense(result.shape(), dtype, result.device());
+  const bool makes_weights = p.pass == ConvolutionPass::filter_grad;
   const auto prepared = [&](const Array& a) -> Array { return &a == &result ? target : densified(a, dtype); };
   const Array x = prepared(p.x), y = prepared(p.y);
-  const bool is_kept = p.pass != ConvolutionPass::filter_grad && p.geometry.weights_are_fixed;
-  const Array w = p.w.dtype() == dtype && p.w.is_channels_last()
-                      ? p.w
-                      : (&p.w == &result ? target : kept_weights(p.w, is_kept, static_cast<int64_t>(dtype), [&] {
-                          return densified(p.w, dtype);
-                        }));
+  const Array w = makes_weights ? target : prepared_weights(p.w, dtype, p.geometry.weights_are_fixed);
   const Array bias = p.bias.is_defined() ? p.bias.astype(dtype).contiguous() : p.bias;
   const Problem inner = {p.pass, p.geometry, x, w, y, bias};
 
-  const bool is_depthwise = use == Use::automatic && depthwise_supported(p.geometry, x, w, y);
-  if (is_depthwise) {
+  const bool is_forward = p.pass == ConvolutionPass::forward;
+  const bool has_epilogue = z.is_defined() || bias.is_defined() || activation != Activation::none;
+  if (use == Use::automatic && depthwise_supported(p.geometry, x, w, y)) {
     by_depthwise_loops(inner);
-  } else if (p.pass == ConvolutionPass::forward && bias.is_defined() && by_cudnn(inner, {Array(), bias}, p.w)) {
-    // the bias is in it
+    add_rest(target, z, Array(), activation);
+  } else if (is_forward && has_epilogue &&
+             by_cudnn(inner, {z.is_defined() ? densified(z, dtype) : z, bias, activation}, p.w)) {
+    // everything is in it
   } else if (by_cudnn(inner, {}, p.w)) {
-    add_bias(target, bias);
+    add_rest(target, z, bias, activation);
   } else {
     without_cudnn(inner);
+    add_rest(target, z, Array(), activation);
   }
   if (!is_direct) result.copy_from(target);
 }
 
 void convolution_forward(Params<kernels::Convolution> geometry, In x, In W, In bias, Out y) {
   convolve({ConvolutionPass::forward, *geometry, x, W, y, bias});
+}
+void convolution_fused_forward(Params<kernels::Convolution> geometry, Params<kernels::ConvolutionActivation> activation,
+                               In x, In W, In z, In bias, Out y) {
+  convolve({ConvolutionPass::forward, *geometry, x, W, y, bias}, z, *activation);
 }
 void convolution_data_grad(Params<kernels::Convolution> geometry, In gy, In W, In bias, Out gx) {
   convolve({ConvolutionPass::data_grad, *geometry, gx, W, gy, bias});
@@ -217,29 +231,9 @@ void convolution_filter_grad(Params<kernels::Convolution> geometry, In x, In gy,
 
 }  // namespace
 
-bool convolution_fused(const kernels::Convolution& geometry, const Array& x, const Array& W, const Array& z,
-                       const Array& bias, Activation activation, const Array& y) {
-  if (x.size() == 0 || W.size() == 0 || y.size() == 0) return false;
-  const Array none;
-  const Problem given = {ConvolutionPass::forward, geometry, x, W, y, none};
-  if (config().use_cudnn == Use::never || !has_size_for_cudnn(given)) return false;
-  const Dtype dtype = x.dtype();
-  const bool is_direct = y.dtype() == dtype && y.is_channels_last();
-  const Array target = is_direct ? y : dense(y.shape(), dtype, y.device());
-  const Array dense_x = densified(x, dtype);
-  const Array w = W.dtype() == dtype && W.is_channels_last()
-                      ? W
-                      : kept_weights(W, geometry.weights_are_fixed, static_cast<int64_t>(dtype),
-                                     [&] { return densified(W, dtype); });
-  const Epilogue epilogue = {z.is_defined() ? densified(z, dtype) : z,
-                             bias.is_defined() ? bias.astype(dtype).contiguous() : bias, activation};
-  if (!by_cudnn({ConvolutionPass::forward, geometry, dense_x, w, target, none}, epilogue, W)) return false;
-  if (!is_direct) y.copy_from(target);
-  return true;
-}
-
 void register_convolution(Backend& backend) {
   backend.add<kernels::ConvolutionForward>(&convolution_forward);
+  backend.add<kernels::ConvolutionFusedForward>(&convolution_fused_forward);
   backend.add<kernels::ConvolutionDataGrad>(&convolution_data_grad);
   backend.add<kernels::ConvolutionFilterGrad>(&convolution_filter_grad);
 }

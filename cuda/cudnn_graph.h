@@ -14,7 +14,7 @@ namespace kusari::cuda {
 
 /// Which of the three arrays is computed from the other two.
 enum class ConvolutionPass : int64_t { forward, data_grad, filter_grad };
-enum class Activation : int64_t { none, relu };
+using Activation = kernels::ConvolutionActivation;
 
 /// Everything that a plan is chosen and made by: x (N, C, in...), w (O, C / groups, kernel...), y (N, O, out...). Made
 /// of eight-byte members so that it compares and hashes as bytes; entries past `ndim` are zero. One spatial axis is

@@ -3,6 +3,9 @@
 #include "kusari/framework/core/array.h"
 #include "kusari/framework/cpu/blocks.h"
 #include "kusari/framework/cpu/register.h"
+#include "kusari/framework/kernels/activation.h"
+#include "kusari/framework/kernels/arithmetic.h"
+#include "kusari/framework/kernels/pointwise.h"
 
 namespace kusari::cpu {
 namespace {
@@ -66,6 +69,12 @@ void convolve_arrays(ConvolutionPass pass, const kernels::Convolution& g, const 
 void convolution_forward(Params<kernels::Convolution> geometry, In x, In W, In bias, Out y) {
   convolve_arrays(ConvolutionPass::forward, *geometry, x, W, y, bias);
 }
+void convolution_fused_forward(Params<kernels::Convolution> geometry, Params<kernels::ConvolutionActivation> activation,
+                               In x, In W, In z, In bias, Out y) {
+  convolve_arrays(ConvolutionPass::forward, *geometry, x, W, y, bias);
+  if (z) pointwise_to(*y, kernels::Add{}, *y, *z);
+  if (*activation == kernels::ConvolutionActivation::relu) pointwise_to(*y, kernels::Relu{}, *y);
+}
 void convolution_data_grad(Params<kernels::Convolution> geometry, In gy, In W, In bias, Out gx) {
   convolve_arrays(ConvolutionPass::data_grad, *geometry, gx, W, gy, bias);
 }
@@ -77,6 +86,7 @@ void convolution_filter_grad(Params<kernels::Convolution> geometry, In x, In gy,
 
 void register_convolution(Backend& backend) {
   backend.add<kernels::ConvolutionForward>(&convolution_forward);
+  backend.add<kernels::ConvolutionFusedForward>(&convolution_fused_forward);
   backend.add<kernels::ConvolutionDataGrad>(&convolution_data_grad);
   backend.add<kernels::ConvolutionFilterGrad>(&convolution_filter_grad);
 }

@@ -30,6 +30,16 @@ struct ConvolutionForward {
   using Signature = void(Params<Convolution> geometry, In x, In W, In bias, Out y);
 };
 
+enum class ConvolutionActivation : int64_t { none, relu };
+
+/// y = activation(the convolution of x with W, + z + bias), for inference; z has y's shape, or is undefined. In one
+/// pass over y where a library has it.
+struct ConvolutionFusedForward {
+  static constexpr const char* kName = "convolution_fused_forward";
+  using Signature = void(Params<Convolution> geometry, Params<ConvolutionActivation> activation, In x, In W, In z,
+                         In bias, Out y);
+};
+
 /// gx = the gradient of x, which is a transposed convolution of gy; plus bias (C), undefined for a gradient.
 struct ConvolutionDataGrad {
   static constexpr const char* kName = "convolution_data_grad";
