@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <initializer_list>
 
+#include "kusari/cuda/any_numbers.cuh"
 #include "kusari/cuda/block_reduce.cuh"
 #include "kusari/cuda/context.h"
 #include "kusari/cuda/launch.cuh"
@@ -151,47 +152,6 @@ __device__ __forceinline__ Sums combine_parts(int chunks, int channels, const Te
 inline LaunchShape combine_shape(int64_t channels) {
   return {dim3(blocks_for(channels, kCombined)), dim3(kCombineThreads)};
 }
-
-/// Numbers of the channels without gaps and of any floating dtype; null if undefined.
-struct AnyNumbers {
-  void* data = nullptr;
-  Dtype dtype = Dtype::float32;
-
-  AnyNumbers() = default;
-  explicit AnyNumbers(const Array& x) {
-    if (!x.is_defined()) return;
-    data = x.raw_data();
-    dtype = x.dtype();
-  }
-  __device__ bool is_defined() const { return data != nullptr; }
-  __device__ double get(int64_t i) const {
-    switch (dtype) {
-      case Dtype::float16:
-        return static_cast<double>(widen(static_cast<const float16*>(data)[i]));
-      case Dtype::bfloat16:
-        return static_cast<double>(widen(static_cast<const bfloat16*>(data)[i]));
-      case Dtype::float32:
-        return static_cast<double>(static_cast<const float*>(data)[i]);
-      default:
-        return static_cast<const double*>(data)[i];
-    }
-  }
-  __device__ void set(int64_t i, double value) const {
-    switch (dtype) {
-      case Dtype::float16:
-        static_cast<float16*>(data)[i] = narrow<float16>(value);
-        break;
-      case Dtype::bfloat16:
-        static_cast<bfloat16*>(data)[i] = narrow<bfloat16>(value);
-        break;
-      case Dtype::float32:
-        static_cast<float*>(data)[i] = static_cast<float>(value);
-        break;
-      default:
-        static_cast<double*>(data)[i] = value;
-    }
-  }
-};
 
 /// Numbers of channels that a kernel reads or writes: themselves, or a copy without gaps that finish() brings back.
 class ChannelResult {

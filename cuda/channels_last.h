@@ -1,5 +1,8 @@
 #pragma once
 
+#include <initializer_list>
+
+#include "kusari/cuda/element.cuh"
 #include "kusari/framework/core/array.h"
 
 // For kernels that want images channels-last without gaps.
@@ -36,5 +39,20 @@ class ChannelsLastOutput {
   const Array& array_;
   Array work_;
 };
+
+/// Calls f<S, V>() for arrays of the first one's dtype: V channels are a pack if sizes and addresses allow it, else 1.
+template <class F>
+void visit_channel_packs(std::initializer_list<const Array*> arrays, F&& f) {
+  const Array& first = **arrays.begin();
+  visit_floating(first.dtype(), [&]<class S>() {
+    bool whole = first.shape()[1] % kPackSize<S> == 0;
+    for (const Array* array : arrays) whole = whole && is_pack_aligned(array->raw_data());
+    if (whole) {
+      f.template operator()<S, kPackSize<S>>();
+    } else {
+      f.template operator()<S, 1>();
+    }
+  });
+}
 
 }  // namespace kusari::cuda

@@ -94,7 +94,7 @@ struct Neighbour {
 /// Op::Loaded = op.load(pack of the source), op.visit(state, loaded, neighbour), op.finish_row(state),
 /// op.finish(state, pack of the target). kSquare: the neighbours along rows and columns, 0 for any.
 template <class Op, bool kBackward, int kSquare>
-__global__ void __launch_bounds__(kThreads) pool(Geometry g, Op op) {
+__global__ void __launch_bounds__(kThreads, kBackward && kSquare == 3 ? 1 : 3) pool(Geometry g, Op op) {
   const int64_t target = static_cast<int64_t>(blockIdx.x) * kThreads + threadIdx.x;
   if (target >= g.total) return;
   int64_t rest = target;

@@ -93,19 +93,6 @@ __global__ void __launch_bounds__(kThreads)
   store_pack(y, image * packs + pack, values);
 }
 
-/// Calls f<S, V>(): packs of V channels if the arrays allow them.
-template <class F>
-void visit_types(const Array& x, const Array& y, F&& f) {
-  visit_floating(x.dtype(), [&]<class S>() {
-    constexpr int kPack = kPackSize<S>;
-    if (x.shape()[1] % kPack == 0 && is_pack_aligned(x.raw_data()) && is_pack_aligned(y.raw_data())) {
-      f.template operator()<S, kPack>();
-    } else {
-      f.template operator()<S, 1>();
-    }
-  });
-}
-
 /// Whether the only window is x.
 bool is_global(const kernels::Pooling& pooling, const Shape& x, const Shape& y) {
   for (int i = 0; i < pooling.ndim; ++i) {
@@ -125,7 +112,7 @@ void average_pooling_forward(Params<AveragePooling> average, In x, Out y) {
   const ChannelsLastOutput to(y);
   const kernels::Pooling& pooling = average->pooling;
   const bool is_inside = average->divisor == PoolingDivisor::inside;
-  visit_types(from, to.array(), [&]<class S, int V>() {
+  visit_channel_packs({&from, &to.array()}, [&]<class S, int V>() {
     using T = Compute<S>;
     Context& context = Context::of(x);
     const Geometry geometry(pooling, x->shape(), y->shape(), V, false);
@@ -149,7 +136,7 @@ void average_pooling_forward(Params<AveragePooling> average, In x, Out y) {
 void average_pooling_grad(Params<AveragePooling> average, In gy, Out gx) {
   const Array from = channels_last_input(gy);
   const ChannelsLastOutput to(gx);
-  visit_types(from, to.array(), [&]<class S, int V>() {
+  visit_channel_packs({&from, &to.array()}, [&]<class S, int V>() {
     using T = Compute<S>;
     run<true, V>(Context::of(gy), Geometry(average->pooling, gx->shape(), gy->shape(), V, true),
                  TakeSum<S, V, true>{from.data<S>(), to.template data<S>(), static_cast<T>(constant_divisor(*average)),

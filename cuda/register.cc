@@ -6,8 +6,11 @@ namespace kusari::cuda {
 
 void register_kernels(Backend& backend) {
   register_pooling(backend);
+  register_roi(backend);
+  register_sampling(backend);
   register_batch_normalization(backend);
   register_optimizer(backend);
+  register_user_kernel(backend);
   register_summary(backend);
   register_symmetric_eigen(backend);
   register_matmul(backend);

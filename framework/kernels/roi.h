@@ -18,7 +18,8 @@ struct Roi {
 };
 
 // x, gx: (N, C, H, W), y, gy, argmax: (R, C, out[0], out[1]). rois: (R, 4), rows (y_min, x_min, y_max, x_max).
-// roi_indices: (R) of integers, the image of each region; IndexError for one that there is not. x, gx, y, gy and rois
+// roi_indices: (R) of integers, the image of each region; IndexError for one that there is not, ValueError for a corner
+// that is not finite; a device that cannot throw takes such a region for one outside the image. x, gx, y, gy and rois
 // are floating, sums in float32 at least, argmax is int32: which pixel (h W + w) or sample of its bin (in C order) is
 // the largest, -1 for none; undefined for averages. Any strides, channels-last is what is fast.
 
