@@ -2,6 +2,8 @@
 
 #include <cuda_runtime.h>
 
+#include <type_traits>
+
 #include "kusari/framework/core/host_device.h"
 
 // Reductions over the threads of a warp or a block, in an order that depends on their number alone.
@@ -14,7 +16,7 @@ inline constexpr unsigned kAllLanes = 0xffffffffu;
 template <class T>
 __device__ __forceinline__ T shuffle_xor(T value, int lane_mask) {
   static_assert(sizeof(T) % 4 == 0);
-  if constexpr (sizeof(T) == 4 || sizeof(T) == 8) {
+  if constexpr (std::is_arithmetic_v<T>) {
     return __shfl_xor_sync(kAllLanes, value, lane_mask);
   } else {
     union Words {
@@ -23,6 +25,7 @@ __device__ __forceinline__ T shuffle_xor(T value, int lane_mask) {
       unsigned word[sizeof(T) / 4];
     } words;
     words.value = value;
+#pragma unroll
     for (int i = 0; i < static_cast<int>(sizeof(T) / 4); ++i)
       words.word[i] = __shfl_xor_sync(kAllLanes, words.word[i], lane_mask);
     return words.value;

@@ -17,6 +17,7 @@ void register_kernels(Backend& backend) {
   register_convolution(backend);
   register_basic(backend);
   register_pointwise(backend);
+  register_normalization(backend);
   register_reduction(backend);
   register_arg_reduction(backend);
   register_softmax(backend);

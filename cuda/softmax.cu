@@ -5,6 +5,7 @@
 #include <string>
 
 #include "kusari/cuda/register.h"
+#include "kusari/cuda/typed_array.h"
 #include "kusari/framework/core/error.h"
 #include "kusari/framework/kernels/softmax.h"
 
@@ -19,26 +20,6 @@ void visit_rows(const char* call, const Array& x, const Body& body) {
   }
 }
 
-/// An array that kernels write as `dtype`: through a copy when it has another.
-class TypedResult {
- public:
-  TypedResult(const Array& array, Dtype dtype) {
-    if (!array.is_defined()) return;
-    work_ = array;
-    if (array.dtype() != dtype) {
-      final_ = array;
-      work_ = empty(array.shape(), dtype, array.device());
-    }
-  }
-  const Array& array() const { return work_; }
-  void finish() const {
-    if (final_.is_defined()) final_.copy_from(work_);
-  }
-
- private:
-  Array work_, final_;
-};
-
 LaunchShape warp_shape(const RowPlan& plan) {
   return {dim3(blocks_for(plan.count, kWarpRowBlock / kWarp)), dim3(kWarpRowBlock)};
 }
@@ -51,7 +32,7 @@ void run_softmax(int axis, const Array& x, const Array& y, const Array& value, c
   const TypedResult result(y, dtype_of<T>);
   const RowPlan plan = plan_rows({result.array(), x, Array(), value, label}, axis, kPackSize<T>);
   Context& context = Context::of(x);
-  T* const to = y.is_defined() ? result.array().data<T>() : nullptr;
+  T* const to = result.data<T>();
   const T* const from = x.data<T>();
   if (plan.contiguous && plan.n <= kShortRow) {
     enqueue(context, warp_shape(plan), softmax_warp<T, kShortRow / kWarp>, plan, from, to, finish);
@@ -78,7 +59,7 @@ void backward(const char* call, RowResult kind, int axis, const Array& y, const 
     const RowPlan plan = plan_rows({result.array(), y, gradient, Array(), Array()}, axis, kPackSize<T>);
     Context& context = Context::of(y);
     const T *const results = y.data<T>(), *const gradients = gradient.data<T>();
-    T* const to = result.array().data<T>();
+    T* const to = result.data<T>();
     if (plan.contiguous && plan.n <= kShortRow) {
       enqueue(context, warp_shape(plan), softmax_grad_warp<T, kShortRow / kWarp>, plan, results, gradients, to, kind);
     } else if (plan.contiguous && plan.n <= kWarpRow) {
@@ -151,8 +132,7 @@ void softmax_cross_entropy_grad(Params<kernels::SoftmaxCrossEntropyOptions> opti
                                       .weight_dtype = dtype_or_float(class_weight),
                                       .ignored = options->ignore_label,
                                       .weight_stride = stride_of_vector(class_weight)};
-    enqueue(Context::of(*p), block_shape(plan), cross_entropy_grad<T>, plan, p->data<T>(), result.array().data<T>(),
-            factors);
+    enqueue(Context::of(*p), block_shape(plan), cross_entropy_grad<T>, plan, p->data<T>(), result.data<T>(), factors);
     result.finish();
   });
 }
