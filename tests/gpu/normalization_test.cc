@@ -1,0 +1,187 @@
+#include "kusari/framework/kernels/normalization.h"
+
+#include <doctest/doctest.h>
+
+#include <cmath>
+#include <vector>
+
+#include "testing.h"
+
+using namespace kusari;
+using namespace kusari::testing;
+
+namespace {
+
+Dtype arithmetic(const Array& x, const Array& gamma) {
+  return x.dtype() == Dtype::float64 || gamma.dtype() == Dtype::float64 ? Dtype::float64 : Dtype::float32;
+}
+
+/// y, mean and inv_std, the statistics in the type of the arithmetic so that they are compared as closely as it is.
+std::vector<Array> forward(const Array& x, const Array& gamma, const Array& beta, int64_t groups) {
+  const Array y = empty_like(x), mean = empty({x.shape()[0], groups}, Dtype::float64, x.device());
+  const Array inv_std = empty_like(mean);
+  launch<kernels::GroupNormalization>(x.device(), kernels::GroupNormalizationOptions{groups, 1e-5}, x, gamma, beta, y,
+                                      mean, inv_std);
+  const Dtype dtype = arithmetic(x, gamma);
+  return {y, mean.astype(dtype), inv_std.astype(dtype)};
+}
+
+std::vector<Array> backward(const Array& x, const Array& gamma, const Array& gy, const Array& mean,
+                            const Array& inv_std, int64_t groups, int wanted) {
+  const Dtype dtype = arithmetic(x, gamma);
+  const Array gx = wanted & 1 ? empty_like(x) : Array();
+  const Array ggamma = wanted & 2 ? empty(gamma.shape(), dtype, x.device()) : Array();
+  const Array gbeta = wanted & 4 ? empty(gamma.shape(), dtype, x.device()) : Array();
+  launch<kernels::GroupNormalizationGrad>(x.device(), kernels::GroupNormalizationOptions{groups, 1e-5}, x, gamma, mean,
+                                          inv_std, gy, gx, ggamma, gbeta);
+  return {gx, ggamma, gbeta};
+}
+
+void check_groups(const Device& device, const Array& x, const Array& gy, int64_t groups, Dtype parameters,
+                  int wanted = 7) {
+  const int64_t channels = x.shape()[1];
+  const Array gamma = uniform_array({channels}, 0.5, 1.5, parameters, 3);
+  const Array beta = uniform_array({channels}, -1, 1, parameters, 4);
+  check_on_gpu(
+      device, [&](const Array& a, const Array& b, const Array& c) { return forward(a, b, c, groups); }, 20, x, gamma,
+      beta);
+  const Array mean = empty({x.shape()[0], groups}, Dtype::float64), inv_std = empty_like(mean);
+  launch<kernels::GroupNormalization>(x.device(), kernels::GroupNormalizationOptions{groups, 1e-5}, x, gamma, beta,
+                                      empty_like(x), mean, inv_std);
+  check_on_gpu(
+      device,
+      [&](const Array& a, const Array& b, const Array& c, const Array& d, const Array& e) {
+        return backward(a, b, c, d, e, groups, wanted);
+      },
+      50, x, gamma, gy, mean, inv_std);
+}
+
+template <class K, class Options>
+Array unary(const Options& options, const Array& x) {
+  const Array y = empty_like(x);
+  launch<K>(x.device(), options, x, y);
+  return y;
+}
+template <class K, class Options>
+Array binary(const Options& options, const Array& x, const Array& gy) {
+  const Array gx = empty_like(x);
+  launch<K>(x.device(), options, x, gy, gx);
+  return gx;
+}
+
+}  // namespace
+
+TEST_CASE("cuda group normalization: groups, layouts and dtypes") {
+  const auto device = gpu_device();
+  if (!device) return;
+  for (const Dtype dtype : kFloatingDtypes) {
+    for (const Layout layout : kLayouts) {
+      for (const int64_t groups : {1, 2, 8}) {
+        CAPTURE(name(dtype));
+        CAPTURE(static_cast<int>(layout));
+        CAPTURE(groups);
+        for (const Shape& shape : {Shape{3, 8, 4, 4}, Shape{2, 8, 3, 5}, Shape{5, 8}}) {
+          CAPTURE(shape);
+          if (shape.ndim() == 2 && groups == 8) continue;  // nothing is left of a single element
+          const Array x = in_layout(uniform_array(shape, -1, 3, dtype), layout);
+          check_groups(*device, x, in_layout(uniform_array(shape, -1, 1, dtype, 2), layout), groups, dtype);
+          if (layout == Layout::contiguous && is_half(dtype)) {
+            check_groups(*device, x, uniform_array(shape, -1, 1, dtype, 2), groups, Dtype::float32);
+          }
+        }
+      }
+    }
+  }
+}
+
+TEST_CASE("cuda group normalization: rows of all lengths, groups in several parts") {
+  const auto device = gpu_device();
+  if (!device) return;
+  for (const Dtype dtype : {Dtype::float32, Dtype::float16}) {
+    for (const int64_t n : {2, 31, 32, 33, 768, 1000, 1024, 4097}) {
+      CAPTURE(name(dtype));
+      CAPTURE(n);
+      check_groups(*device, uniform_array({3, n}, -1, 1, dtype), uniform_array({3, n}, -1, 1, dtype, 2), 1, dtype);
+    }
+    const Shape large{1, 4, 160, 160};
+    for (const Layout layout : {Layout::contiguous, Layout::channels_last}) {
+      for (const int64_t groups : {1, 2}) {
+        check_groups(*device, in_layout(uniform_array(large, -1, 1, dtype), layout),
+                     in_layout(uniform_array(large, -1, 1, dtype, 2), layout), groups, dtype);
+      }
+    }
+    check_groups(*device, uniform_array({300, 5}, -1, 1, dtype), uniform_array({300, 5}, -1, 1, dtype, 2), 1, dtype);
+  }
+}
+
+TEST_CASE("cuda group normalization: gradients that nobody wants, no examples, and a large mean") {
+  const auto device = gpu_device();
+  if (!device) return;
+  for (int wanted = 0; wanted < 8; ++wanted) {
+    check_groups(*device, uniform_array({3, 8, 4, 4}, -1, 1), uniform_array({3, 8, 4, 4}, -1, 1, Dtype::float32, 2), 2,
+                 Dtype::float32, wanted);
+  }
+  check_groups(*device, zeros({0, 8, 4, 4}), zeros({0, 8, 4, 4}), 2, Dtype::float32);
+  check_groups(*device, uniform_array({2, 4, 5, 5}, 9999, 10001), uniform_array({2, 4, 5, 5}, -1, 1), 2, Dtype::float32,
+               1);
+  check_groups(*device, uniform_array({2, 4, 5, 5}, -1, 1), uniform_array({2, 4, 5, 5}, -1, 1), 2, Dtype::float64);
+}
+
+TEST_CASE("cuda l2 normalization: axes, layouts and dtypes") {
+  const auto device = gpu_device();
+  if (!device) return;
+  for (const Dtype dtype : kFloatingDtypes) {
+    for (const Layout layout : kLayouts) {
+      for (const Shape& shape : {Shape{3, 8, 4, 5}, Shape{2, 200, 3, 3}}) {
+        const Array x = in_layout(uniform_array(shape, -1, 1, dtype), layout);
+        const Array gy = uniform_array(shape, -1, 1, dtype, 2);
+        for (uint32_t axes = 1; axes < 16; ++axes) {
+          CAPTURE(name(dtype));
+          CAPTURE(static_cast<int>(layout));
+          CAPTURE(axes);
+          const kernels::L2NormalizationOptions options{1e-5, {axes}};
+          check_on_gpu(
+              *device, [&](const Array& a) { return unary<kernels::L2Normalization>(options, a); }, 8, x);
+          check_on_gpu(
+              *device,
+              [&](const Array& a, const Array& b) { return binary<kernels::L2NormalizationGrad>(options, a, b); }, 8, x,
+              gy);
+        }
+      }
+    }
+    const kernels::L2NormalizationOptions rows{1e-5, AxisMask::of(1)};
+    check_on_gpu(
+        *device, [&](const Array& a) { return binary<kernels::L2NormalizationGrad>(rows, a, a); }, 8,
+        zeros({2, 3}, dtype));
+    check_on_gpu(
+        *device, [&](const Array& a) { return unary<kernels::L2Normalization>(rows, a); }, 20,
+        uniform_array({1, 70000}, -1, 1, dtype));
+  }
+}
+
+TEST_CASE("cuda local response normalization: windows, layouts and dtypes") {
+  const auto device = gpu_device();
+  if (!device) return;
+  for (const Dtype dtype : kFloatingDtypes) {
+    for (const Layout layout : kLayouts) {
+      const Array x = in_layout(uniform_array({2, 9, 3, 5}, -2, 2, dtype), layout);
+      const Array gy = uniform_array({2, 9, 3, 5}, -1, 1, dtype, 2);
+      for (const int64_t reach : {0, 2, 50}) {
+        for (const double beta : {0.75, 0.5}) {
+          CAPTURE(name(dtype));
+          CAPTURE(static_cast<int>(layout));
+          CAPTURE(reach);
+          const kernels::LocalResponseNormalizationOptions options{reach, 2, 0.1, beta};
+          check_on_gpu(
+              *device, [&](const Array& a) { return unary<kernels::LocalResponseNormalization>(options, a); }, 8, x);
+          check_on_gpu(
+              *device,
+              [&](const Array& a, const Array& b) {
+                return binary<kernels::LocalResponseNormalizationGrad>(options, a, b);
+              },
+              8, x, gy);
+        }
+      }
+    }
+  }
+}
