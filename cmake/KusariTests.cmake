@@ -36,7 +36,7 @@ if(test_support_sources)
   endforeach()
   list(REMOVE_DUPLICATES test_folders)
   if(NOT KUSARI_WITH_CUDA)
-    list(REMOVE_ITEM test_folders cudnn)
+    list(REMOVE_ITEM test_folders cudnn nvrtc)
   endif()
 
   foreach(folder ${test_folders})
@@ -54,6 +54,19 @@ if(test_support_sources)
     target_sources(test_cudnn PRIVATE ${cudnn_sources})
     target_include_directories(test_cudnn SYSTEM PRIVATE ${CUDAToolkit_INCLUDE_DIRS} ${KUSARI_CUDNN_INCLUDE_DIR})
     target_link_libraries(test_cudnn PRIVATE ${KUSARI_CUDNN_LIBRARY})
+  endif()
+
+  # Asks NVRTC itself, likewise.
+  if(TARGET test_nvrtc)
+    target_sources(test_nvrtc PRIVATE cuda/nvrtc.cc framework/kernels/user/source.cc)
+    target_include_directories(test_nvrtc SYSTEM PRIVATE ${CUDAToolkit_INCLUDE_DIRS})
+    target_link_libraries(test_nvrtc PRIVATE CUDA::nvrtc)
+    kusari_use_nvrtc_headers(test_nvrtc)
+  endif()
+
+  # Host code of the CUDA backend, which its library hides.
+  if(TARGET test_gpu)
+    target_sources(test_gpu PRIVATE cuda/allocator.cc cuda/pinned_pool.cc)
   endif()
 
   # isa_test.cc calls each instruction set's loops, which the library hides.

@@ -20,7 +20,8 @@ constexpr size_t kLargeRemainder = kMiB;
 
 size_t round_up(size_t bytes, size_t unit) { return (bytes + unit - 1) / unit * unit; }
 
-std::string mib(int64_t bytes) {
+template <class Integer>
+std::string mib(Integer bytes) {
   char text[32];
   std::snprintf(text, sizeof(text), "%.1f MiB", static_cast<double>(bytes) / static_cast<double>(kMiB));
   return text;
@@ -150,8 +151,8 @@ std::string CachingAllocator::summary() const {
   row("most in use", "", "", mib(statistics_.max_allocated));
   row("most reserved", "", "", mib(max_reserved_));
   row("driver allocations", "", "", std::to_string(statistics_.system_allocations));
-  row("free on the device", "", "", mib(static_cast<int64_t>(info.free)));
-  row("of", "", "", mib(static_cast<int64_t>(info.total)));
+  row("free on the device", "", "", mib(info.free));
+  row("of", "", "", mib(info.total));
   return text;
 }
 
@@ -302,10 +303,9 @@ void CachingAllocator::give_to_source(Block* segment) noexcept {
 
 void CachingAllocator::throw_out_of_memory(size_t bytes) {
   const SegmentSource::MemoryInfo info = source_.memory_info();
-  throw OutOfMemoryError(
-      device_ + ": no memory for " + mib(static_cast<int64_t>(bytes)) + "; arrays hold " + mib(statistics_.allocated) +
-      ", the pool keeps " + mib(statistics_.reserved - statistics_.allocated) + " in pieces, " +
-      mib(static_cast<int64_t>(info.free)) + " of " + mib(static_cast<int64_t>(info.total)) + " are free");
+  throw OutOfMemoryError(device_ + ": no memory for " + mib(bytes) + "; arrays hold " + mib(statistics_.allocated) +
+                         ", the pool keeps " + mib(statistics_.reserved - statistics_.allocated) + " in pieces, " +
+                         mib(info.free) + " of " + mib(info.total) + " are free");
 }
 
 }  // namespace kusari::cuda

@@ -82,6 +82,10 @@ bool PinnedPool::record_use(const void* inside, EventSource& events, void* strea
 void PinnedPool::release_cached() {
   const std::scoped_lock lock(mutex_);
   finish_pending();
+  release_free();
+}
+
+void PinnedPool::release_free() noexcept {
   for (auto& [size, blocks] : free_) {
     if (size <= kSlabLimit) continue;
     for (Block* block : blocks) {
@@ -104,6 +108,11 @@ PinnedPool::Block* PinnedPool::new_block(size_t size) {
   if (!cut || slab_left_ < size) {
     const size_t bytes = cut ? kSlab : size;
     data = static_cast<char*>(source_.allocate_host(bytes));
+    if (data == nullptr) {
+      while (!pending_.empty()) wait_for_oldest();
+      release_free();
+      data = static_cast<char*>(source_.allocate_host(bytes));
+    }
     if (data == nullptr) {
       throw OutOfMemoryError("empty_pinned: the system locks no " + std::to_string(bytes) + " bytes more; " +
                              std::to_string(statistics_.allocated) + " bytes are in use and " +

@@ -60,6 +60,7 @@ class PinnedPool {
   Block* new_block(size_t size);
   bool finish(Block& block, bool wait) noexcept;
   void finish_pending() noexcept;
+  void release_free() noexcept;
   void wait_for_oldest() noexcept;
 
   HostSource& source_;
