@@ -14,7 +14,7 @@ TEST_CASE("swish: the formula") {
   const Array x = uniform({2, 3, 4}, -4, 4);
   const auto formula = [](double v, double beta) { return v / (1 + std::exp(-beta * v)); };
   for (const double beta : {1.0, -0.5, 0.0}) {
-    check_forward([&](const Variable& v) { return F::swish(v, full({}, beta, v.dtype())); },
+    check_forward([&](const Variable& v) { return F::swish(v, full({}, beta, v.dtype(), test_device())); },
                   [&](double v) { return formula(v, beta); }, x);
   }
   const Array betas = uniform({3}, -1, 2, 2);
@@ -39,10 +39,11 @@ TEST_CASE("swish: derivatives, fused and composed") {
 }
 
 TEST_CASE("swish says what does not fit") {
-  CHECK_THROWS_WITH_AS(F::swish(zeros({2, 3}), zeros({4})),
-                       "F::swish: x has shape (2, 3) but beta has shape (4,): beta must have the sizes of x's axes "
-                       "from axis 1 on",
-                       ValueError);
+  CHECK_THROWS_WITH_AS(
+      F::swish(zeros({2, 3}, Dtype::float32, test_device()), zeros({4}, Dtype::float32, test_device())),
+      "F::swish: x has shape (2, 3) but beta has shape (4,): beta must have the sizes of x's axes "
+      "from axis 1 on",
+      ValueError);
   CHECK_THROWS_WITH_AS(F::swish(int_ones({2, 3}), int_ones({3})),
                        "F::swish: x has dtype int64: x.dtype must be floating", TypeError);
 }

@@ -12,7 +12,7 @@ using F::Reduce;
 
 TEST_CASE("sigmoid_cross_entropy") {
   const std::vector<int> labels = {0, 1, -1, 1, 0, 0};
-  const Array t = array(labels).reshape({2, 3});
+  const Array t = array(labels, test_device()).reshape({2, 3});
   for (const Dtype dtype : kFloatingDtypes) {
     CAPTURE(name(dtype));
     const Array x = uniform({2, 3}, -2, 2).astype(dtype);
@@ -32,23 +32,28 @@ TEST_CASE("sigmoid_cross_entropy") {
 }
 
 TEST_CASE("sigmoid_cross_entropy of large scores and without labels that count") {
-  check_close(F::sigmoid_cross_entropy(array<float>({1000, -1000}), array<int>({0, 0})), {}, {500});
-  CHECK(F::sigmoid_cross_entropy(ones({2}), array<int>({-1, -1})).item<float>() == 0);
+  check_close(F::sigmoid_cross_entropy(array<float>({1000, -1000}, test_device()), array<int>({0, 0}, test_device())),
+              {}, {500});
+  CHECK(F::sigmoid_cross_entropy(ones({2}, Dtype::float32, test_device()), array<int>({-1, -1}, test_device()))
+            .item<float>() == 0);
 }
 
 TEST_CASE("sigmoid_cross_entropy's gradients") {
-  const Array x = uniform({2, 3}, -2, 2), t = array<int>({0, 1, -1, 1, 0, 0}, {2, 3});
+  const Array x = uniform({2, 3}, -2, 2), t = array<int>({0, 1, -1, 1, 0, 0}, {2, 3}, test_device());
   for (const auto& o : {F::SigmoidCrossEntropyOptions{}, {.normalize = false}, {.reduce = Reduce::no}}) {
     check_gradients([&](const Variable& v) { return F::sigmoid_cross_entropy(v, t, o); }, x);
   }
 }
 
 TEST_CASE("sigmoid_cross_entropy of what does not fit") {
-  CHECK_THROWS_WITH_AS(F::sigmoid_cross_entropy(ones({2, 3}), array<int>({0, 1})),
-                       "F::sigmoid_cross_entropy: x has shape (2, 3) but t has shape (2,): x.shape must equal t.shape",
-                       TypeError);
-  CHECK_THROWS_AS(F::sigmoid_cross_entropy(ones({2}), ones({2})), TypeError);
-  CHECK_THROWS_WITH_AS(F::sigmoid_cross_entropy(ones({1}), array<int>({0}), {.reduce = Reduce::sum}),
+  CHECK_THROWS_WITH_AS(
+      F::sigmoid_cross_entropy(ones({2, 3}, Dtype::float32, test_device()), array<int>({0, 1}, test_device())),
+      "F::sigmoid_cross_entropy: x has shape (2, 3) but t has shape (2,): x.shape must equal t.shape", TypeError);
+  CHECK_THROWS_AS(
+      F::sigmoid_cross_entropy(ones({2}, Dtype::float32, test_device()), ones({2}, Dtype::float32, test_device())),
+      TypeError);
+  CHECK_THROWS_WITH_AS(F::sigmoid_cross_entropy(ones({1}, Dtype::float32, test_device()),
+                                                array<int>({0}, test_device()), {.reduce = Reduce::sum}),
                        "F::sigmoid_cross_entropy: reduce must be mean or no", ValueError);
 }
 

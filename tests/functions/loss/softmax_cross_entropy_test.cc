@@ -36,7 +36,7 @@ double total(const std::vector<double>& values) {
 
 TEST_CASE("softmax_cross_entropy") {
   const std::vector<int> labels = {0, 2, -1, 1};
-  const Array t = array(labels);
+  const Array t = array(labels, test_device());
   for (const Dtype dtype : kFloatingDtypes) {
     CAPTURE(name(dtype));
     const Array x = uniform({4, 3}, -2, 2).astype(dtype);
@@ -46,39 +46,40 @@ TEST_CASE("softmax_cross_entropy") {
     check_close(F::softmax_cross_entropy(x, t.astype(Dtype::int64)), {}, {total(each) / 3}, 2);
     check_close(F::softmax_cross_entropy(x, t, {.normalize = false}), {}, {total(each) / 4}, 2);
     check_close(F::softmax_cross_entropy(x, t, {.reduce = Reduce::no}), {4}, each, 2);
-    check_close(F::softmax_cross_entropy(x, array<int>({0, 2, 2, 1}), {.ignore_label = 2}), {},
+    check_close(F::softmax_cross_entropy(x, array<int>({0, 2, 2, 1}, test_device()), {.ignore_label = 2}), {},
                 {total(losses(x, {0, 2, 2, 1}, 3, 1, 2)) / 2}, 2);
     const std::vector<double> weight = {0.5, 2, 0};
-    check_close(F::softmax_cross_entropy(x, t, {.class_weight = array(weight).astype(dtype)}), {},
+    check_close(F::softmax_cross_entropy(x, t, {.class_weight = array(weight, test_device()).astype(dtype)}), {},
                 {total(losses(x, labels, 3, 1, -1, weight)) / 3}, 2);
   }
 }
 
 TEST_CASE("softmax_cross_entropy of images") {
   const std::vector<int> labels = {0, 2, -1, 1, 1, 0, 2, 2};
-  const Array x = uniform({2, 3, 2, 2}, -2, 2), t = array(labels).reshape({2, 2, 2});
+  const Array x = uniform({2, 3, 2, 2}, -2, 2), t = array(labels, test_device()).reshape({2, 2, 2});
   check_close(F::softmax_cross_entropy(x, t), {}, {total(losses(x, labels, 3, 4)) / 7});
   check_close(F::softmax_cross_entropy(x, t, {.reduce = Reduce::no}), {2, 2, 2}, losses(x, labels, 3, 4));
   check_close(F::softmax_cross_entropy(x, t, {.normalize = false}), {}, {total(losses(x, labels, 3, 4)) / 2});
 }
 
 TEST_CASE("softmax_cross_entropy when no label counts") {
-  const Variable x(ones({2, 3}));
-  const Variable loss = F::softmax_cross_entropy(x, array<int>({-1, -1}));
+  const Variable x(ones({2, 3}, Dtype::float32, test_device()));
+  const Variable loss = F::softmax_cross_entropy(x, array<int>({-1, -1}, test_device()));
   CHECK(loss.item<float>() == 0);
   CHECK(gradient(loss, x) == std::vector<double>(6, 0));
-  CHECK(F::softmax_cross_entropy(zeros({0, 3}), zeros({0}, Dtype::int32)).item<float>() == 0);
+  CHECK(F::softmax_cross_entropy(zeros({0, 3}, Dtype::float32, test_device()), zeros({0}, Dtype::int32, test_device()))
+            .item<float>() == 0);
 }
 
 TEST_CASE("softmax_cross_entropy accumulates half types in float32") {
-  const Array x = zeros({4096, 2}, Dtype::float16);
-  check_close(F::softmax_cross_entropy(x, zeros({4096}, Dtype::int32)), {}, {std::log(2)});
+  const Array x = zeros({4096, 2}, Dtype::float16, test_device());
+  check_close(F::softmax_cross_entropy(x, zeros({4096}, Dtype::int32, test_device())), {}, {std::log(2)});
 }
 
 TEST_CASE("softmax_cross_entropy's gradients") {
-  const Array x = uniform({4, 3}, -2, 2), t = array<int>({0, 2, -1, 1});
-  const Array images = uniform({2, 3, 2}, -2, 2), labels = array<int>({0, 2, 1, -1}, {2, 2});
-  const Array weight = array<double>({0.5, 2, 0});
+  const Array x = uniform({4, 3}, -2, 2), t = array<int>({0, 2, -1, 1}, test_device());
+  const Array images = uniform({2, 3, 2}, -2, 2), labels = array<int>({0, 2, 1, -1}, {2, 2}, test_device());
+  const Array weight = array<double>({0.5, 2, 0}, test_device());
   for (const Options& o :
        {Options{}, Options{.normalize = false}, Options{.cache_score = false}, Options{.class_weight = weight},
         Options{.reduce = Reduce::no}, Options{.class_weight = weight, .reduce = Reduce::no},
@@ -86,12 +87,12 @@ TEST_CASE("softmax_cross_entropy's gradients") {
     check_gradients([&](const Variable& v) { return F::softmax_cross_entropy(v, t, o); }, x);
     check_gradients([&](const Variable& v) { return F::softmax_cross_entropy(v, labels, o); }, images);
   }
-  const Array others = array<int>({0, 2, 2, 1});
+  const Array others = array<int>({0, 2, 2, 1}, test_device());
   check_gradients([&](const Variable& v) { return F::softmax_cross_entropy(v, others, {.ignore_label = 2}); }, x);
 }
 
 TEST_CASE("the fused gradient of softmax_cross_entropy is the composed one") {
-  const Array t = array<int>({0, 2, -1, 1}), weight = array<double>({0.5, 2, 1});
+  const Array t = array<int>({0, 2, -1, 1}, test_device()), weight = array<double>({0.5, 2, 1}, test_device());
   for (const Options& o : {Options{}, Options{.class_weight = weight}, Options{.reduce = Reduce::no}}) {
     const Variable x(uniform({4, 3}, -2, 2));
     const Variable fused = grad({F::sum(F::softmax_cross_entropy(x, t, o))}, {x})[0];
@@ -104,7 +105,7 @@ TEST_CASE("the fused gradient of softmax_cross_entropy is the composed one") {
 }
 
 TEST_CASE("softmax_cross_entropy of distributions") {
-  const Array x = uniform({2, 3}, -2, 2), t = array<double>({0.2, 0.3, 0.5, 0, 1, 0}, {2, 3});
+  const Array x = uniform({2, 3}, -2, 2), t = array<double>({0.2, 0.3, 0.5, 0, 1, 0}, {2, 3}, test_device());
   const std::vector<double> p = x.to_vector<double>(), q = t.to_vector<double>();
   std::vector<double> cross(2), entropy(2);
   for (size_t i = 0; i < 6; ++i) {
@@ -121,28 +122,32 @@ TEST_CASE("softmax_cross_entropy of distributions") {
 }
 
 TEST_CASE("softmax_cross_entropy of what does not fit") {
-  const Array x = ones({2, 3});
-  CHECK_THROWS_WITH_AS(F::softmax_cross_entropy(x, array<int>({0, 1, 2})),
+  const Array x = ones({2, 3}, Dtype::float32, test_device());
+  CHECK_THROWS_WITH_AS(F::softmax_cross_entropy(x, array<int>({0, 1, 2}, test_device())),
                        "F::softmax_cross_entropy: t has shape (3,) but x has shape (2, 3): t.shape[0] must equal "
                        "x.shape[0] (3 != 2)",
                        TypeError);
-  CHECK_THROWS_AS(F::softmax_cross_entropy(x, array<int>({0, 1}, {2, 1})), TypeError);
-  CHECK_THROWS_AS(F::softmax_cross_entropy(x, ones({2})), TypeError);
-  CHECK_THROWS_AS(F::softmax_cross_entropy(int_ones({2, 3}), array<int>({0, 1})), TypeError);
-  CHECK_THROWS_AS(F::softmax_cross_entropy(ones({2, 3, 4}), array<int>({0, 1, 2}, {1, 3})), TypeError);
-  CHECK_THROWS_AS(F::softmax_cross_entropy(x, ones({2, 3}, Dtype::float64)), TypeError);
-  CHECK_THROWS_WITH_AS(F::softmax_cross_entropy(x, array<int>({0, 1}), {.class_weight = ones({2})}),
+  CHECK_THROWS_AS(F::softmax_cross_entropy(x, array<int>({0, 1}, {2, 1}, test_device())), TypeError);
+  CHECK_THROWS_AS(F::softmax_cross_entropy(x, ones({2}, Dtype::float32, test_device())), TypeError);
+  CHECK_THROWS_AS(F::softmax_cross_entropy(int_ones({2, 3}), array<int>({0, 1}, test_device())), TypeError);
+  CHECK_THROWS_AS(F::softmax_cross_entropy(ones({2, 3, 4}, Dtype::float32, test_device()),
+                                           array<int>({0, 1, 2}, {1, 3}, test_device())),
+                  TypeError);
+  CHECK_THROWS_AS(F::softmax_cross_entropy(x, ones({2, 3}, Dtype::float64, test_device())), TypeError);
+  CHECK_THROWS_WITH_AS(F::softmax_cross_entropy(x, array<int>({0, 1}, test_device()),
+                                                {.class_weight = ones({2}, Dtype::float32, test_device())}),
                        "F::softmax_cross_entropy: x has shape (2, 3) but class_weight has shape (2,): "
                        "class_weight.shape must be (x.shape[1],)",
                        ValueError);
-  CHECK_THROWS_AS(F::softmax_cross_entropy(x, array<int>({0, 1}), {.class_weight = ones({3}, Dtype::float64)}),
+  CHECK_THROWS_AS(F::softmax_cross_entropy(x, array<int>({0, 1}, test_device()),
+                                           {.class_weight = ones({3}, Dtype::float64, test_device())}),
                   ValueError);
-  CHECK_THROWS_WITH_AS(F::softmax_cross_entropy(x, array<int>({0, 1}), {.reduce = Reduce::sum}),
+  CHECK_THROWS_WITH_AS(F::softmax_cross_entropy(x, array<int>({0, 1}, test_device()), {.reduce = Reduce::sum}),
                        "F::softmax_cross_entropy: reduce must be mean or no", ValueError);
 }
 
 TEST_CASE("softmax_cross_entropy of a label out of range") {
-  const Array x = ones({2, 3}), t = array<int>({0, 3});
+  const Array x = ones({2, 3}, Dtype::float32, test_device()), t = array<int>({0, 3}, test_device());
   CHECK(std::isnan(F::softmax_cross_entropy(x, t).item<float>()));
   const auto guard = using_config(&Config::debug, true);
   CHECK_THROWS_WITH_AS(F::softmax_cross_entropy(x, t),

@@ -24,8 +24,8 @@ TEST_CASE("batch_renormalization is its definition") {
     const Shape shape{6, 3};
     const Array x = uniform(shape, -2, 3).astype(dtype), gamma = uniform({3}, 0.5, 1.5, 2),
                 beta = uniform({3}, -1, 1, 3);
-    const Array mean = array<double>({-1, 0.4, 2}),
-                var = array<double>({0.2, 2, 9});  // r, d within and at their limits
+    const Array mean = array<double>({-1, 0.4, 2}, test_device()),
+                var = array<double>({0.2, 2, 9}, test_device());  // r, d within and at their limits
     std::vector<double> expected(18);
     const std::vector<double> v = x.to_vector<double>(), g = gamma.to_vector<double>(), b = beta.to_vector<double>(),
                               m = mean.to_vector<double>(), s = var.to_vector<double>();
@@ -55,14 +55,16 @@ TEST_CASE("batch_renormalization: gradients and statistics") {
     for (const double g : gradient(y, vx)) CHECK(std::abs(g) < 1e-12);  // a constant gy changes the mean alone
   }
   SUBCASE("gradients at the limits, where r and d do not depend on x") {
-    const Array mean = full({4}, 50, Dtype::float64), var = full({4}, 1e-4, Dtype::float64);
+    const Array mean = full({4}, 50, Dtype::float64, test_device()),
+                var = full({4}, 1e-4, Dtype::float64, test_device());
     check_gradients([&](const Variable& a, const Variable& b,
                         const Variable& c) { return F::batch_renormalization(a, b, c, options(mean, var)); },
                     x, gamma, beta);
   }
   SUBCASE("statistics are updated where asked for") {
-    const Array mean = zeros({4}, Dtype::float64), var = ones({4}, Dtype::float64);
-    const Array other_mean = zeros({4}, Dtype::float64), other_var = ones({4}, Dtype::float64);
+    const Array mean = zeros({4}, Dtype::float64, test_device()), var = ones({4}, Dtype::float64, test_device());
+    const Array other_mean = zeros({4}, Dtype::float64, test_device()),
+                other_var = ones({4}, Dtype::float64, test_device());
     F::BatchRenormalizationOptions o = options(mean, var);
     o.update_statistics = true;
     F::batch_renormalization(x, gamma, beta, o);
@@ -73,8 +75,9 @@ TEST_CASE("batch_renormalization: gradients and statistics") {
 }
 
 TEST_CASE("batch_renormalization: errors") {
-  const Variable x(zeros({2, 3}), false), c3(zeros({3}), false), c4(zeros({4}), false);
-  const Array n3 = zeros({3});
+  const Variable x(zeros({2, 3}, Dtype::float32, test_device()), false),
+      c3(zeros({3}, Dtype::float32, test_device()), false), c4(zeros({4}, Dtype::float32, test_device()), false);
+  const Array n3 = zeros({3}, Dtype::float32, test_device());
   CHECK_THROWS_WITH_AS(F::batch_renormalization(x, c3, c3, {}),
                        "F::batch_renormalization: running_mean and running_var must be given", ValueError);
   CHECK_THROWS_WITH_AS(F::batch_renormalization(x, c3, c3, {.rmax = 0.5, .running_mean = n3, .running_var = n3}),
@@ -85,5 +88,7 @@ TEST_CASE("batch_renormalization: errors") {
       "F::batch_renormalization: gamma has shape (4,) but x has shape (2, 3): gamma.shape[0] must equal "
       "x.shape[1] (4 != 3)",
       TypeError);
-  CHECK_THROWS_AS(F::batch_renormalization(x, c3, c3, {.running_mean = zeros({2}), .running_var = n3}), TypeError);
+  CHECK_THROWS_AS(F::batch_renormalization(
+                      x, c3, c3, {.running_mean = zeros({2}, Dtype::float32, test_device()), .running_var = n3}),
+                  TypeError);
 }

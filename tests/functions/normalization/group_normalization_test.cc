@@ -33,7 +33,7 @@ Values reference(const Array& x, int64_t groups, const Array& gamma, const Array
 
 /// The same elements with the channels innermost in memory.
 Array with_channels_last(const Array& x) {
-  const Array y = empty_strided(x.shape(), channels_last_strides(x.shape()), x.dtype());
+  const Array y = empty_strided(x.shape(), channels_last_strides(x.shape()), x.dtype(), test_device());
   y.copy_from(x);
   return y;
 }
@@ -82,14 +82,17 @@ TEST_CASE("group_normalization: half x beside float32 parameters") {
 
 TEST_CASE("group_normalization keeps small differences beside a large mean") {
   const Array small = uniform({2, 8, 40, 40}, -1, 1).astype(Dtype::float32);
-  const Array gamma = ones({8}), beta = zeros({8});
+  const Array gamma = ones({8}, Dtype::float32, test_device()), beta = zeros({8}, Dtype::float32, test_device());
   const Array x = empty_like(small);
   std::vector<float> values = small.to_vector<float>();
   for (float& v : values) v += 4096;  // what float32 holds beside 4096 is exact in the statistics
-  x.copy_from(array(values, x.shape()));
+  x.copy_from(array(values, x.shape(), test_device()));
   check_close(F::group_normalization(x, 2, gamma, beta), x.shape(), reference(x, 2, gamma, beta, 1e-5), 4);
-  const Array constant = full({2, 4, 5, 5}, 12345.678, Dtype::float32);
-  for (const float v : F::group_normalization(constant, 2, ones({4}), zeros({4})).to_vector<float>()) CHECK(v == 0);
+  const Array constant = full({2, 4, 5, 5}, 12345.678, Dtype::float32, test_device());
+  for (const float v : F::group_normalization(constant, 2, ones({4}, Dtype::float32, test_device()),
+                                              zeros({4}, Dtype::float32, test_device()))
+                           .to_vector<float>())
+    CHECK(v == 0);
 }
 
 Values all_gradients(const Array& x, int64_t groups, bool record) {
@@ -135,7 +138,8 @@ TEST_CASE("group_normalization: first and second derivatives, fused and composed
 TEST_CASE("group_normalization gives the same bits for any number of threads") {
   const int threads = num_threads();
   for (const Case& c : kCases) {
-    const Array x = uniform(c.shape, -1, 2).astype(Dtype::float32), ones_c = ones({c.shape[1]});
+    const Array x = uniform(c.shape, -1, 2).astype(Dtype::float32),
+                ones_c = ones({c.shape[1]}, Dtype::float32, test_device());
     set_num_threads(1);
     const Values y = F::group_normalization(x, c.groups, ones_c, ones_c).to_vector<double>();
     const Values g = all_gradients(x, c.groups, false);
@@ -149,7 +153,8 @@ TEST_CASE("group_normalization gives the same bits for any number of threads") {
 TEST_CASE("group_normalization of nothing") {
   for (const Shape& shape : {Shape{0, 4, 3, 3}, {2, 4, 0, 3}, {0, 4}}) {
     CAPTURE(to_string(shape));
-    const Variable x(zeros(shape)), gamma(ones({4})), beta(ones({4}));
+    const Variable x(zeros(shape, Dtype::float32, test_device())), gamma(ones({4}, Dtype::float32, test_device())),
+        beta(ones({4}, Dtype::float32, test_device()));
     const Variable y = F::group_normalization(x, 2, gamma, beta);
     CHECK(y.shape() == shape);
     for (const bool record : {false, true}) {
@@ -162,8 +167,8 @@ TEST_CASE("group_normalization of nothing") {
 }
 
 TEST_CASE("group_normalization says what does not fit") {
-  const Variable x(zeros({2, 6, 3, 3}));
-  const Variable six(ones({6})), four(ones({4}));
+  const Variable x(zeros({2, 6, 3, 3}, Dtype::float32, test_device()));
+  const Variable six(ones({6}, Dtype::float32, test_device())), four(ones({4}, Dtype::float32, test_device()));
   CHECK_THROWS_WITH_AS(
       F::group_normalization(x, 4, six, six),
       "F::group_normalization: groups is 4 but x has shape (2, 6, 3, 3): groups must divide x.shape[1]", ValueError);
@@ -172,7 +177,7 @@ TEST_CASE("group_normalization says what does not fit") {
                        "F::group_normalization: gamma has shape (4,) but x has shape (2, 6, 3, 3): gamma.shape[0] must "
                        "equal x.shape[1] (4 != 6)",
                        TypeError);
-  CHECK_THROWS_AS(F::group_normalization(zeros({6}), 2, six, six), TypeError);
+  CHECK_THROWS_AS(F::group_normalization(zeros({6}, Dtype::float32, test_device()), 2, six, six), TypeError);
   CHECK_THROWS_WITH_AS(F::group_normalization(int_ones({2, 6}), 2, six, six),
                        "F::group_normalization: x has dtype int64: x.dtype must be floating", TypeError);
 }

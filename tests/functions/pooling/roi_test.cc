@@ -103,8 +103,8 @@ double total(const std::vector<double>& samples) {
 
 struct Inputs {
   Array x = uniform({2, 5, 6, 8}, -1, 1);
-  Array rois = array(kRois, {7, 4});
-  Array indices = array(kImages, {7});
+  Array rois = array(kRois, {7, 4}, test_device());
+  Array indices = array(kImages, {7}, test_device());
 };
 
 TEST_CASE("pooling of regions of interest") {
@@ -156,9 +156,10 @@ TEST_CASE("regions of interest in every floating dtype") {
 }
 
 TEST_CASE("roi_pooling_2d includes the last pixel") {
-  const Array x = arange(16).reshape({1, 1, 4, 4});
+  const Array x = arange(16, Dtype::float32, test_device()).reshape({1, 1, 4, 4});
   const auto pool = [&](std::initializer_list<float> row, int64_t outh, int64_t outw, double scale = 1) {
-    return F::roi_pooling_2d(x, array<float>(row, {1, 5}), {.outh = outh, .outw = outw, .spatial_scale = scale});
+    return F::roi_pooling_2d(x, array<float>(row, {1, 5}, test_device()),
+                             {.outh = outh, .outw = outw, .spatial_scale = scale});
   };
   check_close(pool({0, 0, 0, 1, 2}, 1, 1), {1, 1, 1, 1}, {9});
   check_close(pool({0, 0, 0, 3, 3}, 2, 2), {1, 1, 2, 2}, {5, 7, 13, 15});
@@ -180,20 +181,20 @@ TEST_CASE("gradients of regions of interest") {
     const Array rois = in.rois.slice(0, 0, 2), indices = in.indices.slice(0, 0, 2);
     check([&](const Variable& v) { return F::roi_max_pooling_2d(v, rois, indices, 2, 1); });
     check([&](const Variable& v) { return F::roi_max_align_2d(v, rois, indices, {2, 1}, 1); });
-    const Array rows = array<double>({0, 0, 0, 5, 4, 1, 2, 1, 7, 5, 1, 30, 30, 31, 31}, {3, 5});
+    const Array rows = array<double>({0, 0, 0, 5, 4, 1, 2, 1, 7, 5, 1, 30, 30, 31, 31}, {3, 5}, test_device());
     check([&](const Variable& v) { return F::roi_pooling_2d(v, rows, {.outh = 2, .outw = 3}); });
   }
 }
 
 TEST_CASE("regions of interest that do not fit") {
   const Inputs in;
-  CHECK_THROWS_WITH_AS(F::roi_max_pooling_2d(in.x, in.rois, array<int32_t>({0, 1, 1, 0, 1, 2, 0}), 2, 1),
+  CHECK_THROWS_WITH_AS(F::roi_max_pooling_2d(in.x, in.rois, array<int32_t>({0, 1, 1, 0, 1, 2, 0}, test_device()), 2, 1),
                        "regions of interest: roi_indices[5] is 2 but x has 2 images", IndexError);
   CHECK_THROWS_WITH_AS(F::roi_max_pooling_2d(in.x, in.rois.astype(Dtype::float32), in.indices, 2, 1),
                        "F::roi_max_pooling_2d: x has dtype float64 but rois has dtype float32: x.dtype must equal "
                        "rois.dtype (float64 != float32)",
                        TypeError);
-  CHECK_THROWS_WITH_AS(F::roi_average_align_2d(in.x, in.rois, zeros({3}, Dtype::int32), 2, 1),
+  CHECK_THROWS_WITH_AS(F::roi_average_align_2d(in.x, in.rois, zeros({3}, Dtype::int32, test_device()), 2, 1),
                        "F::roi_average_align_2d: rois has shape (7, 4) but roi_indices has shape (3,): rois.shape[0] "
                        "must equal roi_indices.shape[0] (7 != 3)",
                        TypeError);
@@ -206,11 +207,12 @@ TEST_CASE("regions of interest that do not fit") {
                        ValueError);
   CHECK_THROWS_WITH_AS(F::roi_pooling_2d(in.x, in.rois, {.outh = 1, .outw = 1}),
                        "F::roi_pooling_2d: rois has shape (7, 4): rois.shape[1] must equal 5 (4 != 5)", TypeError);
-  const Array bad = array<double>({0, 0, std::nan(""), 1}, {1, 4});
-  CHECK_THROWS_WITH_AS(F::roi_max_pooling_2d(in.x, bad, zeros({1}, Dtype::int32), 2, 1),
+  const Array bad = array<double>({0, 0, std::nan(""), 1}, {1, 4}, test_device());
+  CHECK_THROWS_WITH_AS(F::roi_max_pooling_2d(in.x, bad, zeros({1}, Dtype::int32, test_device()), 2, 1),
                        "regions of interest: rois[0] has a corner that is not finite", ValueError);
-  CHECK(F::roi_max_pooling_2d(in.x, zeros({0, 4}, Dtype::float64), zeros({0}, Dtype::int32), 2, 1).shape() ==
-        Shape{0, 5, 2, 2});
+  CHECK(F::roi_max_pooling_2d(in.x, zeros({0, 4}, Dtype::float64, test_device()),
+                              zeros({0}, Dtype::int32, test_device()), 2, 1)
+            .shape() == Shape{0, 5, 2, 2});
 }
 
 }  // namespace
