@@ -95,6 +95,14 @@ if(test_support_sources)
     add_test(NAME functions_nchw COMMAND test_functions)
     set_tests_properties(functions_nchw PROPERTIES LABELS unit TIMEOUT 600 ENVIRONMENT KUSARI_LAYOUT=nchw)
   endif()
+  # And on the device that the processor plays.
+  if(TARGET kusari_cuda_emulated)
+    foreach(folder functions optimizers)
+      add_test(NAME ${folder}_cuda COMMAND test_${folder})
+      set_tests_properties(${folder}_cuda PROPERTIES LABELS unit TIMEOUT 600 ENVIRONMENT
+                           "KUSARI_TEST_DEVICE=cuda:0;LD_LIBRARY_PATH=${CMAKE_CURRENT_BINARY_DIR}/tests/cuda_emulated")
+    endforeach()
+  endif()
 endif()
 
 if(TARGET golden_runner)
