@@ -81,12 +81,15 @@ __global__ void __launch_bounds__(kThreads, kForwardBlocks) take_moments(Grid gr
   }
   if (track.lane > 0 || !track.is_inside(grid)) return;
   const int64_t channels = static_cast<int64_t>(grid.packs) * V;
-  T* const part = parts + blockIdx.y * 2 * channels + track.pack * V;
+  T* const part = parts + blockIdx.y * 2 * channels;
+  T means[V], squares[V];
 #pragma unroll
   for (int v = 0; v < V; ++v) {
-    part[v] = own[v].mean;
-    part[channels + v] = own[v].deviations;
+    means[v] = own[v].mean;
+    squares[v] = own[v].deviations;
   }
+  store_numbers(part, track.pack, means);
+  store_numbers(part + channels, track.pack, squares);
 }
 
 struct Running {
@@ -129,9 +132,7 @@ __global__ void __launch_bounds__(kThreads, kForwardBlocks)
   const Track track(grid);
   const Affine<T, V> affine(channels, track.pack, track.is_inside(grid));
   if (inv_std != nullptr && blockIdx.y == 0 && track.lane == 0 && track.is_inside(grid)) {
-    for (int64_t c = static_cast<int64_t>(track.pack) * V, end = c + V; c < end; ++c) {
-      inv_std[c] = Affine<T, V>::inverse(channels, c);
-    }
+    store_numbers(inv_std, track.pack, affine.inverse);
   }
   track.backwards<kResidual ? kRowsAtOnce / 2 : kRowsAtOnce>([&]<int kRows>(int64_t at) {
     Pack<S, V> in[kRows];
@@ -172,23 +173,26 @@ void apply(const Call& call, const Array& x, const Array& residual, const Array&
   const Array others = call.order.rows_of(residual, call.types.storage);
   const Array factor = channel_numbers(gamma, call.types.compute), shift = channel_numbers(beta, call.types.compute);
   const RowResult result(call.order, y, call.types.storage);
-  const void* const more = others.is_defined() ? others.raw_data() : nullptr;
-  visit_packs(call.types.storage, call.order.channels(), {x.raw_data(), more, result.data()}, [&]<class S, int V>() {
-    using T = Compute<S>;
-    const Grid grid(call.context, kForwardBlocks, call.order.rows(), call.order.channels(), V);
-    Channels<T> channels{.gamma = factor.data<T>(), .beta = shift.data<T>(), .mean = mean.data<T>()};
-    T* made = nullptr;
-    if (var.is_defined()) {
-      channels.var = var.data<T>();
-      channels.eps = static_cast<T>(call.options.eps);
-      made = inv_std.is_defined() ? inv_std.data<T>() : nullptr;
-    } else {
-      channels.inv_std = inv_std.data<T>();
-    }
-    enqueue(call.context, grid.shape(), more != nullptr ? normalize<S, V, true> : normalize<S, V, false>, grid,
-            x.data<S>(), static_cast<const S*>(more), channels, call.options.relu, reinterpret_cast<S*>(result.data()),
-            made);
-  });
+  const void* const more = data_or_null(others);
+  visit_packs(call.types.storage, call.order.channels(),
+              {x.raw_data(), more, result.data(), factor.raw_data(), shift.raw_data(), mean.raw_data(),
+               data_or_null(inv_std), data_or_null(var)},
+              [&]<class S, int V>() {
+                using T = Compute<S>;
+                const Grid grid(call.context, kForwardBlocks, call.order.rows(), call.order.channels(), V);
+                Channels<T> channels{.gamma = factor.data<T>(), .beta = shift.data<T>(), .mean = mean.data<T>()};
+                T* made = nullptr;
+                if (var.is_defined()) {
+                  channels.var = var.data<T>();
+                  channels.eps = static_cast<T>(call.options.eps);
+                  made = inv_std.is_defined() ? inv_std.data<T>() : nullptr;
+                } else {
+                  channels.inv_std = inv_std.data<T>();
+                }
+                enqueue(call.context, grid.shape(), more != nullptr ? normalize<S, V, true> : normalize<S, V, false>,
+                        grid, x.data<S>(), static_cast<const S*>(more), channels, call.options.relu,
+                        reinterpret_cast<S*>(result.data()), made);
+              });
   result.finish();
 }
 

@@ -89,22 +89,47 @@ struct Channels {
   T eps{};
 };
 
+/// The numbers of pack `pack`, in as few accesses as there can be; 0 if the array is null.
+template <int V, class T>
+__device__ __forceinline__ void load_numbers(const T* from, int pack, T (&to)[V]) {
+  constexpr int kWidth = V < kPackSize<T> ? V : kPackSize<T>;
+#pragma unroll
+  for (int i = 0; i < V / kWidth; ++i) {
+    Pack<T, kWidth> few{};
+    if (from != nullptr) few = load_pack<kWidth>(from, static_cast<int64_t>(pack) * (V / kWidth) + i);
+#pragma unroll
+    for (int j = 0; j < kWidth; ++j) to[i * kWidth + j] = few.at[j];
+  }
+}
+
+template <int V, class T>
+__device__ __forceinline__ void store_numbers(T* to, int pack, const T (&from)[V]) {
+  constexpr int kWidth = V < kPackSize<T> ? V : kPackSize<T>;
+#pragma unroll
+  for (int i = 0; i < V / kWidth; ++i) {
+    Pack<T, kWidth> few;
+#pragma unroll
+    for (int j = 0; j < kWidth; ++j) few.at[j] = from[i * kWidth + j];
+    store_pack(to, static_cast<int64_t>(pack) * (V / kWidth) + i, few);
+  }
+}
+
 /// The numbers of a thread's channels.
 template <class T, int V>
 struct Affine {
-  T mean[V], scale[V], shift[V];
+  T mean[V] = {}, scale[V] = {}, shift[V] = {}, inverse[V] = {};
 
-  __device__ __forceinline__ Affine(const Channels<T>& channels, int64_t pack, bool is_inside) {
+  __device__ __forceinline__ Affine(const Channels<T>& channels, int pack, bool is_inside) {
+    if (!is_inside) return;
+    load_numbers<V>(channels.mean, pack, mean);
+    load_numbers<V>(channels.gamma, pack, scale);
+    load_numbers<V>(channels.beta, pack, shift);
+    load_numbers<V>(channels.var == nullptr ? channels.inv_std : channels.var, pack, inverse);
 #pragma unroll
     for (int v = 0; v < V; ++v) {
-      const int64_t c = pack * V + v;
-      mean[v] = is_inside ? channels.mean[c] : T{};
-      scale[v] = is_inside ? channels.gamma[c] * inverse(channels, c) : T{};
-      shift[v] = is_inside && channels.beta != nullptr ? channels.beta[c] : T{};
+      if (channels.var != nullptr) inverse[v] = T{1} / km::sqrt(inverse[v] + channels.eps);
+      scale[v] *= inverse[v];
     }
-  }
-  __device__ static __forceinline__ T inverse(const Channels<T>& channels, int64_t c) {
-    return channels.var == nullptr ? channels.inv_std[c] : T{1} / km::sqrt(channels.var[c] + channels.eps);
   }
   /// The one formula of the result, so that a gradient sees the sign that the forward cut.
   __device__ __forceinline__ T centred(T x, int v) const { return x - mean[v]; }
@@ -184,6 +209,7 @@ template <class T>
 const T* data_or_null(const Array& x) {
   return x.is_defined() ? x.data<T>() : nullptr;
 }
+inline const void* data_or_null(const Array& x) { return x.is_defined() ? x.raw_data() : nullptr; }
 
 /// Calls f<S, V>() with the element type and the channels of a pack: whole packs if all addresses allow them.
 template <class F>

@@ -77,12 +77,9 @@ __global__ void __launch_bounds__(kThreads, kBackwardBlocks)
   }
   if (track.lane > 0 || !track.is_inside(grid)) return;
   const int64_t count = static_cast<int64_t>(grid.packs) * V;
-  T* const part = parts + blockIdx.y * 2 * count + track.pack * V;
-#pragma unroll
-  for (int v = 0; v < V; ++v) {
-    part[v] = sum[v];
-    part[count + v] = product[v];
-  }
+  T* const part = parts + blockIdx.y * 2 * count;
+  store_numbers(part, track.pack, sum);
+  store_numbers(part + count, track.pack, product);
 }
 
 /// ggamma, gbeta, and for gx: offset = the mean of the masked gy, slope = that of it times x - mean, over var + eps.
@@ -116,12 +113,10 @@ __global__ void __launch_bounds__(kThreads, kBackwardBlocks)
   const Track track(grid);
   const bool is_inside = track.is_inside(grid);
   const Affine<T, V> affine(channels, track.pack, is_inside);
-  T base[V], factor[V];
-#pragma unroll
-  for (int v = 0; v < V; ++v) {
-    const int64_t c = static_cast<int64_t>(track.pack) * V + v;
-    base[v] = !kFixed && is_inside ? offset[c] : T{};
-    factor[v] = !kFixed && is_inside ? slope[c] : T{};
+  T base[V] = {}, factor[V] = {};
+  if (!kFixed && is_inside) {
+    load_numbers<V>(offset, track.pack, base);
+    load_numbers<V>(slope, track.pack, factor);
   }
   track.backwards<kRowsAtOnce / 2>([&]<int kRows>(int64_t at) {
     [[maybe_unused]] Pack<S, V> from[kNeedsX ? kRows : 1];
@@ -169,9 +164,11 @@ void batch_normalization_backward(Params<kernels::BatchNormalization> options, I
   const RowResult result(order, gx, types.storage);
   const ChannelResult ggammas(ggamma), gbetas(gbeta);
 
-  const auto address = [](const Array& array) { return array.is_defined() ? array.raw_data() : nullptr; };
   visit_packs(
-      types.storage, channels, {from.raw_data(), address(to), gradient.raw_data(), address(kept), address(gx)},
+      types.storage, channels,
+      {from.raw_data(), data_or_null(to), gradient.raw_data(), data_or_null(kept),
+       result.is_defined() ? result.data() : nullptr, factor.raw_data(), data_or_null(shift), mean->raw_data(),
+       inv_std->raw_data()},
       [&]<class S, int V>() {
         using T = Compute<S>;
         const Grid grid(context, kBackwardBlocks, order.rows(), channels, V);
