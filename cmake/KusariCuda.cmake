@@ -7,11 +7,32 @@ file(GLOB_RECURSE kusari_cuda_sources CONFIGURE_DEPENDS cuda/*.cc cuda/*.cu)
 file(GLOB kusari_cuda_rounded CONFIGURE_DEPENDS cuda/pointwise_*.cu cuda/random.cu)
 set_source_files_properties(${kusari_cuda_rounded} PROPERTIES COMPILE_OPTIONS "$<$<COMPILE_LANGUAGE:CUDA>:-fmad=false>")
 
+# The headers that kernels compiled at run time include, as a source.
+set(kusari_nvrtc_headers framework/core/host_device.h framework/core/philox.h framework/kernels/half.h
+                         framework/kernels/macros.h framework/kernels/math.h framework/kernels/math_basic.h
+                         framework/kernels/math_explog.h framework/kernels/math_pow.h framework/kernels/math_special.h
+                         framework/kernels/math_trig.h framework/kernels/user/prelude.h)
+set(kusari_nvrtc_source "${CMAKE_CURRENT_BINARY_DIR}/nvrtc_headers.cc")
+list(JOIN kusari_nvrtc_headers "," joined)
+add_custom_command(
+  OUTPUT "${kusari_nvrtc_source}"
+  COMMAND ${CMAKE_COMMAND} -DROOT=${CMAKE_CURRENT_SOURCE_DIR} -DHEADERS=${joined} -DOUTPUT=${kusari_nvrtc_source}
+          -P "${CMAKE_CURRENT_SOURCE_DIR}/cmake/embed_headers.cmake"
+  DEPENDS ${kusari_nvrtc_headers} cmake/embed_headers.cmake
+  VERBATIM)
+add_custom_target(kusari_nvrtc_headers DEPENDS "${kusari_nvrtc_source}")  # shared by targets of several folders
+function(kusari_use_nvrtc_headers target)
+  target_sources(${target} PRIVATE "${kusari_nvrtc_source}")
+  set_source_files_properties("${kusari_nvrtc_source}" TARGET_DIRECTORY ${target} PROPERTIES GENERATED ON)
+  add_dependencies(${target} kusari_nvrtc_headers)
+endfunction()
+
 function(kusari_cuda_settings target)
   target_include_directories(${target} PRIVATE ${kusari_build_include})
   target_include_directories(${target} SYSTEM PRIVATE ${CUDAToolkit_INCLUDE_DIRS} ${KUSARI_CUDNN_INCLUDE_DIR})
   target_compile_definitions(${target} PRIVATE KUSARI_CUDA_BUILD)
   target_link_libraries(${target} PRIVATE kusari::kusari Threads::Threads ${CMAKE_DL_LIBS})
+  kusari_use_nvrtc_headers(${target})
   set_target_properties(${target} PROPERTIES OUTPUT_NAME kusari_cuda CUDA_VISIBILITY_PRESET hidden
                                              CXX_VISIBILITY_PRESET hidden VISIBILITY_INLINES_HIDDEN ON)
 endfunction()

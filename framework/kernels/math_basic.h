@@ -16,16 +16,16 @@ struct Real;
 
 template <>
 struct Real<float> {
-  static constexpr float kInfinity = __builtin_huge_valf();
-  static constexpr float kNan = __builtin_nanf("");
+  static constexpr float kInfinity = __builtin_bit_cast(float, 0x7f800000u);
+  static constexpr float kNan = __builtin_bit_cast(float, 0x7fc00000u);
   static constexpr float kMinNormal = 1.17549435e-38f;
   static constexpr float kMax = 3.40282347e+38f;
 };
 
 template <>
 struct Real<double> {
-  static constexpr double kInfinity = __builtin_huge_val();
-  static constexpr double kNan = __builtin_nan("");
+  static constexpr double kInfinity = __builtin_bit_cast(double, u64{0x7ff0000000000000u});
+  static constexpr double kNan = __builtin_bit_cast(double, u64{0x7ff8000000000000u});
   static constexpr double kMinNormal = 2.2250738585072014e-308;
   static constexpr double kMax = 1.7976931348623157e+308;
 };
@@ -64,8 +64,13 @@ template <class T>
 KUSARI_HOST_DEVICE T abs(T x) {
   return x < 0 ? -x : x;
 }
+#if KUSARI_ON_GPU
+KUSARI_HOST_DEVICE float abs(float x) { return ::fabsf(x); }
+KUSARI_HOST_DEVICE double abs(double x) { return ::fabs(x); }
+#else
 KUSARI_HOST_DEVICE float abs(float x) { return __builtin_fabsf(x); }
 KUSARI_HOST_DEVICE double abs(double x) { return __builtin_fabs(x); }
+#endif
 
 /// -1, 0 or 1 by the sign of x; a NaN stays NaN.
 template <class T>

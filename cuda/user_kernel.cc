@@ -1,0 +1,59 @@
+#include <mutex>
+
+#include "kusari/cuda/context.h"
+#include "kusari/cuda/nvrtc.h"
+#include "kusari/cuda/register.h"
+#include "kusari/framework/kernels/user/user_launch.h"
+
+namespace kusari::cuda {
+namespace {
+
+using kernels::UserLaunch;
+using kernels::UserSource;
+
+/// Compiles and loads the text for the context's device; loaded code stays until the end.
+void* load(const Context& context, const UserSource& source) {
+  static std::mutex* const mutex = new std::mutex;
+  const std::scoped_lock lock(*mutex);
+  std::atomic<void*>& compiled = source.compiled[context.index()];
+  if (void* const present = compiled.load()) return present;
+  const DeviceFacts& facts = context.facts();
+  const std::string architecture = "sm_" + std::to_string(facts.major) + std::to_string(facts.minor);
+  const std::string code = compile_cached(source.name, source.code, source.compiler, architecture);
+  cudaLibrary_t library = nullptr;
+  KUSARI_CUDA_CHECK(cudaLibraryLoadData(&library, code.data(), nullptr, nullptr, 0, nullptr, nullptr, 0));
+  cudaKernel_t kernel = nullptr;
+  KUSARI_CUDA_CHECK(cudaLibraryGetKernel(&kernel, library, source.name.c_str()));
+  compiled = kernel;
+  return kernel;
+}
+
+void user_kernel(Params<UserLaunch> launch, InList inputs, InOutList outputs) {
+  const std::span<const Array> in = inputs.arrays(), out = outputs.arrays();
+  Context& context = Context::of(in.empty() ? out[0] : in[0]);
+  void* kernel = launch->source->compiled[context.index()].load(std::memory_order_acquire);
+  if (kernel == nullptr) [[unlikely]]
+    kernel = load(context, *launch->source);
+
+  void* addresses[UserLaunch::kMaxParameters];
+  void* parameters[UserLaunch::kMaxParameters];
+  for (int i = 0; i < launch->parameters; ++i) {
+    const UserLaunch::Parameter& parameter = launch->parameter[i];
+    if (parameter.array < 0) {
+      parameters[i] = const_cast<unsigned char*>(launch->bytes + parameter.offset);
+      continue;
+    }
+    const auto index = static_cast<size_t>(parameter.array);
+    addresses[i] = (index < in.size() ? in[index] : out[index - in.size()]).raw_data();
+    parameters[i] = &addresses[i];
+  }
+  const dim3 grid(launch->grid[0], launch->grid[1], launch->grid[2]);
+  const dim3 block(launch->block[0], launch->block[1], launch->block[2]);
+  KUSARI_CUDA_CHECK(cudaLaunchKernel(kernel, grid, block, parameters, launch->shared, context.stream()));
+}
+
+}  // namespace
+
+void register_user_kernel(Backend& backend) { backend.add<kernels::UserKernel>(user_kernel); }
+
+}  // namespace kusari::cuda

@@ -1,0 +1,44 @@
+#include "kusari/framework/kernels/user/user_launch.h"
+
+#include <cstring>
+#include <deque>
+#include <mutex>
+
+#include "kusari/framework/core/error.h"
+
+namespace kusari::kernels {
+
+const UserSource& intern_user_source(const std::string& name, const std::string& code,
+                                     const std::vector<std::string>& compiler) {
+  static std::mutex* const mutex = new std::mutex;  // recorded launches may be replayed while statics are destroyed
+  static auto* const sources = new std::deque<UserSource>;
+  const std::scoped_lock lock(*mutex);
+  for (const UserSource& source : *sources) {
+    if (source.name == name && source.code == code && source.compiler == compiler) return source;
+  }
+  UserSource& source = sources->emplace_back();
+  source.name = name;
+  source.code = code;
+  source.compiler = compiler;
+  return source;
+}
+
+UserLaunch::Parameter& UserLaunch::next() {
+  if (parameters == kMaxParameters) {
+    throw ValueError(source->name + ": a kernel takes at most " + std::to_string(kMaxParameters) + " parameters");
+  }
+  return parameter[parameters++];
+}
+
+void UserLaunch::add_bytes(const void* data, size_t size, size_t alignment) {
+  used = (used + alignment - 1) / alignment * alignment;
+  if (used + size > kMaxBytes) {
+    throw ValueError(source->name + ": the numbers and layouts of a kernel's parameters take at most " +
+                     std::to_string(kMaxBytes) + " bytes");
+  }
+  next() = {-1, static_cast<uint16_t>(used)};
+  std::memcpy(bytes + used, data, size);
+  used += size;
+}
+
+}  // namespace kusari::kernels

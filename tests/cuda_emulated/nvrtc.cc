@@ -1,0 +1,179 @@
+// NVRTC and the loading of its results: texts are compiled by the host's compiler into a shared object, whose bytes
+// play the machine code.
+
+#include <nvrtc.h>
+
+#include <cuda_runtime_api.h>
+#include <dlfcn.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <regex>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "kusari/tests/cuda_emulated/executor.h"
+#include "kusari/tests/cuda_emulated/settings.h"
+
+struct _nvrtcProgram {
+  std::string name, code, log, machine_code;
+  std::vector<std::pair<std::string, std::string>> headers;
+};
+
+namespace {
+
+/// A folder for one compilation, removed at the end.
+class Folder {
+ public:
+  Folder() {
+    std::string path = (std::filesystem::temp_directory_path() / "kusari_nvrtc_XXXXXX").string();
+    if (mkdtemp(path.data()) != nullptr) path_ = path;
+  }
+  Folder(const Folder&) = delete;
+  Folder& operator=(const Folder&) = delete;
+  ~Folder() {
+    std::error_code ignored;
+    if (!path_.empty()) std::filesystem::remove_all(path_, ignored);
+  }
+  const std::filesystem::path& path() const { return path_; }
+
+ private:
+  std::filesystem::path path_;
+};
+
+void write(const std::filesystem::path& path, const std::string& text) {
+  std::filesystem::create_directories(path.parent_path());
+  std::ofstream(path, std::ios::binary) << text;
+}
+
+std::string read(const std::filesystem::path& path) {
+  std::ifstream file(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+}
+
+/// Functions that take the addresses of a kernel's parameters, as cudaLaunchKernel does.
+std::string entries_of(const std::string& code) {
+  std::string text = R"(
+#include <type_traits>
+#include <utility>
+namespace {
+template <class... P, size_t... kIndex>
+void call_with(void (*kernel)(P...), void** at, std::index_sequence<kIndex...>) {
+  kernel(*static_cast<std::remove_const_t<P>*>(at[kIndex])...);
+}
+template <class... P>
+void call_kernel(void (*kernel)(P...), void** at) {
+  call_with(kernel, at, std::index_sequence_for<P...>{});
+}
+}
+)";
+  const std::regex kernel(R"(__global__\s+void\s+(?:__launch_bounds__\s*\([^)]*\)\s*)?(\w+)\s*\()");
+  for (std::sregex_iterator it(code.begin(), code.end(), kernel), end; it != end; ++it) {
+    const std::string name = (*it)[1];
+    text += "extern \"C\" __attribute__((visibility(\"default\"))) void kusari_entry_" + name +
+            "(void** at) { call_kernel(&" + name + ", at); }\n";
+  }
+  return text;
+}
+
+using Entry = void (*)(void**);
+
+}  // namespace
+
+extern "C" {
+
+nvrtcResult nvrtcCreateProgram(nvrtcProgram* program, const char* code, const char* name, int count,
+                               const char* const* headers, const char* const* names) {
+  auto* made = new _nvrtcProgram{name, code, {}, {}, {}};
+  for (int i = 0; i < count; ++i) made->headers.emplace_back(names[i], headers[i]);
+  *program = made;
+  return NVRTC_SUCCESS;
+}
+
+nvrtcResult nvrtcDestroyProgram(nvrtcProgram* program) {
+  delete *program;
+  *program = nullptr;
+  return NVRTC_SUCCESS;
+}
+
+nvrtcResult nvrtcCompileProgram(nvrtcProgram program, int, const char* const*) {
+  const Folder folder;
+  if (folder.path().empty()) return NVRTC_ERROR_INTERNAL_ERROR;
+  for (const auto& [name, text] : program->headers) write(folder.path() / name, text);
+  write(folder.path() / "kernel.cu", program->code + entries_of(program->code));
+  const std::string at = folder.path().string();
+  const std::string command = std::string(KUSARI_EMULATED_COMPILER) +
+                              " -x c++ -std=c++20 -O1 -shared -fPIC -w -DKUSARI_CUDA_EMULATED -I'" + at +
+                              "' -I'" KUSARI_EMULATED_TOOLKIT "' -include '" KUSARI_EMULATED_FOLDER "/emulated.h' '" +
+                              at + "/kernel.cu' -o '" + at + "/kernel.so' 2> '" + at + "/log'";
+  const int status = std::system(command.c_str());
+  program->log = read(folder.path() / "log");
+  if (status != 0) return NVRTC_ERROR_COMPILATION;
+  program->machine_code = read(folder.path() / "kernel.so");
+  return NVRTC_SUCCESS;
+}
+
+nvrtcResult nvrtcGetCUBINSize(nvrtcProgram program, size_t* size) {
+  *size = program->machine_code.size();
+  return NVRTC_SUCCESS;
+}
+nvrtcResult nvrtcGetCUBIN(nvrtcProgram program, char* code) {
+  program->machine_code.copy(code, program->machine_code.size());
+  return NVRTC_SUCCESS;
+}
+nvrtcResult nvrtcGetProgramLogSize(nvrtcProgram program, size_t* size) {
+  *size = program->log.size() + 1;
+  return NVRTC_SUCCESS;
+}
+nvrtcResult nvrtcGetProgramLog(nvrtcProgram program, char* log) {
+  program->log.copy(log, program->log.size());
+  log[program->log.size()] = '\0';
+  return NVRTC_SUCCESS;
+}
+nvrtcResult nvrtcVersion(int* major, int* minor) {
+  *major = 0;  // of no real compiler: what is kept of its results is not taken for another's
+  *minor = 1;
+  return NVRTC_SUCCESS;
+}
+const char* nvrtcGetErrorString(nvrtcResult result) {
+  return result == NVRTC_ERROR_COMPILATION ? "NVRTC_ERROR_COMPILATION" : "NVRTC_ERROR_INTERNAL_ERROR";
+}
+
+cudaError_t cudaLibraryLoadData(cudaLibrary_t* library, const void* code, cudaJitOption*, void**, unsigned,
+                                cudaLibraryOption*, void**, unsigned) {
+  // An ELF file ends with its section headers.
+  const char* const bytes = static_cast<const char*>(code);
+  uint64_t sections_at = 0;
+  uint16_t section_bytes = 0, sections = 0;
+  std::memcpy(&sections_at, bytes + 0x28, 8);
+  std::memcpy(&section_bytes, bytes + 0x3a, 2);
+  std::memcpy(&sections, bytes + 0x3c, 2);
+  const Folder folder;
+  const std::filesystem::path path = folder.path() / "kernel.so";
+  write(path, std::string(bytes, sections_at + uint64_t{section_bytes} * sections));
+  void* const loaded = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
+  if (loaded == nullptr) return cudaErrorInvalidKernelImage;
+  *library = reinterpret_cast<cudaLibrary_t>(loaded);
+  return cudaSuccess;
+}
+
+cudaError_t cudaLibraryGetKernel(cudaKernel_t* kernel, cudaLibrary_t library, const char* name) {
+  void* const entry = dlsym(library, (std::string("kusari_entry_") + name).c_str());
+  if (entry == nullptr) return cudaErrorSymbolNotFound;
+  *kernel = reinterpret_cast<cudaKernel_t>(entry);
+  return cudaSuccess;
+}
+
+cudaError_t cudaLaunchKernel(const void* kernel, dim3 grid, dim3 block, void** parameters, size_t shared,
+                             cudaStream_t) {
+  const auto entry = reinterpret_cast<Entry>(const_cast<void*>(kernel));
+  kusari::cuda::emulated::run_grid({grid, block, shared, kernel}, [&] { entry(parameters); });
+  return cudaSuccess;
+}
+
+}  // extern "C"

@@ -1,0 +1,108 @@
+#include "kusari/cuda/nvrtc.h"
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <vector>
+
+#include <doctest/doctest.h>
+
+#include "kusari/framework/core/error.h"
+#include "kusari/framework/kernels/user/source.h"
+#include "kusari/tests/scratch_directory.h"
+
+// The real compiler, which needs no card.
+namespace kusari::cuda {
+namespace {
+
+using user::Bound;
+
+constexpr const char* kHopper = "sm_90";
+
+const std::string kText = R"(#include "kusari/framework/kernels/user/prelude.h"
+using namespace kusari::user;
+namespace km = kusari::km;
+extern "C" __global__ void all_functions(float16* h, bfloat16* b, float* f, double* d, long long* k) {
+  const auto i = threadIdx.x;
+  f[i] = km::exp(f[i]) + km::log1p(f[i]) + km::tanh(f[i]) + km::erf(f[i]) + km::pow(f[i], 2.5f) + km::sin(f[i]);
+  d[i] = km::exp(d[i]) + km::log1p(d[i]) + km::tanh(d[i]) + km::erf(d[i]) + km::pow(d[i], 2.5) + km::highest<double>();
+  h[i] = km::max(float(h[i]), km::abs(f[i]));
+  b[i] = km::sqrt(float(b[i])) + static_cast<float>(kusari::philox_word(1, i));
+  k[i] = km::min<long long>(k[i], 3);
+}
+)";
+
+TEST_CASE("Kusari's functions compile for the device without any other header") {
+  const std::string code = compile_text("all_functions", kText, {}, kHopper);
+  CHECK(
+      code.starts_with("\x7f"
+                       "ELF"));
+}
+
+TEST_CASE("generated texts compile for every dtype, layout and kind of parameter") {
+  for (const char* dtype : {"bool", "uint8", "int8", "int32", "int64", "float16", "bfloat16", "float32", "float64"}) {
+    for (const bool is_flat : {true, false}) {
+      CAPTURE(dtype);
+      CAPTURE(is_flat);
+      const std::vector<Bound> bound = {{{"T", "x"}},
+                                        {{"float32", "a"}, false, true},
+                                        {{"T", "table", true}, false, false, 3},
+                                        {{"T", "y"}, true},
+                                        {{"int64", "place"}, true}};
+      const std::string text =
+          user::elementwise_source("gather", "y = i < table.size() ? table[i] : T(x + a); place = i + n",
+                                   std::string("using T = ") + dtype + ";\n", "", bound, is_flat ? 1 : 4, is_flat);
+      CAPTURE(text);
+      CHECK_NOTHROW(compile_text("gather", text, {}, kHopper));
+    }
+    const std::vector<Bound> bound = {
+        {{"T", "x"}}, {{"T", "w"}}, {{"float32", "scale"}, false, true}, {{"T", "y"}, true}};
+    const std::string text = user::reduction_source("dot", {"x * w", "a + b", "y = T(a * scale)", "0", "float64"},
+                                                    std::string("using T = ") + dtype + ";\n", "", bound, 2, 3);
+    CAPTURE(text);
+    CHECK_NOTHROW(compile_text("dot", text, {"--use_fast_math"}, kHopper));
+  }
+}
+
+TEST_CASE("an error is the compiler's, with the kernel's name") {
+  try {
+    compile_text("broken", "extern \"C\" __global__ void broken() { oops; }", {}, kHopper);
+    FAIL("compiled");
+  } catch (const Error& error) {
+    const std::string text = error.what();
+    CHECK(text.starts_with("broken: the kernel does not compile:\n"));
+    CHECK(text.find("oops") != std::string::npos);
+  }
+  CHECK_THROWS_AS(compile_text("t", kText, {}, "sm_1"), Error);
+}
+
+TEST_CASE("what was compiled is kept, and a spoilt file is made again") {
+  const testing::ScratchDirectory folder;
+  const std::string where = folder / "kernels";
+  ::setenv("KUSARI_CACHE_DIR", where.c_str(), 1);
+  const std::string code = compile_cached("all_functions", kText, {}, kHopper);
+  std::vector<std::filesystem::path> files(std::filesystem::directory_iterator(where), {});
+  REQUIRE(files.size() == 1);
+  const auto written = std::filesystem::last_write_time(files[0]);
+  CHECK(compile_cached("all_functions", kText, {}, kHopper) == code);
+  CHECK(std::filesystem::last_write_time(files[0]) == written);
+
+  std::filesystem::resize_file(files[0], std::filesystem::file_size(files[0]) - 9);  // a full disk
+  CHECK(compile_cached("all_functions", kText, {}, kHopper) == code);
+  CHECK(std::filesystem::file_size(files[0]) > code.size());
+
+  compile_cached("all_functions", kText + "// another\n", {}, kHopper);
+  compile_cached("all_functions", kText, {"--use_fast_math"}, kHopper);
+  compile_cached("all_functions", kText, {}, "sm_100");
+  CHECK(std::distance(std::filesystem::directory_iterator(where), {}) == 4);
+
+  ::setenv("KUSARI_CACHE_DIR", "/proc/nobody/can/write/here", 1);
+  CHECK(compile_cached("all_functions", kText, {}, kHopper) == code);
+  ::setenv("KUSARI_CACHE_DIR", "", 1);
+  CHECK(compile_cached("all_functions", kText, {}, kHopper) == code);
+  ::unsetenv("KUSARI_CACHE_DIR");
+}
+
+}  // namespace
+}  // namespace kusari::cuda
