@@ -4,6 +4,18 @@
 
 namespace kusari::cuda {
 
+#define KUSARI_LONG(Op) \
+  template <>           \
+  inline constexpr bool kIsLong<kernels::Op> = true;
+KUSARI_LONG(Pow)
+KUSARI_LONG(PowConst)
+KUSARI_LONG(RPowConst)
+KUSARI_LONG(Sin)
+KUSARI_LONG(Cos)
+KUSARI_LONG(Tan)
+KUSARI_LONG(Lgamma)
+#undef KUSARI_LONG
+
 void register_math_functors(Backend& backend) {
 #define KUSARI_ADD(Op) add_pointwise<kernels::Op>(backend);
   KUSARI_MATH_FUNCTION_OPS(KUSARI_ADD)
