@@ -7,6 +7,15 @@ if(KUSARI_WITH_CUDA_EMULATED)
   add_subdirectory(tests/cuda_emulated)
 endif()
 
+# The test sees that many emulated CUDA devices; further arguments are variables of its environment. The devices have few
+# multiprocessors, because those work one after another.
+function(kusari_emulate_cuda test devices)
+  set_tests_properties(
+    ${test} PROPERTIES TIMEOUT 600
+    ENVIRONMENT "KUSARI_EMULATED_DEVICES=${devices};KUSARI_EMULATED_MULTIPROCESSORS=4;${ARGN}"
+    ENVIRONMENT_MODIFICATION "LD_LIBRARY_PATH=path_list_prepend:$<TARGET_FILE_DIR:kusari_cuda_emulated>")
+endfunction()
+
 file(GLOB test_support_sources CONFIGURE_DEPENDS tests/*.cc)
 if(test_support_sources)
   add_library(test_support OBJECT ${test_support_sources})
@@ -69,6 +78,12 @@ if(test_support_sources)
     target_sources(test_gpu PRIVATE cuda/allocator.cc cuda/pinned_pool.cc)
   endif()
 
+  if(KUSARI_WITH_CUDA_EMULATED AND TARGET test_gpu)
+    add_test(NAME gpu_emulated COMMAND test_gpu)
+    set_tests_properties(gpu_emulated PROPERTIES LABELS unit)
+    kusari_emulate_cuda(gpu_emulated 2)
+  endif()
+
   # isa_test.cc calls each instruction set's loops, which the library hides.
   if(TARGET test_cpu)
     target_sources(test_cpu PRIVATE ${kusari_isa_objects})
@@ -96,11 +111,11 @@ if(test_support_sources)
     set_tests_properties(functions_nchw PROPERTIES LABELS unit TIMEOUT 600 ENVIRONMENT KUSARI_LAYOUT=nchw)
   endif()
   # And on the device that the processor plays.
-  if(TARGET kusari_cuda_emulated)
+  if(KUSARI_WITH_CUDA_EMULATED)
     foreach(folder functions optimizers)
-      add_test(NAME ${folder}_cuda COMMAND test_${folder})
-      set_tests_properties(${folder}_cuda PROPERTIES LABELS unit TIMEOUT 600 ENVIRONMENT
-                           "KUSARI_TEST_DEVICE=cuda:0;LD_LIBRARY_PATH=${CMAKE_CURRENT_BINARY_DIR}/tests/cuda_emulated")
+      add_test(NAME ${folder}_emulated COMMAND test_${folder})
+      set_tests_properties(${folder}_emulated PROPERTIES LABELS unit)
+      kusari_emulate_cuda(${folder}_emulated 1 KUSARI_TEST_DEVICE=cuda:0)
     endforeach()
   endif()
 endif()
@@ -112,6 +127,11 @@ if(TARGET golden_runner)
   if(EXISTS "${KUSARI_SHARED_DIR}/golden/manifest.jsonl")
     add_test(NAME golden COMMAND golden_runner "${KUSARI_SHARED_DIR}/golden")
     set_tests_properties(golden PROPERTIES LABELS golden TIMEOUT 600)
+    if(KUSARI_WITH_CUDA_EMULATED)
+      add_test(NAME golden_emulated COMMAND golden_runner "${KUSARI_SHARED_DIR}/golden" --device cuda:0)
+      set_tests_properties(golden_emulated PROPERTIES LABELS golden)
+      kusari_emulate_cuda(golden_emulated 1)
+    endif()
   else()
     message(STATUS "Kusari: no golden data in ${KUSARI_SHARED_DIR}/golden; the test golden is left out")
   endif()

@@ -37,12 +37,12 @@ struct Task : Thread {
   // What it brought to a warp's collective, and what it takes from there.
   uint64_t value = 0;
   int source = 0;
-  bool is_ballot = false;
 };
 
 struct Warp {
   unsigned arrived = 0;
   unsigned expected = 0;
+  bool is_ballot = false;
 };
 
 std::string text_of(const dim3& d) {
@@ -110,16 +110,21 @@ class Executor {
     const int lane = me->index_in_block % kWarp;
     Warp& warp = warps_[static_cast<size_t>(me->index_in_block / kWarp)];
     const unsigned bit = 1u << lane;
-    if ((mask & bit) == 0) fail("lane " + std::to_string(lane) + " is not in the mask of its own collective");
-    if (warp.arrived != 0 && (mask != warp.expected || is_ballot != collector_kind_[me->index_in_block / kWarp])) {
-      fail("the lanes of a warp are at different collectives");
-    }
-    if (!is_ballot && (source < 0 || source >= kWarp || (mask >> source & 1u) == 0)) {
-      fail("lane " + std::to_string(lane) + " reads from lane " + std::to_string(source) +
-           ", which does not take part");
+    const bool is_other = warp.arrived != 0 && (mask != warp.expected || is_ballot != warp.is_ballot);
+    const bool is_absent = !is_ballot && (source < 0 || source >= kWarp || (mask >> source & 1u) == 0);
+    if ((mask & bit) == 0) {
+      record("lane " + std::to_string(lane) + " is not in the mask of its own collective");
+      end_grid();
+    } else if (is_other) {
+      record("the lanes of a warp are at different collectives");
+      end_grid();
+    } else if (is_absent) {
+      record("lane " + std::to_string(lane) + " reads from lane " + std::to_string(source) +
+             ", which does not take part");
+      end_grid();
     }
     warp.expected = mask;
-    collector_kind_[me->index_in_block / kWarp] = is_ballot;
+    warp.is_ballot = is_ballot;
     warp.arrived |= bit;
     me->value = value;
     me->source = source;
@@ -272,7 +277,8 @@ class Executor {
     --live_;
     const Warp& warp = warps_[static_cast<size_t>(t.index_in_block / kWarp)];
     if (warp.arrived != 0 && (warp.expected >> (t.index_in_block % kWarp) & 1u) != 0) {
-      fail("thread " + std::to_string(t.index_in_block) + " returns while its warp waits for it at a collective");
+      record("thread " + std::to_string(t.index_in_block) + " returns while its warp waits for it at a collective");
+      end_grid();
     }
     if (live_ > 0 && barrier_arrived_ == live_) complete_barrier();
   }
@@ -295,7 +301,7 @@ class Executor {
       brought[lane] = lanes[lane].value;
       if (brought[lane] != 0) holds |= 1u << lane;
     }
-    const bool is_ballot = collector_kind_[last->index_in_block / kWarp];
+    const bool is_ballot = warp.is_ballot;
     for (unsigned left = mask; left != 0; left &= left - 1) {
       Task& t = lanes[std::countr_zero(left)];
       t.value = is_ballot ? holds : brought[t.source];
@@ -309,21 +315,18 @@ class Executor {
     ready_.push_back(t);
   }
 
-  /// Ends the grid; does not return to the thread that broke the rule.
-  void fail(const std::string& rule) {
-    error_ = "emulated device: " + where() + ": " + rule;
-    if (current_thread != nullptr) switch_to(*task()->fiber, main_);
-  }
+  void record(const std::string& rule) { error_ = "emulated device: " + where() + ": " + rule; }
+  /// Does not return to the thread that broke a rule, whose frames hold nothing to be destroyed.
+  void end_grid() { switch_to(*task()->fiber, main_); }
 
   void report_deadlock() {
     if (!error_.empty()) return;
     int at_barrier = 0, in_warps = 0;
-    std::string masks;
     for (const Task* t : waiting_at_barrier_) at_barrier += t->waits ? 1 : 0;
     for (const Warp& warp : warps_) in_warps += std::popcount(warp.arrived);
-    error_ = "emulated device: " + where() + ": deadlock: of " + std::to_string(count_) + " threads " +
-             std::to_string(at_barrier) + " wait at a barrier, " + std::to_string(in_warps) +
-             " at a warp's collective, " + std::to_string(count_ - live_) + " have returned";
+    record("deadlock: of " + std::to_string(count_) + " threads " + std::to_string(at_barrier) +
+           " wait at a barrier, " + std::to_string(in_warps) + " at a warp's collective, " +
+           std::to_string(count_ - live_) + " have returned");
   }
 
   std::string where() const {
@@ -358,7 +361,6 @@ class Executor {
   std::vector<Task*> ready_;  ///< those that waited and may go on, from ready_begin_ on
   size_t ready_begin_ = 0;
   Warp warps_[kMaxThreads / kWarp];
-  bool collector_kind_[kMaxThreads / kWarp] = {};
 
   std::vector<Task*> waiting_at_barrier_;
   int barrier_arrived_ = 0, barrier_holds_ = 0;

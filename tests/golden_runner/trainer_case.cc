@@ -27,11 +27,13 @@ namespace E = training::extensions;
 /// The training run that the case describes.
 struct Run {
   Run(const Case& c, int64_t iterations)
-      : iterator(datasets::TupleDataset(c.array("x"), c.array("t")), 4, {.shuffle = false}),
+      : iterator(datasets::TupleDataset(c.array("x").to_device(Device()), c.array("t").to_device(Device())), 4,
+                 {.shuffle = false}),
         model(Mlp()),
         optimizer(optimizers::AdamOptions{.alpha = 0.05}),
         updater((optimizer.setup(model), iterator), optimizer, {.device = c.device()}),
         trainer(updater, {iterations, "iteration"}) {
+    model.to(c.device());
     optimizer.add_hook(optimizer_hooks::WeightDecay(0.01));
     trainer.extend(E::LogReport({.trigger = {2, "iteration"}, .filename = std::nullopt}));
     trainer.extend(E::ExponentialShift("alpha", 0.9), {.trigger = {2, "iteration"}});
