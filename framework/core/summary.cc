@@ -57,6 +57,11 @@ double Summary::compute_std() const {
   return std::sqrt(x2_ / n_ - mean * mean);
 }
 
+double Summary::compute_sum() const {
+  gather();
+  return x_;
+}
+
 void Summary::serialize(Serializer& serializer) {
   gather();
   serializer("_x", x_);

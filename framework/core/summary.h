@@ -29,6 +29,8 @@ class KUSARI_API Summary {
   double compute_mean() const;
   /// Of the whole population, weights counting as repetitions.
   double compute_std() const;
+  /// Of the values times their weights.
+  double compute_sum() const;
   void serialize(Serializer& serializer);
 
  private:

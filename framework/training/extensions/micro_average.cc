@@ -16,17 +16,27 @@ void MicroAverage::operator()(Trainer& trainer) {
   const ObservedValue* numerator = trainer.observation().find(numerator_key_);
   const ObservedValue* denominator = trainer.observation().find(denominator_key_);
   if (numerator == nullptr || denominator == nullptr) return;
-  numerator_ += numerator->value();
-  denominator_ += denominator->value();
+  const auto unweighted = [](const ObservedValue& value) {
+    return value.array().is_defined() ? ObservedValue(value.array()) : ObservedValue(value.value());
+  };
+  numerator_.add(unweighted(*numerator));
+  denominator_.add(unweighted(*denominator));
   if (!trigger_(trainer)) return;
-  report({{result_key_, numerator_ / denominator_}});
-  numerator_ = 0;
-  denominator_ = 0;
+  report({{result_key_, numerator_.compute_sum() / denominator_.compute_sum()}});
+  numerator_ = Summary();
+  denominator_ = Summary();
 }
 
 void MicroAverage::serialize(Serializer& serializer) {
-  serializer("_numerator", numerator_);
-  serializer("_denominator", denominator_);
+  const auto serialize_sum = [&](const char* name, Summary& summary) {
+    double sum = summary.compute_sum();
+    serializer(name, sum);
+    if (serializer.is_writer()) return;
+    summary = Summary();
+    summary.add(sum);
+  };
+  serialize_sum("_numerator", numerator_);
+  serialize_sum("_denominator", denominator_);
   // Chainer forgets where in its interval the trigger was.
   if (serializer.contains("_trigger/previous_iteration")) trigger_.serialize(*serializer.child("_trigger"));
 }

@@ -3,6 +3,7 @@
 #include <string>
 
 #include "kusari/framework/core/export.h"
+#include "kusari/framework/core/summary.h"
 #include "kusari/framework/training/extension.h"
 
 namespace kusari::training::extensions {
@@ -22,8 +23,7 @@ class KUSARI_API MicroAverage final : public Extension {
  private:
   std::string numerator_key_, denominator_key_, result_key_;
   TriggerRef trigger_;
-  double numerator_ = 0;
-  double denominator_ = 0;
+  Summary numerator_, denominator_;
 };
 
 }  // namespace kusari::training::extensions
