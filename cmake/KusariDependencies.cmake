@@ -41,9 +41,15 @@ if(KUSARI_WITH_CUDA)
   endforeach()
 endif()
 
+if(KUSARI_WITH_CUDA AND KUSARI_SANITIZE)
+  message(STATUS "Kusari: no CUDA backend: nvcc knows no sanitizers; the emulated device does")
+  set(KUSARI_WITH_CUDA OFF)
+endif()
+
 # The emulated device takes the toolkit's headers and no more, so the search does not depend on KUSARI_CUDA.
 set(KUSARI_WITH_CUDA_EMULATED OFF)
-if(KUSARI_BUILD_TESTS AND BUILD_SHARED_LIBS AND NOT "${KUSARI_CUDA_EMULATED}" STREQUAL "OFF")
+# ThreadSanitizer does not know its fibers.
+if(KUSARI_BUILD_TESTS AND BUILD_SHARED_LIBS AND NOT "${KUSARI_CUDA_EMULATED}" STREQUAL "OFF" AND NOT KUSARI_SANITIZE MATCHES "thread")
   find_package(CUDAToolkit 12 QUIET)
   find_path(KUSARI_CUDNN_INCLUDE_DIR cudnn.h HINTS ${CUDAToolkit_INCLUDE_DIRS} ENV CUDNN_INCLUDE_DIR)
   find_package(Boost COMPONENTS context QUIET)
