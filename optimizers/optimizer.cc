@@ -57,6 +57,30 @@ struct Group {
   Numbers numbers;
 };
 
+/// Tensors to be converted from one dtype to another, in one launch for each device.
+struct Conversions {
+  struct Batch {
+    std::vector<Array> from, to;
+  };
+  std::vector<Batch> batches;  // of one device and one dtype
+
+  void add(const Array& from, const Array& to) {
+    const auto alike = [&](const Batch& batch) {
+      return batch.from[0].device() == from.device() && batch.from[0].dtype() == from.dtype() &&
+             batch.to[0].dtype() == to.dtype();
+    };
+    auto found = std::find_if(batches.begin(), batches.end(), alike);
+    if (found == batches.end()) found = batches.insert(found, Batch{});
+    found->from.push_back(from);
+    found->to.push_back(to);
+  }
+  void run() const {
+    for (const Batch& batch : batches) {
+      launch<kernels::ConvertTensors>(batch.from[0].device(), InList(batch.from), InOutList(batch.to));
+    }
+  }
+};
+
 struct Entry {
   Parameter* parameter;
   KernelRule* rule;    // null: somebody else's parameter
@@ -251,6 +275,7 @@ bool Optimizer::gradients_are_finite() {
 void Optimizer::unscale_gradients() {
   Impl& impl = *impl_;
   std::map<double, std::vector<Parameter*>> scaled;
+  Conversions gradients;
   for (Entry& entry : impl.entries) {
     Parameter& parameter = *entry.parameter;
     if (!parameter.is_initialized() || entry.rule == nullptr || !entry.rule->enabled) continue;
@@ -258,16 +283,20 @@ void Optimizer::unscale_gradients() {
     if (impl.fp32_update && is_half(parameter.dtype())) {
       std::unique_ptr<Parameter>& master = entry.rule->master;
       if (master == nullptr) master = std::make_unique<Parameter>(parameter.array().astype(Dtype::float32));
-      if (!same_layout(master->array(), parameter.array()) || master->device() != parameter.device()) {
+      master->to(parameter.device());  // one that was read from a file is on the CPU
+      if (!same_layout(master->array(), parameter.array())) {
         master->set_array(conform(master->array(), parameter.array().astype(Dtype::float32)));
       }
-      master->set_grad(conform(parameter.node()->grad->array, master->array()));
+      const Array gradient = empty_like(master->array());
+      gradients.add(parameter.node()->grad->array, gradient);
+      master->set_grad(gradient);
       entry.stepped = master.get();
     } else if (scale != 1) {
       parameter.node()->saved_state().loss_scale = 1;
     }
     if (scale != 1) scaled[scale].push_back(entry.stepped);
   }
+  gradients.run();
   for (const auto& [scale, parameters] : scaled) optimizer_hooks::scale_gradients(parameters, 1 / scale);
   impl.stepped.clear();
   for (const Entry& entry : impl.entries) {
@@ -305,9 +334,13 @@ void Optimizer::update_parameters() {
     impl.group(array.device(), array.dtype(), rule.t, rule.overrides.get()).members.push_back(i);
   }
   launch_groups();
+  Conversions parameters;
+  for (const Entry& entry : impl.entries) {
+    if (entry.stepped != entry.parameter) parameters.add(entry.stepped->array(), entry.parameter->array());
+  }
+  parameters.run();
   for (const Entry& entry : impl.entries) {
     if (!entry.parameter->is_initialized() || entry.rule == nullptr || !entry.rule->enabled) continue;
-    if (entry.stepped != entry.parameter) entry.parameter->array().copy_from(entry.stepped->array());
     if (!entry.rule->hooks.empty()) {
       UpdateRule* const base = entry.rule;
       entry.rule->hooks.run(HookTiming::post, nullptr, {&entry.stepped, 1}, {&base, 1});
