@@ -278,15 +278,28 @@ cudnnStatus_t finalize_heuristics(Content& content) {
   return CUDNN_STATUS_SUCCESS;
 }
 
+// As on a card, the engine with tensor cores makes a copy of 16-bit images whose channels do not fill packs of 8.
+int64_t workspace_of(const Content& engine) {
+  const int64_t index = engine.value<int64_t>(CUDNN_ATTR_ENGINE_GLOBAL_INDEX, 0);
+  int64_t bytes = kWorkspaceOfEngine[index];
+  if (index == 0) return bytes;
+  const Content& graph = engine.at(CUDNN_ATTR_ENGINE_OPERATION_GRAPH);
+  const Content& first = *graph.find(CUDNN_ATTR_OPERATIONGRAPH_OPS)->contents.front();
+  const CudnnTensor x(first.at(convolution_names(first.type)->x));
+  const bool is_half = x.type == CUDNN_DATA_HALF || x.type == CUDNN_DATA_BFLOAT16;
+  if (!is_half || x.shape[1] % 8 == 0) return bytes;
+  int64_t elements = (x.shape[1] + 7) / 8 * 8;
+  for (size_t i = 0; i < x.shape.size(); ++i) elements *= i == 1 ? 1 : x.shape[i];
+  return bytes + 2 * elements;
+}
+
 cudnnStatus_t finalize_plan(Content& content) {
   if (content.find(CUDNN_ATTR_EXECUTION_PLAN_HANDLE) == nullptr &&
       !content.has_descriptor(CUDNN_ATTR_EXECUTION_PLAN_DEVICEPROP)) {
     return bad("a plan needs a handle or the properties of a device");
   }
   const Content& engine = content.at(CUDNN_ATTR_EXECUTION_PLAN_ENGINE_CONFIG).at(CUDNN_ATTR_ENGINECFG_ENGINE);
-  const int64_t index = engine.value<int64_t>(CUDNN_ATTR_ENGINE_GLOBAL_INDEX, 0);
-  put(content, CUDNN_ATTR_EXECUTION_PLAN_WORKSPACE_SIZE, CUDNN_TYPE_INT64,
-      std::vector<int64_t>{kWorkspaceOfEngine[index]});
+  put(content, CUDNN_ATTR_EXECUTION_PLAN_WORKSPACE_SIZE, CUDNN_TYPE_INT64, std::vector<int64_t>{workspace_of(engine)});
   return CUDNN_STATUS_SUCCESS;
 }
 

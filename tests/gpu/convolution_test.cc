@@ -265,6 +265,30 @@ TEST_CASE("convolution: autotune measures once and keeps its choice") {
   CHECK(tuning::find(problem) != "engine 999999");
 }
 
+TEST_CASE("convolution: images of few channels under a tight workspace limit") {
+  const auto device = gpu_device();
+  if (!device) return;
+  struct Limit {
+    size_t before = cuda::get_max_workspace_size();
+    explicit Limit(size_t bytes) { cuda::set_max_workspace_size(bytes); }
+    ~Limit() { cuda::set_max_workspace_size(before); }
+  };
+  const Limit limit(5000);  // room for none of the copies that libraries make of such images
+  for (const int64_t channels : {3, 11}) {
+    const Case c = {"few channels", {3, channels, 12, 12}, {8, channels, 3, 3}, 2, 1};
+    for (const bool is_fixed : {false, true}) {
+      CAPTURE(channels);
+      CAPTURE(is_fixed);
+      kernels::Convolution g = c.geometry();
+      g.weights_are_fixed = is_fixed;
+      check_all(*device, c, Dtype::float16, Dtype::float16, Layout::channels_last, g);
+      check_all(*device, c, Dtype::bfloat16, Dtype::float32, Layout::contiguous, g);
+      const auto plain = using_config(&Config::use_cudnn_tensor_core, Use::never);
+      check_all(*device, c, Dtype::bfloat16, Dtype::bfloat16, Layout::contiguous, g);
+    }
+  }
+}
+
 TEST_CASE("convolution: TF32, tensor cores and determinism by config") {
   const auto device = gpu_device();
   if (!device) return;
