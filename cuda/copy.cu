@@ -31,10 +31,11 @@ __global__ void __launch_bounds__(kThreads) convert_flat(const From* from, To* t
   }
 #pragma unroll
   for (int j = 0; j < kPacks; ++j) {
+    if (first + j * kThreads >= packs) break;
     Pack<To, kPack> y;
 #pragma unroll
     for (int i = 0; i < kPack; ++i) y.at[i] = narrow<To>(widen(x[j].at[i]));
-    if (first + j * kThreads < packs) reinterpret_cast<Pack<To, kPack>*>(to)[first + j * kThreads] = y;
+    reinterpret_cast<Pack<To, kPack>*>(to)[first + j * kThreads] = y;
   }
   const int64_t i = packs * kPack + threadIdx.x;
   if (blockIdx.x + 1 == gridDim.x && i < n) to[i] = narrow<To>(widen(from[i]));
