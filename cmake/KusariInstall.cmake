@@ -5,6 +5,14 @@ include(CMakePackageConfigHelpers)
 install(TARGETS kusari EXPORT kusari-targets)
 install(EXPORT kusari-targets NAMESPACE kusari:: DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/kusari)
 
+# The CUDA backend can be packed by itself (cmake --install --component cuda): programs find it beside libkusari when
+# they ask for a CUDA device, and find_package(kusari) does without.
+if(TARGET kusari_cuda)
+  set_target_properties(kusari_cuda PROPERTIES EXPORT_NAME cuda INSTALL_RPATH "$ORIGIN" INSTALL_RPATH_USE_LINK_PATH ON)
+  install(TARGETS kusari_cuda EXPORT kusari-cuda-targets COMPONENT cuda)
+  install(EXPORT kusari-cuda-targets NAMESPACE kusari:: DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/kusari COMPONENT cuda)
+endif()
+
 # The public headers: what a backend keeps to itself stays here.
 install(DIRECTORY framework DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/kusari
         FILES_MATCHING PATTERN "*.h" PATTERN framework/cpu EXCLUDE)

@@ -144,6 +144,22 @@ if(TARGET kusari-bench AND NOT KUSARI_SANITIZE)
                        "\"pool_system_allocations\":0,\"mallocs_per_step\":0.0000,")
 endif()
 
+# Programs need nothing of CUDA; the backend, which does, loads on a machine without a driver.
+if(BUILD_SHARED_LIBS AND TARGET test_gpu)
+  add_test(NAME programs_link_no_cuda
+           COMMAND ${CMAKE_COMMAND} "-DFILES=$<TARGET_FILE:kusari>;$<TARGET_FILE:test_gpu>"
+                   -P "${CMAKE_CURRENT_SOURCE_DIR}/cmake/check_no_cuda.cmake")
+  set_tests_properties(programs_link_no_cuda PROPERTIES LABELS tree)
+  if(TARGET kusari_cuda)
+    add_test(NAME check_no_cuda_finds_cuda
+             COMMAND ${CMAKE_COMMAND} -DFILES=$<TARGET_FILE:kusari_cuda>
+                     -P "${CMAKE_CURRENT_SOURCE_DIR}/cmake/check_no_cuda.cmake")
+    set_tests_properties(check_no_cuda_finds_cuda PROPERTIES LABELS tree WILL_FAIL ON)
+    add_test(NAME cuda_library_loads COMMAND test_gpu "--test-case=cuda backend: its library loads")
+    set_tests_properties(cuda_library_loads PROPERTIES LABELS tree ENVIRONMENT KUSARI_TEST_CUDA_LIBRARY=1)
+  endif()
+endif()
+
 if(Python3_Interpreter_FOUND)
   add_test(NAME check_layers COMMAND Python3::Interpreter "${CMAKE_CURRENT_SOURCE_DIR}/tools/check_layers")
   add_test(NAME check_layers_finds_offences
@@ -166,7 +182,7 @@ endif()
 if(NOT KUSARI_SANITIZE AND EXISTS "${CMAKE_CURRENT_SOURCE_DIR}/tests/install/main.cc")
   add_test(NAME install_consumer
            COMMAND ${CMAKE_COMMAND} -DBUILD_DIR=${CMAKE_CURRENT_BINARY_DIR} -DSOURCE_DIR=${CMAKE_CURRENT_SOURCE_DIR}/tests/install
-                   -DGENERATOR=${CMAKE_GENERATOR} -DCOMPILER=${CMAKE_CXX_COMPILER} -DBUILD_TYPE=${CMAKE_BUILD_TYPE}
+                   -DWITH_CUDA=$<TARGET_EXISTS:kusari_cuda> -DGENERATOR=${CMAKE_GENERATOR} -DCOMPILER=${CMAKE_CXX_COMPILER} -DBUILD_TYPE=${CMAKE_BUILD_TYPE}
                    -P "${CMAKE_CURRENT_SOURCE_DIR}/cmake/install_consumer.cmake")
   set_tests_properties(install_consumer PROPERTIES LABELS tree TIMEOUT 600)
 endif()

@@ -1,7 +1,9 @@
-// Learns exclusive or with the installed library, and prints what it learnt.
+// Learns exclusive or with the installed library, and prints what it learnt. With an argument the CUDA backend is
+// installed too, and must be found, whether or not there is a card.
 #include <kusari/kusari.h>
 
 #include <cstdio>
+#include <string>
 
 using namespace kusari;
 
@@ -14,7 +16,17 @@ class Mlp : public Chain {
   Child<L::Linear> l1, l2;
 };
 
-int main() {
+bool finds_cuda_backend() {
+  try {
+    return get_device("cuda:0").name() == "cuda:0";
+  } catch (const DeviceError& error) {
+    std::printf("%s\n", error.what());
+    return std::string(error.what()).find("(no CUDA device was found)") != std::string::npos;
+  }
+}
+
+int main(int argc, char**) {
+  if (argc > 1 && !finds_cuda_backend()) return 2;
   random::seed(1);
   auto model = L::classifier(Mlp(8));
   optimizers::Adam optimizer({.alpha = 0.05});
