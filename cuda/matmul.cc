@@ -7,6 +7,7 @@
 #include "kusari/framework/core/array.h"
 #include "kusari/framework/core/config.h"
 #include "kusari/framework/kernels/matmul.h"
+#include "kusari/framework/kernels/reduce.h"
 
 namespace kusari::cuda {
 namespace {
@@ -190,8 +191,27 @@ void matmul(In a, In b, In bias, Params<kernels::MatmulOptions> options, Out c) 
   if (!is_own_result) z.copy_from(result);
 }
 
+// Below so many multiplications, a product takes no longer than starting the kernel that adds up the sums does; above,
+// cuBLASLt's choice among all kernels is worth more than a pass over a.
+constexpr int64_t kSmallProduct = int64_t{1} << 30;
+
+void matmul_with_sums(In a, In b, Params<kernels::MatmulOptions> options, Out c, Out sums) {
+  const Array &x = *a, &y = *b, &z = *c, &s = *sums;
+  const bool is_one_dtype = x.dtype() == y.dtype() && x.dtype() == z.dtype() && x.dtype() == s.dtype();
+  if (is_one_dtype && x.is_floating() && x.dtype() != Dtype::float64 && x.size() > 0 && z.size() > 0 &&
+      s.is_contiguous()) {
+    const MatrixProduct p = product_of(x, y, Array(), *options, z);
+    if (p.m * p.n * p.k < kSmallProduct && multiply_with_sums(Context::of(z), p, s.raw_data())) return;
+  }
+  matmul(a, b, Array(), options, c);
+  launch<kernels::Reduction<kernels::Sum>>(x.device(), kernels::Sum{}, AxisMask::of(options->transa ? 0 : 1), a, sums);
+}
+
 }  // namespace
 
-void register_matmul(Backend& backend) { backend.add<kernels::Matmul>(matmul); }
+void register_matmul(Backend& backend) {
+  backend.add<kernels::Matmul>(matmul);
+  backend.add<kernels::MatmulWithSums>(matmul_with_sums);
+}
 
 }  // namespace kusari::cuda

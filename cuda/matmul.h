@@ -10,7 +10,7 @@ namespace kusari::cuda {
 /// cuBLASLt computes what it can, which wants a and b to be is_library_matrix.
 void multiply(Context& context, MatrixProduct product);
 
-/// c = a b and column_sums[i] = the sum of a over k, of c's dtype: a weight's and a bias' gradient at once. False, with
+/// c = a b and sums[i] = the sum of row i of a, of c's dtype: a weight's and a bias' gradient at once. False, with
 /// nothing enqueued, where cuBLASLt does not know that; all matrices as in multiply.
 bool multiply_with_sums(Context& context, MatrixProduct product, void* sums);
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <utility>
@@ -116,10 +117,7 @@ static_assert(sizeof(MatmulKey) == 12 * 8);
 
 /// The base-2 logarithm of an address' alignment, at most 8: a library distinguishes no more than 256 bytes.
 inline uint8_t alignment_of(const void* data) {
-  const auto address = reinterpret_cast<uintptr_t>(data) | 256u;
-  uint8_t log = 0;
-  while ((address >> log & 1) == 0) ++log;
-  return log;
+  return static_cast<uint8_t>(std::countr_zero(reinterpret_cast<uintptr_t>(data) | 256u));
 }
 
 /// The key of a product with at most one batch axis, all of whose matrices are is_library_matrix and whose c has unit

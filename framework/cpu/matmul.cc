@@ -12,6 +12,7 @@
 #include "kusari/framework/cpu/isa/gemm.h"
 #include "kusari/framework/cpu/register.h"
 #include "kusari/framework/kernels/matmul.h"
+#include "kusari/framework/kernels/reduce.h"
 
 namespace kusari::cpu {
 
@@ -289,8 +290,16 @@ void matmul(In a, In b, In bias, Params<kernels::MatmulOptions> options, Out c) 
   matmul_converted(x, y, offset, *options, z, dtype);
 }
 
+void matmul_with_sums(In a, In b, Params<kernels::MatmulOptions> options, Out c, Out sums) {
+  matmul(a, b, Array(), options, c);
+  launch<kernels::Reduction<kernels::Sum>>(a->device(), kernels::Sum{}, AxisMask::of(options->transa ? 0 : 1), a, sums);
+}
+
 }  // namespace
 
-void register_matmul(Backend& backend) { backend.add<kernels::Matmul>(matmul); }
+void register_matmul(Backend& backend) {
+  backend.add<kernels::Matmul>(matmul);
+  backend.add<kernels::MatmulWithSums>(matmul_with_sums);
+}
 
 }  // namespace kusari::cpu

@@ -19,4 +19,11 @@ struct Matmul {
   using Signature = void(In a, In b, In bias, Params<MatmulOptions> options, Out c);
 };
 
+/// c = op(a) op(b), and sums[i] = the sum of row i of op(a): of a linear layer's y = x W^T + b, the gradients of W and
+/// b from gy^T and x. Two axes each, sums: (m); otherwise as Matmul.
+struct MatmulWithSums {
+  static constexpr const char* kName = "matmul_with_sums";
+  using Signature = void(In a, In b, Params<MatmulOptions> options, Out c, Out sums);
+};
+
 }  // namespace kusari::kernels

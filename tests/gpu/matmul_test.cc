@@ -303,6 +303,37 @@ TEST_CASE("cuda matmul: operands of different dtypes") {
   }
 }
 
+TEST_CASE("cuda matmul: with the sums of rows") {
+  const auto device = gpu_device();
+  if (!device) return;
+  const auto exact = using_config(&Config::use_tf32, false);
+  struct Sizes {
+    int64_t m, n, k;
+  };
+  for (const Dtype dtype : kFloatingDtypes) {
+    for (const Sizes s : {Sizes{8, 16, 24}, {5, 7, 3}, {1, 1, 1}, {0, 3, 4}, {3, 0, 4}, {3, 4, 0}}) {
+      for (const bool transa : {false, true}) {
+        for (const Layout layout : {Layout::contiguous, Layout::transposed, Layout::every_second}) {
+          CAPTURE(name(dtype));
+          CAPTURE(s.m);
+          CAPTURE(s.n);
+          CAPTURE(s.k);
+          CAPTURE(transa);
+          CAPTURE(static_cast<int>(layout));
+          const Array a = in_layout(matrix(transa ? Shape{s.k, s.m} : Shape{s.m, s.k}, dtype, 1), layout);
+          const Array b = in_layout(matrix({s.k, s.n}, dtype, 2), layout);
+          const auto compute = [&](const Array& x, const Array& y) {
+            const Array c = full({s.m, s.n}, 77, dtype, x.device()), sums = full({s.m}, 77, dtype, x.device());
+            launch<kernels::MatmulWithSums>(x.device(), x, y, kernels::MatmulOptions{.transa = transa}, c, sums);
+            return std::vector<Array>{c, sums};
+          };
+          check_on_gpu(*device, compute, 8, a, b);
+        }
+      }
+    }
+  }
+}
+
 TEST_CASE("cuda matmul: TF32 products are those of float32 within its precision") {
   const auto device = gpu_device();
   if (!device) return;

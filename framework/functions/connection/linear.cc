@@ -48,6 +48,15 @@ class Linear final : public FunctionNode {
     // Nobody differentiates further: the same three results without three functions.
     const Array& g = gy[0].array();
     if (needs_grad(0)) gx[0] = product(g, retained_input(1), {}, 0);
+    if (needs_grad(1) && has_bias_grad) {
+      const Array gW = empty(input_shape(1), input_dtype(1), g.device()),
+                  gb = empty(input_shape(2), g.dtype(), g.device());
+      launch<kernels::MatmulWithSums>(g.device(), g, retained_input(0).array(), kernels::MatmulOptions{.transa = true},
+                                      gW, gb);
+      gx[1] = Variable(gW, false);
+      gx[2] = Variable(gb, false);
+      return gx;
+    }
     if (needs_grad(1)) gx[1] = product(g, retained_input(0), {.transa = true}, 1);
     if (has_bias_grad) gx[2] = Variable(reduce(kernels::Sum{}, g, AxisMask::of(0)), false);
     return gx;
