@@ -102,6 +102,24 @@ __global__ __launch_bounds__(kThreads) void step_kernel(const __grid_constant__ 
   }
 }
 
+template <class From, class To>
+__global__ __launch_bounds__(kThreads) void convert_kernel(const __grid_constant__ ChunkTable<2> table) {
+  constexpr int kPack = kPackSize<From> < kPackSize<To> ? kPackSize<From> : kPackSize<To>;
+  const Chunk chunk = find_chunk(table, blockIdx.x);
+  const From* const from = static_cast<const From*>(table.data[0][chunk.tensor]) + chunk.begin;
+  To* const to = static_cast<To*>(table.data[1][chunk.tensor]) + chunk.begin;
+  const int n = static_cast<int>(chunk.count), packs = is_aligned(from) && is_aligned(to) ? n / kPack : 0;
+#pragma unroll 4
+  for (int at = static_cast<int>(threadIdx.x); at < packs; at += kThreads) {
+    const Pack<From, kPack> read = load_pack<kPack>(from, at);
+    Pack<To, kPack> written;
+#pragma unroll
+    for (int i = 0; i < kPack; ++i) written.at[i] = narrow<To>(widen(read.at[i]));
+    store_pack(to, at, written);
+  }
+  for (int i = packs * kPack + static_cast<int>(threadIdx.x); i < n; i += kThreads) to[i] = narrow<To>(widen(from[i]));
+}
+
 /// Each block's sum of squares to partial[blockIdx.x].
 template <class T>
 __global__ __launch_bounds__(kThreads) void square_chunks_kernel(const __grid_constant__ ChunkTable<1> table,
@@ -201,6 +219,24 @@ void step(DeviceScalar numbers, In guard, InList read, InOutList arrays) {
   });
 }
 
+void convert_tensors(InList from, InOutList to) {
+  const std::span<const Array> read = from.arrays(), written = to.arrays();
+  if (read.empty()) return;
+  const Dtype source = read[0].dtype(), target = written[0].dtype();
+  require_floating("convert_tensors", source);
+  require_floating("convert_tensors", target);
+  Context& context = Context::of(read[0]);
+  const auto data = [&](int k, size_t i) { return (k == 0 ? read : written)[i].raw_data(); };
+  visit_floating(source, [&]<class From>() {
+    visit_floating(target, [&]<class To>() {
+      for_each_table<2>(read, source, data, [&](const ChunkTable<2>& table) {
+        if (table.chunks() == 0) return;
+        enqueue(context, {dim3(table.chunks()), dim3(kThreads)}, convert_kernel<From, To>, table);
+      });
+    });
+  });
+}
+
 void squared_norm(InList x, Out y) {
   const std::span<const Array> tensors = x.arrays();
   Context& context = Context::of(*y);
@@ -252,6 +288,7 @@ void register_optimizer(Backend& backend) {
 #define KUSARI_ADD_STEP(Op) backend.add<kernels::OptimizerStep<kernels::Op>>(step<kernels::Op>);
   KUSARI_OPTIMIZER_STEPS(KUSARI_ADD_STEP)
 #undef KUSARI_ADD_STEP
+  backend.add<kernels::ConvertTensors>(convert_tensors);
   backend.add<kernels::SquaredNorm>(squared_norm);
   backend.add<kernels::GradientClippingNumbers>(gradient_clipping_numbers);
   backend.add<kernels::GradientLarsNumbers>(gradient_lars_numbers);

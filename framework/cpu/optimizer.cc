@@ -123,6 +123,18 @@ void step_kernel(DeviceScalar numbers, In guard, InList read, InOutList arrays) 
   step(kIndex, *numbers, read.arrays(), arrays.arrays());
 }
 
+void convert_tensors(InList from, InOutList to) {
+  if (from.arrays().empty()) return;
+  const Dtype source = from.arrays()[0].dtype(), target = to.arrays()[0].dtype();
+  const ConvertLoop convert = convert_loop(source, target);
+  Pieces(from.arrays()).run([&](const Piece& piece, int64_t) {
+    const auto at = [&](const Array& array, Dtype dtype) {
+      return static_cast<char*>(array.raw_data()) + piece.begin * itemsize(dtype);
+    };
+    convert(at(from.arrays()[piece.tensor], source), at(to.arrays()[piece.tensor], target), piece.end - piece.begin);
+  });
+}
+
 double square_sum(const SquareSumLoops& loops, const Array& x, int64_t begin, int64_t end) {
   const char* const from = static_cast<const char*>(x.raw_data()) + begin * itemsize(x.dtype());
   if (x.dtype() == Dtype::float64) return loops.f64(from, end - begin);
@@ -168,6 +180,7 @@ void register_optimizer(Backend& backend) {
 #define KUSARI_ADD_STEP(Op) backend.add<kernels::OptimizerStep<kernels::Op>>(step_kernel<k##Op>);
   KUSARI_OPTIMIZER_STEPS(KUSARI_ADD_STEP)
 #undef KUSARI_ADD_STEP
+  backend.add<kernels::ConvertTensors>(convert_tensors);
   backend.add<kernels::SquaredNorm>(squared_norm);
   backend.add<kernels::GradientClippingNumbers>(gradient_clipping_numbers);
   backend.add<kernels::GradientLarsNumbers>(gradient_lars_numbers);

@@ -121,6 +121,28 @@ TEST_CASE("optimizer step: more tensors than one launch takes") {
   check_all(run(*device), run(Device()));
 }
 
+TEST_CASE("tensors are converted together") {
+  const auto device = gpu_device();
+  if (!device) return;
+  const auto convert = [](const Device& where, Dtype source, Dtype target) {
+    std::vector<Array> from, to;
+    uint64_t seed = 1;
+    for (const Tensor& tensor : kTensors) {
+      from.push_back(make(tensor, -2, 2, source, seed, where));
+      to.push_back(make(tensor, 0, 1, target, 100 + seed++, where));
+    }
+    launch<kernels::ConvertTensors>(where, InList(from), InOutList(to));
+    return to;
+  };
+  for (const Dtype source : kFloatingDtypes) {
+    for (const Dtype target : kFloatingDtypes) {
+      CAPTURE(name(source));
+      CAPTURE(name(target));
+      check_all(convert(*device, source, target), convert(Device(), source, target), 0);
+    }
+  }
+}
+
 TEST_CASE("squared norms of all tensors and of each") {
   const auto device = gpu_device();
   if (!device) return;
