@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "kusari/cuda/handle.h"
+#include "kusari/cuda/saved_choices.h"
 #include "kusari/cuda/workspace.h"
 #include "kusari/framework/core/log.h"
 #include "kusari/framework/core/tuning.h"
@@ -66,16 +67,23 @@ std::optional<ConvolutionPlan> fastest(Context& context, const ConvolutionKey& k
   return chosen;
 }
 
-// What was the fastest in this process or in the run that it resumes.
+// What was the fastest in this process, in the run that it resumes or in an earlier one.
 std::optional<ConvolutionPlan> remembered(Context& context, const ConvolutionKey& key, const std::string& problem) {
-  const std::string choice = tuning::find(problem);
-  if (choice.empty()) return std::nullopt;
-  std::optional<ConvolutionPlan> plan = PlanSearch(key, {context.cudnn(), nullptr}).named(choice);
-  static std::atomic_flag is_told;
-  if (!plan && !is_told.test_and_set()) {
-    log::warn("convolution: '" + choice + "' of cuDNN, which an earlier run chose for '" + problem +
-              "', cannot be used here; such convolutions are timed again");
+  const PlanTarget target = {context.cudnn(), nullptr};
+  std::string choice = tuning::find(problem);
+  if (!choice.empty()) {
+    std::optional<ConvolutionPlan> plan = PlanSearch(key, target).named(choice);
+    if (plan) return plan;
+    static std::atomic_flag is_told;
+    if (!is_told.test_and_set()) {
+      log::warn("convolution: '" + choice + "' of cuDNN, which an earlier run chose for '" + problem +
+                "', cannot be used here; such convolutions are timed again");
+    }
   }
+  choice = find_saved_choice(problem);
+  if (choice.empty()) return std::nullopt;
+  std::optional<ConvolutionPlan> plan = PlanSearch(key, target).named(choice);
+  if (plan) tuning::keep(problem, choice);
   return plan;
 }
 
@@ -92,6 +100,7 @@ const ConvolutionPlan& timed_plan(Context& context, ConvolutionRoute& route, con
     plan = fastest(context, route.key, pointers);
     if (!plan) return *route.plan;
     tuning::keep(problem, plan->choice());
+    save_choice(problem, plan->choice());
   }
   route.timed = std::move(plan);
   route.timed_generation = generation;

@@ -8,6 +8,7 @@
 
 #include <nvrtc.h>
 
+#include "kusari/cuda/cache_folder.h"
 #include "kusari/cuda/nvrtc_headers.h"
 #include "kusari/framework/core/atomic_file.h"
 #include "kusari/framework/core/error.h"
@@ -62,17 +63,6 @@ class Program {
   std::string name_;
   nvrtcProgram program_ = nullptr;
 };
-
-std::filesystem::path cache_folder() {
-  const auto variable = [](const char* name) {
-    const char* const value = std::getenv(name);
-    return std::string(value != nullptr ? value : "");
-  };
-  if (std::getenv("KUSARI_CACHE_DIR") != nullptr) return variable("KUSARI_CACHE_DIR");
-  const std::string base = variable("XDG_CACHE_HOME"), home = variable("HOME");
-  if (!base.empty()) return std::filesystem::path(base) / "kusari" / "kernels";
-  return home.empty() ? std::filesystem::path() : std::filesystem::path(home) / ".cache" / "kusari" / "kernels";
-}
 
 /// FNV-1a over 128 bits in two lanes: names files, and a file says itself what it was made from.
 std::string digest(const std::string& text) {
@@ -134,7 +124,7 @@ std::string compile_text(const std::string& name, const std::string& code, const
 
 std::string compile_cached(const std::string& name, const std::string& code, const std::vector<std::string>& options,
                            const std::string& architecture) {
-  const std::filesystem::path folder = cache_folder();
+  const std::filesystem::path folder = cache_folder("kernels");
   if (folder.empty()) return compile_text(name, code, options, architecture);
   const std::string inputs = inputs_of(code, options, architecture);
   const std::filesystem::path path = folder / (digest(inputs) + ".cubin");

@@ -1,5 +1,8 @@
 #include "kusari/framework/kernels/convolution.h"
 
+#include <cstdlib>
+#include <optional>
+#include <sstream>
 #include <string>
 #include <vector>
 
@@ -9,6 +12,7 @@
 #include "kusari/framework/core/kernel.h"
 #include "kusari/framework/core/tuning.h"
 #include "kusari/tests/gpu/testing.h"
+#include "kusari/tests/scratch_directory.h"
 
 namespace kusari::testing {
 namespace {
@@ -84,6 +88,26 @@ Array filter_grad(const Case& c, const kernels::Convolution& g, const Array& x, 
   launch<kernels::ConvolutionFilterGrad>(x.device(), g, x, gy, gw);
   return gw;
 }
+
+// Where choices are kept for other runs.
+class CacheFolder {
+ public:
+  explicit CacheFolder(const std::string& path) {
+    if (const char* const value = std::getenv(kName)) before_ = value;
+    setenv(kName, path.c_str(), 1);
+  }
+  ~CacheFolder() {
+    if (before_) {
+      setenv(kName, before_->c_str(), 1);
+    } else {
+      unsetenv(kName);
+    }
+  }
+
+ private:
+  static constexpr const char* kName = "KUSARI_CACHE_DIR";
+  std::optional<std::string> before_;
+};
 
 // All three kernels, with and without bias, against the CPU.
 void check_all(const Device& device, const Case& c, Dtype dtype, Dtype w_dtype, Layout layout,
@@ -244,6 +268,8 @@ TEST_CASE("convolution: autotune measures once and keeps its choice") {
   const auto device = gpu_device();
   if (!device) return;
   const auto strict = using_config(&Config::use_tf32, false);
+  const ScratchDirectory folder;
+  const CacheFolder cache(folder.path());
   const Case c = {"only here", {3, 8, 7, 11}, {8, 8, 3, 3}, 1, 1};
   kernels::Convolution g = c.geometry();
   g.autotune = true;
@@ -254,6 +280,10 @@ TEST_CASE("convolution: autotune measures once and keeps its choice") {
   CHECK(choices.find("filter_grad float32 x 3x8x7x11 w 8x8x3x3") != std::string::npos);
   check_all(*device, c, Dtype::float32, Dtype::float32, Layout::channels_last, g);
   CHECK(tuning::choices() == choices);
+  const std::string saved = read_file(folder / "choices.txt");
+  std::istringstream lines(saved);
+  for (std::string line; std::getline(lines, line);) CHECK(choices.find(line + '\n') != std::string::npos);
+  CHECK(saved.find("forward float32 x 3x8x7x11 w 8x8x3x3") != std::string::npos);
   // What a snapshot brings is used, and what cannot be used is replaced.
   const size_t line = choices.find("cuda.convolution/1 "), equals = choices.find(" = ", line);
   const std::string problem = choices.substr(line, equals - line);
@@ -262,7 +292,7 @@ TEST_CASE("convolution: autotune measures once and keeps its choice") {
   CHECK(tuning::choices() == choices);
   tuning::restore(problem + " = engine 999999\n");
   check_all(*device, c, Dtype::float32, Dtype::float32, Layout::channels_last, g);
-  CHECK(tuning::find(problem) != "engine 999999");
+  CHECK(saved.find(problem + " = " + tuning::find(problem) + '\n') != std::string::npos);
 }
 
 TEST_CASE("convolution: images of few channels under a tight workspace limit") {
