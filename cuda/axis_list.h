@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <utility>
 
 #include "kusari/cuda/strided_index.cuh"
 #include "kusari/framework/core/host_device.h"
@@ -8,6 +9,14 @@
 
 // Some axes of several arrays as a counter, for kernels that split axes into those of a row and those of all rows.
 namespace kusari::cuda {
+
+/// A stable sort of the few axes of an array, without the memory that std::stable_sort takes.
+template <class Axis, class Before>
+void sort_axes(Axis* axes, int count, const Before& before) {
+  for (int i = 1; i < count; ++i) {
+    for (int j = i; j > 0 && before(axes[j], axes[j - 1]); --j) std::swap(axes[j], axes[j - 1]);
+  }
+}
 
 /// Axes in the order of counting, the last one fastest, with the strides of each operand in elements.
 template <int kOperands>

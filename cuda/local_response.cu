@@ -42,8 +42,7 @@ struct ResponsePlan {
     for (int operand = 0; operand < 3; ++operand) stride[operand] = stride_of(operand, 1);
     int order[kMaxNdim];
     for (int i = 0; i < x.ndim(); ++i) order[i] = i;
-    std::stable_sort(order, order + x.ndim(),
-                     [&](int a, int b) { return std::abs(x.strides()[a]) > std::abs(x.strides()[b]); });
+    sort_axes(order, x.ndim(), [&](int a, int b) { return std::abs(x.strides()[a]) > std::abs(x.strides()[b]); });
     bool behind = false;
     for (int i = 0; i < x.ndim(); ++i) {
       const int axis = order[i];

@@ -3,11 +3,8 @@
 namespace kusari::cuda {
 
 void register_reduction_extrema(Backend& backend) {
-  backend.add<kernels::Reduction<kernels::Prod>>(reduction_kernel<kernels::Prod>);
-  backend.add<kernels::Reduction<kernels::Max>>(reduction_kernel<kernels::Max>);
-  backend.add<kernels::Reduction<kernels::Min>>(reduction_kernel<kernels::Min>);
-  backend.add<kernels::Reduction<kernels::All>>(reduction_kernel<kernels::All>);
-  backend.add<kernels::Reduction<kernels::Any>>(reduction_kernel<kernels::Any>);
+  add_reductions<Reading::packs, kernels::Max, kernels::Min>(backend);
+  add_reductions<Reading::elements, kernels::Prod, kernels::All, kernels::Any>(backend);
 }
 
 }  // namespace kusari::cuda

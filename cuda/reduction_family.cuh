@@ -8,17 +8,28 @@
 
 namespace kusari::cuda {
 
-template <class R, class T>
+/// Whether a kernel for each element type reads 16 bytes at a time, or one kernel reads any type.
+enum class Reading { packs, elements };
+
+template <class R, Reading kReading, class T>
 void reduce_floating(const R& op, AxisMask axes, const Array& x, const Array& y) {
-  enqueue_reduction(Context::of(x), plan_reduction(x, axes, y, kPackSize<T>, true), PlainReducer<R, Compute<T>>{op},
-                    Elements<T>{x.data<T>()}, Target(y));
+  using C = Compute<T>;
+  const PlainReducer<R, C> reducer{op};
+  if constexpr (kReading == Reading::packs) {
+    enqueue_reduction(Context::of(x), plan_reduction(x, axes, y, kPackSize<T>, true), reducer, Elements<T>{x.data<T>()},
+                      Target(y));
+  } else {
+    enqueue_reduction(Context::of(x), plan_reduction(x, axes, y, AnyFloating<C>::kPack, false), reducer,
+                      AnyFloating<C>{x.raw_data(), x.dtype()}, Target(y));
+  }
 }
 
-/// Kernels::Reduction<R> for all dtypes.
-template <class R>
+/// kernels::Reduction<R> for all dtypes.
+template <class R, Reading kReading>
 void reduction_kernel(Params<R> op, Params<AxisMask> axes, In x, Out y) {
   if (y->size() == 0) return;
-  const bool floating = visit_floating(x->dtype(), [&]<class T>() { reduce_floating<R, T>(*op, *axes, x, y); });
+  const bool floating =
+      visit_floating(x->dtype(), [&]<class T>() { reduce_floating<R, kReading, T>(*op, *axes, x, y); });
   if (floating) return;
   if constexpr (requires { R::kIntegers; }) {
     enqueue_reduction(Context::of(*x), plan_reduction(x, *axes, y, Integers::kPack, false),
@@ -26,6 +37,11 @@ void reduction_kernel(Params<R> op, Params<AxisMask> axes, In x, Out y) {
   } else {
     throw TypeError(std::string(R::kName) + ": x has dtype " + name(x->dtype()) + " but must be floating");
   }
+}
+
+template <Reading kReading, class... Rs>
+void add_reductions(Backend& backend) {
+  (backend.add<kernels::Reduction<Rs>>(reduction_kernel<Rs, kReading>), ...);
 }
 
 void register_reduction_extrema(Backend& backend);  // reduction_extrema.cu

@@ -88,8 +88,7 @@ ReductionPlan plan_reduction(const Array& x, AxisMask mask, const Array& y, int 
   }
   ReductionPlan plan{};
   if (order == ReducedOrder::memory) {
-    std::stable_sort(axes, axes + n,
-                     [](const Axis& a, const Axis& b) { return std::abs(a.x_stride) > std::abs(b.x_stride); });
+    sort_axes(axes, n, [](const Axis& a, const Axis& b) { return std::abs(a.x_stride) > std::abs(b.x_stride); });
   }
   for (int i = 0; i < n; ++i) {
     if (axes[i].reduced) {

@@ -1,6 +1,5 @@
 #include "kusari/cuda/row_plan.h"
 
-#include <algorithm>
 #include <cstdint>
 #include <cstdlib>
 
@@ -37,11 +36,13 @@ RowPlan plan_rows(const RowOperands& operands, int axis, int pack) {
     }
   }
   plan.packed = plan.packed && plan.contiguous;
-  std::stable_sort(axes, axes + count, [](const Axis& a, const Axis& b) {
+  sort_axes(axes, count, [](const Axis& a, const Axis& b) {
     return std::abs(a.stride[RowPlan::kA]) > std::abs(b.stride[RowPlan::kA]);
   });
   for (int i = 0; i < count; ++i) plan.rows.merge_back(axes[i].size, axes[i].stride);
   plan.count = plan.rows.total;
+  // A long row has a whole large block, so that few rows keep a card's memory busy too.
+  plan.threads = plan.contiguous && plan.n >= kLongRow ? kLongRowBlock : kRowBlock;
   if (!plan.contiguous) {
     // A thread for each row as long as rows are short or plenty.
     plan.columns = plan.n <= 64 || plan.count >= 1 << 17 ? kRowBlock : 32;

@@ -5,8 +5,9 @@
 
 namespace kusari::cuda {
 
-/// Threads of a block of the kernels that use a RowPlan.
-inline constexpr int kRowBlock = 256;
+/// Threads of a block of the kernels that use a RowPlan, and of one for rows of at least kLongRow elements.
+inline constexpr int kRowBlock = 256, kLongRowBlock = 1024;
+inline constexpr int64_t kLongRow = 8192;
 
 /// Rows along one axis of up to three arrays (`out`, `a`, `b`), and up to two arrays without that axis (`value`,
 /// `label`), which have one element for each row. Undefined arrays have strides 0.
@@ -19,6 +20,7 @@ struct RowPlan {
   bool packed;               ///< rows are contiguous and can be read 16 bytes at a time
   bool contiguous;           ///< along the axis, in all arrays
   int columns = 1;           ///< rows side by side in a block; a power of two. The other threads share a row
+  int threads = kRowBlock;   ///< of a block
   int64_t count;             ///< rows
 };
 

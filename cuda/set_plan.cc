@@ -21,10 +21,11 @@ SetPlan plan(const SetArrays& arrays, Axis* axes, int n, int pack, bool sort_set
   const auto closer = [](const Axis& a, const Axis& b) {
     return std::abs(a.stride[SetPlan::kA]) > std::abs(b.stride[SetPlan::kA]);
   };
-  // Sets first, then the elements of one.
-  Axis* const elements = std::stable_partition(axes, axes + n, [](const Axis& a) { return !a.in_set; });
-  if (sort_sets) std::stable_sort(axes, elements, closer);
-  std::stable_sort(elements, axes + n, closer);
+  sort_axes(axes, n, [](const Axis& a, const Axis& b) { return !a.in_set && b.in_set; });
+  Axis* elements = axes;
+  while (elements != axes + n && !elements->in_set) ++elements;
+  if (sort_sets) sort_axes(axes, static_cast<int>(elements - axes), closer);
+  sort_axes(elements, static_cast<int>(axes + n - elements), closer);
   SetPlan plan{};
   for (const Axis* axis = axes; axis != elements; ++axis) {
     plan.sets.merge_back(axis->size, {axis->stride[0], axis->stride[1], axis->stride[2]});
@@ -52,7 +53,7 @@ SetPlan plan(const SetArrays& arrays, Axis* axes, int n, int pack, bool sort_set
     plan.width = plan.size <= 64 || plan.count >= 1 << 17 ? 1 : kSetBlock / 32;
     return plan;
   }
-  if (plan.size > 1024) {
+  if (plan.size > 1024 || (plan.size >= 512 && plan.count < kWantedBlocks)) {
     plan.width = kSetBlock;
     const int64_t at_least = int64_t{kSetBlock} * pack * 8;
     const int64_t wanted = std::min(plan.size / at_least, ceil_div(kWantedBlocks, std::max<int64_t>(plan.count, 1)));

@@ -23,7 +23,9 @@ void visit_rows(const char* call, const Array& x, const Body& body) {
 LaunchShape warp_shape(const RowPlan& plan) {
   return {dim3(blocks_for(plan.count, kWarpRowBlock / kWarp)), dim3(kWarpRowBlock)};
 }
-LaunchShape block_shape(const RowPlan& plan) { return {dim3(blocks_for(plan.count, plan.columns)), dim3(kRowBlock)}; }
+LaunchShape block_shape(const RowPlan& plan) {
+  return {dim3(blocks_for(plan.count, plan.columns)), dim3(static_cast<unsigned>(plan.threads))};
+}
 
 /// Rows of x into rows of y (which may be undefined) and a value for each.
 template <class T>
@@ -121,8 +123,8 @@ void softmax_cross_entropy_grad(Params<kernels::SoftmaxCrossEntropyOptions> opti
     RowPlan plan = plan_rows({result.array(), *p, Array(), *g, *t}, 1, kPackSize<T>);
     if (plan.contiguous) {
       const int64_t packs = (plan.n + kPackSize<T> - 1) / kPackSize<T>;
-      plan.columns = kRowBlock;
-      while (plan.columns > 1 && kRowBlock / plan.columns < packs) plan.columns /= 2;
+      plan.columns = plan.threads;
+      while (plan.columns > 1 && plan.threads / plan.columns < packs) plan.columns /= 2;
     }
     const CrossEntropyFactors factors{.labels = t->raw_data(),
                                       .factors = g->raw_data(),

@@ -209,12 +209,12 @@ struct RowThread {
   __device__ __forceinline__ explicit RowThread(const RowPlan& plan)
       : row{int64_t{blockIdx.x} * plan.columns + (static_cast<int>(threadIdx.x) & (plan.columns - 1))},
         member{static_cast<int>(threadIdx.x) / plan.columns},
-        width{kRowBlock / plan.columns} {}
+        width{plan.threads / plan.columns} {}
 
   /// combine over the threads of each row, the result in each.
   template <class S, class Combine>
   __device__ __forceinline__ S combine_members(const RowPlan& plan, S value, Combine combine) const {
-    alignas(16) __shared__ unsigned char shared_bytes[kRowBlock * sizeof(S)];
+    alignas(16) __shared__ unsigned char shared_bytes[kLongRowBlock * sizeof(S)];
     S* const shared = reinterpret_cast<S*>(shared_bytes);
     if (width == 1) return value;
     shared[threadIdx.x] = value;
@@ -296,7 +296,7 @@ __device__ __forceinline__ void load_values(const RowPlan& plan, const T* from, 
 
 /// Rows of any length and strides.
 template <class T>
-__global__ void __launch_bounds__(kRowBlock)
+__global__ void __launch_bounds__(kLongRowBlock)
     softmax_block(RowPlan plan, const T* x, T* y, RowFinish<Compute<T>> finish) {
   using C = Compute<T>;
   const RowThread thread(plan);
@@ -331,7 +331,7 @@ __global__ void __launch_bounds__(kRowBlock)
 }
 
 template <class T>
-__global__ void __launch_bounds__(kRowBlock)
+__global__ void __launch_bounds__(kLongRowBlock)
     softmax_grad_block(RowPlan plan, const T* y, const T* gy, T* gx, RowResult kind) {
   using C = Compute<T>;
   constexpr int kPack = kPackSize<T>;
@@ -378,7 +378,7 @@ struct CrossEntropyFactors {
 
 /// gx = factor (p - onehot(label)).
 template <class T>
-__global__ void __launch_bounds__(kRowBlock)
+__global__ void __launch_bounds__(kLongRowBlock)
     cross_entropy_grad(RowPlan plan, const T* p, T* gx, CrossEntropyFactors given) {
   using C = Compute<T>;
   RowThread thread(plan);
