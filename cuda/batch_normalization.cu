@@ -26,15 +26,13 @@ __device__ __forceinline__ Moments<T> merged(const Moments<T>& a, int count_a, c
   return {a.mean + delta * share, a.deviations + b.deviations + delta * delta * static_cast<T>(count_a) * share};
 }
 
-/// part[chunk] = {means, squared deviations} of the chunk's rows. A few rows at a time are summed around their own
-/// mean, so that nothing cancels however far from 0 the numbers are.
-template <class S, int V>
-__global__ void __launch_bounds__(kThreads, kForwardBlocks) take_moments(Grid grid, const S* x, Compute<S>* parts) {
-  using T = Compute<S>;
+/// The moments of a block's rows, in lane 0 of each pack. A few rows at a time are summed around their own mean, so
+/// that nothing cancels however far from 0 the numbers are.
+template <class S, int V, class T>
+__device__ __forceinline__ void take_block_moments(const Grid& grid, const Track& track, const S* x,
+                                                   Moments<T> (&own)[V]) {
   __shared__ T mean[V][kThreads], deviations[V][kThreads];
   __shared__ int counts[kThreads];
-  const Track track(grid);
-  Moments<T> own[V] = {};
   int k = 0;
   for (int groups = 0; k + kRowsAtOnce <= track.count; k += kRowsAtOnce, ++groups) {
     Pack<S, V> packs[kRowsAtOnce];
@@ -79,6 +77,15 @@ __global__ void __launch_bounds__(kThreads, kForwardBlocks) take_moments(Grid gr
     }
     counts[thread] += counts[other];
   }
+}
+
+/// part[chunk] = {means, squared deviations} of the chunk's rows.
+template <class S, int V>
+__global__ void __launch_bounds__(kThreads, kForwardBlocks) take_moments(Grid grid, const S* x, Compute<S>* parts) {
+  using T = Compute<S>;
+  const Track track(grid);
+  Moments<T> own[V] = {};
+  take_block_moments(grid, track, x, own);
   if (track.lane > 0 || !track.is_inside(grid)) return;
   const int64_t channels = static_cast<int64_t>(grid.packs) * V;
   T* const part = parts + blockIdx.y * 2 * channels;
@@ -97,6 +104,19 @@ struct Running {
   double decay;
 };
 
+/// What comes of the moments of a channel.
+template <class T>
+__device__ __forceinline__ void finish_moments(int64_t c, double middle, double exact, int64_t count, double eps,
+                                               const Running& running, T* mean, T* inv_std) {
+  const double rows = static_cast<double>(count), deviations = exact < 0 ? 0 : exact;  // a NaN stays
+  mean[c] = static_cast<T>(middle);
+  inv_std[c] = static_cast<T>(1 / km::sqrt(deviations / rows + eps));
+  if (!running.mean.is_defined()) return;
+  running.mean.set(c, running.decay * running.mean.get(c) + (1 - running.decay) * middle);
+  running.var.set(c,
+                  running.decay * running.var.get(c) + (1 - running.decay) * (deviations / (rows > 2 ? rows - 1 : 1)));
+}
+
 /// The moments of all rows, and the running ones.
 template <class T>
 __global__ void __launch_bounds__(kCombineThreads)
@@ -112,28 +132,15 @@ __global__ void __launch_bounds__(kCombineThreads)
   const Sums sums = combine_parts(grid.chunks, channels, add);
   const int c = static_cast<int>(blockIdx.x) * kCombined + static_cast<int>(threadIdx.x);
   if (threadIdx.x >= kCombined || c >= channels) return;
-  const double rows = static_cast<double>(grid.rows), offset = sums.first / rows;
-  const double middle = static_cast<double>(parts[c]) + offset;
-  const double exact = sums.second - sums.first * offset, deviations = exact < 0 ? 0 : exact;  // a NaN stays
-  mean[c] = static_cast<T>(middle);
-  inv_std[c] = static_cast<T>(1 / km::sqrt(deviations / rows + eps));
-  if (!running.mean.is_defined()) return;
-  running.mean.set(c, running.decay * running.mean.get(c) + (1 - running.decay) * middle);
-  running.var.set(c,
-                  running.decay * running.var.get(c) + (1 - running.decay) * (deviations / (rows > 2 ? rows - 1 : 1)));
+  const double offset = sums.first / static_cast<double>(grid.rows);
+  finish_moments(c, static_cast<double>(parts[c]) + offset, sums.second - sums.first * offset, grid.rows, eps, running,
+                 mean, inv_std);
 }
 
-/// y = (x - mean) scale + beta [+ residual] [cut at 0]. inv_std, if not null, is written where var was given.
-template <class S, int V, bool kResidual>
-__global__ void __launch_bounds__(kThreads, kForwardBlocks)
-    normalize(Grid grid, const S* x, const S* residual, Channels<Compute<S>> channels, bool relu, S* y,
-              Compute<S>* inv_std) {
-  using T = Compute<S>;
-  const Track track(grid);
-  const Affine<T, V> affine(channels, track.pack, track.is_inside(grid));
-  if (inv_std != nullptr && blockIdx.y == 0 && track.lane == 0 && track.is_inside(grid)) {
-    store_numbers(inv_std, track.pack, affine.inverse);
-  }
+/// y = (x - mean) scale + beta [+ residual] [cut at 0].
+template <bool kResidual, class S, class T, int V>
+__device__ __forceinline__ void normalize_rows(const Track& track, const Affine<T, V>& affine, const S* x,
+                                               const S* residual, bool relu, S* y) {
   track.backwards<kResidual ? kRowsAtOnce / 2 : kRowsAtOnce>([&]<int kRows>(int64_t at) {
     Pack<S, V> in[kRows];
     [[maybe_unused]] Pack<S, V> others[kResidual ? kRows : 1];
@@ -154,6 +161,42 @@ __global__ void __launch_bounds__(kThreads, kForwardBlocks)
       store_pack(y, at + u * track.step, out);
     }
   });
+}
+
+/// inv_std, if not null, is written where var was given.
+template <class S, int V, bool kResidual>
+__global__ void __launch_bounds__(kThreads, kForwardBlocks)
+    normalize(Grid grid, const S* x, const S* residual, Channels<Compute<S>> channels, bool relu, S* y,
+              Compute<S>* inv_std) {
+  const Track track(grid);
+  const Affine<Compute<S>, V> affine(channels, track.pack, track.is_inside(grid));
+  if (inv_std != nullptr && blockIdx.y == 0 && track.lane == 0 && track.is_inside(grid)) {
+    store_numbers(inv_std, track.pack, affine.inverse);
+  }
+  normalize_rows<kResidual>(track, affine, x, residual, relu, y);
+}
+
+/// Moments and result at once, for blocks that have all rows.
+template <class S, int V, bool kResidual>
+__global__ void __launch_bounds__(kThreads, kForwardBlocks)
+    normalize_whole(Grid grid, const S* x, const S* residual, Channels<Compute<S>> channels, bool relu, double eps,
+                    Running running, Compute<S>* mean, Compute<S>* inv_std, S* y) {
+  using T = Compute<S>;
+  const Track track(grid);
+  Moments<T> own[V] = {};
+  take_block_moments(grid, track, x, own);
+  if (track.lane == 0 && track.is_inside(grid)) {
+#pragma unroll
+    for (int v = 0; v < V; ++v) {
+      finish_moments(static_cast<int64_t>(track.pack) * V + v, static_cast<double>(own[v].mean),
+                     static_cast<double>(own[v].deviations), grid.rows, eps, running, mean, inv_std);
+    }
+  }
+  __syncthreads();
+  channels.mean = mean;
+  channels.inv_std = inv_std;
+  const Affine<T, V> affine(channels, track.pack, track.is_inside(grid));
+  normalize_rows<kResidual>(track, affine, x, residual, relu, y);
 }
 
 /// The arrays of a call in the form that kernels want.
@@ -196,6 +239,27 @@ void apply(const Call& call, const Array& x, const Array& residual, const Array&
   result.finish();
 }
 
+void normalize_at_once(const Call& call, const Array& x, const Array& residual, const Array& gamma, const Array& beta,
+                       const Running& running, const Array& mean, const Array& inv_std, const Array& y) {
+  const Array others = call.order.rows_of(residual, call.types.storage);
+  const Array factor = channel_numbers(gamma, call.types.compute), shift = channel_numbers(beta, call.types.compute);
+  const RowResult result(call.order, y, call.types.storage);
+  const void* const more = data_or_null(others);
+  visit_packs(
+      call.types.storage, call.order.channels(),
+      {x.raw_data(), more, result.data(), factor.raw_data(), shift.raw_data(), mean.raw_data(), inv_std.raw_data()},
+      [&]<class S, int V>() {
+        using T = Compute<S>;
+        const Grid grid(call.order.rows(), call.order.channels(), V);
+        enqueue(call.context, grid.shape(),
+                more != nullptr ? normalize_whole<S, V, true> : normalize_whole<S, V, false>, grid, x.data<S>(),
+                static_cast<const S*>(more), Channels<T>{.gamma = factor.data<T>(), .beta = shift.data<T>()},
+                call.options.relu, call.options.eps, running, mean.data<T>(), inv_std.data<T>(),
+                reinterpret_cast<S*>(result.data()));
+      });
+  result.finish();
+}
+
 void forward(Params<Options> options, In x, In residual, In gamma, In beta, InOut running_mean, InOut running_var,
              Out mean, Out inv_std, Out y) {
   if (x->size() == 0) {
@@ -206,6 +270,13 @@ void forward(Params<Options> options, In x, In residual, In gamma, In beta, InOu
   const Call call(*options, x, gamma);
   const Array rows = call.order.rows_of(x, call.types.storage);
   const ChannelResult means(running_mean), vars(running_var);
+  const Running running{means.numbers(), vars.numbers(), options->decay};
+  if (y && Grid::takes_one_kernel(call.order.rows())) {
+    normalize_at_once(call, rows, residual, gamma, beta, running, mean, inv_std, y);
+    means.finish();
+    vars.finish();
+    return;
+  }
   const int channels = static_cast<int>(call.order.channels());
   visit_packs(call.types.storage, channels, {rows.raw_data()}, [&]<class S, int V>() {
     using T = Compute<S>;
@@ -214,7 +285,7 @@ void forward(Params<Options> options, In x, In residual, In gamma, In beta, InOu
                           sizeof(T) * 2 * static_cast<size_t>(grid.chunks) * static_cast<size_t>(channels));
     enqueue(call.context, grid.shape(), take_moments<S, V>, grid, rows.data<S>(), scratch.data<T>());
     enqueue(call.context, combine_shape(channels), combine_moments<T>, grid, channels, scratch.data<T>(), options->eps,
-            Running{means.numbers(), vars.numbers(), options->decay}, mean->data<T>(), inv_std->data<T>());
+            running, mean->data<T>(), inv_std->data<T>());
   });
   means.finish();
   vars.finish();

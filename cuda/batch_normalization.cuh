@@ -41,6 +41,13 @@ struct Grid {
     chunk = std::max<int64_t>(1, ((rows + wanted - 1) / wanted + step - 1) / step) * step;
     chunks = std::max(1, static_cast<int>((rows + chunk - 1) / chunk));
   }
+  /// Few rows: each block has all of them for a few packs, so that one kernel does everything.
+  static bool takes_one_kernel(int64_t rows_) { return rows_ <= 512; }
+  Grid(int64_t rows_, int64_t channels, int pack)
+      : rows{rows_}, chunk{rows_}, packs{static_cast<int>(channels / pack)}, chunks{1} {
+    while (log_columns < 3 && (1 << log_columns) < packs) ++log_columns;
+    groups = (packs + (1 << log_columns) - 1) >> log_columns;
+  }
   LaunchShape shape() const {
     return {dim3(static_cast<unsigned>(groups), static_cast<unsigned>(chunks)), dim3(kThreads)};
   }

@@ -18,18 +18,14 @@ __device__ __forceinline__ T masked(T gy, T centred, T y, const Affine<T, V>& af
   return gy;
 }
 
-/// part[chunk] = {sums of the masked gy, sums of it times x - mean}. Mask::from_y also writes the masked gy, which is
-/// all that the next pass and the residual want of gy and y.
-template <class S, int V, Mask kMask>
-__global__ void __launch_bounds__(kThreads, kBackwardBlocks)
-    take_sums(Grid grid, const S* x, const S* y, const S* gy, Channels<Compute<S>> channels, S* masked_gy,
-              Compute<S>* parts) {
-  using T = Compute<S>;
+/// The sums of the masked gy and of it times x - mean over a block's rows, in lane 0 of each pack. Mask::from_y also
+/// writes the masked gy, which is all that the next pass and the residual want of gy and y.
+template <Mask kMask, class S, class T, int V>
+__device__ __forceinline__ void take_block_sums(const Grid& grid, const Track& track, const Affine<T, V>& affine,
+                                                const S* x, const S* y, const S* gy, S* masked_gy, T (&sum)[V],
+                                                T (&product)[V]) {
   constexpr bool kFromY = kMask == Mask::from_y;
   __shared__ T sums[V][kThreads], products[V][kThreads];
-  const Track track(grid);
-  const Affine<T, V> affine(channels, track.pack, track.is_inside(grid));
-  T sum[V] = {}, product[V] = {};
   const auto add = [&]<int kRows>(int64_t at) {
     Pack<S, V> from[kRows], gradient[kRows];
     [[maybe_unused]] Pack<S, V> to[kFromY ? kRows : 1];
@@ -75,6 +71,18 @@ __global__ void __launch_bounds__(kThreads, kBackwardBlocks)
       products[v][thread] = product[v] += products[v][other];
     }
   }
+}
+
+/// part[chunk] = {sums of the masked gy, sums of it times x - mean}.
+template <class S, int V, Mask kMask>
+__global__ void __launch_bounds__(kThreads, kBackwardBlocks)
+    take_sums(Grid grid, const S* x, const S* y, const S* gy, Channels<Compute<S>> channels, S* masked_gy,
+              Compute<S>* parts) {
+  using T = Compute<S>;
+  const Track track(grid);
+  const Affine<T, V> affine(channels, track.pack, track.is_inside(grid));
+  T sum[V] = {}, product[V] = {};
+  take_block_sums<kMask>(grid, track, affine, x, y, gy, masked_gy, sum, product);
   if (track.lane > 0 || !track.is_inside(grid)) return;
   const int64_t count = static_cast<int64_t>(grid.packs) * V;
   T* const part = parts + blockIdx.y * 2 * count;
@@ -82,11 +90,27 @@ __global__ void __launch_bounds__(kThreads, kBackwardBlocks)
   store_numbers(part + count, track.pack, product);
 }
 
-/// ggamma, gbeta, and for gx: offset = the mean of the masked gy, slope = that of it times x - mean, over var + eps.
+/// Where sums go: ggamma, gbeta, and for gx offset = the mean of the masked gy, slope = that of it times x - mean, over
+/// var + eps.
+template <class T>
+struct SumResults {
+  AnyNumbers ggamma, gbeta;
+  T *offset, *slope;
+
+  __device__ __forceinline__ void set(int64_t c, double sum, double product_of_centred, int64_t count,
+                                      const T* inv_std) const {
+    const double inverse = static_cast<double>(inv_std[c]), rows = static_cast<double>(count);
+    const double product = product_of_centred * inverse;
+    offset[c] = static_cast<T>(sum / rows);
+    slope[c] = static_cast<T>(product * inverse / rows);
+    if (ggamma.is_defined()) ggamma.set(c, product);
+    if (gbeta.is_defined()) gbeta.set(c, sum);
+  }
+};
+
 template <class T>
 __global__ void __launch_bounds__(kCombineThreads)
-    combine_sums(Grid grid, int channels, const T* parts, const T* inv_std, AnyNumbers ggamma, AnyNumbers gbeta,
-                 T* offset, T* slope) {
+    combine_sums(Grid grid, int channels, const T* parts, const T* inv_std, SumResults<T> results) {
   const Sums sums = combine_parts(grid.chunks, channels, [&](int chunk, int c, Sums& total) {
     const T* const part = parts + static_cast<int64_t>(chunk) * 2 * channels + c;
     total.first += static_cast<double>(part[0]);
@@ -94,27 +118,18 @@ __global__ void __launch_bounds__(kCombineThreads)
   });
   const int c = static_cast<int>(blockIdx.x) * kCombined + static_cast<int>(threadIdx.x);
   if (threadIdx.x >= kCombined || c >= channels) return;
-  const double inverse = static_cast<double>(inv_std[c]), rows = static_cast<double>(grid.rows);
-  const double product = sums.second * inverse;
-  offset[c] = static_cast<T>(sums.first / rows);
-  slope[c] = static_cast<T>(product * inverse / rows);
-  if (ggamma.is_defined()) ggamma.set(c, product);
-  if (gbeta.is_defined()) gbeta.set(c, sums.first);
+  results.set(c, sums.first, sums.second, grid.rows, inv_std);
 }
 
 /// gx = scale ((gy - offset) - (x - mean) slope), or scale gy where the statistics are constants, gy masked from x or
 /// not at all.
-template <class S, int V, bool kMasked, bool kFixed>
-__global__ void __launch_bounds__(kThreads, kBackwardBlocks)
-    take_gradient(Grid grid, const S* x, const S* gy, Channels<Compute<S>> channels, const Compute<S>* offset,
-                  const Compute<S>* slope, S* gx) {
-  using T = Compute<S>;
+template <bool kMasked, bool kFixed, class S, class T, int V>
+__device__ __forceinline__ void take_row_gradients(const Grid& grid, const Track& track, const Affine<T, V>& affine,
+                                                   const S* x, const S* gy, const T* offset, const T* slope, S* gx) {
   constexpr bool kNeedsX = kMasked || !kFixed;
-  const Track track(grid);
-  const bool is_inside = track.is_inside(grid);
-  const Affine<T, V> affine(channels, track.pack, is_inside);
+  constexpr Mask kMask = kMasked ? Mask::from_x : Mask::none;
   T base[V] = {}, factor[V] = {};
-  if (!kFixed && is_inside) {
+  if (!kFixed && track.is_inside(grid)) {
     load_numbers<V>(offset, track.pack, base);
     load_numbers<V>(slope, track.pack, factor);
   }
@@ -132,12 +147,44 @@ __global__ void __launch_bounds__(kThreads, kBackwardBlocks)
 #pragma unroll
       for (int v = 0; v < V; ++v) {
         const T centred = kNeedsX ? affine.centred(widen(from[kNeedsX ? u : 0].at[v]), v) : T{};
-        const T g = masked < kMasked ? Mask::from_x : Mask::none > (widen(gradient[u].at[v]), centred, T{}, affine, v);
+        const T g = masked<kMask>(widen(gradient[u].at[v]), centred, T{}, affine, v);
         out.at[v] = narrow<S>(affine.scale[v] * (kFixed ? g : (g - base[v]) - centred * factor[v]));
       }
       store_pack(gx, at + u * track.step, out);
     }
   });
+}
+
+template <class S, int V, bool kMasked, bool kFixed>
+__global__ void __launch_bounds__(kThreads, kBackwardBlocks)
+    take_gradient(Grid grid, const S* x, const S* gy, Channels<Compute<S>> channels, const Compute<S>* offset,
+                  const Compute<S>* slope, S* gx) {
+  const Track track(grid);
+  const Affine<Compute<S>, V> affine(channels, track.pack, track.is_inside(grid));
+  take_row_gradients<kMasked, kFixed>(grid, track, affine, x, gy, offset, slope, gx);
+}
+
+/// Sums and gradient at once, for blocks that have all rows.
+template <class S, int V, Mask kMask>
+__global__ void __launch_bounds__(kThreads, kBackwardBlocks)
+    take_whole_gradient(Grid grid, const S* x, const S* y, const S* gy, Channels<Compute<S>> channels, S* masked_gy,
+                        SumResults<Compute<S>> results, S* gx) {
+  using T = Compute<S>;
+  const Track track(grid);
+  const Affine<T, V> affine(channels, track.pack, track.is_inside(grid));
+  T sum[V] = {}, product[V] = {};
+  take_block_sums<kMask>(grid, track, affine, x, y, gy, masked_gy, sum, product);
+  if (track.lane == 0 && track.is_inside(grid)) {
+#pragma unroll
+    for (int v = 0; v < V; ++v) {
+      results.set(static_cast<int64_t>(track.pack) * V + v, static_cast<double>(sum[v]),
+                  static_cast<double>(product[v]), grid.rows, channels.inv_std);
+    }
+  }
+  __syncthreads();
+  // A thread reads the masked gradients that it wrote.
+  take_row_gradients<kMask == Mask::from_x, false>(grid, track, affine, x, kMask == Mask::from_y ? masked_gy : gy,
+                                                   results.offset, results.slope, gx);
 }
 
 }  // namespace
@@ -171,7 +218,9 @@ void batch_normalization_backward(Params<kernels::BatchNormalization> options, I
        inv_std->raw_data()},
       [&]<class S, int V>() {
         using T = Compute<S>;
-        const Grid grid(context, kBackwardBlocks, order.rows(), channels, V);
+        const bool at_once = Grid::takes_one_kernel(order.rows()) && !options->fixed && result.is_defined();
+        const Grid grid =
+            at_once ? Grid(order.rows(), channels, V) : Grid(context, kBackwardBlocks, order.rows(), channels, V);
         const auto width = static_cast<size_t>(channels);
         const Scratch scratch(context, sizeof(T) * 2 * width * (static_cast<size_t>(grid.chunks) + 1));
         T* const offset = scratch.template data<T>();
@@ -181,14 +230,21 @@ void batch_normalization_backward(Params<kernels::BatchNormalization> options, I
                                   .mean = mean->data<T>(),
                                   .inv_std = inv_std->data<T>()};
         const S *const rows = from.data<S>(), *gys = gradient.data<S>();
+        const SumResults<T> results{ggammas.numbers(), gbetas.numbers(), offset, slope};
+        S* const masked_gy = kept.is_defined() ? kept.data<S>() : nullptr;
+        if (at_once) {
+          const auto kernel = mask == Mask::none     ? take_whole_gradient<S, V, Mask::none>
+                              : mask == Mask::from_x ? take_whole_gradient<S, V, Mask::from_x>
+                                                     : take_whole_gradient<S, V, Mask::from_y>;
+          return enqueue(context, grid.shape(), kernel, grid, rows, data_or_null<S>(to), gys, numbers, masked_gy,
+                         results, reinterpret_cast<S*>(result.data()));
+        }
         if (kept.is_defined() || !options->fixed || ggamma || gbeta) {
           const auto kernel = mask == Mask::none     ? take_sums<S, V, Mask::none>
                               : mask == Mask::from_x ? take_sums<S, V, Mask::from_x>
                                                      : take_sums<S, V, Mask::from_y>;
-          S* const masked_gy = kept.is_defined() ? kept.data<S>() : nullptr;
           enqueue(context, grid.shape(), kernel, grid, rows, data_or_null<S>(to), gys, numbers, masked_gy, parts);
-          enqueue(context, combine_shape(channels), combine_sums<T>, grid, channels, parts, numbers.inv_std,
-                  ggammas.numbers(), gbetas.numbers(), offset, slope);
+          enqueue(context, combine_shape(channels), combine_sums<T>, grid, channels, parts, numbers.inv_std, results);
           if (kept.is_defined()) gys = masked_gy;
         }
         if (!result.is_defined()) return;

@@ -126,7 +126,9 @@ TEST_CASE("batch normalization: channels of images") {
   for (const Dtype dtype : kFloatingDtypes) {
     const Dtype gamma = dtype == Dtype::float64 ? dtype : Dtype::float32;
     for (const int64_t channels : {1, 3, 8, 20, 64, 257}) {
+      // Few rows are one kernel's work, more that of several.
       check_all(*device, {{2, channels, 5, 7}, kImageAxes}, dtype, gamma, Layout::channels_last);
+      check_all(*device, {{3, channels, 14, 13}, kImageAxes}, dtype, gamma, Layout::channels_last);
     }
     check_all(*device, {{3, 20, 4, 3}, kImageAxes}, dtype, gamma, Layout::contiguous);
     check_all(*device, {{1, 16, 3, 3}, kImageAxes}, dtype, gamma, Layout::channels_last);
@@ -151,22 +153,24 @@ TEST_CASE("batch normalization: other axes, strides and sizes") {
 TEST_CASE("batch normalization: parameters of other dtypes") {
   const auto device = gpu_device();
   if (!device) return;
-  const Case c{{2, 16, 5, 5}, kImageAxes};
-  check_all(*device, c, Dtype::float16, Dtype::float16, Layout::channels_last);
-  check_all(*device, c, Dtype::bfloat16, Dtype::bfloat16, Layout::channels_last);
-  check_all(*device, c, Dtype::float16, Dtype::float64, Layout::channels_last);
-  check_all(*device, c, Dtype::float64, Dtype::float32, Layout::channels_last);
+  for (const Case& c : {Case{{2, 16, 5, 5}, kImageAxes}, Case{{3, 16, 14, 13}, kImageAxes}}) {
+    check_all(*device, c, Dtype::float16, Dtype::float16, Layout::channels_last);
+    check_all(*device, c, Dtype::bfloat16, Dtype::bfloat16, Layout::channels_last);
+    check_all(*device, c, Dtype::float16, Dtype::float64, Layout::channels_last);
+    check_all(*device, c, Dtype::float64, Dtype::float32, Layout::channels_last);
+  }
 }
 
 TEST_CASE("batch normalization: results that nobody wants") {
   const auto device = gpu_device();
   if (!device) return;
-  const Case c{{2, 16, 5, 5}, kImageAxes};
-  check_forward(*device, c, Dtype::float16, Dtype::float32, Layout::channels_last, false, false, true, false);
-  for (int wanted = 0; wanted < 16; ++wanted) {
-    for (const bool fixed : {false, true}) {
-      check_backward(*device, c, Dtype::float16, Dtype::float32, Layout::channels_last, true, true, fixed, wanted);
-      check_backward(*device, c, Dtype::float16, Dtype::float32, Layout::channels_last, false, true, fixed, wanted);
+  for (const Case& c : {Case{{2, 16, 5, 5}, kImageAxes}, Case{{3, 16, 14, 13}, kImageAxes}}) {
+    check_forward(*device, c, Dtype::float16, Dtype::float32, Layout::channels_last, false, false, true, false);
+    for (int wanted = 0; wanted < 16; ++wanted) {
+      for (const bool fixed : {false, true}) {
+        check_backward(*device, c, Dtype::float16, Dtype::float32, Layout::channels_last, true, true, fixed, wanted);
+        check_backward(*device, c, Dtype::float16, Dtype::float32, Layout::channels_last, false, true, fixed, wanted);
+      }
     }
   }
 }
