@@ -122,8 +122,8 @@ void put(Content& content, cudnnBackendAttributeName_t name, cudnnBackendAttribu
   Attribute& a = content.attributes[name];
   a.type = type;
   a.count = static_cast<int64_t>(values.size());
-  a.bytes.resize(values.size() * sizeof(T));
-  if (!values.empty()) std::memcpy(a.bytes.data(), values.data(), a.bytes.size());
+  const auto* const bytes = reinterpret_cast<const char*>(values.data());
+  a.bytes.assign(bytes, bytes + values.size() * sizeof(T));
 }
 void put(Content& content, cudnnBackendAttributeName_t name, std::vector<std::shared_ptr<const Content>> values) {
   Attribute& a = content.attributes[name];
