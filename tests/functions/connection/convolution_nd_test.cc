@@ -38,7 +38,8 @@ TEST_CASE("convolution_nd") {
   for (const Case& c : kCases) {
     CAPTURE(to_string(c.x));
     const Array x = uniform(c.x, -1, 1, 1), W = uniform(c.W, -1, 1, 2), b = uniform({c.W[0]}, -1, 1, 3);
-    const std::vector<double> sums = reference_convolution(Wanted::y, x, W, empty(c.y, Dtype::float64), c.geometry());
+    const std::vector<double> sums =
+        reference_convolution(Wanted::y, x, W, empty(c.y, Dtype::float64, test_device()), c.geometry());
     std::vector<double> with_bias = sums;
     const std::vector<double> bias = b.to_vector<double>();
     const size_t pixels = numel(c.y) == 0 ? 1 : sums.size() / static_cast<size_t>(c.y[0] * c.y[1]);
@@ -96,7 +97,7 @@ TEST_CASE("convolution's gradients are the same whether they are recorded or not
 TEST_CASE("convolution computes only the gradients that are wanted") {
   const Variable x(uniform({1, 2, 4, 4}, -1, 1), false), W(uniform({3, 2, 3, 3}, -1, 1)), b(uniform({3}, -1, 1), false);
   Variable y = F::convolution_2d(x, W, b);
-  y.set_grad(ones({1, 3, 2, 2}, Dtype::float64));
+  y.set_grad(ones({1, 3, 2, 2}, Dtype::float64, test_device()));
   y.backward();
   CHECK(W.grad().shape() == Shape{3, 2, 3, 3});
   CHECK(has_image_layout(W.grad()));
@@ -105,11 +106,12 @@ TEST_CASE("convolution computes only the gradients that are wanted") {
 }
 
 TEST_CASE("convolution takes x and W of different dtypes and gives x's") {
-  const Variable x(ones({1, 2, 3, 3}, Dtype::float16)), W(ones({2, 2, 2, 2})), b(ones({2}, Dtype::float16));
+  const Variable x(ones({1, 2, 3, 3}, Dtype::float16, test_device())),
+      W(ones({2, 2, 2, 2}, Dtype::float32, test_device())), b(ones({2}, Dtype::float16, test_device()));
   Variable y = F::convolution_2d(x, W, b);
   CHECK(y.dtype() == Dtype::float16);
   CHECK(y.to_vector<float>() == std::vector<float>(8, 9.0f));
-  y.set_grad(ones({1, 2, 2, 2}, Dtype::float16));
+  y.set_grad(ones({1, 2, 2, 2}, Dtype::float16, test_device()));
   y.backward({.enable_double_backprop = true});
   CHECK(x.grad().dtype() == Dtype::float16);
   CHECK(W.grad().dtype() == Dtype::float32);
@@ -118,8 +120,9 @@ TEST_CASE("convolution takes x and W of different dtypes and gives x's") {
 }
 
 TEST_CASE("convolution's rules") {
-  const Array x = zeros({2, 4, 5, 5}), W = zeros({6, 4, 3, 3});
-  CHECK_THROWS_WITH_AS(F::convolution_2d(x, zeros({6, 3, 3, 3})),
+  const Array x = zeros({2, 4, 5, 5}, Dtype::float32, test_device()),
+              W = zeros({6, 4, 3, 3}, Dtype::float32, test_device());
+  CHECK_THROWS_WITH_AS(F::convolution_2d(x, zeros({6, 3, 3, 3}, Dtype::float32, test_device())),
                        "F::convolution_2d: x has shape (2, 4, 5, 5) but W has shape (6, 3, 3, 3): x.shape[1] must "
                        "equal W.shape[1] (4 != 3)",
                        TypeError);
@@ -127,12 +130,13 @@ TEST_CASE("convolution's rules") {
                        "F::convolution_2d: x has shape (2, 4, 5, 5) but W has shape (6, 4, 3, 3) and groups is 2: "
                        "x.shape[1] must equal W.shape[1] * groups (4 != 8)",
                        TypeError);
-  CHECK_THROWS_WITH_AS(F::convolution_2d(x, zeros({5, 2, 3, 3}), Variable(), {.groups = 2}),
-                       "F::convolution_2d: x has shape (2, 4, 5, 5) but W has shape (5, 2, 3, 3) and groups is 2: "
-                       "W.shape[0] must be a multiple of groups",
-                       TypeError);
   CHECK_THROWS_WITH_AS(
-      F::convolution_2d(x, W, zeros({5})),
+      F::convolution_2d(x, zeros({5, 2, 3, 3}, Dtype::float32, test_device()), Variable(), {.groups = 2}),
+      "F::convolution_2d: x has shape (2, 4, 5, 5) but W has shape (5, 2, 3, 3) and groups is 2: "
+      "W.shape[0] must be a multiple of groups",
+      TypeError);
+  CHECK_THROWS_WITH_AS(
+      F::convolution_2d(x, W, zeros({5}, Dtype::float32, test_device())),
       "F::convolution_2d: b has shape (5,) but W has shape (6, 4, 3, 3): b.shape[0] must equal W.shape[0] (5 != 6)",
       TypeError);
   CHECK_THROWS_WITH_AS(F::convolution_2d(x, W, Variable(), {.stride = {1, 2, 3}}),
@@ -145,16 +149,18 @@ TEST_CASE("convolution's rules") {
                        "F::convolution_2d: pad is (-1, -1): each must be at least 0", ValueError);
   CHECK_THROWS_WITH_AS(F::convolution_2d(x, W, Variable(), {.groups = 0}),
                        "F::convolution_2d: groups is 0: it must be at least 1", ValueError);
-  CHECK_THROWS_WITH_AS(F::convolution_2d(x, zeros({6, 4, 3, 8}), Variable(), {.pad = 1}),
+  CHECK_THROWS_WITH_AS(F::convolution_2d(x, zeros({6, 4, 3, 8}, Dtype::float32, test_device()), Variable(), {.pad = 1}),
                        "F::convolution_2d: x has shape (2, 4, 5, 5) but W has shape (6, 4, 3, 8): the kernel does not "
                        "fit into axis 3 with pad 1 and dilate 1 (the output would have size 0)",
                        ValueError);
-  CHECK_THROWS_AS(F::convolution_2d(x, W, zeros({6}, Dtype::float64)), TypeError);
+  CHECK_THROWS_AS(F::convolution_2d(x, W, zeros({6}, Dtype::float64, test_device())), TypeError);
   CHECK_THROWS_AS(F::convolution_2d(x.astype(Dtype::int32), W), TypeError);
   CHECK_THROWS_AS(F::convolution_1d(x, W), TypeError);
-  CHECK_THROWS_AS(F::convolution_2d(x, zeros({6, 4, 0, 3})), TypeError);
-  CHECK_THROWS_AS(F::convolution_nd(zeros({2, 4}), zeros({6, 4})), TypeError);
-  CHECK_THROWS_AS(F::convolution_nd(x, zeros({6, 4, 3})), TypeError);
+  CHECK_THROWS_AS(F::convolution_2d(x, zeros({6, 4, 0, 3}, Dtype::float32, test_device())), TypeError);
+  CHECK_THROWS_AS(
+      F::convolution_nd(zeros({2, 4}, Dtype::float32, test_device()), zeros({6, 4}, Dtype::float32, test_device())),
+      TypeError);
+  CHECK_THROWS_AS(F::convolution_nd(x, zeros({6, 4, 3}, Dtype::float32, test_device())), TypeError);
 }
 
 }  // namespace

@@ -23,10 +23,11 @@ std::vector<double> by_channel(const Array& y) {
 }  // namespace
 
 TEST_CASE("symmetric_eigen: values, vectors and layouts") {
-  const Array a = array<double>({2, 1, 1, 2, 5, 0, 0, -3}, {2, 2, 2});
+  const Array a = array<double>({2, 1, 1, 2, 5, 0, 0, -3}, {2, 2, 2}, test_device());
   for (const Dtype dtype : kFloatingDtypes) {
     CAPTURE(name(dtype));
-    const Array values = empty({2, 2}, dtype), vectors = empty({2, 2, 2}, dtype).transpose({0, 2, 1});
+    const Array values = empty({2, 2}, dtype, test_device()),
+                vectors = empty({2, 2, 2}, dtype, test_device()).transpose({0, 2, 1});
     launch<kernels::SymmetricEigen>(a.device(), a.astype(dtype).transpose({0, 2, 1}), values, vectors);
     check_close(values, {2, 2}, {1, 3, -3, 5}, 4);
     const std::vector<double> v = vectors.to_vector<double>(), l = values.to_vector<double>(),
@@ -41,7 +42,9 @@ TEST_CASE("symmetric_eigen: values, vectors and layouts") {
       }
     }
   }
-  const Array bad = full({1, 2, 2}, NAN, Dtype::float32), values = empty({1, 2}), vectors = empty({1, 2, 2});
+  const Array bad = full({1, 2, 2}, NAN, Dtype::float32, test_device()),
+              values = empty({1, 2}, Dtype::float32, test_device()),
+              vectors = empty({1, 2, 2}, Dtype::float32, test_device());
   launch<kernels::SymmetricEigen>(bad.device(), bad, values, vectors);
   CHECK(std::isnan(values.to_vector<float>()[0]));
 }
@@ -55,7 +58,7 @@ TEST_CASE("decorrelated_batch_normalization whitens each group") {
     std::vector<double> mixed(noise);
     for (size_t i = static_cast<size_t>(m); i < mixed.size(); ++i)
       mixed[i] += 0.7 * mixed[i - static_cast<size_t>(m)] + 1;
-    const Array x = array(mixed, {4, 8, 5}).transpose({1, 0, 2}).astype(dtype);
+    const Array x = array(mixed, {4, 8, 5}, test_device()).transpose({1, 0, 2}).astype(dtype);
     for (const Array& operand : {x.copy(), x.channels_last()}) {
       const Variable y = F::decorrelated_batch_normalization(operand, {.groups = 2, .eps = 0});
       REQUIRE(y.dtype() == dtype);
@@ -85,7 +88,7 @@ TEST_CASE("decorrelated_batch_normalization: gradients of both orders") {
         [&](const Variable& v) { return F::decorrelated_batch_normalization(v, {.groups = groups, .eps = 1e-2}); }, x);
   }
   // Equal eigenvalues: channels that are permutations of each other's signs.
-  const Array even = array<double>({1, 1, 1, -1, -1, 1, -1, -1}, {4, 2});
+  const Array even = array<double>({1, 1, 1, -1, -1, 1, -1, -1}, {4, 2}, test_device());
   check_gradients([](const Variable& v) { return F::decorrelated_batch_normalization(v, {.groups = 1, .eps = 1e-2}); },
                   even);
   const Array mean = uniform({2, 2}, -1, 1, 2), projection = uniform({2, 2, 2}, -1, 1, 3);
@@ -96,7 +99,8 @@ TEST_CASE("decorrelated_batch_normalization: gradients of both orders") {
 
 TEST_CASE("decorrelated_batch_normalization: running statistics reproduce the batch") {
   const Array x = uniform({5, 4, 3}, -1, 1);
-  const Array mean = zeros({2, 2}, Dtype::float64), projection = zeros({2, 2, 2}, Dtype::float64);
+  const Array mean = zeros({2, 2}, Dtype::float64, test_device()),
+              projection = zeros({2, 2, 2}, Dtype::float64, test_device());
   const F::DecorrelatedBatchNormalizationOptions options{
       .groups = 2, .eps = 1e-3, .running_mean = mean, .running_projection = projection, .decay = 0};
   const Variable y = F::decorrelated_batch_normalization(x, options);
@@ -107,7 +111,7 @@ TEST_CASE("decorrelated_batch_normalization: running statistics reproduce the ba
         for (double& p : v) p /= unbiased;
         return v;
       }(),
-      {2, 2, 2});
+      {2, 2, 2}, test_device());
   check_close(F::fixed_decorrelated_batch_normalization(x, mean, biased, 2), x.shape(), y.to_vector<double>(), 100);
   mean.fill(7);
   const auto guard = using_config(&Config::in_recomputing, true);
@@ -116,15 +120,18 @@ TEST_CASE("decorrelated_batch_normalization: running statistics reproduce the ba
 }
 
 TEST_CASE("decorrelated_batch_normalization: errors") {
-  const Variable x(zeros({2, 6}), false);
+  const Variable x(zeros({2, 6}, Dtype::float32, test_device()), false);
   CHECK_THROWS_WITH_AS(F::decorrelated_batch_normalization(x, {.groups = 4}),
                        "F::decorrelated_batch_normalization: groups is 4 but x has shape (2, 6): groups must divide "
                        "x.shape[1]",
                        ValueError);
-  CHECK_THROWS_AS(F::decorrelated_batch_normalization(Variable(zeros({3}), false), {.groups = 1}), TypeError);
-  CHECK_THROWS_WITH_AS(F::decorrelated_batch_normalization(x, {.groups = 2, .running_mean = zeros({6})}),
-                       "F::decorrelated_batch_normalization: running_mean has shape (6,): it must be (2, 3)",
-                       ValueError);
-  const Variable mean(zeros({2, 3}), false), projection(zeros({2, 3, 2}), false);
+  CHECK_THROWS_AS(
+      F::decorrelated_batch_normalization(Variable(zeros({3}, Dtype::float32, test_device()), false), {.groups = 1}),
+      TypeError);
+  CHECK_THROWS_WITH_AS(
+      F::decorrelated_batch_normalization(x, {.groups = 2, .running_mean = zeros({6}, Dtype::float32, test_device())}),
+      "F::decorrelated_batch_normalization: running_mean has shape (6,): it must be (2, 3)", ValueError);
+  const Variable mean(zeros({2, 3}, Dtype::float32, test_device()), false),
+      projection(zeros({2, 3, 2}, Dtype::float32, test_device()), false);
   CHECK_THROWS_AS(F::fixed_decorrelated_batch_normalization(x, mean, projection, 2), TypeError);
 }

@@ -63,7 +63,9 @@ TEST_CASE("group_normalization: the formula, whatever the dtype and the order in
       if (c.shape.ndim() > 2) {
         const Variable z = F::group_normalization(with_channels_last(x), c.groups, gamma, beta);
         CHECK(has_image_layout(z.array()));
-        CHECK(z.to_vector<double>() == y.to_vector<double>());
+        // A GPU sums channels-last groups in another order.
+        if (test_device().is_cpu()) CHECK(z.to_vector<double>() == y.to_vector<double>());
+        check_close(z, c.shape, expected, 4);
       }
     }
   }
@@ -126,11 +128,17 @@ TEST_CASE("group_normalization: first and second derivatives, fused and composed
     for (const Dtype dtype : {Dtype::float32, Dtype::float64}) {
       const Array x = uniform(c.shape, -1, 2).astype(dtype);
       const Values fused = all_gradients(x, c.groups, false), composed = all_gradients(x, c.groups, true);
-      REQUIRE(fused.size() == composed.size());
-      for (size_t i = 0; i < fused.size(); ++i) {
-        CHECK(fused[i] == doctest::Approx(composed[i]).epsilon(dtype == Dtype::float64 ? 1e-11 : 2e-4).scale(10));
-      }
-      if (c.shape.ndim() > 2) CHECK(all_gradients(with_channels_last(x), c.groups, false) == fused);
+      const auto check_near = [&](const Values& a, const Values& b) {
+        REQUIRE(a.size() == b.size());
+        for (size_t i = 0; i < a.size(); ++i) {
+          CHECK(a[i] == doctest::Approx(b[i]).epsilon(dtype == Dtype::float64 ? 1e-11 : 2e-4).scale(10));
+        }
+      };
+      check_near(fused, composed);
+      if (c.shape.ndim() == 2) continue;
+      const Values last = all_gradients(with_channels_last(x), c.groups, false);
+      if (test_device().is_cpu()) CHECK(last == fused);
+      check_near(last, fused);
     }
   }
 }

@@ -39,7 +39,7 @@ TEST_CASE("layer_normalization: the formula") {
       check_close(F::layer_normalization(x.transpose().contiguous().transpose(), gamma, beta), shape, expected, 4);
     }
   }
-  const Array x = uniform({3, 4}, -1, 1), one = ones({4}, Dtype::float64);
+  const Array x = uniform({3, 4}, -1, 1), one = ones({4}, Dtype::float64, test_device());
   check_close(F::layer_normalization(x, one, one, 0.5), {3, 4}, reference(x, one, one, 0.5));
 }
 
@@ -88,10 +88,10 @@ TEST_CASE("layer_normalization: the fused gradient is the composed one, for any 
 }
 
 TEST_CASE("layer_normalization says what does not fit") {
-  const Variable four(ones({4}));
-  CHECK_THROWS_WITH_AS(F::layer_normalization(zeros({2, 4, 3}), four, four),
+  const Variable four(ones({4}, Dtype::float32, test_device()));
+  CHECK_THROWS_WITH_AS(F::layer_normalization(zeros({2, 4, 3}, Dtype::float32, test_device()), four, four),
                        "F::layer_normalization: x has shape (2, 4, 3): x.ndim must equal 2 (3 != 2)", TypeError);
-  CHECK_THROWS_WITH_AS(F::layer_normalization(zeros({2, 3}), four, four),
+  CHECK_THROWS_WITH_AS(F::layer_normalization(zeros({2, 3}, Dtype::float32, test_device()), four, four),
                        "F::layer_normalization: gamma has shape (4,) but x has shape (2, 3): gamma.shape[0] must equal "
                        "x.shape[1] (4 != 3)",
                        TypeError);

@@ -1,7 +1,7 @@
 #include <vector>
 
+#include "kusari/framework/core/backend.h"
 #include "kusari/framework/core/config.h"
-#include "kusari/framework/core/memory.h"
 #include "kusari/framework/functions/connection/convolution_2d.h"
 #include "kusari/framework/functions/math/basic_math.h"
 #include "kusari/framework/functions/math/sum.h"
@@ -20,6 +20,11 @@ struct Outcome {
   int64_t bytes_for_backward;
 };
 
+int64_t allocated_bytes() {
+  const Device& device = test_device();
+  return device.backend().memory_statistics(device.index()).allocated;
+}
+
 /// Blocks of convolution, normalization and ReLU around shortcuts, as in a ResNet; the first shortcut is normalized
 /// itself.
 Outcome train_step(bool save_memory, bool fixed) {
@@ -29,7 +34,8 @@ Outcome train_step(bool save_memory, bool fixed) {
   };
   const Variable x = numbers({8, kChannels, 16, 16}, 1), gamma = numbers({kChannels}, 2),
                  beta = numbers({kChannels}, 3);
-  const Variable mean(zeros({kChannels}), false), var(ones({kChannels}), false);
+  const Variable mean(zeros({kChannels}, Dtype::float32, test_device()), false),
+      var(ones({kChannels}, Dtype::float32, test_device()), false);
   const auto relu = [&](const Variable& h) {
     return fixed ? F::fixed_batch_normalization_relu(h, gamma, beta, mean, var)
                  : F::batch_normalization_relu(h, gamma, beta);
@@ -38,7 +44,7 @@ Outcome train_step(bool save_memory, bool fixed) {
     return fixed ? F::fixed_batch_normalization_add_relu(h, shortcut, gamma, beta, mean, var)
                  : F::batch_normalization_add_relu(h, shortcut, gamma, beta);
   };
-  const int64_t before = memory::statistics().allocated;
+  const int64_t before = allocated_bytes();
   std::vector<Variable> leaves = {x, gamma, beta};
   Variable h = x;
   for (uint64_t block = 0; block < 3; ++block) {
@@ -53,7 +59,7 @@ Outcome train_step(bool save_memory, bool fixed) {
   const Variable loss = F::sum(h * h);
   h = Variable();
   Outcome outcome;
-  outcome.bytes_for_backward = memory::statistics().allocated - before;
+  outcome.bytes_for_backward = allocated_bytes() - before;
   loss.backward({.release_graph = true});
   for (const Variable& leaf : leaves) outcome.gradients.push_back(leaf.grad().to_vector<float>());
   return outcome;

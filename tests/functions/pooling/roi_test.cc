@@ -188,8 +188,6 @@ TEST_CASE("gradients of regions of interest") {
 
 TEST_CASE("regions of interest that do not fit") {
   const Inputs in;
-  CHECK_THROWS_WITH_AS(F::roi_max_pooling_2d(in.x, in.rois, array<int32_t>({0, 1, 1, 0, 1, 2, 0}, test_device()), 2, 1),
-                       "regions of interest: roi_indices[5] is 2 but x has 2 images", IndexError);
   CHECK_THROWS_WITH_AS(F::roi_max_pooling_2d(in.x, in.rois.astype(Dtype::float32), in.indices, 2, 1),
                        "F::roi_max_pooling_2d: x has dtype float64 but rois has dtype float32: x.dtype must equal "
                        "rois.dtype (float64 != float32)",
@@ -207,12 +205,15 @@ TEST_CASE("regions of interest that do not fit") {
                        ValueError);
   CHECK_THROWS_WITH_AS(F::roi_pooling_2d(in.x, in.rois, {.outh = 1, .outw = 1}),
                        "F::roi_pooling_2d: rois has shape (7, 4): rois.shape[1] must equal 5 (4 != 5)", TypeError);
-  const Array bad = array<double>({0, 0, std::nan(""), 1}, {1, 4}, test_device());
-  CHECK_THROWS_WITH_AS(F::roi_max_pooling_2d(in.x, bad, zeros({1}, Dtype::int32, test_device()), 2, 1),
-                       "regions of interest: rois[0] has a corner that is not finite", ValueError);
   CHECK(F::roi_max_pooling_2d(in.x, zeros({0, 4}, Dtype::float64, test_device()),
                               zeros({0}, Dtype::int32, test_device()), 2, 1)
             .shape() == Shape{0, 5, 2, 2});
+  if (!test_device().is_cpu()) return;  // which cannot throw
+  CHECK_THROWS_WITH_AS(F::roi_max_pooling_2d(in.x, in.rois, array<int32_t>({0, 1, 1, 0, 1, 2, 0}), 2, 1),
+                       "regions of interest: roi_indices[5] is 2 but x has 2 images", IndexError);
+  const Array bad = array<double>({0, 0, std::nan(""), 1}, {1, 4});
+  CHECK_THROWS_WITH_AS(F::roi_max_pooling_2d(in.x, bad, zeros({1}, Dtype::int32), 2, 1),
+                       "regions of interest: rois[0] has a corner that is not finite", ValueError);
 }
 
 }  // namespace
