@@ -1,6 +1,7 @@
 #include "kusari/cuda/cudnn_graph.h"
 
 #include <algorithm>
+#include <array>
 #include <span>
 
 #include "kusari/framework/core/error.h"
@@ -175,18 +176,24 @@ void set_channels_last_strides(const int64_t* shape, int axes, int64_t* strides)
 }
 
 size_t hash_of(const ConvolutionKey& key) noexcept {
-  static_assert(sizeof(ConvolutionKey) % 16 == 0, "the loop takes two words at a time");
-  uint64_t words[sizeof(ConvolutionKey) / 8];
+  constexpr size_t kWords = sizeof(ConvolutionKey) / 8;
+  // An odd factor for each word, so that no multiplication waits for another.
+  static constexpr std::array<uint64_t, kWords> kFactors = [] {
+    std::array<uint64_t, kWords> factors{};
+    uint64_t state = 0;
+    for (uint64_t& factor : factors) {  // splitmix64
+      uint64_t z = state += 0x9E3779B97F4A7C15u;
+      z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9u;
+      z = (z ^ (z >> 27)) * 0x94D049BB133111EBu;
+      factor = (z ^ (z >> 31)) | 1;
+    }
+    return factors;
+  }();
+  uint64_t words[kWords];
   std::memcpy(words, &key, sizeof(key));
-  // Two chains, because each multiplication waits for the one before it.
-  uint64_t a = 0, b = 0;
-  for (size_t i = 0; i < std::size(words); i += 2) {
-    a = (a ^ words[i]) * 0x9E3779B97F4A7C15u;
-    b = (b ^ words[i + 1]) * 0xC2B2AE3D27D4EB4Fu;
-    a ^= a >> 29;
-    b ^= b >> 31;
-  }
-  return a ^ (b << 1);
+  uint64_t hash = 0;
+  for (size_t i = 0; i < kWords; ++i) hash += words[i] * kFactors[i];
+  return hash ^ (hash >> 32);
 }
 
 ConvolutionKey convolution_key(ConvolutionPass pass, const kernels::Convolution& geometry, const Shape& x,
