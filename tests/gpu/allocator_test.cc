@@ -326,7 +326,7 @@ TEST_CASE("allocator: its own cost") {
     best = std::min(best, time.count() / kPairs);
   }
   MESSAGE("allocate and deallocate: ", best, " ns");
-  CHECK(best < 2000);  // a heavily loaded machine, a sanitizer; some 60 ns by itself
+  CHECK(best < 20000);  // a loaded machine, a sanitizer; some 50 ns by itself
 }
 
 }  // namespace
