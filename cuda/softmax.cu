@@ -121,11 +121,15 @@ void softmax_cross_entropy_grad(Params<kernels::SoftmaxCrossEntropyOptions> opti
   visit_rows("softmax_cross_entropy_grad", p, [&]<class T>() {
     const TypedResult result(gx, dtype_of<T>);
     RowPlan plan = plan_rows({result.array(), *p, Array(), *g, *t}, 1, kPackSize<T>);
+    int64_t chunk = plan.n;
     if (plan.contiguous) {
       const int64_t packs = (plan.n + kPackSize<T> - 1) / kPackSize<T>;
-      plan.columns = plan.threads;
+      plan.threads = plan.columns = kRowBlock;
       while (plan.columns > 1 && plan.threads / plan.columns < packs) plan.columns /= 2;
+      if (plan.n >= kLongRow) chunk = kLongRow;
     }
+    LaunchShape shape = block_shape(plan);
+    shape.grid.y = static_cast<unsigned>((plan.n + chunk - 1) / chunk);
     const CrossEntropyFactors factors{.labels = t->raw_data(),
                                       .factors = g->raw_data(),
                                       .weights = data_of(class_weight),
@@ -134,7 +138,7 @@ void softmax_cross_entropy_grad(Params<kernels::SoftmaxCrossEntropyOptions> opti
                                       .weight_dtype = dtype_or_float(class_weight),
                                       .ignored = options->ignore_label,
                                       .weight_stride = stride_of_vector(class_weight)};
-    enqueue(Context::of(*p), block_shape(plan), cross_entropy_grad<T>, plan, p->data<T>(), result.data<T>(), factors);
+    enqueue(Context::of(*p), shape, cross_entropy_grad<T>, plan, chunk, p->data<T>(), result.data<T>(), factors);
     result.finish();
   });
 }

@@ -232,12 +232,12 @@ struct RowThread {
 /// else as many single elements, `width` apart. Values beyond `count` are not set.
 template <class T, class Body>
 __device__ __forceinline__ void for_each_pack(const RowPlan& plan, const RowThread& thread, const T* a,
-                                              int64_t a_stride, const Body& body) {
+                                              int64_t a_stride, int64_t begin, int64_t end, const Body& body) {
   using C = Compute<T>;
   constexpr int kPack = kPackSize<T>;
   C values[kPack];
   if (plan.packed) {
-    for (int64_t i = int64_t{thread.member} * kPack; i < plan.n; i += int64_t{thread.width} * kPack) {
+    for (int64_t i = begin + int64_t{thread.member} * kPack; i < end; i += int64_t{thread.width} * kPack) {
       const Pack<T, kPack> pack = load_pack<kPack>(a + i, 0);
 #pragma unroll
       for (int k = 0; k < kPack; ++k) values[k] = widen(pack.at[k]);
@@ -245,12 +245,12 @@ __device__ __forceinline__ void for_each_pack(const RowPlan& plan, const RowThre
     }
     return;
   }
-  for (int64_t i = thread.member; i < plan.n; i += int64_t{thread.width} * kPack) {
+  for (int64_t i = begin + thread.member; i < end; i += int64_t{thread.width} * kPack) {
     int count = 0;
 #pragma unroll
     for (int k = 0; k < kPack; ++k) {
       const int64_t place = i + k * thread.width;
-      if (place < plan.n) {
+      if (place < end) {
         values[k] = widen(a[place * a_stride]);
         count = k + 1;
       } else {
@@ -259,6 +259,13 @@ __device__ __forceinline__ void for_each_pack(const RowPlan& plan, const RowThre
     }
     body(i, thread.width, count, values);
   }
+}
+
+/// The whole row.
+template <class T, class Body>
+__device__ __forceinline__ void for_each_pack(const RowPlan& plan, const RowThread& thread, const T* a,
+                                              int64_t a_stride, const Body& body) {
+  for_each_pack(plan, thread, a, a_stride, 0, plan.n, body);
 }
 
 /// Writes what for_each_pack's body made of its values.
@@ -376,10 +383,10 @@ struct CrossEntropyFactors {
   int64_t ignored, weight_stride;
 };
 
-/// gx = factor (p - onehot(label)).
+/// gx = factor (p - onehot(label)); a block takes `chunk` elements of each of its rows.
 template <class T>
 __global__ void __launch_bounds__(kLongRowBlock)
-    cross_entropy_grad(RowPlan plan, const T* p, T* gx, CrossEntropyFactors given) {
+    cross_entropy_grad(RowPlan plan, int64_t chunk, const T* p, T* gx, CrossEntropyFactors given) {
   using C = Compute<T>;
   RowThread thread(plan);
   if (plan.contiguous) {  // here plan.columns rows lie one behind the other
@@ -397,7 +404,8 @@ __global__ void __launch_bounds__(kLongRowBlock)
     if (given.weights != nullptr) factor *= load_as<C>(given.weights, given.weight_dtype, label * given.weight_stride);
   }
   T* const to = gx + at[RowPlan::kOut];
-  for_each_pack(plan, thread, p + at[RowPlan::kA], plan.stride[RowPlan::kA],
+  const int64_t begin = blockIdx.y * chunk, end = begin + chunk < plan.n ? begin + chunk : plan.n;
+  for_each_pack(plan, thread, p + at[RowPlan::kA], plan.stride[RowPlan::kA], begin, end,
                 [&](int64_t place, int step, int count, C(&values)[kPackSize<T>]) {
 #pragma unroll
                   for (int k = 0; k < kPackSize<T>; ++k) {

@@ -137,7 +137,7 @@ TEST_CASE("cuda softmax cross entropy: labels, weights and layouts") {
   if (!device) return;
   for (const Dtype dtype : kFloatingDtypes) {
     for (const Layout layout : kLayouts) {
-      for (const Shape& shape : {Shape{7, 10}, Shape{2, 5, 3, 4}, Shape{3, 1000}, Shape{2, 1500}}) {
+      for (const Shape& shape : {Shape{7, 10}, Shape{2, 5, 3, 4}, Shape{3, 1000}, Shape{2, 1500}, Shape{2, 9001}}) {
         CAPTURE(name(dtype));
         CAPTURE(static_cast<int>(layout));
         CAPTURE(shape);
