@@ -54,7 +54,8 @@ KUSARI_HOST_DEVICE km::i64 widen(int8_t x) { return x; }
 KUSARI_HOST_DEVICE km::i64 widen(uint8_t x) { return x; }
 KUSARI_HOST_DEVICE km::i64 widen(bool x) { return x ? 1 : 0; }
 
-/// x as an element of type T: halves are rounded to nearest, to even at a tie; bool is "is not zero".
+/// x as an element of type T: halves are rounded to nearest, to even at a tie (a NaN is a quiet one, whose other digits
+/// are the hardware's); bool is "is not zero".
 template <class T, class From>
 KUSARI_HOST_DEVICE T narrow(From x) {
   if constexpr (dtype_of<T> == Dtype::float16) {
@@ -67,7 +68,11 @@ KUSARI_HOST_DEVICE T narrow(From x) {
     return y;
   } else if constexpr (dtype_of<T> == Dtype::bfloat16) {
     bfloat16 y;
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
+    asm("cvt.rn.bf16.f32 %0, %1;" : "=h"(y.bits) : "f"(static_cast<float>(x)));
+#else
     y.bits = km::bfloat16_from_float(static_cast<float>(x));
+#endif
     return y;
   } else if constexpr (dtype_of<T> == Dtype::bool_) {
     return x != From{};

@@ -41,7 +41,13 @@ struct float16 {
 struct bfloat16 {
   unsigned short bits;
   bfloat16() = default;
-  KUSARI_HOST_DEVICE bfloat16(float x) : bits{km::bfloat16_from_float(x)} {}
+  KUSARI_HOST_DEVICE bfloat16(float x) {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
+    asm("cvt.rn.bf16.f32 %0, %1;" : "=h"(bits) : "f"(x));
+#else
+    bits = km::bfloat16_from_float(x);
+#endif
+  }
   KUSARI_HOST_DEVICE operator float() const { return km::float_from_bfloat16(bits); }
 };
 
