@@ -155,12 +155,12 @@ TEST_CASE("cudnn plans: deterministic, without TF32 and without tensor cores") {
     REQUIRE_MESSAGE(deterministic.plan.has_value(), deterministic.reason);
     CHECK_FALSE(deterministic.plan->has_note(CUDNN_NUMERICAL_NOTE_NONDETERMINISTIC));
     CHECK(deterministic.plan->workspace() <= key.workspace_limit);
+    if (key.element() != Dtype::float32) return;
     key.is_deterministic = 0;
     key.allows_tensor_cores = 0;
     const ConvolutionRoute plain = find_route(key, *h200());
-    if (plain.plan) CHECK_FALSE(plain.plan->has_note(CUDNN_NUMERICAL_NOTE_TENSOR_CORE));
-    if (key.element() != Dtype::float32) return;
     REQUIRE_MESSAGE(plain.plan.has_value(), plain.reason);
+    CHECK_FALSE(plain.plan->has_note(CUDNN_NUMERICAL_NOTE_TENSOR_CORE));
     key.allows_tensor_cores = 1;
     key.allows_tf32 = 0;
     const ConvolutionRoute strict = find_route(key, *h200());
