@@ -40,7 +40,8 @@ bool is_pooled(const Device& device) {
 TEST_CASE("cuda backend: its library loads") {
   if (std::getenv("KUSARI_TEST_CUDA_LIBRARY") == nullptr) return;  // or it need not be there
   try {
-    CHECK(get_device("cuda:0").name() == "cuda:0");
+    const Device device = get_device("cuda:0");
+    CHECK(device.name() == "cuda:0");
   } catch (const DeviceError& error) {
     CHECK(std::string(error.what()) == "get_device: 'cuda:0' is not there; CUDA devices: 0 (no CUDA device was found)");
   }
