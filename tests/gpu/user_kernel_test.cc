@@ -90,8 +90,8 @@ TEST_CASE("user kernels: reductions over axes") {
   }
   CHECK(norm.run({x.transpose()}, axes, true)[0].shape() == Shape{1, 3, 1});
   CHECK(norm(ones({100, 100}, Dtype::float16, device)).item<float>() == doctest::Approx(100));
-  const auto largest =
-      cuda::reduce("T x, float32 w", "T y, int32 n", "x * w", "km::max(a, b)", "y = T(a); n = 7", "-1e30", "largest");
+  const auto largest = cuda::reduce("T x, float32 w", "T y, int32 count", "x * w", "km::max(a, b)",
+                                    "y = T(a); count = 7", "-1e30", "largest");
   const std::vector<Array> results = largest.run({x, 2.0});
   CHECK(results[0].item<float>() == 46.f);
   CHECK(results[1].item<int32_t>() == 7);

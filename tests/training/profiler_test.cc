@@ -57,6 +57,10 @@ TEST_CASE("a training iteration is nested ranges with names, dtypes and shapes")
                             "    mean_squared_error forward float32 (2, 1), float32 (2, 1)",
                             "  backward",
                             "    mean_squared_error backward float32 ()",
+                            "      mul_const forward float32 ()",
+                            "      sub forward float32 (2, 1), float32 (2, 1)",
+                            "      broadcast_to forward float32 ()",
+                            "      mul forward float32 (2, 1), float32 (2, 1)",
                             "    linear backward float32 (2, 1)",
                             "  update",
                         });
