@@ -222,7 +222,8 @@ void apply(const Call& call, const Array& x, const Array& residual, const Array&
                data_or_null(inv_std), data_or_null(var)},
               [&]<class S, int V>() {
                 using T = Compute<S>;
-                const Grid grid(call.context, kForwardBlocks, call.order.rows(), call.order.channels(), V);
+                const Grid grid(call.context.facts().multiprocessors, kForwardBlocks, call.order.rows(),
+                                call.order.channels(), V);
                 Channels<T> channels{.gamma = factor.data<T>(), .beta = shift.data<T>(), .mean = mean.data<T>()};
                 T* made = nullptr;
                 if (var.is_defined()) {
@@ -232,7 +233,7 @@ void apply(const Call& call, const Array& x, const Array& residual, const Array&
                 } else {
                   channels.inv_std = inv_std.data<T>();
                 }
-                enqueue(call.context, grid.shape(), more != nullptr ? normalize<S, V, true> : normalize<S, V, false>,
+                enqueue(call.context, shape_of(grid), more != nullptr ? normalize<S, V, true> : normalize<S, V, false>,
                         grid, x.data<S>(), static_cast<const S*>(more), channels, call.options.relu,
                         reinterpret_cast<S*>(result.data()), made);
               });
@@ -251,7 +252,7 @@ void normalize_at_once(const Call& call, const Array& x, const Array& residual, 
       [&]<class S, int V>() {
         using T = Compute<S>;
         const Grid grid(call.order.rows(), call.order.channels(), V);
-        enqueue(call.context, grid.shape(),
+        enqueue(call.context, shape_of(grid),
                 more != nullptr ? normalize_whole<S, V, true> : normalize_whole<S, V, false>, grid, x.data<S>(),
                 static_cast<const S*>(more), Channels<T>{.gamma = factor.data<T>(), .beta = shift.data<T>()},
                 call.options.relu, call.options.eps, running, mean.data<T>(), inv_std.data<T>(),
@@ -280,10 +281,10 @@ void forward(Params<Options> options, In x, In residual, In gamma, In beta, InOu
   const int channels = static_cast<int>(call.order.channels());
   visit_packs(call.types.storage, channels, {rows.raw_data()}, [&]<class S, int V>() {
     using T = Compute<S>;
-    const Grid grid(call.context, kForwardBlocks, call.order.rows(), channels, V);
+    const Grid grid(call.context.facts().multiprocessors, kForwardBlocks, call.order.rows(), channels, V);
     const Scratch scratch(call.context,
                           sizeof(T) * 2 * static_cast<size_t>(grid.chunks) * static_cast<size_t>(channels));
-    enqueue(call.context, grid.shape(), take_moments<S, V>, grid, rows.data<S>(), scratch.data<T>());
+    enqueue(call.context, shape_of(grid), take_moments<S, V>, grid, rows.data<S>(), scratch.data<T>());
     enqueue(call.context, combine_shape(channels), combine_moments<T>, grid, channels, scratch.data<T>(), options->eps,
             running, mean->data<T>(), inv_std->data<T>());
   });

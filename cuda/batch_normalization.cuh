@@ -1,9 +1,9 @@
 #pragma once
 
-#include <algorithm>
 #include <initializer_list>
 
 #include "kusari/cuda/any_numbers.cuh"
+#include "kusari/cuda/batch_normalization_grid.h"
 #include "kusari/cuda/block_reduce.cuh"
 #include "kusari/cuda/context.h"
 #include "kusari/cuda/launch.cuh"
@@ -12,68 +12,21 @@
 #include "kusari/framework/kernels/channel_rows.h"
 #include "kusari/framework/kernels/math.h"
 
-// Rows of channels, cut into packs of channels and chunks of rows: one block for each (group of packs, chunk). A thread
-// keeps its pack, and with it what belongs to the channels in registers. What is made of all rows goes through one part
-// for each chunk, which a second small kernel combines in float64. Chunks depend on sizes and the device alone.
+// A thread keeps its pack, and with it what belongs to the channels in registers. What is made of all rows goes through
+// one part for each chunk, which a second small kernel combines in float64.
 namespace kusari::cuda::batch_norm {
 
-inline constexpr int kThreads = 256;
 /// Blocks of a multiprocessor, for 64 and 80 registers a thread: both have enough loads under way to fill the memory's
 /// pipe (latency times bandwidth is some 25 KiB for each multiprocessor of an H200).
 inline constexpr int kForwardBlocks = 4, kBackwardBlocks = 3;
-/// Rows whose loads a thread has under way, where it reads one array; half as many where it reads more.
-inline constexpr int kRowsAtOnce = 4;
 
-/// How the rows are shared out. Kernels know the channels of a pack.
-struct Grid {
-  int64_t rows = 0;
-  int64_t chunk = 0;    ///< rows of a block
-  int packs = 0;        ///< of a row
-  int log_columns = 0;  ///< threads side by side in a row
-  int chunks = 0, groups = 0;
+inline LaunchShape shape_of(const Grid& grid) {
+  return {dim3(static_cast<unsigned>(grid.groups), static_cast<unsigned>(grid.chunks)), dim3(kThreads)};
+}
 
-  Grid(const Context& context, int blocks, int64_t rows_, int64_t channels, int pack) : rows{rows_} {
-    packs = static_cast<int>(channels / pack);
-    while (log_columns < 5 && (1 << log_columns) < packs) ++log_columns;
-    groups = (packs + (1 << log_columns) - 1) >> log_columns;
-    const int64_t wanted = std::max(1, context.facts().multiprocessors * blocks / groups);  // all run at once
-    const int64_t step = static_cast<int64_t>(kThreads >> log_columns) * kRowsAtOnce;
-    chunk = std::max<int64_t>(1, ((rows + wanted - 1) / wanted + step - 1) / step) * step;
-    chunks = std::max(1, static_cast<int>((rows + chunk - 1) / chunk));
-  }
-  /// Few rows: each block has all of them for a few packs, so that one kernel does everything.
-  static bool takes_one_kernel(int64_t rows_) { return rows_ <= 512; }
-  Grid(int64_t rows_, int64_t channels, int pack)
-      : rows{rows_}, chunk{rows_}, packs{static_cast<int>(channels / pack)}, chunks{1} {
-    while (log_columns < 3 && (1 << log_columns) < packs) ++log_columns;
-    groups = (packs + (1 << log_columns) - 1) >> log_columns;
-  }
-  LaunchShape shape() const {
-    return {dim3(static_cast<unsigned>(groups), static_cast<unsigned>(chunks)), dim3(kThreads)};
-  }
-};
-
-/// The packs that a thread visits: number `first` + k `step` for k < count.
-struct Track {
-  int64_t first, step;
-  int count;
-  int pack;  ///< within the row
-  int lane, lanes;
-  int rows;  ///< of the block
-
-  __device__ explicit Track(const Grid& grid) {
-    const int thread = static_cast<int>(threadIdx.x);
-    pack = static_cast<int>(blockIdx.x) * (1 << grid.log_columns) + (thread & ((1 << grid.log_columns) - 1));
-    lane = thread >> grid.log_columns;
-    lanes = kThreads >> grid.log_columns;
-    const int64_t begin = blockIdx.y * grid.chunk, left = grid.rows - begin;
-    rows = static_cast<int>(left < grid.chunk ? left : grid.chunk);
-    count = lane < rows ? (rows - lane + lanes - 1) / lanes : 0;
-    first = (begin + lane) * grid.packs + pack;
-    step = static_cast<int64_t>(lanes) * grid.packs;
-    if (pack >= grid.packs) count = 0;
-  }
-  __device__ bool is_inside(const Grid& grid) const { return pack < grid.packs; }
+/// The place of the thread that makes it.
+struct Track : Place {
+  __device__ explicit Track(const Grid& grid) : Place(grid, blockIdx.x, blockIdx.y, threadIdx.x) {}
 
   /// body<kRows>(pack number of the first of kRows rows), from the last rows to the first: when they have just been
   /// read in order, the last are still in the cache.

@@ -219,8 +219,8 @@ void batch_normalization_backward(Params<kernels::BatchNormalization> options, I
       [&]<class S, int V>() {
         using T = Compute<S>;
         const bool at_once = Grid::takes_one_kernel(order.rows()) && !options->fixed && result.is_defined();
-        const Grid grid =
-            at_once ? Grid(order.rows(), channels, V) : Grid(context, kBackwardBlocks, order.rows(), channels, V);
+        const Grid grid = at_once ? Grid(order.rows(), channels, V)
+                                  : Grid(context.facts().multiprocessors, kBackwardBlocks, order.rows(), channels, V);
         const auto width = static_cast<size_t>(channels);
         const Scratch scratch(context, sizeof(T) * 2 * width * (static_cast<size_t>(grid.chunks) + 1));
         T* const offset = scratch.template data<T>();
@@ -236,14 +236,14 @@ void batch_normalization_backward(Params<kernels::BatchNormalization> options, I
           const auto kernel = mask == Mask::none     ? take_whole_gradient<S, V, Mask::none>
                               : mask == Mask::from_x ? take_whole_gradient<S, V, Mask::from_x>
                                                      : take_whole_gradient<S, V, Mask::from_y>;
-          return enqueue(context, grid.shape(), kernel, grid, rows, data_or_null<S>(to), gys, numbers, masked_gy,
+          return enqueue(context, shape_of(grid), kernel, grid, rows, data_or_null<S>(to), gys, numbers, masked_gy,
                          results, reinterpret_cast<S*>(result.data()));
         }
         if (kept.is_defined() || !options->fixed || ggamma || gbeta) {
           const auto kernel = mask == Mask::none     ? take_sums<S, V, Mask::none>
                               : mask == Mask::from_x ? take_sums<S, V, Mask::from_x>
                                                      : take_sums<S, V, Mask::from_y>;
-          enqueue(context, grid.shape(), kernel, grid, rows, data_or_null<S>(to), gys, numbers, masked_gy, parts);
+          enqueue(context, shape_of(grid), kernel, grid, rows, data_or_null<S>(to), gys, numbers, masked_gy, parts);
           enqueue(context, combine_shape(channels), combine_sums<T>, grid, channels, parts, numbers.inv_std, results);
           if (kept.is_defined()) gys = masked_gy;
         }
@@ -252,7 +252,7 @@ void batch_normalization_backward(Params<kernels::BatchNormalization> options, I
         const auto kernel = options->fixed
                                 ? (from_x ? take_gradient<S, V, true, true> : take_gradient<S, V, false, true>)
                                 : (from_x ? take_gradient<S, V, true, false> : take_gradient<S, V, false, false>);
-        enqueue(context, grid.shape(), kernel, grid, rows, gys, numbers, offset, slope,
+        enqueue(context, shape_of(grid), kernel, grid, rows, gys, numbers, offset, slope,
                 reinterpret_cast<S*>(result.data()));
       });
   if (kept.is_defined() && gresidual && !in_place) gresidual->copy_from(order.restored(kept));

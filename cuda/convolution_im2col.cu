@@ -5,6 +5,7 @@
 
 #include "kusari/cuda/convolution_depthwise.h"
 #include "kusari/cuda/element.cuh"
+#include "kusari/cuda/im2col_chunk.h"
 #include "kusari/cuda/launch.cuh"
 #include "kusari/cuda/matmul.h"
 #include "kusari/cuda/pack_access.cuh"
@@ -15,8 +16,6 @@ namespace {
 
 constexpr int kThreads = 256;
 constexpr int kRowsOfThread = 8;
-constexpr int64_t kFewestRows = 128;             // of a product, whatever the workspace
-constexpr int64_t kMostRows = int64_t{1} << 30;  // row numbers are of 32 bits
 
 // The sizes as kernels want them: kAxes spatial axes, leading ones of size 1 where there are fewer.
 template <int kAxes>
@@ -285,10 +284,7 @@ class Im2col {
   }
 
   int64_t chunk_rows(int64_t size) const {
-    const int64_t row = sizes_.depth() * sizes_.groups * size;
-    const int64_t most = static_cast<int64_t>(std::min<size_t>(get_max_workspace_size(), size_t{1} << 40)) / row;
-    const int64_t rows = std::clamp(most / kFewestRows * kFewestRows, kFewestRows, kMostRows);
-    return std::min(rows, sizes_.rows());
+    return rows_of_chunk(sizes_.rows(), sizes_.depth() * sizes_.groups * size, get_max_workspace_size());
   }
   Scratch scratch(int64_t rows, int64_t size) const {
     return Scratch(context_, static_cast<size_t>(rows * sizes_.depth() * sizes_.groups * size));

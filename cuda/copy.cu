@@ -1,10 +1,8 @@
 #include "kusari/cuda/copy.h"
 
-#include <algorithm>
-
+#include "kusari/cuda/copy_plan.h"
 #include "kusari/cuda/element_access.cuh"
 #include "kusari/cuda/launch.cuh"
-#include "kusari/cuda/strided_index.cuh"
 #include "kusari/framework/core/array.h"
 
 namespace kusari::cuda {
@@ -40,12 +38,6 @@ __global__ void __launch_bounds__(kThreads) convert_flat(const From* from, To* t
   const int64_t i = packs * kPack + threadIdx.x;
   if (blockIdx.x + 1 == gridDim.x && i < n) to[i] = narrow<To>(widen(from[i]));
 }
-
-struct CopyPlaces {
-  char* to;
-  const char* from;
-  Dtype to_dtype, from_dtype;
-};
 
 /// Places of a thread's elements, kThreads apart; numbers past the end give element `first` again.
 __device__ __forceinline__ int places_of(const StridedIndex<2>& index, uint32_t first, uint32_t n, Offsets& to,
@@ -94,33 +86,6 @@ __global__ void __launch_bounds__(kThreads) copy_converted(CopyPlaces places, St
   store_values<C>(places.to, to, values, left, places.to_dtype);
 }
 
-/// Matrices whose rows are contiguous in `to` and whose columns are contiguous in `from`, cut into square tiles.
-struct Transposition {
-  CopyPlaces places;
-  int32_t rows, columns;
-  int32_t from_stride;   // bytes from one column to the next
-  int32_t to_stride;     // bytes from one row to the next
-  Divisor across, down;  // tiles of a matrix
-  StridedIndex<2> matrices;
-};
-
-struct Tile {
-  int row, column;   // its first element
-  int64_t to, from;  // bytes to its matrix
-};
-
-__device__ __forceinline__ Tile tile_of_block(const Transposition& t, int side) {
-  const uint32_t line = t.across.quotient(blockIdx.x), matrix = t.down.quotient(line);
-  uint32_t number[1] = {matrix};
-  int32_t offset[2][1];
-  t.matrices.offsets(number, offset);
-  return {static_cast<int>(line - matrix * t.down.value()) * side,
-          static_cast<int>(blockIdx.x - line * t.across.value()) * side, offset[0][0], offset[1][0]};
-}
-
-/// Side of a tile of words of that many bytes: at least 128 bytes.
-constexpr int tile_side(size_t bytes) { return bytes <= 2 ? 64 : 32; }
-
 /// kVector neighbours are read and written at once.
 template <class Word, int kVector>
 __global__ void __launch_bounds__(kThreads) transpose_words(Transposition t) {
@@ -129,7 +94,7 @@ __global__ void __launch_bounds__(kThreads) transpose_words(Transposition t) {
   using Vector = Pack<Word, kVector>;
   alignas(16) __shared__ unsigned char bytes[kSide * (kSide + kPad) * sizeof(Word)];
   const auto tile = reinterpret_cast<Word(*)[kSide + kPad]>(bytes);
-  const Tile at = tile_of_block(t, kSide);
+  const Tile at = tile_of(t, blockIdx.x, kSide);
   const int lane = static_cast<int>(threadIdx.x) % kLanes * kVector, line = static_cast<int>(threadIdx.x) / kLanes;
 
   const char* const from = t.places.from + at.from + static_cast<int64_t>(at.row + lane) * sizeof(Word);
@@ -160,7 +125,7 @@ __global__ void __launch_bounds__(kThreads) transpose_converted(Transposition t,
   constexpr int kSide = 32, kLines = kThreads / kSide;
   static_assert(kSide / kLines == kAtOnce);
   __shared__ C tile[kSide][kSide + 1];
-  const Tile at = tile_of_block(t, kSide);
+  const Tile at = tile_of(t, blockIdx.x, kSide);
   const int lane = static_cast<int>(threadIdx.x) % kSide, line = static_cast<int>(threadIdx.x) / kSide;
 
   Offsets from;
@@ -230,69 +195,13 @@ bool convert_dense(Context& context, const CopyPlaces& places, int64_t n) {
   return done;
 }
 
-/// The axis along which x's elements follow each other, when y's do along another one and both are long; else -1.
-int transposed_axis(const StridedRange<2>& range, int64_t to_size, int64_t from_size) {
-  constexpr int64_t kLong = 16;
-  const int inner = range.ndim - 1;
-  if (range.stride[0][inner] != to_size || range.stride[1][inner] == from_size || range.stride[1][inner] == 0)
-    return -1;
-  for (int axis = 0; axis < inner; ++axis) {
-    if (range.stride[1][axis] == from_size) return std::min(range.size[axis], range.size[inner]) >= kLong ? axis : -1;
-  }
-  return -1;
-}
-
-/// A piece that is narrow; the tiles' side is `side`.
-Transposition transposition_of(const StridedRange<2>& piece, CopyPlaces places, int axis, int side) {
-  const int inner = piece.ndim - 1;
-  Transposition t;
-  t.places = places;
-  t.places.to = piece.base[0];
-  t.places.from = piece.base[1];
-  t.rows = static_cast<int32_t>(piece.size[axis]);
-  t.columns = static_cast<int32_t>(piece.size[inner]);
-  t.from_stride = static_cast<int32_t>(piece.stride[1][inner]);
-  t.to_stride = static_cast<int32_t>(piece.stride[0][axis]);
-  t.across = Divisor((t.columns + side - 1) / side);
-  t.down = Divisor((t.rows + side - 1) / side);
-  StridedRange<2> matrices;
-  matrices.ndim = 0;
-  for (int other = 0; other < inner; ++other) {
-    if (other == axis) continue;
-    matrices.size[matrices.ndim] = piece.size[other];
-    for (int k = 0; k < 2; ++k) matrices.stride[k][matrices.ndim] = piece.stride[k][other];
-    ++matrices.ndim;
-  }
-  if (matrices.ndim == 0) {
-    matrices.ndim = 1;
-    matrices.size[0] = 1;
-    matrices.stride[0][0] = matrices.stride[1][0] = 0;
-  }
-  t.matrices = matrices.index();
-  return t;
-}
-
-/// Whether pairs of words can be read and written at once.
-bool has_pairs(const StridedRange<2>& piece, int axis, int64_t word) {
-  const int64_t pair = 2 * word;
-  if (piece.size[axis] % 2 != 0 || piece.size[piece.ndim - 1] % 2 != 0) return false;
-  for (int k = 0; k < 2; ++k) {
-    if (reinterpret_cast<uintptr_t>(piece.base[k]) % static_cast<uint64_t>(pair) != 0) return false;
-    for (int other = 0; other < piece.ndim; ++other) {
-      if (piece.stride[k][other] != word && piece.stride[k][other] % pair != 0) return false;
-    }
-  }
-  return true;
-}
-
 void copy_transposed(Context& context, const StridedRange<2>& range, const CopyPlaces& places, int axis) {
   const int64_t from_size = itemsize(places.from_dtype), to_size = itemsize(places.to_dtype);
   for_each_narrow(range, [&](const StridedRange<2>& piece) {
     const bool converts = places.from_dtype != places.to_dtype;
     const int side = converts ? 32 : tile_side(static_cast<size_t>(to_size));
     const Transposition t = transposition_of(piece, places, axis, side);
-    const int64_t tiles = piece.elements() / (int64_t{t.rows} * t.columns) * t.across.value() * t.down.value();
-    const LaunchShape shape{static_cast<unsigned>(tiles), kThreads};
+    const LaunchShape shape{static_cast<unsigned>(tiles_of(t, piece)), kThreads};
     if (converts) {
       visit_compute(places.from_dtype, [&]<class C>() {
         enqueue(context, shape, &transpose_converted<C>, t, static_cast<int>(from_size), static_cast<int>(to_size));
@@ -305,15 +214,6 @@ void copy_transposed(Context& context, const StridedRange<2>& range, const CopyP
       });
     }
   });
-}
-
-/// Bytes of the largest word in which neighbours can be copied together.
-int64_t word_of(const StridedRange<2>& range, int itemsize) {
-  const int inner = range.ndim - 1;
-  if (range.stride[0][inner] != itemsize || range.stride[1][inner] != itemsize) return itemsize;
-  int64_t word = 16;
-  while (word > itemsize && !range.has_packs(word / itemsize, {itemsize, itemsize})) word /= 2;
-  return word;
 }
 
 }  // namespace

@@ -3,9 +3,9 @@
 #include <cuda_runtime.h>
 
 #include <cstddef>
-#include <cstdint>
 #include <utility>
 
+#include "kusari/cuda/block_count.h"
 #include "kusari/cuda/check.h"
 #include "kusari/cuda/context.h"
 
@@ -17,12 +17,6 @@ struct LaunchShape {
   dim3 block;
   size_t shared = 0;
 };
-
-/// `blocks` blocks that cover n items with `per_block` each, at most `most`: for kernels that stride over the grid.
-inline unsigned blocks_for(int64_t n, int64_t per_block, int64_t most = 0x7fffffff) {
-  const int64_t blocks = (n + per_block - 1) / per_block;
-  return static_cast<unsigned>(blocks < 1 ? 1 : blocks < most ? blocks : most);
-}
 
 #if defined(KUSARI_CUDA_EMULATED)
 template <class... Parameters, class... Args>

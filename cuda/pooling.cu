@@ -167,7 +167,7 @@ void max_pooling_pick(Params<Pooling> pooling, In x, In index, Out y) {
   if (geometry.total == 0) return;
   visit_floating(x->dtype(), [&]<class S>() {
     visit_index(index->dtype(), [&]<class Index>() {
-      enqueue(Context::of(x), geometry.shape(), pick<S, Index>, geometry, from.data<S>(), places.data<Index>(),
+      enqueue(Context::of(x), shape_of(geometry), pick<S, Index>, geometry, from.data<S>(), places.data<Index>(),
               to.template data<S>());
     });
   });
