@@ -82,6 +82,13 @@ if(test_support_sources)
     add_test(NAME gpu_emulated COMMAND test_gpu)
     set_tests_properties(gpu_emulated PROPERTIES LABELS unit)
     kusari_emulate_cuda(gpu_emulated 2)
+    # And with threads and blocks in other orders, on which no result may depend.
+    foreach(schedule reverse random:1)
+      string(REGEX REPLACE ":.*" "" order ${schedule})
+      add_test(NAME gpu_emulated_${order} COMMAND test_gpu)
+      set_tests_properties(gpu_emulated_${order} PROPERTIES LABELS unit)
+      kusari_emulate_cuda(gpu_emulated_${order} 2 KUSARI_EMULATED_SCHEDULE=${schedule})
+    endforeach()
   endif()
 
   # isa_test.cc calls each instruction set's loops, which the library hides.

@@ -15,6 +15,7 @@
 #include "device_memory.h"
 #include "fiber.h"
 #include "kusari/framework/core/error.h"
+#include "schedule.h"
 #include "settings.h"
 
 namespace kusari::cuda::emulated {
@@ -80,13 +81,15 @@ class Executor {
     prepare_threads();
     current_block.threads = shape.block;
     current_block.grid = shape.grid;
-    for (unsigned z = 0; z < shape.grid.z; ++z) {
-      for (unsigned y = 0; y < shape.grid.y; ++y) {
-        for (unsigned x = 0; x < shape.grid.x; ++x) {
-          current_block.index = {x, y, z};
-          run_block();
-        }
-      }
+    const dim3& grid = shape.grid;
+    const uint64_t blocks = uint64_t{grid.x} * grid.y * grid.z;
+    schedule_.begin_grid(blocks);
+    for (uint64_t turn = 0; turn < blocks; ++turn) {
+      const uint64_t block = schedule_.block(turn), line = block / grid.x;
+      current_block.index = {static_cast<unsigned>(block % grid.x), static_cast<unsigned>(line % grid.y),
+                             static_cast<unsigned>(line / grid.y)};
+      if (turn == 0 || schedule_.is_random()) schedule_.arrange(order_, count_);
+      run_block();
     }
   }
 
@@ -96,12 +99,10 @@ class Executor {
     ++barrier_arrived_;
     if (predicate) ++barrier_holds_;
     waiting_at_barrier_.push_back(task());
-    if (barrier_arrived_ == live_) {
-      complete_barrier();
-    } else {
-      task()->waits = true;
-      suspend();
-    }
+    const bool is_last = barrier_arrived_ == live_;
+    task()->waits = !is_last || has_turns();
+    if (is_last) complete_barrier();
+    if (!is_last || has_turns()) suspend();
     return barrier_result_;
   }
 
@@ -128,12 +129,10 @@ class Executor {
     warp.arrived |= bit;
     me->value = value;
     me->source = source;
-    if (warp.arrived != mask) {
-      me->waits = true;
-      suspend();
-      return me->value;
-    }
-    complete_collective(me, warp);
+    const bool is_last = warp.arrived == mask;
+    me->waits = !is_last || has_turns();
+    if (is_last) complete_collective(me, warp);
+    if (!is_last || has_turns()) suspend();
     return me->value;
   }
 
@@ -141,6 +140,8 @@ class Executor {
 
  private:
   Task* task() const { return static_cast<Task*>(current_thread); }
+  /// Whether the last to arrive waits for its turn too; it costs less to let it go on.
+  bool has_turns() const { return !schedule_.is_forward(); }
 
   void check_shape() const {
     const auto& [grid, block, shared, kernel] = shape_;
@@ -211,7 +212,7 @@ class Executor {
     Fiber& me = *fiber_;
     for (;;) {
       if (next_ < count_) {
-        Task& t = tasks_[static_cast<size_t>(next_++)];
+        Task& t = tasks_[static_cast<size_t>(order_[static_cast<size_t>(next_++)])];
         t.fiber = &me;
         current_thread = &t;
         try {
@@ -244,6 +245,7 @@ class Executor {
   /// Whose turn it is: a thread that waits no longer, else one that has not begun; the main fiber if there is neither.
   Fiber& next_fiber() {
     if (ready_begin_ < ready_.size()) {
+      std::swap(ready_[ready_begin_], ready_[ready_begin_ + schedule_.pick(ready_.size() - ready_begin_)]);
       Task* const t = ready_[ready_begin_++];
       if (ready_begin_ == ready_.size()) {
         ready_.clear();
@@ -302,15 +304,17 @@ class Executor {
       if (brought[lane] != 0) holds |= 1u << lane;
     }
     const bool is_ballot = warp.is_ballot;
-    for (unsigned left = mask; left != 0; left &= left - 1) {
-      Task& t = lanes[std::countr_zero(left)];
+    for (unsigned left = mask; left != 0;) {
+      const int lane = schedule_.is_reverse() ? std::bit_width(left) - 1 : std::countr_zero(left);
+      left ^= 1u << lane;
+      Task& t = lanes[lane];
       t.value = is_ballot ? holds : brought[t.source];
       wake(&t);
     }
   }
 
   void wake(Task* t) {
-    if (!t->waits) return;  // the last to arrive never slept
+    if (!t->waits) return;  // the last to arrive, where it goes on
     t->waits = false;
     ready_.push_back(t);
   }
@@ -354,9 +358,11 @@ class Executor {
   std::vector<std::unique_ptr<Fiber>> fibers_;
   std::vector<Fiber*> free_;
 
+  Schedule schedule_ = Schedule::from_environment();
+  std::vector<int> order_;  ///< in which threads begin
   std::vector<Task> tasks_;
   int count_ = 0;             ///< threads of the block
-  int next_ = 0;              ///< the first that has not begun
+  int next_ = 0;              ///< the first in order_ that has not begun
   int live_ = 0;              ///< those that have not returned
   std::vector<Task*> ready_;  ///< those that waited and may go on, from ready_begin_ on
   size_t ready_begin_ = 0;
