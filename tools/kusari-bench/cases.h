@@ -24,6 +24,8 @@ void cnn_seed(const Settings& settings);
 void resnet18_cifar(const Settings& settings);
 /// ResNet-50 for images of 224x224 at batch 8.
 void resnet50_train(const Settings& settings);
+/// MobileNetV2 for images of 224x224 at batch 8.
+void mobilenet_train(const Settings& settings);
 /// ResNet-50 on one image of 224x224, without a graph.
 void resnet50_infer(const Settings& settings);
 /// Resident memory at its highest in three steps of resnet50_train.

@@ -4,6 +4,7 @@
 
 #include "kusari/framework/core/config.h"
 #include "kusari/framework/links/model/cifar_cnn.h"
+#include "kusari/framework/links/model/mobilenet_v2.h"
 #include "kusari/framework/links/model/resnet.h"
 #include "kusari/optimizers/momentum_sgd.h"
 #include "kusari/tools/kusari-bench/cases.h"
@@ -51,6 +52,10 @@ void resnet18_cifar(const Settings& settings) {
 
 void resnet50_train(const Settings& settings) {
   train(settings, "resnet50_train_bs8", "resnet50", L::ResNet50(), {8, 256, 224, 1000});
+}
+
+void mobilenet_train(const Settings& settings) {
+  train(settings, "mobilenet_train_bs8", "mobilenet_v2", L::MobileNetV2(), {8, 256, 224, 1000});
 }
 
 void resnet50_infer(const Settings& settings) {

@@ -30,6 +30,7 @@ int main(int argc, char** argv) {
       {"cnn_seed", bench::cnn_seed},
       {"resnet18_cifar", bench::resnet18_cifar},
       {"resnet50_train", bench::resnet50_train},
+      {"mobilenet_train", bench::mobilenet_train},
       {"resnet50_infer", bench::resnet50_infer},
       {"mem", bench::mem},
       {"jpeg", bench::jpeg},
@@ -66,6 +67,8 @@ int main(int argc, char** argv) {
   app.add_flag("--autotune", settings.autotune, "time the ways of computing a convolution and keep the fastest");
   app.add_flag("--save-memory", settings.save_memory,
                "compute normalizations again in backward instead of keeping them");
+  app.add_flag("--traffic", settings.traffic,
+               "count kernels, bytes and memory of one training step instead of timing it; twice: list every launch");
   app.add_option("--images", settings.images, "tar archive of photos, for the case jpeg")->capture_default_str();
   CLI11_PARSE(app, argc, argv);
   try {

@@ -16,6 +16,7 @@ struct Settings {
   double patience = 60;  ///< how long to wait for a quiet machine
   bool autotune = false;
   bool save_memory = false;
+  int traffic = 0;  ///< count what a training step asks of the device instead of timing it; 2: list the launches too
   kusari::Device device = {};
   kusari::DtypePolicy dtype = kusari::Dtype::float32;
   std::string mode = "float32";  ///< the dtype by name, with what else changes the arithmetic

@@ -11,6 +11,7 @@
 #include "kusari/framework/functions/loss/softmax_cross_entropy.h"
 #include "kusari/framework/links/link.h"
 #include "kusari/tools/kusari-bench/sampling.h"
+#include "kusari/tools/kusari-bench/traffic.h"
 
 namespace bench {
 
@@ -75,6 +76,7 @@ template <class Model, class Optimizer>
 void report_training(const Settings& settings, Training<Model, Optimizer>& training, const char* name,
                      const char* gpu_name, const char* unit, double scale, const std::string& more = "",
                      const char* layout = "plain") {
+  if (settings.traffic > 0) return report_traffic(settings, gpu_name, training.batch(), [&] { training.step(); });
   if (!settings.device.is_cpu()) {
     training.step();  // what stays from the first step on: parameters' state
     kusari::cuda::reset_max_memory_allocated(settings.device.index());

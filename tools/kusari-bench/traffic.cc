@@ -1,0 +1,131 @@
+#include "kusari/tools/kusari-bench/traffic.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "kusari/framework/core/array.h"
+#include "kusari/framework/core/backend.h"
+#include "kusari/framework/core/kernel.h"
+
+namespace bench {
+namespace {
+
+using kusari::Array;
+using Kind = kusari::LaunchArgument::Kind;
+
+constexpr double kMega = 1e6;
+
+struct Tally {
+  int launches = 0;
+  double read = 0, written = 0;
+};
+
+class TrafficCounter final : public kusari::LaunchObserver {
+ public:
+  explicit TrafficCounter(bool list) : list_{list} {}
+
+  void on_launch(const kusari::Launch& launch, void (*proceed)(const kusari::Launch&)) override {
+    Tally tally{1};
+    std::string line = launch.name;
+    for (const kusari::LaunchArgument& argument : launch.arguments) count(argument, tally, line);
+    Tally& sum = kernels_[launch.name];
+    ++sum.launches;
+    sum.read += tally.read;
+    sum.written += tally.written;
+    if (list_) std::fprintf(stderr, "%s  %.3f MB\n", line.c_str(), (tally.read + tally.written) / kMega);
+    proceed(launch);
+  }
+
+  /// The kernels by name, those with the most bytes first.
+  std::vector<std::pair<std::string, Tally>> sorted() const {
+    std::vector<std::pair<std::string, Tally>> kernels(kernels_.begin(), kernels_.end());
+    std::stable_sort(kernels.begin(), kernels.end(), [](const auto& a, const auto& b) {
+      return a.second.read + a.second.written > b.second.read + b.second.written;
+    });
+    return kernels;
+  }
+
+ private:
+  static void add(const Array& array, bool read, bool written, Tally& tally) {
+    const double bytes = array.is_defined() ? static_cast<double>(array.nbytes()) : 0;
+    if (read) tally.read += bytes;
+    if (written) tally.written += bytes;
+  }
+  void describe(const char* kind, const Array& array, std::string& line) const {
+    if (!list_ || !array.is_defined()) return;
+    line += std::string(" ") + kind + ":" + std::string(kusari::name(array.dtype())) + to_string(array.shape());
+    if (array.is_contiguous()) return;
+    line += array.is_channels_last() ? "channels-last" : "strided";
+  }
+  void count(const kusari::LaunchArgument& argument, Tally& tally, std::string& line) const {
+    const auto array = [&]() -> const Array& { return *static_cast<const Array*>(argument.value); };
+    switch (argument.kind) {
+      case Kind::in:
+        add(array(), true, false, tally);
+        return describe("in", array(), line);
+      case Kind::out:
+        add(array(), false, true, tally);
+        return describe("out", array(), line);
+      case Kind::in_out:
+        add(array(), true, true, tally);
+        return describe("in_out", array(), line);
+      case Kind::in_list:
+      case Kind::in_out_list:
+        for (const Array& one : *static_cast<const std::span<const Array>*>(argument.value)) {
+          add(one, true, argument.kind == Kind::in_out_list, tally);
+        }
+        return;
+      default:
+        return;
+    }
+  }
+
+  bool list_;
+  std::map<std::string, Tally> kernels_;
+};
+
+}  // namespace
+
+void report_traffic(const Settings& settings, const char* name, int64_t batch, const std::function<void()>& step) {
+  for (int i = 0; i < 2; ++i) step();  // makes what stays: states, plans, cached memory
+  const bool on_cpu = settings.device.is_cpu();
+  if (!on_cpu) kusari::cuda::reset_max_memory_allocated(settings.device.index());
+  TrafficCounter counter(settings.traffic > 1);
+  {
+    const kusari::ScopedLaunchObserver scope(counter);
+    step();
+  }
+  const auto kernels = counter.sorted();
+  Tally total;
+  for (const auto& [kernel, tally] : kernels) {
+    total.launches += tally.launches;
+    total.read += tally.read;
+    total.written += tally.written;
+  }
+  const double bytes = total.read + total.written, items = static_cast<double>(batch);
+  std::printf("%-32s %8s %12s %12s %14s %7s\n", "kernel", "launches", "MB read", "MB written", "MB per item", "share");
+  for (const auto& [kernel, tally] : kernels) {
+    const double both = tally.read + tally.written;
+    std::printf("%-32s %8d %12.3f %12.3f %14.4f %6.1f%%\n", kernel.c_str(), tally.launches, tally.read / kMega,
+                tally.written / kMega, both / kMega / items, 100 * both / std::max(bytes, 1.0));
+  }
+  std::printf(
+      "{\"traffic\":\"%s\",\"mode\":\"%s\",\"device\":\"%s\",\"batch\":%lld,\"launches\":%d,\"mb\":%.1f,"
+      "\"mb_per_item\":%.4f,\"peak_mib\":%.0f,\"kernels\":{",
+      name, settings.mode.c_str(), settings.device.name().c_str(), static_cast<long long>(batch), total.launches,
+      bytes / kMega, bytes / kMega / items,
+      on_cpu ? peak_resident_mib()
+             : static_cast<double>(kusari::cuda::max_memory_allocated(settings.device.index())) / (1 << 20));
+  const char* comma = "";
+  for (const auto& [kernel, tally] : kernels) {
+    std::printf("%s\"%s\":[%d,%.0f,%.0f]", comma, kernel.c_str(), tally.launches, tally.read, tally.written);
+    comma = ",";
+  }
+  std::printf("}}\n");
+}
+
+}  // namespace bench
