@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdio>
 #include <cstring>
 #include <limits>
 #include <vector>
@@ -405,6 +406,7 @@ cublasStatus_t cublasLtMatmul(cublasLtHandle_t handle, cublasLtMatmulDesc_t oper
   if (c == d && (problem.c.step != problem.d.step || problem.c.order != problem.d.order)) {
     return CUBLAS_STATUS_INVALID_VALUE;
   }
+  if (settings().trace) std::fprintf(stderr, "device: cublasLtMatmul\n");
   if (!settings().execute) return CUBLAS_STATUS_SUCCESS;
   const DeviceAccess access;
   if (workspace_bytes > 0) std::memset(workspace, 0xff, workspace_bytes);

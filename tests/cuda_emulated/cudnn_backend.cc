@@ -2,6 +2,7 @@
 // engines.
 
 #include <algorithm>
+#include <cstdio>
 #include <string>
 
 #include "cudnn_error.h"
@@ -404,6 +405,7 @@ cudnnStatus_t cudnnBackendExecute(cudnnHandle_t handle, cudnnBackendDescriptor_t
     return bad("the plan is for a device that is not here");
   }
   if (!plan.is_finalized || !pack.is_finalized) return bad("the plan or the variant pack is not finalized");
+  if (settings().trace) std::fprintf(stderr, "device: cudnnBackendExecute\n");
   if (!settings().execute) return CUDNN_STATUS_SUCCESS;
   const auto needed = static_cast<size_t>(plan.value<int64_t>(CUDNN_ATTR_EXECUTION_PLAN_WORKSPACE_SIZE, 0));
   const DeviceAccess access;

@@ -7,6 +7,7 @@
 #include <cstdio>
 #include <cstring>
 #include <exception>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -74,6 +75,7 @@ class Executor {
     const std::lock_guard lock(mutex_);
     shape_ = shape;
     check_shape();
+    if (settings().trace) trace();
     if (!settings().execute) return;
     const DeviceAccess access;
     kernel_ = kernel;
@@ -91,6 +93,13 @@ class Executor {
       if (turn == 0 || schedule_.is_random()) schedule_.arrange(order_, count_);
       run_block();
     }
+  }
+
+  void trace() {
+    std::string& name = names_[shape_.kernel];
+    if (name.empty()) name = describe(shape_.kernel);
+    std::fprintf(stderr, "device: %s of %s by %s threads\n", name.c_str(), text_of(shape_.grid).c_str(),
+                 text_of(shape_.block).c_str());
   }
 
   void* shared() { return shared_; }
@@ -350,6 +359,7 @@ class Executor {
 
   std::mutex mutex_;
   GridShape shape_{};
+  std::map<const void*, std::string> names_;  // of the kernels traced so far
   void (*kernel_)(void*) = nullptr;
   void* data_ = nullptr;
 

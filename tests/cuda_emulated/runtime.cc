@@ -41,6 +41,7 @@ cudaError_t result(cudaError_t status) {
 bool is_device(int index) { return index >= 0 && index < settings().devices; }
 
 cudaError_t copy(void* to, const void* from, size_t bytes) {
+  if (settings().trace) std::fprintf(stderr, "device: copy %zu\n", bytes);
   if (bytes == 0 || !settings().execute) return cudaSuccess;
   if (to == nullptr || from == nullptr) return result(cudaErrorInvalidValue);
   const DeviceAccess access;
@@ -66,6 +67,7 @@ bool fits(const void* to, const void* from, cudaMemcpyKind kind) {
 }
 
 cudaError_t set(void* data, int value, size_t bytes) {
+  if (settings().trace) std::fprintf(stderr, "device: set %zu\n", bytes);
   if (bytes == 0 || !settings().execute) return cudaSuccess;
   if (device_of(data) < 0) return result(cudaErrorInvalidValue);
   const DeviceAccess access;
@@ -321,7 +323,10 @@ cudaError_t cudaStreamDestroy(cudaStream_t stream) {
   delete stream;
   return cudaSuccess;
 }
-cudaError_t cudaStreamSynchronize(cudaStream_t) { return cudaSuccess; }
+cudaError_t cudaStreamSynchronize(cudaStream_t) {
+  if (settings().trace) std::fprintf(stderr, "device: wait\n");
+  return cudaSuccess;
+}
 cudaError_t cudaStreamQuery(cudaStream_t) { return cudaSuccess; }
 cudaError_t cudaStreamWaitEvent(cudaStream_t, cudaEvent_t event, unsigned) {
   return event != nullptr ? cudaSuccess : result(cudaErrorInvalidResourceHandle);
@@ -356,9 +361,12 @@ cudaError_t cudaEventRecordWithFlags(cudaEvent_t event, cudaStream_t stream, uns
   return cudaEventRecord(event, stream);
 }
 cudaError_t cudaEventSynchronize(cudaEvent_t event) {
+  if (settings().trace) std::fprintf(stderr, "device: wait\n");
   return event != nullptr ? cudaSuccess : result(cudaErrorInvalidResourceHandle);
 }
-cudaError_t cudaEventQuery(cudaEvent_t event) { return cudaEventSynchronize(event); }
+cudaError_t cudaEventQuery(cudaEvent_t event) {
+  return event != nullptr ? cudaSuccess : result(cudaErrorInvalidResourceHandle);
+}
 cudaError_t cudaEventElapsedTime(float* milliseconds, cudaEvent_t begin, cudaEvent_t end) {
   for (const cudaEvent_t event : {begin, end}) {
     if (event == nullptr || !event->recorded || (event->flags & cudaEventDisableTiming) != 0) {

@@ -22,6 +22,7 @@ const Settings& settings() {
     read("KUSARI_EMULATED_MULTIPROCESSORS", s.multiprocessors);
     read("KUSARI_EMULATED_PROTECT", s.protect);
     read("KUSARI_EMULATED_EXECUTE", s.execute);
+    read("KUSARI_EMULATED_TRACE", s.trace);
 #if defined(__SANITIZE_ADDRESS__)
     s.protect = false;  // red zones around each block instead
 #endif

@@ -11,6 +11,7 @@ struct Settings {
   int multiprocessors = 132;   ///< KUSARI_EMULATED_MULTIPROCESSORS
   bool protect = true;         ///< KUSARI_EMULATED_PROTECT=0: the host may touch device memory
   bool execute = true;         ///< KUSARI_EMULATED_EXECUTE=0: kernels return at once
+  bool trace = false;          ///< KUSARI_EMULATED_TRACE=1: writes what the device is given to stderr
 };
 
 const Settings& settings();
