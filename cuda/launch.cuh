@@ -3,6 +3,7 @@
 #include <cuda_runtime.h>
 
 #include <cstddef>
+#include <tuple>
 #include <utility>
 
 #include "kusari/cuda/block_count.h"
@@ -21,9 +22,14 @@ struct LaunchShape {
 #if defined(KUSARI_CUDA_EMULATED)
 template <class... Parameters, class... Args>
 void enqueue(Context& context, const LaunchShape& shape, void (*kernel)(Parameters...), Args&&... args) {
-  (void)context.stream();
-  emulated::run_grid({shape.grid, shape.block, shape.shared, reinterpret_cast<const void*>(kernel)},
-                     [&] { kernel(static_cast<Parameters>(args)...); });
+  const cudaStream_t stream = context.stream();
+  const emulated::GridShape grid = {shape.grid, shape.block, shape.shared, reinterpret_cast<const void*>(kernel)};
+  if (!emulated::defers_work()) {
+    return emulated::run_grid(grid, [&] { kernel(static_cast<Parameters>(args)...); });
+  }
+  std::tuple<Parameters...> copies(static_cast<Parameters>(args)...);
+  KUSARI_CUDA_CHECK(emulated::submit(
+      stream, [grid, kernel, copies] { emulated::run_grid(grid, [&] { std::apply(kernel, copies); }); }));
 }
 #else
 /// Gives kernel<<<shape>>>(args...) to the context's stream. Every launch of this backend goes through here.

@@ -12,6 +12,7 @@
 #include "device_memory.h"
 #include "element.h"
 #include "settings.h"
+#include "stream_queue.h"
 
 using namespace kusari::cuda::emulated;
 
@@ -379,7 +380,7 @@ cublasStatus_t cublasLtMatmul(cublasLtHandle_t handle, cublasLtMatmulDesc_t oper
                               cublasLtMatrixLayout_t a_layout, const void* b, cublasLtMatrixLayout_t b_layout,
                               const void* beta, const void* c, cublasLtMatrixLayout_t c_layout, void* d,
                               cublasLtMatrixLayout_t d_layout, const cublasLtMatmulAlgo_t* algo, void* workspace,
-                              size_t workspace_bytes, cudaStream_t) {
+                              size_t workspace_bytes, cudaStream_t stream) {
   const Problem problem = {operation_of(operation), layout_of(a_layout), layout_of(b_layout), layout_of(c_layout),
                            layout_of(d_layout)};
   if (const cublasStatus_t status = check(problem); status != CUBLAS_STATUS_SUCCESS) return status;
@@ -408,14 +409,22 @@ cublasStatus_t cublasLtMatmul(cublasLtHandle_t handle, cublasLtMatmulDesc_t oper
   }
   if (settings().trace) std::fprintf(stderr, "device: cublasLtMatmul\n");
   if (!settings().execute) return CUBLAS_STATUS_SUCCESS;
-  const DeviceAccess access;
-  if (workspace_bytes > 0) std::memset(workspace, 0xff, workspace_bytes);
-  if (problem.operation.scale == CUDA_R_64F) {
-    multiply(problem, *static_cast<const double*>(alpha), a, b, *static_cast<const double*>(beta), c, d);
-  } else {
-    multiply(problem, *static_cast<const float*>(alpha), a, b, *static_cast<const float*>(beta), c, d);
-  }
-  return CUBLAS_STATUS_SUCCESS;
+  // The caller's scalars may be gone when the work is done.
+  const bool is_double = problem.operation.scale == CUDA_R_64F;
+  const auto value_of = [&](const void* scalar) {
+    return is_double ? *static_cast<const double*>(scalar) : *static_cast<const float*>(scalar);
+  };
+  const double alpha_value = value_of(alpha), beta_value = value_of(beta);
+  const cudaError_t status = submit(stream, [=] {
+    const DeviceAccess access;
+    if (workspace_bytes > 0) std::memset(workspace, 0xff, workspace_bytes);
+    if (is_double) {
+      multiply(problem, alpha_value, a, b, beta_value, c, d);
+    } else {
+      multiply(problem, static_cast<float>(alpha_value), a, b, static_cast<float>(beta_value), c, d);
+    }
+  });
+  return status == cudaSuccess ? CUBLAS_STATUS_SUCCESS : CUBLAS_STATUS_EXECUTION_FAILED;
 }
 
 }  // extern "C"

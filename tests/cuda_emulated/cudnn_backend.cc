@@ -3,12 +3,15 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <cstring>
 #include <string>
 
 #include "cudnn_error.h"
 #include "cudnn_graph.h"
 #include "device_memory.h"
+#include "kusari/framework/core/error.h"
 #include "settings.h"
+#include "stream_queue.h"
 
 using namespace kusari::cuda::emulated;
 
@@ -400,22 +403,33 @@ cudnnStatus_t cudnnBackendFinalize(cudnnBackendDescriptor_t raw) {
 
 cudnnStatus_t cudnnBackendExecute(cudnnHandle_t handle, cudnnBackendDescriptor_t raw_plan,
                                   cudnnBackendDescriptor_t raw_pack) {
-  const Content &plan = *descriptor_of(raw_plan).content, &pack = *descriptor_of(raw_pack).content;
+  const Content& plan = *descriptor_of(raw_plan).content;
+  const std::shared_ptr<const Content> pack = descriptor_of(raw_pack).content;
   if (plan.value<cudnnHandle_t>(CUDNN_ATTR_EXECUTION_PLAN_HANDLE, nullptr) == nullptr || handle == nullptr) {
     return bad("the plan is for a device that is not here");
   }
-  if (!plan.is_finalized || !pack.is_finalized) return bad("the plan or the variant pack is not finalized");
+  if (!plan.is_finalized || !pack->is_finalized) return bad("the plan or the variant pack is not finalized");
   if (settings().trace) std::fprintf(stderr, "device: cudnnBackendExecute\n");
   if (!settings().execute) return CUDNN_STATUS_SUCCESS;
+  const auto& graph = plan.at(CUDNN_ATTR_EXECUTION_PLAN_ENGINE_CONFIG)
+                          .at(CUDNN_ATTR_ENGINECFG_ENGINE)
+                          .find(CUDNN_ATTR_ENGINE_OPERATION_GRAPH)
+                          ->contents.front();
   const auto needed = static_cast<size_t>(plan.value<int64_t>(CUDNN_ATTR_EXECUTION_PLAN_WORKSPACE_SIZE, 0));
-  const DeviceAccess access;
-  if (needed > 0) {
-    void* const workspace = pack.value<void*>(CUDNN_ATTR_VARIANT_PACK_WORKSPACE, nullptr);
-    if (device_of(workspace) < 0) return bad("the workspace is no device memory");
-    std::memset(workspace, 0xff, needed);
-  }
-  const Content& engine = plan.at(CUDNN_ATTR_EXECUTION_PLAN_ENGINE_CONFIG).at(CUDNN_ATTR_ENGINECFG_ENGINE);
-  return execute_graph(engine.at(CUDNN_ATTR_ENGINE_OPERATION_GRAPH), pack);
+  void* const workspace = pack->value<void*>(CUDNN_ATTR_VARIANT_PACK_WORKSPACE, nullptr);
+  if (needed > 0 && device_of(workspace) < 0) return bad("the workspace is no device memory");
+  const auto execute = [=] {
+    const DeviceAccess access;
+    if (needed > 0) std::memset(workspace, 0xff, needed);
+    return execute_graph(*graph, *pack);
+  };
+  if (!defers_work()) return execute();
+  cudaStream_t stream = nullptr;
+  cudnnGetStream(handle, &stream);
+  const cudaError_t status = submit(stream, [execute] {
+    if (execute() != CUDNN_STATUS_SUCCESS) throw kusari::DeviceError("cudnnBackendExecute");
+  });
+  return status == cudaSuccess ? CUDNN_STATUS_SUCCESS : CUDNN_STATUS_EXECUTION_FAILED;
 }
 
 }  // extern "C"

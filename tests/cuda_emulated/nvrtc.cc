@@ -7,10 +7,12 @@
 #include <dlfcn.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <functional>
 #include <iterator>
 #include <regex>
 #include <string>
@@ -19,10 +21,12 @@
 
 #include "kusari/tests/cuda_emulated/executor.h"
 #include "kusari/tests/cuda_emulated/settings.h"
+#include "kusari/tests/cuda_emulated/stream_queue.h"
 
 struct _nvrtcProgram {
   std::string name, code, log, machine_code;
   std::vector<std::pair<std::string, std::string>> headers;
+  bool is_for_driver = false;  // compiled to PTX, of which there is no machine code
 };
 
 namespace {
@@ -56,19 +60,20 @@ std::string read(const std::filesystem::path& path) {
   return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
 }
 
-/// Functions that take the addresses of a kernel's parameters, as cudaLaunchKernel does.
+/// Functions that copy a kernel's parameters from their addresses, as cudaLaunchKernel does.
 std::string entries_of(const std::string& code) {
   std::string text = R"(
-#include <type_traits>
+#include <functional>
+#include <tuple>
 #include <utility>
 namespace {
 template <class... P, size_t... kIndex>
-void call_with(void (*kernel)(P...), void** at, std::index_sequence<kIndex...>) {
-  kernel(*static_cast<std::remove_const_t<P>*>(at[kIndex])...);
+std::function<void()> bind_at(void (*kernel)(P...), void** at, std::index_sequence<kIndex...>) {
+  return [kernel, copies = std::tuple<P...>(*static_cast<P*>(at[kIndex])...)] { std::apply(kernel, copies); };
 }
 template <class... P>
-void call_kernel(void (*kernel)(P...), void** at) {
-  call_with(kernel, at, std::index_sequence_for<P...>{});
+std::function<void()> bind_kernel(void (*kernel)(P...), void** at) {
+  return bind_at(kernel, at, std::index_sequence_for<P...>{});
 }
 }
 )";
@@ -76,12 +81,23 @@ void call_kernel(void (*kernel)(P...), void** at) {
   for (std::sregex_iterator it(code.begin(), code.end(), kernel), end; it != end; ++it) {
     const std::string name = (*it)[1];
     text += "extern \"C\" __attribute__((visibility(\"default\"))) void kusari_entry_" + name +
-            "(void** at) { call_kernel(&" + name + ", at); }\n";
+            "(void** at, std::function<void()>* bound) { *bound = bind_kernel(&" + name + ", at); }\n";
   }
   return text;
 }
 
-using Entry = void (*)(void**);
+using Entry = void (*)(void**, std::function<void()>*);
+
+constexpr int kArchitectures[] = {75, 80, 86, 87, 88, 89, 90, 100, 103, 110, 120, 121};  // of CUDA 13.0
+
+/// "--gpu-architecture=sm_90" or "...=compute_90" of an architecture that is known.
+bool is_known_architecture(const std::string& option) {
+  for (const int architecture : kArchitectures) {
+    const std::string number = std::to_string(architecture);
+    if (option.ends_with("=sm_" + number) || option.ends_with("=compute_" + number)) return true;
+  }
+  return false;
+}
 
 }  // namespace
 
@@ -89,7 +105,7 @@ extern "C" {
 
 nvrtcResult nvrtcCreateProgram(nvrtcProgram* program, const char* code, const char* name, int count,
                                const char* const* headers, const char* const* names) {
-  auto* made = new _nvrtcProgram{name, code, {}, {}, {}};
+  auto* made = new _nvrtcProgram{name, code, {}, {}, {}, false};
   for (int i = 0; i < count; ++i) made->headers.emplace_back(names[i], headers[i]);
   *program = made;
   return NVRTC_SUCCESS;
@@ -101,7 +117,25 @@ nvrtcResult nvrtcDestroyProgram(nvrtcProgram* program) {
   return NVRTC_SUCCESS;
 }
 
-nvrtcResult nvrtcCompileProgram(nvrtcProgram program, int, const char* const*) {
+nvrtcResult nvrtcGetNumSupportedArchs(int* count) {
+  *count = static_cast<int>(std::size(kArchitectures));
+  return NVRTC_SUCCESS;
+}
+nvrtcResult nvrtcGetSupportedArchs(int* architectures) {
+  std::copy(std::begin(kArchitectures), std::end(kArchitectures), architectures);
+  return NVRTC_SUCCESS;
+}
+
+nvrtcResult nvrtcCompileProgram(nvrtcProgram program, int count, const char* const* options) {
+  for (int i = 0; i < count; ++i) {
+    const std::string option = options[i];
+    if (!option.starts_with("--gpu-architecture=")) continue;
+    if (!is_known_architecture(option)) {
+      program->log = "nvrtc: error: invalid value for --gpu-architecture\n";
+      return NVRTC_ERROR_INVALID_OPTION;
+    }
+    program->is_for_driver = option.find("=compute_") != std::string::npos;
+  }
   const Folder folder;
   if (folder.path().empty()) return NVRTC_ERROR_INTERNAL_ERROR;
   for (const auto& [name, text] : program->headers) write(folder.path() / name, text);
@@ -119,10 +153,20 @@ nvrtcResult nvrtcCompileProgram(nvrtcProgram program, int, const char* const*) {
 }
 
 nvrtcResult nvrtcGetCUBINSize(nvrtcProgram program, size_t* size) {
-  *size = program->machine_code.size();
+  *size = program->is_for_driver ? 0 : program->machine_code.size();
+  return NVRTC_SUCCESS;
+}
+nvrtcResult nvrtcGetPTXSize(nvrtcProgram program, size_t* size) {
+  *size = program->machine_code.size() + 1;
+  return NVRTC_SUCCESS;
+}
+nvrtcResult nvrtcGetPTX(nvrtcProgram program, char* code) {
+  program->machine_code.copy(code, program->machine_code.size());
+  code[program->machine_code.size()] = '\0';
   return NVRTC_SUCCESS;
 }
 nvrtcResult nvrtcGetCUBIN(nvrtcProgram program, char* code) {
+  if (program->is_for_driver) return NVRTC_ERROR_INVALID_INPUT;
   program->machine_code.copy(code, program->machine_code.size());
   return NVRTC_SUCCESS;
 }
@@ -137,7 +181,7 @@ nvrtcResult nvrtcGetProgramLog(nvrtcProgram program, char* log) {
 }
 nvrtcResult nvrtcVersion(int* major, int* minor) {
   *major = 0;  // of no real compiler: what is kept of its results is not taken for another's
-  *minor = 1;
+  *minor = 2;
   return NVRTC_SUCCESS;
 }
 const char* nvrtcGetErrorString(nvrtcResult result) {
@@ -170,10 +214,12 @@ cudaError_t cudaLibraryGetKernel(cudaKernel_t* kernel, cudaLibrary_t library, co
 }
 
 cudaError_t cudaLaunchKernel(const void* kernel, dim3 grid, dim3 block, void** parameters, size_t shared,
-                             cudaStream_t) {
-  const auto entry = reinterpret_cast<Entry>(const_cast<void*>(kernel));
-  kusari::cuda::emulated::run_grid({grid, block, shared, kernel}, [&] { entry(parameters); });
-  return cudaSuccess;
+                             cudaStream_t stream) {
+  std::function<void()> bound;
+  reinterpret_cast<Entry>(const_cast<void*>(kernel))(parameters, &bound);
+  return kusari::cuda::emulated::submit(stream, [=] {
+    kusari::cuda::emulated::run_grid({grid, block, shared, kernel}, [&] { bound(); });
+  });
 }
 
 }  // extern "C"

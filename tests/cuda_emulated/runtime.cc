@@ -1,5 +1,4 @@
-// The CUDA runtime's functions that cuda/ calls, for the emulated device. Work is done at once: a stream never has any
-// left.
+// The CUDA runtime's functions that cuda/ calls, for the emulated device.
 
 #include <cuda_profiler_api.h>
 #include <cuda_runtime_api.h>
@@ -9,10 +8,16 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
 #include <utility>
+#include <vector>
 
 #include "device_memory.h"
 #include "settings.h"
+#include "stream_queue.h"
 
 using namespace kusari::cuda::emulated;
 
@@ -26,6 +31,7 @@ struct CUevent_st {
   unsigned flags;
   bool recorded;
   std::chrono::steady_clock::time_point time;
+  std::shared_ptr<Mark> mark;  // where work is deferred
 };
 
 namespace {
@@ -49,6 +55,53 @@ cudaError_t copy(void* to, const void* from, size_t bytes) {
   return cudaSuccess;
 }
 
+/// Host memory that the device reads and writes by itself, while the host goes on.
+class PinnedMemory {
+ public:
+  void add(const void* data, size_t bytes) {
+    const std::lock_guard lock(mutex_);
+    blocks_[static_cast<const char*>(data)] = bytes;
+  }
+  void remove(const void* data) {
+    const std::lock_guard lock(mutex_);
+    blocks_.erase(static_cast<const char*>(data));
+  }
+  bool contains(const void* data) {
+    const std::lock_guard lock(mutex_);
+    const auto it = blocks_.upper_bound(static_cast<const char*>(data));
+    if (it == blocks_.begin()) return false;
+    const auto& [begin, bytes] = *std::prev(it);
+    return static_cast<const char*>(data) < begin + bytes;
+  }
+
+ private:
+  std::mutex mutex_;
+  std::map<const char*, size_t> blocks_;
+};
+PinnedMemory& pinned_memory() {
+  static PinnedMemory& object = *new PinnedMemory;  // outlives every static object
+  return object;
+}
+
+/// A copy in the order of a stream. What the host may do after the call is as the runtime's documentation has it.
+cudaError_t copy_in_stream(void* to, const void* from, size_t bytes, cudaStream_t stream) {
+  if (!defers_work() || bytes == 0) return copy(to, from, bytes);
+  if (to == nullptr || from == nullptr) return result(cudaErrorInvalidValue);
+  const bool to_device = device_of(to) >= 0, from_device = device_of(from) >= 0;
+  if (!to_device && !from_device) {
+    const cudaError_t status = finish_stream(stream);
+    return status == cudaSuccess ? copy(to, from, bytes) : result(status);
+  }
+  if (!from_device && !pinned_memory().contains(from)) {  // read now
+    const auto* const begin = static_cast<const char*>(from);
+    auto staged = std::make_shared<std::vector<char>>(begin, begin + bytes);
+    return result(submit(stream, [=] { copy(to, staged->data(), bytes); }));
+  }
+  const cudaError_t status = submit(stream, [=] { copy(to, from, bytes); });
+  if (to_device || pinned_memory().contains(to)) return result(status);
+  return result(finish_stream(stream));
+}
+
 /// The direction that is told must be the true one.
 bool fits(const void* to, const void* from, cudaMemcpyKind kind) {
   const bool to_device = device_of(to) >= 0, from_device = device_of(from) >= 0;
@@ -66,13 +119,14 @@ bool fits(const void* to, const void* from, cudaMemcpyKind kind) {
   }
 }
 
-cudaError_t set(void* data, int value, size_t bytes) {
+cudaError_t set(void* data, int value, size_t bytes, cudaStream_t stream) {
   if (settings().trace) std::fprintf(stderr, "device: set %zu\n", bytes);
   if (bytes == 0 || !settings().execute) return cudaSuccess;
   if (device_of(data) < 0) return result(cudaErrorInvalidValue);
-  const DeviceAccess access;
-  std::memset(data, value, bytes);
-  return cudaSuccess;
+  return result(submit(stream, [=] {
+    const DeviceAccess access;
+    std::memset(data, value, bytes);
+  }));
 }
 
 struct ErrorText {
@@ -90,6 +144,7 @@ constexpr ErrorText kErrors[] = {
     {cudaErrorInvalidMemcpyDirection, "cudaErrorInvalidMemcpyDirection", "invalid copy direction for memcpy"},
     {cudaErrorPeerAccessAlreadyEnabled, "cudaErrorPeerAccessAlreadyEnabled", "peer access is already enabled"},
     {cudaErrorNotReady, "cudaErrorNotReady", "device not ready"},
+    {cudaErrorLaunchFailure, "cudaErrorLaunchFailure", "unspecified launch failure"},
     {cudaErrorNotSupported, "cudaErrorNotSupported", "operation not supported"},
 };
 
@@ -217,7 +272,7 @@ cudaError_t cudaDeviceGetPCIBusId(char* text, int bytes, int device) {
   std::snprintf(text, static_cast<size_t>(bytes), "0000:%02x:00.0", device + 1);
   return cudaSuccess;
 }
-cudaError_t cudaDeviceSynchronize() { return cudaSuccess; }
+cudaError_t cudaDeviceSynchronize() { return result(finish_device(t_device)); }
 cudaError_t cudaDeviceReset() { return cudaSuccess; }
 cudaError_t cudaDeviceGetStreamPriorityRange(int* least, int* greatest) {
   return *least = 0, *greatest = -5, cudaSuccess;
@@ -243,6 +298,7 @@ cudaError_t cudaMalloc(void** data, size_t bytes) {
   return *data != nullptr ? cudaSuccess : result(cudaErrorMemoryAllocation);
 }
 cudaError_t cudaFree(void* data) {
+  if (const int device = device_of(data); device >= 0) finish_device(device);
   return data == nullptr || free_device(data) ? cudaSuccess : result(cudaErrorInvalidValue);
 }
 cudaError_t cudaMallocAsync(void** data, size_t bytes, cudaStream_t) { return cudaMalloc(data, bytes); }
@@ -252,16 +308,20 @@ cudaError_t cudaMallocHost(void** data, size_t bytes) {
   if (bytes == 0) return cudaSuccess;
   if (posix_memalign(data, 4096, bytes) != 0) return result(cudaErrorMemoryAllocation);
   std::memset(*data, 0xff, bytes);
+  pinned_memory().add(*data, bytes);
   return cudaSuccess;
 }
 cudaError_t cudaHostAlloc(void** data, size_t bytes, unsigned) { return cudaMallocHost(data, bytes); }
 cudaError_t cudaFreeHost(void* data) {
+  pinned_memory().remove(data);
   std::free(data);
   return cudaSuccess;
 }
 cudaError_t cudaHostGetDevicePointer(void** device, void* host, unsigned) { return *device = host, cudaSuccess; }
-cudaError_t cudaHostRegister(void*, size_t, unsigned) { return cudaSuccess; }
-cudaError_t cudaHostUnregister(void*) { return cudaSuccess; }
+cudaError_t cudaHostRegister(void* data, size_t bytes, unsigned) {
+  return pinned_memory().add(data, bytes), cudaSuccess;
+}
+cudaError_t cudaHostUnregister(void* data) { return pinned_memory().remove(data), cudaSuccess; }
 cudaError_t cudaMemGetInfo(size_t* free, size_t* total) {
   if (settings().devices == 0) return result(cudaErrorNoDevice);
   *free = free_device_bytes(t_device);
@@ -278,41 +338,45 @@ cudaError_t cudaPointerGetAttributes(cudaPointerAttributes* attributes, const vo
   return cudaSuccess;
 }
 cudaError_t cudaMemcpy(void* to, const void* from, size_t bytes, cudaMemcpyKind kind) {
+  const cudaError_t status = cudaMemcpyAsync(to, from, bytes, kind, nullptr);
+  return status == cudaSuccess ? result(finish_stream(nullptr)) : status;
+}
+cudaError_t cudaMemcpyAsync(void* to, const void* from, size_t bytes, cudaMemcpyKind kind, cudaStream_t stream) {
   if (bytes > 0 && !fits(to, from, kind)) return result(cudaErrorInvalidValue);
-  return copy(to, from, bytes);
+  return copy_in_stream(to, from, bytes, stream);
 }
-cudaError_t cudaMemcpyAsync(void* to, const void* from, size_t bytes, cudaMemcpyKind kind, cudaStream_t) {
-  return cudaMemcpy(to, from, bytes, kind);
-}
-cudaError_t cudaMemcpyPeer(void* to, int to_device, const void* from, int from_device, size_t bytes) {
+cudaError_t cudaMemcpyPeerAsync(void* to, int to_device, const void* from, int from_device, size_t bytes,
+                                cudaStream_t stream) {
   if (!is_device(to_device) || !is_device(from_device)) return result(cudaErrorInvalidDevice);
   if (bytes > 0 && (device_of(to) != to_device || device_of(from) != from_device)) {
     return result(cudaErrorInvalidValue);
   }
-  return copy(to, from, bytes);
+  return copy_in_stream(to, from, bytes, stream);
 }
-cudaError_t cudaMemcpyPeerAsync(void* to, int to_device, const void* from, int from_device, size_t bytes,
-                                cudaStream_t) {
-  return cudaMemcpyPeer(to, to_device, from, from_device, bytes);
+cudaError_t cudaMemcpyPeer(void* to, int to_device, const void* from, int from_device, size_t bytes) {
+  return cudaMemcpyPeerAsync(to, to_device, from, from_device, bytes, nullptr);
 }
 cudaError_t cudaMemcpy2DAsync(void* to, size_t to_pitch, const void* from, size_t from_pitch, size_t width,
-                              size_t height, cudaMemcpyKind kind, cudaStream_t) {
+                              size_t height, cudaMemcpyKind kind, cudaStream_t stream) {
   if (width > to_pitch || width > from_pitch) return result(cudaErrorInvalidValue);
   if (width > 0 && height > 0 && !fits(to, from, kind)) return result(cudaErrorInvalidValue);
   for (size_t row = 0; row < height; ++row) {
-    const cudaError_t status =
-        copy(static_cast<char*>(to) + row * to_pitch, static_cast<const char*>(from) + row * from_pitch, width);
+    const cudaError_t status = copy_in_stream(static_cast<char*>(to) + row * to_pitch,
+                                              static_cast<const char*>(from) + row * from_pitch, width, stream);
     if (status != cudaSuccess) return status;
   }
   return cudaSuccess;
 }
-cudaError_t cudaMemset(void* data, int value, size_t bytes) { return set(data, value, bytes); }
-cudaError_t cudaMemsetAsync(void* data, int value, size_t bytes, cudaStream_t) { return set(data, value, bytes); }
+cudaError_t cudaMemset(void* data, int value, size_t bytes) { return set(data, value, bytes, nullptr); }
+cudaError_t cudaMemsetAsync(void* data, int value, size_t bytes, cudaStream_t stream) {
+  return set(data, value, bytes, stream);
+}
 
 // Streams and events.
 cudaError_t cudaStreamCreateWithPriority(cudaStream_t* stream, unsigned flags, int priority) {
   if (settings().devices == 0) return result(cudaErrorNoDevice);
   *stream = new CUstream_st{t_device, flags, priority};
+  open_stream(*stream, t_device);
   return cudaSuccess;
 }
 cudaError_t cudaStreamCreateWithFlags(cudaStream_t* stream, unsigned flags) {
@@ -320,27 +384,27 @@ cudaError_t cudaStreamCreateWithFlags(cudaStream_t* stream, unsigned flags) {
 }
 cudaError_t cudaStreamCreate(cudaStream_t* stream) { return cudaStreamCreateWithPriority(stream, 0, 0); }
 cudaError_t cudaStreamDestroy(cudaStream_t stream) {
+  close_stream(stream);
   delete stream;
   return cudaSuccess;
 }
-cudaError_t cudaStreamSynchronize(cudaStream_t) {
+cudaError_t cudaStreamSynchronize(cudaStream_t stream) {
   if (settings().trace) std::fprintf(stderr, "device: wait\n");
-  return cudaSuccess;
+  return result(finish_stream(stream));
 }
-cudaError_t cudaStreamQuery(cudaStream_t) { return cudaSuccess; }
-cudaError_t cudaStreamWaitEvent(cudaStream_t, cudaEvent_t event, unsigned) {
-  return event != nullptr ? cudaSuccess : result(cudaErrorInvalidResourceHandle);
+cudaError_t cudaStreamQuery(cudaStream_t stream) { return result(query_stream(stream)); }
+cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned) {
+  return result(event != nullptr ? submit_wait(stream, event->mark) : cudaErrorInvalidResourceHandle);
 }
 cudaError_t cudaStreamIsCapturing(cudaStream_t, cudaStreamCaptureStatus* status) {
   return *status = cudaStreamCaptureStatusNone, cudaSuccess;
 }
-cudaError_t cudaLaunchHostFunc(cudaStream_t, cudaHostFn_t function, void* data) {
-  function(data);
-  return cudaSuccess;
+cudaError_t cudaLaunchHostFunc(cudaStream_t stream, cudaHostFn_t function, void* data) {
+  return result(submit(stream, [=] { function(data); }));
 }
 cudaError_t cudaEventCreateWithFlags(cudaEvent_t* event, unsigned flags) {
   if (settings().devices == 0) return result(cudaErrorNoDevice);
-  *event = new CUevent_st{t_device, flags, false, {}};
+  *event = new CUevent_st{t_device, flags, false, {}, nullptr};
   return cudaSuccess;
 }
 cudaError_t cudaEventCreate(cudaEvent_t* event) { return cudaEventCreateWithFlags(event, 0); }
@@ -354,7 +418,11 @@ cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream) {
     return result(cudaErrorInvalidResourceHandle);
   }
   event->recorded = true;
-  event->time = std::chrono::steady_clock::now();
+  if (defers_work()) {
+    event->mark = submit_mark(stream);
+  } else {
+    event->time = std::chrono::steady_clock::now();
+  }
   return cudaSuccess;
 }
 cudaError_t cudaEventRecordWithFlags(cudaEvent_t event, cudaStream_t stream, unsigned) {
@@ -362,16 +430,21 @@ cudaError_t cudaEventRecordWithFlags(cudaEvent_t event, cudaStream_t stream, uns
 }
 cudaError_t cudaEventSynchronize(cudaEvent_t event) {
   if (settings().trace) std::fprintf(stderr, "device: wait\n");
-  return event != nullptr ? cudaSuccess : result(cudaErrorInvalidResourceHandle);
+  return result(event != nullptr ? finish(event->mark) : cudaErrorInvalidResourceHandle);
 }
 cudaError_t cudaEventQuery(cudaEvent_t event) {
-  return event != nullptr ? cudaSuccess : result(cudaErrorInvalidResourceHandle);
+  return result(event != nullptr ? query(event->mark) : cudaErrorInvalidResourceHandle);
 }
 cudaError_t cudaEventElapsedTime(float* milliseconds, cudaEvent_t begin, cudaEvent_t end) {
   for (const cudaEvent_t event : {begin, end}) {
     if (event == nullptr || !event->recorded || (event->flags & cudaEventDisableTiming) != 0) {
       return result(cudaErrorInvalidResourceHandle);
     }
+  }
+  for (const cudaEvent_t event : {begin, end}) {
+    if (event->mark == nullptr) continue;
+    if (!event->mark->is_done) return result(cudaErrorNotReady);
+    event->time = event->mark->time;
   }
   *milliseconds = std::chrono::duration<float, std::milli>(end->time - begin->time).count();
   return cudaSuccess;

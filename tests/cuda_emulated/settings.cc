@@ -1,6 +1,7 @@
 #include "settings.h"
 
 #include <cstdlib>
+#include <cstring>
 
 namespace kusari::cuda::emulated {
 namespace {
@@ -23,6 +24,13 @@ const Settings& settings() {
     read("KUSARI_EMULATED_PROTECT", s.protect);
     read("KUSARI_EMULATED_EXECUTE", s.execute);
     read("KUSARI_EMULATED_TRACE", s.trace);
+    constexpr char kDeferred[] = "deferred";
+    if (const char* text = std::getenv("KUSARI_EMULATED_STREAMS");
+        text != nullptr && std::strncmp(text, kDeferred, sizeof(kDeferred) - 1) == 0) {
+      s.defers = s.execute;
+      text += sizeof(kDeferred) - 1;
+      if (*text == ':') s.stream_seed = std::strtoull(text + 1, nullptr, 10);
+    }
 #if defined(__SANITIZE_ADDRESS__)
     s.protect = false;  // red zones around each block instead
 #endif

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 
 namespace kusari::cuda::emulated {
 
@@ -12,6 +13,8 @@ struct Settings {
   bool protect = true;         ///< KUSARI_EMULATED_PROTECT=0: the host may touch device memory
   bool execute = true;         ///< KUSARI_EMULATED_EXECUTE=0: kernels return at once
   bool trace = false;          ///< KUSARI_EMULATED_TRACE=1: writes what the device is given to stderr
+  bool defers = false;         ///< KUSARI_EMULATED_STREAMS=deferred[:SEED]: work waits until something demands it
+  uint64_t stream_seed = 0;
 };
 
 const Settings& settings();
