@@ -18,6 +18,9 @@ namespace {
 
 std::atomic<Context*> contexts[kMaxDevices];
 
+// Whether the thread has a current context of the driver.
+constinit thread_local bool t_has_driver_context __attribute__((tls_model("initial-exec"))) = false;
+
 // The innermost ScopedStream of the thread.
 constinit thread_local const ScopedStream* t_scoped_stream __attribute__((tls_model("initial-exec"))) = nullptr;
 
@@ -32,11 +35,17 @@ bool has_several_devices() {
 
 // Programs may call cudaSetDevice themselves, so a device remembered here could be wrong and the launch would fail; the
 // runtime's own answer costs some 20 ns, and nothing at all on machines with one device.
+// A thread's first call sets the device whatever the runtime says: kernels of cuBLAS and those that cuDNN compiles are
+// launched through the driver, which fails in a thread where the runtime has not made a context current yet.
 void make_current(int index) {
-  if (!has_several_devices()) return;
-  int current = -1;
-  KUSARI_CUDA_CHECK(cudaGetDevice(&current));
-  if (current != index) KUSARI_CUDA_CHECK(cudaSetDevice(index));
+  if (t_has_driver_context) [[likely]] {
+    if (!has_several_devices()) return;
+    int current = -1;
+    KUSARI_CUDA_CHECK(cudaGetDevice(&current));
+    if (current == index) return;
+  }
+  KUSARI_CUDA_CHECK(cudaSetDevice(index));
+  t_has_driver_context = true;
 }
 
 bool is_pooled() {
@@ -175,6 +184,13 @@ Context& Context::make(int index) {
     contexts[index].store(context, std::memory_order_release);
   }
   return *context;
+}
+
+void Context::enter_any() {
+  if (t_has_driver_context) return;
+  for (int index = 0; index < kMaxDevices; ++index) {
+    if (contexts[index].load(std::memory_order_acquire) != nullptr) return make_current(index);
+  }
 }
 
 Context::Context(int index)

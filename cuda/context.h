@@ -36,6 +36,10 @@ class Context {
   /// context exists.
   static Context& existing(int index) noexcept;
 
+  /// For calls that want any device: in a thread that has used none, the runtime would take device 0 and make a context
+  /// there, some 500 MiB, though the process may use another device.
+  static void enter_any();
+
   Context(const Context&) = delete;
   Context& operator=(const Context&) = delete;
 
