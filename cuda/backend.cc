@@ -72,6 +72,15 @@ void allow_peer(int index, int peer) {
   }
 }
 
+// Of a driver that is there but cannot serve this library; empty if there is none.
+std::string why_driver_is_insufficient() {
+  int driver = 0, needed = 0;
+  if (cudaDriverGetVersion(&driver) != cudaSuccess || driver == 0) return {};
+  KUSARI_CUDA_CHECK(cudaRuntimeGetVersion(&needed));
+  const auto text = [](int v) { return std::to_string(v / 1000) + '.' + std::to_string(v % 1000 / 10); };
+  return "the driver is for CUDA " + text(driver) + ", libkusari_cuda.so needs " + text(needed);
+}
+
 }  // namespace
 
 PinnedPool& pinned_pool() {
@@ -132,7 +141,10 @@ void CudaBackend::synchronize(int index) {
   KUSARI_CUDA_CHECK(cudaDeviceSynchronize());
 }
 
-void* CudaBackend::allocate_pinned(size_t bytes) { return pinned_pool().allocate(bytes); }
+void* CudaBackend::allocate_pinned(size_t bytes) {
+  Context::enter_any();
+  return pinned_pool().allocate(bytes);
+}
 
 void CudaBackend::deallocate_pinned(void* block, size_t) noexcept { pinned_pool().deallocate(block); }
 
@@ -174,7 +186,8 @@ void CudaBackend::record_event(int index, void* event) {
   KUSARI_CUDA_CHECK(cudaEventRecord(static_cast<cudaEvent_t>(event), Context::of(index).stream()));
 }
 
-void CudaBackend::synchronize_event(int, void* event) {
+void CudaBackend::synchronize_event(int index, void* event) {
+  (void)Context::of(index);  // in a thread of its own as well
   KUSARI_CUDA_CHECK(cudaEventSynchronize(static_cast<cudaEvent_t>(event)));
 }
 
@@ -195,7 +208,7 @@ void CudaBackend::pop_range() noexcept { nvtxRangePop(); }
 }  // namespace kusari::cuda
 
 /// What core looks up after it has loaded this library. Null with a text in `problem` when the library cannot serve; a
-/// machine without a driver or a card has a backend with no devices.
+/// machine without a driver or a card has a backend with no devices, and perhaps a text that says why.
 extern "C" __attribute__((visibility("default"))) kusari::Backend* kusari_cuda_backend(int version,
                                                                                        const char** problem) {
   static std::string text;
@@ -211,6 +224,9 @@ extern "C" __attribute__((visibility("default"))) kusari::Backend* kusari_cuda_b
       case cudaSuccess:
         break;
       case cudaErrorInsufficientDriver:  // no driver, or one too old
+        text = kusari::cuda::why_driver_is_insufficient();
+        *problem = text.empty() ? nullptr : text.c_str();
+        [[fallthrough]];
       case cudaErrorStubLibrary:
       case cudaErrorNoDevice:
         cudaGetLastError();

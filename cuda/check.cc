@@ -11,13 +11,42 @@ namespace {
   throw DeviceError(std::string(expression) + " failed: " + status + " (" + file + ":" + std::to_string(line) + ")");
 }
 
+// What the library's text leaves out.
+const char* advice_for(cudaError_t status) {
+  switch (status) {
+    case cudaErrorAssert:
+    case cudaErrorHardwareStackError:
+    case cudaErrorIllegalAddress:
+    case cudaErrorIllegalInstruction:
+    case cudaErrorInvalidAddressSpace:
+    case cudaErrorInvalidPc:
+    case cudaErrorLaunchFailure:
+    case cudaErrorLaunchTimeout:
+    case cudaErrorMisalignedAddress:
+      return "; a kernel that was enqueued earlier has failed, which CUDA_LAUNCH_BLOCKING=1 or compute-sanitizer "
+             "names, "
+             "and this process cannot use the device any more";
+    case cudaErrorInitializationError:
+      return "; a process that was forked after CUDA's first use cannot use it";
+    case cudaErrorNoKernelImageForDevice:
+      return "; libkusari_cuda.so was built for other cards, see CMAKE_CUDA_ARCHITECTURES";
+    case cudaErrorStreamCaptureUnsupported:
+    case cudaErrorStreamCaptureImplicit:
+    case cudaErrorStreamCaptureInvalidated:
+      return "; it is not allowed while a graph is captured";
+    default:
+      return "";
+  }
+}
+
 }  // namespace
 
 void check(cudaError_t status, const char* expression, const char* file, int line) {
   if (status == cudaSuccess) [[likely]]
     return;
   cudaGetLastError();  // an error that is not sticky is told once
-  const std::string text = std::string(cudaGetErrorName(status)) + ", " + cudaGetErrorString(status);
+  const std::string text =
+      std::string(cudaGetErrorName(status)) + ", " + cudaGetErrorString(status) + advice_for(status);
   if (status == cudaErrorMemoryAllocation) throw OutOfMemoryError(std::string(expression) + " failed: " + text);
   fail(expression, text, file, line);
 }

@@ -10,7 +10,7 @@ namespace kusari::cuda {
 template <class Raw, auto Create, auto Destroy>
 class Handle {
  public:
-  Handle() { KUSARI_CUDA_CHECK(Create(&raw_)); }
+  Handle() { check(Create(&raw_), __PRETTY_FUNCTION__, __FILE__, __LINE__); }  // which names Create
   Handle(Handle&& other) noexcept : raw_{std::exchange(other.raw_, nullptr)} {}
   Handle& operator=(Handle other) noexcept {
     std::swap(raw_, other.raw_);

@@ -50,17 +50,19 @@ const CudaBackend& loaded_cuda() {
     }
     using Entry = Backend* (*)(int interface_version, const char** problem);
     auto entry = reinterpret_cast<Entry>(dlsym(library, "kusari_cuda_backend"));
-    const char* problem = "libkusari_cuda.so has no entry kusari_cuda_backend";
-    if (entry != nullptr) cuda->backend = entry(kBackendInterface, &problem);
-    if (cuda->backend == nullptr) {
-      cuda->problem = problem;
+    if (entry == nullptr) {
+      cuda->problem = "libkusari_cuda.so has no entry kusari_cuda_backend";
       return cuda;
     }
+    const char* problem = nullptr;
+    cuda->backend = entry(kBackendInterface, &problem);
+    if (problem != nullptr) cuda->problem = problem;
+    if (cuda->backend == nullptr) return cuda;
     for (int i = 0; i < cuda->backend->device_count(); ++i) {
       cuda->devices.push_back(
           std::make_unique<detail::DeviceState>(detail::DeviceState{cuda->backend, i, "cuda:" + std::to_string(i)}));
     }
-    if (cuda->devices.empty()) cuda->problem = "no CUDA device was found";
+    if (cuda->devices.empty() && cuda->problem.empty()) cuda->problem = "no CUDA device was found";
     return cuda;
   }();
   return *loaded;
