@@ -9,6 +9,7 @@
 #include "kusari/cuda/handle.h"
 #include "kusari/cuda/saved_choices.h"
 #include "kusari/cuda/workspace.h"
+#include "kusari/framework/core/error.h"
 #include "kusari/framework/core/log.h"
 #include "kusari/framework/core/tuning.h"
 
@@ -27,14 +28,21 @@ bool is_capturing(cudaStream_t stream) {
   return status != cudaStreamCaptureStatusNone;
 }
 
-// Milliseconds of one execution: the least of some.
+// Milliseconds of one execution: the least of some; infinity for a plan that fails, as some do on some shapes though
+// cuDNN has made them.
 float measure(Context& context, const ConvolutionKey& key, const ConvolutionPlan& plan,
               const ConvolutionPointers& pointers, float best) {
   constexpr int kRounds = 3;
   const TimedEvent begin, end;
-  void* const scratch = workspace(context, static_cast<size_t>(plan.workspace()));
-  plan.execute(context.cudnn(), key, pointers, scratch);  // what is loaded at the first run does not count
   float least = std::numeric_limits<float>::infinity();
+  void* scratch = nullptr;
+  try {
+    scratch = workspace(context, static_cast<size_t>(plan.workspace()));
+    plan.execute(context.cudnn(), key, pointers, scratch);  // what is loaded at the first run does not count
+  } catch (const Error& error) {
+    log::info(std::string("convolution: a plan is not taken: ") + error.what());
+    return least;
+  }
   for (int round = 0; round < kRounds; ++round) {
     KUSARI_CUDA_CHECK(cudaEventRecord(begin.get(), context.stream()));
     plan.execute(context.cudnn(), key, pointers, scratch);

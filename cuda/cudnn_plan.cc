@@ -165,6 +165,14 @@ std::optional<ConvolutionPlan> PlanSearch::named(const std::string& choice) {
   Candidate candidate;
   candidate.plan.choice_ = choice;
   if (!(text >> word >> candidate.plan.engine_) || word != "engine") return std::nullopt;
+  try {
+    return named(std::move(candidate), text);
+  } catch (const DeviceError&) {
+    return std::nullopt;  // numbers that cuDNN has no name for
+  }
+}
+
+std::optional<ConvolutionPlan> PlanSearch::named(Candidate candidate, std::istream& knob_texts) {
   CudnnDescriptor engine(CUDNN_BACKEND_ENGINE_DESCRIPTOR);
   engine.set(CUDNN_ATTR_ENGINE_OPERATION_GRAPH, graph_);
   engine.set(CUDNN_ATTR_ENGINE_GLOBAL_INDEX, candidate.plan.engine_);
@@ -180,7 +188,7 @@ std::optional<ConvolutionPlan> PlanSearch::named(const std::string& choice) {
   int type = 0;
   char colon = 0;
   int64_t value = 0;
-  while (text >> type >> colon >> value) {
+  while (knob_texts >> type >> colon >> value) {
     CudnnDescriptor& knob = knobs.emplace_back(CUDNN_BACKEND_KNOB_CHOICE_DESCRIPTOR);
     knob.set(CUDNN_ATTR_KNOB_CHOICE_KNOB_TYPE, static_cast<cudnnBackendKnobType_t>(type));
     knob.set(CUDNN_ATTR_KNOB_CHOICE_KNOB_VALUE, value);

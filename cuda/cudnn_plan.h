@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <deque>
+#include <iosfwd>
 #include <optional>
 #include <string>
 #include <vector>
@@ -79,6 +80,7 @@ class PlanSearch {
     ConvolutionPlan plan;  // without the descriptor
   };
   void ask(cudnnBackendHeurMode_t mode);
+  std::optional<ConvolutionPlan> named(Candidate candidate, std::istream& knob_texts);
   std::optional<ConvolutionPlan> build(Candidate candidate);
 
   ConvolutionKey key_;

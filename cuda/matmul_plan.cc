@@ -164,8 +164,8 @@ int MatmulPlan::find_candidates(Context& context, const MatmulKey& key, cublasLt
   int count = 0;
   const cublasStatus_t status = cublasLtMatmulAlgoGetHeuristic(context.cublaslt(), &operation_, &a_, &b_, &d_, &d_,
                                                                &preference, most, found, &count);
-  // What the library says of sums that it cannot make is not documented.
-  const bool is_refused = key.epilogue == MatmulKey::kBiasGrad && status == CUBLAS_STATUS_INVALID_VALUE;
+  // What the library says of an epilogue that it does not have for these types is not documented.
+  const bool is_refused = key.epilogue != MatmulKey::kPlain && status == CUBLAS_STATUS_INVALID_VALUE;
   if (status == CUBLAS_STATUS_NOT_SUPPORTED || is_refused) return 0;
   KUSARI_CUDA_CHECK(status);
   int usable = 0;
