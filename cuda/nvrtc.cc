@@ -1,5 +1,6 @@
 #include "kusari/cuda/nvrtc.h"
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
@@ -37,13 +38,22 @@ class Program {
   Program& operator=(const Program&) = delete;
   ~Program() { nvrtcDestroyProgram(&program_); }
 
-  std::string compile(const std::vector<std::string>& options) {
+  std::string compile(const std::vector<std::string>& options, bool is_for_driver) {
     std::vector<const char*> pointers;
     for (const std::string& option : options) pointers.push_back(option.c_str());
     const nvrtcResult result = nvrtcCompileProgram(program_, static_cast<int>(pointers.size()), pointers.data());
     if (result == NVRTC_ERROR_COMPILATION) throw Error(name_ + ": the kernel does not compile:\n" + compiler_log());
+    if (result == NVRTC_ERROR_INVALID_OPTION)
+      throw Error(name_ + ": a wrong option of the compiler:\n" + compiler_log());
     check(result, name_, "nvrtcCompileProgram");
     size_t size = 0;
+    if (is_for_driver) {
+      check(nvrtcGetPTXSize(program_, &size), name_, "nvrtcGetPTXSize");
+      std::string text(size, '\0');
+      check(nvrtcGetPTX(program_, text.data()), name_, "nvrtcGetPTX");
+      text.resize(size - 1);  // the closing zero
+      return text;
+    }
     check(nvrtcGetCUBINSize(program_, &size), name_, "nvrtcGetCUBINSize");
     std::string code(size, '\0');
     check(nvrtcGetCUBIN(program_, code.data()), name_, "nvrtcGetCUBIN");
@@ -115,11 +125,25 @@ void write_cached(const std::filesystem::path& path, const std::string& inputs, 
 
 }  // namespace
 
+std::string architecture_for(int major, int minor) {
+  const int capability = 10 * major + minor;
+  int count = 0;
+  check(nvrtcGetNumSupportedArchs(&count), "user kernels", "nvrtcGetNumSupportedArchs");
+  std::vector<int> known(static_cast<size_t>(count));
+  check(nvrtcGetSupportedArchs(known.data()), "user kernels", "nvrtcGetSupportedArchs");
+  int newest = 0;  // that the card can run
+  for (const int architecture : known) {
+    if (architecture <= capability) newest = std::max(newest, architecture);
+  }
+  const bool is_known = newest == capability || newest == 0;
+  return is_known ? "sm_" + std::to_string(capability) : "compute_" + std::to_string(newest);
+}
+
 std::string compile_text(const std::string& name, const std::string& code, const std::vector<std::string>& options,
                          const std::string& architecture) {
   std::vector<std::string> all = {"--gpu-architecture=" + architecture, "--std=c++20"};
   all.insert(all.end(), options.begin(), options.end());
-  return Program(name, code).compile(all);
+  return Program(name, code).compile(all, architecture.starts_with("compute_"));
 }
 
 std::string compile_cached(const std::string& name, const std::string& code, const std::vector<std::string>& options,

@@ -17,9 +17,8 @@ void* load(const Context& context, const UserSource& source) {
   const std::scoped_lock lock(*mutex);
   std::atomic<void*>& compiled = source.compiled[context.index()];
   if (void* const present = compiled.load()) return present;
-  const DeviceFacts& facts = context.facts();
-  const std::string architecture = "sm_" + std::to_string(facts.major) + std::to_string(facts.minor);
-  const std::string code = compile_cached(source.name, source.code, source.compiler, architecture);
+  const std::string code = compile_cached(source.name, source.code, source.compiler,
+                                          architecture_for(context.facts().major, context.facts().minor));
   cudaLibrary_t library = nullptr;
   KUSARI_CUDA_CHECK(cudaLibraryLoadData(&library, code.data(), nullptr, nullptr, 0, nullptr, nullptr, 0));
   cudaKernel_t kernel = nullptr;
@@ -46,6 +45,10 @@ void user_kernel(Params<UserLaunch> launch, InList inputs, InOutList outputs) {
     const auto index = static_cast<size_t>(parameter.array);
     addresses[i] = (index < in.size() ? in[index] : out[index - in.size()]).raw_data();
     parameters[i] = &addresses[i];
+  }
+  if (launch->shared > static_cast<unsigned>(context.facts().shared_per_block)) [[unlikely]] {
+    KUSARI_CUDA_CHECK(
+        cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(launch->shared)));
   }
   const dim3 grid(launch->grid[0], launch->grid[1], launch->grid[2]);
   const dim3 block(launch->block[0], launch->block[1], launch->block[2]);

@@ -77,6 +77,19 @@ TEST_CASE("an error is the compiler's, with the kernel's name") {
   CHECK_THROWS_AS(compile_text("t", kText, {}, "sm_1"), Error);
 }
 
+TEST_CASE("a card that the compiler does not know gets PTX of the newest one that it does") {
+  CHECK(architecture_for(9, 0) == "sm_90");
+  CHECK(architecture_for(10, 0) == "sm_100");
+  CHECK(architecture_for(9, 9).starts_with("compute_9"));
+  CHECK(architecture_for(2, 0) == "sm_20");  // which the compiler refuses, with its own words
+  const std::string newest = architecture_for(99, 0);
+  CHECK(newest.starts_with("compute_"));
+  const std::string code = compile_text("all_functions", kText, {}, newest);
+  CHECK(code.find(".target sm_" + newest.substr(8)) != std::string::npos);
+  CHECK(code.find('\0') == std::string::npos);
+  CHECK(code.find(".entry all_functions") != std::string::npos);
+}
+
 TEST_CASE("what was compiled is kept, and a spoilt file is made again") {
   const testing::ScratchDirectory folder;
   const std::string where = folder / "kernels";
