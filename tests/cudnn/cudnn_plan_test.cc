@@ -94,6 +94,37 @@ ConvolutionKey square(ConvolutionPass pass, int64_t batch, int64_t channels, int
                                  {batch, outs, size, size}, dtype));
 }
 
+// Convolutions of every kind, besides those of the models.
+struct Geometry {
+  Shape x, w, y;
+  int64_t stride, pad, dilate;
+
+  ConvolutionKey key(ConvolutionPass pass, Dtype dtype) const {
+    kernels::Convolution g;
+    g.ndim = x.ndim() - 2;
+    for (int i = 0; i < g.ndim; ++i) {
+      g.stride[i] = stride;
+      g.pad[i] = pad;
+      g.dilate[i] = dilate;
+    }
+    return limited(convolution_key(pass, g, x, w, y, dtype));
+  }
+};
+const std::vector<Geometry>& geometries() {
+  static const std::vector<Geometry> list = {
+      {{8, 16, 100}, {32, 16, 5}, {8, 32, 100}, 1, 2, 1},                  // one axis
+      {{4, 16, 9, 10, 11}, {8, 16, 3, 3, 3}, {4, 8, 9, 10, 11}, 1, 1, 1},  // three axes
+      {{8, 64, 14, 14}, {64, 16, 3, 3}, {8, 64, 14, 14}, 1, 1, 1},         // four groups
+      {{8, 16, 20, 20}, {16, 16, 3, 3}, {8, 16, 20, 20}, 1, 2, 2},         // dilated
+      {{8, 16, 20, 20}, {16, 16, 3, 3}, {8, 16, 11, 11}, 2, 1, 1},         // cover_all: more behind
+      {{8, 16, 20, 20}, {16, 16, 2, 2}, {8, 16, 10, 10}, 2, 0, 1},
+      {{8, 3, 33, 33}, {5, 3, 3, 3}, {8, 5, 33, 33}, 1, 1, 1},   // odd channels
+      {{1, 7, 5, 5}, {9, 7, 1, 1}, {1, 9, 5, 5}, 1, 0, 1},       // one image
+      {{2, 12, 17}, {12, 4, 3}, {2, 12, 17}, 1, 1, 1},           // one axis, groups
+      {{4, 16, 1, 1}, {16, 16, 1, 1}, {4, 16, 1, 1}, 1, 0, 1}};  // a linear layer
+  return list;
+}
+
 }  // namespace
 
 TEST_CASE("cudnn plans: the models have the convolutions that they are known for") {
@@ -190,32 +221,65 @@ TEST_CASE("cudnn plans: bias, residual and ReLU in the kernel of the convolution
 
 TEST_CASE("cudnn plans: one to three spatial axes, groups, dilation, uneven padding") {
   if (h200() == nullptr) return;
-  struct Case {
-    Shape x, w, y;
-    int64_t stride, pad, dilate;
-  };
-  for (const Case& c : {Case{{8, 16, 100}, {32, 16, 5}, {8, 32, 100}, 1, 2, 1},              // one axis
-                        {{4, 16, 9, 10, 11}, {8, 16, 3, 3, 3}, {4, 8, 9, 10, 11}, 1, 1, 1},  // three axes
-                        {{8, 64, 14, 14}, {64, 16, 3, 3}, {8, 64, 14, 14}, 1, 1, 1},         // four groups
-                        {{8, 16, 20, 20}, {16, 16, 3, 3}, {8, 16, 20, 20}, 1, 2, 2},         // dilated
-                        {{8, 16, 20, 20}, {16, 16, 3, 3}, {8, 16, 11, 11}, 2, 1, 1},         // cover_all: more behind
-                        {{8, 16, 20, 20}, {16, 16, 2, 2}, {8, 16, 10, 10}, 2, 0, 1}}) {
-    kernels::Convolution g;
-    g.ndim = c.x.ndim() - 2;
-    for (int i = 0; i < g.ndim; ++i) {
-      g.stride[i] = c.stride;
-      g.pad[i] = c.pad;
-      g.dilate[i] = c.dilate;
-    }
-    for (const Dtype dtype : kDtypes) {
+  for (const Geometry& geometry : geometries()) {
+    for (const Dtype dtype : {Dtype::float16, Dtype::bfloat16, Dtype::float32, Dtype::float64}) {
       for (const ConvolutionPass pass :
            {ConvolutionPass::forward, ConvolutionPass::data_grad, ConvolutionPass::filter_grad}) {
-        const ConvolutionKey key = limited(convolution_key(pass, g, c.x, c.w, c.y, dtype));
+        ConvolutionKey key = geometry.key(pass, dtype);
+        for (const int64_t alignment : {int64_t{16}, itemsize(dtype)}) {  // of addresses inside an array
+          key.alignment = alignment;
+          const std::string text = text_of(key);
+          CAPTURE(text);
+          const ConvolutionRoute route = find_route(key, *h200());
+          CHECK_MESSAGE((route.plan.has_value() || dtype == Dtype::float64), route.reason);
+          if (route.plan) CHECK(route.plan->workspace() <= key.workspace_limit);
+          if (!route.plan) CHECK_FALSE(route.reason.empty());
+        }
+      }
+    }
+  }
+}
+
+TEST_CASE("cudnn plans: what is added to any convolution is in its kernel, or cuDNN says why not") {
+  if (h200() == nullptr) return;
+  int count = 0, fused = 0;
+  for (const Geometry& geometry : geometries()) {
+    for (const Dtype dtype : {Dtype::float16, Dtype::bfloat16, Dtype::float32, Dtype::float64}) {
+      for (int parts = 1; parts < 8; ++parts) {
+        ConvolutionKey key = geometry.key(ConvolutionPass::forward, dtype);
+        key.has_z = parts & 1;
+        key.has_bias = parts >> 1 & 1;
+        key.activation = (parts & 4) != 0 ? Activation::relu : Activation::none;
         const std::string text = text_of(key);
         CAPTURE(text);
         const ConvolutionRoute route = find_route(key, *h200());
-        CHECK_MESSAGE(route.plan.has_value(), route.reason);
+        ++count;
+        fused += route.plan.has_value();
+        if (route.plan) {
+          CHECK_FALSE(route.plan->has_note(CUDNN_BEHAVIOR_NOTE_RUNTIME_COMPILATION));
+          CHECK(route.plan->workspace() <= key.workspace_limit);
+        } else {
+          CHECK_FALSE(route.reason.empty());
+        }
+        // The same plan is found by its name, as in a later run.
+        if (route.plan) CHECK(PlanSearch(route.key, *h200()).named(route.plan->choice()).has_value());
       }
+    }
+  }
+  MESSAGE(fused, " of ", count, " in one kernel");
+  CHECK(2 * fused > count);
+}
+
+TEST_CASE("cudnn plans: arrays of more than 2^31 elements") {
+  if (h200() == nullptr) return;
+  for (const Dtype dtype : kDtypes) {
+    for (const ConvolutionPass pass :
+         {ConvolutionPass::forward, ConvolutionPass::data_grad, ConvolutionPass::filter_grad}) {
+      const ConvolutionKey key = square(pass, 4096, 64, 112, 64, 3, dtype);
+      const std::string text = text_of(key);
+      CAPTURE(text);
+      const ConvolutionRoute route = find_route(key, *h200());
+      CHECK_MESSAGE(route.plan.has_value(), route.reason);
     }
   }
 }
