@@ -115,8 +115,26 @@ void softmax_cross_entropy(Params<kernels::SoftmaxCrossEntropyOptions> options, 
   });
 }
 
+void mean_loss(Params<kernels::MeanLossOptions> options, In loss, In t, Out mean, Out divisor) {
+  constexpr int64_t kMost = 1 << 15;  // more than one block reads quickly
+  const bool is_double = loss->dtype() == Dtype::float64;
+  if (loss->size() > kMost || !loss->is_contiguous() || !t->is_contiguous() ||
+      (!is_double && loss->dtype() != Dtype::float32)) {
+    return kernels::mean_loss_by_reductions(*options, loss, t, mean, divisor);
+  }
+  const int64_t warps = (loss->size() + kWarp - 1) / kWarp;
+  const LaunchShape shape{
+      dim3(1), dim3(static_cast<unsigned>(std::clamp<int64_t>(warps, 1, kMeanBlock / kWarp)) * unsigned{kWarp})};
+  const auto run = [&]<class T>() {
+    enqueue(Context::of(*loss), shape, mean_loss_block<T>, loss->size(), loss->data<T>(), t->raw_data(), t->dtype(),
+            *options, Target(*mean), divisor->data<T>());
+  };
+  if (is_double) return run.template operator()<double>();
+  run.template operator()<float>();
+}
+
 void softmax_cross_entropy_grad(Params<kernels::SoftmaxCrossEntropyOptions> options, In p, In t, In class_weight, In g,
-                                Out gx) {
+                                In divisor, Out gx) {
   if (p->size() == 0) return;
   visit_rows("softmax_cross_entropy_grad", p, [&]<class T>() {
     const TypedResult result(gx, dtype_of<T>);
@@ -133,9 +151,11 @@ void softmax_cross_entropy_grad(Params<kernels::SoftmaxCrossEntropyOptions> opti
     const CrossEntropyFactors factors{.labels = t->raw_data(),
                                       .factors = g->raw_data(),
                                       .weights = data_of(class_weight),
+                                      .divisor = data_of(divisor),
                                       .label_dtype = t->dtype(),
                                       .factor_dtype = g->dtype(),
                                       .weight_dtype = dtype_or_float(class_weight),
+                                      .divisor_dtype = dtype_or_float(divisor),
                                       .ignored = options->ignore_label,
                                       .weight_stride = stride_of_vector(class_weight)};
     enqueue(Context::of(*p), shape, cross_entropy_grad<T>, plan, chunk, p->data<T>(), result.data<T>(), factors);
@@ -152,6 +172,7 @@ void register_softmax(Backend& backend) {
   backend.add<kernels::LogSoftmaxGrad>(log_softmax_grad);
   backend.add<kernels::Logsumexp>(logsumexp);
   backend.add<kernels::SoftmaxCrossEntropy>(softmax_cross_entropy);
+  backend.add<kernels::MeanLoss>(mean_loss);
   backend.add<kernels::SoftmaxCrossEntropyGrad>(softmax_cross_entropy_grad);
 }
 

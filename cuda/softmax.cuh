@@ -5,6 +5,7 @@
 #include "kusari/cuda/row_plan.h"
 #include "kusari/cuda/source.cuh"
 #include "kusari/framework/kernels/math.h"
+#include "kusari/framework/kernels/softmax.h"
 
 // Kernels that sum along rows: one warp with the row in its registers, or a block that reads the row twice.
 namespace kusari::cuda {
@@ -376,10 +377,31 @@ __global__ void __launch_bounds__(kLongRowBlock)
                 });
 }
 
+inline constexpr int kMeanBlock = 1024;
+
+/// mean = sum(loss) / divisor in one block; divisor = `count`, or the labels that are not ignored.
+template <class T>
+__global__ void __launch_bounds__(kMeanBlock)
+    mean_loss_block(int64_t n, const T* loss, const void* labels, Dtype label_dtype, kernels::MeanLossOptions options,
+                    Target mean, T* divisor) {
+  double sum = 0;
+  int64_t counted = 0;
+  for (int64_t i = threadIdx.x; i < n; i += blockDim.x) {
+    sum += static_cast<double>(loss[i]);
+    if (options.count == 0 && load_integer(labels, label_dtype, i) != options.ignore_label) ++counted;
+  }
+  sum = block_reduce(sum, 0.0, Plus<double>{});
+  counted = block_reduce(counted, int64_t{0}, Plus<int64_t>{});
+  if (threadIdx.x > 0) return;
+  const int64_t given = options.count > 0 ? options.count : counted > 0 ? counted : 1;
+  *divisor = static_cast<T>(given);
+  mean.store(0, static_cast<T>(sum / static_cast<double>(given)));
+}
+
 /// The labels of a cross entropy's gradient, and what each row is multiplied with.
 struct CrossEntropyFactors {
-  const void *labels, *factors, *weights;  // weights may be null
-  Dtype label_dtype, factor_dtype, weight_dtype;
+  const void *labels, *factors, *weights, *divisor;  // the last two may be null
+  Dtype label_dtype, factor_dtype, weight_dtype, divisor_dtype;
   int64_t ignored, weight_stride;
 };
 
@@ -401,6 +423,7 @@ __global__ void __launch_bounds__(kLongRowBlock)
   C factor = 0;
   if (counts) {
     factor = load_as<C>(given.factors, given.factor_dtype, at[RowPlan::kValue]);
+    if (given.divisor != nullptr) factor /= load_as<C>(given.divisor, given.divisor_dtype, 0);
     if (given.weights != nullptr) factor *= load_as<C>(given.weights, given.weight_dtype, label * given.weight_stride);
   }
   T* const to = gx + at[RowPlan::kOut];

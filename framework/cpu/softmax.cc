@@ -9,9 +9,9 @@
 #include "kusari/framework/cpu/blocks.h"
 #include "kusari/framework/cpu/isa.h"
 #include "kusari/framework/cpu/register.h"
-#include "kusari/framework/kernels/strided.h"
 #include "kusari/framework/kernels/arithmetic.h"
 #include "kusari/framework/kernels/pointwise.h"
+#include "kusari/framework/kernels/strided.h"
 
 namespace kusari::cpu {
 namespace {
@@ -257,14 +257,18 @@ void softmax_cross_entropy(Params<kernels::SoftmaxCrossEntropyOptions> options, 
   if (!direct) loss->copy_from(losses);
 }
 
+void mean_loss(Params<kernels::MeanLossOptions> options, In loss, In t, Out mean, Out divisor) {
+  kernels::mean_loss_by_reductions(*options, loss, t, mean, divisor);
+}
+
 void softmax_cross_entropy_grad(Params<kernels::SoftmaxCrossEntropyOptions> options, In p, In t, In class_weight, In g,
-                                Out gx) {
+                                In divisor, Out gx) {
   if (p->size() == 0) return;
   const Compute compute = compute_for(p);
   const SoftmaxLoop& loops = loops_for(compute);
   const Labels labels(*options, t, class_weight, p->shape()[1]);
   const bool one_factor = g->size() == 1;
-  const Array factors = g->astype(Dtype::float64);
+  const Array factors = (divisor ? pointwise(kernels::Div{}, *g, *divisor) : *g).astype(Dtype::float64);
   const int64_t size = itemsize(dtype_of_compute(compute));
   const Array* const inputs[] = {&*p};
   const Array* const others[] = {&labels.t, &factors};
@@ -290,6 +294,7 @@ void register_softmax(Backend& backend) {
   backend.add<kernels::LogSoftmaxGrad>(&log_softmax_grad);
   backend.add<kernels::Logsumexp>(&logsumexp);
   backend.add<kernels::SoftmaxCrossEntropy>(&softmax_cross_entropy);
+  backend.add<kernels::MeanLoss>(&mean_loss);
   backend.add<kernels::SoftmaxCrossEntropyGrad>(&softmax_cross_entropy_grad);
 }
 

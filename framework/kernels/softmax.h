@@ -48,10 +48,28 @@ struct SoftmaxCrossEntropy {
   using Signature = void(Params<SoftmaxCrossEntropyOptions> options, In x, In t, In class_weight, Out loss, Out p);
 };
 
-/// gx = g class_weight[t] (p - onehot(t)), 0 where t is ignore_label. g: t's shape, or one element for all.
+/// What a mean over labels divides by.
+struct MeanLossOptions {
+  int64_t ignore_label = -1;
+  int64_t count = 0;  ///< the divisor; 0: the number of labels that are not ignore_label, at least 1
+};
+
+/// mean = sum(loss) / divisor, for the losses of labels t. mean and divisor: (); divisor is of the dtype of loss, mean
+/// of any floating one.
+struct MeanLoss {
+  static constexpr const char* kName = "mean_loss";
+  using Signature = void(Params<MeanLossOptions> options, In loss, In t, Out mean, Out divisor);
+};
+/// The same by reductions, for devices and sizes where one kernel is no gain.
+KUSARI_API void mean_loss_by_reductions(const MeanLossOptions& options, const Array& loss, const Array& t,
+                                        const Array& mean, const Array& divisor);
+
+/// gx = g / divisor class_weight[t] (p - onehot(t)), 0 where t is ignore_label. g: t's shape, or one element for all;
+/// divisor: one element, or undefined (1).
 struct SoftmaxCrossEntropyGrad {
   static constexpr const char* kName = "softmax_cross_entropy_grad";
-  using Signature = void(Params<SoftmaxCrossEntropyOptions> options, In p, In t, In class_weight, In g, Out gx);
+  using Signature = void(Params<SoftmaxCrossEntropyOptions> options, In p, In t, In class_weight, In g, In divisor,
+                         Out gx);
 };
 
 }  // namespace kusari::kernels

@@ -148,7 +148,7 @@ TEST_CASE("softmax_cross_entropy: losses, probabilities and gradients") {
     check_close(p, p_want, 1e-14);
     const Values got = loss.to_vector<double>();
     const Array g = array<double>({1, 2, 3, 4, 5, 6, 7, 8}, {2, 4});
-    launch<kernels::SoftmaxCrossEntropyGrad>(x.device(), Options{}, p, t, class_weight, g, gx);
+    launch<kernels::SoftmaxCrossEntropyGrad>(x.device(), Options{}, p, t, class_weight, g, Array(), gx);
     const Values gradient = gx.to_vector<double>();
     for (size_t i = 0; i < 8; ++i) {
       const size_t n = i / 4, d = i % 4;
@@ -174,6 +174,26 @@ TEST_CASE("softmax_cross_entropy: losses, probabilities and gradients") {
   CHECK(loss.to_vector<float>()[1] == 0);
   const Array p = empty_like(rows), gx = empty_like(rows);
   launch<kernels::Softmax>(x.device(), 1, rows, p);
-  launch<kernels::SoftmaxCrossEntropyGrad>(x.device(), Options{-1}, p, t2, Array(), array<float>({0.5f}, Shape{}), gx);
+  launch<kernels::SoftmaxCrossEntropyGrad>(x.device(), Options{-1}, p, t2, Array(), array<float>({0.5f}, Shape{}),
+                                           Array(), gx);
   CHECK(gx.to_vector<float>()[2] == doctest::Approx(0.5 * (p.to_vector<float>()[2] - 1)));
+  launch<kernels::SoftmaxCrossEntropyGrad>(x.device(), Options{-1}, p, t2, Array(), array<float>({0.5f}, Shape{}),
+                                           array<float>({4}, Shape{}), gx);
+  CHECK(gx.to_vector<float>()[2] == doctest::Approx(0.125 * (p.to_vector<float>()[2] - 1)));
+}
+
+TEST_CASE("mean loss: the labels that count, or a number given") {
+  const Array loss = array<float>({1, 0, 3, 5}, {2, 2}), t = array<int32_t>({0, -1, 2, 1}, {2, 2});
+  const Array mean = empty({}), divisor = empty({});
+  launch<kernels::MeanLoss>(loss.device(), kernels::MeanLossOptions{-1}, loss, t, mean, divisor);
+  CHECK(mean.item<float>() == 3);
+  CHECK(divisor.item<float>() == 3);
+  const Array half = empty({}, Dtype::float16);
+  launch<kernels::MeanLoss>(loss.device(), kernels::MeanLossOptions{-1, 2}, loss, t, half, divisor);
+  CHECK(half.item<float>() == 4.5);
+  CHECK(divisor.item<float>() == 2);
+  const Array none = full({2, 2}, -1, Dtype::int32);
+  launch<kernels::MeanLoss>(loss.device(), kernels::MeanLossOptions{-1}, zeros_like(loss), none, mean, divisor);
+  CHECK(mean.item<float>() == 0);
+  CHECK(divisor.item<float>() == 1);
 }

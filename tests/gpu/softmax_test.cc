@@ -28,14 +28,20 @@ std::vector<Array> backward(const Array& y, const Array& gy, int axis) {
   return {softmax, log_softmax};
 }
 
-/// Loss, probabilities and gradient; `score`: whether the probabilities are asked for in the forward computation.
+/// Losses and, with `score`, probabilities, gradient, and mean losses with their divisors.
 std::vector<Array> cross_entropy(const Array& x, const Array& t, const Array& weight, const Array& g, bool score) {
   const kernels::SoftmaxCrossEntropyOptions options{-1};
   const Array loss = empty(t.shape(), is_half(x.dtype()) ? Dtype::float32 : x.dtype(), x.device());
   const Array p = score ? empty_like(x) : Array(), gx = empty_like(x);
   launch<kernels::SoftmaxCrossEntropy>(x.device(), options, x, t, weight, loss, p);
-  if (score) launch<kernels::SoftmaxCrossEntropyGrad>(x.device(), options, p, t, weight, g, gx);
-  return score ? std::vector<Array>{loss, p, gx} : std::vector<Array>{loss};
+  if (!score) return {loss};
+  const Array divisor = empty({}, loss.dtype(), x.device()), mean = empty({}, x.dtype(), x.device());
+  const Array mean_of_all = empty_like(mean), all = empty_like(divisor), gx_of_mean = empty_like(x);
+  launch<kernels::SoftmaxCrossEntropyGrad>(x.device(), options, p, t, weight, g, Array(), gx);
+  launch<kernels::MeanLoss>(x.device(), kernels::MeanLossOptions{-1}, loss, t, mean, divisor);
+  launch<kernels::MeanLoss>(x.device(), kernels::MeanLossOptions{-1, 7}, loss, t, mean_of_all, all);
+  launch<kernels::SoftmaxCrossEntropyGrad>(x.device(), options, p, t, weight, g, divisor, gx_of_mean);
+  return {loss, p, gx, mean, divisor, mean_of_all, all, gx_of_mean};
 }
 
 Array labels(const Shape& shape, int64_t classes, Dtype dtype, int64_t lowest = -1) {

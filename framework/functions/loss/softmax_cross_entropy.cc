@@ -43,10 +43,12 @@ class SoftmaxCrossEntropy final : public FunctionNode {
     const Array losses = empty(t.shape(), is_half(x.dtype()) ? Dtype::float32 : x.dtype(), x.device());
     launch<kernels::SoftmaxCrossEntropy>(x.device(), kernel_options(), x, t, options_.class_weight, losses, score_);
     if (options_.reduce == Reduce::no) return {losses.astype(x.dtype())};
-    divisor_ = divisor(t, losses.dtype());
-    const Array loss = reduce(kernels::Sum{}, losses);
-    pointwise_to(loss, kernels::Div{}, loss, divisor_);
-    return {loss.astype(x.dtype())};
+    divisor_ = empty({}, losses.dtype(), x.device());
+    const Array loss = empty({}, x.dtype(), x.device());
+    const int64_t count = options_.normalize ? 0 : std::max<int64_t>(t.shape()[0], 1);
+    launch<kernels::MeanLoss>(x.device(), kernels::MeanLossOptions{options_.ignore_label, count}, losses, t, loss,
+                              divisor_);
+    return {loss};
   }
 
   Variables backward(const Variables& gy) override {
@@ -56,9 +58,9 @@ class SoftmaxCrossEntropy final : public FunctionNode {
       score_ = empty_like(x);
       launch<kernels::Softmax>(x.device(), 1, x, score_);
     }
-    const Array g = divisor_.is_defined() ? pointwise(kernels::Div{}, gy[0].array(), divisor_) : gy[0].array();
     const Array gx = empty_like(x);
-    launch<kernels::SoftmaxCrossEntropyGrad>(x.device(), kernel_options(), score_, t, options_.class_weight, g, gx);
+    launch<kernels::SoftmaxCrossEntropyGrad>(x.device(), kernel_options(), score_, t, options_.class_weight,
+                                             gy[0].array(), divisor_, gx);
     return {Variable(gx, false), Variable()};
   }
 
@@ -67,26 +69,18 @@ class SoftmaxCrossEntropy final : public FunctionNode {
     const Variable x = retained_input(0);
     const Array one = ones({}, x.dtype(), x.device()), minus_onehot = empty_like(x.array());
     launch<kernels::SoftmaxCrossEntropyGrad>(x.device(), kernel_options(), zeros_like(x.array()),
-                                             retained_input(1).array(), options_.class_weight, one, minus_onehot);
+                                             retained_input(1).array(), options_.class_weight, one, Array(),
+                                             minus_onehot);
     const Array minus_weight = reduce(kernels::Sum{}, minus_onehot, AxisMask::of(1), true);
     const Variable g = divisor_.is_defined() ? gy / divisor_ : expand_dims(gy, 1);
     return g * (minus_onehot - minus_weight * softmax(x));
-  }
-
-  // A scalar: the number of labels that count, at least 1; or the batch size.
-  Array divisor(const Array& t, Dtype dtype) const {
-    if (!options_.normalize) return full({}, std::max<int64_t>(t.shape()[0], 1), dtype, t.device());
-    const Array counts = pointwise(kernels::NotEqualConst{static_cast<double>(options_.ignore_label)}, t);
-    const Array count = reduce_as(dtype, kernels::Sum{}, counts, AxisMask::all(t.ndim()));
-    pointwise_to(count, kernels::Clip{1, 9e18}, count);
-    return count;
   }
 
   kernels::SoftmaxCrossEntropyOptions kernel_options() const { return {options_.ignore_label}; }
 
   SoftmaxCrossEntropyOptions options_;
   Array score_;    // softmax(x), if it is kept
-  Array divisor_;  // of the mean; undefined with Reduce::no
+  Array divisor_;  // of the mean, (); undefined with Reduce::no
 };
 
 void check_options(const Variable& x, const SoftmaxCrossEntropyOptions& options) {
