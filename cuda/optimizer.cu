@@ -102,8 +102,15 @@ __global__ __launch_bounds__(kThreads) void step_kernel(const __grid_constant__ 
   }
 }
 
+template <class To, class From>
+__device__ __forceinline__ To converted(From x, Compute<To> factor) {
+  const To y = narrow<To>(widen(x));
+  return factor == 1 ? y : narrow<To>(widen(y) * factor);
+}
+
 template <class From, class To>
-__global__ __launch_bounds__(kThreads) void convert_kernel(const __grid_constant__ ChunkTable<2> table) {
+__global__ __launch_bounds__(kThreads) void convert_kernel(const __grid_constant__ ChunkTable<2> table,
+                                                           Compute<To> factor) {
   constexpr int kPack = kPackSize<From> < kPackSize<To> ? kPackSize<From> : kPackSize<To>;
   const Chunk chunk = find_chunk(table, blockIdx.x);
   const From* const from = static_cast<const From*>(table.data[0][chunk.tensor]) + chunk.begin;
@@ -114,10 +121,11 @@ __global__ __launch_bounds__(kThreads) void convert_kernel(const __grid_constant
     const Pack<From, kPack> read = load_pack<kPack>(from, at);
     Pack<To, kPack> written;
 #pragma unroll
-    for (int i = 0; i < kPack; ++i) written.at[i] = narrow<To>(widen(read.at[i]));
+    for (int i = 0; i < kPack; ++i) written.at[i] = converted<To>(read.at[i], factor);
     store_pack(to, at, written);
   }
-  for (int i = packs * kPack + static_cast<int>(threadIdx.x); i < n; i += kThreads) to[i] = narrow<To>(widen(from[i]));
+  for (int i = packs * kPack + static_cast<int>(threadIdx.x); i < n; i += kThreads)
+    to[i] = converted<To>(from[i], factor);
 }
 
 /// Each block's sum of squares to partial[blockIdx.x].
@@ -219,7 +227,7 @@ void step(DeviceScalar numbers, In guard, InList read, InOutList arrays) {
   });
 }
 
-void convert_tensors(InList from, InOutList to) {
+void convert_tensors(Params<double> factor, InList from, InOutList to) {
   const std::span<const Array> read = from.arrays(), written = to.arrays();
   if (read.empty()) return;
   const Dtype source = read[0].dtype(), target = written[0].dtype();
@@ -231,7 +239,8 @@ void convert_tensors(InList from, InOutList to) {
     visit_floating(target, [&]<class To>() {
       for_each_table<2>(read, source, data, [&](const ChunkTable<2>& table) {
         if (table.chunks() == 0) return;
-        enqueue(context, {dim3(table.chunks()), dim3(kThreads)}, convert_kernel<From, To>, table);
+        enqueue(context, {dim3(table.chunks()), dim3(kThreads)}, convert_kernel<From, To>, table,
+                static_cast<Compute<To>>(*factor));
       });
     });
   });

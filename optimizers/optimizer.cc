@@ -57,26 +57,27 @@ struct Group {
   Numbers numbers;
 };
 
-/// Tensors to be converted from one dtype to another, in one launch for each device.
+/// Tensors to be converted from one dtype to another and multiplied by a factor, in one launch for each device.
 struct Conversions {
   struct Batch {
-    std::vector<Array> from, to;
+    double factor;
+    std::vector<Array> from, to;  // of one device and one dtype
   };
-  std::vector<Batch> batches;  // of one device and one dtype
+  std::vector<Batch> batches;
 
-  void add(const Array& from, const Array& to) {
+  void add(const Array& from, const Array& to, double factor = 1) {
     const auto alike = [&](const Batch& batch) {
       return batch.from[0].device() == from.device() && batch.from[0].dtype() == from.dtype() &&
-             batch.to[0].dtype() == to.dtype();
+             batch.to[0].dtype() == to.dtype() && batch.factor == factor;
     };
     auto found = std::find_if(batches.begin(), batches.end(), alike);
-    if (found == batches.end()) found = batches.insert(found, Batch{});
+    if (found == batches.end()) found = batches.insert(found, Batch{factor, {}, {}});
     found->from.push_back(from);
     found->to.push_back(to);
   }
   void run() const {
     for (const Batch& batch : batches) {
-      launch<kernels::ConvertTensors>(batch.from[0].device(), InList(batch.from), InOutList(batch.to));
+      launch<kernels::ConvertTensors>(batch.from[0].device(), batch.factor, InList(batch.from), InOutList(batch.to));
     }
   }
 };
@@ -288,13 +289,13 @@ void Optimizer::unscale_gradients() {
         master->set_array(conform(master->array(), parameter.array().astype(Dtype::float32)));
       }
       const Array gradient = empty_like(master->array());
-      gradients.add(parameter.node()->grad->array, gradient);
+      gradients.add(parameter.node()->grad->array, gradient, 1 / scale);
       master->set_grad(gradient);
       entry.stepped = master.get();
     } else if (scale != 1) {
       parameter.node()->saved_state().loss_scale = 1;
+      scaled[scale].push_back(&parameter);
     }
-    if (scale != 1) scaled[scale].push_back(entry.stepped);
   }
   gradients.run();
   for (const auto& [scale, parameters] : scaled) optimizer_hooks::scale_gradients(parameters, 1 / scale);

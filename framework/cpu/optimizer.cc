@@ -123,7 +123,7 @@ void step_kernel(DeviceScalar numbers, In guard, InList read, InOutList arrays) 
   step(kIndex, *numbers, read.arrays(), arrays.arrays());
 }
 
-void convert_tensors(InList from, InOutList to) {
+void convert_tensors(Params<double> factor, InList from, InOutList to) {
   if (from.arrays().empty()) return;
   const Dtype source = from.arrays()[0].dtype(), target = to.arrays()[0].dtype();
   const ConvertLoop convert = convert_loop(source, target);
@@ -133,6 +133,7 @@ void convert_tensors(InList from, InOutList to) {
     };
     convert(at(from.arrays()[piece.tensor], source), at(to.arrays()[piece.tensor], target), piece.end - piece.begin);
   });
+  if (*factor != 1) step(kScaleHook, full({1}, *factor, Dtype::float64), to.arrays(), to.arrays());
 }
 
 double square_sum(const SquareSumLoops& loops, const Array& x, int64_t begin, int64_t end) {

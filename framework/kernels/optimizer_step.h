@@ -16,11 +16,11 @@ struct OptimizerStep {
   using Signature = void(DeviceScalar numbers, In guard, InList read, InOutList arrays);
 };
 
-/// to[i] = from[i] with dtype conversion, for many tensors at once. Tensors of one index have equal shapes and memory
-/// order, all are dense; `from` are of one floating dtype, `to` of another.
+/// to[i] = from[i] converted to another dtype, then multiplied by `factor`, for many tensors at once. Tensors of one
+/// index have equal shapes and memory order, all are dense; `from` are of one floating dtype, `to` of another.
 struct ConvertTensors {
   static constexpr const char* kName = "convert_tensors";
-  using Signature = void(InList from, InOutList to);
+  using Signature = void(Params<double> factor, InList from, InOutList to);
 };
 
 /// Sums of squares in float64: with n tensors, y of shape (n) has the sum of each, and y of one element the sum of all.

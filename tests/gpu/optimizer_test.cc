@@ -124,21 +124,23 @@ TEST_CASE("optimizer step: more tensors than one launch takes") {
 TEST_CASE("tensors are converted together") {
   const auto device = gpu_device();
   if (!device) return;
-  const auto convert = [](const Device& where, Dtype source, Dtype target) {
+  const auto convert = [](const Device& where, Dtype source, Dtype target, double factor) {
     std::vector<Array> from, to;
     uint64_t seed = 1;
     for (const Tensor& tensor : kTensors) {
       from.push_back(make(tensor, -2, 2, source, seed, where));
       to.push_back(make(tensor, 0, 1, target, 100 + seed++, where));
     }
-    launch<kernels::ConvertTensors>(where, InList(from), InOutList(to));
+    launch<kernels::ConvertTensors>(where, factor, InList(from), InOutList(to));
     return to;
   };
   for (const Dtype source : kFloatingDtypes) {
     for (const Dtype target : kFloatingDtypes) {
       CAPTURE(name(source));
       CAPTURE(name(target));
-      check_all(convert(*device, source, target), convert(Device(), source, target), 0);
+      for (const double factor : {1.0, 0.3}) {
+        check_all(convert(*device, source, target, factor), convert(Device(), source, target, factor), 0);
+      }
     }
   }
 }
