@@ -13,10 +13,16 @@ namespace kusari::cuda::pooling {
 
 inline LaunchShape shape_of(const Geometry& geometry) { return {dim3(geometry.blocks()), dim3(kThreads)}; }
 
+/// Blocks of a multiprocessor, as few as leave a thread registers for all that it has loaded (85, 128 or 255).
+template <bool kBackward, int kSquare>
+inline constexpr int kBlocks = kSquare < 2    ? 3
+                               : kSquare == 2 ? (kBackward ? 2 : 3)
+                                              : (kBackward ? 1 : 2);
+
 /// Op::Loaded = op.load(pack of the source), op.visit(state, loaded, neighbour), op.finish_row(state),
 /// op.finish(state, pack of the target). kSquare: the neighbours along rows and columns, 0 for any.
 template <class Op, bool kBackward, int kSquare>
-__global__ void __launch_bounds__(kThreads, kBackward&& kSquare == 3 ? 1 : 3) pool(Geometry g, Op op) {
+__global__ void __launch_bounds__(kThreads, kBlocks<kBackward, kSquare>) pool(Geometry g, Op op) {
   const int64_t target = static_cast<int64_t>(blockIdx.x) * kThreads + threadIdx.x;
   if (target >= g.total) return;
   int64_t rest = target;
