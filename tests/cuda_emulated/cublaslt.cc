@@ -13,6 +13,7 @@
 #include "element.h"
 #include "settings.h"
 #include "stream_queue.h"
+#include "thread_device.h"
 
 using namespace kusari::cuda::emulated;
 
@@ -381,6 +382,7 @@ cublasStatus_t cublasLtMatmul(cublasLtHandle_t handle, cublasLtMatmulDesc_t oper
                               const void* beta, const void* c, cublasLtMatrixLayout_t c_layout, void* d,
                               cublasLtMatrixLayout_t d_layout, const cublasLtMatmulAlgo_t* algo, void* workspace,
                               size_t workspace_bytes, cudaStream_t stream) {
+  if (!can_call_library(stream)) return CUBLAS_STATUS_EXECUTION_FAILED;
   const Problem problem = {operation_of(operation), layout_of(a_layout), layout_of(b_layout), layout_of(c_layout),
                            layout_of(d_layout)};
   if (const cublasStatus_t status = check(problem); status != CUBLAS_STATUS_SUCCESS) return status;

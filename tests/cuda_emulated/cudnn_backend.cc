@@ -12,6 +12,7 @@
 #include "kusari/framework/core/error.h"
 #include "settings.h"
 #include "stream_queue.h"
+#include "thread_device.h"
 
 using namespace kusari::cuda::emulated;
 
@@ -409,6 +410,9 @@ cudnnStatus_t cudnnBackendExecute(cudnnHandle_t handle, cudnnBackendDescriptor_t
     return bad("the plan is for a device that is not here");
   }
   if (!plan.is_finalized || !pack->is_finalized) return bad("the plan or the variant pack is not finalized");
+  cudaStream_t stream = nullptr;
+  cudnnGetStream(handle, &stream);
+  if (!can_call_library(stream)) return bad("the thread's current device is not the stream's");
   if (settings().trace) std::fprintf(stderr, "device: cudnnBackendExecute\n");
   if (!settings().execute) return CUDNN_STATUS_SUCCESS;
   const auto& graph = plan.at(CUDNN_ATTR_EXECUTION_PLAN_ENGINE_CONFIG)
@@ -424,8 +428,6 @@ cudnnStatus_t cudnnBackendExecute(cudnnHandle_t handle, cudnnBackendDescriptor_t
     return execute_graph(*graph, *pack);
   };
   if (!defers_work()) return execute();
-  cudaStream_t stream = nullptr;
-  cudnnGetStream(handle, &stream);
   const cudaError_t status = submit(stream, [execute] {
     if (execute() != CUDNN_STATUS_SUCCESS) throw kusari::DeviceError("cudnnBackendExecute");
   });

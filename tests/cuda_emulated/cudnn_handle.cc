@@ -5,6 +5,7 @@
 #include <cstdio>
 
 #include "cudnn_error.h"
+#include "thread_device.h"
 
 using namespace kusari::cuda::emulated;
 
@@ -53,6 +54,10 @@ cudnnStatus_t cudnnDestroy(cudnnHandle_t handle) {
   return CUDNN_STATUS_SUCCESS;
 }
 cudnnStatus_t cudnnSetStream(cudnnHandle_t handle, cudaStream_t stream) {
+  if (stream != nullptr && !is_of_current_device(stream)) {
+    return cudnn_failure(CUDNN_STATUS_BAD_PARAM_STREAM_MISMATCH,
+                         "the stream is of another device than the current one");
+  }
   handle->stream = stream;
   return CUDNN_STATUS_SUCCESS;
 }

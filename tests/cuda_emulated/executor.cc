@@ -18,6 +18,7 @@
 #include "kusari/framework/core/error.h"
 #include "schedule.h"
 #include "settings.h"
+#include "thread_device.h"
 
 namespace kusari::cuda::emulated {
 
@@ -162,6 +163,8 @@ class Executor {
       wrong = "a grid has 1 to (2147483647, 65535, 65535) blocks";
     } else if (shared > kMaxShared) {
       wrong = "a block has at most 232448 bytes of shared memory";
+    } else if (!may_have_shared(kernel, shared)) {
+      wrong = "more than 49152 bytes are asked for by cudaFuncSetAttribute first";
     }
     if (wrong != nullptr) {
       throw DeviceError("emulated device: " + describe(kernel) + ": grid " + text_of(grid) + ", block " +

@@ -22,6 +22,7 @@
 #include "kusari/tests/cuda_emulated/executor.h"
 #include "kusari/tests/cuda_emulated/settings.h"
 #include "kusari/tests/cuda_emulated/stream_queue.h"
+#include "kusari/tests/cuda_emulated/thread_device.h"
 
 struct _nvrtcProgram {
   std::string name, code, log, machine_code;
@@ -215,6 +216,10 @@ cudaError_t cudaLibraryGetKernel(cudaKernel_t* kernel, cudaLibrary_t library, co
 
 cudaError_t cudaLaunchKernel(const void* kernel, dim3 grid, dim3 block, void** parameters, size_t shared,
                              cudaStream_t stream) {
+  int device = -1;
+  cudaGetDevice(&device);
+  if (!kusari::cuda::emulated::is_of_current_device(stream)) return cudaErrorInvalidResourceHandle;
+  if (!kusari::cuda::emulated::may_have_shared(kernel, shared, device)) return cudaErrorInvalidValue;
   std::function<void()> bound;
   reinterpret_cast<Entry>(const_cast<void*>(kernel))(parameters, &bound);
   return kusari::cuda::emulated::submit(stream, [=] {

@@ -18,6 +18,7 @@
 #include "device_memory.h"
 #include "settings.h"
 #include "stream_queue.h"
+#include "thread_device.h"
 
 using namespace kusari::cuda::emulated;
 
@@ -37,6 +38,7 @@ struct CUevent_st {
 namespace {
 
 thread_local int t_device = 0;
+thread_local bool t_has_context = false;
 thread_local cudaError_t t_last_error = cudaSuccess;
 
 cudaError_t result(cudaError_t status) {
@@ -148,7 +150,41 @@ constexpr ErrorText kErrors[] = {
     {cudaErrorNotSupported, "cudaErrorNotSupported", "operation not supported"},
 };
 
+/// Dynamic shared memory that kernels may have, by device and kernel.
+struct SharedLimits {
+  std::mutex mutex;
+  std::map<std::pair<int, const void*>, size_t> bytes;
+};
+SharedLimits& shared_limits() {
+  static SharedLimits& object = *new SharedLimits;  // outlives every static object
+  return object;
+}
+constexpr size_t kSharedOfAnyKernel = 48 << 10;
+
 }  // namespace
+
+namespace kusari::cuda::emulated {
+
+bool is_of_current_device(cudaStream_t stream) { return stream == nullptr || stream->device == t_device; }
+
+bool can_call_library(cudaStream_t stream) { return t_has_context && is_of_current_device(stream); }
+
+bool may_have_shared(const void* kernel, size_t bytes, int device) {
+  if (bytes <= kSharedOfAnyKernel) return true;
+  SharedLimits& limits = shared_limits();
+  const std::lock_guard lock(limits.mutex);
+  const auto found = limits.bytes.find({device, kernel});
+  return found != limits.bytes.end() && bytes <= found->second;
+}
+
+bool may_have_shared(const void* kernel, size_t bytes) {
+  for (int device = 0; device < settings().devices; ++device) {
+    if (may_have_shared(kernel, bytes, device)) return true;
+  }
+  return bytes <= kSharedOfAnyKernel;
+}
+
+}  // namespace kusari::cuda::emulated
 
 extern "C" {
 
@@ -180,6 +216,7 @@ cudaError_t cudaGetDeviceCount(int* count) {
 cudaError_t cudaSetDevice(int device) {
   if (!is_device(device)) return result(cudaErrorInvalidDevice);
   t_device = device;
+  t_has_context = true;
   return cudaSuccess;
 }
 cudaError_t cudaGetDevice(int* device) {
@@ -294,6 +331,7 @@ cudaError_t cudaMalloc(void** data, size_t bytes) {
   *data = nullptr;
   if (settings().devices == 0) return result(cudaErrorNoDevice);
   if (bytes == 0) return cudaSuccess;
+  t_has_context = true;
   *data = allocate_device(t_device, bytes);
   return *data != nullptr ? cudaSuccess : result(cudaErrorMemoryAllocation);
 }
@@ -451,10 +489,12 @@ cudaError_t cudaEventElapsedTime(float* milliseconds, cudaEvent_t begin, cudaEve
 }
 
 // Kernels.
-cudaError_t cudaFuncSetAttribute(const void*, cudaFuncAttribute attribute, int value) {
-  if (attribute == cudaFuncAttributeMaxDynamicSharedMemorySize && value > 227 << 10) {
-    return result(cudaErrorInvalidValue);
-  }
+cudaError_t cudaFuncSetAttribute(const void* kernel, cudaFuncAttribute attribute, int value) {
+  if (attribute != cudaFuncAttributeMaxDynamicSharedMemorySize) return cudaSuccess;
+  if (value < 0 || value > 227 << 10) return result(cudaErrorInvalidValue);
+  SharedLimits& limits = shared_limits();
+  const std::lock_guard lock(limits.mutex);
+  limits.bytes[{t_device, kernel}] = static_cast<size_t>(value);
   return cudaSuccess;
 }
 cudaError_t cudaFuncGetAttributes(cudaFuncAttributes* attributes, const void*) {

@@ -122,6 +122,31 @@ extern "C" __global__ void blockwise(const float* x, float* y, int n, Pair pair)
   CHECK(values[127] == 128.5f);
 }
 
+TEST_CASE("user kernels: more shared memory than any kernel has") {
+  const auto found = testing::gpu_device();
+  if (!found) return;
+  const auto kernel = cuda::raw(R"(
+#if defined(KUSARI_CUDA_EMULATED)
+#define DYNAMIC(name) KUSARI_DYNAMIC_SHARED(float, name)
+#else
+#define DYNAMIC(name) extern __shared__ float name[]
+#endif
+extern "C" __global__ void turn_around(const float* x, float* y, int n) {
+  DYNAMIC(tile);
+  for (int i = threadIdx.x; i < n; i += blockDim.x) tile[i] = x[i];
+  __syncthreads();
+  for (int i = threadIdx.x; i < n; i += blockDim.x) y[i] = tile[n - 1 - i];
+})",
+                                "turn_around");
+  constexpr int64_t kSize = 20000;
+  const Array x = arange(kSize, Dtype::float32, *found), y = zeros({kSize}, Dtype::float32, *found);
+  kernel({1}, {128}, {x, y, static_cast<int>(kSize)}, kSize * sizeof(float));
+  CHECK(y.to_vector<float>() == x.slice(0, kSize - 1, kSize, -1).to_vector<float>());
+  // More than the card has.
+  CHECK_THROWS_AS(kernel({1}, {128}, {x, y, static_cast<int>(kSize)}, size_t{1} << 20), DeviceError);
+  CHECK(x.copy().to_vector<float>() == x.to_vector<float>());
+}
+
 TEST_CASE("user kernels: errors") {
   const auto kernel = cuda::elementwise("T x, T y", "T z", "z = x + y", "sum2");
   const Array x = ones({2}), wide = ones({2}, Dtype::float64);
