@@ -73,9 +73,17 @@ if(test_support_sources)
     kusari_use_nvrtc_headers(test_nvrtc)
   endif()
 
-  # Host code of the CUDA backend, which its library hides.
+  # Host code of the CUDA backend and of users' kernels, which the libraries hide.
   if(TARGET test_gpu)
-    target_sources(test_gpu PRIVATE cuda/allocator.cc cuda/pinned_pool.cc)
+    target_sources(
+      test_gpu
+      PRIVATE cuda/allocator.cc
+              cuda/pinned_pool.cc
+              cuda/reduction_plan.cc
+              cuda/row_plan.cc
+              cuda/set_plan.cc
+              framework/kernels/user/layout.cc
+              framework/kernels/user/source.cc)
   endif()
 
   if(KUSARI_WITH_CUDA_EMULATED AND TARGET test_gpu)
