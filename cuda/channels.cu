@@ -12,8 +12,8 @@ constexpr int kPack = 8;
 constexpr int kThreads = 256;
 
 // A thread writes one pack at a time; packs of a row are neighbours.
-__global__ void widen_channels_kernel(const uint16_t* from, int64_t packs, int channels, int packs_of_row,
-                                      Pack<uint16_t, kPack>* to) {
+__global__ void __launch_bounds__(kThreads) widen_channels_kernel(const uint16_t* from, int64_t packs, int channels,
+                                                                  int packs_of_row, Pack<uint16_t, kPack>* to) {
   const int64_t step = static_cast<int64_t>(gridDim.x) * blockDim.x;
   for (int64_t i = static_cast<int64_t>(blockIdx.x) * blockDim.x + threadIdx.x; i < packs; i += step) {
     const int64_t row = packs_of_row == 1 ? i : i / packs_of_row;

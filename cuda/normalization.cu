@@ -176,7 +176,7 @@ struct GroupBackward {
   }
 };
 
-constexpr int kChannelBlock = 256;
+constexpr int kChannelBlock = 256, kCombineBlock = 128;
 
 /// For the gradients of gamma and beta: the elements of one channel, or a part of them.
 struct ChannelPlan {
@@ -249,8 +249,9 @@ __global__ void __launch_bounds__(kChannelBlock)
 }
 
 template <class C>
-__global__ void combine_channel_gradients(const C* parts, int64_t channels, int splits, C* ggamma, int64_t gamma_stride,
-                                          C* gbeta, int64_t beta_stride) {
+__global__ void __launch_bounds__(kCombineBlock)
+    combine_channel_gradients(const C* parts, int64_t channels, int splits, C* ggamma, int64_t gamma_stride, C* gbeta,
+                              int64_t beta_stride) {
   const int64_t channel = int64_t{blockIdx.x} * blockDim.x + threadIdx.x;
   if (channel >= channels) return;
   C gamma = 0, beta = 0;
@@ -277,9 +278,9 @@ void parameter_gradients(const Array& x, const Array& gy, const Array& mean, con
           {dim3(blocks_for(plan.channels, plan.columns), static_cast<unsigned>(plan.splits)), dim3(kChannelBlock)},
           channel_gradients<T>, plan, x.data<T>(), gy.data<T>(), mean.data<double>(), inv_std.data<double>(),
           parts.data<C>());
-  enqueue(context, {dim3(blocks_for(plan.channels, 128)), dim3(128)}, combine_channel_gradients<C>, parts.data<C>(),
-          plan.channels, plan.splits, gamma.template data<C>(), vector_stride(gamma.array()), beta.template data<C>(),
-          vector_stride(beta.array()));
+  enqueue(context, {dim3(blocks_for(plan.channels, kCombineBlock)), dim3(kCombineBlock)}, combine_channel_gradients<C>,
+          parts.data<C>(), plan.channels, plan.splits, gamma.template data<C>(), vector_stride(gamma.array()),
+          beta.template data<C>(), vector_stride(beta.array()));
   gamma.finish();
   beta.finish();
 }

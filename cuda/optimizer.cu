@@ -173,12 +173,13 @@ __global__ __launch_bounds__(kThreads) void sum_tensors_kernel(const __grid_cons
   sum_range(partial + first, table.end[tensor] - first, y + table.index[tensor]);
 }
 
-__global__ void clipping_numbers_kernel(const double* squared_norm, kernels::ClippingRate rate, double* numbers) {
+__global__ __launch_bounds__(kWarp) void clipping_numbers_kernel(const double* squared_norm, kernels::ClippingRate rate,
+                                                                 double* numbers) {
   if (threadIdx.x == 0) *numbers = rate(*squared_norm);
 }
 
-__global__ void lars_numbers_kernel(const double* parameters, const double* gradients, kernels::LarsRate rate,
-                                    int64_t n, double* numbers) {
+__global__ __launch_bounds__(kThreads) void lars_numbers_kernel(const double* parameters, const double* gradients,
+                                                                kernels::LarsRate rate, int64_t n, double* numbers) {
   const int64_t i = static_cast<int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
   if (i >= n) return;
   const kernels::LarsHook hook{rate.weight_decay, rate(parameters[i], gradients[i])};

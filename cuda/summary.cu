@@ -1,3 +1,4 @@
+#include "kusari/cuda/block_reduce.cuh"
 #include "kusari/cuda/element.cuh"
 #include "kusari/cuda/launch.cuh"
 #include "kusari/cuda/register.h"
@@ -7,7 +8,7 @@ namespace kusari::cuda {
 namespace {
 
 template <class T>
-__global__ void accumulate_kernel(const T* x, double weight, double* sums) {
+__global__ void __launch_bounds__(kWarp) accumulate_kernel(const T* x, double weight, double* sums) {
   if (threadIdx.x != 0) return;
   const auto value = static_cast<double>(widen(*x));
   sums[0] += weight * value;
@@ -17,7 +18,7 @@ __global__ void accumulate_kernel(const T* x, double weight, double* sums) {
 void accumulate_moments(In x, Params<double> weight, InOut sums) {
   Context& context = Context::of(*sums);
   visit_dtype(x->dtype(), [&]<class T>() {
-    enqueue(context, {dim3(1), dim3(32)}, accumulate_kernel<T>, x->data<T>(), *weight, sums->data<double>());
+    enqueue(context, {dim3(1), dim3(kWarp)}, accumulate_kernel<T>, x->data<T>(), *weight, sums->data<double>());
   });
 }
 

@@ -9,6 +9,7 @@
 namespace kusari::cuda {
 namespace {
 
+constexpr int kMostThreads = 512;
 constexpr int kSweeps = 40;  // convergence is quadratic: 6 to 10 do for matrices of some hundred rows
 
 template <class T>
@@ -47,7 +48,8 @@ __device__ __forceinline__ void rotation(T pp, T pq, T qq, T* c, T* s) {
 
 /// Cyclic Jacobi, a block for each matrix. `work`: memory for the matrices, or null where shared memory has them too.
 template <class T>
-__global__ void jacobi_kernel(Layout layout, const T* from, T* work, T* values, T* vectors) {
+__global__ void __launch_bounds__(kMostThreads)
+    jacobi_kernel(Layout layout, const T* from, T* work, T* values, T* vectors) {
   KUSARI_DYNAMIC_SHARED(T, shared);
   const int n = layout.n, pitch = layout.pitch, pairs = layout.pairs;
   const int thread = static_cast<int>(threadIdx.x), threads = static_cast<int>(blockDim.x);
@@ -150,7 +152,7 @@ void decompose(const Array& a, const Array& values, const Array& vectors) {
   const size_t shared = fits ? all : layout.shared_elements() * sizeof(T);
   if (shared > static_cast<size_t>(context.facts().shared_per_block)) allow_shared(jacobi_kernel<T>, shared);
   const Scratch scratch(context, fits ? 1 : count * layout.matrix_elements() * sizeof(T));
-  const int threads = std::clamp(layout.pairs * layout.n / 32 * 32, 32, 512);
+  const int threads = std::clamp(layout.pairs * layout.n / 32 * 32, 32, kMostThreads);
   enqueue(context, {dim3(count), dim3(static_cast<unsigned>(threads)), shared}, jacobi_kernel<T>, layout, a.data<T>(),
           fits ? nullptr : scratch.data<T>(), values.data<T>(), vectors.data<T>());
 }
