@@ -15,6 +15,7 @@ Variable convolution(const char* name, int ndim, const Variable& x, const Variab
   detail::ConvolutionSettings settings =
       detail::convolution_settings(name, ndim, options.stride, options.pad, options.dilate, options.groups);
   settings.cover_all = options.cover_all;
+  settings.relu = options.relu;
   return detail::convolve(x, W, b, settings);
 }
 

@@ -15,6 +15,7 @@ struct ConvolutionOptions {
   bool cover_all = false;  ///< also the positions that reach over the end, so that every element is seen
   PerAxis dilate = 1;      ///< distance between the elements that a kernel sees
   int64_t groups = 1;      ///< channels are divided into so many convolutions of their own
+  bool relu = false;       ///< F::relu of the result, in the same pass where a device can
 };
 
 /// Convolution (cross-correlation): y[n, o, p] = sum over c, k of x[n, c, stride p + dilate k - pad] W[o, c, k] + b[o].

@@ -7,6 +7,8 @@
 #include "kusari/framework/core/config.h"
 #include "kusari/framework/core/error.h"
 #include "kusari/framework/functions/math/sum.h"
+#include "kusari/framework/functions/pointwise_function.h"
+#include "kusari/framework/kernels/activation.h"
 #include "kusari/framework/kernels/reduce.h"
 
 namespace kusari::functions::detail {
@@ -108,7 +110,7 @@ void check_arguments(const TypeCheck& c, const ConvolutionSettings& s, int own) 
 
 // For a derivative whose result has that shape.
 ConvolutionSettings with_size(const ConvolutionSettings& s, const Shape& result) {
-  return {"convolution_nd", s.geometry, s.cover_all, spatial(result)};
+  return {"convolution_nd", s.geometry, s.cover_all, spatial(result)};  // without relu
 }
 
 // The geometry for a kernel that runs now. During a backward pass without double backprop nothing is recorded although
@@ -120,11 +122,14 @@ kernels::Convolution configured(kernels::Convolution geometry, bool in_backward)
 }
 
 Array run(bool transposed, const kernels::Convolution& geometry, const Array& x, const Array& W, const Array& b,
-          const Dims& size) {
+          const Dims& size, bool relu = false) {
   const int64_t channels = transposed ? W.shape()[1] * geometry.groups : W.shape()[0];
   const Array y = empty_channels_last(image_shape(x.shape()[0], channels, size), x.dtype(), x.device());
   if (transposed) {
     launch<kernels::ConvolutionDataGrad>(x.device(), geometry, x, W, b, y);
+  } else if (relu) {
+    launch<kernels::ConvolutionFusedForward>(x.device(), geometry, kernels::ConvolutionActivation::relu, x, W, Array(),
+                                             b, y);
   } else {
     launch<kernels::ConvolutionForward>(x.device(), geometry, x, W, b, y);
   }
@@ -181,30 +186,33 @@ class Convolution final : public FunctionNode {
 
   Arrays forward(const ArrayRefs& in) override {
     retain_inputs({0, 1});
+    if (settings_.relu) retain_outputs({0});
     const Shape &x = in[0].shape(), &W = in[1].shape();
     const Dims size = transposed_ ? transposed_size(settings_, x, W) : convolved_size(settings_, x, W);
-    return {run(transposed_, configured(settings_.geometry, false), in[0], in[1], in[2], size)};
+    return {run(transposed_, configured(settings_.geometry, false), in[0], in[1], in[2], size, settings_.relu)};
   }
 
-  Variables backward(const Variables& gy) override {
+  Variables backward(const Variables& gys) override {
     Variables g(3);
+    const Variable gy =
+        settings_.relu ? apply<PiecewiseLinearGrad<kernels::ReluGrad>>({retained_output(0), gys[0]}) : gys[0];
     const bool has_bias_grad = has_input(2) && needs_grad(2);
     if (config().enable_backprop) {
       if (needs_grad(0)) {
-        g[0] = apply<Convolution>({gy[0], retained_input(1), Variable()}, with_size(settings_, input_shape(0)),
-                                  !transposed_);
+        g[0] =
+            apply<Convolution>({gy, retained_input(1), Variable()}, with_size(settings_, input_shape(0)), !transposed_);
       }
       if (needs_grad(1)) {
         const Variable x = retained_input(0);
-        g[1] = apply<FilterGrad>({transposed_ ? gy[0] : x, transposed_ ? x : gy[0]}, settings_, input_shape(1),
-                                 input_dtype(1));
+        g[1] =
+            apply<FilterGrad>({transposed_ ? gy : x, transposed_ ? x : gy}, settings_, input_shape(1), input_dtype(1));
       }
-      if (has_bias_grad) g[2] = bias_grad(gy[0]);
+      if (has_bias_grad) g[2] = bias_grad(gy);
       return g;
     }
     // Nobody differentiates further: the same results without functions.
     const kernels::Convolution geometry = configured(settings_.geometry, true);
-    const Array& gradient = gy[0].array();
+    const Array& gradient = gy.array();
     if (needs_grad(0)) {
       g[0] = without_graph(
           run(!transposed_, geometry, gradient, retained_input(1).array(), Array(), spatial(input_shape(0))));

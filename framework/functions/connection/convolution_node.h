@@ -13,6 +13,7 @@ struct ConvolutionSettings {
   kernels::Convolution geometry;
   bool cover_all = false;
   Dims outsize = {};  ///< the result's spatial shape; empty: what follows from the others
+  bool relu = false;  ///< the result is cut at 0; not for the transposed convolution
 };
 
 /// Throws ValueError when an option is out of range.

@@ -16,7 +16,7 @@ ConvolutionND::ConvolutionND(int ndim, int64_t in_channels, int64_t out_channels
                      ksize),
         std::move(options.initial_w)},
       b{*this, "b", {out_channels}, std::move(options.initial_bias), !options.nobias},
-      geometry_{options.stride, options.pad, options.cover_all, options.dilate, options.groups} {
+      geometry_{options.stride, options.pad, options.cover_all, options.dilate, options.groups, options.relu} {
   channels_of_group(kCall, "out_channels", out_channels, options.groups);
   W.keep_channels_last();
 }

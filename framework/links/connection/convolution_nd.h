@@ -23,6 +23,7 @@ struct ConvolutionOptions {
   bool cover_all = false;  ///< see functions::ConvolutionOptions
   PerAxis dilate = 1;
   int64_t groups = 1;
+  bool relu = false;  ///< F::relu of the result, see functions::ConvolutionOptions
 };
 
 /// F::convolution_nd with its filters. x: (N, in_channels, in...); returns (N, out_channels, out...).

@@ -23,7 +23,7 @@ LinkList<Convolution2D> make_convs(const CifarCnnOptions& o) {
   int64_t in = 3;
   for (const auto& group : kChannels) {
     for (const int64_t out : group) {
-      convs.append(Convolution2D(in, out, 3, {.pad = 1, .initial_w = weights}));
+      convs.append(Convolution2D(in, out, 3, {.pad = 1, .initial_w = weights, .relu = true}));
       in = out;
     }
   }
@@ -41,7 +41,7 @@ CifarCnn::CifarCnn(Options o)
 Variable CifarCnn::operator()(const Variable& x) {
   Variable h = x;
   for (size_t i = 0; i < convs.size(); ++i) {
-    h = F::relu(convs[i](h));
+    h = convs[i](h);
     if (i % kGroup == kGroup - 1) h = F::max_pooling_2d(h, kPooling[i / kGroup]);
   }
   return fc2(F::relu(fc1(bn(F::reshape(h, {h.shape(0), -1})))));

@@ -5,6 +5,7 @@
 #include <doctest/doctest.h>
 
 #include "kusari/framework/core/config.h"
+#include "kusari/framework/functions/activation/relu.h"
 #include "kusari/framework/functions/connection/convolution_2d.h"
 #include "kusari/framework/functions/connection/dilated_convolution_2d.h"
 #include "kusari/tests/functions/connection/convolution_reference.h"
@@ -75,6 +76,27 @@ TEST_CASE("convolution_1d, _2d and _3d are convolution_nd") {
   const Array x = uniform({2, 3, 6, 5}, -1, 1), W = uniform({4, 3, 3, 2}, -1, 1);
   CHECK(F::dilated_convolution_2d(x, W, Variable(), {.dilate = 2}).to_vector<double>() ==
         F::convolution_2d(x, W, Variable(), {.dilate = 2}).to_vector<double>());
+}
+
+TEST_CASE("convolution with relu is relu of the convolution") {
+  for (const Case& c : kCases) {
+    CAPTURE(to_string(c.x));
+    F::ConvolutionOptions cut = c.options;
+    cut.relu = true;
+    for (const bool record : {false, true}) {
+      const auto results = [&](auto function) {
+        const Variable x(uniform(c.x, -1, 1, 1)), W(uniform(c.W, -1, 1, 2)), b(uniform({c.W[0]}, -1, 1, 3));
+        Variable y = function(x, W, b);
+        y.set_grad(uniform(c.y, -1, 1, 4));
+        y.backward({.enable_double_backprop = record});
+        std::vector<std::vector<double>> all = {y.to_vector<double>()};
+        for (const Variable& v : {x, W, b}) all.push_back(v.grad().to_vector<double>());
+        return all;
+      };
+      const auto fused = results([&](const auto&... in) { return F::convolution_nd(in..., cut); });
+      CHECK(fused == results([&](const auto&... in) { return F::relu(F::convolution_nd(in..., c.options)); }));
+    }
+  }
 }
 
 TEST_CASE("convolution's gradients are the same whether they are recorded or not") {
