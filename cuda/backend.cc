@@ -214,7 +214,8 @@ extern "C" __attribute__((visibility("default"))) kusari::Backend* kusari_cuda_b
   static std::string text;
   try {
     if (version != kusari::kBackendInterface) {
-      text = "libkusari_cuda.so is of another version of Kusari";
+      text = "libkusari_cuda.so is of another version of Kusari: its interface is " +
+             std::to_string(kusari::kBackendInterface) + ", this program's " + std::to_string(version);
       *problem = text.c_str();
       return nullptr;
     }
@@ -239,7 +240,7 @@ extern "C" __attribute__((visibility("default"))) kusari::Backend* kusari_cuda_b
     static kusari::Backend* const backend = new kusari::cuda::CudaBackend(count);
     return backend;
   } catch (const std::exception& error) {
-    text = error.what();
+    text = std::string("libkusari_cuda.so: ") + error.what();
     *problem = text.c_str();
     return nullptr;
   }

@@ -268,7 +268,14 @@ cudnnHandle_t Context::cudnn() {
         parts_->spare_cudnn.pop_back();
       }
     }
-    if (!handle) handle.emplace();
+    if (!handle) {
+      try {
+        handle.emplace();
+      } catch (const DeviceError&) {  // it may be memory that is missing, which the pool has
+        parts_->allocator.release_cached();
+        handle.emplace();
+      }
+    }
     KUSARI_CUDA_CHECK(cudnnSetStream(handle->get(), stream()));
     mine = &cudnns.entries.emplace_back(
         ThreadCudnn{this, std::move(*handle), stream(), &parts_->spare_cudnn, &parts_->mutex});

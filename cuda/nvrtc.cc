@@ -43,9 +43,9 @@ class Program {
     for (const std::string& option : options) pointers.push_back(option.c_str());
     const nvrtcResult result = nvrtcCompileProgram(program_, static_cast<int>(pointers.size()), pointers.data());
     if (result == NVRTC_ERROR_COMPILATION) throw Error(name_ + ": the kernel does not compile:\n" + compiler_log());
-    if (result == NVRTC_ERROR_INVALID_OPTION)
-      throw Error(name_ + ": a wrong option of the compiler:\n" + compiler_log());
-    check(result, name_, "nvrtcCompileProgram");
+    if (result != NVRTC_SUCCESS) {  // a wrong option, or a part of the compiler that is not installed
+      throw Error(name_ + ": nvrtcCompileProgram failed: " + nvrtcGetErrorString(result) + "\n" + compiler_log());
+    }
     size_t size = 0;
     if (is_for_driver) {
       check(nvrtcGetPTXSize(program_, &size), name_, "nvrtcGetPTXSize");

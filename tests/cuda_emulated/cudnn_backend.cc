@@ -412,7 +412,7 @@ cudnnStatus_t cudnnBackendExecute(cudnnHandle_t handle, cudnnBackendDescriptor_t
   if (!plan.is_finalized || !pack->is_finalized) return bad("the plan or the variant pack is not finalized");
   cudaStream_t stream = nullptr;
   cudnnGetStream(handle, &stream);
-  if (!can_call_library(stream)) return bad("the thread's current device is not the stream's");
+  if (!can_call_library(stream)) return bad("the thread has no current device, or another than the stream's");
   if (settings().trace) std::fprintf(stderr, "device: cudnnBackendExecute\n");
   if (!settings().execute) return CUDNN_STATUS_SUCCESS;
   const auto& graph = plan.at(CUDNN_ATTR_EXECUTION_PLAN_ENGINE_CONFIG)
