@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 #include <exception>
 #include <string>
@@ -7,6 +8,7 @@
 
 #include <doctest/doctest.h>
 
+#include "kusari/framework/core/config.h"
 #include "kusari/framework/core/error.h"
 #include "kusari/framework/functions/activation/relu.h"
 #include "kusari/framework/functions/loss/softmax_cross_entropy.h"
@@ -41,6 +43,7 @@ class Net : public Chain {
 
 /// The parameters after some steps, which depend on the seed alone. Batches arrive as a prefetcher sends them.
 std::vector<float> trained(const Device& device, unsigned seed) {
+  const auto deterministic = using_config(&Config::cudnn_deterministic, true);
   Net net;
   uint64_t at = 100 * seed;
   for (Parameter* p : net.params()) p->array().copy_from(uniform_array(p->shape(), -0.3, 0.3, Dtype::float32, ++at));
@@ -64,13 +67,14 @@ std::vector<float> trained(const Device& device, unsigned seed) {
 }
 
 /// What each of the threads computed; the message of the first exception, if any.
-std::vector<std::vector<float>> in_threads(const std::vector<Device>& devices, int rounds) {
+std::vector<std::vector<float>> in_threads(const std::vector<Device>& devices, int rounds, bool autotune = false) {
   std::vector<std::vector<float>> results(devices.size());
   std::vector<std::string> problems(devices.size());
   std::vector<std::thread> threads;
   for (size_t i = 0; i < devices.size(); ++i) {
     threads.emplace_back([&, i] {
       try {
+        const auto tuned = using_config(&Config::autotune, autotune);
         for (int round = 0; round < rounds; ++round) results[i] = trained(devices[i], static_cast<unsigned>(i));
       } catch (const std::exception& error) {
         problems[i] = error.what();
@@ -99,6 +103,19 @@ TEST_CASE("four threads train on two devices, none of which the thread has set")
   for (unsigned i = 0; i < results.size(); ++i) {
     CAPTURE(i);
     CHECK(results[i] == trained(*first, i));
+  }
+}
+
+TEST_CASE("four threads look for the fastest algorithms at once") {
+  const auto device = gpu_device();
+  if (!device) return;
+  const std::vector<std::vector<float>> results = in_threads({*device, *device, *device, *device}, 1, true);
+  for (unsigned i = 0; i < results.size(); ++i) {  // which differ in rounding
+    const std::vector<float> expected = trained(*device, i);
+    REQUIRE(results[i].size() == expected.size());
+    int64_t wrong = 0;
+    for (size_t k = 0; k < expected.size(); ++k) wrong += !(std::abs(results[i][k] - expected[k]) < 1e-2f);
+    CHECK(wrong == 0);
   }
 }
 
