@@ -57,6 +57,7 @@ TEST_CASE("copy plan: tiles cover every element once") {
       std::map<int64_t, std::vector<int64_t>> copied;  // bytes into y: bytes into x
       for (int64_t block = 0; block < tiles_of(t, range); ++block) {
         const Tile tile = tile_of(t, static_cast<uint32_t>(block), side);
+        CHECK((tile.row < t.rows && tile.column < t.columns));
         for (int row = tile.row; row < std::min(tile.row + side, t.rows); ++row) {
           for (int column = tile.column; column < std::min(tile.column + side, t.columns); ++column) {
             copied[tile.to + int64_t{row} * t.to_stride + column * 4].push_back(tile.from + row * 4 +

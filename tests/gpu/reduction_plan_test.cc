@@ -143,9 +143,9 @@ bool is_same(const ReductionPlan& a, const ReductionPlan& b) {
 }
 
 TEST_CASE("reduction plan: every element goes into one result, once") {
-  const Shape shapes[] = {{},           {1},         {31},         {32},      {33},       {1, 64, 1, 8},
-                          {127, 3},     {7, 11, 13}, {3, 4, 5, 6}, {257, 24}, {16500, 3}, {4, 1030},
-                          {2, 6, 1200}, {40000},     {2, 24000},   {24000, 2}};
+  const Shape shapes[] = {{},        {1},          {31},         {32},       {33},        {1, 64, 1, 8},
+                          {127, 3},  {7, 11, 13},  {3, 4, 5, 6}, {257, 24},  {40, 3, 66}, {16500, 3},
+                          {4, 1030}, {2, 6, 1200}, {40000},      {2, 24000}, {24000, 2}};
   for (const Shape& shape : shapes) {
     const Strides dense = contiguous_strides(shape);
     Strides spread = dense, turned = dense;
@@ -160,6 +160,8 @@ TEST_CASE("reduction plan: every element goes into one result, once") {
       check_reads(unbacked_array(shape, dense, Dtype::float16, 0x100002), {bits}, 8);
       check_reads(unbacked_array(shape, turned), {bits}, 4);
       check_reads(unbacked_array(shape, spread), {bits}, 4);
+      check_reads(unbacked_array(shape, testing::padded_strides(shape, 8)), {bits}, 4);
+      check_reads(unbacked_array(shape, testing::padded_strides(shape, 1)), {bits}, 4);
     }
   }
 }

@@ -96,7 +96,8 @@ TEST_CASE("row plan: every row once, in every array") {
       CAPTURE(axis);
       const Shape rest = without(shape, axis);
       const Array value = unbacked_array(rest), label = unbacked_array(rest, Dtype::int32);
-      for (const Strides& strides : {dense, spread, turned}) {
+      for (const Strides& strides :
+           {dense, spread, turned, testing::padded_strides(shape, 8), testing::padded_strides(shape, 1)}) {
         const Array x = unbacked_array(shape, strides);
         check_rows({unbacked_array(shape), x, Array(), value, label}, axis, 4);
         check_rows({x, unbacked_array(shape), x, Array(), label}, axis, 4);

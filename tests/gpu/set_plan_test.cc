@@ -94,14 +94,23 @@ std::vector<Strides> layouts_of(const Shape& shape) {
   Strides spread = dense, turned = dense;
   for (int64_t& stride : spread) stride *= 2;
   for (int axis = 0; axis < shape.ndim(); ++axis) turned[axis] = axis == 0 ? 1 : turned[axis - 1] * shape[axis - 1];
-  std::vector<Strides> layouts = {dense, spread, turned};
+  std::vector<Strides> layouts = {dense, spread, turned, testing::padded_strides(shape, 8),
+                                  testing::padded_strides(shape, 1)};
   if (shape.ndim() > 2) layouts.push_back(channels_last_strides(shape));
   return layouts;
 }
 
 TEST_CASE("set plan: every element in its set, once") {
-  for (const Shape& shape :
-       {Shape{1}, {31}, {33, 32}, {3, 5000}, {5000, 3}, {2, 3, 4, 5}, {2, 8, 6, 7}, {70, 1, 40}, {2, 40000}}) {
+  for (const Shape& shape : {Shape{1},
+                             {31},
+                             {33, 32},
+                             {3, 5000},
+                             {5000, 3},
+                             {2, 3, 4, 5},
+                             {2, 8, 6, 7},
+                             {70, 1, 40},
+                             {20, 3, 66},
+                             {2, 40000}}) {
     for (const Strides& strides : layouts_of(shape)) {
       const Array x = unbacked_array(shape, strides), dense = unbacked_array(shape);
       for (uint32_t bits = 1; bits < 1u << shape.ndim(); ++bits) {

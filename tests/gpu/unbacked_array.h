@@ -16,6 +16,12 @@ inline Array unbacked_array(const Shape& shape, Dtype dtype = Dtype::float32, ui
   return unbacked_array(shape, contiguous_strides(shape), dtype, address);
 }
 
+/// Rows along the last axis with gaps behind them, at multiples of that many elements.
+inline Strides padded_strides(Shape shape, int64_t multiple) {
+  if (shape.ndim() > 0) shape[shape.ndim() - 1] = shape[shape.ndim() - 1] / multiple * multiple + multiple;
+  return contiguous_strides(shape);
+}
+
 /// Calls visit(index) for every element in C order; index has an entry for each axis.
 template <class Visit>
 void for_each_index(const Shape& shape, const Visit& visit) {
