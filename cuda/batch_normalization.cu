@@ -26,12 +26,12 @@ __device__ __forceinline__ Moments<T> merged(const Moments<T>& a, int count_a, c
   return {a.mean + delta * share, a.deviations + b.deviations + delta * delta * static_cast<T>(count_a) * share};
 }
 
-/// The moments of a block's rows, in lane 0 of each pack. A few rows at a time are summed around their own mean, so
-/// that nothing cancels however far from 0 the numbers are.
+/// The moments of a block's rows, in lane 0 of each pack and in `shared`. A few rows at a time are summed around their
+/// own mean, so that nothing cancels however far from 0 the numbers are.
 template <class S, int V, class T>
 __device__ __forceinline__ void take_block_moments(const Grid& grid, const Track& track, const S* x,
-                                                   Moments<T> (&own)[V]) {
-  __shared__ T mean[V][kThreads], deviations[V][kThreads];
+                                                   PairsOfBlock<T, V>& shared, Moments<T> (&own)[V]) {
+  T(&mean)[V][kThreads] = shared.first, (&deviations)[V][kThreads] = shared.second;
   __shared__ int counts[kThreads];
   int k = 0;
   for (int groups = 0; k + kRowsAtOnce <= track.count; k += kRowsAtOnce, ++groups) {
@@ -84,8 +84,9 @@ template <class S, int V>
 __global__ void __launch_bounds__(kThreads, kForwardBlocks) take_moments(Grid grid, const S* x, Compute<S>* parts) {
   using T = Compute<S>;
   const Track track(grid);
+  __shared__ PairsOfBlock<T, V> shared;
   Moments<T> own[V] = {};
-  take_block_moments(grid, track, x, own);
+  take_block_moments(grid, track, x, shared, own);
   if (track.lane > 0 || !track.is_inside(grid)) return;
   const int64_t channels = static_cast<int64_t>(grid.packs) * V;
   T* const part = parts + blockIdx.y * 2 * channels;
@@ -183,16 +184,13 @@ __global__ void __launch_bounds__(kThreads, kForwardBlocks)
                     Running running, Compute<S>* mean, Compute<S>* inv_std, S* y) {
   using T = Compute<S>;
   const Track track(grid);
+  __shared__ PairsOfBlock<T, V> shared;
   Moments<T> own[V] = {};
-  take_block_moments(grid, track, x, own);
-  if (track.lane == 0 && track.is_inside(grid)) {
-#pragma unroll
-    for (int v = 0; v < V; ++v) {
-      finish_moments(static_cast<int64_t>(track.pack) * V + v, static_cast<double>(own[v].mean),
-                     static_cast<double>(own[v].deviations), grid.rows, eps, running, mean, inv_std);
-    }
-  }
-  __syncthreads();
+  take_block_moments(grid, track, x, shared, own);
+  shared.for_each_channel(grid, [&](int64_t c, T middle, T deviations) {
+    finish_moments(c, static_cast<double>(middle), static_cast<double>(deviations), grid.rows, eps, running, mean,
+                   inv_std);
+  });
   channels.mean = mean;
   channels.inv_std = inv_std;
   const Affine<T, V> affine(channels, track.pack, track.is_inside(grid));

@@ -96,6 +96,25 @@ struct Affine {
   __device__ __forceinline__ T of_centred(T d, int v) const { return d * scale[v] + shift[v]; }
 };
 
+/// Two numbers of each channel of each thread.
+template <class T, int V>
+struct PairsOfBlock {
+  T first[V][kThreads], second[V][kThreads];
+
+  /// Calls body(channel, first, second) for the channels of a block, whose numbers its lanes 0 have left here. Each has
+  /// a thread of its own. All threads call it; afterwards the block sees what the bodies wrote.
+  template <class Body>
+  __device__ __forceinline__ void for_each_channel(const Grid& grid, const Body& body) const {
+    const int columns = 1 << grid.log_columns, thread = static_cast<int>(threadIdx.x);
+    __syncthreads();
+    if (thread < columns * V) {
+      const int column = thread / V, v = thread % V, pack = static_cast<int>(blockIdx.x) * columns + column;
+      if (pack < grid.packs) body(static_cast<int64_t>(pack) * V + v, first[v][column], second[v][column]);
+    }
+    __syncthreads();
+  }
+};
+
 /// The sums of two numbers over the parts of all chunks, for kCombined channels of a block; valid in the first
 /// kCombined threads. term(chunk, channel, sums) adds one part.
 inline constexpr int kCombined = 8, kCombineThreads = 512;

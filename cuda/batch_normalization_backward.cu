@@ -18,14 +18,14 @@ __device__ __forceinline__ T masked(T gy, T centred, T y, const Affine<T, V>& af
   return gy;
 }
 
-/// The sums of the masked gy and of it times x - mean over a block's rows, in lane 0 of each pack. Mask::from_y also
-/// writes the masked gy, which is all that the next pass and the residual want of gy and y.
+/// The sums of the masked gy and of it times x - mean over a block's rows, in lane 0 of each pack and in `shared`.
+/// Mask::from_y also writes the masked gy, which is all that the next pass and the residual want of gy and y.
 template <Mask kMask, class S, class T, int V>
 __device__ __forceinline__ void take_block_sums(const Grid& grid, const Track& track, const Affine<T, V>& affine,
-                                                const S* x, const S* y, const S* gy, S* masked_gy, T (&sum)[V],
-                                                T (&product)[V]) {
+                                                const S* x, const S* y, const S* gy, S* masked_gy,
+                                                PairsOfBlock<T, V>& shared, T (&sum)[V], T (&product)[V]) {
   constexpr bool kFromY = kMask == Mask::from_y;
-  __shared__ T sums[V][kThreads], products[V][kThreads];
+  T(&sums)[V][kThreads] = shared.first, (&products)[V][kThreads] = shared.second;
   const auto add = [&]<int kRows>(int64_t at) {
     Pack<S, V> from[kRows], gradient[kRows];
     [[maybe_unused]] Pack<S, V> to[kFromY ? kRows : 1];
@@ -81,8 +81,9 @@ __global__ void __launch_bounds__(kThreads, kBackwardBlocks)
   using T = Compute<S>;
   const Track track(grid);
   const Affine<T, V> affine(channels, track.pack, track.is_inside(grid));
+  __shared__ PairsOfBlock<T, V> shared;
   T sum[V] = {}, product[V] = {};
-  take_block_sums<kMask>(grid, track, affine, x, y, gy, masked_gy, sum, product);
+  take_block_sums<kMask>(grid, track, affine, x, y, gy, masked_gy, shared, sum, product);
   if (track.lane > 0 || !track.is_inside(grid)) return;
   const int64_t count = static_cast<int64_t>(grid.packs) * V;
   T* const part = parts + blockIdx.y * 2 * count;
@@ -172,16 +173,12 @@ __global__ void __launch_bounds__(kThreads, kBackwardBlocks)
   using T = Compute<S>;
   const Track track(grid);
   const Affine<T, V> affine(channels, track.pack, track.is_inside(grid));
+  __shared__ PairsOfBlock<T, V> shared;
   T sum[V] = {}, product[V] = {};
-  take_block_sums<kMask>(grid, track, affine, x, y, gy, masked_gy, sum, product);
-  if (track.lane == 0 && track.is_inside(grid)) {
-#pragma unroll
-    for (int v = 0; v < V; ++v) {
-      results.set(static_cast<int64_t>(track.pack) * V + v, static_cast<double>(sum[v]),
-                  static_cast<double>(product[v]), grid.rows, channels.inv_std);
-    }
-  }
-  __syncthreads();
+  take_block_sums<kMask>(grid, track, affine, x, y, gy, masked_gy, shared, sum, product);
+  shared.for_each_channel(grid, [&](int64_t c, T total, T product_of_centred) {
+    results.set(c, static_cast<double>(total), static_cast<double>(product_of_centred), grid.rows, channels.inv_std);
+  });
   // A thread reads the masked gradients that it wrote.
   take_row_gradients<kMask == Mask::from_x, false>(grid, track, affine, x, kMask == Mask::from_y ? masked_gy : gy,
                                                    results.offset, results.slope, gx);
