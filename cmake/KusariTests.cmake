@@ -189,6 +189,9 @@ if(Python3_Interpreter_FOUND)
   set_tests_properties(check_layers check_layers_finds_offences PROPERTIES LABELS tree)
 endif()
 
+add_test(NAME check_kernels COMMAND "${CMAKE_CURRENT_SOURCE_DIR}/tools/check_kernels")
+set_tests_properties(check_kernels PROPERTIES LABELS tree)
+
 if(kusari_isa_objects AND TARGET test_support)
   add_test(NAME isa_objects_have_no_weak_symbols
            COMMAND "${CMAKE_CURRENT_SOURCE_DIR}/tools/check_isa_objects" ${CMAKE_NM} ${kusari_isa_objects} COMMAND_EXPAND_LISTS)
