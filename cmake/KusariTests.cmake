@@ -67,7 +67,7 @@ if(test_support_sources)
 
   # Asks NVRTC itself, likewise.
   if(TARGET test_nvrtc)
-    target_sources(test_nvrtc PRIVATE cuda/nvrtc.cc framework/kernels/user/source.cc)
+    target_sources(test_nvrtc PRIVATE cuda/cache_folder.cc cuda/nvrtc.cc framework/kernels/user/source.cc)
     target_include_directories(test_nvrtc SYSTEM PRIVATE ${CUDAToolkit_INCLUDE_DIRS})
     target_link_libraries(test_nvrtc PRIVATE CUDA::nvrtc)
     kusari_use_nvrtc_headers(test_nvrtc)
