@@ -16,11 +16,15 @@ struct ModelConvolution {
   kernels::Convolution geometry;
   Shape x, w, y;
   bool has_bias;
+  kernels::ConvolutionActivation activation;
 
   ConvolutionKey key(int64_t batch, Dtype dtype) const {
     Shape xs = x, ys = y;
     xs[0] = ys[0] = batch;
-    return convolution_key(pass, geometry, xs, w, ys, dtype);
+    ConvolutionKey key = convolution_key(pass, geometry, xs, w, ys, dtype);
+    key.has_bias = has_bias;
+    key.activation = activation;
+    return key;
   }
 };
 
@@ -29,6 +33,10 @@ class ConvolutionRecorder final : public LaunchObserver {
   void on_launch(const Launch& launch, void (*proceed)(const Launch&)) override {
     const std::string_view name = launch.name;
     if (name == kernels::ConvolutionForward::kName) add(ConvolutionPass::forward, launch, 1, 2, 4, 3);
+    if (name == kernels::ConvolutionFusedForward::kName) {
+      add(ConvolutionPass::forward, launch, 2, 3, 6, 5,
+          *static_cast<const kernels::ConvolutionActivation*>(launch.arguments[1].value));
+    }
     if (name == kernels::ConvolutionDataGrad::kName) add(ConvolutionPass::data_grad, launch, 4, 2, 1, 3);
     if (name == kernels::ConvolutionFilterGrad::kName) add(ConvolutionPass::filter_grad, launch, 1, 3, 2, 0);
     proceed(launch);
@@ -36,14 +44,16 @@ class ConvolutionRecorder final : public LaunchObserver {
   std::vector<ModelConvolution> found;
 
  private:
-  void add(ConvolutionPass pass, const Launch& launch, size_t x, size_t w, size_t y, size_t bias) {
+  void add(ConvolutionPass pass, const Launch& launch, size_t x, size_t w, size_t y, size_t bias,
+           kernels::ConvolutionActivation activation = kernels::ConvolutionActivation::none) {
     const auto array = [&](size_t i) -> const Array& { return *static_cast<const Array*>(launch.arguments[i].value); };
     const ModelConvolution c = {pass,
                                 *static_cast<const kernels::Convolution*>(launch.arguments[0].value),
                                 array(x).shape(),
                                 array(w).shape(),
                                 array(y).shape(),
-                                bias != 0 && array(bias).is_defined()};
+                                bias != 0 && array(bias).is_defined(),
+                                activation};
     for (const ModelConvolution& f : found) {  // each once
       if (f.pass == c.pass && f.x == c.x && f.w == c.w && f.y == c.y && f.has_bias == c.has_bias &&
           f.geometry.stride[0] == c.geometry.stride[0]) {
