@@ -164,6 +164,9 @@ if(TARGET kusari-bench AND NOT KUSARI_SANITIZE)
   add_test(NAME bench_steady_state COMMAND kusari-bench steady_state)
   set_tests_properties(bench_steady_state PROPERTIES LABELS unit TIMEOUT 600 PASS_REGULAR_EXPRESSION
                        "\"pool_system_allocations\":0,\"mallocs_per_step\":0.0000,")
+  # A step of a small network is as many kernels as it needs: 12 of layers, 1 of the optimizer, 4 of the loss.
+  add_test(NAME bench_traffic COMMAND kusari-bench small_mlp --traffic)
+  set_tests_properties(bench_traffic PROPERTIES LABELS unit PASS_REGULAR_EXPRESSION "\"launches\":17,")
 endif()
 
 # Programs need nothing of CUDA; the backend, which does, loads on a machine without a driver.
