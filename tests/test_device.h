@@ -16,8 +16,6 @@ inline const Device& test_device() {
   return device;
 }
 
-inline Array on_test_device(const Array& array) {
-  return array.is_defined() ? array.to_device(test_device()) : array;
-}
+inline Array on_test_device(const Array& array) { return array.is_defined() ? array.to_device(test_device()) : array; }
 
 }  // namespace kusari::testing
