@@ -105,16 +105,16 @@ TEST_CASE("for_each_narrow: large ranges are cut into pieces that cover them") {
     range.stride[0][axis] = stride[axis];
     range.stride[1][axis] = axis == 2 ? 0 : -stride[axis];
   }
-  char* const zero = nullptr;
-  range.base[0] = range.base[1] = zero;
+  char* const origin = reinterpret_cast<char*>(intptr_t{1} << 46);  // where no array lies
+  range.base[0] = range.base[1] = origin;
   CHECK_FALSE(range.is_narrow());
   int64_t elements = 0, pieces = 0, first_bytes = 0;
   for_each_narrow(range, [&](const StridedRange<2>& piece) {
     CHECK(piece.is_narrow());
     elements += piece.elements();
     // The sum of the offsets of all first elements, which a wrong base would change.
-    first_bytes += reinterpret_cast<intptr_t>(piece.base[0]) / 8;
-    CHECK(reinterpret_cast<intptr_t>(piece.base[1]) <= 0);
+    first_bytes += (reinterpret_cast<intptr_t>(piece.base[0]) - (intptr_t{1} << 46)) / 8;
+    CHECK(reinterpret_cast<intptr_t>(piece.base[1]) <= intptr_t{1} << 46);
     ++pieces;
   });
   CHECK(elements == range.elements());
