@@ -108,6 +108,16 @@ __device__ __forceinline__ void start_sums(Compute<T> (&sum)[kStrip][N], const T
   }
 }
 
+// The packs at positions first, first + 1, ... of a line; those outside of it stay as they are.
+template <class T, int N, int kCount>
+__device__ __forceinline__ void load_line(Pack<T, N> (&values)[kCount], const T* line, int32_t first, int32_t size,
+                                          int64_t packs, int64_t pack) {
+#pragma unroll
+  for (int i = 0; i < kCount; ++i) {
+    if (first + i >= 0 && first + i < size) values[i] = load_pack<N>(line, (first + i) * packs + pack);
+  }
+}
+
 // 3x3: y from x; with kFlipped and stride 1, gx from gy. in and out are of what is read and written.
 template <class T, int kStride, bool kFlipped>
 __global__ void __launch_bounds__(kThreads, 2)
@@ -127,12 +137,7 @@ __global__ void __launch_bounds__(kThreads, 2)
       if (source < 0 || source >= p.in[0]) continue;
       const T* const line = x + (static_cast<int64_t>(at.image) * p.in[0] + source) * p.in[1] * p.channels;
       Pack<T, N> values[(kStrip - 1) * kStride + 3] = {};
-#pragma unroll
-      for (int i = 0; i < (kStrip - 1) * kStride + 3; ++i) {
-        if (left + i >= 0 && left + i < p.in[1]) {
-          values[i] = load_pack<N>(line, static_cast<int64_t>(left + i) * strips.packs + place.pack);
-        }
-      }
+      load_line(values, line, left, p.in[1], strips.packs, place.pack);
 #pragma unroll
       for (int i = 0; i < kStrip; ++i) {
 #pragma unroll
@@ -169,13 +174,7 @@ __global__ void __launch_bounds__(kThreads, 2)
       if (twice < 0 || twice % 2 != 0 || twice / 2 >= p.out[0]) continue;
       const T* const line = gy + (static_cast<int64_t>(at.image) * p.out[0] + twice / 2) * p.out[1] * p.channels;
       Pack<T, N> values[3] = {};  // at base - 1, base, base + 1
-#pragma unroll
-      for (int i = 0; i < 3; ++i) {
-        const int32_t source = base - 1 + i;
-        if (source >= 0 && source < p.out[1]) {
-          values[i] = load_pack<N>(line, static_cast<int64_t>(source) * strips.packs + place.pack);
-        }
-      }
+      load_line(values, line, base - 1, p.out[1], strips.packs, place.pack);
 #pragma unroll
       for (int i = 0; i < kStrip; ++i) {
 #pragma unroll
@@ -216,12 +215,7 @@ __global__ void __launch_bounds__(kThreads, 2)
       if (source < 0 || source >= p.in[0]) continue;
       const T* const line = x + (static_cast<int64_t>(at.image) * p.in[0] + source) * p.in[1] * p.channels;
       Pack<T, N> values[(kStrip - 1) * kStride + 3] = {};
-#pragma unroll
-      for (int i = 0; i < (kStrip - 1) * kStride + 3; ++i) {
-        if (left + i >= 0 && left + i < p.in[1]) {
-          values[i] = load_pack<N>(line, static_cast<int64_t>(left + i) * strips.packs + place.pack);
-        }
-      }
+      load_line(values, line, left, p.in[1], strips.packs, place.pack);
 #pragma unroll
       for (int i = 0; i < kStrip; ++i) {
 #pragma unroll
