@@ -8,6 +8,7 @@
 #include "kusari/framework/autograd/function_hook.h"
 #include "kusari/framework/autograd/function_node.h"
 #include "kusari/framework/autograd/function_range.h"
+#include "kusari/framework/autograd/input_caster.h"
 #include "kusari/framework/autograd/variable.h"
 #include "kusari/framework/core/error.h"
 #include "kusari/framework/kernels/arithmetic.h"
@@ -30,6 +31,7 @@ class BackwardPass {
     bool retain_grad;
     bool double_backprop;
     std::optional<double> loss_scale;
+    Array device_loss_scale = {};
     bool release_graph = false;
     const std::unordered_set<FunctionNode*>* allowed = nullptr;  // null: all functions
     const std::unordered_set<VariableNode*>* targets = nullptr;  // vertices whose gradients the caller collects
@@ -60,6 +62,7 @@ class BackwardPass {
 
   void run() {
     const auto mode = using_config(&Config::enable_backprop, options_.double_backprop);
+    const ScopedInputCaster as_recorded(nullptr);  // gradients have the dtypes of the forward computation
     while (!heap_.empty()) {
       std::pop_heap(heap_.begin(), heap_.end());
       FunctionNode* const function = heap_.back().function;
@@ -176,7 +179,11 @@ class BackwardPass {
       leaf->grad = sum.node();
       leaf->grad->add_handle();
     }
-    if (options_.loss_scale) leaf->saved_state().loss_scale = *options_.loss_scale;
+    if (options_.device_loss_scale.is_defined()) {
+      leaf->saved_state().device_loss_scale = options_.device_loss_scale;
+    } else if (options_.loss_scale) {
+      leaf->saved_state().loss_scale = *options_.loss_scale;
+    }
   }
 
   void add_to_slot(VariableNode* node, Variable gx) {
@@ -265,7 +272,7 @@ class BackwardPass {
 namespace {
 
 // A root's own gradient is consumed, as in Chainer; without one, a single element starts from the loss scale.
-Variable seed_of(const Variable& root, std::optional<double> loss_scale, const char* call) {
+Variable seed_of(const Variable& root, const BackwardOptions& options, const char* call) {
   Variable seed = root.grad_var();
   if (seed.is_defined()) {
     if (!root.node()->is_leaf()) Variable(root).cleargrad();
@@ -275,7 +282,9 @@ Variable seed_of(const Variable& root, std::optional<double> loss_scale, const c
     throw ValueError(std::string(call) + ": the variable has shape " + to_string(root.shape()) +
                      " and no gradient; set one first, or start from a single element");
   }
-  return Variable(full_like(root.array(), loss_scale.value_or(1.0)), false);
+  const Array& scale = options.device_loss_scale;
+  if (!scale.is_defined()) return Variable(full_like(root.array(), options.loss_scale.value_or(1.0)), false);
+  return Variable(scale.to_device(root.device()).astype(root.dtype()).reshape(root.shape()), false);
 }
 
 void backward_from(std::span<const Variable> roots, const BackwardOptions& options, const char* call) {
@@ -283,12 +292,13 @@ void backward_from(std::span<const Variable> roots, const BackwardOptions& optio
                      .retain_grad = options.retain_grad,
                      .double_backprop = options.enable_double_backprop,
                      .loss_scale = options.loss_scale,
+                     .device_loss_scale = options.device_loss_scale,
                      .release_graph = options.release_graph && !options.enable_double_backprop});
   for (const Variable& root : roots) {
     if (root.node()->is_leaf()) {
-      if (root.node()->grad == nullptr) Variable(root).set_grad_var(seed_of(root, options.loss_scale, call));
+      if (root.node()->grad == nullptr) Variable(root).set_grad_var(seed_of(root, options, call));
     } else {
-      pass.seed(root.node(), seed_of(root, options.loss_scale, call));
+      pass.seed(root.node(), seed_of(root, options, call));
     }
   }
   pass.run();

@@ -4,6 +4,7 @@
 
 #include "kusari/framework/autograd/function_hook.h"
 #include "kusari/framework/autograd/function_range.h"
+#include "kusari/framework/autograd/input_caster.h"
 #include "kusari/framework/core/config.h"
 #include "kusari/framework/core/error.h"
 
@@ -171,6 +172,13 @@ Variable FunctionApplication::connect(FunctionNode& function, Array array, size_
 }
 
 Variable FunctionApplication::run_single(FunctionNode& function, std::span<const Variable* const> inputs) {
+  if (detail::t_input_caster == nullptr) [[likely]]
+    return run_plain_single(function, inputs);
+  const detail::CastInputs cast(function, inputs);
+  return run_plain_single(function, cast.get());
+}
+
+Variable FunctionApplication::run_plain_single(FunctionNode& function, std::span<const Variable* const> inputs) {
   Arrays out = compute(function, inputs);
   if (!function.recording_) return Variable(new VariableNode(std::move(out[0]), any_requires_grad(inputs)));
   record(function, inputs);
@@ -178,6 +186,13 @@ Variable FunctionApplication::run_single(FunctionNode& function, std::span<const
 }
 
 Variables FunctionApplication::run(FunctionNode& function, std::span<const Variable* const> inputs) {
+  if (detail::t_input_caster == nullptr) [[likely]]
+    return run_plain(function, inputs);
+  const detail::CastInputs cast(function, inputs);
+  return run_plain(function, cast.get());
+}
+
+Variables FunctionApplication::run_plain(FunctionNode& function, std::span<const Variable* const> inputs) {
   Arrays out = compute(function, inputs);
   Variables result;
   result.reserve(out.size());

@@ -31,6 +31,15 @@ class ArrayRefs {
   std::span<const Variable* const> inputs_;
 };
 
+/// What autocast does with the floating inputs of a function.
+enum class Precision : uint8_t {
+  listed,     ///< what its lists say for the function's name
+  low,        ///< converts them to the 16-bit dtype
+  full,       ///< converts 16-bit ones to float32
+  widest,     ///< converts them to the widest dtype among them, where they differ
+  untouched,  ///< nothing
+};
+
 /// A vertex between variables: one application of a function. See exemplars of functions/ for the form of a subclass.
 ///
 /// `forward` computes arrays; `backward` computes with differentiable functions, so that gradients of gradients work.
@@ -48,6 +57,8 @@ class KUSARI_API FunctionNode {
 
   /// Chainer's name of the function, without "F::".
   virtual const char* name() const = 0;
+  /// What amp::Autocast does with the inputs. A function of your own says here how it wants to be computed.
+  virtual Precision precision() const noexcept { return Precision::listed; }
   int rank() const noexcept { return rank_; }
   size_t input_count() const noexcept { return inputs_.size(); }
   size_t output_count() const noexcept { return outputs_.size(); }
@@ -130,6 +141,8 @@ struct KUSARI_API FunctionApplication {
   static void set_recording(FunctionNode& function) noexcept { function.recording_ = true; }
 
  private:
+  static Variable run_plain_single(FunctionNode& function, std::span<const Variable* const> inputs);
+  static Variables run_plain(FunctionNode& function, std::span<const Variable* const> inputs);
   static Arrays compute(FunctionNode& function, std::span<const Variable* const> inputs);
   static void record(FunctionNode& function, std::span<const Variable* const> inputs);
   static Variable connect(FunctionNode& function, Array array, size_t index);

@@ -25,6 +25,9 @@ struct BackwardOptions {
   bool enable_double_backprop = false;
   /// Factor of the seed when the root has no gradient yet; leaves remember it for their update rule.
   std::optional<double> loss_scale = std::nullopt;
+  /// The same factor as one float64 element in the memory of the root's device, where loss scaling keeps it, instead of
+  /// `loss_scale`.
+  Array device_loss_scale = {};
   /// Free what each function kept as soon as its gradients are computed, so that the peak of memory is that of the
   /// forward computation. Going backward through the graph again then throws StateError.
   bool release_graph = false;
@@ -68,6 +71,7 @@ class KUSARI_API VariableNode {
     Dtype dtype = Dtype::float32;
     Device device;
     double loss_scale = 1;
+    Array device_loss_scale;  // instead of loss_scale, if defined
     std::string name;
   };
   Saved& saved_state();
@@ -177,6 +181,8 @@ class KUSARI_API Variable {
   void cleargrad();
   /// Factor that the gradient of this leaf carries (BackwardOptions::loss_scale).
   double loss_scale() const noexcept { return node()->saved != nullptr ? node()->saved->loss_scale : 1; }
+  /// The same where the factor is in device memory (BackwardOptions::device_loss_scale), else undefined.
+  Array device_loss_scale() const { return node()->saved != nullptr ? node()->saved->device_loss_scale : Array(); }
 
   /// Computes the gradients of all leaves below this variable and adds them to what the leaves hold. Without a gradient
   /// of its own, a single-element root starts from one; a larger root then throws ValueError.

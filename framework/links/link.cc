@@ -420,6 +420,24 @@ Link& Link::to(const Device& device) {
   return *this;
 }
 
+Link& Link::to(Dtype dtype) {
+  if (!is_floating(dtype)) {
+    throw TypeError(std::string("Link::to: dtype is ") + name(dtype) + " but must be floating");
+  }
+  LinkWalk::each(*this, [&](Link& link) {
+    const Dtype own = is_half(dtype) && link.self().keeps_float32() ? Dtype::float32 : dtype;
+    LinkWalk::members(link, [&](const LinkMember& member) {
+      if (member.kind == MemberKind::parameter) {
+        LinkWalk::parameter(link, member).to(own);
+      } else if (member.kind == MemberKind::persistent) {
+        Array& array = *static_cast<Array*>(LinkWalk::at(link, member));
+        if (array.is_defined() && array.is_floating()) array = array.astype(own);
+      }
+    });
+  });
+  return *this;
+}
+
 void Link::serialize(Serializer& serializer) {
   Link& link = self();
   if (&link != this) return link.serialize(serializer);

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "kusari/framework/core/device.h"
+#include "kusari/framework/core/dtype.h"
 #include "kusari/framework/core/export.h"
 #include "kusari/framework/core/intrusive_ptr.h"
 #include "kusari/framework/links/home.h"
@@ -116,6 +117,11 @@ class KUSARI_API Link {
   /// Moves parameters, gradients, persistent values and optimizer state.
   Link& to(const Device& device);
   const Device& device() const noexcept { return device_; }
+  /// Converts parameters (whose gradients go) and floating persistent values of this link and the links below, except
+  /// those of links that keeps_float32().
+  Link& to(Dtype dtype);
+  /// Whether 16-bit training leaves this link's parameters and statistics in float32: that of normalizations.
+  virtual bool keeps_float32() const noexcept { return false; }
 
   /// What identifies the link in to_string: {{"in_size", "784"}, {"out_size", "100"}}.
   virtual std::vector<std::pair<std::string, std::string>> printable_specs() const { return {}; }

@@ -160,7 +160,10 @@ void Parameter::cleargrad() {
   if (!is_defined()) return;
   grad_is_marked_ = false;
   Variable::cleargrad();
-  if (node()->saved != nullptr) node()->saved->loss_scale = 1;
+  if (detail::VariableNode::Saved* const saved = node()->saved; saved != nullptr) {
+    saved->loss_scale = 1;
+    saved->device_loss_scale = Array();
+  }
 }
 
 void Parameter::copydata(const Parameter& source) {
@@ -190,6 +193,13 @@ void Parameter::to(const Device& device) {
   Variable::cleargrad();
   set_array(array().to_device(device));
   if (gradient.is_defined()) set_grad(gradient.to_device(device));
+}
+
+void Parameter::to(Dtype dtype) {
+  dtype_ = dtype;
+  if (!is_initialized() || array().dtype() == dtype) return;
+  cleargrad();
+  set_array(in_layout(array().astype(dtype)));
 }
 
 void Parameter::serialize(Serializer& serializer, const std::string& name) {

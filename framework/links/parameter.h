@@ -79,6 +79,8 @@ class KUSARI_API Parameter : public Variable {
   void addgrad(const Parameter& source);
   /// Moves the array, the gradient and the update rule's state.
   void to(const Device& device);
+  /// Converts the numbers; the gradient goes. Under an optimizer, its state follows at the next step.
+  void to(Dtype dtype);
   /// None in a snapshot while uninitialised; initialised from a stored array.
   void serialize(Serializer& serializer, const std::string& name);
 

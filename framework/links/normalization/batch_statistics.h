@@ -23,6 +23,7 @@ class KUSARI_API BatchStatistics : public Link {
   /// Forgets how many batches were averaged: the next call with {.finetune = true} starts anew.
   void start_finetuning() noexcept { N = 0; }
   std::vector<std::pair<std::string, std::string>> printable_specs() const override;
+  bool keeps_float32() const noexcept override { return true; }
 
   double decay;             ///< of the moving averages
   double eps;               ///< added to the variances

@@ -25,6 +25,7 @@ class KUSARI_API DecorrelatedBatchNormalization : public Link {
   explicit DecorrelatedBatchNormalization(int64_t size, Options options = {});
 
   Variable operator()(const Variable& x, const BatchNormalizationCall& call = {});
+  bool keeps_float32() const noexcept override { return true; }
   /// Forgets how many batches were averaged: the next call with {.finetune = true} starts anew.
   void start_finetuning() noexcept { N = 0; }
   /// Also reads the averages of Chainer before version 7, which all groups shared.

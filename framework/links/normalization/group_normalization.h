@@ -24,6 +24,7 @@ class KUSARI_API GroupNormalization : public Link {
   explicit GroupNormalization(int64_t group_count, Options options = {})
       : GroupNormalization(group_count, kInfer, std::move(options)) {}
   Variable operator()(const Variable& x);
+  bool keeps_float32() const noexcept override { return true; }
 
   int64_t groups;
   double eps;

@@ -23,6 +23,7 @@ class KUSARI_API LayerNormalization : public Link {
   explicit LayerNormalization(int64_t size, Options options = {});
   explicit LayerNormalization(Options options = {}) : LayerNormalization(kInfer, std::move(options)) {}
   Variable operator()(const Variable& x);
+  bool keeps_float32() const noexcept override { return true; }
 
   double eps;
   Parameter gamma;  ///< (size), float32 under the mixed dtypes

@@ -1,0 +1,68 @@
+#pragma once
+
+#include <span>
+
+#include "kusari/framework/autograd/function_node.h"
+#include "kusari/framework/core/export.h"
+#include "kusari/framework/core/small_vector.h"
+
+namespace kusari {
+
+/// Converts the inputs of functions before they are checked and computed: what autocast is to the engine. One at a time
+/// per thread; none while a backward pass runs, whose functions meet the dtypes of the forward computation anyway.
+class KUSARI_API InputCaster {
+ public:
+  InputCaster() = default;
+  InputCaster(const InputCaster&) = delete;
+  InputCaster& operator=(const InputCaster&) = delete;
+  virtual ~InputCaster();
+
+  /// The inputs of one application. `replace(i, x)` puts x in the place of input i.
+  class Inputs {
+   public:
+    explicit Inputs(std::span<const Variable* const> inputs) : inputs_(inputs.begin(), inputs.end()) {
+      kept_.reserve(inputs.size());
+    }
+    size_t size() const noexcept { return inputs_.size(); }
+    /// May be undefined: an optional argument not given.
+    const Variable& operator[](size_t i) const noexcept { return *inputs_[i]; }
+    void replace(size_t i, const Variable& x) { inputs_[i] = &kept_.emplace_back(x); }
+    std::span<const Variable* const> get() const noexcept { return {inputs_.data(), inputs_.size()}; }
+
+   private:
+    SmallVector<const Variable*, 4> inputs_;
+    SmallVector<Variable, 4> kept_;  // never grows past its reserve: each input is replaced once at most
+  };
+  /// Replaces what `function` should get otherwise. Functions that this applies itself are not cast again.
+  virtual void cast(const FunctionNode& function, Inputs& inputs) = 0;
+};
+
+/// Makes a caster this thread's, or with null none, for the object's life.
+class KUSARI_API ScopedInputCaster {
+ public:
+  explicit ScopedInputCaster(InputCaster* caster) noexcept;
+  ScopedInputCaster(const ScopedInputCaster&) = delete;
+  ScopedInputCaster& operator=(const ScopedInputCaster&) = delete;
+  ~ScopedInputCaster();
+
+ private:
+  InputCaster* previous_;
+};
+
+namespace detail {
+
+KUSARI_API extern constinit thread_local InputCaster* t_input_caster __attribute__((tls_model("initial-exec")));
+
+/// The inputs as this thread's caster, which there must be, wants them.
+class CastInputs {
+ public:
+  CastInputs(const FunctionNode& function, std::span<const Variable* const> inputs);
+  std::span<const Variable* const> get() const noexcept { return inputs_.get(); }
+
+ private:
+  InputCaster::Inputs inputs_;
+};
+
+}  // namespace detail
+
+}  // namespace kusari
