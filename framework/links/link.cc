@@ -420,12 +420,13 @@ Link& Link::to(const Device& device) {
   return *this;
 }
 
-Link& Link::to(Dtype dtype) {
+Link& Link::to(Dtype dtype, const ToDtypeOptions& options) {
   if (!is_floating(dtype)) {
     throw TypeError(std::string("Link::to: dtype is ") + name(dtype) + " but must be floating");
   }
   LinkWalk::each(*this, [&](Link& link) {
-    const Dtype own = is_half(dtype) && link.self().keeps_float32() ? Dtype::float32 : dtype;
+    const bool kept = options.keep_float32 && is_half(dtype) && link.self().keeps_float32();
+    const Dtype own = kept ? Dtype::float32 : dtype;
     LinkWalk::members(link, [&](const LinkMember& member) {
       if (member.kind == MemberKind::parameter) {
         LinkWalk::parameter(link, member).to(own);

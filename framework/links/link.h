@@ -31,6 +31,11 @@ inline constexpr int64_t kInferShape = -2;
 /// initializers.
 enum class CopyMode : uint8_t { share, copy, init };
 
+/// Options of Link::to(Dtype).
+struct ToDtypeOptions {
+  bool keep_float32 = true;  ///< false: 16 bits also for links that keeps_float32()
+};
+
 template <class T>
 concept LinkType = std::is_base_of_v<Link, T>;
 
@@ -117,9 +122,9 @@ class KUSARI_API Link {
   /// Moves parameters, gradients, persistent values and optimizer state.
   Link& to(const Device& device);
   const Device& device() const noexcept { return device_; }
-  /// Converts parameters (whose gradients go) and floating persistent values of this link and the links below, except
-  /// those of links that keeps_float32().
-  Link& to(Dtype dtype);
+  /// Converts parameters (whose gradients go) and floating persistent values of this link and the links below. Those
+  /// of links that keeps_float32() become float32 when `dtype` is a 16-bit one, unless options say otherwise.
+  Link& to(Dtype dtype, const ToDtypeOptions& options = {});
   /// Whether 16-bit training leaves this link's parameters and statistics in float32: that of normalizations.
   virtual bool keeps_float32() const noexcept { return false; }
 

@@ -53,10 +53,7 @@ Parameter::Parameter(const Parameter& other)
   Array copied;
   if (other.is_initialized()) {
     const Array& array = other.array();
-    copied = mode == CopyMode::share ? array
-             : mode == CopyMode::copy
-                 ? array.copy()
-                 : in_layout(initializers::generate_array(initializer_, array.shape(), dtype_, device_));
+    copied = mode == CopyMode::share ? array : mode == CopyMode::copy ? array.copy() : other.generate(array.shape());
   }
   Variable::operator=(Variable(copied, other.requires_grad()));
   if (!other.name().empty()) set_name(other.name());
@@ -115,6 +112,11 @@ void Parameter::infer_axis(int axis, int64_t size) {
   if (is_known(declared_)) initialize(declared_);
 }
 
+// An initializer may have a dtype of its own, which to(Dtype) has overruled.
+Array Parameter::generate(const Shape& shape) const {
+  return in_layout(initializers::generate_array(initializer_, shape, dtype_, device_).astype(dtype_));
+}
+
 void Parameter::initialize(const Shape& shape) {
   bool fits = is_known(shape);
   if (declared_ != Shape{kInferShape}) {
@@ -126,7 +128,7 @@ void Parameter::initialize(const Shape& shape) {
                      ", which " + to_string(shape) + " does not fit");
   }
   const auto guard = no_backprop_mode();
-  set_array(in_layout(initializers::generate_array(initializer_, shape, dtype_, device_)));
+  set_array(generate(shape));
   declared_ = shape;
   if (grad_is_marked_) mark_gradient();
   grad_is_marked_ = false;
@@ -134,7 +136,7 @@ void Parameter::initialize(const Shape& shape) {
 
 void Parameter::reinitialize() {
   if (is_initialized()) {
-    array().copy_from(initializers::generate_array(initializer_, shape(), dtype_, device_));
+    array().copy_from(generate(shape()));
   }
 }
 

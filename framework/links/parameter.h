@@ -104,6 +104,7 @@ class KUSARI_API Parameter : public Variable {
 
  private:
   void infer_axis(int axis, int64_t size);
+  Array generate(const Shape& shape) const;
   Array in_layout(const Array& array) const { return channels_last_ ? array.channels_last() : array; }
   void mark_gradient();
   [[noreturn]] void throw_no_rule() const;

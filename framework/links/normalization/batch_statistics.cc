@@ -59,7 +59,9 @@ void BatchStatistics::prepare(const Variable& x) {
   }
   if (!is_known(size)) return;  // the function will say what x lacks
   for (OptionalParameter* parameter : {&gamma, &beta}) {
-    if (parameter->is_defined() && !parameter->is_initialized()) parameter->initialize(size);
+    if (!parameter->is_defined()) continue;
+    if (!parameter->is_initialized()) parameter->initialize(size);
+    dtype_ = parameter->dtype();  // to(Dtype) may have changed it
   }
   make_averages(size, x.device());
 }
@@ -69,7 +71,7 @@ Variable BatchStatistics::shift() const { return or_constant(beta, 0); }
 
 Variable BatchStatistics::or_constant(const Variable& parameter, double constant) const {
   if (parameter.is_defined()) return parameter;
-  return Variable(full(avg_mean.shape(), constant, dtype_, avg_mean.device()), false);
+  return Variable(full(avg_mean.shape(), constant, avg_mean.dtype(), avg_mean.device()), false);
 }
 
 double BatchStatistics::count(const BatchNormalizationCall& call) {
