@@ -12,6 +12,7 @@
 #include "kusari/examples/cifar/one_cycle_shift.h"
 #include "kusari/examples/cifar/small.h"
 #include "kusari/examples/cifar/vgg.h"
+#include "kusari/examples/precision.h"
 
 using namespace kusari;
 
@@ -42,6 +43,7 @@ struct Arguments {
   std::string data;
   bool autotune = false;
   int64_t seed = -1;
+  PrecisionFlags precision;
 };
 
 Arguments parse(CLI::App& parser, int argc, char** argv) {
@@ -67,6 +69,7 @@ Arguments parse(CLI::App& parser, int argc, char** argv) {
                     "Folder of the data set: binary files or tar shards of images (default: find or download it)");
   parser.add_flag("--autotune", args.autotune, "Measure which way of computing each convolution is the fastest");
   parser.add_option("--seed", args.seed, "Seed of the random numbers; runs with the same one are the same");
+  add_precision_flags(parser, args.precision);
   parser.parse(argc, argv);
   return args;
 }
@@ -75,6 +78,7 @@ void train(const Arguments& args) {
   if (args.seed >= 0) random::seed(static_cast<uint64_t>(args.seed));
   if (args.autotune) global_config().autotune = true;
   const auto device = get_device(args.device);
+  set_dtype(args.precision);
 
   std::printf("Device: %s\n", device.name().c_str());
   std::printf("Dataset: %s\n", args.dataset.c_str());
@@ -91,6 +95,7 @@ void train(const Arguments& args) {
   // Set up an optimizer
   optimizers::MomentumSGD optimizer(args.learnrate);
   optimizer.setup(model);
+  set_up_precision(args.precision, optimizer);
   optimizer.add_hook(optimizer_hooks::WeightDecay(5e-4));
 
   // Load the dataset, as 8-bit images. Training images are shifted by up to four pixels and mirrored at random;

@@ -9,7 +9,6 @@
 #include <cstdint>
 #include <cstdio>
 #include <filesystem>
-#include <map>
 #include <string>
 #include <utility>
 
@@ -19,6 +18,7 @@
 #include "kusari/examples/imagenet/archs.h"
 #include "kusari/examples/imagenet/images.h"
 #include "kusari/examples/imagenet/loader_iterator.h"
+#include "kusari/examples/precision.h"
 
 using namespace kusari;
 
@@ -29,7 +29,7 @@ struct Arguments {
   std::string val;
   std::string arch = "nin";
   int64_t batchsize = 32;
-  std::string dtype;
+  PrecisionFlags precision;
   int64_t epoch = 10;
   std::string device = "cpu";
   std::string initmodel;
@@ -42,10 +42,6 @@ struct Arguments {
   bool test = false;
 };
 
-const std::map<std::string, DtypePolicy> kDtypes{{"float16", Dtype::float16}, {"bfloat16", Dtype::bfloat16},
-                                                 {"float32", Dtype::float32}, {"float64", Dtype::float64},
-                                                 {"mixed16", mixed16},        {"mixed_bf16", mixed_bf16}};
-
 Arguments parse(CLI::App& parser, int argc, char** argv) {
   Arguments args;
   parser.add_option("train", args.train, "Training images: an image-label list file, or a folder or tar of classes")
@@ -57,8 +53,7 @@ Arguments parse(CLI::App& parser, int argc, char** argv) {
   parser.add_option("-B,--batchsize", args.batchsize, "Learning minibatch size")
       ->check(CLI::PositiveNumber)
       ->capture_default_str();
-  parser.add_option("--dtype", args.dtype, "dtype of the model; that of KUSARI_DTYPE when not given")
-      ->check(CLI::IsMember(&kDtypes));
+  add_precision_flags(parser, args.precision);
   parser.add_option("-E,--epoch", args.epoch, "Number of epochs to train")
       ->check(CLI::PositiveNumber)
       ->capture_default_str();
@@ -120,7 +115,7 @@ class PreprocessedDataset : public datasets::Dataset {
 
 void train(const Arguments& args) {
   const auto device = get_device(args.device);
-  if (!args.dtype.empty()) global_config().dtype = kDtypes.at(args.dtype);
+  set_dtype(args.precision);
 
   std::printf("Device: %s\n", device.name().c_str());
   std::printf("Dtype: %s\n", name(get_dtype()));
@@ -151,6 +146,7 @@ void train(const Arguments& args) {
   // Set up an optimizer
   optimizers::MomentumSGD optimizer(0.01, 0.9);
   optimizer.setup(model);
+  set_up_precision(args.precision, optimizer);
 
   // Set up a trainer
   updaters::StandardUpdater updater(train_iter, optimizer, {.device = device});

@@ -9,6 +9,7 @@
 
 #include "kusari/examples/mnist/data.h"
 #include "kusari/examples/mnist/mlp.h"
+#include "kusari/examples/precision.h"
 
 using namespace kusari;
 
@@ -26,6 +27,7 @@ struct Arguments {
   bool noplot = false;
   int64_t seed = -1;
   std::string data = "auto";
+  PrecisionFlags precision;
 };
 
 Arguments parse(CLI::App& parser, int argc, char** argv) {
@@ -43,6 +45,7 @@ Arguments parse(CLI::App& parser, int argc, char** argv) {
   parser.add_option("--data", args.data, "mnist, stroke-digits, or auto: MNIST where there is a way to it")
       ->check(CLI::IsMember({"auto", "mnist", "stroke-digits"}))
       ->capture_default_str();
+  add_precision_flags(parser, args.precision);
   parser.parse(argc, argv);
   return args;
 }
@@ -50,6 +53,7 @@ Arguments parse(CLI::App& parser, int argc, char** argv) {
 void train(const Arguments& args) {
   if (args.seed >= 0) random::seed(static_cast<uint64_t>(args.seed));
   const auto device = get_device(args.device);
+  set_dtype(args.precision);
 
   std::printf("Device: %s\n", device.name().c_str());
   std::printf("# unit: %lld\n", static_cast<long long>(args.unit));
@@ -65,6 +69,7 @@ void train(const Arguments& args) {
   // Set up an optimizer
   optimizers::Adam optimizer;
   optimizer.setup(model);
+  set_up_precision(args.precision, optimizer);
 
   // Load the MNIST dataset
   auto [train, test] = load_digits(args.data);

@@ -10,6 +10,7 @@
 
 #include "kusari/examples/mnist/data.h"
 #include "kusari/examples/mnist/mlp.h"
+#include "kusari/examples/precision.h"
 
 using namespace kusari;
 namespace fs = std::filesystem;
@@ -25,6 +26,7 @@ struct Arguments {
   int64_t unit = 1000;
   int64_t seed = -1;
   std::string data = "auto";
+  PrecisionFlags precision;
 };
 
 Arguments parse(CLI::App& parser, int argc, char** argv) {
@@ -39,6 +41,7 @@ Arguments parse(CLI::App& parser, int argc, char** argv) {
   parser.add_option("--data", args.data, "mnist, stroke-digits, or auto: MNIST where there is a way to it")
       ->check(CLI::IsMember({"auto", "mnist", "stroke-digits"}))
       ->capture_default_str();
+  add_precision_flags(parser, args.precision);
   parser.parse(argc, argv);
   return args;
 }
@@ -62,6 +65,7 @@ struct Means {
 void train(const Arguments& args) {
   if (args.seed >= 0) random::seed(static_cast<uint64_t>(args.seed));
   const auto device = get_device(args.device);
+  set_dtype(args.precision);
 
   std::printf("Device: %s\n", device.name().c_str());
   std::printf("# unit: %lld\n", static_cast<long long>(args.unit));
@@ -75,6 +79,7 @@ void train(const Arguments& args) {
   // Set up an optimizer
   optimizers::Adam optimizer;
   optimizer.setup(model);
+  set_up_precision(args.precision, optimizer);
 
   if (!args.resume.empty()) {
     // Resume from a snapshot
