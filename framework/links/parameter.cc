@@ -198,6 +198,9 @@ void Parameter::to(const Device& device) {
 }
 
 void Parameter::to(Dtype dtype) {
+  if (!is_floating(dtype)) {
+    throw TypeError(std::string("Parameter::to: dtype is ") + kusari::name(dtype) + " but must be floating");
+  }
   dtype_ = dtype;
   if (!is_initialized() || array().dtype() == dtype) return;
   cleargrad();
