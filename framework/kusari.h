@@ -2,6 +2,8 @@
 
 // All of Kusari: `#include "kusari/kusari.h"`.
 
+#include "kusari/framework/amp/autocast.h"
+#include "kusari/framework/amp/precision_lists.h"
 #include "kusari/framework/autograd/function_hook.h"
 #include "kusari/framework/autograd/function_hooks/cuda_profile_hook.h"
 #include "kusari/framework/autograd/function_hooks/nan_check_hook.h"
@@ -9,6 +11,7 @@
 #include "kusari/framework/autograd/function_hooks/timer_hook.h"
 #include "kusari/framework/autograd/function_node.h"
 #include "kusari/framework/autograd/gradient_check.h"
+#include "kusari/framework/autograd/input_caster.h"
 #include "kusari/framework/autograd/type_check.h"
 #include "kusari/framework/autograd/variable.h"
 #include "kusari/framework/core/array.h"

@@ -1,22 +1,48 @@
 #include "kusari/framework/autograd/input_caster.h"
 
-#include <utility>
-
 namespace kusari {
 
 constinit thread_local InputCaster* detail::t_input_caster = nullptr;
 
-InputCaster::~InputCaster() = default;
+namespace {
 
-ScopedInputCaster::ScopedInputCaster(InputCaster* caster) noexcept
-    : previous_{std::exchange(detail::t_input_caster, caster)} {}
-ScopedInputCaster::~ScopedInputCaster() { detail::t_input_caster = previous_; }
+constinit thread_local ScopedInputCaster* t_latest __attribute__((tls_model("initial-exec"))) = nullptr;
+
+}  // namespace
+
+InputCaster::~InputCaster() = default;
+bool InputCaster::cast_composite(const char*, Inputs&) { return false; }
+
+ScopedInputCaster::ScopedInputCaster(InputCaster* caster) noexcept : caster_{caster}, below_{t_latest} {
+  t_latest = this;
+  detail::t_input_caster = caster;
+}
+
+ScopedInputCaster::~ScopedInputCaster() {
+  if (t_latest == this) [[likely]] {
+    t_latest = below_;
+    detail::t_input_caster = below_ != nullptr ? below_->caster_ : nullptr;
+    return;
+  }
+  ScopedInputCaster* above = t_latest;
+  while (above != nullptr && above->below_ != this) above = above->below_;
+  if (above != nullptr) above->below_ = below_;
+}
 
 detail::CastInputs::CastInputs(const FunctionNode& function, std::span<const Variable* const> inputs)
     : inputs_(inputs) {
   InputCaster* const caster = t_input_caster;
   const ScopedInputCaster none(nullptr);
   caster->cast(function, inputs_);
+}
+
+void CompositeInputs::cast(const char* name, std::span<const Variable* const> inputs) {
+  InputCaster* const caster = detail::t_input_caster;
+  without_caster_.emplace(nullptr);
+  inputs_.emplace(inputs);
+  if (caster->cast_composite(name, *inputs_)) return;
+  inputs_.reset();
+  without_caster_.reset();
 }
 
 }  // namespace kusari

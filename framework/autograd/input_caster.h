@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <span>
 
 #include "kusari/framework/autograd/function_node.h"
@@ -35,9 +36,13 @@ class KUSARI_API InputCaster {
   };
   /// Replaces what `function` should get otherwise. Functions that this applies itself are not cast again.
   virtual void cast(const FunctionNode& function, Inputs& inputs) = 0;
+  /// The same for a function that is made of others (CompositeInputs). False: nothing is replaced, and the functions
+  /// inside are cast one by one.
+  virtual bool cast_composite(const char* name, Inputs& inputs);
 };
 
-/// Makes a caster this thread's, or with null none, for the object's life.
+/// Makes a caster this thread's, or with null none, for the object's life. Scopes end on the thread where they began,
+/// in any order: the latest that is left counts.
 class KUSARI_API ScopedInputCaster {
  public:
   explicit ScopedInputCaster(InputCaster* caster) noexcept;
@@ -46,7 +51,8 @@ class KUSARI_API ScopedInputCaster {
   ~ScopedInputCaster();
 
  private:
-  InputCaster* previous_;
+  InputCaster* caster_;
+  ScopedInputCaster* below_;
 };
 
 namespace detail {
@@ -64,5 +70,30 @@ class CastInputs {
 };
 
 }  // namespace detail
+
+/// For a function that is made of others, but has a name and rules of its own: its inputs as this thread's caster wants
+/// them for that name. The functions inside then run without a caster.
+///
+///     if (const CompositeInputs in("huber_loss", {x, t}); in.is_cast()) return huber_loss(in[0], in[1], delta,
+///     reduce);
+class CompositeInputs {
+ public:
+  template <size_t N>
+  CompositeInputs(const char* name, const InputRef (&inputs)[N]) {
+    if (detail::t_input_caster == nullptr) [[likely]]
+      return;
+    const Variable* pointers[N];
+    for (size_t i = 0; i < N; ++i) pointers[i] = inputs[i].get();
+    cast(name, pointers);
+  }
+  bool is_cast() const noexcept { return inputs_.has_value(); }
+  const Variable& operator[](size_t i) const noexcept { return (*inputs_)[i]; }
+
+ private:
+  KUSARI_API void cast(const char* name, std::span<const Variable* const> inputs);
+
+  std::optional<InputCaster::Inputs> inputs_;
+  std::optional<ScopedInputCaster> without_caster_;
+};
 
 }  // namespace kusari
