@@ -12,6 +12,7 @@ void register_kernels(Backend& backend) {
   register_optimizer(backend);
   register_user_kernel(backend);
   register_summary(backend);
+  register_value_statistics(backend);
   register_symmetric_eigen(backend);
   register_matmul(backend);
   register_convolution(backend);

@@ -23,5 +23,6 @@ void register_optimizer(Backend& backend);            // optimizer.cu
 void register_user_kernel(Backend& backend);          // user_kernel.cc
 void register_convolution(Backend& backend);          // convolution.cc
 void register_summary(Backend& backend);              // summary.cu
+void register_value_statistics(Backend& backend);     // value_statistics.cu
 
 }  // namespace kusari::cuda

@@ -22,6 +22,7 @@ class CpuBackend final : public Backend {
     cpu::register_rows(*this);
     cpu::register_optimizer(*this);
     cpu::register_summary(*this);
+    cpu::register_value_statistics(*this);
     cpu::register_batch_normalization(*this);
     cpu::register_normalization(*this);
     cpu::register_sampling(*this);
