@@ -127,7 +127,7 @@ TEST_CASE("a normalization whose size comes later has one dtype") {
 
 TEST_CASE("the links that stay in float32") {
   CHECK(L::BatchNormalization(2).keeps_float32());
-  CHECK(L::DecorrelatedBatchNormalization(2).keeps_float32());
+  CHECK(L::DecorrelatedBatchNormalization(16).keeps_float32());
   CHECK(L::GroupNormalization(1, 2).keeps_float32());
   CHECK(L::LayerNormalization(2).keeps_float32());
   CHECK(!L::Linear(2, 2).keeps_float32());
