@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "kusari/framework/autograd/function_node.h"
+#include "kusari/framework/autograd/input_caster.h"
 #include "kusari/framework/core/error.h"
 #include "kusari/framework/functions/array/reshape.h"
 #include "kusari/framework/functions/math/matmul.h"
@@ -41,6 +42,8 @@ Array coordinates(int64_t h, int64_t w, Dtype dtype, const Device& device) {
 }  // namespace
 
 Variable spatial_transformer_grid(const Variable& theta, const Dims& output_shape) {
+  if (const CompositeInputs in("spatial_transformer_grid", {theta}); in.is_cast())
+    return spatial_transformer_grid(in[0], output_shape);
   check(theta, output_shape);
   const int64_t n = theta.shape()[0], h = output_shape[0], w = output_shape[1];
   const Variable columns(coordinates(h, w, theta.dtype(), theta.device()), false);

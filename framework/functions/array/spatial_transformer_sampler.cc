@@ -2,6 +2,7 @@
 
 #include "kusari/framework/autograd/cast.h"
 #include "kusari/framework/autograd/function_node.h"
+#include "kusari/framework/autograd/input_caster.h"
 #include "kusari/framework/functions/array/sample_bilinear.h"
 #include "kusari/framework/functions/math/basic_math.h"
 
@@ -20,6 +21,8 @@ void check(const Variable& x, const Variable& grid) {
 }  // namespace
 
 Variable spatial_transformer_sampler(const Variable& x, const Variable& grid) {
+  if (const CompositeInputs in("spatial_transformer_sampler", {x, grid}); in.is_cast())
+    return spatial_transformer_sampler(in[0], in[1]);
   check(x, grid);
   const double half_width = static_cast<double>(x.shape()[3] - 1) / 2;
   const double half_height = static_cast<double>(x.shape()[2] - 1) / 2;

@@ -6,6 +6,7 @@
 
 #include "kusari/framework/autograd/cast.h"
 #include "kusari/framework/autograd/function_node.h"
+#include "kusari/framework/autograd/input_caster.h"
 #include "kusari/framework/core/error.h"
 #include "kusari/framework/functions/array/reshape.h"
 #include "kusari/framework/functions/array/sample_bilinear.h"
@@ -59,6 +60,8 @@ Array regular_points(const Shape& kernel, const Dims& size, const Dims& stride, 
 
 Variable deformable_convolution_2d_sampler(const Variable& x, const Variable& offset, const Variable& W,
                                            const Variable& b, const DeformableConvolution2DSamplerOptions& options) {
+  if (const CompositeInputs in("deformable_convolution_2d_sampler", {x, offset, W, b}); in.is_cast())
+    return deformable_convolution_2d_sampler(in[0], in[1], in[2], in[3], options);
   check(x, offset, W, b);
   const Dims stride = checked(options.stride, "stride", 1), pad = checked(options.pad, "pad", 0);
   const int64_t n = x.shape()[0], channels = x.shape()[1], out_channels = W.shape()[0];

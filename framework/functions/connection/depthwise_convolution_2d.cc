@@ -2,6 +2,7 @@
 
 #include <string>
 
+#include "kusari/framework/autograd/input_caster.h"
 #include "kusari/framework/core/error.h"
 #include "kusari/framework/functions/array/reshape.h"
 #include "kusari/framework/functions/array/transpose.h"
@@ -11,6 +12,8 @@ namespace kusari::functions {
 
 Variable depthwise_convolution_2d(const Variable& x, const Variable& W, const Variable& b,
                                   const DepthwiseConvolutionOptions& options) {
+  if (const CompositeInputs in("depthwise_convolution_2d", {x, W, b}); in.is_cast())
+    return depthwise_convolution_2d(in[0], in[1], in[2], options);
   const Shape& shape = W.shape();
   if (x.ndim() != 4 || shape.ndim() != 4 || x.shape()[1] != shape[1]) {
     throw TypeError("F::depthwise_convolution_2d: x has shape " + to_string(x.shape()) + " but W has shape " +

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "kusari/framework/autograd/function_node.h"
+#include "kusari/framework/autograd/input_caster.h"
 #include "kusari/framework/core/error.h"
 #include "kusari/framework/functions/array/im2col.h"
 #include "kusari/framework/functions/array/reshape.h"
@@ -35,6 +36,8 @@ void check(const Variable& x, const Variable& W, const Variable& b, const Dims& 
 
 Variable local_convolution_2d(const Variable& x, const Variable& W, const Variable& b,
                               const LocalConvolution2DOptions& options) {
+  if (const CompositeInputs in("local_convolution_2d", {x, W, b}); in.is_cast())
+    return local_convolution_2d(in[0], in[1], in[2], options);
   const Dims stride = options.stride.resolve(2, kCall, "stride");
   if (std::min(stride[0], stride[1]) < 1) {
     throw ValueError(std::string(kCall) + ": stride is " + to_string(stride) + ": it must be at least 1");

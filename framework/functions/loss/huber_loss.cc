@@ -1,5 +1,6 @@
 #include "kusari/framework/functions/loss/huber_loss.h"
 
+#include "kusari/framework/autograd/input_caster.h"
 #include "kusari/framework/core/error.h"
 #include "kusari/framework/functions/math/basic_math.h"
 #include "kusari/framework/functions/math/clip.h"
@@ -8,6 +9,7 @@
 namespace kusari::functions {
 
 Variable huber_loss(const Variable& x, const Variable& t, double delta, HuberReduce reduce) {
+  if (const CompositeInputs in("huber_loss", {x, t}); in.is_cast()) return huber_loss(in[0], in[1], delta, reduce);
   if (x.shape() != t.shape()) {
     throw TypeError("F::huber_loss: x has shape " + to_string(x.shape()) + " but t has shape " + to_string(t.shape()) +
                     ": x.shape must equal t.shape");

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "kusari/framework/autograd/function_node.h"
+#include "kusari/framework/autograd/input_caster.h"
 #include "kusari/framework/core/config.h"
 #include "kusari/framework/core/error.h"
 #include "kusari/framework/functions/activation/log_softmax.h"
@@ -129,9 +130,16 @@ Variable soft_target_loss(const Variable& x, const Array& t, const SoftmaxCrossE
   return options.reduce == Reduce::no ? losses : mean(losses);
 }
 
+Variable cast_loss(const Variable& x, const Variable& t, SoftmaxCrossEntropyOptions options) {
+  const Array& weight = options.class_weight;
+  if (weight.is_defined() && is_half(weight.dtype())) options.class_weight = weight.astype(x.dtype());
+  return softmax_cross_entropy(x, t, options);
+}
+
 }  // namespace
 
 Variable softmax_cross_entropy(const Variable& x, const Variable& t, const SoftmaxCrossEntropyOptions& options) {
+  if (const CompositeInputs in("softmax_cross_entropy", {x, t}); in.is_cast()) return cast_loss(in[0], in[1], options);
   if (!x.is_defined() || !t.is_defined()) return apply<SoftmaxCrossEntropy>({x, t}, options);  // throws
   check_options(x, options);
   if (is_floating(t.dtype()) && t.shape() == x.shape()) return soft_target_loss(x, t.array(), options);

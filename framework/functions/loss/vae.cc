@@ -2,6 +2,7 @@
 
 #include <string>
 
+#include "kusari/framework/autograd/input_caster.h"
 #include "kusari/framework/core/error.h"
 #include "kusari/framework/functions/activation/softplus.h"
 #include "kusari/framework/functions/math/average.h"
@@ -30,16 +31,21 @@ Variable reduced(const Variable& losses, Reduce reduce) {
 }  // namespace
 
 Variable gaussian_kl_divergence(const Variable& mean, const Variable& ln_var, Reduce reduce) {
+  if (const CompositeInputs in("gaussian_kl_divergence", {mean, ln_var}); in.is_cast())
+    return gaussian_kl_divergence(in[0], in[1], reduce);
   check_alike("gaussian_kl_divergence", mean, "mean", ln_var, "ln_var");
   return reduced((square(mean) + exp(ln_var) - ln_var - 1) * 0.5, reduce);
 }
 
 Variable bernoulli_nll(const Variable& x, const Variable& y, Reduce reduce) {
+  if (const CompositeInputs in("bernoulli_nll", {x, y}); in.is_cast()) return bernoulli_nll(in[0], in[1], reduce);
   check_alike("bernoulli_nll", x, "x", y, "y");
   return reduced(softplus(y) - x * y, reduce);
 }
 
 Variable gaussian_nll(const Variable& x, const Variable& mean, const Variable& ln_var, Reduce reduce) {
+  if (const CompositeInputs in("gaussian_nll", {x, mean, ln_var}); in.is_cast())
+    return gaussian_nll(in[0], in[1], in[2], reduce);
   check_alike("gaussian_nll", x, "x", mean, "mean");
   check_alike("gaussian_nll", mean, "mean", ln_var, "ln_var");
   return reduced((square(x - mean) * exp(-ln_var) + ln_var + kLog2Pi) * 0.5, reduce);

@@ -1,5 +1,7 @@
 #include "kusari/framework/functions/math/matmul.h"
 
+#include <optional>
+
 #include "kusari/framework/autograd/function_node.h"
 #include "kusari/framework/functions/array/reshape.h"
 #include "kusari/framework/functions/math/sum.h"
@@ -10,11 +12,12 @@ namespace {
 
 Shape leading_axes(const Shape& shape) { return Shape(shape.begin(), shape.end() - 2); }
 
-// Operands with two axes or more.
+// Operands with two axes or more. dtype: of the result; not given, the wider of theirs.
 class MatMul final : public FunctionNode {
  public:
-  MatMul(bool transa, bool transb, Dtype dtype) : options_{transa, transb}, dtype_{dtype} {}
+  MatMul(bool transa, bool transb, std::optional<Dtype> dtype) : options_{transa, transb}, dtype_{dtype} {}
   const char* name() const override { return "matmul"; }
+  Precision precision() const noexcept override { return dtype_ ? Precision::untouched : Precision::listed; }
 
  private:
   void check(const TypeCheck& c) const override {
@@ -30,7 +33,7 @@ class MatMul final : public FunctionNode {
                       : broadcast_shapes(leading_axes(a.shape()), leading_axes(b.shape()), "F::matmul");
     shape.push_back(a.shape()[a.ndim() - (options_.transa ? 1 : 2)]);
     shape.push_back(b.shape()[b.ndim() - (options_.transb ? 2 : 1)]);
-    const Array y = empty(shape, dtype_, a.device());
+    const Array y = empty(shape, dtype_.value_or(promote(a.dtype(), b.dtype())), a.device());
     launch<kernels::Matmul>(a.device(), a, b, Array(), options_, y);
     return {y};
   }
@@ -56,19 +59,18 @@ class MatMul final : public FunctionNode {
   }
 
   kernels::MatmulOptions options_;
-  Dtype dtype_;
+  std::optional<Dtype> dtype_;
 };
 
 }  // namespace
 
 Variable matmul(const Variable& a, const Variable& b, const MatmulOptions& options) {
-  if (!a.is_defined() || !b.is_defined()) return apply<MatMul>({a, b}, false, false, Dtype{});  // throws
-  const Dtype dtype = options.dtype.value_or(promote(a.dtype(), b.dtype()));
-  if (a.ndim() != 1 && b.ndim() != 1) return apply<MatMul>({a, b}, options.transa, options.transb, dtype);
+  if (!a.is_defined() || !b.is_defined()) return apply<MatMul>({a, b}, false, false, options.dtype);  // throws
+  if (a.ndim() != 1 && b.ndim() != 1) return apply<MatMul>({a, b}, options.transa, options.transb, options.dtype);
   const Variable left = a.ndim() == 1 ? reshape(a, {1, a.size()}) : a;
   const Variable right = b.ndim() == 1 ? reshape(b, {b.size(), 1}) : b;
   const bool transa = options.transa && a.ndim() != 1, transb = options.transb && b.ndim() != 1;
-  const Variable y = apply<MatMul>({left, right}, transa, transb, dtype);
+  const Variable y = apply<MatMul>({left, right}, transa, transb, options.dtype);
   Shape shape = y.shape();
   if (b.ndim() == 1) shape.pop_back();
   if (a.ndim() == 1) shape.erase(b.ndim() == 1 ? shape.ndim() - 1 : shape.ndim() - 2);

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "kusari/framework/autograd/function_node.h"
+#include "kusari/framework/autograd/input_caster.h"
 #include "kusari/framework/core/config.h"
 #include "kusari/framework/core/error.h"
 #include "kusari/framework/core/log.h"
@@ -273,6 +274,8 @@ Variable batch_normalization_relu(const Variable& x, const Variable& gamma, cons
 
 Variable batch_normalization_add_relu(const Variable& x, const Variable& residual, const Variable& gamma,
                                       const Variable& beta, const BatchNormalizationOptions& options) {
+  if (const CompositeInputs in("batch_normalization_add_relu", {x, residual}); in.is_cast())
+    return batch_normalization_add_relu(in[0], in[1], gamma, beta, options);
   return normalize({"batch_normalization_add_relu", true, true}, x, residual, gamma, beta, options);
 }
 
@@ -291,6 +294,8 @@ Variable fixed_batch_normalization_relu(const Variable& x, const Variable& gamma
 Variable fixed_batch_normalization_add_relu(const Variable& x, const Variable& residual, const Variable& gamma,
                                             const Variable& beta, const Variable& mean, const Variable& var,
                                             const FixedBatchNormalizationOptions& options) {
+  if (const CompositeInputs in("fixed_batch_normalization_add_relu", {x, residual}); in.is_cast())
+    return fixed_batch_normalization_add_relu(in[0], in[1], gamma, beta, mean, var, options);
   return normalize_fixed({"fixed_batch_normalization_add_relu", true, true}, x, residual, gamma, beta, mean, var,
                          options);
 }

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "kusari/framework/autograd/function_node.h"
+#include "kusari/framework/autograd/input_caster.h"
 #include "kusari/framework/core/config.h"
 #include "kusari/framework/core/error.h"
 #include "kusari/framework/functions/array/cast.h"
@@ -141,6 +142,8 @@ Variable identity_matrix(int64_t n, Dtype dtype, const Device& device) {
 }  // namespace
 
 Variable decorrelated_batch_normalization(const Variable& x, const DecorrelatedBatchNormalizationOptions& options) {
+  if (const CompositeInputs in("decorrelated_batch_normalization", {x}); in.is_cast())
+    return decorrelated_batch_normalization(in[0], options);
   const Grouped grouped("decorrelated_batch_normalization", x, options.groups);
   const int64_t n = grouped.group_size(), m = grouped.count();
   check_running("running_mean", options.running_mean, {grouped.groups(), n});
@@ -164,6 +167,8 @@ Variable decorrelated_batch_normalization(const Variable& x, const DecorrelatedB
 Variable fixed_decorrelated_batch_normalization(const Variable& x, const Variable& mean, const Variable& projection,
                                                 int64_t groups) {
   constexpr const char* kCall = "fixed_decorrelated_batch_normalization";
+  if (const CompositeInputs in(kCall, {x, mean, projection}); in.is_cast())
+    return fixed_decorrelated_batch_normalization(in[0], in[1], in[2], groups);
   const Grouped grouped(kCall, x, groups);
   const Variable* const inputs[] = {&x, &mean, &projection};
   const ArrayRefs arrays(inputs);
