@@ -9,8 +9,8 @@
 #include <CLI/CLI.hpp>
 
 struct PrecisionFlags {
-  std::string dtype;            // of parameters and batches; that of KUSARI_DTYPE when empty
-  std::string loss_scale;       // a number or "dynamic"; when empty, dynamic for float16 and none for others
+  std::string dtype = {};       // of parameters and batches; that of KUSARI_DTYPE when empty
+  std::string loss_scale = {};  // a number, "dynamic" or "none"; when empty, dynamic for float16 and none for others
   bool use_fp32_update = true;  // 16-bit parameters are updated in float32
 };
 
@@ -23,8 +23,8 @@ inline void add_precision_flags(CLI::App& parser, PrecisionFlags& precision) {
       ->check(CLI::IsMember(&kDtypes));
   parser
       .add_option("--loss-scale", precision.loss_scale,
-                  "Factor of the loss, or dynamic (default: dynamic for float16, otherwise none)")
-      ->check(CLI::IsMember({"dynamic"}) | CLI::PositiveNumber);
+                  "Factor of the loss, dynamic or none (default: dynamic for float16, otherwise none)")
+      ->check(CLI::IsMember({"dynamic", "none"}) | CLI::PositiveNumber);
   parser.add_flag("!--no-fp32-update", precision.use_fp32_update, "Update 16-bit parameters in 16 bits");
 }
 
@@ -39,7 +39,7 @@ inline void set_up_precision(const PrecisionFlags& precision, kusari::Optimizer&
   if (is_half(get_dtype()) && precision.use_fp32_update) optimizer.use_fp32_update();
   if (precision.loss_scale == "dynamic" || (precision.loss_scale.empty() && get_dtype() == Dtype::float16)) {
     optimizer.loss_scaling();
-  } else if (!precision.loss_scale.empty()) {
+  } else if (!precision.loss_scale.empty() && precision.loss_scale != "none") {
     optimizer.set_loss_scale(std::stod(precision.loss_scale));
   }
 }

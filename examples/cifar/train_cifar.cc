@@ -1,34 +1,19 @@
 // Trains a convolutional network on CIFAR-10 or CIFAR-100 with a Trainer and its extensions.
 #include <cstdint>
 #include <cstdio>
-#include <functional>
-#include <map>
 #include <string>
 
 #include <kusari/kusari.h>
 #include <CLI/CLI.hpp>
 
 #include "kusari/examples/cifar/data.h"
+#include "kusari/examples/cifar/models.h"
 #include "kusari/examples/cifar/one_cycle_shift.h"
-#include "kusari/examples/cifar/small.h"
-#include "kusari/examples/cifar/vgg.h"
 #include "kusari/examples/precision.h"
 
 using namespace kusari;
 
 namespace {
-
-using MakeModel = std::function<AnyLink(int64_t classes)>;
-
-const std::map<std::string, MakeModel> kModels{
-    {"small", [](int64_t classes) { return Small(classes); }},
-    {"vgg", [](int64_t classes) { return Vgg(classes); }},
-    {"cnn", [](int64_t classes) { return L::CifarCnn({.n_classes = classes}); }},
-    {"resnet18", [](int64_t classes) { return L::ResNet18({.n_classes = classes, .stem = L::ResNetStem::cifar}); }},
-    {"resnet50", [](int64_t classes) { return L::ResNet50({.n_classes = classes, .stem = L::ResNetStem::cifar}); }},
-    {"mobilenetv2",
-     [](int64_t classes) { return L::MobileNetV2({.n_classes = classes, .stem = L::MobileNetV2Stem::cifar}); }},
-};
 
 struct Arguments {
   std::string dataset = "cifar10";
