@@ -39,7 +39,7 @@ struct ChunkTable {
     return count++;
   }
 };
-static_assert(sizeof(ChunkTable<1>) <= kTableBytes && sizeof(ChunkTable<5>) <= kTableBytes);
+static_assert(sizeof(ChunkTable<1>) <= kTableBytes && sizeof(ChunkTable<6>) <= kTableBytes);
 
 /// Part of a tensor.
 struct Chunk {

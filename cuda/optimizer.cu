@@ -45,9 +45,34 @@ __device__ __forceinline__ void step_element(const Op& op, C g, C (&x)[1 + Op::k
   }
 }
 
-template <class Op, class T>
-__global__ __launch_bounds__(kThreads) void step_kernel(const __grid_constant__ ChunkTable<2 + Op::kStates> table,
-                                                        const double* numbers, int64_t row, const double* guard) {
+/// The 16-bit arrays beside float32 ones: those of a table after the arrays that a step changes, of one dtype.
+struct Copies {
+  bool are_bfloat16;
+
+  template <int kPack>
+  __device__ __forceinline__ void store(void* to, int64_t at, const Pack<float, kPack>& values) const {
+    if (are_bfloat16) {
+      store_pack(static_cast<bfloat16*>(to), at, narrowed<bfloat16>(values));
+    } else {
+      store_pack(static_cast<float16*>(to), at, narrowed<float16>(values));
+    }
+  }
+
+ private:
+  template <class T, int kPack>
+  __device__ __forceinline__ static Pack<T, kPack> narrowed(const Pack<float, kPack>& values) {
+    Pack<T, kPack> pack;
+#pragma unroll
+    for (int i = 0; i < kPack; ++i) pack.at[i] = narrow<T>(values.at[i]);
+    return pack;
+  }
+};
+
+/// G: of gradients, T: of what is changed. The tables have a row of copies if kCopies.
+template <class Op, class G, class T, bool kCopies>
+__global__ __launch_bounds__(kThreads) void step_kernel(
+    const __grid_constant__ ChunkTable<2 + Op::kStates + (kCopies ? 1 : 0)> table, const double* numbers, int64_t row,
+    const double* guard, const double* loss_scale, Copies copies) {
   using C = Compute<T>;
   constexpr int kPack = kPackSize<T>, kWritten = 1 + Op::kStates;
   if (guard != nullptr && !km::isfinite(*guard)) return;
@@ -56,7 +81,8 @@ __global__ __launch_bounds__(kThreads) void step_kernel(const __grid_constant__ 
   if constexpr (requires { op.is_identity(); }) {
     if (op.is_identity()) return;
   }
-  const T* const g = static_cast<const T*>(table.data[0][chunk.tensor]) + chunk.begin;
+  const C rate = loss_scale != nullptr ? static_cast<C>(1 / *loss_scale) : C(1);
+  const G* const g = static_cast<const G*>(table.data[0][chunk.tensor]) + chunk.begin;
   T* x[kWritten];
   bool aligned = is_aligned(g);
 #pragma unroll
@@ -64,9 +90,15 @@ __global__ __launch_bounds__(kThreads) void step_kernel(const __grid_constant__ 
     x[k] = static_cast<T*>(table.data[1 + k][chunk.tensor]) + chunk.begin;
     aligned = aligned && is_aligned(x[k]);
   }
+  uint16_t* copy = nullptr;
+  if constexpr (kCopies) {
+    copy = static_cast<uint16_t*>(table.data[1 + kWritten][chunk.tensor]) + chunk.begin;
+    aligned = aligned && is_aligned(copy);
+  }
   const int n = static_cast<int>(chunk.count), packs = aligned ? n / kPack : 0;
   for (int first = static_cast<int>(threadIdx.x); first < packs; first += kPacksInFlight * kThreads) {
-    Pack<T, kPack> from[kPacksInFlight], to[kWritten][kPacksInFlight];
+    Pack<G, kPack> from[kPacksInFlight];
+    Pack<T, kPack> to[kWritten][kPacksInFlight];
 #pragma unroll
     for (int u = 0; u < kPacksInFlight; ++u) {
       const int at = first + u * kThreads;
@@ -84,22 +116,40 @@ __global__ __launch_bounds__(kThreads) void step_kernel(const __grid_constant__ 
         C values[kWritten];
 #pragma unroll
         for (int k = 0; k < kWritten; ++k) values[k] = widen(to[k][u].at[i]);
-        step_element(op, widen(from[u].at[i]), values);
+        step_element(op, widen(from[u].at[i]) * rate, values);
 #pragma unroll
         for (int k = 0; k < kWritten; ++k) to[k][u].at[i] = narrow<T>(values[k]);
       }
 #pragma unroll
       for (int k = 0; k < kWritten; ++k) store_pack(x[k], at, to[k][u]);
+      if constexpr (kCopies) copies.store(copy, at, to[0][u]);
     }
   }
   for (int i = packs * kPack + static_cast<int>(threadIdx.x); i < n; i += kThreads) {
     C values[kWritten];
 #pragma unroll
     for (int k = 0; k < kWritten; ++k) values[k] = widen(x[k][i]);
-    step_element(op, widen(g[i]), values);
+    step_element(op, widen(g[i]) * rate, values);
 #pragma unroll
     for (int k = 0; k < kWritten; ++k) x[k][i] = narrow<T>(values[k]);
+    if constexpr (kCopies) copies.store(copy, i, Pack<float, 1>{{values[0]}});
   }
+}
+
+template <class Schedule>
+__global__ __launch_bounds__(kWarp) void step_numbers_kernel(const double* schedule, const double* skipped,
+                                                             double* numbers) {
+  if (threadIdx.x != 0) return;
+  constexpr int kMembers = sizeof(Schedule) / sizeof(double);
+  const auto step = read_functor<Schedule>(schedule)(schedule[kMembers] - *skipped);
+  memcpy(numbers, &step, sizeof(step));
+}
+
+__global__ __launch_bounds__(kWarp) void loss_scale_kernel(const double* squared_norm, kernels::LossScaleRule rule,
+                                                           double* state) {
+  if (threadIdx.x != 0) return;
+  const kernels::LossScaleState next = rule(read_functor<kernels::LossScaleState>(state), *squared_norm);
+  memcpy(state, &next, sizeof(next));
 }
 
 template <class To, class From>
@@ -110,7 +160,8 @@ __device__ __forceinline__ To converted(From x, Compute<To> factor) {
 
 template <class From, class To>
 __global__ __launch_bounds__(kThreads) void convert_kernel(const __grid_constant__ ChunkTable<2> table,
-                                                           Compute<To> factor) {
+                                                           double host_factor, const double* loss_scale) {
+  const auto factor = static_cast<Compute<To>>(loss_scale != nullptr ? host_factor / *loss_scale : host_factor);
   constexpr int kPack = kPackSize<From> < kPackSize<To> ? kPackSize<From> : kPackSize<To>;
   const Chunk chunk = find_chunk(table, blockIdx.x);
   const From* const from = static_cast<const From*>(table.data[0][chunk.tensor]) + chunk.begin;
@@ -207,41 +258,84 @@ void require_floating(const char* call, Dtype dtype) {
   }
 }
 
-template <class Op>
-void step(DeviceScalar numbers, In guard, InList read, InOutList arrays) {
-  const std::span<const Array> tensors = read.arrays(), written = arrays.arrays();
-  if (tensors.empty()) return;
-  const Dtype dtype = tensors[0].dtype();
-  require_floating(Op::kName, dtype);
-  Context& context = Context::of(tensors[0]);
-  const double* const rows = numbers->data<double>();
-  const int64_t row = numbers->ndim() == 2 ? numbers->shape()[1] : 0;
-  const double* const finite = guard ? guard->data<double>() : nullptr;
+/// The step of tensors whose gradients are of type G and whose arrays are of type T.
+template <class Op, class G, class T, bool kCopies>
+void step_typed(const Array& numbers, const Array& guard, const Array& loss_scale, std::span<const Array> read,
+                std::span<const Array> written, std::span<const Array> copies) {
+  constexpr int kArrays = 2 + Op::kStates + (kCopies ? 1 : 0);
+  Context& context = Context::of(read[0]);
+  const int64_t row = numbers.ndim() == 2 ? numbers.shape()[1] : 0;
+  const auto element = [](const Array& array) { return array.is_defined() ? array.data<double>() : nullptr; };
+  const Copies kind{kCopies && copies[0].dtype() == Dtype::bfloat16};
   const auto data = [&](int k, size_t i) {
-    return k == 0 ? tensors[i].raw_data() : written[static_cast<size_t>(k - 1) * tensors.size() + i].raw_data();
+    if (k == 0) return read[i].raw_data();
+    if (k == 2 + Op::kStates) return copies[i].raw_data();
+    return written[static_cast<size_t>(k - 1) * read.size() + i].raw_data();
   };
-  visit_floating(dtype, [&]<class T>() {
-    for_each_table<2 + Op::kStates>(tensors, dtype, data, [&](const ChunkTable<2 + Op::kStates>& table) {
-      if (table.chunks() == 0) return;
-      enqueue(context, {dim3(table.chunks()), dim3(kThreads)}, step_kernel<Op, T>, table, rows, row, finite);
-    });
+  for_each_table<kArrays>(read, read[0].dtype(), data, [&](const ChunkTable<kArrays>& table) {
+    if (table.chunks() == 0) return;
+    enqueue(context, {dim3(table.chunks()), dim3(kThreads)}, step_kernel<Op, G, T, kCopies>, table,
+            numbers.data<double>(), row, element(guard), element(loss_scale), kind);
   });
 }
 
-void convert_tensors(Params<double> factor, InList from, InOutList to) {
+template <class Op>
+void step(DeviceScalar numbers, In guard, In loss_scale, InList read, InOutList arrays, InOutList copies) {
+  const std::span<const Array> from = read.arrays(), to = arrays.arrays(), beside = copies.arrays();
+  if (from.empty()) return;
+  const Dtype source = from[0].dtype(), target = to[0].dtype();
+  const bool is_mixed = is_half(source) && target == Dtype::float32;
+  if (!is_floating(target) || (source != target && !is_mixed)) {
+    throw TypeError(std::string(Op::kName) + ": gradients have dtype " + name(source) + " and what they change has " +
+                    name(target) + ": they must be floating and equal, or 16-bit and float32");
+  }
+  if (!beside.empty() && !(target == Dtype::float32 && is_half(beside[0].dtype()))) {
+    throw TypeError(std::string(Op::kName) + ": copies of dtype " + name(beside[0].dtype()) + " of arrays of dtype " +
+                    name(target) + ": they must be 16-bit ones of float32");
+  }
+  if (source == target && beside.empty()) {
+    visit_floating(target,
+                   [&]<class T>() { step_typed<Op, T, T, false>(*numbers, guard, loss_scale, from, to, beside); });
+    return;
+  }
+  const auto run = [&]<class G>() {
+    (beside.empty() ? step_typed<Op, G, float, false> : step_typed<Op, G, float, true>)(*numbers, guard, loss_scale,
+                                                                                        from, to, beside);
+  };
+  if (source == Dtype::float16) {
+    run.template operator()<float16>();
+  } else if (source == Dtype::bfloat16) {
+    run.template operator()<bfloat16>();
+  } else {
+    run.template operator()<float>();
+  }
+}
+
+template <class Schedule>
+void step_numbers(DeviceScalar schedule, In skipped, Out numbers) {
+  enqueue(Context::of(*numbers), {dim3(1), dim3(kWarp)}, step_numbers_kernel<Schedule>, schedule->data<double>(),
+          skipped->data<double>(), numbers->data<double>());
+}
+
+void loss_scale_update(In squared_norm, Params<kernels::LossScaleRule> rule, InOut state) {
+  enqueue(Context::of(*state), {dim3(1), dim3(kWarp)}, loss_scale_kernel, squared_norm->data<double>(), *rule,
+          state->data<double>());
+}
+
+void convert_tensors(Params<double> factor, In loss_scale, InList from, InOutList to) {
   const std::span<const Array> read = from.arrays(), written = to.arrays();
   if (read.empty()) return;
   const Dtype source = read[0].dtype(), target = written[0].dtype();
   require_floating("convert_tensors", source);
   require_floating("convert_tensors", target);
   Context& context = Context::of(read[0]);
+  const double* const scale = loss_scale ? loss_scale->data<double>() : nullptr;
   const auto data = [&](int k, size_t i) { return (k == 0 ? read : written)[i].raw_data(); };
   visit_floating(source, [&]<class From>() {
     visit_floating(target, [&]<class To>() {
       for_each_table<2>(read, source, data, [&](const ChunkTable<2>& table) {
         if (table.chunks() == 0) return;
-        enqueue(context, {dim3(table.chunks()), dim3(kThreads)}, convert_kernel<From, To>, table,
-                static_cast<Compute<To>>(*factor));
+        enqueue(context, {dim3(table.chunks()), dim3(kThreads)}, convert_kernel<From, To>, table, *factor, scale);
       });
     });
   });
@@ -298,6 +392,11 @@ void register_optimizer(Backend& backend) {
 #define KUSARI_ADD_STEP(Op) backend.add<kernels::OptimizerStep<kernels::Op>>(step<kernels::Op>);
   KUSARI_OPTIMIZER_STEPS(KUSARI_ADD_STEP)
 #undef KUSARI_ADD_STEP
+#define KUSARI_ADD_NUMBERS(Schedule) \
+  backend.add<kernels::StepNumbers<kernels::Schedule>>(step_numbers<kernels::Schedule>);
+  KUSARI_STEP_SCHEDULES(KUSARI_ADD_NUMBERS)
+#undef KUSARI_ADD_NUMBERS
+  backend.add<kernels::LossScaleUpdate>(loss_scale_update);
   backend.add<kernels::ConvertTensors>(convert_tensors);
   backend.add<kernels::SquaredNorm>(squared_norm);
   backend.add<kernels::GradientClippingNumbers>(gradient_clipping_numbers);

@@ -18,8 +18,7 @@ class KUSARI_API AdaDelta : public Optimizer {
   std::vector<Field> fields() override;
   std::span<const char* const> state_names() const noexcept override;
   size_t numbers(int64_t t, double* numbers) const override;
-  void launch_step(const Device& device, const Array& numbers, In guard, InList gradients,
-                   InOutList arrays) const override;
+  void launch_step(const detail::StepLaunch& step) const override;
 };
 
 }  // namespace kusari::optimizers

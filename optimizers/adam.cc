@@ -1,25 +1,27 @@
 #include "kusari/optimizers/adam.h"
 
-#include <cmath>
-
 #include "kusari/framework/core/error.h"
-#include "kusari/framework/kernels/optimizer.h"
-#include "kusari/framework/kernels/optimizer_step.h"
+#include "kusari/optimizers/step_launch.h"
 
 namespace kusari::optimizers {
 
 namespace {
 
-double corrected(const AdamOptions& o, int64_t t) {
-  const double steps = static_cast<double>(t);
-  return o.alpha * std::sqrt(1 - std::pow(o.beta2, steps)) / (1 - std::pow(o.beta1, steps));
+kernels::AdamSchedule schedule_of(const AdamOptions& o) {
+  return {o.alpha, o.beta1, o.beta2, o.eps, o.eta, o.weight_decay_rate};
+}
+
+// Schedules change alpha; the final learning rate keeps its proportion to it.
+kernels::AdaBoundSchedule bound_schedule_of(const AdamOptions& o, double initial_alpha) {
+  return {schedule_of(o), o.final_lr * o.alpha / initial_alpha, o.gamma};
 }
 
 }  // namespace
 
 double Adam::lr() const {
-  if (t() == 0) throw StateError(std::string(name()) + "::lr: alpha_t is known from the first step on");
-  return corrected(*this, t());
+  const int64_t steps = t();
+  if (steps == 0) throw StateError(std::string(name()) + "::lr: alpha_t is known from the first step on");
+  return schedule_of(*this).corrected_alpha(static_cast<double>(steps));
 }
 
 std::vector<Optimizer::Field> Adam::fields() {
@@ -35,24 +37,33 @@ std::span<const char* const> Adam::state_names() const noexcept {
 }
 
 size_t Adam::numbers(int64_t t, double* out) const {
-  const kernels::AdamStep step{corrected(*this, t), beta1, beta2, eps, eta, weight_decay_rate};
-  if (!adabound) return write_numbers(step, out);
-  // Schedules change alpha; the final learning rate keeps its proportion to it.
-  const double final_rate = final_lr * alpha / initial_alpha_, progress = gamma * static_cast<double>(t);
-  const double lower = final_rate * (1 - 1 / (progress + 1)), upper = final_rate * (1 + 1 / progress);
-  return write_numbers(kernels::AdaBoundStep{step.alpha_t, beta1, beta2, eps, eta, weight_decay_rate, lower, upper},
-                       out);
+  const auto step = static_cast<double>(t);
+  if (adabound) return write_numbers(bound_schedule_of(*this, initial_alpha_)(step), out);
+  return write_numbers(schedule_of(*this)(step), out);
 }
 
-void Adam::launch_step(const Device& device, const Array& numbers, In guard, InList gradients, InOutList arrays) const {
-  if (adabound && amsgrad) {
-    launch<kernels::OptimizerStep<kernels::AmsBoundStep>>(device, numbers, guard, gradients, arrays);
-  } else if (adabound) {
-    launch<kernels::OptimizerStep<kernels::AdaBoundStep>>(device, numbers, guard, gradients, arrays);
-  } else if (amsgrad) {
-    launch<kernels::OptimizerStep<kernels::AmsGradStep>>(device, numbers, guard, gradients, arrays);
+size_t Adam::schedule(double* out) const {
+  if (adabound) return write_numbers(bound_schedule_of(*this, initial_alpha_), out);
+  return write_numbers(schedule_of(*this), out);
+}
+
+void Adam::launch_numbers(const detail::NumbersLaunch& numbers) const {
+  if (adabound) {
+    numbers.run<kernels::AdaBoundSchedule>();
   } else {
-    launch<kernels::OptimizerStep<kernels::AdamStep>>(device, numbers, guard, gradients, arrays);
+    numbers.run<kernels::AdamSchedule>();
+  }
+}
+
+void Adam::launch_step(const detail::StepLaunch& step) const {
+  if (adabound && amsgrad) {
+    step.run<kernels::AmsBoundStep>();
+  } else if (adabound) {
+    step.run<kernels::AdaBoundStep>();
+  } else if (amsgrad) {
+    step.run<kernels::AmsGradStep>();
+  } else {
+    step.run<kernels::AdamStep>();
   }
 }
 

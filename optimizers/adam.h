@@ -32,8 +32,9 @@ class KUSARI_API Adam : public Optimizer, public AdamOptions {
   std::vector<Field> fields() override;
   std::span<const char* const> state_names() const noexcept override;
   size_t numbers(int64_t t, double* numbers) const override;
-  void launch_step(const Device& device, const Array& numbers, In guard, InList gradients,
-                   InOutList arrays) const override;
+  size_t schedule(double* out) const override;
+  void launch_numbers(const detail::NumbersLaunch& numbers) const override;
+  void launch_step(const detail::StepLaunch& step) const override;
 
   double initial_alpha_;
 };

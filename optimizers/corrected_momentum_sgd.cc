@@ -1,7 +1,6 @@
 #include "kusari/optimizers/corrected_momentum_sgd.h"
 
-#include "kusari/framework/kernels/optimizer.h"
-#include "kusari/framework/kernels/optimizer_step.h"
+#include "kusari/optimizers/step_launch.h"
 
 namespace kusari::optimizers {
 
@@ -17,9 +16,8 @@ size_t CorrectedMomentumSGD::numbers(int64_t, double* out) const {
   return write_numbers(step, out);
 }
 
-void CorrectedMomentumSGD::launch_step(const Device& device, const Array& numbers, In guard, InList gradients,
-                                       InOutList arrays) const {
-  launch<kernels::OptimizerStep<kernels::CorrectedMomentumSgdStep>>(device, numbers, guard, gradients, arrays);
+void CorrectedMomentumSGD::launch_step(const detail::StepLaunch& step) const {
+  step.run<kernels::CorrectedMomentumSgdStep>();
 }
 
 }  // namespace kusari::optimizers

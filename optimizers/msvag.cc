@@ -1,10 +1,6 @@
 #include "kusari/optimizers/msvag.h"
 
-#include <algorithm>
-#include <cmath>
-
-#include "kusari/framework/kernels/optimizer.h"
-#include "kusari/framework/kernels/optimizer_step.h"
+#include "kusari/optimizers/step_launch.h"
 
 namespace kusari::optimizers {
 
@@ -18,17 +14,17 @@ std::span<const char* const> MSVAG::state_names() const noexcept {
 }
 
 size_t MSVAG::numbers(int64_t t, double* out) const {
-  const double beta_power = std::pow(beta, static_cast<double>(t));
-  const double rest = 1 - beta, rest_power = 1 - beta_power;
-  const double rho =
-      std::min(rest * rest * (1 - beta_power * beta_power) / (rest_power * rest_power * (1 - beta * beta)), 0.9999);
-  const kernels::MsvagStep step{lr, beta, eta, weight_decay_rate, beta_power, rho};
-  return write_numbers(step, out);
+  const kernels::MsvagSchedule schedule{lr, beta, eta, weight_decay_rate};
+  return write_numbers(schedule(static_cast<double>(t)), out);
 }
 
-void MSVAG::launch_step(const Device& device, const Array& numbers, In guard, InList gradients,
-                        InOutList arrays) const {
-  launch<kernels::OptimizerStep<kernels::MsvagStep>>(device, numbers, guard, gradients, arrays);
+size_t MSVAG::schedule(double* out) const {
+  const kernels::MsvagSchedule schedule{lr, beta, eta, weight_decay_rate};
+  return write_numbers(schedule, out);
 }
+
+void MSVAG::launch_numbers(const detail::NumbersLaunch& numbers) const { numbers.run<kernels::MsvagSchedule>(); }
+
+void MSVAG::launch_step(const detail::StepLaunch& step) const { step.run<kernels::MsvagStep>(); }
 
 }  // namespace kusari::optimizers

@@ -3,6 +3,7 @@
 #include <concepts>
 #include <cstdint>
 #include <cstring>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -24,15 +25,31 @@ namespace kusari {
 
 class Serializer;
 
+namespace detail {
+struct NumbersLaunch;
+struct OptimizerAccess;
+struct StepLaunch;
+}  // namespace detail
+
+/// How a dynamic loss scale grows: a little at every step, as in Chainer, which doubles it at every step until the
+/// first overflow and keeps it in [1, 65504]; or by a factor after `interval` steps without overflow, as PyTorch's
+/// GradScaler.
+enum class LossScaleGrowth : uint8_t { continuous, stepwise };
+
 /// Options of Optimizer::loss_scaling.
 struct LossScalingOptions {
-  /// Dynamic scaling: after this many steps without overflow the scale has doubled.
+  /// Dynamic scaling: after this many steps without overflow the scale has grown by growth_factor.
   double interval = 1000;
   /// A fixed scale instead of a dynamic one.
   std::optional<double> scale = std::nullopt;
   /// Do exactly what Chainer does: hooks see scaled gradients of the parameters' own dtype, a fixed scale applies steps
-  /// that overflowed, a dynamic one counts them, and the scale starts at 1.
+  /// that overflowed, a dynamic one counts them, the scale starts at 1, and the host waits for every step.
   bool chainer_compatible = false;
+  LossScaleGrowth growth = LossScaleGrowth::continuous;
+  /// Of dynamic scaling: 32768 if not given, 65536 for stepwise growth, 1 for chainer_compatible.
+  std::optional<double> initial_scale = std::nullopt;
+  double growth_factor = 2;
+  double backoff_factor = 0.5;  ///< of the scale after a step that overflowed
 };
 
 /// A gradient method: changes the parameters of its target so that a loss becomes smaller. Holds the target's home, so
@@ -70,14 +87,24 @@ class KUSARI_API Optimizer {
   void update(F&& lossfun, Args&&... args) {
     cleargrads();
     const auto forward = [&] {
+      const ForwardScope scope = forward_scope();
       const profiler::Range range("forward");
       return Variable(lossfun(std::forward<Args>(args)...));
     };
     update_for(forward());
   }
+  /// loss.backward(options) with this optimizer's loss scale: what update(lossfun) does between forward and step.
+  /// Gradients carry the scale until a hook asks for them: see Variable::loss_scale and device_loss_scale.
+  void backward(const Variable& loss, const BackwardOptions& options = {});
+  using ForwardScope = std::shared_ptr<void>;
+  /// What `make` returns lives while the lossfun of update(lossfun) runs; a null function: nothing does.
+  void set_forward_scope(std::function<ForwardScope()> make);
 
-  /// Steps done since setup, and epochs as told by new_epoch.
-  int64_t t() const noexcept { return t_; }
+  /// Steps done since setup, without those that were skipped; waits for the device if there may have been such.
+  int64_t t() const;
+  /// Steps since setup that changed nothing because a gradient was not finite. Waits for the device.
+  int64_t skipped_steps() const;
+  /// Epochs as told by new_epoch.
   int64_t epoch() const noexcept { return epoch_; }
   /// An updater that calls this itself passes true; calling it by hand as well throws StateError.
   void new_epoch(bool automatic = false);
@@ -91,13 +118,16 @@ class KUSARI_API Optimizer {
 
   /// Updates float32 copies of 16-bit parameters, so that small steps are not rounded away. chainer's use_fp32_update.
   void use_fp32_update(bool use = true);
-  /// Multiplies the loss before backward, and divides the gradients again, so that small 16-bit gradients survive.
+  /// Multiplies the loss before backward, and divides the gradients again, so that small 16-bit gradients survive. A
+  /// step of which a gradient is not finite changes nothing but the scale; it does so on the device, without the host.
   void loss_scaling(const LossScalingOptions& options = {});
   void set_loss_scale(double scale) { loss_scaling({.scale = scale}); }
-  /// The factor of the next backward; 1 without loss scaling.
-  double loss_scale() const noexcept { return loss_scale_; }
-  /// Whether the gradients of the last step were all finite, as far as dynamic loss scaling looked.
-  bool is_safe_to_update() const noexcept { return is_safe_to_update_; }
+  void no_loss_scaling();
+  bool has_loss_scaling() const noexcept;
+  /// The factor of the next backward; 1 without loss scaling. Waits for the device if the scale is dynamic.
+  double loss_scale() const;
+  /// Whether the gradients of the last step were all finite, as far as loss scaling looked. Waits for the device.
+  bool is_safe_to_update() const;
 
   /// The hyperparameter of that name. Throws KeyError listing those that there are.
   double& hyperparameter(const std::string& name);
@@ -126,39 +156,51 @@ class KUSARI_API Optimizer {
   virtual double initial_state(size_t) const noexcept { return 0; }
   /// The numbers of the kernel for a rule's step number t, from the hyperparameters as they are now; returns how many.
   virtual size_t numbers(int64_t t, double* numbers) const = 0;
+  /// Where numbers depend on t: the members of the kernels::StepNumbers functor that computes them on the device when
+  /// that alone knows t, and its launch.
+  virtual size_t schedule(double*) const { return 0; }
+  virtual void launch_numbers(const detail::NumbersLaunch&) const {}
   template <class Step>
   static size_t write_numbers(const Step& step, double* out) {
     static_assert(sizeof(Step) % sizeof(double) == 0 && std::is_trivially_copyable_v<Step>);
     std::memcpy(out, &step, sizeof(Step));
     return sizeof(Step) / sizeof(double);
   }
-  /// Launches the kernel. `arrays`: the parameters, then the states of all parameters one after the other. `guard`: see
-  /// kernels::OptimizerStep.
-  virtual void launch_step(const Device& device, const Array& numbers, In guard, InList gradients,
-                           InOutList arrays) const = 0;
+  /// step.run<Step>(), Step being the functor of kernels/optimizer.h.
+  virtual void launch_step(const detail::StepLaunch& step) const = 0;
 
  private:
+  friend struct detail::OptimizerAccess;
   struct Impl;
+  struct Entry;
+  struct Group;
   void setup_target(Link& link, detail::CallModel call);
+  ForwardScope forward_scope() const;
   void cleargrads();
   void update_for(Variable loss);
   void refresh();
+  void update_guarded(const Array& guard, const Array& loss_scale);
+  void update_as_chainer();
   void prepare_gradients();
+  void find_gradients(const Array& loss_scale);
   bool gradients_are_finite();
-  void unscale_gradients();
+  bool has_hooks() const;
+  void unscale_for_hooks();
+  void unscale_as_chainer();
+  void list_stepped();
   void call_hooks(HookTiming timing);
-  void update_parameters();
-  void launch_groups();
-  void update_loss_scale();
+  void update_parameters(const Array& guard);
+  void call_rule_hooks(HookTiming timing, Entry& entry);
+  void launch_groups(const Array& guard);
+  void write_numbers(Group& group);
+  void drop_master_gradients();
+  void report_skipped() const;
 
   std::unique_ptr<Impl> impl_;
   IntrusivePtr<Home> home_;
   detail::CallModel call_ = nullptr;
-  int64_t t_ = 0;
   int64_t epoch_ = 0;
-  double loss_scale_ = 1;
   bool use_auto_new_epoch_ = false;
-  bool is_safe_to_update_ = true;
 };
 
 }  // namespace kusari

@@ -1,7 +1,6 @@
 #include "kusari/optimizers/rmsprop.h"
 
-#include "kusari/framework/kernels/optimizer.h"
-#include "kusari/framework/kernels/optimizer_step.h"
+#include "kusari/optimizers/step_launch.h"
 
 namespace kusari::optimizers {
 
@@ -17,12 +16,11 @@ size_t RMSprop::numbers(int64_t, double* out) const {
   return write_numbers(step, out);
 }
 
-void RMSprop::launch_step(const Device& device, const Array& numbers, In guard, InList gradients,
-                          InOutList arrays) const {
+void RMSprop::launch_step(const detail::StepLaunch& step) const {
   if (eps_inside_sqrt) {
-    launch<kernels::OptimizerStep<kernels::RmsPropInsideStep>>(device, numbers, guard, gradients, arrays);
+    step.run<kernels::RmsPropInsideStep>();
   } else {
-    launch<kernels::OptimizerStep<kernels::RmsPropStep>>(device, numbers, guard, gradients, arrays);
+    step.run<kernels::RmsPropStep>();
   }
 }
 

@@ -1,7 +1,6 @@
 #include "kusari/optimizers/rmsprop_graves.h"
 
-#include "kusari/framework/kernels/optimizer.h"
-#include "kusari/framework/kernels/optimizer_step.h"
+#include "kusari/optimizers/step_launch.h"
 
 namespace kusari::optimizers {
 
@@ -19,9 +18,6 @@ size_t RMSpropGraves::numbers(int64_t, double* out) const {
   return write_numbers(step, out);
 }
 
-void RMSpropGraves::launch_step(const Device& device, const Array& numbers, In guard, InList gradients,
-                                InOutList arrays) const {
-  launch<kernels::OptimizerStep<kernels::RmsPropGravesStep>>(device, numbers, guard, gradients, arrays);
-}
+void RMSpropGraves::launch_step(const detail::StepLaunch& step) const { step.run<kernels::RmsPropGravesStep>(); }
 
 }  // namespace kusari::optimizers

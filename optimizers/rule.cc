@@ -67,7 +67,11 @@ void KernelRule::remove_hook(const std::string& name) { hooks.remove("UpdateRule
 
 void KernelRule::serialize(Serializer& serializer) {
   const bool writer = serializer.is_writer();
-  if (writer || serializer.contains("t")) serializer("t", t);
+  if (writer || serializer.contains("t")) {
+    int64_t t = writer ? clock.t() : 0;
+    serializer("t", t);
+    if (!writer) clock = StepClock(t);
+  }
   if (writer) {
     for (size_t i = 0; i < states.size(); ++i) serializer(names[i], states[i]);
   } else {
@@ -85,6 +89,8 @@ void KernelRule::serialize(Serializer& serializer) {
     if (writer) value = master->array();
     serializer("fp32_param", value);
     if (!writer && value.is_defined()) master = std::make_unique<Parameter>(value);
+  } else if (!writer) {
+    master = nullptr;  // Chainer's files have none: it begins anew from the parameter
   }
   if (writer && overrides == nullptr) return;
   const std::unique_ptr<Serializer> below = serializer.child("hyperparam");

@@ -9,6 +9,7 @@
 #include "kusari/framework/core/array.h"
 #include "kusari/framework/links/update_rule.h"
 #include "kusari/optimizers/hook.h"
+#include "kusari/optimizers/step_clock.h"
 
 namespace kusari::detail {
 
@@ -38,6 +39,7 @@ class KernelRule final : public UpdateRule {
   KernelRule(uint64_t optimizer_id, std::span<const char* const> state_names)
       : owner{optimizer_id}, names{state_names} {}
 
+  int64_t t() const override { return clock.t(); }
   Hyperparameters& hyperparam() override;
   Array state(const std::string& name) const override;
   void add_hook(const OptimizerHook& hook, std::string name, HookTiming timing) override;
@@ -51,6 +53,7 @@ class KernelRule final : public UpdateRule {
   std::unique_ptr<Hyperparameters> overrides;  // null: none
   std::unique_ptr<Parameter> master;           // float32 twin of a 16-bit parameter
   HookList hooks;
+  StepClock clock;
 };
 
 }  // namespace kusari::detail

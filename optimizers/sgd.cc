@@ -1,7 +1,6 @@
 #include "kusari/optimizers/sgd.h"
 
-#include "kusari/framework/kernels/optimizer.h"
-#include "kusari/framework/kernels/optimizer_step.h"
+#include "kusari/optimizers/step_launch.h"
 
 namespace kusari::optimizers {
 
@@ -12,8 +11,6 @@ size_t SGD::numbers(int64_t, double* out) const {
   return write_numbers(step, out);
 }
 
-void SGD::launch_step(const Device& device, const Array& numbers, In guard, InList gradients, InOutList arrays) const {
-  launch<kernels::OptimizerStep<kernels::SgdStep>>(device, numbers, guard, gradients, arrays);
-}
+void SGD::launch_step(const detail::StepLaunch& step) const { step.run<kernels::SgdStep>(); }
 
 }  // namespace kusari::optimizers

@@ -1,7 +1,6 @@
 #include "kusari/optimizers/smorms3.h"
 
-#include "kusari/framework/kernels/optimizer.h"
-#include "kusari/framework/kernels/optimizer_step.h"
+#include "kusari/optimizers/step_launch.h"
 
 namespace kusari::optimizers {
 
@@ -17,9 +16,6 @@ size_t SMORMS3::numbers(int64_t, double* out) const {
   return write_numbers(step, out);
 }
 
-void SMORMS3::launch_step(const Device& device, const Array& numbers, In guard, InList gradients,
-                          InOutList arrays) const {
-  launch<kernels::OptimizerStep<kernels::Smorms3Step>>(device, numbers, guard, gradients, arrays);
-}
+void SMORMS3::launch_step(const detail::StepLaunch& step) const { step.run<kernels::Smorms3Step>(); }
 
 }  // namespace kusari::optimizers

@@ -61,12 +61,12 @@ int64_t total_size(std::span<const Array> tensors) {
 struct StepRunner {
   const StepLoops& loops;
   const Array& all_numbers;
-  std::span<const Array> read;
-  std::span<const Array> arrays;
-  Dtype dtype;
+  std::span<const Array> read, arrays, copies;
+  Dtype dtype;       // of arrays
+  double read_rate;  // what is read is multiplied by it
 
-  char* element(const Array& array, int64_t index) const {
-    return static_cast<char*>(array.raw_data()) + index * itemsize(dtype);
+  static char* element(const Array& array, int64_t index) {
+    return static_cast<char*>(array.raw_data()) + index * itemsize(array.dtype());
   }
   const Array& array(int64_t which, size_t tensor) const {
     return arrays[static_cast<size_t>(which) * read.size() + tensor];
@@ -78,22 +78,37 @@ struct StepRunner {
   }
 
   void run(size_t tensor, int64_t begin, int64_t end) const {
-    if (is_half(dtype)) return run_half(tensor, begin, end);
+    if (is_half(dtype) || read[tensor].dtype() != dtype || !copies.empty()) return run_converted(tensor, begin, end);
     void* to[kMaxArrays];
     for (int64_t k = 0; k < loops.arrays; ++k) to[k] = element(array(k, tensor), begin);
-    (dtype == Dtype::float64 ? loops.f64 : loops.f32)(numbers(tensor), element(read[tensor], begin), to, end - begin);
+    (dtype == Dtype::float64 ? loops.f64 : loops.f32)(numbers(tensor), element(read[tensor], begin), read_rate, to,
+                                                      end - begin);
   }
 
-  void run_half(size_t tensor, int64_t begin, int64_t end) const {
-    const ConvertLoop widen = convert_loop(dtype, Dtype::float32), narrow = convert_loop(Dtype::float32, dtype);
+  // In float32, block by block.
+  void run_converted(size_t tensor, int64_t begin, int64_t end) const {
+    const Array& source = read[tensor];
+    const ConvertLoop widen = convert_loop(dtype, Dtype::float32), narrow = convert_loop(Dtype::float32, dtype),
+                      widen_read = convert_loop(source.dtype(), Dtype::float32),
+                      copy = copies.empty() ? nullptr : convert_loop(Dtype::float32, copies[tensor].dtype());
     alignas(64) float from[kBlock], buffers[kMaxArrays][kBlock];
     void* to[kMaxArrays];
-    for (int64_t k = 0; k < loops.arrays; ++k) to[k] = buffers[k];
     for (int64_t at = begin; at < end; at += kBlock) {
       const int64_t n = std::min(kBlock, end - at);
-      widen(element(read[tensor], at), from, n);
-      for (int64_t k = 0; k < loops.arrays; ++k) widen(element(array(k, tensor), at), buffers[k], n);
-      loops.f32(numbers(tensor), from, to, n);
+      const void* g = element(source, at);
+      if (source.dtype() != Dtype::float32) {
+        widen_read(g, from, n);
+        g = from;
+      }
+      for (int64_t k = 0; k < loops.arrays; ++k) {
+        to[k] = element(array(k, tensor), at);
+        if (dtype == Dtype::float32) continue;
+        widen(to[k], buffers[k], n);
+        to[k] = buffers[k];
+      }
+      loops.f32(numbers(tensor), g, read_rate, to, n);
+      if (copy != nullptr) copy(to[0], element(copies[tensor], at), n);
+      if (dtype == Dtype::float32) continue;
       for (int64_t k = 0; k < loops.arrays; ++k) narrow(buffers[k], element(array(k, tensor), at), n);
     }
   }
@@ -104,26 +119,61 @@ enum StepIndex : size_t {
   KUSARI_OPTIMIZER_STEPS(KUSARI_STEP_INDEX)
 #undef KUSARI_STEP_INDEX
 };
+constexpr const char* kStepNames[] = {
+#define KUSARI_STEP_NAME(Op) kernels::Op::kName,
+    KUSARI_OPTIMIZER_STEPS(KUSARI_STEP_NAME)
+#undef KUSARI_STEP_NAME
+};
 
-void step(size_t index, const Array& numbers, std::span<const Array> read, std::span<const Array> arrays) {
-  if (read.empty()) return;
-  const StepLoops& loops = KUSARI_LOOPS(isa(), step_loops)[index];
-  const StepRunner runner{loops, numbers, read, arrays, read[0].dtype()};
-  if (total_size(read) <= kThreadChunk) {
-    for (size_t i = 0; i < read.size(); ++i) runner.run(i, 0, read[i].size());
+void run_step(const StepRunner& runner) {
+  if (total_size(runner.read) <= kThreadChunk) {
+    for (size_t i = 0; i < runner.read.size(); ++i) runner.run(i, 0, runner.read[i].size());
     return;
   }
-  const Pieces pieces(read);
+  const Pieces pieces(runner.read);
   pieces.run([&](const Piece& piece, int64_t) { runner.run(piece.tensor, piece.begin, piece.end); });
 }
 
-template <StepIndex kIndex>
-void step_kernel(DeviceScalar numbers, In guard, InList read, InOutList arrays) {
-  if (guard && !std::isfinite(*guard->data<double>())) return;
-  step(kIndex, *numbers, read.arrays(), arrays.arrays());
+void require_dtypes(const char* call, std::span<const Array> read, std::span<const Array> arrays,
+                    std::span<const Array> copies) {
+  const Dtype from = read[0].dtype(), to = arrays[0].dtype();
+  if (!is_floating(to) || (from != to && !(is_half(from) && to == Dtype::float32))) {
+    throw TypeError(std::string(call) + ": gradients have dtype " + name(from) + " and what they change has " +
+                    name(to) + ": they must be floating and equal, or 16-bit and float32");
+  }
+  if (!copies.empty() && !(to == Dtype::float32 && is_half(copies[0].dtype()))) {
+    throw TypeError(std::string(call) + ": copies of dtype " + name(copies[0].dtype()) + " of arrays of dtype " +
+                    name(to) + ": they must be 16-bit ones of float32");
+  }
 }
 
-void convert_tensors(Params<double> factor, InList from, InOutList to) {
+template <StepIndex kIndex>
+void step_kernel(DeviceScalar numbers, In guard, In loss_scale, InList read, InOutList arrays, InOutList copies) {
+  if (read.arrays().empty()) return;
+  const StepLoops& loops = KUSARI_LOOPS(isa(), step_loops)[kIndex];
+  require_dtypes(kStepNames[kIndex], read.arrays(), arrays.arrays(), copies.arrays());
+  if (guard && !std::isfinite(*guard->data<double>())) return;
+  run_step({loops, *numbers, read.arrays(), arrays.arrays(), copies.arrays(), arrays.arrays()[0].dtype(),
+            loss_scale ? 1 / *loss_scale->data<double>() : 1});
+}
+
+template <class Schedule>
+void step_numbers(DeviceScalar schedule, In skipped, Out numbers) {
+  Schedule members;
+  std::memcpy(&members, schedule->data<double>(), sizeof(members));
+  const double attempts = schedule->data<double>()[sizeof(Schedule) / sizeof(double)];
+  const auto step = members(attempts - *skipped->data<double>());
+  std::memcpy(numbers->data<double>(), &step, sizeof(step));
+}
+
+void loss_scale_update(In squared_norm, Params<kernels::LossScaleRule> rule, InOut state) {
+  kernels::LossScaleState members;
+  std::memcpy(&members, state->raw_data(), sizeof(members));
+  members = (*rule)(members, *squared_norm->data<double>());
+  std::memcpy(state->raw_data(), &members, sizeof(members));
+}
+
+void convert_tensors(Params<double> factor, In loss_scale, InList from, InOutList to) {
   if (from.arrays().empty()) return;
   const Dtype source = from.arrays()[0].dtype(), target = to.arrays()[0].dtype();
   const ConvertLoop convert = convert_loop(source, target);
@@ -131,9 +181,14 @@ void convert_tensors(Params<double> factor, InList from, InOutList to) {
     const auto at = [&](const Array& array, Dtype dtype) {
       return static_cast<char*>(array.raw_data()) + piece.begin * itemsize(dtype);
     };
-    convert(at(from.arrays()[piece.tensor], source), at(to.arrays()[piece.tensor], target), piece.end - piece.begin);
+    const char* const in = at(from.arrays()[piece.tensor], source);
+    char* const out = at(to.arrays()[piece.tensor], target);
+    if (in != out) convert(in, out, piece.end - piece.begin);
   });
-  if (*factor != 1) step(kScaleHook, full({1}, *factor, Dtype::float64), to.arrays(), to.arrays());
+  const double rate = loss_scale ? *factor / *loss_scale->data<double>() : *factor;
+  if (rate == 1) return;
+  const Array numbers = full({1}, rate, Dtype::float64);
+  run_step({KUSARI_LOOPS(isa(), step_loops)[kScaleHook], numbers, to.arrays(), to.arrays(), {}, target, 1});
 }
 
 double square_sum(const SquareSumLoops& loops, const Array& x, int64_t begin, int64_t end) {
@@ -181,6 +236,11 @@ void register_optimizer(Backend& backend) {
 #define KUSARI_ADD_STEP(Op) backend.add<kernels::OptimizerStep<kernels::Op>>(step_kernel<k##Op>);
   KUSARI_OPTIMIZER_STEPS(KUSARI_ADD_STEP)
 #undef KUSARI_ADD_STEP
+#define KUSARI_ADD_NUMBERS(Schedule) \
+  backend.add<kernels::StepNumbers<kernels::Schedule>>(step_numbers<kernels::Schedule>);
+  KUSARI_STEP_SCHEDULES(KUSARI_ADD_NUMBERS)
+#undef KUSARI_ADD_NUMBERS
+  backend.add<kernels::LossScaleUpdate>(loss_scale_update);
   backend.add<kernels::ConvertTensors>(convert_tensors);
   backend.add<kernels::SquaredNorm>(squared_norm);
   backend.add<kernels::GradientClippingNumbers>(gradient_clipping_numbers);

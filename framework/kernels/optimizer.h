@@ -140,6 +140,18 @@ struct AdamStep {
   }
 };
 
+/// The numbers of AdamStep and AmsGradStep at step t.
+struct AdamSchedule {
+  static constexpr const char* kName = "adam_numbers";
+  double alpha, beta1, beta2, eps, eta, weight_decay_rate;
+  KUSARI_HOST_DEVICE double corrected_alpha(double t) const {
+    return alpha * km::sqrt(1 - km::pow(beta2, t)) / (1 - km::pow(beta1, t));
+  }
+  KUSARI_HOST_DEVICE AdamStep operator()(double t) const {
+    return {corrected_alpha(t), beta1, beta2, eps, eta, weight_decay_rate};
+  }
+};
+
 struct AmsGradStep {
   static constexpr const char* kName = "ams_grad_step";
   static constexpr int kStates = 3;
@@ -165,6 +177,18 @@ struct AdaBoundStep {
     const T rate = static_cast<T>(alpha_t) / (km::sqrt(v) + static_cast<T>(eps));
     const T clipped = km::min(km::max(rate, static_cast<T>(lower)), static_cast<T>(upper));
     p -= static_cast<T>(eta) * (clipped * m + static_cast<T>(weight_decay_rate) * p);
+  }
+};
+
+/// The numbers of AdaBoundStep and AmsBoundStep at step t.
+struct AdaBoundSchedule {
+  static constexpr const char* kName = "ada_bound_numbers";
+  AdamSchedule adam;
+  double final_rate, gamma;
+  KUSARI_HOST_DEVICE AdaBoundStep operator()(double t) const {
+    const double progress = gamma * t;
+    const double lower = final_rate * (1 - 1 / (progress + 1)), upper = final_rate * (1 + 1 / progress);
+    return {adam.corrected_alpha(t), adam.beta1, adam.beta2, adam.eps, adam.eta, adam.weight_decay_rate, lower, upper};
   }
 };
 
@@ -197,6 +221,17 @@ struct MsvagStep {
     const T factor = km::min(km::max(mt2 / (mt2 + static_cast<T>(rho) * s), T(0)), T(1));
     const T known = m == T(0) && v == T(0) ? T(0) : factor;  // 0 / 0
     p -= static_cast<T>(eta) * (static_cast<T>(lr) * mt * known + static_cast<T>(weight_decay_rate) * p);
+  }
+};
+
+/// The numbers of MsvagStep at step t.
+struct MsvagSchedule {
+  static constexpr const char* kName = "msvag_numbers";
+  double lr, beta, eta, weight_decay_rate;
+  KUSARI_HOST_DEVICE MsvagStep operator()(double t) const {
+    const double beta_power = km::pow(beta, t), rest = 1 - beta, rest_power = 1 - beta_power;
+    const double ratio = rest * rest * (1 - beta_power * beta_power) / (rest_power * rest_power * (1 - beta * beta));
+    return {lr, beta, eta, weight_decay_rate, beta_power, km::min(ratio, 0.9999)};
   }
 };
 
@@ -253,6 +288,24 @@ struct LarsHook {
   }
 };
 
+/// The first argument is noise of deviation 1.
+struct NoiseHook {
+  static constexpr const char* kName = "gradient_noise";
+  static constexpr int kStates = 0;
+  double deviation;
+  template <class T>
+  KUSARI_HOST_DEVICE void operator()(T noise, T& g) const {
+    g += static_cast<T>(deviation) * noise;
+  }
+};
+
+/// The numbers of NoiseHook after t steps.
+struct NoiseSchedule {
+  static constexpr const char* kName = "gradient_noise_numbers";
+  double eta;
+  KUSARI_HOST_DEVICE NoiseHook operator()(double t) const { return {km::sqrt(eta / km::pow(1 + t, 0.55))}; }
+};
+
 /// ScaleHook's rate, which makes a norm at most `threshold`. A norm of NaN is left alone.
 struct ClippingRate {
   double threshold;
@@ -293,4 +346,11 @@ struct LarsRate {
   V(LassoHook)                    \
   V(ScaleHook)                    \
   V(HardClippingHook)             \
-  V(LarsHook)
+  V(LarsHook)                     \
+  V(NoiseHook)
+
+#define KUSARI_STEP_SCHEDULES(V) \
+  V(AdamSchedule)                \
+  V(AdaBoundSchedule)            \
+  V(MsvagSchedule)               \
+  V(NoiseSchedule)

@@ -50,8 +50,9 @@ class KUSARI_API UpdateRule {
 
   /// A disabled rule leaves its parameter, its state and its clock alone.
   bool enabled = true;
-  /// How many updates the parameter has had.
-  int64_t t = 0;
+  /// How many updates the parameter has had, without those that loss scaling skipped; waits for the device if there may
+  /// have been such.
+  virtual int64_t t() const = 0;
 
   /// Hyperparameters of this parameter alone: `W.update_rule().hyperparam().lr = 0.1`. The optimizer throws KeyError
   /// at the next update for one that it does not have.

@@ -24,8 +24,9 @@ KUSARI_API std::vector<GradientBatch> batch_gradients(std::span<Parameter* const
 template <class Op>
 void change_gradients(const GradientBatch& batch, const Array& numbers) {
   const Device& device = batch.parameters.front().device();
-  launch<kernels::OptimizerStep<Op>>(device, numbers.to_device(device), Array(), InList(batch.parameters),
-                                     InOutList(batch.gradients));
+  const std::span<const Array> none;
+  launch<kernels::OptimizerStep<Op>>(device, numbers.to_device(device), Array(), Array(), InList(batch.parameters),
+                                     InOutList(batch.gradients), InOutList(none));
 }
 /// The same for all parameters, with numbers that the host knows.
 template <class Op>

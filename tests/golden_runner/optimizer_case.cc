@@ -82,7 +82,7 @@ void run_optimizer(const Case& c) {
   }
   compare("t", static_cast<double>(optimizer->t()), c.array("t").item<double>(), {0, 0});
   for (const auto& [name, t] : c.json().at("rule_t").items()) {
-    compare("rule_t/" + name, static_cast<double>(link[name].update_rule().t), t.get<double>(), {0, 0});
+    compare("rule_t/" + name, static_cast<double>(link[name].update_rule().t()), t.get<double>(), {0, 0});
   }
 }
 
@@ -110,7 +110,7 @@ void run_loss_scaling(const Case& c) {
     });
     check("loss_scale", t + 1, optimizer->loss_scale());
     check("t", t, static_cast<double>(optimizer->t()));
-    check("rule_t", t, static_cast<double>(link["a"].update_rule().t));
+    check("rule_t", t, static_cast<double>(link["a"].update_rule().t()));
     check("safe", t, optimizer->is_safe_to_update() ? 1 : 0);
     for (const std::string& name : c.names("params")) {
       const std::string param = "params/" + name, grad = "grads/" + name;

@@ -44,9 +44,10 @@ std::vector<Array> run_step(const Device& device, Dtype dtype, const Array& numb
   for (int k = 0; k < 1 + Op::kStates; ++k) {
     for (const Tensor& tensor : kTensors) arrays.push_back(make(tensor, 0.5, 2, dtype, seed++, device));
   }
+  const std::span<const Array> none;
   launch<kernels::OptimizerStep<Op>>(device, numbers.to_device(device),
-                                     guard.is_defined() ? guard.to_device(device) : guard, InList(read),
-                                     InOutList(arrays));
+                                     guard.is_defined() ? guard.to_device(device) : guard, Array(), InList(read),
+                                     InOutList(arrays), InOutList(none));
   return arrays;
 }
 
@@ -115,7 +116,8 @@ TEST_CASE("optimizer step: more tensors than one launch takes") {
       arrays.push_back(uniform_array({size}, -1, 1, Dtype::float32, 2 * i + 1).to_device(where));
     }
     const Array numbers = uniform_array({300, 1}, 0, 1, Dtype::float64).to_device(where);
-    launch<kernels::OptimizerStep<kernels::SgdStep>>(where, numbers, Array(), InList(read), InOutList(arrays));
+    launch<kernels::OptimizerStep<kernels::SgdStep>>(where, numbers, Array(), Array(), InList(read), InOutList(arrays),
+                                                     InOutList(std::span<const Array>()));
     return arrays;
   };
   check_all(run(*device), run(Device()));
@@ -131,7 +133,7 @@ TEST_CASE("tensors are converted together") {
       from.push_back(make(tensor, -2, 2, source, seed, where));
       to.push_back(make(tensor, 0, 1, target, 100 + seed++, where));
     }
-    launch<kernels::ConvertTensors>(where, factor, InList(from), InOutList(to));
+    launch<kernels::ConvertTensors>(where, factor, Array(), InList(from), InOutList(to));
     return to;
   };
   for (const Dtype source : kFloatingDtypes) {

@@ -242,8 +242,8 @@ TEST_CASE("a parameter's own hyperparameters, clock and switch") {
   optimizer.update();
   check_values(model.a.array(), {0, 1, 2});
   check_values(model.b.array(), {-16});
-  CHECK(model.a.update_rule().t == 1);
-  CHECK(model.b.update_rule().t == 2);
+  CHECK(model.a.update_rule().t() == 1);
+  CHECK(model.b.update_rule().t() == 2);
   model.enable_update();
   model.b.update_rule().hyperparam().rho = 3;
   CHECK_THROWS_WITH_AS(optimizer.update(), "MomentumSGD has no hyperparameter 'rho'; it has lr momentum", KeyError);
@@ -308,7 +308,7 @@ TEST_CASE("hooks run in order, at their time, and have one name each") {
   std::string log;
   optimizer.add_hook([&](Optimizer& o) { log += o.name() + std::string(" "); }, "post", HookTiming::post);
   optimizer.add_hook([&](Parameter& p) { log += p.name() + " "; }, "first");
-  optimizer.add_hook([&](UpdateRule& rule, Parameter&) { log += std::to_string(rule.t) + " "; }, "second");
+  optimizer.add_hook([&](UpdateRule& rule, Parameter&) { log += std::to_string(rule.t()) + " "; }, "second");
   optimizer.add_hook([&](std::span<Parameter* const> all) { log += std::to_string(all.size()) + " "; }, "third");
   set_grads(model, {1, 1, 1}, 1);
   optimizer.update();
@@ -482,7 +482,7 @@ TEST_CASE("snapshots have Chainer's keys, and Chainer's are read") {
   CHECK(other.t() == 1);
   CHECK(other.epoch() == 1);
   CHECK(other.alpha == 0.25);
-  CHECK(model.l1.W.update_rule().t == 1);
+  CHECK(model.l1.W.update_rule().t() == 1);
 }
 
 TEST_CASE("epochs are counted by the updater or by hand, not by both") {

@@ -6,7 +6,7 @@ namespace kusari::cpu {
 namespace {
 
 template <class Op, class T>
-void step_loop(const double* numbers, const void* read, void* const* arrays, i64 n) {
+void step_loop(const double* numbers, const void* read, double read_rate, void* const* arrays, i64 n) {
   Op members;
   __builtin_memcpy(&members, numbers, sizeof(Op));
   const Op op = members;
@@ -14,23 +14,24 @@ void step_loop(const double* numbers, const void* read, void* const* arrays, i64
     if (op.is_identity()) return;
   }
   const T* const g = static_cast<const T*>(read);
+  const T rate = static_cast<T>(read_rate);  // a product with 1 is exact
   T* const p = static_cast<T*>(arrays[0]);
   if constexpr (Op::kStates == 0) {
 #pragma omp simd
-    for (i64 i = 0; i < n; ++i) op(g[i], p[i]);
+    for (i64 i = 0; i < n; ++i) op(g[i] * rate, p[i]);
   } else if constexpr (Op::kStates == 1) {
     T* const s = static_cast<T*>(arrays[1]);
 #pragma omp simd
-    for (i64 i = 0; i < n; ++i) op(g[i], p[i], s[i]);
+    for (i64 i = 0; i < n; ++i) op(g[i] * rate, p[i], s[i]);
   } else if constexpr (Op::kStates == 2) {
     T *const s = static_cast<T*>(arrays[1]), *const u = static_cast<T*>(arrays[2]);
 #pragma omp simd
-    for (i64 i = 0; i < n; ++i) op(g[i], p[i], s[i], u[i]);
+    for (i64 i = 0; i < n; ++i) op(g[i] * rate, p[i], s[i], u[i]);
   } else {
     T *const s = static_cast<T*>(arrays[1]), *const u = static_cast<T*>(arrays[2]),
              *const w = static_cast<T*>(arrays[3]);
 #pragma omp simd
-    for (i64 i = 0; i < n; ++i) op(g[i], p[i], s[i], u[i], w[i]);
+    for (i64 i = 0; i < n; ++i) op(g[i] * rate, p[i], s[i], u[i], w[i]);
   }
 }
 

@@ -4,8 +4,9 @@
 
 namespace kusari::cpu {
 
-/// op(read[i], arrays[0][i], arrays[1][i], ...) for contiguous elements; `numbers` are the functor's members.
-using StepLoop = void (*)(const double* numbers, const void* read, void* const* arrays, i64 n);
+/// op(read[i] * read_rate, arrays[0][i], arrays[1][i], ...) for contiguous elements; `numbers` are the functor's
+/// members.
+using StepLoop = void (*)(const double* numbers, const void* read, double read_rate, void* const* arrays, i64 n);
 
 struct StepLoops {
   StepLoop f32;

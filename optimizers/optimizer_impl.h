@@ -1,0 +1,109 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <vector>
+
+#include "kusari/optimizers/loss_scale.h"
+#include "kusari/optimizers/optimizer.h"
+#include "kusari/optimizers/rule.h"
+#include "kusari/optimizers/step_clock.h"
+
+// What an optimizer keeps, for optimizer.cc and optimizer_step.cc.
+namespace kusari {
+
+namespace detail {
+
+/// Numbers of a kernel in the memory of its device, written only when they change.
+struct DeviceNumbers {
+  static constexpr size_t kCapacity = 16;
+  Array array;
+  std::array<double, kCapacity> written;
+  bool is_written = false;  // array holds `written`
+
+  void write(const Device& device, const double* values, size_t n);
+  /// The array for a kernel that computes them.
+  const Array& to_be_computed(const Device& device);
+};
+
+/// What a gradient was multiplied by: a factor in device memory if defined, else one that the host knows.
+struct GradientScale {
+  Array device;
+  double host = 1;
+
+  bool operator==(const GradientScale& other) const { return device.is_same(other.device) && host == other.host; }
+};
+
+/// Whether a and b, of equal shapes, have their elements in the same order in memory.
+bool same_layout(const Array& a, const Array& b);
+/// `value` with the layout, dtype and device of `like`.
+Array conform(const Array& value, const Array& like);
+
+}  // namespace detail
+
+/// A parameter of the target.
+struct Optimizer::Entry {
+  Parameter* parameter;
+  detail::KernelRule* rule;   // null: somebody else's parameter
+  Parameter* stepped;         // what hooks and kernels see: the parameter or its float32 master
+  Parameter* differentiated;  // whose gradient the step reads: one of these
+  detail::GradientScale scale = {};
+  bool has_zero_gradient = false;  // made up: any scale will do
+
+  bool is_updated() const { return parameter->is_initialized() && rule != nullptr && rule->enabled; }
+};
+
+/// Parameters that one launch updates.
+struct Optimizer::Group {
+  // All members agree in these.
+  Device device;
+  Dtype dtype;
+  Dtype gradient_dtype;
+  Dtype copy_dtype;  // dtype without copies
+  int64_t t;         // StepClock::t_and_skipped
+  std::shared_ptr<LossScale> source;
+  const Hyperparameters* overrides;
+  detail::GradientScale scale;
+  bool has_scale;                // false: of members with zero gradients alone
+  std::vector<size_t> members;   // indices of entries
+  std::vector<Array> gradients;  // held during the launch only
+  std::vector<Array> arrays;     // kept between steps, so that counts stay untouched
+  std::vector<Array> copies;
+  detail::DeviceNumbers numbers, schedule, host_scale;
+};
+
+struct Optimizer::Impl {
+  enum class Scaling : uint8_t { none, device, chainer_fixed, chainer_dynamic };
+
+  uint64_t id;
+  uint64_t version = 0;        // structure_version() of the lists below
+  const Link* link = nullptr;  // where the target was then
+  std::vector<Entry> entries;
+  std::vector<Parameter*> stepped;  // of the initialised entries, for hooks
+  std::vector<UpdateRule*> rules;
+  std::vector<Group> groups;
+  size_t group_count = 0;
+  detail::HookList hooks;
+  std::function<ForwardScope()> forward_scope;
+  bool fp32_update = false;
+  detail::StepClock clock;
+
+  Scaling scaling = Scaling::none;
+  std::shared_ptr<LossScale> loss_scale;  // of Scaling::device
+  bool is_fixed = false;
+  Array seed;                        // what gradients carry: the loss scale as it was before the next update
+  std::shared_ptr<LossScale> skips;  // counts the skipped steps of those who scale the loss themselves
+  std::shared_ptr<LossScale> last;   // what the last step was guarded by; null: it was not
+  int64_t reported_skips = 0;        // of a fixed scale
+
+  double chainer_scale = 1;
+  double chainer_growth = 1;
+  bool chainer_overflowed_ever = false;
+  bool chainer_is_safe = true;
+
+  Group& group(const Entry& entry);
+};
+
+}  // namespace kusari

@@ -1,0 +1,534 @@
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <map>
+
+#include "kusari/framework/core/backend.h"
+#include "kusari/framework/core/config.h"
+#include "kusari/framework/core/error.h"
+#include "kusari/framework/core/log.h"
+#include "kusari/optimizers/hooks/fused.h"
+#include "kusari/optimizers/optimizer_access.h"
+#include "kusari/optimizers/optimizer_impl.h"
+#include "kusari/optimizers/step_launch.h"
+
+// The step of an optimizer. Unless it does as Chainer does, the host gives the device its work and waits for nothing:
+// the guard that skips a step, the loss scale and the count of steps are read by the kernels.
+namespace kusari {
+
+using detail::GradientScale;
+using detail::KernelRule;
+
+namespace detail {
+
+void DeviceNumbers::write(const Device& device, const double* values, size_t n) {
+  const bool is_fresh = !array.is_defined() || array.device() != device;
+  if (is_fresh) array = empty({static_cast<int64_t>(kCapacity)}, Dtype::float64, device);
+  if (!is_fresh && is_written && std::memcmp(values, written.data(), n * sizeof(double)) == 0) return;
+  std::copy(values, values + n, written.begin());
+  is_written = true;
+  device.backend().copy_from_host(device.index(), array.raw_data(), written.data(), n * sizeof(double));
+}
+
+const Array& DeviceNumbers::to_be_computed(const Device& device) {
+  if (!array.is_defined() || array.device() != device) {
+    array = empty({static_cast<int64_t>(kCapacity)}, Dtype::float64, device);
+  }
+  is_written = false;
+  return array;
+}
+
+bool same_layout(const Array& a, const Array& b) {
+  if (a.is_contiguous() && b.is_contiguous()) return true;
+  for (int axis = 0; axis < a.ndim(); ++axis) {
+    if (a.shape()[axis] != 1 && a.strides()[axis] != b.strides()[axis]) return false;
+  }
+  return true;
+}
+
+}  // namespace detail
+
+using detail::conform;
+using detail::same_layout;
+
+namespace {
+
+/// Tensors to be converted from one dtype to another and multiplied by a factor, in one launch for each device.
+struct Conversions {
+  struct Batch {
+    GradientScale scale;
+    std::vector<Array> from, to;  // of one device and one dtype
+  };
+  std::vector<Batch> batches;
+
+  /// to = from / scale.
+  void add(const Array& from, const Array& to, const GradientScale& scale) {
+    const auto alike = [&](const Batch& batch) {
+      return batch.from[0].device() == from.device() && batch.from[0].dtype() == from.dtype() &&
+             batch.to[0].dtype() == to.dtype() && batch.scale == scale;
+    };
+    auto found = std::find_if(batches.begin(), batches.end(), alike);
+    if (found == batches.end()) found = batches.insert(found, Batch{scale, {}, {}});
+    found->from.push_back(from);
+    found->to.push_back(to);
+  }
+  void run() const {
+    for (const Batch& batch : batches) {
+      const Device& device = batch.from[0].device();
+      const Array scale = batch.scale.device.is_defined() ? batch.scale.device.to_device(device) : Array();
+      launch<kernels::ConvertTensors>(device, Params<double>(1 / batch.scale.host), scale, InList(batch.from),
+                                      InOutList(batch.to));
+    }
+  }
+};
+
+void keep(Array& slot, const Array& array) {
+  if (!slot.is_same(array)) slot = array;
+}
+
+bool conforms(const Array& value, const Array& like) {
+  return value.dtype() == like.dtype() && value.device() == like.device() && same_layout(value, like);
+}
+
+const Array& gradient_of(const Parameter& parameter) { return parameter.node()->grad->array; }
+
+void forget_scale(const Parameter& parameter) {
+  detail::VariableNode::Saved& saved = parameter.node()->saved_state();
+  saved.loss_scale = 1;
+  saved.device_loss_scale = Array();
+}
+
+/// The float32 twin of a 16-bit parameter, in its memory order.
+Parameter& master_of(KernelRule& rule, const Parameter& parameter) {
+  const Array& array = parameter.array();
+  if (rule.master == nullptr) {
+    rule.master = std::make_unique<Parameter>(array.astype(Dtype::float32));
+  } else if (rule.master->device() != array.device()) {
+    rule.master->to(array.device());  // one that was read from a file is on the CPU
+  }
+  const Array& master = rule.master->array();
+  if (!same_layout(master, array)) {
+    const Array in_order = empty_like(array, Dtype::float32);
+    in_order.copy_from(master);
+    rule.master->set_array(in_order);
+  }
+  return *rule.master;
+}
+
+}  // namespace
+
+Array detail::conform(const Array& value, const Array& like) {
+  if (conforms(value, like)) return value;
+  const Array copied = empty_like(like);
+  copied.copy_from(value);
+  return copied;
+}
+
+Optimizer::Group& Optimizer::Impl::group(const Entry& entry) {
+  const Array &array = entry.stepped->array(), &gradient = gradient_of(*entry.differentiated);
+  const detail::StepClock& steps = entry.rule->clock;
+  const Dtype copy_dtype = entry.stepped != entry.parameter ? entry.parameter->dtype() : array.dtype();
+  const bool has_scale = !entry.has_zero_gradient;
+  for (size_t i = 0; i < group_count; ++i) {
+    Group& g = groups[i];
+    if (g.device == array.device() && g.dtype == array.dtype() && g.gradient_dtype == gradient.dtype() &&
+        g.copy_dtype == copy_dtype && g.t == steps.t_and_skipped() && g.source == steps.source() &&
+        g.overrides == entry.rule->overrides.get() && (!has_scale || !g.has_scale || g.scale == entry.scale)) {
+      if (has_scale && !g.has_scale) {
+        g.scale = entry.scale;
+        g.has_scale = true;
+      }
+      return g;
+    }
+  }
+  if (group_count == groups.size()) groups.emplace_back();
+  Group& g = groups[group_count++];
+  g.device = array.device();
+  g.dtype = array.dtype();
+  g.gradient_dtype = gradient.dtype();
+  g.copy_dtype = copy_dtype;
+  g.t = steps.t_and_skipped();
+  g.source = steps.source();
+  g.overrides = entry.rule->overrides.get();
+  g.scale = has_scale ? entry.scale : GradientScale();
+  g.has_scale = has_scale;
+  g.members.clear();
+  return g;
+}
+
+void Optimizer::refresh() {
+  Link& link = target();
+  Impl& impl = *impl_;
+  const uint64_t version = detail::structure_version();
+  if (impl.version == version && impl.link == &link) return;
+  impl.entries.clear();
+  impl.groups.clear();
+  for (Parameter* parameter : link.params()) {
+    KernelRule* rule = parameter->has_update_rule() ? dynamic_cast<KernelRule*>(&parameter->update_rule()) : nullptr;
+    if (rule != nullptr && rule->owner != impl.id) rule = nullptr;
+    impl.entries.push_back({parameter, rule, parameter, parameter});
+  }
+  impl.version = version;
+  impl.link = &link;
+}
+
+void Optimizer::cleargrads() {
+  refresh();
+  for (const Entry& entry : impl_->entries) entry.parameter->cleargrad();
+}
+
+Optimizer::ForwardScope Optimizer::forward_scope() const {
+  return impl_->forward_scope ? impl_->forward_scope() : ForwardScope();
+}
+
+void Optimizer::backward(const Variable& loss, const BackwardOptions& options) {
+  Impl& impl = *impl_;
+  BackwardOptions scaled = options;
+  if (!options.loss_scale && !options.device_loss_scale.is_defined()) {
+    if (impl.scaling == Impl::Scaling::device) {
+      const Device& device = loss.device();
+      if (!impl.seed.is_defined() || impl.seed.device() != device) impl.seed = impl.loss_scale->scale_on(device).copy();
+      scaled.device_loss_scale = impl.seed;
+    } else if (impl.scaling != Impl::Scaling::none) {
+      scaled.loss_scale = impl.chainer_scale;
+    }
+  }
+  const profiler::Range range("backward");
+  loss.backward(scaled);
+}
+
+void Optimizer::update_for(Variable loss) {
+  cleargrads();  // what the loss function may have left
+  backward(loss, {.release_graph = !config().keep_graph_on_report});
+  loss = Variable();
+  update();
+}
+
+void Optimizer::update() {
+  const profiler::Range range("update");
+  refresh();
+  prepare_gradients();
+  switch (impl_->scaling) {
+    case Impl::Scaling::none:
+      return update_guarded(Array(), Array());
+    case Impl::Scaling::device:
+      return update_guarded(optimizer_hooks::gradient_square_sum(impl_->stepped), Array());
+    default:
+      return update_as_chainer();
+  }
+}
+
+// guard: undefined, or the squared norm of the gradients. loss_scale: what all gradients carry, if defined.
+void Optimizer::update_guarded(const Array& guard, const Array& loss_scale) {
+  Impl& impl = *impl_;
+  impl.last = nullptr;
+  if (guard.is_defined()) {
+    impl.last = impl.scaling == Impl::Scaling::device ? impl.loss_scale : impl.skips;
+    impl.clock.follow(impl.last);
+  }
+  find_gradients(loss_scale);
+  if (has_hooks()) unscale_for_hooks();
+  list_stepped();
+  call_hooks(HookTiming::pre);
+  impl.clock.count_attempt();
+  update_parameters(guard);
+  if (guard.is_defined()) {
+    impl.last->update(guard);
+    impl.seed = Array();
+  }
+  for (Entry& entry : impl.entries) {
+    if (entry.is_updated()) call_rule_hooks(HookTiming::post, entry);
+  }
+  call_hooks(HookTiming::post);
+  drop_master_gradients();
+}
+
+void Optimizer::update_as_chainer() {
+  Impl& impl = *impl_;
+  impl.last = nullptr;
+  impl.chainer_is_safe = impl.scaling == Impl::Scaling::chainer_fixed || gradients_are_finite();
+  call_hooks(HookTiming::pre);
+  impl.clock.count_attempt();
+  if (impl.chainer_is_safe) {
+    unscale_as_chainer();
+    list_stepped();
+    update_parameters(Array());
+    for (Entry& entry : impl.entries) {
+      if (entry.is_updated()) call_rule_hooks(HookTiming::post, entry);
+    }
+  }
+  call_hooks(HookTiming::post);
+  drop_master_gradients();
+  if (impl.scaling == Impl::Scaling::chainer_fixed) return;
+  constexpr double kLargest = 65504;  // of float16
+  double factor = impl.chainer_growth;
+  if (!impl.chainer_is_safe) {
+    impl.chainer_overflowed_ever = true;
+    factor = 0.5;
+  } else if (!impl.chainer_overflowed_ever) {
+    factor = 2;
+  }
+  impl.chainer_scale = std::max(1.0, std::min(kLargest, impl.chainer_scale * factor));
+}
+
+// Gives every parameter a gradient that kernels can take: its own array, in the parameter's memory order.
+void Optimizer::prepare_gradients() {
+  Impl& impl = *impl_;
+  impl.rules.clear();
+  for (Entry& entry : impl.entries) {
+    Parameter& parameter = *entry.parameter;
+    entry.stepped = entry.differentiated = &parameter;
+    entry.has_zero_gradient = false;
+    if (!parameter.is_initialized()) continue;
+    const Array& array = parameter.array();
+    if (!array.is_dense()) parameter.set_array(array.contiguous());
+    const detail::VariableNode* const gradient = parameter.node()->grad;
+    if (gradient == nullptr) {
+      parameter.set_grad(zeros_like(parameter.array()));
+      entry.has_zero_gradient = true;
+    } else if (!same_layout(gradient->array, parameter.array())) {
+      parameter.set_grad(conform(gradient->array, parameter.array()));
+    }
+    impl.rules.push_back(entry.rule);
+  }
+  list_stepped();
+}
+
+void Optimizer::list_stepped() {
+  impl_->stepped.clear();
+  for (const Entry& entry : impl_->entries) {
+    if (entry.parameter->is_initialized()) impl_->stepped.push_back(entry.stepped);
+  }
+}
+
+// Finds what each step changes, and what its gradient was multiplied by.
+void Optimizer::find_gradients(const Array& loss_scale) {
+  Impl& impl = *impl_;
+  for (Entry& entry : impl.entries) {
+    Parameter& parameter = *entry.parameter;
+    if (!parameter.is_initialized()) continue;
+    const bool has_own = !loss_scale.is_defined();
+    entry.scale.device = has_own ? parameter.device_loss_scale() : loss_scale;
+    entry.scale.host = has_own && !entry.scale.device.is_defined() ? parameter.loss_scale() : 1;
+    if (entry.rule == nullptr) continue;
+    if (!is_half(parameter.dtype())) {
+      entry.rule->master = nullptr;  // of a parameter that has become wider
+    } else if (impl.fp32_update && entry.rule->enabled) {
+      entry.stepped = &master_of(*entry.rule, parameter);
+    }
+  }
+}
+
+bool Optimizer::has_hooks() const {
+  if (!impl_->hooks.empty()) return true;
+  return std::any_of(impl_->entries.begin(), impl_->entries.end(),
+                     [](const Entry& entry) { return entry.is_updated() && !entry.rule->hooks.empty(); });
+}
+
+// Masters get gradients of their own; other gradients are changed in place.
+void Optimizer::unscale_for_hooks() {
+  Conversions conversions;
+  for (Entry& entry : impl_->entries) {
+    Parameter& parameter = *entry.parameter;
+    if (!parameter.is_initialized()) continue;
+    if (entry.stepped != &parameter) {
+      const Array gradient = empty_like(entry.stepped->array());
+      conversions.add(gradient_of(parameter), gradient, entry.scale);
+      entry.stepped->set_grad(gradient);
+      entry.differentiated = entry.stepped;
+    } else if (entry.scale != GradientScale()) {
+      if (!gradient_of(parameter).is_unique()) parameter.set_grad(gradient_of(parameter).copy());
+      conversions.add(gradient_of(parameter), gradient_of(parameter), entry.scale);
+      forget_scale(parameter);
+    }
+    entry.scale = GradientScale();
+  }
+  conversions.run();
+}
+
+bool Optimizer::gradients_are_finite() {
+  Impl& impl = *impl_;
+  const Array norm = optimizer_hooks::gradient_square_sum(impl.stepped);
+  if (!norm.is_defined() || std::isfinite(norm.item<double>())) return true;
+  for (Parameter* const parameter : impl.stepped) {
+    if (std::isfinite(optimizer_hooks::gradient_square_sum({&parameter, 1}).item<double>())) continue;
+    log::warn(std::string(name()) + ": the gradient of " + parameter->name() + " is not finite; the step is skipped");
+    break;
+  }
+  return false;
+}
+
+// Divides gradients by their loss scale. 16-bit parameters under use_fp32_update get it in float32, in their master.
+void Optimizer::unscale_as_chainer() {
+  std::map<double, std::vector<Parameter*>> scaled;
+  Conversions gradients;
+  find_gradients(Array());
+  for (Entry& entry : impl_->entries) {
+    Parameter& parameter = *entry.parameter;
+    if (!entry.is_updated()) continue;
+    if (entry.stepped != &parameter) {
+      const Array gradient = empty_like(entry.stepped->array());
+      gradients.add(gradient_of(parameter), gradient, entry.scale);
+      entry.stepped->set_grad(gradient);
+      entry.differentiated = entry.stepped;
+    } else if (entry.scale.host != 1) {
+      forget_scale(parameter);
+      scaled[entry.scale.host].push_back(&parameter);
+    }
+    entry.scale = GradientScale();
+  }
+  gradients.run();
+  for (const auto& [scale, parameters] : scaled) optimizer_hooks::scale_gradients(parameters, 1 / scale);
+}
+
+void Optimizer::call_hooks(HookTiming timing) {
+  if (impl_->hooks.has(timing)) impl_->hooks.run(timing, this, impl_->stepped, impl_->rules);
+}
+
+void Optimizer::call_rule_hooks(HookTiming timing, Entry& entry) {
+  if (entry.rule->hooks.empty()) return;
+  UpdateRule* const rule = entry.rule;
+  entry.rule->hooks.run(timing, nullptr, {&entry.stepped, 1}, {&rule, 1});
+}
+
+void Optimizer::update_parameters(const Array& guard) {
+  Impl& impl = *impl_;
+  impl.group_count = 0;
+  const std::span<const char* const> names = state_names();
+  for (size_t i = 0; i < impl.entries.size(); ++i) {
+    Entry& entry = impl.entries[i];
+    if (!entry.is_updated()) {
+      if (entry.rule != nullptr) entry.rule->clock.settle();  // what is skipped while it stands does not concern it
+      continue;
+    }
+    KernelRule& rule = *entry.rule;
+    if (guard.is_defined()) rule.clock.follow(impl.last);
+    rule.clock.count_attempt();
+    call_rule_hooks(HookTiming::pre, entry);
+    const Array& array = entry.stepped->array();
+    if (rule.states.size() != names.size()) {
+      rule.names = names;
+      for (size_t k = rule.states.size(); k < names.size(); ++k)
+        rule.states.push_back(full_like(array, initial_state(k)));
+    }
+    for (Array& state : rule.states) {
+      if (!conforms(state, array)) state = conform(state, array);
+    }
+    Parameter& differentiated = *entry.differentiated;
+    if (differentiated.node()->grad == nullptr) {  // a hook's work, as the other layouts
+      differentiated.set_grad(zeros_like(differentiated.array()));
+    } else if (!same_layout(gradient_of(differentiated), array)) {
+      differentiated.set_grad(conform(gradient_of(differentiated), differentiated.array()));
+    }
+    impl.group(entry).members.push_back(i);
+  }
+  launch_groups(guard);
+}
+
+void Optimizer::launch_groups(const Array& guard) {
+  Impl& impl = *impl_;
+  const size_t states = state_names().size();
+  for (size_t index = 0; index < impl.group_count; ++index) {
+    Group& group = impl.groups[index];
+    const size_t n = group.members.size();
+    group.gradients.resize(n);
+    group.arrays.resize(n * (1 + states));
+    group.copies.resize(group.copy_dtype != group.dtype ? n : 0);
+    for (size_t i = 0; i < n; ++i) {
+      const Entry& entry = impl.entries[group.members[i]];
+      group.gradients[i] = gradient_of(*entry.differentiated);
+      keep(group.arrays[i], entry.stepped->array());
+      for (size_t k = 0; k < states; ++k) keep(group.arrays[(1 + k) * n + i], entry.rule->states[k]);
+      if (!group.copies.empty()) keep(group.copies[i], entry.parameter->array());
+    }
+    write_numbers(group);
+    const Array local_guard = guard.is_defined() ? guard.to_device(group.device) : Array();
+    Array scale;
+    if (group.scale.device.is_defined()) {
+      scale = group.scale.device.to_device(group.device);
+    } else if (group.scale.host != 1) {
+      group.host_scale.write(group.device, &group.scale.host, 1);
+      scale = group.host_scale.array.at(0);
+    }
+    launch_step({group.device, group.numbers.array, local_guard, scale, InList(group.gradients),
+                 InOutList(group.arrays), InOutList(group.copies)});
+    for (Array& gradient : group.gradients) gradient = Array();
+  }
+}
+
+void Optimizer::write_numbers(Group& group) {
+  // The optimizer's own members stand in for the parameter's while the numbers are computed.
+  std::vector<std::pair<double*, double>> saved;
+  if (group.overrides != nullptr) {
+    Hyperparameters overrides = *group.overrides;
+    overrides.for_each([&](const char* field, const std::optional<double>& value) {
+      if (!value) return;
+      double& own = hyperparameter(field);
+      saved.emplace_back(&own, own);
+      own = *value;
+    });
+  }
+  double values[detail::DeviceNumbers::kCapacity];
+  const size_t count = group.source != nullptr ? schedule(values) : 0;
+  if (count > 0) {
+    values[count] = static_cast<double>(group.t);
+    group.schedule.write(group.device, values, count + 1);
+    launch_numbers({group.device, group.schedule.array, group.source->skipped_on(group.device),
+                    group.numbers.to_be_computed(group.device)});
+  } else {
+    group.numbers.write(group.device, values, numbers(group.t, values));
+  }
+  for (const auto& [own, value] : saved) *own = value;
+}
+
+void Optimizer::drop_master_gradients() {
+  for (const Entry& entry : impl_->entries) {
+    if (entry.stepped != entry.parameter) entry.stepped->cleargrad();
+  }
+}
+
+Array detail::OptimizerAccess::squared_norm(Optimizer& optimizer) {
+  optimizer.refresh();
+  std::vector<Parameter*> parameters;
+  for (const Optimizer::Entry& entry : optimizer.impl_->entries) {
+    if (entry.parameter->is_initialized()) parameters.push_back(entry.parameter);
+  }
+  return optimizer_hooks::gradient_square_sum(parameters);
+}
+
+void detail::OptimizerAccess::unscale(Optimizer& optimizer, const Array& loss_scale) {
+  optimizer.refresh();
+  Conversions conversions;
+  for (const Optimizer::Entry& entry : optimizer.impl_->entries) {
+    Parameter& parameter = *entry.parameter;
+    if (!parameter.is_initialized() || parameter.node()->grad == nullptr) continue;
+    const Array& gradient = gradient_of(parameter);
+    if (!same_layout(gradient, parameter.array())) {
+      parameter.set_grad(conform(gradient, parameter.array()));
+    } else if (!gradient.is_unique()) {
+      parameter.set_grad(gradient.copy());
+    }
+    conversions.add(gradient_of(parameter), gradient_of(parameter), {.device = loss_scale});
+    forget_scale(parameter);
+  }
+  conversions.run();
+}
+
+void detail::OptimizerAccess::update(Optimizer& optimizer, const Array& guard, const Array& loss_scale) {
+  const profiler::Range range("update");
+  Optimizer::Impl& impl = *optimizer.impl_;
+  if (optimizer.has_loss_scaling()) {
+    throw StateError(std::string(optimizer.name()) +
+                     "::update: the optimizer scales the loss itself; call no_loss_scaling() to scale it elsewhere");
+  }
+  optimizer.refresh();
+  if (guard.is_defined() && impl.skips == nullptr) {
+    constexpr double kInfinity = std::numeric_limits<double>::infinity();
+    impl.skips = std::make_shared<LossScale>(kernels::LossScaleRule{1, 1, 1, 0, kInfinity, 0}, 1);
+  }
+  optimizer.prepare_gradients();
+  optimizer.update_guarded(guard, loss_scale);
+}
+
+}  // namespace kusari
