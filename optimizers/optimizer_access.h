@@ -1,6 +1,7 @@
 #pragma once
 
 #include "kusari/framework/core/array.h"
+#include "kusari/framework/core/device.h"
 #include "kusari/framework/core/export.h"
 
 namespace kusari {
@@ -11,6 +12,9 @@ namespace detail {
 
 /// The parts of a step for those who scale the loss outside of the optimizer. Nothing here waits for a device.
 struct KUSARI_API OptimizerAccess {
+  /// What the optimizer's next backward multiplies the loss by: one float64 element on `device`, undefined without loss
+  /// scaling. Throws StateError when it scales as Chainer does.
+  static Array seed(Optimizer& optimizer, const Device& device);
   /// The sum of squares of all gradients as they are: one float64 element; undefined without any gradient.
   static Array squared_norm(Optimizer& optimizer);
   /// Divides all gradients by `loss_scale`, one float64 element, in place.

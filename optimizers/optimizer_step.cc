@@ -187,9 +187,7 @@ void Optimizer::backward(const Variable& loss, const BackwardOptions& options) {
   BackwardOptions scaled = options;
   if (!options.loss_scale && !options.device_loss_scale.is_defined()) {
     if (impl.scaling == Impl::Scaling::device) {
-      const Device& device = loss.device();
-      if (!impl.seed.is_defined() || impl.seed.device() != device) impl.seed = impl.loss_scale->scale_on(device).copy();
-      scaled.device_loss_scale = impl.seed;
+      scaled.device_loss_scale = detail::OptimizerAccess::seed(*this, loss.device());
     } else if (impl.scaling != Impl::Scaling::none) {
       scaled.loss_scale = impl.chainer_scale;
     }
@@ -222,6 +220,7 @@ void Optimizer::update() {
 // guard: undefined, or the squared norm of the gradients. loss_scale: what all gradients carry, if defined.
 void Optimizer::update_guarded(const Array& guard, const Array& loss_scale) {
   Impl& impl = *impl_;
+  call_observers();
   impl.last = nullptr;
   if (guard.is_defined()) {
     impl.last = impl.scaling == Impl::Scaling::device ? impl.loss_scale : impl.skips;
@@ -246,6 +245,7 @@ void Optimizer::update_guarded(const Array& guard, const Array& loss_scale) {
 
 void Optimizer::update_as_chainer() {
   Impl& impl = *impl_;
+  call_observers();
   impl.last = nullptr;
   impl.chainer_is_safe = impl.scaling == Impl::Scaling::chainer_fixed || gradients_are_finite();
   call_hooks(HookTiming::pre);
@@ -382,6 +382,14 @@ void Optimizer::unscale_as_chainer() {
   for (const auto& [scale, parameters] : scaled) optimizer_hooks::scale_gradients(parameters, 1 / scale);
 }
 
+void Optimizer::call_observers() {
+  auto& observers = impl_->observers;
+  std::erase_if(observers, [](const auto& observer) { return observer.expired(); });
+  for (size_t i = 0; i < observers.size(); ++i) {
+    if (const auto observer = observers[i].lock()) (*observer)(impl_->stepped);
+  }
+}
+
 void Optimizer::call_hooks(HookTiming timing) {
   if (impl_->hooks.has(timing)) impl_->hooks.run(timing, this, impl_->stepped, impl_->rules);
 }
@@ -486,6 +494,17 @@ void Optimizer::drop_master_gradients() {
   for (const Entry& entry : impl_->entries) {
     if (entry.stepped != entry.parameter) entry.stepped->cleargrad();
   }
+}
+
+Array detail::OptimizerAccess::seed(Optimizer& optimizer, const Device& device) {
+  Optimizer::Impl& impl = *optimizer.impl_;
+  if (impl.scaling == Optimizer::Impl::Scaling::none) return Array();
+  if (impl.scaling != Optimizer::Impl::Scaling::device) {
+    throw StateError(std::string(optimizer.name()) +
+                     ": its loss scaling is chainer_compatible, which knows one loss only");
+  }
+  if (!impl.seed.is_defined() || impl.seed.device() != device) impl.seed = impl.loss_scale->scale_on(device).copy();
+  return impl.seed;
 }
 
 Array detail::OptimizerAccess::squared_norm(Optimizer& optimizer) {

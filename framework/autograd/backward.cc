@@ -172,6 +172,7 @@ class BackwardPass {
       leaf->grad->add_handle();
       leaves_.push_back(leaf);
     } else {
+      if (options_.device_loss_scale.is_defined() || options_.loss_scale) rescale_held(leaf);
       VariableNode* const held = std::exchange(leaf->grad, nullptr);
       Variable sum(held);
       held->drop_handle();  // the reference that the leaf held
@@ -183,7 +184,32 @@ class BackwardPass {
       leaf->saved_state().device_loss_scale = options_.device_loss_scale;
     } else if (options_.loss_scale) {
       leaf->saved_state().loss_scale = *options_.loss_scale;
+      leaf->saved_state().device_loss_scale = Array();
     }
+  }
+
+  // A gradient has one scale: what a leaf holds from another pass takes that of this one.
+  void rescale_held(VariableNode* leaf) const {
+    const VariableNode::Saved* const saved = leaf->saved;
+    const double held_number = saved != nullptr ? saved->loss_scale : 1;
+    const Array held = saved != nullptr ? saved->device_loss_scale : Array();
+    const Array& wanted = options_.device_loss_scale;
+    const bool is_same = wanted.is_defined() ? held.is_defined() && held.is_same(wanted)
+                                             : !held.is_defined() && held_number == *options_.loss_scale;
+    if (is_same) return;
+    if (leaf->grad->creator) {
+      throw StateError("backward: the gradient" +
+                       (saved == nullptr || saved->name.empty() ? "" : " of " + saved->name) +
+                       " has a graph and another loss scale than this pass; clear it first");
+    }
+    const Array& gradient = leaf->grad->array;
+    const auto on_device = [&](const Array& scale, double number) {
+      return scale.is_defined() ? scale.to_device(gradient.device()).reshape({})
+                                : full({}, number, Dtype::float64, gradient.device());
+    };
+    const Array ratio =
+        pointwise(kernels::Div{}, on_device(wanted, options_.loss_scale.value_or(1)), on_device(held, held_number));
+    Variable(leaf).set_grad(pointwise_as(gradient.dtype(), kernels::Mul{}, gradient, ratio));
   }
 
   void add_to_slot(VariableNode* node, Variable gx) {

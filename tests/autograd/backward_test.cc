@@ -7,6 +7,7 @@
 #include "kusari/framework/core/config.h"
 #include "kusari/framework/core/error.h"
 #include "kusari/framework/functions/math/exponential.h"
+#include "kusari/framework/functions/math/sum.h"
 #include "kusari/tests/autograd/nodes.h"
 
 namespace kusari {
@@ -125,6 +126,32 @@ TEST_CASE("the loss scale multiplies the default seed alone, and leaves remember
   y.set_grad(full({}, 5, Dtype::float32));
   y.backward({.loss_scale = 128});
   CHECK(x.grad().item<float>() == 10);
+}
+
+TEST_CASE("gradients of passes with other loss scales are brought to the scale of the last one") {
+  const auto on_device = [](double scale) { return full({}, scale, Dtype::float64); };
+  const Variable x(array<float>({3, 4}));
+  const auto backward = [&](const BackwardOptions& options) { functions::sum(x * 2).backward(options); };
+  backward({});
+  CHECK(x.grad().to_vector<float>() == std::vector<float>{2, 2});
+  backward({.loss_scale = 8});
+  CHECK(x.grad().to_vector<float>() == std::vector<float>{32, 32});
+  backward({.loss_scale = 8});
+  CHECK(x.grad().to_vector<float>() == std::vector<float>{48, 48});
+  CHECK(x.loss_scale() == 8);
+  backward({.device_loss_scale = on_device(4)});
+  CHECK(x.grad().to_vector<float>() == std::vector<float>{32, 32});
+  const Array scale = on_device(64);
+  for (int i = 0; i < 2; ++i) backward({.device_loss_scale = scale});
+  CHECK(x.grad().to_vector<float>() == std::vector<float>{768, 768});  // 6 passes
+  CHECK(x.device_loss_scale().item<double>() == 64);
+  backward({.loss_scale = 1});
+  CHECK(x.grad().to_vector<float>() == std::vector<float>{14, 14});
+  CHECK_FALSE(x.device_loss_scale().is_defined());
+
+  const Variable z(full({}, 2, Dtype::float32));
+  (z * z * z).backward({.enable_double_backprop = true, .loss_scale = 2});
+  CHECK_THROWS_AS((z * z).backward({.loss_scale = 4}), StateError);
 }
 
 TEST_CASE("only leaves keep gradients, unless retain_grad") {
