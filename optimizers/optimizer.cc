@@ -72,6 +72,12 @@ void Optimizer::add_hook(const OptimizerHook& hook, std::string hook_name, HookT
   impl_->hooks.add("Optimizer::add_hook", hook, std::move(hook_name), timing);
 }
 
+std::shared_ptr<const void> Optimizer::observe_gradients(GradientObserver observer) {
+  auto kept = std::make_shared<const GradientObserver>(std::move(observer));
+  impl_->observers.push_back(kept);
+  return kept;
+}
+
 void Optimizer::remove_hook(const std::string& hook_name) { impl_->hooks.remove("Optimizer::remove_hook", hook_name); }
 
 void Optimizer::use_fp32_update(bool use) { impl_->fp32_update = use; }

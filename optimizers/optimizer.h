@@ -115,6 +115,10 @@ class KUSARI_API Optimizer {
   void add_hook(const OptimizerHook& hook, std::string name = {}, HookTiming timing = HookTiming::automatic);
   /// Throws KeyError when there is none of that name.
   void remove_hook(const std::string& name);
+  using GradientObserver = std::function<void(std::span<Parameter* const> parameters)>;
+  /// Shows `observer` at every step the gradients as they came: of the parameters' dtype, with the loss scale, before
+  /// the hooks; undefined ones are zero by then. As long as the result lives.
+  [[nodiscard]] std::shared_ptr<const void> observe_gradients(GradientObserver observer);
 
   /// Updates float32 copies of 16-bit parameters, so that small steps are not rounded away. chainer's use_fp32_update.
   void use_fp32_update(bool use = true);
@@ -188,6 +192,7 @@ class KUSARI_API Optimizer {
   void unscale_for_hooks();
   void unscale_as_chainer();
   void list_stepped();
+  void call_observers();
   void call_hooks(HookTiming timing);
   void update_parameters(const Array& guard);
   void call_rule_hooks(HookTiming timing, Entry& entry);

@@ -86,6 +86,7 @@ struct Optimizer::Impl {
   std::vector<Group> groups;
   size_t group_count = 0;
   detail::HookList hooks;
+  std::vector<std::weak_ptr<const GradientObserver>> observers;
   std::function<ForwardScope()> forward_scope;
   bool fp32_update = false;
   detail::StepClock clock;

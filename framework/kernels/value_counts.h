@@ -31,10 +31,10 @@ struct ValueClasses {
     smallest = present < smallest ? present : smallest;
     largest = known > largest ? known : largest;
   }
-  /// The magnitude; 0 for what is not finite.
-  KUSARI_HOST_DEVICE static T finite(T value) {
+  /// The magnitude; 0 for what is infinite or NaN.
+  KUSARI_HOST_DEVICE T finite(T value) const {
     const T magnitude = km::abs(value);
-    return magnitude < km::Real<T>::kInfinity ? magnitude : T(0);
+    return magnitude < infinite ? magnitude : T(0);
   }
 };
 

@@ -67,7 +67,7 @@ TEST_CASE("value statistics: in the range of another dtype") {
       const Array x = array(values).astype(dtype).to_device(device);
       const std::vector<double> counts = count({x}, device, {false, Dtype::float16});
       CHECK(std::vector<double>(counts.begin(), counts.begin() + 5) == std::vector<double>{1, 2, 1, 0, 0x1p-25});
-      CHECK(counts[5] == 65520);
+      CHECK(counts[5] == x.to_vector<double>()[4]);
       // The rule agrees with the conversion.
       double zeros = 0, infinite = 0;
       for (const double value : x.astype(Dtype::float16).to_vector<double>()) {

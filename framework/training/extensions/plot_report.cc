@@ -5,49 +5,17 @@
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
-#include <system_error>
 
-#include <fcntl.h>
-#include <spawn.h>
-#include <sys/wait.h>
 #include <unistd.h>
 #include <nlohmann/json.hpp>
 
-#include "kusari/framework/core/atomic_file.h"
 #include "kusari/framework/core/error.h"
 #include "kusari/framework/core/log.h"
 #include "kusari/framework/core/serializer.h"
+#include "kusari/framework/training/extensions/gnuplot.h"
 #include "kusari/framework/training/trainer.h"
 
 namespace kusari::training::extensions {
-namespace {
-
-namespace fs = std::filesystem;
-
-std::string quoted(const std::string& text) {
-  std::string result = "'";
-  for (const char c : text) result += c == '\'' ? "''" : std::string(1, c);
-  return result + "'";
-}
-
-/// Whether gnuplot ran the script and was content.
-bool run_gnuplot(const std::string& script) {
-  posix_spawn_file_actions_t actions;
-  posix_spawn_file_actions_init(&actions);
-  for (const int file : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
-    posix_spawn_file_actions_addopen(&actions, file, "/dev/null", O_RDWR, 0);
-  }
-  std::string program = "gnuplot", argument = script;
-  char* arguments[] = {program.data(), argument.data(), nullptr};
-  pid_t child = 0;
-  const int error = ::posix_spawnp(&child, "gnuplot", &actions, nullptr, arguments, environ);
-  posix_spawn_file_actions_destroy(&actions);
-  int status = 0;
-  return error == 0 && ::waitpid(child, &status, 0) == child && WIFEXITED(status) && WEXITSTATUS(status) == 0;
-}
-
-}  // namespace
-
 PlotReport::PlotReport(std::vector<std::string> y_keys, std::string x_key, PlotReportOptions options)
     : y_keys_{std::move(y_keys)}, x_key_{std::move(x_key)}, options_{std::move(options)}, curves_(y_keys_.size()) {
   if (x_key_ != "iteration" && x_key_ != "epoch") {
@@ -83,9 +51,8 @@ void PlotReport::operator()(Trainer& trainer) {
   if (can_draw_) draw(trainer.out());
 }
 
-std::string PlotReport::script(const std::string& picture) const {
-  std::string text = "set terminal png noenhanced size 800,600\nset output " + quoted(picture) + "\nset xlabel " +
-                     quoted(x_key_) + "\n" + (options_.grid ? "set grid\n" : "");
+std::string PlotReport::script() const {
+  std::string text = "set xlabel " + gnuplot_quoted(x_key_) + "\n" + (options_.grid ? "set grid\n" : "");
   std::string plot;
   for (size_t i = 0; i < curves_.size(); ++i) {
     std::string points;
@@ -97,26 +64,16 @@ std::string PlotReport::script(const std::string& picture) const {
     if (points.empty()) continue;
     const std::string name = "$curve" + std::to_string(i);
     text += name + " << END\n" + points + "END\n";
-    plot += (plot.empty() ? "plot " : ", ") + name + " using 1:2 with linespoints title " + quoted(y_keys_[i]);
+    plot += (plot.empty() ? "plot " : ", ") + name + " using 1:2 with linespoints title " + gnuplot_quoted(y_keys_[i]);
   }
   return plot.empty() ? std::string() : text + plot + "\n";
 }
 
 void PlotReport::draw(const std::string& directory) {
-  const fs::path picture = fs::path(directory) / options_.filename;
-  const std::string unfinished = picture.string() + ".tmp", script_file = picture.string() + ".gnuplot";
-  const std::string text = script(unfinished);
-  if (text.empty()) return;
-  write_file_atomically(script_file, text);
-  std::error_code error;
-  can_draw_ = run_gnuplot(script_file);
-  if (can_draw_) {
-    fs::rename(unfinished, picture, error);
-  } else {
-    log::warn("PlotReport: gnuplot is missing or failed: " + picture.string() + " is not drawn");
-    fs::remove(unfinished, error);
-  }
-  fs::remove(script_file, error);
+  const std::string picture = (std::filesystem::path(directory) / options_.filename).string(), commands = script();
+  if (commands.empty()) return;
+  can_draw_ = draw_with_gnuplot(picture, 800, 600, commands);
+  if (!can_draw_) log::warn("PlotReport: gnuplot is missing or failed: " + picture + " is not drawn");
 }
 
 void PlotReport::serialize(Serializer& serializer) {

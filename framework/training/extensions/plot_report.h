@@ -34,7 +34,7 @@ class KUSARI_API PlotReport final : public Extension {
  private:
   using Curve = std::vector<std::pair<double, double>>;
 
-  std::string script(const std::string& picture) const;
+  std::string script() const;
   void draw(const std::string& directory);
 
   std::vector<std::string> y_keys_;
