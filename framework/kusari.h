@@ -2,8 +2,12 @@
 
 // All of Kusari: `#include "kusari/kusari.h"`.
 
+#include "kusari/framework/amp/auto_mixed_precision.h"
 #include "kusari/framework/amp/autocast.h"
+#include "kusari/framework/amp/grad_scaler.h"
+#include "kusari/framework/amp/initialize.h"
 #include "kusari/framework/amp/precision_lists.h"
+#include "kusari/framework/amp/to_fp16.h"
 #include "kusari/framework/autograd/function_hook.h"
 #include "kusari/framework/autograd/function_hooks/cuda_profile_hook.h"
 #include "kusari/framework/autograd/function_hooks/nan_check_hook.h"
