@@ -125,6 +125,8 @@ constexpr const char* kStepNames[] = {
 #undef KUSARI_STEP_NAME
 };
 
+const StepLoops& loops_of(StepIndex index) { return KUSARI_LOOPS(isa(), step_loops)[index]; }
+
 void run_step(const StepRunner& runner) {
   if (total_size(runner.read) <= kThreadChunk) {
     for (size_t i = 0; i < runner.read.size(); ++i) runner.run(i, 0, runner.read[i].size());
@@ -150,10 +152,10 @@ void require_dtypes(const char* call, std::span<const Array> read, std::span<con
 template <StepIndex kIndex>
 void step_kernel(DeviceScalar numbers, In guard, In loss_scale, InList read, InOutList arrays, InOutList copies) {
   if (read.arrays().empty()) return;
-  const StepLoops& loops = KUSARI_LOOPS(isa(), step_loops)[kIndex];
+  const StepLoops* const all = KUSARI_LOOPS(isa(), step_loops);
   require_dtypes(kStepNames[kIndex], read.arrays(), arrays.arrays(), copies.arrays());
   if (guard && !std::isfinite(*guard->data<double>())) return;
-  run_step({loops, *numbers, read.arrays(), arrays.arrays(), copies.arrays(), arrays.arrays()[0].dtype(),
+  run_step({loops_of(kIndex), *numbers, read.arrays(), arrays.arrays(), copies.arrays(), arrays.arrays()[0].dtype(),
             loss_scale ? 1 / *loss_scale->data<double>() : 1});
 }
 
@@ -187,8 +189,7 @@ void convert_tensors(Params<double> factor, In loss_scale, InList from, InOutLis
   });
   const double rate = loss_scale ? *factor / *loss_scale->data<double>() : *factor;
   if (rate == 1) return;
-  const Array numbers = full({1}, rate, Dtype::float64);
-  run_step({KUSARI_LOOPS(isa(), step_loops)[kScaleHook], numbers, to.arrays(), to.arrays(), {}, target, 1});
+  run_step({loops_of(kScaleHook), full({1}, rate, Dtype::float64), to.arrays(), to.arrays(), {}, target, 1});
 }
 
 double square_sum(const SquareSumLoops& loops, const Array& x, int64_t begin, int64_t end) {

@@ -307,14 +307,25 @@ std::vector<unsigned char> elements(int dtype, size_t n) {
   }
 }
 
+/// All bit patterns of a 16-bit type.
+std::vector<unsigned char> every_half() {
+  std::vector<unsigned char> result;
+  for (unsigned i = 0; i < 0x10000; ++i) {
+    result.push_back(static_cast<unsigned char>(i & 0xff));
+    result.push_back(static_cast<unsigned char>(i >> 8));
+  }
+  return result;
+}
+
 void check_convert(const ConvertLoops& expected, const ConvertLoops& got) {
   constexpr size_t kSizes[] = {1, 1, 1, 4, 8, 2, 2, 4, 8};
   for (int from = 0; from < ConvertLoops::kCount; ++from) {
     for (int to = 0; to < ConvertLoops::kCount; ++to) {
       CAPTURE(from);
       CAPTURE(to);
-      const size_t n = 777;
-      const std::vector<unsigned char> x = elements(from, n);
+      const bool widens_half = (from == 5 || from == 6) && (to == 7 || to == 8);
+      const size_t n = widens_half ? 0x10000 : 777;
+      const std::vector<unsigned char> x = widens_half ? every_half() : elements(from, n);
       std::vector<unsigned char> y1(n * kSizes[to]), y2 = y1;
       expected.loop[from][to](x.data(), y1.data(), static_cast<i64>(n));
       got.loop[from][to](x.data(), y2.data(), static_cast<i64>(n));
@@ -358,7 +369,7 @@ void check_step(StepLoop expected, StepLoop got, i64 arrays) {
     std::vector<void*> pointers;
     for (i64 i = 0; i < arrays; ++i) states[side].push_back(values<T>(n, 31 + static_cast<unsigned>(i)));
     for (auto& state : states[side]) pointers.push_back(state.data());
-    (side == 0 ? expected : got)(numbers, gradient.data(), pointers.data(), static_cast<i64>(n));
+    (side == 0 ? expected : got)(numbers, gradient.data(), 0.75, pointers.data(), static_cast<i64>(n));
   }
   for (i64 i = 0; i < arrays; ++i) CHECK(same(states[0][static_cast<size_t>(i)], states[1][static_cast<size_t>(i)]));
 }
