@@ -21,7 +21,10 @@ inline Isa best_isa() {
   const bool has_v4 = __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
                       __builtin_cpu_supports("avx512cd") && __builtin_cpu_supports("avx512dq") &&
                       __builtin_cpu_supports("avx512vl");
-  return has_v4 ? Isa::v4 : Isa::v3;
+  if (!has_v4) return Isa::v3;
+  constexpr unsigned kAvx512Bf16 = 1u << 5;
+  const bool has_bf16 = __get_cpuid_count(7, 1, &a, &b, &c, &d) != 0 && (a & kAvx512Bf16) != 0;
+  return has_bf16 ? Isa::v4_bf16 : Isa::v4;
 #else
   return Isa::v1;
 #endif

@@ -1,8 +1,8 @@
+#include "kusari/framework/cpu/convolution_winograd.h"
+
 #include <algorithm>
-#include <cstring>
 
 #include "kusari/framework/core/threads.h"
-#include "kusari/framework/cpu/convolution.h"
 #include "kusari/framework/cpu/isa.h"
 #include "kusari/framework/cpu/isa/winograd.h"
 #include "kusari/framework/cpu/packed_weights.h"
@@ -18,43 +18,10 @@ const WinogradLoops& loops() {
   return chosen;
 }
 
-// Images of one size: (batch, height, width, channels).
-struct Images {
-  float* data;
-  int64_t height, width, channels;
+using Images = WinogradImages<float>;
+using Tiles = WinogradTiles;
 
-  float* at(int64_t image, int64_t row, int64_t column) const {
-    return data + ((image * height + row) * width + column) * channels;
-  }
-};
-
-// The 4x4 tiles that cover all images of one size.
-struct Tiles {
-  int64_t down, across, count;
-
-  Tiles(int64_t batch, int64_t height, int64_t width)
-      : down{(height + 3) / 4}, across{(width + 3) / 4}, count{batch * down * across} {}
-
-  // Addresses of a size x size square around tile t, `before` positions up and left of its corner; `outside` where the
-  // image does not reach.
-  template <int kSize>
-  void addresses(const Images& images, int64_t t, int64_t before_row, int64_t before_column, float* outside,
-                 float** addresses) const {
-    const int64_t image = t / (down * across), place = t % (down * across);
-    const int64_t top = place / across * 4 - before_row, left = place % across * 4 - before_column;
-    for (int i = 0; i < kSize; ++i) {
-      const bool in_rows = top + i >= 0 && top + i < images.height;
-      float* const row = in_rows ? images.at(image, top + i, 0) : nullptr;
-      for (int j = 0; j < kSize; ++j) {
-        const bool inside = in_rows && left + j >= 0 && left + j < images.width;
-        addresses[i * kSize + j] = inside ? row + (left + j) * images.channels : outside;
-      }
-    }
-  }
-};
-
-// The places of a tile are so far apart that they do not compete for the same lines of a cache.
-int64_t place_stride(int64_t floats) { return floats + 16; }
+int64_t place_stride(int64_t floats) { return winograd_place_stride<float>(floats); }
 
 // Tiles that are transformed, multiplied and transformed back together: enough to fill a cache, and so many that the
 // matrix of ins x outs that belongs to each place is not read too often.
@@ -62,8 +29,6 @@ int64_t tiles_of_a_block(const Tiles& tiles, int64_t ins, int64_t outs) {
   const int64_t cached = (int64_t{1} << 20) / ((ins + outs) * kPlaces), worthwhile = ins * outs / (2 * (ins + outs));
   return std::min(tiles.count, std::max(cached, worthwhile));
 }
-
-constexpr int64_t kTilesOfATask = 4;
 
 // Target = source filtered with the transformed weights u. The source lies `before` the target by that many positions.
 void filter_images(const Images& source, const Images& target, int64_t batch, int64_t before_row, int64_t before_column,
@@ -79,7 +44,7 @@ void filter_images(const Images& source, const Images& target, int64_t batch, in
   std::fill_n(zeros, rows, 0.0f);
   for (int64_t first = 0; first < tiles.count; first += block) {
     const int64_t count = std::min(block, tiles.count - first);
-    parallel_for(count, kTilesOfATask, [&](int64_t begin, int64_t end) {
+    parallel_for(count, kWinogradTilesOfATask, [&](int64_t begin, int64_t end) {
       for (int64_t t = begin; t < end; ++t) {
         float* addresses[36];
         tiles.addresses<6>(source, first + t, before_row, before_column, zeros, addresses);
@@ -94,7 +59,7 @@ void filter_images(const Images& source, const Images& target, int64_t batch, in
         }
       }
     });
-    parallel_for(count, kTilesOfATask, [&](int64_t begin, int64_t end) {
+    parallel_for(count, kWinogradTilesOfATask, [&](int64_t begin, int64_t end) {
       for (int64_t t = begin; t < end; ++t) {
         float* addresses[16];
         tiles.addresses<4>(target, first + t, 0, 0, nullptr, addresses);
@@ -120,7 +85,7 @@ void filter_gradient(const Images& x, const Images& gy, int64_t batch, int64_t p
   std::fill_n(zeros, zeros_count, 0.0f);
   for (int64_t first = 0; first < tiles.count; first += block) {
     const int64_t count = std::min(block, tiles.count - first);
-    parallel_for(count, kTilesOfATask, [&](int64_t begin, int64_t end) {
+    parallel_for(count, kWinogradTilesOfATask, [&](int64_t begin, int64_t end) {
       for (int64_t t = begin; t < end; ++t) {
         float* addresses[36];
         tiles.addresses<6>(x, first + t, pad_row, pad_column, zeros, addresses);
@@ -144,7 +109,8 @@ void filter_gradient(const Images& x, const Images& gy, int64_t batch, int64_t p
 }  // namespace
 
 bool winograd_supports(const ConvolutionProblem& p) {
-  if (p.element() != Dtype::float32 || p.ndim != 2 || p.groups != 1) return false;
+  if (p.element() != Dtype::float32 && (p.element() != Dtype::bfloat16 || !has_bfloat16_dot())) return false;
+  if (p.ndim != 2 || p.groups != 1) return false;
   for (int axis = 0; axis < 2; ++axis) {
     if (p.kernel[axis] != 3 || p.stride[axis] != 1 || p.dilate[axis] != 1 || p.pad[axis] > 2) return false;
   }
@@ -172,6 +138,7 @@ PackedWeights transformed(const ConvolutionProblem& p, const ConvolutionArrays& 
 }  // namespace
 
 size_t winograd_workspace(const ConvolutionProblem& p) {
+  if (p.element() == Dtype::bfloat16) return winograd_workspace_bfloat16(p);
   const bool is_data = p.pass == ConvolutionPass::data_grad;
   const Tiles tiles(p.batch, is_data ? p.in[0] : p.out[0], is_data ? p.in[1] : p.out[1]);
   const int64_t block = tiles_of_a_block(tiles, p.in_channels, p.out_channels);
@@ -179,6 +146,7 @@ size_t winograd_workspace(const ConvolutionProblem& p) {
 }
 
 void convolve_winograd(const ConvolutionProblem& p, const ConvolutionArrays& a) {
+  if (p.element() == Dtype::bfloat16) return convolve_winograd_bfloat16(p, a);
   const Images x = {static_cast<float*>(a.x), p.in[0], p.in[1], p.in_channels};
   const Images y = {static_cast<float*>(a.y), p.out[0], p.out[1], p.out_channels};
   if (p.pass == ConvolutionPass::filter_grad) {

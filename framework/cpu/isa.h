@@ -4,21 +4,31 @@
 
 namespace kusari::cpu {
 
-/// The instruction sets that framework/cpu/isa is compiled for: x86-64 and its levels 3 (AVX2) and 4 (AVX512). Other
-/// processors have v1 alone.
-enum class Isa { v1, v3, v4 };
+/// The instruction sets that framework/cpu/isa is compiled for: x86-64 and its levels 3 (AVX2) and 4 (AVX512), and for
+/// the sources bfloat16_* level 4 with AVX512_BF16. Other processors have v1 alone.
+enum class Isa { v1, v3, v4, v4_bf16 };
 
-/// The best one that this processor has, capped by $KUSARI_CPU_ISA (v1, v3 or v4).
+/// The best one that this processor has, capped by $KUSARI_CPU_ISA (v1, v3, v4 or v4_bf16).
 Isa isa();
+
+/// Whether products of bfloat16 numbers are summed in float32 in one instruction.
+inline bool has_bfloat16_dot() { return isa() >= Isa::v4_bf16; }
 
 /// The variant of a table that suits `isa`.
 #if defined(KUSARI_ISA_X86)
 #define KUSARI_LOOPS(isa, table)                                  \
-  ((isa) == ::kusari::cpu::Isa::v4   ? ::kusari::cpu::v4::table() \
+  ((isa) >= ::kusari::cpu::Isa::v4   ? ::kusari::cpu::v4::table() \
    : (isa) == ::kusari::cpu::Isa::v3 ? ::kusari::cpu::v3::table() \
                                      : ::kusari::cpu::v1::table())
 #else
 #define KUSARI_LOOPS(isa, table) (static_cast<void>(isa), ::kusari::cpu::v1::table())
+#endif
+
+/// A table of the sources bfloat16_*, null without has_bfloat16_dot().
+#if defined(KUSARI_ISA_X86)
+#define KUSARI_BFLOAT16_LOOPS(table) (::kusari::cpu::has_bfloat16_dot() ? ::kusari::cpu::v4_bf16::table() : nullptr)
+#else
+#define KUSARI_BFLOAT16_LOOPS(table) (decltype(::kusari::cpu::v4_bf16::table()){nullptr})
 #endif
 
 }  // namespace kusari::cpu

@@ -1,0 +1,58 @@
+#pragma once
+
+#include <type_traits>
+
+#include "kusari/framework/cpu/convolution.h"
+
+// What Winograd's convolutions of float32 and of bfloat16 share.
+namespace kusari::cpu {
+
+/// Images of one size: (batch, height, width, channels).
+template <class T>
+struct WinogradImages {
+  T* data;
+  int64_t height, width, channels;
+
+  T* at(int64_t image, int64_t row, int64_t column) const {
+    return data + ((image * height + row) * width + column) * channels;
+  }
+};
+
+/// The 4x4 tiles that cover all images of one size.
+struct WinogradTiles {
+  int64_t down, across, count;
+
+  WinogradTiles(int64_t batch, int64_t height, int64_t width)
+      : down{(height + 3) / 4}, across{(width + 3) / 4}, count{batch * down * across} {}
+
+  /// Addresses of a size x size square around tile t, `before` positions up and left of its corner; `outside` where the
+  /// image does not reach.
+  template <int kSize, class T>
+  void addresses(const WinogradImages<T>& images, int64_t t, int64_t before_row, int64_t before_column,
+                 std::type_identity_t<T>* outside, T** addresses) const {
+    const int64_t image = t / (down * across), place = t % (down * across);
+    const int64_t top = place / across * 4 - before_row, left = place % across * 4 - before_column;
+    for (int i = 0; i < kSize; ++i) {
+      const bool in_rows = top + i >= 0 && top + i < images.height;
+      T* const row = in_rows ? images.at(image, top + i, 0) : nullptr;
+      for (int j = 0; j < kSize; ++j) {
+        const bool inside = in_rows && left + j >= 0 && left + j < images.width;
+        addresses[i * kSize + j] = inside ? row + (left + j) * images.channels : outside;
+      }
+    }
+  }
+};
+
+/// Elements between the places of a tile: so that they do not compete for the same lines of a cache.
+template <class T>
+constexpr int64_t winograd_place_stride(int64_t elements) {
+  return elements + 64 / static_cast<int64_t>(sizeof(T));
+}
+
+constexpr int64_t kWinogradTilesOfATask = 4;
+
+/// convolve_winograd and its workspace where x and y are bfloat16.
+void convolve_winograd_bfloat16(const ConvolutionProblem& p, const ConvolutionArrays& a);
+size_t winograd_workspace_bfloat16(const ConvolutionProblem& p);
+
+}  // namespace kusari::cpu

@@ -1,0 +1,96 @@
+#include "kusari/framework/cpu/isa/bfloat16_gemm.h"
+
+#include "kusari/framework/cpu/isa/bfloat16_block.h"
+
+namespace kusari::cpu {
+namespace {
+
+constexpr i64 kDepth = 512;  // a panel of so many k stays in the first-level cache
+
+i64 smaller(i64 a, i64 b) { return a < b ? a : b; }
+
+// Rows p and p + 1 side by side, 32 columns.
+void pack_pair_of_rows(const u16* b, i64 b_row, bool has_second, i64 columns, u16* packed) {
+  if (columns < kBfloat16Panel) {
+    for (i64 j = 0; j < kBfloat16Panel; ++j) {
+      packed[2 * j] = j < columns ? b[j] : u16{0};
+      packed[2 * j + 1] = j < columns && has_second ? b[b_row + j] : u16{0};
+    }
+    return;
+  }
+  for (i64 j = 0; j < kBfloat16Panel; j += kFloats) {
+    Words both = load_halves(b + j);
+    if (has_second) both |= load_halves(b + b_row + j) << 16;
+    store_words(packed + 2 * j, both);
+  }
+}
+
+// Row by row: b comes from memory more often than packed goes there.
+void pack(const u16* b, i64 b_row, i64 b_column, i64 k, i64 n, u16* packed) {
+  const i64 panel = (k + 1) / 2 * kPairsRow;
+  for (i64 p = 0; p < k; p += 2) {
+    const bool has_second = p + 1 < k;
+    for (i64 column = 0; column < n; column += kBfloat16Panel) {
+      const i64 columns = smaller(kBfloat16Panel, n - column);
+      const u16* const from = b + p * b_row + column * b_column;
+      u16* const to = packed + column / kBfloat16Panel * panel + p / 2 * kPairsRow;
+      if (b_column == 1) {
+        pack_pair_of_rows(from, b_row, has_second, columns, to);
+      } else {
+        for (i64 j = 0; j < kBfloat16Panel; ++j) {
+          to[2 * j] = j < columns ? from[j * b_column] : u16{0};
+          to[2 * j + 1] = j < columns && has_second ? from[j * b_column + b_row] : u16{0};
+        }
+      }
+    }
+  }
+}
+
+void multiply(const u16* a, i64 a_row, i64 m, i64 k, const u16* b, i64 n, float* c, i64 c_row, bool add) {
+  const i64 panel = (k + 1) / 2 * kPairsRow;
+  for (i64 depth = 0; depth == 0 || depth < k; depth += kDepth) {
+    const i64 length = smaller(kDepth, k - depth);
+    for (i64 column = 0; column < n; column += kBfloat16Panel) {
+      const PairsBlock block = {.pairs = length / 2,
+                                .a = a + depth,
+                                .a_row = a_row,
+                                .a_pair = 2,
+                                .odd = length % 2 != 0,
+                                .b = b + column / kBfloat16Panel * panel + depth / 2 * kPairsRow,
+                                .c = c + column,
+                                .c_row = c_row,
+                                .columns = smaller(kBfloat16Panel, n - column),
+                                .add = add || depth > 0};
+      multiply_pairs_rows(block, m);
+    }
+  }
+}
+
+void multiply_packed(const u16* a, i64 m, i64 k, const u16* b, i64 n, float* c, i64 c_row, bool add) {
+  const i64 pairs = (k + 1) / 2, panel = pairs * kPairsRow;
+  for (i64 column = 0; column < n; column += kBfloat16Panel) {
+    for (i64 row = 0; row < m; row += kBfloat16Panel) {
+      const PairsBlock block = {.pairs = pairs,
+                                .a = a + row / kBfloat16Panel * panel,
+                                .a_row = 2,
+                                .a_pair = kPairsRow,
+                                .odd = false,
+                                .b = b + column / kBfloat16Panel * panel,
+                                .c = c + row * c_row + column,
+                                .c_row = c_row,
+                                .columns = smaller(kBfloat16Panel, n - column),
+                                .add = add};
+      multiply_pairs_rows(block, smaller(kBfloat16Panel, m - row));
+    }
+  }
+}
+
+constexpr Bfloat16GemmLoops kLoops = {pack, multiply, multiply_packed};
+
+}  // namespace
+
+namespace v4_bf16 {
+const Bfloat16GemmLoops* bfloat16_gemm_loops() { return &kLoops; }
+}  // namespace v4_bf16
+
+}  // namespace kusari::cpu

@@ -1,0 +1,144 @@
+#include "kusari/framework/cpu/isa/bfloat16_winograd.h"
+
+#include "kusari/framework/cpu/isa/bfloat16_block.h"
+#include "kusari/framework/cpu/isa/winograd_lines.h"
+
+namespace kusari::cpu {
+namespace {
+
+constexpr i64 kPanel = kBfloat16Panel;
+static_assert(kLanes == kFloats && kPanel == kWinogradChannels);
+
+[[gnu::always_inline]] inline V widen(const u16* from) { return __builtin_bit_cast(V, load_halves(from) << 16); }
+[[gnu::always_inline]] inline V widen(const float* from) { return load(from); }
+
+[[gnu::always_inline]] inline void narrow(u16* to, V x) {
+  *reinterpret_cast<UnalignedHalves*>(to) = __builtin_bit_cast(Halves, _mm512_cvtneps_pbh(x));
+}
+// x[0], y[0], x[1], y[1], ...
+[[gnu::always_inline]] inline void narrow_pairs(u16* to, V x, V y) {
+  const auto first = __builtin_convertvector(__builtin_bit_cast(Halves, _mm512_cvtneps_pbh(x)), Words);
+  const auto second = __builtin_convertvector(__builtin_bit_cast(Halves, _mm512_cvtneps_pbh(y)), Words);
+  store_words(to, first | second << 16);
+}
+
+void input(const u16* const* d, i64 channels, u16* v, i64 place_stride) {
+  for (i64 c = 0; c < channels; c += kLanes) {
+    V from[36], to[36];
+    for (int i = 0; i < 36; ++i) from[i] = widen(d[i] + c);
+    transform<6, 6>(from, to, input_line);
+    for (int i = 0; i < 36; ++i) narrow(v + i * place_stride + c, to[i]);
+  }
+}
+
+void output(const float* m, i64 place_stride, i64 channels, const float* bias, u16* const* y, i64 first) {
+  for (i64 c = 0; c < channels; c += kLanes) {
+    V from[36], to[16];
+    for (int i = 0; i < 36; ++i) from[i] = load(m + i * place_stride + c);
+    transform<6, 4>(from, to, output_line);
+    const V offset = bias != nullptr ? load(bias + first + c) : V{};
+    for (int i = 0; i < 16; ++i) {
+      if (y[i] != nullptr) narrow(y[i] + first + c, to[i] + offset);
+    }
+  }
+}
+
+template <int kFrom, class Line>
+[[gnu::always_inline]] inline void transform_pair(const u16* const* from, i64 channels, u16* to, i64 place_stride,
+                                                  i64 panel_stride, Line line) {
+  constexpr int kCount = kFrom * kFrom;
+  for (i64 c = 0; c < channels; c += kLanes) {
+    V tiles[2][36];
+    for (int tile = 0; tile < 2; ++tile) {
+      V square[kCount];
+      for (int i = 0; i < kCount; ++i) square[i] = widen(from[tile * kCount + i] + c);
+      transform<kFrom, 6>(square, tiles[tile], line);
+    }
+    u16* const panel = to + c / kPanel * panel_stride + 2 * (c % kPanel);
+    for (int i = 0; i < 36; ++i) narrow_pairs(panel + i * place_stride, tiles[0][i], tiles[1][i]);
+  }
+}
+void input_pair(const u16* const* d, i64 channels, u16* v, i64 place_stride, i64 panel_stride) {
+  transform_pair<6>(d, channels, v, place_stride, panel_stride, input_line);
+}
+void gradient_pair(const u16* const* g, i64 channels, u16* n, i64 place_stride, i64 panel_stride) {
+  transform_pair<4>(g, channels, n, place_stride, panel_stride, gradient_line);
+}
+
+void filter(const float* u, i64 place_stride, i64 channels, u16* w, i64 tap_stride) {
+  for (i64 c = 0; c < channels; c += kLanes) {
+    V from[36], to[9];
+    for (int i = 0; i < 36; ++i) from[i] = load(u + i * place_stride + c);
+    transform<6, 3>(from, to, filter_line);
+    for (int i = 0; i < 9; ++i) narrow(w + i * tap_stride + c, to[i]);
+  }
+}
+
+// Weights whose rows are contiguous: transformed along the rows, then squares of pairs of rows are turned.
+template <class T>
+void panel_from_rows(const T* w, i64 rows, i64 first_column, u16* u, i64 place_stride) {
+  constexpr i64 kRows = 2 * kLanes;
+  alignas(64) u16 transformed[36][kLanes][kRows];
+  for (i64 row = 0; row < rows; row += kRows) {
+    for (i64 column = 0; column < kPanel; column += kLanes) {
+      for (i64 j = 0; j < kLanes; ++j) {
+        const T* const source = w + (first_column + column + j) * 9 * rows + row;
+        for (i64 half = 0; half < kRows; half += kLanes) {
+          V taps[9], to[36];
+          for (int i = 0; i < 9; ++i) taps[i] = widen(source + i * rows + half);
+          transform<3, 6>(taps, to, weight_line);
+          for (int i = 0; i < 36; ++i) narrow(transformed[i][j] + half, to[i]);
+        }
+      }
+      for (int i = 0; i < 36; ++i) {
+        V square[kLanes], other[kLanes];  // pairs, only moved
+        for (i64 j = 0; j < kLanes; ++j) square[j] = load(reinterpret_cast<const float*>(transformed[i][j]));
+        for (i64 width = 1; width < kLanes; width *= 2) {
+          shuffle_square<float>(square, other);
+          for (i64 j = 0; j < kLanes; ++j) square[j] = other[j];
+        }
+        u16* const to = u + i * place_stride + row * kPanel + 2 * column;
+        for (i64 j = 0; j < kLanes; ++j) store(reinterpret_cast<float*>(to + j * kPairsRow), square[j]);
+      }
+    }
+  }
+}
+
+template <class T>
+void panel_from_columns(const T* w, i64 rows, i64 columns, i64 first_column, u16* u, i64 place_stride) {
+  for (i64 row = 0; row < rows; row += 2) {
+    for (i64 column = 0; column < kPanel; column += kLanes) {
+      V to[2][36];
+      for (i64 r = 0; r < 2; ++r) {
+        const T* const source = w + (row + r) * 9 * columns + first_column + column;
+        V taps[9];
+        for (int i = 0; i < 9; ++i) taps[i] = widen(source + (8 - i) * columns);
+        transform<3, 6>(taps, to[r], weight_line);
+      }
+      for (int i = 0; i < 36; ++i) narrow_pairs(u + i * place_stride + row * kPanel + 2 * column, to[0][i], to[1][i]);
+    }
+  }
+}
+
+template <class T>
+void weights(const T* w, i64 rows, i64 columns, bool from_rows, i64 first, i64 last, u16* u, i64 place_stride) {
+  for (i64 panel = first; panel < last; ++panel) {
+    u16* const to = u + panel * rows * kPanel;
+    if (from_rows) {
+      panel_from_rows(w, rows, panel * kPanel, to, place_stride);
+    } else {
+      panel_from_columns(w, rows, columns, panel * kPanel, to, place_stride);
+    }
+  }
+}
+
+constexpr Bfloat16WinogradLoops kLoops = {weights<u16>, weights<float>, input, output,
+                                          input_pair,   gradient_pair,  filter};
+
+}  // namespace
+
+namespace v4_bf16 {
+const Bfloat16WinogradLoops* bfloat16_winograd_loops() { return &kLoops; }
+}  // namespace v4_bf16
+
+}  // namespace kusari::cpu
