@@ -152,7 +152,6 @@ void require_dtypes(const char* call, std::span<const Array> read, std::span<con
 template <StepIndex kIndex>
 void step_kernel(DeviceScalar numbers, In guard, In loss_scale, InList read, InOutList arrays, InOutList copies) {
   if (read.arrays().empty()) return;
-  const StepLoops* const all = KUSARI_LOOPS(isa(), step_loops);
   require_dtypes(kStepNames[kIndex], read.arrays(), arrays.arrays(), copies.arrays());
   if (guard && !std::isfinite(*guard->data<double>())) return;
   run_step({loops_of(kIndex), *numbers, read.arrays(), arrays.arrays(), copies.arrays(), arrays.arrays()[0].dtype(),
