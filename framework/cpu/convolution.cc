@@ -1,5 +1,7 @@
 #include "kusari/framework/cpu/convolution.h"
 
+#include <algorithm>
+
 #include "kusari/framework/core/array.h"
 #include "kusari/framework/cpu/blocks.h"
 #include "kusari/framework/cpu/register.h"
@@ -21,9 +23,110 @@ Array for_algorithms(const Array& x, Dtype dtype) {
   return result;
 }
 
+// One call of a kernel.
+struct Call {
+  ConvolutionPass pass;
+  const kernels::Convolution& geometry;
+  Array x, w, y, bias;
+
+  const Array& result() const {
+    return pass == ConvolutionPass::forward ? y : (pass == ConvolutionPass::data_grad ? x : w);
+  }
+  // For arrays of these dtypes with the channels innermost.
+  ConvolutionProblem problem(Dtype dtype, Dtype w_dtype) const {
+    ConvolutionProblem p;
+    p.pass = pass;
+    p.dtype = static_cast<int64_t>(dtype);
+    p.w_dtype = static_cast<int64_t>(w_dtype);
+    p.ndim = geometry.ndim;
+    p.batch = x.shape()[0];
+    p.in_channels = x.shape()[1];
+    p.out_channels = y.shape()[1];
+    p.groups = geometry.groups;
+    p.has_bias = bias.is_defined() ? 1 : 0;
+    for (int i = 0; i < geometry.ndim; ++i) {
+      p.in[i] = x.shape()[i + 2];
+      p.out[i] = y.shape()[i + 2];
+      p.kernel[i] = w.shape()[i + 2];
+      p.stride[i] = geometry.stride[i];
+      p.pad[i] = geometry.pad[i];
+      p.dilate[i] = geometry.dilate[i];
+    }
+    return p;
+  }
+};
+
+// All of a call at once, by way of copies of whole arrays where they are not as the problem wants them.
+void convolve_whole(const Call& call, const ConvolutionProblem& p) {
+  const Array& result = call.result();
+  const auto prepared = [&](const Array& a, Dtype dtype) {
+    if (&a != &result) return for_algorithms(a, dtype);
+    return a.dtype() == dtype && a.is_channels_last() ? a : empty_for_algorithms(a.shape(), dtype);
+  };
+  const Array x = prepared(call.x, p.element()), w = prepared(call.w, p.w_element()), y = prepared(call.y, p.element());
+  const Array& bias = call.bias;
+  const bool is_kept = call.geometry.weights_are_fixed && w.is_same(call.w);
+  const ConvolutionArrays arrays = {x.raw_data(), w.raw_data(), y.raw_data(),
+                                    bias.is_defined() ? bias.raw_data() : nullptr, is_kept ? &call.w : nullptr};
+  convolve(p, arrays, call.geometry.autotune);
+  const Array& computed = call.pass == ConvolutionPass::forward ? y : (call.pass == ConvolutionPass::data_grad ? x : w);
+  if (!computed.is_same(result)) result.copy_from(computed);
+}
+
+constexpr int64_t kChunkBytes = 4 << 20;  // of a converted part of x or y, where that is more than one image
+
+int64_t images_of_a_chunk(const Call& call, Dtype dtype) {
+  const int64_t batch = call.x.shape()[0], image = std::max(call.x.size(), call.y.size()) / batch * itemsize(dtype);
+  const int64_t most = std::clamp<int64_t>(kChunkBytes / image, 1, batch), chunks = (batch + most - 1) / most;
+  return (batch + chunks - 1) / chunks;
+}
+
+// Some images at a time, which are converted to and from the dtype that is computed with; the weights are converted
+// once. The chunks depend on the sizes alone.
+void convolve_in_chunks(const Call& call, Dtype dtype) {
+  const bool is_filter = call.pass == ConvolutionPass::filter_grad;
+  const int64_t batch = call.x.shape()[0], images = images_of_a_chunk(call, dtype);
+  kernels::Convolution geometry = call.geometry;
+  const bool is_whole = call.w.dtype() == dtype && call.w.is_channels_last();
+  const Array w =
+      is_filter ? (is_whole ? call.w : empty_for_algorithms(call.w.shape(), dtype)) : for_algorithms(call.w, dtype);
+  const Array addend = is_filter && images < batch ? empty_like(w) : Array();
+  geometry.weights_are_fixed = !is_filter && (images < batch || (call.geometry.weights_are_fixed && w.is_same(call.w)));
+  const auto buffer = [&](const Array& a) {
+    Shape shape = a.shape();
+    shape[0] = images;
+    return a.dtype() == dtype && a.is_channels_last() ? Array() : empty_for_algorithms(shape, dtype);
+  };
+  const Array x_buffer = buffer(call.x), y_buffer = buffer(call.y);
+  for (int64_t first = 0; first < batch; first += images) {
+    const int64_t count = std::min(images, batch - first);
+    const auto part = [&](const Array& whole, const Array& copy, bool is_result) {
+      const Array given = whole.slice(0, first, count);
+      if (!copy.is_defined()) return given;
+      const Array converted = copy.slice(0, 0, count);
+      if (!is_result) converted.copy_from(given);
+      return converted;
+    };
+    const Call chunk = {call.pass,
+                        geometry,
+                        part(call.x, x_buffer, call.pass == ConvolutionPass::data_grad),
+                        first == 0 || !is_filter ? w : addend,
+                        part(call.y, y_buffer, call.pass == ConvolutionPass::forward),
+                        call.bias};
+    convolve_whole(chunk, chunk.problem(dtype, dtype));
+    if (is_filter) {
+      if (first > 0) pointwise_to(w, kernels::Add{}, w, addend);
+    } else if ((call.pass == ConvolutionPass::forward ? y_buffer : x_buffer).is_defined()) {
+      call.result().slice(0, first, count).copy_from(chunk.result());
+    }
+  }
+  if (is_filter && !is_whole) call.w.copy_from(w);
+}
+
 void convolve_arrays(ConvolutionPass pass, const kernels::Convolution& g, const Array& x, const Array& w,
                      const Array& y, const Array& bias) {
-  const Array& result = pass == ConvolutionPass::forward ? y : (pass == ConvolutionPass::data_grad ? x : w);
+  const Call given = {pass, g, x, w, y, bias};
+  const Array& result = given.result();
   if (result.size() == 0) return;
   if (x.size() == 0 || w.size() == 0 || y.size() == 0) {  // sums of nothing
     result.fill(0);
@@ -36,34 +139,14 @@ void convolve_arrays(ConvolutionPass pass, const kernels::Convolution& g, const 
   }
   const Array& image = pass == ConvolutionPass::forward ? x : y;
   const Dtype dtype = dtype_of_compute(compute_of(image.dtype()));
-  const bool is_direct = result.dtype() == dtype && result.is_channels_last();
-  const Array target = is_direct ? result : empty_for_algorithms(result.shape(), dtype);
-  const auto prepared = [&](const Array& a) { return &a == &result ? target : for_algorithms(a, dtype); };
-  const Array px = prepared(x), pw = prepared(w), py = prepared(y);
-  const Array pb = bias.is_defined() ? bias.astype(dtype).contiguous() : bias;
-
-  ConvolutionProblem p;
-  p.pass = pass;
-  p.dtype = static_cast<int64_t>(dtype);
-  p.ndim = g.ndim;
-  p.batch = x.shape()[0];
-  p.in_channels = x.shape()[1];
-  p.out_channels = y.shape()[1];
-  p.groups = g.groups;
-  p.has_bias = bias.is_defined() ? 1 : 0;
-  for (int i = 0; i < g.ndim; ++i) {
-    p.in[i] = x.shape()[i + 2];
-    p.out[i] = y.shape()[i + 2];
-    p.kernel[i] = w.shape()[i + 2];
-    p.stride[i] = g.stride[i];
-    p.pad[i] = g.pad[i];
-    p.dilate[i] = g.dilate[i];
+  const Call call = {pass, g, x, w, y, bias.is_defined() ? bias.astype(dtype).contiguous() : bias};
+  if (x.dtype() == Dtype::bfloat16 && y.dtype() == Dtype::bfloat16) {
+    const Dtype w_dtype = w.dtype() == Dtype::bfloat16 ? Dtype::bfloat16 : Dtype::float32;
+    const ConvolutionProblem p = call.problem(Dtype::bfloat16, w_dtype);
+    if (can_convolve(p)) return convolve_whole(call, p);
   }
-  const bool is_kept = g.weights_are_fixed && pw.is_same(w);
-  const ConvolutionArrays arrays = {px.raw_data(), pw.raw_data(), py.raw_data(),
-                                    pb.is_defined() ? pb.raw_data() : nullptr, is_kept ? &w : nullptr};
-  convolve(p, arrays, g.autotune);
-  if (!is_direct) result.copy_from(target);
+  if (x.dtype() == dtype && y.dtype() == dtype) return convolve_whole(call, call.problem(dtype, dtype));
+  convolve_in_chunks(call, dtype);
 }
 
 void convolution_forward(Params<kernels::Convolution> geometry, In x, In W, In bias, Out y) {

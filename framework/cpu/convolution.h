@@ -15,11 +15,12 @@ namespace kusari::cpu {
 enum class ConvolutionPass : int64_t { forward, data_grad, filter_grad };
 
 /// Everything that an algorithm is chosen and prepared by. x is (N, in..., C), w (O, kernel..., C / groups) and
-/// y (N, out..., O) in memory: channels innermost, dense, of one dtype. Made of eight-byte members so that it compares
-/// and hashes as bytes; entries past `ndim` are zero.
+/// y (N, out..., O) in memory: channels innermost, dense. Made of eight-byte members so that it compares and hashes as
+/// bytes; entries past `ndim` are zero.
 struct ConvolutionProblem {
   ConvolutionPass pass = ConvolutionPass::forward;
-  int64_t dtype = 0;  // a Dtype: float32, float64 or bfloat16
+  int64_t dtype = 0;    // a Dtype, of x and y: float32, float64 or bfloat16
+  int64_t w_dtype = 0;  // the same, or float32 beside bfloat16
   int64_t ndim = 0;
   int64_t batch = 0, in_channels = 0, out_channels = 0, groups = 1;
   int64_t has_bias = 0;  // added to y in the forward pass, to x in the data gradient
@@ -27,6 +28,7 @@ struct ConvolutionProblem {
   int64_t stride[kernels::kMaxSpatial] = {}, pad[kernels::kMaxSpatial] = {}, dilate[kernels::kMaxSpatial] = {};
 
   Dtype element() const { return static_cast<Dtype>(dtype); }
+  Dtype w_element() const { return static_cast<Dtype>(w_dtype); }
   int64_t in_size() const { return product(in); }          ///< positions of one image of x
   int64_t out_size() const { return product(out); }        ///< positions of one image of y
   int64_t kernel_size() const { return product(kernel); }  ///< positions of the kernel
@@ -58,12 +60,13 @@ struct ConvolutionArrays {
   void* x;
   void* w;
   void* y;
-  const void* bias;           // (O) or (C) by the pass, or null
+  const void* bias;           // (O) or (C) by the pass, or null; float32 beside bfloat16
   const Array* kept_weights;  // the array of w if it will come again unchanged, else null
 };
 
 /// Rows of copied input times the matrix of weights, any geometry; depthwise convolutions by direct loops. The
-/// workspace is some hundred KiB for each thread. float32 and float64.
+/// workspace is some hundred KiB for each thread. float32 and float64; bfloat16 for filter gradients without groups.
+bool im2col_supports(const ConvolutionProblem& p);
 void convolve_im2col(const ConvolutionProblem& p, const ConvolutionArrays& a);
 
 /// Winograd's F(4x4, 3x3): 3x3 kernels of stride 1, float32, both channel counts multiples of 32.
@@ -80,6 +83,8 @@ bool onednn_supports(const ConvolutionProblem& p, OneDnnOrder order);
 size_t onednn_workspace(const ConvolutionProblem& p, OneDnnOrder order);  ///< bytes
 void convolve_onednn(const ConvolutionProblem& p, OneDnnOrder order, const ConvolutionArrays& a);
 
+/// Whether there is an algorithm for the problem: always where all is float32 or float64.
+bool can_convolve(const ConvolutionProblem& p);
 /// Computes with the algorithm that suits the problem, see Config::autotune.
 void convolve(const ConvolutionProblem& p, const ConvolutionArrays& a, bool autotune);
 

@@ -37,7 +37,7 @@ constexpr Algorithm onednn(const char* name) {
 constexpr Algorithm kDirect = onednn<OneDnnOrder::channels_last>("direct");
 constexpr Algorithm kBlocked = onednn<OneDnnOrder::blocked>("blocked");
 constexpr Algorithm kWinograd = {"winograd", winograd_supports, winograd_workspace, convolve_winograd};
-constexpr Algorithm kIm2col = {"im2col", [](const ConvolutionProblem& p) { return p.element() != Dtype::bfloat16; },
+constexpr Algorithm kIm2col = {"im2col", im2col_supports,
                                [](const ConvolutionProblem&) { return size_t{0}; },  // some hundred KiB for each thread
                                convolve_im2col};
 
@@ -78,7 +78,8 @@ bool is_worth_winograd(const ConvolutionProblem& p) {
 // on the sizes alone.
 const Algorithm& usual(const ConvolutionProblem& p) {
   if (is_worth_winograd(p)) return kWinograd;
-  if (!kDirect.supports(p)) return kIm2col;
+  if (p.element() == Dtype::bfloat16 && p.pass == ConvolutionPass::filter_grad && kIm2col.supports(p)) return kIm2col;
+  if (!kDirect.supports(p)) return kIm2col.supports(p) ? kIm2col : kBlocked;
   if (!kIm2col.supports(p) || p.groups > 1) return kDirect;
   constexpr int64_t kFewChannels = 4, kManyChannels = 32, kFewPositions = 1024;
   const bool is_small_kernel = p.kernel_size() == 1;
@@ -135,6 +136,7 @@ const Algorithm& fastest(const ConvolutionProblem& p, const ConvolutionArrays& a
 std::string text_of(const ConvolutionProblem& p) {
   constexpr const char* kPasses[] = {"forward", "data_grad", "filter_grad"};
   std::string text = std::string("cpu.convolution/1 ") + kPasses[static_cast<int>(p.pass)] + ' ' + name(p.element());
+  if (p.w_dtype != p.dtype) text += std::string(" weights ") + name(p.w_element());
   const auto add = [&](const char* field, int64_t value) { text.append(field) += std::to_string(value); };
   const auto add_axes = [&](const char* field, const int64_t* values) {
     for (int64_t i = 0; i < p.ndim; ++i) add(i == 0 ? field : "x", values[i]);
@@ -218,6 +220,11 @@ const Algorithm* with_timing(const ConvolutionProblem& p, const ConvolutionArray
 }  // namespace
 
 size_t hash_of(const ConvolutionProblem& p) noexcept { return hash_words(p); }
+
+bool can_convolve(const ConvolutionProblem& p) {
+  return std::any_of(std::begin(kAlgorithms), std::end(kAlgorithms),
+                     [&](const Algorithm* algorithm) { return algorithm->supports(p); });
+}
 
 void convolve(const ConvolutionProblem& p, const ConvolutionArrays& a, bool autotune) {
   const bool is_timed = autotune && forced(p) == nullptr;

@@ -15,6 +15,7 @@
 #include "kusari/framework/core/error.h"
 #include "kusari/framework/core/threads.h"
 #include "kusari/framework/cpu/first_error.h"
+#include "kusari/framework/cpu/isa.h"
 #include "kusari/framework/cpu/packed_weights.h"
 #include "kusari/framework/cpu/scratch.h"
 
@@ -204,7 +205,7 @@ struct Descriptors {
     x = memory::desc(dims_of(p.batch, p.in_channels, p.in, p.ndim), type, tag);
     y = memory::desc(dims_of(p.batch, p.out_channels, p.out, p.ndim), type, tag);
     w = weights;
-    if (p.has_bias != 0) bias = memory::desc({p.out_channels}, type, Tag::x);
+    if (p.has_bias != 0) bias = memory::desc({p.out_channels}, memory::data_type::f32, Tag::x);
   }
 };
 
@@ -390,7 +391,7 @@ class Prepared {
   }
 
   void choose_reorder() {
-    const memory::desc given = weights_desc(p_, onednn_type(p_.element()));
+    const memory::desc given = weights_desc(p_, onednn_type(p_.w_element()));
     if (weights_ == given) return;
     // Whole blocks of output channels; with groups the first axis is theirs.
     const int64_t step = p_.groups > 1 ? 16 : 64, pieces = 8;
@@ -514,7 +515,9 @@ const Prepared* prepared(const ConvolutionProblem& p, OneDnnOrder order) {
   const auto [entry, is_new] = kept.try_emplace({p, order});
   // A bias is added to x by nobody but us.
   const bool has_own_bias = p.pass == ConvolutionPass::data_grad && p.has_bias != 0;
-  if (is_new && p.ndim <= 3 && p.element() != Dtype::float64 && !has_own_bias) {
+  // oneDNN computes with bfloat16 on other processors too, but slower than with float32.
+  const bool has_dtype = p.element() == Dtype::float32 || (p.element() == Dtype::bfloat16 && has_bfloat16_dot());
+  if (is_new && p.ndim <= 3 && has_dtype && !has_own_bias) {
     auto made = std::make_unique<const Prepared>(p, order);
     if (made->is_usable()) entry->second = std::move(made);
   }

@@ -101,7 +101,29 @@ void check_depthwise(const ConvolutionLoop& loop) {
   }
 }
 
+void check_short_rows(const ConvolutionLoops& loops) {
+  constexpr i64 kRows = 3;
+  for (const i64 n : kSizes) {
+    CAPTURE(n);
+    const i64 step = n + 2;
+    std::vector<unsigned short> from(static_cast<size_t>(kRows * (n + 1))),
+        copied(static_cast<size_t>(kRows * step), 9);
+    for (size_t i = 0; i < from.size(); ++i) from[i] = static_cast<unsigned short>(i + 100);
+    std::vector<unsigned short> cleared = copied;
+    loops.copy16(from.data(), n + 1, copied.data(), step, kRows, n);
+    loops.clear16(cleared.data(), step, kRows, n);
+    for (i64 row = 0; row < kRows; ++row) {
+      for (i64 i = 0; i < step; ++i) {
+        const auto at = static_cast<size_t>(row * step + i);
+        CHECK(copied[at] == (i < n ? from[static_cast<size_t>(row * (n + 1) + i)] : 9));
+        CHECK(cleared[at] == (i < n ? 0 : 9));
+      }
+    }
+  }
+}
+
 void check_loops(const ConvolutionLoops& loops) {
+  check_short_rows(loops);
   check_rows<float>(loops.f32);
   check_rows<double>(loops.f64);
   check_depthwise<float>(loops.f32);

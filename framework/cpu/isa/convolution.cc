@@ -16,6 +16,13 @@ template <class T, class Body>
   if constexpr (kFew < kLanes) {
     for (; i + kFew <= n; i += kFew) body(i, Few{});
   }
+  if constexpr (kFew > 4) {
+    typedef T Four __attribute__((vector_size(4 * sizeof(T)), aligned(sizeof(T)), may_alias));
+    if ((n - i) & 4) {
+      body(i, Four{});
+      i += 4;
+    }
+  }
   if constexpr (kFew > 2) {
     if ((n - i) & 2) {
       body(i, T{});
@@ -139,7 +146,7 @@ void depthwise_filter(const DepthwiseFilterCall& call) {
 
 template <class T>
 constexpr ConvolutionLoop kLoop = {&copy<T>, &clear<T>, &add<T>, &depthwise<T>, &depthwise_filter<T>};
-constexpr ConvolutionLoops kLoops = {kLoop<float>, kLoop<double>};
+constexpr ConvolutionLoops kLoops = {kLoop<float>, kLoop<double>, &copy<unsigned short>, &clear<unsigned short>};
 
 }  // namespace
 

@@ -41,6 +41,9 @@ struct ConvolutionLoop {
 struct ConvolutionLoops {
   ConvolutionLoop f32;
   ConvolutionLoop f64;
+  /// As those of ConvolutionLoop, for elements of two bytes.
+  void (*copy16)(const void* from, i64 from_step, void* to, i64 to_step, i64 rows, i64 n);
+  void (*clear16)(void* to, i64 to_step, i64 rows, i64 n);
 };
 
 }  // namespace kusari::cpu
