@@ -1,15 +1,17 @@
 #pragma once
 
-// The flags --dtype and --loss-scale of the examples: which precision a training runs in.
+// The flags --dtype, --amp and --loss-scale of the examples: which precision a training runs in.
 
 #include <map>
+#include <optional>
 #include <string>
 
 #include <kusari/kusari.h>
 #include <CLI/CLI.hpp>
 
 struct PrecisionFlags {
-  std::string dtype = {};       // of parameters and batches; that of KUSARI_DTYPE when empty
+  std::string dtype = {};    // of parameters and batches (that of KUSARI_DTYPE when empty), or a recipe's 16-bit dtype
+  std::string amp = "none";  // a recipe that makes a float32 model mixed
   std::string loss_scale = {};  // a number, "dynamic" or "none"; when empty, dynamic for float16 and none for others
   bool use_fp32_update = true;  // 16-bit parameters are updated in float32
 };
@@ -19,8 +21,13 @@ inline const std::map<std::string, kusari::DtypePolicy> kDtypes{
     {"float64", kusari::Dtype::float64}, {"mixed16", kusari::mixed16},          {"mixed_bf16", kusari::mixed_bf16}};
 
 inline void add_precision_flags(CLI::App& parser, PrecisionFlags& precision) {
-  parser.add_option("--dtype", precision.dtype, "dtype of the model and its inputs (default: that of KUSARI_DTYPE)")
+  parser
+      .add_option("--dtype", precision.dtype,
+                  "dtype of the model and its inputs (default: that of KUSARI_DTYPE), or with --amp the 16-bit one")
       ->check(CLI::IsMember(&kDtypes));
+  parser.add_option("--amp", precision.amp, "Recipe for mixed precision of a float32 model")
+      ->check(CLI::IsMember({"none", "autocast", "O1", "O2", "O3", "rewrite", "to_fp16"}))
+      ->capture_default_str();
   parser
       .add_option("--loss-scale", precision.loss_scale,
                   "Factor of the loss, dynamic or none (default: dynamic for float16, otherwise none)")
@@ -30,16 +37,50 @@ inline void add_precision_flags(CLI::App& parser, PrecisionFlags& precision) {
 
 // To be called before the model is made.
 inline void set_dtype(const PrecisionFlags& precision) {
-  if (!precision.dtype.empty()) kusari::global_config().dtype = kDtypes.at(precision.dtype);
+  using namespace kusari;
+  if (precision.amp != "none") {
+    global_config().dtype = Dtype::float32;  // recipes begin with that
+  } else if (!precision.dtype.empty()) {
+    global_config().dtype = kDtypes.at(precision.dtype);
+  }
 }
 
-// To be called after the optimizer's setup.
-inline void set_up_precision(const PrecisionFlags& precision, kusari::Optimizer& optimizer) {
-  using namespace kusari;
-  if (is_half(get_dtype()) && precision.use_fp32_update) optimizer.use_fp32_update();
-  if (precision.loss_scale == "dynamic" || (precision.loss_scale.empty() && get_dtype() == Dtype::float16)) {
+inline void set_loss_scale(const PrecisionFlags& precision, kusari::Dtype dtype, kusari::Optimizer& optimizer) {
+  const std::string& scale = precision.loss_scale;
+  if (scale == "dynamic" || (scale.empty() && dtype == kusari::Dtype::float16)) {
     optimizer.loss_scaling();
-  } else if (!precision.loss_scale.empty() && precision.loss_scale != "none") {
-    optimizer.set_loss_scale(std::stod(precision.loss_scale));
+  } else if (!scale.empty() && scale != "none") {
+    optimizer.set_loss_scale(std::stod(scale));
   }
+}
+
+// Applies the recipe. To be called after the optimizer's setup; the result must live as long as the training.
+[[nodiscard]] inline kusari::amp::Session set_up_precision(const PrecisionFlags& precision,
+                                                           kusari::Optimizer& optimizer) {
+  using namespace kusari;
+  if (precision.amp == "none") {
+    if (is_half(get_dtype()) && precision.use_fp32_update) optimizer.use_fp32_update();
+    set_loss_scale(precision, get_dtype(), optimizer);
+    return {};
+  }
+  const Dtype dtype = precision.dtype.empty() ? Dtype::float16 : kDtypes.at(precision.dtype).dtype();
+  if (precision.amp == "autocast") {
+    optimizer.set_forward_scope([=] { return std::make_shared<amp::Autocast>(amp::AutocastOptions{.dtype = dtype}); });
+    set_loss_scale(precision, dtype, optimizer);
+  } else if (precision.amp == "rewrite") {
+    amp::auto_mixed_precision(optimizer, {.dtype = dtype});
+  } else if (precision.amp == "to_fp16") {
+    amp::to_fp16(optimizer.target(), dtype);
+    global_config().dtype = dtype;  // of the batches
+    optimizer.use_fp32_update();
+    set_loss_scale(precision, dtype, optimizer);
+  } else {
+    amp::InitializeOptions options{.dtype = dtype};
+    if (precision.loss_scale == "none")
+      options.loss_scale = 1.0;
+    else if (!precision.loss_scale.empty())
+      options.loss_scale = amp::LossScaleChoice(precision.loss_scale);
+    return amp::initialize(optimizer.target(), optimizer, precision.amp, options);
+  }
+  return {};
 }

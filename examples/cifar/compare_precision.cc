@@ -38,6 +38,11 @@ const std::vector<Mode> kModes{
     {"mixed16", {.dtype = "mixed16"}},
     {"bfloat16", {.dtype = "bfloat16"}},
     {"mixed_bf16", {.dtype = "mixed_bf16"}},
+    {"autocast", {.amp = "autocast"}},
+    {"O1", {.amp = "O1"}},
+    {"O2", {.amp = "O2"}},
+    {"rewrite", {.amp = "rewrite"}},
+    {"to_fp16", {.amp = "to_fp16"}},
     {"plain_float16", {.dtype = "float16", .loss_scale = "none", .use_fp32_update = false}},
 };
 
@@ -115,7 +120,7 @@ Run train(const Arguments& args, const std::string& name, const Mode& mode, int6
   model.to(device);
   optimizers::MomentumSGD optimizer(args.learnrate);
   optimizer.setup(model);
-  set_up_precision(mode.precision, optimizer);
+  const auto session = set_up_precision(mode.precision, optimizer);
   optimizer.add_hook(optimizer_hooks::WeightDecay(5e-4));
 
   const auto converter = datasets::image_converter({.mean = {125.3, 123.0, 113.9}, .deviation = {63.0, 62.1, 66.7}});

@@ -80,7 +80,7 @@ void train(const Arguments& args) {
   // Set up an optimizer
   optimizers::MomentumSGD optimizer(args.learnrate);
   optimizer.setup(model);
-  set_up_precision(args.precision, optimizer);
+  const auto session = set_up_precision(args.precision, optimizer);
   optimizer.add_hook(optimizer_hooks::WeightDecay(5e-4));
 
   // Load the dataset, as 8-bit images. Training images are shifted by up to four pixels and mirrored at random;

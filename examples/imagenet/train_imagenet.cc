@@ -146,7 +146,7 @@ void train(const Arguments& args) {
   // Set up an optimizer
   optimizers::MomentumSGD optimizer(0.01, 0.9);
   optimizer.setup(model);
-  set_up_precision(args.precision, optimizer);
+  const auto session = set_up_precision(args.precision, optimizer);
 
   // Set up a trainer
   updaters::StandardUpdater updater(train_iter, optimizer, {.device = device});

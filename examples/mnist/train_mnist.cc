@@ -69,7 +69,7 @@ void train(const Arguments& args) {
   // Set up an optimizer
   optimizers::Adam optimizer;
   optimizer.setup(model);
-  set_up_precision(args.precision, optimizer);
+  const auto session = set_up_precision(args.precision, optimizer);
 
   // Load the MNIST dataset
   auto [train, test] = load_digits(args.data);

@@ -79,7 +79,7 @@ void train(const Arguments& args) {
   // Set up an optimizer
   optimizers::Adam optimizer;
   optimizer.setup(model);
-  set_up_precision(args.precision, optimizer);
+  const auto session = set_up_precision(args.precision, optimizer);
 
   if (!args.resume.empty()) {
     // Resume from a snapshot
