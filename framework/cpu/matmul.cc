@@ -7,26 +7,33 @@
 #include "kusari/framework/core/array.h"
 #include "kusari/framework/core/error.h"
 #include "kusari/framework/core/threads.h"
+#include "kusari/framework/cpu/blocks.h"
 #include "kusari/framework/cpu/first_error.h"
 #include "kusari/framework/cpu/isa.h"
 #include "kusari/framework/cpu/isa/gemm.h"
 #include "kusari/framework/cpu/register.h"
+#include "kusari/framework/cpu/scratch.h"
 #include "kusari/framework/kernels/matmul.h"
 #include "kusari/framework/kernels/reduce.h"
 
 namespace kusari::cpu {
+namespace {
+
+const void* moved(const void* from, int64_t elements, Dtype dtype) {
+  return static_cast<const char*>(from) + elements * itemsize(dtype);
+}
+void* moved(void* from, int64_t elements, Dtype dtype) { return static_cast<char*>(from) + elements * itemsize(dtype); }
+
+}  // namespace
 
 MatrixProduct MatrixProduct::part(int64_t row, int64_t rows, int64_t column, int64_t columns) const {
-  const auto move = [this](const void* from, int64_t elements) {
-    return static_cast<const char*>(from) + elements * itemsize(dtype);
-  };
   MatrixProduct p = *this;
   p.m = rows;
   p.n = columns;
-  p.a = move(a, row * a_row);
-  p.b = move(b, column * b_column);
-  p.c = const_cast<char*>(move(c, row * c_row + column));
-  if (bias != nullptr) p.bias = move(bias, column);
+  p.a = moved(a, row * a_row, a_dtype);
+  p.b = moved(b, column * b_column, b_dtype);
+  p.c = moved(c, row * c_row + column, c_dtype);
+  if (bias != nullptr) p.bias = moved(bias, column, bias_dtype);
   return p;
 }
 
@@ -52,8 +59,9 @@ bool is_vector_product(const MatrixProduct& p) { return p.m == 1 || p.n == 1; }
 
 void multiply_alone(const MatrixProduct& p) {
   if (p.n == 1 && p.m > 1 && p.c_row == 1 && p.bias == nullptr) {  // read as the product of a row and a matrix
-    return multiply_alone(
-        {p.dtype, 1, p.m, p.k, p.b, p.b_column, p.b_row, p.a, p.a_column, p.a_row, p.c, p.m, nullptr});
+    MatrixProduct row = {p.dtype, 1, p.m, p.k, p.b, p.b_column, p.b_row, p.a, p.a_column, p.a_row, p.c, p.m, nullptr};
+    row.c_dtype = p.c_dtype;
+    return multiply_alone(row);
   }
   if (p.dtype == Dtype::float64 ||
       (p.dtype == Dtype::float32 && (p.m * p.n * p.k <= kSmallProduct || is_vector_product(p)))) {
@@ -91,7 +99,79 @@ struct Grid {
   }
 };
 
+// A matrix of p.dtype in place of one of another dtype: `lines` runs of `length` elements.
+void convert_lines(Dtype from_dtype, const void* from, int64_t from_step, Dtype to_dtype, void* to, int64_t to_step,
+                   int64_t lines, int64_t length) {
+  const ConvertLoop convert = convert_loop(from_dtype, to_dtype);
+  for (int64_t i = 0; i < lines; ++i) {
+    convert(moved(from, i * from_step, from_dtype), moved(to, i * to_step, to_dtype), length);
+  }
+}
+
+// a as p.dtype in `to`, without gaps.
+void convert_a(MatrixProduct& p, void* to) {
+  const bool by_rows = p.a_column == 1;
+  const int64_t lines = by_rows ? p.m : p.k, length = by_rows ? p.k : p.m, step = by_rows ? p.a_row : p.a_column;
+  convert_lines(p.a_dtype, p.a, step, p.dtype, to, length, lines, length);
+  (by_rows ? p.a_row : p.a_column) = length;
+  p.a = to;
+  p.a_dtype = p.dtype;
+}
+void convert_b(MatrixProduct& p, void* to) {
+  const bool by_rows = p.b_column == 1;
+  const int64_t lines = by_rows ? p.k : p.n, length = by_rows ? p.n : p.k, step = by_rows ? p.b_row : p.b_column;
+  convert_lines(p.b_dtype, p.b, step, p.dtype, to, length, lines, length);
+  (by_rows ? p.b_row : p.b_column) = length;
+  p.b = to;
+  p.b_dtype = p.dtype;
+}
+
+bool is_convertible(const MatrixProduct& p) {
+  return p.a_dtype != p.dtype || p.b_dtype != p.dtype || (p.c_dtype != p.dtype && p.dtype != Dtype::bfloat16);
+}
+
+// Matrices of other dtypes than p.dtype: the smaller one of a and b is converted whole, the other one and c in strips,
+// so that no copy of the largest matrix is ever made.
+void multiply_converted(const MatrixProduct& given) {
+  constexpr int64_t kStripElements = int64_t{1} << 18, kStep = 64;
+  MatrixProduct p = given;
+  const int64_t size = itemsize(p.dtype);
+  const bool by_columns = p.n >= p.m;
+  const bool converts_whole = by_columns ? p.a_dtype != p.dtype : p.b_dtype != p.dtype;
+  const Scratch<> whole(!converts_whole ? 0 : size * p.k * (by_columns ? p.m : p.n));
+  if (converts_whole) by_columns ? convert_a(p, whole.get()) : convert_b(p, whole.get());
+  const bool converts_other = by_columns ? p.b_dtype != p.dtype : p.a_dtype != p.dtype;
+  const bool converts_result = p.c_dtype != p.dtype;
+  const int64_t across = by_columns ? p.m : p.n, along = by_columns ? p.n : p.m;
+  const int64_t fitting = kStripElements / (p.k + across) / kStep * kStep;
+  const int64_t width = std::min(along, std::max(fitting, kStep));
+  FirstError error;
+  parallel_for((along + width - 1) / width, 1, [&](int64_t begin, int64_t end) {
+    error.run([&] {
+      const Scratch<> other(converts_other ? size * p.k * width : 0),
+          result(converts_result ? size * across * width : 0);
+      for (int64_t i = begin; i < end; ++i) {
+        const int64_t first = i * width, count = std::min(width, along - first);
+        MatrixProduct strip = by_columns ? p.part(0, p.m, first, count) : p.part(first, count, 0, p.n);
+        if (converts_other) by_columns ? convert_b(strip, other.get()) : convert_a(strip, other.get());
+        if (!converts_result) {
+          multiply_alone(strip);
+          continue;
+        }
+        const MatrixProduct target = strip;
+        strip.c = result.get();
+        strip.c_row = strip.n;
+        strip.c_dtype = p.dtype;
+        multiply_alone(strip);
+        convert_lines(p.dtype, strip.c, strip.n, target.c_dtype, target.c, target.c_row, target.m, target.n);
+      }
+    });
+  });
+  error.rethrow();
+}
+
 void multiply(const MatrixProduct& p) {
+  if (is_convertible(p)) return multiply_converted(p);
   const Grid grid(p);
   if (grid.rows == p.m && grid.columns == p.n) return multiply_alone(p);
   const int64_t down = (p.m + grid.rows - 1) / grid.rows, across = (p.n + grid.columns - 1) / grid.columns;
@@ -165,10 +245,9 @@ class Batch {
 void multiply_batch(const MatrixProduct& first, const Batch& batch) {
   const auto at = [&](int64_t i) {
     MatrixProduct p = first;
-    const int64_t bytes = itemsize(p.dtype);
-    p.a = static_cast<const char*>(p.a) + batch.offset(0, i) * bytes;
-    p.b = static_cast<const char*>(p.b) + batch.offset(1, i) * bytes;
-    p.c = static_cast<char*>(p.c) + batch.offset(2, i) * bytes;
+    p.a = moved(p.a, batch.offset(0, i), p.a_dtype);
+    p.b = moved(p.b, batch.offset(1, i), p.b_dtype);
+    p.c = moved(p.c, batch.offset(2, i), p.c_dtype);
     return p;
   };
   const int64_t work = std::max<int64_t>(first.m * first.n * first.k, 1);
@@ -185,19 +264,19 @@ void multiply_batch(const MatrixProduct& first, const Batch& batch) {
   error.rethrow();
 }
 
-// c = a b + bias where all are of one dtype that multiply_alone knows.
-void multiply_arrays(const Array& a, const Array& b, const Array& bias, kernels::MatmulOptions options,
-                     const Array& c) {
+// c = a b + bias, computed in a dtype that multiply_alone knows; bias is of one that it takes.
+void multiply_arrays(const Array& a, const Array& b, const Array& bias, kernels::MatmulOptions options, const Array& c,
+                     Dtype dtype) {
   const Matrix x(a, options.transa), y(b, options.transb), z(c, false);
-  if (!x.is_usable()) return multiply_arrays(a.contiguous(), b, bias, options, c);
-  if (!y.is_usable()) return multiply_arrays(a, b.contiguous(), bias, options, c);
+  if (!x.is_usable()) return multiply_arrays(a.contiguous(), b, bias, options, c, dtype);
+  if (!y.is_usable()) return multiply_arrays(a, b.contiguous(), bias, options, c, dtype);
   if (z.column_stride != 1 || z.row_stride < z.columns) {
     const Array result = empty(c.shape(), c.dtype());
-    multiply_arrays(a, b, bias, options, result);
+    multiply_arrays(a, b, bias, options, result, dtype);
     return c.copy_from(result);
   }
   const Array flat_bias = bias.is_defined() ? bias.contiguous() : bias;
-  const MatrixProduct p = {c.dtype(),
+  const MatrixProduct p = {dtype,
                            x.rows,
                            y.columns,
                            x.columns,
@@ -209,7 +288,11 @@ void multiply_arrays(const Array& a, const Array& b, const Array& bias, kernels:
                            y.column_stride,
                            c.raw_data(),
                            z.row_stride,
-                           bias.is_defined() ? flat_bias.raw_data() : nullptr};
+                           bias.is_defined() ? flat_bias.raw_data() : nullptr,
+                           a.dtype(),
+                           b.dtype(),
+                           c.dtype(),
+                           bias.is_defined() ? bias.dtype() : dtype};
   if (c.ndim() == 2) {
     multiply(p);
   } else if (b.ndim() == 2 && !options.transa && a.ndim() == c.ndim() && a.is_contiguous() && c.is_contiguous() &&
@@ -248,14 +331,6 @@ void multiply_integers(const Array& a, const Array& b, const Array& bias, kernel
   c.copy_from(z);
 }
 
-Dtype compute_dtype(const Array& a, const Array& b, const Array& c) {
-  const Array* const arrays[] = {&a, &b, &c};
-  const auto any = [&](auto property) { return std::any_of(arrays, arrays + 3, property); };
-  if (any([](const Array* x) { return x->dtype() == Dtype::float64; })) return Dtype::float64;
-  if (!any([](const Array* x) { return x->is_floating(); })) return Dtype::int64;
-  return any([](const Array* x) { return x->dtype() != Dtype::bfloat16; }) ? Dtype::float32 : Dtype::bfloat16;
-}
-
 // Whether oneDNN multiplies bfloat16 here: asked once, with the smallest product.
 bool has_bfloat16_products() {
   static const bool has = [] {
@@ -266,11 +341,13 @@ bool has_bfloat16_products() {
   return has;
 }
 
-void matmul_converted(const Array& a, const Array& b, const Array& bias, kernels::MatmulOptions options, const Array& c,
-                      Dtype dtype) {
-  const Array result = c.dtype() == dtype ? c : empty(c.shape(), dtype);
-  multiply_arrays(a.astype(dtype), b.astype(dtype), bias.is_defined() ? bias.astype(dtype) : bias, options, result);
-  if (!result.is_same(c)) c.copy_from(result);
+Dtype compute_dtype(const Array& a, const Array& b, const Array& c) {
+  const Array* const arrays[] = {&a, &b, &c};
+  const auto any = [&](auto property) { return std::any_of(arrays, arrays + 3, property); };
+  if (any([](const Array* x) { return x->dtype() == Dtype::float64; })) return Dtype::float64;
+  if (!any([](const Array* x) { return x->is_floating(); })) return Dtype::int64;
+  const bool is_bfloat16 = a.dtype() == Dtype::bfloat16 && b.dtype() == Dtype::bfloat16;
+  return is_bfloat16 && has_bfloat16_products() ? Dtype::bfloat16 : Dtype::float32;
 }
 
 void matmul(In a, In b, In bias, Params<kernels::MatmulOptions> options, Out c) {
@@ -282,12 +359,19 @@ void matmul(In a, In b, In bias, Params<kernels::MatmulOptions> options, Out c) 
   }
   if (x.dtype() == Dtype::float32 && y.dtype() == Dtype::float32 && z.dtype() == Dtype::float32 &&
       (!offset.is_defined() || offset.dtype() == Dtype::float32)) [[likely]] {
-    return multiply_arrays(x, y, offset, *options, z);
+    return multiply_arrays(x, y, offset, *options, z, Dtype::float32);
   }
-  Dtype dtype = compute_dtype(x, y, z);
+  const Dtype dtype = compute_dtype(x, y, z);
   if (dtype == Dtype::int64) return multiply_integers(x, y, offset, *options, z);
-  if (dtype == Dtype::bfloat16 && !has_bfloat16_products()) dtype = Dtype::float32;
-  matmul_converted(x, y, offset, *options, z, dtype);
+  const auto fits = [dtype](const Array& given) {
+    return given.dtype() == dtype || (dtype == Dtype::bfloat16 && given.dtype() == Dtype::float32);
+  };
+  const Dtype other = dtype == Dtype::bfloat16 ? Dtype::float32 : dtype;
+  const Array added = !offset.is_defined() || fits(offset) ? offset : offset.astype(other);
+  if (dtype != Dtype::bfloat16 || fits(z)) return multiply_arrays(x, y, added, *options, z, dtype);
+  const Array result = empty(z.shape(), other);
+  multiply_arrays(x, y, added, *options, result, dtype);
+  z.copy_from(result);
 }
 
 void matmul_with_sums(In a, In b, Params<kernels::MatmulOptions> options, Out c, Out sums) {

@@ -7,8 +7,8 @@
 // What the sources of the matrix product share.
 namespace kusari::cpu {
 
-/// One product c = a b + bias of two matrices of one dtype. Strides are in elements; a and b each have a unit stride
-/// along one axis, c along its rows.
+/// One product c = a b + bias of two matrices, computed in `dtype`. Strides are in elements; a and b each have a unit
+/// stride along one axis, c along its rows.
 struct MatrixProduct {
   Dtype dtype;
   int64_t m, n, k;
@@ -19,10 +19,13 @@ struct MatrixProduct {
   void* c;  // (m, n)
   int64_t c_row;
   const void* bias;  // (n), or null
+  Dtype a_dtype = dtype, b_dtype = dtype, c_dtype = dtype, bias_dtype = dtype;
 
   /// Rows [row, row + rows) and columns [column, column + columns) of c.
   MatrixProduct part(int64_t row, int64_t rows, int64_t column, int64_t columns) const;
 };
+
+// The functions below take matrices of `dtype` alone, except that c and bias of bfloat16 products may be float32.
 
 /// Computes on the calling thread alone. float32 and float64.
 void multiply_with_loops(const MatrixProduct& p);

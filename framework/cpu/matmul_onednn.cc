@@ -23,7 +23,7 @@ using dnnl::memory;
 struct Key {
   int64_t m, n, k;
   int64_t a_row, a_column, b_row, b_column, c_row;
-  int64_t type;  // the dtype and whether there is a bias
+  int64_t types;  // dtypes, and whether there is a bias
 
   friend bool operator==(const Key& x, const Key& y) { return std::memcmp(&x, &y, sizeof(Key)) == 0; }
 };
@@ -33,9 +33,10 @@ struct KeyHash {
 };
 
 Key key_of(const MatrixProduct& p) {
-  return {p.m,        p.n,        p.k,
-          p.a_row,    p.a_column, p.b_row,
-          p.b_column, p.c_row,    static_cast<int64_t>(p.dtype) * 2 + (p.bias != nullptr ? 1 : 0)};
+  constexpr int64_t kDtypes = 16;
+  const int64_t bias = p.bias == nullptr ? kDtypes - 1 : static_cast<int64_t>(p.bias_dtype);
+  const int64_t types = (static_cast<int64_t>(p.dtype) * kDtypes + static_cast<int64_t>(p.c_dtype)) * kDtypes + bias;
+  return {p.m, p.n, p.k, p.a_row, p.a_column, p.b_row, p.b_column, p.c_row, types};
 }
 
 memory::desc matrix(int64_t rows, int64_t columns, int64_t row_stride, int64_t column_stride, memory::data_type type) {
@@ -49,8 +50,8 @@ class Product {
     const memory::data_type type = onednn_type(p.dtype);
     const memory::desc a = matrix(p.m, p.k, p.a_row, p.a_column, type);
     const memory::desc b = matrix(p.k, p.n, p.b_row, p.b_column, type);
-    const memory::desc bias = p.bias != nullptr ? matrix(1, p.n, p.n, 1, type) : memory::desc();
-    const memory::desc c = matrix(p.m, p.n, p.c_row, 1, type);
+    const memory::desc bias = p.bias != nullptr ? matrix(1, p.n, p.n, 1, onednn_type(p.bias_dtype)) : memory::desc();
+    const memory::desc c = matrix(p.m, p.n, p.c_row, 1, onednn_type(p.c_dtype));
     dnnl::primitive_attr attributes;
     attributes.set_scratchpad_mode(dnnl::scratchpad_mode::user);
     try {
@@ -119,12 +120,11 @@ void copy_elements(int64_t n, const void* from, int64_t from_step, void* to, int
 
 // By way of copies without gaps.
 bool multiply_scattered(const MatrixProduct& p) {
-  const int64_t size = itemsize(p.dtype);
   MatrixProduct q = p;
   const Array row = empty({p.m == 1 ? p.k : 0}, p.dtype, Device()),
-              column = empty({p.n == 1 ? p.m : 0}, p.dtype, Device());
+              column = empty({p.n == 1 ? p.m : 0}, p.c_dtype, Device());
   if (p.m == 1) {
-    copy_elements(p.k, p.a, p.a_column, row.raw_data(), 1, size);
+    copy_elements(p.k, p.a, p.a_column, row.raw_data(), 1, itemsize(p.dtype));
     q.a = row.raw_data();
     q.a_row = p.k;
     q.a_column = 1;
@@ -134,7 +134,7 @@ bool multiply_scattered(const MatrixProduct& p) {
     q.c_row = 1;
   }
   if (!multiply_with_onednn(q)) return false;
-  if (p.n == 1) copy_elements(p.m, q.c, 1, p.c, p.c_row, size);
+  if (p.n == 1) copy_elements(p.m, q.c, 1, p.c, p.c_row, itemsize(p.c_dtype));
   return true;
 }
 

@@ -8,6 +8,7 @@
 #include "kusari/framework/cpu/isa.h"
 #include "kusari/framework/cpu/isa/normalization.h"
 #include "kusari/framework/cpu/register.h"
+#include "kusari/framework/cpu/scratch.h"
 
 namespace kusari::cpu {
 namespace {
@@ -36,34 +37,54 @@ Array permuted(const Array& x, const Dims& axes) {
 /// The order (N, spatial..., C).
 Dims channels_behind(const Array& x) { return behind(x.ndim(), AxisMask::of(1)); }
 
-/// The elements in an order of the axes, contiguous and of the type T.
+/// The elements in an order of the axes, read as the type T: in place, or else through buffers.
 template <class T>
-Array ordered(const Array& x, const Dims& axes) {
-  const Array view = permuted(x, axes);
-  if (view.is_contiguous()) return view.astype(dtype_of<T>);
-  const Array copied = empty(view.shape(), dtype_of<T>);
-  copied.copy_from(view);
-  return copied;
-}
+class OrderedInput {
+ public:
+  OrderedInput() = default;
+  OrderedInput(const Array& x, const Dims& axes) : elements_{permuted(x, axes).contiguous()} {
+    if (elements_.dtype() != dtype_of<T>) convert_ = convert_loop(elements_.dtype(), dtype_of<T>);
+  }
+  bool is_defined() const { return elements_.is_defined(); }
+  bool is_direct() const { return convert_ == nullptr; }
+  /// n elements from number `first`; `buffer`, for as many, may be null where the input is direct.
+  const T* read(int64_t first, int64_t n, T* buffer) const {
+    const char* const from = elements_.data<char>() + first * itemsize(elements_.dtype());
+    if (convert_ == nullptr) return reinterpret_cast<const T*>(from);
+    convert_(from, buffer, n);
+    return buffer;
+  }
 
-/// An array that is computed contiguously in an order of the axes, as the type T, wherever its elements are to go.
+ private:
+  Array elements_;
+  ConvertLoop convert_ = nullptr;
+};
+
+/// An array that is computed in an order of the axes, as the type T, wherever its elements are to go.
 template <class T>
 class OrderedResult {
  public:
   OrderedResult(const Array& array, const Dims& axes) {
     if (!array.is_defined()) return;
     target_ = permuted(array, axes);
-    direct_ = target_.is_contiguous() && target_.dtype() == dtype_of<T>;
-    computed_ = direct_ ? target_ : empty(target_.shape(), dtype_of<T>);
+    computed_ = target_.is_contiguous() ? target_ : empty(target_.shape(), target_.dtype());
+    if (computed_.dtype() != dtype_of<T>) convert_ = convert_loop(dtype_of<T>, computed_.dtype());
   }
-  T* data() const { return computed_.is_defined() ? computed_.data<T>() : nullptr; }
+  bool is_defined() const { return computed_.is_defined(); }
+  bool is_direct() const { return convert_ == nullptr; }
+  /// Where the elements from number `first` are to be computed: in place, or else in `buffer`, for write() to fetch.
+  T* place(int64_t first, T* buffer) const { return convert_ == nullptr ? computed_.data<T>() + first : buffer; }
+  void write(int64_t first, int64_t n, const T* buffer) const {
+    if (convert_ == nullptr) return;
+    convert_(buffer, computed_.data<char>() + first * itemsize(computed_.dtype()), n);
+  }
   void finish() const {
-    if (computed_.is_defined() && !direct_) target_.copy_from(computed_);
+    if (computed_.is_defined() && !computed_.is_same(target_)) target_.copy_from(computed_);
   }
 
  private:
   Array target_, computed_;
-  bool direct_ = false;
+  ConvertLoop convert_ = nullptr;
 };
 
 /// Sizes, and how the pixels of one example fall into chunks.
@@ -160,8 +181,9 @@ template <class T>
 struct Forward {
   const Geometry& g;
   double eps;
-  const T *x, *gamma, *beta;
-  T* y;
+  const OrderedInput<T>& x;
+  const T *gamma, *beta;
+  const OrderedResult<T>& y;
   double *mean, *inv_std;
 
   double inverse(double variance) const { return 1 / std::sqrt(variance + eps); }
@@ -171,17 +193,21 @@ struct Forward {
     const PixelNormalizationLoop& loops = loops_of<T>();
     const int64_t n = g.group_size;
     parallel_for(g.examples * g.groups, std::max<int64_t>(1, kThreadChunk / n), [&](int64_t begin, int64_t end) {
+      const Scratch<T> wide(x.is_direct() ? 0 : n), result(y.is_direct() ? 0 : n);
       for (int64_t row = begin; row < end; ++row) {
         const int64_t channel = row % g.groups * n;
-        Moments moments{static_cast<double>(x[row * n]), 0};
+        const T* const from = x.read(row * n, n, wide.get());
+        Moments moments{static_cast<double>(from[0]), 0};
         for (int pass = 0; pass < kPasses<T>; ++pass) {
           double sum, squares;
-          loops.row_moments(x + row * n, moments.mean, n, &sum, &squares);
+          loops.row_moments(from, moments.mean, n, &sum, &squares);
           moments = moments_of(moments.mean, sum, squares, n);
         }
         mean[row] = moments.mean;
         inv_std[row] = inverse(moments.variance);
-        loops.row_normalize(x + row * n, mean[row], inv_std[row], gamma + channel, beta + channel, y + row * n, n);
+        T* const to = y.place(row * n, result.get());
+        loops.row_normalize(from, mean[row], inv_std[row], gamma + channel, beta + channel, to, n);
+        y.write(row * n, n, to);
       }
     });
   }
@@ -194,16 +220,22 @@ struct Forward {
     T* const center = table.data<T>();
     T *const factor = center + g.examples * channels, *const shift = factor + g.examples * channels;
     // The first sums are taken around the first pixel, which is nearer to the mean than zero is.
+    for (int64_t example = 0; !x.is_direct() && example < g.examples; ++example) {
+      x.read(g.offset_of(example, 0), channels, center + example * channels);
+    }
     const auto center_in = [&](int pass, int64_t example) -> const T* {
-      return pass == 0 ? x + g.offset_of(example, 0) : center + example * channels;
+      return pass == 0 && x.is_direct() ? x.read(g.offset_of(example, 0), channels, nullptr)
+                                        : center + example * channels;
     };
     g.run(
         kPasses<T>,
         [&](int pass, int64_t example, int64_t index) {
           const int64_t part = example * g.chunks + index;
+          const int64_t pixels = g.pixels_in(index), size = pixels * channels;
+          const Scratch<T> wide(x.is_direct() ? 0 : size);
           sums.clear(part);
-          loops.column_moments(x + g.offset_of(example, index), center_in(pass, example), g.pixels_in(index), channels,
-                               sums.first(part), sums.second(part));
+          loops.column_moments(x.read(g.offset_of(example, index), size, wide.get()), center_in(pass, example), pixels,
+                               channels, sums.first(part), sums.second(part));
         },
         [&](int pass, int64_t example) {
           sums.combine(example);
@@ -214,9 +246,12 @@ struct Forward {
           }
         },
         [&](int64_t example, int64_t index) {
-          const int64_t at = g.offset_of(example, index);
-          loops.column_normalize(x + at, center + example * channels, factor + example * channels,
-                                 shift + example * channels, y + at, g.pixels_in(index), channels);
+          const int64_t at = g.offset_of(example, index), pixels = g.pixels_in(index), size = pixels * channels;
+          const Scratch<T> wide(x.is_direct() ? 0 : size), result(y.is_direct() ? 0 : size);
+          T* const to = y.place(at, result.get());
+          loops.column_normalize(x.read(at, size, wide.get()), center + example * channels, factor + example * channels,
+                                 shift + example * channels, to, pixels, channels);
+          y.write(at, size, to);
         });
   }
 
@@ -251,9 +286,11 @@ struct Forward {
 template <class T>
 struct Backward {
   const Geometry& g;
-  const T *x, *gamma, *gy;
+  const OrderedInput<T>& x;
+  const T* gamma;
+  const OrderedInput<T>& gy;
   const double *mean, *inv_std;
-  T* gx;  // null where it is not wanted
+  const OrderedResult<T>& gx;  // undefined where it is not wanted
   T *ggamma, *gbeta;
 
   void run_rows() const {
@@ -265,17 +302,21 @@ struct Backward {
     parallel_for(g.examples, at_once, [&](int64_t begin, int64_t end) {
       const int64_t part = begin / at_once;
       sums.clear(part);
+      const Scratch<T> wide(x.is_direct() ? 0 : n), gradients(gy.is_direct() ? 0 : n), result(gx.is_direct() ? 0 : n);
       for (int64_t row = begin * g.groups; row < end * g.groups; ++row) {
         const int64_t channel = row % g.groups * n, at = row * n;
         const double m = mean[row], inv = inv_std[row];
-        if (gx != nullptr) {
+        const T *const from = x.read(at, n, wide.get()), *const gradient = gy.read(at, n, gradients.get());
+        if (gx.is_defined()) {
           double sum, products;
-          loops.row_products(x + at, m, gy + at, gamma + channel, n, &sum, &products);
+          loops.row_products(from, m, gradient, gamma + channel, n, &sum, &products);
           const double size = static_cast<double>(n);
-          loops.row_grad(x + at, gy + at, gamma + channel, m, inv, inv * inv * inv * products / size, inv * sum / size,
-                         gx + at, n);
+          T* const to = gx.place(at, result.get());
+          loops.row_grad(from, gradient, gamma + channel, m, inv, inv * inv * inv * products / size, inv * sum / size,
+                         to, n);
+          gx.write(at, n, to);
         }
-        loops.row_parameter_grad(x + at, gy + at, m, inv, n, sums.second(part) + channel, sums.first(part) + channel);
+        loops.row_parameter_grad(from, gradient, m, inv, n, sums.second(part) + channel, sums.first(part) + channel);
       }
     });
     sums.combine(0);
@@ -304,9 +345,11 @@ struct Backward {
         1,
         [&](int, int64_t example, int64_t index) {
           const int64_t part = example * g.chunks + index, at = g.offset_of(example, index);
+          const int64_t pixels = g.pixels_in(index), size = pixels * channels;
+          const Scratch<T> wide(x.is_direct() ? 0 : size), gradients(gy.is_direct() ? 0 : size);
           sums.clear(part);
-          loops.column_products(x + at, entry(example, 0), gy + at, g.pixels_in(index), channels, sums.first(part),
-                                sums.second(part));
+          loops.column_products(x.read(at, size, wide.get()), entry(example, 0), gy.read(at, size, gradients.get()),
+                                pixels, channels, sums.first(part), sums.second(part));
         },
         [&](int, int64_t example) {
           sums.combine(example);
@@ -317,10 +360,14 @@ struct Backward {
           }
         },
         [&](int64_t example, int64_t index) {
-          if (gx == nullptr) return;
-          const int64_t at = g.offset_of(example, index);
-          loops.column_grad(x + at, gy + at, entry(example, 0), entry(example, 1), entry(example, 2), entry(example, 3),
-                            gx + at, g.pixels_in(index), channels);
+          if (!gx.is_defined()) return;
+          const int64_t at = g.offset_of(example, index), pixels = g.pixels_in(index), size = pixels * channels;
+          const Scratch<T> wide(x.is_direct() ? 0 : size), gradients(gy.is_direct() ? 0 : size),
+              result(gx.is_direct() ? 0 : size);
+          T* const to = gx.place(at, result.get());
+          loops.column_grad(x.read(at, size, wide.get()), gy.read(at, size, gradients.get()), entry(example, 0),
+                            entry(example, 1), entry(example, 2), entry(example, 3), to, pixels, channels);
+          gx.write(at, size, to);
         });
     const int64_t at_once = std::max<int64_t>(16, kThreadChunk / g.examples);
     parallel_for(channels, at_once, [&](int64_t begin, int64_t end) {
@@ -366,10 +413,11 @@ void normalize_groups(const kernels::GroupNormalizationOptions& options, const A
                       const Array& beta, const Array& y, const Array& mean, const Array& inv_std) {
   const Geometry geometry(x, options.groups);
   const Dims order = channels_behind(x);
-  const Array pixels = ordered<T>(x, order), g = vector_of<T>(gamma), b = vector_of<T>(beta);
+  const Array g = vector_of<T>(gamma), b = vector_of<T>(beta);
+  const OrderedInput<T> pixels(x, order);
   const OrderedResult<T> result(y, order);
-  const Forward<T> forward{geometry,    options.eps,   pixels.data<T>(),    g.data<T>(),
-                           b.data<T>(), result.data(), mean.data<double>(), inv_std.data<double>()};
+  const Forward<T> forward{
+      geometry, options.eps, pixels, g.data<T>(), b.data<T>(), result, mean.data<double>(), inv_std.data<double>()};
   geometry.pixels == 1 ? forward.run_rows() : forward.run_columns();
   result.finish();
 }
@@ -380,15 +428,16 @@ void normalize_groups_grad(const kernels::GroupNormalizationOptions& options, co
                            const Array& ggamma, const Array& gbeta) {
   const Geometry geometry(x, options.groups);
   const Dims order = channels_behind(x);
-  const Array pixels = ordered<T>(x, order), g = vector_of<T>(gamma), gradients = ordered<T>(gy, order);
+  const Array g = vector_of<T>(gamma);
+  const OrderedInput<T> pixels(x, order), gradients(gy, order);
   const OrderedResult<T> result(gx, order);
   const Backward<T> backward{geometry,
-                             pixels.data<T>(),
+                             pixels,
                              g.data<T>(),
-                             gradients.data<T>(),
+                             gradients,
                              mean.data<double>(),
                              inv_std.data<double>(),
-                             result.data(),
+                             result,
                              ggamma.is_defined() ? ggamma.data<T>() : nullptr,
                              gbeta.is_defined() ? gbeta.data<T>() : nullptr};
   geometry.pixels == 1 ? backward.run_rows() : backward.run_columns();
@@ -429,15 +478,17 @@ void normalize_vectors(const kernels::L2NormalizationOptions& options, const Arr
   int64_t n = 1;
   for (int axis = 0; axis < x.ndim(); ++axis) n *= options.axes.contains(axis) ? x.shape()[axis] : 1;
   const Dims order = behind(x.ndim(), options.axes);
-  const Array vectors = ordered<T>(x, order), gradients = gy.is_defined() ? ordered<T>(gy, order) : Array();
+  const OrderedInput<T> vectors(x, order), gradients = gy.is_defined() ? OrderedInput<T>(gy, order) : OrderedInput<T>();
   const OrderedResult<T> result(y, order);
   parallel_for(x.size() / n, std::max<int64_t>(1, kThreadChunk / n), [&](int64_t begin, int64_t end) {
+    const Scratch<T> wide(vectors.is_direct() ? 0 : n), wide_gradient(gradients.is_direct() ? 0 : n),
+        computed(result.is_direct() ? 0 : n);
     for (int64_t row = begin; row < end; ++row) {
-      const T* const from = vectors.data<T>() + row * n;
-      T* const to = result.data() + row * n;
+      const T* const from = vectors.read(row * n, n, wide.get());
+      T* const to = result.place(row * n, computed.get());
       double squares, other;
       if (gradients.is_defined()) {
-        const T* const gradient = gradients.data<T>() + row * n;
+        const T* const gradient = gradients.read(row * n, n, wide_gradient.get());
         loops.row_dots(from, gradient, n, &squares, &other);
         const double norm = std::sqrt(squares), factor = 1 / (norm + options.eps);
         const double along = norm == 0 ? 0 : other / norm * factor * factor;
@@ -446,6 +497,7 @@ void normalize_vectors(const kernels::L2NormalizationOptions& options, const Arr
         loops.row_moments(from, 0, n, &other, &squares);
         loops.row_scale(from, 1 / (std::sqrt(squares) + options.eps), to, n);
       }
+      result.write(row * n, n, to);
     }
   });
   result.finish();
@@ -474,16 +526,24 @@ void responses(const kernels::LocalResponseNormalizationOptions& options, const 
   // Beyond the channels there is nothing to sum.
   const int64_t reach = std::min(options.reach, n), row = 3 * n + 2 * reach;
   const ResponseOptions o{reach, options.k, options.alpha, options.beta, std::max<int64_t>(1, kResponseBlock / row)};
-  const Array pixels = ordered<T>(x, order), gradients = gy.is_defined() ? ordered<T>(gy, order) : Array();
+  const OrderedInput<T> pixels(x, order), gradients = gy.is_defined() ? OrderedInput<T>(gy, order) : OrderedInput<T>();
   const OrderedResult<T> result(y, order);
   parallel_for(x.size() / n, std::max<int64_t>(1, kThreadChunk / 4 / n), [&](int64_t begin, int64_t end) {
-    const Array workspace = empty({o.block * row}, dtype_of<T>);
-    const T* const from = pixels.data<T>() + begin * n;
-    T *const to = result.data() + begin * n, *const space = workspace.data<T>();
-    if (gradients.is_defined()) {
-      loops.response_grad(&o, from, gradients.data<T>() + begin * n, to, end - begin, n, space);
-    } else {
-      loops.response(&o, from, to, end - begin, n, space);
+    const bool is_direct = pixels.is_direct() && gradients.is_direct() && result.is_direct();
+    const int64_t step = is_direct ? end - begin : 4 * o.block, size = step * n;
+    const Scratch<T> workspace(o.block * row), wide(pixels.is_direct() ? 0 : size),
+        wide_gradients(gradients.is_direct() ? 0 : size), computed(result.is_direct() ? 0 : size);
+    for (int64_t first = begin; first < end; first += step) {
+      const int64_t rows = std::min(step, end - first), at = first * n;
+      const T* const from = pixels.read(at, rows * n, wide.get());
+      T* const to = result.place(at, computed.get());
+      if (gradients.is_defined()) {
+        const T* const gradient = gradients.read(at, rows * n, wide_gradients.get());
+        loops.response_grad(&o, from, gradient, to, rows, n, workspace.get());
+      } else {
+        loops.response(&o, from, to, rows, n, workspace.get());
+      }
+      result.write(at, rows * n, to);
     }
   });
   result.finish();

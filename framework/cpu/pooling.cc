@@ -5,7 +5,6 @@
 #include "kusari/framework/core/small_vector.h"
 #include "kusari/framework/core/threads.h"
 #include "kusari/framework/cpu/blocks.h"
-#include "kusari/framework/cpu/channels_last.h"
 #include "kusari/framework/cpu/isa.h"
 #include "kusari/framework/cpu/isa/pooling.h"
 #include "kusari/framework/cpu/register.h"
@@ -19,7 +18,16 @@ using kernels::PoolingDivisor;
 
 const PoolingLoop& loops_for(Dtype dtype) {
   static const PoolingLoops& loops = *KUSARI_LOOPS(isa(), pooling_loops);
-  return dtype == Dtype::float64 ? loops.f64 : loops.f32;
+  switch (dtype) {
+    case Dtype::float16:
+      return loops.f16;
+    case Dtype::bfloat16:
+      return loops.bf16;
+    case Dtype::float64:
+      return loops.f64;
+    default:
+      return loops.f32;
+  }
 }
 
 /// The places of the source that one place of the target reads, along one axis: first, first + 1, ... Their numbers
@@ -183,15 +191,42 @@ class PoolingPlan {
   SmallVector<Columns, 16> columns_;
 };
 
+/// The array channels-last and without gaps: a copy unless it is so already.
+Array channels_last_of(const Array& array) {
+  if (array.is_channels_last()) return array;
+  const Array result =
+      empty_strided(array.shape(), channels_last_strides(array.shape()), array.dtype(), array.device());
+  result.copy_from(array);
+  return result;
+}
+
+/// Where loops write what belongs into an array, channels-last and without gaps. The array must outlive this.
+class Result {
+ public:
+  explicit Result(const Array& array) : array_{array}, written_{array} {
+    if (array.is_channels_last()) return;
+    written_ = empty_strided(array.shape(), channels_last_strides(array.shape()), array.dtype(), array.device());
+  }
+  void* data() const { return written_.raw_data(); }
+  /// To be called when everything is written.
+  void finish() const {
+    if (!written_.is_same(array_)) array_.copy_from(written_);
+  }
+
+ private:
+  const Array& array_;
+  Array written_;
+};
+
 int index_entry(const Array& index) { return index.dtype() == Dtype::uint8 ? 0 : 1; }
 
 void max_pooling_forward(Params<Pooling> pooling, In x, Out y, Out index) {
   const PoolingPlan plan(*pooling, x->shape(), y->shape(), false);
-  const Array from = channels_last_input(x);
-  const ChannelsLastOutput to(y);
+  const Array from = channels_last_of(x);
+  const Result to(y);
   const PoolingLoop& loops = loops_for(x->dtype());
   if (index) {
-    const ChannelsLastOutput places(index);
+    const Result places(index);
     const auto max = loops.max[index_entry(index)];
     plan.for_each_run([&](const PoolingRun& run) { max(run, from.raw_data(), to.data(), places.data()); });
     places.finish();
@@ -203,8 +238,8 @@ void max_pooling_forward(Params<Pooling> pooling, In x, Out y, Out index) {
 
 void max_pooling_grad(Params<Pooling> pooling, In gy, In index, Out gx) {
   const PoolingPlan plan(*pooling, gx->shape(), gy->shape(), true);
-  const Array from = channels_last_input(gy), places = channels_last_input(index);
-  const ChannelsLastOutput to(gx);
+  const Array from = channels_last_of(gy), places = channels_last_of(index);
+  const Result to(gx);
   const auto grad = loops_for(gy->dtype()).grad[index_entry(index)];
   plan.for_each_run([&](const PoolingRun& run) { grad(run, from.raw_data(), places.raw_data(), to.data()); });
   to.finish();
@@ -212,8 +247,8 @@ void max_pooling_grad(Params<Pooling> pooling, In gy, In index, Out gx) {
 
 void max_pooling_pick(Params<Pooling> pooling, In x, In index, Out y) {
   const PoolingPlan plan(*pooling, x->shape(), y->shape(), false);
-  const Array from = channels_last_input(x), places = channels_last_input(index);
-  const ChannelsLastOutput to(y);
+  const Array from = channels_last_of(x), places = channels_last_of(index);
+  const Result to(y);
   const auto pick = loops_for(x->dtype()).pick[index_entry(index)];
   plan.for_each_run([&](const PoolingRun& run) { pick(run, from.raw_data(), places.raw_data(), to.data()); });
   to.finish();
@@ -232,8 +267,8 @@ double divisor_of(const AveragePooling& average, int64_t places) {
 
 void average_pooling_forward(Params<AveragePooling> average, In x, Out y) {
   const PoolingPlan plan(average->pooling, x->shape(), y->shape(), false);
-  const Array from = channels_last_input(x);
-  const ChannelsLastOutput to(y);
+  const Array from = channels_last_of(x);
+  const Result to(y);
   const auto sum = loops_for(x->dtype()).sum;
   plan.for_each_run(
       [&](const PoolingRun& run) { sum(run, from.raw_data(), divisor_of(*average, run.count), to.data()); });
@@ -257,12 +292,17 @@ Array over_places(const Pooling& pooling, const Array& gy, const Shape& x) {
 }
 
 void average_pooling_grad(Params<AveragePooling> average, In gy, Out gx) {
-  const PoolingPlan plan(average->pooling, gx->shape(), gy->shape(), true);
-  Array from = channels_last_input(gy);
   const bool inside = average->divisor == PoolingDivisor::inside;
+  if (inside && is_half(gy->dtype())) {  // rounded once, not after each division too
+    const Array wide = empty_strided(gx->shape(), channels_last_strides(gx->shape()), Dtype::float32, gx->device());
+    average_pooling_grad(average, gy->astype(Dtype::float32), wide);
+    return gx->copy_from(wide);
+  }
+  const PoolingPlan plan(average->pooling, gx->shape(), gy->shape(), true);
+  Array from = channels_last_of(gy);
   if (inside) from = over_places(average->pooling, from, gx->shape());
   const double divisor = inside ? 1.0 : divisor_of(*average, 0);
-  const ChannelsLastOutput to(gx);
+  const Result to(gx);
   const auto sum = loops_for(gy->dtype()).sum;
   plan.for_each_run([&](const PoolingRun& run) { sum(run, from.raw_data(), divisor, to.data()); });
   to.finish();

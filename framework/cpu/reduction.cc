@@ -103,6 +103,7 @@ class Reducer {
         op_{op},
         x_{x.data<char>()},
         plan_{plan},
+        itemsize_{itemsize(x.dtype())},
         size_{itemsize(dtype_of_compute(compute))},
         reader_{x.dtype(), plan.inner.stride, compute} {}
 
@@ -202,12 +203,18 @@ class Reducer {
     const AxisList& reduced = plan_.reduced;
     if (!reader_.is_direct()) {
       alignas(64) char buffer[kBlockBytes];
-      for (int64_t row = first; row < last; ++row) {
+      const Axis rows = reduced.count > 0 ? reduced.axis[reduced.count - 1] : Axis{1, 0, 0, true};
+      const bool is_dense = plan_.inner.stride == itemsize_ && rows.stride == n * itemsize_;
+      const int64_t at_once = is_dense ? std::max<int64_t>(1, kBlock / n) : 1;
+      for (int64_t row = first; row < last;) {
+        const int64_t count = std::min({at_once, last - row, rows.size - row % rows.size});
         const char* const at = from + reduced.offset_of(row);
         for (int64_t begin = 0; begin < n; begin += kBlock) {
           const int64_t m = std::min(kBlock, n - begin);
-          loop_.columns(op_, reader_.read(at + begin * plan_.inner.stride, m, buffer), 1, 0, m, acc + begin * size_);
+          const void* const block = reader_.read(at + begin * plan_.inner.stride, count * m, buffer);
+          loop_.columns(op_, block, count, m, m, acc + begin * size_);
         }
+        row += count;
       }
       return;
     }
@@ -247,7 +254,8 @@ class Reducer {
   const void* op_;
   const char* x_;
   const ReductionPlan& plan_;
-  int64_t size_;
+  int64_t itemsize_;  // of x's elements
+  int64_t size_;      // of the compute type's
   BlockReader reader_;
 };
 

@@ -86,7 +86,7 @@ std::string results(const BatchNormLoops& loops, i64 rows, i64 n) {
 
 void compare(const BatchNormTable& expected, const BatchNormTable& got) {
   for (const i64 rows : {i64{1}, i64{8}, i64{21}}) {
-    for (const i64 n : {i64{1}, i64{3}, i64{16}, i64{37}, i64{64}}) {
+    for (const i64 n : {i64{1}, i64{3}, i64{16}, i64{37}, i64{64}, i64{300}}) {
       CAPTURE(rows);
       CAPTURE(n);
       CHECK(results<float16, float>(expected.f16, rows, n) == results<float16, float>(got.f16, rows, n));

@@ -8,11 +8,13 @@
 #include <random>
 #include <vector>
 
+#include "kusari/framework/core/dtype.h"
 #include "kusari/framework/cpu/best_isa.h"
 #include "kusari/framework/cpu/isa/pooling.h"
 
 #if defined(__x86_64__)
 
+using namespace kusari;
 using namespace kusari::cpu;
 
 namespace {
@@ -40,9 +42,10 @@ std::vector<T> values(int64_t n) {
   std::mt19937 generator(static_cast<unsigned>(n));
   std::vector<T> result(static_cast<size_t>(n));
   for (T& value : result) {
-    value = static_cast<T>(static_cast<int>(generator() % 7) - 3) / 3;
-    if (generator() % 29 == 0) value = static_cast<T>(std::nan(""));
-    if (generator() % 31 == 0) value = static_cast<T>(-INFINITY);
+    float number = static_cast<float>(static_cast<int>(generator() % 7) - 3) / 3;
+    if (generator() % 29 == 0) number = std::nanf("");
+    if (generator() % 31 == 0) number = -INFINITY;
+    value = convert_element<T>(number);
   }
   return result;
 }
@@ -85,6 +88,10 @@ void check_loops(const PoolingLoop& expected, const PoolingLoop& got, int entry)
 }
 
 void check_all(const PoolingLoops& expected, const PoolingLoops& got) {
+  check_loops<float16, uint8_t>(expected.f16, got.f16, 0);
+  check_loops<float16, int32_t>(expected.f16, got.f16, 1);
+  check_loops<bfloat16, uint8_t>(expected.bf16, got.bf16, 0);
+  check_loops<bfloat16, int32_t>(expected.bf16, got.bf16, 1);
   check_loops<float, uint8_t>(expected.f32, got.f32, 0);
   check_loops<float, int32_t>(expected.f32, got.f32, 1);
   check_loops<double, uint8_t>(expected.f64, got.f64, 0);

@@ -1,29 +1,17 @@
 #include "kusari/framework/cpu/isa/batch_normalization.h"
 
-#include "kusari/framework/kernels/half.h"
+#include "kusari/framework/cpu/isa/half.h"
 
 // Every channel is a sum of its own, in an order of rows that is the same for all widths of vectors. Several rows at a
 // time keep what belongs to the channels in registers.
 namespace kusari::cpu {
 namespace {
 
-// Nothing here may be left as a function of its own: vectors would stop at the call.
-#define KUSARI_INLINE __attribute__((always_inline)) inline
-
-struct Half {
-  unsigned short bits;
-};
-struct Brain {
-  unsigned short bits;
-};
-
 KUSARI_INLINE float load(float x) { return x; }
 KUSARI_INLINE double load(double x) { return x; }
-KUSARI_INLINE float load(Half x) { return km::float_from_half(x.bits); }
 KUSARI_INLINE float load(Brain x) { return km::float_from_bfloat16(x.bits); }
 KUSARI_INLINE void store(float& to, float x) { to = x; }
 KUSARI_INLINE void store(double& to, double x) { to = x; }
-KUSARI_INLINE void store(Half& to, float x) { to.bits = km::half_from_float(x); }
 KUSARI_INLINE void store(Brain& to, float x) { to.bits = km::bfloat16_from_float(x); }
 
 template <class T>
@@ -60,8 +48,77 @@ KUSARI_INLINE void by_rows(const BatchNormBlock& block) {
   for (; r < block.rows; ++r) Loop::template run<1>(block, r);
 }
 
+/// What a loop reads and writes of the block's elements.
+struct Uses {
+  bool x = false, residual = false, y = false, gy = false, out = false, masked = false;
+};
+
+/// A loop over float for rows of float16, which go through buffers.
+template <class Loop>
+struct Widened {
+  template <i64 kRows>
+  KUSARI_INLINE static void run(const BatchNormBlock& b, i64 r) {
+    constexpr i64 kWidth = 256, kSize = kRows * kWidth;
+    const i64 n = b.channels;
+    float x[kSize], residual[kSize], y[kSize], gy[kSize], result[kSize], masked[kSize];
+    for (i64 c = 0; c < n; c += kWidth) {
+      const i64 width = n - c < kWidth ? n - c : kWidth;
+      const i64 runs = width == n ? 1 : kRows, length = kRows * width / runs;
+      const auto read = [&](bool used, const void* given, float* buffer) {
+        if (!used) return;
+        for (i64 i = 0; i < runs; ++i) widen(in<Half>(given) + (r + i) * n + c, buffer + i * width, length);
+      };
+      const auto write = [&](bool used, const float* buffer, void* to) {
+        if (!used) return;
+        for (i64 i = 0; i < runs; ++i) narrow(buffer + i * width, out<Half>(to) + (r + i) * n + c, length);
+      };
+      const auto numbers = [c](const void* given) { return given == nullptr ? given : in<float>(given) + c; };
+      const auto sums = [c](void* given) { return given == nullptr ? given : out<float>(given) + c; };
+      read(Loop::kUses.x, b.x, x);
+      read(Loop::kUses.residual, b.residual, residual);
+      read(Loop::kUses.y, b.y, y);
+      read(Loop::kUses.gy, b.gy, gy);
+      Loop::template run<kRows>({.rows = kRows,
+                                 .channels = width,
+                                 .x = x,
+                                 .residual = residual,
+                                 .y = y,
+                                 .gy = gy,
+                                 .out = result,
+                                 .masked = masked,
+                                 .mean = numbers(b.mean),
+                                 .scale = numbers(b.scale),
+                                 .beta = numbers(b.beta),
+                                 .offset = numbers(b.offset),
+                                 .slope = numbers(b.slope),
+                                 .shift = sums(b.shift),
+                                 .sum = sums(b.sum),
+                                 .square = sums(b.square)},
+                                0);
+      write(Loop::kUses.out, result, b.out);
+      write(Loop::kUses.masked, masked, b.masked);
+    }
+  }
+};
+
+/// How loops see elements of the storage type S: Type, and Rows<Loop>, the loop over Type made one over S.
+template <class S>
+struct View {
+  using Type = S;
+  template <class Loop>
+  using Rows = Loop;
+};
+template <>
+struct View<Half> {
+  using Type = float;
+  template <class Loop>
+  using Rows = Widened<Loop>;
+};
+
 template <class S, class T>
 struct Moments {
+  static constexpr Uses kUses = {.x = true};
+
   template <i64 kRows>
   KUSARI_INLINE static void run(const BatchNormBlock& b, i64 r) {
     const i64 n = b.channels;
@@ -80,11 +137,24 @@ struct Moments {
   }
 };
 
+/// shift[c] += the elements of one row.
+template <class S, class T>
+struct Add {
+  static constexpr Uses kUses = {.x = true};
+
+  template <i64 kRows>
+  KUSARI_INLINE static void run(const BatchNormBlock& b, i64 r) {
+    const S* const x = in<S>(b.x) + r * b.channels;
+    T* const shift = out<T>(b.shift);
+#pragma omp simd
+    for (i64 c = 0; c < b.channels; ++c) shift[c] += load(x[c]);
+  }
+};
+
 template <class S, class T>
 void moments(const BatchNormBlock& b) {
   // The mean of a few rows: one element alone may be far from the others.
   const i64 n = b.channels, few = b.rows < 8 ? b.rows : 8;
-  const S* const x = in<S>(b.x);
   T *const shift = out<T>(b.shift), *const sum = out<T>(b.sum), *const square = out<T>(b.square);
 #pragma omp simd
   for (i64 c = 0; c < n; ++c) {
@@ -92,16 +162,18 @@ void moments(const BatchNormBlock& b) {
     sum[c] = T(0);
     square[c] = T(0);
   }
+  using From = View<S>;
+  for (i64 r = 0; r < few; ++r) From::template Rows<Add<typename From::Type, T>>::template run<1>(b, r);
   const T share = T(1) / static_cast<T>(few);
-  for (i64 r = 0; r < few; ++r) {
 #pragma omp simd
-    for (i64 c = 0; c < n; ++c) shift[c] += load(x[c + r * n]) * share;
-  }
-  by_rows<8, Moments<S, T>>(b);
+  for (i64 c = 0; c < n; ++c) shift[c] *= share;
+  by_rows<8, typename From::template Rows<Moments<typename From::Type, T>>>(b);
 }
 
 template <class S, class T, bool kResidual, bool kRelu>
 struct Apply {
+  static constexpr Uses kUses = {.x = true, .residual = kResidual, .out = true};
+
   template <i64 kRows>
   KUSARI_INLINE static void run(const BatchNormBlock& b, i64 r) {
     const i64 n = b.channels;
@@ -141,6 +213,8 @@ KUSARI_INLINE T masked_gradient(S gy, T centred, T scale, T beta, S y) {
 
 template <class S, class T, BatchNormMask kMask>
 struct Sums {
+  static constexpr Uses kUses = {.x = true, .y = kMask == kMaskFromY, .gy = true, .masked = kMask == kMaskFromY};
+
   template <i64 kRows>
   KUSARI_INLINE static void run(const BatchNormBlock& b, i64 r) {
     const i64 n = b.channels;
@@ -166,6 +240,11 @@ struct Sums {
   }
 };
 
+/// More than one row of a result at a time is slower where loops write it themselves: every row is a stream of its own
+/// to the memory.
+template <class S>
+constexpr i64 kRowsWritten = __is_same(S, Half) ? 4 : 1;
+
 template <class S, class T, BatchNormMask kMask>
 void sums(const BatchNormBlock& b) {
   T *const sum = out<T>(b.sum), *const product = out<T>(b.square);
@@ -174,12 +253,15 @@ void sums(const BatchNormBlock& b) {
     sum[c] = T(0);
     product[c] = T(0);
   }
-  constexpr i64 kRows = kMask == kMaskFromY ? 1 : 4;
-  by_rows<kRows, Sums<S, T, kMask>>(b);
+  using From = View<S>;
+  constexpr bool kWrites = kMask == kMaskFromY;
+  by_rows<kWrites ? kRowsWritten<S> : 4, typename From::template Rows<Sums<typename From::Type, T, kMask>>>(b);
 }
 
 template <class S, class T, BatchNormMask kMask, bool kFixed>
 struct Gradient {
+  static constexpr Uses kUses = {.x = !kFixed || kMask == kMaskFromX, .gy = true, .out = true};
+
   template <i64 kRows>
   KUSARI_INLINE static void run(const BatchNormBlock& b, i64 r) {
     const i64 n = b.channels;
@@ -187,15 +269,14 @@ struct Gradient {
     const T *const mean = in<T>(b.mean), *const scale = in<T>(b.scale), *const beta = in<T>(b.beta);
     const T *const offset = in<T>(b.offset), *const slope = in<T>(b.slope);
     S* const gx = out<S>(b.out) + r * n;
-    constexpr bool kNeedsX = !kFixed || kMask == kMaskFromX;
     if constexpr (kMask != kMaskNone) fetch_ahead<kRows>(gy, n);
 #pragma omp simd
     for (i64 c = 0; c < n; ++c) {
-      const T m = kNeedsX ? mean[c] : T(0), a = scale[c], shift = kMask == kMaskFromX ? beta[c] : T(0);
+      const T m = kUses.x ? mean[c] : T(0), a = scale[c], shift = kMask == kMaskFromX ? beta[c] : T(0);
       const T base = kFixed ? T(0) : offset[c], k = kFixed ? T(0) : slope[c];
       repeat<kRows>([&](i64 i) {
         const i64 at = c + i * n;
-        const T centred = kNeedsX ? load(x[at]) - m : T(0);
+        const T centred = kUses.x ? load(x[at]) - m : T(0);
         const T g = masked_gradient<kMask>(gy[at], centred, a, shift, gy[at]);
         store(gx[at], kFixed ? a * g : a * ((g - base) - centred * k));
       });
@@ -203,10 +284,9 @@ struct Gradient {
   }
 };
 
-// More than one row of a result at a time is slower: every row is a stream of its own to the memory.
-template <class Loop>
+template <class S, class Loop>
 void write_rows(const BatchNormBlock& b) {
-  by_rows<1, Loop>(b);
+  by_rows<kRowsWritten<S>, typename View<S>::template Rows<Loop>>(b);
 }
 
 template <class T>
@@ -249,12 +329,13 @@ void inverse_deviations(const double* deviations, double count, double eps, void
 
 template <class S, class T>
 constexpr BatchNormLoops loops_of() {
+  using V = typename View<S>::Type;
   return {&moments<S, T>,
-          {{&write_rows<Apply<S, T, false, false>>, &write_rows<Apply<S, T, false, true>>},
-           {&write_rows<Apply<S, T, true, false>>, &write_rows<Apply<S, T, true, true>>}},
+          {{&write_rows<S, Apply<V, T, false, false>>, &write_rows<S, Apply<V, T, false, true>>},
+           {&write_rows<S, Apply<V, T, true, false>>, &write_rows<S, Apply<V, T, true, true>>}},
           {&sums<S, T, kMaskNone>, &sums<S, T, kMaskFromX>, &sums<S, T, kMaskFromY>},
-          {&write_rows<Gradient<S, T, kMaskNone, false>>, &write_rows<Gradient<S, T, kMaskFromX, false>>},
-          {&write_rows<Gradient<S, T, kMaskNone, true>>, &write_rows<Gradient<S, T, kMaskFromX, true>>},
+          {&write_rows<S, Gradient<V, T, kMaskNone, false>>, &write_rows<S, Gradient<V, T, kMaskFromX, false>>},
+          {&write_rows<S, Gradient<V, T, kMaskNone, true>>, &write_rows<S, Gradient<V, T, kMaskFromX, true>>},
           {&add_means<T>, &add_deviations<T>, &add_sums<T>, &inverse_deviations<T>}};
 }
 constexpr BatchNormTable kTable = {loops_of<Half, float>(), loops_of<Brain, float>(), loops_of<float, float>(),

@@ -1,5 +1,5 @@
+#include "kusari/framework/cpu/isa/half.h"
 #include "kusari/framework/cpu/isa/loops.h"
-#include "kusari/framework/kernels/half.h"
 
 namespace kusari::cpu {
 namespace {
@@ -7,20 +7,13 @@ namespace {
 struct Bool {
   unsigned char value;
 };
-struct Half {
-  unsigned short bits;
-};
-struct Brain {
-  unsigned short bits;
-};
-
 /// Widens a half to float and a bool to int; every other type stays.
 template <class T>
 T load(T x) {
   return x;
 }
 int load(Bool x) { return x.value != 0 ? 1 : 0; }
-float load(Half x) { return km::float_from_half(x.bits); }
+float load(Half x) { return quiet_float_from_half(x.bits); }
 float load(Brain x) { return km::float_from_bfloat16(x.bits); }
 
 template <class To, class From>
@@ -36,6 +29,8 @@ template <class From, class To>
 void convert(const void* in, void* out, i64 n) {
   const From* const x = static_cast<const From*>(in);
   To* const y = static_cast<To*>(out);
+  if constexpr (__is_same(From, Half) && __is_same(To, float)) return widen(x, y, n);
+  if constexpr (__is_same(From, float) && __is_same(To, Half)) return narrow(x, y, n);
 #pragma omp simd
   for (i64 i = 0; i < n; ++i) {
     const auto value = load(x[i]);

@@ -1,5 +1,7 @@
 #include "kusari/framework/cpu/isa/pooling.h"
 
+#include "kusari/framework/cpu/isa/half.h"
+
 #if defined(__SSE2__)
 #include <immintrin.h>
 #endif
@@ -50,6 +52,43 @@ template <int kLanes, class T>
 [[gnu::always_inline]] inline void store(T* to, Vector<T, kLanes> value) {
   *reinterpret_cast<typename VectorOf<T, kLanes>::Unaligned*>(to) = value;
 }
+/// What elements of the storage type S are computed in.
+template <class S>
+struct ComputeOf {
+  using Type = S;
+};
+template <>
+struct ComputeOf<Half> {
+  using Type = float;
+};
+template <>
+struct ComputeOf<Brain> {
+  using Type = float;
+};
+template <class S>
+using Compute = typename ComputeOf<S>::Type;
+
+template <int kLanes, class S>
+[[gnu::always_inline]] inline Vector<Compute<S>, kLanes> read(const S* from) {
+  if constexpr (__is_same(S, Compute<S>)) {
+    return load<kLanes>(from);
+  } else {
+    float wide[kLanes];
+    widen_lanes<kLanes>(from, wide);
+    return load<kLanes>(wide);
+  }
+}
+template <int kLanes, class S>
+[[gnu::always_inline]] inline void write(S* to, Vector<Compute<S>, kLanes> value) {
+  if constexpr (__is_same(S, Compute<S>)) {
+    store<kLanes>(to, value);
+  } else {
+    float wide[kLanes];
+    store<kLanes>(wide, value);
+    narrow_lanes<kLanes>(wide, to);
+  }
+}
+
 // Indices are as wide as the elements while they are computed with. Compilers convert bytes one by one unless told how.
 
 template <class T, int kLanes, class Index>
@@ -145,92 +184,96 @@ struct Largest<float, 16> {
 
 // Each operation computes one pixel's results for kVectors * kLanes channels, from where its source and target start.
 
-template <class T, class Index>
+template <class S, class Index>
 struct Max {
   const i64* offset;
   const i64* place;
   i64 count;
-  const T* x;
-  T* y;
+  const S* x;
+  S* y;
   Index* index;
 
   template <int kLanes, int kVectors>
   [[gnu::always_inline]] void run(i64 source, i64 target) const {
+    using T = Compute<S>;
     using Wide = Integer<T>;
     Largest<T, kLanes> largest[kVectors];
     for (int v = 0; v < kVectors; ++v) {
-      largest[v].start(load<kLanes>(x + source + offset[0] + v * kLanes),
+      largest[v].start(read<kLanes>(x + source + offset[0] + v * kLanes),
                        Vector<Wide, kLanes>{} + static_cast<Wide>(place[0]));
     }
     for (i64 i = 1; i < count; ++i) {
-      const T* const from = x + source + offset[i];
+      const S* const from = x + source + offset[i];
       prefetch<kLanes, kVectors>(from);
       const Vector<Wide, kLanes> here = Vector<Wide, kLanes>{} + static_cast<Wide>(place[i]);
-      for (int v = 0; v < kVectors; ++v) largest[v].take(load<kLanes>(from + v * kLanes), here);
+      for (int v = 0; v < kVectors; ++v) largest[v].take(read<kLanes>(from + v * kLanes), here);
     }
     for (int v = 0; v < kVectors; ++v) {
-      store<kLanes>(y + target + v * kLanes, largest[v].best);
+      write<kLanes>(y + target + v * kLanes, largest[v].best);
       store_index<kLanes, Wide>(index + target + v * kLanes, largest[v].at);
     }
   }
 };
 
-template <class T>
+template <class S>
 struct MaxAlone {
   const i64* offset;
   i64 count;
-  const T* x;
-  T* y;
+  const S* x;
+  S* y;
 
   template <int kLanes, int kVectors>
   [[gnu::always_inline]] void run(i64 source, i64 target) const {
+    using T = Compute<S>;
     const Vector<Integer<T>, kLanes> nowhere = {};
     Largest<T, kLanes> largest[kVectors];
-    for (int v = 0; v < kVectors; ++v) largest[v].start(load<kLanes>(x + source + offset[0] + v * kLanes), nowhere);
+    for (int v = 0; v < kVectors; ++v) largest[v].start(read<kLanes>(x + source + offset[0] + v * kLanes), nowhere);
     for (i64 i = 1; i < count; ++i) {
-      const T* const from = x + source + offset[i];
+      const S* const from = x + source + offset[i];
       prefetch<kLanes, kVectors>(from);
-      for (int v = 0; v < kVectors; ++v) largest[v].take(load<kLanes>(from + v * kLanes), nowhere);
+      for (int v = 0; v < kVectors; ++v) largest[v].take(read<kLanes>(from + v * kLanes), nowhere);
     }
-    for (int v = 0; v < kVectors; ++v) store<kLanes>(y + target + v * kLanes, largest[v].best);
+    for (int v = 0; v < kVectors; ++v) write<kLanes>(y + target + v * kLanes, largest[v].best);
   }
 };
 
-template <class T, class Index>
+template <class S, class Index>
 struct Pick {
   const i64* offset;
   const i64* place;
   i64 count;
-  const T* x;
+  const S* x;
   const Index* index;
-  T* y;
+  S* y;
 
   template <int kLanes, int kVectors>
   [[gnu::always_inline]] void run(i64 source, i64 target) const {
+    using T = Compute<S>;
     using Wide = Integer<T>;
     for (int v = 0; v < kVectors; ++v) {
       const auto at = load_index<T, kLanes>(index + target + v * kLanes);
       Vector<T, kLanes> picked = {};
       for (i64 i = 0; i < count; ++i) {
-        const Vector<T, kLanes> value = load<kLanes>(x + source + offset[i] + v * kLanes);
+        const Vector<T, kLanes> value = read<kLanes>(x + source + offset[i] + v * kLanes);
         picked = at == static_cast<Wide>(place[i]) ? value : picked;
       }
-      store<kLanes>(y + target + v * kLanes, picked);
+      write<kLanes>(y + target + v * kLanes, picked);
     }
   }
 };
 
-template <class T, class Index>
+template <class S, class Index>
 struct Grad {
   const i64* offset;
   const i64* place;
   i64 count;
-  const T* gy;
+  const S* gy;
   const Index* index;
-  T* gx;
+  S* gx;
 
   template <int kLanes, int kVectors>
   [[gnu::always_inline]] void run(i64 source, i64 target) const {
+    using T = Compute<S>;
     using Wide = Integer<T>;
     const Vector<T, kLanes> zero = {};
     Vector<T, kLanes> sum[kVectors];
@@ -240,39 +283,40 @@ struct Grad {
       const i64 from = source + offset[i];
       for (int v = 0; v < kVectors; ++v) {
         const auto at = load_index<T, kLanes>(index + from + v * kLanes);
-        sum[v] += at == static_cast<Wide>(place[i]) ? load<kLanes>(gy + from + v * kLanes) : zero;
+        sum[v] += at == static_cast<Wide>(place[i]) ? read<kLanes>(gy + from + v * kLanes) : zero;
       }
     }
-    for (int v = 0; v < kVectors; ++v) store<kLanes>(gx + target + v * kLanes, sum[v]);
+    for (int v = 0; v < kVectors; ++v) write<kLanes>(gx + target + v * kLanes, sum[v]);
   }
 };
 
-template <class T>
+template <class S>
 struct Sum {
   /// Terms that are added one after the other before they join the total, which keeps long sums accurate.
   static constexpr i64 kTerms = 16;
 
   const i64* offset;
   i64 count;
-  const T* x;
-  T divisor;
-  T* y;
+  const S* x;
+  Compute<S> divisor;
+  S* y;
 
   template <int kLanes, int kVectors>
   [[gnu::always_inline]] void run(i64 source, i64 target) const {
+    using T = Compute<S>;
     Vector<T, kLanes> total[kVectors];
     for (int v = 0; v < kVectors; ++v) total[v] = Vector<T, kLanes>{};
     for (i64 begin = 0; begin < count; begin += kTerms) {
       const i64 end = begin + kTerms < count ? begin + kTerms : count;
       Vector<T, kLanes> sum[kVectors];
-      for (int v = 0; v < kVectors; ++v) sum[v] = load<kLanes>(x + source + offset[begin] + v * kLanes);
+      for (int v = 0; v < kVectors; ++v) sum[v] = read<kLanes>(x + source + offset[begin] + v * kLanes);
       for (i64 i = begin + 1; i < end; ++i) {
         prefetch<kLanes, kVectors>(x + source + offset[i]);
-        for (int v = 0; v < kVectors; ++v) sum[v] += load<kLanes>(x + source + offset[i] + v * kLanes);
+        for (int v = 0; v < kVectors; ++v) sum[v] += read<kLanes>(x + source + offset[i] + v * kLanes);
       }
       for (int v = 0; v < kVectors; ++v) total[v] += sum[v];
     }
-    for (int v = 0; v < kVectors; ++v) store<kLanes>(y + target + v * kLanes, total[v] / divisor);
+    for (int v = 0; v < kVectors; ++v) write<kLanes>(y + target + v * kLanes, total[v] / divisor);
   }
 };
 
@@ -290,8 +334,9 @@ template <int kLanes, class Op>
   }
 }
 
-template <class T, class Op>
+template <class S, class Op>
 void run_pixels(const PoolingRun& run, const Op& op) {
+  using T = Compute<S>;
   constexpr int kLanes = kFullLanes<T>, kFewLanes = 16 / static_cast<int>(sizeof(T));
   if (run.channels >= kLanes) {
     run_lanes<kLanes>(run, op);
@@ -311,49 +356,58 @@ void fill(const PoolingRun& run, T value, T* to) {
   }
 }
 
-template <class T, class Index>
+/// -inf.
+template <class S>
+S lowest() {
+  const Vector<Compute<S>, 1> value = {static_cast<Compute<S>>(-__builtin_inf())};
+  S result;
+  write<1>(&result, value);
+  return result;
+}
+
+template <class S, class Index>
 void max(const PoolingRun& run, const void* x, void* y, void* index) {
   if (run.count == 0) {
-    fill(run, static_cast<T>(-__builtin_inf()), static_cast<T*>(y));
+    fill(run, lowest<S>(), static_cast<S*>(y));
     return fill(run, Index{}, static_cast<Index*>(index));
   }
-  run_pixels<T>(run, Max<T, Index>{run.offset, run.place, run.count, static_cast<const T*>(x), static_cast<T*>(y),
+  run_pixels<S>(run, Max<S, Index>{run.offset, run.place, run.count, static_cast<const S*>(x), static_cast<S*>(y),
                                    static_cast<Index*>(index)});
 }
 
-template <class T>
+template <class S>
 void max_alone(const PoolingRun& run, const void* x, void* y) {
-  if (run.count == 0) return fill(run, static_cast<T>(-__builtin_inf()), static_cast<T*>(y));
-  run_pixels<T>(run, MaxAlone<T>{run.offset, run.count, static_cast<const T*>(x), static_cast<T*>(y)});
+  if (run.count == 0) return fill(run, lowest<S>(), static_cast<S*>(y));
+  run_pixels<S>(run, MaxAlone<S>{run.offset, run.count, static_cast<const S*>(x), static_cast<S*>(y)});
 }
 
-template <class T, class Index>
+template <class S, class Index>
 void pick(const PoolingRun& run, const void* x, const void* index, void* y) {
-  run_pixels<T>(run, Pick<T, Index>{run.offset, run.place, run.count, static_cast<const T*>(x),
-                                    static_cast<const Index*>(index), static_cast<T*>(y)});
+  run_pixels<S>(run, Pick<S, Index>{run.offset, run.place, run.count, static_cast<const S*>(x),
+                                    static_cast<const Index*>(index), static_cast<S*>(y)});
 }
 
-template <class T, class Index>
+template <class S, class Index>
 void grad(const PoolingRun& run, const void* gy, const void* index, void* gx) {
-  run_pixels<T>(run, Grad<T, Index>{run.offset, run.place, run.count, static_cast<const T*>(gy),
-                                    static_cast<const Index*>(index), static_cast<T*>(gx)});
+  run_pixels<S>(run, Grad<S, Index>{run.offset, run.place, run.count, static_cast<const S*>(gy),
+                                    static_cast<const Index*>(index), static_cast<S*>(gx)});
 }
 
-template <class T>
+template <class S>
 void sum(const PoolingRun& run, const void* x, double divisor, void* y) {
-  run_pixels<T>(run,
-                Sum<T>{run.offset, run.count, static_cast<const T*>(x), static_cast<T>(divisor), static_cast<T*>(y)});
+  run_pixels<S>(run, Sum<S>{run.offset, run.count, static_cast<const S*>(x), static_cast<Compute<S>>(divisor),
+                            static_cast<S*>(y)});
 }
 
-template <class T>
+template <class S>
 constexpr PoolingLoop loop_of() {
-  return {{&max<T, u8>, &max<T, i32>},
-          &max_alone<T>,
-          {&pick<T, u8>, &pick<T, i32>},
-          {&grad<T, u8>, &grad<T, i32>},
-          &sum<T>};
+  return {{&max<S, u8>, &max<S, i32>},
+          &max_alone<S>,
+          {&pick<S, u8>, &pick<S, i32>},
+          {&grad<S, u8>, &grad<S, i32>},
+          &sum<S>};
 }
-constexpr PoolingLoops kTable = {loop_of<float>(), loop_of<double>()};
+constexpr PoolingLoops kTable = {loop_of<Half>(), loop_of<Brain>(), loop_of<float>(), loop_of<double>()};
 
 }  // namespace
 

@@ -17,7 +17,8 @@ struct PoolingRun {
   i64 channels;
 };
 
-/// Pooling of one element type. `index` is uint8 in entry 0, int32 in entry 1.
+/// Pooling of one element type; 16-bit ones are computed in float and rounded once. `index` is uint8 in entry 0, int32
+/// in entry 1.
 struct PoolingLoop {
   /// y = the largest element of x, index = its place; -inf and 0 where there is none.
   void (*max[2])(const PoolingRun& run, const void* x, void* y, void* index);
@@ -32,6 +33,8 @@ struct PoolingLoop {
 };
 
 struct PoolingLoops {
+  PoolingLoop f16;
+  PoolingLoop bf16;
   PoolingLoop f32;
   PoolingLoop f64;
 };
