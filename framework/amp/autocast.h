@@ -41,8 +41,8 @@ struct AutocastOptions {
 /// Throws ValueError when dtype is not float16 or bfloat16. torch.autocast.
 class KUSARI_API Autocast {
  public:
-  Autocast() : Autocast(AutocastOptions{}) {}
-  explicit Autocast(const AutocastOptions& options);
+  [[nodiscard]] Autocast() : Autocast(AutocastOptions{}) {}
+  [[nodiscard]] explicit Autocast(const AutocastOptions& options);
   Autocast(const Autocast&) = delete;
   Autocast& operator=(const Autocast&) = delete;
   ~Autocast();
