@@ -6,6 +6,7 @@
 
 namespace kusari {
 
+class LossScale;
 class Optimizer;
 
 namespace detail {
@@ -15,6 +16,8 @@ struct KUSARI_API OptimizerAccess {
   /// What the optimizer's next backward multiplies the loss by: one float64 element on `device`, undefined without loss
   /// scaling. Throws StateError when it scales as Chainer does.
   static Array seed(Optimizer& optimizer, const Device& device);
+  /// The loss scale of an optimizer that keeps it on the device; null for others.
+  static LossScale* loss_scale(Optimizer& optimizer) noexcept;
   /// The sum of squares of all gradients as they are: one float64 element; undefined without any gradient.
   static Array squared_norm(Optimizer& optimizer);
   /// Divides all gradients by `loss_scale`, one float64 element, in place.

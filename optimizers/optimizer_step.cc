@@ -234,7 +234,7 @@ void Optimizer::update_guarded(const Array& guard, const Array& loss_scale) {
   update_parameters(guard);
   if (guard.is_defined()) {
     impl.last->update(guard);
-    impl.seed = Array();
+    if (!impl.is_fixed) impl.seed = Array();
   }
   for (Entry& entry : impl.entries) {
     if (entry.is_updated()) call_rule_hooks(HookTiming::post, entry);
@@ -505,6 +505,10 @@ Array detail::OptimizerAccess::seed(Optimizer& optimizer, const Device& device) 
   }
   if (!impl.seed.is_defined() || impl.seed.device() != device) impl.seed = impl.loss_scale->scale_on(device).copy();
   return impl.seed;
+}
+
+LossScale* detail::OptimizerAccess::loss_scale(Optimizer& optimizer) noexcept {
+  return optimizer.impl_->loss_scale.get();
 }
 
 Array detail::OptimizerAccess::squared_norm(Optimizer& optimizer) {

@@ -33,10 +33,14 @@ StandardUpdater::StandardUpdater(iterators::IteratorRef iterator, Ref<Optimizer>
 StandardUpdater::StandardUpdater(NamedIterators iterators, NamedOptimizers optimizers, StandardUpdaterOptions options)
     : iterators_{std::move(iterators)}, optimizers_{std::move(optimizers)}, options_{std::move(options)} {
   main_ = find(iterators_, "main", "iterator");
+  if (options_.loss_scale && options_.loss_scaling) {
+    throw ValueError("StandardUpdater: loss_scale and loss_scaling are both given: one of them must do");
+  }
   for (auto& [name, optimizer] : optimizers_) {
     Link& target = optimizer->target();  // throws for an optimizer without one
     if (options_.device) target.to(*options_.device);
     if (options_.loss_scale) optimizer->set_loss_scale(*options_.loss_scale);
+    if (options_.loss_scaling) optimizer->loss_scaling(*options_.loss_scaling);
     if (options_.auto_new_epoch) optimizer->use_auto_new_epoch();
   }
   if (!options_.input_device) options_.input_device = options_.device;

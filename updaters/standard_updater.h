@@ -23,6 +23,8 @@ struct StandardUpdaterOptions {
   std::optional<double> loss_scale = std::nullopt;    ///< a fixed loss scale for all optimizers
   bool auto_new_epoch = true;                         ///< call Optimizer::new_epoch at the end of each sweep
   std::optional<Device> input_device = std::nullopt;  ///< where batches go; `device` when not given
+  /// Optimizer::loss_scaling of all optimizers: `.loss_scaling = LossScalingOptions{}` is dynamic. Not with loss_scale.
+  std::optional<LossScalingOptions> loss_scaling = std::nullopt;
 };
 
 /// Takes a batch of the iterator "main", makes arrays of it, and lets the optimizer "main" take a step for the loss of
@@ -34,7 +36,7 @@ class KUSARI_API StandardUpdater : public Updater {
 
   StandardUpdater(iterators::IteratorRef iterator, Ref<Optimizer> optimizer, StandardUpdaterOptions options = {});
   /// `StandardUpdater({{"main", iterator}}, {{"gen", gen_optimizer}, {"dis", dis_optimizer}})`. Throws ValueError when
-  /// there is no iterator "main".
+  /// there is no iterator "main", or both loss_scale and loss_scaling.
   StandardUpdater(NamedIterators iterators, NamedOptimizers optimizers, StandardUpdaterOptions options = {});
 
   void update() final;

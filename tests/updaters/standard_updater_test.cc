@@ -116,6 +116,16 @@ TEST_CASE("StandardUpdater's options") {
     updater.update();
     CHECK(model.slope() == doctest::Approx(0.03125 * 2 * 2 * 14.0 / 3));
   }
+  SUBCASE("dynamic loss scaling") {
+    StandardUpdater updater(iterator, optimizer, {.loss_scaling = LossScalingOptions{.initial_scale = 64}});
+    CHECK(optimizer.loss_scale() == 64);
+    updater.update();
+    CHECK(model.slope() == doctest::Approx(0.03125 * 2 * 2 * 14.0 / 3));
+    CHECK(optimizer.loss_scale() == 128);
+    CHECK_THROWS_WITH_AS(StandardUpdater(iterator, optimizer, {.loss_scale = 8, .loss_scaling = LossScalingOptions{}}),
+                         "StandardUpdater: loss_scale and loss_scaling are both given: one of them must do",
+                         ValueError);
+  }
   SUBCASE("a wrong number of arrays") {
     StandardUpdater updater(SerialIterator(TupleDataset(zeros({3, 1})), 1), optimizer);
     CHECK_THROWS_AS(updater.update(), TypeError);

@@ -1,0 +1,120 @@
+#include "kusari/framework/training/extensions/mixed_precision.h"
+
+#include <nlohmann/json.hpp>
+
+#include "kusari/framework/core/error.h"
+#include "kusari/framework/core/serializer.h"
+#include "kusari/framework/links/link.h"
+#include "kusari/framework/links/parameter.h"
+#include "kusari/framework/training/trainer.h"
+#include "kusari/optimizers/hooks/gradient_clipping.h"
+#include "kusari/optimizers/loss_scale.h"
+#include "kusari/optimizers/optimizer.h"
+#include "kusari/optimizers/optimizer_access.h"
+
+namespace kusari::training::extensions {
+namespace {
+
+constexpr const char* kClipHook = "MixedPrecision";
+
+/// Makes a 16-bit model float32 again, with the numbers of its float32 copies.
+void restore_float32(Link& model) {
+  std::vector<std::pair<Parameter*, Array>> masters;
+  for (Parameter* const parameter : model.params(false)) {
+    if (!parameter->has_update_rule()) continue;
+    const Array master = parameter->update_rule().state("fp32_param");
+    if (master.is_defined()) masters.emplace_back(parameter, master);
+  }
+  model.to(Dtype::float32);
+  for (const auto& [parameter, master] : masters) parameter->array().copy_from(master);
+}
+
+}  // namespace
+
+MixedPrecision::MixedPrecision(MixedPrecisionOptions options) : options_{options} {
+  if (options_.clip && !(*options_.clip > 0)) {
+    throw ValueError("MixedPrecision: clip is " + std::to_string(*options_.clip) + " but must be positive");
+  }
+}
+
+MixedPrecision::MixedPrecision(MixedPrecision&&) noexcept = default;
+MixedPrecision::~MixedPrecision() = default;
+
+void MixedPrecision::initialize(Trainer& trainer) {
+  Optimizers all = trainer.updater().get_all_optimizers();
+  std::vector<Link*> models;
+  std::vector<Optimizer*> optimizers;
+  for (const auto& [name, optimizer] : all) {
+    models.push_back(&optimizer->target());
+    optimizers.push_back(optimizer);
+  }
+  const bool is_16_bit = options_.recipe == MixedPrecisionRecipe::to_fp16;
+  session_ = std::make_unique<amp::Session>(amp::initialize(
+      models, optimizers, is_16_bit ? "O2" : "O1", {.loss_scale = options_.loss_scale, .dtype = options_.dtype}));
+  optimizers_ = std::move(all);
+  for (const auto& [name, optimizer] : optimizers_) {
+    if (options_.clip) optimizer->add_hook(optimizer_hooks::GradientClipping(*options_.clip), kClipHook);
+    LossScale* const scale = detail::OptimizerAccess::loss_scale(*optimizer);
+    for (const auto& [of, state] : scales_) {
+      if (of == name && scale != nullptr) scale->set_state(state);
+    }
+  }
+}
+
+void MixedPrecision::operator()(Trainer& trainer) {
+  for (const auto& [name, optimizer] : optimizers_) {
+    if (!optimizer->has_loss_scaling()) continue;
+    const std::string prefix = optimizers_.size() > 1 ? name + "/" : "";
+    trainer.observation().set(prefix, "loss_scale", optimizer->loss_scale());
+    trainer.observation().set(prefix, "skipped_steps", optimizer->skipped_steps());
+  }
+}
+
+void MixedPrecision::remember_scales() {
+  if (session_ == nullptr) return;
+  scales_.clear();
+  for (const auto& [name, optimizer] : optimizers_) {
+    const LossScale* const scale = detail::OptimizerAccess::loss_scale(*optimizer);
+    if (scale == nullptr) continue;
+    scales_.emplace_back(name, scale->state());
+    scales_.back().second.skipped = 0;  // the optimizer has counted them
+  }
+}
+
+void MixedPrecision::finalize() {
+  if (session_ == nullptr) return;
+  remember_scales();
+  for (const auto& [name, optimizer] : optimizers_) {
+    if (options_.clip) optimizer->remove_hook(kClipHook);
+    optimizer->no_loss_scaling();
+    if (options_.recipe != MixedPrecisionRecipe::to_fp16) continue;
+    restore_float32(optimizer->target());
+    optimizer->use_fp32_update(false);
+  }
+  optimizers_.clear();
+  session_ = nullptr;
+}
+
+void MixedPrecision::serialize(Serializer& serializer) {
+  remember_scales();
+  nlohmann::json names = nlohmann::json::array();
+  for (const auto& [name, state] : scales_) names.push_back(name);
+  std::string text = names.dump();
+  serializer("_optimizers", text);
+  if (!serializer.is_writer()) {
+    names = nlohmann::json::parse(text, nullptr, false);
+    scales_.clear();
+    for (const auto& name : names) {
+      if (!name.is_string()) throw ValueError("MixedPrecision::serialize: _optimizers is not a list of names: " + text);
+      scales_.emplace_back(name, kernels::LossScaleState());
+    }
+  }
+  for (auto& [name, state] : scales_) {
+    LossScale scale({1, 1, 1, 0, 1, 0}, 1);  // only its state is read and written
+    scale.set_state(state);
+    scale.serialize(*serializer.child(name));
+    if (!serializer.is_writer()) state = scale.state();
+  }
+}
+
+}  // namespace kusari::training::extensions
