@@ -22,9 +22,13 @@ std::string text(DtypePolicy value) {
   throw ValueError(variable + ": '" + value + "' is not " + expected);
 }
 
+std::string in_lower_case(std::string text) {
+  std::transform(text.begin(), text.end(), text.begin(), [](unsigned char c) { return std::tolower(c); });
+  return text;
+}
+
 void parse(const std::string& variable, const std::string& value, Setting<bool>& setting) {
-  std::string lower = value;
-  std::transform(lower.begin(), lower.end(), lower.begin(), [](unsigned char c) { return std::tolower(c); });
+  const std::string lower = in_lower_case(value);
   if (lower == "1" || lower == "true" || lower == "on") {
     setting = true;
   } else if (lower == "0" || lower == "false" || lower == "off") {
@@ -49,7 +53,7 @@ void parse(const std::string& variable, const std::string& value, Setting<Use>& 
 void parse(const std::string& variable, const std::string& value, Setting<DtypePolicy>& setting) {
   for (const DtypePolicy policy : {DtypePolicy(Dtype::float16), DtypePolicy(Dtype::bfloat16),
                                    DtypePolicy(Dtype::float32), DtypePolicy(Dtype::float64), mixed16, mixed_bf16}) {
-    if (value == text(policy)) {
+    if (in_lower_case(value) == text(policy)) {
       setting = policy;
       return;
     }

@@ -146,6 +146,7 @@ TEST_CASE("environment variables set the global values") {
   CHECK(chainer.find("type_check                     False\n") != std::string::npos);
   const std::string both = output("CHAINER_DTYPE=float16 KUSARI_DTYPE=bfloat16");
   CHECK(both.find("dtype                          bfloat16\n") != std::string::npos);
+  CHECK(output("CHAINER_DTYPE=Mixed_BF16").find("dtype                          mixed_bf16\n") != std::string::npos);
 }
 
 TEST_CASE("a bad environment variable says so") {

@@ -15,14 +15,32 @@
 #include "kusari/framework/functions/math/basic_math.h"
 #include "kusari/framework/functions/math/sum.h"
 #include "kusari/framework/functions/noise/dropout.h"
+#include "kusari/framework/links/activation/maxout.h"
+#include "kusari/framework/links/activation/prelu.h"
+#include "kusari/framework/links/activation/swish.h"
+#include "kusari/framework/links/connection/bias.h"
+#include "kusari/framework/links/connection/bilinear.h"
+#include "kusari/framework/links/connection/convolution_nd.h"
+#include "kusari/framework/links/connection/deconvolution_2d.h"
+#include "kusari/framework/links/connection/deconvolution_nd.h"
+#include "kusari/framework/links/connection/depthwise_convolution_2d.h"
+#include "kusari/framework/links/connection/highway.h"
 #include "kusari/framework/links/connection/inception.h"
+#include "kusari/framework/links/connection/inceptionbn.h"
 #include "kusari/framework/links/connection/linear.h"
+#include "kusari/framework/links/connection/local_convolution_2d.h"
+#include "kusari/framework/links/connection/mlp_convolution_2d.h"
+#include "kusari/framework/links/connection/scale.h"
 #include "kusari/framework/links/model/cifar_cnn.h"
 #include "kusari/framework/links/model/classifier.h"
 #include "kusari/framework/links/model/googlenet.h"
 #include "kusari/framework/links/model/mobilenet_v2.h"
 #include "kusari/framework/links/model/resnet.h"
 #include "kusari/framework/links/model/vgg.h"
+#include "kusari/framework/links/normalization/batch_renormalization.h"
+#include "kusari/framework/links/normalization/decorrelated_batch_normalization.h"
+#include "kusari/framework/links/normalization/group_normalization.h"
+#include "kusari/framework/links/normalization/layer_normalization.h"
 #include "kusari/framework/serializers/npz.h"
 #include "kusari/framework/training/extensions/evaluator.h"
 #include "kusari/framework/training/extensions/log_report.h"
@@ -153,6 +171,12 @@ class Mlp : public Chain {
   Child<L::Linear> l1, l2, l3;
 };
 
+Array uniform(const Shape& shape, Dtype dtype) {
+  std::vector<float> values(static_cast<size_t>(numel(shape)));
+  for (size_t k = 0; k < values.size(); ++k) values[k] = static_cast<float>(philox_word(9, k)) * 0x1p-32F - 0.5F;
+  return array(values, shape).astype(dtype);
+}
+
 TEST_CASE("the check of dtypes sees a wrong one, forward and backward") {
   DtypeCheck hook(Dtype::float16, Dtype::float32);
   const ScopedFunctionHook scope(hook);
@@ -192,6 +216,57 @@ TEST_CASE("config.dtype: Inception") {
     CAPTURE(name(p.activations));
     CAPTURE(name(p.parameters));
     check_policy(p, L::GoogLeNet({.n_classes = 10}), {3, 224, 224}, 10);
+  }
+}
+
+/// Calls a link with inputs of the policy's dtype and differentiates.
+template <class LinkType, class... Shapes>
+void check_link(const Policy& p, LinkType link, const Shapes&... shapes) {
+  const bool is_inception = std::is_same_v<LinkType, L::InceptionBN>;  // whose normalizations follow Chainer: 16-bit
+  DtypeCheck hook(p.activations, is_inception ? p.activations : p.parameters);
+  link.cleargrads();
+  {
+    const ScopedFunctionHook scope(hook);
+    const Variable y = link(Variable(uniform(shapes, p.activations))...);
+    CHECK(y.dtype() == p.activations);
+    F::sum(y * y).backward();
+  }
+  // These two are made of functions that compute statistics, and whitening, in float32.
+  constexpr bool kIsWideInside =
+      std::is_same_v<LinkType, L::BatchRenormalization> || std::is_same_v<LinkType, L::DecorrelatedBatchNormalization>;
+  if (!kIsWideInside) CHECK(hook.wrong() == "");
+  for (const auto& [path, parameter] : link.namedparams()) {
+    CAPTURE(path);
+    CHECK(parameter->grad().dtype() == parameter->dtype());
+  }
+}
+
+TEST_CASE("config.dtype: every other link") {
+  for (const Policy& p : kPolicies) {
+    const auto guard = using_config(&Config::dtype, p.policy);
+    CAPTURE(name(p.activations));
+    CAPTURE(name(p.parameters));
+    const Shape rows{4, 6}, image{2, 4, 5, 5};
+    check_link(p, L::Maxout(6, 3, 2), rows);
+    check_link(p, L::PReLU(), rows);
+    check_link(p, L::Swish(Shape{6}), rows);
+    check_link(p, L::Bias({.shape = Shape{6}}), rows);
+    check_link(p, L::Scale({.w_shape = Shape{6}, .bias_term = true}), rows);
+    check_link(p, L::Highway(6), rows);
+    check_link(p, L::Bilinear(6, 3, 2), rows, Shape{4, 3});
+    check_link(p, L::LayerNormalization(), rows);
+    check_link(p, L::BatchRenormalization(4), image);
+    check_link(p, L::GroupNormalization(2), image);
+    check_link(p, L::DecorrelatedBatchNormalization(4, {.groups = 2}), image);
+    check_link(p, L::DepthwiseConvolution2D(4, 2, 3), image);
+    check_link(p, L::LocalConvolution2D(4, 2, 5, 3), image);
+    check_link(p, L::MLPConvolution2D(4, {3, 2}, 3), image);
+    check_link(p, L::Deconvolution2D(4, 3, 3), image);
+    check_link(p, L::Convolution1D(4, 3, 3), Shape{2, 4, 5});
+    check_link(p, L::Deconvolution3D(4, 3, 2), Shape{2, 4, 2, 2, 2});
+    check_link(p, L::Inception(4, {.out1 = 2, .proj3 = 2, .out3 = 2, .proj5 = 2, .out5 = 2, .proj_pool = 2}), image);
+    check_link(p, L::InceptionBN(4, {.out1 = 2, .proj3 = 2, .out3 = 2, .proj33 = 2, .out33 = 2, .proj_pool = 2}),
+               image);
   }
 }
 
