@@ -57,8 +57,9 @@ const PrecisionLists& tensorflow_lists() {
   static const PrecisionLists lists = {
       .refused = {},
       // Deny.
-      .full = names("average batch_l2_norm_squared bernoulli_nll exp expm1 gaussian_kl_divergence gaussian_nll pow "
-                    "pow_const rpow_const sigmoid_cross_entropy softmax_cross_entropy sum sum_to"),
+      .full = names(
+          "average batch_l2_norm_squared bernoulli_nll exp expm1 gaussian_kl_divergence gaussian_nll "
+          "global_average_pooling_2d pow pow_const rpow_const sigmoid_cross_entropy softmax_cross_entropy sum sum_to"),
       // Allow: Conv2D, Conv3D, MatMul, BatchMatMul, Einsum and the recurrent cells.
       .low = names("batch_matmul convolution_1d convolution_2d convolution_3d convolution_nd deconvolution_1d "
                    "deconvolution_2d deconvolution_3d deconvolution_nd dilated_convolution_2d einsum gru linear "
