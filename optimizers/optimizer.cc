@@ -161,9 +161,8 @@ void Optimizer::report_skipped() const {
   if (!impl.is_fixed || impl.loss_scale->skipped() == impl.reported_skips) return;
   const int64_t skipped = impl.loss_scale->skipped() - impl.reported_skips;
   impl.reported_skips += skipped;
-  log::warn(std::string(name()) + ": skipped " + std::to_string(skipped) +
-            " steps, a gradient of which was not finite; the loss scale is " +
-            std::to_string(impl.loss_scale->scale()));
+  log::warn(std::string(name()) + ": steps skipped because a gradient was not finite: " + std::to_string(skipped) +
+            "; the fixed loss scale may be too large");
 }
 
 double& Optimizer::hyperparameter(const std::string& field) {

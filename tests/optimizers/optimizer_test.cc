@@ -410,7 +410,7 @@ TEST_CASE("loss scaling: a step that overflows changes nothing but the scale") {
     optimizer.update(model, Variable(array<float>({infinity, 0, 0}, test_device()), false));
     CHECK(!optimizer.is_safe_to_update());
     CHECK(optimizer.t() == 0);
-    CHECK(calls == 0);
+    CHECK(calls == 1);  // hooks run, and may see what is not finite
     check_values(model.a.array(), {1, 2, 3});
     CHECK(optimizer.loss_scale() == (dynamic ? before / 2 : 8));
     optimizer.update(model, Variable(array<float>({1, 0, 0}, test_device()), false));
