@@ -9,6 +9,7 @@
 
 #include <doctest/doctest.h>
 
+#include "kusari/framework/amp/autocast.h"
 #include "kusari/framework/core/error.h"
 #include "kusari/framework/functions/array/cast.h"
 #include "kusari/framework/functions/math/basic_math.h"
@@ -20,6 +21,7 @@
 #include "kusari/optimizers/hooks/gradient_clipping.h"
 #include "kusari/optimizers/sgd.h"
 #include "kusari/tests/amp/grad_scaler_sequences.h"
+#include "kusari/tests/amp/small_net.h"
 #include "kusari/tests/functions/testing.h"
 #include "kusari/tests/scratch_directory.h"
 
@@ -290,6 +292,34 @@ TEST_CASE("gradients of several backward calls add up") {
   scaler.step(training.optimizer);
   scaler.update();
   CHECK(training.model.values() == Values{-7, -14, -21});
+}
+
+TEST_CASE("training with autocast and a scaler comes near float32") {
+  const Values expected = train_float32(10);
+  for (const bool clips : {false, true}) {
+    SmallNet model;
+    model.to(test_device());
+    optimizers::MomentumSGD optimizer(0.05);
+    optimizer.setup(model);
+    if (clips) optimizer.add_hook(optimizer_hooks::GradientClipping(100));  // that never clips
+    GradScaler scaler({.growth_interval = 4});
+    Values losses;
+    for (int i = 0; i < 10; ++i) {
+      Variable loss;
+      {
+        const amp::Autocast autocast({.dtype = Dtype::float16});
+        loss = loss_of(model, images());
+      }
+      losses.push_back(loss.item<double>());
+      model.cleargrads();
+      scaler.scale(loss).backward();
+      scaler.step(optimizer);
+      scaler.update();
+    }
+    CHECK(optimizer.t() == 10);
+    CHECK(scaler.get_scale() == 262144);
+    check_same_training(losses, expected);
+  }
 }
 
 TEST_CASE("a penalty on gradients") {
