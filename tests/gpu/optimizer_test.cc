@@ -2,6 +2,7 @@
 
 #include <cstring>
 #include <limits>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -123,6 +124,116 @@ TEST_CASE("optimizer step: more tensors than one launch takes") {
   check_all(run(*device), run(Device()));
 }
 
+/// A step of float32 arrays whose gradients are of another dtype and divided by a scale; `copy`: dtype of the copies.
+template <class Op>
+std::vector<Array> run_mixed_step(const Device& device, Dtype gradient, std::optional<Dtype> copy, double scale) {
+  std::vector<Array> read, arrays, copies;
+  uint64_t seed = 1;
+  for (const Tensor& tensor : kTensors) read.push_back(make(tensor, -1, 1, gradient, seed++, device));
+  for (int k = 0; k < 1 + Op::kStates; ++k) {
+    for (const Tensor& tensor : kTensors) arrays.push_back(make(tensor, 0.5, 2, Dtype::float32, seed++, device));
+  }
+  for (const Tensor& tensor : kTensors) {
+    if (copy) copies.push_back(make(tensor, 0, 1, *copy, seed++, device));
+  }
+  const Array numbers = array(numbers_of(sizeof(Op) / sizeof(double)), device);
+  launch<kernels::OptimizerStep<Op>>(device, numbers, Array(), full({}, scale, Dtype::float64, device), InList(read),
+                                     InOutList(arrays), InOutList(copies));
+  for (size_t i = 0; i < copies.size(); ++i) {
+    CHECK(copies[i].to_vector<double>() == arrays[i].astype(*copy).to_vector<double>());
+  }
+  return arrays;
+}
+
+TEST_CASE_TEMPLATE_DEFINE("optimizer step of float32 masters", Op, optimizer_step_of_masters) {
+  const auto device = gpu_device();
+  if (!device) return;
+  for (const Dtype gradient : {Dtype::float16, Dtype::bfloat16, Dtype::float32}) {
+    CAPTURE(name(gradient));
+    for (const std::optional<Dtype> copy :
+         {std::optional<Dtype>(), std::optional(Dtype::float16), std::optional(Dtype::bfloat16)}) {
+      check_all(run_mixed_step<Op>(*device, gradient, copy, 3), run_mixed_step<Op>(Device(), gradient, copy, 3));
+    }
+  }
+}
+TEST_CASE_TEMPLATE_INVOKE(optimizer_step_of_masters, kernels::SgdStep, kernels::MomentumSgdStep, kernels::AdamStep,
+                          kernels::AmsGradStep, kernels::Smorms3Step);
+
+TEST_CASE("optimizer step: gradients are divided by the loss scale, whatever the dtype") {
+  std::vector<Device> devices = {Device()};
+  if (const auto device = gpu_device()) devices.push_back(*device);
+  for (const Device& device : devices) {
+    CAPTURE(device.name());
+    for (const Dtype dtype : kFloatingDtypes) {
+      CAPTURE(name(dtype));
+      const Array gradient = full({100}, 64, dtype, device), p = zeros({100}, dtype, device);
+      launch<kernels::OptimizerStep<kernels::SgdStep>>(device, array<double>({0.5}, device), Array(),
+                                                       full({}, 128, Dtype::float64, device), InList({&gradient, 1}),
+                                                       InOutList({&p, 1}), InOutList(std::span<const Array>()));
+      CHECK(p.to_vector<double>() == std::vector<double>(100, -0.25));
+    }
+  }
+}
+
+TEST_CASE("optimizer step: dtypes that do not go together") {
+  std::vector<Device> devices = {Device()};
+  if (const auto device = gpu_device()) devices.push_back(*device);
+  for (const Device& device : devices) {
+    CAPTURE(device.name());
+    const auto step = [&](Dtype gradient, Dtype array, std::optional<Dtype> copy) {
+      const Array g = zeros({3}, gradient, device), p = zeros({3}, array, device);
+      const Array c = copy ? zeros({3}, *copy, device) : Array();
+      launch<kernels::OptimizerStep<kernels::SgdStep>>(device, zeros({1}, Dtype::float64, device), Array(), Array(),
+                                                       InList({&g, 1}), InOutList({&p, 1}),
+                                                       InOutList({&c, copy ? size_t{1} : size_t{0}}));
+    };
+    CHECK_NOTHROW(step(Dtype::bfloat16, Dtype::float32, Dtype::float16));
+    CHECK_THROWS_AS(step(Dtype::float16, Dtype::bfloat16, std::nullopt), TypeError);
+    CHECK_THROWS_AS(step(Dtype::float16, Dtype::float64, std::nullopt), TypeError);
+    CHECK_THROWS_AS(step(Dtype::int32, Dtype::int32, std::nullopt), TypeError);
+    CHECK_THROWS_AS(step(Dtype::float32, Dtype::float32, Dtype::float64), TypeError);
+    CHECK_THROWS_AS(step(Dtype::float16, Dtype::float16, Dtype::float16), TypeError);
+  }
+}
+
+TEST_CASE("numbers of a step whose count the device knows") {
+  const auto device = gpu_device();
+  if (!device) return;
+  const auto check = [&]<class Schedule>(const Schedule& schedule) {
+    std::vector<double> counted(sizeof(Schedule) / sizeof(double) + 1, 12);
+    std::memcpy(counted.data(), &schedule, sizeof(schedule));
+    const auto expected = schedule(7);
+    const auto n = static_cast<int64_t>(sizeof(expected) / sizeof(double));
+    const Array numbers = empty({n}, Dtype::float64, *device);
+    launch<kernels::StepNumbers<Schedule>>(*device, array(counted, *device), full({}, 5, Dtype::float64, *device),
+                                           numbers);
+    check_same(numbers, from_host(&expected, {n}, Dtype::float64), 10);
+  };
+  const kernels::AdamSchedule adam{0.1, 0.9, 0.999, 1e-8, 1, 0.01};
+  check(adam);
+  check(kernels::AdaBoundSchedule{adam, 0.5, 0.25});
+  check(kernels::MsvagSchedule{0.1, 0.9, 1, 0.01});
+  check(kernels::NoiseSchedule{0.5});
+}
+
+TEST_CASE("the loss scale follows its rule on the device as on the host") {
+  const auto device = gpu_device();
+  if (!device) return;
+  const double infinity = std::numeric_limits<double>::infinity();
+  const kernels::LossScaleRule rules[] = {
+      {2, 0.5, 2, 1, infinity, 0}, {1.25, 0.5, 1, 1, 40, 2}, {1, 1, 1, 0, infinity, 0}};
+  const double norms[] = {1, 2, 0, infinity, 1, 1, std::nan(""), -infinity, 1, 1, 1, 1, 1};
+  for (const kernels::LossScaleRule& rule : rules) {
+    kernels::LossScaleState expected{8, 0, 0, 0, 1};
+    const Array state = from_host(&expected, {5}, Dtype::float64, *device);
+    for (const double norm : norms) {
+      expected = rule(expected, norm);
+      launch<kernels::LossScaleUpdate>(*device, full({}, norm, Dtype::float64, *device), rule, state);
+      check_same(state, from_host(&expected, {5}, Dtype::float64), 1);
+    }
+  }
+}
+
 TEST_CASE("tensors are converted together") {
   const auto device = gpu_device();
   if (!device) return;
@@ -143,6 +254,23 @@ TEST_CASE("tensors are converted together") {
       for (const double factor : {1.0, 0.3}) {
         check_all(convert(*device, source, target, factor), convert(Device(), source, target, factor), 0);
       }
+    }
+  }
+}
+
+TEST_CASE("tensors are divided by a scale in device memory, in place as well") {
+  std::vector<Device> devices = {Device()};
+  if (const auto device = gpu_device()) devices.push_back(*device);
+  for (const Device& device : devices) {
+    CAPTURE(device.name());
+    for (const Dtype dtype : kFloatingDtypes) {
+      CAPTURE(name(dtype));
+      const Array x = full({1001}, 48, dtype, device), wide = empty({1001}, Dtype::float64, device);
+      const Array scale = full({}, 16, Dtype::float64, device);
+      launch<kernels::ConvertTensors>(device, Params<double>(0.5), scale, InList({&x, 1}), InOutList({&wide, 1}));
+      CHECK(wide.to_vector<double>() == std::vector<double>(1001, 1.5));
+      launch<kernels::ConvertTensors>(device, Params<double>(1.0), scale, InList({&x, 1}), InOutList({&x, 1}));
+      CHECK(x.to_vector<double>() == std::vector<double>(1001, 3));
     }
   }
 }
