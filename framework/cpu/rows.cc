@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 #include <string>
+#include <vector>
 
 #include "kusari/framework/core/error.h"
 #include "kusari/framework/core/threads.h"
@@ -49,12 +50,16 @@ void take_rows(Params<kernels::RowLookup> lookup, In x, In index, Out y) {
   });
 }
 
+/// Columns that one thread adds at a time: threads share columns, not rows, so that every sum has one order.
+int64_t columns_at_once(int64_t count, int64_t n) {
+  constexpr int64_t kFew = 16;  // ranges of columns
+  return std::max({int64_t{64}, kThreadChunk / std::max<int64_t>(count, 1), (n + kFew - 1) / kFew});
+}
+
 template <class X, class Y>
 void add_rows_of(const Array& x, const int64_t* places, int64_t count, const Array& y) {
   const int64_t n = y.shape()[1];
-  // Threads share columns, not rows, so that every sum has one order.
-  const int64_t chunk = std::max<int64_t>(64, kThreadChunk / std::max<int64_t>(count, 1));
-  parallel_for(n, chunk, [&](int64_t begin, int64_t end) {
+  parallel_for(n, columns_at_once(count, n), [&](int64_t begin, int64_t end) {
     for (int64_t i = 0; i < count; ++i) {
       if (places[i] == kNoRow) continue;
       const X* const from = x.data<X>() + i * n;
@@ -64,16 +69,42 @@ void add_rows_of(const Array& x, const int64_t* places, int64_t count, const Arr
   });
 }
 
+/// Rows of a 16-bit y: what meets in one row is summed in float32 and rounded once.
+void add_half_rows(const Array& x, const int64_t* places, int64_t count, const Array& y) {
+  const int64_t n = y.shape()[1], from_size = itemsize(x.dtype()), to_size = itemsize(y.dtype());
+  std::vector<int64_t> order;  // the rows of x, those of one row of y side by side and in x's order
+  for (int64_t i = 0; i < count; ++i) {
+    if (places[i] != kNoRow) order.push_back(i);
+  }
+  std::stable_sort(order.begin(), order.end(), [places](int64_t a, int64_t b) { return places[a] < places[b]; });
+  const ConvertLoop from_x = convert_loop(x.dtype(), Dtype::float32), from_y = convert_loop(y.dtype(), Dtype::float32),
+                    to_y = convert_loop(Dtype::float32, y.dtype());
+  parallel_for(n, columns_at_once(count, n), [&](int64_t begin, int64_t end) {
+    alignas(64) float sum[kBlock], term[kBlock];
+    for (; begin < end; begin += kBlock) {
+      const int64_t m = std::min(kBlock, end - begin);
+      for (size_t k = 0; k < order.size();) {
+        const int64_t place = places[order[k]];
+        char* const to = y.data<char>() + (place * n + begin) * to_size;
+        from_y(to, sum, m);
+        for (; k < order.size() && places[order[k]] == place; ++k) {
+          from_x(x.data<char>() + (order[k] * n + begin) * from_size, term, m);
+          for (int64_t j = 0; j < m; ++j) sum[j] += term[j];
+        }
+        to_y(sum, to, m);
+      }
+    }
+  });
+}
+
 void add_rows(Params<kernels::RowLookup> lookup, In x, In index, InOut y) {
   const Array resolved = resolve(*lookup, *index, y->shape()[0]);
   const int64_t* const places = resolved.data<int64_t>();
   const int64_t count = index->size();
+  if (is_half(y->dtype())) return add_half_rows(*x, places, count, *y);
   visit_dtype(x->dtype(), [&]<class X>() {
-    if constexpr (dtype_of<X> == Dtype::float16 || dtype_of<X> == Dtype::bfloat16) {
-      if (y->dtype() == Dtype::float32) return add_rows_of<X, float>(*x, places, count, *y);
-      const Array wide = y->astype(Dtype::float32);
-      add_rows_of<X, float>(*x, places, count, wide);
-      y->copy_from(wide);
+    if constexpr (is_half(dtype_of<X>)) {
+      add_rows_of<X, float>(*x, places, count, *y);
     } else {
       add_rows_of<X, X>(*x, places, count, *y);
     }

@@ -89,29 +89,22 @@ KUSARI_INLINE void narrow_lanes(const float* from, Half* to) {
 #pragma omp simd
   for (int i = 0; i < kLanes; ++i) to[i].bits = km::half_from_float(from[i]);
 }
+template <class T, int kLanes>
+struct LanesOf {
+  typedef T Type __attribute__((vector_size(kLanes * sizeof(T))));
+};
+
 template <int kLanes>
 KUSARI_INLINE void narrow_lanes(const float* from, Brain* to) {
-#if defined(__AVX2__)
-  if constexpr (kLanes >= 8) {
-    km::u32 bits[kLanes];
-#pragma omp simd
-    for (int i = 0; i < kLanes; ++i) bits[i] = km::bfloat16_from_float(from[i]);
-#if defined(__AVX512F__)
-    if constexpr (kLanes == 16) {
-      const __m256i brains = _mm512_maskz_cvtepi32_epi16(0xffff, _mm512_loadu_si512(bits));
-      return _mm256_storeu_si256(reinterpret_cast<__m256i*>(to), brains);
-    }
-#endif
-    for (int i = 0; i < kLanes; i += 8) {
-      const __m256i all = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(bits + i));
-      const __m128i brains = _mm_packus_epi32(_mm256_castsi256_si128(all), _mm256_extracti128_si256(all, 1));
-      _mm_storeu_si128(reinterpret_cast<__m128i*>(to + i), brains);
-    }
-    return;
-  }
-#endif
-#pragma omp simd
-  for (int i = 0; i < kLanes; ++i) to[i].bits = km::bfloat16_from_float(from[i]);
+  // km::bfloat16_from_float in one width: compilers would go through the stack on the way to the narrower one.
+  using Words = typename LanesOf<km::u32, kLanes>::Type;
+  using Shorts = typename LanesOf<unsigned short, kLanes>::Type;
+  Words bits;
+  __builtin_memcpy(&bits, from, sizeof(bits));
+  const Words rounded = (bits + 0x7fffu + ((bits >> 16) & 1u)) >> 16, quiet = (bits >> 16) | 0x40u;
+  bits = (bits & 0x7fffffffu) > 0x7f800000u ? quiet : rounded;
+  const Shorts brains = __builtin_convertvector(bits, Shorts);
+  __builtin_memcpy(to, &brains, sizeof(brains));
 }
 
 /// Elements of a range that are converted together.
