@@ -60,41 +60,61 @@ bool is_strided(const ConvolutionProblem& p) {
   return std::any_of(p.stride, p.stride + p.ndim, [](int64_t stride) { return stride > 1; });
 }
 
+// The rates of one core with AVX-512 and, for bfloat16, its dot products; only their ratios matter. Times per channel
+// of a tile are those of the transformations, per weight those of the transformed weights or their gradient.
+struct WinogradRates {
+  double direct_flops, flops, per_channel_of_tile, per_weight;
+};
+constexpr WinogradRates kFloat32Rates = {2.1e11, 2.1e11, 8.5e-9, 16e-9};
+constexpr WinogradRates kBfloat16Rates = {3.6e11, 4.3e11, 8e-9, 9e-9};
+constexpr WinogradRates kBfloat16FilterRates = {3.6e11, 4.3e11, 11e-9, 25e-9};
+
 // Whether Winograd's 36 products of matrices, the transformations around them and that of the weights take clearly less
-// time than the direct convolution. The rates are of one core with AVX-512; only their ratios matter.
+// time than the direct convolution.
 bool is_worth_winograd(const ConvolutionProblem& p) {
   if (!winograd_supports(p)) return false;
-  constexpr double kFlops = 2.1e11, kPerChannelOfTile = 8.5e-9, kPerWeight = 16e-9, kClearly = 0.8;
-  const bool is_data = p.pass == ConvolutionPass::data_grad;
+  constexpr double kClearly = 0.8;
+  const bool is_data = p.pass == ConvolutionPass::data_grad, is_filter = p.pass == ConvolutionPass::filter_grad;
+  const WinogradRates& rates = p.element() != Dtype::bfloat16 ? kFloat32Rates
+                               : is_filter                    ? kBfloat16FilterRates
+                                                              : kBfloat16Rates;
   const int64_t* const size = is_data ? p.in : p.out;
   const auto tiles = static_cast<double>(p.batch * ((size[0] + 3) / 4) * ((size[1] + 3) / 4));
   const auto ins = static_cast<double>(p.in_channels), outs = static_cast<double>(p.out_channels);
-  const double time = 72 * tiles * ins * outs / kFlops + tiles * (ins + outs) * kPerChannelOfTile +
-                      ins * outs / static_cast<double>(p.groups) * kPerWeight;
-  return time < kClearly * p.flops() / kFlops;
+  const double time = 72 * tiles * ins * outs / rates.flops + tiles * (ins + outs) * rates.per_channel_of_tile +
+                      ins * outs / static_cast<double>(p.groups) * rates.per_weight;
+  return time < kClearly * p.flops() / rates.direct_flops;
+}
+
+// Whether a filter gradient is faster as a product of matrices. oneDNN's parts have sums of their own to be added up;
+// the product is divided without them.
+bool is_worth_im2col(const ConvolutionProblem& p) {
+  constexpr int64_t kManyChannels = 32, kFewPositions = 1024, kFewBfloat16Channels = 64;
+  if (p.in_channels < kManyChannels) return false;
+  const bool is_small_kernel = p.kernel_size() == 1;
+  if (p.element() != Dtype::bfloat16) {
+    return is_small_kernel || is_strided(p) || p.batch * p.out_size() <= kFewPositions;
+  }
+  return is_small_kernel ? std::min(p.in_channels, p.out_channels) > kFewBfloat16Channels : is_strided(p);
 }
 
 // Without measuring: by what was the fastest of each kind on the machines that this was written on. The results depend
 // on the sizes alone.
 const Algorithm& usual(const ConvolutionProblem& p) {
   if (is_worth_winograd(p)) return kWinograd;
-  if (p.element() == Dtype::bfloat16 && p.pass == ConvolutionPass::filter_grad && kIm2col.supports(p)) return kIm2col;
-  if (!kDirect.supports(p)) return kIm2col.supports(p) ? kIm2col : kBlocked;
+  if (!kDirect.supports(p)) {
+    return kIm2col.supports(p) ? kIm2col : (winograd_supports(p) ? kWinograd : kBlocked);
+  }
   if (!kIm2col.supports(p) || p.groups > 1) return kDirect;
-  constexpr int64_t kFewChannels = 4, kManyChannels = 32, kFewPositions = 1024;
-  const bool is_small_kernel = p.kernel_size() == 1;
+  constexpr int64_t kFewChannels = 4;
   switch (p.pass) {
     case ConvolutionPass::forward:
       return kDirect;
     case ConvolutionPass::data_grad:
       // oneDNN works on whole vectors of channels.
-      return p.in_channels <= kFewChannels || (is_small_kernel && p.in_channels <= 64) ? kIm2col : kDirect;
+      return p.in_channels <= kFewChannels || (p.kernel_size() == 1 && p.in_channels <= 64) ? kIm2col : kDirect;
     case ConvolutionPass::filter_grad:
-      // oneDNN's parts have sums of their own to be added up; the product of matrices is divided without them.
-      return p.in_channels >= kManyChannels &&
-                     (is_small_kernel || is_strided(p) || p.batch * p.out_size() <= kFewPositions)
-                 ? kIm2col
-                 : kDirect;
+      return is_worth_im2col(p) ? kIm2col : kDirect;
   }
   return kDirect;
 }

@@ -245,6 +245,8 @@ struct Primitive {
     const auto direct = dnnl::algorithm::convolution_direct;
     dnnl::primitive_attr attributes;
     attributes.set_scratchpad_mode(dnnl::scratchpad_mode::user);
+    // The forward convolution that a gradient belongs to has weights of the type of x.
+    const memory::desc forward_weights(sizes_of(d.w), onednn_type(p.element()), Tag::any);
 #if DNNL_VERSION_MAJOR >= 3
     using Forward = dnnl::convolution_forward::primitive_desc;
     const auto training = dnnl::prop_kind::forward_training;
@@ -255,7 +257,8 @@ struct Primitive {
                                                      g.dilate, g.before, g.after, attributes);
       return take(dnnl::convolution_forward(made), made.src_desc(), made.weights_desc(), made.dst_desc(), made);
     }
-    const Forward hint(onednn_engine(), training, direct, d.x, d.w, d.y, g.stride, g.dilate, g.before, g.after);
+    const Forward hint(onednn_engine(), training, direct, d.x, forward_weights, d.y, g.stride, g.dilate, g.before,
+                       g.after);
     if (p.pass == ConvolutionPass::data_grad) {
       const dnnl::convolution_backward_data::primitive_desc made(onednn_engine(), direct, d.x, d.w, d.y, g.stride,
                                                                  g.dilate, g.before, g.after, hint, attributes);
@@ -278,7 +281,8 @@ struct Primitive {
       return take(Forward(made), made.src_desc(), made.weights_desc(), made.dst_desc(), made);
     }
     const Forward::primitive_desc hint(
-        Forward::desc(training, direct, d.x, d.w, d.y, g.stride, g.dilate, g.before, g.after), onednn_engine());
+        Forward::desc(training, direct, d.x, forward_weights, d.y, g.stride, g.dilate, g.before, g.after),
+        onednn_engine());
     if (p.pass == ConvolutionPass::data_grad) {
       using Backward = dnnl::convolution_backward_data;
       const Backward::primitive_desc made(Backward::desc(direct, d.x, d.w, d.y, g.stride, g.dilate, g.before, g.after),
