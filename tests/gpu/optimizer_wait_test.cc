@@ -1,0 +1,102 @@
+#include <cstdio>
+#include <limits>
+#include <string>
+
+#include <doctest/doctest.h>
+
+#include "kusari/framework/functions/math/basic_math.h"
+#include "kusari/framework/functions/math/sum.h"
+#include "kusari/framework/links/parameter.h"
+#include "kusari/optimizers/adam.h"
+#include "kusari/optimizers/optimizer_access.h"
+#include "kusari/optimizers/optimizer_hooks.h"
+#include "kusari/tests/core/child_process.h"
+#include "kusari/tests/gpu/testing.h"
+
+namespace kusari::testing {
+namespace {
+
+using kusari::detail::OptimizerAccess;
+
+class Model : public Chain {
+ public:
+  explicit Model(Dtype dtype) : a{*this, "a", full({40, 3}, 1, dtype)}, b{*this, "b", full({7}, 1, Dtype::float32)} {}
+  Variable operator()(const Variable& x) { return functions::sum(a * x); }
+  Parameter a, b;
+};
+
+/// Steps, some of which overflow, between lines that the test finds in the trace.
+template <class Prepare, class Step>
+void trace_steps(const char* name, Dtype dtype, const Prepare& prepare, const Step& step) {
+  const Device device = *gpu_device();
+  Model model(dtype);
+  model.to(device);
+  optimizers::Adam optimizer;
+  optimizer.use_fp32_update();
+  optimizer.setup(model);
+  prepare(optimizer);
+  const double infinity = std::numeric_limits<double>::infinity();
+  const Variable inputs[] = {Variable(full({40, 3}, 0.5, dtype, device), false),
+                             Variable(full({40, 3}, infinity, dtype, device), false)};
+  for (int i = 0; i < 6; ++i) {
+    if (i == 2) std::fprintf(stderr, "begin %s\n", name);  // memory and tables are there by now
+    step(optimizer, model, inputs[i % 2]);
+  }
+  std::fprintf(stderr, "end\n");
+  optimizer.skipped_steps();
+}
+
+TEST_CASE("trace steps of optimizers" * doctest::skip()) {
+  const auto train = [](Optimizer& optimizer, Model& model, const Variable& x) { optimizer.update(model, x); };
+  const LossScalingOptions rules[] = {
+      {.scale = 8}, {.interval = 2}, {.interval = 2, .growth = LossScaleGrowth::stepwise}};
+  for (const Dtype dtype : {Dtype::float32, Dtype::float16}) {
+    for (const LossScalingOptions& rule : rules) {
+      trace_steps(
+          "scaled", dtype, [&](Optimizer& o) { o.loss_scaling(rule); }, train);
+      const auto with_hooks = [&](Optimizer& o) {
+        o.loss_scaling(rule);
+        o.add_hook(optimizer_hooks::WeightDecay(0.1));
+        o.add_hook(optimizer_hooks::GradientClipping(1));
+        o.add_hook(optimizer_hooks::GradientHardClipping(-1, 1));
+        o.add_hook(optimizer_hooks::Lasso(0.1));
+        o.add_hook(optimizer_hooks::GradientLARS());
+        o.add_hook(optimizer_hooks::GradientNoise(0.1));
+      };
+      trace_steps("hooks", dtype, with_hooks, train);
+    }
+    const Array scale = full({}, 4, Dtype::float64, *gpu_device());
+    trace_steps(
+        "scaled elsewhere", dtype, [](Optimizer&) {},
+        [&](Optimizer& optimizer, Model& model, const Variable& x) {
+          model.cleargrads();
+          (model(x) * 4.0).backward();
+          OptimizerAccess::update(optimizer, OptimizerAccess::squared_norm(optimizer), scale);
+        });
+    const auto chainer = [](Optimizer& o) { o.loss_scaling({.chainer_compatible = true}); };
+    trace_steps("as chainer", dtype, chainer, train);
+  }
+}
+
+TEST_CASE("a step with loss scaling waits for nothing on the device") {
+  if (!gpu_device()) return;
+  const ChildResult child = run_in_child("KUSARI_EMULATED_TRACE=1", "trace steps of optimizers");
+  CHECK(child.exit_code == 0);
+  if (child.output.find("device: ") == std::string::npos) {
+    MESSAGE("skipped: a card keeps no trace");
+    return;
+  }
+  int sections = 0;
+  for (size_t at = child.output.find("begin "); at != std::string::npos; at = child.output.find("begin ", at + 1)) {
+    const std::string section = child.output.substr(at, child.output.find("\nend", at) - at);
+    const std::string name = section.substr(6, section.find('\n') - 6);
+    CAPTURE(name);
+    CHECK(section.find("device: copy") != std::string::npos);
+    CHECK((section.find("device: wait") != std::string::npos) == (name == "as chainer"));
+    ++sections;
+  }
+  CHECK(sections == 16);
+}
+
+}  // namespace
+}  // namespace kusari::testing
