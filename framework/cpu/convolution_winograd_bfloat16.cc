@@ -45,6 +45,7 @@ void filter_images(const Images& source, const Images& target, int64_t batch, in
   const Tiles tiles(batch, target.height, target.width);
   const int64_t rows = source.channels, columns = target.channels, panels = columns / kPanel;
   const int64_t block = tiles_of_a_block(tiles, rows), v_stride = place_stride(block * rows);
+  const int64_t u_stride = place_stride(rows * kPanel);
   const Scratch<Bits> scratch(kPlaces * v_stride + rows);
   Bits* const v = scratch.get();
   Bits* const zeros = v + kPlaces * v_stride;
@@ -67,8 +68,7 @@ void filter_images(const Images& source, const Images& target, int64_t batch, in
         const int64_t length = std::min(kTilesOfAChunk, count - start);
         for (int64_t place = 0; place < kPlaces; ++place) {
           gemm().multiply(v + place * v_stride + start * rows, rows, length, rows,
-                          u + (place * panels + panel) * rows * kPanel, kPanel, m.get() + place * m_stride, kPanel,
-                          false);
+                          u + (panel * kPlaces + place) * u_stride, kPanel, m.get() + place * m_stride, kPanel, false);
         }
         for (int64_t t = 0; t < length; ++t) {
           Bits* addresses[16];
@@ -80,10 +80,11 @@ void filter_images(const Images& source, const Images& target, int64_t batch, in
   }
 }
 
-// Pairs of tiles that are transformed before each place is multiplied and added to its sums.
+// Pairs of tiles that are transformed before each place is multiplied and added to its sums: so many that the sums are
+// not read and written too often.
 int64_t pairs_of_a_block(const Tiles& tiles, int64_t ins, int64_t outs) {
-  const int64_t cached = (int64_t{1} << 20) / ((ins + outs) * kPlaces), worthwhile = ins * outs / (2 * (ins + outs));
-  return std::min((tiles.count + 1) / 2, std::max(cached, worthwhile));
+  constexpr int64_t kFewest = 64, kMost = 256;
+  return std::min((tiles.count + 1) / 2, std::clamp(2 * ins * outs / (ins + outs), kFewest, kMost));
 }
 
 // w = the gradient of the weights: (outs, 3, 3, ins).
@@ -130,7 +131,11 @@ void filter_gradient(const Images& x, const Images& gy, int64_t batch, int64_t p
   });
 }
 
-int64_t weights_elements(const ConvolutionProblem& p) { return kPlaces * p.in_channels * p.out_channels; }
+int64_t weights_elements(const ConvolutionProblem& p) {
+  const bool forward = p.pass == ConvolutionPass::forward;
+  const int64_t rows = forward ? p.in_channels : p.out_channels, columns = forward ? p.out_channels : p.in_channels;
+  return columns / kPanel * kPlaces * place_stride(rows * kPanel);
+}
 
 // The transformed weights of the forward pass or the data gradient.
 PackedWeights transformed(const ConvolutionProblem& p, const ConvolutionArrays& a) {
@@ -141,10 +146,10 @@ PackedWeights transformed(const ConvolutionProblem& p, const ConvolutionArrays& 
     parallel_for(columns / kPanel, 1, [&](int64_t begin, int64_t end) {
       if (p.w_element() == Dtype::float32) {
         loops().float32_weights(static_cast<const float*>(a.w), rows, columns, forward, begin, end,
-                                static_cast<Bits*>(to), rows * columns);
+                                static_cast<Bits*>(to), place_stride(rows * kPanel));
       } else {
         loops().weights(static_cast<const Bits*>(a.w), rows, columns, forward, begin, end, static_cast<Bits*>(to),
-                        rows * columns);
+                        place_stride(rows * kPanel));
       }
     });
   };

@@ -45,7 +45,9 @@ struct PairsBlock {
   bool add;
 };
 
-template <int kRows>
+// kPrefetch: rows of a follow each other, so that the next ones can be fetched from another cache meanwhile: they are
+// too short for the processor to foresee.
+template <int kRows, bool kPrefetch>
 void multiply_pairs(const PairsBlock& block) {
   __m512 sum[kRows][kPanelVectors];
   const __mmask16 masks[kPanelVectors] = {
@@ -68,7 +70,12 @@ void multiply_pairs(const PairsBlock& block) {
       sum[r][1] = dot(sum[r][1], left, right1);
     }
   };
+  const u16* next = a + kRows * a_row;
   for (i64 p = 0; p < block.pairs; ++p) {
+    if constexpr (kPrefetch) {
+      _mm_prefetch(next, _MM_HINT_T0);
+      next += kPairsRow / 2;
+    }
     step([](const u16* from) __attribute__((always_inline)) {
       int pair;
       __builtin_memcpy(&pair, from, sizeof(pair));
@@ -85,26 +92,27 @@ void multiply_pairs(const PairsBlock& block) {
   }
 }
 
-inline void multiply_pairs_rows(PairsBlock block, i64 m) {
+template <bool kPrefetch>
+void multiply_pairs_rows(PairsBlock block, i64 m) {
   const auto advance = [&](int rows) {
     block.a += rows * block.a_row;
     block.c += rows * block.c_row;
     m -= rows;
   };
-  for (; m >= kMostRows; advance(kMostRows)) multiply_pairs<kMostRows>(block);
+  for (; m >= kMostRows; advance(kMostRows)) multiply_pairs<kMostRows, kPrefetch>(block);
   if (m >= 8) {
-    multiply_pairs<8>(block);
+    multiply_pairs<8, kPrefetch>(block);
     advance(8);
   }
   if (m >= 4) {
-    multiply_pairs<4>(block);
+    multiply_pairs<4, kPrefetch>(block);
     advance(4);
   }
   if (m >= 2) {
-    multiply_pairs<2>(block);
+    multiply_pairs<2, kPrefetch>(block);
     advance(2);
   }
-  if (m >= 1) multiply_pairs<1>(block);
+  if (m >= 1) multiply_pairs<1, kPrefetch>(block);
 }
 
 }  // namespace

@@ -61,7 +61,7 @@ void multiply(const u16* a, i64 a_row, i64 m, i64 k, const u16* b, i64 n, float*
                                 .c_row = c_row,
                                 .columns = smaller(kBfloat16Panel, n - column),
                                 .add = add || depth > 0};
-      multiply_pairs_rows(block, m);
+      multiply_pairs_rows<true>(block, m);
     }
   }
 }
@@ -80,7 +80,7 @@ void multiply_packed(const u16* a, i64 m, i64 k, const u16* b, i64 n, float* c, 
                                 .c_row = c_row,
                                 .columns = smaller(kBfloat16Panel, n - column),
                                 .add = add};
-      multiply_pairs_rows(block, smaller(kBfloat16Panel, m - row));
+      multiply_pairs_rows<false>(block, smaller(kBfloat16Panel, m - row));
     }
   }
 }

@@ -24,38 +24,30 @@ static_assert(kLanes == kFloats && kPanel == kWinogradChannels);
 
 void input(const u16* const* d, i64 channels, u16* v, i64 place_stride) {
   for (i64 c = 0; c < channels; c += kLanes) {
-    V from[36], to[36];
-    for (int i = 0; i < 36; ++i) from[i] = widen(d[i] + c);
-    transform<6, 6>(from, to, input_line);
-    for (int i = 0; i < 36; ++i) narrow(v + i * place_stride + c, to[i]);
+    transform<6, 6>([&](int i) { return widen(d[i] + c); }, input_line,
+                    [&](int i, V value) { narrow(v + i * place_stride + c, value); });
   }
 }
 
 void output(const float* m, i64 place_stride, i64 channels, const float* bias, u16* const* y, i64 first) {
   for (i64 c = 0; c < channels; c += kLanes) {
-    V from[36], to[16];
-    for (int i = 0; i < 36; ++i) from[i] = load(m + i * place_stride + c);
-    transform<6, 4>(from, to, output_line);
     const V offset = bias != nullptr ? load(bias + first + c) : V{};
-    for (int i = 0; i < 16; ++i) {
-      if (y[i] != nullptr) narrow(y[i] + first + c, to[i] + offset);
-    }
+    transform<6, 4>([&](int i) { return load(m + i * place_stride + c); }, output_line,
+                    [&](int i, V value) {
+                      if (y[i] != nullptr) narrow(y[i] + first + c, value + offset);
+                    });
   }
 }
 
 template <int kFrom, class Line>
 [[gnu::always_inline]] inline void transform_pair(const u16* const* from, i64 channels, u16* to, i64 place_stride,
                                                   i64 panel_stride, Line line) {
-  constexpr int kCount = kFrom * kFrom;
   for (i64 c = 0; c < channels; c += kLanes) {
-    V tiles[2][36];
-    for (int tile = 0; tile < 2; ++tile) {
-      V square[kCount];
-      for (int i = 0; i < kCount; ++i) square[i] = widen(from[tile * kCount + i] + c);
-      transform<kFrom, 6>(square, tiles[tile], line);
-    }
+    V first[36];
+    transform<kFrom, 6>([&](int i) { return widen(from[i] + c); }, line, [&](int i, V value) { first[i] = value; });
     u16* const panel = to + c / kPanel * panel_stride + 2 * (c % kPanel);
-    for (int i = 0; i < 36; ++i) narrow_pairs(panel + i * place_stride, tiles[0][i], tiles[1][i]);
+    transform<kFrom, 6>([&](int i) { return widen(from[kFrom * kFrom + i] + c); }, line,
+                        [&](int i, V value) { narrow_pairs(panel + i * place_stride, first[i], value); });
   }
 }
 void input_pair(const u16* const* d, i64 channels, u16* v, i64 place_stride, i64 panel_stride) {
@@ -67,10 +59,8 @@ void gradient_pair(const u16* const* g, i64 channels, u16* n, i64 place_stride, 
 
 void filter(const float* u, i64 place_stride, i64 channels, u16* w, i64 tap_stride) {
   for (i64 c = 0; c < channels; c += kLanes) {
-    V from[36], to[9];
-    for (int i = 0; i < 36; ++i) from[i] = load(u + i * place_stride + c);
-    transform<6, 3>(from, to, filter_line);
-    for (int i = 0; i < 9; ++i) narrow(w + i * tap_stride + c, to[i]);
+    transform<6, 3>([&](int i) { return load(u + i * place_stride + c); }, filter_line,
+                    [&](int i, V value) { narrow(w + i * tap_stride + c, value); });
   }
 }
 
@@ -84,10 +74,8 @@ void panel_from_rows(const T* w, i64 rows, i64 first_column, u16* u, i64 place_s
       for (i64 j = 0; j < kLanes; ++j) {
         const T* const source = w + (first_column + column + j) * 9 * rows + row;
         for (i64 half = 0; half < kRows; half += kLanes) {
-          V taps[9], to[36];
-          for (int i = 0; i < 9; ++i) taps[i] = widen(source + i * rows + half);
-          transform<3, 6>(taps, to, weight_line);
-          for (int i = 0; i < 36; ++i) narrow(transformed[i][j] + half, to[i]);
+          transform<3, 6>([&](int i) { return widen(source + i * rows + half); }, weight_line,
+                          [&](int i, V value) { narrow(transformed[i][j] + half, value); });
         }
       }
       for (int i = 0; i < 36; ++i) {
@@ -108,14 +96,13 @@ template <class T>
 void panel_from_columns(const T* w, i64 rows, i64 columns, i64 first_column, u16* u, i64 place_stride) {
   for (i64 row = 0; row < rows; row += 2) {
     for (i64 column = 0; column < kPanel; column += kLanes) {
-      V to[2][36];
-      for (i64 r = 0; r < 2; ++r) {
-        const T* const source = w + (row + r) * 9 * columns + first_column + column;
-        V taps[9];
-        for (int i = 0; i < 9; ++i) taps[i] = widen(source + (8 - i) * columns);
-        transform<3, 6>(taps, to[r], weight_line);
-      }
-      for (int i = 0; i < 36; ++i) narrow_pairs(u + i * place_stride + row * kPanel + 2 * column, to[0][i], to[1][i]);
+      const T* const source = w + row * 9 * columns + first_column + column;
+      V first[36];
+      transform<3, 6>([&](int i) { return widen(source + (8 - i) * columns); }, weight_line,
+                      [&](int i, V value) { first[i] = value; });
+      u16* const to = u + row * kPanel + 2 * column;
+      transform<3, 6>([&](int i) { return widen(source + (17 - i) * columns); }, weight_line,
+                      [&](int i, V value) { narrow_pairs(to + i * place_stride, first[i], value); });
     }
   }
 }
@@ -123,7 +110,7 @@ void panel_from_columns(const T* w, i64 rows, i64 columns, i64 first_column, u16
 template <class T>
 void weights(const T* w, i64 rows, i64 columns, bool from_rows, i64 first, i64 last, u16* u, i64 place_stride) {
   for (i64 panel = first; panel < last; ++panel) {
-    u16* const to = u + panel * rows * kPanel;
+    u16* const to = u + panel * kWinogradPlaces * place_stride;
     if (from_rows) {
       panel_from_rows(w, rows, panel * kPanel, to, place_stride);
     } else {

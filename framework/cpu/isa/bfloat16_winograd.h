@@ -17,8 +17,8 @@
 namespace kusari::cpu {
 
 struct Bfloat16WinogradLoops {
-  /// As WinogradLoops::weights, with u packed for Bfloat16GemmLoops: place_stride apart, panels of 32 columns,
-  /// u[row / 2][column % 32][row % 2].
+  /// As WinogradLoops::weights, with the places of a panel one after the other, place_stride apart, each packed for
+  /// Bfloat16GemmLoops: u[column / 32][place][row / 2][column % 32][row % 2].
   void (*weights)(const unsigned short* w, km::i64 rows, km::i64 columns, bool from_rows, km::i64 first, km::i64 last,
                   unsigned short* u, km::i64 place_stride);
   void (*float32_weights)(const float* w, km::i64 rows, km::i64 columns, bool from_rows, km::i64 first, km::i64 last,

@@ -11,40 +11,32 @@ constexpr i64 kDepth = 256;  // rows of a panel of weights that stay in the firs
 
 void input(const float* const* d, i64 channels, float* v, i64 place_stride) {
   for (i64 c = 0; c < channels; c += kLanes) {
-    V from[36], to[36];
-    for (int i = 0; i < 36; ++i) from[i] = load(d[i] + c);
-    transform<6, 6>(from, to, input_line);
-    for (int i = 0; i < 36; ++i) store(v + i * place_stride + c, to[i]);
+    transform<6, 6>([&](int i) { return load(d[i] + c); }, input_line,
+                    [&](int i, V value) { store(v + i * place_stride + c, value); });
   }
 }
 
 void output(const float* m, i64 place_stride, i64 channels, const float* bias, float* const* y) {
   for (i64 c = 0; c < channels; c += kLanes) {
-    V from[36], to[16];
-    for (int i = 0; i < 36; ++i) from[i] = load(m + i * place_stride + c);
-    transform<6, 4>(from, to, output_line);
     const V offset = bias != nullptr ? load(bias + c) : V{};
-    for (int i = 0; i < 16; ++i) {
-      if (y[i] != nullptr) store(y[i] + c, to[i] + offset);
-    }
+    transform<6, 4>([&](int i) { return load(m + i * place_stride + c); }, output_line,
+                    [&](int i, V value) {
+                      if (y[i] != nullptr) store(y[i] + c, value + offset);
+                    });
   }
 }
 
 void gradient(const float* const* g, i64 channels, float* n, i64 place_stride) {
   for (i64 c = 0; c < channels; c += kLanes) {
-    V from[16], to[36];
-    for (int i = 0; i < 16; ++i) from[i] = load(g[i] + c);
-    transform<4, 6>(from, to, gradient_line);
-    for (int i = 0; i < 36; ++i) store(n + i * place_stride + c, to[i]);
+    transform<4, 6>([&](int i) { return load(g[i] + c); }, gradient_line,
+                    [&](int i, V value) { store(n + i * place_stride + c, value); });
   }
 }
 
 void filter(const float* u, i64 place_stride, i64 channels, float* w, i64 tap_stride) {
   for (i64 c = 0; c < channels; c += kLanes) {
-    V from[36], to[9];
-    for (int i = 0; i < 36; ++i) from[i] = load(u + i * place_stride + c);
-    transform<6, 3>(from, to, filter_line);
-    for (int i = 0; i < 9; ++i) store(w + i * tap_stride + c, to[i]);
+    transform<6, 3>([&](int i) { return load(u + i * place_stride + c); }, filter_line,
+                    [&](int i, V value) { store(w + i * tap_stride + c, value); });
   }
 }
 
@@ -55,10 +47,8 @@ void panel_from_rows(const float* w, i64 rows, i64 first_column, float* u, i64 p
     for (i64 part = 0; part < kPanelVectors; ++part) {
       for (i64 j = 0; j < kLanes; ++j) {
         const float* const source = w + (first_column + part * kLanes + j) * 9 * rows + row;
-        V taps[9], to[36];
-        for (int i = 0; i < 9; ++i) taps[i] = load(source + i * rows);
-        transform<3, 6>(taps, to, weight_line);
-        for (int i = 0; i < 36; ++i) store(transformed[i][j], to[i]);
+        transform<3, 6>([&](int i) { return load(source + i * rows); }, weight_line,
+                        [&](int i, V value) { store(transformed[i][j], value); });
       }
       for (int i = 0; i < 36; ++i) {
         V square[kLanes], other[kLanes];
@@ -77,10 +67,8 @@ void panel_from_columns(const float* w, i64 rows, i64 columns, i64 first_column,
   for (i64 row = 0; row < rows; ++row) {
     const float* const source = w + row * 9 * columns + first_column;
     for (i64 part = 0; part < kPanelVectors; ++part) {
-      V taps[9], to[36];
-      for (int i = 0; i < 9; ++i) taps[i] = load(source + (8 - i) * columns + part * kLanes);
-      transform<3, 6>(taps, to, weight_line);
-      for (int i = 0; i < 36; ++i) store(u + i * place_stride + row * kPanel + part * kLanes, to[i]);
+      transform<3, 6>([&](int i) { return load(source + (8 - i) * columns + part * kLanes); }, weight_line,
+                      [&](int i, V value) { store(u + i * place_stride + row * kPanel + part * kLanes, value); });
     }
   }
 }

@@ -74,12 +74,21 @@ constexpr float kFactorA = 1 / (2 * kA2 * (kA2 - kB2)), kFactorB = 1 / (2 * kB2 
   w[2 * to_step] = fused(kA2, sum_a, fused(kB2, sum_b, u[5 * step]));
 }
 
-// Columns first, then rows: kFrom x kFrom values become kTo x kTo.
-template <int kFrom, int kTo, class Line>
-[[gnu::always_inline]] inline void transform(const V* from, V* to, Line line) {
+// Columns first, then rows: kFrom x kFrom values, which load(place) gives, become kTo x kTo, which store(place, value)
+// takes. What is between them does not fit the registers; all else stays there.
+template <int kFrom, int kTo, class Load, class Line, class Store>
+[[gnu::always_inline]] inline void transform(Load load_place, Line line, Store store_place) {
   V between[kTo * kFrom];
-  for (int j = 0; j < kFrom; ++j) line(from + j, kFrom, between + j, kFrom);
-  for (int i = 0; i < kTo; ++i) line(between + i * kFrom, 1, to + i * kTo, 1);
+  for (int j = 0; j < kFrom; ++j) {
+    V column[kFrom];
+    for (int i = 0; i < kFrom; ++i) column[i] = load_place(i * kFrom + j);
+    line(column, 1, between + j, kFrom);
+  }
+  for (int i = 0; i < kTo; ++i) {
+    V row[kTo];
+    line(between + i * kFrom, 1, row, 1);
+    for (int j = 0; j < kTo; ++j) store_place(i * kTo + j, row[j]);
+  }
 }
 
 }  // namespace
