@@ -1,7 +1,6 @@
 #include "kusari/framework/training/extensions/mixed_precision.h"
 
-#include <cmath>
-#include <limits>
+#include <filesystem>
 #include <map>
 #include <set>
 #include <string>
@@ -22,6 +21,7 @@
 #include "kusari/framework/serializers/npz.h"
 #include "kusari/framework/training/extensions/evaluator.h"
 #include "kusari/framework/training/extensions/log_report.h"
+#include "kusari/framework/training/extensions/snapshot.h"
 #include "kusari/framework/training/trainer.h"
 #include "kusari/iterators/serial_iterator.h"
 #include "kusari/optimizers/adam.h"
@@ -166,6 +166,24 @@ TEST_CASE("a run in mixed precision resumes exactly") {
     CHECK(second.values() == whole.values());
     CHECK(second.optimizer.t() == whole.optimizer.t());
     CHECK(second.optimizer.t() == 10);
+  }
+}
+
+TEST_CASE("a snapshot that is loaded when the extensions begin resumes mixed precision, too") {
+  for (const auto recipe : {MixedPrecisionRecipe::autocast, MixedPrecisionRecipe::to_fp16}) {
+    CAPTURE(static_cast<int>(recipe));
+    Run whole({.recipe = recipe}, 12), first({.recipe = recipe}, 7), second({.recipe = recipe}, 12);
+    for (Run* const run : {&whole, &first, &second}) {
+      run->overflows = {2, 10};
+      run->trainer->extend(extensions::snapshot({.autoload = run == &second}), {.trigger = {7, "iteration"}});
+    }
+    whole.trainer->run();
+    first.trainer->run();
+    std::filesystem::copy(first.out / "snapshot_iter_7", second.out / "snapshot_iter_7");
+    second.trainer->run();
+    CHECK(second.values() == whole.values());
+    CHECK(second.optimizer.t() == 10);
+    CHECK(second.log.log().back().at("loss_scale") == whole.log.log().back().at("loss_scale"));
   }
 }
 
