@@ -431,6 +431,7 @@ void Optimizer::update_parameters(const Array& guard) {
     }
     impl.group(entry).members.push_back(i);
   }
+  impl.groups.resize(impl.group_count);  // the others hold arrays that may be gone elsewhere
   launch_groups(guard);
 }
 

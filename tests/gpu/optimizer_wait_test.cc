@@ -1,3 +1,4 @@
+#include <cmath>
 #include <cstdio>
 #include <limits>
 #include <string>
@@ -96,6 +97,37 @@ TEST_CASE("a step with loss scaling waits for nothing on the device") {
     ++sections;
   }
   CHECK(sections == 16);
+}
+
+TEST_CASE("parameters on two devices skip a step together") {
+  const auto device = gpu_device();
+  if (!device) return;
+  Model model(Dtype::float16), clean(Dtype::float16);
+  model.a.to(*device);
+  optimizers::Adam optimizer, other;
+  for (Optimizer* const o : {static_cast<Optimizer*>(&optimizer), static_cast<Optimizer*>(&other)})
+    o->use_fp32_update();
+  optimizer.setup(model);
+  other.setup(clean);
+  optimizer.loss_scaling();
+  const auto step = [](Optimizer& o, Model& m, double a, double b) {
+    m.a.set_grad(full({40, 3}, a, Dtype::float16, m.a.array().device()));
+    m.b.set_grad(full({7}, b, Dtype::float32));
+    o.update();
+  };
+  const double infinity = std::numeric_limits<double>::infinity();
+  step(optimizer, model, infinity, 1);
+  for (int i = 1; i < 4; ++i) {
+    step(optimizer, model, i, 0.5 * i);
+    step(other, clean, i, 0.5 * i);
+    step(optimizer, model, 1, std::nan(""));
+  }
+  check_same(model.a.array(), clean.a.array());
+  check_same(model.b.array(), clean.b.array());
+  CHECK(optimizer.skipped_steps() == 4);
+  CHECK(optimizer.t() == 3);
+  CHECK(model.a.update_rule().t() == 3);
+  CHECK(model.b.update_rule().t() == 3);
 }
 
 }  // namespace
