@@ -257,7 +257,7 @@ std::string GradientStatistics::State::drawing() const {
          "]\nset boxwidth 0.8\nset style data histograms\nset style histogram rowstacked\nset yrange [0:100]\n"
          "set ylabel '% of the numbers'\n"
          "plot $rows using 2:xtic(1) title 'zeros', '' using 3 title 'subnormal', '' using 4 title 'inf, NaN'\n"
-         "set yrange [*:*]\nset logscale y 2\nset format y '2^{%L}'\nset ylabel 'magnitude'\n"
+         "set yrange [*:*]\nset logscale y 2\nset format y '2^%L'\nset ylabel 'magnitude'\n"
          "plot $rows using 0:5:6:7:xtic(1) with yerrorbars title 'smallest, mean, largest', " +
          format("%.9g", smallest) + " title 'smallest normal float16', 65504 title 'largest float16'\n";
 }
