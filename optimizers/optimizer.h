@@ -128,7 +128,7 @@ class KUSARI_API Optimizer {
   void set_loss_scale(double scale) { loss_scaling({.scale = scale}); }
   void no_loss_scaling();
   bool has_loss_scaling() const noexcept;
-  /// The factor of the next backward; 1 without loss scaling. Waits for the device if the scale is dynamic.
+  /// The factor of the next backward; 1 without loss scaling. Waits for the device.
   double loss_scale() const;
   /// Whether the gradients of the last step were all finite, as far as loss scaling looked. Waits for the device.
   bool is_safe_to_update() const;
