@@ -17,7 +17,8 @@ void mean_loss_by_reductions(const MeanLossOptions& options, const Array& loss, 
     const Array count = reduce_as(divisor.dtype(), Sum{}, counts, AxisMask::all(t.ndim()));
     pointwise_to(divisor, Clip{1, 9e18}, count);
   }
-  const Array sum = reduce(Sum{}, loss);
+  const Array sum =
+      reduce_as(is_half(loss.dtype()) ? Dtype::float32 : loss.dtype(), Sum{}, loss, AxisMask::all(loss.ndim()));
   if (mean.dtype() == sum.dtype()) return pointwise_to(mean, Div{}, sum, divisor);
   pointwise_to(sum, Div{}, sum, divisor);
   mean.copy_from(sum);

@@ -5,6 +5,7 @@
 #include "kusari/framework/autograd/function_node.h"
 #include "kusari/framework/core/error.h"
 #include "kusari/framework/functions/activation/sigmoid.h"
+#include "kusari/framework/functions/array/cast.h"
 #include "kusari/framework/functions/math/basic_math.h"
 #include "kusari/framework/kernels/activation.h"
 #include "kusari/framework/kernels/arithmetic.h"
@@ -45,7 +46,9 @@ class SigmoidCrossEntropy final : public FunctionNode {
 
   Variables backward(const Variables& gy) override {
     const Variable x = retained_input(0);
-    const Variable g = divisor_.is_defined() ? gy[0] / divisor_ : gy[0];
+    Variable g = gy[0];
+    // A 16-bit type may not hold the divisor.
+    if (divisor_.is_defined()) g = cast(cast(g, divisor_.dtype()) / divisor_, g.dtype());
     return {g * ((sigmoid(x) - retained_input(1).array()) * counts_), Variable()};
   }
 
