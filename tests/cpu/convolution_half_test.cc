@@ -232,6 +232,21 @@ TEST_CASE("convolution of half types gives the same bits for any number of threa
   set_num_threads(before);
 }
 
+TEST_CASE("autotuned convolution of half types stays with its choice") {
+  const Problem p = {{{1, 1}, {1, 1}, {1, 1}}, {4, 40, 12, 12}, {48, 40, 3, 3}, {4, 48, 12, 12}};
+  kernels::Convolution g = p.parameters();
+  g.autotune = true;
+  for (const Dtypes& dtypes : {kAllDtypes[0], kAllDtypes[1], Dtypes{kBrain, kFloat, kFloat}}) {
+    const Array x = testing::uniform(p.x, -1, 1, 1).astype(dtypes.x),
+                gy = testing::uniform(p.y, -1, 1, 2).astype(dtypes.x);
+    const Array first = empty_channels_last(p.W, dtypes.W), second = empty_like(first);
+    launch<kernels::ConvolutionFilterGrad>(Device(), g, x, gy, first);
+    launch<kernels::ConvolutionFilterGrad>(Device(), g, x, gy, second);
+    CHECK(first.to_vector<float>() == second.to_vector<float>());
+    check_sums(first, p.W, sums_of(Wanted::W, p, x, first, gy));
+  }
+}
+
 TEST_CASE("convolution of half types with residual, bias and ReLU") {
   const Problem p = {{{1, 1}, {1, 1}, {1, 1}}, {2, 20, 9, 7}, {24, 20, 3, 3}, {2, 24, 9, 7}};
   for (const Dtype dtype : {Dtype::float16, Dtype::bfloat16}) {
