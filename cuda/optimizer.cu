@@ -2,7 +2,7 @@
 #include <span>
 
 #include "kusari/cuda/block_reduce.cuh"
-#include "kusari/cuda/chunk_table.h"
+#include "kusari/cuda/chunk_tables.h"
 #include "kusari/cuda/element.cuh"
 #include "kusari/cuda/launch.cuh"
 #include "kusari/cuda/pack_access.cuh"
@@ -235,21 +235,6 @@ __global__ __launch_bounds__(kThreads) void lars_numbers_kernel(const double* pa
   if (i >= n) return;
   const kernels::LarsHook hook{rate.weight_decay, rate(parameters[i], gradients[i])};
   memcpy(numbers + 2 * i, &hook, sizeof(hook));
-}
-
-/// Calls launch(table) for tables that hold the tensors of one dtype between them; data(k, i) is array k of tensor i.
-template <int kArrays, class Data, class Launch>
-void for_each_table(std::span<const Array> tensors, Dtype dtype, const Data& data, const Launch& launch) {
-  ChunkTable<kArrays> table;
-  for (size_t i = 0; i < tensors.size(); ++i) {
-    if (tensors[i].dtype() != dtype) continue;
-    const int at = table.add(static_cast<uint32_t>(i), tensors[i].size());
-    for (int k = 0; k < kArrays; ++k) table.data[k][at] = data(k, i);
-    if (!table.is_full()) continue;
-    launch(table);
-    table.count = 0;
-  }
-  if (table.count > 0) launch(table);
 }
 
 void require_floating(const char* call, Dtype dtype) {
