@@ -53,7 +53,7 @@ void take_rows(Params<kernels::RowLookup> lookup, In x, In index, Out y) {
 /// Columns that one thread adds at a time: threads share columns, not rows, so that every sum has one order.
 int64_t columns_at_once(int64_t count, int64_t n) {
   constexpr int64_t kFew = 16;  // ranges of columns
-  return std::max({int64_t{64}, kThreadChunk / std::max<int64_t>(count, 1), (n + kFew - 1) / kFew});
+  return std::max({kBlock, kThreadChunk / std::max<int64_t>(count, 1), (n + kFew - 1) / kFew});
 }
 
 template <class X, class Y>

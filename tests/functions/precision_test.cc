@@ -86,7 +86,8 @@ void check(const std::string& what, const Function& function, const std::vector<
       wide.push_back(given.is_floating() ? narrow.back().astype(Dtype::float64) : given);
     }
     const Results got = run(function, narrow, gradient), expected = run(function, wide, gradient);
-    const double tolerance = roundings * (dtype == Dtype::float16 ? 0x1p-11 : 0x1p-8) + 1e-5;
+    // A float32 sum of 70,000 equal terms, one by one, drifts by some 1e-4.
+    const double tolerance = roundings * (dtype == Dtype::float16 ? 0x1p-11 : 0x1p-8) + 3e-4;
     CHECK(got.y.dtype() == dtype);
     CHECK(difference(got.y, expected.y) < tolerance);
     for (size_t i = 0; i < arrays.size(); ++i) {
