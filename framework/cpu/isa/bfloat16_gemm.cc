@@ -68,8 +68,8 @@ void multiply(const u16* a, i64 a_row, i64 m, i64 k, const u16* b, i64 n, float*
 
 void multiply_packed(const u16* a, i64 m, i64 k, const u16* b, i64 n, float* c, i64 c_row, bool add) {
   const i64 pairs = (k + 1) / 2, panel = pairs * kPairsRow;
-  for (i64 column = 0; column < n; column += kBfloat16Panel) {
-    for (i64 row = 0; row < m; row += kBfloat16Panel) {
+  for (i64 row = 0; row < m; row += kBfloat16Panel) {  // the rows of c may be far apart, so few of them at a time
+    for (i64 column = 0; column < n; column += kBfloat16Panel) {
       const PairsBlock block = {.pairs = pairs,
                                 .a = a + row / kBfloat16Panel * panel,
                                 .a_row = 2,
