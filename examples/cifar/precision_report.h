@@ -67,8 +67,10 @@ inline std::string markdown(const std::vector<Row>& rows) {
           (i == 0 ? "" : "\n") + ("### " + row.model) +
           "\n\n| mode | s/epoch | speed-up | test accuracy, % | peak memory, MiB |\n| --- | --- | --- | --- | --- |\n";
     }
-    std::snprintf(line, sizeof line, "| %s | %.2f | %.2f | %.2f | %.1f |\n", row.mode.c_str(), row.seconds,
-                  speed_up(rows, row), 100 * row.accuracy, row.peak_mib);
+    char ratio[32] = "";
+    if (const double times = speed_up(rows, row); times > 0) std::snprintf(ratio, sizeof ratio, "%.2f", times);
+    std::snprintf(line, sizeof line, "| %s | %.2f | %s | %.2f | %.1f |\n", row.mode.c_str(), row.seconds, ratio,
+                  100 * row.accuracy, row.peak_mib);
     text += line;
   }
   return text;
@@ -110,12 +112,16 @@ inline bool draw(const std::vector<Row>& rows, const std::string& picture) {
   for (const char c : picture) quoted += c == '\'' ? "''" : std::string(1, c);
   std::FILE* gnuplot = kusari::extensions::PlotReport::available() ? ::popen("gnuplot 2> /dev/null", "w") : nullptr;
   if (gnuplot == nullptr) return false;
+  const bool has_reference = modes.front() == "float32";
   std::fprintf(gnuplot,
                "set terminal png noenhanced size 1000,800\nset output '%s'\n%s"
                "set style data histogram\nset style fill solid 0.8\nset grid ytics\nset key outside\n"
-               "set multiplot layout 2,1\nset ylabel 'speed-up against float32'\nset yrange [0:*]\n%s\n"
-               "set ylabel 'test accuracy, %%'\nset yrange [*:*]\n%s\nunset multiplot\n",
-               quoted.c_str(), data.c_str(), plots[0].c_str(), plots[1].c_str());
+               "set multiplot layout %d,1\n",
+               quoted.c_str(), data.c_str(), has_reference ? 2 : 1);
+  if (has_reference) {
+    std::fprintf(gnuplot, "set ylabel 'speed-up against float32'\nset yrange [0:*]\n%s\n", plots[0].c_str());
+  }
+  std::fprintf(gnuplot, "set ylabel 'test accuracy, %%'\nset yrange [*:*]\n%s\nunset multiplot\n", plots[1].c_str());
   return ::pclose(gnuplot) == 0;
 }
 
