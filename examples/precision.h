@@ -45,10 +45,11 @@ inline void set_dtype(const PrecisionFlags& precision) {
   }
 }
 
-inline void set_loss_scale(const PrecisionFlags& precision, kusari::Dtype dtype, kusari::Optimizer& optimizer) {
+inline void set_loss_scale(const PrecisionFlags& precision, kusari::Dtype dtype, kusari::Optimizer& optimizer,
+                           const kusari::LossScalingOptions& dynamic = {}) {
   const std::string& scale = precision.loss_scale;
   if (scale == "dynamic" || (scale.empty() && dtype == kusari::Dtype::float16)) {
-    optimizer.loss_scaling();
+    optimizer.loss_scaling(dynamic);
   } else if (!scale.empty() && scale != "none") {
     optimizer.set_loss_scale(std::stod(scale));
   }
@@ -66,7 +67,8 @@ inline void set_loss_scale(const PrecisionFlags& precision, kusari::Dtype dtype,
   const Dtype dtype = precision.dtype.empty() ? Dtype::float16 : kDtypes.at(precision.dtype).dtype();
   if (precision.amp == "autocast") {
     optimizer.set_forward_scope([=] { return std::make_shared<amp::Autocast>(amp::AutocastOptions{.dtype = dtype}); });
-    set_loss_scale(precision, dtype, optimizer);
+    set_loss_scale(precision, dtype, optimizer,
+                   {.interval = 2000, .growth = LossScaleGrowth::stepwise});  // GradScaler's
   } else if (precision.amp == "rewrite") {
     amp::auto_mixed_precision(optimizer, {.dtype = dtype});
   } else if (precision.amp == "to_fp16") {
