@@ -3,6 +3,7 @@
 // The flags --dtype, --amp and --loss-scale of the examples: which precision a training runs in.
 
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 
@@ -70,6 +71,7 @@ inline void set_loss_scale(const PrecisionFlags& precision, kusari::Dtype dtype,
     set_loss_scale(precision, dtype, optimizer,
                    {.interval = 2000, .growth = LossScaleGrowth::stepwise});  // GradScaler's
   } else if (precision.amp == "rewrite") {
+    if (!precision.loss_scale.empty()) throw ValueError("--loss-scale: --amp rewrite chooses its own");
     amp::auto_mixed_precision(optimizer, {.dtype = dtype});
   } else if (precision.amp == "to_fp16") {
     amp::to_fp16(optimizer.target(), dtype);
@@ -78,10 +80,11 @@ inline void set_loss_scale(const PrecisionFlags& precision, kusari::Dtype dtype,
     set_loss_scale(precision, dtype, optimizer);
   } else {
     amp::InitializeOptions options{.dtype = dtype};
-    if (precision.loss_scale == "none")
+    if (precision.loss_scale == "none") {
       options.loss_scale = 1.0;
-    else if (!precision.loss_scale.empty())
+    } else if (!precision.loss_scale.empty()) {
       options.loss_scale = amp::LossScaleChoice(precision.loss_scale);
+    }
     return amp::initialize(optimizer.target(), optimizer, precision.amp, options);
   }
   return {};
