@@ -25,14 +25,16 @@ int run_recipe(int argc, char** argv, const char* description, Train train) {
   CLI::App parser(description);
   std::string device = "cpu", data = "auto";
   int64_t epoch = 2;
+  uint64_t seed = 0;
   parser.add_option("-d,--device,-g,--gpu", device, "cpu, or cuda:N or N for a GPU")->capture_default_str();
   parser.add_option("-e,--epoch", epoch, "Number of sweeps over the digits")->capture_default_str();
+  parser.add_option("--seed", seed, "Seed of the random numbers")->capture_default_str();
   parser.add_option("--data", data, "mnist, stroke-digits, or auto: MNIST where there is a way to it")
       ->check(CLI::IsMember({"auto", "mnist", "stroke-digits"}))
       ->capture_default_str();
   try {
     parser.parse(argc, argv);
-    kusari::random::seed(0);
+    kusari::random::seed(seed);
     train(Task{kusari::get_device(device), epoch, load_digits(data)});
     return 0;
   } catch (const CLI::ParseError& error) {
