@@ -1,5 +1,6 @@
-// Chainer's way: parameters and batches are float16, the optimizer updates float32 copies and scales the loss. With
-// KUSARI_DTYPE=float16 in the environment, or mixed16, bfloat16, mixed_bf16, the first line is not needed.
+// Chainer's way: parameters and batches are float16, the optimizer updates float32 copies and scales the loss. A
+// program without the first line of train() does the same with KUSARI_DTYPE=float16 (or mixed16, bfloat16, mixed_bf16)
+// in the environment (run_recipe sets float32 for all recipes).
 #include "kusari/examples/amp/recipe.h"
 
 using namespace kusari;

@@ -35,6 +35,7 @@ int run_recipe(int argc, char** argv, const char* description, Train train) {
   try {
     parser.parse(argc, argv);
     kusari::random::seed(seed);
+    kusari::global_config().dtype = kusari::Dtype::float32;  // KUSARI_DTYPE would be one more recipe
     train(Task{kusari::get_device(device), epoch, load_digits(data)});
     return 0;
   } catch (const CLI::ParseError& error) {
