@@ -120,6 +120,19 @@ TEST_CASE("gradients of a deep autoencoder vanish in float16, and are right to 1
   }
 }
 
+TEST_CASE("bfloat16 keeps the gradients of the autoencoder without loss scaling, with fewer digits") {
+  Setup s;
+  Autoencoder model = s.model;
+  model.to(Dtype::bfloat16);
+  model(s.x.astype(Dtype::bfloat16)).backward();
+  size_t i = 0;
+  for (const auto& [name, parameter] : model.namedparams()) {
+    CAPTURE(name);
+    REQUIRE(parameter->grad().dtype() == Dtype::bfloat16);
+    CHECK(relative_error(values(parameter->grad()), s.want.gradients[i++]) < 0.1);
+  }
+}
+
 TEST_CASE("dynamic loss scaling finds a scale that saves the autoencoder's gradients") {
   Setup s;
   optimizers::SGD optimizer(0.0);  // the weights stay, while the scale grows
