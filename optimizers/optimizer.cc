@@ -86,9 +86,9 @@ void Optimizer::set_forward_scope(std::function<ForwardScope()> make) { impl_->f
 
 void Optimizer::loss_scaling(const LossScalingOptions& options) {
   const auto require_positive = [&](const char* option, double value) {
-    if (value > 0) return;
+    if (value > 0 && std::isfinite(value)) return;
     throw ValueError(std::string(name()) + "::loss_scaling: " + option + " is " + std::to_string(value) +
-                     " but must be positive");
+                     " but must be positive and finite");
   };
   if (options.scale) require_positive("scale", *options.scale);
   require_positive("interval", options.interval);
@@ -194,7 +194,8 @@ void Optimizer::serialize(Serializer& serializer) {
   if (!writer) impl.clock = detail::StepClock(steps, skipped);
   const std::unique_ptr<Serializer> below = serializer.child("hyperparam");
   for (const Field& field : fields()) visit(*below, field.name, *field.value);
-  if (has_loss_scaling() && (writer || serializer.contains("loss_scale"))) {
+  const bool is_fixed = impl.is_fixed || impl.scaling == Impl::Scaling::chainer_fixed;  // then it is the caller's
+  if (has_loss_scaling() && (writer || (!is_fixed && serializer.contains("loss_scale")))) {
     if (impl.scaling != Impl::Scaling::device) {
       serializer("loss_scale", impl.chainer_scale);
       serializer("loss_scale_overflowed", impl.chainer_overflowed_ever);

@@ -120,7 +120,8 @@ class KUSARI_API Optimizer {
   /// the hooks; undefined ones are zero by then. As long as the result lives.
   [[nodiscard]] std::shared_ptr<const void> observe_gradients(GradientObserver observer);
 
-  /// Updates float32 copies of 16-bit parameters, so that small steps are not rounded away. chainer's use_fp32_update.
+  /// Updates float32 copies of 16-bit parameters, so that small steps are not rounded away. Where somebody else writes
+  /// to a parameter, its copy follows. chainer's use_fp32_update.
   void use_fp32_update(bool use = true);
   /// Multiplies the loss before backward, and divides the gradients again, so that small 16-bit gradients survive. A
   /// step of which a gradient is not finite changes nothing but the scale; it does so on the device, without the host.
@@ -139,8 +140,8 @@ class KUSARI_API Optimizer {
   /// "Adam".
   virtual const char* name() const = 0;
 
-  /// Clock, epoch, hyperparameters, loss scale, and the update rules under the paths of their parameters ("l1/W/m").
-  /// Reads Chainer's snapshots, which have no hyperparameters.
+  /// Clock, epoch, hyperparameters, loss scale, and the update rules under the paths of their parameters ("l1/W/m"). A
+  /// fixed loss scale stays as loss_scaling() made it. Reads Chainer's snapshots, which have no hyperparameters.
   virtual void serialize(Serializer& serializer);
 
  protected:

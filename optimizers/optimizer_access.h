@@ -8,14 +8,15 @@ namespace kusari {
 
 class LossScale;
 class Optimizer;
+class Variable;
 
 namespace detail {
 
 /// The parts of a step for those who scale the loss outside of the optimizer. Nothing here waits for a device.
 struct KUSARI_API OptimizerAccess {
-  /// What the optimizer's next backward multiplies the loss by: one float64 element on `device`, undefined without loss
-  /// scaling. Throws StateError when it scales as Chainer does.
-  static Array seed(Optimizer& optimizer, const Device& device);
+  /// What the optimizer's next backward multiplies `loss` by: one float64 element on its device, the loss scale as the
+  /// loss's dtype holds it; undefined without loss scaling. Throws StateError when it scales as Chainer does.
+  static Array seed(Optimizer& optimizer, const Variable& loss);
   /// The loss scale of an optimizer that keeps it on the device; null for others.
   static LossScale* loss_scale(Optimizer& optimizer) noexcept;
   /// The sum of squares of all gradients as they are: one float64 element; undefined without any gradient.

@@ -95,6 +95,7 @@ struct Optimizer::Impl {
   std::shared_ptr<LossScale> loss_scale;  // of Scaling::device
   bool is_fixed = false;
   Array seed;                        // what gradients carry: the loss scale as it was before the next update
+  Dtype seed_dtype;                  // to whose numbers it was rounded
   std::shared_ptr<LossScale> skips;  // counts the skipped steps of those who scale the loss themselves
   std::shared_ptr<LossScale> last;   // what the last step was guarded by; null: it was not
   int64_t reported_skips = 0;        // of a fixed scale

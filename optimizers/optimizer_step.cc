@@ -8,6 +8,8 @@
 #include "kusari/framework/core/config.h"
 #include "kusari/framework/core/error.h"
 #include "kusari/framework/core/log.h"
+#include "kusari/framework/kernels/comparison.h"
+#include "kusari/framework/kernels/pointwise.h"
 #include "kusari/optimizers/hooks/fused.h"
 #include "kusari/optimizers/optimizer_access.h"
 #include "kusari/optimizers/optimizer_impl.h"
@@ -19,6 +21,7 @@ namespace kusari {
 
 using detail::GradientScale;
 using detail::KernelRule;
+using detail::WrittenState;
 
 namespace detail {
 
@@ -99,9 +102,12 @@ void forget_scale(const Parameter& parameter) {
   saved.device_loss_scale = Array();
 }
 
-/// The float32 twin of a 16-bit parameter, in its memory order.
+/// The float32 twin of a 16-bit parameter, in its memory order. Where somebody has written to the parameter since the
+/// last step (a file that was read, copydata), the twin follows.
 Parameter& master_of(KernelRule& rule, const Parameter& parameter) {
   const Array& array = parameter.array();
+  const bool is_written =
+      rule.rounded && rule.rounded->dtype == array.dtype() && *rule.rounded != WrittenState::of(array);
   if (rule.master == nullptr) {
     rule.master = std::make_unique<Parameter>(array.astype(Dtype::float32));
   } else if (rule.master->device() != array.device()) {
@@ -112,6 +118,11 @@ Parameter& master_of(KernelRule& rule, const Parameter& parameter) {
     const Array in_order = empty_like(array, Dtype::float32);
     in_order.copy_from(master);
     rule.master->set_array(in_order);
+  }
+  if (is_written) {
+    const Array own = rule.master->array(), wide = array.astype(Dtype::float32);
+    const Array is_own = pointwise(kernels::Equal{}, own.astype(array.dtype()).astype(Dtype::float32), wide);
+    pointwise_to(own, kernels::Where{}, is_own, own, wide);
   }
   return *rule.master;
 }
@@ -187,7 +198,7 @@ void Optimizer::backward(const Variable& loss, const BackwardOptions& options) {
   BackwardOptions scaled = options;
   if (!options.loss_scale && !options.device_loss_scale.is_defined()) {
     if (impl.scaling == Impl::Scaling::device) {
-      scaled.device_loss_scale = detail::OptimizerAccess::seed(*this, loss.device());
+      scaled.device_loss_scale = detail::OptimizerAccess::seed(*this, loss);
     } else if (impl.scaling != Impl::Scaling::none) {
       scaled.loss_scale = impl.chainer_scale;
     }
@@ -314,7 +325,9 @@ void Optimizer::find_gradients(const Array& loss_scale) {
     if (entry.rule == nullptr) continue;
     if (!is_half(parameter.dtype())) {
       entry.rule->master = nullptr;  // of a parameter that has become wider
-    } else if (impl.fp32_update && entry.rule->enabled) {
+    } else if (!impl.fp32_update) {
+      entry.rule->master = nullptr;  // it would fall behind
+    } else if (entry.rule->enabled) {
       entry.stepped = &master_of(*entry.rule, parameter);
     }
   }
@@ -433,6 +446,9 @@ void Optimizer::update_parameters(const Array& guard) {
   }
   impl.groups.resize(impl.group_count);  // the others hold arrays that may be gone elsewhere
   launch_groups(guard);
+  for (const Entry& entry : impl.entries) {
+    if (entry.stepped != entry.parameter) entry.rule->rounded = WrittenState::of(entry.parameter->array());
+  }
 }
 
 void Optimizer::launch_groups(const Array& guard) {
@@ -497,14 +513,20 @@ void Optimizer::drop_master_gradients() {
   }
 }
 
-Array detail::OptimizerAccess::seed(Optimizer& optimizer, const Device& device) {
+Array detail::OptimizerAccess::seed(Optimizer& optimizer, const Variable& loss) {
   Optimizer::Impl& impl = *optimizer.impl_;
   if (impl.scaling == Optimizer::Impl::Scaling::none) return Array();
   if (impl.scaling != Optimizer::Impl::Scaling::device) {
     throw StateError(std::string(optimizer.name()) +
                      ": its loss scaling is chainer_compatible, which knows one loss only");
   }
-  if (!impl.seed.is_defined() || impl.seed.device() != device) impl.seed = impl.loss_scale->scale_on(device).copy();
+  const Device& device = loss.device();
+  const Dtype dtype = is_half(loss.dtype()) ? loss.dtype() : Dtype::float64;  // float32's rounding does not matter
+  if (!impl.seed.is_defined() || impl.seed.device() != device || impl.seed_dtype != dtype) {
+    const Array scale = impl.loss_scale->scale_on(device);
+    impl.seed = dtype == Dtype::float64 ? scale.copy() : scale.astype(dtype).astype(Dtype::float64);
+    impl.seed_dtype = dtype;
+  }
   return impl.seed;
 }
 
@@ -526,6 +548,7 @@ void detail::OptimizerAccess::unscale(Optimizer& optimizer, const Array& loss_sc
   Conversions conversions;
   for (const Optimizer::Entry& entry : optimizer.impl_->entries) {
     Parameter& parameter = *entry.parameter;
+    if (entry.rule == nullptr) continue;  // its own optimizer's affair
     if (!parameter.is_initialized() || parameter.node()->grad == nullptr) continue;
     const Array& gradient = gradient_of(parameter);
     if (!same_layout(gradient, parameter.array())) {

@@ -88,7 +88,10 @@ void KernelRule::serialize(Serializer& serializer) {
     Array value;
     if (writer) value = master->array();
     serializer("fp32_param", value);
-    if (!writer && value.is_defined()) master = std::make_unique<Parameter>(value);
+    if (!writer && value.is_defined()) {
+      master = std::make_unique<Parameter>(value);
+      rounded.reset();  // the parameter may be read later
+    }
   } else if (!writer) {
     master = nullptr;  // Chainer's files have none: it begins anew from the parameter
   }
@@ -109,6 +112,7 @@ void KernelRule::serialize(Serializer& serializer) {
 void KernelRule::to(const Device& device) {
   for (Array& value : states) value = value.to_device(device);
   if (master != nullptr) master->to(device);
+  rounded.reset();  // the parameter goes, too
 }
 
 }  // namespace detail

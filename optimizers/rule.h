@@ -1,6 +1,9 @@
 #pragma once
 
+#include <atomic>
+#include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <utility>
@@ -33,6 +36,18 @@ class HookList {
   std::vector<Entry> entries_;
 };
 
+/// By which an array can tell that somebody has written to it.
+struct WrittenState {
+  uint64_t storage, generation;
+  Dtype dtype;
+
+  static WrittenState of(const Array& array) {
+    const Storage& storage = array.storage();
+    return {storage.id, storage.generation.load(std::memory_order_relaxed), array.dtype()};
+  }
+  friend bool operator==(const WrittenState&, const WrittenState&) = default;
+};
+
 /// The rule that Optimizer puts on a parameter: what the optimizer must remember about it.
 class KernelRule final : public UpdateRule {
  public:
@@ -52,6 +67,7 @@ class KernelRule final : public UpdateRule {
   std::vector<Array> states;                   // empty before the first update
   std::unique_ptr<Hyperparameters> overrides;  // null: none
   std::unique_ptr<Parameter> master;           // float32 twin of a 16-bit parameter
+  std::optional<WrittenState> rounded;         // the parameter as it got the master's values; none: as it comes
   HookList hooks;
   StepClock clock;
 };

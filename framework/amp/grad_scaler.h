@@ -56,8 +56,8 @@ class KUSARI_API GradScaler {
   /// gradients, of which small ones would become zero again.
   void unscale_(Optimizer& optimizer);
   /// optimizer.update() with gradients divided by the scale, unless unscale_ has done that; nothing changes when a
-  /// gradient was infinite or NaN at the time of unscale_, or is now. Throws StateError for a second call between two
-  /// updates, before any scale(), without any gradient, and when the optimizer scales the loss itself.
+  /// gradient was infinite or NaN at the time of unscale_, or without that, is now. Throws StateError for a second call
+  /// between two updates, before any scale(), without any gradient, and when the optimizer scales the loss itself.
   void step(Optimizer& optimizer);
   /// Ends the iteration: the scale grows or shrinks by what the steps since the last update found, or becomes
   /// new_scale. Throws StateError when there was neither step() nor unscale_() and no new_scale is given.

@@ -1,7 +1,10 @@
 #include "kusari/framework/amp/initialize.h"
 
+#include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <cstdio>
+#include <limits>
 #include <string>
 
 #include "kusari/framework/core/error.h"
@@ -10,6 +13,7 @@
 #include "kusari/framework/kernels/pointwise.h"
 #include "kusari/framework/links/link.h"
 #include "kusari/framework/links/parameter.h"
+#include "kusari/optimizers/loss_scale.h"
 #include "kusari/optimizers/optimizer.h"
 #include "kusari/optimizers/optimizer_access.h"
 
@@ -17,8 +21,14 @@ namespace kusari::amp {
 namespace {
 
 constexpr double kInitialScale = 65536, kGrowthInterval = 2000;
+constexpr double kLeastScale = std::numeric_limits<float>::min();
 
 std::string text_of(bool value) { return value ? "true" : "false"; }
+std::string text_of(double value) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%g", value);
+  return text;
+}
 
 [[noreturn]] void refuse(const std::string& what) { throw ValueError("amp::initialize: " + what); }
 
@@ -76,6 +86,11 @@ Properties properties_of(std::string_view opt_level, const InitializeOptions& op
   if (options.loss_scale) {
     properties.is_dynamic = options.loss_scale->is_dynamic();
     if (!properties.is_dynamic) properties.loss_scale = options.loss_scale->scale();
+  }
+  const double least = options.min_loss_scale.value_or(kLeastScale), most = options.max_loss_scale;
+  if (!(least > 0 && least <= most)) {
+    refuse("min_loss_scale is " + text_of(least) + " and max_loss_scale is " + text_of(most) +
+           " but they must be positive and in this order");
   }
   return properties;
 }
@@ -164,8 +179,15 @@ Session initialize(std::span<Link* const> models, std::span<Optimizer* const> op
   for (Optimizer* const optimizer : optimizers) {
     if (properties.master_weights) optimizer->use_fp32_update();
     if (properties.is_dynamic) {
-      optimizer->loss_scaling(
-          {.interval = kGrowthInterval, .growth = LossScaleGrowth::stepwise, .initial_scale = kInitialScale});
+      const double least = options.min_loss_scale.value_or(kLeastScale), most = options.max_loss_scale;
+      optimizer->loss_scaling({.interval = kGrowthInterval,
+                               .growth = LossScaleGrowth::stepwise,
+                               .initial_scale = std::clamp(kInitialScale, least, most)});
+      LossScale& scale = *detail::OptimizerAccess::loss_scale(*optimizer);
+      kernels::LossScaleRule rule = scale.rule();
+      rule.min = least;
+      rule.max = most;
+      scale.set_rule(rule);
     } else if (properties.loss_scale != 1) {
       optimizer->loss_scaling({.scale = properties.loss_scale});
     }
@@ -184,7 +206,7 @@ void ScaledLoss::backward(const BackwardOptions& options) const {
 ScaledLoss scale_loss(const Variable& loss, std::span<Optimizer* const> optimizers) {
   Array scale;
   for (Optimizer* const optimizer : optimizers) {
-    const Array own = detail::OptimizerAccess::seed(*optimizer, loss.device());
+    const Array own = detail::OptimizerAccess::seed(*optimizer, loss);
     if (!own.is_defined()) continue;
     scale = scale.is_defined() ? pointwise(kernels::Minimum{}, scale, own) : own;
   }

@@ -41,6 +41,8 @@ struct InitializeOptions {
   std::optional<bool> keep_batchnorm_fp32 = std::nullopt;  ///< all normalizations
   std::optional<bool> master_weights = std::nullopt;       ///< float32 copies that the optimizers change
   std::optional<LossScaleChoice> loss_scale = std::nullopt;
+  std::optional<double> min_loss_scale = std::nullopt;  ///< of a dynamic scale
+  double max_loss_scale = 16777216;                     ///< of a dynamic scale: 2^24
   Dtype dtype = Dtype::float16;  ///< the 16-bit one; bfloat16 needs no loss scaling, which is 1 unless given
   bool enabled = true;           ///< false: nothing happens
 };
@@ -83,7 +85,7 @@ class KUSARI_API Session {
 /// `optimizer.update(lossfun, ...)` and updaters do the three lines themselves. A 16-bit model takes float32 batches:
 /// in the session, inputs of functions are converted to the dtype of their 16-bit parameters; losses are computed in
 /// float32, for apex makes the model's outputs float32. The dynamic scale is GradScaler's: 65536, doubled after 2000
-/// steps without overflow, halved by each with one, which is skipped.
+/// steps without overflow, halved by each with one, which is skipped, between min_loss_scale and max_loss_scale.
 /// Call it after setup() and before the first use of the model. Throws ValueError for an unknown level and for options
 /// that contradict it, TypeError for parameters that are not float32, StateError for an optimizer without a target or
 /// with loss scaling. apex.amp.initialize.

@@ -167,12 +167,17 @@ class BackwardPass {
       return;
     }
     if (leaf->handles == 0) return;  // nobody can ask for it
+    const bool has_scale = options_.device_loss_scale.is_defined() || options_.loss_scale;
     if (leaf->grad == nullptr) {
       leaf->grad = gx.node();
       leaf->grad->add_handle();
       leaves_.push_back(leaf);
     } else {
-      if (options_.device_loss_scale.is_defined() || options_.loss_scale) rescale_held(leaf);
+      if (has_scale) {
+        rescale_held(leaf);
+      } else {
+        gx = scaled_as_held(*leaf, std::move(gx));
+      }
       VariableNode* const held = std::exchange(leaf->grad, nullptr);
       Variable sum(held);
       held->drop_handle();  // the reference that the leaf held
@@ -188,7 +193,27 @@ class BackwardPass {
     }
   }
 
-  // A gradient has one scale: what a leaf holds from another pass takes that of this one.
+  static Array scale_on(const Device& device, const Array& scale, double number) {
+    return scale.is_defined() ? scale.to_device(device).reshape({}) : full({}, number, Dtype::float64, device);
+  }
+
+  [[noreturn]] static void throw_other_scale(const VariableNode& leaf) {
+    throw StateError("backward: the gradient" +
+                     (leaf.saved == nullptr || leaf.saved->name.empty() ? "" : " of " + leaf.saved->name) +
+                     " has a graph and another loss scale than this pass; clear it first");
+  }
+
+  // A gradient has one scale: what comes without one takes that of what the leaf holds.
+  static Variable scaled_as_held(const VariableNode& leaf, Variable gx) {
+    const VariableNode::Saved* const saved = leaf.saved;
+    if (saved == nullptr || (saved->loss_scale == 1 && !saved->device_loss_scale.is_defined())) return gx;
+    if (gx.creator() != nullptr) throw_other_scale(leaf);
+    const Array& gradient = gx.array();
+    const Array scale = scale_on(gradient.device(), saved->device_loss_scale, saved->loss_scale);
+    return Variable(pointwise_as(gradient.dtype(), kernels::Mul{}, gradient, scale), false);
+  }
+
+  // And what a leaf holds takes that of a pass which has one.
   void rescale_held(VariableNode* leaf) const {
     const VariableNode::Saved* const saved = leaf->saved;
     const double held_number = saved != nullptr ? saved->loss_scale : 1;
@@ -197,18 +222,10 @@ class BackwardPass {
     const bool is_same = wanted.is_defined() ? held.is_defined() && held.is_same(wanted)
                                              : !held.is_defined() && held_number == *options_.loss_scale;
     if (is_same) return;
-    if (leaf->grad->creator) {
-      throw StateError("backward: the gradient" +
-                       (saved == nullptr || saved->name.empty() ? "" : " of " + saved->name) +
-                       " has a graph and another loss scale than this pass; clear it first");
-    }
+    if (leaf->grad->creator) throw_other_scale(*leaf);
     const Array& gradient = leaf->grad->array;
-    const auto on_device = [&](const Array& scale, double number) {
-      return scale.is_defined() ? scale.to_device(gradient.device()).reshape({})
-                                : full({}, number, Dtype::float64, gradient.device());
-    };
-    const Array ratio =
-        pointwise(kernels::Div{}, on_device(wanted, options_.loss_scale.value_or(1)), on_device(held, held_number));
+    const Array ratio = pointwise(kernels::Div{}, scale_on(gradient.device(), wanted, options_.loss_scale.value_or(1)),
+                                  scale_on(gradient.device(), held, held_number));
     Variable(leaf).set_grad(pointwise_as(gradient.dtype(), kernels::Mul{}, gradient, ratio));
   }
 

@@ -99,6 +99,9 @@ void Variable::set_grad_var(const Variable& grad) {
 
 void Variable::cleargrad() {
   if (detail::VariableNode* const held = std::exchange(node()->grad, nullptr)) held->drop_handle();
+  if (node()->saved == nullptr) return;
+  node()->saved->loss_scale = 1;
+  node()->saved->device_loss_scale = Array();
 }
 
 void Variable::unchain() {

@@ -162,10 +162,6 @@ void Parameter::cleargrad() {
   if (!is_defined()) return;
   grad_is_marked_ = false;
   Variable::cleargrad();
-  if (detail::VariableNode::Saved* const saved = node()->saved; saved != nullptr) {
-    saved->loss_scale = 1;
-    saved->device_loss_scale = Array();
-  }
 }
 
 void Parameter::copydata(const Parameter& source) {
@@ -192,7 +188,7 @@ void Parameter::to(const Device& device) {
   if (rule_ != nullptr) rule_->to(device);
   if (!is_initialized() || array().device() == device) return;
   const Array gradient = Variable::grad();
-  Variable::cleargrad();
+  set_grad(Array());  // its loss scale stays
   set_array(array().to_device(device));
   if (gradient.is_defined()) set_grad(gradient.to_device(device));
 }

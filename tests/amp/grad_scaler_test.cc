@@ -284,6 +284,30 @@ TEST_CASE("unscaled gradients may be read and changed") {
   }
 }
 
+/// Two links of which an optimizer may have one, and another both.
+class Pair : public Chain {
+ public:
+  Pair() : first{*this, "first"}, second{*this, "second"} {}
+  Child<Weights> first, second;
+};
+
+TEST_CASE("a link of another optimizer is that one's affair") {
+  GradScaler scaler;
+  Pair pair;
+  optimizers::SGD both(1), one(1);
+  both.setup(pair);
+  one.setup(pair.second);
+  pair.cleargrads();
+  scaler.scale(pair.first.loss({1, 2, 3}) + pair.second.loss({4, 5, 6})).backward();
+  scaler.unscale_(both);
+  scaler.unscale_(one);
+  scaler.step(both);
+  scaler.step(one);
+  scaler.update();
+  CHECK(pair.first.values() == Values{-1, -2, -3});
+  CHECK(pair.second.values() == Values{-4, -5, -6});
+}
+
 TEST_CASE("gradients of several backward calls add up") {
   GradScaler scaler;
   Training training;

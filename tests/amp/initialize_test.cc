@@ -16,6 +16,8 @@
 #include "kusari/framework/functions/math/basic_math.h"
 #include "kusari/framework/functions/math/sum.h"
 #include "kusari/optimizers/adam.h"
+#include "kusari/optimizers/loss_scale.h"
+#include "kusari/optimizers/optimizer_access.h"
 #include "kusari/optimizers/sgd.h"
 #include "kusari/tests/amp/small_net.h"
 
@@ -136,6 +138,31 @@ TEST_CASE("overrides") {
     CHECK(scale("O1", 1) == 1);
     CHECK(scale("O3", std::string_view("dynamic")) == 65536);
   }
+  SUBCASE("bounds of a dynamic loss scale") {
+    const auto scale = [&](const amp::InitializeOptions& options, bool overflows) {
+      Training training;
+      const auto session = amp::initialize(training.model, training.optimizer, "O1", options);
+      if (!overflows) {
+        LossScale& state = *detail::OptimizerAccess::loss_scale(training.optimizer);
+        kernels::LossScaleState soon = state.state();
+        soon.growth_tracker = 1999;
+        state.set_state(soon);
+      } else {
+        training.model.l2.b.array().fill(std::numeric_limits<double>::infinity());
+      }
+      training.step();
+      return training.optimizer.loss_scale();
+    };
+    CHECK(scale({}, false) == 131072);
+    CHECK(scale({}, true) == 32768);
+    CHECK(scale({.max_loss_scale = 65536}, false) == 65536);
+    CHECK(scale({.max_loss_scale = 512}, false) == 512);
+    CHECK(scale({.min_loss_scale = 65536}, true) == 65536);
+    CHECK(scale({.min_loss_scale = 0x1p20}, true) == 0x1p20);
+    Training training;
+    initialize(training, "O1", {});
+    CHECK(detail::OptimizerAccess::loss_scale(training.optimizer)->rule().max == 0x1p24);
+  }
   SUBCASE("O1 without conversions, O2 without a 16-bit model") {
     Training training, other;
     initialize(training, "O1", {.patch_functions = false});
@@ -170,6 +197,11 @@ TEST_CASE("contradictions are refused, and change nothing") {
           "it");
   refused("O1", {.master_weights = false},
           "amp::initialize: master_weights is false but with O1 the parameters themselves are float32; do not set it");
+  refused("O1", {.min_loss_scale = 8, .max_loss_scale = 4},
+          "amp::initialize: min_loss_scale is 8 and max_loss_scale is 4 but they must be positive and in this order");
+  refused("O1", {.min_loss_scale = -1},
+          "amp::initialize: min_loss_scale is -1 and max_loss_scale is 1.67772e+07 but they must be positive and in "
+          "this order");
   refused("O2", {.dtype = Dtype::float32}, "amp::initialize: dtype is float32: it must be float16 or bfloat16");
   CHECK_THROWS_AS(amp::LossScaleChoice(0.0), ValueError);
   CHECK_THROWS_AS(amp::LossScaleChoice(-2), ValueError);

@@ -2,6 +2,7 @@
 #include <cstdio>
 #include <limits>
 #include <string>
+#include <tuple>
 
 #include <doctest/doctest.h>
 
@@ -81,7 +82,9 @@ TEST_CASE("trace steps of optimizers" * doctest::skip()) {
 
 TEST_CASE("a step with loss scaling waits for nothing on the device") {
   if (!gpu_device()) return;
-  const ChildResult child = run_in_child("KUSARI_EMULATED_TRACE=1", "trace steps of optimizers");
+  // Eager streams trace work where it is given, not where somebody demands it; the host waits in the same places.
+  const ChildResult child =
+      run_in_child("KUSARI_EMULATED_TRACE=1 KUSARI_EMULATED_STREAMS=eager", "trace steps of optimizers");
   CHECK(child.exit_code == 0);
   if (child.output.find("device: ") == std::string::npos) {
     MESSAGE("skipped: a card keeps no trace");
@@ -97,6 +100,37 @@ TEST_CASE("a step with loss scaling waits for nothing on the device") {
     ++sections;
   }
   CHECK(sections == 16);
+}
+
+TEST_CASE("a model that moves to another device goes on with its scale, clocks and masters") {
+  const auto device = gpu_device();
+  if (!device) return;
+  const auto run = [&](bool moves) {
+    Model model(Dtype::float16);
+    optimizers::Adam optimizer;
+    optimizer.use_fp32_update();
+    optimizer.setup(model);
+    optimizer.loss_scaling({.interval = 1, .initial_scale = 16});
+    for (int i = 0; i < 6; ++i) {
+      if (moves && i % 2 == 0) model.to(i == 2 ? Device() : *device);
+      const double x = i == 1 || i == 3 ? std::numeric_limits<double>::infinity() : 0.5 + i;
+      model.cleargrads();
+      optimizer.backward(model(Variable(full({40, 3}, x, Dtype::float16, model.a.device()), false)));
+      if (moves && i == 4) model.to(Device());  // gradients keep their scale
+      optimizer.update();
+      if (moves && i == 4) model.to(*device);
+    }
+    model.to(Device());
+    const Array master = model.a.update_rule().state("fp32_param");
+    return std::tuple(master.to_vector<double>(), optimizer.t(), optimizer.skipped_steps(), optimizer.loss_scale());
+  };
+  const auto still = run(false), moved = run(true);
+  CHECK(std::get<1>(moved) == 4);
+  CHECK(std::get<2>(moved) == 2);
+  CHECK(std::get<3>(moved) == std::get<3>(still));
+  for (size_t i = 0; i < std::get<0>(still).size(); ++i) {
+    CHECK(std::get<0>(moved)[i] == doctest::Approx(std::get<0>(still)[i]).epsilon(1e-6));
+  }
 }
 
 TEST_CASE("parameters on two devices skip a step together") {

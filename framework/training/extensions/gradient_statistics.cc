@@ -168,7 +168,12 @@ void GradientStatistics::State::prepare(Watched& w, std::span<Parameter* const> 
 
 void GradientStatistics::State::observe(Watched& w, std::span<Parameter* const> parameters) {
   if ((trainer->updater().iteration() + 1) % options.interval != 0) return;
-  if (!std::equal(parameters.begin(), parameters.end(), w.parameters.begin(), w.parameters.end())) {
+  const auto is_elsewhere = [](const Batch& batch) {
+    return std::any_of(batch.members.begin(), batch.members.end(),
+                       [&](const Batch::Member& member) { return member.parameter->device() != batch.device; });
+  };
+  if (!std::equal(parameters.begin(), parameters.end(), w.parameters.begin(), w.parameters.end()) ||
+      std::any_of(w.batches.begin(), w.batches.end(), is_elsewhere)) {
     prepare(w, parameters);
   }
   const kernels::ValueCounting counting{!options.range, options.range.value_or(Dtype::float32)};

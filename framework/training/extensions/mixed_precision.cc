@@ -55,6 +55,7 @@ void MixedPrecision::initialize(Trainer& trainer) {
   for (const auto& [name, optimizer] : optimizers_) {
     if (options_.clip) optimizer->add_hook(optimizer_hooks::GradientClipping(*options_.clip), kClipHook);
     LossScale* const scale = detail::OptimizerAccess::loss_scale(*optimizer);
+    if (options_.loss_scale && !options_.loss_scale->is_dynamic()) continue;  // as it was given
     for (const auto& [of, state] : scales_) {
       if (of == name && scale != nullptr) scale->set_state(state);
     }
