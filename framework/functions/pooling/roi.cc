@@ -76,8 +76,10 @@ class RoiBins final : public FunctionNode {
  private:
   void check(const TypeCheck& c) const override {
     const auto [x, rois, roi_indices] = c.args("x", "rois", "roi_indices");
-    c.expect(x.is_floating(), x.ndim() == 4, x.dtype() == rois.dtype(), rois.ndim() == 2,
-             rois.shape(1) == (roi_indices.is_given() ? 4 : 5));
+    c.expect(x.is_floating(), x.ndim() == 4, rois.ndim() == 2, rois.shape(1) == (roi_indices.is_given() ? 4 : 5));
+    const bool is_half = (x.dtype() == Dtype::float16).holds || (x.dtype() == Dtype::bfloat16).holds;
+    const bool has_exact_rois = is_half && (rois.dtype() == Dtype::float32).holds;
+    if (!has_exact_rois) c.expect(x.dtype() == rois.dtype());
     if (roi_indices.is_given()) {
       c.expect(roi_indices.is_integral(), roi_indices.ndim() == 1, rois.shape(0) == roi_indices.shape(0));
     }

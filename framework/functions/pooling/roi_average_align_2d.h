@@ -7,9 +7,10 @@
 namespace kusari::functions {
 
 /// The mean of bilinear samples in each bin of regions of interest, whose corners are not rounded.
-/// x: (N, C, H, W), floating. rois: (R, 4) of x's dtype, rows (y_min, x_min, y_max, x_max). roi_indices: (R) of
-/// integers, the image that each region is of. outsize: bins along height and width. spatial_scale: pixels of x per
-/// unit of a region's coordinates. sampling_ratio: samples per bin along height and width; 0: one per pixel.
+/// x: (N, C, H, W), floating. rois: (R, 4) of x's dtype, or float32 beside a 16-bit x, rows (y_min, x_min, y_max,
+/// x_max). roi_indices: (R) of integers, the image that each region is of. outsize: bins along height and width.
+/// spatial_scale: pixels of x per unit of a region's coordinates. sampling_ratio: samples per bin along height and
+/// width; 0: one per pixel.
 /// Returns y: (R, C, bins...) in x's dtype; samples outside x count as zeros.
 /// Throws TypeError when the shapes or dtypes do not fit, ValueError for other arguments, IndexError for an image that
 /// x does not have. Differentiable to any order in x, not in rois.

@@ -16,7 +16,8 @@ struct RoiPoolingOptions {
 
 /// Max pooling of regions of interest, each cut into outh x outw bins; a region's corners are rounded to pixels of x,
 /// and both belong to it.
-/// x: (N, C, H, W), floating. rois: (R, 5) of x's dtype, rows (image, x_min, y_min, x_max, y_max).
+/// x: (N, C, H, W), floating. rois: (R, 5) of x's dtype, or float32 beside a 16-bit x, rows (image, x_min, y_min,
+/// x_max, y_max).
 /// Returns y: (R, C, outh, outw) in x's dtype; a bin outside x gives 0.
 /// Throws TypeError when the shapes or dtypes do not fit, ValueError for other arguments, IndexError for an image that
 /// x does not have. Differentiable to any order in x, not in rois.

@@ -155,6 +155,22 @@ TEST_CASE("regions of interest in every floating dtype") {
   }
 }
 
+TEST_CASE("16-bit images may have regions of interest in float32") {
+  // Column 2051 is no float16.
+  for (const Dtype dtype : {Dtype::float16, Dtype::bfloat16}) {
+    std::vector<double> row(2056);
+    row[2051] = 8;
+    const Variable image(array<double>(row, {1, 1, 1, 2056}).astype(dtype).to_device(test_device()));
+    const Variable rois(array<float>({0, 2051, 0, 2051}, {1, 4}, test_device()), false);
+    const Variable indices(array<int32_t>({0}, test_device()), false);
+    const Variable y = F::roi_max_pooling_2d(image, rois, indices, 1, 1.0);
+    CHECK(y.dtype() == dtype);
+    CHECK(y.to_vector<double>()[0] == 8);
+    y.backward();
+    CHECK(image.grad().to_vector<double>()[2051] == 1);
+  }
+}
+
 TEST_CASE("roi_pooling_2d includes the last pixel") {
   const Array x = arange(16, Dtype::float32, test_device()).reshape({1, 1, 4, 4});
   const auto pool = [&](std::initializer_list<float> row, int64_t outh, int64_t outw, double scale = 1) {
