@@ -74,9 +74,10 @@ void filter_images(const Images& source, const Images& target, int64_t batch, in
 void filter_gradient(const Images& x, const Images& gy, int64_t batch, int64_t pad_row, int64_t pad_column, float* w) {
   const Tiles tiles(batch, gy.height, gy.width);
   const int64_t ins = x.channels, outs = gy.channels;
-  const int64_t block = tiles_of_a_block(tiles, ins, outs);
+  const int64_t block = tiles_of_a_block(tiles, ins, outs),
+                part = winograd_summed_outs(ins, outs, block >= tiles.count);
   const int64_t v_stride = place_stride(block * ins), n_stride = place_stride(block * outs);
-  const int64_t sum_stride = place_stride(outs * ins), zeros_count = std::max(ins, outs);
+  const int64_t sum_stride = place_stride(part * ins), zeros_count = std::max(ins, outs);
   const Scratch<float> scratch(kPlaces * (v_stride + n_stride + sum_stride) + zeros_count);
   float* const v = scratch.get();
   float* const n = v + kPlaces * v_stride;
@@ -94,16 +95,21 @@ void filter_gradient(const Images& x, const Images& gy, int64_t batch, int64_t p
         loops().gradient(addresses, outs, n + t * outs, n_stride);
       }
     });
-    parallel_for(kPlaces, 1, [&](int64_t begin, int64_t end) {
-      for (int64_t place = begin; place < end; ++place) {
-        loops().accumulate(n + place * n_stride, outs, outs, v + place * v_stride, ins, ins, count,
-                           sum + place * sum_stride, ins, first > 0);
-      }
-    });
+    for (int64_t out = 0; out < outs; out += part) {
+      const int64_t summed = std::min(part, outs - out);
+      parallel_for(kPlaces, 1, [&](int64_t begin, int64_t end) {
+        for (int64_t place = begin; place < end; ++place) {
+          loops().accumulate(n + place * n_stride + out, outs, summed, v + place * v_stride, ins, ins, count,
+                             sum + place * sum_stride, ins, first > 0);
+        }
+      });
+      if (first + count < tiles.count) continue;
+      parallel_for(summed, 8, [&](int64_t begin, int64_t end) {
+        for (int64_t o = begin; o < end; ++o)
+          loops().filter(sum + o * ins, sum_stride, ins, w + (out + o) * 9 * ins, ins);
+      });
+    }
   }
-  parallel_for(outs, 8, [&](int64_t begin, int64_t end) {
-    for (int64_t o = begin; o < end; ++o) loops().filter(sum + o * ins, sum_stride, ins, w + o * 9 * ins, ins);
-  });
 }
 
 }  // namespace
@@ -142,7 +148,9 @@ size_t winograd_workspace(const ConvolutionProblem& p) {
   const bool is_data = p.pass == ConvolutionPass::data_grad;
   const Tiles tiles(p.batch, is_data ? p.in[0] : p.out[0], is_data ? p.in[1] : p.out[1]);
   const int64_t block = tiles_of_a_block(tiles, p.in_channels, p.out_channels);
-  return static_cast<size_t>(weights_floats(p) + kPlaces * block * (p.in_channels + p.out_channels)) * sizeof(float);
+  const int64_t part = winograd_summed_outs(p.in_channels, p.out_channels, block >= tiles.count);
+  const int64_t weights = p.pass == ConvolutionPass::filter_grad ? kPlaces * p.in_channels * part : weights_floats(p);
+  return static_cast<size_t>(weights + kPlaces * block * (p.in_channels + p.out_channels)) * sizeof(float);
 }
 
 void convolve_winograd(const ConvolutionProblem& p, const ConvolutionArrays& a) {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <type_traits>
 
 #include "kusari/framework/cpu/convolution.h"
@@ -50,6 +51,15 @@ constexpr int64_t winograd_place_stride(int64_t elements) {
 }
 
 constexpr int64_t kWinogradTilesOfATask = 4;
+
+/// Output channels, a multiple of 32, whose places of the weights' gradient a filter gradient sums at a time. Where one
+/// block has all the tiles, each part is finished before the next and needs no more than some MiB; else sums of all
+/// channels last from block to block.
+constexpr int64_t winograd_summed_outs(int64_t ins, int64_t outs, bool in_one_block) {
+  constexpr int64_t kSums = int64_t{5} << 19;  // of the 36 places, float32
+  const int64_t part = kSums / (36 * ins) / 32 * 32;
+  return in_one_block ? std::min(outs, std::max<int64_t>(part, 32)) : outs;
+}
 
 /// convolve_winograd and its workspace where x and y are bfloat16.
 void convolve_winograd_bfloat16(const ConvolutionProblem& p, const ConvolutionArrays& a);

@@ -93,9 +93,9 @@ void filter_gradient(const Images& x, const Images& gy, int64_t batch, int64_t p
                      const Filter& filter) {
   const Tiles tiles(batch, gy.height, gy.width);
   const int64_t ins = x.channels, outs = gy.channels, pairs = (tiles.count + 1) / 2;
-  const int64_t block = pairs_of_a_block(tiles, ins, outs);
+  const int64_t block = pairs_of_a_block(tiles, ins, outs), part = winograd_summed_outs(ins, outs, block >= pairs);
   const int64_t v_stride = place_stride(2 * block * ins), n_stride = place_stride(2 * block * outs);
-  const int64_t sum_stride = winograd_place_stride<float>(outs * ins), zeros_count = std::max(ins, outs);
+  const int64_t sum_stride = winograd_place_stride<float>(part * ins), zeros_count = std::max(ins, outs);
   const Scratch<Bits> scratch(kPlaces * (v_stride + n_stride) + zeros_count);
   const Scratch<float> sum(kPlaces * sum_stride);
   Bits* const v = scratch.get();
@@ -119,16 +119,20 @@ void filter_gradient(const Images& x, const Images& gy, int64_t batch, int64_t p
         loops().gradient_pair(results, outs, n + 2 * pair * kPanel, n_stride, panel_stride);
       }
     });
-    parallel_for(kPlaces, 1, [&](int64_t begin, int64_t end) {
-      for (int64_t place = begin; place < end; ++place) {
-        gemm().multiply_packed(n + place * n_stride, outs, 2 * count, v + place * v_stride, ins,
-                               sum.get() + place * sum_stride, ins, first > 0);
-      }
-    });
+    for (int64_t out = 0; out < outs; out += part) {
+      const int64_t summed = std::min(part, outs - out);
+      parallel_for(kPlaces, 1, [&](int64_t begin, int64_t end) {
+        for (int64_t place = begin; place < end; ++place) {
+          gemm().multiply_packed(n + place * n_stride + out / kPanel * panel_stride, summed, 2 * count,
+                                 v + place * v_stride, ins, sum.get() + place * sum_stride, ins, first > 0);
+        }
+      });
+      if (first + count < pairs) continue;
+      parallel_for(summed, 8, [&](int64_t begin, int64_t end) {
+        for (int64_t o = begin; o < end; ++o) filter(sum.get() + o * ins, sum_stride, out + o);
+      });
+    }
   }
-  parallel_for(outs, 8, [&](int64_t begin, int64_t end) {
-    for (int64_t o = begin; o < end; ++o) filter(sum.get() + o * ins, sum_stride, o);
-  });
 }
 
 int64_t weights_elements(const ConvolutionProblem& p) {
@@ -164,8 +168,10 @@ size_t winograd_workspace_bfloat16(const ConvolutionProblem& p) {
   const Tiles tiles(p.batch, is_data ? p.in[0] : p.out[0], is_data ? p.in[1] : p.out[1]);
   const int64_t ins = p.in_channels, outs = p.out_channels;
   if (p.pass == ConvolutionPass::filter_grad) {
-    const int64_t transformed = 2 * pairs_of_a_block(tiles, ins, outs) * (ins + outs) * int64_t{sizeof(Bits)};
-    return static_cast<size_t>(kPlaces * (transformed + ins * outs * int64_t{sizeof(float)}));
+    const int64_t block = pairs_of_a_block(tiles, ins, outs);
+    const int64_t part = winograd_summed_outs(ins, outs, 2 * block >= tiles.count);
+    const int64_t transformed = 2 * block * (ins + outs) * int64_t{sizeof(Bits)};
+    return static_cast<size_t>(kPlaces * (transformed + ins * part * int64_t{sizeof(float)}));
   }
   const int64_t rows = is_data ? outs : ins;
   return static_cast<size_t>(weights_elements(p) + kPlaces * tiles_of_a_block(tiles, rows) * rows) * sizeof(Bits);
