@@ -97,9 +97,9 @@ TEST_CASE("convolution with 3x3 kernels and many channels") {
                    {out, in, 3, 3},
                    {batch, out, size[0] + 2 * pad - 2, size[1] + 2 * pad - 2}};
   };
-  for (const Problem& p :
-       {problem(1, 32, 32, {3, 3}, 0), problem(3, 32, 96, {5, 9}, 1), problem(2, 96, 32, {8, 8}, 2),
-        problem(2, 64, 64, {13, 4}, 1), problem(1, 160, 64, {1, 1}, 1), problem(5, 32, 64, {6, 7}, 0)}) {
+  for (const Problem& p : {problem(1, 32, 32, {3, 3}, 0), problem(3, 32, 96, {5, 9}, 1), problem(2, 96, 32, {8, 8}, 2),
+                           problem(2, 64, 64, {13, 4}, 1), problem(1, 160, 64, {1, 1}, 1),
+                           problem(5, 32, 64, {6, 7}, 0), problem(2, 288, 320, {8, 8}, 1)}) {
     check_all(p, Dtype::float32, Order::channels_last, kLossy);
   }
 }
