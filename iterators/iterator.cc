@@ -6,6 +6,10 @@ namespace kusari::iterators {
 
 Iterator::~Iterator() = default;
 
+const Batch* Iterator::peek(int64_t, bool) { return nullptr; }
+
+void Iterator::prefer_device(const Device&) {}
+
 void Iterator::finalize() {}
 
 const Batch& Iterator::next() {

@@ -5,6 +5,7 @@
 #include <optional>
 #include <vector>
 
+#include "kusari/framework/core/device.h"
 #include "kusari/framework/core/export.h"
 #include "kusari/framework/core/ref.h"
 #include "kusari/framework/datasets/dataset.h"
@@ -28,6 +29,12 @@ class KUSARI_API Iterator {
   const Batch& next();
   /// The same, but null after the last one.
   virtual const Batch* try_next() = 0;
+  /// The batch that next() gives after `ahead` others, without stepping there: 0 is the very next one. Waits until it
+  /// is loaded, or, with `wait` false, gives null when it is not. Null too when there is none, or when an iterator
+  /// cannot look ahead. Valid until next() steps to it.
+  virtual const Batch* peek(int64_t ahead, bool wait = true);
+  /// Where batches will go: an iterator with workers then loads them into page-locked memory of that device.
+  virtual void prefer_device(const Device& device);
   /// Completed sweeps.
   virtual int64_t epoch() const = 0;
   /// The same with the fraction of the sweep under way.

@@ -29,7 +29,7 @@ KernelId kernel_id() {
 
 /// The version of what libraries of backends and core know of each other: changes whenever Backend, Array or the door
 /// change their layout.
-inline constexpr int kBackendInterface = 3;
+inline constexpr int kBackendInterface = 4;
 
 /// What one kind of device can do: memory, copies and a table of kernels. One object per backend library.
 class KUSARI_API Backend {
@@ -60,6 +60,15 @@ class KUSARI_API Backend {
   virtual void* allocate_pinned(size_t bytes);
   /// The block may be given back while copies from it are under way: it is used again after them.
   virtual void deallocate_pinned(void* block, size_t bytes) noexcept;
+  /// Locks pages of host memory that came from elsewhere, such as a mapping shared between processes, so that they
+  /// serve like allocate_pinned's; whether that worked. Plain memory stays plain by default.
+  virtual bool pin(void* block, size_t bytes);
+  /// Undoes pin(), after the copies from that memory.
+  virtual void unpin(void* block) noexcept;
+  /// Whether `inside` lies in a block of allocate_pinned or pin.
+  virtual bool is_pinned(const void* inside);
+  /// Whether copies from the block of allocate_pinned or pin around `inside` are under way.
+  virtual bool is_copied_from(const void* inside);
   /// Begins a copy from page-locked memory beside the device's work; work given to the device later waits for it.
   virtual void copy_from_host_beside(int index, void* data, const void* host, size_t bytes);
   /// Memory for such a copy, which no earlier work of the device uses: the copy need not wait for it.

@@ -115,6 +115,10 @@ void Backend::copy_from_peer(int index, void* to, int, const void* from, size_t 
 
 void* Backend::allocate_pinned(size_t bytes) { return memory::allocate(bytes); }
 void Backend::deallocate_pinned(void* block, size_t bytes) noexcept { memory::deallocate(block, bytes); }
+bool Backend::pin(void*, size_t) { return false; }
+void Backend::unpin(void*) noexcept {}
+bool Backend::is_pinned(const void*) { return false; }
+bool Backend::is_copied_from(const void*) { return false; }
 void Backend::copy_from_host_beside(int index, void* data, const void* host, size_t bytes) {
   copy_from_host(index, data, host, bytes);
 }

@@ -19,6 +19,8 @@ OutOfMemoryError::OutOfMemoryError(const std::string& message) : Error(message) 
 OutOfMemoryError::~OutOfMemoryError() = default;
 DeviceError::DeviceError(const std::string& message) : Error(message) {}
 DeviceError::~DeviceError() = default;
+WorkerError::WorkerError(const std::string& message) : Error(message) {}
+WorkerError::~WorkerError() = default;
 StateError::StateError(const std::string& message) : Error(message) {}
 StateError::~StateError() = default;
 

@@ -63,6 +63,13 @@ class KUSARI_API DeviceError : public Error {
   ~DeviceError() override;
 };
 
+/// A worker thread or process that prepares examples was killed, ended by itself or took too long.
+class KUSARI_API WorkerError : public Error {
+ public:
+  explicit WorkerError(const std::string& message);
+  ~WorkerError() override;
+};
+
 /// A call at a time when it makes no sense (backward without a graph, a finished iterator read, ...).
 class KUSARI_API StateError : public Error {
  public:

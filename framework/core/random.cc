@@ -39,6 +39,9 @@ Stream& stream() {
   return *instance;
 }
 
+// The stream of this thread's innermost LocalStream.
+constinit thread_local RandomState* local __attribute__((tls_model("initial-exec"))) = nullptr;
+
 std::vector<int64_t> permutation_at(RandomState at, int64_t n) {
   std::vector<int64_t> order(static_cast<size_t>(n));
   std::iota(order.begin(), order.end(), int64_t{0});
@@ -54,9 +57,14 @@ std::vector<int64_t> permutation_at(RandomState at, int64_t n) {
 
 }  // namespace
 
+LocalStream::LocalStream(uint64_t seed) noexcept : state_{seed, 0}, outer_{std::exchange(local, &state_)} {}
+
+LocalStream::~LocalStream() { local = outer_; }
+
 void seed(uint64_t value) { set_state({value, 0}); }
 
 RandomState reserve(uint64_t count) {
+  if (local != nullptr) return {local->seed, std::exchange(local->offset, local->offset + count)};
   const std::scoped_lock lock(stream().mutex);
   RandomState taken = stream().state;
   stream().state.offset += count;
@@ -64,11 +72,16 @@ RandomState reserve(uint64_t count) {
 }
 
 RandomState state() {
+  if (local != nullptr) return *local;
   const std::scoped_lock lock(stream().mutex);
   return stream().state;
 }
 
 void set_state(RandomState value) {
+  if (local != nullptr) {
+    *local = value;
+    return;
+  }
   const std::scoped_lock lock(stream().mutex);
   stream().state = value;
 }

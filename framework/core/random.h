@@ -15,6 +15,20 @@ class Serializer;
 /// or the device. Source: Salmon et al. 2011.
 namespace kusari::random {
 
+/// While it lives, this thread draws from a stream of its own, which `seed` determines, instead of the process's.
+/// What is drawn while an example is prepared then does not depend on which thread or process prepares it.
+class KUSARI_API LocalStream {
+ public:
+  explicit LocalStream(uint64_t seed) noexcept;
+  LocalStream(const LocalStream&) = delete;
+  LocalStream& operator=(const LocalStream&) = delete;
+  ~LocalStream();
+
+ private:
+  RandomState state_;
+  RandomState* outer_;
+};
+
 /// Restarts the stream. At the start the seed comes from KUSARI_SEED (or CHAINER_SEED), else from the system.
 KUSARI_API void seed(uint64_t seed);
 /// Takes `count` numbers off the stream.

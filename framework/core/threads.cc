@@ -10,6 +10,7 @@
 #include <mutex>
 #include <string>
 #include <thread>
+#include <utility>
 
 #include "kusari/framework/core/error.h"
 
@@ -160,6 +161,10 @@ void set_num_threads(int n) {
   if (n < 1) throw ValueError("set_num_threads: n is " + std::to_string(n) + " but must be at least 1");
   setting() = n;
 }
+
+SingleThreaded::SingleThreaded() noexcept : was_inside_{std::exchange(t_inside, true)} {}
+
+SingleThreaded::~SingleThreaded() { t_inside = was_inside_; }
 
 void detail::run_chunks(int64_t chunks, void (*body)(void* context, int64_t chunk), void* context) {
   const int threads = static_cast<int>(std::min<int64_t>(num_threads(), chunks));

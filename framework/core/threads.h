@@ -11,6 +11,18 @@ KUSARI_API int num_threads();
 /// Throws ValueError below 1.
 KUSARI_API void set_num_threads(int n);
 
+/// While it lives, loops of this thread run on it alone: for a thread that is one of many already.
+class KUSARI_API SingleThreaded {
+ public:
+  SingleThreaded() noexcept;
+  SingleThreaded(const SingleThreaded&) = delete;
+  SingleThreaded& operator=(const SingleThreaded&) = delete;
+  ~SingleThreaded();
+
+ private:
+  bool was_inside_;
+};
+
 namespace detail {
 KUSARI_API void run_chunks(int64_t chunks, void (*body)(void* context, int64_t chunk), void* context);
 }

@@ -14,6 +14,10 @@ __extension__ typedef unsigned __int128 uint128;
 // Keeps clear of the planes from which the process's own stream draws.
 constexpr uint32_t kExamplePlane = 0x80000000u;
 
+// Spread the numbers 0, 1, 2, .. over all bits.
+constexpr uint64_t kGoldenRatio = 0x9e3779b97f4a7c15u;
+constexpr uint64_t kOddConstant = 0xd1b54a32d192ed03u;  // Source: Steele, Vigna 2021 (L64X128)
+
 thread_local ExampleRandomScope* innermost = nullptr;
 
 uint64_t pair_of(const PhiloxBlock& block, uint64_t place) {
@@ -54,8 +58,11 @@ double ExampleRandom::normal(double mean, double deviation) {
   return mean + deviation * (radius * km::cos(angle));
 }
 
-ExampleRandomScope::ExampleRandomScope(uint64_t seed, int64_t epoch) noexcept
-    : seed_{seed}, epoch_{epoch}, outer_{innermost} {
+ExampleRandomScope::ExampleRandomScope(uint64_t seed, int64_t epoch, int64_t index) noexcept
+    : seed_{seed},
+      epoch_{epoch},
+      local_{seed + kGoldenRatio * static_cast<uint64_t>(epoch) + kOddConstant * static_cast<uint64_t>(index)},
+      outer_{innermost} {
   innermost = this;
 }
 
@@ -63,7 +70,6 @@ ExampleRandomScope::~ExampleRandomScope() { innermost = outer_; }
 
 ExampleRandom ExampleRandomScope::stream(int64_t index) {
   if (innermost == nullptr) return ExampleRandom(random::bits(), 0, index);
-  constexpr uint64_t kGoldenRatio = 0x9e3779b97f4a7c15u;  // spreads the numbers 0, 1, 2, .. over all bits
   return ExampleRandom(innermost->seed_ ^ (kGoldenRatio * innermost->streams_++), innermost->epoch_, index);
 }
 

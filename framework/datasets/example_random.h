@@ -4,6 +4,7 @@
 
 #include "kusari/framework/core/export.h"
 #include "kusari/framework/core/philox.h"
+#include "kusari/framework/core/random.h"
 
 namespace kusari::datasets {
 
@@ -33,10 +34,11 @@ class KUSARI_API ExampleRandom {
 
 /// An iterator with workers opens one around every get(): while it lives, TransformDatasets of this thread draw no seed
 /// of their own but give example i the numbers of ExampleRandom(seed, epoch, i); further ones, when transformed data
-/// sets are transformed again, independent numbers that follow from the same three.
+/// sets are transformed again, independent numbers that follow from the same three. Whatever else draws in this thread
+/// (kusari::random, functions) has a LocalStream that (seed, epoch, index) determine.
 class KUSARI_API ExampleRandomScope {
  public:
-  ExampleRandomScope(uint64_t seed, int64_t epoch) noexcept;
+  ExampleRandomScope(uint64_t seed, int64_t epoch, int64_t index = 0) noexcept;
   ExampleRandomScope(const ExampleRandomScope&) = delete;
   ExampleRandomScope& operator=(const ExampleRandomScope&) = delete;
   ~ExampleRandomScope();
@@ -49,6 +51,7 @@ class KUSARI_API ExampleRandomScope {
   uint64_t seed_;
   int64_t epoch_;
   uint64_t streams_ = 0;  // given so far
+  random::LocalStream local_;
   ExampleRandomScope* outer_;
 };
 
