@@ -3,10 +3,12 @@
 #include <algorithm>
 #include <cstring>
 #include <string>
+#include <utility>
 
 #include "kusari/framework/core/config.h"
 #include "kusari/framework/core/error.h"
 #include "kusari/framework/core/threads.h"
+#include "kusari/framework/datasets/collated.h"
 
 namespace kusari::datasets {
 namespace {
@@ -85,6 +87,9 @@ Array empty_batch(const Shape& shape, Dtype dtype, bool images, const Device& de
 
 Array stack(std::span<const Example> batch, size_t component, const std::optional<Scalar>& padding,
             const Device& device) {
+  const Array together = collated(batch, component);
+  if (together && (together.is_contiguous() || (together.is_channels_last() && config().channels_last)))
+    return together;
   const auto all_rows = [&](const auto& condition) {
     return std::all_of(batch.begin(), batch.end(),
                        [&](const Example& example) { return condition(example[component]); });
@@ -120,9 +125,8 @@ Array stack(std::span<const Example> batch, size_t component, const std::optiona
   return out;
 }
 
-}  // namespace
-
-Example concat_examples(std::span<const Example> batch, const Device& device, const Padding& padding) {
+/// The components of a batch in their own dtypes, stacked and sent.
+Example send(std::span<const Example> batch, const Device& device, const Padding& padding) {
   if (batch.empty()) throw ValueError("concat_examples: the batch is empty");
   const size_t components = batch[0].size();
   for (size_t i = 1; i < batch.size(); ++i) {
@@ -131,14 +135,42 @@ Example concat_examples(std::span<const Example> batch, const Device& device, co
                       " components but example 0 has " + std::to_string(components));
     }
   }
-  const Dtype floating = get_dtype();
   Example result;
   result.reserve(components);
   for (size_t k = 0; k < components; ++k) {
-    const Array stacked = stack(batch, k, padding.of(k), device).to_device_beside(device);
-    result.push_back(stacked.is_floating() ? stacked.astype(floating) : stacked);
+    result.push_back(stack(batch, k, padding.of(k), device).to_device_beside(device));
   }
   return result;
+}
+
+/// Floating arrays in config().dtype.
+Example cast(Example arrays) {
+  const Dtype floating = get_dtype();
+  for (Array& array : arrays) {
+    if (array.is_floating()) array = array.astype(floating);
+  }
+  return arrays;
+}
+
+}  // namespace
+
+Example Converter::upload(std::span<const Example> batch, const Device& device) const {
+  if (!upload_) throw StateError("Converter: it is empty, give it a function before use");
+  return upload_(batch, device);
+}
+
+Example Converter::finish(Example uploaded) const {
+  return finish_ ? finish_(std::move(uploaded)) : std::move(uploaded);
+}
+
+Example concat_examples(std::span<const Example> batch, const Device& device, const Padding& padding) {
+  return cast(send(batch, device, padding));
+}
+
+Converter concat_converter(Padding padding) {
+  return Converter([padding = std::move(padding)](std::span<const Example> batch,
+                                                  const Device& device) { return send(batch, device, padding); },
+                   cast);
 }
 
 }  // namespace kusari::datasets

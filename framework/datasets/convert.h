@@ -1,5 +1,6 @@
 #pragma once
 
+#include <concepts>
 #include <functional>
 #include <optional>
 #include <span>
@@ -29,17 +30,49 @@ class Padding {
   std::vector<std::optional<Scalar>> values_;
 };
 
-/// Makes a batch of examples: one array per component, whose first axis counts the examples.
-using Converter = std::function<Example(std::span<const Example> batch, const Device& device)>;
+/// Makes a batch of examples: one array per component, whose first axis counts the examples. In two steps, so that an
+/// updater may begin the first for later batches while the device works: `upload` collects the examples and sends them,
+/// without computing there; `finish` computes on the device. Empty (false) until it is given what to do.
+class KUSARI_API Converter {
+ public:
+  using Upload = std::function<Example(std::span<const Example> batch, const Device& device)>;
+  using Finish = std::function<Example(Example uploaded)>;
+
+  Converter() = default;
+  /// Any function of a batch and a device: all of it happens in upload.
+  template <class Function>
+  requires(!std::same_as<Function, Converter> &&
+           std::is_invocable_r_v<Example, Function&, std::span<const Example>, const Device&>)
+      Converter(Function convert)
+      : upload_{std::move(convert)} {}
+  /// What `upload` gives is what `finish` gets; it may hold more arrays than the batch in the end.
+  Converter(Upload upload, Finish finish) : upload_{std::move(upload)}, finish_{std::move(finish)} {}
+
+  explicit operator bool() const noexcept { return static_cast<bool>(upload_); }
+  Example operator()(std::span<const Example> batch, const Device& device) const {
+    return finish(upload(batch, device));
+  }
+  /// Throws StateError when the converter is empty, as the call does.
+  Example upload(std::span<const Example> batch, const Device& device) const;
+  Example finish(Example uploaded) const;
+
+ private:
+  Upload upload_;
+  Finish finish_;  // empty: nothing is left to do
+};
 
 /// Stacks the examples of a batch, component by component, on the CPU and copies the result to `device` once.
 /// Floating arrays become config().dtype there; integers (labels, indices, pixels) keep their dtype.
 /// With a padding, arrays of one component may have different sizes: each becomes as large as the largest in the batch,
-/// its elements first. Returns new arrays of shape (batch, ...). Images (C, H, W) whose memory is (H, W, C), as readers
+/// its elements first. Returns arrays of shape (batch, ...): new ones, unless the examples already lie together in one
+/// (collated.h) that needs no conversion. Images (C, H, W) whose memory is (H, W, C), as readers
 /// and transforms give them, become a batch with the channels innermost, the first example deciding for all.
 /// Throws ValueError for an empty batch, TypeError, naming the example and the component, where numbers of components,
 /// dtypes, or (without a padding) shapes differ. chainer.dataset.concat_examples.
 KUSARI_API Example concat_examples(std::span<const Example> batch, const Device& device = Device(),
                                    const Padding& padding = {});
+
+/// concat_examples as a converter: floating arrays are sent as they are and become config().dtype on the device.
+KUSARI_API Converter concat_converter(Padding padding = {});
 
 }  // namespace kusari::datasets

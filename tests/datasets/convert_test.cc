@@ -148,3 +148,47 @@ TEST_CASE("concat_examples: errors name the example and the component") {
   CHECK_THROWS_AS(concat_examples(Batch{{two, two}, {three, three}}, Device(), std::vector<std::optional<Scalar>>{0}),
                   TypeError);
 }
+
+TEST_CASE("Converter: a function, or one that sends and one that computes") {
+  const std::vector<Example> batch{{row({1, 2})}, {row({3, 4})}};
+  const Converter nothing;
+  CHECK_FALSE(nothing);
+  CHECK_THROWS_AS(nothing(batch, Device()), StateError);
+  CHECK_FALSE(Converter(std::function<Example(std::span<const Example>, const Device&)>()));
+
+  const Converter whole = [](std::span<const Example> examples, Device device) {
+    return concat_examples(examples, device);
+  };
+  REQUIRE(whole);
+  CHECK(whole.upload(batch, Device())[0].to_vector<int>() == Ints{1, 2, 3, 4});
+  CHECK(whole.finish(whole.upload(batch, Device()))[0].to_vector<int>() == Ints{1, 2, 3, 4});
+
+  const Converter sums(
+      [](std::span<const Example> examples, const Device& device) {
+        Example uploaded = concat_examples(examples, device);
+        uploaded.push_back(array<float>({5, 6}));
+        return uploaded;
+      },
+      [](Example uploaded) {
+        uploaded[0].copy_from(uploaded[1]);
+        uploaded.pop_back();
+        return uploaded;
+      });
+  CHECK(sums.upload(batch, Device()).size() == 2);
+  CHECK(sums(batch, Device()).size() == 1);
+  CHECK(sums(batch, Device())[0].to_vector<int>() == Ints{5, 6, 5, 6});
+}
+
+TEST_CASE("concat_converter sends what it was given and casts at the end") {
+  const auto guard = using_config(&Config::dtype, mixed16);
+  const std::vector<Example> batch{{row({1, 2}), arange(1, Dtype::int32)}, {row({3}), arange(2, Dtype::int32)}};
+  const Converter convert = concat_converter(-1);
+  const Example uploaded = convert.upload(batch, Device());
+  CHECK(uploaded[0].dtype() == Dtype::float32);
+  const Example result = convert.finish(uploaded);
+  CHECK(result[0].dtype() == Dtype::float16);
+  CHECK(result[0].to_vector<int>() == Ints{1, 2, 3, -1});
+  CHECK(result[1].dtype() == Dtype::int32);
+  CHECK(result[1].to_vector<int>() == Ints{0, -1, 0, 1});
+  CHECK_THROWS_AS(concat_converter()(batch, Device()), TypeError);
+}
