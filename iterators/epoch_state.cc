@@ -1,51 +1,115 @@
 #include "kusari/iterators/epoch_state.h"
 
 #include <algorithm>
+#include <deque>
 #include <numeric>
 #include <string>
+#include <utility>
 
 #include "kusari/framework/core/error.h"
+#include "kusari/framework/core/random.h"
 #include "kusari/framework/core/serializer.h"
+#include "kusari/iterators/seed_mixing.h"
 
 namespace kusari::iterators {
+
+/// Where the orders of the sweeps come from. Those that the user's sampler drew are kept until every copy of the state
+/// is past them, because it cannot be asked twice.
+class EpochState::Orders {
+ public:
+  Orders(const OrderOptions& options)
+      : sampler_{options.order_sampler}, shuffles_{!sampler_ && options.shuffle.value_or(true)} {}
+  explicit Orders(const Orders& other, std::deque<OrderPtr> drawn, int64_t first)
+      : sampler_{other.sampler_}, shuffles_{other.shuffles_}, drawn_{std::move(drawn)}, first_{first} {}
+
+  bool shuffles() const noexcept { return shuffles_; }
+  OrderSampler* sampler() const noexcept { return sampler_ ? sampler_->get() : nullptr; }
+  /// Null when it was not drawn yet, or was discarded.
+  OrderPtr find(int64_t sweep) const {
+    const int64_t i = sweep - first_;
+    return i < 0 || i >= static_cast<int64_t>(drawn_.size()) ? nullptr : drawn_[static_cast<size_t>(i)];
+  }
+  void add(int64_t sweep, OrderPtr order) {
+    if (sweep != first_ + static_cast<int64_t>(drawn_.size())) {
+      drawn_.clear();
+      first_ = sweep;
+    }
+    drawn_.push_back(std::move(order));
+  }
+  void discard_until(int64_t sweep) noexcept {
+    while (!drawn_.empty() && first_ <= sweep) {
+      drawn_.pop_front();
+      ++first_;
+    }
+  }
+
+ private:
+  std::optional<OrderSamplerRef> sampler_;
+  bool shuffles_;
+  std::deque<OrderPtr> drawn_;
+  int64_t first_ = 0;  // the sweep of drawn_.front()
+};
 
 EpochState::EpochState(const char* iterator, int64_t dataset_size, int64_t batch_size, const OrderOptions& options)
     : iterator_{iterator},
       dataset_size_{dataset_size},
       batch_size_{batch_size},
       repeat_{options.repeat},
-      sampler_{options.order_sampler} {
+      seed_{random::bits()} {
   if (batch_size < 1) {
     throw ValueError(std::string(iterator) + ": batch_size is " + std::to_string(batch_size) + ": it must be positive");
   }
-  if (options.shuffle && sampler_) {
+  if (options.shuffle && options.order_sampler) {
     throw ValueError(std::string(iterator) +
                      ": shuffle and order_sampler are both given: leave out shuffle to use an order sampler");
   }
-  if (!sampler_ && options.shuffle.value_or(true)) sampler_ = ShuffleOrderSampler();
-  reset(dataset_size);
+  orders_ = std::make_shared<Orders>(options);
+  order_ = first_order(0, dataset_size);
+}
+
+EpochState::OrderPtr EpochState::first_order(int64_t sweep, int64_t dataset_size) const {
+  const OrderPtr drawn = orders_->find(sweep);
+  if (drawn && static_cast<int64_t>(drawn->size()) == dataset_size) return drawn;
+  Order ascending(static_cast<size_t>(dataset_size));
+  std::iota(ascending.begin(), ascending.end(), int64_t{0});
+  return draw(sweep, ascending, 0);
+}
+
+EpochState::OrderPtr EpochState::next_order(int64_t sweep, const OrderPtr& current, int64_t position) const {
+  if (!current) return nullptr;
+  const OrderPtr drawn = orders_->find(sweep);
+  return drawn ? drawn : draw(sweep, *current, position);
+}
+
+EpochState::OrderPtr EpochState::draw(int64_t sweep, const Order& current, int64_t position) const {
+  const int64_t n = static_cast<int64_t>(current.size());
+  if (orders_->shuffles()) return std::make_shared<const Order>(shuffled_order(n, seed_, sweep));
+  if (orders_->sampler() == nullptr) return nullptr;
+  auto order = std::make_shared<const Order>((*orders_->sampler())(current, position));
+  if (order->size() != current.size()) {
+    throw ValueError(std::string(iterator_) + ": the order sampler returned " + std::to_string(order->size()) +
+                     " indices for an order of " + std::to_string(n));
+  }
+  orders_->add(sweep, order);
+  return order;
 }
 
 void EpochState::reset(int64_t dataset_size) {
+  order_ = first_order(sweep_ + 1, dataset_size);
+  ++sweep_;
   dataset_size_ = dataset_size;
-  if (sampler_) {
-    Order ascending(static_cast<size_t>(dataset_size));
-    std::iota(ascending.begin(), ascending.end(), int64_t{0});
-    order_ = std::make_shared<const Order>(draw(ascending, 0));
-  }
   position_ = 0;
   epoch_ = 0;
   is_new_epoch_ = false;
   previous_epoch_detail_ = -1;
+  discard_past();
 }
 
-EpochState::Order EpochState::draw(const Order& current, int64_t position) const {
-  Order order = (**sampler_)(current, position);
-  if (order.size() != current.size()) {
-    throw ValueError(std::string(iterator_) + ": the order sampler returned " + std::to_string(order.size()) +
-                     " indices for an order of " + std::to_string(current.size()));
-  }
-  return order;
+void EpochState::discard_past() noexcept { orders_->discard_until(sweep_); }
+
+void EpochState::join(const EpochState& left_out) noexcept {
+  is_new_epoch_ = is_new_epoch_ || left_out.is_new_epoch_;
+  previous_epoch_detail_ = left_out.previous_epoch_detail_;
 }
 
 int64_t EpochState::epoch_size() const noexcept {
@@ -62,76 +126,123 @@ std::optional<double> EpochState::previous_epoch_detail() const noexcept {
   return previous_epoch_detail_ < 0 ? std::nullopt : std::optional<double>(previous_epoch_detail_);
 }
 
-bool EpochState::advance(int64_t dataset_size, std::vector<int64_t>& indices) {
-  indices.clear();
-  previous_epoch_detail_ = epoch_detail();
-  if (!repeat_ && epoch_ > 0) return false;
-  dataset_size_ = dataset_size;
-  const int64_t n = epoch_size();
+bool EpochState::advance(int64_t dataset_size, std::vector<ExampleKey>& keys) {
+  keys.clear();
+  const double detail = epoch_detail();
+  if (!repeat_ && epoch_ > 0) {
+    previous_epoch_detail_ = detail;
+    return false;
+  }
+  const int64_t n = order_ ? epoch_size() : dataset_size;
   if (repeat_ && n == 0) {
     throw ValueError(std::string(iterator_) + ": the data set is empty: an iterator that repeats needs an example");
   }
+  OrderPtr order = order_;
+  int64_t sweep = sweep_;
   const auto take = [&](int64_t begin, int64_t end) {
-    for (int64_t i = begin; i < end; ++i) indices.push_back(order_ ? (*order_)[static_cast<size_t>(i)] : i);
+    for (int64_t i = begin; i < end; ++i) {
+      keys.push_back({order ? (*order)[static_cast<size_t>(i)] : i, sweep,
+                      // A sampler of the user's may name an example twice in a sweep.
+                      orders_->sampler() != nullptr ? mixed(seed_, i) : seed_});
+    }
   };
-  int64_t begin = position_;
-  int64_t end = begin + batch_size_;
-  is_new_epoch_ = false;
+  int64_t begin = position_, end = begin + batch_size_, completed = 0;
   while (end >= n) {
     take(begin, n);
-    if (sampler_) order_ = std::make_shared<const Order>(draw(*order_, begin));
-    ++epoch_;
-    is_new_epoch_ = true;
+    order = next_order(sweep + 1, order, begin);
+    ++sweep;
+    ++completed;
     begin = 0;
     end = repeat_ ? end - n : 0;
     if (!repeat_) break;
   }
   take(begin, end);
+
+  dataset_size_ = dataset_size;
+  order_ = std::move(order);
+  sweep_ = sweep;
   position_ = end;
+  epoch_ += completed;
+  is_new_epoch_ = completed > 0;
+  previous_epoch_detail_ = detail;
   return true;
 }
 
 void EpochState::serialize(Serializer& serializer) {
+  if (!serializer.is_writer()) {
+    EpochState stored = *this;
+    stored.read(serializer);
+    *this = std::move(stored);
+  } else {
+    serializer("current_position", position_);
+    serializer("epoch", epoch_);
+    serializer("is_new_epoch", is_new_epoch_);
+    serializer("previous_epoch_detail", previous_epoch_detail_);
+    serializer("seed", seed_);
+    serializer("sweep", sweep_);
+    if (order_) {
+      Order order = *order_;
+      serializer("order", order);
+    }
+    Order pending;
+    for (int64_t sweep = sweep_ + 1; const OrderPtr drawn = orders_->find(sweep); ++sweep) {
+      pending.insert(pending.end(), drawn->begin(), drawn->end());
+    }
+    if (!pending.empty()) serializer("pending_orders", pending);
+  }
+  if (orders_->sampler() != nullptr) orders_->sampler()->serialize(*serializer.child("order_sampler"));
+}
+
+void EpochState::read(Serializer& serializer) {
   serializer("current_position", position_);
   serializer("epoch", epoch_);
   serializer("is_new_epoch", is_new_epoch_);
+  std::deque<OrderPtr> pending;
   if (order_) {
-    if (serializer.is_writer()) {
-      Order order = *order_;
-      serializer("order", order);
-    } else {
-      read_order(serializer);
+    // Chainer's MultithreadIterator writes the other name.
+    const bool is_of_threads = !serializer.contains("order") && serializer.contains("_order");
+    order_ = read_orders(serializer, is_of_threads ? "_order" : "order").front();
+    if (orders_->sampler() != nullptr && serializer.contains("pending_orders")) {
+      pending = read_orders(serializer, "pending_orders");
     }
   }
-  if (serializer.is_writer() || serializer.contains("previous_epoch_detail")) {
+  if (serializer.contains("previous_epoch_detail")) {
     serializer("previous_epoch_detail", previous_epoch_detail_);
   } else {  // files of Chainer before version 2
     const double guess = epoch_detail() - static_cast<double>(batch_size_) / static_cast<double>(epoch_size());
     previous_epoch_detail_ = epoch_detail() > 0 ? std::max(guess, 0.0) : -1;
   }
-  if (!serializer.is_writer() && (position_ < 0 || position_ > epoch_size() || epoch_ < 0)) {
+  if (position_ < 0 || position_ > epoch_size() || epoch_ < 0) {
     throw ValueError(std::string(iterator_) + "::serialize: current_position is " + std::to_string(position_) +
                      " and epoch " + std::to_string(epoch_) + " for a data set of " + std::to_string(epoch_size()));
   }
-  if (sampler_) (*sampler_)->serialize(*serializer.child("order_sampler"));
+  sweep_ = epoch_;  // Chainer's files have neither this nor the seed
+  if (serializer.contains("sweep")) serializer("sweep", sweep_);
+  if (serializer.contains("seed")) serializer("seed", seed_);
+  orders_ = std::make_shared<Orders>(*orders_, std::move(pending), sweep_ + 1);
 }
 
-void EpochState::read_order(Serializer& serializer) {
-  Order order;
-  // Chainer's MultithreadIterator writes the other name.
-  serializer(!serializer.contains("order") && serializer.contains("_order") ? "_order" : "order", order);
-  const int64_t n = epoch_size();
-  if (static_cast<int64_t>(order.size()) != n) {
-    throw ValueError(std::string(iterator_) + "::serialize: the stored order has " + std::to_string(order.size()) +
+std::deque<EpochState::OrderPtr> EpochState::read_orders(Serializer& serializer, const char* name) const {
+  Order stored;
+  serializer(name, stored);
+  const int64_t n = epoch_size(), length = static_cast<int64_t>(stored.size());
+  const bool is_one = std::string(name) != "pending_orders";
+  if (is_one ? length != n : n == 0 || length % n != 0) {
+    throw ValueError(std::string(iterator_) + "::serialize: the stored " + name + " has " + std::to_string(length) +
                      " examples but the data set has " + std::to_string(n));
   }
-  for (const int64_t i : order) {
+  for (const int64_t i : stored) {
     if (i < 0 || i >= n) {
-      throw ValueError(std::string(iterator_) + "::serialize: the stored order names example " + std::to_string(i) +
-                       " but the data set has " + std::to_string(n));
+      throw ValueError(std::string(iterator_) + "::serialize: the stored " + name + " names example " +
+                       std::to_string(i) + " but the data set has " + std::to_string(n));
     }
   }
-  order_ = std::make_shared<const Order>(std::move(order));
+  if (is_one) return {std::make_shared<const Order>(std::move(stored))};
+  std::deque<OrderPtr> orders;
+  for (auto begin = stored.begin(); begin != stored.end(); begin += n) {
+    orders.push_back(std::make_shared<const Order>(begin, begin + n));
+  }
+  return orders;
 }
 
 }  // namespace kusari::iterators

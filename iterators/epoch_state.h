@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <memory>
 #include <optional>
 #include <vector>
@@ -21,19 +22,34 @@ struct OrderOptions {
   std::optional<OrderSamplerRef> order_sampler = std::nullopt;  ///< in place of shuffle
 };
 
-/// Where an iterator stands in its sweeps: which examples come next, and what its epoch counters say. Iterators that
-/// work ahead keep one for what they fetch and one for what was consumed: copies share the order sampler.
+/// An example of a batch, and what determines its random numbers: ExampleRandomScope(seed, epoch, index).
+struct ExampleKey {
+  int64_t index;
+  int64_t epoch;  // the sweep's number, which goes on after reset()
+  uint64_t seed;
+};
+
+/// Where an iterator stands in its sweeps: which examples come next, and what its epoch counters say. An iterator that
+/// works ahead copies it to plan the batches to come: the copies share the order sampler and the orders that it drew,
+/// so that each sweep's order is drawn once, and all of those ahead of a copy go into a snapshot with it.
 /// Source: chainer/iterators/_statemachine.py.
 class KUSARI_API EpochState {
  public:
+  /// Takes the iterator's seed from the process's random stream.
   /// Throws ValueError, naming `iterator`, for a batch size below 1, or shuffle together with an order sampler.
   EpochState(const char* iterator, int64_t dataset_size, int64_t batch_size, const OrderOptions& options);
 
-  /// Steps over the next batch and writes the examples' indices to `indices`: batch_size of them, fewer in the last
-  /// batch without repeat. False, and no indices, when there is none.
-  /// Throws ValueError for an empty data set that should repeat, and for an order sampler that changes the length.
-  bool advance(int64_t dataset_size, std::vector<int64_t>& indices);
+  /// Steps over the next batch and writes its examples to `keys`: batch_size of them, fewer in the last batch without
+  /// repeat. False, and no keys, when there is none.
+  /// Throws ValueError for an empty data set that should repeat, and for an order sampler that changes the length; the
+  /// state is then what it was.
+  bool advance(int64_t dataset_size, std::vector<ExampleKey>& keys);
+  /// Back to epoch 0, in the next order.
   void reset(int64_t dataset_size);
+  /// Counts a batch of which nothing was left as part of this one, the next: `left_out` is the state after it.
+  void join(const EpochState& left_out) noexcept;
+  /// Forgets the orders of sweeps before this one, for all copies.
+  void discard_past() noexcept;
 
   int64_t batch_size() const noexcept { return batch_size_; }
   bool repeat() const noexcept { return repeat_; }
@@ -44,22 +60,31 @@ class KUSARI_API EpochState {
   double epoch_detail() const noexcept;
   std::optional<double> previous_epoch_detail() const noexcept;
 
-  /// Under Chainer's names. Reading throws ValueError when the stored order does not fit the data set.
+  /// Under Chainer's names, and those of what Chainer does not keep: "seed", "sweep" and "pending_orders".
+  /// Reading throws ValueError when the stored order does not fit the data set, and then changes nothing but perhaps
+  /// the order sampler.
   void serialize(Serializer& serializer);
 
  private:
+  class Orders;
   using Order = std::vector<int64_t>;
+  using OrderPtr = std::shared_ptr<const Order>;
 
-  Order draw(const Order& current, int64_t position) const;
-  void read_order(Serializer& serializer);
+  void read(Serializer& serializer);
+  std::deque<OrderPtr> read_orders(Serializer& serializer, const char* name) const;
+  OrderPtr first_order(int64_t sweep, int64_t dataset_size) const;
+  OrderPtr next_order(int64_t sweep, const OrderPtr& current, int64_t position) const;
+  OrderPtr draw(int64_t sweep, const Order& current, int64_t position) const;
   int64_t epoch_size() const noexcept;
 
   const char* iterator_;
   int64_t dataset_size_;
   int64_t batch_size_;
   bool repeat_;
-  std::optional<OrderSamplerRef> sampler_;
-  std::shared_ptr<const Order> order_;  // null: 0, 1, 2, ...
+  uint64_t seed_;
+  std::shared_ptr<Orders> orders_;
+  OrderPtr order_;     // of this sweep; null: 0, 1, 2, ...
+  int64_t sweep_ = 0;  // counts the orders; unlike epoch_ it goes on after reset()
   int64_t position_ = 0;
   int64_t epoch_ = 0;
   bool is_new_epoch_ = false;

@@ -31,6 +31,9 @@ class KUSARI_API OrderSampler {
 };
 using OrderSamplerRef = Ref<OrderSampler>;
 
+/// The order of n examples that a ShuffleOrderSampler with that seed draws as its number `draw`, from 0.
+KUSARI_API std::vector<int64_t> shuffled_order(int64_t n, uint64_t seed, int64_t draw);
+
 /// A random permutation for each sweep: of the process's random stream, or of the sampler's own that `seed` determines.
 /// chainer.iterators.ShuffleOrderSampler.
 class KUSARI_API ShuffleOrderSampler final : public OrderSampler {

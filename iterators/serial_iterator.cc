@@ -1,15 +1,48 @@
 #include "kusari/iterators/serial_iterator.h"
 
+#include <deque>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "kusari/framework/datasets/example_random.h"
+
 namespace kusari::iterators {
+namespace {
+
+class SerialLoader final : public BatchLoader {
+ public:
+  explicit SerialLoader(datasets::DatasetRef dataset) : dataset_{std::move(dataset)} {}
+
+  void submit(std::span<const ExampleKey> keys) override { submitted_.emplace_back(keys.begin(), keys.end()); }
+  bool is_ready() override { return false; }
+  Batch take() override {
+    const std::vector<ExampleKey>& keys = submitted_.front();
+    oldest_.reserve(keys.size());
+    while (oldest_.size() < keys.size()) {
+      const ExampleKey& key = keys[oldest_.size()];
+      const datasets::ExampleRandomScope scope(key.seed, key.epoch, key.index);
+      oldest_.push_back(dataset_->get(key.index));
+    }
+    submitted_.pop_front();
+    return std::exchange(oldest_, {});
+  }
+  void cancel() noexcept override {
+    submitted_.clear();
+    oldest_.clear();
+  }
+
+ private:
+  datasets::DatasetRef dataset_;
+  std::deque<std::vector<ExampleKey>> submitted_;
+  Batch oldest_;  // its examples so far
+};
+
+}  // namespace
 
 SerialIterator::SerialIterator(datasets::DatasetRef dataset, int64_t batch_size, const OrderOptions& options)
-    : dataset_{std::move(dataset)}, state_{"SerialIterator", dataset_->size(), batch_size, options} {}
-
-const Batch* SerialIterator::try_next() {
-  if (!state_.advance(dataset_->size(), indices_)) return nullptr;
-  batch_.resize(indices_.size());
-  for (size_t i = 0; i < indices_.size(); ++i) batch_[i] = dataset_->get(indices_[i]);
-  return &batch_;
+    : DatasetIterator("SerialIterator", std::move(dataset), batch_size, options) {
+  load_with(std::make_unique<SerialLoader>(dataset_ref()));
 }
 
 }  // namespace kusari::iterators

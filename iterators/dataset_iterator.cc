@@ -1,0 +1,144 @@
+#include "kusari/iterators/dataset_iterator.h"
+
+#include <string>
+#include <utility>
+
+#include "kusari/framework/core/error.h"
+#include "kusari/framework/core/serializer.h"
+
+namespace kusari::iterators {
+
+BatchLoader::~BatchLoader() = default;
+
+void BatchLoader::prefer_device(const Device&) {}
+
+void BatchLoader::finish() noexcept {}
+
+DatasetIterator::DatasetIterator(const char* name, datasets::DatasetRef dataset, int64_t batch_size,
+                                 const OrderOptions& options, int64_t n_prefetch)
+    : name_{name},
+      dataset_{std::move(dataset)},
+      consumed_{name, dataset_->size(), batch_size, options},
+      n_prefetch_{n_prefetch} {
+  if (n_prefetch < 0) {
+    throw ValueError(std::string(name) + ": n_prefetch is " + std::to_string(n_prefetch) + ": it must not be negative");
+  }
+}
+
+DatasetIterator::DatasetIterator(DatasetIterator&&) noexcept = default;
+DatasetIterator& DatasetIterator::operator=(DatasetIterator&&) noexcept = default;
+DatasetIterator::~DatasetIterator() = default;
+
+void DatasetIterator::check_usable(const char* call) const {
+  if (!loader_) throw StateError(std::string(name_) + "::" + call + ": the iterator was finalized");
+}
+
+bool DatasetIterator::plan(size_t count) {
+  while (ahead_.size() < count) {
+    if (!ahead_.empty() && !ahead_.back().is_submitted) return false;
+    Ahead next{ahead_.empty() ? consumed_ : ahead_.back().after};
+    try {
+      if (!next.after.advance(dataset_->size(), keys_)) return false;
+      next.examples = static_cast<int64_t>(keys_.size());
+      loader_->submit(keys_);
+      next.is_submitted = true;
+    } catch (...) {
+      next.failure = std::current_exception();
+    }
+    ahead_.push_back(std::move(next));
+  }
+  return true;
+}
+
+const Batch* DatasetIterator::load(size_t ahead, bool wait) {
+  for (size_t i = 0; i <= ahead;) {
+    plan(ahead + 1 + static_cast<size_t>(n_prefetch_));
+    if (i >= ahead_.size()) return nullptr;
+    if (!ahead_[i].batch) {
+      if (ahead_[i].failure || (!wait && !loader_->is_ready())) return nullptr;
+      try {
+        ahead_[i].batch = loader_->take();
+      } catch (...) {
+        ahead_[i].failure = std::current_exception();
+        return nullptr;
+      }
+    }
+    if (ahead_[i].is_left_out()) {
+      if (!leave_out(i)) return nullptr;
+    } else {
+      left_out_ = 0;
+      ++i;
+    }
+  }
+  return &*ahead_[ahead].batch;
+}
+
+bool DatasetIterator::leave_out(size_t i) {
+  if (!plan(i + 2)) return false;
+  left_out_ += ahead_[i].examples;
+  ahead_[i + 1].after.join(ahead_[i].after);
+  ahead_.erase(ahead_.begin() + static_cast<std::ptrdiff_t>(i));
+  if (left_out_ < 2 * dataset_->size() || ahead_[i].failure) return true;
+  ahead_[i].failure = std::make_exception_ptr(
+      Error(std::string(name_) + ": " + std::to_string(left_out_) + " examples in a row failed and were left out"));
+  left_out_ = 0;
+  return false;
+}
+
+const Batch* DatasetIterator::try_next() {
+  check_usable("next");
+  current_.clear();
+  const Batch* const loaded = load(0, true);
+  if (loaded == nullptr && !ahead_.empty() && ahead_.front().failure) {
+    const std::exception_ptr failure = std::exchange(ahead_.front().failure, nullptr);
+    if (!ahead_.front().is_submitted) ahead_.pop_front();
+    std::rethrow_exception(failure);
+  }
+  if (ahead_.empty()) {  // the end, which counts as a step
+    consumed_.advance(dataset_->size(), keys_);
+    return nullptr;
+  }
+  current_ = std::move(*ahead_.front().batch);
+  consumed_ = std::move(ahead_.front().after);
+  ahead_.pop_front();
+  consumed_.discard_past();
+  return loaded == nullptr ? nullptr : &current_;
+}
+
+const Batch* DatasetIterator::peek(int64_t ahead, bool wait) {
+  check_usable("peek");
+  if (ahead < 0) {
+    throw ValueError(std::string(name_) + "::peek: ahead is " + std::to_string(ahead) + ": it must not be negative");
+  }
+  return load(static_cast<size_t>(ahead), wait);
+}
+
+void DatasetIterator::prefer_device(const Device& device) {
+  if (loader_) loader_->prefer_device(device);
+}
+
+void DatasetIterator::drop_ahead() noexcept {
+  if (loader_) loader_->cancel();
+  ahead_.clear();
+  left_out_ = 0;
+}
+
+void DatasetIterator::reset() {
+  check_usable("reset");
+  drop_ahead();
+  consumed_.reset(dataset_->size());
+}
+
+void DatasetIterator::finalize() {
+  if (!loader_) return;
+  drop_ahead();
+  loader_->finish();
+  loader_.reset();
+}
+
+void DatasetIterator::serialize(Serializer& serializer) {
+  consumed_.serialize(serializer);
+  if (!serializer.is_writer()) drop_ahead();
+}
+
+}  // namespace kusari::iterators
