@@ -19,14 +19,13 @@ class LoaderIterator : public kusari::iterators::Iterator {
       : dataset_{std::move(dataset)}, state_{"LoaderIterator", dataset_->size(), batch_size, options}, jobs_{jobs} {}
 
   const kusari::iterators::Batch* try_next() override {
-    if (!state_.advance(dataset_->size(), indices_)) return nullptr;
-    batch_.assign(indices_.size(), {});
-    const uint64_t seed = kusari::random::bits();
+    if (!state_.advance(dataset_->size(), keys_)) return nullptr;
+    batch_.assign(keys_.size(), {});
     std::atomic<size_t> next{0};
     const auto work = [&] {
-      for (size_t k = next++; k < indices_.size(); k = next++) {
-        const kusari::datasets::ExampleRandomScope scope(seed, static_cast<int64_t>(k));
-        batch_[k] = dataset_->get(indices_[k]);
+      for (size_t k = next++; k < keys_.size(); k = next++) {
+        const kusari::datasets::ExampleRandomScope scope(keys_[k].seed, keys_[k].epoch, keys_[k].index);
+        batch_[k] = dataset_->get(keys_[k].index);
       }
     };
     const kusari::ConfigSnapshot config;
@@ -53,6 +52,6 @@ class LoaderIterator : public kusari::iterators::Iterator {
   kusari::datasets::DatasetRef dataset_;
   kusari::iterators::EpochState state_;
   int64_t jobs_;
-  std::vector<int64_t> indices_;
+  std::vector<kusari::iterators::ExampleKey> keys_;
   kusari::iterators::Batch batch_;
 };

@@ -1,0 +1,255 @@
+// Climbs from a plain float32 training of ResNet-50 to a fast one, a change at a time, and says what each change gives.
+// Writes the rows as a Markdown table, with the lines that a program changes for each, and as a bar chart.
+//
+//   ladder --device cuda:0 --batchsize 128 --loaderjob 16                     # images of noise
+//   ladder --device cuda:0 --batchsize 128 --loaderjob 16 --train train.tar   # JPEG files
+//   ladder --batchsize 8 --iterations 10 --warmup 2                           # the steps that a CPU has
+//
+// Every step is measured in a process of its own, which begins with empty caches and memory pools.
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <map>
+#include <stdexcept>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include <kusari/kusari.h>
+#include <CLI/CLI.hpp>
+#include <nlohmann/json.hpp>
+
+#include "kusari/examples/imagenet/archs.h"
+#include "kusari/examples/imagenet/ladder_data.h"
+#include "kusari/examples/imagenet/ladder_measure.h"
+#include "kusari/examples/imagenet/ladder_report.h"
+#include "kusari/examples/imagenet/ladder_steps.h"
+
+using namespace kusari;
+
+namespace {
+
+// Beside the steps, with the settings of the last: what limits it.
+constexpr const char* kNetworkAlone = "network_alone";
+constexpr const char* kLoaderAlone = "loader_alone";
+
+const std::map<std::string, Loader> kLoaders{{"thread", Loader::thread}, {"process", Loader::process}};
+
+struct Arguments {
+  std::string train;
+  std::string root = ".";
+  std::string arch = "resnet50";
+  std::string device = "cpu";
+  int64_t batchsize = 32;
+  int64_t larger_batchsize = 0;
+  int64_t iterations = 50;
+  int64_t warmup = 10;
+  int64_t image_side = 0;
+  int64_t loaderjob = std::max(1u, std::thread::hardware_concurrency());
+  std::string loader = "process";
+  std::vector<std::string> steps;
+  std::string out = "result";
+  std::string measure;
+};
+
+Arguments parse(CLI::App& parser, int argc, char** argv) {
+  Arguments args;
+  parser.add_option("--train", args.train,
+                    "Training images: a folder or tar of classes, or an image-label list file (default: noise)");
+  parser.add_option("-R,--root", args.root, "Root directory path of the image files of a list")->capture_default_str();
+  parser.add_option("-a,--arch", args.arch, "Convnet architecture")
+      ->check(CLI::IsMember(&kArchs))
+      ->capture_default_str();
+  parser.add_option("-d,--device,-g,--gpu", args.device, "cpu, or cuda:N or N for a GPU")->capture_default_str();
+  parser.add_option("-B,--batchsize", args.batchsize, "Learning minibatch size")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
+  parser.add_option("--larger-batchsize", args.larger_batchsize, "That of the last step (default: twice as large)")
+      ->check(CLI::PositiveNumber);
+  parser.add_option("-i,--iterations", args.iterations, "Iterations that are measured on each step")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
+  parser.add_option("--warmup", args.warmup, "Iterations before them")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
+  parser
+      .add_option("--image-side", args.image_side, "Side of the images in a batch (default: that of the architecture)")
+      ->check(CLI::PositiveNumber);
+  parser
+      .add_option("-j,--loaderjob", args.loaderjob, "Number of workers that load images (default: one for each core)")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
+  parser.add_option("--loader", args.loader, "What the workers are: thread or process")
+      ->check(CLI::IsMember(&kLoaders))
+      ->capture_default_str();
+  parser.add_option("--steps", args.steps, "The steps to measure (default: all)");
+  parser.add_option("-o,--out", args.out, "Directory for the table and the chart")->capture_default_str();
+  parser.add_option("--measure", args.measure, "Measure one step in this process")->group("");
+  parser.parse(argc, argv);
+  if (args.larger_batchsize == 0) args.larger_batchsize = 2 * args.batchsize;
+  if (args.image_side == 0) args.image_side = kArchs.at(args.arch).insize;
+  return args;
+}
+
+struct Ladder {
+  explicit Ladder(const Arguments& args)
+      : bottom{.batch_size = args.batchsize},
+        top{.loader = kLoaders.at(args.loader), .jobs = args.loaderjob, .batch_size = args.larger_batchsize},
+        steps{ladder_steps(get_device(args.device).is_cpu(), top)} {
+    for (const std::string& name : args.steps) {
+      if (!is_reference(name) &&
+          std::none_of(steps.begin(), steps.end(), [&](const Step& step) { return step.name == name; })) {
+        std::string names;
+        for (const Step& step : steps) names += step.name + ", ";
+        throw ValueError("--steps: " + name + " is none of " + names + kNetworkAlone + ", " + kLoaderAlone);
+      }
+    }
+  }
+  static bool is_reference(const std::string& name) { return name == kNetworkAlone || name == kLoaderAlone; }
+
+  Settings bottom, top;
+  std::vector<Step> steps;
+};
+
+bool is_wanted(const Arguments& args, const std::string& name) {
+  return args.steps.empty() || std::count(args.steps.begin(), args.steps.end(), name) > 0;
+}
+
+// In the process of a step.
+void measure(const Arguments& args) {
+  const Ladder ladder(args);
+  std::string step = args.measure;
+  if (Ladder::is_reference(step)) {
+    for (const Step& s : ladder.steps) {
+      if (is_wanted(args, s.name)) step = s.name;
+    }
+  }
+  const Settings settings = settings_at(ladder.steps, step, ladder.bottom, ladder.top);
+  const Device device = get_device(args.device);
+  random::seed(0);
+  apply_config(settings, device);
+  const auto images = open_squares(args.train, args.root, args.image_side, args.larger_batchsize);
+  const MeasureOptions options{device, &kArchs.at(args.arch), args.image_side, args.warmup, args.iterations};
+  const auto measured = args.measure == kNetworkAlone  ? measure_network
+                        : args.measure == kLoaderAlone ? measure_loader
+                                                       : measure_training;
+  const Speed speed = measured(settings, images, options);
+  std::printf("%s\n", nlohmann::json{{"iterations_per_s", speed.iterations_per_s},
+                                     {"images_per_s", speed.images_per_s},
+                                     {"data_ms", speed.data_ms},
+                                     {"compute_ms", speed.compute_ms}}
+                          .dump()
+                          .c_str());
+}
+
+std::string shell_quoted(const std::string& text) {
+  std::string result = "'";
+  for (const char c : text) result += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return result + "'";
+}
+
+// Runs this program again for one step.
+Speed measure_in_process(int argc, char** argv, const std::string& step) {
+  std::string command = shell_quoted(std::filesystem::read_symlink("/proc/self/exe").string());
+  for (int i = 1; i < argc; ++i) command += " " + shell_quoted(argv[i]);
+  command += " --measure " + step;
+  // The choice of an algorithm for all convolutions is read once in a process.
+  if (step == "im2col") {
+    ::setenv("KUSARI_CONVOLUTION", "im2col", 1);
+  } else {
+    ::unsetenv("KUSARI_CONVOLUTION");
+  }
+  std::FILE* const program = ::popen(command.c_str(), "r");
+  if (program == nullptr) throw IoError("ladder: cannot run " + command);
+  std::string output;
+  char buffer[512];
+  while (std::fgets(buffer, sizeof buffer, program) != nullptr) output += buffer;
+  if (::pclose(program) != 0) throw Error("ladder: step " + step + " failed");
+  const auto speed = nlohmann::json::parse(output);
+  return {.iterations_per_s = speed.at("iterations_per_s"),
+          .images_per_s = speed.at("images_per_s"),
+          .data_ms = speed.at("data_ms"),
+          .compute_ms = speed.at("compute_ms")};
+}
+
+// What holds the last row back: the network itself, or its input.
+std::string limits(const Row& last, const Speed& network, const Speed& loader, int64_t jobs) {
+  const double share = last.speed.images_per_s / network.images_per_s;
+  std::string text = formatted(
+      "The network alone, on a batch that stays on the device: %.1f images/s; the last row reaches %.0f %% of that. "
+      "The "
+      "loader alone: %.1f images/s with %lld worker(s).",
+      network.images_per_s, 100 * share, loader.images_per_s, static_cast<long long>(jobs));
+  if (share < 0.95) {
+    const double needed = std::ceil(static_cast<double>(jobs) * network.images_per_s / loader.images_per_s);
+    text += formatted(" Keeping the network fed takes about %.0f cores for the loader alone.", needed);
+  }
+  return text;
+}
+
+int climb(const Arguments& args, int argc, char** argv) {
+  const Ladder ladder(args);
+  Report report{.title = args.arch + ", " + get_device(args.device).name() + ", " +
+                         (args.train.empty() ? "random images" : args.train) + " of " +
+                         std::to_string(args.image_side) + ", batch " + std::to_string(args.batchsize),
+                .rows = {},
+                .notes = {"A static graph is no step yet: this version has none."}};
+  int failures = 0;
+  const auto measured = [&](const std::string& name) {
+    try {
+      return measure_in_process(argc, argv, name);
+    } catch (const std::exception& error) {
+      std::fprintf(stderr, "%s\n", error.what());
+      ++failures;
+      return Speed{};
+    }
+  };
+  std::string change;
+  for (const Step& step : ladder.steps) {
+    change += (change.empty() ? "" : "\n") + step.change;
+    if (!is_wanted(args, step.name)) continue;
+    const Speed speed = measured(step.name);
+    if (speed.iterations_per_s == 0) {
+      report.notes.push_back("The step \"" + step.title + "\" failed and is left out.");
+      continue;
+    }
+    report.rows.push_back({step.name, step.title, change, speed});
+    change.clear();
+    const Row& row = report.rows.back();
+    std::printf("%-28s %8.3g iterations/s %10.1f images/s   %.2fx of the first, data %.1f ms, compute %.1f ms\n",
+                row.title.c_str(), row.speed.iterations_per_s, row.speed.images_per_s,
+                row.speed.images_per_s / report.rows.front().speed.images_per_s, row.speed.data_ms,
+                row.speed.compute_ms);
+    std::fflush(stdout);
+    write_report(report, args.out);
+  }
+  if (!report.rows.empty() && is_wanted(args, kNetworkAlone) && is_wanted(args, kLoaderAlone)) {
+    const Speed network = measured(kNetworkAlone), loader = measured(kLoaderAlone);
+    if (network.iterations_per_s > 0 && loader.iterations_per_s > 0) {
+      report.notes.push_back(limits(report.rows.back(), network, loader, args.loaderjob));
+      std::printf("%s\n", report.notes.back().c_str());
+    }
+  }
+  if (!report.rows.empty()) write_report(report, args.out);
+  return failures == 0 ? 0 : 1;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  CLI::App parser("Kusari example: a training made fast, one change at a time");
+  try {
+    const Arguments args = parse(parser, argc, argv);
+    if (args.measure.empty()) return climb(args, argc, argv);
+    measure(args);
+    return 0;
+  } catch (const CLI::ParseError& error) {
+    return parser.exit(error);
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "ladder: %s\n", error.what());
+    return 1;
+  }
+}

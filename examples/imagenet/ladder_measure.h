@@ -1,0 +1,128 @@
+#pragma once
+
+#include <algorithm>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include <kusari/kusari.h>
+
+#include "kusari/examples/imagenet/archs.h"
+#include "kusari/examples/imagenet/ladder_data.h"
+#include "kusari/examples/imagenet/ladder_steps.h"
+
+// What is measured of one step.
+struct Speed {
+  double iterations_per_s = 0;  // the median of some windows
+  double images_per_s = 0;
+  double data_ms = 0, compute_ms = 0;  // of an iteration, as the updater counts them; 0 where there is no updater
+};
+
+struct MeasureOptions {
+  kusari::Device device;
+  const Arch* arch;
+  int64_t side;
+  int64_t warm_up;     // iterations before the first window
+  int64_t iterations;  // in all windows
+};
+
+inline constexpr int64_t kWindows = 5;
+
+// The median over windows of how often `iterate` runs in a second; each window ends when the device is done.
+template <class Iterate>
+double iterations_per_second(const MeasureOptions& options, const Iterate& iterate) {
+  std::vector<double> rates;
+  const int64_t length = std::max<int64_t>(1, options.iterations / kWindows);
+  for (int64_t done = 0; done < options.iterations; done += length) {
+    const auto start = std::chrono::steady_clock::now();
+    for (int64_t i = 0; i < length; ++i) iterate();
+    kusari::synchronize(options.device);
+    const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
+    rates.push_back(static_cast<double>(length) / seconds.count());
+  }
+  std::nth_element(rates.begin(), rates.begin() + static_cast<std::ptrdiff_t>(rates.size() / 2), rates.end());
+  return rates[rates.size() / 2];
+}
+
+inline void apply_config(const Settings& settings, const kusari::Device& device) {
+  using namespace kusari;
+  Config& config = global_config();
+  config.use_cudnn = settings.has_library_convolutions ? Use::automatic : Use::never;
+  config.use_tf32 = settings.use_tf32;
+  config.autotune = settings.autotune;
+  if (settings.autotune && !device.is_cpu()) cuda::set_max_workspace_size(size_t{512} << 20);
+  config.dtype = settings.dtype;
+}
+
+// The network of a step with its optimizer; the loss of a batch is model(images, labels).
+struct Training {
+  Training(const Arch& arch, const kusari::Device& device) : model{arch.make()} {
+    using namespace kusari;
+    model.to(device);
+    optimizer.setup(model);
+    if (is_half(get_dtype())) optimizer.use_fp32_update();
+    if (get_dtype() == Dtype::float16) optimizer.loss_scaling();
+  }
+  Training(const Training&) = delete;
+  Training& operator=(const Training&) = delete;
+
+  kusari::AnyLink model;
+  kusari::optimizers::MomentumSGD optimizer{0.001, 0.9};
+};
+
+inline kusari::datasets::Converter converter_of(const Settings& settings) {
+  return settings.preprocessing == Preprocessing::converter ? kusari::datasets::image_converter(kImageNet)
+                                                            : kusari::datasets::concat_converter();
+}
+
+inline std::unique_ptr<kusari::iterators::Iterator> make_iterator(const Settings& settings,
+                                                                  const kusari::datasets::Dataset& dataset) {
+  using namespace kusari::iterators;
+  return std::make_unique<SerialIterator>(dataset, settings.batch_size);
+}
+
+// Training with batches from an iterator: what a step of the ladder stands for.
+inline Speed measure_training(const Settings& settings, const kusari::datasets::DatasetRef& images,
+                              const MeasureOptions& options) {
+  using namespace kusari;
+  Training training(*options.arch, options.device);
+  const auto dataset = preprocessed(images, options.side, settings.preprocessing);
+  const auto iterator = make_iterator(settings, dataset);
+  updaters::StandardUpdater updater(*iterator, training.optimizer,
+                                    {.converter = converter_of(settings), .device = options.device});
+  for (int64_t i = 0; i < options.warm_up; ++i) updater.update();
+  synchronize(options.device);
+  const double rate = iterations_per_second(options, [&] { updater.update(); });
+  updater.finalize();
+  return {.iterations_per_s = rate, .images_per_s = rate * static_cast<double>(settings.batch_size)};
+}
+
+// The same with one batch that is on the device: what a training with the quickest of all loaders would do.
+inline Speed measure_network(const Settings& settings, const kusari::datasets::DatasetRef& images,
+                             const MeasureOptions& options) {
+  using namespace kusari;
+  Training training(*options.arch, options.device);
+  const auto dataset = preprocessed(images, options.side, settings.preprocessing);
+  iterators::SerialIterator iterator(dataset, settings.batch_size);
+  const datasets::Example batch = converter_of(settings)(iterator.next(), options.device);
+  const Variable x(batch[0], false), t(batch[1], false);
+  const auto iterate = [&] { training.optimizer.update(training.model, x, t); };
+  for (int64_t i = 0; i < options.warm_up; ++i) iterate();
+  synchronize(options.device);
+  const double rate = iterations_per_second(options, iterate);
+  return {.iterations_per_s = rate, .images_per_s = rate * static_cast<double>(settings.batch_size)};
+}
+
+// The iterator without a network: how many batches its workers can prepare.
+inline Speed measure_loader(const Settings& settings, const kusari::datasets::DatasetRef& images,
+                            const MeasureOptions& options) {
+  using namespace kusari;
+  const auto dataset = preprocessed(images, options.side, settings.preprocessing);
+  const auto iterator = make_iterator(settings, dataset);
+  for (int64_t i = 0; i < options.warm_up; ++i) iterator->next();
+  const double rate = iterations_per_second(options, [&] { iterator->next(); });
+  iterator->finalize();
+  return {.iterations_per_s = rate, .images_per_s = rate * static_cast<double>(settings.batch_size)};
+}
