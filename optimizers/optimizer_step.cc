@@ -8,6 +8,7 @@
 #include "kusari/framework/core/config.h"
 #include "kusari/framework/core/error.h"
 #include "kusari/framework/core/log.h"
+#include "kusari/framework/functions/math/basic_math.h"
 #include "kusari/framework/kernels/comparison.h"
 #include "kusari/framework/kernels/pointwise.h"
 #include "kusari/optimizers/hooks/fused.h"
@@ -212,6 +213,17 @@ void Optimizer::update_for(Variable loss) {
   backward(loss, {.release_graph = !config().keep_graph_on_report});
   loss = Variable();
   update();
+}
+
+void Optimizer::accumulate(const std::function<Variable()>& lossfun, double weight) {
+  Variable loss;
+  {
+    const ForwardScope scope = forward_scope();
+    const profiler::Range range("forward");
+    loss = lossfun();
+    if (weight != 1) loss = loss * weight;
+  }
+  backward(loss, {.release_graph = !config().keep_graph_on_report});
 }
 
 void Optimizer::update() {

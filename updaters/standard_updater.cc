@@ -3,8 +3,10 @@
 #include <algorithm>
 
 #include "kusari/framework/core/error.h"
-#include "kusari/framework/core/profiler.h"
+#include "kusari/framework/core/random.h"
+#include "kusari/framework/core/reporter.h"
 #include "kusari/framework/core/serializer.h"
+#include "kusari/framework/core/summary.h"
 
 namespace kusari::updaters {
 namespace {
@@ -18,9 +20,17 @@ size_t find(const Named& named, const std::string& name, const char* what) {
   throw KeyError(message);
 }
 
-const iterators::Batch& next_batch(iterators::Iterator& iterator) {
-  const profiler::Range range("load");
-  return iterator.next();
+Variables to_variables(const datasets::Example& arrays) {
+  Variables inputs;
+  inputs.reserve(arrays.size());
+  for (const Array& array : arrays) inputs.push_back(Variable(array, false));
+  return inputs;
+}
+
+/// What is reported while it lives goes to `observation`, if anybody takes reports at all.
+std::optional<ReportScope> report_to(Observation& observation) {
+  if (get_current_reporter() == nullptr) return std::nullopt;
+  return std::optional<ReportScope>(std::in_place, observation);
 }
 
 }  // namespace
@@ -36,6 +46,10 @@ StandardUpdater::StandardUpdater(NamedIterators iterators, NamedOptimizers optim
   if (options_.loss_scale && options_.loss_scaling) {
     throw ValueError("StandardUpdater: loss_scale and loss_scaling are both given: one of them must do");
   }
+  if (options_.prefetch < 0 || options_.accumulate < 1) {
+    throw ValueError("StandardUpdater: prefetch is " + std::to_string(options_.prefetch) + " and accumulate is " +
+                     std::to_string(options_.accumulate) + ": they must be at least 0 and 1");
+  }
   for (auto& [name, optimizer] : optimizers_) {
     Link& target = optimizer->target();  // throws for an optimizer without one
     if (options_.device) target.to(*options_.device);
@@ -44,6 +58,15 @@ StandardUpdater::StandardUpdater(NamedIterators iterators, NamedOptimizers optim
     if (options_.auto_new_epoch) optimizer->use_auto_new_epoch();
   }
   if (!options_.input_device) options_.input_device = options_.device;
+  seed_ = random::bits();
+  for (const auto& [name, iterator] : iterators_) {
+    feeds_.emplace_back("StandardUpdater", name, iterator,
+                        BatchFeed::Options{.converter = options_.converter,
+                                           .device = options_.input_device.value_or(Device()),
+                                           .prefetch = options_.prefetch,
+                                           .place = static_cast<int64_t>(feeds_.size())});
+    feeds_.back().set_seed(seed_);
+  }
 }
 
 iterators::Iterator& StandardUpdater::get_iterator(const std::string& name) {
@@ -61,35 +84,93 @@ std::vector<std::pair<std::string, Optimizer*>> StandardUpdater::get_all_optimiz
 }
 
 void StandardUpdater::update() {
+  timer_.begin_step();
+  sweep_ = {};
   update_core();
+  look_ahead();
   ++iteration_;
+  timer_.end_step();
 }
 
-Variables StandardUpdater::convert(const iterators::Batch& batch) const {
-  const profiler::Range range("convert");
-  const Device device = options_.input_device.value_or(Device());
-  const datasets::Example arrays =
-      options_.converter ? options_.converter(batch, device) : datasets::concat_examples(batch, device);
-  Variables inputs;
-  inputs.reserve(arrays.size());
-  for (const Array& array : arrays) inputs.push_back(Variable(array, false));
-  return inputs;
+std::optional<double> StandardUpdater::previous_epoch_detail() const {
+  return sweep_.batches > 1 ? sweep_.previous_epoch_detail : main_iterator().previous_epoch_detail();
+}
+
+bool StandardUpdater::is_new_epoch() const {
+  return sweep_.batches > 1 ? sweep_.completed > 0 : main_iterator().is_new_epoch();
+}
+
+Variables StandardUpdater::next_inputs(const std::string& name) {
+  const StepTimer::DataScope data = data_time();
+  const size_t place = find(iterators_, name, "iterator");
+  const datasets::Example arrays = feeds_[place].next();
+  if (place == main_) {
+    const iterators::Iterator& iterator = main_iterator();
+    if (sweep_.batches++ == 0) sweep_.previous_epoch_detail = iterator.previous_epoch_detail();
+    if (iterator.is_new_epoch()) ++sweep_.completed;
+  }
+  return to_variables(arrays);
+}
+
+Variables StandardUpdater::convert(const iterators::Batch& batch) {
+  const StepTimer::DataScope data = data_time();
+  return to_variables(feeds_[main_].convert(batch));
+}
+
+void StandardUpdater::look_ahead() {
+  const StepTimer::DataScope data = data_time();
+  for (BatchFeed& feed : feeds_) feed.look_ahead();
+}
+
+Variable StandardUpdater::loss_of(Optimizer& optimizer, const Variables& inputs) const {
+  const std::span<const Variable> arguments(inputs.data(), inputs.size());
+  return options_.loss_func ? options_.loss_func(arguments) : optimizer.call_target(arguments);
 }
 
 void StandardUpdater::update_core() {
-  iterators::Iterator& iterator = main_iterator();
   Optimizer& optimizer = get_optimizer("main");
-  const Variables inputs = convert(next_batch(iterator));
-  const std::span<const Variable> arguments(inputs.data(), inputs.size());
-  if (options_.loss_func) {
-    optimizer.update(options_.loss_func, arguments);
+  if (options_.accumulate > 1) {
+    update_accumulated(optimizer);
   } else {
-    optimizer.update([&] { return optimizer.call_target(arguments); });
+    const Variables inputs = next_inputs();
+    optimizer.update([&] { return loss_of(optimizer, inputs); });
   }
-  if (options_.auto_new_epoch && iterator.is_new_epoch()) optimizer.new_epoch(true);
+  if (!options_.auto_new_epoch) return;
+  for (int64_t i = 0; i < sweep_.completed; ++i) optimizer.new_epoch(true);
+}
+
+void StandardUpdater::update_accumulated(Optimizer& optimizer) {
+  const double share = 1 / static_cast<double>(options_.accumulate);
+  DictSummary reported;
+  Observation others;  // what cannot be averaged: of the last batch
+  optimizer.target().cleargrads();
+  for (int64_t i = 0; i < options_.accumulate; ++i) {
+    Observation observation;
+    {
+      const std::optional<ReportScope> scope = report_to(observation);
+      const Variables inputs = next_inputs();
+      const auto loss = [&] {
+        const Variable result = loss_of(optimizer, inputs);
+        if (i == 0) optimizer.target().cleargrads();  // what the loss function may have left
+        return result;
+      };
+      optimizer.accumulate(loss, share);
+    }
+    reported.add(observation);
+    for (const auto& [key, value] : observation) {
+      if (!value.is_scalar()) others.set(key, value);
+    }
+    if (i + 1 < options_.accumulate) look_ahead();
+  }
+  optimizer.update();
+  if (Reporter* const reporter = get_current_reporter()) {
+    for (const auto& [key, mean] : reported.mean_values(share)) reporter->observation().set(key, mean);
+    for (const auto& [key, value] : others) reporter->observation().set(key, value);
+  }
 }
 
 void StandardUpdater::finalize() {
+  for (BatchFeed& feed : feeds_) feed.drop();
   for (auto& [name, iterator] : iterators_) iterator->finalize();
 }
 
@@ -101,6 +182,38 @@ void StandardUpdater::serialize(Serializer& serializer) {
     optimizer->serialize(*serializer.child("optimizer:" + name));
   }
   serializer("iteration", iteration_);
+  serialize_feeds(*serializer.child("converter"));
+  serialize_sweep(*serializer.child("sweep"));
+  timer_.serialize(*serializer.child("step_times"));
+}
+
+// Chainer's snapshots have nothing of these: its converters draw from the process's stream.
+void StandardUpdater::serialize_feeds(Serializer& serializer) {
+  std::vector<int64_t> batches;
+  for (const BatchFeed& feed : feeds_) batches.push_back(feed.batches());
+  if (serializer.is_writer() || serializer.contains("seed")) {
+    serializer("seed", seed_);
+    serializer("batches", batches);
+  } else {
+    batches.assign(feeds_.size(), iteration_ * options_.accumulate);
+  }
+  if (serializer.is_writer()) return;
+  for (size_t i = 0; i < feeds_.size(); ++i) {
+    feeds_[i].set_seed(seed_);
+    feeds_[i].set_batches(i < batches.size() ? batches[i] : 0);
+  }
+}
+
+void StandardUpdater::serialize_sweep(Serializer& serializer) {
+  if (serializer.is_writer() ? sweep_.batches < 2 : !serializer.contains("batches")) {
+    if (!serializer.is_writer()) sweep_ = {};
+    return;
+  }
+  serializer("batches", sweep_.batches);
+  serializer("completed", sweep_.completed);
+  double previous = sweep_.previous_epoch_detail.value_or(-1);
+  serializer("previous_epoch_detail", previous);
+  sweep_.previous_epoch_detail = previous < 0 ? std::nullopt : std::optional<double>(previous);
 }
 
 }  // namespace kusari::updaters

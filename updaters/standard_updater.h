@@ -11,7 +11,9 @@
 #include "kusari/framework/datasets/convert.h"
 #include "kusari/iterators/iterator.h"
 #include "kusari/optimizers/optimizer.h"
+#include "kusari/updaters/batch_feed.h"
 #include "kusari/updaters/loss_function.h"
+#include "kusari/updaters/step_timer.h"
 #include "kusari/updaters/updater.h"
 
 namespace kusari::updaters {
@@ -25,10 +27,15 @@ struct StandardUpdaterOptions {
   std::optional<Device> input_device = std::nullopt;  ///< where batches go; `device` when not given
   /// Optimizer::loss_scaling of all optimizers: `.loss_scaling = LossScalingOptions{}` is dynamic. Not with loss_scale.
   std::optional<LossScalingOptions> loss_scaling = std::nullopt;
+  /// Batches that are sent to the input device ahead of their turn, while the device computes. Results are the same.
+  int64_t prefetch = 0;
+  /// Batches that make one step, which is that of one batch as large as all of them, for losses that are means over it.
+  int64_t accumulate = 1;
 };
 
 /// Takes a batch of the iterator "main", makes arrays of it, and lets the optimizer "main" take a step for the loss of
-/// its target. Other schemes override update_core. chainer.training.updaters.StandardUpdater.
+/// its target. Other schemes, such as GANs, override update_core. What models report for the batches of one step is
+/// averaged. chainer.training.updaters.StandardUpdater.
 class KUSARI_API StandardUpdater : public Updater {
  public:
   using NamedIterators = std::vector<std::pair<std::string, iterators::IteratorRef>>;
@@ -36,15 +43,16 @@ class KUSARI_API StandardUpdater : public Updater {
 
   StandardUpdater(iterators::IteratorRef iterator, Ref<Optimizer> optimizer, StandardUpdaterOptions options = {});
   /// `StandardUpdater({{"main", iterator}}, {{"gen", gen_optimizer}, {"dis", dis_optimizer}})`. Throws ValueError when
-  /// there is no iterator "main", or both loss_scale and loss_scaling.
+  /// there is no iterator "main", both loss_scale and loss_scaling, a negative prefetch, or accumulate below 1.
   StandardUpdater(NamedIterators iterators, NamedOptimizers optimizers, StandardUpdaterOptions options = {});
 
   void update() final;
   int64_t iteration() const override { return iteration_; }
   int64_t epoch() const override { return main_iterator().epoch(); }
   double epoch_detail() const override { return main_iterator().epoch_detail(); }
-  std::optional<double> previous_epoch_detail() const override { return main_iterator().previous_epoch_detail(); }
-  bool is_new_epoch() const override { return main_iterator().is_new_epoch(); }
+  std::optional<double> previous_epoch_detail() const override;
+  bool is_new_epoch() const override;
+  StepTimes step_times() const override { return timer_.times(); }
 
   iterators::Iterator& get_iterator(const std::string& name);
   Optimizer& get_optimizer(const std::string& name) override;
@@ -52,23 +60,46 @@ class KUSARI_API StandardUpdater : public Updater {
   const StandardUpdaterOptions& options() const noexcept { return options_; }
 
   void finalize() override;
-  /// Under Chainer's names: `iterator:main`, `optimizer:main`, `model:main`, `iteration`.
+  /// Under Chainer's names: `iterator:main`, `optimizer:main`, `model:main`, `iteration`; beside them what random
+  /// converters and the times go on from. Batches that were sent ahead are not in it, and are sent again by who reads.
   void serialize(Serializer& serializer) override;
 
  protected:
   /// One step.
   virtual void update_core();
-  /// A batch of examples as variables on the input device.
-  Variables convert(const iterators::Batch& batch) const;
+  /// The next batch of an iterator as variables on the input device. With `prefetch`, it may be there already.
+  Variables next_inputs(const std::string& iterator = "main");
+  /// A batch of examples, taken from an iterator by hand, as variables on the input device.
+  Variables convert(const iterators::Batch& batch);
+  /// Sends batches to come to the input device. Called after update_core; an update_core that takes several batches may
+  /// call it where it has given the device work.
+  void look_ahead();
+  /// For update_cores that prepare batches themselves: `const auto data = data_time();` counts its life as data_time.
+  [[nodiscard]] StepTimer::DataScope data_time() noexcept { return StepTimer::DataScope(timer_); }
 
  private:
+  // Of a step that took several batches of the iterator "main", which knows about the last alone.
+  struct Sweep {
+    int64_t batches = 0;
+    int64_t completed = 0;  // batches that ended a sweep
+    std::optional<double> previous_epoch_detail = std::nullopt;
+  };
+
   iterators::Iterator& main_iterator() const noexcept { return *iterators_[main_].second; }
+  Variable loss_of(Optimizer& optimizer, const Variables& inputs) const;
+  void update_accumulated(Optimizer& optimizer);
+  void serialize_feeds(Serializer& serializer);
+  void serialize_sweep(Serializer& serializer);
 
   NamedIterators iterators_;
   NamedOptimizers optimizers_;
   StandardUpdaterOptions options_;
   size_t main_ = 0;  // place of the iterator "main"
   int64_t iteration_ = 0;
+  uint64_t seed_ = 0;             // of random converters
+  std::vector<BatchFeed> feeds_;  // one per iterator
+  StepTimer timer_;
+  Sweep sweep_;
 };
 
 }  // namespace kusari::updaters

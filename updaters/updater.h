@@ -19,6 +19,20 @@ class Trainer;
 
 namespace kusari::updaters {
 
+/// Seconds that steps took, all together: waiting for batches, preparing and sending them; and the rest.
+struct KUSARI_API StepTimes {
+  double data = 0;
+  double compute = 0;
+  int64_t iterations = 0;
+
+  /// What came after `earlier`; everything when that is of another run.
+  StepTimes since(const StepTimes& earlier) const noexcept;
+  /// Whether more than half of the time went to data.
+  bool is_input_bound() const noexcept { return data > compute; }
+  /// A reader keeps what the snapshot does not have.
+  void serialize(Serializer& serializer);
+};
+
 /// One step of a training run, and how far the run is. What a Trainer calls in its loop. chainer.training.Updater.
 class KUSARI_API Updater {
  public:
@@ -35,6 +49,10 @@ class KUSARI_API Updater {
   virtual std::optional<double> previous_epoch_detail() const = 0;
   /// Whether the last step completed a sweep.
   virtual bool is_new_epoch() const = 0;
+  /// Of all steps, those before a resume included; of none when the updater does not measure them. On a GPU these are
+  /// the host's times: it gives the device work without waiting, so that data may be prepared while the device
+  /// computes.
+  virtual StepTimes step_times() const;
 
   /// Throws KeyError when there is none of that name.
   virtual Optimizer& get_optimizer(const std::string& name) = 0;

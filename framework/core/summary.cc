@@ -8,6 +8,8 @@
 #include "kusari/framework/core/error.h"
 #include "kusari/framework/core/serializer.h"
 #include "kusari/framework/core/summary_kernels.h"
+#include "kusari/framework/kernels/arithmetic.h"
+#include "kusari/framework/kernels/pointwise.h"
 
 namespace kusari {
 
@@ -62,6 +64,12 @@ double Summary::compute_sum() const {
   return x_;
 }
 
+ObservedValue Summary::mean_value(double share) const {
+  if (!on_device_.is_defined()) return ObservedValue(x_ / n_, share * n_);
+  const Array sum = on_device_.at(0);
+  return ObservedValue(pointwise(kernels::Affine{1 / n_, x_ / n_}, sum), share * n_);
+}
+
 void Summary::serialize(Serializer& serializer) {
   gather();
   serializer("_x", x_);
@@ -98,6 +106,12 @@ bool DictSummary::contains(const std::string& name) const noexcept {
 DictSummary::Values DictSummary::compute_mean() const {
   Values means;
   for (const auto& [name, summary] : summaries_) means.emplace_back(name, summary.compute_mean());
+  return means;
+}
+
+Observation DictSummary::mean_values(double share) const {
+  Observation means;
+  for (const auto& [name, summary] : summaries_) means.set(name, summary.mean_value(share));
   return means;
 }
 

@@ -31,6 +31,9 @@ class KUSARI_API Summary {
   double compute_std() const;
   /// Of the values times their weights.
   double compute_sum() const;
+  /// The mean as a value to be reported, with the given share of the weight. It does not wait: the mean of what lies on
+  /// a GPU is a float64 array there.
+  ObservedValue mean_value(double share = 1) const;
   void serialize(Serializer& serializer);
 
  private:
@@ -55,6 +58,8 @@ class KUSARI_API DictSummary {
   bool contains(const std::string& name) const noexcept;
   void clear() noexcept { summaries_.clear(); }
   Values compute_mean() const;
+  /// The means as values to be reported, as in Summary::mean_value.
+  Observation mean_values(double share = 1) const;
   /// For each name the mean, and under "name.std" the standard deviation.
   Values make_statistics() const;
   void serialize(Serializer& serializer);

@@ -1,0 +1,69 @@
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <exception>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "kusari/framework/core/device.h"
+#include "kusari/framework/core/export.h"
+#include "kusari/framework/datasets/convert.h"
+#include "kusari/iterators/iterator.h"
+
+namespace kusari::updaters {
+
+/// The batches of an iterator as arrays on a device, where they may be sent ahead of their turn. The batch of a turn is
+/// the one that iterator.next() gives then: what was sent ahead is only used if it is the same, so that it makes no
+/// difference to results, whoever steps or resets the iterator in between, and whenever a snapshot is taken.
+class KUSARI_API BatchFeed {
+ public:
+  struct Options {
+    datasets::Converter converter;
+    Device device;
+    int64_t prefetch = 0;  // batches sent ahead
+    int64_t place = 0;     // tells the random numbers of converters from those of other feeds with their seed
+  };
+  /// `owner` and `name` are for errors.
+  BatchFeed(std::string owner, std::string name, iterators::IteratorRef iterator, Options options);
+  BatchFeed(BatchFeed&&) noexcept;
+  BatchFeed& operator=(BatchFeed&&) noexcept;
+  ~BatchFeed();
+
+  /// Steps the iterator and returns its batch. Throws StateError after the last one, ValueError if batches should be
+  /// sent ahead but the iterator cannot look ahead.
+  datasets::Example next();
+  /// The arrays of a batch that somebody else took from the iterator, or elsewhere.
+  datasets::Example convert(const iterators::Batch& batch);
+  /// Sends batches to come until there are `prefetch` of them, waiting for the very next one only. What goes wrong is
+  /// thrown when it is that batch's turn.
+  void look_ahead();
+  /// Forgets what was sent ahead.
+  void drop() noexcept;
+
+  /// Converters draw their random numbers in an ExampleRandomScope of this seed and the number of the batch.
+  void set_seed(uint64_t seed);
+  int64_t batches() const noexcept { return batches_; }
+  void set_batches(int64_t batches);
+
+ private:
+  struct Sent;
+  struct Failure;
+
+  Sent send(const iterators::Batch& batch, int64_t number, bool ahead) const;
+  datasets::Example finish(Sent& sent) const;
+  datasets::Example take(const iterators::Batch& batch, int64_t number);
+  void throw_failure();
+
+  std::string owner_, name_;
+  iterators::IteratorRef iterator_;
+  Options options_;
+  uint64_t seed_ = 0;
+  int64_t batches_ = 0;  // converted so far
+  bool can_peek_ = false;
+  std::deque<Sent> ahead_;
+  std::unique_ptr<Failure> failure_;  // what the batch whose turn comes next has to throw
+};
+
+}  // namespace kusari::updaters
