@@ -148,7 +148,27 @@ void* CudaBackend::allocate_pinned(size_t bytes) {
 
 void CudaBackend::deallocate_pinned(void* block, size_t) noexcept { pinned_pool().deallocate(block); }
 
-void CudaBackend::copy_from_host_beside(int index, void* data, const void* host, size_t bytes) {
+bool CudaBackend::pin(void* block, size_t bytes) {
+  Context::enter_any();
+  // Fails for memory that is locked already, is none, or is more than the system lets a process lock.
+  if (bytes == 0 || cudaHostRegister(block, bytes, cudaHostRegisterPortable) != cudaSuccess) {
+    cudaGetLastError();
+    return false;
+  }
+  if (pinned_pool().adopt(block, bytes)) return true;
+  cudaHostUnregister(block);
+  return false;
+}
+
+void CudaBackend::unpin(void* block) noexcept {
+  if (pinned_pool().release_adopted(block) && cudaHostUnregister(block) != cudaSuccess) cudaGetLastError();
+}
+
+bool CudaBackend::is_pinned(const void* inside, size_t bytes) { return pinned_pool().contains(inside, bytes); }
+
+bool CudaBackend::is_copied_from(const void* inside) { return pinned_pool().is_used(inside); }
+
+void CudaBackend::begin_copy_beside(int index, void* data, const void* host, size_t bytes) {
   if (bytes == 0) return;
   Context& context = Context::of(index);
   const cudaStream_t side = context.copy_stream();
@@ -159,8 +179,25 @@ void CudaBackend::copy_from_host_beside(int index, void* data, const void* host,
   }
   KUSARI_CUDA_CHECK(cudaMemcpyAsync(data, host, bytes, cudaMemcpyHostToDevice, side));
   if (!pinned_pool().record_use(host, context.events(), side)) KUSARI_CUDA_CHECK(cudaStreamSynchronize(side));
-  order(context, side, context.stream());
 }
+
+void CudaBackend::copy_from_host_beside(int index, void* data, const void* host, size_t bytes) {
+  if (bytes == 0) return;
+  begin_copy_beside(index, data, host, bytes);
+  Context& context = Context::of(index);
+  order(context, context.copy_stream(), context.stream());
+}
+
+void* CudaBackend::record_copies(int index) {
+  Context& context = Context::of(index);
+  return context.events().record(context.copy_stream());
+}
+
+void CudaBackend::wait_for_copies(int index, void* mark) {
+  KUSARI_CUDA_CHECK(cudaStreamWaitEvent(Context::of(index).stream(), static_cast<cudaEvent_t>(mark), 0));
+}
+
+void CudaBackend::forget_copies(int index, void* mark) noexcept { Context::existing(index).events().recycle(mark); }
 
 void* CudaBackend::allocate_beside(int index, size_t bytes) {
   Context& context = Context::of(index);

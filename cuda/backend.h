@@ -26,8 +26,16 @@ class CudaBackend final : public Backend {
 
   void* allocate_pinned(size_t bytes) override;
   void deallocate_pinned(void* block, size_t bytes) noexcept override;
+  bool pin(void* block, size_t bytes) override;
+  void unpin(void* block) noexcept override;
+  bool is_pinned(const void* inside, size_t bytes) override;
+  bool is_copied_from(const void* inside) override;
   void copy_from_host_beside(int index, void* data, const void* host, size_t bytes) override;
   void* allocate_beside(int index, size_t bytes) override;
+  void begin_copy_beside(int index, void* data, const void* host, size_t bytes) override;
+  void* record_copies(int index) override;
+  void wait_for_copies(int index, void* mark) override;
+  void forget_copies(int index, void* mark) noexcept override;
 
   memory::Statistics memory_statistics(int index) override;
   void reset_max_allocated(int index) override;

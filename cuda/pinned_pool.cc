@@ -52,7 +52,7 @@ void PinnedPool::deallocate(void* data) noexcept {
   if (data == nullptr) return;
   const std::scoped_lock lock(mutex_);
   const auto at = blocks_.find(static_cast<const char*>(data));
-  if (at == blocks_.end()) return;
+  if (at == blocks_.end() || at->second->is_adopted) return;
   Block& block = *at->second;
   statistics_.allocated -= static_cast<int64_t>(block.size);
   if (block.uses.empty()) {
@@ -63,19 +63,60 @@ void PinnedPool::deallocate(void* data) noexcept {
   }
 }
 
+bool PinnedPool::adopt(void* data, size_t bytes) {
+  const std::scoped_lock lock(mutex_);
+  auto* const begin = static_cast<char*>(data);
+  if (bytes == 0) return false;
+  const auto before = blocks_.lower_bound(begin + bytes - 1);  // the last that begins inside or before
+  if (before != blocks_.end() && before->first + before->second->size > begin) return false;
+  blocks_[begin] = std::make_unique<Block>(Block{begin, bytes, {}, true});
+  return true;
+}
+
+bool PinnedPool::release_adopted(void* data) noexcept {
+  std::unique_ptr<Block> block;
+  {
+    const std::scoped_lock lock(mutex_);
+    const auto at = blocks_.find(static_cast<const char*>(data));
+    if (at == blocks_.end() || !at->second->is_adopted) return false;
+    block = std::move(at->second);
+    blocks_.erase(at);
+  }
+  finish(*block, true);  // others need not wait with us
+  return true;
+}
+
+PinnedPool::Block* PinnedPool::block_around(const void* inside) const noexcept {
+  const auto at = blocks_.lower_bound(static_cast<const char*>(inside));  // the last that begins at or before it
+  const bool is_inside = at != blocks_.end() && static_cast<const char*>(inside) < at->first + at->second->size;
+  return is_inside ? at->second.get() : nullptr;
+}
+
+bool PinnedPool::contains(const void* inside, size_t bytes) const {
+  const std::scoped_lock lock(mutex_);
+  const Block* const block = block_around(inside);
+  return block != nullptr && bytes <= static_cast<size_t>(block->data + block->size - static_cast<const char*>(inside));
+}
+
+bool PinnedPool::is_used(const void* inside) {
+  const std::scoped_lock lock(mutex_);
+  Block* const block = block_around(inside);
+  return block != nullptr && !finish(*block, false);
+}
+
 bool PinnedPool::record_use(const void* inside, EventSource& events, void* stream) {
   const std::scoped_lock lock(mutex_);
-  const auto at = blocks_.lower_bound(static_cast<const char*>(inside));  // the last that begins at or before it
-  if (at == blocks_.end() || static_cast<const char*>(inside) >= at->first + at->second->size) return false;
+  Block* const block = block_around(inside);
+  if (block == nullptr) return false;
   void* const event = events.record(stream);
   if (event == nullptr) return true;
-  for (Use& use : at->second->uses) {
+  for (Use& use : block->uses) {
     if (use.stream != stream || use.events != &events) continue;
     events.recycle(use.event);  // the later event of a stream says it all
     use.event = event;
     return true;
   }
-  at->second->uses.push_back({&events, stream, event});
+  block->uses.push_back({&events, stream, event});
   return true;
 }
 
@@ -130,7 +171,7 @@ PinnedPool::Block* PinnedPool::new_block(size_t size) {
     slab_ += size;
     slab_left_ -= size;
   }
-  return (blocks_[data] = std::make_unique<Block>(Block{data, size, {}})).get();
+  return (blocks_[data] = std::make_unique<Block>(Block{data, size, {}, false})).get();
 }
 
 // Whether no copy uses the block any more.

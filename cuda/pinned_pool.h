@@ -39,8 +39,16 @@ class PinnedPool {
   void* allocate(size_t bytes);
   /// Null is ignored.
   void deallocate(void* data) noexcept;
+  /// Takes in memory of somebody else's that is page-locked already. False if it overlaps a block, or is empty.
+  bool adopt(void* data, size_t bytes);
+  /// Lets go of adopted memory, after the copies that use it. Whether it was adopted.
+  bool release_adopted(void* data) noexcept;
   /// The work given to the stream so far uses the block around `inside`. Whether it lies in a block.
   bool record_use(const void* inside, EventSource& events, void* stream);
+  /// Whether the bytes lie in one block.
+  bool contains(const void* inside, size_t bytes) const;
+  /// Whether work of record_use still uses the block around `inside`.
+  bool is_used(const void* inside);
   void release_cached();
   memory::Statistics statistics() const;
 
@@ -54,10 +62,12 @@ class PinnedPool {
     char* data;
     size_t size;
     std::vector<Use> uses;
+    bool is_adopted = false;
   };
 
   static size_t size_class(size_t bytes) noexcept;
   Block* new_block(size_t size);
+  Block* block_around(const void* inside) const noexcept;
   bool finish(Block& block, bool wait) noexcept;
   void finish_pending() noexcept;
   void release_free() noexcept;

@@ -20,6 +20,7 @@
 #include "kusari/framework/autograd/variable.h"
 #include "kusari/framework/core/array.h"
 #include "kusari/framework/core/config.h"
+#include "kusari/framework/core/deferred_copies.h"
 #include "kusari/framework/core/device.h"
 #include "kusari/framework/core/dlpack.h"
 #include "kusari/framework/core/dtype.h"

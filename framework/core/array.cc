@@ -6,6 +6,7 @@
 #include "kusari/framework/core/backend.h"
 #include "kusari/framework/core/basic_kernels.h"
 #include "kusari/framework/core/config.h"
+#include "kusari/framework/core/deferred_copies.h"
 #include "kusari/framework/core/error.h"
 #include "kusari/framework/core/memory.h"
 
@@ -428,13 +429,26 @@ Array Array::to_device(const Device& to) const {
 
 Array Array::to_device_beside(const Device& to) const {
   if (to == device()) return *this;
-  const bool is_pinned = storage().free == detail::free_pinned && storage().context == &to.backend();
-  if (!is_pinned || !is_dense() || size() == 0) return to_device(to);
+  if (!device().is_cpu() || size() == 0) return to_device(to);
+  DeferredCopies* const deferred = DeferredCopies::current();
+  Array source = *this;
+  if (!is_dense() || !to.backend().is_pinned(raw_data(), static_cast<size_t>(nbytes()))) {
+    if (deferred == nullptr) return to_device(to);
+    source = detail::handle(detail::new_block(shape(), dtype(), Device(), detail::Place::pinned, &to.backend()));
+    source.body_->strides.assign(is_dense() ? strides() : contiguous_strides(shape()));
+    source.body_->contiguous = !is_dense() || is_contiguous();
+    launch<kernels::Copy>(device(), *this, source);
+  }
   detail::Block* const block = detail::new_block(shape(), dtype(), to, detail::Place::beside);
-  block->body.strides.assign(strides());
-  block->body.contiguous = is_contiguous();
+  block->body.strides.assign(source.strides());
+  block->body.contiguous = source.is_contiguous();
   Array result = detail::handle(block);
-  to.backend().copy_from_host_beside(to.index(), result.raw_data(), raw_data(), static_cast<size_t>(nbytes()));
+  const auto bytes = static_cast<size_t>(nbytes());
+  if (deferred != nullptr) {
+    deferred->copy(to, result.raw_data(), source.raw_data(), bytes);
+  } else {
+    to.backend().copy_from_host_beside(to.index(), result.raw_data(), source.raw_data(), bytes);
+  }
   return result;
 }
 

@@ -181,8 +181,9 @@ class KUSARI_API Array {
   Array astype(Dtype dtype, bool copy = false) const;
   /// On another device; this array itself when it is already there.
   Array to_device(const Device& device) const;
-  /// The same; from an array of empty_pinned the copy runs beside the device's work, and the caller does not wait: the
-  /// elements must not be overwritten before work that uses the result is done. The array itself may go at once.
+  /// The same; from page-locked memory (empty_pinned, Backend::pin) the copy runs beside the device's work, and the
+  /// caller does not wait: the elements must not be overwritten before work that uses the result is done. The array
+  /// itself may go at once. See also DeferredCopies.
   Array to_device_beside(const Device& device) const;
 
   // --- writing

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <string>
 #include <typeinfo>
@@ -23,13 +24,19 @@ KUSARI_API KernelId intern_kernel(const char* name, const std::type_info& signat
 /// The id of kernel K (a struct with kName and Signature).
 template <class K>
 KernelId kernel_id() {
-  static const KernelId id = intern_kernel(K::kName, typeid(typename K::Signature));
-  return id;
+  // Not a static with a guard: a process forked while another thread is inside would wait for that thread for ever.
+  static constinit std::atomic<int> known{-1};
+  int index = known.load(std::memory_order_relaxed);
+  if (index < 0) [[unlikely]] {
+    index = intern_kernel(K::kName, typeid(typename K::Signature)).index;
+    known.store(index, std::memory_order_relaxed);
+  }
+  return {index};
 }
 
 /// The version of what libraries of backends and core know of each other: changes whenever Backend, Array or the door
 /// change their layout.
-inline constexpr int kBackendInterface = 4;
+inline constexpr int kBackendInterface = 5;
 
 /// What one kind of device can do: memory, copies and a table of kernels. One object per backend library.
 class KUSARI_API Backend {
@@ -61,18 +68,27 @@ class KUSARI_API Backend {
   /// The block may be given back while copies from it are under way: it is used again after them.
   virtual void deallocate_pinned(void* block, size_t bytes) noexcept;
   /// Locks pages of host memory that came from elsewhere, such as a mapping shared between processes, so that they
-  /// serve like allocate_pinned's; whether that worked. Plain memory stays plain by default.
+  /// serve like allocate_pinned's; whether that worked. The block begins with a page and overlaps no other that is
+  /// pinned. Plain memory stays plain by default.
   virtual bool pin(void* block, size_t bytes);
   /// Undoes pin(), after the copies from that memory.
   virtual void unpin(void* block) noexcept;
-  /// Whether `inside` lies in a block of allocate_pinned or pin.
-  virtual bool is_pinned(const void* inside);
+  /// Whether `bytes` bytes from `inside` on lie in one block of allocate_pinned or pin.
+  virtual bool is_pinned(const void* inside, size_t bytes = 1);
   /// Whether copies from the block of allocate_pinned or pin around `inside` are under way.
   virtual bool is_copied_from(const void* inside);
   /// Begins a copy from page-locked memory beside the device's work; work given to the device later waits for it.
   virtual void copy_from_host_beside(int index, void* data, const void* host, size_t bytes);
   /// Memory for such a copy, which no earlier work of the device uses: the copy need not wait for it.
   virtual void* allocate_beside(int index, size_t bytes);
+  /// The same copy, for which later work does not wait by itself.
+  virtual void begin_copy_beside(int index, void* data, const void* host, size_t bytes);
+  /// Marks the end of the copies of begin_copy_beside so far; null where there is nothing to wait for.
+  virtual void* record_copies(int index);
+  /// Work given to the device from now on waits for what record_copies marked.
+  virtual void wait_for_copies(int index, void* mark);
+  /// Gives a mark of record_copies back.
+  virtual void forget_copies(int index, void* mark) noexcept;
 
   /// The device memory that arrays hold and that the pool keeps.
   virtual memory::Statistics memory_statistics(int index);

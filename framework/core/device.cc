@@ -117,12 +117,18 @@ void* Backend::allocate_pinned(size_t bytes) { return memory::allocate(bytes); }
 void Backend::deallocate_pinned(void* block, size_t bytes) noexcept { memory::deallocate(block, bytes); }
 bool Backend::pin(void*, size_t) { return false; }
 void Backend::unpin(void*) noexcept {}
-bool Backend::is_pinned(const void*) { return false; }
+bool Backend::is_pinned(const void*, size_t) { return false; }
 bool Backend::is_copied_from(const void*) { return false; }
 void Backend::copy_from_host_beside(int index, void* data, const void* host, size_t bytes) {
   copy_from_host(index, data, host, bytes);
 }
 void* Backend::allocate_beside(int index, size_t bytes) { return allocate(index, bytes); }
+void Backend::begin_copy_beside(int index, void* data, const void* host, size_t bytes) {
+  copy_from_host(index, data, host, bytes);
+}
+void* Backend::record_copies(int) { return nullptr; }
+void Backend::wait_for_copies(int, void*) {}
+void Backend::forget_copies(int, void*) noexcept {}
 
 memory::Statistics Backend::memory_statistics(int) { return memory::statistics(); }
 void Backend::reset_max_allocated(int) { memory::reset_max_allocated(); }
