@@ -11,6 +11,7 @@ void register_kernels(Backend& backend) {
   register_batch_normalization(backend);
   register_optimizer(backend);
   register_user_kernel(backend);
+  register_image_batch(backend);
   register_summary(backend);
   register_value_statistics(backend);
   register_symmetric_eigen(backend);

@@ -22,6 +22,7 @@ void register_symmetric_eigen(Backend& backend);      // symmetric_eigen.cu
 void register_optimizer(Backend& backend);            // optimizer.cu
 void register_user_kernel(Backend& backend);          // user_kernel.cc
 void register_convolution(Backend& backend);          // convolution.cc
+void register_image_batch(Backend& backend);          // image_batch.cu
 void register_summary(Backend& backend);              // summary.cu
 void register_value_statistics(Backend& backend);     // value_statistics.cu
 

@@ -28,6 +28,7 @@ class CpuBackend final : public Backend {
     cpu::register_sampling(*this);
     cpu::register_pooling(*this);
     cpu::register_roi(*this);
+    cpu::register_image_batch(*this);
   }
 
   const char* name() const override { return "cpu"; }

@@ -23,5 +23,6 @@ void register_normalization(Backend& backend);
 void register_sampling(Backend& backend);
 void register_pooling(Backend& backend);
 void register_roi(Backend& backend);
+void register_image_batch(Backend& backend);
 
 }  // namespace kusari::cpu
