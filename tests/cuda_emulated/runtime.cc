@@ -62,23 +62,47 @@ class PinnedMemory {
  public:
   void add(const void* data, size_t bytes) {
     const std::lock_guard lock(mutex_);
-    blocks_[static_cast<const char*>(data)] = bytes;
+    blocks_[static_cast<const char*>(data)] = {bytes, false};
   }
   void remove(const void* data) {
     const std::lock_guard lock(mutex_);
     blocks_.erase(static_cast<const char*>(data));
   }
+  /// Locks memory that came from elsewhere.
+  cudaError_t register_block(const void* data, size_t bytes) {
+    constexpr uintptr_t kPage = 4096;
+    const auto* const begin = static_cast<const char*>(data);
+    if (data == nullptr || bytes == 0 || reinterpret_cast<uintptr_t>(data) % kPage != 0) return cudaErrorInvalidValue;
+    const std::lock_guard lock(mutex_);
+    const auto after = blocks_.lower_bound(begin + (bytes + kPage - 1) / kPage * kPage);
+    if (after != blocks_.begin() && std::prev(after)->first + std::prev(after)->second.bytes > begin) {
+      return cudaErrorHostMemoryAlreadyRegistered;
+    }
+    blocks_[begin] = {bytes, true};
+    return cudaSuccess;
+  }
+  cudaError_t unregister(const void* data) {
+    const std::lock_guard lock(mutex_);
+    const auto it = blocks_.find(static_cast<const char*>(data));
+    if (it == blocks_.end() || !it->second.is_registered) return cudaErrorHostMemoryNotRegistered;
+    blocks_.erase(it);
+    return cudaSuccess;
+  }
   bool contains(const void* data) {
     const std::lock_guard lock(mutex_);
     const auto it = blocks_.upper_bound(static_cast<const char*>(data));
     if (it == blocks_.begin()) return false;
-    const auto& [begin, bytes] = *std::prev(it);
-    return static_cast<const char*>(data) < begin + bytes;
+    const auto& [begin, block] = *std::prev(it);
+    return static_cast<const char*>(data) < begin + block.bytes;
   }
 
  private:
+  struct Block {
+    size_t bytes;
+    bool is_registered;
+  };
   std::mutex mutex_;
-  std::map<const char*, size_t> blocks_;
+  std::map<const char*, Block> blocks_;
 };
 PinnedMemory& pinned_memory() {
   static PinnedMemory& object = *new PinnedMemory;  // outlives every static object
@@ -145,6 +169,10 @@ constexpr ErrorText kErrors[] = {
     {cudaErrorInvalidResourceHandle, "cudaErrorInvalidResourceHandle", "invalid resource handle"},
     {cudaErrorInvalidMemcpyDirection, "cudaErrorInvalidMemcpyDirection", "invalid copy direction for memcpy"},
     {cudaErrorPeerAccessAlreadyEnabled, "cudaErrorPeerAccessAlreadyEnabled", "peer access is already enabled"},
+    {cudaErrorHostMemoryAlreadyRegistered, "cudaErrorHostMemoryAlreadyRegistered",
+     "part or all of the requested memory range is already mapped"},
+    {cudaErrorHostMemoryNotRegistered, "cudaErrorHostMemoryNotRegistered",
+     "pointer does not correspond to a registered memory region"},
     {cudaErrorNotReady, "cudaErrorNotReady", "device not ready"},
     {cudaErrorLaunchFailure, "cudaErrorLaunchFailure", "unspecified launch failure"},
     {cudaErrorNotSupported, "cudaErrorNotSupported", "operation not supported"},
@@ -357,9 +385,10 @@ cudaError_t cudaFreeHost(void* data) {
 }
 cudaError_t cudaHostGetDevicePointer(void** device, void* host, unsigned) { return *device = host, cudaSuccess; }
 cudaError_t cudaHostRegister(void* data, size_t bytes, unsigned) {
-  return pinned_memory().add(data, bytes), cudaSuccess;
+  if (settings().devices == 0) return result(cudaErrorNoDevice);
+  return result(pinned_memory().register_block(data, bytes));
 }
-cudaError_t cudaHostUnregister(void* data) { return pinned_memory().remove(data), cudaSuccess; }
+cudaError_t cudaHostUnregister(void* data) { return result(pinned_memory().unregister(data)); }
 cudaError_t cudaMemGetInfo(size_t* free, size_t* total) {
   if (settings().devices == 0) return result(cudaErrorNoDevice);
   *free = free_device_bytes(t_device);
