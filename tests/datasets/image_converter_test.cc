@@ -6,6 +6,8 @@
 
 #include "kusari/framework/core/config.h"
 #include "kusari/framework/core/error.h"
+#include "kusari/framework/datasets/collated.h"
+#include "kusari/framework/datasets/example_random.h"
 #include "kusari/tests/datasets/transforms/images.h"
 
 using namespace kusari;
@@ -76,4 +78,96 @@ TEST_CASE("image_converter leaves other components alone") {
   CHECK(result[1].dtype() == Dtype::uint8);
   CHECK_THROWS_AS(image_converter()({}, Device()), ValueError);
   CHECK_THROWS_AS(image_converter({.mean = {1, 2}})(batch_of(2, 3), Device()), ValueError);
+}
+
+TEST_CASE("image_converter: the ways to give options") {
+  const auto batch = batch_of(2, 3);
+  const transforms::Normalize normalize{.mean = {5}, .deviation = {2}};
+  const std::vector<float> expected =
+      image_converter({.mean = {5}, .deviation = {2}})(batch, Device())[0].to_vector<float>();
+  CHECK(image_converter(normalize)(batch, Device())[0].to_vector<float>() == expected);
+  CHECK(image_converter(transforms::Normalize{{5}, {2}})(batch, Device())[0].to_vector<float>() == expected);
+  CHECK_THROWS_WITH_AS(image_converter({.deviation = {1, 0}}), "image_converter: a deviation is 0, it must not be",
+                       ValueError);
+  CHECK_THROWS_WITH_AS(image_converter({.deviation = {1, 2}})(batch, Device()),
+                       "image_converter: deviation has 2 numbers but the batch has shape (2, 3, 4, 6): it must have 1 "
+                       "or one for each channel",
+                       ValueError);
+}
+
+TEST_CASE("image_converter sends bytes and computes at the end") {
+  const auto batch = batch_of(3, 3);
+  const Converter convert = image_converter({.deviation = {2}, .random_flip = true});
+  const Example uploaded = convert.upload(batch, Device());
+  CHECK(uploaded[0].dtype() == Dtype::uint8);
+  CHECK(uploaded[0].to_vector<int>() == concat_examples(batch)[0].to_vector<int>());
+  const Example result = convert.finish(uploaded);
+  REQUIRE(result.size() == 2);
+  CHECK(result[0].dtype() == Dtype::float32);
+}
+
+TEST_CASE("image_converter takes batches that lie together without a copy") {
+  const Array images = empty_channels_last({4, 3, 2, 2}, Dtype::uint8);
+  images.copy_from(arange(48, Dtype::uint8).reshape({4, 3, 2, 2}));
+  const Array whole = mark_collated(images);
+  std::vector<Example> batch;
+  for (int64_t i = 0; i < 4; ++i) batch.push_back({whole.at(i)});
+  const Converter convert = image_converter({.deviation = {2}});
+  const Example uploaded = convert.upload(batch, Device());
+  CHECK(uploaded[0].raw_data() == whole.raw_data());
+  std::vector<float> halves = whole.to_vector<float>();
+  for (float& value : halves) value /= 2;
+  CHECK(convert.finish(uploaded)[0].to_vector<float>() == halves);
+}
+
+TEST_CASE("image_converter: more channels than one launch takes") {
+  std::vector<double> mean, deviation;
+  for (int c = 0; c < 37; ++c) {
+    mean.push_back(c);
+    deviation.push_back(c % 2 == 0 ? 2 : 4);
+  }
+  const std::vector<Example> batch(2, Example{pixels(37, 3, 5, Dtype::uint8)});
+  const Array result = image_converter({.mean = mean, .deviation = deviation})(batch, Device())[0];
+  const std::vector<float> given = batch[0][0].to_vector<float>();
+  std::vector<float> expected;
+  for (int n = 0; n < 2; ++n) {
+    for (size_t i = 0; i < given.size(); ++i) {
+      expected.push_back((given[i] - static_cast<float>(mean[i / 15])) / static_cast<float>(deviation[i / 15]));
+    }
+  }
+  CHECK(result.to_vector<float>() == expected);
+}
+
+TEST_CASE("image_converter mirrors the examples that their streams pick, all images of one alike") {
+  constexpr int64_t kExamples = 40;
+  std::vector<Example> batch;
+  for (int64_t i = 0; i < kExamples; ++i) {
+    batch.push_back({pixels(3, 2, 5, Dtype::uint8), planes(1, 3, 4, Dtype::uint8), planes(1, 1, 2, Dtype::float32)});
+  }
+  const Converter convert = image_converter({.random_flip = true});
+  const auto drawn = [&](uint64_t seed) {
+    const ExampleRandomScope scope(seed, 7);
+    return convert(batch, Device());
+  };
+  const Example result = drawn(1);
+  std::vector<bool> expected;
+  {
+    const ExampleRandomScope scope(1, 7);
+    for (int64_t i = 0; i < kExamples; ++i) expected.push_back(ExampleRandomScope::stream(i).chance(0.5));
+  }
+  int64_t flipped = 0;
+  for (int64_t i = 0; i < kExamples; ++i) {
+    const bool flip = expected[static_cast<size_t>(i)];
+    flipped += flip ? 1 : 0;
+    for (size_t k : {0, 1}) {
+      const Array image = batch[static_cast<size_t>(i)][k];
+      const Array mirrored = image.slice(2, image.shape()[2] - 1, image.shape()[2], -1);
+      CHECK(result[k].at(i).to_vector<int>() == (flip ? mirrored : image).to_vector<int>());
+    }
+    CHECK(result[2].at(i).to_vector<int>() == batch[0][2].to_vector<int>());
+  }
+  CHECK(flipped > kExamples / 4);
+  CHECK(flipped < 3 * kExamples / 4);
+  CHECK(drawn(1)[0].to_vector<int>() == result[0].to_vector<int>());
+  CHECK(drawn(2)[0].to_vector<int>() != result[0].to_vector<int>());
 }
