@@ -110,6 +110,12 @@ void LogReport::operator()(Trainer& trainer) {
   entry.set("epoch", trainer.updater().epoch());
   entry.set("iteration", trainer.updater().iteration());
   entry.set("elapsed_time", trainer.elapsed_time());
+  const updaters::StepTimes total = trainer.updater().step_times(), times = total.since(times_);
+  times_ = total;
+  if (times.iterations > 0) {
+    entry.set("data_time", times.data / static_cast<double>(times.iterations));
+    entry.set("compute_time", times.compute / static_cast<double>(times.iterations));
+  }
   if (options_.postprocess) options_.postprocess(entry);
   log_.push_back(std::move(entry));
   if (options_.filename) {
@@ -121,6 +127,7 @@ void LogReport::operator()(Trainer& trainer) {
 void LogReport::serialize(Serializer& serializer) {
   options_.trigger.serialize(*serializer.child("_trigger"));
   summary_.serialize(*serializer.child("_summary"));
+  times_.serialize(*serializer.child("_step_times"));
   std::string text = to_json(log_).dump(-1, ' ', true);
   serializer("_log", text);
   if (!serializer.is_writer()) log_ = from_json(text);

@@ -10,6 +10,7 @@
 #include "kusari/framework/core/export.h"
 #include "kusari/framework/core/summary.h"
 #include "kusari/framework/training/extension.h"
+#include "kusari/updaters/updater.h"
 
 namespace kusari::training::extensions {
 
@@ -46,8 +47,9 @@ struct LogReportOptions {
   std::optional<std::string> filename = "log";
 };
 
-/// Averages what is reported between the firings of a trigger, adds `epoch`, `iteration` and `elapsed_time` (seconds),
-/// and writes all rows to a JSON file, which is replaced whole. Numbers that are not finite are written as null.
+/// Averages what is reported between the firings of a trigger, adds `epoch`, `iteration`, `elapsed_time` (seconds) and,
+/// where the updater measures them, `data_time` and `compute_time` (seconds of an iteration, updaters::StepTimes), and
+/// writes all rows to a JSON file, which is replaced whole. Numbers that are not finite are written as null.
 /// chainer.training.extensions.LogReport.
 class KUSARI_API LogReport final : public Extension {
  public:
@@ -62,6 +64,7 @@ class KUSARI_API LogReport final : public Extension {
  private:
   LogReportOptions options_;
   DictSummary summary_;
+  updaters::StepTimes times_;  // as of the last row
   std::vector<LogEntry> log_;
 };
 

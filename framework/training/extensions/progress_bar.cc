@@ -25,6 +25,14 @@ double fraction_done(const TrainingLength& length, int64_t iteration, double epo
   return std::min(done / length.period, 1.0);
 }
 
+/// Nothing where steps are not measured.
+std::string describe(const updaters::StepTimes& steps) {
+  if (steps.iterations == 0) return {};
+  const double milliseconds = 1e3 / static_cast<double>(steps.iterations);
+  return format("%.2f ms data, %.2f ms compute", steps.data * milliseconds, steps.compute * milliseconds) +
+         (steps.is_input_bound() ? ": input bound" : "");
+}
+
 }  // namespace
 
 std::string format_timedelta(double seconds) {
@@ -52,14 +60,16 @@ ProgressBar::ProgressBar(ProgressBarOptions options)
   }
 }
 
-ProgressBar::Speed ProgressBar::measure_speed(int64_t iteration, double epoch) {
+ProgressBar::Speed ProgressBar::measure_speed(const updaters::Updater& updater) {
   const Clock::time_point now = Clock::now();
-  recent_.push_back({iteration, epoch, now});
+  recent_.push_back({updater.iteration(), updater.epoch_detail(), now, updater.step_times()});
   if (recent_.size() > kDrawings) recent_.pop_front();
-  const Time& old = recent_.front();
+  const Time &current = recent_.back(), &old = recent_.front();
   const double span = std::chrono::duration<double>(now - old.at).count();
-  if (span == 0) return {std::numeric_limits<double>::infinity(), std::numeric_limits<double>::infinity()};
-  return {static_cast<double>(iteration - old.iteration) / span, (epoch - old.epoch) / span};
+  constexpr double kInfinity = std::numeric_limits<double>::infinity();
+  if (span == 0) return {kInfinity, kInfinity, current.steps};
+  return {static_cast<double>(current.iteration - old.iteration) / span, (current.epoch - old.epoch) / span,
+          current.steps.since(old.steps)};
 }
 
 std::string ProgressBar::bar(double rate) const {
@@ -83,7 +93,7 @@ void ProgressBar::operator()(Trainer& trainer) {
 void ProgressBar::draw(Trainer& trainer, const std::optional<TrainingLength>& length) {
   const int64_t iteration = trainer.updater().iteration();
   const double epoch = trainer.updater().epoch_detail();
-  const Speed speed = measure_speed(iteration, epoch);
+  const Speed speed = measure_speed(trainer.updater());
   int lines = 3;
   std::string text = kEraseBelow;
   if (length) {
@@ -101,7 +111,12 @@ void ProgressBar::draw(Trainer& trainer, const std::optional<TrainingLength>& le
     text +=
         " Estimated time to finish: " + format_timedelta(left / (by_iteration ? speed.iterations : speed.epochs)) + ".";
   }
-  text += "\n" + format("\033[%dA", lines);  // back to the first line
+  text += "\n";
+  if (const std::string steps = describe(speed.steps); !steps.empty()) {
+    text += "           " + steps + "\n";
+    ++lines;
+  }
+  text += format("\033[%dA", lines);  // back to the first line
   std::fputs(text.c_str(), options_.out);
   std::fflush(options_.out);
 }
@@ -109,7 +124,7 @@ void ProgressBar::draw(Trainer& trainer, const std::optional<TrainingLength>& le
 void ProgressBar::print_line(Trainer& trainer, const std::optional<TrainingLength>& length) {
   const int64_t iteration = trainer.updater().iteration();
   const double epoch = trainer.updater().epoch_detail();
-  const Speed speed = measure_speed(iteration, epoch);
+  const Speed speed = measure_speed(trainer.updater());
   const Clock::time_point now = Clock::now();
   if (std::chrono::duration<double>(now - last_line_).count() < options_.plain_interval) return;
   last_line_ = now;
@@ -118,7 +133,9 @@ void ProgressBar::print_line(Trainer& trainer, const std::optional<TrainingLengt
     text += format(" / %.15g %ss (%.2f%%)", length->period, length->unit.c_str(),
                    100 * fraction_done(*length, iteration, epoch));
   }
-  text += format(", %.5g iters/sec\n", speed.iterations);
+  text += format(", %.5g iters/sec", speed.iterations);
+  if (const std::string steps = describe(speed.steps); !steps.empty()) text += ", " + steps;
+  text += "\n";
   std::fputs(text.c_str(), options_.out);
   std::fflush(options_.out);
 }

@@ -9,6 +9,7 @@
 
 #include "kusari/framework/core/export.h"
 #include "kusari/framework/training/extension.h"
+#include "kusari/updaters/updater.h"
 
 namespace kusari::training::extensions {
 
@@ -21,7 +22,9 @@ struct ProgressBarOptions {
 };
 
 /// Shows how far the training is, its speed, and when it will end: four lines at the bottom of a terminal, which rows
-/// of a PrintReport push down. Where the output is no terminal, one plain line now and then.
+/// of a PrintReport push down. A fifth, where the updater measures its steps, tells how long an iteration waits for
+/// data and how long it computes, "input bound" if data takes more. Where the output is no terminal, one plain line now
+/// and then. Nothing here waits for a device.
 /// Throws ValueError for an interval or a length that is not positive.
 /// chainer.training.extensions.ProgressBar.
 class KUSARI_API ProgressBar final : public Extension {
@@ -38,12 +41,14 @@ class KUSARI_API ProgressBar final : public Extension {
     int64_t iteration;
     double epoch;
     Clock::time_point at;
+    updaters::StepTimes steps;
   };
   struct Speed {
     double iterations, epochs;  // a second
+    updaters::StepTimes steps;  // on the way
   };
 
-  Speed measure_speed(int64_t iteration, double epoch);
+  Speed measure_speed(const updaters::Updater& updater);
   std::string bar(double rate) const;
   void draw(Trainer& trainer, const std::optional<TrainingLength>& length);
   void print_line(Trainer& trainer, const std::optional<TrainingLength>& length);
