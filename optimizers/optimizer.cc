@@ -32,9 +32,10 @@ Optimizer::Optimizer(Optimizer&& other) noexcept = default;
 Optimizer& Optimizer::operator=(Optimizer&& other) noexcept = default;
 Optimizer::~Optimizer() = default;
 
-void Optimizer::setup_target(Link& link, detail::CallModel call) {
+void Optimizer::setup_target(Link& link, detail::CallModel call, detail::CloneModel clone) {
   home_ = link.home();
   call_ = call;
+  clone_ = clone;
   epoch_ = 0;
   impl_->clock = detail::StepClock();
   impl_->hooks.clear();
@@ -48,14 +49,15 @@ Link& Optimizer::target() const {
   return home_->get();
 }
 
-Variable Optimizer::call_target(std::span<const Variable> inputs) {
-  Link& link = target();
+Variable Optimizer::call_target(std::span<const Variable> inputs) { return call_model(target(), inputs); }
+
+Variable Optimizer::call_model(Link& model, std::span<const Variable> inputs) const {
   if (call_ == nullptr) {
     throw StateError(std::string(name()) +
                      "::call_target: the target cannot be called with variables to get a variable; give the updater a "
                      "loss function");
   }
-  return call_(link, inputs);
+  return call_(model, inputs);
 }
 
 void Optimizer::new_epoch(bool automatic) {

@@ -17,6 +17,7 @@
 #include "kusari/framework/core/kernel.h"
 #include "kusari/framework/core/profiler.h"
 #include "kusari/framework/links/call_model.h"
+#include "kusari/framework/links/clone_model.h"
 #include "kusari/framework/links/link.h"
 #include "kusari/framework/links/parameter.h"
 #include "kusari/optimizers/hook.h"
@@ -67,7 +68,7 @@ class KUSARI_API Optimizer {
   template <LinkType Model>
   Optimizer& setup(Model& model) {
     detail::LinkAccess::check_inside(model, &model, sizeof(Model));
-    setup_target(model, detail::model_caller<Model>());
+    setup_target(model, detail::model_caller<Model>(), detail::model_cloner<Model>());
     return *this;
   }
   bool has_target() const noexcept { return static_cast<bool>(home_); }
@@ -182,9 +183,11 @@ class KUSARI_API Optimizer {
   struct Impl;
   struct Entry;
   struct Group;
-  void setup_target(Link& link, detail::CallModel call);
+  void setup_target(Link& link, detail::CallModel call, detail::CloneModel clone);
+  Variable call_model(Link& model, std::span<const Variable> inputs) const;
   ForwardScope forward_scope() const;
   void cleargrads();
+  Variable weighted_loss(const std::function<Variable()>& lossfun, double weight) const;
   void update_for(Variable loss);
   void refresh();
   void update_guarded(const Array& guard, const Array& loss_scale);
@@ -208,6 +211,7 @@ class KUSARI_API Optimizer {
   std::unique_ptr<Impl> impl_;
   IntrusivePtr<Home> home_;
   detail::CallModel call_ = nullptr;
+  detail::CloneModel clone_ = nullptr;
   int64_t epoch_ = 0;
   bool use_auto_new_epoch_ = false;
 };

@@ -1,16 +1,29 @@
 #pragma once
 
+#include <functional>
+#include <memory>
+#include <span>
+
 #include "kusari/framework/core/array.h"
 #include "kusari/framework/core/device.h"
 #include "kusari/framework/core/export.h"
 
 namespace kusari {
 
+class Link;
 class LossScale;
 class Optimizer;
 class Variable;
 
 namespace detail {
+
+/// What a gradient was multiplied by: a factor in device memory if defined, else one that the host knows.
+struct GradientScale {
+  Array device = {};
+  double host = 1;
+
+  bool operator==(const GradientScale& other) const { return device.is_same(other.device) && host == other.host; }
+};
 
 /// The parts of a step for those who scale the loss outside of the optimizer. Nothing here waits for a device.
 struct KUSARI_API OptimizerAccess {
@@ -26,6 +39,20 @@ struct KUSARI_API OptimizerAccess {
   /// A step from gradients that carry `loss_scale` (undefined: none), which changes nothing unless `guard`, one float64
   /// element, is finite. Throws StateError when the optimizer scales the loss itself.
   static void update(Optimizer& optimizer, const Array& guard, const Array& loss_scale);
+
+  // For copies of the target that compute parts of the gradients. What takes the optimizer const may be called by
+  // several threads at once.
+
+  /// Another model of the target's class, with the target's values in parameters of its own. Throws StateError for a
+  /// class that cannot be copied.
+  static std::unique_ptr<Link> copy_target(const Optimizer& optimizer);
+  /// Calls a model of the target's class as call_target() calls the target.
+  static Variable call(const Optimizer& optimizer, Link& model, std::span<const Variable> inputs);
+  /// What the optimizer's next backward multiplies losses on `device` by.
+  static GradientScale gradient_scale(Optimizer& optimizer, const Device& device);
+  /// Optimizer::accumulate for a copy of the target.
+  static void accumulate(const Optimizer& optimizer, const std::function<Variable()>& lossfun, double weight,
+                         const GradientScale& scale);
 };
 
 }  // namespace detail

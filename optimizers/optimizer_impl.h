@@ -8,6 +8,7 @@
 
 #include "kusari/optimizers/loss_scale.h"
 #include "kusari/optimizers/optimizer.h"
+#include "kusari/optimizers/optimizer_access.h"
 #include "kusari/optimizers/rule.h"
 #include "kusari/optimizers/step_clock.h"
 
@@ -26,14 +27,6 @@ struct DeviceNumbers {
   void write(const Device& device, const double* values, size_t n);
   /// The array for a kernel that computes them.
   const Array& to_be_computed(const Device& device);
-};
-
-/// What a gradient was multiplied by: a factor in device memory if defined, else one that the host knows.
-struct GradientScale {
-  Array device;
-  double host = 1;
-
-  bool operator==(const GradientScale& other) const { return device.is_same(other.device) && host == other.host; }
 };
 
 /// Whether a and b, of equal shapes, have their elements in the same order in memory.

@@ -215,15 +215,15 @@ void Optimizer::update_for(Variable loss) {
   update();
 }
 
+Variable Optimizer::weighted_loss(const std::function<Variable()>& lossfun, double weight) const {
+  const ForwardScope scope = forward_scope();
+  const profiler::Range range("forward");
+  const Variable loss = lossfun();
+  return weight == 1 ? loss : loss * weight;
+}
+
 void Optimizer::accumulate(const std::function<Variable()>& lossfun, double weight) {
-  Variable loss;
-  {
-    const ForwardScope scope = forward_scope();
-    const profiler::Range range("forward");
-    loss = lossfun();
-    if (weight != 1) loss = loss * weight;
-  }
-  backward(loss, {.release_graph = !config().keep_graph_on_report});
+  backward(weighted_loss(lossfun, weight), {.release_graph = !config().keep_graph_on_report});
 }
 
 void Optimizer::update() {
@@ -525,36 +525,6 @@ void Optimizer::drop_master_gradients() {
   }
 }
 
-Array detail::OptimizerAccess::seed(Optimizer& optimizer, const Variable& loss) {
-  Optimizer::Impl& impl = *optimizer.impl_;
-  if (impl.scaling == Optimizer::Impl::Scaling::none) return Array();
-  if (impl.scaling != Optimizer::Impl::Scaling::device) {
-    throw StateError(std::string(optimizer.name()) +
-                     ": its loss scaling is chainer_compatible, which knows one loss only");
-  }
-  const Device& device = loss.device();
-  const Dtype dtype = is_half(loss.dtype()) ? loss.dtype() : Dtype::float64;  // float32's rounding does not matter
-  if (!impl.seed.is_defined() || impl.seed.device() != device || impl.seed_dtype != dtype) {
-    const Array scale = impl.loss_scale->scale_on(device);
-    impl.seed = dtype == Dtype::float64 ? scale.copy() : scale.astype(dtype).astype(Dtype::float64);
-    impl.seed_dtype = dtype;
-  }
-  return impl.seed;
-}
-
-LossScale* detail::OptimizerAccess::loss_scale(Optimizer& optimizer) noexcept {
-  return optimizer.impl_->loss_scale.get();
-}
-
-Array detail::OptimizerAccess::squared_norm(Optimizer& optimizer) {
-  optimizer.refresh();
-  std::vector<Parameter*> parameters;
-  for (const Optimizer::Entry& entry : optimizer.impl_->entries) {
-    if (entry.parameter->is_initialized()) parameters.push_back(entry.parameter);
-  }
-  return optimizer_hooks::gradient_square_sum(parameters);
-}
-
 void detail::OptimizerAccess::unscale(Optimizer& optimizer, const Array& loss_scale) {
   optimizer.refresh();
   Conversions conversions;
@@ -572,22 +542,6 @@ void detail::OptimizerAccess::unscale(Optimizer& optimizer, const Array& loss_sc
     forget_scale(parameter);
   }
   conversions.run();
-}
-
-void detail::OptimizerAccess::update(Optimizer& optimizer, const Array& guard, const Array& loss_scale) {
-  const profiler::Range range("update");
-  Optimizer::Impl& impl = *optimizer.impl_;
-  if (optimizer.has_loss_scaling()) {
-    throw StateError(std::string(optimizer.name()) +
-                     "::update: the optimizer scales the loss itself; call no_loss_scaling() to scale it elsewhere");
-  }
-  optimizer.refresh();
-  if (guard.is_defined() && impl.skips == nullptr) {
-    constexpr double kInfinity = std::numeric_limits<double>::infinity();
-    impl.skips = std::make_shared<LossScale>(kernels::LossScaleRule{1, 1, 1, 0, kInfinity, 0}, 1);
-  }
-  optimizer.prepare_gradients();
-  optimizer.update_guarded(guard, loss_scale);
 }
 
 }  // namespace kusari

@@ -196,6 +196,8 @@ class Autocast::Region final : public InputCaster {
     if (--t_regions == 0) delete std::exchange(t_cache, nullptr);
   }
 
+  AutocastOptions options() const { return {.dtype = dtype_, .cache_enabled = cache_enabled_, .lists = lists_}; }
+
   void cast(const FunctionNode& function, Inputs& inputs) override {
     const Precision own = function.precision();
     if (own != Precision::listed) return convert(rule_of(own), function.name(), inputs);
@@ -265,5 +267,10 @@ Autocast::Autocast(const AutocastOptions& options) {
 Autocast::~Autocast() = default;
 
 bool is_autocast_enabled() { return dynamic_cast<Autocast::Region*>(detail::t_input_caster) != nullptr; }
+
+std::optional<AutocastOptions> autocast_options() {
+  const auto* const region = dynamic_cast<Autocast::Region*>(detail::t_input_caster);
+  return region != nullptr ? std::optional<AutocastOptions>(region->options()) : std::nullopt;
+}
 
 }  // namespace kusari::amp

@@ -49,8 +49,13 @@ class KUSARI_API Autocast {
 
  private:
   friend KUSARI_API bool is_autocast_enabled();
+  friend KUSARI_API std::optional<AutocastOptions> autocast_options();
   class Region;
   std::unique_ptr<Region> region_;
 };
+
+/// What functions that this thread applies now are converted by, to do the same in another thread; nothing where
+/// is_autocast_enabled() is false.
+KUSARI_API std::optional<AutocastOptions> autocast_options();
 
 }  // namespace kusari::amp

@@ -1,6 +1,7 @@
 #include "kusari/framework/core/reporter.h"
 
 #include <algorithm>
+#include <atomic>
 
 #include "kusari/framework/core/error.h"
 
@@ -8,6 +9,11 @@ namespace kusari {
 namespace {
 
 constinit thread_local Reporter* current_reporter __attribute__((tls_model("initial-exec"))) = nullptr;
+
+uint64_t next_version() noexcept {
+  static std::atomic<uint64_t> last{0};
+  return last.fetch_add(1, std::memory_order_relaxed) + 1;
+}
 
 bool is_joined(const std::string& whole, std::string_view prefix, std::string_view key) noexcept {
   return whole.size() == prefix.size() + key.size() && std::string_view(whole).substr(prefix.size()) == key &&
@@ -70,6 +76,7 @@ ReportScope::~ReportScope() {
 }
 
 void Reporter::add_observer(const std::string& name, const void* observer) {
+  version_ = next_version();
   std::vector<Name>& names = registering_ ? names_ : own_names_;
   const auto known = std::find_if(names.begin(), names.end(), [&](const Name& n) { return n.observer == observer; });
   if (known != names.end()) {
@@ -81,6 +88,22 @@ void Reporter::add_observer(const std::string& name, const void* observer) {
 
 void Reporter::add_observers(std::unique_ptr<ObserverSource> source) {
   sources_.push_back({std::move(source), UINT64_MAX});
+}
+
+void Reporter::add_observers(Reporter& other, std::span<const std::pair<const void*, const void*>> copies) {
+  if (other.sources_moved()) other.register_sources();
+  for (const std::vector<Name>* names : {&other.names_, &other.own_names_}) {
+    for (const Name& name : *names) add_observer(name.prefix.substr(0, name.prefix.size() - 1), name.observer);
+  }
+  for (const auto& [original, copy] : copies) {
+    const std::string* const prefix = other.find(original);
+    if (prefix != nullptr) add_observer(prefix->substr(0, prefix->size() - 1), copy);
+  }
+}
+
+uint64_t Reporter::observers_version() {
+  if (sources_moved()) register_sources();
+  return version_;
 }
 
 const std::string* Reporter::find(const void* observer) noexcept {
@@ -104,6 +127,7 @@ void Reporter::register_sources() {
     ~Guard() { flag = false; }
   } const guard(registering_);
   names_.clear();
+  version_ = next_version();
   for (Source& s : sources_) {
     s.version = s.source->version();
     s.source->add_observers(*this);

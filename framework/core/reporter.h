@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <initializer_list>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 #include <type_traits>
@@ -138,6 +139,12 @@ class KUSARI_API Reporter {
   /// Registers what the source names, again whenever it moved.
   void add_observers(std::unique_ptr<ObserverSource> source);
 
+  /// Registers what `other` knows. Of each pair, `second` gets the name that `first` has there: a copy of a model then
+  /// reports under the names of the model.
+  void add_observers(Reporter& other, std::span<const std::pair<const void*, const void*>> copies);
+  /// Another number, for all reporters, whenever observers were registered or may have moved.
+  uint64_t observers_version();
+
   /// Throws KeyError when the observer is not registered, ValueError for an undefined value.
   void report(std::initializer_list<Reported> values, const void* observer = nullptr);
   /// `const auto scope = reporter.scope(observation);`
@@ -164,6 +171,7 @@ class KUSARI_API Reporter {
   std::vector<Name> names_;      // of the sources
   std::vector<Source> sources_;
   bool registering_ = false;
+  uint64_t version_ = 0;
   Observation* observation_ = &outside_;
   Observation outside_;
 };

@@ -288,6 +288,17 @@ struct LarsHook {
   }
 };
 
+/// The first argument is another gradient of the same parameter.
+struct AddHook {
+  static constexpr const char* kName = "add_gradients";
+  static constexpr int kStates = 0;
+  double weight;
+  template <class T>
+  KUSARI_HOST_DEVICE void operator()(T other, T& g) const {
+    g += static_cast<T>(weight) * other;
+  }
+};
+
 /// The first argument is noise of deviation 1.
 struct NoiseHook {
   static constexpr const char* kName = "gradient_noise";
@@ -347,6 +358,7 @@ struct LarsRate {
   V(ScaleHook)                    \
   V(HardClippingHook)             \
   V(LarsHook)                     \
+  V(AddHook)                      \
   V(NoiseHook)
 
 #define KUSARI_STEP_SCHEDULES(V) \

@@ -11,6 +11,7 @@
 #include "kusari/framework/core/log.h"
 #include "kusari/framework/core/serializer.h"
 #include "kusari/framework/links/call_model.h"
+#include "kusari/framework/links/link_walk.h"
 #include "kusari/framework/links/parameter.h"
 
 namespace kusari {
@@ -36,98 +37,6 @@ void throw_input_count(const char* call, size_t given, std::span<const bool> acc
   }
   throw TypeError(std::string(call) + " takes " + counts + " variables, but the batch has " + std::to_string(given));
 }
-
-/// Visits what lies in a tree of links, own members before the children's.
-struct LinkWalk {
-  static void* at(Link& link, const LinkMember& member) { return reinterpret_cast<char*>(&link) + member.offset; }
-  static Parameter& parameter(Link& link, const LinkMember& member) {
-    return *static_cast<Parameter*>(at(link, member));
-  }
-  static Link& child(Link& link, const LinkMember& member) { return *static_cast<Link*>(at(link, member)); }
-
-  /// visit(member, link) for the members of one link; a parameter that was moved away is none.
-  template <class Visit>
-  static void members(Link& link, const Visit& visit) {
-    LinkAccess::check_members(link);
-    for (const LinkMember& member : link.members_) {
-      if (member.kind == MemberKind::link) continue;
-      if (member.kind == MemberKind::parameter && !parameter(link, member).is_defined()) continue;
-      visit(member);
-    }
-  }
-
-  /// visit(name, child) for the children of one link; `name` costs a string only for lists.
-  template <class Visit>
-  static void children(Link& link, const Visit& visit) {
-    LinkAccess::check_members(link);
-    for (const LinkMember& member : link.members_) {
-      if (member.kind == MemberKind::link) visit(member.name, child(link, member));
-    }
-    for (size_t i = 0; i < link.list_size(); ++i) visit(link.list_name(i), link.list_item(i));
-  }
-
-  /// visit(path, link) for a link and all below; paths are "" and "/l1".
-  template <class Visit>
-  static void links(Link& root, const std::string& path, const Visit& visit) {
-    Link& link = root.self();
-    visit(path, link);
-    children(link, [&](const std::string& name, Link& below) { links(below, path + "/" + name, visit); });
-  }
-
-  /// The same without paths.
-  template <class Visit>
-  static void each(Link& root, const Visit& visit) {
-    Link& link = root.self();
-    visit(link);
-    LinkAccess::check_members(link);
-    for (const LinkMember& member : link.members_) {
-      if (member.kind == MemberKind::link) each(child(link, member), visit);
-    }
-    for (size_t i = 0; i < link.list_size(); ++i) each(link.list_item(i), visit);
-  }
-
-  template <class Visit>
-  static void parameters(Link& root, const Visit& visit) {
-    each(root, [&](Link& link) {
-      members(link, [&](const LinkMember& member) {
-        if (member.kind == MemberKind::parameter) visit(parameter(link, member));
-      });
-    });
-  }
-
-  static void set_device(Link& link, const Device& device) { link.device_ = device; }
-
-  struct Entry {
-    std::string path;
-    MemberKind kind;
-    void* at;
-  };
-  /// Parameters and persistent values with their paths.
-  static std::vector<Entry> entries(Link& root) {
-    std::vector<Entry> found;
-    links(root, "", [&](const std::string& path, Link& link) {
-      members(link, [&](const LinkMember& member) {
-        found.push_back({path + "/" + member.name, member.kind, at(link, member)});
-      });
-    });
-    return found;
-  }
-  static std::vector<Entry> matching_entries(const char* call, Link& a, Link& b, std::vector<Entry>& of_b) {
-    std::vector<Entry> of_a = entries(a);
-    of_b = entries(b);
-    const size_t common = std::min(of_a.size(), of_b.size());
-    for (size_t i = 0; i < common; ++i) {
-      if (of_a[i].path != of_b[i].path || of_a[i].kind != of_b[i].kind) {
-        throw KeyError(std::string(call) + ": this link has " + of_a[i].path + " where the other has " + of_b[i].path);
-      }
-    }
-    if (of_a.size() != of_b.size()) {
-      throw KeyError(std::string(call) + ": only one of the links has " +
-                     (of_a.size() > common ? of_a : of_b)[common].path);
-    }
-    return of_a;
-  }
-};
 
 void LinkAccess::add_at(Link& parent, std::string_view name, MemberKind kind, ptrdiff_t offset, size_t size,
                         const LinkClass* owner, bool inside) {

@@ -1,0 +1,96 @@
+#include "kusari/optimizers/optimizer_access.h"
+
+#include <limits>
+#include <string>
+#include <typeinfo>
+#include <vector>
+
+#include "kusari/framework/core/config.h"
+#include "kusari/framework/core/error.h"
+#include "kusari/framework/core/profiler.h"
+#include "kusari/optimizers/hooks/fused.h"
+#include "kusari/optimizers/optimizer_impl.h"
+
+namespace kusari::detail {
+
+namespace {
+
+/// A loss scale as a loss of this dtype can start from it.
+Array held_by(Dtype dtype, const Array& scale) {
+  return is_half(dtype) ? scale.astype(dtype).astype(Dtype::float64) : scale.copy();
+}
+
+}  // namespace
+
+std::unique_ptr<Link> OptimizerAccess::copy_target(const Optimizer& optimizer) {
+  const Link& target = optimizer.target();
+  if (optimizer.clone_ == nullptr) {
+    throw StateError(std::string(optimizer.name()) + ": the target, " + typeid(target).name() +
+                     ", has no copy constructor");
+  }
+  return optimizer.clone_(target);
+}
+
+Variable OptimizerAccess::call(const Optimizer& optimizer, Link& model, std::span<const Variable> inputs) {
+  return optimizer.call_model(model, inputs);
+}
+
+GradientScale OptimizerAccess::gradient_scale(Optimizer& optimizer, const Device& device) {
+  Optimizer::Impl& impl = *optimizer.impl_;
+  if (impl.scaling == Optimizer::Impl::Scaling::device) return {.device = impl.loss_scale->scale_on(device)};
+  return {.host = impl.scaling == Optimizer::Impl::Scaling::none ? 1 : impl.chainer_scale};
+}
+
+void OptimizerAccess::accumulate(const Optimizer& optimizer, const std::function<Variable()>& lossfun, double weight,
+                                 const GradientScale& scale) {
+  const Variable loss = optimizer.weighted_loss(lossfun, weight);
+  const profiler::Range range("backward");
+  loss.backward({.loss_scale = scale.host != 1 ? std::optional<double>(scale.host) : std::nullopt,
+                 .device_loss_scale = scale.device.is_defined() ? held_by(loss.dtype(), scale.device) : Array(),
+                 .release_graph = !config().keep_graph_on_report});
+}
+
+Array OptimizerAccess::seed(Optimizer& optimizer, const Variable& loss) {
+  Optimizer::Impl& impl = *optimizer.impl_;
+  if (impl.scaling == Optimizer::Impl::Scaling::none) return Array();
+  if (impl.scaling != Optimizer::Impl::Scaling::device) {
+    throw StateError(std::string(optimizer.name()) +
+                     ": its loss scaling is chainer_compatible, which knows one loss only");
+  }
+  const Device& device = loss.device();
+  const Dtype dtype = is_half(loss.dtype()) ? loss.dtype() : Dtype::float64;  // float32's rounding does not matter
+  if (!impl.seed.is_defined() || impl.seed.device() != device || impl.seed_dtype != dtype) {
+    impl.seed = held_by(dtype, impl.loss_scale->scale_on(device));
+    impl.seed_dtype = dtype;
+  }
+  return impl.seed;
+}
+
+LossScale* OptimizerAccess::loss_scale(Optimizer& optimizer) noexcept { return optimizer.impl_->loss_scale.get(); }
+
+Array OptimizerAccess::squared_norm(Optimizer& optimizer) {
+  optimizer.refresh();
+  std::vector<Parameter*> parameters;
+  for (const Optimizer::Entry& entry : optimizer.impl_->entries) {
+    if (entry.parameter->is_initialized()) parameters.push_back(entry.parameter);
+  }
+  return optimizer_hooks::gradient_square_sum(parameters);
+}
+
+void OptimizerAccess::update(Optimizer& optimizer, const Array& guard, const Array& loss_scale) {
+  const profiler::Range range("update");
+  Optimizer::Impl& impl = *optimizer.impl_;
+  if (optimizer.has_loss_scaling()) {
+    throw StateError(std::string(optimizer.name()) +
+                     "::update: the optimizer scales the loss itself; call no_loss_scaling() to scale it elsewhere");
+  }
+  optimizer.refresh();
+  if (guard.is_defined() && impl.skips == nullptr) {
+    constexpr double kInfinity = std::numeric_limits<double>::infinity();
+    impl.skips = std::make_shared<LossScale>(kernels::LossScaleRule{1, 1, 1, 0, kInfinity, 0}, 1);
+  }
+  optimizer.prepare_gradients();
+  optimizer.update_guarded(guard, loss_scale);
+}
+
+}  // namespace kusari::detail
