@@ -9,16 +9,25 @@ namespace {
 using u8 = unsigned char;
 constexpr int kPixels = static_cast<int>(kPixelGroup);
 
-template <class X, class T, class Y>
-KUSARI_INLINE void scale_group(const X* x, const T* mean, const T* scale, Y* y) {
-  if constexpr (sizeof(Y) == sizeof(T)) {
+template <class X, class T>
+KUSARI_INLINE void scale_group(const X* x, const T* mean, const T* scale, T* y) {
 #pragma omp simd
-    for (int i = 0; i < kPixels; ++i) y[i] = kernels::scaled_pixel(static_cast<T>(x[i]), mean[i], scale[i]);
-  } else {
-    T wide[kPixels];
-    scale_group(x, mean, scale, wide);
-    narrow_lanes<kPixels>(wide, y);
+  for (int i = 0; i < kPixels; ++i) y[i] = kernels::scaled_pixel(static_cast<T>(x[i]), mean[i], scale[i]);
+}
+
+/// From element `phase` of a period on; returns where in it the elements end, a whole number of groups later or at the
+/// end of a line.
+template <class X, class T>
+KUSARI_INLINE i64 scale_some(const X* x, const T* mean, const T* scale, T* y, i64 n, i64 period, i64 phase) {
+  i64 i = 0;
+  for (; i + kPixelGroup <= n; i += kPixelGroup) {
+    scale_group(x + i, mean + phase, scale + phase, y + i);
+    phase = phase + kPixelGroup == period ? 0 : phase + kPixelGroup;
   }
+  for (i64 k = 0; i + k < n; ++k) {
+    y[i + k] = kernels::scaled_pixel(static_cast<T>(x[i + k]), mean[phase + k], scale[phase + k]);
+  }
+  return phase;
 }
 
 template <class X, class T, class Y>
@@ -27,17 +36,18 @@ void scale_line(const void* x, const void* mean, const void* scale, void* y, i64
   const T *const means = static_cast<const T*>(mean), *const scales = static_cast<const T*>(scale);
   Y* const to = static_cast<Y*>(y);
   const i64 period = c * kPixelGroup;
-  i64 phase = 0, i = 0;
-  for (; i + kPixelGroup <= n; i += kPixelGroup) {
-    scale_group(from + i, means + phase, scales + phase, to + i);
-    phase = phase + kPixelGroup == period ? 0 : phase + kPixelGroup;
+  if constexpr (sizeof(Y) == sizeof(T)) {
+    scale_some(from, means, scales, to, n, period, 0);
+  } else {
+    // Narrowed when they are out of the processor's store buffer, from which wider loads must wait.
+    constexpr i64 kSome = 32 * kPixelGroup;
+    T wide[kSome];
+    for (i64 i = 0, phase = 0; i < n; i += kSome) {
+      const i64 some = n - i < kSome ? n - i : kSome;
+      phase = scale_some(from + i, means, scales, wide, some, period, phase);
+      narrow(wide, to + i, some);
+    }
   }
-  if (i == n) return;
-  X last[kPixels] = {};
-  Y scaled[kPixels];
-  for (i64 k = 0; i + k < n; ++k) last[k] = from[i + k];
-  scale_group(last, means + phase, scales + phase, scaled);
-  for (i64 k = 0; i + k < n; ++k) to[i + k] = scaled[k];
 }
 
 /// Element i of 16 bytes: the byte that belongs there when kChannels-byte pixels come in reverse order, the last byte
