@@ -1,7 +1,9 @@
 #include "kusari/updaters/batch_feed.h"
 
+#include <memory>
 #include <utility>
 
+#include "kusari/framework/core/deferred_copies.h"
 #include "kusari/framework/core/error.h"
 #include "kusari/framework/core/profiler.h"
 #include "kusari/framework/datasets/example_random.h"
@@ -37,16 +39,11 @@ uint64_t identity(const Batch& batch) {
 }  // namespace
 
 struct BatchFeed::Sent {
-  Example arrays;
-  int64_t number = 0;
-  uint64_t source = 0;  // identity() of the batch
-  Example held = {};    // its first example, so that an iterator does not use that memory again
-};
-
-struct BatchFeed::Failure {
-  std::exception_ptr error;
   int64_t number;
-  double epoch_detail;  // of the iterator
+  uint64_t source;  // identity() of the batch
+  Example held;     // its first example, so that an iterator does not use that memory again
+  Example arrays = {};
+  std::unique_ptr<DeferredCopies> copies = {};
 };
 
 BatchFeed::BatchFeed(std::string owner, std::string name, iterators::IteratorRef iterator, Options options)
@@ -68,40 +65,40 @@ void BatchFeed::set_batches(int64_t batches) {
   batches_ = batches;
 }
 
-void BatchFeed::drop() noexcept {
-  ahead_.clear();
-  failure_.reset();
-}
+void BatchFeed::drop() noexcept { ahead_.clear(); }
 
-BatchFeed::Sent BatchFeed::send(const Batch& batch, int64_t number, bool ahead) const {
+Example BatchFeed::upload(const Batch& batch, int64_t number) const {
   const profiler::Range range("convert");
   const datasets::ExampleRandomScope scope(seed_, number, 2 * options_.place);
-  if (!ahead) return {options_.converter.upload(batch, options_.device), number};
-  return {options_.converter.upload(batch, options_.device), number, identity(batch),
-          batch.empty() ? Example() : batch[0]};
+  return options_.converter.upload(batch, options_.device);
 }
 
-Example BatchFeed::finish(Sent& sent) const {
+BatchFeed::Sent BatchFeed::send_ahead(const Batch& batch, int64_t number) const {
+  Sent sent{.number = number, .source = identity(batch), .held = batch.empty() ? Example() : batch[0]};
+  if (options_.converter.has_finish()) sent.copies = std::make_unique<DeferredCopies>();
+  sent.arrays = upload(batch, number);
+  if (sent.copies) sent.copies->close();
+  return sent;
+}
+
+Example BatchFeed::finish(Example uploaded, int64_t number) const {
   const profiler::Range range("convert");
-  const datasets::ExampleRandomScope scope(seed_, sent.number, 2 * options_.place + 1);
-  return options_.converter.finish(std::move(sent.arrays));
+  const datasets::ExampleRandomScope scope(seed_, number, 2 * options_.place + 1);
+  return options_.converter.finish(std::move(uploaded));
 }
 
 Example BatchFeed::take(const Batch& batch, int64_t number) {
-  if (!ahead_.empty()) {
-    if (ahead_.front().number == number && ahead_.front().source == identity(batch)) {
-      Sent sent = std::move(ahead_.front());
-      ahead_.pop_front();
-      return finish(sent);
-    }
-    drop();
+  if (!ahead_.empty() && ahead_.front().number == number && ahead_.front().source == identity(batch)) {
+    Sent sent = std::move(ahead_.front());
+    ahead_.pop_front();
+    if (sent.copies) sent.copies->join();
+    return finish(std::move(sent.arrays), number);
   }
-  Sent sent = send(batch, number, false);
-  return finish(sent);
+  drop();
+  return finish(upload(batch, number), number);
 }
 
 Example BatchFeed::next() {
-  throw_failure();
   if (options_.prefetch > 0 && !can_peek_) {
     const bool found = iterator_->peek(0) != nullptr;
     const Batch& batch = iterator_->next();
@@ -122,32 +119,17 @@ Example BatchFeed::next() {
 
 Example BatchFeed::convert(const Batch& batch) { return take(batch, batches_++); }
 
-void BatchFeed::throw_failure() {
-  const std::unique_ptr<Failure> failure = std::move(failure_);
-  if (failure && failure->number == batches_ && failure->epoch_detail == iterator_->epoch_detail()) {
-    std::rethrow_exception(failure->error);
-  }
-}
-
 void BatchFeed::look_ahead() {
-  if (!can_peek_ || failure_) return;
-  const auto wanted = static_cast<size_t>(options_.prefetch);
-  while (ahead_.size() < wanted) {
-    const auto place = static_cast<int64_t>(ahead_.size());
-    const Batch* batch = nullptr;
-    try {
-      const profiler::Range range("load");
-      batch = iterator_->peek(place, place == 0);
-    } catch (const std::exception&) {
-      if (place == 0) failure_.reset(new Failure{std::current_exception(), batches_, iterator_->epoch_detail()});
-      return;
+  if (!can_peek_) return;
+  try {
+    while (static_cast<int64_t>(ahead_.size()) < options_.prefetch) {
+      const auto place = static_cast<int64_t>(ahead_.size());
+      const Batch* const batch = iterator_->peek(place, place == 0);
+      if (batch == nullptr) return;
+      ahead_.push_back(send_ahead(*batch, batches_ + place));
     }
-    if (batch == nullptr) return;
-    try {
-      ahead_.push_back(send(*batch, batches_ + place, true));
-    } catch (const std::exception&) {
-      return;  // its turn comes, and then it fails again
-    }
+  } catch (const std::exception&) {
+    // Those before it are as if this batch had not been looked at.
   }
 }
 

@@ -2,9 +2,6 @@
 
 #include <cstdint>
 #include <deque>
-#include <exception>
-#include <memory>
-#include <optional>
 #include <string>
 
 #include "kusari/framework/core/device.h"
@@ -37,7 +34,7 @@ class KUSARI_API BatchFeed {
   /// The arrays of a batch that somebody else took from the iterator, or elsewhere.
   datasets::Example convert(const iterators::Batch& batch);
   /// Sends batches to come until there are `prefetch` of them, waiting for the very next one only. What goes wrong is
-  /// thrown when it is that batch's turn.
+  /// tried again, and thrown, when it is that batch's turn.
   void look_ahead();
   /// Forgets what was sent ahead.
   void drop() noexcept;
@@ -49,12 +46,11 @@ class KUSARI_API BatchFeed {
 
  private:
   struct Sent;
-  struct Failure;
 
-  Sent send(const iterators::Batch& batch, int64_t number, bool ahead) const;
-  datasets::Example finish(Sent& sent) const;
+  datasets::Example upload(const iterators::Batch& batch, int64_t number) const;
+  Sent send_ahead(const iterators::Batch& batch, int64_t number) const;
+  datasets::Example finish(datasets::Example uploaded, int64_t number) const;
   datasets::Example take(const iterators::Batch& batch, int64_t number);
-  void throw_failure();
 
   std::string owner_, name_;
   iterators::IteratorRef iterator_;
@@ -63,7 +59,6 @@ class KUSARI_API BatchFeed {
   int64_t batches_ = 0;  // converted so far
   bool can_peek_ = false;
   std::deque<Sent> ahead_;
-  std::unique_ptr<Failure> failure_;  // what the batch whose turn comes next has to throw
 };
 
 }  // namespace kusari::updaters

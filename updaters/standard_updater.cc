@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "kusari/framework/core/config.h"
 #include "kusari/framework/core/error.h"
 #include "kusari/framework/core/random.h"
 #include "kusari/framework/core/reporter.h"
@@ -86,7 +87,12 @@ std::vector<std::pair<std::string, Optimizer*>> StandardUpdater::get_all_optimiz
 void StandardUpdater::update() {
   timer_.begin_step();
   sweep_ = {};
-  update_core();
+  {
+    // Several optimizers may have losses that share a graph, as the two of a GAN do: the first must leave it whole.
+    const auto graphs =
+        using_config(&Config::keep_graph_on_report, optimizers_.size() > 1 || config().keep_graph_on_report);
+    update_core();
+  }
   look_ahead();
   ++iteration_;
   timer_.end_step();

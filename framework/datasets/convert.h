@@ -52,6 +52,8 @@ class KUSARI_API Converter {
   Example operator()(std::span<const Example> batch, const Device& device) const {
     return finish(upload(batch, device));
   }
+  /// Whether computing on the device is left to finish. Where not, upload must not run inside a DeferredCopies.
+  bool has_finish() const noexcept { return static_cast<bool>(finish_); }
   /// Throws StateError when the converter is empty, as the call does.
   Example upload(std::span<const Example> batch, const Device& device) const;
   Example finish(Example uploaded) const;
