@@ -91,7 +91,8 @@ struct ImageFolderDataset::Found : Labels {
 
 ImageFolderDataset::ImageFolderDataset(Found found, const ClassImageDatasetOptions& options)
     : EncodedImageDataset(static_cast<int64_t>(found.paths.size()),
-                          {options.dtype, options.decode, options.skip_broken}, found.labels),
+                          {options.dtype, options.decode, options.skip_broken, options.random_sized_crop},
+                          found.labels),
       classes_{std::move(found.classes)},
       paths_{std::move(found.paths)} {}
 
@@ -136,7 +137,8 @@ struct TarImageDataset::Found : Labels {
 
 TarImageDataset::TarImageDataset(Found found, const ClassImageDatasetOptions& options)
     : EncodedImageDataset(static_cast<int64_t>(found.places.size()),
-                          {options.dtype, options.decode, options.skip_broken}, found.labels),
+                          {options.dtype, options.decode, options.skip_broken, options.random_sized_crop},
+                          found.labels),
       classes_{std::move(found.classes)},
       shards_{std::move(found.shards)},
       places_{std::move(found.places)} {}

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <initializer_list>
+#include <optional>
 #include <span>
 #include <string>
 #include <utility>
@@ -21,6 +22,9 @@ struct ClassImageDatasetOptions {
   bool skip_broken = false;                               ///< pass over files that cannot be read
   std::vector<std::string> classes = {};  ///< the class of each label; empty: those that there are, sorted by name
   bool in_memory = false;                 ///< TarImageDataset: keep the files of plain archives in memory too
+  /// Take a random part of each image and resize it, in 8 bits: as transforms::RandomSizedCrop of the whole image, but
+  /// only that part is decoded. With .decode.min_side = the size, large parts come at 1/2, 1/4 or 1/8 size.
+  std::optional<transforms::RandomSizedCrop> random_sized_crop = {};
 };
 
 /// Images in a folder for each class, `<root>/<class>/.../<name>`: example i is (image i, label), the label being the

@@ -9,6 +9,7 @@
 #include "kusari/framework/datasets/image/jpeg.h"
 #include "kusari/framework/datasets/image/pixels.h"
 #include "kusari/framework/datasets/image/png.h"
+#include "kusari/framework/datasets/transforms/crop.h"
 
 namespace kusari::datasets {
 namespace {
@@ -21,17 +22,33 @@ bool begins_with(std::span<const uint8_t> bytes, const uint8_t (&signature)[kSiz
   return bytes.size() >= kSize && std::equal(signature, signature + kSize, bytes.begin());
 }
 
+Array cut_out(const Array& image, const DecodeOptions& options) {
+  if (!options.window) return image;
+  return transforms::Crop{options.window(transforms::detail::size_of(image))}(image);
+}
+
+/// Windows are those of the upright image: of one that lies on its side the whole is decoded.
+Array decode_turned_jpeg(std::span<const uint8_t> bytes, DecodeOptions options, const std::string& where,
+                         int orientation) {
+  if (!options.window) return upright(decode_jpeg(bytes, options, where), orientation);
+  const DecodeOptions original = options;
+  options.window = nullptr;
+  options.min_side = 0;
+  return cut_out(upright(decode_jpeg(bytes, options, where), orientation), original);
+}
+
 }  // namespace
 
 Array decode_image(std::span<const uint8_t> bytes, const DecodeOptions& options, const std::string& name) {
   const std::string where = "decode_image: " + (name.empty() ? std::string("the image") : name) + " ";
   if (begins_with(bytes, kJpeg)) {
-    const Array image = decode_jpeg(bytes, options, where);
-    return options.apply_orientation ? upright(image, jpeg_orientation(bytes)) : image;
+    const int orientation = options.apply_orientation ? jpeg_orientation(bytes) : 1;
+    return orientation == 1 ? decode_jpeg(bytes, options, where)
+                            : decode_turned_jpeg(bytes, options, where, orientation);
   }
   if (begins_with(bytes, kPng)) {
     const Array image = decode_png(bytes, options, where);
-    return options.apply_orientation ? upright(image, png_orientation(bytes)) : image;
+    return cut_out(options.apply_orientation ? upright(image, png_orientation(bytes)) : image, options);
   }
   throw IoError(where + (bytes.empty() ? "is empty" : "is neither a JPEG nor a PNG file"));
 }

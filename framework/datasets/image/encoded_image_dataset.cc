@@ -5,12 +5,13 @@
 #include <utility>
 
 #include "kusari/framework/core/error.h"
+#include "kusari/framework/core/fork_safe.h"
 #include "kusari/framework/core/log.h"
 
 namespace kusari::datasets {
 
 struct EncodedImageDataset::Broken {
-  std::mutex mutex;
+  ForkSafeMutex mutex;
   std::set<int64_t> indices;
 
   bool contains(int64_t i) {
@@ -34,19 +35,27 @@ EncodedImageDataset::~EncodedImageDataset() = default;
 
 int64_t EncodedImageDataset::broken() const { return broken_->count(); }
 
-Array EncodedImageDataset::decode(int64_t i) const {
+/// random: not null where a random part is taken.
+Array EncodedImageDataset::decode(int64_t i, ExampleRandom* random) const {
   thread_local std::vector<uint8_t> buffer;
-  return decode_image(load(i, buffer), form_.decode, name(i)).astype(form_.dtype);
+  const auto bytes = load(i, buffer);
+  if (random == nullptr) return decode_image(bytes, form_.decode, name(i)).astype(form_.dtype);
+  DecodeOptions options = form_.decode;
+  options.window = [&](const transforms::Size& size) { return form_.crop->window(size, *random); };
+  const transforms::Resize resize{form_.crop->size, form_.crop->interpolation};
+  return resize(decode_image(bytes, options, name(i))).astype(form_.dtype);
 }
 
 Example EncodedImageDataset::get(int64_t index) const {
   check_index("EncodedImageDataset::get", index, size_);
+  std::optional<ExampleRandom> random;
+  if (form_.crop) random = ExampleRandomScope::stream(index);
   for (int64_t tried = 0; tried < size_; ++tried) {
     const int64_t i = (index + tried) % size_;
     if (form_.skip_broken && broken_->contains(i)) continue;
     try {
       Example example;
-      example.emplace_back(decode(i));
+      example.emplace_back(decode(i, random ? &*random : nullptr));
       if (labels_.is_defined()) example.emplace_back(labels_.at(i));
       return example;
     } catch (const IoError& error) {

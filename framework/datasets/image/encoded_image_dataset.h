@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -10,6 +11,7 @@
 #include "kusari/framework/core/export.h"
 #include "kusari/framework/datasets/dataset.h"
 #include "kusari/framework/datasets/image/decode.h"
+#include "kusari/framework/datasets/transforms/random_sized_crop.h"
 
 namespace kusari::datasets {
 
@@ -32,6 +34,7 @@ class KUSARI_API EncodedImageDataset : public Dataset {
     Dtype dtype;
     DecodeOptions decode;
     bool skip_broken;
+    std::optional<transforms::RandomSizedCrop> crop = {};
   };
 
   /// labels: (size), or undefined.
@@ -45,7 +48,7 @@ class KUSARI_API EncodedImageDataset : public Dataset {
  private:
   struct Broken;
 
-  Array decode(int64_t i) const;
+  Array decode(int64_t i, ExampleRandom* random) const;
 
   int64_t size_;
   Form form_;

@@ -15,8 +15,8 @@ std::string join(const std::string& root, const std::string& path) {
 }  // namespace
 
 ImageDataset::ImageDataset(std::vector<std::string> paths, const ImageDatasetOptions& options)
-    : EncodedImageDataset(static_cast<int64_t>(paths.size()), {options.dtype, options.decode, options.skip_broken},
-                          Array()),
+    : EncodedImageDataset(static_cast<int64_t>(paths.size()),
+                          {options.dtype, options.decode, options.skip_broken, options.random_sized_crop}, Array()),
       paths_{std::move(paths)},
       root_{options.root} {}
 
@@ -30,7 +30,8 @@ std::span<const uint8_t> ImageDataset::load(int64_t i, std::vector<uint8_t>& buf
 }
 
 LabeledImageDataset::LabeledImageDataset(std::vector<LabeledPath> pairs, const ImageDatasetOptions& options)
-    : EncodedImageDataset(static_cast<int64_t>(pairs.size()), {options.dtype, options.decode, options.skip_broken},
+    : EncodedImageDataset(static_cast<int64_t>(pairs.size()),
+                          {options.dtype, options.decode, options.skip_broken, options.random_sized_crop},
                           labels_of(pairs, options.label_dtype)),
       pairs_{std::move(pairs)},
       root_{options.root} {}

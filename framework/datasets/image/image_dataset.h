@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <initializer_list>
+#include <optional>
 #include <span>
 #include <string>
 #include <utility>
@@ -19,6 +20,9 @@ struct ImageDatasetOptions {
   Dtype label_dtype = Dtype::int32;                       ///< of LabeledImageDataset
   DecodeOptions decode = {.mode = ImageMode::unchanged};  ///< .mode = ImageMode::rgb gives all images 3 channels
   bool skip_broken = false;                               ///< pass over files that cannot be read
+  /// Take a random part of each image and resize it, in 8 bits: as transforms::RandomSizedCrop of the whole image, but
+  /// only that part is decoded. With .decode.min_side = the size, large parts come at 1/2, 1/4 or 1/8 size.
+  std::optional<transforms::RandomSizedCrop> random_sized_crop = {};
 };
 
 /// Images in files, decoded when they are asked for: example i is image i, (C, H, W).

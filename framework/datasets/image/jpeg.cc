@@ -5,7 +5,7 @@
 
 #include "kusari/framework/core/error.h"
 #include "kusari/framework/datasets/image/pixels.h"
-#include "kusari/framework/datasets/transforms/image.h"
+#include "kusari/framework/datasets/transforms/crop.h"
 
 #ifdef KUSARI_WITH_JPEG
 
@@ -72,24 +72,42 @@ class Decompressor {
     return true;
   }
 
-  /// All rows, into memory of info().output_height rows, and the end of the file.
-  bool read_rows(uint8_t* out, size_t row_bytes) {
+  /// Leaves out what lies above and beside `part` of the scaled image, but for a margin that makes its pixels the same
+  /// as those of the whole: upsampling looks at the neighbours. The part then begins at column part.left - first_column
+  /// of the rows that remain.
+  bool skip_to(const transforms::Window& part, int64_t& first_column) {
+    constexpr int64_t kMargin = 16;
+    JDIMENSION first = static_cast<JDIMENSION>(std::max<int64_t>(0, part.left - kMargin));
+    JDIMENSION width = static_cast<JDIMENSION>(
+        std::min<int64_t>(info_.output_width - first, part.left + part.size.width + kMargin - first));
+    if (setjmp(escape_)) return false;
+    if (width < info_.output_width) jpeg_crop_scanline(&info_, &first, &width);
+    if (part.top > 0) jpeg_skip_scanlines(&info_, static_cast<JDIMENSION>(part.top));
+    first_column = first;
+    return true;
+  }
+
+  /// The next `height` rows, of each row_bytes from byte `begin` on; and the end of the file, if that follows.
+  bool read_rows(uint8_t* out, size_t begin, size_t row_bytes, int64_t height) {
     constexpr unsigned kRows = 4;
     // Where rows lie at multiples of 16 or 32 bytes, libjpeg-turbo writes them past the caches, and who reads the image
     // next waits for main memory (a mirrored 224x224 copy: 126 us instead of 23). So it writes elsewhere.
     constexpr size_t kUnaligned = 8;
-    const size_t pitch = (row_bytes + 63) / 64 * 64;
+    const size_t pitch = (size_t{info_.output_width} * static_cast<size_t>(info_.output_components) + 63) / 64 * 64;
     rows_.resize(kRows * pitch + 64 + kUnaligned);
     uint8_t* const buffer = rows_.data() + (64 - reinterpret_cast<uintptr_t>(rows_.data()) % 64) + kUnaligned;
     if (setjmp(escape_)) return false;
-    while (info_.output_scanline < info_.output_height) {
+    rows_read_ = 0;
+    while (rows_read_ < height) {
       JSAMPROW rows[kRows];
       for (unsigned i = 0; i < kRows; ++i) rows[i] = buffer + i * pitch;
-      uint8_t* const to = out + info_.output_scanline * row_bytes;
-      const unsigned count = jpeg_read_scanlines(&info_, rows, kRows);
-      for (unsigned i = 0; i < count; ++i) std::memcpy(to + i * row_bytes, rows[i], row_bytes);
+      const auto wanted = static_cast<JDIMENSION>(std::min<int64_t>(kRows, height - rows_read_));
+      const JDIMENSION count = jpeg_read_scanlines(&info_, rows, wanted);
+      for (JDIMENSION i = 0; i < count; ++i, ++rows_read_) {
+        std::memcpy(out + static_cast<size_t>(rows_read_) * row_bytes, rows[i] + begin, row_bytes);
+      }
     }
-    jpeg_finish_decompress(&info_);
+    if (info_.output_scanline == info_.output_height) jpeg_finish_decompress(&info_);
     return true;
   }
 
@@ -148,6 +166,7 @@ class Decompressor {
   jpeg_decompress_struct info_ = {};
   std::jmp_buf escape_;
   bool created_ = false;
+  int64_t rows_read_ = 0;  // a member, as longjmp makes local variables undefined
   int max_scans_ = kMaxScans;
   char message_[JMSG_LENGTH_MAX] = "";
   std::vector<uint8_t> rows_;  // that libjpeg writes to
@@ -163,13 +182,26 @@ int64_t least_bytes(jpeg_decompress_struct& info) {
   return blocks * (info.progressive_mode ? 1 : 2) / 8;
 }
 
-/// The scale, in eighths, at which no side is below `min_side`. Libjpeg-turbo has fast transforms for these alone.
-unsigned choose_scale(const jpeg_decompress_struct& info, int64_t min_side) {
-  const int64_t side = std::min(info.image_width, info.image_height);
+/// The scale, in eighths, at which no side of the part is below `min_side`. Libjpeg-turbo has fast transforms for these
+/// alone.
+unsigned choose_scale(const transforms::Size& part, int64_t min_side) {
+  const int64_t side = std::min(part.width, part.height);
   for (const unsigned eighths : {1U, 2U, 4U}) {
     if (min_side > 0 && (side * eighths + 7) / 8 >= min_side) return eighths;
   }
   return 8;
+}
+
+/// Where a part of the image lies in the scaled one: all pixels that it touches.
+transforms::Window scaled(const transforms::Window& part, const jpeg_decompress_struct& info) {
+  const int64_t scale = info.scale_num;
+  const auto begin = [&](int64_t place) { return place * scale / 8; };
+  const auto end = [&](int64_t place, int64_t limit) { return std::min(limit, (place * scale + 7) / 8); };
+  const int64_t top = begin(part.top), left = begin(part.left);
+  return {top,
+          left,
+          {end(part.top + part.size.height, info.output_height) - top,
+           end(part.left + part.size.width, info.output_width) - left}};
 }
 
 /// How many channels come out of a file that has one, or colors.
@@ -210,21 +242,38 @@ Array decode_jpeg(std::span<const uint8_t> bytes, const DecodeOptions& options, 
     fail("has " + std::to_string(info.num_components) + " JPEG components of unknown meaning: 1, 3 and 4 can be read");
   }
   const int channels = channels_of(options.mode, grey);
-  info.scale_num = choose_scale(info, options.min_side);
+  const transforms::Size whole_size(info.image_height, info.image_width);
+  transforms::Window part{0, 0, whole_size};
+  if (options.window) {
+    part = options.window(whole_size);
+    transforms::detail::check_window("decode_image", part, whole_size);
+  }
+  info.scale_num = choose_scale(part.size, options.min_side);
   info.scale_denom = 8;
   info.out_color_space = cmyk ? JCS_CMYK : channels == 1 ? JCS_GRAYSCALE : channels == 3 ? JCS_RGB : JCS_EXT_RGBA;
   if (!jpeg.start()) fail(std::string("is damaged in its JPEG data: ") + jpeg.message());
+  part = scaled(part, info);
   const int decoded_channels = cmyk && channels == 1 ? 3 : channels;
-  const Array image = transforms::empty_image(decoded_channels, {info.output_height, info.output_width}, Dtype::uint8);
+  const transforms::Size decoded_size = cmyk ? transforms::Size(info.output_height, info.output_width) : part.size;
+  Array image = transforms::empty_image(decoded_channels, decoded_size, Dtype::uint8);
   uint8_t* const pixels = image.data<uint8_t>();
   if (options.tolerate_damage) std::fill_n(pixels, image.size(), uint8_t{0});
-  const size_t row_bytes = static_cast<size_t>(decoded_channels) * info.output_width;
-  const bool whole = cmyk ? jpeg.read_rows_rows(pixels, decoded_channels) : jpeg.read_rows(pixels, row_bytes);
-  if (!whole && !options.tolerate_damage) {
+  bool is_sound;
+  if (cmyk) {
+    is_sound = jpeg.read_rows_rows(pixels, decoded_channels);
+  } else {
+    int64_t first_column = 0;
+    const auto pixel_bytes = static_cast<size_t>(decoded_channels);
+    is_sound = jpeg.skip_to(part, first_column) &&
+               jpeg.read_rows(pixels, static_cast<size_t>(part.left - first_column) * pixel_bytes,
+                              static_cast<size_t>(part.size.width) * pixel_bytes, part.size.height);
+  }
+  if (!is_sound && !options.tolerate_damage) {
     fail("is damaged in its JPEG data, at row " + std::to_string(info.output_scanline) + " of " +
          std::to_string(info.output_height) + ": " + jpeg.message());
   }
-  return cmyk && channels == 1 ? rgb_to_grey(image) : image;
+  if (cmyk && channels == 1) image = rgb_to_grey(image);
+  return cmyk ? transforms::Crop{part}(image) : image;
 }
 
 }  // namespace kusari::datasets

@@ -9,7 +9,8 @@
 
 namespace kusari::datasets {
 
-/// decode_image for JPEG, not yet turned upright. `where` begins the messages of IoErrors.
+/// decode_image for JPEG, not turned upright: options.window is one of the image as it lies in the file. `where` begins
+/// the messages of IoErrors.
 Array decode_jpeg(std::span<const uint8_t> bytes, const DecodeOptions& options, const std::string& where);
 
 }  // namespace kusari::datasets

@@ -12,7 +12,8 @@ using serializers::ZipReader;
 
 MultiZippedImageDataset::MultiZippedImageDataset(std::vector<Member> members, const ZippedImageDatasetOptions& options,
                                                  Array labels)
-    : EncodedImageDataset(static_cast<int64_t>(members.size()), {options.dtype, options.decode, options.skip_broken},
+    : EncodedImageDataset(static_cast<int64_t>(members.size()),
+                          {options.dtype, options.decode, options.skip_broken, options.random_sized_crop},
                           std::move(labels)),
       members_{std::move(members)} {}
 

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -17,6 +18,8 @@ struct ZippedImageDatasetOptions {
   Dtype label_dtype = Dtype::int32;                       ///< of LabeledZippedImageDataset
   DecodeOptions decode = {.mode = ImageMode::unchanged};  ///< .mode = ImageMode::rgb gives all images 3 channels
   bool skip_broken = false;                               ///< pass over files that cannot be read
+  /// As ImageDatasetOptions has it.
+  std::optional<transforms::RandomSizedCrop> random_sized_crop = {};
 };
 
 /// The images of several zip archives, one after the other in the order of their directories; the archives must hold

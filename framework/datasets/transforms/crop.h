@@ -15,6 +15,11 @@ struct Window {
   Size size;
 };
 
+namespace detail {
+/// Throws ValueError, naming `call`, unless the window lies inside an image of that size.
+KUSARI_API void check_window(const char* call, const Window& window, const Size& image);
+}  // namespace detail
+
 /// The pixels inside a window: a view, without a copy. Throws ValueError when the window reaches outside the image.
 struct KUSARI_API Crop {
   Window window;
@@ -26,6 +31,8 @@ struct KUSARI_API Crop {
 struct KUSARI_API CenterCrop {
   Size size;
   Window window(const Array& image) const;
+  /// In an image of that size.
+  Window window(const Size& image) const;
   Array operator()(const Array& image) const { return Crop{window(image)}(image); }
 };
 
@@ -35,6 +42,8 @@ struct KUSARI_API RandomCrop {
   Size size;
   /// The place alone, for cropping something else alike.
   Window window(const Array& image, ExampleRandom& random) const;
+  /// In an image of that size.
+  Window window(const Size& image, ExampleRandom& random) const;
   Array operator()(const Array& image, ExampleRandom& random) const { return Crop{window(image, random)}(image); }
 };
 

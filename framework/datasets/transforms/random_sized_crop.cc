@@ -23,12 +23,16 @@ int64_t round(double value) { return std::max<int64_t>(1, std::llround(value)); 
 
 Window RandomSizedCrop::window(const Array& image, ExampleRandom& random) const {
   detail::check_image(kCall, image);
+  return window(detail::size_of(image), random);
+}
+
+Window RandomSizedCrop::window(const Size& image, ExampleRandom& random) const {
   detail::check_size(kCall, size);
   check_range("scale", scale);
   check_range("aspect_ratio", aspect_ratio);
-  const auto [height, width] = detail::size_of(image);
+  const auto [height, width] = image;
   if (height < 1 || width < 1) {
-    throw ValueError(std::string(kCall) + ": the image has shape " + to_string(image.shape()) + ": it has no pixels");
+    throw ValueError(std::string(kCall) + ": the image has size " + to_string(image) + ": it has no pixels");
   }
   const auto rows = static_cast<double>(height), columns = static_cast<double>(width);
   for (int k = 0; k < kTries; ++k) {

@@ -24,6 +24,8 @@ struct KUSARI_API RandomSizedCrop {
   Interpolation interpolation = Interpolation::bilinear;
   /// The part alone.
   Window window(const Array& image, ExampleRandom& random) const;
+  /// In an image of that size.
+  Window window(const Size& image, ExampleRandom& random) const;
   Array operator()(const Array& image, ExampleRandom& random) const {
     return Resize{size, interpolation}(Crop{window(image, random)}(image));
   }

@@ -11,6 +11,7 @@
 #include <doctest/doctest.h>
 
 #include "kusari/framework/core/error.h"
+#include "kusari/framework/datasets/example_random.h"
 #include "kusari/framework/datasets/gzip.h"
 #include "kusari/tests/datasets/image/codecs.h"
 #include "kusari/tests/scratch_directory.h"
@@ -135,6 +136,40 @@ TEST_CASE("TarImageDataset: CIFAR-10's JPEG shards give the reference pixels, bi
     CHECK(compared == records);
     CHECK(different == 0);
   }
+}
+
+TEST_CASE("ImageFolderDataset: a random part of each photo") {
+  const std::string folder = shared_path("data/flowers-mini/val");
+  if (folder.empty()) {
+    MESSAGE("no shared data: skipped");
+    return;
+  }
+  const transforms::RandomSizedCrop crop{{40, 50}};
+  const DecodeOptions rgb{.mode = ImageMode::rgb};
+  const ImageFolderDataset whole(folder, {.dtype = Dtype::uint8, .decode = rgb});
+  const ImageFolderDataset parts(folder, {.dtype = Dtype::uint8, .decode = rgb, .random_sized_crop = crop});
+  const ImageFolderDataset floats(folder, {.decode = rgb, .random_sized_crop = crop});
+  const ImageFolderDataset reduced(
+      folder, {.dtype = Dtype::uint8, .decode = {.mode = ImageMode::rgb, .min_side = 50}, .random_sized_crop = crop});
+  double difference = 0;
+  for (int64_t i = 0; i < whole.size(); ++i) {
+    const auto with = [&](const ImageFolderDataset& dataset) {
+      const ExampleRandomScope scope(7, 2, i);
+      return dataset.get(i);
+    };
+    ExampleRandom random(7, 2, i);
+    const Array expected = crop(whole[i][0], random);
+    const Array part = with(parts)[0], rough = with(reduced)[0];
+    CHECK(part.shape() == Shape{3, 40, 50});
+    CHECK(part.to_vector<uint8_t>() == expected.to_vector<uint8_t>());
+    CHECK(with(floats)[0].to_vector<float>() == expected.astype(Dtype::float32).to_vector<float>());
+    CHECK(with(parts)[1].item<int>() == whole[i][1].item<int>());
+    CHECK(rough.shape() == Shape{3, 40, 50});
+    const std::vector<uint8_t> fine = part.to_vector<uint8_t>(), coarse = rough.to_vector<uint8_t>();
+    for (size_t k = 0; k < fine.size(); ++k) difference += std::abs(int{fine[k]} - int{coarse[k]});
+  }
+  CHECK(difference > 0);  // some were decoded at a smaller scale
+  CHECK(difference / static_cast<double>(20 * 3 * 40 * 50) < 6);
 }
 
 TEST_CASE("TarImageDataset and ImageFolderDataset: real photos") {

@@ -34,6 +34,7 @@ struct JpegSpec {
   J_COLOR_SPACE file = JCS_UNKNOWN;  // what they become; JCS_UNKNOWN: libjpeg's choice
   int quality = 90;
   bool progressive = false;
+  bool subsampled = true;    // chroma at half size, libjpeg's default
   bool adobe_marker = true;  // with CMYK and YCCK
   Bytes app1 = {};           // content of an APP1 segment
 };
@@ -55,6 +56,7 @@ inline Bytes encode_jpeg(const JpegSpec& spec, Bytes samples) {
   if (spec.file != JCS_UNKNOWN) jpeg_set_colorspace(&info, spec.file);
   if (!spec.adobe_marker) info.write_Adobe_marker = FALSE;
   jpeg_set_quality(&info, spec.quality, TRUE);
+  if (!spec.subsampled) info.comp_info[0].h_samp_factor = info.comp_info[0].v_samp_factor = 1;
   if (spec.progressive) jpeg_simple_progression(&info);
   jpeg_start_compress(&info, TRUE);
   if (!spec.app1.empty()) {

@@ -8,6 +8,7 @@
 #include <doctest/doctest.h>
 
 #include "kusari/framework/core/error.h"
+#include "kusari/framework/datasets/example_random.h"
 #include "kusari/tests/datasets/image/codecs.h"
 #include "kusari/tests/scratch_directory.h"
 #include "kusari/tests/shared_data.h"
@@ -25,6 +26,10 @@ namespace {
   CHECK(image.dtype() == Dtype::uint8);
   CHECK(image.strides() == Strides{1, w * c, c});
   return {image.data<uint8_t>(), image.data<uint8_t>() + h * w * c};
+}
+
+[[maybe_unused]] bool same_pixels(const Array& a, const Array& b) {
+  return a.shape() == b.shape() && a.to_vector<uint8_t>() == b.to_vector<uint8_t>();
 }
 
 [[maybe_unused]] uint8_t grey_of(int r, int g, int b) {
@@ -162,6 +167,73 @@ TEST_CASE("decode_image: JPEG at a smaller scale") {
     CHECK(image.shape() == Shape{3, 200 * c.eighths / 8, 320 * c.eighths / 8});
     CHECK(pixels(image) == plain_decode_jpeg(bytes, JCS_RGB, c.eighths));
   }
+}
+
+TEST_CASE("decode_image: the pixels of a window are those of the whole image") {
+  const int height = 150, width = 203;
+  Bytes noise = picture(height, width, 3);
+  datasets::ExampleRandom random(3);
+  for (uint8_t& value : noise) value = static_cast<uint8_t>(value + random.integer(40));
+  std::vector<Bytes> files;
+  for (const bool progressive : {false, true}) {
+    for (const bool subsampled : {false, true}) {
+      files.push_back(
+          encode_jpeg({.width = width, .height = height, .progressive = progressive, .subsampled = subsampled}, noise));
+    }
+  }
+  files.push_back(encode_jpeg({.width = width, .height = height, .app1 = exif_app1(exif_orientation(6, true))}, noise));
+  files.push_back(encode_jpeg({.width = width, .height = height, .input = JCS_CMYK}, picture(height, width, 4)));
+  files.push_back(encode_jpeg({.width = width, .height = height, .input = JCS_GRAYSCALE}, picture(height, width, 1)));
+  for (size_t f = 0; f < files.size(); ++f) {
+    for (const ImageMode mode : {ImageMode::rgb, ImageMode::rgba, ImageMode::grey}) {
+      const Array whole = decode_image(files[f], {.mode = mode});
+      const int64_t h = whole.shape()[1], w = whole.shape()[2];
+      for (int turn = 0; turn < 30; ++turn) {
+        const int64_t top = turn == 0 ? 0 : random.integer(h), left = turn == 0 ? 0 : random.integer(w);
+        const transforms::Window window{top, left, {1 + random.integer(h - top), 1 + random.integer(w - left)}};
+        CAPTURE(f);
+        CAPTURE(top);
+        CAPTURE(left);
+        CAPTURE(window.size.height);
+        CAPTURE(window.size.width);
+        transforms::Size told = 1;
+        const auto choose = [&](const transforms::Size& size) {
+          told = size;
+          return window;
+        };
+        const Array part = decode_image(files[f], {.mode = mode, .window = choose});
+        CHECK(told == transforms::Size(h, w));
+        CHECK(same_pixels(part, transforms::Crop{window}(whole)));
+      }
+    }
+  }
+}
+
+TEST_CASE("decode_image: a window at a smaller scale") {
+  const Bytes bytes = encode_jpeg({.width = 320, .height = 200}, picture(200, 320, 3));
+  const auto decode = [&](const transforms::Window& window, int64_t min_side) {
+    return decode_image(bytes, {.min_side = min_side, .window = [&](const transforms::Size&) { return window; }});
+  };
+  const Array half = decode_image(bytes, {.min_side = 100});
+  CHECK(half.shape() == Shape{3, 100, 160});
+  // Rows 21 .. 120 and columns 40 .. 141 touch rows 10 .. 60 and columns 20 .. 70 at half size.
+  CHECK(same_pixels(decode({21, 40, {100, 102}}, 50), half.slice(1, 10, 51).slice(2, 20, 51)));
+  CHECK(decode({21, 40, {100, 102}}, 51).shape() == Shape{3, 100, 102});
+  CHECK(same_pixels(decode({0, 0, {200, 320}}, 100), half));
+  CHECK_THROWS_WITH_AS(decode({150, 0, {51, 10}}, 0),
+                       "decode_image: a window of 51 x 10 at (150, 0) reaches outside an image of 200 x 320",
+                       ValueError);
+}
+
+TEST_CASE("decode_image: damage below a window is not found") {
+  const Bytes bytes = encode_jpeg({.width = 320, .height = 200}, picture(200, 320, 3));
+  const std::span<const uint8_t> cut(bytes.data(), bytes.size() * 3 / 4);
+  const transforms::Window upper{10, 10, {50, 50}}, lower{100, 10, {100, 50}};
+  const auto decode = [&](const transforms::Window& window) {
+    return decode_image(cut, {.window = [&](const transforms::Size&) { return window; }});
+  };
+  CHECK(same_pixels(decode(upper), transforms::Crop{upper}(decode_image(bytes))));
+  CHECK(contains(error_of([&] { decode(lower); }), "is damaged in its JPEG data"));
 }
 
 TEST_CASE("decode_image: EXIF orientation") {

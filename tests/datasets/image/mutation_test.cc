@@ -287,6 +287,12 @@ DecodeOptions any_options(Random& random) {
   options.apply_orientation = chance(random, 80);
   options.tolerate_damage = chance(random, 30);
   options.max_pixels = kPixels;
+  if (chance(random, 50)) {
+    options.window = [top = below(random, 3), left = below(random, 3)](const transforms::Size& size) {
+      const int64_t y = size.height * static_cast<int64_t>(top) / 4, x = size.width * static_cast<int64_t>(left) / 4;
+      return transforms::Window{y, x, {(size.height - y + 1) / 2, (size.width - x + 1) / 2}};
+    };
+  }
   return options;
 }
 

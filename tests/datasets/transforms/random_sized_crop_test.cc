@@ -73,5 +73,5 @@ TEST_CASE("RandomSizedCrop: errors") {
   CHECK_THROWS_AS((RandomSizedCrop{.size = 2, .aspect_ratio = {0, 1}}(image, random)), ValueError);
   CHECK_THROWS_AS((RandomSizedCrop{.size = 0}(image, random)), ValueError);
   CHECK_THROWS_WITH_AS((RandomSizedCrop{.size = 2}(pixels(3, 0, 5, Dtype::uint8), random)),
-                       "transforms::RandomSizedCrop: the image has shape (3, 0, 5): it has no pixels", ValueError);
+                       "transforms::RandomSizedCrop: the image has size 0 x 5: it has no pixels", ValueError);
 }
