@@ -169,6 +169,19 @@ if(TARGET kusari-bench AND NOT KUSARI_SANITIZE)
   set_tests_properties(bench_traffic PROPERTIES LABELS unit PASS_REGULAR_EXPRESSION "\"launches\":17,")
 endif()
 
+# The ladder measures itself step by step; a step that fails makes it fail.
+if(TARGET example_imagenet_ladder)
+  set(ladder_smoke --arch resnet18 --image-side 32 --batchsize 2 --iterations 1 --warmup 1 --loaderjob 2)
+  add_test(NAME ladder COMMAND example_imagenet_ladder ${ladder_smoke} --out "${CMAKE_CURRENT_BINARY_DIR}/tests/ladder")
+  set_tests_properties(ladder PROPERTIES LABELS unit TIMEOUT 600)
+  if(TARGET kusari_cuda_emulated)
+    add_test(NAME ladder_emulated
+             COMMAND example_imagenet_ladder ${ladder_smoke} --device cuda:0 --out "${CMAKE_CURRENT_BINARY_DIR}/tests/ladder_emulated")
+    set_tests_properties(ladder_emulated PROPERTIES LABELS unit)
+    kusari_emulate_cuda(ladder_emulated 1)
+  endif()
+endif()
+
 # Programs need nothing of CUDA; the backend, which does, loads on a machine without a driver.
 if(BUILD_SHARED_LIBS AND TARGET test_gpu)
   add_test(NAME programs_link_no_cuda

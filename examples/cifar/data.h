@@ -24,8 +24,10 @@ inline std::vector<std::string> find_shards(const std::string& folder, const std
 inline kusari::datasets::TupleDataset load_shards(const std::vector<std::string>& shards) {
   using namespace kusari;
   const datasets::TarImageDataset files(shards, {.dtype = Dtype::uint8, .decode = {.mode = datasets::ImageMode::rgb}});
-  std::vector<datasets::Example> examples(static_cast<size_t>(files.size()));
-  for (int64_t i = 0; i < files.size(); ++i) examples[static_cast<size_t>(i)] = files[i];
+  std::vector<datasets::Example> examples;
+  for (const auto& batch : iterators::MultithreadIterator(files, 1000, {.repeat = false, .shuffle = false})) {
+    examples.insert(examples.end(), batch.begin(), batch.end());
+  }
   return datasets::TupleDataset(datasets::concat_examples(examples));
 }
 

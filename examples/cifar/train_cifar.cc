@@ -99,7 +99,7 @@ void train(const Arguments& args) {
     stop_trigger = triggers::EarlyStoppingTrigger(
         {.monitor = "validation/main/loss", .verbose = true, .max_trigger = {args.epoch, "epoch"}});
   }
-  updaters::StandardUpdater updater(train_iter, optimizer, {.converter = converter, .device = device});
+  updaters::StandardUpdater updater(train_iter, optimizer, {.converter = converter, .device = device, .prefetch = 2});
   training::Trainer trainer(updater, stop_trigger, args.out);
 
   // Evaluate the model with the test dataset for each epoch

@@ -8,7 +8,7 @@
 #include <CLI/CLI.hpp>
 
 #include "kusari/examples/imagenet/images.h"
-#include "kusari/examples/imagenet/loader_iterator.h"
+#include "kusari/examples/imagenet/loader.h"
 
 using namespace kusari;
 
@@ -19,7 +19,7 @@ struct Arguments {
   std::string root = ".";
   std::string output = "mean.npy";
   int64_t size = 256;
-  int64_t loaderjob = 1;
+  LoaderFlags loader;
 };
 
 Arguments parse(CLI::App& parser, int argc, char** argv) {
@@ -32,9 +32,7 @@ Arguments parse(CLI::App& parser, int argc, char** argv) {
   parser.add_option("-s,--size", args.size, "Side of the mean image; images of another size are scaled and cropped")
       ->check(CLI::PositiveNumber)
       ->capture_default_str();
-  parser.add_option("-j,--loaderjob", args.loaderjob, "Number of threads that load images")
-      ->check(CLI::PositiveNumber)
-      ->capture_default_str();
+  add_loader_flags(parser, args.loader);
   parser.parse(argc, argv);
   return args;
 }
@@ -44,10 +42,10 @@ void compute_mean(const Arguments& args) {
   const datasets::TransformDataset squares(images.dataset, [&](const datasets::Example& example) {
     return datasets::Example{square(example[0], args.size).contiguous()};
   });
-  LoaderIterator iterator(squares, 64, args.loaderjob, {.repeat = false, .shuffle = false});
+  const auto iterator = make_iterator(args.loader, squares, 64, {.repeat = false, .shuffle = false});
   std::vector<uint64_t> sums(static_cast<size_t>(3 * args.size * args.size), 0);
   int64_t count = 0;
-  for (const auto& batch : iterator) {
+  for (const auto& batch : *iterator) {
     for (const auto& example : batch) {
       const auto* const values = example[0].data<uint8_t>();
       for (size_t i = 0; i < sums.size(); ++i) sums[i] += values[i];

@@ -12,10 +12,8 @@
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
-#include <map>
 #include <stdexcept>
 #include <string>
-#include <thread>
 #include <vector>
 
 #include <kusari/kusari.h>
@@ -27,6 +25,7 @@
 #include "kusari/examples/imagenet/ladder_measure.h"
 #include "kusari/examples/imagenet/ladder_report.h"
 #include "kusari/examples/imagenet/ladder_steps.h"
+#include "kusari/examples/imagenet/loader.h"
 
 using namespace kusari;
 
@@ -35,8 +34,6 @@ namespace {
 // Beside the steps, with the settings of the last: what limits it.
 constexpr const char* kNetworkAlone = "network_alone";
 constexpr const char* kLoaderAlone = "loader_alone";
-
-const std::map<std::string, Loader> kLoaders{{"thread", Loader::thread}, {"process", Loader::process}};
 
 struct Arguments {
   std::string train;
@@ -48,8 +45,7 @@ struct Arguments {
   int64_t iterations = 50;
   int64_t warmup = 10;
   int64_t image_side = 0;
-  int64_t loaderjob = std::max(1u, std::thread::hardware_concurrency());
-  std::string loader = "process";
+  LoaderFlags loader;
   std::vector<std::string> steps;
   std::string out = "result";
   std::string measure;
@@ -78,18 +74,13 @@ Arguments parse(CLI::App& parser, int argc, char** argv) {
   parser
       .add_option("--image-side", args.image_side, "Side of the images in a batch (default: that of the architecture)")
       ->check(CLI::PositiveNumber);
-  parser
-      .add_option("-j,--loaderjob", args.loaderjob, "Number of workers that load images (default: one for each core)")
-      ->check(CLI::PositiveNumber)
-      ->capture_default_str();
-  parser.add_option("--loader", args.loader, "What the workers are: thread or process")
-      ->check(CLI::IsMember(&kLoaders))
-      ->capture_default_str();
+  add_loader_flags(parser, args.loader);
   parser.add_option("--steps", args.steps, "The steps to measure (default: all)");
   parser.add_option("-o,--out", args.out, "Directory for the table and the chart")->capture_default_str();
   parser.add_option("--measure", args.measure, "Measure one step in this process")->group("");
   parser.parse(argc, argv);
   if (args.larger_batchsize == 0) args.larger_batchsize = 2 * args.batchsize;
+  if (args.loader.jobs == 0) args.loader.jobs = num_threads();
   if (args.image_side == 0) args.image_side = kArchs.at(args.arch).insize;
   return args;
 }
@@ -97,7 +88,7 @@ Arguments parse(CLI::App& parser, int argc, char** argv) {
 struct Ladder {
   explicit Ladder(const Arguments& args)
       : bottom{.batch_size = args.batchsize},
-        top{.loader = kLoaders.at(args.loader), .jobs = args.loaderjob, .batch_size = args.larger_batchsize},
+        top{.loader = kLoaders.at(args.loader.loader), .jobs = args.loader.jobs, .batch_size = args.larger_batchsize},
         steps{ladder_steps(get_device(args.device).is_cpu(), top)} {
     for (const std::string& name : args.steps) {
       if (!is_reference(name) &&
@@ -192,9 +183,11 @@ std::string limits(const Row& last, const Speed& network, const Speed& loader, i
 
 int climb(const Arguments& args, int argc, char** argv) {
   const Ladder ladder(args);
-  Report report{.title = args.arch + ", " + get_device(args.device).name() + ", " +
-                         (args.train.empty() ? "random images" : args.train) + " of " +
-                         std::to_string(args.image_side) + ", batch " + std::to_string(args.batchsize),
+  const std::string images =
+      args.train.empty() ? "random images" : "images of " + std::filesystem::path(args.train).filename().string();
+  const std::string side = std::to_string(args.image_side);
+  Report report{.title = args.arch + ", " + get_device(args.device).name() + ", " + images + " at " + side + " x " +
+                         side + ", batch " + std::to_string(args.batchsize),
                 .rows = {},
                 .notes = {"A static graph is no step yet: this version has none."}};
   int failures = 0;
@@ -229,7 +222,7 @@ int climb(const Arguments& args, int argc, char** argv) {
   if (!report.rows.empty() && is_wanted(args, kNetworkAlone) && is_wanted(args, kLoaderAlone)) {
     const Speed network = measured(kNetworkAlone), loader = measured(kLoaderAlone);
     if (network.iterations_per_s > 0 && loader.iterations_per_s > 0) {
-      report.notes.push_back(limits(report.rows.back(), network, loader, args.loaderjob));
+      report.notes.push_back(limits(report.rows.back(), network, loader, args.loader.jobs));
       std::printf("%s\n", report.notes.back().c_str());
     }
   }

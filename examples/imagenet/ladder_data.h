@@ -60,8 +60,8 @@ struct NormalizeInConfigDtype {
   }
 };
 
-// What the iterator of a step takes its examples from: a random window of an image, perhaps mirrored, as numbers or,
-// where the converter makes numbers of whole batches, as bytes.
+// What the iterator of a step takes its examples from: a random window of an image, mirrored half of the time, as
+// numbers; or as bytes, where the converter mirrors and makes numbers of whole batches.
 inline kusari::datasets::TransformDataset preprocessed(const kusari::datasets::DatasetRef& images, int64_t side,
                                                        Preprocessing preprocessing) {
   using namespace kusari;
@@ -74,5 +74,5 @@ inline kusari::datasets::TransformDataset preprocessed(const kusari::datasets::D
     case Preprocessing::converter:
       break;
   }
-  return {images, transforms::on_image(crop, transforms::RandomFlip{})};
+  return {images, transforms::on_image(crop)};
 }

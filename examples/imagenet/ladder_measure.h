@@ -4,7 +4,6 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
-#include <memory>
 #include <vector>
 
 #include <kusari/kusari.h>
@@ -17,7 +16,7 @@
 struct Speed {
   double iterations_per_s = 0;  // the median of some windows
   double images_per_s = 0;
-  double data_ms = 0, compute_ms = 0;  // of an iteration, as the updater counts them; 0 where there is no updater
+  double data_ms = 0, compute_ms = 0;  // of an iteration, as the updater counts them on the host; 0 without one
 };
 
 struct MeasureOptions {
@@ -73,14 +72,9 @@ struct Training {
 };
 
 inline kusari::datasets::Converter converter_of(const Settings& settings) {
-  return settings.preprocessing == Preprocessing::converter ? kusari::datasets::image_converter(kImageNet)
-                                                            : kusari::datasets::concat_converter();
-}
-
-inline std::unique_ptr<kusari::iterators::Iterator> make_iterator(const Settings& settings,
-                                                                  const kusari::datasets::Dataset& dataset) {
-  using namespace kusari::iterators;
-  return std::make_unique<SerialIterator>(dataset, settings.batch_size);
+  using namespace kusari::datasets;
+  if (settings.preprocessing != Preprocessing::converter) return concat_converter();
+  return image_converter({.mean = kImageNet.mean, .deviation = kImageNet.deviation, .random_flip = true});
 }
 
 // Training with batches from an iterator: what a step of the ladder stands for.
@@ -89,14 +83,21 @@ inline Speed measure_training(const Settings& settings, const kusari::datasets::
   using namespace kusari;
   Training training(*options.arch, options.device);
   const auto dataset = preprocessed(images, options.side, settings.preprocessing);
-  const auto iterator = make_iterator(settings, dataset);
-  updaters::StandardUpdater updater(*iterator, training.optimizer,
-                                    {.converter = converter_of(settings), .device = options.device});
+  const auto iterator = make_iterator(settings.loader, settings.jobs, dataset, settings.batch_size);
+  updaters::StandardUpdater updater(
+      *iterator, training.optimizer,
+      {.converter = converter_of(settings), .device = options.device, .prefetch = settings.prefetch});
   for (int64_t i = 0; i < options.warm_up; ++i) updater.update();
   synchronize(options.device);
+  const updaters::StepTimes before = updater.step_times();
   const double rate = iterations_per_second(options, [&] { updater.update(); });
+  const updaters::StepTimes times = updater.step_times().since(before);
   updater.finalize();
-  return {.iterations_per_s = rate, .images_per_s = rate * static_cast<double>(settings.batch_size)};
+  const double ms = 1e3 / static_cast<double>(times.iterations);
+  return {.iterations_per_s = rate,
+          .images_per_s = rate * static_cast<double>(settings.batch_size),
+          .data_ms = ms * times.data,
+          .compute_ms = ms * times.compute};
 }
 
 // The same with one batch that is on the device: what a training with the quickest of all loaders would do.
@@ -120,7 +121,7 @@ inline Speed measure_loader(const Settings& settings, const kusari::datasets::Da
                             const MeasureOptions& options) {
   using namespace kusari;
   const auto dataset = preprocessed(images, options.side, settings.preprocessing);
-  const auto iterator = make_iterator(settings, dataset);
+  const auto iterator = make_iterator(settings.loader, settings.jobs, dataset, settings.batch_size);
   for (int64_t i = 0; i < options.warm_up; ++i) iterator->next();
   const double rate = iterations_per_second(options, [&] { iterator->next(); });
   iterator->finalize();

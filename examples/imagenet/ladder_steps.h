@@ -8,10 +8,11 @@
 
 #include <kusari/kusari.h>
 
+#include "kusari/examples/imagenet/loader.h"
+
 // Where pixels become numbers: for each image, by arithmetic in config.dtype or by a transform in float32; or for the
 // whole batch, on the device.
 enum class Preprocessing { config_dtype, float32, converter };
-enum class Loader { serial, thread, process };
 
 // How a training is set up on one step of the ladder.
 struct Settings {
@@ -60,14 +61,12 @@ inline std::vector<Step> ladder_steps(bool is_cpu, const Settings& top) {
   add("float32_preprocessing", "preprocessing in float32",
       "transforms::Normalize{mean, deviation}(image)  // was: (image.astype(get_dtype()) - mean) / deviation",
       [](Settings& s, const Settings&) { s.preprocessing = Preprocessing::float32; });
-  add("converter", "8-bit batches", ".converter = datasets::image_converter({.mean = mean, .deviation = deviation})",
+  add("converter", "8-bit batches",
+      ".converter = datasets::image_converter({.mean = mean, .deviation = deviation, .random_flip = true})",
       [](Settings& s, const Settings&) { s.preprocessing = Preprocessing::converter; });
   const std::string jobs = std::to_string(top.jobs);
   const auto load = [](Settings& s, const Settings& t) { s.loader = t.loader, s.jobs = t.jobs; };
-  if (top.loader == Loader::process) {
-    add("workers", jobs + " worker processes",
-        "iterators::MultiprocessIterator train_iter(train, batchsize, {.n_processes = " + jobs + "});", load);
-  } else {
+  if (top.loader == Loader::thread) {
     add("workers", jobs + " worker threads",
         "iterators::MultithreadIterator train_iter(train, batchsize, {.n_threads = " + jobs + "});", load);
   }

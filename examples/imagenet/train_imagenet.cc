@@ -6,18 +6,20 @@
 //
 //   compute_mean train.txt
 //   train_imagenet train.txt val.txt --arch resnet50
+#include <cstddef>
 #include <cstdint>
 #include <cstdio>
 #include <filesystem>
+#include <numeric>
 #include <string>
-#include <utility>
+#include <vector>
 
 #include <kusari/kusari.h>
 #include <CLI/CLI.hpp>
 
 #include "kusari/examples/imagenet/archs.h"
 #include "kusari/examples/imagenet/images.h"
-#include "kusari/examples/imagenet/loader_iterator.h"
+#include "kusari/examples/imagenet/loader.h"
 #include "kusari/examples/precision.h"
 
 using namespace kusari;
@@ -33,7 +35,7 @@ struct Arguments {
   int64_t epoch = 10;
   std::string device = "cpu";
   std::string initmodel;
-  int64_t loaderjob = 1;
+  LoaderFlags loader;
   std::string mean = "mean.npy";
   std::string resume;
   std::string out = "result";
@@ -59,9 +61,7 @@ Arguments parse(CLI::App& parser, int argc, char** argv) {
       ->capture_default_str();
   parser.add_option("-d,--device,-g,--gpu", args.device, "cpu, or cuda:N or N for a GPU")->capture_default_str();
   parser.add_option("--initmodel", args.initmodel, "Initialize the model from given file");
-  parser.add_option("-j,--loaderjob", args.loaderjob, "Number of threads that load images")
-      ->check(CLI::PositiveNumber)
-      ->capture_default_str();
+  add_loader_flags(parser, args.loader);
   parser.add_option("-m,--mean", args.mean, "Mean file (computed by compute_mean)")->capture_default_str();
   parser.add_option("-r,--resume", args.resume, "Initialize the trainer from given file");
   parser.add_option("-o,--out", args.out, "Output directory")->capture_default_str();
@@ -78,40 +78,33 @@ Array load_mean(const std::string& path) {
   if (!std::filesystem::exists(path)) {
     throw IoError("there is no mean image " + path + ": compute it with compute_mean, or name it with --mean");
   }
-  const Array mean = serializers::load_npy(path).astype(Dtype::float32);
+  const Array mean = serializers::load_npy(path);
   if (mean.ndim() != 3 || mean.shape(0) != 3 || mean.shape(1) != mean.shape(2)) {
     throw ValueError(path + " has shape " + to_string(mean.shape()) + ": a mean image is (3, side, side)");
   }
-  // Channels innermost in memory, as the images have them.
-  const Array pixels = transforms::empty_image(3, mean.shape(1), Dtype::float32);
-  pixels.copy_from(mean);
-  return pixels;
+  return mean;
 }
 
-// Reads image-label pairs and preprocesses the images:
-//   - scaling to the size of the mean image
-//   - cropping (a random place, or the middle) and, at random, mirroring
-//   - subtracting the mean and scaling to [0, 1]
-class PreprocessedDataset : public datasets::Dataset {
- public:
-  PreprocessedDataset(const Images& images, Array mean, int64_t crop_size, bool is_random)
-      : base_{images.dataset, [mean = std::move(mean), crop_size, is_random](const datasets::Example& example,
-                                                                             datasets::ExampleRandom& random) {
-                const Array image = square(example[0], mean.shape(1));
-                const transforms::Window window = is_random ? transforms::RandomCrop{crop_size}.window(image, random)
-                                                            : transforms::CenterCrop{crop_size}.window(image);
-                const transforms::Crop crop{window};
-                const transforms::RandomFlip flip{.horizontal = is_random};
-                const transforms::SubtractMean subtract_mean{crop(mean), 255};
-                return datasets::Example{subtract_mean(flip(crop(image), random)), example[1]};
-              }} {}
+// The mean of each channel. Chainer's example subtracts that of each pixel; this lets images go to the device as bytes.
+std::vector<double> channel_means(const Array& mean) {
+  const auto pixels = mean.to_vector<double>();
+  const auto area = static_cast<std::ptrdiff_t>(pixels.size() / 3);
+  std::vector<double> means;
+  for (auto begin = pixels.begin(); begin != pixels.end(); begin += area) {
+    means.push_back(std::accumulate(begin, begin + area, 0.0) / static_cast<double>(area));
+  }
+  return means;
+}
 
-  int64_t size() const override { return base_.size(); }
-  datasets::Example get(int64_t i) const override { return base_.get(i); }
-
- private:
-  datasets::TransformDataset base_;
-};
+// Images as bytes, scaled to the size of the mean image and cropped: a random place, or the middle.
+datasets::TransformDataset cropped(const Images& images, int64_t side, int64_t crop_size, bool is_random) {
+  return {images.dataset, [=](const datasets::Example& example, datasets::ExampleRandom& random) {
+            const Array image = square(example[0], side);
+            return datasets::Example{
+                is_random ? transforms::RandomCrop{crop_size}(image, random) : transforms::CenterCrop{crop_size}(image),
+                example[1]};
+          }};
+}
 
 void train(const Arguments& args) {
   const auto device = get_device(args.device);
@@ -136,12 +129,18 @@ void train(const Arguments& args) {
   const Array mean = load_mean(args.mean);
   const Images train_images = open_images(args.train, args.root, mean.shape(1));
   const Images val_images = open_images(args.val, args.root, mean.shape(1), train_images.classes);
-  const PreprocessedDataset train(train_images, mean, arch.insize, true);
-  const PreprocessedDataset val(val_images, mean, arch.insize, false);
+  const auto train = cropped(train_images, mean.shape(1), arch.insize, true);
+  const auto val = cropped(val_images, mean.shape(1), arch.insize, false);
 
-  // These iterators load the images in several threads
-  LoaderIterator train_iter(train, args.batchsize, args.loaderjob);
-  LoaderIterator val_iter(val, args.val_batchsize, args.loaderjob, {.repeat = false, .shuffle = false});
+  // These iterators load the images with workers, ahead of their use
+  const auto train_iter = make_iterator(args.loader, train, args.batchsize);
+  const auto val_iter = make_iterator(args.loader, val, args.val_batchsize, {.repeat = false, .shuffle = false});
+
+  // These make numbers of a batch of images on the device: they subtract the mean, scale to [0, 1], and mirror images
+  // for the training at random
+  const std::vector<double> means = channel_means(mean);
+  const auto train_converter = datasets::image_converter({.mean = means, .deviation = {255}, .random_flip = true});
+  const auto val_converter = datasets::image_converter({.mean = means, .deviation = {255}});
 
   // Set up an optimizer
   optimizers::MomentumSGD optimizer(0.01, 0.9);
@@ -149,12 +148,14 @@ void train(const Arguments& args) {
   const auto session = set_up_precision(args.precision, optimizer);
 
   // Set up a trainer
-  updaters::StandardUpdater updater(train_iter, optimizer, {.device = device});
+  updaters::StandardUpdater updater(train_iter, optimizer,
+                                    {.converter = train_converter, .device = device, .prefetch = 2});
   training::Trainer trainer(updater, {args.epoch, "epoch"}, args.out);
 
   const int64_t val_interval = args.test ? 1 : 100000, log_interval = args.test ? 1 : 1000;
 
-  trainer.extend(extensions::Evaluator(val_iter, model, {.device = device}), {.trigger = {val_interval, "iteration"}});
+  trainer.extend(extensions::Evaluator(val_iter, model, {.converter = val_converter, .device = device}),
+                 {.trigger = {val_interval, "iteration"}});
   trainer.extend(extensions::snapshot(), {.trigger = {val_interval, "iteration"}});
   trainer.extend(extensions::snapshot_object(predictor, "model_iter_{.updater.iteration}"),
                  {.trigger = {val_interval, "iteration"}});
@@ -163,7 +164,7 @@ void train(const Arguments& args) {
   trainer.extend(extensions::LogReport({.trigger = {log_interval, "iteration"}}));
   trainer.extend(extensions::observe_lr(), {.trigger = {log_interval, "iteration"}});
   trainer.extend(extensions::PrintReport({"epoch", "iteration", "main/loss", "validation/main/loss", "main/accuracy",
-                                          "validation/main/accuracy", "lr"}),
+                                          "validation/main/accuracy", "lr", "data_time", "compute_time"}),
                  {.trigger = {log_interval, "iteration"}});
   trainer.extend(extensions::ProgressBar({.update_interval = 10}));
 

@@ -1,0 +1,50 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+
+#include <kusari/kusari.h>
+#include <CLI/CLI.hpp>
+
+// Who prepares the examples of batches: this thread when they are asked for, or workers, ahead of that.
+enum class Loader { serial, thread };
+
+inline const std::map<std::string, Loader> kLoaders{{"serial", Loader::serial}, {"thread", Loader::thread}};
+
+// The flags --loader and --loaderjob.
+struct LoaderFlags {
+  std::string loader = "thread";
+  int64_t jobs = 0;
+};
+
+inline void add_loader_flags(CLI::App& parser, LoaderFlags& flags) {
+  parser
+      .add_option("--loader", flags.loader,
+                  "What prepares images: thread, ahead of their use, or serial, when they are used")
+      ->check(CLI::IsMember(&kLoaders))
+      ->capture_default_str();
+  parser.add_option("-j,--loaderjob", flags.jobs, "Number of threads that prepare images (0: all cores)")
+      ->check(CLI::NonNegativeNumber)
+      ->capture_default_str();
+}
+
+// The same examples in the same order from each of them.
+inline std::shared_ptr<kusari::iterators::Iterator> make_iterator(Loader loader, int64_t jobs,
+                                                                  const kusari::datasets::DatasetRef& dataset,
+                                                                  int64_t batch_size,
+                                                                  const kusari::iterators::OrderOptions& order = {}) {
+  using namespace kusari::iterators;
+  if (loader == Loader::serial) return std::make_shared<SerialIterator>(dataset, batch_size, order);
+  return std::make_shared<MultithreadIterator>(
+      dataset, batch_size,
+      MultithreadIteratorOptions{.repeat = order.repeat, .shuffle = order.shuffle, .n_threads = jobs});
+}
+
+inline std::shared_ptr<kusari::iterators::Iterator> make_iterator(const LoaderFlags& flags,
+                                                                  const kusari::datasets::DatasetRef& dataset,
+                                                                  int64_t batch_size,
+                                                                  const kusari::iterators::OrderOptions& order = {}) {
+  return make_iterator(kLoaders.at(flags.loader), flags.jobs, dataset, batch_size, order);
+}
