@@ -280,6 +280,7 @@
 #include "kusari/optimizers/sgd.h"
 #include "kusari/optimizers/smorms3.h"
 #include "kusari/updaters/loss_function.h"
+#include "kusari/updaters/parallel_updater.h"
 #include "kusari/updaters/standard_updater.h"
 #include "kusari/updaters/updater.h"
 
