@@ -29,6 +29,7 @@ class CpuBackend final : public Backend {
     cpu::register_pooling(*this);
     cpu::register_roi(*this);
     cpu::register_image_batch(*this);
+    cpu::register_image_resampling(*this);
   }
 
   const char* name() const override { return "cpu"; }

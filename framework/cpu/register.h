@@ -24,5 +24,6 @@ void register_sampling(Backend& backend);
 void register_pooling(Backend& backend);
 void register_roi(Backend& backend);
 void register_image_batch(Backend& backend);
+void register_image_resampling(Backend& backend);
 
 }  // namespace kusari::cpu
