@@ -28,6 +28,7 @@ struct FakeUpdater : updaters::Updater {
   int64_t epoch() const override { return static_cast<int64_t>(std::floor(epoch_detail())); }
   double epoch_detail() const override { return detail ? *detail : static_cast<double>(count) / iterations_per_epoch; }
   std::optional<double> previous_epoch_detail() const override { return previous; }
+  updaters::StepTimes step_times() const override { return times; }
   bool is_new_epoch() const override { return previous && std::floor(*previous) != std::floor(epoch_detail()); }
   Optimizer& get_optimizer(const std::string& name) override {
     if (optimizer == nullptr) throw KeyError("no optimizer " + name);
@@ -43,6 +44,7 @@ struct FakeUpdater : updaters::Updater {
   double iterations_per_epoch;
   int64_t count = 0;
   std::optional<double> detail, previous;
+  updaters::StepTimes times;
   std::function<void()> on_update;
   std::function<void(Serializer&)> on_serialize;
   Optimizer* optimizer = nullptr;

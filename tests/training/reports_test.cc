@@ -189,6 +189,45 @@ TEST_CASE("LogReport goes on with its rows and its interval after a resume") {
   CHECK(resumed.log()[1].at("x") == 3.5);  // of iterations 3 and 4
 }
 
+TEST_CASE("LogReport has what an iteration waited for data and computed, over a resume too") {
+  const ScratchDirectory dir;
+  FakeUpdater updater;
+  updater.on_update = [&] {
+    const auto n = static_cast<double>(updater.count);
+    updater.times = {updater.times.data + n, updater.times.compute + 0.25, updater.count};
+  };
+  extensions::LogReport log({.trigger = {2, "iteration"}});
+  Trainer trainer(updater, {3, "iteration"}, dir.path());
+  trainer.extend(log);
+  trainer.run();
+  REQUIRE(log.log().size() == 1);
+  CHECK(log.log()[0].at("data_time") == 1.5);
+  CHECK(log.log()[0].at("compute_time") == 0.25);
+  std::vector<std::string> keys;
+  for (const auto& [key, number] : log.log()[0]) keys.push_back(key);
+  CHECK(keys == std::vector<std::string>{"epoch", "iteration", "elapsed_time", "data_time", "compute_time"});
+  serializers::save_npz(dir / "log.npz", log);
+
+  extensions::LogReport resumed({.trigger = {2, "iteration"}});
+  serializers::load_npz(dir / "log.npz", resumed);
+  const Output out;
+  Trainer second(updater, {4, "iteration"}, dir.path());
+  second.extend(resumed);
+  second.extend(extensions::PrintReport({"iteration", "data_time", "compute_time"}, {.out = out.file()}));
+  second.run();
+  CHECK(resumed.log()[1].at("data_time") == 3.5);  // of iterations 3 and 4
+  CHECK(out.text().find("\n4           3.5         0.25          \n") != std::string::npos);
+
+  FakeUpdater another;  // whose times begin anew
+  another.count = 4;
+  another.on_update = [&] { another.times = {4, 2, another.count - 4}; };
+  Trainer third(another, {6, "iteration"}, dir.path());
+  third.extend(resumed);
+  third.run();
+  CHECK(resumed.log()[2].at("data_time") == 2);
+  CHECK(resumed.log()[2].at("compute_time") == 1);
+}
+
 TEST_CASE("PrintReport prints Chainer's table") {
   const ScratchDirectory dir;
   FakeUpdater updater(4);
@@ -271,6 +310,30 @@ TEST_CASE("ProgressBar where there is no terminal") {
   CHECK(text.rfind("         4 iter, 0.50 epoch / 8 iterations (50.00%), inf iters/sec\n", 0) == 0);
   CHECK(text.find("\n         8 iter, 1.00 epoch / 8 iterations (100.00%), ") != std::string::npos);
   CHECK(text.find('\033') == std::string::npos);
+}
+
+TEST_CASE("ProgressBar says what an iteration is made of, and when it waits for data") {
+  const ScratchDirectory dir;
+  const Terminal screen;
+  const Output lines;
+  FakeUpdater updater(8);
+  updater.on_update = [&] {
+    updater.times.iterations = updater.count;
+    updater.times.compute += 0.002;
+    updater.times.data += updater.count <= 4 ? 0.001 : 0.0045;
+  };
+  Trainer trainer(updater, {8, "iteration"}, dir.path());
+  trainer.extend(extensions::ProgressBar({.update_interval = 4, .out = screen.file()}));
+  trainer.extend(extensions::ProgressBar({.update_interval = 4, .out = lines.file(), .plain_interval = 0}));
+  std::vector<std::string> screens;
+  trainer.extend([&](Trainer&) { screens.push_back(screen.text()); }, {.trigger = {4, "iteration"}});
+  trainer.run();
+  REQUIRE(screens.size() == 2);
+  CHECK(screens[0].find("iters/sec. Estimated time to finish: 0:00:00.\n"
+                        "           1.00 ms data, 2.00 ms compute\n\033[5A") != std::string::npos);
+  CHECK(screens[1].find(".\n           4.50 ms data, 2.00 ms compute: input bound\n\033[5A") != std::string::npos);
+  CHECK(lines.text().find("inf iters/sec, 1.00 ms data, 2.00 ms compute\n") != std::string::npos);
+  CHECK(lines.text().find(" iters/sec, 4.50 ms data, 2.00 ms compute: input bound\n") != std::string::npos);
 }
 
 TEST_CASE("ProgressBar without a known length, with one of its own, and with arguments that make no sense") {

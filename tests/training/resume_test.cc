@@ -89,7 +89,7 @@ struct Run {
     for (const auto& row : log.log()) {
       result.log.emplace_back();
       for (const auto& [key, number] : row) {
-        if (key != "elapsed_time") result.log.back().push_back(number.value);
+        if (!key.ends_with("_time")) result.log.back().push_back(number.value);
       }
     }
     result.alpha = optimizer.alpha;

@@ -1,13 +1,16 @@
 #include "kusari/updaters/standard_updater.h"
 
+#include <chrono>
 #include <memory>
 #include <optional>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include <doctest/doctest.h>
 
 #include "kusari/framework/core/error.h"
+#include "kusari/framework/datasets/transform_dataset.h"
 #include "kusari/framework/datasets/tuple_dataset.h"
 #include "kusari/framework/functions/loss/mean_squared_error.h"
 #include "kusari/framework/functions/math/basic_math.h"
@@ -145,6 +148,46 @@ TEST_CASE("StandardUpdater refuses what cannot work") {
   StandardUpdater ends(SerialIterator(points(), 3, {.repeat = false}), optimizer);
   ends.update();
   CHECK_THROWS_AS(ends.update(), StateError);
+}
+
+TEST_CASE("StandardUpdater measures what it spends on data, and goes on after a resume") {
+  const testing::ScratchDirectory dir;
+  const auto wait = [](int milliseconds) { std::this_thread::sleep_for(std::chrono::milliseconds(milliseconds)); };
+  Line model;
+  optimizers::SGD optimizer(0.03125);
+  optimizer.setup(model);
+  const auto make = [&](int64_t prefetch) {
+    return StandardUpdater(SerialIterator(datasets::TransformDataset(points(),
+                                                                     [&](const datasets::Example& in) {
+                                                                       wait(20);
+                                                                       return in;
+                                                                     }),
+                                          1),
+                           optimizer,
+                           {.loss_func =
+                                [&](const Variable& x, const Variable& t) {
+                                  wait(10);
+                                  return model(x, t);
+                                },
+                            .prefetch = prefetch});
+  };
+  for (const int64_t prefetch : {0, 1}) {
+    auto updater = make(prefetch);
+    CHECK(updater.step_times().iterations == 0);
+    for (int i = 0; i < 3; ++i) updater.update();
+    const auto times = updater.step_times();
+    CHECK(times.iterations == 3);
+    CHECK(times.data >= 3 * 0.020);
+    CHECK(times.compute >= 3 * 0.010);
+    CHECK(times.compute < times.data);  // of which the rest is little
+    serializers::save_npz(dir / "updater", updater);
+    auto resumed = make(prefetch);
+    serializers::load_npz(dir / "updater", resumed);
+    CHECK(resumed.step_times().data == times.data);
+    resumed.update();
+    CHECK(resumed.step_times().iterations == 4);
+    CHECK(resumed.step_times().since(times).data >= 0.020);
+  }
 }
 
 TEST_CASE("an updater of one's own has several optimizers") {
