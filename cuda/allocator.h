@@ -11,6 +11,7 @@
 #include "kusari/cuda/block_table.h"
 #include "kusari/cuda/free_blocks.h"
 #include "kusari/cuda/stream_events.h"
+#include "kusari/framework/core/fork_safe.h"
 #include "kusari/framework/core/memory.h"
 
 namespace kusari::cuda {
@@ -107,7 +108,7 @@ class CachingAllocator {
   SegmentSource& source_;
   const std::string device_;
   const bool pooled_;
-  mutable std::mutex mutex_;
+  mutable ForkSafeMutex mutex_;
   std::vector<std::unique_ptr<Pool>> pools_;
   BlockTable used_;
   std::vector<UsedElsewhere> used_elsewhere_;

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "kusari/cuda/stream_events.h"
+#include "kusari/framework/core/fork_safe.h"
 #include "kusari/framework/core/memory.h"
 
 namespace kusari::cuda {
@@ -74,7 +75,7 @@ class PinnedPool {
   void wait_for_oldest() noexcept;
 
   HostSource& source_;
-  mutable std::mutex mutex_;
+  mutable ForkSafeMutex mutex_;
   std::map<const char*, std::unique_ptr<Block>, std::greater<>> blocks_;  // all, by address, downwards
   std::map<size_t, std::vector<Block*>> free_;                            // by size
   std::deque<Block*> pending_;                                            // given back, still used by copies

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "kusari/framework/core/error.h"
+#include "kusari/framework/core/fork_safe.h"
 
 namespace kusari {
 namespace {
@@ -104,11 +105,10 @@ std::string Config::show() const {
 }
 
 Config& global_config() {
-  static Config* global = [] {
-    auto* made = new Config;  // outlives every static object that may read it
-    made->read_environment();
-    return made;
-  }();
+  struct Global : Config {
+    Global() { read_environment(); }
+  };
+  static constinit Lazy<Global> global;  // outlives every static object that may read it
   return *global;
 }
 

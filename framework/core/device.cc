@@ -13,19 +13,17 @@
 
 #include "kusari/framework/core/backend.h"
 #include "kusari/framework/core/error.h"
+#include "kusari/framework/core/fork_safe.h"
 
 namespace kusari {
 namespace {
 
 struct KernelNames {
-  std::mutex mutex;
+  ForkSafeMutex mutex;
   std::vector<std::pair<std::string, std::string>> entries;  // name, mangled signature
 };
 
-KernelNames& kernel_names() {
-  static KernelNames* names = new KernelNames;  // read by statics of every library, so never destroyed
-  return *names;
-}
+constinit Lazy<KernelNames> kernel_names;  // read by statics of every library
 
 const detail::DeviceState* make_cpu_state() {
   static const detail::DeviceState* state = new detail::DeviceState{&detail::cpu_backend(), 0, "cpu"};
@@ -93,7 +91,7 @@ std::atomic<size_t>& max_workspace_size() {
 }  // namespace
 
 KernelId intern_kernel(const char* name, const std::type_info& signature) {
-  KernelNames& names = kernel_names();
+  KernelNames& names = *kernel_names;
   const std::scoped_lock lock(names.mutex);
   for (size_t i = 0; i < names.entries.size(); ++i) {
     if (names.entries[i].first != name) continue;

@@ -8,6 +8,7 @@
 #include <mutex>
 
 #include "kusari/framework/core/error.h"
+#include "kusari/framework/core/fork_safe.h"
 #include "kusari/framework/core/large_heap.h"
 
 namespace kusari::memory {
@@ -51,13 +52,22 @@ struct ThreadCache {
   bool closed;  // the thread is ending: blocks go straight to the centre
 };
 
-// One object that is never destroyed, since arrays of static duration outlive everything.
 class Centre {
  public:
-  static Centre& get() {
-    static Centre* centre = new Centre;
-    return *centre;
+  Centre() {
+#if defined(__SANITIZE_ADDRESS__)
+    pooled_ = false;
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer)
+    pooled_ = false;
+#endif
+#endif
+    const char* setting = std::getenv("KUSARI_MEMORY_POOL");
+    if (setting != nullptr && std::strcmp(setting, "0") == 0) pooled_ = false;
   }
+
+  // One object that is never destroyed, since arrays of static duration outlive everything.
+  static Centre& get();
 
   bool pooled() const { return pooled_; }
 
@@ -140,18 +150,6 @@ class Centre {
   }
 
  private:
-  Centre() {
-#if defined(__SANITIZE_ADDRESS__)
-    pooled_ = false;
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer)
-    pooled_ = false;
-#endif
-#endif
-    const char* setting = std::getenv("KUSARI_MEMORY_POOL");
-    if (setting != nullptr && std::strcmp(setting, "0") == 0) pooled_ = false;
-  }
-
   Statistics statistics_locked() const {
     return {allocated_.load(), max_allocated_.load(), reserved_.load() + large_.reserved(),
             system_allocations_.load() + large_.system_allocations()};
@@ -164,7 +162,7 @@ class Centre {
                            std::to_string(s.reserved - s.allocated) + " cached");
   }
 
-  std::mutex mutex_;
+  ForkSafeMutex mutex_;
   Block* free_[kSmallClasses] = {};
   LargeHeap large_;
   char* slab_ = nullptr;
@@ -172,6 +170,10 @@ class Centre {
   bool pooled_ = true;
   std::atomic<int64_t> allocated_{0}, max_allocated_{0}, reserved_{0}, system_allocations_{0};
 };
+
+constinit Lazy<Centre> centre;
+
+Centre& Centre::get() { return *centre; }
 
 constinit thread_local ThreadCache t_cache __attribute__((tls_model("initial-exec"))) = {};
 
@@ -281,7 +283,7 @@ void* allocate(size_t bytes) {
 void deallocate(void* block, size_t bytes) noexcept {
   if (block == nullptr) return;
   ThreadCache& cache = t_cache;
-  static const bool pooled = Centre::get().pooled();
+  const bool pooled = Centre::get().pooled();
   if (bytes > kSmallLimit || !pooled) [[unlikely]]
     return deallocate_large(cache, block, bytes, pooled);
   const int cls = class_of(bytes);

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "kusari/framework/core/error.h"
+#include "kusari/framework/core/fork_safe.h"
 #include "kusari/framework/core/philox.h"
 #include "kusari/framework/core/serializer.h"
 
@@ -30,14 +31,11 @@ uint64_t seed_at_start() {
 __extension__ typedef unsigned __int128 uint128;
 
 struct Stream {
-  std::mutex mutex;
+  ForkSafeMutex mutex;
   RandomState state{seed_at_start(), 0};
 };
 
-Stream& stream() {
-  static Stream* instance = new Stream;
-  return *instance;
-}
+constinit Lazy<Stream> process_stream;
 
 // The stream of this thread's innermost LocalStream.
 constinit thread_local RandomState* local __attribute__((tls_model("initial-exec"))) = nullptr;
@@ -65,16 +63,16 @@ void seed(uint64_t value) { set_state({value, 0}); }
 
 RandomState reserve(uint64_t count) {
   if (local != nullptr) return {local->seed, std::exchange(local->offset, local->offset + count)};
-  const std::scoped_lock lock(stream().mutex);
-  RandomState taken = stream().state;
-  stream().state.offset += count;
+  const std::scoped_lock lock(process_stream->mutex);
+  RandomState taken = process_stream->state;
+  process_stream->state.offset += count;
   return taken;
 }
 
 RandomState state() {
   if (local != nullptr) return *local;
-  const std::scoped_lock lock(stream().mutex);
-  return stream().state;
+  const std::scoped_lock lock(process_stream->mutex);
+  return process_stream->state;
 }
 
 void set_state(RandomState value) {
@@ -82,8 +80,8 @@ void set_state(RandomState value) {
     *local = value;
     return;
   }
-  const std::scoped_lock lock(stream().mutex);
-  stream().state = value;
+  const std::scoped_lock lock(process_stream->mutex);
+  process_stream->state = value;
 }
 
 void serialize(Serializer& serializer) {

@@ -13,6 +13,7 @@
 #include <utility>
 
 #include "kusari/framework/core/error.h"
+#include "kusari/framework/core/fork_safe.h"
 
 namespace kusari {
 namespace {
@@ -47,18 +48,9 @@ constinit thread_local bool t_inside = false;  // this thread works on a job: lo
 // made training five times slower on a machine with a busy neighbour.
 class Pool {
  public:
-  // Never destroyed: workers may be waiting while the process ends.
-  static Pool& get() {
-    static Pool* pool = [] {
-      pthread_atfork(nullptr, nullptr, [] { forked().store(true); });
-      return new Pool;
-    }();
-    return *pool;
-  }
-
   void run(int threads, int64_t chunks, void (*body)(void*, int64_t), void* context) {
     const std::unique_lock lock(mutex_, std::try_to_lock);
-    if (!lock.owns_lock() || forked().load(std::memory_order_relaxed)) return run_alone(chunks, body, context);
+    if (!lock.owns_lock() || is_forked()) return run_alone(chunks, body, context);
     for (; workers_ < threads - 1; ++workers_) start_worker(workers_);
     body_ = body;
     context_ = context;
@@ -88,12 +80,6 @@ class Pool {
  private:
   static constexpr uint32_t kOpen = 1u << 31;  // in state_: the job still takes workers; the rest counts those inside
   static constexpr int kSpins = 2000;          // about 50 us of waiting for the next job before sleeping
-
-  // A forked child has none of the workers.
-  static std::atomic<bool>& forked() {
-    static std::atomic<bool> flag{false};
-    return flag;
-  }
 
   void take_chunks() {
     for (int64_t i; (i = next_.fetch_add(1, std::memory_order_relaxed)) < chunks_;) body_(context_, i);
@@ -153,6 +139,8 @@ class Pool {
   alignas(64) std::atomic<uint32_t> jobs_{0};
 };
 
+constinit Lazy<Pool> pool;  // never destroyed: workers may be waiting while the process ends
+
 }  // namespace
 
 int num_threads() { return setting().load(std::memory_order_relaxed); }
@@ -169,7 +157,7 @@ SingleThreaded::~SingleThreaded() { t_inside = was_inside_; }
 void detail::run_chunks(int64_t chunks, void (*body)(void* context, int64_t chunk), void* context) {
   const int threads = static_cast<int>(std::min<int64_t>(num_threads(), chunks));
   if (threads == 1 || t_inside) return Pool::run_alone(chunks, body, context);
-  Pool::get().run(threads, chunks, body, context);
+  pool->run(threads, chunks, body, context);
 }
 
 }  // namespace kusari

@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "kusari/framework/core/error.h"
+#include "kusari/framework/core/fork_safe.h"
 #include "kusari/framework/core/log.h"
 #include "kusari/framework/core/serializer.h"
 
@@ -17,15 +18,12 @@ namespace {
 constexpr std::string_view kEquals = " = ";
 
 struct Table {
-  std::mutex mutex;
+  ForkSafeMutex mutex;
   std::map<std::string, std::string> algorithms;  // by the problem
   std::atomic<uint64_t> generation{0};
 };
 
-Table& table() {
-  static Table* const instance = new Table;
-  return *instance;
-}
+constinit Lazy<Table> table;
 
 bool is_printable(const std::string& text) {
   return std::all_of(text.begin(), text.end(), [](char c) { return c >= ' ' && c <= '~'; });
@@ -34,22 +32,22 @@ bool is_printable(const std::string& text) {
 }  // namespace
 
 std::string find(const std::string& problem) {
-  Table& t = table();
+  Table& t = *table;
   const std::lock_guard lock(t.mutex);
   const auto found = t.algorithms.find(problem);
   return found == t.algorithms.end() ? std::string() : found->second;
 }
 
 void keep(const std::string& problem, const std::string& algorithm) {
-  Table& t = table();
+  Table& t = *table;
   const std::lock_guard lock(t.mutex);
   t.algorithms[problem] = algorithm;
 }
 
-uint64_t generation() noexcept { return table().generation; }
+uint64_t generation() noexcept { return table->generation; }
 
 std::string choices() {
-  Table& t = table();
+  Table& t = *table;
   const std::lock_guard lock(t.mutex);
   std::string text;
   for (const auto& [problem, algorithm] : t.algorithms) text.append(problem).append(kEquals).append(algorithm) += '\n';
@@ -57,7 +55,7 @@ std::string choices() {
 }
 
 void restore(const std::string& choices) {
-  Table& t = table();
+  Table& t = *table;
   int lines = 0, bad = 0;
   {
     const std::lock_guard lock(t.mutex);

@@ -11,6 +11,7 @@
 
 #include "kusari/framework/core/device.h"
 #include "kusari/framework/core/error.h"
+#include "kusari/framework/core/fork_safe.h"
 #include "kusari/framework/core/key_hash.h"
 #include "kusari/framework/core/log.h"
 #include "kusari/framework/core/tuning.h"
@@ -215,24 +216,24 @@ class Chosen {
   }
 
  private:
-  std::mutex mutex_;
+  ForkSafeMutex mutex_;
   uint64_t generation_ = 0;
   std::unordered_map<ConvolutionProblem, const Algorithm*, Hash> algorithms_;
 };
 
 const Algorithm* without_timing(const ConvolutionProblem& p) {
-  static Chosen& chosen = *new Chosen;
-  if (const Algorithm* algorithm = chosen.find(p)) return algorithm;
+  static constinit Lazy<Chosen> chosen;
+  if (const Algorithm* algorithm = chosen->find(p)) return algorithm;
   const Algorithm* algorithm = forced(p);
-  return chosen.add(p, algorithm != nullptr ? algorithm : &usual(p));
+  return chosen->add(p, algorithm != nullptr ? algorithm : &usual(p));
 }
 
 const Algorithm* with_timing(const ConvolutionProblem& p, const ConvolutionArrays& a) {
-  static Chosen& chosen = *new Chosen;
-  if (const Algorithm* algorithm = chosen.find(p)) return algorithm;
+  static constinit Lazy<Chosen> chosen;
+  if (const Algorithm* algorithm = chosen->find(p)) return algorithm;
   const std::string problem = text_of(p);
-  if (const Algorithm* algorithm = remembered(p, problem)) return chosen.add(p, algorithm);
-  const Algorithm* algorithm = chosen.add(p, &fastest(p, a));
+  if (const Algorithm* algorithm = remembered(p, problem)) return chosen->add(p, algorithm);
+  const Algorithm* algorithm = chosen->add(p, &fastest(p, a));
   tuning::keep(problem, algorithm->name);
   return algorithm;
 }

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "kusari/framework/core/error.h"
+#include "kusari/framework/core/fork_safe.h"
 #include "kusari/framework/core/threads.h"
 #include "kusari/framework/cpu/first_error.h"
 #include "kusari/framework/cpu/isa.h"
@@ -511,12 +512,16 @@ struct KeyHash {
   size_t operator()(const Key& key) const noexcept { return hash_of(key.problem) ^ static_cast<size_t>(key.order); }
 };
 
+struct Kept {
+  ForkSafeMutex mutex;  // also for what oneDNN itself locks while it makes primitives
+  std::unordered_map<Key, std::unique_ptr<const Prepared>, KeyHash> convolutions;
+};
+
 // The convolution made ready, or null where oneDNN lacks it. Made once in a process, never freed.
 const Prepared* prepared(const ConvolutionProblem& p, OneDnnOrder order) {
-  static std::mutex& mutex = *new std::mutex;
-  static auto& kept = *new std::unordered_map<Key, std::unique_ptr<const Prepared>, KeyHash>;
-  const std::lock_guard lock(mutex);
-  const auto [entry, is_new] = kept.try_emplace({p, order});
+  static constinit Lazy<Kept> kept;
+  const std::lock_guard lock(kept->mutex);
+  const auto [entry, is_new] = kept->convolutions.try_emplace({p, order});
   // A bias is added to x by nobody but us.
   const bool has_own_bias = p.pass == ConvolutionPass::data_grad && p.has_bias != 0;
   // oneDNN computes with bfloat16 on other processors too, but slower than with float32.

@@ -7,11 +7,13 @@
 #include <array>
 #include <cstring>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <unordered_map>
 
 #include "kusari/framework/core/array.h"
 #include "kusari/framework/core/error.h"
+#include "kusari/framework/core/fork_safe.h"
 #include "kusari/framework/core/memory.h"
 
 namespace kusari::cpu {
@@ -154,6 +156,8 @@ bool multiply_with_onednn(const MatrixProduct& p) {
     if (found == kept.end()) {
       if (kept.size() >= kMostKept) kept.clear();
       last_key = nullptr;
+      static constinit ForkSafeMutex making;  // oneDNN locks caches of its own, which fork() does not know
+      const std::scoped_lock lock(making);
       found = kept.emplace(key, Product::create(p)).first;
     }
     last_key = &found->first;

@@ -7,13 +7,17 @@
 #include <string>
 
 #include "kusari/framework/core/error.h"
+#include "kusari/framework/core/fork_safe.h"
 
 namespace kusari::cpu {
 
 // Never destroyed: threads that outlive main may still hold primitives.
 const dnnl::engine& onednn_engine() {
-  static const dnnl::engine& engine = *new dnnl::engine(dnnl::engine::kind::cpu, 0);
-  return engine;
+  struct Engine : dnnl::engine {
+    Engine() : dnnl::engine(dnnl::engine::kind::cpu, 0) {}
+  };
+  static constinit Lazy<Engine> engine;
+  return *engine;
 }
 
 const dnnl::stream& onednn_stream() {

@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "kusari/framework/core/fork_safe.h"
 #include "kusari/framework/core/memory.h"
 
 namespace kusari::cpu {
@@ -34,7 +35,7 @@ class Packed final : public detail::Attachment {
     uint64_t generation;
     std::shared_ptr<void> buffer;
   };
-  std::mutex mutex_;
+  ForkSafeMutex mutex_;
   std::vector<Entry> entries_;
 };
 

@@ -4,6 +4,7 @@
 #include <map>
 #include <random>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <doctest/doctest.h>
@@ -103,6 +104,66 @@ TEST_CASE("pinned pool: waits when copies lag far behind") {
   }
   CHECK(host.held <= 270 * kMiB);
   CHECK(device.waits > 0);
+}
+
+TEST_CASE("pinned pool: memory of somebody else's") {
+  FakeHost host;
+  FakeDevice device(0);
+  PinnedPool pool(host);
+  auto* const own = static_cast<char*>(pool.allocate(1000));
+  std::vector<char> memory(10000);
+  char* const data = memory.data() + 1000;
+  const memory::Statistics before = pool.statistics();
+  CHECK_FALSE(pool.contains(data, 1));
+  CHECK(pool.adopt(data, 5000));
+  CHECK(pool.contains(data, 5000));
+  CHECK(pool.contains(data + 4999, 1));
+  CHECK(pool.contains(data + 100, 4900));
+  CHECK_FALSE(pool.contains(data + 100, 4901));
+  CHECK_FALSE(pool.contains(data - 1, 1));
+  CHECK_FALSE(pool.contains(data + 5000, 1));
+  CHECK(pool.contains(own, 1000));
+  // Nothing that overlaps.
+  for (const auto& [begin, bytes] : {std::pair{0, 5000}, {10, 20}, {-10, 11}, {4999, 10}, {-10, 6000}, {6000, 0}}) {
+    CAPTURE(begin);
+    CHECK_FALSE(pool.adopt(data + begin, static_cast<size_t>(bytes)));
+  }
+  CHECK_FALSE(pool.adopt(own + 100, 10));
+  CHECK(pool.adopt(data + 5000, 100));
+  CHECK(pool.adopt(data - 100, 100));
+
+  CHECK_FALSE(pool.is_used(data));
+  CHECK(pool.record_use(data + 4999, device, kA));
+  CHECK(pool.record_use(data, device, kA));  // replaces the first
+  CHECK(device.alive == 1);
+  CHECK(pool.record_use(data, device, kB));
+  CHECK(pool.is_used(data + 3));
+  CHECK_FALSE(pool.is_used(data + 5000));
+  CHECK_FALSE(pool.is_used(memory.data()));
+  device.complete(kA);
+  CHECK(pool.is_used(data));
+  device.complete(kB);
+  CHECK_FALSE(pool.is_used(data));
+  CHECK(device.alive == 0);
+
+  // It is not the pool's to hand out, and goes only after its copies.
+  pool.deallocate(data);
+  CHECK(pool.contains(data, 5000));
+  pool.release_cached();
+  CHECK(pool.contains(data, 5000));
+  CHECK(pool.record_use(data, device, kA));
+  CHECK(device.waits == 0);
+  CHECK(pool.release_adopted(data));
+  CHECK(device.waits == 1);
+  CHECK(device.alive == 0);
+  CHECK_FALSE(pool.contains(data, 1));
+  CHECK_FALSE(pool.release_adopted(data));
+  CHECK_FALSE(pool.release_adopted(own));
+  CHECK_FALSE(pool.release_adopted(data + 5001));
+  CHECK(pool.release_adopted(data + 5000));
+  CHECK(pool.statistics().allocated == before.allocated);
+  CHECK(pool.statistics().reserved == before.reserved);
+  pool.deallocate(own);
 }
 
 TEST_CASE("pinned pool: release and out of memory") {

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "kusari/framework/core/error.h"
+#include "kusari/framework/core/fork_safe.h"
 #include "kusari/framework/kernels/pointwise.h"
 #include "kusari/framework/kernels/user/layout.h"
 #include "kusari/framework/kernels/user/parameters.h"
@@ -61,7 +62,7 @@ class Sources {
   }
 
  private:
-  std::mutex mutex_;
+  ForkSafeMutex mutex_;
   std::map<std::string, const UserSource*> sources_;
 };
 

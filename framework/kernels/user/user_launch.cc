@@ -5,18 +5,22 @@
 #include <mutex>
 
 #include "kusari/framework/core/error.h"
+#include "kusari/framework/core/fork_safe.h"
 
 namespace kusari::kernels {
 
 const UserSource& intern_user_source(const std::string& name, const std::string& code,
                                      const std::vector<std::string>& compiler) {
-  static std::mutex* const mutex = new std::mutex;  // recorded launches may be replayed while statics are destroyed
-  static auto* const sources = new std::deque<UserSource>;
-  const std::scoped_lock lock(*mutex);
-  for (const UserSource& source : *sources) {
+  struct Sources {
+    ForkSafeMutex mutex;
+    std::deque<UserSource> all;
+  };
+  static constinit Lazy<Sources> sources;  // recorded launches may be replayed while statics are destroyed
+  const std::scoped_lock lock(sources->mutex);
+  for (const UserSource& source : sources->all) {
     if (source.name == name && source.code == code && source.compiler == compiler) return source;
   }
-  UserSource& source = sources->emplace_back();
+  UserSource& source = sources->all.emplace_back();
   source.name = name;
   source.code = code;
   source.compiler = compiler;
