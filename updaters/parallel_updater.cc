@@ -315,7 +315,6 @@ void ParallelUpdater::Impl::compute(Optimizer& optimizer, Parts parts) {
   list(main);
   main.cleargrads();
   error = nullptr;
-  const std::vector<Replica*> active = hand_out(optimizer, parts, shares);
   const auto run_main = [&] { compute_main(optimizer, parts.arrays[0], weight(shares[0])); };
   // Main alone draws the first numbers of parameters whose shapes a batch decides. Those that the model does not use
   // have no shape after a step either.
@@ -325,6 +324,7 @@ void ParallelUpdater::Impl::compute(Optimizer& optimizer, Parts parts) {
     run_main();
     if (error) std::rethrow_exception(error);
   }
+  const std::vector<Replica*> active = hand_out(optimizer, parts, shares);
   {
     SentValues values(entries);
     for (Replica* const replica : active) replica->prepare(entries, values);
