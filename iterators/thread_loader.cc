@@ -31,7 +31,7 @@ using datasets::Example;
 constexpr std::chrono::nanoseconds kClaimTime{50'000};
 constexpr int64_t kMaxClaim = 64;
 
-// What a thread that has nothing left to prepare may take to end.
+// What threads may take to end once their examples are done or overdue.
 constexpr std::chrono::seconds kTimeToEnd{1};
 
 struct Range {
@@ -461,6 +461,7 @@ void ThreadLoader::finish() noexcept {
   std::unique_lock lock(shared_->mutex);
   shared_->is_stopping.store(true, std::memory_order_relaxed);
   shared_->work.notify_all();
+  const auto soon = Clock::now() + kTimeToEnd;
   for (Worker& worker : workers_) {
     const Progress& progress = *worker.progress;
     const auto has_ended = [&] { return progress.has_ended; };
@@ -468,7 +469,7 @@ void ThreadLoader::finish() noexcept {
       const auto limit = std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(*options_.timeout));
       // A thread ends after the example that it has begun.
       const Clock::time_point since{Clock::duration(progress.since.load(std::memory_order_relaxed))};
-      shared_->event.wait_until(lock, std::max(since + limit, Clock::now() + kTimeToEnd), has_ended);
+      shared_->event.wait_until(lock, std::max(since + limit, soon), has_ended);
     } else {
       shared_->event.wait(lock, has_ended);
     }

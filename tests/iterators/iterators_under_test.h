@@ -10,6 +10,7 @@
 
 #include "kusari/framework/datasets/tuple_dataset.h"
 #include "kusari/iterators/dataset_iterator.h"
+#include "kusari/iterators/multiprocess_iterator.h"
 #include "kusari/iterators/multithread_iterator.h"
 #include "kusari/iterators/serial_iterator.h"
 
@@ -52,10 +53,22 @@ inline std::unique_ptr<iterators::DatasetIterator> make_multithread(datasets::Da
                                             .order_sampler = ways.order_sampler});
 }
 
+inline std::unique_ptr<iterators::DatasetIterator> make_multiprocess(datasets::DatasetRef dataset, int64_t batch_size,
+                                                                     const Ways& ways) {
+  return std::make_unique<iterators::MultiprocessIterator>(
+      std::move(dataset), batch_size,
+      iterators::MultiprocessIteratorOptions{.repeat = ways.repeat,
+                                             .shuffle = ways.shuffle,
+                                             .n_processes = ways.workers,
+                                             .n_prefetch = ways.n_prefetch,
+                                             .order_sampler = ways.order_sampler});
+}
+
 inline const std::vector<IteratorClass>& iterator_classes() {
   static const std::vector<IteratorClass> classes = {
       {"SerialIterator", 4, make_serial},
       {"MultithreadIterator", 5, make_multithread},
+      {"MultiprocessIterator", 1, make_multiprocess},
   };
   return classes;
 }
