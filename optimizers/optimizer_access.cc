@@ -1,5 +1,6 @@
 #include "kusari/optimizers/optimizer_access.h"
 
+#include <array>
 #include <limits>
 #include <string>
 #include <typeinfo>
@@ -10,6 +11,7 @@
 #include "kusari/framework/core/profiler.h"
 #include "kusari/optimizers/hooks/fused.h"
 #include "kusari/optimizers/optimizer_impl.h"
+#include "kusari/optimizers/step_launch.h"
 
 namespace kusari::detail {
 
@@ -48,6 +50,21 @@ void OptimizerAccess::accumulate(const Optimizer& optimizer, const std::function
   loss.backward({.loss_scale = scale.host != 1 ? std::optional<double>(scale.host) : std::nullopt,
                  .device_loss_scale = scale.device.is_defined() ? held_by(loss.dtype(), scale.device) : Array(),
                  .release_graph = !config().keep_graph_on_report});
+}
+
+Array OptimizerAccess::step_numbers(const Optimizer& optimizer) {
+  const Optimizer::Impl& impl = *optimizer.impl_;
+  if (impl.clock.source() == nullptr || impl.groups.empty()) return Array();
+  std::array<double, DeviceNumbers::kCapacity> values{};
+  const size_t count = optimizer.schedule(values.data());
+  if (count == 0) return Array();
+  values[count] = static_cast<double>(impl.clock.t_and_skipped());
+  const Device& device = impl.groups[0].device;
+  constexpr int64_t kNumbers = DeviceNumbers::kCapacity;
+  const Array schedule = from_host(values.data(), {kNumbers}, Dtype::float64, device);
+  const Array numbers = empty({kNumbers}, Dtype::float64, device);
+  optimizer.launch_numbers({device, schedule, impl.clock.source()->skipped_on(device), numbers});
+  return numbers;
 }
 
 Array OptimizerAccess::seed(Optimizer& optimizer, const Variable& loss) {

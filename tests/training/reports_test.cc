@@ -12,6 +12,7 @@
 
 #include "kusari/framework/core/array.h"
 #include "kusari/framework/core/error.h"
+#include "kusari/framework/links/connection/linear.h"
 #include "kusari/framework/serializers/npz.h"
 #include "kusari/framework/training/extensions/log_report.h"
 #include "kusari/framework/training/extensions/micro_average.h"
@@ -19,6 +20,7 @@
 #include "kusari/framework/training/extensions/progress_bar.h"
 #include "kusari/framework/training/extensions/value_observation.h"
 #include "kusari/framework/training/trainer.h"
+#include "kusari/optimizers/adam.h"
 #include "kusari/optimizers/sgd.h"
 #include "kusari/tests/scratch_directory.h"
 #include "kusari/tests/training/fake_updater.h"
@@ -380,6 +382,36 @@ TEST_CASE("observe_value and observe_lr come before LogReport") {
   trainer.run();
   CHECK(log.log()[0].at("lr") == 0.25);
   CHECK(log.log()[0].at("twice") == 4);
+}
+
+TEST_CASE("observe_lr of an Adam that skips steps") {
+  const ScratchDirectory dir;
+  kusari::links::Linear model(1, 1);
+  kusari::optimizers::Adam adam;
+  adam.setup(model);
+  adam.loss_scaling();
+  FakeUpdater updater;
+  updater.optimizer = &adam;
+  updater.on_update = [&] {
+    for (kusari::Parameter* parameter : model.params()) {
+      parameter->set_grad(
+          kusari::full(parameter->shape(), updater.count % 2 == 1 ? INFINITY : 1, kusari::Dtype::float32));
+    }
+    adam.update();
+  };
+  Trainer trainer(updater, {6, "iteration"}, dir.path());
+  trainer.extend(extensions::observe_lr(), {.trigger = {1, "iteration"}});
+  std::vector<double> rates, expected;
+  trainer.extend([&](Trainer& t) {
+    rates.push_back(t.observation().at("lr"));
+    if (t.updater().iteration() > 1) expected.push_back(adam.lr());
+  });
+  trainer.run();
+  CHECK(std::isnan(rates[0]));  // no step was done
+  rates.erase(rates.begin());
+  CHECK(rates == expected);
+  CHECK(rates[0] == rates[1]);
+  CHECK(rates[1] != rates[2]);
 }
 
 TEST_CASE("MicroAverage divides sums") {
