@@ -253,6 +253,7 @@
 #include "kusari/iterators/dataset_iterator.h"
 #include "kusari/iterators/epoch_state.h"
 #include "kusari/iterators/iterator.h"
+#include "kusari/iterators/multiprocess_iterator.h"
 #include "kusari/iterators/multithread_iterator.h"
 #include "kusari/iterators/on_failure.h"
 #include "kusari/iterators/order_samplers.h"

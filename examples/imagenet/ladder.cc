@@ -45,7 +45,7 @@ struct Arguments {
   int64_t iterations = 50;
   int64_t warmup = 10;
   int64_t image_side = 0;
-  LoaderFlags loader;
+  LoaderFlags loader{.loader = "process"};
   std::vector<std::string> steps;
   std::string out = "result";
   std::string measure;

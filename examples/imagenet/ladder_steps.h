@@ -66,7 +66,10 @@ inline std::vector<Step> ladder_steps(bool is_cpu, const Settings& top) {
       [](Settings& s, const Settings&) { s.preprocessing = Preprocessing::converter; });
   const std::string jobs = std::to_string(top.jobs);
   const auto load = [](Settings& s, const Settings& t) { s.loader = t.loader, s.jobs = t.jobs; };
-  if (top.loader == Loader::thread) {
+  if (top.loader == Loader::process) {
+    add("workers", jobs + " worker processes",
+        "iterators::MultiprocessIterator train_iter(train, batchsize, {.n_processes = " + jobs + "});", load);
+  } else if (top.loader == Loader::thread) {
     add("workers", jobs + " worker threads",
         "iterators::MultithreadIterator train_iter(train, batchsize, {.n_threads = " + jobs + "});", load);
   }

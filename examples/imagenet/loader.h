@@ -9,9 +9,10 @@
 #include <CLI/CLI.hpp>
 
 // Who prepares the examples of batches: this thread when they are asked for, or workers, ahead of that.
-enum class Loader { serial, thread };
+enum class Loader { serial, thread, process };
 
-inline const std::map<std::string, Loader> kLoaders{{"serial", Loader::serial}, {"thread", Loader::thread}};
+inline const std::map<std::string, Loader> kLoaders{
+    {"process", Loader::process}, {"serial", Loader::serial}, {"thread", Loader::thread}};
 
 // The flags --loader and --loaderjob.
 struct LoaderFlags {
@@ -22,10 +23,10 @@ struct LoaderFlags {
 inline void add_loader_flags(CLI::App& parser, LoaderFlags& flags) {
   parser
       .add_option("--loader", flags.loader,
-                  "What prepares images: thread, ahead of their use, or serial, when they are used")
+                  "What prepares images: thread or process, ahead of their use, or serial, when they are used")
       ->check(CLI::IsMember(&kLoaders))
       ->capture_default_str();
-  parser.add_option("-j,--loaderjob", flags.jobs, "Number of threads that prepare images (0: all cores)")
+  parser.add_option("-j,--loaderjob", flags.jobs, "Number of threads or processes that prepare images (0: all cores)")
       ->check(CLI::NonNegativeNumber)
       ->capture_default_str();
 }
@@ -37,9 +38,14 @@ inline std::shared_ptr<kusari::iterators::Iterator> make_iterator(Loader loader,
                                                                   const kusari::iterators::OrderOptions& order = {}) {
   using namespace kusari::iterators;
   if (loader == Loader::serial) return std::make_shared<SerialIterator>(dataset, batch_size, order);
-  return std::make_shared<MultithreadIterator>(
+  if (loader == Loader::thread) {
+    return std::make_shared<MultithreadIterator>(
+        dataset, batch_size,
+        MultithreadIteratorOptions{.repeat = order.repeat, .shuffle = order.shuffle, .n_threads = jobs});
+  }
+  return std::make_shared<MultiprocessIterator>(
       dataset, batch_size,
-      MultithreadIteratorOptions{.repeat = order.repeat, .shuffle = order.shuffle, .n_threads = jobs});
+      MultiprocessIteratorOptions{.repeat = order.repeat, .shuffle = order.shuffle, .n_processes = jobs});
 }
 
 inline std::shared_ptr<kusari::iterators::Iterator> make_iterator(const LoaderFlags& flags,
