@@ -23,7 +23,6 @@ constexpr int64_t kBytesPerThread = 1 << 20;  // below, starting a thread costs 
 /// The shape that all rows of a component get.
 Shape row_shape(std::span<const Example> batch, size_t component, bool padded) {
   const Array& first = batch[0][component];
-  if (!first.is_defined()) fail(0, component, "is an undefined array");
   Shape shape = first.shape();
   for (size_t i = 1; i < batch.size(); ++i) {
     const Array& row = batch[i][component];
@@ -52,7 +51,7 @@ void copy_row(const Array& row, const Array& out, int64_t index) {
 
 /// Whether a row is an image whose memory is (H, W, C), its lines any distance apart.
 bool has_pixel_lines(const Array& row) {
-  if (row.ndim() != 3 || !row.device().is_cpu()) return false;
+  if (row.ndim() != 3) return false;
   const int64_t channels = row.shape()[0], width = row.shape()[2];
   return (channels == 1 || row.strides()[0] == 1) && (width == 1 || row.strides()[2] == channels);
 }
@@ -78,13 +77,16 @@ void copy_pixel_lines(const Array& image, char* to, int64_t to_pitch) {
   for (int64_t y = 0; y < height; ++y) std::memcpy(to + y * to_pitch, from + y * pitch, static_cast<size_t>(line));
 }
 
-/// Host memory for a batch on its way to `device`.
-Array empty_batch(const Shape& shape, Dtype dtype, bool images, const Device& device) {
-  if (device.is_cpu()) return images ? empty_channels_last(shape, dtype) : empty(shape, dtype);
+/// Memory for a batch whose rows are on `origin`, on its way to `device`.
+Array empty_batch(const Shape& shape, Dtype dtype, bool images, const Device& origin, const Device& device) {
+  if (!origin.is_cpu() || device.is_cpu()) {
+    return images ? empty_channels_last(shape, dtype, origin) : empty(shape, dtype, origin);
+  }
   if (!images || !config().channels_last) return empty_pinned(shape, dtype, device);
   return empty_pinned({shape[0], shape[2], shape[3], shape[1]}, dtype, device).transpose({0, 3, 1, 2});
 }
 
+/// Where the first row is, in page-locked memory if that is the CPU and `device` is not.
 Array stack(std::span<const Example> batch, size_t component, const std::optional<Scalar>& padding,
             const Device& device) {
   const Array together = collated(batch, component);
@@ -100,23 +102,22 @@ Array stack(std::span<const Example> batch, size_t component, const std::optiona
   const Dtype dtype = batch[0][component].dtype();
   const int64_t row_bytes = row_size * itemsize(dtype);
   const bool whole = all_rows([&](const Array& row) { return row.size() == row_size; });
+  const bool on_host = all_rows([](const Array& row) { return row.device().is_cpu(); });
   const bool images = has_pixel_lines(batch[0][component]);
-  const Array out = empty_batch(shape, dtype, images, device);
-  char* const to = out.data<char>();
+  const Array out = empty_batch(shape, dtype, images, batch[0][component].device(), device);
 
-  if (images && out.is_channels_last() && all_rows(has_pixel_lines)) {
+  if (on_host && images && out.is_channels_last() && all_rows(has_pixel_lines)) {
     if (!whole) out.fill(*padding);
     const int64_t pitch = shape[1] * shape[3] * itemsize(dtype);
     for_each_row(batch.size(), row_bytes, [&](int64_t i) {
-      copy_pixel_lines(batch[static_cast<size_t>(i)][component], to + i * row_bytes, pitch);
+      copy_pixel_lines(batch[static_cast<size_t>(i)][component], out.data<char>() + i * row_bytes, pitch);
     });
     return out;
   }
-  if (whole && out.is_contiguous() &&
-      all_rows([](const Array& row) { return row.is_contiguous() && row.device().is_cpu(); })) {
+  if (on_host && whole && out.is_contiguous() && all_rows([](const Array& row) { return row.is_contiguous(); })) {
     for_each_row(batch.size(), row_bytes, [&](int64_t i) {
       const void* from = batch[static_cast<size_t>(i)][component].raw_data();
-      std::memcpy(to + i * row_bytes, from, static_cast<size_t>(row_bytes));
+      std::memcpy(out.data<char>() + i * row_bytes, from, static_cast<size_t>(row_bytes));
     });
     return out;
   }
@@ -126,7 +127,7 @@ Array stack(std::span<const Example> batch, size_t component, const std::optiona
 }
 
 /// The components of a batch in their own dtypes, stacked and sent.
-Example send(std::span<const Example> batch, const Device& device, const Padding& padding) {
+Example send(std::span<const Example> batch, const std::optional<Device>& device, const Padding& padding) {
   if (batch.empty()) throw ValueError("concat_examples: the batch is empty");
   const size_t components = batch[0].size();
   for (size_t i = 1; i < batch.size(); ++i) {
@@ -138,7 +139,9 @@ Example send(std::span<const Example> batch, const Device& device, const Padding
   Example result;
   result.reserve(components);
   for (size_t k = 0; k < components; ++k) {
-    result.push_back(stack(batch, k, padding.of(k), device).to_device_beside(device));
+    if (!batch[0][k].is_defined()) fail(0, k, "is an undefined array");
+    const Device& target = device ? *device : batch[0][k].device();
+    result.push_back(stack(batch, k, padding.of(k), target).to_device_beside(target));
   }
   return result;
 }
@@ -163,7 +166,7 @@ Example Converter::finish(Example uploaded) const {
   return finish_ ? finish_(std::move(uploaded)) : std::move(uploaded);
 }
 
-Example concat_examples(std::span<const Example> batch, const Device& device, const Padding& padding) {
+Example concat_examples(std::span<const Example> batch, const std::optional<Device>& device, const Padding& padding) {
   return cast(send(batch, device, padding));
 }
 

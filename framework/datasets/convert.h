@@ -63,15 +63,15 @@ class KUSARI_API Converter {
   Finish finish_;  // empty: nothing is left to do
 };
 
-/// Stacks the examples of a batch, component by component, on the CPU and copies the result to `device` once.
-/// Floating arrays become config().dtype there; integers (labels, indices, pixels) keep their dtype.
-/// With a padding, arrays of one component may have different sizes: each becomes as large as the largest in the batch,
-/// its elements first. Returns arrays of shape (batch, ...): new ones, unless the examples already lie together in one
-/// (collated.h) that needs no conversion. Images (C, H, W) whose memory is (H, W, C), as readers
-/// and transforms give them, become a batch with the channels innermost, the first example deciding for all.
-/// Throws ValueError for an empty batch, TypeError, naming the example and the component, where numbers of components,
-/// dtypes, or (without a padding) shapes differ. chainer.dataset.concat_examples.
-KUSARI_API Example concat_examples(std::span<const Example> batch, const Device& device = Device(),
+/// Stacks the examples of a batch, component by component, where they lie, and copies the result to `device` once;
+/// without a device it stays there. Floating arrays become config().dtype; integers (labels, indices, pixels) keep
+/// their dtype. With a padding, arrays of one component may have different sizes: each becomes as large as the largest
+/// in the batch, its elements first. Returns arrays of shape (batch, ...), new ones unless the batch lies together
+/// already (collated). Images (C, H, W) whose memory is (H, W, C), as readers and transforms give them, become a batch
+/// with the channels innermost, the first example deciding for all. Throws ValueError for an empty batch, TypeError,
+/// naming the example and the component, where numbers of components, dtypes, numbers of axes, or (without a padding)
+/// shapes differ. chainer.dataset.concat_examples.
+KUSARI_API Example concat_examples(std::span<const Example> batch, const std::optional<Device>& device = std::nullopt,
                                    const Padding& padding = {});
 
 /// concat_examples as a converter: floating arrays are sent as they are and become config().dtype on the device.

@@ -1,5 +1,8 @@
 #include "kusari/framework/datasets/convert.h"
 
+#include <functional>
+#include <limits>
+#include <optional>
 #include <vector>
 
 #include <doctest/doctest.h>
@@ -78,6 +81,55 @@ TEST_CASE("concat_examples pads to the largest of the batch") {
   result = concat_examples(batch, Device(), std::vector<std::optional<Scalar>>{0, -9});
   CHECK(result[0].to_vector<int>() == Ints{1, 0, 0, 2, 3, 4, 0, 0, 0});
   CHECK(result[1].at(2).to_vector<int>() == Ints{8, -9, -9, -9, -9, -9});
+}
+
+TEST_CASE("concat_examples: the cases of padding") {
+  using Values = std::vector<std::optional<Scalar>>;
+  const auto ints = [](std::initializer_list<int32_t> values) { return array<int32_t>(values); };
+  const Array scalar = array<int32_t>({5}, Shape{}), none = zeros({0}, Dtype::int32);
+  struct Case {
+    const char* what;
+    std::vector<Array> rows;
+    Padding padding;
+    Shape shape;
+    std::vector<double> expected;
+  };
+  const std::vector<Case> cases = {
+      {"numbers stack to a vector", {scalar, scalar}, {}, {2}, {5, 5}},
+      {"numbers with a padding that nothing needs", {scalar, scalar}, 9, {2}, {5, 5}},
+      {"one example", {ints({1, 2})}, 0, {1, 2}, {1, 2}},
+      {"equal sizes", {ints({1, 2}), ints({3, 4})}, 9, {2, 2}, {1, 2, 3, 4}},
+      {"rows without elements", {none, none}, {}, {2, 0}, {}},
+      {"an empty row among others", {none, ints({1, 2})}, -1, {2, 2}, {-1, -1, 1, 2}},
+      {"no row is as large as the batch",
+       {ints({1, 2, 3}).reshape({1, 3}), ints({4, 5}).reshape({2, 1})},
+       0,
+       {2, 2, 3},
+       {1, 2, 3, 0, 0, 0, 4, 0, 0, 5, 0, 0}},
+      {"the value takes the dtype", {ints({1}), ints({2, 3})}, 1.7, {2, 2}, {1, 1, 2, 3}},
+      {"an integer beside floating rows", {row({0.5f}), row({1, 2})}, 7, {2, 2}, {0.5, 7, 1, 2}},
+      {"a fraction beside floating rows", {row({0.5f}), row({1, 2})}, 0.25, {2, 2}, {0.5, 0.25, 1, 2}},
+      {"infinity",
+       {row({0.5f}), row({1, 2})},
+       -std::numeric_limits<double>::infinity(),
+       {2, 2},
+       {0.5, -std::numeric_limits<double>::infinity(), 1, 2}},
+      {"bool", {array<bool>({true}), array<bool>({true, false})}, true, {2, 2}, {1, 1, 1, 0}},
+      {"one value for each component", {ints({1}), ints({2, 3})}, Values{8, std::nullopt}, {2, 2}, {1, 8, 2, 3}},
+  };
+  for (const Case& c : cases) {
+    CAPTURE(c.what);
+    std::vector<Example> batch;
+    for (const Array& array : c.rows) batch.push_back({array});
+    const Array result = concat_examples(batch, Device(), c.padding)[0];
+    CHECK(result.shape() == c.shape);
+    CHECK(result.dtype() == c.rows[0].dtype());
+    CHECK(result.to_vector<double>() == c.expected);
+  }
+  // Where a component has no value, its rows must be equal.
+  const std::vector<Example> ragged{{ints({1}), ints({1})}, {ints({2, 3}), ints({2, 3})}};
+  CHECK_THROWS_AS(concat_examples(ragged, Device(), Values{8, std::nullopt}), TypeError);
+  CHECK_THROWS_AS(concat_examples(ragged, Device(), Values{std::nullopt, 8}), TypeError);
 }
 
 TEST_CASE("concat_examples makes a channels-last batch of images") {
