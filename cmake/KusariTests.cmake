@@ -167,6 +167,10 @@ if(TARGET kusari-bench AND NOT KUSARI_SANITIZE)
   # A step of a small network is as many kernels as it needs: 12 of layers, 1 of the optimizer, 4 of the loss.
   add_test(NAME bench_traffic COMMAND kusari-bench small_mlp --traffic)
   set_tests_properties(bench_traffic PROPERTIES LABELS unit PASS_REGULAR_EXPRESSION "\"launches\":17,")
+  # Workers are measured, and are gone afterwards: the program would not end.
+  add_test(NAME bench_iterator COMMAND kusari-bench iterator_overhead --workers 2 --seconds 1 --patience 0)
+  set_tests_properties(bench_iterator PROPERTIES LABELS unit TIMEOUT 120 PASS_REGULAR_EXPRESSION
+                       "iterator_overhead.serial.*iterator_overhead.threads.*iterator_overhead.processes")
 endif()
 
 # The ladder measures itself step by step; a step that fails makes it fail.

@@ -32,6 +32,10 @@ void resnet50_infer(const Settings& settings);
 void mem(const Settings& settings);
 /// Decoding photos, beside libjpeg-turbo alone; and with padding by 4, a random crop and a random flip.
 void jpeg(const Settings& settings);
+/// Photos decoded, cropped, resized, flipped and collated by the iterators, with and without workers.
+void iterator(const Settings& settings);
+/// The same for examples of 3 KB in memory: what the iterators themselves take.
+void iterator_overhead(const Settings& settings);
 /// What the host does for one kernel in define-by-run: small_mlp's step, and the parts of it.
 void host_cost(const Settings& settings);
 

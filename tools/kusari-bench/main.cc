@@ -34,6 +34,8 @@ int main(int argc, char** argv) {
       {"resnet50_infer", bench::resnet50_infer},
       {"mem", bench::mem},
       {"jpeg", bench::jpeg},
+      {"iterator", bench::iterator},
+      {"iterator_overhead", bench::iterator_overhead},
       {"host_cost", bench::host_cost}};
   CLI::App app(
       "Measures Kusari. One line of JSON per number: median and least "
@@ -69,7 +71,24 @@ int main(int argc, char** argv) {
                "compute normalizations again in backward instead of keeping them");
   app.add_flag("--traffic", settings.traffic,
                "count kernels, bytes and memory of one training step instead of timing it; twice: list every launch");
-  app.add_option("--images", settings.images, "tar archive of photos, for the case jpeg")->capture_default_str();
+  app.add_option("--images", settings.images,
+                 "tar archive of photos, for the cases jpeg and iterator; iterator takes a folder too")
+      ->capture_default_str();
+  app.add_option("--workers", settings.workers, "numbers of threads or processes of the iterators")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
+  app.add_option("--kinds", settings.kinds, "iterators to measure")
+      ->check(CLI::IsMember({"serial", "threads", "processes"}))
+      ->capture_default_str();
+  app.add_option("--pixels", settings.pixels,
+                 "of the batches of the case iterator: uint8, or float32 normalized by the converter")
+      ->check(CLI::IsMember({"uint8", "float32"}))
+      ->capture_default_str();
+  app.add_option("--decode", settings.decode,
+                 "of a photo in the case iterator: the whole, only the part that the crop takes, or that reduced to a "
+                 "half, quarter or eighth when it is large enough")
+      ->check(CLI::IsMember({"whole", "part", "reduced"}))
+      ->capture_default_str();
   CLI11_PARSE(app, argc, argv);
   try {
     settings.device = kusari::get_device(device);

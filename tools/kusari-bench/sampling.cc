@@ -21,15 +21,6 @@ double own_processor_seconds() {
   return seconds(usage.ru_utime) + seconds(usage.ru_stime);
 }
 
-// Of all processors, time that was neither idle nor waiting for a disk.
-double machine_busy_seconds() {
-  std::ifstream file("/proc/stat");
-  std::string label;
-  double user = 0, nice = 0, system = 0, idle = 0, waiting = 0, interrupts = 0, soft = 0, stolen = 0;
-  file >> label >> user >> nice >> system >> idle >> waiting >> interrupts >> soft >> stolen;
-  return (user + nice + system + interrupts + soft + stolen) / static_cast<double>(sysconf(_SC_CLK_TCK));
-}
-
 // How many cores other programs use from its construction on. The kernel counts in ticks of 10 ms.
 class Neighbours {
  public:
@@ -48,6 +39,14 @@ class Neighbours {
 }  // namespace
 
 double now() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
+
+double machine_busy_seconds() {
+  std::ifstream file("/proc/stat");
+  std::string label;
+  double user = 0, nice = 0, system = 0, idle = 0, waiting = 0, interrupts = 0, soft = 0, stolen = 0;
+  file >> label >> user >> nice >> system >> idle >> waiting >> interrupts >> soft >> stolen;
+  return (user + nice + system + interrupts + soft + stolen) / static_cast<double>(sysconf(_SC_CLK_TCK));
+}
 
 double median(std::vector<double> values) {
   std::sort(values.begin(), values.end());

@@ -21,7 +21,11 @@ struct Settings {
   kusari::DtypePolicy dtype = kusari::Dtype::float32;
   std::string mode = "float32";  ///< the dtype by name, with what else changes the arithmetic
   int64_t batch = 0;             ///< 0: the case's own
-  std::string images = "../shared/data/imagenette224-mini/train.tar";  ///< of case jpeg
+  std::string images = "../shared/data/imagenette224-mini/train.tar";  ///< of the cases jpeg and iterator
+  std::vector<int64_t> workers = {1, 2};                               ///< of the iterators
+  std::vector<std::string> kinds = {"serial", "threads", "processes"};
+  std::string pixels = "float32";  ///< of the batches of case iterator
+  std::string decode = "part";     ///< how much of a photo case iterator decodes
 };
 
 /// Measured values and how many cores other programs used meanwhile.
@@ -33,6 +37,8 @@ struct Samples {
 /// Seconds on a clock that only goes forward.
 double now();
 double median(std::vector<double> values);
+/// Seconds of all processors that were neither idle nor waiting for a disk, since the machine started.
+double machine_busy_seconds();
 /// Resident memory now and at its highest.
 double resident_mib();
 double peak_resident_mib();
