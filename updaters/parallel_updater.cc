@@ -176,7 +176,7 @@ struct ParallelUpdater::Impl {
   std::vector<size_t> lanes;                            // which thread each of them works in; 0: the caller's
   std::vector<std::unique_ptr<ReplicaThread>> threads;  // from lane 1 on; none before the first step
   size_t lane_count = 1;
-  bool shares_cpu = false;  // several threads compute on the CPU
+  int cpu_lanes = 0;  // threads that compute on the CPU
 
   std::vector<Entry> entries;  // of main
   uint64_t version = 0;        // structure_version() of the lists
@@ -209,7 +209,6 @@ class Jobs {
 ParallelUpdater::Impl::Impl(Optimizer& optimizer, const ParallelUpdaterOptions& options)
     : loss_func{options.loss_func}, average{options.average} {
   std::vector<std::pair<Device, size_t>> gpus;  // with their lanes
-  size_t cpu_lanes = 0;
   for (Plan& plan : plan_replicas(options, optimizer.target())) {
     const bool is_main = plan.name == "main";
     size_t lane = 0;
@@ -234,7 +233,6 @@ ParallelUpdater::Impl::Impl(Optimizer& optimizer, const ParallelUpdaterOptions& 
     replicas.push_back(std::make_unique<Replica>(plan.name, plan.device, *plan.model));
     lanes.push_back(lane);
   }
-  shares_cpu = cpu_lanes > 1;
   list(optimizer.target());
 }
 
@@ -333,7 +331,7 @@ void ParallelUpdater::Impl::compute(Optimizer& optimizer, Parts parts) {
                                  .optimizer = optimizer,
                                  .loss_func = loss_func,
                                  .values = values,
-                                 .is_single_threaded = shares_cpu};
+                                 .is_single_threaded = cpu_lanes > 1 && cpu_lanes >= num_threads()};
     compute_beside(active, context, [&] {
       if (!is_first) run_main();
     });
