@@ -116,28 +116,25 @@ class Taps {
   std::vector<ResamplingPair> pairs_;
 };
 
-char* row_of(const Array& image, int64_t y) {
-  return image.data<char>() + y * image.strides()[1] * itemsize(image.dtype());
-}
+int64_t pitch_of(const Array& image) { return image.strides()[1] * itemsize(image.dtype()); }
+char* row_of(const Array& image, int64_t y) { return image.data<char>() + y * pitch_of(image); }
 
 /// Rows first, first + 1, .. of `image` resampled to the width of `out`.
 void resample_width(const Array& image, int64_t first, Interpolation interpolation, const Array& out) {
   const Shape& shape = out.shape();
   const Taps taps(image.shape()[2], shape[2], interpolation, image.dtype());
   const ResamplingTaps view = taps.view();
-  const ResamplingLoop& loop = loop_for(image.dtype());
-  for (int64_t y = 0; y < shape[1]; ++y) {
-    loop.row(row_of(image, first + y), image.shape()[2], row_of(out, y), &view, shape[0]);
-  }
+  loop_for(image.dtype())
+      .rows(row_of(image, first), pitch_of(image), image.shape()[2], out.raw_data(), pitch_of(out), shape[1], &view,
+            shape[0]);
 }
 
 /// The rows of `out` made of those of `image`, whose row 0 is row `first` of the whole.
 void resample_height(const Array& image, int64_t first, const Taps& taps, const Array& out) {
   const Shape& shape = out.shape();
   const ResamplingLoop& loop = loop_for(image.dtype());
-  const int64_t pitch = image.strides()[1] * itemsize(image.dtype());
   for (int64_t y = 0; y < shape[1]; ++y) {
-    loop.column(row_of(image, taps.first(y) - first), pitch, taps.weights(y), taps.used(y), row_of(out, y),
+    loop.column(row_of(image, taps.first(y) - first), pitch_of(image), taps.weights(y), taps.used(y), row_of(out, y),
                 shape[0] * shape[2]);
   }
 }

@@ -100,11 +100,26 @@ void check_resampling(const ResamplingLoops& loops, const ResamplingLoops& plain
       for (const int64_t places : {1, 2, 10, 61}) {
         for (const int64_t count : {1, 2, 3, 6, 7}) {
           const Plan plan(from, places, count);
-          const auto x = noise<uint8_t>(from * c);
-          const auto row = [&](const ResamplingLoop& loop) {
-            return written<uint8_t>(places * c, [&](uint8_t* y) { loop.row(x.data(), from, y, &plan.taps, c); });
-          };
-          CHECK(row(loops.u8) == row(plain.u8));
+          const auto x = noise<uint8_t>(5 * (from * c + 1) - 1);
+          const auto numbers = noise<float>(5 * (from * c + 1) - 1);
+          const auto weights = noise<float>(places * count, 5);
+          ResamplingTaps wide_taps = plan.taps;
+          wide_taps.weight = weights.data();
+          for (const int64_t rows : {1, 2, 5}) {
+            const int64_t n = rows * (places * c + 2) - 2;
+            const auto bytes = [&](const ResamplingLoop& loop) {
+              return written<uint8_t>(n, [&](uint8_t* y) {
+                loop.rows(x.data(), from * c + 1, from, y, places * c + 2, rows, &plan.taps, c);
+              });
+            };
+            const auto wide = [&](const ResamplingLoop& loop) {
+              return written<float>(n, [&](float* y) {
+                loop.rows(numbers.data(), 4 * (from * c + 1), from, y, 4 * (places * c + 2), rows, &wide_taps, c);
+              });
+            };
+            CHECK(bytes(loops.u8) == bytes(plain.u8));
+            CHECK(wide(loops.f32) == wide(plain.f32));
+          }
         }
       }
     }

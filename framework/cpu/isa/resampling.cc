@@ -61,61 +61,112 @@ template <class T>
   return word;
 }
 
-/// As many new pixels of 3 or 4 channels as this can make, from the left: it reads 8 bytes for two old pixels and
-/// writes 4 for a new one. Returns their number.
-template <int kChannels>
-i64 resample_pixels(const u8* from, i64 pixels, u8* to, const ResamplingTaps& taps) {
+/// A lane for each of kRows rows.
+template <int kRows>
+struct Lanes {
+  using Type = __m128i;
+  static Type join(const u8* from, i64) { return _mm_cvtsi64_si128(load_word<long long>(from)); }
+  static Type repeat(__m128i lane) { return lane; }
+  static Type fill(int word) { return _mm_set1_epi32(word); }
+  static Type shuffle(Type x, Type order) { return _mm_shuffle_epi8(x, order); }
+  static Type add(Type a, Type b) { return _mm_add_epi32(a, b); }
+  static Type multiply_pairs(Type a, Type b) { return _mm_madd_epi16(a, b); }
+  static void store(Type high, Type low, u8* to, i64) {
+    const Type sum = _mm_add_epi32(_mm_slli_epi32(high, ResamplingPair::kLowBits), low);
+    const Type words = _mm_srai_epi32(sum, kResamplingPrecision);
+    const int pixel = _mm_cvtsi128_si32(_mm_packus_epi16(_mm_packs_epi32(words, words), words));
+    __builtin_memcpy(to, &pixel, sizeof(pixel));
+  }
+};
+template <>
+struct Lanes<2> {
+  using Type = __m256i;
+  static Type join(const u8* from, i64 pitch) {
+    return _mm256_inserti128_si256(_mm256_castsi128_si256(Lanes<1>::join(from, 0)), Lanes<1>::join(from + pitch, 0), 1);
+  }
+  static Type repeat(__m128i lane) { return _mm256_broadcastsi128_si256(lane); }
+  static Type fill(int word) { return _mm256_set1_epi32(word); }
+  static Type shuffle(Type x, Type order) { return _mm256_shuffle_epi8(x, order); }
+  static Type add(Type a, Type b) { return _mm256_add_epi32(a, b); }
+  static Type multiply_pairs(Type a, Type b) { return _mm256_madd_epi16(a, b); }
+  static void store(Type high, Type low, u8* to, i64 pitch) {
+    const Type sum = _mm256_add_epi32(_mm256_slli_epi32(high, ResamplingPair::kLowBits), low);
+    const Type words = _mm256_srai_epi32(sum, kResamplingPrecision);
+    const Type bytes = _mm256_packus_epi16(_mm256_packs_epi32(words, words), words);
+    const int first = _mm_cvtsi128_si32(_mm256_castsi256_si128(bytes));
+    const int second = _mm_cvtsi128_si32(_mm256_extracti128_si256(bytes, 1));
+    __builtin_memcpy(to, &first, sizeof(first));
+    __builtin_memcpy(to + pitch, &second, sizeof(second));
+  }
+};
+
+/// As many new pixels of 3 or 4 channels of kRows rows as this can make, from the left: it reads 8 bytes for two old
+/// pixels and writes 4 for a new one. Returns their number.
+template <int kChannels, int kRows>
+i64 resample_pixels(const u8* from, i64 x_pitch, i64 pixels, u8* to, i64 y_pitch, const ResamplingTaps& taps) {
+  using L = Lanes<kRows>;
   constexpr char kZero = -128;
-  const __m128i spread =
+  const auto spread = L::repeat(
       kChannels == 3
           ? _mm_setr_epi8(0, kZero, 3, kZero, 1, kZero, 4, kZero, 2, kZero, 5, kZero, kZero, kZero, kZero, kZero)
-          : _mm_setr_epi8(0, kZero, 4, kZero, 1, kZero, 5, kZero, 2, kZero, 6, kZero, 3, kZero, 7, kZero);
-  const __m128i half = _mm_set1_epi32(start_of_sum<u8>());
+          : _mm_setr_epi8(0, kZero, 4, kZero, 1, kZero, 5, kZero, 2, kZero, 6, kZero, 3, kZero, 7, kZero));
+  const auto half = L::fill(start_of_sum<u8>());
   const i64 count = (taps.count + 1) / 2, bytes = pixels * kChannels;
   const ResamplingPair* pairs = taps.pairs;
   const i64 last = kChannels == 4 ? taps.places : taps.places - 1;
   i64 i = 0;
-  for (; i < last; ++i, pairs += count) {
+  for (; i < last; ++i, pairs += count, to += kChannels) {
     const i64 used = (taps.used[i] + 1) / 2, begin = taps.first[i] * kChannels;
     if (begin + (used - 1) * 2 * kChannels + 8 > bytes) break;
-    __m128i high = _mm_setzero_si128(), low = half;
+    auto high = L::fill(0), low = half;
     for (i64 k = 0; k < used; ++k) {
-      const __m128i two =
-          _mm_shuffle_epi8(_mm_cvtsi64_si128(load_word<long long>(from + begin + k * 2 * kChannels)), spread);
-      high = _mm_add_epi32(high, _mm_madd_epi16(two, _mm_set1_epi32(load_word<int>(pairs[k].high))));
-      low = _mm_add_epi32(low, _mm_madd_epi16(two, _mm_set1_epi32(load_word<int>(pairs[k].low))));
+      const auto two = L::shuffle(L::join(from + begin + k * 2 * kChannels, x_pitch), spread);
+      high = L::add(high, L::multiply_pairs(two, L::fill(load_word<int>(pairs[k].high))));
+      low = L::add(low, L::multiply_pairs(two, L::fill(load_word<int>(pairs[k].low))));
     }
-    const __m128i sum = _mm_add_epi32(_mm_slli_epi32(high, ResamplingPair::kLowBits), low);
-    const __m128i words = _mm_srai_epi32(sum, kResamplingPrecision);
-    const int pixel = _mm_cvtsi128_si32(_mm_packus_epi16(_mm_packs_epi32(words, words), words));
-    __builtin_memcpy(to + i * kChannels, &pixel, sizeof(pixel));
+    L::store(high, low, to, y_pitch);
   }
   return i;
 }
 #endif
 
 template <int kChannels, class T>
-void resample_row_of(const T* from, [[maybe_unused]] i64 pixels, T* to, const ResamplingTaps& taps, i64 channels) {
-  i64 done = 0;
+void resample_rows_of(const char* from, i64 x_pitch, [[maybe_unused]] i64 pixels, char* to, i64 y_pitch, i64 rows,
+                      const ResamplingTaps& taps, i64 channels) {
+  const auto rest = [&](i64 row, i64 done) {
+    resample_places<kChannels>(reinterpret_cast<const T*>(from + row * x_pitch),
+                               reinterpret_cast<T*>(to + row * y_pitch), taps, done, taps.places, channels);
+  };
+  i64 row = 0;
 #if defined(__AVX2__)
-  if constexpr (sizeof(T) == 1 && kChannels >= 3) done = resample_pixels<kChannels>(from, pixels, to, taps);
+  if constexpr (sizeof(T) == 1 && kChannels >= 3) {
+    const auto make = [&]<int kRows>() {
+      const i64 done =
+          resample_pixels<kChannels, kRows>(reinterpret_cast<const u8*>(from + row * x_pitch), x_pitch, pixels,
+                                            reinterpret_cast<u8*>(to + row * y_pitch), y_pitch, taps);
+      for (int i = 0; i < kRows; ++i) rest(row + i, done);
+    };
+    for (; row + 2 <= rows; row += 2) make.template operator()<2>();
+    for (; row < rows; ++row) make.template operator()<1>();
+  }
 #endif
-  resample_places<kChannels>(from, to, taps, done, taps.places, channels);
+  for (; row < rows; ++row) rest(row, 0);
 }
 
 template <class T>
-void resample_row(const void* x, i64 pixels, void* y, const ResamplingTaps* taps, i64 channels) {
-  const T* const from = static_cast<const T*>(x);
-  T* const to = static_cast<T*>(y);
+void resample_rows(const void* x, i64 x_pitch, i64 pixels, void* y, i64 y_pitch, i64 rows, const ResamplingTaps* taps,
+                   i64 channels) {
+  const char* const from = static_cast<const char*>(x);
+  char* const to = static_cast<char*>(y);
   switch (channels) {
     case 1:
-      return resample_row_of<1>(from, pixels, to, *taps, channels);
+      return resample_rows_of<1, T>(from, x_pitch, pixels, to, y_pitch, rows, *taps, channels);
     case 3:
-      return resample_row_of<3>(from, pixels, to, *taps, channels);
+      return resample_rows_of<3, T>(from, x_pitch, pixels, to, y_pitch, rows, *taps, channels);
     case 4:
-      return resample_row_of<4>(from, pixels, to, *taps, channels);
+      return resample_rows_of<4, T>(from, x_pitch, pixels, to, y_pitch, rows, *taps, channels);
     default:
-      return resample_row_of<0>(from, pixels, to, *taps, channels);
+      return resample_rows_of<0, T>(from, x_pitch, pixels, to, y_pitch, rows, *taps, channels);
   }
 }
 
@@ -193,8 +244,8 @@ void resample_column(const void* x, i64 pitch, const void* weight, i64 used, voi
   }
 }
 
-constexpr ResamplingLoops kTable = {{&resample_row<u8>, &resample_column<u8>},
-                                    {&resample_row<float>, &resample_column<float>}};
+constexpr ResamplingLoops kTable = {{&resample_rows<u8>, &resample_column<u8>},
+                                    {&resample_rows<float>, &resample_column<float>}};
 
 }  // namespace
 

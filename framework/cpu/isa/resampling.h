@@ -28,8 +28,9 @@ struct ResamplingTaps {
 };
 
 struct ResamplingLoop {
-  /// One row of new pixels along the row of `pixels` old ones.
-  void (*row)(const void* x, i64 pixels, void* y, const ResamplingTaps* taps, i64 channels);
+  /// Rows of new pixels along the rows of `pixels` old ones, which lie x_pitch bytes apart, the new ones y_pitch.
+  void (*rows)(const void* x, i64 x_pitch, i64 pixels, void* y, i64 y_pitch, i64 rows, const ResamplingTaps* taps,
+               i64 channels);
   /// n elements of one new row: the sum of weight[k] times x's row k over k < used, rows lying `pitch` bytes apart.
   void (*column)(const void* x, i64 pitch, const void* weight, i64 used, void* y, i64 n);
 };
