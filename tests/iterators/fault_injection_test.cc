@@ -68,7 +68,7 @@ enum class Fault {
   count
 };
 bool is_inside(Fault fault) { return fault >= Fault::exception && fault <= Fault::stopped_itself; }
-const char* name_of(Fault fault) {
+std::string name_of(Fault fault) {
   constexpr const char* kNames[] = {
       "none",  "exception",      "unreadable_file", "out_of_memory",  "killed_itself", "crashed",       "called_exit",
       "stuck", "stopped_itself", "worker_killed",   "worker_stopped", "mother_killed", "mother_stopped"};
@@ -225,15 +225,15 @@ std::string use(const Run& run, MultiprocessIterator& iterator, ExampleRandom& c
     if (seconds_since(begin) > kLimit) return "next() took " + std::to_string(seconds_since(begin)) + " s";
     if (run.is_abandoned && step > run.when) return {};
   }
-  Indices expected(static_cast<size_t>(run.steps * run.batch_size));
+  if (is_inside(run.fault) && run.on_failure == OnFailure::raise && errors != 1) return "no error";
+  // A batch of which nothing is left is no step.
+  const bool may_lose_batch = run.on_failure == OnFailure::skip && run.batch_size == 1;
+  Indices expected(static_cast<size_t>(run.steps * run.batch_size + may_lose_batch));
   for (size_t i = 0; i < expected.size(); ++i) expected[i] = static_cast<int64_t>(i) % run.size;
-  if (is_inside(run.fault)) {
-    if (run.on_failure == OnFailure::raise && errors != 1) return "no error";
-    if (run.on_failure == OnFailure::skip) expected.erase(expected.begin() + run.where);
-  } else if (run.on_failure == OnFailure::skip && got.size() + 1 == expected.size()) {
-    // The example that the worker had was left out.
-    const auto [left, right] = std::ranges::mismatch(got, expected);
-    expected.erase(right);
+  if (run.on_failure == OnFailure::skip) {
+    const auto left_out = std::ranges::mismatch(got, expected).in2;
+    if (is_inside(run.fault) && (left_out == expected.end() || *left_out != run.where)) return "nothing left out";
+    if (left_out != expected.end()) expected.erase(left_out);
   }
   return got == expected ? std::string() : "another sequence";
 }
