@@ -115,16 +115,17 @@ void AtomicFile::overwrite(uint64_t offset, const void* data, size_t size) {
 
 uint64_t AtomicFile::size() const noexcept { return state_->flushed + state_->buffer.size(); }
 
-void AtomicFile::commit() {
+void AtomicFile::commit(bool sync) {
   State& s = *state_;
   if (s.temporary.empty()) throw StateError("AtomicFile: commit() of " + s.path + " called twice");
   s.flush();
-  if (::fsync(s.fd) != 0) fail(s.temporary, "sync", errno);
+  if (sync && ::fsync(s.fd) != 0) fail(s.temporary, "sync", errno);
   const int fd = s.fd;
   s.fd = -1;
   if (::close(fd) != 0) fail(s.temporary, "close", errno);
   if (::rename(s.temporary.c_str(), s.path.c_str()) != 0) fail(s.path, "rename the temporary file to", errno);
   s.temporary.clear();
+  if (!sync) return;
   const std::string directory = directory_of(s.path);
   const int dir = ::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (dir < 0) fail(directory, "open", errno);
@@ -134,10 +135,10 @@ void AtomicFile::commit() {
   if (error != 0 && error != EINVAL) fail(directory, "sync", error);
 }
 
-void write_file_atomically(const std::string& path, std::string_view content) {
+void write_file_atomically(const std::string& path, std::string_view content, bool sync) {
   AtomicFile file(path);
   file.write(content);
-  file.commit();
+  file.commit(sync);
 }
 
 }  // namespace kusari

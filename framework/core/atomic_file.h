@@ -29,8 +29,9 @@ class KUSARI_API AtomicFile {
   void overwrite(uint64_t offset, const void* data, size_t size);
   /// Number of bytes written so far.
   uint64_t size() const noexcept;
-  /// Makes the file appear. Nothing can be written afterwards.
-  void commit();
+  /// Makes the file appear. Nothing can be written afterwards. Without `sync` it takes microseconds, and only a power
+  /// cut can leave neither the old file nor the new one.
+  void commit(bool sync = true);
 
  private:
   struct State;
@@ -38,6 +39,6 @@ class KUSARI_API AtomicFile {
 };
 
 /// Writes `content` to `path` through an AtomicFile.
-KUSARI_API void write_file_atomically(const std::string& path, std::string_view content);
+KUSARI_API void write_file_atomically(const std::string& path, std::string_view content, bool sync = true);
 
 }  // namespace kusari

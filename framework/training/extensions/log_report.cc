@@ -3,6 +3,8 @@
 #include <cstdint>
 #include <filesystem>
 #include <limits>
+#include <span>
+#include <utility>
 
 #include <nlohmann/json.hpp>
 
@@ -16,7 +18,10 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-Json to_json(const std::vector<LogEntry>& log) {
+constexpr std::chrono::seconds kSyncInterval{1};
+
+/// Rows of a JSON list without its brackets.
+std::string to_json(std::span<const LogEntry> log, int indent) {
   Json rows = Json::array();
   for (const LogEntry& entry : log) {
     Json row = Json::object();
@@ -25,7 +30,8 @@ Json to_json(const std::vector<LogEntry>& log) {
     }
     rows.push_back(std::move(row));
   }
-  return rows;
+  const std::string text = rows.dump(indent, ' ', true);
+  return text.substr(1, text.size() - 2);
 }
 
 std::vector<LogEntry> from_json(const std::string& text) {
@@ -118,19 +124,39 @@ void LogReport::operator()(Trainer& trainer) {
   }
   if (options_.postprocess) options_.postprocess(entry);
   log_.push_back(std::move(entry));
-  if (options_.filename) {
-    const std::string name = with_values(*options_.filename, log_.back());
-    write_file_atomically((std::filesystem::path(trainer.out()) / name).string(), to_json(log_).dump(4, ' ', true));
+  if (options_.filename) write_file(trainer.out());
+}
+
+void LogReport::write_file(const std::string& directory) {
+  const size_t rows = log_.size() - rows_in_text_;
+  if (std::string added = to_json(std::span(log_).last(rows), 4); rows_in_text_ == 0) {
+    text_ = std::move(added);
+  } else {
+    text_.replace(text_.size() - 1, 1, "," + added);  // "\n" before the bracket
   }
+  rows_in_text_ = log_.size();
+  // Syncing takes milliseconds: rows that follow each other closely share one.
+  const auto now = std::chrono::steady_clock::now();
+  const bool sync = now - last_sync_ >= kSyncInterval;
+  if (sync) last_sync_ = now;
+  const std::string path = (std::filesystem::path(directory) / with_values(*options_.filename, log_.back())).string();
+  write_file_atomically(path, "[" + text_ + "]", sync);
+  unsynced_ = sync ? std::string() : path;
+}
+
+void LogReport::finalize() {
+  if (!unsynced_.empty()) write_file_atomically(std::exchange(unsynced_, {}), "[" + text_ + "]");
 }
 
 void LogReport::serialize(Serializer& serializer) {
   options_.trigger.serialize(*serializer.child("_trigger"));
   summary_.serialize(*serializer.child("_summary"));
   times_.serialize(*serializer.child("_step_times"));
-  std::string text = to_json(log_).dump(-1, ' ', true);
+  std::string text = "[" + to_json(log_, -1) + "]";
   serializer("_log", text);
-  if (!serializer.is_writer()) log_ = from_json(text);
+  if (serializer.is_writer()) return;
+  log_ = from_json(text);
+  rows_in_text_ = 0;
 }
 
 }  // namespace kusari::training::extensions

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <chrono>
 #include <functional>
 #include <optional>
 #include <string>
@@ -56,16 +57,23 @@ class KUSARI_API LogReport final : public Extension {
   explicit LogReport(LogReportOptions options = {});
 
   void operator()(Trainer& trainer) override;
+  void finalize() override;
   std::string default_name() const override { return "LogReport"; }
   /// The rows written so far, those of the run that was resumed included.
   const std::vector<LogEntry>& log() const noexcept { return log_; }
   void serialize(Serializer& serializer) override;
 
  private:
+  void write_file(const std::string& directory);
+
   LogReportOptions options_;
   DictSummary summary_;
   updaters::StepTimes times_;  // as of the last row
   std::vector<LogEntry> log_;
+  std::string text_;  // of the file, without brackets
+  size_t rows_in_text_ = 0;
+  std::chrono::steady_clock::time_point last_sync_{};
+  std::string unsynced_;  // path of the file, if it was written without
 };
 
 }  // namespace kusari::training::extensions

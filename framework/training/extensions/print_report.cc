@@ -33,6 +33,10 @@ void PrintReport::operator()(Trainer& trainer) {
   }
 }
 
+void PrintReport::finalize() {
+  if (options_.own_log) (*options_.own_log)->finalize();
+}
+
 void PrintReport::print_row(const LogEntry& entry) const {
   for (const std::string& key : entries_) {
     if (const LogNumber* number = entry.find(key)) {

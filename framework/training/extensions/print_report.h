@@ -25,6 +25,7 @@ class KUSARI_API PrintReport final : public Extension {
   explicit PrintReport(std::vector<std::string> entries, PrintReportOptions options = {});
 
   void operator()(Trainer& trainer) override;
+  void finalize() override;
   std::string default_name() const override { return "PrintReport"; }
   void serialize(Serializer& serializer) override;
 
