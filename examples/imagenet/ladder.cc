@@ -12,6 +12,8 @@
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
+#include <fstream>
+#include <iterator>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -105,6 +107,11 @@ struct Ladder {
   std::vector<Step> steps;
 };
 
+// Where the choices of autotune go from the process of one step to the next, as a snapshot would carry them.
+std::filesystem::path tuning_file(const Arguments& args) {
+  return std::filesystem::path(args.out) / "ladder_tuning.txt";
+}
+
 bool is_wanted(const Arguments& args, const std::string& name) {
   return args.steps.empty() || std::count(args.steps.begin(), args.steps.end(), name) > 0;
 }
@@ -122,12 +129,17 @@ void measure(const Arguments& args) {
   const Device device = get_device(args.device);
   random::seed(0);
   apply_config(settings, device);
+  if (settings.autotune) {
+    std::ifstream choices(tuning_file(args));
+    tuning::restore({std::istreambuf_iterator<char>(choices), {}});
+  }
   const auto images = open_squares(args.train, args.root, args.image_side, args.larger_batchsize);
   const MeasureOptions options{device, &kArchs.at(args.arch), args.image_side, args.warmup, args.iterations};
   const auto measured = args.measure == kNetworkAlone  ? measure_network
                         : args.measure == kLoaderAlone ? measure_loader
                                                        : measure_training;
   const Speed speed = measured(settings, images, options);
+  if (settings.autotune) std::ofstream(tuning_file(args)) << tuning::choices();
   std::printf("%s\n", nlohmann::json{{"iterations_per_s", speed.iterations_per_s},
                                      {"images_per_s", speed.images_per_s},
                                      {"data_ms", speed.data_ms},
@@ -176,7 +188,7 @@ std::string limits(const Row& last, const Speed& network, const Speed& loader, i
       network.images_per_s, 100 * share, loader.images_per_s, static_cast<long long>(jobs));
   if (share < 0.95) {
     const double needed = std::ceil(static_cast<double>(jobs) * network.images_per_s / loader.images_per_s);
-    text += formatted(" Keeping the network fed takes about %.0f cores for the loader alone.", needed);
+    text += formatted(" The rate of the network takes %.0f worker(s), beside the cores that it computes on.", needed);
   }
   return text;
 }
@@ -190,6 +202,8 @@ int climb(const Arguments& args, int argc, char** argv) {
                          side + ", batch " + std::to_string(args.batchsize),
                 .rows = {},
                 .notes = {"A static graph is no step yet: this version has none."}};
+  std::filesystem::create_directories(args.out);
+  std::filesystem::remove(tuning_file(args));
   int failures = 0;
   const auto measured = [&](const std::string& name) {
     try {
@@ -227,6 +241,7 @@ int climb(const Arguments& args, int argc, char** argv) {
     }
   }
   if (!report.rows.empty()) write_report(report, args.out);
+  std::filesystem::remove(tuning_file(args));
   return failures == 0 ? 0 : 1;
 }
 

@@ -116,14 +116,23 @@ inline Speed measure_network(const Settings& settings, const kusari::datasets::D
   return {.iterations_per_s = rate, .images_per_s = rate * static_cast<double>(settings.batch_size)};
 }
 
-// The iterator without a network: how many batches its workers can prepare.
+// The iterator without a network, for a second at least: how many batches its workers can prepare.
 inline Speed measure_loader(const Settings& settings, const kusari::datasets::DatasetRef& images,
                             const MeasureOptions& options) {
   using namespace kusari;
   const auto dataset = preprocessed(images, options.side, settings.preprocessing);
   const auto iterator = make_iterator(settings.loader, settings.jobs, dataset, settings.batch_size);
   for (int64_t i = 0; i < options.warm_up; ++i) iterator->next();
-  const double rate = iterations_per_second(options, [&] { iterator->next(); });
+  // The mean, not the median of windows: short ones would find batches that were prepared between them.
+  const auto start = std::chrono::steady_clock::now();
+  double batches = 0;
+  std::chrono::duration<double> seconds{0};
+  while (seconds.count() < 1) {
+    iterator->next();
+    ++batches;
+    seconds = std::chrono::steady_clock::now() - start;
+  }
   iterator->finalize();
+  const double rate = batches / seconds.count();
   return {.iterations_per_s = rate, .images_per_s = rate * static_cast<double>(settings.batch_size)};
 }

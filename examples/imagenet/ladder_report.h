@@ -86,10 +86,9 @@ inline std::string bar_chart(const Report& report) {
   return svg + "</svg>\n";
 }
 
-// Writes ladder.md and ladder.svg.
+// Writes ladder.md and ladder.svg into a folder that exists.
 inline void write_report(const Report& report, const std::string& folder) {
   const std::filesystem::path out = folder;
-  std::filesystem::create_directories(out);
   std::ofstream(out / "ladder.md") << markdown(report);
   std::ofstream(out / "ladder.svg") << bar_chart(report);
 }
