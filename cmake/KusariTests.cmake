@@ -178,12 +178,27 @@ if(TARGET example_imagenet_ladder)
   set(ladder_smoke --arch resnet18 --image-side 32 --batchsize 2 --iterations 1 --warmup 1 --loaderjob 2)
   add_test(NAME ladder COMMAND example_imagenet_ladder ${ladder_smoke} --out "${CMAKE_CURRENT_BINARY_DIR}/tests/ladder")
   set_tests_properties(ladder PROPERTIES LABELS unit TIMEOUT 600)
-  if(TARGET kusari_cuda_emulated)
+  if(TARGET kusari_cuda_emulated AND NOT KUSARI_SANITIZE)
     add_test(NAME ladder_emulated
              COMMAND example_imagenet_ladder ${ladder_smoke} --device cuda:0 --out "${CMAKE_CURRENT_BINARY_DIR}/tests/ladder_emulated")
     set_tests_properties(ladder_emulated PROPERTIES LABELS unit)
     kusari_emulate_cuda(ladder_emulated 1)
   endif()
+endif()
+
+# Two replicas of a model, on the CPU and on two devices.
+if(TARGET example_mnist_train_mnist_data_parallel)
+  set(replicas_smoke --data stroke-digits --seed 0 --unit 20 --batchsize 500 --epoch 1)
+  set(replicas_tests data_parallel)
+  add_test(NAME data_parallel COMMAND example_mnist_train_mnist_data_parallel ${replicas_smoke} --device0 cpu --device1 cpu
+                                      --out "${CMAKE_CURRENT_BINARY_DIR}/tests/data_parallel")
+  if(TARGET kusari_cuda_emulated)
+    list(APPEND replicas_tests data_parallel_emulated)
+    add_test(NAME data_parallel_emulated COMMAND example_mnist_train_mnist_data_parallel ${replicas_smoke}
+                                                 --out "${CMAKE_CURRENT_BINARY_DIR}/tests/data_parallel_emulated")
+    kusari_emulate_cuda(data_parallel_emulated 2)
+  endif()
+  set_tests_properties(${replicas_tests} PROPERTIES LABELS unit TIMEOUT 600)
 endif()
 
 # Programs need nothing of CUDA; the backend, which does, loads on a machine without a driver.
