@@ -8,13 +8,13 @@
 // Every step is measured in a process of its own, which begins with empty caches and memory pools.
 #include <algorithm>
 #include <cmath>
+#include <cstddef>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
-#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -182,10 +182,9 @@ Speed measure_in_process(int argc, char** argv, const std::string& step) {
 std::string limits(const Row& last, const Speed& network, const Speed& loader, int64_t jobs) {
   const double share = last.speed.images_per_s / network.images_per_s;
   std::string text = formatted(
-      "The network alone, on a batch that stays on the device: %.1f images/s; the last row reaches %.0f %% of that. "
-      "The "
-      "loader alone: %.1f images/s with %lld worker(s).",
-      network.images_per_s, 100 * share, loader.images_per_s, static_cast<long long>(jobs));
+      "The network alone, on a batch that stays on the device: %.1f images/s, of which the last row reaches %.0f %%. "
+      "The loader alone, with %lld worker(s): %.1f images/s.",
+      network.images_per_s, 100 * share, static_cast<long long>(jobs), loader.images_per_s);
   if (share < 0.95) {
     const double needed = std::ceil(static_cast<double>(jobs) * network.images_per_s / loader.images_per_s);
     text += formatted(" The rate of the network takes %.0f worker(s), beside the cores that it computes on.", needed);
@@ -214,6 +213,7 @@ int climb(const Arguments& args, int argc, char** argv) {
       return Speed{};
     }
   };
+  std::printf("Speeds are against the first step and (against the one before).\n");
   std::string change;
   for (const Step& step : ladder.steps) {
     change += (change.empty() ? "" : "\n") + step.change;
@@ -225,11 +225,11 @@ int climb(const Arguments& args, int argc, char** argv) {
     }
     report.rows.push_back({step.name, step.title, change, speed});
     change.clear();
-    const Row& row = report.rows.back();
-    std::printf("%-28s %8.3g iterations/s %10.1f images/s   %.2fx of the first, data %.1f ms, compute %.1f ms\n",
-                row.title.c_str(), row.speed.iterations_per_s, row.speed.images_per_s,
-                row.speed.images_per_s / report.rows.front().speed.images_per_s, row.speed.data_ms,
-                row.speed.compute_ms);
+    const double first = report.rows.front().speed.images_per_s;
+    const double before = report.rows[report.rows.size() - std::min<size_t>(2, report.rows.size())].speed.images_per_s;
+    std::printf("%-37s %6.3g iterations/s %8.1f images/s  %.2fx (%.2fx)  data %.1f ms, compute %.1f ms\n",
+                step.title.c_str(), speed.iterations_per_s, speed.images_per_s, speed.images_per_s / first,
+                speed.images_per_s / before, speed.data_ms, speed.compute_ms);
     std::fflush(stdout);
     write_report(report, args.out);
   }
