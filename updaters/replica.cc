@@ -1,5 +1,7 @@
 #include "kusari/updaters/replica.h"
 
+#include <algorithm>
+
 #include "kusari/framework/core/profiler.h"
 #include "kusari/framework/core/random.h"
 #include "kusari/framework/core/threads.h"
@@ -99,9 +101,12 @@ void Replica::report_to(Reporter* reporter, Link& main) {
   if (!reports_) return;
   const uint64_t version = reporter->observers_version();
   if (reporter_ != nullptr && version == reporter_version_) return;
-  const std::vector<Link*> originals = main.links(), copies = model().links();
+  const auto originals = main.namedlinks(), copies = model().namedlinks();
   std::vector<std::pair<const void*, const void*>> pairs;
-  for (size_t i = 0; i < originals.size(); ++i) pairs.emplace_back(identity(*originals[i]), identity(*copies[i]));
+  for (size_t i = 0; i < std::min(originals.size(), copies.size()); ++i) {  // models of one's own may differ in links
+    if (originals[i].first != copies[i].first) break;
+    pairs.emplace_back(identity(*originals[i].second), identity(*copies[i].second));
+  }
   reporter_ = std::make_unique<Reporter>();
   reporter_->add_observers(*reporter, pairs);
   reporter_version_ = version;
