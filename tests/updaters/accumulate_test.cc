@@ -262,6 +262,26 @@ TEST_CASE("hooks see the gradients of an accumulated step once, and old gradient
   CHECK(model.slope() == 10);
 }
 
+TEST_CASE("every forward of an accumulated step has the optimizer's scope") {
+  Line model;
+  optimizers::SGD optimizer(0);
+  optimizer.setup(model);
+  int open = 0, opened = 0;
+  optimizer.set_forward_scope([&]() -> Optimizer::ForwardScope {
+    ++opened;
+    ++open;
+    return {&open, [](int* count) { --*count; }};
+  });
+  const auto loss = [&](const Variable& x, const Variable& t) {
+    CHECK(open == 1);
+    return model(x, t);
+  };
+  StandardUpdater updater(SerialIterator(line_points(4), 1), optimizer, {.loss_func = loss, .accumulate = 2});
+  updater.update();
+  CHECK(open == 0);
+  CHECK(opened == 2);
+}
+
 TEST_CASE("one batch that overflows skips the whole accumulated step") {
   for (const bool fixed : {true, false}) {
     CAPTURE(fixed);
