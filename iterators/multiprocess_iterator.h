@@ -14,37 +14,41 @@ namespace kusari::iterators {
 struct MultiprocessIteratorOptions {
   bool repeat = true;                          ///< go on with the next sweep
   std::optional<bool> shuffle = std::nullopt;  ///< true when not given
-  int64_t n_processes = 0;                     ///< 0: as many as there are cores
-  int64_t n_prefetch = 1;                      ///< batches loaded beside the one that is asked for
-  /// Bytes of an example's arrays: every example then has a slot of that size, for examples that differ. Without it
-  /// the first example is measured, and batches are laid out for examples like it.
+  int64_t n_processes = 0;                     ///< 0: as many as num_threads()
+  int64_t n_prefetch = 1;                      ///< batches loaded while the caller uses another
+  /// Bytes of an example's arrays, for examples that differ: each has a slot of that size. Without it the first example
+  /// is measured, and batches are laid out for examples like it.
   std::optional<int64_t> shared_mem = std::nullopt;
   std::optional<OrderSamplerRef> order_sampler = std::nullopt;  ///< in place of shuffle
-  /// Seconds that next() waits for one example; without it, for ever.
-  std::optional<double> dataset_timeout = 30.0;
-  /// A worker process that prepared so many examples is replaced by a fresh one.
+  std::optional<double> dataset_timeout = 30;                   ///< seconds for one example; none: for ever
+  /// A worker that prepared about so many examples is replaced by a fresh one.
   std::optional<int64_t> maxtasksperchild = std::nullopt;
   OnFailure on_failure = OnFailure::raise;
   int64_t max_retries = 3;
 };
 
-/// Takes the examples of a data set with worker processes, while the program computes: the sequence, the epochs and the
-/// examples are SerialIterator's, whatever the number of workers. Data sets need not be thread-safe, but see their
-/// state as it was when the iterator was made; changes that they make in a worker are lost. They must not use CUDA.
-/// Examples lie in memory that the processes share: a worker writes them there, concat_examples takes them from there
-/// without a copy, and the memory is used again when no array views it any more.
-/// next() throws what the data set threw in a worker, its text after the index of the example, and WorkerError when a
-/// worker is killed, calls exit() or takes longer than dataset_timeout; or else what `on_failure` says. Whatever
-/// happens, no process and no memory is left behind when the iterator, or its process, is gone.
-/// An iterator belongs to the process that made it. Making one forks this process, which may have threads, and may have
-/// used OpenMP and CUDA. MultithreadIterator needs less memory and starts faster; it is the better choice for data sets
-/// that several threads may read.
-/// Throws ValueError for values out of range, and for shuffle together with an order sampler; WorkerError when no
-/// process can be started. chainer.iterators.MultiprocessIterator.
+/// A SerialIterator whose batches are prepared ahead by processes: the same examples in the same order with the same
+/// random numbers, whatever the number of processes, and the same counters. Data sets need not be thread-safe. Workers
+/// see them as they were when the iterator was made, so no other thread may hold a lock of theirs then; what they
+/// change in themselves is lost, and they must not use CUDA. Workers write examples into memory that the processes
+/// share. concat_examples takes batches from there without a copy, and the memory is used again when no array views it
+/// any more. When Dataset::get throws, next() throws the same class of Error, whose text names the example; anything
+/// else that is thrown becomes an Error. A worker that is killed, calls exit(), or needs longer than dataset_timeout
+/// for an example while next() waits makes a WorkerError. on_failure says what else to do. Whatever happens, no process
+/// and no memory is left when the iterator, or its process, is gone. The constructor forks this process, which may have
+/// threads and may have used OpenMP and CUDA; only that process can use the iterator. MultithreadIterator needs less
+/// memory: take it where the data set is thread-safe. Throws ValueError for a batch size below 1, shuffle together with
+/// an order sampler, and negative numbers; WorkerError when no process can be started.
+/// chainer.iterators.MultiprocessIterator.
 class KUSARI_API MultiprocessIterator final : public DatasetIterator {
  public:
   MultiprocessIterator(datasets::DatasetRef dataset, int64_t batch_size,
                        const MultiprocessIteratorOptions& options = {});
+
+  int64_t n_processes() const noexcept { return n_processes_; }
+
+ private:
+  int64_t n_processes_;
 };
 
 }  // namespace kusari::iterators

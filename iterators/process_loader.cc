@@ -71,7 +71,7 @@ void ProcessLoader::finish() noexcept {
 
 void ProcessLoader::check_process() const {
   if (crew_ && !crew_->is_ours()) {
-    throw StateError(std::string(options_.name) +
+    throw StateError(std::string(options_.iterator) +
                      ": the iterator belongs to the process from which this one was forked: make another one here");
   }
 }
@@ -93,7 +93,7 @@ void ProcessLoader::start_absent_workers() {
 
 // Workers of the lost crew may write to its blocks until they are killed, so nothing there counts.
 void ProcessLoader::lose_crew(const std::string& reason) {
-  const std::string text = std::string(options_.name) + ": " + reason;
+  const std::string text = std::string(options_.iterator) + ": " + reason;
   crew_.reset();
   ring_.reset();
   for (const auto& load : loads_) {
@@ -139,7 +139,7 @@ Batch ProcessLoader::take() {
     advance();
     if (load.has_failed()) {
       const auto [row, failure] = load.take_failure();
-      throw_failure(options_.name, load.keys()[static_cast<size_t>(row)].index, failure);
+      throw_failure(options_.iterator, load.keys()[static_cast<size_t>(row)].index, failure);
     }
     if (load.is_complete()) break;
     if (trouble_) std::rethrow_exception(std::exchange(trouble_, nullptr));
@@ -202,7 +202,7 @@ void ProcessLoader::handle(Report& report) {
   if (report.kind == Report::Kind::exited) return handle_exit(report);
   if (report.kind == Report::Kind::not_started) {
     watched_[static_cast<size_t>(report.worker)].is_absent = true;
-    const std::string text = std::string(options_.name) + ": cannot start worker " + std::to_string(report.worker) +
+    const std::string text = std::string(options_.iterator) + ": cannot start worker " + std::to_string(report.worker) +
                              ": " + std::strerror(report.status);
     if (!std::ranges::all_of(watched_, &Watched::is_absent)) return log::warn(text);
     trouble_ = std::make_exception_ptr(WorkerError(text));
@@ -237,7 +237,7 @@ void ProcessLoader::handle_exit(const Report& report) {
   Watched& watched = watched_[static_cast<size_t>(report.worker)];
   std::string text = "worker " + std::to_string(report.worker) + " (process " + std::to_string(report.process) + ") ";
   if (watched.is_ending) {
-    text += "took longer than dataset_timeout, " + in_text(*options_.dataset_timeout) + " s, and was killed";
+    text += "took longer than dataset_timeout, " + in_text(*options_.timeout) + " s, and was killed";
   } else {
     text += describe_end(report.status);
   }
@@ -261,11 +261,11 @@ void ProcessLoader::handle_exit(const Report& report) {
     }
   }
   if (!had_work) {
-    log::warn(std::string(options_.name) + ": " + text + " between two examples; it is replaced");
+    log::warn(std::string(options_.iterator) + ": " + text + " between two examples; it is replaced");
     if (++idle_deaths_ > 3 * size_.workers) {
       idle_deaths_ = 0;
       trouble_ = std::make_exception_ptr(
-          WorkerError(std::string(options_.name) + ": workers end before they load an example: " + text));
+          WorkerError(std::string(options_.iterator) + ": workers end before they load an example: " + text));
     }
   }
   crew_->send({Command::Kind::start, report.worker});
@@ -275,7 +275,7 @@ void ProcessLoader::handle_failure(BatchLoad& load, int64_t row, Failure failure
   const int64_t example = load.keys()[static_cast<size_t>(row)].index;
   switch (options_.on_failure) {
     case OnFailure::skip:
-      log::warn(failure_text(options_.name, example, failure) + "; it is left out");
+      log::warn(failure_text(options_.iterator, example, failure) + "; it is left out");
       return load.leave_out(row);
     case OnFailure::retry:
       if (load.count_failure(row) <= options_.max_retries) return load.try_again(row);
@@ -425,7 +425,7 @@ void ProcessLoader::watch_workers(double seconds) {
       continue;
     }
     watched.seconds += seconds;
-    if (!watched.is_ending && options_.dataset_timeout && watched.seconds >= *options_.dataset_timeout) {
+    if (!watched.is_ending && options_.timeout && watched.seconds >= *options_.timeout) {
       watched.is_ending = true;
       watched.seconds = 0;
       crew_->send({Command::Kind::kill, i});

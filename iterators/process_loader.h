@@ -23,12 +23,12 @@ namespace kusari::iterators {
 class ProcessLoader final : public BatchLoader {
  public:
   struct Options {
-    const char* name;  // of the iterator, for errors
+    const char* iterator;  // its class, for errors; outlives the loader
     int64_t batch_size;
     int64_t n_processes;
     int64_t n_prefetch;
     std::optional<int64_t> shared_mem;        // bytes of an example
-    std::optional<double> dataset_timeout;    // seconds
+    std::optional<double> timeout;            // seconds for one example
     std::optional<int64_t> maxtasksperchild;  // examples
     OnFailure on_failure;
     int64_t max_retries;

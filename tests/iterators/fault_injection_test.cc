@@ -253,7 +253,8 @@ std::string report_of(const Run& run, ExampleRandom& choose) {
   iterator.reset();
   const double seconds = seconds_since(begin);
   if (problem.empty() && seconds > kLimit) problem = "the destructor took " + std::to_string(seconds) + " s";
-  if (problem.empty() && !(Belongings::now() == before)) problem = "something was left behind";
+  const Belongings after = Belongings::now();
+  if (problem.empty() && !(after == before)) problem = "there were " + before.text() + " and are " + after.text();
   return problem;
 }
 

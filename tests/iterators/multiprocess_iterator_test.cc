@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <atomic>
-#include <chrono>
 #include <functional>
 #include <map>
 #include <memory>
@@ -81,15 +80,16 @@ class Quiet {
 
 TEST_CASE("MultiprocessIterator refuses options out of range") {
   const auto make = [](const MultiprocessIteratorOptions& options) { MultiprocessIterator(counting(3), 2, options); };
-  CHECK_THROWS_WITH_AS(make({.n_processes = -1}), "MultiprocessIterator: n_processes is -1: it must be at least 0",
+  CHECK_THROWS_WITH_AS(make({.n_processes = -1}),
+                       "MultiprocessIterator: n_processes is -1: it must be positive, or 0 for all cores",
                        kusari::ValueError);
-  CHECK_THROWS_WITH_AS(make({.shared_mem = -1}), "MultiprocessIterator: shared_mem is -1: it must be at least 0",
+  CHECK_THROWS_WITH_AS(make({.shared_mem = -1}), "MultiprocessIterator: shared_mem is -1: it must not be negative",
                        kusari::ValueError);
   CHECK_THROWS_WITH_AS(make({.dataset_timeout = 0.0}),
                        "MultiprocessIterator: dataset_timeout is 0.000000: it must be positive", kusari::ValueError);
   CHECK_THROWS_WITH_AS(make({.maxtasksperchild = 0}),
-                       "MultiprocessIterator: maxtasksperchild is 0: it must be at least 1", kusari::ValueError);
-  CHECK_THROWS_WITH_AS(make({.max_retries = -1}), "MultiprocessIterator: max_retries is -1: it must be at least 0",
+                       "MultiprocessIterator: maxtasksperchild is 0: it must be positive", kusari::ValueError);
+  CHECK_THROWS_WITH_AS(make({.max_retries = -1}), "MultiprocessIterator: max_retries is -1: it must not be negative",
                        kusari::ValueError);
 }
 
@@ -267,13 +267,11 @@ TEST_CASE("MultiprocessIterators of any size live side by side") {
     for (int64_t step = 0; step < 5; ++step) {
       for (const auto& iterator : iterators) CHECK(values(iterator->next()).front() == step * 10);
     }
-    const auto begin = std::chrono::steady_clock::now();
     std::swap(iterators[3], iterators[12]);
     iterators.erase(iterators.begin(), iterators.begin() + 8);
     CHECK(children_of(getpid()).size() == before.children.size() + 8);
     for (const auto& iterator : iterators) CHECK(values(iterator->next()).front() == 0);
     iterators.clear();
-    CHECK(std::chrono::steady_clock::now() - begin < std::chrono::seconds(2));
   }
   CHECK(Belongings::now() == before);
 }

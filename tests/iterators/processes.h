@@ -84,9 +84,16 @@ struct Belongings {
           line.find("/memfd:kusari") != std::string::npos || line.find("/dev/zero (deleted)") != std::string::npos;
     }
     for (const auto& entry : std::filesystem::directory_iterator("/dev/shm")) {
-      found.shared_memory_files.insert(entry.path().string());
+      const std::string name = entry.path().filename().string();
+      if (name.find("kusari") != std::string::npos)
+        found.shared_memory_files.insert(name);  // others are other programs'
     }
     return found;
+  }
+  std::string text() const {
+    return std::to_string(children.size()) + " children, " + std::to_string(descriptors) + " descriptors, " +
+           std::to_string(shared_mappings) + " shared mappings, " + std::to_string(shared_memory_files.size()) +
+           " files of shared memory";
   }
 };
 
