@@ -198,14 +198,16 @@ constexpr int kVectors = 4, kLanes = 8;
 }
 #endif
 
-/// The elements from the left that come in whole blocks; returns their number.
-[[maybe_unused]] i64 resample_blocks([[maybe_unused]] const u8* from, [[maybe_unused]] i64 pitch,
-                                     [[maybe_unused]] const int* weight, [[maybe_unused]] i64 used,
-                                     [[maybe_unused]] u8* to, [[maybe_unused]] i64 n) {
-  i64 x = 0;
+/// A column of at least one block of elements, of which the last overlaps the one before; false for a shorter one.
+[[maybe_unused]] bool resample_blocks([[maybe_unused]] const u8* from, [[maybe_unused]] i64 pitch,
+                                      [[maybe_unused]] const int* weight, [[maybe_unused]] i64 used,
+                                      [[maybe_unused]] u8* to, [[maybe_unused]] i64 n) {
 #if defined(__AVX2__)
   typedef int Ints __attribute__((vector_size(4 * kLanes)));
-  for (; x + kVectors * kLanes <= n; x += kVectors * kLanes) {
+  constexpr i64 kElements = kVectors * kLanes;
+  if (n < kElements) return false;
+  for (i64 block = 0; block < n; block += kElements) {
+    const i64 x = block < n - kElements ? block : n - kElements;
     Ints sums[kVectors];
 #pragma GCC unroll 4
     for (int v = 0; v < kVectors; ++v) sums[v] = Ints{} + start_of_sum<u8>();
@@ -219,8 +221,10 @@ constexpr int kVectors = 4, kLanes = 8;
       store_bytes(to + x + v * kLanes, reinterpret_cast<decltype(load_bytes(from))>(sums[v]));
     }
   }
+  return true;
+#else
+  return false;
 #endif
-  return x;
 }
 
 template <class T>
@@ -228,9 +232,10 @@ void resample_column(const void* x, i64 pitch, const void* weight, i64 used, voi
   constexpr int kSome = 64;
   const Weight<T>* const weights = static_cast<const Weight<T>*>(weight);
   T* const to = static_cast<T*>(y);
-  i64 done = 0;
-  if constexpr (sizeof(T) == 1) done = resample_blocks(static_cast<const u8*>(x), pitch, weights, used, to, n);
-  for (; done < n; done += kSome) {
+  if constexpr (sizeof(T) == 1) {
+    if (resample_blocks(static_cast<const u8*>(x), pitch, weights, used, to, n)) return;
+  }
+  for (i64 done = 0; done < n; done += kSome) {
     const i64 some = n - done < kSome ? n - done : kSome;
     Weight<T> sums[kSome];
     for (i64 i = 0; i < some; ++i) sums[i] = start_of_sum<T>();
