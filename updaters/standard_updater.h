@@ -42,8 +42,8 @@ class KUSARI_API StandardUpdater : public Updater {
   using NamedOptimizers = std::vector<std::pair<std::string, Ref<Optimizer>>>;
 
   StandardUpdater(iterators::IteratorRef iterator, Ref<Optimizer> optimizer, StandardUpdaterOptions options = {});
-  /// `StandardUpdater({{"main", iterator}}, {{"gen", gen_optimizer}, {"dis", dis_optimizer}})`. Throws ValueError when
-  /// there is no iterator "main", both loss_scale and loss_scaling, a negative prefetch, or accumulate below 1.
+  /// `StandardUpdater({{"main", iterator}}, {{"gen", gen_optimizer}, {"dis", dis_optimizer}})`. Throws KeyError without
+  /// an iterator "main", ValueError for both loss_scale and loss_scaling, prefetch below 0, and accumulate below 1.
   StandardUpdater(NamedIterators iterators, NamedOptimizers optimizers, StandardUpdaterOptions options = {});
 
   void update() final;

@@ -17,6 +17,7 @@
 #include "kusari/framework/functions/noise/dropout.h"
 #include "kusari/framework/links/connection/linear.h"
 #include "kusari/framework/serializers/npz.h"
+#include "kusari/iterators/multiprocess_iterator.h"
 #include "kusari/iterators/multithread_iterator.h"
 #include "kusari/iterators/serial_iterator.h"
 #include "kusari/optimizers/momentum_sgd.h"
@@ -71,20 +72,24 @@ datasets::Converter random_converter() {
           }};
 }
 
+enum class Kind { serial, threads, processes };
+
 /// One training run, with all that may be random in it.
 struct Run {
-  explicit Run(uint64_t seed, StandardUpdaterOptions options = {}, bool threads = false) : seeded{seed} {
+  explicit Run(uint64_t seed, StandardUpdaterOptions options = {}, Kind kind = Kind::serial) : seeded{seed} {
     options.converter = random_converter();
     optimizer.setup(model);
     datasets::TransformDataset data(points(), [](const Example& in, datasets::ExampleRandom& random) {
       return Example{array({static_cast<float>(random.uniform()), 1.0f, in[0].to_vector<float>()[2]}), in[1]};
     });
-    if (threads) {
-      updater.emplace(iterators::MultithreadIterator(std::move(data), 2, {.n_threads = 3, .n_prefetch = 2}), optimizer,
-                      options);
-    } else {
-      updater.emplace(SerialIterator(std::move(data), 2), optimizer, options);
-    }
+    const auto make = [&]() -> iterators::IteratorRef {
+      if (kind == Kind::threads) {
+        return iterators::MultithreadIterator(std::move(data), 2, {.n_threads = 3, .n_prefetch = 2});
+      }
+      if (kind == Kind::processes) return iterators::MultiprocessIterator(std::move(data), 2, {.n_processes = 2});
+      return SerialIterator(std::move(data), 2);
+    };
+    updater.emplace(make(), optimizer, options);
   }
   /// What a step leaves behind.
   std::vector<double> step() {
@@ -186,12 +191,12 @@ TEST_CASE("prefetch changes nothing, whatever is random") {
   for (const int64_t accumulate : {1, 2}) {
     Run plain(5, {.accumulate = accumulate});
     const auto expected = steps(plain, 12);
-    for (const bool threads : {false, true}) {
+    for (const Kind kind : {Kind::serial, Kind::threads, Kind::processes}) {
       for (const int64_t prefetch : {0, 1, 2, 5}) {
         CAPTURE(accumulate);
-        CAPTURE(threads);
+        CAPTURE(static_cast<int>(kind));
         CAPTURE(prefetch);
-        Run run(5, {.prefetch = prefetch, .accumulate = accumulate}, threads);
+        Run run(5, {.prefetch = prefetch, .accumulate = accumulate}, kind);
         CHECK(steps(run, 12) == expected);
       }
     }
@@ -210,22 +215,22 @@ TEST_CASE("a snapshot taken with batches in flight resumes exactly") {
     }
   };
   const testing::ScratchDirectory dir;
-  for (const bool threads : {false, true}) {
+  for (const Kind kind : {Kind::serial, Kind::threads, Kind::processes}) {
     for (const int64_t accumulate : {1, 3}) {
-      Run plain(5, {.accumulate = accumulate}, threads);
+      Run plain(5, {.accumulate = accumulate}, kind);
       const auto expected = steps(plain, 12);
       for (int stop = 1; stop < 9; ++stop) {
-        Run first(5, {.prefetch = 3, .accumulate = accumulate}, threads);
+        Run first(5, {.prefetch = 3, .accumulate = accumulate}, kind);
         steps(first, stop);
         Snapshot taken{*first.updater};
         serializers::save_npz(dir / "snapshot", taken);
         CHECK(first.step() == expected[static_cast<size_t>(stop)]);  // a snapshot disturbs nothing
         for (const int64_t prefetch : {0, 2}) {
-          CAPTURE(threads);
+          CAPTURE(static_cast<int>(kind));
           CAPTURE(accumulate);
           CAPTURE(stop);
           CAPTURE(prefetch);
-          Run second(77, {.prefetch = prefetch, .accumulate = accumulate}, threads);
+          Run second(77, {.prefetch = prefetch, .accumulate = accumulate}, kind);
           steps(second, 2);  // has batches of its own in flight
           Snapshot read{*second.updater};
           serializers::load_npz(dir / "snapshot", read);
