@@ -167,8 +167,8 @@ class Centre {
   LargeHeap large_;
   char* slab_ = nullptr;
   size_t slab_left_ = 0;
-  bool pooled_ = true;
-  std::atomic<int64_t> allocated_{0}, max_allocated_{0}, reserved_{0}, system_allocations_{0};
+  alignas(64) bool pooled_ = true;  // read by every thread all the time, so apart from what is written
+  alignas(64) std::atomic<int64_t> allocated_{0}, max_allocated_{0}, reserved_{0}, system_allocations_{0};
 };
 
 constinit Lazy<Centre> centre;
