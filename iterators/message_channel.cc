@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include <sys/socket.h>
+#include <sys/time.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -39,9 +40,11 @@ Channel::Channel() {
   }
   consumer = FileDescriptor(ends[0]);
   workers = FileDescriptor(ends[1]);
+  const timeval look{0, 100'000};  // for the parent, while there is no room
+  setsockopt(workers.get(), SOL_SOCKET, SO_SNDTIMEO, &look, sizeof look);
 }
 
-bool send_report(const FileDescriptor& end, const Report& report) noexcept {
+bool send_report(const FileDescriptor& end, const Report& report, int parent) noexcept {
   Packet packet{report.kind,    report.failure.kind, report.worker,
                 report.process, report.status,       report.place,
                 report.row,     report.bytes,        {}};
@@ -63,10 +66,12 @@ bool send_report(const FileDescriptor& end, const Report& report) noexcept {
     std::memcpy(CMSG_DATA(header), &raw, sizeof raw);
   }
   while (sendmsg(end.get(), &message, MSG_NOSIGNAL) < 0) {
+    const bool is_full = errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR;
     // Descriptors under way count like open ones; the consumer takes them out.
-    if (errno != EINTR && errno != ETOOMANYREFS && errno != ENOBUFS && errno != ENOMEM) return false;
+    const bool is_short = errno == ETOOMANYREFS || errno == ENOBUFS || errno == ENOMEM;
+    if (!(is_full || is_short) || getppid() != parent) return false;
     const timespec millisecond{0, 1'000'000};
-    nanosleep(&millisecond, nullptr);
+    if (is_short) nanosleep(&millisecond, nullptr);
   }
   return true;
 }

@@ -41,8 +41,9 @@ struct Channel {
   FileDescriptor consumer, workers;
 };
 
-/// Waits for room; whether the consumer is still there. Long texts are cut.
-bool send_report(const FileDescriptor& end, const Report& report) noexcept;
+/// Sends a report; long texts are cut. Waits for room, as long as `parent` is the parent of this process. False: nobody
+/// will take the report.
+bool send_report(const FileDescriptor& end, const Report& report, int parent) noexcept;
 enum class Received : uint8_t { message, nothing, end };
 /// Does not wait. `end`: the processes at the other end are gone, or will not speak again.
 Received receive_report(const FileDescriptor& end, Report& report);

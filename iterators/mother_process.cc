@@ -118,7 +118,7 @@ class Mother {
   }
 
   bool send(const Report& report) {
-    if (!send_report(end_, report)) return false;
+    if (!send_report(end_, report, consumer_)) return false;
     board_.signal();
     return true;
   }

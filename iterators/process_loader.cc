@@ -110,29 +110,22 @@ void ProcessLoader::lose_crew(const std::string& reason) {
   }
 }
 
-// --- the BatchLoader
-// --------------------------------------------------------------------------------------------------
+// --- the BatchLoader ---
 
 void ProcessLoader::submit(std::span<const ExampleKey> keys) {
   check_process();
   loads_.push_back(std::make_unique<BatchLoad>(keys));
-  try {
-    if (crew_) start_absent_workers();
-    advance();
-  } catch (...) {
-    trouble_ = std::current_exception();
-  }
+  advance_without_throwing();
 }
 
 bool ProcessLoader::is_ready() {
   check_process();
-  advance();
+  advance_without_throwing();
   return trouble_ || (!loads_.empty() && (loads_.front()->is_complete() || loads_.front()->has_failed()));
 }
 
 Batch ProcessLoader::take() {
   check_process();
-  if (crew_) start_absent_workers();
   BatchLoad& load = *loads_.front();
   for (;;) {
     const uint32_t seen = crew_ ? crew_->board().events() : 0;
@@ -159,13 +152,13 @@ void ProcessLoader::cancel() noexcept {
   loads_.clear();
 }
 
-// --- what the workers did
-// ---------------------------------------------------------------------------------------------
+// --- what the workers did ---
 
 // Takes up all that happened, and gives the workers what there is to do.
 void ProcessLoader::advance() {
   if (trouble_) return;
   if (!crew_) start_crew();
+  start_absent_workers();
   WorkBoard& board = crew_->board();
   // In this order: what a worker reports of a chunk, it reports before the chunk is done.
   done_.clear();
@@ -178,6 +171,14 @@ void ProcessLoader::advance() {
   finish_chunks(done_);
   release_places();
   post();
+}
+
+void ProcessLoader::advance_without_throwing() noexcept {
+  try {
+    advance();
+  } catch (...) {
+    trouble_ = std::current_exception();
+  }
 }
 
 // False: there is no crew any more.
@@ -316,26 +317,25 @@ void ProcessLoader::abandon_place(BatchLoad& load) noexcept {
   load.place = -1;
 }
 
-// --- what the workers shall do
-// ----------------------------------------------------------------------------------------
+// --- what the workers shall do ---
 
 void ProcessLoader::post() {
   WorkBoard& board = crew_->board();
-  int chunks = 0;
   for (const auto& load : loads_) {
     if (load->is_complete()) continue;
     if (!move_in(*load)) break;
     // The first example comes alone and tells how the others will lie.
     const int64_t rows = is_measured_ ? board.chunk_rows() : 1;
+    int chunks = 0;
     while (board.has_room(load->place) && (is_measured_ || !load->is_any_posted())) {
       const auto range = load->post(rows);
       if (!range) break;
       board.open(load->place, range->first, range->count);
       ++chunks;
     }
+    if (chunks > 0) board.announce(std::max(loads_.front()->place, 0), chunks);
     if (!is_measured_) break;
   }
-  if (chunks > 0) board.announce(std::max(loads_.front()->place, 0), chunks);
 }
 
 // Gives a batch a place on the board and a block; false when all places are taken.
@@ -388,8 +388,7 @@ void ProcessLoader::adapt_to(const BatchLoad& load) noexcept {
   if (load.examples_alone() * 4 > std::ssize(load.keys())) room_ = std::max(room_, slot_for(largest_alone_ * 5 / 4));
 }
 
-// --- waiting
-// ----------------------------------------------------------------------------------------------------------
+// --- waiting ---
 
 void ProcessLoader::wait_for(const BatchLoad& load, uint32_t seen) {
   WorkBoard& board = crew_->board();

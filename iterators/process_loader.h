@@ -65,6 +65,7 @@ class ProcessLoader final : public BatchLoader {
   void lose_crew(const std::string& reason);
 
   void advance();
+  void advance_without_throwing() noexcept;
   bool receive_reports();
   void handle(Report& report);
   void take_example(BatchLoad& load, const Report& report);

@@ -69,7 +69,7 @@ class WorkBoard {
   std::span<ExampleKey> keys(int place) const noexcept;
   Worker& worker(int i) const noexcept { return workers_[i]; }
 
-  // --- for the consumer's process -----------------------------------------------------------------------------------
+  // --- for the consumer's process ---
 
   /// Whether a chunk of the place is not in use.
   bool has_room(int place) const noexcept;
@@ -92,7 +92,7 @@ class WorkBoard {
   /// Gives the memory back, in all processes.
   void discard() noexcept { memory_.discard(); }
 
-  // --- for workers --------------------------------------------------------------------------------------------------
+  // --- for workers ---
 
   struct Claim {
     int place;

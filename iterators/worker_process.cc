@@ -124,7 +124,7 @@ class WorkerProcess {
 
   // Before the row counts as done, so that whoever sees that finds the report.
   void send(const Report& report) {
-    if (!send_report(end_, report)) _exit(1);
+    if (!send_report(end_, report, mother_)) _exit(1);
     board_.signal();
   }
 

@@ -138,6 +138,8 @@ struct Run {
     run.workers = 1 + choose.integer(4);
     run.n_prefetch = choose.integer(4);
     run.steps = 2 + choose.integer(12);
+    // The one example at which a fault happens must not be on the way twice.
+    if (is_inside(fault)) run.size += (run.steps + run.n_prefetch + 1) * run.batch_size;
     run.where = choose.integer(std::min(run.size, run.steps * run.batch_size));
     run.when = choose.integer(run.steps);
     if (choose.chance(0.2)) run.maxtasksperchild = 1 + choose.integer(20);
@@ -212,7 +214,7 @@ std::string use(const Run& run, MultiprocessIterator& iterator, ExampleRandom& c
     try {
       for (const Example& example : iterator.next()) {
         const auto i = example[0].item<int64_t>();
-        if (example[1].at(0).at(0).at(0).item<int64_t>() != i) return "wrong pixels";
+        if (example[1].at(0).at(0).at(0).item<int64_t>() != i % 256) return "wrong pixels";
         got.push_back(i);
       }
       ++step;
