@@ -154,7 +154,8 @@ TEST_CASE("MultithreadIterator tries examples again when told so") {
   });
   const auto make = [&] {
     kusari::random::seed(9);
-    return MultithreadIterator(dataset, 4, {.shuffle = false, .on_failure = OnFailure::retry, .max_retries = 3});
+    return MultithreadIterator(dataset, 4,
+                               {.shuffle = false, .n_prefetch = 0, .on_failure = OnFailure::retry, .max_retries = 3});
   };
   const auto numbers = [](const Batch& batch) { return batch[1][0].to_vector<int64_t>(); };
   MultithreadIterator retrying = make();
