@@ -68,12 +68,12 @@ void BatchFeed::set_batches(int64_t batches) {
 void BatchFeed::drop() noexcept { ahead_.clear(); }
 
 Example BatchFeed::upload(const Batch& batch, int64_t number) const {
-  const profiler::Range range("convert");
   const datasets::ExampleRandomScope scope(seed_, number, 2 * options_.place);
   return options_.converter.upload(batch, options_.device);
 }
 
 BatchFeed::Sent BatchFeed::send_ahead(const Batch& batch, int64_t number) const {
+  const profiler::Range range("convert");
   Sent sent{.number = number, .source = identity(batch), .held = batch.empty() ? Example() : batch[0]};
   if (options_.converter.has_finish()) sent.copies = std::make_unique<DeferredCopies>();
   sent.arrays = upload(batch, number);
@@ -82,12 +82,12 @@ BatchFeed::Sent BatchFeed::send_ahead(const Batch& batch, int64_t number) const 
 }
 
 Example BatchFeed::finish(Example uploaded, int64_t number) const {
-  const profiler::Range range("convert");
   const datasets::ExampleRandomScope scope(seed_, number, 2 * options_.place + 1);
   return options_.converter.finish(std::move(uploaded));
 }
 
 Example BatchFeed::take(const Batch& batch, int64_t number) {
+  const profiler::Range range("convert");
   if (!ahead_.empty() && ahead_.front().number == number && ahead_.front().source == identity(batch)) {
     Sent sent = std::move(ahead_.front());
     ahead_.pop_front();
