@@ -8,8 +8,6 @@
 #include "kusari/framework/core/error.h"
 #include "kusari/framework/core/serializer.h"
 #include "kusari/framework/core/summary_kernels.h"
-#include "kusari/framework/kernels/arithmetic.h"
-#include "kusari/framework/kernels/pointwise.h"
 
 namespace kusari {
 
@@ -66,8 +64,11 @@ double Summary::compute_sum() const {
 
 ObservedValue Summary::mean_value(double share) const {
   if (!on_device_.is_defined()) return ObservedValue(x_ / n_, share * n_);
-  const Array sum = on_device_.at(0);
-  return ObservedValue(pointwise(kernels::Affine{1 / n_, x_ / n_}, sum), share * n_);
+  const Device& device = on_device_.device();
+  const Array mean = zeros({2}, Dtype::float64, device);
+  launch<kernels::AccumulateMoments>(device, on_device_.at(0), 1 / n_, mean);
+  if (x_ != 0) launch<kernels::AccumulateMoments>(device, full({}, x_, Dtype::float64, device), 1 / n_, mean);
+  return ObservedValue(mean.at(0), share * n_);
 }
 
 void Summary::serialize(Serializer& serializer) {
