@@ -89,6 +89,7 @@ class Mother {
       if (found == workers_.end()) continue;
       *found = 0;
       const int worker = static_cast<int>(found - workers_.begin());
+      board_.worker(worker).process.store(0);
       if (board_.worker(worker).is_retired.exchange(0) != 0) {
         if (!start(worker)) return false;
       } else if (!send({.kind = Report::Kind::exited, .worker = worker, .process = process, .status = status})) {

@@ -61,6 +61,12 @@ WorkerCrew::~WorkerCrew() {
   // Reaches the mother even if other processes that were forked from this one hold the socket open.
   shutdown(channel_.consumer.get(), SHUT_WR);
   if (!has_mother_ended(0.5)) {
+    // The system kills the workers with her, but not one that was stopped before it asked for that. While she does not
+    // run she waits for none of them, so that the numbers are theirs.
+    kill(mother_, SIGSTOP);
+    for (int i = 0; i < board_.workers(); ++i) {
+      if (const int worker = board_.worker(i).process.load(); worker > 0) kill(worker, SIGKILL);
+    }
     kill(mother_, SIGKILL);
     has_mother_ended(0.5);
   }

@@ -91,7 +91,9 @@ struct Belongings {
     return found;
   }
   std::string text() const {
-    return std::to_string(children.size()) + " children, " + std::to_string(descriptors) + " descriptors, " +
+    std::string states;
+    for (const pid_t child : children) states += " " + std::to_string(child) + process_state(child).state;
+    return "children" + states + ", " + std::to_string(descriptors) + " descriptors, " +
            std::to_string(shared_mappings) + " shared mappings, " + std::to_string(shared_memory_files.size()) +
            " files of shared memory";
   }
