@@ -73,6 +73,18 @@ inline const std::vector<IteratorClass>& iterator_classes() {
   return classes;
 }
 
+/// What a function makes of an index.
+class Made final : public datasets::Dataset {
+ public:
+  Made(int64_t size, std::function<datasets::Example(int64_t)> make) : size_{size}, make_{std::move(make)} {}
+  int64_t size() const override { return size_; }
+  datasets::Example get(int64_t i) const override { return make_(i); }
+
+ private:
+  int64_t size_;
+  std::function<datasets::Example(int64_t)> make_;
+};
+
 /// Example i is the number i.
 inline datasets::TupleDataset counting(int64_t n) { return datasets::TupleDataset(arange(n, Dtype::int64)); }
 

@@ -37,18 +37,6 @@ using kusari::iterators::OnFailure;
 
 namespace {
 
-/// What a function makes of an index.
-class Made final : public Dataset {
- public:
-  Made(int64_t size, std::function<Example(int64_t)> make) : size_{size}, make_{std::move(make)} {}
-  int64_t size() const override { return size_; }
-  Example get(int64_t i) const override { return make_(i); }
-
- private:
-  int64_t size_;
-  std::function<Example(int64_t)> make_;
-};
-
 Array scalar(int64_t value) { return kusari::array<int64_t>({value}).reshape({}); }
 
 void check_same(const Example& got, const Example& expected) {

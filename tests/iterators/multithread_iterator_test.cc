@@ -29,7 +29,6 @@ using kusari::Array;
 using kusari::Dtype;
 using kusari::WorkerError;
 using kusari::datasets::collated;
-using kusari::datasets::Dataset;
 using kusari::datasets::Example;
 using kusari::datasets::TupleDataset;
 using kusari::iterators::Batch;
@@ -37,21 +36,10 @@ using kusari::iterators::MultithreadIterator;
 using kusari::iterators::OnFailure;
 using kusari::testing::counting;
 using kusari::testing::Indices;
+using kusari::testing::Made;
 using kusari::testing::values;
 
 namespace {
-
-/// What a function makes of an index.
-class Made final : public Dataset {
- public:
-  Made(int64_t size, std::function<Example(int64_t)> make) : size_{size}, make_{std::move(make)} {}
-  int64_t size() const override { return size_; }
-  Example get(int64_t i) const override { return make_(i); }
-
- private:
-  int64_t size_;
-  std::function<Example(int64_t)> make_;
-};
 
 Example number(int64_t i) { return {kusari::array<int64_t>({i}).reshape({})}; }
 
