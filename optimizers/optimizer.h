@@ -94,8 +94,8 @@ class KUSARI_API Optimizer {
     };
     update_for(forward());
   }
-  /// The part of update(lossfun) before the step: forward and backward. The gradients of `weight` * loss are added to
-  /// those that the parameters hold, so that after several of these update() makes one step for all the losses.
+  /// update(lossfun) without the step: the gradients of `weight` * loss are added to those that the parameters held, so
+  /// that update() after several of these makes one step for all the losses. What lossfun leaves there is given up.
   void accumulate(const std::function<Variable()>& lossfun, double weight = 1);
   /// loss.backward(options) with this optimizer's loss scale: what update(lossfun) does between forward and step.
   /// Gradients carry the scale until a hook asks for them: see Variable::loss_scale and device_loss_scale.

@@ -58,6 +58,36 @@ using detail::same_layout;
 
 namespace {
 
+/// Gradients that parameters held, and the loss scales in them, while a loss function may leave others there.
+class HeldGradients {
+ public:
+  template <class Entries>
+  explicit HeldGradients(const Entries& entries) {
+    for (const auto& entry : entries) {
+      Parameter& parameter = *entry.parameter;
+      if (!parameter.is_initialized() || !parameter.grad().is_defined()) continue;
+      held_.push_back({parameter, parameter.grad_var(), {parameter.device_loss_scale(), parameter.loss_scale()}});
+      parameter.cleargrad();
+    }
+  }
+  void give_back() {
+    for (Held& held : held_) {
+      held.parameter.set_grad_var(held.gradient);
+      if (held.scale == GradientScale()) continue;
+      auto& saved = held.parameter.node()->saved_state();
+      saved.loss_scale = held.scale.host;
+      saved.device_loss_scale = held.scale.device;
+    }
+  }
+
+ private:
+  struct Held {
+    Variable parameter, gradient;
+    GradientScale scale;
+  };
+  std::vector<Held> held_;
+};
+
 /// Tensors to be converted from one dtype to another and multiplied by a factor, in one launch for each device.
 struct Conversions {
   struct Batch {
@@ -223,7 +253,21 @@ Variable Optimizer::weighted_loss(const std::function<Variable()>& lossfun, doub
 }
 
 void Optimizer::accumulate(const std::function<Variable()>& lossfun, double weight) {
-  backward(weighted_loss(lossfun, weight), {.release_graph = !config().keep_graph_on_report});
+  refresh();
+  HeldGradients held(impl_->entries);
+  const auto restore = [&] {
+    cleargrads();  // what the loss function may have left
+    held.give_back();
+  };
+  Variable loss;
+  try {
+    loss = weighted_loss(lossfun, weight);
+  } catch (...) {
+    restore();
+    throw;
+  }
+  restore();
+  backward(loss, {.release_graph = !config().keep_graph_on_report});
 }
 
 void Optimizer::update() {

@@ -98,23 +98,29 @@ Example BatchFeed::take(const Batch& batch, int64_t number) {
   return finish(upload(batch, number), number);
 }
 
-Example BatchFeed::next() {
-  if (options_.prefetch > 0 && !can_peek_) {
-    const bool found = iterator_->peek(0) != nullptr;
-    const Batch& batch = iterator_->next();
-    if (!found) {
-      throw ValueError(owner_ + ": prefetch is " + std::to_string(options_.prefetch) + ", but the iterator '" + name_ +
-                       "' cannot look ahead: its peek() gives nothing");
-    }
-    can_peek_ = true;
-    return take(batch, batches_++);
-  }
+std::optional<Example> BatchFeed::try_next() {
+  const bool must_peek = options_.prefetch > 0 && !can_peek_;
   const Batch* batch = nullptr;
   {
     const profiler::Range range("load");
-    batch = &iterator_->next();
+    if (must_peek) can_peek_ = iterator_->peek(0) != nullptr;
+    batch = iterator_->try_next();
+  }
+  if (batch == nullptr) return std::nullopt;
+  if (must_peek && !can_peek_) {
+    throw ValueError(owner_ + ": prefetch is " + std::to_string(options_.prefetch) + ", but the iterator '" + name_ +
+                     "' cannot look ahead: its peek() gives nothing");
   }
   return take(*batch, batches_++);
+}
+
+Example BatchFeed::next() {
+  std::optional<Example> arrays = try_next();
+  if (!arrays) {
+    throw StateError(owner_ + ": the sweep of the iterator '" + name_ +
+                     "' is over and it does not repeat; reset() starts again");
+  }
+  return std::move(*arrays);
 }
 
 Example BatchFeed::convert(const Batch& batch) { return take(batch, batches_++); }

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <deque>
+#include <optional>
 #include <string>
 
 #include "kusari/framework/core/device.h"
@@ -28,8 +29,10 @@ class KUSARI_API BatchFeed {
   BatchFeed& operator=(BatchFeed&&) noexcept;
   ~BatchFeed();
 
-  /// Steps the iterator and returns its batch. Throws StateError after the last one, ValueError if batches should be
-  /// sent ahead but the iterator cannot look ahead.
+  /// Steps the iterator and returns its batch; nothing after the last one. Throws ValueError if batches should be sent
+  /// ahead but the iterator cannot look ahead.
+  std::optional<datasets::Example> try_next();
+  /// The same, but throws StateError after the last one.
   datasets::Example next();
   /// The arrays of a batch that somebody else took from the iterator, or elsewhere.
   datasets::Example convert(const iterators::Batch& batch);

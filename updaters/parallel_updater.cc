@@ -272,9 +272,7 @@ void ParallelUpdater::Impl::compute_main(Optimizer& optimizer, const Example& in
   const auto lossfun = [&] {
     std::vector<Variable> variables;
     for (const Array& array : inputs) variables.push_back(Variable(array, false));
-    const Variable loss = loss_func ? loss_func(optimizer.target(), variables) : optimizer.call_target(variables);
-    optimizer.target().cleargrads();  // what the loss function may have left
-    return loss;
+    return loss_func ? loss_func(optimizer.target(), variables) : optimizer.call_target(variables);
   };
   try {
     const auto recording = force_backprop_mode();

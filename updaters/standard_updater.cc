@@ -8,6 +8,7 @@
 #include "kusari/framework/core/reporter.h"
 #include "kusari/framework/core/serializer.h"
 #include "kusari/framework/core/summary.h"
+#include "kusari/framework/functions/math/basic_math.h"
 
 namespace kusari::updaters {
 namespace {
@@ -26,6 +27,13 @@ Variables to_variables(const datasets::Example& arrays) {
   inputs.reserve(arrays.size());
   for (const Array& array : arrays) inputs.push_back(Variable(array, false));
   return inputs;
+}
+
+void scale_gradients(Link& model, double factor) {
+  for (Parameter* parameter : model.params()) {
+    if (!parameter->is_initialized() || !parameter->grad().is_defined()) continue;
+    parameter->set_grad((Variable(parameter->grad(), false) * factor).array());  // its loss scale stays
+  }
 }
 
 /// What is reported while it lives goes to `observation`, if anybody takes reports at all.
@@ -110,12 +118,22 @@ Variables StandardUpdater::next_inputs(const std::string& name) {
   const StepTimer::DataScope data = data_time();
   const size_t place = find(iterators_, name, "iterator");
   const datasets::Example arrays = feeds_[place].next();
-  if (place == main_) {
-    const iterators::Iterator& iterator = main_iterator();
-    if (sweep_.batches++ == 0) sweep_.previous_epoch_detail = iterator.previous_epoch_detail();
-    if (iterator.is_new_epoch()) ++sweep_.completed;
-  }
+  if (place == main_) count_batch();
   return to_variables(arrays);
+}
+
+std::optional<Variables> StandardUpdater::try_next_main() {
+  const StepTimer::DataScope data = data_time();
+  const std::optional<datasets::Example> arrays = feeds_[main_].try_next();
+  if (!arrays) return std::nullopt;
+  count_batch();
+  return to_variables(*arrays);
+}
+
+void StandardUpdater::count_batch() {
+  const iterators::Iterator& iterator = main_iterator();
+  if (sweep_.batches++ == 0) sweep_.previous_epoch_detail = iterator.previous_epoch_detail();
+  if (iterator.is_new_epoch()) ++sweep_.completed;
 }
 
 Variables StandardUpdater::convert(const iterators::Batch& batch) {
@@ -147,30 +165,32 @@ void StandardUpdater::update_core() {
 
 void StandardUpdater::update_accumulated(Optimizer& optimizer) {
   const double share = 1 / static_cast<double>(options_.accumulate);
+  int64_t done = 0;
   DictSummary reported;
   Observation others;  // what cannot be averaged: of the last batch
   optimizer.target().cleargrads();
-  for (int64_t i = 0; i < options_.accumulate; ++i) {
+  while (done < options_.accumulate) {
     Observation observation;
     {
       const std::optional<ReportScope> scope = report_to(observation);
-      const Variables inputs = next_inputs();
-      const auto loss = [&] {
-        const Variable result = loss_of(optimizer, inputs);
-        if (i == 0) optimizer.target().cleargrads();  // what the loss function may have left
-        return result;
-      };
-      optimizer.accumulate(loss, share);
+      const std::optional<Variables> inputs = done == 0 ? next_inputs() : try_next_main();
+      if (!inputs) break;
+      optimizer.accumulate([&] { return loss_of(optimizer, *inputs); }, share);
     }
+    ++done;
     reported.add(observation);
     for (const auto& [key, value] : observation) {
       if (!value.is_scalar()) others.set(key, value);
     }
-    if (i + 1 < options_.accumulate) look_ahead();
+    if (done < options_.accumulate) look_ahead();
+  }
+  if (done < options_.accumulate) {
+    scale_gradients(optimizer.target(), static_cast<double>(options_.accumulate) / static_cast<double>(done));
   }
   optimizer.update();
   if (Reporter* const reporter = get_current_reporter()) {
-    for (const auto& [key, mean] : reported.mean_values(share)) reporter->observation().set(key, mean);
+    for (const auto& [key, mean] : reported.mean_values(1 / static_cast<double>(done)))
+      reporter->observation().set(key, mean);
     for (const auto& [key, value] : others) reporter->observation().set(key, value);
   }
 }

@@ -29,7 +29,9 @@ struct StandardUpdaterOptions {
   std::optional<LossScalingOptions> loss_scaling = std::nullopt;
   /// Batches that are sent to the input device ahead of their turn, while the device computes. Results are the same.
   int64_t prefetch = 0;
-  /// Batches that make one step, which is that of one batch as large as all of them, for losses that are means over it.
+  /// Batches that make one step, for the mean of their losses: that of one batch as large as all of them, if they are
+  /// equally large and losses are means over the batch. Where an iterator that does not repeat ends within a step, it
+  /// is the step of the batches that there were.
   int64_t accumulate = 1;
 };
 
@@ -86,6 +88,9 @@ class KUSARI_API StandardUpdater : public Updater {
   };
 
   iterators::Iterator& main_iterator() const noexcept { return *iterators_[main_].second; }
+  /// Nothing after the last batch.
+  std::optional<Variables> try_next_main();
+  void count_batch();
   Variable loss_of(Optimizer& optimizer, const Variables& inputs) const;
   void update_accumulated(Optimizer& optimizer);
   void serialize_feeds(Serializer& serializer);

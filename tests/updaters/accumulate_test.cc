@@ -250,9 +250,8 @@ TEST_CASE("hooks see the gradients of an accumulated step once, and old gradient
   const auto see = [&](Parameter& parameter) { seen.push_back(parameter.grad().item<double>()); };
   optimizer.add_hook(OptimizerHook(see), "see");
   model.l.W.set_grad(full({1, 1}, 1000, Dtype::float32));
-  int calls = 0;
   const auto loss = [&](const Variable& x, const Variable& t) {
-    if (calls++ == 0) functions::sum(model.l(x)).backward();  // leaves a gradient of its own
+    functions::sum(model.l(x)).backward();  // leaves a gradient of its own
     return functions::mean_squared_error(model.l(x), t);
   };
   StandardUpdater updater(SerialIterator(line_points(2), 1, {.shuffle = false}), optimizer,
@@ -260,6 +259,61 @@ TEST_CASE("hooks see the gradients of an accumulated step once, and old gradient
   updater.update();
   CHECK(seen == std::vector<double>{-10});  // mean of 2 x (0 - 2 x) for x = 1, 2
   CHECK(model.slope() == 10);
+}
+
+TEST_CASE("an accumulated step at the end of an iterator is that of the batches that there were") {
+  for (const int64_t prefetch : {0, 2}) {
+    for (const LossScalingOptions& scaling : {LossScalingOptions{.scale = 8}, LossScalingOptions{.initial_scale = 1024},
+                                              LossScalingOptions{.chainer_compatible = true}}) {
+      CAPTURE(prefetch);
+      const testing::ScratchDirectory dir;
+      Line model;
+      optimizers::SGD optimizer(1.0 / 64);
+      optimizer.setup(model);
+      StandardUpdater updater(SerialIterator(line_points(5), 1, {.repeat = false, .shuffle = false}), optimizer,
+                              {.loss_scaling = scaling, .prefetch = prefetch, .accumulate = 3});
+      training::Trainer trainer(updater, {1, "epoch"}, dir.path());
+      std::vector<double> losses, weights, expected_losses;
+      trainer.extend([&](training::Trainer& t) {
+        losses.push_back(t.observation().at("main/loss"));
+        weights.push_back(t.observation().find("main/loss")->weight());
+      });
+      trainer.run();
+      double w = 0;
+      for (const double mean_square : {(1.0 + 4 + 9) / 3, (16.0 + 25) / 2}) {
+        expected_losses.push_back((w - 2) * (w - 2) * mean_square);
+        w -= 2 * (w - 2) * mean_square / 64;
+      }
+      CHECK(model.slope() == doctest::Approx(w).epsilon(1e-6));
+      REQUIRE(losses.size() == 2);
+      CHECK(losses[0] == doctest::Approx(expected_losses[0]).epsilon(1e-6));
+      CHECK(losses[1] == doctest::Approx(expected_losses[1]).epsilon(1e-6));
+      CHECK(weights == std::vector<double>{1, 1});
+      CHECK(counters(updater, optimizer) == Counters{2, 1, 2, 1.0, 0.6, true});
+      CHECK_THROWS_WITH_AS(updater.update(), doctest::Contains("the iterator 'main' is over and it does not repeat"),
+                           StateError);
+      CHECK(updater.iteration() == 2);
+    }
+  }
+}
+
+TEST_CASE("a loss function that throws leaves the gradients of the batches before") {
+  Line model;
+  optimizers::SGD optimizer(1);
+  optimizer.setup(model);
+  optimizer.set_loss_scale(4);
+  model.cleargrads();
+  const Variable x(full({1, 1}, 3, Dtype::float32), false), t(zeros({1, 1}), false);
+  const auto slope = [&] { return functions::sum(model.l(x)); };
+  optimizer.accumulate(slope, 0.5);
+  CHECK_THROWS_AS(optimizer.accumulate([&]() -> Variable {
+    slope().backward();
+    throw ValueError("a bad batch");
+  }),
+                  ValueError);
+  optimizer.accumulate(slope, 0.5);
+  optimizer.update();
+  CHECK(model.slope() == -3);
 }
 
 TEST_CASE("every forward of an accumulated step has the optimizer's scope") {
