@@ -1,6 +1,7 @@
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
+#include <filesystem>
 #include <limits>
 #include <string>
 #include <vector>
@@ -162,6 +163,28 @@ TEST_CASE("LogReport's options") {
   CHECK(nlohmann::json::parse(read_file(dir / "log_4.json")).size() == 2);
   CHECK(dir.count() == 2);
   CHECK(trainer.get_extension<extensions::LogReport>("LogReport_1").log().size() == 1);
+}
+
+TEST_CASE("LogReport syncs every file that it leaves behind") {
+  const ScratchDirectory dir;
+  FakeUpdater updater;
+  Trainer trainer(updater, {30, "iteration"}, dir / "out");
+  trainer.extend(extensions::LogReport({.trigger = {1, "iteration"}, .filename = "log_{iteration}"}));
+  // Files are replaced when they are synced after all: that shows in files that were removed meanwhile.
+  int again = 0;
+  trainer.extend([&](Trainer& t) {
+    const std::string before = dir / "out/log_" + std::to_string(t.updater().iteration() - 1);
+    if (std::filesystem::exists(before)) {
+      ++again;
+      CHECK(nlohmann::json::parse(read_file(before)).size() + 1 == static_cast<size_t>(t.updater().iteration()));
+    }
+    std::filesystem::remove_all(dir / "out");
+    std::filesystem::create_directory(dir / "out");
+  });
+  trainer.run();
+  CHECK(again > 0);  // each after the first, unless rows take a second
+  if (std::filesystem::exists(dir / "out/log_30"))
+    CHECK(nlohmann::json::parse(read_file(dir / "out/log_30")).size() == 30);
 }
 
 TEST_CASE("LogReport goes on with its rows and its interval after a resume") {

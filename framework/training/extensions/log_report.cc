@@ -128,6 +128,8 @@ void LogReport::operator()(Trainer& trainer) {
 }
 
 void LogReport::write_file(const std::string& directory) {
+  const std::string path = (std::filesystem::path(directory) / with_values(*options_.filename, log_.back())).string();
+  if (path != unsynced_) finalize();
   const size_t rows = log_.size() - rows_in_text_;
   if (std::string added = to_json(std::span(log_).last(rows), 4); rows_in_text_ == 0) {
     text_ = std::move(added);
@@ -139,7 +141,6 @@ void LogReport::write_file(const std::string& directory) {
   const auto now = std::chrono::steady_clock::now();
   const bool sync = now - last_sync_ >= kSyncInterval;
   if (sync) last_sync_ = now;
-  const std::string path = (std::filesystem::path(directory) / with_values(*options_.filename, log_.back())).string();
   write_file_atomically(path, "[" + text_ + "]", sync);
   unsynced_ = sync ? std::string() : path;
 }
