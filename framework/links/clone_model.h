@@ -7,7 +7,7 @@
 
 namespace kusari::detail {
 
-/// How to copy a model whose type is known only where it was given; null for a type without a copy constructor.
+/// How to copy a model whose type is known only where it was given; null where the copy constructor is deleted.
 using CloneModel = std::unique_ptr<Link> (*)(const Link& model);
 template <class Model>
 CloneModel model_cloner() {
