@@ -40,8 +40,8 @@ struct KUSARI_API OptimizerAccess {
   /// element, is finite. Throws StateError when the optimizer scales the loss itself.
   static void update(Optimizer& optimizer, const Array& guard, const Array& loss_scale);
 
-  /// The numbers of the last step's kernels, float64, on their device, where that alone knows how many steps there were;
-  /// undefined where the host does, and before the first step.
+  /// The numbers of the last step's kernels, float64, on their device, where that alone knows how many steps there
+  /// were; undefined where the host does, and before the first step.
   static Array step_numbers(const Optimizer& optimizer);
 
   // For copies of the target that compute parts of the gradients. What takes the optimizer const may be called by
