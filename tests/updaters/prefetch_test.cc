@@ -206,6 +206,55 @@ TEST_CASE("prefetch changes nothing, whatever is random") {
   CHECK(steps(other, 3) != steps(plain, 3));
 }
 
+TEST_CASE("prefetch changes nothing when others use the iterator, and when steps fail") {
+  const auto train = [](Kind kind, int64_t prefetch) {
+    bool fails = false;
+    Net* model = nullptr;
+    const auto loss = [&](const Variable& x, const Variable& t) {
+      if (fails) throw ValueError("a bad step");
+      return (*model)(x, t);
+    };
+    Run run(5, {.loss_func = loss, .prefetch = prefetch}, kind);
+    model = &run.model;
+    iterators::Iterator& iterator = run.updater->get_iterator("main");
+    std::vector<std::vector<double>> states = steps(run, 2);
+    const auto go_on = [&](int n) {
+      for (auto& state : steps(run, n)) states.push_back(std::move(state));
+    };
+    iterator.next();
+    go_on(1);
+    iterator.next();
+    iterator.next();
+    go_on(2);
+    iterator.reset();
+    go_on(2);
+    fails = true;
+    CHECK_THROWS_WITH_AS(run.updater->update(), "a bad step", ValueError);
+    fails = false;
+    go_on(2);
+    iterator.next();
+    iterator.reset();
+    fails = true;
+    CHECK_THROWS_WITH_AS(run.updater->update(), "a bad step", ValueError);
+    fails = false;
+    iterator.next();
+    go_on(4);
+    if (kind == Kind::serial) {
+      run.updater->finalize();  // as at the end of Trainer::run
+      go_on(3);
+    }
+    return states;
+  };
+  for (const Kind kind : {Kind::serial, Kind::threads, Kind::processes}) {
+    CAPTURE(static_cast<int>(kind));
+    const auto expected = train(kind, 0);
+    for (const int64_t prefetch : {1, 2, 5}) {
+      CAPTURE(prefetch);
+      CHECK(train(kind, prefetch) == expected);
+    }
+  }
+}
+
 TEST_CASE("a snapshot taken with batches in flight resumes exactly") {
   struct Snapshot {
     StandardUpdater& updater;
