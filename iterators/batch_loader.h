@@ -26,7 +26,7 @@ class KUSARI_API BatchLoader {
   virtual void cancel() noexcept = 0;
   /// Batches submitted from now on go into page-locked memory of that device, where the loader can choose.
   virtual void prefer_device(const Device& device);
-  /// Ends the workers; nothing but the destructor is called afterwards.
+  /// Ends the workers and drops all that was submitted; the next submit() starts workers again.
   virtual void finish() noexcept;
 
  protected:

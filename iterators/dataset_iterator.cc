@@ -29,10 +29,6 @@ DatasetIterator::DatasetIterator(DatasetIterator&&) noexcept = default;
 DatasetIterator& DatasetIterator::operator=(DatasetIterator&&) noexcept = default;
 DatasetIterator::~DatasetIterator() = default;
 
-void DatasetIterator::check_usable(const char* call) const {
-  if (!loader_) throw StateError(std::string(name_) + "::" + call + ": the iterator was finalized");
-}
-
 bool DatasetIterator::plan(size_t count) {
   while (ahead_.size() < count) {
     if (!ahead_.empty() && !ahead_.back().is_submitted) return false;
@@ -57,7 +53,7 @@ const Batch* DatasetIterator::load(size_t ahead, bool wait) {
     if (!ahead_[i].batch) {
       if (ahead_[i].failure || (!wait && !loader_->is_ready())) return nullptr;
       try {
-        ahead_[i].batch = loader_->take();
+        ahead_[i].batch = std::make_unique<Batch>(loader_->take());
       } catch (...) {
         ahead_[i].failure = std::current_exception();
         return nullptr;
@@ -70,7 +66,7 @@ const Batch* DatasetIterator::load(size_t ahead, bool wait) {
       ++i;
     }
   }
-  return &*ahead_[ahead].batch;
+  return ahead_[ahead].batch.get();
 }
 
 bool DatasetIterator::leave_out(size_t i) {
@@ -86,7 +82,6 @@ bool DatasetIterator::leave_out(size_t i) {
 }
 
 const Batch* DatasetIterator::try_next() {
-  check_usable("next");
   current_.clear();
   const Batch* const loaded = load(0, true);
   if (loaded == nullptr && !ahead_.empty() && ahead_.front().failure) {
@@ -106,34 +101,28 @@ const Batch* DatasetIterator::try_next() {
 }
 
 const Batch* DatasetIterator::peek(int64_t ahead, bool wait) {
-  check_usable("peek");
   if (ahead < 0) {
     throw ValueError(std::string(name_) + "::peek: ahead is " + std::to_string(ahead) + ": it must not be negative");
   }
   return load(static_cast<size_t>(ahead), wait);
 }
 
-void DatasetIterator::prefer_device(const Device& device) {
-  if (loader_) loader_->prefer_device(device);
-}
+void DatasetIterator::prefer_device(const Device& device) { loader_->prefer_device(device); }
 
 void DatasetIterator::drop_ahead() noexcept {
-  if (loader_) loader_->cancel();
+  loader_->cancel();
   ahead_.clear();
   left_out_ = 0;
 }
 
 void DatasetIterator::reset() {
-  check_usable("reset");
   drop_ahead();
   consumed_.reset(dataset_->size());
 }
 
 void DatasetIterator::finalize() {
-  if (!loader_) return;
   drop_ahead();
   loader_->finish();
-  loader_.reset();
 }
 
 void DatasetIterator::serialize(Serializer& serializer) {

@@ -56,15 +56,14 @@ class KUSARI_API DatasetIterator : public Iterator {
   struct Ahead {
     EpochState after;  // once it is consumed
     int64_t examples = 0;
-    bool is_submitted = false;             // false: planning it failed
-    std::exception_ptr failure = nullptr;  // to be thrown when the batch is due
-    std::optional<Batch> batch = std::nullopt;
+    bool is_submitted = false;               // false: planning it failed
+    std::exception_ptr failure = nullptr;    // to be thrown when the batch is due
+    std::unique_ptr<Batch> batch = nullptr;  // whoever peeked points to it, wherever this moves
 
     // All its examples failed, and failures are skipped.
     bool is_left_out() const noexcept { return batch && batch->empty() && examples > 0; }
   };
 
-  void check_usable(const char* call) const;
   bool plan(size_t count);
   const Batch* load(size_t ahead, bool wait);
   bool leave_out(size_t i);
@@ -77,8 +76,8 @@ class KUSARI_API DatasetIterator : public Iterator {
   std::deque<Ahead> ahead_;
   int64_t left_out_ = 0;  // examples since the last batch that had any
   Batch current_;
-  std::vector<ExampleKey> keys_;         // of the batch being planned
-  std::unique_ptr<BatchLoader> loader_;  // null after finalize()
+  std::vector<ExampleKey> keys_;  // of the batch being planned
+  std::unique_ptr<BatchLoader> loader_;
 };
 
 }  // namespace kusari::iterators

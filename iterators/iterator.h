@@ -47,7 +47,8 @@ class KUSARI_API Iterator {
   virtual bool repeat() const = 0;
   /// Back to the start of epoch 0, in a new order where there is shuffling.
   virtual void reset() = 0;
-  /// Ends workers, if any; the iterator is not used afterwards.
+  /// Ends workers, if any, and drops the batches that they loaded ahead. Whoever goes on with the iterator gets the
+  /// same batches: the next call starts workers again.
   virtual void finalize();
   virtual void serialize(Serializer& serializer) = 0;
 

@@ -18,9 +18,6 @@ namespace kusari::iterators {
 class KUSARI_API SerialIterator final : public DatasetIterator {
  public:
   SerialIterator(datasets::DatasetRef dataset, int64_t batch_size, const OrderOptions& options = {});
-
-  /// Nothing: there are no workers, and a Trainer that ran may run again.
-  void finalize() override {}
 };
 
 }  // namespace kusari::iterators

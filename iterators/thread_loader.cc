@@ -48,6 +48,30 @@ std::exception_ptr thrown_by(const F& function) {
   return nullptr;
 }
 
+// Longer than machines run, and what a clock can add.
+constexpr double kForEver = 1e9;  // seconds
+
+ThreadLoaderOptions with_finite_timeout(ThreadLoaderOptions options) {
+  if (options.timeout.value_or(0) > kForEver) options.timeout.reset();
+  return options;
+}
+
+// Threads that start meanwhile take no signals: those belong to the program's own threads.
+class SignalsBlocked {
+ public:
+  SignalsBlocked() noexcept {
+    sigset_t all;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &previous_);
+  }
+  SignalsBlocked(const SignalsBlocked&) = delete;
+  SignalsBlocked& operator=(const SignalsBlocked&) = delete;
+  ~SignalsBlocked() { pthread_sigmask(SIG_SETMASK, &previous_, nullptr); }
+
+ private:
+  sigset_t previous_;
+};
+
 std::string seconds_text(std::chrono::duration<double> time) {
   char text[32];
   std::snprintf(text, sizeof text, "%.3g s", time.count());
@@ -107,7 +131,8 @@ struct alignas(64) ThreadLoader::Progress {
 
 /// What the threads share with the loader; they keep it alive when they are left behind.
 struct ThreadLoader::Shared {
-  Shared(datasets::DatasetRef from, const ThreadLoaderOptions& with) : dataset{std::move(from)}, options{with} {}
+  Shared(datasets::DatasetRef from, const ThreadLoaderOptions& with, const ConfigSnapshot& creators)
+      : dataset{std::move(from)}, options{with}, config{creators} {}
 
   const datasets::DatasetRef dataset;
   const ThreadLoaderOptions options;
@@ -210,7 +235,10 @@ class ThreadLoader::Loop {
       if (!end_example()) return false;
       if (!thrown) thrown = thrown_by([&] { place(std::move(example), row); });
       if (!thrown) return true;
-      if (shared_->options.on_failure == OnFailure::retry && failures < shared_->options.max_retries) continue;
+      if (shared_->options.on_failure == OnFailure::retry && failures < shared_->options.max_retries &&
+          !job_->is_cancelled.load(std::memory_order_relaxed)) {
+        continue;
+      }
       Failure failure = failure_of(thrown);
       const std::scoped_lock lock(shared_->mutex);
       job_->failed.push_back({row, std::move(failure)});
@@ -255,15 +283,16 @@ class ThreadLoader::Loop {
 };
 
 ThreadLoader::ThreadLoader(datasets::DatasetRef dataset, const ThreadLoaderOptions& options)
-    : options_{options}, shared_{std::make_shared<Shared>(std::move(dataset), options)} {}
+    : options_{with_finite_timeout(options)},
+      shared_{std::make_shared<Shared>(std::move(dataset), options_, ConfigSnapshot())} {}
 
 ThreadLoader::~ThreadLoader() { finish(); }
 
 void ThreadLoader::start_workers() {
-  // Signals belong to the program's own threads.
-  sigset_t all, previous;
-  sigfillset(&all);
-  pthread_sigmask(SIG_SETMASK, &all, &previous);
+  if (shared_->is_stopping.load(std::memory_order_relaxed)) {  // threads that were left behind keep the old one
+    shared_ = std::make_shared<Shared>(shared_->dataset, options_, shared_->config);
+  }
+  const SignalsBlocked blocked;
   std::string failure;
   try {
     workers_.reserve(static_cast<size_t>(options_.n_threads));
@@ -275,7 +304,6 @@ void ThreadLoader::start_workers() {
   } catch (const std::system_error& error) {
     failure = error.what();
   }
-  pthread_sigmask(SIG_SETMASK, &previous, nullptr);
   if (failure.empty()) return;
   const std::string text = std::string(options_.iterator) + ": thread " + std::to_string(workers_.size() + 1) + " of " +
                            std::to_string(options_.n_threads) + " cannot be started: " + failure;
@@ -313,6 +341,7 @@ bool ThreadLoader::is_ready() {
 }
 
 Batch ThreadLoader::take() {
+  if (workers_.empty()) start_workers();  // when a stuck one could not be replaced
   Job& job = *shared_->jobs.front();
   if (!job.to_repeat.empty()) {
     job.unfinished.fetch_add(static_cast<int64_t>(job.to_repeat.size()), std::memory_order_relaxed);
@@ -464,14 +493,17 @@ void ThreadLoader::finish() noexcept {
   const auto soon = Clock::now() + kTimeToEnd;
   for (Worker& worker : workers_) {
     const Progress& progress = *worker.progress;
-    const auto has_ended = [&] { return progress.has_ended; };
-    if (options_.timeout) {
+    while (!progress.has_ended) {
+      if (!options_.timeout) {
+        shared_->event.wait(lock);
+        continue;
+      }
       const auto limit = std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(*options_.timeout));
-      // A thread ends after the example that it has begun.
+      // A thread ends after the example that it has begun, perhaps while we look.
       const Clock::time_point since{Clock::duration(progress.since.load(std::memory_order_relaxed))};
-      shared_->event.wait_until(lock, std::max(since + limit, soon), has_ended);
-    } else {
-      shared_->event.wait(lock, has_ended);
+      const auto deadline = std::max(since + limit, soon);
+      if (deadline <= Clock::now()) break;
+      shared_->event.wait_until(lock, deadline);
     }
     if (progress.has_ended) {
       worker.thread.join();

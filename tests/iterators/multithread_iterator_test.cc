@@ -248,7 +248,7 @@ TEST_CASE("MultithreadIterator ends although a thread is stuck") {
     CHECK_THROWS_AS(iterator.next(), WorkerError);
     iterator.reset();
     iterator.finalize();
-    CHECK_THROWS_AS(iterator.next(), kusari::StateError);
+    CHECK_THROWS_AS(iterator.next(), WorkerError);  // of new threads
   }
   CHECK(seconds_since(start) < 4);
   gate.open_for_all();
@@ -326,4 +326,32 @@ TEST_CASE("MultithreadIterator's threads have the settings of the one that made 
                                     }),
                                4);
   CHECK(values(iterator.next()) == Indices{1, 1, 1, 1});
+}
+
+TEST_CASE("MultithreadIterator: a timeout may be endless") {
+  MultithreadIterator iterator(counting(8), 4, {.shuffle = false, .n_threads = 2, .dataset_timeout = 1e300});
+  CHECK(values(iterator.next()) == Indices{0, 1, 2, 3});
+  const Made slow(8, [](int64_t i) {
+    std::this_thread::sleep_for(5ms);
+    return number(i);
+  });
+  MultithreadIterator patient(slow, 4, {.shuffle = false, .n_threads = 2, .dataset_timeout = 1e12});
+  CHECK(values(patient.next()) == Indices{0, 1, 2, 3});
+}
+
+TEST_CASE("MultithreadIterator does not try again what nobody wants any more") {
+  std::atomic<int64_t> tries{0};
+  const Made dataset(4, [&](int64_t) -> Example {
+    ++tries;
+    std::this_thread::sleep_for(2ms);
+    throw kusari::ValueError("never");
+  });
+  const auto start = std::chrono::steady_clock::now();
+  {
+    MultithreadIterator iterator(dataset, 1,
+                                 {.n_threads = 1, .on_failure = OnFailure::retry, .max_retries = 1'000'000});
+    iterator.peek(0, false);
+    while (tries == 0) std::this_thread::yield();
+  }
+  CHECK(std::chrono::steady_clock::now() - start < 900ms);
 }
