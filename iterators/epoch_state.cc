@@ -146,7 +146,9 @@ bool EpochState::advance(int64_t dataset_size, std::vector<ExampleKey>& keys) {
                       orders_->sampler() != nullptr ? mixed(seed_, i) : seed_});
     }
   };
-  int64_t begin = position_, end = begin + batch_size_, completed = 0;
+  // A data set without an order may have shrunk.
+  int64_t begin = std::min(position_, n), completed = 0;
+  int64_t end = begin + (repeat_ ? batch_size_ : std::min(batch_size_, n - begin));
   while (end >= n) {
     take(begin, n);
     order = next_order(sweep + 1, order, begin);

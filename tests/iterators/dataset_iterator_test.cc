@@ -10,6 +10,7 @@
 #include <doctest/doctest.h>
 
 #include "kusari/framework/core/error.h"
+#include "kusari/framework/core/log.h"
 #include "kusari/framework/core/random.h"
 #include "kusari/framework/datasets/example_random.h"
 #include "kusari/framework/datasets/transform_dataset.h"
@@ -175,13 +176,6 @@ TEST_CASE("iterators refuse what cannot work") {
       CHECK_THROWS_WITH_AS(iterator->next(), doctest::Contains("the data set is empty"), kusari::ValueError);
     }
     CHECK_THROWS_WITH_AS(iterator->peek(-1), doctest::Contains("must not be negative"), kusari::ValueError);
-    iterator->finalize();
-    iterator->finalize();
-    CHECK(iterator->epoch() == 0);
-    if (name == "SerialIterator") return;  // nothing to end
-    CHECK_THROWS_WITH_AS(iterator->next(), (name + "::next: the iterator was finalized").c_str(), kusari::StateError);
-    CHECK_THROWS_WITH_AS(iterator->peek(0), (name + "::peek: the iterator was finalized").c_str(), kusari::StateError);
-    CHECK_THROWS_WITH_AS(iterator->reset(), (name + "::reset: the iterator was finalized").c_str(), kusari::StateError);
   });
 }
 
@@ -358,4 +352,104 @@ TEST_CASE("an example that a sampler names twice has two sets of random numbers"
     const Batch& batch = iterator->next();
     CHECK(batch[0][0].item<int64_t>() != batch[1][0].item<int64_t>());
   });
+}
+
+TEST_CASE("iterators go on after finalize") {
+  for_each_class([](const IteratorClass& of) {
+    kusari::random::seed(3);
+    const auto through = of.make(counting(11), 3, {.n_prefetch = 2});
+    kusari::random::seed(3);
+    const auto stopped = of.make(counting(11), 3, {.n_prefetch = 2});
+    stopped->finalize();  // before anything began, and twice
+    for (int i = 0; i < 12; ++i) {
+      CHECK(values(stopped->next()) == values(through->next()));
+      CHECK(stopped->epoch_detail() == through->epoch_detail());
+      if (i % 3 == 0) stopped->peek(1);
+      if (i % 2 == 0) stopped->finalize();
+      if (i % 4 == 0) stopped->finalize();
+    }
+    stopped->finalize();
+    stopped->reset();
+    through->reset();
+    CHECK(values(stopped->next()) == values(through->next()));
+  });
+}
+
+TEST_CASE("iterators may be moved while batches are on the way") {
+  using kusari::iterators::MultiprocessIterator;
+  using kusari::iterators::MultithreadIterator;
+  const auto check = [](auto from, auto other) {
+    CHECK(values(from.next()) == Indices{0, 1, 2});
+    from.peek(1);
+    auto to = std::move(from);
+    CHECK(values(to.next()) == Indices{3, 4, 5});
+    other.next();
+    other = std::move(to);
+    CHECK(values(other.next()) == Indices{6, 7, 8});
+  };
+  check(MultithreadIterator(counting(20), 3, {.shuffle = false, .n_threads = 2}),
+        MultithreadIterator(counting(20), 3, {.n_threads = 2}));
+  check(MultiprocessIterator(counting(20), 3, {.shuffle = false, .n_processes = 2}),
+        MultiprocessIterator(counting(20), 3, {.n_processes = 2}));
+}
+
+TEST_CASE("iterators without an order follow a data set that shrinks") {
+  class Shrinking final : public kusari::datasets::Dataset {
+   public:
+    int64_t size() const override { return n; }
+    Example get(int64_t i) const override { return {kusari::array<int64_t>({i}).reshape({})}; }
+    int64_t n = 10;
+  };
+  for_each_class([](const IteratorClass& of) {
+    for (const bool repeat : {true, false}) {
+      Shrinking dataset;
+      const auto iterator = of.make(dataset, 4, {.repeat = repeat, .shuffle = false, .n_prefetch = 0});
+      iterator->next();
+      iterator->next();
+      dataset.n = 5;
+      if (repeat) {
+        CHECK(values(iterator->next()) == Indices{0, 1, 2, 3});  // never more than a batch
+        CHECK(iterator->epoch() == 1);
+      } else {
+        CHECK(iterator->next().empty());
+        CHECK(iterator->try_next() == nullptr);
+      }
+    }
+  });
+}
+
+TEST_CASE("iterators without repeat take any batch size for all examples") {
+  for_each_class([](const IteratorClass& of) {
+    const int64_t much = std::string(of.name) == "MultiprocessIterator" ? (int64_t{1} << 31) - 1 : INT64_MAX;
+    const auto iterator = of.make(counting(5), much, {.repeat = false, .shuffle = false});
+    for (int sweep = 0; sweep < 3; ++sweep) {
+      CHECK(values(iterator->next()) == ascending(5));
+      CHECK(iterator->try_next() == nullptr);
+      iterator->reset();
+    }
+  });
+}
+
+TEST_CASE("a peeked batch stays in its place while others are left out") {
+  using kusari::iterators::MultithreadIterator;
+  class Holed final : public kusari::datasets::Dataset {
+   public:
+    int64_t size() const override { return 40; }
+    Example get(int64_t i) const override {
+      if (i >= 8 && i < 24) throw kusari::ValueError("bad");
+      return {kusari::array<int64_t>({i}).reshape({})};
+    }
+  };
+  kusari::log::set_level("off");
+  MultithreadIterator iterator(
+      Holed(), 4,
+      {.shuffle = false, .n_threads = 2, .n_prefetch = 4, .on_failure = kusari::iterators::OnFailure::skip});
+  const Batch* const first = iterator.peek(0);
+  const Batch* const second = iterator.peek(1);
+  CHECK(values(*iterator.peek(2)) == Indices{24, 25, 26, 27});  // four batches between are left out
+  CHECK(iterator.peek(0) == first);
+  CHECK(iterator.peek(1) == second);
+  CHECK(values(*first) == Indices{0, 1, 2, 3});
+  CHECK(values(*second) == Indices{4, 5, 6, 7});
+  kusari::log::set_level("warn");
 }
