@@ -50,7 +50,12 @@ BatchLayout BatchLayout::of(const Example& example, int64_t batch_size) {
     plane.shape = row.shape();
     plane.row_bytes = row.nbytes();
     plane.offset = end;
-    end += (batch_size * plane.row_bytes + kAlignment - 1) / kAlignment * kAlignment;
+    int64_t bytes;
+    if (__builtin_mul_overflow(batch_size, plane.row_bytes, &bytes) || __builtin_add_overflow(end, bytes, &bytes) ||
+        __builtin_add_overflow(bytes, kAlignment - 1, &bytes)) {
+      return BatchLayout();
+    }
+    end = bytes / kAlignment * kAlignment;
   }
   layout.components_ = static_cast<int32_t>(example.size());
   layout.batch_size_ = batch_size;

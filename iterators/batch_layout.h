@@ -23,7 +23,7 @@ class KUSARI_API BatchLayout {
   /// No layout: no example fits.
   BatchLayout() noexcept = default;
   /// That of examples like this one; none when it has more than kMaxComponents components, or one that is undefined, on
-  /// another device than the CPU, or of kMaxNdim axes.
+  /// another device than the CPU, or of kMaxNdim axes, or when its size has no number.
   static BatchLayout of(const datasets::Example& example, int64_t batch_size);
 
   bool is_defined() const noexcept { return components_ > 0; }

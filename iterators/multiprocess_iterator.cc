@@ -1,5 +1,6 @@
 #include "kusari/iterators/multiprocess_iterator.h"
 
+#include <algorithm>
 #include <memory>
 #include <string>
 #include <utility>
@@ -12,6 +13,9 @@ namespace kusari::iterators {
 namespace {
 
 constexpr const char* kName = "MultiprocessIterator";
+constexpr int64_t kMaxProcesses = 65536;
+constexpr int64_t kMaxBatch = (int64_t{1} << 31) - 1;   // rows have 32-bit numbers on the board
+constexpr int64_t kMaxExampleBytes = int64_t{1} << 47;  // what a process can address
 
 }  // namespace
 
@@ -23,17 +27,21 @@ MultiprocessIterator::MultiprocessIterator(datasets::DatasetRef dataset, int64_t
   const auto expect = [](bool holds, const char* option, const std::string& value, const char* rule) {
     if (!holds) throw ValueError(std::string(kName) + ": " + option + " is " + value + ": it must " + rule);
   };
-  expect(n_processes_ > 0, "n_processes", std::to_string(options.n_processes), "be positive, or 0 for all cores");
-  expect(options.shared_mem.value_or(0) >= 0, "shared_mem", std::to_string(options.shared_mem.value_or(0)),
-         "not be negative");
+  expect(n_processes_ > 0 && n_processes_ <= kMaxProcesses, "n_processes", std::to_string(options.n_processes),
+         "be positive and at most 65536, or 0 for all cores");
+  expect(batch_size <= kMaxBatch, "batch_size", std::to_string(batch_size), "be below 2^31");
+  expect(options.shared_mem.value_or(0) >= 0 && options.shared_mem.value_or(0) <= kMaxExampleBytes, "shared_mem",
+         std::to_string(options.shared_mem.value_or(0)), "be neither negative nor above 2^47");
   expect(!options.dataset_timeout || *options.dataset_timeout > 0, "dataset_timeout",
          std::to_string(options.dataset_timeout.value_or(0)), "be positive");
   expect(options.maxtasksperchild.value_or(1) > 0, "maxtasksperchild",
          std::to_string(options.maxtasksperchild.value_or(1)), "be positive");
   expect(options.max_retries >= 0, "max_retries", std::to_string(options.max_retries), "not be negative");
+  // Memory is for the batches that there can be.
+  const int64_t longest = options.repeat ? batch_size : std::clamp<int64_t>(this->dataset().size(), 1, batch_size);
   load_with(std::make_unique<ProcessLoader>(dataset_ref(),
                                             ProcessLoader::Options{.iterator = kName,
-                                                                   .batch_size = batch_size,
+                                                                   .batch_size = longest,
                                                                    .n_processes = n_processes_,
                                                                    .n_prefetch = options.n_prefetch,
                                                                    .shared_mem = options.shared_mem,

@@ -110,3 +110,21 @@ TEST_CASE("BatchLayout takes examples without elements") {
   layout.write({kusari::zeros({0, 3})}, data, 1);
   CHECK(BatchLayout::rows(planes, 2)[1][0].shape() == Shape{0, 3});
 }
+
+TEST_CASE("BatchLayout: there is none for batches whose size overflows") {
+  const Array huge = kusari::zeros({1}, Dtype::float32).broadcast_to({int64_t{1} << 30, 1024});
+  CHECK(BatchLayout::of({huge}, 4).bytes() == int64_t{1} << 44);  // far above 2 GiB
+  CHECK_FALSE(BatchLayout::of({huge}, int64_t{1} << 30).is_defined());
+}
+
+TEST_CASE("BatchLayout takes bools and halves") {
+  const Example example{kusari::ones({3}, Dtype::bool_), kusari::full({2, 2}, 1.5, Dtype::float16)};
+  const BatchLayout layout = BatchLayout::of(example, 2);
+  const Example planes = layout.allocate(Device());
+  void* const data[] = {planes[0].raw_data(), planes[1].raw_data()};
+  layout.write(example, data, 1);
+  const Example row = BatchLayout::rows(planes, 2)[1];
+  CHECK(row[0].dtype() == Dtype::bool_);
+  CHECK(row[0].to_vector<bool>() == std::vector<bool>(3, true));
+  CHECK(row[1].to_vector<double>() == std::vector<double>(4, 1.5));
+}

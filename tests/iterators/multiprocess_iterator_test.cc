@@ -14,6 +14,7 @@
 #include <vector>
 
 #include <doctest/doctest.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "kusari/framework/core/config.h"
@@ -68,10 +69,12 @@ class Quiet {
 
 TEST_CASE("MultiprocessIterator refuses options out of range") {
   const auto make = [](const MultiprocessIteratorOptions& options) { MultiprocessIterator(counting(3), 2, options); };
-  CHECK_THROWS_WITH_AS(make({.n_processes = -1}),
-                       "MultiprocessIterator: n_processes is -1: it must be positive, or 0 for all cores",
-                       kusari::ValueError);
-  CHECK_THROWS_WITH_AS(make({.shared_mem = -1}), "MultiprocessIterator: shared_mem is -1: it must not be negative",
+  CHECK_THROWS_WITH_AS(
+      make({.n_processes = -1}),
+      "MultiprocessIterator: n_processes is -1: it must be positive and at most 65536, or 0 for all cores",
+      kusari::ValueError);
+  CHECK_THROWS_WITH_AS(make({.shared_mem = -1}),
+                       "MultiprocessIterator: shared_mem is -1: it must be neither negative nor above 2^47",
                        kusari::ValueError);
   CHECK_THROWS_WITH_AS(make({.dataset_timeout = 0.0}),
                        "MultiprocessIterator: dataset_timeout is 0.000000: it must be positive", kusari::ValueError);
@@ -289,4 +292,29 @@ TEST_CASE("MultiprocessIterator belongs to the process that made it") {
     CHECK(child.wait() == 0);
   }
   for (int64_t i = 5; i < 50; i += 5) CHECK(values(iterator.next()).front() == i);
+}
+
+TEST_CASE("MultiprocessIterator refuses sizes that no memory has") {
+  CHECK_THROWS_AS(MultiprocessIterator(counting(4), int64_t{1} << 40, {.n_processes = 1}), kusari::ValueError);
+  CHECK_THROWS_AS(MultiprocessIterator(counting(4), 2, {.n_processes = int64_t{1} << 40}), kusari::ValueError);
+  CHECK_THROWS_AS(MultiprocessIterator(counting(4), 2, {.n_processes = 1, .shared_mem = int64_t{1} << 60}),
+                  kusari::ValueError);
+  MultiprocessIterator iterator(counting(1 << 18), 1 << 18, {.n_processes = 1, .shared_mem = int64_t{1} << 46});
+  for (int i = 0; i < 2; ++i) CHECK_THROWS_AS(iterator.next(), kusari::OutOfMemoryError);
+}
+
+TEST_CASE("MultiprocessIterator says so when its process has too many open files") {
+  const auto of_any_size = [](int64_t i) -> Example { return {kusari::zeros({100'000 + i}, Dtype::uint8)}; };
+  rlimit before;
+  REQUIRE(getrlimit(RLIMIT_NOFILE, &before) == 0);
+  MultiprocessIterator iterator(Made(100, of_any_size), 10, {.shuffle = false, .n_processes = 2, .n_prefetch = 0});
+  iterator.next();
+  const int next = dup(0);
+  close(next);
+  const rlimit full{static_cast<rlim_t>(next), before.rlim_max};
+  REQUIRE(setrlimit(RLIMIT_NOFILE, &full) == 0);
+  CHECK_THROWS_WITH_AS(iterator.next(), doctest::Contains("too many open files"), kusari::IoError);
+  CHECK_THROWS_AS(MultiprocessIterator(counting(4), 2, {.n_processes = 1}), kusari::IoError);
+  REQUIRE(setrlimit(RLIMIT_NOFILE, &before) == 0);
+  CHECK(iterator.next().size() == 10);
 }
