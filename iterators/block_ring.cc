@@ -51,9 +51,10 @@ IntrusivePtr<SharedBlock> BlockRing::take(int64_t bytes, const Device& device) {
   });
   if (taken) return taken;
   const int64_t size = whole_pages(bytes);
+  Mapping memory(file_, file_bytes_, size);  // first, because it is undone by itself
   reserve(file_, file_bytes_, size);
   const int64_t offset = std::exchange(file_bytes_, file_bytes_ + size);
-  return blocks_.emplace_back(new SharedBlock(Mapping(file_, offset, size), offset, device));
+  return blocks_.emplace_back(new SharedBlock(std::move(memory), offset, device));
 }
 
 }  // namespace kusari::iterators

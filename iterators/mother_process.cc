@@ -33,8 +33,8 @@ void reset_signals() {
 
 class Mother {
  public:
-  Mother(WorkBoard& board, Channel& channel, const FileDescriptor& blocks, const WorkerSetting& setting)
-      : consumer_{getppid()},
+  Mother(pid_t consumer, WorkBoard& board, Channel& channel, const FileDescriptor& blocks, const WorkerSetting& setting)
+      : consumer_{consumer},
         board_{board},
         end_{channel.workers},
         blocks_{blocks},
@@ -134,11 +134,11 @@ class Mother {
 
 }  // namespace
 
-void run_mother(WorkBoard& board, Channel& channel, const FileDescriptor& blocks,
+void run_mother(int consumer, WorkBoard& board, Channel& channel, const FileDescriptor& blocks,
                 const WorkerSetting& setting) noexcept {
   reset_signals();
   prctl(PR_SET_NAME, "kusari-mother");
-  Mother(board, channel, blocks, setting).run();
+  Mother(consumer, board, channel, blocks, setting).run();
   _exit(0);
 }
 

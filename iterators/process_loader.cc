@@ -85,10 +85,14 @@ void ProcessLoader::start_crew() {
 
 void ProcessLoader::start_absent_workers() {
   for (size_t i = 0; i < watched_.size(); ++i) {
-    if (!watched_[i].is_absent) continue;
-    watched_[i] = {};
-    crew_->send({Command::Kind::start, static_cast<int32_t>(i)});
+    if (watched_[i].is_absent) start_worker(i);
   }
+}
+
+void ProcessLoader::start_worker(size_t i) {
+  // A connection holds few messages: when many workers end at once, some have to wait for their turn.
+  const bool is_sent = crew_->send({Command::Kind::start, static_cast<int32_t>(i)});
+  watched_[i] = {.is_absent = !is_sent};
 }
 
 // Workers of the lost crew may write to its blocks until they are killed, so nothing there counts.
@@ -114,6 +118,11 @@ void ProcessLoader::lose_crew(const std::string& reason) {
 
 void ProcessLoader::submit(std::span<const ExampleKey> keys) {
   check_process();
+  if (std::ssize(keys) > options_.batch_size) {
+    throw StateError(std::string(options_.iterator) + ": a batch of " + std::to_string(keys.size()) +
+                     " examples where " + std::to_string(options_.batch_size) +
+                     " were the most: the data set has grown since the iterator was made");
+  }
   loads_.push_back(std::make_unique<BatchLoad>(keys));
   advance_without_throwing();
 }
@@ -222,6 +231,9 @@ void ProcessLoader::handle(Report& report) {
 void ProcessLoader::take_example(BatchLoad& load, const Report& report) {
   Example example;
   if (report.kind == Report::Kind::alone) {
+    if (!report.memory) {
+      throw IoError("its memory could not be received: the process has too many open files (RLIMIT_NOFILE)");
+    }
     const IntrusivePtr<SharedBlock> block(new SharedBlock(Mapping(report.memory, 0, report.bytes), 0, Device()));
     const Example planes = block->wrap(PackedExample::layout(block->data()), PackedExample::planes(block->data()));
     example = BatchLayout::rows(planes, 1).front();
@@ -242,7 +254,6 @@ void ProcessLoader::handle_exit(const Report& report) {
   } else {
     text += describe_end(report.status);
   }
-  watched = {};
   WorkBoard& board = crew_->board();
   board.worker(report.worker).is_asleep.store(0);
   bool had_work = false;
@@ -269,7 +280,7 @@ void ProcessLoader::handle_exit(const Report& report) {
           WorkerError(std::string(options_.iterator) + ": workers end before they load an example: " + text));
     }
   }
-  crew_->send({Command::Kind::start, report.worker});
+  start_worker(static_cast<size_t>(report.worker));
 }
 
 void ProcessLoader::handle_failure(BatchLoad& load, int64_t row, Failure failure) {
@@ -363,7 +374,10 @@ void ProcessLoader::choose_target(BatchLoad& load) {
   WorkBoard::Target target;
   if (room_ > 0) {
     target.room = room_;
-    target.bytes = room_ * options_.batch_size;
+    if (__builtin_mul_overflow(room_, options_.batch_size, &target.bytes)) {
+      throw OutOfMemoryError(std::string(options_.iterator) + ": a batch of " + std::to_string(options_.batch_size) +
+                             " slots of " + std::to_string(room_) + " bytes has no room in memory");
+    }
   } else {
     target.layout = layout_;
     target.bytes = layout_.bytes();

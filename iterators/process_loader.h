@@ -56,12 +56,13 @@ class ProcessLoader final : public BatchLoader {
     uint32_t progress = 0;
     double seconds = 0;  // that the consumer waited since `progress` was seen first
     bool is_ending = false;
-    bool is_absent = false;  // could not be started
+    bool is_absent = false;  // could not be started, or could not be bidden to
   };
 
   void check_process() const;
   void start_crew();
   void start_absent_workers();
+  void start_worker(size_t i);
   void lose_crew(const std::string& reason);
 
   void advance();

@@ -14,6 +14,10 @@
 namespace kusari::iterators {
 namespace {
 
+// A signal makes the system start again from the beginning of a piece, so that one must be over before the next timer
+// of a profiler fires.
+constexpr int64_t kReservedAtOnce = int64_t{4} << 20;  // bytes
+
 void* map(int64_t bytes, int flags, int file, int64_t offset) {
   void* const data =
       mmap(nullptr, static_cast<size_t>(bytes), PROT_READ | PROT_WRITE, flags, file, static_cast<off_t>(offset));
@@ -51,16 +55,25 @@ void Mapping::discard() noexcept {
 
 FileDescriptor create_memory_file() {
   FileDescriptor file(memfd_create("kusari", MFD_CLOEXEC));
-  if (!file) throw IoError(std::string("MultiprocessIterator: cannot create shared memory: ") + std::strerror(errno));
+  if (!file)
+    throw IoError(std::string("MultiprocessIterator: cannot create shared memory (memfd_create): ") +
+                  std::strerror(errno));
   return file;
 }
 
 void reserve(const FileDescriptor& file, int64_t offset, int64_t bytes) {
-  int error;
-  do {
-    error = posix_fallocate(file.get(), static_cast<off_t>(offset), static_cast<off_t>(bytes));
-  } while (error == EINTR);
+  int error = 0;
+  int64_t done = 0;
+  while (error == 0 && done < bytes) {
+    const int64_t piece = std::min(bytes - done, kReservedAtOnce);
+    do {
+      error = posix_fallocate(file.get(), static_cast<off_t>(offset + done), static_cast<off_t>(piece));
+    } while (error == EINTR);
+    done += piece;
+  }
   if (error != 0) {
+    fallocate(file.get(), FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, static_cast<off_t>(offset),
+              static_cast<off_t>(bytes));
     throw OutOfMemoryError("MultiprocessIterator: cannot reserve " + std::to_string(bytes) +
                            " bytes of shared memory: " + std::strerror(error));
   }

@@ -47,7 +47,7 @@ WorkerCrew::WorkerCrew(const WorkBoard::Size& size, const WorkerSetting& setting
   sigfillset(&all);
   pthread_sigmask(SIG_SETMASK, &all, &previous);
   mother_ = fork();
-  if (mother_ == 0) run_mother(board_, channel_, blocks_, setting);
+  if (mother_ == 0) run_mother(consumer_, board_, channel_, blocks_, setting);
   const int error = errno;
   pthread_sigmask(SIG_SETMASK, &previous, nullptr);
   if (mother_ < 0) {

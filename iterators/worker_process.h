@@ -19,8 +19,8 @@ struct WorkerSetting {
 
 /// The mother process: forks the workers and their replacements as the consumer bids, reports their ends, and kills
 /// them when the consumer ends or hangs up. She is small and single-threaded, so that forking is cheap and safe at any
-/// time.
-[[noreturn]] void run_mother(WorkBoard& board, Channel& channel, const FileDescriptor& blocks,
+/// time. `consumer` is the process that forked her.
+[[noreturn]] void run_mother(int consumer, WorkBoard& board, Channel& channel, const FileDescriptor& blocks,
                              const WorkerSetting& setting) noexcept;
 
 /// A worker process: loads the chunks that it claims from the board.

@@ -499,3 +499,31 @@ TEST_CASE("workers come from a process with busy threads") {
   CHECK(Belongings::now().children == before.children);
   CHECK(Belongings::now().shared_mappings == before.shared_mappings);
 }
+
+TEST_CASE("more workers than messages fit into a socket end at once, and all are replaced") {
+  const Adopting adopting;
+  const Quiet quiet;
+  const Belongings before = Belongings::now();
+  {
+    constexpr int64_t kMany = 40;
+    MultiprocessIterator iterator(
+        Faulty(400, Fault::none, -1), 80,
+        {.shuffle = false, .n_processes = kMany, .n_prefetch = 1, .on_failure = OnFailure::retry, .max_retries = 100});
+    iterator.next();
+    for (int i = 0; i < 3; ++i) {
+      const Crew crew = Crew::of(getpid(), kMany);
+      REQUIRE(crew.workers.size() == kMany);
+      for (const pid_t worker : crew.workers) kill(worker, SIGKILL);
+      comes_true([&] { return children_of(crew.mother).empty(); }, 1);
+      CHECK(iterator.next().size() == 80);
+      CHECK(iterator.next().size() == 80);
+    }
+    CHECK(comes_true(
+        [&] {
+          iterator.peek(0, false);
+          return Crew::of(getpid(), kMany).workers.size() == kMany;
+        },
+        4));
+  }
+  CHECK(Belongings::now().text() == before.text());
+}
