@@ -104,12 +104,18 @@ std::string Config::show() const {
   return result;
 }
 
+namespace {
+
+template <class T>
+constinit Lazy<T> global;  // outlives every static object that may read it
+
+}  // namespace
+
 Config& global_config() {
   struct Global : Config {
     Global() { read_environment(); }
   };
-  static constinit Lazy<Global> global;  // outlives every static object that may read it
-  return *global;
+  return *global<Global>;
 }
 
 Config& config() {

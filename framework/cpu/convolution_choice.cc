@@ -221,19 +221,19 @@ class Chosen {
   std::unordered_map<ConvolutionProblem, const Algorithm*, Hash> algorithms_;
 };
 
+constinit Lazy<Chosen> usual_choices, timed_choices;
+
 const Algorithm* without_timing(const ConvolutionProblem& p) {
-  static constinit Lazy<Chosen> chosen;
-  if (const Algorithm* algorithm = chosen->find(p)) return algorithm;
+  if (const Algorithm* algorithm = usual_choices->find(p)) return algorithm;
   const Algorithm* algorithm = forced(p);
-  return chosen->add(p, algorithm != nullptr ? algorithm : &usual(p));
+  return usual_choices->add(p, algorithm != nullptr ? algorithm : &usual(p));
 }
 
 const Algorithm* with_timing(const ConvolutionProblem& p, const ConvolutionArrays& a) {
-  static constinit Lazy<Chosen> chosen;
-  if (const Algorithm* algorithm = chosen->find(p)) return algorithm;
+  if (const Algorithm* algorithm = timed_choices->find(p)) return algorithm;
   const std::string problem = text_of(p);
-  if (const Algorithm* algorithm = remembered(p, problem)) return chosen->add(p, algorithm);
-  const Algorithm* algorithm = chosen->add(p, &fastest(p, a));
+  if (const Algorithm* algorithm = remembered(p, problem)) return timed_choices->add(p, algorithm);
+  const Algorithm* algorithm = timed_choices->add(p, &fastest(p, a));
   tuning::keep(problem, algorithm->name);
   return algorithm;
 }

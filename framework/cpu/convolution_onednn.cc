@@ -517,9 +517,10 @@ struct Kept {
   std::unordered_map<Key, std::unique_ptr<const Prepared>, KeyHash> convolutions;
 };
 
+constinit Lazy<Kept> kept;
+
 // The convolution made ready, or null where oneDNN lacks it. Made once in a process, never freed.
 const Prepared* prepared(const ConvolutionProblem& p, OneDnnOrder order) {
-  static constinit Lazy<Kept> kept;
   const std::lock_guard lock(kept->mutex);
   const auto [entry, is_new] = kept->convolutions.try_emplace({p, order});
   // A bias is added to x by nobody but us.

@@ -140,6 +140,8 @@ bool multiply_scattered(const MatrixProduct& p) {
   return true;
 }
 
+constinit ForkSafeMutex making;  // oneDNN locks caches of its own, which fork() does not know
+
 constexpr size_t kMostKept = 1024;  // per thread; a program with more shapes starts afresh
 
 }  // namespace
@@ -156,7 +158,6 @@ bool multiply_with_onednn(const MatrixProduct& p) {
     if (found == kept.end()) {
       if (kept.size() >= kMostKept) kept.clear();
       last_key = nullptr;
-      static constinit ForkSafeMutex making;  // oneDNN locks caches of its own, which fork() does not know
       const std::scoped_lock lock(making);
       found = kept.emplace(key, Product::create(p)).first;
     }

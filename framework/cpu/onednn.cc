@@ -11,14 +11,17 @@
 
 namespace kusari::cpu {
 
-// Never destroyed: threads that outlive main may still hold primitives.
-const dnnl::engine& onednn_engine() {
-  struct Engine : dnnl::engine {
-    Engine() : dnnl::engine(dnnl::engine::kind::cpu, 0) {}
-  };
-  static constinit Lazy<Engine> engine;
-  return *engine;
-}
+namespace {
+
+struct Engine : dnnl::engine {
+  Engine() : dnnl::engine(dnnl::engine::kind::cpu, 0) {}
+};
+
+constinit Lazy<Engine> engine;  // never destroyed: threads that outlive main may still hold primitives
+
+}  // namespace
+
+const dnnl::engine& onednn_engine() { return *engine; }
 
 const dnnl::stream& onednn_stream() {
   static thread_local const dnnl::stream stream(onednn_engine());

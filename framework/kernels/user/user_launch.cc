@@ -8,14 +8,19 @@
 #include "kusari/framework/core/fork_safe.h"
 
 namespace kusari::kernels {
+namespace {
+
+struct Sources {
+  ForkSafeMutex mutex;
+  std::deque<UserSource> all;
+};
+
+constinit Lazy<Sources> sources;  // recorded launches may be replayed while statics are destroyed
+
+}  // namespace
 
 const UserSource& intern_user_source(const std::string& name, const std::string& code,
                                      const std::vector<std::string>& compiler) {
-  struct Sources {
-    ForkSafeMutex mutex;
-    std::deque<UserSource> all;
-  };
-  static constinit Lazy<Sources> sources;  // recorded launches may be replayed while statics are destroyed
   const std::scoped_lock lock(sources->mutex);
   for (const UserSource& source : sources->all) {
     if (source.name == name && source.code == code && source.compiler == compiler) return source;
