@@ -190,7 +190,9 @@ void CudaBackend::copy_from_host_beside(int index, void* data, const void* host,
 
 void* CudaBackend::record_copies(int index) {
   Context& context = Context::of(index);
-  return context.events().record(context.copy_stream());
+  void* const mark = context.events().record(context.copy_stream());
+  if (mark == nullptr) KUSARI_CUDA_CHECK(cudaStreamSynchronize(context.copy_stream()));  // nobody could wait later
+  return mark;
 }
 
 void CudaBackend::wait_for_copies(int index, void* mark) {

@@ -45,12 +45,14 @@ void DeferredCopies::close() {
 
 void DeferredCopies::join() {
   close();
-  for (const Copies& c : copies_) {
-    if (c.mark == nullptr) continue;
-    c.device.backend().wait_for_copies(c.device.index(), c.mark);
-    c.device.backend().forget_copies(c.device.index(), c.mark);
+  while (!copies_.empty()) {  // one by one: what a failed wait leaves is the destructor's
+    const Copies& c = copies_.back();
+    if (c.mark != nullptr) {
+      c.device.backend().wait_for_copies(c.device.index(), c.mark);
+      c.device.backend().forget_copies(c.device.index(), c.mark);
+    }
+    copies_.pop_back();
   }
-  copies_.clear();
 }
 
 }  // namespace kusari
