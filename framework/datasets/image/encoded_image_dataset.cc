@@ -55,7 +55,9 @@ Example EncodedImageDataset::get(int64_t index) const {
     if (form_.skip_broken && broken_->contains(i)) continue;
     try {
       Example example;
-      example.emplace_back(decode(i, random ? &*random : nullptr));
+      // All that are tried see the same numbers: which are known to be broken differs between workers.
+      std::optional<ExampleRandom> numbers = random;
+      example.emplace_back(decode(i, numbers ? &*numbers : nullptr));
       if (labels_.is_defined()) example.emplace_back(labels_.at(i));
       return example;
     } catch (const IoError& error) {

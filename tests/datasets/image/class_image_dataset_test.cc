@@ -11,6 +11,7 @@
 #include <doctest/doctest.h>
 
 #include "kusari/framework/core/error.h"
+#include "kusari/framework/core/log.h"
 #include "kusari/framework/datasets/example_random.h"
 #include "kusari/framework/datasets/gzip.h"
 #include "kusari/tests/datasets/image/codecs.h"
@@ -136,6 +137,29 @@ TEST_CASE("TarImageDataset: CIFAR-10's JPEG shards give the reference pixels, bi
     CHECK(compared == records);
     CHECK(different == 0);
   }
+}
+
+TEST_CASE("ImageFolderDataset: which files are known to be broken does not change the parts of others") {
+  const ScratchDirectory dir;
+  log::set_level("error");
+  std::filesystem::create_directory(dir / "a");
+  const Bytes whole = encode_jpeg({.width = 90, .height = 70}, Bytes(3 * 90 * 70, 100));
+  Bytes noise(3 * 90 * 70);
+  for (size_t i = 0; i < noise.size(); ++i) noise[i] = static_cast<uint8_t>(i * i >> 7);
+  const Bytes good = encode_jpeg({.width = 90, .height = 70}, noise);
+  write_file(dir / "a/0.jpg", as_string(whole).substr(0, whole.size() - 60));  // found after its part was drawn
+  write_file(dir / "a/1.jpg", as_string(good));
+  const ImageFolderDataset dataset(
+      dir.path(),
+      {.dtype = Dtype::uint8, .skip_broken = true, .random_sized_crop = transforms::RandomSizedCrop{{20, 30}}});
+  const auto pixels = [&](int64_t i) {
+    const ExampleRandomScope scope(1, 0, 0);
+    return dataset.get(i)[0].to_vector<uint8_t>();
+  };
+  const std::vector<uint8_t> first = pixels(0);
+  CHECK(dataset.broken() == 1);
+  CHECK(pixels(0) == first);
+  log::set_level("warn");
 }
 
 TEST_CASE("ImageFolderDataset: a random part of each photo") {
