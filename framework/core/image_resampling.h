@@ -13,8 +13,10 @@ namespace kusari {
 /// old pixel counts where an image shrinks.
 enum class Interpolation : uint8_t { nearest, bilinear, box, bicubic };
 
-/// An image of another size, as Pillow's Image.resize makes it: uint8 to the bit (integer arithmetic, rounded after
-/// each axis, the width first), float32 in float32. image: (C, H, W), uint8 or float32, on the CPU, not empty, whose
+/// An image of another size, as Pillow's Image.resize makes it: uint8 by integer arithmetic, rounded after each axis,
+/// the width first, to the bit as Pillow 10, 11 and 12; Pillow 13 takes the height first where that is less work, which
+/// rounds differently. Where the nearest pixel is one of two equally near ones, Pillow's own rounding decides otherwise
+/// now and then. float32 in float32. image: (C, H, W), uint8 or float32, on the CPU, not empty, whose
 /// memory is rows of pixels: strides (1, any, C). height, width: at least 1. Returns (C, height, width) of the same
 /// dtype, channels innermost in memory.
 KUSARI_API Array resample_image(const Array& image, int64_t height, int64_t width, Interpolation interpolation);

@@ -10,9 +10,9 @@ namespace kusari::datasets::transforms {
 
 using kusari::Interpolation;
 
-/// An image of another size. Gives what Pillow's Image.resize gives with NEAREST, BILINEAR, BOX and BICUBIC: uint8
-/// images to the bit (integer arithmetic, rounded after each axis), float32 images in float32. Returns a new image, or
-/// the image itself when it has that size. Throws ValueError for a size below 1 and for an empty image.
+/// An image of another size, as Pillow's Image.resize makes it (resample_image says how closely): uint8 images by
+/// integer arithmetic, rounded after each axis, float32 images in float32. Returns a new image, or the image itself
+/// when it has that size. Throws ValueError for a size below 1 and for an empty image.
 /// chainercv.transforms.resize.
 struct KUSARI_API Resize {
   Size size;
