@@ -90,7 +90,7 @@ void ProcessLoader::start_absent_workers() {
 }
 
 void ProcessLoader::start_worker(size_t i) {
-  // A connection holds few messages: when many workers end at once, some have to wait for their turn.
+  // A connection holds some hundred messages: when more workers end at once, some have to wait for their turn.
   const bool is_sent = crew_->send({Command::Kind::start, static_cast<int32_t>(i)});
   watched_[i] = {.is_absent = !is_sent};
 }

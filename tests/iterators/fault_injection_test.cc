@@ -500,7 +500,7 @@ TEST_CASE("workers come from a process with busy threads") {
   CHECK(Belongings::now().shared_mappings == before.shared_mappings);
 }
 
-TEST_CASE("more workers than messages fit into a socket end at once, and all are replaced") {
+TEST_CASE("many workers end at once, and all are replaced") {
   const Adopting adopting;
   const Quiet quiet;
   const Belongings before = Belongings::now();
