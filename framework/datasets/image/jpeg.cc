@@ -254,8 +254,13 @@ Array decode_jpeg(std::span<const uint8_t> bytes, const DecodeOptions& options, 
   if (!jpeg.start()) fail(std::string("is damaged in its JPEG data: ") + jpeg.message());
   part = scaled(part, info);
   const int decoded_channels = cmyk && channels == 1 ? 3 : channels;
-  const transforms::Size decoded_size = cmyk ? transforms::Size(info.output_height, info.output_width) : part.size;
-  Array image = transforms::empty_image(decoded_channels, decoded_size, Dtype::uint8);
+  // Where a colour sample of a reduced image stands for more than four pixels, libjpeg-turbo 2.1 upsamples parts
+  // wrongly.
+  const bool is_coarse = info.scale_num < info.scale_denom && info.max_h_samp_factor * info.max_v_samp_factor > 4;
+  const bool decodes_whole = cmyk || is_coarse;
+  const transforms::Window decoded =
+      decodes_whole ? transforms::Window{0, 0, transforms::Size(info.output_height, info.output_width)} : part;
+  Array image = transforms::empty_image(decoded_channels, decoded.size, Dtype::uint8);
   uint8_t* const pixels = image.data<uint8_t>();
   if (options.tolerate_damage) std::fill_n(pixels, image.size(), uint8_t{0});
   bool is_sound;
@@ -264,16 +269,16 @@ Array decode_jpeg(std::span<const uint8_t> bytes, const DecodeOptions& options, 
   } else {
     int64_t first_column = 0;
     const auto pixel_bytes = static_cast<size_t>(decoded_channels);
-    is_sound = jpeg.skip_to(part, first_column) &&
-               jpeg.read_rows(pixels, static_cast<size_t>(part.left - first_column) * pixel_bytes,
-                              static_cast<size_t>(part.size.width) * pixel_bytes, part.size.height);
+    is_sound = jpeg.skip_to(decoded, first_column) &&
+               jpeg.read_rows(pixels, static_cast<size_t>(decoded.left - first_column) * pixel_bytes,
+                              static_cast<size_t>(decoded.size.width) * pixel_bytes, decoded.size.height);
   }
   if (!is_sound && !options.tolerate_damage) {
     fail("is damaged in its JPEG data, at row " + std::to_string(info.output_scanline) + " of " +
          std::to_string(info.output_height) + ": " + jpeg.message());
   }
   if (cmyk && channels == 1) image = rgb_to_grey(image);
-  return cmyk ? transforms::Crop{part}(image) : image;
+  return decodes_whole ? transforms::Crop{part}(image) : image;
 }
 
 }  // namespace kusari::datasets

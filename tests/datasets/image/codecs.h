@@ -35,6 +35,7 @@ struct JpegSpec {
   int quality = 90;
   bool progressive = false;
   bool subsampled = true;    // chroma at half size, libjpeg's default
+  int luma_factors[2] = {};  // along the width and the height, where not those of `subsampled`
   bool adobe_marker = true;  // with CMYK and YCCK
   Bytes app1 = {};           // content of an APP1 segment
 };
@@ -57,6 +58,10 @@ inline Bytes encode_jpeg(const JpegSpec& spec, Bytes samples) {
   if (!spec.adobe_marker) info.write_Adobe_marker = FALSE;
   jpeg_set_quality(&info, spec.quality, TRUE);
   if (!spec.subsampled) info.comp_info[0].h_samp_factor = info.comp_info[0].v_samp_factor = 1;
+  if (spec.luma_factors[0] > 0) {
+    info.comp_info[0].h_samp_factor = spec.luma_factors[0];
+    info.comp_info[0].v_samp_factor = spec.luma_factors[1];
+  }
   if (spec.progressive) jpeg_simple_progression(&info);
   jpeg_start_compress(&info, TRUE);
   if (!spec.app1.empty()) {

@@ -225,6 +225,30 @@ TEST_CASE("decode_image: a window at a smaller scale") {
                        ValueError);
 }
 
+TEST_CASE("decode_image: a window at a smaller scale where few samples are of colour") {
+  Bytes noise = picture(267, 264, 3);
+  datasets::ExampleRandom random(4);
+  for (uint8_t& value : noise) value = static_cast<uint8_t>(value + random.integer(60));
+  for (const auto& [across, down] : {std::pair{2, 4}, {4, 2}, {4, 1}, {1, 4}, {2, 2}, {3, 2}}) {
+    const Bytes bytes = encode_jpeg({.width = 264, .height = 267, .luma_factors = {across, down}}, noise);
+    for (const int scale : {2, 4}) {
+      const Array whole = decode_image(bytes, {.min_side = 264 / scale});
+      for (int turn = 0; turn < 40; ++turn) {
+        const int64_t top = random.integer(240), left = random.integer(240);
+        const int64_t height = 24 + random.integer(244 - top), width = 24 + random.integer(241 - left);
+        const transforms::Window window{top, left, {height, width}};
+        const int64_t side = std::min(height, width);
+        const Array part = decode_image(
+            bytes, {.min_side = (side + scale - 1) / scale, .window = [&](const transforms::Size&) { return window; }});
+        CAPTURE(across);
+        CAPTURE(down);
+        CAPTURE(scale);
+        CHECK(same_pixels(part, whole.slice(1, top / scale, part.shape()[1]).slice(2, left / scale, part.shape()[2])));
+      }
+    }
+  }
+}
+
 TEST_CASE("decode_image: damage below a window is not found") {
   const Bytes bytes = encode_jpeg({.width = 320, .height = 200}, picture(200, 320, 3));
   const std::span<const uint8_t> cut(bytes.data(), bytes.size() * 3 / 4);
