@@ -232,13 +232,12 @@ TEST_CASE("TimeTrigger asks the trainer's clock") {
   FakeUpdater updater;
   int fired = 0, iterations = 0;
   Trainer trainer(
-      updater, [&](Trainer& t) { return t.elapsed_time() > 0.05; }, dir.path());
+      updater, [&](Trainer&) { return fired == 3; }, dir.path());
   trainer.extend([&](Trainer&) { ++fired; }, {.trigger = triggers::TimeTrigger(0.01)});
   trainer.extend([&](Trainer&) { ++iterations; });
   trainer.run();
-  CHECK(fired >= 1);
-  CHECK(fired <= 6);
-  CHECK(iterations > fired);
+  CHECK(trainer.elapsed_time() > 0.03);
+  CHECK(iterations >= fired);
 }
 
 TEST_CASE("a period and a unit are an interval for each who is given them, other triggers are shared") {
