@@ -32,10 +32,9 @@ Optimizer::Optimizer(Optimizer&& other) noexcept = default;
 Optimizer& Optimizer::operator=(Optimizer&& other) noexcept = default;
 Optimizer::~Optimizer() = default;
 
-void Optimizer::setup_target(Link& link, detail::CallModel call, detail::CloneModel clone) {
+void Optimizer::setup_target(Link& link, detail::CallModel call) {
   home_ = link.home();
   call_ = call;
-  clone_ = clone;
   epoch_ = 0;
   impl_->clock = detail::StepClock();
   impl_->hooks.clear();

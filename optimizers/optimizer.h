@@ -17,7 +17,6 @@
 #include "kusari/framework/core/kernel.h"
 #include "kusari/framework/core/profiler.h"
 #include "kusari/framework/links/call_model.h"
-#include "kusari/framework/links/clone_model.h"
 #include "kusari/framework/links/link.h"
 #include "kusari/framework/links/parameter.h"
 #include "kusari/optimizers/hook.h"
@@ -68,7 +67,7 @@ class KUSARI_API Optimizer {
   template <LinkType Model>
   Optimizer& setup(Model& model) {
     detail::LinkAccess::check_inside(model, &model, sizeof(Model));
-    setup_target(model, detail::model_caller<Model>(), detail::model_cloner<Model>());
+    setup_target(model, detail::model_caller<Model>());
     return *this;
   }
   bool has_target() const noexcept { return static_cast<bool>(home_); }
@@ -183,7 +182,7 @@ class KUSARI_API Optimizer {
   struct Impl;
   struct Entry;
   struct Group;
-  void setup_target(Link& link, detail::CallModel call, detail::CloneModel clone);
+  void setup_target(Link& link, detail::CallModel call);
   Variable call_model(Link& model, std::span<const Variable> inputs) const;
   ForwardScope forward_scope() const;
   void cleargrads();
@@ -211,7 +210,6 @@ class KUSARI_API Optimizer {
   std::unique_ptr<Impl> impl_;
   IntrusivePtr<Home> home_;
   detail::CallModel call_ = nullptr;
-  detail::CloneModel clone_ = nullptr;
   int64_t epoch_ = 0;
   bool use_auto_new_epoch_ = false;
 };

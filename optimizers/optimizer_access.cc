@@ -3,7 +3,6 @@
 #include <array>
 #include <limits>
 #include <string>
-#include <typeinfo>
 #include <vector>
 
 #include "kusari/framework/core/config.h"
@@ -23,15 +22,6 @@ Array held_by(Dtype dtype, const Array& scale) {
 }
 
 }  // namespace
-
-std::unique_ptr<Link> OptimizerAccess::copy_target(const Optimizer& optimizer) {
-  const Link& target = optimizer.target();
-  if (optimizer.clone_ == nullptr) {
-    throw StateError(std::string(optimizer.name()) + ": the target, " + typeid(target).name() +
-                     ", has no copy constructor");
-  }
-  return optimizer.clone_(target);
-}
 
 Variable OptimizerAccess::call(const Optimizer& optimizer, Link& model, std::span<const Variable> inputs) {
   return optimizer.call_model(model, inputs);

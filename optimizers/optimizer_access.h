@@ -47,9 +47,6 @@ struct KUSARI_API OptimizerAccess {
   // For copies of the target that compute parts of the gradients. What takes the optimizer const may be called by
   // several threads at once.
 
-  /// Another model of the target's class, with the target's values in parameters of its own. Throws StateError for a
-  /// class that cannot be copied.
-  static std::unique_ptr<Link> copy_target(const Optimizer& optimizer);
   /// Calls a model of the target's class as call_target() calls the target.
   static Variable call(const Optimizer& optimizer, Link& model, std::span<const Variable> inputs);
   /// What the optimizer's next backward multiplies losses on `device` by.

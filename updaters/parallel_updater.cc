@@ -53,6 +53,14 @@ std::vector<Plan> plan_replicas(const ParallelUpdaterOptions& options, Link& tar
   if (options.models.empty() && options.devices.empty()) {
     throw ValueError("ParallelUpdater: neither models nor devices are given");
   }
+  if (options.model.model() != nullptr && options.model.model() != &target) {
+    throw ValueError("ParallelUpdater: model is not the target of the optimizer");
+  }
+  if ((options.model.model() != nullptr) == !options.models.empty() && options.devices.size() != 1) {
+    throw ValueError(std::string("ParallelUpdater: ") +
+                     (options.models.empty() ? "neither model nor" : "both model and") +
+                     " models are given: `.model = model` for copies of the target, or replicas of your own");
+  }
   if (options.models.empty()) {
     for (const auto& [name, device] : options.devices) plans.push_back({name, device, std::nullopt});
   }
@@ -228,7 +236,7 @@ ParallelUpdater::Impl::Impl(Optimizer& optimizer, const ParallelUpdaterOptions& 
       device = plan.device;
       continue;
     }
-    if (!plan.model) plan.model.emplace(std::shared_ptr<Link>(detail::OptimizerAccess::copy_target(optimizer)));
+    if (!plan.model) plan.model.emplace(std::shared_ptr<Link>(options.model.copy()));
     (*plan.model)->to(plan.device);
     replicas.push_back(std::make_unique<Replica>(plan.name, plan.device, *plan.model));
     lanes.push_back(lane);

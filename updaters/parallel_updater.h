@@ -4,6 +4,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -22,10 +23,31 @@ namespace kusari::updaters {
 using NamedModels = std::vector<std::pair<std::string, Ref<Link>>>;
 using NamedDevices = std::vector<std::pair<std::string, Device>>;
 
+/// A model whose class, and thereby how to copy it, is known where it is given.
+class ReplicaSource {
+ public:
+  ReplicaSource() = default;
+  template <LinkType Model>
+  requires std::is_copy_constructible_v<Model> ReplicaSource(const Model& model)
+      : model_{&model}, copy_{[](const Link& link) -> std::unique_ptr<Link> {
+          const kusari::detail::CopyScope scope(CopyMode::copy);
+          return std::make_unique<Model>(static_cast<const Model&>(link));
+        }} {}
+
+  /// Null when none is given.
+  const Link* model() const noexcept { return model_; }
+  /// Another model, with the same values in parameters of its own.
+  std::unique_ptr<Link> copy() const { return copy_(*model_); }
+
+ private:
+  const Link* model_ = nullptr;
+  std::unique_ptr<Link> (*copy_)(const Link& model) = nullptr;
+};
+
 struct ParallelUpdaterOptions {
   datasets::Converter converter = {};  ///< of each part of a batch; concat_examples when not given
-  /// The replicas, among them the optimizer's target as "main", all of its class; when not given, the target and a
-  /// copy of it for each other device.
+  ReplicaSource model = {};            ///< the optimizer's target, which is copied for each device but main's
+  /// In place of `model`: the replicas, among them the optimizer's target as "main", all of its class.
   NamedModels models = {};
   /// Where the replica of each name works; when not given, where the models are.
   NamedDevices devices = {};
@@ -44,8 +66,9 @@ struct ParallelUpdaterOptions {
 
 /// A StandardUpdater whose batches are computed in parts by several replicas of the model, each on its device:
 ///
-///     ParallelUpdater updater(iterator, optimizer, {.devices = {{"main", get_device("cuda:0")},
-///                                                               {"second", get_device("cuda:1")}}});
+///     ParallelUpdater updater(
+///         iterator, optimizer,
+///         {.model = model, .devices = {{"main", get_device("cuda:0")}, {"second", get_device("cuda:1")}}});
 ///
 /// Of n replicas, "main" first and the others in their order, replica i takes the examples i, i + n, i + 2n, ...; those
 /// that a small batch leaves without examples do nothing. In each step the replicas get the parameters and persistent
@@ -60,8 +83,8 @@ struct ParallelUpdaterOptions {
 class KUSARI_API ParallelUpdater : public StandardUpdater {
  public:
   /// Throws KeyError without a replica "main" and for models that differ in their parameters; ValueError without
-  /// replicas, for two of one name, for names that are not those of `models`, and for another "main" than the target;
-  /// StateError when the target cannot be copied.
+  /// replicas, for two of one name, for names that are not those of `models`, for both `model` and `models` or, with
+  /// several devices, neither, and for another model or "main" than the target.
   ParallelUpdater(iterators::IteratorRef iterator, Ref<Optimizer> optimizer, ParallelUpdaterOptions options);
   ParallelUpdater(ParallelUpdater&&) noexcept;
   ParallelUpdater& operator=(ParallelUpdater&&) noexcept;

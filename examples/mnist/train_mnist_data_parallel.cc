@@ -68,7 +68,7 @@ void train(const Arguments& args) {
   // model itself, whose parameters the optimizer updates; the other ones are copies, whose names are free.
   updaters::ParallelUpdater updater(
       train_iter, optimizer,
-      {.devices = {{"main", device0}, {"second", device1}}, .prefetch = 1, .average = !args.sum});
+      {.model = model, .devices = {{"main", device0}, {"second", device1}}, .prefetch = 1, .average = !args.sum});
   training::Trainer trainer(updater, {args.epoch, "epoch"}, args.out);
 
   trainer.extend(extensions::Evaluator(test_iter, model, {.device = device0}));

@@ -65,7 +65,8 @@ Result train_replicas(const NamedDevices& devices, int64_t prefetch, bool scaled
   const datasets::TupleDataset data(uniform_array({22, 3, 6, 6}, -1, 1, Dtype::float32, 50),
                                     uniform_array({22}, 0, 10, Dtype::float32, 51).astype(Dtype::int32));
   iterators::SerialIterator iterator(data, 7, {.shuffle = false});
-  ParallelUpdater updater(iterator, optimizer, {.devices = devices, .prefetch = prefetch, .average = true});
+  ParallelUpdater updater(iterator, optimizer,
+                          {.model = net, .devices = devices, .prefetch = prefetch, .average = true});
   Reporter reporter;
   reporter.add_observer("main", net);
   Observation observation;
