@@ -105,6 +105,8 @@ class Mother {
     const pid_t process = fork();
     if (process < 0) return send({.kind = Report::Kind::not_started, .worker = worker, .status = errno});
     if (process == 0) {
+      // Before anything that may end this process: the consumer may have to wait for it, if its mother is killed now.
+      board_.worker(worker).process.store(getpid());
       prctl(PR_SET_PDEATHSIG, SIGKILL);
       if (getppid() != mother) _exit(1);
       signal(SIGCHLD, SIG_DFL);
