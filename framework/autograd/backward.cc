@@ -406,6 +406,7 @@ Variables grad(std::span<const Variable> outputs, std::span<const Variable> inpu
                      .retain_grad = options.retain_grad,
                      .double_backprop = options.enable_double_backprop,
                      .loss_scale = options.loss_scale,
+                     .release_graph = options.release_graph && !options.enable_double_backprop,
                      .allowed = &allowed,
                      .targets = &targets});
   for (size_t i = 0; i < outputs.size(); ++i) {

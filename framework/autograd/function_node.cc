@@ -7,6 +7,7 @@
 #include "kusari/framework/autograd/input_caster.h"
 #include "kusari/framework/core/config.h"
 #include "kusari/framework/core/error.h"
+#include "kusari/framework/core/graph_capture.h"
 
 namespace kusari {
 
@@ -126,6 +127,11 @@ bool FunctionApplication::wants_graph(std::span<const Variable* const> inputs) n
 Arrays FunctionApplication::compute(FunctionNode& function, std::span<const Variable* const> inputs) {
   const ArrayRefs in(inputs);
   check_devices(function, inputs);
+  if (GraphCapture* const capture = GraphCapture::current()) [[unlikely]] {
+    for (const Variable* input : inputs) {
+      if (input->is_defined()) capture->used(*input);
+    }
+  }
   const Config& settings = config();
   if (settings.type_check) function.check(TypeCheck(function.name(), in));
   const bool hooked = detail::t_function_hooks != nullptr;

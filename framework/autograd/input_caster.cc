@@ -11,6 +11,7 @@ constinit thread_local ScopedInputCaster* t_latest __attribute__((tls_model("ini
 }  // namespace
 
 InputCaster::~InputCaster() = default;
+uint64_t InputCaster::signature() const noexcept { return reinterpret_cast<uintptr_t>(this); }
 bool InputCaster::cast_composite(const char*, Inputs&) { return false; }
 
 ScopedInputCaster::ScopedInputCaster(InputCaster* caster) noexcept : caster_{caster}, below_{t_latest} {

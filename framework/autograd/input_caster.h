@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <span>
 
@@ -36,8 +37,10 @@ class KUSARI_API InputCaster {
   };
   /// Replaces what `function` should get otherwise. Functions that this applies itself are not cast again.
   virtual void cast(const FunctionNode& function, Inputs& inputs) = 0;
-  /// The same for a function that is made of others (CompositeInputs). False: nothing is replaced, and the functions
-  /// inside are cast one by one.
+  /// A number that differs where what is done to inputs differs: part of the signature of a static graph. Never 0.
+  virtual uint64_t signature() const noexcept;
+  /// The same as cast() for a function that is made of others (CompositeInputs). False: nothing is replaced, and the
+  /// functions inside are cast one by one.
   virtual bool cast_composite(const char* name, Inputs& inputs);
 };
 

@@ -231,6 +231,7 @@ struct GradOptions {
   bool retain_grad = false;
   bool enable_double_backprop = false;
   std::optional<double> loss_scale = std::nullopt;
+  bool release_graph = false;  ///< see BackwardOptions
 };
 KUSARI_API Variables grad(std::span<const Variable> outputs, std::span<const Variable> inputs,
                           const GradOptions& options = {});

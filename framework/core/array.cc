@@ -8,6 +8,7 @@
 #include "kusari/framework/core/config.h"
 #include "kusari/framework/core/deferred_copies.h"
 #include "kusari/framework/core/error.h"
+#include "kusari/framework/core/graph_capture.h"
 #include "kusari/framework/core/memory.h"
 
 namespace kusari {
@@ -103,6 +104,8 @@ Block* new_block(const Shape& shape, Dtype dtype, const Device& device, Place pl
   block->body.storage = &block->storage;
   block->body.data = block->storage.data;
   block->body.shape.assign(shape);
+  if (GraphCapture* const capture = GraphCapture::current()) [[unlikely]]
+    capture->allocated(block->storage);
   return block;
 }
 
@@ -403,8 +406,15 @@ Array Array::astype(Dtype to, bool always_copy) const {
 
 namespace {
 
+void require_fresh(const char* call, const Array& array) {
+  if (array.storage().stale != nullptr) [[unlikely]]
+    detail::throw_stale(call, array);
+}
+
 // Between devices; both are dense and lie alike.
 void copy_bytes(const Array& from, const Array& to) {
+  if (GraphCapture* const capture = GraphCapture::current()) [[unlikely]]
+    capture->copied_between_devices(from, to);
   const auto bytes = static_cast<size_t>(from.nbytes());
   const Device &source = from.device(), &target = to.device();
   if (bytes == 0) return;
@@ -421,6 +431,7 @@ void copy_bytes(const Array& from, const Array& to) {
 
 Array Array::to_device(const Device& to) const {
   if (to == device()) return *this;
+  require_fresh("Array::to_device", *this);
   if (!is_dense()) return contiguous().to_device(to);
   Array result = empty_strided(shape(), strides(), dtype(), to);
   copy_bytes(*this, result);
@@ -466,6 +477,9 @@ void Array::copy_from(const Array& source) const {
 }
 
 void Array::read(Dtype to, void* values) const {
+  require_fresh("Array::to_vector", *this);
+  if (GraphCapture* const capture = GraphCapture::current()) [[unlikely]]
+    capture->host_reads("Array::to_vector", *this);
   if (size() == 0) return;  // memcpy must not see the null pointer of an empty vector
   const Array host = to_device(Device()).astype(to).contiguous();
   std::memcpy(values, host.raw_data(), static_cast<size_t>(host.nbytes()));
@@ -475,6 +489,9 @@ void Array::read_item(Dtype to, void* value) const {
   if (size() != 1) {
     throw ValueError("item: the array has shape " + to_string(shape()) + ", not exactly one element");
   }
+  require_fresh("Array::item", *this);
+  if (GraphCapture* const capture = GraphCapture::current()) [[unlikely]]
+    capture->host_reads("Array::item", *this);
   // A loss that is read at every step: no arrays on the way.
   if (device().is_cpu() && dtype() == to) {
     std::memcpy(value, raw_data(), static_cast<size_t>(itemsize(to)));
@@ -546,6 +563,8 @@ Array arange(int64_t n, Dtype dtype, const Device& device) {
 
 Array from_host(const void* data, const Shape& shape, Dtype dtype, const Device& device) {
   Array result = empty(shape, dtype, device);
+  if (GraphCapture* const capture = GraphCapture::current()) [[unlikely]]
+    capture->host_writes("from_host", result);
   if (result.size() > 0) {
     device.backend().copy_from_host(device.index(), result.raw_data(), data, static_cast<size_t>(result.nbytes()));
   }

@@ -64,6 +64,10 @@ struct KUSARI_API Attachment {
   virtual ~Attachment();
 };
 
+struct Storage;
+/// Tells the GraphCapture of storage.capture, if it still lives; defined in graph_capture.cc.
+KUSARI_API void note_captured_storage_freed(const Storage& storage) noexcept;
+
 /// A block of device memory, shared by the arrays that view it.
 struct KUSARI_API Storage {
   explicit Storage(const Device& where) noexcept : device{where} {}
@@ -72,6 +76,8 @@ struct KUSARI_API Storage {
   ~Storage() {
     if (Attachment* const kept = attachment.load(std::memory_order_relaxed)) [[unlikely]]
       delete kept;
+    if (capture != 0) [[unlikely]]
+      note_captured_storage_freed(*this);
   }
 
   std::atomic<uint32_t> references{1};
@@ -85,6 +91,10 @@ struct KUSARI_API Storage {
   std::atomic<uint64_t> generation{0};
   std::atomic<Attachment*> attachment{nullptr};  // owned; set once
   std::atomic<bool> is_exposed{false};           // somebody else may write here at any time
+  // Why the contents are no longer what handles expect, as the end of a sentence about the array; a text that is never
+  // freed. Null almost always: static graphs set it.
+  const char* stale = nullptr;
+  uint64_t capture = 0;  // id of the GraphCapture under which it was allocated, or 0
 
   void mark_written() noexcept {
     // Kernels that write to one block are never concurrent, so no locked instruction.

@@ -36,7 +36,7 @@ KernelId kernel_id() {
 
 /// The version of what libraries of backends and core know of each other: changes whenever Backend, Array or the door
 /// change their layout.
-inline constexpr int kBackendInterface = 5;
+inline constexpr int kBackendInterface = 6;
 
 /// What one kind of device can do: memory, copies and a table of kernels. One object per backend library.
 class KUSARI_API Backend {
@@ -89,6 +89,22 @@ class KUSARI_API Backend {
   virtual void wait_for_copies(int index, void* mark);
   /// Gives a mark of record_copies back.
   virtual void forget_copies(int index, void* mark) noexcept;
+
+  /// Whether work can be recorded once and then replayed by one call: begin_graph and its relatives.
+  virtual bool has_graphs() const noexcept;
+  /// What this thread gives to device `index` is recorded from now on, and not done. Memory that kernels use within
+  /// themselves is the graph's own. Whatever cannot be recorded (copies from and to the host, first uses that load code
+  /// or time algorithms) throws StateError naming itself; then, or after any other exception, abandon_graph must
+  /// follow.
+  virtual void begin_graph(int index);
+  /// The recorded work, ready to run.
+  virtual void* end_graph(int index);
+  virtual void abandon_graph(int index) noexcept;
+  virtual void run_graph(int index, void* graph);
+  /// The device memory that the graph holds beside the arrays that it was recorded with.
+  virtual size_t graph_bytes(int index, void* graph) const;
+  /// After the runs that are under way.
+  virtual void destroy_graph(int index, void* graph) noexcept;
 
   /// The device memory that arrays hold and that the pool keeps.
   virtual memory::Statistics memory_statistics(int index);

@@ -106,6 +106,23 @@ std::string Config::show() const {
 
 namespace {
 
+uint64_t number(bool value) noexcept { return value; }
+uint64_t number(Use value) noexcept { return static_cast<uint64_t>(value); }
+uint64_t number(DtypePolicy value) noexcept {
+  return static_cast<uint64_t>(value.dtype()) * 2 + static_cast<uint64_t>(value.is_mixed());
+}
+
+}  // namespace
+
+uint64_t Config::signature() const noexcept {
+  uint64_t result = 0;
+  const_cast<Config*>(this)->for_each(
+      [&](const char*, const auto& setting) { result = result * 3 + number(setting.get()); });
+  return result;
+}
+
+namespace {
+
 template <class T>
 constinit Lazy<T> global;  // outlives every static object that may read it
 

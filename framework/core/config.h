@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <type_traits>
@@ -95,6 +96,8 @@ class KUSARI_API Config {
 
   /// The values as Chainer prints them: sorted names, padded, one blank, the value.
   std::string show() const;
+  /// A number that differs where any value differs.
+  uint64_t signature() const noexcept;
   /// Calls visit(name, setting) for each entry, names sorted.
   template <class Visitor>
   void for_each(Visitor&& visit) {

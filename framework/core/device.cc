@@ -128,6 +128,14 @@ void* Backend::record_copies(int) { return nullptr; }
 void Backend::wait_for_copies(int, void*) {}
 void Backend::forget_copies(int, void*) noexcept {}
 
+bool Backend::has_graphs() const noexcept { return false; }
+void Backend::begin_graph(int) { throw StateError(std::string("Backend '") + name() + "' has no graphs"); }
+void* Backend::end_graph(int) { return nullptr; }
+void Backend::abandon_graph(int) noexcept {}
+void Backend::run_graph(int, void*) {}
+size_t Backend::graph_bytes(int, void*) const { return 0; }
+void Backend::destroy_graph(int, void*) noexcept {}
+
 memory::Statistics Backend::memory_statistics(int) { return memory::statistics(); }
 void Backend::reset_max_allocated(int) { memory::reset_max_allocated(); }
 void Backend::release_cached(int) { memory::release_cached(); }

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "kusari/framework/core/error.h"
+#include "kusari/framework/core/graph_capture.h"
 
 namespace kusari {
 
@@ -38,7 +39,8 @@ void detail::throw_missing_kernel(const char* kernel, const Device& device) {
                     "' has no kernel '" + kernel + "'");
 }
 
-void detail::throw_mixed_devices(const char* kernel, const Device& device, const Array& array) {
+void detail::throw_unusable(const char* kernel, const Device& device, const Array& array) {
+  if (array.storage().stale != nullptr) throw_stale(std::string("launch of kernel '") + kernel + "'", array);
   throw DeviceError(std::string("launch: kernel '") + kernel + "' of device '" + device.name() +
                     "' was given an array of shape " + to_string(array.shape()) + " on '" + array.device().name() +
                     "'");

@@ -70,6 +70,15 @@ class InList {
  private:
   std::span<const Array> arrays_;
 };
+/// Several arrays that the kernel writes whole, ignoring their old values.
+class OutList {
+ public:
+  OutList(std::span<const Array> arrays) noexcept : arrays_{arrays} {}
+  std::span<const Array> arrays() const noexcept { return arrays_; }
+
+ private:
+  std::span<const Array> arrays_;
+};
 class InOutList {
  public:
   InOutList(std::span<const Array> arrays) noexcept : arrays_{arrays} {}
@@ -116,11 +125,25 @@ struct Workspace {
 struct RandomState {
   uint64_t seed = 0;
   uint64_t offset = 0;
+  /// In a graph that a device replays: a number in its memory to be added to `offset` when the kernel runs; otherwise
+  /// null.
+  const uint64_t* base = nullptr;
 };
 
 /// One argument of a launch as an observer sees it.
 struct LaunchArgument {
-  enum class Kind : uint8_t { in, out, in_out, in_list, in_out_list, params, device_scalar, workspace, random_state };
+  enum class Kind : uint8_t {
+    in,
+    out,
+    in_out,
+    in_list,
+    out_list,
+    in_out_list,
+    params,
+    device_scalar,
+    workspace,
+    random_state
+  };
   Kind kind;
   const void* value;  ///< Array*; std::span<const Array>* for lists; the bytes of params, workspace and random_state
   size_t bytes;       ///< size of params, workspace and random_state; otherwise 0
@@ -167,7 +190,7 @@ namespace detail {
 
 KUSARI_API extern constinit thread_local LaunchObserver* t_launch_observer __attribute__((tls_model("initial-exec")));
 [[noreturn]] KUSARI_API void throw_missing_kernel(const char* kernel, const Device& device);
-[[noreturn]] KUSARI_API void throw_mixed_devices(const char* kernel, const Device& device, const Array& array);
+[[noreturn]] KUSARI_API void throw_unusable(const char* kernel, const Device& device, const Array& array);
 
 template <class Marker>
 struct ArgumentTraits;
@@ -192,6 +215,8 @@ struct ListArgument {
 };
 template <>
 struct ArgumentTraits<InList> : ListArgument<InList, LaunchArgument::Kind::in_list> {};
+template <>
+struct ArgumentTraits<OutList> : ListArgument<OutList, LaunchArgument::Kind::out_list> {};
 template <>
 struct ArgumentTraits<InOutList> : ListArgument<InOutList, LaunchArgument::Kind::in_out_list> {};
 template <class T>
@@ -218,19 +243,22 @@ inline void mark_written(const Out& marker) noexcept {
 inline void mark_written(const InOut& marker) noexcept {
   if (marker) marker->mark_written();
 }
+inline void mark_written(const OutList& marker) noexcept {
+  for (const Array& array : marker.arrays()) array.mark_written();
+}
 inline void mark_written(const InOutList& marker) noexcept {
   for (const Array& array : marker.arrays()) {
     if (array.is_defined()) array.mark_written();
   }
 }
 
-/// A kernel must not see addresses of another device. The functions that users call have said so with better words.
-/// A DeviceScalar may lie wherever its kernel can read it.
+/// A kernel must not see addresses of another device, nor memory that has got other contents. The functions that users
+/// call have said so with better words. A DeviceScalar may lie wherever its kernel can read it.
 template <class Marker>
 void check_device(const char*, const Device&, const Marker&) {}
 inline void check_device(const char* kernel, const Device& device, const Array& array) {
-  if (array.is_defined() && array.device() != device) [[unlikely]]
-    throw_mixed_devices(kernel, device, array);
+  if (array.is_defined() && (array.device() != device || array.storage().stale != nullptr)) [[unlikely]]
+    throw_unusable(kernel, device, array);
 }
 inline void check_device(const char* kernel, const Device& device, const In& marker) {
   check_device(kernel, device, *marker);
@@ -242,6 +270,9 @@ inline void check_device(const char* kernel, const Device& device, const InOut& 
   check_device(kernel, device, *marker);
 }
 inline void check_device(const char* kernel, const Device& device, const InList& marker) {
+  for (const Array& array : marker.arrays()) check_device(kernel, device, array);
+}
+inline void check_device(const char* kernel, const Device& device, const OutList& marker) {
   for (const Array& array : marker.arrays()) check_device(kernel, device, array);
 }
 inline void check_device(const char* kernel, const Device& device, const InOutList& marker) {
@@ -265,14 +296,16 @@ struct Door<K, void(Markers...)> {
     }
   }
 
+  /// Calls the kernel with arguments of the signature's kinds.
+  static void run(Backend::AnyKernel kernel, const LaunchArgument* a) {
+    call(kernel, a, std::index_sequence_for<Markers...>{});
+  }
+
  private:
   static void observed(const Device& device, KernelId id, Backend::AnyKernel kernel, Markers... arguments);
   template <size_t... kIndex>
   static void call(Backend::AnyKernel kernel, const LaunchArgument* a, std::index_sequence<kIndex...>) {
     reinterpret_cast<void (*)(Markers...)>(kernel)(ArgumentTraits<Markers>::unwrap(a[kIndex])...);
-  }
-  static void run(Backend::AnyKernel kernel, const LaunchArgument* a) {
-    call(kernel, a, std::index_sequence_for<Markers...>{});
   }
 };
 

@@ -9,6 +9,7 @@
 
 #include "kusari/framework/core/error.h"
 #include "kusari/framework/core/fork_safe.h"
+#include "kusari/framework/core/graph_capture.h"
 #include "kusari/framework/core/philox.h"
 #include "kusari/framework/core/serializer.h"
 
@@ -61,11 +62,22 @@ LocalStream::~LocalStream() { local = outer_; }
 
 void seed(uint64_t value) { set_state({value, 0}); }
 
-RandomState reserve(uint64_t count) {
+namespace {
+
+RandomState take(uint64_t count) {
   if (local != nullptr) return {local->seed, std::exchange(local->offset, local->offset + count)};
   const std::scoped_lock lock(process_stream->mutex);
   RandomState taken = process_stream->state;
   process_stream->state.offset += count;
+  return taken;
+}
+
+}  // namespace
+
+RandomState reserve(uint64_t count) {
+  const RandomState taken = take(count);
+  if (GraphCapture* const capture = GraphCapture::current()) [[unlikely]]
+    capture->drawn(taken, count);
   return taken;
 }
 
@@ -76,6 +88,7 @@ RandomState state() {
 }
 
 void set_state(RandomState value) {
+  GraphCapture::refuse("random::set_state", "the stream of random numbers starts anew");
   if (local != nullptr) {
     *local = value;
     return;
@@ -92,11 +105,15 @@ void serialize(Serializer& serializer) {
 }
 
 uint64_t bits() {
-  const RandomState at = reserve(2);
+  GraphCapture::refuse("random::bits", "the host decides by a random number");
+  const RandomState at = take(2);
   return (uint64_t{philox_word(at.seed, at.offset)} << 32) | philox_word(at.seed, at.offset + 1);
 }
 
-std::vector<int64_t> permutation(int64_t n) { return permutation_at(reserve(2 * static_cast<uint64_t>(n)), n); }
+std::vector<int64_t> permutation(int64_t n) {
+  GraphCapture::refuse("random::permutation", "the host decides by random numbers");
+  return permutation_at(take(2 * static_cast<uint64_t>(n)), n);
+}
 
 std::vector<int64_t> permutation(int64_t n, uint64_t seed) { return permutation_at({seed, 0}, n); }
 

@@ -4,6 +4,7 @@
 #include <atomic>
 
 #include "kusari/framework/core/error.h"
+#include "kusari/framework/core/graph_capture.h"
 
 namespace kusari {
 namespace {
@@ -135,6 +136,8 @@ void Reporter::register_sources() {
 }
 
 void Reporter::report(std::initializer_list<Reported> values, const void* observer) {
+  if (GraphCapture* const capture = GraphCapture::current()) [[unlikely]]
+    capture->reported({values.begin(), values.size()}, observer);
   const std::string* prefix = nullptr;
   if (observer != nullptr) {
     if (sources_moved()) register_sources();
@@ -160,7 +163,11 @@ void Reporter::report(std::initializer_list<Reported> values, const void* observ
 Reporter* get_current_reporter() noexcept { return current_reporter; }
 
 void report(std::initializer_list<Reported> values, const void* observer) {
-  if (current_reporter != nullptr) current_reporter->report(values, observer);
+  if (current_reporter != nullptr) {
+    current_reporter->report(values, observer);
+  } else if (GraphCapture* const capture = GraphCapture::current()) {  // a replay may find one
+    capture->reported({values.begin(), values.size()}, observer);
+  }
 }
 
 }  // namespace kusari

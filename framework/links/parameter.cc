@@ -5,6 +5,7 @@
 
 #include "kusari/framework/core/config.h"
 #include "kusari/framework/core/error.h"
+#include "kusari/framework/core/graph_capture.h"
 #include "kusari/framework/core/serializer.h"
 #include "kusari/framework/kernels/arithmetic.h"
 #include "kusari/framework/kernels/pointwise.h"
@@ -128,6 +129,7 @@ void Parameter::initialize(const Shape& shape) {
                      ", which " + to_string(shape) + " does not fit");
   }
   const auto guard = no_backprop_mode();
+  const ScopedGraphCapture once(nullptr);
   set_array(generate(shape));
   declared_ = shape;
   if (grad_is_marked_) mark_gradient();
@@ -136,6 +138,7 @@ void Parameter::initialize(const Shape& shape) {
 
 void Parameter::reinitialize() {
   if (is_initialized()) {
+    const ScopedGraphCapture once(nullptr);
     array().copy_from(generate(shape()));
   }
 }

@@ -1,5 +1,6 @@
 #include "kusari/framework/links/model/classifier.h"
 
+#include "kusari/framework/core/graph_capture.h"
 #include "kusari/framework/core/reporter.h"
 #include "kusari/framework/functions/evaluation/accuracy.h"
 #include "kusari/framework/functions/loss/softmax_cross_entropy.h"
@@ -26,6 +27,11 @@ Variable ClassifierBase::compare(Variable prediction, const Variable& t) {
     report({{"loss", loss}, {"accuracy", accuracy}}, *this);
   } else {
     report({{"loss", loss}}, *this);
+  }
+  if (GraphCapture* const capture = GraphCapture::current()) {
+    capture->kept(y);
+    capture->kept(loss);
+    if (compute_accuracy) capture->kept(accuracy);
   }
   return loss;
 }

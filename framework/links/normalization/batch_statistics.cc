@@ -5,6 +5,7 @@
 #include <string>
 
 #include "kusari/framework/core/config.h"
+#include "kusari/framework/core/graph_capture.h"
 
 namespace kusari::links {
 namespace {
@@ -43,6 +44,7 @@ BatchStatistics::BatchStatistics(const Shape& size, Start start)
 }
 
 void BatchStatistics::make_averages(const Shape& size, const Device& device) {
+  const ScopedGraphCapture once(nullptr);
   avg_mean = initializers::generate_array(initial_avg_mean_, size, dtype_, device);
   avg_var = initializers::generate_array(initial_avg_var_, size, dtype_, device);
 }
@@ -76,6 +78,7 @@ Variable BatchStatistics::or_constant(const Variable& parameter, double constant
 
 double BatchStatistics::count(const BatchNormalizationCall& call) {
   if (!call.finetune) return decay;
+  GraphCapture::refuse("L.BatchNormalization", "it counts its calls while it finetunes");
   if (!config().in_recomputing) N = N + 1;
   return 1 - 1 / static_cast<double>(N);
 }

@@ -1,0 +1,47 @@
+#include "kusari/framework/core/graph_capture.h"
+
+#include <atomic>
+
+#include "kusari/framework/core/error.h"
+
+namespace kusari {
+
+constinit thread_local GraphCapture* GraphCapture::t_current = nullptr;
+
+namespace {
+
+constinit thread_local GraphCapture* t_live __attribute__((tls_model("initial-exec"))) = nullptr;
+
+uint64_t next_id() {
+  static std::atomic<uint64_t> last{0};
+  return last.fetch_add(1, std::memory_order_relaxed) + 1;
+}
+
+}  // namespace
+
+GraphCapture::GraphCapture() : id_{next_id()}, next_live_{std::exchange(t_live, this)} {}
+
+GraphCapture::~GraphCapture() {
+  GraphCapture** link = &t_live;
+  while (*link != nullptr && *link != this) link = &(*link)->next_live_;
+  if (*link == this) *link = next_live_;
+}
+
+void detail::note_captured_storage_freed(const Storage& storage) noexcept {
+  for (GraphCapture* capture = t_live; capture != nullptr; capture = capture->next_live_) {
+    if (capture->id_ == storage.capture) return capture->freed(storage);
+  }
+}
+
+void static_code(const std::function<void()>& action) {
+  GraphCapture* const capture = GraphCapture::current();
+  if (capture != nullptr) capture->on_replay(GraphCapture::When::here, action);
+  const ScopedGraphCapture none(nullptr);
+  action();
+}
+
+void detail::throw_stale(const std::string& call, const Array& array) {
+  throw StateError(call + ": the array of shape " + to_string(array.shape()) + " " + array.storage().stale);
+}
+
+}  // namespace kusari
