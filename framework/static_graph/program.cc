@@ -3,7 +3,7 @@
 #include "kusari/framework/core/backend.h"
 #include "kusari/framework/core/error.h"
 
-namespace kusari::static_graph {
+namespace kusari::graphs {
 
 using Kind = LaunchArgument::Kind;
 
@@ -40,4 +40,4 @@ Step detail::make_step(const char* name, KernelId id, const Device& device, Phas
   return step;
 }
 
-}  // namespace kusari::static_graph
+}  // namespace kusari::graphs

@@ -17,7 +17,14 @@
 
 // What a recording is: the kernels of one call in their order, over numbered blocks of memory. Passes change it; a
 // Plan runs it.
-namespace kusari::static_graph {
+namespace kusari::graphs {
+
+/// How the caller gets what is in a slot.
+enum class Export : uint8_t {
+  none,
+  own,    ///< in memory of its own, new at every replay where the device allows it
+  arena,  ///< where it is in the arena, until the next replay
+};
 
 /// A block of memory of the recorded call.
 struct Slot {
@@ -31,8 +38,8 @@ struct Slot {
   Kind kind = Kind::intermediate;
   Device device;
   size_t bytes = 0;
-  uint64_t storage_id = 0;   ///< when it was recorded; 0 for a constant
-  bool is_exported = false;  ///< an intermediate that the caller gets: an array of its own at every replay
+  uint64_t storage_id = 0;  ///< when it was recorded; 0 for a constant
+  Export exported = Export::none;
 };
 using SlotIndex = int32_t;
 inline constexpr SlotIndex kNoSlot = -1;
@@ -91,9 +98,11 @@ struct Step {
 struct Program {
   std::string name;  ///< of the static graph, for messages
   std::vector<Slot> slots;
-  std::vector<Step> steps;    ///< all of Phase::constant, then forward, then backward
-  uint64_t random_count = 0;  ///< numbers that a replay takes off the stream; random_state operands hold offsets from
-                              ///< the first of them
+  std::vector<Step> steps;  ///< all of Phase::constant, then forward, then backward
+  /// Numbers that a replay of each phase takes off the stream. The random_state operands of a phase hold offsets from
+  /// the first of its numbers.
+  uint64_t forward_random = 0;
+  uint64_t backward_random = 0;
 
   SlotIndex add_slot(Slot slot) {
     slots.push_back(std::move(slot));
@@ -147,4 +156,4 @@ Step make_step(const Device& device, Phase phase, std::vector<Operand> operands)
                            &kusari::detail::Door<K, typename K::Signature>::run);
 }
 
-}  // namespace kusari::static_graph
+}  // namespace kusari::graphs
