@@ -12,6 +12,7 @@
 #include "kusari/framework/core/array.h"
 #include "kusari/framework/core/device.h"
 #include "kusari/framework/core/dtype.h"
+#include "kusari/framework/core/export.h"
 #include "kusari/framework/core/kernel.h"
 #include "kusari/framework/core/shape.h"
 
@@ -57,7 +58,7 @@ struct View {
 };
 
 /// One argument of a kernel.
-struct Operand {
+struct KUSARI_API Operand {
   LaunchArgument::Kind kind = LaunchArgument::Kind::params;
   std::vector<View> views;       ///< one, or those of a list; none for the kinds without arrays
   std::vector<std::byte> bytes;  ///< of params, workspace and random_state
@@ -131,8 +132,8 @@ void for_each_write(const Step& step, Visit&& visit) {
 }
 
 /// Operands for make_step.
-Operand operand_of(LaunchArgument::Kind kind, const View& view);
-Operand operand_of(LaunchArgument::Kind kind, std::vector<View> views);
+KUSARI_API Operand operand_of(LaunchArgument::Kind kind, const View& view);
+KUSARI_API Operand operand_of(LaunchArgument::Kind kind, std::vector<View> views);
 template <class T>
 Operand params_of(const T& value) {
   static_assert(std::is_trivially_copyable_v<T>);
@@ -142,11 +143,11 @@ Operand params_of(const T& value) {
   return operand;
 }
 /// A dense array of a slot of its own.
-View view_of(SlotIndex slot, const Shape& shape, const Strides& strides, Dtype dtype);
+KUSARI_API View view_of(SlotIndex slot, const Shape& shape, const Strides& strides, Dtype dtype);
 
 namespace detail {
-Step make_step(const char* name, KernelId id, const Device& device, Phase phase, std::vector<Operand> operands,
-               void (*run)(Backend::AnyKernel, const LaunchArgument*));
+KUSARI_API Step make_step(const char* name, KernelId id, const Device& device, Phase phase,
+                          std::vector<Operand> operands, void (*run)(Backend::AnyKernel, const LaunchArgument*));
 }  // namespace detail
 
 /// A step that calls kernel K. `operands` in the order of its signature.

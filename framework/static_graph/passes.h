@@ -1,0 +1,13 @@
+#pragma once
+
+#include "kusari/framework/core/export.h"
+#include "kusari/framework/static_graph/pass_log.h"
+#include "kusari/framework/static_graph/passes_options.h"
+#include "kusari/framework/static_graph/program.h"
+
+namespace kusari::graphs {
+
+/// Rewrites the program by the passes that are switched on.
+KUSARI_API PassLog run_passes(Program& program, const StaticGraphPasses& passes);
+
+}  // namespace kusari::graphs

@@ -1,0 +1,18 @@
+#pragma once
+
+namespace kusari {
+
+/// What static_graph does to a recording before it is replayed. With all of them off a replay launches exactly the
+/// recorded kernels.
+struct StaticGraphPasses {
+  bool dead_kernels = true;              ///< drop kernels whose results nobody reads
+  bool common_inputs = true;             ///< compute once what several kernels compute from the same arrays
+  bool constants = true;                 ///< inference: compute what depends on parameters alone when these change
+  bool fold_batch_normalization = true;  ///< inference: scale the weights of the layer before instead
+  bool fuse_convolutions = true;         ///< bias, addition and activation inside the convolution
+  bool fuse_pointwise = true;            ///< chains of pointwise kernels in one loop
+
+  static constexpr StaticGraphPasses none() { return {false, false, false, false, false, false}; }
+};
+
+}  // namespace kusari
