@@ -5,9 +5,9 @@
 #include <string>
 #include <utility>
 
-#include "kusari/framework/core/error.h"
 #include "kusari/framework/core/threads.h"
 #include "kusari/iterators/process_loader.h"
+#include "kusari/iterators/worker_options.h"
 
 namespace kusari::iterators {
 namespace {
@@ -24,19 +24,14 @@ MultiprocessIterator::MultiprocessIterator(datasets::DatasetRef dataset, int64_t
     : DatasetIterator(kName, std::move(dataset), batch_size, {options.repeat, options.shuffle, options.order_sampler},
                       options.n_prefetch),
       n_processes_{options.n_processes == 0 ? num_threads() : options.n_processes} {
-  const auto expect = [](bool holds, const char* option, const std::string& value, const char* rule) {
-    if (!holds) throw ValueError(std::string(kName) + ": " + option + " is " + value + ": it must " + rule);
-  };
-  expect(n_processes_ > 0 && n_processes_ <= kMaxProcesses, "n_processes", std::to_string(options.n_processes),
-         "be positive and at most 65536, or 0 for all cores");
-  expect(batch_size <= kMaxBatch, "batch_size", std::to_string(batch_size), "be below 2^31");
-  expect(options.shared_mem.value_or(0) >= 0 && options.shared_mem.value_or(0) <= kMaxExampleBytes, "shared_mem",
-         std::to_string(options.shared_mem.value_or(0)), "be neither negative nor above 2^47");
-  expect(!options.dataset_timeout || *options.dataset_timeout > 0, "dataset_timeout",
-         std::to_string(options.dataset_timeout.value_or(0)), "be positive");
-  expect(options.maxtasksperchild.value_or(1) > 0, "maxtasksperchild",
-         std::to_string(options.maxtasksperchild.value_or(1)), "be positive");
-  expect(options.max_retries >= 0, "max_retries", std::to_string(options.max_retries), "not be negative");
+  expect_option(kName, n_processes_ > 0 && n_processes_ <= kMaxProcesses, "n_processes",
+                std::to_string(options.n_processes), "be positive and at most 65536, or 0 for all cores");
+  expect_option(kName, batch_size <= kMaxBatch, "batch_size", std::to_string(batch_size), "be below 2^31");
+  expect_option(kName, options.shared_mem.value_or(0) >= 0 && options.shared_mem.value_or(0) <= kMaxExampleBytes,
+                "shared_mem", std::to_string(options.shared_mem.value_or(0)), "be neither negative nor above 2^47");
+  expect_option(kName, options.maxtasksperchild.value_or(1) > 0, "maxtasksperchild",
+                std::to_string(options.maxtasksperchild.value_or(1)), "be positive");
+  expect_worker_options(kName, options.dataset_timeout, options.max_retries);
   // Memory is for the batches that there can be.
   const int64_t longest = options.repeat ? batch_size : std::clamp<int64_t>(this->dataset().size(), 1, batch_size);
   load_with(std::make_unique<ProcessLoader>(dataset_ref(),

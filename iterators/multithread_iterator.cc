@@ -4,9 +4,9 @@
 #include <string>
 #include <utility>
 
-#include "kusari/framework/core/error.h"
 #include "kusari/framework/core/threads.h"
 #include "kusari/iterators/thread_loader.h"
+#include "kusari/iterators/worker_options.h"
 
 namespace kusari::iterators {
 namespace {
@@ -20,13 +20,9 @@ MultithreadIterator::MultithreadIterator(datasets::DatasetRef dataset, int64_t b
     : DatasetIterator(kName, std::move(dataset), batch_size, {options.repeat, options.shuffle, options.order_sampler},
                       options.n_prefetch),
       n_threads_{options.n_threads == 0 ? num_threads() : options.n_threads} {
-  const auto expect = [](bool holds, const char* option, const std::string& value, const char* rule) {
-    if (!holds) throw ValueError(std::string(kName) + ": " + option + " is " + value + ": it must " + rule);
-  };
-  expect(n_threads_ > 0, "n_threads", std::to_string(options.n_threads), "be positive, or 0 for all cores");
-  expect(options.max_retries >= 0, "max_retries", std::to_string(options.max_retries), "not be negative");
-  expect(!options.dataset_timeout || *options.dataset_timeout > 0, "dataset_timeout",
-         std::to_string(options.dataset_timeout.value_or(0)), "be positive");
+  expect_option(kName, n_threads_ > 0, "n_threads", std::to_string(options.n_threads),
+                "be positive, or 0 for all cores");
+  expect_worker_options(kName, options.dataset_timeout, options.max_retries);
   load_with(std::make_unique<ThreadLoader>(dataset_ref(), ThreadLoaderOptions{.iterator = kName,
                                                                               .n_threads = n_threads_,
                                                                               .timeout = options.dataset_timeout,
