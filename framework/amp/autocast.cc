@@ -2,6 +2,8 @@
 
 #include <array>
 #include <cstring>
+#include <functional>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -10,6 +12,7 @@
 #include "kusari/framework/autograd/cast.h"
 #include "kusari/framework/autograd/input_caster.h"
 #include "kusari/framework/core/error.h"
+#include "kusari/framework/core/graph_capture.h"
 #include "kusari/framework/core/intrusive_ptr.h"
 
 namespace kusari::amp {
@@ -146,6 +149,30 @@ class CastCache {
 constinit thread_local CastCache* t_cache = nullptr;
 constinit thread_local int t_regions = 0;
 
+/// What a static graph records must not use copies that were made before, which a replay would not make again; nor may
+/// others use copies that lie in its memory.
+CastCache& current_cache() {
+  GraphCapture* const capture = GraphCapture::current();
+  if (capture == nullptr) [[likely]]
+    return *t_cache;
+  if (!capture->kept_meanwhile) capture->kept_meanwhile = std::make_shared<CastCache>();
+  return *static_cast<CastCache*>(capture->kept_meanwhile.get());
+}
+
+uint64_t mixed(uint64_t hash, uint64_t value) { return (hash ^ value) * 0x9E3779B97F4A7C15; }
+
+/// Of what the lists say.
+uint64_t hash_of(const PrecisionLists& lists) {
+  uint64_t hash = static_cast<uint64_t>(lists.unlisted) + 1;
+  const auto add = [&](std::string_view name) { hash = mixed(hash, std::hash<std::string_view>{}(name)); };
+  for (const auto& [name, instead] : lists.refused) add(name);
+  for (const auto* names : {&lists.full, &lists.low, &lists.widest, &lists.narrowest, &lists.untouched}) {
+    for (const std::string& name : *names) add(name);
+    hash = mixed(hash, names->size());
+  }
+  return hash;
+}
+
 /// The floating dtypes among inputs.
 struct Floats {
   bool float16 = false, bfloat16 = false, float32 = false, float64 = false;
@@ -193,7 +220,9 @@ class Autocast::Region final : public InputCaster {
     ++t_regions;
   }
   ~Region() override {
-    if (--t_regions == 0) delete std::exchange(t_cache, nullptr);
+    if (--t_regions != 0) return;
+    delete std::exchange(t_cache, nullptr);
+    if (GraphCapture* const capture = GraphCapture::current()) capture->kept_meanwhile = nullptr;
   }
 
   AutocastOptions options() const { return {.dtype = dtype_, .cache_enabled = cache_enabled_, .lists = lists_}; }
@@ -210,6 +239,15 @@ class Autocast::Region final : public InputCaster {
     if (rule == Rule::unlisted) return false;
     convert(rule, name, inputs);
     return true;
+  }
+
+  uint64_t signature() const noexcept override {
+    if (signature_ == 0) {
+      const uint64_t lists = lists_id_ <= kTensorflowLists ? lists_id_ : hash_of(*lists_);
+      const uint64_t dtype = dtype_ ? static_cast<uint64_t>(*dtype_) + 1 : 0;
+      signature_ = mixed(mixed(0, lists), dtype * 2 + cache_enabled_) | 1;
+    }
+    return signature_;
   }
 
  private:
@@ -246,13 +284,14 @@ class Autocast::Region final : public InputCaster {
   Variable converted(const Variable& x, Dtype dtype) const {
     const bool is_kept = cache_enabled_ && is_half(dtype) && x.requires_grad() && x.node()->is_leaf() &&
                          x.array().dtype() == Dtype::float32;
-    return is_kept ? t_cache->find_or_cast(x, dtype) : autograd::cast(x, dtype);
+    return is_kept ? current_cache().find_or_cast(x, dtype) : autograd::cast(x, dtype);
   }
 
   const std::optional<Dtype> dtype_;
   const bool cache_enabled_;
   const PrecisionLists* const lists_;
   const uint64_t lists_id_;
+  mutable uint64_t signature_ = 0;  // 0: not asked for yet
   const ScopedInputCaster scope_;
 };
 

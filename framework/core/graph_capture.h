@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <span>
 #include <string>
 #include <utility>
@@ -61,6 +62,10 @@ class KUSARI_API GraphCapture {
   /// lets the program go on.
   virtual void refused(const char* call, const std::string& reason) = 0;
 
+  /// What somebody keeps for the time of this recording, such as Autocast's copies of parameters: goes when the
+  /// outermost ScopedGraphCapture ends.
+  std::shared_ptr<void> kept_meanwhile;
+
  private:
   friend class ScopedGraphCapture;
   friend void detail::note_captured_storage_freed(const detail::Storage& storage) noexcept;
@@ -79,7 +84,10 @@ class KUSARI_API ScopedGraphCapture {
       : previous_{std::exchange(GraphCapture::t_current, capture)} {}
   ScopedGraphCapture(const ScopedGraphCapture&) = delete;
   ScopedGraphCapture& operator=(const ScopedGraphCapture&) = delete;
-  ~ScopedGraphCapture() { GraphCapture::t_current = previous_; }
+  ~ScopedGraphCapture() {
+    GraphCapture* const ended = std::exchange(GraphCapture::t_current, previous_);
+    if (ended != nullptr && ended != previous_) ended->kept_meanwhile = nullptr;
+  }
 
  private:
   GraphCapture* previous_;
