@@ -1,0 +1,155 @@
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <mutex>
+#include <span>
+#include <string>
+#include <unordered_map>
+#include <unordered_set>
+#include <utility>
+#include <vector>
+
+#include "kusari/framework/autograd/function_hook.h"
+#include "kusari/framework/core/array.h"
+#include "kusari/framework/core/export.h"
+#include "kusari/framework/core/graph_capture.h"
+#include "kusari/framework/core/kernel.h"
+#include "kusari/framework/static_graph/program.h"
+#include "kusari/framework/static_graph/recording.h"
+
+namespace kusari::graphs {
+
+/// Watches a call while it runs define-by-run and writes down what a replay has to do: the kernels, and what happens
+/// beside them. Keeps no memory alive that the call allocates, so that the call needs what it would need otherwise.
+///
+///     Recorder recorder("Mlp", options.fallback);
+///     const Recorder::Input x = recorder.input(given);
+///     { const Recorder::Scope scope(recorder, Phase::forward); y = model(x.array); }
+///     recorder.exported(y, Export::own);
+///     ...
+///     Recording recording = recorder.finish();
+class KUSARI_API Recorder final : private LaunchObserver, private GraphCapture, private FunctionHook {
+ public:
+  /// `name` of the static graph, for messages. `earlier_escapes`: ids of the storages that earlier calls of the static
+  /// graph have let escape (Recording::escapes): a call that reads one keeps state, and is refused. With `fallback`,
+  /// what cannot be replayed ends the recording and lets the call go on; without, it throws StateError.
+  Recorder(std::string name, bool fallback, const std::unordered_set<uint64_t>* earlier_escapes = nullptr);
+  ~Recorder() override;
+
+  struct Input {
+    Array array;  ///< the same elements under a storage of their own: hand this to the call
+    View view;
+  };
+  /// An argument of the call, or the gradient of an output: before the phase that reads it. Those given before the
+  /// forward phase ends are Recording::inputs. Their elements must not be written.
+  Input input(const Array& array);
+
+  /// Records what this thread does, until its end.
+  class KUSARI_API Scope {
+   public:
+    Scope(Recorder& recorder, Phase phase);
+    Scope(const Scope&) = delete;
+    Scope& operator=(const Scope&) = delete;
+    ~Scope();
+
+   private:
+    Recorder& recorder_;
+    ScopedLaunchObserver launches_;
+    ScopedGraphCapture capture_;
+    ScopedFunctionHook functions_;
+  };
+
+  /// What the caller gets: any array that the recording knows; undefined for an undefined one. Also outside of scopes.
+  View exported(const Array& array, Export how);
+  /// Whether the memory of `array` is part of the recording.
+  bool knows(const Array& array) const;
+  /// Known from the end of the forward phase on; indices stay as they are.
+  std::span<const Recording::Leaf> leaves() const noexcept { return leaves_; }
+  std::span<const Recording::Kept> kept_members() const noexcept { return kept_; }
+
+  bool is_refused() const noexcept { return is_refused_; }
+  /// "Array::item reads elements on the host inside F::foo; a replay cannot repeat that: ..."
+  const std::string& reason() const noexcept { return reason_; }
+  /// Refuses the recording from outside, as what happens in the call would. No `call`: `reason` says all.
+  void refuse(const std::string& reason);
+
+  /// Ends the recording; not after it was refused. The recorder goes on watching what has escaped, for expire().
+  Recording finish();
+  /// Before the first replay: what has escaped and still lives will throw StateError at its next use.
+  void expire();
+
+ private:
+  struct Known {
+    SlotIndex slot = kNoSlot;
+    kusari::detail::Storage* storage = nullptr;  // of an intermediate
+    const char* function = "";                   // under which it was allocated
+  };
+  struct SlotState {
+    bool is_written = false;
+  };
+  struct Draw {
+    RandomState taken;
+    uint64_t count;
+    uint64_t before;  // numbers drawn in this phase before it
+  };
+
+  void on_launch(const Launch& launch, void (*proceed)(const Launch&)) override;
+  void allocated(kusari::detail::Storage& storage) override;
+  void freed(const kusari::detail::Storage& storage) noexcept override;
+  void host_reads(const char* call, const Array& array) override;
+  void host_writes(const char* call, const Array& array) override;
+  void copied_between_devices(const Array& from, const Array& to) override;
+  void drawn(RandomState taken, uint64_t count) override;
+  void reported(std::span<const Reported> values, const void* observer) override;
+  void used(const Variable& input) override;
+  void kept(Variable& member) override;
+  void on_replay(When when, std::function<void()> action) override;
+  void require(std::function<bool()> holds) override;
+  void refused(const char* call, const std::string& reason) override;
+
+  void forward_preprocess(const FunctionNode& function, const ArrayRefs& in) override;
+  void forward_postprocess(const FunctionNode& function, const ArrayRefs& in, const Arrays& out) override;
+  void backward_preprocess(const FunctionNode& function, const Variables& gy) override;
+  void backward_postprocess(const FunctionNode& function, const Variables& gy, const Variables& gx) override;
+
+  void begin(Phase phase);
+  void end() noexcept;
+  void enter(const FunctionNode& function);
+  const char* running() const noexcept { return running_.empty() ? "" : running_.back(); }
+  void stop(std::string reason);
+
+  View view(const Array& array);
+  SlotIndex slot_of(const Array& array);
+  SlotIndex add(Slot::Kind kind, const kusari::detail::Storage& storage);
+  SlotIndex make_constant(const Array& array);
+  Operand operand(const Launch& launch, const LaunchArgument& argument);
+  std::vector<std::byte> offset_in_phase(const Launch& launch, RandomState state);
+  void check_read(const Launch& launch, const View& view);
+  void check_written(const Launch& launch, const View& view);
+  Recording::External& external(SlotIndex slot);
+
+  const std::string name_;
+  const bool fallback_;
+  const std::unordered_set<uint64_t>* const earlier_escapes_;
+  bool is_refused_ = false;
+  std::string reason_;
+
+  mutable std::mutex mutex_;                   // of known_: another thread may free what this one allocated
+  std::unordered_map<uint64_t, Known> known_;  // by id of the storage; of intermediates, those that live
+
+  Phase phase_ = Phase::forward;
+  std::vector<const char*> running_;       // functions, the innermost last
+  std::unordered_set<std::string> names_;  // of functions
+  std::vector<Array> held_;                // arguments, so that nobody takes them for his own while they are recorded
+  std::vector<SlotState> states_;          // of the program's slots
+  std::vector<Draw> draws_;                // of this phase
+  uint64_t drawn_ = 0;
+  const void* observation_ = nullptr;                             // where reports went when the phase began
+  std::unordered_set<const kusari::detail::VariableNode*> used_;  // those in memory that was there before
+  std::vector<Recording::Leaf> leaves_;
+  std::vector<Recording::Kept> kept_;
+  Recording recording_;
+};
+
+}  // namespace kusari::graphs
