@@ -1,0 +1,24 @@
+#include "kusari/framework/static_graph/passes.h"
+
+#include <algorithm>
+
+#include "kusari/framework/static_graph/memory_planner.h"
+#include "kusari/framework/static_graph/passes/common_inputs.h"
+#include "kusari/framework/static_graph/passes/dead_kernels.h"
+
+namespace kusari::graphs {
+
+PassLog run_passes(Program& program, const StaticGraphPasses& passes) {
+  PassLog log;
+  log.recorded_kernels =
+      static_cast<size_t>(std::ranges::count_if(program.steps, [](const Step& step) { return !step.is_code(); }));
+  const std::vector<Lifetime> recorded = lifetimes(program);
+  for (const Lifetime& life : recorded) log.recorded_bytes += life.bytes;
+  log.recorded_live_bytes = largest_live_bytes(recorded);
+
+  if (passes.dead_kernels) dead_kernels(program, log);
+  if (passes.common_inputs) common_inputs(program, log);
+  return log;
+}
+
+}  // namespace kusari::graphs
