@@ -10,9 +10,48 @@
 #include "kusari/framework/core/error.h"
 #include "kusari/framework/core/graph_capture.h"
 #include "kusari/framework/core/memory.h"
+#include "kusari/framework/core/storage.h"
 
 namespace kusari {
 namespace detail {
+
+uint64_t next_storage_id() {
+  constexpr uint64_t kBatch = uint64_t{1} << 20;
+  static std::atomic<uint64_t> batches{0};
+  static constinit thread_local uint64_t next __attribute__((tls_model("initial-exec"))) = 0;
+  if (next % kBatch == 0) next = kBatch * batches.fetch_add(1, std::memory_order_relaxed);
+  return ++next;
+}
+
+bool strides_contiguous(const Shape& shape, const Strides& strides) {
+  int64_t step = 1;
+  for (int i = shape.ndim() - 1; i >= 0; --i) {
+    if (shape[i] == 1) continue;
+    if (shape[i] == 0) return true;
+    if (strides[i] != step) return false;
+    step *= shape[i];
+  }
+  return true;
+}
+
+bool strides_dense(const Shape& shape, const Strides& strides) {
+  int order[kMaxNdim];  // axes longer than 1, by stride
+  int n = 0;
+  for (int i = 0; i < shape.ndim(); ++i) {
+    if (shape[i] == 0) return true;
+    if (shape[i] == 1) continue;
+    int at = n++;
+    for (; at > 0 && strides[i] < strides[order[at - 1]]; --at) order[at] = order[at - 1];
+    order[at] = i;
+  }
+  int64_t step = 1;
+  for (int i = 0; i < n; ++i) {
+    if (strides[order[i]] != step) return false;
+    step *= shape[order[i]];
+  }
+  return true;
+}
+
 namespace {
 
 // Host block of a fresh array: its storage, its first body and, when small and on the host, its elements.
@@ -23,14 +62,6 @@ struct alignas(64) Block {
   ArrayBody body;
 };
 constexpr size_t kInlineBytes = 1024;
-
-uint64_t next_storage_id() {
-  constexpr uint64_t kBatch = uint64_t{1} << 20;
-  static std::atomic<uint64_t> batches{0};
-  static constinit thread_local uint64_t next __attribute__((tls_model("initial-exec"))) = 0;
-  if (next % kBatch == 0) next = kBatch * batches.fetch_add(1, std::memory_order_relaxed);
-  return ++next;
-}
 
 void free_inline(Storage* storage) noexcept {
   const size_t bytes = sizeof(Block) + storage->bytes;
@@ -110,35 +141,6 @@ Block* new_block(const Shape& shape, Dtype dtype, const Device& device, Place pl
 }
 
 Array handle(Block* block) { return Array(IntrusivePtr<ArrayBody>::adopt(&block->body)); }
-
-bool strides_contiguous(const Shape& shape, const Strides& strides) {
-  int64_t step = 1;
-  for (int i = shape.ndim() - 1; i >= 0; --i) {
-    if (shape[i] == 1) continue;
-    if (shape[i] == 0) return true;
-    if (strides[i] != step) return false;
-    step *= shape[i];
-  }
-  return true;
-}
-
-bool strides_dense(const Shape& shape, const Strides& strides) {
-  int order[kMaxNdim];  // axes longer than 1, by stride
-  int n = 0;
-  for (int i = 0; i < shape.ndim(); ++i) {
-    if (shape[i] == 0) return true;
-    if (shape[i] == 1) continue;
-    int at = n++;
-    for (; at > 0 && strides[i] < strides[order[at - 1]]; --at) order[at] = order[at - 1];
-    order[at] = i;
-  }
-  int64_t step = 1;
-  for (int i = 0; i < n; ++i) {
-    if (strides[order[i]] != step) return false;
-    step *= shape[order[i]];
-  }
-  return true;
-}
 
 // Strides of `shape` over the elements of an array with `old` shape and strides, if a view can have that shape.
 bool reshape_strides(const Shape& old, const Strides& strides, const Shape& shape, Strides* result) {
@@ -454,6 +456,8 @@ Array Array::to_device_beside(const Device& to) const {
   block->body.strides.assign(source.strides());
   block->body.contiguous = source.is_contiguous();
   Array result = detail::handle(block);
+  if (GraphCapture* const capture = GraphCapture::current()) [[unlikely]]
+    capture->copied_between_devices(*this, result);
   const auto bytes = static_cast<size_t>(nbytes());
   if (deferred != nullptr) {
     deferred->copy(to, result.raw_data(), source.raw_data(), bytes);

@@ -1,0 +1,109 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "kusari/framework/core/array.h"
+#include "kusari/framework/core/export.h"
+#include "kusari/framework/core/intrusive_ptr.h"
+#include "kusari/framework/core/kernel.h"
+#include "kusari/framework/static_graph/arena.h"
+#include "kusari/framework/static_graph/plan.h"
+#include "kusari/framework/static_graph/program.h"
+
+namespace kusari::graphs {
+
+/// A plan with memory of its own, which runs it. A call in flight has one:
+///
+///     instance.begin();
+///     instance.bind(...);   // leaves and externals, inputs of the call
+///     instance.run(Phase::forward, first);
+///     y = instance.array_of(output);
+///     instance.bind(...);   // output gradients
+///     instance.run(Phase::backward, first);
+///     gx = instance.array_of(gradient);
+///     instance.unbind();    // from now on y and gx may be unique
+///
+/// After an exception, unbind() and begin() make it ready for the next call. One thread at a time.
+class KUSARI_API Instance {
+ public:
+  /// `scratch`: memory for the intermediates that other instances use too, whose calls must be over when this one
+  /// begins; null: memory of its own. A plan with Export::arena has memory of its own in any case.
+  explicit Instance(const Plan& plan, std::shared_ptr<Scratch> scratch = nullptr);
+  Instance(const Instance&) = delete;
+  Instance& operator=(const Instance&) = delete;
+  ~Instance();
+
+  const Plan& plan() const noexcept { return plan_; }
+
+  /// Starts a call. What the last one exported into fixed memory or into the arena is stale now, if somebody holds it.
+  void begin();
+  /// `array` takes the place of the recorded array `recorded`, which has the same shape, dtype, strides and device;
+  /// other views of the slot follow. Costs a few comparisons if it has it already. The instance shares the handle's
+  /// body, so that it adds no reference to the storage: of inputs and of own exports until unbind(), of leaves and
+  /// externals until another array is bound.
+  void bind(const View& recorded, const Array& array);
+  /// The storage of `array` takes the place of the slot's, from its first byte on: for leaves and externals, which
+  /// cover whole storages.
+  void bind(SlotIndex slot, const Array& array);
+
+  /// Runs the steps of a phase. `first`: the first of the random numbers that the phase draws.
+  void run(Phase phase, RandomState first);
+
+  /// What a view holds, for the caller; undefined for an undefined view. Valid for an array of Place::renewed or
+  /// of somebody else as long as it is held, for others until the next begin().
+  Array array_of(const View& view) const;
+  /// Ends a call: lets go of inputs and of what belongs to the caller.
+  void unbind() noexcept;
+
+ private:
+  struct Body;
+  struct Bound;
+  struct Call;
+  struct Lists;
+  struct Memory;
+  struct Graphs;
+
+  void place(SlotIndex slot, kusari::detail::Storage* storage, char* start) noexcept;
+  void hold(SlotIndex slot, const Array& array, char* start);
+  void renew(Phase phase);
+  void take_memory();
+  void follow_scratch();
+  void make_bodies();
+  void make_calls();
+  void draw_from(Phase phase, RandomState first, const uint64_t* base) noexcept;
+  void run_constants();
+  void execute(Plan::Range range);
+  void observe(Plan::Range range);
+
+  bool run_graphs(Phase phase, RandomState first);
+  void capture(Phase phase, uint64_t seed);
+  void forget_graphs(Phase phase) noexcept;
+
+  const Plan& plan_;
+  std::shared_ptr<Scratch> scratch_;
+  std::vector<Memory> memories_;
+  std::vector<kusari::detail::Storage*> storages_;  // of each slot, as the kernels see it
+  std::vector<Bound> bound_;                        // of each slot
+  std::vector<Body> bodies_;                        // of each view
+  std::vector<Array> arrays_;                       // of the views, then of the members of lists
+  std::unique_ptr<Lists> lists_;
+  std::vector<RandomState> random_;
+  std::vector<LaunchArgument> arguments_;
+  std::vector<SlotIndex> written_;  // by the calls, in their order
+  std::vector<Call> calls_;         // of each step
+  // Slots that begin(), run() and unbind() go through.
+  std::vector<SlotIndex> lent_, released_, renewed_[3];
+  struct Source {
+    uint64_t storage_id;
+    uint64_t generation;
+  };
+  std::vector<Source> sources_;  // what the constants were made of; empty before that
+  std::unique_ptr<Graphs> graphs_;
+};
+
+}  // namespace kusari::graphs
