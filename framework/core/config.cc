@@ -106,10 +106,11 @@ std::string Config::show() const {
 
 namespace {
 
-uint64_t number(bool value) noexcept { return value; }
-uint64_t number(Use value) noexcept { return static_cast<uint64_t>(value); }
-uint64_t number(DtypePolicy value) noexcept {
-  return static_cast<uint64_t>(value.dtype()) * 2 + static_cast<uint64_t>(value.is_mixed());
+// Appends a digit of the radix that the type needs.
+void append(uint64_t& digits, bool value) noexcept { digits = digits * 2 + value; }
+void append(uint64_t& digits, Use value) noexcept { digits = digits * 3 + static_cast<uint64_t>(value); }
+void append(uint64_t& digits, DtypePolicy value) noexcept {
+  digits = digits * 64 + static_cast<uint64_t>(value.dtype()) * 2 + static_cast<uint64_t>(value.is_mixed());
 }
 
 }  // namespace
@@ -117,7 +118,7 @@ uint64_t number(DtypePolicy value) noexcept {
 uint64_t Config::signature() const noexcept {
   uint64_t result = 0;
   const_cast<Config*>(this)->for_each(
-      [&](const char*, const auto& setting) { result = result * 3 + number(setting.get()); });
+      [&](const char*, const auto& setting) { append(result, setting.get()); });
   return result;
 }
 

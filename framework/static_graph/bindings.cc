@@ -1,0 +1,148 @@
+#include "kusari/framework/static_graph/bindings.h"
+
+#include <atomic>
+#include <utility>
+
+#include "kusari/framework/links/link_walk.h"
+#include "kusari/framework/static_graph/instance.h"
+
+namespace kusari::graphs {
+
+using kusari::detail::LinkMember;
+using kusari::detail::LinkWalk;
+using kusari::detail::MemberKind;
+using kusari::detail::VariableNode;
+
+namespace {
+
+// Everything about a model whose change makes pointers into it, or into its parameters, doubtful.
+std::vector<const void*> addresses_in(Link& model) {
+  std::vector<const void*> result;
+  LinkWalk::each(model, [&](Link& link) {
+    result.push_back(&link);
+    LinkWalk::members(link, [&](const LinkMember& member) {
+      result.push_back(LinkWalk::at(link, member));
+      if (member.kind == MemberKind::parameter) result.push_back(LinkWalk::parameter(link, member).node());
+    });
+  });
+  return result;
+}
+
+// Whether no other array has the storage of `view`, which nobody else has a handle of.
+bool is_alone(const Array& view) noexcept { return view.storage().references.load(std::memory_order_acquire) == 1; }
+
+std::string quoted(const VariableNode& node) {
+  return node.saved == nullptr || node.saved->name.empty() ? "a parameter" : "parameter '" + node.saved->name + "'";
+}
+
+}  // namespace
+
+Anatomy::Anatomy(Link* model) : version_{kusari::detail::structure_version()}, knows_model_{model != nullptr} {
+  if (model != nullptr) addresses_ = addresses_in(*model);
+}
+
+bool Anatomy::holds(Link* model) {
+  const uint64_t version = kusari::detail::structure_version();
+  if (version == version_) [[likely]]
+    return true;
+  if (!knows_model_ || model == nullptr || addresses_in(*model) != addresses_) return false;
+  version_ = version;
+  return true;
+}
+
+Bindings::Bindings(Recording& recording, Link* model, Anatomy anatomy)
+    : leaves_{std::move(recording.leaves)},
+      requirements_{std::move(recording.requirements)},
+      anatomy_{std::move(anatomy)},
+      needs_anatomy_{model != nullptr || !recording.kept.empty()} {
+  for (const Recording::Leaf& leaf : leaves_) {
+    devices_.push_back(leaf.node->array.device());
+    int32_t first = 0;
+    while (leaves_[static_cast<size_t>(first)].view.slot != leaf.view.slot) ++first;
+    first_of_slot_.push_back(first);
+  }
+  for (Recording::External& external : recording.externals) {
+    const Array view = external.array.as_strided(external.array.shape(), external.array.strides());
+    external.array = Array();
+    externals_.push_back({view, external.slot, external.is_constant || is_alone(view), false});
+  }
+  recording.externals.clear();
+  for (const Recording::Report& report : recording.reports) needs_anatomy_ |= report.observer != nullptr;
+  if (model != nullptr) find_members(model);
+}
+
+void Bindings::find_members(Link* model) {
+  LinkWalk::each(*model, [&](Link& link) {
+    LinkWalk::members(link, [&](const LinkMember& member) {
+      if (member.kind == MemberKind::parameter) {
+        const Parameter& parameter = LinkWalk::parameter(link, member);
+        for (const Recording::Leaf& leaf : leaves_) {
+          if (leaf.node.get() == parameter.node()) members_.push_back({&parameter, parameter.node(), nullptr, 0});
+        }
+      } else if (member.kind == MemberKind::persistent) {
+        const auto& array = *static_cast<const Array*>(LinkWalk::at(link, member));
+        if (!array.is_defined()) return;
+        for (External& external : externals_) {
+          if (&external.array.storage() != &array.storage()) continue;
+          members_.push_back({nullptr, nullptr, &array, array.storage().id});
+          external.is_member = true;
+        }
+      }
+    });
+  });
+}
+
+std::string Bindings::leaf_changed(size_t index) const {
+  const Recording::Leaf& leaf = leaves_[index];
+  const VariableNode& node = *leaf.node;
+  if (node.handles == 0) return quoted(node) + " is gone";
+  if (!node.requires_grad || !node.is_leaf()) return quoted(node) + " is no parameter any more";
+  const Array& array = node.array;
+  if (!array.is_defined()) return quoted(node) + " has no numbers";
+  if (array.dtype() != leaf.view.dtype) return quoted(node) + " has another dtype";
+  if (array.shape() != leaf.view.shape) return quoted(node) + " has another shape";
+  if (array.strides() != leaf.view.strides) return quoted(node) + " lies in another order in memory";
+  if (array.device() != devices_[index]) return quoted(node) + " is on another device";
+  const auto& storage = array.storage();
+  if (static_cast<const char*>(array.raw_data()) - static_cast<const char*>(storage.data) != leaf.view.offset) {
+    return quoted(node) + " lies elsewhere in its memory";
+  }
+  if (&leaves_[static_cast<size_t>(first_of_slot_[index])].node->array.storage() != &storage) {
+    return quoted(node) + " no longer shares its memory with another one";
+  }
+  return {};
+}
+
+std::string Bindings::changed(Link* model) {
+  for (const auto& requirement : requirements_) {
+    if (!requirement()) return "what the call depends on has changed";
+  }
+  if (needs_anatomy_ && !anatomy_.holds(model)) return "a model was moved, copied or changed";
+  for (const Member& member : members_) {
+    if (member.parameter != nullptr) {
+      if (member.parameter->node() != member.node) return quoted(*member.node) + " was replaced";
+    } else if (!member.persistent->is_defined() || member.persistent->storage().id != member.storage_id) {
+      return "a persistent array was replaced";
+    }
+  }
+  for (size_t i = 0; i < leaves_.size(); ++i) {
+    if (std::string change = leaf_changed(i); !change.empty()) return change;
+  }
+  for (const External& external : externals_) {
+    if (external.is_member || external.is_held_by_us_alone) continue;
+    if (is_alone(external.array)) return "an array that the call used is gone";
+  }
+  return {};
+}
+
+void Bindings::bind_externals(Instance& instance) const {
+  for (const External& external : externals_) instance.bind(external.slot, external.array);
+}
+
+void Bindings::bind_leaves(Instance& instance) const {
+  for (size_t i = 0; i < leaves_.size(); ++i) {
+    if (first_of_slot_[i] == static_cast<int32_t>(i)) instance.bind(leaves_[i].view.slot, leaves_[i].node->array);
+  }
+}
+
+}  // namespace kusari::graphs
