@@ -127,16 +127,16 @@ bool FunctionApplication::wants_graph(std::span<const Variable* const> inputs) n
 Arrays FunctionApplication::compute(FunctionNode& function, std::span<const Variable* const> inputs) {
   const ArrayRefs in(inputs);
   check_devices(function, inputs);
-  if (GraphCapture* const capture = GraphCapture::current()) [[unlikely]] {
-    for (const Variable* input : inputs) {
-      if (input->is_defined()) capture->used(*input);
-    }
-  }
   const Config& settings = config();
   if (settings.type_check) function.check(TypeCheck(function.name(), in));
   const bool hooked = detail::t_function_hooks != nullptr;
   if (hooked) [[unlikely]] {
     detail::call_forward_preprocess(function, in);
+  }
+  if (GraphCapture* const capture = GraphCapture::current()) [[unlikely]] {
+    for (const Variable* input : inputs) {
+      if (input->is_defined()) capture->used(*input);
+    }
   }
   const auto forward = [&] {
     const autograd::FunctionRange range(function, "forward", in);

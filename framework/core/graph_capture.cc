@@ -1,8 +1,10 @@
 #include "kusari/framework/core/graph_capture.h"
 
 #include <atomic>
+#include <mutex>
 
 #include "kusari/framework/core/error.h"
+#include "kusari/framework/core/fork_safe.h"
 
 namespace kusari {
 
@@ -10,7 +12,12 @@ constinit thread_local GraphCapture* GraphCapture::t_current = nullptr;
 
 namespace {
 
-constinit thread_local GraphCapture* t_live __attribute__((tls_model("initial-exec"))) = nullptr;
+// Memory may be given back by another thread than the one that recorded.
+struct Live {
+  ForkSafeMutex mutex;
+  GraphCapture* first = nullptr;
+};
+constinit Lazy<Live> live;
 
 uint64_t next_id() {
   static std::atomic<uint64_t> last{0};
@@ -19,16 +26,23 @@ uint64_t next_id() {
 
 }  // namespace
 
-GraphCapture::GraphCapture() : id_{next_id()}, next_live_{std::exchange(t_live, this)} {}
+GraphCapture::GraphCapture() : id_{next_id()} {
+  const std::scoped_lock lock(live->mutex);
+  next_live_ = std::exchange(live->first, this);
+}
 
-GraphCapture::~GraphCapture() {
-  GraphCapture** link = &t_live;
+GraphCapture::~GraphCapture() { stop_watching(); }
+
+void GraphCapture::stop_watching() noexcept {
+  const std::scoped_lock lock(live->mutex);
+  GraphCapture** link = &live->first;
   while (*link != nullptr && *link != this) link = &(*link)->next_live_;
   if (*link == this) *link = next_live_;
 }
 
 void detail::note_captured_storage_freed(const Storage& storage) noexcept {
-  for (GraphCapture* capture = t_live; capture != nullptr; capture = capture->next_live_) {
+  const std::scoped_lock lock(live->mutex);
+  for (GraphCapture* capture = live->first; capture != nullptr; capture = capture->next_live_) {
     if (capture->id_ == storage.capture) return capture->freed(storage);
   }
 }

@@ -40,7 +40,8 @@ class KUSARI_API GraphCapture {
 
   /// A new block of memory; the capture sets storage.capture if it wants to hear of its end.
   virtual void allocated(detail::Storage& storage) = 0;
-  /// The memory that had capture == id() is given back, in this thread and while this object lives.
+  /// The memory that had capture == id() is given back, while this object lives; by whichever thread. `storage` is
+  /// there until this returns.
   virtual void freed(const detail::Storage& storage) noexcept = 0;
   /// The host asks for elements, or fills a new array with what it knows.
   virtual void host_reads(const char* call, const Array& array) = 0;
@@ -58,6 +59,8 @@ class KUSARI_API GraphCapture {
   virtual void on_replay(When when, std::function<void()> action) = 0;
   /// A replay is allowed only while `holds` says so; otherwise the call is recorded anew.
   virtual void require(std::function<bool()> holds) = 0;
+  /// An array that was made unseen and that every replay may read as it is: see host_constant.
+  virtual void constant(const Array& array) = 0;
   /// What the thread is about to do cannot be replayed. Throws StateError unless the capture gives the recording up and
   /// lets the program go on.
   virtual void refused(const char* call, const std::string& reason) = 0;
@@ -66,6 +69,10 @@ class KUSARI_API GraphCapture {
   /// outermost ScopedGraphCapture ends.
   std::shared_ptr<void> kept_meanwhile;
 
+ protected:
+  /// From now on freed() is not called. For the destructor of a class that overrides it.
+  void stop_watching() noexcept;
+
  private:
   friend class ScopedGraphCapture;
   friend void detail::note_captured_storage_freed(const detail::Storage& storage) noexcept;
@@ -73,7 +80,7 @@ class KUSARI_API GraphCapture {
   static constinit thread_local GraphCapture* t_current __attribute__((tls_model("initial-exec")));
 
   uint64_t id_;
-  GraphCapture* next_live_;  // of this thread
+  GraphCapture* next_live_;
 };
 
 /// Makes a capture this thread's for the object's life; null: nothing is captured meanwhile, as while a parameter gets
@@ -92,6 +99,19 @@ class KUSARI_API ScopedGraphCapture {
  private:
   GraphCapture* previous_;
 };
+
+/// The array that `make` works out on the host, or by kernels, from shapes and options alone: a grid, an index table. A
+/// static graph that records this thread keeps it and does not look at how it is made.
+template <class Make>
+Array host_constant(Make&& make) {
+  GraphCapture* const capture = GraphCapture::current();
+  if (capture == nullptr) [[likely]]
+    return make();
+  const ScopedGraphCapture unseen(nullptr);
+  Array result = make();
+  capture->constant(result);
+  return result;
+}
 
 /// Runs `action` now, and again at this place of every replay if a static graph records this thread: for side effects
 /// of a model, such as counting or printing, which a replay would leave out. It runs on the host, when the kernels

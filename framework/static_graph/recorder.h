@@ -1,8 +1,7 @@
 #pragma once
 
 #include <cstdint>
-#include <deque>
-#include <mutex>
+#include <optional>
 #include <span>
 #include <string>
 #include <unordered_map>
@@ -12,7 +11,9 @@
 
 #include "kusari/framework/autograd/function_hook.h"
 #include "kusari/framework/core/array.h"
+#include "kusari/framework/core/device.h"
 #include "kusari/framework/core/export.h"
+#include "kusari/framework/core/fork_safe.h"
 #include "kusari/framework/core/graph_capture.h"
 #include "kusari/framework/core/kernel.h"
 #include "kusari/framework/static_graph/program.h"
@@ -62,7 +63,7 @@ class KUSARI_API Recorder final : private LaunchObserver, private GraphCapture, 
 
   /// What the caller gets: any array that the recording knows; undefined for an undefined one. Also outside of scopes.
   View exported(const Array& array, Export how);
-  /// Whether the memory of `array` is part of the recording.
+  /// Whether the memory of `array` is part of the recording; until finish().
   bool knows(const Array& array) const;
   /// Known from the end of the forward phase on; indices stay as they are.
   std::span<const Recording::Leaf> leaves() const noexcept { return leaves_; }
@@ -71,7 +72,8 @@ class KUSARI_API Recorder final : private LaunchObserver, private GraphCapture, 
   bool is_refused() const noexcept { return is_refused_; }
   /// "Array::item reads elements on the host inside F::foo; a replay cannot repeat that: ..."
   const std::string& reason() const noexcept { return reason_; }
-  /// Refuses the recording from outside, as what happens in the call would. No `call`: `reason` says all.
+  /// Refuses the recording from outside, as what happens in the call would. `reason`: a sentence's beginning, for
+  /// reason().
   void refuse(const std::string& reason);
 
   /// Ends the recording; not after it was refused. The recorder goes on watching what has escaped, for expire().
@@ -113,21 +115,26 @@ class KUSARI_API Recorder final : private LaunchObserver, private GraphCapture, 
   void backward_preprocess(const FunctionNode& function, const Variables& gy) override;
   void backward_postprocess(const FunctionNode& function, const Variables& gy, const Variables& gx) override;
 
-  void begin(Phase phase);
-  void end() noexcept;
-  void enter(const FunctionNode& function);
-  const char* running() const noexcept { return running_.empty() ? "" : running_.back(); }
-  void stop(std::string reason);
+  void constant(const Array& array) override;
 
-  View view(const Array& array);
-  SlotIndex slot_of(const Array& array);
+  void begin(Phase phase);
+  void end();
+  void enter(const FunctionNode& function);
+  void leave() noexcept;
+  /// "F::linear", or "the call" outside of functions.
+  std::string running() const;
+  uint64_t& random_of(Phase phase);
+  void refused(const std::string& call, const std::string& reason);
+
   SlotIndex add(Slot::Kind kind, const kusari::detail::Storage& storage);
-  SlotIndex make_constant(const Array& array);
+  SlotIndex slot_of(const Array& array);
+  View locked_view(const Array& array);
+  View view(const Array& array);
+  Step step_of(const Launch& launch);
   Operand operand(const Launch& launch, const LaunchArgument& argument);
-  std::vector<std::byte> offset_in_phase(const Launch& launch, RandomState state);
+  RandomState in_phase(const Launch& launch, RandomState state);
   void check_read(const Launch& launch, const View& view);
-  void check_written(const Launch& launch, const View& view);
-  Recording::External& external(SlotIndex slot);
+  void note_written(const Launch& launch, const View& view);
 
   const std::string name_;
   const bool fallback_;
@@ -135,18 +142,22 @@ class KUSARI_API Recorder final : private LaunchObserver, private GraphCapture, 
   bool is_refused_ = false;
   std::string reason_;
 
-  mutable std::mutex mutex_;                   // of known_: another thread may free what this one allocated
+  mutable ForkSafeMutex mutex_;                // of known_: another thread may free what this one allocated
   std::unordered_map<uint64_t, Known> known_;  // by id of the storage; of intermediates, those that live
 
   Phase phase_ = Phase::forward;
+  std::optional<Device> device_;
   std::vector<const char*> running_;       // functions, the innermost last
   std::unordered_set<std::string> names_;  // of functions
   std::vector<Array> held_;                // arguments, so that nobody takes them for his own while they are recorded
   std::vector<SlotState> states_;          // of the program's slots
   std::vector<Draw> draws_;                // of this phase
   uint64_t drawn_ = 0;
-  const void* observation_ = nullptr;                             // where reports went when the phase began
-  std::unordered_set<const kusari::detail::VariableNode*> used_;  // those in memory that was there before
+  const void* observation_ = nullptr;  // where reports went when the phase began
+  bool reads_escape_ = false;
+  std::unordered_set<const kusari::detail::VariableNode*> used_;        // those in memory that was there before
+  std::unordered_set<const kusari::detail::VariableNode*> leaf_nodes_;  // of leaves_ and candidates_
+  std::vector<Recording::Leaf> candidates_;  // leaves of this phase, if somebody still holds them when it ends
   std::vector<Recording::Leaf> leaves_;
   std::vector<Recording::Kept> kept_;
   Recording recording_;
