@@ -61,6 +61,7 @@ class KUSARI_API Instance {
   void unbind() noexcept;
 
  private:
+  static constexpr size_t kPhases = 3;
   struct Body;
   struct Bound;
   struct Call;
@@ -70,19 +71,23 @@ class KUSARI_API Instance {
 
   void place(SlotIndex slot, kusari::detail::Storage* storage, char* start) noexcept;
   void hold(SlotIndex slot, const Array& array, char* start);
+  void copy_in(const View& recorded, const Array& array);
   void renew(Phase phase);
   void take_memory();
   void follow_scratch();
   void make_bodies();
   void make_calls();
+  void make_graphs();
   void draw_from(Phase phase, RandomState first, const uint64_t* base) noexcept;
   void run_constants();
+  void run_steps(Phase phase, RandomState first);
   void execute(Plan::Range range);
   void observe(Plan::Range range);
 
-  bool run_graphs(Phase phase, RandomState first);
+  void run_graphs(Phase phase, RandomState first);
   void capture(Phase phase, uint64_t seed);
-  void forget_graphs(Phase phase) noexcept;
+  void record(Phase phase, Plan::Range range, bool is_last);
+  void addresses_changed() noexcept;
 
   const Plan& plan_;
   std::shared_ptr<Scratch> scratch_;
@@ -92,17 +97,23 @@ class KUSARI_API Instance {
   std::vector<Body> bodies_;                        // of each view
   std::vector<Array> arrays_;                       // of the views, then of the members of lists
   std::unique_ptr<Lists> lists_;
-  std::vector<RandomState> random_;
+  struct Draws {
+    int32_t begin = 0, end = 0;
+  };
+  std::vector<RandomState> random_;  // as the kernels get them
+  std::vector<uint64_t> draws_;      // their offsets from the first number of the phase
+  Draws draws_of_[kPhases];
   std::vector<LaunchArgument> arguments_;
   std::vector<SlotIndex> written_;  // by the calls, in their order
   std::vector<Call> calls_;         // of each step
   // Slots that begin(), run() and unbind() go through.
-  std::vector<SlotIndex> lent_, released_, renewed_[3];
+  std::vector<SlotIndex> lent_, released_, renewed_[kPhases];
   struct Source {
     uint64_t storage_id;
     uint64_t generation;
   };
-  std::vector<Source> sources_;  // what the constants were made of; empty before that
+  std::vector<Source> sources_;  // what the constants were made of
+  bool has_constants_ = false;
   std::unique_ptr<Graphs> graphs_;
 };
 

@@ -54,10 +54,11 @@ class KUSARI_API Plan {
 
   /// The different views of the program, those of a slot side by side.
   const std::vector<View>& views() const noexcept { return views_; }
-  /// Where a view of the program is among views(); -1 for an undefined one.
-  int32_t index_of(const View& view) const;
+  /// Where the views of the steps' operands are among views(), in the order of steps, operands and their views; -1 for
+  /// undefined ones.
+  const std::vector<int32_t>& operand_views() const noexcept { return operand_views_; }
 
-  /// The steps of a phase: [first, second).
+  /// The steps of a phase: [begin, end).
   struct Range {
     int32_t begin = 0, end = 0;
   };
@@ -78,6 +79,7 @@ class KUSARI_API Plan {
   std::vector<Home> homes_;
   std::vector<Memory> memories_;
   std::vector<View> views_;
+  std::vector<int32_t> operand_views_;
   Range ranges_[3];
   std::vector<SlotIndex> constant_sources_;
   bool uses_graphs_ = false;
