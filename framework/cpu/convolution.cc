@@ -28,6 +28,8 @@ struct Call {
   ConvolutionPass pass;
   const kernels::Convolution& geometry;
   Array x, w, y, bias;
+  Array z = {};  // added to y, which is then cut at 0 if `relu`
+  bool relu = false;
 
   const Array& result() const {
     return pass == ConvolutionPass::forward ? y : (pass == ConvolutionPass::data_grad ? x : w);
@@ -44,6 +46,8 @@ struct Call {
     p.out_channels = y.shape()[1];
     p.groups = geometry.groups;
     p.has_bias = bias.is_defined() ? 1 : 0;
+    p.has_z = z.is_defined() ? 1 : 0;
+    p.relu = relu ? 1 : 0;
     for (int i = 0; i < geometry.ndim; ++i) {
       p.in[i] = x.shape()[i + 2];
       p.out[i] = y.shape()[i + 2];
@@ -64,10 +68,15 @@ void convolve_whole(const Call& call, const ConvolutionProblem& p) {
     return a.dtype() == dtype && a.is_channels_last() ? a : empty_for_algorithms(a.shape(), dtype);
   };
   const Array x = prepared(call.x, p.element()), w = prepared(call.w, p.w_element()), y = prepared(call.y, p.element());
+  const Array z = call.z.is_defined() ? prepared(call.z, p.element()) : Array();
   const Array& bias = call.bias;
   const bool is_kept = call.geometry.weights_are_fixed && w.is_same(call.w);
-  const ConvolutionArrays arrays = {x.raw_data(), w.raw_data(), y.raw_data(),
-                                    bias.is_defined() ? bias.raw_data() : nullptr, is_kept ? &call.w : nullptr};
+  const ConvolutionArrays arrays = {x.raw_data(),
+                                    w.raw_data(),
+                                    y.raw_data(),
+                                    bias.is_defined() ? bias.raw_data() : nullptr,
+                                    is_kept ? &call.w : nullptr,
+                                    z.is_defined() ? z.raw_data() : nullptr};
   convolve(p, arrays, call.geometry.autotune);
   const Array& computed = call.pass == ConvolutionPass::forward ? y : (call.pass == ConvolutionPass::data_grad ? x : w);
   if (!computed.is_same(result)) result.copy_from(computed);
@@ -112,7 +121,9 @@ void convolve_in_chunks(const Call& call, Dtype dtype) {
                         part(call.x, x_buffer, call.pass == ConvolutionPass::data_grad),
                         first == 0 || !is_filter ? w : addend,
                         part(call.y, y_buffer, call.pass == ConvolutionPass::forward),
-                        call.bias};
+                        call.bias,
+                        call.z.is_defined() ? call.z.slice(0, first, count) : Array(),
+                        call.relu};
     convolve_whole(chunk, chunk.problem(dtype, dtype));
     if (is_filter) {
       if (first > 0) pointwise_to(w, kernels::Add{}, w, addend);
@@ -124,8 +135,8 @@ void convolve_in_chunks(const Call& call, Dtype dtype) {
 }
 
 void convolve_arrays(ConvolutionPass pass, const kernels::Convolution& g, const Array& x, const Array& w,
-                     const Array& y, const Array& bias) {
-  const Call given = {pass, g, x, w, y, bias};
+                     const Array& y, const Array& bias, const Array& z = Array(), bool relu = false) {
+  const Call given = {pass, g, x, w, y, bias, z, relu};
   const Array& result = given.result();
   if (result.size() == 0) return;
   if (x.size() == 0 || w.size() == 0 || y.size() == 0) {  // sums of nothing
@@ -135,11 +146,13 @@ void convolve_arrays(ConvolutionPass pass, const kernels::Convolution& g, const 
       shape[1] = bias.size();
       result.copy_from(bias.contiguous().reshape(shape));
     }
+    if (z.is_defined()) pointwise_to(result, kernels::Add{}, result, z);
+    if (relu) pointwise_to(result, kernels::Relu{}, result);
     return;
   }
   const Array& image = pass == ConvolutionPass::forward ? x : y;
   const Dtype dtype = dtype_of_compute(compute_of(image.dtype()));
-  const Call call = {pass, g, x, w, y, bias.is_defined() ? bias.astype(dtype).contiguous() : bias};
+  const Call call = {pass, g, x, w, y, bias.is_defined() ? bias.astype(dtype).contiguous() : bias, z, relu};
   if (x.dtype() == Dtype::bfloat16 && y.dtype() == Dtype::bfloat16) {
     const Dtype w_dtype = w.dtype() == Dtype::bfloat16 ? Dtype::bfloat16 : Dtype::float32;
     const ConvolutionProblem p = call.problem(Dtype::bfloat16, w_dtype);
@@ -154,9 +167,8 @@ void convolution_forward(Params<kernels::Convolution> geometry, In x, In W, In b
 }
 void convolution_fused_forward(Params<kernels::Convolution> geometry, Params<kernels::ConvolutionActivation> activation,
                                In x, In W, In z, In bias, Out y) {
-  convolve_arrays(ConvolutionPass::forward, *geometry, x, W, y, bias);
-  if (z) pointwise_to(*y, kernels::Add{}, *y, *z);
-  if (*activation == kernels::ConvolutionActivation::relu) pointwise_to(*y, kernels::Relu{}, *y);
+  convolve_arrays(ConvolutionPass::forward, *geometry, x, W, y, bias, z,
+                  *activation == kernels::ConvolutionActivation::relu);
 }
 void convolution_data_grad(Params<kernels::Convolution> geometry, In gy, In W, In bias, Out gx) {
   convolve_arrays(ConvolutionPass::data_grad, *geometry, gx, W, gy, bias);

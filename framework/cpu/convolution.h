@@ -24,6 +24,8 @@ struct ConvolutionProblem {
   int64_t ndim = 0;
   int64_t batch = 0, in_channels = 0, out_channels = 0, groups = 1;
   int64_t has_bias = 0;  // added to y in the forward pass, to x in the data gradient
+  int64_t has_z = 0;     // another array like y is added to it; the forward pass alone has this and the next
+  int64_t relu = 0;      // y is cut at 0 in the end
   int64_t in[kernels::kMaxSpatial] = {}, out[kernels::kMaxSpatial] = {}, kernel[kernels::kMaxSpatial] = {};
   int64_t stride[kernels::kMaxSpatial] = {}, pad[kernels::kMaxSpatial] = {}, dilate[kernels::kMaxSpatial] = {};
 
@@ -32,6 +34,8 @@ struct ConvolutionProblem {
   int64_t in_size() const { return product(in); }          ///< positions of one image of x
   int64_t out_size() const { return product(out); }        ///< positions of one image of y
   int64_t kernel_size() const { return product(kernel); }  ///< positions of the kernel
+  /// Whether y needs more than the sums and the bias.
+  bool has_epilogue() const { return has_z != 0 || relu != 0; }
   /// Multiplications and additions, two each.
   double flops() const {
     return 2.0 * static_cast<double>(batch * out_size() * kernel_size()) *
@@ -62,7 +66,13 @@ struct ConvolutionArrays {
   void* y;
   const void* bias;           // (O) or (C) by the pass, or null; float32 beside bfloat16
   const Array* kept_weights;  // the array of w if it will come again unchanged, else null
+  const void* z = nullptr;    // as y
 };
+
+/// y += z where z is not null, then y is cut at 0 if `relu`: n neighbouring elements, on the calling thread.
+void finish_convolution(Dtype dtype, const void* z, bool relu, void* y, int64_t n);
+
+// Each algorithm computes all of the problem, with z and ReLU, except convolve_im2col.
 
 /// Rows of copied input times the matrix of weights, any geometry; depthwise convolutions by direct loops. The
 /// workspace is some hundred KiB for each thread. float32 and float64; bfloat16 for filter gradients without groups.

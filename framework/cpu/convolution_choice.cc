@@ -14,8 +14,13 @@
 #include "kusari/framework/core/fork_safe.h"
 #include "kusari/framework/core/key_hash.h"
 #include "kusari/framework/core/log.h"
+#include "kusari/framework/core/threads.h"
 #include "kusari/framework/core/tuning.h"
+#include "kusari/framework/cpu/blocks.h"
 #include "kusari/framework/cpu/convolution.h"
+#include "kusari/framework/cpu/isa.h"
+#include "kusari/framework/cpu/isa/bfloat16_winograd.h"
+#include "kusari/framework/cpu/isa/convolution.h"
 
 // Which algorithm computes a convolution.
 namespace kusari::cpu {
@@ -27,6 +32,16 @@ struct Algorithm {
   size_t (*workspace)(const ConvolutionProblem& p);
   void (*run)(const ConvolutionProblem& p, const ConvolutionArrays& a);
 };
+
+void run(const Algorithm& algorithm, const ConvolutionProblem& p, const ConvolutionArrays& a) {
+  algorithm.run(p, a);
+  if (algorithm.run != convolve_im2col || !p.has_epilogue()) return;
+  const int64_t size = itemsize(p.element());
+  parallel_for(p.batch * p.out_size() * p.out_channels, kThreadChunk, [&](int64_t begin, int64_t end) {
+    const char* const z = p.has_z != 0 ? static_cast<const char*>(a.z) + begin * size : nullptr;
+    finish_convolution(p.element(), z, p.relu != 0, static_cast<char*>(a.y) + begin * size, end - begin);
+  });
+}
 
 template <OneDnnOrder kOrder>
 constexpr Algorithm onednn(const char* name) {
@@ -122,7 +137,7 @@ const Algorithm& usual(const ConvolutionProblem& p) {
 
 double seconds(const Algorithm& algorithm, const ConvolutionProblem& p, const ConvolutionArrays& a) {
   const auto start = std::chrono::steady_clock::now();
-  algorithm.run(p, a);
+  run(algorithm, p, a);
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
 
@@ -139,7 +154,7 @@ const Algorithm& fastest(const ConvolutionProblem& p, const ConvolutionArrays& a
       candidates.push_back({algorithm});
   }
   if (candidates.empty()) return usual(p);
-  for (Candidate& c : candidates) c.algorithm->run(p, a);  // what is made at the first run does not count
+  for (Candidate& c : candidates) run(*c.algorithm, p, a);  // what is made at the first run does not count
   double best = std::numeric_limits<double>::infinity();
   for (int round = 0; round < kRounds; ++round) {
     for (Candidate& c : candidates) {
@@ -167,6 +182,8 @@ std::string text_of(const ConvolutionProblem& p) {
   add(" to ", p.out_channels);
   add(" groups ", p.groups);
   add(" bias ", p.has_bias);
+  if (p.has_z != 0) text += " z";
+  if (p.relu != 0) text += " relu";
   add_axes(" in ", p.in);
   add_axes(" out ", p.out);
   add_axes(" kernel ", p.kernel);
@@ -242,6 +259,15 @@ const Algorithm* with_timing(const ConvolutionProblem& p, const ConvolutionArray
 
 size_t hash_of(const ConvolutionProblem& p) noexcept { return hash_words(p); }
 
+void finish_convolution(Dtype dtype, const void* z, bool relu, void* y, int64_t n) {
+  static const ConvolutionLoops& loops = *KUSARI_LOOPS(isa(), convolution_loops);
+  static const Bfloat16WinogradLoops* const bfloat16_loops = KUSARI_BFLOAT16_LOOPS(bfloat16_winograd_loops);
+  const auto finish = dtype == Dtype::bfloat16  ? bfloat16_loops->finish
+                      : dtype == Dtype::float64 ? loops.f64.finish
+                                                : loops.f32.finish;
+  finish(z, relu, y, n);
+}
+
 bool can_convolve(const ConvolutionProblem& p) {
   return std::any_of(std::begin(kAlgorithms), std::end(kAlgorithms),
                      [&](const Algorithm* algorithm) { return algorithm->supports(p); });
@@ -249,7 +275,7 @@ bool can_convolve(const ConvolutionProblem& p) {
 
 void convolve(const ConvolutionProblem& p, const ConvolutionArrays& a, bool autotune) {
   const bool is_timed = autotune && forced(p) == nullptr;
-  (is_timed ? with_timing(p, a) : without_timing(p))->run(p, a);
+  run(*(is_timed ? with_timing(p, a) : without_timing(p)), p, a);
 }
 
 }  // namespace kusari::cpu

@@ -144,7 +144,8 @@ int64_t ceil_divide(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
 constexpr double kPartFlops = 4e6;  // worth a thread of its own: about 20 microseconds
 constexpr int64_t kMostParts = 8;
-constexpr double kSumsPerPosition = 1e-3;  // see parts_of
+constexpr int64_t kMostPartsOfManyWeights = 4;  // each part of the forward pass reads all weights
+constexpr double kSumsPerPosition = 1e-3;       // see parts_of
 
 Divided divide(const ConvolutionProblem& p, const Part& part) {
   Divided d{p, 0, 0};
@@ -170,7 +171,11 @@ enum class Division { rows, images, none };
 
 // The division depends on the sizes alone, so that results do not depend on the number of threads.
 std::vector<Part> parts_of(const ConvolutionProblem& p, Division division) {
-  const auto wanted = static_cast<int64_t>(std::clamp(p.flops() / kPartFlops, 1.0, static_cast<double>(kMostParts)));
+  const int64_t weights = p.kernel_size() * p.in_channels / p.groups * p.out_channels;
+  const int64_t elements = p.batch * (p.in_size() * p.in_channels + p.out_size() * p.out_channels);
+  const bool has_many_weights = p.pass == ConvolutionPass::forward && weights > elements;
+  const int64_t most = has_many_weights ? kMostPartsOfManyWeights : kMostParts;
+  const auto wanted = static_cast<int64_t>(std::clamp(p.flops() / kPartFlops, 1.0, static_cast<double>(most)));
   std::vector<Part> parts;
   if (division == Division::none) return {{0, p.batch, 0, p.out[0]}};
   if (p.pass == ConvolutionPass::filter_grad) {
@@ -473,6 +478,12 @@ class Prepared {
     }
     if (plan.y_order && forward) {
       execute(plan.y_order, {{DNNL_ARG_FROM, &made.y, inner_y}, {DNNL_ARG_TO, &plan.y, y}});
+    }
+    // Not by oneDNN in the same pass: its ReLU makes NaN zero, and to add another array it takes slower kernels. The
+    // part is still in the second-level cache.
+    if (p_.has_epilogue()) {
+      const char* const z = p_.has_z != 0 ? static_cast<const char*>(a.z) + plan.y_skip * size : nullptr;
+      finish_convolution(p_.element(), z, p_.relu != 0, y, static_cast<int64_t>(plan.y.get_size()) / size);
     }
   }
 

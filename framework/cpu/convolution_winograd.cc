@@ -30,10 +30,12 @@ int64_t tiles_of_a_block(const Tiles& tiles, int64_t ins, int64_t outs) {
   return std::min(tiles.count, std::max(cached, worthwhile));
 }
 
-// Target = source filtered with the transformed weights u. The source lies `before` the target by that many positions.
+// Target = source filtered with the transformed weights u, + bias + z, cut at 0 if `relu`. The source lies `before` the
+// target by that many positions; z is laid out like the target.
 void filter_images(const Images& source, const Images& target, int64_t batch, int64_t before_row, int64_t before_column,
-                   const float* u, const float* bias) {
+                   const float* u, const float* bias, float* z = nullptr, bool relu = false) {
   const Tiles tiles(batch, target.height, target.width);
+  const Images addend = {z, target.height, target.width, target.channels};
   const int64_t rows = source.channels, columns = target.channels, panels = columns / kPanel;
   const int64_t block = tiles_of_a_block(tiles, rows, columns);
   const int64_t v_stride = place_stride(block * rows), m_stride = place_stride(block * columns);
@@ -61,9 +63,10 @@ void filter_images(const Images& source, const Images& target, int64_t batch, in
     });
     parallel_for(count, kWinogradTilesOfATask, [&](int64_t begin, int64_t end) {
       for (int64_t t = begin; t < end; ++t) {
-        float* addresses[16];
+        float *addresses[16], *addends[16];
         tiles.addresses<4>(target, first + t, 0, 0, nullptr, addresses);
-        loops().output(m + t * columns, m_stride, columns, bias, addresses);
+        if (z != nullptr) tiles.addresses<4>(addend, first + t, 0, 0, nullptr, addends);
+        loops().output(m + t * columns, m_stride, columns, bias, z != nullptr ? addends : nullptr, relu, addresses);
       }
     });
   }
@@ -163,7 +166,10 @@ void convolve_winograd(const ConvolutionProblem& p, const ConvolutionArrays& a) 
   const PackedWeights weights = transformed(p, a);
   const auto* const u = static_cast<const float*>(weights.get());
   const auto* const bias = static_cast<const float*>(a.bias);
-  if (p.pass == ConvolutionPass::forward) return filter_images(x, y, p.batch, p.pad[0], p.pad[1], u, bias);
+  if (p.pass == ConvolutionPass::forward) {
+    auto* const z = static_cast<float*>(const_cast<void*>(a.z));
+    return filter_images(x, y, p.batch, p.pad[0], p.pad[1], u, bias, z, p.relu != 0);
+  }
   filter_images(y, x, p.batch, 2 - p.pad[0], 2 - p.pad[1], u, bias);
 }
 

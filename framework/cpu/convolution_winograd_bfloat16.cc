@@ -39,10 +39,12 @@ int64_t tiles_of_a_block(const Tiles& tiles, int64_t rows) {
 }
 constexpr int64_t kTilesOfAChunk = 64;  // the products of a chunk and panel fit a third of the second-level cache
 
-// Target = source filtered with the transformed weights u. The source lies `before` the target by that many positions.
+// Target = source filtered with the transformed weights u, + bias + z, cut at 0 if `relu`. The source lies `before` the
+// target by that many positions; z is laid out like the target.
 void filter_images(const Images& source, const Images& target, int64_t batch, int64_t before_row, int64_t before_column,
-                   const Bits* u, const float* bias) {
+                   const Bits* u, const float* bias, Bits* z = nullptr, bool relu = false) {
   const Tiles tiles(batch, target.height, target.width);
+  const Images addend = {z, target.height, target.width, target.channels};
   const int64_t rows = source.channels, columns = target.channels, panels = columns / kPanel;
   const int64_t block = tiles_of_a_block(tiles, rows), v_stride = place_stride(block * rows);
   const int64_t u_stride = place_stride(rows * kPanel);
@@ -71,9 +73,11 @@ void filter_images(const Images& source, const Images& target, int64_t batch, in
                           u + (panel * kPlaces + place) * u_stride, kPanel, m.get() + place * m_stride, kPanel, false);
         }
         for (int64_t t = 0; t < length; ++t) {
-          Bits* addresses[16];
+          Bits *addresses[16], *addends[16];
           tiles.addresses<4>(target, first + start + t, 0, 0, nullptr, addresses);
-          loops().output(m.get() + t * kPanel, m_stride, kPanel, bias, addresses, panel * kPanel);
+          if (z != nullptr) tiles.addresses<4>(addend, first + start + t, 0, 0, nullptr, addends);
+          loops().output(m.get() + t * kPanel, m_stride, kPanel, bias, z != nullptr ? addends : nullptr, relu,
+                         addresses, panel * kPanel);
         }
       }
     });
@@ -193,7 +197,10 @@ void convolve_winograd_bfloat16(const ConvolutionProblem& p, const ConvolutionAr
   const PackedWeights weights = transformed(p, a);
   const auto* const u = static_cast<const Bits*>(weights.get());
   const auto* const bias = static_cast<const float*>(a.bias);
-  if (p.pass == ConvolutionPass::forward) return filter_images(x, y, p.batch, p.pad[0], p.pad[1], u, bias);
+  if (p.pass == ConvolutionPass::forward) {
+    auto* const z = static_cast<Bits*>(const_cast<void*>(a.z));
+    return filter_images(x, y, p.batch, p.pad[0], p.pad[1], u, bias, z, p.relu != 0);
+  }
   filter_images(y, x, p.batch, 2 - p.pad[0], 2 - p.pad[1], u, bias);
 }
 

@@ -1,10 +1,19 @@
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
 #include <vector>
 
 #include <doctest/doctest.h>
 
 #include "kusari/framework/core/array.h"
 #include "kusari/framework/core/kernel.h"
+#include "kusari/framework/initializers/initializer.h"
+#include "kusari/framework/initializers/normal.h"
+#include "kusari/framework/kernels/activation.h"
+#include "kusari/framework/kernels/arithmetic.h"
 #include "kusari/framework/kernels/convolution.h"
+#include "kusari/framework/kernels/pointwise.h"
 
 namespace kusari {
 
@@ -29,6 +38,87 @@ TEST_CASE("convolution with residual, bias and ReLU") {
   CHECK(run(ConvolutionActivation::none, z, bias) == Values{-2.5f, -1.5f, 5.5f, 1.5f, 4, -2, 8, 10});
   CHECK(run(ConvolutionActivation::relu, z, bias) == Values{0, 0, 5.5f, 1.5f, 4, 0, 8, 10});
   CHECK(run(ConvolutionActivation::relu, Array(), bias) == Values{0, 0, 4.5f, 0.5f, 12, 6, 16, 18});
+}
+
+namespace {
+
+struct Layer {
+  int64_t batch, in, out, size, kernel, stride, groups;
+
+  kernels::Convolution geometry() const {
+    kernels::Convolution g;
+    g.ndim = 2;
+    g.groups = groups;
+    for (int i = 0; i < 2; ++i) {
+      g.stride[i] = stride;
+      g.dilate[i] = 1;
+      g.pad[i] = kernel / 2;
+    }
+    return g;
+  }
+};
+
+// One of each algorithm: Winograd's where it pays, oneDNN's direct one, depthwise loops, products of matrices.
+constexpr Layer kLayers[] = {{1, 64, 64, 56, 3, 1, 1}, {2, 32, 48, 9, 3, 2, 1},  {1, 64, 256, 7, 1, 1, 1},
+                             {1, 3, 20, 15, 7, 2, 1},  {2, 16, 16, 9, 3, 1, 16}, {1, 512, 96, 7, 1, 1, 1}};
+
+Array draw(const Shape& shape, Dtype dtype) {
+  return initializers::generate_array(initializers::Normal(1.0), shape, dtype, Device()).channels_last();
+}
+
+// y of the kernel, and what convolution, addition and ReLU give one after the other.
+struct Results {
+  Array fused, separate;
+};
+
+Results run(const Layer& layer, Dtype dtype, bool has_z, bool relu) {
+  const kernels::Convolution g = layer.geometry();
+  const int64_t size = (layer.size - 1) / layer.stride + 1;
+  const Array x = draw({layer.batch, layer.in, layer.size, layer.size}, dtype);
+  x.slice(0, 0, 1).slice(1, 0, 1).slice(2, 0, 1).slice(3, 0, 1).fill(std::numeric_limits<double>::quiet_NaN());
+  const Array w = draw({layer.out, layer.in / layer.groups, layer.kernel, layer.kernel}, dtype);
+  const Array bias = draw({layer.out}, Dtype::float32);
+  const Shape shape = {layer.batch, layer.out, size, size};
+  const Array z = has_z ? draw(shape, dtype) : Array();
+  const Results results = {empty_channels_last(shape, dtype), empty_channels_last(shape, dtype)};
+  launch<kernels::ConvolutionForward>(Device(), g, x, w, bias, results.separate);
+  if (has_z) pointwise_to(results.separate, kernels::Add{}, results.separate, z);
+  if (relu) pointwise_to(results.separate, kernels::Relu{}, results.separate);
+  const auto activation = relu ? kernels::ConvolutionActivation::relu : kernels::ConvolutionActivation::none;
+  launch<kernels::ConvolutionFusedForward>(Device(), g, activation, x, w, z, bias, results.fused);
+  return results;
+}
+
+}  // namespace
+
+TEST_CASE("fused convolutions give the numbers of separate kernels, NaN too") {
+  for (const Dtype dtype : {Dtype::float32, Dtype::float64, Dtype::float16, Dtype::bfloat16}) {
+    for (const Layer& layer : kLayers) {
+      for (const bool has_z : {false, true}) {
+        for (const bool relu : {false, true}) {
+          CAPTURE(name(dtype));
+          CAPTURE(layer.in);
+          CAPTURE(layer.kernel);
+          CAPTURE(has_z);
+          CAPTURE(relu);
+          const Results results = run(layer, dtype, has_z, relu);
+          const auto fused = results.fused.astype(Dtype::float64).to_vector<double>();
+          const auto separate = results.separate.astype(Dtype::float64).to_vector<double>();
+          // The sums of half types are not rounded before z is added.
+          const double tolerance = itemsize(dtype) == 2 ? 0.02 : 0;
+          size_t wrong = 0, nans = 0;
+          for (size_t i = 0; i < fused.size(); ++i) {
+            const bool is_nan = std::isnan(separate[i]);
+            nans += is_nan ? 1 : 0;
+            const double allowed = tolerance * (4 + std::abs(separate[i]));
+            if (is_nan ? !std::isnan(fused[i]) : !(std::abs(fused[i] - separate[i]) <= allowed)) ++wrong;
+          }
+          CHECK(wrong == 0);
+          CHECK(nans > 0);
+        }
+      }
+    }
+  }
 }
 
 }  // namespace kusari

@@ -57,7 +57,7 @@ std::vector<float> results(const WinogradLoops& loops) {
   float* tile[16];
   spread(y, tile);
   tile[5] = nullptr;  // outside the image
-  loops.output(x.data(), kChannels, kChannels, bias.data(), tile);
+  loops.output(x.data(), kChannels, kChannels, bias.data(), nullptr, false, tile);
   add(y);
   std::vector<float> g = noise(16 * kChannels, 5), n = zeros(kPlaces * kChannels);
   spread(g, tile);

@@ -29,14 +29,39 @@ void input(const u16* const* d, i64 channels, u16* v, i64 place_stride) {
   }
 }
 
-void output(const float* m, i64 place_stride, i64 channels, const float* bias, u16* const* y, i64 first) {
+void output(const float* m, i64 place_stride, i64 channels, const float* bias, const u16* const* z, bool relu,
+            u16* const* y, i64 first) {
+  const V least = least_result(relu);
   for (i64 c = 0; c < channels; c += kLanes) {
     const V offset = bias != nullptr ? load(bias + first + c) : V{};
     transform<6, 4>([&](int i) { return load(m + i * place_stride + c); }, output_line,
                     [&](int i, V value) {
-                      if (y[i] != nullptr) narrow(y[i] + first + c, value + offset);
+                      if (y[i] == nullptr) return;
+                      value += offset;
+                      if (z != nullptr) value += widen(z[i] + first + c);
+                      narrow(y[i] + first + c, at_least(least, value));
                     });
   }
+}
+
+void finish(const void* z, bool relu, void* y, i64 n) {
+  const u16* const addend = static_cast<const u16*>(z);
+  u16* const result = static_cast<u16*>(y);
+  const V least = least_result(relu);
+  const auto finished = [&](const u16* from, const u16* added) {
+    return at_least(least, added != nullptr ? widen(from) + widen(added) : widen(from));
+  };
+  i64 i = 0;
+  for (; i + kLanes <= n; i += kLanes) {
+    narrow(result + i, finished(result + i, addend != nullptr ? addend + i : nullptr));
+  }
+  if (i == n) return;
+  const size_t rest = static_cast<size_t>(n - i) * sizeof(u16);
+  u16 last[kLanes] = {}, last_addend[kLanes] = {};
+  __builtin_memcpy(last, result + i, rest);
+  if (addend != nullptr) __builtin_memcpy(last_addend, addend + i, rest);
+  narrow(last, finished(last, addend != nullptr ? last_addend : nullptr));
+  __builtin_memcpy(result + i, last, rest);
 }
 
 template <int kFrom, class Line>
@@ -119,8 +144,8 @@ void weights(const T* w, i64 rows, i64 columns, bool from_rows, i64 first, i64 l
   }
 }
 
-constexpr Bfloat16WinogradLoops kLoops = {weights<u16>, weights<float>, input, output,
-                                          input_pair,   gradient_pair,  filter};
+constexpr Bfloat16WinogradLoops kLoops = {weights<u16>, weights<float>, input,         output,
+                                          finish,       input_pair,     gradient_pair, filter};
 
 }  // namespace
 

@@ -26,10 +26,12 @@ struct Bfloat16WinogradLoops {
 
   /// v[place * place_stride + channel] = (B^T d B)[place].
   void (*input)(const unsigned short* const* d, km::i64 channels, unsigned short* v, km::i64 place_stride);
-  /// y[i][first + channel] = (A^T m A)[i] + bias[first + channel] for the 4x4 positions whose address is not null; bias
-  /// may be.
-  void (*output)(const float* m, km::i64 place_stride, km::i64 channels, const float* bias, unsigned short* const* y,
-                 km::i64 first);
+  /// y[i][first + channel] = (A^T m A)[i] + bias[first + channel] + z[i][first + channel], cut at 0 if `relu`, for the
+  /// 4x4 positions whose address in y is not null; bias and z may be.
+  void (*output)(const float* m, km::i64 place_stride, km::i64 channels, const float* bias,
+                 const unsigned short* const* z, bool relu, unsigned short* const* y, km::i64 first);
+  /// As ConvolutionLoop::finish, for the other convolutions of bfloat16.
+  void (*finish)(const void* z, bool relu, void* y, km::i64 n);
 
   /// For products that sum over tiles: two tiles side by side, panels of 32 channels panel_stride apart:
   /// v[place * place_stride + channel / 32 * panel_stride + 2 * (channel % 32) + tile]. d: the addresses of the first

@@ -69,6 +69,25 @@ void add(const void* from, i64 from_step, void* to, i64 to_step, i64 rows, i64 n
   }
 }
 
+template <class T, bool kRelu>
+void finish_as(const void* z, void* y, i64 n) {
+  const T* const addend = static_cast<const T*>(z);
+  T* const result = static_cast<T*>(y);
+  const auto cut = [](T x) { return kRelu && x < T(0) ? T(0) : x; };
+  if (addend == nullptr) {
+#pragma omp simd
+    for (i64 i = 0; i < n; ++i) result[i] = cut(result[i]);
+  } else {
+#pragma omp simd
+    for (i64 i = 0; i < n; ++i) result[i] = cut(result[i] + addend[i]);
+  }
+}
+
+template <class T>
+void finish(const void* z, bool relu, void* y, i64 n) {
+  (relu ? finish_as<T, true> : finish_as<T, false>)(z, y, n);
+}
+
 /// kVectors vectors of channels from `channel` on, all positions.
 template <class T, int kVectors>
 [[gnu::always_inline]] inline void depthwise_block(const DepthwiseCall& call, i64 channel) {
@@ -145,7 +164,7 @@ void depthwise_filter(const DepthwiseFilterCall& call) {
 }
 
 template <class T>
-constexpr ConvolutionLoop kLoop = {&copy<T>, &clear<T>, &add<T>, &depthwise<T>, &depthwise_filter<T>};
+constexpr ConvolutionLoop kLoop = {&copy<T>, &clear<T>, &add<T>, &finish<T>, &depthwise<T>, &depthwise_filter<T>};
 constexpr ConvolutionLoops kLoops = {kLoop<float>, kLoop<double>, &copy<unsigned short>, &clear<unsigned short>};
 
 }  // namespace

@@ -34,6 +34,8 @@ struct ConvolutionLoop {
   void (*clear)(void* to, i64 to_step, i64 rows, i64 n);
   /// to += from, row by row; rows of `to` may overlap.
   void (*add)(const void* from, i64 from_step, void* to, i64 to_step, i64 rows, i64 n);
+  /// y += z where z is not null, then y is cut at 0 if `relu`; NaN stays.
+  void (*finish)(const void* z, bool relu, void* y, i64 n);
   void (*depthwise)(const DepthwiseCall& call);
   void (*depthwise_filter)(const DepthwiseFilterCall& call);
 };

@@ -16,12 +16,17 @@ void input(const float* const* d, i64 channels, float* v, i64 place_stride) {
   }
 }
 
-void output(const float* m, i64 place_stride, i64 channels, const float* bias, float* const* y) {
+void output(const float* m, i64 place_stride, i64 channels, const float* bias, const float* const* z, bool relu,
+            float* const* y) {
+  const V least = least_result(relu);
   for (i64 c = 0; c < channels; c += kLanes) {
     const V offset = bias != nullptr ? load(bias + c) : V{};
     transform<6, 4>([&](int i) { return load(m + i * place_stride + c); }, output_line,
                     [&](int i, V value) {
-                      if (y[i] != nullptr) store(y[i] + c, value + offset);
+                      if (y[i] == nullptr) return;
+                      value += offset;
+                      if (z != nullptr) value += load(z[i] + c);
+                      store(y[i] + c, at_least(least, value));
                     });
   }
 }

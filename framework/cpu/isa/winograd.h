@@ -22,8 +22,10 @@ struct WinogradLoops {
 
   /// v[place * place_stride + channel] = (B^T d B)[place], d[i] being the addresses of the 6x6 positions' channels.
   void (*input)(const float* const* d, km::i64 channels, float* v, km::i64 place_stride);
-  /// y[i][channel] = (A^T m A)[i] + bias[channel] for the 4x4 positions whose address is not null; bias may be.
-  void (*output)(const float* m, km::i64 place_stride, km::i64 channels, const float* bias, float* const* y);
+  /// y[i][channel] = (A^T m A)[i] + bias[channel] + z[i][channel], cut at 0 if `relu`, for the 4x4 positions whose
+  /// address in y is not null; bias and z may be.
+  void (*output)(const float* m, km::i64 place_stride, km::i64 channels, const float* bias, const float* const* z,
+                 bool relu, float* const* y);
 
   /// n[place * place_stride + channel] = (A g A^T)[place] for the 4x4 gradients at the addresses g.
   void (*gradient)(const float* const* g, km::i64 channels, float* n, km::i64 place_stride);

@@ -19,6 +19,10 @@ constexpr float kA3 = kA2 * kA, kB3 = kB2 * kB, kBoth = kA2 * kB2;
 // factor * x + sum, rounded once.
 [[gnu::always_inline]] inline V fused(float factor, V x, V sum) { return multiply_add<float>(spread(factor), x, sum); }
 
+// What results are cut at, and the cut; NaN stays.
+[[gnu::always_inline]] inline V least_result(bool relu) { return spread(relu ? 0.0f : -__builtin_inff()); }
+[[gnu::always_inline]] inline V at_least(V least, V x) { return x < least ? least : x; }
+
 // One dimension of each transformation, on values `step` apart.
 [[gnu::always_inline]] inline void input_line(const V* d, i64 step, V* v, i64 to_step) {
   const V d0 = d[0], d1 = d[step], d2 = d[2 * step], d3 = d[3 * step], d4 = d[4 * step], d5 = d[5 * step];
