@@ -93,6 +93,42 @@ void* CachingAllocator::stream_of(void* data) const {
   return block == nullptr ? nullptr : block->pool->stream;
 }
 
+void CachingAllocator::hold(void* stream) {
+  const std::scoped_lock lock(mutex_);
+  for (const bool small : {false, true}) pool_of(stream, small).is_held = true;
+}
+
+void CachingAllocator::release_held(void* held, void* stream) noexcept {
+  const std::scoped_lock lock(mutex_);
+  for (const bool small : {false, true}) {
+    Pool& from = pool_of(held, small);
+    Pool& to = pool_of(stream, small);
+    std::vector<Block*> free;
+    while (Block* const block = from.free.take(0)) free.push_back(block);
+    for (Block& block : storage_) {
+      if (block.pool == &from) block.pool = &to;
+    }
+    to.counters.add(from.counters);
+    std::erase_if(pools_, [&](const auto& pool) { return pool.get() == &from; });
+    for (Block* const block : free) {
+      if (pooled_) {
+        to.free.put(block);
+      } else {
+        give_to_source(block);
+      }
+    }
+  }
+}
+
+int64_t CachingAllocator::allocated_for(void* stream) const {
+  const std::scoped_lock lock(mutex_);
+  int64_t bytes = 0;
+  for (const auto& pool : pools_) {
+    if (pool->stream == stream) bytes += pool->counters.allocated;
+  }
+  return bytes;
+}
+
 void CachingAllocator::release_cached() {
   const std::scoped_lock lock(mutex_);
   finish_deferred(false);
@@ -115,13 +151,7 @@ PoolCounters CachingAllocator::counters(bool small) const {
   PoolCounters sum;
   for (const auto& pool : pools_) {
     if (pool->is_small != small) continue;
-    const PoolCounters& c = pool->counters;
-    sum.allocated += c.allocated;
-    sum.reserved += c.reserved;
-    sum.segments += c.segments;
-    sum.blocks += c.blocks;
-    sum.allocations += c.allocations;
-    sum.splits += c.splits;
+    sum.add(pool->counters);
   }
   return sum;
 }
@@ -160,7 +190,7 @@ Pool& CachingAllocator::pool_of(void* stream, bool small) {
   for (const auto& pool : pools_) {
     if (pool->stream == stream && pool->is_small == small) return *pool;
   }
-  return *pools_.emplace_back(std::make_unique<Pool>(Pool{stream, small, {}, {}}));
+  return *pools_.emplace_back(std::make_unique<Pool>(Pool{stream, small, false, {}, {}}));
 }
 
 Block* CachingAllocator::new_block(char* data, size_t size, Pool* pool) {
@@ -223,8 +253,8 @@ void CachingAllocator::cut(Block* block, size_t size) {
 
 // Frees a block that no stream uses.
 void CachingAllocator::put_back(Block* block) noexcept {
-  if (!pooled_) return give_to_source(block);
   FreeBlocks& free = block->pool->free;
+  if (!pooled_) return block->pool->is_held ? free.put(block) : give_to_source(block);
   if (Block* const after = block->after; after != nullptr && after->is_free) {
     free.remove(after);
     absorb(block, after);
@@ -280,6 +310,7 @@ void CachingAllocator::finish_deferred(bool wait) noexcept {
 
 void CachingAllocator::release_unused() noexcept {
   for (const auto& pool : pools_) {
+    if (pool->is_held) continue;
     std::vector<Block*> kept;
     // Best fit hands out every free block once.
     while (Block* const block = pool->free.take(kBlockUnit)) {

@@ -38,12 +38,22 @@ struct PoolCounters {
   int64_t blocks = 0;       ///< blocks in use
   int64_t allocations = 0;  ///< calls of allocate so far
   int64_t splits = 0;       ///< blocks cut in two so far
+
+  void add(const PoolCounters& other) noexcept {
+    allocated += other.allocated;
+    reserved += other.reserved;
+    segments += other.segments;
+    blocks += other.blocks;
+    allocations += other.allocations;
+    splits += other.splits;
+  }
 };
 
 /// Blocks of one stream: the small ones come from 2 MiB slabs; the others from 20 MiB slabs or segments of their own.
 struct Pool {
   void* stream;
   bool is_small;
+  bool is_held;  // by graphs, which use free blocks too
   FreeBlocks free;
   PoolCounters counters;
 };
@@ -67,6 +77,14 @@ class CachingAllocator {
   void record_use(void* data, void* stream);
   /// The stream that the block at `data` was allocated for.
   void* stream_of(void* data) const;
+
+  /// From now on memory that has been allocated for `stream`, which may be any mark that is no stream, stays its own
+  /// after it is given back, though other memory run out: graphs that will be replayed use it.
+  void hold(void* stream);
+  /// Ends that: what `held` had belongs to `stream`, after whose work so far it may be used again.
+  void release_held(void* held, void* stream) noexcept;
+  /// Bytes in use that were allocated for the stream.
+  int64_t allocated_for(void* stream) const;
   /// Gives segments that nobody uses back to the source, after the work on them.
   void release_cached();
 

@@ -3,7 +3,9 @@
 #include <nvtx3/nvToolsExt.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <cstring>
+#include <memory>
 #include <mutex>
 #include <set>
 #include <string>
@@ -11,6 +13,7 @@
 
 #include "kusari/cuda/check.h"
 #include "kusari/cuda/context.h"
+#include "kusari/cuda/graph.h"
 #include "kusari/cuda/handle.h"
 #include "kusari/framework/core/error.h"
 
@@ -30,6 +33,7 @@ class DriverHostMemory final : public HostSource {
     return data;
   }
   void free_host(void* data) noexcept override {
+    const RelaxedCapture relaxed;
     if (cudaFreeHost(data) != cudaSuccess) cudaGetLastError();
   }
 };
@@ -45,15 +49,6 @@ class PinnedBlock {
  private:
   void* data_;
 };
-
-// Later work of `waiting` begins after the work given to `stream` so far.
-void order(Context& context, cudaStream_t stream, cudaStream_t waiting) {
-  void* const event = context.events().record(stream);
-  if (event == nullptr) return;
-  const cudaError_t status = cudaStreamWaitEvent(waiting, static_cast<cudaEvent_t>(event), 0);
-  context.events().recycle(event);  // recording it again does not change what was waited for
-  KUSARI_CUDA_CHECK(status);
-}
 
 // Lets a device reach another's memory without the host, where the machine can.
 void allow_peer(int index, int peer) {
@@ -99,6 +94,7 @@ void CudaBackend::deallocate(int index, void* data, size_t) noexcept {
 
 void CudaBackend::copy_to_host(int index, void* host, const void* data, size_t bytes) {
   if (bytes == 0) return;
+  StreamCapture::refuse("a copy to the host");
   const cudaStream_t stream = Context::of(index).stream();
   KUSARI_CUDA_CHECK(cudaMemcpyAsync(host, data, bytes, cudaMemcpyDeviceToHost, stream));
   KUSARI_CUDA_CHECK(cudaStreamSynchronize(stream));
@@ -107,6 +103,8 @@ void CudaBackend::copy_to_host(int index, void* host, const void* data, size_t b
 // Through page-locked memory in pieces: the driver would wait for the stream before it reads pageable memory, and read
 // page-locked memory after this function has returned.
 void CudaBackend::copy_from_host(int index, void* data, const void* host, size_t bytes) {
+  if (bytes == 0) return;
+  StreamCapture::refuse("a copy from the host");
   constexpr size_t kPiece = size_t{4} << 20;
   Context& context = Context::of(index);
   const cudaStream_t stream = context.stream();
@@ -128,20 +126,23 @@ void CudaBackend::copy_within(int index, void* to, const void* from, size_t byte
 void CudaBackend::copy_from_peer(int index, void* to, int from_index, const void* from, size_t bytes) {
   if (from_index == index) return copy_within(index, to, from, bytes);
   if (bytes == 0) return;
+  StreamCapture::refuse("a copy from another device");
   Context& source = Context::of(from_index);
   Context& target = Context::of(index);
   allow_peer(index, from_index);
-  order(source, source.stream(), target.stream());
+  source.order(source.stream(), target.stream());
   KUSARI_CUDA_CHECK(cudaMemcpyPeerAsync(to, index, from, from_index, bytes, target.stream()));
-  order(target, target.stream(), source.stream());  // nobody writes to the source before
+  target.order(target.stream(), source.stream());  // nobody writes to the source before
 }
 
 void CudaBackend::synchronize(int index) {
-  (void)Context::of(index);  // makes it current
+  StreamCapture::refuse("a wait for the device");
+  const std::scoped_lock no_captures(Context::of(index).captures());
   KUSARI_CUDA_CHECK(cudaDeviceSynchronize());
 }
 
 void* CudaBackend::allocate_pinned(size_t bytes) {
+  StreamCapture::refuse("the allocation of page-locked memory");
   Context::enter_any();
   return pinned_pool().allocate(bytes);
 }
@@ -149,6 +150,7 @@ void* CudaBackend::allocate_pinned(size_t bytes) {
 void CudaBackend::deallocate_pinned(void* block, size_t) noexcept { pinned_pool().deallocate(block); }
 
 bool CudaBackend::pin(void* block, size_t bytes) {
+  StreamCapture::refuse("the locking of memory");
   Context::enter_any();
   // Fails for memory that is locked already, is none, or is more than the system lets a process lock.
   if (bytes == 0 || cudaHostRegister(block, bytes, cudaHostRegisterPortable) != cudaSuccess) {
@@ -161,6 +163,7 @@ bool CudaBackend::pin(void* block, size_t bytes) {
 }
 
 void CudaBackend::unpin(void* block) noexcept {
+  const RelaxedCapture relaxed;
   if (pinned_pool().release_adopted(block) && cudaHostUnregister(block) != cudaSuccess) cudaGetLastError();
 }
 
@@ -170,12 +173,13 @@ bool CudaBackend::is_copied_from(const void* inside) { return pinned_pool().is_u
 
 void CudaBackend::begin_copy_beside(int index, void* data, const void* host, size_t bytes) {
   if (bytes == 0) return;
+  StreamCapture::refuse("a copy from the host");
   Context& context = Context::of(index);
   const cudaStream_t side = context.copy_stream();
   if (context.allocator().stream_of(data) == side) {
     context.allocator().record_use(data, context.stream());
   } else {
-    order(context, context.stream(), side);  // whoever had this memory before may still use it
+    context.order(context.stream(), side);  // whoever had this memory before may still use it
   }
   KUSARI_CUDA_CHECK(cudaMemcpyAsync(data, host, bytes, cudaMemcpyHostToDevice, side));
   if (!pinned_pool().record_use(host, context.events(), side)) KUSARI_CUDA_CHECK(cudaStreamSynchronize(side));
@@ -185,10 +189,11 @@ void CudaBackend::copy_from_host_beside(int index, void* data, const void* host,
   if (bytes == 0) return;
   begin_copy_beside(index, data, host, bytes);
   Context& context = Context::of(index);
-  order(context, context.copy_stream(), context.stream());
+  context.order(context.copy_stream(), context.stream());
 }
 
 void* CudaBackend::record_copies(int index) {
+  StreamCapture::refuse("an event");
   Context& context = Context::of(index);
   void* const mark = context.events().record(context.copy_stream());
   if (mark == nullptr) KUSARI_CUDA_CHECK(cudaStreamSynchronize(context.copy_stream()));  // nobody could wait later
@@ -196,15 +201,31 @@ void* CudaBackend::record_copies(int index) {
 }
 
 void CudaBackend::wait_for_copies(int index, void* mark) {
+  StreamCapture::refuse("a wait for copies");
   KUSARI_CUDA_CHECK(cudaStreamWaitEvent(Context::of(index).stream(), static_cast<cudaEvent_t>(mark), 0));
 }
 
 void CudaBackend::forget_copies(int index, void* mark) noexcept { Context::existing(index).events().recycle(mark); }
 
 void* CudaBackend::allocate_beside(int index, size_t bytes) {
+  StreamCapture::refuse("the allocation of memory for a copy");
   Context& context = Context::of(index);
   return context.allocator().allocate(bytes, context.copy_stream());
 }
+
+bool CudaBackend::has_graphs() const noexcept {
+  static const bool has = [] {
+    const char* const setting = std::getenv("KUSARI_CUDA_GRAPHS");
+    return setting == nullptr || std::strcmp(setting, "0") != 0;
+  }();
+  return has;
+}
+void CudaBackend::begin_graph(int index) { StreamCapture::begin(Context::of(index)); }
+void* CudaBackend::end_graph(int index) { return StreamCapture::end(Context::of(index)).release(); }
+void CudaBackend::abandon_graph(int) noexcept { StreamCapture::abandon(); }
+void CudaBackend::run_graph(int index, void* graph) { static_cast<Graph*>(graph)->run(Context::of(index)); }
+size_t CudaBackend::graph_bytes(int, void* graph) const { return static_cast<const Graph*>(graph)->bytes(); }
+void CudaBackend::destroy_graph(int, void* graph) noexcept { delete static_cast<Graph*>(graph); }
 
 memory::Statistics CudaBackend::memory_statistics(int index) { return Context::of(index).allocator().statistics(); }
 void CudaBackend::reset_max_allocated(int index) { Context::of(index).allocator().reset_max_allocated(); }
@@ -222,10 +243,12 @@ void* CudaBackend::create_event(int index) {
 }
 
 void CudaBackend::record_event(int index, void* event) {
+  StreamCapture::refuse("an event");
   KUSARI_CUDA_CHECK(cudaEventRecord(static_cast<cudaEvent_t>(event), Context::of(index).stream()));
 }
 
 void CudaBackend::synchronize_event(int index, void* event) {
+  StreamCapture::refuse("a wait for an event");
   (void)Context::of(index);  // in a thread of its own as well
   KUSARI_CUDA_CHECK(cudaEventSynchronize(static_cast<cudaEvent_t>(event)));
 }

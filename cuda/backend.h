@@ -37,6 +37,14 @@ class CudaBackend final : public Backend {
   void wait_for_copies(int index, void* mark) override;
   void forget_copies(int index, void* mark) noexcept override;
 
+  bool has_graphs() const noexcept override;
+  void begin_graph(int index) override;
+  void* end_graph(int index) override;
+  void abandon_graph(int index) noexcept override;
+  void run_graph(int index, void* graph) override;
+  size_t graph_bytes(int index, void* graph) const override;
+  void destroy_graph(int index, void* graph) noexcept override;
+
   memory::Statistics memory_statistics(int index) override;
   void reset_max_allocated(int index) override;
   void release_cached(int index) override;

@@ -33,6 +33,9 @@ const char* advice_for(cudaError_t status) {
     case cudaErrorStreamCaptureUnsupported:
     case cudaErrorStreamCaptureImplicit:
     case cudaErrorStreamCaptureInvalidated:
+    case cudaErrorStreamCaptureIsolation:
+    case cudaErrorStreamCaptureWrongThread:
+    case cudaErrorCapturedEvent:
       return "; it is not allowed while a graph is captured";
     default:
       return "";

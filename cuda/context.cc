@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "kusari/cuda/graph.h"
 #include "kusari/cuda/handle.h"
 #include "kusari/framework/core/error.h"
 
@@ -80,6 +81,7 @@ class DriverMemory final : public SegmentSource {
   explicit DriverMemory(int index) : index_{index} {}
 
   void* allocate_segment(size_t bytes) override {
+    const RelaxedCapture relaxed;
     void* data = nullptr;
     const cudaError_t status = cudaMalloc(&data, bytes);
     if (status == cudaErrorMemoryAllocation) {
@@ -91,6 +93,7 @@ class DriverMemory final : public SegmentSource {
   }
 
   void free_segment(void* data, size_t) noexcept override {
+    const RelaxedCapture relaxed;
     if (cudaFree(data) != cudaSuccess) cudaGetLastError();
   }
 
@@ -101,6 +104,7 @@ class DriverMemory final : public SegmentSource {
   }
 
   void* record(void* stream) noexcept override {
+    const RelaxedCapture relaxed;
     cudaEvent_t event = nullptr;
     {
       const std::scoped_lock lock(mutex_);
@@ -117,12 +121,14 @@ class DriverMemory final : public SegmentSource {
   }
 
   bool is_done(void* event) noexcept override {
+    const RelaxedCapture relaxed;
     const cudaError_t status = cudaEventQuery(static_cast<cudaEvent_t>(event));
     if (status != cudaSuccess) cudaGetLastError();
     return status != cudaErrorNotReady;
   }
 
   void wait(void* event) noexcept override {
+    const RelaxedCapture relaxed;
     if (cudaEventSynchronize(static_cast<cudaEvent_t>(event)) != cudaSuccess) cudaGetLastError();
   }
 
@@ -162,6 +168,7 @@ struct Context::Parts {
   std::atomic<cublasLtHandle_t> cublaslt{nullptr};
   std::optional<CublasLt> cublaslt_owner;
   std::vector<Cudnn> spare_cudnn;  // of threads that have ended
+  std::shared_mutex captures;
 };
 
 Context& Context::of(int index) {
@@ -197,7 +204,16 @@ Context::Context(int index)
     : index_{index}, facts_{facts_of(index)}, parts_{std::make_unique<Parts>(index, facts_.name)} {}
 Context::~Context() = default;
 
+bool Context::is_capturing() const noexcept {
+  const StreamCapture* const capture = StreamCapture::current();
+  return capture != nullptr && &capture->context() == this;
+}
+
+std::shared_mutex& Context::captures() noexcept { return parts_->captures; }
+
 cudaStream_t Context::stream() const noexcept {
+  if (is_capturing()) [[unlikely]]
+    return StreamCapture::current()->stream();
   for (const ScopedStream* scoped = t_scoped_stream; scoped != nullptr; scoped = scoped->previous_) {
     if (scoped->context_ == this) return scoped->stream_;
   }
@@ -206,7 +222,19 @@ cudaStream_t Context::stream() const noexcept {
 
 cudaStream_t Context::copy_stream() const noexcept { return parts_->copy_stream.get(); }
 
-void* Context::allocate(size_t bytes) { return parts_->allocator.allocate(bytes, stream()); }
+void Context::order(cudaStream_t stream, cudaStream_t waiting) {
+  void* const event = events().record(stream);
+  if (event == nullptr) return;
+  const cudaError_t status = cudaStreamWaitEvent(waiting, static_cast<cudaEvent_t>(event), 0);
+  events().recycle(event);  // recording it again does not change what was waited for
+  KUSARI_CUDA_CHECK(status);
+}
+
+void* Context::allocate(size_t bytes) {
+  if (is_capturing()) [[unlikely]]
+    return StreamCapture::current()->allocate(bytes);
+  return parts_->allocator.allocate(bytes, stream());
+}
 
 void Context::deallocate(void* data) noexcept { parts_->allocator.deallocate(data); }
 
@@ -221,6 +249,7 @@ EventSource& Context::events() noexcept { return parts_->memory; }
 cublasLtHandle_t Context::cublaslt() {
   cublasLtHandle_t handle = parts_->cublaslt.load(std::memory_order_acquire);
   if (handle == nullptr) [[unlikely]] {
+    StreamCapture::refuse_first_use("the making of a handle of cuBLASLt");
     const std::scoped_lock lock(parts_->mutex);
     if (!parts_->cublaslt_owner) parts_->cublaslt_owner.emplace();
     handle = parts_->cublaslt_owner->get();
@@ -269,6 +298,7 @@ cudnnHandle_t Context::cudnn() {
       }
     }
     if (!handle) {
+      StreamCapture::refuse_first_use("the making of a handle of cuDNN");
       try {
         handle.emplace();
       } catch (const DeviceError&) {  // it may be memory that is missing, which the pool has

@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <memory>
+#include <shared_mutex>
 
 #include "kusari/cuda/allocator.h"
 #include "kusari/cuda/check.h"
@@ -46,10 +47,17 @@ class Context {
   int index() const noexcept { return index_; }
   const DeviceFacts& facts() const noexcept { return facts_; }
 
-  /// The stream that the calling thread's kernels go to: the device's own unless a ScopedStream says otherwise.
+  /// The stream that the calling thread's kernels go to: the device's own unless a ScopedStream or a StreamCapture
+  /// (graph.h) says otherwise.
   cudaStream_t stream() const noexcept;
   /// The stream for copies beside the kernels.
   cudaStream_t copy_stream() const noexcept;
+  /// Later work of `waiting` begins after the work given to `stream` so far.
+  void order(cudaStream_t stream, cudaStream_t waiting);
+  /// Whether the calling thread's kernels are recorded by a StreamCapture.
+  bool is_capturing() const noexcept;
+  /// Shared by captures, which cudaDeviceSynchronize, from whatever thread, would end.
+  std::shared_mutex& captures() noexcept;
 
   /// Memory of the pool, ordered by the current stream: it may be given back as soon as the kernels that use it are
   /// enqueued.

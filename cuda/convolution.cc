@@ -8,6 +8,7 @@
 #include "kusari/cuda/convolution_depthwise.h"
 #include "kusari/cuda/convolution_im2col.h"
 #include "kusari/cuda/cudnn_route.h"
+#include "kusari/cuda/graph.h"
 #include "kusari/cuda/kept_weights.h"
 #include "kusari/cuda/register.h"
 #include "kusari/cuda/workspace.h"
@@ -118,6 +119,7 @@ ConvolutionRoute& route_of(const ConvolutionKey& key, Context& context) {
   static thread_local RouteCache cache;
   if (ConvolutionRoute* route = cache.find(key)) [[likely]]
     return *route;
+  StreamCapture::refuse_first_use("the choice of cuDNN's plan for convolution " + text_of(key));
   return *cache.add(key, find_route(key, {context.cudnn(), nullptr}));
 }
 
@@ -154,7 +156,12 @@ bool by_cudnn(const Problem& p, const Epilogue& epilogue, const Array& kept) {
                                         epilogue.z.is_defined() ? epilogue.z.raw_data() : nullptr,
                                         epilogue.bias.is_defined() ? epilogue.bias.raw_data() : nullptr};
   const ConvolutionPlan& plan = p.geometry.autotune ? timed_plan(context, route, pointers) : *route.plan;
-  plan.execute(context.cudnn(), route.key, pointers, workspace(context, static_cast<size_t>(plan.workspace())));
+  const cudnnHandle_t handle = context.cudnn();
+  void* const scratch = workspace(context, static_cast<size_t>(plan.workspace()));
+  {
+    const RelaxedCapture relaxed;  // cuDNN loads kernels
+    plan.execute(handle, route.key, pointers, scratch);
+  }
   if (route.added_channels > 0 && p.pass == ConvolutionPass::filter_grad) {
     p.w.copy_from(w.slice(1, 0, p.w.shape()[1]));
   }

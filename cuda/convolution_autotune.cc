@@ -6,6 +6,7 @@
 #include <string>
 #include <utility>
 
+#include "kusari/cuda/graph.h"
 #include "kusari/cuda/handle.h"
 #include "kusari/cuda/saved_choices.h"
 #include "kusari/cuda/workspace.h"
@@ -20,12 +21,6 @@ namespace {
 std::string problem_of(const Context& context, const ConvolutionKey& key) {
   return std::string("cuda.convolution/1 ") + context.facts().name + " cudnn " + std::to_string(cudnnGetVersion()) +
          ' ' + text_of(key);
-}
-
-bool is_capturing(cudaStream_t stream) {
-  cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
-  KUSARI_CUDA_CHECK(cudaStreamIsCapturing(stream, &status));
-  return status != cudaStreamCaptureStatusNone;
 }
 
 // Milliseconds of one execution: the least of some; infinity for a plan that fails, as some do on some shapes though
@@ -102,9 +97,10 @@ const ConvolutionPlan& timed_plan(Context& context, ConvolutionRoute& route, con
     return *route.timed;
   const uint64_t generation = tuning::generation();
   const std::string problem = problem_of(context, route.key);
+  StreamCapture::refuse_first_use("the timing of cuDNN's plans for convolution " + text_of(route.key));
   std::optional<ConvolutionPlan> plan = remembered(context, route.key, problem);
   if (!plan) {
-    if (is_capturing(context.stream())) return *route.plan;
+    if (is_captured(context.stream())) return *route.plan;
     plan = fastest(context, route.key, pointers);
     if (!plan) return *route.plan;
     tuning::keep(problem, plan->choice());

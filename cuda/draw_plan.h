@@ -13,6 +13,11 @@ namespace kusari::cuda {
 /// Numbers that one block of the generator gives: what a thread makes at a time.
 inline constexpr int kGroup = 4;
 
+/// Where the draw begins in the stream, on the device that draws.
+KUSARI_HOST_DEVICE uint64_t first_place(const RandomState& state) {
+  return state.offset + (state.base != nullptr ? *state.base : 0);
+}
+
 /// Elements in C order: rows along the last axis, groups along each row. Where the rows are contiguous (`packed`),
 /// groups lie on the boundaries of packs of memory; elsewhere on those of the generator's blocks.
 template <int kOperands>
@@ -35,11 +40,12 @@ struct Group {
   uint64_t place;  // of element `first` in the stream
   int32_t offset[kOperands];
 
-  KUSARI_HOST_DEVICE Group(const DrawPlan<kOperands>& plan, uint32_t unit) {
+  /// `origin`: first_place(plan.state).
+  KUSARI_HOST_DEVICE Group(const DrawPlan<kOperands>& plan, uint32_t unit, uint64_t origin) {
     const uint32_t quotient = plan.divisor.quotient(unit), remainder = unit - quotient * plan.divisor.value();
     const uint32_t row = plan.groups_run_fastest ? quotient : remainder;
     const uint32_t group = plan.groups_run_fastest ? remainder : quotient;
-    const uint64_t start = plan.state.offset + static_cast<uint64_t>(row) * static_cast<uint32_t>(plan.row_size);
+    const uint64_t start = origin + static_cast<uint64_t>(row) * static_cast<uint32_t>(plan.row_size);
     first = static_cast<int>(group) * kGroup - (plan.packed ? 0 : static_cast<int>(start % kGroup));
     place = start + static_cast<uint64_t>(static_cast<int64_t>(first));
     uint32_t number[1] = {row};
@@ -109,8 +115,9 @@ DrawPlan<kOperands> plan_of(const StridedRange<kOperands>& range, RandomState st
   }
   const int64_t n_rows = rows.elements();
   plan.rows = rows.index();
-  // A row's places may begin anywhere in a block of the generator.
-  const bool in_step = plan.packed || (state.offset % kGroup == 0 && plan.row_size % kGroup == 0);
+  // A row's places may begin anywhere in a block of the generator, and a graph's with any replay.
+  const bool in_step =
+      plan.packed || (state.base == nullptr && state.offset % kGroup == 0 && plan.row_size % kGroup == 0);
   const int64_t groups = (int64_t{plan.row_size} + (in_step ? 0 : kGroup - 1) + kGroup - 1) / kGroup;
   plan.groups_run_fastest = range.stride[0][last] == itemsize;
   plan.divisor = Divisor(plan.groups_run_fastest ? groups : n_rows);

@@ -4,6 +4,8 @@
 #include <mutex>
 #include <vector>
 
+#include "kusari/cuda/graph.h"
+
 namespace kusari::cuda {
 namespace {
 
@@ -42,7 +44,9 @@ class Kept final : public detail::Attachment {
 }  // namespace
 
 Array kept_weights(const Array& w, bool is_fixed, int64_t form, const std::function<Array()>& make) {
-  if (!is_fixed || w.storage().is_exposed.load(std::memory_order_relaxed)) return make();
+  // A graph reads the weights that there are when it runs.
+  const bool is_recorded = StreamCapture::current() != nullptr;
+  if (!is_fixed || is_recorded || w.storage().is_exposed.load(std::memory_order_relaxed)) return make();
   detail::Attachment* present = w.storage().attachment.load(std::memory_order_acquire);
   if (present == nullptr) present = w.attach(std::make_unique<Kept>());
   Kept* const kept = dynamic_cast<Kept*>(present);

@@ -9,6 +9,7 @@
 #include "kusari/cuda/block_count.h"
 #include "kusari/cuda/check.h"
 #include "kusari/cuda/context.h"
+#include "kusari/cuda/graph.h"
 
 namespace kusari::cuda {
 
@@ -19,12 +20,20 @@ struct LaunchShape {
   size_t shared = 0;
 };
 
+/// Brings the kernel's code to the device, as its first launch would, which a capture does not allow to load anything.
+inline void load_for_capture(const void* kernel) {
+  const RelaxedCapture relaxed;
+  cudaFuncAttributes attributes;
+  KUSARI_CUDA_CHECK(cudaFuncGetAttributes(&attributes, kernel));
+}
+
 #if defined(KUSARI_CUDA_EMULATED)
 template <class... Parameters, class... Args>
 void enqueue(Context& context, const LaunchShape& shape, void (*kernel)(Parameters...), Args&&... args) {
   const cudaStream_t stream = context.stream();
   const emulated::GridShape grid = {shape.grid, shape.block, shape.shared, reinterpret_cast<const void*>(kernel)};
-  if (!emulated::defers_work()) {
+  if (context.is_capturing()) load_for_capture(grid.kernel);
+  if (!emulated::keeps_work(stream)) {
     return emulated::run_grid(grid, [&] { kernel(static_cast<Parameters>(args)...); });
   }
   std::tuple<Parameters...> copies(static_cast<Parameters>(args)...);
@@ -36,6 +45,8 @@ void enqueue(Context& context, const LaunchShape& shape, void (*kernel)(Paramete
 template <class... Parameters, class... Args>
 void enqueue(Context& context, const LaunchShape& shape, void (*kernel)(Parameters...), Args&&... args) {
   static_assert(sizeof...(Parameters) == sizeof...(Args));
+  if (context.is_capturing()) [[unlikely]]
+    load_for_capture(reinterpret_cast<const void*>(kernel));
   [&](Parameters... converted) {
     void* pointers[] = {const_cast<void*>(static_cast<const void*>(&converted))..., nullptr};
     KUSARI_CUDA_CHECK(cudaLaunchKernel(reinterpret_cast<const void*>(kernel), shape.grid, shape.block, pointers,
@@ -52,6 +63,7 @@ void enqueue(Context& context, const LaunchShape& shape, void (*kernel)(Paramete
 /// Allows a kernel more than 48 KiB of dynamic shared memory.
 template <class... Parameters>
 void allow_shared(void (*kernel)(Parameters...), size_t bytes) {
+  const RelaxedCapture relaxed;  // it loads the kernel
   KUSARI_CUDA_CHECK(cudaFuncSetAttribute(reinterpret_cast<const void*>(kernel),
                                          cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(bytes)));
 }

@@ -5,6 +5,7 @@
 #include <string>
 #include <unordered_map>
 
+#include "kusari/cuda/graph.h"
 #include "kusari/cuda/handle.h"
 #include "kusari/cuda/workspace.h"
 #include "kusari/framework/core/config.h"
@@ -77,10 +78,10 @@ std::string text_of(const cublasLtMatmulAlgo_t& algorithm) {
   return text;
 }
 
-bool is_capturing(cudaStream_t stream) {
-  cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
-  KUSARI_CUDA_CHECK(cudaStreamIsCapturing(stream, &status));
-  return status != cudaStreamCaptureStatusNone;
+// For messages.
+std::string size_of(const MatmulKey& key) {
+  return std::to_string(key.batch) + " times " + std::to_string(key.rows) + " by " + std::to_string(key.depth) +
+         " and " + std::to_string(key.depth) + " by " + std::to_string(key.columns) + " matrices";
 }
 
 struct Hash {
@@ -107,6 +108,7 @@ MatmulPlan& MatmulPlan::of(Context& context, const MatmulKey& key, const MatmulP
   const auto found = plans.by_key.find(key);
   if (found != plans.by_key.end()) [[likely]]
     return found->second;
+  StreamCapture::refuse_first_use("the choice of cuBLASLt's algorithm for a product of " + size_of(key));
   // In its place before it is prepared: descriptors are not moved.
   MatmulPlan& plan = plans.by_key[key];
   try {
@@ -187,9 +189,11 @@ cublasStatus_t MatmulPlan::enqueue(Context& context, const MatmulPointers& point
     return is_double_ ? static_cast<const void*>(&kDoubles[value]) : static_cast<const void*>(&kFloats[value]);
   };
   if (has_vector_) set(&operation_, CUBLASLT_MATMUL_DESC_BIAS_POINTER, pointers.vector);
+  void* const scratch = workspace(context, workspace_);
+  const RelaxedCapture relaxed;  // cuBLASLt loads kernels
   return cublasLtMatmul(context.cublaslt(), &operation_, scalar(1), pointers.a, &a_, pointers.b, &b_,
-                        scalar(accumulate ? 1 : 0), pointers.d, &d_, pointers.d, &d_, &algorithm_,
-                        workspace(context, workspace_), workspace_, context.stream());
+                        scalar(accumulate ? 1 : 0), pointers.d, &d_, pointers.d, &d_, &algorithm_, scratch, workspace_,
+                        context.stream());
 }
 
 void MatmulPlan::run(Context& context, const MatmulPointers& pointers, bool accumulate) {
@@ -197,7 +201,9 @@ void MatmulPlan::run(Context& context, const MatmulPointers& pointers, bool accu
 }
 
 void MatmulPlan::tune(Context& context, const MatmulKey& key, const MatmulPointers& pointers) {
-  if (is_tuned_ || !is_supported_ || is_capturing(context.stream())) return;
+  if (is_tuned_ || !is_supported_) return;
+  StreamCapture::refuse_first_use("the timing of cuBLASLt's algorithms for a product of " + size_of(key));
+  if (is_captured(context.stream())) return;
   is_tuned_ = true;
   cublasLtMatmulHeuristicResult_t found[kCandidates];
   const int count = find_candidates(context, key, found, kCandidates);

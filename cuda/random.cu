@@ -144,11 +144,12 @@ __device__ __forceinline__ Numbers<C> numbers_from(const Make& make, uint64_t se
 
 template <class T, class Make>
 __global__ void __launch_bounds__(kThreads) draw_kernel(Make make, DrawPlan<1> plan) {
+  const uint64_t origin = first_place(plan.state);
 #pragma unroll
   for (int u = 0; u < kGroups; ++u) {
     const uint32_t unit = (blockIdx.x * kGroups + u) * kThreads + threadIdx.x;
     if (unit >= plan.units) return;
-    const Group<1> group(plan, unit);
+    const Group<1> group(plan, unit, origin);
     const Numbers<Compute<T>> numbers = numbers_from<Compute<T>>(make, plan.state.seed, group.place);
     Elements<T> y;
 #pragma unroll
@@ -161,16 +162,17 @@ __global__ void __launch_bounds__(kThreads) draw_kernel(Make make, DrawPlan<1> p
 template <class T>
 __global__ void __launch_bounds__(kThreads) dropout_kernel(MaskNumbers<Compute<T>> make, DrawPlan<3> plan) {
   using C = Compute<T>;
+  const uint64_t origin = first_place(plan.state);
   const uint32_t unit = blockIdx.x * (kGroups * kThreads) + threadIdx.x;
   Elements<T> x[kGroups];
 #pragma unroll
   for (int u = 0; u < kGroups; ++u) {
-    if (unit + u * kThreads < plan.units) read(plan, Group<3>(plan, unit + u * kThreads), 1, x[u]);
+    if (unit + u * kThreads < plan.units) read(plan, Group<3>(plan, unit + u * kThreads, origin), 1, x[u]);
   }
 #pragma unroll
   for (int u = 0; u < kGroups; ++u) {
     if (unit + u * kThreads >= plan.units) return;
-    const Group<3> group(plan, unit + u * kThreads);
+    const Group<3> group(plan, unit + u * kThreads, origin);
     const Numbers<C> numbers = numbers_from<C>(make, plan.state.seed, group.place);
     Elements<T> y, mask;
 #pragma unroll

@@ -1,6 +1,6 @@
 #include <mutex>
 
-#include "kusari/cuda/context.h"
+#include "kusari/cuda/graph.h"
 #include "kusari/cuda/nvrtc.h"
 #include "kusari/cuda/register.h"
 #include "kusari/framework/kernels/user/user_launch.h"
@@ -13,6 +13,7 @@ using kernels::UserSource;
 
 /// Compiles and loads the text for the context's device; loaded code stays until the end.
 void* load(const Context& context, const UserSource& source) {
+  StreamCapture::refuse_first_use("the compilation of kernel '" + source.name + "'");
   static std::mutex* const mutex = new std::mutex;
   const std::scoped_lock lock(*mutex);
   std::atomic<void*>& compiled = source.compiled[context.index()];

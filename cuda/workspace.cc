@@ -34,6 +34,14 @@ class Slabs {
     return slab.data;
   }
 
+  void release(Context& context, cudaStream_t stream) noexcept {
+    std::erase_if(slabs_, [&](const Slab& slab) {
+      if (slab.device != context.index() || slab.stream != stream) return false;
+      context.deallocate(slab.data);
+      return true;
+    });
+  }
+
  private:
   static void grow(Context& context, Slab& slab, size_t bytes) {
     // Earlier kernels of the stream may still use the old block: the pool gives it to later ones only.
@@ -47,12 +55,12 @@ class Slabs {
   std::vector<Slab> slabs_;
 };
 
+thread_local Slabs slabs;
+
 }  // namespace
 
-void* workspace(Context& context, size_t bytes) {
-  if (bytes == 0) return nullptr;
-  thread_local Slabs slabs;
-  return slabs.get(context, bytes);
-}
+void* workspace(Context& context, size_t bytes) { return bytes == 0 ? nullptr : slabs.get(context, bytes); }
+
+void release_workspace(Context& context, cudaStream_t stream) noexcept { slabs.release(context, stream); }
 
 }  // namespace kusari::cuda

@@ -11,4 +11,7 @@ namespace kusari::cuda {
 /// may overwrite.
 void* workspace(Context& context, size_t bytes);
 
+/// Gives back what this thread's calls on the stream had.
+void release_workspace(Context& context, cudaStream_t stream) noexcept;
+
 }  // namespace kusari::cuda

@@ -427,7 +427,7 @@ cudnnStatus_t cudnnBackendExecute(cudnnHandle_t handle, cudnnBackendDescriptor_t
     if (needed > 0) std::memset(workspace, 0xff, needed);
     return execute_graph(*graph, *pack);
   };
-  if (!defers_work()) return execute();
+  if (!keeps_work(stream)) return execute();
   const cudaError_t status = submit(stream, [execute] {
     if (execute() != CUDNN_STATUS_SUCCESS) throw kusari::DeviceError("cudnnBackendExecute");
   });

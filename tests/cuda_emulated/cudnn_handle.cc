@@ -5,6 +5,7 @@
 #include <cstdio>
 
 #include "cudnn_error.h"
+#include "graphs.h"
 #include "thread_device.h"
 
 using namespace kusari::cuda::emulated;
@@ -48,7 +49,10 @@ void cudnnGetLastErrorString(char* message, size_t bytes) {
   std::snprintf(message, bytes, "%s", t_message);
   t_message[0] = '\0';
 }
-cudnnStatus_t cudnnCreate(cudnnHandle_t* handle) { return *handle = new cudnnContext, CUDNN_STATUS_SUCCESS; }
+cudnnStatus_t cudnnCreate(cudnnHandle_t* handle) {
+  if (unsafe_call() != cudaSuccess) return cudnn_failure(CUDNN_STATUS_INTERNAL_ERROR, "the thread captures a stream");
+  return *handle = new cudnnContext, CUDNN_STATUS_SUCCESS;
+}
 cudnnStatus_t cudnnDestroy(cudnnHandle_t handle) {
   delete handle;
   return CUDNN_STATUS_SUCCESS;

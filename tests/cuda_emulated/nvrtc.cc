@@ -20,6 +20,7 @@
 #include <vector>
 
 #include "kusari/tests/cuda_emulated/executor.h"
+#include "kusari/tests/cuda_emulated/graphs.h"
 #include "kusari/tests/cuda_emulated/settings.h"
 #include "kusari/tests/cuda_emulated/stream_queue.h"
 #include "kusari/tests/cuda_emulated/thread_device.h"
@@ -191,6 +192,7 @@ const char* nvrtcGetErrorString(nvrtcResult result) {
 
 cudaError_t cudaLibraryLoadData(cudaLibrary_t* library, const void* code, cudaJitOption*, void**, unsigned,
                                 cudaLibraryOption*, void**, unsigned) {
+  if (const cudaError_t status = kusari::cuda::emulated::unsafe_call(); status != cudaSuccess) return status;
   // An ELF file ends with its section headers.
   const char* const bytes = static_cast<const char*>(code);
   uint64_t sections_at = 0;

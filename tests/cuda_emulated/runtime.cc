@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "device_memory.h"
+#include "graphs.h"
 #include "settings.h"
 #include "stream_queue.h"
 #include "thread_device.h"
@@ -31,6 +32,7 @@ struct CUevent_st {
   int device;
   unsigned flags;
   bool recorded;
+  unsigned long long capture;  // in which it was recorded, or 0
   std::chrono::steady_clock::time_point time;
   std::shared_ptr<Mark> mark;  // where work is deferred
 };
@@ -111,9 +113,15 @@ PinnedMemory& pinned_memory() {
 
 /// A copy in the order of a stream. What the host may do after the call is as the runtime's documentation has it.
 cudaError_t copy_in_stream(void* to, const void* from, size_t bytes, cudaStream_t stream) {
-  if (!defers_work() || bytes == 0) return copy(to, from, bytes);
+  if (!keeps_work(stream) || bytes == 0) return copy(to, from, bytes);
   if (to == nullptr || from == nullptr) return result(cudaErrorInvalidValue);
   const bool to_device = device_of(to) >= 0, from_device = device_of(from) >= 0;
+  for (const void* end : {const_cast<const void*>(to), from}) {
+    if (device_of(end) >= 0 || pinned_memory().contains(end)) continue;
+    if (const cudaError_t status = break_capture(stream, cudaErrorStreamCaptureUnsupported); status != cudaSuccess) {
+      return result(status);
+    }
+  }
   if (!to_device && !from_device) {
     const cudaError_t status = finish_stream(stream);
     return status == cudaSuccess ? copy(to, from, bytes) : result(status);
@@ -155,28 +163,14 @@ cudaError_t set(void* data, int value, size_t bytes, cudaStream_t stream) {
   }));
 }
 
-struct ErrorText {
-  cudaError_t status;
-  const char* name;
-  const char* text;
-};
-constexpr ErrorText kErrors[] = {
-    {cudaSuccess, "cudaSuccess", "no error"},
-    {cudaErrorInvalidValue, "cudaErrorInvalidValue", "invalid argument"},
-    {cudaErrorMemoryAllocation, "cudaErrorMemoryAllocation", "out of memory"},
-    {cudaErrorNoDevice, "cudaErrorNoDevice", "no CUDA-capable device is detected"},
-    {cudaErrorInvalidDevice, "cudaErrorInvalidDevice", "invalid device ordinal"},
-    {cudaErrorInvalidResourceHandle, "cudaErrorInvalidResourceHandle", "invalid resource handle"},
-    {cudaErrorInvalidMemcpyDirection, "cudaErrorInvalidMemcpyDirection", "invalid copy direction for memcpy"},
-    {cudaErrorPeerAccessAlreadyEnabled, "cudaErrorPeerAccessAlreadyEnabled", "peer access is already enabled"},
-    {cudaErrorHostMemoryAlreadyRegistered, "cudaErrorHostMemoryAlreadyRegistered",
-     "part or all of the requested memory range is already mapped"},
-    {cudaErrorHostMemoryNotRegistered, "cudaErrorHostMemoryNotRegistered",
-     "pointer does not correspond to a registered memory region"},
-    {cudaErrorNotReady, "cudaErrorNotReady", "device not ready"},
-    {cudaErrorLaunchFailure, "cudaErrorLaunchFailure", "unspecified launch failure"},
-    {cudaErrorNotSupported, "cudaErrorNotSupported", "operation not supported"},
-};
+/// For calls that wait for, or ask about, what a capture does not do.
+cudaError_t unsafe_wait(cudaStream_t stream) {
+  const cudaError_t status = break_capture(stream, cudaErrorStreamCaptureUnsupported);
+  return status == cudaSuccess ? unsafe_call() : status;
+}
+cudaError_t unsafe_wait(cudaEvent_t event) {
+  return event != nullptr && event->capture != 0 ? cudaErrorCapturedEvent : unsafe_call();
+}
 
 /// Dynamic shared memory that kernels may have, by device and kernel.
 struct SharedLimits {
@@ -219,18 +213,6 @@ extern "C" {
 // Errors.
 cudaError_t cudaGetLastError() { return std::exchange(t_last_error, cudaSuccess); }
 cudaError_t cudaPeekAtLastError() { return t_last_error; }
-const char* cudaGetErrorName(cudaError_t status) {
-  for (const ErrorText& e : kErrors) {
-    if (e.status == status) return e.name;
-  }
-  return "unrecognized error code";
-}
-const char* cudaGetErrorString(cudaError_t status) {
-  for (const ErrorText& e : kErrors) {
-    if (e.status == status) return e.text;
-  }
-  return "unrecognized error code";
-}
 
 // Devices.
 cudaError_t cudaRuntimeGetVersion(int* version) { return *version = CUDART_VERSION, cudaSuccess; }
@@ -337,7 +319,10 @@ cudaError_t cudaDeviceGetPCIBusId(char* text, int bytes, int device) {
   std::snprintf(text, static_cast<size_t>(bytes), "0000:%02x:00.0", device + 1);
   return cudaSuccess;
 }
-cudaError_t cudaDeviceSynchronize() { return result(finish_device(t_device)); }
+cudaError_t cudaDeviceSynchronize() {
+  const cudaError_t status = break_captures(t_device, cudaErrorStreamCaptureUnsupported);
+  return result(status == cudaSuccess ? finish_device(t_device) : status);
+}
 cudaError_t cudaDeviceReset() { return cudaSuccess; }
 cudaError_t cudaDeviceGetStreamPriorityRange(int* least, int* greatest) {
   return *least = 0, *greatest = -5, cudaSuccess;
@@ -348,6 +333,7 @@ cudaError_t cudaDeviceCanAccessPeer(int* can, int device, int peer) {
   return cudaSuccess;
 }
 cudaError_t cudaDeviceEnablePeerAccess(int peer, unsigned) {
+  if (const cudaError_t status = unsafe_call(); status != cudaSuccess) return result(status);
   static bool enabled[64][64] = {};
   if (!is_device(peer) || peer == t_device) return result(cudaErrorInvalidDevice);
   if (std::exchange(enabled[t_device][peer], true)) return result(cudaErrorPeerAccessAlreadyEnabled);
@@ -357,6 +343,7 @@ cudaError_t cudaDeviceEnablePeerAccess(int peer, unsigned) {
 // Memory.
 cudaError_t cudaMalloc(void** data, size_t bytes) {
   *data = nullptr;
+  if (const cudaError_t status = unsafe_call(); status != cudaSuccess) return result(status);
   if (settings().devices == 0) return result(cudaErrorNoDevice);
   if (bytes == 0) return cudaSuccess;
   t_has_context = true;
@@ -364,6 +351,7 @@ cudaError_t cudaMalloc(void** data, size_t bytes) {
   return *data != nullptr ? cudaSuccess : result(cudaErrorMemoryAllocation);
 }
 cudaError_t cudaFree(void* data) {
+  if (const cudaError_t status = unsafe_call(); status != cudaSuccess) return result(status);
   if (const int device = device_of(data); device >= 0) finish_device(device);
   return data == nullptr || free_device(data) ? cudaSuccess : result(cudaErrorInvalidValue);
 }
@@ -371,6 +359,7 @@ cudaError_t cudaMallocAsync(void** data, size_t bytes, cudaStream_t) { return cu
 cudaError_t cudaFreeAsync(void* data, cudaStream_t) { return cudaFree(data); }
 cudaError_t cudaMallocHost(void** data, size_t bytes) {
   *data = nullptr;
+  if (const cudaError_t status = unsafe_call(); status != cudaSuccess) return result(status);
   if (bytes == 0) return cudaSuccess;
   if (posix_memalign(data, 4096, bytes) != 0) return result(cudaErrorMemoryAllocation);
   std::memset(*data, 0xff, bytes);
@@ -379,16 +368,21 @@ cudaError_t cudaMallocHost(void** data, size_t bytes) {
 }
 cudaError_t cudaHostAlloc(void** data, size_t bytes, unsigned) { return cudaMallocHost(data, bytes); }
 cudaError_t cudaFreeHost(void* data) {
+  if (const cudaError_t status = unsafe_call(); status != cudaSuccess) return result(status);
   pinned_memory().remove(data);
   std::free(data);
   return cudaSuccess;
 }
 cudaError_t cudaHostGetDevicePointer(void** device, void* host, unsigned) { return *device = host, cudaSuccess; }
 cudaError_t cudaHostRegister(void* data, size_t bytes, unsigned) {
+  if (const cudaError_t status = unsafe_call(); status != cudaSuccess) return result(status);
   if (settings().devices == 0) return result(cudaErrorNoDevice);
   return result(pinned_memory().register_block(data, bytes));
 }
-cudaError_t cudaHostUnregister(void* data) { return result(pinned_memory().unregister(data)); }
+cudaError_t cudaHostUnregister(void* data) {
+  if (const cudaError_t status = unsafe_call(); status != cudaSuccess) return result(status);
+  return result(pinned_memory().unregister(data));
+}
 cudaError_t cudaMemGetInfo(size_t* free, size_t* total) {
   if (settings().devices == 0) return result(cudaErrorNoDevice);
   *free = free_device_bytes(t_device);
@@ -405,6 +399,7 @@ cudaError_t cudaPointerGetAttributes(cudaPointerAttributes* attributes, const vo
   return cudaSuccess;
 }
 cudaError_t cudaMemcpy(void* to, const void* from, size_t bytes, cudaMemcpyKind kind) {
+  if (const cudaError_t status = unsafe_call(); status != cudaSuccess) return result(status);
   const cudaError_t status = cudaMemcpyAsync(to, from, bytes, kind, nullptr);
   return status == cudaSuccess ? result(finish_stream(nullptr)) : status;
 }
@@ -434,7 +429,10 @@ cudaError_t cudaMemcpy2DAsync(void* to, size_t to_pitch, const void* from, size_
   }
   return cudaSuccess;
 }
-cudaError_t cudaMemset(void* data, int value, size_t bytes) { return set(data, value, bytes, nullptr); }
+cudaError_t cudaMemset(void* data, int value, size_t bytes) {
+  if (const cudaError_t status = unsafe_call(); status != cudaSuccess) return result(status);
+  return set(data, value, bytes, nullptr);
+}
 cudaError_t cudaMemsetAsync(void* data, int value, size_t bytes, cudaStream_t stream) {
   return set(data, value, bytes, stream);
 }
@@ -457,21 +455,28 @@ cudaError_t cudaStreamDestroy(cudaStream_t stream) {
 }
 cudaError_t cudaStreamSynchronize(cudaStream_t stream) {
   if (settings().trace) std::fprintf(stderr, "device: wait\n");
+  if (const cudaError_t status = unsafe_wait(stream); status != cudaSuccess) return result(status);
   return result(finish_stream(stream));
 }
-cudaError_t cudaStreamQuery(cudaStream_t stream) { return result(query_stream(stream)); }
-cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned) {
-  return result(event != nullptr ? submit_wait(stream, event->mark) : cudaErrorInvalidResourceHandle);
+cudaError_t cudaStreamQuery(cudaStream_t stream) {
+  if (const cudaError_t status = unsafe_wait(stream); status != cudaSuccess) return result(status);
+  return result(query_stream(stream));
 }
-cudaError_t cudaStreamIsCapturing(cudaStream_t, cudaStreamCaptureStatus* status) {
-  return *status = cudaStreamCaptureStatusNone, cudaSuccess;
+cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned) {
+  if (event == nullptr) return result(cudaErrorInvalidResourceHandle);
+  if (event->capture == capture_of(stream)) {
+    return event->capture != 0 ? cudaSuccess : result(submit_wait(stream, event->mark));
+  }
+  if (event->capture == 0) return result(break_capture(stream, cudaErrorStreamCaptureIsolation));
+  std::fprintf(stderr, "emulated device: a stream does not join a capture by an event\n");
+  return result(cudaErrorNotSupported);
 }
 cudaError_t cudaLaunchHostFunc(cudaStream_t stream, cudaHostFn_t function, void* data) {
   return result(submit(stream, [=] { function(data); }));
 }
 cudaError_t cudaEventCreateWithFlags(cudaEvent_t* event, unsigned flags) {
   if (settings().devices == 0) return result(cudaErrorNoDevice);
-  *event = new CUevent_st{t_device, flags, false, {}, nullptr};
+  *event = new CUevent_st{t_device, flags, false, 0, {}, nullptr};
   return cudaSuccess;
 }
 cudaError_t cudaEventCreate(cudaEvent_t* event) { return cudaEventCreateWithFlags(event, 0); }
@@ -485,6 +490,8 @@ cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream) {
     return result(cudaErrorInvalidResourceHandle);
   }
   event->recorded = true;
+  event->capture = capture_of(stream);
+  if (event->capture != 0) return cudaSuccess;
   if (defers_work()) {
     event->mark = submit_mark(stream);
   } else {
@@ -497,9 +504,11 @@ cudaError_t cudaEventRecordWithFlags(cudaEvent_t event, cudaStream_t stream, uns
 }
 cudaError_t cudaEventSynchronize(cudaEvent_t event) {
   if (settings().trace) std::fprintf(stderr, "device: wait\n");
+  if (const cudaError_t status = unsafe_wait(event); status != cudaSuccess) return result(status);
   return result(event != nullptr ? finish(event->mark) : cudaErrorInvalidResourceHandle);
 }
 cudaError_t cudaEventQuery(cudaEvent_t event) {
+  if (const cudaError_t status = unsafe_wait(event); status != cudaSuccess) return result(status);
   return result(event != nullptr ? query(event->mark) : cudaErrorInvalidResourceHandle);
 }
 cudaError_t cudaEventElapsedTime(float* milliseconds, cudaEvent_t begin, cudaEvent_t end) {

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "device_memory.h"
+#include "graphs.h"
 #include "settings.h"
 
 namespace kusari::cuda::emulated {
@@ -156,7 +157,10 @@ Scheduler& scheduler() {
 
 bool defers_work() { return settings().defers; }
 
+bool keeps_work(cudaStream_t stream) { return defers_work() || is_captured(stream); }
+
 cudaError_t submit(cudaStream_t stream, std::function<void()> work) {
+  if (is_captured(stream)) return capture(stream, std::move(work));
   if (!defers_work()) return work(), cudaSuccess;
   Scheduler& s = scheduler();
   const std::lock_guard lock(s.mutex());

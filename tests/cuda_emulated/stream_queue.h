@@ -16,6 +16,8 @@ namespace kusari::cuda::emulated {
 
 /// Whether work waits. Otherwise streams are always empty, and callers do their work themselves.
 KUSARI_EMULATED_API bool defers_work();
+/// Whether this stream's does, because all does or because the stream is captured (graphs.h).
+KUSARI_EMULATED_API bool keeps_work(cudaStream_t stream);
 
 /// A moment in the work of a stream.
 struct Mark {
@@ -25,7 +27,8 @@ struct Mark {
 };
 
 /// Adds to the stream's work, and so does everything here that takes a stream: null is the current device's own. The
-/// status is the failure of earlier work, from then on for good.
+/// status is the failure of earlier work, from then on for good. What a captured stream is given becomes part of its
+/// graph instead; marks are not.
 KUSARI_EMULATED_API cudaError_t submit(cudaStream_t stream, std::function<void()> work);
 std::shared_ptr<Mark> submit_mark(cudaStream_t stream);
 cudaError_t submit_wait(cudaStream_t stream, std::shared_ptr<Mark> mark);

@@ -22,13 +22,13 @@ struct Drawn {
   int times = 0;
 };
 
-// Element i in C order gets the number at offset + i, once, in every operand.
+// Element i in C order gets the number at offset + i, once, in every operand; in a graph at offset + *base + i.
 template <int kOperands>
-void check_draw(const Array* const (&operands)[kOperands], uint64_t offset) {
+void check_draw(const Array* const (&operands)[kOperands], uint64_t offset, const uint64_t* base = nullptr) {
   const Shape& shape = operands[0]->shape();
   const int64_t itemsize = kusari::itemsize(operands[0]->dtype());
   std::unordered_map<char*, Drawn<kOperands>> expected;
-  uint64_t place = offset;
+  uint64_t place = offset + (base != nullptr ? *base : 0);
   for_each_index(shape, [&](const int64_t* index) {
     Drawn<kOperands> drawn = {};
     drawn.place = place++;
@@ -42,11 +42,12 @@ void check_draw(const Array* const (&operands)[kOperands], uint64_t offset) {
   });
   int64_t wrong = 0;
   for_each_narrow_in_order(
-      range_in_order(operands), RandomState{kSeed, offset}, [&](const StridedRange<kOperands>& piece, RandomState at) {
+      range_in_order(operands), RandomState{kSeed, offset, base},
+      [&](const StridedRange<kOperands>& piece, RandomState at) {
         const DrawPlan<kOperands> plan = plan_of(piece, at, itemsize);
         CHECK(plan.state.seed == kSeed);
         for (uint32_t unit = 0; unit < plan.units; ++unit) {
-          const Group<kOperands> group(plan, unit);
+          const Group<kOperands> group(plan, unit, first_place(plan.state));
           for (int j = 0; j < kGroup; ++j) {
             if (!group.has(plan, j)) continue;
             const auto found = expected.find(plan.base[0] + group.offset[0] + j * plan.stride[0]);
@@ -93,6 +94,7 @@ TEST_CASE("draw plan: every element gets the number of its place, once") {
           const Array x = unbacked_array(shape, strides, dtype);
           check_draw({&x}, offset);
           check_draw({&y, &x, &shifted}, offset);
+          for (const uint64_t base : {0, 3, 4}) check_draw({&x}, offset, &base);
         }
         check_draw({&shifted}, offset);
       }
@@ -128,7 +130,7 @@ TEST_CASE("draw plan: pieces of large arrays go on where the last one ended") {
                                CHECK(at.offset == next);
                                CHECK(piece.is_narrow());
                                const DrawPlan<1> plan = plan_of(piece, at, 4);
-                               const Group<1> first(plan, 0), last(plan, plan.units - 1);
+                               const Group<1> first(plan, 0, at.offset), last(plan, plan.units - 1, at.offset);
                                CHECK(first.place <= next);
                                next += static_cast<uint64_t>(piece.elements());
                                CHECK(last.place < next + kGroup);
