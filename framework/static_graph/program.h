@@ -139,7 +139,7 @@ Operand params_of(const T& value) {
   static_assert(std::is_trivially_copyable_v<T>);
   Operand operand;
   operand.bytes.resize(sizeof(T));
-  std::memcpy(operand.bytes.data(), &value, sizeof(T));
+  if constexpr (!std::is_empty_v<T>) std::memcpy(operand.bytes.data(), &value, sizeof(T));
   return operand;
 }
 /// A dense array of a slot of its own.
