@@ -219,6 +219,7 @@
 #include "kusari/framework/links/sequential.h"
 #include "kusari/framework/serializers/npy_file.h"
 #include "kusari/framework/serializers/npz.h"
+#include "kusari/framework/static_graph/static_graph.h"
 #include "kusari/framework/training/extension.h"
 #include "kusari/framework/training/extensions/evaluator.h"
 #include "kusari/framework/training/extensions/exponential_shift.h"

@@ -104,6 +104,7 @@ std::string Bindings::leaf_changed(size_t index) const {
   if (array.strides() != leaf.view.strides) return quoted(node) + " lies in another order in memory";
   if (array.device() != devices_[index]) return quoted(node) + " is on another device";
   const auto& storage = array.storage();
+  if (storage.stale != nullptr) return quoted(node) + " holds an array that was overwritten";
   if (static_cast<const char*>(array.raw_data()) - static_cast<const char*>(storage.data) != leaf.view.offset) {
     return quoted(node) + " lies elsewhere in its memory";
   }

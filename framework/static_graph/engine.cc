@@ -1,0 +1,262 @@
+#include "kusari/framework/static_graph/engine.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+#include <optional>
+#include <utility>
+
+#include "kusari/framework/core/config.h"
+#include "kusari/framework/core/error.h"
+#include "kusari/framework/core/graph_capture.h"
+#include "kusari/framework/core/log.h"
+#include "kusari/framework/core/profiler.h"
+#include "kusari/framework/static_graph/dot.h"
+#include "kusari/framework/static_graph/static_call.h"
+#include "kusari/framework/static_graph/summary.h"
+
+namespace kusari::graphs {
+
+using kusari::detail::VariableNode;
+
+namespace {
+
+// So many recordings in a row that were never replayed, and calls of the signature stay as they are.
+constexpr int kMaxUnusedRecordings = 8;
+
+bool is_off_by_environment() noexcept {
+  static const bool is_off = [] {
+    const char* const value = std::getenv("KUSARI_STATIC_GRAPH");
+    return value != nullptr && std::strcmp(value, "0") == 0;
+  }();
+  return is_off;
+}
+
+VariableNode* node_of(const IntrusivePtr<VariableNode>& leaf) noexcept { return leaf.get(); }
+VariableNode* node_of(const Recording::Leaf& leaf) noexcept { return leaf.node.get(); }
+
+// Puts the function that stands for a call into the graph around it.
+template <class Leaves, class Source>
+Variables apply_call(std::span<const Variable> inputs, const Leaves& leaves, bool is_connected, Source source) {
+  SmallVector<Variable, 16> all;
+  all.reserve(inputs.size() + leaves.size());
+  for (const Variable& input : inputs) all.push_back(input);
+  for (const auto& leaf : leaves) all.emplace_back(node_of(leaf));
+  std::optional<ScopedSetting<bool>> forced;
+  if (is_connected && !config().enable_backprop) forced.emplace(&Config::enable_backprop, true);
+  return apply_all<StaticCall>({all.data(), all.size()}, std::move(source));
+}
+
+bool is_any_connected(const CallResults& results) {
+  return std::any_of(results.results.begin(), results.results.end(),
+                     [](const CallResults::Result& result) { return result.is_connected; });
+}
+
+std::string quoted(const StaticGraphOptions& options) { return "static_graph '" + options.name + "'"; }
+
+void give_up(const StaticGraphOptions& options, const Signature& signature, const std::string& reason) {
+  log::warn(quoted(options) + ": calls with (" + signature.text() + ") run define-by-run from now on: " + reason);
+}
+
+}  // namespace
+
+// What the recording of a call leaves to the engine, which may be gone by then.
+class Engine::Observer final : public RecordingObserver {
+ public:
+  Observer(const Engine& engine, std::shared_ptr<Entry> entry)
+      : options_{engine.options_}, entry_{std::move(entry)}, scratch_{engine.scratch_}, escaped_{engine.escaped_} {}
+
+  const std::unordered_set<uint64_t>* escaped() const noexcept { return escaped_.get(); }
+
+  void recorded(std::unique_ptr<Recorder> recorder, Recording recording, RecordedCall::Context context) override {
+    entry_->state = Entry::State::fresh;
+    for (const Recording::Escape& escape : recording.escapes) escaped_->insert(escape.storage_id);
+    context.recorder = std::move(recorder);
+    context.copies_outputs = options_.copy_outputs;
+    entry_->recorded = IntrusivePtr<RecordedCall>(
+        new RecordedCall(std::move(recording), options_.passes, std::move(context), scratch_));
+    entry_->state = Entry::State::ready;
+  }
+  void refused(const std::string& reason) override {
+    entry_->state = Entry::State::plain;
+    give_up(options_, entry_->signature, reason);
+  }
+  void abandoned(const char* reason) noexcept override {
+    entry_->state = Entry::State::fresh;
+    if (reason == nullptr) {
+      --entry_->unused_recordings;
+    } else {
+      entry_->reason = reason;
+    }
+  }
+
+ private:
+  StaticGraphOptions options_;
+  std::shared_ptr<Entry> entry_;
+  std::shared_ptr<Scratch> scratch_;
+  std::shared_ptr<std::unordered_set<uint64_t>> escaped_;
+};
+
+bool Engine::is_on() const noexcept {
+  if (GraphCapture::current() != nullptr || is_running_ || is_off_by_environment()) return false;
+  const Config& settings = config();
+  return settings.use_static_graph &&
+         (!options_.force_test_define_by_run || (settings.train && settings.enable_backprop));
+}
+
+Variables Engine::call(const Callee& callee, std::span<const Variable> inputs) {
+  check(inputs);
+  const Surroundings surroundings = Surroundings::now();
+  Entry* entry = find(inputs, surroundings);
+  if (entry == nullptr) entry = add(inputs, surroundings);
+  if (entry == nullptr) return callee.call(callee.object, inputs);
+  if (entry->state == Entry::State::ready) {
+    std::string change = entry->recorded->changed(callee.model);
+    if (change.empty()) [[likely]] {
+      entry->unused_recordings = 0;
+      log(2, *entry, "is replayed");
+      return replay(entry->recorded, inputs);
+    }
+    entry->state = Entry::State::fresh;
+    entry->recorded = nullptr;
+    entry->reason = std::move(change);
+  }
+  if (entry->state == Entry::State::fresh) {
+    if (entry->unused_recordings < kMaxUnusedRecordings) return record(*entry, callee, inputs);
+    entry->state = Entry::State::plain;
+    give_up(options_, entry->signature,
+            std::to_string(kMaxUnusedRecordings) + " recordings in a row were of no use, the last because " +
+                entry->reason);
+  }
+  log(2, *entry, "runs define-by-run");
+  return callee.call(callee.object, inputs);
+}
+
+void Engine::check(std::span<const Variable> inputs) const {
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    if (!inputs[i].is_defined()) continue;
+    const Array& array = inputs[i].array();
+    if (!array.is_defined()) {
+      throw StateError(quoted(options_) + ": argument " + std::to_string(i) +
+                       " has no array (an uninitialised parameter?)");
+    }
+    if (array.storage().stale != nullptr) kusari::detail::throw_stale(quoted(options_), array);
+  }
+}
+
+Engine::Entry* Engine::find(std::span<const Variable> inputs, const Surroundings& surroundings) const noexcept {
+  for (const auto& entry : entries_) {
+    if (entry->signature.matches(inputs, surroundings)) return entry.get();
+  }
+  return nullptr;
+}
+
+Engine::Entry* Engine::add(std::span<const Variable> inputs, const Surroundings& surroundings) {
+  auto entry = std::make_shared<Entry>(Signature(inputs, surroundings));
+  if (options_.minimize_cache_size) forget_mode(!entry->signature.is_training());
+  if (entries_.size() < static_cast<size_t>(std::max(options_.max_signatures, 0))) {
+    return entries_.emplace_back(std::move(entry)).get();
+  }
+  if (!std::exchange(is_full_, true)) {
+    log::warn(quoted(options_) + ": it has recordings for " + std::to_string(entries_.size()) +
+              " kinds of inputs; calls with others, such as (" + entry->signature.text() +
+              "), run define-by-run; see StaticGraphOptions::max_signatures");
+  }
+  return nullptr;
+}
+
+void Engine::forget_mode(bool is_training) {
+  std::erase_if(entries_, [&](const std::shared_ptr<Entry>& entry) {
+    return entry->signature.is_training() == is_training && entry->state != Entry::State::recording;
+  });
+}
+
+Variables Engine::record(Entry& entry, const Callee& callee, std::span<const Variable> inputs) {
+  log(1, entry, "is recorded");
+  const auto shared =
+      *std::find_if(entries_.begin(), entries_.end(), [&](const auto& each) { return each.get() == &entry; });
+  auto observer = std::make_shared<Observer>(*this, shared);
+  auto recorder = std::make_unique<Recorder>(options_.name, options_.fallback, observer->escaped());
+  entry.state = Entry::State::recording;
+  ++entry.unused_recordings;
+  auto live = std::make_unique<LiveCall>(options_.name, std::move(recorder), std::move(observer));
+  {
+    Variables results;
+    {
+      Variables given;
+      given.reserve(inputs.size());
+      for (const Variable& input : inputs) given.push_back(live->add_input(input));
+      const profiler::Range range("static_graph record");
+      const Recorder::Scope scope(live->recorder(), Phase::forward);
+      results = callee.call(callee.object, {given.data(), given.size()});
+      for (const Variable& result : results) {
+        if (result.is_defined()) GraphCapture::current()->used(result);
+      }
+    }
+    live->add_results(results, callee.model);
+  }
+  const CallResults results = live->results();
+  const bool is_connected = is_any_connected(results);
+  if (!is_connected) live->finish();
+  const std::vector<IntrusivePtr<VariableNode>> leaves(live->leaves().begin(), live->leaves().end());
+  return results.deliver(apply_call(inputs, leaves, is_connected, std::move(live)));
+}
+
+Variables Engine::replay(const IntrusivePtr<RecordedCall>& recorded, std::span<const Variable> inputs) {
+  const IntrusivePtr<RecordedCall> kept = recorded;  // static_code may clear the graph
+  const CallResults& results = kept->results();
+  results.clear_members();
+  is_running_ = true;
+  struct Running {
+    bool& flag;
+    ~Running() { flag = false; }
+  } const running{is_running_};
+  return results.deliver(apply_call(inputs, kept->leaves(), kept->has_backward(), kept));
+}
+
+void Engine::log(int level, const Entry& entry, const char* what) const {
+  if (options_.verbosity_level < level) [[likely]]
+    return;
+  const std::string& reason = entry.reason;
+  kusari::log::info(quoted(options_) + ": a call with (" + entry.signature.text() + ") " + what +
+                    (reason.empty() || level > 1 ? "" : ", because " + reason));
+}
+
+std::string Engine::summary() const {
+  std::string text = quoted(options_) + '\n';
+  for (const auto& entry : entries_) {
+    text += "(" + entry->signature.text() + "): ";
+    switch (entry->state) {
+      case Entry::State::fresh:
+        text += "not recorded yet\n";
+        break;
+      case Entry::State::recording:
+        text += "recorded when its backward comes\n";
+        break;
+      case Entry::State::plain:
+        text += "define-by-run\n";
+        break;
+      case Entry::State::ready: {
+        const Plan& plan = entry->recorded->plan();
+        const Packing packing = plan.memories().empty() ? Packing() : plan.memories().front().packing;
+        text += '\n' + graphs::summary(plan.program(), packing, entry->recorded->pass_log());
+      }
+    }
+  }
+  return text;
+}
+
+std::string Engine::dot() const {
+  std::string text;
+  for (const auto& entry : entries_) {
+    if (entry->state == Entry::State::ready) text += graphs::dot(entry->recorded->plan().program());
+  }
+  return text;
+}
+
+void Engine::clear() noexcept {
+  entries_.clear();
+  is_full_ = false;
+}
+
+}  // namespace kusari::graphs

@@ -1,0 +1,253 @@
+#include "kusari/framework/static_graph/static_call.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <string>
+#include <unordered_set>
+#include <utility>
+
+#include "kusari/framework/core/config.h"
+#include "kusari/framework/core/error.h"
+#include "kusari/framework/core/graph_capture.h"
+#include "kusari/framework/core/profiler.h"
+
+namespace kusari::graphs {
+
+using kusari::detail::VariableNode;
+
+namespace {
+
+[[noreturn]] void throw_spent(const std::string& graph) {
+  throw StateError("static_graph '" + graph +
+                   "': backward again through the same call, whose memory an earlier backward has given back");
+}
+
+// An instance that goes back to the others, also after an exception, unless it is taken out.
+struct Lease {
+  RecordedCall& recorded;
+  std::unique_ptr<Instance> instance;
+  ~Lease() {
+    if (instance) recorded.give_back(std::move(instance));
+  }
+};
+
+}  // namespace
+
+// --- recording
+// --------------------------------------------------------------------------------------------------------
+
+LiveCall::LiveCall(std::string name, std::unique_ptr<Recorder> recorder, std::shared_ptr<RecordingObserver> observer)
+    : name_{std::move(name)}, recorder_{std::move(recorder)}, observer_{std::move(observer)} {}
+
+LiveCall::~LiveCall() {
+  if (observer_)
+    observer_->abandoned(has_results_ ? "no backward came; set no_backprop_mode() where none will" : nullptr);
+}
+
+Variable LiveCall::add_input(const Variable& input) {
+  if (!input.is_defined()) {
+    inputs_.emplace_back();
+    input_views_.emplace_back();
+    return Variable();
+  }
+  Recorder::Input given = recorder_->input(input.array());
+  Variable leaf(given.array, input.requires_grad());
+  leaf.node()->rank = input.rank();  // gradients then add up in the order of the graph around
+  inputs_.emplace_back(leaf.node());
+  input_views_.push_back(std::move(given.view));
+  return leaf;
+}
+
+void LiveCall::add_results(const Variables& results, Link* model) {
+  for (const Recording::Leaf& leaf : recorder_->leaves()) {
+    const VariableNode* const grad = leaf.node->grad;
+    if (grad != nullptr && grad->array.is_defined() && recorder_->knows(grad->array)) {
+      recorder_->refuse(
+          "the call goes backward itself, and replays would leave the gradients of parameters as they are; "
+          "return the loss, and call backward() on it");
+      break;
+    }
+  }
+  const auto add = [&](const Variable& result) {
+    CallResults::Result& known = results_.results.emplace_back();
+    known.is_defined = result.is_defined();
+    if (!known.is_defined) {
+      outputs_.emplace_back();
+      output_views_.emplace_back();
+      arrays_.emplace_back();
+      return;
+    }
+    known.requires_grad = result.requires_grad();
+    known.is_connected = result.creator() != nullptr || (result.requires_grad() && config().enable_backprop);
+    outputs_.emplace_back(result.node());
+    output_views_.push_back(recorder_->exported(result.array(), Export::own));
+    arrays_.push_back(result.array());
+  };
+  for (const Variable& result : results) add(result);
+  results_.returned = results.size();
+  for (const Recording::Kept& kept : recorder_->kept_members()) {
+    const VariableNode* const node = kept.member->node();
+    int32_t index = -1;
+    if (node != nullptr) {
+      const auto found = std::find_if(outputs_.begin(), outputs_.end(), [&](const Node& o) { return o.get() == node; });
+      index = static_cast<int32_t>(found - outputs_.begin());
+      if (found == outputs_.end()) add(*kept.member);
+    }
+    results_.members.push_back({kept.member, index});
+  }
+  results_.clear_members();
+  find_leaves();
+  if (model != nullptr) home_ = model->home();
+  anatomy_ = Anatomy(model);
+  has_results_ = true;
+}
+
+// The recorder knows them, unless it was refused: then they are where the graph ends.
+void LiveCall::find_leaves() {
+  if (!recorder_->is_refused()) {
+    for (const Recording::Leaf& leaf : recorder_->leaves()) leaves_.push_back(leaf.node);
+    return;
+  }
+  std::unordered_set<const VariableNode*> seen;
+  for (const Node& input : inputs_) seen.insert(input.get());
+  std::vector<VariableNode*> pending;
+  for (const Node& output : outputs_) pending.push_back(output.get());
+  while (!pending.empty()) {
+    VariableNode* const node = pending.back();
+    pending.pop_back();
+    if (node == nullptr || !node->requires_grad || !seen.insert(node).second) continue;
+    if (node->is_leaf()) {
+      leaves_.emplace_back(node);
+      continue;
+    }
+    for (size_t i = 0; i < node->creator->input_count(); ++i) pending.push_back(node->creator->input_node(i));
+  }
+}
+
+void LiveCall::finish() {
+  outputs_.clear();
+  inputs_.clear();
+  const std::shared_ptr<RecordingObserver> observer = std::move(observer_);
+  if (recorder_->is_refused()) return observer->refused(recorder_->reason());
+  Link* const model = home_ ? home_->find() : nullptr;
+  if (home_ && model == nullptr) return observer->abandoned("the model was gone before backward came");
+  Recording recording;
+  try {
+    recording = recorder_->finish();
+  } catch (...) {
+    observer->abandoned(nullptr);
+    throw;
+  }
+  if (recorder_->is_refused()) return observer->refused(recorder_->reason());
+  recording.inputs = std::move(input_views_);
+  recording.outputs = std::move(output_views_);
+  recording.output_gradients = std::move(seed_views_);
+  recording.gradients = std::move(gradient_views_);
+  observer->recorded(std::move(recorder_), std::move(recording),
+                     {.model = model,
+                      .anatomy = std::move(anatomy_),
+                      .results = results_,
+                      .recorder = nullptr,
+                      .copies_outputs = false,
+                      .leaves = leaves_.size()});
+}
+
+Variables LiveCall::backward(const Variables& gy) {
+  if (std::exchange(is_spent_, true)) throw_spent(name_);
+  try {
+    return record_backward(gy);
+  } catch (...) {
+    if (const std::shared_ptr<RecordingObserver> observer = std::move(observer_)) observer->abandoned(nullptr);
+    throw;
+  }
+}
+
+Variables LiveCall::record_backward(const Variables& gy) {
+  // Views of results that come back as gradients, or of one another, get memory of their own like every argument; only
+  // what is dense can be laid out alike again.
+  SmallVector<Array, 2> seeds;
+  for (const Variable& each : gy) {
+    Array seed = each.is_defined() ? each.array() : Array();
+    if (seed.is_defined() && !seed.is_dense()) seed = seed.copy();
+    if (recorder_->is_refused()) {
+      seed_views_.emplace_back();
+    } else {
+      Recorder::Input given = recorder_->input(seed);
+      seed = given.array;
+      seed_views_.push_back(std::move(given.view));
+    }
+    seeds.push_back(std::move(seed));
+  }
+  Variables gx;
+  if (recorder_->is_refused()) {
+    gx = differentiate(seeds);
+  } else {
+    const Recorder::Scope scope(*recorder_, Phase::backward);
+    gx = differentiate(seeds);
+  }
+  for (const Variable& each : gx) {
+    gradient_views_.push_back(recorder_->exported(each.is_defined() ? each.array() : Array(), Export::own));
+  }
+  finish();
+  return gx;
+}
+
+Variables LiveCall::differentiate(std::span<const Array> seeds) {
+  SmallVector<Variable, 2> outputs, grad_outputs, targets;
+  for (size_t i = 0; i < seeds.size(); ++i) {
+    if (!seeds[i].is_defined()) continue;
+    outputs.emplace_back(outputs_[i].get());
+    grad_outputs.emplace_back(seeds[i], false);
+  }
+  SmallVector<size_t, 8> places;
+  const auto add_target = [&](const Node& node) {
+    if (node && node->requires_grad) {
+      places.push_back(targets.size());
+      targets.emplace_back(node.get());
+    } else {
+      places.push_back(SIZE_MAX);
+    }
+  };
+  for (const Node& input : inputs_) add_target(input);
+  for (const Node& leaf : leaves_) add_target(leaf);
+  outputs_.clear();
+  inputs_.clear();
+  const Variables found = grad({outputs.data(), outputs.size()}, {targets.data(), targets.size()},
+                               {.grad_outputs = {grad_outputs.data(), grad_outputs.size()}, .release_graph = true});
+  Variables gx;
+  gx.reserve(places.size());
+  for (const size_t place : places) gx.push_back(place == SIZE_MAX ? Variable() : found[place]);
+  return gx;
+}
+
+// --- the node
+// ---------------------------------------------------------------------------------------------------------
+
+StaticCall::~StaticCall() {
+  if (instance_) recorded_->give_back(std::move(instance_));
+}
+
+Arrays StaticCall::forward(const ArrayRefs& in) {
+  if (live_) return live_->take_outputs();
+  const profiler::Range range(recorded_->name());
+  Lease lease{*recorded_, recorded_->take_instance()};
+  Arrays outputs = recorded_->forward(*lease.instance, in);
+  if (is_recording()) instance_ = std::move(lease.instance);
+  return outputs;
+}
+
+Variables StaticCall::backward(const Variables& gy) {
+  const std::string& graph = live_ ? live_->name() : recorded_->name();
+  if (config().enable_backprop) {
+    throw StateError("static_graph '" + graph +
+                     "': gradients of gradients (enable_double_backprop) need define-by-run: set "
+                     "config().use_static_graph = false for this computation");
+  }
+  const profiler::Range range(graph);
+  if (live_) return live_->backward(gy);
+  if (!instance_) throw_spent(graph);
+  const Lease lease{*recorded_, std::move(instance_)};
+  return recorded_->backward(*lease.instance, gy);
+}
+
+}  // namespace kusari::graphs

@@ -1,0 +1,57 @@
+#include "kusari/framework/static_graph/static_graph.h"
+
+#include <cstdlib>
+#include <memory>
+#include <utility>
+
+#include <cxxabi.h>
+
+#include "kusari/framework/core/atomic_file.h"
+#include "kusari/framework/static_graph/engine.h"
+
+namespace kusari::detail {
+namespace {
+
+// "Mlp" of "kusari::(anonymous namespace)::Mlp"; a lambda has no name worth telling.
+std::string class_name(const std::type_info& type) {
+  const std::unique_ptr<char, decltype(&std::free)> text(abi::__cxa_demangle(type.name(), nullptr, nullptr, nullptr),
+                                                         &std::free);
+  std::string name = text ? text.get() : type.name();
+  if (name.find("lambda") != std::string::npos || name.find('(') == 0) return "function";
+  name = name.substr(0, name.find('<'));
+  const size_t colon = name.rfind(':');
+  return colon == std::string::npos ? name : name.substr(colon + 1);
+}
+
+StaticGraphOptions named(StaticGraphOptions options, const std::type_info& callee) {
+  if (options.name.empty()) options.name = class_name(callee);
+  return options;
+}
+
+}  // namespace
+
+StaticGraphCache::StaticGraphCache(StaticGraphOptions options, const std::type_info& callee)
+    : engine_{std::make_unique<graphs::Engine>(named(std::move(options), callee))} {}
+StaticGraphCache::StaticGraphCache(const StaticGraphCache& other)
+    : engine_{std::make_unique<graphs::Engine>(other.engine_->options())} {}
+StaticGraphCache::StaticGraphCache(StaticGraphCache&& other) noexcept = default;
+// The callee has been assigned to: what was recorded may not be what it does now.
+StaticGraphCache& StaticGraphCache::operator=(const StaticGraphCache& other) {
+  if (this != &other) engine_ = std::make_unique<graphs::Engine>(other.engine_->options());
+  return *this;
+}
+StaticGraphCache& StaticGraphCache::operator=(StaticGraphCache&& other) noexcept = default;
+StaticGraphCache::~StaticGraphCache() = default;
+
+bool StaticGraphCache::is_on() const noexcept { return engine_->is_on(); }
+Variables StaticGraphCache::call(const Callee& callee, std::span<const Variable> inputs) {
+  return engine_->call(callee, inputs);
+}
+
+const std::string& StaticGraphCache::name() const noexcept { return engine_->options().name; }
+std::string StaticGraphCache::summary() const { return engine_->summary(); }
+std::string StaticGraphCache::dot() const { return engine_->dot(); }
+void StaticGraphCache::write_dot(const std::string& path) const { write_file_atomically(path, dot()); }
+void StaticGraphCache::clear() noexcept { engine_->clear(); }
+
+}  // namespace kusari::detail
