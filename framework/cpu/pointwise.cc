@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 #include <string>
+#include <vector>
 
 #include "kusari/framework/core/error.h"
 #include "kusari/framework/cpu/isa.h"
@@ -17,6 +18,9 @@
 namespace kusari::cpu {
 namespace {
 
+/// The result and at most four operands.
+constexpr int kMostOperands = 5;
+
 /// A piece of a row, small enough that the threads share long rows.
 constexpr int64_t kSegment = 8192;
 
@@ -27,23 +31,23 @@ struct SegmentRunner {
   const void* op;
   int inputs;
   BlockWriter writer;
-  BlockReader readers[kMaxOperands];
+  BlockReader readers[kMostOperands];
   bool all_direct;
 
   void run(const StridedLoop::Cursor& at, int64_t begin, int64_t end) const {
     char* const to = at[0] + begin * plan.row_stride(0);
-    const char* from[kMaxOperands];
+    const char* from[kMostOperands];
     for (int k = 0; k < inputs; ++k) from[k] = at[k + 1] + begin * plan.row_stride(k + 1);
     if (all_direct) {
-      const void* in[kMaxOperands];
+      const void* in[kMostOperands];
       std::copy(from, from + inputs, in);
       loop(op, in, to, end - begin);
       return;
     }
-    alignas(64) char buffers[kMaxOperands][kBlockBytes];
+    alignas(64) char buffers[kMostOperands][kBlockBytes];
     for (int64_t done = 0; begin + done < end; done += kBlock) {
       const int64_t n = std::min(kBlock, end - begin - done);
-      const void* in[kMaxOperands];
+      const void* in[kMostOperands];
       for (int k = 0; k < inputs; ++k) {
         const int64_t stride = plan.row_stride(k + 1);
         const bool filled = stride == 0 && done > 0;  // the first block's repeated element serves all
@@ -53,8 +57,8 @@ struct SegmentRunner {
       if (writer.is_direct()) {
         loop(op, in, block, n);
       } else {
-        loop(op, in, buffers[kMaxOperands - 1], n);
-        writer.write(buffers[kMaxOperands - 1], n, block);
+        loop(op, in, buffers[kMostOperands - 1], n);
+        writer.write(buffers[kMostOperands - 1], n, block);
       }
     }
   }
@@ -67,7 +71,7 @@ void run_rows(const SegmentRunner& runner) {
   parallel_for(plan.rows(), std::max<int64_t>(1, kThreadChunk / n), [&](int64_t begin, int64_t end) {
     StridedLoop::Cursor at(plan, begin);
     for (int64_t row = begin; row < end; ++row, at.next()) {
-      const void* in[kMaxOperands];
+      const void* in[kMostOperands];
       for (int k = 0; k < runner.inputs; ++k) in[k] = at[k + 1];
       runner.loop(runner.op, in, at[0], n);
     }
@@ -90,7 +94,7 @@ void run_repeated(const SegmentRunner& runner) {
   const StridedLoop& plan = runner.plan;
   const int64_t n = plan.row_size(), per_block = kBlock / n;
   parallel_for(plan.rows(), std::max<int64_t>(per_block, kThreadChunk / n), [&](int64_t begin, int64_t end) {
-    alignas(64) char buffers[kMaxOperands][kBlockBytes];
+    alignas(64) char buffers[kMostOperands][kBlockBytes];
     const int64_t copies = std::min(per_block, end - begin);
     for (int k = 1; k <= runner.inputs; ++k) {
       if (plan.outer_stride(k) != 0) continue;
@@ -99,7 +103,7 @@ void run_repeated(const SegmentRunner& runner) {
         std::memcpy(buffers[k] + static_cast<size_t>(i) * bytes, plan.base(k), bytes);
     }
     for (int64_t row = begin; row < end; row += per_block) {
-      const void* in[kMaxOperands];
+      const void* in[kMostOperands];
       for (int k = 1; k <= runner.inputs; ++k) {
         const int64_t stride = plan.outer_stride(k);
         in[k - 1] = stride == 0 ? buffers[k] : plan.base(k) + row * stride;
@@ -109,7 +113,25 @@ void run_repeated(const SegmentRunner& runner) {
   });
 }
 
+std::vector<PointwiseLoops>& all_loops() {
+  static std::vector<PointwiseLoops>* const loops = new std::vector<PointwiseLoops>;
+  return *loops;
+}
+
 }  // namespace
+
+void set_loops(KernelId kernel, const PointwiseLoops& loops) {
+  std::vector<PointwiseLoops>& all = all_loops();
+  const auto index = static_cast<size_t>(kernel.index);
+  if (all.size() <= index) all.resize(index + 1);
+  all[index] = loops;
+}
+
+PointwiseLoops loops_of_kernel(KernelId kernel) {
+  const std::vector<PointwiseLoops>& all = all_loops();
+  const auto index = static_cast<size_t>(kernel.index);
+  return index < all.size() ? all[index] : PointwiseLoops{};
+}
 
 void pointwise_general(const PointwiseLoops& loops, const char* call, const void* op,
                        std::span<const Array* const> operands) {

@@ -16,6 +16,10 @@ void pointwise_general(const PointwiseLoops& loops, const char* call, const void
 template <class Op>
 inline PointwiseLoops pointwise_loops{};
 
+/// The same by kernel, for programs of them; empty for other kernels.
+void set_loops(KernelId kernel, const PointwiseLoops& loops);
+PointwiseLoops loops_of_kernel(KernelId kernel);
+
 template <class Op, class... X>
 void pointwise_kernel(Params<Op> op, X... x, Out y) {
   const PointwiseLoops& loops = pointwise_loops<Op>;
@@ -49,6 +53,7 @@ template <class Op>
 void add_pointwise(Backend& backend, const PointwiseLoops& loops) {
   pointwise_loops<Op> = loops;
   using Kernel = kernels::Pointwise<Op>;
+  set_loops(kernel_id<Kernel>(), loops);
   constexpr int kArity = detail::pointwise_arity<Op>();
   if constexpr (kArity == 1) {
     backend.add<Kernel>(&pointwise_kernel<Op, In>);

@@ -12,6 +12,7 @@ class CpuBackend final : public Backend {
   CpuBackend() {
     cpu::register_basic(*this);
     cpu::register_pointwise(*this);
+    cpu::register_fused_pointwise(*this);
     cpu::register_reduction(*this);
     cpu::register_arg_reduction(*this);
     cpu::register_softmax(*this);

@@ -7,6 +7,7 @@ namespace kusari::cpu {
 // Each enters its family's kernels in the table of the CPU backend.
 void register_basic(Backend& backend);
 void register_pointwise(Backend& backend);
+void register_fused_pointwise(Backend& backend);
 void register_reduction(Backend& backend);
 void register_arg_reduction(Backend& backend);
 void register_softmax(Backend& backend);

@@ -9,7 +9,7 @@
 namespace kusari {
 
 /// Most operands of one loop, results included.
-inline constexpr int kMaxOperands = 6;
+inline constexpr int kMaxOperands = 16;
 
 /// A loop nest over the elements of one shape and several operands: axes of size 1 are gone, axes that are one range in
 /// every operand are merged, and the innermost axis is the one along which operand 0 is closest together. There is
