@@ -81,6 +81,7 @@ void Recorder::end() {
   draws_.clear();
   running_.clear();
   held_.clear();
+  if (phase_ == Phase::forward) phase_ = Phase::backward;  // whose inputs may come now
   // Variables that the call made over parameters' memory have no handles any more.
   for (Recording::Leaf& leaf : candidates_) {
     if (is_refused_ || leaf.node->handles == 0) continue;
