@@ -132,6 +132,7 @@ Instance::Instance(const Plan& plan, std::shared_ptr<Scratch> scratch) : plan_{p
   const std::vector<Plan::Home>& homes = plan.homes();
   storages_.resize(homes.size());
   bound_ = std::vector<Bound>(homes.size());
+  own_.resize(homes.size());
   for (size_t i = 0; i < homes.size(); ++i) {
     const auto slot = static_cast<SlotIndex>(i);
     if (homes[i].is_lent) lent_.push_back(slot);
@@ -365,7 +366,7 @@ void Instance::begin() {
   if (scratch_ != nullptr) follow_scratch();
   for (const SlotIndex slot : lent_) {
     Storage* const storage = storages_[static_cast<size_t>(slot)];
-    if (storage->references.load(std::memory_order_acquire) == 1) continue;
+    if (storage->references.load(std::memory_order_acquire) == 1 + own_[static_cast<size_t>(slot)]) continue;
     const Plan::Home& home = plan_.homes()[static_cast<size_t>(slot)];
     const Memory& memory = memories_[static_cast<size_t>(home.memory)];
     Arena* const keeper = home.place == Place::fixed ? memory.fixed.get() : memory.arena.get();

@@ -40,6 +40,10 @@ class KUSARI_API Instance {
 
   const Plan& plan() const noexcept { return plan_; }
 
+  /// How many references to the memory of a slot are those of who runs the instance: arrays that he hands out again and
+  /// that nobody else has. For begin() they do not count: they get the numbers of the next call.
+  uint32_t& own_references(SlotIndex slot) noexcept { return own_[static_cast<size_t>(slot)]; }
+
   /// Starts a call. What the last one exported into fixed memory or into the arena is stale now, if somebody holds it.
   void begin();
   /// `array` takes the place of the recorded array `recorded`, which has the same shape, dtype, strides and device;
@@ -107,6 +111,7 @@ class KUSARI_API Instance {
   std::vector<SlotIndex> written_;  // by the calls, in their order
   std::vector<Call> calls_;         // of each step
   // Slots that begin(), run() and unbind() go through.
+  std::vector<uint32_t> own_;  // of each slot: see own_references
   std::vector<SlotIndex> lent_, released_, renewed_[kPhases];
   struct Source {
     uint64_t storage_id;

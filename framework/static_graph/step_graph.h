@@ -1,0 +1,63 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <unordered_set>
+#include <vector>
+
+#include "kusari/framework/autograd/variable.h"
+#include "kusari/framework/core/export.h"
+#include "kusari/framework/links/link.h"
+#include "kusari/framework/static_graph/signature.h"
+#include "kusari/framework/static_graph/static_graph.h"
+
+namespace kusari::graphs {
+
+/// Steps of training as replays of recorded ones: forward, backward and update of the parameters as one list of
+/// kernels. What the update needs on the host, it tells the GraphCapture that records it.
+///
+/// After a replay the parameters of the model hold their gradients, and the members that links set at each call their
+/// values, as after the step itself; but gradients lie in memory that the next replay overwrites: who keeps one that
+/// long gets StateError where he uses it.
+class KUSARI_API StepGraph {
+ public:
+  struct Step {
+    void (*run)(void* object, std::span<const Variable> inputs);
+    void* object;
+    Link* model;  ///< whose gradients the step clears, and computes anew
+  };
+
+  explicit StepGraph(StaticGraphOptions options);
+  StepGraph(const StepGraph&) = delete;
+  StepGraph& operator=(const StepGraph&) = delete;
+  ~StepGraph();
+
+  /// Runs the step with these inputs, or replays one that was recorded with inputs of their kind in the same
+  /// surroundings. Throws StateError when a step does what cannot be replayed, unless options.fallback.
+  void run(const Step& step, std::span<const Variable> inputs, const Surroundings& surroundings);
+
+  const std::string& name() const noexcept { return options_.name; }
+  /// Replays so far.
+  int64_t replays() const noexcept { return replays_; }
+  std::string summary() const;
+  std::string dot() const;
+  void clear() noexcept;
+
+ private:
+  class Recorded;
+  struct Entry;
+
+  Entry* find(std::span<const Variable> inputs, const Surroundings& surroundings);
+  void record(Entry& entry, const Step& step, std::span<const Variable> inputs);
+  void give_up(Entry& entry, const std::string& reason) const;
+
+  StaticGraphOptions options_;
+  std::vector<std::unique_ptr<Entry>> entries_;
+  std::unordered_set<uint64_t> escaped_;  // ids of storages that recorded steps have left in somebody's hands
+  bool is_full_ = false;                  // a signature was refused
+  int64_t replays_ = 0;
+};
+
+}  // namespace kusari::graphs
