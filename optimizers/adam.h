@@ -35,6 +35,7 @@ class KUSARI_API Adam : public Optimizer, public AdamOptions {
   size_t schedule(double* out) const override;
   void launch_numbers(const detail::NumbersLaunch& numbers) const override;
   void launch_step(const detail::StepLaunch& step) const override;
+  int kernel_choice() const noexcept override { return adabound; }
 
   double initial_alpha_;
 };

@@ -19,7 +19,9 @@ class Optimizer;
 /// - a span of Parameter pointers: all parameters at once, gradients never undefined;
 /// - an UpdateRule& and a Parameter&, or a Parameter& alone: called for each parameter;
 /// - an Optimizer&.
-/// `kName` and `kTiming` of its class, if they exist, are the defaults of add_hook. Copies share the callable.
+/// `kName` and `kTiming` of its class, if they exist, are the defaults of add_hook. A class with `kReplays` = true says
+/// that it does the same kernels at every step and nothing else that matters: steps with other hooks are not made
+/// static graphs. Copies share the callable.
 class KUSARI_API OptimizerHook {
  public:
   template <class F>
@@ -28,10 +30,12 @@ class KUSARI_API OptimizerHook {
       : hook_{std::make_shared<Model<F>>(std::move(hook))} {
     if constexpr (requires { std::string(F::kName); }) name_ = F::kName;
     if constexpr (requires { HookTiming(F::kTiming); }) timing_ = F::kTiming;
+    if constexpr (requires { bool(F::kReplays); }) replays_ = F::kReplays;
   }
 
   const std::string& name() const noexcept { return name_; }
   HookTiming timing() const noexcept { return timing_; }
+  bool replays() const noexcept { return replays_; }
   /// `rules` are those of the parameters; `optimizer` is null for the hooks of one parameter.
   void operator()(Optimizer* optimizer, std::span<Parameter* const> parameters,
                   std::span<UpdateRule* const> rules) const {
@@ -69,6 +73,7 @@ class KUSARI_API OptimizerHook {
   std::shared_ptr<Concept> hook_;
   std::string name_;
   HookTiming timing_ = HookTiming::pre;
+  bool replays_ = false;
 };
 
 }  // namespace kusari

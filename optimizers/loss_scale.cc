@@ -3,6 +3,7 @@
 #include <cstddef>
 
 #include "kusari/framework/core/backend.h"
+#include "kusari/framework/core/graph_capture.h"
 #include "kusari/framework/core/kernel.h"
 #include "kusari/framework/core/serializer.h"
 #include "kusari/framework/kernels/optimizer_step.h"
@@ -21,19 +22,19 @@ LossScale::LossScale(const kernels::LossScaleRule& rule, double initial)
     : rule_{rule}, known_{.scale = initial, .growth_tracker = 0, .skipped = 0, .overflowed = 0, .finite = 1} {}
 
 LossScaleState LossScale::state() const {
-  if (!is_known_) {
+  if (!is_known()) {
     array_.device().backend().copy_to_host(array_.device().index(), &known_, array_.raw_data(), sizeof(known_));
-    is_known_ = true;
+    known_at_ = written();
   }
   return known_;
 }
 
 void LossScale::settle_on(const Device& device) {
-  if (!array_.is_defined()) {
-    array_ = from_host(&known_, {kNumbers}, Dtype::float64, device);
-  } else if (array_.device() != device) {
-    array_ = array_.to_device(device);
-  }
+  if (array_.is_defined() && array_.device() == device) return;
+  const ScopedGraphCapture once(nullptr);
+  const bool was_known = is_known();
+  array_ = array_.is_defined() ? array_.to_device(device) : from_host(&known_, {kNumbers}, Dtype::float64, device);
+  known_at_ = was_known ? written() : written() - 1;
 }
 
 Array LossScale::element_on(const Device& device, int64_t index) {
@@ -46,21 +47,23 @@ Array LossScale::skipped_on(const Device& device) { return element_on(device, kS
 
 void LossScale::set_state(const LossScaleState& state) {
   known_ = state;
-  is_known_ = true;
   if (!array_.is_defined()) return;
   array_.device().backend().copy_from_host(array_.device().index(), array_.raw_data(), &known_, sizeof(known_));
   array_.mark_written();
+  known_at_ = written();
 }
 
 void LossScale::set(double scale) {
+  const bool was_known = is_known();
   known_.scale = scale;
-  if (array_.is_defined()) array_.at(kScale).fill(scale);
+  if (!array_.is_defined()) return;
+  array_.at(kScale).fill(scale);
+  if (was_known) known_at_ = written();
 }
 
 void LossScale::update(const Array& squared_norm) {
   settle_on(squared_norm.device());
   launch<kernels::LossScaleUpdate>(array_.device(), squared_norm, rule_, array_);
-  is_known_ = false;
 }
 
 void LossScale::serialize(Serializer& serializer) {

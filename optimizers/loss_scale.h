@@ -1,5 +1,6 @@
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 
 #include "kusari/framework/core/array.h"
@@ -44,11 +45,13 @@ class KUSARI_API LossScale {
  private:
   Array element_on(const Device& device, int64_t index);
   void settle_on(const Device& device);
+  uint64_t written() const noexcept { return array_.storage().generation.load(std::memory_order_relaxed); }
+  bool is_known() const noexcept { return !array_.is_defined() || known_at_ == written(); }
 
   kernels::LossScaleRule rule_;
   Array array_;  // the state in device memory; undefined while the host alone has it
   mutable kernels::LossScaleState known_;
-  mutable bool is_known_ = true;  // known_ is what array_ holds
+  mutable uint64_t known_at_ = 0;  // Storage::generation of array_ when it held known_
 };
 
 }  // namespace kusari

@@ -27,9 +27,27 @@ uint64_t new_id() {
 
 }  // namespace
 
-Optimizer::Optimizer() : impl_{std::make_unique<Impl>()} { impl_->id = new_id(); }
-Optimizer::Optimizer(Optimizer&& other) noexcept = default;
-Optimizer& Optimizer::operator=(Optimizer&& other) noexcept = default;
+Optimizer::Optimizer() : impl_{std::make_unique<Impl>()} {
+  impl_->self = this;
+  impl_->id = new_id();
+}
+Optimizer::Optimizer(Optimizer&& other) noexcept
+    : impl_{std::move(other.impl_)},
+      home_{std::move(other.home_)},
+      call_{other.call_},
+      epoch_{other.epoch_},
+      use_auto_new_epoch_{other.use_auto_new_epoch_} {
+  if (impl_) impl_->self = this;
+}
+Optimizer& Optimizer::operator=(Optimizer&& other) noexcept {
+  impl_ = std::move(other.impl_);
+  home_ = std::move(other.home_);
+  call_ = other.call_;
+  epoch_ = other.epoch_;
+  use_auto_new_epoch_ = other.use_auto_new_epoch_;
+  if (impl_) impl_->self = this;
+  return *this;
+}
 Optimizer::~Optimizer() = default;
 
 void Optimizer::setup_target(Link& link, detail::CallModel call) {
@@ -38,6 +56,7 @@ void Optimizer::setup_target(Link& link, detail::CallModel call) {
   epoch_ = 0;
   impl_->clock = detail::StepClock();
   impl_->hooks.clear();
+  ++impl_->settings;
   for (Parameter* parameter : link.params()) {
     parameter->set_update_rule(std::make_unique<KernelRule>(impl_->id, state_names()));
   }
@@ -71,19 +90,31 @@ void Optimizer::new_epoch(bool automatic) {
 void Optimizer::add_hook(const OptimizerHook& hook, std::string hook_name, HookTiming timing) {
   if (!has_target()) throw StateError(std::string(name()) + "::add_hook: call setup(model) first");
   impl_->hooks.add("Optimizer::add_hook", hook, std::move(hook_name), timing);
+  ++impl_->settings;
 }
 
 std::shared_ptr<const void> Optimizer::observe_gradients(GradientObserver observer) {
   auto kept = std::make_shared<const GradientObserver>(std::move(observer));
   impl_->observers.push_back(kept);
+  ++impl_->settings;
   return kept;
 }
 
-void Optimizer::remove_hook(const std::string& hook_name) { impl_->hooks.remove("Optimizer::remove_hook", hook_name); }
+void Optimizer::remove_hook(const std::string& hook_name) {
+  impl_->hooks.remove("Optimizer::remove_hook", hook_name);
+  ++impl_->settings;
+}
 
-void Optimizer::use_fp32_update(bool use) { impl_->fp32_update = use; }
+void Optimizer::use_fp32_update(bool use) {
+  impl_->fp32_update = use;
+  ++impl_->settings;
+}
 
-void Optimizer::set_forward_scope(std::function<ForwardScope()> make) { impl_->forward_scope = std::move(make); }
+void Optimizer::set_forward_scope(std::function<ForwardScope()> make, bool is_constant) {
+  impl_->forward_scope = std::move(make);
+  impl_->forward_scope_is_constant = is_constant || !impl_->forward_scope;
+  ++impl_->settings;
+}
 
 void Optimizer::loss_scaling(const LossScalingOptions& options) {
   const auto require_positive = [&](const char* option, double value) {
@@ -125,6 +156,7 @@ void Optimizer::loss_scaling(const LossScalingOptions& options) {
 
 void Optimizer::no_loss_scaling() {
   Impl& impl = *impl_;
+  ++impl.settings;
   impl.scaling = Impl::Scaling::none;
   impl.is_fixed = false;
   impl.loss_scale = nullptr;
@@ -192,7 +224,10 @@ void Optimizer::serialize(Serializer& serializer) {
   serializer("t", steps);
   serializer("epoch", epoch_);
   visit(serializer, "skipped_steps", skipped);
-  if (!writer) impl.clock = detail::StepClock(steps, skipped);
+  if (!writer) {
+    impl.clock = detail::StepClock(steps, skipped);
+    ++impl.settings;
+  }
   const std::unique_ptr<Serializer> below = serializer.child("hyperparam");
   for (const Field& field : fields()) visit(*below, field.name, *field.value);
   const bool is_fixed = impl.is_fixed || impl.scaling == Impl::Scaling::chainer_fixed;  // then it is the caller's

@@ -23,9 +23,11 @@
 
 namespace kusari {
 
+class GraphCapture;
 class Serializer;
 
 namespace detail {
+class KernelRule;
 struct NumbersLaunch;
 struct OptimizerAccess;
 struct StepLaunch;
@@ -100,8 +102,9 @@ class KUSARI_API Optimizer {
   /// Gradients carry the scale until a hook asks for them: see Variable::loss_scale and device_loss_scale.
   void backward(const Variable& loss, const BackwardOptions& options = {});
   using ForwardScope = std::shared_ptr<void>;
-  /// What `make` returns lives while the lossfun of update(lossfun) runs; a null function: nothing does.
-  void set_forward_scope(std::function<ForwardScope()> make);
+  /// What `make` returns lives while the lossfun of update(lossfun) runs; a null function: nothing does. `is_constant`:
+  /// it does the same for every lossfun, so that a replay of a recorded step need not ask for it.
+  void set_forward_scope(std::function<ForwardScope()> make, bool is_constant = false);
 
   /// Steps done since setup, without those that were skipped; waits for the device if there may have been such.
   int64_t t() const;
@@ -168,6 +171,9 @@ class KUSARI_API Optimizer {
   /// that alone knows t, and its launch.
   virtual size_t schedule(double*) const { return 0; }
   virtual void launch_numbers(const detail::NumbersLaunch&) const {}
+  /// Tells the kernels that launch_step chooses from apart, beside state_names(): recorded steps are made anew when it
+  /// changes.
+  virtual int kernel_choice() const noexcept { return 0; }
   template <class Step>
   static size_t write_numbers(const Step& step, double* out) {
     static_assert(sizeof(Step) % sizeof(double) == 0 && std::is_trivially_copyable_v<Step>);
@@ -182,6 +188,8 @@ class KUSARI_API Optimizer {
   struct Impl;
   struct Entry;
   struct Group;
+  struct GroupNumbers;
+  struct StepRecord;
   void setup_target(Link& link, detail::CallModel call);
   Variable call_model(Link& model, std::span<const Variable> inputs) const;
   ForwardScope forward_scope() const;
@@ -203,7 +211,14 @@ class KUSARI_API Optimizer {
   void update_parameters(const Array& guard);
   void call_rule_hooks(HookTiming timing, Entry& entry);
   void launch_groups(const Array& guard);
-  void write_numbers(Group& group);
+  bool write_numbers(GroupNumbers& numbers, const Device& device, int64_t t, const Hyperparameters* overrides,
+                     bool is_counted_on_device);
+  void count_attempts(const Array& guard);
+  void prepare_states(detail::KernelRule& rule, const Array& array) const;
+  void forget_scales();
+  void begin_record(GraphCapture& capture);
+  void record_groups(GraphCapture& capture);
+  void end_record(GraphCapture& capture);
   void drop_master_gradients();
   void report_skipped() const;
 

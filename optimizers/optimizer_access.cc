@@ -7,6 +7,7 @@
 
 #include "kusari/framework/core/config.h"
 #include "kusari/framework/core/error.h"
+#include "kusari/framework/core/graph_capture.h"
 #include "kusari/framework/core/profiler.h"
 #include "kusari/optimizers/hooks/fused.h"
 #include "kusari/optimizers/optimizer_impl.h"
@@ -66,7 +67,12 @@ Array OptimizerAccess::seed(Optimizer& optimizer, const Variable& loss) {
   }
   const Device& device = loss.device();
   const Dtype dtype = is_half(loss.dtype()) ? loss.dtype() : Dtype::float64;  // float32's rounding does not matter
-  if (!impl.seed.is_defined() || impl.seed.device() != device || impl.seed_dtype != dtype) {
+  GraphCapture* const capture = GraphCapture::current();
+  // A recorded step computes it from today's scale, or never again.
+  const bool is_foreign =
+      capture != nullptr && !impl.is_fixed && impl.seed.is_defined() && impl.seed.storage().capture != capture->id();
+  if (!impl.seed.is_defined() || is_foreign || impl.seed.device() != device || impl.seed_dtype != dtype) {
+    const ScopedGraphCapture once(impl.is_fixed ? nullptr : capture);
     impl.seed = held_by(dtype, impl.loss_scale->scale_on(device));
     impl.seed_dtype = dtype;
   }

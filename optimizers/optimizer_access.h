@@ -1,8 +1,10 @@
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <span>
+#include <string>
 
 #include "kusari/framework/core/array.h"
 #include "kusari/framework/core/device.h"
@@ -43,6 +45,16 @@ struct KUSARI_API OptimizerAccess {
   /// The numbers of the last step's kernels, float64, on their device, where that alone knows how many steps there
   /// were; undefined where the host does, and before the first step.
   static Array step_numbers(const Optimizer& optimizer);
+
+  // For static graphs of whole steps.
+
+  /// Why steps cannot be replayed; empty: they can.
+  static std::string obstacle(const Optimizer& optimizer);
+  /// Another number whenever hooks, observers or options change.
+  static uint64_t settings(const Optimizer& optimizer) noexcept;
+  /// What a replay opens around itself to find the settings of the forward computation: the forward scope, unless that
+  /// is known to be the same each time.
+  static std::shared_ptr<void> changing_forward_scope(const Optimizer& optimizer);
 
   // For copies of the target that compute parts of the gradients. What takes the optimizer const may be called by
   // several threads at once.

@@ -27,12 +27,19 @@ struct DeviceNumbers {
   void write(const Device& device, const double* values, size_t n);
   /// The array for a kernel that computes them.
   const Array& to_be_computed(const Device& device);
+
+ private:
+  bool make_on(const Device& device);
 };
 
 /// Whether a and b, of equal shapes, have their elements in the same order in memory.
 bool same_layout(const Array& a, const Array& b);
 /// `value` with the layout, dtype and device of `like`.
 Array conform(const Array& value, const Array& like);
+inline const Array& gradient_of(const Parameter& parameter) { return parameter.node()->grad->array; }
+/// The float32 twin of a 16-bit parameter, in its memory order. Where somebody has written to the parameter since the
+/// last step (a file that was read, copydata), the twin follows.
+Parameter& master_of(KernelRule& rule, const Parameter& parameter);
 
 }  // namespace detail
 
@@ -46,6 +53,11 @@ struct Optimizer::Entry {
   bool has_zero_gradient = false;  // made up: any scale will do
 
   bool is_updated() const { return parameter->is_initialized() && rule != nullptr && rule->enabled; }
+};
+
+/// The numbers of a group's kernels where these read them. Recorded steps share them with the group.
+struct Optimizer::GroupNumbers {
+  detail::DeviceNumbers numbers, schedule, host_scale;
 };
 
 /// Parameters that one launch updates.
@@ -64,13 +76,15 @@ struct Optimizer::Group {
   std::vector<Array> gradients;  // held during the launch only
   std::vector<Array> arrays;     // kept between steps, so that counts stay untouched
   std::vector<Array> copies;
-  detail::DeviceNumbers numbers, schedule, host_scale;
+  std::shared_ptr<GroupNumbers> numbers;
 };
 
 struct Optimizer::Impl {
   enum class Scaling : uint8_t { none, device, chainer_fixed, chainer_dynamic };
 
+  Optimizer* self;
   uint64_t id;
+  uint64_t settings = 0;       // another number whenever hooks, observers, scaling or fp32_update change
   uint64_t version = 0;        // structure_version() of the lists below
   const Link* link = nullptr;  // where the target was then
   std::vector<Entry> entries;
@@ -80,7 +94,10 @@ struct Optimizer::Impl {
   size_t group_count = 0;
   detail::HookList hooks;
   std::vector<std::weak_ptr<const GradientObserver>> observers;
+  std::shared_ptr<StepRecord> record;  // of the step under way, while a static graph records it
+  uint64_t recorded_by = 0;            // id of the last GraphCapture that recorded a step
   std::function<ForwardScope()> forward_scope;
+  bool forward_scope_is_constant = true;  // there is none
   bool fp32_update = false;
   detail::StepClock clock;
 

@@ -1,12 +1,11 @@
 #include <algorithm>
 #include <cmath>
-#include <cstring>
 #include <limits>
 #include <map>
 
-#include "kusari/framework/core/backend.h"
 #include "kusari/framework/core/config.h"
 #include "kusari/framework/core/error.h"
+#include "kusari/framework/core/graph_capture.h"
 #include "kusari/framework/core/log.h"
 #include "kusari/framework/functions/math/basic_math.h"
 #include "kusari/framework/kernels/comparison.h"
@@ -26,23 +25,6 @@ using detail::WrittenState;
 
 namespace detail {
 
-void DeviceNumbers::write(const Device& device, const double* values, size_t n) {
-  const bool is_fresh = !array.is_defined() || array.device() != device;
-  if (is_fresh) array = empty({static_cast<int64_t>(kCapacity)}, Dtype::float64, device);
-  if (!is_fresh && is_written && std::memcmp(values, written.data(), n * sizeof(double)) == 0) return;
-  std::copy(values, values + n, written.begin());
-  is_written = true;
-  device.backend().copy_from_host(device.index(), array.raw_data(), written.data(), n * sizeof(double));
-}
-
-const Array& DeviceNumbers::to_be_computed(const Device& device) {
-  if (!array.is_defined() || array.device() != device) {
-    array = empty({static_cast<int64_t>(kCapacity)}, Dtype::float64, device);
-  }
-  is_written = false;
-  return array;
-}
-
 bool same_layout(const Array& a, const Array& b) {
   if (a.is_contiguous() && b.is_contiguous()) return true;
   for (int axis = 0; axis < a.ndim(); ++axis) {
@@ -54,6 +36,8 @@ bool same_layout(const Array& a, const Array& b) {
 }  // namespace detail
 
 using detail::conform;
+using detail::gradient_of;
+using detail::master_of;
 using detail::same_layout;
 
 namespace {
@@ -117,15 +101,9 @@ struct Conversions {
   }
 };
 
-void keep(Array& slot, const Array& array) {
-  if (!slot.is_same(array)) slot = array;
-}
-
 bool conforms(const Array& value, const Array& like) {
   return value.dtype() == like.dtype() && value.device() == like.device() && same_layout(value, like);
 }
-
-const Array& gradient_of(const Parameter& parameter) { return parameter.node()->grad->array; }
 
 void forget_scale(const Parameter& parameter) {
   detail::VariableNode::Saved& saved = parameter.node()->saved_state();
@@ -133,9 +111,17 @@ void forget_scale(const Parameter& parameter) {
   saved.device_loss_scale = Array();
 }
 
-/// The float32 twin of a 16-bit parameter, in its memory order. Where somebody has written to the parameter since the
-/// last step (a file that was read, copydata), the twin follows.
-Parameter& master_of(KernelRule& rule, const Parameter& parameter) {
+}  // namespace
+
+Array detail::conform(const Array& value, const Array& like) {
+  if (conforms(value, like)) return value;
+  const Array copied = empty_like(like);
+  copied.copy_from(value);
+  return copied;
+}
+
+Parameter& detail::master_of(KernelRule& rule, const Parameter& parameter) {
+  const ScopedGraphCapture once(nullptr);  // replays of a recorded step see to it beforehand
   const Array& array = parameter.array();
   const bool is_written =
       rule.rounded && rule.rounded->dtype == array.dtype() && *rule.rounded != WrittenState::of(array);
@@ -156,47 +142,6 @@ Parameter& master_of(KernelRule& rule, const Parameter& parameter) {
     pointwise_to(own, kernels::Where{}, is_own, own, wide);
   }
   return *rule.master;
-}
-
-}  // namespace
-
-Array detail::conform(const Array& value, const Array& like) {
-  if (conforms(value, like)) return value;
-  const Array copied = empty_like(like);
-  copied.copy_from(value);
-  return copied;
-}
-
-Optimizer::Group& Optimizer::Impl::group(const Entry& entry) {
-  const Array &array = entry.stepped->array(), &gradient = gradient_of(*entry.differentiated);
-  const detail::StepClock& steps = entry.rule->clock;
-  const Dtype copy_dtype = entry.stepped != entry.parameter ? entry.parameter->dtype() : array.dtype();
-  const bool has_scale = !entry.has_zero_gradient;
-  for (size_t i = 0; i < group_count; ++i) {
-    Group& g = groups[i];
-    if (g.device == array.device() && g.dtype == array.dtype() && g.gradient_dtype == gradient.dtype() &&
-        g.copy_dtype == copy_dtype && g.t == steps.t_and_skipped() && g.source == steps.source() &&
-        g.overrides == entry.rule->overrides.get() && (!has_scale || !g.has_scale || g.scale == entry.scale)) {
-      if (has_scale && !g.has_scale) {
-        g.scale = entry.scale;
-        g.has_scale = true;
-      }
-      return g;
-    }
-  }
-  if (group_count == groups.size()) groups.emplace_back();
-  Group& g = groups[group_count++];
-  g.device = array.device();
-  g.dtype = array.dtype();
-  g.gradient_dtype = gradient.dtype();
-  g.copy_dtype = copy_dtype;
-  g.t = steps.t_and_skipped();
-  g.source = steps.source();
-  g.overrides = entry.rule->overrides.get();
-  g.scale = has_scale ? entry.scale : GradientScale();
-  g.has_scale = has_scale;
-  g.members.clear();
-  return g;
 }
 
 void Optimizer::refresh() {
@@ -298,6 +243,7 @@ void Optimizer::update_guarded(const Array& guard, const Array& loss_scale) {
   list_stepped();
   call_hooks(HookTiming::pre);
   impl.clock.count_attempt();
+  count_attempts(guard);
   update_parameters(guard);
   if (guard.is_defined()) {
     impl.last->update(guard);
@@ -308,9 +254,12 @@ void Optimizer::update_guarded(const Array& guard, const Array& loss_scale) {
   }
   call_hooks(HookTiming::post);
   drop_master_gradients();
+  forget_scales();
+  if (GraphCapture* const capture = GraphCapture::current()) end_record(*capture);
 }
 
 void Optimizer::update_as_chainer() {
+  GraphCapture::refuse("Optimizer::update", "loss scaling with chainer_compatible looks at gradients on the host");
   Impl& impl = *impl_;
   call_observers();
   impl.last = nullptr;
@@ -320,6 +269,7 @@ void Optimizer::update_as_chainer() {
   if (impl.chainer_is_safe) {
     unscale_as_chainer();
     list_stepped();
+    count_attempts(Array());
     update_parameters(Array());
     for (Entry& entry : impl.entries) {
       if (entry.is_updated()) call_rule_hooks(HookTiming::post, entry);
@@ -327,6 +277,7 @@ void Optimizer::update_as_chainer() {
   }
   call_hooks(HookTiming::post);
   drop_master_gradients();
+  forget_scales();
   if (impl.scaling == Impl::Scaling::chainer_fixed) return;
   constexpr double kLargest = 65504;  // of float16
   double factor = impl.chainer_growth;
@@ -349,7 +300,10 @@ void Optimizer::prepare_gradients() {
     entry.has_zero_gradient = false;
     if (!parameter.is_initialized()) continue;
     const Array& array = parameter.array();
-    if (!array.is_dense()) parameter.set_array(array.contiguous());
+    if (!array.is_dense()) {
+      const ScopedGraphCapture once(nullptr);
+      parameter.set_array(array.contiguous());
+    }
     const detail::VariableNode* const gradient = parameter.node()->grad;
     if (gradient == nullptr) {
       parameter.set_grad(zeros_like(parameter.array()));
@@ -455,7 +409,10 @@ void Optimizer::call_observers() {
   auto& observers = impl_->observers;
   std::erase_if(observers, [](const auto& observer) { return observer.expired(); });
   for (size_t i = 0; i < observers.size(); ++i) {
-    if (const auto observer = observers[i].lock()) (*observer)(impl_->stepped);
+    const auto observer = observers[i].lock();
+    if (!observer) continue;
+    GraphCapture::refuse("Optimizer::update", "an observer of gradients may read them");
+    (*observer)(impl_->stepped);
   }
 }
 
@@ -469,29 +426,44 @@ void Optimizer::call_rule_hooks(HookTiming timing, Entry& entry) {
   entry.rule->hooks.run(timing, nullptr, {&entry.stepped, 1}, {&rule, 1});
 }
 
+void Optimizer::count_attempts(const Array& guard) {
+  Impl& impl = *impl_;
+  for (Entry& entry : impl.entries) {
+    if (entry.rule == nullptr) continue;
+    detail::StepClock& clock = entry.rule->clock;
+    if (!entry.is_updated()) {
+      clock.settle();  // what is skipped while it stands does not concern it
+      continue;
+    }
+    if (guard.is_defined()) clock.follow(impl.last);
+    clock.count_attempt();
+  }
+  if (GraphCapture* const capture = GraphCapture::current()) begin_record(*capture);
+}
+
+void Optimizer::prepare_states(KernelRule& rule, const Array& array) const {
+  const ScopedGraphCapture once(nullptr);
+  const std::span<const char* const> names = state_names();
+  if (rule.states.size() != names.size()) {
+    rule.names = names;
+    for (size_t k = rule.states.size(); k < names.size(); ++k) {
+      rule.states.push_back(full_like(array, initial_state(k)));
+    }
+  }
+  for (Array& state : rule.states) {
+    if (!conforms(state, array)) state = conform(state, array);
+  }
+}
+
 void Optimizer::update_parameters(const Array& guard) {
   Impl& impl = *impl_;
   impl.group_count = 0;
-  const std::span<const char* const> names = state_names();
   for (size_t i = 0; i < impl.entries.size(); ++i) {
     Entry& entry = impl.entries[i];
-    if (!entry.is_updated()) {
-      if (entry.rule != nullptr) entry.rule->clock.settle();  // what is skipped while it stands does not concern it
-      continue;
-    }
-    KernelRule& rule = *entry.rule;
-    if (guard.is_defined()) rule.clock.follow(impl.last);
-    rule.clock.count_attempt();
+    if (!entry.is_updated()) continue;
     call_rule_hooks(HookTiming::pre, entry);
     const Array& array = entry.stepped->array();
-    if (rule.states.size() != names.size()) {
-      rule.names = names;
-      for (size_t k = rule.states.size(); k < names.size(); ++k)
-        rule.states.push_back(full_like(array, initial_state(k)));
-    }
-    for (Array& state : rule.states) {
-      if (!conforms(state, array)) state = conform(state, array);
-    }
+    prepare_states(*entry.rule, array);
     Parameter& differentiated = *entry.differentiated;
     if (differentiated.node()->grad == nullptr) {  // a hook's work, as the other layouts
       differentiated.set_grad(zeros_like(differentiated.array()));
@@ -507,60 +479,10 @@ void Optimizer::update_parameters(const Array& guard) {
   }
 }
 
-void Optimizer::launch_groups(const Array& guard) {
-  Impl& impl = *impl_;
-  const size_t states = state_names().size();
-  for (size_t index = 0; index < impl.group_count; ++index) {
-    Group& group = impl.groups[index];
-    const size_t n = group.members.size();
-    group.gradients.resize(n);
-    group.arrays.resize(n * (1 + states));
-    group.copies.resize(group.copy_dtype != group.dtype ? n : 0);
-    for (size_t i = 0; i < n; ++i) {
-      const Entry& entry = impl.entries[group.members[i]];
-      group.gradients[i] = gradient_of(*entry.differentiated);
-      keep(group.arrays[i], entry.stepped->array());
-      for (size_t k = 0; k < states; ++k) keep(group.arrays[(1 + k) * n + i], entry.rule->states[k]);
-      if (!group.copies.empty()) keep(group.copies[i], entry.parameter->array());
-    }
-    write_numbers(group);
-    const Array local_guard = guard.is_defined() ? guard.to_device(group.device) : Array();
-    Array scale;
-    if (group.scale.device.is_defined()) {
-      scale = group.scale.device.to_device(group.device);
-    } else if (group.scale.host != 1) {
-      group.host_scale.write(group.device, &group.scale.host, 1);
-      scale = group.host_scale.array.at(0);
-    }
-    launch_step({group.device, group.numbers.array, local_guard, scale, InList(group.gradients),
-                 InOutList(group.arrays), InOutList(group.copies)});
-    for (Array& gradient : group.gradients) gradient = Array();
-  }
-}
-
-void Optimizer::write_numbers(Group& group) {
-  // The optimizer's own members stand in for the parameter's while the numbers are computed.
-  std::vector<std::pair<double*, double>> saved;
-  if (group.overrides != nullptr) {
-    Hyperparameters overrides = *group.overrides;
-    overrides.for_each([&](const char* field, const std::optional<double>& value) {
-      if (!value) return;
-      double& own = hyperparameter(field);
-      saved.emplace_back(&own, own);
-      own = *value;
-    });
-  }
-  double values[detail::DeviceNumbers::kCapacity];
-  const size_t count = group.source != nullptr ? schedule(values) : 0;
-  if (count > 0) {
-    values[count] = static_cast<double>(group.t);
-    group.schedule.write(group.device, values, count + 1);
-    launch_numbers({group.device, group.schedule.array, group.source->skipped_on(group.device),
-                    group.numbers.to_be_computed(group.device)});
-  } else {
-    group.numbers.write(group.device, values, numbers(group.t, values));
-  }
-  for (const auto& [own, value] : saved) *own = value;
+// They are arrays in the memory of this step.
+void Optimizer::forget_scales() {
+  for (Entry& entry : impl_->entries) entry.scale = GradientScale();
+  for (Group& group : impl_->groups) group.scale = GradientScale();
 }
 
 void Optimizer::drop_master_gradients() {

@@ -1,6 +1,7 @@
 #include "kusari/optimizers/rule.h"
 
 #include "kusari/framework/core/error.h"
+#include "kusari/framework/core/graph_capture.h"
 #include "kusari/framework/core/serializer.h"
 #include "kusari/framework/links/parameter.h"
 
@@ -21,12 +22,14 @@ void HookList::add(const char* call, const OptimizerHook& hook, std::string name
   if (timing == HookTiming::automatic) timing = hook.timing();
   if (timing == HookTiming::automatic) timing = HookTiming::pre;
   entries_.push_back({std::move(name), timing, hook});
+  ++version_;
 }
 
 void HookList::remove(const char* call, const std::string& name) {
   for (auto entry = entries_.begin(); entry != entries_.end(); ++entry) {
     if (entry->name != name) continue;
     entries_.erase(entry);
+    ++version_;
     return;
   }
   throw KeyError(std::string(call) + ": there is no hook named '" + name + "'");
@@ -42,8 +45,19 @@ bool HookList::has(HookTiming timing) const noexcept {
 void HookList::run(HookTiming timing, Optimizer* optimizer, std::span<Parameter* const> parameters,
                    std::span<UpdateRule* const> rules) const {
   for (const Entry& entry : entries_) {
-    if (entry.timing == timing) entry.hook(optimizer, parameters, rules);
+    if (entry.timing != timing) continue;
+    if (GraphCapture* const capture = GraphCapture::current(); capture != nullptr && !entry.hook.replays()) {
+      capture->refused("Optimizer::update", "the hook '" + entry.name + "' may do more than launch kernels");
+    }
+    entry.hook(optimizer, parameters, rules);
   }
+}
+
+const std::string* HookList::find_unreplayable() const noexcept {
+  for (const Entry& entry : entries_) {
+    if (!entry.hook.replays()) return &entry.name;
+  }
+  return nullptr;
 }
 
 Hyperparameters& KernelRule::hyperparam() {

@@ -21,11 +21,18 @@ class HookList {
  public:
   void add(const char* call, const OptimizerHook& hook, std::string name, HookTiming timing);
   void remove(const char* call, const std::string& name);
-  void clear() noexcept { entries_.clear(); }
+  void clear() noexcept {
+    entries_.clear();
+    ++version_;
+  }
   bool empty() const noexcept { return entries_.empty(); }
   bool has(HookTiming timing) const noexcept;
   void run(HookTiming timing, Optimizer* optimizer, std::span<Parameter* const> parameters,
            std::span<UpdateRule* const> rules) const;
+  /// Another number whenever the hooks change.
+  uint64_t version() const noexcept { return version_; }
+  /// The name of the first hook that a replay cannot repeat; null: there is none.
+  const std::string* find_unreplayable() const noexcept;
 
  private:
   struct Entry {
@@ -34,6 +41,7 @@ class HookList {
     OptimizerHook hook;
   };
   std::vector<Entry> entries_;
+  uint64_t version_ = 0;
 };
 
 /// By which an array can tell that somebody has written to it.

@@ -23,9 +23,10 @@ void auto_mixed_precision(Optimizer& optimizer, const AutoMixedPrecisionOptions&
                             .growth = LossScaleGrowth::stepwise,
                             .initial_scale = options.initial_scale});
   }
-  optimizer.set_forward_scope([dtype = options.dtype]() -> Optimizer::ForwardScope {
+  const auto make = [dtype = options.dtype]() -> Optimizer::ForwardScope {
     return std::make_shared<Autocast>(AutocastOptions{.dtype = dtype, .lists = &tensorflow_lists()});
-  });
+  };
+  optimizer.set_forward_scope(make, true);
 }
 
 }  // namespace kusari::amp

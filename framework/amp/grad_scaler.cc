@@ -9,6 +9,7 @@
 
 #include "kusari/framework/autograd/cast.h"
 #include "kusari/framework/core/error.h"
+#include "kusari/framework/core/graph_capture.h"
 #include "kusari/framework/core/serializer.h"
 #include "kusari/framework/functions/math/basic_math.h"
 #include "kusari/framework/kernels/arithmetic.h"
@@ -102,6 +103,7 @@ void GradScaler::check_gradients(const char* call, Optimizer& optimizer, Optimiz
 
 void GradScaler::unscale_(Optimizer& optimizer) {
   if (!options_.enabled) return;
+  GraphCapture::refuse("amp::GradScaler::unscale_", "the scaler keeps account on the host of what was called");
   LossScale& scale = created_scale("unscale_");
   OptimizerState& state = state_of(optimizer);
   if (state.stage != Stage::ready) {
@@ -123,6 +125,7 @@ void GradScaler::unscale_(Optimizer& optimizer) {
 
 void GradScaler::step(Optimizer& optimizer) {
   if (!options_.enabled) return optimizer.update();
+  GraphCapture::refuse("amp::GradScaler::step", "the scaler keeps account on the host of what was called");
   LossScale& scale = created_scale("step");
   OptimizerState& state = state_of(optimizer);
   if (state.stage == Stage::stepped) {
@@ -140,6 +143,7 @@ void GradScaler::step(Optimizer& optimizer) {
 
 void GradScaler::update(std::optional<double> new_scale) {
   if (!options_.enabled) return;
+  GraphCapture::refuse("amp::GradScaler::update", "the scaler keeps account on the host of what was called");
   LossScale& scale = created_scale("update");
   if (new_scale) {
     check_scale("::update", "new_scale", *new_scale);

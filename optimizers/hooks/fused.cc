@@ -1,5 +1,6 @@
 #include "kusari/optimizers/hooks/fused.h"
 
+#include "kusari/framework/core/graph_capture.h"
 #include "kusari/framework/kernels/arithmetic.h"
 #include "kusari/framework/kernels/optimizer.h"
 #include "kusari/framework/kernels/pointwise.h"
@@ -23,6 +24,14 @@ std::vector<GradientBatch> batch_gradients(std::span<Parameter* const> parameter
     batch->gradients.push_back(parameter->node()->grad->array);
   }
   return batches;
+}
+
+Array constant_numbers(const double* numbers, int64_t count, const Device& device) {
+  GraphCapture* const capture = GraphCapture::current();
+  const ScopedGraphCapture once(nullptr);
+  Array kept = from_host(numbers, {count}, Dtype::float64, device);
+  if (capture != nullptr) capture->on_replay(GraphCapture::When::after, [kept] {});  // holds them
+  return kept;
 }
 
 void scale_gradients(std::span<Parameter* const> parameters, double rate) {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstring>
 #include <span>
 #include <utility>
 #include <vector>
@@ -28,12 +29,16 @@ void change_gradients(const GradientBatch& batch, const Array& numbers) {
   launch<kernels::OptimizerStep<Op>>(device, numbers.to_device(device), Array(), Array(), InList(batch.parameters),
                                      InOutList(batch.gradients), InOutList(none));
 }
-/// The same for all parameters, with numbers that the host knows.
+/// Numbers in the memory of a device. Those that a recorded step reads stay for its replays.
+KUSARI_API Array constant_numbers(const double* numbers, int64_t count, const Device& device);
+/// The same for all parameters, with numbers that the host knows, and that depend on nothing but the hook.
 template <class Op>
 void change_gradients(std::span<Parameter* const> parameters, const Op& op) {
+  constexpr int64_t kCount = sizeof(Op) / sizeof(double);
   for (const GradientBatch& batch : batch_gradients(parameters)) {
-    const Shape shape{static_cast<int64_t>(sizeof(Op) / sizeof(double))};
-    change_gradients<Op>(batch, from_host(&op, shape, Dtype::float64, batch.parameters.front().device()));
+    double numbers[kCount];
+    std::memcpy(numbers, &op, sizeof(Op));
+    change_gradients<Op>(batch, constant_numbers(numbers, kCount, batch.parameters.front().device()));
   }
 }
 

@@ -12,6 +12,7 @@ namespace kusari::optimizer_hooks {
 /// chainer.optimizer_hooks.GradientClipping.
 struct KUSARI_API GradientClipping {
   static constexpr const char* kName = "GradientClipping";
+  static constexpr bool kReplays = true;
   double threshold;
   explicit GradientClipping(double largest_norm) : threshold{largest_norm} {}
   void operator()(std::span<Parameter* const> parameters) const;

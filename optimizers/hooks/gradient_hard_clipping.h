@@ -11,6 +11,7 @@ namespace kusari::optimizer_hooks {
 /// Clips every element of the gradients to [lower_bound, upper_bound]. chainer.optimizer_hooks.GradientHardClipping.
 struct KUSARI_API GradientHardClipping {
   static constexpr const char* kName = "GradientHardClipping";
+  static constexpr bool kReplays = true;
   double lower_bound;
   double upper_bound;
   GradientHardClipping(double lower, double upper) : lower_bound{lower}, upper_bound{upper} {}

@@ -18,6 +18,7 @@ struct GradientLARSOptions {
 /// You et al. 2017; chainer.optimizer_hooks.GradientLARS.
 struct KUSARI_API GradientLARS : GradientLARSOptions {
   static constexpr const char* kName = "GradientLARS";
+  static constexpr bool kReplays = true;
   explicit GradientLARS(const GradientLARSOptions& options = {}) : GradientLARSOptions{options} {}
   void operator()(std::span<Parameter* const> parameters) const;
 };

@@ -1,32 +1,65 @@
 #include "kusari/optimizers/hooks/gradient_noise.h"
 
+#include <memory>
+
+#include "kusari/framework/core/graph_capture.h"
 #include "kusari/framework/initializers/normal.h"
 #include "kusari/framework/kernels/optimizer.h"
 #include "kusari/optimizers/hooks/fused.h"
-#include "kusari/optimizers/rule.h"
+#include "kusari/optimizers/optimizer_impl.h"
 
 namespace kusari::optimizer_hooks {
+
+namespace {
+
+/// The numbers of one step, from the clock of a parameter.
+struct NoiseNumbers {
+  double eta;
+  const UpdateRule& rule;
+  Device device;
+  detail::DeviceNumbers schedule = {}, numbers = {};
+
+  /// The source of a clock of which the device alone knows how many steps there have been, else null.
+  const LossScale* source() const {
+    const auto* const own = dynamic_cast<const detail::KernelRule*>(&rule);
+    return own != nullptr ? own->clock.source().get() : nullptr;
+  }
+  void write() {
+    if (source() != nullptr) {
+      const auto& own = static_cast<const detail::KernelRule&>(rule);
+      const double counted[] = {eta, static_cast<double>(own.clock.t_and_skipped())};
+      schedule.write(device, counted, 2);
+      numbers.to_be_computed(device);
+    } else {
+      const kernels::NoiseHook hook = kernels::NoiseSchedule{eta}(static_cast<double>(rule.t()));
+      numbers.write(device, &hook.deviation, 1);
+    }
+  }
+};
+
+}  // namespace
 
 void GradientNoise::operator()(UpdateRule& rule, Parameter& parameter) const {
   const Array noise = empty_like(parameter.array());
   const initializers::Normal draw{1.0};
   draw(noise);
-  const kernels::NoiseSchedule schedule{eta};
   const Device& device = noise.device();
-  Array numbers;
-  if (const auto* own = dynamic_cast<const detail::KernelRule*>(&rule); own != nullptr && own->clock.source()) {
-    // The device alone knows how many steps there have been.
-    const double counted[] = {eta, static_cast<double>(own->clock.t_and_skipped())};
-    numbers = empty({1}, Dtype::float64, device);
-    launch<kernels::StepNumbers<kernels::NoiseSchedule>>(device, from_host(counted, {2}, Dtype::float64, device),
-                                                         own->clock.source()->skipped_on(device), numbers);
-  } else {
-    const kernels::NoiseHook hook = schedule(static_cast<double>(rule.t()));
-    numbers = from_host(&hook, {1}, Dtype::float64, device);
+  const auto numbers = std::make_shared<NoiseNumbers>(NoiseNumbers{.eta = eta, .rule = rule, .device = device});
+  numbers->write();
+  if (GraphCapture* const capture = GraphCapture::current()) {
+    if (dynamic_cast<const detail::KernelRule*>(&rule) == nullptr) {
+      capture->refused("GradientNoise", "the update rule of '" + parameter.name() + "' is not an optimizer's own");
+    }
+    capture->on_replay(GraphCapture::When::before, [numbers] { numbers->write(); });
+  }
+  if (numbers->source() != nullptr) {
+    auto& own = static_cast<detail::KernelRule&>(rule);
+    launch<kernels::StepNumbers<kernels::NoiseSchedule>>(
+        device, numbers->schedule.array, own.clock.source()->skipped_on(device), numbers->numbers.array);
   }
   Parameter* const only = &parameter;
   for (const GradientBatch& batch : batch_gradients({&only, 1})) {
-    change_gradients<kernels::NoiseHook>({{noise}, batch.gradients}, numbers);
+    change_gradients<kernels::NoiseHook>({{noise}, batch.gradients}, numbers->numbers.array);
   }
 }
 

@@ -12,6 +12,7 @@ namespace kusari::optimizer_hooks {
 /// Neelakantan et al. 2015; chainer.optimizer_hooks.GradientNoise.
 struct KUSARI_API GradientNoise {
   static constexpr const char* kName = "GradientNoise";
+  static constexpr bool kReplays = true;
   double eta;
   explicit GradientNoise(double variance) : eta{variance} {}
   void operator()(UpdateRule& rule, Parameter& parameter) const;

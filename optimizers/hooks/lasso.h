@@ -11,6 +11,7 @@ namespace kusari::optimizer_hooks {
 /// L1 regularization: g += rate sign(p). chainer.optimizer_hooks.Lasso.
 struct KUSARI_API Lasso {
   static constexpr const char* kName = "Lasso";
+  static constexpr bool kReplays = true;
   double rate;
   explicit Lasso(double decay_rate) : rate{decay_rate} {}
   void operator()(std::span<Parameter* const> parameters) const;

@@ -12,6 +12,7 @@ namespace kusari::optimizer_hooks {
 /// chainer.optimizer_hooks.WeightDecay.
 struct KUSARI_API WeightDecay {
   static constexpr const char* kName = "WeightDecay";
+  static constexpr bool kReplays = true;
   double rate;
   explicit WeightDecay(double decay_rate) : rate{decay_rate} {}
   void operator()(std::span<Parameter* const> parameters) const;
