@@ -94,6 +94,10 @@ if(test_support_sources)
     add_test(NAME gpu_emulated_deferred COMMAND test_gpu)
     set_tests_properties(gpu_emulated_deferred PROPERTIES LABELS unit)
     kusari_emulate_cuda(gpu_emulated_deferred 2 KUSARI_EMULATED_STREAMS=deferred)
+    # And with each kernel recorded, and run as a CUDA graph.
+    add_test(NAME gpu_emulated_graphs COMMAND test_gpu)
+    set_tests_properties(gpu_emulated_graphs PROPERTIES LABELS unit)
+    kusari_emulate_cuda(gpu_emulated_graphs 2 KUSARI_TEST_GRAPHS=1)
     # And with threads and blocks in other orders, on which no result may depend.
     foreach(schedule reverse random:1)
       string(REGEX REPLACE ":.*" "" order ${schedule})

@@ -280,6 +280,54 @@ TEST_CASE("allocator: without pooling every block is the source's") {
   CHECK_THROWS_AS(pool.allocate(2 * kGiB, kA), OutOfMemoryError);
 }
 
+TEST_CASE("allocator: what graphs hold is nobody else's, and a stream's after them") {
+  for (const bool pooled : {true, false}) {
+    CAPTURE(pooled);
+    FakeDevice device(64 * kMiB);
+    CachingAllocator pool(device, "cuda:0", pooled);
+    int mark = 0;
+    void* const graphs = &mark;
+    pool.hold(graphs);
+    void* const a = pool.allocate(3 * kMiB, graphs);
+    void* const b = pool.allocate(1000, graphs);
+    CHECK(pool.allocated_for(graphs) == pool.statistics().allocated);
+    CHECK(pool.allocated_for(kA) == 0);
+    pool.deallocate(a);
+    pool.deallocate(b);
+    CHECK(pool.statistics().allocated == 0);
+    const size_t held = device.held;
+    CHECK(held > 0);
+    pool.release_cached();
+    CHECK(device.held == held);
+    void* const other = pool.allocate(3 * kMiB, kA);
+    CHECK(other != a);
+    pool.deallocate(other);
+    if (pooled) CHECK(pool.allocate(3 * kMiB, graphs) == a);  // for the next graph
+    if (pooled) pool.deallocate(a);
+    CHECK_THROWS_AS(pool.allocate(62 * kMiB, kA), OutOfMemoryError);  // not even now
+    void* const late = pool.allocate(1000, graphs);
+
+    pool.release_held(graphs, kA);
+    CHECK(pool.allocated_for(graphs) == 0);
+    CHECK(pool.stream_of(late) == kA);
+    CHECK(pool.counters(true).blocks == 1);
+    pool.release_cached();
+    if (pooled) {
+      void* const next = pool.allocate(20 * kMiB, kA);
+      CHECK(next != nullptr);
+      pool.deallocate(next);
+    }
+    pool.deallocate(late);
+    pool.release_cached();
+    CHECK(device.held == 0);
+    CHECK(pool.statistics().reserved == 0);
+    CHECK(pool.counters(false).segments == 0);
+    pool.hold(graphs);  // and again
+    pool.deallocate(pool.allocate(5, graphs));
+    pool.release_held(graphs, kA);
+  }
+}
+
 TEST_CASE("allocator: several threads") {
   FakeDevice device(64 * kGiB);
   CachingAllocator pool(device, "cuda:0", true);

@@ -467,7 +467,7 @@ TEST_CASE("graphs: KUSARI_CUDA_GRAPH_DOT describes each in a file") {
     CHECK(entry.path().extension() == ".dot");
     CHECK(std::filesystem::file_size(entry.path()) > 10);
   }
-  CHECK(files == 1);
+  CHECK(files >= 1);
 }
 
 }  // namespace
