@@ -4,7 +4,10 @@
 
 #include "kusari/framework/static_graph/memory_planner.h"
 #include "kusari/framework/static_graph/passes/common_inputs.h"
+#include "kusari/framework/static_graph/passes/constants.h"
 #include "kusari/framework/static_graph/passes/dead_kernels.h"
+#include "kusari/framework/static_graph/passes/fold_batch_normalization.h"
+#include "kusari/framework/static_graph/passes/fuse_convolutions.h"
 
 namespace kusari::graphs {
 
@@ -18,6 +21,9 @@ PassLog run_passes(Program& program, const StaticGraphPasses& passes) {
 
   if (passes.dead_kernels) dead_kernels(program, log);
   if (passes.common_inputs) common_inputs(program, log);
+  if (passes.constants) constants(program, log);
+  if (passes.fold_batch_normalization) fold_batch_normalization(program, log);
+  if (passes.fuse_convolutions) fuse_convolutions(program, log);
   return log;
 }
 

@@ -2,6 +2,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <string>
 #include <vector>
 
 #include <doctest/doctest.h>
@@ -96,7 +97,7 @@ TEST_CASE("fused convolutions give the numbers of separate kernels, NaN too") {
     for (const Layer& layer : kLayers) {
       for (const bool has_z : {false, true}) {
         for (const bool relu : {false, true}) {
-          CAPTURE(name(dtype));
+          CAPTURE(std::string(name(dtype)));
           CAPTURE(layer.in);
           CAPTURE(layer.kernel);
           CAPTURE(has_z);

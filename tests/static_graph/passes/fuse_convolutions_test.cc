@@ -1,0 +1,171 @@
+#include "kusari/framework/static_graph/passes/fuse_convolutions.h"
+
+#include <string_view>
+#include <vector>
+
+#include <doctest/doctest.h>
+
+#include "kusari/framework/core/random.h"
+#include "kusari/framework/initializers/initializer.h"
+#include "kusari/framework/initializers/normal.h"
+#include "kusari/framework/kernels/activation.h"
+#include "kusari/framework/kernels/arithmetic.h"
+#include "kusari/framework/kernels/convolution.h"
+#include "kusari/tests/static_graph/program_testing.h"
+
+namespace kusari::graphs {
+namespace {
+
+using kernels::Add;
+using kernels::Neg;
+using kernels::Relu;
+
+const Shape kImages = {2, 8, 6, 6};
+
+struct Net {
+  ProgramBuilder b;
+  View x = b.input({2, 4, 6, 6}), w = b.leaf({8, 4, 3, 3}), bias;
+  View hidden = b.temporary(kImages);
+  std::vector<View> others;  // that are drawn
+
+  View argument(const Shape& shape) {
+    others.push_back(b.input(shape));
+    return others.back();
+  }
+  /// As if it had y's shape, which is what a kernel gets of an array that is broadcast.
+  static View per_channel(View numbers) {
+    numbers.shape = kImages;
+    numbers.strides = {0, 1, 0, 0};
+    return numbers;
+  }
+  void convolve() {
+    kernels::Convolution geometry;
+    geometry.ndim = 2;
+    for (int i = 0; i < 2; ++i) geometry.stride[i] = geometry.dilate[i] = geometry.pad[i] = 1;
+    b.add<kernels::ConvolutionForward>({params_of(geometry), operand_of(Kind::in, x), operand_of(Kind::in, w),
+                                        operand_of(Kind::in, bias), operand_of(Kind::out, hidden)});
+  }
+};
+
+std::vector<float> run(const Net& net, const View& y) {
+  const ProgramRunner runner(net.b.program);
+  random::seed(5);
+  const auto draw = [&](const View& view) {
+    runner.at(view).copy_from(
+        initializers::generate_array(initializers::Normal(1.0), view.shape, Dtype::float32, Device()));
+  };
+  draw(net.x);
+  draw(net.w);
+  if (net.bias.is_defined()) draw(net.bias);
+  for (const View& view : net.others) draw(view);
+  runner.run();
+  return runner.at(y).to_vector<float>();
+}
+
+int fuse(Program& program) {
+  PassLog log;
+  const int fused = fuse_convolutions(program, log);
+  CHECK(log.entries.size() == (fused > 0 ? 1 : 0));
+  return fused;
+}
+
+TEST_CASE("fuse_convolutions gives the same bits with fewer kernels") {
+  Net net;
+  const View y = net.b.result(kImages);
+  int expected = 0;
+  const char* names = nullptr;
+  SUBCASE("ReLU") {
+    net.bias = net.argument({8});
+    net.convolve();
+    net.b.pointwise_to(y, Relu{}, net.hidden);
+    expected = 1;
+    names = "convolution_forward + relu";
+  }
+  SUBCASE("an array of the same shape, from either side") {
+    const View z = net.argument(kImages);
+    net.convolve();
+    SUBCASE("left") { net.b.pointwise_to(y, Add{}, z, net.hidden); }
+    SUBCASE("right") { net.b.pointwise_to(y, Add{}, net.hidden, z); }
+    expected = 1;
+    names = "convolution_forward + add";
+  }
+  SUBCASE("numbers of the channels, an array made later, and ReLU") {
+    const View numbers = net.argument({8});
+    net.convolve();
+    const View biased = net.b.pointwise(Add{}, net.hidden, Net::per_channel(numbers));
+    const View z = net.b.pointwise(Neg{}, net.argument(kImages));
+    net.b.pointwise_to(y, Relu{}, net.b.pointwise(Add{}, z, biased));
+    expected = 3;
+    names = "convolution_forward + add + add + relu";
+  }
+  SUBCASE("numbers of the channels with axes of length 1") {
+    View numbers = net.argument({8});
+    net.convolve();
+    numbers.shape = {8, 1, 1};
+    numbers.strides = {1, 1, 1};
+    net.b.pointwise_to(y, Add{}, net.hidden, numbers);
+    expected = 1;
+    names = "convolution_forward + add";
+  }
+  SUBCASE("what follows ReLU stays") {
+    net.convolve();
+    net.b.pointwise_to(y, Neg{}, net.b.pointwise(Relu{}, net.hidden));
+    expected = 1;
+  }
+  SUBCASE("numbers after an array would change the order of a sum") {
+    const View z = net.argument(kImages), numbers = net.argument({8});
+    net.convolve();
+    net.b.pointwise_to(y, Add{}, net.b.pointwise(Add{}, net.hidden, z), Net::per_channel(numbers));
+    expected = 1;
+  }
+  const std::vector<float> separate = run(net, y);
+  CHECK(fuse(net.b.program) == expected);
+  CHECK(run(net, y) == separate);
+  if (names != nullptr) CHECK(net.b.program.steps.back().fused == names);
+}
+
+TEST_CASE("fuse_convolutions leaves what it may not change") {
+  Net net;
+  const View y = net.b.result(kImages);
+  SUBCASE("two readers") {
+    net.convolve();
+    net.b.pointwise_to(y, Relu{}, net.hidden);
+    net.b.pointwise_to(net.b.result(kImages), Neg{}, net.hidden);
+  }
+  SUBCASE("x is overwritten in between") {
+    net.convolve();
+    net.b.pointwise_to(net.x, Neg{}, net.x);
+    net.b.pointwise_to(y, Relu{}, net.hidden);
+  }
+  SUBCASE("the result goes over x") {
+    net.x = net.b.input({2, 8, 6, 6});
+    net.w = net.b.leaf({8, 8, 3, 3});
+    net.convolve();
+    net.b.pointwise_to(net.x, Relu{}, net.hidden);
+  }
+  SUBCASE("another dtype") {
+    net.convolve();
+    net.b.pointwise_to(net.b.result(kImages, Dtype::float64), Relu{}, net.hidden);
+  }
+  SUBCASE("the convolution added to itself") {
+    net.convolve();
+    net.b.pointwise_to(y, Add{}, net.hidden, net.hidden);
+  }
+  SUBCASE("a part of the result") {
+    net.convolve();
+    View part = net.hidden;
+    part.shape = {1, 8, 6, 6};
+    net.b.pointwise_to(net.b.result(part.shape), Relu{}, part);
+  }
+  SUBCASE("forward and backward phase") {
+    net.convolve();
+    net.b.phase = Phase::backward;
+    net.b.pointwise_to(y, Relu{}, net.hidden);
+  }
+  const size_t steps = net.b.program.steps.size();
+  CHECK(fuse(net.b.program) == 0);
+  CHECK(net.b.program.steps.size() == steps);
+}
+
+}  // namespace
+}  // namespace kusari::graphs
