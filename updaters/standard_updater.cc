@@ -1,9 +1,11 @@
 #include "kusari/updaters/standard_updater.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "kusari/framework/core/config.h"
 #include "kusari/framework/core/error.h"
+#include "kusari/framework/core/log.h"
 #include "kusari/framework/core/random.h"
 #include "kusari/framework/core/reporter.h"
 #include "kusari/framework/core/serializer.h"
@@ -66,6 +68,13 @@ StandardUpdater::StandardUpdater(NamedIterators iterators, NamedOptimizers optim
     if (options_.loss_scaling) optimizer->loss_scaling(*options_.loss_scaling);
     if (options_.auto_new_epoch) optimizer->use_auto_new_epoch();
   }
+  if (options_.static_graph) {
+    const auto loss_of = [loss_func = options_.loss_func](Optimizer& optimizer, std::span<const Variable> inputs) {
+      return loss_func ? loss_func(inputs) : optimizer.call_target(inputs);
+    };
+    const bool calls_others = static_cast<bool>(options_.loss_func);
+    static_step_ = std::make_unique<StaticStep>(options_.static_graph.options(), loss_of, calls_others);
+  }
   if (!options_.input_device) options_.input_device = options_.device;
   seed_ = random::bits();
   for (const auto& [name, iterator] : iterators_) {
@@ -100,6 +109,9 @@ void StandardUpdater::update() {
     const auto graphs =
         using_config(&Config::keep_graph_on_report, optimizers_.size() > 1 || config().keep_graph_on_report);
     update_core();
+  }
+  if (static_step_ && !std::exchange(is_static_step_used_, true)) {
+    log::warn("StandardUpdater: static_graph does nothing for an update_core of one's own; call static_graph() there");
   }
   look_ahead();
   ++iteration_;
@@ -148,16 +160,22 @@ void StandardUpdater::look_ahead() {
 
 Variable StandardUpdater::loss_of(Optimizer& optimizer, const Variables& inputs) const {
   const std::span<const Variable> arguments(inputs.data(), inputs.size());
+  if (static_step_) return static_step_->loss(optimizer, arguments);
   return options_.loss_func ? options_.loss_func(arguments) : optimizer.call_target(arguments);
 }
 
+void StandardUpdater::update_once(Optimizer& optimizer, const Variables& inputs) {
+  if (static_step_) return static_step_->update(optimizer, {inputs.data(), inputs.size()});
+  optimizer.update([&] { return loss_of(optimizer, inputs); });
+}
+
 void StandardUpdater::update_core() {
+  is_static_step_used_ = true;
   Optimizer& optimizer = get_optimizer("main");
   if (options_.accumulate > 1) {
     update_accumulated(optimizer);
   } else {
-    const Variables inputs = next_inputs();
-    optimizer.update([&] { return loss_of(optimizer, inputs); });
+    update_once(optimizer, next_inputs());
   }
   if (!options_.auto_new_epoch) return;
   for (int64_t i = 0; i < sweep_.completed; ++i) optimizer.new_epoch(true);

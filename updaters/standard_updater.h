@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
@@ -13,6 +14,7 @@
 #include "kusari/optimizers/optimizer.h"
 #include "kusari/updaters/batch_feed.h"
 #include "kusari/updaters/loss_function.h"
+#include "kusari/updaters/static_step.h"
 #include "kusari/updaters/step_timer.h"
 #include "kusari/updaters/updater.h"
 
@@ -33,6 +35,14 @@ struct StandardUpdaterOptions {
   /// equally large and losses are means over the batch. Where an iterator that does not repeat ends within a step, it
   /// is the step of the batches that there were.
   int64_t accumulate = 1;
+  /// Forward, backward and update of a step as one static graph, recorded at the first step with a batch of a certain
+  /// shape and replayed afterwards. Numbers, schedules, loss scaling, snapshots and reports are those of define-by-run;
+  /// what the loss function does on the host, it does when it is recorded only (see static_code), and the gradients of
+  /// a step are gone when the next one begins. With accumulate, loss scaling that is chainer_compatible, observers of
+  /// gradients, or hooks of one's own that do not say kReplays, only forward and backward are replayed. A loss function
+  /// that reads numbers on the host throws StateError, or with `StaticGraphOptions{.fallback = true}` runs
+  /// define-by-run. For update_core alone: those that override it make static graphs of their models themselves.
+  StaticGraphOption static_graph = {};
 };
 
 /// Takes a batch of the iterator "main", makes arrays of it, and lets the optimizer "main" take a step for the loss of
@@ -60,6 +70,8 @@ class KUSARI_API StandardUpdater : public Updater {
   Optimizer& get_optimizer(const std::string& name) override;
   std::vector<std::pair<std::string, Optimizer*>> get_all_optimizers() override;
   const StandardUpdaterOptions& options() const noexcept { return options_; }
+  /// What has been recorded for `static_graph`: see StaticStep. Null without it.
+  const StaticStep* static_step() const noexcept { return static_step_.get(); }
 
   void finalize() override;
   /// Under Chainer's names: `iterator:main`, `optimizer:main`, `model:main`, `iteration`; beside them what random
@@ -92,6 +104,7 @@ class KUSARI_API StandardUpdater : public Updater {
   std::optional<Variables> try_next_main();
   void count_batch();
   Variable loss_of(Optimizer& optimizer, const Variables& inputs) const;
+  void update_once(Optimizer& optimizer, const Variables& inputs);
   void update_accumulated(Optimizer& optimizer);
   void serialize_feeds(Serializer& serializer);
   void serialize_sweep(Serializer& serializer);
@@ -105,6 +118,8 @@ class KUSARI_API StandardUpdater : public Updater {
   std::vector<BatchFeed> feeds_;  // one per iterator
   StepTimer timer_;
   Sweep sweep_;
+  std::unique_ptr<StaticStep> static_step_;
+  bool is_static_step_used_ = false;
 };
 
 }  // namespace kusari::updaters

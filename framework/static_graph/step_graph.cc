@@ -9,6 +9,7 @@
 #include "kusari/framework/core/profiler.h"
 #include "kusari/framework/core/random.h"
 #include "kusari/framework/core/reporter.h"
+#include "kusari/framework/links/link_walk.h"
 #include "kusari/framework/links/parameter.h"
 #include "kusari/framework/static_graph/bindings.h"
 #include "kusari/framework/static_graph/dot.h"
@@ -21,6 +22,7 @@
 namespace kusari::graphs {
 
 using kusari::detail::ArrayBody;
+using kusari::detail::LinkWalk;
 using kusari::detail::Storage;
 using kusari::detail::VariableNode;
 
@@ -68,6 +70,14 @@ class Lent {
 Program rewritten(Program program, const StaticGraphPasses& passes, PassLog& log) {
   log = run_passes(program, passes);
   return program;
+}
+
+/// Whether the recording refers to links that are no part of the model.
+bool points_elsewhere(const Recording& recording, Link& model) {
+  std::unordered_set<const void*> links{nullptr};
+  LinkWalk::each(model, [&](Link& link) { links.insert(dynamic_cast<const void*>(&link)); });
+  return !recording.kept.empty() || std::any_of(recording.reports.begin(), recording.reports.end(),
+                                                [&](const auto& report) { return !links.contains(report.observer); });
 }
 
 std::string name_of(const VariableNode& node) {
@@ -250,17 +260,21 @@ void StepGraph::clear() noexcept {
   is_full_ = false;
 }
 
-StepGraph::Entry* StepGraph::find(std::span<const Variable> inputs, const Surroundings& surroundings) {
+StepGraph::Entry* StepGraph::find(std::span<const Variable> inputs, const Surroundings& surroundings) const noexcept {
   for (const auto& entry : entries_) {
     if (entry->signature.matches(inputs, surroundings)) return entry.get();
   }
+  return nullptr;
+}
+
+StepGraph::Entry* StepGraph::add(std::span<const Variable> inputs, const Surroundings& surroundings) {
   if (static_cast<int>(entries_.size()) < options_.max_signatures) {
     return entries_.emplace_back(std::make_unique<Entry>(Signature(inputs, surroundings))).get();
   }
   if (!std::exchange(is_full_, true)) {
-    log::warn("static_graph '" + name() + "': steps came with more than " + std::to_string(options_.max_signatures) +
-              " kinds of inputs (max_signatures), now with " + Signature(inputs, surroundings).text() +
-              "; further kinds run define-by-run");
+    log::warn("static_graph '" + name() + "': it has recordings for " + std::to_string(entries_.size()) +
+              " kinds of inputs; steps with others, such as (" + Signature(inputs, surroundings).text() +
+              "), run define-by-run; see StaticGraphOptions::max_signatures");
   }
   return nullptr;
 }
@@ -268,30 +282,36 @@ StepGraph::Entry* StepGraph::find(std::span<const Variable> inputs, const Surrou
 void StepGraph::give_up(Entry& entry, const std::string& reason) const {
   entry.is_plain = true;
   entry.recorded = nullptr;
-  log::warn("static_graph '" + name() + "': steps with " + entry.signature.text() + " run define-by-run: " + reason);
+  log::warn("static_graph '" + name() + "': steps with (" + entry.signature.text() +
+            ") run define-by-run from now on: " + reason);
+}
+
+bool StepGraph::replay(const Step& step, std::span<const Variable> inputs, const Surroundings& surroundings) {
+  Entry* const entry = find(inputs, surroundings);
+  if (entry == nullptr || entry->recorded == nullptr) return false;
+  std::string change = entry->recorded->changed(step.model);
+  if (!change.empty()) {
+    entry->reason = std::move(change);
+    entry->recorded = nullptr;
+    return false;
+  }
+  const profiler::Range range("replay");
+  entry->recorded->replay(inputs);
+  entry->unused_recordings = 0;
+  ++replays_;
+  return true;
 }
 
 void StepGraph::run(const Step& step, std::span<const Variable> inputs, const Surroundings& surroundings) {
-  Entry* const entry = find(inputs, surroundings);
+  Entry* entry = find(inputs, surroundings);
+  if (entry == nullptr) entry = add(inputs, surroundings);
   if (entry == nullptr || entry->is_plain) return step.run(step.object, inputs);
-  if (entry->recorded != nullptr && !entry->is_doubtful) {
-    entry->reason = entry->recorded->changed(step.model);
-    if (entry->reason.empty()) {
-      const profiler::Range range("replay");
-      entry->recorded->replay(inputs);
-      entry->unused_recordings = 0;
-      ++replays_;
-      return;
-    }
-    entry->recorded = nullptr;
-    if (++entry->unused_recordings >= kMostUnusedRecordings) {
-      give_up(*entry, "each of " + std::to_string(kMostUnusedRecordings) +
-                          " recordings in a row was out of date at "
-                          "the next step: " +
-                          entry->reason);
-      return step.run(step.object, inputs);
-    }
+  if (entry->unused_recordings >= kMostUnusedRecordings) {
+    give_up(*entry, std::to_string(kMostUnusedRecordings) + " recordings in a row were of no use, the last because " +
+                        entry->reason);
+    return step.run(step.object, inputs);
   }
+  ++entry->unused_recordings;
   record(*entry, step, inputs);
 }
 
@@ -299,7 +319,7 @@ void StepGraph::record(Entry& entry, const Step& step, std::span<const Variable>
   const bool was_doubtful = std::exchange(entry.is_doubtful, false);
   entry.recorded = nullptr;
   auto recorder = std::make_unique<Recorder>(name(), options_.fallback, &escaped_);
-  Anatomy anatomy(step.model);
+  Anatomy of_model(step.model), of_all(nullptr);
   Variables given;
   given.reserve(inputs.size());
   for (const Variable& input : inputs) {
@@ -328,7 +348,7 @@ void StepGraph::record(Entry& entry, const Step& step, std::span<const Variable>
     if (!scale.is_defined()) continue;
     const View view = recorder->exported(scale, Export::arena);
     const auto found = std::find_if(scales.begin(), scales.end(),
-                                    [&](const Recorded::Scale& known) { return known.lent.view() == view; });
+                                    [&](const Recorded::Scale& scale_of) { return scale_of.lent.view() == view; });
     gradient.scale = static_cast<int32_t>(found - scales.begin());
     if (found == scales.end()) scales.emplace_back(view);
   }
@@ -342,23 +362,29 @@ void StepGraph::record(Entry& entry, const Step& step, std::span<const Variable>
   if (recorder->is_refused()) return give_up(entry, recorder->reason());
 
   Recording recording = recorder->finish();
+  Link* const model = step.calls_others && points_elsewhere(recording, *step.model) ? nullptr : step.model;
   for (const Recording::Escape& escape : recording.escapes) escaped_.insert(escape.storage_id);
   entry.is_doubtful = !recording.escapes.empty() && !was_doubtful;
   if (options_.verbosity_level > 0) {
-    log::info("static_graph '" + name() + "': recorded a step with " + entry.signature.text() + ": " +
-              std::to_string(recording.program.steps.size()) + " kernels" +
-              (entry.reason.empty() ? "" : "; the last recording was out of date: " + entry.reason));
+    log::info("static_graph '" + name() + "': a step with (" + entry.signature.text() +
+              ") is recorded: " + std::to_string(recording.program.steps.size()) + " kernels" +
+              (entry.reason.empty() ? "" : "; because " + entry.reason));
   }
   if (entry.is_doubtful) return;
-  entry.recorded = std::make_unique<Recorded>(std::move(recording), options_, step.model, std::move(anatomy),
-                                              std::move(gradients), std::move(scales), std::move(recorder));
+  entry.recorded =
+      std::make_unique<Recorded>(std::move(recording), options_, model, std::move(model != nullptr ? of_model : of_all),
+                                 std::move(gradients), std::move(scales), std::move(recorder));
 }
 
 std::string StepGraph::summary() const {
-  std::string text;
+  std::string text = "static_graph '" + name() + "'\n";
   for (const auto& entry : entries_) {
-    text += "step with " + entry->signature.text() + (entry->is_plain ? ": define-by-run\n" : "\n");
-    if (!entry->recorded) continue;
+    text += "(" + entry->signature.text() + "): ";
+    if (!entry->recorded) {
+      text += entry->is_plain ? "define-by-run\n" : "not recorded yet\n";
+      continue;
+    }
+    text += '\n';
     const Plan& plan = entry->recorded->plan();
     const Packing none;
     const Packing& packing = plan.memories().empty() ? none : plan.memories().front().packing;

@@ -26,7 +26,8 @@ class KUSARI_API StepGraph {
   struct Step {
     void (*run)(void* object, std::span<const Variable> inputs);
     void* object;
-    Link* model;  ///< whose gradients the step clears, and computes anew
+    Link* model;                ///< whose gradients the step clears, and computes anew
+    bool calls_others = false;  ///< links beside the model may report, or set members
   };
 
   explicit StepGraph(StaticGraphOptions options);
@@ -34,10 +35,14 @@ class KUSARI_API StepGraph {
   StepGraph& operator=(const StepGraph&) = delete;
   ~StepGraph();
 
-  /// Runs the step with these inputs, or replays one that was recorded with inputs of their kind in the same
-  /// surroundings. Throws StateError when a step does what cannot be replayed, unless options.fallback.
+  /// Replays a step that was recorded with inputs of this kind in the same surroundings. False: there is none, or it is
+  /// out of date.
+  bool replay(const Step& step, std::span<const Variable> inputs, const Surroundings& surroundings);
+  /// Where replay() has failed: runs the step, and records it unless that has turned out to be of no use. Throws
+  /// StateError when it does what cannot be replayed, unless options.fallback.
   void run(const Step& step, std::span<const Variable> inputs, const Surroundings& surroundings);
 
+  const StaticGraphOptions& options() const noexcept { return options_; }
   const std::string& name() const noexcept { return options_.name; }
   /// Replays so far.
   int64_t replays() const noexcept { return replays_; }
@@ -49,7 +54,8 @@ class KUSARI_API StepGraph {
   class Recorded;
   struct Entry;
 
-  Entry* find(std::span<const Variable> inputs, const Surroundings& surroundings);
+  Entry* find(std::span<const Variable> inputs, const Surroundings& surroundings) const noexcept;
+  Entry* add(std::span<const Variable> inputs, const Surroundings& surroundings);
   void record(Entry& entry, const Step& step, std::span<const Variable> inputs);
   void give_up(Entry& entry, const std::string& reason) const;
 
