@@ -45,7 +45,13 @@ Peak peak_of(const Blocks& blocks) {
   return peak;
 }
 
-/// Puts blocks one after the other, each at the lowest place that is free during its life.
+/// Which of the places that are free during its life a block gets.
+enum class Fit : uint8_t {
+  first,  ///< the lowest
+  best,   ///< that which leaves least room between its neighbours, the lowest of these
+};
+
+/// Puts blocks one after the other where there is room.
 class Placement {
  public:
   explicit Placement(const std::vector<Block>& blocks) : blocks_{blocks}, offsets_(blocks.size()) {
@@ -53,23 +59,17 @@ class Placement {
   }
 
   /// The bytes of the arena; at least `limit` when it was given up on the way because it would reach that.
-  size_t place(const std::vector<int32_t>& order, size_t limit) {
+  size_t place(const std::vector<int32_t>& order, Fit fit, size_t limit) {
     placed_.clear();
     work_ += 4 * static_cast<int64_t>(order.size());
     size_t bytes = 0;
     for (const int32_t index : order) {
       const Block& block = blocks_[static_cast<size_t>(index)];
-      size_t offset = 0;
-      auto at = placed_.begin();
-      for (; at != placed_.end() && at->begin < offset + block.bytes; ++at) {
-        ++work_;
-        if (at->end > offset && meet(at->block, block)) offset = at->end;
-      }
+      const size_t offset = fit == Fit::first ? first_fit(block) : best_fit(block);
       bytes = std::max(bytes, offset + block.bytes);
       if (bytes >= limit) return bytes;
       offsets_[static_cast<size_t>(index)] = offset;
-      at = std::upper_bound(placed_.begin(), placed_.end(), offset,
-                            [](size_t value, const Placed& placed) { return value < placed.begin; });
+      const auto at = std::ranges::upper_bound(placed_, offset, {}, &Placed::begin);
       placed_.insert(at, {offset, offset + block.bytes, block});
     }
     return bytes;
@@ -84,6 +84,30 @@ class Placement {
     size_t end;
     Block block;
   };
+  size_t first_fit(const Block& block) {
+    size_t offset = 0;
+    for (const Placed& placed : placed_) {
+      if (placed.begin >= offset + block.bytes) break;
+      ++work_;
+      if (placed.end > offset && meet(placed.block, block)) offset = placed.end;
+    }
+    return offset;
+  }
+
+  size_t best_fit(const Block& block) {
+    size_t end = 0, best = 0, least = std::numeric_limits<size_t>::max();  // end of what meets the block so far
+    work_ += static_cast<int64_t>(placed_.size());
+    for (const Placed& placed : placed_) {
+      if (!meet(placed.block, block)) continue;
+      if (placed.begin >= end + block.bytes && placed.begin - end < least) {
+        least = placed.begin - end;
+        best = end;
+      }
+      end = std::max(end, placed.end);
+    }
+    return least < std::numeric_limits<size_t>::max() ? best : end;
+  }
+
   const std::vector<Block>& blocks_;
   std::vector<size_t> offsets_;
   std::vector<Placed> placed_;  // by begin
@@ -96,21 +120,22 @@ class Search {
   Search(const std::vector<Block>& blocks, size_t bound) : blocks_{blocks}, bound_{bound}, placement_{blocks} {}
 
   void run() {
+    try_order(by_weight(1, 1), Fit::first);
+    // In the order of time, forwards and backwards, and outwards from the step that needs most.
+    const int32_t peak = peak_of(blocks_).step;
+    const std::vector<int32_t> of_time[] = {
+        sorted([](const Block& block) { return block.first; }),
+        sorted([](const Block& block) { return -block.last; }),
+        sorted([&](const Block& block) {
+          return block.last < peak ? peak - block.last : block.first > peak ? block.first - peak : 0;
+        }),
+    };
+    for (const std::vector<int32_t>& order : of_time) try_order(order, Fit::best);
     // Blocks of long lives at the bottom leave whole what is free above them; large ones first leave small holes for
     // small ones. Which matters more depends on the program.
-    constexpr double kWeights[][2] = {{1, 1}, {0, 1}, {1, 0}, {1, 2}, {2, 1}, {1, 0.5}, {0.5, 1}};
-    for (const auto& [of_bytes, of_life] : kWeights) {
-      try_order(sorted([&](const Block& block) {
-        const double life = static_cast<double>(block.last) - block.first + 1;
-        return -(of_bytes * std::log(static_cast<double>(block.bytes)) + of_life * std::log(life));
-      }));
-    }
-    try_order(sorted([](const Block& block) { return block.first; }));
-    try_order(sorted([](const Block& block) { return -block.last; }));
-    const int32_t peak = peak_of(blocks_).step;
-    try_order(sorted([&](const Block& block) {  // outwards from the step that needs most
-      return block.last < peak ? peak - block.last : block.first > peak ? block.first - peak : 0;
-    }));
+    constexpr double kWeights[][2] = {{0, 1}, {1, 0}, {1, 2}, {2, 1}};
+    for (const auto& [of_bytes, of_life] : kWeights) try_order(by_weight(of_bytes, of_life), Fit::first);
+    for (const std::vector<int32_t>& order : of_time) try_order(order, Fit::first);
     climb();
   }
 
@@ -132,51 +157,76 @@ class Search {
     return order;
   }
 
-  /// Keeps the order if its arena is smaller than `limit`.
-  void try_order(std::vector<int32_t> order, size_t limit) {
-    const size_t bytes = placement_.place(order, limit);
-    if (bytes >= limit) return;
-    best_bytes_ = bytes;
-    best_offsets_ = placement_.offsets();
-    best_order_ = std::move(order);
-  }
-  void try_order(std::vector<int32_t> order) {
-    if (best_bytes_ > bound_) try_order(std::move(order), best_bytes_);
+  /// Those of largest bytes^of_bytes * life^of_life first.
+  std::vector<int32_t> by_weight(double of_bytes, double of_life) const {
+    return sorted([&](const Block& block) {
+      const double life = static_cast<double>(block.last) - block.first + 1;
+      return -(of_bytes * std::log(static_cast<double>(block.bytes)) + of_life * std::log(life));
+    });
   }
 
-  /// Moves a block that ends where the arena ends before one that was placed earlier and meets it, as long as that
-  /// makes nothing worse.
+  /// Keeps the order if its arena is the smallest so far.
+  void try_order(const std::vector<int32_t>& order, Fit fit) {
+    if (best_bytes_ == bound_ || placement_.work() > kMostWork) return;
+    const size_t bytes = placement_.place(order, fit, best_bytes_);
+    if (bytes >= best_bytes_) return;
+    best_bytes_ = bytes;
+    best_offsets_ = placement_.offsets();
+    best_order_ = order;
+    fit_ = fit;
+  }
+
+  /// Moves a block that ends where the arena ends before one that was placed earlier and meets it. A little worse is
+  /// taken too, so that the search leaves places where no single move helps.
   void climb() {
     std::minstd_rand random(1);
     const auto pick = [&](const std::vector<size_t>& from) { return from[random() % from.size()]; };
+    std::vector<int32_t> order = best_order_, tried;
+    std::vector<size_t> offsets = best_offsets_;
+    size_t bytes = best_bytes_;
     std::vector<size_t> at_end, earlier;  // positions in the order
-    while (best_bytes_ > bound_ && placement_.work() < kMostWork) {
+    int tries = 0;                        // since the best was found
+    while (best_bytes_ > bound_ && tries < kMostTries && placement_.work() < kMostWork) {
       at_end.clear();
-      for (size_t i = 0; i < best_order_.size(); ++i) {
-        const auto index = static_cast<size_t>(best_order_[i]);
-        if (best_offsets_[index] + blocks_[index].bytes == best_bytes_) at_end.push_back(i);
+      for (size_t i = 0; i < order.size(); ++i) {
+        const auto index = static_cast<size_t>(order[i]);
+        if (offsets[index] + blocks_[index].bytes == bytes) at_end.push_back(i);
       }
       const size_t from = pick(at_end);
-      const Block& block = blocks_[static_cast<size_t>(best_order_[from])];
+      const Block& block = blocks_[static_cast<size_t>(order[from])];
       earlier.clear();
       for (size_t i = 0; i < from; ++i) {
-        if (meet(blocks_[static_cast<size_t>(best_order_[i])], block)) earlier.push_back(i);
+        if (meet(blocks_[static_cast<size_t>(order[i])], block)) earlier.push_back(i);
       }
       if (earlier.empty()) break;  // the block alone is that large
-      std::vector<int32_t> order = best_order_;
-      const auto begin = order.begin();
+      tried = order;
+      const auto begin = tried.begin();
       const auto to = static_cast<ptrdiff_t>(pick(earlier));
       std::rotate(begin + to, begin + static_cast<ptrdiff_t>(from), begin + static_cast<ptrdiff_t>(from) + 1);
-      try_order(std::move(order), best_bytes_ + 1);
+      const size_t slack = random() % kEvery == 0 ? best_bytes_ / kSlack : 0;
+      const size_t limit = std::min(bytes, best_bytes_ + best_bytes_ / kSlack) + slack + 1;
+      const size_t got = placement_.place(tried, fit_, limit);
+      ++tries;
+      if (got >= limit) continue;
+      order.swap(tried);
+      offsets = placement_.offsets();
+      bytes = got;
+      if (bytes >= best_bytes_) continue;
+      best_bytes_ = bytes;
+      best_offsets_ = offsets;
+      tries = 0;
     }
   }
 
-  // Enough for 3,000 blocks within 0.1 s.
-  static constexpr int64_t kMostWork = 20'000'000;
+  static constexpr unsigned kEvery = 20;  // so many moves, one may end higher,
+  static constexpr size_t kSlack = 20;    // by the best arena's kSlack-th part
+  static constexpr int kMostTries = 2000;
+  static constexpr int64_t kMostWork = 20'000'000;  // some 0.1 s for 3,000 blocks
 
   const std::vector<Block>& blocks_;
   size_t bound_;
   Placement placement_;
+  Fit fit_ = Fit::first;  // of the best order
   std::vector<int32_t> best_order_;
   std::vector<size_t> best_offsets_;
   size_t best_bytes_ = std::numeric_limits<size_t>::max();
