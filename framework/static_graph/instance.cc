@@ -7,6 +7,7 @@
 #include "kusari/framework/core/backend.h"
 #include "kusari/framework/core/basic_kernels.h"
 #include "kusari/framework/core/error.h"
+#include "kusari/framework/core/graph_capture.h"
 #include "kusari/framework/core/memory.h"
 #include "kusari/framework/core/storage.h"
 #include "kusari/framework/kernels/arithmetic.h"
@@ -332,6 +333,8 @@ void Instance::hold(SlotIndex slot, const Array& array, char* start) {
   const auto i = static_cast<size_t>(slot);
   Bound& bound = bound_[i];
   Storage* const storage = storage_of(array);
+  if (storage->stale != nullptr) [[unlikely]]
+    kusari::detail::throw_stale("static graph '" + plan_.program().name + "'", array);
   const bool is_there = storages_[i] == storage && bound.start == start;
   if (is_there && bound.holder.is_defined()) return;
   bound.holder = array;
@@ -364,9 +367,12 @@ void Instance::copy_in(const View& recorded, const Array& array) {
 
 void Instance::begin() {
   if (scratch_ != nullptr) follow_scratch();
+}
+
+void Instance::lend_again() {
   for (const SlotIndex slot : lent_) {
     Storage* const storage = storages_[static_cast<size_t>(slot)];
-    if (storage->references.load(std::memory_order_acquire) == 1 + own_[static_cast<size_t>(slot)]) continue;
+    if (storage->references.load(std::memory_order_acquire) == 1) continue;
     const Plan::Home& home = plan_.homes()[static_cast<size_t>(slot)];
     const Memory& memory = memories_[static_cast<size_t>(home.memory)];
     Arena* const keeper = home.place == Place::fixed ? memory.fixed.get() : memory.arena.get();
@@ -375,7 +381,6 @@ void Instance::begin() {
     storage->stale = plan_.stale_text();
     storage->release();
   }
-  renew(Phase::forward);
 }
 
 void Instance::renew(Phase phase) {
@@ -420,10 +425,10 @@ void Instance::unbind() noexcept {
 
 void Instance::run(Phase phase, RandomState first) {
   if (phase == Phase::forward) {
+    lend_again();
     run_constants();
-  } else {
-    renew(phase);
   }
+  renew(phase);
   if (graphs_ != nullptr && kusari::detail::t_launch_observer == nullptr) return run_graphs(phase, first);
   run_steps(phase, first);
 }

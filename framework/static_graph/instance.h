@@ -44,7 +44,7 @@ class KUSARI_API Instance {
   /// that nobody else has. For begin() they do not count: they get the numbers of the next call.
   uint32_t& own_references(SlotIndex slot) noexcept { return own_[static_cast<size_t>(slot)]; }
 
-  /// Starts a call. What the last one exported into fixed memory or into the arena is stale now, if somebody holds it.
+  /// Starts a call.
   void begin();
   /// `array` takes the place of the recorded array `recorded`, which has the same shape, dtype, strides and device;
   /// other views of the slot follow. Costs a few comparisons if it has it already. The instance shares the handle's
@@ -55,11 +55,13 @@ class KUSARI_API Instance {
   /// cover whole storages.
   void bind(SlotIndex slot, const Array& array);
 
-  /// Runs the steps of a phase. `first`: the first of the random numbers that the phase draws.
+  /// Runs the steps of a phase. `first`: the first of the random numbers that the phase draws. With the forward phase,
+  /// what the last call left in memory that this one overwrites becomes stale, if somebody holds it; it may have been
+  /// bound as an input before.
   void run(Phase phase, RandomState first);
 
   /// What a view holds, for the caller; undefined for an undefined view. Valid for an array of Place::renewed or
-  /// of somebody else as long as it is held, for others until the next begin().
+  /// of somebody else as long as it is held, for others until the next run of the forward phase.
   Array array_of(const View& view) const;
   /// Ends a call: lets go of inputs and of what belongs to the caller.
   void unbind() noexcept;
@@ -77,6 +79,7 @@ class KUSARI_API Instance {
   void hold(SlotIndex slot, const Array& array, char* start);
   void copy_in(const View& recorded, const Array& array);
   void renew(Phase phase);
+  void lend_again();
   void take_memory();
   void follow_scratch();
   void make_bodies();

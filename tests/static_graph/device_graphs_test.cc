@@ -233,6 +233,16 @@ TEST_CASE("results of a graph are stale after the next call, for those who hold 
   CHECK(second.to_vector<float>() == Values{3, 4});
 }
 
+TEST_CASE("a result may be an argument of the next call") {
+  const Sum sum;
+  const Plan plan(sum.builder.program);
+  Instance instance(plan);
+  const Array w = there({1, 2});
+  Array state = there({0, 0});
+  for (int i = 0; i < 4; ++i) state = sum.call(instance, state, w);
+  CHECK(state.to_vector<float>() == Values{4, 8});
+}
+
 TEST_CASE("graphs draw from the stream where it stands") {
   ProgramBuilder builder;
   builder.device = tape_device();

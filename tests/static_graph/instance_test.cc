@@ -219,6 +219,8 @@ TEST_CASE("exports in the arena are good until the next call, and say so") {
                        "'Product', which has been called again since and works in the same memory; use it before, "
                        "or copy it",
                        StateError);
+  CHECK_THROWS_AS(product.forward(*instance, first, w), StateError);
+  instance->unbind();
   CHECK(first.storage().id != second.storage().id);
   first = Array();
 
