@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "kusari/framework/autograd/function_node.h"
+#include "kusari/framework/core/graph_capture.h"
 #include "kusari/framework/kernels/arithmetic.h"
 #include "kusari/framework/kernels/math_functions.h"
 #include "kusari/framework/kernels/pointwise.h"
@@ -94,8 +95,8 @@ class MoveGradient final : public FunctionNode {
 
   static void add(const Array& g, const Geometry& geometry, int64_t first, const Array& memory) {
     const Array rows = g.contiguous().reshape({g.size(), 1});
-    launch<kernels::AddRows>(g.device(), kernels::RowLookup{.call = "F::as_strided"}, rows,
-                             geometry.places(first, g.device()), memory);
+    const Array places = host_constant([&] { return geometry.places(first, g.device()); });
+    launch<kernels::AddRows>(g.device(), kernels::RowLookup{.call = "F::as_strided"}, rows, places, memory);
   }
 
   Geometry from_, to_, input_;

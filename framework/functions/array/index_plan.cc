@@ -6,6 +6,7 @@
 
 #include "kusari/framework/autograd/function_node.h"
 #include "kusari/framework/core/error.h"
+#include "kusari/framework/core/graph_capture.h"
 #include "kusari/framework/functions/array/reshape.h"
 #include "kusari/framework/functions/array/take_rows.h"
 #include "kusari/framework/functions/array/transpose.h"
@@ -279,7 +280,9 @@ void IndexPlan::plan_arrays(std::span<const Advanced> advanced, int first_axis, 
   }
   const bool on_host =
       std::all_of(advanced.begin(), advanced.end(), [](const Advanced& a) { return a.places.device().is_cpu(); });
-  places_ = on_host ? join_on_host(advanced) : join_on_device(advanced);
+  // A static graph must see how they are joined.
+  const bool is_recorded = GraphCapture::current() != nullptr;
+  places_ = on_host && !is_recorded ? join_on_host(advanced) : join_on_device(advanced);
 }
 
 // Places along the joined axis. Each array is tested by itself, as the sum would hide what is out of range.
@@ -302,9 +305,9 @@ Array IndexPlan::join_on_host(std::span<const Advanced> advanced) const {
 
 // The same without waiting for the device. What is out of range leads behind the last row, where kernels find zeros.
 Array IndexPlan::join_on_device(std::span<const Advanced> advanced) const {
-  const auto place =
+  const auto elsewhere =
       std::find_if(advanced.begin(), advanced.end(), [](const Advanced& a) { return !a.places.device().is_cpu(); });
-  const Device& device = place->places.device();
+  const Device& device = (elsewhere != advanced.end() ? *elsewhere : advanced.front()).places.device();
   Array joined = zeros(places_shape_, Dtype::int64, device);
   Array inside = ones(places_shape_, Dtype::bool_, device);
   double rows = 1;

@@ -6,6 +6,7 @@
 #include "kusari/framework/autograd/function_node.h"
 #include "kusari/framework/autograd/input_caster.h"
 #include "kusari/framework/core/error.h"
+#include "kusari/framework/core/graph_capture.h"
 #include "kusari/framework/functions/array/reshape.h"
 #include "kusari/framework/functions/math/matmul.h"
 
@@ -46,7 +47,7 @@ Variable spatial_transformer_grid(const Variable& theta, const Dims& output_shap
     return spatial_transformer_grid(in[0], output_shape);
   check(theta, output_shape);
   const int64_t n = theta.shape()[0], h = output_shape[0], w = output_shape[1];
-  const Variable columns(coordinates(h, w, theta.dtype(), theta.device()), false);
+  const Variable columns(host_constant([&] { return coordinates(h, w, theta.dtype(), theta.device()); }), false);
   return reshape(matmul(reshape(theta, {2 * n, 3}), columns), {n, 2, h, w});
 }
 

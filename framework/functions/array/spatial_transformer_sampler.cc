@@ -3,6 +3,7 @@
 #include "kusari/framework/autograd/cast.h"
 #include "kusari/framework/autograd/function_node.h"
 #include "kusari/framework/autograd/input_caster.h"
+#include "kusari/framework/core/graph_capture.h"
 #include "kusari/framework/functions/array/sample_bilinear.h"
 #include "kusari/framework/functions/math/basic_math.h"
 
@@ -26,7 +27,7 @@ Variable spatial_transformer_sampler(const Variable& x, const Variable& grid) {
   check(x, grid);
   const double half_width = static_cast<double>(x.shape()[3] - 1) / 2;
   const double half_height = static_cast<double>(x.shape()[2] - 1) / 2;
-  const Array scale = array<double>({half_width, half_height}, {1, 2, 1, 1}, x.device());
+  const Array scale = host_constant([&] { return array<double>({half_width, half_height}, {1, 2, 1, 1}, x.device()); });
   const Variable wide = autograd::cast(grid, x.dtype() == Dtype::float64 ? Dtype::float64 : Dtype::float32);
   return sample_bilinear(x, (wide + 1) * scale);
 }

@@ -8,6 +8,7 @@
 #include "kusari/framework/autograd/function_node.h"
 #include "kusari/framework/autograd/input_caster.h"
 #include "kusari/framework/core/error.h"
+#include "kusari/framework/core/graph_capture.h"
 #include "kusari/framework/functions/array/reshape.h"
 #include "kusari/framework/functions/array/sample_bilinear.h"
 #include "kusari/framework/functions/array/transpose.h"
@@ -70,7 +71,9 @@ Variable deformable_convolution_2d_sampler(const Variable& x, const Variable& of
   // The elements of a kernel innermost: they and the channels become the rows of a matrix product.
   const Variable wide = autograd::cast(offset, x.dtype() == Dtype::float64 ? Dtype::float64 : Dtype::float32);
   const Variable moves = transpose(reshape(wide, {n, 2, k, h * w}), {0, 1, 3, 2});
-  const Array regular = regular_points(W.shape(), {h, w}, stride, pad, x.device()).astype(wide.dtype());
+  const Array regular = host_constant([&] {
+    return regular_points(W.shape(), {h, w}, stride, pad, x.device()).astype(wide.dtype());
+  });
   const Variable patches = sample_bilinear(x, moves + regular);  // (N, C, h w, k)
   const Variable rows = reshape(transpose(patches, {0, 2, 3, 1}), {n * h * w, k * channels});
   const Variable weights = reshape(transpose(W, {0, 2, 3, 1}), {out_channels, k * channels});
