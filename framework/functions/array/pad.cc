@@ -6,6 +6,7 @@
 
 #include "kusari/framework/autograd/function_node.h"
 #include "kusari/framework/core/error.h"
+#include "kusari/framework/core/graph_capture.h"
 #include "kusari/framework/functions/array/get_item.h"
 
 namespace kusari {
@@ -89,7 +90,7 @@ Variable pad_axis(const Variable& x, int axis, const PadWidth::Pair& width, PadM
   std::vector<int64_t> places;
   for (int64_t i = -width.first; i < n + width.second; ++i) places.push_back(source_of(i, n, mode));
   SmallVector<Index, 4> slices(static_cast<size_t>(axis), Index(Slice{}));
-  slices.push_back(array(places, x.array().device()));
+  slices.push_back(host_constant([&] { return array(places, x.array().device()); }));
   return get_item(x, std::span<const Index>(slices.data(), slices.size()));
 }
 

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "kusari/framework/core/error.h"
+#include "kusari/framework/core/graph_capture.h"
 #include "kusari/framework/core/small_vector.h"
 #include "kusari/framework/functions/array/broadcast.h"
 #include "kusari/framework/functions/array/get_item.h"
@@ -46,7 +47,7 @@ Variable repeat(const Variable& x, std::span<const int64_t> repeats, std::option
     places.insert(places.end(), static_cast<size_t>(repeats[i]), static_cast<int64_t>(i));
   }
   SmallVector<Index, 4> slices(static_cast<size_t>(k), Index(Slice{}));
-  slices.push_back(array(places, x.array().device()));
+  slices.push_back(host_constant([&] { return array(places, x.array().device()); }));
   return get_item(x, std::span<const Index>(slices.data(), slices.size()));
 }
 
