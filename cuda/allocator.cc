@@ -98,25 +98,13 @@ void CachingAllocator::hold(void* stream) {
   for (const bool small : {false, true}) pool_of(stream, small).is_held = true;
 }
 
-void CachingAllocator::release_held(void* held, void* stream) noexcept {
+void CachingAllocator::release_hold(void* stream) noexcept {
   const std::scoped_lock lock(mutex_);
   for (const bool small : {false, true}) {
-    Pool& from = pool_of(held, small);
-    Pool& to = pool_of(stream, small);
-    std::vector<Block*> free;
-    while (Block* const block = from.free.take(0)) free.push_back(block);
-    for (Block& block : storage_) {
-      if (block.pool == &from) block.pool = &to;
-    }
-    to.counters.add(from.counters);
-    std::erase_if(pools_, [&](const auto& pool) { return pool.get() == &from; });
-    for (Block* const block : free) {
-      if (pooled_) {
-        to.free.put(block);
-      } else {
-        give_to_source(block);
-      }
-    }
+    Pool& pool = pool_of(stream, small);
+    pool.is_held = false;
+    if (pooled_) continue;
+    while (Block* const block = pool.free.take(0)) give_to_source(block);
   }
 }
 

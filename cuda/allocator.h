@@ -78,11 +78,11 @@ class CachingAllocator {
   /// The stream that the block at `data` was allocated for.
   void* stream_of(void* data) const;
 
-  /// From now on memory that has been allocated for `stream`, which may be any mark that is no stream, stays its own
-  /// after it is given back, though other memory run out: graphs that will be replayed use it.
+  /// From now on memory for `stream`, which may be any mark that is no stream, stays its own after it is given back,
+  /// though other memory run out: graphs that will be replayed use it.
   void hold(void* stream);
-  /// Ends that: what `held` had belongs to `stream`, after whose work so far it may be used again.
-  void release_held(void* held, void* stream) noexcept;
+  /// Ends that.
+  void release_hold(void* stream) noexcept;
   /// Bytes in use that were allocated for the stream.
   int64_t allocated_for(void* stream) const;
   /// Gives segments that nobody uses back to the source, after the work on them.

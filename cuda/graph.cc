@@ -71,7 +71,7 @@ GraphMemoryUse::GraphMemoryUse(Context& context, cudaStream_t stream) {
 GraphMemoryUse::~GraphMemoryUse() {
   if (memory_ == nullptr) return;
   const std::scoped_lock lock(graph_memories().mutex);
-  if (--memory_->uses == 0) memory_->context.allocator().release_held(memory_, memory_->stream);
+  if (--memory_->uses == 0) memory_->context.allocator().release_hold(memory_);
 }
 
 Graph::~Graph() {
@@ -181,6 +181,12 @@ void* StreamCapture::allocate(size_t bytes) {
   void* const data = context_.allocator().allocate(bytes, &*memory_);
   most_allocated_ = std::max(most_allocated_, allocated());
   return data;
+}
+
+void load_for_capture(const void* kernel) {
+  const RelaxedCapture relaxed;
+  cudaFuncAttributes attributes;
+  KUSARI_CUDA_CHECK(cudaFuncGetAttributes(&attributes, kernel));
 }
 
 bool is_captured(cudaStream_t stream) {

@@ -111,6 +111,10 @@ class RelaxedCapture {
   cudaStreamCaptureMode mode_ = cudaStreamCaptureModeRelaxed;
 };
 
+/// Brings the code of a kernel, or of a cudaKernel_t, to the device, as its first launch would: in a capture a launch
+/// must not load anything.
+void load_for_capture(const void* kernel);
+
 /// Whether work of the stream is recorded, by StreamCapture or by the program itself.
 bool is_captured(cudaStream_t stream);
 

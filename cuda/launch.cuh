@@ -20,13 +20,6 @@ struct LaunchShape {
   size_t shared = 0;
 };
 
-/// Brings the kernel's code to the device, as its first launch would, which a capture does not allow to load anything.
-inline void load_for_capture(const void* kernel) {
-  const RelaxedCapture relaxed;
-  cudaFuncAttributes attributes;
-  KUSARI_CUDA_CHECK(cudaFuncGetAttributes(&attributes, kernel));
-}
-
 #if defined(KUSARI_CUDA_EMULATED)
 template <class... Parameters, class... Args>
 void enqueue(Context& context, const LaunchShape& shape, void (*kernel)(Parameters...), Args&&... args) {

@@ -48,9 +48,12 @@ void user_kernel(Params<UserLaunch> launch, InList inputs, InOutList outputs) {
     parameters[i] = &addresses[i];
   }
   if (launch->shared > static_cast<unsigned>(context.facts().shared_per_block)) [[unlikely]] {
+    const RelaxedCapture relaxed;  // it loads the kernel
     KUSARI_CUDA_CHECK(
         cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(launch->shared)));
   }
+  if (context.is_capturing()) [[unlikely]]
+    load_for_capture(kernel);
   const dim3 grid(launch->grid[0], launch->grid[1], launch->grid[2]);
   const dim3 block(launch->block[0], launch->block[1], launch->block[2]);
   KUSARI_CUDA_CHECK(cudaLaunchKernel(kernel, grid, block, parameters, launch->shared, context.stream()));
