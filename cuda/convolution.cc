@@ -156,11 +156,9 @@ bool by_cudnn(const Problem& p, const Epilogue& epilogue, const Array& kept) {
                                         epilogue.z.is_defined() ? epilogue.z.raw_data() : nullptr,
                                         epilogue.bias.is_defined() ? epilogue.bias.raw_data() : nullptr};
   const ConvolutionPlan& plan = p.geometry.autotune ? timed_plan(context, route, pointers) : *route.plan;
-  const cudnnHandle_t handle = context.cudnn();
-  void* const scratch = workspace(context, static_cast<size_t>(plan.workspace()));
   {
-    const RelaxedCapture relaxed;  // cuDNN loads kernels
-    plan.execute(handle, route.key, pointers, scratch);
+    const RelaxedCapture relaxed;  // cuDNN makes streams of its own and loads kernels
+    plan.execute(context.cudnn(), route.key, pointers, workspace(context, static_cast<size_t>(plan.workspace())));
   }
   if (route.added_channels > 0 && p.pass == ConvolutionPass::filter_grad) {
     p.w.copy_from(w.slice(1, 0, p.w.shape()[1]));
