@@ -120,7 +120,6 @@ class Search {
   Search(const std::vector<Block>& blocks, size_t bound) : blocks_{blocks}, bound_{bound}, placement_{blocks} {}
 
   void run() {
-    try_order(by_weight(1, 1), Fit::first);
     // In the order of time, forwards and backwards, and outwards from the step that needs most.
     const int32_t peak = peak_of(blocks_).step;
     const std::vector<int32_t> of_time[] = {
@@ -133,7 +132,7 @@ class Search {
     for (const std::vector<int32_t>& order : of_time) try_order(order, Fit::best);
     // Blocks of long lives at the bottom leave whole what is free above them; large ones first leave small holes for
     // small ones. Which matters more depends on the program.
-    constexpr double kWeights[][2] = {{0, 1}, {1, 0}, {1, 2}, {2, 1}};
+    constexpr double kWeights[][2] = {{1, 1}, {0, 1}, {1, 0}, {1, 2}, {2, 1}};
     for (const auto& [of_bytes, of_life] : kWeights) try_order(by_weight(of_bytes, of_life), Fit::first);
     for (const std::vector<int32_t>& order : of_time) try_order(order, Fit::first);
     climb();
@@ -167,7 +166,7 @@ class Search {
 
   /// Keeps the order if its arena is the smallest so far.
   void try_order(const std::vector<int32_t>& order, Fit fit) {
-    if (best_bytes_ == bound_ || placement_.work() > kMostWork) return;
+    if (best_bytes_ == bound_ || placement_.work() > kMostWorkOfOrders) return;
     const size_t bytes = placement_.place(order, fit, best_bytes_);
     if (bytes >= best_bytes_) return;
     best_bytes_ = bytes;
@@ -222,6 +221,7 @@ class Search {
   static constexpr size_t kSlack = 20;    // by the best arena's kSlack-th part
   static constexpr int kMostTries = 2000;
   static constexpr int64_t kMostWork = 20'000'000;  // some 0.1 s for 3,000 blocks
+  static constexpr int64_t kMostWorkOfOrders = 8 * kMostWork;
 
   const std::vector<Block>& blocks_;
   size_t bound_;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <numeric>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -18,11 +19,14 @@ using Kind = LaunchArgument::Kind;
 /// Bytes in use at each step, kept right while results take the place of others.
 class LiveBytes {
  public:
-  explicit LiveBytes(const Program& program) : lives_{lifetimes(program)}, bytes_(program.steps.size()) {
+  explicit LiveBytes(const Program& program) : lives_{lifetimes(program)}, bytes_(program.steps.size() + 1) {
     for (const Lifetime& life : lives_) {
-      for (int32_t i = life.first; i <= life.last; ++i) bytes_[static_cast<size_t>(i)] += life.bytes;
+      if (life.bytes == 0) continue;
+      bytes_[static_cast<size_t>(life.first)] += life.bytes;
+      bytes_[static_cast<size_t>(life.last) + 1] -= life.bytes;  // sums of unsigned numbers come out right
     }
-    peak_ = largest_live_bytes(lives_);
+    std::partial_sum(bytes_.begin(), bytes_.end(), bytes_.begin());
+    peak_ = *std::ranges::max_element(bytes_);
   }
 
   /// Whether `kept` may live on for the readers of `dropped` without needing more memory than the program does now.
