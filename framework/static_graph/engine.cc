@@ -64,30 +64,34 @@ void give_up(const StaticGraphOptions& options, const Signature& signature, cons
 class Engine::Observer final : public RecordingObserver {
  public:
   Observer(const Engine& engine, std::shared_ptr<Entry> entry)
-      : options_{engine.options_}, entry_{std::move(entry)}, scratch_{engine.scratch_}, escaped_{engine.escaped_} {}
+      : options_{engine.options_}, entry_{std::move(entry)}, scratch_{engine.scratch_}, escaped_{engine.escaped_} {
+    ++entry_->open_recordings;
+  }
 
   const std::unordered_set<uint64_t>* escaped() const noexcept { return escaped_.get(); }
 
   void recorded(std::unique_ptr<Recorder> recorder, Recording recording, RecordedCall::Context context) override {
-    entry_->state = Entry::State::fresh;
+    --entry_->open_recordings;
+    if (entry_->state != Entry::State::fresh) return;  // another call was first
     for (const Recording::Escape& escape : recording.escapes) escaped_->insert(escape.storage_id);
     context.recorder = std::move(recorder);
     context.copies_outputs = options_.copy_outputs;
     entry_->recorded = IntrusivePtr<RecordedCall>(
         new RecordedCall(std::move(recording), options_.passes, std::move(context), scratch_));
     entry_->state = Entry::State::ready;
+    entry_->is_used = false;
   }
   void refused(const std::string& reason) override {
+    --entry_->open_recordings;
+    if (entry_->state == Entry::State::plain) return;
     entry_->state = Entry::State::plain;
+    entry_->recorded = nullptr;
     give_up(options_, entry_->signature, reason);
   }
   void abandoned(const char* reason) noexcept override {
-    entry_->state = Entry::State::fresh;
-    if (reason == nullptr) {
-      --entry_->unused_recordings;
-    } else {
-      entry_->reason = reason;
-    }
+    if (--entry_->open_recordings > 0 || entry_->state != Entry::State::fresh || reason == nullptr) return;
+    ++entry_->unused_recordings;
+    entry_->reason = reason;
   }
 
  private:
@@ -114,9 +118,11 @@ Variables Engine::call(const Callee& callee, std::span<const Variable> inputs) {
     std::string change = entry->recorded->changed(callee.model);
     if (change.empty()) [[likely]] {
       entry->unused_recordings = 0;
+      entry->is_used = true;
       log(2, *entry, "is replayed");
       return replay(entry->recorded, inputs);
     }
+    entry->unused_recordings += entry->is_used ? 0 : 1;
     entry->state = Entry::State::fresh;
     entry->recorded = nullptr;
     entry->reason = std::move(change);
@@ -167,7 +173,7 @@ Engine::Entry* Engine::add(std::span<const Variable> inputs, const Surroundings&
 
 void Engine::forget_mode(bool is_training) {
   std::erase_if(entries_, [&](const std::shared_ptr<Entry>& entry) {
-    return entry->signature.is_training() == is_training && entry->state != Entry::State::recording;
+    return entry->signature.is_training() == is_training && entry->open_recordings == 0;
   });
 }
 
@@ -177,8 +183,6 @@ Variables Engine::record(Entry& entry, const Callee& callee, std::span<const Var
       *std::find_if(entries_.begin(), entries_.end(), [&](const auto& each) { return each.get() == &entry; });
   auto observer = std::make_shared<Observer>(*this, shared);
   auto recorder = std::make_unique<Recorder>(options_.name, options_.fallback, observer->escaped());
-  entry.state = Entry::State::recording;
-  ++entry.unused_recordings;
   auto live = std::make_unique<LiveCall>(options_.name, std::move(recorder), std::move(observer));
   {
     Variables results;
@@ -228,10 +232,7 @@ std::string Engine::summary() const {
     text += "(" + entry->signature.text() + "): ";
     switch (entry->state) {
       case Entry::State::fresh:
-        text += "not recorded yet\n";
-        break;
-      case Entry::State::recording:
-        text += "recorded when its backward comes\n";
+        text += entry->open_recordings > 0 ? "recorded when its backward comes\n" : "not recorded yet\n";
         break;
       case Entry::State::plain:
         text += "define-by-run\n";

@@ -37,15 +37,16 @@ class Engine {
   struct Entry {
     explicit Entry(Signature calls) : signature{std::move(calls)} {}
     enum class State : uint8_t {
-      fresh,      ///< the next call is recorded
-      recording,  ///< a call is, whose backward has not come yet
+      fresh,  ///< calls are recorded; there may be several before the backward of one comes
       ready,
-      plain,  ///< run as they are for good
+      plain,  ///< calls run as they are for good
     };
     Signature signature;
     State state = State::fresh;
     IntrusivePtr<RecordedCall> recorded;
+    int open_recordings = 0;
     int unused_recordings = 0;  ///< in a row
+    bool is_used = false;       ///< `recorded` has been replayed
     std::string reason;         ///< why the last recording was of no use
   };
   class Observer;
