@@ -123,7 +123,8 @@ concept TakesAsVariables =
 template <class F, class... Args>
 auto call_static_graph(StaticGraphCache& cache, F& function, Link* model, const Args&... args) {
   using Result = std::remove_cvref_t<std::invoke_result_t<F&, VariableRef<Args>...>>;
-  const std::array<Variable, sizeof...(Args)> inputs{Variable(args)...};
+  const auto converted = [](Variable argument) { return argument; };  // implicitly: a raw array gets no gradient
+  const std::array<Variable, sizeof...(Args)> inputs{converted(args)...};
   const auto run = [](F& f, std::span<const Variable> given) -> Result {
     return [&]<size_t... kIndex>(std::index_sequence<kIndex...>)->Result { return f(given[kIndex]...); }
     (std::index_sequence_for<Args...>());
