@@ -38,5 +38,9 @@ void iterator(const Settings& settings);
 void iterator_overhead(const Settings& settings);
 /// What the host does for one kernel in define-by-run: small_mlp's step, and the parts of it.
 void host_cost(const Settings& settings);
+/// What a replay of small_mlp's step costs beside its kernels.
+void static_overhead(const Settings& settings);
+/// A thousand tiny operations like those of an LSTM: define-by-run, replayed, replayed with fusion.
+void static_chain(const Settings& settings);
 
 }  // namespace bench

@@ -6,6 +6,7 @@
 #include "kusari/framework/links/model/cifar_cnn.h"
 #include "kusari/framework/links/model/mobilenet_v2.h"
 #include "kusari/framework/links/model/resnet.h"
+#include "kusari/framework/static_graph/static_graph.h"
 #include "kusari/optimizers/momentum_sgd.h"
 #include "kusari/tools/kusari-bench/cases.h"
 #include "kusari/tools/kusari-bench/training.h"
@@ -66,9 +67,12 @@ void resnet50_infer(const Settings& settings) {
   const kusari::Variable x(images.astype(settings.dtype.dtype()), false);
   const auto evaluation = kusari::using_config(&kusari::Config::train, false);
   const auto no_graph = kusari::no_backprop_mode();
-  const Samples samples = sample(settings, [&] { model(x); });
+  auto replayed = kusari::static_graph(model);
+  const bool replays = settings.static_graph != "off";
+  const Samples samples = sample(settings, [&] { replays ? replayed(x) : model(x); });
   if (settings.device.is_cpu()) {
-    report(settings, "resnet50_infer_bs1", "ms", samples, 1e3, switches(settings), layout());
+    report(settings, "resnet50_infer_bs1", "ms", samples, 1e3,
+           switches(settings) + static_graph_field(settings) + training_fields(model.count_params()), layout());
   } else {
     report_device(settings, "resnet50_infer", batch, samples);
   }
@@ -82,7 +86,8 @@ void mem(const Settings& settings) {
       "{\"bench\":\"mem.resnet50_train_bs8\",\"impl\":\"kusari-%s\","
       "\"threads\":%d,\"layout\":\"%s\",\"unit\":\"MiB\","
       "\"peak_rss\":%.0f,\"rss_before_first_step\":%.0f%s}\n",
-      KUSARI_VERSION, settings.threads, layout(), peak_resident_mib(), before, switches(settings).c_str());
+      KUSARI_VERSION, settings.threads, layout(), peak_resident_mib(), before,
+      (switches(settings) + static_graph_field(settings)).c_str());
 }
 
 }  // namespace bench

@@ -36,7 +36,9 @@ int main(int argc, char** argv) {
       {"jpeg", bench::jpeg},
       {"iterator", bench::iterator},
       {"iterator_overhead", bench::iterator_overhead},
-      {"host_cost", bench::host_cost}};
+      {"host_cost", bench::host_cost},
+      {"static_overhead", bench::static_overhead},
+      {"static_chain", bench::static_chain}};
   CLI::App app(
       "Measures Kusari. One line of JSON per number: median and least "
       "over the timed windows.");
@@ -69,6 +71,10 @@ int main(int argc, char** argv) {
   app.add_flag("--autotune", settings.autotune, "time the ways of computing a convolution and keep the fastest");
   app.add_flag("--save-memory", settings.save_memory,
                "compute normalizations again in backward instead of keeping them");
+  app.add_option("--static-graph", settings.static_graph,
+                 "record once and replay: the forward and backward computations of the model, or whole training steps")
+      ->check(CLI::IsMember({"off", "model", "step"}))
+      ->capture_default_str();
   app.add_flag("--traffic", settings.traffic,
                "count kernels, bytes and memory of one training step instead of timing it; twice: list every launch");
   app.add_option("--images", settings.images,

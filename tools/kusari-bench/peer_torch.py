@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 """PyTorch's side of kusari-bench's image cases on the CPU: the same models, steps, windows and JSON keys.
 
-    peer_torch.py CASE [--threads N] [--channels-last] [--seconds S] [--patience S]
+    peer_torch.py CASE [--threads N] [--channels-last] [--bfloat16] [--jit] [--seconds S] [--patience S]
 
-Cases: cnn_seed resnet18_cifar resnet50_train resnet50_infer mem. Needs PyTorch from pip.
+Cases: cnn_seed resnet18_cifar resnet50_train resnet50_infer mem. Needs PyTorch from pip. --bfloat16 and --jit (the model
+traced, frozen and optimized for inference: batch normalization folded, convolutions fused) are for resnet50_infer.
 """
 import argparse
 import json
@@ -142,11 +143,16 @@ def train(name, model, shape, classes, arguments):
 
 def infer(arguments):
     layout = {"memory_format": torch.channels_last} if arguments.channels_last else {}
-    model = resnet(True).to(**layout).eval()
-    x = torch.randn(1, 3, 224, 224).contiguous(**layout)
+    dtype = torch.bfloat16 if arguments.bfloat16 else torch.float32
+    model = resnet(True).to(dtype=dtype, **layout).eval()
+    x = torch.randn(1, 3, 224, 224).to(dtype).contiguous(**layout)
+    if arguments.jit:
+        with torch.no_grad():
+            model = torch.jit.optimize_for_inference(torch.jit.trace(model, x))  # freezes it as well
     with torch.inference_mode():
         seconds, others = sample(lambda: model(x), arguments)
-    return timing("resnet50_infer_bs1", "ms", seconds, others)
+    return timing("resnet50_infer_bs1", "ms", seconds, others) | {"dtype": str(dtype).removeprefix("torch."),
+                                                                  "jit": arguments.jit}
 
 
 def timing(name, unit, seconds, others):
@@ -159,6 +165,8 @@ def main():
     parser.add_argument("case", choices=CASES)
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--channels-last", action="store_true")
+    parser.add_argument("--bfloat16", action="store_true")
+    parser.add_argument("--jit", action="store_true")
     parser.add_argument("--seconds", type=float, default=3, help="time for one measurement")
     parser.add_argument("--patience", type=float, default=60, help="seconds to wait for a quiet machine")
     arguments = parser.parse_args()

@@ -137,6 +137,10 @@ void report_device(const Settings& settings, const char* name, int64_t batch, co
   std::fflush(stdout);
 }
 
+std::string static_graph_field(const Settings& settings) {
+  return settings.static_graph == "off" ? "" : ",\"static_graph\":\"" + settings.static_graph + "\"";
+}
+
 void report(const Settings& settings, const char* bench, const char* unit, const Samples& samples, double scale,
             const std::string& more, const char* layout) {
   std::printf(

@@ -16,6 +16,7 @@ struct Settings {
   double patience = 60;  ///< how long to wait for a quiet machine
   bool autotune = false;
   bool save_memory = false;
+  std::string static_graph = "off";  ///< what is recorded and replayed: off, model or step
   int traffic = 0;  ///< count what a training step asks of the device instead of timing it; 2: list the launches too
   kusari::Device device = {};
   kusari::DtypePolicy dtype = kusari::Dtype::float32;
@@ -54,6 +55,9 @@ int64_t batch_of(const Settings& settings, int64_t on_cpu, int64_t on_gpu);
 /// Prints one line of JSON for a step on a GPU: its median and least time, items (examples) per second, and the most
 /// memory that arrays held.
 void report_device(const Settings& settings, const char* name, int64_t batch, const Samples& samples);
+
+/// ,"static_graph":"..." if something is replayed.
+std::string static_graph_field(const Settings& settings);
 
 /// Prints one line of JSON: median and least of the values times `scale`. `more`: further fields, with leading comma.
 /// `layout`: of images in memory.

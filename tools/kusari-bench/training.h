@@ -2,6 +2,8 @@
 
 #include <cmath>
 #include <cstdint>
+#include <optional>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -12,6 +14,7 @@
 #include "kusari/framework/links/link.h"
 #include "kusari/tools/kusari-bench/sampling.h"
 #include "kusari/tools/kusari-bench/traffic.h"
+#include "kusari/updaters/static_step.h"
 
 namespace bench {
 
@@ -39,29 +42,45 @@ inline kusari::Array draw_labels(int64_t n, int64_t classes) {
 template <class Model, class Optimizer>
 class Training {
  public:
-  Training(const Settings& settings, Model model, Optimizer optimizer, const kusari::Array& x, const kusari::Array& t)
+  Training(const Settings& settings, Model model, Optimizer optimizer, const kusari::Array& x, const kusari::Array& t,
+           kusari::StaticGraphPasses passes = {})
       : model_{std::move(model)},
         optimizer_{std::move(optimizer)},
-        x_{x.to_device(settings.device).astype(settings.dtype.dtype())},
-        t_{t.to_device(settings.device)} {
+        inputs_{kusari::Variable(x.to_device(settings.device).astype(settings.dtype.dtype()), false),
+                kusari::Variable(t.to_device(settings.device), false)} {
     model_.to(settings.device);
     optimizer_.setup(model_);
     if (kusari::is_half(settings.dtype.dtype())) optimizer_.use_fp32_update();
     if (settings.dtype.dtype() == kusari::Dtype::float16) optimizer_.loss_scaling();
+    if (settings.static_graph == "step")
+      static_step_.emplace(kusari::StaticGraphOptions{.passes = passes}, loss_of(), false);
+    if (settings.static_graph == "model") static_model_.emplace(model_, kusari::StaticGraphOptions{.passes = passes});
   }
   Training(const Training&) = delete;
   Training& operator=(const Training&) = delete;
 
+  /// One step, recorded at the first call and replayed later if the settings say so.
   void step() {
-    optimizer_.update([this] { return kusari::functions::softmax_cross_entropy(model_(x_), t_); });
+    if (static_step_) return static_step_->update(optimizer_, inputs_);
+    optimizer_.update([this] {
+      const kusari::Variable y = static_model_ ? (*static_model_)(inputs_[0]) : model_(inputs_[0]);
+      return kusari::functions::softmax_cross_entropy(y, inputs_[1]);
+    });
   }
   int64_t parameters() { return model_.count_params(); }
-  int64_t batch() const { return x_.shape(0); }
+  int64_t batch() const { return inputs_[0].shape()[0]; }
+  kusari::updaters::StaticStep::LossOf loss_of() {
+    return [this](kusari::Optimizer&, std::span<const kusari::Variable> inputs) {
+      return kusari::functions::softmax_cross_entropy(model_(inputs[0]), inputs[1]);
+    };
+  }
 
  private:
   Model model_;
   Optimizer optimizer_;
-  kusari::Array x_, t_;
+  kusari::Variable inputs_[2];
+  std::optional<kusari::updaters::StaticStep> static_step_;
+  std::optional<kusari::StaticGraph<Model&>> static_model_;
 };
 
 /// Further fields of a training's line of JSON.
@@ -83,7 +102,8 @@ void report_training(const Settings& settings, Training<Model, Optimizer>& train
   }
   const Samples samples = sample(settings, [&] { training.step(); });
   if (settings.device.is_cpu()) {
-    report(settings, name, unit, samples, scale, more + training_fields(training.parameters()), layout);
+    report(settings, name, unit, samples, scale,
+           more + static_graph_field(settings) + training_fields(training.parameters()), layout);
   } else {
     report_device(settings, gpu_name, training.batch(), samples);
   }
