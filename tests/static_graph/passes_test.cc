@@ -1,5 +1,6 @@
 #include "kusari/framework/static_graph/passes.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <cstring>
 #include <random>
@@ -10,7 +11,9 @@
 #include "kusari/framework/kernels/activation.h"
 #include "kusari/framework/kernels/arithmetic.h"
 #include "kusari/framework/kernels/random.h"
+#include "kusari/framework/kusari.h"
 #include "kusari/tests/static_graph/program_testing.h"
+#include "kusari/tests/static_graph/traced_call.h"
 
 namespace kusari::graphs {
 namespace {
@@ -194,6 +197,60 @@ TEST_CASE("random programs compute the same bits after each pass") {
   SUBCASE("both") { passes.dead_kernels = passes.common_inputs = true; }
   SUBCASE("all") { passes = {}; }
   CHECK(check_random_programs(passes, 1000) > 100);
+}
+
+Array spread(const Shape& shape, float step) {
+  std::vector<float> values(static_cast<size_t>(numel(shape)));
+  for (size_t i = 0; i < values.size(); ++i) values[i] = static_cast<float>(i % 17) * step - 8 * step;
+  return array<float>(values, shape);
+}
+
+/// Forward and backward give the same bits with the passes as without them.
+void check_recorded(const Callable& call, const std::vector<Variable>& inputs, bool has_repetitions) {
+  TracedCall traced(call, inputs);
+  random::seed(3);
+  const TracedCall::Results plain = traced.replay(inputs);
+  const PassLog log = run_passes(traced.recording.program, {});
+  CHECK(log.recorded_kernels > 0);
+  const bool repeats =
+      std::ranges::any_of(log.entries, [](const auto& entry) { return entry.pass == "common_inputs"; });
+  CHECK((repeats || !has_repetitions));
+  random::seed(3);
+  const TracedCall::Results planned = traced.replay(inputs);
+  CHECK(equal_bits(plain.outputs, planned.outputs));
+  CHECK(equal_bits(plain.gradients, planned.gradients));
+}
+
+TEST_CASE("recorded networks compute the same bits after all passes") {
+  const Variable labels(array<int32_t>({0, 2, 1, 1}), false);
+  SUBCASE("a perceptron with dropout") {
+    L::Linear l1(12, 30), l2(30, 3);
+    check_recorded(
+        [&](const std::vector<Variable>& x) {
+          return Variables{F::softmax_cross_entropy(l2(F::dropout(F::relu(l1(x[0])))), x[1])};
+        },
+        {Variable(spread({4, 12}, 0.1F)), labels}, false);
+  }
+  SUBCASE("a convolutional network") {
+    L::ResNet18 model({.n_classes = 3, .stem = L::ResNetStem::cifar});
+    check_recorded(
+        [&](const std::vector<Variable>& x) { return Variables{F::softmax_cross_entropy(model(x[0]), x[1])}; },
+        {Variable(spread({4, 3, 16, 16}, 0.1F)), labels}, false);
+  }
+  SUBCASE("a recurrent network") {
+    L::Linear in(12, 20), across(5, 20, {.nobias = true}), out(5, 3);
+    check_recorded(
+        [&](const std::vector<Variable>& x) {
+          Variable c(zeros({4, 5}), false), h = c;
+          for (int step = 0; step < 4; ++step) {
+            const Variables gates = F::split_axis(in(x[0]) + across(h), 4, 1);
+            c = F::sigmoid(gates[1]) * c + F::sigmoid(gates[0]) * F::tanh(gates[2]);
+            h = F::sigmoid(gates[3]) * F::tanh(c);
+          }
+          return Variables{F::softmax_cross_entropy(out(h), x[1])};
+        },
+        {Variable(spread({4, 12}, 0.1F)), labels}, true);
+  }
 }
 
 TEST_CASE("run_passes notes what was recorded") {
