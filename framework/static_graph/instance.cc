@@ -372,7 +372,7 @@ void Instance::begin() {
 void Instance::lend_again() {
   for (const SlotIndex slot : lent_) {
     Storage* const storage = storages_[static_cast<size_t>(slot)];
-    if (storage->references.load(std::memory_order_acquire) == 1) continue;
+    if (storage->references.load(std::memory_order_acquire) == 1 + own_[static_cast<size_t>(slot)]) continue;
     const Plan::Home& home = plan_.homes()[static_cast<size_t>(slot)];
     const Memory& memory = memories_[static_cast<size_t>(home.memory)];
     Arena* const keeper = home.place == Place::fixed ? memory.fixed.get() : memory.arena.get();

@@ -41,7 +41,7 @@ class KUSARI_API Instance {
   const Plan& plan() const noexcept { return plan_; }
 
   /// How many references to the memory of a slot are those of who runs the instance: arrays that he hands out again and
-  /// that nobody else has. For begin() they do not count: they get the numbers of the next call.
+  /// that nobody else has. They do not count as somebody who holds it: they get the numbers of the next call.
   uint32_t& own_references(SlotIndex slot) noexcept { return own_[static_cast<size_t>(slot)]; }
 
   /// Starts a call.
@@ -113,8 +113,8 @@ class KUSARI_API Instance {
   std::vector<LaunchArgument> arguments_;
   std::vector<SlotIndex> written_;  // by the calls, in their order
   std::vector<Call> calls_;         // of each step
-  // Slots that begin(), run() and unbind() go through.
-  std::vector<uint32_t> own_;  // of each slot: see own_references
+  std::vector<uint32_t> own_;       // of each slot: see own_references
+  // Slots that run() and unbind() go through.
   std::vector<SlotIndex> lent_, released_, renewed_[kPhases];
   struct Source {
     uint64_t storage_id;

@@ -228,6 +228,22 @@ TEST_CASE("exports in the arena are good until the next call, and say so") {
   CHECK(values(second) == Values{9, 16});  // keeps the memory
 }
 
+TEST_CASE("who runs an instance may hand the same array out again") {
+  const Product product(2, Export::arena);
+  const Plan plan(product.builder.program);
+  Instance instance(plan);
+  const Array w = vector_of({0, 0});
+  const Array y = product.forward(instance, vector_of({1, 2}), w);
+  instance.unbind();
+  instance.own_references(product.y.slot) = 1;
+  product.forward(instance, vector_of({3, 4}), w);
+  instance.unbind();
+  CHECK(values(y) == Values{9, 16});
+  const Array other = y.reshape({2, 1});  // somebody looks at it
+  product.forward(instance, vector_of({5, 6}), w);
+  CHECK_THROWS_AS(values(y), StateError);
+}
+
 TEST_CASE("kernels of replays count as writers") {
   ProgramBuilder builder;
   const View x = builder.input({2});
