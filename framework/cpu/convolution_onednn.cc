@@ -144,8 +144,9 @@ int64_t ceil_divide(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
 constexpr double kPartFlops = 4e6;  // worth a thread of its own: about 20 microseconds
 constexpr int64_t kMostParts = 8;
-constexpr int64_t kMostPartsOfManyWeights = 4;  // each part of the forward pass reads all weights
-constexpr double kSumsPerPosition = 1e-3;       // see parts_of
+// Each part of the forward pass reads all weights: parts of some 30 positions would wait for them.
+constexpr int64_t kFewPositions = 256, kMostPartsOfFewPositions = 4;
+constexpr double kSumsPerPosition = 1e-3;  // see parts_of
 
 Divided divide(const ConvolutionProblem& p, const Part& part) {
   Divided d{p, 0, 0};
@@ -171,10 +172,8 @@ enum class Division { rows, images, none };
 
 // The division depends on the sizes alone, so that results do not depend on the number of threads.
 std::vector<Part> parts_of(const ConvolutionProblem& p, Division division) {
-  const int64_t weights = p.kernel_size() * p.in_channels / p.groups * p.out_channels;
-  const int64_t elements = p.batch * (p.in_size() * p.in_channels + p.out_size() * p.out_channels);
-  const bool has_many_weights = p.pass == ConvolutionPass::forward && weights > elements;
-  const int64_t most = has_many_weights ? kMostPartsOfManyWeights : kMostParts;
+  const bool has_few_positions = p.pass == ConvolutionPass::forward && p.batch * p.out_size() <= kFewPositions;
+  const int64_t most = has_few_positions ? kMostPartsOfFewPositions : kMostParts;
   const auto wanted = static_cast<int64_t>(std::clamp(p.flops() / kPartFlops, 1.0, static_cast<double>(most)));
   std::vector<Part> parts;
   if (division == Division::none) return {{0, p.batch, 0, p.out[0]}};
