@@ -67,7 +67,8 @@ if(test_support_sources)
 
   # Asks NVRTC itself, likewise.
   if(TARGET test_nvrtc)
-    target_sources(test_nvrtc PRIVATE cuda/cache_folder.cc cuda/nvrtc.cc framework/kernels/user/source.cc)
+    target_sources(test_nvrtc PRIVATE cuda/cache_folder.cc cuda/fused_pointwise_source.cc cuda/nvrtc.cc
+                                      framework/kernels/user/source.cc)
     target_include_directories(test_nvrtc SYSTEM PRIVATE ${CUDAToolkit_INCLUDE_DIRS})
     target_link_libraries(test_nvrtc PRIVATE CUDA::nvrtc)
     kusari_use_nvrtc_headers(test_nvrtc)
@@ -150,6 +151,9 @@ if(TARGET golden_runner)
   if(EXISTS "${KUSARI_SHARED_DIR}/golden/manifest.jsonl")
     add_test(NAME golden COMMAND golden_runner "${KUSARI_SHARED_DIR}/golden")
     set_tests_properties(golden PROPERTIES LABELS golden TIMEOUT 600)
+    # And what static graphs of the functions replay.
+    add_test(NAME golden_static_graph COMMAND golden_runner "${KUSARI_SHARED_DIR}/golden" --static-graph)
+    set_tests_properties(golden_static_graph PROPERTIES LABELS golden)
     if(KUSARI_WITH_CUDA_EMULATED)
       add_test(NAME golden_emulated COMMAND golden_runner "${KUSARI_SHARED_DIR}/golden" --device cuda:0)
       set_tests_properties(golden_emulated PROPERTIES LABELS golden)

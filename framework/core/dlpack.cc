@@ -5,6 +5,7 @@
 #include <string>
 
 #include "kusari/framework/core/error.h"
+#include "kusari/framework/core/graph_capture.h"
 
 namespace kusari {
 namespace {
@@ -69,6 +70,7 @@ struct Exported {
 template <class Managed>
 Managed* export_array(const Array& array) {
   if (!array.is_defined()) throw ValueError("to_dlpack: the array is undefined");
+  GraphCapture::refuse("to_dlpack", "another library would hold memory whose contents replays change");
   synchronize(array.device());
   auto* exported = new Exported<Managed>{{}, array, array.shape(), array.strides()};
   Managed& managed = exported->managed;

@@ -34,7 +34,8 @@ struct Tolerance {
 /// One line of the manifest and its arrays.
 class Case {
  public:
-  Case(Folder& folder, Json line, const Device& device) : folder_{&folder}, json_(std::move(line)), device_{device} {}
+  Case(Folder& folder, Json line, const Device& device, bool is_replayed = false)
+      : folder_{&folder}, json_(std::move(line)), device_{device}, is_replayed_{is_replayed} {}
 
   const Json& json() const { return json_; }
   std::string id() const { return json_.at("case"); }
@@ -42,6 +43,8 @@ class Case {
   std::string name() const { return json_.at("name"); }
   Dtype dtype() const { return dtype_from_name(json_.at("dtype")); }
   const Device& device() const { return device_; }
+  /// Functions are recorded and replayed as static graphs.
+  bool is_replayed() const { return is_replayed_; }
   Folder& folder() const { return *folder_; }
 
   /// A fresh array on the case's device.
@@ -54,6 +57,7 @@ class Case {
   Folder* folder_;
   Json json_;
   Device device_;
+  bool is_replayed_;
 };
 
 /// The names of a result, a name or nested lists of them, in order; "" for None.

@@ -54,10 +54,11 @@ void run(const Case& c, bool quiet, Totals& totals) {
 int run_all(int argc, char** argv) {
   CLI::App app("Compares results with golden data");
   std::string path, filter, device = "cpu";
-  bool quiet = false;
+  bool quiet = false, is_replayed = false;
   app.add_option("DIR", path, "folder with manifest.jsonl")->required();
   app.add_option("--filter", filter, "run only cases whose id contains this text or matches this glob");
   app.add_option("--device", device, "cpu or cuda:N");
+  app.add_flag("--static-graph", is_replayed, "compare what static graphs of the functions replay; run no other cases");
   app.add_flag("--quiet", quiet, "print failures and the summary only");
   CLI11_PARSE(app, argc, argv);
 
@@ -72,7 +73,8 @@ int run_all(int argc, char** argv) {
   std::string line;
   while (std::getline(manifest, line)) {
     if (line.empty()) continue;
-    const Case c(folder, Json::parse(line), get_device(device));
+    const Case c(folder, Json::parse(line), get_device(device), is_replayed);
+    if (is_replayed && c.kind() != "function") continue;
     if (filter.empty() || matches(c.id(), filter)) run(c, quiet, totals);
   }
   std::cout << totals.passed << " passed, " << totals.failed << " failed, " << totals.skipped << " skipped\n";
