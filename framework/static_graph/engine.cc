@@ -70,10 +70,15 @@ class Engine::Observer final : public RecordingObserver {
 
   const std::unordered_set<uint64_t>* escaped() const noexcept { return escaped_.get(); }
 
+  void kept(uint64_t storage_id) override {
+    escaped_->insert(storage_id);
+    leaves_something_ = true;
+  }
   void recorded(std::unique_ptr<Recorder> recorder, Recording recording, RecordedCall::Context context) override {
     --entry_->open_recordings;
     if (entry_->state != Entry::State::fresh) return;  // another call was first
-    for (const Recording::Escape& escape : recording.escapes) escaped_->insert(escape.storage_id);
+    for (const Recording::Escape& escape : recording.escapes) kept(escape.storage_id);
+    if (leaves_something_ && !std::exchange(entry_->left_something, true)) return;
     context.recorder = std::move(recorder);
     context.copies_outputs = options_.copy_outputs;
     entry_->recorded = IntrusivePtr<RecordedCall>(
@@ -95,6 +100,7 @@ class Engine::Observer final : public RecordingObserver {
   }
 
  private:
+  bool leaves_something_ = false;
   StaticGraphOptions options_;
   std::shared_ptr<Entry> entry_;
   std::shared_ptr<Scratch> scratch_;
@@ -199,6 +205,7 @@ Variables Engine::record(Entry& entry, const Callee& callee, std::span<const Var
     }
     live->add_results(results, callee.model);
   }
+  live->separate_kept_results();
   const CallResults results = live->results();
   const bool is_connected = is_any_connected(results);
   if (!is_connected) live->finish();

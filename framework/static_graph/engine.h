@@ -45,9 +45,10 @@ class Engine {
     State state = State::fresh;
     IntrusivePtr<RecordedCall> recorded;
     int open_recordings = 0;
-    int unused_recordings = 0;  ///< in a row
-    bool is_used = false;       ///< `recorded` has been replayed
-    std::string reason;         ///< why the last recording was of no use
+    int unused_recordings = 0;    ///< in a row
+    bool is_used = false;         ///< `recorded` has been replayed
+    bool left_something = false;  ///< a recorded call did, so that one more call had to show whether it reads that
+    std::string reason;           ///< why the last recording was of no use
   };
   class Observer;
 

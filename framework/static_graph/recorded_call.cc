@@ -65,6 +65,7 @@ RecordedCall::RecordedCall(Recording recording, const StaticGraphPasses& passes,
       after_{std::move(recording.after)},
       bindings_{recording, context.model, std::move(context.anatomy)},
       results_{std::move(context.results)},
+      kept_{std::move(context.kept)},
       recorder_{std::move(context.recorder)},
       copies_outputs_{context.copies_outputs},
       has_backward_{!gradients_.empty()},
@@ -74,11 +75,17 @@ RecordedCall::RecordedCall(Recording recording, const StaticGraphPasses& passes,
   copies_outputs_ &= plan_.uses_graphs();
 }
 
+// What stayed behind from the recorded call is not what a plain call would leave there now.
+void RecordedCall::expire() noexcept {
+  recorder_->expire();
+  recorder_ = nullptr;
+  for (const Array& array : kept_) const_cast<kusari::detail::Storage&>(array.storage()).stale = plan_.stale_text();
+  kept_.clear();
+}
+
 std::unique_ptr<Instance> RecordedCall::take_instance() {
-  if (recorder_) {
-    recorder_->expire();
-    recorder_ = nullptr;
-  }
+  if (recorder_) [[unlikely]]
+    expire();
   if (!free_.empty()) {
     std::unique_ptr<Instance> instance = std::move(free_.back());
     free_.pop_back();

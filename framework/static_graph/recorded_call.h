@@ -50,6 +50,7 @@ class KUSARI_API RecordedCall {
     Link* model;
     Anatomy anatomy;
     CallResults results;
+    std::vector<Array> kept;             ///< results that others have beside the caller, whose are copies
     std::unique_ptr<Recorder> recorder;  ///< which watches what has escaped
     bool copies_outputs;
     size_t leaves;  ///< how many of the recording's leaves the forward phase knew
@@ -83,6 +84,7 @@ class KUSARI_API RecordedCall {
   }
 
  private:
+  void expire() noexcept;
   void report(const Instance& instance) const;
   const Device& device_of(const View& view) const {
     return plan_.program().slots[static_cast<size_t>(view.slot)].device;
@@ -94,6 +96,7 @@ class KUSARI_API RecordedCall {
   std::vector<std::function<void()>> before_, after_;
   Bindings bindings_;
   CallResults results_;
+  std::vector<Array> kept_;
   std::unique_ptr<Recorder> recorder_;
   std::shared_ptr<Scratch> scratch_;
   bool copies_outputs_;

@@ -65,6 +65,8 @@ class KUSARI_API Recorder final : private LaunchObserver, private GraphCapture, 
   View exported(const Array& array, Export how);
   /// Whether the memory of `array` is part of the recording; until finish().
   bool knows(const Array& array) const;
+  /// Whether the memory of `array` was allocated by the call.
+  bool allocated_here(const Array& array) const noexcept { return array.storage().capture == id(); }
   /// Known from the end of the forward phase on; indices stay as they are.
   std::span<const Recording::Leaf> leaves() const noexcept { return leaves_; }
   std::span<const Recording::Kept> kept_members() const noexcept { return kept_; }

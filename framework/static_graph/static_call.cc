@@ -102,6 +102,15 @@ void LiveCall::add_results(const Variables& results, Link* model) {
   has_results_ = true;
 }
 
+void LiveCall::separate_kept_results() {
+  for (size_t i = 0; i < outputs_.size(); ++i) {
+    if (!outputs_[i] || outputs_[i]->handles == 0 || !recorder_->allocated_here(arrays_[i])) continue;
+    observer_->kept(arrays_[i].storage().id);
+    kept_.push_back(arrays_[i]);
+    arrays_[i] = arrays_[i].copy();
+  }
+}
+
 // The recorder knows them, unless it was refused: then they are where the graph ends.
 void LiveCall::find_leaves() {
   if (!recorder_->is_refused()) {
@@ -147,6 +156,7 @@ void LiveCall::finish() {
                      {.model = model,
                       .anatomy = std::move(anatomy_),
                       .results = results_,
+                      .kept = std::move(kept_),
                       .recorder = nullptr,
                       .copies_outputs = false,
                       .leaves = leaves_.size()});

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <span>
 #include <string>
@@ -21,6 +22,8 @@ namespace kusari::graphs {
 class RecordingObserver {
  public:
   virtual ~RecordingObserver() = default;
+  /// Somebody beside the caller has a result of the call, of that storage.
+  virtual void kept(uint64_t storage_id) = 0;
   /// `recorder` may be refused; otherwise everything but the recording's views of results and gradients is in there.
   virtual void recorded(std::unique_ptr<Recorder> recorder, Recording recording, RecordedCall::Context context) = 0;
   virtual void refused(const std::string& reason) = 0;
@@ -42,6 +45,8 @@ class LiveCall {
   const std::string& name() const noexcept { return name_; }
   /// After the forward phase. `model`: see Bindings.
   void add_results(const Variables& results, Link* model);
+  /// When the call's own handles of the results are gone: what others still have is not what the caller gets.
+  void separate_kept_results();
   const CallResults& results() const noexcept { return results_; }
   std::span<const IntrusivePtr<kusari::detail::VariableNode>> leaves() const noexcept { return leaves_; }
   Arrays take_outputs() noexcept { return std::move(arrays_); }
@@ -63,6 +68,7 @@ class LiveCall {
   std::vector<View> input_views_, output_views_, seed_views_, gradient_views_;
   CallResults results_;
   Arrays arrays_;
+  std::vector<Array> kept_;
   IntrusivePtr<Home> home_;
   Anatomy anatomy_;
   bool has_results_ = false, is_spent_ = false;
