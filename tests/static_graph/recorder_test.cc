@@ -175,6 +175,32 @@ TEST_CASE("recorder: random numbers come from where the stream is") {
   check_replays(call, [](uint64_t seed) { return std::vector<Variable>{input({4, 6}, seed)}; });
 }
 
+TEST_CASE("recorder: each phase draws from where the stream is when it runs") {
+  class NoisyGradient final : public FunctionNode {
+   public:
+    const char* name() const override { return "noisy_gradient"; }
+
+   private:
+    Arrays forward(const ArrayRefs& in) override { return {in[0].copy()}; }
+    Variables backward(const Variables& gy) override { return {F::dropout(F::dropout(gy[0], 0.2), 0.4)}; }
+  };
+  const auto call = [](const std::vector<Variable>& v) {
+    return Variables(apply<NoisyGradient>({F::dropout(v[0], 0.3)}));
+  };
+  const TracedCall recorded(call, {input({4, 6}, 1)});
+  CHECK(recorded.recording.program.backward_random == 2 * recorded.recording.program.forward_random);
+  check_replays(call, [](uint64_t seed) { return std::vector<Variable>{input({4, 6}, seed)}; });
+}
+
+TEST_CASE("recorder: tables that functions make of shapes and options are constants") {
+  const Array rows = array<int64_t>({2, -3, 0}), columns = array<int64_t>({1, 1, -1});
+  const auto call = [&](const std::vector<Variable>& v) {
+    const Variable padded = F::pad(v[0], {{1, 2}}, F::PadMode::reflect);
+    return Variables(F::get_item(F::repeat(padded, 2, 1), {rows, columns}));
+  };
+  check_replays(call, [](uint64_t seed) { return std::vector<Variable>{input({4, 6}, seed)}; });
+}
+
 TEST_CASE("recorder: reports and members that calls set") {
   L::Classifier<Mlp> model{Mlp()};
   const Variable x(uniform({3, 6}, 1), false), t(array<int32_t>({0, 1, 3}), false);
