@@ -185,6 +185,8 @@ class StaticGraph<M> : public Link, public detail::StaticGraphBase {
   M& model() noexcept { return model_; }
   const Device& device() const noexcept { return model_.device(); }
   Link& self() noexcept override { return model_.self(); }
+  void serialize(Serializer& serializer) override { model_.serialize(serializer); }
+  bool keeps_float32() const noexcept override { return model_.keeps_float32(); }
 
  private:
   M model_;
@@ -212,6 +214,7 @@ class StaticGraph<M&> : public Link, public detail::StaticGraphBase {
     Link* const link = home_->find();
     return link != nullptr ? link->self() : *this;
   }
+  void serialize(Serializer& serializer) override { model().serialize(serializer); }
 
  private:
   IntrusivePtr<Home> home_;

@@ -1,162 +1,128 @@
 #include "kusari/framework/static_graph/static_graph.h"
 
-#include <cstdlib>
-#include <memory>
-#include <string>
 #include <vector>
 
 #include <doctest/doctest.h>
 
 #include "kusari/framework/core/config.h"
+#include "kusari/framework/core/error.h"
 #include "kusari/framework/core/random.h"
-#include "kusari/framework/datasets/tuple_dataset.h"
-#include "kusari/framework/functions/activation/relu.h"
-#include "kusari/framework/functions/loss/softmax_cross_entropy.h"
-#include "kusari/framework/functions/noise/dropout.h"
-#include "kusari/framework/functions/pooling/max_pooling_nd.h"
-#include "kusari/framework/links/connection/convolution_2d.h"
-#include "kusari/framework/links/connection/linear.h"
+#include "kusari/framework/functions/activation/tanh.h"
+#include "kusari/framework/functions/math/basic_math.h"
+#include "kusari/framework/functions/math/sum.h"
 #include "kusari/framework/links/model/classifier.h"
-#include "kusari/framework/links/normalization/batch_normalization.h"
-#include "kusari/iterators/serial_iterator.h"
-#include "kusari/optimizers/adam.h"
 #include "kusari/optimizers/momentum_sgd.h"
-#include "kusari/optimizers/optimizer_hooks.h"
 #include "kusari/tests/gpu/testing.h"
-#include "kusari/tests/scratch_directory.h"
-#include "kusari/updaters/standard_updater.h"
+#include "kusari/tests/static_graph/static_graph_testing.h"
 
-// Static graphs on a GPU, where they are CUDA graphs. What they compute is compared bit by bit.
-namespace kusari::testing {
+namespace F = kusari::functions;
+
+namespace kusari {
 namespace {
 
-namespace F = functions;
-namespace L = links;
+using namespace testing;
 
-class Net : public Chain {
- public:
-  Net()
-      : conv{*this, "conv", 3, 8, 3, L::Convolution2D::Options{.pad = 1}},
-        norm{*this, "norm", 8},
-        fc{*this, "fc", 8 * 3 * 3, 10} {}
-  Variable operator()(const Variable& x) {
-    return fc(F::dropout(F::max_pooling_2d(F::relu(norm(conv(x))), 2, {.stride = 2}), 0.25));
-  }
-
-  Child<L::Convolution2D> conv;
-  Child<L::BatchNormalization> norm;
-  Child<L::Linear> fc;
-};
-
-Array images(int64_t n, uint64_t seed) { return uniform_array({n, 3, 6, 6}, -1, 1, Dtype::float32, seed); }
-Array labels(int64_t n, uint64_t seed) { return uniform_array({n}, 0, 10, Dtype::float32, seed).astype(Dtype::int32); }
-
-template <class Model>
-void prepare(Model& model, const Device& device) {
-  uint64_t at = 0;
-  for (Parameter* p : model.params()) p->array().copy_from(uniform_array(p->shape(), -0.3, 0.3, Dtype::float32, ++at));
-  model.to(device);
-  random::seed(7);
-}
-
-std::vector<float> state_of(Net& net, std::vector<float> values = {}) {
-  std::vector<Array> arrays = {net.norm.avg_mean, net.norm.avg_var};
-  for (Parameter* p : net.params()) arrays.push_back(p->array());
-  for (const Array& a : arrays) {
-    const std::vector<float> part = a.to_vector<float>();
-    values.insert(values.end(), part.begin(), part.end());
-  }
-  return values;
-}
-
-/// While it lives, the graphs that are recorded can be counted.
-class CountedGraphs {
- public:
-  CountedGraphs() { setenv("KUSARI_CUDA_GRAPH_DOT", folder_.path().c_str(), 1); }
-  CountedGraphs(const CountedGraphs&) = delete;
-  CountedGraphs& operator=(const CountedGraphs&) = delete;
-  ~CountedGraphs() { unsetenv("KUSARI_CUDA_GRAPH_DOT"); }
-  size_t count() const { return folder_.count(); }
-
- private:
-  ScratchDirectory folder_;
-};
-
-TEST_CASE("static graph on a GPU: a model trains as define-by-run, with eager work between the graphs") {
+TEST_CASE("static_graph on a device: training gives the numbers of define-by-run") {
   const auto device = gpu_device();
   if (!device) return;
-  const auto deterministic = using_config(&Config::cudnn_deterministic, true);
-  const auto trained = [&](bool is_static) {
-    const auto setting = using_config(&Config::use_static_graph, is_static);
-    Net net;
-    prepare(net, *device);
-    auto fast = static_graph(net);
-    optimizers::MomentumSGD optimizer(0.05, 0.9);
-    optimizer.setup(net);
-    std::vector<float> losses;
-    for (uint64_t step = 0; step < 8; ++step) {
-      net.cleargrads();
-      const Variable y = fast(images(4, 10 + step).to_device(*device));
-      Variable loss = F::softmax_cross_entropy(y, labels(4, 50 + step).to_device(*device));
-      const Array other = full({50000}, 3, Dtype::float32, *device);  // memory that graphs must leave alone
+  for (const bool passes : {false, true}) {
+    CAPTURE(passes);
+    const auto train = [&](bool use_static_graph) {
+      const auto guard = using_config(&Config::use_static_graph, use_static_graph);
+      random::seed(3);
+      auto model = static_graph(L::classifier(Net(16, 5)), options_with(passes));
+      model.to(*device);
+      optimizers::MomentumSGD optimizer(0.1);
+      optimizer.setup(model);
+      std::vector<float> numbers;
+      for (int step = 0; step < 5; ++step) {
+        const Variable loss = model(batch(8, 7, step).to_device(*device), labels(8, 5, step).to_device(*device));
+        model.cleargrads();
+        loss.backward();
+        optimizer.update();
+        numbers.push_back(loss.item<float>());
+        append(numbers, model.model().y.array());
+      }
+      append_all(numbers, model);
+      return numbers;
+    };
+    CHECK(train(true) == train(false));
+  }
+}
+
+TEST_CASE("static_graph on a device: several calls in flight") {
+  const auto device = gpu_device();
+  if (!device) return;
+  const auto train = [&](bool use_static_graph) {
+    const auto guard = using_config(&Config::use_static_graph, use_static_graph);
+    random::seed(5);
+    Cell cell(4, 6);
+    cell.to(*device);
+    auto step = static_graph(cell, options_with(false));
+    optimizers::MomentumSGD optimizer(0.05);
+    optimizer.setup(cell);
+    std::vector<float> numbers;
+    for (int iteration = 0; iteration < 4; ++iteration) {
+      Variable h(zeros({3, 6}, Dtype::float32, *device), false);
+      Variable loss;
+      for (int t = 0; t < 4; ++t) {
+        h = step(batch(3, 4, 10 * iteration + t).to_device(*device), h);
+        const Variable term = F::sum(h * h);
+        loss = loss.is_defined() ? loss + term : term;
+      }
+      cell.cleargrads();
       loss.backward();
       optimizer.update();
-      losses.push_back(loss.array().item<float>());
-      CHECK(other.slice(0, 40000, 1).item<float>() == 3);
+      numbers.push_back(loss.item<float>());
     }
-    const auto testing = using_config(&Config::train, false);
-    const auto no_backprop = no_backprop_mode();
-    for (uint64_t step = 0; step < 4; ++step) {
-      for (const float v : fast(images(5, 90 + step).to_device(*device)).array().to_vector<float>())
-        losses.push_back(v);
-    }
-    return state_of(net, losses);
+    append_all(numbers, cell);
+    return numbers;
   };
-  const std::vector<float> expected = trained(false);
-  const CountedGraphs graphs;
-  const std::vector<float> got = trained(true);
-  CHECK(graphs.count() >= 3);  // forward, backward, and testing
-  REQUIRE(got.size() == expected.size());
-  int64_t wrong = 0;
-  // Batch normalization folded into convolutions rounds differently: 5 * 10 numbers each in the four tests.
-  for (size_t i = 0; i < got.size(); ++i) {
-    const bool is_folded = i >= 8 && i < 8 + 4 * 50;
-    wrong += is_folded ? !(got[i] == doctest::Approx(expected[i]).epsilon(1e-4)) : got[i] != expected[i];
-  }
-  CHECK(wrong == 0);
+  CHECK(train(true) == train(false));
 }
 
-TEST_CASE("static graph on a GPU: whole steps of an updater are graphs, and leave the same model") {
+TEST_CASE("static_graph on a device: what a replay overwrites says so, copies stay") {
   const auto device = gpu_device();
   if (!device) return;
-  const auto deterministic = using_config(&Config::cudnn_deterministic, true);
-  const auto trained = [&](bool is_static, bool is_adam) {
-    L::Classifier<Net> model{Net()};
-    prepare(model, *device);
-    std::unique_ptr<Optimizer> optimizer;
-    if (is_adam) {
-      optimizer = std::make_unique<optimizers::Adam>(optimizers::AdamOptions{.alpha = 0.01});
-    } else {
-      optimizer = std::make_unique<optimizers::MomentumSGD>(0.05, 0.9);
+  const auto guard = no_backprop_mode();
+  const auto call = [](const Variable& x) { return F::tanh(x); };
+  const auto input = [&](int i) { return Variable(uniform_like(zeros({4}), i).to_device(*device), false); };
+  auto graph = static_graph(call, {.name = "Lending"});
+  graph(input(0));
+  const Variable first = graph(input(1));
+  CHECK(first.to_vector<float>() == F::tanh(input(1)).to_vector<float>());
+  const Variable second = graph(input(2));
+  CHECK_THROWS_WITH_AS(first.to_vector<float>(), doctest::Contains("static graph 'Lending'"), StateError);
+  CHECK_THROWS_WITH_AS(F::tanh(first), doctest::Contains("static graph 'Lending'"), StateError);
+  CHECK_THROWS_WITH_AS(graph(first), doctest::Contains("static graph 'Lending'"), StateError);
+  CHECK(second.to_vector<float>() == F::tanh(input(2)).to_vector<float>());
+  auto copying = static_graph(call, {.copy_outputs = true});
+  std::vector<Variable> kept;
+  for (int i = 0; i < 4; ++i) kept.push_back(copying(input(i)));
+  for (int i = 0; i < 4; ++i) {
+    CHECK(kept[static_cast<size_t>(i)].to_vector<float>() == F::tanh(input(i)).to_vector<float>());
+  }
+}
+
+TEST_CASE("static_graph on a device: parameters get other arrays") {
+  const auto device = gpu_device();
+  if (!device) return;
+  Net net(4, 2);
+  net.to(*device);
+  auto graph = static_graph(net, options_with(false));
+  const auto guard = using_config(&Config::train, false);
+  for (int round = 0; round < 3; ++round) {
+    for (int i = 0; i < 3; ++i) {
+      const Variable x(batch(3, 5, i).to_device(*device));
+      const std::vector<float> expected = net(x).to_vector<float>();
+      CHECK(graph(x).to_vector<float>() == expected);
+      const auto no_graph = no_backprop_mode();
+      CHECK(graph(x).to_vector<float>() == expected);
     }
-    optimizer->setup(model);
-    optimizer->add_hook(optimizer_hooks::WeightDecay(0.01));
-    iterators::SerialIterator iterator(datasets::TupleDataset(images(26, 1), labels(26, 2)), 8,
-                                       {.repeat = true, .shuffle = false});
-    updaters::StandardUpdaterOptions options{.device = *device};
-    if (is_static) options.static_graph = true;
-    updaters::StandardUpdater updater(iterator, *optimizer, options);
-    for (int step = 0; step < 10; ++step) updater.update();
-    return state_of(model.predictor);
-  };
-  for (const bool is_adam : {false, true}) {
-    CAPTURE(is_adam);
-    const std::vector<float> expected = trained(false, is_adam);
-    const CountedGraphs graphs;
-    CHECK(trained(true, is_adam) == expected);
-    CHECK(graphs.count() >= 1);
+    if (round == 0) net.l1.W.set_array(uniform_like(net.l1.W.array(), 1).to_device(*device));
+    if (round == 1) net.l1.W.array().copy_from(uniform_like(net.l1.W.array(), 2));
   }
 }
 
 }  // namespace
-}  // namespace kusari::testing
+}  // namespace kusari

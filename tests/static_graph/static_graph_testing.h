@@ -65,9 +65,9 @@ inline void append(std::vector<float>& numbers, const Array& array) {
 }
 /// Parameters, their gradients and persistent arrays.
 inline void append_all(std::vector<float>& numbers, Link& model) {
-  for (const auto& entry : detail::LinkWalk::entries(model)) {
-    if (entry.kind == detail::MemberKind::persistent) append(numbers, *static_cast<const Array*>(entry.at));
-    if (entry.kind != detail::MemberKind::parameter) continue;
+  for (const auto& entry : kusari::detail::LinkWalk::entries(model)) {
+    if (entry.kind == kusari::detail::MemberKind::persistent) append(numbers, *static_cast<const Array*>(entry.at));
+    if (entry.kind != kusari::detail::MemberKind::parameter) continue;
     const auto& parameter = *static_cast<const Parameter*>(entry.at);
     append(numbers, parameter.array());
     if (parameter.grad().is_defined()) append(numbers, parameter.grad());
