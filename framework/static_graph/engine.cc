@@ -132,6 +132,7 @@ Variables Engine::call(const Callee& callee, std::span<const Variable> inputs) {
     entry->state = Entry::State::fresh;
     entry->recorded = nullptr;
     entry->reason = std::move(change);
+    forget_changed(callee);
   }
   if (entry->state == Entry::State::fresh) {
     if (entry->unused_recordings < kMaxUnusedRecordings) return record(*entry, callee, inputs);
@@ -181,6 +182,18 @@ void Engine::forget_mode(bool is_training) {
   std::erase_if(entries_, [&](const std::shared_ptr<Entry>& entry) {
     return entry->signature.is_training() == is_training && entry->open_recordings == 0;
   });
+}
+
+// A change rarely concerns one signature only, and recordings of the others hold what the model has let go.
+void Engine::forget_changed(const Callee& callee) {
+  for (const auto& entry : entries_) {
+    if (entry->state != Entry::State::ready) continue;
+    std::string change = entry->recorded->changed(callee.model);
+    if (change.empty()) continue;
+    entry->state = Entry::State::fresh;
+    entry->recorded = nullptr;
+    entry->reason = std::move(change);
+  }
 }
 
 Variables Engine::record(Entry& entry, const Callee& callee, std::span<const Variable> inputs) {

@@ -56,6 +56,7 @@ class Engine {
   Entry* find(std::span<const Variable> inputs, const Surroundings& surroundings) const noexcept;
   Entry* add(std::span<const Variable> inputs, const Surroundings& surroundings);
   void forget_mode(bool is_training);
+  void forget_changed(const Callee& callee);
   Variables record(Entry& entry, const Callee& callee, std::span<const Variable> inputs);
   Variables replay(const IntrusivePtr<RecordedCall>& recorded, std::span<const Variable> inputs);
   void log(int level, const Entry& entry, const char* what) const;

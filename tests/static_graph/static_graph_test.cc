@@ -1,13 +1,16 @@
 #include "kusari/framework/static_graph/static_graph.h"
 
 #include <cmath>
+#include <optional>
 #include <string>
+#include <thread>
 #include <tuple>
 #include <utility>
 #include <vector>
 
 #include <doctest/doctest.h>
 
+#include "kusari/framework/amp/autocast.h"
 #include "kusari/framework/autograd/function_hook.h"
 #include "kusari/framework/core/config.h"
 #include "kusari/framework/core/error.h"
@@ -414,6 +417,78 @@ TEST_CASE("static_graph: it keeps no more memory than its arenas") {
   }
   CHECK(memory::statistics().allocated - before < 1 << 16);
 #endif
+}
+
+TEST_CASE("static_graph: recordings let go of what the model has let go") {
+#if !defined(__SANITIZE_ADDRESS__)  // whose builds do not use the pool that counts
+  const auto guard = using_config(&Config::train, false);
+  const auto no_graph = no_backprop_mode();
+  L::Linear layer(1 << 9, 1 << 9);
+  auto graph = static_graph(layer);
+  for (const int64_t n : {1, 2}) {
+    for (int i = 0; i < 3; ++i) graph(zeros({n, 1 << 9}));
+  }
+  const int64_t before = memory::statistics().allocated;
+  layer.to(Dtype::float64);
+  CHECK_THROWS(graph(zeros({1, 1 << 9})));  // of another dtype than the weights
+  CHECK(memory::statistics().allocated - before < (1 << 18) * 4 + (1 << 16));
+#endif
+}
+
+TEST_CASE("static_graph: recording and replaying need no more memory than define-by-run") {
+#if !defined(__SANITIZE_ADDRESS__)
+  const auto peak = [](bool use_static_graph, int steps) {
+    const auto guard = using_config(&Config::use_static_graph, use_static_graph);
+    auto graph = static_graph([](const Variable& x) {
+      Variable h = x;
+      for (int i = 0; i < 10; ++i) h = F::tanh(h);
+      return F::sum(h);
+    });
+    const Array x = zeros({1 << 18});
+    memory::reset_max_allocated();
+    const int64_t before = memory::statistics().allocated;
+    for (int i = 0; i < steps; ++i) graph(Variable(x)).backward({.release_graph = true});
+    return memory::statistics().max_allocated - before;
+  };
+  const int64_t plain = peak(false, 3);
+  CHECK(peak(true, 1) <= plain + (1 << 16));
+  CHECK(peak(true, 4) <= plain + (1 << 20) + (1 << 16));  // the gradient does not lie where the results lay
+#endif
+}
+
+TEST_CASE("static_graph: autocast is part of the signature") {
+  const auto run = [](bool use_static_graph) {
+    const auto guard = using_config(&Config::use_static_graph, use_static_graph);
+    random::seed(8);
+    Net net(8, 4);
+    auto graph = static_graph(net, options_with(false));
+    std::vector<float> numbers;
+    for (int i = 0; i < 6; ++i) {
+      Variable loss;
+      {
+        std::optional<amp::Autocast> autocast;
+        if (i % 2 == 1) autocast.emplace(amp::AutocastOptions{.dtype = Dtype::bfloat16});
+        loss = F::sum(graph(batch(5, 3, i)));
+      }
+      net.cleargrads();
+      loss.backward();
+      append(numbers, loss.array());
+      append(numbers, net.l1.W.grad());
+    }
+    return numbers;
+  };
+  CHECK(run(true) == run(false));
+}
+
+TEST_CASE("static_graph: a thread of its own records and replays, and another one ends it") {
+  std::optional<StaticGraph<L::Linear>> graph;
+  std::thread([&] {
+    graph.emplace(L::Linear(4, 2));
+    for (int i = 0; i < 3; ++i) F::sum((*graph)(batch(3, 4, i))).backward();
+  }).join();
+  for (int i = 0; i < 3; ++i) F::sum((*graph)(batch(3, 4, i))).backward();
+  CHECK(graph->param("/W").grad().is_defined());
+  graph.reset();
 }
 
 TEST_CASE("static_graph: gradients may come in another order in memory, or not at all") {
