@@ -11,6 +11,7 @@
 #include "kusari/framework/autograd/input_caster.h"
 #include "kusari/framework/autograd/variable.h"
 #include "kusari/framework/core/error.h"
+#include "kusari/framework/core/graph_capture.h"
 #include "kusari/framework/kernels/arithmetic.h"
 #include "kusari/framework/kernels/pointwise.h"
 
@@ -135,6 +136,7 @@ class BackwardPass {
     if (!any) return;
     const bool hooked = detail::t_function_hooks != nullptr;
     if (hooked) [[unlikely]] {
+      const ScopedGraphCapture unseen(nullptr);  // hooks look at arrays: no replay does that
       detail::call_backward_preprocess(function, gy);
     }
     const auto backward = [&] {
@@ -143,6 +145,7 @@ class BackwardPass {
     };
     Variables gx = backward();
     if (hooked) [[unlikely]] {
+      const ScopedGraphCapture unseen(nullptr);  // hooks look at arrays: no replay does that
       detail::call_backward_postprocess(function, gy, gx);
     }
     gy.clear();  // so that gradients handed through unchanged have one owner

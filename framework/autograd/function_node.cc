@@ -131,6 +131,7 @@ Arrays FunctionApplication::compute(FunctionNode& function, std::span<const Vari
   if (settings.type_check) function.check(TypeCheck(function.name(), in));
   const bool hooked = detail::t_function_hooks != nullptr;
   if (hooked) [[unlikely]] {
+    const ScopedGraphCapture unseen(nullptr);  // hooks look at arrays: no replay does that
     detail::call_forward_preprocess(function, in);
   }
   if (GraphCapture* const capture = GraphCapture::current()) [[unlikely]] {
@@ -144,6 +145,7 @@ Arrays FunctionApplication::compute(FunctionNode& function, std::span<const Vari
   };
   Arrays out = forward();
   if (hooked) [[unlikely]] {
+    const ScopedGraphCapture unseen(nullptr);  // hooks look at arrays: no replay does that
     detail::call_forward_postprocess(function, in, out);
   }
   if (settings.debug) [[unlikely]] {

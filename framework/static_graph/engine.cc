@@ -110,7 +110,7 @@ class Engine::Observer final : public RecordingObserver {
 bool Engine::is_on() const noexcept {
   if (GraphCapture::current() != nullptr || is_running_ || is_off_by_environment()) return false;
   const Config& settings = config();
-  return settings.use_static_graph &&
+  return settings.use_static_graph && !settings.debug &&
          (!options_.force_test_define_by_run || (settings.train && settings.enable_backprop));
 }
 

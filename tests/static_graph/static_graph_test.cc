@@ -106,7 +106,10 @@ TEST_CASE("static_graph: it is off where it should be") {
     auto graph = static_graph(counted);
     const auto guard = using_config(&Config::use_static_graph, false);
     for (int i = 0; i < 3; ++i) graph(x);
-    CHECK(calls == 3);
+    const auto debug = using_config(&Config::debug, true);
+    const auto on = using_config(&Config::use_static_graph, true);
+    for (int i = 0; i < 3; ++i) graph(x);
+    CHECK(calls == 6);
   }
   calls = 0;
   auto graph = static_graph(counted, {.force_test_define_by_run = true});
@@ -377,9 +380,11 @@ TEST_CASE("static_graph: hooks and profilers see the call") {
     void forward_postprocess(const FunctionNode& f, const ArrayRefs&, const Arrays&) override {
       forward.push_back(f.name());
     }
-    void backward_postprocess(const FunctionNode& f, const Variables&, const Variables&) override {
+    void backward_postprocess(const FunctionNode& f, const Variables& gy, const Variables&) override {
       backward.push_back(f.name());
+      append(seen, gy[0].array());
     }
+    std::vector<float> seen;
   };
   class Ranges final : public profiler::RangeSink {
    public:
@@ -388,7 +393,14 @@ TEST_CASE("static_graph: hooks and profilers see the call") {
     void pop() noexcept override {}
   };
   auto graph = static_graph([](const Variable& x) { return F::sum(F::tanh(x)); }, {.name = "squash"});
-  for (int i = 0; i < 2; ++i) graph(Variable(full({3}, i, Dtype::float32))).backward();
+  {
+    Names names;
+    const ScopedFunctionHook scope(names);
+    graph(Variable(full({3}, 1, Dtype::float32))).backward();
+    CHECK(names.forward == std::vector<std::string>{"tanh", "sum", "static_graph"});
+    CHECK(names.backward == std::vector<std::string>{"sum", "tanh", "static_graph"});
+  }
+  graph(Variable(full({3}, 1, Dtype::float32))).backward();
   Names names;
   Ranges ranges;
   {
