@@ -11,7 +11,6 @@
 #include "kusari/framework/cpu/pointwise.h"
 #include "kusari/framework/cpu/register.h"
 #include "kusari/framework/cpu/scratch.h"
-#include "kusari/framework/kernels/broadcast.h"
 #include "kusari/framework/kernels/strided.h"
 
 // The program is run tile by tile, so that intermediates stay in the first-level cache; each operation by the loop of
@@ -21,376 +20,373 @@ namespace {
 
 using kernels::FusedProgram;
 
-/// Elements of a tile. Rows that are at least half as long are not put together.
-constexpr int64_t kTile = kBlock;
+using Prepared = FusedProgram::Prepared;
 
-/// One operation with what it calls.
-struct Operation {
-  PointwiseLoop loop;           // of a functor
-  ConvertLoop convert;          // of a copy: to its dtype,
-  ConvertLoop hold;             // and from there to the type that it is held in, where that is another
-  alignas(8) char constant[8];  // of a fill, as it is held
-  int direct;                   // the output whose memory keeps the result, or -1
-};
+/// Bytes of a tile of one value.
+constexpr int64_t kTileBytes = 4096;
 
-/// How an array lies in memory.
-struct Operand {
-  enum class Kind : uint8_t {
-    dense,     // element i is i elements from the first
-    repeated,  // one element everywhere
-    rows,      // as a StridedLoop says
-  };
-  Kind kind;
-  int size;       // bytes of an element
-  int held_size;  // bytes of an element of a tile
-  char* base;
-  ConvertLoop convert;  // null where it is held in its dtype
-};
+template <class Function>
+Prepared::Function stored(Function function) {
+  return reinterpret_cast<Prepared::Function>(function);
+}
+/// Null where nothing is to be converted.
+ConvertLoop converting(Dtype from, Dtype to) { return from == to ? nullptr : convert_loop(from, to); }
 
-struct Program {
-  const FusedProgram& program;
-  Operation op[FusedProgram::kMaxOps];
-  Operand in[FusedProgram::kMaxInputs];
-  Operand out[FusedProgram::kMaxOutputs];
-
-  int64_t element_bytes = 4;  // of the widest value
-
-  Program(const FusedProgram& p, std::span<const Array> inputs, std::span<const Array> outputs) : program{p} {
-    for (int j = 0; j < p.ops; ++j) resolve(p.op[j], op[j]);
-    for (int i = 0; i < p.inputs; ++i) {
-      const Array& x = inputs[static_cast<size_t>(i)];
-      const ConvertLoop convert = x.dtype() == p.input[i] ? nullptr : convert_loop(x.dtype(), p.input[i]);
-      in[i] = describe(x, p.input[i], convert);
-    }
-    for (int k = 0; k < p.outputs; ++k) {
-      const Array& y = outputs[static_cast<size_t>(k)];
-      const Dtype held = p.held(p.output[k]);
-      out[k] = describe(y, held, y.dtype() == held ? nullptr : convert_loop(held, y.dtype()));
+/// Looks up the loops: of a functor in op[][0]; of a copy, to its dtype in op[][0] and to the type that it is held in,
+/// if that is another, in op[][1]; for inputs and outputs that are not held in their dtypes, the conversion.
+void resolve(FusedProgram& program) {
+  Prepared& prepared = program.prepared;
+  prepared = {};
+  prepared.element_bytes = 4;
+  for (int i = 0; i < program.inputs; ++i) {
+    prepared.input[i] = stored(converting(program.input_dtype[i], program.input[i]));
+    prepared.element_bytes = std::max(prepared.element_bytes, itemsize(program.input[i]));
+  }
+  for (int j = 0; j < program.ops; ++j) {
+    const FusedProgram::Op& op = program.op[j];
+    prepared.direct[j] = -1;
+    prepared.element_bytes = std::max(prepared.element_bytes, itemsize(op.held));
+    if (op.kernel.index == kernel_id<kernels::Copy>().index) {
+      prepared.op[j][0] = stored(convert_loop(program.held(op.operand[0]), op.dtype));
+      prepared.op[j][1] = stored(converting(op.dtype, op.held));
+    } else if (op.arguments > 0) {
+      prepared.op[j][0] = stored(loop_of(loops_of_kernel(op.kernel), compute_of(op.held)));
+      if (prepared.op[j][0] == nullptr) {
+        const PointwiseFunctor* const functor = find_pointwise_functor(op.kernel);
+        throw TypeError(std::string("fused_pointwise: ") + (functor != nullptr ? functor->type : "an unknown kernel") +
+                        " cannot compute in " + name(op.held));
+      }
     }
   }
-
-  /// Lets results be computed where outputs lie, those that `allows` it.
-  template <class Allows>
-  void write_directly(const Allows& allows) {
-    for (int k = 0; k < program.outputs; ++k) {
-      const int result = program.output[k] - program.inputs;
-      if (result >= 0 && op[result].direct < 0 && out[k].convert == nullptr && allows(out[k])) op[result].direct = k;
+  for (int k = 0; k < program.outputs; ++k) {
+    const int result = program.output[k] - program.inputs;
+    prepared.output[k] = stored(converting(program.held(program.output[k]), program.output_dtype[k]));
+    if (result >= 0 && prepared.direct[result] < 0 && prepared.output[k] == nullptr) {
+      prepared.direct[result] = static_cast<int8_t>(k);
     }
   }
+  prepared.is_done = true;
+}
 
- private:
-  Operand describe(const Array& array, Dtype held, ConvertLoop convert) {
-    const int64_t held_size = itemsize(held);
-    element_bytes = std::max(element_bytes, held_size);
-    return {Operand::Kind::dense, static_cast<int>(itemsize(array.dtype())), static_cast<int>(held_size),
-            array.data<char>(), convert};
-  }
-
-  void resolve(const FusedProgram::Op& from, Operation& to) {
-    element_bytes = std::max(element_bytes, itemsize(from.held));
-    to.loop = nullptr;
-    to.convert = to.hold = nullptr;
-    to.direct = -1;
-    if (from.arguments == 0) {
-      const Scalar& value = *reinterpret_cast<const Scalar*>(from.functor);
-      visit_dtype(from.dtype, [&]<class T>() {
-        const T element = value.as<T>();
-        convert_loop(from.dtype, from.held)(&element, to.constant, 1);
-      });
-    } else if (from.kernel.index == kernel_id<kernels::Copy>().index) {
-      to.convert = convert_loop(program.held(from.operand[0]), from.dtype);
-      if (from.dtype != from.held) to.hold = convert_loop(from.dtype, from.held);
-    } else {
-      to.loop = loop_of(loops_of_kernel(from.kernel), compute_of(from.held));
-      if (to.loop == nullptr) throw_unknown(from);
-    }
-  }
-
-  [[noreturn]] static void throw_unknown(const FusedProgram::Op& from) {
-    const PointwiseFunctor* const functor = find_pointwise_functor(from.kernel);
-    throw TypeError(std::string("fused_pointwise: ") +
-                    (functor != nullptr ? functor->type : "a kernel without functor") + " cannot compute in " +
-                    name(from.held));
-  }
-};
-
-/// A thread's tiles: of the results, of inputs that are not used where they lie, and one for conversions.
+/// A thread's tiles: of inputs that are not used where they lie, of results, and one for conversions.
 class Tiles {
  public:
-  Tiles(const Program& program, int64_t elements)
-      : p_{program},
-        tile_bytes_{(elements * program.element_bytes + 63) / 64 * 64},
-        needed_{(program.program.places + program.program.inputs + 1) * tile_bytes_},
-        large_{needed_ > kSmall ? needed_ : 0},
-        memory_{needed_ > kSmall ? large_.get() : small_} {
+  Tiles(const FusedProgram& program, const int8_t* direct, int64_t elements)
+      : program_{program},
+        direct_{direct},
+        tile_bytes_{(elements * program.prepared.element_bytes + 63) & ~int64_t{63}},
+        large_{needed() > kSmall ? needed() : 0},
+        memory_{needed() > kSmall ? large_.get() : small_} {
     value[0] = nullptr;  // which unused operands name
   }
 
-  char* input(int i) { return tile(i); }
+  char* input(int i) { return memory_ + i * tile_bytes_; }
 
-  /// Sets the inputs' values and the outputs' places of dense arrays, for elements from `first` on.
-  void locate_dense(int64_t first, int64_t n) {
-    for (int i = 0; i < p_.program.inputs; ++i) {
-      const Operand& x = p_.in[i];
-      if (x.kind != Operand::Kind::dense) continue;
-      const char* const from = x.base + first * x.size;
-      if (x.convert != nullptr) x.convert(from, tile(i), n);
-      value[i] = x.convert != nullptr ? tile(i) : from;
-    }
-    for (int k = 0; k < p_.program.outputs; ++k) {
-      if (p_.out[k].kind == Operand::Kind::dense) target[k] = p_.out[k].base + first * p_.out[k].size;
+  void read_dense(int i, const char* from, int64_t n) {
+    const auto convert = reinterpret_cast<ConvertLoop>(program_.prepared.input[i]);
+    value[i] = from;
+    if (convert != nullptr) {
+      convert(from, input(i), n);
+      value[i] = input(i);
     }
   }
-
-  /// Fills the tiles of inputs that are one number.
-  void fill_repeated(int64_t n) {
-    for (int i = 0; i < p_.program.inputs; ++i) {
-      const Operand& x = p_.in[i];
-      if (x.kind != Operand::Kind::repeated) continue;
-      alignas(8) char held[8];
-      const char* element = x.base;
-      if (x.convert != nullptr) {
-        x.convert(x.base, held, 1);
-        element = held;
-      }
-      copy_strided(element, 0, tile(i), x.held_size, n, x.held_size);
-      value[i] = tile(i);
+  /// One number n times.
+  void read_repeated(int i, const char* from, int64_t n) {
+    alignas(8) char held[8];
+    if (const auto convert = reinterpret_cast<ConvertLoop>(program_.prepared.input[i])) {
+      convert(from, held, 1);
+      from = held;
     }
+    const int size = static_cast<int>(itemsize(program_.input[i]));
+    copy_strided(from, 0, input(i), size, n, size);
+    value[i] = input(i);
   }
 
   /// Computes the results of n elements.
   void run(int64_t n) {
-    const FusedProgram& program = p_.program;
-    const void** const results = value + program.inputs;
-    for (int j = 0; j < program.ops; ++j) {
-      const FusedProgram::Op& op = program.op[j];
-      const Operation& operation = p_.op[j];
-      void* const to = operation.direct >= 0 ? target[operation.direct] : tile(program.inputs + op.place);
-      if (operation.loop != nullptr) {
+    const void** const results = value + program_.inputs;
+    char* const places = memory_ + program_.inputs * tile_bytes_;
+    for (int j = 0; j < program_.ops; ++j) {
+      const FusedProgram::Op& op = program_.op[j];
+      const Prepared::Function* const function = program_.prepared.op[j];
+      char* const to = direct_[j] >= 0 ? target[direct_[j]] : places + op.place * tile_bytes_;
+      results[j] = to;
+      if (op.kernel.index == copy_) {
+        char* const between = function[1] == nullptr ? to : places + program_.places * tile_bytes_;
+        reinterpret_cast<ConvertLoop>(function[0])(value[op.operand[0]], between, n);
+        if (function[1] != nullptr) reinterpret_cast<ConvertLoop>(function[1])(between, to, n);
+      } else if (op.arguments > 0) {
         const void* const in[4] = {value[op.operand[0]], value[op.operand[1]], value[op.operand[2]],
                                    value[op.operand[3]]};
-        operation.loop(op.functor, in, to, n);
-      } else if (operation.convert != nullptr) {
-        char* const between =
-            operation.hold != nullptr ? tile(program.inputs + program.places) : static_cast<char*>(to);
-        operation.convert(value[op.operand[0]], between, n);
-        if (operation.hold != nullptr) operation.hold(between, to, n);
+        reinterpret_cast<PointwiseLoop>(function[0])(op.functor, in, to, n);
       } else {
-        const int size = static_cast<int>(itemsize(op.held));
-        copy_strided(operation.constant, 0, static_cast<char*>(to), size, n, size);
+        fill(op, to, n);
       }
-      results[j] = to;
     }
   }
 
+  /// Whether the output holds its result already.
   bool is_written(int output) const {
-    const int result = p_.program.output[output] - p_.program.inputs;
-    return result >= 0 && p_.op[result].direct == output;
+    const int result = program_.output[output] - program_.inputs;
+    return result >= 0 && direct_[result] == output;
   }
-
-  /// Writes the outputs of dense arrays that hold no results yet.
-  void write_dense(int64_t n) {
-    for (int k = 0; k < p_.program.outputs; ++k) {
-      if (p_.out[k].kind != Operand::Kind::dense || is_written(k)) continue;
-      const void* const from = value[p_.program.output[k]];
-      if (p_.out[k].convert != nullptr) {
-        p_.out[k].convert(from, target[k], n);
-      } else {
-        std::memmove(target[k], from, static_cast<size_t>(n * p_.out[k].size));
-      }
+  void write_dense(int k, int64_t n) {
+    const void* const from = value[program_.output[k]];
+    if (const auto convert = reinterpret_cast<ConvertLoop>(program_.prepared.output[k])) {
+      convert(from, target[k], n);
+    } else {
+      std::memmove(target[k], from, static_cast<size_t>(n * itemsize(program_.output_dtype[k])));
     }
   }
 
   const void* value[FusedProgram::kMaxInputs + FusedProgram::kMaxOps];
-  char* target[FusedProgram::kMaxOutputs];
+  char* target[FusedProgram::kMaxOutputs];  // the next elements of the outputs
 
  private:
   static constexpr int64_t kSmall = 16384;
 
-  char* tile(int number) { return memory_ + number * tile_bytes_; }
+  int64_t needed() const { return (program_.places + program_.inputs + 1) * tile_bytes_; }
 
-  const Program& p_;
+  static void fill(const FusedProgram::Op& op, char* to, int64_t n) {
+    const Scalar& value = *reinterpret_cast<const Scalar*>(op.functor);
+    alignas(8) char held[8];
+    visit_dtype(op.dtype, [&]<class T>() {
+      const T element = value.as<T>();
+      convert_loop(op.dtype, op.held)(&element, held, 1);
+    });
+    const int size = static_cast<int>(itemsize(op.held));
+    copy_strided(held, 0, to, size, n, size);
+  }
+
+  const FusedProgram& program_;
+  const int8_t* direct_;
+  const int copy_ = kernel_id<kernels::Copy>().index;
   int64_t tile_bytes_;
-  int64_t needed_;
   Scratch<> large_;
   char* memory_;
   alignas(64) char small_[kSmall];
 };
 
 /// Elements of a range that one thread works on at a time: fewer where there is more to do with each.
-int64_t thread_chunk(int ops) { return std::max(kThreadChunk / 4, kThreadChunk * 2 / (ops + 1) / kTile * kTile); }
+int64_t thread_chunk(int ops) {
+  return std::max(kThreadChunk / 4, kThreadChunk * 2 / (ops + 1) / kTileBytes * kTileBytes);
+}
 
 /// Every array is dense in the same order, or one number.
-void run_dense(Program& program, int64_t n) {
-  program.write_directly([](const Operand&) { return true; });
+void run_dense(const FusedProgram& program, std::span<const Array> in, std::span<const Array> out, int64_t n) {
   const auto run = [&](int64_t begin, int64_t end) {
-    const int64_t step = std::min(kTile, end - begin);
-    Tiles tiles(program, step);
-    tiles.fill_repeated(step);
+    const int64_t step = std::min(kTileBytes / program.prepared.element_bytes, end - begin);
+    Tiles tiles(program, program.prepared.direct, step);
+    for (size_t i = 0; i < in.size(); ++i) {
+      if (in[i].size() != n) tiles.read_repeated(static_cast<int>(i), in[i].data<char>(), step);
+    }
     for (int64_t first = begin; first < end; first += step) {
       const int64_t count = std::min(step, end - first);
-      tiles.locate_dense(first, count);
+      for (size_t i = 0; i < in.size(); ++i) {
+        if (in[i].size() != n) continue;
+        tiles.read_dense(static_cast<int>(i), in[i].data<char>() + first * itemsize(in[i].dtype()), count);
+      }
+      for (size_t k = 0; k < out.size(); ++k) {
+        tiles.target[k] = out[k].data<char>() + first * itemsize(out[k].dtype());
+      }
       tiles.run(count);
-      tiles.write_dense(count);
+      for (int k = 0; k < program.outputs; ++k) {
+        if (!tiles.is_written(k)) tiles.write_dense(k, count);
+      }
     }
   };
   if (n <= kThreadChunk / 4) {
     run(0, n);
   } else {
-    parallel_for(n, thread_chunk(program.program.ops), run);
+    parallel_for(n, thread_chunk(program.ops), run);
   }
 }
 
 /// Tiles of several short rows or of pieces of long ones.
 class RowTiles {
  public:
-  RowTiles(Program& program, const StridedLoop& plan, std::span<const Array> inputs, std::span<const Array> outputs)
-      : p_{program},
+  RowTiles(const FusedProgram& program, const StridedLoop& plan)
+      : program_{program},
         plan_{plan},
+        tile_{kTileBytes / program.prepared.element_bytes},
         row_size_{plan.row_size()},
-        rows_{std::max<int64_t>(1, row_size_ >= kTile / 2 ? 1 : std::min(kTile / row_size_, plan.rows()))},
-        pieces_{(row_size_ + kTile - 1) / kTile} {
-    for (int k = 0; k < p_.program.outputs; ++k) {
-      const Array& y = outputs[static_cast<size_t>(k)];
-      p_.out[k].kind = kind_of(k, p_.out[k].size);
-      writer_[k] = BlockWriter(y.dtype(), plan_.row_stride(k), compute_of(p_.program.held(p_.program.output[k])));
+        rows_{row_size_ >= tile_ / 2 ? 1 : std::min(tile_ / row_size_, plan.rows())},
+        pieces_{(row_size_ + tile_ - 1) / tile_} {
+    for (int k = 0; k < program.outputs; ++k) {
+      kind_[k] = kind_of(k, program.output_dtype[k]);
+      if (kind_[k] == Kind::once) kind_[k] = Kind::rows;  // one row is all there is
+      writer_[k] =
+          BlockWriter(program.output_dtype[k], plan.row_stride(k), compute_of(program.held(program.output[k])));
+      scatters_ = scatters_ || kind_[k] == Kind::rows;
     }
-    for (int i = 0; i < p_.program.inputs; ++i) {
-      const int k = p_.program.outputs + i;
-      p_.in[i].kind = kind_of(k, p_.in[i].size);
-      reader_[i] =
-          BlockReader(inputs[static_cast<size_t>(i)].dtype(), plan_.row_stride(k), compute_of(p_.program.input[i]));
+    for (int i = 0; i < program.inputs; ++i) {
+      const int k = program.outputs + i;
+      kind_[k] = kind_of(k, program.input_dtype[i]);
+      reader_[i] = BlockReader(program.input_dtype[i], plan.row_stride(k), compute_of(program.input[i]));
+      gathers_ = gathers_ || kind_[k] == Kind::rows;
     }
-    p_.write_directly([&](const Operand& y) {
-      return y.kind == Operand::Kind::dense || (rows_ == 1 && writer_[&y - p_.out].is_direct());
-    });
+    for (int j = 0; j < program.ops; ++j) {
+      const int k = program.prepared.direct[j];
+      const bool is_direct = k >= 0 && (kind_[k] == Kind::dense || (rows_ == 1 && writer_[k].is_direct()));
+      direct_[j] = static_cast<int8_t>(is_direct ? k : -1);
+    }
   }
 
   void run() const {
-    const int64_t tile = rows_ * std::min(row_size_, kTile);
     const int64_t units = (plan_.rows() + rows_ - 1) / rows_ * pieces_;
-    parallel_for(units, std::max<int64_t>(1, thread_chunk(p_.program.ops) / tile),
-                 [&](int64_t begin, int64_t end) { run(begin, end, tile); });
+    parallel_for(units, std::max<int64_t>(1, thread_chunk(program_.ops) / tile_size()),
+                 [&](int64_t begin, int64_t end) { run(begin, end); });
   }
 
  private:
-  Operand::Kind kind_of(int k, int size) const {
-    bool repeated = true, dense = plan_.row_stride(k) == size;
+  enum class Kind : uint8_t {
+    dense,  // element i is i elements from the first
+    once,   // the same for every tile: one number, or one row for all
+    rows,   // as the plan says
+  };
+
+  int64_t tile_size() const { return rows_ * std::min(row_size_, tile_); }
+
+  Kind kind_of(int k, Dtype dtype) const {
+    bool repeated = true, dense = plan_.row_stride(k) == itemsize(dtype);
     for (int axis = 0; axis < plan_.ndim(); ++axis) {
-      repeated = repeated && plan_.stride(k, axis) == 0;
-      if (axis + 1 < plan_.ndim()) {
-        dense = dense && plan_.stride(k, axis) == plan_.stride(k, axis + 1) * plan_.size(axis + 1);
-      }
+      const bool is_inner = axis + 1 == plan_.ndim();
+      repeated = repeated && (plan_.stride(k, axis) == 0 || (is_inner && pieces_ == 1));
+      dense = dense && (is_inner || plan_.stride(k, axis) == plan_.stride(k, axis + 1) * plan_.size(axis + 1));
     }
-    return dense ? Operand::Kind::dense : (repeated ? Operand::Kind::repeated : Operand::Kind::rows);
+    return dense ? Kind::dense : (repeated ? Kind::once : Kind::rows);
   }
 
-  /// Whether every tile of the input has the same contents: one row for all.
-  bool is_periodic(int i) const {
-    return plan_.ndim() == 2 && pieces_ == 1 && plan_.outer_stride(p_.program.outputs + i) == 0;
-  }
-
-  void run(int64_t begin, int64_t end, int64_t tile) const {
-    Tiles tiles(p_, tile);
-    tiles.fill_repeated(tile);
-    StridedLoop::Cursor at(plan_, begin / pieces_ * rows_), written(plan_, begin / pieces_ * rows_);
+  void run(int64_t begin, int64_t end) const {
+    Tiles tiles(program_, direct_, tile_size());
+    const int64_t first_row = begin / pieces_ * rows_;
+    StridedLoop::Cursor at(plan_, first_row), written(plan_, first_row);
+    for (int64_t r = 0; r < rows_; ++r) read(tiles, at, Kind::once, r, 0, std::min(row_size_, tile_), true);
     for (int64_t unit = begin; unit < end; ++unit) {
-      const int64_t row = unit / pieces_ * rows_, piece = unit % pieces_ * kTile;
-      const int64_t rows = std::min(rows_, plan_.rows() - row), n = std::min(row_size_ - piece, kTile);
-      const bool is_last_piece = piece + kTile >= row_size_;
-      tiles.locate_dense(row * row_size_ + piece, rows * n);
-      for (int64_t r = 0; r < rows; ++r) {
-        read(tiles, at, r, piece, n, unit == begin);
-        if (is_last_piece && (unit + 1 < end || r + 1 < rows)) at.next();
+      const int64_t row = unit / pieces_ * rows_, piece = unit % pieces_ * tile_;
+      const int64_t rows = std::min(rows_, plan_.rows() - row), n = std::min(row_size_ - piece, tile_);
+      const bool is_last_piece = piece + tile_ >= row_size_;
+      const auto advance = [&](StridedLoop::Cursor& cursor, int64_t r) {
+        if (is_last_piece && (unit + 1 < end || r + 1 < rows)) cursor.next();
+      };
+      locate_dense(tiles, row * row_size_ + piece, rows * n);
+      for (int k = 0; k < program_.outputs && scatters_; ++k) {
+        if (kind_[k] == Kind::rows) tiles.target[k] = written[k] + piece * plan_.row_stride(k);
+      }
+      for (int64_t r = 0; r < rows && gathers_; ++r) {
+        read(tiles, at, Kind::rows, r, piece, n, piece == 0 || unit == begin);
+        advance(at, r);
       }
       tiles.run(rows * n);
-      tiles.write_dense(rows * n);
-      for (int64_t r = 0; r < rows; ++r) {
+      for (int k = 0; k < program_.outputs; ++k) {
+        if (kind_[k] == Kind::dense && !tiles.is_written(k)) tiles.write_dense(k, rows * n);
+      }
+      for (int64_t r = 0; r < rows && scatters_; ++r) {
         write(tiles, written, r, piece, n);
-        if (is_last_piece && (unit + 1 < end || r + 1 < rows)) written.next();
+        advance(written, r);
       }
     }
   }
 
-  /// Row r of the tile, of inputs that are not dense.
-  void read(Tiles& tiles, const StridedLoop::Cursor& at, int64_t r, int64_t piece, int64_t n, bool is_first) const {
-    for (int i = 0; i < p_.program.inputs; ++i) {
-      if (p_.in[i].kind != Operand::Kind::rows || (!is_first && is_periodic(i))) continue;
-      const int k = p_.program.outputs + i;
-      char* const to = tiles.input(i) + r * n * p_.in[i].held_size;
-      const void* const from = reader_[i].read(at[k] + piece * plan_.row_stride(k), n, to);
-      if (rows_ == 1) {
-        tiles.value[i] = from;
+  void locate_dense(Tiles& tiles, int64_t first, int64_t n) const {
+    for (int k = 0; k < program_.outputs; ++k) {
+      if (kind_[k] == Kind::dense) tiles.target[k] = plan_.base(k) + first * itemsize(program_.output_dtype[k]);
+    }
+    for (int i = 0; i < program_.inputs; ++i) {
+      const int k = program_.outputs + i;
+      if (kind_[k] == Kind::dense) tiles.read_dense(i, plan_.base(k) + first * itemsize(program_.input_dtype[i]), n);
+    }
+  }
+
+  /// A piece of row r of the tile, of the inputs of one kind.
+  void read(Tiles& tiles, const StridedLoop::Cursor& at, Kind kind, int64_t r, int64_t piece, int64_t n,
+            bool is_first) const {
+    for (int i = 0; i < program_.inputs; ++i) {
+      const int k = program_.outputs + i;
+      if (kind_[k] != kind) continue;
+      const int64_t stride = plan_.row_stride(k), bytes = itemsize(program_.input[i]);
+      if (stride == 0 && !is_first) continue;  // the row's first piece serves all
+      const char* const from = (kind == Kind::once ? plan_.base(k) : at[k]) + piece * stride;
+      char* const to = tiles.input(i) + r * n * bytes;
+      tiles.value[i] = tiles.input(i);
+      if (!reader_[i].is_direct()) {
+        for (int64_t done = 0; done < n; done += kBlock)
+          reader_[i].read(from + done * stride, std::min(kBlock, n - done), to + done * bytes);
+      } else if (rows_ > 1) {
+        std::memcpy(to, from, static_cast<size_t>(n * bytes));
       } else {
-        if (from != to) std::memcpy(to, from, static_cast<size_t>(n * p_.in[i].held_size));
-        tiles.value[i] = tiles.input(i);
+        tiles.value[i] = from;
       }
     }
-    if (r > 0) return;
-    for (int k = 0; k < p_.program.outputs; ++k) {
-      if (p_.out[k].kind == Operand::Kind::rows) tiles.target[k] = at[k] + piece * plan_.row_stride(k);
+  }
+
+  /// A piece of row r of the tile, of the outputs that are not dense.
+  void write(const Tiles& tiles, const StridedLoop::Cursor& at, int64_t r, int64_t piece, int64_t n) const {
+    for (int k = 0; k < program_.outputs; ++k) {
+      if (kind_[k] != Kind::rows || tiles.is_written(k)) continue;
+      const int64_t stride = plan_.row_stride(k), bytes = itemsize(program_.held(program_.output[k]));
+      const char* const from = static_cast<const char*>(tiles.value[program_.output[k]]) + r * n * bytes;
+      char* const to = at[k] + piece * stride;
+      for (int64_t done = 0; done < n; done += kBlock)
+        writer_[k].write(from + done * bytes, std::min(kBlock, n - done), to + done * stride);
     }
   }
 
-  /// Row r of the tile, of outputs that are not dense.
-  void write(Tiles& tiles, const StridedLoop::Cursor& at, int64_t r, int64_t piece, int64_t n) const {
-    for (int k = 0; k < p_.program.outputs; ++k) {
-      if (p_.out[k].kind != Operand::Kind::rows || tiles.is_written(k)) continue;
-      const char* const from = static_cast<const char*>(tiles.value[p_.program.output[k]]);
-      writer_[k].write(from + r * n * p_.out[k].held_size, n, at[k] + piece * plan_.row_stride(k));
-    }
-  }
-
-  Program& p_;
+  const FusedProgram& program_;
   const StridedLoop& plan_;
+  int64_t tile_;  // elements at most
   int64_t row_size_;
   int64_t rows_;    // of a tile
   int64_t pieces_;  // of a row
+  bool gathers_ = false, scatters_ = false;
+  Kind kind_[FusedProgram::kMaxOperands];  // outputs first
   BlockReader reader_[FusedProgram::kMaxInputs];
   BlockWriter writer_[FusedProgram::kMaxOutputs];
+  int8_t direct_[FusedProgram::kMaxOps];
 };
 
-void fused_pointwise(Params<FusedProgram> fused, InList inputs, OutList outputs) {
-  const std::span<const Array> in = inputs.arrays(), out = outputs.arrays();
-  if (static_cast<int>(in.size()) != fused->inputs || static_cast<int>(out.size()) != fused->outputs || out.empty()) {
-    throw ValueError("fused_pointwise: the program has " + std::to_string(fused->inputs) + " inputs and " +
-                     std::to_string(fused->outputs) + " outputs but got " + std::to_string(in.size()) + " and " +
-                     std::to_string(out.size()) + " arrays");
-  }
-  const int64_t n = out[0].size();
-  Program program(*fused, in, out);
-  bool is_dense = true;
-  for (const Array& y : out) is_dense = is_dense && y.is_contiguous() && y.size() == n;
-  for (size_t i = 0; i < in.size() && is_dense; ++i) {
-    // The inputs' shapes broadcast to the outputs', so with equal sizes they are these but for axes of size 1.
-    if (in[i].size() == 1 && n != 1) {
-      program.in[i].kind = Operand::Kind::repeated;
-    } else {
-      is_dense = in[i].is_contiguous() && in[i].size() == n;
-    }
-  }
-  if (is_dense) {
-    if (n > 0) run_dense(program, n);
-    return;
-  }
-  for (const Array& y : out) {
-    if (y.shape() != out[0].shape()) {
-      throw TypeError("fused_pointwise: outputs have shapes " + to_string(out[0].shape()) + " and " +
-                      to_string(y.shape()) + " but must have one");
-    }
-  }
-  for (const Array& x : in) check_broadcast("fused_pointwise", x, out[0].shape());
-  if (n == 0) return;
+/// As the arrays lie in memory.
+void run_strided(const FusedProgram& program, std::span<const Array> in, std::span<const Array> out) {
+  check_fused_shapes(in, out);
+  if (out[0].size() == 0) return;
   const Array* operands[FusedProgram::kMaxOperands];
-  int count = 0;
+  size_t count = 0;
   for (const Array& y : out) operands[count++] = &y;
   for (const Array& x : in) operands[count++] = &x;
-  const StridedLoop plan({operands, static_cast<size_t>(count)});
-  RowTiles(program, plan, in, out).run();
+  const StridedLoop plan({operands, count});
+  RowTiles(program, plan).run();
+}
+
+void fused_pointwise(Params<FusedProgram> program, InList inputs, OutList outputs) {
+  const std::span<const Array> in = inputs.arrays(), out = outputs.arrays();
+  check_fused_arrays(*program, in, out);
+  if (!program->prepared.is_done) {
+    FusedProgram prepared = *program;
+    resolve(prepared);
+    return fused_pointwise(prepared, inputs, outputs);
+  }
+  // The inputs' shapes broadcast to the outputs', so with equal sizes they are these but for axes of size 1.
+  const int64_t n = out[0].size();
+  bool is_dense = true;
+  for (const Array& y : out) is_dense = is_dense && y.is_contiguous() && y.size() == n;
+  for (const Array& x : in) is_dense = is_dense && x.is_contiguous() && (x.size() == n || x.size() == 1);
+  if (!is_dense) {
+    run_strided(*program, in, out);
+  } else if (n > 0) {
+    run_dense(*program, in, out, n);
+  }
+}
+
+void prepare_fused_pointwise(Params<FusedProgram*> program, InList inputs, OutList outputs) {
+  check_fused_arrays(**program, inputs.arrays(), outputs.arrays());
+  resolve(**program);
 }
 
 }  // namespace
 
-void register_fused_pointwise(Backend& backend) { backend.add<kernels::FusedPointwise>(&fused_pointwise); }
+void register_fused_pointwise(Backend& backend) {
+  backend.add<kernels::FusedPointwise>(&fused_pointwise);
+  backend.add<kernels::PrepareFusedPointwise>(&prepare_fused_pointwise);
+}
 
 }  // namespace kusari::cpu

@@ -2,11 +2,14 @@
 
 #include <algorithm>
 #include <cstring>
+#include <string>
 #include <vector>
 
 #include "kusari/framework/core/basic_kernels.h"
+#include "kusari/framework/core/error.h"
 #include "kusari/framework/kernels/activation.h"
 #include "kusari/framework/kernels/arithmetic.h"
+#include "kusari/framework/kernels/broadcast.h"
 #include "kusari/framework/kernels/comparison.h"
 #include "kusari/framework/kernels/math_functions.h"
 #include "kusari/framework/kernels/pointwise.h"
@@ -49,6 +52,31 @@ const PointwiseFunctor* find_pointwise_functor(KernelId kernel) {
   static const std::vector<PointwiseFunctor>* const table = new std::vector<PointwiseFunctor>(describe_all());
   const auto index = static_cast<size_t>(kernel.index);
   return index < table->size() && (*table)[index].type != nullptr ? &(*table)[index] : nullptr;
+}
+
+void check_fused_arrays(const FusedProgram& program, std::span<const Array> inputs, std::span<const Array> outputs) {
+  if (static_cast<int>(inputs.size()) != program.inputs || static_cast<int>(outputs.size()) != program.outputs ||
+      outputs.empty()) {
+    throw ValueError("fused_pointwise: the program has " + std::to_string(program.inputs) + " inputs and " +
+                     std::to_string(program.outputs) + " outputs but got " + std::to_string(inputs.size()) + " and " +
+                     std::to_string(outputs.size()) + " arrays");
+  }
+  const auto check = [](const char* what, size_t index, Dtype expected, Dtype got) {
+    if (expected == got) return;
+    throw TypeError(std::string("fused_pointwise: ") + what + " " + std::to_string(index) + " has dtype " + name(got) +
+                    " but must have " + name(expected));
+  };
+  for (size_t i = 0; i < inputs.size(); ++i) check("input", i, program.input_dtype[i], inputs[i].dtype());
+  for (size_t k = 0; k < outputs.size(); ++k) check("output", k, program.output_dtype[k], outputs[k].dtype());
+}
+
+void check_fused_shapes(std::span<const Array> inputs, std::span<const Array> outputs) {
+  for (const Array& y : outputs) {
+    if (y.shape() == outputs[0].shape()) continue;
+    throw TypeError("fused_pointwise: outputs have shapes " + to_string(outputs[0].shape()) + " and " +
+                    to_string(y.shape()) + " but must have one");
+  }
+  for (const Array& x : inputs) check_broadcast("fused_pointwise", x, outputs[0].shape());
 }
 
 Dtype FusedProgramBuilder::natural(Dtype dtype) {
@@ -100,6 +128,7 @@ int8_t FusedProgramBuilder::read(Value& value, Dtype wanted) {
 
 std::optional<FusedProgramBuilder::Value> FusedProgramBuilder::input(Dtype array, Dtype held) {
   if (program_.inputs == FusedProgram::kMaxInputs) return std::nullopt;
+  program_.input_dtype[program_.inputs] = array;
   program_.input[program_.inputs++] = held;
   return Value{static_cast<int8_t>(-program_.inputs), array};
 }
@@ -159,6 +188,7 @@ FusedProgram FusedProgramBuilder::finish(std::span<const Value> outputs) const {
   program.outputs = static_cast<int>(outputs.size());
   for (size_t k = 0; k < outputs.size(); ++k) {
     program.output[k] = number(outputs[k].number);
+    program.output_dtype[k] = outputs[k].dtype;
     last_use[program.output[k]] = program.ops;
   }
   // First fit. The result may take the place of an operand that is read for the last time, but for conversions: their

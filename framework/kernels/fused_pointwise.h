@@ -1,11 +1,9 @@
 #pragma once
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <span>
-#include <vector>
 
 #include "kusari/framework/core/dtype.h"
 #include "kusari/framework/core/export.h"
@@ -55,9 +53,22 @@ struct FusedProgram {
   int outputs;
   int ops;
   int places;
-  Dtype input[kMaxInputs];     ///< in which it is held: its array is converted when it is read
-  int8_t output[kMaxOutputs];  ///< the value that goes to an output: converted when it is written
+  Dtype input[kMaxInputs];          ///< in which it is held: its array is converted when it is read
+  Dtype input_dtype[kMaxInputs];    ///< of its array
+  int8_t output[kMaxOutputs];       ///< the value that goes to an output: converted when it is written
+  Dtype output_dtype[kMaxOutputs];  ///< of its array
   Op op[kMaxOps];
+
+  /// What PrepareFusedPointwise has found out for a backend.
+  struct Prepared {
+    using Function = void (*)();
+    bool is_done;
+    int64_t element_bytes;  ///< of the widest value
+    Function input[kMaxInputs];
+    Function output[kMaxOutputs];
+    Function op[kMaxOps][2];
+    int8_t direct[kMaxOps];  ///< the output whose memory may keep the result, or -1
+  } prepared;
 
   int values() const noexcept { return inputs + ops; }
   Dtype held(int value) const noexcept { return value < inputs ? input[value] : op[value - inputs].held; }
@@ -71,14 +82,21 @@ struct FusedPointwise {
   using Signature = void(Params<FusedProgram> program, InList inputs, OutList outputs);
 };
 
-/// Makes ready what the first launch of FusedPointwise with these arguments would otherwise do, such as compiling. Of
-/// the arrays, only shapes, strides, dtypes and the addresses' alignment are looked at. Optional in a backend.
+/// Does once what every launch of FusedPointwise with such arguments would otherwise do, and may write the outcome into
+/// the program: it is for this process and this backend from then on. Of the arrays, only shapes, strides, dtypes and
+/// the addresses' alignment are looked at. Optional.
 struct PrepareFusedPointwise {
   static constexpr const char* kName = "prepare_fused_pointwise";
-  using Signature = void(Params<FusedProgram> program, InList inputs, OutList outputs);
+  using Signature = void(Params<FusedProgram*> program, InList inputs, OutList outputs);
 };
 
 }  // namespace kernels
+
+/// Throws ValueError or TypeError unless the arrays are as many as the program says, of its dtypes.
+KUSARI_API void check_fused_arrays(const kernels::FusedProgram& program, std::span<const Array> inputs,
+                                   std::span<const Array> outputs);
+/// Throws TypeError unless the outputs have one shape, to which the inputs can be broadcast.
+KUSARI_API void check_fused_shapes(std::span<const Array> inputs, std::span<const Array> outputs);
 
 /// Writes a FusedProgram.
 class KUSARI_API FusedProgramBuilder {
@@ -118,7 +136,7 @@ class KUSARI_API FusedProgramBuilder {
   int8_t read(Value& value, Dtype wanted);
   int8_t convert(int8_t value, Dtype dtype, Dtype held);
 
-  kernels::FusedProgram program_{};
+  kernels::FusedProgram program_{};  // without `prepared`
 };
 
 }  // namespace kusari

@@ -323,7 +323,7 @@ class Fusion {
 
 /// Lets the backend compile what it must before the first launch. Arrays stand for the step's, at made-up addresses
 /// that are aligned as theirs will be.
-void prepare(const Step& step) {
+void prepare(Step& step) {
   if (step.device.backend().find(kernel_id<kernels::PrepareFusedPointwise>()) == nullptr) return;
   const auto stand_ins = [&](const Operand& operand) {
     constexpr uintptr_t kAligned = 4096;
@@ -336,7 +336,9 @@ void prepare(const Step& step) {
     return arrays;
   };
   const std::vector<Array> inputs = stand_ins(step.operands[1]), outputs = stand_ins(step.operands[2]);
-  launch<kernels::PrepareFusedPointwise>(step.device, step.params<FusedProgram>(0), InList(inputs), OutList(outputs));
+  FusedProgram program = step.params<FusedProgram>(0);
+  launch<kernels::PrepareFusedPointwise>(step.device, &program, InList(inputs), OutList(outputs));
+  step.operands[0] = params_of(program);
 }
 
 }  // namespace
@@ -352,7 +354,7 @@ int fuse_pointwise(Program& program, PassLog& log) {
   }
   if (fused == 0) return 0;
   program.steps = fusion.steps();
-  for (const Step& step : program.steps) {
+  for (Step& step : program.steps) {
     if (step.id.index == kernel_id<kernels::FusedPointwise>().index) prepare(step);
   }
   log.entries.push_back(
