@@ -8,10 +8,12 @@ file(GLOB kusari_cuda_rounded CONFIGURE_DEPENDS cuda/pointwise_*.cu cuda/random.
 set_source_files_properties(${kusari_cuda_rounded} PROPERTIES COMPILE_OPTIONS "$<$<COMPILE_LANGUAGE:CUDA>:-fmad=false>")
 
 # The headers that kernels compiled at run time include, as a source.
-set(kusari_nvrtc_headers framework/core/host_device.h framework/core/philox.h framework/kernels/half.h
+set(kusari_nvrtc_headers framework/core/host_device.h framework/core/philox.h framework/kernels/activation.h
+                         framework/kernels/arithmetic.h framework/kernels/comparison.h framework/kernels/half.h
                          framework/kernels/macros.h framework/kernels/math.h framework/kernels/math_basic.h
-                         framework/kernels/math_explog.h framework/kernels/math_pow.h framework/kernels/math_special.h
-                         framework/kernels/math_trig.h framework/kernels/user/prelude.h)
+                         framework/kernels/math_explog.h framework/kernels/math_functions.h
+                         framework/kernels/math_pow.h framework/kernels/math_special.h framework/kernels/math_trig.h
+                         framework/kernels/user/prelude.h)
 set(kusari_nvrtc_source "${CMAKE_CURRENT_BINARY_DIR}/nvrtc_headers.cc")
 list(JOIN kusari_nvrtc_headers "," joined)
 add_custom_command(

@@ -10,6 +10,7 @@ void register_kernels(Backend& backend) {
   register_sampling(backend);
   register_batch_normalization(backend);
   register_optimizer(backend);
+  register_fused_pointwise(backend);
   register_user_kernel(backend);
   register_image_batch(backend);
   register_summary(backend);

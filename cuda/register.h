@@ -20,6 +20,7 @@ void register_roi(Backend& backend);                  // roi.cu
 void register_matmul(Backend& backend);               // matmul.cc
 void register_symmetric_eigen(Backend& backend);      // symmetric_eigen.cu
 void register_optimizer(Backend& backend);            // optimizer.cu
+void register_fused_pointwise(Backend& backend);      // fused_pointwise.cc
 void register_user_kernel(Backend& backend);          // user_kernel.cc
 void register_convolution(Backend& backend);          // convolution.cc
 void register_image_batch(Backend& backend);          // image_batch.cu

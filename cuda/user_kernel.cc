@@ -1,9 +1,10 @@
+#include "kusari/cuda/user_kernel.h"
+
 #include <mutex>
 
 #include "kusari/cuda/graph.h"
 #include "kusari/cuda/nvrtc.h"
 #include "kusari/cuda/register.h"
-#include "kusari/framework/kernels/user/user_launch.h"
 
 namespace kusari::cuda {
 namespace {
@@ -11,7 +12,6 @@ namespace {
 using kernels::UserLaunch;
 using kernels::UserSource;
 
-/// Compiles and loads the text for the context's device; loaded code stays until the end.
 void* load(const Context& context, const UserSource& source) {
   StreamCapture::refuse_first_use("the compilation of kernel '" + source.name + "'");
   static std::mutex* const mutex = new std::mutex;
@@ -31,9 +31,7 @@ void* load(const Context& context, const UserSource& source) {
 void user_kernel(Params<UserLaunch> launch, InList inputs, InOutList outputs) {
   const std::span<const Array> in = inputs.arrays(), out = outputs.arrays();
   Context& context = Context::of(in.empty() ? out[0] : in[0]);
-  void* kernel = launch->source->compiled[context.index()].load(std::memory_order_acquire);
-  if (kernel == nullptr) [[unlikely]]
-    kernel = load(context, *launch->source);
+  void* const kernel = loaded_kernel(context, *launch->source);
 
   void* addresses[UserLaunch::kMaxParameters];
   void* parameters[UserLaunch::kMaxParameters];
@@ -60,6 +58,11 @@ void user_kernel(Params<UserLaunch> launch, InList inputs, InOutList outputs) {
 }
 
 }  // namespace
+
+void* loaded_kernel(const Context& context, const UserSource& source) {
+  void* const kernel = source.compiled[context.index()].load(std::memory_order_acquire);
+  return kernel != nullptr ? kernel : load(context, source);
+}
 
 void register_user_kernel(Backend& backend) { backend.add<kernels::UserKernel>(user_kernel); }
 
