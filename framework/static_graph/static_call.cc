@@ -6,6 +6,7 @@
 #include <unordered_set>
 #include <utility>
 
+#include "kusari/framework/autograd/function_hook.h"
 #include "kusari/framework/core/config.h"
 #include "kusari/framework/core/error.h"
 #include "kusari/framework/core/graph_capture.h"
@@ -20,6 +21,34 @@ namespace {
 [[noreturn]] void throw_spent(const std::string& graph) {
   throw StateError("static_graph '" + graph +
                    "': backward again through the same call, whose memory an earlier backward has given back");
+}
+
+// In front of an input while a call is recorded. The call's own gradients end before it; those that come here come by a
+// way that replays would not see, and would be lost.
+class Entrance final : public FunctionNode {
+ public:
+  explicit Entrance(const std::string& graph) : graph_{graph} {}
+  const char* name() const override { return "static_graph_input"; }
+  Precision precision() const noexcept override { return Precision::untouched; }
+
+ private:
+  Arrays forward(const ArrayRefs& in) override { return {in[0]}; }
+  Variables backward(const Variables&) override {
+    throw StateError("static_graph '" + graph_ +
+                     "': backward reaches an argument of the call from a variable that is none of its results; return "
+                     "that variable from the call, too");
+  }
+
+  const std::string graph_;
+};
+
+// Hooks do not see it: no call of the program.
+Variable entered(const Variable& input, const std::string& graph) {
+  struct Unhooked {
+    FunctionHook* hooks = std::exchange(kusari::detail::t_function_hooks, nullptr);
+    ~Unhooked() { kusari::detail::t_function_hooks = hooks; }
+  } const unhooked;
+  return apply<Entrance>({input}, graph);
 }
 
 // An instance that goes back to the others, also after an exception, unless it is taken out.
@@ -51,11 +80,12 @@ Variable LiveCall::add_input(const Variable& input) {
     return Variable();
   }
   Recorder::Input given = recorder_->input(input.array());
-  Variable leaf(given.array, input.requires_grad());
-  leaf.node()->rank = input.rank();  // gradients then add up in the order of the graph around
-  inputs_.emplace_back(leaf.node());
+  const Variable leaf(given.array, input.requires_grad());
+  const Variable inside = entered(leaf, name_);
+  inside.node()->rank = input.rank();  // gradients then add up in the order of the graph around
+  inputs_.emplace_back(inside.node());
   input_views_.push_back(std::move(given.view));
-  return leaf;
+  return inside;
 }
 
 void LiveCall::add_results(const Variables& results, Link* model) {

@@ -51,4 +51,22 @@ TEST_CASE("static_graph: what a call leaves in a member is stale after replays")
   CHECK_THROWS_AS(seen.to_vector<float>(), StateError);
 }
 
+TEST_CASE("static_graph: gradients do not get lost behind a variable that escaped") {
+  Variable inner;
+  auto fast = static_graph(
+      [&](const Variable& x) {
+        inner = x * 3;
+        return inner + 1;
+      },
+      {.name = "leaky"});
+  const Variable x(array<float>({1, 2}), true);
+  const Variable y = F::sum(fast(x * 1));
+  CHECK_THROWS_WITH_AS(F::sum(inner).backward(),
+                       "static_graph 'leaky': backward reaches an argument of the call from a variable that is none of "
+                       "its results; return that variable from the call, too",
+                       StateError);
+  y.backward();
+  CHECK(x.grad().to_vector<float>() == std::vector<float>{3, 3});
+}
+
 }  // namespace kusari
