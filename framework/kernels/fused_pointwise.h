@@ -70,7 +70,6 @@ struct FusedProgram {
     int8_t direct[kMaxOps];  ///< the output whose memory may keep the result, or -1
   } prepared;
 
-  int values() const noexcept { return inputs + ops; }
   Dtype held(int value) const noexcept { return value < inputs ? input[value] : op[value - inputs].held; }
 };
 
