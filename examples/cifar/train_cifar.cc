@@ -27,6 +27,7 @@ struct Arguments {
   bool early_stopping = false;
   std::string data;
   bool autotune = false;
+  bool static_graph = false;
   int64_t seed = -1;
   PrecisionFlags precision;
 };
@@ -53,6 +54,7 @@ Arguments parse(CLI::App& parser, int argc, char** argv) {
   parser.add_option("--data", args.data,
                     "Folder of the data set: binary files or tar shards of images (default: find or download it)");
   parser.add_flag("--autotune", args.autotune, "Measure which way of computing each convolution is the fastest");
+  parser.add_flag("--static-graph", args.static_graph, "Record a training step once, then replay it");
   parser.add_option("--seed", args.seed, "Seed of the random numbers; runs with the same one are the same");
   add_precision_flags(parser, args.precision);
   parser.parse(argc, argv);
@@ -99,7 +101,9 @@ void train(const Arguments& args) {
     stop_trigger = triggers::EarlyStoppingTrigger(
         {.monitor = "validation/main/loss", .verbose = true, .max_trigger = {args.epoch, "epoch"}});
   }
-  updaters::StandardUpdater updater(train_iter, optimizer, {.converter = converter, .device = device, .prefetch = 2});
+  updaters::StandardUpdater updater(
+      train_iter, optimizer,
+      {.converter = converter, .device = device, .prefetch = 2, .static_graph = args.static_graph});
   training::Trainer trainer(updater, stop_trigger, args.out);
 
   // Evaluate the model with the test dataset for each epoch

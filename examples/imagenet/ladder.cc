@@ -200,7 +200,7 @@ int climb(const Arguments& args, int argc, char** argv) {
   Report report{.title = args.arch + ", " + get_device(args.device).name() + ", " + images + " at " + side + " x " +
                          side + ", batch " + std::to_string(args.batchsize),
                 .rows = {},
-                .notes = {"A static graph is no step yet: this version has none."}};
+                .notes = {}};
   std::filesystem::create_directories(args.out);
   std::filesystem::remove(tuning_file(args));
   int failures = 0;

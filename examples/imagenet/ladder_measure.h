@@ -84,9 +84,11 @@ inline Speed measure_training(const Settings& settings, const kusari::datasets::
   Training training(*options.arch, options.device);
   const auto dataset = preprocessed(images, options.side, settings.preprocessing);
   const auto iterator = make_iterator(settings.loader, settings.jobs, dataset, settings.batch_size);
-  updaters::StandardUpdater updater(
-      *iterator, training.optimizer,
-      {.converter = converter_of(settings), .device = options.device, .prefetch = settings.prefetch});
+  updaters::StandardUpdater updater(*iterator, training.optimizer,
+                                    {.converter = converter_of(settings),
+                                     .device = options.device,
+                                     .prefetch = settings.prefetch,
+                                     .static_graph = settings.static_graph});
   for (int64_t i = 0; i < options.warm_up; ++i) updater.update();
   synchronize(options.device);
   const updaters::StepTimes before = updater.step_times();
@@ -109,7 +111,14 @@ inline Speed measure_network(const Settings& settings, const kusari::datasets::D
   iterators::SerialIterator iterator(dataset, settings.batch_size);
   const datasets::Example batch = converter_of(settings)(iterator.next(), options.device);
   const Variable x(batch[0], false), t(batch[1], false);
-  const auto iterate = [&] { training.optimizer.update(training.model, x, t); };
+  auto replayed = static_graph(training.model);
+  const auto iterate = [&] {
+    if (settings.static_graph) {
+      training.optimizer.update(replayed, x, t);
+    } else {
+      training.optimizer.update(training.model, x, t);
+    }
+  };
   for (int64_t i = 0; i < options.warm_up; ++i) iterate();
   synchronize(options.device);
   const double rate = iterations_per_second(options, iterate);

@@ -25,6 +25,7 @@ struct Settings {
   int64_t jobs = 1;
   int64_t prefetch = 0;  // batches that are on their way to the device while it computes
   int64_t batch_size = 1;
+  bool static_graph = false;
 };
 
 // One change of a program: its name, what it is, the lines that somebody writes for it, and what they do.
@@ -81,6 +82,8 @@ inline std::vector<Step> ladder_steps(bool is_cpu, const Settings& top) {
   const std::string batch_size = std::to_string(top.batch_size);
   add("larger_batch", "batch of " + batch_size, "batchsize = " + batch_size + ";",
       [](Settings& s, const Settings& t) { s.batch_size = t.batch_size; });
+  add("static_graph", "static graph", "StandardUpdater(train_iter, optimizer, {.., .static_graph = true})",
+      [](Settings& s, const Settings&) { s.static_graph = true; });
   return steps;
 }
 

@@ -42,6 +42,7 @@ struct Arguments {
   std::string root = ".";
   int64_t val_batchsize = 250;
   bool test = false;
+  bool static_graph = false;
 };
 
 Arguments parse(CLI::App& parser, int argc, char** argv) {
@@ -55,6 +56,7 @@ Arguments parse(CLI::App& parser, int argc, char** argv) {
   parser.add_option("-B,--batchsize", args.batchsize, "Learning minibatch size")
       ->check(CLI::PositiveNumber)
       ->capture_default_str();
+  parser.add_flag("--static-graph", args.static_graph, "Record a training step once, then replay it");
   add_precision_flags(parser, args.precision);
   parser.add_option("-E,--epoch", args.epoch, "Number of epochs to train")
       ->check(CLI::PositiveNumber)
@@ -148,8 +150,9 @@ void train(const Arguments& args) {
   const auto session = set_up_precision(args.precision, optimizer);
 
   // Set up a trainer
-  updaters::StandardUpdater updater(train_iter, optimizer,
-                                    {.converter = train_converter, .device = device, .prefetch = 2});
+  updaters::StandardUpdater updater(
+      train_iter, optimizer,
+      {.converter = train_converter, .device = device, .prefetch = 2, .static_graph = args.static_graph});
   training::Trainer trainer(updater, {args.epoch, "epoch"}, args.out);
 
   const int64_t val_interval = args.test ? 1 : 100000, log_interval = args.test ? 1 : 1000;

@@ -25,6 +25,7 @@ struct Arguments {
   bool autoload = false;
   int64_t unit = 1000;
   bool noplot = false;
+  bool static_graph = false;
   int64_t seed = -1;
   std::string data = "auto";
   PrecisionFlags precision;
@@ -41,6 +42,7 @@ Arguments parse(CLI::App& parser, int argc, char** argv) {
   parser.add_flag("--autoload", args.autoload, "Resume from the newest snapshot in the output directory, if any");
   parser.add_option("-u,--unit", args.unit, "Number of units")->capture_default_str();
   parser.add_flag("--noplot", args.noplot, "Do not plot loss and accuracy (plots need gnuplot)");
+  parser.add_flag("--static-graph", args.static_graph, "Record a training step once, then replay it");
   parser.add_option("--seed", args.seed, "Seed of the random numbers; runs with the same one are the same");
   parser.add_option("--data", args.data, "mnist, stroke-digits, or auto: MNIST where there is a way to it")
       ->check(CLI::IsMember({"auto", "mnist", "stroke-digits"}))
@@ -78,7 +80,7 @@ void train(const Arguments& args) {
   iterators::SerialIterator test_iter(test, args.batchsize, {.repeat = false, .shuffle = false});
 
   // Set up a trainer
-  updaters::StandardUpdater updater(train_iter, optimizer, {.device = device});
+  updaters::StandardUpdater updater(train_iter, optimizer, {.device = device, .static_graph = args.static_graph});
   training::Trainer trainer(updater, {args.epoch, "epoch"}, args.out);
 
   // Evaluate the model with the test dataset for each epoch
