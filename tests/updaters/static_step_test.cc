@@ -528,3 +528,28 @@ TEST_CASE("state that a loss function keeps between steps is found out") {
   }
   CHECK(results[0] == results[1]);
 }
+
+TEST_CASE("optimizers take static graphs as their loss functions") {
+  const auto run = [](bool is_static) {
+    random::seed(5);
+    Model model{Net(false)};
+    optimizers::Adam optimizer({.alpha = 0.01});
+    optimizer.setup(model);
+    optimizer.add_hook(optimizer_hooks::WeightDecay(0.01));
+    optimizer.loss_scaling({.interval = 2});
+    auto fast = static_graph(model, {.passes = StaticGraphPasses::none()});
+    std::vector<Bits> states;
+    for (int step = 0; step < 8; ++step) {
+      const Variable x(full({4, kInputs}, 0.1 * step, Dtype::float32), false);
+      const Variable t(array<int32_t>({0, 1, 2, 0}), false);
+      if (is_static) {
+        optimizer.update(fast, x, t);
+      } else {
+        optimizer.update(model, x, t);
+      }
+      states.push_back(state_of(model, optimizer, {}));
+    }
+    return states;
+  };
+  CHECK(run(true) == run(false));
+}
