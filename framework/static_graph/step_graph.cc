@@ -123,9 +123,9 @@ class StepGraph::Recorded {
   const PassLog& pass_log() const noexcept { return log_; }
 
   void replay(std::span<const Variable> inputs) {
+    for (const Recording::Kept& kept : kept_) *kept.member = Variable();
     if (!instance_) make_instance();
     for (const auto& action : before_) action();
-    for (const Recording::Kept& kept : kept_) *kept.member = Variable();
     reclaim();
     instance_->begin();
     try {
@@ -148,6 +148,8 @@ class StepGraph::Recorded {
   void make_instance() {
     recorder_->expire();
     recorder_ = nullptr;
+    // Those of the recorded step must not lie beside the arena.
+    for (const Gradient& gradient : gradients_) Variable(gradient.parameter.get()).cleargrad();
     instance_ = std::make_unique<Instance>(plan_);
     bindings_.bind_externals(*instance_);
   }
