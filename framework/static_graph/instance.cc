@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <functional>
 #include <string>
+#include <utility>
 
 #include "kusari/framework/core/backend.h"
 #include "kusari/framework/core/basic_kernels.h"
@@ -10,8 +11,7 @@
 #include "kusari/framework/core/graph_capture.h"
 #include "kusari/framework/core/memory.h"
 #include "kusari/framework/core/storage.h"
-#include "kusari/framework/kernels/arithmetic.h"
-#include "kusari/framework/kernels/pointwise.h"
+#include "kusari/framework/static_graph/instance_graphs.h"
 
 namespace kusari::graphs {
 
@@ -52,54 +52,9 @@ struct Instance::Memory {
   char* start = nullptr;  ///< of the arena
 };
 
-/// What a device replays by itself.
-struct Instance::Graphs {
-  /// Work runs step by step after each change of an address: so nothing is used for the first time while it is
-  /// captured, and a program that gives another array at every call does not capture at every call.
-  enum class State : uint8_t { cold, warm, captured };
-  /// Steps between which the host has nothing to do, or one at which it has.
-  struct Segment {
-    Plan::Range steps;
-    bool is_code;
-    void* graph;
-  };
-  struct OfPhase {
-    State state = State::cold;
-    uint64_t seed = 0;
-    Array base;         ///< on the device: the first of the random numbers that the phase draws
-    uint64_t next = 0;  ///< what `base` holds after the work so far
-    bool is_next_known = false;
-    std::vector<Segment> segments;
-    std::vector<SlotIndex> written;
-  };
-
-  explicit Graphs(const Device& where) : device{where} {}
-  Graphs(const Graphs&) = delete;
-  Graphs& operator=(const Graphs&) = delete;
-  ~Graphs() {
-    for (OfPhase& phase : phases) forget(phase);
-  }
-  void forget(OfPhase& phase) noexcept {
-    for (const Segment& segment : phase.segments) {
-      if (segment.graph != nullptr) device.backend().destroy_graph(device.index(), segment.graph);
-    }
-    phase.segments.clear();
-  }
-  OfPhase& of(Phase phase) { return phases[static_cast<size_t>(phase)]; }
-
-  Device device;
-  OfPhase phases[kPhases];
-};
-
 namespace {
 
 const Array kUndefined;
-
-uint64_t random_count(const Program& program, Phase phase) {
-  return phase == Phase::forward ? program.forward_random : phase == Phase::backward ? program.backward_random : 0;
-}
-
-uint64_t random_advance(const Program& program) { return program.forward_random + program.backward_random; }
 
 void run_code(Backend::AnyKernel, const LaunchArgument* code) {
   (*static_cast<const std::function<void()>*>(code->value))();
@@ -163,6 +118,7 @@ void Instance::make_graphs() {
   graphs_ = std::make_unique<Graphs>(kernel->device);
   for (const Phase phase : {Phase::forward, Phase::backward}) {
     const Plan::Range range = plan_.steps_of(phase);
+    graphs_->of(phase).name = "graph '" + plan_.program().name + (phase == Phase::forward ? "' forward" : "' backward");
     std::vector<SlotIndex>& written = graphs_->of(phase).written;
     for (int32_t i = range.begin; i < range.end; ++i) {
       const Call& call = calls_[static_cast<size_t>(i)];
@@ -493,98 +449,6 @@ void Instance::observe(Plan::Range range) {
       observe_launch({step.name, step.id, step.device, call.kernel, {call.arguments, step.operands.size()}, call.run});
     }
   }
-}
-
-void Instance::addresses_changed() noexcept {
-  if (graphs_ == nullptr) return;
-  for (Graphs::OfPhase& phase : graphs_->phases) {
-    graphs_->forget(phase);
-    phase.state = Graphs::State::cold;
-  }
-}
-
-void Instance::run_graphs(Phase phase, RandomState first) {
-  using State = Graphs::State;
-  Graphs::OfPhase& graphs = graphs_->of(phase);
-  const bool draws = random_count(plan_.program(), phase) != 0;
-  if (graphs.state == State::cold) {
-    run_steps(phase, first);
-    graphs.state = State::warm;
-    return;
-  }
-  if (graphs.state == State::captured && draws && graphs.seed != first.seed) {
-    graphs_->forget(graphs);
-    graphs.state = State::warm;
-  }
-  if (graphs.state == State::warm) capture(phase, first.seed);
-
-  const Device& device = graphs_->device;
-  if (draws && (!graphs.is_next_known || graphs.next != first.offset)) {
-    launch<kernels::Fill>(device, Scalar(static_cast<int64_t>(first.offset)), graphs.base);
-  }
-  graphs.is_next_known = false;  // until all of it is under way
-  for (const SlotIndex slot : graphs.written) storages_[static_cast<size_t>(slot)]->mark_written();
-  for (const Graphs::Segment& segment : graphs.segments) {
-    if (segment.is_code) {
-      execute(segment.steps);
-    } else {
-      device.backend().run_graph(device.index(), segment.graph);
-    }
-  }
-  graphs.next = first.offset + random_advance(plan_.program());
-  graphs.is_next_known = true;
-}
-
-void Instance::capture(Phase phase, uint64_t seed) {
-  Graphs::OfPhase& graphs = graphs_->of(phase);
-  const Device& device = graphs_->device;
-  const Plan::Range range = plan_.steps_of(phase);
-  const std::vector<Step>& steps = plan_.program().steps;
-  const bool draws = random_count(plan_.program(), phase) != 0;
-  if (draws && !graphs.base.is_defined()) graphs.base = empty({1}, Dtype::int64, device);
-  draw_from(phase, {.seed = seed}, draws ? graphs.base.data<uint64_t>() : nullptr);
-
-  int32_t last_kernel = -1;
-  graphs_->forget(graphs);
-  for (int32_t i = range.begin; i < range.end; ++i) {
-    const bool is_code = steps[static_cast<size_t>(i)].is_code();
-    if (!is_code) last_kernel = i;
-    if (is_code || graphs.segments.empty() || graphs.segments.back().is_code) {
-      graphs.segments.push_back({.steps = {i, i + 1}, .is_code = is_code, .graph = nullptr});
-    } else {
-      graphs.segments.back().steps.end = i + 1;
-    }
-  }
-  for (Graphs::Segment& segment : graphs.segments) {
-    if (segment.is_code) continue;
-    device.backend().begin_graph(device.index());
-    try {
-      record(phase, segment.steps, segment.steps.end == last_kernel + 1);
-      segment.graph = device.backend().end_graph(device.index());
-    } catch (...) {
-      device.backend().abandon_graph(device.index());
-      graphs_->forget(graphs);
-      throw;
-    }
-  }
-  graphs.seed = seed;
-  graphs.state = Graphs::State::captured;
-}
-
-void Instance::record(Phase phase, Plan::Range range, bool is_last) {
-  for (int32_t i = range.begin; i < range.end; ++i) {
-    try {
-      execute({i, i + 1});
-    } catch (const StateError& error) {
-      throw StateError("static graph '" + plan_.program().name + "', kernel '" +
-                       plan_.program().steps[static_cast<size_t>(i)].name + "': " + error.what());
-    }
-  }
-  if (!is_last || random_count(plan_.program(), phase) == 0) return;
-  // Usually nobody else draws between two calls, and the next one finds its first number here.
-  const Array& base = graphs_->of(phase).base;
-  launch<kernels::Pointwise<kernels::AddConst>>(
-      base.device(), kernels::AddConst{static_cast<double>(random_advance(plan_.program()))}, base, base);
 }
 
 }  // namespace kusari::graphs

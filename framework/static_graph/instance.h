@@ -92,8 +92,8 @@ class KUSARI_API Instance {
   void observe(Plan::Range range);
 
   void run_graphs(Phase phase, RandomState first);
-  void capture(Phase phase, uint64_t seed);
-  void record(Phase phase, Plan::Range range, bool is_last);
+  bool capture(Phase phase, uint64_t seed);
+  void record(Phase phase, Plan::Range range, bool is_last, size_t& reached);
   void addresses_changed() noexcept;
 
   const Plan& plan_;

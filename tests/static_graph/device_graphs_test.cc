@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cstring>
 #include <functional>
 #include <memory>
@@ -10,6 +11,7 @@
 #include "kusari/framework/core/basic_kernels.h"
 #include "kusari/framework/core/error.h"
 #include "kusari/framework/core/memory.h"
+#include "kusari/framework/core/profiler.h"
 #include "kusari/framework/kernels/arithmetic.h"
 #include "kusari/framework/static_graph/instance.h"
 #include "kusari/tests/static_graph/program_testing.h"
@@ -39,6 +41,7 @@ class TapeBackend final : public Backend {
     ++captures;
   }
   void* end_graph(int) override {
+    if (fails_at_end) throw DeviceError("tape: spoiled");
     ++live;
     return recorded_.release();
   }
@@ -62,6 +65,7 @@ class TapeBackend final : public Backend {
 
   int captures = 0, runs = 0, live = 0;
   int done = 0;  // kernels outside graphs
+  bool fails_at_end = false;
 
  private:
   std::unique_ptr<Tape> recorded_;
@@ -72,12 +76,12 @@ struct Draw {
   static constexpr const char* kName = "test_graphs_draw";
   using Signature = void(RandomState, Out y);
 };
-/// Cannot be recorded while `is_new`.
+/// Cannot be recorded while `is_new`, and fails as the driver would while `is_spoiling`.
 struct Picky {
   static constexpr const char* kName = "test_graphs_picky";
   using Signature = void(In x, Out y);
 };
-bool is_new = false;
+bool is_new = false, is_spoiling = false;
 
 TapeBackend& tape();
 
@@ -113,6 +117,7 @@ void draw(RandomState state, Out y) {
 }
 void picky(In x, Out y) {
   if (is_new && tape().is_recording()) throw StateError("picky: loads code");
+  if (is_spoiling && tape().is_recording()) throw DeviceError("picky: spoiled");
   copy(x, y);
 }
 
@@ -317,7 +322,7 @@ TEST_CASE("code of the host divides a graph") {
   CHECK(tape().runs == 4);
 }
 
-TEST_CASE("what a capture cannot take is an error that names the kernel; the next call tries again") {
+TEST_CASE("what a capture cannot take runs step by step once; then it is an error that names the kernel") {
   ProgramBuilder builder;
   builder.device = tape_device();
   builder.program.name = "Net";
@@ -333,16 +338,89 @@ TEST_CASE("what a capture cannot take is an error that names the kernel; the nex
     CHECK(instance.array_of(y).item<float>() == number);
     instance.unbind();
   };
+  struct Restore {
+    ~Restore() {
+      is_new = is_spoiling = false;
+      tape().fails_at_end = false;
+    }
+  } const restore;
   call(1);
-  is_new = true;
-  CHECK_THROWS_WITH_AS(call(2), "static graph 'Net', kernel 'test_graphs_picky': picky: loads code", StateError);
-  CHECK_FALSE(tape().is_recording());
-  is_new = false;
-  instance.unbind();
   reset_counts();
-  call(3);
-  call(4);
-  CHECK(tape().runs == 2);
+  SUBCASE("a kernel that has something to prepare once more, as in another thread") {
+    is_new = true;
+    call(2);
+    CHECK_FALSE(tape().is_recording());
+    is_new = false;
+    call(3);
+    call(4);
+    CHECK(tape().captures == 2);
+    CHECK(tape().runs == 2);
+  }
+  SUBCASE("a kernel that never can") {
+    is_new = true;
+    call(2);
+    CHECK_THROWS_WITH_AS(call(3), "static graph 'Net', kernel 'test_graphs_picky': picky: loads code", StateError);
+    CHECK_FALSE(tape().is_recording());
+    is_new = false;
+    instance.unbind();
+    call(4);
+    CHECK(tape().runs == 1);
+  }
+  SUBCASE("a kernel that spoils the capture") {
+    is_spoiling = true;
+    call(2);
+    CHECK_THROWS_WITH_AS(call(3), "static graph 'Net', kernel 'test_graphs_picky': picky: spoiled", DeviceError);
+    CHECK_FALSE(tape().is_recording());
+  }
+  SUBCASE("a capture that turns out to be spoiled") {
+    tape().fails_at_end = true;
+    call(2);
+    CHECK_THROWS_WITH_AS(call(3), "static graph 'Net', end of a capture: tape: spoiled", DeviceError);
+    CHECK_FALSE(tape().is_recording());
+  }
+  CHECK(tape().live <= 1);
+}
+
+TEST_CASE("after a capture was refused, random numbers go on where they stood") {
+  ProgramBuilder builder;
+  builder.device = tape_device();
+  builder.program.forward_random = 10;
+  const View x = builder.input({1});
+  const View y = builder.result({1}), drawn = builder.result({2});
+  Operand state = params_of(RandomState{.seed = 99, .offset = 3});
+  state.kind = Kind::random_state;
+  builder.add<Draw>({state, operand_of(Kind::out, drawn)});
+  builder.add<Picky>({operand_of(Kind::in, x), operand_of(Kind::out, y)});
+  const Plan plan(builder.program);
+  Instance instance(plan);
+  for (uint64_t i = 0; i < 6; ++i) {
+    CAPTURE(i);
+    is_new = i == 1;
+    instance.begin();
+    instance.bind(x, there({1}));
+    instance.run(Phase::forward, {.seed = 5, .offset = 10 * i});
+    CHECK(instance.array_of(drawn).to_vector<float>() == Values{5, static_cast<float>(10 * i + 3)});
+    instance.unbind();
+  }
+}
+
+TEST_CASE("a profiler sees the phases of a graph by name") {
+  struct Sink final : profiler::RangeSink {
+    void push(const char* text) noexcept override { texts.emplace_back(text); }
+    void pop() noexcept override { ++popped; }
+    std::vector<std::string> texts;
+    size_t popped = 0;
+  } sink;
+  const Sum sum;
+  const Plan plan(sum.builder.program);
+  Instance instance(plan);
+  const Array w = there({0, 0});
+  for (int i = 0; i < 2; ++i) sum.call(instance, there({1, 2}), w);
+  profiler::RangeSink* const before = profiler::set_range_sink(&sink);
+  sum.call(instance, there({1, 2}), w);
+  profiler::set_range_sink(before);
+  CHECK(std::find(sink.texts.begin(), sink.texts.end(), "graph 'Sum' forward") != sink.texts.end());
+  CHECK(sink.popped == sink.texts.size());
 }
 
 TEST_CASE("arguments of graphs: repeated elements, views, those that kernels change") {
