@@ -213,7 +213,8 @@ class KUSARI_API Optimizer {
   void launch_groups(const Array& guard);
   bool write_numbers(GroupNumbers& numbers, const Device& device, int64_t t, const Hyperparameters* overrides,
                      bool is_counted_on_device);
-  void count_attempts(const Array& guard);
+  void prepare_clocks(const Array& guard);
+  void count_attempts();
   void prepare_states(detail::KernelRule& rule, const Array& array) const;
   void forget_scales();
   void begin_record(GraphCapture& capture);

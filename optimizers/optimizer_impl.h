@@ -84,6 +84,7 @@ struct Optimizer::Impl {
 
   Optimizer* self;
   uint64_t id;
+  std::shared_ptr<const uint64_t> life = std::make_shared<const uint64_t>(0);  // by which records know of its end
   uint64_t settings = 0;       // another number whenever hooks, observers, scaling or fp32_update change
   uint64_t version = 0;        // structure_version() of the lists below
   const Link* link = nullptr;  // where the target was then
@@ -115,6 +116,12 @@ struct Optimizer::Impl {
   bool chainer_overflowed_ever = false;
   bool chainer_is_safe = true;
 
+  /// The rule that this optimizer has put on a parameter; null for somebody else's.
+  detail::KernelRule* own_rule(Parameter& parameter) const {
+    auto* const rule =
+        parameter.has_update_rule() ? dynamic_cast<detail::KernelRule*>(&parameter.update_rule()) : nullptr;
+    return rule != nullptr && rule->owner == id ? rule : nullptr;
+  }
   Group& group(const Entry& entry);
 };
 

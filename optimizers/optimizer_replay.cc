@@ -57,6 +57,7 @@ struct Optimizer::StepRecord {
   };
 
   Impl* impl;
+  std::weak_ptr<const uint64_t> owner;  // gone: the optimizer has been assigned to
   const Link* link;
   uint64_t structure_version, settings;
   size_t states;
@@ -67,6 +68,9 @@ struct Optimizer::StepRecord {
   kernels::LossScaleRule scale_rule = {};
   Array seed = {};  // of a fixed loss scale: held, so that it stays the recorded one
 
+  bool is_under_way = false;  // a replay has counted its attempt, and has not come to its end
+
+  ~StepRecord();
   bool holds();
   void count_attempts();
   void write_numbers();
@@ -86,6 +90,7 @@ bool Optimizer::StepRecord::is_same_target() const {
   for (size_t i = 0; i < members.size(); ++i) {
     const UpdateRule* const rule = parameters[i]->has_update_rule() ? &parameters[i]->update_rule() : nullptr;
     if (parameters[i] != members[i].parameter || rule != members[i].rule) return false;
+    if (impl->own_rule(*parameters[i]) != members[i].own_rule) return false;  // another rule at the same address
   }
   return true;
 }
@@ -107,6 +112,7 @@ bool Optimizer::StepRecord::is_unchanged(const Member& member) {
 }
 
 bool Optimizer::StepRecord::holds() {
+  if (owner.expired()) return false;
   const Optimizer& self = *impl->self;
   if (impl->settings != settings || self.kernel_choice() != kernel_choice || self.state_names().size() != states) {
     return false;
@@ -136,8 +142,18 @@ bool Optimizer::StepRecord::holds() {
   return true;
 }
 
+// A replay that failed, as code among its kernels may, is no step; the recording goes with it.
+Optimizer::StepRecord::~StepRecord() {
+  if (!is_under_way || !holds()) return;
+  impl->clock.take_back_attempt();
+  for (const Member& member : members) {
+    if (member.is_updated) member.own_rule->clock.take_back_attempt();
+  }
+}
+
 // As at the beginning of a step, before the kernels.
 void Optimizer::StepRecord::count_attempts() {
+  is_under_way = true;
   if (impl->last != last) impl->last = last;
   impl->clock.count_attempt();
   for (const Member& member : members) {
@@ -161,6 +177,7 @@ void Optimizer::StepRecord::write_numbers() {
 }
 
 void Optimizer::StepRecord::end() {
+  is_under_way = false;
   if (last != nullptr && !impl->is_fixed) impl->seed = Array();
   for (const Member& member : members) {
     if (member.master != nullptr && member.is_updated) {
@@ -178,6 +195,7 @@ void Optimizer::begin_record(GraphCapture& capture) {
   }
   impl.recorded_by = capture.id();
   impl.record = std::make_shared<StepRecord>(StepRecord{.impl = &impl,
+                                                        .owner = impl.life,
                                                         .link = impl.link,
                                                         .structure_version = impl.version,
                                                         .settings = impl.settings,

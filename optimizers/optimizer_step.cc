@@ -152,9 +152,7 @@ void Optimizer::refresh() {
   impl.entries.clear();
   impl.groups.clear();
   for (Parameter* parameter : link.params()) {
-    KernelRule* rule = parameter->has_update_rule() ? dynamic_cast<KernelRule*>(&parameter->update_rule()) : nullptr;
-    if (rule != nullptr && rule->owner != impl.id) rule = nullptr;
-    impl.entries.push_back({parameter, rule, parameter, parameter});
+    impl.entries.push_back({parameter, impl.own_rule(*parameter), parameter, parameter});
   }
   impl.version = version;
   impl.link = &link;
@@ -238,12 +236,14 @@ void Optimizer::update_guarded(const Array& guard, const Array& loss_scale) {
     impl.last = impl.scaling == Impl::Scaling::device ? impl.loss_scale : impl.skips;
     impl.clock.follow(impl.last);
   }
+  prepare_clocks(guard);
   find_gradients(loss_scale);
   if (has_hooks()) unscale_for_hooks();
   list_stepped();
   call_hooks(HookTiming::pre);
+  prepare_clocks(guard);  // of what hooks have frozen or thawed
   impl.clock.count_attempt();
-  count_attempts(guard);
+  count_attempts();
   update_parameters(guard);
   if (guard.is_defined()) {
     impl.last->update(guard);
@@ -269,7 +269,8 @@ void Optimizer::update_as_chainer() {
   if (impl.chainer_is_safe) {
     unscale_as_chainer();
     list_stepped();
-    count_attempts(Array());
+    prepare_clocks(Array());
+    count_attempts();
     update_parameters(Array());
     for (Entry& entry : impl.entries) {
       if (entry.is_updated()) call_rule_hooks(HookTiming::post, entry);
@@ -426,17 +427,21 @@ void Optimizer::call_rule_hooks(HookTiming timing, Entry& entry) {
   entry.rule->hooks.run(timing, nullptr, {&entry.stepped, 1}, {&rule, 1});
 }
 
-void Optimizer::count_attempts(const Array& guard) {
-  Impl& impl = *impl_;
-  for (Entry& entry : impl.entries) {
+// Before the hooks: those that a replay repeats must find the same who counts at every step.
+void Optimizer::prepare_clocks(const Array& guard) {
+  for (const Entry& entry : impl_->entries) {
     if (entry.rule == nullptr) continue;
-    detail::StepClock& clock = entry.rule->clock;
     if (!entry.is_updated()) {
-      clock.settle();  // what is skipped while it stands does not concern it
-      continue;
+      entry.rule->clock.settle();  // what is skipped while it stands does not concern it
+    } else if (guard.is_defined()) {
+      entry.rule->clock.follow(impl_->last);
     }
-    if (guard.is_defined()) clock.follow(impl.last);
-    clock.count_attempt();
+  }
+}
+
+void Optimizer::count_attempts() {
+  for (const Entry& entry : impl_->entries) {
+    if (entry.is_updated()) entry.rule->clock.count_attempt();
   }
   if (GraphCapture* const capture = GraphCapture::current()) begin_record(*capture);
 }

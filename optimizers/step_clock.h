@@ -35,6 +35,7 @@ class StepClock {
     baseline_ = 0;
   }
   void count_attempt() noexcept { ++attempts_; }
+  void take_back_attempt() noexcept { --attempts_; }
 
   /// Null while the host knows t().
   const std::shared_ptr<LossScale>& source() const noexcept { return source_; }

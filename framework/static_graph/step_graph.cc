@@ -125,10 +125,10 @@ class StepGraph::Recorded {
   void replay(std::span<const Variable> inputs) {
     for (const Recording::Kept& kept : kept_) *kept.member = Variable();
     if (!instance_) make_instance();
-    for (const auto& action : before_) action();
-    reclaim();
-    instance_->begin();
     try {
+      for (const auto& action : before_) action();
+      reclaim();
+      instance_->begin();
       bindings_.bind_leaves(*instance_);
       for (size_t i = 0; i < inputs_.size(); ++i) {
         if (inputs_[i].is_defined()) instance_->bind(inputs_[i], inputs[i].array());
@@ -136,11 +136,12 @@ class StepGraph::Recorded {
       const uint64_t drawn = plan_.program().forward_random;
       instance_->run(Phase::forward, drawn == 0 ? RandomState() : random::reserve(drawn));
       hand_out();
+      for (const auto& action : after_) action();
     } catch (...) {
+      take_back();
       instance_->unbind();
       throw;
     }
-    for (const auto& action : after_) action();
     instance_->unbind();
   }
 
@@ -177,6 +178,14 @@ class StepGraph::Recorded {
     for (const Scale& scale : scales_) references_to(scale.lent) = 0;
     for (const Gradient& gradient : gradients_) references_to(gradient.lent) += gradient.lent.is_made();
     for (const Scale& scale : scales_) references_to(scale.lent) += scale.lent.is_made();
+  }
+
+  // Gradients of a replay that failed, which may be half of this step and half of the last one.
+  void take_back() noexcept {
+    for (const Gradient& gradient : gradients_) {
+      VariableNode& parameter = *gradient.parameter;
+      if (parameter.grad != nullptr && parameter.grad == gradient.held.node()) Variable(&parameter).cleargrad();
+    }
   }
 
   uint32_t& references_to(const Lent& lent) const noexcept { return instance_->own_references(lent.view().slot); }
@@ -298,7 +307,13 @@ bool StepGraph::replay(const Step& step, std::span<const Variable> inputs, const
     return false;
   }
   const profiler::Range range("replay");
-  entry->recorded->replay(inputs);
+  try {
+    entry->recorded->replay(inputs);
+  } catch (...) {
+    entry->reason = "a replay has failed";
+    entry->recorded = nullptr;  // and what it has counted on the host is taken back
+    throw;
+  }
   entry->unused_recordings = 0;
   ++replays_;
   return true;
@@ -363,6 +378,12 @@ void StepGraph::record(Entry& entry, const Step& step, std::span<const Variable>
   }
   if (recorder->is_refused()) return give_up(entry, recorder->reason());
 
+  // As replays leave them: otherwise they hold the small arrays of the step's graph, as if these had escaped.
+  for (const Recording::Kept& kept : recorder->kept_members()) {
+    if (kept.member->is_defined() && kept.member->node() == kept.node) {
+      *kept.member = Variable(kept.member->array(), false);
+    }
+  }
   Recording recording = recorder->finish();
   Link* const model = step.calls_others && points_elsewhere(recording, *step.model) ? nullptr : step.model;
   for (const Recording::Escape& escape : recording.escapes) escaped_.insert(escape.storage_id);

@@ -131,7 +131,7 @@ struct Case {
   DtypePolicy policy = Dtype::float32;
   bool is_plain_net = false;
   bool has_overflow = false;
-  int replays = 16;  // of 20 steps, at least: two kinds of batches, each recorded twice
+  int replays = 18;  // of 20 steps, at least: two kinds of batches
 };
 
 struct Run {
