@@ -8,6 +8,7 @@
 #include "kusari/framework/static_graph/passes/dead_kernels.h"
 #include "kusari/framework/static_graph/passes/fold_batch_normalization.h"
 #include "kusari/framework/static_graph/passes/fuse_convolutions.h"
+#include "kusari/framework/static_graph/passes/fuse_pointwise.h"
 
 namespace kusari::graphs {
 
@@ -24,6 +25,8 @@ PassLog run_passes(Program& program, const StaticGraphPasses& passes) {
   if (passes.constants) constants(program, log);
   if (passes.fold_batch_normalization) fold_batch_normalization(program, log);
   if (passes.fuse_convolutions) fuse_convolutions(program, log);
+  if (passes.fuse_pointwise) fuse_pointwise(program, log);
+  if (passes.dead_kernels) dead_kernels(program, log);
   return log;
 }
 

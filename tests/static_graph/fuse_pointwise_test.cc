@@ -64,9 +64,9 @@ struct Recipe {
   void fill(Scalar value, const View& to) {
     program.steps.push_back(make_step<kernels::Fill>(Device(), Phase::forward, {params_of(value), out(to)}));
   }
-  int fuse() {
+  int fuse(FusedGroups which = FusedGroups::all) {
     PassLog log;
-    return fuse_pointwise(program, log);
+    return fuse_pointwise(program, log, which);
   }
   std::vector<std::string> names() const {
     std::vector<std::string> names;
@@ -155,7 +155,7 @@ TEST_CASE("fuse_pointwise: a chain becomes one step whose intermediates are gone
   r.exported(y);
   const Program original = r.program;
   PassLog log;
-  CHECK(fuse_pointwise(r.program, log) == 1);
+  CHECK(fuse_pointwise(r.program, log, FusedGroups::all) == 1);
   REQUIRE(r.program.steps.size() == 1);
   const Step& step = r.program.steps[0];
   CHECK(std::string(step.name) == "fused_pointwise");
@@ -420,6 +420,47 @@ TEST_CASE("fuse_pointwise: random programs leave the same bits") {
   }
   CHECK(fused > 1000);
   CHECK(after < before / 2);
+}
+
+TEST_CASE("fuse_pointwise: random programs of which only some groups are fused leave the same bits") {
+  int fused = 0;
+  size_t before = 0, after = 0;
+  for (unsigned seed = 0; seed < 2000; ++seed) {
+    CAPTURE(seed);
+    RandomProgram made(seed);
+    const Program original = made.recipe.program;
+    fused += made.recipe.fuse(FusedGroups::faster);
+    before += original.steps.size();
+    after += made.recipe.program.steps.size();
+    check_same_results(original, made.recipe.program, made.wholes, seed);
+  }
+  CHECK(fused > 100);
+  CHECK(after < before);
+}
+
+TEST_CASE("fuse_pointwise: on the CPU small dense arrays are not worth it") {
+  const auto fused = [](int64_t columns, int64_t pitch, int steps) {
+    Recipe r;
+    const View whole = r.input({32, pitch});
+    View x = slice(whole, 1, 0, columns);
+    for (int i = 0; i < steps; ++i) {
+      const View y = r.temporary({32, columns});
+      r.step(kernels::AddConst{1}, {x}, y);
+      x = y;
+    }
+    r.exported(x);
+    const Program original = r.program;
+    const int result = r.fuse(FusedGroups::faster);
+    check_same_results(original, r.program, {whole}, 7);
+    CHECK(r.program.steps.size() == (result == 1 ? 1 : static_cast<size_t>(steps)));
+    return result;
+  };
+  CHECK(fused(2, 2, 2) == 0);
+  CHECK(fused(32, 32, 8) == 0);
+  CHECK(fused(256, 256, 2) == 1);
+  CHECK(fused(128, 128, 4) == 1);
+  CHECK(fused(2, 3, 2) == 0);
+  CHECK(fused(2, 3, 3) == 1);  // rows, for which each kernel plans its loops
 }
 
 TEST_CASE("fuse_pointwise: an LSTM-like chain of a thousand tiny steps") {

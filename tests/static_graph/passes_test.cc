@@ -195,6 +195,7 @@ TEST_CASE("random programs compute the same bits after each pass") {
   SUBCASE("dead_kernels") { passes.dead_kernels = true; }
   SUBCASE("common_inputs") { passes.common_inputs = true; }
   SUBCASE("both") { passes.dead_kernels = passes.common_inputs = true; }
+  SUBCASE("fuse_pointwise") { passes.fuse_pointwise = true; }
   SUBCASE("all") { passes = {}; }
   CHECK(check_random_programs(passes, 1000) > 100);
 }
@@ -270,6 +271,17 @@ TEST_CASE("run_passes notes what was recorded") {
   dead_only.dead_kernels = true;
   CHECK(run_passes(b.program, dead_only).entries.size() == 1);
   CHECK(b.program.steps.size() == 4);
+}
+
+TEST_CASE("run_passes fuses pointwise kernels, and then drops what nobody reads") {
+  ProgramBuilder b;
+  const View x = b.input({128, 128}), y = b.result({128, 128});
+  b.pointwise_to(y, kernels::Neg{}, b.pointwise(kernels::AddConst{1}, b.pointwise(kernels::Neg{}, x)));
+  const PassLog log = run_passes(b.program, {});
+  REQUIRE(b.program.steps.size() == 1);
+  CHECK(b.program.steps[0].fused == "neg, add_const, neg");
+  REQUIRE(log.entries.size() == 1);
+  CHECK(log.entries[0].pass == "fuse_pointwise");
 }
 
 }  // namespace

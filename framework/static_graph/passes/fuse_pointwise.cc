@@ -20,6 +20,8 @@ constexpr int kWindow = 64;
 constexpr size_t kOpenGroups = 6;
 /// Steps that have no array in common are put together while both are as small as this, or neighbours.
 constexpr int64_t kSmallElements = 65536;
+/// Elements times steps from which on a fused step of dense arrays beats the separate ones on the CPU.
+constexpr int64_t kLeastWork = 16384;
 
 /// Slots that a step or several read and write.
 struct Uses {
@@ -94,6 +96,14 @@ class Group {
            static_cast<int>(outputs.size()) + builder_.inputs() <= FusedProgram::kMaxOperands;
   }
 
+  /// Whether one step is faster than the members are. On the CPU it costs some 20 ns more than a launch does and saves
+  /// some 5 ns for each, so that it must save what goes through memory, or the planning of strided loops.
+  bool pays() const {
+    if (members_.size() == 1) return false;
+    if (!program_->steps[static_cast<size_t>(members_[0])].device.is_cpu()) return true;
+    const auto count = static_cast<int64_t>(members_.size());
+    return elements_ >= (kLeastWork + count - 1) / count || (!is_flat_ && count > 2);
+  }
   /// Whether anybody reads a result.
   bool is_needed() const { return !needed().empty(); }
   Step fused() const {
@@ -240,8 +250,9 @@ class Fusion {
     }
   }
 
-  /// The steps in their new order.
-  std::vector<Step> steps() const {
+  /// The steps in their new order: groups that are no single step stay together, as what is around them was moved past
+  /// all of them.
+  std::vector<Step> steps(FusedGroups which) const {
     std::vector<Step> result;
     for (size_t t = 0; t < units_.size(); ++t) {
       const Unit& unit = units_[t];
@@ -251,8 +262,8 @@ class Fusion {
       }
       const Group& group = groups_[static_cast<size_t>(unit.group)];
       if (group.position() != static_cast<int>(t)) continue;
-      if (group.members().size() == 1) {
-        result.push_back(program_.steps[t]);
+      if (!is_fused(group, which)) {
+        for (const int member : group.members()) result.push_back(program_.steps[static_cast<size_t>(member)]);
       } else if (group.is_needed()) {
         result.push_back(group.fused());
       }
@@ -261,6 +272,9 @@ class Fusion {
   }
 
   const std::vector<Group>& groups() const { return groups_; }
+  static bool is_fused(const Group& group, FusedGroups which) {
+    return which == FusedGroups::all ? group.members().size() > 1 : group.pays();
+  }
 
  private:
   /// A step, or the group that is placed where the step is.
@@ -343,17 +357,17 @@ void prepare(Step& step) {
 
 }  // namespace
 
-int fuse_pointwise(Program& program, PassLog& log) {
+int fuse_pointwise(Program& program, PassLog& log, FusedGroups which) {
   Fusion fusion(program);
   fusion.find_groups();
   int fused = 0, replaced = 0;
   for (const Group& group : fusion.groups()) {
-    if (group.members().size() == 1) continue;
+    if (!Fusion::is_fused(group, which)) continue;
     fused += 1;
     replaced += static_cast<int>(group.members().size());
   }
   if (fused == 0) return 0;
-  program.steps = fusion.steps();
+  program.steps = fusion.steps(which);
   for (Step& step : program.steps) {
     if (step.id.index == kernel_id<kernels::FusedPointwise>().index) prepare(step);
   }
