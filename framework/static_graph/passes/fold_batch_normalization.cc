@@ -103,6 +103,8 @@ class Fold {
   bool fold(const NormalizationStep& n, int32_t at) {
     if (n.inv_std.is_defined() || !n.is_by_channel() || dependencies_.only_reader(n.x.slot) != at) return false;
     const int32_t from = dependencies_.last_write_before(n.x.slot, at);
+    // What Phase::constant computes is not computed again and again.
+    if (program_.steps[static_cast<size_t>(from)].phase != Phase::forward) return false;
     const std::optional<Layer> layer = Layer::of(program_.steps[static_cast<size_t>(from)]);
     if (!layer || layer->y != n.x || n.y.dtype != n.x.dtype || n.y.slot == layer->x.slot || n.y.slot == n.residual.slot)
       return false;

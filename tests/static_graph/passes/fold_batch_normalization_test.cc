@@ -217,6 +217,15 @@ TEST_CASE("fold_batch_normalization leaves what it may not change") {
     net.add_layer();
     net.add_normalization();
   }
+  SUBCASE("the layer's result is a constant") {
+    net.b.phase = Phase::constant;
+    net.x = net.b.external(net.x.shape);
+    net.hidden = net.b.array(Slot::Kind::constant, net.hidden.shape);
+    net.add_layer();
+    SUBCASE("and all that follows") { net.y = net.b.array(Slot::Kind::constant, net.y.shape); }
+    SUBCASE("but not what the caller gets") { net.b.phase = Phase::forward; }
+    net.add_normalization();
+  }
   SUBCASE("training") {
     net.add_layer();
     net.add_normalization();
