@@ -22,12 +22,11 @@ using kernels::FusedProgram;
 template <class Op>
 PointwiseFunctor describe(const char* type) {
   static_assert(sizeof(Op) <= FusedProgram::kFunctorBytes && alignof(Op) <= 8);
-  return {kernel_id<kernels::Pointwise<Op>>(), type, static_cast<int8_t>(detail::pointwise_arity<Op>()),
-          static_cast<int8_t>(sizeof(Op)), requires {Op::kBoolean;
+  constexpr bool kIsBoolean = requires { Op::kBoolean; };
+  constexpr bool kTakesIntegers = requires { Op::kIntegers; };
+  return {kernel_id<kernels::Pointwise<Op>>(), type,       static_cast<int8_t>(detail::pointwise_arity<Op>()),
+          static_cast<int8_t>(sizeof(Op)),     kIsBoolean, kTakesIntegers};
 }
-, requires { Op::kIntegers; }
-};  // namespace
-}  // namespace kusari
 
 /// By the kernel's index; `type` is null where it is no functor's.
 std::vector<PointwiseFunctor> describe_all() {
