@@ -1,9 +1,12 @@
 #include "kusari/framework/static_graph/static_graph.h"
 
+#include <cstdint>
+#include <thread>
 #include <vector>
 
 #include <doctest/doctest.h>
 
+#include "kusari/framework/core/backend.h"
 #include "kusari/framework/core/config.h"
 #include "kusari/framework/core/error.h"
 #include "kusari/framework/core/random.h"
@@ -122,6 +125,87 @@ TEST_CASE("static_graph on a device: parameters get other arrays") {
     if (round == 0) net.l1.W.set_array(uniform_like(net.l1.W.array(), 1).to_device(*device));
     if (round == 1) net.l1.W.array().copy_from(uniform_like(net.l1.W.array(), 2));
   }
+}
+
+TEST_CASE("static_graph on a device: arguments may go, and be written to, before the device has run") {
+  const auto device = gpu_device();
+  if (!device) return;
+  const auto guard = no_backprop_mode();
+  const auto call = [](const Variable& x) { return F::tanh(x) * x; };
+  auto graph = static_graph(call, {.copy_outputs = true});
+  constexpr int kCalls = 8;
+  std::vector<Variable> results;
+  std::vector<Array> others;
+  for (int i = 0; i < kCalls; ++i) {
+    {
+      const Array x = batch(30, 40, i).to_device(*device);
+      results.push_back(graph(Variable(x, false)));
+      if (i % 2 == 0) x.fill(-100);
+    }
+    others.push_back(full({30, 40}, 1000.0, Dtype::float32, *device));  // has the memory of x
+  }
+  for (int i = 0; i < kCalls; ++i) {
+    CAPTURE(i);
+    const Variable x(batch(30, 40, i).to_device(*device), false);
+    CHECK(results[static_cast<size_t>(i)].to_vector<float>() == call(x).to_vector<float>());
+  }
+}
+
+TEST_CASE("static_graph on a device: calls by several threads") {
+  const auto device = gpu_device();
+  if (!device) return;
+  Net net(16, 5);
+  net.to(*device);
+  const auto testing = using_config(&Config::train, false);
+  const auto no_graph = no_backprop_mode();
+  const Variable first(batch(6, 7, 0).to_device(*device));
+  net(first);
+  auto graph = static_graph(net);
+  for (int i = 0; i < 2; ++i) graph(first);
+  const auto check_calls = [&] {
+    for (int i = 0; i < 4; ++i) {
+      const Variable x(batch(6, 7, i).to_device(*device));
+      const std::vector<float> got = graph(x).to_vector<float>();
+      const auto plain = using_config(&Config::use_static_graph, false);
+      const std::vector<float> expected = net(x).to_vector<float>();
+      REQUIRE(got.size() == expected.size());
+      for (size_t k = 0; k < got.size(); ++k) CHECK(got[k] == doctest::Approx(expected[k]).epsilon(1e-5).scale(1));
+    }
+  };
+  // The second thread finds a step to be captured, for which it has nothing prepared.
+  std::thread([&] {
+    const auto in_thread = using_config(&Config::train, false);
+    const auto no_graph_here = no_backprop_mode();
+    check_calls();
+  }).join();
+  check_calls();
+}
+
+TEST_CASE("static_graph on a device: no more memory than define-by-run") {
+  const auto device = gpu_device();
+  if (!device) return;
+  Backend& backend = device->backend();
+  const auto most_of = [&](bool use_static_graph) {
+    const auto guard = using_config(&Config::use_static_graph, use_static_graph);
+    random::seed(3);
+    const int64_t before = backend.memory_statistics(device->index()).allocated;
+    auto model = static_graph(L::classifier(Net(400, 10)));
+    model.to(*device);
+    optimizers::MomentumSGD optimizer(0.1);
+    optimizer.setup(model);
+    for (int step = 0; step < 6; ++step) {
+      if (step == 3) backend.reset_max_allocated(device->index());
+      const Variable loss = model(batch(300, 200, step).to_device(*device), labels(300, 10, step).to_device(*device));
+      model.cleargrads();
+      loss.backward();
+      optimizer.update();
+    }
+    return backend.memory_statistics(device->index()).max_allocated - before;
+  };
+  const int64_t define_by_run = most_of(false), replayed = most_of(true);
+  CAPTURE(define_by_run);
+  CAPTURE(replayed);
+  CHECK(static_cast<double>(replayed) < 1.25 * static_cast<double>(define_by_run));
 }
 
 }  // namespace
