@@ -9,9 +9,14 @@
 #include "kusari/framework/core/config.h"
 #include "kusari/framework/core/random.h"
 #include "kusari/framework/functions/activation/relu.h"
+#include "kusari/framework/functions/array/cast.h"
+#include "kusari/framework/functions/array/get_item.h"
+#include "kusari/framework/functions/array/transpose.h"
 #include "kusari/framework/functions/loss/mean_squared_error.h"
+#include "kusari/framework/functions/math/basic_math.h"
 #include "kusari/framework/initializers/normal.h"
 #include "kusari/framework/links/connection/convolution_2d.h"
+#include "kusari/framework/links/connection/convolution_nd.h"
 #include "kusari/framework/links/connection/linear.h"
 #include "kusari/framework/links/normalization/batch_normalization.h"
 #include "kusari/framework/static_graph/static_graph.h"
@@ -97,6 +102,95 @@ TEST_CASE("static graphs of trained networks follow their parameters and statist
     const Variable x(image.array(), true), y = fast(x), plain = net(x);
     CHECK(worst(y, plain) < 1e-4);
   }
+}
+
+/// A call of a model in test mode, and the same as a static graph; parameters and statistics change in between.
+template <class Model, class Call>
+std::string check_replays(Model& model, const Shape& shape, Call&& call, double tolerance = 1e-4,
+                          Dtype dtype = Dtype::float32) {
+  const Variable x(draw(shape).array().astype(dtype), false), train(draw(shape).array().astype(dtype), false);
+  auto fast = static_graph([&](const Variable& image) -> Variable { return call(model, image); });
+  const auto error = [&](const Variable& image) {
+    const auto evaluation = using_config(&Config::train, false);
+    const auto no_graph = no_backprop_mode();
+    return worst(F::cast(fast(image), Dtype::float32), F::cast(call(model, image), Dtype::float32));
+  };
+  call(model, train);  // statistics, and whatever is made at the first use
+  for (int i = 0; i < 3; ++i) CHECK(error(x) <= tolerance);
+  for (Parameter* parameter : model.params())
+    parameter->array().copy_from((Variable(parameter->array(), false) * 0.75).array());
+  call(model, train);
+  CHECK(error(x) <= tolerance);
+  CHECK(error(train) <= tolerance);
+  for (Parameter* parameter : model.params())
+    parameter->set_array((Variable(parameter->array(), false) * 1.25).array());
+  CHECK(error(x) <= tolerance);
+  return fast.summary();
+}
+
+bool is_folded(const std::string& summary) { return summary.find("fold_batch_normalization") != std::string::npos; }
+
+struct Blocks : Chain {
+  Child<L::ConvolutionND> conv;
+  Child<L::BatchNormalization> bn1, bn2;
+  Blocks(int ndim, int64_t in, int64_t out, const L::ConvolutionND::Options& options)
+      : conv{*this, "conv", ndim, in, out, 3, options}, bn1{*this, "bn1", out}, bn2{*this, "bn2", out} {}
+};
+
+TEST_CASE("static graphs fold batch normalizations into convolutions of every kind") {
+  random::seed(4);
+  const auto call = [](Blocks& net, const Variable& x) { return net.bn1.relu(net.conv(x)); };
+  SUBCASE("1 axis") {
+    Blocks net(1, 4, 6, {.pad = 1});
+    CHECK(is_folded(check_replays(net, {2, 4, 9}, call)));
+  }
+  SUBCASE("3 axes") {
+    Blocks net(3, 4, 6, {.pad = 1, .nobias = true});
+    CHECK(is_folded(check_replays(net, {2, 4, 5, 6, 3}, call)));
+  }
+  SUBCASE("groups, strides and dilations") {
+    Blocks net(2, 4, 6, {.stride = 2, .pad = 2, .dilate = 2, .groups = 2});
+    CHECK(is_folded(check_replays(net, {2, 4, 9, 8}, call)));
+  }
+}
+
+TEST_CASE("static graphs keep what folding must not touch") {
+  random::seed(5);
+  Blocks net(2, 4, 6, {.pad = 1});
+  SUBCASE("weights with two batch normalizations") {
+    const std::string summary = check_replays(
+        net, {2, 4, 6, 6}, [](Blocks& n, const Variable& x) { return n.bn1(n.conv(x)) * n.bn2(n.conv(x * 2.0)); });
+    CHECK(is_folded(summary));
+  }
+  SUBCASE("one convolution, two batch normalizations") {
+    const std::string summary = check_replays(net, {2, 4, 6, 6}, [](Blocks& n, const Variable& x) {
+      const Variable h = n.conv(x);
+      return n.bn1(h) * n.bn2(h);
+    });
+    CHECK_FALSE(is_folded(summary));
+  }
+  SUBCASE("a convolution that is used elsewhere") {
+    const std::string summary = check_replays(net, {2, 4, 6, 6}, [](Blocks& n, const Variable& x) {
+      const Variable h = n.conv(x);
+      return n.bn1(h) + h;
+    });
+    CHECK_FALSE(is_folded(summary));
+  }
+  SUBCASE("a view of the convolution's result") {
+    const std::string summary = check_replays(net, {2, 4, 6, 6}, [](Blocks& n, const Variable& x) {
+      return n.bn1(F::get_item(n.conv(x), {Slice{}, Slice{}, Slice{{}, {}, -1}}));
+    });
+    CHECK_FALSE(is_folded(summary));
+  }
+}
+
+TEST_CASE("static graphs take residuals and addends in any memory order") {
+  random::seed(6);
+  Blocks net(2, 6, 6, {.pad = 1});
+  const auto turned = [](const Variable& x) { return F::transpose(F::transpose(x, {1, 0, 3, 2}) * 0.5, {1, 0, 3, 2}); };
+  check_replays(net, {2, 6, 5, 5}, [&](Blocks& n, const Variable& x) { return n.bn1.add_relu(n.conv(x), turned(x)); });
+  check_replays(net, {2, 6, 5, 5}, [&](Blocks& n, const Variable& x) { return F::relu(n.conv(x) + turned(x)); });
+  check_replays(net, {2, 6, 5, 5}, [&](Blocks& n, const Variable& x) { return F::relu(n.conv(turned(x)) + x); });
 }
 
 }  // namespace
