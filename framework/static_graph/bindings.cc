@@ -1,6 +1,8 @@
 #include "kusari/framework/static_graph/bindings.h"
 
+#include <algorithm>
 #include <atomic>
+#include <unordered_set>
 #include <utility>
 
 #include "kusari/framework/links/link_walk.h"
@@ -37,6 +39,10 @@ std::string quoted(const VariableNode& node) {
 
 }  // namespace
 
+std::string replaced_text(const VariableNode& leaf) {
+  return quoted(leaf) + " got another array between a call and its backward";
+}
+
 Anatomy::Anatomy(Link* model) : version_{kusari::detail::structure_version()}, knows_model_{model != nullptr} {
   if (model != nullptr) addresses_ = addresses_in(*model);
 }
@@ -67,6 +73,16 @@ Bindings::Bindings(Recording& recording, Link* model, Anatomy anatomy)
     externals_.push_back({view, external.slot, external.is_constant || is_alone(view), false});
   }
   recording.externals.clear();
+  std::unordered_set<SlotIndex> written;
+  for (const Step& step : recording.program.steps) {
+    for_each_write(step, [&](const View& view) { written.insert(view.slot); });
+  }
+  for (size_t i = 0; i < externals_.size(); ++i) {
+    if (written.contains(externals_[i].slot)) written_externals_.push_back(i);
+  }
+  for (size_t i = 0; i < leaves_.size(); ++i) {
+    if (written.contains(leaves_[i].view.slot)) written_leaves_.push_back(i);
+  }
   for (const Recording::Report& report : recording.reports) needs_anatomy_ |= report.observer != nullptr;
   if (model != nullptr) find_members(model);
 }
@@ -136,8 +152,28 @@ std::string Bindings::changed(Link* model) {
   return {};
 }
 
+bool Bindings::writes_into(std::span<const Variable> inputs) const noexcept {
+  if (written_externals_.empty() && written_leaves_.empty()) return false;
+  return std::any_of(inputs.begin(), inputs.end(), [&](const Variable& input) {
+    if (!input.is_defined()) return false;
+    const auto* const storage = &input.array().storage();
+    return std::any_of(written_externals_.begin(), written_externals_.end(),
+                       [&](size_t i) { return &externals_[i].array.storage() == storage; }) ||
+           std::any_of(written_leaves_.begin(), written_leaves_.end(),
+                       [&](size_t i) { return &leaves_[i].node->array.storage() == storage; });
+  });
+}
+
 void Bindings::bind_externals(Instance& instance) const {
   for (const External& external : externals_) instance.bind(external.slot, external.array);
+}
+
+const Recording::Leaf* Bindings::replaced_leaf(const Instance& instance) const {
+  for (const Recording::Leaf& leaf : leaves_) {
+    const Array& array = leaf.node->array;  // none if its owner dropped it
+    if (array.is_defined() && &array.storage() != &instance.array_of(leaf.view).storage()) return &leaf;
+  }
+  return nullptr;
 }
 
 void Bindings::bind_leaves(Instance& instance) const {

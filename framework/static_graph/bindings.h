@@ -29,6 +29,9 @@ class KUSARI_API Anatomy {
   bool knows_model_ = false;
 };
 
+/// "parameter 'W' got another array between a call and its backward".
+KUSARI_API std::string replaced_text(const kusari::detail::VariableNode& leaf);
+
 /// What a recording takes for granted about the world around it: the parameters that it read, the memory that was there
 /// before, the links that it went through. Asked before every replay.
 class KUSARI_API Bindings {
@@ -41,8 +44,12 @@ class KUSARI_API Bindings {
   /// Empty while the recording still describes what the call would do. Otherwise what has changed, for messages: "a
   /// parameter ('W') has another shape". `model`: where the link is now.
   std::string changed(Link* model);
+  /// Whether a call would write where one of its arguments lies. Passes change the order of kernels as if it did not.
+  bool writes_into(std::span<const Variable> inputs) const noexcept;
   /// Gives a new instance the memory of the externals.
   void bind_externals(Instance& instance) const;
+  /// The first leaf that has got another array since the instance was given those of all; null if there is none.
+  const Recording::Leaf* replaced_leaf(const Instance& instance) const;
   /// Gives an instance the memory of the leaves: before every replay.
   void bind_leaves(Instance& instance) const;
 
@@ -70,6 +77,7 @@ class KUSARI_API Bindings {
   std::vector<Device> devices_;         // of the leaves
   std::vector<int32_t> first_of_slot_;  // for each leaf, the first leaf of the same slot
   std::vector<External> externals_;
+  std::vector<size_t> written_externals_, written_leaves_;
   std::vector<std::function<bool()>> requirements_;
   std::vector<Member> members_;
   Anatomy anatomy_;

@@ -70,15 +70,11 @@ class Engine::Observer final : public RecordingObserver {
 
   const std::unordered_set<uint64_t>* escaped() const noexcept { return escaped_.get(); }
 
-  void kept(uint64_t storage_id) override {
-    escaped_->insert(storage_id);
-    leaves_something_ = true;
-  }
   void recorded(std::unique_ptr<Recorder> recorder, Recording recording, RecordedCall::Context context) override {
     --entry_->open_recordings;
     if (entry_->state != Entry::State::fresh) return;  // another call was first
-    for (const Recording::Escape& escape : recording.escapes) kept(escape.storage_id);
-    if (leaves_something_ && !std::exchange(entry_->left_something, true)) return;
+    for (const Recording::Escape& escape : recording.escapes) escaped_->insert(escape.storage_id);
+    if (!recording.escapes.empty() && !std::exchange(entry_->left_something, true)) return;
     context.recorder = std::move(recorder);
     context.copies_outputs = options_.copy_outputs;
     entry_->recorded = IntrusivePtr<RecordedCall>(
@@ -93,14 +89,13 @@ class Engine::Observer final : public RecordingObserver {
     entry_->recorded = nullptr;
     give_up(options_, entry_->signature, reason);
   }
-  void abandoned(const char* reason) noexcept override {
-    if (--entry_->open_recordings > 0 || entry_->state != Entry::State::fresh || reason == nullptr) return;
+  void abandoned(std::string reason) noexcept override {
+    if (--entry_->open_recordings > 0 || entry_->state != Entry::State::fresh || reason.empty()) return;
     ++entry_->unused_recordings;
-    entry_->reason = reason;
+    entry_->reason = std::move(reason);
   }
 
  private:
-  bool leaves_something_ = false;
   StaticGraphOptions options_;
   std::shared_ptr<Entry> entry_;
   std::shared_ptr<Scratch> scratch_;
@@ -122,6 +117,7 @@ Variables Engine::call(const Callee& callee, std::span<const Variable> inputs) {
   if (entry == nullptr) return callee.call(callee.object, inputs);
   if (entry->state == Entry::State::ready) {
     std::string change = entry->recorded->changed(callee.model);
+    if (change.empty() && entry->recorded->writes_into(inputs)) return callee.call(callee.object, inputs);
     if (change.empty()) [[likely]] {
       entry->unused_recordings = 0;
       entry->is_used = true;
@@ -218,7 +214,6 @@ Variables Engine::record(Entry& entry, const Callee& callee, std::span<const Var
     }
     live->add_results(results, callee.model);
   }
-  live->separate_kept_results();
   const CallResults results = live->results();
   const bool is_connected = is_any_connected(results);
   if (!is_connected) live->finish();

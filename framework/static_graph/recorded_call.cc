@@ -65,7 +65,6 @@ RecordedCall::RecordedCall(Recording recording, const StaticGraphPasses& passes,
       after_{std::move(recording.after)},
       bindings_{recording, context.model, std::move(context.anatomy)},
       results_{std::move(context.results)},
-      kept_{std::move(context.kept)},
       recorder_{std::move(context.recorder)},
       copies_outputs_{context.copies_outputs},
       has_backward_{!gradients_.empty()},
@@ -79,8 +78,6 @@ RecordedCall::RecordedCall(Recording recording, const StaticGraphPasses& passes,
 void RecordedCall::expire() noexcept {
   recorder_->expire();
   recorder_ = nullptr;
-  for (const Array& array : kept_) const_cast<kusari::detail::Storage&>(array.storage()).stale = plan_.stale_text();
-  kept_.clear();
 }
 
 std::unique_ptr<Instance> RecordedCall::take_instance() {
@@ -128,6 +125,10 @@ void RecordedCall::report(const Instance& instance) const {
 }
 
 Variables RecordedCall::backward(Instance& instance, const Variables& gy) {
+  if (const Recording::Leaf* const leaf = bindings_.replaced_leaf(instance)) {
+    throw StateError("static_graph '" + name() + "': " + replaced_text(*leaf->node) +
+                     "; copy numbers into the array that it has, or do so after backward");
+  }
   for (size_t i = 0; i < gy.size(); ++i) {
     const View& recorded = output_gradients_[i];
     if (!recorded.is_defined()) {

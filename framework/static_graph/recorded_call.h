@@ -50,7 +50,6 @@ class KUSARI_API RecordedCall {
     Link* model;
     Anatomy anatomy;
     CallResults results;
-    std::vector<Array> kept;             ///< results that others have beside the caller, whose are copies
     std::unique_ptr<Recorder> recorder;  ///< which watches what has escaped
     bool copies_outputs;
     size_t leaves;  ///< how many of the recording's leaves the forward phase knew
@@ -70,6 +69,8 @@ class KUSARI_API RecordedCall {
   std::span<const Recording::Leaf> leaves() const noexcept { return bindings_.leaves().first(leaf_count_); }
   /// Why it cannot be replayed any more, or empty: see Bindings.
   std::string changed(Link* model);
+  /// See Bindings.
+  bool writes_into(std::span<const Variable> inputs) const noexcept { return bindings_.writes_into(inputs); }
 
   std::unique_ptr<Instance> take_instance();
   void give_back(std::unique_ptr<Instance> instance) noexcept;
@@ -96,7 +97,6 @@ class KUSARI_API RecordedCall {
   std::vector<std::function<void()>> before_, after_;
   Bindings bindings_;
   CallResults results_;
-  std::vector<Array> kept_;
   std::unique_ptr<Recorder> recorder_;
   std::shared_ptr<Scratch> scratch_;
   bool copies_outputs_;

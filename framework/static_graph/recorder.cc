@@ -19,13 +19,30 @@ namespace {
 
 constexpr const char* kHowToGoOn = "; or let such calls run define-by-run with {.fallback = true}";
 
-// The same elements, with a storage that nothing else has.
-Array alias(const Array& array) {
-  auto* const kept = new Array(array);
+// The elements of kept->array, with a storage that nothing else has.
+template <class Kept>
+Array alias(Kept* kept) {
+  const Array& array = kept->array;
   return from_external(
       array.raw_data(), array.shape(), array.strides(), array.dtype(), array.device(),
-      [](void* context) { delete static_cast<Array*>(context); }, kept);
+      [](void* context) { delete static_cast<Kept*>(context); }, kept);
 }
+
+struct Given {
+  Array array;
+};
+
+struct Lent {
+  Array array;  // of a body that nothing else has, so that it is one reference to the storage
+  std::shared_ptr<std::atomic<uint32_t>> count;
+  Lent(Array kept, std::shared_ptr<std::atomic<uint32_t>> lent) : array{std::move(kept)}, count{std::move(lent)} {
+    ++*count;
+  }
+  ~Lent() {
+    array = Array();
+    --*count;
+  }
+};
 
 const void* observation_now() {
   Reporter* const reporter = get_current_reporter();
@@ -95,12 +112,16 @@ Recorder::Input Recorder::input(const Array& array) {
   if (!array.is_defined()) return {};
   if (array.storage().stale != nullptr) kusari::detail::throw_stale("static_graph '" + name_ + "'", array);
   if (!device_) device_ = array.device();
-  Input result{alias(array), {}};
+  Input result{alias(new Given{array}), {}};
   const std::scoped_lock lock(mutex_);
-  const Storage& storage = result.array.storage();
-  known_[storage.id] = {.slot = add(Slot::Kind::input, storage)};
+  auto& storage = const_cast<Storage&>(result.array.storage());
+  Known& known = known_[storage.id] = {.slot = add(Slot::Kind::input, storage)};
   result.view = locked_view(result.array);
-  if (phase_ == Phase::forward) recording_.inputs.push_back(result.view);
+  if (phase_ == Phase::forward) {
+    recording_.inputs.push_back(result.view);
+    storage.capture = id();
+    known.storage = &storage;
+  }
   held_.push_back(result.array);
   return result;
 }
@@ -165,6 +186,25 @@ View Recorder::view(const Array& array) {
 bool Recorder::knows(const Array& array) const {
   const std::scoped_lock lock(mutex_);
   return array.is_defined() && known_.contains(array.storage().id);
+}
+
+Array Recorder::lent(const Array& array) {
+  if (is_refused_ || !array.is_defined()) return array;
+  std::shared_ptr<std::atomic<uint32_t>> count;
+  {
+    const std::scoped_lock lock(mutex_);
+    const auto found = known_.find(array.storage().id);
+    if (found == known_.end() || found->second.storage == nullptr) return array;
+    count = found->second.lent;
+    if (count == nullptr) count = found->second.lent = std::make_shared<std::atomic<uint32_t>>(0);
+  }
+  return alias(new Lent(array.as_strided(array.shape(), array.strides()), std::move(count)));
+}
+
+bool Recorder::is_lent(const Array& array) const {
+  const std::scoped_lock lock(mutex_);
+  const auto found = known_.find(array.storage().id);
+  return found != known_.end() && found->second.lent != nullptr;
 }
 
 void Recorder::constant(const Array& array) {
@@ -338,9 +378,12 @@ void Recorder::used(const Variable& input) {
   if (kind != Slot::Kind::external && kind != Slot::Kind::leaf) return;
   const FunctionNode* const creator = input.creator();
   if (creator == nullptr) {
-    used_.insert(node);
-    if (!node->requires_grad || !leaf_nodes_.insert(node).second) return;
-    candidates_.push_back({IntrusivePtr<VariableNode>(node), place});
+    const bool is_new = used_.insert(node).second;
+    if (!node->requires_grad) {
+      if (is_new) watched_.push_back({IntrusivePtr<VariableNode>(node), node->array.storage().id});
+    } else if (leaf_nodes_.insert(node).second) {
+      candidates_.push_back({IntrusivePtr<VariableNode>(node), place});
+    }
     return;
   }
   // A view of a parameter that the call itself has made, perhaps: then the call has used what it is made of.
@@ -434,6 +477,12 @@ Recording Recorder::finish() {
     Slot& slot = recording_.program.slots[static_cast<size_t>(kept.value.slot)];
     if (slot.kind == Slot::Kind::intermediate) slot.exported = Export::own;
   }
+  for (Watched& each : watched_) {
+    if (each.node->handles == 0) continue;  // the call's own
+    recording_.requirements.push_back([node = std::move(each.node), id = each.storage_id] {
+      return node->handles != 0 && !node->requires_grad && node->array.is_defined() && node->array.storage().id == id;
+    });
+  }
   const auto& slots = recording_.program.slots;
   const auto kind_of = [&](SlotIndex slot) { return slots[static_cast<size_t>(slot)].kind; };
   std::erase_if(recording_.externals,
@@ -442,8 +491,9 @@ Recording Recorder::finish() {
     const std::scoped_lock lock(mutex_);
     std::erase_if(known_, [&](const auto& entry) {
       const Known& known = entry.second;
-      return known.storage == nullptr || known.slot == kNoSlot ||
-             slots[static_cast<size_t>(known.slot)].exported != Export::none;
+      if (known.storage == nullptr || known.slot == kNoSlot) return true;
+      if (known.lent != nullptr) return known.storage->references.load() <= known.lent->load();
+      return slots[static_cast<size_t>(known.slot)].exported != Export::none;
     });
     for (const auto& [storage_id, known] : known_) {
       recording_.escapes.push_back({.slot = known.slot,

@@ -1,6 +1,8 @@
 #pragma once
 
+#include <atomic>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -43,7 +45,8 @@ class KUSARI_API Recorder final : private LaunchObserver, private GraphCapture, 
     View view;
   };
   /// An argument of the call, or the gradient of an output: before the phase that reads it. Those given before the
-  /// forward phase ends are Recording::inputs. Their elements must not be written.
+  /// forward phase ends are Recording::inputs, and escape like what the call computes. Their elements must not be
+  /// written.
   Input input(const Array& array);
 
   /// Records what this thread does, until its end.
@@ -65,8 +68,11 @@ class KUSARI_API Recorder final : private LaunchObserver, private GraphCapture, 
   View exported(const Array& array, Export how);
   /// Whether the memory of `array` is part of the recording; until finish().
   bool knows(const Array& array) const;
-  /// Whether the memory of `array` was allocated by the call.
-  bool allocated_here(const Array& array) const noexcept { return array.storage().capture == id(); }
+  /// A result of the call as the caller gets it: the same elements under a storage of their own, so that finish() can
+  /// tell who else holds the memory (an escape). What is not the call's own memory comes back as it is.
+  Array lent(const Array& array);
+  /// Whether lent() has given away memory of `array`.
+  bool is_lent(const Array& array) const;
   /// Known from the end of the forward phase on; indices stay as they are.
   std::span<const Recording::Leaf> leaves() const noexcept { return leaves_; }
   std::span<const Recording::Kept> kept_members() const noexcept { return kept_; }
@@ -86,8 +92,9 @@ class KUSARI_API Recorder final : private LaunchObserver, private GraphCapture, 
  private:
   struct Known {
     SlotIndex slot = kNoSlot;
-    kusari::detail::Storage* storage = nullptr;  // of an intermediate
-    const char* function = "";                   // under which it was allocated
+    kusari::detail::Storage* storage = nullptr;             // of an intermediate or an argument
+    const char* function = "";                              // under which it was allocated
+    std::shared_ptr<std::atomic<uint32_t>> lent = nullptr;  // how many of its references belong to callers
   };
   struct SlotState {
     bool is_written = false;
@@ -159,6 +166,11 @@ class KUSARI_API Recorder final : private LaunchObserver, private GraphCapture, 
   bool reads_escape_ = false;
   std::unordered_set<const kusari::detail::VariableNode*> used_;        // those in memory that was there before
   std::unordered_set<const kusari::detail::VariableNode*> leaf_nodes_;  // of leaves_ and candidates_
+  struct Watched {
+    IntrusivePtr<kusari::detail::VariableNode> node;
+    uint64_t storage_id;
+  };
+  std::vector<Watched> watched_;             // variables without gradient that were there before
   std::vector<Recording::Leaf> candidates_;  // leaves of this phase, if somebody still holds them when it ends
   std::vector<Recording::Leaf> leaves_;
   std::vector<Recording::Kept> kept_;

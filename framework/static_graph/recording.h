@@ -44,7 +44,7 @@ struct Recording {
     /// Tells which output it is; not to be looked into.
     const kusari::detail::VariableNode* node = nullptr;
   };
-  /// An array that the call computed, that is none of its results and that somebody holds nevertheless. If the call
+  /// An array that the call computed, or got, and that somebody beside its caller holds. If the call
   /// reads it the next time, it keeps state, which replays would not see: so a call with escapes is recorded once more
   /// (Recorder's earlier_escapes) before it is replayed.
   struct Escape {

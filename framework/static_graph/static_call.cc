@@ -62,15 +62,13 @@ struct Lease {
 
 }  // namespace
 
-// --- recording
-// --------------------------------------------------------------------------------------------------------
+// --- recording ------------------------------------------------------------------------------------------------------
 
 LiveCall::LiveCall(std::string name, std::unique_ptr<Recorder> recorder, std::shared_ptr<RecordingObserver> observer)
     : name_{std::move(name)}, recorder_{std::move(recorder)}, observer_{std::move(observer)} {}
 
 LiveCall::~LiveCall() {
-  if (observer_)
-    observer_->abandoned(has_results_ ? "no backward came; set no_backprop_mode() where none will" : nullptr);
+  if (observer_) observer_->abandoned(has_results_ ? "no backward came; set no_backprop_mode() where none will" : "");
 }
 
 Variable LiveCall::add_input(const Variable& input) {
@@ -86,6 +84,14 @@ Variable LiveCall::add_input(const Variable& input) {
   inputs_.emplace_back(inside.node());
   input_views_.push_back(std::move(given.view));
   return inside;
+}
+
+// Not a leaf that the call has made itself, whose gradient nobody else waits for.
+bool LiveCall::is_leaf_of_call(const Variable& result) const {
+  const auto leaves = recorder_->leaves();
+  return recorder_->is_refused() || std::any_of(leaves.begin(), leaves.end(), [&](const Recording::Leaf& leaf) {
+           return leaf.node.get() == result.node();
+         });
 }
 
 void LiveCall::add_results(const Variables& results, Link* model) {
@@ -108,10 +114,11 @@ void LiveCall::add_results(const Variables& results, Link* model) {
       return;
     }
     known.requires_grad = result.requires_grad();
-    known.is_connected = result.creator() != nullptr || (result.requires_grad() && config().enable_backprop);
+    known.is_connected =
+        result.creator() != nullptr || (result.requires_grad() && config().enable_backprop && is_leaf_of_call(result));
     outputs_.emplace_back(result.node());
     output_views_.push_back(recorder_->exported(result.array(), Export::own));
-    arrays_.push_back(result.array());
+    arrays_.push_back(recorder_->lent(result.array()));
   };
   for (const Variable& result : results) add(result);
   results_.returned = results.size();
@@ -127,18 +134,11 @@ void LiveCall::add_results(const Variables& results, Link* model) {
   }
   results_.clear_members();
   find_leaves();
+  for (const Node& leaf : leaves_) leaf_storages_.push_back(leaf->array.storage().id);
   if (model != nullptr) home_ = model->home();
   anatomy_ = Anatomy(model);
+  lent_ = arrays_;
   has_results_ = true;
-}
-
-void LiveCall::separate_kept_results() {
-  for (size_t i = 0; i < outputs_.size(); ++i) {
-    if (!outputs_[i] || outputs_[i]->handles == 0 || !recorder_->allocated_here(arrays_[i])) continue;
-    observer_->kept(arrays_[i].storage().id);
-    kept_.push_back(arrays_[i]);
-    arrays_[i] = arrays_[i].copy();
-  }
 }
 
 // The recorder knows them, unless it was refused: then they are where the graph ends.
@@ -163,9 +163,18 @@ void LiveCall::find_leaves() {
   }
 }
 
+const VariableNode* LiveCall::replaced_leaf() const noexcept {
+  for (size_t i = 0; i < leaves_.size(); ++i) {
+    const Array& array = leaves_[i]->array;
+    if (array.is_defined() && array.storage().id != leaf_storages_[i]) return leaves_[i].get();
+  }
+  return nullptr;
+}
+
 void LiveCall::finish() {
   outputs_.clear();
   inputs_.clear();
+  lent_.clear();
   const std::shared_ptr<RecordingObserver> observer = std::move(observer_);
   if (recorder_->is_refused()) return observer->refused(recorder_->reason());
   Link* const model = home_ ? home_->find() : nullptr;
@@ -174,7 +183,7 @@ void LiveCall::finish() {
   try {
     recording = recorder_->finish();
   } catch (...) {
-    observer->abandoned(nullptr);
+    observer->abandoned("");
     throw;
   }
   if (recorder_->is_refused()) return observer->refused(recorder_->reason());
@@ -186,7 +195,6 @@ void LiveCall::finish() {
                      {.model = model,
                       .anatomy = std::move(anatomy_),
                       .results = results_,
-                      .kept = std::move(kept_),
                       .recorder = nullptr,
                       .copies_outputs = false,
                       .leaves = leaves_.size()});
@@ -197,19 +205,20 @@ Variables LiveCall::backward(const Variables& gy) {
   try {
     return record_backward(gy);
   } catch (...) {
-    if (const std::shared_ptr<RecordingObserver> observer = std::move(observer_)) observer->abandoned(nullptr);
+    if (const std::shared_ptr<RecordingObserver> observer = std::move(observer_)) observer->abandoned("");
     throw;
   }
 }
 
 Variables LiveCall::record_backward(const Variables& gy) {
+  const VariableNode* const replaced = recorder_->is_refused() ? nullptr : replaced_leaf();
   // Views of results that come back as gradients, or of one another, get memory of their own like every argument; only
   // what is dense can be laid out alike again.
   SmallVector<Array, 2> seeds;
   for (const Variable& each : gy) {
     Array seed = each.is_defined() ? each.array() : Array();
     if (seed.is_defined() && !seed.is_dense()) seed = seed.copy();
-    if (recorder_->is_refused()) {
+    if (recorder_->is_refused() || replaced != nullptr) {
       seed_views_.emplace_back();
     } else {
       Recorder::Input given = recorder_->input(seed);
@@ -219,13 +228,20 @@ Variables LiveCall::record_backward(const Variables& gy) {
     seeds.push_back(std::move(seed));
   }
   Variables gx;
+  if (replaced != nullptr) {
+    gx = differentiate(seeds);
+    lent_.clear();
+    std::exchange(observer_, nullptr)->abandoned(replaced_text(*replaced));
+    return gx;
+  }
   if (recorder_->is_refused()) {
     gx = differentiate(seeds);
   } else {
     const Recorder::Scope scope(*recorder_, Phase::backward);
     gx = differentiate(seeds);
   }
-  for (const Variable& each : gx) {
+  for (Variable& each : gx) {
+    if (each.is_defined() && recorder_->is_lent(each.array())) each = Variable(each.array().copy(), false);
     gradient_views_.push_back(recorder_->exported(each.is_defined() ? each.array() : Array(), Export::own));
   }
   finish();
@@ -260,8 +276,7 @@ Variables LiveCall::differentiate(std::span<const Array> seeds) {
   return gx;
 }
 
-// --- the node
-// ---------------------------------------------------------------------------------------------------------
+// --- the node -------------------------------------------------------------------------------------------------------
 
 StaticCall::~StaticCall() {
   if (instance_) recorded_->give_back(std::move(instance_));

@@ -22,13 +22,11 @@ namespace kusari::graphs {
 class RecordingObserver {
  public:
   virtual ~RecordingObserver() = default;
-  /// Somebody beside the caller has a result of the call, of that storage.
-  virtual void kept(uint64_t storage_id) = 0;
   /// `recorder` may be refused; otherwise everything but the recording's views of results and gradients is in there.
   virtual void recorded(std::unique_ptr<Recorder> recorder, Recording recording, RecordedCall::Context context) = 0;
   virtual void refused(const std::string& reason) = 0;
-  /// An exception ended it, or, with `reason` (a text for ever), it came to nothing.
-  virtual void abandoned(const char* reason) noexcept = 0;
+  /// An exception ended it, or, with a `reason`, it came to nothing.
+  virtual void abandoned(std::string reason) noexcept = 0;
 };
 
 /// A call while it is recorded: its graph, which leads from copies of the inputs to copies of the results.
@@ -45,8 +43,6 @@ class LiveCall {
   const std::string& name() const noexcept { return name_; }
   /// After the forward phase. `model`: see Bindings.
   void add_results(const Variables& results, Link* model);
-  /// When the call's own handles of the results are gone: what others still have is not what the caller gets.
-  void separate_kept_results();
   const CallResults& results() const noexcept { return results_; }
   std::span<const IntrusivePtr<kusari::detail::VariableNode>> leaves() const noexcept { return leaves_; }
   Arrays take_outputs() noexcept { return std::move(arrays_); }
@@ -57,7 +53,9 @@ class LiveCall {
 
  private:
   using Node = IntrusivePtr<kusari::detail::VariableNode>;
+  bool is_leaf_of_call(const Variable& result) const;
   void find_leaves();
+  const kusari::detail::VariableNode* replaced_leaf() const noexcept;
   Variables record_backward(const Variables& gy);
   Variables differentiate(std::span<const Array> seeds);
 
@@ -65,10 +63,11 @@ class LiveCall {
   std::unique_ptr<Recorder> recorder_;
   std::shared_ptr<RecordingObserver> observer_;  // null once it knows
   std::vector<Node> inputs_, leaves_, outputs_;  // without handles, so that they keep no arrays
+  std::vector<uint64_t> leaf_storages_;          // their ids after the forward phase
   std::vector<View> input_views_, output_views_, seed_views_, gradient_views_;
   CallResults results_;
-  Arrays arrays_;
-  std::vector<Array> kept_;
+  Arrays arrays_;  // of the results, for the caller
+  Arrays lent_;    // the same until the graph is gone, which may need what nobody may then write
   IntrusivePtr<Home> home_;
   Anatomy anatomy_;
   bool has_results_ = false, is_spent_ = false;

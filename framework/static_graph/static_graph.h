@@ -233,7 +233,8 @@ class StaticGraph<M&> : public Link, public detail::StaticGraphBase {
 ///
 /// A call throws StateError when `function` decides by the numbers in an array (item(), to_vector()) or cannot be
 /// repeated for another reason, unless options.fallback. backward goes through a call once; gradients of gradients need
-/// define-by-run. Parameters may get other arrays; other shapes, dtypes, or a moved model are recorded anew.
+/// define-by-run. The results are those of one function: what reaches one of them by way of another is no part of its
+/// own gradient. Parameters may get other arrays; other shapes, dtypes, or a moved model are recorded anew.
 /// Function hooks see the functions of a call that is recorded, and one function named "static_graph" of each call.
 /// config().use_static_graph = false, config().debug or KUSARI_STATIC_GRAPH=0 turns all static graphs into plain calls,
 /// and inside another static graph that is being recorded they are. chainer.static_graph.

@@ -21,7 +21,107 @@ struct Accumulator {
   }
 };
 
+// State in the same memory as a result or an argument.
+struct KeepsArray {
+  Array h;
+  Variable operator()(const Variable& x) {
+    const Variable y = h.is_defined() ? F::tanh(x + h) : F::tanh(x);
+    h = y.array();
+    return y;
+  }
+};
+struct KeepsViewOfArray {
+  Array h;
+  Variable operator()(const Variable& x) {
+    const Variable y = h.is_defined() ? F::tanh(x + h.reshape({2})) : F::tanh(x);
+    h = y.array().reshape({2, 1});
+    return y;
+  }
+};
+struct KeepsBeforeReshape {
+  Variable h;
+  Variable operator()(const Variable& x) {
+    h = h.is_defined() ? F::tanh(x + Variable(h.array(), false)) : F::tanh(x);
+    return F::reshape(h, {2, 1});
+  }
+};
+struct KeepsDetached {
+  Variable h;
+  Variable operator()(const Variable& x) {
+    const Variable y = h.is_defined() ? F::tanh(x + h) : F::tanh(x);
+    h = Variable(y.array(), false);
+    return y;
+  }
+};
+struct KeepsArgument {
+  Variable last;
+  Variable operator()(const Variable& x) {
+    const Variable y = last.is_defined() ? x * 2 + Variable(last.array(), false) : x * 2;
+    last = x;
+    return y;
+  }
+};
+struct KeepsArrayOfArgument {
+  Array last;
+  Variable operator()(const Variable& x) {
+    const Variable y = last.is_defined() ? x * 2 + last : x * 2;
+    last = x.array();
+    return y;
+  }
+};
+
+/// Right numbers and gradients for ever, or an error.
+template <class Model>
+void check_stateful(bool backprop, bool fallback) {
+  const auto mode = using_config(&Config::enable_backprop, backprop);
+  Model plain, model;
+  auto fast = static_graph([&](const Variable& x) { return model(x); }, {.name = "stateful", .fallback = fallback});
+  bool is_refused = false;
+  for (int i = 0; i < 5 && !is_refused; ++i) {
+    const Variable x(array<float>({static_cast<float>(i + 1), 2}), backprop), z(x.array(), backprop);
+    try {
+      const Variable y = fast(x), expected = plain(z);
+      CHECK(y.to_vector<float>() == expected.to_vector<float>());
+      if (!backprop) continue;
+      F::sum(y * y).backward();
+      F::sum(expected * expected).backward();
+      CHECK(x.grad().to_vector<float>() == z.grad().to_vector<float>());
+    } catch (const StateError&) {
+      is_refused = true;
+    }
+  }
+  CHECK(is_refused != fallback);
+}
+
 }  // namespace
+
+TEST_CASE_TEMPLATE("static_graph: state in the memory of results and arguments is seen", Model, KeepsArray,
+                   KeepsViewOfArray, KeepsBeforeReshape, KeepsDetached, KeepsArgument, KeepsArrayOfArgument) {
+  for (const bool backprop : {false, true}) {
+    for (const bool fallback : {false, true}) {
+      CAPTURE(backprop);
+      CAPTURE(fallback);
+      check_stateful<Model>(backprop, fallback);
+    }
+  }
+}
+
+TEST_CASE("static_graph: an argument that the callable keeps says that it is old") {
+  Variable last;
+  auto fast = static_graph(
+      [&](const Variable& x) {
+        last = x;
+        return x * 2;
+      },
+      {.name = "keeping"});
+  const auto guard = no_backprop_mode();
+  for (int i = 0; i < 4; ++i) {
+    const Variable x = values(static_cast<float>(i));
+    CHECK(fast(x).to_vector<float>() == (x * 2).to_vector<float>());
+    CHECK(x.to_vector<float>() == values(static_cast<float>(i)).to_vector<float>());
+  }
+  CHECK_THROWS_AS(last.to_vector<float>(), StateError);
+}
 
 TEST_CASE("static_graph: a call that keeps state for the next is never replayed") {
   Accumulator plain, model, refused;

@@ -271,6 +271,66 @@ TEST_CASE("static_graph: arrays that the call reads from around it") {
   }
 }
 
+TEST_CASE("static_graph: a variable without gradient may get another array while somebody keeps the old one") {
+  Variable weight(full({3}, 2, Dtype::float32), false);
+  const auto function = [&](const Variable& x) { return F::tanh(x) * weight; };
+  auto graph = static_graph(function);
+  const Array first = weight.array();
+  for (int round = 0; round < 3; ++round) {
+    for (int i = 0; i < 3; ++i) {
+      const Variable x = ramp(3, i), z = ramp(3, i);
+      const Variable y = graph(x), expected = function(z);
+      CHECK(y.to_vector<float>() == expected.to_vector<float>());
+      F::sum(y).backward();
+      F::sum(expected).backward();
+      CHECK(x.grad().to_vector<float>() == z.grad().to_vector<float>());
+    }
+    weight.set_array(round == 0 ? full({3}, 5, Dtype::float32) : first);
+  }
+}
+
+TEST_CASE("static_graph: an argument in memory that the call writes") {
+  Array state = full({3}, 1, Dtype::float32);
+  const auto function = [&](const Variable& x) {
+    const Variable before = x * 2;
+    state.copy_from((before + 1).array());
+    const Variable after = x * 2;  // the same as `before` only if x is not the state
+    return before + after * 10;
+  };
+  auto graph = static_graph(function);
+  const auto guard = no_backprop_mode();
+  for (int i = 0; i < 3; ++i) {
+    graph(ramp(3, i));
+    state.fill(1);
+    const std::vector<float> expected = function(Variable(state)).to_vector<float>();
+    state.fill(1);
+    CHECK(graph(Variable(state)).to_vector<float>() == expected);
+  }
+}
+
+TEST_CASE("static_graph: a parameter that gets another array before backward comes") {
+  Parameter weight(full({3}, 2, Dtype::float32));
+  const auto function = [&](const Variable& x) { return F::tanh(x * weight); };
+  auto graph = static_graph(function, {.name = "Swapped"});
+  const auto gradient = [&](auto& callee, bool replaces) {
+    weight.set_array(full({3}, 0.5, Dtype::float32));
+    const Variable x = ramp(3, 1);
+    const Variable y = F::sum(callee(x));
+    if (replaces) {
+      weight.set_array(full({3}, 4, Dtype::float32));
+    } else {
+      weight.array().fill(4);
+    }
+    y.backward();
+    return x.grad().to_vector<float>();
+  };
+  CHECK(gradient(graph, true) == gradient(function, true));  // recorded, without its backward
+  for (int i = 0; i < 3; ++i) CHECK(gradient(graph, false) == gradient(function, false));
+  CHECK_THROWS_WITH_AS(gradient(graph, true), Contains("static_graph 'Swapped': a parameter got another array"),
+                       StateError);
+  for (int i = 0; i < 3; ++i) CHECK(gradient(graph, false) == gradient(function, false));
+}
+
 TEST_CASE("static_graph: parameters that come and go") {
   std::optional<Parameter> weight(full({3}, 2, Dtype::float32));
   auto graph = static_graph([&](const Variable& x) { return F::sum(F::tanh(x) * *weight); });
@@ -319,6 +379,17 @@ TEST_CASE("static_graph: reshapes, parameters and arguments as results") {
     std::vector<float> expected;
     for (const float v : x.to_vector<float>()) expected.push_back(3 + v);
     CHECK(weight.grad().to_vector<float>() == expected);
+  }
+}
+
+TEST_CASE("static_graph: a leaf that the call makes gets its own gradient") {
+  auto graph = static_graph([&](const Variable& x) { return Variables(x * 2, Variable((x * 3).array(), true)); });
+  for (int i = 0; i < 4; ++i) {
+    const Variable x = ramp(3, i + 1);
+    const Variables y = graph(x);
+    F::sum(y[0] * y[1]).backward();
+    CHECK(y[1].grad().to_vector<float>() == (x * 2).to_vector<float>());
+    CHECK(x.grad().to_vector<float>() == (x * 6).to_vector<float>());
   }
 }
 
