@@ -274,6 +274,12 @@ std::vector<Lifetime> lifetimes(const Program& program) {
     for_each_read(program.steps[static_cast<size_t>(i)], use);
     for_each_write(program.steps[static_cast<size_t>(i)], use);
   }
+  // The caller gets memory that nobody has used, too.
+  for (size_t slot = 0; slot < lives.size(); ++slot) {
+    const bool is_unused = lives[slot].last < lives[slot].first;
+    if (is_unused && program.slots[slot].exported == Export::arena && lives_in_arena(static_cast<SlotIndex>(slot)))
+      lives[slot] = {program.slots[slot].bytes, 0, std::max(steps - 1, 0)};
+  }
   return lives;
 }
 

@@ -178,6 +178,7 @@ TEST_CASE("lifetimes: from the first use to the last, for what the arena holds")
   const View x = b.input({4}), w = b.leaf({4}), running = b.external({4}), y = b.result({4});
   const View c = b.array(Slot::Kind::constant, {4});
   const View shown = b.array(Slot::Kind::intermediate, {4}, Dtype::float32, Export::arena);
+  const View untouched = b.array(Slot::Kind::intermediate, {8}, Dtype::float32, Export::arena);
   const View unused = b.temporary({4}), halves = b.temporary({8});
   View half = halves;
   half.shape = {4};
@@ -208,6 +209,7 @@ TEST_CASE("lifetimes: from the first use to the last, for what the arena holds")
   check(a, 16, 1, 4);
   check(halves, 32, 2, 9);
   check(shown, 16, 6, 10);
+  check(untouched, 32, 0, 10);
 }
 
 /// Records the call, and compares what its arena needs with what define-by-run holds at its peak.
