@@ -1,5 +1,6 @@
 #include "kusari/framework/static_graph/instance_graphs.h"
 
+#include <atomic>
 #include <string>
 #include <utility>
 
@@ -20,6 +21,13 @@ uint64_t random_count(const Program& program, Phase phase) {
 }
 
 uint64_t random_advance(const Program& program) { return program.forward_random + program.backward_random; }
+
+// Never that of another thread: ids of the standard library come again when a thread has ended.
+uint64_t this_thread() noexcept {
+  static std::atomic<uint64_t> threads{0};
+  static thread_local const uint64_t id = ++threads;
+  return id;
+}
 
 // Rethrows what failed while the steps up to `reached` were captured, with the kernel's name; the number of steps: at
 // the end.
@@ -82,8 +90,8 @@ void Instance::run_graphs(Phase phase, RandomState first) {
 }
 
 // What libraries prepare at the first use is kept by thread, or depends on the memory at hand, so that steps which ran
-// once may still have something to prepare: after a refusal they run once more before the next try. False: captured
-// nothing.
+// once may still have something to prepare: after a thread's first refusal they run once more before the next try.
+// False: captured nothing.
 bool Instance::capture(Phase phase, uint64_t seed) {
   Graphs::OfPhase& graphs = graphs_->of(phase);
   const Device& device = graphs_->device;
@@ -114,13 +122,13 @@ bool Instance::capture(Phase phase, uint64_t seed) {
     } catch (...) {
       device.backend().abandon_graph(device.index());
       graphs_->forget(graphs);
-      if (!std::exchange(graphs.was_refused, true)) return false;
+      if (std::exchange(graphs.refused_in, this_thread()) != this_thread()) return false;
       throw_not_captured(plan_.program(), reached);
     }
   }
   graphs.seed = seed;
   graphs.state = Graphs::State::captured;
-  graphs.was_refused = false;
+  graphs.refused_in = 0;
   return true;
 }
 

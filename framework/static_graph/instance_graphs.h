@@ -30,8 +30,8 @@ struct Instance::Graphs {
     bool is_next_known = false;
     std::vector<Segment> segments;
     std::vector<SlotIndex> written;
-    bool was_refused = false;  ///< the last capture failed
-    std::string name;          ///< for profilers
+    uint64_t refused_in = 0;  ///< the thread whose capture failed last; 0: none
+    std::string name;         ///< for profilers
   };
 
   explicit Graphs(const Device& where) : device{where} {}

@@ -3,6 +3,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -355,6 +356,16 @@ TEST_CASE("what a capture cannot take runs step by step once; then it is an erro
     call(4);
     CHECK(tape().captures == 2);
     CHECK(tape().runs == 2);
+  }
+  SUBCASE("several threads one after another, each of which has something to prepare") {
+    is_new = true;
+    call(2);
+    std::thread([&] { CHECK_NOTHROW(call(3)); }).join();
+    std::thread([&] { CHECK_NOTHROW(call(4)); }).join();
+    is_new = false;
+    call(5);
+    CHECK(tape().captures == 4);
+    CHECK(tape().runs == 1);
   }
   SUBCASE("a kernel that never can") {
     is_new = true;
