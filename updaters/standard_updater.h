@@ -70,7 +70,9 @@ class KUSARI_API StandardUpdater : public Updater {
   Optimizer& get_optimizer(const std::string& name) override;
   std::vector<std::pair<std::string, Optimizer*>> get_all_optimizers() override;
   const StandardUpdaterOptions& options() const noexcept { return options_; }
-  /// What has been recorded for `static_graph`: see StaticStep. Null without it.
+  /// What has been recorded for `static_graph`: see StaticStep. Null without it. `static_step()->clear()` after
+  /// changing an option of a layer, such as a dropout ratio: recordings have options as they were.
+  StaticStep* static_step() noexcept { return static_step_.get(); }
   const StaticStep* static_step() const noexcept { return static_step_.get(); }
 
   void finalize() override;

@@ -72,6 +72,11 @@ Variable StaticStep::loss(Optimizer& optimizer, std::span<const Variable> inputs
   return loss_.call({&Call::loss, &call, model}, inputs)[0];
 }
 
+void StaticStep::clear() noexcept {
+  whole_.clear();
+  loss_.clear();
+}
+
 std::string StaticStep::summary() const {
   return obstacle_.empty() && whole_.replays() > 0 ? whole_.summary() : whole_.summary() + loss_.summary();
 }

@@ -41,6 +41,8 @@ class KUSARI_API StaticStep {
   /// The loss, forward and backward being a static graph.
   Variable loss(Optimizer& optimizer, std::span<const Variable> inputs);
 
+  /// Forgets all recordings: the next step is recorded again.
+  void clear() noexcept;
   /// The recordings, as StaticGraph::summary().
   std::string summary() const;
   /// Steps that were replays as a whole.

@@ -17,6 +17,7 @@
 #include "kusari/framework/datasets/tuple_dataset.h"
 #include "kusari/framework/functions/activation/relu.h"
 #include "kusari/framework/functions/loss/softmax_cross_entropy.h"
+#include "kusari/framework/functions/math/basic_math.h"
 #include "kusari/framework/links/connection/linear.h"
 #include "kusari/framework/links/model/classifier.h"
 #include "kusari/iterators/serial_iterator.h"
@@ -265,6 +266,23 @@ TEST_CASE("steps with more kinds of batches than may be recorded run define-by-r
   }
   log::set_level("warn");
   CHECK(results[0] == results[1]);
+}
+
+TEST_CASE("options of layers that change need recordings to be cleared") {
+  Model model;
+  optimizers::SGD optimizer(0.1);
+  optimizer.setup(model);
+  double factor = 1;
+  const auto scaled = [&](const Variable& x, const Variable& t) { return model(x, t) * factor; };
+  StandardUpdater updater(batches(), optimizer, {.loss_func = scaled, .static_graph = true});
+  for (int i = 0; i < 3; ++i) updater.update();
+  const std::vector<float> kept = model.net.l1.W.grad().to_vector<float>();
+  factor = 0;
+  updater.static_step()->clear();
+  CHECK(model.net.l1.W.grad().to_vector<float>() == kept);
+  updater.update();
+  for (const float g : model.net.l1.W.grad().to_vector<float>()) CHECK(g == 0);
+  CHECK(updater.static_step()->replays() == 2);
 }
 
 TEST_CASE("a classifier is recorded once") {
