@@ -254,6 +254,13 @@ TEST_CASE("recorded networks compute the same bits after all passes") {
   }
 }
 
+TEST_CASE("run_passes takes programs without kernels") {
+  ProgramBuilder b;
+  b.array(Slot::Kind::intermediate, {16}, Dtype::float32, Export::arena);
+  CHECK(run_passes(b.program, {}).entries.empty());
+  CHECK(ProgramRunner(b.program, ProgramRunner::Memory::packed).packing().bytes == 64);
+}
+
 TEST_CASE("run_passes notes what was recorded") {
   ProgramBuilder b;
   const View x = b.input({16}), y = b.result({16});

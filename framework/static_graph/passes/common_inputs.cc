@@ -19,7 +19,8 @@ using Kind = LaunchArgument::Kind;
 /// Bytes in use at each step, kept right while results take the place of others.
 class LiveBytes {
  public:
-  explicit LiveBytes(const Program& program) : lives_{lifetimes(program)}, bytes_(program.steps.size() + 1) {
+  explicit LiveBytes(const Program& program)
+      : lives_{lifetimes(program)}, bytes_(std::max<size_t>(program.steps.size(), 1) + 1) {
     for (const Lifetime& life : lives_) {
       if (life.bytes == 0) continue;
       bytes_[static_cast<size_t>(life.first)] += life.bytes;
