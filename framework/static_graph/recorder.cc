@@ -487,12 +487,15 @@ Recording Recorder::finish() {
   const auto kind_of = [&](SlotIndex slot) { return slots[static_cast<size_t>(slot)].kind; };
   std::erase_if(recording_.externals,
                 [&](const Recording::External& external) { return kind_of(external.slot) == Slot::Kind::leaf; });
+  std::unordered_set<SlotIndex> reported;  // observations hold them
+  for (const Recording::Report& report : recording_.reports) reported.insert(report.value.slot);
   {
     const std::scoped_lock lock(mutex_);
     std::erase_if(known_, [&](const auto& entry) {
       const Known& known = entry.second;
       if (known.storage == nullptr || known.slot == kNoSlot) return true;
-      if (known.lent != nullptr) return known.storage->references.load() <= known.lent->load();
+      if (known.lent != nullptr && !reported.contains(known.slot))
+        return known.storage->references.load() <= known.lent->load();
       return slots[static_cast<size_t>(known.slot)].exported != Export::none;
     });
     for (const auto& [storage_id, known] : known_) {

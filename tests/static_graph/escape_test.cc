@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "kusari/framework/core/error.h"
+#include "kusari/framework/core/reporter.h"
 #include "kusari/framework/kusari.h"
 #include "kusari/framework/static_graph/static_graph.h"
 
@@ -104,6 +105,24 @@ TEST_CASE_TEMPLATE("static_graph: state in the memory of results and arguments i
       check_stateful<Model>(backprop, fallback);
     }
   }
+}
+
+TEST_CASE("static_graph: observations hold what is reported, and nothing is recorded twice for it") {
+  int calls = 0;
+  auto fast = static_graph([&](const Variable& x) {
+    ++calls;
+    const Variable y = F::sum(x * 2);
+    report({{"y", y.array()}});
+    return y;
+  });
+  Reporter reporter;
+  std::vector<Observation> observations(4);
+  for (int i = 0; i < 4; ++i) {
+    const auto scope = reporter.scope(observations[static_cast<size_t>(i)]);
+    fast(Variable(array<float>({static_cast<float>(i), 2}), true)).backward();
+  }
+  for (int i = 0; i < 4; ++i) CHECK(observations[static_cast<size_t>(i)].at("y") == 2 * i + 4);
+  CHECK(calls == 1);
 }
 
 TEST_CASE("static_graph: an argument that the callable keeps says that it is old") {
