@@ -1,13 +1,16 @@
 #include <array>
 #include <cmath>
 #include <cstdint>
+#include <fstream>
 #include <functional>
 #include <memory>
 #include <span>
+#include <string>
 #include <utility>
 #include <vector>
 
 #include <doctest/doctest.h>
+#include <nlohmann/json.hpp>
 
 #include "kusari/framework/core/error.h"
 #include "kusari/framework/core/graph_capture.h"
@@ -20,10 +23,18 @@
 #include "kusari/framework/functions/math/basic_math.h"
 #include "kusari/framework/links/connection/linear.h"
 #include "kusari/framework/links/model/classifier.h"
+#include "kusari/framework/serializers/npz.h"
+#include "kusari/framework/training/extensions/evaluator.h"
+#include "kusari/framework/training/extensions/exponential_shift.h"
+#include "kusari/framework/training/extensions/fail_on_nonnumber.h"
+#include "kusari/framework/training/extensions/log_report.h"
+#include "kusari/framework/training/extensions/snapshot.h"
+#include "kusari/framework/training/trainer.h"
 #include "kusari/iterators/serial_iterator.h"
 #include "kusari/optimizers/adam.h"
 #include "kusari/optimizers/optimizer_hooks.h"
 #include "kusari/optimizers/sgd.h"
+#include "kusari/tests/scratch_directory.h"
 #include "kusari/updaters/standard_updater.h"
 #include "kusari/updaters/static_step.h"
 
@@ -266,6 +277,47 @@ TEST_CASE("steps with more kinds of batches than may be recorded run define-by-r
   }
   log::set_level("warn");
   CHECK(results[0] == results[1]);
+}
+
+TEST_CASE("a trainer with extensions, interrupted or not, logs what it would otherwise") {
+  const testing::ScratchDirectory scratch;
+  const auto run = [&](const std::string& name, bool is_static, bool is_interrupted) {
+    random::seed(5);
+    nlohmann::json log;
+    for (const bool is_resumed : {false, true}) {
+      if (is_resumed && !is_interrupted) break;
+      L::Classifier<Net> model{Net()};
+      optimizers::Adam optimizer;
+      optimizer.setup(model);
+      SerialIterator iterator(examples(22), 4, {.shuffle = false}),
+          others(examples(10), 4, {.repeat = false, .shuffle = false});
+      StandardUpdaterOptions options;
+      if (is_static) options.static_graph = StaticGraphOptions{.passes = StaticGraphPasses::none()};
+      StandardUpdater updater(iterator, optimizer, options);
+      training::Trainer trainer(updater, {is_interrupted && !is_resumed ? 2 : 4, "epoch"}, scratch / name);
+      trainer.extend(training::extensions::Evaluator(others, model));
+      trainer.extend(training::extensions::LogReport());
+      trainer.extend(training::extensions::ExponentialShift("alpha", 0.9));
+      trainer.extend(training::extensions::FailOnNonNumber());
+      trainer.extend(training::extensions::snapshot());
+      if (is_resumed) {
+        for (int i = 0; i < 3; ++i) updater.update();  // what is read replaces all
+        serializers::load_npz(scratch / (name + "/snapshot_iter_11"), trainer);
+      }
+      trainer.run();
+      if (is_static) CHECK(updater.static_step()->replays() > 0);
+      std::ifstream file(scratch / (name + "/log"));
+      log = nlohmann::json::parse(file);
+    }
+    for (auto& entry : log) {
+      for (const char* const time : {"elapsed_time", "compute_time", "data_time"}) entry.erase(time);
+    }
+    return log.dump();
+  };
+  const std::string expected = run("plain", false, false);
+  CHECK(expected.find("validation/main/loss") != std::string::npos);
+  CHECK(run("static", true, false) == expected);
+  CHECK(run("resumed", true, true) == expected);
 }
 
 TEST_CASE("options of layers that change need recordings to be cleared") {
