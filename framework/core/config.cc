@@ -117,8 +117,7 @@ void append(uint64_t& digits, DtypePolicy value) noexcept {
 
 uint64_t Config::signature() const noexcept {
   uint64_t result = 0;
-  const_cast<Config*>(this)->for_each(
-      [&](const char*, const auto& setting) { append(result, setting.get()); });
+  const_cast<Config*>(this)->for_each([&](const char*, const auto& setting) { append(result, setting.get()); });
   return result;
 }
 

@@ -88,7 +88,7 @@ class CommonInputs {
       // Between the phases the program that replays does what it likes.
       if (i > 0 && program_.steps[i - 1].phase != step.phase) note_code();
       redirect(step);
-      if (may_be_dropped(step)) {
+      if (is_repeatable(program_, dependencies_, step)) {
         const uint64_t key = key_of(step);
         const auto [begin, end] = seen_.equal_range(key);
         const auto found = std::find_if(begin, end, [&](const auto& entry) { return equals(entry.second, i); });
@@ -117,34 +117,6 @@ class CommonInputs {
         if (by != kNoSlot) view.slot = by;
       }
     }
-  }
-
-  /// Whether the step always gives the same for the same inputs, in memory that nothing else writes.
-  bool may_be_dropped(const Step& step) const {
-    if (step.is_code()) return false;
-    bool writes = false;
-    for (const Operand& operand : step.operands) {
-      switch (operand.kind) {
-        case Kind::in_out:
-        case Kind::in_out_list:
-        case Kind::random_state:
-        case Kind::workspace:
-          return false;
-        case Kind::out:
-        case Kind::out_list:
-          for (const View& view : operand.views) {
-            if (!view.is_defined()) continue;
-            const Slot& slot = program_.slots[static_cast<size_t>(view.slot)];
-            if (slot.kind != Slot::Kind::intermediate || slot.exported != Export::none) return false;
-            if (dependencies_.count_writes(view.slot) != 1 || !is_whole(program_, view)) return false;
-            writes = true;
-          }
-          break;
-        default:
-          break;
-      }
-    }
-    return writes;
   }
 
   static bool is_output(const Operand& operand) { return operand.kind == Kind::out || operand.kind == Kind::out_list; }

@@ -22,7 +22,7 @@ class Constants {
     }
     for (size_t i = 0; i < steps_.size(); ++i) {
       const Step& step = program_.steps[i];
-      if (step.phase != Phase::forward || !may_move(step)) continue;
+      if (step.phase != Phase::forward || !is_repeatable(program_, dependencies_, step)) continue;
       State result = State::sourceless;
       for_each_read(step, [&](const View& view) { result = std::min(result, states[index(view)]); });
       steps_[i] = result;
@@ -37,34 +37,6 @@ class Constants {
   enum class State : uint8_t { varying, constant, sourceless };
 
   static size_t index(const View& view) { return static_cast<size_t>(view.slot); }
-
-  /// Whether the step always gives the same for the same inputs, in memory that nothing else writes.
-  bool may_move(const Step& step) const {
-    if (step.is_code()) return false;
-    bool writes = false;
-    for (const Operand& operand : step.operands) {
-      switch (operand.kind) {
-        case Kind::in_out:
-        case Kind::in_out_list:
-        case Kind::random_state:
-        case Kind::workspace:
-          return false;
-        case Kind::out:
-        case Kind::out_list:
-          for (const View& view : operand.views) {
-            if (!view.is_defined()) continue;
-            if (program_.slots[index(view)].kind != Slot::Kind::intermediate || dependencies_.is_reachable(view.slot))
-              return false;
-            if (dependencies_.count_writes(view.slot) != 1 || !is_whole(program_, view)) return false;
-            writes = true;
-          }
-          break;
-        default:
-          break;
-      }
-    }
-    return writes;
-  }
 
   // To fill an array again costs less than memory that is never free, unless a constant needs it.
   void drop_sourceless() {

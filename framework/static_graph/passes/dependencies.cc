@@ -138,6 +138,33 @@ bool may_overlap(const View& a, const View& b) {
   return x.begin < y.end && y.begin < x.end;
 }
 
+bool is_repeatable(const Program& program, const Dependencies& dependencies, const Step& step) {
+  if (step.is_code()) return false;
+  bool writes = false;
+  for (const Operand& operand : step.operands) {
+    switch (operand.kind) {
+      case LaunchArgument::Kind::in_out:
+      case LaunchArgument::Kind::in_out_list:
+      case LaunchArgument::Kind::random_state:
+      case LaunchArgument::Kind::workspace:
+        return false;
+      case LaunchArgument::Kind::out:
+      case LaunchArgument::Kind::out_list:
+        for (const View& view : operand.views) {
+          if (!view.is_defined()) continue;
+          const Slot& slot = program.slots[static_cast<size_t>(view.slot)];
+          if (slot.kind != Slot::Kind::intermediate || slot.exported != Export::none) return false;
+          if (dependencies.count_writes(view.slot) != 1 || !is_whole(program, view)) return false;
+          writes = true;
+        }
+        break;
+      default:
+        break;
+    }
+  }
+  return writes;
+}
+
 int erase_steps(Program& program, const std::vector<bool>& is_dropped) {
   size_t kept = 0;
   for (size_t i = 0; i < program.steps.size(); ++i) {

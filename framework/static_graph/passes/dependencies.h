@@ -56,6 +56,10 @@ KUSARI_API bool is_whole(const Program& program, const View& view);
 /// Whether the two may have bytes in common.
 KUSARI_API bool may_overlap(const View& a, const View& b);
 
+/// Whether the step gives the same whenever its inputs are the same, and writes whole slots of intermediates that no
+/// other step writes and nobody outside sees, at least one.
+KUSARI_API bool is_repeatable(const Program& program, const Dependencies& dependencies, const Step& step);
+
 /// Drops the steps that are marked. Returns how many.
 KUSARI_API int erase_steps(Program& program, const std::vector<bool>& is_dropped);
 
