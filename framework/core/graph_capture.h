@@ -50,6 +50,8 @@ class KUSARI_API GraphCapture {
   /// `count` numbers were taken off the stream of random numbers.
   virtual void drawn(RandomState taken, uint64_t count) = 0;
   virtual void reported(std::span<const Reported> values, const void* observer) = 0;
+  /// `array` for an observation: the same elements, told apart from what the call keeps for itself.
+  virtual Array lent(const Array& array) = 0;
   /// An input of a function. Called for all of them, defined ones only.
   virtual void used(const Variable& input) = 0;
   /// A member of a link that each call sets: replays set it as well.

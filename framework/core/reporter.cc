@@ -136,7 +136,8 @@ void Reporter::register_sources() {
 }
 
 void Reporter::report(std::initializer_list<Reported> values, const void* observer) {
-  if (GraphCapture* const capture = GraphCapture::current()) [[unlikely]]
+  GraphCapture* const capture = GraphCapture::current();
+  if (capture != nullptr) [[unlikely]]
     capture->reported({values.begin(), values.size()}, observer);
   const std::string* prefix = nullptr;
   if (observer != nullptr) {
@@ -153,7 +154,8 @@ void Reporter::report(std::initializer_list<Reported> values, const void* observ
       throw ValueError("report: the value '" + std::string(value.name) + "' is undefined");
     }
     if (value.array != nullptr) {
-      observation_->set(name, value.name, ObservedValue(*value.array, value.weight));
+      const Array array = capture != nullptr ? capture->lent(*value.array) : *value.array;
+      observation_->set(name, value.name, ObservedValue(array, value.weight));
     } else {
       observation_->set(name, value.name, ObservedValue(value.number, value.weight));
     }

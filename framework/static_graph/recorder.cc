@@ -365,6 +365,7 @@ void Recorder::reported(std::span<const Reported> values, const void* observer) 
                                   .key = std::string(value.name),
                                   .weight = value.weight,
                                   .value = exported(*value.array, Export::own)});
+    lent(*value.array);  // perhaps to nobody: whoever has it at the end keeps it for a later call
   }
 }
 
@@ -473,7 +474,9 @@ View Recorder::exported(const Array& array, Export how) {
 
 Recording Recorder::finish() {
   if (is_refused_) throw StateError("static_graph '" + name_ + "': the recording was refused: " + reason_);
+  std::unordered_set<SlotIndex> kept_slots;  // members hold them, rightly
   for (const Recording::Kept& kept : kept_) {
+    kept_slots.insert(kept.value.slot);
     Slot& slot = recording_.program.slots[static_cast<size_t>(kept.value.slot)];
     if (slot.kind == Slot::Kind::intermediate) slot.exported = Export::own;
   }
@@ -487,14 +490,12 @@ Recording Recorder::finish() {
   const auto kind_of = [&](SlotIndex slot) { return slots[static_cast<size_t>(slot)].kind; };
   std::erase_if(recording_.externals,
                 [&](const Recording::External& external) { return kind_of(external.slot) == Slot::Kind::leaf; });
-  std::unordered_set<SlotIndex> reported;  // observations hold them
-  for (const Recording::Report& report : recording_.reports) reported.insert(report.value.slot);
   {
     const std::scoped_lock lock(mutex_);
     std::erase_if(known_, [&](const auto& entry) {
       const Known& known = entry.second;
       if (known.storage == nullptr || known.slot == kNoSlot) return true;
-      if (known.lent != nullptr && !reported.contains(known.slot))
+      if (known.lent != nullptr && !kept_slots.contains(known.slot))
         return known.storage->references.load() <= known.lent->load();
       return slots[static_cast<size_t>(known.slot)].exported != Export::none;
     });

@@ -68,9 +68,9 @@ class KUSARI_API Recorder final : private LaunchObserver, private GraphCapture, 
   View exported(const Array& array, Export how);
   /// Whether the memory of `array` is part of the recording; until finish().
   bool knows(const Array& array) const;
-  /// A result of the call as the caller gets it: the same elements under a storage of their own, so that finish() can
-  /// tell who else holds the memory (an escape). What is not the call's own memory comes back as it is.
-  Array lent(const Array& array);
+  /// A result or a reported array as others get it: the same elements under a storage of their own, so that finish()
+  /// can tell who else holds the memory (an escape). What is not the call's own memory comes back as it is.
+  Array lent(const Array& array) override;
   /// Whether lent() has given away memory of `array`.
   bool is_lent(const Array& array) const;
   /// Known from the end of the forward phase on; indices stay as they are.

@@ -283,12 +283,26 @@ StaticCall::~StaticCall() {
 }
 
 Arrays StaticCall::forward(const ArrayRefs& in) {
+  const size_t arguments = live_ ? live_->input_count() : recorded_->input_count();
+  for (size_t i = 0; is_recording() && i < arguments; ++i) {
+    storages_.push_back(in[i].is_defined() ? in[i].storage().id : 0);
+  }
   if (live_) return live_->take_outputs();
   const profiler::Range range(recorded_->name());
   Lease lease{*recorded_, recorded_->take_instance()};
   Arrays outputs = recorded_->forward(*lease.instance, in);
   if (is_recording()) instance_ = std::move(lease.instance);
   return outputs;
+}
+
+// Define-by-run would go on with the new numbers, in those gradients that depend on them.
+void StaticCall::check_arguments(const std::string& graph) const {
+  for (size_t i = 0; i < storages_.size(); ++i) {
+    const VariableNode* const node = input_node(i);
+    if (node == nullptr || !node->array.is_defined() || node->array.storage().id == storages_[i]) continue;
+    throw StateError("static_graph '" + graph + "': argument " + std::to_string(i) +
+                     " got another array between the call and its backward");
+  }
 }
 
 Variables StaticCall::backward(const Variables& gy) {
@@ -298,6 +312,7 @@ Variables StaticCall::backward(const Variables& gy) {
                      "': gradients of gradients (enable_double_backprop) need define-by-run: set "
                      "config().use_static_graph = false for this computation");
   }
+  check_arguments(graph);
   const profiler::Range range(graph);
   if (live_) return live_->backward(gy);
   if (!instance_) throw_spent(graph);

@@ -10,6 +10,7 @@
 #include "kusari/framework/autograd/function_node.h"
 #include "kusari/framework/autograd/variable.h"
 #include "kusari/framework/core/intrusive_ptr.h"
+#include "kusari/framework/core/small_vector.h"
 #include "kusari/framework/links/home.h"
 #include "kusari/framework/static_graph/bindings.h"
 #include "kusari/framework/static_graph/instance.h"
@@ -44,6 +45,7 @@ class LiveCall {
   /// After the forward phase. `model`: see Bindings.
   void add_results(const Variables& results, Link* model);
   const CallResults& results() const noexcept { return results_; }
+  size_t input_count() const noexcept { return input_views_.size(); }
   std::span<const IntrusivePtr<kusari::detail::VariableNode>> leaves() const noexcept { return leaves_; }
   Arrays take_outputs() noexcept { return std::move(arrays_); }
   /// Nothing to go back through: the recording is complete.
@@ -88,7 +90,9 @@ class StaticCall final : public FunctionNode {
  private:
   Arrays forward(const ArrayRefs& in) override;
   Variables backward(const Variables& gy) override;
+  void check_arguments(const std::string& graph) const;
 
+  SmallVector<uint64_t, 4> storages_;  // ids of those of the arguments; 0 for one that is not there
   IntrusivePtr<RecordedCall> recorded_;
   std::unique_ptr<Instance> instance_;
   std::unique_ptr<LiveCall> live_;

@@ -71,6 +71,16 @@ struct KeepsArrayOfArgument {
   }
 };
 
+struct KeepsReported {
+  Array last;
+  Variable operator()(const Variable& x) {
+    const Variable h = last.is_defined() ? x * 2 + Variable(last, false) : x * 2;
+    last = h.array();
+    report({{"h", h}});
+    return h + 1;
+  }
+};
+
 /// Right numbers and gradients for ever, or an error.
 template <class Model>
 void check_stateful(bool backprop, bool fallback) {
@@ -97,7 +107,8 @@ void check_stateful(bool backprop, bool fallback) {
 }  // namespace
 
 TEST_CASE_TEMPLATE("static_graph: state in the memory of results and arguments is seen", Model, KeepsArray,
-                   KeepsViewOfArray, KeepsBeforeReshape, KeepsDetached, KeepsArgument, KeepsArrayOfArgument) {
+                   KeepsViewOfArray, KeepsBeforeReshape, KeepsDetached, KeepsArgument, KeepsArrayOfArgument,
+                   KeepsReported) {
   for (const bool backprop : {false, true}) {
     for (const bool fallback : {false, true}) {
       CAPTURE(backprop);

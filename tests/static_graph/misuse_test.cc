@@ -331,6 +331,20 @@ TEST_CASE("static_graph: a parameter that gets another array before backward com
   for (int i = 0; i < 3; ++i) CHECK(gradient(graph, false) == gradient(function, false));
 }
 
+TEST_CASE("static_graph: an argument that gets another array before backward comes") {
+  auto graph = static_graph([](const Variable& x) { return F::sum(x * x); }, {.name = "Swapped"});
+  for (int i = 0; i < 3; ++i) {  // while it is recorded as well
+    Variable x = ramp(3, 1);
+    const Variable y = graph(x);
+    x.set_array(full({3}, 4, Dtype::float32));
+    CHECK_THROWS_WITH_AS(y.backward(), Contains("argument 0 got another array between the call and its backward"),
+                         StateError);
+    const Variable kept = ramp(3, 2);
+    graph(kept).backward();
+    CHECK(kept.grad().to_vector<float>() == (ramp(3, 2) * 2).to_vector<float>());
+  }
+}
+
 TEST_CASE("static_graph: parameters that come and go") {
   std::optional<Parameter> weight(full({3}, 2, Dtype::float32));
   auto graph = static_graph([&](const Variable& x) { return F::sum(F::tanh(x) * *weight); });
