@@ -8,29 +8,18 @@
 #include "kusari/framework/functions/activation/relu.h"
 #include "kusari/framework/kernels/arithmetic.h"
 #include "kusari/framework/kernels/pointwise.h"
-#include "kusari/framework/links/connection/linear.h"
 #include "kusari/optimizers/momentum_sgd.h"
 #include "kusari/tools/kusari-bench/cases.h"
+#include "kusari/tools/kusari-bench/small_mlp.h"
 #include "kusari/tools/kusari-bench/training.h"
 
 namespace bench {
 namespace {
 
 namespace F = kusari::functions;
-namespace L = kusari::links;
-using kusari::Child;
 using kusari::Variable;
 
 constexpr int kCalls = 200;  // in flight at once: fewer than a device queues
-
-class Mlp : public kusari::Chain {
- public:
-  Mlp() : l1{*this, "l1", 32, 64}, l2{*this, "l2", 64, 64}, l3{*this, "l3", 64, 8} {}
-  Variable operator()(const Variable& x) { return l3(F::relu(l2(F::relu(l1(x))))); }
-
- private:
-  Child<L::Linear> l1, l2, l3;
-};
 
 class Counter final : public kusari::LaunchObserver {
  public:
@@ -76,8 +65,8 @@ void host_cost(const Settings& settings) {
   print("host_cost.kernel", repeated([&] { kusari::pointwise_to(y, kusari::kernels::Add{}, x, x); }), kCalls);
   print("host_cost.function", repeated([&] { F::relu(leaf); }), kCalls);
 
-  Training<Mlp, kusari::optimizers::MomentumSGD> training(settings, Mlp(), kusari::optimizers::MomentumSGD(0.01, 0.9),
-                                                          draw_normal({16, 32}), draw_labels(16, 8));
+  Training<SmallMlp, kusari::optimizers::MomentumSGD> training(
+      settings, SmallMlp(), kusari::optimizers::MomentumSGD(0.01, 0.9), draw_normal({16, 32}), draw_labels(16, 8));
   Counter counter;
   {
     const kusari::ScopedLaunchObserver scope(counter);

@@ -10,36 +10,24 @@
 
 #include "kusari/framework/core/backend.h"
 #include "kusari/framework/core/kernel.h"
-#include "kusari/framework/functions/activation/relu.h"
 #include "kusari/framework/functions/activation/sigmoid.h"
 #include "kusari/framework/functions/activation/tanh.h"
 #include "kusari/framework/functions/math/basic_math.h"
-#include "kusari/framework/links/connection/linear.h"
 #include "kusari/optimizers/momentum_sgd.h"
 #include "kusari/tools/kusari-bench/cases.h"
+#include "kusari/tools/kusari-bench/small_mlp.h"
 #include "kusari/tools/kusari-bench/training.h"
 
 namespace bench {
 namespace {
 
 namespace F = kusari::functions;
-namespace L = kusari::links;
 using kusari::Array;
-using kusari::Child;
 using kusari::LaunchArgument;
 using kusari::Variable;
 using Kind = LaunchArgument::Kind;
 
-class Mlp : public kusari::Chain {
- public:
-  Mlp() : l1{*this, "l1", 32, 64}, l2{*this, "l2", 64, 64}, l3{*this, "l3", 64, 8} {}
-  Variable operator()(const Variable& x) { return l3(F::relu(l2(F::relu(l1(x))))); }
-
- private:
-  Child<L::Linear> l1, l2, l3;
-};
-
-using MlpTraining = Training<Mlp, kusari::optimizers::MomentumSGD>;
+using MlpTraining = Training<SmallMlp, kusari::optimizers::MomentumSGD>;
 
 /// The launches of a thread with copies of their arguments, to be called again.
 class Launches final : public kusari::LaunchObserver {
@@ -109,7 +97,7 @@ void static_overhead(const Settings& settings) {
   const Array x = draw_normal({16, 32}), t = draw_labels(16, 8);
   const auto optimizer = [] { return kusari::optimizers::MomentumSGD(0.01, 0.9); };
   Launches launches;
-  MlpTraining plain(settings, Mlp(), optimizer(), x, t);
+  MlpTraining plain(settings, SmallMlp(), optimizer(), x, t);
   plain.step();
   {
     const kusari::ScopedLaunchObserver scope(launches);
@@ -118,7 +106,7 @@ void static_overhead(const Settings& settings) {
   // The same kernels: nothing is fused.
   Settings whole = settings;
   whole.static_graph = "step";
-  MlpTraining replayed(whole, Mlp(), optimizer(), x, t, kusari::StaticGraphPasses::none());
+  MlpTraining replayed(whole, SmallMlp(), optimizer(), x, t, kusari::StaticGraphPasses::none());
   Samples kernels = sample(settings, [&] { launches.run(); });
   Samples replays = sample(settings, [&] { replayed.step(); });
   const std::string fields = ",\"launches\":" + std::to_string(launches.size());
