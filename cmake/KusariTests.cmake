@@ -76,6 +76,11 @@ if(test_support_sources)
     kusari_use_nvrtc_headers(test_nvrtc)
   endif()
 
+  # What the properties of functions share.
+  if(TARGET test_properties)
+    target_sources(test_properties PRIVATE tests/properties/property.cc)
+  endif()
+
   # Host code of the CUDA backend and of users' kernels, which the libraries hide.
   if(TARGET test_gpu)
     target_sources(
