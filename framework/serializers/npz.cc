@@ -17,26 +17,11 @@ bool is_npy(const std::string& name) {
   return name.size() > kSuffix.size() && name.compare(name.size() - kSuffix.size(), kSuffix.size(), kSuffix) == 0;
 }
 
-/// "a/b" from "/a/b/": the form that joins.
-std::string trim_slashes(const std::string& path) {
-  const size_t begin = path.find_first_not_of('/');
-  if (begin == path.npos) return "";
-  return path.substr(begin, path.find_last_not_of('/') + 1 - begin);
-}
-
-std::string join(const std::string& prefix, const std::string& name) { return prefix + trim_slashes(name); }
-
 std::string some_keys(const NpzReader& npz) {
   const std::vector<std::string> keys = npz.keys();
   std::string text = std::to_string(keys.size()) + " entries";
   for (size_t i = 0; i < std::min(keys.size(), kKeysInMessage); ++i) text += (i == 0 ? ": '" : ", '") + keys[i] + "'";
   return keys.size() > kKeysInMessage ? text + ", .." : text;
-}
-
-enum class Kind { boolean, integer, floating };
-Kind kind_of(Dtype dtype) {
-  if (dtype == Dtype::bool_) return Kind::boolean;
-  return is_floating(dtype) ? Kind::floating : Kind::integer;
 }
 
 }  // namespace
@@ -123,104 +108,8 @@ void NpzWriter::commit() {
   state_->file.commit();
 }
 
-DictionarySerializer::DictionarySerializer() : dictionary_{std::make_shared<NpzDictionary>()} {}
-DictionarySerializer::DictionarySerializer(std::shared_ptr<NpzDictionary> dictionary, std::string prefix)
-    : dictionary_{std::move(dictionary)}, prefix_{std::move(prefix)} {}
-
-std::unique_ptr<Serializer> DictionarySerializer::child(const std::string& name) {
-  return std::unique_ptr<Serializer>(new DictionarySerializer(dictionary_, join(prefix_, name) + "/"));
-}
-
-void DictionarySerializer::add(const std::string& name, NpzValue value) {
-  dictionary_->emplace_back(join(prefix_, name), std::move(value));
-}
-void DictionarySerializer::array(const std::string& name, Array& value) { add(name, {value, {}, false}); }
-void DictionarySerializer::number(const std::string& name, int64_t& value) {
-  add(name, {kusari::array<int64_t>({value}, Shape{}), {}, false});
-}
-void DictionarySerializer::number(const std::string& name, double& value) {
-  add(name, {kusari::array<double>({value}, Shape{}), {}, false});
-}
-void DictionarySerializer::boolean(const std::string& name, bool& value) {
-  add(name, {kusari::array<bool>({value}, Shape{}), {}, false});
-}
-void DictionarySerializer::text(const std::string& name, std::string& value) { add(name, {Array(), value, true}); }
-
-NpzDeserializer::NpzDeserializer(const NpzReader& npz, LoadNpzOptions options) : npz_{npz} {
-  prefix_ = trim_slashes(options.path);
-  if (!prefix_.empty()) prefix_ += '/';
-  options_ = std::make_shared<const LoadNpzOptions>(std::move(options));
-}
-NpzDeserializer::NpzDeserializer(const NpzReader& npz, std::shared_ptr<const LoadNpzOptions> options,
-                                 std::string prefix)
-    : npz_{npz}, options_{std::move(options)}, prefix_{std::move(prefix)} {}
-
-std::unique_ptr<Serializer> NpzDeserializer::child(const std::string& name) {
-  return std::unique_ptr<Serializer>(new NpzDeserializer(npz_, options_, join(prefix_, name) + "/"));
-}
-
-bool NpzDeserializer::contains(const std::string& name) const { return npz_.contains(join(prefix_, name)); }
-
-bool NpzDeserializer::is_wanted(const std::string& key) const {
-  const auto& names = options_->ignore_names;
-  if (std::find(names.begin(), names.end(), key) != names.end()) return false;
-  if (options_->ignore && options_->ignore(key)) return false;
-  return options_->strict || npz_.contains(key);
-}
-
-void NpzDeserializer::array(const std::string& name, Array& value) {
-  const std::string key = join(prefix_, name);
-  if (!is_wanted(key)) return;
-  const Array loaded = npz_.array(key);
-  if (!loaded.is_defined() || !value.is_defined()) {
-    value = loaded;
-    return;
-  }
-  if (loaded.shape() != value.shape()) {
-    throw TypeError("load_npz: " + npz_.path() + ": entry '" + key + "' has shape " + to_string(loaded.shape()) +
-                    " but the object's array has shape " + to_string(value.shape()));
-  }
-  if (kind_of(loaded.dtype()) > kind_of(value.dtype())) {
-    throw TypeError("load_npz: " + npz_.path() + ": entry '" + key + "' has dtype " + kusari::name(loaded.dtype()) +
-                    " but the object's array has dtype " + kusari::name(value.dtype()));
-  }
-  value.copy_from(loaded);
-}
-
-Array NpzDeserializer::scalar(const std::string& key, Dtype widest) const {
-  const NpzValue found = npz_.value(key);
-  const std::string place = "load_npz: " + npz_.path() + ": entry '" + key + "' ";
-  const std::string wanted = std::string(" but the object wants a ") + kusari::name(widest) + " number";
-  if (found.is_text) throw TypeError(place + "is a string" + wanted);
-  if (!found.array.is_defined()) throw TypeError(place + "is None" + wanted);
-  if (found.array.size() != 1) throw TypeError(place + "has shape " + to_string(found.array.shape()) + wanted);
-  if (kind_of(found.array.dtype()) > kind_of(widest)) {
-    throw TypeError(place + "has dtype " + kusari::name(found.array.dtype()) + wanted);
-  }
-  return found.array;
-}
-
-void NpzDeserializer::number(const std::string& name, int64_t& value) {
-  const std::string key = join(prefix_, name);
-  if (is_wanted(key)) value = scalar(key, Dtype::int64).item<int64_t>();
-}
-void NpzDeserializer::number(const std::string& name, double& value) {
-  const std::string key = join(prefix_, name);
-  if (is_wanted(key)) value = scalar(key, Dtype::float64).item<double>();
-}
-void NpzDeserializer::boolean(const std::string& name, bool& value) {
-  const std::string key = join(prefix_, name);
-  if (is_wanted(key)) value = scalar(key, Dtype::bool_).item<bool>();
-}
-void NpzDeserializer::text(const std::string& name, std::string& value) {
-  const std::string key = join(prefix_, name);
-  if (!is_wanted(key)) return;
-  NpzValue found = npz_.value(key);
-  if (!found.is_text) {
-    throw TypeError("load_npz: " + npz_.path() + ": entry '" + key + "' is no string but the object wants one");
-  }
-  value = std::move(found.text);
-}
+NpzDeserializer::NpzDeserializer(const NpzReader& npz, LoadNpzOptions options)
+    : EntryDeserializer("load_npz", std::make_shared<const NpzReader>(npz), std::move(options)) {}
 
 void save_npz_dictionary(const std::string& path, const NpzDictionary& dictionary, const SaveNpzOptions& options) {
   NpzWriter writer(path, options);
