@@ -202,6 +202,7 @@
 #include "kusari/framework/links/connection/scale.h"
 #include "kusari/framework/links/home.h"
 #include "kusari/framework/links/link.h"
+#include "kusari/framework/links/link_hook.h"
 #include "kusari/framework/links/model/cifar_cnn.h"
 #include "kusari/framework/links/model/classifier.h"
 #include "kusari/framework/links/model/googlenet.h"

@@ -83,6 +83,12 @@ void Replica::prepare(std::span<const Entry> main, SentValues& values) {
       case MemberKind::real:
         *static_cast<double*>(entries_[i].at) = *static_cast<const double*>(main[i].at);
         break;
+      case MemberKind::boolean:
+        *static_cast<bool*>(entries_[i].at) = *static_cast<const bool*>(main[i].at);
+        break;
+      case MemberKind::text:
+        *static_cast<std::string*>(entries_[i].at) = *static_cast<const std::string*>(main[i].at);
+        break;
       case MemberKind::link:
         break;
     }

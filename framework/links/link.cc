@@ -11,6 +11,7 @@
 #include "kusari/framework/core/log.h"
 #include "kusari/framework/core/serializer.h"
 #include "kusari/framework/links/call_model.h"
+#include "kusari/framework/links/link_extras.h"
 #include "kusari/framework/links/link_walk.h"
 #include "kusari/framework/links/parameter.h"
 
@@ -30,12 +31,15 @@ CopyScope::CopyScope(CopyMode mode) noexcept : previous_{std::exchange(t_copy_mo
 CopyScope::~CopyScope() { t_copy_mode = previous_; }
 CopyMode CopyScope::current() noexcept { return t_copy_mode; }
 
-void throw_input_count(const char* call, size_t given, std::span<const bool> accepted) {
+void throw_input_count(const char* call, size_t given, std::span<const bool> accepted, bool takes_names) {
   std::string counts;
   for (size_t n = 0; n < accepted.size(); ++n) {
     if (accepted[n]) counts += (counts.empty() ? "" : " or ") + std::to_string(n);
   }
-  throw TypeError(std::string(call) + " takes " + counts + " variables, but the batch has " + std::to_string(given));
+  if (!counts.empty()) counts += " variables";
+  if (takes_names) counts += std::string(counts.empty() ? "" : ", or ") + "variables with names (DictVariables)";
+  throw TypeError(std::string(call) + " takes " + counts + ", but the batch has " + std::to_string(given) +
+                  (takes_names ? " without names: give its data set keys, with a DictDataset" : ""));
 }
 
 void LinkAccess::add_at(Link& parent, std::string_view name, MemberKind kind, ptrdiff_t offset, size_t size,
@@ -46,25 +50,14 @@ void LinkAccess::add_at(Link& parent, std::string_view name, MemberKind kind, pt
                      "' does not lie inside the link it registers with: only a data member of the link may; links on "
                      "the heap go into a ChainList or an AnyLink");
   }
-  if (text.empty() || text.find('/') != std::string::npos) {
-    throw ValueError("'" + text + "' is no name for a member of a link: it must not be empty or contain '/'");
-  }
-  auto& members = parent.members_;
-  for (const LinkMember& member : members) {
-    if (member.name == text) throw ValueError("a link has two members named '" + text + "'");
-  }
-  const auto place = std::find_if(members.begin(), members.end(), [&](const LinkMember& member) {
-    return member.kind != kind ? member.kind > kind : member.name > text;
-  });
-  members.insert(place, LinkMember{text, kind, static_cast<int32_t>(size), offset, owner});
-  Link::structure_changed();
+  parent.insert_member({text, kind, static_cast<int32_t>(size), offset, owner});
 }
 
 void LinkAccess::check_members(Link& link) {
   if (link.members_checked_) return;
   const std::type_info& type = link.link_type();
   for (const LinkMember& member : link.members_) {
-    if (*member.owner->type == type) {
+    if (member.owner != nullptr && *member.owner->type == type) {
       check_inside(link, &link, member.owner->size);
       break;
     }
@@ -75,6 +68,7 @@ void LinkAccess::check_members(Link& link) {
 void LinkAccess::check_inside(Link& link, const void* object, size_t size) {
   const char* begin = static_cast<const char*>(object);
   for (const LinkMember& member : link.members_) {
+    if (member.added != nullptr) continue;
     const char* at = static_cast<const char*>(LinkWalk::at(link, member));
     if (at < begin || at + member.size > begin + size) {
       throw StateError("the link has no room for its member '" + member.name +
@@ -97,10 +91,17 @@ void Home::throw_gone() {
 
 UpdateRule::~UpdateRule() = default;
 
-Link::Link(const Link& other) : members_{other.members_}, device_{other.device_} { structure_changed(); }
+Link::Link(const Link& other) : device_{other.device_} {
+  if (other.extras_) extras_.reset(new detail::LinkExtras(*other.extras_));
+  take_members(other);
+  structure_changed();
+}
 
 Link::Link(Link&& other) noexcept
-    : members_{std::move(other.members_)}, home_{std::move(other.home_)}, device_{other.device_} {
+    : members_{std::move(other.members_)},
+      home_{std::move(other.home_)},
+      extras_{std::move(other.extras_)},
+      device_{other.device_} {
   other.members_.clear();
   if (home_) home_->link_ = this;
   structure_changed();
@@ -112,8 +113,10 @@ Link& Link::operator=(const Link& other) {
   const bool same_members = members_.size() == other.members_.size() &&
                             std::equal(members_.begin(), members_.end(), other.members_.begin(),
                                        [](const LinkMember& a, const LinkMember& b) { return a.name == b.name; });
-  if (!same_members && link_type() == other.link_type()) {
-    members_ = other.members_;
+  if (link_type() != other.link_type()) return *this;
+  if (extras_ != nullptr || other.extras_ != nullptr) extras().assign(other.extras_.get());
+  if (!same_members || extras_ != nullptr) {
+    take_members(other);
     structure_changed();
   }
   return *this;
@@ -124,6 +127,7 @@ Link& Link::operator=(Link&& other) noexcept {
   if (link_type() == other.link_type()) {
     members_ = std::move(other.members_);
     other.members_.clear();
+    extras_ = std::move(other.extras_);
   }
   if (home_) home_->link_ = nullptr;
   home_ = std::move(other.home_);
@@ -135,6 +139,62 @@ Link& Link::operator=(Link&& other) noexcept {
 
 Link::~Link() {
   if (home_) home_->link_ = nullptr;
+  structure_changed();
+}
+
+void Link::take_members(const Link& other) {
+  members_ = other.members_;
+  for (LinkMember& member : members_) {
+    if (member.added != nullptr) member.added = extras_->find(member.name)->object();
+  }
+}
+
+void Link::insert_member(LinkMember member) {
+  if (member.name.empty() || member.name.find('/') != std::string::npos) {
+    throw ValueError("'" + member.name + "' is no name for a member of a link: it must not be empty or contain '/'");
+  }
+  for (const LinkMember& other : members_) {
+    if (other.name == member.name) throw ValueError("a link has two members named '" + member.name + "'");
+  }
+  const auto place = std::find_if(members_.begin(), members_.end(), [&](const LinkMember& other) {
+    return other.kind != member.kind ? other.kind > member.kind : other.name > member.name;
+  });
+  members_.insert(place, std::move(member));
+  structure_changed();
+}
+
+Parameter& Link::add_param(const std::string& name, Parameter parameter) {
+  auto object = std::make_unique<Parameter>(std::move(parameter));
+  Parameter& added = *object;
+  Link& link = self();
+  link.insert_member({name, MemberKind::parameter, sizeof(Parameter), 0, nullptr, &added});
+  link.extras().members.push_back({name, std::move(object), nullptr});
+  if (!added.is_defined()) return added;
+  added.set_name(name);
+  added.to(link.device());
+  return added;
+}
+
+Array& Link::add_persistent(const std::string& name, const Array& value) {
+  Link& link = self();
+  auto object = std::make_unique<Array>(value.is_defined() ? value.to_device(link.device()) : value);
+  Array& added = *object;
+  link.insert_member({name, MemberKind::persistent, sizeof(Array), 0, nullptr, &added});
+  link.extras().members.push_back({name, nullptr, std::move(object)});
+  return added;
+}
+
+void Link::remove_member(const std::string& name) {
+  Link& link = self();
+  const auto place = std::find_if(link.members_.begin(), link.members_.end(),
+                                  [&](const LinkMember& member) { return member.name == name; });
+  if (place == link.members_.end()) throw KeyError("Link::remove_member: no member named '" + name + "'");
+  if (place->added == nullptr) {
+    throw StateError("Link::remove_member: '" + name +
+                     "' is a member of the class; only what was added can be removed");
+  }
+  link.members_.erase(place);
+  std::erase_if(link.extras().members, [&](const auto& member) { return member.name == name; });
   structure_changed();
 }
 
@@ -254,10 +314,11 @@ void Link::cleargrads() {
   LinkWalk::parameters(*this, [](Parameter& parameter) { parameter.cleargrad(); });
 }
 
-void Link::copyparams(Link& source) {
+void Link::copyparams(Link& source, bool copy_persistent) {
   std::vector<LinkWalk::Entry> from;
   const std::vector<LinkWalk::Entry> to = LinkWalk::matching_entries("Link::copyparams", *this, source, from);
   for (size_t i = 0; i < to.size(); ++i) {
+    if (to[i].kind != MemberKind::parameter && !copy_persistent) continue;
     switch (to[i].kind) {
       case MemberKind::parameter:
         static_cast<Parameter*>(to[i].at)->copydata(*static_cast<Parameter*>(from[i].at));
@@ -277,6 +338,12 @@ void Link::copyparams(Link& source) {
         break;
       case MemberKind::real:
         *static_cast<double*>(to[i].at) = *static_cast<double*>(from[i].at);
+        break;
+      case MemberKind::boolean:
+        *static_cast<bool*>(to[i].at) = *static_cast<bool*>(from[i].at);
+        break;
+      case MemberKind::text:
+        *static_cast<std::string*>(to[i].at) = *static_cast<std::string*>(from[i].at);
         break;
       case MemberKind::link:
         break;
@@ -368,6 +435,12 @@ void Link::serialize(Serializer& serializer) {
         break;
       case MemberKind::real:
         serializer(member.name, *static_cast<double*>(value));
+        break;
+      case MemberKind::boolean:
+        serializer(member.name, *static_cast<bool*>(value));
+        break;
+      case MemberKind::text:
+        serializer(member.name, *static_cast<std::string*>(value));
         break;
       case MemberKind::link:
         break;

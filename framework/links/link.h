@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <type_traits>
@@ -17,7 +18,9 @@
 
 namespace kusari {
 
+class Array;
 class Link;
+class LinkHook;
 class Parameter;
 class Serializer;
 KUSARI_API std::string to_string(Link& link);
@@ -41,7 +44,7 @@ concept LinkType = std::is_base_of_v<Link, T>;
 
 namespace detail {
 
-enum class MemberKind : uint8_t { parameter, persistent, integer, real, link };
+enum class MemberKind : uint8_t { parameter, persistent, integer, real, boolean, text, link };
 
 /// A class that declares registered members.
 struct LinkClass {
@@ -54,13 +57,21 @@ const LinkClass* link_class() {
   return &info;
 }
 
-/// A member as its parent knows it: by its distance, which the compiler's own copy and move keep.
+/// A member as its parent knows it: by its distance, which the compiler's own copy and move keep. One that was added at
+/// run time lies on the heap.
 struct LinkMember {
   std::string name;
   MemberKind kind;
   int32_t size;
-  ptrdiff_t offset;  // from the parent's Link
-  const LinkClass* owner;
+  ptrdiff_t offset;        // from the parent's Link
+  const LinkClass* owner;  // null for one that was added at run time
+  void* added = nullptr;
+};
+
+/// What a few links have: hooks, and members that were added at run time.
+struct LinkExtras;
+struct KUSARI_API LinkExtrasDelete {
+  void operator()(LinkExtras* extras) const noexcept;
 };
 
 /// Grows whenever any model anywhere changes its structure, its place or its update rules: lists of parameters made
@@ -83,6 +94,7 @@ class KUSARI_API CopyScope {
 
 struct LinkAccess;
 struct LinkWalk;
+class LinkCall;
 
 }  // namespace detail
 
@@ -111,13 +123,36 @@ class KUSARI_API Link {
 
   /// Forgets the gradients of all parameters.
   void cleargrads();
-  /// Copies the values of a link with the same parameter paths, persistent values included.
-  void copyparams(Link& source);
+  /// Copies the values of a link with the same parameter paths; its persistent values too unless `copy_persistent` is
+  /// false.
+  void copyparams(Link& source, bool copy_persistent = true);
   /// Adds the gradients of a link with the same parameter paths.
   void addgrads(Link& source);
   void enable_update();
   void disable_update();
   bool update_enabled();
+
+  // --- members added at run time ------------------------------------------------------------------------------------
+
+  /// Adds a parameter that is no member of the class; lists, copies, optimizers and snapshots know it as the others.
+  /// Throws ValueError for a bad name and for one that is taken. chainer.Link.add_param.
+  Parameter& add_param(const std::string& name, Parameter parameter);
+  /// The same for an array that is no parameter. chainer.Link.add_persistent.
+  Array& add_persistent(const std::string& name, const Array& value);
+  /// Removes what add_param or add_persistent added. Throws KeyError when there is no such member, StateError for a
+  /// member of the class.
+  void remove_member(const std::string& name);
+
+  // --- hooks --------------------------------------------------------------------------------------------------------
+
+  /// Lets a hook see each call of this link, under its name() or another one. The link owns the hook; copies of the
+  /// link have copies of it. Returns the link. Throws KeyError when the name is taken. chainer.Link.add_hook.
+  template <class Hook>
+  Link& add_hook(Hook hook, std::string hook_name = {});
+  /// Throws KeyError when there is no hook of that name.
+  void delete_hook(const std::string& hook_name);
+  /// The hooks of this link in the order of their addition.
+  std::vector<std::pair<std::string, LinkHook*>> local_link_hooks();
 
   /// Moves parameters, gradients, persistent values and optimizer state.
   Link& to(const Device& device);
@@ -162,10 +197,18 @@ class KUSARI_API Link {
  private:
   friend struct detail::LinkAccess;
   friend struct detail::LinkWalk;
+  friend class detail::LinkCall;
   friend KUSARI_API std::string to_string(Link& link);
+
+  using CloneHook = std::shared_ptr<LinkHook> (*)(const LinkHook& hook);
+  void insert_hook(std::shared_ptr<LinkHook> hook, CloneHook clone, std::string hook_name);
+  void insert_member(detail::LinkMember member);
+  detail::LinkExtras& extras();
+  void take_members(const Link& other);
 
   std::vector<detail::LinkMember> members_;  // by kind, then by name
   IntrusivePtr<Home> home_;
+  std::unique_ptr<detail::LinkExtras, detail::LinkExtrasDelete> extras_;
   Device device_;
   bool members_checked_ = false;
 };

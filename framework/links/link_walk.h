@@ -15,7 +15,9 @@ namespace kusari::detail {
 
 /// Visits what lies in a tree of links, own members before the children's.
 struct LinkWalk {
-  static void* at(Link& link, const LinkMember& member) { return reinterpret_cast<char*>(&link) + member.offset; }
+  static void* at(Link& link, const LinkMember& member) {
+    return member.added != nullptr ? member.added : reinterpret_cast<char*>(&link) + member.offset;
+  }
   static Parameter& parameter(Link& link, const LinkMember& member) {
     return *static_cast<Parameter*>(at(link, member));
   }

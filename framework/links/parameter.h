@@ -2,6 +2,7 @@
 
 #include <memory>
 #include <optional>
+#include <string>
 #include <string_view>
 #include <type_traits>
 #include <utility>
@@ -148,22 +149,28 @@ class KUSARI_API Persistent : public Array {
   }
 };
 
-/// A number of a link that belongs to snapshots and copies: `PersistentScalar<int64_t> N{*this, "N", 0}`.
+/// A number, truth value or text of a link that belongs to snapshots and copies:
+/// `PersistentScalar<int64_t> N{*this, "N", 0}`.
 template <class T = int64_t>
 class PersistentScalar {
-  static_assert(std::is_same_v<T, int64_t> || std::is_same_v<T, double>);
+  static_assert(std::is_same_v<T, int64_t> || std::is_same_v<T, double> || std::is_same_v<T, bool> ||
+                std::is_same_v<T, std::string>);
 
  public:
   template <LinkType Parent>
-  PersistentScalar(Parent& parent, std::string_view name, std::type_identity_t<T> value = {}) : value_{value} {
-    constexpr auto kKind = std::is_same_v<T, int64_t> ? detail::MemberKind::integer : detail::MemberKind::real;
+  PersistentScalar(Parent& parent, std::string_view name, std::type_identity_t<T> value = {})
+      : value_{std::move(value)} {
+    constexpr auto kKind = std::is_same_v<T, int64_t>  ? detail::MemberKind::integer
+                           : std::is_same_v<T, double> ? detail::MemberKind::real
+                           : std::is_same_v<T, bool>   ? detail::MemberKind::boolean
+                                                       : detail::MemberKind::text;
     detail::LinkAccess::add(parent, name, kKind, &value_, sizeof(T));
   }
   PersistentScalar& operator=(T value) noexcept {
-    value_ = value;
+    value_ = std::move(value);
     return *this;
   }
-  operator T() const noexcept { return value_; }
+  operator const T&() const noexcept { return value_; }
 
  private:
   T value_;

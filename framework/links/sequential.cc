@@ -4,6 +4,7 @@
 #include <string>
 
 #include "kusari/framework/core/error.h"
+#include "kusari/framework/links/link_hook.h"
 
 namespace kusari {
 
@@ -90,6 +91,7 @@ Sequential Sequential::repeat(size_t n, CopyMode mode) const {
 }
 
 Variable Sequential::call(std::span<const Variable> inputs) {
+  const detail::LinkCall call(*this);
   if (layers_.empty()) throw StateError("Sequential: it has no layers");
   Variable x = layers_.front()->call(inputs);
   for (size_t i = 1; i < layers_.size(); ++i) {

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "kusari/framework/functions/activation/maxout.h"
+#include "kusari/framework/links/link_hook.h"
 
 namespace kusari::links {
 
@@ -16,6 +17,9 @@ Maxout::Maxout(int64_t in_size, int64_t out_size, int64_t pool, Options options)
               .initial_w = std::move(options.initial_w),
               .initial_bias = std::move(options.initial_bias)}} {}
 
-Variable Maxout::operator()(const Variable& x) { return functions::maxout(linear(x), pool_size); }
+Variable Maxout::operator()(const Variable& x) {
+  const detail::LinkCall call(*this);
+  return functions::maxout(linear(x), pool_size);
+}
 
 }  // namespace kusari::links

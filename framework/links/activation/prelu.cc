@@ -3,11 +3,15 @@
 #include <utility>
 
 #include "kusari/framework/functions/activation/prelu.h"
+#include "kusari/framework/links/link_hook.h"
 
 namespace kusari::links {
 
 PReLU::PReLU(Options options) : W{*this, "W", options.shape, std::move(options.init)} {}
 
-Variable PReLU::operator()(const Variable& x) { return functions::prelu(x, W); }
+Variable PReLU::operator()(const Variable& x) {
+  const detail::LinkCall call(*this);
+  return functions::prelu(x, W);
+}
 
 }  // namespace kusari::links

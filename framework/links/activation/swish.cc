@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "kusari/framework/functions/activation/swish.h"
+#include "kusari/framework/links/link_hook.h"
 
 namespace kusari::links {
 
@@ -15,6 +16,7 @@ Variable Swish::operator()(const Variable& x) {
     if (!shape.empty()) shape.erase(0);
     beta.initialize(shape);
   }
+  const detail::LinkCall call(*this);
   return functions::swish(x, beta);
 }
 

@@ -2,6 +2,7 @@
 
 #include "kusari/framework/core/error.h"
 #include "kusari/framework/functions/math/bias.h"
+#include "kusari/framework/links/link_hook.h"
 
 namespace kusari::links {
 
@@ -9,11 +10,13 @@ Bias::Bias(Options options)
     : axis{options.axis}, b{*this, "b", options.shape.value_or(Shape()), 0, options.shape.has_value()} {}
 
 Variable Bias::operator()(const Variable& x) {
+  const detail::LinkCall call(*this);
   if (!b.is_defined()) throw StateError("L::Bias: there is no learnt bias: pass one, or give the link a shape");
   return functions::bias(x, b, axis);
 }
 
 Variable Bias::operator()(const Variable& x, const Variable& y) {
+  const detail::LinkCall call(*this);
   if (b.is_defined()) throw StateError("L::Bias: the link has a learnt bias and takes no other");
   return functions::bias(x, y, axis);
 }

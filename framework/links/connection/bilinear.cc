@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "kusari/framework/functions/connection/bilinear.h"
+#include "kusari/framework/links/link_hook.h"
 
 namespace kusari::links {
 
@@ -13,6 +14,7 @@ Bilinear::Bilinear(int64_t left_size, int64_t right_size, int64_t out_size, Opti
       b{*this, "b", {out_size}, std::move(options.initial_b), !options.nobias} {}
 
 Variable Bilinear::operator()(const Variable& e1, const Variable& e2) {
+  const detail::LinkCall call(*this);
   return functions::bilinear(e1, e2, W, V1, V2, b);
 }
 

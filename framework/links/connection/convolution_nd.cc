@@ -2,6 +2,7 @@
 
 #include "kusari/framework/functions/connection/convolution_2d.h"
 #include "kusari/framework/links/connection/filters.h"
+#include "kusari/framework/links/link_hook.h"
 
 namespace kusari::links {
 namespace {
@@ -25,6 +26,7 @@ Variable ConvolutionND::operator()(const Variable& x) {
   if (!W.is_initialized() && x.ndim() >= 2) {
     W.infer(1, channels_of_group(kCall, "x.shape[1]", x.shape()[1], geometry_.groups));
   }
+  const detail::LinkCall call(*this);
   switch (W.declared_shape().ndim()) {
     case 3:
       return functions::convolution_1d(x, W, b, geometry_);

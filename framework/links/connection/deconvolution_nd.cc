@@ -2,6 +2,7 @@
 
 #include "kusari/framework/functions/connection/deconvolution_2d.h"
 #include "kusari/framework/links/connection/filters.h"
+#include "kusari/framework/links/link_hook.h"
 
 namespace kusari::links {
 namespace {
@@ -27,6 +28,7 @@ Variable DeconvolutionND::operator()(const Variable& x) {
     channels_of_group(kCall, "x.shape[1]", x.shape()[1], geometry_.groups);
     W.infer(0, x.shape()[1]);
   }
+  const detail::LinkCall call(*this);
   switch (W.declared_shape().ndim()) {
     case 3:
       return functions::deconvolution_1d(x, W, b, geometry_);

@@ -4,6 +4,7 @@
 
 #include "kusari/framework/core/error.h"
 #include "kusari/framework/functions/connection/deformable_convolution_2d_sampler.h"
+#include "kusari/framework/links/link_hook.h"
 
 namespace kusari::links {
 namespace {
@@ -29,6 +30,7 @@ Variable DeformableConvolution2DSampler::operator()(const Variable& x, const Var
     }
     W.infer(1, x.shape()[1]);
   }
+  const detail::LinkCall call(*this);
   return functions::deformable_convolution_2d_sampler(x, offset, W, b, {.stride = stride_, .pad = pad_});
 }
 
@@ -56,6 +58,7 @@ DeformableConvolution2D::DeformableConvolution2D(int64_t in_channels, int64_t ou
                    .initial_bias = std::move(options.deform_initial_bias)}} {}
 
 Variable DeformableConvolution2D::operator()(const Variable& x) {
+  const detail::LinkCall call(*this);
   const Variable offset = offset_conv(x);
   return deform_conv(x, offset);
 }

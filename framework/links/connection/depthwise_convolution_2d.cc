@@ -4,6 +4,7 @@
 
 #include "kusari/framework/initializers/he.h"
 #include "kusari/framework/links/connection/filters.h"
+#include "kusari/framework/links/link_hook.h"
 
 namespace kusari::links {
 namespace {
@@ -32,6 +33,7 @@ Variable DepthwiseConvolution2D::operator()(const Variable& x) {
     W.infer(1, x.shape()[1]);
     b.infer(0, x.shape()[1] * W.shape()[0]);
   }
+  const detail::LinkCall call(*this);
   return functions::depthwise_convolution_2d(x, W, b, geometry_);
 }
 

@@ -4,6 +4,7 @@
 
 #include "kusari/framework/functions/connection/embed_id.h"
 #include "kusari/framework/initializers/normal.h"
+#include "kusari/framework/links/link_hook.h"
 
 namespace kusari::links {
 
@@ -14,7 +15,10 @@ EmbedID::EmbedID(int64_t in_size, int64_t out_size, Options options)
         options.initial_w ? std::move(options.initial_w) : Initializer(initializers::Normal(1))},
       ignore_label{options.ignore_label} {}
 
-Variable EmbedID::operator()(const Variable& x) { return functions::embed_id(x, W, ignore_label); }
+Variable EmbedID::operator()(const Variable& x) {
+  const detail::LinkCall call(*this);
+  return functions::embed_id(x, W, ignore_label);
+}
 
 std::vector<std::pair<std::string, std::string>> EmbedID::printable_specs() const {
   const Shape& shape = W.declared_shape();

@@ -4,6 +4,7 @@
 
 #include "kusari/framework/functions/activation/sigmoid.h"
 #include "kusari/framework/functions/math/basic_math.h"
+#include "kusari/framework/links/link_hook.h"
 
 namespace kusari::links {
 
@@ -25,6 +26,7 @@ Highway::Highway(int64_t in_out_size, Options options)
                  .initial_bias = std::move(options.init_bt)}} {}
 
 Variable Highway::operator()(const Variable& x) {
+  const detail::LinkCall call(*this);
   const Variable h = activate(plain(x)), gate = functions::sigmoid(transform(x));
   return h * gate + x * (1 - gate);
 }

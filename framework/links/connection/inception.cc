@@ -3,6 +3,7 @@
 #include "kusari/framework/functions/activation/relu.h"
 #include "kusari/framework/functions/array/concat.h"
 #include "kusari/framework/functions/pooling/max_pooling_nd.h"
+#include "kusari/framework/links/link_hook.h"
 
 namespace kusari::links {
 namespace {
@@ -22,6 +23,7 @@ Inception::Inception(int64_t in_channels, const Options& o)
       projp{*this, "projp", in_channels, o.proj_pool, 1, with_pad(o, 0)} {}
 
 Variable Inception::operator()(const Variable& x) {
+  const detail::LinkCall call(*this);
   const Variable parts[] = {conv1(x), conv3(functions::relu(proj3(x))), conv5(functions::relu(proj5(x))),
                             projp(functions::max_pooling_2d(x, 3, {.stride = 1, .pad = 1}))};
   return functions::relu(functions::concat(parts));

@@ -6,6 +6,7 @@
 #include "kusari/framework/functions/array/concat.h"
 #include "kusari/framework/functions/pooling/average_pooling_nd.h"
 #include "kusari/framework/functions/pooling/max_pooling_nd.h"
+#include "kusari/framework/links/link_hook.h"
 
 namespace kusari::links {
 namespace {
@@ -49,6 +50,7 @@ InceptionBN::InceptionBN(int64_t in_channels, const Options& o)
 }
 
 Variable InceptionBN::operator()(const Variable& x) {
+  const detail::LinkCall call(*this);
   SmallVector<Variable, 4> parts;
   if (conv1) parts.push_back(conv1n->relu((*conv1)(x)));
   parts.push_back(conv3n.relu(conv3(proj3n.relu(proj3(x)))));

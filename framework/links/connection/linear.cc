@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "kusari/framework/functions/connection/linear.h"
+#include "kusari/framework/links/link_hook.h"
 
 namespace kusari::links {
 
@@ -16,6 +17,7 @@ Variable Linear::operator()(const Variable& x, int n_batch_axes) {
     for (int axis = n_batch_axes; axis < x.ndim(); ++axis) in_size *= x.shape()[axis];
     W.infer(1, in_size);
   }
+  const detail::LinkCall call(*this);
   return functions::linear(x, W, b, {.n_batch_axes = n_batch_axes});
 }
 

@@ -6,6 +6,7 @@
 
 #include "kusari/framework/core/error.h"
 #include "kusari/framework/functions/connection/local_convolution_2d.h"
+#include "kusari/framework/links/link_hook.h"
 
 namespace kusari::links {
 namespace {
@@ -64,6 +65,7 @@ Variable LocalConvolution2D::operator()(const Variable& x) {
     }
     W.infer(3, shape[1]);
   }
+  const detail::LinkCall call(*this);
   return functions::local_convolution_2d(x, W, b, {.stride = PerAxis(stride_)});
 }
 

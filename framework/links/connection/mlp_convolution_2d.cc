@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "kusari/framework/core/error.h"
+#include "kusari/framework/links/link_hook.h"
 
 namespace kusari::links {
 
@@ -20,6 +21,7 @@ MLPConvolution2D::MLPConvolution2D(int64_t in_channels, const std::vector<int64_
 }
 
 Variable MLPConvolution2D::operator()(const Variable& x) {
+  const detail::LinkCall call(*this);
   Variable h = (*this)[0](x);
   for (size_t i = 1; i < size(); ++i) h = (*this)[i](activation(h));
   return h;

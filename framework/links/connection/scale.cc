@@ -2,6 +2,7 @@
 
 #include "kusari/framework/core/error.h"
 #include "kusari/framework/functions/math/scale.h"
+#include "kusari/framework/links/link_hook.h"
 
 namespace kusari::links {
 namespace {
@@ -21,12 +22,14 @@ Scale::Scale(Options options)
       bias{*this, "bias", bias_options(options)} {}
 
 Variable Scale::operator()(const Variable& x) {
+  const detail::LinkCall call(*this);
   if (!W.is_defined()) throw StateError("L::Scale: there is no learnt weight: pass one, or give the link w_shape");
   const Variable y = functions::scale(x, W, axis);
   return bias.b.is_defined() ? bias(y) : y;
 }
 
 Variable Scale::operator()(const Variable& x, const Variable& y) {
+  const detail::LinkCall call(*this);
   if (W.is_defined()) throw StateError("L::Scale: the link has a learnt weight and takes no other");
   const Variable z = functions::scale(x, y, axis);
   return bias.b.is_defined() ? bias(z) : z;

@@ -6,6 +6,7 @@
 #include "kusari/framework/functions/array/reshape.h"
 #include "kusari/framework/functions/pooling/max_pooling_nd.h"
 #include "kusari/framework/initializers/he.h"
+#include "kusari/framework/links/link_hook.h"
 
 namespace kusari::links {
 namespace {
@@ -39,6 +40,7 @@ CifarCnn::CifarCnn(Options o)
       fc2{*this, "fc2", 512, o.n_classes} {}
 
 Variable CifarCnn::operator()(const Variable& x) {
+  const detail::LinkCall call(*this);
   Variable h = x;
   for (size_t i = 0; i < convs.size(); ++i) {
     h = convs[i](h);

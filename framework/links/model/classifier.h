@@ -1,12 +1,16 @@
 #pragma once
 
+#include <array>
+#include <cstddef>
 #include <functional>
-#include <type_traits>
+#include <string>
 #include <utility>
+#include <variant>
 
 #include "kusari/framework/core/export.h"
 #include "kusari/framework/links/call_model.h"
 #include "kusari/framework/links/link.h"
+#include "kusari/framework/links/link_hook.h"
 
 namespace kusari::links {
 
@@ -17,6 +21,8 @@ struct ClassifierOptions {
   TargetFunction lossfun = nullptr;  ///< default: F::softmax_cross_entropy
   TargetFunction accfun = nullptr;   ///< default: F::accuracy
   bool compute_accuracy = true;
+  /// Which variable is the target: its place among the arguments, or its key when they come with names.
+  std::variant<int, std::string> label_key = -1;
 };
 
 /// What all classifiers share.
@@ -28,6 +34,7 @@ class KUSARI_API ClassifierBase : public Chain {
   bool compute_accuracy;
   TargetFunction lossfun;
   TargetFunction accfun;
+  std::variant<int, std::string> label_key;
 
  protected:
   explicit ClassifierBase(ClassifierOptions options);
@@ -37,10 +44,16 @@ class KUSARI_API ClassifierBase : public Chain {
   ClassifierBase& operator=(ClassifierBase&&) noexcept = default;
   void forget();
   Variable compare(Variable prediction, const Variable& t);
+  /// Place of the target among `count` variables. Throws ValueError for a label_key that is a name or out of bounds.
+  size_t label_place(size_t count) const;
+  /// Its name among variables with names.
+  const std::string& label_name(const DictVariables& batch) const;
 };
 
-/// A predictor with a loss: calls the predictor with all arguments but the last, compares its result with the last, and
-/// reports "loss" and, if wanted, "accuracy". Returns the loss. chainer.links.Classifier.
+/// A predictor with a loss: calls the predictor with all arguments but the target (options.label_key, the last one
+/// unless told otherwise), compares its result with the target, and reports "loss" and, if wanted, "accuracy". Returns
+/// the loss. Variables with names go to the predictor by name if it takes DictVariables, otherwise in their order.
+/// chainer.links.Classifier.
 template <LinkType Predictor>
 class Classifier : public ClassifierBase {
  public:
@@ -49,21 +62,38 @@ class Classifier : public ClassifierBase {
       : ClassifierBase(std::move(options)), predictor{*this, "predictor", std::move(network)} {}
 
   Variable operator()(const Variable& x, const Variable& t) requires detail::kTakesVariables<Predictor, 1> {
-    forget();
-    return compare(predictor(x), t);
+    return classify<1>({&x, &t}, std::make_index_sequence<1>());
   }
   Variable operator()(const Variable& x0, const Variable& x1,
                       const Variable& t) requires detail::kTakesVariables<Predictor, 2> {
-    forget();
-    return compare(predictor(x0, x1), t);
+    return classify<2>({&x0, &x1, &t}, std::make_index_sequence<2>());
   }
   Variable operator()(const Variable& x0, const Variable& x1, const Variable& x2,
                       const Variable& t) requires detail::kTakesVariables<Predictor, 3> {
+    return classify<3>({&x0, &x1, &x2, &t}, std::make_index_sequence<3>());
+  }
+  Variable operator()(const DictVariables& batch) requires detail::kIsModel<Predictor> {
     forget();
-    return compare(predictor(x0, x1, x2), t);
+    const std::string& label = label_name(batch);
+    const DictVariables features = batch.without(label);
+    if constexpr (detail::kTakesNames<Predictor>) {
+      return compare(predictor(features), batch[label]);
+    } else {
+      const Variables values = features.values();
+      Predictor& call = predictor;
+      return compare(detail::call_spread(call, {{values.data(), values.size()}}, "the predictor"), batch[label]);
+    }
   }
 
   Child<Predictor> predictor;
+
+ private:
+  template <size_t n, size_t... kIndex>
+  Variable classify(const std::array<const Variable*, n + 1>& arguments, std::index_sequence<kIndex...>) {
+    forget();
+    const size_t at = label_place(n + 1);
+    return compare(predictor(*arguments[kIndex < at ? kIndex : kIndex + 1]...), *arguments[at]);
+  }
 };
 
 /// `auto model = L::classifier(Mlp(1000, 10));`

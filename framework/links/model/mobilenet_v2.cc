@@ -8,6 +8,7 @@
 #include "kusari/framework/functions/noise/dropout.h"
 #include "kusari/framework/functions/pooling/average_pooling_nd.h"
 #include "kusari/framework/initializers/he.h"
+#include "kusari/framework/links/link_hook.h"
 
 namespace kusari::links {
 namespace {
@@ -65,7 +66,10 @@ DepthwiseSeparable::DepthwiseSeparable(int64_t in_channels, int64_t out_channels
       project{*this, "project", in_channels, out_channels, 1, conv1x1(initial_w)},
       bn2{*this, "bn2", out_channels} {}
 
-Variable DepthwiseSeparable::operator()(const Variable& x) { return bn2(project(relu6(bn1(depthwise(x))))); }
+Variable DepthwiseSeparable::operator()(const Variable& x) {
+  const detail::LinkCall call(*this);
+  return bn2(project(relu6(bn1(depthwise(x)))));
+}
 
 InvertedResidual::InvertedResidual(int64_t in_channels, int64_t out_channels, int64_t stride,
                                    const Initializer& initial_w)
@@ -75,6 +79,7 @@ InvertedResidual::InvertedResidual(int64_t in_channels, int64_t out_channels, in
       is_residual_{stride == 1 && in_channels == out_channels} {}
 
 Variable InvertedResidual::operator()(const Variable& x) {
+  const detail::LinkCall call(*this);
   const Variable h = separable(relu6(bn(expand(x))));
   return is_residual_ ? x + h : h;
 }

@@ -7,6 +7,7 @@
 #include "kusari/framework/functions/pooling/average_pooling_nd.h"
 #include "kusari/framework/functions/pooling/max_pooling_nd.h"
 #include "kusari/framework/initializers/he.h"
+#include "kusari/framework/links/link_hook.h"
 
 namespace kusari::links {
 namespace {
@@ -35,7 +36,10 @@ class BottleneckB : public Chain {
         bn2{*this, "bn2", p.mid},
         conv3{*this, "conv3", p.mid, p.out, 1, p.conv()},
         bn3{*this, "bn3", p.out} {}
-  Variable operator()(const Variable& x) { return add_to(x, x); }
+  Variable operator()(const Variable& x) {
+    const detail::LinkCall call(*this);
+    return add_to(x, x);
+  }
 
  protected:
   Variable add_to(const Variable& shortcut, const Variable& x) {
@@ -57,7 +61,10 @@ class BottleneckA : public BottleneckB {
  public:
   explicit BottleneckA(const BlockPlan& p)
       : BottleneckB(p), conv4{*this, "conv4", p.in, p.out, 1, p.conv(p.stride)}, bn4{*this, "bn4", p.out} {}
-  Variable operator()(const Variable& x) { return add_to(bn4(conv4(x)), x); }
+  Variable operator()(const Variable& x) {
+    const detail::LinkCall call(*this);
+    return add_to(bn4(conv4(x)), x);
+  }
 
  private:
   Child<Convolution2D> conv4;
@@ -72,7 +79,10 @@ class BasicB : public Chain {
         bn1{*this, "bn1", p.out},
         conv2{*this, "conv2", p.out, p.out, 3, p.conv3x3(1)},
         bn2{*this, "bn2", p.out} {}
-  Variable operator()(const Variable& x) { return add_to(x, x); }
+  Variable operator()(const Variable& x) {
+    const detail::LinkCall call(*this);
+    return add_to(x, x);
+  }
 
  protected:
   Variable add_to(const Variable& shortcut, const Variable& x) {
@@ -91,7 +101,10 @@ class BasicA : public BasicB {
  public:
   explicit BasicA(const BlockPlan& p)
       : BasicB(p), conv3{*this, "conv3", p.in, p.out, 1, p.conv(p.stride)}, bn3{*this, "bn3", p.out} {}
-  Variable operator()(const Variable& x) { return add_to(bn3(conv3(x)), x); }
+  Variable operator()(const Variable& x) {
+    const detail::LinkCall call(*this);
+    return add_to(bn3(conv3(x)), x);
+  }
 
  private:
   Child<Convolution2D> conv3;
@@ -145,6 +158,7 @@ ConvolutionOptions stem_options(const ResNetOptions& o, bool chainer) {
 }  // namespace
 
 Variable ResidualBlocks::operator()(const Variable& x) {
+  const detail::LinkCall call(*this);
   Variable h = x;
   for (AnyLink& block : *this) h = block(h);
   return h;

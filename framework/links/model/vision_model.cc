@@ -8,6 +8,7 @@
 #include "kusari/framework/functions/activation/softmax.h"
 #include "kusari/framework/functions/array/reshape.h"
 #include "kusari/framework/functions/math/average.h"
+#include "kusari/framework/links/link_hook.h"
 
 namespace kusari::links {
 namespace {
@@ -77,11 +78,13 @@ std::vector<Variable> VisionModel::run(const Variable& x, const std::vector<size
 }
 
 Variable VisionModel::operator()(const Variable& x) {
+  const detail::LinkCall call(*this);
   const size_t scores = index_of(available_layers(), layer_table().scores);
   return run(x, {scores})[scores];
 }
 
 Activations VisionModel::operator()(const Variable& x, const std::vector<std::string>& layers) {
+  const detail::LinkCall call(*this);
   const std::vector<std::string> names = available_layers();
   std::vector<size_t> wanted;
   for (const std::string& layer : layers) wanted.push_back(index_of(names, layer));

@@ -4,6 +4,7 @@
 
 #include "kusari/framework/core/config.h"
 #include "kusari/framework/functions/normalization/batch_normalization.h"
+#include "kusari/framework/links/link_hook.h"
 
 namespace kusari::links {
 
@@ -16,18 +17,21 @@ BatchNormalization::BatchNormalization(const Shape& size, Options options)
 
 Variable BatchNormalization::operator()(const Variable& x, const BatchNormalizationCall& call) {
   prepare(x);
+  const detail::LinkCall hooked(*this);
   if (config().train) return F::batch_normalization(x, scale(), shift(), training_options(call));
   return F::fixed_batch_normalization(x, scale(), shift(), mean(), var(), {.eps = eps, .axis = axis()});
 }
 
 Variable BatchNormalization::relu(const Variable& x, const BatchNormalizationCall& call) {
   prepare(x);
+  const detail::LinkCall hooked(*this);
   if (config().train) return F::batch_normalization_relu(x, scale(), shift(), training_options(call));
   return F::fixed_batch_normalization_relu(x, scale(), shift(), mean(), var(), {.eps = eps, .axis = axis()});
 }
 
 Variable BatchNormalization::add_relu(const Variable& x, const Variable& residual, const BatchNormalizationCall& call) {
   prepare(x);
+  const detail::LinkCall hooked(*this);
   if (config().train) {
     return F::batch_normalization_add_relu(x, residual, scale(), shift(), training_options(call));
   }

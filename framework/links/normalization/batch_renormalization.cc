@@ -4,6 +4,7 @@
 
 #include "kusari/framework/core/config.h"
 #include "kusari/framework/functions/normalization/batch_renormalization.h"
+#include "kusari/framework/links/link_hook.h"
 
 namespace kusari::links {
 
@@ -18,6 +19,7 @@ BatchRenormalization::BatchRenormalization(int64_t size, Options options)
 
 Variable BatchRenormalization::operator()(const Variable& x, const BatchNormalizationCall& call) {
   prepare(x);
+  const detail::LinkCall hooked(*this);
   if (!config().train) return F::fixed_batch_normalization(x, scale(), shift(), mean(), var(), {.eps = eps});
   const bool again = config().in_recomputing;
   if (!again) {

@@ -7,6 +7,7 @@
 #include "kusari/framework/core/serializer.h"
 #include "kusari/framework/functions/array/cast.h"
 #include "kusari/framework/functions/normalization/decorrelated_batch_normalization.h"
+#include "kusari/framework/links/link_hook.h"
 
 namespace kusari::links {
 namespace {
@@ -38,6 +39,7 @@ DecorrelatedBatchNormalization::DecorrelatedBatchNormalization(int64_t size, Opt
       N{*this, "N", 0} {}
 
 Variable DecorrelatedBatchNormalization::operator()(const Variable& x, const BatchNormalizationCall& call) {
+  const detail::LinkCall hooked(*this);
   if (!config().train) {
     return F::fixed_decorrelated_batch_normalization(x, F::cast(Variable(avg_mean, false), x.dtype()),
                                                      F::cast(Variable(avg_projection, false), x.dtype()), groups);

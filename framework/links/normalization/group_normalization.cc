@@ -5,6 +5,7 @@
 #include "kusari/framework/core/config.h"
 #include "kusari/framework/core/error.h"
 #include "kusari/framework/functions/normalization/group_normalization.h"
+#include "kusari/framework/links/link_hook.h"
 
 namespace kusari::links {
 
@@ -20,6 +21,7 @@ Variable GroupNormalization::operator()(const Variable& x) {
   }
   gamma.infer(0, x.shape()[1]);
   beta.infer(0, x.shape()[1]);
+  const detail::LinkCall call(*this);
   return functions::group_normalization(x, groups, gamma, beta, eps);
 }
 
