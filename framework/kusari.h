@@ -200,6 +200,7 @@
 #include "kusari/framework/links/connection/local_convolution_2d.h"
 #include "kusari/framework/links/connection/mlp_convolution_2d.h"
 #include "kusari/framework/links/connection/scale.h"
+#include "kusari/framework/links/dict_variables.h"
 #include "kusari/framework/links/home.h"
 #include "kusari/framework/links/link.h"
 #include "kusari/framework/links/link_hook.h"

@@ -27,6 +27,7 @@ class KUSARI_API DatasetIterator : public Iterator {
   const Batch* try_next() override;
   const Batch* peek(int64_t ahead, bool wait = true) override;
   void prefer_device(const Device& device) override;
+  datasets::Keys keys() const override { return dataset_->keys(); }
   int64_t epoch() const override { return consumed_.epoch(); }
   double epoch_detail() const override { return consumed_.epoch_detail(); }
   std::optional<double> previous_epoch_detail() const override { return consumed_.previous_epoch_detail(); }

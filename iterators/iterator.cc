@@ -10,6 +10,8 @@ const Batch* Iterator::peek(int64_t, bool) { return nullptr; }
 
 void Iterator::prefer_device(const Device&) {}
 
+datasets::Keys Iterator::keys() const { return {}; }
+
 void Iterator::finalize() {}
 
 const Batch& Iterator::next() {

@@ -35,6 +35,8 @@ class KUSARI_API Iterator {
   virtual const Batch* peek(int64_t ahead, bool wait = true);
   /// Where batches will go: an iterator with workers then loads them into page-locked memory of that device.
   virtual void prefer_device(const Device& device);
+  /// The keys of the data set whose examples the batches hold; empty where they are tuples.
+  virtual datasets::Keys keys() const;
   /// Completed sweeps.
   virtual int64_t epoch() const = 0;
   /// The same with the fraction of the sweep under way.

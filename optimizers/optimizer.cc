@@ -67,9 +67,11 @@ Link& Optimizer::target() const {
   return home_->get();
 }
 
-Variable Optimizer::call_target(std::span<const Variable> inputs) { return call_model(target(), inputs); }
+Variable Optimizer::call_target(std::span<const Variable> inputs, std::span<const std::string> keys) {
+  return call_model(target(), {inputs, keys});
+}
 
-Variable Optimizer::call_model(Link& model, std::span<const Variable> inputs) const {
+Variable Optimizer::call_model(Link& model, const detail::ModelInputs& inputs) const {
   if (call_ == nullptr) {
     throw StateError(std::string(name()) +
                      "::call_target: the target cannot be called with variables to get a variable; give the updater a "

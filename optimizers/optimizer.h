@@ -75,8 +75,9 @@ class KUSARI_API Optimizer {
   bool has_target() const noexcept { return static_cast<bool>(home_); }
   /// Throws StateError before setup and when the target is gone.
   Link& target() const;
-  /// Calls the target with these variables. Throws TypeError when it takes another number of them.
-  Variable call_target(std::span<const Variable> inputs);
+  /// Calls the target with these variables; by name, if there are keys and it takes DictVariables. Throws TypeError
+  /// when it takes another number of them.
+  Variable call_target(std::span<const Variable> inputs, std::span<const std::string> keys = {});
 
   /// One step from the gradients that the parameters hold. A parameter without one has gradient zero.
   void update();
@@ -191,7 +192,7 @@ class KUSARI_API Optimizer {
   struct GroupNumbers;
   struct StepRecord;
   void setup_target(Link& link, detail::CallModel call);
-  Variable call_model(Link& model, std::span<const Variable> inputs) const;
+  Variable call_model(Link& model, const detail::ModelInputs& inputs) const;
   ForwardScope forward_scope() const;
   void cleargrads();
   Variable weighted_loss(const std::function<Variable()>& lossfun, double weight) const;

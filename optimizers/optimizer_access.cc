@@ -24,7 +24,7 @@ Array held_by(Dtype dtype, const Array& scale) {
 
 }  // namespace
 
-Variable OptimizerAccess::call(const Optimizer& optimizer, Link& model, std::span<const Variable> inputs) {
+Variable OptimizerAccess::call(const Optimizer& optimizer, Link& model, const ModelInputs& inputs) {
   return optimizer.call_model(model, inputs);
 }
 

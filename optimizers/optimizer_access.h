@@ -9,6 +9,7 @@
 #include "kusari/framework/core/array.h"
 #include "kusari/framework/core/device.h"
 #include "kusari/framework/core/export.h"
+#include "kusari/framework/links/call_model.h"
 
 namespace kusari {
 
@@ -60,7 +61,7 @@ struct KUSARI_API OptimizerAccess {
   // several threads at once.
 
   /// Calls a model of the target's class as call_target() calls the target.
-  static Variable call(const Optimizer& optimizer, Link& model, std::span<const Variable> inputs);
+  static Variable call(const Optimizer& optimizer, Link& model, const ModelInputs& inputs);
   /// What the optimizer's next backward multiplies losses on `device` by.
   static GradientScale gradient_scale(Optimizer& optimizer, const Device& device);
   /// Optimizer::accumulate for a copy of the target.

@@ -3,6 +3,7 @@
 #include <concepts>
 #include <functional>
 #include <span>
+#include <string>
 #include <type_traits>
 #include <utility>
 
@@ -13,24 +14,27 @@
 namespace kusari::updaters {
 
 /// A function of the variables of a batch, kept for later: any callable that takes n variables and returns one, such as
-/// `[&](const Variable& x, const Variable& t) { return F::mean_squared_error(model(x), t); }`.
-/// A model is not taken, because it would be copied: give a lambda that refers to it.
+/// `[&](const Variable& x, const Variable& t) { return F::mean_squared_error(model(x), t); }`, or one that takes them
+/// by name, `[&](const DictVariables& batch) { return F::mean_squared_error(model(batch["x"]), batch["t"]); }`. A model
+/// is not taken, because it would be copied: give a lambda that refers to it.
 class LossFunction {
  public:
   LossFunction() = default;
   template <class F>
   requires(!std::same_as<F, LossFunction> && !std::derived_from<F, Link> && detail::kIsModel<F>)
       LossFunction(F function)
-      : call_{[f = std::move(function)](std::span<const Variable> inputs) mutable {
+      : call_{[f = std::move(function)](const detail::ModelInputs& inputs) mutable {
           return detail::call_spread(f, inputs, "loss_func");
         }} {}
 
   explicit operator bool() const noexcept { return static_cast<bool>(call_); }
   /// Throws TypeError when the function takes another number of variables.
-  Variable operator()(std::span<const Variable> inputs) const { return call_(inputs); }
+  Variable operator()(std::span<const Variable> inputs, std::span<const std::string> keys = {}) const {
+    return call_({inputs, keys});
+  }
 
  private:
-  std::function<Variable(std::span<const Variable>)> call_;
+  std::function<Variable(const detail::ModelInputs&)> call_;
 };
 
 }  // namespace kusari::updaters

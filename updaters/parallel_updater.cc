@@ -178,6 +178,7 @@ struct ParallelUpdater::Impl {
   double weight(double share) const { return average ? share : 1; }
 
   ReplicaLoss loss_func;
+  datasets::Keys keys;  // of the data set
   bool average;
   Device device;                                        // of main
   std::vector<std::unique_ptr<Replica>> replicas;       // all but main
@@ -280,7 +281,7 @@ void ParallelUpdater::Impl::compute_main(Optimizer& optimizer, const Example& in
   const auto lossfun = [&] {
     std::vector<Variable> variables;
     for (const Array& array : inputs) variables.push_back(Variable(array, false));
-    return loss_func ? loss_func(optimizer.target(), variables) : optimizer.call_target(variables);
+    return loss_func ? loss_func(optimizer.target(), variables, keys) : optimizer.call_target(variables, keys);
   };
   try {
     const auto recording = force_backprop_mode();
@@ -336,6 +337,7 @@ void ParallelUpdater::Impl::compute(Optimizer& optimizer, Parts parts) {
                                  .autocast = amp::autocast_options(),
                                  .optimizer = optimizer,
                                  .loss_func = loss_func,
+                                 .keys = keys,
                                  .values = values,
                                  .is_single_threaded = cpu_lanes > 1 && cpu_lanes >= num_threads()};
     compute_beside(active, context, [&] {
@@ -374,7 +376,9 @@ void ParallelUpdater::Impl::report(std::span<Replica* const> active, std::span<c
 ParallelUpdater::ParallelUpdater(iterators::IteratorRef iterator, Ref<Optimizer> optimizer,
                                  ParallelUpdaterOptions options)
     : StandardUpdater(std::move(iterator), optimizer, standard_options(options, optimizer->target())),
-      impl_{std::make_unique<Impl>(*optimizer, options)} {}
+      impl_{std::make_unique<Impl>(*optimizer, options)} {
+  impl_->keys = keys();
+}
 
 ParallelUpdater::ParallelUpdater(ParallelUpdater&&) noexcept = default;
 ParallelUpdater& ParallelUpdater::operator=(ParallelUpdater&&) noexcept = default;

@@ -151,8 +151,9 @@ void Replica::differentiate(const ReplicaContext& context) {
     std::vector<Variable> inputs;
     for (const Array& array : part_.inputs) inputs.push_back(Variable(array, false));
     part_.inputs.clear();
-    const Variable loss = context.loss_func ? context.loss_func(link, inputs)
-                                            : detail::OptimizerAccess::call(context.optimizer, link, inputs);
+    const Variable loss = context.loss_func
+                              ? context.loss_func(link, inputs, context.keys)
+                              : detail::OptimizerAccess::call(context.optimizer, link, {inputs, context.keys});
     link.cleargrads();  // what the loss function may have left
     return loss;
   };

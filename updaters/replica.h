@@ -50,6 +50,7 @@ struct ReplicaContext {
   std::optional<amp::AutocastOptions> autocast;
   const Optimizer& optimizer;
   const ReplicaLoss& loss_func;
+  std::span<const std::string> keys;  // of the data set
   const SentValues& values;
   bool is_single_threaded;  // CPU kernels
 };

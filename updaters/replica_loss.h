@@ -3,6 +3,7 @@
 #include <concepts>
 #include <functional>
 #include <span>
+#include <string>
 #include <type_traits>
 #include <utility>
 
@@ -47,7 +48,7 @@ class ReplicaLoss {
   ReplicaLoss() = default;
   template <class F>
   requires LinkType<typename detail::ModelOf<F>::type> ReplicaLoss(F function)
-      : call_{[f = std::move(function)](Link& link, std::span<const Variable> inputs) {
+      : call_{[f = std::move(function)](Link& link, const detail::ModelInputs& inputs) {
           using Model = typename detail::ModelOf<F>::type;
           auto* const model = dynamic_cast<Model*>(&link);
           if (model == nullptr) throw TypeError("loss_func takes a model of another class than the replicas'");
@@ -60,10 +61,12 @@ class ReplicaLoss {
 
   explicit operator bool() const noexcept { return static_cast<bool>(call_); }
   /// Throws TypeError when the function takes another number of variables, or another model.
-  Variable operator()(Link& model, std::span<const Variable> inputs) const { return call_(model, inputs); }
+  Variable operator()(Link& model, std::span<const Variable> inputs, std::span<const std::string> keys = {}) const {
+    return call_(model, {inputs, keys});
+  }
 
  private:
-  std::function<Variable(Link&, std::span<const Variable>)> call_;
+  std::function<Variable(Link&, const detail::ModelInputs&)> call_;
 };
 
 }  // namespace updaters

@@ -68,9 +68,11 @@ StandardUpdater::StandardUpdater(NamedIterators iterators, NamedOptimizers optim
     if (options_.loss_scaling) optimizer->loss_scaling(*options_.loss_scaling);
     if (options_.auto_new_epoch) optimizer->use_auto_new_epoch();
   }
+  keys_ = main_iterator().keys();
   if (options_.static_graph) {
-    const auto loss_of = [loss_func = options_.loss_func](Optimizer& optimizer, std::span<const Variable> inputs) {
-      return loss_func ? loss_func(inputs) : optimizer.call_target(inputs);
+    const auto loss_of = [loss_func = options_.loss_func, keys = keys_](Optimizer& optimizer,
+                                                                        std::span<const Variable> inputs) {
+      return loss_func ? loss_func(inputs, keys) : optimizer.call_target(inputs, keys);
     };
     const bool calls_others = static_cast<bool>(options_.loss_func);
     static_step_ = std::make_unique<StaticStep>(options_.static_graph.options(), loss_of, calls_others);
@@ -134,6 +136,11 @@ Variables StandardUpdater::next_inputs(const std::string& name) {
   return to_variables(arrays);
 }
 
+DictVariables StandardUpdater::next_named_inputs(const std::string& name) {
+  const Variables inputs = next_inputs(name);
+  return DictVariables(get_iterator(name).keys(), std::span<const Variable>(inputs.data(), inputs.size()));
+}
+
 std::optional<Variables> StandardUpdater::try_next_main() {
   const StepTimer::DataScope data = data_time();
   const std::optional<datasets::Example> arrays = feeds_[main_].try_next();
@@ -161,7 +168,7 @@ void StandardUpdater::look_ahead() {
 Variable StandardUpdater::loss_of(Optimizer& optimizer, const Variables& inputs) const {
   const std::span<const Variable> arguments(inputs.data(), inputs.size());
   if (static_step_) return static_step_->loss(optimizer, arguments);
-  return options_.loss_func ? options_.loss_func(arguments) : optimizer.call_target(arguments);
+  return options_.loss_func ? options_.loss_func(arguments, keys_) : optimizer.call_target(arguments, keys_);
 }
 
 void StandardUpdater::update_once(Optimizer& optimizer, const Variables& inputs) {

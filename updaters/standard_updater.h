@@ -10,6 +10,8 @@
 #include "kusari/framework/core/device.h"
 #include "kusari/framework/core/export.h"
 #include "kusari/framework/datasets/convert.h"
+#include "kusari/framework/datasets/dataset.h"
+#include "kusari/framework/links/dict_variables.h"
 #include "kusari/iterators/iterator.h"
 #include "kusari/optimizers/optimizer.h"
 #include "kusari/updaters/batch_feed.h"
@@ -46,8 +48,9 @@ struct StandardUpdaterOptions {
 };
 
 /// Takes a batch of the iterator "main", makes arrays of it, and lets the optimizer "main" take a step for the loss of
-/// its target. Other schemes, such as GANs, override update_core. What models report for the batches of one step is
-/// averaged. chainer.training.updaters.StandardUpdater.
+/// its target. A target or loss_func that takes DictVariables is called by name if the data set has keys, any other one
+/// in the order of the components. Other schemes, such as GANs, override update_core. What models report for the
+/// batches of one step is averaged. chainer.training.updaters.StandardUpdater.
 class KUSARI_API StandardUpdater : public Updater {
  public:
   using NamedIterators = std::vector<std::pair<std::string, iterators::IteratorRef>>;
@@ -85,6 +88,10 @@ class KUSARI_API StandardUpdater : public Updater {
   virtual void update_core();
   /// The next batch of an iterator as variables on the input device. With `prefetch`, it may be there already.
   Variables next_inputs(const std::string& iterator = "main");
+  /// The same with the keys of the data set. Throws ValueError when there are not as many keys.
+  DictVariables next_named_inputs(const std::string& iterator = "main");
+  /// Keys of the data set of the iterator "main".
+  const datasets::Keys& keys() const noexcept { return keys_; }
   /// A batch of examples, taken from an iterator by hand, as variables on the input device.
   Variables convert(const iterators::Batch& batch);
   /// Sends batches to come to the input device. Called after update_core; an update_core that takes several batches may
@@ -115,6 +122,7 @@ class KUSARI_API StandardUpdater : public Updater {
   NamedOptimizers optimizers_;
   StandardUpdaterOptions options_;
   size_t main_ = 0;  // place of the iterator "main"
+  datasets::Keys keys_;
   int64_t iteration_ = 0;
   uint64_t seed_ = 0;             // of random converters
   std::vector<BatchFeed> feeds_;  // one per iterator

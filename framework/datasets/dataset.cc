@@ -1,12 +1,54 @@
 #include "kusari/framework/datasets/dataset.h"
 
-#include <string>
+#include <algorithm>
 
 #include "kusari/framework/core/error.h"
 
 namespace kusari::datasets {
+namespace {
+
+/// Indices of Python's range(*slice(start, stop, step).indices(size)).
+std::vector<int64_t> indices_of(const Range& range, int64_t size) {
+  if (range.step == 0) throw ValueError("Dataset::slice: step is 0: it must be another number");
+  const bool forward = range.step > 0;
+  const int64_t step = std::clamp(range.step, -size - 1, size + 1);  // larger ones do the same, and may overflow
+  const int64_t lowest = forward ? 0 : -1, highest = forward ? size : size - 1;
+  const auto place = [&](const std::optional<int64_t>& given, int64_t otherwise) {
+    if (!given) return otherwise;
+    return std::clamp(*given < 0 ? *given + size : *given, lowest, highest);
+  };
+  const int64_t start = place(range.start, forward ? lowest : highest);
+  const int64_t stop = place(range.stop, forward ? highest : lowest);
+  std::vector<int64_t> indices;
+  for (int64_t i = start; forward ? i < stop : i > stop; i += step) indices.push_back(i);
+  return indices;
+}
+
+}  // namespace
 
 Dataset::~Dataset() = default;
+
+Keys Dataset::keys() const { return {}; }
+
+std::vector<Example> Dataset::take(std::span<const int64_t> indices) const {
+  std::vector<Example> examples;
+  examples.reserve(indices.size());
+  for (const int64_t i : indices) examples.push_back((*this)[i]);
+  return examples;
+}
+
+std::vector<Example> Dataset::slice(const Range& range) const { return take(indices_of(range, size())); }
+
+size_t Dataset::component(std::string_view key) const {
+  const Keys names = keys();
+  const auto found = std::find(names.begin(), names.end(), key);
+  if (found != names.end()) return static_cast<size_t>(found - names.begin());
+  std::string message = "Dataset::component: there is no key '" + std::string(key) + "', ";
+  if (names.empty()) throw KeyError(message + "the examples are tuples");
+  message += "only";
+  for (const std::string& name : names) message += " '" + name + "'";
+  throw KeyError(message);
+}
 
 void Dataset::throw_index(const char* call, int64_t i, int64_t size) {
   throw IndexError(std::string(call) + ": index " + std::to_string(i) + " is out of range: the data set has " +

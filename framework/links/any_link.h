@@ -39,7 +39,7 @@ struct AnyCallableOf final : AnyCallable {
       return false;  // a lambda with captures
     }
   }
-  Variable call(std::span<const Variable> inputs) override { return call_spread(object, inputs, "the layer"); }
+  Variable call(std::span<const Variable> inputs) override { return call_spread(object, {inputs}, "the layer"); }
   Link* link() noexcept override {
     if constexpr (LinkType<F>) {
       return &object;

@@ -42,6 +42,7 @@ DictSummary::Values Evaluator::evaluate() {
   DictSummary summary;
   Observation observation;
   iterator_->reset();
+  const datasets::Keys keys = iterator_->keys();
   for (const iterators::Batch& batch : *iterator_) {
     observation.clear();
     const auto scope = report_scope(observation);
@@ -54,9 +55,9 @@ DictSummary::Values Evaluator::evaluate() {
     {
       const auto no_graph = no_backprop_mode();
       if (options_.eval_func) {
-        options_.eval_func(arguments);
+        options_.eval_func(arguments, keys);
       } else {
-        call_(home_->get(), arguments);
+        call_(home_->get(), {arguments, keys});
       }
     }
     summary.add(observation);
