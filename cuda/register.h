@@ -5,6 +5,7 @@
 // One function for each family of kernels, called by register.cc alone.
 namespace kusari::cuda {
 
+void register_backend_info(Backend& backend);         // backend_info.cc
 void register_basic(Backend& backend);                // basic.cu
 void register_pointwise(Backend& backend);            // pointwise.cc
 void register_random(Backend& backend);               // random.cu

@@ -31,6 +31,7 @@
 #include "kusari/framework/core/random.h"
 #include "kusari/framework/core/ref.h"
 #include "kusari/framework/core/reporter.h"
+#include "kusari/framework/core/runtime_info.h"
 #include "kusari/framework/core/serializer.h"
 #include "kusari/framework/core/shape.h"
 #include "kusari/framework/core/summary.h"

@@ -10,6 +10,7 @@ namespace {
 class CpuBackend final : public Backend {
  public:
   CpuBackend() {
+    cpu::register_backend_info(*this);
     cpu::register_basic(*this);
     cpu::register_pointwise(*this);
     cpu::register_fused_pointwise(*this);

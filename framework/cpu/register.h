@@ -5,6 +5,7 @@
 namespace kusari::cpu {
 
 // Each enters its family's kernels in the table of the CPU backend.
+void register_backend_info(Backend& backend);
 void register_basic(Backend& backend);
 void register_pointwise(Backend& backend);
 void register_fused_pointwise(Backend& backend);
