@@ -17,7 +17,10 @@ class CpuBackend final : public Backend {
     cpu::register_reduction(*this);
     cpu::register_arg_reduction(*this);
     cpu::register_softmax(*this);
+    cpu::register_scan(*this);
     cpu::register_symmetric_eigen(*this);
+    cpu::register_linear_algebra(*this);
+    cpu::register_fft(*this);
     cpu::register_random(*this);
     cpu::register_matmul(*this);
     cpu::register_convolution(*this);
@@ -32,6 +35,7 @@ class CpuBackend final : public Backend {
     cpu::register_roi(*this);
     cpu::register_image_batch(*this);
     cpu::register_image_resampling(*this);
+    cpu::register_connectionist_temporal_classification(*this);
   }
 
   const char* name() const override { return "cpu"; }

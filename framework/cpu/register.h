@@ -12,7 +12,10 @@ void register_fused_pointwise(Backend& backend);
 void register_reduction(Backend& backend);
 void register_arg_reduction(Backend& backend);
 void register_softmax(Backend& backend);
+void register_scan(Backend& backend);
 void register_symmetric_eigen(Backend& backend);
+void register_linear_algebra(Backend& backend);
+void register_fft(Backend& backend);
 void register_random(Backend& backend);
 void register_matmul(Backend& backend);
 void register_convolution(Backend& backend);
@@ -27,5 +30,6 @@ void register_pooling(Backend& backend);
 void register_roi(Backend& backend);
 void register_image_batch(Backend& backend);
 void register_image_resampling(Backend& backend);
+void register_connectionist_temporal_classification(Backend& backend);
 
 }  // namespace kusari::cpu
