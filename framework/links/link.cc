@@ -211,10 +211,8 @@ std::vector<std::pair<std::string, std::string>> Link::printable_list() {
   return entries;
 }
 
-namespace {
-
-/// "Mlp" of kusari::examples::Mlp, "Classifier" of kusari::links::Classifier<Mlp>.
-std::string class_name(const std::type_info& type) {
+std::string detail::class_name(Link& link) {
+  const std::type_info& type = LinkWalk::type(link.self());
   int status = 0;
   const std::unique_ptr<char, void (*)(void*)> demangled(abi::__cxa_demangle(type.name(), nullptr, nullptr, &status),
                                                          std::free);
@@ -223,11 +221,9 @@ std::string class_name(const std::type_info& type) {
   return name.substr(name.rfind(':') == std::string::npos ? 0 : name.rfind(':') + 1);
 }
 
-}  // namespace
-
 std::string to_string(Link& root) {
   Link& link = root.self();
-  std::string text = class_name(link.link_type()) + "(";
+  std::string text = detail::class_name(link) + "(";
   const auto specs = link.printable_specs();
   for (size_t i = 0; i < specs.size(); ++i) text += (i == 0 ? "" : ", ") + specs[i].first + "=" + specs[i].second;
   std::vector<std::pair<std::string, std::string>> below;

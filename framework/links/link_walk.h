@@ -13,6 +13,9 @@
 // For what the library does to all members of a model.
 namespace kusari::detail {
 
+/// "Mlp" of an examples::Mlp, "Classifier" of a links::Classifier<Mlp>.
+KUSARI_API std::string class_name(Link& link);
+
 /// Visits what lies in a tree of links, own members before the children's.
 struct LinkWalk {
   static void* at(Link& link, const LinkMember& member) {
@@ -73,6 +76,7 @@ struct LinkWalk {
     });
   }
 
+  static const std::type_info& type(const Link& link) noexcept { return link.link_type(); }
   static void set_device(Link& link, const Device& device) { link.device_ = device; }
 
   struct Entry {

@@ -1,8 +1,5 @@
 #include "kusari/framework/autograd/function_hooks/timer_hook.h"
 
-#include <algorithm>
-#include <array>
-#include <cstdio>
 #include <iostream>
 
 namespace kusari::function_hooks {
@@ -20,19 +17,6 @@ const Device* device_of(const Variables& variables) {
     if (v.is_defined()) return &v.device();
   }
   return nullptr;
-}
-
-std::string humanized(double seconds) {
-  char text[32];
-  for (const char* unit : {"sec", "ms", "us"}) {
-    if (seconds >= 1) {
-      std::snprintf(text, sizeof(text), "%.2f%s", seconds, unit);
-      return text;
-    }
-    seconds *= 1000;
-  }
-  std::snprintf(text, sizeof(text), "%.2fns", seconds);
-  return text;
 }
 
 }  // namespace
@@ -71,35 +55,9 @@ double TimerHook::total_time() const noexcept {
   return total;
 }
 
-std::vector<TimerHook::Record> TimerHook::summary() const {
-  std::vector<Record> records;
-  for (const auto& [name, seconds] : history_) {
-    auto record = std::find_if(records.begin(), records.end(), [&n = name](const Record& r) { return r.name == n; });
-    if (record == records.end()) record = records.insert(records.end(), Record{name});
-    record->elapsed_time += seconds;
-    ++record->occurrence;
-  }
-  return records;
-}
+std::vector<TimeRecord> TimerHook::summary() const { return summarize_times(history_); }
 
-std::string TimerHook::report() const {
-  std::vector<std::array<std::string, 3>> rows{{"FunctionName", "ElapsedTime", "Occurrence"}};
-  for (const Record& r : summary()) {
-    rows.push_back({r.name, humanized(r.elapsed_time), std::to_string(r.occurrence)});
-  }
-  std::array<size_t, 3> widths{};
-  for (const auto& row : rows) {
-    for (size_t i = 0; i < 3; ++i) widths[i] = std::max(widths[i], row[i].size());
-  }
-  std::string text;
-  for (const auto& row : rows) {
-    for (size_t i = 0; i < 3; ++i) {
-      text += (i == 0 ? "" : "  ") + std::string(widths[i] - row[i].size(), ' ') + row[i];
-    }
-    text += '\n';
-  }
-  return text;
-}
+std::string TimerHook::report() const { return time_table("FunctionName", summary()); }
 
 void TimerHook::print_report() const { print_report(std::cout); }
 void TimerHook::print_report(std::ostream& out) const { out << report() << std::flush; }

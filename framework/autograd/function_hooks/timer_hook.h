@@ -1,13 +1,13 @@
 #pragma once
 
 #include <chrono>
-#include <cstdint>
 #include <iosfwd>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "kusari/framework/autograd/function_hook.h"
+#include "kusari/framework/core/time_records.h"
 
 namespace kusari::function_hooks {
 
@@ -15,11 +15,7 @@ namespace kusari::function_hooks {
 /// The time of a function that runs inside another's counts for both. chainer.function_hooks.TimerHook.
 class KUSARI_API TimerHook final : public FunctionHook {
  public:
-  struct Record {
-    std::string name;         ///< of the function
-    double elapsed_time = 0;  ///< in seconds
-    int64_t occurrence = 0;   ///< forward and backward computations
-  };
+  using Record = TimeRecord;  ///< forward and backward computations of one function
 
   void forward_preprocess(const FunctionNode& function, const ArrayRefs& in) override;
   void forward_postprocess(const FunctionNode& function, const ArrayRefs& in, const Arrays& out) override;
@@ -27,7 +23,7 @@ class KUSARI_API TimerHook final : public FunctionHook {
   void backward_postprocess(const FunctionNode& function, const Variables& gy, const Variables& gx) override;
 
   /// Every measurement, in the order in which they ended: name and seconds.
-  const std::vector<std::pair<std::string, double>>& call_history() const noexcept { return history_; }
+  const TimeHistory& call_history() const noexcept { return history_; }
   /// The sum of call_history(), in seconds.
   double total_time() const noexcept;
   /// One record per function name, in the order of their first end.
@@ -49,7 +45,7 @@ class KUSARI_API TimerHook final : public FunctionHook {
   void end(const FunctionNode& function, const Device* device);
 
   std::vector<Running> running_;
-  std::vector<std::pair<std::string, double>> history_;
+  TimeHistory history_;
 };
 
 }  // namespace kusari::function_hooks
