@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <atomic>
 
+#include "kusari/framework/core/config.h"
 #include "kusari/framework/core/error.h"
 #include "kusari/framework/core/graph_capture.h"
 
@@ -64,15 +65,18 @@ ObserverSource::~ObserverSource() = default;
 ReportScope::ReportScope(Reporter& reporter, Observation& observation) noexcept
     : reporter_{&reporter},
       previous_reporter_{std::exchange(current_reporter, &reporter)},
-      previous_observation_{std::exchange(reporter.observation_, &observation)} {}
+      previous_observation_{std::exchange(reporter.observation_, &observation)},
+      previous_keeps_graphs_{std::exchange(reporter.keeps_graphs_, config().keep_graph_on_report.get())} {}
 
 ReportScope::ReportScope(Observation& observation) : reporter_{current_reporter}, previous_reporter_{current_reporter} {
   if (reporter_ == nullptr) throw StateError("report_scope: no reporter is current in this thread");
   previous_observation_ = std::exchange(reporter_->observation_, &observation);
+  previous_keeps_graphs_ = std::exchange(reporter_->keeps_graphs_, config().keep_graph_on_report.get());
 }
 
 ReportScope::~ReportScope() {
   reporter_->observation_ = previous_observation_;
+  reporter_->keeps_graphs_ = previous_keeps_graphs_;
   current_reporter = previous_reporter_;
 }
 
@@ -155,7 +159,10 @@ void Reporter::report(std::initializer_list<Reported> values, const void* observ
     }
     if (value.array != nullptr) {
       const Array array = capture != nullptr ? capture->lent(*value.array) : *value.array;
-      observation_->set(name, value.name, ObservedValue(array, value.weight));
+      ObservedValue observed(array, value.weight);
+      // A recorded step has no graph after it.
+      if (keeps_graphs_ && value.keep != nullptr && capture == nullptr) observed.keep(value.keep(value.variable));
+      observation_->set(name, value.name, std::move(observed));
     } else {
       observation_->set(name, value.name, ObservedValue(value.number, value.weight));
     }

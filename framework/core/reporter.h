@@ -17,6 +17,8 @@
 
 namespace kusari {
 
+class Variable;
+
 /// One argument of report(): {"loss", loss}, {"grad_norm", 1.5}, {"accuracy", accuracy, weight}. A view: it lives no
 /// longer than the call.
 class Reported {
@@ -26,7 +28,7 @@ class Reported {
   template <class T>
   requires std::is_arithmetic_v<T> Reported(std::string_view key, T value, double value_weight = 1)
       : name{key}, number{static_cast<double>(value)}, weight{value_weight} {}
-  /// A Variable: its array, without the graph.
+  /// A Variable: its array, and its graph where config.keep_graph_on_report says so.
   template <class V>
   requires requires(const V& v) {
     { v.array() } -> std::same_as<const Array&>;
@@ -36,13 +38,28 @@ class Reported {
       : name{key},
         array{value.is_defined() ? &value.array() : nullptr},
         is_absent{!value.is_defined()},
-        weight{value_weight} {}
+        weight{value_weight},
+        variable{&value},
+        keep{&keep_variable<V>} {}
 
   std::string_view name;
   const Array* array = nullptr;  // null: `number` is the value
   double number = 0;
   bool is_absent = false;  // an undefined Variable
   double weight = 1;
+  const void* variable = nullptr;  // what `array` was taken from, for `keep`: holds on to it with its graph
+  std::shared_ptr<const Variable> (*keep)(const void* variable) = nullptr;
+
+ private:
+  template <class V>
+  static std::shared_ptr<const Variable> keep_variable(const void* variable) {
+    if constexpr (std::is_same_v<Variable, V> || std::is_base_of_v<Variable, V>) {
+      using Kept = std::conditional_t<std::is_same_v<Variable, V>, V, Variable>;
+      return std::make_shared<Kept>(static_cast<const Kept&>(*static_cast<const V*>(variable)));
+    } else {
+      return nullptr;
+    }
+  }
 };
 
 /// A reported number, or an array whose number is read when it is asked for.
@@ -60,9 +77,13 @@ class KUSARI_API ObservedValue {
   double weight() const noexcept { return weight_; }
   /// Undefined for a number.
   const Array& array() const noexcept { return array_; }
+  /// What was reported, with its graph; null unless config.keep_graph_on_report was on when the report's scope began.
+  const Variable* variable() const noexcept { return variable_.get(); }
+  void keep(std::shared_ptr<const Variable> variable) noexcept { variable_ = std::move(variable); }
 
  private:
   Array array_;
+  std::shared_ptr<const Variable> variable_;
   double number_ = 0;
   double weight_ = 1;
 };
@@ -119,6 +140,7 @@ class KUSARI_API ReportScope {
   Reporter* reporter_;
   Reporter* previous_reporter_;
   Observation* previous_observation_;
+  bool previous_keeps_graphs_;
 };
 
 /// Gathers the values that links and other observers report while it is current: a value `key` of an observer
@@ -174,6 +196,8 @@ class KUSARI_API Reporter {
   uint64_t version_ = 0;
   Observation* observation_ = &outside_;
   Observation outside_;
+  // Asked when a scope begins: an updater whose optimizers share graphs turns the setting on for itself.
+  bool keeps_graphs_ = false;
 };
 
 /// The reporter of the innermost scope in this thread; null outside.
