@@ -1,8 +1,9 @@
 #include "kusari/framework/core/time_records.h"
 
 #include <algorithm>
-#include <array>
 #include <cstdio>
+
+#include "kusari/framework/core/text_table.h"
 
 namespace kusari {
 namespace {
@@ -35,22 +36,11 @@ std::vector<TimeRecord> summarize_times(const TimeHistory& history) {
 }
 
 std::string time_table(const std::string& name_column, const std::vector<TimeRecord>& records) {
-  std::vector<std::array<std::string, 3>> rows{{name_column, "ElapsedTime", "Occurrence"}};
+  std::vector<std::vector<std::string>> rows{{name_column, "ElapsedTime", "Occurrence"}};
   for (const TimeRecord& r : records) {
     rows.push_back({r.name, humanized(r.elapsed_time), std::to_string(r.occurrence)});
   }
-  std::array<size_t, 3> widths{};
-  for (const auto& row : rows) {
-    for (size_t i = 0; i < 3; ++i) widths[i] = std::max(widths[i], row[i].size());
-  }
-  std::string text;
-  for (const auto& row : rows) {
-    for (size_t i = 0; i < 3; ++i) {
-      text += (i == 0 ? "" : "  ") + std::string(widths[i] - row[i].size(), ' ') + row[i];
-    }
-    text += '\n';
-  }
-  return text;
+  return right_aligned_table(rows);
 }
 
 }  // namespace kusari

@@ -2,25 +2,9 @@
 
 #include <iostream>
 
+#include "kusari/framework/autograd/function_hooks/hook_support.h"
+
 namespace kusari::function_hooks {
-namespace {
-
-const Device* device_of(const ArrayRefs& arrays) {
-  for (size_t i = 0; i < arrays.size(); ++i) {
-    if (arrays[i].is_defined()) return &arrays[i].device();
-  }
-  return nullptr;
-}
-
-const Device* device_of(const Variables& variables) {
-  for (const Variable& v : variables) {
-    if (v.is_defined()) return &v.device();
-  }
-  return nullptr;
-}
-
-}  // namespace
-
 void TimerHook::begin(const FunctionNode& function, const Device* device) {
   if (device != nullptr) synchronize(*device);
   running_.push_back({&function, Clock::now()});

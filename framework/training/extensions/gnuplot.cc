@@ -3,34 +3,10 @@
 #include <filesystem>
 #include <system_error>
 
-#include <fcntl.h>
-#include <spawn.h>
-#include <sys/wait.h>
-#include <unistd.h>
-
 #include "kusari/framework/core/atomic_file.h"
+#include "kusari/framework/training/extensions/run_program.h"
 
 namespace kusari::training::extensions {
-namespace {
-
-/// Whether gnuplot ran the script and was content.
-bool run_gnuplot(const std::string& script) {
-  posix_spawn_file_actions_t actions;
-  posix_spawn_file_actions_init(&actions);
-  for (const int file : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
-    posix_spawn_file_actions_addopen(&actions, file, "/dev/null", O_RDWR, 0);
-  }
-  std::string program = "gnuplot", argument = script;
-  char* arguments[] = {program.data(), argument.data(), nullptr};
-  pid_t child = 0;
-  const int error = ::posix_spawnp(&child, "gnuplot", &actions, nullptr, arguments, environ);
-  posix_spawn_file_actions_destroy(&actions);
-  int status = 0;
-  return error == 0 && ::waitpid(child, &status, 0) == child && WIFEXITED(status) && WEXITSTATUS(status) == 0;
-}
-
-}  // namespace
-
 std::string gnuplot_quoted(const std::string& text) {
   std::string result = "'";
   for (const char c : text) result += c == '\'' ? "''" : std::string(1, c);
@@ -43,7 +19,7 @@ bool draw_with_gnuplot(const std::string& picture, int width, int height, const 
                                     std::to_string(height) + "\nset output " + gnuplot_quoted(unfinished) + "\n" +
                                     commands);
   std::error_code error;
-  const bool drawn = run_gnuplot(script);
+  const bool drawn = run_program({"gnuplot", script});
   if (drawn) {
     std::filesystem::rename(unfinished, picture, error);
   } else {
