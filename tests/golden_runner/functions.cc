@@ -10,6 +10,7 @@ const FunctionTable& function_table() {
     add_batch_normalization_functions(all);
     add_connection_functions(all);
     add_convolution_functions(all);
+    add_linear_algebra_functions(all);
     add_loss_functions(all);
     add_math_functions(all);
     add_noise_functions(all);

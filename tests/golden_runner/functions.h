@@ -55,6 +55,7 @@ void add_array_functions(FunctionTable& table);
 void add_batch_normalization_functions(FunctionTable& table);
 void add_connection_functions(FunctionTable& table);
 void add_convolution_functions(FunctionTable& table);
+void add_linear_algebra_functions(FunctionTable& table);
 void add_loss_functions(FunctionTable& table);
 void add_math_functions(FunctionTable& table);
 void add_noise_functions(FunctionTable& table);

@@ -2,12 +2,14 @@
 #include "kusari/framework/functions/array/cast.h"
 #include "kusari/framework/functions/array/concat.h"
 #include "kusari/framework/functions/array/copy.h"
+#include "kusari/framework/functions/array/diagonal.h"
 #include "kusari/framework/functions/array/expand_dims.h"
 #include "kusari/framework/functions/array/flip.h"
 #include "kusari/framework/functions/array/get_item.h"
 #include "kusari/framework/functions/array/hstack.h"
 #include "kusari/framework/functions/array/index.h"
 #include "kusari/framework/functions/array/pad.h"
+#include "kusari/framework/functions/array/permutate.h"
 #include "kusari/framework/functions/array/repeat.h"
 #include "kusari/framework/functions/array/reshape.h"
 #include "kusari/framework/functions/array/scatter_add.h"
@@ -18,6 +20,7 @@
 #include "kusari/framework/functions/array/stack.h"
 #include "kusari/framework/functions/array/tile.h"
 #include "kusari/framework/functions/array/transpose.h"
+#include "kusari/framework/functions/array/transpose_sequence.h"
 #include "kusari/framework/functions/array/where.h"
 #include "kusari/tests/golden_runner/functions.h"
 
@@ -72,6 +75,11 @@ void add_array_functions(FunctionTable& table) {
       {"copy", call([](Args& a) {  // dst -1 is the CPU
          return F::copy(a.var("x"), get_device(std::to_string(a.integer("dst", -1))));
        })},
+      {"diagonal", call([](Args& a) {
+         return F::diagonal(
+             a.var("x"),
+             {.offset = a.integer("offset", 0), .axis1 = a.integer("axis1", 0), .axis2 = a.integer("axis2", 1)});
+       })},
       {"dstack", call([](Args& a) { return F::dstack(a.vars("xs")); })},
       {"expand_dims", call([](Args& a) { return F::expand_dims(a.var("x"), a.integer("axis", 0)); })},
       {"flatten", unary(F::flatten)},
@@ -85,6 +93,9 @@ void add_array_functions(FunctionTable& table) {
       {"pad", call([](Args& a) {
          return F::pad(a.var("x"), pad_width(a.raw("pad_width")), pad_mode(a.text("mode", "constant")),
                        a.number("constant_values", 0));
+       })},
+      {"permutate", call([](Args& a) {
+         return F::permutate(a.var("x"), a.array("indices"), a.integer("axis", 0), a.flag("inv", false));
        })},
       {"repeat",
        call([](Args& a) { return F::repeat(a.var("x"), a.integers("repeats"), a.optional_integer("axis")); })},
@@ -112,6 +123,7 @@ void add_array_functions(FunctionTable& table) {
          const Variable x = a.var("x");
          return a.has("axes") ? F::transpose(x, a.integers("axes")) : F::transpose(x);
        })},
+      {"transpose_sequence", call([](Args& a) { return F::transpose_sequence(a.vars("xs")); })},
       {"vstack", call([](Args& a) { return F::vstack(a.vars("xs")); })},
       {"where", call([](Args& a) { return F::where(a.var("condition"), a.var("x"), a.var("y")); })},
   });

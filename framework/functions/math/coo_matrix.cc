@@ -1,0 +1,103 @@
+#include "kusari/framework/functions/math/coo_matrix.h"
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "kusari/framework/core/error.h"
+#include "kusari/framework/functions/array/reshape.h"
+#include "kusari/framework/functions/array/take_rows.h"
+
+namespace kusari::utils {
+namespace {
+
+constexpr const char* kCall = "utils::CooMatrix";
+
+void check_places(const Array& places, const char* name, const Variable& data, int64_t size) {
+  const std::string prefix = std::string(kCall) + ": " + name;
+  if (!places.is_defined()) throw TypeError(prefix + " is not given: it is required");
+  if (places.dtype() != Dtype::int32 && places.dtype() != Dtype::int64) {
+    throw TypeError(prefix + " has dtype " + kusari::name(places.dtype()) + " but must have int32 or int64");
+  }
+  if (places.shape() != data.shape()) {
+    throw ValueError(prefix + " has shape " + to_string(places.shape()) + " but data has shape " +
+                     to_string(data.shape()) + ": they must be equal");
+  }
+  for (const int64_t place : places.to_vector<int64_t>()) {
+    if (place < -1 || place >= size) {
+      throw IndexError(prefix + " holds " + std::to_string(place) + " but the matrix has " + std::to_string(size));
+    }
+  }
+}
+
+}  // namespace
+
+CooMatrix::CooMatrix(const Variable& data, const Array& row, const Array& col, const Shape& shape)
+    : data_{data}, row_{row}, col_{col}, shape_{shape} {
+  const std::string prefix = std::string(kCall) + ": ";
+  if (!data.is_defined()) throw TypeError(prefix + "data is not given: it is required");
+  if (!is_floating(data.dtype())) {
+    throw TypeError(prefix + "data has dtype " + name(data.dtype()) + ": data.dtype must be floating");
+  }
+  if (data.ndim() != 1 && data.ndim() != 2) {
+    throw ValueError(prefix + "data has shape " + to_string(data.shape()) + ": data.ndim must be 1 or 2");
+  }
+  if (shape.ndim() != 2) throw ValueError(prefix + "shape " + to_string(shape) + " must have two sizes");
+  check_places(row, "row", data, shape[0]);
+  check_places(col, "col", data, shape[1]);
+}
+
+Variable CooMatrix::to_dense() const {
+  const int64_t count = is_batch() ? row_.shape()[0] : 1, entries = row_.shape()[row_.ndim() - 1];
+  const std::vector<int64_t> rows = row_.to_vector<int64_t>(), cols = col_.to_vector<int64_t>();
+  std::vector<int64_t> places(rows.size());
+  for (size_t i = 0; i < places.size(); ++i) {
+    const int64_t matrix = static_cast<int64_t>(i) / entries;
+    places[i] = rows[i] < 0 || cols[i] < 0 ? -1 : (matrix * shape_[0] + rows[i]) * shape_[1] + cols[i];
+  }
+  const Variable elements =
+      functions::add_rows(functions::reshape(data_, {row_.size(), 1}), array(places, data_.device()),
+                          count * shape_[0] * shape_[1], {.call = kCall, .has_ignored = true, .ignored = -1});
+  return functions::reshape(elements, is_batch() ? Shape{count, shape_[0], shape_[1]} : shape_);
+}
+
+CooMatrix to_coo(const Array& x, std::optional<int64_t> ldnz, bool requires_grad) {
+  if (!x.is_defined() || (x.ndim() != 2 && x.ndim() != 3) || !x.is_floating()) {
+    throw TypeError(std::string("utils::to_coo: x ") +
+                    (x.is_defined() ? std::string("has dtype ") + name(x.dtype()) + " and shape " + to_string(x.shape())
+                                    : std::string("is not given")) +
+                    " but must be floating and have 2 or 3 axes");
+  }
+  const bool is_batch = x.ndim() == 3;
+  const int64_t rows = x.shape(-2), columns = x.shape(-1), count = is_batch ? x.shape()[0] : 1;
+  const std::vector<double> values = x.to_vector<double>();
+  std::vector<std::vector<int64_t>> places(static_cast<size_t>(count));  // in each matrix
+  size_t most = 0;
+  for (size_t i = 0; i < values.size(); ++i) {
+    if (values[i] == 0) continue;
+    std::vector<int64_t>& of_matrix = places[i / static_cast<size_t>(rows * columns)];
+    of_matrix.push_back(static_cast<int64_t>(i) % (rows * columns));
+    most = std::max(most, of_matrix.size());
+  }
+  const int64_t entries = is_batch ? ldnz.value_or(static_cast<int64_t>(most)) : static_cast<int64_t>(most);
+  if (entries < static_cast<int64_t>(most)) {
+    throw ValueError("utils::to_coo: ldnz is " + std::to_string(entries) + " but a matrix has " + std::to_string(most) +
+                     " elements that are not zero");
+  }
+  std::vector<double> data(static_cast<size_t>(count * entries), 0);
+  std::vector<int32_t> row(data.size(), -1), col(data.size(), -1);
+  for (int64_t matrix = 0; matrix < count; ++matrix) {
+    auto entry = static_cast<size_t>(matrix * entries);
+    for (const int64_t place : places[static_cast<size_t>(matrix)]) {
+      data[entry] = values[static_cast<size_t>(matrix * rows * columns + place)];
+      row[entry] = static_cast<int32_t>(place / columns);
+      col[entry++] = static_cast<int32_t>(place % columns);
+    }
+  }
+  const Shape shape = is_batch ? Shape{count, entries} : Shape{entries};
+  const Array elements = array(data, shape, x.device()).astype(x.dtype());
+  return {
+      Variable(elements, requires_grad), array(row, shape, x.device()), array(col, shape, x.device()), {rows, columns}};
+}
+
+}  // namespace kusari::utils

@@ -1,0 +1,91 @@
+#include "kusari/framework/functions/math/cumprod.h"
+
+#include "kusari/framework/autograd/function_node.h"
+#include "kusari/framework/functions/array/concat.h"
+#include "kusari/framework/functions/array/get_item.h"
+#include "kusari/framework/functions/array/reshape.h"
+#include "kusari/framework/functions/math/basic_math.h"
+#include "kusari/framework/kernels/scan.h"
+
+namespace kusari::functions {
+namespace {
+
+/// Elements start, ..., stop - 1 of an axis.
+Variable part(const Variable& x, int axis, std::optional<int64_t> start, std::optional<int64_t> stop) {
+  SmallVector<Index, 4> slices(static_cast<size_t>(axis), Index(Slice{}));
+  slices.push_back(Slice{start, stop});
+  return get_item(x, std::span<const Index>(slices.data(), slices.size()));
+}
+Variable all_but_first(const Variable& x, int axis) { return part(x, axis, 1, std::nullopt); }
+Variable all_but_last(const Variable& x, int axis) { return part(x, axis, std::nullopt, -1); }
+
+// y[0] = b[0], y[i] = a[i-1] y[i-1] + b[i], or the same from the end; see kernels::LinearRecurrence.
+class Recurrence final : public FunctionNode {
+ public:
+  explicit Recurrence(const kernels::ScanAxis& along) : along_{along} {}
+  const char* name() const override { return "linear_recurrence"; }
+
+ private:
+  Arrays forward(const ArrayRefs& in) override {
+    retain_inputs({0});
+    retain_outputs({0});
+    const Array y = empty(in[1].shape(), in[1].dtype(), in[1].device());
+    launch<kernels::LinearRecurrence>(y.device(), along_, in[0], in[1], y);
+    return {y};
+  }
+  // The gradient runs against y's direction, and each coefficient multiplies the element before it.
+  Variables backward(const Variables& gy) override {
+    const Variable y = retained_output(0);
+    const auto [axis, reverse] = along_;
+    const Variable gb = apply<Recurrence>({retained_input(0), gy[0]}, kernels::ScanAxis{axis, !reverse});
+    Variables gx(2);
+    if (needs_grad(0)) {
+      gx[0] =
+          reverse ? all_but_last(gb, axis) * all_but_first(y, axis) : all_but_first(gb, axis) * all_but_last(y, axis);
+    }
+    gx[1] = gb;
+    return gx;
+  }
+
+  kernels::ScanAxis along_;
+};
+
+class Cumprod final : public FunctionNode {
+ public:
+  explicit Cumprod(int axis) : axis_{axis} {}
+  const char* name() const override { return "cumprod"; }
+
+ private:
+  void check(const TypeCheck& c) const override {
+    const auto [x] = c.args("x");
+    c.expect(x.is_floating());
+  }
+  Arrays forward(const ArrayRefs& in) override {
+    retain_inputs({0});
+    retain_outputs({0});
+    const Array y = empty(in[0].shape(), in[0].dtype(), in[0].device());
+    launch<kernels::CumulativeProduct>(y.device(), kernels::ScanAxis{axis_, false}, in[0], y);
+    return {y};
+  }
+  // gx[i] = y[i-1] r[i], where r[i] = gy[i] + x[i+1] r[i+1] gathers the products that x[i] is a factor of: no division,
+  // so that zeros are no special case.
+  Variables backward(const Variables& gy) override {
+    const Variable x = retained_input(0), y = retained_output(0);
+    if (x.shape()[axis_] <= 1) return {gy[0]};
+    Shape first = x.shape();
+    first[axis_] = 1;
+    const Variable before = concat({ones(first, y.dtype(), y.device()), all_but_last(y, axis_)}, axis_);
+    return {before * apply<Recurrence>({all_but_first(x, axis_), gy[0]}, kernels::ScanAxis{axis_, true})};
+  }
+
+  int axis_;
+};
+
+}  // namespace
+
+Variable cumprod(const Variable& x, std::optional<int64_t> axis) {
+  const Variable along = axis ? x : flatten(x);
+  return apply<Cumprod>({along}, normalize_axis(axis.value_or(0), along.ndim(), "F::cumprod"));
+}
+
+}  // namespace kusari::functions

@@ -1,0 +1,39 @@
+#include "kusari/framework/functions/math/cumsum.h"
+
+#include "kusari/framework/autograd/function_node.h"
+#include "kusari/framework/functions/array/reshape.h"
+#include "kusari/framework/kernels/scan.h"
+
+namespace kusari::functions {
+namespace {
+
+class Cumsum final : public FunctionNode {
+ public:
+  explicit Cumsum(const kernels::ScanAxis& along) : along_{along} {}
+  const char* name() const override { return "cumsum"; }
+
+ private:
+  void check(const TypeCheck& c) const override {
+    const auto [x] = c.args("x");
+    c.expect(x.is_floating());
+  }
+  Arrays forward(const ArrayRefs& in) override {
+    const Array y = empty(in[0].shape(), in[0].dtype(), in[0].device());
+    launch<kernels::CumulativeSum>(y.device(), along_, in[0], y);
+    return {y};
+  }
+  Variables backward(const Variables& gy) override {
+    return {apply<Cumsum>({gy[0]}, kernels::ScanAxis{along_.axis, !along_.reverse})};
+  }
+
+  kernels::ScanAxis along_;
+};
+
+}  // namespace
+
+Variable cumsum(const Variable& x, std::optional<int64_t> axis) {
+  const Variable along = axis ? x : flatten(x);
+  return apply<Cumsum>({along}, kernels::ScanAxis{normalize_axis(axis.value_or(0), along.ndim(), "F::cumsum"), false});
+}
+
+}  // namespace kusari::functions

@@ -1,0 +1,85 @@
+#include <utility>
+
+#include "kusari/framework/functions/math/batch_matmul.h"
+#include "kusari/framework/functions/math/cholesky.h"
+#include "kusari/framework/functions/math/coo_matrix.h"
+#include "kusari/framework/functions/math/cumprod.h"
+#include "kusari/framework/functions/math/cumsum.h"
+#include "kusari/framework/functions/math/det.h"
+#include "kusari/framework/functions/math/einsum.h"
+#include "kusari/framework/functions/math/fft.h"
+#include "kusari/framework/functions/math/inv.h"
+#include "kusari/framework/functions/math/sparse_matmul.h"
+#include "kusari/framework/functions/math/tensordot.h"
+#include "kusari/tests/golden_runner/functions.h"
+
+namespace kusari::golden {
+namespace {
+
+// {"coo": {"data", "row", "col", "shape"}}.
+utils::CooMatrix coo_matrix(Args& a, const Json& value) {
+  const Json& coo = value.at("coo");
+  const Json& shape = coo.at("shape");
+  return {a.decode(coo.at("data")),
+          a.decode(coo.at("row")).array(),
+          a.decode(coo.at("col")).array(),
+          {shape.at(0).get<int64_t>(), shape.at(1).get<int64_t>()}};
+}
+
+Variable sparse_matmul(Args& a) {
+  const Json &left = a.raw("a"), &right = a.raw("b");
+  const F::SparseMatmulOptions options{.transa = a.flag("transa", false), .transb = a.flag("transb", false)};
+  if (is_array_name(left)) return F::sparse_matmul(a.decode(left), coo_matrix(a, right), options);
+  return F::sparse_matmul(coo_matrix(a, left), a.decode(right), options);
+}
+
+// Subscripts as text and operands, or operands each followed by a list of numbers.
+Variable einsum(Args& a) {
+  const size_t count = a.positional_count();
+  if (!is_array_name(a.positional(0))) {
+    std::vector<Variable> operands;
+    for (size_t i = 1; i < count; ++i) operands.push_back(a.positional_var(i));
+    return F::einsum(a.positional(0).get<std::string>(), operands);
+  }
+  std::vector<F::EinsumOperand> operands;
+  for (size_t i = 0; i + 1 < count; i += 2) {
+    operands.push_back({a.positional_var(i), a.positional(i + 1).get<std::vector<int>>()});
+  }
+  if (count % 2 == 0) return F::einsum(operands);
+  return F::einsum(operands, a.positional(count - 1).get<std::vector<int>>());
+}
+
+F::TensordotAxes tensordot_axes(Args& a) {
+  const Json& axes = a.raw("axes");
+  if (axes.is_null()) return 2;
+  if (axes.is_number()) return axes.get<int64_t>();
+  const auto list = [](const Json& value) {
+    return value.is_number() ? std::vector<int64_t>{value.get<int64_t>()} : value.get<std::vector<int64_t>>();
+  };
+  return {list(axes.at(0)), list(axes.at(1))};
+}
+
+}  // namespace
+
+void add_linear_algebra_functions(FunctionTable& table) {
+  table.insert({
+      {"batch_det", unary(F::batch_det)},
+      {"batch_inv", unary(F::batch_inv)},
+      {"batch_matmul", call([](Args& a) {
+         return F::batch_matmul(a.var("a"), a.var("b"),
+                                {.transa = a.flag("transa", false), .transb = a.flag("transb", false)});
+       })},
+      {"cholesky", unary(F::cholesky)},
+      {"cumprod", call([](Args& a) { return F::cumprod(a.var("x"), a.optional_integer("axis")); })},
+      {"cumsum", call([](Args& a) { return F::cumsum(a.var("x"), a.optional_integer("axis")); })},
+      {"det", unary(F::det)},
+      {"einsum", call(einsum)},
+      {"fft", call([](Args& a) { return F::fft(a.vars("x")); })},
+      {"ifft", call([](Args& a) { return F::ifft(a.vars("x")); })},
+      {"inv", unary(F::inv)},
+      {"sparse_matmul", call(sparse_matmul)},
+      {"tensordot", call([](Args& a) { return F::tensordot(a.var("a"), a.var("b"), tensordot_axes(a)); })},
+  });
+}
+
+}  // namespace kusari::golden
