@@ -89,6 +89,13 @@ class CompositeInputs {
     for (size_t i = 0; i < N; ++i) pointers[i] = inputs[i].get();
     cast(name, pointers);
   }
+  CompositeInputs(const char* name, std::span<const Variable> inputs) {
+    if (detail::t_input_caster == nullptr) [[likely]]
+      return;
+    SmallVector<const Variable*, 4> pointers;
+    for (const Variable& x : inputs) pointers.push_back(&x);
+    cast(name, {pointers.data(), pointers.size()});
+  }
   bool is_cast() const noexcept { return inputs_.has_value(); }
   const Variable& operator[](size_t i) const noexcept { return (*inputs_)[i]; }
 
