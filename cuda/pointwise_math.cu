@@ -14,6 +14,17 @@ KUSARI_LONG(Sin)
 KUSARI_LONG(Cos)
 KUSARI_LONG(Tan)
 KUSARI_LONG(Lgamma)
+KUSARI_LONG(Digamma)
+KUSARI_LONG(Polygamma)
+KUSARI_LONG(Zeta)
+KUSARI_LONG(Erfcx)
+KUSARI_LONG(Erfinv)
+KUSARI_LONG(Erfcinv)
+KUSARI_LONG(Ndtr)
+KUSARI_LONG(Ndtri)
+KUSARI_LONG(LogNdtr)
+KUSARI_LONG(LogNdtrGrad)
+KUSARI_LONG(Fmod)
 #undef KUSARI_LONG
 
 void register_math_functors(Backend& backend) {

@@ -1,6 +1,8 @@
 #pragma once
 
 #include "kusari/framework/kernels/math.h"
+#include "kusari/framework/kernels/math_gamma.h"
+#include "kusari/framework/kernels/math_normal.h"
 
 namespace kusari::kernels {
 
@@ -273,6 +275,106 @@ struct Lgamma {
   }
 };
 
+struct Digamma {
+  static constexpr const char* kName = "digamma";
+  template <class T>
+  KUSARI_HOST_DEVICE T operator()(T x) const {
+    return km::digamma(x);
+  }
+};
+
+/// The n-th derivative of digamma.
+struct Polygamma {
+  static constexpr const char* kName = "polygamma";
+  template <class T>
+  KUSARI_HOST_DEVICE T operator()(T n, T x) const {
+    return km::polygamma(n, x);
+  }
+};
+
+/// The Hurwitz zeta function.
+struct Zeta {
+  static constexpr const char* kName = "zeta";
+  template <class T>
+  KUSARI_HOST_DEVICE T operator()(T x, T q) const {
+    return km::zeta(x, q);
+  }
+};
+
+struct Erfcx {
+  static constexpr const char* kName = "erfcx";
+  template <class T>
+  KUSARI_HOST_DEVICE T operator()(T x) const {
+    return km::erfcx(x);
+  }
+};
+
+struct Erfinv {
+  static constexpr const char* kName = "erfinv";
+  template <class T>
+  KUSARI_HOST_DEVICE T operator()(T x) const {
+    return km::erfinv(x);
+  }
+};
+
+struct Erfcinv {
+  static constexpr const char* kName = "erfcinv";
+  template <class T>
+  KUSARI_HOST_DEVICE T operator()(T x) const {
+    return km::erfcinv(x);
+  }
+};
+
+struct Ndtr {
+  static constexpr const char* kName = "ndtr";
+  template <class T>
+  KUSARI_HOST_DEVICE T operator()(T x) const {
+    return km::ndtr(x);
+  }
+};
+
+struct Ndtri {
+  static constexpr const char* kName = "ndtri";
+  template <class T>
+  KUSARI_HOST_DEVICE T operator()(T x) const {
+    return km::ndtri(x);
+  }
+};
+
+struct LogNdtr {
+  static constexpr const char* kName = "log_ndtr";
+  template <class T>
+  KUSARI_HOST_DEVICE T operator()(T x) const {
+    return km::log_ndtr(x);
+  }
+};
+
+/// The derivative of log_ndtr.
+struct LogNdtrGrad {
+  static constexpr const char* kName = "log_ndtr_grad";
+  template <class T>
+  KUSARI_HOST_DEVICE T operator()(T x) const {
+    return km::log_ndtr_grad(x);
+  }
+};
+
+/// The remainder of the division that rounds towards zero.
+struct Fmod {
+  static constexpr const char* kName = "fmod";
+  template <class T>
+  KUSARI_HOST_DEVICE T operator()(T x, T divisor) const {
+    return km::fmod(x, divisor);
+  }
+};
+
+struct LinearInterpolate {
+  static constexpr const char* kName = "linear_interpolate";
+  template <class T>
+  KUSARI_HOST_DEVICE T operator()(T p, T x, T y) const {
+    return p * x + (T(1) - p) * y;
+  }
+};
+
 struct Floor {
   static constexpr const char* kName = "floor";
   template <class T>
@@ -380,6 +482,18 @@ struct LogGrad {
   V(Erf)                            \
   V(Erfc)                           \
   V(Lgamma)                         \
+  V(Digamma)                        \
+  V(Polygamma)                      \
+  V(Zeta)                           \
+  V(Erfcx)                          \
+  V(Erfinv)                         \
+  V(Erfcinv)                        \
+  V(Ndtr)                           \
+  V(Ndtri)                          \
+  V(LogNdtr)                        \
+  V(LogNdtrGrad)                    \
+  V(Fmod)                           \
+  V(LinearInterpolate)              \
   V(Floor)                          \
   V(Ceil)                           \
   V(Trunc)                          \

@@ -1,19 +1,31 @@
 #include "kusari/framework/functions/axes.h"
 #include "kusari/framework/functions/math/average.h"
 #include "kusari/framework/functions/math/basic_math.h"
+#include "kusari/framework/functions/math/batch_l2_norm_squared.h"
 #include "kusari/framework/functions/math/bias.h"
 #include "kusari/framework/functions/math/clip.h"
+#include "kusari/framework/functions/math/digamma.h"
 #include "kusari/framework/functions/math/erf.h"
+#include "kusari/framework/functions/math/erfcinv.h"
+#include "kusari/framework/functions/math/erfcx.h"
+#include "kusari/framework/functions/math/erfinv.h"
 #include "kusari/framework/functions/math/exponential.h"
 #include "kusari/framework/functions/math/exponential_m1.h"
+#include "kusari/framework/functions/math/fmod.h"
 #include "kusari/framework/functions/math/hyperbolic.h"
 #include "kusari/framework/functions/math/identity.h"
+#include "kusari/framework/functions/math/lgamma.h"
+#include "kusari/framework/functions/math/linear_interpolate.h"
+#include "kusari/framework/functions/math/log_ndtr.h"
 #include "kusari/framework/functions/math/logarithm_1p.h"
 #include "kusari/framework/functions/math/logsumexp.h"
 #include "kusari/framework/functions/math/matmul.h"
 #include "kusari/framework/functions/math/maximum.h"
 #include "kusari/framework/functions/math/minimum.h"
 #include "kusari/framework/functions/math/minmax.h"
+#include "kusari/framework/functions/math/ndtr.h"
+#include "kusari/framework/functions/math/ndtri.h"
+#include "kusari/framework/functions/math/polygamma.h"
 #include "kusari/framework/functions/math/prod.h"
 #include "kusari/framework/functions/math/rounding.h"
 #include "kusari/framework/functions/math/scale.h"
@@ -22,6 +34,7 @@
 #include "kusari/framework/functions/math/square.h"
 #include "kusari/framework/functions/math/sum.h"
 #include "kusari/framework/functions/math/trigonometric.h"
+#include "kusari/framework/functions/math/zeta.h"
 #include "kusari/tests/golden_runner/functions.h"
 
 namespace kusari::golden {
@@ -86,26 +99,35 @@ void add_math_functions(FunctionTable& table) {
       {"argmin", call([](Args& a) { return F::argmin(a.var("x"), a.optional_integer("axis")); })},
       {"average",
        call([](Args& a) { return F::average(a.var("x"), axes(a), a.var("weights"), a.flag("keepdims", false)); })},
+      {"batch_l2_norm_squared", unary(F::batch_l2_norm_squared)},
       {"bias", call([](Args& a) { return F::bias(a.var("x"), a.var("y"), a.integer("axis", 1)); })},
       {"ceil", unary(F::ceil)},
       {"clip", call([](Args& a) { return F::clip(a.var("x"), a.number("x_min", 0), a.number("x_max", 0)); })},
       {"cos", unary(F::cos)},
       {"cosh", unary(F::cosh)},
+      {"digamma", unary(F::digamma)},
       {"erf", unary(F::erf)},
       {"erfc", unary(F::erfc)},
+      {"erfcinv", unary(F::erfcinv)},
+      {"erfcx", unary(F::erfcx)},
+      {"erfinv", unary(F::erfinv)},
       {"exp", unary(F::exp)},
       {"expm1", unary(F::expm1)},
       {"fix", unary(F::fix)},
       {"floor", unary(F::floor)},
+      {"fmod", binary(F::fmod, "x", "divisor")},
       {"identity", call([](Args& a) {
          Variables all;
          for (const Variable& x : a.positional_vars()) all.push_back(F::identity(x));
          return all;
        })},
+      {"lgamma", unary(F::lgamma)},
+      {"linear_interpolate", call([](Args& a) { return F::linear_interpolate(a.var("p"), a.var("x"), a.var("y")); })},
       {"log", unary(F::log)},
       {"log10", unary(F::log10)},
       {"log1p", unary(F::log1p)},
       {"log2", unary(F::log2)},
+      {"log_ndtr", unary(F::log_ndtr)},
       {"logsumexp", call([](Args& a) { return F::logsumexp(a.var("x"), axes(a)); })},
       {"matmul", call([](Args& a) {
          return F::matmul(a.var("a"), a.var("b"),
@@ -116,6 +138,9 @@ void add_math_functions(FunctionTable& table) {
       {"mean", call([](Args& a) { return F::mean(a.var("x"), axes(a), a.var("weights"), a.flag("keepdims", false)); })},
       {"min", reduction(F::min)},
       {"minimum", binary(F::minimum, "x1", "x2")},
+      {"ndtr", unary(F::ndtr)},
+      {"ndtri", unary(F::ndtri)},
+      {"polygamma", call([](Args& a) { return F::polygamma(a.var("n"), a.var("x")); })},
       {"prod", reduction(F::prod)},
       {"rsqrt", unary(F::rsqrt)},
       {"scale", call([](Args& a) { return F::scale(a.var("x"), a.var("y"), a.integer("axis", 1)); })},
@@ -127,6 +152,7 @@ void add_math_functions(FunctionTable& table) {
       {"sum", reduction(F::sum)},
       {"sum_to", call([](Args& a) { return F::sum_to(a.var("x"), a.shape("shape")); })},
       {"tan", unary(F::tan)},
+      {"zeta", call([](Args& a) { return F::zeta(a.var("x"), a.var("q")); })},
   });
 }
 

@@ -1,0 +1,35 @@
+#include "kusari/framework/functions/math/fmod.h"
+
+#include "kusari/framework/functions/math/basic_math.h"
+#include "kusari/framework/functions/math/rounding.h"
+#include "kusari/framework/functions/math/sum.h"
+#include "kusari/framework/functions/pointwise_function.h"
+#include "kusari/framework/kernels/math_functions.h"
+
+namespace kusari::functions {
+namespace {
+
+class Fmod final : public FunctionNode {
+ public:
+  const char* name() const override { return "fmod"; }
+
+ private:
+  void check(const TypeCheck& c) const override {
+    const auto [x, divisor] = c.args("x", "divisor");
+    c.expect(x.is_floating(), x.dtype() == divisor.dtype());
+  }
+  Arrays forward(const ArrayRefs& in) override {
+    if (needs_grad(1)) retain_inputs({0, 1});
+    return {pointwise(kernels::Fmod{}, in[0], in[1])};
+  }
+  Variables backward(const Variables& gy) override {
+    return {needs_grad(0) ? sum_to(gy[0], input_shape(0)) : Variable(),
+            needs_grad(1) ? sum_to(-(fix(retained_input(0) / retained_input(1)) * gy[0]), input_shape(1)) : Variable()};
+  }
+};
+
+}  // namespace
+
+Variable fmod(const Variable& x, const Variable& divisor) { return apply<Fmod>({x, divisor}); }
+
+}  // namespace kusari::functions
