@@ -1,13 +1,31 @@
 #include "kusari/framework/datasets/concatenated_dataset.h"
 
 #include <algorithm>
+#include <string>
 #include <utility>
 
+#include "kusari/framework/core/error.h"
+
 namespace kusari::datasets {
+namespace {
+
+std::string list(const Keys& keys) {
+  std::string names;
+  for (const std::string& key : keys) names += (names.empty() ? "'" : ", '") + key + "'";
+  return "(" + names + ")";
+}
+
+}  // namespace
 
 ConcatenatedDataset::ConcatenatedDataset(std::vector<DatasetRef> datasets) : datasets_{std::move(datasets)} {
   int64_t end = 0;
-  for (const DatasetRef& dataset : datasets_) ends_.push_back(end += dataset->size());
+  for (const DatasetRef& dataset : datasets_) {
+    ends_.push_back(end += dataset->size());
+    if (dataset->keys() != keys()) {
+      throw ValueError("ConcatenatedDataset: data set " + std::to_string(ends_.size() - 1) + " has the keys " +
+                       list(dataset->keys()) + " but data set 0 has " + list(keys()));
+    }
+  }
 }
 
 Example ConcatenatedDataset::get(int64_t i) const {

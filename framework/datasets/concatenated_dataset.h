@@ -9,13 +9,15 @@
 
 namespace kusari::datasets {
 
-/// The examples of several data sets, one after the other. chainer.datasets.ConcatenatedDataset.
+/// The examples of several data sets, one after the other. Throws ValueError when their keys differ.
+/// chainer.datasets.ConcatenatedDataset.
 class KUSARI_API ConcatenatedDataset final : public Dataset {
  public:
   explicit ConcatenatedDataset(std::vector<DatasetRef> datasets);
 
   int64_t size() const override { return ends_.empty() ? 0 : ends_.back(); }
   Example get(int64_t i) const override;
+  Keys keys() const override { return datasets_.empty() ? Keys() : datasets_.front()->keys(); }
 
  private:
   std::vector<DatasetRef> datasets_;

@@ -157,6 +157,19 @@ Example cast(Example arrays) {
 
 }  // namespace
 
+Padding::Padding(const Keys& keys, std::initializer_list<std::pair<std::string, Scalar>> values)
+    : values_(keys.size()) {
+  for (const auto& [key, value] : values) {
+    const auto found = std::find(keys.begin(), keys.end(), key);
+    if (found == keys.end()) {
+      std::string message = "Padding: there is no key '" + key + "', only";
+      for (const std::string& name : keys) message += " '" + name + "'";
+      throw KeyError(message);
+    }
+    values_[static_cast<size_t>(found - keys.begin())] = value;
+  }
+}
+
 Example Converter::upload(std::span<const Example> batch, const Device& device) const {
   if (!upload_) throw StateError("Converter: it is empty, give it a function before use");
   return upload_(batch, device);
@@ -168,6 +181,14 @@ Example Converter::finish(Example uploaded) const {
 
 Example concat_examples(std::span<const Example> batch, const std::optional<Device>& device, const Padding& padding) {
   return cast(send(batch, device, padding));
+}
+
+Example to_device(const std::optional<Device>& device, Example arrays) {
+  if (!device) return arrays;
+  for (Array& array : arrays) {
+    if (array.is_defined()) array = array.to_device(*device);
+  }
+  return arrays;
 }
 
 Converter concat_converter(Padding padding) {

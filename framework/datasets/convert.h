@@ -2,8 +2,10 @@
 
 #include <concepts>
 #include <functional>
+#include <initializer_list>
 #include <optional>
 #include <span>
+#include <string>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -17,12 +19,15 @@ namespace kusari::datasets {
 
 /// What fills up arrays of different shapes: nothing (they must be equal), one value for all components, or one per
 /// component.
-class Padding {
+class KUSARI_API Padding {
  public:
   Padding() = default;
   template <class T>
   requires std::is_arithmetic_v<T> Padding(T value) : all_{Scalar(value)} {}
   Padding(std::vector<std::optional<Scalar>> values) : values_{std::move(values)} {}
+  /// By the names of a data set's components: `Padding(train.keys(), {{"words", -1}})`. Those that are not named get
+  /// none. Throws KeyError for a name that is no key.
+  Padding(const Keys& keys, std::initializer_list<std::pair<std::string, Scalar>> values);
   std::optional<Scalar> of(size_t component) const { return component < values_.size() ? values_[component] : all_; }
 
  private:
@@ -73,6 +78,9 @@ class KUSARI_API Converter {
 /// shapes differ. chainer.dataset.concat_examples.
 KUSARI_API Example concat_examples(std::span<const Example> batch, const std::optional<Device>& device = std::nullopt,
                                    const Padding& padding = {});
+
+/// The arrays on a device; as they are without one. chainer.dataset.to_device.
+KUSARI_API Example to_device(const std::optional<Device>& device, Example arrays);
 
 /// concat_examples as a converter: floating arrays are sent as they are and become config().dtype on the device.
 KUSARI_API Converter concat_converter(Padding padding = {});

@@ -24,6 +24,9 @@ namespace {
 
 namespace fs = std::filesystem;
 
+std::mutex g_root_mutex;
+std::string g_root;  // of set_dataset_root
+
 /// Held while a file is downloaded; freed by the system when the process dies.
 class FileLock {
  public:
@@ -146,10 +149,46 @@ std::string check(const std::string& path, const DownloadOptions& options) {
 }  // namespace
 
 std::string dataset_root() {
+  {
+    const std::lock_guard lock(g_root_mutex);
+    if (!g_root.empty()) return g_root;
+  }
   if (const char* root = std::getenv("KUSARI_DATASET_ROOT"); root && *root) return root;
   const char* home = std::getenv("HOME");
   if (!home || !*home) throw IoError("dataset_root: neither KUSARI_DATASET_ROOT nor HOME is set");
   return (fs::path(home) / ".kusari" / "dataset").string();
+}
+
+void set_dataset_root(const std::string& path) {
+  const std::lock_guard lock(g_root_mutex);
+  g_root = path;
+}
+
+std::string get_dataset_directory(const std::string& name, bool create_directory) {
+  const fs::path path = fs::path(dataset_root()) / name;
+  std::error_code error;
+  if (create_directory) fs::create_directories(path, error);
+  if (error) throw IoError("get_dataset_directory: cannot create " + path.string() + ": " + error.message());
+  return path.string();
+}
+
+std::string find_dataset_file(const std::string& call, const DatasetFile& file, const std::string& root) {
+  std::vector<fs::path> folders;
+  if (root.empty()) {
+    folders.push_back(fs::path(dataset_root()) / file.folder);
+    if (const char* home = std::getenv("HOME")) folders.push_back(fs::path(home) / ".kusari/dataset" / file.folder);
+  } else {
+    folders.emplace_back(root);
+  }
+  for (const fs::path& folder : folders) {
+    for (const std::string& name : file.names) {
+      if (fs::exists(folder / name)) return (folder / name).string();
+    }
+  }
+  if (root.empty()) return cached_download(file.urls, file.folder + "/" + file.names.front(), file.download);
+  std::string names;
+  for (const std::string& name : file.names) names += (names.empty() ? "" : " nor ") + name;
+  throw IoError(call + ": " + (file.names.size() > 1 ? "neither " : "no ") + names + " is in the folder " + root);
 }
 
 std::string cached_download(const std::vector<std::string>& urls, const std::string& name,

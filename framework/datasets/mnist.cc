@@ -1,24 +1,20 @@
 #include "kusari/framework/datasets/mnist.h"
 
-#include <cstdlib>
-#include <filesystem>
 #include <vector>
 
 #include "kusari/framework/core/error.h"
-#include "kusari/framework/core/threads.h"
 #include "kusari/framework/datasets/download.h"
 #include "kusari/framework/datasets/idx.h"
+#include "kusari/framework/datasets/scaled_bytes.h"
 
 namespace kusari::datasets {
 namespace {
-
-namespace fs = std::filesystem;
 
 constexpr int64_t kSide = 28;
 
 struct File {
   const char* name;
-  const char* sha256;  // of the content, not of the gzip file: mirrors compress differently
+  const char* sha256;
 };
 
 struct Source {
@@ -26,6 +22,7 @@ struct Source {
   const char* folder;
   std::vector<std::string> mirrors;
   File train_images, train_labels, test_images, test_labels;
+  bool is_content_hashed = true;  // or the gzip file; mirrors compress differently
 };
 
 const Source& mnist() {
@@ -53,26 +50,27 @@ const Source& fashion_mnist() {
   return source;
 }
 
+// The sums of the gzip files are those of tensorflow_datasets/url_checksums/kmnist.txt.
+const Source& kuzushiji_mnist() {
+  static const Source source{
+      "get_kuzushiji_mnist",
+      "kuzushiji-mnist",
+      {"http://codh.rois.ac.jp/kmnist/dataset/kmnist/"},
+      {"train-images-idx3-ubyte", "51467d22d8cc72929e2a028a0428f2086b092bb31cfb79c69cc0a90ce135fde4"},
+      {"train-labels-idx1-ubyte", "e38f9ebcd0f3ebcdec7fc8eabdcdaef93bb0df8ea12bee65224341c8183d8e17"},
+      {"t10k-images-idx3-ubyte", "edd7a857845ad6bb1d0ba43fe7e794d164fe2dce499a1694695a792adfac43c5"},
+      {"t10k-labels-idx1-ubyte", "20bb9a0ef54c7db3efc55a92eef5582c109615df22683c380526788f98e42a1c"},
+      false};
+  return source;
+}
+
 std::string find_file(const Source& source, const File& file, const std::string& root) {
-  std::vector<fs::path> folders;
-  if (!root.empty()) {
-    folders.emplace_back(root);
-  } else {
-    folders.push_back(fs::path(dataset_root()) / source.folder);
-    if (const char* home = std::getenv("HOME")) folders.push_back(fs::path(home) / ".kusari/dataset" / source.folder);
-  }
   const std::string zipped = std::string(file.name) + ".gz";
-  for (const fs::path& folder : folders) {
-    for (const std::string& name : {zipped, std::string(file.name)}) {
-      if (fs::exists(folder / name)) return (folder / name).string();
-    }
-  }
-  if (!root.empty()) {
-    throw IoError(std::string(source.call) + ": neither " + zipped + " nor " + file.name + " is in the folder " + root);
-  }
   std::vector<std::string> urls;
   for (const std::string& mirror : source.mirrors) urls.push_back(mirror + zipped);
-  return cached_download(urls, std::string(source.folder) + "/" + zipped, {.sha256 = file.sha256, .gzip = true});
+  return find_dataset_file(
+      source.call,
+      {source.folder, {zipped, file.name}, urls, {.sha256 = file.sha256, .gzip = source.is_content_hashed}}, root);
 }
 
 Array load_images(const Source& source, const File& file, const MnistOptions& options) {
@@ -83,11 +81,7 @@ Array load_images(const Source& source, const File& file, const MnistOptions& op
                   to_string(raw.shape()) + ": uint8 and (n, 28, 28) are needed");
   }
   const int64_t n = raw.shape()[0];
-  const Array images = empty(raw.shape());
-  const float scale = static_cast<float>(options.scale / 255.0);
-  parallel_for(images.size(), int64_t{1} << 20, [&](int64_t begin, int64_t end) {
-    for (int64_t i = begin; i < end; ++i) images.data<float>()[i] = static_cast<float>(raw.data<uint8_t>()[i]) * scale;
-  });
+  const Array images = scaled_bytes(source.call, raw, options.scale, options.dtype);
   if (options.ndim == 1) return images.reshape({n, kSide * kSide});
   if (options.ndim == 2) return images;
   const Array planes = images.reshape({n, 1, kSide, kSide});
@@ -109,7 +103,7 @@ Array load_labels(const Source& source, const File& file, const MnistOptions& op
                     " at " + std::to_string(i) + ": labels are 0 .. 9");
     }
   }
-  return labels;
+  return labels.astype(options.label_dtype);
 }
 
 TupleDataset load(const Source& source, const File& images, const File& labels, const MnistOptions& options) {
@@ -129,5 +123,15 @@ TrainTest load(const Source& source, const MnistOptions& options) {
 
 TrainTest get_mnist(const MnistOptions& options) { return load(mnist(), options); }
 TrainTest get_fashion_mnist(const MnistOptions& options) { return load(fashion_mnist(), options); }
+TrainTest get_kuzushiji_mnist(const MnistOptions& options) { return load(kuzushiji_mnist(), options); }
+
+std::vector<std::string> get_fashion_mnist_labels() {
+  return {"T-shirt/top", "Trouser", "Pullover", "Dress", "Coat", "Sandal", "Shirt", "Sneaker", "Bag", "Ankle boot"};
+}
+
+std::vector<std::pair<std::string, std::string>> get_kuzushiji_mnist_labels() {
+  return {{"o", "お"},  {"ki", "き"}, {"su", "す"}, {"tsu", "つ"}, {"na", "な"},
+          {"ha", "は"}, {"ma", "ま"}, {"ya", "や"}, {"re", "れ"},  {"wo", "を"}};
+}
 
 }  // namespace kusari::datasets

@@ -50,6 +50,10 @@ std::vector<DatasetPair> cross_validation(const DatasetRef& dataset, int64_t n_f
     throw ValueError("get_cross_validation_datasets: n_folds is " + std::to_string(n_folds) + ": it must be 1 .. " +
                      std::to_string(n) + ", the size of the data set");
   }
+  if (static_cast<int64_t>(order.size()) != n) {
+    throw ValueError("get_cross_validation_datasets: the order has " + std::to_string(order.size()) +
+                     " entries, but the data set has " + std::to_string(n) + " examples");
+  }
   std::vector<DatasetPair> folds;
   for (int64_t i = n_folds - 1; i >= 0; --i) {
     const int64_t test_size = n * (i + 1) / n_folds - n * i / n_folds;
@@ -93,6 +97,9 @@ DatasetPair split_dataset_random(const DatasetRef& dataset, int64_t split_at, st
 }
 
 std::vector<SubDataset> split_dataset_n(const DatasetRef& dataset, int64_t n) { return Splitter(dataset).parts(n); }
+std::vector<SubDataset> split_dataset_n(const DatasetRef& dataset, int64_t n, std::vector<int64_t> order) {
+  return Splitter(dataset, std::move(order)).parts(n);
+}
 std::vector<SubDataset> split_dataset_n_random(const DatasetRef& dataset, int64_t n, std::optional<uint64_t> seed) {
   return Splitter(dataset, random_order(dataset, seed)).parts(n);
 }
@@ -100,6 +107,10 @@ std::vector<SubDataset> split_dataset_n_random(const DatasetRef& dataset, int64_
 std::vector<DatasetPair> get_cross_validation_datasets(const DatasetRef& dataset, int64_t n_folds) {
   std::vector<int64_t> order(static_cast<size_t>(dataset->size()));
   std::iota(order.begin(), order.end(), int64_t{0});
+  return cross_validation(dataset, n_folds, std::move(order));
+}
+std::vector<DatasetPair> get_cross_validation_datasets(const DatasetRef& dataset, int64_t n_folds,
+                                                       std::vector<int64_t> order) {
   return cross_validation(dataset, n_folds, std::move(order));
 }
 std::vector<DatasetPair> get_cross_validation_datasets_random(const DatasetRef& dataset, int64_t n_folds,

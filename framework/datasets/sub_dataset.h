@@ -21,6 +21,7 @@ class KUSARI_API SubDataset final : public Dataset {
 
   int64_t size() const override { return finish_ - start_; }
   Example get(int64_t i) const override;
+  Keys keys() const override { return dataset_->keys(); }
 
  private:
   friend struct Splitter;
@@ -43,11 +44,14 @@ KUSARI_API DatasetPair split_dataset_random(const DatasetRef& dataset, int64_t s
                                             std::optional<uint64_t> seed = std::nullopt);
 /// n parts of size / n examples each; the rest is left out, as in chainer.datasets.split_dataset_n.
 KUSARI_API std::vector<SubDataset> split_dataset_n(const DatasetRef& dataset, int64_t n);
+KUSARI_API std::vector<SubDataset> split_dataset_n(const DatasetRef& dataset, int64_t n, std::vector<int64_t> order);
 KUSARI_API std::vector<SubDataset> split_dataset_n_random(const DatasetRef& dataset, int64_t n,
                                                           std::optional<uint64_t> seed = std::nullopt);
 /// n_folds pairs of training and validation set, each example being in one validation set.
 /// chainer.datasets.get_cross_validation_datasets.
 KUSARI_API std::vector<DatasetPair> get_cross_validation_datasets(const DatasetRef& dataset, int64_t n_folds);
+KUSARI_API std::vector<DatasetPair> get_cross_validation_datasets(const DatasetRef& dataset, int64_t n_folds,
+                                                                  std::vector<int64_t> order);
 KUSARI_API std::vector<DatasetPair> get_cross_validation_datasets_random(const DatasetRef& dataset, int64_t n_folds,
                                                                          std::optional<uint64_t> seed = std::nullopt);
 
