@@ -13,6 +13,7 @@
 
 #include "kusari/framework/core/array.h"
 #include "kusari/framework/core/error.h"
+#include "kusari/framework/core/serializer.h"
 #include "kusari/framework/links/connection/linear.h"
 #include "kusari/framework/serializers/npz.h"
 #include "kusari/framework/training/extensions/log_report.h"
@@ -145,6 +146,48 @@ TEST_CASE("LogReport writes means as Chainer does") {
   CHECK(read_file(dir / "out/log").rfind("[\n    {\n        \"main/loss\": 0.75,\n        \"epoch\": 1,\n", 0) == 0);
 }
 
+// Expected: json.dumps(rows, indent=4) of Python 3.11.
+TEST_CASE("LogReport writes numbers and names as Python does") {
+  const ScratchDirectory dir;
+  FakeUpdater updater(1);
+  updater.on_update = [] {
+    report({{"a\"b", 1234567890123456.0}, {"\xC3\xA9/\n", 1e16}, {"third", 1.0 / 3}, {"whole", 2}, {"small", 2.5e-5}});
+  };
+  Trainer trainer(updater, {1, "iteration"}, dir.path());
+  trainer.extend(extensions::LogReport());
+  trainer.run();
+  const std::string text = read_file(dir / "log");
+  CHECK(text.substr(0, text.find("elapsed_time")) == R"([
+    {
+        "a\"b": 1234567890123456.0,
+        "\u00e9/\n": 1e+16,
+        "third": 0.3333333333333333,
+        "whole": 2.0,
+        "small": 2.5e-05,
+        "epoch": 1,
+        "iteration": 1,
+        ")");
+  CHECK(text.substr(text.size() - 8) == "\n    }\n]");
+}
+
+TEST_CASE("LogReport reads a log with Python's NaN") {
+  const ScratchDirectory dir;
+  struct Snapshot {
+    void serialize(kusari::Serializer& s) {
+      extensions::LogReport().serialize(s);
+      std::string log = R"([{"NaN": NaN, "a\"NaN": -Infinity, "b": Infinity, "epoch": 3}])";
+      s("_log", log);
+    }
+  } snapshot;
+  serializers::save_npz(dir / "log.npz", snapshot);
+  extensions::LogReport log;
+  serializers::load_npz(dir / "log.npz", log);
+  REQUIRE(log.log().size() == 1);
+  CHECK(std::isnan(log.log()[0].at("NaN")));
+  CHECK(std::isnan(log.log()[0].at("a\"NaN")));
+  CHECK(log.log()[0].at("epoch") == 3);
+}
+
 TEST_CASE("LogReport's options") {
   const ScratchDirectory dir;
   FakeUpdater updater;
@@ -196,7 +239,9 @@ TEST_CASE("LogReport goes on with its rows and its interval after a resume") {
   trainer.extend(log);
   trainer.run();
   serializers::save_npz(dir / "log.npz", log);
-  CHECK(serializers::NpzReader(dir / "log.npz").value("_log").text.rfind(R"([{"x":1.5,"bad":null,"epoch":0,)", 0) == 0);
+  CHECK(
+      serializers::NpzReader(dir / "log.npz").value("_log").text.rfind(R"([{"x": 1.5, "bad": null, "epoch": 0, )", 0) ==
+      0);
 
   extensions::LogReport resumed({.trigger = {2, "iteration"}});
   serializers::load_npz(dir / "log.npz", resumed);
@@ -285,6 +330,32 @@ TEST_CASE("PrintReport prints Chainer's table") {
     trainer.run();
     CHECK(out.text() == header + rows[0] + rows[1]);
   }
+}
+
+TEST_CASE("PrintReport for Markdown and for programs") {
+  const ScratchDirectory dir;
+  FakeUpdater updater(1);
+  updater.on_update = [&] {
+    report({{"loss, \"main\"", 1.0 / 3}});
+    if (updater.count == 2) report({{"x", 1e-5}});
+  };
+  const std::vector<std::string> entries{"epoch", "loss, \"main\"", "x"};
+  Trainer trainer(updater, {2, "epoch"}, dir.path());
+  trainer.extend(extensions::LogReport());
+  const Output markdown, csv;
+  trainer.extend(
+      extensions::PrintReport(entries, {.out = markdown.file(), .format = extensions::PrintFormat::markdown}));
+  trainer.extend(extensions::PrintReport(entries, {.out = csv.file(), .format = extensions::PrintFormat::csv}));
+  trainer.run();
+  CHECK(markdown.text() ==
+        "| epoch      | loss, \"main\" | x          |\n"
+        "| ---------: | -----------: | ---------: |\n"
+        "| 1          | 0.333333     |            |\n"
+        "| 2          | 0.333333     | 1e-05      |\n");
+  CHECK(csv.text() ==
+        "epoch,\"loss, \"\"main\"\"\",x\n"
+        "1,0.3333333333333333,\n"
+        "2,0.3333333333333333,1e-05\n");
 }
 
 TEST_CASE("PrintReport without its LogReport says so") {
@@ -435,6 +506,27 @@ TEST_CASE("observe_lr of an Adam that skips steps") {
   CHECK(rates == expected);
   CHECK(rates[0] == rates[1]);
   CHECK(rates[1] != rates[2]);
+}
+
+TEST_CASE("MicroAverage passes over iterations without its values, and goes on after a resume") {
+  const ScratchDirectory dir;
+  FakeUpdater updater(4);
+  updater.on_update = [&] {
+    if (updater.count != 2) report({{"correct", updater.count}, {"total", 10}});
+  };
+  extensions::MicroAverage average("correct", "total", "accuracy");
+  Trainer trainer(updater, {3, "iteration"}, dir.path());
+  trainer.extend(average);
+  trainer.run();
+  serializers::save_npz(dir / "average.npz", average);
+  extensions::MicroAverage resumed("correct", "total", "accuracy");
+  serializers::load_npz(dir / "average.npz", resumed);
+  Trainer second(updater, {4, "iteration"}, dir.path());
+  extensions::LogReport log;
+  second.extend(log);
+  second.extend(resumed);
+  second.run();
+  CHECK(log.log()[0].at("accuracy") == doctest::Approx((1 + 3 + 4) / 30.0));
 }
 
 TEST_CASE("MicroAverage divides sums") {

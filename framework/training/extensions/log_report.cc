@@ -1,6 +1,8 @@
 #include "kusari/framework/training/extensions/log_report.h"
 
+#include <cmath>
 #include <cstdint>
+#include <cstring>
 #include <filesystem>
 #include <limits>
 #include <span>
@@ -10,6 +12,7 @@
 
 #include "kusari/framework/core/atomic_file.h"
 #include "kusari/framework/core/error.h"
+#include "kusari/framework/core/python_repr.h"
 #include "kusari/framework/core/serializer.h"
 #include "kusari/framework/training/trainer.h"
 
@@ -20,22 +23,59 @@ using Json = nlohmann::ordered_json;
 
 constexpr std::chrono::seconds kSyncInterval{1};
 
-/// Rows of a JSON list without its brackets.
-std::string to_json(std::span<const LogEntry> log, int indent) {
-  Json rows = Json::array();
+/// As Python prints it; `other` for what is not finite.
+std::string to_text(const LogNumber& number, const char* other) {
+  if (number.is_integer) return std::to_string(static_cast<int64_t>(number.value));
+  return std::isfinite(number.value) ? python_repr(number.value) : other;
+}
+
+/// Rows of a JSON list without its brackets, as json.dump of Python writes them: over several lines, indented by four
+/// blanks, or on one.
+std::string to_json(std::span<const LogEntry> log, bool indented) {
+  std::string text;
+  const auto line = [&](int depth) { text += indented ? "\n" + std::string(static_cast<size_t>(4 * depth), ' ') : ""; };
+  const char* const comma = indented ? "," : ", ";
   for (const LogEntry& entry : log) {
-    Json row = Json::object();
+    if (!text.empty()) text += comma;
+    line(1);
+    text += "{";
+    const char* separator = "";
     for (const auto& [key, number] : entry) {
-      row[key] = number.is_integer ? Json(static_cast<int64_t>(number.value)) : Json(number.value);
+      text += separator;
+      line(2);
+      text += Json(key).dump(-1, ' ', true, Json::error_handler_t::replace) + ": " + to_text(number, "null");
+      separator = comma;
     }
-    rows.push_back(std::move(row));
+    line(1);
+    text += "}";
   }
-  const std::string text = rows.dump(indent, ' ', true);
-  return text.substr(1, text.size() - 2);
+  if (!log.empty()) line(0);
+  return text;
+}
+
+/// JSON as Python writes it may hold NaN, Infinity and -Infinity outside of strings: they become null.
+std::string without_nan(const std::string& text) {
+  std::string result;
+  bool in_string = false;
+  for (size_t i = 0; i < text.size();) {
+    if (in_string && text[i] == '\\') {
+      result += text.substr(i, 2);
+      i += 2;
+      continue;
+    }
+    if (text[i] == '"') in_string = !in_string;
+    size_t length = 0;
+    for (const char* word : {"NaN", "Infinity", "-Infinity"}) {
+      if (!in_string && text.compare(i, std::strlen(word), word) == 0) length = std::strlen(word);
+    }
+    result += length > 0 ? "null" : text.substr(i, 1);
+    i += length > 0 ? length : 1;
+  }
+  return result;
 }
 
 std::vector<LogEntry> from_json(const std::string& text) {
-  const Json rows = Json::parse(text, nullptr, false);
+  const Json rows = Json::parse(without_nan(text), nullptr, false);
   const auto fail = [&](const char* what) {
     throw ValueError(std::string("LogReport::serialize: the snapshot's log is not ") + what);
   };
@@ -61,8 +101,7 @@ std::vector<LogEntry> from_json(const std::string& text) {
 std::string with_values(std::string name, const LogEntry& entry) {
   for (const auto& [key, number] : entry) {
     const std::string field = "{" + key + "}";
-    const std::string value =
-        number.is_integer ? std::to_string(static_cast<int64_t>(number.value)) : Json(number.value).dump();
+    const std::string value = to_text(number, "nan");
     for (size_t at = name.find(field); at != std::string::npos; at = name.find(field, at + value.size())) {
       name.replace(at, field.size(), value);
     }
@@ -131,7 +170,7 @@ void LogReport::write_file(const std::string& directory) {
   const std::string path = (std::filesystem::path(directory) / with_values(*options_.filename, log_.back())).string();
   if (path != unsynced_) finalize();
   const size_t rows = log_.size() - rows_in_text_;
-  if (std::string added = to_json(std::span(log_).last(rows), 4); rows_in_text_ == 0) {
+  if (std::string added = to_json(std::span(log_).last(rows), true); rows_in_text_ == 0) {
     text_ = std::move(added);
   } else {
     text_.replace(text_.size() - 1, 1, "," + added);  // "\n" before the bracket
@@ -153,7 +192,7 @@ void LogReport::serialize(Serializer& serializer) {
   options_.trigger.serialize(*serializer.child("_trigger"));
   summary_.serialize(*serializer.child("_summary"));
   times_.serialize(*serializer.child("_step_times"));
-  std::string text = "[" + to_json(log_, -1) + "]";
+  std::string text = "[" + to_json(log_, false) + "]";
   serializer("_log", text);
   if (serializer.is_writer()) return;
   log_ = from_json(text);

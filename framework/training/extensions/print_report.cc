@@ -1,7 +1,11 @@
 #include "kusari/framework/training/extensions/print_report.h"
 
 #include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <utility>
 
+#include "kusari/framework/core/python_repr.h"
 #include "kusari/framework/core/serializer.h"
 #include "kusari/framework/training/extensions/terminal.h"
 #include "kusari/framework/training/trainer.h"
@@ -9,26 +13,65 @@
 namespace kusari::training::extensions {
 namespace {
 
-int width(const std::string& entry) { return static_cast<int>(std::max<size_t>(10, entry.size())); }
+size_t width(const std::string& entry) { return std::max<size_t>(10, entry.size()); }
+
+std::string padded(std::string text, size_t width) {
+  if (text.size() < width) text.append(width - text.size(), ' ');
+  return text;
+}
+
+/// Six digits.
+std::string general(const LogNumber& number) {
+  char text[40];
+  std::snprintf(text, sizeof text, "%g", number.value);
+  return text;
+}
+
+/// All digits; nothing for what is not finite.
+std::string exact(const LogNumber& number) {
+  if (number.is_integer) return std::to_string(static_cast<int64_t>(number.value));
+  return std::isfinite(number.value) ? python_repr(number.value) : "";
+}
+
+std::string csv_field(const std::string& text) {
+  if (text.find_first_of(",\"\r\n") == std::string::npos) return text;
+  std::string quoted = "\"";
+  for (const char c : text) quoted += c == '"' ? "\"\"" : std::string(1, c);
+  return quoted + "\"";
+}
 
 }  // namespace
 
 PrintReport::PrintReport(std::vector<std::string> entries, PrintReportOptions options)
     : entries_{std::move(entries)}, options_{std::move(options)}, is_terminal_{is_terminal(options_.out)} {}
 
-void PrintReport::operator()(Trainer& trainer) {
-  if (!header_printed_) {
-    for (size_t i = 0; i < entries_.size(); ++i) {
-      std::fprintf(options_.out, "%s%-*s", i == 0 ? "" : "  ", width(entries_[i]), entries_[i].c_str());
+void PrintReport::print_header() const {
+  std::string line, rule;
+  for (const std::string& entry : entries_) {
+    switch (options_.format) {
+      case PrintFormat::columns:
+        line += (line.empty() ? "" : "  ") + padded(entry, width(entry));
+        break;
+      case PrintFormat::markdown:
+        line += (line.empty() ? "| " : " | ") + padded(entry, width(entry));
+        rule += (rule.empty() ? "| " : " | ") + std::string(width(entry) - 1, '-') + ":";
+        break;
+      case PrintFormat::csv:
+        line += (line.empty() ? "" : ",") + csv_field(entry);
     }
-    std::fputc('\n', options_.out);
-    header_printed_ = true;
   }
+  if (options_.format == PrintFormat::markdown) line += " |\n" + rule + " |";
+  std::fprintf(options_.out, "%s\n", line.c_str());
+}
+
+void PrintReport::operator()(Trainer& trainer) {
+  if (!std::exchange(header_printed_, true)) print_header();
   if (options_.own_log) (**options_.own_log)(trainer);
   const LogReport& report =
       options_.own_log ? **options_.own_log : trainer.get_extension<LogReport>(options_.log_report);
   for (; rows_printed_ < report.log().size(); ++rows_printed_) {
-    if (is_terminal_) std::fputs(kEraseBelow, options_.out);  // what a progress bar left below
+    if (is_terminal_ && options_.format != PrintFormat::csv)
+      std::fputs(kEraseBelow, options_.out);  // what a progress bar left below
     print_row(report.log()[rows_printed_]);
   }
 }
@@ -38,14 +81,22 @@ void PrintReport::finalize() {
 }
 
 void PrintReport::print_row(const LogEntry& entry) const {
+  std::string line;
   for (const std::string& key : entries_) {
-    if (const LogNumber* number = entry.find(key)) {
-      std::fprintf(options_.out, "%-*g  ", width(key), number->value);
-    } else {
-      std::fprintf(options_.out, "%*s", width(key) + 2, "");
+    const LogNumber* number = entry.find(key);
+    switch (options_.format) {
+      case PrintFormat::columns:
+        line += padded(number == nullptr ? "" : general(*number), width(key)) + "  ";
+        break;
+      case PrintFormat::markdown:
+        line += (line.empty() ? "| " : " | ") + padded(number == nullptr ? "" : general(*number), width(key));
+        break;
+      case PrintFormat::csv:
+        line += (&key == entries_.data() ? "" : ",") + (number == nullptr ? "" : exact(*number));
     }
   }
-  std::fputc('\n', options_.out);
+  if (options_.format == PrintFormat::markdown) line += " |";
+  std::fprintf(options_.out, "%s\n", line.c_str());
   std::fflush(options_.out);
 }
 

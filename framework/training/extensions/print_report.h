@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <cstdio>
 #include <optional>
 #include <string>
@@ -11,10 +12,15 @@
 
 namespace kusari::training::extensions {
 
+/// How PrintReport prints: Chainer's columns, a table for Markdown, or comma-separated values (RFC 4180) with all
+/// digits and without escape sequences, for programs and quiet terminals.
+enum class PrintFormat : uint8_t { columns, markdown, csv };
+
 struct PrintReportOptions {
   std::string log_report = "LogReport";                  ///< name of the trainer's LogReport
   std::optional<Ref<LogReport>> own_log = std::nullopt;  ///< one that this extension runs itself, instead
   std::FILE* out = stdout;
+  PrintFormat format = PrintFormat::columns;
 };
 
 /// Prints values of each new row of a LogReport in columns, under a header with their names. After a resume, the rows
@@ -30,6 +36,7 @@ class KUSARI_API PrintReport final : public Extension {
   void serialize(Serializer& serializer) override;
 
  private:
+  void print_header() const;
   void print_row(const LogEntry& entry) const;
 
   std::vector<std::string> entries_;
