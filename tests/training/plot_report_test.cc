@@ -13,6 +13,7 @@
 #include "kusari/tests/training/fake_updater.h"
 
 using namespace kusari;
+namespace charts = kusari::training::charts;
 using extensions::PlotReport;
 using testing::FakeUpdater;
 using testing::read_file;
@@ -59,16 +60,34 @@ TEST_CASE("PlotReport gives gnuplot the means of each interval") {
   const ScratchDirectory bin, out;
   const Path path(bin, kCopy);
   CHECK(PlotReport::available());
-  PlotReport plot({"main/loss", "it's", "never"}, "epoch", {.filename = "loss.png"});
+  PlotReport plot({"main/loss", "it's", "never"}, "epoch",
+                  {.postprocess = [](charts::LineChart& chart) { chart.title = "Curves"; },
+                   .filename = "loss.png",
+                   .marker = "o",
+                   .grid = false});
   run(out, plot);
   CHECK(out.count() == 1);
-  CHECK(read_file(out / "loss.png") == "set terminal png noenhanced size 800,600\nset output '" +
-                                           (out / "loss.png.tmp") +
-                                           "'\nset xlabel 'epoch'\nset grid\n"
-                                           "$curve0 << END\n1 0.75\n2 0.29166666666666663\nEND\n"
-                                           "$curve1 << END\n2 3\nEND\n"
-                                           "plot $curve0 using 1:2 with linespoints title 'main/loss', "
-                                           "$curve1 using 1:2 with linespoints title 'it''s'\n");
+  CHECK(read_file(out / "loss.png") ==
+        "set terminal png noenhanced size 800,600\nset output '" + (out / "loss.png.tmp") +
+            "'\n$curve0 << END\n1 0.75\n2 0.29166666666666663\nEND\n"
+            "$curve1 << END\n2 3\nEND\n"
+            "set title 'Curves'\nset xlabel 'epoch'\nset ylabel ''\nunset grid\nunset logscale y\n"
+            "set yrange [*:*]\nset key outside top center horizontal\n"
+            "plot $curve0 using 1:2 with linespoints pointtype 7 linewidth 2 linetype 1 title 'main/loss', "
+            "$curve1 using 1:2 with linespoints pointtype 7 linewidth 2 linetype 2 title 'it''s'\n");
+}
+
+TEST_CASE("PlotReport draws SVG files by itself") {
+  const ScratchDirectory bin, out;
+  const Path path(bin, nullptr);
+  PlotReport plot({"main/loss", "it's"}, "iteration", {.filename = "loss.svg", .marker = ""});
+  run(out, plot);
+  CHECK(out.count() == 1);
+  const std::string svg = read_file(out / "loss.svg");
+  CHECK(svg.rfind("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<svg ", 0) == 0);
+  CHECK(svg.find("data-name=\"main/loss\" data-points=\"2,0.75 4,0.291666667\"") != std::string::npos);
+  CHECK(svg.find("data-name=\"it&#39;s\" data-points=\"4,3\"") != std::string::npos);
+  CHECK(svg.find("class=\"mark\"") == std::string::npos);
 }
 
 TEST_CASE("PlotReport goes on with its curves after a resume") {
@@ -82,23 +101,25 @@ TEST_CASE("PlotReport goes on with its curves after a resume") {
   serializers::load_npz(files / "plot", second);
   run(out, second, 4, 3);
   const std::string expected = read_file(whole / "plot.png"), got = read_file(out / "plot.png");
-  CHECK(got.substr(got.find("set xlabel")) == expected.substr(expected.find("set xlabel")));
+  CHECK(got.substr(got.find("$curve0")) == expected.substr(expected.find("$curve0")));
 }
 
-TEST_CASE("PlotReport without a working gnuplot leaves nothing behind and goes on") {
+TEST_CASE("PlotReport without a working gnuplot draws SVG instead, and leaves nothing else behind") {
   const ScratchDirectory bin, out;
-  SUBCASE("missing") {
-    const Path path(bin, nullptr);
-    CHECK_FALSE(PlotReport::available());
-    PlotReport plot({"main/loss"});
-    run(out, plot);
-    CHECK(out.count() == 0);
-  }
-  SUBCASE("failing") {
-    const Path path(bin, "exit 1\n");
-    PlotReport plot({"main/loss"});
-    run(out, plot);
-    CHECK(out.count() == 0);
-  }
-  CHECK_THROWS_WITH_AS(PlotReport({"main/loss"}, "time"), doctest::Contains("'iteration' or 'epoch'"), ValueError);
+  bool is_there = false;
+  SUBCASE("missing") { is_there = false; }
+  SUBCASE("failing") { is_there = true; }
+  const Path path(bin, is_there ? "exit 1\n" : nullptr);
+  CHECK(PlotReport::available() == is_there);
+  PlotReport plot({"main/loss"});
+  run(out, plot);
+  CHECK(out.count() == 1);
+  CHECK(read_file(out / "plot.svg").find("data-points=\"2,0.75 4,0.291666667\"") != std::string::npos);
+}
+
+TEST_CASE("PlotReport's bad arguments") {
+  CHECK_THROWS_WITH_AS(PlotReport({"main/loss"}, "time"),
+                       "PlotReport: x_key is 'time': it must be 'iteration' or 'epoch'", ValueError);
+  CHECK_THROWS_WITH_AS(PlotReport({"main/loss"}, "epoch", {.marker = "xx"}),
+                       "PlotReport: marker is 'xx': it must be one of . o x + * s ^ v D, or empty", ValueError);
 }

@@ -2,9 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
 #include <cstdlib>
 #include <filesystem>
+#include <utility>
 
 #include <unistd.h>
 #include <nlohmann/json.hpp>
@@ -12,15 +12,20 @@
 #include "kusari/framework/core/error.h"
 #include "kusari/framework/core/log.h"
 #include "kusari/framework/core/serializer.h"
-#include "kusari/framework/training/extensions/gnuplot.h"
+#include "kusari/framework/training/charts/gnuplot_chart.h"
 #include "kusari/framework/training/trainer.h"
 
 namespace kusari::training::extensions {
+
 PlotReport::PlotReport(std::vector<std::string> y_keys, std::string x_key, PlotReportOptions options)
-    : y_keys_{std::move(y_keys)}, x_key_{std::move(x_key)}, options_{std::move(options)}, curves_(y_keys_.size()) {
+    : y_keys_{std::move(y_keys)}, x_key_{std::move(x_key)}, options_{std::move(options)} {
   if (x_key_ != "iteration" && x_key_ != "epoch") {
     throw ValueError("PlotReport: x_key is '" + x_key_ + "': it must be 'iteration' or 'epoch'");
   }
+  if (!charts::is_marker(options_.marker)) {
+    throw ValueError("PlotReport: marker is '" + options_.marker + "': it must be one of . o x + * s ^ v D, or empty");
+  }
+  for (const std::string& key : y_keys_) curves_.push_back({key});
 }
 
 bool PlotReport::available() {
@@ -44,42 +49,31 @@ void PlotReport::operator()(Trainer& trainer) {
   const double x = static_cast<double>(x_key_ == "epoch" ? updater.epoch() : updater.iteration());
   for (const auto& [key, mean] : summary_.compute_mean()) {
     for (size_t i = 0; i < y_keys_.size(); ++i) {
-      if (y_keys_[i] == key) curves_[i].emplace_back(x, mean);
+      if (y_keys_[i] == key) curves_[i].points.push_back({x, mean});
     }
   }
   summary_.clear();
-  if (can_draw_) draw(trainer.out());
-}
-
-std::string PlotReport::script() const {
-  std::string text = "set xlabel " + gnuplot_quoted(x_key_) + "\n" + (options_.grid ? "set grid\n" : "");
-  std::string plot;
-  for (size_t i = 0; i < curves_.size(); ++i) {
-    std::string points;
-    for (const auto& [x, y] : curves_[i]) {
-      char line[80];
-      std::snprintf(line, sizeof line, "%.17g %.17g\n", x, y);
-      if (std::isfinite(y)) points += line;
-    }
-    if (points.empty()) continue;
-    const std::string name = "$curve" + std::to_string(i);
-    text += name + " << END\n" + points + "END\n";
-    plot += (plot.empty() ? "plot " : ", ") + name + " using 1:2 with linespoints title " + gnuplot_quoted(y_keys_[i]);
-  }
-  return plot.empty() ? std::string() : text + plot + "\n";
+  draw(trainer.out());
 }
 
 void PlotReport::draw(const std::string& directory) {
-  const std::string picture = (std::filesystem::path(directory) / options_.filename).string(), commands = script();
-  if (commands.empty()) return;
-  can_draw_ = draw_with_gnuplot(picture, 800, 600, commands);
-  if (!can_draw_) log::warn("PlotReport: gnuplot is missing or failed: " + picture + " is not drawn");
+  charts::LineChart chart{.x_label = x_key_, .curves = curves_, .grid = options_.grid, .marker = options_.marker};
+  if (!chart.has_data()) return;
+  if (options_.postprocess) options_.postprocess(chart);
+  const std::string picture = (std::filesystem::path(directory) / options_.filename).string();
+  const std::string drawn = charts::draw(picture, {.charts = {chart}});
+  if (drawn != picture && !std::exchange(warned_, true)) {
+    log::warn("PlotReport: gnuplot is missing or failed: " + drawn + " is drawn instead of " + picture);
+  }
 }
 
 void PlotReport::serialize(Serializer& serializer) {
   options_.trigger.serialize(*serializer.child("_trigger"));
   nlohmann::ordered_json data = nlohmann::ordered_json::object();
-  for (size_t i = 0; i < y_keys_.size(); ++i) data[y_keys_[i]] = curves_[i];
+  for (const charts::Curve& curve : curves_) {
+    nlohmann::ordered_json& points = data[curve.name] = nlohmann::ordered_json::array();
+    for (const charts::Point& p : curve.points) points.push_back({p.x, p.y});
+  }
   std::string text = data.dump();
   const std::string entry = "_plot_" + options_.filename;
   serializer(entry, text);
@@ -89,13 +83,14 @@ void PlotReport::serialize(Serializer& serializer) {
   if (serializer.is_writer()) return;
   data = nlohmann::ordered_json::parse(text, nullptr, false);
   if (!data.is_object()) throw ValueError("PlotReport::serialize: " + entry + " is not a JSON object");
-  for (size_t i = 0; i < y_keys_.size(); ++i) {
-    curves_[i].clear();
-    if (!data.contains(y_keys_[i])) continue;
-    for (const auto& point : data[y_keys_[i]]) {
-      if (point.size() == 2 && point[0].is_number() && point[1].is_number()) {
-        curves_[i].emplace_back(point[0].get<double>(), point[1].get<double>());
-      }
+  const auto coordinate = [](const auto& json) {
+    return json.is_number() ? json.template get<double>() : std::nan("");
+  };
+  for (charts::Curve& curve : curves_) {
+    curve.points.clear();
+    if (!data.contains(curve.name)) continue;
+    for (const auto& point : data[curve.name]) {
+      if (point.is_array() && point.size() == 2) curve.points.push_back({coordinate(point[0]), coordinate(point[1])});
     }
   }
 }

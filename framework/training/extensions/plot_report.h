@@ -1,30 +1,32 @@
 #pragma once
 
 #include <functional>
-#include <string>
-#include <utility>
 #include <vector>
 
 #include "kusari/framework/core/export.h"
 #include "kusari/framework/core/summary.h"
+#include "kusari/framework/training/charts/line_chart.h"
 #include "kusari/framework/training/extension.h"
 
 namespace kusari::training::extensions {
 
 struct PlotReportOptions {
-  TriggerRef trigger = {1, "epoch"};  ///< when a point is added and the picture drawn
-  std::string filename = "plot.png";  ///< in the trainer's output directory
+  TriggerRef trigger = {1, "epoch"};                         ///< when a point is added and the picture drawn
+  std::function<void(charts::LineChart&)> postprocess = {};  ///< may change the chart: title, axes, curves
+  std::string filename = "plot.png";                         ///< in the trainer's output directory
+  std::string marker = "x";                                  ///< one of . o x + * s ^ v D, or "" for none
   bool grid = true;
 };
 
-/// Draws means of reported values over "iteration" or "epoch" as curves in a PNG file, with gnuplot. Without gnuplot it
-/// says so once and goes on without pictures. Throws ValueError for another x_key.
+/// Draws means of reported values over "iteration" or "epoch" as curves: to an .svg file by itself, to a .png file by
+/// gnuplot. Without gnuplot it says so once, and draws an .svg file of the same name. The points are part of snapshots.
+/// Throws ValueError for another x_key or marker.
 /// chainer.training.extensions.PlotReport.
 class KUSARI_API PlotReport final : public Extension {
  public:
   explicit PlotReport(std::vector<std::string> y_keys, std::string x_key = "iteration", PlotReportOptions options = {});
 
-  /// Whether there is a gnuplot in $PATH.
+  /// Whether there is a gnuplot in $PATH: PNG files.
   static bool available();
 
   void operator()(Trainer& trainer) override;
@@ -32,17 +34,14 @@ class KUSARI_API PlotReport final : public Extension {
   void serialize(Serializer& serializer) override;
 
  private:
-  using Curve = std::vector<std::pair<double, double>>;
-
-  std::string script() const;
   void draw(const std::string& directory);
 
   std::vector<std::string> y_keys_;
   std::string x_key_;
   PlotReportOptions options_;
   DictSummary summary_;
-  std::vector<Curve> curves_;  // one per key
-  bool can_draw_ = true;
+  std::vector<charts::Curve> curves_;  // one per key
+  bool warned_ = false;
 };
 
 }  // namespace kusari::training::extensions
