@@ -58,6 +58,14 @@ Array OptimizerAccess::step_numbers(const Optimizer& optimizer) {
   return numbers;
 }
 
+std::vector<std::pair<std::string, double>> OptimizerAccess::hyperparameters(Optimizer& optimizer) {
+  std::vector<std::pair<std::string, double>> result;
+  for (const Optimizer::Field& field : optimizer.fields()) result.emplace_back(field.name, *field.value);
+  return result;
+}
+
+std::vector<std::string> OptimizerAccess::hooks(const Optimizer& optimizer) { return optimizer.impl_->hooks.names(); }
+
 Array OptimizerAccess::seed(Optimizer& optimizer, const Variable& loss) {
   Optimizer::Impl& impl = *optimizer.impl_;
   if (impl.scaling == Optimizer::Impl::Scaling::none) return Array();

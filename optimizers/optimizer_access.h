@@ -5,6 +5,8 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "kusari/framework/core/array.h"
 #include "kusari/framework/core/device.h"
@@ -46,6 +48,13 @@ struct KUSARI_API OptimizerAccess {
   /// The numbers of the last step's kernels, float64, on their device, where that alone knows how many steps there
   /// were; undefined where the host does, and before the first step.
   static Array step_numbers(const Optimizer& optimizer);
+
+  // For reports.
+
+  /// Names and values of the hyperparameters.
+  static std::vector<std::pair<std::string, double>> hyperparameters(Optimizer& optimizer);
+  /// Names of the hooks, in their order.
+  static std::vector<std::string> hooks(const Optimizer& optimizer);
 
   // For static graphs of whole steps.
 

@@ -60,6 +60,12 @@ const std::string* HookList::find_unreplayable() const noexcept {
   return nullptr;
 }
 
+std::vector<std::string> HookList::names() const {
+  std::vector<std::string> result;
+  for (const Entry& entry : entries_) result.push_back(entry.name);
+  return result;
+}
+
 Hyperparameters& KernelRule::hyperparam() {
   if (overrides == nullptr) overrides = std::make_unique<Hyperparameters>();
   return *overrides;

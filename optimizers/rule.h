@@ -33,6 +33,7 @@ class HookList {
   uint64_t version() const noexcept { return version_; }
   /// The name of the first hook that a replay cannot repeat; null: there is none.
   const std::string* find_unreplayable() const noexcept;
+  std::vector<std::string> names() const;
 
  private:
   struct Entry {

@@ -53,6 +53,20 @@ Extension& Trainer::get_extension(const std::string& name) {
   throw ValueError(message + (entries_.empty() ? " none" : ""));
 }
 
+std::vector<const Trainer::Entry*> Trainer::in_order() const {
+  std::vector<const Entry*> order;
+  for (const auto& entry : entries_) order.push_back(entry.get());
+  std::stable_sort(order.begin(), order.end(),
+                   [](const Entry* a, const Entry* b) { return a->priority > b->priority; });
+  return order;
+}
+
+std::vector<Trainer::ExtensionSummary> Trainer::extensions() const {
+  std::vector<ExtensionSummary> result;
+  for (const Entry* entry : in_order()) result.push_back({entry->name, entry->trigger.describe(), entry->priority});
+  return result;
+}
+
 double Trainer::elapsed_time() const {
   if (done_) return final_elapsed_time_;
   if (!started_) throw StateError("Trainer::elapsed_time: training has not been started yet");
@@ -72,11 +86,7 @@ void Trainer::run(bool show_loop_exception_msg) {
   std::filesystem::create_directories(out_, error);
   if (error) throw IoError("Trainer::run: cannot make the directory '" + out_ + "': " + error.message());
 
-  std::vector<const Entry*> order;
-  for (const auto& entry : entries_) order.push_back(entry.get());
-  std::stable_sort(order.begin(), order.end(),
-                   [](const Entry* a, const Entry* b) { return a->priority > b->priority; });
-
+  const std::vector<const Entry*> order = in_order();
   started_ = Clock::now();
   for (const Entry* entry : order) {
     if (!entry->trigger.finished()) entry->extension->initialize(*this);

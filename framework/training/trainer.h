@@ -50,6 +50,13 @@ class KUSARI_API Trainer {
   }
   /// Throws ValueError when there is none of that name.
   Extension& get_extension(const std::string& name);
+  /// An extension as people are told about it.
+  struct ExtensionSummary {
+    std::string name, trigger;
+    int priority;
+  };
+  /// All extensions in the order in which an iteration calls them.
+  std::vector<ExtensionSummary> extensions() const;
   /// The same as a certain class, `get_extension<extensions::LogReport>("LogReport")`; also throws when it is another.
   template <class T>
   T& get_extension(const std::string& name) {
@@ -89,6 +96,7 @@ class KUSARI_API Trainer {
   using Clock = std::chrono::steady_clock;
 
   const Entry* find(const std::string& name) const noexcept;
+  std::vector<const Entry*> in_order() const;
   void call(const Entry& entry);
   void handle_error(const std::exception& error, const std::vector<const Entry*>& order, bool show);
   void finalize(const std::vector<const Entry*>& order, bool rethrow);

@@ -1,5 +1,11 @@
 #include "kusari/framework/training/trigger.h"
 
+#include <cstdio>
+#include <cstdlib>
+#include <typeinfo>
+
+#include <cxxabi.h>
+
 #include "kusari/framework/training/triggers/interval_trigger.h"
 
 namespace kusari::training {
@@ -26,6 +32,23 @@ TriggerRef::TriggerRef(const TriggerRef& other)
                                             static_cast<const triggers::IntervalTrigger&>(*other.trigger_))
                                       : other.trigger_},
       separate_copies_{other.separate_copies_} {}
+
+std::string TriggerRef::describe() const {
+  if (trigger_ == nullptr) return "never";
+  const Trigger& trigger = *trigger_;
+  if (dynamic_cast<const FunctionTrigger*>(&trigger) != nullptr) return "a function";
+  if (const auto* interval = dynamic_cast<const triggers::IntervalTrigger*>(&trigger)) {
+    const TrainingLength length = *interval->get_training_length();
+    char text[80];
+    std::snprintf(text, sizeof text, "every %.15g %s%s", length.period, length.unit.c_str(),
+                  length.period == 1 ? "" : "s");
+    return text;
+  }
+  const std::unique_ptr<char, decltype(&std::free)> name(
+      abi::__cxa_demangle(typeid(trigger).name(), nullptr, nullptr, nullptr), std::free);
+  const std::string full = name ? name.get() : typeid(trigger).name();
+  return full.substr(full.rfind(':') + 1);
+}
 
 std::shared_ptr<Trigger> TriggerRef::interval(double period, const std::string& unit) {
   return std::make_shared<triggers::IntervalTrigger>(period, unit);

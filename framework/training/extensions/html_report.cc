@@ -1,0 +1,206 @@
+#include "kusari/framework/training/extensions/html_report.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <cstdio>
+#include <ctime>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <system_error>
+#include <utility>
+
+#include "kusari/framework/core/atomic_file.h"
+#include "kusari/framework/core/config.h"
+#include "kusari/framework/core/error.h"
+#include "kusari/framework/core/python_repr.h"
+#include "kusari/framework/core/runtime_info.h"
+#include "kusari/framework/links/link.h"
+#include "kusari/framework/links/parameter.h"
+#include "kusari/framework/training/extensions/log_report.h"
+#include "kusari/framework/training/extensions/run_program.h"
+#include "kusari/framework/training/report/log_summary.h"
+#include "kusari/framework/training/report/run_report.h"
+#include "kusari/framework/training/trainer.h"
+#include "kusari/optimizers/optimizer.h"
+#include "kusari/optimizers/optimizer_access.h"
+
+namespace kusari::training::extensions {
+namespace {
+
+using report::grouped;
+using report::NamedTexts;
+using report::RunReport;
+using report::RunState;
+using report::Section;
+using report::short_duration;
+namespace fs = std::filesystem;
+
+std::string general(double value, int digits = 6) {
+  char text[40];
+  std::snprintf(text, sizeof text, "%.*g", digits, value);
+  return text;
+}
+
+std::string local_time() {
+  const std::time_t now = std::time(nullptr);
+  std::tm parts{};
+  ::localtime_r(&now, &parts);
+  char text[80];
+  return {text, std::strftime(text, sizeof text, "%Y-%m-%d %H:%M:%S %Z", &parts)};
+}
+
+/// The share of the run that is over, where its length is known.
+std::optional<double> progress(const Trainer& trainer) {
+  const auto length = trainer.stop_trigger().get_training_length();
+  if (!length) return std::nullopt;
+  const updaters::Updater& updater = trainer.updater();
+  const double done = length->unit == "iteration" ? static_cast<double>(updater.iteration()) : updater.epoch_detail();
+  return std::min(done / length->period, 1.0);
+}
+
+/// Small print stands on the second line.
+NamedTexts tiles(Trainer& trainer, const report::Log& log, const std::vector<charts::LineChart>& curves, bool is_over) {
+  const updaters::Updater& updater = trainer.updater();
+  const double elapsed = trainer.elapsed_time();
+  const auto length = trainer.stop_trigger().get_training_length();
+  const auto of = [&](const char* unit) {
+    return length && length->unit == unit ? "\nof " + general(length->period, 15) : std::string();
+  };
+  NamedTexts result{{"Epoch", grouped(updater.epoch()) + of("epoch")},
+                    {"Iteration", grouped(updater.iteration()) + of("iteration")},
+                    {"Elapsed", short_duration(elapsed)}};
+  if (const auto share = progress(trainer); share && !is_over && *share > 0) {
+    result.emplace_back("Remaining", short_duration(elapsed * (1 - *share) / *share));
+  }
+  const auto iterations = static_cast<double>(updater.iteration());
+  if (elapsed > 0) result.emplace_back("Speed", general(iterations / elapsed, 4) + "\niterations/s");
+  if (const updaters::StepTimes times = updater.step_times(); times.data + times.compute > 0) {
+    result.emplace_back("Waiting for data", general(100 * times.data / (times.data + times.compute), 3) + " %");
+  }
+  // The best of each quantity, as validation sees it where there is one.
+  size_t shown = 0;
+  for (const charts::LineChart& chart : curves) {
+    const std::string& key = chart.curves.back().name;
+    const size_t row = report::best_row(log, key);
+    if (row == log.size() || ++shown > 4) continue;
+    const LogNumber *epoch = log[row].find("epoch"), *iteration = log[row].find("iteration");
+    const bool by_epoch = chart.x_label == "epoch" && epoch != nullptr;
+    const LogNumber* place = by_epoch ? epoch : iteration;
+    result.emplace_back("Best " + key,
+                        report::short_number(*log[row].find(key)) +
+                            (place == nullptr ? "" : "\n" + chart.x_label + " " + report::short_number(*place)));
+  }
+  return result;
+}
+
+Section optimizer_section(const std::string& name, Optimizer& optimizer, bool is_only) {
+  Section section{.title = is_only ? "Optimizer" : "Optimizer " + name};
+  section.values.emplace_back("method", optimizer.name());
+  for (const auto& [field, value] : detail::OptimizerAccess::hyperparameters(optimizer)) {
+    section.values.emplace_back(field, python_repr(value));
+  }
+  for (const std::string& hook : detail::OptimizerAccess::hooks(optimizer)) section.values.emplace_back("hook", hook);
+  if (optimizer.has_loss_scaling()) section.values.emplace_back("loss scale", general(optimizer.loss_scale()));
+  section.values.emplace_back("steps", grouped(optimizer.t()));
+  return section;
+}
+
+Section model_section(const std::string& name, Link& model, bool is_only) {
+  Section section{.title = is_only ? "Model" : "Model " + name, .text = to_string(model)};
+  int64_t parameters = 0, bytes = 0;
+  for (const Parameter* parameter : model.params(false)) {
+    parameters += parameter->array().size();
+    bytes += parameter->array().nbytes();
+  }
+  section.values = {{"parameters", grouped(parameters)},
+                    {"memory", general(static_cast<double>(bytes) / (1 << 20), 4) + " MiB"},
+                    {"device", model.device().name()}};
+  constexpr int64_t kShownLines = 60;
+  section.is_folded = std::count(section.text.begin(), section.text.end(), '\n') > kShownLines;
+  return section;
+}
+
+std::vector<Section> sections(Trainer& trainer, const NamedTexts& configuration) {
+  std::vector<Section> result;
+  const auto optimizers = trainer.updater().get_all_optimizers();
+  for (const auto& [name, optimizer] : optimizers) {
+    if (optimizer->has_target()) result.push_back(model_section(name, optimizer->target(), optimizers.size() == 1));
+  }
+  for (const auto& [name, optimizer] : optimizers) {
+    result.push_back(optimizer_section(name, *optimizer, optimizers.size() == 1));
+  }
+  if (!configuration.empty()) result.push_back({.title = "Configuration", .values = configuration});
+  Section extensions{.title = "Extensions"};
+  extensions.table.push_back({"name", "trigger", "priority"});
+  for (const auto& extension : trainer.extensions()) {
+    extensions.table.push_back({extension.name, extension.trigger, std::to_string(extension.priority)});
+  }
+  result.push_back(std::move(extensions));
+  result.push_back({.title = "Settings", .text = config().show()});
+  result.push_back({.title = "Environment", .text = runtime_info()});
+  return result;
+}
+
+std::string read_text(const fs::path& path) {
+  std::ifstream in(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
+}
+
+/// The graph as an svg element; "" where there is no `dot`, or when the graph is so large that nobody could read it.
+std::string draw_graph(const std::string& dot, const fs::path& directory) {
+  constexpr size_t kLargest = 200000;  // bytes: dot takes minutes for more
+  if (dot.size() > kLargest) return "";
+  const std::string source = (directory / "report_graph.dot").string(), picture = source + ".svg";
+  write_file_atomically(source, dot, false);
+  std::string svg = run_program({"dot", "-Tsvg", "-o", picture, source}) ? read_text(picture) : "";
+  std::error_code ignored;
+  fs::remove(source, ignored);
+  fs::remove(picture, ignored);
+  const size_t begin = svg.find("<svg");
+  return begin == std::string::npos ? "" : svg.substr(begin);
+}
+
+}  // namespace
+
+HtmlReport::HtmlReport(HtmlReportOptions options) : options_{std::move(options)} {
+  if (options_.x_key && *options_.x_key != "iteration" && *options_.x_key != "epoch") {
+    throw ValueError("HtmlReport: x_key is '" + *options_.x_key + "': it must be 'iteration' or 'epoch'");
+  }
+}
+
+void HtmlReport::initialize(Trainer& trainer) {
+  trainer_ = &trainer;
+  error_.clear();
+}
+
+void HtmlReport::operator()(Trainer& trainer) { write(trainer, false); }
+
+void HtmlReport::on_error(Trainer&, const std::exception& error) { error_ = error.what(); }
+
+void HtmlReport::finalize() {
+  if (trainer_ != nullptr) write(*std::exchange(trainer_, nullptr), true);
+}
+
+void HtmlReport::write(Trainer& trainer, bool is_over) {
+  const report::Log& log = trainer.get_extension<LogReport>(options_.log_report).log();
+  const fs::path directory = trainer.out();
+  RunReport page{options_.title, directory.string()};
+  page.state = !is_over ? RunState::running : error_.empty() ? RunState::finished : RunState::failed;
+  page.error = error_;
+  page.progress = progress(trainer);
+  page.charts = report::log_charts(log, options_.x_key.value_or(report::x_axis(log)));
+  page.tiles = tiles(trainer, log, page.charts, is_over);
+  page.log = log;
+  page.sections = sections(trainer, options_.configuration);
+  if (const std::string dot = options_.graph.empty() ? "" : read_text(directory / options_.graph); !dot.empty()) {
+    if (dot != drawn_dot_) graph_svg_ = draw_graph(drawn_dot_ = dot, directory);
+    page.sections.push_back({.title = "Computational graph", .text = dot, .svg = graph_svg_, .is_folded = true});
+  }
+  page.footer = "Written by Kusari, " + local_time();
+  page.reload_seconds = options_.reload_seconds;
+  write_file_atomically((directory / options_.filename).string(), report::to_html(page), is_over);
+}
+
+}  // namespace kusari::training::extensions

@@ -1,0 +1,146 @@
+#include "kusari/framework/training/report/log_summary.h"
+
+#include <algorithm>
+#include <cctype>
+#include <cmath>
+#include <cstdint>
+#include <cstdio>
+#include <initializer_list>
+#include <limits>
+
+namespace kusari::training::report {
+namespace {
+
+using extensions::LogEntry;
+using extensions::LogNumber;
+
+bool is_one_of(const std::string& key, std::initializer_list<const char*> names) {
+  return std::any_of(names.begin(), names.end(), [&](const char* name) { return key == name; });
+}
+
+bool is_place(const std::string& key) { return is_one_of(key, {"epoch", "iteration"}); }
+bool is_time(const std::string& key) { return is_one_of(key, {"data_time", "compute_time", "elapsed_time"}); }
+
+bool ends_with_part(const std::string& key, const std::string& part) {
+  return key.size() > part.size() && key.ends_with(part) && key[key.size() - part.size() - 1] == '/';
+}
+
+/// "a/percentile" of "a/percentile/3".
+std::string without_index(const std::string& key) {
+  const size_t slash = key.rfind('/');
+  if (slash == std::string::npos || slash + 1 == key.size()) return key;
+  const bool is_index = std::all_of(key.begin() + static_cast<ptrdiff_t>(slash) + 1, key.end(),
+                                    [](unsigned char c) { return std::isdigit(c) != 0; });
+  return is_index ? key.substr(0, slash) : key;
+}
+
+template <class... Numbers>
+std::string format(const char* pattern, Numbers... numbers) {
+  char text[80];
+  std::snprintf(text, sizeof text, pattern, numbers...);
+  return text;
+}
+
+}  // namespace
+
+std::vector<std::string> columns(const Log& log) {
+  std::vector<std::string> places, values, times;
+  for (const LogEntry& entry : log) {
+    for (const auto& [key, number] : entry) {
+      auto& group = is_place(key) ? places : is_time(key) ? times : values;
+      if (std::find(group.begin(), group.end(), key) == group.end()) group.push_back(key);
+    }
+  }
+  places.insert(places.end(), values.begin(), values.end());
+  places.insert(places.end(), times.begin(), times.end());
+  return places;
+}
+
+int better_direction(const std::string& key) {
+  const std::string name = key.substr(key.rfind('/') + 1);
+  const auto has = [&](std::initializer_list<const char*> words) {
+    return std::any_of(words.begin(), words.end(),
+                       [&](const char* word) { return name.find(word) != std::string::npos; });
+  };
+  if (has({"loss", "error", "perplexity", "distance", "mse", "mae"})) return -1;
+  if (has({"accuracy", "precision", "recall", "f1", "score", "auc", "iou", "bleu", "reward", "return", "r2"})) return 1;
+  return 0;
+}
+
+size_t best_row(const Log& log, const std::string& key) {
+  const int direction = better_direction(key);
+  size_t best = log.size();
+  double value = -std::numeric_limits<double>::infinity();
+  for (size_t i = 0; direction != 0 && i < log.size(); ++i) {
+    const LogNumber* number = log[i].find(key);
+    if (number == nullptr || !(direction * number->value > value)) continue;
+    value = direction * number->value;
+    best = i;
+  }
+  return best;
+}
+
+std::string x_axis(const Log& log) {
+  double previous = -std::numeric_limits<double>::infinity();
+  for (const LogEntry& entry : log) {
+    const LogNumber* epoch = entry.find("epoch");
+    if (epoch == nullptr || !(epoch->value > previous)) return "iteration";
+    previous = epoch->value;
+  }
+  return "epoch";
+}
+
+std::vector<charts::LineChart> log_charts(const Log& log, const std::string& x_key) {
+  std::vector<std::string> keys;
+  for (const std::string& key : columns(log)) {
+    if (!is_place(key) && key != "elapsed_time") keys.push_back(key);
+  }
+  const auto quantity = [&](const std::string& key) -> std::string {
+    if (is_time(key)) return "seconds of an iteration";
+    std::string shortest = key;
+    for (const std::string& other : keys) {
+      if (other.size() < shortest.size() && ends_with_part(key, other)) shortest = other;
+    }
+    return without_index(shortest);
+  };
+  std::vector<charts::LineChart> result;
+  for (const std::string& key : keys) {
+    charts::Curve curve{key};
+    for (const LogEntry& entry : log) {
+      const LogNumber *x = entry.find(x_key), *y = entry.find(key);
+      if (x != nullptr && y != nullptr) curve.points.push_back({x->value, y->value});
+    }
+    const std::string title = quantity(key);
+    auto chart = std::find_if(result.begin(), result.end(), [&](const auto& c) { return c.title == title; });
+    if (chart == result.end()) {
+      chart = result.insert(chart, {.title = title, .x_label = x_key, .marker = "", .width = 560, .height = 320});
+    }
+    constexpr size_t kMarkedPoints = 40;
+    if (curve.points.size() <= kMarkedPoints) chart->marker = ".";
+    chart->curves.push_back(std::move(curve));
+  }
+  std::erase_if(result, [](const charts::LineChart& chart) { return !chart.has_data(); });
+  return result;
+}
+
+std::string short_number(const LogNumber& number) {
+  if (number.is_integer) return std::to_string(static_cast<int64_t>(number.value));
+  return format("%.6g", number.value);
+}
+
+std::string short_duration(double seconds) {
+  if (!(seconds >= 0) || seconds > 1e10) return "unknown";
+  if (seconds < 60) return format("%.1f s", seconds);
+  const auto total = static_cast<long long>(std::llround(seconds));
+  if (total < 3600) return format("%lld min %02lld s", total / 60, total % 60);
+  if (total < 48 * 3600) return format("%lld h %02lld min", total / 3600, total / 60 % 60);
+  return format("%lld days %lld h", total / 86400, total / 3600 % 24);
+}
+
+std::string grouped(int64_t number) {
+  std::string digits = std::to_string(number);
+  for (size_t i = digits.size(); i > (number < 0 ? 4U : 3U); i -= 3) digits.insert(i - 3, ",");
+  return digits;
+}
+
+}  // namespace kusari::training::report
