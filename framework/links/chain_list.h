@@ -1,13 +1,14 @@
 #pragma once
 
 #include <cstddef>
-#include <string>
+#include <cstdint>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
-#include "kusari/framework/core/error.h"
 #include "kusari/framework/links/any_link.h"
 #include "kusari/framework/links/link.h"
+#include "kusari/framework/links/list_place.h"
 
 namespace kusari {
 
@@ -19,6 +20,13 @@ class ChainList : public Chain {
 
  public:
   ChainList() = default;
+  /// With these children.
+  template <class... Links>
+  requires(sizeof...(Links) > 0 && (std::is_constructible_v<T, Links> && ...) &&
+           (!std::is_base_of_v<ChainList, Links> && ...)) explicit ChainList(Links... links) {
+    items_.reserve(sizeof...(Links));
+    (items_.push_back(T(std::move(links))), ...);
+  }
   ChainList(const ChainList&) = default;
   ChainList(ChainList&&) noexcept = default;
   /// In place as far as both lists have children.
@@ -39,17 +47,33 @@ class ChainList : public Chain {
     structure_changed();
     return items_.back();
   }
-  /// Adds a child before number i <= size(); those behind it get the next numbers.
-  T& insert(size_t i, T link) {
-    const auto place =
-        items_.insert(items_.begin() + static_cast<ptrdiff_t>(check(i, items_.size() + 1)), std::move(link));
+  T& add_link(T link) { return append(std::move(link)); }
+  /// Adds copies of another list's children.
+  ChainList& extend(const ChainList& other) {
+    const size_t n = other.items_.size();  // `other` may be this one
+    items_.reserve(items_.size() + n);
+    for (size_t i = 0; i < n; ++i) items_.push_back(other.items_[i]);
+    structure_changed();
+    return *this;
+  }
+  /// Adds a child before number i <= size(), or -i from the end; those behind it get the next numbers.
+  T& insert(int64_t i, T link) {
+    const auto place = items_.insert(items_.begin() + place_of(i, items_.size(), true), std::move(link));
     structure_changed();
     return *place;
   }
-  /// Removes child number i; those behind it get the numbers before.
-  void erase(size_t i) {
-    items_.erase(items_.begin() + static_cast<ptrdiff_t>(check(i, items_.size())));
+  /// Removes child number i, or -i from the end; those behind it get the numbers before.
+  void erase(int64_t i) {
+    items_.erase(items_.begin() + place_of(i, items_.size()));
     structure_changed();
+  }
+  /// Takes a child out of the list.
+  T pop(int64_t i = -1) {
+    const auto place = items_.begin() + place_of(i, items_.size());
+    T link = std::move(*place);
+    items_.erase(place);
+    structure_changed();
+    return link;
   }
   void clear() noexcept {
     items_.clear();
@@ -57,8 +81,11 @@ class ChainList : public Chain {
   }
   size_t size() const noexcept { return items_.size(); }
   bool empty() const noexcept { return items_.empty(); }
+  /// Child number i, unchecked; `list[i] = link` replaces it, writing in place where the shapes are equal.
   T& operator[](size_t i) noexcept { return items_[i]; }
   const T& operator[](size_t i) const noexcept { return items_[i]; }
+  /// Child number i, or -i from the end. Throws IndexError when there is none.
+  T& at(int64_t i) { return items_[static_cast<size_t>(place_of(i, items_.size()))]; }
   auto begin() noexcept { return items_.begin(); }
   auto end() noexcept { return items_.end(); }
 
@@ -67,9 +94,8 @@ class ChainList : public Chain {
   Link& list_item(size_t index) override { return items_[index]; }
 
  private:
-  static size_t check(size_t i, size_t n) {
-    if (i >= n) throw IndexError("ChainList: there is no place " + std::to_string(i) + " among " + std::to_string(n));
-    return i;
+  static ptrdiff_t place_of(int64_t i, size_t n, bool or_end = false) {
+    return static_cast<ptrdiff_t>(detail::list_place("ChainList", i, n, or_end));
   }
 
   std::vector<T> items_;

@@ -5,6 +5,8 @@
 
 #include "kusari/framework/core/error.h"
 #include "kusari/framework/links/link_hook.h"
+#include "kusari/framework/links/link_walk.h"
+#include "kusari/framework/links/list_place.h"
 
 namespace kusari {
 
@@ -31,24 +33,76 @@ Sequential& Sequential::extend(const Sequential& other) {
   return *this;
 }
 
-Sequential& Sequential::insert_layer(size_t i, std::unique_ptr<detail::AnyCallable> layer) {
-  if (i > layers_.size()) {
-    throw IndexError("Sequential::insert: there is no place " + std::to_string(i) + " among " +
-                     std::to_string(layers_.size()) + " layers");
-  }
-  layers_.insert(layers_.begin() + static_cast<ptrdiff_t>(i), std::move(layer));
+Sequential& Sequential::insert_layer(int64_t i, std::unique_ptr<detail::AnyCallable> layer) {
+  const size_t place = detail::list_place("Sequential", i, layers_.size(), true);
+  layers_.insert(layers_.begin() + static_cast<ptrdiff_t>(place), std::move(layer));
   structure_changed();
   return *this;
 }
 
-Sequential& Sequential::erase(size_t i) {
-  if (i >= layers_.size()) {
-    throw IndexError("Sequential::erase: there is no layer " + std::to_string(i) + " among " +
-                     std::to_string(layers_.size()));
-  }
-  layers_.erase(layers_.begin() + static_cast<ptrdiff_t>(i));
+Sequential& Sequential::replace_layer(int64_t i, std::unique_ptr<detail::AnyCallable> layer) {
+  layers_[detail::list_place("Sequential", i, layers_.size())] = std::move(layer);
   structure_changed();
   return *this;
+}
+
+Sequential& Sequential::erase(int64_t i) {
+  pop(i);
+  return *this;
+}
+
+Sequential Sequential::pop(int64_t i) {
+  const auto place = layers_.begin() + static_cast<ptrdiff_t>(detail::list_place("Sequential", i, layers_.size()));
+  Sequential popped;
+  popped.layers_.push_back(std::move(*place));
+  layers_.erase(place);
+  structure_changed();
+  return popped;
+}
+
+Sequential& Sequential::remove(const Link& layer) { return erase(static_cast<int64_t>(index(layer))); }
+
+Sequential& Sequential::remove_by_layer_type(const std::string& class_name) {
+  std::erase_if(layers_, [&](const auto& layer) {
+    return layer->link() != nullptr && detail::class_name(*layer->link()) == class_name;
+  });
+  structure_changed();
+  return *this;
+}
+
+size_t Sequential::count_by_layer_type(const std::string& class_name) const {
+  return static_cast<size_t>(std::count_if(layers_.begin(), layers_.end(), [&](const auto& layer) {
+    return layer->link() != nullptr && detail::class_name(*layer->link()) == class_name;
+  }));
+}
+
+size_t Sequential::index(const Link& layer, size_t start, std::optional<size_t> end) const {
+  const size_t last = std::min(end.value_or(layers_.size()), layers_.size());
+  for (size_t i = start; i < last; ++i) {
+    if (layers_[i]->link() == &layer) return i;
+  }
+  throw ValueError("Sequential: the link is none of its layers");
+}
+
+bool Sequential::contains(const Link& layer) const noexcept {
+  return std::any_of(layers_.begin(), layers_.end(), [&](const auto& own) { return own->link() == &layer; });
+}
+
+Sequential Sequential::slice(int64_t begin, std::optional<int64_t> end, CopyMode mode) const {
+  const detail::CopyScope scope(mode);
+  const auto n = static_cast<int64_t>(layers_.size());
+  const auto clipped = [&](int64_t i) { return std::clamp<int64_t>(i < 0 ? i + n : i, 0, n); };
+  Sequential result;
+  for (int64_t i = clipped(begin); i < clipped(end.value_or(n)); ++i) {
+    result.layers_.push_back(layers_[static_cast<size_t>(i)]->clone());
+  }
+  return result;
+}
+
+Sequential Sequential::reversed() const {
+  Sequential result(*this);
+  std::reverse(result.layers_.begin(), result.layers_.end());
+  return result;
 }
 
 void Sequential::clear() noexcept {

@@ -2,7 +2,9 @@
 
 #include <concepts>
 #include <cstddef>
+#include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <type_traits>
@@ -35,29 +37,63 @@ class KUSARI_API Sequential : public Chain {
   /// Adds a layer, a Sequential included.
   template <class Layer>
   Sequential& append(Layer layer) {
-    return insert(size(), std::move(layer));
+    return insert_layer(static_cast<int64_t>(size()), make_layer(std::move(layer)));
   }
-  /// Adds a layer before number i <= size(). Throws IndexError for a larger i.
+  /// Adds a layer before number i <= size(), or -i from the end. Throws IndexError for another i.
   template <class Layer>
-  Sequential& insert(size_t i, Layer layer) {
-    static_assert(detail::kIsModel<Layer>, "a layer is a callable that takes Variables and gives a Variable");
-    if constexpr (LinkType<Layer>) {
-      static_assert(std::is_nothrow_move_constructible_v<Layer>, "a link's move constructor must be noexcept");
-    }
-    return insert_layer(i, std::make_unique<detail::AnyCallableOf<Layer>>(std::move(layer)));
+  Sequential& insert(int64_t i, Layer layer) {
+    return insert_layer(i, make_layer(std::move(layer)));
   }
-  /// Removes layer number i. Throws IndexError when there is none.
-  Sequential& erase(size_t i);
+  /// Puts a layer in the place of number i, or -i from the end. Throws IndexError when there is none.
+  template <class Layer>
+  Sequential& replace(int64_t i, Layer layer) {
+    return replace_layer(i, make_layer(std::move(layer)));
+  }
+  /// Removes layer number i, or -i from the end. Throws IndexError when there is none.
+  Sequential& erase(int64_t i);
+  /// The same; returns the layer as a Sequential of its own.
+  Sequential pop(int64_t i = -1);
+  /// Removes this very layer. Throws ValueError when it is none. chainer.Sequential.remove.
+  Sequential& remove(const Link& layer);
+  /// Removes the links whose class has this name: "Linear". chainer.Sequential.remove_by_layer_type.
+  Sequential& remove_by_layer_type(const std::string& class_name);
+  /// How many links have a class of this name. chainer.Sequential.count_by_layer_type.
+  size_t count_by_layer_type(const std::string& class_name) const;
+  /// How many layers, links or not, are Layers.
+  template <class Layer>
+  size_t count() const noexcept {
+    size_t n = 0;
+    for (const auto& layer : layers_) {
+      if constexpr (LinkType<Layer>) {
+        n += dynamic_cast<const Layer*>(layer->link()) != nullptr ? 1 : 0;
+      } else {
+        n += dynamic_cast<const detail::AnyCallableOf<Layer>*>(layer.get()) != nullptr ? 1 : 0;
+      }
+    }
+    return n;
+  }
+  /// The number of this very layer among those from `start` up to `end`. Throws ValueError when it is none of them.
+  size_t index(const Link& layer, size_t start = 0, std::optional<size_t> end = std::nullopt) const;
+  bool contains(const Link& layer) const noexcept;
+  /// Copies of the layers begin, ..., end - 1; both may count from the end. Places beyond the ends are cut off, as
+  /// Python does.
+  Sequential slice(int64_t begin, std::optional<int64_t> end = std::nullopt, CopyMode mode = CopyMode::copy) const;
+  /// Copies of the layers from the last to the first.
+  Sequential reversed() const;
   void clear() noexcept;
   /// The same layers with those of Sequentials among them in their place. chainer.Sequential.flatten.
   Sequential flatten() const;
   /// Adds copies of another's layers.
   Sequential& extend(const Sequential& other);
+  Sequential& operator+=(const Sequential& other) { return extend(other); }
   size_t size() const noexcept { return layers_.size(); }
-  /// Layer number i as a T, or null when it is none.
-  template <LinkType T>
-  T* get(size_t i) noexcept {
-    return i < layers_.size() ? dynamic_cast<T*>(layers_[i]->link()) : nullptr;
+  /// Layer number i, or -i from the end, as a T; null when it is none.
+  template <LinkType T = Link>
+  T* get(int64_t i) noexcept {
+    if (i < 0) i += static_cast<int64_t>(layers_.size());
+    return i >= 0 && i < static_cast<int64_t>(layers_.size())
+               ? dynamic_cast<T*>(layers_[static_cast<size_t>(i)]->link())
+               : nullptr;
   }
   /// `n` copies of this one behind each other. chainer.Sequential.repeat.
   Sequential repeat(size_t n, CopyMode mode = CopyMode::init) const;
@@ -76,7 +112,16 @@ class KUSARI_API Sequential : public Chain {
   std::vector<std::pair<std::string, std::string>> printable_list() override;
 
  private:
-  Sequential& insert_layer(size_t i, std::unique_ptr<detail::AnyCallable> layer);
+  template <class Layer>
+  static std::unique_ptr<detail::AnyCallable> make_layer(Layer layer) {
+    static_assert(detail::kIsModel<Layer>, "a layer is a callable that takes Variables and gives a Variable");
+    if constexpr (LinkType<Layer>) {
+      static_assert(std::is_nothrow_move_constructible_v<Layer>, "a link's move constructor must be noexcept");
+    }
+    return std::make_unique<detail::AnyCallableOf<Layer>>(std::move(layer));
+  }
+  Sequential& insert_layer(int64_t i, std::unique_ptr<detail::AnyCallable> layer);
+  Sequential& replace_layer(int64_t i, std::unique_ptr<detail::AnyCallable> layer);
   std::vector<std::unique_ptr<detail::AnyCallable>> layers_;
 };
 

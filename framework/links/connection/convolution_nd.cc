@@ -22,6 +22,15 @@ ConvolutionND::ConvolutionND(int ndim, int64_t in_channels, int64_t out_channels
   W.keep_channels_last();
 }
 
+ConvolutionND ConvolutionND::from_params(const Array& W, const Array& b, Options options) {
+  const std::string call = std::string(kCall) + "::from_params";
+  check_filters(call.c_str(), W, 3, kMaxNdim);
+  const int64_t in_channels = W.shape()[1] * options.groups, out_channels = W.shape()[0];
+  options.initial_bias = given_bias(call.c_str(), b, out_channels);
+  options.initial_w = W;
+  return ConvolutionND(W.ndim() - 2, in_channels, out_channels, kernel_of(W.shape()), std::move(options));
+}
+
 Variable ConvolutionND::operator()(const Variable& x) {
   if (!W.is_initialized() && x.ndim() >= 2) {
     W.infer(1, channels_of_group(kCall, "x.shape[1]", x.shape()[1], geometry_.groups));

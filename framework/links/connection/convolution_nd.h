@@ -34,6 +34,10 @@ class KUSARI_API ConvolutionND : public Link {
   using Options = ConvolutionOptions;
   /// For ndim spatial axes. in_channels may be kInfer. ksize: size of the kernel.
   ConvolutionND(int ndim, int64_t in_channels, int64_t out_channels, const PerAxis& ksize, Options options = {});
+  /// With these filters, W: (out_channels, in_channels / groups, kernel...), and b: (out_channels), zeros when
+  /// undefined. The initializers of the options do not count. Throws ValueError when the shapes do not fit.
+  /// chainer.links.ConvolutionND.from_params.
+  static ConvolutionND from_params(const Array& W, const Array& b = {}, Options options = {});
 
   Variable operator()(const Variable& x);
   std::vector<std::pair<std::string, std::string>> printable_specs() const override;

@@ -23,6 +23,15 @@ DeconvolutionND::DeconvolutionND(int ndim, int64_t in_channels, int64_t out_chan
   W.keep_channels_last();
 }
 
+DeconvolutionND DeconvolutionND::from_params(const Array& W, const Array& b, Options options) {
+  const std::string call = std::string(kCall) + "::from_params";
+  check_filters(call.c_str(), W, 3, kMaxNdim);
+  const int64_t in_channels = W.shape()[0], out_channels = W.shape()[1] * options.groups;
+  options.initial_bias = given_bias(call.c_str(), b, out_channels);
+  options.initial_w = W;
+  return DeconvolutionND(W.ndim() - 2, in_channels, out_channels, kernel_of(W.shape()), std::move(options));
+}
+
 Variable DeconvolutionND::operator()(const Variable& x) {
   if (!W.is_initialized() && x.ndim() >= 2) {
     channels_of_group(kCall, "x.shape[1]", x.shape()[1], geometry_.groups);

@@ -33,6 +33,10 @@ class KUSARI_API DeconvolutionND : public Link {
   using Options = DeconvolutionOptions;
   /// For ndim spatial axes. in_channels may be kInfer. ksize: size of the kernel.
   DeconvolutionND(int ndim, int64_t in_channels, int64_t out_channels, const PerAxis& ksize, Options options = {});
+  /// With these filters, W: (in_channels, out_channels / groups, kernel...), and b: (out_channels), zeros when
+  /// undefined. The initializers of the options do not count. Throws ValueError when the shapes do not fit.
+  /// chainer.links.ConvolutionND.from_params.
+  static DeconvolutionND from_params(const Array& W, const Array& b = {}, Options options = {});
 
   Variable operator()(const Variable& x);
   std::vector<std::pair<std::string, std::string>> printable_specs() const override;

@@ -4,6 +4,7 @@
 
 #include "kusari/framework/functions/connection/embed_id.h"
 #include "kusari/framework/initializers/normal.h"
+#include "kusari/framework/links/connection/filters.h"
 #include "kusari/framework/links/link_hook.h"
 
 namespace kusari::links {
@@ -14,6 +15,11 @@ EmbedID::EmbedID(int64_t in_size, int64_t out_size, Options options)
         {in_size, out_size},
         options.initial_w ? std::move(options.initial_w) : Initializer(initializers::Normal(1))},
       ignore_label{options.ignore_label} {}
+
+EmbedID EmbedID::from_params(const Array& W, std::optional<int64_t> ignore_label) {
+  check_filters("L::EmbedID::from_params", W, 2, 2);
+  return EmbedID(W.shape()[0], W.shape()[1], {.initial_w = W, .ignore_label = ignore_label});
+}
 
 Variable EmbedID::operator()(const Variable& x) {
   const detail::LinkCall call(*this);

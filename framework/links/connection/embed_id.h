@@ -20,6 +20,9 @@ class KUSARI_API EmbedID : public Link {
  public:
   using Options = EmbedIDOptions;
   EmbedID(int64_t in_size, int64_t out_size, Options options = {});
+  /// With the rows of W: (in_size, out_size). Throws ValueError for another number of axes.
+  /// chainer.links.EmbedID.from_params.
+  static EmbedID from_params(const Array& W, std::optional<int64_t> ignore_label = std::nullopt);
   Variable operator()(const Variable& x);
   std::vector<std::pair<std::string, std::string>> printable_specs() const override;
 

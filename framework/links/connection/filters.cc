@@ -19,6 +19,24 @@ Shape filter_shape(const char* call, int ndim, int64_t first, int64_t second, co
   return shape;
 }
 
+void check_filters(const char* call, const Array& W, int min_ndim, int max_ndim) {
+  if (W.is_defined() && W.ndim() >= min_ndim && W.ndim() <= max_ndim) return;
+  const std::string expected =
+      min_ndim == max_ndim ? std::to_string(min_ndim) : std::to_string(min_ndim) + " to " + std::to_string(max_ndim);
+  throw ValueError(std::string(call) + ": W has " +
+                   (W.is_defined() ? "shape " + to_string(W.shape()) : std::string("no numbers")) + " but must have " +
+                   expected + " axes");
+}
+
+Initializer given_bias(const char* call, const Array& b, int64_t out_channels) {
+  if (!b.is_defined()) return 0;
+  if (b.shape() == Shape{out_channels}) return b;
+  throw ValueError(std::string(call) + ": b has shape " + to_string(b.shape()) + " but W asks for " +
+                   to_string(Shape{out_channels}));
+}
+
+PerAxis kernel_of(const Shape& filters) { return PerAxis(Dims(filters.begin() + 2, filters.end())); }
+
 std::string channels_text(int64_t channels, int64_t groups) {
   return channels == kInfer ? "None" : std::to_string(channels * groups);
 }

@@ -3,8 +3,10 @@
 #include <cstdint>
 #include <string>
 
+#include "kusari/framework/core/export.h"
 #include "kusari/framework/core/shape.h"
 #include "kusari/framework/functions/per_axis.h"
+#include "kusari/framework/initializers/initializer.h"
 
 // What the links with filters share.
 namespace kusari::links {
@@ -13,6 +15,11 @@ namespace kusari::links {
 int64_t channels_of_group(const char* call, const char* argument, int64_t channels, int64_t groups);
 /// (first, second, kernel...).
 Shape filter_shape(const char* call, int ndim, int64_t first, int64_t second, const PerAxis& ksize);
+/// Throws ValueError unless W has that many axes.
+KUSARI_API void check_filters(const char* call, const Array& W, int min_ndim, int max_ndim);
+/// The initializer of a bias that was given: zeros when it is undefined. Throws ValueError for another shape.
+Initializer given_bias(const char* call, const Array& b, int64_t out_channels);
+PerAxis kernel_of(const Shape& filters);
 /// As Chainer prints them: channels of all groups, None while they are not known, and the kernel's size.
 std::string channels_text(int64_t channels, int64_t groups = 1);
 std::string kernel_text(const Shape& filters);

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "kusari/framework/functions/connection/linear.h"
+#include "kusari/framework/links/connection/filters.h"
 #include "kusari/framework/links/link_hook.h"
 
 namespace kusari::links {
@@ -10,6 +11,13 @@ namespace kusari::links {
 Linear::Linear(int64_t in_size, int64_t out_size, Options options)
     : W{*this, "W", {out_size, in_size}, std::move(options.initial_w)},
       b{*this, "b", {out_size}, std::move(options.initial_bias), !options.nobias} {}
+
+Linear Linear::from_params(const Array& W, const Array& b, bool nobias) {
+  check_filters("L::Linear::from_params", W, 2, 2);
+  return Linear(
+      W.shape()[1], W.shape()[0],
+      {.nobias = nobias, .initial_w = W, .initial_bias = given_bias("L::Linear::from_params", b, W.shape()[0])});
+}
 
 Variable Linear::operator()(const Variable& x, int n_batch_axes) {
   if (!W.is_initialized()) {

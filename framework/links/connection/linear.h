@@ -22,6 +22,10 @@ class KUSARI_API Linear : public Link {
   /// in_size is taken from the first batch.
   explicit Linear(int64_t out_size, Options options = {}) : Linear(kInfer, out_size, std::move(options)) {}
 
+  /// With these numbers: W: (out_size, in_size); b: (out_size), zeros when undefined, ignored with nobias. Throws
+  /// ValueError when the shapes do not fit. chainer.links.Linear.from_params.
+  static Linear from_params(const Array& W, const Array& b = {}, bool nobias = false);
+
   Variable operator()(const Variable& x) { return (*this)(x, 1); }
   Variable operator()(const Variable& x, int n_batch_axes);
   std::vector<std::pair<std::string, std::string>> printable_specs() const override;
