@@ -28,7 +28,7 @@ KUSARI_HOST_DEVICE double digamma_1_2(double x) {
   return g * 0.99558162689208984375 + g * (p / q);
 }
 
-/// The Hurwitz zeta function for s > 1 and q > 0: within 8 ulp.
+/// The Hurwitz zeta function for s > 1 and q > 0: within 12 ulp.
 KUSARI_HOST_DEVICE double zeta_of_positive(double s, double q) {
   if (q == Real<double>::kInfinity) return 0.0;
   // Euler's and Maclaurin's sum from an a that makes its terms shrink at once.

@@ -3,7 +3,7 @@
 #include "kusari/framework/kernels/math.h"
 
 // The normal distribution and the error functions that the C library lacks: the CUDA library on the GPU; on the CPU in
-// float64 throughout, so that float results are correctly rounded but for rare ties; double results are within 6 ulp.
+// float64 throughout, so that float results are correctly rounded but for rare ties; double results are within 8 ulp.
 // Not part of math.h, because few formulas want them.
 
 namespace kusari::km {
