@@ -7,6 +7,8 @@
 #include <vector>
 
 #include <fcntl.h>
+#include <sys/file.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "kusari/framework/core/error.h"
@@ -15,6 +17,7 @@ namespace kusari {
 namespace {
 
 constexpr size_t kBufferSize = size_t{1} << 18;
+constexpr std::string_view kMark = ".tmp-";  // between the target's name and numbers
 
 [[noreturn]] void fail(const std::string& path, const char* step, int error) {
   throw IoError("AtomicFile: cannot " + std::string(step) + " " + path + ": " + std::strerror(error));
@@ -33,6 +36,36 @@ std::string follow_links(const std::string& path) {
 std::string directory_of(const std::string& path) {
   const std::string parent = std::filesystem::path(path).parent_path().string();
   return parent.empty() ? "." : parent;
+}
+
+/// ".NAME.tmp-123-4"
+bool is_temporary_name(std::string_view name) {
+  const size_t mark = name.rfind(kMark);
+  if (mark == name.npos || mark < 2 || name[0] != '.') return false;
+  const std::string_view numbers = name.substr(mark + kMark.size());
+  const size_t middle = numbers.find('-');
+  return middle != numbers.npos && middle > 0 && middle + 1 < numbers.size() &&
+         numbers.find_first_not_of("0123456789-") == numbers.npos && numbers.find('-', middle + 1) == numbers.npos;
+}
+
+bool lock(int fd, int mode) {
+  int result = 0;
+  do {
+    result = ::flock(fd, mode);
+  } while (result != 0 && errno == EINTR);
+  return result == 0;
+}
+
+/// The temporary file at `path`, which tells remove_stale_temporary_files by its lock that it is in use; -1 and errno
+/// when it cannot be made. Not every file system has locks.
+int create_locked(const std::string& path) {
+  for (;;) {
+    const int fd = ::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    if (fd < 0) return fd;
+    struct stat info {};
+    if (!lock(fd, LOCK_EX) || ::fstat(fd, &info) != 0 || info.st_nlink > 0) return fd;
+    ::close(fd);  // it was removed before it was locked
+  }
 }
 
 }  // namespace
@@ -74,10 +107,10 @@ AtomicFile::AtomicFile(const std::string& path) : state_{std::make_unique<State>
   const std::filesystem::path target = s.path;
   if (target.filename().empty()) throw IoError("AtomicFile: '" + path + "' names no file");
   do {
-    const std::string name = "." + target.filename().string() + ".tmp-" + std::to_string(::getpid()) + "-" +
+    const std::string name = "." + target.filename().string() + std::string(kMark) + std::to_string(::getpid()) + "-" +
                              std::to_string(serial.fetch_add(1, std::memory_order_relaxed));
     s.temporary = (target.parent_path() / name).string();
-    s.fd = ::open(s.temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    s.fd = create_locked(s.temporary);
   } while (s.fd < 0 && errno == EEXIST);  // left behind by a killed process that had the same id
   if (s.fd < 0) fail(s.path, "create a temporary file beside", errno);
   s.buffer.reserve(kBufferSize);
@@ -121,9 +154,10 @@ void AtomicFile::commit(bool sync) {
   s.flush();
   if (sync && ::fsync(s.fd) != 0) fail(s.temporary, "sync", errno);
   const int fd = s.fd;
-  s.fd = -1;
+  s.fd = ::fcntl(fd, F_DUPFD_CLOEXEC, 0);  // keeps the lock until the file has its name
   if (::close(fd) != 0) fail(s.temporary, "close", errno);
   if (::rename(s.temporary.c_str(), s.path.c_str()) != 0) fail(s.path, "rename the temporary file to", errno);
+  s.close();
   s.temporary.clear();
   if (!sync) return;
   const std::string directory = directory_of(s.path);
@@ -133,6 +167,20 @@ void AtomicFile::commit(bool sync) {
   ::close(dir);
   // Some network file systems cannot sync a directory (EINVAL); the file itself is on the disk by then.
   if (error != 0 && error != EINVAL) fail(directory, "sync", error);
+}
+
+size_t remove_stale_temporary_files(const std::string& directory) {
+  size_t removed = 0;
+  std::error_code error;
+  for (const auto& entry : std::filesystem::directory_iterator(directory, error)) {
+    const std::string path = entry.path().string();
+    if (!is_temporary_name(entry.path().filename().string())) continue;
+    const int fd = ::open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+    if (fd < 0) continue;
+    if (lock(fd, LOCK_EX | LOCK_NB) && ::unlink(path.c_str()) == 0) ++removed;
+    ::close(fd);
+  }
+  return removed;
 }
 
 void write_file_atomically(const std::string& path, std::string_view content, bool sync) {

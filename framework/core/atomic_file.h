@@ -38,6 +38,10 @@ class KUSARI_API AtomicFile {
   std::unique_ptr<State> state_;
 };
 
+/// Removes the temporary files that killed processes have left in a directory; those of living ones, which hold a lock
+/// on them, stay. Returns how many. What cannot be removed stays silently.
+KUSARI_API size_t remove_stale_temporary_files(const std::string& directory);
+
 /// Writes `content` to `path` through an AtomicFile.
 KUSARI_API void write_file_atomically(const std::string& path, std::string_view content, bool sync = true);
 

@@ -52,6 +52,8 @@ class KUSARI_API EntrySource {
  public:
   virtual ~EntrySource();
   virtual const std::string& path() const noexcept = 0;
+  /// In the order of the file.
+  virtual std::vector<std::string> keys() const = 0;
   virtual bool contains(const std::string& key) const = 0;
   /// Throws KeyError when there is none of that key, IoError when it is damaged.
   virtual Entry value(const std::string& key) const = 0;
@@ -61,6 +63,9 @@ class KUSARI_API EntrySource {
   EntrySource(const EntrySource&) = default;
   EntrySource& operator=(const EntrySource&) = default;
 };
+
+/// Opens a file of entries by its content: .npz, or else .safetensors. Throws IoError.
+KUSARI_API std::shared_ptr<const EntrySource> open_entries(const std::string& path);
 
 struct LoadOptions {
   std::string path = {};  ///< load only the entries below this: "updater/model:main/predictor"

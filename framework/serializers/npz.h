@@ -23,7 +23,7 @@ class KUSARI_API NpzReader final : public EntrySource {
   explicit NpzReader(const std::string& path);
 
   const std::string& path() const noexcept override;
-  std::vector<std::string> keys() const;
+  std::vector<std::string> keys() const override;
   bool contains(const std::string& key) const override;
   /// Any entry; throws KeyError when there is none of that key.
   NpzValue value(const std::string& key) const override;

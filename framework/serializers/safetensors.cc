@@ -15,8 +15,7 @@
 namespace kusari::serializers {
 namespace {
 
-constexpr uint64_t kMaxHeaderSize = 100'000'000;  // the Python package's
-constexpr uint64_t kAlignment = 8;                // of the data in the file
+constexpr uint64_t kAlignment = 8;  // of the data in the file
 constexpr size_t kKeysInMessage = 8;
 constexpr const char* kText = "kusari.text.";
 constexpr const char* kNone = "kusari.none.";
@@ -91,12 +90,11 @@ struct SafetensorsReader::State {
       throw IoError(place + "the file has " + std::to_string(file.size()) + " bytes, fewer than any has");
     }
     file.read(0, length);
-    uint64_t size = 0;
-    for (int i = 7; i >= 0; --i) size = size << 8 | length[i];
+    const uint64_t size = safetensors_length(length);
     const uint64_t rest = file.size() - sizeof(length);
-    if (size > rest || size > kMaxHeaderSize) {
+    if (size > rest || size > kMaxSafetensorsHeader) {
       throw IoError(place + "the header has " + std::to_string(size) + " bytes: there are " + std::to_string(rest) +
-                    ", and it may have " + std::to_string(kMaxHeaderSize));
+                    ", and it may have " + std::to_string(kMaxSafetensorsHeader));
     }
     std::string json(static_cast<size_t>(size), '\0');
     file.read(sizeof(length), {reinterpret_cast<uint8_t*>(json.data()), json.size()});

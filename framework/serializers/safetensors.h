@@ -34,7 +34,7 @@ class KUSARI_API SafetensorsReader final : public EntrySource {
 
   const std::string& path() const noexcept override;
   /// Names of the tensors as they are in the file, in the order of their data.
-  std::vector<std::string> keys() const;
+  std::vector<std::string> keys() const override;
   const std::vector<SafetensorsEntry>& entries() const noexcept;
   /// The header's "__metadata__".
   const std::map<std::string, std::string>& metadata() const noexcept;

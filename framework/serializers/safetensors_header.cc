@@ -156,6 +156,12 @@ std::optional<uint64_t> expected_size(const SafetensorsEntry& entry, const Safet
 
 }  // namespace
 
+uint64_t safetensors_length(const uint8_t* bytes) noexcept {
+  uint64_t length = 0;
+  for (int i = 7; i >= 0; --i) length = length << 8 | bytes[i];
+  return length;
+}
+
 const SafetensorsType* find_safetensors_type(std::string_view name) noexcept {
   const auto* const found =
       std::find_if(std::begin(kTypes), std::end(kTypes), [&](const SafetensorsType& t) { return t.name == name; });

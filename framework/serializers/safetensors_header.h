@@ -12,6 +12,12 @@
 
 namespace kusari::serializers {
 
+/// Most bytes that a header may have, as in the Python package.
+inline constexpr uint64_t kMaxSafetensorsHeader = 100'000'000;
+
+/// The length of the header, from a file's first 8 bytes.
+uint64_t safetensors_length(const uint8_t* bytes) noexcept;
+
 /// An element type of the format. `dtype` is what its numbers are read as, if they can be.
 struct SafetensorsType {
   std::string_view name;

@@ -65,3 +65,21 @@ TEST_CASE("AtomicFile's errors name the file") {
   small.write("abc");
   CHECK_THROWS_AS(small.overwrite(2, "xy", 2), kusari::ValueError);
 }
+
+TEST_CASE("remove_stale_temporary_files removes what killed processes left, and nothing else") {
+  const ScratchDirectory dir;
+  for (const char* name : {".a.txt.tmp-123-0", ".a.tmp-b.tmp-1-22"}) kusari::testing::write_file(dir / name, "half");
+  const auto others = {"a.tmp-1-2", ".tmp-1-2",     ".a.tmp-1",   ".a.tmp-1-",
+                       ".a.tmp--1", ".a.tmp-1-2-3", ".a.tmp-1-x", "a.txt"};
+  for (const char* name : others) kusari::testing::write_file(dir / name, "whole");
+  AtomicFile living(dir / "b");
+  living.write("new");
+  CHECK(dir.count() == 3 + others.size());
+  CHECK(kusari::remove_stale_temporary_files(dir.path()) == 2);
+  CHECK(dir.count() == 1 + others.size());
+  for (const char* name : others) CHECK(read_file(dir / name) == "whole");
+  living.commit();
+  CHECK(read_file(dir / "b") == "new");
+  CHECK(kusari::remove_stale_temporary_files(dir.path()) == 0);
+  CHECK(kusari::remove_stale_temporary_files(dir / "none") == 0);
+}

@@ -7,6 +7,7 @@
 #include <tuple>
 #include <vector>
 
+#include "kusari/framework/core/atomic_file.h"
 #include "kusari/framework/core/error.h"
 #include "kusari/framework/core/log.h"
 #include "kusari/framework/training/trainer.h"
@@ -72,10 +73,17 @@ std::vector<fs::path> find_snapshots(const std::string& pattern, const fs::path&
   return paths;
 }
 
-struct Loader {
-  const std::function<void(Serializer&)>& visit;
-  void serialize(Serializer& serializer) { visit(serializer); }
-};
+/// The file, if all of its entries can be read: half of a snapshot must not be loaded.
+std::shared_ptr<const serializers::EntrySource> open_whole(const fs::path& file) {
+  try {
+    auto entries = serializers::open_entries(file.string());
+    for (const std::string& key : entries->keys()) entries->value(key);
+    return entries;
+  } catch (const IoError& error) {
+    log::warn("snapshot: " + file.string() + " is damaged and passed over: " + error.what());
+    return nullptr;
+  }
+}
 
 }  // namespace
 
@@ -97,19 +105,22 @@ void Snapshot::visit(Trainer& trainer, Serializer& serializer) const {
 void Snapshot::initialize(Trainer& trainer) {
   const fs::path directory = trainer.out();
   if (options_.autoload) {
-    const std::vector<fs::path> files = find_snapshots(options_.filename, directory);
-    if (files.empty()) {
-      log::info("snapshot: no file in '" + trainer.out() + "' matches " + options_.filename);
+    std::vector<fs::path> files = find_snapshots(options_.filename, directory);
+    std::shared_ptr<const serializers::EntrySource> entries;
+    for (; entries == nullptr && !files.empty(); files.pop_back()) entries = open_whole(files.back());
+    if (entries == nullptr) {
+      log::info("snapshot: no whole file in '" + trainer.out() + "' matches " + options_.filename);
     } else {
-      const std::function<void(Serializer&)> read = [&](Serializer& serializer) { visit(trainer, serializer); };
-      Loader loader{read};
-      serializers::load_npz(files.back().string(), loader);
-      log::info("snapshot: loaded " + files.back().string());
+      serializers::EntryDeserializer reader("snapshot", entries, {});
+      visit(trainer, reader);
+      log::info("snapshot: loaded " + entries->path());
     }
   }
+  if (options_.autoload || options_.n_retains > 0) remove_stale_temporary_files(directory.string());
   if (options_.n_retains > 0 && !cleanup_hooked_) {
     cleanup_hooked_ = true;
     writer_->add_cleanup_hook([directory, pattern = options_.filename, n = static_cast<size_t>(options_.n_retains)] {
+      remove_stale_temporary_files(directory.string());
       const std::vector<fs::path> files = find_snapshots(pattern, directory);
       for (size_t i = 0; i + n < files.size(); ++i) {
         std::error_code error;

@@ -24,8 +24,9 @@ struct SnapshotOptions {
   std::function<bool()> condition = {};                                ///< no snapshot when it says false
   std::optional<Ref<snapshot_writers::Writer>> writer = std::nullopt;  ///< SimpleWriter when not given
   bool snapshot_on_error = false;                                      ///< also when an exception ends the training
-  int64_t n_retains = -1;  ///< keep this many of the newest files; all when not positive
-  bool autoload = false;   ///< start from the newest file that is there
+  int64_t n_retains = -1;  ///< keep this many of the newest files, all when not positive; temporary ones of runs that
+                           ///< were killed are removed, too
+  bool autoload = false;   ///< start from the newest file; a damaged one is passed over with a warning
 };
 
 /// Writes a snapshot to a file that appears whole or not at all. See snapshot() and snapshot_object().

@@ -1,6 +1,8 @@
 #pragma once
 
+#include <cstddef>
 #include <functional>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -9,37 +11,108 @@
 
 namespace kusari::training::extensions::snapshot_writers {
 
+/// Writes entries to the file `path`, whole or not at all. `save_npz` and the other formats' functions are such.
+using SaveFunction = std::function<void(const std::string& path, const serializers::NpzDictionary& target)>;
+
 /// Decides when and where the entries of a snapshot are written. chainer.training.extensions.snapshot_writers.Writer.
 class KUSARI_API Writer {
  public:
   virtual ~Writer();
-  /// Writes the file `path`, whole or not at all.
+  /// Writes the file `path`, whole or not at all. The entries' arrays belong to the training, which goes on changing
+  /// them as soon as this returns.
   virtual void operator()(const std::string& path, serializers::NpzDictionary target) = 0;
-  /// Waits for what is being written; called when the training loop ends.
+  /// Waits for what is being written, and throws what went wrong; called when the training loop ends.
   virtual void finalize();
-  /// Called after each file.
+  /// Called after each file, where it is written: in the writer's thread, or in its process, which shares nothing but
+  /// files with this one.
   void add_cleanup_hook(std::function<void()> hook) { hooks_.push_back(std::move(hook)); }
 
  protected:
-  Writer() = default;
+  explicit Writer(SaveFunction save) : save_{std::move(save)} {}
+  /// Files are .npz.
+  explicit Writer(const serializers::SaveNpzOptions& options = {});
   Writer(const Writer&) = default;
   Writer& operator=(const Writer&) = default;
-  /// To a temporary file, which is synced and renamed; then the hooks.
-  void save(const std::string& path, const serializers::NpzDictionary& target,
-            const serializers::SaveNpzOptions& options);
+
+  /// Writes a file and calls the hooks. May run in another thread, when the writer itself may be gone.
+  std::function<void()> save_task(const std::string& path, serializers::NpzDictionary target) const;
 
  private:
+  SaveFunction save_;
   std::vector<std::function<void()>> hooks_;
 };
 
 /// Writes at once, in the calling thread.
 class KUSARI_API SimpleWriter final : public Writer {
  public:
-  explicit SimpleWriter(serializers::SaveNpzOptions options = {}) : options_{options} {}
-  void operator()(const std::string& path, serializers::NpzDictionary target) override { save(path, target, options_); }
+  explicit SimpleWriter(const serializers::SaveNpzOptions& options = {}) : Writer{options} {}
+  explicit SimpleWriter(SaveFunction save) : Writer{std::move(save)} {}
+  void operator()(const std::string& path, serializers::NpzDictionary target) override;
+};
+
+/// Copies the entries and writes them in a thread of its own, while training goes on. A snapshot that comes while the
+/// one before is being written waits for it. What went wrong is thrown by the next call.
+class KUSARI_API ThreadWriter final : public Writer {
+ public:
+  explicit ThreadWriter(const serializers::SaveNpzOptions& options = {});
+  explicit ThreadWriter(SaveFunction save);
+  ThreadWriter(ThreadWriter&&) noexcept;
+  ~ThreadWriter() override;
+  void operator()(const std::string& path, serializers::NpzDictionary target) override;
+  void finalize() override;
 
  private:
-  serializers::SaveNpzOptions options_;
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+/// The same with a queue: snapshots do not wait for each other, and copies of all that are not yet written are in
+/// memory. They are written one after another, in one thread.
+class KUSARI_API ThreadQueueWriter final : public Writer {
+ public:
+  explicit ThreadQueueWriter(const serializers::SaveNpzOptions& options = {});
+  explicit ThreadQueueWriter(SaveFunction save);
+  ThreadQueueWriter(ThreadQueueWriter&&) noexcept;
+  ~ThreadQueueWriter() override;
+  void operator()(const std::string& path, serializers::NpzDictionary target) override;
+  void finalize() override;
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+/// Writes in a process forked for each snapshot, which has the entries as they were at that moment: only those in the
+/// memory of devices are copied. A snapshot that comes while the one before is being written waits for it. What went
+/// wrong is thrown by the next call. A process that is writing goes on when training is killed.
+class KUSARI_API ProcessWriter final : public Writer {
+ public:
+  explicit ProcessWriter(const serializers::SaveNpzOptions& options = {});
+  explicit ProcessWriter(SaveFunction save);
+  ProcessWriter(ProcessWriter&&) noexcept;
+  ~ProcessWriter() override;
+  void operator()(const std::string& path, serializers::NpzDictionary target) override;
+  void finalize() override;
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+/// The same with a queue: each process waits for the one before, so that one at a time writes, and training waits for
+/// none. Until a snapshot is written, its process keeps all pages of memory that training changes.
+class KUSARI_API ProcessQueueWriter final : public Writer {
+ public:
+  explicit ProcessQueueWriter(const serializers::SaveNpzOptions& options = {});
+  explicit ProcessQueueWriter(SaveFunction save);
+  ProcessQueueWriter(ProcessQueueWriter&&) noexcept;
+  ~ProcessQueueWriter() override;
+  void operator()(const std::string& path, serializers::NpzDictionary target) override;
+  void finalize() override;
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
 };
 
 }  // namespace kusari::training::extensions::snapshot_writers

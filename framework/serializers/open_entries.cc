@@ -1,0 +1,24 @@
+#include <algorithm>
+#include <cstdint>
+
+#include "kusari/framework/core/input_file.h"
+#include "kusari/framework/serializers/dictionary.h"
+#include "kusari/framework/serializers/npz.h"
+#include "kusari/framework/serializers/safetensors.h"
+#include "kusari/framework/serializers/safetensors_header.h"
+
+namespace kusari::serializers {
+
+std::shared_ptr<const EntrySource> open_entries(const std::string& path) {
+  uint8_t begin[8] = {};
+  {
+    const InputFile file("open_entries", path);
+    file.read(0, {begin, std::min<size_t>(sizeof(begin), file.size())});
+  }
+  // What a zip archive begins with would be the length of a header that is too long.
+  const bool is_zip = begin[0] == 'P' && begin[1] == 'K' && safetensors_length(begin) > kMaxSafetensorsHeader;
+  if (is_zip) return std::make_shared<const NpzReader>(path);
+  return std::make_shared<const SafetensorsReader>(path);
+}
+
+}  // namespace kusari::serializers
