@@ -33,7 +33,7 @@ Variable batch_matmul(const Variable& a, const Variable& b, const BatchMatmulOpt
   const Variable left = as_matrices(a), right = as_matrices(b);
   if (left.shape()[0] != right.shape()[0] || left.shape()[transa ? 1 : 2] != right.shape()[transb ? 2 : 1]) {
     throw TypeError("F::batch_matmul: a has shape " + to_string(a.shape()) + " but b has shape " +
-                    to_string(b.shape()) + ": as many matrices, and their inner sizes must be equal");
+                    to_string(b.shape()) + ": there must be as many matrices, and their inner sizes must be equal");
   }
   if (const CompositeInputs in("batch_matmul", {left, right}); in.is_cast()) {
     return batch_matmul(in[0], in[1], options);

@@ -1,0 +1,85 @@
+#include "kusari/framework/functions/math/cumprod.h"
+
+#include "kusari/tests/functions/testing.h"
+
+namespace kusari {
+namespace {
+
+using namespace testing;
+
+bool lacks_kernel() {
+  if (test_device().is_cpu()) return false;
+  MESSAGE("cumprod has a kernel on the CPU only: skipped");
+  return true;
+}
+
+TEST_CASE("cumprod") {
+  if (lacks_kernel()) return;
+  const Array x = array<float>({1, 2, 3, 4, 5, 6}, {2, 3});
+  check_close(F::cumprod(x), {6}, {1, 2, 6, 24, 120, 720});
+  check_close(F::cumprod(x, 0), {2, 3}, {1, 2, 3, 4, 10, 18});
+  check_close(F::cumprod(x, -1), {2, 3}, {1, 2, 6, 4, 20, 120});
+  check_close(F::cumprod(zeros({0, 3}), 0), {0, 3}, {});
+  check_close(F::cumprod(full({}, 3, Dtype::float32)), {1}, {3});
+  for (const Dtype dtype : kFloatingDtypes) {
+    const Variable y = F::cumprod(x.astype(dtype), 1);
+    CHECK(y.dtype() == dtype);
+    check_close(y, {2, 3}, {1, 2, 6, 4, 20, 120});
+  }
+}
+
+TEST_CASE("cumprod of a long line") {
+  if (lacks_kernel()) return;
+  std::vector<double> values, expected;
+  double product = 1;
+  for (uint32_t i = 0; i < 20000; ++i) {
+    values.push_back(philox_word(3, i) % 2 == 0 ? 0.5 : 2.0);  // powers of two: no rounding
+    product *= values.back();
+    expected.push_back(product);
+  }
+  CHECK((F::cumprod(array(values)).to_vector<double>() == expected));
+}
+
+TEST_CASE("cumprod's gradients") {
+  if (lacks_kernel()) return;
+  check_gradients([](const Variable& v) { return F::cumprod(v, 1); }, uniform({2, 4, 3}, 0.5, 1.5));
+  check_gradients([](const Variable& v) { return F::cumprod(v, -1); }, uniform({2, 4}, 0.5, 1.5));
+  check_gradients([](const Variable& v) { return F::cumprod(v); }, uniform({2, 3}, 0.5, 1.5));
+  check_gradients([](const Variable& v) { return F::cumprod(v, 0); }, uniform({1, 3}, 0.5, 1.5));
+  check_gradients([](const Variable& v) { return F::cumprod(v, 0); }, uniform({0, 3}, 0.5, 1.5));
+}
+
+TEST_CASE("cumprod has gradients at zeros") {
+  if (lacks_kernel()) return;
+  // y = (x0, x0 x1, x0 x1 x2, x0 x1 x2 x3): dS/dx0 = 1 + x1 + x1 x2 + x1 x2 x3, and so on.
+  const Variable one(array<float>({2, 0, 3, 5}));
+  CHECK(gradient(F::cumprod(one, 0), one) == std::vector<double>{1, 2 + 6 + 30, 0, 0});
+  const Variable two(array<float>({0, 2, 0, 5}));
+  CHECK(gradient(F::cumprod(two, 0), two) == std::vector<double>{1 + 2, 0, 0, 0});
+  check_gradients([](const Variable& v) { return F::cumprod(v, 1); },
+                  array<double>({2, 0, 3, 1, 0, 5, 0, 2, 1, 1, 2, 0}, {3, 4}));
+}
+
+// The third derivative of x0 x1 x2 by each of them is 1.
+TEST_CASE("cumprod can be differentiated again and again") {
+  if (lacks_kernel()) return;
+  const Variable x(array<double>({2, 3, 4}));
+  const Array last = array<double>({0, 0, 1}), middle = array<double>({0, 1, 0}), first = array<double>({1, 0, 0});
+  const auto derivative = [&](const Variable& y, const Array& gy) {
+    const Variable seed(gy, false);
+    return grad({y}, {x}, {.grad_outputs = std::span<const Variable>(&seed, 1), .enable_double_backprop = true})[0];
+  };
+  const Variable g = derivative(F::cumprod(x, 0), last);
+  CHECK(g.to_vector<double>() == std::vector<double>{12, 8, 6});
+  const Variable gg = derivative(g, middle);
+  CHECK(gg.to_vector<double>() == std::vector<double>{4, 0, 2});
+  CHECK(derivative(gg, first).to_vector<double>() == std::vector<double>{0, 0, 1});
+}
+
+TEST_CASE("cumprod's errors") {
+  CHECK_THROWS_WITH_AS(F::cumprod(int_ones({2})), "F::cumprod: x has dtype int64: x.dtype must be floating", TypeError);
+  CHECK_THROWS_AS(F::cumprod(ones({2}), 1), IndexError);
+}
+
+}  // namespace
+}  // namespace kusari

@@ -1,0 +1,82 @@
+#include "kusari/framework/functions/math/cumsum.h"
+
+#include "kusari/tests/functions/testing.h"
+
+namespace kusari {
+namespace {
+
+using namespace testing;
+
+bool lacks_kernel() {
+  if (test_device().is_cpu()) return false;
+  MESSAGE("cumsum has a kernel on the CPU only: skipped");
+  return true;
+}
+
+TEST_CASE("cumsum") {
+  if (lacks_kernel()) return;
+  const Array x = array<float>({1, 2, 3, 4, 5, 6}, {2, 3});
+  check_close(F::cumsum(x), {6}, {1, 3, 6, 10, 15, 21});
+  check_close(F::cumsum(x, 0), {2, 3}, {1, 2, 3, 5, 7, 9});
+  check_close(F::cumsum(x, -1), {2, 3}, {1, 3, 6, 4, 9, 15});
+  check_close(F::cumsum(x.transpose(), 0), {3, 2}, {1, 4, 3, 9, 6, 15});
+  check_close(F::cumsum(zeros({0, 3}), 0), {0, 3}, {});
+  check_close(F::cumsum(zeros({2, 0}), 1), {2, 0}, {});
+  check_close(F::cumsum(full({}, 3, Dtype::float32)), {1}, {3});
+  for (const Dtype dtype : kFloatingDtypes) {
+    const Variable y = F::cumsum(x.astype(dtype), 1);
+    CHECK(y.dtype() == dtype);
+    check_close(y, {2, 3}, {1, 3, 6, 4, 9, 15});
+  }
+  check_gradients([](const Variable& v) { return F::cumsum(v, 1); }, uniform({2, 4, 3}, -1, 1));
+  check_gradients([](const Variable& v) { return F::cumsum(v); }, uniform({2, 3}, -1, 1));
+}
+
+TEST_CASE("cumsum sums half types in float32") {
+  if (lacks_kernel()) return;
+  const int64_t n = 3000;  // 2048 + 1 is 2048 in float16
+  const std::vector<double> y = F::cumsum(ones({n}, Dtype::float16), 0).to_vector<double>();
+  CHECK(y.back() == 3000);
+}
+
+// Sums of small integers are exact, in whatever order and pieces they are added.
+TEST_CASE("cumsum along axes of many lengths") {
+  if (lacks_kernel()) return;
+  for (const Shape& shape :
+       {Shape{1, 70001, 1}, Shape{3, 9001, 1}, Shape{37, 65, 1}, Shape{1, 8192, 1}, Shape{2, 5, 700}, Shape{1, 3, 67},
+        Shape{4, 6, 9}, Shape{9, 1, 3}, Shape{1, 12289, 1}, Shape{5, 4096, 3}}) {
+    CAPTURE(to_string(shape));
+    for (const bool reverse : {false, true}) {
+      std::vector<float> values(static_cast<size_t>(numel(shape)));
+      for (size_t i = 0; i < values.size(); ++i) values[i] = static_cast<float>(philox_word(7, i) % 8);
+      const int64_t n = shape[1], inner = shape[2];
+      std::vector<float> expected = values;
+      for (int64_t row = 0; row < shape[0]; ++row) {
+        for (int64_t j = 0; j < inner; ++j) {
+          for (int64_t k = 1; k < n; ++k) {
+            const int64_t i = reverse ? n - 1 - k : k, before = reverse ? i + 1 : i - 1;
+            expected[static_cast<size_t>((row * n + i) * inner + j)] +=
+                expected[static_cast<size_t>((row * n + before) * inner + j)];
+          }
+        }
+      }
+      const Variable x(array(values, shape));
+      const Variable y = F::cumsum(x, 1);
+      // The gradient of a running sum runs from the end.
+      const std::vector<float> result =
+          reverse ? grad({y}, {x}, {.grad_outputs = std::span<const Variable>(&x, 1)})[0].to_vector<float>()
+                  : y.to_vector<float>();
+      CHECK((result == expected));
+    }
+  }
+}
+
+TEST_CASE("cumsum's errors") {
+  CHECK_THROWS_WITH_AS(F::cumsum(int_ones({2})), "F::cumsum: x has dtype int64: x.dtype must be floating", TypeError);
+  CHECK_THROWS_AS(F::cumsum(ones({2}), 1), IndexError);
+  CHECK_THROWS_AS(F::cumsum(ones({2}), -2), IndexError);
+  CHECK_THROWS_AS(F::cumsum(ones({}), 0), IndexError);
+}
+
+}  // namespace
+}  // namespace kusari

@@ -1,0 +1,64 @@
+#include "kusari/framework/functions/math/inv.h"
+
+#include "kusari/framework/functions/math/matmul.h"
+#include "kusari/tests/functions/testing.h"
+
+namespace kusari {
+namespace {
+
+using namespace testing;
+
+bool lacks_kernel() {
+  if (test_device().is_cpu()) return false;
+  MESSAGE("inv has a kernel on the CPU only: skipped");
+  return true;
+}
+
+TEST_CASE("inv") {
+  if (lacks_kernel()) return;
+  const Array a = array<double>({4, 7, 2, 6}, {2, 2});  // det 10
+  for (const Dtype dtype : kFloatingDtypes) {
+    const Variable y = F::inv(a.astype(dtype));
+    CHECK(y.dtype() == dtype);
+    check_close(y, {2, 2}, {0.6, -0.7, -0.2, 0.4}, 4);
+  }
+  check_close(F::inv(a.transpose()), {2, 2}, {0.6, -0.2, -0.7, 0.4});
+  check_close(F::inv(zeros({0, 0})), {0, 0}, {});
+  // Without an exchange of rows there is no pivot.
+  check_close(F::inv(array<double>({0, 2, 4, 0}, {2, 2})), {2, 2}, {0, 0.25, 0.5, 0});
+}
+
+TEST_CASE("batch_inv") {
+  if (lacks_kernel()) return;
+  const Array a = array<double>({2, 0, 0, 4, 4, 7, 2, 6}, {2, 2, 2});
+  check_close(F::batch_inv(a), {2, 2, 2}, {0.5, 0, 0, 0.25, 0.6, -0.7, -0.2, 0.4});
+  check_close(F::batch_inv(zeros({0, 3, 3})), {0, 3, 3}, {});
+  check_close(F::batch_inv(zeros({3, 0, 0})), {3, 0, 0}, {});
+  const Array many = uniform({40, 6, 6}, -1, 1);
+  const std::vector<double> unit = F::matmul(many, F::batch_inv(many)).to_vector<double>();
+  for (size_t i = 0; i < unit.size(); ++i) {
+    CHECK(unit[i] == doctest::Approx(i % 36 % 7 == 0 ? 1.0 : 0.0).epsilon(1e-9).scale(1));
+  }
+}
+
+TEST_CASE("inv's gradients") {
+  if (lacks_kernel()) return;
+  const Array a = array<double>({2, 0.3, -0.4, 0.1, 1.5, 0.2, 0.5, -0.3, 1.8}, {3, 3});
+  check_gradients([](const Variable& x) { return F::inv(x); }, a);
+  check_gradients([](const Variable& x) { return F::batch_inv(x); }, a.reshape({1, 3, 3}));
+}
+
+TEST_CASE("inv's errors") {
+  if (lacks_kernel()) return;
+  CHECK_THROWS_WITH_AS(F::inv(array<float>({1, 2, 2, 4}, {2, 2})), "F::inv: a is singular", ValueError);
+  CHECK_THROWS_WITH_AS(F::batch_inv(array<float>({1, 0, 0, 1, 1, 1, 1, 1}, {2, 2, 2})),
+                       "F::batch_inv: matrix 1 of a is singular", ValueError);
+  CHECK_THROWS_WITH_AS(F::inv(ones({2, 3})), "F::inv: a has shape (2, 3): a.shape[-2] must equal a.shape[-1] (2 != 3)",
+                       TypeError);
+  CHECK_THROWS_AS(F::inv(ones({2, 2, 2})), TypeError);
+  CHECK_THROWS_AS(F::batch_inv(ones({2, 2})), TypeError);
+  CHECK_THROWS_WITH_AS(F::inv(int_ones({2, 2})), "F::inv: a has dtype int64: a.dtype must be floating", TypeError);
+}
+
+}  // namespace
+}  // namespace kusari
