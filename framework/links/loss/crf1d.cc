@@ -1,0 +1,67 @@
+#include "kusari/framework/links/loss/crf1d.h"
+
+#include <algorithm>
+#include <numeric>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "kusari/framework/core/error.h"
+#include "kusari/framework/functions/array/transpose_sequence.h"
+#include "kusari/framework/links/link_hook.h"
+
+namespace kusari::links {
+namespace {
+
+// The numbers of the sequences, the longest first.
+std::vector<size_t> by_falling_length(std::span<const Variable> xs) {
+  for (size_t i = 0; i < xs.size(); ++i) {
+    if (!xs[i].is_defined() || xs[i].ndim() == 0) {
+      throw TypeError("L::CRF1d: xs[" + std::to_string(i) + "] must be a sequence: an array with an axis");
+    }
+  }
+  std::vector<size_t> order(xs.size());
+  std::iota(order.begin(), order.end(), size_t{0});
+  std::stable_sort(order.begin(), order.end(),
+                   [xs](size_t a, size_t b) { return xs[a].shape()[0] > xs[b].shape()[0]; });
+  return order;
+}
+
+// One array per position.
+Variables transposed(std::span<const Variable> sequences, const std::vector<size_t>& order) {
+  std::vector<Variable> sorted;
+  for (const size_t i : order) sorted.push_back(sequences[i]);
+  return functions::transpose_sequence(sorted);
+}
+
+}  // namespace
+
+CRF1d::CRF1d(int64_t n_label, Options options)
+    : cost{*this, "cost", {n_label, n_label}, options.initial_cost ? std::move(options.initial_cost) : Initializer(0)} {
+}
+
+Variable CRF1d::operator()(std::span<const Variable> xs, std::span<const Variable> ys, const CRF1dCall& options) {
+  const detail::LinkCall call(*this);
+  if (!options.transpose) return functions::crf1d(cost, xs, ys, options.reduce);
+  if (xs.size() != ys.size()) {
+    throw ValueError("L::CRF1d: xs has " + std::to_string(xs.size()) + " sequences but ys has " +
+                     std::to_string(ys.size()) + ": they must be as many");
+  }
+  const std::vector<size_t> order = by_falling_length(xs);
+  const Variables x = transposed(xs, order), y = transposed(ys, order);
+  return functions::crf1d(cost, {x.data(), x.size()}, {y.data(), y.size()}, options.reduce);
+}
+
+functions::CrfPath CRF1d::argmax(std::span<const Variable> xs, bool transpose) {
+  if (!transpose) return functions::argmax_crf1d(cost, xs);
+  const std::vector<size_t> order = by_falling_length(xs);
+  const Variables x = transposed(xs, order);
+  functions::CrfPath result = functions::argmax_crf1d(cost, {x.data(), x.size()});
+  const std::vector<Variable> positions(result.path.begin(), result.path.end());
+  const Variables sorted = functions::transpose_sequence(positions);
+  result.path.resize(order.size());
+  for (size_t i = 0; i < order.size(); ++i) result.path[order[i]] = sorted[i].array();
+  return result;
+}
+
+}  // namespace kusari::links
