@@ -1,0 +1,45 @@
+#include "kusari/framework/functions/loss/black_out.h"
+
+#include <string>
+
+#include "kusari/framework/autograd/input_caster.h"
+#include "kusari/framework/core/error.h"
+#include "kusari/framework/functions/array/cast.h"
+#include "kusari/framework/functions/array/concat.h"
+#include "kusari/framework/functions/array/expand_dims.h"
+#include "kusari/framework/functions/array/get_item.h"
+#include "kusari/framework/functions/given.h"
+#include "kusari/framework/functions/loss/row_scores.h"
+#include "kusari/framework/functions/math/average.h"
+#include "kusari/framework/functions/math/basic_math.h"
+#include "kusari/framework/functions/math/exponential.h"
+#include "kusari/framework/functions/math/exponential_m1.h"
+#include "kusari/framework/functions/math/logsumexp.h"
+#include "kusari/framework/functions/math/sum.h"
+
+namespace kusari::functions {
+
+Variable black_out(const Variable& x, const Variable& t, const Variable& W, const Variable& samples, Reduce reduce) {
+  constexpr const char* kCall = "black_out";
+  if (const CompositeInputs in(kCall, {x, t, W, samples}); in.is_cast()) {
+    return black_out(in[0], in[1], in[2], in[3], reduce);
+  }
+  if (reduce == Reduce::sum) throw ValueError("F::black_out: reduce must be mean or no");
+  check_row_scores(kCall, x, t, W);
+  expect_given(samples, kCall, "samples");
+  if (!is_integral(samples.dtype()) || samples.ndim() != 2 || samples.shape()[0] != x.shape()[0]) {
+    throw TypeError("F::black_out: samples has shape " + to_string(samples.shape()) + " and dtype " +
+                    name(samples.dtype()) + " but x has shape " + to_string(x.shape()) +
+                    ": samples must be integers (N, S) where x is (N, D)");
+  }
+  const Array rows =
+      concat({expand_dims(cast(t, Dtype::int64), 1), cast(samples, Dtype::int64)}, 1).array();  // the label first
+  const Variable scores = row_scores(x, W, rows, {"F::black_out"});
+  const Variable log_p = scores - expand_dims(logsumexp(scores, 1), 1);
+  const Variable others = get_item(log_p, {Slice{}, Slice{1, {}}});
+  // log(1 - p) = log(-expm1(log p)), which keeps the digits of a p near 1.
+  const Variable losses = -(get_item(log_p, {Slice{}, 0}) + sum(log(-expm1(others)), 1));
+  return cast(reduce == Reduce::no ? losses : mean(losses), x.dtype());
+}
+
+}  // namespace kusari::functions

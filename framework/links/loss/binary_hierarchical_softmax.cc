@@ -1,0 +1,28 @@
+#include "kusari/framework/links/loss/binary_hierarchical_softmax.h"
+
+#include "kusari/framework/functions/given.h"
+#include "kusari/framework/initializers/uniform.h"
+#include "kusari/framework/links/link_hook.h"
+
+namespace kusari::links {
+
+BinaryHierarchicalSoftmax::BinaryHierarchicalSoftmax(int64_t in_size, const BinaryTree& tree, Options options)
+    : BinaryHierarchicalSoftmax(in_size, parse(tree), std::move(options)) {}
+
+BinaryHierarchicalSoftmax::BinaryHierarchicalSoftmax(int64_t in_size, ParsedTree tree, Options options)
+    : W{*this,
+        "W",
+        {tree.inner_nodes, in_size},
+        options.initial_w ? std::move(options.initial_w) : Initializer(initializers::Uniform(1)),
+        options.dtype},
+      paths_{std::move(tree.paths)} {}
+
+Variable BinaryHierarchicalSoftmax::operator()(const Variable& x, const Variable& t) {
+  const detail::LinkCall call(*this);
+  functions::expect_given(x, "binary_hierarchical_softmax", "x");
+  const Device& device = x.device();
+  paths_ = {paths_.paths.to_device(device), paths_.codes.to_device(device)};
+  return functions::binary_hierarchical_softmax(x, t, W, paths_);
+}
+
+}  // namespace kusari::links
