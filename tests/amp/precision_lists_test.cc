@@ -20,18 +20,14 @@ using namespace kusari::testing;
 
 // Chainer's functions that do not exist yet, and those of others that may.
 const std::set<std::string> kComing = {
-    "argmax_crf1d",
     "attention",
     "batch_det",
     "batch_inv",
     "batch_l2_norm_squared",
     "batch_matmul",
     "binary_cross_entropy",
-    "black_out",
     "cholesky",
-    "connectionist_temporal_classification",
     "contrastive",
-    "crf1d",
     "cross_covariance",
     "cumprod",
     "cumsum",
@@ -53,7 +49,6 @@ const std::set<std::string> kComing = {
     "n_step_gru",
     "n_step_lstm",
     "n_step_rnn",
-    "negative_sampling",
     "selu",
     "simplified_dropconnect",
     "slstm",
@@ -219,6 +214,24 @@ TEST_CASE("amp::autocast_lists: sums, powers, normalizations and losses run in f
           {"softmax_cross_entropy with weights",
            [&] { return F::softmax_cross_entropy(x, t, {.class_weight = halves}); }},
           {"softmax_cross_entropy of distributions", [&] { return F::softmax_cross_entropy(x, other); }},
+          {"argmax_crf1d",
+           [&] {
+             return F::argmax_crf1d(constant({6, 6}), {x}).score;
+           }},
+          {"binary_hierarchical_softmax",
+           [&] {
+             const F::TreePaths tree{labels({1, 1}), ones({1, 1}, Dtype::float32, test_device())};
+             return F::binary_hierarchical_softmax(x, t, other, tree);
+           }},
+          {"black_out",
+           [&] {
+             return F::black_out(x, t, other, labels({4, 2}));
+           }},
+          {"crf1d",
+           [&] {
+             return F::crf1d(constant({6, 6}), {x}, {t});
+           }},
+          {"negative_sampling", [&] { return F::negative_sampling(x, t, other, labels, 2); }},
       });
 }
 

@@ -13,7 +13,6 @@
 #include "kusari/framework/functions/math/average.h"
 #include "kusari/framework/functions/math/basic_math.h"
 #include "kusari/framework/functions/math/exponential.h"
-#include "kusari/framework/functions/math/exponential_m1.h"
 #include "kusari/framework/functions/math/logsumexp.h"
 #include "kusari/framework/functions/math/sum.h"
 
@@ -37,8 +36,7 @@ Variable black_out(const Variable& x, const Variable& t, const Variable& W, cons
   const Variable scores = row_scores(x, W, rows, {"F::black_out"});
   const Variable log_p = scores - expand_dims(logsumexp(scores, 1), 1);
   const Variable others = get_item(log_p, {Slice{}, Slice{1, {}}});
-  // log(1 - p) = log(-expm1(log p)), which keeps the digits of a p near 1.
-  const Variable losses = -(get_item(log_p, {Slice{}, 0}) + sum(log(-expm1(others)), 1));
+  const Variable losses = -(get_item(log_p, {Slice{}, 0}) + sum(log(1 - exp(others)), 1));
   return cast(reduce == Reduce::no ? losses : mean(losses), x.dtype());
 }
 

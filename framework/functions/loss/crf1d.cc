@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <string>
 
+#include "kusari/framework/autograd/input_caster.h"
 #include "kusari/framework/core/error.h"
 #include "kusari/framework/functions/array/cast.h"
 #include "kusari/framework/functions/array/concat.h"
@@ -58,6 +59,19 @@ void check_labels(std::span<const Variable> xs, std::span<const Variable> ys) {
   }
 }
 
+std::vector<Variable> joined(const Variable& cost, std::span<const Variable> xs) {
+  std::vector<Variable> all = {cost};
+  all.insert(all.end(), xs.begin(), xs.end());
+  return all;
+}
+
+// The inputs that were joined, as autocast wants them.
+std::vector<Variable> all_of(const CompositeInputs& in, size_t n) {
+  std::vector<Variable> all;
+  for (size_t i = 0; i < n; ++i) all.push_back(in[i]);
+  return all;
+}
+
 // 16-bit sums over many positions would lose their digits.
 Variable widen(const Variable& x) { return is_half(x.dtype()) ? cast(x, Dtype::float32) : x; }
 
@@ -108,6 +122,11 @@ Variable score_of(const Variable& cost, std::span<const Variable> xs, std::span<
 }  // namespace
 
 Variable crf1d(const Variable& cost, std::span<const Variable> xs, std::span<const Variable> ys, Reduce reduce) {
+  const std::vector<Variable> inputs = joined(cost, xs);
+  if (const CompositeInputs in("crf1d", inputs); in.is_cast()) {
+    const std::vector<Variable> all = all_of(in, inputs.size());
+    return crf1d(all[0], std::span(all).subspan(1), ys, reduce);
+  }
   if (reduce == Reduce::sum) throw ValueError("F::crf1d: reduce must be mean or no");
   check_potentials("crf1d", cost, xs);
   check_labels(xs, ys);
@@ -118,6 +137,11 @@ Variable crf1d(const Variable& cost, std::span<const Variable> xs, std::span<con
 }
 
 CrfPath argmax_crf1d(const Variable& cost, std::span<const Variable> xs) {
+  const std::vector<Variable> inputs = joined(cost, xs);
+  if (const CompositeInputs in("argmax_crf1d", inputs); in.is_cast()) {
+    const std::vector<Variable> all = all_of(in, inputs.size());
+    return argmax_crf1d(all[0], std::span(all).subspan(1));
+  }
   check_potentials("argmax_crf1d", cost, xs);
   const Variable wide = widen(cost);
   Ended ended;
