@@ -1,4 +1,4 @@
-# Programs: every examples/<folder>/<name>.cc, tools/kusari-bench and tests/golden_runner.
+# Programs: every examples/<folder>/<name>.cc, tools/kusari-bench, tools/inspect and tests/golden_runner.
 
 find_package(CLI11 REQUIRED)
 
@@ -32,6 +32,10 @@ if(KUSARI_BUILD_TOOLS)
       target_compile_definitions(kusari-bench PRIVATE KUSARI_WITH_JPEG)
       target_link_libraries(kusari-bench PRIVATE JPEG::JPEG)
     endif()
+  endif()
+  file(GLOB inspect_sources CONFIGURE_DEPENDS tools/inspect/*.cc)
+  if(inspect_sources)
+    kusari_add_program(kusari-inspect tools ${inspect_sources})
   endif()
 endif()
 

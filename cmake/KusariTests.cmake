@@ -48,6 +48,9 @@ if(test_support_sources)
   if(NOT KUSARI_WITH_CUDA)
     list(REMOVE_ITEM test_folders cudnn nvrtc)
   endif()
+  if(NOT TARGET kusari-inspect)
+    list(REMOVE_ITEM test_folders inspect)
+  endif()
 
   foreach(folder ${test_folders})
     add_executable(test_${folder} ${test_sources_${folder}})
@@ -149,6 +152,11 @@ if(test_support_sources)
       kusari_emulate_cuda(${folder}_emulated 1 KUSARI_TEST_DEVICE=cuda:0)
     endforeach()
   endif()
+endif()
+
+if(TARGET test_inspect)
+  add_dependencies(test_inspect kusari-inspect)  # runs it
+  target_compile_definitions(test_inspect PRIVATE KUSARI_INSPECT="$<TARGET_FILE:kusari-inspect>")
 endif()
 
 if(TARGET golden_runner)

@@ -84,7 +84,8 @@ class KUSARI_API ThreadQueueWriter final : public Writer {
 
 /// Writes in a process forked for each snapshot, which has the entries as they were at that moment: only those in the
 /// memory of devices are copied. A snapshot that comes while the one before is being written waits for it. What went
-/// wrong is thrown by the next call. A process that is writing goes on when training is killed.
+/// wrong is thrown by the next call. The process ends when the thread that took the snapshot does: a file of a run that
+/// was killed never comes after those of the run that goes on.
 class KUSARI_API ProcessWriter final : public Writer {
  public:
   explicit ProcessWriter(const serializers::SaveNpzOptions& options = {});

@@ -11,6 +11,7 @@
 
 #include <poll.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -53,6 +54,7 @@ WriterProcess::WriterProcess(const std::function<void()>& task, const WriterProc
   void* const shared = ::mmap(nullptr, sizeof(Outcome), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
   if (shared == MAP_FAILED) throw WorkerError(std::string("snapshot writer: mmap: ") + std::strerror(errno));
   outcome_ = new (shared) Outcome;
+  const pid_t parent = ::getpid();
   process_ = ::fork();
   if (process_ < 0) {
     const int error = errno;
@@ -60,6 +62,8 @@ WriterProcess::WriterProcess(const std::function<void()>& task, const WriterProc
     throw WorkerError(std::string("snapshot writer: cannot fork: ") + std::strerror(error));
   }
   if (process_ == 0) {
+    ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (::getppid() != parent) ::_exit(1);  // it was killed before
     // Ctrl-C ends training, which then waits for its last snapshot.
     std::signal(SIGINT, SIG_IGN);
     if (before != nullptr && before->descriptor_ >= 0) wait_for_end(before->descriptor_);

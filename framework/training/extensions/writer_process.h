@@ -6,8 +6,8 @@
 
 namespace kusari::training::extensions::snapshot_writers {
 
-/// A process that is forked to do one thing, and in which nothing else happens. It ends by itself, also when this
-/// process is killed.
+/// A process that is forked to do one thing, and in which nothing else happens. The system kills it when the thread
+/// that made it ends.
 class WriterProcess {
  public:
   /// With `before`, the new process first waits until that one has ended. Throws WorkerError when none can be made.
