@@ -237,6 +237,19 @@ __global__ __launch_bounds__(kThreads) void lars_numbers_kernel(const double* pa
   memcpy(numbers + 2 * i, &hook, sizeof(hook));
 }
 
+template <class Rule>
+__global__ __launch_bounds__(kThreads) void layer_numbers_kernel(const double* numbers, const double* parameters,
+                                                                 const double* others, const double* loss_scale,
+                                                                 int64_t n, double* rows) {
+  const int64_t i = static_cast<int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
+  if (i >= n) return;
+  Rule rule;
+  memcpy(&rule, numbers, sizeof(rule));
+  const double scale = loss_scale != nullptr ? *loss_scale : 1;
+  const typename Rule::Step step = rule(parameters[i], others[i] / (scale * scale));
+  memcpy(rows + static_cast<int64_t>(sizeof(step) / sizeof(double)) * i, &step, sizeof(step));
+}
+
 void require_floating(const char* call, Dtype dtype) {
   if (!is_floating(dtype)) {
     throw TypeError(std::string(call) + ": the tensors have dtype " + name(dtype) + ": it must be floating");
@@ -371,6 +384,15 @@ void gradient_lars_numbers(In parameters, In gradients, Params<kernels::LarsRate
           parameters->data<double>(), gradients->data<double>(), *rate, n, numbers->data<double>());
 }
 
+template <class Rule>
+void layer_numbers(DeviceScalar numbers, In parameters, In others, In loss_scale, Out rows) {
+  const int64_t n = parameters->size();
+  if (n == 0) return;
+  enqueue(Context::of(*rows), {dim3(blocks_for(n, kThreads)), dim3(kThreads)}, layer_numbers_kernel<Rule>,
+          numbers->data<double>(), parameters->data<double>(), others->data<double>(),
+          loss_scale ? loss_scale->data<double>() : nullptr, n, rows->data<double>());
+}
+
 }  // namespace
 
 void register_optimizer(Backend& backend) {
@@ -381,6 +403,9 @@ void register_optimizer(Backend& backend) {
   backend.add<kernels::StepNumbers<kernels::Schedule>>(step_numbers<kernels::Schedule>);
   KUSARI_STEP_SCHEDULES(KUSARI_ADD_NUMBERS)
 #undef KUSARI_ADD_NUMBERS
+#define KUSARI_ADD_RULE(Rule) backend.add<kernels::LayerNumbers<kernels::Rule>>(layer_numbers<kernels::Rule>);
+  KUSARI_LAYER_RULES(KUSARI_ADD_RULE)
+#undef KUSARI_ADD_RULE
   backend.add<kernels::LossScaleUpdate>(loss_scale_update);
   backend.add<kernels::ConvertTensors>(convert_tensors);
   backend.add<kernels::SquaredNorm>(squared_norm);

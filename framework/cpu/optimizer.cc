@@ -230,6 +230,17 @@ void gradient_lars_numbers(In parameters, In gradients, Params<kernels::LarsRate
   }
 }
 
+template <class Rule>
+void layer_numbers(DeviceScalar numbers, In parameters, In others, In loss_scale, Out rows) {
+  Rule rule;
+  std::memcpy(&rule, numbers->data<double>(), sizeof(rule));
+  const double scale = loss_scale ? *loss_scale->data<double>() : 1;
+  for (int64_t i = 0; i < parameters->size(); ++i) {
+    const typename Rule::Step step = rule(parameters->data<double>()[i], others->data<double>()[i] / (scale * scale));
+    std::memcpy(rows->data<double>() + i * rows->shape()[1], &step, sizeof(step));
+  }
+}
+
 }  // namespace
 
 void register_optimizer(Backend& backend) {
@@ -240,6 +251,9 @@ void register_optimizer(Backend& backend) {
   backend.add<kernels::StepNumbers<kernels::Schedule>>(step_numbers<kernels::Schedule>);
   KUSARI_STEP_SCHEDULES(KUSARI_ADD_NUMBERS)
 #undef KUSARI_ADD_NUMBERS
+#define KUSARI_ADD_RULE(Rule) backend.add<kernels::LayerNumbers<kernels::Rule>>(layer_numbers<kernels::Rule>);
+  KUSARI_LAYER_RULES(KUSARI_ADD_RULE)
+#undef KUSARI_ADD_RULE
   backend.add<kernels::LossScaleUpdate>(loss_scale_update);
   backend.add<kernels::ConvertTensors>(convert_tensors);
   backend.add<kernels::SquaredNorm>(squared_norm);

@@ -152,6 +152,17 @@ struct AdamSchedule {
   }
 };
 
+/// The numbers of AdamStep with PyTorch's AdamW: both the decay and the step go with the learning rate, and eps is
+/// added to the root of the corrected second moment.
+struct DecoupledAdamSchedule {
+  static constexpr const char* kName = "decoupled_adam_numbers";
+  double lr, beta1, beta2, eps, weight_decay_rate;
+  KUSARI_HOST_DEVICE AdamStep operator()(double t) const {
+    const double root = km::sqrt(1 - km::pow(beta2, t));
+    return {lr * root / (1 - km::pow(beta1, t)), beta1, beta2, eps * root, 1, lr * weight_decay_rate};
+  }
+};
+
 struct AmsGradStep {
   static constexpr const char* kName = "ams_grad_step";
   static constexpr int kStates = 3;
@@ -232,6 +243,75 @@ struct MsvagSchedule {
     const double beta_power = km::pow(beta, t), rest = 1 - beta, rest_power = 1 - beta_power;
     const double ratio = rest * rest * (1 - beta_power * beta_power) / (rest_power * rest_power * (1 - beta * beta));
     return {lr, beta, eta, weight_decay_rate, beta_power, km::min(ratio, 0.9999)};
+  }
+};
+
+// Steps with a rate for each parameter, from the norms of the whole parameter and of another tensor: see LayerNumbers.
+
+struct LarsStep {
+  static constexpr const char* kName = "lars_step";
+  static constexpr int kStates = 1;
+  double rate, momentum, weight_decay_rate;
+  template <class T>
+  KUSARI_HOST_DEVICE void operator()(T g, T& p, T& v) const {
+    v = static_cast<T>(momentum) * v - static_cast<T>(rate) * (g + static_cast<T>(weight_decay_rate) * p);
+    p += v;
+  }
+};
+
+/// From the hyperparameters to the numbers of LarsStep. `other`: the squared norm of the gradient.
+struct LarsRule {
+  static constexpr const char* kName = "lars_numbers";
+  using Step = LarsStep;
+  double lr, momentum, weight_decay_rate, trust_coefficient, eps;
+  KUSARI_HOST_DEVICE LarsStep operator()(double parameter, double other) const {
+    const double p = km::sqrt(parameter), g = km::sqrt(other);
+    const double trust = p > 0 && g > 0 ? trust_coefficient * p / (g + weight_decay_rate * p + eps) : 1;
+    return {lr * trust, momentum, weight_decay_rate};
+  }
+};
+
+/// The first half of LAMB's step: the moments, and the direction r. `lr` is for LambRule.
+struct LambDirectionStep {
+  static constexpr const char* kName = "lamb_direction_step";
+  static constexpr int kStates = 3;
+  double beta1, beta2, correction1, correction2, eps, weight_decay_rate, lr;
+  template <class T>
+  KUSARI_HOST_DEVICE void operator()(T g, T& p, T& m, T& v, T& r) const {
+    m += static_cast<T>(1 - beta1) * (g - m);
+    v += static_cast<T>(1 - beta2) * (g * g - v);
+    r = m * static_cast<T>(correction1) / (km::sqrt(v * static_cast<T>(correction2)) + static_cast<T>(eps)) +
+        static_cast<T>(weight_decay_rate) * p;
+  }
+};
+
+/// The numbers of LambDirectionStep at step t.
+struct LambSchedule {
+  static constexpr const char* kName = "lamb_numbers";
+  double lr, beta1, beta2, eps, weight_decay_rate;
+  KUSARI_HOST_DEVICE LambDirectionStep operator()(double t) const {
+    return {beta1, beta2, 1 / (1 - km::pow(beta1, t)), 1 / (1 - km::pow(beta2, t)), eps, weight_decay_rate, lr};
+  }
+};
+
+/// The second half: along the direction.
+struct LambStep {
+  static constexpr const char* kName = "lamb_step";
+  static constexpr int kStates = 0;
+  double rate;
+  template <class T>
+  KUSARI_HOST_DEVICE void operator()(T r, T& p) const {
+    p -= static_cast<T>(rate) * r;
+  }
+};
+
+/// From the numbers of LambDirectionStep to those of LambStep. `other`: the squared norm of the direction.
+struct LambRule {
+  static constexpr const char* kName = "lamb_rate";
+  using Step = LambStep;
+  LambDirectionStep first;
+  KUSARI_HOST_DEVICE LambStep operator()(double parameter, double other) const {
+    return {parameter > 0 && other > 0 ? first.lr * km::sqrt(parameter / other) : first.lr};
   }
 };
 
@@ -353,6 +433,9 @@ struct LarsRate {
   V(AdaBoundStep)                 \
   V(AmsBoundStep)                 \
   V(MsvagStep)                    \
+  V(LarsStep)                     \
+  V(LambDirectionStep)            \
+  V(LambStep)                     \
   V(WeightDecayHook)              \
   V(LassoHook)                    \
   V(ScaleHook)                    \
@@ -365,4 +448,10 @@ struct LarsRate {
   V(AdamSchedule)                \
   V(AdaBoundSchedule)            \
   V(MsvagSchedule)               \
+  V(DecoupledAdamSchedule)       \
+  V(LambSchedule)                \
   V(NoiseSchedule)
+
+#define KUSARI_LAYER_RULES(V) \
+  V(LarsRule)                 \
+  V(LambRule)

@@ -62,4 +62,13 @@ struct GradientLarsNumbers {
   using Signature = void(In parameters, In gradients, Params<LarsRate> rate, Out numbers);
 };
 
+/// Rows of numbers for an OptimizerStep, (n, members of Rule::Step), from the squared norms of n parameters and of n
+/// other tensors, (n), the latter divided by loss_scale, one element or undefined. `numbers`: the members of Rule, a
+/// functor of optimizer.h. All float64.
+template <class Rule>
+struct LayerNumbers {
+  static constexpr const char* kName = Rule::kName;
+  using Signature = void(DeviceScalar numbers, In parameters, In others, In loss_scale, Out rows);
+};
+
 }  // namespace kusari::kernels

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cmath>
 #include <sstream>
 #include <string>
@@ -70,9 +71,15 @@ Array identity(int64_t n) {
   return array(numbers, {n, n});
 }
 
-L::Linear float64_linear(int64_t in, int64_t out, uint64_t seed = 1) {
-  return L::Linear(in, out,
-                   {.initial_w = uniform({out, in}, -1, 1, seed), .initial_bias = zeros({out}, Dtype::float64)});
+/// The link in float64.
+template <class T>
+T wide(T link) {
+  link.to(Dtype::float64);
+  return link;
+}
+
+L::Linear float64_linear(int64_t in, int64_t out) {
+  return wide(L::Linear(in, out, {.initial_w = uniform({out, in}, -1, 1)}));
 }
 
 TEST_CASE("spectral normalization divides by the power iteration's sigma") {
@@ -104,14 +111,13 @@ TEST_CASE("spectral normalization divides by the power iteration's sigma") {
 
 TEST_CASE("the weight of spectral normalization gets its largest singular value") {
   // diag(3, 4): after many steps sigma is 4, so the link multiplies by diag(0.75, 1) times the factor.
-  L::Linear link(2, 2, {.initial_w = array<double>({3, 0, 0, 4}, {2, 2}), .initial_bias = zeros({2}, Dtype::float64)});
+  L::Linear link = wide(L::Linear(2, 2, {.initial_w = array<double>({3, 0, 0, 4}, {2, 2})}));
   link.add_hook(SpectralNormalization({.n_power_iteration = 200, .factor = 2}));
   const Numbers y = link(identity(2)).to_vector<double>();
   CHECK(y[0] == doctest::Approx(1.5).epsilon(1e-5));
   CHECK(y[3] == doctest::Approx(2).epsilon(1e-5));
 
-  L::Linear learnt(2, 2,
-                   {.initial_w = array<double>({3, 0, 0, 4}, {2, 2}), .initial_bias = zeros({2}, Dtype::float64)});
+  L::Linear learnt = wide(L::Linear(2, 2, {.initial_w = array<double>({3, 0, 0, 4}, {2, 2})}));
   learnt.add_hook(SpectralNormalization({.n_power_iteration = 200, .use_gamma = true}));
   CHECK(paths(learnt) == std::vector<std::string>{"/W", "/b", "/gamma"});
   CHECK(learnt.param("/gamma").shape() == Shape{});
@@ -126,25 +132,25 @@ TEST_CASE("the weight of spectral normalization gets its largest singular value"
 TEST_CASE("spectral normalization of images: filters by axis 0, those of deconvolutions by axis 1") {
   const auto noise = [](const Shape& shape) { return uniform(shape, -1, 1, 5); };
   SUBCASE("convolution") {
-    L::Convolution2D link(2, 3, 2, {.initial_w = noise({3, 2, 2, 2}), .initial_bias = zeros({3}, Dtype::float64)});
+    L::Convolution2D link = wide(L::Convolution2D(2, 3, 2, {.initial_w = noise({3, 2, 2, 2})}));
     link.add_hook(SpectralNormalization());
     Numbers u = persistent(link, "W_u").to_vector<double>();
     REQUIRE(u.size() == 3);
     const double sigma = power_iteration(link.W.to_vector<double>(), 3, 8, 1, u);
-    L::Convolution2D plain(2, 3, 2, {.initial_w = link.W.array(), .initial_bias = zeros({3}, Dtype::float64)});
+    L::Convolution2D plain = wide(L::Convolution2D(2, 3, 2, {.initial_w = link.W.array()}));
     const Array x = uniform({2, 2, 4, 4}, -1, 1, 2);
     Numbers expected = plain(x).to_vector<double>();
     for (double& number : expected) number /= sigma;
     check_close(link(x), {2, 3, 3, 3}, expected);
   }
   SUBCASE("deconvolution") {
-    L::Deconvolution2D link(2, 3, 2, {.initial_w = noise({2, 3, 2, 2}), .initial_bias = zeros({3}, Dtype::float64)});
+    L::Deconvolution2D link = wide(L::Deconvolution2D(2, 3, 2, {.initial_w = noise({2, 3, 2, 2})}));
     link.add_hook(SpectralNormalization());
     Numbers u = persistent(link, "W_u").to_vector<double>();
     REQUIRE(u.size() == 3);
     const Array matrix = link.W.array().swapaxes(0, 1).contiguous();
     const double sigma = power_iteration(matrix.to_vector<double>(), 3, 8, 1, u);
-    L::Deconvolution2D plain(2, 3, 2, {.initial_w = link.W.array(), .initial_bias = zeros({3}, Dtype::float64)});
+    L::Deconvolution2D plain = wide(L::Deconvolution2D(2, 3, 2, {.initial_w = link.W.array()}));
     const Array x = uniform({2, 2, 4, 4}, -1, 1, 2);
     Numbers expected = plain(x).to_vector<double>();
     for (double& number : expected) number /= sigma;
@@ -184,7 +190,9 @@ TEST_CASE("a lazy weight is normalized from the first call on, and snapshots hav
   link(Variable(ones({2, 4})));
   CHECK(persistent(link, "W_u").shape() == Shape{3});
   serializers::save_npz(dir / "link.npz", link);
-  CHECK(serializers::NpzReader(dir / "link.npz").keys() == std::vector<std::string>{"W", "W_u", "b", "gamma"});
+  std::vector<std::string> keys = serializers::NpzReader(dir / "link.npz").keys();
+  std::sort(keys.begin(), keys.end());
+  CHECK(keys == std::vector<std::string>{"W", "W_u", "b", "gamma"});
   serializers::load_npz(dir / "link.npz", loaded);
   const auto test = using_config(&Config::train, false);
   const Array x = uniform({2, 4}, -1, 1).astype(Dtype::float32);
@@ -207,7 +215,8 @@ TEST_CASE("spectral normalization goes with its link, and can be taken away") {
 }
 
 TEST_CASE("spectral normalization in 16 bits computes sigma in 32") {
-  L::Linear link(2, 2, {.initial_w = array<double>({3, 0, 0, 4}, {2, 2}).astype(Dtype::float16)});
+  L::Linear link(2, 2, {.initial_w = array<double>({3, 0, 0, 4}, {2, 2})});
+  link.to(Dtype::float16);
   link.add_hook(SpectralNormalization({.n_power_iteration = 100}));
   const Variable y = link(identity(2).astype(Dtype::float16));
   CHECK(y.dtype() == Dtype::float16);
@@ -232,7 +241,8 @@ TEST_CASE("what spectral normalization refuses") {
 }
 
 TEST_CASE("weight standardization") {
-  L::Convolution2D link(2, 3, 2, {.nobias = true, .initial_w = uniform({3, 2, 2, 2}, -1, 3, 5)});
+  L::Convolution2D link =
+      wide(L::Convolution2D(2, 3, 2, {.nobias = true, .initial_w = uniform({3, 2, 2, 2}, -1, 3, 5)}));
   link.add_hook(WeightStandardization({.eps = 1e-3}));
   const Numbers w = link.W.to_vector<double>();
   // Each filter's sum over a 2 x 2 image of which one pixel of channel 0 is 1: the standardized weight itself.

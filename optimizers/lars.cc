@@ -1,0 +1,31 @@
+#include "kusari/optimizers/lars.h"
+
+#include "kusari/optimizers/step_launch.h"
+
+namespace kusari::optimizers {
+
+std::vector<Optimizer::Field> LARS::fields() {
+  return {{"lr", &lr},
+          {"momentum", &momentum},
+          {"weight_decay_rate", &weight_decay_rate},
+          {"trust_coefficient", &trust_coefficient},
+          {"eps", &eps}};
+}
+
+std::span<const char* const> LARS::state_names() const noexcept {
+  static constexpr const char* kNames[] = {"v"};
+  return kNames;
+}
+
+size_t LARS::numbers(int64_t, double* out) const {
+  const kernels::LarsRule rule{lr, momentum, weight_decay_rate, trust_coefficient, eps};
+  return write_numbers(rule, out);
+}
+
+void LARS::launch_step(const detail::StepLaunch& step) const {
+  const Array rows = step.layer_numbers<kernels::LarsRule>(step.gradients.arrays(), step.loss_scale);
+  detail::StepLaunch{step.device, rows, step.guard, step.loss_scale, step.gradients, step.arrays, step.copies}
+      .run<kernels::LarsStep>();
+}
+
+}  // namespace kusari::optimizers
