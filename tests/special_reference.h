@@ -40,15 +40,15 @@ template <class Function>
 long double solve(const Function& function, long double value) {
   const bool falls = function(0.0L) > function(1.0L);
   long double low = 0, high = 40;
-  for (int i = 0; i < 1200; ++i) {
+  for (;;) {
     const long double middle = low + (high - low) / 2;
+    if (middle == low || middle == high) return high;
     if ((function(middle) < value) != falls) {
       low = middle;
     } else {
       high = middle;
     }
   }
-  return high;
 }
 
 /// For 0 < x < 2.

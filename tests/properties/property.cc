@@ -246,7 +246,7 @@ void check_property(const std::function<PropertyCase(Draw&)>& draw, int cases) {
   const char* const test = doctest::getContextOptions()->currentTest->m_name;
   const auto base = static_cast<uint64_t>(from_environment("KUSARI_PROPERTY_SEED", 0));
   const std::string failure = find_failure(draw, hash(test) + base, from_environment("KUSARI_PROPERTY_CASES", cases));
-  if (!failure.empty()) FAIL_CHECK(std::string(test), ": ", failure);
+  CHECK_MESSAGE(failure.empty(), std::string(test), ": ", failure);
 }
 
 }  // namespace kusari::testing

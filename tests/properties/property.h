@@ -80,11 +80,11 @@ using References = std::vector<Reference>;
 
 /// One drawn call of a function.
 struct PropertyCase {
-  Arrays inputs;  ///< floating ones in float64; an undefined one is an absent argument
-  std::function<Variables(const Variables&)> function;
+  Arrays inputs = {};  ///< floating ones in float64; an undefined one is an absent argument
+  std::function<Variables(const Variables&)> function = {};
   /// What each output must be. Called with the inputs that the function got, rounded to its dtype; an absent one is
   /// empty.
-  std::function<References(const References&)> reference;
+  std::function<References(const References&)> reference = {};
 
   bool first_order = true;  ///< check gradients
   bool second_order = true;

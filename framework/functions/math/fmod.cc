@@ -19,7 +19,7 @@ class Fmod final : public FunctionNode {
     c.expect(x.is_floating(), x.dtype() == divisor.dtype());
   }
   Arrays forward(const ArrayRefs& in) override {
-    if (needs_grad(1)) retain_inputs({0, 1});
+    retain_inputs({0, 1});
     return {pointwise(kernels::Fmod{}, in[0], in[1])};
   }
   Variables backward(const Variables& gy) override {

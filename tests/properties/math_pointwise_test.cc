@@ -1,0 +1,152 @@
+#include <cmath>
+#include <vector>
+
+#include "kusari/framework/functions/math/basic_math.h"
+#include "kusari/framework/functions/math/clip.h"
+#include "kusari/framework/functions/math/digamma.h"
+#include "kusari/framework/functions/math/erf.h"
+#include "kusari/framework/functions/math/erfcinv.h"
+#include "kusari/framework/functions/math/erfcx.h"
+#include "kusari/framework/functions/math/erfinv.h"
+#include "kusari/framework/functions/math/exponential.h"
+#include "kusari/framework/functions/math/exponential_m1.h"
+#include "kusari/framework/functions/math/hyperbolic.h"
+#include "kusari/framework/functions/math/identity.h"
+#include "kusari/framework/functions/math/lgamma.h"
+#include "kusari/framework/functions/math/log_ndtr.h"
+#include "kusari/framework/functions/math/logarithm_1p.h"
+#include "kusari/framework/functions/math/ndtr.h"
+#include "kusari/framework/functions/math/ndtri.h"
+#include "kusari/framework/functions/math/rounding.h"
+#include "kusari/framework/functions/math/sign.h"
+#include "kusari/framework/functions/math/sqrt.h"
+#include "kusari/framework/functions/math/square.h"
+#include "kusari/framework/functions/math/trigonometric.h"
+#include "kusari/tests/properties/property.h"
+#include "kusari/tests/special_reference.h"
+
+namespace kusari {
+namespace {
+
+using namespace testing;
+
+/// A function of one array without options, by its overload for a Variable.
+#define KUSARI_UNARY(function) [](const Variable& x) { return F::function(x); }
+
+#define KUSARI_POINTWISE_PROPERTY(name, formula, ...)                                            \
+  TEST_CASE("property: " #name) {                                                                \
+    check_pointwise_property(                                                                    \
+        KUSARI_UNARY(name), [](double x) { return static_cast<double>(formula); }, __VA_ARGS__); \
+  }
+
+KUSARI_POINTWISE_PROPERTY(absolute, std::abs(x), -2, 2, {0})
+KUSARI_POINTWISE_PROPERTY(arccos, std::acos(x), -0.9, 0.9)
+KUSARI_POINTWISE_PROPERTY(arcsin, std::asin(x), -0.9, 0.9)
+KUSARI_POINTWISE_PROPERTY(arctan, std::atan(x), -4, 4)
+KUSARI_POINTWISE_PROPERTY(arctanh, std::atanh(x), -0.8, 0.8)
+KUSARI_POINTWISE_PROPERTY(cos, std::cos(x), -10, 10)
+KUSARI_POINTWISE_PROPERTY(cosh, std::cosh(x), -3, 3)
+KUSARI_POINTWISE_PROPERTY(digamma, digamma_reference(x), -3, 4, {-3, -2, -1, 0}, {.gradient_rtol = 1e-4, .eps = 1e-5})
+KUSARI_POINTWISE_PROPERTY(erf, std::erf(x), -3, 3)
+KUSARI_POINTWISE_PROPERTY(erfc, std::erfc(x), -3, 3)
+KUSARI_POINTWISE_PROPERTY(erfcinv, erfcinv_reference(x), 0.1, 1.9)
+KUSARI_POINTWISE_PROPERTY(erfcx, erfcx_reference(x), -2, 6)
+KUSARI_POINTWISE_PROPERTY(erfinv, erfinv_reference(x), -0.9, 0.9)
+KUSARI_POINTWISE_PROPERTY(exp, std::exp(x), -4, 4)
+KUSARI_POINTWISE_PROPERTY(expm1, std::expm1(x), -3, 3)
+KUSARI_POINTWISE_PROPERTY(lgamma, std::lgamma(x), -3, 4, {-3, -2, -1, 0})
+KUSARI_POINTWISE_PROPERTY(log, std::log(x), 0.2, 5)
+KUSARI_POINTWISE_PROPERTY(log10, std::log10(x), 0.2, 5)
+KUSARI_POINTWISE_PROPERTY(log1p, std::log1p(x), -0.7, 5)
+KUSARI_POINTWISE_PROPERTY(log2, std::log2(x), 0.2, 5)
+KUSARI_POINTWISE_PROPERTY(log_ndtr, log_ndtr_reference(x), -8, 4)
+KUSARI_POINTWISE_PROPERTY(ndtr, ndtr_reference(x), -4, 4)
+KUSARI_POINTWISE_PROPERTY(ndtri, ndtri_reference(x), 0.05, 0.95)
+KUSARI_POINTWISE_PROPERTY(rsqrt, 1 / std::sqrt(x), 0.3, 4)
+KUSARI_POINTWISE_PROPERTY(sin, std::sin(x), -10, 10)
+KUSARI_POINTWISE_PROPERTY(sinh, std::sinh(x), -3, 3)
+KUSARI_POINTWISE_PROPERTY(sqrt, std::sqrt(x), 0.2, 4)
+KUSARI_POINTWISE_PROPERTY(square, x* x, -3, 3)
+KUSARI_POINTWISE_PROPERTY(tan, std::tan(x), -1.2, 1.2)
+
+// Constant between their steps: no gradient reaches x.
+const PropertyCase kStepOptions = {.second_order = false};
+const std::vector<double> kSteps = {-3, -2, -1, 0, 1, 2, 3};
+KUSARI_POINTWISE_PROPERTY(ceil, std::ceil(x), -3, 3, kSteps, kStepOptions)
+KUSARI_POINTWISE_PROPERTY(fix, std::trunc(x), -3, 3, kSteps, kStepOptions)
+KUSARI_POINTWISE_PROPERTY(floor, std::floor(x), -3, 3, kSteps, kStepOptions)
+KUSARI_POINTWISE_PROPERTY(sign, (x > 0) - (x < 0), -2, 2, {0}, kStepOptions)
+
+TEST_CASE("property: clip") {
+  check_property([](Draw& draw) -> PropertyCase {
+    const double low = draw.number(-1.5, 0.5), high = low + draw.number(0.2, 1);
+    return {.inputs = {draw.real_away(draw.shape(0, 4, 5, true), -2, 2, {low, high})},
+            .function = [=](const Variables& x) { return Variables{F::clip(x[0], low, high)}; },
+            .reference =
+                [=](const References& x) {
+                  return References{naive::map([=](double v) { return v < low ? low : v > high ? high : v; }, x[0])};
+                },
+            .float32_atol = 1e-6};
+  });
+}
+
+TEST_CASE("property: identity") {
+  check_property([](Draw& draw) -> PropertyCase {
+    return {.inputs = {draw.real(draw.shape(0, 4, 5, true), -1, 1), draw.real(draw.shape(0, 3), -1, 1)},
+            .function = [](const Variables& x) { return F::identity(x[0], x[1]); },
+            .reference = [](const References& x) { return x; },
+            .atol = 0,
+            .rtol = 0,
+            .float32_atol = 0,
+            .float32_rtol = 0};
+  });
+}
+
+TEST_CASE("property: operator - of one array") {
+  check_pointwise_property([](const Variable& x) { return -x; }, [](double x) { return -x; }, -2, 2);
+}
+
+TEST_CASE("property: operators with a constant") {
+  check_property([](Draw& draw) -> PropertyCase {
+    const double c = (draw.flip() ? 1 : -1) * draw.number(0.3, 2);
+    const bool swaps = draw.flip();
+    const int64_t op = draw.integer(0, 3);
+    const auto apply = [=](const auto& a, const auto& b) {
+      return op == 0 ? a + b : op == 1 ? a - b : op == 2 ? a * b : a / b;
+    };
+    return {.inputs = {draw.real_away(draw.shape(0, 4, 5, true), -2, 2, {0}, 0.4)},
+            .function = [=](const Variables& x) { return Variables{swaps ? apply(c, x[0]) : apply(x[0], c)}; },
+            .reference =
+                [=](const References& x) {
+                  return References{naive::map([=](double v) { return swaps ? apply(c, v) : apply(v, c); }, x[0])};
+                }};
+  });
+}
+
+TEST_CASE("property: pow with a constant exponent") {
+  check_property([](Draw& draw) -> PropertyCase {
+    const double exponent = draw.pick({-2.0, -1.0, -0.5, 0.0, 0.5, 1.0, 2.0, 3.0, 4.0, 1.7, -2.3});
+    const bool is_integral = exponent == std::floor(exponent);
+    return {.inputs = {draw.real_away(draw.shape(0, 4, 5, true), is_integral ? -2 : 0.4, 2, {0}, 0.4)},
+            .function = [=](const Variables& x) { return Variables{F::pow(x[0], exponent)}; },
+            .reference =
+                [=](const References& x) {
+                  return References{naive::map([=](double v) { return std::pow(v, exponent); }, x[0])};
+                }};
+  });
+}
+
+TEST_CASE("property: pow of a constant") {
+  check_property([](Draw& draw) -> PropertyCase {
+    const double base = draw.number(0.3, 3);
+    return {.inputs = {draw.real(draw.shape(0, 4, 5, true), -2, 2)},
+            .function = [=](const Variables& x) { return Variables{F::pow(base, x[0])}; },
+            .reference =
+                [=](const References& x) {
+                  return References{naive::map([=](double v) { return std::pow(base, v); }, x[0])};
+                }};
+  });
+}
+
+}  // namespace
+}  // namespace kusari
