@@ -73,6 +73,7 @@ class Classifier : public ClassifierBase {
     return classify<3>({&x0, &x1, &x2, &t}, std::make_index_sequence<3>());
   }
   Variable operator()(const DictVariables& batch) requires detail::kIsModel<Predictor> {
+    const kusari::detail::LinkCall hooked(*this);
     forget();
     const std::string& label = label_name(batch);
     const DictVariables features = batch.without(label);
@@ -90,6 +91,7 @@ class Classifier : public ClassifierBase {
  private:
   template <size_t n, size_t... kIndex>
   Variable classify(const std::array<const Variable*, n + 1>& arguments, std::index_sequence<kIndex...>) {
+    const kusari::detail::LinkCall hooked(*this);
     forget();
     const size_t at = label_place(n + 1);
     return compare(predictor(*arguments[kIndex < at ? kIndex : kIndex + 1]...), *arguments[at]);
