@@ -143,3 +143,33 @@ TEST_CASE("cached_download: processes wait for each other") {
     CHECK(status == 0);
   }
 }
+
+TEST_CASE("set_dataset_root and get_dataset_directory") {
+  const ScratchDirectory dir;
+  const Root root("/some/where");
+  set_dataset_root(dir / "root");
+  CHECK(dataset_root() == dir / "root");
+  CHECK(get_dataset_directory("own/set", false) == dir / "root/own/set");
+  CHECK_FALSE(std::filesystem::exists(dir / "root"));
+  CHECK(get_dataset_directory("own/set") == dir / "root/own/set");
+  CHECK(std::filesystem::is_directory(dir / "root/own/set"));
+  write_file(dir / "root/file", "");
+  CHECK_THROWS_WITH_AS(get_dataset_directory("file/below"), doctest::Contains("cannot create"), IoError);
+  set_dataset_root("");
+  CHECK(dataset_root() == "/some/where");
+}
+
+TEST_CASE("find_dataset_file looks for any of the names") {
+  const ScratchDirectory dir;
+  const Root root(dir / "root");
+  write_file(dir / "plain", "x");
+  const DatasetFile file{.folder = "set", .names = {"zipped", "plain"}, .urls = {"http://invalid.invalid/zipped"}};
+  CHECK(find_dataset_file("call", file, dir.path()) == dir / "plain");
+  CHECK_THROWS_WITH_AS(find_dataset_file("call", file, dir / "none"),
+                       ("call: neither zipped nor plain is in the folder " + (dir / "none")).c_str(), IoError);
+  CHECK_THROWS_WITH_AS(find_dataset_file("call", {.folder = "set", .names = {"one"}, .urls = {}}, dir / "none"),
+                       ("call: no one is in the folder " + (dir / "none")).c_str(), IoError);
+  std::filesystem::create_directories(dir / "root/set");
+  write_file(dir / "root/set/plain", "y");
+  CHECK(find_dataset_file("call", file, "") == dir / "root/set/plain");
+}

@@ -125,3 +125,47 @@ TEST_CASE("get_mnist: the real files") {
   hash.update(read_maybe_gzip(root + "/t10k-images-idx3-ubyte.gz"));
   CHECK(hash.hex_digest() == "0fa7898d509279e482958e8ce81c8e77db3f2f8254e26661ceb7762c4d494ce7");
 }
+
+TEST_CASE("get_mnist: dtypes") {
+  const ScratchDirectory dir;
+  write_set(dir, images(2), labels({7, 3}));
+  const auto first = [&](Dtype dtype) {
+    return get_mnist({.scale = 2.0, .root = dir.path(), .dtype = dtype}).train[0][0];
+  };
+  CHECK(first(Dtype::uint8).at(200).item<int>() == 200);
+  CHECK(first(Dtype::float64).at(200).item<double>() == 200 * (2.0 / 255));
+  for (const Dtype dtype : {Dtype::float16, Dtype::bfloat16}) {
+    CHECK(first(dtype).dtype() == dtype);
+    CHECK(first(dtype).at(200).item<float>() == doctest::Approx(pixel(200, 2.0)).epsilon(0.01));
+  }
+  CHECK(get_mnist({.root = dir.path(), .label_dtype = Dtype::int64}).train[0][1].dtype() == Dtype::int64);
+  CHECK_THROWS_WITH_AS(get_mnist({.root = dir.path(), .dtype = Dtype::int32}),
+                       "get_mnist: dtype is int32: it must be floating or uint8", ValueError);
+}
+
+TEST_CASE("get_fashion_mnist and get_kuzushiji_mnist: files in MNIST's format, and names") {
+  const ScratchDirectory dir;
+  write_set(dir, images(2), labels({7, 3}));
+  CHECK(get_fashion_mnist({.root = dir.path()}).train.size() == 2);
+  CHECK(get_kuzushiji_mnist({.root = dir.path()}).train[1][1].item<int>() == 3);
+  CHECK_THROWS_WITH_AS(get_kuzushiji_mnist({.root = dir / "none"}),
+                       doctest::Contains("get_kuzushiji_mnist: neither train-images-idx3-ubyte.gz nor"), IoError);
+  CHECK(get_fashion_mnist_labels().size() == 10);
+  CHECK(get_fashion_mnist_labels()[9] == "Ankle boot");
+  CHECK(get_kuzushiji_mnist_labels().size() == 10);
+  CHECK(get_kuzushiji_mnist_labels()[3] == std::pair<std::string, std::string>("tsu", "つ"));
+}
+
+TEST_CASE("get_fashion_mnist: the real files") {
+  const std::string root = shared_path("data/fashion-mnist");
+  if (root.empty()) {
+    MESSAGE("no Fashion-MNIST files: not tested");
+    return;
+  }
+  const auto [train, test] = get_fashion_mnist({.root = root, .dtype = Dtype::uint8});
+  for (const auto& [dataset, expected] : {std::pair{&train, 6000}, {&test, 1000}}) {  // of each class
+    std::vector<int> counts(10);
+    for (int label : dataset->arrays()[1].to_vector<int>()) ++counts[static_cast<size_t>(label)];
+    CHECK(counts == std::vector<int>(10, expected));
+  }
+}
