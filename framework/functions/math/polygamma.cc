@@ -22,7 +22,8 @@ class Polygamma final : public FunctionNode {
     return {pointwise_as(in[1].dtype(), kernels::Polygamma{}, in[0], in[1])};
   }
   Variables backward(const Variables& gy) override {
-    return {Variable(), sum_to(polygamma(retained_input(0) + 1, retained_input(1)) * gy[0], input_shape(1))};
+    const Variable n(retained_input(0).array().astype(Dtype::int64), false);
+    return {Variable(), sum_to(polygamma(n + 1, retained_input(1)) * gy[0], input_shape(1))};
   }
 };
 
