@@ -224,6 +224,27 @@ if(TARGET example_mnist_train_mnist_data_parallel)
   set_tests_properties(${replicas_tests} PROPERTIES LABELS unit TIMEOUT 600)
 endif()
 
+# Each way to learn vectors of words, and what `search` finds among them.
+if(TARGET example_word2vec_train_word2vec)
+  set(words_tests word2vec_hsm word2vec_original)
+  foreach(output hsm original)
+    add_test(NAME word2vec_${output}
+             COMMAND example_word2vec_train_word2vec --data generated --seed 0 --test --epoch 2 --model cbow --out-type ${output}
+                     --out "${CMAKE_CURRENT_BINARY_DIR}/tests/word2vec_${output}")
+  endforeach()
+  if(TARGET example_word2vec_search)
+    list(APPEND words_tests word2vec_ns word2vec_search)
+    set(words_result "${CMAKE_CURRENT_BINARY_DIR}/tests/word2vec_ns")
+    add_test(NAME word2vec_ns COMMAND example_word2vec_train_word2vec --data generated --seed 0 --unit 20 --window 2
+                                      --batchsize 100 --epoch 2 --model skipgram --out-type ns --out "${words_result}")
+    add_test(NAME word2vec_search COMMAND example_word2vec_search --result "${words_result}" cat nonsense)
+    set_tests_properties(word2vec_ns PROPERTIES FIXTURES_SETUP word2vec_result)
+    set_tests_properties(word2vec_search PROPERTIES FIXTURES_REQUIRED word2vec_result PASS_REGULAR_EXPRESSION
+                         "query: cat\n(dog|horse|mouse): [0-9.]+\n(dog|horse|mouse): [0-9.]+\n(dog|horse|mouse): .*\"nonsense\" is not found")
+  endif()
+  set_tests_properties(${words_tests} PROPERTIES LABELS unit TIMEOUT 600)
+endif()
+
 # Programs need nothing of CUDA; the backend, which does, loads on a machine without a driver.
 if(BUILD_SHARED_LIBS AND TARGET test_gpu)
   add_test(NAME programs_link_no_cuda
