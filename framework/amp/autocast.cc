@@ -241,6 +241,13 @@ class Autocast::Region final : public InputCaster {
     return true;
   }
 
+  // The copies that other calls keep have a place in a graph of their own.
+  std::function<std::shared_ptr<void>()> maker() override {
+    AutocastOptions own = options();
+    own.cache_enabled = false;
+    return [own] { return std::make_shared<Autocast>(own); };
+  }
+
   uint64_t signature() const noexcept override {
     if (signature_ == 0) {
       const uint64_t lists = lists_id_ <= kTensorflowLists ? lists_id_ : hash_of(*lists_);

@@ -1,6 +1,8 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
+#include <memory>
 #include <optional>
 #include <span>
 
@@ -42,6 +44,10 @@ class KUSARI_API InputCaster {
   /// The same as cast() for a function that is made of others (CompositeInputs). False: nothing is replaced, and the
   /// functions inside are cast one by one.
   virtual bool cast_composite(const char* name, Inputs& inputs);
+  /// What does the same to inputs once more, for a computation that is repeated: called on any thread, it makes a
+  /// caster that is in force there for the life of the result. By default that is this one, which must still be there.
+  /// What the maker's casters convert, they convert for their own use alone.
+  virtual std::function<std::shared_ptr<void>()> maker();
 };
 
 /// Makes a caster this thread's, or with null none, for the object's life. Scopes end on the thread where they began,

@@ -1,5 +1,6 @@
 #include "kusari/framework/core/random.h"
 
+#include <cstddef>
 #include <cstdlib>
 #include <mutex>
 #include <numeric>
@@ -11,6 +12,7 @@
 #include "kusari/framework/core/fork_safe.h"
 #include "kusari/framework/core/graph_capture.h"
 #include "kusari/framework/core/philox.h"
+#include "kusari/framework/core/random_replay.h"
 #include "kusari/framework/core/serializer.h"
 
 namespace kusari::random {
@@ -41,6 +43,10 @@ constinit Lazy<Stream> process_stream;
 // The stream of this thread's innermost LocalStream.
 constinit thread_local RandomState* local __attribute__((tls_model("initial-exec"))) = nullptr;
 
+// What this thread's draws are written to, or read from.
+constinit thread_local DrawRecording* recording __attribute__((tls_model("initial-exec"))) = nullptr;
+constinit thread_local DrawReplay* replay __attribute__((tls_model("initial-exec"))) = nullptr;
+
 std::vector<int64_t> permutation_at(RandomState at, int64_t n) {
   std::vector<int64_t> order(static_cast<size_t>(n));
   std::iota(order.begin(), order.end(), int64_t{0});
@@ -62,13 +68,42 @@ LocalStream::~LocalStream() { local = outer_; }
 
 void seed(uint64_t value) { set_state({value, 0}); }
 
+DrawRecording::DrawRecording(std::vector<Draw>& draws) noexcept
+    : draws_{draws}, source_{replay}, outer_{std::exchange(recording, this)} {}
+
+DrawRecording::~DrawRecording() { recording = outer_; }
+
+void DrawRecording::add(const Draw& draw, const DrawReplay* source) {
+  if (source == source_) draws_.push_back(draw);
+  if (outer_ != nullptr) outer_->add(draw, source);
+}
+
+DrawReplay::DrawReplay(std::span<const Draw> draws, const char* call) noexcept
+    : draws_{draws}, call_{call}, outer_{std::exchange(replay, this)} {}
+
+DrawReplay::~DrawReplay() { replay = outer_; }
+
+RandomState DrawReplay::next(uint64_t count) {
+  if (next_ == draws_.size() || draws_[next_].count != count) {
+    throw StateError(std::string(call_) + ": the function draws other random numbers when it is called again");
+  }
+  return draws_[next_++].state;
+}
+
 namespace {
 
-RandomState take(uint64_t count) {
+RandomState take_from_stream(uint64_t count) {
   if (local != nullptr) return {local->seed, std::exchange(local->offset, local->offset + count)};
   const std::scoped_lock lock(process_stream->mutex);
   RandomState taken = process_stream->state;
   process_stream->state.offset += count;
+  return taken;
+}
+
+RandomState take(uint64_t count) {
+  const RandomState taken = replay != nullptr ? replay->next(count) : take_from_stream(count);
+  if (recording != nullptr) [[unlikely]]
+    recording->add({taken, count}, replay);
   return taken;
 }
 

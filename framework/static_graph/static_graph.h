@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "kusari/framework/autograd/packed_result.h"
 #include "kusari/framework/autograd/variable.h"
 #include "kusari/framework/core/error.h"
 #include "kusari/framework/core/export.h"
@@ -71,54 +72,6 @@ class KUSARI_API StaticGraphCache {
   std::unique_ptr<graphs::Engine> engine_;
 };
 
-/// How the results of a callable travel: as Variables.
-template <class Result>
-struct StaticGraphResult {
-  static_assert(std::is_same_v<Result, void> && !std::is_same_v<Result, void>,
-                "static_graph: the callable returns Variable, Variables, std::vector<Variable> or a pair or tuple of "
-                "Variables");
-};
-template <>
-struct StaticGraphResult<Variable> {
-  static Variables flat(Variable result) { return Variables(std::move(result)); }
-  static Variable made(Variables results) { return std::move(results[0]); }
-};
-template <>
-struct StaticGraphResult<Variables> {
-  static Variables flat(Variables result) { return result; }
-  static Variables made(Variables results) { return results; }
-};
-template <>
-struct StaticGraphResult<std::vector<Variable>> {
-  static Variables flat(std::vector<Variable> result) {
-    Variables flat;
-    flat.reserve(result.size());
-    for (Variable& variable : result) flat.push_back(std::move(variable));
-    return flat;
-  }
-  static std::vector<Variable> made(Variables results) { return {results.begin(), results.end()}; }
-};
-template <class Tuple>
-struct StaticGraphTuple {
-  static Variables flat(Tuple result) {
-    return std::apply([](auto&... each) { return Variables(Variable(std::move(each))...); }, result);
-  }
-  static Tuple made(Variables results) {
-    return [&]<size_t... kIndex>(std::index_sequence<kIndex...>) { return Tuple(std::move(results[kIndex])...); }
-    (std::make_index_sequence<std::tuple_size_v<Tuple>>());
-  }
-};
-template <std::same_as<Variable>... V>
-struct StaticGraphResult<std::tuple<V...>> : StaticGraphTuple<std::tuple<V...>> {};
-template <>
-struct StaticGraphResult<std::pair<Variable, Variable>> : StaticGraphTuple<std::pair<Variable, Variable>> {};
-
-template <class>
-using VariableRef = const Variable&;
-template <class F, class... Args>
-concept TakesAsVariables =
-    (std::convertible_to<const Args&, Variable> && ...) && std::invocable<F&, VariableRef<Args>...>;
-
 /// Calls F through the cache.
 template <class F, class... Args>
 auto call_static_graph(StaticGraphCache& cache, F& function, Link* model, const Args&... args) {
@@ -131,9 +84,9 @@ auto call_static_graph(StaticGraphCache& cache, F& function, Link* model, const 
   };
   if (!cache.is_on()) return run(function, inputs);
   const auto call = [](void* object, std::span<const Variable> given) {
-    return StaticGraphResult<Result>::flat(decltype(run)()(*static_cast<F*>(object), given));
+    return PackedResult<Result>::flat(decltype(run)()(*static_cast<F*>(object), given));
   };
-  return StaticGraphResult<Result>::made(cache.call({call, &function, model}, inputs));
+  return PackedResult<Result>::made(cache.call({call, &function, model}, inputs));
 }
 
 /// What all static graphs offer beside the call.
