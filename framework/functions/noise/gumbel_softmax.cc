@@ -1,0 +1,59 @@
+#include "kusari/framework/functions/noise/gumbel_softmax.h"
+
+#include "kusari/framework/autograd/function_node.h"
+#include "kusari/framework/autograd/input_caster.h"
+#include "kusari/framework/core/config.h"
+#include "kusari/framework/core/random.h"
+#include "kusari/framework/functions/activation/softmax.h"
+#include "kusari/framework/functions/math/basic_math.h"
+#include "kusari/framework/kernels/arithmetic.h"
+#include "kusari/framework/kernels/math_functions.h"
+#include "kusari/framework/kernels/pointwise.h"
+#include "kusari/framework/kernels/random.h"
+
+namespace kusari::functions {
+namespace {
+
+constexpr const char* kName = "gumbel_softmax";
+
+void check(const Variable& log_pi) {
+  const Variable* const inputs[] = {&log_pi};
+  const ArrayRefs arrays(inputs);
+  const TypeCheck c(kName, arrays);
+  const auto [log_pi_] = c.args("log_pi");
+  c.expect(log_pi_.is_floating());
+}
+
+// -log(-log(u)), u uniform. The ends of [0, 1), where that is infinite, are cut off by half a step of a float32 number.
+Array gumbel_like(const Array& x) {
+  const Array g = empty(x.shape(), promote(x.dtype(), Dtype::float32), x.device());
+  const RandomState state = random::reserve(static_cast<uint64_t>(x.size()));
+  launch<kernels::Uniform>(x.device(), kernels::UniformRange{}, state, g);
+  pointwise_to(g, kernels::Clip{0x1p-25, 1 - 0x1p-24}, g);
+  for (int i = 0; i < 2; ++i) {
+    pointwise_to(g, kernels::Log{}, g);
+    pointwise_to(g, kernels::Neg{}, g);
+  }
+  return g;
+}
+
+template <class Tau>
+Variable sampled(const Variable& log_pi, const Tau& tau, int64_t axis) {
+  if (config().type_check) check(log_pi);
+  if (log_pi.ndim() == 0) return ones({}, log_pi.dtype(), log_pi.device());
+  return softmax((log_pi + gumbel_like(log_pi.array())) / tau, axis);
+}
+
+}  // namespace
+
+Variable gumbel_softmax(const Variable& log_pi, double tau, int64_t axis) {
+  if (const CompositeInputs in(kName, {log_pi}); in.is_cast()) return sampled(in[0], tau, axis);
+  return sampled(log_pi, tau, axis);
+}
+
+Variable gumbel_softmax(const Variable& log_pi, const Variable& tau, int64_t axis) {
+  if (const CompositeInputs in(kName, {log_pi, tau}); in.is_cast()) return sampled(in[0], in[1], axis);
+  return sampled(log_pi, tau, axis);
+}
+
+}  // namespace kusari::functions

@@ -1,0 +1,27 @@
+#include "kusari/framework/links/activation/simplified_dropconnect.h"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "kusari/framework/initializers/he.h"
+#include "kusari/framework/links/link_hook.h"
+
+namespace kusari::links {
+
+SimplifiedDropconnect::SimplifiedDropconnect(int64_t in_size, int64_t out_size, Options options)
+    : ratio{options.ratio},
+      W{*this,
+        "W",
+        {out_size, in_size},
+        options.initial_w ? std::move(options.initial_w) : Initializer(initializers::HeNormal(1 / std::sqrt(2.0)))},
+      b{*this, "b", {out_size}, std::move(options.initial_bias), !options.nobias} {}
+
+Variable SimplifiedDropconnect::operator()(const Variable& x, const Call& call) {
+  if (!W.is_initialized() && x.ndim() > 0) W.infer(1, x.size() / std::max<int64_t>(x.shape()[0], 1));
+  const detail::LinkCall hooked(*this);
+  return functions::simplified_dropconnect(
+      x, W, b, {.ratio = ratio, .train = call.train, .mask = call.mask, .use_batchwise_mask = call.use_batchwise_mask});
+}
+
+}  // namespace kusari::links
