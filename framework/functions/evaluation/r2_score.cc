@@ -1,0 +1,52 @@
+#include "kusari/framework/functions/evaluation/r2_score.h"
+
+#include "kusari/framework/autograd/function_node.h"
+#include "kusari/framework/kernels/arithmetic.h"
+#include "kusari/framework/kernels/comparison.h"
+#include "kusari/framework/kernels/pointwise.h"
+#include "kusari/framework/kernels/reduce.h"
+
+namespace kusari::functions {
+namespace {
+
+class R2Score final : public FunctionNode {
+ public:
+  explicit R2Score(Multioutput multioutput) : multioutput_{multioutput} {}
+  const char* name() const override { return "r2_score"; }
+
+ private:
+  void check(const TypeCheck& c) const override {
+    const auto [pred, truth] = c.args("pred", "truth");
+    c.expect(pred.is_floating(), truth.is_floating(), pred.ndim() >= 1, pred.shape() == truth.shape());
+  }
+
+  Arrays forward(const ArrayRefs& in) override {
+    const Array &pred = in[0], &truth = in[1];
+    const Dtype work = promote(promote(pred.dtype(), truth.dtype()), Dtype::float32);
+    const AxisMask examples = AxisMask::of(0);
+    const Array mean = reduce_as(work, kernels::Mean{}, truth, examples);
+    const Array residual = sum_of_squares(work, pred, truth), total = sum_of_squares(work, truth, mean);
+    const Array is_constant = pointwise(kernels::EqualConst{0}, total);
+    const Array score = pointwise(kernels::RSubConst{1}, pointwise(kernels::Div{}, residual, total));
+    const Array scores = pointwise_as(work, kernels::Where{}, is_constant, zeros({}, work, pred.device()), score);
+    if (multioutput_ == Multioutput::raw_values) return {scores.astype(pred.dtype())};
+    return {reduce(kernels::Mean{}, scores).astype(pred.dtype())};
+  }
+
+  static Array sum_of_squares(Dtype dtype, const Array& a, const Array& b) {
+    return reduce(kernels::SquareSum{}, pointwise_as(dtype, kernels::Sub{}, a, b), AxisMask::of(0));
+  }
+
+  Variables backward(const Variables&) override { return {Variable(), Variable()}; }
+
+  Multioutput multioutput_;
+};
+
+}  // namespace
+
+Variable r2_score(const Variable& pred, const Variable& truth, Multioutput multioutput) {
+  const auto mode = no_backprop_mode();
+  return apply<R2Score>({pred, truth}, multioutput);
+}
+
+}  // namespace kusari::functions
