@@ -7,6 +7,7 @@
 #include "kusari/framework/functions/activation/maxout.h"
 #include "kusari/framework/functions/activation/prelu.h"
 #include "kusari/framework/functions/activation/relu.h"
+#include "kusari/framework/functions/activation/rrelu.h"
 #include "kusari/framework/functions/activation/sigmoid.h"
 #include "kusari/framework/functions/activation/softmax.h"
 #include "kusari/framework/functions/activation/softplus.h"
@@ -28,6 +29,9 @@ void add_activation_functions(FunctionTable& table) {
       {"prelu", binary(F::prelu, "x", "W")},
       {"relu", unary(F::relu)},
       {"relu6", unary(F::relu6)},
+      {"rrelu", call([](Args& a) {
+         return F::rrelu(a.var("x"), a.number("l", 1.0 / 8), a.number("u", 1.0 / 3), {.r = a.array("r")});
+       })},
       {"selu", call([](Args& a) {
          return F::selu(a.var("x"), a.number("alpha", 1.6732632423543772848170429916717),
                         a.number("scale", 1.0507009873554804934193349852946));

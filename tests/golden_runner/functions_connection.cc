@@ -1,6 +1,7 @@
 #include "kusari/framework/functions/connection/bilinear.h"
 #include "kusari/framework/functions/connection/embed_id.h"
 #include "kusari/framework/functions/connection/linear.h"
+#include "kusari/framework/functions/connection/shift.h"
 #include "kusari/tests/golden_runner/functions.h"
 
 namespace kusari::golden {
@@ -16,6 +17,7 @@ void add_connection_functions(FunctionTable& table) {
          return F::linear(a.var("x"), a.var("W"), a.var("b"),
                           {.n_batch_axes = static_cast<int>(a.integer("n_batch_axes", 1))});
        })},
+      {"shift", call([](Args& a) { return F::shift(a.var("x"), a.per_axis("ksize", 3), a.per_axis("dilate", 1)); })},
   });
 }
 

@@ -1,13 +1,25 @@
 #include "kusari/framework/functions/evaluation/accuracy.h"
 #include "kusari/framework/functions/evaluation/binary_accuracy.h"
+#include "kusari/framework/functions/evaluation/classification_summary.h"
+#include "kusari/framework/functions/evaluation/r2_score.h"
 #include "kusari/framework/functions/loss/absolute_error.h"
+#include "kusari/framework/functions/loss/black_out.h"
+#include "kusari/framework/functions/loss/connectionist_temporal_classification.h"
+#include "kusari/framework/functions/loss/contrastive.h"
+#include "kusari/framework/functions/loss/crf1d.h"
+#include "kusari/framework/functions/loss/cross_covariance.h"
+#include "kusari/framework/functions/loss/decov.h"
+#include "kusari/framework/functions/loss/discriminative_loss.h"
+#include "kusari/framework/functions/loss/hinge.h"
 #include "kusari/framework/functions/loss/huber_loss.h"
 #include "kusari/framework/functions/loss/mean_absolute_error.h"
 #include "kusari/framework/functions/loss/mean_squared_error.h"
+#include "kusari/framework/functions/loss/negative_sampling.h"
 #include "kusari/framework/functions/loss/reduce.h"
 #include "kusari/framework/functions/loss/sigmoid_cross_entropy.h"
 #include "kusari/framework/functions/loss/softmax_cross_entropy.h"
 #include "kusari/framework/functions/loss/squared_error.h"
+#include "kusari/framework/functions/loss/triplet.h"
 #include "kusari/framework/functions/loss/vae.h"
 #include "kusari/tests/golden_runner/compare.h"
 #include "kusari/tests/golden_runner/functions.h"
@@ -38,6 +50,48 @@ F::SoftTargetLoss soft_target_loss(Args& a) {
   throw std::runtime_error("soft_target_loss=" + name);
 }
 
+// {"sampler": "x3"}: a copy of that array, whatever the shape.
+F::Sampler sampler(Args& a) {
+  const Array samples = a.decode(a.raw("sampler").at("sampler")).array();
+  return [samples](const Shape&) { return samples.copy(); };
+}
+
+Variables flat(const F::CrfPath& result) {
+  Variables all(result.score);
+  for (const Array& labels : result.path) all.push_back(labels);
+  return all;
+}
+
+F::CovarianceReduce covariance_reduce(Args& a) {
+  const std::string name = a.text("reduce", "half_squared_sum");
+  if (name == "half_squared_sum") return F::CovarianceReduce::half_squared_sum;
+  if (name == "no") return F::CovarianceReduce::no;
+  throw std::runtime_error("reduce=" + name);
+}
+
+F::HingeNorm hinge_norm(Args& a) {
+  const std::string name = a.text("norm", "L1");
+  if (name == "L1") return F::HingeNorm::L1;
+  if (name == "L2") return F::HingeNorm::L2;
+  throw std::runtime_error("norm=" + name);
+}
+
+F::Multioutput multioutput(Args& a) {
+  const std::string name = a.text("multioutput", "uniform_average");
+  if (name == "uniform_average") return F::Multioutput::uniform_average;
+  if (name == "raw_values") return F::Multioutput::raw_values;
+  throw std::runtime_error("multioutput=" + name);
+}
+
+F::ClassificationSummaryOptions summary_options(Args& a) {
+  return {.label_num = a.optional_integer("label_num"),
+          .beta = a.number("beta", 1),
+          .ignore_label = a.integer("ignore_label", -1)};
+}
+
+/// A score of each class and the support.
+Variables both(const std::pair<Variable, Variable>& score) { return {score.first, score.second}; }
+
 }  // namespace
 
 // Losses and the measures of functions/evaluation.
@@ -46,19 +100,57 @@ void add_loss_functions(FunctionTable& table) {
       {"absolute_error", binary(F::absolute_error, "x0", "x1")},
       {"accuracy",
        call([](Args& a) { return F::accuracy(a.var("y"), a.var("t"), a.optional_integer("ignore_label")); })},
+      {"argmax_crf1d", call([](Args& a) { return flat(F::argmax_crf1d(a.var("cost"), a.vars("xs"))); })},
       {"bernoulli_nll",
        call([](Args& a) { return F::bernoulli_nll(a.var("x"), a.var("y"), reduce(a, F::Reduce::sum)); })},
       {"binary_accuracy", binary(F::binary_accuracy, "y", "t")},
+      {"black_out",
+       call([](Args& a) { return F::black_out(a.var("x"), a.var("t"), a.var("W"), a.var("samples"), reduce(a)); })},
+      {"classification_summary", call([](Args& a) {
+         const F::ClassificationSummary all = F::classification_summary(a.var("y"), a.var("t"), summary_options(a));
+         return Variables(all.precision, all.recall, all.fbeta, all.support);
+       })},
+      {"connectionist_temporal_classification", call([](Args& a) {
+         return F::connectionist_temporal_classification(
+             a.vars("x"), a.var("t"), a.integer("blank_symbol", 0),
+             {.input_length = a.array("input_length"), .label_length = a.array("label_length"), .reduce = reduce(a)});
+       })},
+      {"contrastive", call([](Args& a) {
+         return F::contrastive(a.var("x0"), a.var("x1"), a.var("y"), a.number("margin", 1), reduce(a));
+       })},
+      {"crf1d", call([](Args& a) { return F::crf1d(a.var("cost"), a.vars("xs"), a.vars("ys"), reduce(a)); })},
+      {"cross_covariance",
+       call([](Args& a) { return F::cross_covariance(a.var("y"), a.var("z"), covariance_reduce(a)); })},
+      {"decov", call([](Args& a) { return F::decov(a.var("h"), covariance_reduce(a)); })},
+      {"discriminative_margin_based_clustering_loss", call([](Args& a) {
+         const F::DiscriminativeLoss all = F::discriminative_margin_based_clustering_loss(
+             a.var("embeddings"), a.var("labels"), a.number("delta_v", 0.5), a.number("delta_d", 1.5),
+             a.integer("max_embedding_dim", 10),
+             {.norm = static_cast<int>(a.integer("norm", 1)),
+              .alpha = a.number("alpha", 1),
+              .beta = a.number("beta", 1),
+              .gamma = a.number("gamma", 0.001)});
+         return Variables(all.variance, all.distance, all.regularization);
+       })},
+      {"f1_score", call([](Args& a) { return both(F::f1_score(a.var("y"), a.var("t"), summary_options(a))); })},
       {"gaussian_kl_divergence", call([](Args& a) {
          return F::gaussian_kl_divergence(a.var("mean"), a.var("ln_var"), reduce(a, F::Reduce::sum));
        })},
       {"gaussian_nll", call([](Args& a) {
          return F::gaussian_nll(a.var("x"), a.var("mean"), a.var("ln_var"), reduce(a, F::Reduce::sum));
        })},
+      {"hinge", call([](Args& a) { return F::hinge(a.var("x"), a.var("t"), hinge_norm(a), reduce(a)); })},
       {"huber_loss",
        call([](Args& a) { return F::huber_loss(a.var("x"), a.var("t"), a.number("delta", 1), huber_reduce(a)); })},
       {"mean_absolute_error", binary(F::mean_absolute_error, "x0", "x1")},
       {"mean_squared_error", binary(F::mean_squared_error, "x0", "x1")},
+      {"negative_sampling", call([](Args& a) {
+         return F::negative_sampling(a.var("x"), a.var("t"), a.var("W"), sampler(a), a.integer("sample_size", 0),
+                                     {.reduce = reduce(a, F::Reduce::sum)});
+       })},
+      {"precision", call([](Args& a) { return both(F::precision(a.var("y"), a.var("t"), summary_options(a))); })},
+      {"r2_score", call([](Args& a) { return F::r2_score(a.var("pred"), a.var("true"), multioutput(a)); })},
+      {"recall", call([](Args& a) { return both(F::recall(a.var("y"), a.var("t"), summary_options(a))); })},
       {"sigmoid_cross_entropy", call([](Args& a) {
          return F::sigmoid_cross_entropy(a.var("x"), a.var("t"),
                                          {.normalize = a.flag("normalize", true), .reduce = reduce(a)});
@@ -75,6 +167,9 @@ void add_loss_functions(FunctionTable& table) {
        })},
       {"squared_difference", binary(F::squared_difference, "x1", "x2")},
       {"squared_error", binary(F::squared_error, "x0", "x1")},
+      {"triplet", call([](Args& a) {
+         return F::triplet(a.var("anchor"), a.var("positive"), a.var("negative"), a.number("margin", 0.2), reduce(a));
+       })},
   });
 }
 
