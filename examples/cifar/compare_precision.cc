@@ -17,7 +17,6 @@
 
 #include "kusari/examples/cifar/data.h"
 #include "kusari/examples/cifar/models.h"
-#include "kusari/examples/cifar/one_cycle_shift.h"
 #include "kusari/examples/cifar/precision_report.h"
 #include "kusari/examples/precision.h"
 
@@ -133,7 +132,7 @@ Run train(const Arguments& args, const std::string& name, const Mode& mode, int6
   updaters::StandardUpdater updater(train_iter, optimizer, {.converter = converter, .device = device});
   training::Trainer trainer(updater, {args.epoch, "epoch"}, args.out);
   const int64_t iterations = (augmented.size() * args.epoch + args.batchsize - 1) / args.batchsize;
-  trainer.extend(OneCycleShift("lr", iterations), {.trigger = {1, "iteration"}});
+  trainer.extend(kusari::extensions::OneCycleShift("lr", iterations), {.trigger = {1, "iteration"}});
   trainer.extend(extensions::Evaluator(test_iter, model, {.converter = converter, .device = device}));
 
   // The clock stands still between the end of an epoch, before the evaluation, and the beginning of the next.

@@ -8,7 +8,6 @@
 
 #include "kusari/examples/cifar/data.h"
 #include "kusari/examples/cifar/models.h"
-#include "kusari/examples/cifar/one_cycle_shift.h"
 #include "kusari/examples/precision.h"
 
 using namespace kusari;
@@ -111,7 +110,7 @@ void train(const Arguments& args) {
 
   // Raise the learning rate, then let it fall to zero
   const int64_t iterations = (train.size() * args.epoch + args.batchsize - 1) / args.batchsize;
-  trainer.extend(OneCycleShift("lr", iterations), {.trigger = {1, "iteration"}});
+  trainer.extend(extensions::OneCycleShift("lr", iterations), {.trigger = {1, "iteration"}});
 
   // Take a snapshot at each epoch and keep the newest two
   trainer.extend(extensions::snapshot({.n_retains = 2}));
