@@ -296,7 +296,9 @@ TEST_CASE("property: as_strided") {
       strides.push_back(stride);
     }
     const int64_t offset = draw.integer(-low, x.size() - 1 - high);
-    const auto function = [=](const Variable& v) { return F::as_strided(F::concat({v}, 0), shape, strides, offset); };
+    const auto function = [=](const Variable& v) {
+      return F::as_strided(F::concat({F::flatten(v)}, 0), shape, strides, offset);
+    };
     return rearranged(x, function, shape, [=, from = x.shape()](const Shape& index) {
       int64_t place = offset;
       for (int k = 0; k < index.ndim(); ++k) place += index[k] * strides[k];
