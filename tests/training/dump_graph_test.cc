@@ -55,7 +55,7 @@ TEST_CASE("dump_graph writes the graph of the first iteration") {
   const std::string text = testing::read_file(dir / "cg.dot");
   CHECK(text.rfind("digraph graphname{rankdir=TB;0 [label=\"float32\",shape=\"octagon\",fillcolor=\"#E0E0E0\"", 0) ==
         0);
-  CHECK(text.find("ReLU") != text.npos);
+  CHECK(text.find("relu") != text.npos);
   CHECK(updater.keeps == std::vector<bool>{true, false, false});
   CHECK(iterations_with_graph == 1);
 }

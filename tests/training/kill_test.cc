@@ -87,10 +87,18 @@ datasets::TupleDataset points() {
   return datasets::TupleDataset(array(x, {kPoints, kDimensions}), array(t, {kPoints}));
 }
 
+bool is_snapshot(const fs::path& file) { return file.filename().string().rfind("snapshot_iter_", 0) == 0; }
+
+bool has_snapshot(const ScratchDirectory& dir) {
+  return std::any_of(fs::directory_iterator(dir.path()), fs::directory_iterator(),
+                     [](const fs::directory_entry& file) { return is_snapshot(file.path()); });
+}
+
 /// Trains from the newest snapshot in the directory, or from the beginning, to the end, and writes all that it ends
 /// with.
 void train(const ScratchDirectory& dir, int writer) {
-  random::seed(42);
+  // Numbers that a resumed run drew anew, instead of going on with those of its snapshot, would be others.
+  random::seed(has_snapshot(dir) ? 7 : 42);
   const datasets::TupleDataset data = points();
   links::Classifier<Network> model{Network()};
   optimizers::Adam optimizer;
@@ -169,8 +177,7 @@ void check_same_outcome(const ScratchDirectory& dir, const ScratchDirectory& exp
   }
   // The last snapshots, whole, and nothing half-written.
   for (const auto& file : fs::directory_iterator(dir.path())) {
-    const std::string name = file.path().filename().string();
-    if (name.rfind("snapshot_iter_", 0) == 0) {
+    if (is_snapshot(file.path())) {
       const serializers::NpzReader snapshot(file.path().string());
       for (const std::string& key : snapshot.keys()) CHECK_NOTHROW(snapshot.value(key));
     }
@@ -192,7 +199,7 @@ TEST_CASE("training that is killed at random instants ends as if it had not been
   std::mt19937 generator(1);
   std::uniform_real_distribution<double> instant(0, duration);
   std::vector<std::unique_ptr<ScratchDirectory>> runs(kWriters);
-  int kills = 0, runs_completed = 0;
+  int kills = 0, resumed = 0, runs_completed = 0;
   const auto complete = [&](int writer) {
     check_same_outcome(*runs[static_cast<size_t>(writer)], expected);
     runs[static_cast<size_t>(writer)].reset();
@@ -206,6 +213,7 @@ TEST_CASE("training that is killed at random instants ends as if it had not been
       complete(writer);
     } else {
       ++kills;
+      resumed += has_snapshot(*dir);
     }
   }
   for (int writer = 0; writer < kWriters; ++writer) {
@@ -216,5 +224,6 @@ TEST_CASE("training that is killed at random instants ends as if it had not been
     complete(writer);
   }
   CHECK(kills == wanted);
-  MESSAGE(kills << " kills, " << runs_completed << " runs completed, each of " << duration << " s");
+  MESSAGE(kills << " kills, " << resumed << " runs resumed from a snapshot, " << runs_completed
+                << " runs completed, each of " << duration << " s");
 }
