@@ -8,6 +8,7 @@
 
 #include "kusari/framework/autograd/input_caster.h"
 #include "kusari/framework/core/error.h"
+#include "kusari/framework/functions/array/cast.h"
 #include "kusari/framework/functions/array/diagonal.h"
 #include "kusari/framework/functions/array/reshape.h"
 #include "kusari/framework/functions/array/squeeze.h"
@@ -242,7 +243,8 @@ Factor contract(Factor a, Factor b, const Labels& needed, const Sizes& sizes) {
   const Variable rows = reshape(ordered(a, joined(joined(batch, left), summed)), {count, m, k});
   const Variable columns = reshape(ordered(b, joined(joined(batch, summed), right)), {count, k, n});
   // Without a sum, the product broadcasts: rows (count, m, 1) and columns (count, 1, n).
-  const Variable y = summed.empty() ? rows * columns : matmul(rows, columns);
+  const Dtype dtype = promote(rows.dtype(), columns.dtype());
+  const Variable y = summed.empty() ? cast(rows, dtype) * cast(columns, dtype) : matmul(rows, columns);
   Labels labels = joined(joined(batch, left), right);
   Shape shape;
   for (const int label : labels) shape.push_back(sizes[label]);

@@ -5,6 +5,7 @@
 
 #include "kusari/framework/autograd/input_caster.h"
 #include "kusari/framework/core/error.h"
+#include "kusari/framework/functions/array/cast.h"
 #include "kusari/framework/functions/array/reshape.h"
 #include "kusari/framework/functions/array/take_rows.h"
 #include "kusari/framework/functions/array/transpose.h"
@@ -49,7 +50,9 @@ Variable product(const utils::CooMatrix& sparse, bool transposed, const Variable
   const int64_t n = dense.shape(-1), entries = sparse.row().size();
   const Array to = below_each_other(transposed ? sparse.col() : sparse.row(), m);
   const Array from = below_each_other(transposed ? sparse.row() : sparse.col(), k);
-  const Variable terms = take_rows(reshape(dense, {count * k, n}), from, lookup) * reshape(data, {entries, 1});
+  const Dtype dtype = promote(data.dtype(), dense.dtype());
+  const Variable rows = take_rows(reshape(dense, {count * k, n}), from, lookup);
+  const Variable terms = cast(rows, dtype) * cast(reshape(data, {entries, 1}), dtype);
   const Variable y = add_rows(terms, to, count * m, lookup);
   return sparse.is_batch() ? reshape(y, {count, m, n}) : y;
 }

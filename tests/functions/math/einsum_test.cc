@@ -38,6 +38,7 @@ TEST_CASE("einsum of several operands") {
   check_close(F::einsum(",ij->ij", {full({}, 2, Dtype::float32), a()}), {2, 2}, {2, 4, 6, 8});
   check_close(F::einsum("ij,jk->ik", {zeros({2, 0}), zeros({0, 2})}), {2, 2}, {0, 0, 0, 0});
   CHECK(F::einsum("i,i", {v, v.astype(Dtype::float64)}).dtype() == Dtype::float64);
+  CHECK(F::einsum("i,j->ij", {v, v.astype(Dtype::float64)}).dtype() == Dtype::float64);
   for (const Dtype dtype : kFloatingDtypes) {
     const Variable y = F::einsum("ij,jk->ik", {a().astype(dtype), b().astype(dtype)});
     CHECK(y.dtype() == dtype);
