@@ -30,7 +30,8 @@ class Accuracy final : public FunctionNode {
     const Array predicted = empty(t.shape(), Dtype::int32, y.device());
     launch<kernels::Argmax>(y.device(), 1, y, predicted);
     const Array hit = pointwise(kernels::Equal{}, predicted, t);
-    if (!ignore_label_) return {reduce_as(y.dtype(), kernels::Mean{}, hit.astype(Dtype::float32), all)};
+    if (!ignore_label_)
+      return {reduce_as(y.dtype(), kernels::Mean{}, hit.astype(promote(y.dtype(), Dtype::float32)), all)};
     const Array counts = pointwise(kernels::NotEqualConst{static_cast<double>(*ignore_label_)}, t);
     const Array hits = reduce_as(Dtype::float32, kernels::Sum{}, pointwise(kernels::LogicalAnd{}, hit, counts), all);
     const Array total = reduce_as(Dtype::float32, kernels::Sum{}, counts, all);

@@ -21,6 +21,9 @@ TEST_CASE("accuracy") {
   // Two classes: predicts 1, 0, 1 and 1, 1, 0.
   CHECK(F::accuracy(y.reshape({2, 2, 3}), array<int>({1, 0, 0, 1, 1, 1}, {2, 3})).item<float>() ==
         doctest::Approx(4.0 / 6));
+  CHECK(
+      F::accuracy(y.reshape({2, 2, 3}).astype(Dtype::float64), array<int>({1, 0, 0, 1, 1, 1}, {2, 3})).item<double>() ==
+      4.0 / 6);
   CHECK_FALSE(F::accuracy(Variable(y), array<int>({1, 0, 0, 0})).creator() != nullptr);
   CHECK(F::accuracy(zeros({4096, 2}, Dtype::float16), zeros({4096}, Dtype::int32)).item<float>() == 1);
 }
