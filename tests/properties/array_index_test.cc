@@ -46,14 +46,15 @@ Slice draw_slice(Draw& draw, int64_t n) {
   return slice;
 }
 
-/// Numbers, slices, new axes, an ellipsis and arrays of integers that broadcast together. Arrays beside each other stay
-/// where they are, others come first.
+/// Numbers, slices, new axes, an ellipsis, and arrays of integers that broadcast together or one of bools. Arrays
+/// beside each other stay where they are, others come first.
 Indexing draw_indexing(Draw& draw, const Shape& from) {
   Indexing result;
   std::vector<Entry> entries;  // one for each axis of x
   std::vector<int> axes;       // of the result without arrays: an axis of x, or -1 for a new one
   const Shape common = draw.shape(0, 2, 3);
   const bool with_arrays = draw.flip();
+  bool with_mask = !with_arrays && draw.flip();
   std::vector<Reference> arrays;  // of places, and their axes in `array_axes`
   std::vector<int> array_axes;
   int first = -1;  // where among `axes` the arrays stand
@@ -86,6 +87,23 @@ Indexing draw_indexing(Draw& draw, const Shape& from) {
       entries.push_back({{index < 0 ? index + n : index}, true});
       arrays.push_back(naive::filled({}, static_cast<double>(entries.back().places[0])));
       array_axes.push_back(axis++);
+    } else if (kind <= 6 && with_mask) {  // as many arrays as it has axes: the places of its true elements
+      with_mask = false;
+      const int count = static_cast<int>(std::min<int64_t>(draw.integer(1, 2), from.ndim() - axis));
+      const Array mask = draw.booleans(Shape(from.begin() + axis, from.begin() + axis + count));
+      result.slices.push_back(mask);
+      note_array();
+      const std::vector<bool> is_true = mask.to_vector<bool>();
+      for (int k = 0; k < count; ++k) {
+        Reference places{{0}, {}};
+        naive::each(mask.shape(), [&](const Shape& index) {
+          if (is_true[naive::place(mask.shape(), index)]) places.values.push_back(static_cast<double>(index[k]));
+        });
+        places.shape[0] = static_cast<int64_t>(places.values.size());
+        arrays.push_back(places);
+        entries.push_back({{}, true});
+        array_axes.push_back(axis++);
+      }
     } else if (kind <= 6 && with_arrays && n > 0) {
       const Array index = draw.integers(draw.broadcastable(common), -n, n - 1, draw.pick({Dtype::int32, Dtype::int64}));
       result.slices.push_back(index);
