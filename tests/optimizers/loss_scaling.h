@@ -16,6 +16,9 @@
 #include "kusari/optimizers/ada_grad.h"
 #include "kusari/optimizers/adam.h"
 #include "kusari/optimizers/corrected_momentum_sgd.h"
+#include "kusari/optimizers/decoupled_adamw.h"
+#include "kusari/optimizers/lamb.h"
+#include "kusari/optimizers/lars.h"
 #include "kusari/optimizers/momentum_sgd.h"
 #include "kusari/optimizers/msvag.h"
 #include "kusari/optimizers/nesterov_ag.h"
@@ -61,6 +64,10 @@ inline const std::vector<std::pair<std::string, std::function<OptimizerPtr()>>>&
       {"AMSBound",
        [] { return std::make_unique<o::AMSBound>(o::AdamOptions{.alpha = 0.1, .eps = 1e-3, .gamma = 0.25}); }},
       {"MSVAG", [] { return std::make_unique<o::MSVAG>(o::MSVAGOptions{.lr = 0.1, .weight_decay_rate = 0.01}); }},
+      {"DecoupledAdamW",
+       [] { return std::make_unique<o::DecoupledAdamW>(o::DecoupledAdamWOptions{.lr = 0.1, .eps = 1e-3}); }},
+      {"LAMB", [] { return std::make_unique<o::LAMB>(o::LAMBOptions{.lr = 0.1, .eps = 1e-3}); }},
+      {"LARS", [] { return std::make_unique<o::LARS>(o::LARSOptions{.weight_decay_rate = 0.01}); }},
   };
   return all;
 }

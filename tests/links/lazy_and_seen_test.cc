@@ -1,0 +1,139 @@
+#include <algorithm>
+#include <functional>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <doctest/doctest.h>
+
+#include "kusari/framework/core/log.h"
+#include "kusari/framework/links/activation/maxout.h"
+#include "kusari/framework/links/activation/prelu.h"
+#include "kusari/framework/links/activation/swish.h"
+#include "kusari/framework/links/connection/bias.h"
+#include "kusari/framework/links/connection/bilinear.h"
+#include "kusari/framework/links/connection/convolution_2d.h"
+#include "kusari/framework/links/connection/deconvolution_2d.h"
+#include "kusari/framework/links/connection/deformable_convolution_2d.h"
+#include "kusari/framework/links/connection/depthwise_convolution_2d.h"
+#include "kusari/framework/links/connection/dilated_convolution_2d.h"
+#include "kusari/framework/links/connection/embed_id.h"
+#include "kusari/framework/links/connection/highway.h"
+#include "kusari/framework/links/connection/inception.h"
+#include "kusari/framework/links/connection/inceptionbn.h"
+#include "kusari/framework/links/connection/linear.h"
+#include "kusari/framework/links/connection/local_convolution_2d.h"
+#include "kusari/framework/links/connection/mlp_convolution_2d.h"
+#include "kusari/framework/links/connection/parameter_link.h"
+#include "kusari/framework/links/connection/scale.h"
+#include "kusari/framework/links/link_hooks/timer_hook.h"
+#include "kusari/framework/links/normalization/batch_normalization.h"
+#include "kusari/framework/links/normalization/batch_renormalization.h"
+#include "kusari/framework/links/normalization/decorrelated_batch_normalization.h"
+#include "kusari/framework/links/normalization/group_normalization.h"
+#include "kusari/framework/links/normalization/layer_normalization.h"
+#include "kusari/framework/serializers/npz.h"
+#include "kusari/tests/links/models.h"
+#include "kusari/tests/scratch_directory.h"
+
+namespace kusari::testing {
+namespace {
+
+Variable images() { return Variable(ones({2, 4, 8, 8})); }
+Variable vectors() { return Variable(ones({3, 4})); }
+
+TEST_CASE("hooks see the calls of all links") {
+  const std::pair<const char*, std::function<void()>> calls[] = {
+      {"Maxout", [] { L::Maxout(4, 2, 3)(vectors()); }},
+      {"PReLU", [] { L::PReLU()(vectors()); }},
+      {"Swish", [] { L::Swish(Shape{4})(vectors()); }},
+      {"Bias", [] { L::Bias({.shape = Shape{4}})(vectors()); }},
+      {"Bias", [] { L::Bias()(vectors(), Variable(ones({4}))); }},
+      {"Bilinear", [] { L::Bilinear(4, 4, 2)(vectors(), vectors()); }},
+      {"Convolution2D", [] { L::Convolution2D(4, 3, 3)(images()); }},
+      {"Convolution1D", [] { L::Convolution1D(4, 3, 3)(Variable(ones({2, 4, 8}))); }},
+      {"Deconvolution2D", [] { L::Deconvolution2D(4, 3, 3)(images()); }},
+      {"DeformableConvolution2D", [] { L::DeformableConvolution2D(4, 3, 3)(images()); }},
+      {"DepthwiseConvolution2D", [] { L::DepthwiseConvolution2D(4, 2, 3)(images()); }},
+      {"DilatedConvolution2D", [] { L::DilatedConvolution2D(4, 2, 3)(images()); }},
+      {"EmbedID", [] { L::EmbedID(4, 2)(Variable(ones({3}, Dtype::int32))); }},
+      {"Highway", [] { L::Highway(4)(vectors()); }},
+      {"Inception", [] { L::Inception(4, {1, 1, 1, 1, 1, 1})(images()); }},
+      {"Linear", [] { L::Linear(4, 2)(vectors()); }},
+      {"LocalConvolution2D", [] { L::LocalConvolution2D(4, 2, 8, 3)(images()); }},
+      {"MLPConvolution2D", [] { L::MLPConvolution2D(4, {3, 2}, 3)(images()); }},
+      {"ParameterLink", [] { L::ParameterLink(ones({3}))(); }},
+      {"Scale", [] { L::Scale({.w_shape = Shape{4}})(vectors()); }},
+      {"Scale", [] { L::Scale()(vectors(), Variable(ones({4}))); }},
+      {"BatchNormalization", [] { L::BatchNormalization{4}(images()); }},
+      {"BatchNormalization", [] { L::BatchNormalization{4}.relu(images()); }},
+      {"BatchNormalization", [] { L::BatchNormalization{4}.add_relu(images(), images()); }},
+      {"BatchRenormalization", [] { L::BatchRenormalization{4}(images()); }},
+      {"DecorrelatedBatchNormalization", [] { L::DecorrelatedBatchNormalization(4, {.groups = 2})(images()); }},
+      {"GroupNormalization", [] { L::GroupNormalization(2)(images()); }},
+      {"LayerNormalization", [] { L::LayerNormalization{4}(vectors()); }},
+  };
+  for (const auto& [name, call] : calls) {
+    CAPTURE(name);
+    link_hooks::TimerHook timer;
+    {
+      const ScopedLinkHook scope(timer);
+      call();
+    }
+    int64_t seen = 0;
+    for (const TimeRecord& record : timer.summary()) seen += record.name == name ? record.occurrence : 0;
+    CHECK(seen == 1);
+  }
+}
+
+template <class Link, class Call>
+void check_lazy(const char* name, const Link& lazy, const Call& call) {
+  CAPTURE(name);
+  const ScratchDirectory dir;
+  Link link(lazy), loaded(lazy), assigned(lazy);
+  const std::vector<std::string> known = paths(link);
+  CHECK(link.params(false).size() < known.size());
+  CHECK_NOTHROW(link.cleargrads());
+  serializers::save_npz(dir / "before.npz", link);
+  call(link);
+  CHECK(link.params(false).size() == known.size());
+  CHECK(paths(link) == known);
+  serializers::save_npz(dir / "after.npz", link);
+  // None in a snapshot leaves a link as it is, numbers give it its shape.
+  serializers::load_npz(dir / "before.npz", loaded);
+  CHECK(loaded.params(false).size() < known.size());
+  serializers::load_npz(dir / "after.npz", loaded);
+  assigned.copyparams(link);
+  for (size_t i = 0; i < known.size(); ++i) {
+    CAPTURE(known[i]);
+    const std::vector<float> numbers = link.params()[i]->template to_vector<float>();
+    REQUIRE(loaded.params()[i]->is_initialized());
+    CHECK(loaded.params()[i]->template to_vector<float>() == numbers);
+    CHECK(assigned.params()[i]->template to_vector<float>() == numbers);
+  }
+}
+
+TEST_CASE("links whose sizes the first batch decides") {
+  const auto on_images = [](auto& link) { link(images()); };
+  const auto on_vectors = [](auto& link) { link(vectors()); };
+  check_lazy("Linear", L::Linear(3), on_vectors);
+  check_lazy("Convolution2D", L::Convolution2D(3, PerAxis(3)), on_images);
+  check_lazy("Convolution2D, groups", L::Convolution2D(kInfer, 4, 3, {.groups = 2}), on_images);
+  check_lazy("Convolution3D", L::Convolution3D(kInfer, 3, 2),
+             [](auto& link) { link(Variable(ones({1, 2, 3, 3, 3}))); });
+  check_lazy("Deconvolution2D", L::Deconvolution2D(3, PerAxis(3)), on_images);
+  check_lazy("DepthwiseConvolution2D", L::DepthwiseConvolution2D(kInfer, 2, 3), on_images);
+  check_lazy("DilatedConvolution2D", L::DilatedConvolution2D(kInfer, 2, 3), on_images);
+  check_lazy("DeformableConvolution2D", L::DeformableConvolution2D(kInfer, 2, 3), on_images);
+  check_lazy("Inception", L::Inception(kInfer, {1, 1, 1, 1, 1, 1}), on_images);
+  check_lazy("LocalConvolution2D", L::LocalConvolution2D(kInfer, 2, kInfer, 3), on_images);
+  check_lazy("MLPConvolution2D", L::MLPConvolution2D(kInfer, {3, 2}, 3), on_images);
+  check_lazy("BatchNormalization", L::BatchNormalization{kInfer}, on_images);
+  check_lazy("GroupNormalization", L::GroupNormalization(2), on_images);
+  check_lazy("LayerNormalization", L::LayerNormalization{}, on_vectors);
+  check_lazy("Swish", L::Swish(std::nullopt), on_vectors);
+}
+
+}  // namespace
+}  // namespace kusari::testing
