@@ -25,6 +25,7 @@ class CpuBackend final : public Backend {
     cpu::register_matmul(*this);
     cpu::register_convolution(*this);
     cpu::register_rows(*this);
+    cpu::register_row_products(*this);
     cpu::register_optimizer(*this);
     cpu::register_summary(*this);
     cpu::register_value_statistics(*this);

@@ -20,6 +20,7 @@ void register_random(Backend& backend);
 void register_matmul(Backend& backend);
 void register_convolution(Backend& backend);
 void register_rows(Backend& backend);
+void register_row_products(Backend& backend);
 void register_optimizer(Backend& backend);
 void register_summary(Backend& backend);
 void register_value_statistics(Backend& backend);

@@ -2,39 +2,18 @@
 
 #include <algorithm>
 #include <cstring>
-#include <string>
 #include <vector>
 
-#include "kusari/framework/core/error.h"
 #include "kusari/framework/core/threads.h"
 #include "kusari/framework/cpu/blocks.h"
 #include "kusari/framework/cpu/register.h"
+#include "kusari/framework/cpu/row_lookup.h"
 
 namespace kusari::cpu {
 namespace {
 
-constexpr int64_t kNoRow = -1;
-
-/// Indices as rows in [0, rows), or kNoRow for the ignored one.
-Array resolve(const kernels::RowLookup& lookup, const Array& index, int64_t rows) {
-  const Array result = index.astype(Dtype::int64, true).contiguous();
-  int64_t* const places = result.data<int64_t>();
-  for (int64_t i = 0; i < result.size(); ++i) {
-    const int64_t given = places[i];
-    if (lookup.has_ignored && given == lookup.ignored) {
-      places[i] = kNoRow;
-    } else if (given < -rows || given >= rows) {
-      throw IndexError(std::string(lookup.call) + ": index " + std::to_string(given) + " is out of range for " +
-                       std::to_string(rows) + " rows");
-    } else if (given < 0) {
-      places[i] = given + rows;
-    }
-  }
-  return result;
-}
-
 void take_rows(Params<kernels::RowLookup> lookup, In x, In index, Out y) {
-  const Array resolved = resolve(*lookup, *index, x->shape()[0]);
+  const Array resolved = resolve_rows(*lookup, *index, x->shape()[0]);
   const int64_t* const places = resolved.data<int64_t>();
   const int64_t bytes = x->shape()[1] * itemsize(x->dtype());
   const int64_t chunk = std::max<int64_t>(1, kThreadChunk / std::max<int64_t>(x->shape()[1], 1));
@@ -98,7 +77,7 @@ void add_half_rows(const Array& x, const int64_t* places, int64_t count, const A
 }
 
 void add_rows(Params<kernels::RowLookup> lookup, In x, In index, InOut y) {
-  const Array resolved = resolve(*lookup, *index, y->shape()[0]);
+  const Array resolved = resolve_rows(*lookup, *index, y->shape()[0]);
   const int64_t* const places = resolved.data<int64_t>();
   const int64_t count = index->size();
   if (is_half(y->dtype())) return add_half_rows(*x, places, count, *y);

@@ -1,0 +1,30 @@
+#pragma once
+
+#include "kusari/framework/cpu/isa/loops.h"
+
+namespace kusari::cpu {
+
+/// Rows of n contiguous elements.
+template <class T>
+struct RowProductLoop {
+  /// sum(a b), in a tree that depends on n alone.
+  T (*dot)(const T* a, const T* b, i64 n);
+  /// y += factor x.
+  void (*add)(T factor, const T* x, T* y, i64 n);
+};
+
+struct RowProductLoops {
+  RowProductLoop<float> f32;
+  RowProductLoop<double> f64;
+};
+
+}  // namespace kusari::cpu
+
+#define KUSARI_DECLARE_LOOPS(isa)             \
+  namespace kusari::cpu::isa {                \
+  const RowProductLoops* row_product_loops(); \
+  }
+KUSARI_DECLARE_LOOPS(v1)
+KUSARI_DECLARE_LOOPS(v3)
+KUSARI_DECLARE_LOOPS(v4)
+#undef KUSARI_DECLARE_LOOPS
