@@ -67,14 +67,15 @@ TEST_CASE("PlotReport gives gnuplot the means of each interval") {
                    .grid = false});
   run(out, plot);
   CHECK(out.count() == 1);
-  CHECK(read_file(out / "loss.png") ==
-        "set terminal png noenhanced size 800,600\nset output '" + (out / "loss.png.tmp") +
-            "'\n$curve0 << END\n1 0.75\n2 0.29166666666666663\nEND\n"
-            "$curve1 << END\n2 3\nEND\n"
-            "set title 'Curves'\nset xlabel 'epoch'\nset ylabel ''\nunset grid\nunset logscale y\n"
-            "set yrange [*:*]\nset key outside top center horizontal\n"
-            "plot $curve0 using 1:2 with linespoints pointtype 7 linewidth 2 linetype 1 title 'main/loss', "
-            "$curve1 using 1:2 with linespoints pointtype 7 linewidth 2 linetype 2 title 'it''s'\n");
+  CHECK(
+      read_file(out / "loss.png") ==
+      "set terminal png truecolor noenhanced size 800,600\nset output '" + (out / "loss.png.tmp") +
+          "'\n$curve0 << END\n1 0.75\n2 0.29166666666666663\nEND\n"
+          "$curve1 << END\n2 3\nEND\n"
+          "set title 'Curves'\nset xlabel 'epoch'\nset ylabel ''\nunset grid\nunset logscale y\n"
+          "set yrange [*:*]\nset key outside top center horizontal\n"
+          "plot $curve0 using 1:2 with linespoints pointtype 7 linewidth 2 linecolor rgb '#1f6fb5' title 'main/loss', "
+          "$curve1 using 1:2 with linespoints pointtype 7 linewidth 2 linecolor rgb '#d9650b' title 'it''s'\n");
 }
 
 TEST_CASE("PlotReport draws SVG files by itself") {

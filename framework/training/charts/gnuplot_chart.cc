@@ -36,6 +36,8 @@ int point_type(char marker) {
   }
 }
 
+std::string color(size_t index) { return gnuplot_quoted(kSeriesColors[index % kSeriesColors.size()]); }
+
 /// A row of data; without numbers, an empty one: a gap.
 std::string row(std::initializer_list<double> numbers) {
   if (!std::all_of(numbers.begin(), numbers.end(), [](double x) { return std::isfinite(x); })) return "\n";
@@ -62,8 +64,8 @@ std::string chart_commands(const LineChart& chart, const std::string& prefix) {
     std::string rows;
     for (const Range& r : chart.bands[i].ranges) rows += row({r.x, r.low, r.high});
     add(prefix + "band" + std::to_string(i), rows,
-        " using 1:2:3 with filledcurves fill transparent solid 0.16 noborder linetype " +
-            std::to_string(chart.bands[i].color + 1) + " notitle");
+        " using 1:2:3 with filledcurves fill transparent solid 0.16 noborder linecolor rgb " +
+            color(chart.bands[i].color) + " notitle");
   }
   for (size_t i = 0; i < chart.curves.size(); ++i) {
     const Curve& curve = chart.curves[i];
@@ -77,7 +79,7 @@ std::string chart_commands(const LineChart& chart, const std::string& prefix) {
       if (chart.marker == ".") style += " pointsize 0.4";
     }
     add(prefix + "curve" + std::to_string(i), rows,
-        style + " linewidth 2 linetype " + std::to_string(i + 1) + " title " + gnuplot_quoted(curve.name));
+        style + " linewidth 2 linecolor rgb " + color(i) + " title " + gnuplot_quoted(curve.name));
   }
   if (plot.empty()) return "";
   return data + "set title " + gnuplot_quoted(chart.title) + "\nset xlabel " + gnuplot_quoted(chart.x_label) +

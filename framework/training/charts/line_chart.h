@@ -46,7 +46,7 @@ struct KUSARI_API LineChart {
 };
 
 /// Whether `marker` is one that a chart can have.
-bool is_marker(const std::string& marker);
+KUSARI_API bool is_marker(const std::string& marker);
 
 /// Charts side by side, in rows of `columns`.
 struct ChartGrid {

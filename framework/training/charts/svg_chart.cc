@@ -10,11 +10,11 @@
 
 namespace kusari::training::charts {
 
-// Series colours after Okabe and Ito 2008 ("Color Universal Design"), darkened where white is behind.
-const char* const kLightColors =
-    "--ink:#1d2733;--muted:#5c6875;--rule:#e3e7ec;--surface:#ffffff;"
-    "--series-0:#1f6fb5;--series-1:#d9650b;--series-2:#0b8a66;--series-3:#b8458e;"
-    "--series-4:#8a6d00;--series-5:#2fa0d8;--series-6:#7a5cc4;--series-7:#6b7280";
+std::string light_colors() {
+  std::string css = "--ink:#1d2733;--muted:#5c6875;--rule:#e3e7ec;--surface:#ffffff";
+  for (size_t i = 0; i < kSeriesColors.size(); ++i) css += ";--series-" + std::to_string(i) + ":" + kSeriesColors[i];
+  return css;
+}
 
 const char* const kChartStyle = R"(.chart{font:12px system-ui,"Helvetica Neue",Arial,"DejaVu Sans",sans-serif}
 .chart text{fill:var(--muted)}
@@ -183,13 +183,14 @@ class Drawing {
     width_ = std::max(chart_.width - left_ - 18, 10.0);
     top_ = chart_.title.empty() ? 10 : 28;
     double x = left_;
-    for (const Curve& c : chart_.curves) {
+    const bool is_plain = chart_.curves.size() == 1 && chart_.curves[0].name == chart_.title;
+    for (const Curve& c : is_plain ? std::vector<Curve>() : chart_.curves) {
       const double size = text_width(c.name) + 34;
       if (x > left_ && x + size > left_ + width_) x = left_, top_ += kLineHeight;
       legend_.push_back({x, top_ + 8});
       x += size;
     }
-    if (!chart_.curves.empty()) top_ += kLineHeight + 6;
+    if (!legend_.empty()) top_ += kLineHeight + 6;
     height_ = std::max(chart_.height - top_ - 22 - (chart_.x_label.empty() ? 0 : kLineHeight), 10.0);
   }
 
@@ -269,7 +270,9 @@ class Drawing {
     return result;
   }
 
-  static std::string color(size_t index) { return "var(--series-" + std::to_string(index % kColors) + ")"; }
+  static std::string color(size_t index) {
+    return "var(--series-" + std::to_string(index % kSeriesColors.size()) + ")";
+  }
 
   const LineChart& chart_;
   std::vector<std::vector<Point>> curves_;
@@ -296,7 +299,7 @@ std::string to_svg_file(const ChartGrid& grid) {
   }
   const std::string w = coordinate(width), h = coordinate(y + row);
   return "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"" + w +
-         "\" height=\"" + h + "\" viewBox=\"0 0 " + w + " " + h + "\">\n<style>:root{" + kLightColors + "}\n" +
+         "\" height=\"" + h + "\" viewBox=\"0 0 " + w + " " + h + "\">\n<style>:root{" + light_colors() + "}\n" +
          kChartStyle + "</style>\n<rect width=\"100%\" height=\"100%\" style=\"fill:var(--surface)\"/>\n" +
          (grid.title.empty()
               ? ""

@@ -15,7 +15,7 @@ std::string gnuplot_quoted(const std::string& text) {
 
 bool draw_with_gnuplot(const std::string& picture, int width, int height, const std::string& commands) {
   const std::string unfinished = picture + ".tmp", script = picture + ".gnuplot";
-  write_file_atomically(script, "set terminal png noenhanced size " + std::to_string(width) + "," +
+  write_file_atomically(script, "set terminal png truecolor noenhanced size " + std::to_string(width) + "," +
                                     std::to_string(height) + "\nset output " + gnuplot_quoted(unfinished) + "\n" +
                                     commands);
   std::error_code error;
