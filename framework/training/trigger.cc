@@ -39,9 +39,9 @@ std::string TriggerRef::describe() const {
   if (dynamic_cast<const FunctionTrigger*>(&trigger) != nullptr) return "a function";
   if (const auto* interval = dynamic_cast<const triggers::IntervalTrigger*>(&trigger)) {
     const TrainingLength length = *interval->get_training_length();
+    if (length.period == 1) return "every " + length.unit;
     char text[80];
-    std::snprintf(text, sizeof text, "every %.15g %s%s", length.period, length.unit.c_str(),
-                  length.period == 1 ? "" : "s");
+    std::snprintf(text, sizeof text, "every %.15g %ss", length.period, length.unit.c_str());
     return text;
   }
   const std::unique_ptr<char, decltype(&std::free)> name(

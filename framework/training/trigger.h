@@ -78,7 +78,7 @@ class KUSARI_API TriggerRef {
   std::optional<TrainingLength> get_training_length() const {
     return trigger_ == nullptr ? std::nullopt : trigger_->get_training_length();
   }
-  /// For people: "every 1 epoch", or the name of the trigger's class; "never" without a trigger.
+  /// For people: "every 2 epochs", or the name of the trigger's class; "never" without a trigger.
   std::string describe() const;
   void serialize(Serializer& serializer) const {
     if (trigger_ != nullptr) trigger_->serialize(serializer);

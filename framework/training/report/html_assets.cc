@@ -33,12 +33,12 @@ h2 { margin: 36px 0 12px; font-size: 18px; }
 .bar div { height: 100%; border-radius: 4px; background: var(--accent); }
 .bar .finished { background: var(--good); }
 .bar .failed { background: var(--bad); }
-.tiles { display: grid; grid-template-columns: repeat(auto-fit, minmax(165px, 1fr)); gap: 12px; margin: 18px 0 0; padding: 0; }
+.tiles { display: grid; grid-template-columns: repeat(auto-fit, minmax(150px, 1fr)); gap: 12px; margin: 18px 0 0; padding: 0; }
 .tiles > div, .card { background: var(--surface); border: 1px solid var(--rule); border-radius: 10px; }
 .tiles > div { padding: 10px 14px; }
 .tiles dt { color: var(--muted); font-size: 12.5px; overflow-wrap: anywhere; }
 .tiles dd { margin: 0; font-size: 20px; font-weight: 600; font-variant-numeric: tabular-nums; }
-.tiles small { font-size: 13px; font-weight: 400; color: var(--muted); white-space: nowrap; }
+.tiles small { display: block; font-size: 13px; font-weight: 400; color: var(--muted); }
 .charts { display: grid; grid-template-columns: repeat(auto-fill, minmax(min(100%, 460px), 1fr)); gap: 16px; }
 .card { position: relative; padding: 12px; min-width: 0; }
 .card > .chart { display: block; width: 100%; height: auto; }
@@ -52,23 +52,28 @@ h2 { margin: 36px 0 12px; font-size: 18px; }
 table { border-collapse: separate; border-spacing: 0; width: 100%; font-variant-numeric: tabular-nums; font-size: 14px; }
 th, td { padding: 6px 14px; text-align: right; white-space: nowrap; border-bottom: 1px solid var(--rule); }
 th { position: sticky; top: 0; background: var(--surface); color: var(--muted); font-weight: 600; font-size: 12.5px; }
+.log td:first-child, .log th:first-child { position: sticky; left: 0; background: var(--surface); }
+.log th:first-child { z-index: 1; }
 tr:last-child td { border-bottom: 0; }
 tbody tr:hover td { background: var(--page); }
 td.best, tbody tr:hover td.best { background: var(--best); color: var(--good); font-weight: 700; }
 .plain th, .plain td { text-align: left; }
+.columns .scroll { max-height: none; }
 .note { margin: 8px 2px 0; color: var(--muted); font-size: 13px; }
-.columns { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(100%, 460px), 1fr)); gap: 0 16px; align-items: start; }
+.columns { columns: 2 460px; column-gap: 16px; }
+.columns section { break-inside: avoid; overflow: hidden; }
 .values { display: grid; grid-template-columns: max-content 1fr; margin: 0; padding: 6px 14px; font-size: 14px; }
 .values dt { padding: 4px 24px 4px 0; color: var(--muted); }
 .values dd { margin: 0; padding: 4px 0; overflow-wrap: anywhere; font-variant-numeric: tabular-nums; }
-pre { margin: 0; padding: 2px 4px; overflow: auto; max-height: 460px; font: 12.5px/1.55 ui-monospace, Menlo, Consolas, "DejaVu Sans Mono", monospace; }
+pre { margin: 0; padding: 2px 14px; overflow: auto; max-height: 460px; font: 12.5px/1.55 ui-monospace, Menlo, Consolas, "DejaVu Sans Mono", monospace; }
 details summary { cursor: pointer; color: var(--accent); padding: 2px 4px; }
 .graph { overflow: auto; max-height: 640px; text-align: center; }
 .graph svg { max-width: 100%; height: auto; }
-.graph svg text { fill: var(--ink); }
+.graph svg text { fill: var(--ink); font: 12px system-ui, "Helvetica Neue", Arial, "DejaVu Sans", sans-serif; }
 .graph svg .graph > polygon { fill: none; stroke: none; }
 .graph svg .node > * { stroke: var(--muted); }
 .graph svg .node > ellipse, .graph svg .node > polygon, .graph svg .node > path { fill: var(--page); }
+.graph svg .node > [fill="#6495ed"] { fill: var(--accent); fill-opacity: .25; }  /* functions, as DumpGraph colours them */
 .graph svg .node text { stroke: none; }
 .graph svg .edge path, .graph svg .edge polygon { stroke: var(--muted); }
 .graph svg .edge polygon { fill: var(--muted); }
@@ -124,9 +129,10 @@ for (const svg of document.querySelectorAll('.charts .chart')) {
       row.append(curve.name + ': ' + Number(y.toPrecision(6)));
     }
     tip.hidden = false;
-    const onRight = placeX(x) < left + width / 2;
-    tip.style.left = onRight ? svg.offsetLeft + placeX(x) / scale + 24 + 'px' : 'auto';
-    tip.style.right = onRight ? 'auto' : (svg.viewBox.baseVal.width - placeX(x)) / scale + 24 + 'px';
+    const card = svg.parentNode.getBoundingClientRect(), onScreen = box.left + placeX(x) / scale;
+    const isLeft = placeX(x) < left + width / 2;
+    tip.style.left = isLeft ? onScreen - card.left + 12 + 'px' : 'auto';
+    tip.style.right = isLeft ? 'auto' : card.right - onScreen + 12 + 'px';
     tip.style.top = (top + 8) / scale + 'px';
   });
   svg.addEventListener('pointerleave', () => {

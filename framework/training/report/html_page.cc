@@ -30,6 +30,13 @@ const char* name(RunState state) {
 
 std::string heading(const std::string& title) { return "<h2>" + escaped(title) + "</h2>\n"; }
 
+/// Text that may be broken after its slashes.
+std::string breakable(const std::string& text) {
+  std::string result;
+  for (const char c : escaped(text)) result += c == '/' ? "/<wbr>" : std::string(1, c);
+  return result;
+}
+
 std::string head(const RunReport& report) {
   std::string html =
       "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
@@ -38,7 +45,7 @@ std::string head(const RunReport& report) {
   if (report.reload_seconds > 0 && report.state == RunState::running) {
     html += "<meta http-equiv=\"refresh\" content=\"" + std::to_string(report.reload_seconds) + "\">\n";
   }
-  return html + "<title>" + escaped(report.title) + "</title>\n<style>\n:root{" + charts::kLightColors + "}\n" +
+  return html + "<title>" + escaped(report.title) + "</title>\n<style>\n:root{" + charts::light_colors() + "}\n" +
          charts::kChartStyle + kPageStyle + "</style>\n</head>\n<body>\n<main>\n";
 }
 
@@ -56,7 +63,7 @@ std::string summary(const RunReport& report) {
   html += "<dl class=\"tiles\">\n";
   for (const auto& [label, value] : report.tiles) {
     const size_t line = value.find('\n');  // what follows is said in small print
-    html += "<div><dt>" + escaped(label) + "</dt><dd>" + escaped(value.substr(0, line)) +
+    html += "<div><dt>" + breakable(label) + "</dt><dd>" + escaped(value.substr(0, line)) +
             (line == std::string::npos ? "" : " <small>" + escaped(value.substr(line + 1)) + "</small>") +
             "</dd></div>\n";
   }
@@ -126,7 +133,9 @@ std::string section(const Section& section) {
   if (!section.svg.empty()) body += "<div class=\"graph\">" + section.svg + "</div>\n";
   if (!section.text.empty()) {
     const std::string text = "<pre>" + escaped(section.text) + "</pre>";
-    body += section.is_folded ? "<details><summary>Show</summary>" + text + "</details>\n" : text + "\n";
+    body += section.is_folded ? "<details><summary>" + std::string(section.svg.empty() ? "Show" : "As text") +
+                                    "</summary>" + text + "</details>\n"
+                              : text + "\n";
   }
   const std::string kind = section.table.empty() ? "card" : "card scroll";
   return "<section>" + heading(section.title) + "<div class=\"" + kind + "\">\n" + body + "</div></section>\n";

@@ -105,12 +105,12 @@ std::vector<charts::LineChart> log_charts(const Log& log, const std::string& x_k
   };
   std::vector<charts::LineChart> result;
   for (const std::string& key : keys) {
-    charts::Curve curve{key};
+    const std::string title = quantity(key);
+    charts::Curve curve{key.starts_with(title + "/") ? key.substr(title.size() + 1) : key};
     for (const LogEntry& entry : log) {
       const LogNumber *x = entry.find(x_key), *y = entry.find(key);
       if (x != nullptr && y != nullptr) curve.points.push_back({x->value, y->value});
     }
-    const std::string title = quantity(key);
     auto chart = std::find_if(result.begin(), result.end(), [&](const auto& c) { return c.title == title; });
     if (chart == result.end()) {
       chart = result.insert(chart, {.title = title, .x_label = x_key, .marker = "", .width = 560, .height = 320});

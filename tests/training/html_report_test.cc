@@ -1,0 +1,148 @@
+#include "kusari/framework/training/extensions/html_report.h"
+
+#include <cstdlib>
+#include <stdexcept>
+#include <string>
+
+#include <doctest/doctest.h>
+
+#include "kusari/framework/core/error.h"
+#include "kusari/framework/links/connection/linear.h"
+#include "kusari/framework/training/extensions/log_report.h"
+#include "kusari/framework/training/report/run_report.h"
+#include "kusari/framework/training/trainer.h"
+#include "kusari/optimizers/adam.h"
+#include "kusari/optimizers/hooks/weight_decay.h"
+#include "kusari/tests/scratch_directory.h"
+#include "kusari/tests/training/fake_updater.h"
+
+using namespace kusari;
+using extensions::HtmlReport;
+using testing::read_file;
+using testing::ScratchDirectory;
+using training::Trainer;
+namespace L = kusari::links;
+namespace report = kusari::training::report;
+
+namespace {
+
+/// An updater with a model under an optimizer.
+struct ModelUpdater : testing::FakeUpdater {
+  ModelUpdater() : FakeUpdater(2) {
+    adam.setup(model);
+    adam.add_hook(optimizer_hooks::WeightDecay(0.01));
+    on_update = [this] {
+      const auto n = static_cast<double>(count);
+      kusari::report({{"main/loss", 1 / n}, {"validation/main/loss", 1 / n + 1}});
+      if (count == fails_at) throw std::runtime_error("it <failed>");
+    };
+  }
+  std::vector<std::pair<std::string, Optimizer*>> get_all_optimizers() override { return {{"main", &adam}}; }
+
+  L::Linear model{3, 2};
+  optimizers::Adam adam;
+  int64_t fails_at = -1;
+};
+
+bool has(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
+
+}  // namespace
+
+TEST_CASE("HtmlReport shows a run on one page") {
+  const ScratchDirectory dir;
+  ModelUpdater updater;
+  Trainer trainer(updater, {3, "epoch"}, dir / "out");
+  trainer.extend(HtmlReport({.title = "A <run>", .configuration = {{"data", "<MNIST>"}}, .reload_seconds = 20}));
+  trainer.extend(extensions::LogReport());
+  std::string on_the_way;
+  trainer.extend([&](Trainer&) { on_the_way = read_file(dir / "out/report.html"); },
+                 {.trigger = {2, "epoch"}, .priority = 0});
+  trainer.run();
+  CHECK(has(on_the_way, "<span class=\"state running\">running</span>"));
+  CHECK(has(on_the_way, "66.7%</div>"));
+  CHECK(has(on_the_way, "<dt>Remaining</dt>"));
+  CHECK(has(on_the_way, "http-equiv=\"refresh\" content=\"20\""));
+
+  const std::string html = read_file(dir / "out/report.html");
+  CHECK(html.rfind("<!DOCTYPE html>\n", 0) == 0);
+  CHECK(has(html, "<title>A &lt;run&gt;</title>"));
+  CHECK_FALSE(has(html, "A <run>"));
+  CHECK(has(html, "<span class=\"state finished\">finished</span>"));
+  CHECK_FALSE(has(html, "http-equiv=\"refresh\""));
+  CHECK_FALSE(has(html, "<dt>Remaining</dt>"));
+  CHECK(has(html, "<dt>Epoch</dt><dd>3 <small>of 3</small></dd>"));
+  CHECK(has(html, "<dt>Best validation/<wbr>main/<wbr>loss</dt><dd>1.18333 <small>epoch 3</small></dd>"));
+  // Means of two iterations: (1 + 1/2) / 2 = 0.75; in one chart, with validation's.
+  CHECK(has(html, "data-name=\"main/loss\" data-points=\"1,0.75 2,0.291666667 3,0.183333333\""));
+  CHECK(has(html, "data-name=\"validation/main/loss\" data-points=\"1,1.75 "));
+  CHECK(has(html, "<td class=\"best\">0.183333</td>"));
+  CHECK_FALSE(has(html, "<td class=\"best\">0.75</td>"));
+  CHECK(has(html, "Linear(in_size=3, out_size=2"));
+  CHECK(has(html, "<dt>parameters</dt><dd>8</dd>"));
+  CHECK(has(html, "<dt>method</dt><dd>Adam</dd>"));
+  CHECK(has(html, "<dt>alpha</dt><dd>0.001</dd>"));
+  CHECK(has(html, "<dt>hook</dt><dd>WeightDecay</dd>"));
+  CHECK(has(html, "<dt>data</dt><dd>&lt;MNIST&gt;</dd>"));
+  CHECK(has(html, "<td>HtmlReport</td><td>every epoch</td><td>50</td>"));
+  CHECK(has(html, "enable_backprop"));  // config
+  CHECK(has(html, "Platform"));         // runtime_info
+  for (const char* outside : {"src=", "href=", "@import", "url("}) CHECK_FALSE(has(html, outside));
+}
+
+TEST_CASE("HtmlReport of a run that fails says why") {
+  const ScratchDirectory dir;
+  ModelUpdater updater;
+  updater.fails_at = 3;
+  Trainer trainer(updater, {4, "epoch"}, dir.path());
+  trainer.extend(extensions::LogReport());
+  trainer.extend(HtmlReport());
+  CHECK_THROWS_AS(trainer.run(false), std::runtime_error);
+  const std::string html = read_file(dir / "report.html");
+  CHECK(has(html, "<span class=\"state failed\">failed</span>"));
+  CHECK(has(html, "<div class=\"error\">it &lt;failed&gt;</div>"));
+  CHECK(has(html, "<dt>Iteration</dt><dd>3</dd>"));
+
+  updater.fails_at = -1;
+  trainer.run();
+  CHECK(has(read_file(dir / "report.html"), "<span class=\"state finished\">"));
+}
+
+TEST_CASE("HtmlReport has the computational graph, as text where it cannot be drawn") {
+  const ScratchDirectory dir, nothing;
+  testing::write_file(dir / "cg.dot", "digraph graphname{a [label=\"<x>\"]; a -> b;}");
+  const std::string path = std::getenv("PATH");
+  ::setenv("PATH", nothing.path().c_str(), 1);
+  ModelUpdater updater;
+  Trainer trainer(updater, {1, "epoch"}, dir.path());
+  trainer.extend(extensions::LogReport({.filename = std::nullopt}));
+  trainer.extend(HtmlReport());
+  trainer.run();
+  ::setenv("PATH", path.c_str(), 1);
+  const std::string html = read_file(dir / "report.html");
+  CHECK(has(html, "<h2>Computational graph</h2>"));
+  CHECK(has(html, "<pre>digraph graphname{a [label=&quot;&lt;x&gt;&quot;]; a -&gt; b;}</pre>"));
+  CHECK(dir.count() == 2);
+}
+
+TEST_CASE("HtmlReport's bad arguments") {
+  const ScratchDirectory dir;
+  CHECK_THROWS_WITH_AS(HtmlReport({.x_key = "time"}), "HtmlReport: x_key is 'time': it must be 'iteration' or 'epoch'",
+                       ValueError);
+  ModelUpdater updater;
+  Trainer trainer(updater, {1, "epoch"}, dir.path());
+  trainer.extend(HtmlReport({.log_report = "Log"}));
+  CHECK_THROWS_WITH_AS(trainer.run(false), doctest::Contains("there is no extension 'Log'"), ValueError);
+}
+
+TEST_CASE("to_html keeps long logs short, and says so") {
+  report::RunReport page{"t", "s"};
+  for (int i = 0; i < 1234; ++i) {
+    page.log.emplace_back().set("iteration", i);
+    page.log.back().set("loss", i == 1000 ? 0.25 : 1.0);
+  }
+  const std::string html = report::to_html(page);
+  CHECK(has(html, "The last 500 of 1,234 rows."));
+  CHECK_FALSE(has(html, "<td>733</td>"));
+  CHECK(has(html, "<td>734</td>"));
+  CHECK(has(html, "<td>1000</td><td class=\"best\">0.25</td>"));
+}
