@@ -89,6 +89,8 @@ void TensorBoardReport::finalize() {
 }
 
 void TensorBoardReport::serialize(Serializer& serializer) {
+  // A run that is resumed writes what came after the snapshot: what came before must not be lost.
+  if (serializer.is_writer() && writer_ != nullptr) writer_->flush();
   if (!serializer.contains("_summary/_names")) return;  // a snapshot made without this extension
   options_.trigger.serialize(*serializer.child("_trigger"));
   options_.histograms.serialize(*serializer.child("_histograms"));

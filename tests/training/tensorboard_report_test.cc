@@ -1,0 +1,98 @@
+#include "kusari/framework/training/extensions/tensorboard_report.h"
+
+#include <filesystem>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include <doctest/doctest.h>
+
+#include "kusari/framework/links/connection/linear.h"
+#include "kusari/framework/serializers/npz.h"
+#include "kusari/framework/training/trainer.h"
+#include "kusari/optimizers/sgd.h"
+#include "kusari/tests/scratch_directory.h"
+#include "kusari/tests/training/fake_updater.h"
+
+using namespace kusari;
+using extensions::TensorBoardReport;
+using testing::read_file;
+using testing::ScratchDirectory;
+using training::Trainer;
+
+namespace {
+
+struct ModelUpdater : testing::FakeUpdater {
+  ModelUpdater() : FakeUpdater(2) {
+    sgd.setup(model);
+    on_update = [this] { report({{"main/loss", count}, {"other", 1}}); };
+  }
+  std::vector<std::pair<std::string, Optimizer*>> get_all_optimizers() override { return {{"main", &sgd}}; }
+
+  links::Linear model{3, 2};
+  optimizers::SGD sgd;
+};
+
+std::vector<std::string> files(const std::string& directory) {
+  std::vector<std::string> contents;
+  for (const auto& file : std::filesystem::directory_iterator(directory)) {
+    CHECK(file.path().filename().string().rfind("events.out.tfevents.", 0) == 0);
+    contents.push_back(read_file(file.path().string()));
+  }
+  return contents;
+}
+
+/// The end of an event with a scalar: step (below 128), summary, tag and a float32.
+std::string scalar(int step, const std::string& tag, float value) {
+  const auto byte = [](size_t n) { return std::string(1, static_cast<char>(n)); };
+  const std::string number(reinterpret_cast<const char*>(&value), 4);
+  return "\x10" + byte(static_cast<size_t>(step)) + "\x2A" + byte(tag.size() + 9) + "\x0A" + byte(tag.size() + 7) +
+         "\x0A" + byte(tag.size()) + tag + "\x15" + number;
+}
+
+bool has(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
+
+}  // namespace
+
+TEST_CASE("TensorBoardReport writes means, texts and histograms") {
+  const ScratchDirectory dir;
+  ModelUpdater updater;
+  updater.model.cleargrads();
+  Trainer trainer(updater, {2, "epoch"}, dir.path());
+  trainer.extend(
+      TensorBoardReport({.histograms = {2, "epoch"}, .directory = "tensorboard", .configuration = {{"data", "a|b"}}}));
+  trainer.run();
+  const auto found = files(dir / "tensorboard");
+  REQUIRE(found.size() == 1);
+  CHECK(has(found[0], scalar(2, "main/loss", 1.5)));
+  CHECK(has(found[0], scalar(4, "main/loss", 3.5)));
+  CHECK(has(found[0], scalar(4, "other", 1)));
+  CHECK(has(found[0], scalar(4, "epoch", 2)));
+  CHECK(has(found[0], "model/main"));
+  CHECK(has(found[0], "    Linear(in_size=3"));
+  CHECK(has(found[0], "| data | a\\|b |\n"));
+  CHECK(has(found[0], "main/W/data*"));
+  CHECK_FALSE(has(found[0], "main/W/grad"));  // no gradient
+}
+
+TEST_CASE("TensorBoardReport begins another file after a resume, at the right step") {
+  const ScratchDirectory dir;
+  ModelUpdater updater;
+  TensorBoardReport first({.keys = {"main/loss", "never"}});
+  Trainer trainer(updater, {3, "iteration"}, dir / "out");
+  trainer.extend(first);
+  trainer.run();
+  CHECK(has(files(dir / "out")[0], scalar(2, "main/loss", 1.5)));
+  CHECK_FALSE(has(files(dir / "out")[0], "other"));
+  serializers::save_npz(dir / "snapshot", first);
+
+  TensorBoardReport resumed({.keys = {"main/loss", "never"}});
+  serializers::load_npz(dir / "snapshot", resumed);
+  Trainer second(updater, {4, "iteration"}, dir / "resumed");
+  second.extend(resumed);
+  second.run();
+  const auto found = files(dir / "resumed");
+  REQUIRE(found.size() == 1);
+  CHECK(has(found[0], "\x10\x04\x3A\x02\x08\x01"));   // from step 4 on what was written before is no more
+  CHECK(has(found[0], scalar(4, "main/loss", 3.5)));  // of iterations 3 and 4
+}
