@@ -27,7 +27,7 @@ TEST_CASE("python_repr") {
                         {1e16, "1e+16"},
                         {1.2345e100, "1.2345e+100"},
                         {5e-324, "5e-324"},
-                        {9007199254740993, "9007199254740992.0"},
+                        {9007199254740993.0, "9007199254740992.0"},
                         {2e-44, "2e-44"},
                         {std::numeric_limits<double>::quiet_NaN(), "nan"},
                         {-std::numeric_limits<double>::infinity(), "-inf"}}) {
