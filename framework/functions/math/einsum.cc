@@ -242,9 +242,16 @@ Factor contract(Factor a, Factor b, const Labels& needed, const Sizes& sizes) {
   const int64_t k = product(summed, sizes);
   const Variable rows = reshape(ordered(a, joined(joined(batch, left), summed)), {count, m, k});
   const Variable columns = reshape(ordered(b, joined(joined(batch, summed), right)), {count, k, n});
-  // Without a sum, the product broadcasts: rows (count, m, 1) and columns (count, 1, n).
   const Dtype dtype = promote(rows.dtype(), columns.dtype());
-  const Variable y = summed.empty() ? cast(rows, dtype) * cast(columns, dtype) : matmul(rows, columns);
+  Variable y;
+  if (summed.empty()) {  // (count, m, 1) and (count, 1, n)
+    y = cast(rows, dtype) * cast(columns, dtype);
+  } else if (m == 1 && n == 1 && count > 1) {  // many dot products, which are too small to be products of matrices
+    const Dtype wide = is_half(dtype) ? Dtype::float32 : dtype;
+    y = cast(sum(cast(reshape(rows, {count, k}), wide) * cast(reshape(columns, {count, k}), wide), 1), dtype);
+  } else {
+    y = matmul(rows, columns);
+  }
   Labels labels = joined(joined(batch, left), right);
   Shape shape;
   for (const int label : labels) shape.push_back(sizes[label]);

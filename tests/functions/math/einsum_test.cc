@@ -46,6 +46,14 @@ TEST_CASE("einsum of several operands") {
   }
 }
 
+TEST_CASE("einsum of many dot products sums half types in float32") {
+  const int64_t n = 3000;  // 2048 + 1 is 2048 in float16
+  const Variable x = ones({2, n}, Dtype::float16, test_device());
+  const Variable y = F::einsum("ij,ij->i", {x, x});
+  CHECK(y.dtype() == Dtype::float16);
+  CHECK(y.to_vector<double>() == std::vector<double>{3000, 3000});
+}
+
 TEST_CASE("einsum's ellipsis broadcasts") {
   const Array batch = array<float>({1, 0, 0, 1, 2, 0, 0, 2}, {2, 2, 2});
   check_close(F::einsum("...ij,...jk->...ik", {batch, a()}), {2, 2, 2}, {1, 2, 3, 4, 2, 4, 6, 8});
