@@ -37,9 +37,9 @@ struct RemovedFile {
 }  // namespace
 
 bool create_cached_file(const std::string& path, const std::function<void(const std::string&)>& create) {
-  if (fs::exists(path)) return false;
-  const fs::path folder = fs::absolute(path).parent_path();
   std::error_code error;
+  if (fs::exists(path, error)) return false;
+  const fs::path folder = fs::absolute(path).parent_path();
   fs::create_directories(folder, error);
   if (error) throw IoError("cache_or_load_file: cannot create " + folder.string() + ": " + error.message());
   static std::atomic<int> count{0};

@@ -180,9 +180,10 @@ std::string find_dataset_file(const std::string& call, const DatasetFile& file, 
   } else {
     folders.emplace_back(root);
   }
+  std::error_code unreadable;  // as if it were not there
   for (const fs::path& folder : folders) {
     for (const std::string& name : file.names) {
-      if (fs::exists(folder / name)) return (folder / name).string();
+      if (fs::exists(folder / name, unreadable)) return (folder / name).string();
     }
   }
   if (root.empty()) return cached_download(file.urls, file.folder + "/" + file.names.front(), file.download);
