@@ -41,7 +41,7 @@ Arguments parse(CLI::App& parser, int argc, char** argv) {
   parser.add_option("-r,--resume", args.resume, "Resume the training from this snapshot");
   parser.add_flag("--autoload", args.autoload, "Resume from the newest snapshot in the output directory, if any");
   parser.add_option("-u,--unit", args.unit, "Number of units")->capture_default_str();
-  parser.add_flag("--noplot", args.noplot, "Do not plot loss and accuracy (plots need gnuplot)");
+  parser.add_flag("--noplot", args.noplot, "Do not plot loss and accuracy");
   parser.add_flag("--static-graph", args.static_graph, "Record a training step once, then replay it");
   parser.add_option("--seed", args.seed, "Seed of the random numbers; runs with the same one are the same");
   parser.add_option("--data", args.data, "mnist, stroke-digits, or auto: MNIST where there is a way to it")
@@ -94,13 +94,14 @@ void train(const Arguments& args) {
   extensions::LogReport log;
   trainer.extend(log, {.call_before_training = true});
 
-  // Save two plot images to the result directory
-  if (!args.noplot && extensions::PlotReport::available()) {
+  // Save two plot images and a page with all that is known about the run, report.html, to the result directory
+  if (!args.noplot) {
     trainer.extend(extensions::PlotReport({"main/loss", "validation/main/loss"}, "epoch", {.filename = "loss.png"}),
                    {.call_before_training = true});
     trainer.extend(
         extensions::PlotReport({"main/accuracy", "validation/main/accuracy"}, "epoch", {.filename = "accuracy.png"}),
         {.call_before_training = true});
+    trainer.extend(extensions::HtmlReport({.title = "MNIST"}), {.call_before_training = true});
   }
 
   // Print selected entries of the log to stdout.
