@@ -33,6 +33,9 @@
 #include "kusari/framework/serializers/npz.h"
 #include "kusari/iterators/serial_iterator.h"
 #include "kusari/optimizers/adam.h"
+#include "kusari/optimizers/decoupled_adamw.h"
+#include "kusari/optimizers/lamb.h"
+#include "kusari/optimizers/lars.h"
 #include "kusari/optimizers/momentum_sgd.h"
 #include "kusari/optimizers/optimizer_hooks.h"
 #include "kusari/optimizers/rmsprop.h"
@@ -213,6 +216,9 @@ TEST_CASE("replayed steps are those of define-by-run, whatever the optimizer") {
       {"AMSGrad", [] { return std::make_unique<optimizers::Adam>(AdamOptions{.alpha = 0.01, .amsgrad = true}); }},
       {"AdaBound", [] { return std::make_unique<optimizers::AdaBound>(AdamOptions{.alpha = 0.01}); }},
       {"RMSprop", [] { return std::make_unique<optimizers::RMSprop>(); }},
+      {"DecoupledAdamW", [] { return std::make_unique<optimizers::DecoupledAdamW>(); }},
+      {"LAMB", [] { return std::make_unique<optimizers::LAMB>(); }},
+      {"LARS", [] { return std::make_unique<optimizers::LARS>(); }},
   };
   for (const auto& [text, make] : optimizers) check_same({.text = text, .make = make});
 }

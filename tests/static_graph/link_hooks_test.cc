@@ -1,0 +1,56 @@
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <doctest/doctest.h>
+
+#include "kusari/framework/functions/activation/relu.h"
+#include "kusari/framework/functions/math/basic_math.h"
+#include "kusari/framework/functions/math/sum.h"
+#include "kusari/framework/links/connection/linear.h"
+#include "kusari/framework/links/link_hooks/spectral_normalization.h"
+#include "kusari/framework/links/link_hooks/weight_standardization.h"
+#include "kusari/framework/links/sequential.h"
+#include "kusari/framework/static_graph/static_graph.h"
+#include "kusari/optimizers/momentum_sgd.h"
+#include "kusari/tests/static_graph/static_graph_testing.h"
+
+namespace kusari::testing {
+namespace {
+
+class Net : public Chain {
+ public:
+  Net() : l1{*this, "l1", 3, 4}, l2{*this, "l2", 4, 2} {
+    l1.add_hook(link_hooks::SpectralNormalization({.use_gamma = true}));
+    l2.add_hook(link_hooks::WeightStandardization());
+  }
+  Variable operator()(const Variable& x) {
+    ++calls;
+    return l2(functions::relu(l1(x)));
+  }
+  Child<L::Linear> l1, l2;
+  int calls = 0;
+};
+
+TEST_CASE("what hooks do to weights is replayed") {
+  Net plain, recorded(plain);
+  auto graph = static_graph(recorded);
+  optimizers::MomentumSGD one(0.1), other(0.1);
+  one.setup(plain);
+  other.setup(recorded);
+  for (int i = 0; i < 6; ++i) {
+    CAPTURE(i);
+    const Array x = full({2, 3}, 0.25 * (i + 1), Dtype::float32, Device());
+    one.update([&] { return functions::sum(plain(x)); });
+    other.update([&] { return functions::sum(graph(x)); });
+    std::vector<float> expected, got;
+    append_all(expected, plain);
+    append_all(got, recorded);
+    CHECK(got == expected);
+  }
+  CHECK(plain.calls == 6);
+  CHECK(recorded.calls < 4);
+}
+
+}  // namespace
+}  // namespace kusari::testing
