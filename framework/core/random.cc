@@ -111,7 +111,7 @@ RandomState take(uint64_t count) {
 
 RandomState reserve(uint64_t count) {
   const RandomState taken = take(count);
-  if (GraphCapture* const capture = GraphCapture::current()) [[unlikely]]
+  if (GraphCapture* const capture = GraphCapture::current(); capture != nullptr && replay == nullptr) [[unlikely]]
     capture->drawn(taken, count);
   return taken;
 }
