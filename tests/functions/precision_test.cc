@@ -16,11 +16,17 @@
 #include "kusari/framework/functions/array/tile.h"
 #include "kusari/framework/functions/connection/embed_id.h"
 #include "kusari/framework/functions/connection/linear.h"
+#include "kusari/framework/functions/loss/contrastive.h"
+#include "kusari/framework/functions/loss/cross_covariance.h"
+#include "kusari/framework/functions/loss/decov.h"
+#include "kusari/framework/functions/loss/discriminative_loss.h"
+#include "kusari/framework/functions/loss/hinge.h"
 #include "kusari/framework/functions/loss/huber_loss.h"
 #include "kusari/framework/functions/loss/mean_absolute_error.h"
 #include "kusari/framework/functions/loss/mean_squared_error.h"
 #include "kusari/framework/functions/loss/sigmoid_cross_entropy.h"
 #include "kusari/framework/functions/loss/softmax_cross_entropy.h"
+#include "kusari/framework/functions/loss/triplet.h"
 #include "kusari/framework/functions/loss/vae.h"
 #include "kusari/framework/functions/math/average.h"
 #include "kusari/framework/functions/math/basic_math.h"
@@ -162,6 +168,37 @@ TEST_CASE("16-bit losses are means of float32 sums") {
     check(
         "gaussian_kl_divergence", [](const Variables& v) { return F::gaussian_kl_divergence(v[0], v[1]); },
         {uniform({n}, 0.1, 0.3, 1), uniform({n}, -0.5, -0.2, 2)}, 1, 4);
+  }
+}
+
+TEST_CASE("16-bit losses of distances and covariances are computed in float32") {
+  for (const int64_t n : {kMany, kMore}) {
+    CAPTURE(n);
+    const Array x = uniform({n, 3}, -1, 2, 1), y = uniform({n, 3}, -1, 1, 2), z = uniform({n, 3}, -2, 1, 3);
+    const Array alike = labels(n, 2);
+    check(
+        "contrastive", [](const Variables& v) { return F::contrastive(v[0], v[1], v[2], 2); }, {x, y, alike}, 64);
+    check(
+        "hinge", [](const Variables& v) { return F::hinge(v[0], v[1]); }, {x, labels(n, 3)}, 64);
+    check(
+        "triplet", [](const Variables& v) { return F::triplet(v[0], v[1], v[2]); }, {x, y, z}, 64);
+    // Means that are large beside the deviations.
+    const Array a = uniform({n, 3}, 7, 8, 4), b = uniform({n, 2}, -8, -6, 5);
+    check(
+        "cross_covariance", [](const Variables& v) { return F::cross_covariance(v[0], v[1], F::CovarianceReduce::no); },
+        {a, b}, 64);
+    check(
+        "decov", [](const Variables& v) { return F::decov(v[0], F::CovarianceReduce::no); }, {a}, 64);
+  }
+  for (const int norm : {1, 2}) {
+    check(
+        "discriminative_margin_based_clustering_loss",
+        [=](const Variables& v) {
+          const F::DiscriminativeLoss all =
+              F::discriminative_margin_based_clustering_loss(v[0], v[1], 0.5, 4, 3, {.norm = norm});
+          return all.variance + all.distance + all.regularization;
+        },
+        {uniform({2, 3, 64, 64}, 1, 3), labels(2 * kMany, 4).reshape({2, 64, 64})}, 64, 2);
   }
 }
 
