@@ -3,10 +3,9 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <string>
+#include <span>
 #include <utility>
 
-#include "kusari/framework/core/error.h"
 #include "kusari/framework/core/threads.h"
 #include "kusari/framework/cpu/isa.h"
 #include "kusari/framework/cpu/isa/label_alignment.h"
@@ -16,26 +15,6 @@ namespace kusari::cpu {
 namespace {
 
 constexpr double kImpossible = -std::numeric_limits<double>::infinity();
-constexpr const char* kCall = "F::connectionist_temporal_classification: ";
-
-int64_t length_at(const Array& lengths, int64_t b, int64_t most, const char* argument) {
-  const int64_t length = lengths.data<int64_t>()[b];
-  if (length < 0 || length > most) {
-    throw ValueError(kCall + std::string(argument) + "[" + std::to_string(b) + "] is " + std::to_string(length) +
-                     ": it must be in [0, " + std::to_string(most) + "]");
-  }
-  return length;
-}
-
-void check_labels(const int64_t* labels, int64_t n, int64_t symbols) {
-  for (int64_t i = 0; i < n; ++i) {
-    if (labels[i] < 0 || labels[i] >= symbols) {
-      throw IndexError(kCall + std::string("label ") + std::to_string(labels[i]) + " in t must be in [0, " +
-                       std::to_string(symbols) + ")");
-    }
-  }
-}
-
 /// Labels with blanks around them are the states of a sequence: blank, label, blank, ..., label, blank. Rows of states
 /// have two impossible ones on either side, so that every state has both neighbours that a step looks at.
 template <class T>
@@ -114,10 +93,10 @@ void align(int64_t blank, const Array& log_p, const Array& t, const Array& input
            const Array& loss, const Array& p) {
   const int64_t frames = log_p.shape()[0], batch = log_p.shape()[1], symbols = log_p.shape()[2];
   const int64_t stride = batch * symbols, labels = t.shape()[1];
-  for (int64_t b = 0; b < batch; ++b) {
-    length_at(input_length, b, frames, "input_length");
-    check_labels(t.data<int64_t>() + b * labels, length_at(label_length, b, labels, "label_length"), symbols);
-  }
+  const auto numbers = [](const Array& x) {
+    return std::span<const int64_t>(x.data<int64_t>(), static_cast<size_t>(x.size()));
+  };
+  kernels::check_label_alignment({frames, symbols, labels}, numbers(t), numbers(input_length), numbers(label_length));
   parallel_for(batch, 1, [&](int64_t begin, int64_t end) {
     for (int64_t b = begin; b < end; ++b) {
       int64_t used = input_length.data<int64_t>()[b];

@@ -1,5 +1,9 @@
 #pragma once
 
+#include <cstdint>
+#include <span>
+
+#include "kusari/framework/core/export.h"
 #include "kusari/framework/core/kernel.h"
 
 namespace kusari::kernels {
@@ -20,5 +24,13 @@ struct ConnectionistTemporalClassification {
   using Signature = void(Params<LabelAlignment> alignment, In log_p, In t, In input_length, In label_length, Out loss,
                          InOut p);
 };
+
+struct LabelAlignmentSizes {
+  int64_t frames, symbols, labels;
+};
+
+/// Throws what the kernel does for these numbers on the host: labels (B, M), lengths (B).
+KUSARI_API void check_label_alignment(const LabelAlignmentSizes& sizes, std::span<const int64_t> labels,
+                                      std::span<const int64_t> input_length, std::span<const int64_t> label_length);
 
 }  // namespace kusari::kernels

@@ -1,6 +1,7 @@
 #include "kusari/framework/functions/loss/connectionist_temporal_classification.h"
 
 #include <algorithm>
+#include <limits>
 #include <string>
 #include <vector>
 
@@ -34,20 +35,23 @@ namespace {
 // The logarithm of the probability of what cannot happen: unlike -inf, its gradients are numbers.
 constexpr double kNever = -1e30;
 
-// The kernel's recurrences once more in differentiable functions, for gradients of gradients.
+// The kernel's recurrences once more in differentiable functions: for gradients of gradients, and for devices that lack
+// the kernel.
 class DifferentiableAlignment {
  public:
   DifferentiableAlignment(const Variable& x, const Array& t, const Array& input_length, const Array& label_length,
                           int64_t blank)
       : x_{x}, frames_{x.shape()[0]}, batch_{x.shape()[1]}, states_{2 * t.shape()[1] + 1} {
+    const std::vector<int64_t> labels = t.to_vector<int64_t>();
     input_length_ = input_length.to_vector<int64_t>();
-    const std::vector<int64_t> labels = t.to_vector<int64_t>(), n_labels = label_length.to_vector<int64_t>();
+    label_length_ = label_length.to_vector<int64_t>();
+    kernels::check_label_alignment({frames_, x.shape()[2], t.shape()[1]}, labels, input_length_, label_length_);
     const size_t states = static_cast<size_t>(states_), batch = static_cast<size_t>(batch_);
     std::vector<int64_t> path(batch * states, blank);
     std::vector<double> start(batch * states, kNever), end = start, may_skip = start;
     for (size_t b = 0; b < batch; ++b) {
       int64_t* const symbols = path.data() + b * states;
-      const size_t last = 2 * static_cast<size_t>(n_labels[b]);
+      const size_t last = 2 * static_cast<size_t>(label_length_[b]);
       for (size_t s = 1; s < last; s += 2) symbols[s] = labels[b * (states / 2) + s / 2];
       for (size_t s = 3; s < last; s += 2) {
         if (symbols[s] != symbols[s - 2]) may_skip[b * states + s] = 0;
@@ -63,36 +67,51 @@ class DifferentiableAlignment {
     may_skip_ = constant(may_skip);
   }
 
+  // -log P(labels), in float64 on the host: infinite where they do not fit.
+  std::vector<double> losses() {
+    const std::vector<double> total = log_total().to_vector<double>();
+    std::vector<double> result;
+    for (size_t b = 0; b < total.size(); ++b) {
+      const bool is_nothing = input_length_[b] == 0 && label_length_[b] == 0;
+      const bool is_never = total[b] <= kNever / 2;
+      result.push_back(is_nothing ? 0 : (is_never ? std::numeric_limits<double>::infinity() : -total[b]));
+    }
+    return result;
+  }
+
   // d loss[b] / d x[t, b, v].
   Variable gradient() {
-    const Variable log_p = log_softmax(x_, 2);
-    const Variables emission = separate(get_item(log_p, {Slice{}, rows_, path_}), 0);
-    const size_t frames = emission.size();
-    Variables before(frames), behind(frames);
-    Variable last(start_, false);
-    for (size_t t = 0; t < frames; ++t) {
-      before[t] = step(last, false);
-      last = before[t] + emission[t];
-    }
-    last = Variable(never(states_), false);
-    for (size_t t = frames; t-- > 0;) {
-      behind[t] = where(is_last(t), Variable(end_, false), step(last, true)) + emission[t];
-      last = behind[t];
-    }
-    const Variable log_total = logsumexp(before[0] + behind[0], 1);
-    const std::vector<uint8_t> counts = what_counts(log_total.array());
-    const Array possible =
-        array(std::vector<uint8_t>(counts.begin(), counts.begin() + batch_), {batch_, 1}, x_.device())
-            .astype(Dtype::bool_);
-    const Variable total = where(possible, expand_dims(log_total, 1), zeros({batch_, 1}, x_.dtype(), x_.device()));
-    Variables posterior(frames);
-    for (size_t t = 0; t < frames; ++t) posterior[t] = exp(before[t] + behind[t] - total);
+    const std::vector<uint8_t> counts = what_counts(log_total().array());
+    const std::vector<uint8_t> at_first(counts.begin(), counts.begin() + batch_);
+    const Array possible = array(at_first, {batch_, 1}, x_.device()).astype(Dtype::bool_);
+    const Variable total = where(possible, expand_dims(log_total(), 1), zeros({batch_, 1}, x_.dtype(), x_.device()));
+    Variables posterior(before_.size());
+    for (size_t t = 0; t < posterior.size(); ++t) posterior[t] = exp(before_[t] + behind_[t] - total);
     const Array none = zeros(x_.shape(), x_.dtype(), x_.device());
     const Variable expected = scatter_add(none, {Slice{}, rows_, path_}, stack(posterior));
-    return (exp(log_p) - expected) * array(counts, {frames_, batch_, 1}, x_.device()).astype(x_.dtype());
+    return (exp(log_p_) - expected) * array(counts, {frames_, batch_, 1}, x_.device()).astype(x_.dtype());
   }
 
  private:
+  // log P(labels), (B). Its first call computes all ways to each state and from there.
+  const Variable& log_total() {
+    if (log_total_.is_defined()) return log_total_;
+    log_p_ = log_softmax(x_, 2);
+    const Variables emission = separate(get_item(log_p_, {Slice{}, rows_, path_}), 0);
+    before_ = behind_ = Variables(emission.size());
+    Variable last(start_, false);
+    for (size_t t = 0; t < emission.size(); ++t) {
+      before_[t] = step(last, false);
+      last = before_[t] + emission[t];
+    }
+    last = Variable(never(states_), false);
+    for (size_t t = emission.size(); t-- > 0;) {
+      behind_[t] = where(is_last(t), Variable(end_, false), step(last, true)) + emission[t];
+      last = behind_[t];
+    }
+    return log_total_ = logsumexp(before_[0] + behind_[0], 1);
+  }
+
   Array constant(const std::vector<double>& values) const {
     return array(values, {batch_, states_}, x_.device()).astype(x_.dtype());
   }
@@ -130,8 +149,10 @@ class DifferentiableAlignment {
 
   Variable x_;
   int64_t frames_, batch_, states_;
-  std::vector<int64_t> input_length_;
+  std::vector<int64_t> input_length_, label_length_;
   Array rows_, path_, start_, end_, may_skip_;
+  Variable log_p_, log_total_;
+  Variables before_, behind_;
 };
 
 class ConnectionistTemporalClassification final : public FunctionNode {
@@ -150,13 +171,30 @@ class ConnectionistTemporalClassification final : public FunctionNode {
   Arrays forward(const ArrayRefs& in) override {
     retain_inputs({0, 1, 2, 3});
     const Dtype dtype = in[0].dtype(), wide = is_half(dtype) ? Dtype::float32 : dtype;
-    const Array x = in[0].astype(wide), log_p = empty(x.shape(), wide, x.device());
+    const Array x = in[0].astype(wide);
+    const Array loss = has_kernel(x.device()) ? run_kernel(x, in) : run_functions(x, in);
+    return {loss.astype(dtype)};
+  }
+
+  static bool has_kernel(const Device& device) {
+    return device.backend().find(kernel_id<kernels::ConnectionistTemporalClassification>()) != nullptr;
+  }
+
+  Array run_kernel(const Array& x, const ArrayRefs& in) {
+    const Array log_p = empty(x.shape(), x.dtype(), x.device());
     launch<kernels::LogSoftmax>(x.device(), 2, x, log_p);
     if (is_recording()) gradient_ = pointwise(kernels::Exp{}, log_p);
-    const Array loss = empty({x.shape()[1]}, wide, x.device());
+    const Array loss = empty({x.shape()[1]}, x.dtype(), x.device());
     launch<kernels::ConnectionistTemporalClassification>(x.device(), kernels::LabelAlignment{blank_}, log_p, in[1],
                                                          in[2], in[3], loss, gradient_);
-    return {loss.astype(dtype)};
+    return loss;
+  }
+
+  Array run_functions(const Array& x, const ArrayRefs& in) {
+    const auto no_graph = no_backprop_mode();
+    DifferentiableAlignment alignment(Variable(x, false), in[1], in[2], in[3], blank_);
+    if (is_recording()) gradient_ = alignment.gradient().array();
+    return array(alignment.losses(), x.device()).astype(x.dtype());
   }
 
   Variables backward(const Variables& gy) override {

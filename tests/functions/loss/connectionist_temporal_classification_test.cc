@@ -27,14 +27,7 @@ std::vector<Variable> frames_of(const std::vector<std::vector<double>>& probabil
   return frames;
 }
 
-bool has_kernel() {
-  if (test_device().is_cpu()) return true;
-  MESSAGE("no kernel on this device: skipped");
-  return false;
-}
-
 TEST_CASE("connectionist_temporal_classification") {
-  if (!has_kernel()) return;
   const std::vector<std::vector<double>> p = {{0.5, 0.3, 0.2}, {0.1, 0.6, 0.3}, {0.25, 0.25, 0.5}};
   struct Case {
     int64_t frames;
@@ -66,7 +59,6 @@ TEST_CASE("connectionist_temporal_classification") {
 }
 
 TEST_CASE("connectionist_temporal_classification of sequences of several lengths") {
-  if (!has_kernel()) return;
   const Array scores = uniform({4, 2, 3}, -2, 2);
   const auto frame = [&](int64_t t, int64_t b) { return Variable(scores.at(t).slice(0, b, 1)); };
   const std::vector<Variable> x = {scores.at(0), scores.at(1), scores.at(2), scores.at(3)};
@@ -85,7 +77,6 @@ TEST_CASE("connectionist_temporal_classification of sequences of several lengths
 }
 
 TEST_CASE("connectionist_temporal_classification's gradients") {
-  if (!has_kernel()) return;
   const Array t = array<int>({0, 1, 1, 1}, {2, 2}, test_device());
   Options options{.input_length = array<int>({3, 4}, test_device()), .label_length = array<int>({1, 2}, test_device())};
   for (const Reduce reduce : {Reduce::mean, Reduce::no}) {
@@ -101,7 +92,6 @@ TEST_CASE("connectionist_temporal_classification's gradients") {
 }
 
 TEST_CASE("the gradient of connectionist_temporal_classification is the composed one") {
-  if (!has_kernel()) return;
   const Array t = array<int>({0, 1, 1, 0, 2, 0}, {3, 2}, test_device());
   const Options options{.input_length = array<int>({2, 1, 2}, test_device()),
                         .label_length = array<int>({1, 2, 0}, test_device()),
@@ -124,7 +114,6 @@ TEST_CASE("the gradient of connectionist_temporal_classification is the composed
 }
 
 TEST_CASE("connectionist_temporal_classification of long sequences") {
-  if (!has_kernel()) return;
   // 2000 equal frames of two symbols and no label: the blank every time.
   const std::vector<Variable> x(2000, Variable(zeros({1, 2}, Dtype::float32, test_device())));
   const Array none = zeros({1, 0}, Dtype::int32, test_device());
@@ -135,7 +124,6 @@ TEST_CASE("connectionist_temporal_classification of long sequences") {
 }
 
 TEST_CASE("connectionist_temporal_classification of no sequence") {
-  if (!has_kernel()) return;
   const Variable x(zeros({0, 3}, Dtype::float32, test_device()));
   const Variable loss = F::connectionist_temporal_classification({x, x}, zeros({0, 2}, Dtype::int32, test_device()), 0,
                                                                  {.reduce = Reduce::no});
@@ -177,7 +165,6 @@ TEST_CASE("connectionist_temporal_classification of what does not fit") {
   CHECK_THROWS_AS(ctc(t, 0, {.input_length = ones({3}, Dtype::int32, test_device())}), TypeError);
   CHECK_THROWS_AS(F::connectionist_temporal_classification({int_ones({2, 3})}, t, 0), TypeError);
   CHECK_THROWS_AS(F::connectionist_temporal_classification({x}, Variable(), 0), TypeError);
-  if (!has_kernel()) return;
   CHECK_THROWS_WITH_AS(ctc(array<int>({1, 3}, {2, 1}, test_device()), 0),
                        "F::connectionist_temporal_classification: label 3 in t must be in [0, 3)", IndexError);
   CHECK_THROWS_WITH_AS(ctc(t, 0, {.input_length = array<int>({2, 3}, test_device())}),
