@@ -33,6 +33,7 @@ struct SegmentRunner {
   BlockWriter writer;
   BlockReader readers[kMostOperands];
   bool all_direct;
+  bool by_scalar = false;  // the loop takes one element of the second operand
 
   void run(const StridedLoop::Cursor& at, int64_t begin, int64_t end) const {
     char* const to = at[0] + begin * plan.row_stride(0);
@@ -81,7 +82,9 @@ void run_rows(const SegmentRunner& runner) {
 /// Whether the loop is over short rows, contiguous in some operands and the same for all rows in the others (a bias).
 bool repeats_short_rows(const SegmentRunner& runner) {
   const StridedLoop& plan = runner.plan;
-  if (!runner.all_direct || plan.ndim() != 2 || plan.row_size() > kBlock / 4 || plan.outer_stride(0) == 0) return false;
+  if (!runner.all_direct || runner.by_scalar || plan.ndim() != 2 || plan.row_size() > kBlock / 4 ||
+      plan.outer_stride(0) == 0)
+    return false;
   for (int k = 0; k <= runner.inputs; ++k) {
     const int64_t stride = plan.outer_stride(k);
     if (stride != 0 && stride != plan.row_size() * plan.row_stride(k)) return false;
@@ -154,6 +157,12 @@ void pointwise_general(const PointwiseLoops& loops, const char* call, const void
     const Dtype dtype = operands[static_cast<size_t>(k) + 1]->dtype();
     runner.readers[k] = BlockReader(dtype, plan.row_stride(k + 1), compute);
     runner.all_direct = runner.all_direct && runner.readers[k].is_direct();
+  }
+
+  if (inputs == 2 && compute == Compute::float32 && loops.f32_by_scalar != nullptr && runner.writer.is_direct() &&
+      runner.readers[0].is_direct() && plan.row_stride(2) == 0 && operands[2]->dtype() == Dtype::float32) {
+    runner.loop = loops.f32_by_scalar;
+    runner.by_scalar = runner.all_direct = true;
   }
 
   if (repeats_short_rows(runner)) {

@@ -139,32 +139,99 @@ void for_each_row(int axis, const Array& y, std::span<const Array* const> inputs
   });
 }
 
+/// Matrices of `rows` x `columns` behind each other, `count` of them: how arrays in C order lie around an inner axis.
+struct Columns {
+  int64_t count = 1, rows = 1, columns = 1;
+
+  Columns(int axis, const Array& x) : rows{x.shape()[axis]} {
+    for (int i = 0; i < axis; ++i) count *= x.shape()[i];
+    for (int i = axis + 1; i < x.ndim(); ++i) columns *= x.shape()[i];
+  }
+};
+
+/// Fewer columns are gathered into rows.
+constexpr int64_t kFewColumns = 8;
+/// Columns that one thread takes at a time: whole stripes of the loops.
+constexpr int64_t kColumnChunk = 256;
+
+/// Calls body(offset in bytes, columns) for pieces of the columns when all arrays lie in C order, ready for the loops
+/// over columns; else does nothing and returns false.
+template <class Body>
+bool for_each_column(std::span<const Array* const> arrays, const Columns& shape, const Body& body) {
+  const Dtype dtype = arrays[0]->dtype();
+  if (shape.columns < kFewColumns || (dtype != Dtype::float32 && dtype != Dtype::float64)) return false;
+  for (const Array* x : arrays) {
+    if (x->dtype() != dtype || !x->is_contiguous()) return false;
+  }
+  const int64_t pieces = (shape.columns + kColumnChunk - 1) / kColumnChunk, size = itemsize(dtype);
+  const int64_t piece_elements = shape.rows * std::min(shape.columns, kColumnChunk);
+  parallel_for(shape.count * pieces, std::max<int64_t>(1, kThreadChunk / 4 / piece_elements),
+               [&](int64_t begin, int64_t end) {
+                 for (int64_t unit = begin; unit < end; ++unit) {
+                   const int64_t first = unit % pieces * kColumnChunk;
+                   const int64_t offset = unit / pieces * shape.rows * shape.columns + first;
+                   body(offset * size, std::min(kColumnChunk, shape.columns - first));
+                 }
+               });
+  return true;
+}
+
+const SoftmaxColumnLoop& column_loops_for(Compute compute) {
+  static const SoftmaxColumnLoops& loops = *KUSARI_LOOPS(isa(), softmax_column_loops);
+  return compute == Compute::float64 ? loops.f64 : loops.f32;
+}
+
 Compute compute_for(const Array& x) { return compute_of(x.dtype()); }
 
-using UnaryRow = void (*)(const void* x, void* y, int64_t n);
-using BinaryRow = void (*)(const void* y, const void* gy, void* gx, int64_t n);
-
-void run_unary(UnaryRow loop, int axis, const Array& x, const Array& y) {
+/// The loop over rows and the one over columns, as members.
+template <auto kRows, auto kColumns>
+void run_unary(int axis, const Array& x, const Array& y) {
   if (x.size() == 0) return;
+  const Compute compute = compute_for(x);
+  const Array* const both[] = {&x, &y};
+  const Columns shape(axis, x);
+  const auto columns = column_loops_for(compute).*kColumns;
+  if (for_each_column(both, shape, [&](int64_t offset, int64_t n) {
+        columns(x.data<char>() + offset, y.data<char>() + offset, shape.rows, shape.columns, n);
+      })) {
+    return;
+  }
+  const auto rows = loops_for(compute).*kRows;
   const Array* const inputs[] = {&x};
   for_each_row(axis, y, inputs, {},
-               [&](const void* const* in, void* out, const char* const*, int64_t n) { loop(in[0], out, n); });
+               [&](const void* const* in, void* out, const char* const*, int64_t n) { rows(in[0], out, n); });
 }
 
-void run_binary(BinaryRow loop, int axis, const Array& y, const Array& gy, const Array& gx) {
+template <auto kRows, auto kColumns>
+void run_binary(int axis, const Array& y, const Array& gy, const Array& gx) {
   if (y.size() == 0) return;
+  const Compute compute = compute_for(y);
+  const Array* const all[] = {&y, &gy, &gx};
+  const Columns shape(axis, y);
+  const auto columns = column_loops_for(compute).*kColumns;
+  if (for_each_column(all, shape, [&](int64_t offset, int64_t n) {
+        columns(y.data<char>() + offset, gy.data<char>() + offset, gx.data<char>() + offset, shape.rows, shape.columns,
+                n);
+      })) {
+    return;
+  }
+  const auto rows = loops_for(compute).*kRows;
   const Array* const inputs[] = {&y, &gy};
   for_each_row(axis, gx, inputs, {},
-               [&](const void* const* in, void* out, const char* const*, int64_t n) { loop(in[0], in[1], out, n); });
+               [&](const void* const* in, void* out, const char* const*, int64_t n) { rows(in[0], in[1], out, n); });
 }
 
-void softmax(Params<int> axis, In x, Out y) { run_unary(loops_for(compute_for(x)).softmax, *axis, x, y); }
-void log_softmax(Params<int> axis, In x, Out y) { run_unary(loops_for(compute_for(x)).log_softmax, *axis, x, y); }
+void softmax(Params<int> axis, In x, Out y) {
+  run_unary<&SoftmaxLoop::softmax, &SoftmaxColumnLoop::softmax>(*axis, x, y);
+}
+void log_softmax(Params<int> axis, In x, Out y) {
+  run_unary<&SoftmaxLoop::log_softmax, &SoftmaxColumnLoop::log_softmax>(*axis, x, y);
+}
 void softmax_grad(Params<int> axis, In y, In gy, Out gx) {
-  run_binary(loops_for(compute_for(y)).softmax_grad, *axis, y, gy, gx);
+  run_binary<&SoftmaxLoop::softmax_grad, &SoftmaxColumnLoop::softmax_grad>(*axis, y, gy, gx);
 }
 void log_softmax_grad(Params<int> axis, In y, In gy, Out gx) {
-  run_binary(loops_for(compute_for(y)).log_softmax_grad, *axis, y, gy, gx);
+  run_binary<&SoftmaxLoop::log_softmax_grad, &SoftmaxColumnLoop::log_softmax_grad>(*axis, y, gy, gx);
 }
 
 /// An array without x's axis, of any dtype: written through an array of the compute type when it has another.

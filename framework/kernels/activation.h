@@ -166,7 +166,7 @@ struct Softplus {
   template <class T>
   KUSARI_HOST_DEVICE T operator()(T x) const {
     const T b = static_cast<T>(beta), bx = b * x;
-    return (km::max(bx, T(0)) + km::log1p(km::exp(-km::abs(bx)))) / b;  // the exponent is never positive
+    return (km::max(bx, T(0)) + km::log1p_of_fraction(km::exp(-km::abs(bx)))) / b;  // no positive exponent
   }
 };
 

@@ -3,11 +3,13 @@
 #include "kusari/framework/kernels/math.h"
 
 // Functors: plain C++ over kernels/math.h; no standard, Eigen or CUDA header (NVRTC reads it too). T is float or double
-// (half types are widened on load and narrowed on store), and int64_t where kIntegers says so.
+// (half types are widened on load and narrowed on store), and int64_t where kIntegers says so. kByScalar: the CPU has a
+// loop for a second operand of one element.
 namespace kusari::kernels {
 
 struct Add {
   static constexpr const char* kName = "add";
+  static constexpr bool kByScalar = true;
   static constexpr bool kIntegers = true;
   template <class T>
   KUSARI_HOST_DEVICE T operator()(T a, T b) const {
@@ -17,6 +19,7 @@ struct Add {
 
 struct Sub {
   static constexpr const char* kName = "sub";
+  static constexpr bool kByScalar = true;
   static constexpr bool kIntegers = true;
   template <class T>
   KUSARI_HOST_DEVICE T operator()(T a, T b) const {
@@ -26,6 +29,7 @@ struct Sub {
 
 struct Mul {
   static constexpr const char* kName = "mul";
+  static constexpr bool kByScalar = true;
   static constexpr bool kIntegers = true;
   template <class T>
   KUSARI_HOST_DEVICE T operator()(T a, T b) const {
@@ -35,6 +39,7 @@ struct Mul {
 
 struct Div {
   static constexpr const char* kName = "div";
+  static constexpr bool kByScalar = true;
   template <class T>
   KUSARI_HOST_DEVICE T operator()(T a, T b) const {
     return a / b;

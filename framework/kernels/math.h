@@ -5,8 +5,11 @@
 // float results are within 2 ulp and double results within 3 ulp unless a function says otherwise.
 
 #include "kusari/framework/kernels/macros.h"
+#include "kusari/framework/kernels/math_arc.h"
 #include "kusari/framework/kernels/math_basic.h"
+#include "kusari/framework/kernels/math_erf.h"
 #include "kusari/framework/kernels/math_explog.h"
+#include "kusari/framework/kernels/math_hyperbolic.h"
 #include "kusari/framework/kernels/math_pow.h"
 #include "kusari/framework/kernels/math_special.h"
 #include "kusari/framework/kernels/math_trig.h"

@@ -51,13 +51,15 @@ KUSARI_HOST_DEVICE T highest() {
 /// The larger of two values; NaN if either is NaN, as numpy.maximum. Of equal values the second, so max(0, -0) is -0.
 template <class T>
 KUSARI_HOST_DEVICE T max(T a, T b) {
-  return (a > b || a != a) ? a : b;
+  const T y = a > b ? a : b;  // two selections, which become instructions where a condition with || stays a branch
+  return a != a ? a : y;
 }
 
 /// The smaller of two values; NaN if either is NaN, as numpy.minimum.
 template <class T>
 KUSARI_HOST_DEVICE T min(T a, T b) {
-  return (a < b || a != a) ? a : b;
+  const T y = a < b ? a : b;
+  return a != a ? a : y;
 }
 
 template <class T>
@@ -146,7 +148,8 @@ struct Round<double> {
 
 }  // namespace detail
 
-// The rounding functions are written out because plain x86-64 has no instruction for them and would call a function.
+// The rounding functions are written out because plain x86-64 has no instruction for them and would call a function;
+// SSE4.1 has.
 
 /// The nearest integer, the even one at a tie.
 template <class T>
@@ -156,6 +159,14 @@ KUSARI_HOST_DEVICE T rint(T x) {
   return copysign(a < detail::Round<T>::kMagic ? r : a, x);
 }
 
+#if defined(__SSE4_1__)
+KUSARI_HOST_DEVICE float floor(float x) { return __builtin_floorf(x); }
+KUSARI_HOST_DEVICE double floor(double x) { return __builtin_floor(x); }
+KUSARI_HOST_DEVICE float ceil(float x) { return __builtin_ceilf(x); }
+KUSARI_HOST_DEVICE double ceil(double x) { return __builtin_ceil(x); }
+KUSARI_HOST_DEVICE float trunc(float x) { return __builtin_truncf(x); }
+KUSARI_HOST_DEVICE double trunc(double x) { return __builtin_trunc(x); }
+#else
 template <class T>
 KUSARI_HOST_DEVICE T floor(T x) {
   const T r = rint(x);
@@ -174,6 +185,7 @@ KUSARI_HOST_DEVICE T trunc(T x) {
   const T r = rint(a);
   return copysign(r > a ? r - T(1) : r, x);
 }
+#endif
 #endif
 
 template <class T>

@@ -18,6 +18,8 @@ KUSARI_HOST_DEVICE float log10(float x) { return ::log10f(x); }
 KUSARI_HOST_DEVICE double log10(double x) { return ::log10(x); }
 KUSARI_HOST_DEVICE float log1p(float x) { return ::log1pf(x); }
 KUSARI_HOST_DEVICE double log1p(double x) { return ::log1p(x); }
+KUSARI_HOST_DEVICE float log1p_of_fraction(float x) { return ::log1pf(x); }
+KUSARI_HOST_DEVICE double log1p_of_fraction(double x) { return ::log1p(x); }
 KUSARI_HOST_DEVICE float tanh(float x) { return ::tanhf(x); }
 KUSARI_HOST_DEVICE double tanh(double x) { return ::tanh(x); }
 #else
@@ -187,6 +189,13 @@ KUSARI_HOST_DEVICE T log1p(T x) {
   const T lost = (u - T(1)) - x;  // what the rounding of 1 + x added
   const T correction = (u > T(0) && u < Real<T>::kInfinity) ? lost / u : T(0);
   return u == T(1) ? x : log(u) - correction;
+}
+
+/// log(1 + x) for x in [0, 1], without the special cases of log1p, with which a loop may not vectorise.
+template <class T>
+KUSARI_HOST_DEVICE T log1p_of_fraction(T x) {
+  const T u = T(1) + x;
+  return detail::log_core(u) - ((u - T(1)) - x) / u;
 }
 
 template <class T>

@@ -177,6 +177,15 @@ struct Tan {
   KUSARI_HOST_DEVICE T operator()(T x) const {
     return km::tan(x);
   }
+  /// Arguments that the inlined formula does not reach and their values; CPU loops look for them.
+  template <class T>
+  KUSARI_HOST_DEVICE static bool is_rare(T x) {
+    return km::is_large_angle(x);
+  }
+  template <class T>
+  KUSARI_HOST_DEVICE static T rare(T x) {
+    return km::tan_of_large(x);
+  }
 };
 
 struct Arcsin {
@@ -417,7 +426,8 @@ struct Clip {
   double high;
   template <class T>
   KUSARI_HOST_DEVICE T operator()(T x) const {
-    return km::min(km::max(x, static_cast<T>(low)), static_cast<T>(high));
+    const T y = x < static_cast<T>(low) ? static_cast<T>(low) : x;
+    return y > static_cast<T>(high) ? static_cast<T>(high) : y;
   }
 };
 

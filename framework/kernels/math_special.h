@@ -16,29 +16,14 @@ namespace kusari::km {
   KUSARI_HOST_DEVICE float name(float x) { return __builtin_##name##f(x); } \
   KUSARI_HOST_DEVICE double name(double x) { return __builtin_##name(x); }
 #endif
-KUSARI_LIBRARY_FUNCTION(tan)
-KUSARI_LIBRARY_FUNCTION(asin)
-KUSARI_LIBRARY_FUNCTION(acos)
-KUSARI_LIBRARY_FUNCTION(atan)
-KUSARI_LIBRARY_FUNCTION(sinh)
-KUSARI_LIBRARY_FUNCTION(cosh)
-KUSARI_LIBRARY_FUNCTION(asinh)
-KUSARI_LIBRARY_FUNCTION(acosh)
-KUSARI_LIBRARY_FUNCTION(atanh)
 KUSARI_LIBRARY_FUNCTION(cbrt)
-KUSARI_LIBRARY_FUNCTION(erf)
-KUSARI_LIBRARY_FUNCTION(erfc)
 KUSARI_LIBRARY_FUNCTION(lgamma)
 #undef KUSARI_LIBRARY_FUNCTION
 
 #if KUSARI_ON_GPU
-KUSARI_HOST_DEVICE float atan2(float y, float x) { return ::atan2f(y, x); }
-KUSARI_HOST_DEVICE double atan2(double y, double x) { return ::atan2(y, x); }
 KUSARI_HOST_DEVICE float fmod(float x, float y) { return ::fmodf(x, y); }
 KUSARI_HOST_DEVICE double fmod(double x, double y) { return ::fmod(x, y); }
 #else
-KUSARI_HOST_DEVICE float atan2(float y, float x) { return __builtin_atan2f(y, x); }
-KUSARI_HOST_DEVICE double atan2(double y, double x) { return __builtin_atan2(y, x); }
 KUSARI_HOST_DEVICE float fmod(float x, float y) { return __builtin_fmodf(x, y); }
 KUSARI_HOST_DEVICE double fmod(double x, double y) { return __builtin_fmod(x, y); }
 #endif

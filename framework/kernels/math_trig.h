@@ -5,7 +5,7 @@
 
 namespace kusari::km {
 
-/// The magnitude up to which the inlined sin and cos are accurate; beyond it loops on the CPU call the C library.
+/// The magnitude up to which the inlined sin, cos and tan are accurate; beyond it loops on the CPU call the C library.
 template <class T>
 KUSARI_HOST_DEVICE bool is_large_angle(T x) {
   return abs(x) > T(1.6e6);
@@ -16,6 +16,10 @@ KUSARI_HOST_DEVICE float sin(float x) { return ::sinf(x); }
 KUSARI_HOST_DEVICE double sin(double x) { return ::sin(x); }
 KUSARI_HOST_DEVICE float cos(float x) { return ::cosf(x); }
 KUSARI_HOST_DEVICE double cos(double x) { return ::cos(x); }
+KUSARI_HOST_DEVICE float tan(float x) { return ::tanf(x); }
+KUSARI_HOST_DEVICE double tan(double x) { return ::tan(x); }
+KUSARI_HOST_DEVICE float tan_of_large(float x) { return ::tanf(x); }
+KUSARI_HOST_DEVICE double tan_of_large(double x) { return ::tan(x); }
 KUSARI_HOST_DEVICE float sin_of_large(float x) { return ::sinf(x); }
 KUSARI_HOST_DEVICE double sin_of_large(double x) { return ::sin(x); }
 KUSARI_HOST_DEVICE float cos_of_large(float x) { return ::cosf(x); }
@@ -33,12 +37,21 @@ struct Angle {
 
 constexpr double kPio2High = 1.57079632673412561417e+00;  // fdlibm: the first 33 bits of pi / 2, products with n exact
 
-KUSARI_HOST_DEVICE Angle<float, u32> reduce_angle(float x) {
+/// The angle of a float32 number with the rest in float64.
+struct WideAngle {
+  u64 quadrant;
+  double r;
+};
+KUSARI_HOST_DEVICE WideAngle reduce_angle_wide(float x) {
   constexpr double kMagic = 6755399441055744.0;  // 1.5 * 2^52
   const double wide = static_cast<double>(x);
   const double shifted = wide * 0.63661977236758134 + kMagic, n = shifted - kMagic;
-  const double r = (wide - n * kPio2High) - n * 6.07710050650619224932e-11;
-  return {static_cast<u32>(bit_cast<u64>(shifted)), static_cast<float>(r), 0.0f};
+  return {bit_cast<u64>(shifted), (wide - n * kPio2High) - n * 6.07710050650619224932e-11};
+}
+
+KUSARI_HOST_DEVICE Angle<float, u32> reduce_angle(float x) {
+  const WideAngle a = reduce_angle_wide(x);
+  return {static_cast<u32>(a.quadrant), static_cast<float>(a.r), 0.0f};
 }
 
 KUSARI_HOST_DEVICE Angle<double, u64> reduce_angle(double x) {
@@ -100,7 +113,22 @@ KUSARI_HOST_DEVICE T cos(T x) {
   return detail::sin_of(a);
 }
 
-/// sin and cos of any argument, by the C library.
+KUSARI_HOST_DEVICE float tan(float x) {
+  const auto [quadrant, r] = detail::reduce_angle_wide(x);
+  // In float64: a quotient of rounded sine and cosine would be off by several units.
+  const double z = r * r;
+  const double s = detail::polynomial(z, -1.9515295891e-4, 8.3321608736e-3, -1.6666654611e-1) * z * r + r;
+  const double c = detail::polynomial(z, 2.443315711809948e-5, -1.388731625493765e-3, 4.166664568298827e-2) * (z * z) +
+                   (1.0 - 0.5 * z);
+  const bool turned = (quadrant & 1) != 0;
+  const float y = static_cast<float>((turned ? -c : s) / (turned ? s : c));
+  return x == 0.0f ? x : y;
+}
+KUSARI_HOST_DEVICE double tan(double x) { return __builtin_tan(x); }
+
+/// sin, cos and tan of any argument, by the C library.
+KUSARI_HOST_DEVICE float tan_of_large(float x) { return __builtin_tanf(x); }
+KUSARI_HOST_DEVICE double tan_of_large(double x) { return __builtin_tan(x); }
 KUSARI_HOST_DEVICE float sin_of_large(float x) { return __builtin_sinf(x); }
 KUSARI_HOST_DEVICE double sin_of_large(double x) { return __builtin_sin(x); }
 KUSARI_HOST_DEVICE float cos_of_large(float x) { return __builtin_cosf(x); }

@@ -141,6 +141,32 @@ TEST_CASE("pointwise: broadcasting and strides") {
                        "neg: x has shape (2, 3) but y has shape (3,): x must broadcast to y", TypeError);
 }
 
+TEST_CASE("pointwise: a column for all, and one element") {
+  for (const Shape& shape : {Shape{3, 5}, Shape{60, 1000}, Shape{2, 20000}, Shape{4, 3, 700}}) {
+    CAPTURE(to_string(shape));
+    Shape column = shape;
+    column[shape.size() - 1] = 1;
+    const Array x = ramp(shape), b = ramp(column), one = array<float>({3});
+    const Values xs = values(x), bs = values(b);
+    const auto expected = [&](auto&& f) {
+      Values v(xs.size());
+      const size_t n = static_cast<size_t>(shape.back());
+      for (size_t i = 0; i < v.size(); ++i)
+        v[i] = static_cast<double>(f(static_cast<float>(xs[i]), static_cast<float>(bs[i / n])));
+      return v;
+    };
+    CHECK(values(pointwise(kernels::Add{}, x, b)) == expected([](float s, float t) { return s + t; }));
+    CHECK(values(pointwise(kernels::Sub{}, x, b)) == expected([](float s, float t) { return s - t; }));
+    CHECK(values(pointwise(kernels::Mul{}, x, b)) == expected([](float s, float t) { return s * t; }));
+    CHECK(values(pointwise(kernels::Div{}, x, b)) == expected([](float s, float t) { return s / t; }));
+    CHECK(values(pointwise(kernels::Sub{}, b, x)) == expected([](float s, float t) { return t - s; }));
+    CHECK(values(pointwise(kernels::Sub{}, x, one)) == expected([](float s, float) { return s - 3; }));
+    // Rows that do not lie together, and one element for all of them.
+    const Array half = x.slice(x.ndim() - 1, 0, shape.back() / 2 + 1);
+    CHECK(values(pointwise(kernels::Mul{}, half, one)) == values(pointwise(kernels::MulConst{3}, half)));
+  }
+}
+
 TEST_CASE("pointwise: writes into strided results and over operands") {
   const Array base = zeros({4, 3});
   const Array every_second = base.slice(0, 0, 2, 2);

@@ -95,6 +95,52 @@ TEST_CASE("softmax and log_softmax: along any axis, in any layout and dtype") {
   }
 }
 
+TEST_CASE("softmax and its gradients: along an outer axis, for any number of columns") {
+  // As many columns as whole stripes have, fewer and more, over several threads, and one row.
+  for (const Shape& shape : {Shape{7, 64}, Shape{3, 5, 9}, Shape{2, 6, 131}, Shape{40, 1000}, Shape{1, 70}}) {
+    for (const Dtype dtype : {Dtype::float32, Dtype::float64}) {
+      CAPTURE(to_string(shape));
+      CAPTURE(name(dtype));
+      const int axis = static_cast<int>(shape.size()) - 2;
+      const Array x = wave(shape).astype(dtype), gy = wave(shape, 1).astype(dtype);
+      // The same computation over rows, which the tests above check.
+      const Array rows = x.swapaxes(axis, axis + 1).contiguous(), gy_rows = gy.swapaxes(axis, axis + 1).contiguous();
+      const auto same = [&](const Array& columns, const Array& by_rows) {
+        check_close(columns, by_rows.swapaxes(axis, axis + 1).to_vector<double>(), tolerance_of(dtype));
+      };
+      const Array y = empty_like(x), y_rows = empty_like(rows), gx = empty_like(x), gx_rows = empty_like(rows);
+      launch<kernels::Softmax>(x.device(), axis, x, y);
+      launch<kernels::Softmax>(x.device(), axis + 1, rows, y_rows);
+      same(y, y_rows);
+      launch<kernels::SoftmaxGrad>(x.device(), axis, y, gy, gx);
+      launch<kernels::SoftmaxGrad>(x.device(), axis + 1, y_rows, gy_rows, gx_rows);
+      same(gx, gx_rows);
+      launch<kernels::LogSoftmax>(x.device(), axis, x, y);
+      launch<kernels::LogSoftmax>(x.device(), axis + 1, rows, y_rows);
+      same(y, y_rows);
+      launch<kernels::LogSoftmaxGrad>(x.device(), axis, y, gy, gx);
+      launch<kernels::LogSoftmaxGrad>(x.device(), axis + 1, y_rows, gy_rows, gx_rows);
+      same(gx, gx_rows);
+    }
+  }
+}
+
+TEST_CASE("softmax: NaN and infinities along an outer axis") {
+  std::vector<double> v(3 * 10, 0.5);
+  v[0] = std::nan("");
+  v[11] = -INFINITY;
+  v[22] = INFINITY;
+  const Array x = array(v, {3, 10}).astype(Dtype::float32), y = empty_like(x);
+  launch<kernels::Softmax>(x.device(), 0, x, y);
+  const Values got = y.to_vector<double>();
+  CHECK(std::isnan(got[0]));
+  CHECK(std::isnan(got[20]));
+  CHECK(got[11] == 0);
+  CHECK(got[1] == doctest::Approx(0.5));
+  CHECK(std::isnan(got[22]));
+  CHECK(got[3] == doctest::Approx(1.0 / 3));
+}
+
 TEST_CASE("softmax: large, equal and infinite scores") {
   const Array x = array<float>({1000, 1000, -1000, -INFINITY, 5, 5}, {2, 3});
   const Array y = empty_like(x);

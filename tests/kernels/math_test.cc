@@ -69,6 +69,37 @@ TEST_CASE_TEMPLATE("math: errors in units of the last place", T, float, double) 
   }
 }
 
+TEST_CASE_TEMPLATE("math: trigonometric, hyperbolic and error functions", T, float, double) {
+  using enum Spread;
+  KUSARI_CHECK_ULPS(1.0, km::tan(x), std::tan(x), {-10, 10});
+  KUSARI_CHECK_ULPS(1.0, km::tan(x), std::tan(x), {-1.6e6, 1.6e6});
+  KUSARI_CHECK_ULPS(1.0, km::tan(x), std::tan(x), {-100, 0, kLog});
+  KUSARI_CHECK_ULPS(3.0, km::asin(x), std::asin(x), {-1, 1});
+  KUSARI_CHECK_ULPS(3.0, km::asin(x), std::asin(x), {-100, 0, kLog});
+  KUSARI_CHECK_ULPS(3.0, km::acos(x), std::acos(x), {-1, 1});
+  KUSARI_CHECK_ULPS(3.0, km::atan(x), std::atan(x), {-5, 5});
+  KUSARI_CHECK_ULPS(3.0, km::atan(x), std::atan(x), {-100, 100, kLog});
+  KUSARI_CHECK_ULPS(3.0, km::sinh(x), std::sinh(x), {-89, 89});
+  KUSARI_CHECK_ULPS(3.0, km::sinh(x), std::sinh(x), {-100, 6, kLog});
+  KUSARI_CHECK_ULPS(3.0, km::cosh(x), std::cosh(x), {-89, 89});
+  KUSARI_CHECK_ULPS(3.0, km::asinh(x), std::asinh(x), {-5, 5});
+  KUSARI_CHECK_ULPS(3.0, km::asinh(x), std::asinh(x), {-100, 120, kLog});
+  KUSARI_CHECK_ULPS(3.0, km::acosh(x), std::acosh(x), {1, 5});
+  KUSARI_CHECK_ULPS(3.0, km::acosh(x), std::acosh(x), {1, 120, kLog});
+  KUSARI_CHECK_ULPS(3.0, km::atanh(x), std::atanh(x), {-1, 1});
+  KUSARI_CHECK_ULPS(3.0, km::atanh(x), std::atanh(x), {-100, -1, kLog});
+  KUSARI_CHECK_ULPS(2.0, km::erf(x), std::erf(x), {-5, 5});
+  KUSARI_CHECK_ULPS(2.0, km::erf(x), std::erf(x), {-100, 1, kLog});
+  KUSARI_CHECK_ULPS(3.0, km::erfc(x), std::erfc(x), {-5, 10});
+  for (const double y : {1e-3, -0.7, 1.0, -2.5, 1e3}) {
+    CAPTURE(y);
+    const auto angle = [y](T x) { return km::atan2(static_cast<T>(y), x); };
+    const auto exact = [y](long double x) { return std::atan2(static_cast<long double>(static_cast<T>(y)), x); };
+    CHECK(worst_ulps<T>(angle, exact, {-4, 4}) <= 3.0);
+    CHECK(worst_ulps<T>(angle, exact, {-60, 60, kLog}) <= 3.0);
+  }
+}
+
 TEST_CASE_TEMPLATE("math: special arguments give what the C library gives", T, float, double) {
   using Limits = std::numeric_limits<T>;
   const T values[] = {T(0),
@@ -114,13 +145,25 @@ TEST_CASE_TEMPLATE("math: special arguments give what the C library gives", T, f
     if (!km::is_large_angle(x)) {
       check_special(km::sin(x), std::sin(x));
       check_special(km::cos(x), std::cos(x));
+      check_special(km::tan(x), std::tan(x));
     }
+    check_special(km::asin(x), std::asin(x));
+    check_special(km::acos(x), std::acos(x));
+    check_special(km::atan(x), std::atan(x));
+    check_special(km::sinh(x), std::sinh(x));
+    check_special(km::cosh(x), std::cosh(x));
+    check_special(km::asinh(x), std::asinh(x));
+    check_special(km::acosh(x), std::acosh(x));
+    check_special(km::atanh(x), std::atanh(x));
+    check_special(km::erf(x), std::erf(x));
+    check_special(km::erfc(x), std::erfc(x));
     CHECK(km::isnan(x) == std::isnan(x));
     CHECK(km::isinf(x) == std::isinf(x));
     CHECK(km::isfinite(x) == std::isfinite(x));
     for (const T y : values) {
       CAPTURE(y);
       check_special(km::pow(x, y), std::pow(x, y));
+      check_special(km::atan2(x, y), std::atan2(x, y));
     }
   }
   CHECK(km::log2(T(8)) == T(3));  // powers of two exactly

@@ -21,6 +21,7 @@ struct PointwiseLoops {
   PointwiseLoop f32;
   PointwiseLoop f64;
   PointwiseLoop i64;
+  PointwiseLoop f32_by_scalar;  // in[1] is one element for all; null where there is no such loop
 };
 
 /// out[i] = in[i] in another element type.
@@ -85,6 +86,19 @@ struct SoftmaxLoops {
   SoftmaxLoop f64;
 };
 
+/// The same along the first axis of a matrix of `rows` rows, `stride` elements apart, of n contiguous elements.
+struct SoftmaxColumnLoop {
+  void (*softmax)(const void* x, void* y, i64 rows, i64 stride, i64 n);
+  void (*log_softmax)(const void* x, void* y, i64 rows, i64 stride, i64 n);
+  void (*softmax_grad)(const void* y, const void* gy, void* gx, i64 rows, i64 stride, i64 n);
+  void (*log_softmax_grad)(const void* y, const void* gy, void* gx, i64 rows, i64 stride, i64 n);
+};
+
+struct SoftmaxColumnLoops {
+  SoftmaxColumnLoop f32;
+  SoftmaxColumnLoop f64;
+};
+
 /// Random numbers for places first, first + 1, ... of the stream; see kernels/random.h.
 struct RandomLoop {
   void (*uniform)(km::u64 seed, km::u64 first, double low, double high, void* out, i64 n);
@@ -100,17 +114,18 @@ struct RandomLoops {
 
 }  // namespace kusari::cpu
 
-#define KUSARI_DECLARE_LOOPS(isa)              \
-  namespace kusari::cpu::isa {                 \
-  const PointwiseLoops* arithmetic_loops();    \
-  const PointwiseLoops* math_function_loops(); \
-  const PointwiseLoops* comparison_loops();    \
-  const PointwiseLoops* activation_loops();    \
-  const ConvertLoops* convert_loops();         \
-  const ReductionLoops* reduction_loops();     \
-  const ArgLoops* arg_loops();                 \
-  const SoftmaxLoops* softmax_loops();         \
-  const RandomLoops* random_loops();           \
+#define KUSARI_DECLARE_LOOPS(isa)                   \
+  namespace kusari::cpu::isa {                      \
+  const PointwiseLoops* arithmetic_loops();         \
+  const PointwiseLoops* math_function_loops();      \
+  const PointwiseLoops* comparison_loops();         \
+  const PointwiseLoops* activation_loops();         \
+  const ConvertLoops* convert_loops();              \
+  const ReductionLoops* reduction_loops();          \
+  const ArgLoops* arg_loops();                      \
+  const SoftmaxLoops* softmax_loops();              \
+  const SoftmaxColumnLoops* softmax_column_loops(); \
+  const RandomLoops* random_loops();                \
   }
 KUSARI_DECLARE_LOOPS(v1)
 KUSARI_DECLARE_LOOPS(v3)

@@ -72,13 +72,23 @@ void pointwise_loop(const void* op, const void* const* in, void* out, i64 n) {
   }
 }
 
+/// For functors that say kByScalar: x * scale, x - mean.
+template <class Op, class T>
+void pointwise_loop_by_scalar(const void* opaque, const void* const* in, void* out, i64 n) {
+  const Op op = *static_cast<const Op*>(opaque);
+  const T* const a = static_cast<const T*>(in[0]);
+  const T b = *static_cast<const T*>(in[1]);
+  T* const y = static_cast<T*>(out);
+#pragma omp simd
+  for (i64 i = 0; i < n; ++i) y[i] = op(a[i], b);
+}
+
 template <class Op>
 constexpr PointwiseLoops pointwise_loops() {
-  if constexpr (requires { Op::kIntegers; }) {
-    return {&pointwise_loop<Op, float>, &pointwise_loop<Op, double>, &pointwise_loop<Op, i64>};
-  } else {
-    return {&pointwise_loop<Op, float>, &pointwise_loop<Op, double>, nullptr};
-  }
+  PointwiseLoops loops = {&pointwise_loop<Op, float>, &pointwise_loop<Op, double>, nullptr, nullptr};
+  if constexpr (requires { Op::kIntegers; }) loops.i64 = &pointwise_loop<Op, i64>;
+  if constexpr (requires { Op::kByScalar; }) loops.f32_by_scalar = &pointwise_loop_by_scalar<Op, float>;
+  return loops;
 }
 
 }  // namespace
