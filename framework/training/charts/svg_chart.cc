@@ -247,17 +247,17 @@ class Drawing {
 
   std::string curve(size_t index) const {
     std::string path, markers, values;
-    bool is_new = true;
+    size_t drawn = 0;  // of the piece since the last gap
     for (const Point& p : curves_[index]) {
       if (!std::isfinite(p.x) || !is_drawn(p.y)) {
-        is_new = true;
+        if (std::exchange(drawn, 0) == 1) path += "h0";  // a dot
         continue;
       }
-      path += (is_new ? "M" : "L") + point(p.x, p.y);
+      path += (drawn++ == 0 ? "M" : "L") + point(p.x, p.y);
       if (!chart_.marker.empty()) markers += marker_path(chart_.marker[0], px(p.x), py(p.y));
       values += (values.empty() ? "" : " ") + number(p.x) + "," + number(p.y);
-      is_new = false;
     }
+    if (drawn == 1) path += "h0";
     if (path.empty()) return "";
     const std::string stroke = "style=\"stroke:" + color(index);
     std::string result = "<path class=\"line\" " + stroke + "\" data-name=\"" + escaped(chart_.curves[index].name) +

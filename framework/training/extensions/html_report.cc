@@ -61,7 +61,8 @@ std::optional<double> progress(const Trainer& trainer) {
 }
 
 /// Small print stands on the second line.
-NamedTexts tiles(Trainer& trainer, const report::Log& log, const std::vector<charts::LineChart>& curves, bool is_over) {
+NamedTexts tiles(Trainer& trainer, const report::LogTable& log, const std::vector<charts::LineChart>& curves,
+                 bool is_over) {
   const updaters::Updater& updater = trainer.updater();
   const double elapsed = trainer.elapsed_time();
   const auto length = trainer.stop_trigger().get_training_length();
@@ -83,13 +84,12 @@ NamedTexts tiles(Trainer& trainer, const report::Log& log, const std::vector<cha
   size_t shown = 0;
   for (const charts::LineChart& chart : curves) {
     const std::string& key = chart.curves.back().name;
-    const size_t row = report::best_row(log, key);
-    if (row == log.size() || ++shown > 4) continue;
-    const LogNumber *epoch = log[row].find("epoch"), *iteration = log[row].find("iteration");
-    const bool by_epoch = chart.x_label == "epoch" && epoch != nullptr;
-    const LogNumber* place = by_epoch ? epoch : iteration;
+    const size_t row = log.best_row(key);
+    if (row == log.rows() || ++shown > 4) continue;
+    const report::LogTable::Column* const places = log.find(chart.x_label);
+    const LogNumber* place = places == nullptr ? nullptr : (*places)[row];
     result.emplace_back("Best " + key,
-                        report::short_number(*log[row].find(key)) +
+                        report::short_number(*(*log.find(key))[row]) +
                             (place == nullptr ? "" : "\n" + chart.x_label + " " + report::short_number(*place)));
   }
   return result;
@@ -144,6 +144,8 @@ std::vector<Section> sections(Trainer& trainer, const NamedTexts& configuration)
 }
 
 std::string read_text(const fs::path& path) {
+  std::error_code ignored;
+  if (!fs::is_regular_file(path, ignored)) return "";
   std::ifstream in(path, std::ios::binary);
   return {std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
 }
@@ -190,8 +192,9 @@ void HtmlReport::write(Trainer& trainer, bool is_over) {
   page.state = !is_over ? RunState::running : error_.empty() ? RunState::finished : RunState::failed;
   page.error = error_;
   page.progress = progress(trainer);
-  page.charts = report::log_charts(log, options_.x_key.value_or(report::x_axis(log)));
-  page.tiles = tiles(trainer, log, page.charts, is_over);
+  const report::LogTable table(log);
+  page.charts = report::log_charts(table, options_.x_key.value_or(report::x_axis(table)));
+  page.tiles = tiles(trainer, table, page.charts, is_over);
   page.log = log;
   page.sections = sections(trainer, options_.configuration);
   if (const std::string dot = options_.graph.empty() ? "" : read_text(directory / options_.graph); !dot.empty()) {

@@ -85,20 +85,20 @@ std::string curves(const RunReport& report) {
 
 std::string log_table(const Log& log) {
   if (log.empty()) return "";
-  const std::vector<std::string> keys = columns(log);
+  const LogTable table(log);
   std::string html = heading("Log") + "<div class=\"card scroll log\">\n<table>\n<thead><tr>";
   std::vector<size_t> best;
-  for (const std::string& key : keys) {
-    html += "<th>" + escaped(key) + "</th>";
-    best.push_back(best_row(log, key));
+  for (const std::string& name : table.names()) {
+    html += "<th>" + escaped(name) + "</th>";
+    best.push_back(table.best_row(name));
   }
   html += "</tr></thead>\n<tbody>\n";
   const size_t first = log.size() - std::min(log.size(), kShownRows);
   for (size_t row = first; row < log.size(); ++row) {
     html += "<tr>";
-    for (size_t column = 0; column < keys.size(); ++column) {
-      const LogNumber* number = log[row].find(keys[column]);
-      html += std::string(best[column] == row ? "<td class=\"best\">" : "<td>") +
+    for (size_t i = 0; i < best.size(); ++i) {
+      const LogNumber* number = table.column(i)[row];
+      html += std::string(best[i] == row ? "<td class=\"best\">" : "<td>") +
               (number == nullptr ? "" : escaped(short_number(*number))) + "</td>";
     }
     html += "</tr>\n";

@@ -7,6 +7,8 @@
 #include <cstdio>
 #include <initializer_list>
 #include <limits>
+#include <unordered_set>
+#include <utility>
 
 namespace kusari::training::report {
 namespace {
@@ -20,10 +22,6 @@ bool is_one_of(const std::string& key, std::initializer_list<const char*> names)
 
 bool is_place(const std::string& key) { return is_one_of(key, {"epoch", "iteration"}); }
 bool is_time(const std::string& key) { return is_one_of(key, {"data_time", "compute_time", "elapsed_time"}); }
-
-bool ends_with_part(const std::string& key, const std::string& part) {
-  return key.size() > part.size() && key.ends_with(part) && key[key.size() - part.size() - 1] == '/';
-}
 
 /// "a/percentile" of "a/percentile/3".
 std::string without_index(const std::string& key) {
@@ -43,17 +41,40 @@ std::string format(const char* pattern, Numbers... numbers) {
 
 }  // namespace
 
-std::vector<std::string> columns(const Log& log) {
+LogTable::LogTable(const Log& log) : rows_{log.size()} {
   std::vector<std::string> places, values, times;
+  std::unordered_set<std::string> known;
   for (const LogEntry& entry : log) {
     for (const auto& [key, number] : entry) {
-      auto& group = is_place(key) ? places : is_time(key) ? times : values;
-      if (std::find(group.begin(), group.end(), key) == group.end()) group.push_back(key);
+      if (known.insert(key).second) (is_place(key) ? places : is_time(key) ? times : values).push_back(key);
     }
   }
-  places.insert(places.end(), values.begin(), values.end());
-  places.insert(places.end(), times.begin(), times.end());
-  return places;
+  for (auto* group : {&places, &values, &times}) names_.insert(names_.end(), group->begin(), group->end());
+  for (size_t i = 0; i < names_.size(); ++i) places_[names_[i]] = i;
+  columns_.assign(names_.size(), Column(rows_));
+  for (size_t row = 0; row < rows_; ++row) {
+    for (const auto& [key, number] : log[row]) columns_[places_.at(key)][row] = &number;
+  }
+}
+
+const LogTable::Column* LogTable::find(const std::string& name) const noexcept {
+  const auto found = places_.find(name);
+  return found == places_.end() ? nullptr : &columns_[found->second];
+}
+
+size_t LogTable::best_row(const std::string& name) const {
+  const int direction = better_direction(name);
+  const Column* const numbers = find(name);
+  if (direction == 0 || numbers == nullptr) return rows_;
+  size_t best = rows_;
+  double value = -std::numeric_limits<double>::infinity();
+  for (size_t row = 0; row < rows_; ++row) {
+    const LogNumber* number = (*numbers)[row];
+    if (number == nullptr || !(direction * number->value > value)) continue;
+    value = direction * number->value;
+    best = row;
+  }
+  return best;
 }
 
 int better_direction(const std::string& key) {
@@ -67,56 +88,46 @@ int better_direction(const std::string& key) {
   return 0;
 }
 
-size_t best_row(const Log& log, const std::string& key) {
-  const int direction = better_direction(key);
-  size_t best = log.size();
-  double value = -std::numeric_limits<double>::infinity();
-  for (size_t i = 0; direction != 0 && i < log.size(); ++i) {
-    const LogNumber* number = log[i].find(key);
-    if (number == nullptr || !(direction * number->value > value)) continue;
-    value = direction * number->value;
-    best = i;
-  }
-  return best;
-}
-
-std::string x_axis(const Log& log) {
+std::string x_axis(const LogTable& log) {
+  const LogTable::Column* const epochs = log.find("epoch");
+  if (epochs == nullptr) return "iteration";
   double previous = -std::numeric_limits<double>::infinity();
-  for (const LogEntry& entry : log) {
-    const LogNumber* epoch = entry.find("epoch");
+  for (const LogNumber* epoch : *epochs) {
     if (epoch == nullptr || !(epoch->value > previous)) return "iteration";
     previous = epoch->value;
   }
   return "epoch";
 }
 
-std::vector<charts::LineChart> log_charts(const Log& log, const std::string& x_key) {
+std::vector<charts::LineChart> log_charts(const LogTable& log, const std::string& x_key) {
   std::vector<std::string> keys;
-  for (const std::string& key : columns(log)) {
+  for (const std::string& key : log.names()) {
     if (!is_place(key) && key != "elapsed_time") keys.push_back(key);
   }
   const auto quantity = [&](const std::string& key) -> std::string {
     if (is_time(key)) return "seconds of an iteration";
     std::string shortest = key;
-    for (const std::string& other : keys) {
-      if (other.size() < shortest.size() && ends_with_part(key, other)) shortest = other;
+    for (size_t slash = key.find('/'); slash != std::string::npos; slash = key.find('/', slash + 1)) {
+      std::string end = key.substr(slash + 1);
+      if (log.find(end) != nullptr) shortest = std::move(end);
     }
     return without_index(shortest);
   };
+  const LogTable::Column* const xs = log.find(x_key);
   std::vector<charts::LineChart> result;
   for (const std::string& key : keys) {
     const std::string title = quantity(key);
     charts::Curve curve{key.starts_with(title + "/") ? key.substr(title.size() + 1) : key};
-    for (const LogEntry& entry : log) {
-      const LogNumber *x = entry.find(x_key), *y = entry.find(key);
-      if (x != nullptr && y != nullptr) curve.points.push_back({x->value, y->value});
+    const LogTable::Column& ys = *log.find(key);
+    for (size_t row = 0; xs != nullptr && row < log.rows(); ++row) {
+      if ((*xs)[row] != nullptr && ys[row] != nullptr) curve.points.push_back({(*xs)[row]->value, ys[row]->value});
     }
     auto chart = std::find_if(result.begin(), result.end(), [&](const auto& c) { return c.title == title; });
     if (chart == result.end()) {
-      chart = result.insert(chart, {.title = title, .x_label = x_key, .marker = "", .width = 560, .height = 320});
+      chart = result.insert(chart, {.title = title, .x_label = x_key, .marker = ".", .width = 560, .height = 320});
     }
     constexpr size_t kMarkedPoints = 40;
-    if (curve.points.size() <= kMarkedPoints) chart->marker = ".";
+    if (curve.points.size() > kMarkedPoints) chart->marker.clear();
     chart->curves.push_back(std::move(curve));
   }
   std::erase_if(result, [](const charts::LineChart& chart) { return !chart.has_data(); });

@@ -59,6 +59,7 @@ TEST_CASE("to_svg leaves gaps where values are not finite, or not positive on a 
   const std::string svg = to_svg(chart);
   CHECK(attribute(svg, "data-points") == "0,1 2,3 4,100");
   CHECK(count(attribute(svg.substr(svg.find("data-points")), "d"), "M") == 3);
+  CHECK(count(attribute(svg.substr(svg.find("data-points")), "d"), "h0") == 3);  // each a dot
   chart.curves[0].points[0].y = 0;
   chart.log_y = true;
   const std::string logarithmic = to_svg(chart);

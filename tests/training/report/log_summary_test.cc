@@ -25,22 +25,27 @@ using Names = std::vector<std::string>;
 
 }  // namespace
 
-TEST_CASE("columns of a log: places, values, times") {
+TEST_CASE("LogTable has places, values, times") {
   const Log log{row({{"main/loss", 1.0}, {"epoch", 0}, {"elapsed_time", 0.5}}),
                 row({{"lr", 1.0}, {"main/loss", 1.0}, {"iteration", 2}, {"data_time", 0.1}})};
-  CHECK(columns(log) == Names{"epoch", "iteration", "main/loss", "lr", "elapsed_time", "data_time"});
-  CHECK(columns({}).empty());
+  const LogTable table(log);
+  CHECK(table.names() == Names{"epoch", "iteration", "main/loss", "lr", "elapsed_time", "data_time"});
+  CHECK(table.find("lr")->at(0) == nullptr);
+  CHECK(table.find("lr")->at(1)->value == 1);
+  CHECK(table.find("other") == nullptr);
+  CHECK(LogTable({}).names().empty());
 }
 
-TEST_CASE("best_row knows by the name what is better") {
+TEST_CASE("LogTable::best_row knows by the name what is better") {
   const Log log{row({{"main/loss", 2.0}, {"acc/accuracy", 0.5}, {"lr", 1.0}, {"bad_loss", NAN}}),
                 row({{"main/loss", 1.0}, {"acc/accuracy", 0.75}, {"lr", 0.1}}),
                 row({{"main/loss", 1.0}, {"acc/accuracy", 0.25}})};
-  CHECK(best_row(log, "main/loss") == 1);
-  CHECK(best_row(log, "acc/accuracy") == 1);
-  CHECK(best_row(log, "lr") == log.size());
-  CHECK(best_row(log, "bad_loss") == log.size());
-  CHECK(best_row(log, "other_loss") == log.size());
+  const LogTable table(log);
+  CHECK(table.best_row("main/loss") == 1);
+  CHECK(table.best_row("acc/accuracy") == 1);
+  CHECK(table.best_row("lr") == log.size());
+  CHECK(table.best_row("bad_loss") == log.size());
+  CHECK(table.best_row("other_loss") == log.size());
   CHECK(better_direction("accuracy/lr") == 0);
 }
 
@@ -57,8 +62,8 @@ TEST_CASE("log_charts shows training and validation of a quantity together") {
                      {"data_time", 0.1},
                      {"compute_time", 0.2}}),
                 row({{"main/loss", 1.0}, {"epoch", 2}, {"iteration", 20}})};
-  CHECK(x_axis(log) == "epoch");
-  const auto charts = log_charts(log, "iteration");
+  CHECK(x_axis(LogTable(log)) == "epoch");
+  const auto charts = log_charts(LogTable(log), "iteration");
   Names titles;
   for (const auto& chart : charts) titles.push_back(chart.title);
   CHECK(titles == Names{"main/loss", "main/accuracy", "main/l1/W/data/percentile", "lossy", "seconds of an iteration"});
@@ -72,8 +77,10 @@ TEST_CASE("log_charts shows training and validation of a quantity together") {
 }
 
 TEST_CASE("x_axis counts iterations where an epoch has several rows") {
-  CHECK(x_axis({row({{"epoch", 0}, {"iteration", 1}}), row({{"epoch", 0}, {"iteration", 2}})}) == "iteration");
-  CHECK(x_axis({row({{"iteration", 1}})}) == "iteration");
+  const Log repeated{row({{"epoch", 0}, {"iteration", 1}}), row({{"epoch", 0}, {"iteration", 2}})};
+  const Log without{row({{"iteration", 1}})};
+  CHECK(x_axis(LogTable(repeated)) == "iteration");
+  CHECK(x_axis(LogTable(without)) == "iteration");
 }
 
 TEST_CASE("numbers and durations for people") {
