@@ -28,6 +28,10 @@
 #include "kusari/framework/links/connection/parameter_link.h"
 #include "kusari/framework/links/connection/scale.h"
 #include "kusari/framework/links/link_hooks/timer_hook.h"
+#include "kusari/framework/links/loss/binary_hierarchical_softmax.h"
+#include "kusari/framework/links/loss/black_out.h"
+#include "kusari/framework/links/loss/crf1d.h"
+#include "kusari/framework/links/loss/negative_sampling.h"
 #include "kusari/framework/links/normalization/batch_normalization.h"
 #include "kusari/framework/links/normalization/batch_renormalization.h"
 #include "kusari/framework/links/normalization/decorrelated_batch_normalization.h"
@@ -42,6 +46,7 @@ namespace {
 
 Variable images() { return Variable(ones({2, 4, 8, 8})); }
 Variable vectors() { return Variable(ones({3, 4})); }
+Variable labels() { return Variable(ones({3}, Dtype::int32), false); }
 
 TEST_CASE("hooks see the calls of all links") {
   const std::pair<const char*, std::function<void()>> calls[] = {
@@ -52,20 +57,39 @@ TEST_CASE("hooks see the calls of all links") {
       {"Bias", [] { L::Bias()(vectors(), Variable(ones({4}))); }},
       {"Bilinear", [] { L::Bilinear(4, 4, 2)(vectors(), vectors()); }},
       {"Convolution2D", [] { L::Convolution2D(4, 3, 3)(images()); }},
-      {"Convolution1D", [] { L::Convolution1D(4, 3, 3)(Variable(ones({2, 4, 8}))); }},
+      {"Convolution1D",
+       [] {
+         L::Convolution1D(4, 3, 3)(Variable(ones({2, 4, 8})));
+       }},
       {"Deconvolution2D", [] { L::Deconvolution2D(4, 3, 3)(images()); }},
       {"DeformableConvolution2D", [] { L::DeformableConvolution2D(4, 3, 3)(images()); }},
       {"DepthwiseConvolution2D", [] { L::DepthwiseConvolution2D(4, 2, 3)(images()); }},
       {"DilatedConvolution2D", [] { L::DilatedConvolution2D(4, 2, 3)(images()); }},
       {"EmbedID", [] { L::EmbedID(4, 2)(Variable(ones({3}, Dtype::int32))); }},
       {"Highway", [] { L::Highway(4)(vectors()); }},
-      {"Inception", [] { L::Inception(4, {1, 1, 1, 1, 1, 1})(images()); }},
+      {"Inception",
+       [] {
+         L::Inception(4, {1, 1, 1, 1, 1, 1})(images());
+       }},
       {"Linear", [] { L::Linear(4, 2)(vectors()); }},
       {"LocalConvolution2D", [] { L::LocalConvolution2D(4, 2, 8, 3)(images()); }},
-      {"MLPConvolution2D", [] { L::MLPConvolution2D(4, {3, 2}, 3)(images()); }},
+      {"MLPConvolution2D",
+       [] {
+         L::MLPConvolution2D(4, {3, 2}, 3)(images());
+       }},
       {"ParameterLink", [] { L::ParameterLink(ones({3}))(); }},
       {"Scale", [] { L::Scale({.w_shape = Shape{4}})(vectors()); }},
       {"Scale", [] { L::Scale()(vectors(), Variable(ones({4}))); }},
+      {"BinaryHierarchicalSoftmax", [] { L::BinaryHierarchicalSoftmax(4, L::BinaryTree(0, 1))(vectors(), labels()); }},
+      {"BlackOut",
+       [] {
+         L::BlackOut(4, {1, 1}, 1, {.initial_w = 0})(vectors(), labels());
+       }},
+      {"CRF1d", [] { L::CRF1d(4)({vectors()}, {labels()}); }},
+      {"NegativeSampling",
+       [] {
+         L::NegativeSampling(4, {1, 1}, 1)(vectors(), labels());
+       }},
       {"BatchNormalization", [] { L::BatchNormalization{4}(images()); }},
       {"BatchNormalization", [] { L::BatchNormalization{4}.relu(images()); }},
       {"BatchNormalization", [] { L::BatchNormalization{4}.add_relu(images(), images()); }},
@@ -120,8 +144,9 @@ TEST_CASE("links whose sizes the first batch decides") {
   check_lazy("Linear", L::Linear(3), on_vectors);
   check_lazy("Convolution2D", L::Convolution2D(3, PerAxis(3)), on_images);
   check_lazy("Convolution2D, groups", L::Convolution2D(kInfer, 4, 3, {.groups = 2}), on_images);
-  check_lazy("Convolution3D", L::Convolution3D(kInfer, 3, 2),
-             [](auto& link) { link(Variable(ones({1, 2, 3, 3, 3}))); });
+  check_lazy("Convolution3D", L::Convolution3D(kInfer, 3, 2), [](auto& link) {
+    link(Variable(ones({1, 2, 3, 3, 3})));
+  });
   check_lazy("Deconvolution2D", L::Deconvolution2D(3, PerAxis(3)), on_images);
   check_lazy("DepthwiseConvolution2D", L::DepthwiseConvolution2D(kInfer, 2, 3), on_images);
   check_lazy("DilatedConvolution2D", L::DilatedConvolution2D(kInfer, 2, 3), on_images);
