@@ -23,6 +23,7 @@ const char* const kChartStyle = R"(.chart{font:12px system-ui,"Helvetica Neue",A
 .chart .rule{stroke:var(--rule)}
 .chart .axis{stroke:var(--muted);stroke-opacity:.6}
 .chart .line{fill:none;stroke-width:2;stroke-linejoin:round;stroke-linecap:round}
+.chart .dense{stroke-width:1;stroke-opacity:.85}
 .chart .mark{stroke-width:1.5;stroke-linejoin:round}
 .chart .open{fill:none}
 .chart .band{stroke:none;fill-opacity:.16}
@@ -215,7 +216,8 @@ class Drawing {
     for (const Axis::Tick& tick : x_.ticks) {
       const double x = px(tick.value);
       result += chart_.grid ? line_element(x, top_, x, bottom, "rule") : line_element(x, bottom, x, bottom + 4, "axis");
-      result += text_element(x, bottom + 16, " text-anchor=\"middle\"", tick.label) + "\n";
+      const double inside = chart_.width - text_width(tick.label) / 2 - 2;
+      result += text_element(std::min(x, inside), bottom + 16, " text-anchor=\"middle\"", tick.label) + "\n";
     }
     result += line_element(left_, bottom, right, bottom, "axis");
     if (!chart_.grid) result += line_element(left_, top_, left_, bottom, "axis");
@@ -260,8 +262,10 @@ class Drawing {
     if (drawn == 1) path += "h0";
     if (path.empty()) return "";
     const std::string stroke = "style=\"stroke:" + color(index);
-    std::string result = "<path class=\"line\" " + stroke + "\" data-name=\"" + escaped(chart_.curves[index].name) +
-                         "\" data-points=\"" + values + "\" d=\"" + path + "\"/>\n";
+    constexpr size_t kDense = 300;
+    std::string result = std::string("<path class=\"line") + (curves_[index].size() > kDense ? " dense" : "") + "\" " +
+                         stroke + "\" data-name=\"" + escaped(chart_.curves[index].name) + "\" data-points=\"" +
+                         values + "\" d=\"" + path + "\"/>\n";
     const bool is_open = chart_.marker == "x" || chart_.marker == "+" || chart_.marker == "*";
     if (!markers.empty()) {
       result += std::string("<path class=\"mark") + (is_open ? " open" : "") + "\" " + stroke +

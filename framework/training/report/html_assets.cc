@@ -33,11 +33,11 @@ h2 { margin: 36px 0 12px; font-size: 18px; }
 .bar div { height: 100%; border-radius: 4px; background: var(--accent); }
 .bar .finished { background: var(--good); }
 .bar .failed { background: var(--bad); }
-.tiles { display: grid; grid-template-columns: repeat(auto-fit, minmax(150px, 1fr)); gap: 12px; margin: 18px 0 0; padding: 0; }
+.tiles { display: grid; grid-template-columns: repeat(auto-fit, minmax(136px, 1fr)); gap: 12px; margin: 18px 0 0; padding: 0; }
 .tiles > div, .card { background: var(--surface); border: 1px solid var(--rule); border-radius: 10px; }
-.tiles > div { padding: 10px 14px; }
+.tiles > div { padding: 10px 12px; }
 .tiles dt { color: var(--muted); font-size: 12.5px; overflow-wrap: anywhere; }
-.tiles dd { margin: 0; font-size: 20px; font-weight: 600; font-variant-numeric: tabular-nums; }
+.tiles dd { margin: 0; font-size: 17px; font-weight: 600; font-variant-numeric: tabular-nums; }
 .tiles small { display: block; font-size: 13px; font-weight: 400; color: var(--muted); }
 .charts { display: grid; grid-template-columns: repeat(auto-fill, minmax(min(100%, 460px), 1fr)); gap: 16px; }
 .card { position: relative; padding: 12px; min-width: 0; }
