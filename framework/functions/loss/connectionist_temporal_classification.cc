@@ -73,8 +73,7 @@ class DifferentiableAlignment {
     std::vector<double> result;
     for (size_t b = 0; b < total.size(); ++b) {
       const bool is_nothing = input_length_[b] == 0 && label_length_[b] == 0;
-      const bool is_never = total[b] <= kNever / 2;
-      result.push_back(is_nothing ? 0 : (is_never ? std::numeric_limits<double>::infinity() : -total[b]));
+      result.push_back(is_nothing ? 0 : (is_never(total[b]) ? std::numeric_limits<double>::infinity() : -total[b]));
     }
     return result;
   }
@@ -93,6 +92,9 @@ class DifferentiableAlignment {
   }
 
  private:
+  // NaN is not: it shall show in gradients.
+  static bool is_never(double log_p) { return log_p <= kNever / 2; }
+
   // log P(labels), (B). Its first call computes all ways to each state and from there.
   const Variable& log_total() {
     if (log_total_.is_defined()) return log_total_;
@@ -142,7 +144,7 @@ class DifferentiableAlignment {
     const std::vector<double> total = log_total.to_vector<double>();
     std::vector<uint8_t> counts;
     for (int64_t t = 0; t < frames_; ++t) {
-      for (size_t b = 0; b < total.size(); ++b) counts.push_back(total[b] > kNever / 2 && t < input_length_[b]);
+      for (size_t b = 0; b < total.size(); ++b) counts.push_back(!is_never(total[b]) && t < input_length_[b]);
     }
     return counts;
   }

@@ -123,6 +123,25 @@ TEST_CASE("connectionist_temporal_classification of long sequences") {
   check_close(F::connectionist_temporal_classification(x, one, 0), {}, {2000 * std::log(2) - std::log(2001000)}, 2000);
 }
 
+TEST_CASE("connectionist_temporal_classification keeps NaN to its sequence") {
+  const Array scores = uniform({2, 3}, -1, 1);
+  scores.at(0).slice(0, 1, 1).fill(std::numeric_limits<double>::quiet_NaN());
+  const Variable x(scores), y(uniform({2, 3}, -1, 1));
+  const auto loss = [&] {
+    return F::connectionist_temporal_classification({x, y}, ones({2, 1}, Dtype::int32, test_device()), 0,
+                                                    {.reduce = Reduce::no});
+  };
+  const std::vector<double> losses = loss().to_vector<double>();
+  CHECK(std::isnan(losses[0]));
+  CHECK(std::isfinite(losses[1]));
+  for (const bool is_composed : {false, true}) {
+    const std::vector<double> g =
+        grad({F::sum(loss())}, {y}, {.enable_double_backprop = is_composed})[0].to_vector<double>();
+    for (size_t v = 0; v < 2; ++v) CHECK(std::isnan(g[v]));  // the blank and the label
+    for (size_t v = 3; v < 6; ++v) CHECK(std::isfinite(g[v]));
+  }
+}
+
 TEST_CASE("connectionist_temporal_classification of no sequence") {
   const Variable x(zeros({0, 3}, Dtype::float32, test_device()));
   const Variable loss = F::connectionist_temporal_classification({x, x}, zeros({0, 2}, Dtype::int32, test_device()), 0,
