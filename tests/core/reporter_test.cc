@@ -9,7 +9,10 @@
 
 #include <doctest/doctest.h>
 
+#include "kusari/framework/autograd/variable.h"
+#include "kusari/framework/core/config.h"
 #include "kusari/framework/core/error.h"
+#include "kusari/framework/functions/math/square.h"
 
 using kusari::Array;
 using kusari::array;
@@ -151,4 +154,31 @@ TEST_CASE("only 0-d arrays have a value") {
   CHECK_FALSE(vector.is_scalar());
   CHECK_THROWS_WITH_AS(vector.value(), doctest::Contains("(2,)"), kusari::TypeError);
   CHECK(ObservedValue(true).value() == 1);
+}
+
+TEST_CASE("reported variables keep their graphs where the configuration said so when the scope began") {
+  Reporter reporter;
+  Observation observation;
+  const kusari::Variable x(kusari::ones({}));
+  const auto report_y = [&] {
+    report({{"y", kusari::functions::square(x)}, {"number", 1.0}, {"array", kusari::ones({})}});
+  };
+  {
+    const auto scope = reporter.scope(observation);
+    report_y();
+    CHECK(observation.find("y")->variable() == nullptr);
+    const auto late = kusari::using_config(&kusari::Config::keep_graph_on_report, true);
+    report_y();
+    CHECK(observation.find("y")->variable() == nullptr);
+  }
+  const auto keep = kusari::using_config(&kusari::Config::keep_graph_on_report, true);
+  const auto scope = reporter.scope(observation);
+  report_y();
+  REQUIRE(observation.find("y")->variable() != nullptr);
+  CHECK(observation.find("y")->variable()->creator() != nullptr);
+  CHECK(observation.find("y")->value() == 1);
+  CHECK(observation.find("number")->variable() == nullptr);
+  CHECK(observation.find("array")->variable() == nullptr);
+  report({{"y", 2.0}});
+  CHECK(observation.find("y")->variable() == nullptr);
 }

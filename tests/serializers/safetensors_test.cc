@@ -9,6 +9,7 @@
 
 #include "kusari/framework/core/error.h"
 #include "kusari/framework/links/connection/linear.h"
+#include "kusari/framework/serializers/npz.h"
 #include "kusari/tests/scratch_directory.h"
 
 using namespace kusari;
@@ -275,4 +276,24 @@ TEST_CASE("save_safetensors: what cannot be written leaves the old file") {
   CHECK_THROWS_AS(save_safetensors_dictionary(dir / "none/a", {{"a", one}}), IoError);
   CHECK(read_file(dir / "a") == before);
   CHECK(dir.count() == 1);
+}
+
+TEST_CASE("open_entries tells formats by their content") {
+  const ScratchDirectory dir;
+  const Dictionary entries = {{"l1/W", Entry{array<float>({1, 2})}}, {"log", Entry{Array(), "text", true}}};
+  save_npz_dictionary(dir / "a", entries);
+  save_npz_dictionary(dir / "empty", {});
+  save_safetensors_dictionary(dir / "b", entries);
+  for (const char* name : {"a", "b"}) {
+    CAPTURE(name);
+    const auto file = open_entries(dir / name);
+    CHECK(file->path() == dir / name);
+    CHECK(file->value("l1/W").array.to_vector<double>() == std::vector<double>{1, 2});
+    CHECK(file->value("log").text == "text");
+  }
+  CHECK(open_entries(dir / "a")->keys() == std::vector<std::string>{"l1/W", "log"});
+  CHECK(open_entries(dir / "b")->keys() == std::vector<std::string>{"l1.W"});
+  CHECK(open_entries(dir / "empty")->keys().empty());
+  write_file(dir / "c", "abc");
+  CHECK_THROWS_WITH_AS(open_entries(dir / "c"), doctest::Contains("fewer than any has"), IoError);
 }

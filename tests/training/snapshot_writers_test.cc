@@ -227,6 +227,23 @@ TEST_CASE("snapshot writers: a writer can be used again after training, and with
   }
 }
 
+TEST_CASE("snapshot writers: a snapshot that an error asks for is written before training ends") {
+  for (const Kind kind : kKinds) {
+    CAPTURE(static_cast<int>(kind));
+    const ScratchDirectory dir;
+    Counting object;
+    auto extension = snapshot_object(
+        object, "object", {.condition = [] { return false; }, .writer = make_writer(kind), .snapshot_on_error = true});
+    CHECK_THROWS_AS(run(dir, 5, std::move(extension),
+                        [&] {
+                          object.step();
+                          if (object.number == 3) throw ValueError("no more");
+                        }),
+                    ValueError);
+    check_file(dir / "object", 3);
+  }
+}
+
 TEST_CASE("snapshot writers: another format") {
   const ScratchDirectory dir;
   Counting object;
