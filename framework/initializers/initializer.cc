@@ -27,6 +27,10 @@ namespace initializers {
 Array generate_array(const Initializer& initializer, const Shape& shape, std::optional<Dtype> dtype,
                      const Device& device) {
   const std::optional<Dtype> own = initializer.dtype();
+  if (own && dtype && *own != *dtype) {
+    throw ValueError(std::string("generate_array: dtype is ") + name(*dtype) + " but the initializer has dtype " +
+                     name(*own));
+  }
   const Array array = empty(shape, own ? *own : get_dtype(dtype), device);
   initializer(array);
   return array;

@@ -61,7 +61,7 @@ class KUSARI_API Initializer {
 namespace initializers {
 
 /// A new array filled by `initializer` (LeCunNormal if undefined), of the initializer's dtype, else `dtype`, else
-/// config.dtype. chainer.initializers.generate_array.
+/// config.dtype. Throws ValueError when the first two are there and differ. chainer.initializers.generate_array.
 KUSARI_API Array generate_array(const Initializer& initializer, const Shape& shape,
                                 std::optional<Dtype> dtype = std::nullopt, const Device& device = Device());
 

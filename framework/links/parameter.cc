@@ -115,7 +115,8 @@ void Parameter::infer_axis(int axis, int64_t size) {
 
 // An initializer may have a dtype of its own, which to(Dtype) has overruled.
 Array Parameter::generate(const Shape& shape) const {
-  return in_layout(initializers::generate_array(initializer_, shape, dtype_, device_).astype(dtype_));
+  const std::optional<Dtype> dtype = initializer_.dtype() ? std::nullopt : std::optional(dtype_);
+  return in_layout(initializers::generate_array(initializer_, shape, dtype, device_).astype(dtype_));
 }
 
 void Parameter::initialize(const Shape& shape) {

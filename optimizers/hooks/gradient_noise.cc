@@ -2,6 +2,7 @@
 
 #include <memory>
 
+#include "kusari/framework/core/error.h"
 #include "kusari/framework/core/graph_capture.h"
 #include "kusari/framework/initializers/normal.h"
 #include "kusari/framework/kernels/optimizer.h"
@@ -39,7 +40,25 @@ struct NoiseNumbers {
 
 }  // namespace
 
+void GradientNoise::add_other_noise(UpdateRule& rule, Parameter& parameter) const {
+  GraphCapture::refuse("GradientNoise", "its noise_func runs on the host");
+  const Array drawn = noise_func(parameter.array(), eta, rule.t());
+  if (!drawn.is_defined() || drawn.shape() != parameter.shape()) {
+    throw ValueError("GradientNoise: the parameter '" + parameter.name() + "' has shape " +
+                     to_string(parameter.shape()) + " but its noise has " +
+                     (drawn.is_defined() ? "shape " + to_string(drawn.shape()) : std::string("no elements")));
+  }
+  const Array noise = empty_like(parameter.array());
+  noise.copy_from(drawn);
+  Parameter* const only = &parameter;
+  for (const GradientBatch& batch : batch_gradients({&only, 1})) {
+    const double weight = 1;
+    change_gradients<kernels::AddHook>({{noise}, batch.gradients}, constant_numbers(&weight, 1, noise.device()));
+  }
+}
+
 void GradientNoise::operator()(UpdateRule& rule, Parameter& parameter) const {
+  if (noise_func) return add_other_noise(rule, parameter);
   const Array noise = empty_like(parameter.array());
   const initializers::Normal draw{1.0};
   draw(noise);

@@ -39,7 +39,11 @@ TEST_CASE("numbers, arrays, objects and callables are initializers") {
 TEST_CASE("the dtype of a new array") {
   CHECK(generate_array(1, {1}).dtype() == Dtype::float32);
   CHECK(generate_array(1, {1}, Dtype::float64).dtype() == Dtype::float64);
-  CHECK(generate_array(initializers::Normal(1, Dtype::float16), {1}, Dtype::float64).dtype() == Dtype::float16);
+  const Initializer narrow = initializers::Normal(1, Dtype::float16);
+  CHECK(generate_array(narrow, {1}).dtype() == Dtype::float16);
+  CHECK(generate_array(narrow, {1}, Dtype::float16).dtype() == Dtype::float16);
+  CHECK_THROWS_WITH_AS(generate_array(narrow, {1}, Dtype::float64),
+                       "generate_array: dtype is float64 but the initializer has dtype float16", ValueError);
   const auto guard = using_config(&Config::dtype, mixed16);
   CHECK(generate_array(1, {1}).dtype() == Dtype::float16);
 }

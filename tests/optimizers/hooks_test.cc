@@ -1,0 +1,177 @@
+#include <cmath>
+#include <functional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include <doctest/doctest.h>
+
+#include "kusari/framework/core/error.h"
+#include "kusari/framework/core/random.h"
+#include "kusari/optimizers/optimizer_hooks.h"
+#include "kusari/optimizers/sgd.h"
+#include "kusari/tests/functions/testing.h"
+
+namespace kusari::testing {
+namespace {
+
+using Values = std::vector<double>;
+using optimizer_hooks::GradientNoise;
+
+class Pair : public Chain {
+ public:
+  Pair() : a{*this, "a", uniform({2, 3}, -2, 2, 1)}, b{*this, "b", uniform({4}, -2, 2, 2)} {}
+  Parameter a, b;
+};
+
+struct State {
+  Values p, g;
+};
+
+/// What a hook does to the gradients of the parameters that it is given.
+using Formula = std::function<void(std::span<State* const>)>;
+
+double norm(const Values& values) {
+  double sum = 0;
+  for (const double value : values) sum += value * value;
+  return std::sqrt(sum);
+}
+
+Formula each(const std::function<double(double p, double g)>& f) {
+  return [f](std::span<State* const> states) {
+    for (State* s : states) {
+      for (size_t i = 0; i < s->g.size(); ++i) s->g[i] = f(s->p[i], s->g[i]);
+    }
+  };
+}
+
+void clip(std::span<State* const> states) {
+  double squares = 0;
+  for (const State* s : states) squares += std::pow(norm(s->g), 2);
+  for (State* s : states) {
+    for (double& g : s->g) g *= std::min(1.0, 0.5 / std::sqrt(squares));
+  }
+}
+
+void lars(std::span<State* const> states) {
+  for (State* s : states) {
+    const double rate = norm(s->p) / (1e-9 + norm(s->g) + 0.1 * norm(s->p));
+    for (size_t i = 0; i < s->g.size(); ++i) s->g[i] = (s->g[i] + 0.1 * s->p[i]) * rate;
+  }
+}
+
+TEST_CASE("every hook, of an optimizer and of a rule, before and after the update") {
+  struct Case {
+    const char* name;
+    OptimizerHook hook;
+    Formula formula;
+  };
+  const GradientNoise::NoiseFunction ramp = [](const Array& parameter, double eta, int64_t t) {
+    return full(parameter.shape(), eta * static_cast<double>(t + 1), Dtype::float64, parameter.device());
+  };
+  double noise = 0;  // t is 0 before the first update, and 1 for a rule that has begun it, as in Chainer
+  const Case cases[] = {
+      {"WeightDecay", optimizer_hooks::WeightDecay(0.25), each([](double p, double g) { return g + 0.25 * p; })},
+      {"Lasso", optimizer_hooks::Lasso(0.25), each([](double p, double g) {
+         return g + (p > 0 ? 0.25 : p < 0 ? -0.25 : 0);
+       })},
+      {"GradientClipping", optimizer_hooks::GradientClipping(0.5), clip},
+      {"GradientHardClipping", optimizer_hooks::GradientHardClipping(-0.25, 0.5),
+       each([](double, double g) { return std::min(std::max(g, -0.25), 0.5); })},
+      {"GradientLARS", optimizer_hooks::GradientLARS({.weight_decay = 0.1}), lars},
+      {"GradientNoise", GradientNoise(0.5, ramp), each([&](double, double g) { return g + noise; })},
+  };
+  constexpr double kLr = 0.5;
+  for (const Case& c : cases) {
+    CAPTURE(c.name);
+    CHECK(c.hook.name() == c.name);
+    for (const bool of_rule : {false, true}) {
+      CAPTURE(of_rule);
+      for (const HookTiming timing : {HookTiming::automatic, HookTiming::pre, HookTiming::post}) {
+        const bool is_post = timing == HookTiming::post;
+        CAPTURE(is_post);
+        Pair model;
+        optimizers::SGD optimizer(kLr);
+        optimizer.setup(model);
+        if (of_rule) {
+          model.a.update_rule().add_hook(c.hook, {}, timing);
+        } else {
+          optimizer.add_hook(c.hook, {}, timing);
+        }
+        model.a.set_grad(uniform({2, 3}, -1, 1, 3));
+        model.b.set_grad(uniform({4}, -1, 1, 4));
+        State a{model.a.to_vector<double>(), model.a.grad().to_vector<double>()};
+        State b{model.b.to_vector<double>(), model.b.grad().to_vector<double>()};
+        State* const both[] = {&a, &b};
+        const std::span<State* const> hooked(both, of_rule ? 1 : 2);
+        const auto step = [&] {
+          for (State* s : both) {
+            for (size_t i = 0; i < s->p.size(); ++i) s->p[i] -= kLr * s->g[i];
+          }
+        };
+        noise = is_post || of_rule ? 1.0 : 0.5;
+        if (!is_post) c.formula(hooked);
+        step();
+        if (is_post) c.formula(hooked);
+        optimizer.update();
+        check_close(model.a.array(), {2, 3}, a.p);
+        check_close(model.b.array(), {4}, b.p);
+        check_close(model.a.grad(), {2, 3}, a.g);
+        check_close(model.b.grad(), {4}, b.g);
+      }
+    }
+  }
+}
+
+TEST_CASE("GradientNoise draws with the deviation of its schedule, or as it is told") {
+  class Large : public Chain {
+   public:
+    Large() : p{*this, "p", zeros({100000}, Dtype::float64, test_device())} {}
+    Parameter p;
+  } model;
+  optimizers::SGD optimizer(0);
+  optimizer.setup(model);
+  optimizer.add_hook(GradientNoise(0.3));
+  random::seed(1);
+  for (int t = 0; t < 3; ++t) {
+    CAPTURE(t);
+    model.p.set_grad(zeros({100000}, Dtype::float64, test_device()));
+    optimizer.update();
+    double sum = 0, squares = 0;
+    for (const double g : model.p.grad().to_vector<double>()) {
+      sum += g;
+      squares += g * g;
+    }
+    const double deviation = std::sqrt(0.3 / std::pow(1 + t, 0.55));
+    CHECK(std::abs(sum / 1e5) < 5 * deviation / std::sqrt(1e5));
+    CHECK(std::sqrt(squares / 1e5) == doctest::Approx(deviation).epsilon(5 / std::sqrt(2e5)));
+  }
+  optimizer.remove_hook("GradientNoise");
+  optimizer.add_hook(GradientNoise(1, [](const Array&, double, int64_t) { return ones({2}); }));
+  CHECK_THROWS_WITH_AS(optimizer.update(),
+                       "GradientNoise: the parameter 'p' has shape (100000,) but its noise has shape (2,)", ValueError);
+}
+
+TEST_CASE("rules keep their hooks' names apart") {
+  Pair model;
+  optimizers::SGD optimizer(1);
+  optimizer.setup(model);
+  UpdateRule& rule = model.a.update_rule();
+  rule.add_hook(optimizer_hooks::WeightDecay(1));
+  CHECK_THROWS_AS(rule.add_hook(optimizer_hooks::WeightDecay(1)), KeyError);
+  rule.add_hook(optimizer_hooks::WeightDecay(1), "second", HookTiming::post);
+  rule.remove_hook("WeightDecay");
+  CHECK_THROWS_AS(rule.remove_hook("WeightDecay"), KeyError);
+  CHECK_NOTHROW(optimizer.add_hook(optimizer_hooks::WeightDecay(1)));
+  // A disabled rule runs none of its hooks; the optimizer's hooks still see its gradient.
+  rule.enabled = false;
+  model.a.set_grad(zeros({2, 3}, Dtype::float64, test_device()));
+  const Values before = model.a.to_vector<double>();
+  optimizer.update();
+  CHECK(model.a.to_vector<double>() == before);
+  CHECK(model.a.grad().to_vector<double>() == before);
+  CHECK(rule.t() == 0);
+}
+
+}  // namespace
+}  // namespace kusari::testing
