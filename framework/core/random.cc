@@ -83,6 +83,14 @@ DrawReplay::DrawReplay(std::span<const Draw> draws, const char* call) noexcept
 
 DrawReplay::~DrawReplay() { replay = outer_; }
 
+UnrecordedDraws::UnrecordedDraws() noexcept
+    : recording_{std::exchange(recording, nullptr)}, replay_{std::exchange(replay, nullptr)} {}
+
+UnrecordedDraws::~UnrecordedDraws() {
+  recording = recording_;
+  replay = replay_;
+}
+
 RandomState DrawReplay::next(uint64_t count) {
   if (next_ == draws_.size() || draws_[next_].count != count) {
     throw StateError(std::string(call_) + ": the function draws other random numbers when it is called again");

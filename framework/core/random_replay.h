@@ -55,4 +55,18 @@ class KUSARI_API DrawReplay {
   DrawReplay* outer_;
 };
 
+/// While it lives, draws are new ones and are added to no list: those of the first numbers of a parameter, which a
+/// function that is called again finds there.
+class KUSARI_API UnrecordedDraws {
+ public:
+  UnrecordedDraws() noexcept;
+  UnrecordedDraws(const UnrecordedDraws&) = delete;
+  UnrecordedDraws& operator=(const UnrecordedDraws&) = delete;
+  ~UnrecordedDraws();
+
+ private:
+  DrawRecording* recording_;
+  DrawReplay* replay_;
+};
+
 }  // namespace kusari::random

@@ -6,6 +6,7 @@
 #include "kusari/framework/core/config.h"
 #include "kusari/framework/core/error.h"
 #include "kusari/framework/core/graph_capture.h"
+#include "kusari/framework/core/random_replay.h"
 #include "kusari/framework/core/serializer.h"
 #include "kusari/framework/kernels/arithmetic.h"
 #include "kusari/framework/kernels/pointwise.h"
@@ -115,6 +116,7 @@ void Parameter::infer_axis(int axis, int64_t size) {
 
 // An initializer may have a dtype of its own, which to(Dtype) has overruled.
 Array Parameter::generate(const Shape& shape) const {
+  const random::UnrecordedDraws once;
   const std::optional<Dtype> dtype = initializer_.dtype() ? std::nullopt : std::optional(dtype_);
   return in_layout(initializers::generate_array(initializer_, shape, dtype, device_).astype(dtype_));
 }

@@ -34,6 +34,26 @@ TEST_CASE("a replay draws what was recorded") {
   CHECK_THROWS_AS(reserve(5), StateError);
 }
 
+TEST_CASE("what is drawn once is neither recorded nor replayed") {
+  seed(13);
+  std::vector<Draw> draws;
+  {
+    const DrawRecording recording(draws);
+    {
+      const UnrecordedDraws once;
+      reserve(3);
+    }
+    reserve(5);
+  }
+  CHECK(draws.size() == 1);
+  const DrawReplay replay(draws, "test");
+  {
+    const UnrecordedDraws once;
+    CHECK(reserve(7).offset == 8);
+  }
+  CHECK(reserve(5).offset == 3);
+}
+
 TEST_CASE("recordings and replays inside each other") {
   seed(12);
   std::vector<Draw> outer, inner, again;

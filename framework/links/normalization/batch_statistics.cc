@@ -6,6 +6,7 @@
 
 #include "kusari/framework/core/config.h"
 #include "kusari/framework/core/graph_capture.h"
+#include "kusari/framework/core/random_replay.h"
 
 namespace kusari::links {
 namespace {
@@ -45,6 +46,7 @@ BatchStatistics::BatchStatistics(const Shape& size, Start start)
 
 void BatchStatistics::make_averages(const Shape& size, const Device& device) {
   const ScopedGraphCapture once(nullptr);
+  const random::UnrecordedDraws unrecorded;
   avg_mean = initializers::generate_array(initial_avg_mean_, size, dtype_, device);
   avg_var = initializers::generate_array(initial_avg_var_, size, dtype_, device);
 }
