@@ -276,3 +276,12 @@ TEST_CASE("a trigger may be a function, a reference, or absent") {
   CHECK_FALSE(never(trainer));
   CHECK_FALSE(static_cast<bool>(never));
 }
+
+TEST_CASE("a trigger is described for people") {
+  CHECK(TriggerRef().describe() == "never");
+  CHECK(TriggerRef(1, "epoch").describe() == "every epoch");
+  CHECK(TriggerRef(100, "iteration").describe() == "every 100 iterations");
+  CHECK(TriggerRef(0.5, "epoch").describe() == "every 0.5 epochs");
+  CHECK(TriggerRef([](Trainer&) { return true; }).describe() == "a function");
+  CHECK(TriggerRef(triggers::MaxValueTrigger("accuracy")).describe() == "MaxValueTrigger");
+}
