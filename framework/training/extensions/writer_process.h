@@ -2,8 +2,6 @@
 
 #include <functional>
 
-#include <sys/types.h>
-
 namespace kusari::training::extensions::snapshot_writers {
 
 /// A process that is forked to do one thing, and in which nothing else happens. The system kills it when the thread
@@ -26,7 +24,7 @@ class WriterProcess {
 
   void reap(int options) noexcept;
 
-  pid_t process_ = -1;   // -1: it has ended
+  int process_ = -1;     // -1: it has ended
   int descriptor_ = -1;  // of the process, for those who wait for it; -1 where the system has none
   int status_ = 0;
   Outcome* outcome_ = nullptr;  // in memory that both processes see
