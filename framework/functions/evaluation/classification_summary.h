@@ -11,9 +11,10 @@ namespace kusari::functions {
 
 /// Options of F::classification_summary, F::precision, F::recall, F::fbeta_score and F::f1_score.
 struct ClassificationSummaryOptions {
-  std::optional<int64_t> label_num = std::nullopt;  ///< number of classes; default: the largest label plus 1
-  double beta = 1;                                  ///< weight of the recall in the F beta score
-  int64_t ignore_label = -1;                        ///< labels that do not count
+  std::optional<int64_t> label_num =
+      std::nullopt;           ///< number of classes; default: the largest label plus 1, which the host waits for
+  double beta = 1;            ///< weight of the recall in the F beta score
+  int64_t ignore_label = -1;  ///< labels that do not count
 };
 
 /// What F::classification_summary returns: (label_num) each, in float32, or float64 for scores of that dtype, and
