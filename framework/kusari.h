@@ -245,6 +245,7 @@
 #include "kusari/framework/links/activation/simplified_dropconnect.h"
 #include "kusari/framework/links/activation/swish.h"
 #include "kusari/framework/links/any_link.h"
+#include "kusari/framework/links/chain_dict.h"
 #include "kusari/framework/links/chain_list.h"
 #include "kusari/framework/links/connection/bias.h"
 #include "kusari/framework/links/connection/bilinear.h"
