@@ -56,7 +56,8 @@ function(kusari_compile_settings target)
   set_target_properties(${target} PROPERTIES CXX_VISIBILITY_PRESET hidden VISIBILITY_INLINES_HIDDEN ON)
 endfunction()
 
-# For programs whose own code is not what takes time: compiles a third faster than the library's -O2.
-function(kusari_compile_quickly target)
-  target_compile_options(${target} PRIVATE $<$<CONFIG:Release>:-O1>)
+# For programs whose own code is not what takes time: -O1 compiles a third faster than the library's -O2, -O0 twice as
+# fast.
+function(kusari_compile_quickly target level)
+  target_compile_options(${target} PRIVATE $<$<CONFIG:Release>:${level}>)
 endfunction()
