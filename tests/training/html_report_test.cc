@@ -5,6 +5,7 @@
 #include <string>
 
 #include <doctest/doctest.h>
+#include <sys/stat.h>
 
 #include "kusari/framework/core/error.h"
 #include "kusari/framework/links/connection/linear.h"
@@ -107,13 +108,22 @@ TEST_CASE("HtmlReport of a run that fails says why") {
   CHECK(has(read_file(dir / "report.html"), "<span class=\"state finished\">"));
 }
 
-TEST_CASE("HtmlReport has the computational graph, as text where it cannot be drawn") {
-  const ScratchDirectory dir, nothing;
+TEST_CASE("HtmlReport has the computational graph, drawn once, or as text where it cannot be drawn") {
+  const ScratchDirectory dir, bin;
   testing::write_file(dir / "cg.dot", "digraph graphname{a [label=\"<x>\"]; a -> b;}");
   const std::string path = std::getenv("PATH");
-  ::setenv("PATH", nothing.path().c_str(), 1);
+  bool is_there = false;
+  SUBCASE("without dot") { is_there = false; }
+  SUBCASE("with dot") {
+    is_there = true;
+    testing::write_file(bin / "dot",
+                        "#!/bin/sh\necho called >> " + (bin / "calls") +
+                            "\n[ $1$2 = -Tsvg-o ] && echo '<?xml version=\"1.0\"?>\n<svg id=\"drawn\"></svg>' > $3\n");
+    ::chmod((bin / "dot").c_str(), 0755);
+  }
+  ::setenv("PATH", bin.path().c_str(), 1);
   ModelUpdater updater;
-  Trainer trainer(updater, {1, "epoch"}, dir.path());
+  Trainer trainer(updater, {3, "epoch"}, dir.path());
   trainer.extend(extensions::LogReport({.filename = std::nullopt}));
   trainer.extend(HtmlReport());
   trainer.run();
@@ -121,7 +131,10 @@ TEST_CASE("HtmlReport has the computational graph, as text where it cannot be dr
   const std::string html = read_file(dir / "report.html");
   CHECK(has(html, "<h2>Computational graph</h2>"));
   CHECK(has(html, "<pre>digraph graphname{a [label=&quot;&lt;x&gt;&quot;]; a -&gt; b;}</pre>"));
+  CHECK(has(html, "<div class=\"graph\"><svg id=\"drawn\"></svg>") == is_there);
+  CHECK_FALSE(has(html, "<?xml"));
   CHECK(dir.count() == 2);
+  if (is_there) CHECK(read_file(bin / "calls") == "called\n");
 }
 
 TEST_CASE("HtmlReport's bad arguments") {
