@@ -4,25 +4,23 @@
 #include <vector>
 
 #include "kusari/framework/core/error.h"
-#include "kusari/framework/functions/array/get_item.h"
+#include "kusari/framework/core/graph_capture.h"
+#include "kusari/framework/functions/array/index_plan.h"
 
 namespace kusari::functions {
 namespace {
 
-/// The places of 0, 1, ..., n - 1 in `order`.
-std::vector<int64_t> inverse(const std::vector<int64_t>& order) {
+void check_permutation(const std::vector<int64_t>& order) {
   const auto n = static_cast<int64_t>(order.size());
-  std::vector<int64_t> places(order.size(), -1);
-  for (int64_t i = 0; i < n; ++i) {
-    const int64_t index = order[static_cast<size_t>(i)];
+  std::vector<bool> seen(order.size(), false);
+  for (const int64_t index : order) {
     const bool is_inside = index >= 0 && index < n;
-    if (!is_inside || places[static_cast<size_t>(index)] >= 0) {
+    if (!is_inside || seen[static_cast<size_t>(index)]) {
       throw ValueError("F::permutate: indices holds " + std::to_string(index) + (is_inside ? " twice" : "") +
                        " but must be a permutation of 0 to " + std::to_string(n - 1));
     }
-    places[static_cast<size_t>(index)] = i;
+    seen[static_cast<size_t>(index)] = true;
   }
-  return places;
 }
 
 }  // namespace
@@ -37,10 +35,12 @@ Variable permutate(const Variable& x, const Array& indices, int64_t axis, bool i
                     " but must hold " + std::to_string(x.shape()[along]) + " integers, one for each element of axis " +
                     std::to_string(axis));
   }
-  const std::vector<int64_t> places = inverse(indices.to_vector<int64_t>());
+  // A static graph reads the indices when it is replayed.
+  if (GraphCapture::current() == nullptr) check_permutation(indices.to_vector<int64_t>());
   SmallVector<Index, 4> slices(static_cast<size_t>(along), Index(Slice{}));
-  slices.push_back(inv ? array(places, x.device()) : indices);
-  return get_item(x, std::span<const Index>(slices.data(), slices.size()));
+  slices.push_back(indices);
+  const IndexPlan plan("F::permutate", x.shape(), std::span<const Index>(slices.data(), slices.size()));
+  return inv ? plan.put(x) : plan.take(x);
 }
 
 }  // namespace kusari::functions

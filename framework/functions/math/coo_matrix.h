@@ -14,7 +14,7 @@ class KUSARI_API CooMatrix {
  public:
   /// data: (entries) or (matrices, entries), floating. row, col: the same shape, int32 or int64. shape: of one matrix,
   /// two sizes. Throws ValueError when shapes do not go together, TypeError for other dtypes, IndexError for a row or
-  /// column that is not in the matrix, which is seen on the host.
+  /// column that is not in the matrix, which is seen on the host and not in static graphs.
   CooMatrix(const Variable& data, const Array& row, const Array& col, const Shape& shape);
 
   const Variable& data() const noexcept { return data_; }

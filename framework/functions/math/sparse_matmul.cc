@@ -1,7 +1,6 @@
 #include "kusari/framework/functions/math/sparse_matmul.h"
 
 #include <string>
-#include <vector>
 
 #include "kusari/framework/autograd/input_caster.h"
 #include "kusari/framework/core/error.h"
@@ -10,6 +9,9 @@
 #include "kusari/framework/functions/array/take_rows.h"
 #include "kusari/framework/functions/array/transpose.h"
 #include "kusari/framework/functions/math/basic_math.h"
+#include "kusari/framework/kernels/arithmetic.h"
+#include "kusari/framework/kernels/comparison.h"
+#include "kusari/framework/kernels/pointwise.h"
 
 namespace kusari::functions {
 namespace {
@@ -17,12 +19,11 @@ namespace {
 /// Places in one matrix of `size` as places in all of them, one below the other; -1 stays.
 Array below_each_other(const Array& places, int64_t size) {
   if (places.ndim() == 1) return places;
-  const int64_t entries = places.shape()[1];
-  std::vector<int64_t> all = places.to_vector<int64_t>();
-  for (size_t i = 0; i < all.size(); ++i) {
-    if (all[i] >= 0) all[i] += static_cast<int64_t>(i) / entries * size;
-  }
-  return array(all, places.device());
+  const Array given = places.astype(Dtype::int64), matrices = arange(given.shape()[0], Dtype::int64, given.device());
+  const Array first = pointwise(kernels::MulConst{static_cast<double>(size)}, matrices).expand_dims(1);
+  const Array none = full({}, -1, Dtype::int64, given.device());
+  return pointwise(kernels::Where{}, pointwise(kernels::LessConst{0}, given), none,
+                   pointwise(kernels::Add{}, given, first));
 }
 
 void check_dense(const char* name, const utils::CooMatrix& sparse, const Variable& dense) {
@@ -48,8 +49,8 @@ Variable product(const utils::CooMatrix& sparse, bool transposed, const Variable
   const int64_t count = sparse.is_batch() ? dense.shape()[0] : 1;
   const int64_t m = sparse.shape()[transposed ? 1 : 0], k = sparse.shape()[transposed ? 0 : 1];
   const int64_t n = dense.shape(-1), entries = sparse.row().size();
-  const Array to = below_each_other(transposed ? sparse.col() : sparse.row(), m);
-  const Array from = below_each_other(transposed ? sparse.row() : sparse.col(), k);
+  const Array to = below_each_other(transposed ? sparse.col() : sparse.row(), m).reshape({entries});
+  const Array from = below_each_other(transposed ? sparse.row() : sparse.col(), k).reshape({entries});
   const Dtype dtype = promote(data.dtype(), dense.dtype());
   const Variable rows = take_rows(reshape(dense, {count * k, n}), from, lookup);
   const Variable terms = cast(rows, dtype) * cast(reshape(data, {entries, 1}), dtype);
