@@ -35,6 +35,10 @@ class Diagonal final : public FunctionNode {
   const char* name() const override { return "diagonal"; }
 
  private:
+  void check(const TypeCheck& c) const override {
+    const auto [x] = c.args("x");
+    c.expect(x.ndim() >= 2);
+  }
   Arrays forward(const ArrayRefs& in) override { return {place_.view_of(in[0])}; }
   Variables backward(const Variables& gy) override;
 
@@ -64,6 +68,7 @@ Variables Diagonal::backward(const Variables& gy) { return {apply<PutDiagonal>({
 }  // namespace
 
 Variable diagonal(const Variable& x, const DiagonalOptions& options) {
+  if (!x.is_defined() || x.ndim() < 2) return apply<Diagonal>({x}, Place{});  // throws
   const int rows = normalize_axis(options.axis1, x.ndim(), "F::diagonal");
   const int columns = normalize_axis(options.axis2, x.ndim(), "F::diagonal");
   if (rows == columns) {

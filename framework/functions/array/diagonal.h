@@ -14,7 +14,8 @@ struct DiagonalOptions {
 
 /// Diagonals of the matrices that two axes make; a view.
 /// x: any dtype, at least two axes. Negative axes count from the end. Returns the other axes in order, then the
-/// elements (i, i + offset). Throws IndexError for an axis that x does not have, ValueError when the two are one.
+/// elements (i, i + offset). Throws TypeError when x has fewer axes, IndexError for an axis that x does not have,
+/// ValueError when the two are one.
 /// Differentiable to any order. chainer.functions.diagonal.
 KUSARI_API Variable diagonal(const Variable& x, const DiagonalOptions& options = {});
 

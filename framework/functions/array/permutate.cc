@@ -26,6 +26,7 @@ void check_permutation(const std::vector<int64_t>& order) {
 }  // namespace
 
 Variable permutate(const Variable& x, const Array& indices, int64_t axis, bool inv) {
+  if (!x.is_defined()) throw TypeError("F::permutate: x is not given: it is required");
   const int along = normalize_axis(axis, x.ndim(), "F::permutate");
   if (!indices.is_defined() || !is_integral(indices.dtype()) || indices.shape() != Shape{x.shape()[along]}) {
     throw TypeError("F::permutate: indices " +

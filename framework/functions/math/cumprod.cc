@@ -84,6 +84,7 @@ class Cumprod final : public FunctionNode {
 }  // namespace
 
 Variable cumprod(const Variable& x, std::optional<int64_t> axis) {
+  if (!x.is_defined()) return apply<Cumprod>({x}, 0);  // throws
   const Variable along = axis ? x : flatten(x);
   return apply<Cumprod>({along}, normalize_axis(axis.value_or(0), along.ndim(), "F::cumprod"));
 }

@@ -32,6 +32,7 @@ class Cumsum final : public FunctionNode {
 }  // namespace
 
 Variable cumsum(const Variable& x, std::optional<int64_t> axis) {
+  if (!x.is_defined()) return apply<Cumsum>({x}, kernels::ScanAxis{});  // throws
   const Variable along = axis ? x : flatten(x);
   return apply<Cumsum>({along}, kernels::ScanAxis{normalize_axis(axis.value_or(0), along.ndim(), "F::cumsum"), false});
 }

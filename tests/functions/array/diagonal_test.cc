@@ -33,7 +33,9 @@ TEST_CASE("diagonal's gradients") {
 TEST_CASE("diagonal's errors") {
   CHECK_THROWS_WITH_AS(F::diagonal(ones({2, 2}), {.axis1 = 1, .axis2 = -1}),
                        "F::diagonal: axis1 1 and axis2 -1 of shape (2, 2) are one axis", ValueError);
-  CHECK_THROWS_AS(F::diagonal(ones({2})), IndexError);
+  CHECK_THROWS_WITH_AS(F::diagonal(ones({2})), "F::diagonal: x has shape (2,): x.ndim must be at least 2 (1 < 2)",
+                       TypeError);
+  CHECK_THROWS_WITH_AS(F::diagonal(Variable()), "F::diagonal: x is not given: it is required", TypeError);
   CHECK_THROWS_AS(F::diagonal(ones({2, 2}), {.axis2 = 2}), IndexError);
 }
 

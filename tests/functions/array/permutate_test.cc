@@ -34,6 +34,8 @@ TEST_CASE("permutate's errors") {
   CHECK_THROWS_AS(F::permutate(x, array<float>({0, 1, 2})), TypeError);
   CHECK_THROWS_AS(F::permutate(x, Array()), TypeError);
   CHECK_THROWS_AS(F::permutate(x, array<int32_t>({0, 1, 2}), 2), IndexError);
+  CHECK_THROWS_WITH_AS(F::permutate(Variable(), array<int32_t>({0})), "F::permutate: x is not given: it is required",
+                       TypeError);
 }
 
 }  // namespace

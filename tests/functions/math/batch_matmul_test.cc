@@ -35,6 +35,8 @@ TEST_CASE("batch_matmul's errors") {
                        "F::batch_matmul: a has shape (2,): a.ndim must be 2 or 3", TypeError);
   CHECK_THROWS_WITH_AS(F::batch_matmul(ones({2, 3, 4}), int_ones({2, 4})),
                        "F::batch_matmul: b has dtype int64: b.dtype must be floating", TypeError);
+  CHECK_THROWS_WITH_AS(F::batch_matmul(Variable(), ones({1, 2})), "F::batch_matmul: a is not given: it is required",
+                       TypeError);
 }
 
 }  // namespace

@@ -56,6 +56,7 @@ TEST_CASE("cholesky's errors") {
   CHECK_THROWS_AS(F::cholesky(ones({2, 2, 2})), TypeError);
   CHECK_THROWS_WITH_AS(F::cholesky(int_ones({2, 2})), "F::cholesky: a has dtype int64: a.dtype must be floating",
                        TypeError);
+  CHECK_THROWS_WITH_AS(F::cholesky(Variable()), "F::cholesky: a is not given: it is required", TypeError);
 }
 
 }  // namespace

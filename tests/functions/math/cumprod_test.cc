@@ -79,6 +79,7 @@ TEST_CASE("cumprod can be differentiated again and again") {
 TEST_CASE("cumprod's errors") {
   CHECK_THROWS_WITH_AS(F::cumprod(int_ones({2})), "F::cumprod: x has dtype int64: x.dtype must be floating", TypeError);
   CHECK_THROWS_AS(F::cumprod(ones({2}), 1), IndexError);
+  CHECK_THROWS_WITH_AS(F::cumprod(Variable(), 0), "F::cumprod: x is not given: it is required", TypeError);
 }
 
 }  // namespace

@@ -76,6 +76,7 @@ TEST_CASE("cumsum's errors") {
   CHECK_THROWS_AS(F::cumsum(ones({2}), 1), IndexError);
   CHECK_THROWS_AS(F::cumsum(ones({2}), -2), IndexError);
   CHECK_THROWS_AS(F::cumsum(ones({}), 0), IndexError);
+  CHECK_THROWS_WITH_AS(F::cumsum(Variable()), "F::cumsum: x is not given: it is required", TypeError);
 }
 
 }  // namespace

@@ -105,6 +105,7 @@ TEST_CASE("det's errors") {
   CHECK_THROWS_WITH_AS(F::batch_det(ones({2, 2})), "F::batch_det: a has shape (2, 2): a.ndim must equal 3 (2 != 3)",
                        TypeError);
   CHECK_THROWS_WITH_AS(F::det(int_ones({2, 2})), "F::det: a has dtype int64: a.dtype must be floating", TypeError);
+  CHECK_THROWS_WITH_AS(F::det(Variable()), "F::det: a is not given: it is required", TypeError);
 }
 
 }  // namespace

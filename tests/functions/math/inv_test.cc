@@ -58,6 +58,7 @@ TEST_CASE("inv's errors") {
   CHECK_THROWS_AS(F::inv(ones({2, 2, 2})), TypeError);
   CHECK_THROWS_AS(F::batch_inv(ones({2, 2})), TypeError);
   CHECK_THROWS_WITH_AS(F::inv(int_ones({2, 2})), "F::inv: a has dtype int64: a.dtype must be floating", TypeError);
+  CHECK_THROWS_WITH_AS(F::inv(Variable()), "F::inv: a is not given: it is required", TypeError);
 }
 
 }  // namespace

@@ -39,6 +39,7 @@ TEST_CASE("tensordot's errors") {
   CHECK_THROWS_AS(F::tensordot(a, b, {{2}, {0}}), IndexError);
   CHECK_THROWS_WITH_AS(F::tensordot(a, int_ones({3})), "F::tensordot: b has dtype int64: b.dtype must be floating",
                        TypeError);
+  CHECK_THROWS_WITH_AS(F::tensordot(Variable(), ones({2})), "F::tensordot: a is not given: it is required", TypeError);
 }
 
 }  // namespace
