@@ -98,9 +98,6 @@ struct Subscripts {
       if (std::count(output.begin(), output.end(), letter) > 1) fail(quoted(letter) + " comes twice in the result");
       if (count(letter) == 0) fail(quoted(letter) + " is in the result but in no operand");
     }
-    if (count(kEllipsisLetter) > 0 && output.find(kEllipsisLetter) == std::string::npos) {
-      fail("... must be in the result: axes are summed by their letters");
-    }
   }
 };
 
@@ -288,6 +285,9 @@ Variable sum_of_products(const Subscripts& subscripts, std::span<const Variable>
     sizes.add(factors.back(), i);
     const auto of_dots = [](int label) { return label >= kDots; };
     dots = std::max(dots, static_cast<int>(std::count_if(factors[i].labels.begin(), factors[i].labels.end(), of_dots)));
+  }
+  if (dots > 0 && subscripts.output.find(kEllipsisLetter) == std::string::npos) {
+    fail("... must be in the result: axes are summed by their letters");
   }
   for (Factor& factor : factors) simplify(factor, sizes);
   const Labels output = labels_of(subscripts.output, dots);

@@ -61,6 +61,7 @@ TEST_CASE("einsum's ellipsis broadcasts") {
   check_close(F::einsum("i...,i...->...", {a(), array<float>({1, 10}, {2, 1})}), {2}, {31, 42});
   check_close(F::einsum("...,...", {a(), full({}, 2, Dtype::float32)}), {2, 2}, {2, 4, 6, 8});
   check_close(F::einsum("i...->...i", {a()}), {2, 2}, {1, 3, 2, 4});
+  check_close(F::einsum("ij...->j", {a()}), {2}, {4, 6});  // it stands for nothing
 }
 
 TEST_CASE("einsum of operands with lists of numbers") {
