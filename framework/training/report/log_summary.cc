@@ -150,7 +150,7 @@ std::string short_duration(double seconds) {
 
 std::string grouped(int64_t number) {
   std::string digits = std::to_string(number);
-  for (size_t i = digits.size(); i > (number < 0 ? 4U : 3U); i -= 3) digits.insert(i - 3, ",");
+  for (size_t i = digits.size(); i > (number < 0 ? 4U : 3U); i -= 3) digits.insert(i - 3, 1, ',');
   return digits;
 }
 
