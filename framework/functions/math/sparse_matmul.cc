@@ -49,8 +49,11 @@ Variable product(const utils::CooMatrix& sparse, bool transposed, const Variable
   const int64_t count = sparse.is_batch() ? dense.shape()[0] : 1;
   const int64_t m = sparse.shape()[transposed ? 1 : 0], k = sparse.shape()[transposed ? 0 : 1];
   const int64_t n = dense.shape(-1), entries = sparse.row().size();
-  const Array to = below_each_other(transposed ? sparse.col() : sparse.row(), m).reshape({entries});
-  const Array from = below_each_other(transposed ? sparse.row() : sparse.col(), k).reshape({entries});
+  const auto places = [&](const Array& given, int64_t size) {
+    return below_each_other(given.to_device(dense.device()), size).reshape({entries});
+  };
+  const Array to = places(transposed ? sparse.col() : sparse.row(), m);
+  const Array from = places(transposed ? sparse.row() : sparse.col(), k);
   const Dtype dtype = promote(data.dtype(), dense.dtype());
   const Variable rows = take_rows(reshape(dense, {count * k, n}), from, lookup);
   const Variable terms = cast(rows, dtype) * cast(reshape(data, {entries, 1}), dtype);
