@@ -16,7 +16,7 @@ struct SparseMatmulOptions {
 /// a: (m, k), or (n, m, k) for several. b: (k, l) or (n, k, l). One of them is a utils::CooMatrix, the other a dense
 /// floating array. Returns the dense (m, l) or (n, m, l) in NumPy's promotion of their dtypes; half types are summed in
 /// float32. Throws TypeError when shapes or dtypes do not go together. Differentiable to any order by the dense
-/// operand and by the data of the sparse one, with memory for k times l numbers per k entries.
+/// operand and by the data of the sparse one, with memory for l numbers per entry.
 /// chainer.functions.sparse_matmul.
 KUSARI_API Variable sparse_matmul(const utils::CooMatrix& a, const Variable& b,
                                   const SparseMatmulOptions& options = {});
