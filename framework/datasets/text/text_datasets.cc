@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <vector>
 
+#include "kusari/framework/core/error.h"
 #include "kusari/framework/datasets/download.h"
 #include "kusari/framework/serializers/zip.h"
 
@@ -48,7 +49,10 @@ Words wikitext2_words(const std::string& call, size_t split, const std::string& 
   };
   const std::string path = find_dataset_file(call, file, root);
   if (std::filesystem::path(path).filename() != archive) return read_words(path);
-  return split_words(serializers::ZipReader(path).read("wikitext-2/" + tokens));
+  const serializers::ZipReader zip(path);
+  const std::string entry = "wikitext-2/" + tokens;
+  if (zip.find(entry) == nullptr) throw IoError(call + ": " + path + " has no entry '" + entry + "'");
+  return split_words(zip.read(entry));
 }
 
 template <class ReadWords>

@@ -5,8 +5,10 @@
 
 #include <doctest/doctest.h>
 
+#include "kusari/framework/core/atomic_file.h"
 #include "kusari/framework/core/error.h"
 #include "kusari/framework/datasets/text/text_datasets.h"
+#include "kusari/framework/serializers/zip.h"
 #include "kusari/tests/scratch_directory.h"
 #include "kusari/tests/shared_data.h"
 
@@ -128,6 +130,20 @@ TEST_CASE("PTB: ids in the order of the training text") {
   CHECK_THROWS_WITH_AS(get_ptb_words({.root = dir / "none"}),
                        doctest::Contains("get_ptb_words: neither ptb.train.txt nor ptb.train.txt.gz is in the folder"),
                        IoError);
+}
+
+TEST_CASE("WikiText-2 from its archive") {
+  const ScratchDirectory dir;
+  AtomicFile file(dir / "wikitext-2-v1.zip");
+  serializers::ZipWriter zip(file);
+  zip.add("wikitext-2/wiki.train.tokens", " = A = \n \n the <unk> \n", serializers::ZipMethod::deflated);
+  zip.add("wikitext-2/wiki.valid.tokens", " the A \n", serializers::ZipMethod::stored);
+  zip.finish();
+  file.commit();
+  CHECK(get_wikitext2_words_vocabulary({.root = dir.path()}).decode(arange(5, Dtype::int32)) ==
+        Words{"=", "A", "<eos>", "the", "<unk>"});
+  CHECK_THROWS_WITH_AS(get_wikitext2_words({.root = dir.path()}),
+                       doctest::Contains("wikitext-2-v1.zip has no entry 'wikitext-2/wiki.test.tokens'"), IoError);
 }
 
 TEST_CASE("WikiText-2 of the shared data") {
