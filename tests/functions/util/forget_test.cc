@@ -13,6 +13,7 @@
 #include "kusari/framework/functions/math/sum.h"
 #include "kusari/framework/functions/noise/dropout.h"
 #include "kusari/framework/links/connection/linear.h"
+#include "kusari/framework/links/link_hooks/spectral_normalization.h"
 #include "kusari/framework/links/normalization/batch_normalization.h"
 #include "kusari/framework/links/normalization/batch_renormalization.h"
 #include "kusari/tests/functions/testing.h"
@@ -207,6 +208,23 @@ TEST_CASE("forget counts statistics once") {
   };
   check([] { return L::BatchNormalization(3); });
   check([] { return L::BatchRenormalization(3, {.rmax = 2, .dmax = 1}); });
+}
+
+TEST_CASE("forget iterates spectral norms once") {
+  const Array W = uniform({4, 3}, -1, 1, 2).astype(Dtype::float32);
+  L::Linear direct(3, 4, {.initial_w = W}), forgotten(3, 4, {.initial_w = W});
+  for (L::Linear* link : {&direct, &forgotten}) {
+    random::seed(5);  // of the first direction
+    link->to(test_device());
+    link->add_hook(link_hooks::SpectralNormalization());
+  }
+  const Variable x(uniform({2, 3}, -1, 1).astype(Dtype::float32));
+  for (int i = 0; i < 3; ++i) {
+    random::seed(6);
+    const std::vector<Values> expected = gradients(direct(x), {x, direct.W});
+    random::seed(6);
+    CHECK(gradients(F::forget(forgotten, x), {x, forgotten.W}) == expected);
+  }
 }
 
 TEST_CASE("forget calls a link where it is") {
