@@ -4,6 +4,7 @@
 
 #include <doctest/doctest.h>
 
+#include "kusari/framework/core/random.h"
 #include "kusari/framework/functions/activation/relu.h"
 #include "kusari/framework/functions/math/basic_math.h"
 #include "kusari/framework/functions/math/sum.h"
@@ -50,6 +51,28 @@ TEST_CASE("what hooks do to weights is replayed") {
   }
   CHECK(plain.calls == 6);
   CHECK(recorded.calls < 4);
+}
+
+TEST_CASE("the first vector of a lazy weight is drawn outside of the recording") {
+  const auto run = [](auto& model, Link& link) {
+    const auto inference = no_backprop_mode();
+    random::seed(3);
+    link.cleargrads();
+    std::vector<float> numbers;
+    for (int i = 0; i < 5; ++i) {
+      const Variable y = model(full({2, 3}, 0.25 * (i + 1), Dtype::float32, Device()));
+      append(numbers, y.array());
+      append_all(numbers, link);
+    }
+    return numbers;
+  };
+  L::Linear plain(4), recorded(4);
+  plain.add_hook(link_hooks::SpectralNormalization({.use_gamma = true}));
+  recorded.add_hook(link_hooks::SpectralNormalization({.use_gamma = true}));
+  auto graph = static_graph(recorded);
+  const std::vector<float> expected = run(plain, plain);
+  CHECK(run(graph, recorded) == expected);
+  CHECK(graph.summary().find("not recorded") == std::string::npos);
 }
 
 }  // namespace

@@ -11,6 +11,7 @@
 #include "kusari/framework/amp/autocast.h"
 #include "kusari/framework/core/config.h"
 #include "kusari/framework/core/error.h"
+#include "kusari/framework/core/graph_capture.h"
 #include "kusari/framework/core/random_replay.h"
 #include "kusari/framework/functions/array/cast.h"
 #include "kusari/framework/functions/array/reshape.h"
@@ -96,6 +97,7 @@ void SpectralNormalization::prepare(Link& link, const Array& weight) const {
   const bool needs_gamma = options_.use_gamma && !find<Parameter>(link, kGamma, MemberKind::parameter).is_initialized();
   if (u.is_defined() && !needs_gamma) return;
   check(weight.shape());
+  const ScopedGraphCapture nothing(nullptr);
   if (!u.is_defined()) {
     const random::UnrecordedDraws once;
     u = initializers::generate_array(initializers::Normal(1, weight.dtype()), {weight.shape(axis_)}, weight.dtype(),
