@@ -5,6 +5,7 @@
 #include "kusari/framework/core/config.h"
 #include "kusari/framework/core/random.h"
 #include "kusari/framework/functions/activation/softmax.h"
+#include "kusari/framework/functions/array/cast.h"
 #include "kusari/framework/functions/math/basic_math.h"
 #include "kusari/framework/kernels/arithmetic.h"
 #include "kusari/framework/kernels/math_functions.h"
@@ -37,11 +38,16 @@ Array gumbel_like(const Array& x) {
   return g;
 }
 
+double widened(double tau, Dtype) { return tau; }
+Variable widened(const Variable& tau, Dtype dtype) { return cast(tau, dtype); }
+
+// In float32 at least: a low temperature magnifies what is rounded.
 template <class Tau>
 Variable sampled(const Variable& log_pi, const Tau& tau, int64_t axis) {
   if (config().type_check) check(log_pi);
   if (log_pi.ndim() == 0) return ones({}, log_pi.dtype(), log_pi.device());
-  return softmax((log_pi + gumbel_like(log_pi.array())) / tau, axis);
+  const Array noise = gumbel_like(log_pi.array());
+  return cast(softmax((cast(log_pi, noise.dtype()) + noise) / widened(tau, noise.dtype()), axis), log_pi.dtype());
 }
 
 }  // namespace
