@@ -128,7 +128,8 @@ std::vector<charts::LineChart> log_charts(const LogTable& log, const std::string
     }
     constexpr size_t kMarkedPoints = 40;
     if (curve.points.size() > kMarkedPoints) chart->marker.clear();
-    chart->curves.push_back(std::move(curve));
+    // The quantity's own curve comes first, even if its validation was logged before it.
+    chart->curves.insert(key == title ? chart->curves.begin() : chart->curves.end(), std::move(curve));
   }
   std::erase_if(result, [](const charts::LineChart& chart) { return !chart.has_data(); });
   return result;

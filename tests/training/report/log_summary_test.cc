@@ -76,6 +76,15 @@ TEST_CASE("log_charts shows training and validation of a quantity together") {
   CHECK(charts[4].curves.size() == 2);
 }
 
+TEST_CASE("log_charts has a quantity before its validation, in whatever order they came") {
+  const Log log{row({{"validation/main/loss", 2.0}, {"iteration", 0}}), row({{"main/loss", 1.0}, {"iteration", 1}})};
+  const auto charts = log_charts(LogTable(log), "iteration");
+  REQUIRE(charts.size() == 1);
+  REQUIRE(charts[0].curves.size() == 2);
+  CHECK(charts[0].curves[0].name == "main/loss");
+  CHECK(charts[0].curves[1].name == "validation/main/loss");
+}
+
 TEST_CASE("x_axis counts iterations where an epoch has several rows") {
   const Log repeated{row({{"epoch", 0}, {"iteration", 1}}), row({{"epoch", 0}, {"iteration", 2}})};
   const Log without{row({{"iteration", 1}})};
