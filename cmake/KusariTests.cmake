@@ -143,6 +143,12 @@ if(test_support_sources)
       set_tests_properties(functions_${isa} PROPERTIES LABELS unit TIMEOUT 600 ENVIRONMENT KUSARI_CPU_ISA=${isa})
     endforeach()
   endif()
+  if(TARGET test_properties AND CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
+    foreach(isa v1 v3)
+      add_test(NAME properties_${isa} COMMAND test_properties)
+      set_tests_properties(properties_${isa} PROPERTIES LABELS unit TIMEOUT 600 ENVIRONMENT KUSARI_CPU_ISA=${isa})
+    endforeach()
+  endif()
 
   # And with images as they are in shape().
   if(TARGET test_functions)
