@@ -8,7 +8,7 @@
 #include <Eigen/Core>
 #include <Eigen/Eigenvalues>
 
-#include "kusari/framework/amp/autocast.h"
+#include "kusari/framework/autograd/input_caster.h"
 #include "kusari/framework/core/config.h"
 #include "kusari/framework/core/error.h"
 #include "kusari/framework/core/graph_capture.h"
@@ -118,7 +118,7 @@ Variable SpectralNormalization::as_matrix(const Variable& weight) const {
 
 Variable SpectralNormalization::transformed(Link& link, const Variable& weight) {
   prepare(link, weight.array());
-  const amp::Autocast full_precision({.enabled = false});
+  const ScopedInputCaster full_precision(nullptr);
   const Dtype dtype = is_half(weight.dtype()) ? Dtype::float32 : weight.dtype();
   const Variable matrix = F::cast(as_matrix(weight), dtype);
   if (!config().in_recomputing || !u_.is_defined()) {
