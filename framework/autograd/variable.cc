@@ -70,19 +70,24 @@ void Variable::set_array(const Array& array) {
                     kusari::name(array.dtype()) + " but the gradient held has " + to_string(held.shape()) + " and " +
                     kusari::name(held.dtype()));
   }
-  node()->array = array;
+  known().array = array;
 }
 
 const std::string& Variable::name() const {
   static const std::string nameless;
-  return node()->saved != nullptr ? node()->saved->name : nameless;
+  return known().saved != nullptr ? node()->saved->name : nameless;
 }
 
-void Variable::set_name(std::string name) { node()->saved_state().name = std::move(name); }
+void Variable::throw_undefined() {
+  throw StateError(
+      "Variable: the variable is undefined (an argument that was not given, or no gradient): it has no array");
+}
 
-Array Variable::grad() const { return node()->grad != nullptr ? node()->grad->array : Array(); }
+void Variable::set_name(std::string name) { known().saved_state().name = std::move(name); }
 
-Variable Variable::grad_var() const { return Variable(node()->grad); }
+Array Variable::grad() const { return known().grad != nullptr ? node()->grad->array : Array(); }
+
+Variable Variable::grad_var() const { return Variable(known().grad); }
 
 void Variable::set_grad(const Array& grad) { set_grad_var(grad.is_defined() ? Variable(grad, false) : Variable()); }
 
@@ -93,25 +98,25 @@ void Variable::set_grad_var(const Variable& grad) {
                     kusari::name(dtype()));
   }
   if (grad.is_defined()) grad.node()->add_handle();
-  if (node()->grad != nullptr) node()->grad->drop_handle();
+  if (known().grad != nullptr) node()->grad->drop_handle();
   node()->grad = grad.node();
 }
 
 void Variable::cleargrad() {
-  if (detail::VariableNode* const held = std::exchange(node()->grad, nullptr)) held->drop_handle();
+  if (detail::VariableNode* const held = std::exchange(known().grad, nullptr)) held->drop_handle();
   if (node()->saved == nullptr) return;
   node()->saved->loss_scale = 1;
   node()->saved->device_loss_scale = Array();
 }
 
 void Variable::unchain() {
-  IntrusivePtr<FunctionNode> creator = std::move(node()->creator);
+  IntrusivePtr<FunctionNode> creator = std::move(known().creator);
   if (creator) creator->forget_output(node()->output_index);
 }
 
 void Variable::unchain_backward() {
   SmallVector<IntrusivePtr<FunctionNode>, 8> pending;
-  if (node()->creator) pending.push_back(node()->creator);
+  if (known().creator) pending.push_back(node()->creator);
   while (!pending.empty()) {
     const IntrusivePtr<FunctionNode> function = std::move(pending.back());
     pending.pop_back();

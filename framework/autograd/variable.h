@@ -147,15 +147,16 @@ class KUSARI_API Variable {
   bool is_defined() const noexcept { return node() != nullptr; }
   explicit operator bool() const noexcept { return is_defined(); }
 
-  const Array& array() const noexcept { return node()->array; }
+  /// This and what follows throw StateError for an undefined variable.
+  const Array& array() const { return known().array; }
   /// Replaces the array. Throws TypeError when a gradient of another shape or dtype is held.
   void set_array(const Array& array);
-  const Shape& shape() const noexcept { return node()->shape(); }
+  const Shape& shape() const { return known().shape(); }
   int64_t shape(int64_t axis) const { return array().shape(axis); }
-  int ndim() const noexcept { return shape().ndim(); }
-  int64_t size() const noexcept { return numel(shape()); }
-  Dtype dtype() const noexcept { return node()->dtype(); }
-  const Device& device() const noexcept { return array().device(); }
+  int ndim() const { return shape().ndim(); }
+  int64_t size() const { return numel(shape()); }
+  Dtype dtype() const { return known().dtype(); }
+  const Device& device() const { return array().device(); }
   template <class T>
   T item() const {
     return array().item<T>();
@@ -165,10 +166,10 @@ class KUSARI_API Variable {
     return array().template to_vector<T>();
   }
 
-  bool requires_grad() const noexcept { return node()->requires_grad; }
-  int rank() const noexcept { return node()->rank; }
+  bool requires_grad() const { return known().requires_grad; }
+  int rank() const { return known().rank; }
   /// The function that computed this variable, or null for a leaf.
-  FunctionNode* creator() const noexcept { return node()->creator.get(); }
+  FunctionNode* creator() const { return known().creator.get(); }
   const std::string& name() const;
   void set_name(std::string name);
 
@@ -180,9 +181,9 @@ class KUSARI_API Variable {
   void set_grad_var(const Variable& grad);
   void cleargrad();
   /// Factor that the gradient of this leaf carries (BackwardOptions::loss_scale).
-  double loss_scale() const noexcept { return node()->saved != nullptr ? node()->saved->loss_scale : 1; }
+  double loss_scale() const { return known().saved != nullptr ? node()->saved->loss_scale : 1; }
   /// The same where the factor is in device memory (BackwardOptions::device_loss_scale), else undefined.
-  Array device_loss_scale() const { return node()->saved != nullptr ? node()->saved->device_loss_scale : Array(); }
+  Array device_loss_scale() const { return known().saved != nullptr ? node()->saved->device_loss_scale : Array(); }
 
   /// Computes the gradients of all leaves below this variable and adds them to what the leaves hold. Without a gradient
   /// of its own, a single-element root starts from one; a larger root then throws ValueError.
@@ -199,6 +200,13 @@ class KUSARI_API Variable {
   detail::VariableNode* node() const noexcept { return handle_.get(); }
 
  private:
+  detail::VariableNode& known() const {
+    if (!is_defined()) [[unlikely]]
+      throw_undefined();
+    return *node();
+  }
+  [[noreturn]] static void throw_undefined();
+
   detail::VariableHandle handle_;
 };
 

@@ -170,3 +170,18 @@ TEST_CASE("a long graph with its gradients' graph is freed without recursion") {
 
 }  // namespace
 }  // namespace kusari
+
+TEST_CASE("variable: an undefined one says so") {
+  Variable x;
+  const char* const message =
+      "Variable: the variable is undefined (an argument that was not given, or no gradient): it has no array";
+  CHECK_THROWS_WITH_AS(x.array(), message, StateError);
+  CHECK_THROWS_WITH_AS(x.shape(), message, StateError);
+  CHECK_THROWS_WITH_AS(x.ndim(), message, StateError);
+  CHECK_THROWS_WITH_AS(x.dtype(), message, StateError);
+  CHECK_THROWS_WITH_AS(x.requires_grad(), message, StateError);
+  CHECK_THROWS_WITH_AS(x.grad(), message, StateError);
+  CHECK_THROWS_WITH_AS(x.set_grad(ones({2})), message, StateError);
+  CHECK_THROWS_WITH_AS(x.cleargrad(), message, StateError);
+  CHECK_THROWS_WITH_AS(x.set_name("x"), message, StateError);
+}
