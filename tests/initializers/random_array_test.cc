@@ -1,0 +1,68 @@
+#include "kusari/framework/initializers/random_array.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+#include <vector>
+
+#include <doctest/doctest.h>
+
+#include "kusari/framework/core/config.h"
+#include "kusari/framework/core/random.h"
+
+using namespace kusari;
+
+namespace {
+
+struct Moments {
+  double mean, deviation;
+};
+
+Moments moments(const Array& x) {
+  const std::vector<double> v = x.to_vector<double>();
+  const double n = static_cast<double>(v.size());
+  const double mean = std::accumulate(v.begin(), v.end(), 0.0) / n;
+  const double squares = std::inner_product(v.begin(), v.end(), v.begin(), 0.0) / n;
+  return {mean, std::sqrt(squares - mean * mean)};
+}
+
+}  // namespace
+
+TEST_CASE("random: arrays of uniform and normal numbers") {
+  random::seed(4);
+  const int64_t rows = 1000, columns = 100;  // a standard error of the mean is the deviation / 316
+  for (const Dtype dtype : {Dtype::float16, Dtype::bfloat16, Dtype::float32, Dtype::float64}) {
+    CAPTURE(name(dtype));
+    const Array u = random::uniform({rows, columns}, {.low = -1, .high = 3, .dtype = dtype});
+    CHECK(u.shape() == Shape{rows, columns});
+    CHECK(u.dtype() == dtype);
+    const auto values = u.to_vector<double>();
+    CHECK(*std::min_element(values.begin(), values.end()) >= -1);
+    CHECK(*std::max_element(values.begin(), values.end()) <= 3);
+    CHECK(moments(u).mean == doctest::Approx(1).epsilon(0.02));
+    CHECK(moments(u).deviation == doctest::Approx(4 / std::sqrt(12.0)).epsilon(0.01));  // of a uniform distribution
+
+    const Array n = random::normal({rows, columns}, {.mean = 2, .deviation = 0.5, .dtype = dtype});
+    CHECK(n.dtype() == dtype);
+    CHECK(moments(n).mean == doctest::Approx(2).epsilon(0.005));
+    CHECK(moments(n).deviation == doctest::Approx(0.5).epsilon(0.02));
+  }
+}
+
+TEST_CASE("random: arrays come from the stream, in config.dtype") {
+  random::seed(5);
+  const auto first = random::normal({4}).to_vector<float>(), second = random::normal({4}).to_vector<float>();
+  CHECK(first != second);
+  random::seed(5);
+  CHECK(random::normal({4}).to_vector<float>() == first);
+  CHECK(random::uniform({2}).dtype() == Dtype::float32);
+  {
+    const auto wide = using_config(&Config::dtype, DtypePolicy(Dtype::float64));
+    CHECK(random::uniform({2}).dtype() == Dtype::float64);
+  }
+  CHECK(random::uniform({0, 3}).shape() == Shape{0, 3});
+  CHECK_THROWS_WITH_AS(random::uniform({2}, {.dtype = Dtype::int32}),
+                       "random::uniform: dtype is int32: it must be floating", TypeError);
+  CHECK_THROWS_WITH_AS(random::normal({2}, {.dtype = Dtype::uint8}),
+                       "random::normal: dtype is uint8: it must be floating", TypeError);
+}
