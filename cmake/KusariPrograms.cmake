@@ -1,4 +1,5 @@
-# Programs: every examples/<folder>/<name>.cc, tools/kusari-bench, tools/inspect and tests/golden_runner.
+# Programs: every examples/<folder>/<name>.cc, tools/kusari-bench, tools/inspect, tests/golden_runner and
+# tests/chainer_exchange.
 
 find_package(CLI11 REQUIRED)
 
@@ -44,5 +45,10 @@ if(KUSARI_BUILD_TESTS)
   if(golden_sources)
     kusari_add_program(golden_runner tests ${golden_sources})
     kusari_compile_quickly(golden_runner -O0)
+  endif()
+  file(GLOB exchange_sources CONFIGURE_DEPENDS tests/chainer_exchange/*.cc)
+  if(exchange_sources)
+    kusari_add_program(chainer_exchange tests ${exchange_sources})
+    kusari_compile_quickly(chainer_exchange -O0)
   endif()
 endif()

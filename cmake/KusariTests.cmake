@@ -279,6 +279,14 @@ if(Python3_Interpreter_FOUND)
   set_tests_properties(check_layers check_layers_finds_offences PROPERTIES LABELS tree)
 endif()
 
+# Skipped unless KUSARI_CHAINER_PYTHON names a Python that has Chainer.
+if(Python3_Interpreter_FOUND AND TARGET chainer_exchange)
+  add_test(NAME chainer_exchange
+           COMMAND Python3::Interpreter "${CMAKE_CURRENT_SOURCE_DIR}/tools/check_chainer" --no-install
+                   --program $<TARGET_FILE:chainer_exchange>)
+  set_tests_properties(chainer_exchange PROPERTIES LABELS chainer TIMEOUT 600 SKIP_RETURN_CODE 77)
+endif()
+
 add_test(NAME check_kernels COMMAND "${CMAKE_CURRENT_SOURCE_DIR}/tools/check_kernels")
 set_tests_properties(check_kernels PROPERTIES LABELS tree)
 
