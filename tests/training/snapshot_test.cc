@@ -93,6 +93,19 @@ TEST_CASE("n_retains keeps the newest and touches nothing else") {
                                                "snapshot_iter_12", "snapshot_iter_x"});
 }
 
+TEST_CASE("n_retains knows names with several fields, and what else they may look like") {
+  const ScratchDirectory dir;
+  for (const char* name : {"best-model.npz", "1-model.npz", "-.npz"}) testing::write_file(dir / name, "");
+  FakeUpdater updater(1 << 20);
+  run(updater, 3, dir, snapshot({.filename = "{.updater.epoch}-{.updater.iteration}.npz", .n_retains = 1}));
+  CHECK(files(dir) == std::vector<std::string>{"-.npz", "0-3.npz", "1-model.npz", "best-model.npz"});
+
+  const ScratchDirectory details;  // numbers so small that they have an exponent
+  updater.count = 0;
+  run(updater, 3, details, snapshot({.filename = "(d{.updater.epoch_detail})", .n_retains = 1, .autoload = true}));
+  CHECK(files(details) == std::vector<std::string>{"(d2.86102294922e-06)"});
+}
+
 TEST_CASE("autoload starts from the newest snapshot, or from the beginning") {
   const ScratchDirectory dir;
   FakeUpdater first;

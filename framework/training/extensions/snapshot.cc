@@ -1,8 +1,8 @@
 #include "kusari/framework/training/extensions/snapshot.h"
 
 #include <algorithm>
-#include <cstdio>
 #include <filesystem>
+#include <regex>
 #include <system_error>
 #include <tuple>
 #include <vector>
@@ -10,6 +10,7 @@
 #include "kusari/framework/core/atomic_file.h"
 #include "kusari/framework/core/error.h"
 #include "kusari/framework/core/log.h"
+#include "kusari/framework/core/number_text.h"
 #include "kusari/framework/training/trainer.h"
 
 namespace kusari::training::extensions {
@@ -38,34 +39,42 @@ void replace(std::string& text, const std::string& field, const std::string& val
 }
 
 std::string with_values(std::string filename, const updaters::Updater& updater) {
-  char detail[64];
-  std::snprintf(detail, sizeof detail, "%.12g", updater.epoch_detail());
   replace(filename, kIteration, std::to_string(updater.iteration()));
   replace(filename, kEpoch, std::to_string(updater.epoch()));
-  replace(filename, kEpochDetail, detail);
+  replace(filename, kEpochDetail, general_text(updater.epoch_detail(), 12));
   return filename;
+}
+
+std::string regex_escaped(const std::string& text) {
+  std::string result;
+  for (const char c : text) {
+    if (std::string_view("^$\\.*+?()[]{}|").find(c) != std::string_view::npos) result += '\\';
+    result += c;
+  }
+  return result;
+}
+
+/// Matches what with_values can make of a filename and no other name: a copy called .bak, or a model that another
+/// extension saves, is no snapshot.
+std::regex regex_of(const std::string& filename) {
+  std::string expression = regex_escaped(filename);
+  replace(expression, regex_escaped(kIteration), "[0-9]+");
+  replace(expression, regex_escaped(kEpoch), "[0-9]+");
+  replace(expression, regex_escaped(kEpochDetail), "[0-9.]+(e[+-][0-9]+)?");
+  return std::regex(expression);
 }
 
 /// Files that snapshots of this pattern have left in a directory, the oldest first.
 std::vector<fs::path> find_snapshots(const std::string& pattern, const fs::path& directory) {
-  const size_t open = pattern.find('{'), close = pattern.rfind('}');
-  const std::string prefix = pattern.substr(0, open);
-  const std::string suffix = close == std::string::npos ? std::string() : pattern.substr(close + 1);
-  // Between them only what fields can give: another file, such as a copy called .bak, is nobody's snapshot.
-  const auto matches = [&](const std::string& name) {
-    if (open == std::string::npos) return name == pattern;
-    if (name.size() <= prefix.size() + suffix.size()) return false;
-    const std::string middle = name.substr(prefix.size(), name.size() - prefix.size() - suffix.size());
-    return name.compare(0, prefix.size(), prefix) == 0 && name.substr(prefix.size() + middle.size()) == suffix &&
-           (pattern.find('{', open + 1) != std::string::npos ||
-            middle.find_first_not_of("0123456789.") == std::string::npos);
-  };
+  const std::regex expression = regex_of(pattern);
   using File = std::tuple<fs::file_time_type, size_t, std::string>;  // equal times: 9 is before 10
   std::vector<File> files;
   std::error_code error;
   for (const fs::directory_entry& entry : fs::directory_iterator(directory, error)) {
     const std::string name = entry.path().filename().string();
-    if (entry.is_regular_file() && matches(name)) files.emplace_back(entry.last_write_time(), name.size(), name);
+    if (!entry.is_regular_file(error) || !std::regex_match(name, expression)) continue;
+    const fs::file_time_type time = entry.last_write_time(error);
+    if (!error) files.emplace_back(time, name.size(), name);  // else somebody has removed it meanwhile
   }
   std::sort(files.begin(), files.end());
   std::vector<fs::path> paths;
