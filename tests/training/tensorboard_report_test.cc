@@ -9,6 +9,7 @@
 
 #include "kusari/framework/links/connection/linear.h"
 #include "kusari/framework/serializers/npz.h"
+#include "kusari/framework/training/extensions/snapshot.h"
 #include "kusari/framework/training/trainer.h"
 #include "kusari/optimizers/sgd.h"
 #include "kusari/tests/scratch_directory.h"
@@ -95,4 +96,21 @@ TEST_CASE("TensorBoardReport begins another file after a resume, at the right st
   REQUIRE(found.size() == 1);
   CHECK(has(found[0], "\x10\x04\x3A\x02\x08\x01"));   // from step 4 on what was written before is no more
   CHECK(has(found[0], scalar(4, "main/loss", 3.5)));  // of iterations 3 and 4
+}
+
+TEST_CASE("TensorBoardReport begins at the right step after a snapshot was loaded automatically") {
+  const ScratchDirectory dir;
+  for (const int64_t length : {3, 5}) {
+    ModelUpdater updater;
+    Trainer trainer(updater, {length, "iteration"}, dir.path());
+    trainer.extend(extensions::snapshot({.autoload = true}), {.trigger = {3, "iteration"}});
+    trainer.extend(TensorBoardReport({.trigger = {1, "iteration"}, .directory = "tensorboard"}));
+    trainer.run();
+  }
+  const auto found = files(dir / "tensorboard");
+  REQUIRE(found.size() == 2);
+  const std::string start = "\x3A\x02\x08\x01";
+  const std::string& resumed = has(found[0], start) ? found[0] : found[1];
+  CHECK(has(resumed, "\x10\x04" + start));
+  CHECK(has(resumed, scalar(5, "main/loss", 5)));
 }

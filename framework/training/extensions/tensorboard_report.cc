@@ -30,17 +30,18 @@ std::string table_cell(const std::string& text) {
 
 TensorBoardReport::TensorBoardReport(TensorBoardReportOptions options) : options_{std::move(options)} {}
 
-void TensorBoardReport::initialize(Trainer& trainer) {
-  const int64_t done = trainer.updater().iteration();
+// Not before the first call: a snapshot that is loaded automatically comes after extensions are initialized.
+void TensorBoardReport::begin_file(const Trainer& trainer) {
+  const int64_t step = trainer.updater().iteration();
   tensorboard::EventWriterOptions options{.flush_seconds = options_.flush_seconds};
-  if (done > 0) options.first_step = done + 1;
+  if (step > 1) options.first_step = step;
   const std::filesystem::path directory = std::filesystem::path(trainer.out()) / options_.directory;
   writer_ = std::make_unique<tensorboard::EventWriter>(directory.string(), options);
   has_texts_ = false;
 }
 
 void TensorBoardReport::operator()(Trainer& trainer) {
-  if (writer_ == nullptr) initialize(trainer);
+  if (writer_ == nullptr) begin_file(trainer);
   if (options_.keys.empty()) {
     summary_.add(trainer.observation());
   } else {

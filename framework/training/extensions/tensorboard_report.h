@@ -29,19 +29,19 @@ class KUSARI_API TensorBoardReport final : public Extension {
  public:
   explicit TensorBoardReport(TensorBoardReportOptions options = {});
 
-  void initialize(Trainer& trainer) override;
   void operator()(Trainer& trainer) override;
   void finalize() override;
   std::string default_name() const override { return "TensorBoardReport"; }
   void serialize(Serializer& serializer) override;
 
  private:
+  void begin_file(const Trainer& trainer);
   void write_texts(Trainer& trainer);
   void write_histograms(Trainer& trainer);
 
   TensorBoardReportOptions options_;
   DictSummary summary_;
-  std::unique_ptr<tensorboard::EventWriter> writer_;  // while the trainer runs
+  std::unique_ptr<tensorboard::EventWriter> writer_;  // from the first call to the end of the run
   bool has_texts_ = false;                            // in the writer's file
 };
 
