@@ -1,11 +1,11 @@
 #include "kusari/framework/training/trigger.h"
 
-#include <cstdio>
 #include <cstdlib>
 #include <typeinfo>
 
 #include <cxxabi.h>
 
+#include "kusari/framework/core/number_text.h"
 #include "kusari/framework/training/triggers/interval_trigger.h"
 
 namespace kusari::training {
@@ -40,9 +40,7 @@ std::string TriggerRef::describe() const {
   if (const auto* interval = dynamic_cast<const triggers::IntervalTrigger*>(&trigger)) {
     const TrainingLength length = *interval->get_training_length();
     if (length.period == 1) return "every " + length.unit;
-    char text[80];
-    std::snprintf(text, sizeof text, "every %.15g %ss", length.period, length.unit.c_str());
-    return text;
+    return "every " + general_text(length.period, 15) + " " + length.unit + "s";
   }
   const std::unique_ptr<char, decltype(&std::free)> name(
       abi::__cxa_demangle(typeid(trigger).name(), nullptr, nullptr, nullptr), std::free);

@@ -61,7 +61,7 @@ TEST_CASE("PlotReport gives gnuplot the means of each interval") {
   const Path path(bin, kCopy);
   CHECK(PlotReport::available());
   PlotReport plot({"main/loss", "it's", "never"}, "epoch",
-                  {.postprocess = [](charts::LineChart& chart) { chart.title = "Curves"; },
+                  {.postprocess = [](charts::LineChart& chart) { chart.title = "Curves\nof a run"; },
                    .filename = "loss.png",
                    .marker = "o",
                    .grid = false});
@@ -72,7 +72,7 @@ TEST_CASE("PlotReport gives gnuplot the means of each interval") {
       "set terminal png truecolor noenhanced size 800,600\nset output '" + (out / "loss.png.tmp") +
           "'\n$curve0 << END\n1 0.75\n2 0.29166666666666663\nEND\n"
           "$curve1 << END\n2 3\nEND\n"
-          "set title 'Curves'\nset xlabel 'epoch'\nset ylabel ''\nunset grid\nunset logscale y\n"
+          "set title 'Curves of a run'\nset xlabel 'epoch'\nset ylabel ''\nunset grid\nunset logscale y\n"
           "set yrange [*:*]\nset key outside top center horizontal\n"
           "plot $curve0 using 1:2 with linespoints pointtype 7 linewidth 2 linecolor rgb '#1f6fb5' title 'main/loss', "
           "$curve1 using 1:2 with linespoints pointtype 7 linewidth 2 linecolor rgb '#d9650b' title 'it''s'\n");

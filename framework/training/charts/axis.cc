@@ -2,16 +2,11 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
+
+#include "kusari/framework/core/number_text.h"
 
 namespace kusari::training::charts {
 namespace {
-
-std::string format(const char* pattern, int digits, double value) {
-  char text[64];
-  std::snprintf(text, sizeof text, pattern, digits, value);
-  return text;
-}
 
 /// As few digits as tell multiples of `step` apart.
 std::string label(double value, double step) {
@@ -19,9 +14,9 @@ std::string label(double value, double step) {
   const double magnitude = std::floor(std::log10(std::abs(value)) + 1e-9), unit = std::floor(std::log10(step) + 1e-9);
   const bool has_half = std::abs(step / std::pow(10, unit) - 2.5) < 1e-6;
   if (magnitude >= 6 || magnitude < -4) {
-    return format("%.*g", static_cast<int>(std::max(magnitude - unit, 0.0)) + 1 + (has_half ? 1 : 0), value);
+    return general_text(value, static_cast<int>(std::max(magnitude - unit, 0.0)) + 1 + (has_half ? 1 : 0));
   }
-  return format("%.*f", std::max(0, static_cast<int>(-unit) + (has_half ? 1 : 0)), value);
+  return fixed_text(value, std::max(0, static_cast<int>(-unit) + (has_half ? 1 : 0)));
 }
 
 double nice_step(double span, int marks, bool integers) {
@@ -52,7 +47,7 @@ Axis log_axis(double low, double high, const AxisOptions& options) {
   for (double power = first; power <= last; power += step) {
     const double value = std::pow(10, power);
     if (value >= axis.low * (1 - 1e-9) && value <= axis.high * (1 + 1e-9)) {
-      axis.ticks.push_back({value, format("%.*g", 1, value)});
+      axis.ticks.push_back({value, general_text(value, 1)});
     }
   }
   return axis;
@@ -65,10 +60,18 @@ double Axis::place(double value) const {
 }
 
 Axis make_axis(double low, double high, const AxisOptions& options) {
-  if (options.log) return log_axis(low, std::max(high, low * (1 + 1e-9)), options);
+  // Beyond these limits the length of the range, or its steps, would be infinite or 0.
+  constexpr double kLargest = 1e307, kSmallest = 1e-290;
+  if (options.log) {
+    low = std::clamp(low, kSmallest, kLargest);
+    return log_axis(low, std::clamp(high, low * (1 + 1e-9), 10 * kLargest), options);
+  }
+  low = std::clamp(low, -kLargest, kLargest);
+  high = std::clamp(high, -kLargest, kLargest);
+  if (low > high) (options.fixed_low ? high : low) = options.fixed_low ? low : high;
   const double size = std::max(std::abs(low), std::abs(high));
-  if (!(high - low > size * 1e-12)) {
-    const double room = options.integers || size == 0 ? 0.5 : size * 0.05;
+  if (!(high - low > std::max(size * 1e-12, kSmallest))) {
+    const double room = options.integers || size < kSmallest ? 0.5 : size * 0.05;
     if (!options.fixed_low || options.fixed_high) low -= room;
     if (!options.fixed_high || options.fixed_low) high += room;
   }

@@ -2,10 +2,10 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
 #include <filesystem>
 
 #include "kusari/framework/core/atomic_file.h"
+#include "kusari/framework/core/number_text.h"
 #include "kusari/framework/training/charts/svg_chart.h"
 #include "kusari/framework/training/extensions/gnuplot.h"
 
@@ -42,17 +42,11 @@ std::string color(size_t index) { return gnuplot_quoted(kSeriesColors[index % kS
 std::string row(std::initializer_list<double> numbers) {
   if (!std::all_of(numbers.begin(), numbers.end(), [](double x) { return std::isfinite(x); })) return "\n";
   std::string text;
-  for (const double x : numbers) {
-    char part[40];
-    std::snprintf(part, sizeof part, "%.17g", x);
-    text += (text.empty() ? "" : " ") + std::string(part);
-  }
+  for (const double x : numbers) text += (text.empty() ? "" : " ") + general_text(x, 17);
   return text + "\n";
 }
 
-std::string limit(const std::optional<double>& value) {
-  return value ? row({*value}).substr(0, row({*value}).size() - 1) : "*";
-}
+std::string limit(const std::optional<double>& value) { return value ? general_text(*value, 17) : "*"; }
 
 std::string chart_commands(const LineChart& chart, const std::string& prefix) {
   std::string data, plot;

@@ -1,10 +1,10 @@
 #include "kusari/framework/training/charts/markup.h"
 
-#include <array>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
-#include <cstdio>
+
+#include "kusari/framework/core/number_text.h"
 
 namespace kusari::training::charts {
 namespace {
@@ -54,9 +54,7 @@ std::string escaped(std::string_view text) {
 }
 
 std::string coordinate(double value) {
-  std::array<char, 40> text{};
-  std::snprintf(text.data(), text.size(), "%.2f", value);
-  std::string result = text.data();
+  std::string result = fixed_text(value, 2);
   while (result.back() == '0') result.pop_back();
   if (result.back() == '.') result.pop_back();
   return result == "-0" ? "0" : result;

@@ -5,6 +5,7 @@
 #include <limits>
 #include <utility>
 
+#include "kusari/framework/core/number_text.h"
 #include "kusari/framework/training/charts/axis.h"
 #include "kusari/framework/training/charts/markup.h"
 
@@ -33,11 +34,7 @@ namespace {
 
 constexpr double kLineHeight = 18, kGlyph = 6.6;  // pixels: of text of 12 px, on average
 
-std::string number(double value) {
-  char text[40];
-  std::snprintf(text, sizeof text, "%.9g", value);
-  return text;
-}
+std::string number(double value) { return general_text(value, 9); }
 
 double text_width(const std::string& text) {
   const auto is_character = [](char c) { return (static_cast<unsigned char>(c) & 0xC0) != 0x80; };
@@ -170,11 +167,9 @@ class Drawing {
     const bool fixed = x_low < x_high;  // the axis ends where the curves do
     x_ = make_axis(x_low, x_high,
                    {.marks = chart_.width / 90, .integers = integers, .fixed_low = fixed, .fixed_high = fixed});
-    y_ = make_axis(chart_.y_min.value_or(y_low), chart_.y_max.value_or(y_high),
-                   {.marks = chart_.height / 60,
-                    .log = chart_.log_y,
-                    .fixed_low = chart_.y_min.has_value(),
-                    .fixed_high = chart_.y_max.has_value()});
+    const bool has_min = chart_.y_min && is_drawn(*chart_.y_min), has_max = chart_.y_max && is_drawn(*chart_.y_max);
+    y_ = make_axis(has_min ? *chart_.y_min : y_low, has_max ? *chart_.y_max : y_high,
+                   {.marks = chart_.height / 60, .log = chart_.log_y, .fixed_low = has_min, .fixed_high = has_max});
   }
 
   void find_plot() {

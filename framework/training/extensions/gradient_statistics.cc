@@ -12,6 +12,7 @@
 #include "kusari/framework/core/atomic_file.h"
 #include "kusari/framework/core/error.h"
 #include "kusari/framework/core/log.h"
+#include "kusari/framework/core/number_text.h"
 #include "kusari/framework/core/serializer.h"
 #include "kusari/framework/kernels/value_statistics.h"
 #include "kusari/framework/training/extensions/gnuplot.h"
@@ -104,7 +105,7 @@ std::string format(const char* pattern, double number) {
 }
 
 /// A number of gnuplot's data; NaN is a gap.
-std::string plotted(double number) { return std::isfinite(number) ? format(" %.9g", number) : " NaN"; }
+std::string plotted(double number) { return std::isfinite(number) ? " " + general_text(number, 9) : " NaN"; }
 
 }  // namespace
 
@@ -218,7 +219,7 @@ void GradientStatistics::State::summarize(Trainer& of) {
     if (!w->optimizer->has_loss_scaling()) continue;
     const double scale = w->optimizer->loss_scale();
     of.observation().set(with_prefix(w->prefix + kGradients.all) + "/loss_scale", scale);
-    title += ", " + w->prefix + "loss scale " + format("%g", scale);
+    title += ", " + w->prefix + "loss scale " + general_text(scale);
   }
   for (const Row& row : rows) {
     for (const Column* c : columns) of.observation().set(row.name + "/" + c->name, row.*c->value);
@@ -258,13 +259,13 @@ std::string GradientStatistics::State::drawing() const {
   return data + "END\nset multiplot layout 2,1 title " + gnuplot_quoted(title) +
          "\nset grid ytics\nset xtics rotate font ',8'\nset key outside top horizontal\nset style fill solid 0.8\n"
          "set xrange [-0.6:" +
-         format("%g", static_cast<double>(rows.size()) - 0.4) +
+         general_text(static_cast<double>(rows.size()) - 0.4) +
          "]\nset boxwidth 0.8\nset style data histograms\nset style histogram rowstacked\nset yrange [0:100]\n"
          "set ylabel '% of the numbers'\n"
          "plot $rows using 2:xtic(1) title 'zeros', '' using 3 title 'subnormal', '' using 4 title 'inf, NaN'\n"
          "set yrange [*:*]\nset logscale y 2\nset format y '2^%L'\nset ylabel 'magnitude'\n"
          "plot $rows using 0:5:6:7:xtic(1) with yerrorbars title 'smallest, mean, largest', " +
-         format("%.9g", smallest) + " title 'smallest normal float16', 65504 title 'largest float16'\n";
+         general_text(smallest, 9) + " title 'smallest normal float16', 65504 title 'largest float16'\n";
 }
 
 void GradientStatistics::State::write_files(const std::string& directory) {

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
-#include <cstdio>
 #include <ctime>
 #include <filesystem>
 #include <fstream>
@@ -14,6 +13,7 @@
 #include "kusari/framework/core/atomic_file.h"
 #include "kusari/framework/core/config.h"
 #include "kusari/framework/core/error.h"
+#include "kusari/framework/core/number_text.h"
 #include "kusari/framework/core/python_repr.h"
 #include "kusari/framework/core/runtime_info.h"
 #include "kusari/framework/links/link.h"
@@ -36,12 +36,6 @@ using report::RunState;
 using report::Section;
 using report::short_duration;
 namespace fs = std::filesystem;
-
-std::string general(double value, int digits = 6) {
-  char text[40];
-  std::snprintf(text, sizeof text, "%.*g", digits, value);
-  return text;
-}
 
 std::string local_time() {
   const std::time_t now = std::time(nullptr);
@@ -67,7 +61,7 @@ NamedTexts tiles(Trainer& trainer, const report::LogTable& log, const std::vecto
   const double elapsed = trainer.elapsed_time();
   const auto length = trainer.stop_trigger().get_training_length();
   const auto of = [&](const char* unit) {
-    return length && length->unit == unit ? "\nof " + general(length->period, 15) : std::string();
+    return length && length->unit == unit ? "\nof " + general_text(length->period, 15) : std::string();
   };
   NamedTexts result{{"Epoch", grouped(updater.epoch()) + of("epoch")},
                     {"Iteration", grouped(updater.iteration()) + of("iteration")},
@@ -76,9 +70,9 @@ NamedTexts tiles(Trainer& trainer, const report::LogTable& log, const std::vecto
     result.emplace_back("Remaining", short_duration(elapsed * (1 - *share) / *share));
   }
   const auto iterations = static_cast<double>(updater.iteration());
-  if (elapsed > 0) result.emplace_back("Speed", general(iterations / elapsed, 4) + "\niterations/s");
+  if (elapsed > 0) result.emplace_back("Speed", general_text(iterations / elapsed, 4) + "\niterations/s");
   if (const updaters::StepTimes times = updater.step_times(); times.data + times.compute > 0) {
-    result.emplace_back("Waiting for data", general(100 * times.data / (times.data + times.compute), 3) + " %");
+    result.emplace_back("Waiting for data", general_text(100 * times.data / (times.data + times.compute), 3) + " %");
   }
   // The best of each quantity, as validation sees it where there is one.
   size_t shown = 0;
@@ -102,7 +96,7 @@ Section optimizer_section(const std::string& name, Optimizer& optimizer, bool is
     section.values.emplace_back(field, python_repr(value));
   }
   for (const std::string& hook : detail::OptimizerAccess::hooks(optimizer)) section.values.emplace_back("hook", hook);
-  if (optimizer.has_loss_scaling()) section.values.emplace_back("loss scale", general(optimizer.loss_scale()));
+  if (optimizer.has_loss_scaling()) section.values.emplace_back("loss scale", general_text(optimizer.loss_scale()));
   section.values.emplace_back("steps", grouped(optimizer.t()));
   return section;
 }
@@ -115,7 +109,7 @@ Section model_section(const std::string& name, Link& model, bool is_only) {
     bytes += parameter->array().nbytes();
   }
   section.values = {{"parameters", grouped(parameters)},
-                    {"memory", general(static_cast<double>(bytes) / (1 << 20), 4) + " MiB"},
+                    {"memory", general_text(static_cast<double>(bytes) / (1 << 20), 4) + " MiB"},
                     {"device", model.device().name()}};
   constexpr int64_t kShownLines = 60;
   section.is_folded = std::count(section.text.begin(), section.text.end(), '\n') > kShownLines;

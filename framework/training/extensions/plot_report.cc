@@ -74,7 +74,7 @@ void PlotReport::serialize(Serializer& serializer) {
     nlohmann::ordered_json& points = data[curve.name] = nlohmann::ordered_json::array();
     for (const charts::Point& p : curve.points) points.push_back({p.x, p.y});
   }
-  std::string text = data.dump();
+  std::string text = data.dump(-1, ' ', true, nlohmann::ordered_json::error_handler_t::replace);
   const std::string entry = "_plot_" + options_.filename;
   serializer(entry, text);
   // Chainer forgets what was reported since the last point.

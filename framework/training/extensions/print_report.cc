@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <utility>
 
+#include "kusari/framework/core/number_text.h"
 #include "kusari/framework/core/python_repr.h"
 #include "kusari/framework/core/serializer.h"
 #include "kusari/framework/training/extensions/terminal.h"
@@ -17,13 +18,6 @@ size_t width(const std::string& entry) { return std::max<size_t>(10, entry.size(
 
 std::string padded(std::string text, size_t width) {
   if (text.size() < width) text.append(width - text.size(), ' ');
-  return text;
-}
-
-/// Six digits.
-std::string general(const LogNumber& number) {
-  char text[40];
-  std::snprintf(text, sizeof text, "%g", number.value);
   return text;
 }
 
@@ -86,10 +80,11 @@ void PrintReport::print_row(const LogEntry& entry) const {
     const LogNumber* number = entry.find(key);
     switch (options_.format) {
       case PrintFormat::columns:
-        line += padded(number == nullptr ? "" : general(*number), width(key)) + "  ";
+        line += padded(number == nullptr ? "" : general_text(number->value), width(key)) + "  ";
         break;
       case PrintFormat::markdown:
-        line += (line.empty() ? "| " : " | ") + padded(number == nullptr ? "" : general(*number), width(key));
+        line +=
+            (line.empty() ? "| " : " | ") + padded(number == nullptr ? "" : general_text(number->value), width(key));
         break;
       case PrintFormat::csv:
         line += (&key == entries_.data() ? "" : ",") + (number == nullptr ? "" : exact(*number));

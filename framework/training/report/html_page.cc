@@ -1,7 +1,7 @@
 #include <algorithm>
 #include <cstdint>
-#include <cstdio>
 
+#include "kusari/framework/core/number_text.h"
 #include "kusari/framework/training/charts/markup.h"
 #include "kusari/framework/training/charts/svg_chart.h"
 #include "kusari/framework/training/report/html_assets.h"
@@ -55,10 +55,9 @@ std::string summary(const RunReport& report) {
                      "</span><div class=\"subtitle\">" + escaped(report.subtitle) + "</div></header>\n";
   if (!report.error.empty()) html += "<div class=\"error\">" + escaped(report.error) + "</div>\n";
   if (report.progress) {
-    char percent[40];
-    std::snprintf(percent, sizeof percent, "%.1f%%", 100 * std::clamp(*report.progress, 0.0, 1.0));
-    html += std::string("<div class=\"progress\"><div class=\"bar\"><div class=\"") + state +
-            "\" style=\"width:" + percent + "\"></div></div>" + percent + "</div>\n";
+    const std::string percent = fixed_text(100 * std::clamp(*report.progress, 0.0, 1.0), 1) + "%";
+    html += "<div class=\"progress\"><div class=\"bar\"><div class=\"" + state + "\" style=\"width:" + percent +
+            "\"></div></div>" + percent + "</div>\n";
   }
   html += "<dl class=\"tiles\">\n";
   for (const auto& [label, value] : report.tiles) {

@@ -10,6 +10,8 @@
 #include <unordered_set>
 #include <utility>
 
+#include "kusari/framework/core/number_text.h"
+
 namespace kusari::training::report {
 namespace {
 
@@ -137,12 +139,12 @@ std::vector<charts::LineChart> log_charts(const LogTable& log, const std::string
 
 std::string short_number(const LogNumber& number) {
   if (number.is_integer) return std::to_string(static_cast<int64_t>(number.value));
-  return format("%.6g", number.value);
+  return general_text(number.value);
 }
 
 std::string short_duration(double seconds) {
   if (!(seconds >= 0) || seconds > 1e10) return "unknown";
-  if (seconds < 60) return format("%.1f s", seconds);
+  if (seconds < 60) return fixed_text(seconds, 1) + " s";
   const auto total = static_cast<long long>(std::llround(seconds));
   if (total < 3600) return format("%lld min %02lld s", total / 60, total % 60);
   if (total < 48 * 3600) return format("%lld h %02lld min", total / 3600, total / 60 % 60);

@@ -1,5 +1,7 @@
 #include "kusari/framework/training/charts/axis.h"
 
+#include <cmath>
+#include <limits>
 #include <string>
 #include <vector>
 
@@ -57,4 +59,26 @@ TEST_CASE("make_axis with powers of ten") {
   CHECK(axis.place(0.001) == doctest::Approx(0));
   CHECK(axis.place(1) == doctest::Approx(0.6));
   CHECK(labels(make_axis(1e-12, 1, {.marks = 4, .log = true})) == Labels{"1e-12", "1e-09", "1e-06", "0.001", "1"});
+}
+
+TEST_CASE(
+    "make_axis stays finite at the ends of what numbers can be, and where its ends are given in the wrong order") {
+  struct Case {
+    double low, high;
+    AxisOptions options;
+  };
+  const double largest = std::numeric_limits<double>::max(), smallest = std::numeric_limits<double>::denorm_min();
+  for (const Case& c :
+       {Case{-largest, largest, {}}, Case{0, smallest, {}}, Case{0, smallest, {.fixed_low = true, .fixed_high = true}},
+        Case{smallest, largest, {.log = true}}, Case{10, 5, {.fixed_low = true}}, Case{10, 5, {.fixed_high = true}},
+        Case{10, 5, {.fixed_low = true, .fixed_high = true}}}) {
+    CAPTURE(c.low);
+    CAPTURE(c.high);
+    const Axis axis = make_axis(c.low, c.high, c.options);
+    CHECK(std::isfinite(axis.low));
+    CHECK(std::isfinite(axis.high));
+    CHECK(axis.low < axis.high);
+    CHECK(std::isfinite(axis.place(1)));
+    CHECK(axis.ticks.size() >= 1);
+  }
 }
