@@ -214,6 +214,11 @@ void save_safetensors_dictionary(const std::string& path, const Dictionary& dict
            std::pair(rank_of(b.array.dtype()), std::string_view(b.key));
   });
   const std::string header = header_text(tensors, metadata);
+  if (header.size() > kMaxSafetensorsHeader) {
+    throw ValueError("save_safetensors: the header of " + path + " would have " + std::to_string(header.size()) +
+                     " bytes, with all strings in it: readers refuse more than " +
+                     std::to_string(kMaxSafetensorsHeader));
+  }
   char length[8];
   for (size_t i = 0; i < sizeof(length); ++i) length[i] = static_cast<char>(header.size() >> (8 * i) & 0xff);
   AtomicFile file(path);

@@ -55,8 +55,8 @@ struct SaveSafetensorsOptions {
 };
 
 /// Writes gathered entries, of any device and memory order, to a file that appears whole or not at all: its bytes are
-/// those of the Python package. Throws ValueError for two keys that differ by '/' and '.' alone, or that are not UTF-8;
-/// IoError when the file cannot be written.
+/// those of the Python package. Throws ValueError for two keys that differ by '/' and '.' alone, for what is not UTF-8,
+/// and for more text than a header may have; IoError when the file cannot be written.
 KUSARI_API void save_safetensors_dictionary(const std::string& path, const Dictionary& dictionary,
                                             const SaveSafetensorsOptions& options = {});
 

@@ -273,6 +273,9 @@ TEST_CASE("save_safetensors: what cannot be written leaves the old file") {
                        doctest::Contains("which is taken"), ValueError);
   CHECK_THROWS_WITH_AS(save_safetensors_dictionary(dir / "a", {{"\xff", one}}),
                        "save_safetensors: a key or a string of the metadata is not UTF-8", ValueError);
+  CHECK_THROWS_WITH_AS(
+      save_safetensors_dictionary(dir / "a", {{"t", Entry{Array(), std::string(100'000'000, 'x'), true}}}),
+      doctest::Contains("readers refuse more than 100000000"), ValueError);
   CHECK_THROWS_AS(save_safetensors_dictionary(dir / "none/a", {{"a", one}}), IoError);
   CHECK(read_file(dir / "a") == before);
   CHECK(dir.count() == 1);
