@@ -1,5 +1,8 @@
 #include "kusari/framework/functions/evaluation/classification_summary.h"
 
+#include <algorithm>
+#include <string>
+
 #include "kusari/framework/autograd/function_node.h"
 #include "kusari/framework/core/error.h"
 #include "kusari/framework/kernels/arithmetic.h"
@@ -57,7 +60,7 @@ class Summary final : public FunctionNode {
   int64_t label_count(const Array& t) const {
     if (options_.label_num) return *options_.label_num;
     if (t.size() == 0) throw ValueError(std::string(kCall) + ": t is empty: label_num must be given");
-    return reduce(kernels::Max{}, t).item<int64_t>() + 1;
+    return std::max<int64_t>(reduce(kernels::Max{}, t).item<int64_t>() + 1, 0);
   }
 
   // What is not below `classes` is of no class; negative labels become an index that no counter has.

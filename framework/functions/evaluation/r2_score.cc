@@ -1,5 +1,8 @@
 #include "kusari/framework/functions/evaluation/r2_score.h"
 
+#include <algorithm>
+#include <cstdint>
+
 #include "kusari/framework/autograd/function_node.h"
 #include "kusari/framework/kernels/arithmetic.h"
 #include "kusari/framework/kernels/comparison.h"
@@ -24,8 +27,11 @@ class R2Score final : public FunctionNode {
     const Array &pred = in[0], &truth = in[1];
     const Dtype work = promote(promote(pred.dtype(), truth.dtype()), Dtype::float32);
     const AxisMask examples = AxisMask::of(0);
-    const Array mean = reduce_as(work, kernels::Mean{}, truth, examples);
-    const Array residual = sum_of_squares(work, pred, truth), total = sum_of_squares(work, truth, mean);
+    // From the first truth, so that those of truths that are all one number are 0 whatever the mean rounds to.
+    const Array first = truth.slice(0, 0, std::min<int64_t>(truth.shape()[0], 1));
+    const Array offset = pointwise_as(work, kernels::Sub{}, truth, first);
+    const Array residual = sum_of_squares(work, pred, truth);
+    const Array total = sum_of_squares(work, offset, reduce(kernels::Mean{}, offset, examples));
     const Array is_constant = pointwise(kernels::EqualConst{0}, total);
     const Array score = pointwise(kernels::RSubConst{1}, pointwise(kernels::Div{}, residual, total));
     const Array scores = pointwise_as(work, kernels::Where{}, is_constant, zeros({}, work, pred.device()), score);

@@ -85,6 +85,7 @@ TEST_CASE("classification_summary with wrong arguments") {
   CHECK_THROWS_AS(F::classification_summary(y, t.reshape({2, 1})), TypeError);
   if (test_device().is_cpu()) {
     CHECK_THROWS_AS(F::classification_summary(y, array<int32_t>({0, -2}, test_device())), IndexError);
+    CHECK_THROWS_AS(F::classification_summary(y, array<int32_t>({-5, -5}, test_device())), IndexError);
   }
 }
 

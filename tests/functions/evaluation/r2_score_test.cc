@@ -22,6 +22,17 @@ TEST_CASE("r2_score") {
   }
 }
 
+TEST_CASE("r2_score of truths that are all one number, whose mean is rounded") {
+  for (const Dtype dtype : kFloatingDtypes) {
+    for (const double truth : {0.1, 0.3, 7.7, 1e4 + 0.1}) {
+      const Array pred = full({7, 2}, 0.5, dtype, test_device());
+      CHECK(F::r2_score(pred, full({7, 2}, truth, dtype, test_device())).item<double>() == 0);
+    }
+  }
+  const Array none = zeros({0, 2}, Dtype::float32, test_device());
+  check_close(F::r2_score(none, none, F::Multioutput::raw_values), {2}, {0, 0});
+}
+
 TEST_CASE("r2_score with wrong arguments") {
   const Array x = ones({3}, Dtype::float32, test_device());
   CHECK_THROWS_WITH_AS(F::r2_score(x, ones({2}, Dtype::float32, test_device())),
