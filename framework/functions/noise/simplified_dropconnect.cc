@@ -1,6 +1,5 @@
 #include "kusari/framework/functions/noise/simplified_dropconnect.h"
 
-#include <algorithm>
 #include <string>
 
 #include "kusari/framework/autograd/function_node.h"
@@ -27,8 +26,12 @@ void check(const Variable& x, const Variable& W, const Variable& b, const Array&
   const TypeCheck c(kName, arrays);
   const auto [x_, W_, b_] = c.args("x", "W", "b");
   c.expect(x_.is_floating(), W_.is_floating(), x_.ndim() >= 2, W_.ndim() == 2);
-  const Array flat = x.array().reshape({x.shape()[0], numel(x.shape()) / std::max<int64_t>(x.shape()[0], 1)});
-  if (x.shape()[0] > 0) c.expect(type_check::Argument(kName, "x flattened", &flat).shape(1) == W_.shape(1));
+  Shape features = x.shape();
+  features.erase(0);
+  if (numel(features) != W.shape()[1]) {
+    const Array flat = zeros({}, x.dtype(), x.device()).broadcast_to({x.shape()[0], numel(features)});
+    c.expect(type_check::Argument(kName, "x flattened", &flat).shape(1) == W_.shape(1));
+  }
   if (b_.is_given()) c.expect(b_.dtype() == x_.dtype(), b_.ndim() == 1, b_.shape(0) == W_.shape(0));
   if (!mask.is_defined()) return;
   const type_check::Argument m(kName, "mask", &mask);

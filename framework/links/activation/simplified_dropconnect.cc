@@ -1,6 +1,5 @@
 #include "kusari/framework/links/activation/simplified_dropconnect.h"
 
-#include <algorithm>
 #include <cmath>
 #include <utility>
 
@@ -18,7 +17,11 @@ SimplifiedDropconnect::SimplifiedDropconnect(int64_t in_size, int64_t out_size, 
       b{*this, "b", {out_size}, std::move(options.initial_bias), !options.nobias} {}
 
 Variable SimplifiedDropconnect::operator()(const Variable& x, const Call& call) {
-  if (!W.is_initialized() && x.ndim() > 0) W.infer(1, x.size() / std::max<int64_t>(x.shape()[0], 1));
+  if (!W.is_initialized() && x.ndim() > 0) {
+    Shape features = x.shape();
+    features.erase(0);
+    W.infer(1, numel(features));
+  }
   const detail::LinkCall hooked(*this);
   return functions::simplified_dropconnect(
       x, W, b, {.ratio = ratio, .train = call.train, .mask = call.mask, .use_batchwise_mask = call.use_batchwise_mask});

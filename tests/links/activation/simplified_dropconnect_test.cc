@@ -31,6 +31,11 @@ TEST_CASE("SimplifiedDropconnect") {
   CHECK(lazy.W.shape() == Shape{3, 4});
   CHECK(lazy.params().size() == 1);
   CHECK_THROWS_AS(lazy(ones({5, 3})), TypeError);
+
+  L::SimplifiedDropconnect without_examples(kInfer, 3);
+  CHECK(without_examples(ones({0, 2, 2})).shape() == Shape{0, 3});
+  CHECK(without_examples.W.shape() == Shape{3, 4});
+  CHECK_THROWS_AS(without_examples(ones({0, 3})), TypeError);
 }
 
 }  // namespace
