@@ -130,6 +130,20 @@ TEST_CASE("inspect compares two files") {
   CHECK(json[1]["largest"] == 0.25);
 }
 
+TEST_CASE("inspect sees differences that are infinite, and those of integers beyond what doubles hold") {
+  constexpr double kInf = std::numeric_limits<double>::infinity();
+  constexpr int64_t kLarge = int64_t{1} << 53;
+  const ScratchDirectory dir;
+  serializers::save_npz_dictionary(
+      dir / "a.npz", {{"x", Entry{array<double>({1, kInf, -kInf})}}, {"n", Entry{array<int64_t>({kLarge, -3})}}});
+  serializers::save_npz_dictionary(
+      dir / "b.npz", {{"x", Entry{array<double>({kInf, kInf, 2})}}, {"n", Entry{array<int64_t>({kLarge + 1, -3})}}});
+  const std::string both = (dir / "a.npz") + " " + (dir / "b.npz");
+  CHECK(inspect(both + " --rtol 0.1 --filter x").output == "x: 2 of 3 values differ, by at most inf\n");
+  CHECK(inspect(both + " --filter n").output == "n: 1 of 2 values differ, by at most 1\n");
+  CHECK(inspect(both + " --filter n --atol 1").exit_code == 0);
+}
+
 TEST_CASE("inspect: errors") {
   const ScratchDirectory dir;
   const Result missing = inspect(dir / "none");

@@ -8,27 +8,45 @@
 namespace inspect {
 namespace {
 
-using kusari::serializers::Entry;
+using namespace kusari;
+using serializers::Entry;
 
 std::string with_dots(std::string key) {
   std::replace(key.begin(), key.end(), '/', '.');
   return key;
 }
 
-void compare_arrays(const Item& a, const Entry& in_a, const Entry& in_b, const Tolerance& tolerance,
+/// |a - b|; of equal numbers 0, also of those that are infinite or no numbers.
+double distance(double a, double b) { return a == b || (std::isnan(a) && std::isnan(b)) ? 0 : std::abs(a - b); }
+/// Doubles do not hold all of them.
+double distance(int64_t a, int64_t b) {
+  const auto difference = static_cast<uint64_t>(std::max(a, b)) - static_cast<uint64_t>(std::min(a, b));
+  return static_cast<double>(difference);
+}
+
+template <class T>
+void compare_values(const Item& a, const std::vector<T>& x, const std::vector<T>& y, const Tolerance& tolerance,
                     std::vector<Difference>& result) {
-  const std::vector<double> x = in_a.array.to_vector<double>(), y = in_b.array.to_vector<double>();
   double largest = 0;
   int64_t different = 0;
   for (size_t i = 0; i < x.size(); ++i) {
-    if (x[i] == y[i] || (std::isnan(x[i]) && std::isnan(y[i]))) continue;
-    const double distance = std::abs(x[i] - y[i]);
-    if (distance <= tolerance.absolute + tolerance.relative * std::abs(y[i])) continue;
+    const double d = distance(x[i], y[i]);
+    const double allowed = tolerance.absolute + tolerance.relative * std::abs(static_cast<double>(y[i]));
+    if (d == 0 || (std::isfinite(d) && d <= allowed)) continue;
     ++different;
-    largest = std::isnan(distance) ? distance : std::max(largest, distance);
+    largest = std::isnan(d) ? d : std::max(largest, d);
   }
   if (different == 0) return;
   result.push_back({a.key, std::to_string(different) + " of " + std::to_string(x.size()) + " values differ", largest});
+}
+
+void compare_arrays(const Item& a, const Array& x, const Array& y, const Tolerance& tolerance,
+                    std::vector<Difference>& result) {
+  if (is_floating(x.dtype()) || is_floating(y.dtype())) {
+    compare_values(a, x.to_vector<double>(), y.to_vector<double>(), tolerance, result);
+  } else {
+    compare_values(a, x.to_vector<int64_t>(), y.to_vector<int64_t>(), tolerance, result);
+  }
 }
 
 void compare(const Contents& in_a, const Item& a, const Contents& in_b, const Item& b, const Tolerance& tolerance,
@@ -46,7 +64,7 @@ void compare(const Contents& in_a, const Item& a, const Contents& in_b, const It
   }
   const Entry x = in_a.file->value(a.key), y = in_b.file->value(b.key);
   if (x.is_text && y.is_text && x.text != y.text) result.push_back({a.key, "the texts differ", {}});
-  if (x.array.is_defined() && y.array.is_defined()) compare_arrays(a, x, y, tolerance, result);
+  if (x.array.is_defined() && y.array.is_defined()) compare_arrays(a, x.array, y.array, tolerance, result);
 }
 
 }  // namespace
