@@ -5,17 +5,9 @@
 #include <utility>
 
 #include "kusari/framework/core/error.h"
+#include "kusari/framework/datasets/quoted_keys.h"
 
 namespace kusari::datasets {
-namespace {
-
-std::string list(const Keys& keys) {
-  std::string names;
-  for (const std::string& key : keys) names += (names.empty() ? "'" : ", '") + key + "'";
-  return "(" + names + ")";
-}
-
-}  // namespace
 
 ConcatenatedDataset::ConcatenatedDataset(std::vector<DatasetRef> datasets) : datasets_{std::move(datasets)} {
   int64_t end = 0;
@@ -23,7 +15,7 @@ ConcatenatedDataset::ConcatenatedDataset(std::vector<DatasetRef> datasets) : dat
     ends_.push_back(end += dataset->size());
     if (dataset->keys() != keys()) {
       throw ValueError("ConcatenatedDataset: data set " + std::to_string(ends_.size() - 1) + " has the keys " +
-                       list(dataset->keys()) + " but data set 0 has " + list(keys()));
+                       quoted_keys(dataset->keys()) + " but data set 0 has " + quoted_keys(keys()));
     }
   }
 }

@@ -10,12 +10,14 @@
 
 #include <fcntl.h>
 #include <sys/file.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "kusari/framework/core/error.h"
 #include "kusari/framework/core/input_file.h"
 #include "kusari/framework/datasets/cache.h"
 #include "kusari/framework/datasets/example_format.h"
+#include "kusari/framework/datasets/quoted_keys.h"
 
 namespace kusari::datasets {
 namespace {
@@ -23,12 +25,6 @@ namespace {
 namespace format = example_format;
 
 constexpr size_t kBuffer = size_t{1} << 20;
-
-std::string list(const Keys& keys) {
-  std::string names;
-  for (const std::string& key : keys) names += (names.empty() ? "'" : ", '") + key + "'";
-  return "(" + names + ")";
-}
 
 format::Header read_header(const InputFile& file, const char* call) {
   std::vector<uint8_t> start(static_cast<size_t>(std::min<uint64_t>(file.size(), format::kMaxHeader)));
@@ -65,16 +61,27 @@ struct ExampleFileWriter::State {
   [[noreturn]] void fail_with_reason(const std::string& what) const { fail(what + ": " + std::strerror(errno)); }
 
   void open(bool resume) {
-    fd = ::open(part.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666);
-    if (fd < 0) fail_with_reason("cannot be opened");
-    if (::flock(fd, LOCK_EX | LOCK_NB) != 0) {
-      if (errno == EWOULDBLOCK) fail("is being written by another writer");
-      fail_with_reason("cannot be locked");
-    }
+    do {
+      if (fd >= 0) ::close(fd);
+      fd = ::open(part.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666);
+      if (fd < 0) fail_with_reason("cannot be opened");
+      if (::flock(fd, LOCK_EX | LOCK_NB) != 0) {
+        if (errno == EWOULDBLOCK) fail("is being written by another writer");
+        fail_with_reason("cannot be locked");
+      }
+    } while (!has_name());
     if (resume) find_examples();
     if (::ftruncate(fd, static_cast<off_t>(written)) != 0) fail_with_reason("cannot be cut");
     if (::lseek(fd, static_cast<off_t>(written), SEEK_SET) < 0) fail_with_reason("cannot be written");
     if (written == 0) format::write_header(keys, &buffer);
+  }
+
+  /// Whether the file is still the one of that name: another writer may have completed it before it was locked.
+  bool has_name() const {
+    struct stat opened {};
+    struct stat named {};
+    return ::fstat(fd, &opened) == 0 && ::stat(part.c_str(), &named) == 0 && opened.st_dev == named.st_dev &&
+           opened.st_ino == named.st_ino;
   }
 
   /// The records that are whole, one after the other from the beginning.
@@ -82,7 +89,7 @@ struct ExampleFileWriter::State {
     const InputFile file("ExampleFileWriter", part);
     if (file.size() == 0) return;
     const format::Header header = read_header(file, "ExampleFileWriter");
-    if (header.keys != keys) fail("has the keys " + list(header.keys) + ", not " + list(keys));
+    if (header.keys != keys) fail("has the keys " + quoted_keys(header.keys) + ", not " + quoted_keys(keys));
     written = header.size;
     std::vector<uint8_t> bytes;
     while (file.size() - written >= format::kRecordHeader) {
@@ -120,7 +127,10 @@ struct ExampleFileWriter::State {
     format::write_index(offsets, end, &buffer);
     try {
       flush();
+      if (::fsync(fd) != 0) fail_with_reason("cannot be written to the disk");
+      if (::rename(part.c_str(), path.c_str()) != 0) fail_with_reason("cannot be renamed to " + path);
     } catch (const IoError&) {
+      // Without the index, more examples and another close() can follow.
       buffer.clear();
       written = end;
       if (::ftruncate(fd, static_cast<off_t>(end)) != 0 || ::lseek(fd, static_cast<off_t>(end), SEEK_SET) < 0) {
@@ -128,8 +138,6 @@ struct ExampleFileWriter::State {
       }
       throw;
     }
-    if (::fsync(fd) != 0) fail_with_reason("cannot be written to the disk");
-    if (::rename(part.c_str(), path.c_str()) != 0) fail_with_reason("cannot be renamed to " + path);
     ::close(std::exchange(fd, -1));
     const std::string folder = std::filesystem::absolute(path).parent_path().string();
     const int directory = ::open(folder.c_str(), O_RDONLY | O_CLOEXEC);
@@ -155,7 +163,7 @@ void ExampleFileWriter::write(const Example& example) {
   if (state.fd < 0) throw StateError("ExampleFileWriter::write: the file is closed");
   if (!state.keys.empty() && example.size() != state.keys.size()) {
     throw ValueError("ExampleFileWriter::write: the example has " + std::to_string(example.size()) +
-                     " arrays, but the keys are " + list(state.keys));
+                     " arrays, but the keys are " + quoted_keys(state.keys));
   }
   for (size_t i = 0; i < example.size(); ++i) {
     if (!example[i].is_defined()) {

@@ -12,13 +12,14 @@ namespace kusari::datasets::example_format {
 
 // A file of examples; numbers are little-endian.
 //
-//   header   "KUSARIEX", version (u32), number of keys (u32), each key's length (u32) and bytes, CRC-32 of all that
-//   (u32) record   length of the content (u64), its CRC-32 (u32), the content; one record per example index    offset
-//   of each record (u64) trailer  number of records (u64), offset of the index (u64), CRC-32 of index and these two
-//   (u32), "KUSARIIX"
+// Header: "KUSARIEX", version (u32), number of keys (u32), each key's length (u32) and bytes, CRC-32 of all that (u32).
 //
-// The content of a record: number of arrays (u32); then of each its dtype (u8), number of axes (u8) and sizes (i64
-// each), and its elements in C order.
+// Records, one per example: length of the content (u64), its CRC-32 (u32), the content. That is the number of arrays
+// (u32); then of each its dtype (u8), number of axes (u8) and sizes (i64 each), and its elements in C order.
+//
+// Index: offset of each record (u64).
+//
+// Trailer: number of records (u64), offset of the index (u64), CRC-32 of the index and these two (u32), "KUSARIIX".
 
 inline constexpr size_t kRecordHeader = 12;
 inline constexpr size_t kTrailer = 28;
