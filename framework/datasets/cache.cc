@@ -1,9 +1,9 @@
 #include "kusari/framework/datasets/cache.h"
 
-#include <atomic>
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
+#include <random>
 
 #include <fcntl.h>
 #include <unistd.h>
@@ -26,6 +26,18 @@ bool sync(const std::string& path) {
   return done;
 }
 
+/// A name beside `path` that is free. Random, because processes of several machines or containers, whose ids may be
+/// the same, can share the folder.
+std::string temporary_name(const std::string& path) {
+  std::random_device random;
+  std::string name;
+  std::error_code ignored;
+  do {
+    name = path + "." + std::to_string(random()) + "-" + std::to_string(random()) + ".part";
+  } while (fs::exists(name, ignored));
+  return name;
+}
+
 struct RemovedFile {
   std::string path;
   ~RemovedFile() {
@@ -42,8 +54,7 @@ bool create_cached_file(const std::string& path, const std::function<void(const 
   const fs::path folder = fs::absolute(path).parent_path();
   fs::create_directories(folder, error);
   if (error) throw IoError("cache_or_load_file: cannot create " + folder.string() + ": " + error.message());
-  static std::atomic<int> count{0};
-  const RemovedFile temporary{path + "." + std::to_string(::getpid()) + "-" + std::to_string(count++) + ".part"};
+  const RemovedFile temporary{temporary_name(path)};
   create(temporary.path);
   if (!sync(temporary.path)) {
     throw IoError("cache_or_load_file: " + path + " was not written under the temporary name " + temporary.path + ": " +

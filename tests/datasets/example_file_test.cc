@@ -154,6 +154,18 @@ TEST_CASE("ExampleFile: a killed writer loses what was not flushed at most") {
   check_examples(ExampleFileDataset(dir / "file"), 9);
 }
 
+TEST_CASE("ExampleFile: close() can be called again when it failed") {
+  const ScratchDirectory dir;
+  fs::create_directories(dir / "file/below");
+  ExampleFileWriter writer(dir / "file");
+  for (int64_t i = 0; i < 3; ++i) writer.write(example(i));
+  CHECK_THROWS_WITH_AS(writer.close(), doctest::Contains("file.part cannot be renamed to "), IoError);
+  writer.write(example(3));
+  fs::remove_all(dir / "file");
+  writer.close();
+  check_examples(ExampleFileDataset(dir / "file"), 4);
+}
+
 TEST_CASE("ExampleFile: what a writer refuses") {
   const ScratchDirectory dir;
   ExampleFileWriter writer(dir / "file", {.keys = {"x", "name"}});
@@ -247,11 +259,15 @@ TEST_CASE("cache_or_load_file creates a file, or loads it") {
     ++loaded;
     return read_file(path);
   };
+  // What killed processes of the same number have left.
+  for (int i = 0; i < 10; ++i) {
+    write_file(dir / ("file." + std::to_string(::getpid()) + "-" + std::to_string(i) + ".part"), "rubbish");
+  }
   CHECK(cache_or_load_file(dir / "file", create, load) == "content");
   CHECK(cache_or_load_file(dir / "file", create, load) == "content");
   CHECK(created == 1);
   CHECK(loaded == 1);
-  CHECK(dir.count() == 1);
+  CHECK(dir.count() == 1 + 10);
 
   const auto fail = [](const std::string& path) -> std::string {
     write_file(path, "half");
@@ -261,5 +277,5 @@ TEST_CASE("cache_or_load_file creates a file, or loads it") {
   const auto nothing = [](const std::string&) { return std::string(); };
   CHECK_THROWS_WITH_AS(cache_or_load_file(dir / "other", nothing, load),
                        doctest::Contains("other was not written under the temporary name"), IoError);
-  CHECK(dir.count() == 1);
+  CHECK(dir.count() == 1 + 10);
 }
