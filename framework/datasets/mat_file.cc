@@ -5,6 +5,7 @@
 #include <limits>
 #include <optional>
 #include <span>
+#include <utility>
 
 #include <zlib.h>
 
@@ -78,9 +79,13 @@ bool with_number_type(uint32_t type, const F& f) {
 /// Numbers that an integer cannot hold become its nearest.
 template <class To, class From>
 To converted(From value) {
-  if constexpr (std::is_floating_point_v<From> && std::is_integral_v<To>) {
-    if (!(value >= static_cast<From>(std::numeric_limits<To>::min()))) return std::numeric_limits<To>::min();
-    if (value >= static_cast<From>(std::numeric_limits<To>::max())) return std::numeric_limits<To>::max();
+  using Limits = std::numeric_limits<To>;
+  if constexpr (std::is_integral_v<From> && std::is_integral_v<To>) {
+    if (std::cmp_less(value, Limits::min())) return Limits::min();
+    if (std::cmp_greater(value, Limits::max())) return Limits::max();
+  } else if constexpr (std::is_integral_v<To>) {
+    if (!(value >= static_cast<From>(Limits::min()))) return Limits::min();
+    if (value >= static_cast<From>(Limits::max())) return Limits::max();
   }
   return static_cast<To>(value);
 }

@@ -89,6 +89,10 @@ TEST_CASE("read_mat: arrays, compressed and not") {
   CHECK(arrays[1].second.dtype() == Dtype::int32);
   CHECK(arrays[1].second.to_vector<int>() == std::vector<int>{1, -1, 3});
   CHECK(arrays[2].second.to_vector<double>() == arrays[0].second.to_vector<double>());
+  const int16_t wide[] = {300, -300, 7};
+  const std::string wide_bytes(reinterpret_cast<const char*>(wide), sizeof(wide));
+  write_file(dir / "mat", file(matrix(kUint8Class, {1, 3}, "narrow", kInt16, wide_bytes)));
+  CHECK(read_mat(dir / "mat")[0].second.to_vector<int>() == std::vector<int>{255, 0, 7});
   write_file(dir / "mat", file(matrix(kDoubleClass, {0, 0}, "none", kDouble, "")));
   CHECK(read_mat(dir / "mat")[0].second.shape() == Shape{0, 0});
 }

@@ -90,6 +90,7 @@ Array Vocabulary::encode(std::span<const std::string> words) const {
 }
 
 std::vector<std::string> Vocabulary::decode(const Array& ids) const {
+  if (!ids.is_defined()) throw TypeError("Vocabulary::decode: ids is undefined");
   if (!is_integral(ids.dtype()) || ids.dtype() == Dtype::bool_) {
     throw TypeError(std::string("Vocabulary::decode: ids has dtype ") + name(ids.dtype()) + ": integers are needed");
   }

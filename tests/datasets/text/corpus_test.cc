@@ -50,6 +50,7 @@ TEST_CASE("Vocabulary: ids, counts, unknown words") {
   CHECK(vocabulary.encode(Words{}).shape() == Shape{0});
   CHECK_THROWS_WITH_AS(vocabulary.decode(zeros({2})), "Vocabulary::decode: ids has dtype float32: integers are needed",
                        TypeError);
+  CHECK_THROWS_WITH_AS(vocabulary.decode(Array()), "Vocabulary::decode: ids is undefined", TypeError);
   CHECK_THROWS_AS(vocabulary.decode(array<int32_t>({9}, {1})), IndexError);
 }
 
