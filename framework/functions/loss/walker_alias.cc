@@ -17,20 +17,29 @@
 namespace kusari::utils {
 namespace {
 
-double checked_total(std::span<const double> probs) {
-  double total = 0;
+void check(std::span<const double> probs) {
+  double largest = 0;
   for (size_t i = 0; i < probs.size(); ++i) {
     if (!(probs[i] >= 0) || std::isinf(probs[i])) {
       throw ValueError("WalkerAlias: probs[" + std::to_string(i) + "] is " + std::to_string(probs[i]) +
                        ": it must be a number that is not negative");
     }
-    total += probs[i];
+    largest = std::max(largest, probs[i]);
   }
-  if (!(total > 0)) throw ValueError("WalkerAlias: probs sum to 0: at least one must be positive");
+  if (largest == 0) throw ValueError("WalkerAlias: probs sum to 0: at least one must be positive");
   if (probs.size() > static_cast<size_t>(std::numeric_limits<int32_t>::max() / 2)) {
     throw ValueError("WalkerAlias: " + std::to_string(probs.size()) + " probs are too many for int32");
   }
-  return total;
+}
+
+// With the mean 1. Divided by the largest first, numbers near the ends of double's range neither overflow nor vanish.
+std::vector<double> with_mean_1(std::span<const double> probs) {
+  const double largest = *std::max_element(probs.begin(), probs.end());
+  std::vector<double> result;
+  double total = 0;
+  for (const double p : probs) total += result.emplace_back(p / largest);
+  for (double& p : result) p *= static_cast<double>(probs.size()) / total;
+  return result;
 }
 
 Array take(const Array& table, const Array& index) {
@@ -42,8 +51,9 @@ Array take(const Array& table, const Array& index) {
 }  // namespace
 
 WalkerAlias::WalkerAlias(std::span<const double> probs, const Device& device) {
+  check(probs);
   const size_t n = probs.size();
-  const double scale = static_cast<double>(n) / checked_total(probs);
+  const std::vector<double> shares = with_mean_1(probs);
   std::vector<int32_t> order(n);
   std::iota(order.begin(), order.end(), 0);
   std::stable_sort(order.begin(), order.end(),
@@ -53,7 +63,7 @@ WalkerAlias::WalkerAlias(std::span<const double> probs, const Device& device) {
   std::vector<int32_t> values(2 * n);
   size_t full = 0;
   for (size_t entry = 0; entry < n; ++entry) {
-    double p = probs[static_cast<size_t>(order[entry])] * scale;
+    double p = shares[static_cast<size_t>(order[entry])];
     for (; p > 1 && full < entry; ++full) {
       values[2 * full + 1] = order[entry];
       p -= 1 - static_cast<double>(threshold[full]);
