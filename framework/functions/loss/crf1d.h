@@ -14,10 +14,10 @@ namespace kusari::functions {
 /// log Z - (sum_i xs[i][y_i] + sum_i cost[y_i, y_(i+1)]), Z being the sum of exp of the bracket over all sequences.
 /// cost: (K, K), floating: [s, t] is what a step from label s to label t adds. xs: one array (B_i, K) of cost's dtype
 /// per position, B_i not growing: sequences sorted by falling length, as F::transpose_sequence gives them. ys: labels
-/// in [0, K), (B_i), integers. Returns the sum over sequences divided by B_0, a scalar of cost's dtype, or with
-/// Reduce::no one loss per sequence, (B_0); 16-bit types are computed in float32. Throws TypeError when shapes or
-/// dtypes do not fit, ValueError without positions, IndexError for a label out of range. Differentiable to any order by
-/// cost and xs. Lafferty et al. 2001; chainer.functions.crf1d.
+/// in [0, K), (B_i), integers; negative ones count from the end. Returns the sum over sequences divided by B_0, a
+/// scalar of cost's dtype, or with Reduce::no one loss per sequence, (B_0); 16-bit types are computed in float32.
+/// Throws TypeError when shapes or dtypes do not fit, ValueError without positions, IndexError for a label out of
+/// range. Differentiable to any order by cost and xs. Lafferty et al. 2001; chainer.functions.crf1d.
 KUSARI_API Variable crf1d(const Variable& cost, std::span<const Variable> xs, std::span<const Variable> ys,
                           Reduce reduce = Reduce::mean);
 inline Variable crf1d(const Variable& cost, std::initializer_list<Variable> xs, std::initializer_list<Variable> ys,

@@ -22,7 +22,11 @@ Variable BlackOut::operator()(const Variable& x, const Variable& t) {
   const detail::LinkCall call(*this);
   functions::expect_given(x, "black_out", "x");
   const Shape shape{x.ndim() == 0 ? 1 : x.shape()[0], sample_size};  // of a scalar the function complains
-  if (draw_) return functions::black_out(x, t, W, draw_(shape).to_device(x.device()));
+  if (draw_) {
+    const Array samples = draw_(shape);
+    const bool is_given = samples.is_defined();  // otherwise the function complains
+    return functions::black_out(x, t, W, is_given ? Variable(samples.to_device(x.device()), false) : Variable());
+  }
   sampler.to(x.device());
   return functions::black_out(x, t, W, sampler.sample(shape));
 }

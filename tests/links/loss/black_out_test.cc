@@ -24,5 +24,11 @@ TEST_CASE("BlackOut wants its weights set") {
   CHECK(link(Variable(ones({3, 2})), zeros({3}, Dtype::int32)).item<double>() == doctest::Approx(2 * std::log(2)));
 }
 
+TEST_CASE("BlackOut with a sampler that gives nothing") {
+  links::BlackOut link(2, {1, 1}, 1, {.initial_w = 0, .sampler = [](const Shape&) { return Array(); }});
+  CHECK_THROWS_WITH_AS(link(Variable(ones({3, 2})), zeros({3}, Dtype::int32)),
+                       "F::black_out: samples is not given: it is required", TypeError);
+}
+
 }  // namespace
 }  // namespace kusari::testing
