@@ -119,6 +119,22 @@ TEST_CASE("autoload starts from the newest snapshot, or from the beginning") {
   CHECK(second.count == 5);
 }
 
+TEST_CASE("snapshots in a directory below are found again") {
+  const ScratchDirectory dir;
+  fs::create_directory(dir / "below");
+  for (const int64_t iterations : {3, 5}) {
+    FakeUpdater updater;
+    int64_t updates = 0;
+    updater.on_update = [&] { ++updates; };
+    run(updater, iterations, dir,
+        snapshot({.filename = "below/{.updater.iteration}", .n_retains = 2, .autoload = true}));
+    CHECK(updates == (iterations == 3 ? 3 : 2));
+  }
+  CHECK_FALSE(fs::exists(dir / "below/3"));
+  CHECK(fs::exists(dir / "below/4"));
+  CHECK(fs::exists(dir / "below/5"));
+}
+
 TEST_CASE("snapshot's condition") {
   const ScratchDirectory dir;
   FakeUpdater updater;

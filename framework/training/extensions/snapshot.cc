@@ -112,13 +112,14 @@ void Snapshot::visit(Trainer& trainer, Serializer& serializer) const {
 }
 
 void Snapshot::initialize(Trainer& trainer) {
-  const fs::path directory = trainer.out();
+  const fs::path path = fs::path(trainer.out()) / options_.filename, directory = path.parent_path();
+  const std::string pattern = path.filename().string();
   if (options_.autoload) {
-    std::vector<fs::path> files = find_snapshots(options_.filename, directory);
+    std::vector<fs::path> files = find_snapshots(pattern, directory);
     std::shared_ptr<const serializers::EntrySource> entries;
     for (; entries == nullptr && !files.empty(); files.pop_back()) entries = open_whole(files.back());
     if (entries == nullptr) {
-      log::info("snapshot: no whole file in '" + trainer.out() + "' matches " + options_.filename);
+      log::info("snapshot: no whole file in '" + directory.string() + "' matches " + pattern);
     } else {
       serializers::EntryDeserializer reader("snapshot", entries, {});
       visit(trainer, reader);
@@ -128,7 +129,7 @@ void Snapshot::initialize(Trainer& trainer) {
   if (options_.autoload || options_.n_retains > 0) remove_stale_temporary_files(directory.string());
   if (options_.n_retains > 0 && !cleanup_hooked_) {
     cleanup_hooked_ = true;
-    writer_->add_cleanup_hook([directory, pattern = options_.filename, n = static_cast<size_t>(options_.n_retains)] {
+    writer_->add_cleanup_hook([directory, pattern, n = static_cast<size_t>(options_.n_retains)] {
       remove_stale_temporary_files(directory.string());
       const std::vector<fs::path> files = find_snapshots(pattern, directory);
       for (size_t i = 0; i + n < files.size(); ++i) {

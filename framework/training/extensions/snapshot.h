@@ -18,8 +18,8 @@
 namespace kusari::training::extensions {
 
 struct SnapshotOptions {
-  /// Name of the file in the trainer's output directory. Fields: {.updater.iteration}, {.updater.epoch},
-  /// {.updater.epoch_detail}.
+  /// Name of the file in the trainer's output directory, or in a directory below that is there. Fields:
+  /// {.updater.iteration}, {.updater.epoch}, {.updater.epoch_detail}.
   std::string filename = "snapshot_iter_{.updater.iteration}";
   std::function<bool()> condition = {};                                ///< no snapshot when it says false
   std::optional<Ref<snapshot_writers::Writer>> writer = std::nullopt;  ///< SimpleWriter when not given
