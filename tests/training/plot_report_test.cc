@@ -1,5 +1,6 @@
 #include "kusari/framework/training/extensions/plot_report.h"
 
+#include <csignal>
 #include <cstdlib>
 #include <string>
 
@@ -116,6 +117,17 @@ TEST_CASE("PlotReport without a working gnuplot draws SVG instead, and leaves no
   run(out, plot);
   CHECK(out.count() == 1);
   CHECK(read_file(out / "plot.svg").find("data-points=\"2,0.75 4,0.291666667\"") != std::string::npos);
+}
+
+TEST_CASE("PlotReport takes gnuplot's picture though the program ignores the ends of its children") {
+  const ScratchDirectory bin, out;
+  const Path path(bin, kCopy);
+  const auto previous = std::signal(SIGCHLD, SIG_IGN);
+  PlotReport plot({"main/loss"});
+  run(out, plot);
+  std::signal(SIGCHLD, previous);
+  CHECK(out.count() == 1);
+  CHECK(std::filesystem::exists(out / "plot.png"));
 }
 
 TEST_CASE("PlotReport's bad arguments") {
