@@ -163,10 +163,22 @@ void Link::insert_member(LinkMember member) {
   structure_changed();
 }
 
+namespace {
+
+// Those of a list are no members.
+void check_no_child(Link& link, const std::string& name) {
+  LinkWalk::children(link, [&](const std::string& child, Link&) {
+    if (child == name) throw ValueError("a link has two members named '" + name + "'");
+  });
+}
+
+}  // namespace
+
 Parameter& Link::add_param(const std::string& name, Parameter parameter) {
   auto object = std::make_unique<Parameter>(std::move(parameter));
   Parameter& added = *object;
   Link& link = self();
+  check_no_child(link, name);
   link.insert_member({name, MemberKind::parameter, sizeof(Parameter), 0, nullptr, &added});
   link.extras().members.push_back({name, std::move(object), nullptr});
   if (!added.is_defined()) return added;
@@ -179,6 +191,7 @@ Array& Link::add_persistent(const std::string& name, const Array& value) {
   Link& link = self();
   auto object = std::make_unique<Array>(value.is_defined() ? value.to_device(link.device()) : value);
   Array& added = *object;
+  check_no_child(link, name);
   link.insert_member({name, MemberKind::persistent, sizeof(Array), 0, nullptr, &added});
   link.extras().members.push_back({name, nullptr, std::move(object)});
   return added;

@@ -99,63 +99,6 @@ void LinkCall::end() {
   if (error && std::uncaught_exceptions() == state->exceptions) std::rethrow_exception(error);
 }
 
-LinkExtras::LinkExtras(const LinkExtras& other) {
-  copy_hooks(other);
-  for (const Member& member : other.members) {
-    Member& own = members.emplace_back();
-    own.name = member.name;
-    if (member.parameter) {
-      own.parameter = std::make_unique<Parameter>(*member.parameter);
-    } else {
-      const bool shares = !member.persistent->is_defined() || CopyScope::current() == CopyMode::share;
-      own.persistent = std::make_unique<Array>(shares ? *member.persistent : member.persistent->copy());
-    }
-  }
-}
-
-void LinkExtras::assign(const LinkExtras* other) {
-  const LinkExtras none;
-  const LinkExtras& source = other != nullptr ? *other : none;
-  copy_hooks(source);
-  std::erase_if(members, [&](const Member& member) {
-    return std::none_of(source.members.begin(), source.members.end(), [&](const Member& theirs) {
-      return theirs.name == member.name && (theirs.parameter == nullptr) == (member.parameter == nullptr);
-    });
-  });
-  for (const Member& theirs : source.members) {
-    if (Member* const own = find(theirs.name)) {
-      if (own->parameter) {
-        *own->parameter = *theirs.parameter;
-      } else {
-        *own->persistent = theirs.persistent->is_defined() ? theirs.persistent->copy() : Array();
-      }
-      continue;
-    }
-    Member& own = members.emplace_back();
-    own.name = theirs.name;
-    if (theirs.parameter) {
-      own.parameter = std::make_unique<Parameter>(*theirs.parameter);
-    } else {
-      own.persistent = std::make_unique<Array>(theirs.persistent->is_defined() ? theirs.persistent->copy() : Array());
-    }
-  }
-}
-
-LinkExtras::Member* LinkExtras::find(const std::string& name) noexcept {
-  for (Member& member : members) {
-    if (member.name == name) return &member;
-  }
-  return nullptr;
-}
-
-void LinkExtras::copy_hooks(const LinkExtras& other) {
-  std::vector<Hook> copies;
-  for (const Hook& hook : other.hooks) copies.push_back({hook.name, hook.clone(*hook.hook), hook.clone});
-  hooks = std::move(copies);
-}
-
-void LinkExtrasDelete::operator()(LinkExtras* extras) const noexcept { delete extras; }
-
 }  // namespace detail
 
 detail::LinkExtras& Link::extras() {

@@ -264,8 +264,10 @@ TEST_CASE("members added at run time") {
   steps.fill(7);
   copied.copyparams(model, false);
   CHECK(own.to_vector<float>() == std::vector<float>{2, 3});
+  const Array numbers = steps;
   model = copied;
   CHECK(&model.param("/scale") == &scale);
+  CHECK(numbers.to_vector<double>() == std::vector<double>{4, 4});
   CHECK(steps.to_vector<double>() == std::vector<double>{4, 4});
 
   Everything moved(std::move(model));
