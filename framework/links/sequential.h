@@ -81,7 +81,7 @@ class KUSARI_API Sequential : public Chain {
   /// Copies of the layers from the last to the first.
   Sequential reversed() const;
   void clear() noexcept;
-  /// The same layers with those of Sequentials among them in their place. chainer.Sequential.flatten.
+  /// Copies of the layers, those of Sequentials among them in their place. chainer.Sequential.flatten.
   Sequential flatten() const;
   /// Adds copies of another's layers.
   Sequential& extend(const Sequential& other);

@@ -21,9 +21,10 @@ struct SpectralNormalizationOptions {
 /// whose rows are the outputs: W's axis 0, or axis 1 of a deconvolution. sigma = u^T W v, where each call does
 /// n_power_iteration times v = W^T u / |W^T u|, u = W v / |W v|. u is the link's persistent array "W_u" (after the
 /// weight's name), drawn from the standard normal distribution at first, and stays as it is when config.train is false
-/// and while config.in_recomputing. The learnt factor is the link's parameter "gamma" of shape ().
-/// Throws ValueError when the link has no such weight, when an axis of it is 0 long, and when n_power_iteration < 1.
-/// Differentiable to any order, u and v being constants. Miyato et al. 2018; chainer.link_hooks.SpectralNormalization.
+/// and while config.in_recomputing, when sigma is that of the last call: F::forget may call a link but once before
+/// backward, as in Chainer. The learnt factor is the link's parameter "gamma" of shape (). Throws ValueError when the
+/// link has no such weight, when an axis of it is 0 long, and when n_power_iteration < 1. Differentiable to any order,
+/// u and v being constants. Miyato et al. 2018; chainer.link_hooks.SpectralNormalization.
 class KUSARI_API SpectralNormalization final : public WeightHook {
  public:
   explicit SpectralNormalization(SpectralNormalizationOptions options = {});
