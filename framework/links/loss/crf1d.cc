@@ -27,6 +27,20 @@ std::vector<size_t> by_falling_length(std::span<const Variable> xs) {
   return order;
 }
 
+void check_lengths(std::span<const Variable> xs, std::span<const Variable> ys) {
+  if (xs.size() != ys.size()) {
+    throw ValueError("L::CRF1d: xs has " + std::to_string(xs.size()) + " sequences but ys has " +
+                     std::to_string(ys.size()) + ": they must be as many");
+  }
+  for (size_t i = 0; i < ys.size(); ++i) {
+    if (ys[i].is_defined() && ys[i].ndim() == 1 && ys[i].shape()[0] == xs[i].shape()[0]) continue;
+    const std::string place = "[" + std::to_string(i) + "]";
+    throw TypeError("L::CRF1d: ys" + place +
+                    (ys[i].is_defined() ? " has shape " + to_string(ys[i].shape()) : " is undefined") + " but xs" +
+                    place + " has shape " + to_string(xs[i].shape()) + ": ys must have a label per element");
+  }
+}
+
 // One array per position.
 Variables transposed(std::span<const Variable> sequences, const std::vector<size_t>& order) {
   std::vector<Variable> sorted;
@@ -43,11 +57,8 @@ CRF1d::CRF1d(int64_t n_label, Options options)
 Variable CRF1d::operator()(std::span<const Variable> xs, std::span<const Variable> ys, const CRF1dCall& options) {
   const detail::LinkCall call(*this);
   if (!options.transpose) return functions::crf1d(cost, xs, ys, options.reduce);
-  if (xs.size() != ys.size()) {
-    throw ValueError("L::CRF1d: xs has " + std::to_string(xs.size()) + " sequences but ys has " +
-                     std::to_string(ys.size()) + ": they must be as many");
-  }
   const std::vector<size_t> order = by_falling_length(xs);
+  check_lengths(xs, ys);
   const Variables x = transposed(xs, order), y = transposed(ys, order);
   return functions::crf1d(cost, {x.data(), x.size()}, {y.data(), y.size()}, options.reduce);
 }
@@ -60,7 +71,10 @@ functions::CrfPath CRF1d::argmax(std::span<const Variable> xs, bool transpose) {
   const std::vector<Variable> positions(result.path.begin(), result.path.end());
   const Variables sorted = functions::transpose_sequence(positions);
   result.path.resize(order.size());
-  for (size_t i = 0; i < order.size(); ++i) result.path[order[i]] = sorted[i].array();
+  for (size_t i = 0; i < order.size(); ++i) {
+    const bool is_empty = i >= sorted.size();
+    result.path[order[i]] = is_empty ? empty({0}, Dtype::int32, cost.device()) : sorted[i].array();
+  }
   return result;
 }
 

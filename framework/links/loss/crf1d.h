@@ -19,7 +19,8 @@ struct CRF1dOptions {
 struct CRF1dCall {
   functions::Reduce reduce = functions::Reduce::mean;
   /// Lists have one array per sequence, (length, n_label) and (length), instead of one per position. Losses and scores
-  /// then come in the order of falling length, as Chainer's do; sequences of equal length keep theirs.
+  /// then come in the order of falling length, as Chainer's do; sequences of equal length keep theirs. Empty sequences
+  /// have none.
   bool transpose = false;
 };
 
@@ -28,14 +29,16 @@ class KUSARI_API CRF1d : public Link {
  public:
   using Options = CRF1dOptions;
   explicit CRF1d(int64_t n_label, Options options = {});
-  /// The negative log-likelihood of the labels ys.
+  /// The negative log-likelihood of the labels ys. With `transpose` throws TypeError, naming the sequence, unless it
+  /// has as many labels as elements.
   Variable operator()(std::span<const Variable> xs, std::span<const Variable> ys, const CRF1dCall& options = {});
   Variable operator()(std::initializer_list<Variable> xs, std::initializer_list<Variable> ys,
                       const CRF1dCall& options = {}) {
     return (*this)(std::span<const Variable>(xs.begin(), xs.size()), std::span<const Variable>(ys.begin(), ys.size()),
                    options);
   }
-  /// The best labels and what they add up to. With `transpose` the path has one array per sequence, in the order of xs.
+  /// The best labels and what they add up to. With `transpose` the path has one array per sequence, in the order of xs;
+  /// those of empty sequences are empty.
   functions::CrfPath argmax(std::span<const Variable> xs, bool transpose = false);
   functions::CrfPath argmax(std::initializer_list<Variable> xs, bool transpose = false) {
     return argmax(std::span<const Variable>(xs.begin(), xs.size()), transpose);

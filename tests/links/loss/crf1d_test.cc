@@ -1,5 +1,6 @@
 #include "kusari/framework/links/loss/crf1d.h"
 
+#include <utility>
 #include <vector>
 
 #include <doctest/doctest.h>
@@ -45,11 +46,39 @@ TEST_CASE("CRF1d of sequences") {
   CHECK(by_sequence.path[2].to_vector<int>() == std::vector<int>{at(0, 1), at(1, 1)});
 }
 
+TEST_CASE("CRF1d of empty sequences") {
+  links::CRF1d crf(2);
+  const std::vector<Variable> whole = sequences(), whole_labels = labels();
+  const std::vector<Variable> xs = {zeros({0, 2}), whole[0], zeros({0, 2}), whole[1]};
+  const std::vector<Variable> ys = {zeros({0}, Dtype::int32), whole_labels[0], zeros({0}, Dtype::int32),
+                                    whole_labels[1]};
+  const Variable loss = crf({whole[0], whole[1]}, {whole_labels[0], whole_labels[1]}, {.transpose = true});
+  CHECK(crf(xs, ys, {.transpose = true}).item<float>() == loss.item<float>());
+  const functions::CrfPath best = crf.argmax(xs, true);
+  CHECK(best.score.shape() == Shape{2});
+  REQUIRE(best.path.size() == 4);
+  for (const size_t i : {0, 2}) {
+    CHECK(best.path[i].shape() == Shape{0});
+    CHECK(best.path[i].dtype() == Dtype::int32);
+  }
+  CHECK(best.path[1].to_vector<int>() == std::vector<int>{1});
+  CHECK(best.path[3].to_vector<int>() == std::vector<int>{1, 1, 0});
+}
+
 TEST_CASE("CRF1d of what does not fit") {
   links::CRF1d crf(2);
   const std::vector<Variable> xs = sequences(), few = {array<int>({0})};
   CHECK_THROWS_WITH_AS(crf(xs, few, {.transpose = true}),
                        "L::CRF1d: xs has 3 sequences but ys has 1: they must be as many", ValueError);
+  std::vector<Variable> ys = labels();
+  std::swap(ys[1], ys[2]);
+  CHECK_THROWS_WITH_AS(crf(xs, ys, {.transpose = true}),
+                       "L::CRF1d: ys[1] has shape (2,) but xs[1] has shape (3, 2): ys must have a label per element",
+                       TypeError);
+  ys[0] = Variable();
+  CHECK_THROWS_WITH_AS(crf(xs, ys, {.transpose = true}),
+                       "L::CRF1d: ys[0] is undefined but xs[0] has shape (1, 2): ys must have a label per element",
+                       TypeError);
   CHECK_THROWS_WITH_AS(crf.argmax({Variable()}, true), "L::CRF1d: xs[0] must be a sequence: an array with an axis",
                        TypeError);
 }
