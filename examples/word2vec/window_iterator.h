@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstdint>
 #include <optional>
+#include <span>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -57,10 +59,16 @@ class WindowIterator final : public kusari::iterators::Iterator {
     previous_epoch_detail_.reset();
   }
   void serialize(kusari::Serializer& serializer) override {
+    const size_t places = order_.size();
     serializer("current_position", position_);
     serializer("epoch", epoch_);
     serializer("is_new_epoch", is_new_epoch_);
     serializer("order", order_);
+    if (order_.size() != places) {
+      throw kusari::ValueError("WindowIterator: the snapshot is of a text with " + std::to_string(order_.size()) +
+                               " places, but this one has " + std::to_string(places) +
+                               ": text and window must be the same");
+    }
   }
 
  private:
