@@ -11,7 +11,7 @@ DictVariables::DictVariables(std::span<const std::string> keys, std::span<const 
     std::string names;
     for (const std::string& key : keys) names += (names.empty() ? "'" : ", '") + key + "'";
     throw ValueError("DictVariables: there are " + std::to_string(variables.size()) + " variables for the " +
-                     std::to_string(keys.size()) + " keys " + names);
+                     std::to_string(keys.size()) + " keys" + (names.empty() ? "" : " " + names));
   }
   entries_.reserve(keys.size());
   for (size_t i = 0; i < keys.size(); ++i) entries_.emplace_back(keys[i], variables[i]);

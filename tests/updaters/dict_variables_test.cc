@@ -86,6 +86,8 @@ TEST_CASE("DictVariables") {
   CHECK_THROWS_WITH_AS((DictVariables{{"x", x}, {"x", t}}), "DictVariables: the key 'x' comes twice", ValueError);
   const std::vector<std::string> keys = {"x", "t"};
   const std::vector<Variable> variables = {x};
+  CHECK_THROWS_WITH_AS(DictVariables(std::vector<std::string>(), variables),
+                       "DictVariables: there are 1 variables for the 0 keys", ValueError);
   CHECK_THROWS_WITH_AS(DictVariables(keys, variables), "DictVariables: there are 1 variables for the 2 keys 'x', 't'",
                        ValueError);
 }
