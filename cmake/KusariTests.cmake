@@ -256,6 +256,34 @@ if(TARGET example_word2vec_train_word2vec)
   set_tests_properties(${words_tests} PROPERTIES LABELS unit TIMEOUT 600)
 endif()
 
+# Models that generate, and one that acts; each must have learnt something.
+foreach(program vae_train_vae gradient_penalty_train_wgan_gp)
+  if(TARGET example_${program})
+    if(program STREQUAL vae_train_vae)
+      set(arguments --data stroke-digits --seed 0 --test --epoch 20)
+      set(result "Test ELBO: -[123][0-9][0-9]\\.")  # of 784 pixels: -543 when each is 0 or 1 with probability 1/2
+    else()
+      set(arguments --unit 64 --batchsize 128 --iteration 500 --interval 250)
+      set(result "\n500 +[0-9.]+ +1\\.0")  # the norm of the critic's gradient
+    endif()
+    add_test(NAME ${program} COMMAND example_${program} ${arguments} --out "${CMAKE_CURRENT_BINARY_DIR}/tests/${program}")
+    set_tests_properties(${program} PROPERTIES LABELS unit TIMEOUT 600 PASS_REGULAR_EXPRESSION "${result}")
+    if(TARGET kusari_cuda_emulated)
+      add_test(NAME ${program}_emulated COMMAND example_${program} --seed 0 --test --device cuda:0 --out
+                                                "${CMAKE_CURRENT_BINARY_DIR}/tests/${program}_emulated")
+      set_tests_properties(${program}_emulated PROPERTIES LABELS unit)
+      kusari_emulate_cuda(${program}_emulated 1)
+    endif()
+  endif()
+endforeach()
+if(TARGET example_reinforcement_learning_dqn_cartpole)
+  add_test(NAME dqn_cartpole COMMAND example_reinforcement_learning_dqn_cartpole --episodes 400)
+  # Random actions give 22.
+  set_tests_properties(dqn_cartpole PROPERTIES LABELS unit TIMEOUT 600 PASS_REGULAR_EXPRESSION "average_R: 1[0-9][0-9]")
+  add_test(NAME double_dqn_cartpole COMMAND example_reinforcement_learning_dqn_cartpole --test --target-type double_dqn)
+  set_tests_properties(double_dqn_cartpole PROPERTIES LABELS unit)
+endif()
+
 # Programs need nothing of CUDA; the backend, which does, loads on a machine without a driver.
 if(BUILD_SHARED_LIBS AND TARGET test_gpu)
   add_test(NAME programs_link_no_cuda

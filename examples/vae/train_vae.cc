@@ -1,0 +1,160 @@
+// Trains a variational autoencoder on MNIST, and shows what it makes of digits and of random numbers.
+#include <cstdint>
+#include <cstdio>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include <kusari/kusari.h>
+#include <CLI/CLI.hpp>
+
+#include "kusari/examples/mnist/data.h"
+#include "kusari/examples/vae/net.h"
+
+using namespace kusari;
+namespace fs = std::filesystem;
+
+namespace {
+
+struct Arguments {
+  std::string initmodel;
+  std::string resume;
+  std::string device = "cpu";
+  std::string out = "results";
+  int64_t epoch = 100;
+  int64_t dim_z = 20;
+  int64_t dim_h = 500;
+  double beta = 1;
+  int64_t k = 1;
+  bool binary = false;
+  int64_t batch_size = 100;
+  bool test = false;
+  std::string data = "auto";
+  int64_t seed = -1;
+};
+
+Arguments parse(CLI::App& parser, int argc, char** argv) {
+  Arguments args;
+  parser.add_option("-m,--initmodel", args.initmodel, "Initialize the model from given file");
+  parser.add_option("-r,--resume", args.resume, "Resume the optimization from snapshot");
+  parser.add_option("-d,--device,-g,--gpu", args.device, "cpu, or cuda:N or N for a GPU")->capture_default_str();
+  parser.add_option("-o,--out", args.out, "Directory to output the result")->capture_default_str();
+  parser.add_option("-e,--epoch", args.epoch, "Number of epochs to learn")->capture_default_str();
+  parser.add_option("-z,--dim-z", args.dim_z, "Dimension of encoded vector")->capture_default_str();
+  parser.add_option("--dim-h", args.dim_h, "Dimension of hidden layer")->capture_default_str();
+  parser.add_option("--beta", args.beta, "Regularization coefficient for the second term of ELBO bound")
+      ->capture_default_str();
+  parser.add_option("-k,--k", args.k, "Number of Monte Carlo samples used in encoded vector")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
+  parser.add_flag("--binary", args.binary, "Use binarized MNIST");
+  parser.add_option("-b,--batch-size", args.batch_size, "Learning minibatch size")->capture_default_str();
+  parser.add_flag("--test", args.test, "Use tiny datasets for quick tests");
+  parser.add_option("--data", args.data, "mnist, stroke-digits, or auto: MNIST where there is a way to it")
+      ->check(CLI::IsMember({"auto", "mnist", "stroke-digits"}))
+      ->capture_default_str();
+  parser.add_option("--seed", args.seed, "Seed of the random numbers; runs with the same one are the same");
+  parser.parse(argc, argv);
+  return args;
+}
+
+// The images without their labels, (784) in 0 .. 1, as far as they are asked for.
+datasets::TupleDataset images_of(const datasets::TupleDataset& digits, const Arguments& args) {
+  Array x = digits.arrays()[0];
+  if (args.test) x = x.slice(0, 0, 100);
+  if (args.binary) x = F::floor(Variable(x, false) + 0.5).array();
+  return datasets::TupleDataset(x);
+}
+
+// Saves a 3x3 tiled image.
+void save3x3(const fs::path& path, const Variable& x) {
+  const auto tiles = F::transpose(F::reshape(x, {3, 3, 28, 28}), {0, 2, 1, 3});
+  datasets::save_png(path.string(), F::reshape(tiles, {3 * 28, 3 * 28}).array());
+}
+
+// Saves reconstruction images using:
+// - training image samples
+// - test image samples
+// - randomly sampled values of z
+void save_images(const Arguments& args, const Device& device, AvgElboLoss& model, const datasets::Dataset& train,
+                 const datasets::Dataset& test) {
+  const auto test_mode = using_config(&Config::train, false);
+  const auto no_graph = no_backprop_mode();
+  const fs::path out = args.out;
+
+  const auto save_pair = [&](const datasets::Dataset& images, const std::vector<int64_t>& indices,
+                             const std::string& name) {
+    const Variable x = datasets::concat_examples(images.take(indices), device)[0];
+    save3x3(out / (name + ".png"), x);
+    save3x3(out / (name + "_reconstructed.png"), F::sigmoid(model.decoder(model.encoder(x).mean)));
+  };
+  save_pair(train, {1, 3, 5, 10, 2, 0, 13, 15, 17}, "train");
+  save_pair(test, {3, 2, 1, 18, 4, 8, 11, 17, 61}, "test");
+
+  const Variable z = random::normal({9, args.dim_z}, {.device = device});
+  save3x3(out / "sampled.png", F::sigmoid(model.decoder(z)));
+}
+
+void train(const Arguments& args) {
+  if (args.seed >= 0) random::seed(static_cast<uint64_t>(args.seed));
+  const auto device = get_device(args.device);
+  std::printf("Device: %s\n", device.name().c_str());
+  std::printf("# dim z: %lld\n", static_cast<long long>(args.dim_z));
+  std::printf("# Minibatch-size: %lld\n", static_cast<long long>(args.batch_size));
+  std::printf("# epoch: %lld\n\n", static_cast<long long>(args.epoch));
+
+  // Prepare VAE model, defined in net.h
+  AvgElboLoss model(Encoder(784, args.dim_z, args.dim_h), Decoder(784, args.dim_z, args.dim_h),
+                    {.beta = args.beta, .k = args.k});
+  model.to(device);
+
+  // Set up an optimizer
+  optimizers::Adam optimizer;
+  optimizer.setup(model);
+
+  // If initial parameters are given, initialize the model with them.
+  if (!args.initmodel.empty()) serializers::load_npz(args.initmodel, model);
+
+  // Load the MNIST dataset
+  const auto digits = load_digits(args.data);
+  const auto train = images_of(digits.train, args), test = images_of(digits.test, args);
+  iterators::SerialIterator train_iter(train, args.batch_size);
+  iterators::SerialIterator test_iter(test, args.batch_size, {.repeat = false, .shuffle = false});
+
+  // Set up the trainer and extensions
+  updaters::StandardUpdater updater(train_iter, optimizer, {.device = device});
+  training::Trainer trainer(updater, {args.epoch, "epoch"}, args.out);
+  trainer.extend(extensions::Evaluator(test_iter, model, {.device = device}));
+  trainer.extend(extensions::dump_graph("main/loss"));
+  trainer.extend(extensions::snapshot(), {.trigger = {args.epoch, "epoch"}});
+  extensions::LogReport log;
+  trainer.extend(log);
+  trainer.extend(extensions::PrintReport(
+      {"epoch", "main/loss", "validation/main/loss", "main/reconstr", "main/kl_penalty", "elapsed_time"}));
+  trainer.extend(extensions::ProgressBar());
+
+  // If snapshot file is given, resume the training.
+  if (!args.resume.empty()) serializers::load_npz(args.resume, trainer);
+
+  // Run the training
+  trainer.run();
+  std::printf("Test ELBO: %.2f\n", -log.log().back().at("validation/main/loss"));
+
+  // Save images for demonstration
+  save_images(args, device, model, train, test);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  CLI::App parser("Kusari example: VAE");
+  try {
+    train(parse(parser, argc, argv));
+    return 0;
+  } catch (const CLI::ParseError& error) {
+    return parser.exit(error);
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "train_vae: %s\n", error.what());
+    return 1;
+  }
+}
