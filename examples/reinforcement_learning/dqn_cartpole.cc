@@ -97,7 +97,7 @@ class QFunction : public Chain {
 
 int64_t get_greedy_action(QFunction& q, const CartPole::Observation& obs) {
   const auto no_graph = no_backprop_mode();
-  const Variable x = array<float>(obs, {1, CartPole::kObservationSize}, q.device());
+  const Variable x = array<float>(obs, {1, CartPole::kObservationSize}, q.device()).astype(get_dtype());
   return F::argmax(q(x)).item<int64_t>();
 }
 

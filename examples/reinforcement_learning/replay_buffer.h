@@ -53,10 +53,12 @@ class ReplayBuffer {
       done.push_back(t.done ? 1.f : 0.f);
       next_obs.insert(next_obs.end(), t.next_obs.begin(), t.next_obs.end());
     }
-    using kusari::array;
+    const auto numbers = [&](const std::vector<float>& values, const kusari::Shape& shape) {
+      return kusari::array(values, shape, device).astype(kusari::get_dtype());
+    };
     const int64_t width = CartPole::kObservationSize;
-    return {array(obs, {n, width}, device), array(action, {n}, device), array(reward, {n}, device),
-            array(done, {n}, device), array(next_obs, {n, width}, device)};
+    return {numbers(obs, {n, width}), kusari::array(action, {n}, device), numbers(reward, {n}), numbers(done, {n}),
+            numbers(next_obs, {n, width})};
   }
 
  private:

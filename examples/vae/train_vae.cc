@@ -138,10 +138,12 @@ void train(const Arguments& args) {
 
   // Run the training
   trainer.run();
-  std::printf("Test ELBO: %.2f\n", -log.log().back().at("validation/main/loss"));
 
   // Save images for demonstration
   save_images(args, device, model, train, test);
+
+  const auto& last = log.log().back();
+  std::printf("Test ELBO: %.2f\n", last.at("validation/main/reconstr") - last.at("validation/main/kl_penalty"));
 }
 
 }  // namespace
