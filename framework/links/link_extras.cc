@@ -1,6 +1,7 @@
 #include "kusari/framework/links/link_extras.h"
 
 #include <algorithm>
+#include <atomic>
 #include <utility>
 
 namespace kusari::detail {
@@ -66,6 +67,11 @@ LinkExtras::Member* LinkExtras::find(const std::string& name) noexcept {
     if (member.name == name) return &member;
   }
   return nullptr;
+}
+
+uint64_t LinkExtras::next_id() noexcept {
+  static std::atomic<uint64_t> last{0};
+  return last.fetch_add(1, std::memory_order_relaxed) + 1;
 }
 
 void LinkExtras::copy_hooks(const LinkExtras& other) {

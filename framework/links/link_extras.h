@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <vector>
@@ -16,6 +17,7 @@ struct LinkExtras {
     std::string name;
     std::shared_ptr<LinkHook> hook;  // a call that deletes its hook still ends it
     std::shared_ptr<LinkHook> (*clone)(const LinkHook& hook);
+    uint64_t id = next_id();  // of no other hook, as its address may be later
   };
   struct Member {
     std::string name;
@@ -38,6 +40,7 @@ struct LinkExtras {
   std::vector<Member> members;
 
  private:
+  static uint64_t next_id() noexcept;
   void copy_hooks(const LinkExtras& other);
 };
 

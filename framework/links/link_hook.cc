@@ -7,6 +7,7 @@
 
 #include "kusari/framework/core/error.h"
 #include "kusari/framework/links/link_extras.h"
+#include "kusari/framework/links/link_walk.h"
 
 namespace kusari {
 
@@ -101,6 +102,13 @@ void LinkCall::end() {
 
 }  // namespace detail
 
+std::vector<uint64_t> detail::LinkWalk::hook_ids(const Link& link) {
+  std::vector<uint64_t> ids;
+  if (link.extras_ == nullptr) return ids;
+  for (const LinkExtras::Hook& entry : link.extras_->hooks) ids.push_back(entry.id);
+  return ids;
+}
+
 detail::LinkExtras& Link::extras() {
   if (extras_ == nullptr) extras_.reset(new detail::LinkExtras);
   return *extras_;
@@ -114,6 +122,7 @@ void Link::insert_hook(std::shared_ptr<LinkHook> hook, CloneHook clone, std::str
     if (entry.name == hook_name) throw KeyError("Link::add_hook: the link has a hook named '" + hook_name + "'");
   }
   hooks.push_back({hook_name, hook, clone});
+  structure_changed();
   try {
     hook->added(&link);
   } catch (...) {
@@ -134,6 +143,7 @@ void Link::delete_hook(const std::string& hook_name) {
     const auto place = std::find_if(hooks.begin(), hooks.end(), [&](const auto& entry) { return entry.name == name; });
     const std::shared_ptr<LinkHook> deleted = place->hook;
     hooks.erase(place);
+    structure_changed();
     deleted->deleted(&link);
     return;
   }

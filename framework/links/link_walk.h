@@ -76,6 +76,9 @@ struct LinkWalk {
     });
   }
 
+  /// Numbers of the hooks of one link, each of its own for ever.
+  KUSARI_API static std::vector<uint64_t> hook_ids(const Link& link);
+
   static const std::type_info& type(const Link& link) noexcept { return link.link_type(); }
   static void set_device(Link& link, const Device& device) { link.device_ = device; }
 

@@ -17,14 +17,17 @@ using kusari::detail::VariableNode;
 
 namespace {
 
-// Everything about a model whose change makes pointers into it, or into its parameters, doubtful.
-std::vector<const void*> addresses_in(Link& model) {
-  std::vector<const void*> result;
+// Everything about a model whose change makes pointers into it, or into its parameters, doubtful, or what its links do.
+std::vector<uint64_t> parts_of(Link& model) {
+  std::vector<uint64_t> result;
+  const auto add = [&](const void* address) { result.push_back(reinterpret_cast<uintptr_t>(address)); };
   LinkWalk::each(model, [&](Link& link) {
-    result.push_back(&link);
+    add(&link);
+    const std::vector<uint64_t> hooks = LinkWalk::hook_ids(link);
+    result.insert(result.end(), hooks.begin(), hooks.end());
     LinkWalk::members(link, [&](const LinkMember& member) {
-      result.push_back(LinkWalk::at(link, member));
-      if (member.kind == MemberKind::parameter) result.push_back(LinkWalk::parameter(link, member).node());
+      add(LinkWalk::at(link, member));
+      if (member.kind == MemberKind::parameter) add(LinkWalk::parameter(link, member).node());
     });
   });
   return result;
@@ -44,14 +47,14 @@ std::string replaced_text(const VariableNode& leaf) {
 }
 
 Anatomy::Anatomy(Link* model) : version_{kusari::detail::structure_version()}, knows_model_{model != nullptr} {
-  if (model != nullptr) addresses_ = addresses_in(*model);
+  if (model != nullptr) parts_ = parts_of(*model);
 }
 
 bool Anatomy::holds(Link* model) {
   const uint64_t version = kusari::detail::structure_version();
   if (version == version_) [[likely]]
     return true;
-  if (!knows_model_ || model == nullptr || addresses_in(*model) != addresses_) return false;
+  if (!knows_model_ || model == nullptr || parts_of(*model) != parts_) return false;
   version_ = version;
   return true;
 }

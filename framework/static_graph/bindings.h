@@ -15,7 +15,7 @@ namespace kusari::graphs {
 
 class Instance;
 
-/// Where a model's links and parameters are, to tell whether pointers to them still hold.
+/// Where a model's links and parameters are, to tell whether pointers to them still hold, and which hooks it has.
 class KUSARI_API Anatomy {
  public:
   Anatomy() = default;
@@ -25,7 +25,7 @@ class KUSARI_API Anatomy {
 
  private:
   uint64_t version_ = 0;
-  std::vector<const void*> addresses_;
+  std::vector<uint64_t> parts_;
   bool knows_model_ = false;
 };
 

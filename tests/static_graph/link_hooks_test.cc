@@ -53,6 +53,26 @@ TEST_CASE("what hooks do to weights is replayed") {
   CHECK(recorded.calls < 4);
 }
 
+TEST_CASE("a graph is not replayed for a link with other hooks") {
+  const auto inference = no_backprop_mode();
+  L::Linear link(3, 4);
+  auto graph = static_graph(link);
+  const Array x = full({2, 3}, 0.25, Dtype::float32, Device());
+  const auto check = [&] {
+    for (int i = 0; i < 4; ++i) CHECK(graph(x).to_vector<float>() == link(x).to_vector<float>());
+  };
+  check();
+  link.add_hook(link_hooks::WeightStandardization());
+  check();
+  link.delete_hook("WeightStandardization");
+  link.add_hook(link_hooks::WeightStandardization({.eps = 1}));
+  check();
+  L::Linear other(link);
+  other.delete_hook("WeightStandardization");
+  link = other;
+  check();
+}
+
 TEST_CASE("the first vector of a lazy weight is drawn outside of the recording") {
   const auto run = [](auto& model, Link& link) {
     const auto inference = no_backprop_mode();
