@@ -59,25 +59,23 @@ void for_lines(const Extents& e, const Body& body) {
 }
 
 using Accumulate = void (*ScanLoop::*)(const void*, void*, const ScanLines&);
-using Combine = void (*ScanLoop::*)(const void*, void*, i64);
 
-/// One line of n contiguous elements: pieces by themselves, then what lies before each is added to it.
-void scan_pieces(const ScanLoop& loop, Accumulate accumulate, Combine combine, const char* x, char* y, int64_t n,
-                 bool reverse, int64_t size) {
+/// The sums of one line of n contiguous elements: pieces by themselves, then what lies before each is added to it.
+void sum_pieces(const ScanLoop& loop, const char* x, char* y, int64_t n, bool reverse, int64_t size) {
   const int64_t pieces = (n + kPiece - 1) / kPiece, step = reverse ? -1 : 1, start = reverse ? n - 1 : 0;
   const auto length = [&](int64_t piece) { return std::min(kPiece, n - piece * kPiece); };
   const auto place = [&](int64_t piece) { return (start + step * piece * kPiece) * size; };
   parallel_for(pieces, kPiecesAtOnce, [&](int64_t begin, int64_t end) {
     const int64_t whole = length(end - 1) == kPiece ? end : end - 1;
-    (loop.*accumulate)(x + place(begin), y + place(begin), {kPiece, step, whole - begin, step * kPiece});
-    if (whole < end) (loop.*accumulate)(x + place(whole), y + place(whole), {length(whole), step, 1, 0});
+    loop.sum(x + place(begin), y + place(begin), {kPiece, step, whole - begin, step * kPiece});
+    if (whole < end) loop.sum(x + place(whole), y + place(whole), {length(whole), step, 1, 0});
   });
   const auto last = [&](int64_t piece) { return y + place(piece) + step * (length(piece) - 1) * size; };
-  for (int64_t piece = 1; piece < pieces; ++piece) (loop.*combine)(last(piece - 1), last(piece), 1);
+  for (int64_t piece = 1; piece < pieces; ++piece) loop.add_to(last(piece - 1), last(piece), 1);
   parallel_for(pieces - 1, kPiecesAtOnce, [&](int64_t begin, int64_t end) {
     for (int64_t piece = begin + 1; piece <= end; ++piece) {  // all but the last element, which is right already
       char* const lowest = reverse ? last(piece) + size : y + place(piece);
-      (loop.*combine)(last(piece - 1), lowest, length(piece) - 1);
+      loop.add_to(last(piece - 1), lowest, length(piece) - 1);
     }
   });
 }
@@ -91,8 +89,7 @@ void with_result(const Array& y, Dtype dtype, const Body& body) {
   if (!direct) y.copy_from(to);
 }
 
-void accumulate(Accumulate accumulate, Combine combine, const kernels::ScanAxis& along, const Array& x,
-                const Array& y) {
+void accumulate(Accumulate accumulate, const kernels::ScanAxis& along, const Array& x, const Array& y) {
   if (y.size() == 0) return;
   const Dtype dtype = dtype_of_compute(compute_of(x.dtype()));
   const Array values = x.astype(dtype).contiguous();
@@ -101,10 +98,11 @@ void accumulate(Accumulate accumulate, Combine combine, const kernels::ScanAxis&
   const int64_t size = itemsize(dtype);
   with_result(y, dtype, [&](char* to) {
     const char* const from = values.data<char>();
-    if (e.inner == 1 && e.outer < kPiecesAtOnce && e.n >= 2 * kPiece) {
+    // Not products: a later piece may overflow by itself where the product from the start is small or zero.
+    if (accumulate == &ScanLoop::sum && e.inner == 1 && e.outer < kPiecesAtOnce && e.n >= 2 * kPiece) {
       for (int64_t row = 0; row < e.outer; ++row) {
         const int64_t offset = row * e.n * size;
-        scan_pieces(loop, accumulate, combine, from + offset, to + offset, e.n, e.reverse, size);
+        sum_pieces(loop, from + offset, to + offset, e.n, e.reverse, size);
       }
       return;
     }
@@ -114,12 +112,10 @@ void accumulate(Accumulate accumulate, Combine combine, const kernels::ScanAxis&
   });
 }
 
-void cumulative_sum(Params<kernels::ScanAxis> along, In x, Out y) {
-  accumulate(&ScanLoop::sum, &ScanLoop::add_to, *along, *x, *y);
-}
+void cumulative_sum(Params<kernels::ScanAxis> along, In x, Out y) { accumulate(&ScanLoop::sum, *along, *x, *y); }
 
 void cumulative_product(Params<kernels::ScanAxis> along, In x, Out y) {
-  accumulate(&ScanLoop::product, &ScanLoop::multiply, *along, *x, *y);
+  accumulate(&ScanLoop::product, *along, *x, *y);
 }
 
 void linear_recurrence(Params<kernels::ScanAxis> along, In a, In b, Out y) {

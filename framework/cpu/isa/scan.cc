@@ -73,12 +73,12 @@ void accumulate(const void* x, void* y, const ScanLines& at) {
   scan(Accumulate<Op, T>{static_cast<const T*>(x)}, static_cast<T*>(y), at);
 }
 
-template <class Op, class T>
-void combine_with(const void* first, void* out, i64 n) {
+template <class T>
+void add_to(const void* first, void* out, i64 n) {
   const T value = *static_cast<const T*>(first);
   T* const y = static_cast<T*>(out);
 #pragma omp simd
-  for (i64 j = 0; j < n; ++j) y[j] = Op{}.combine(value, y[j]);
+  for (i64 j = 0; j < n; ++j) y[j] += value;
 }
 
 template <class T>
@@ -88,8 +88,7 @@ void recurrence(const void* a, i64 a_gap, const void* b, void* y, const ScanLine
 
 template <class T>
 constexpr ScanLoop scan_loop() {
-  return {&accumulate<kernels::Sum, T>, &accumulate<kernels::Prod, T>, &combine_with<kernels::Sum, T>,
-          &combine_with<kernels::Prod, T>, &recurrence<T>};
+  return {&accumulate<kernels::Sum, T>, &accumulate<kernels::Prod, T>, &add_to<T>, &recurrence<T>};
 }
 constexpr ScanLoops kTable = {scan_loop<float>(), scan_loop<double>()};
 

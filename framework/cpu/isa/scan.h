@@ -20,7 +20,6 @@ struct ScanLoop {
   void (*product)(const void* x, void* y, const ScanLines& at);
   /// y[j] = first + y[j] for n contiguous elements.
   void (*add_to)(const void* first, void* y, i64 n);
-  void (*multiply)(const void* first, void* y, i64 n);
   /// y[0] = b[0], y[i] = a[i-1] y[i-1] + b[i]; the lines of a are a_gap apart.
   void (*recurrence)(const void* a, i64 a_gap, const void* b, void* y, const ScanLines& at);
 };

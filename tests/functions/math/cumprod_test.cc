@@ -40,6 +40,15 @@ TEST_CASE("cumprod of a long line") {
   CHECK((F::cumprod(array(values)).to_vector<double>() == expected));
 }
 
+TEST_CASE("cumprod of a long line stays zero where factors multiply to infinity") {
+  if (lacks_kernel()) return;
+  for (const Dtype dtype : kFloatingDtypes) {
+    std::vector<double> values(20000, 2.0);
+    values[0] = 0;
+    CHECK(F::cumprod(array(values).astype(dtype)).to_vector<double>() == std::vector<double>(20000, 0.0));
+  }
+}
+
 TEST_CASE("cumprod's gradients") {
   if (lacks_kernel()) return;
   check_gradients([](const Variable& v) { return F::cumprod(v, 1); }, uniform({2, 4, 3}, 0.5, 1.5));
