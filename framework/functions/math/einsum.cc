@@ -239,12 +239,11 @@ Factor contract(Factor a, Factor b, const Labels& needed, const Sizes& sizes) {
   const int64_t k = product(summed, sizes);
   const Variable rows = reshape(ordered(a, joined(joined(batch, left), summed)), {count, m, k});
   const Variable columns = reshape(ordered(b, joined(joined(batch, summed), right)), {count, k, n});
-  const Dtype dtype = promote(rows.dtype(), columns.dtype());
   Variable y;
   if (summed.empty()) {  // (count, m, 1) and (count, 1, n)
-    y = cast(rows, dtype) * cast(columns, dtype);
+    y = rows * columns;
   } else if (m == 1 && n == 1 && count > 1) {  // many dot products, which are too small to be products of matrices
-    const Dtype wide = is_half(dtype) ? Dtype::float32 : dtype;
+    const Dtype dtype = rows.dtype(), wide = is_half(dtype) ? Dtype::float32 : dtype;
     y = cast(sum(cast(reshape(rows, {count, k}), wide) * cast(reshape(columns, {count, k}), wide), 1), dtype);
   } else {
     y = matmul(rows, columns);
@@ -280,16 +279,21 @@ Variable sum_of_products(const Subscripts& subscripts, std::span<const Variable>
   std::vector<Factor> factors;
   Sizes sizes;
   int dots = 0;
+  Dtype dtype{};
   for (size_t i = 0; i < operands.size(); ++i) {
     factors.push_back(factor_of(operands[i], subscripts.inputs[i], i));
     sizes.add(factors.back(), i);
+    dtype = i == 0 ? operands[i].dtype() : promote(dtype, operands[i].dtype());
     const auto of_dots = [](int label) { return label >= kDots; };
     dots = std::max(dots, static_cast<int>(std::count_if(factors[i].labels.begin(), factors[i].labels.end(), of_dots)));
   }
   if (dots > 0 && subscripts.output.find(kEllipsisLetter) == std::string::npos) {
     fail("... must be in the result: axes are summed by their letters");
   }
-  for (Factor& factor : factors) simplify(factor, sizes);
+  for (Factor& factor : factors) {
+    simplify(factor, sizes);
+    factor.x = cast(factor.x, dtype);  // before anything is summed, which the narrower dtype may not hold
+  }
   const Labels output = labels_of(subscripts.output, dots);
   while (factors.size() > 1) {
     size_t first = 0, second = 1;

@@ -54,6 +54,14 @@ TEST_CASE("einsum of many dot products sums half types in float32") {
   CHECK(y.to_vector<double>() == std::vector<double>{3000, 3000});
 }
 
+TEST_CASE("einsum sums in the dtype of the result") {
+  const Variable narrow = full({100}, 1000, Dtype::float16, test_device()),
+                 wide = ones({2}, Dtype::float32, test_device());
+  const Variable y = F::einsum("i,j->j", {narrow, wide});  // 100000 is infinite in float16
+  CHECK(y.dtype() == Dtype::float32);
+  check_close(y, {2}, {100000, 100000});
+}
+
 TEST_CASE("einsum's ellipsis broadcasts") {
   const Array batch = array<float>({1, 0, 0, 1, 2, 0, 0, 2}, {2, 2, 2});
   check_close(F::einsum("...ij,...jk->...ik", {batch, a()}), {2, 2, 2}, {1, 2, 3, 4, 2, 4, 6, 8});
