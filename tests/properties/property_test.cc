@@ -74,6 +74,20 @@ TEST_CASE("check_property tells wrong values, shapes and dtypes") {
   CHECK(contains(try_square([](const Variable& x) { return F::square(x).array().expand_dims(0); }), " has shape (1, "));
 }
 
+TEST_CASE("check_property tells a number where the reference is infinite") {
+  const std::string wrong = find_failure(
+      [](Draw& draw) -> PropertyCase {
+        return {.inputs = {draw.real({2}, 1, 2)},
+                .function = [](const Variables& x) { return Variables{x[0]}; },
+                .reference =
+                    [](const References&) {
+                      return References{{{2}, {HUGE_VAL, HUGE_VAL}}};
+                    }};
+      },
+      1, 1);
+  CHECK(contains(wrong, " instead of inf"));
+}
+
 TEST_CASE("check_property tells what only float32 gets wrong") {
   const auto rough = [](const Variable& x) {
     return x.dtype() == Dtype::float32 ? F::square(F::cast(F::cast(x, Dtype::float16), Dtype::float32)) : F::square(x);
