@@ -3,7 +3,6 @@
 #include <nvtx3/nvToolsExt.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <cstring>
 #include <memory>
 #include <mutex>
@@ -15,6 +14,7 @@
 #include "kusari/cuda/context.h"
 #include "kusari/cuda/graph.h"
 #include "kusari/cuda/handle.h"
+#include "kusari/framework/core/environment.h"
 #include "kusari/framework/core/error.h"
 
 namespace kusari::cuda {
@@ -214,10 +214,8 @@ void* CudaBackend::allocate_beside(int index, size_t bytes) {
 }
 
 bool CudaBackend::has_graphs() const noexcept {
-  static const bool has = [] {
-    const char* const setting = std::getenv("KUSARI_CUDA_GRAPHS");
-    return setting == nullptr || std::strcmp(setting, "0") != 0;
-  }();
+  static const bool has =
+      environment::flag("KUSARI_CUDA_GRAPHS").value_or(true);  // checked before this library is loaded
   return has;
 }
 void CudaBackend::begin_graph(int index) { StreamCapture::begin(Context::of(index)); }

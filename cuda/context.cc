@@ -1,7 +1,6 @@
 #include "kusari/cuda/context.h"
 
 #include <atomic>
-#include <cstdlib>
 #include <cstring>
 #include <mutex>
 #include <new>
@@ -12,6 +11,7 @@
 
 #include "kusari/cuda/graph.h"
 #include "kusari/cuda/handle.h"
+#include "kusari/framework/core/environment.h"
 #include "kusari/framework/core/error.h"
 
 namespace kusari::cuda {
@@ -53,8 +53,7 @@ bool is_pooled() {
 #if defined(__SANITIZE_ADDRESS__)
   return false;
 #else
-  const char* const setting = std::getenv("KUSARI_MEMORY_POOL");
-  return setting == nullptr || std::strcmp(setting, "0") != 0;
+  return environment::flag("KUSARI_MEMORY_POOL").value_or(true);
 #endif
 }
 

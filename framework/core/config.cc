@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "kusari/framework/core/environment.h"
 #include "kusari/framework/core/error.h"
 #include "kusari/framework/core/fork_safe.h"
 
@@ -19,49 +20,6 @@ std::string text(DtypePolicy value) {
   return value == mixed16 ? "mixed16" : "mixed_bf16";
 }
 
-[[noreturn]] void throw_bad(const std::string& variable, const std::string& value, const char* expected) {
-  throw ValueError(variable + ": '" + value + "' is not " + expected);
-}
-
-std::string in_lower_case(std::string text) {
-  std::transform(text.begin(), text.end(), text.begin(), [](unsigned char c) { return std::tolower(c); });
-  return text;
-}
-
-void parse(const std::string& variable, const std::string& value, Setting<bool>& setting) {
-  const std::string lower = in_lower_case(value);
-  if (lower == "1" || lower == "true" || lower == "on") {
-    setting = true;
-  } else if (lower == "0" || lower == "false" || lower == "off") {
-    setting = false;
-  } else {
-    throw_bad(variable, value, "0 or 1");
-  }
-}
-
-void parse(const std::string& variable, const std::string& value, Setting<Use>& setting) {
-  if (value == "always") {
-    setting = Use::always;
-  } else if (value == "auto") {
-    setting = Use::automatic;
-  } else if (value == "never") {
-    setting = Use::never;
-  } else {
-    throw_bad(variable, value, "always, auto or never");
-  }
-}
-
-void parse(const std::string& variable, const std::string& value, Setting<DtypePolicy>& setting) {
-  for (const DtypePolicy policy : {DtypePolicy(Dtype::float16), DtypePolicy(Dtype::bfloat16),
-                                   DtypePolicy(Dtype::float32), DtypePolicy(Dtype::float64), mixed16, mixed_bf16}) {
-    if (in_lower_case(value) == text(policy)) {
-      setting = policy;
-      return;
-    }
-  }
-  throw_bad(variable, value, "float16, bfloat16, float32, float64, mixed16 or mixed_bf16");
-}
-
 }  // namespace
 
 void Config::read_environment() {
@@ -71,16 +29,15 @@ void Config::read_environment() {
     for (const char* prefix : {"KUSARI_", "CHAINER_"}) {
       const std::string variable = prefix + upper;
       if (const char* value = std::getenv(variable.c_str())) {
-        parse(variable, value, setting);
+        auto parsed = setting.get();
+        environment::parse(variable, value, parsed);
+        setting = parsed;
         break;
       }
     }
   });
-  if (const char* layout = std::getenv("KUSARI_LAYOUT")) {
-    const std::string value = layout;
-    if (value != "nchw" && value != "nhwc") throw_bad("KUSARI_LAYOUT", value, "nchw or nhwc");
-    channels_last = value == "nhwc";
-  }
+  if (const auto layout = environment::choice("KUSARI_LAYOUT")) channels_last = *layout == "nhwc";
+  environment::check();  // here, where it can be caught, and not in the middle of a run
 }
 
 void Config::fall_back_to(Config& global) {
@@ -160,6 +117,10 @@ void ConfigSnapshot::install() const {
 Dtype get_dtype(std::optional<Dtype> dtype, std::optional<Dtype> mixed) {
   if (dtype) return *dtype;
   const DtypePolicy policy = config().dtype;
+  if (!is_floating(policy.dtype())) {
+    throw TypeError(std::string("config.dtype is ") + name(policy.dtype()) +
+                    " but must be float16, bfloat16, float32, float64, mixed16 or mixed_bf16");
+  }
   return policy.is_mixed() && mixed ? *mixed : policy.dtype();
 }
 

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "kusari/framework/core/backend.h"
+#include "kusari/framework/core/environment.h"
 #include "kusari/framework/core/error.h"
 #include "kusari/framework/core/fork_safe.h"
 
@@ -39,6 +40,7 @@ struct CudaBackend {
 
 const CudaBackend& loaded_cuda() {
   static const CudaBackend* loaded = [] {
+    environment::check();  // the backend has settings of its own
     auto* cuda = new CudaBackend;
     void* library = dlopen("libkusari_cuda.so", RTLD_NOW | RTLD_GLOBAL);
     if (library == nullptr) {
@@ -75,16 +77,7 @@ bool parse_index(const char* text, int* index) {
 std::atomic<size_t> max_cuda_workspace_size{size_t{8} << 20};
 
 std::atomic<size_t>& max_workspace_size() {
-  static std::atomic<size_t> bytes = [] {
-    const char* const text = std::getenv("KUSARI_MAX_WORKSPACE_SIZE");
-    if (text == nullptr) return size_t{256} << 20;
-    size_t value = 0;
-    const auto [end, error] = std::from_chars(text, text + std::strlen(text), value);
-    if (error != std::errc() || *end != '\0') {
-      throw ValueError(std::string("KUSARI_MAX_WORKSPACE_SIZE: '") + text + "' must be a number of bytes");
-    }
-    return value;
-  }();
+  static std::atomic<size_t> bytes = environment::number("KUSARI_MAX_WORKSPACE_SIZE").value_or(size_t{256} << 20);
   return bytes;
 }
 

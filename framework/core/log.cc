@@ -1,31 +1,28 @@
 #include "kusari/framework/core/log.h"
 
-#include <cstdlib>
+#include <array>
 #include <memory>
 #include <mutex>
 
 #include <spdlog/sinks/stdout_sinks.h>
 #include <spdlog/spdlog.h>
 
-#include "kusari/framework/core/error.h"
+#include "kusari/framework/core/environment.h"
 #include "kusari/framework/core/fork_safe.h"
 
 namespace kusari::log {
 namespace {
 
-spdlog::level::level_enum parse(const std::string& level) {
-  const spdlog::level::level_enum parsed = spdlog::level::from_str(level);
-  if (parsed == spdlog::level::off && level != "off") {
-    throw ValueError("log::set_level: '" + level + "' is not trace, debug, info, warn, error or off");
-  }
-  return parsed;
+spdlog::level::level_enum parse(const std::string& what, const std::string& level) {
+  using enum spdlog::level::level_enum;
+  constexpr spdlog::level::level_enum kLevels[] = {trace, debug, info, warn, err, off};
+  return kLevels[environment::parse_choice(what, level, std::array{"trace", "debug", "info", "warn", "error", "off"})];
 }
 
 struct Logger {
   Logger() {
     to.set_pattern("[kusari %l] %v");
-    const char* level = std::getenv("KUSARI_LOG_LEVEL");
-    to.set_level(level != nullptr ? parse(level) : spdlog::level::warn);
+    to.set_level(parse("KUSARI_LOG_LEVEL", environment::choice("KUSARI_LOG_LEVEL").value_or("warn")));
   }
 
   ForkSafeMutex mutex;  // spdlog's own would stay locked in a child
@@ -46,6 +43,6 @@ void debug(const std::string& message) { write(spdlog::level::debug, message); }
 void info(const std::string& message) { write(spdlog::level::info, message); }
 void warn(const std::string& message) { write(spdlog::level::warn, message); }
 void error(const std::string& message) { write(spdlog::level::err, message); }
-void set_level(const std::string& level) { logger->to.set_level(parse(level)); }
+void set_level(const std::string& level) { logger->to.set_level(parse("log::set_level", level)); }
 
 }  // namespace kusari::log

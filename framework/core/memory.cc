@@ -4,9 +4,9 @@
 #include <atomic>
 #include <bit>
 #include <cstdlib>
-#include <cstring>
 #include <mutex>
 
+#include "kusari/framework/core/environment.h"
 #include "kusari/framework/core/error.h"
 #include "kusari/framework/core/fork_safe.h"
 #include "kusari/framework/core/large_heap.h"
@@ -62,8 +62,7 @@ class Centre {
     pooled_ = false;
 #endif
 #endif
-    const char* setting = std::getenv("KUSARI_MEMORY_POOL");
-    if (setting != nullptr && std::strcmp(setting, "0") == 0) pooled_ = false;
+    pooled_ = pooled_ && environment::flag("KUSARI_MEMORY_POOL").value_or(true);
   }
 
   // One object that is never destroyed, since arrays of static duration outlive everything.

@@ -1,9 +1,8 @@
 #include "kusari/framework/core/profiler.h"
 
-#include <cstdlib>
-#include <cstring>
-
 #include "kusari/framework/core/backend.h"
+#include "kusari/framework/core/environment.h"
+#include "kusari/framework/core/error.h"
 #include "kusari/framework/core/log.h"
 
 namespace kusari::profiler {
@@ -33,8 +32,11 @@ class Nvtx final : public RangeSink {
 };
 
 RangeSink* sink_at_start() {
-  const char* const setting = std::getenv("KUSARI_NVTX");
-  return setting != nullptr && std::strcmp(setting, "0") != 0 && setting[0] != '\0' ? &Nvtx::get() : nullptr;
+  try {
+    return environment::flag("KUSARI_NVTX").value_or(false) ? &Nvtx::get() : nullptr;
+  } catch (const ValueError&) {
+    return nullptr;  // nobody could catch it here; the first use of the configuration throws it again
+  }
 }
 
 [[maybe_unused]] const RangeSink* const set_at_start = [] {

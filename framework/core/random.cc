@@ -1,13 +1,13 @@
 #include "kusari/framework/core/random.h"
 
 #include <cstddef>
-#include <cstdlib>
 #include <mutex>
 #include <numeric>
 #include <random>
 #include <string>
 #include <utility>
 
+#include "kusari/framework/core/environment.h"
 #include "kusari/framework/core/error.h"
 #include "kusari/framework/core/fork_safe.h"
 #include "kusari/framework/core/graph_capture.h"
@@ -20,12 +20,7 @@ namespace {
 
 uint64_t seed_at_start() {
   for (const char* variable : {"KUSARI_SEED", "CHAINER_SEED"}) {
-    const char* text = std::getenv(variable);
-    if (text == nullptr) continue;
-    char* end = nullptr;
-    const uint64_t value = std::strtoull(text, &end, 10);
-    if (end == text || *end != '\0') throw ValueError(std::string(variable) + ": '" + text + "' is not a seed");
-    return value;
+    if (const auto seed = environment::number(variable)) return *seed;
   }
   std::random_device entropy;
   return (uint64_t{entropy()} << 32) | entropy();

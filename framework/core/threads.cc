@@ -6,24 +6,23 @@
 
 #include <algorithm>
 #include <atomic>
-#include <cstdlib>
+#include <limits>
 #include <mutex>
 #include <string>
+#include <system_error>
 #include <thread>
 #include <utility>
 
+#include "kusari/framework/core/environment.h"
 #include "kusari/framework/core/error.h"
 #include "kusari/framework/core/fork_safe.h"
+#include "kusari/framework/core/log.h"
 
 namespace kusari {
 namespace {
 
 int threads_at_start() {
-  if (const char* text = std::getenv("KUSARI_NUM_THREADS")) {
-    const int n = std::atoi(text);
-    if (n < 1) throw ValueError(std::string("KUSARI_NUM_THREADS: '") + text + "' is not a number of threads");
-    return n;
-  }
+  if (const auto threads = environment::number("KUSARI_NUM_THREADS")) return static_cast<int>(*threads);
   cpu_set_t cores;
   return sched_getaffinity(0, sizeof cores, &cores) == 0 ? std::max(1, CPU_COUNT(&cores)) : 1;
 }
@@ -51,12 +50,12 @@ class Pool {
   void run(int threads, int64_t chunks, void (*body)(void*, int64_t), void* context) {
     const std::unique_lock lock(mutex_, std::try_to_lock);
     if (!lock.owns_lock() || is_forked()) return run_alone(chunks, body, context);
-    for (; workers_ < threads - 1; ++workers_) start_worker(workers_);
+    while (workers_ < std::min(threads - 1, max_workers_)) start_worker();
     body_ = body;
     context_ = context;
     chunks_ = chunks;
     next_.store(0, std::memory_order_relaxed);
-    helpers_ = threads - 1;
+    helpers_ = std::min(threads - 1, workers_);
     state_.store(kOpen, std::memory_order_release);
     jobs_.fetch_add(1, std::memory_order_release);
     jobs_.notify_all();
@@ -119,17 +118,28 @@ class Pool {
     }
   }
 
-  void start_worker(int worker) {
+  void start_worker() {
+    std::string problem;
     // Signals belong to the program's own threads.
     sigset_t all, previous;
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &previous);
-    std::thread([this, worker] { work(worker); }).detach();
+    try {
+      std::thread([this, worker = workers_] { work(worker); }).detach();
+      ++workers_;
+    } catch (const std::system_error& error) {  // results do not depend on how many there are
+      max_workers_ = workers_;
+      problem = error.what();
+    }
     pthread_sigmask(SIG_SETMASK, &previous, nullptr);
+    if (!problem.empty()) {
+      log::warn("threads: the system gives no more than " + std::to_string(workers_ + 1) + ": " + problem);
+    }
   }
 
   std::mutex mutex_;  // one job at a time; a second caller works alone
   int workers_ = 0;
+  int max_workers_ = std::numeric_limits<int>::max();
   void (*body_)(void*, int64_t) = nullptr;
   void* context_ = nullptr;
   int64_t chunks_ = 0;

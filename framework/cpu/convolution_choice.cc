@@ -1,7 +1,6 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
-#include <cstdlib>
 #include <cstring>
 #include <limits>
 #include <mutex>
@@ -10,6 +9,7 @@
 #include <vector>
 
 #include "kusari/framework/core/device.h"
+#include "kusari/framework/core/environment.h"
 #include "kusari/framework/core/error.h"
 #include "kusari/framework/core/fork_safe.h"
 #include "kusari/framework/core/key_hash.h"
@@ -62,12 +62,10 @@ constexpr const Algorithm* kAlgorithms[] = {&kDirect, &kBlocked, &kWinograd, &kI
 // $KUSARI_CONVOLUTION names the algorithm to use wherever it can be: to test one, or to look for the one at fault.
 const Algorithm* forced(const ConvolutionProblem& p) {
   static const Algorithm* const named = []() -> const Algorithm* {
-    const char* const text = std::getenv("KUSARI_CONVOLUTION");
-    if (text == nullptr) return nullptr;
-    for (const Algorithm* algorithm : kAlgorithms) {
-      if (std::string(text) == algorithm->name) return algorithm;
-    }
-    throw ValueError(std::string("KUSARI_CONVOLUTION: '") + text + "' must be direct, blocked, winograd or im2col");
+    const auto text = environment::choice("KUSARI_CONVOLUTION");
+    if (!text) return nullptr;
+    return *std::find_if(std::begin(kAlgorithms), std::end(kAlgorithms),
+                         [&](const Algorithm* algorithm) { return algorithm->name == *text; });
   }();
   return named != nullptr && named->supports(p) ? named : nullptr;
 }

@@ -1,23 +1,30 @@
 #include "kusari/framework/cpu/isa.h"
 
 #include <algorithm>
-#include <cstdlib>
+#include <optional>
 #include <string>
 
+#include "kusari/framework/core/environment.h"
 #include "kusari/framework/core/error.h"
 #include "kusari/framework/cpu/best_isa.h"
 
 namespace kusari::cpu {
 namespace {
 
-Isa choose_isa() {
-  const char* const text = std::getenv("KUSARI_CPU_ISA");
-  if (text == nullptr) return best_isa();
-  for (const auto& [name, cap] :
-       {std::pair{"v1", Isa::v1}, {"v3", Isa::v3}, {"v4", Isa::v4}, {"v4_bf16", Isa::v4_bf16}}) {
-    if (std::string(text) == name) return std::min(cap, best_isa());
+std::optional<std::string> setting() {
+  try {
+    return environment::choice("KUSARI_CPU_ISA");
+  } catch (const ValueError&) {
+    return std::nullopt;  // libraries are being loaded, where nobody could catch it; the first use of the configuration
+                          // throws it again
   }
-  throw ValueError(std::string("KUSARI_CPU_ISA: '") + text + "' must be v1, v3, v4 or v4_bf16");
+}
+
+Isa choose_isa() {
+  const std::optional<std::string> text = setting();
+  if (!text) return best_isa();
+  const Isa cap = *text == "v1" ? Isa::v1 : *text == "v3" ? Isa::v3 : *text == "v4" ? Isa::v4 : Isa::v4_bf16;
+  return std::min(cap, best_isa());
 }
 
 }  // namespace

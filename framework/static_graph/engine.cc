@@ -1,12 +1,11 @@
 #include "kusari/framework/static_graph/engine.h"
 
 #include <algorithm>
-#include <cstdlib>
-#include <cstring>
 #include <optional>
 #include <utility>
 
 #include "kusari/framework/core/config.h"
+#include "kusari/framework/core/environment.h"
 #include "kusari/framework/core/error.h"
 #include "kusari/framework/core/graph_capture.h"
 #include "kusari/framework/core/log.h"
@@ -25,10 +24,8 @@ namespace {
 constexpr int kMaxUnusedRecordings = 8;
 
 bool is_off_by_environment() noexcept {
-  static const bool is_off = [] {
-    const char* const value = std::getenv("KUSARI_STATIC_GRAPH");
-    return value != nullptr && std::strcmp(value, "0") == 0;
-  }();
+  static const bool is_off =
+      !environment::flag("KUSARI_STATIC_GRAPH").value_or(true);  // checked by the engine's constructor
   return is_off;
 }
 
@@ -101,6 +98,10 @@ class Engine::Observer final : public RecordingObserver {
   std::shared_ptr<Scratch> scratch_;
   std::shared_ptr<std::unordered_set<uint64_t>> escaped_;
 };
+
+Engine::Engine(StaticGraphOptions options) : options_{std::move(options)} {
+  (void)config();  // throws bad settings, which is_on() cannot
+}
 
 bool Engine::is_on() const noexcept {
   if (GraphCapture::current() != nullptr || is_running_ || is_off_by_environment()) return false;

@@ -20,7 +20,7 @@ class Engine {
  public:
   using Callee = kusari::detail::StaticGraphCache::Callee;
 
-  explicit Engine(StaticGraphOptions options) : options_{std::move(options)} {}
+  explicit Engine(StaticGraphOptions options);
   Engine(const Engine&) = delete;
   Engine& operator=(const Engine&) = delete;
 

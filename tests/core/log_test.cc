@@ -29,7 +29,7 @@ TEST_CASE("KUSARI_LOG_LEVEL changes that") {
   CHECK(has(output("KUSARI_LOG_LEVEL=info"), "[kusari info] some information\n"));
   CHECK_FALSE(has(output("KUSARI_LOG_LEVEL=error"), "a warning"));
   CHECK_FALSE(has(output("KUSARI_LOG_LEVEL=off"), "an error"));
-  CHECK(has(output("KUSARI_LOG_LEVEL=loud"), "log::set_level: 'loud' is not trace, debug, info, warn, error or off"));
+  CHECK(has(output("KUSARI_LOG_LEVEL=loud"), "KUSARI_LOG_LEVEL: 'loud' is not trace, debug, info, warn, error or off"));
 }
 
 TEST_CASE("levels have names") {

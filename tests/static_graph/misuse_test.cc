@@ -425,6 +425,8 @@ TEST_CASE("static_graph: KUSARI_STATIC_GRAPH=0 turns it off") {
                            .c_str());
   };
   CHECK(status("KUSARI_STATIC_GRAPH=0") == 0);
+  CHECK(status("KUSARI_STATIC_GRAPH=off") == 0);
+  CHECK(WEXITSTATUS(status("KUSARI_STATIC_GRAPH=perhaps")) == 1);  // an error that a test reports, and no abort
   CHECK(status("") != 0);
 }
 
