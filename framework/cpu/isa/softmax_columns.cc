@@ -16,6 +16,26 @@ __attribute__((always_inline)) inline void for_each_stripe(i64 n, const Body& bo
   if (begin < n) body(begin, n - begin);
 }
 
+/// Rows that are summed by themselves before their sum is added to the rest: one long chain of additions would round
+/// off digits of sums over many rows.
+constexpr i64 kSummedRows = 64;
+
+/// sum[l] = the sum over rows r of term(r, l) for m columns.
+template <class T, class Term>
+__attribute__((always_inline)) inline void sum_columns(i64 rows, i64 m, T* sum, const Term& term) {
+  for (i64 l = 0; l < m; ++l) sum[l] = T(0);
+  for (i64 begin = 0; begin < rows; begin += kSummedRows) {
+    const i64 end = begin + kSummedRows < rows ? begin + kSummedRows : rows;
+    T part[kStripe<T>];
+    for (i64 l = 0; l < m; ++l) part[l] = T(0);
+    for (i64 r = begin; r < end; ++r) {
+#pragma omp simd
+      for (i64 l = 0; l < m; ++l) part[l] += term(r, l);
+    }
+    for (i64 l = 0; l < m; ++l) sum[l] += part[l];
+  }
+}
+
 /// Of each column; a NaN may be missed here: it shows in the sum of exponentials.
 template <class T>
 __attribute__((always_inline)) inline void largest_of(const T* x, i64 rows, i64 stride, i64 m, T* top) {
@@ -35,17 +55,10 @@ void softmax_columns(const void* in, void* out, i64 rows, i64 stride, i64 n) {
         T* const y = static_cast<T*>(out) + first;
         T top[kStripe<T>], sum[kStripe<T>];
         largest_of(x, rows, stride, m, top);
-        for (i64 l = 0; l < m; ++l) sum[l] = T(0);
-        for (i64 r = 0; r < rows; ++r) {
-          const T* const from = x + r * stride;
-          T* const to = y + r * stride;
-#pragma omp simd
-          for (i64 l = 0; l < m; ++l) {
-            const T e = km::exp(from[l] - top[l]);
-            to[l] = e;
-            sum[l] += e;
-          }
-        }
+        sum_columns(
+            rows, m, sum, [&](i64 r, i64 l) __attribute__((always_inline)) {
+              return y[r * stride + l] = km::exp(x[r * stride + l] - top[l]);
+            });
         for (i64 l = 0; l < m; ++l) sum[l] = T(1) / sum[l];
         for (i64 r = 0; r < rows; ++r) {
           T* const to = y + r * stride;
@@ -63,12 +76,9 @@ void log_softmax_columns(const void* in, void* out, i64 rows, i64 stride, i64 n)
         T* const y = static_cast<T*>(out) + first;
         T top[kStripe<T>], sum[kStripe<T>];
         largest_of(x, rows, stride, m, top);
-        for (i64 l = 0; l < m; ++l) sum[l] = T(0);
-        for (i64 r = 0; r < rows; ++r) {
-          const T* const from = x + r * stride;
-#pragma omp simd
-          for (i64 l = 0; l < m; ++l) sum[l] += km::exp(from[l] - top[l]);
-        }
+        sum_columns(
+            rows, m,
+            sum, [&](i64 r, i64 l) __attribute__((always_inline)) { return km::exp(x[r * stride + l] - top[l]); });
 #pragma omp simd
         for (i64 l = 0; l < m; ++l) sum[l] = km::log(sum[l]);
         for (i64 r = 0; r < rows; ++r) {
@@ -87,11 +97,9 @@ void softmax_grad_columns(const void* results, const void* gradients, void* out,
         const T *const y = static_cast<const T*>(results) + first, *const gy = static_cast<const T*>(gradients) + first;
         T* const gx = static_cast<T*>(out) + first;
         T sum[kStripe<T>];
-        for (i64 l = 0; l < m; ++l) sum[l] = T(0);
-        for (i64 r = 0; r < rows; ++r) {
-#pragma omp simd
-          for (i64 l = 0; l < m; ++l) sum[l] += y[r * stride + l] * gy[r * stride + l];
-        }
+        sum_columns(
+            rows, m,
+            sum, [&](i64 r, i64 l) __attribute__((always_inline)) { return y[r * stride + l] * gy[r * stride + l]; });
         for (i64 r = 0; r < rows; ++r) {
 #pragma omp simd
           for (i64 l = 0; l < m; ++l) gx[r * stride + l] = y[r * stride + l] * (gy[r * stride + l] - sum[l]);
@@ -106,11 +114,8 @@ void log_softmax_grad_columns(const void* results, const void* gradients, void* 
         const T *const y = static_cast<const T*>(results) + first, *const gy = static_cast<const T*>(gradients) + first;
         T* const gx = static_cast<T*>(out) + first;
         T sum[kStripe<T>];
-        for (i64 l = 0; l < m; ++l) sum[l] = T(0);
-        for (i64 r = 0; r < rows; ++r) {
-#pragma omp simd
-          for (i64 l = 0; l < m; ++l) sum[l] += gy[r * stride + l];
-        }
+        sum_columns(
+            rows, m, sum, [&](i64 r, i64 l) __attribute__((always_inline)) { return gy[r * stride + l]; });
         for (i64 r = 0; r < rows; ++r) {
 #pragma omp simd
           for (i64 l = 0; l < m; ++l) gx[r * stride + l] = gy[r * stride + l] - km::exp(y[r * stride + l]) * sum[l];
