@@ -57,7 +57,7 @@ TEST_CASE("CRF1d of empty sequences") {
   const functions::CrfPath best = crf.argmax(xs, true);
   CHECK(best.score.shape() == Shape{2});
   REQUIRE(best.path.size() == 4);
-  for (const size_t i : {0, 2}) {
+  for (const size_t i : {size_t{0}, size_t{2}}) {
     CHECK(best.path[i].shape() == Shape{0});
     CHECK(best.path[i].dtype() == Dtype::int32);
   }
