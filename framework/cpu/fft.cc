@@ -30,7 +30,7 @@ int64_t largest_prime_factor(int64_t n) {
   return std::max(n, largest);
 }
 
-/// Transforms of one length, as many as one likes.
+/// Transforms of one length, as many as one likes. Copies share the work of preparing, but are for one thread each.
 class Transform {
  public:
   explicit Transform(int64_t n) : n_{n} {
@@ -71,10 +71,10 @@ class Transform {
     for (size_t k = 0; k < chirp_.size(); ++k) y[k] = x[k] * chirp_[k];
     result_.resize(y.size());
     fft_.fwd(result_.data(), y.data(), static_cast<int>(padded_));
-    for (size_t k = 0; k < y.size(); ++k) result_[k] *= filter_[k];
-    fft_.inv(y.data(), result_.data(), static_cast<int>(padded_));
+    for (size_t k = 0; k < y.size(); ++k) result_[k] = std::conj(result_[k] * filter_[k]);
+    fft_.fwd(y.data(), result_.data(), static_cast<int>(padded_));  // the conjugate of the inverse
     const double scale = 1.0 / static_cast<double>(padded_);
-    for (size_t k = 0; k < chirp_.size(); ++k) x[k] = y[k] * chirp_[k] * scale;
+    for (size_t k = 0; k < chirp_.size(); ++k) x[k] = std::conj(y[k]) * chirp_[k] * scale;
   }
 
   int64_t n_;
@@ -91,8 +91,14 @@ void fft(Params<kernels::FftOptions> options, In real, In imag, Out y_real, Out 
   const int64_t n = re.shape()[re.ndim() - 1];
   const bool inverse = options->inverse;
   const double scale = inverse ? 1.0 / static_cast<double>(n) : 1.0;
-  parallel_for(re.size() / n, std::max<int64_t>(1, kThreadChunk / n), [&](int64_t begin, int64_t end) {
-    Transform transform(n);
+  const int64_t rows = re.size() / n, chunk = std::max<int64_t>(1, kThreadChunk / n);
+  Transform prepared(n);
+  if (rows > chunk) {
+    std::vector<Complex> nothing(static_cast<size_t>(n));
+    prepared.run(nothing);  // makes Eigen's tables
+  }
+  parallel_for(rows, chunk, [&](int64_t begin, int64_t end) {
+    Transform transform = prepared;
     std::vector<Complex> x(static_cast<size_t>(n));
     // The inverse is the transform with real and imaginary parts exchanged on both sides.
     const double *const from_re = (inverse ? im : re).data<double>(), *const from_im =
