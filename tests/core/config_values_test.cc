@@ -20,6 +20,7 @@
 #include "kusari/framework/core/error.h"
 #include "kusari/framework/core/philox.h"
 #include "kusari/framework/core/threads.h"
+#include "kusari/framework/datasets/download.h"
 #include "kusari/tests/core/child_process.h"
 
 // Whatever stands in a variable of the environment, it is a setting that it names or a ValueError that says all.
@@ -215,6 +216,23 @@ TEST_CASE("environment: other variables are not Kusari's") {
   CHECK_FALSE(environment::check("KUSARI_", "1"));
   CHECK_FALSE(environment::check("KUSARI_dtype", "float8"));
   CHECK_FALSE(environment::check("CHAINER_NUM_THREADS", "x"));
+}
+
+TEST_CASE("environment: KUSARI_DATASET_ROOT is any folder") {
+  const char* const before = std::getenv("KUSARI_DATASET_ROOT");
+  const std::string restored = before != nullptr ? before : "";
+  Mutator mutator(7);
+  for (int i = 0; i < 200; ++i) {
+    const std::string root = mutator.mutate("/tmp/data", {"/", "..", "~"});
+    CAPTURE(root);
+    ::setenv("KUSARI_DATASET_ROOT", root.c_str(), 1);
+    if (!root.empty()) CHECK(datasets::dataset_root() == root);
+  }
+  ::setenv("KUSARI_DATASET_ROOT", "/dev/null", 1);
+  CHECK_THROWS_AS(datasets::get_dataset_directory("digits"), IoError);
+  ::setenv("KUSARI_DATASET_ROOT", "", 1);  // as if it were not set
+  CHECK(datasets::dataset_root().ends_with("/.kusari/dataset"));
+  ::setenv("KUSARI_DATASET_ROOT", restored.c_str(), 1);
 }
 
 // What is read of the environment, by the sources.
