@@ -168,6 +168,8 @@ Optimizer::ForwardScope Optimizer::forward_scope() const {
 }
 
 void Optimizer::backward(const Variable& loss, const BackwardOptions& options) {
+  if (!loss.is_defined()) throw TypeError(std::string(name()) + "::backward: loss is not given: it is required");
+
   Impl& impl = *impl_;
   BackwardOptions scaled = options;
   if (!options.loss_scale && !options.device_loss_scale.is_defined()) {
@@ -182,6 +184,10 @@ void Optimizer::backward(const Variable& loss, const BackwardOptions& options) {
 }
 
 void Optimizer::update_for(Variable loss) {
+  if (!loss.is_defined()) {
+    throw TypeError(std::string(name()) +
+                    "::update: the loss function returned an undefined variable: it must return the loss");
+  }
   cleargrads();  // what the loss function may have left
   backward(loss, {.release_graph = !config().keep_graph_on_report});
   loss = Variable();
@@ -196,6 +202,8 @@ Variable Optimizer::weighted_loss(const std::function<Variable()>& lossfun, doub
 }
 
 void Optimizer::accumulate(const std::function<Variable()>& lossfun, double weight) {
+  if (!lossfun) throw ValueError(std::string(name()) + "::accumulate: lossfun is empty: it must be callable");
+
   refresh();
   HeldGradients held(impl_->entries);
   const auto restore = [&] {

@@ -392,6 +392,7 @@ void check_length(const char* name, size_t got, size_t expected) {
 }  // namespace
 
 void Variable::backward(const BackwardOptions& options) const {
+  if (!is_defined()) throw StateError("Variable::backward: the variable is undefined: there is nothing to start from");
   backward_from(std::span<const Variable>(this, 1), options, "Variable::backward");
 }
 
@@ -403,7 +404,10 @@ Variables grad(std::span<const Variable> outputs, std::span<const Variable> inpu
   check_length("grad_outputs", options.grad_outputs.size(), outputs.size());
   check_length("grad_inputs", options.grad_inputs.size(), inputs.size());
   std::unordered_set<VariableNode*> targets;
-  for (const Variable& input : inputs) targets.insert(input.node());
+  for (const Variable& input : inputs) {
+    if (!input.is_defined()) throw TypeError("grad: an input is not given: all must be variables of the graph");
+    targets.insert(input.node());
+  }
   const std::unordered_set<FunctionNode*> allowed = functions_between(outputs, targets);
   BackwardPass pass({.to_leaves = false,
                      .retain_grad = options.retain_grad,

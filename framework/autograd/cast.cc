@@ -1,6 +1,7 @@
 #include "kusari/framework/autograd/cast.h"
 
 #include "kusari/framework/autograd/function_node.h"
+#include "kusari/framework/core/error.h"
 
 namespace kusari::autograd {
 namespace {
@@ -23,6 +24,9 @@ class Cast final : public FunctionNode {
 
 }  // namespace
 
-Variable cast(const Variable& x, Dtype dtype) { return x.dtype() == dtype ? x : apply<Cast>({x}, dtype); }
+Variable cast(const Variable& x, Dtype dtype) {
+  if (!x.is_defined()) throw TypeError("F::cast: x is not given: it is required");
+  return x.dtype() == dtype ? x : apply<Cast>({x}, dtype);
+}
 
 }  // namespace kusari::autograd

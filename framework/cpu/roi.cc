@@ -91,12 +91,12 @@ struct Regions {
     width = x[3];
     for (size_t i = 0; i < corners.size(); ++i) {
       if (std::isfinite(corners[i])) continue;
-      throw ValueError("regions of interest: rois[" + std::to_string(i / 4) + "] has a corner that is not finite");
+      throw ValueError("rois[" + std::to_string(i / 4) + "] has a corner that is not finite");
     }
     for (size_t r = 0; r < images.size(); ++r) {
       if (images[r] >= 0 && images[r] < x[0]) continue;
-      throw IndexError("regions of interest: roi_indices[" + std::to_string(r) + "] is " + std::to_string(images[r]) +
-                       " but x has " + std::to_string(x[0]) + " images");
+      throw IndexError("roi_indices[" + std::to_string(r) + "] is " + std::to_string(images[r]) + " but x has " +
+                       std::to_string(x[0]) + " images");
     }
   }
 

@@ -37,6 +37,8 @@ Array load_npy(const std::string& path) {
 }
 
 void save_npy(const std::string& path, const Array& array) {
+  if (!array.is_defined()) throw TypeError("save_npy: array is not given: it is required");
+
   const Array host = array.to_device(Device()).contiguous();
   AtomicFile file(path);
   file.write(npy_header(npy_descr(host.dtype()), host.shape()));

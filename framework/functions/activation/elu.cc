@@ -1,5 +1,6 @@
 #include "kusari/framework/functions/activation/elu.h"
 
+#include "kusari/framework/functions/given.h"
 #include "kusari/framework/functions/math/basic_math.h"
 #include "kusari/framework/functions/pointwise_function.h"
 #include "kusari/framework/kernels/activation.h"
@@ -41,8 +42,16 @@ class Elu final : public UnaryFunction<kernels::Elu, Keep::input> {
 
 }  // namespace
 
-Variable elu(const Variable& x, double alpha) { return apply<Elu>({x}, alpha); }
+Variable elu(const Variable& x, double alpha) {
+  expect_number(alpha, "elu", "alpha");
+  return apply<Elu>({x}, alpha);
+}
 
-Variable selu(const Variable& x, double alpha, double scale) { return scale * elu(x, alpha); }
+Variable selu(const Variable& x, double alpha, double scale) {
+  expect_floating(x, "selu", "x");
+  expect_number(alpha, "selu", "alpha");
+  expect_number(scale, "selu", "scale");
+  return scale * elu(x, alpha);
+}
 
 }  // namespace kusari::functions

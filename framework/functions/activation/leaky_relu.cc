@@ -1,5 +1,6 @@
 #include "kusari/framework/functions/activation/leaky_relu.h"
 
+#include "kusari/framework/functions/given.h"
 #include "kusari/framework/functions/pointwise_function.h"
 #include "kusari/framework/kernels/activation.h"
 
@@ -19,6 +20,9 @@ class LeakyRelu final : public UnaryFunction<kernels::LeakyRelu, Keep::input> {
 
 }  // namespace
 
-Variable leaky_relu(const Variable& x, double slope) { return apply<LeakyRelu>({x}, slope); }
+Variable leaky_relu(const Variable& x, double slope) {
+  expect_number(slope, "leaky_relu", "slope");
+  return apply<LeakyRelu>({x}, slope);
+}
 
 }  // namespace kusari::functions

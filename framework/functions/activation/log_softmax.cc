@@ -1,6 +1,7 @@
 #include "kusari/framework/functions/activation/log_softmax.h"
 
 #include "kusari/framework/autograd/function_node.h"
+#include "kusari/framework/functions/given.h"
 #include "kusari/framework/functions/math/basic_math.h"
 #include "kusari/framework/functions/math/exponential.h"
 #include "kusari/framework/functions/math/sum.h"
@@ -63,6 +64,8 @@ class LogSoftmax final : public FunctionNode {
 }  // namespace
 
 Variable log_softmax(const Variable& x, int64_t axis) {
+  expect_given(x, "log_softmax", "x");
+
   return apply<LogSoftmax>({x}, normalize_axis(axis, x.ndim(), "F::log_softmax"));
 }
 

@@ -2,11 +2,14 @@
 
 #include "kusari/framework/core/error.h"
 #include "kusari/framework/functions/array/reshape.h"
+#include "kusari/framework/functions/given.h"
 #include "kusari/framework/functions/math/minmax.h"
 
 namespace kusari::functions {
 
 Variable maxout(const Variable& x, int64_t pool_size, int64_t axis) {
+  expect_floating(x, "maxout", "x");
+
   const int k = normalize_axis(axis, x.ndim(), "F::maxout");
   Shape shape = x.shape();
   if (pool_size < 1 || shape[k] % pool_size != 0) {

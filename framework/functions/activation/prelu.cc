@@ -1,6 +1,7 @@
 #include "kusari/framework/functions/activation/prelu.h"
 
 #include "kusari/framework/functions/channel_parameter.h"
+#include "kusari/framework/functions/given.h"
 #include "kusari/framework/functions/math/basic_math.h"
 #include "kusari/framework/functions/math/sum.h"
 #include "kusari/framework/functions/pointwise_function.h"
@@ -55,6 +56,10 @@ class PReLU final : public FunctionNode {
 
 }  // namespace
 
-Variable prelu(const Variable& x, const Variable& W) { return apply<PReLU>({x, align_axes(x, W, 1, "F::prelu", "W")}); }
+Variable prelu(const Variable& x, const Variable& W) {
+  expect_given(x, "prelu", "x");
+  expect_given(W, "prelu", "W");
+  return apply<PReLU>({x, align_axes(x, W, 1, "F::prelu", "W")});
+}
 
 }  // namespace kusari::functions

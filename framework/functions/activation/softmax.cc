@@ -1,6 +1,7 @@
 #include "kusari/framework/functions/activation/softmax.h"
 
 #include "kusari/framework/autograd/function_node.h"
+#include "kusari/framework/functions/given.h"
 #include "kusari/framework/functions/math/basic_math.h"
 #include "kusari/framework/functions/math/sum.h"
 #include "kusari/framework/kernels/softmax.h"
@@ -61,6 +62,8 @@ class Softmax final : public FunctionNode {
 }  // namespace
 
 Variable softmax(const Variable& x, int64_t axis) {
+  expect_given(x, "softmax", "x");
+
   return apply<Softmax>({x}, normalize_axis(axis, x.ndim(), "F::softmax"));
 }
 

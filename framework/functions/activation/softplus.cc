@@ -1,6 +1,7 @@
 #include "kusari/framework/functions/activation/softplus.h"
 
 #include "kusari/framework/functions/activation/sigmoid.h"
+#include "kusari/framework/functions/given.h"
 #include "kusari/framework/functions/math/basic_math.h"
 #include "kusari/framework/functions/pointwise_function.h"
 #include "kusari/framework/kernels/activation.h"
@@ -18,6 +19,10 @@ class Softplus final : public UnaryFunction<kernels::Softplus, Keep::input> {
 
 }  // namespace
 
-Variable softplus(const Variable& x, double beta) { return apply<Softplus>({x}, beta); }
+Variable softplus(const Variable& x, double beta) {
+  expect_number(beta, "softplus", "beta");
+  if (beta == 0) throw ValueError("F::softplus: beta is 0: it must not be 0");
+  return apply<Softplus>({x}, beta);
+}
 
 }  // namespace kusari::functions

@@ -4,6 +4,7 @@
 #include "kusari/framework/core/config.h"
 #include "kusari/framework/functions/activation/sigmoid.h"
 #include "kusari/framework/functions/channel_parameter.h"
+#include "kusari/framework/functions/given.h"
 #include "kusari/framework/functions/math/basic_math.h"
 #include "kusari/framework/functions/math/sum.h"
 #include "kusari/framework/kernels/activation.h"
@@ -49,6 +50,9 @@ class Swish final : public FunctionNode {
 }  // namespace
 
 Variable swish(const Variable& x, const Variable& beta) {
+  expect_given(x, "swish", "x");
+  expect_given(beta, "swish", "beta");
+
   return apply<Swish>({x, align_axes(x, beta, 1, "F::swish", "beta")});
 }
 

@@ -8,6 +8,7 @@
 
 #include "kusari/framework/autograd/function_node.h"
 #include "kusari/framework/core/graph_capture.h"
+#include "kusari/framework/functions/given.h"
 #include "kusari/framework/kernels/arithmetic.h"
 #include "kusari/framework/kernels/math_functions.h"
 #include "kusari/framework/kernels/pointwise.h"
@@ -112,7 +113,8 @@ class AsStrided final : public FunctionNode {
   Arrays forward(const ArrayRefs& in) override {
     const Array& x = in[0];
     input_ = {x.shape(), x.strides(), x.offset()};
-    return {x.as_strided(shape_, strides_, offset_.value_or(input_.offset) - input_.offset)};
+    return {
+        as_function([&] { return x.as_strided(shape_, strides_, offset_.value_or(input_.offset) - input_.offset); })};
   }
   Variables backward(const Variables& gy) override {
     const Geometry output{shape_, strides_, offset_.value_or(input_.offset)};
@@ -129,6 +131,8 @@ class AsStrided final : public FunctionNode {
 
 Variable as_strided(const Variable& x, const Shape& shape, const Strides& strides,
                     std::optional<int64_t> storage_offset) {
+  expect_given(x, "as_strided", "x");
+
   return apply<AsStrided>({x}, shape, strides, storage_offset);
 }
 

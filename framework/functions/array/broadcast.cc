@@ -1,6 +1,7 @@
 #include "kusari/framework/functions/array/broadcast.h"
 
 #include "kusari/framework/autograd/function_node.h"
+#include "kusari/framework/functions/given.h"
 #include "kusari/framework/functions/math/sum.h"
 
 namespace kusari::functions {
@@ -12,7 +13,9 @@ class BroadcastTo final : public FunctionNode {
   const char* name() const override { return "broadcast_to"; }
 
  private:
-  Arrays forward(const ArrayRefs& in) override { return {in[0].broadcast_to(shape_)}; }
+  Arrays forward(const ArrayRefs& in) override {
+    return {as_function([&] { return in[0].broadcast_to(shape_); })};
+  }
   Variables backward(const Variables& gy) override { return {sum_to(gy[0], input_shape(0))}; }
 
   Shape shape_;
@@ -21,12 +24,15 @@ class BroadcastTo final : public FunctionNode {
 }  // namespace
 
 Variable broadcast_to(const Variable& x, const Shape& shape) {
+  expect_given(x, "broadcast_to", "x");
+
   return x.shape() == shape ? x : apply<BroadcastTo>({x}, shape);
 }
 
 Variables broadcast(std::span<const Variable> xs) {
   Variables ys;
   if (xs.empty()) return ys;
+  expect_all_given(xs, "broadcast");
   Shape shape = xs[0].shape();
   for (const Variable& x : xs.subspan(1)) shape = broadcast_shapes(shape, x.shape(), "F::broadcast");
   for (const Variable& x : xs) ys.push_back(broadcast_to(x, shape));

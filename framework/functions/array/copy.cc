@@ -1,6 +1,7 @@
 #include "kusari/framework/functions/array/copy.h"
 
 #include "kusari/framework/autograd/function_node.h"
+#include "kusari/framework/functions/given.h"
 
 namespace kusari::functions {
 namespace {
@@ -23,6 +24,9 @@ class Copy final : public FunctionNode {
 
 }  // namespace
 
-Variable copy(const Variable& x, const Device& dst) { return apply<Copy>({x}, dst); }
+Variable copy(const Variable& x, const Device& dst) {
+  expect_given(x, "copy", "x");
+  return apply<Copy>({x}, dst);
+}
 
 }  // namespace kusari::functions

@@ -5,6 +5,7 @@
 #include "kusari/framework/autograd/function_node.h"
 #include "kusari/framework/core/error.h"
 #include "kusari/framework/functions/array/space2depth.h"
+#include "kusari/framework/functions/given.h"
 
 namespace kusari::functions {
 namespace {
@@ -69,11 +70,15 @@ class Space2Depth final : public FunctionNode {
 }  // namespace
 
 Variable depth2space(const Variable& X, int64_t r) {
+  expect_given(X, "depth2space", "X");
+
   check_divides("F::depth2space", X, r, {1}, r * r);
   return apply<Depth2Space>({X}, r);
 }
 
 Variable space2depth(const Variable& X, int64_t r) {
+  expect_given(X, "space2depth", "X");
+
   check_divides("F::space2depth", X, r, {2, 3}, r);
   return apply<Space2Depth>({X}, r);
 }

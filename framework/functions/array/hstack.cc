@@ -2,6 +2,7 @@
 
 #include "kusari/framework/functions/array/concat.h"
 #include "kusari/framework/functions/array/reshape.h"
+#include "kusari/framework/functions/given.h"
 
 namespace kusari::functions {
 namespace {
@@ -14,22 +15,49 @@ SmallVector<Variable, 8> padded(std::span<const Variable> xs, int ndim, const Sh
   return result;
 }
 
+// In the words of concat, with the caller's name.
+void expect_joinable(std::span<const Variable> xs, const char* call) {
+  if (xs.empty()) throw ValueError(std::string("F::") + call + ": there must be at least one array");
+  expect_all_given(xs, call);
+}
+
+// Throws TypeError, naming `call`, unless the arrays differ in nothing but the size of `axis`.
+Variable joined(std::span<const Variable> xs, int axis, const char* call) {
+  for (const Variable& x : xs) {
+    bool fits = x.dtype() == xs[0].dtype() && x.ndim() == xs[0].ndim();
+    for (int i = 0; fits && i < x.ndim(); ++i) fits = i == axis || x.shape()[i] == xs[0].shape()[i];
+    if (!fits) {
+      throw TypeError(std::string("F::") + call + ": xs[" + std::to_string(&x - xs.data()) + "] has shape " +
+                      to_string(x.shape()) + " and dtype " + name(x.dtype()) + " but xs[0] has shape " +
+                      to_string(xs[0].shape()) + " and dtype " + name(xs[0].dtype()) +
+                      ": they must be equal but for the size of axis " + std::to_string(axis));
+    }
+  }
+  return concat(xs, axis);
+}
+
 std::span<const Variable> as_span(const SmallVector<Variable, 8>& xs) { return {xs.data(), xs.size()}; }
 
 }  // namespace
 
 Variable hstack(std::span<const Variable> xs) {
+  expect_joinable(xs, "hstack");
+
   const auto arrays = padded(xs, 1, [](const Shape&) { return Shape{1}; });
-  return concat(as_span(arrays), !arrays.empty() && arrays[0].ndim() == 1 ? 0 : 1);
+  return joined(as_span(arrays), arrays[0].ndim() == 1 ? 0 : 1, "hstack");
 }
 
 Variable vstack(std::span<const Variable> xs) {
-  return concat(as_span(padded(xs, 2, [](const Shape& s) { return Shape{1, numel(s)}; })), 0);
+  expect_joinable(xs, "vstack");
+
+  return joined(as_span(padded(xs, 2, [](const Shape& s) { return Shape{1, numel(s)}; })), 0, "vstack");
 }
 
 Variable dstack(std::span<const Variable> xs) {
+  expect_joinable(xs, "dstack");
+
   const auto cube = [](const Shape& s) { return s.ndim() == 2 ? Shape{s[0], s[1], 1} : Shape{1, numel(s), 1}; };
-  return concat(as_span(padded(xs, 3, cube)), 2);
+  return joined(as_span(padded(xs, 3, cube)), 2, "dstack");
 }
 
 }  // namespace kusari::functions

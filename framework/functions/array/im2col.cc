@@ -6,6 +6,7 @@
 #include "kusari/framework/autograd/function_node.h"
 #include "kusari/framework/core/error.h"
 #include "kusari/framework/functions/array/reshape.h"
+#include "kusari/framework/functions/given.h"
 #include "kusari/framework/kernels/arithmetic.h"
 #include "kusari/framework/kernels/pointwise.h"
 
@@ -155,6 +156,8 @@ void check_spatial_axes(const char* call, const char* argument, const Shape& sha
 }  // namespace
 
 Variable im2col(const Variable& x, const PerAxis& ksize, const Im2colOptions& options) {
+  expect_given(x, "im2col", "x");
+
   const char* const call = "F::im2col";
   const int ndim = x.ndim() - 2;
   check_spatial_axes(call, "x", x.shape(), ndim >= 1 && ndim <= kMaxSpatialAxes);
@@ -175,6 +178,8 @@ Variable im2col(const Variable& x, const PerAxis& ksize, const Im2colOptions& op
 }
 
 Variable col2im(const Variable& col, const PerAxis& size, const Col2imOptions& options) {
+  expect_given(col, "col2im", "col");
+
   const char* const call = "F::col2im";
   const int ndim = col.ndim() / 2 - 1;
   check_spatial_axes(call, "col", col.shape(), ndim >= 1 && col.ndim() % 2 == 0);

@@ -10,6 +10,7 @@
 #include "kusari/framework/functions/array/reshape.h"
 #include "kusari/framework/functions/array/take_rows.h"
 #include "kusari/framework/functions/array/transpose.h"
+#include "kusari/framework/functions/given.h"
 #include "kusari/framework/kernels/arithmetic.h"
 #include "kusari/framework/kernels/comparison.h"
 #include "kusari/framework/kernels/pointwise.h"
@@ -120,6 +121,7 @@ class IndexPlan::Parser {
     int used = 0;
     bool has_ellipsis = false;
     for (const Index& index : indices) {
+      if (index.kind() == Index::Kind::array) expect_given(index.array(), plan.call_ + 3, "an index array");
       used += axes_of(index);
       if (index.kind() == Index::Kind::ellipsis) {
         if (has_ellipsis) throw IndexError(std::string(plan.call_) + ": an index can have only one ellipsis");

@@ -8,6 +8,7 @@
 #include "kusari/framework/core/error.h"
 #include "kusari/framework/core/graph_capture.h"
 #include "kusari/framework/functions/array/get_item.h"
+#include "kusari/framework/functions/given.h"
 
 namespace kusari {
 
@@ -97,6 +98,8 @@ Variable pad_axis(const Variable& x, int axis, const PadWidth::Pair& width, PadM
 }  // namespace
 
 Variable pad(const Variable& x, const PadWidth& pad_width, PadMode mode, Scalar constant_values) {
+  expect_given(x, "pad", "x");
+
   const int ndim = x.ndim();
   Dims before;
   Shape shape = x.shape();

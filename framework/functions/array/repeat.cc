@@ -9,6 +9,7 @@
 #include "kusari/framework/functions/array/broadcast.h"
 #include "kusari/framework/functions/array/get_item.h"
 #include "kusari/framework/functions/array/reshape.h"
+#include "kusari/framework/functions/given.h"
 
 namespace kusari::functions {
 namespace {
@@ -22,6 +23,8 @@ void check_count(int64_t count) {
 }  // namespace
 
 Variable repeat(const Variable& x, int64_t repeats, std::optional<int64_t> axis) {
+  expect_given(x, "repeat", "x");
+
   check_count(repeats);
   if (!axis) return repeat(flatten(x), repeats, 0);
   const int k = normalize_axis(*axis, x.ndim(), "F::repeat");
@@ -34,6 +37,8 @@ Variable repeat(const Variable& x, int64_t repeats, std::optional<int64_t> axis)
 }
 
 Variable repeat(const Variable& x, std::span<const int64_t> repeats, std::optional<int64_t> axis) {
+  expect_given(x, "repeat", "x");
+
   if (repeats.size() == 1) return repeat(x, repeats[0], axis);
   if (!axis) return repeat(flatten(x), repeats, 0);
   const int k = normalize_axis(*axis, x.ndim(), "F::repeat");

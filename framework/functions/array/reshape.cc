@@ -1,6 +1,7 @@
 #include "kusari/framework/functions/array/reshape.h"
 
 #include "kusari/framework/autograd/function_node.h"
+#include "kusari/framework/functions/given.h"
 
 namespace kusari::functions {
 namespace {
@@ -11,7 +12,9 @@ class Reshape final : public FunctionNode {
   const char* name() const override { return "reshape"; }
 
  private:
-  Arrays forward(const ArrayRefs& in) override { return {in[0].reshape(shape_)}; }
+  Arrays forward(const ArrayRefs& in) override {
+    return {as_function([&] { return in[0].reshape(shape_); })};
+  }
   Variables backward(const Variables& gy) override { return {reshape(gy[0], input_shape(0))}; }
 
   Shape shape_;
@@ -19,8 +22,14 @@ class Reshape final : public FunctionNode {
 
 }  // namespace
 
-Variable reshape(const Variable& x, const Shape& shape) { return x.shape() == shape ? x : apply<Reshape>({x}, shape); }
+Variable reshape(const Variable& x, const Shape& shape) {
+  expect_given(x, "reshape", "x");
+  return x.shape() == shape ? x : apply<Reshape>({x}, shape);
+}
 
-Variable flatten(const Variable& x) { return reshape(x, {x.size()}); }
+Variable flatten(const Variable& x) {
+  expect_given(x, "flatten", "x");
+  return reshape(x, {x.size()});
+}
 
 }  // namespace kusari::functions

@@ -2,6 +2,7 @@
 
 #include "kusari/framework/autograd/function_node.h"
 #include "kusari/framework/functions/array/stack.h"
+#include "kusari/framework/functions/given.h"
 
 namespace kusari::functions {
 namespace {
@@ -38,6 +39,8 @@ class Separate final : public FunctionNode {
 }  // namespace
 
 Variables separate(const Variable& x, int64_t axis) {
+  expect_given(x, "separate", "x");
+
   return apply_all<Separate>(std::span<const Variable>(&x, 1), normalize_axis(axis, x.ndim(), "F::separate"));
 }
 

@@ -5,6 +5,7 @@
 #include "kusari/framework/autograd/function_node.h"
 #include "kusari/framework/core/error.h"
 #include "kusari/framework/functions/array/concat.h"
+#include "kusari/framework/functions/given.h"
 
 namespace kusari::functions {
 namespace {
@@ -56,6 +57,8 @@ Variables split(const Variable& x, Ends ends, int axis) {
 }  // namespace
 
 Variables split_axis(const Variable& x, int64_t sections, int64_t axis) {
+  expect_given(x, "split_axis", "x");
+
   const int k = normalize_axis(axis, x.ndim(), "F::split_axis");
   const int64_t size = x.shape()[k];
   if (sections < 1 || size % sections != 0) {
@@ -68,6 +71,8 @@ Variables split_axis(const Variable& x, int64_t sections, int64_t axis) {
 }
 
 Variables split_axis(const Variable& x, std::span<const int64_t> indices, int64_t axis) {
+  expect_given(x, "split_axis", "x");
+
   const int k = normalize_axis(axis, x.ndim(), "F::split_axis");
   const int64_t size = x.shape()[k];
   Ends ends;

@@ -2,10 +2,13 @@
 
 #include "kusari/framework/core/error.h"
 #include "kusari/framework/functions/array/reshape.h"
+#include "kusari/framework/functions/given.h"
 
 namespace kusari::functions {
 
 Variable squeeze(const Variable& x) {
+  expect_given(x, "squeeze", "x");
+
   Shape shape;
   for (const int64_t size : x.shape()) {
     if (size != 1) shape.push_back(size);
@@ -14,6 +17,8 @@ Variable squeeze(const Variable& x) {
 }
 
 Variable squeeze(const Variable& x, std::span<const int64_t> axes) {
+  expect_given(x, "squeeze", "x");
+
   unsigned dropped = 0;
   for (const int64_t axis : axes) {
     const int k = normalize_axis(axis, x.ndim(), "F::squeeze");
@@ -21,6 +26,7 @@ Variable squeeze(const Variable& x, std::span<const int64_t> axes) {
       throw TypeError("F::squeeze: x has shape " + to_string(x.shape()) + ": x.shape[" + std::to_string(k) +
                       "] must equal 1 (" + std::to_string(x.shape()[k]) + " != 1)");
     }
+    if ((dropped >> k & 1u) != 0) throw ValueError("F::squeeze: axis " + std::to_string(axis) + " comes twice");
     dropped |= 1u << k;
   }
   Shape shape;

@@ -5,10 +5,13 @@
 #include "kusari/framework/core/error.h"
 #include "kusari/framework/functions/array/broadcast.h"
 #include "kusari/framework/functions/array/reshape.h"
+#include "kusari/framework/functions/given.h"
 
 namespace kusari::functions {
 
 Variable tile(const Variable& x, std::span<const int64_t> reps) {
+  expect_given(x, "tile", "x");
+
   const int given = static_cast<int>(reps.size());
   Shape shape = x.shape();
   while (shape.ndim() < given) shape.insert(0, 1);

@@ -4,6 +4,7 @@
 
 #include "kusari/framework/autograd/function_node.h"
 #include "kusari/framework/core/error.h"
+#include "kusari/framework/functions/given.h"
 
 namespace kusari::functions {
 namespace {
@@ -32,12 +33,16 @@ class Transpose final : public FunctionNode {
 }  // namespace
 
 Variable transpose(const Variable& x) {
+  expect_given(x, "transpose", "x");
+
   Dims axes;
   for (int i = x.ndim() - 1; i >= 0; --i) axes.push_back(i);
   return apply<Transpose>({x}, axes);
 }
 
 Variable transpose(const Variable& x, std::span<const int64_t> axes) {
+  expect_given(x, "transpose", "x");
+
   Dims order;
   unsigned seen = 0;
   for (const int64_t axis : axes) {
@@ -53,6 +58,8 @@ Variable transpose(const Variable& x, std::span<const int64_t> axes) {
 }
 
 Variable swapaxes(const Variable& x, int64_t axis1, int64_t axis2) {
+  expect_given(x, "swapaxes", "x");
+
   Dims axes;
   for (int i = 0; i < x.ndim(); ++i) axes.push_back(i);
   std::swap(axes[normalize_axis(axis1, x.ndim(), "F::swapaxes")], axes[normalize_axis(axis2, x.ndim(), "F::swapaxes")]);
@@ -60,6 +67,8 @@ Variable swapaxes(const Variable& x, int64_t axis1, int64_t axis2) {
 }
 
 Variable moveaxis(const Variable& x, std::span<const int64_t> source, std::span<const int64_t> destination) {
+  expect_given(x, "moveaxis", "x");
+
   if (source.size() != destination.size()) {
     throw ValueError("F::moveaxis: " + std::to_string(source.size()) + " source axes but " +
                      std::to_string(destination.size()) + " destination axes");
@@ -86,6 +95,8 @@ Variable moveaxis(const Variable& x, std::span<const int64_t> source, std::span<
 }
 
 Variable rollaxis(const Variable& x, int64_t axis, int64_t start) {
+  expect_given(x, "rollaxis", "x");
+
   const int from = normalize_axis(axis, x.ndim(), "F::rollaxis");
   // `start` names a gap between axes, so one more than there are axes.
   const int gap =

@@ -2,6 +2,7 @@
 
 #include "kusari/framework/autograd/function_node.h"
 #include "kusari/framework/functions/array/broadcast.h"
+#include "kusari/framework/functions/given.h"
 #include "kusari/framework/kernels/comparison.h"
 #include "kusari/framework/kernels/pointwise.h"
 
@@ -32,6 +33,10 @@ class Where final : public FunctionNode {
 }  // namespace
 
 Variable where(const Variable& condition, const Variable& x, const Variable& y) {
+  expect_given(condition, "where", "condition");
+  expect_given(x, "where", "x");
+  expect_given(y, "where", "y");
+
   const Shape shape =
       broadcast_shapes(broadcast_shapes(condition.shape(), x.shape(), "F::where"), y.shape(), "F::where");
   return apply<Where>({broadcast_to(condition, shape), broadcast_to(x, shape), broadcast_to(y, shape)});

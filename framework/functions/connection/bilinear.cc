@@ -5,6 +5,7 @@
 #include "kusari/framework/autograd/function_node.h"
 #include "kusari/framework/core/error.h"
 #include "kusari/framework/functions/array/reshape.h"
+#include "kusari/framework/functions/given.h"
 #include "kusari/framework/functions/math/basic_math.h"
 #include "kusari/framework/functions/math/matmul.h"
 #include "kusari/framework/functions/math/sum.h"
@@ -81,6 +82,7 @@ class Bilinear final : public FunctionNode {
 
 /// (N, ...) as (N, product of the others).
 Variable as_rows(const Variable& e, const char* name) {
+  expect_given(e, "bilinear", name);
   if (e.ndim() < 2) {
     throw TypeError(std::string("F::bilinear: ") + name + " has shape " + to_string(e.shape()) + ": " + name +
                     ".ndim must be at least 2 (" + std::to_string(e.ndim()) + " < 2)");

@@ -1,5 +1,6 @@
 #include "kusari/framework/functions/connection/convolution_node.h"
 
+#include <limits>
 #include <string>
 #include <utility>
 
@@ -241,11 +242,15 @@ Variables FilterGrad::backward(const Variables& ggW) {
   return g;
 }
 
+// Sums of sizes stay far from the end of int64.
+constexpr int64_t kLargestOption = std::numeric_limits<int32_t>::max();
+
 void check_option(const char* name, const char* option, const Dims& values, int64_t least) {
   for (const int64_t value : values) {
-    if (value >= least) continue;
-    throw ValueError(std::string("F::") + name + ": " + option + " is " + to_string(values) +
-                     ": each must be at least " + std::to_string(least));
+    if (value >= least && value <= kLargestOption) continue;
+    const bool is_small = value < least;
+    throw ValueError(std::string("F::") + name + ": " + option + " is " + to_string(values) + ": each must be at " +
+                     (is_small ? "least " : "most ") + std::to_string(is_small ? least : kLargestOption));
   }
 }
 

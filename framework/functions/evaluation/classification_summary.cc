@@ -5,6 +5,7 @@
 
 #include "kusari/framework/autograd/function_node.h"
 #include "kusari/framework/core/error.h"
+#include "kusari/framework/functions/given.h"
 #include "kusari/framework/kernels/arithmetic.h"
 #include "kusari/framework/kernels/comparison.h"
 #include "kusari/framework/kernels/pointwise.h"
@@ -18,8 +19,8 @@ constexpr const char* kCall = "F::classification_summary";
 
 class Summary final : public FunctionNode {
  public:
-  explicit Summary(const ClassificationSummaryOptions& options) : options_{options} {}
-  const char* name() const override { return "classification_summary"; }
+  Summary(const char* name, const ClassificationSummaryOptions& options) : name_{name}, options_{options} {}
+  const char* name() const override { return name_; }
 
  private:
   void check(const TypeCheck& c) const override {
@@ -59,7 +60,7 @@ class Summary final : public FunctionNode {
 
   int64_t label_count(const Array& t) const {
     if (options_.label_num) return *options_.label_num;
-    if (t.size() == 0) throw ValueError(std::string(kCall) + ": t is empty: label_num must be given");
+    if (t.size() == 0) throw ValueError(std::string("F::") + name_ + ": t is empty: label_num must be given");
     return std::max<int64_t>(reduce(kernels::Max{}, t).item<int64_t>() + 1, 0);
   }
 
@@ -86,37 +87,48 @@ class Summary final : public FunctionNode {
                      pointwise(kernels::Add{}, weighted, recall));
   }
 
+  const char* name_;  // of the function that was called
   ClassificationSummaryOptions options_;
 };
 
 }  // namespace
 
-ClassificationSummary classification_summary(const Variable& y, const Variable& t,
-                                             const ClassificationSummaryOptions& options) {
+namespace {
+
+ClassificationSummary summary(const char* name, const Variable& y, const Variable& t,
+                              const ClassificationSummaryOptions& options) {
+  expect_number(options.beta, name, "beta");
   if (options.label_num && *options.label_num < 0) {
-    throw ValueError(std::string(kCall) + ": label_num is " + std::to_string(*options.label_num) +
+    throw ValueError(std::string("F::") + name + ": label_num is " + std::to_string(*options.label_num) +
                      ": it must not be negative");
   }
   const auto mode = no_backprop_mode();
-  const Variables all = apply_all<Summary>({y, t}, options);
+  const Variables all = apply_all<Summary>({y, t}, name, options);
   return {all[0], all[1], all[2], all[3]};
+}
+
+}  // namespace
+
+ClassificationSummary classification_summary(const Variable& y, const Variable& t,
+                                             const ClassificationSummaryOptions& options) {
+  return summary("classification_summary", y, t, options);
 }
 
 std::pair<Variable, Variable> precision(const Variable& y, const Variable& t,
                                         const ClassificationSummaryOptions& options) {
-  const ClassificationSummary all = classification_summary(y, t, options);
+  const ClassificationSummary all = summary("precision", y, t, options);
   return {all.precision, all.support};
 }
 
 std::pair<Variable, Variable> recall(const Variable& y, const Variable& t,
                                      const ClassificationSummaryOptions& options) {
-  const ClassificationSummary all = classification_summary(y, t, options);
+  const ClassificationSummary all = summary("recall", y, t, options);
   return {all.recall, all.support};
 }
 
 std::pair<Variable, Variable> fbeta_score(const Variable& y, const Variable& t,
                                           const ClassificationSummaryOptions& options) {
-  const ClassificationSummary all = classification_summary(y, t, options);
+  const ClassificationSummary all = summary("fbeta_score", y, t, options);
   return {all.fbeta, all.support};
 }
 
@@ -124,7 +136,8 @@ std::pair<Variable, Variable> f1_score(const Variable& y, const Variable& t,
                                        const ClassificationSummaryOptions& options) {
   ClassificationSummaryOptions balanced = options;
   balanced.beta = 1;
-  return fbeta_score(y, t, balanced);
+  const ClassificationSummary all = summary("f1_score", y, t, balanced);
+  return {all.fbeta, all.support};
 }
 
 }  // namespace kusari::functions

@@ -4,6 +4,7 @@
 #include "kusari/framework/functions/activation/softplus.h"
 #include "kusari/framework/functions/array/cast.h"
 #include "kusari/framework/functions/array/take_rows.h"
+#include "kusari/framework/functions/given.h"
 #include "kusari/framework/functions/loss/row_scores.h"
 #include "kusari/framework/functions/math/basic_math.h"
 #include "kusari/framework/functions/math/sum.h"
@@ -18,6 +19,8 @@ Variable binary_hierarchical_softmax(const Variable& x, const Variable& t, const
     return binary_hierarchical_softmax(in[0], in[1], in[2], tree);
   }
   check_row_scores(kCall, x, t, W);
+  expect_given(tree.paths, kCall, "tree.paths");
+  expect_given(tree.codes, kCall, "tree.codes");
   const kernels::RowLookup words{"F::binary_hierarchical_softmax"}, nodes{words.call, true, -1};
   const Array index = t.array().astype(Dtype::int64).contiguous();
   const Variable scores = row_scores(x, W, take_rows(tree.paths, index, words).array(), nodes);

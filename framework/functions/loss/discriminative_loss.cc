@@ -15,6 +15,7 @@
 #include "kusari/framework/functions/array/reshape.h"
 #include "kusari/framework/functions/array/where.h"
 #include "kusari/framework/functions/axes.h"
+#include "kusari/framework/functions/given.h"
 #include "kusari/framework/functions/math/basic_math.h"
 #include "kusari/framework/functions/math/sqrt.h"
 #include "kusari/framework/functions/math/square.h"
@@ -97,6 +98,8 @@ DiscriminativeLoss discriminative_margin_based_clustering_loss(const Variable& e
   if (const CompositeInputs in(kName, {embeddings, labels}); in.is_cast()) {
     return discriminative_margin_based_clustering_loss(in[0], in[1], delta_v, delta_d, max_embedding_dim, options);
   }
+  expect_number(delta_v, kName, "delta_v");
+  expect_number(delta_d, kName, "delta_d");
   if (config().type_check) check(embeddings, labels);
   check_options(embeddings, max_embedding_dim, options);
   const Dtype dtype = embeddings.dtype(), work = promote(dtype, Dtype::float32);

@@ -50,6 +50,7 @@ Variable negative_sampling(const Variable& x, const Variable& t, const Variable&
   }
   check_row_scores(kCall, x, t, W);
   if (options.reduce == Reduce::mean) throw ValueError("F::negative_sampling: reduce must be sum or no");
+  if (!sampler) throw ValueError("F::negative_sampling: sampler is not given: it is required");
   if (sample_size < 0) {
     throw ValueError("F::negative_sampling: sample_size is " + std::to_string(sample_size) +
                      ": it must not be negative");

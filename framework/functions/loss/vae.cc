@@ -5,6 +5,7 @@
 #include "kusari/framework/autograd/input_caster.h"
 #include "kusari/framework/core/error.h"
 #include "kusari/framework/functions/activation/softplus.h"
+#include "kusari/framework/functions/given.h"
 #include "kusari/framework/functions/math/average.h"
 #include "kusari/framework/functions/math/basic_math.h"
 #include "kusari/framework/functions/math/exponential.h"
@@ -17,6 +18,8 @@ namespace {
 constexpr double kLog2Pi = 1.8378770664093453;
 
 void check_alike(const char* function, const Variable& a, const char* a_name, const Variable& b, const char* b_name) {
+  expect_floating(a, function, a_name);
+  expect_given(b, function, b_name);
   if (a.shape() == b.shape() && a.dtype() == b.dtype()) return;
   throw TypeError(std::string("F::") + function + ": " + a_name + " has shape " + to_string(a.shape()) + " and dtype " +
                   name(a.dtype()) + " but " + b_name + " has shape " + to_string(b.shape()) + " and dtype " +

@@ -4,6 +4,7 @@
 #include "kusari/framework/core/error.h"
 #include "kusari/framework/functions/array/broadcast.h"
 #include "kusari/framework/functions/array/reshape.h"
+#include "kusari/framework/functions/given.h"
 #include "kusari/framework/functions/math/basic_math.h"
 #include "kusari/framework/functions/math/sum.h"
 #include "kusari/framework/kernels/reduce.h"
@@ -55,6 +56,8 @@ Variable aligned_weights(const Variable& x, const Axes& axis, const Variable& we
 }  // namespace
 
 Variable average(const Variable& x, const Axes& axis, const Variable& weights, bool keepdims) {
+  expect_given(x, "average", "x");
+
   if (!weights.is_defined()) return apply<Mean>({x}, axis.mask(x.ndim(), "F::average"), keepdims);
   return sum(x * aligned_weights(x, axis, weights), axis, keepdims) / sum(weights);
 }

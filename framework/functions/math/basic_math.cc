@@ -4,6 +4,7 @@
 
 #include "kusari/framework/autograd/add.h"
 #include "kusari/framework/functions/array/broadcast.h"
+#include "kusari/framework/functions/given.h"
 #include "kusari/framework/functions/math/exponential.h"
 #include "kusari/framework/functions/math/sign.h"
 #include "kusari/framework/functions/math/sqrt.h"
@@ -97,7 +98,7 @@ class WithConst : public UnaryFunction<Op, Keep::nothing> {
   using UnaryFunction<Op, Keep::nothing>::UnaryFunction;
 
  private:
-  void check(const TypeCheck&) const override {}
+  void check(const TypeCheck& c) const override { static_cast<void>(c.arg("x", 0).array()); }
 };
 
 class Neg final : public WithConst<kernels::Neg> {
@@ -173,9 +174,16 @@ class Absolute final : public UnaryFunction<kernels::Abs, Keep::input> {
   Variables backward(const Variables& gy) override { return {gy[0] * sign(retained_input(0))}; }
 };
 
+// `call` is the one of an operator, "F::mul".
+void expect_operands(const Variable& a, const Variable& b, const char* call) {
+  expect_given(a, call + 3, "a");
+  expect_given(b, call + 3, "b");
+}
+
 // Applies F to operands broadcast to one shape.
 template <class F>
 Variable binary(const Variable& a, const Variable& b, const char* call) {
+  expect_operands(a, b, call);
   if (a.shape() == b.shape()) return apply<F>({a, b});
   const Shape shape = broadcast_shapes(a.shape(), b.shape(), call);
   return apply<F>({broadcast_to(a, shape), broadcast_to(b, shape)});
@@ -184,6 +192,9 @@ Variable binary(const Variable& a, const Variable& b, const char* call) {
 }  // namespace
 
 Variable add(const Variable& a, const Variable& b) {
+  expect_given(a, "add", "a");
+  expect_given(b, "add", "b");
+
   if (a.shape() == b.shape()) return autograd::add(a, b);
   const Shape shape = broadcast_shapes(a.shape(), b.shape(), "F::add");
   return autograd::add(broadcast_to(a, shape), broadcast_to(b, shape));
@@ -200,12 +211,16 @@ Variable pow(const Variable& base, const Variable& exponent) { return binary<Pow
 
 Variable pow(const Variable& base, Scalar exponent) {
   const double e = exponent.as_double();
+  expect_floating(base, "pow", "base");
   if (e == 2) return square(base);
   if (e == 0.5) return sqrt(base);
   return apply<PowConst>({base}, e);
 }
 
-Variable pow(Scalar base, const Variable& exponent) { return apply<RPowConst>({exponent}, base.as_double()); }
+Variable pow(Scalar base, const Variable& exponent) {
+  expect_floating(exponent, "pow", "exponent");
+  return apply<RPowConst>({exponent}, base.as_double());
+}
 
 Variable absolute(const Variable& x) { return apply<Absolute>({x}); }
 
@@ -218,15 +233,25 @@ Variable operator-(const Variable& a, const Variable& b) { return functions::bin
 Variable operator*(const Variable& a, const Variable& b) { return functions::binary<functions::Mul>(a, b, "F::mul"); }
 Variable operator/(const Variable& a, const Variable& b) { return functions::binary<functions::Div>(a, b, "F::div"); }
 
-Variable operator+(const Variable& a, const Array& b) { return a + Variable(b.astype(a.dtype()), false); }
-Variable operator-(const Variable& a, const Array& b) { return a - Variable(b.astype(a.dtype()), false); }
-Variable operator*(const Variable& a, const Array& b) { return a * Variable(b.astype(a.dtype()), false); }
-Variable operator/(const Variable& a, const Array& b) { return a / Variable(b.astype(a.dtype()), false); }
+namespace {
 
-Variable operator+(const Array& a, const Variable& b) { return Variable(a.astype(b.dtype()), false) + b; }
-Variable operator-(const Array& a, const Variable& b) { return Variable(a.astype(b.dtype()), false) - b; }
-Variable operator*(const Array& a, const Variable& b) { return Variable(a.astype(b.dtype()), false) * b; }
-Variable operator/(const Array& a, const Variable& b) { return Variable(a.astype(b.dtype()), false) / b; }
+// A raw array as the operand beside a variable; what is absent is left to the operation to name.
+Variable beside(const Variable& other, const Array& array) {
+  const bool can_convert = array.is_defined() && other.is_defined() && other.array().is_defined();
+  return can_convert ? Variable(array.astype(other.dtype()), false) : Variable();
+}
+
+}  // namespace
+
+Variable operator+(const Variable& a, const Array& b) { return a + beside(a, b); }
+Variable operator-(const Variable& a, const Array& b) { return a - beside(a, b); }
+Variable operator*(const Variable& a, const Array& b) { return a * beside(a, b); }
+Variable operator/(const Variable& a, const Array& b) { return a / beside(a, b); }
+
+Variable operator+(const Array& a, const Variable& b) { return beside(b, a) + b; }
+Variable operator-(const Array& a, const Variable& b) { return beside(b, a) - b; }
+Variable operator*(const Array& a, const Variable& b) { return beside(b, a) * b; }
+Variable operator/(const Array& a, const Variable& b) { return beside(b, a) / b; }
 
 Variable operator+(const Variable& a, Scalar b) { return apply<functions::AddConst>({a}, b.as_double()); }
 Variable operator-(const Variable& a, Scalar b) { return apply<functions::AddConst>({a}, -b.as_double()); }

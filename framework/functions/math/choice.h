@@ -2,6 +2,7 @@
 
 #include "kusari/framework/autograd/function_node.h"
 #include "kusari/framework/functions/array/broadcast.h"
+#include "kusari/framework/functions/given.h"
 #include "kusari/framework/kernels/pointwise.h"
 
 // The form that maximum and minimum share, for the sources of this folder.
@@ -49,6 +50,8 @@ class Choice final : public FunctionNode {
 /// Applies a Choice to operands of any shapes that broadcast; `call` names the function in an error.
 template <class Node>
 Variable choose(const char* call, const Variable& x1, const Variable& x2) {
+  expect_given(x1, call + 3, "x1");
+  expect_given(x2, call + 3, "x2");
   if (x1.shape() == x2.shape()) return apply<Node>({x1, x2});
   const Shape shape = broadcast_shapes(x1.shape(), x2.shape(), call);
   return apply<Node>({broadcast_to(x1, shape), broadcast_to(x2, shape)});

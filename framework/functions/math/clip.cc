@@ -21,7 +21,7 @@ class Clip final : public UnaryFunction<kernels::Clip, Keep::input> {
 }  // namespace
 
 Variable clip(const Variable& x, double x_min, double x_max) {
-  if (x_min > x_max) {
+  if (!(x_min <= x_max)) {
     throw ValueError("F::clip: x_min " + std::to_string(x_min) + " must be at most x_max " + std::to_string(x_max));
   }
   return apply<Clip>({x}, kernels::Clip{x_min, x_max});

@@ -1,5 +1,6 @@
 #include "kusari/framework/functions/math/fmod.h"
 
+#include "kusari/framework/functions/given.h"
 #include "kusari/framework/functions/math/basic_math.h"
 #include "kusari/framework/functions/math/rounding.h"
 #include "kusari/framework/functions/math/sum.h"
@@ -30,6 +31,11 @@ class Fmod final : public FunctionNode {
 
 }  // namespace
 
-Variable fmod(const Variable& x, const Variable& divisor) { return apply<Fmod>({x, divisor}); }
+Variable fmod(const Variable& x, const Variable& divisor) {
+  expect_given(x, "fmod", "x");
+  expect_given(divisor, "fmod", "divisor");
+  broadcast_shapes(x.shape(), divisor.shape(), "F::fmod");
+  return apply<Fmod>({x, divisor});
+}
 
 }  // namespace kusari::functions

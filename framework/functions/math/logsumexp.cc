@@ -3,6 +3,7 @@
 #include "kusari/framework/autograd/function_node.h"
 #include "kusari/framework/functions/array/broadcast.h"
 #include "kusari/framework/functions/array/reshape.h"
+#include "kusari/framework/functions/given.h"
 #include "kusari/framework/functions/math/basic_math.h"
 #include "kusari/framework/functions/math/exponential.h"
 #include "kusari/framework/kernels/softmax.h"
@@ -55,6 +56,8 @@ class LogSumExp final : public FunctionNode {
 }  // namespace
 
 Variable logsumexp(const Variable& x, const Axes& axis) {
+  expect_given(x, "logsumexp", "x");
+
   return apply<LogSumExp>({x}, axis.mask(x.ndim(), "F::logsumexp"));
 }
 

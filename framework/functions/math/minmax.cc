@@ -6,6 +6,7 @@
 #include "kusari/framework/core/error.h"
 #include "kusari/framework/functions/array/broadcast.h"
 #include "kusari/framework/functions/array/reshape.h"
+#include "kusari/framework/functions/given.h"
 #include "kusari/framework/functions/math/basic_math.h"
 #include "kusari/framework/kernels/comparison.h"
 #include "kusari/framework/kernels/pointwise.h"
@@ -50,8 +51,8 @@ class Extreme final : public FunctionNode {
 };
 
 template <class Kernel>
-Variable place(const Variable& x, std::optional<int64_t> axis) {
-  const int k = axis ? normalize_axis(*axis, x.ndim(), Kernel::kName) : -1;
+Variable place(const Variable& x, std::optional<int64_t> axis, const char* call) {
+  const int k = axis ? normalize_axis(*axis, x.ndim(), call) : -1;
   Shape shape = k < 0 ? Shape{} : x.shape();
   if (k >= 0) shape.erase(k);
   if ((k < 0 ? x.size() : x.shape()[k]) == 0) throw_empty(Kernel::kName, x.shape());
@@ -63,13 +64,23 @@ Variable place(const Variable& x, std::optional<int64_t> axis) {
 }  // namespace
 
 Variable max(const Variable& x, const Axes& axis, bool keepdims) {
+  expect_given(x, "max", "x");
+
   return apply<Extreme<kernels::Max>>({x}, axis.mask(x.ndim(), "F::max"), keepdims);
 }
 Variable min(const Variable& x, const Axes& axis, bool keepdims) {
+  expect_given(x, "min", "x");
+
   return apply<Extreme<kernels::Min>>({x}, axis.mask(x.ndim(), "F::min"), keepdims);
 }
 
-Variable argmax(const Variable& x, std::optional<int64_t> axis) { return place<kernels::Argmax>(x, axis); }
-Variable argmin(const Variable& x, std::optional<int64_t> axis) { return place<kernels::Argmin>(x, axis); }
+Variable argmax(const Variable& x, std::optional<int64_t> axis) {
+  expect_given(x, "argmax", "x");
+  return place<kernels::Argmax>(x, axis, "F::argmax");
+}
+Variable argmin(const Variable& x, std::optional<int64_t> axis) {
+  expect_given(x, "argmin", "x");
+  return place<kernels::Argmin>(x, axis, "F::argmin");
+}
 
 }  // namespace kusari::functions

@@ -1,5 +1,6 @@
 #include "kusari/framework/functions/math/polygamma.h"
 
+#include "kusari/framework/functions/given.h"
 #include "kusari/framework/functions/math/basic_math.h"
 #include "kusari/framework/functions/math/sum.h"
 #include "kusari/framework/functions/pointwise_function.h"
@@ -29,9 +30,17 @@ class Polygamma final : public FunctionNode {
 
 }  // namespace
 
-Variable polygamma(const Variable& n, const Variable& x) { return apply<Polygamma>({n, x}); }
+Variable polygamma(const Variable& n, const Variable& x) {
+  expect_given(n, "polygamma", "n");
+  expect_given(x, "polygamma", "x");
+  broadcast_shapes(n.shape(), x.shape(), "F::polygamma");
+  return apply<Polygamma>({n, x});
+}
 
 Variable polygamma(int64_t n, const Variable& x) {
+  expect_given(x, "polygamma", "x");
+
+  if (n < 0) throw ValueError("F::polygamma: n is " + std::to_string(n) + ": it must not be negative");
   return polygamma(Variable(full(Shape{}, n, Dtype::int64, x.device()), false), x);
 }
 

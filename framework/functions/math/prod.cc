@@ -5,6 +5,7 @@
 #include "kusari/framework/functions/array/reshape.h"
 #include "kusari/framework/functions/array/transpose.h"
 #include "kusari/framework/functions/array/where.h"
+#include "kusari/framework/functions/given.h"
 #include "kusari/framework/functions/math/basic_math.h"
 #include "kusari/framework/kernels/comparison.h"
 #include "kusari/framework/kernels/pointwise.h"
@@ -61,6 +62,8 @@ class Prod final : public FunctionNode {
 }  // namespace
 
 Variable prod(const Variable& x, const Axes& axis, bool keepdims) {
+  expect_given(x, "prod", "x");
+
   return apply<Prod>({x}, axis.mask(x.ndim(), "F::prod"), keepdims);
 }
 

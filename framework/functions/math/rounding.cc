@@ -3,6 +3,7 @@
 #include <string>
 
 #include "kusari/framework/core/error.h"
+#include "kusari/framework/functions/given.h"
 #include "kusari/framework/kernels/math_functions.h"
 #include "kusari/framework/kernels/pointwise.h"
 
@@ -11,6 +12,7 @@ namespace {
 
 template <class Op>
 Variable rounded(const char* function, const Variable& x) {
+  expect_given(x, function, "x");
   if (!is_floating(x.dtype())) {
     throw TypeError(std::string("F::") + function + ": x has dtype " + name(x.dtype()) + ": x.dtype must be floating");
   }

@@ -1,11 +1,14 @@
 #include "kusari/framework/functions/math/scale.h"
 
 #include "kusari/framework/functions/channel_parameter.h"
+#include "kusari/framework/functions/given.h"
 #include "kusari/framework/functions/math/basic_math.h"
 
 namespace kusari::functions {
 
 Variable scale(const Variable& x, const Variable& y, int64_t axis) {
+  expect_given(x, "scale", "x");
+  expect_given(y, "scale", "y");
   return x * align_axes(x, y, normalize_axis(axis, x.ndim(), "F::scale"), "F::scale", "y");
 }
 

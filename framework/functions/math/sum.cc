@@ -4,6 +4,7 @@
 #include "kusari/framework/core/error.h"
 #include "kusari/framework/functions/array/broadcast.h"
 #include "kusari/framework/functions/array/reshape.h"
+#include "kusari/framework/functions/given.h"
 #include "kusari/framework/kernels/reduce.h"
 
 namespace kusari::functions {
@@ -65,9 +66,14 @@ class SumTo final : public FunctionNode {
 }  // namespace
 
 Variable sum(const Variable& x, const Axes& axis, bool keepdims) {
+  expect_given(x, "sum", "x");
+
   return apply<Sum>({x}, axis.mask(x.ndim(), "F::sum"), keepdims);
 }
 
-Variable sum_to(const Variable& x, const Shape& shape) { return x.shape() == shape ? x : apply<SumTo>({x}, shape); }
+Variable sum_to(const Variable& x, const Shape& shape) {
+  expect_given(x, "sum_to", "x");
+  return x.shape() == shape ? x : apply<SumTo>({x}, shape);
+}
 
 }  // namespace kusari::functions

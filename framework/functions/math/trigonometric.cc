@@ -1,6 +1,7 @@
 #include "kusari/framework/functions/math/trigonometric.h"
 
 #include "kusari/framework/functions/array/broadcast.h"
+#include "kusari/framework/functions/given.h"
 #include "kusari/framework/functions/math/basic_math.h"
 #include "kusari/framework/functions/math/sqrt.h"
 #include "kusari/framework/functions/math/square.h"
@@ -64,6 +65,9 @@ Variable arccos(const Variable& x) { return apply<Arccos>({x}); }
 Variable arctan(const Variable& x) { return apply<Arctan>({x}); }
 
 Variable arctan2(const Variable& x1, const Variable& x2) {
+  expect_given(x1, "arctan2", "x1");
+  expect_given(x2, "arctan2", "x2");
+
   const Shape shape = broadcast_shapes(x1.shape(), x2.shape(), "F::arctan2");
   return apply<Arctan2>({broadcast_to(x1, shape), broadcast_to(x2, shape)});
 }

@@ -1,5 +1,6 @@
 #include "kusari/framework/functions/math/zeta.h"
 
+#include "kusari/framework/functions/given.h"
 #include "kusari/framework/functions/math/basic_math.h"
 #include "kusari/framework/functions/math/sum.h"
 #include "kusari/framework/functions/pointwise_function.h"
@@ -29,9 +30,16 @@ class Zeta final : public FunctionNode {
 
 }  // namespace
 
-Variable zeta(const Variable& x, const Variable& q) { return apply<Zeta>({x, q}); }
+Variable zeta(const Variable& x, const Variable& q) {
+  expect_given(x, "zeta", "x");
+  expect_given(q, "zeta", "q");
+  broadcast_shapes(x.shape(), q.shape(), "F::zeta");
+  return apply<Zeta>({x, q});
+}
 
 Variable zeta(Scalar x, const Variable& q) {
+  expect_given(q, "zeta", "q");
+
   return zeta(Variable(full(Shape{}, x, Dtype::float64, q.device()).astype(q.dtype()), false), q);
 }
 

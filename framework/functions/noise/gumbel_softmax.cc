@@ -6,6 +6,7 @@
 #include "kusari/framework/core/random.h"
 #include "kusari/framework/functions/activation/softmax.h"
 #include "kusari/framework/functions/array/cast.h"
+#include "kusari/framework/functions/given.h"
 #include "kusari/framework/functions/math/basic_math.h"
 #include "kusari/framework/kernels/arithmetic.h"
 #include "kusari/framework/kernels/math_functions.h"
@@ -46,6 +47,7 @@ template <class Tau>
 Variable sampled(const Variable& log_pi, const Tau& tau, int64_t axis) {
   if (config().type_check) check(log_pi);
   if (log_pi.ndim() == 0) return ones({}, log_pi.dtype(), log_pi.device());
+  axis = normalize_axis(axis, log_pi.ndim(), "F::gumbel_softmax");
   const Array noise = gumbel_like(log_pi.array());
   return cast(softmax((cast(log_pi, noise.dtype()) + noise) / widened(tau, noise.dtype()), axis), log_pi.dtype());
 }
@@ -53,11 +55,18 @@ Variable sampled(const Variable& log_pi, const Tau& tau, int64_t axis) {
 }  // namespace
 
 Variable gumbel_softmax(const Variable& log_pi, double tau, int64_t axis) {
+  if (!(tau > 0)) {
+    throw ValueError("F::gumbel_softmax: tau is " + std::to_string(tau) + ": it must be positive");
+  }
+
   if (const CompositeInputs in(kName, {log_pi}); in.is_cast()) return sampled(in[0], tau, axis);
   return sampled(log_pi, tau, axis);
 }
 
 Variable gumbel_softmax(const Variable& log_pi, const Variable& tau, int64_t axis) {
+  expect_given(log_pi, kName, "log_pi");
+  expect_given(tau, kName, "tau");
+
   if (const CompositeInputs in(kName, {log_pi, tau}); in.is_cast()) return sampled(in[0], in[1], axis);
   return sampled(log_pi, tau, axis);
 }

@@ -247,6 +247,10 @@ Variable normalize(const Form& form, const Variable& x, const Variable& residual
     throw ValueError(std::string("F::") + form.name + ": running_mean and running_var must be given together");
   }
   kernels::BatchNormalization kernel = kernel_options(form, x, residual, gamma, options.axis, options.eps, false);
+  if (!(options.decay >= 0 && options.decay <= 1)) {
+    throw ValueError(std::string("F::") + form.name + ": decay is " + std::to_string(options.decay) +
+                     ": it must be in [0, 1]");
+  }
   kernel.decay = options.decay;
   if (reduced_count(x.shape(), kernel.axes) == 1) warn_of_single_elements();
   if (config().in_recomputing) return apply<BatchNormalization>({x, residual, gamma, beta}, form, kernel);

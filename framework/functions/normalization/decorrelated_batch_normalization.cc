@@ -144,6 +144,10 @@ Variable identity_matrix(int64_t n, Dtype dtype, const Device& device) {
 Variable decorrelated_batch_normalization(const Variable& x, const DecorrelatedBatchNormalizationOptions& options) {
   if (const CompositeInputs in("decorrelated_batch_normalization", {x}); in.is_cast())
     return decorrelated_batch_normalization(in[0], options);
+  if (!(options.eps >= 0)) {
+    throw ValueError("F::decorrelated_batch_normalization: eps is " + std::to_string(options.eps) +
+                     ": it must be at least 0");
+  }
   const Grouped grouped("decorrelated_batch_normalization", x, options.groups);
   const int64_t n = grouped.group_size(), m = grouped.count();
   check_running("running_mean", options.running_mean, {grouped.groups(), n});

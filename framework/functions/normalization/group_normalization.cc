@@ -27,6 +27,10 @@ class GroupNormalization final : public NormalizeGroups {
 
 Variable group_normalization(const Variable& x, int64_t groups, const Variable& gamma, const Variable& beta,
                              double eps) {
+  if (!(eps >= 0)) {
+    throw ValueError("F::group_normalization: eps is " + std::to_string(eps) + ": it must be at least 0");
+  }
+
   expect_given(x, "group_normalization", "x");
   if (groups < 1 || (x.ndim() >= 2 && x.shape()[1] % groups != 0)) {
     throw ValueError("F::group_normalization: groups is " + std::to_string(groups) + " but x has shape " +

@@ -2,7 +2,9 @@
 
 #include "kusari/framework/autograd/function_node.h"
 #include "kusari/framework/core/config.h"
+#include "kusari/framework/core/error.h"
 #include "kusari/framework/functions/array/cast.h"
+#include "kusari/framework/functions/given.h"
 #include "kusari/framework/functions/math/basic_math.h"
 #include "kusari/framework/functions/math/sqrt.h"
 #include "kusari/framework/functions/math/square.h"
@@ -62,6 +64,12 @@ class NormalizeL2 final : public FunctionNode {
 }  // namespace
 
 Variable normalize(const Variable& x, double eps, const Axes& axis) {
+  if (!(eps >= 0)) {
+    throw ValueError("F::normalize: eps is " + std::to_string(eps) + ": it must be at least 0");
+  }
+
+  expect_given(x, "normalize", "x");
+
   return apply<NormalizeL2>({x}, eps, axis.mask(x.ndim(), "F::normalize"));
 }
 

@@ -1,5 +1,6 @@
 #include "kusari/framework/functions/normalization/layer_normalization.h"
 
+#include "kusari/framework/core/error.h"
 #include "kusari/framework/functions/normalization/normalize_groups.h"
 
 namespace kusari::functions {
@@ -23,6 +24,10 @@ class LayerNormalization final : public NormalizeGroups {
 }  // namespace
 
 Variable layer_normalization(const Variable& x, const Variable& gamma, const Variable& beta, double eps) {
+  if (!(eps >= 0)) {
+    throw ValueError("F::layer_normalization: eps is " + std::to_string(eps) + ": it must be at least 0");
+  }
+
   return apply<LayerNormalization>({x, gamma, beta}, eps);
 }
 

@@ -4,6 +4,7 @@
 
 #include "kusari/framework/core/error.h"
 #include "kusari/framework/functions/array/reshape.h"
+#include "kusari/framework/functions/given.h"
 #include "kusari/framework/functions/pooling/windows.h"
 
 namespace kusari::functions {
@@ -25,6 +26,8 @@ Variable pool(const char* call, int ndim, const Variable& x, const PerAxis& ksiz
 }  // namespace
 
 Variable average_pooling_nd(const Variable& x, const PerAxis& ksize, const AveragePoolingOptions& options) {
+  expect_given(x, "average_pooling_nd", "x");
+
   return pool("F::average_pooling_nd", spatial_ndim(x), x, ksize, options);
 }
 Variable average_pooling_1d(const Variable& x, const PerAxis& ksize, const AveragePoolingOptions& options) {
@@ -38,6 +41,8 @@ Variable average_pooling_3d(const Variable& x, const PerAxis& ksize, const Avera
 }
 
 Variable global_average_pooling_2d(const Variable& x) {
+  expect_given(x, "global_average_pooling_2d", "x");
+
   const PerAxis plane = x.ndim() == 4 ? PerAxis(spatial_sizes(x.shape())) : PerAxis(1);
   const Variable y = pool("F::global_average_pooling_2d", 2, x, plane, {});
   return reshape(y, {y.shape()[0], y.shape()[1]});

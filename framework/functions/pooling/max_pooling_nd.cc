@@ -1,6 +1,7 @@
 #include "kusari/framework/functions/pooling/max_pooling_nd.h"
 
 #include "kusari/framework/autograd/function_node.h"
+#include "kusari/framework/functions/given.h"
 #include "kusari/framework/functions/pooling/windows.h"
 #include "kusari/framework/kernels/pooling.h"
 
@@ -52,6 +53,8 @@ Variable pool(const char* call, int ndim, const Variable& x, const PerAxis& ksiz
 
 std::pair<Variable, Array> pool_with_indices(const char* call, int ndim, const Variable& x, const PerAxis& ksize,
                                              const MaxPoolingOptions& options) {
+  expect_given(x, call + 3, "x");
+
   Array index;
   const Variable y = pool(call, ndim, x, ksize, options, &index);
   return {y, index};
@@ -60,6 +63,8 @@ std::pair<Variable, Array> pool_with_indices(const char* call, int ndim, const V
 }  // namespace
 
 Variable max_pooling_nd(const Variable& x, const PerAxis& ksize, const MaxPoolingOptions& options) {
+  expect_given(x, "max_pooling_nd", "x");
+
   return pool("F::max_pooling_nd", spatial_ndim(x), x, ksize, options);
 }
 Variable max_pooling_1d(const Variable& x, const PerAxis& ksize, const MaxPoolingOptions& options) {
@@ -74,19 +79,20 @@ Variable max_pooling_3d(const Variable& x, const PerAxis& ksize, const MaxPoolin
 
 std::pair<Variable, Array> max_pooling_nd_with_indices(const Variable& x, const PerAxis& ksize,
                                                        const MaxPoolingOptions& options) {
-  return pool_with_indices("F::max_pooling_nd", spatial_ndim(x), x, ksize, options);
+  expect_given(x, "max_pooling_nd_with_indices", "x");
+  return pool_with_indices("F::max_pooling_nd_with_indices", spatial_ndim(x), x, ksize, options);
 }
 std::pair<Variable, Array> max_pooling_1d_with_indices(const Variable& x, const PerAxis& ksize,
                                                        const MaxPoolingOptions& options) {
-  return pool_with_indices("F::max_pooling_1d", 1, x, ksize, options);
+  return pool_with_indices("F::max_pooling_1d_with_indices", 1, x, ksize, options);
 }
 std::pair<Variable, Array> max_pooling_2d_with_indices(const Variable& x, const PerAxis& ksize,
                                                        const MaxPoolingOptions& options) {
-  return pool_with_indices("F::max_pooling_2d", 2, x, ksize, options);
+  return pool_with_indices("F::max_pooling_2d_with_indices", 2, x, ksize, options);
 }
 std::pair<Variable, Array> max_pooling_3d_with_indices(const Variable& x, const PerAxis& ksize,
                                                        const MaxPoolingOptions& options) {
-  return pool_with_indices("F::max_pooling_3d", 3, x, ksize, options);
+  return pool_with_indices("F::max_pooling_3d_with_indices", 3, x, ksize, options);
 }
 
 }  // namespace kusari::functions

@@ -5,6 +5,7 @@
 
 #include "kusari/framework/autograd/function_node.h"
 #include "kusari/framework/core/error.h"
+#include "kusari/framework/functions/given.h"
 
 namespace kusari::functions {
 namespace {
@@ -97,7 +98,13 @@ class RoiBins final : public FunctionNode {
     const Shape shape = regions_.bins(x.shape());
     const Array y = empty_channels_last(shape, x.dtype(), x.device());
     if (is_max) regions_.argmax = empty_channels_last(shape, Dtype::int32, x.device());
-    launch<kernels::RoiForward>(x.device(), regions_.roi, x, regions_.rois, regions_.indices, y, regions_.argmax);
+    try {
+      launch<kernels::RoiForward>(x.device(), regions_.roi, x, regions_.rois, regions_.indices, y, regions_.argmax);
+    } catch (const IndexError& e) {  // the kernel knows the values, not the call
+      throw IndexError(std::string(call_) + ": " + e.what());
+    } catch (const ValueError& e) {
+      throw ValueError(std::string(call_) + ": " + e.what());
+    }
     return {y};
   }
 
@@ -149,6 +156,7 @@ Roi make_roi(const char* call, RoiKind kind, const PerAxis& outsize, double spat
 
 Variable roi_bins(const char* call, const Roi& roi, const Variable& x, const Variable& rois,
                   const Variable& roi_indices) {
+  if (std::string_view(call) != "F::roi_pooling_2d") expect_given(roi_indices, call + 3, "roi_indices");
   return apply<RoiBins>({x, rois, roi_indices}, call, roi);
 }
 

@@ -5,6 +5,7 @@
 #include "kusari/framework/core/error.h"
 #include "kusari/framework/functions/array/concat.h"
 #include "kusari/framework/functions/array/reshape.h"
+#include "kusari/framework/functions/given.h"
 #include "kusari/framework/functions/pooling/max_pooling_nd.h"
 
 namespace kusari::functions {
@@ -14,6 +15,10 @@ Variable spatial_pyramid_pooling_2d(const Variable& x, int64_t pyramid_height, c
   if (pooling != "max") throw ValueError(call + "pooling is \"" + pooling + "\": it must be \"max\"");
   if (pyramid_height < 1 || pyramid_height > 31) {
     throw ValueError(call + "pyramid_height is " + std::to_string(pyramid_height) + ": it must be between 1 and 31");
+  }
+  expect_given(x, "spatial_pyramid_pooling_2d", "x");
+  if (x.ndim() == 4 && (x.shape()[2] == 0 || x.shape()[3] == 0)) {
+    throw TypeError(call + "x has shape " + to_string(x.shape()) + ": its images must have pixels");
   }
   if (x.ndim() != 4) {
     throw TypeError(call + "x has shape " + to_string(x.shape()) + ": x.ndim must equal 4 (" +

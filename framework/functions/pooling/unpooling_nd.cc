@@ -1,5 +1,6 @@
 #include "kusari/framework/functions/pooling/unpooling_nd.h"
 
+#include "kusari/framework/functions/given.h"
 #include "kusari/framework/functions/pooling/windows.h"
 
 namespace kusari::functions {
@@ -16,6 +17,8 @@ Variable unpool(const char* call, int ndim, const Variable& x, const PerAxis& ks
 }  // namespace
 
 Variable unpooling_nd(const Variable& x, const PerAxis& ksize, const UnpoolingOptions& options) {
+  expect_given(x, "unpooling_nd", "x");
+
   return unpool("F::unpooling_nd", spatial_ndim(x), x, ksize, options);
 }
 Variable unpooling_1d(const Variable& x, const PerAxis& ksize, const UnpoolingOptions& options) {

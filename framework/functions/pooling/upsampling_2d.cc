@@ -1,10 +1,14 @@
 #include "kusari/framework/functions/pooling/upsampling_2d.h"
 
+#include "kusari/framework/functions/given.h"
 #include "kusari/framework/functions/pooling/windows.h"
 
 namespace kusari::functions {
 
 Variable upsampling_2d(const Variable& x, const Array& indexes, const PerAxis& ksize, const UnpoolingOptions& options) {
+  expect_given(x, "upsampling_2d", "x");
+  expect_given(indexes, "upsampling_2d", "indexes");
+
   const char* const call = "F::upsampling_2d";
   const kernels::Pooling windows = make_windows(call, 2, ksize, options.stride, options.pad);
   const Dims outsize = options.outsize.empty() ? Dims() : PerAxis(options.outsize).resolve(2, call, "outsize");

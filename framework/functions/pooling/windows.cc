@@ -1,5 +1,6 @@
 #include "kusari/framework/functions/pooling/windows.h"
 
+#include <limits>
 #include <string>
 
 #include "kusari/framework/autograd/function_node.h"
@@ -163,11 +164,18 @@ class PickWindows final : public FunctionNode {
   bool cover_all_;
 };
 
+// Sums of sizes stay far from the end of int64.
+constexpr int64_t kLargestOption = std::numeric_limits<int32_t>::max();
+
 void require_at_least(const char* call, const char* argument, const Dims& values, int64_t least) {
   for (const int64_t value : values) {
     if (value < least) {
       throw ValueError(std::string(call) + ": " + argument + " is " + to_string(values) + ": it must be at least " +
                        std::to_string(least) + " along each axis");
+    }
+    if (value > kLargestOption) {
+      throw ValueError(std::string(call) + ": " + argument + " is " + to_string(values) + ": it must be at most " +
+                       std::to_string(kLargestOption) + " along each axis");
     }
   }
 }

@@ -189,6 +189,8 @@ class Forget final : public FunctionNode {
 }  // namespace
 
 Variables detail::forget(std::function<Variables(const Variables&)> function, const Variables& xs) {
+  if (!function) throw ValueError("F::forget: function is empty: it must be callable");
+
   if (!config().enable_backprop) return function(xs);
   const auto repeatable = std::make_shared<Repeatable>(std::move(function));
   Variables inputs = xs;

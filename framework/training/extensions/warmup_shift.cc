@@ -1,5 +1,7 @@
 #include "kusari/framework/training/extensions/warmup_shift.h"
 
+#include "kusari/framework/core/error.h"
+
 namespace kusari::training::extensions {
 
 // What the base calls the initial value is where the line starts.
@@ -8,7 +10,11 @@ WarmupShift::WarmupShift(std::string attr, std::optional<double> warmup_start, i
     : HyperparameterShift(std::move(attr),
                           {.init = warmup_start, .target = std::nullopt, .optimizer = std::move(optimizer)}),
       warmup_iter_{warmup_iter},
-      init_{init} {}
+      init_{init} {
+  if (warmup_iter < 1) {
+    throw ValueError("WarmupShift: warmup_iter is " + std::to_string(warmup_iter) + ": it must be positive");
+  }
+}
 
 std::optional<double> WarmupShift::value(int64_t t, double start) const {
   if (t > warmup_iter_) return std::nullopt;

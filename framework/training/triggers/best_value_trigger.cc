@@ -1,5 +1,6 @@
 #include "kusari/framework/training/triggers/best_value_trigger.h"
 
+#include "kusari/framework/core/error.h"
 #include "kusari/framework/core/serializer.h"
 #include "kusari/framework/training/optional_entry.h"
 #include "kusari/framework/training/trainer.h"
@@ -7,7 +8,9 @@
 namespace kusari::training::triggers {
 
 BestValueTrigger::BestValueTrigger(std::string key, std::function<bool(double, double)> compare, TriggerRef trigger)
-    : key_{std::move(key)}, compare_{std::move(compare)}, interval_{std::move(trigger)} {}
+    : key_{std::move(key)}, compare_{std::move(compare)}, interval_{std::move(trigger)} {
+  if (!compare_) throw ValueError("BestValueTrigger: compare is empty: it must be callable");
+}
 
 bool BestValueTrigger::operator()(Trainer& trainer) {
   const ObservedValue* value = trainer.observation().find(key_);

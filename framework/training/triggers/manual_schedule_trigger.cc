@@ -10,6 +10,11 @@ namespace kusari::training::triggers {
 ManualScheduleTrigger::ManualScheduleTrigger(std::vector<double> points, const std::string& unit)
     : points_{std::move(points)}, unit_{unit_from_name(unit, "ManualScheduleTrigger")} {
   if (points_.empty()) throw ValueError("ManualScheduleTrigger: there are no points: it needs at least one");
+  for (const double point : points_) {
+    if (!(point >= 0)) {
+      throw ValueError("ManualScheduleTrigger: a point is " + std::to_string(point) + ": it must not be negative");
+    }
+  }
 }
 
 bool ManualScheduleTrigger::operator()(Trainer& trainer) {

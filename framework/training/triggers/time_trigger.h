@@ -9,7 +9,7 @@ namespace kusari::training::triggers {
 /// chainer.training.triggers.TimeTrigger.
 class KUSARI_API TimeTrigger final : public Trigger {
  public:
-  explicit TimeTrigger(double period) : period_{period}, next_time_{period} {}
+  explicit TimeTrigger(double period);
 
   bool operator()(Trainer& trainer) override;
   void serialize(Serializer& serializer) override;

@@ -17,7 +17,7 @@ TEST_CASE("clipped_relu") {
 
 TEST_CASE("relu6") {
   check_unary(
-      "clipped_relu", [](const Variable& x) { return F::relu6(x); },
+      "relu6", [](const Variable& x) { return F::relu6(x); },
       [](double x) { return std::fmin(std::fmax(x, 0), 6); }, -3, 9);
 }
 

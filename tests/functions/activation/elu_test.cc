@@ -22,7 +22,7 @@ TEST_CASE("elu with alpha") {
 
 TEST_CASE("selu") {
   check_unary(
-      "elu", [](const Variable& x) { return F::selu(x); },
+      "selu", [](const Variable& x) { return F::selu(x); },
       [](double x) { return 1.0507009873554805 * (x >= 0 ? x : 1.6732632423543772 * std::expm1(x)); }, -2, 2);
 }
 

@@ -226,10 +226,10 @@ TEST_CASE("regions of interest that do not fit") {
             .shape() == Shape{0, 5, 2, 2});
   if (!test_device().is_cpu()) return;  // which cannot throw
   CHECK_THROWS_WITH_AS(F::roi_max_pooling_2d(in.x, in.rois, array<int32_t>({0, 1, 1, 0, 1, 2, 0}), 2, 1),
-                       "regions of interest: roi_indices[5] is 2 but x has 2 images", IndexError);
+                       "F::roi_max_pooling_2d: roi_indices[5] is 2 but x has 2 images", IndexError);
   const Array bad = array<double>({0, 0, std::nan(""), 1}, {1, 4});
   CHECK_THROWS_WITH_AS(F::roi_max_pooling_2d(in.x, bad, zeros({1}, Dtype::int32), 2, 1),
-                       "regions of interest: rois[0] has a corner that is not finite", ValueError);
+                       "F::roi_max_pooling_2d: rois[0] has a corner that is not finite", ValueError);
 }
 
 }  // namespace
