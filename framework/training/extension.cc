@@ -1,5 +1,7 @@
 #include "kusari/framework/training/extension.h"
 
+#include "kusari/framework/core/error.h"
+
 namespace kusari::training {
 
 Extension::~Extension() = default;
@@ -12,6 +14,7 @@ int Extension::default_priority() const { return kPriorityReader; }
 
 FunctionExtension::FunctionExtension(std::function<void(Trainer&)> function, ExtensionOptions options)
     : function_{std::move(function)}, options_{std::move(options)} {
+  if (!function_) throw ValueError("FunctionExtension: function is empty: it must be callable");
   if (options_.default_name.empty()) options_.default_name = "<lambda>";
   if (!options_.trigger) options_.trigger = {1, "iteration"};
 }

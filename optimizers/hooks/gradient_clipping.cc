@@ -1,9 +1,18 @@
 #include "kusari/optimizers/hooks/gradient_clipping.h"
 
+#include <string>
+
+#include "kusari/framework/core/error.h"
 #include "kusari/framework/kernels/optimizer.h"
 #include "kusari/optimizers/hooks/fused.h"
 
 namespace kusari::optimizer_hooks {
+
+GradientClipping::GradientClipping(double largest_norm) : threshold{largest_norm} {
+  if (!(threshold >= 0)) {
+    throw ValueError("GradientClipping: threshold is " + std::to_string(threshold) + ": it must not be negative");
+  }
+}
 
 void GradientClipping::operator()(std::span<Parameter* const> parameters) const {
   const Array squared_norm = gradient_square_sum(parameters);

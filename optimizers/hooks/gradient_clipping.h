@@ -14,7 +14,7 @@ struct KUSARI_API GradientClipping {
   static constexpr const char* kName = "GradientClipping";
   static constexpr bool kReplays = true;
   double threshold;
-  explicit GradientClipping(double largest_norm) : threshold{largest_norm} {}
+  explicit GradientClipping(double largest_norm);
   void operator()(std::span<Parameter* const> parameters) const;
 };
 

@@ -1,9 +1,19 @@
 #include "kusari/optimizers/hooks/gradient_hard_clipping.h"
 
+#include <string>
+
+#include "kusari/framework/core/error.h"
 #include "kusari/framework/kernels/optimizer.h"
 #include "kusari/optimizers/hooks/fused.h"
 
 namespace kusari::optimizer_hooks {
+
+GradientHardClipping::GradientHardClipping(double lower, double upper) : lower_bound{lower}, upper_bound{upper} {
+  if (!(lower <= upper)) {
+    throw ValueError("GradientHardClipping: lower_bound is " + std::to_string(lower) + " and upper_bound is " +
+                     std::to_string(upper) + ": lower_bound must be at most upper_bound");
+  }
+}
 
 void GradientHardClipping::operator()(std::span<Parameter* const> parameters) const {
   change_gradients(parameters, kernels::HardClippingHook{lower_bound, upper_bound});

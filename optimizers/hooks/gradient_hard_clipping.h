@@ -14,7 +14,7 @@ struct KUSARI_API GradientHardClipping {
   static constexpr bool kReplays = true;
   double lower_bound;
   double upper_bound;
-  GradientHardClipping(double lower, double upper) : lower_bound{lower}, upper_bound{upper} {}
+  GradientHardClipping(double lower, double upper);
   void operator()(std::span<Parameter* const> parameters) const;
 };
 

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "kusari/framework/core/error.h"
 #include "kusari/framework/functions/activation/maxout.h"
 #include "kusari/framework/links/link_hook.h"
 
@@ -15,7 +16,11 @@ Maxout::Maxout(int64_t in_size, int64_t out_size, int64_t pool, Options options)
              out_size * pool,
              {.nobias = options.nobias,
               .initial_w = std::move(options.initial_w),
-              .initial_bias = std::move(options.initial_bias)}} {}
+              .initial_bias = std::move(options.initial_bias)}} {
+  if (pool < 1) {
+    throw ValueError("L::Maxout: pool_size is " + std::to_string(pool) + ": it must be positive");
+  }
+}
 
 Variable Maxout::operator()(const Variable& x) {
   const detail::LinkCall call(*this);

@@ -14,8 +14,17 @@ int64_t channels_of_group(const char* call, const char* argument, int64_t channe
 }
 
 Shape filter_shape(const char* call, int ndim, int64_t first, int64_t second, const PerAxis& ksize) {
+  if (ndim < 1 || ndim > kMaxNdim - 2) {
+    throw ValueError(std::string(call) + ": ndim is " + std::to_string(ndim) + ": it must be 1 .. " +
+                     std::to_string(kMaxNdim - 2));
+  }
   Shape shape = {first, second};
-  for (const int64_t size : ksize.resolve(ndim, call, "ksize")) shape.push_back(size);
+  for (const int64_t size : ksize.resolve(ndim, call, "ksize")) {
+    if (size < 1) {
+      throw ValueError(std::string(call) + ": ksize is " + to_string(ksize.given()) + ": each must be at least 1");
+    }
+    shape.push_back(size);
+  }
   return shape;
 }
 

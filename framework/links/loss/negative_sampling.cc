@@ -3,6 +3,7 @@
 #include <cmath>
 #include <utility>
 
+#include "kusari/framework/core/error.h"
 #include "kusari/framework/functions/given.h"
 #include "kusari/framework/links/link_hook.h"
 
@@ -22,7 +23,11 @@ NegativeSampling::NegativeSampling(int64_t in_size, const std::vector<int64_t>& 
     : W{*this, "W", {static_cast<int64_t>(counts.size()), in_size}, 0, options.dtype},
       sample_size{n_samples},
       sampler{powers(counts, options.power)},
-      draw_{std::move(options.sampler)} {}
+      draw_{std::move(options.sampler)} {
+  if (n_samples < 0) {
+    throw ValueError("L::NegativeSampling: sample_size is " + std::to_string(n_samples) + ": it must not be negative");
+  }
+}
 
 Variable NegativeSampling::operator()(const Variable& x, const Variable& t,
                                       const functions::NegativeSamplingOptions& options) {

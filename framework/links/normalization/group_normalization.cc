@@ -13,7 +13,11 @@ GroupNormalization::GroupNormalization(int64_t group_count, int64_t size, Option
     : groups{group_count},
       eps{options.eps},
       gamma{*this, "gamma", {size}, std::move(options.initial_gamma), get_dtype({}, Dtype::float32)},
-      beta{*this, "beta", {size}, std::move(options.initial_beta), get_dtype({}, Dtype::float32)} {}
+      beta{*this, "beta", {size}, std::move(options.initial_beta), get_dtype({}, Dtype::float32)} {
+  if (group_count < 1) {
+    throw ValueError("L::GroupNormalization: group_count is " + std::to_string(group_count) + ": it must be positive");
+  }
+}
 
 Variable GroupNormalization::operator()(const Variable& x) {
   if (x.ndim() < 2) {

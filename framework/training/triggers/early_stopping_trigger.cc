@@ -24,6 +24,10 @@ EarlyStoppingTrigger::EarlyStoppingTrigger(EarlyStoppingOptions options)
     : options_{std::move(options)},
       larger_is_better_{is_larger_better(options_.mode, options_.monitor)},
       best_{(larger_is_better_ ? -1 : 1) * std::numeric_limits<double>::infinity()} {
+  if (options_.patience < 1) {
+    throw ValueError("EarlyStoppingTrigger: patience is " + std::to_string(options_.patience) +
+                     ": it must be positive");
+  }
   if (options_.verbose) std::printf("early stopping: operator is %s\n", larger_is_better_ ? "greater" : "less");
 }
 
