@@ -41,7 +41,7 @@ Parameter::Parameter(bool present, const Shape& shape, Initializer initializer, 
       dtype_{initializer_.dtype().value_or(get_dtype(dtype))},
       grad_is_marked_{present} {
   for (const int64_t size : shape) {
-    if (size >= 0 || size == kInfer) continue;
+    if (size >= 0 || size == kInfer || size == kInferShape) continue;
     throw ValueError("Parameter: shape " + to_string(shape) + " has a size that is negative and not kInfer");
   }
   if (present && is_known(shape)) initialize(shape);

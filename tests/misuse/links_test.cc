@@ -10,7 +10,7 @@ TEST_CASE("misuse: links") {
        },
        is<TypeError>,
        "F::linear: x has shape (2, 4) but W has shape (2, 3): x.shape[1] must equal W.shape[1] (4 != 3)"},
-      {[] { L::Linear(3, -2); }, is<ValueError>, "Parameter: shape (-2, 3) has a size that is negative and not kInfer"},
+      {[] { L::Linear(3, -5); }, is<ValueError>, "Parameter: shape (-5, 3) has a size that is negative and not kInfer"},
       {[] { L::Linear(-3, 2); }, is<ValueError>, "Parameter: shape (2, -3) has a size that is negative and not kInfer"},
       {[] { L::Linear(3, 2)(absent); }, is<TypeError>, "F::linear: x is not given: it is required"},
       {[] {
@@ -127,8 +127,8 @@ TEST_CASE("misuse: links") {
          net.addgrads(*std::make_unique<L::Linear>(3, 2));
        },
        is<KeyError>, "Link::addgrads: this link has /l/W where the other has /W"},
-      {[] { Parameter(Shape{-2}); }, is<ValueError>,
-       "Parameter: shape (-2,) has a size that is negative and not kInfer"},
+      {[] { Parameter(Shape{-5}); }, is<ValueError>,
+       "Parameter: shape (-5,) has a size that is negative and not kInfer"},
       {[] {
          Parameter p(Shape{kInfer, 2});
          F::softmax(p);
