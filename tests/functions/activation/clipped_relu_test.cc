@@ -17,8 +17,8 @@ TEST_CASE("clipped_relu") {
 
 TEST_CASE("relu6") {
   check_unary(
-      "relu6", [](const Variable& x) { return F::relu6(x); },
-      [](double x) { return std::fmin(std::fmax(x, 0), 6); }, -3, 9);
+      "relu6", [](const Variable& x) { return F::relu6(x); }, [](double x) { return std::fmin(std::fmax(x, 0), 6); },
+      -3, 9);
 }
 
 TEST_CASE("clipped_relu has derivative 0 at both edges") {

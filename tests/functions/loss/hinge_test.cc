@@ -36,7 +36,8 @@ TEST_CASE("gradients of hinge") {
 }
 
 TEST_CASE("hinge with wrong arguments") {
-  CHECK_THROWS_WITH_AS(F::hinge(x(), x()), "F::hinge: t has dtype float64: t.dtype must be an integer or bool", TypeError);
+  CHECK_THROWS_WITH_AS(F::hinge(x(), x()), "F::hinge: t has dtype float64: t.dtype must be an integer or bool",
+                       TypeError);
   CHECK_THROWS_WITH_AS(F::hinge(x(), int_ones({3})),
                        "F::hinge: x has shape (2, 3) but t has shape (3,): x.shape[0] must equal t.shape[0] (2 != 3)",
                        TypeError);
