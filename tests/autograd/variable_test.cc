@@ -168,9 +168,6 @@ TEST_CASE("a long graph with its gradients' graph is freed without recursion") {
   CHECK(x.grad().item<double>() == doctest::Approx(kFactors * std::pow(1.00001, kFactors - 1)).epsilon(1e-9));
 }
 
-}  // namespace
-}  // namespace kusari
-
 TEST_CASE("variable: an undefined one says so") {
   Variable x;
   const char* const message =
@@ -185,3 +182,6 @@ TEST_CASE("variable: an undefined one says so") {
   CHECK_THROWS_WITH_AS(x.cleargrad(), message, StateError);
   CHECK_THROWS_WITH_AS(x.set_name("x"), message, StateError);
 }
+
+}  // namespace
+}  // namespace kusari
