@@ -42,6 +42,15 @@ double seconds(const std::function<void()>& call, int64_t times) {
   return (now() - start) / static_cast<double>(times);
 }
 
+// Both libraries keep threads that wait for work by spinning, on the processors that the other one then needs: they go
+// to sleep within this time.
+constexpr double kSettle = 0.008;
+
+double seconds_when_settled(const std::function<void()>& call, int64_t times) {
+  for (const double end = now() + kSettle; now() < end;) call();
+  return seconds(call, times);
+}
+
 double median(std::vector<double> values) {
   std::sort(values.begin(), values.end());
   return values[values.size() / 2];
@@ -72,8 +81,8 @@ void measure(const Case& c, int64_t elements, int threads, int rounds, double sl
   std::vector<double> ours, theirs, ratios;
   for (int round = 0; round < rounds; ++round) {
     const bool first = round % 2 == 0;
-    const double a = first ? seconds(c.ours, n_ours) : seconds(c.theirs, n_theirs);
-    const double b = first ? seconds(c.theirs, n_theirs) : seconds(c.ours, n_ours);
+    const double a = first ? seconds_when_settled(c.ours, n_ours) : seconds_when_settled(c.theirs, n_theirs);
+    const double b = first ? seconds_when_settled(c.theirs, n_theirs) : seconds_when_settled(c.ours, n_ours);
     ours.push_back(first ? a : b);
     theirs.push_back(first ? b : a);
     ratios.push_back(ours.back() / theirs.back());
