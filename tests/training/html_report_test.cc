@@ -10,7 +10,7 @@
 #include "kusari/framework/core/error.h"
 #include "kusari/framework/links/connection/linear.h"
 #include "kusari/framework/training/extensions/log_report.h"
-#include "kusari/framework/training/report/run_report.h"
+#include "kusari/framework/training/html/run_report.h"
 #include "kusari/framework/training/trainer.h"
 #include "kusari/optimizers/adam.h"
 #include "kusari/optimizers/hooks/weight_decay.h"
@@ -23,7 +23,7 @@ using testing::read_file;
 using testing::ScratchDirectory;
 using training::Trainer;
 namespace L = kusari::links;
-namespace report = kusari::training::report;
+namespace report = kusari::training::html;
 
 namespace {
 
@@ -148,12 +148,12 @@ TEST_CASE("HtmlReport's bad arguments") {
 }
 
 TEST_CASE("to_html keeps long logs short, and says so") {
-  report::RunReport page{"t", "s"};
+  html::RunReport page{"t", "s"};
   for (int i = 0; i < 1234; ++i) {
     page.log.emplace_back().set("iteration", i);
     page.log.back().set("loss", i == 1000 ? 0.25 : 1.0);
   }
-  const std::string html = report::to_html(page);
+  const std::string html = html::to_html(page);
   CHECK(has(html, "The last 500 of 1,234 rows."));
   CHECK_FALSE(has(html, "<td>733</td>"));
   CHECK(has(html, "<td>734</td>"));

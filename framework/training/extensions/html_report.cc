@@ -20,8 +20,8 @@
 #include "kusari/framework/links/parameter.h"
 #include "kusari/framework/training/extensions/log_report.h"
 #include "kusari/framework/training/extensions/run_program.h"
-#include "kusari/framework/training/report/log_summary.h"
-#include "kusari/framework/training/report/run_report.h"
+#include "kusari/framework/training/html/log_summary.h"
+#include "kusari/framework/training/html/run_report.h"
 #include "kusari/framework/training/trainer.h"
 #include "kusari/optimizers/optimizer.h"
 #include "kusari/optimizers/optimizer_access.h"
@@ -29,12 +29,12 @@
 namespace kusari::training::extensions {
 namespace {
 
-using report::grouped;
-using report::NamedTexts;
-using report::RunReport;
-using report::RunState;
-using report::Section;
-using report::short_duration;
+using html::grouped;
+using html::NamedTexts;
+using html::RunReport;
+using html::RunState;
+using html::Section;
+using html::short_duration;
 namespace fs = std::filesystem;
 
 std::string local_time() {
@@ -55,7 +55,7 @@ std::optional<double> progress(const Trainer& trainer) {
 }
 
 /// Small print stands on the second line.
-NamedTexts tiles(Trainer& trainer, const report::LogTable& log, const std::vector<charts::LineChart>& curves,
+NamedTexts tiles(Trainer& trainer, const html::LogTable& log, const std::vector<charts::LineChart>& curves,
                  bool is_over) {
   const updaters::Updater& updater = trainer.updater();
   const double elapsed = trainer.elapsed_time();
@@ -80,11 +80,11 @@ NamedTexts tiles(Trainer& trainer, const report::LogTable& log, const std::vecto
     const std::string& key = chart.curves.back().name;
     const size_t row = log.best_row(key);
     if (row == log.rows() || ++shown > 4) continue;
-    const report::LogTable::Column* const places = log.find(chart.x_label);
+    const html::LogTable::Column* const places = log.find(chart.x_label);
     const LogNumber* place = places == nullptr ? nullptr : (*places)[row];
     result.emplace_back("Best " + key,
-                        report::short_number(*(*log.find(key))[row]) +
-                            (place == nullptr ? "" : "\n" + chart.x_label + " " + report::short_number(*place)));
+                        html::short_number(*(*log.find(key))[row]) +
+                            (place == nullptr ? "" : "\n" + chart.x_label + " " + html::short_number(*place)));
   }
   return result;
 }
@@ -180,14 +180,14 @@ void HtmlReport::finalize() {
 }
 
 void HtmlReport::write(Trainer& trainer, bool is_over) {
-  const report::Log& log = trainer.get_extension<LogReport>(options_.log_report).log();
+  const html::Log& log = trainer.get_extension<LogReport>(options_.log_report).log();
   const fs::path directory = trainer.out();
   RunReport page{options_.title, directory.string()};
   page.state = !is_over ? RunState::running : error_.empty() ? RunState::finished : RunState::failed;
   page.error = error_;
   page.progress = progress(trainer);
-  const report::LogTable table(log);
-  page.charts = report::log_charts(table, options_.x_key.value_or(report::x_axis(table)));
+  const html::LogTable table(log);
+  page.charts = html::log_charts(table, options_.x_key.value_or(html::x_axis(table)));
   page.tiles = tiles(trainer, table, page.charts, is_over);
   page.log = log;
   page.sections = sections(trainer, options_.configuration);
@@ -197,7 +197,7 @@ void HtmlReport::write(Trainer& trainer, bool is_over) {
   }
   page.footer = "Written by Kusari, " + local_time();
   page.reload_seconds = options_.reload_seconds;
-  write_file_atomically((directory / options_.filename).string(), report::to_html(page), is_over);
+  write_file_atomically((directory / options_.filename).string(), html::to_html(page), is_over);
 }
 
 }  // namespace kusari::training::extensions

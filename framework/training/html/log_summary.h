@@ -10,7 +10,7 @@
 #include "kusari/framework/training/charts/line_chart.h"
 #include "kusari/framework/training/extensions/log_report.h"
 
-namespace kusari::training::report {
+namespace kusari::training::html {
 
 using Log = std::vector<extensions::LogEntry>;
 
@@ -55,4 +55,4 @@ KUSARI_API std::string short_duration(double seconds);
 /// With commas between groups of three digits.
 KUSARI_API std::string grouped(int64_t number);
 
-}  // namespace kusari::training::report
+}  // namespace kusari::training::html

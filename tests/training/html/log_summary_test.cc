@@ -1,4 +1,4 @@
-#include "kusari/framework/training/report/log_summary.h"
+#include "kusari/framework/training/html/log_summary.h"
 
 #include <cmath>
 #include <initializer_list>
@@ -9,7 +9,7 @@
 #include <doctest/doctest.h>
 
 using namespace kusari::training;
-using namespace kusari::training::report;
+using namespace kusari::training::html;
 using extensions::LogEntry;
 using extensions::LogNumber;
 

@@ -10,7 +10,7 @@
 #include "kusari/framework/training/charts/line_chart.h"
 #include "kusari/framework/training/extensions/log_report.h"
 
-namespace kusari::training::report {
+namespace kusari::training::html {
 
 using NamedTexts = std::vector<std::pair<std::string, std::string>>;
 
@@ -43,4 +43,4 @@ struct RunReport {
 /// The report as one HTML file that needs no other file and no network.
 KUSARI_API std::string to_html(const RunReport& report);
 
-}  // namespace kusari::training::report
+}  // namespace kusari::training::html

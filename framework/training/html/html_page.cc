@@ -4,11 +4,11 @@
 #include "kusari/framework/core/number_text.h"
 #include "kusari/framework/training/charts/markup.h"
 #include "kusari/framework/training/charts/svg_chart.h"
-#include "kusari/framework/training/report/html_assets.h"
-#include "kusari/framework/training/report/log_summary.h"
-#include "kusari/framework/training/report/run_report.h"
+#include "kusari/framework/training/html/html_assets.h"
+#include "kusari/framework/training/html/log_summary.h"
+#include "kusari/framework/training/html/run_report.h"
 
-namespace kusari::training::report {
+namespace kusari::training::html {
 namespace {
 
 using charts::escaped;
@@ -151,4 +151,4 @@ std::string to_html(const RunReport& report) {
          "</script>\n</body>\n</html>\n";
 }
 
-}  // namespace kusari::training::report
+}  // namespace kusari::training::html

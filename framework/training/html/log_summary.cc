@@ -1,4 +1,4 @@
-#include "kusari/framework/training/report/log_summary.h"
+#include "kusari/framework/training/html/log_summary.h"
 
 #include <algorithm>
 #include <cctype>
@@ -12,7 +12,7 @@
 
 #include "kusari/framework/core/number_text.h"
 
-namespace kusari::training::report {
+namespace kusari::training::html {
 namespace {
 
 using extensions::LogEntry;
@@ -157,4 +157,4 @@ std::string grouped(int64_t number) {
   return digits;
 }
 
-}  // namespace kusari::training::report
+}  // namespace kusari::training::html

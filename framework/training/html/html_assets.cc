@@ -1,6 +1,6 @@
-#include "kusari/framework/training/report/html_assets.h"
+#include "kusari/framework/training/html/html_assets.h"
 
-namespace kusari::training::report {
+namespace kusari::training::html {
 
 const char* const kPageStyle = R"css(
 :root { --page: #f5f7f9; --accent: #1f6fb5; --good: #0b8a66; --bad: #c0362c; --best: #e4f3ed; }
@@ -143,4 +143,4 @@ for (const svg of document.querySelectorAll('.charts .chart')) {
 for (const box of document.querySelectorAll('.scroll.log')) box.scrollTop = box.scrollHeight;
 )js";
 
-}  // namespace kusari::training::report
+}  // namespace kusari::training::html
