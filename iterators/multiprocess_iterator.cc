@@ -12,7 +12,7 @@
 namespace kusari::iterators {
 namespace {
 
-constexpr const char* kName = "MultiprocessIterator";
+constexpr const char* kMultiprocessIterator = "MultiprocessIterator";
 constexpr int64_t kMaxProcesses = 65536;
 constexpr int64_t kMaxBatch = (int64_t{1} << 31) - 1;   // rows have 32-bit numbers on the board
 constexpr int64_t kMaxExampleBytes = int64_t{1} << 47;  // what a process can address
@@ -21,21 +21,23 @@ constexpr int64_t kMaxExampleBytes = int64_t{1} << 47;  // what a process can ad
 
 MultiprocessIterator::MultiprocessIterator(datasets::DatasetRef dataset, int64_t batch_size,
                                            const MultiprocessIteratorOptions& options)
-    : DatasetIterator(kName, std::move(dataset), batch_size, {options.repeat, options.shuffle, options.order_sampler},
-                      options.n_prefetch),
+    : DatasetIterator(kMultiprocessIterator, std::move(dataset), batch_size,
+                      {options.repeat, options.shuffle, options.order_sampler}, options.n_prefetch),
       n_processes_{options.n_processes == 0 ? num_threads() : options.n_processes} {
-  expect_option(kName, n_processes_ > 0 && n_processes_ <= kMaxProcesses, "n_processes",
+  expect_option(kMultiprocessIterator, n_processes_ > 0 && n_processes_ <= kMaxProcesses, "n_processes",
                 std::to_string(options.n_processes), "be positive and at most 65536, or 0 for all cores");
-  expect_option(kName, batch_size <= kMaxBatch, "batch_size", std::to_string(batch_size), "be below 2^31");
-  expect_option(kName, options.shared_mem.value_or(0) >= 0 && options.shared_mem.value_or(0) <= kMaxExampleBytes,
-                "shared_mem", std::to_string(options.shared_mem.value_or(0)), "be neither negative nor above 2^47");
-  expect_option(kName, options.maxtasksperchild.value_or(1) > 0, "maxtasksperchild",
+  expect_option(kMultiprocessIterator, batch_size <= kMaxBatch, "batch_size", std::to_string(batch_size),
+                "be below 2^31");
+  expect_option(kMultiprocessIterator,
+                options.shared_mem.value_or(0) >= 0 && options.shared_mem.value_or(0) <= kMaxExampleBytes, "shared_mem",
+                std::to_string(options.shared_mem.value_or(0)), "be neither negative nor above 2^47");
+  expect_option(kMultiprocessIterator, options.maxtasksperchild.value_or(1) > 0, "maxtasksperchild",
                 std::to_string(options.maxtasksperchild.value_or(1)), "be positive");
-  expect_worker_options(kName, options.dataset_timeout, options.max_retries);
+  expect_worker_options(kMultiprocessIterator, options.dataset_timeout, options.max_retries);
   // Memory is for the batches that there can be.
   const int64_t longest = options.repeat ? batch_size : std::clamp<int64_t>(this->dataset().size(), 1, batch_size);
   load_with(std::make_unique<ProcessLoader>(dataset_ref(),
-                                            ProcessLoader::Options{.iterator = kName,
+                                            ProcessLoader::Options{.iterator = kMultiprocessIterator,
                                                                    .batch_size = longest,
                                                                    .n_processes = n_processes_,
                                                                    .n_prefetch = options.n_prefetch,

@@ -11,19 +11,19 @@
 namespace kusari::iterators {
 namespace {
 
-constexpr const char* kName = "MultithreadIterator";
+constexpr const char* kMultithreadIterator = "MultithreadIterator";
 
 }  // namespace
 
 MultithreadIterator::MultithreadIterator(datasets::DatasetRef dataset, int64_t batch_size,
                                          const MultithreadIteratorOptions& options)
-    : DatasetIterator(kName, std::move(dataset), batch_size, {options.repeat, options.shuffle, options.order_sampler},
-                      options.n_prefetch),
+    : DatasetIterator(kMultithreadIterator, std::move(dataset), batch_size,
+                      {options.repeat, options.shuffle, options.order_sampler}, options.n_prefetch),
       n_threads_{options.n_threads == 0 ? num_threads() : options.n_threads} {
-  expect_option(kName, n_threads_ > 0, "n_threads", std::to_string(options.n_threads),
+  expect_option(kMultithreadIterator, n_threads_ > 0, "n_threads", std::to_string(options.n_threads),
                 "be positive, or 0 for all cores");
-  expect_worker_options(kName, options.dataset_timeout, options.max_retries);
-  load_with(std::make_unique<ThreadLoader>(dataset_ref(), ThreadLoaderOptions{.iterator = kName,
+  expect_worker_options(kMultithreadIterator, options.dataset_timeout, options.max_retries);
+  load_with(std::make_unique<ThreadLoader>(dataset_ref(), ThreadLoaderOptions{.iterator = kMultithreadIterator,
                                                                               .n_threads = n_threads_,
                                                                               .timeout = options.dataset_timeout,
                                                                               .on_failure = options.on_failure,

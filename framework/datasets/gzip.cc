@@ -12,7 +12,7 @@
 namespace kusari::datasets {
 namespace {
 
-constexpr size_t kChunk = size_t{1} << 18;
+constexpr size_t kGzipChunk = size_t{1} << 18;
 
 struct CloseFile {
   void operator()(std::FILE* file) const { std::fclose(file); }
@@ -33,7 +33,7 @@ std::string read_maybe_gzip(const std::string& path, size_t max_size) {
       if (active) inflateEnd(&z);
     }
   } end{z};
-  std::string input(kChunk, '\0'), content;
+  std::string input(kGzipChunk, '\0'), content;
   bool first = true, plain = false;
   int status = Z_STREAM_END;
   while (true) {
@@ -59,11 +59,11 @@ std::string read_maybe_gzip(const std::string& path, size_t max_size) {
     while (z.avail_in > 0) {
       if (status == Z_STREAM_END) inflateReset(&z);  // gzip files may follow one another
       const size_t before = content.size();
-      content.resize(before + kChunk);
+      content.resize(before + kGzipChunk);
       z.next_out = reinterpret_cast<Bytef*>(content.data() + before);
-      z.avail_out = static_cast<uInt>(kChunk);
+      z.avail_out = static_cast<uInt>(kGzipChunk);
       status = inflate(&z, Z_NO_FLUSH);
-      content.resize(before + kChunk - z.avail_out);
+      content.resize(before + kGzipChunk - z.avail_out);
       if (status != Z_OK && status != Z_STREAM_END) fail(std::string("is damaged: ") + (z.msg ? z.msg : "not gzip"));
       if (content.size() > max_size) fail("holds more than " + std::to_string(max_size) + " bytes");
     }

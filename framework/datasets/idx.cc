@@ -9,12 +9,12 @@
 namespace kusari::datasets {
 namespace {
 
-struct Element {
+struct IdxElement {
   Dtype dtype;
   int64_t size;  // in the file
 };
 
-bool find_element(unsigned char code, Element* element) {
+bool find_element(unsigned char code, IdxElement* element) {
   switch (code) {
     case 0x08:
       *element = {Dtype::uint8, 1};
@@ -45,7 +45,7 @@ Array read_idx(const std::string& path) {
   std::string bytes = read_maybe_gzip(path);
   const auto fail = [&](const std::string& what) { throw IoError("read_idx: " + path + " " + what); };
   const auto at = [&](size_t i) { return static_cast<unsigned char>(bytes[i]); };
-  Element element = {};
+  IdxElement element = {};
   if (bytes.size() < 4 || at(0) != 0 || at(1) != 0 || !find_element(at(2), &element)) {
     fail("is no IDX file: it does not begin with 0, 0 and a type");
   }

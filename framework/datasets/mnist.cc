@@ -10,7 +10,7 @@
 namespace kusari::datasets {
 namespace {
 
-constexpr int64_t kSide = 28;
+constexpr int64_t kMnistSide = 28;
 
 struct File {
   const char* name;
@@ -76,16 +76,16 @@ std::string find_file(const Source& source, const File& file, const std::string&
 Array load_images(const Source& source, const File& file, const MnistOptions& options) {
   const std::string path = find_file(source, file, options.root);
   const Array raw = read_idx(path);
-  if (raw.dtype() != Dtype::uint8 || raw.ndim() != 3 || raw.shape()[1] != kSide || raw.shape()[2] != kSide) {
+  if (raw.dtype() != Dtype::uint8 || raw.ndim() != 3 || raw.shape()[1] != kMnistSide || raw.shape()[2] != kMnistSide) {
     throw IoError(std::string(source.call) + ": " + path + " has dtype " + name(raw.dtype()) + " and shape " +
                   to_string(raw.shape()) + ": uint8 and (n, 28, 28) are needed");
   }
   const int64_t n = raw.shape()[0];
   const Array images = scaled_bytes(source.call, raw, options.scale, options.dtype);
-  if (options.ndim == 1) return images.reshape({n, kSide * kSide});
+  if (options.ndim == 1) return images.reshape({n, kMnistSide * kMnistSide});
   if (options.ndim == 2) return images;
-  const Array planes = images.reshape({n, 1, kSide, kSide});
-  return options.rgb_format ? planes.broadcast_to({n, 3, kSide, kSide}) : planes;
+  const Array planes = images.reshape({n, 1, kMnistSide, kMnistSide});
+  return options.rgb_format ? planes.broadcast_to({n, 3, kMnistSide, kMnistSide}) : planes;
 }
 
 Array load_labels(const Source& source, const File& file, const MnistOptions& options, int64_t n) {

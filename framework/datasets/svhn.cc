@@ -12,7 +12,7 @@
 namespace kusari::datasets {
 namespace {
 
-constexpr int64_t kSide = 32;
+constexpr int64_t kSvhnSide = 32;
 
 using NamedArrays = std::vector<std::pair<std::string, Array>>;
 
@@ -25,7 +25,7 @@ const Array& find_array(const std::string& path, const NamedArrays& arrays, cons
 
 /// (n, 3, 32, 32), its memory (n, 32, 32, 3).
 Array images_of(const std::string& path, const Array& raw, const SvhnOptions& options) {
-  if (raw.dtype() != Dtype::uint8 || raw.ndim() != 4 || raw.shape()[0] != kSide || raw.shape()[1] != kSide ||
+  if (raw.dtype() != Dtype::uint8 || raw.ndim() != 4 || raw.shape()[0] != kSvhnSide || raw.shape()[1] != kSvhnSide ||
       raw.shape()[2] != 3) {
     throw IoError("get_svhn: " + path + ": X has dtype " + name(raw.dtype()) + " and shape " + to_string(raw.shape()) +
                   ": uint8 and (32, 32, 3, n) are needed");

@@ -3,6 +3,7 @@
 
 #include <zlib.h>
 
+#include "kusari/framework/core/deflate.h"
 #include "kusari/framework/core/error.h"
 #include "kusari/framework/core/input_file.h"
 #include "kusari/framework/serializers/zip.h"
@@ -12,10 +13,8 @@ namespace kusari::serializers {
 namespace zf = zip_format;
 namespace {
 
-// Deflate codes at most 258 bytes in 2 bits.
-constexpr uint64_t kBestRatio = 1032;
-constexpr size_t kInputChunk = size_t{1} << 16;
-constexpr size_t kOutputChunk = size_t{1} << 30;  // zlib counts in 32 bits
+constexpr size_t kReadChunk = size_t{1} << 16;
+constexpr size_t kInflateChunk = size_t{1} << 30;  // zlib counts in 32 bits
 
 std::string bytes_at(const InputFile& file, uint64_t offset, uint64_t size) {
   std::string bytes(size, '\0');
@@ -141,7 +140,7 @@ struct ZipStream::State {
       : zip{std::move(zip_state)}, entry{which}, remaining{which.size} {
     locate();
     if (entry.method == static_cast<uint16_t>(ZipMethod::deflated)) {
-      input.resize(kInputChunk);
+      input.resize(kReadChunk);
       if (inflateInit2(&z, -MAX_WBITS) != Z_OK) throw OutOfMemoryError("zip: zlib has no memory to inflate");
       inflating = true;
     }
@@ -168,7 +167,7 @@ struct ZipStream::State {
     if (zf::load32(header.data()) != zf::kLocalHeader) fail("has no local header");
     offset = entry.offset + zf::kLocalHeaderSize + zf::load16(&header[26]) + zf::load16(&header[28]);
     if (offset > limit || entry.compressed_size > limit - offset) fail("reaches past the end of the file");
-    if (stored ? entry.size != entry.compressed_size : entry.size / kBestRatio > entry.compressed_size) {
+    if (stored ? entry.size != entry.compressed_size : entry.size / kBestDeflateRatio > entry.compressed_size) {
       fail("claims " + std::to_string(entry.size) + " bytes in " + std::to_string(entry.compressed_size));
     }
     left = entry.compressed_size;
@@ -245,7 +244,7 @@ void ZipStream::read(void* data, size_t size) {
   if (size == 0) return;
   char* out = static_cast<char*>(data);
   while (size > 0) {
-    const size_t n = std::min(size, kOutputChunk);
+    const size_t n = std::min(size, kInflateChunk);
     s.read_some(out, n);
     s.crc = static_cast<uint32_t>(crc32_z(s.crc, reinterpret_cast<const Bytef*>(out), n));
     out += n;

@@ -15,8 +15,8 @@ namespace {
 constexpr uint16_t kDosDate = 1 << 5 | 1;             // 1980-01-01, the first day the format knows
 constexpr uint16_t kMadeBy = 3 << 8 | 20;             // Unix, version 2.0
 constexpr uint32_t kUnixMode = uint32_t{0600} << 16;  // as Python's zipfile writes
-constexpr size_t kOutputChunk = size_t{1} << 16;
-constexpr size_t kInputChunk = size_t{1} << 30;  // zlib counts in 32 bits
+constexpr size_t kWriteChunk = size_t{1} << 16;
+constexpr size_t kDeflateChunk = size_t{1} << 30;  // zlib counts in 32 bits
 
 uint32_t clamp32(uint64_t value) { return value >= zf::kMax32 ? zf::kMax32 : static_cast<uint32_t>(value); }
 
@@ -126,7 +126,7 @@ struct ZipWriter::State {
   std::vector<ZipEntry> entries;
   std::set<std::string> names;
   z_stream z = {};
-  Bytef output[kOutputChunk];
+  Bytef output[kWriteChunk];
 };
 
 ZipWriter::ZipWriter(AtomicFile& file, int level) : state_{std::make_unique<State>(file, level)} {
@@ -171,7 +171,7 @@ void ZipWriter::write(const void* data, size_t size) {
     return;
   }
   while (size > 0) {
-    const size_t n = std::min(size, kInputChunk);
+    const size_t n = std::min(size, kDeflateChunk);
     s.z.next_in = const_cast<Bytef*>(bytes);  // zlib's interface; it does not write there
     s.z.avail_in = static_cast<uInt>(n);
     s.deflate_to_file(Z_NO_FLUSH);

@@ -8,12 +8,12 @@
 namespace kusari::datasets::transforms {
 namespace {
 
-const char* const kCall = "transforms::RandomSizedCrop";
+const char* const kRandomSizedCrop = "transforms::RandomSizedCrop";
 constexpr int kTries = 10;
 
 void check_range(const char* argument, const Range& range) {
   if (range.low > 0 && range.low <= range.high && std::isfinite(range.high)) return;
-  throw ValueError(std::string(kCall) + ": " + argument + " is " + std::to_string(range.low) + " .. " +
+  throw ValueError(std::string(kRandomSizedCrop) + ": " + argument + " is " + std::to_string(range.low) + " .. " +
                    std::to_string(range.high) + ": it must ascend from a positive number");
 }
 
@@ -22,17 +22,17 @@ int64_t round(double value) { return std::max<int64_t>(1, std::llround(value)); 
 }  // namespace
 
 Window RandomSizedCrop::window(const Array& image, ExampleRandom& random) const {
-  detail::check_image(kCall, image);
+  detail::check_image(kRandomSizedCrop, image);
   return window(detail::size_of(image), random);
 }
 
 Window RandomSizedCrop::window(const Size& image, ExampleRandom& random) const {
-  detail::check_size(kCall, size);
+  detail::check_size(kRandomSizedCrop, size);
   check_range("scale", scale);
   check_range("aspect_ratio", aspect_ratio);
   const auto [height, width] = image;
   if (height < 1 || width < 1) {
-    throw ValueError(std::string(kCall) + ": the image has size " + to_string(image) + ": it has no pixels");
+    throw ValueError(std::string(kRandomSizedCrop) + ": the image has size " + to_string(image) + ": it has no pixels");
   }
   const auto rows = static_cast<double>(height), columns = static_cast<double>(width);
   for (int k = 0; k < kTries; ++k) {

@@ -5,17 +5,17 @@
 namespace kusari::datasets::transforms {
 namespace {
 
-const char* const kCall = "transforms::Resize";
+const char* const kResize = "transforms::Resize";
 
 }  // namespace
 
 Array Resize::operator()(const Array& image) const {
-  detail::check_image(kCall, image);
-  detail::check_size(kCall, size);
+  detail::check_image(kResize, image);
+  detail::check_size(kResize, size);
   const Size old = detail::size_of(image);
   if (old == size) return image;
   if (image.size() == 0) {
-    throw ValueError(std::string(kCall) + ": the image has shape " + to_string(image.shape()) + ": it has no pixels");
+    throw ValueError(std::string(kResize) + ": the image has shape " + to_string(image.shape()) + ": it has no pixels");
   }
   return resample_image(detail::with_pixel_rows(image), size.height, size.width, interpolation);
 }

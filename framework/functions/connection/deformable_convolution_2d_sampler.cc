@@ -13,17 +13,16 @@
 #include "kusari/framework/functions/array/sample_bilinear.h"
 #include "kusari/framework/functions/array/transpose.h"
 #include "kusari/framework/functions/connection/linear.h"
+#include "kusari/framework/functions/input_check.h"
 #include "kusari/framework/functions/math/basic_math.h"
 
 namespace kusari::functions {
 namespace {
 
-constexpr const char* kCall = "F::deformable_convolution_2d_sampler";
+constexpr const char* kDeformableSampler = "F::deformable_convolution_2d_sampler";
 
 void check(const Variable& x, const Variable& offset, const Variable& W, const Variable& b) {
-  const Variable* const inputs[] = {&x, &offset, &W, &b};
-  const ArrayRefs arrays(inputs);
-  const TypeCheck c("deformable_convolution_2d_sampler", arrays);
+  const InputCheck c("deformable_convolution_2d_sampler", {&x, &offset, &W, &b});
   const auto [image, moves, weights, bias] = c.args("x", "offset", "W", "b");
   c.expect(image.is_floating(), image.ndim() == 4, weights.is_floating(), weights.ndim() == 4,
            image.shape(1) == weights.shape(1), moves.dtype() == image.dtype(), moves.ndim() == 4,
@@ -33,10 +32,10 @@ void check(const Variable& x, const Variable& offset, const Variable& W, const V
 }
 
 Dims checked(const PerAxis& option, const char* argument, int64_t least) {
-  const Dims values = option.resolve(2, kCall, argument);
+  const Dims values = option.resolve(2, kDeformableSampler, argument);
   if (std::min(values[0], values[1]) < least) {
-    throw ValueError(std::string(kCall) + ": " + argument + " is " + to_string(values) + ": it must be at least " +
-                     std::to_string(least));
+    throw ValueError(std::string(kDeformableSampler) + ": " + argument + " is " + to_string(values) +
+                     ": it must be at least " + std::to_string(least));
   }
   return values;
 }

@@ -9,18 +9,17 @@
 #include "kusari/framework/functions/array/im2col.h"
 #include "kusari/framework/functions/array/reshape.h"
 #include "kusari/framework/functions/array/transpose.h"
+#include "kusari/framework/functions/input_check.h"
 #include "kusari/framework/functions/math/basic_math.h"
 #include "kusari/framework/functions/math/matmul.h"
 
 namespace kusari::functions {
 namespace {
 
-constexpr const char* kCall = "F::local_convolution_2d";
+constexpr const char* kLocalConvolution2D = "F::local_convolution_2d";
 
 void check(const Variable& x, const Variable& W, const Variable& b, const Dims& stride) {
-  const Variable* const inputs[] = {&x, &W, &b};
-  const ArrayRefs arrays(inputs);
-  const TypeCheck c("local_convolution_2d", arrays);
+  const InputCheck c("local_convolution_2d", {&x, &W, &b});
   const auto [image, weights, bias] = c.args("x", "W", "b");
   c.expect(image.is_floating(), weights.is_floating(), image.ndim() == 4, weights.ndim() == 6,
            image.shape(1) == weights.shape(3), image.shape(2) >= weights.shape(4), image.shape(3) >= weights.shape(5),
@@ -38,9 +37,9 @@ Variable local_convolution_2d(const Variable& x, const Variable& W, const Variab
                               const LocalConvolution2DOptions& options) {
   if (const CompositeInputs in("local_convolution_2d", {x, W, b}); in.is_cast())
     return local_convolution_2d(in[0], in[1], in[2], options);
-  const Dims stride = options.stride.resolve(2, kCall, "stride");
+  const Dims stride = options.stride.resolve(2, kLocalConvolution2D, "stride");
   if (std::min(stride[0], stride[1]) < 1) {
-    throw ValueError(std::string(kCall) + ": stride is " + to_string(stride) + ": it must be at least 1");
+    throw ValueError(std::string(kLocalConvolution2D) + ": stride is " + to_string(stride) + ": it must be at least 1");
   }
   check(x, W, b, stride);
   const Shape& shape = W.shape();

@@ -7,6 +7,7 @@
 #include "kusari/framework/functions/activation/softmax.h"
 #include "kusari/framework/functions/array/cast.h"
 #include "kusari/framework/functions/given.h"
+#include "kusari/framework/functions/input_check.h"
 #include "kusari/framework/functions/math/basic_math.h"
 #include "kusari/framework/kernels/arithmetic.h"
 #include "kusari/framework/kernels/math_functions.h"
@@ -16,12 +17,10 @@
 namespace kusari::functions {
 namespace {
 
-constexpr const char* kName = "gumbel_softmax";
+constexpr const char* kGumbelSoftmax = "gumbel_softmax";
 
 void check(const Variable& log_pi) {
-  const Variable* const inputs[] = {&log_pi};
-  const ArrayRefs arrays(inputs);
-  const TypeCheck c(kName, arrays);
+  const InputCheck c(kGumbelSoftmax, {&log_pi});
   const auto [log_pi_] = c.args("log_pi");
   c.expect(log_pi_.is_floating());
 }
@@ -59,15 +58,15 @@ Variable gumbel_softmax(const Variable& log_pi, double tau, int64_t axis) {
     throw ValueError("F::gumbel_softmax: tau is " + std::to_string(tau) + ": it must be positive");
   }
 
-  if (const CompositeInputs in(kName, {log_pi}); in.is_cast()) return sampled(in[0], tau, axis);
+  if (const CompositeInputs in(kGumbelSoftmax, {log_pi}); in.is_cast()) return sampled(in[0], tau, axis);
   return sampled(log_pi, tau, axis);
 }
 
 Variable gumbel_softmax(const Variable& log_pi, const Variable& tau, int64_t axis) {
-  expect_given(log_pi, kName, "log_pi");
-  expect_given(tau, kName, "tau");
+  expect_given(log_pi, kGumbelSoftmax, "log_pi");
+  expect_given(tau, kGumbelSoftmax, "tau");
 
-  if (const CompositeInputs in(kName, {log_pi, tau}); in.is_cast()) return sampled(in[0], in[1], axis);
+  if (const CompositeInputs in(kGumbelSoftmax, {log_pi, tau}); in.is_cast()) return sampled(in[0], in[1], axis);
   return sampled(log_pi, tau, axis);
 }
 

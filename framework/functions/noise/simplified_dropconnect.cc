@@ -9,6 +9,7 @@
 #include "kusari/framework/functions/array/broadcast.h"
 #include "kusari/framework/functions/array/reshape.h"
 #include "kusari/framework/functions/connection/linear.h"
+#include "kusari/framework/functions/input_check.h"
 #include "kusari/framework/functions/math/basic_math.h"
 #include "kusari/framework/functions/math/matmul.h"
 #include "kusari/framework/functions/noise/dropout.h"
@@ -18,23 +19,21 @@
 namespace kusari::functions {
 namespace {
 
-constexpr const char* kName = "simplified_dropconnect";
+constexpr const char* kSimplifiedDropconnect = "simplified_dropconnect";
 
 void check(const Variable& x, const Variable& W, const Variable& b, const Array& mask) {
-  const Variable* const inputs[] = {&x, &W, &b};
-  const ArrayRefs arrays(inputs);
-  const TypeCheck c(kName, arrays);
+  const InputCheck c(kSimplifiedDropconnect, {&x, &W, &b});
   const auto [x_, W_, b_] = c.args("x", "W", "b");
   c.expect(x_.is_floating(), W_.is_floating(), x_.ndim() >= 2, W_.ndim() == 2);
   Shape features = x.shape();
   features.erase(0);
   if (numel(features) != W.shape()[1]) {
     const Array flat = zeros({}, x.dtype(), x.device()).broadcast_to({x.shape()[0], numel(features)});
-    c.expect(type_check::Argument(kName, "x flattened", &flat).shape(1) == W_.shape(1));
+    c.expect(type_check::Argument(kSimplifiedDropconnect, "x flattened", &flat).shape(1) == W_.shape(1));
   }
   if (b_.is_given()) c.expect(b_.dtype() == x_.dtype(), b_.ndim() == 1, b_.shape(0) == W_.shape(0));
   if (!mask.is_defined()) return;
-  const type_check::Argument m(kName, "mask", &mask);
+  const type_check::Argument m(kSimplifiedDropconnect, "mask", &mask);
   c.expect(m.ndim() >= 2, m.ndim() <= 3, m.shape(-2) == W_.shape(0), m.shape(-1) == W_.shape(1));
   if (mask.ndim() == 3) c.expect(m.shape(0) == x_.shape(0));
 }
@@ -43,12 +42,13 @@ void check(const Variable& x, const Variable& W, const Variable& b, const Array&
 
 Variable simplified_dropconnect(const Variable& x, const Variable& W, const Variable& b,
                                 const SimplifiedDropconnectOptions& options) {
-  if (const CompositeInputs in(kName, {x, W, b}); in.is_cast()) {
+  if (const CompositeInputs in(kSimplifiedDropconnect, {x, W, b}); in.is_cast()) {
     return simplified_dropconnect(in[0], in[1], in[2], options);
   }
   const double ratio = options.train ? options.ratio : 0;
   if (!(ratio >= 0 && ratio < 1)) {
-    throw ValueError(std::string("F::") + kName + ": ratio " + std::to_string(ratio) + " must be in [0, 1)");
+    throw ValueError(std::string("F::") + kSimplifiedDropconnect + ": ratio " + std::to_string(ratio) +
+                     " must be in [0, 1)");
   }
   if (config().type_check) check(x, W, b, options.mask);
   if (!options.train && !options.mask.is_defined()) return linear(x, W, b);

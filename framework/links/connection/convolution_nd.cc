@@ -7,23 +7,23 @@
 namespace kusari::links {
 namespace {
 
-constexpr const char* kCall = "L::ConvolutionND";
+constexpr const char* kConvolutionND = "L::ConvolutionND";
 
 }  // namespace
 
 ConvolutionND::ConvolutionND(int ndim, int64_t in_channels, int64_t out_channels, const PerAxis& ksize, Options options)
     : W{*this, "W",
-        filter_shape(kCall, ndim, out_channels, channels_of_group(kCall, "in_channels", in_channels, options.groups),
-                     ksize),
+        filter_shape(kConvolutionND, ndim, out_channels,
+                     channels_of_group(kConvolutionND, "in_channels", in_channels, options.groups), ksize),
         std::move(options.initial_w)},
       b{*this, "b", {out_channels}, std::move(options.initial_bias), !options.nobias},
       geometry_{options.stride, options.pad, options.cover_all, options.dilate, options.groups, options.relu} {
-  channels_of_group(kCall, "out_channels", out_channels, options.groups);
+  channels_of_group(kConvolutionND, "out_channels", out_channels, options.groups);
   W.keep_channels_last();
 }
 
 ConvolutionND ConvolutionND::from_params(const Array& W, const Array& b, Options options) {
-  const std::string call = std::string(kCall) + "::from_params";
+  const std::string call = std::string(kConvolutionND) + "::from_params";
   check_filters(call.c_str(), W, 3, kMaxNdim);
   const int64_t in_channels = W.shape()[1] * options.groups, out_channels = W.shape()[0];
   options.initial_bias = given_bias(call.c_str(), b, out_channels);
@@ -33,7 +33,7 @@ ConvolutionND ConvolutionND::from_params(const Array& W, const Array& b, Options
 
 Variable ConvolutionND::operator()(const Variable& x) {
   if (!W.is_initialized() && x.ndim() >= 2) {
-    W.infer(1, channels_of_group(kCall, "x.shape[1]", x.shape()[1], geometry_.groups));
+    W.infer(1, channels_of_group(kConvolutionND, "x.shape[1]", x.shape()[1], geometry_.groups));
   }
   const detail::LinkCall call(*this);
   switch (W.declared_shape().ndim()) {
@@ -50,7 +50,9 @@ Variable ConvolutionND::operator()(const Variable& x) {
 
 std::vector<std::pair<std::string, std::string>> ConvolutionND::printable_specs() const {
   const Shape& shape = W.declared_shape();
-  const auto text = [&](const PerAxis& numbers) { return to_string(numbers.resolve(shape.ndim() - 2, kCall, "")); };
+  const auto text = [&](const PerAxis& numbers) {
+    return to_string(numbers.resolve(shape.ndim() - 2, kConvolutionND, ""));
+  };
   return {{"in_channels", channels_text(shape[1], geometry_.groups)},
           {"out_channels", channels_text(shape[0])},
           {"ksize", kernel_text(shape)},

@@ -7,24 +7,24 @@
 namespace kusari::links {
 namespace {
 
-constexpr const char* kCall = "L::DeconvolutionND";
+constexpr const char* kDeconvolutionND = "L::DeconvolutionND";
 
 }  // namespace
 
 DeconvolutionND::DeconvolutionND(int ndim, int64_t in_channels, int64_t out_channels, const PerAxis& ksize,
                                  Options options)
     : W{*this, "W",
-        filter_shape(kCall, ndim, in_channels, channels_of_group(kCall, "out_channels", out_channels, options.groups),
-                     ksize),
+        filter_shape(kDeconvolutionND, ndim, in_channels,
+                     channels_of_group(kDeconvolutionND, "out_channels", out_channels, options.groups), ksize),
         std::move(options.initial_w)},
       b{*this, "b", {out_channels}, std::move(options.initial_bias), !options.nobias},
       geometry_{options.stride, options.pad, options.outsize, options.dilate, options.groups} {
-  channels_of_group(kCall, "in_channels", in_channels, options.groups);
+  channels_of_group(kDeconvolutionND, "in_channels", in_channels, options.groups);
   W.keep_channels_last();
 }
 
 DeconvolutionND DeconvolutionND::from_params(const Array& W, const Array& b, Options options) {
-  const std::string call = std::string(kCall) + "::from_params";
+  const std::string call = std::string(kDeconvolutionND) + "::from_params";
   check_filters(call.c_str(), W, 3, kMaxNdim);
   const int64_t in_channels = W.shape()[0], out_channels = W.shape()[1] * options.groups;
   options.initial_bias = given_bias(call.c_str(), b, out_channels);
@@ -34,7 +34,7 @@ DeconvolutionND DeconvolutionND::from_params(const Array& W, const Array& b, Opt
 
 Variable DeconvolutionND::operator()(const Variable& x) {
   if (!W.is_initialized() && x.ndim() >= 2) {
-    channels_of_group(kCall, "x.shape[1]", x.shape()[1], geometry_.groups);
+    channels_of_group(kDeconvolutionND, "x.shape[1]", x.shape()[1], geometry_.groups);
     W.infer(0, x.shape()[1]);
   }
   const detail::LinkCall call(*this);
@@ -52,7 +52,9 @@ Variable DeconvolutionND::operator()(const Variable& x) {
 
 std::vector<std::pair<std::string, std::string>> DeconvolutionND::printable_specs() const {
   const Shape& shape = W.declared_shape();
-  const auto text = [&](const PerAxis& numbers) { return to_string(numbers.resolve(shape.ndim() - 2, kCall, "")); };
+  const auto text = [&](const PerAxis& numbers) {
+    return to_string(numbers.resolve(shape.ndim() - 2, kDeconvolutionND, ""));
+  };
   return {{"in_channels", channels_text(shape[0])},
           {"out_channels", channels_text(shape[1], geometry_.groups)},
           {"ksize", kernel_text(shape)},

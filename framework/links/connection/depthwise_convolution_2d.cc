@@ -9,7 +9,7 @@
 namespace kusari::links {
 namespace {
 
-constexpr const char* kCall = "L::DepthwiseConvolution2D";
+constexpr const char* kDepthwiseConvolution2D = "L::DepthwiseConvolution2D";
 
 Initializer or_he_normal(Initializer initial_w) {
   return initial_w ? initial_w : Initializer(initializers::HeNormal(1 / std::sqrt(2.0)));
@@ -19,7 +19,7 @@ Initializer or_he_normal(Initializer initial_w) {
 
 DepthwiseConvolution2D::DepthwiseConvolution2D(int64_t in_channels, int64_t channel_multiplier, const PerAxis& ksize,
                                                Options options)
-    : W{*this, "W", filter_shape(kCall, 2, channel_multiplier, in_channels, ksize),
+    : W{*this, "W", filter_shape(kDepthwiseConvolution2D, 2, channel_multiplier, in_channels, ksize),
         or_he_normal(std::move(options.initial_w))},
       b{*this,
         "b",
@@ -42,8 +42,8 @@ std::vector<std::pair<std::string, std::string>> DepthwiseConvolution2D::printab
   return {{"in_channels", channels_text(shape[1])},
           {"channel_multiplier", channels_text(shape[0])},
           {"ksize", kernel_text(shape)},
-          {"stride", to_string(geometry_.stride.resolve(2, kCall, "stride"))},
-          {"pad", to_string(geometry_.pad.resolve(2, kCall, "pad"))},
+          {"stride", to_string(geometry_.stride.resolve(2, kDepthwiseConvolution2D, "stride"))},
+          {"pad", to_string(geometry_.pad.resolve(2, kDepthwiseConvolution2D, "pad"))},
           {"nobias", b.is_defined() ? "False" : "True"}};
 }
 

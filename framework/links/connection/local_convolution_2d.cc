@@ -11,12 +11,13 @@
 namespace kusari::links {
 namespace {
 
-constexpr const char* kCall = "L::LocalConvolution2D";
+constexpr const char* kLocalConvolution2D = "L::LocalConvolution2D";
 
 Dims positive(const PerAxis& option, const char* argument) {
-  const Dims values = option.resolve(2, kCall, argument);
+  const Dims values = option.resolve(2, kLocalConvolution2D, argument);
   if (std::min(values[0], values[1]) < 1) {
-    throw ValueError(std::string(kCall) + ": " + argument + " is " + to_string(values) + ": it must be at least 1");
+    throw ValueError(std::string(kLocalConvolution2D) + ": " + argument + " is " + to_string(values) +
+                     ": it must be at least 1");
   }
   return values;
 }
@@ -25,14 +26,15 @@ Dims positive(const PerAxis& option, const char* argument) {
 int64_t places(int64_t size, int64_t ksize, int64_t stride) {
   if (size == kInfer) return kInfer;
   if (size < ksize) {
-    throw ValueError(std::string(kCall) + ": in_size is " + std::to_string(size) + ": it must be at least ksize (" +
-                     std::to_string(ksize) + ")");
+    throw ValueError(std::string(kLocalConvolution2D) + ": in_size is " + std::to_string(size) +
+                     ": it must be at least ksize (" + std::to_string(ksize) + ")");
   }
   return (size - ksize) / stride + 1;
 }
 
 Shape bias_shape(int64_t out_channels, const PerAxis& in_size, const PerAxis& ksize, const PerAxis& stride) {
-  const Dims size = in_size.resolve(2, kCall, "in_size"), k = positive(ksize, "ksize"), s = positive(stride, "stride");
+  const Dims size = in_size.resolve(2, kLocalConvolution2D, "in_size"), k = positive(ksize, "ksize"),
+             s = positive(stride, "stride");
   return {out_channels, places(size[0], k[0], s[0]), places(size[1], k[1], s[1])};
 }
 
@@ -57,7 +59,8 @@ LocalConvolution2D::LocalConvolution2D(int64_t in_channels, int64_t out_channels
 Variable LocalConvolution2D::operator()(const Variable& x) {
   if (!W.is_initialized()) {
     const Shape& shape = x.shape();
-    if (x.ndim() != 4) throw TypeError(std::string(kCall) + ": x has shape " + to_string(shape) + ": x.ndim must be 4");
+    if (x.ndim() != 4)
+      throw TypeError(std::string(kLocalConvolution2D) + ": x has shape " + to_string(shape) + ": x.ndim must be 4");
     for (int axis = 0; axis < 2; ++axis) {
       const int64_t count = places(shape[2 + axis], ksize_[axis], stride_[axis]);
       W.infer(1 + axis, count);

@@ -16,7 +16,7 @@ namespace {
 namespace F = functions;
 
 // Of Caffe's model; in the order blue, green, red.
-constexpr ImagePreparation kPreparation = {.size = 224, .bgr = true, .mean = {104, 117, 123}};
+constexpr ImagePreparation kGoogLeNetPreparation = {.size = 224, .bgr = true, .mean = {104, 117, 123}};
 
 // What Caffe calls "xavier".
 Initializer weights(const GoogLeNetOptions& o) { return o.initial_w ? o.initial_w : initializers::LeCunUniform(); }
@@ -31,7 +31,7 @@ Variable pool_for_loss(const Variable& h) { return F::average_pooling_2d(h, 5, {
 
 // The numbers of an Inception module are those of table 1 in the paper.
 GoogLeNet::GoogLeNet(Options o)
-    : VisionModel(kPreparation),
+    : VisionModel(kGoogLeNetPreparation),
       conv1{*this, "conv1", 3, 64, 7, {.stride = 2, .pad = 3, .initial_w = weights(o)}},
       conv2_reduce{*this, "conv2_reduce", 64, 64, 1, {.initial_w = weights(o)}},
       conv2{*this, "conv2", 64, 192, 3, {.pad = 1, .initial_w = weights(o)}},

@@ -14,10 +14,10 @@ namespace {
 namespace F = functions;
 
 // Of Caffe's models; in the order blue, green, red.
-constexpr ImagePreparation kPreparation = {.size = 224, .bgr = true, .mean = {103.939, 116.779, 123.68}};
+constexpr ImagePreparation kVGGPreparation = {.size = 224, .bgr = true, .mean = {103.939, 116.779, 123.68}};
 
 ImagePreparation preparation_for(const VGGLayersOptions& o) {
-  ImagePreparation preparation = kPreparation;
+  ImagePreparation preparation = kVGGPreparation;
   preparation.size = o.image_size;
   return preparation;
 }
