@@ -24,7 +24,10 @@ endif()
 add_library(kusari ${kusari_sources})
 add_library(kusari::kusari ALIAS kusari)
 kusari_compile_settings(kusari)
-kusari_compile_together(kusari 10)
+# Kernels' sources are long by themselves.
+set(kusari_kernel_sources ${kusari_sources})
+list(FILTER kusari_kernel_sources INCLUDE REGEX "/framework/cpu/")
+kusari_compile_together(kusari 10 ${kusari_kernel_sources})
 set_target_properties(kusari PROPERTIES VERSION ${PROJECT_VERSION} SOVERSION ${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR}
                                         BUILD_RPATH "$ORIGIN" INSTALL_RPATH "$ORIGIN")  # backends lie beside it
 target_compile_features(kusari PUBLIC cxx_std_20)
