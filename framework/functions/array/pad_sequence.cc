@@ -5,6 +5,7 @@
 #include "kusari/framework/autograd/function_node.h"
 #include "kusari/framework/core/error.h"
 #include "kusari/framework/functions/array/get_item.h"
+#include "kusari/framework/functions/array/sequence_check.h"
 
 namespace kusari::functions {
 namespace {
@@ -16,13 +17,9 @@ class PadSequence final : public FunctionNode {
 
  private:
   void check(const TypeCheck& c) const override {
-    const auto first = c.arg("xs[0]", 0);
-    for (size_t i = 0; i < c.size(); ++i) {
-      const auto x = c.arg("xs[i]", i);
-      c.expect(x.ndim() >= 1, x.ndim() == first.ndim(), x.dtype() == first.dtype());
-      for (int axis = 1; axis < first.array().ndim(); ++axis) c.expect(x.shape(axis) == first.shape(axis));
-      if (options_.length) c.expect(x.shape(0) <= *options_.length);
-    }
+    expect_sequences(c);
+    if (!options_.length) return;
+    for (size_t i = 0; i < c.size(); ++i) c.expect(c.arg("xs[i]", i).shape(0) <= *options_.length);
   }
 
   Arrays forward(const ArrayRefs& in) override {

@@ -3,20 +3,18 @@
 #include <algorithm>
 #include <vector>
 
-#include "kusari/framework/autograd/function_node.h"
 #include "kusari/framework/autograd/input_caster.h"
 #include "kusari/framework/core/error.h"
 #include "kusari/framework/core/graph_capture.h"
 #include "kusari/framework/functions/array/reshape.h"
+#include "kusari/framework/functions/input_check.h"
 #include "kusari/framework/functions/math/matmul.h"
 
 namespace kusari::functions {
 namespace {
 
 void check(const Variable& theta, const Dims& output_shape) {
-  const Variable* const inputs[] = {&theta};
-  const ArrayRefs arrays(inputs);
-  const TypeCheck c("spatial_transformer_grid", arrays);
+  const InputCheck c("spatial_transformer_grid", {&theta});
   const auto [matrices] = c.args("theta");
   c.expect(matrices.is_floating(), matrices.ndim() == 3, matrices.shape(1) == 2, matrices.shape(2) == 3);
   if (output_shape.ndim() != 2 || std::min(output_shape[0], output_shape[1]) < 1) {

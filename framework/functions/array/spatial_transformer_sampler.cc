@@ -1,19 +1,17 @@
 #include "kusari/framework/functions/array/spatial_transformer_sampler.h"
 
 #include "kusari/framework/autograd/cast.h"
-#include "kusari/framework/autograd/function_node.h"
 #include "kusari/framework/autograd/input_caster.h"
 #include "kusari/framework/core/graph_capture.h"
 #include "kusari/framework/functions/array/sample_bilinear.h"
+#include "kusari/framework/functions/input_check.h"
 #include "kusari/framework/functions/math/basic_math.h"
 
 namespace kusari::functions {
 namespace {
 
 void check(const Variable& x, const Variable& grid) {
-  const Variable* const inputs[] = {&x, &grid};
-  const ArrayRefs arrays(inputs);
-  const TypeCheck c("spatial_transformer_sampler", arrays);
+  const InputCheck c("spatial_transformer_sampler", {&x, &grid});
   const auto [image, points] = c.args("x", "grid");
   c.expect(image.is_floating(), points.dtype() == image.dtype(), image.ndim() == 4, points.ndim() == 4,
            points.shape(1) == 2, image.shape(0) == points.shape(0));

@@ -7,6 +7,7 @@
 
 #include "kusari/framework/autograd/function_node.h"
 #include "kusari/framework/core/error.h"
+#include "kusari/framework/functions/array/sequence_check.h"
 
 namespace kusari::functions {
 namespace {
@@ -17,14 +18,7 @@ class TransposeSequence final : public FunctionNode {
   const char* name() const override { return "transpose_sequence"; }
 
  private:
-  void check(const TypeCheck& c) const override {
-    const auto first = c.arg("xs[0]", 0);
-    for (size_t i = 0; i < c.size(); ++i) {
-      const auto x = c.arg("xs[i]", i);
-      c.expect(x.ndim() >= 1, x.ndim() == first.ndim(), x.dtype() == first.dtype());
-      for (int axis = 1; axis < first.array().ndim(); ++axis) c.expect(x.shape(axis) == first.shape(axis));
-    }
-  }
+  void check(const TypeCheck& c) const override { expect_sequences(c); }
 
   Arrays forward(const ArrayRefs& in) override {
     const std::vector<int64_t> rows = rows_of(in);

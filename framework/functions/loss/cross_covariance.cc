@@ -1,9 +1,9 @@
 #include "kusari/framework/functions/loss/cross_covariance.h"
 
-#include "kusari/framework/autograd/function_node.h"
 #include "kusari/framework/autograd/input_caster.h"
 #include "kusari/framework/core/config.h"
 #include "kusari/framework/functions/array/cast.h"
+#include "kusari/framework/functions/input_check.h"
 #include "kusari/framework/functions/loss/covariance.h"
 #include "kusari/framework/functions/math/basic_math.h"
 #include "kusari/framework/functions/math/square.h"
@@ -13,9 +13,7 @@ namespace kusari::functions {
 namespace {
 
 void check(const Variable& y, const Variable& z) {
-  const Variable* const inputs[] = {&y, &z};
-  const ArrayRefs arrays(inputs);
-  const TypeCheck c("cross_covariance", arrays);
+  const InputCheck c("cross_covariance", {&y, &z});
   const auto [y_, z_] = c.args("y", "z");
   c.expect(y_.is_floating(), y_.dtype() == z_.dtype(), y_.ndim() == 2, z_.ndim() == 2, y_.shape(0) == z_.shape(0));
 }

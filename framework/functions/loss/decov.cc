@@ -1,10 +1,10 @@
 #include "kusari/framework/functions/loss/decov.h"
 
-#include "kusari/framework/autograd/function_node.h"
 #include "kusari/framework/autograd/input_caster.h"
 #include "kusari/framework/core/config.h"
 #include "kusari/framework/functions/array/cast.h"
 #include "kusari/framework/functions/array/where.h"
+#include "kusari/framework/functions/input_check.h"
 #include "kusari/framework/functions/loss/covariance.h"
 #include "kusari/framework/functions/math/basic_math.h"
 #include "kusari/framework/functions/math/square.h"
@@ -16,9 +16,7 @@ namespace kusari::functions {
 namespace {
 
 void check(const Variable& h) {
-  const Variable* const inputs[] = {&h};
-  const ArrayRefs arrays(inputs);
-  const TypeCheck c("decov", arrays);
+  const InputCheck c("decov", {&h});
   const auto [h_] = c.args("h");
   c.expect(h_.is_floating(), h_.ndim() == 2);
 }

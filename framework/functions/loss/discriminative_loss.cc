@@ -4,7 +4,6 @@
 #include <string>
 #include <vector>
 
-#include "kusari/framework/autograd/function_node.h"
 #include "kusari/framework/autograd/input_caster.h"
 #include "kusari/framework/core/config.h"
 #include "kusari/framework/core/error.h"
@@ -16,6 +15,7 @@
 #include "kusari/framework/functions/array/where.h"
 #include "kusari/framework/functions/axes.h"
 #include "kusari/framework/functions/given.h"
+#include "kusari/framework/functions/input_check.h"
 #include "kusari/framework/functions/math/basic_math.h"
 #include "kusari/framework/functions/math/sqrt.h"
 #include "kusari/framework/functions/math/square.h"
@@ -31,9 +31,7 @@ namespace {
 constexpr const char* kName = "discriminative_margin_based_clustering_loss";
 
 void check(const Variable& embeddings, const Variable& labels) {
-  const Variable* const inputs[] = {&embeddings, &labels};
-  const ArrayRefs arrays(inputs);
-  const TypeCheck c(kName, arrays);
+  const InputCheck c(kName, {&embeddings, &labels});
   const auto [e, l] = c.args("embeddings", "labels");
   c.expect(e.is_floating(), l.is_integral(), e.ndim() == 4, l.ndim() == 3, e.shape(0) == l.shape(0),
            e.shape(2) == l.shape(1), e.shape(3) == l.shape(2));

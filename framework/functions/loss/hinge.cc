@@ -1,10 +1,10 @@
 #include "kusari/framework/functions/loss/hinge.h"
 
-#include "kusari/framework/autograd/function_node.h"
 #include "kusari/framework/autograd/input_caster.h"
 #include "kusari/framework/core/config.h"
 #include "kusari/framework/functions/activation/relu.h"
 #include "kusari/framework/functions/array/cast.h"
+#include "kusari/framework/functions/input_check.h"
 #include "kusari/framework/functions/math/basic_math.h"
 #include "kusari/framework/functions/math/square.h"
 #include "kusari/framework/functions/math/sum.h"
@@ -17,9 +17,7 @@ namespace kusari::functions {
 namespace {
 
 void check(const Variable& x, const Variable& t) {
-  const Variable* const inputs[] = {&x, &t};
-  const ArrayRefs arrays(inputs);
-  const TypeCheck c("hinge", arrays);
+  const InputCheck c("hinge", {&x, &t});
   const auto [x_, t_] = c.args("x", "t");
   c.expect(x_.is_floating(), t_.is_integral(), x_.ndim() == 2, t_.ndim() == 1, x_.shape(0) == t_.shape(0));
 }

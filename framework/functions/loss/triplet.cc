@@ -2,12 +2,12 @@
 
 #include <string>
 
-#include "kusari/framework/autograd/function_node.h"
 #include "kusari/framework/autograd/input_caster.h"
 #include "kusari/framework/core/config.h"
 #include "kusari/framework/core/error.h"
 #include "kusari/framework/functions/activation/relu.h"
 #include "kusari/framework/functions/array/cast.h"
+#include "kusari/framework/functions/input_check.h"
 #include "kusari/framework/functions/math/basic_math.h"
 #include "kusari/framework/functions/math/square.h"
 #include "kusari/framework/functions/math/sum.h"
@@ -16,9 +16,7 @@ namespace kusari::functions {
 namespace {
 
 void check(const Variable& anchor, const Variable& positive, const Variable& negative) {
-  const Variable* const inputs[] = {&anchor, &positive, &negative};
-  const ArrayRefs arrays(inputs);
-  const TypeCheck c("triplet", arrays);
+  const InputCheck c("triplet", {&anchor, &positive, &negative});
   const auto [a, p, n] = c.args("anchor", "positive", "negative");
   c.expect(a.is_floating(), a.dtype() == p.dtype(), a.dtype() == n.dtype(), a.shape() == p.shape(),
            a.shape() == n.shape(), a.ndim() >= 2, a.shape(0) > 0);

@@ -2,11 +2,11 @@
 
 #include <string>
 
-#include "kusari/framework/autograd/function_node.h"
 #include "kusari/framework/core/config.h"
 #include "kusari/framework/core/error.h"
 #include "kusari/framework/functions/array/cast.h"
 #include "kusari/framework/functions/given.h"
+#include "kusari/framework/functions/input_check.h"
 #include "kusari/framework/functions/math/basic_math.h"
 #include "kusari/framework/functions/math/clip.h"
 #include "kusari/framework/functions/math/sqrt.h"
@@ -30,9 +30,7 @@ void check_options(const BatchRenormalizationOptions& o) {
 void check_inputs(const Variable& x, const Variable& gamma, const Variable& beta, AxisMask axes,
                   const BatchRenormalizationOptions& o) {
   const Variable mean(o.running_mean, false), var(o.running_var, false);
-  const Variable* const inputs[] = {&x, &gamma, &beta, &mean, &var};
-  const ArrayRefs arrays(inputs);
-  const TypeCheck c(kName, arrays);
+  const InputCheck c(kName, {&x, &gamma, &beta, &mean, &var});
   const auto [x_, gamma_, beta_, mean_, var_] = c.args("x", "gamma", "beta", "running_mean", "running_var");
   expect_channels(c, axes, x_, gamma_, {beta_});
   c.expect(mean_.shape() == gamma_.shape(), var_.shape() == gamma_.shape());

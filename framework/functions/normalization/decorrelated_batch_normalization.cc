@@ -12,6 +12,7 @@
 #include "kusari/framework/functions/array/expand_dims.h"
 #include "kusari/framework/functions/array/reshape.h"
 #include "kusari/framework/functions/array/transpose.h"
+#include "kusari/framework/functions/input_check.h"
 #include "kusari/framework/functions/math/average.h"
 #include "kusari/framework/functions/math/basic_math.h"
 #include "kusari/framework/functions/math/matmul.h"
@@ -87,9 +88,7 @@ class InverseSquareRoot final : public FunctionNode {
 class Grouped {
  public:
   Grouped(const char* call, const Variable& x, int64_t groups) {
-    const Variable* const inputs[] = {&x};
-    const ArrayRefs arrays(inputs);
-    const TypeCheck c(call, arrays);
+    const InputCheck c(call, {&x});
     const auto [x_] = c.args("x");
     c.expect(x_.is_floating(), x_.ndim() >= 2);
     shape_ = x.shape();
@@ -174,9 +173,7 @@ Variable fixed_decorrelated_batch_normalization(const Variable& x, const Variabl
   if (const CompositeInputs in(kCall, {x, mean, projection}); in.is_cast())
     return fixed_decorrelated_batch_normalization(in[0], in[1], in[2], groups);
   const Grouped grouped(kCall, x, groups);
-  const Variable* const inputs[] = {&x, &mean, &projection};
-  const ArrayRefs arrays(inputs);
-  const TypeCheck c(kCall, arrays);
+  const InputCheck c(kCall, {&x, &mean, &projection});
   const auto [x_, mean_, projection_] = c.args("x", "mean", "projection");
   const int64_t n = grouped.group_size();
   c.expect(mean_.dtype() == x_.dtype(), projection_.dtype() == x_.dtype(), mean_.ndim() == 2, mean_.shape(0) == groups,
