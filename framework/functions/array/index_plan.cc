@@ -7,6 +7,7 @@
 #include "kusari/framework/autograd/function_node.h"
 #include "kusari/framework/core/error.h"
 #include "kusari/framework/core/graph_capture.h"
+#include "kusari/framework/functions/array/permutation.h"
 #include "kusari/framework/functions/array/reshape.h"
 #include "kusari/framework/functions/array/take_rows.h"
 #include "kusari/framework/functions/array/transpose.h"
@@ -49,12 +50,6 @@ class PutView final : public FunctionNode {
 };
 
 Variables GetView::backward(const Variables& gy) { return {apply<PutView>({gy[0]}, spec_, input_shape(0))}; }
-
-Dims inverse(const Dims& order) {
-  Dims result = order;
-  for (int i = 0; i < order.ndim(); ++i) result[static_cast<int>(order[i])] = i;
-  return result;
-}
 
 Shape permuted(const Shape& shape, const Dims& order) {
   Shape result;
@@ -360,10 +355,10 @@ Variable IndexPlan::put(const Variable& x) const {
   if (places_.is_defined()) {
     const Shape shape = joined_shape();
     const Shape matrix = matrix_shape();
-    const Variable taken = permute(x, inverse(moved_axes(shape.ndim(), places_shape_.ndim(), target_)));
+    const Variable taken = permute(x, inverse_permutation(moved_axes(shape.ndim(), places_shape_.ndim(), target_)));
     const Array places = places_.to_device(x.device());
     const Variable sums = add_rows(reshape(taken, {numel(places_shape_), matrix[1]}), places, matrix[0], {call_});
-    view = permute(reshape(sums, permuted(view_.shape, order_)), inverse(order_));
+    view = permute(reshape(sums, permuted(view_.shape, order_)), inverse_permutation(order_));
   }
   return view_.is_whole(source_) ? view : apply<PutView>({view}, view_, source_);
 }

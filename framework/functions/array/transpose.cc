@@ -4,19 +4,13 @@
 
 #include "kusari/framework/autograd/function_node.h"
 #include "kusari/framework/core/error.h"
+#include "kusari/framework/functions/array/permutation.h"
 #include "kusari/framework/functions/given.h"
 
 namespace kusari::functions {
 namespace {
 
 std::span<const int64_t> as_span(const Dims& dims) { return {dims.begin(), dims.size()}; }
-
-// `axes` is a permutation of 0 .. ndim-1.
-Dims inverse(const Dims& axes) {
-  Dims result = axes;
-  for (int i = 0; i < axes.ndim(); ++i) result[static_cast<int>(axes[i])] = i;
-  return result;
-}
 
 class Transpose final : public FunctionNode {
  public:
@@ -25,7 +19,7 @@ class Transpose final : public FunctionNode {
 
  private:
   Arrays forward(const ArrayRefs& in) override { return {in[0].transpose(as_span(axes_))}; }
-  Variables backward(const Variables& gy) override { return {apply<Transpose>({gy[0]}, inverse(axes_))}; }
+  Variables backward(const Variables& gy) override { return {apply<Transpose>({gy[0]}, inverse_permutation(axes_))}; }
 
   Dims axes_;
 };

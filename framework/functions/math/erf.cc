@@ -1,6 +1,7 @@
 #include "kusari/framework/functions/math/erf.h"
 
 #include "kusari/framework/functions/math/basic_math.h"
+#include "kusari/framework/functions/math/error_function.h"
 #include "kusari/framework/functions/math/exponential.h"
 #include "kusari/framework/functions/math/square.h"
 #include "kusari/framework/functions/pointwise_function.h"
@@ -9,18 +10,12 @@
 namespace kusari::functions {
 namespace {
 
-constexpr double kTwoOverSqrtPi = 1.1283791670955126;
-
 class Erf final : public UnaryFunction<kernels::Erf, Keep::input> {
-  Variables backward(const Variables& gy) override {
-    return {kTwoOverSqrtPi * exp(-square(retained_input(0))) * gy[0]};
-  }
+  Variables backward(const Variables& gy) override { return {kErfSlope * exp(-square(retained_input(0))) * gy[0]}; }
 };
 
 class Erfc final : public UnaryFunction<kernels::Erfc, Keep::input> {
-  Variables backward(const Variables& gy) override {
-    return {-kTwoOverSqrtPi * exp(-square(retained_input(0))) * gy[0]};
-  }
+  Variables backward(const Variables& gy) override { return {-kErfSlope * exp(-square(retained_input(0))) * gy[0]}; }
 };
 
 }  // namespace

@@ -1,6 +1,7 @@
 #include "kusari/framework/functions/math/erfcinv.h"
 
 #include "kusari/framework/functions/math/basic_math.h"
+#include "kusari/framework/functions/math/error_function.h"
 #include "kusari/framework/functions/math/exponential.h"
 #include "kusari/framework/functions/math/square.h"
 #include "kusari/framework/functions/pointwise_function.h"
@@ -9,10 +10,10 @@
 namespace kusari::functions {
 namespace {
 
-constexpr double kHalfSqrtPi = 0.88622692545275801365;
-
 class Erfcinv final : public UnaryFunction<kernels::Erfcinv, Keep::output> {
-  Variables backward(const Variables& gy) override { return {-kHalfSqrtPi * exp(square(retained_output(0))) * gy[0]}; }
+  Variables backward(const Variables& gy) override {
+    return {-1 / kErfSlope * exp(square(retained_output(0))) * gy[0]};
+  }
 };
 
 }  // namespace

@@ -1,13 +1,12 @@
 #include "kusari/framework/functions/math/erfcx.h"
 
 #include "kusari/framework/functions/math/basic_math.h"
+#include "kusari/framework/functions/math/error_function.h"
 #include "kusari/framework/functions/pointwise_function.h"
 #include "kusari/framework/kernels/math_functions.h"
 
 namespace kusari::functions {
 namespace {
-
-constexpr double kTwoOverSqrtPi = 1.12837916709551257390;
 
 class Erfcx final : public UnaryFunction<kernels::Erfcx, Keep::input> {
   Arrays forward(const ArrayRefs& in) override {
@@ -15,7 +14,7 @@ class Erfcx final : public UnaryFunction<kernels::Erfcx, Keep::input> {
     return UnaryFunction::forward(in);
   }
   Variables backward(const Variables& gy) override {
-    return {(2 * retained_input(0) * retained_output(0) - kTwoOverSqrtPi) * gy[0]};
+    return {(2 * retained_input(0) * retained_output(0) - kErfSlope) * gy[0]};
   }
 };
 

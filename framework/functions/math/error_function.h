@@ -1,0 +1,10 @@
+#pragma once
+
+#include <numbers>
+
+namespace kusari::functions {
+
+/// erf'(0) = 2 / sqrt(pi).
+inline constexpr double kErfSlope = 2 * std::numbers::inv_sqrtpi;
+
+}  // namespace kusari::functions
