@@ -9,6 +9,7 @@
 
 #include <zlib.h>
 
+#include "kusari/framework/core/deflate.h"
 #include "kusari/framework/core/error.h"
 #include "kusari/framework/core/input_file.h"
 
@@ -16,7 +17,6 @@ namespace kusari::datasets {
 namespace {
 
 constexpr size_t kFileHeader = 128;
-constexpr uint64_t kBestRatio = 1032;  // of deflate
 
 // Types of data elements (table 1-1) and classes of arrays (table 1-3).
 enum : uint32_t { kInt8 = 1, kUint8, kInt16, kUint16, kInt32, kUint32, kSingle, kDouble = 9, kInt64 = 12, kUint64 };
@@ -167,7 +167,7 @@ std::vector<uint8_t> inflated(const Elements& place, std::span<const uint8_t> da
   read(0);
   uint32_t size = 0;
   std::memcpy(&size, bytes.data() + 4, sizeof(size));
-  if (size > data.size() * kBestRatio) {
+  if (size > data.size() * kBestDeflateRatio) {
     throw IoError("read_mat: " + place.where() + ": a compressed element of " + std::to_string(data.size()) +
                   " bytes claims " + std::to_string(size));
   }

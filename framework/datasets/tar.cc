@@ -10,6 +10,7 @@
 
 #include <zlib.h>
 
+#include "kusari/framework/core/deflate.h"
 #include "kusari/framework/core/error.h"
 #include "kusari/framework/core/input_file.h"
 
@@ -18,8 +19,7 @@ namespace {
 
 constexpr size_t kBlock = 512;
 constexpr uint64_t kMaxExtendedHeader = uint64_t{1} << 20;
-constexpr size_t kChunk = size_t{1} << 18;
-constexpr uint64_t kBestRatio = 1032;  // of deflate
+constexpr size_t kTarChunk = size_t{1} << 18;
 
 using Block = std::array<char, kBlock>;
 
@@ -30,7 +30,7 @@ class Stream {
     std::array<uint8_t, 2> start = {};
     if (file_.size() >= start.size()) file_.read(0, start);
     if (start != std::array<uint8_t, 2>{0x1f, 0x8b}) return;
-    input_.resize(kChunk);
+    input_.resize(kTarChunk);
     if (inflateInit2(&z_, 16 + MAX_WBITS) != Z_OK) throw OutOfMemoryError("tar: zlib has no memory");
     inflating_ = true;
   }
@@ -44,7 +44,7 @@ class Stream {
   const std::string& path() const { return file_.path(); }
   uint64_t position() const { return position_; }
   /// No archive in this file has more bytes.
-  uint64_t limit() const { return inflating_ ? file_.size() * kBestRatio : file_.size(); }
+  uint64_t limit() const { return inflating_ ? file_.size() * kBestDeflateRatio : file_.size(); }
 
   /// Fills `out` as far as there is data; gives the number of bytes.
   size_t read(std::span<uint8_t> out) {
@@ -77,7 +77,7 @@ class Stream {
 
   /// Reads what follows the archive, so that the checks at the end of gzip data are made.
   void drain() {
-    std::vector<uint8_t> waste(kChunk);
+    std::vector<uint8_t> waste(kTarChunk);
     while (inflating_ && read(waste) == waste.size()) {
     }
   }
@@ -286,7 +286,7 @@ struct TarReader::State {
     if (!at_content) throw StateError("TarReader::read: there is no file to read; call next() before each read()");
     at_content = false;
     for (uint64_t left = entry.size; left > 0;) {
-      const size_t n = static_cast<size_t>(std::min<uint64_t>(left, kChunk)), before = out.size();
+      const size_t n = static_cast<size_t>(std::min<uint64_t>(left, kTarChunk)), before = out.size();
       out.resize(before + n);
       if (stream.read({out.data() + before, n}) < n) cut_off();
       left -= n;

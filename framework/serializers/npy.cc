@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "kusari/framework/core/error.h"
+#include "kusari/framework/serializers/entries_read.h"
 
 namespace kusari::serializers {
 namespace {
@@ -18,7 +19,7 @@ constexpr char kMagic[] = "\x93NUMPY";
 constexpr size_t kMagicSize = 6;
 constexpr uint32_t kMaxHeaderSize = 1 << 16;
 constexpr size_t kMaxPickleSize = 1 << 12;  // a pickled None has 141 bytes
-constexpr size_t kAlignment = 64;           // of the data, numpy.lib.format.ARRAY_ALIGN
+constexpr size_t kNpyAlignment = 64;        // of the data, numpy.lib.format.ARRAY_ALIGN
 constexpr size_t kGrowthDigits = 21;        // numpy.lib.format.GROWTH_AXIS_MAX_DIGITS
 
 // pickle.dumps(numpy.array(None, dtype=object), protocol=3) of NumPy 1.24.
@@ -198,16 +199,6 @@ void transpose(const T* in, const Shape& shape, T* out) {
   }
 }
 
-template <class From, class To>
-void widen(const char* in, int64_t count, void* out) {
-  To* to = static_cast<To*>(out);
-  for (int64_t i = 0; i < count; ++i) {
-    From value;
-    std::memcpy(&value, in + i * static_cast<int64_t>(sizeof(From)), sizeof(From));
-    to[i] = static_cast<To>(value);
-  }
-}
-
 void append_utf8(std::string& out, uint32_t c) {
   const auto put = [&](uint32_t byte) { out.push_back(static_cast<char>(byte)); };
   if (c < 0x80) {
@@ -378,8 +369,8 @@ std::string npy_header(const std::string& descr, const Shape& shape) {
   std::string text = "{'descr': '" + descr + "', 'fortran_order': False, 'shape': " + to_string(shape) + ", }";
   if (shape.ndim() > 0) text.append(kGrowthDigits - std::to_string(shape[0]).size(), ' ');
   const size_t before = kMagicSize + 4;
-  const size_t unaligned = (before + text.size() + 1) % kAlignment;
-  text.append(unaligned == 0 ? kAlignment : kAlignment - unaligned, ' ');
+  const size_t unaligned = (before + text.size() + 1) % kNpyAlignment;
+  text.append(unaligned == 0 ? kNpyAlignment : kNpyAlignment - unaligned, ' ');
   text.push_back('\n');
   std::string header(kMagic, kMagicSize);
   header += {'\x01', '\x00', static_cast<char>(text.size() & 0xFF), static_cast<char>(text.size() >> 8)};

@@ -1,9 +1,8 @@
 #include "kusari/framework/serializers/npz.h"
 
-#include <algorithm>
-
 #include "kusari/framework/core/atomic_file.h"
 #include "kusari/framework/core/error.h"
+#include "kusari/framework/serializers/entries_read.h"
 #include "kusari/framework/serializers/npy.h"
 #include "kusari/framework/serializers/zip.h"
 
@@ -11,17 +10,9 @@ namespace kusari::serializers {
 namespace {
 
 constexpr std::string_view kSuffix = ".npy";
-constexpr size_t kKeysInMessage = 8;
 
 bool is_npy(const std::string& name) {
   return name.size() > kSuffix.size() && name.compare(name.size() - kSuffix.size(), kSuffix.size(), kSuffix) == 0;
-}
-
-std::string some_keys(const NpzReader& npz) {
-  const std::vector<std::string> keys = npz.keys();
-  std::string text = std::to_string(keys.size()) + " entries";
-  for (size_t i = 0; i < std::min(keys.size(), kKeysInMessage); ++i) text += (i == 0 ? ": '" : ", '") + keys[i] + "'";
-  return keys.size() > kKeysInMessage ? text + ", .." : text;
 }
 
 }  // namespace
@@ -49,7 +40,7 @@ bool NpzReader::contains(const std::string& key) const {
 
 NpzValue NpzReader::value(const std::string& key) const {
   const ZipEntry* entry = state_->zip.find(key + std::string(kSuffix));
-  if (!entry) throw KeyError("npz: " + path() + " has no entry '" + key + "' but " + some_keys(*this));
+  if (!entry) throw KeyError("npz: " + path() + " has no entry '" + key + "' but " + some_keys(keys(), "entries"));
   ZipStream stream = state_->zip.open(*entry);
   const NpyHeader header = read_npy_header(stream);
   NpzValue value;

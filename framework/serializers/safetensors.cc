@@ -1,7 +1,6 @@
 #include "kusari/framework/serializers/safetensors.h"
 
 #include <algorithm>
-#include <cstring>
 #include <set>
 #include <unordered_map>
 
@@ -10,29 +9,19 @@
 #include "kusari/framework/core/atomic_file.h"
 #include "kusari/framework/core/error.h"
 #include "kusari/framework/core/input_file.h"
+#include "kusari/framework/serializers/entries_read.h"
 #include "kusari/framework/serializers/safetensors_header.h"
 
 namespace kusari::serializers {
 namespace {
 
-constexpr uint64_t kAlignment = 8;  // of the data in the file
-constexpr size_t kKeysInMessage = 8;
+constexpr uint64_t kSafetensorsAlignment = 8;  // of the data in the file
 constexpr const char* kText = "kusari.text.";
 constexpr const char* kNone = "kusari.none.";
 
 std::string with_dots(std::string key) {
   std::replace(key.begin(), key.end(), '/', '.');
   return key;
-}
-
-template <class From, class To>
-void widen(const std::vector<uint8_t>& raw, void* out) {
-  To* const to = static_cast<To*>(out);
-  for (size_t i = 0; i < raw.size() / sizeof(From); ++i) {
-    From value;
-    std::memcpy(&value, raw.data() + i * sizeof(From), sizeof(From));
-    to[i] = value;
-  }
 }
 
 std::string quoted(const std::string& text) {
@@ -76,7 +65,7 @@ std::string header_text(const std::vector<Tensor>& tensors, const std::map<std::
     separator = ",";
   }
   json += "}";
-  json.append((kAlignment - json.size() % kAlignment) % kAlignment, ' ');
+  json.append((kSafetensorsAlignment - json.size() % kSafetensorsAlignment) % kSafetensorsAlignment, ' ');
   return json;
 }
 
@@ -136,19 +125,16 @@ struct SafetensorsReader::State {
     }
     std::vector<uint8_t> raw(size);
     file.read(entry.begin, raw);
-    if (type.name == "I16") widen<int16_t, int32_t>(raw, out);
-    if (type.name == "U16") widen<uint16_t, int32_t>(raw, out);
-    if (type.name == "U32") widen<uint32_t, int64_t>(raw, out);
+    if (type.name == "I16") widen<int16_t, int32_t>(raw.data(), array.size(), out);
+    if (type.name == "U16") widen<uint16_t, int32_t>(raw.data(), array.size(), out);
+    if (type.name == "U32") widen<uint32_t, int64_t>(raw.data(), array.size(), out);
     return array;
   }
 
   [[noreturn]] void fail_missing(const std::string& key) const {
-    std::string text = "safetensors: " + file.path() + " has no entry '" + key + "' but " +
-                       std::to_string(header.entries.size()) + " tensors";
-    for (size_t i = 0; i < std::min(header.entries.size(), kKeysInMessage); ++i) {
-      text += (i == 0 ? ": '" : ", '") + header.entries[i].key + "'";
-    }
-    throw KeyError(text + (header.entries.size() > kKeysInMessage ? ", .." : ""));
+    std::vector<std::string> keys;
+    for (const SafetensorsEntry& entry : header.entries) keys.push_back(entry.key);
+    throw KeyError("safetensors: " + file.path() + " has no entry '" + key + "' but " + some_keys(keys, "tensors"));
   }
 
   InputFile file;

@@ -1,5 +1,6 @@
 #include "kusari/framework/datasets/image/png.h"
 
+#include "kusari/framework/core/deflate.h"
 #include "kusari/framework/core/error.h"
 
 #ifdef KUSARI_WITH_PNG
@@ -17,8 +18,6 @@
 
 namespace kusari::datasets {
 namespace {
-
-constexpr int64_t kBestRatio = 1032;  // of deflate
 
 /// libpng's reader. It reports errors by longjmp: each step that calls it is a function without objects to destroy,
 /// gives false on an error, and message() says which.
@@ -113,7 +112,7 @@ Array decode_png(std::span<const uint8_t> bytes, const DecodeOptions& options, c
   if (height > options.max_pixels / width) {
     fail("has " + size + " pixels, more than max_pixels (" + std::to_string(options.max_pixels) + ")");
   }
-  if (!options.tolerate_damage && png.row_bytes() * height / kBestRatio > static_cast<int64_t>(bytes.size())) {
+  if (!options.tolerate_damage && png.row_bytes() * height / kBestDeflateRatio > static_cast<int64_t>(bytes.size())) {
     fail("is cut off or damaged: its PNG header promises " + size + " pixels, which do not fit into its " +
          std::to_string(bytes.size()) + " bytes");
   }

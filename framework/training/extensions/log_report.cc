@@ -14,6 +14,7 @@
 #include "kusari/framework/core/error.h"
 #include "kusari/framework/core/python_repr.h"
 #include "kusari/framework/core/serializer.h"
+#include "kusari/framework/training/extensions/replace_all.h"
 #include "kusari/framework/training/trainer.h"
 
 namespace kusari::training::extensions {
@@ -99,13 +100,7 @@ std::vector<LogEntry> from_json(const std::string& text) {
 }
 
 std::string with_values(std::string name, const LogEntry& entry) {
-  for (const auto& [key, number] : entry) {
-    const std::string field = "{" + key + "}";
-    const std::string value = to_text(number, "nan");
-    for (size_t at = name.find(field); at != std::string::npos; at = name.find(field, at + value.size())) {
-      name.replace(at, field.size(), value);
-    }
-  }
+  for (const auto& [key, number] : entry) replace_all(name, "{" + key + "}", to_text(number, "nan"));
   return name;
 }
 

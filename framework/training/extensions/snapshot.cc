@@ -11,6 +11,7 @@
 #include "kusari/framework/core/error.h"
 #include "kusari/framework/core/log.h"
 #include "kusari/framework/core/number_text.h"
+#include "kusari/framework/training/extensions/replace_all.h"
 #include "kusari/framework/training/trainer.h"
 
 namespace kusari::training::extensions {
@@ -32,16 +33,10 @@ void check_fields(const std::string& filename) {
   }
 }
 
-void replace(std::string& text, const std::string& field, const std::string& value) {
-  for (size_t at = text.find(field); at != std::string::npos; at = text.find(field, at + value.size())) {
-    text.replace(at, field.size(), value);
-  }
-}
-
 std::string with_values(std::string filename, const updaters::Updater& updater) {
-  replace(filename, kIteration, std::to_string(updater.iteration()));
-  replace(filename, kEpoch, std::to_string(updater.epoch()));
-  replace(filename, kEpochDetail, general_text(updater.epoch_detail(), 12));
+  replace_all(filename, kIteration, std::to_string(updater.iteration()));
+  replace_all(filename, kEpoch, std::to_string(updater.epoch()));
+  replace_all(filename, kEpochDetail, general_text(updater.epoch_detail(), 12));
   return filename;
 }
 
@@ -58,9 +53,9 @@ std::string regex_escaped(const std::string& text) {
 /// extension saves, is no snapshot.
 std::regex regex_of(const std::string& filename) {
   std::string expression = regex_escaped(filename);
-  replace(expression, regex_escaped(kIteration), "[0-9]+");
-  replace(expression, regex_escaped(kEpoch), "[0-9]+");
-  replace(expression, regex_escaped(kEpochDetail), "[0-9.]+(e[+-][0-9]+)?");
+  replace_all(expression, regex_escaped(kIteration), "[0-9]+");
+  replace_all(expression, regex_escaped(kEpoch), "[0-9]+");
+  replace_all(expression, regex_escaped(kEpochDetail), "[0-9.]+(e[+-][0-9]+)?");
   return std::regex(expression);
 }
 
