@@ -37,12 +37,14 @@ constinit Lazy<Texts> texts;
 
 }  // namespace
 
-const char* stale_text(const std::string& graph_name) {
+const char* kept_text(const std::string& text) {
   const std::lock_guard lock(texts->mutex);
-  return texts->known
-      .insert("was computed by an earlier call of static graph '" + graph_name +
-              "', which has been called again since and works in the same memory; use it before, or copy it")
-      .first->c_str();
+  return texts->known.insert(text).first->c_str();
+}
+
+const char* stale_text(const std::string& graph_name) {
+  return kept_text("was computed by an earlier call of static graph '" + graph_name +
+                   "', which has been called again since and works in the same memory; use it before, or copy it");
 }
 
 IntrusivePtr<Arena> Arena::create(const Device& device, size_t bytes) {

@@ -13,7 +13,9 @@
 
 namespace kusari::graphs {
 
-/// Why an array that a replay has overwritten must not be used any longer, for Storage::stale. Kept for ever.
+/// The same text, never freed: for Storage::stale.
+KUSARI_API const char* kept_text(const std::string& text);
+/// Why an array that a replay has overwritten must not be used any longer, kept.
 KUSARI_API const char* stale_text(const std::string& graph_name);
 
 /// A block of device memory that several storages share; goes with the last of them.

@@ -30,4 +30,9 @@ PassLog run_passes(Program& program, const StaticGraphPasses& passes) {
   return log;
 }
 
+Program rewritten(Program program, const StaticGraphPasses& passes, PassLog& log) {
+  log = run_passes(program, passes);
+  return program;
+}
+
 }  // namespace kusari::graphs

@@ -13,12 +13,6 @@ namespace {
 
 RandomState reserve(uint64_t count) { return count == 0 ? RandomState() : random::reserve(count); }
 
-// The program with its passes run, for the initialisation of a plan.
-Program rewritten(Program program, const StaticGraphPasses& passes, PassLog& log) {
-  log = run_passes(program, passes);
-  return program;
-}
-
 // The elements in memory as the recording has them.
 Array conformed(const Array& array, const View& recorded) {
   if (array.strides() == recorded.strides) return array;

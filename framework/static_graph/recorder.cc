@@ -5,9 +5,9 @@
 #include <utility>
 
 #include "kusari/framework/core/error.h"
-#include "kusari/framework/core/fork_safe.h"
 #include "kusari/framework/core/random.h"
 #include "kusari/framework/core/reporter.h"
+#include "kusari/framework/static_graph/arena.h"
 
 namespace kusari::graphs {
 
@@ -32,13 +32,13 @@ struct Given {
   Array array;
 };
 
-struct Lent {
+struct Loan {
   Array array;  // of a body that nothing else has, so that it is one reference to the storage
   std::shared_ptr<std::atomic<uint32_t>> count;
-  Lent(Array kept, std::shared_ptr<std::atomic<uint32_t>> lent) : array{std::move(kept)}, count{std::move(lent)} {
+  Loan(Array kept, std::shared_ptr<std::atomic<uint32_t>> lent) : array{std::move(kept)}, count{std::move(lent)} {
     ++*count;
   }
-  ~Lent() {
+  ~Loan() {
     array = Array();
     --*count;
   }
@@ -47,18 +47,6 @@ struct Lent {
 const void* observation_now() {
   Reporter* const reporter = get_current_reporter();
   return reporter != nullptr ? &reporter->observation() : nullptr;
-}
-
-// Texts that are never freed, for Storage::stale.
-struct Texts {
-  ForkSafeMutex mutex;
-  std::unordered_set<std::string> texts;
-};
-constinit Lazy<Texts> texts;
-
-const char* interned(const std::string& text) {
-  const std::scoped_lock lock(texts->mutex);
-  return texts->texts.insert(text).first->c_str();
 }
 
 std::string quoted(const char* name) { return std::string("kernel '") + name + "'"; }
@@ -198,7 +186,7 @@ Array Recorder::lent(const Array& array) {
     count = found->second.lent;
     if (count == nullptr) count = found->second.lent = std::make_shared<std::atomic<uint32_t>>(0);
   }
-  return alias(new Lent(array.as_strided(array.shape(), array.strides()), std::move(count)));
+  return alias(new Loan(array.as_strided(array.shape(), array.strides()), std::move(count)));
 }
 
 bool Recorder::is_lent(const Array& array) const {
@@ -513,9 +501,9 @@ Recording Recorder::finish() {
 }
 
 void Recorder::expire() {
-  const char* const text = interned("was computed in an earlier call of static graph '" + name_ +
-                                    "', which has been replayed since; return it from the call, or keep it with "
-                                    "GraphCapture::kept");
+  const char* const text =
+      kept_text("was computed in an earlier call of static graph '" + name_ +
+                "', which has been replayed since; return it from the call, or keep it with GraphCapture::kept");
   const std::scoped_lock lock(mutex_);
   for (const auto& [storage_id, known] : known_) known.storage->stale = text;
   known_.clear();

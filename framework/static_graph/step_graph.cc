@@ -66,12 +66,6 @@ class Lent {
   ArrayBody* body_ = nullptr;  // of array_
 };
 
-// The program with its passes run, for the initialisation of a plan.
-Program rewritten(Program program, const StaticGraphPasses& passes, PassLog& log) {
-  log = run_passes(program, passes);
-  return program;
-}
-
 /// Whether the recording refers to links that are no part of the model.
 bool points_elsewhere(const Recording& recording, Link& model) {
   std::unordered_set<const void*> links{nullptr};
