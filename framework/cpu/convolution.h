@@ -11,6 +11,9 @@
 // What the sources of the convolution share.
 namespace kusari::cpu {
 
+/// a / b rounded up; b is positive.
+inline int64_t ceil_divide(int64_t a, int64_t b) { return a >= 0 ? (a + b - 1) / b : -(-a / b); }
+
 /// Which of the three arrays is computed from the other two.
 enum class ConvolutionPass : int64_t { forward, data_grad, filter_grad };
 

@@ -15,8 +15,6 @@ namespace {
 constexpr int64_t kChunkWork = 1 << 16;  // multiplications that one thread does at a time
 constexpr int64_t kMostSums = 16;        // partial sums of a filter's gradient
 
-int64_t ceil_divide(int64_t a, int64_t b) { return a >= 0 ? (a + b - 1) / b : -(-a / b); }
-
 // One element of the kernel along an axis, and the element of the source that it meets.
 struct Meeting {
   int64_t k, at;

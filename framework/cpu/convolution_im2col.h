@@ -9,7 +9,6 @@
 
 namespace kusari::cpu {
 
-inline int64_t ceil_divide(int64_t a, int64_t b) { return a >= 0 ? (a + b - 1) / b : -(-a / b); }
 inline int64_t round_up(int64_t n, int64_t step) { return ceil_divide(n, step) * step; }
 
 /// Calls body(task) for each of them, on all threads; it may throw.

@@ -140,8 +140,6 @@ struct Divided {
   int64_t x_skip, y_skip;      // elements before the part
 };
 
-int64_t ceil_divide(int64_t a, int64_t b) { return (a + b - 1) / b; }
-
 constexpr double kPartFlops = 4e6;  // worth a thread of its own: about 20 microseconds
 constexpr int64_t kMostParts = 8;
 // Each part of the forward pass reads all weights: parts of some 30 positions would wait for them.
