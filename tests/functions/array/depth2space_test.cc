@@ -9,7 +9,7 @@ namespace {
 using namespace testing;
 
 // y[n, c, r i + a, r j + b] = X[n, (a r + b) C + c, i, j], in C order of y.
-std::vector<double> reference(const Array& X, int64_t r) {
+std::vector<double> depth2space_reference(const Array& X, int64_t r) {
   const Shape& s = X.shape();
   const int64_t channels = s[1] / (r * r), h = s[2] * r, w = s[3] * r;
   const std::vector<double> x = X.to_vector<double>();
@@ -41,7 +41,7 @@ TEST_CASE("depth2space and space2depth") {
         const Variable y = depth2space(given);
         CHECK(y.dtype() == dtype);
         CHECK(has_image_layout(y.array()));
-        check_close(y, shape, reference(x, c.r), 0);
+        check_close(y, shape, depth2space_reference(x, c.r), 0);
         check_close(space2depth(y), c.shape, x.to_vector<double>(), 0);
         check_close(space2depth(y.array().contiguous()), c.shape, x.to_vector<double>(), 0);
       }

@@ -8,7 +8,7 @@ namespace {
 
 using namespace testing;
 
-struct Case {
+struct Im2colCase {
   Shape x;
   Dims ksize, stride, pad, dilate;
   bool cover_all = false;
@@ -18,13 +18,13 @@ struct Case {
   }
 };
 
-const Case kCases[] = {
+const Im2colCase kIm2colCases[] = {
     {{2, 3, 5, 6}, {3, 2}, {1, 1}, {0, 0}, {1, 1}},      {{1, 2, 5, 7}, {3, 3}, {2, 3}, {1, 2}, {1, 1}},
     {{2, 1, 6, 5}, {2, 2}, {2, 2}, {0, 0}, {2, 3}},      {{1, 2, 6, 6}, {3, 3}, {2, 2}, {0, 0}, {1, 1}, true},
     {{1, 1, 1, 1}, {3, 3}, {1, 1}, {2, 2}, {1, 1}},      {{0, 2, 4, 4}, {2, 2}, {1, 1}, {0, 0}, {1, 1}},
     {{1, 1, 4, 4}, {2, 2}, {5, 5}, {3, 3}, {1, 1}, true}};
 
-int64_t out_size(const Case& c, int axis) {
+int64_t im2col_out_size(const Im2colCase& c, int axis) {
   int64_t n = 0;
   const int64_t reach = (c.ksize[axis] - 1) * c.dilate[axis] + 1, end = c.x[2 + axis] + 2 * c.pad[axis];
   while (n * c.stride[axis] + reach <= end) ++n;
@@ -34,14 +34,14 @@ int64_t out_size(const Case& c, int axis) {
 }
 
 // y in C order of (n, c, a, b, i, j), straight from the definition.
-std::vector<double> reference(const Case& c, const std::vector<double>& x) {
+std::vector<double> im2col_reference(const Im2colCase& c, const std::vector<double>& x) {
   std::vector<double> y;
   for (int64_t n = 0; n < c.x[0]; ++n) {
     for (int64_t ch = 0; ch < c.x[1]; ++ch) {
       for (int64_t k = 0; k < c.ksize[0] * c.ksize[1]; ++k) {
-        for (int64_t p = 0; p < out_size(c, 0) * out_size(c, 1); ++p) {
-          const int64_t row = p / out_size(c, 1) * c.stride[0] + k / c.ksize[1] * c.dilate[0] - c.pad[0];
-          const int64_t column = p % out_size(c, 1) * c.stride[1] + k % c.ksize[1] * c.dilate[1] - c.pad[1];
+        for (int64_t p = 0; p < im2col_out_size(c, 0) * im2col_out_size(c, 1); ++p) {
+          const int64_t row = p / im2col_out_size(c, 1) * c.stride[0] + k / c.ksize[1] * c.dilate[0] - c.pad[0];
+          const int64_t column = p % im2col_out_size(c, 1) * c.stride[1] + k % c.ksize[1] * c.dilate[1] - c.pad[1];
           const bool inside = row >= 0 && row < c.x[2] && column >= 0 && column < c.x[3];
           y.push_back(inside ? x[static_cast<size_t>(((n * c.x[1] + ch) * c.x[2] + row) * c.x[3] + column)] : 0);
         }
@@ -52,14 +52,14 @@ std::vector<double> reference(const Case& c, const std::vector<double>& x) {
 }
 
 TEST_CASE("im2col and its gradients") {
-  for (const Case& c : kCases) {
+  for (const Im2colCase& c : kIm2colCases) {
     CAPTURE(to_string(c.x));
     CAPTURE(to_string(c.ksize));
-    const Shape shape{c.x[0], c.x[1] * numel(c.ksize), out_size(c, 0), out_size(c, 1)};
+    const Shape shape{c.x[0], c.x[1] * numel(c.ksize), im2col_out_size(c, 0), im2col_out_size(c, 1)};
     const auto im2col = [&](const Variable& x) { return F::im2col(x, PerAxis(c.ksize), c.options()); };
     for (const Dtype dtype : kFloatingDtypes) {
       const Array x = uniform(c.x, -1, 1).astype(dtype);
-      const std::vector<double> expected = reference(c, x.to_vector<double>());
+      const std::vector<double> expected = im2col_reference(c, x.to_vector<double>());
       for (const Array& given : {x, x.channels_last(), x.transpose().contiguous().transpose()}) {
         const Variable y = im2col(given);
         CHECK(y.dtype() == dtype);
@@ -71,16 +71,16 @@ TEST_CASE("im2col and its gradients") {
 }
 
 TEST_CASE("col2im sums what im2col took apart") {
-  for (const Case& c : kCases) {
+  for (const Im2colCase& c : kIm2colCases) {
     CAPTURE(to_string(c.x));
-    const Shape col_shape{c.x[0], c.x[1], c.ksize[0], c.ksize[1], out_size(c, 0), out_size(c, 1)};
+    const Shape col_shape{c.x[0], c.x[1], c.ksize[0], c.ksize[1], im2col_out_size(c, 0), im2col_out_size(c, 1)};
     const Array x = uniform(c.x, -1, 1), col = uniform(col_shape, -1, 1, 2);
     const auto col2im = [&](const Variable& v) {
       return F::col2im(v, PerAxis({c.x[2], c.x[3]}),
                        {.stride = PerAxis(c.stride), .pad = PerAxis(c.pad), .dilate = PerAxis(c.dilate)});
     };
     // The adjoint: <im2col(x), col> = <x, col2im(col)>.
-    const std::vector<double> a = reference(c, x.to_vector<double>()), b = col.to_vector<double>();
+    const std::vector<double> a = im2col_reference(c, x.to_vector<double>()), b = col.to_vector<double>();
     const std::vector<double> u = x.to_vector<double>(), v = col2im(col).to_vector<double>();
     double left = 0, right = 0;
     for (size_t i = 0; i < a.size(); ++i) left += a[i] * b[i];

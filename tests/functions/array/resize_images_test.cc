@@ -11,14 +11,14 @@ namespace {
 
 using namespace testing;
 
-struct Case {
+struct ResizeCase {
   Shape x;
   Dims size;
   F::ResizeImagesOptions options;
 };
 
 const F::ResizeImagesOptions kEdges{.align_corners = false}, kNearest{.mode = F::ResizeMode::nearest};
-const Case kCases[] = {
+const ResizeCase kResizeCases[] = {
     {{2, 3, 4, 5}, {7, 3}, {}},      {{2, 3, 4, 5}, {7, 3}, kEdges},   {{2, 3, 4, 5}, {7, 3}, kNearest},
     {{1, 1, 3, 3}, {1, 1}, {}},      {{1, 5, 1, 1}, {3, 2}, {}},       {{1, 1, 1, 1}, {3, 2}, kEdges},
     {{1, 2, 6, 7}, {2, 14}, kEdges}, {{1, 2, 6, 7}, {9, 4}, kNearest}, {{0, 2, 3, 3}, {2, 2}, {}},
@@ -32,7 +32,7 @@ double place(int64_t i, int64_t in, int64_t out, const F::ResizeImagesOptions& o
   return out == 1 ? 0 : at * static_cast<double>(in - 1) / static_cast<double>(out - 1);
 }
 
-std::vector<double> reference(const Case& c, const std::vector<double>& x) {
+std::vector<double> resized_reference(const ResizeCase& c, const std::vector<double>& x) {
   std::vector<double> y;
   const int64_t h = c.x[2], w = c.x[3];
   for (int64_t image = 0; image < c.x[0] * c.x[1]; ++image) {
@@ -51,7 +51,7 @@ std::vector<double> reference(const Case& c, const std::vector<double>& x) {
 }
 
 TEST_CASE("resize_images and its gradients") {
-  for (const Case& c : kCases) {
+  for (const ResizeCase& c : kResizeCases) {
     CAPTURE(to_string(c.x));
     CAPTURE(to_string(c.size));
     CAPTURE(c.options.align_corners);
@@ -60,7 +60,7 @@ TEST_CASE("resize_images and its gradients") {
     for (const Dtype dtype : kFloatingDtypes) {
       CAPTURE(name(dtype));
       const Array x = uniform(c.x, -1, 1).astype(dtype);
-      const std::vector<double> expected = reference(c, x.to_vector<double>());
+      const std::vector<double> expected = resized_reference(c, x.to_vector<double>());
       for (const Array& given : {x, x.channels_last(), x.transpose().contiguous().transpose()}) {
         const Variable y = resize(given);
         CHECK(y.dtype() == dtype);

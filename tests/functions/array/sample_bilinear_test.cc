@@ -9,7 +9,7 @@ namespace {
 
 using namespace testing;
 
-std::vector<double> reference(const Array& x, const Array& points) {
+std::vector<double> sampled_reference(const Array& x, const Array& points) {
   const Shape &s = x.shape(), &p = points.shape();
   const std::vector<double> image = x.to_vector<double>(), at = points.to_vector<double>();
   std::vector<double> y;
@@ -33,17 +33,18 @@ std::vector<double> reference(const Array& x, const Array& points) {
   return y;
 }
 
-struct Case {
+struct SampleCase {
   Shape x, points;
 };
 // Points reach over the image's edges; few are near a pixel's centre, where the slope jumps.
-const Case kCases[] = {{{2, 3, 4, 5}, {2, 2, 3, 4}}, {{1, 1, 1, 1}, {1, 2, 2, 2}}, {{1, 9, 3, 2}, {1, 2, 5, 1}},
-                       {{2, 0, 3, 3}, {2, 2, 2, 2}}, {{0, 2, 3, 3}, {0, 2, 2, 2}}, {{1, 2, 3, 3}, {1, 2, 0, 2}}};
+const SampleCase kSampleCases[] = {{{2, 3, 4, 5}, {2, 2, 3, 4}}, {{1, 1, 1, 1}, {1, 2, 2, 2}},
+                                   {{1, 9, 3, 2}, {1, 2, 5, 1}}, {{2, 0, 3, 3}, {2, 2, 2, 2}},
+                                   {{0, 2, 3, 3}, {0, 2, 2, 2}}, {{1, 2, 3, 3}, {1, 2, 0, 2}}};
 
-Array points_for(const Case& c) { return uniform(c.points, -2.5, 6.5, 3); }
+Array points_for(const SampleCase& c) { return uniform(c.points, -2.5, 6.5, 3); }
 
 TEST_CASE("sample_bilinear and its gradients") {
-  for (const Case& c : kCases) {
+  for (const SampleCase& c : kSampleCases) {
     CAPTURE(to_string(c.x));
     CAPTURE(to_string(c.points));
     const Shape shape{c.x[0], c.x[1], c.points[2], c.points[3]};
@@ -54,7 +55,7 @@ TEST_CASE("sample_bilinear and its gradients") {
       for (const Array& given : {x, x.channels_last(), x.transpose().contiguous().transpose()}) {
         const Variable y = F::sample_bilinear(given, points.transpose().contiguous().transpose());
         CHECK(y.dtype() == dtype);
-        check_close(y, shape, reference(x, points), 4);
+        check_close(y, shape, sampled_reference(x, points), 4);
       }
     }
     check_gradients(F::sample_bilinear, uniform(c.x, -1, 1), points_for(c));
@@ -63,7 +64,8 @@ TEST_CASE("sample_bilinear and its gradients") {
 
 TEST_CASE("sample_bilinear's fused gradients are its composite's") {
   for (const Dtype dtype : {Dtype::float32, Dtype::float16}) {
-    const Variable x(uniform({2, 70, 4, 5}, -1, 1).astype(dtype)), points(points_for(kCases[0]).astype(Dtype::float32));
+    const Variable x(uniform({2, 70, 4, 5}, -1, 1).astype(dtype)),
+        points(points_for(kSampleCases[0]).astype(Dtype::float32));
     const Variable seed(uniform({2, 70, 3, 4}, -1, 1, 5).astype(dtype), false);
     const auto gradients = [&](bool composite) {
       return grad({F::sample_bilinear(x, points)}, {x, points},

@@ -14,7 +14,7 @@
 namespace kusari::testing {
 namespace {
 
-struct Case {
+struct ConvolutionCase {
   Shape x, W, y;
   F::ConvolutionOptions options;
 
@@ -25,7 +25,7 @@ struct Case {
   }
 };
 
-const Case kCases[] = {
+const ConvolutionCase kConvolutionCases[] = {
     {{2, 3, 7}, {4, 3, 3}, {2, 4, 7}, {.pad = 1}},
     {{2, 3, 8}, {4, 3, 3}, {2, 4, 4}, {.stride = 2, .cover_all = true}},
     {{2, 4, 6, 5}, {6, 2, 3, 2}, {2, 6, 4, 2}, {.stride = {1, 2}, .pad = {0, 1}, .dilate = {1, 3}, .groups = 2}},
@@ -36,7 +36,7 @@ const Case kCases[] = {
 };
 
 TEST_CASE("convolution_nd") {
-  for (const Case& c : kCases) {
+  for (const ConvolutionCase& c : kConvolutionCases) {
     CAPTURE(to_string(c.x));
     const Array x = uniform(c.x, -1, 1, 1), W = uniform(c.W, -1, 1, 2), b = uniform({c.W[0]}, -1, 1, 3);
     const std::vector<double> sums =
@@ -79,7 +79,7 @@ TEST_CASE("convolution_1d, _2d and _3d are convolution_nd") {
 }
 
 TEST_CASE("convolution with relu is relu of the convolution") {
-  for (const Case& c : kCases) {
+  for (const ConvolutionCase& c : kConvolutionCases) {
     CAPTURE(to_string(c.x));
     F::ConvolutionOptions cut = c.options;
     cut.relu = true;
@@ -100,7 +100,7 @@ TEST_CASE("convolution with relu is relu of the convolution") {
 }
 
 TEST_CASE("convolution's gradients are the same whether they are recorded or not") {
-  for (const Case& c : kCases) {
+  for (const ConvolutionCase& c : kConvolutionCases) {
     const auto gradients = [&](bool record) {
       const Variable x(uniform(c.x, -1, 1, 1)), W(uniform(c.W, -1, 1, 2)), b(uniform({c.W[0]}, -1, 1, 3));
       Variable y = F::convolution_nd(x, W, b, c.options);

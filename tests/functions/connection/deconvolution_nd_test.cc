@@ -11,7 +11,7 @@
 namespace kusari::testing {
 namespace {
 
-struct Case {
+struct DeconvolutionCase {
   Shape x, W, y;
   F::DeconvolutionOptions options;
 
@@ -21,7 +21,7 @@ struct Case {
   }
 };
 
-const Case kCases[] = {
+const DeconvolutionCase kDeconvolutionCases[] = {
     {{2, 3, 5}, {3, 4, 3}, {2, 4, 7}, {}},
     {{2, 3, 5}, {3, 4, 3}, {2, 4, 10}, {.stride = 2, .pad = 1, .outsize = {10}}},
     {{2, 4, 3, 4}, {4, 3, 3, 2}, {2, 6, 5, 9}, {.stride = {2, 3}, .pad = {1, 1}, .dilate = {1, 1}, .groups = 2}},
@@ -32,7 +32,7 @@ const Case kCases[] = {
 };
 
 TEST_CASE("deconvolution_nd") {
-  for (const Case& c : kCases) {
+  for (const DeconvolutionCase& c : kDeconvolutionCases) {
     CAPTURE(to_string(c.x));
     const Array x = uniform(c.x, -1, 1, 1), W = uniform(c.W, -1, 1, 2), b = uniform({c.y[1]}, -1, 1, 3);
     // The gradient of the convolution from y's shape to x's.
@@ -64,7 +64,7 @@ TEST_CASE("deconvolution_1d, _2d and _3d are deconvolution_nd") {
 }
 
 TEST_CASE("deconvolution's gradients are the same whether they are recorded or not") {
-  for (const Case& c : kCases) {
+  for (const DeconvolutionCase& c : kDeconvolutionCases) {
     const auto gradients = [&](bool record) {
       const Variable x(uniform(c.x, -1, 1, 1)), W(uniform(c.W, -1, 1, 2)), b(uniform({c.y[1]}, -1, 1, 3));
       Variable y = F::deconvolution_nd(x, W, b, c.options);

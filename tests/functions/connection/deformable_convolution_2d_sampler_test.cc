@@ -9,17 +9,18 @@ namespace {
 
 using namespace testing;
 
-struct Case {
+struct DeformableCase {
   Shape x, W;
   Dims size, stride, pad;
   Shape offset() const { return {x[0], 2 * W[2] * W[3], size[0], size[1]}; }
 };
-const Case kCases[] = {{{2, 3, 5, 4}, {2, 3, 3, 2}, {3, 3}, {1, 1}, {0, 0}},
-                       {{1, 2, 4, 5}, {3, 2, 3, 3}, {2, 3}, {2, 2}, {1, 1}},
-                       {{1, 1, 1, 1}, {1, 1, 1, 1}, {1, 1}, {1, 1}, {0, 0}},
-                       {{0, 2, 3, 3}, {2, 2, 2, 2}, {2, 2}, {1, 1}, {0, 0}}};
+const DeformableCase kDeformableCases[] = {{{2, 3, 5, 4}, {2, 3, 3, 2}, {3, 3}, {1, 1}, {0, 0}},
+                                           {{1, 2, 4, 5}, {3, 2, 3, 3}, {2, 3}, {2, 2}, {1, 1}},
+                                           {{1, 1, 1, 1}, {1, 1, 1, 1}, {1, 1}, {1, 1}, {0, 0}},
+                                           {{0, 2, 3, 3}, {2, 2, 2, 2}, {2, 2}, {1, 1}, {0, 0}}};
 
-std::vector<double> reference(const Case& c, const Array& X, const Array& O, const Array& W, const Array& b) {
+std::vector<double> deformable_reference(const DeformableCase& c, const Array& X, const Array& O, const Array& W,
+                                         const Array& b) {
   const std::vector<double> x = X.to_vector<double>(), offset = O.to_vector<double>(), w = W.to_vector<double>(),
                             bias = b.to_vector<double>();
   const int64_t k = c.W[2] * c.W[3], count = c.size[0] * c.size[1], pixels = c.x[2] * c.x[3];
@@ -51,7 +52,7 @@ std::vector<double> reference(const Case& c, const Array& X, const Array& O, con
 }
 
 TEST_CASE("deformable_convolution_2d_sampler and its gradients") {
-  for (const Case& c : kCases) {
+  for (const DeformableCase& c : kDeformableCases) {
     CAPTURE(to_string(c.x));
     const auto convolve = [&](const Variable& x, const Variable& offset, const Variable& W, const Variable& b) {
       return F::deformable_convolution_2d_sampler(x, offset, W, b,
@@ -67,9 +68,9 @@ TEST_CASE("deformable_convolution_2d_sampler and its gradients") {
         const Variable y = convolve(given, offset.channels_last(), W.channels_last(), b);
         CHECK(y.dtype() == dtype);
         // Patches of a half type are rounded before they are multiplied.
-        check_close(y, shape, reference(c, x, offset, W, b), 8);
+        check_close(y, shape, deformable_reference(c, x, offset, W, b), 8);
       }
-      check_close(convolve(x, offset, W, Variable()), shape, reference(c, x, offset, W, zeros({c.W[0]})), 8);
+      check_close(convolve(x, offset, W, Variable()), shape, deformable_reference(c, x, offset, W, zeros({c.W[0]})), 8);
     }
     check_gradients(convolve, uniform(c.x, -1, 1), offset64, uniform(c.W, -1, 1, 2), uniform({c.W[0]}, -1, 1, 3));
   }

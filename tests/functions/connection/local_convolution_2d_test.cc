@@ -7,16 +7,16 @@ namespace {
 
 using namespace testing;
 
-struct Case {
+struct LocalCase {
   Shape x, W;
   Dims stride;
 };
-const Case kCases[] = {{{2, 3, 4, 5}, {2, 3, 3, 3, 2, 3}, {1, 1}},
-                       {{1, 2, 5, 6}, {3, 2, 2, 2, 3, 2}, {2, 3}},
-                       {{2, 1, 1, 1}, {1, 1, 1, 1, 1, 1}, {1, 1}},
-                       {{0, 2, 3, 3}, {2, 2, 2, 2, 2, 2}, {1, 1}}};
+const LocalCase kLocalCases[] = {{{2, 3, 4, 5}, {2, 3, 3, 3, 2, 3}, {1, 1}},
+                                 {{1, 2, 5, 6}, {3, 2, 2, 2, 3, 2}, {2, 3}},
+                                 {{2, 1, 1, 1}, {1, 1, 1, 1, 1, 1}, {1, 1}},
+                                 {{0, 2, 3, 3}, {2, 2, 2, 2, 2, 2}, {1, 1}}};
 
-std::vector<double> reference(const Case& c, const Array& X, const Array& W, const Array& b) {
+std::vector<double> local_reference(const LocalCase& c, const Array& X, const Array& W, const Array& b) {
   const std::vector<double> x = X.to_vector<double>(), w = W.to_vector<double>(), bias = b.to_vector<double>();
   const Shape &s = c.x, &k = c.W;
   std::vector<double> y;
@@ -39,7 +39,7 @@ std::vector<double> reference(const Case& c, const Array& X, const Array& W, con
 }
 
 TEST_CASE("local_convolution_2d and its gradients") {
-  for (const Case& c : kCases) {
+  for (const LocalCase& c : kLocalCases) {
     CAPTURE(to_string(c.x));
     const auto convolve = [&](const Variable& x, const Variable& W, const Variable& b) {
       return F::local_convolution_2d(x, W, b, {.stride = PerAxis(c.stride)});
@@ -52,9 +52,9 @@ TEST_CASE("local_convolution_2d and its gradients") {
       for (const Array& given : {x, x.channels_last(), x.transpose().contiguous().transpose()}) {
         const Variable y = convolve(given, W, b);
         CHECK(y.dtype() == dtype);
-        check_close(y, shape, reference(c, x, W, b), 6);
+        check_close(y, shape, local_reference(c, x, W, b), 6);
       }
-      check_close(convolve(x, W, Variable()), shape, reference(c, x, W, zeros(bias)), 6);
+      check_close(convolve(x, W, Variable()), shape, local_reference(c, x, W, zeros(bias)), 6);
     }
     check_gradients(convolve, uniform(c.x, -1, 1), uniform(c.W, -1, 1, 2), uniform(bias, -1, 1, 3));
   }

@@ -12,7 +12,7 @@ namespace {
 
 using namespace testing;
 using F::Reduce;
-using Options = F::ConnectionistTemporalClassificationOptions;
+using CtcOptions = F::ConnectionistTemporalClassificationOptions;
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
@@ -70,7 +70,8 @@ TEST_CASE("connectionist_temporal_classification of sequences of several lengths
   const double second = F::connectionist_temporal_classification({frame(0, 1), frame(1, 1), frame(2, 1)},
                                                                  array<int>({1}, {1, 1}, test_device()), 2)
                             .item<double>();
-  Options options{.input_length = array<int>({4, 3}, test_device()), .label_length = array<int>({2, 1}, test_device())};
+  CtcOptions options{.input_length = array<int>({4, 3}, test_device()),
+                     .label_length = array<int>({2, 1}, test_device())};
   check_close(F::connectionist_temporal_classification(x, t, 2, options), {}, {(first + second) / 2});
   options.reduce = Reduce::no;
   check_close(F::connectionist_temporal_classification(x, t.astype(Dtype::int64), 2, options), {2}, {first, second});
@@ -78,7 +79,8 @@ TEST_CASE("connectionist_temporal_classification of sequences of several lengths
 
 TEST_CASE("connectionist_temporal_classification's gradients") {
   const Array t = array<int>({0, 1, 1, 1}, {2, 2}, test_device());
-  Options options{.input_length = array<int>({3, 4}, test_device()), .label_length = array<int>({1, 2}, test_device())};
+  CtcOptions options{.input_length = array<int>({3, 4}, test_device()),
+                     .label_length = array<int>({1, 2}, test_device())};
   for (const Reduce reduce : {Reduce::mean, Reduce::no}) {
     options.reduce = reduce;
     const auto loss = [&](const Variables& x) {
@@ -93,9 +95,9 @@ TEST_CASE("connectionist_temporal_classification's gradients") {
 
 TEST_CASE("the gradient of connectionist_temporal_classification is the composed one") {
   const Array t = array<int>({0, 1, 1, 0, 2, 0}, {3, 2}, test_device());
-  const Options options{.input_length = array<int>({2, 1, 2}, test_device()),
-                        .label_length = array<int>({1, 2, 0}, test_device()),
-                        .reduce = Reduce::no};  // the second does not fit
+  const CtcOptions options{.input_length = array<int>({2, 1, 2}, test_device()),
+                           .label_length = array<int>({1, 2, 0}, test_device()),
+                           .reduce = Reduce::no};  // the second does not fit
   for (const Dtype dtype : {Dtype::float16, Dtype::float32, Dtype::float64}) {
     const Variable x0(uniform({3, 4}, -1, 1, 1).astype(dtype)), x1(uniform({3, 4}, -1, 1, 2).astype(dtype));
     const auto loss = [&] { return F::sum(F::connectionist_temporal_classification({x0, x1}, t, 3, options)); };
@@ -161,7 +163,7 @@ TEST_CASE("connectionist_temporal_classification of no sequence") {
 
 TEST_CASE("connectionist_temporal_classification of what does not fit") {
   const Array x = ones({2, 3}, Dtype::float32, test_device()), t = ones({2, 1}, Dtype::int32, test_device());
-  const auto ctc = [&](const Array& labels, int64_t blank, const Options& options = {}) {
+  const auto ctc = [&](const Array& labels, int64_t blank, const CtcOptions& options = {}) {
     return F::connectionist_temporal_classification({x, x}, labels, blank, options);
   };
   const std::vector<Variable> nothing;

@@ -21,7 +21,8 @@ F::Sampler fixed(const Array& samples) {
 }
 
 // The losses of labels t, -1 costing nothing, with samples (N, 1 + k).
-std::vector<double> losses(const Array& x, const std::vector<int>& t, const Array& W, const Array& samples) {
+std::vector<double> negative_sampling_losses(const Array& x, const std::vector<int>& t, const Array& W,
+                                             const Array& samples) {
   const std::vector<double> a = x.to_vector<double>(), w = W.to_vector<double>();
   const std::vector<int> drawn = samples.to_vector<int>();
   const size_t d = static_cast<size_t>(x.shape()[1]), k = drawn.size() / t.size();
@@ -49,7 +50,7 @@ TEST_CASE("negative_sampling") {
   for (const Dtype dtype : kFloatingDtypes) {
     CAPTURE(name(dtype));
     const Array x = uniform({3, 4}, -1, 1, 1).astype(dtype), W = uniform({4, 4}, -1, 1, 2).astype(dtype);
-    const std::vector<double> each = losses(x, labels, W, samples);
+    const std::vector<double> each = negative_sampling_losses(x, labels, W, samples);
     CHECK(F::negative_sampling(x, t, W, fixed(samples), 2).dtype() == dtype);
     check_close(F::negative_sampling(x, t, W, fixed(samples), 2), {}, {each[0] + each[2]}, 2);
     Array returned;

@@ -11,11 +11,11 @@ namespace {
 
 using namespace testing;
 using F::Reduce;
-using Options = F::SoftmaxCrossEntropyOptions;
+using CrossEntropyOptions = F::SoftmaxCrossEntropyOptions;
 
 // The losses of labels t for scores x of shape (outer, n, inner).
-std::vector<double> losses(const Array& x, const std::vector<int>& t, size_t n, size_t inner, int ignored = -1,
-                           const std::vector<double>& weight = {}) {
+std::vector<double> cross_entropies(const Array& x, const std::vector<int>& t, size_t n, size_t inner, int ignored = -1,
+                                    const std::vector<double>& weight = {}) {
   const std::vector<double> scores = x.to_vector<double>();
   std::vector<double> result;
   for (size_t i = 0; i < t.size(); ++i) {
@@ -40,26 +40,26 @@ TEST_CASE("softmax_cross_entropy") {
   for (const Dtype dtype : kFloatingDtypes) {
     CAPTURE(name(dtype));
     const Array x = uniform({4, 3}, -2, 2).astype(dtype);
-    const std::vector<double> each = losses(x, labels, 3, 1);
+    const std::vector<double> each = cross_entropies(x, labels, 3, 1);
     CHECK(F::softmax_cross_entropy(x, t).dtype() == dtype);
     check_close(F::softmax_cross_entropy(x, t), {}, {total(each) / 3}, 2);
     check_close(F::softmax_cross_entropy(x, t.astype(Dtype::int64)), {}, {total(each) / 3}, 2);
     check_close(F::softmax_cross_entropy(x, t, {.normalize = false}), {}, {total(each) / 4}, 2);
     check_close(F::softmax_cross_entropy(x, t, {.reduce = Reduce::no}), {4}, each, 2);
     check_close(F::softmax_cross_entropy(x, array<int>({0, 2, 2, 1}, test_device()), {.ignore_label = 2}), {},
-                {total(losses(x, {0, 2, 2, 1}, 3, 1, 2)) / 2}, 2);
+                {total(cross_entropies(x, {0, 2, 2, 1}, 3, 1, 2)) / 2}, 2);
     const std::vector<double> weight = {0.5, 2, 0};
     check_close(F::softmax_cross_entropy(x, t, {.class_weight = array(weight, test_device()).astype(dtype)}), {},
-                {total(losses(x, labels, 3, 1, -1, weight)) / 3}, 2);
+                {total(cross_entropies(x, labels, 3, 1, -1, weight)) / 3}, 2);
   }
 }
 
 TEST_CASE("softmax_cross_entropy of images") {
   const std::vector<int> labels = {0, 2, -1, 1, 1, 0, 2, 2};
   const Array x = uniform({2, 3, 2, 2}, -2, 2), t = array(labels, test_device()).reshape({2, 2, 2});
-  check_close(F::softmax_cross_entropy(x, t), {}, {total(losses(x, labels, 3, 4)) / 7});
-  check_close(F::softmax_cross_entropy(x, t, {.reduce = Reduce::no}), {2, 2, 2}, losses(x, labels, 3, 4));
-  check_close(F::softmax_cross_entropy(x, t, {.normalize = false}), {}, {total(losses(x, labels, 3, 4)) / 2});
+  check_close(F::softmax_cross_entropy(x, t), {}, {total(cross_entropies(x, labels, 3, 4)) / 7});
+  check_close(F::softmax_cross_entropy(x, t, {.reduce = Reduce::no}), {2, 2, 2}, cross_entropies(x, labels, 3, 4));
+  check_close(F::softmax_cross_entropy(x, t, {.normalize = false}), {}, {total(cross_entropies(x, labels, 3, 4)) / 2});
 }
 
 TEST_CASE("softmax_cross_entropy when no label counts") {
@@ -80,10 +80,11 @@ TEST_CASE("softmax_cross_entropy's gradients") {
   const Array x = uniform({4, 3}, -2, 2), t = array<int>({0, 2, -1, 1}, test_device());
   const Array images = uniform({2, 3, 2}, -2, 2), labels = array<int>({0, 2, 1, -1}, {2, 2}, test_device());
   const Array weight = array<double>({0.5, 2, 0}, test_device());
-  for (const Options& o :
-       {Options{}, Options{.normalize = false}, Options{.cache_score = false}, Options{.class_weight = weight},
-        Options{.reduce = Reduce::no}, Options{.class_weight = weight, .reduce = Reduce::no},
-        Options{.enable_double_backprop = true}}) {
+  for (const CrossEntropyOptions& o :
+       {CrossEntropyOptions{}, CrossEntropyOptions{.normalize = false}, CrossEntropyOptions{.cache_score = false},
+        CrossEntropyOptions{.class_weight = weight}, CrossEntropyOptions{.reduce = Reduce::no},
+        CrossEntropyOptions{.class_weight = weight, .reduce = Reduce::no},
+        CrossEntropyOptions{.enable_double_backprop = true}}) {
     check_gradients([&](const Variable& v) { return F::softmax_cross_entropy(v, t, o); }, x);
     check_gradients([&](const Variable& v) { return F::softmax_cross_entropy(v, labels, o); }, images);
   }
@@ -93,7 +94,8 @@ TEST_CASE("softmax_cross_entropy's gradients") {
 
 TEST_CASE("the fused gradient of softmax_cross_entropy is the composed one") {
   const Array t = array<int>({0, 2, -1, 1}, test_device()), weight = array<double>({0.5, 2, 1}, test_device());
-  for (const Options& o : {Options{}, Options{.class_weight = weight}, Options{.reduce = Reduce::no}}) {
+  for (const CrossEntropyOptions& o : {CrossEntropyOptions{}, CrossEntropyOptions{.class_weight = weight},
+                                       CrossEntropyOptions{.reduce = Reduce::no}}) {
     const Variable x(uniform({4, 3}, -2, 2));
     const Variable fused = grad({F::sum(F::softmax_cross_entropy(x, t, o))}, {x})[0];
     const Variable composed =
@@ -115,7 +117,7 @@ TEST_CASE("softmax_cross_entropy of distributions") {
   }
   check_close(F::softmax_cross_entropy(x, t), {}, {(cross[0] + cross[1]) / 2});
   check_close(F::softmax_cross_entropy(x, t, {.reduce = Reduce::no}), {2}, cross);
-  const Options kl{.reduce = Reduce::no, .soft_target_loss = F::SoftTargetLoss::kl_divergence};
+  const CrossEntropyOptions kl{.reduce = Reduce::no, .soft_target_loss = F::SoftTargetLoss::kl_divergence};
   check_close(F::softmax_cross_entropy(x, t, kl), {2}, {cross[0] - entropy[0], cross[1] - entropy[1]});
   check_gradients([&](const Variable& v) { return F::softmax_cross_entropy(v, t); }, x);
   check_gradients([&](const Variable& v) { return F::softmax_cross_entropy(v, t, kl); }, x);

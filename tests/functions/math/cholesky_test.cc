@@ -11,14 +11,8 @@ namespace {
 
 using namespace testing;
 
-bool lacks_kernel() {
-  if (test_device().is_cpu()) return false;
-  MESSAGE("cholesky has a kernel on the CPU only: skipped");
-  return true;
-}
-
 TEST_CASE("cholesky") {
-  if (lacks_kernel()) return;
+  if (lacks_kernel("cholesky")) return;
   // The lower factor of Wikipedia's example, https://en.wikipedia.org/wiki/Cholesky_decomposition.
   const Array a = array<double>({4, 12, -16, 12, 37, -43, -16, -43, 98}, {3, 3});
   for (const Dtype dtype : kFloatingDtypes) {
@@ -32,7 +26,7 @@ TEST_CASE("cholesky") {
 }
 
 TEST_CASE("cholesky's gradients") {
-  if (lacks_kernel()) return;
+  if (lacks_kernel("cholesky")) return;
   const Array a = array<double>({2, 0.3, -0.4, 0.3, 1.5, 0.2, -0.4, 0.2, 1.8}, {3, 3});
   // The gradient is that of symmetric matrices.
   check_gradients([](const Variable& x) { return F::cholesky((x + F::transpose(x)) * 0.5); }, a);
@@ -45,7 +39,7 @@ TEST_CASE("cholesky's gradients") {
 }
 
 TEST_CASE("cholesky's errors") {
-  if (lacks_kernel()) return;
+  if (lacks_kernel("cholesky")) return;
   const double nan = std::numeric_limits<double>::quiet_NaN();
   CHECK_THROWS_WITH_AS(F::cholesky(array<double>({1, 2, 2, 1}, {2, 2})), "F::cholesky: a is not positive definite",
                        ValueError);

@@ -12,14 +12,8 @@ namespace {
 
 using namespace testing;
 
-bool lacks_kernel() {
-  if (test_device().is_cpu()) return false;
-  MESSAGE("fft has a kernel on the CPU only: skipped");
-  return true;
-}
-
 TEST_CASE("fft") {
-  if (lacks_kernel()) return;
+  if (lacks_kernel("fft")) return;
   const Array re = array<float>({1, 2, 3, 4}), im = array<float>({0, 1, 0, -1});
   for (const Dtype dtype : kFloatingDtypes) {
     const Variables y = F::fft({re.astype(dtype), im.astype(dtype)});
@@ -39,7 +33,7 @@ TEST_CASE("fft") {
 // Against the sum that defines it, at lengths with small factors, prime ones, and primes beyond which another way is
 // taken.
 TEST_CASE("fft of any length") {
-  if (lacks_kernel()) return;
+  if (lacks_kernel("fft")) return;
   for (const int64_t n : {1, 2, 3, 6, 7, 30, 97, 101, 128, 202, 303, 509}) {
     CAPTURE(n);
     const Array re = uniform({2, n}, -1, 1, 1), im = uniform({2, n}, -1, 1, 2);
@@ -68,7 +62,7 @@ TEST_CASE("fft of any length") {
 }
 
 TEST_CASE("fft of a long prime length is quick and exact") {
-  if (lacks_kernel()) return;
+  if (lacks_kernel("fft")) return;
   const int64_t n = 65537;
   std::vector<double> impulse(static_cast<size_t>(n), 0);
   impulse[1] = 1;
@@ -83,7 +77,7 @@ TEST_CASE("fft of a long prime length is quick and exact") {
 }
 
 TEST_CASE("fft's gradients") {
-  if (lacks_kernel()) return;
+  if (lacks_kernel("fft")) return;
   for (const bool inverse : {false, true}) {
     const auto transform = [=](const Variable& re, const Variable& im) {
       const Variables y = inverse ? F::ifft({re, im}) : F::fft({re, im});

@@ -21,7 +21,7 @@ using namespace kusari::testing;
 namespace {
 
 /// A shape of x, the axes to average over, and gamma's shape with ones for those axes.
-struct Case {
+struct BatchCase {
   Shape shape;
   Dims axis;  // as given
   Dims aggregated;
@@ -29,7 +29,7 @@ struct Case {
   Shape channels;
 };
 
-const Case kCases[] = {
+const BatchCase kBatchCases[] = {
     {{5, 3}, {}, {0}, {1, 3}, {3}},
     {{4, 3, 5}, {}, {0, 2}, {1, 3, 1}, {3}},
     {{3, 17, 4, 5}, {}, {0, 2, 3}, {1, 17, 1, 1}, {17}},
@@ -51,7 +51,7 @@ Variable finish(Form form, const Variable& y, const Variable& residual) {
 }
 
 /// The definition, from functions of single steps.
-Variable composed(const Case& c, Form form, const Variable& x, const Variable& residual, const Variable& gamma,
+Variable composed(const BatchCase& c, Form form, const Variable& x, const Variable& residual, const Variable& gamma,
                   const Variable& beta, double eps) {
   const Axes axes = axes_of(c.aggregated);
   const Variable centred = x - F::average(x, axes, Variable(), true);
@@ -60,8 +60,9 @@ Variable composed(const Case& c, Form form, const Variable& x, const Variable& r
   return finish(form, y, residual);
 }
 
-Variable composed_fixed(const Case& c, Form form, const Variable& x, const Variable& residual, const Variable& gamma,
-                        const Variable& beta, const Variable& mean, const Variable& var, double eps) {
+Variable composed_fixed(const BatchCase& c, Form form, const Variable& x, const Variable& residual,
+                        const Variable& gamma, const Variable& beta, const Variable& mean, const Variable& var,
+                        double eps) {
   const auto expand = [&](const Variable& v) { return F::reshape(v, c.expanded); };
   const Variable y = (x - expand(mean)) / F::sqrt(expand(var) + eps) * expand(gamma) + expand(beta);
   return finish(form, y, residual);
@@ -86,7 +87,7 @@ Array last(const Array& x) { return x.channels_last(); }
 
 struct Operands {
   Array x, residual, gamma, beta, mean, var, gy;
-  Operands(const Case& c, Dtype dtype, Dtype number_dtype, uint64_t seed = 1)
+  Operands(const BatchCase& c, Dtype dtype, Dtype number_dtype, uint64_t seed = 1)
       : x{uniform(c.shape, -2, 3, seed).astype(dtype)},
         residual{uniform(c.shape, -1, 1, seed + 1).astype(dtype)},
         gamma{uniform(c.channels, 0.5, 1.5, seed + 2).astype(number_dtype)},
@@ -115,7 +116,7 @@ Variables results(const Variable& y, const Array& gy, std::initializer_list<Vari
 }  // namespace
 
 TEST_CASE("batch_normalization is its definition") {
-  for (const Case& c : kCases) {
+  for (const BatchCase& c : kBatchCases) {
     CAPTURE(to_string(c.shape));
     CAPTURE(to_string(c.axis));
     for (const Form form : kForms) {
@@ -151,7 +152,7 @@ TEST_CASE("batch_normalization is its definition") {
 }
 
 TEST_CASE("fixed_batch_normalization is its definition") {
-  for (const Case& c : kCases) {
+  for (const BatchCase& c : kBatchCases) {
     CAPTURE(to_string(c.shape));
     CAPTURE(to_string(c.axis));
     for (const Form form : kForms) {
@@ -182,7 +183,7 @@ TEST_CASE("fixed_batch_normalization is its definition") {
 }
 
 TEST_CASE("batch normalization: gradients of both orders") {
-  for (const Case& c : {kCases[0], kCases[2], kCases[5], kCases[6]}) {
+  for (const BatchCase& c : {kBatchCases[0], kBatchCases[2], kBatchCases[5], kBatchCases[6]}) {
     CAPTURE(to_string(c.shape));
     for (const Form form : kForms) {
       CAPTURE(static_cast<int>(form));
@@ -206,7 +207,7 @@ TEST_CASE("batch normalization: gradients of both orders") {
 }
 
 TEST_CASE("fixed_batch_normalization: a frozen layer gives x's gradient alone") {
-  const Case& c = kCases[2];
+  const BatchCase& c = kBatchCases[2];
   const Operands o(c, Dtype::float32, Dtype::float32);
   for (const Form form : kForms) {
     CAPTURE(static_cast<int>(form));
@@ -293,7 +294,7 @@ TEST_CASE("batch_normalization: an outlier in the first row, which the sums star
 }
 
 TEST_CASE("batch normalization gives the same bits for any number of threads") {
-  const Case c{{16, 24, 40, 40}, {}, {0, 2, 3}, {1, 24, 1, 1}, {24}};
+  const BatchCase c{{16, 24, 40, 40}, {}, {0, 2, 3}, {1, 24, 1, 1}, {24}};
   const int before = num_threads();
   for (const Dtype dtype : {Dtype::float32, Dtype::bfloat16}) {
     const Operands o(c, dtype, Dtype::float32);

@@ -13,7 +13,7 @@ using namespace testing;
 using Values = std::vector<double>;
 
 /// The formula, in C order.
-Values reference(const Array& x, int64_t groups, const Array& gamma, const Array& beta, double eps) {
+Values group_reference(const Array& x, int64_t groups, const Array& gamma, const Array& beta, double eps) {
   const Values v = x.to_vector<double>(), g = gamma.to_vector<double>(), b = beta.to_vector<double>();
   const int64_t n = x.shape()[0], channels = x.shape()[1], pixels = n * channels == 0 ? 0 : x.size() / (n * channels);
   const int64_t size = channels / groups * pixels;
@@ -38,15 +38,16 @@ Array with_channels_last(const Array& x) {
   return y;
 }
 
-struct Case {
+struct GroupCase {
   Shape shape;
   int64_t groups;
 };
-const Case kCases[] = {{{2, 6, 3, 5}, 3},  {{3, 4, 2, 2}, 1},    {{2, 5, 7}, 5},       {{4, 6}, 2},         {{4, 6}, 6},
-                       {{1, 48, 9, 9}, 4}, {{2, 3, 2, 3, 2}, 3}, {{2, 40, 30, 31}, 8}, {{70, 33, 3, 3}, 11}};
+const GroupCase kGroupCases[] = {{{2, 6, 3, 5}, 3},    {{3, 4, 2, 2}, 1},    {{2, 5, 7}, 5},
+                                 {{4, 6}, 2},          {{4, 6}, 6},          {{1, 48, 9, 9}, 4},
+                                 {{2, 3, 2, 3, 2}, 3}, {{2, 40, 30, 31}, 8}, {{70, 33, 3, 3}, 11}};
 
 TEST_CASE("group_normalization: the formula, whatever the dtype and the order in memory") {
-  for (const Case& c : kCases) {
+  for (const GroupCase& c : kGroupCases) {
     CAPTURE(to_string(c.shape));
     CAPTURE(c.groups);
     const int64_t channels = c.shape[1];
@@ -54,7 +55,7 @@ TEST_CASE("group_normalization: the formula, whatever the dtype and the order in
       CAPTURE(name(dtype));
       const Array x = uniform(c.shape, -1, 2).astype(dtype), gamma = uniform({channels}, 0.5, 1.5, 2).astype(dtype);
       const Array beta = uniform({channels}, -1, 1, 3).astype(dtype);
-      const Values expected = reference(x, c.groups, gamma, beta, 1e-5);
+      const Values expected = group_reference(x, c.groups, gamma, beta, 1e-5);
       const Variable y = F::group_normalization(x, c.groups, gamma, beta);
       CHECK(y.dtype() == dtype);
       check_close(y, c.shape, expected, 4);
@@ -76,7 +77,7 @@ TEST_CASE("group_normalization: half x beside float32 parameters") {
   const Variable vx(x), vgamma(gamma), vbeta(gamma);
   const Variable y = F::group_normalization(vx, 2, vgamma, vbeta, 0.1);
   CHECK(y.dtype() == Dtype::float16);
-  check_close(y, x.shape(), reference(x, 2, gamma, gamma, 0.1), 2);
+  check_close(y, x.shape(), group_reference(x, 2, gamma, gamma, 0.1), 2);
   const Variables g = grad({y}, {vx, vgamma, vbeta}, {});
   CHECK(g[0].dtype() == Dtype::float16);
   CHECK(g[1].dtype() == Dtype::float32);
@@ -89,7 +90,7 @@ TEST_CASE("group_normalization keeps small differences beside a large mean") {
   std::vector<float> values = small.to_vector<float>();
   for (float& v : values) v += 4096;  // what float32 holds beside 4096 is exact in the statistics
   x.copy_from(array(values, x.shape(), test_device()));
-  check_close(F::group_normalization(x, 2, gamma, beta), x.shape(), reference(x, 2, gamma, beta, 1e-5), 4);
+  check_close(F::group_normalization(x, 2, gamma, beta), x.shape(), group_reference(x, 2, gamma, beta, 1e-5), 4);
   const Array constant = full({2, 4, 5, 5}, 12345.678, Dtype::float32, test_device());
   for (const float v : F::group_normalization(constant, 2, ones({4}, Dtype::float32, test_device()),
                                               zeros({4}, Dtype::float32, test_device()))
@@ -97,7 +98,7 @@ TEST_CASE("group_normalization keeps small differences beside a large mean") {
     CHECK(v == 0);
 }
 
-Values all_gradients(const Array& x, int64_t groups, bool record) {
+Values group_gradients(const Array& x, int64_t groups, bool record) {
   const Array gamma = uniform({x.shape()[1]}, 0.5, 1.5, 2).astype(x.dtype());
   const Variable vx(x), vgamma(gamma), vbeta(gamma.copy());
   const Variable y = F::group_normalization(vx, groups, vgamma, vbeta);
@@ -112,7 +113,7 @@ Values all_gradients(const Array& x, int64_t groups, bool record) {
 }
 
 TEST_CASE("group_normalization: first and second derivatives, fused and composed") {
-  for (const Case& c : kCases) {
+  for (const GroupCase& c : kGroupCases) {
     if (numel(c.shape) > 5000) continue;
     CAPTURE(to_string(c.shape));
     const int64_t channels = c.shape[1];
@@ -123,11 +124,11 @@ TEST_CASE("group_normalization: first and second derivatives, fused and composed
                 beta = uniform({channels}, -1, 1);
     check_gradients(function, x, gamma, beta);
   }
-  for (const Case& c : kCases) {
+  for (const GroupCase& c : kGroupCases) {
     CAPTURE(to_string(c.shape));
     for (const Dtype dtype : {Dtype::float32, Dtype::float64}) {
       const Array x = uniform(c.shape, -1, 2).astype(dtype);
-      const Values fused = all_gradients(x, c.groups, false), composed = all_gradients(x, c.groups, true);
+      const Values fused = group_gradients(x, c.groups, false), composed = group_gradients(x, c.groups, true);
       const auto check_near = [&](const Values& a, const Values& b) {
         REQUIRE(a.size() == b.size());
         for (size_t i = 0; i < a.size(); ++i) {
@@ -136,7 +137,7 @@ TEST_CASE("group_normalization: first and second derivatives, fused and composed
       };
       check_near(fused, composed);
       if (c.shape.ndim() == 2) continue;
-      const Values last = all_gradients(with_channels_last(x), c.groups, false);
+      const Values last = group_gradients(with_channels_last(x), c.groups, false);
       if (test_device().is_cpu()) CHECK(last == fused);
       check_near(last, fused);
     }
@@ -145,15 +146,15 @@ TEST_CASE("group_normalization: first and second derivatives, fused and composed
 
 TEST_CASE("group_normalization gives the same bits for any number of threads") {
   const int threads = num_threads();
-  for (const Case& c : kCases) {
+  for (const GroupCase& c : kGroupCases) {
     const Array x = uniform(c.shape, -1, 2).astype(Dtype::float32),
                 ones_c = ones({c.shape[1]}, Dtype::float32, test_device());
     set_num_threads(1);
     const Values y = F::group_normalization(x, c.groups, ones_c, ones_c).to_vector<double>();
-    const Values g = all_gradients(x, c.groups, false);
+    const Values g = group_gradients(x, c.groups, false);
     set_num_threads(3);
     CHECK(F::group_normalization(x, c.groups, ones_c, ones_c).to_vector<double>() == y);
-    CHECK(all_gradients(x, c.groups, false) == g);
+    CHECK(group_gradients(x, c.groups, false) == g);
   }
   set_num_threads(threads);
 }

@@ -12,7 +12,7 @@ namespace {
 using namespace testing;
 using Values = std::vector<double>;
 
-Values reference(const Array& x, const Array& gamma, const Array& beta, double eps) {
+Values layer_reference(const Array& x, const Array& gamma, const Array& beta, double eps) {
   const Values v = x.to_vector<double>(), g = gamma.to_vector<double>(), b = beta.to_vector<double>();
   const auto n = static_cast<size_t>(x.shape()[1]);
   Values y;
@@ -32,7 +32,7 @@ TEST_CASE("layer_normalization: the formula") {
       CAPTURE(name(dtype));
       const Array x = uniform(shape, -3, 5).astype(dtype), gamma = uniform({shape[1]}, 0.5, 1.5, 2).astype(dtype);
       const Array beta = uniform({shape[1]}, -1, 1, 3).astype(dtype);
-      const Values expected = reference(x, gamma, beta, 1e-5);
+      const Values expected = layer_reference(x, gamma, beta, 1e-5);
       const Variable y = F::layer_normalization(x, gamma, beta);
       CHECK(y.dtype() == dtype);
       check_close(y, shape, expected, 4);
@@ -40,7 +40,7 @@ TEST_CASE("layer_normalization: the formula") {
     }
   }
   const Array x = uniform({3, 4}, -1, 1), one = ones({4}, Dtype::float64, test_device());
-  check_close(F::layer_normalization(x, one, one, 0.5), {3, 4}, reference(x, one, one, 0.5));
+  check_close(F::layer_normalization(x, one, one, 0.5), {3, 4}, layer_reference(x, one, one, 0.5));
 }
 
 TEST_CASE("layer_normalization: derivatives") {
@@ -54,7 +54,7 @@ TEST_CASE("layer_normalization: derivatives") {
   }
 }
 
-Values all_gradients(const Array& x, bool record) {
+Values layer_gradients(const Array& x, bool record) {
   const Array gamma = uniform({x.shape()[1]}, 0.5, 1.5, 2).astype(x.dtype());
   const Variable vx(x), vgamma(gamma), vbeta(gamma.copy());
   const Variable y = F::layer_normalization(vx, vgamma, vbeta);
@@ -74,7 +74,7 @@ TEST_CASE("layer_normalization: the fused gradient is the composed one, for any 
     CAPTURE(to_string(shape));
     const Array x = uniform(shape, -1, 2);
     set_num_threads(1);
-    const Values fused = all_gradients(x, false), composed = all_gradients(x, true);
+    const Values fused = layer_gradients(x, false), composed = layer_gradients(x, true);
     REQUIRE(fused.size() == composed.size());
     size_t wrong = 0;
     for (size_t i = 0; i < fused.size(); ++i) {
@@ -82,7 +82,7 @@ TEST_CASE("layer_normalization: the fused gradient is the composed one, for any 
     }
     CHECK(wrong == 0);
     set_num_threads(3);
-    CHECK(all_gradients(x, false) == fused);
+    CHECK(layer_gradients(x, false) == fused);
   }
   set_num_threads(threads);
 }

@@ -13,7 +13,7 @@ using namespace testing;
 using Options = F::LocalResponseNormalizationOptions;
 using Values = std::vector<double>;
 
-Values reference(const Array& x, const Options& o) {
+Values local_response_reference(const Array& x, const Options& o) {
   const Values v = x.to_vector<double>();
   const int64_t n = x.shape()[0], channels = x.shape()[1], pixels = x.size() / (n * channels);
   Values y(v.size());
@@ -46,7 +46,7 @@ TEST_CASE("local_response_normalization: the formula, whatever the dtype and the
       for (const Dtype dtype : kFloatingDtypes) {
         CAPTURE(name(dtype));
         const Array x = uniform(shape, -2, 2).astype(dtype);
-        const Values expected = reference(x, o);
+        const Values expected = local_response_reference(x, o);
         check_close(F::local_response_normalization(x, o), shape, expected);
         check_close(F::local_response_normalization(x.transpose().contiguous().transpose(), o), shape, expected);
         if (shape.ndim() < 3) continue;

@@ -21,7 +21,7 @@ void for_each_weight(const Windows& windows, bool counts_padding, const Body& bo
   });
 }
 
-void check_geometry(unsigned seed) {
+void check_average_pooling(unsigned seed) {
   Windows windows = random_windows(seed);
   windows.cover_all = false;
   for (int i = 0; i < windows.ndim(); ++i) {
@@ -56,7 +56,7 @@ void check_geometry(unsigned seed) {
 }
 
 TEST_CASE("average pooling in random geometries") {
-  for (unsigned seed = 0; seed < 300; ++seed) check_geometry(seed);
+  for (unsigned seed = 0; seed < 300; ++seed) check_average_pooling(seed);
 }
 
 TEST_CASE("average pooling's names, defaults and padding") {

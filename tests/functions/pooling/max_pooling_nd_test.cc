@@ -44,7 +44,7 @@ void check_equal(const std::vector<double>& got, const std::vector<double>& expe
   CHECK(wrong == 0);
 }
 
-void check_geometry(unsigned seed) {
+void check_max_pooling(unsigned seed) {
   const Windows windows = random_windows(seed);
   CAPTURE(seed);
   CAPTURE(windows.text());
@@ -91,7 +91,7 @@ void check_geometry(unsigned seed) {
 }
 
 TEST_CASE("max pooling in random geometries") {
-  for (unsigned seed = 0; seed < 300; ++seed) check_geometry(seed);
+  for (unsigned seed = 0; seed < 300; ++seed) check_max_pooling(seed);
 }
 
 TEST_CASE("max pooling with channels first") {

@@ -14,7 +14,7 @@ namespace {
 
 using namespace testing;
 
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
+constexpr double kLeast = -std::numeric_limits<double>::infinity();
 
 struct Image {
   std::vector<double> values;
@@ -91,7 +91,7 @@ void for_each_bin(const Image& x, bool align, int64_t bins_h, int64_t bins_w, do
 }
 
 double largest(const std::vector<double>& samples) {
-  double best = -kInfinity;
+  double best = kLeast;
   for (const double sample : samples) best = std::max(best, sample);
   return best;
 }

@@ -8,7 +8,7 @@ namespace {
 using namespace testing;
 
 // x has the shape of what pooling makes of y.
-void check_geometry(unsigned seed) {
+void check_unpooling(unsigned seed) {
   const Windows windows = random_windows(seed);
   CAPTURE(seed);
   CAPTURE(windows.text());
@@ -36,7 +36,7 @@ void check_geometry(unsigned seed) {
 }
 
 TEST_CASE("unpooling in random geometries") {
-  for (unsigned seed = 0; seed < 300; ++seed) check_geometry(seed);
+  for (unsigned seed = 0; seed < 300; ++seed) check_unpooling(seed);
 }
 
 TEST_CASE("unpooling's names, defaults and sizes") {
