@@ -19,6 +19,11 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
+// What a mother who is told to end may take for it, and what processes may that are killed: milliseconds, unless the
+// machine is too busy. In seconds.
+constexpr double kTimeToEnd = 0.5;
+constexpr double kTimeToDie = 5;
+
 // The status of a process that the program waited for elsewhere: by wait() for any child, or by ignoring SIGCHLD.
 constexpr int kUnknown = -1;
 
@@ -60,7 +65,7 @@ WorkerCrew::~WorkerCrew() {
   if (!is_ours()) return;
   // Reaches the mother even if other processes that were forked from this one hold the socket open.
   shutdown(channel_.consumer.get(), SHUT_WR);
-  if (!has_mother_ended(0.5)) {
+  if (!has_mother_ended(kTimeToEnd)) {
     // The system kills the workers with her, but not one that was stopped before it asked for that. While she does not
     // run she waits for none of them, so that the numbers are theirs.
     kill(mother_, SIGSTOP);
@@ -68,9 +73,9 @@ WorkerCrew::~WorkerCrew() {
       if (const int worker = board_.worker(i).process.load(); worker > 0) kill(worker, SIGKILL);
     }
     kill(mother_, SIGKILL);
-    has_mother_ended(0.5);
+    has_mother_ended(kTimeToDie);
   }
-  await_workers(0.5);
+  await_workers(kTimeToDie);
   board_.discard();
 }
 

@@ -11,6 +11,7 @@
 #include <new>
 #include <set>
 #include <sstream>
+#include <stdexcept>
 #include <string>
 #include <thread>
 #include <utility>
@@ -104,16 +105,16 @@ struct Crew {
   pid_t mother = 0;
   std::vector<pid_t> workers = {};
 
+  static Crew now(pid_t consumer) {
+    const std::vector<pid_t> children = children_of(consumer);
+    if (children.empty()) return {};
+    return {children.front(), children_of(children.front())};
+  }
+  /// Waits for all workers to be there.
   static Crew of(pid_t consumer, size_t workers) {
     Crew crew;
-    comes_true(
-        [&] {
-          const std::vector<pid_t> children = children_of(consumer);
-          crew = {children.empty() ? 0 : children.front(), {}};
-          if (crew.mother != 0) crew.workers = children_of(crew.mother);
-          return crew.workers.size() == workers;
-        },
-        2);
+    const bool is_whole = comes_true([&] { return (crew = now(consumer)).workers.size() == workers; }, 20);
+    if (!is_whole) throw std::runtime_error("the iterator has " + std::to_string(crew.workers.size()) + " workers");
     return crew;
   }
 };
@@ -130,9 +131,13 @@ class Child {
       setpgid(0, 0);
       for (const int number : {SIGINT, SIGTERM}) signal(number, SIG_DFL);  // doctest has handlers
       close(ends[0]);
-      body([&](const std::string& text) {
-        if (write(ends[1], text.data(), text.size()) != static_cast<ssize_t>(text.size())) _exit(1);
-      });
+      try {
+        body([&](const std::string& text) {
+          if (write(ends[1], text.data(), text.size()) != static_cast<ssize_t>(text.size())) _exit(1);
+        });
+      } catch (...) {  // the other tests are the parent's
+        _exit(1);
+      }
       _exit(0);
     }
     setpgid(process_, process_);
