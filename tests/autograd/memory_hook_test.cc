@@ -8,6 +8,7 @@
 
 #include "kusari/framework/core/error.h"
 #include "kusari/framework/functions/math/exponential.h"
+#include "kusari/tests/autograd/nodes.h"
 
 using namespace kusari;
 namespace F = functions;
@@ -102,18 +103,10 @@ TEST_CASE("MemoryHook's table") {
 }
 
 TEST_CASE("MemoryHook survives a function that throws") {
-  class Throws final : public FunctionNode {
-   public:
-    const char* name() const override { return "throws"; }
-
-   private:
-    Arrays forward(const ArrayRefs&) override { throw ValueError("no"); }
-    Variables backward(const Variables&) override { return {Variable()}; }
-  };
   function_hooks::MemoryHook hook;
   const ScopedFunctionHook scope(hook);
   const Variable x(ones({1}));
-  CHECK_THROWS_AS(apply<Throws>({x}), ValueError);
+  CHECK_THROWS_AS(apply<testing::Throws>({x}), ValueError);
   F::exp(x);
   REQUIRE(hook.call_history().size() == 1);
   CHECK(hook.call_history()[0].name == "exp");

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "kusari/framework/autograd/function_node.h"
+#include "kusari/framework/core/error.h"
 #include "kusari/framework/functions/math/basic_math.h"
 
 // Functions that let a test look inside the engine.
@@ -29,6 +30,16 @@ class Probe final : public FunctionNode {
 inline Variable probe(const Variable& x, std::string label, std::vector<std::string>* log) {
   return apply<Probe>({x}, std::move(label), log);
 }
+
+/// Never returns.
+class Throws final : public FunctionNode {
+ public:
+  const char* name() const override { return "throws"; }
+
+ private:
+  Arrays forward(const ArrayRefs&) override { throw ValueError("no"); }
+  Variables backward(const Variables&) override { return {Variable()}; }
+};
 
 /// (x, 2x): two outputs. Keeps nothing.
 class Fork final : public FunctionNode {

@@ -6,30 +6,32 @@
 
 #include "kusari/framework/core/error.h"
 #include "kusari/tests/core/child_process.h"
+#include "kusari/tests/text_search.h"
 
 namespace kusari {
 namespace {
+
+using testing::contains;
 
 std::string output(const std::string& environment) {
   return testing::run_in_child("-u KUSARI_LOG_LEVEL " + environment, "log one message of each level").output;
 }
 
-bool has(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
-
 TEST_CASE("the log is quiet by default: warnings and errors") {
   const std::string text = output("");
-  CHECK(has(text, "[kusari warning] a warning\n"));
-  CHECK(has(text, "[kusari error] an error\n"));
-  CHECK_FALSE(has(text, "some information"));
-  CHECK_FALSE(has(text, "a detail"));
+  CHECK(contains(text, "[kusari warning] a warning\n"));
+  CHECK(contains(text, "[kusari error] an error\n"));
+  CHECK_FALSE(contains(text, "some information"));
+  CHECK_FALSE(contains(text, "a detail"));
 }
 
 TEST_CASE("KUSARI_LOG_LEVEL changes that") {
-  CHECK(has(output("KUSARI_LOG_LEVEL=debug"), "[kusari debug] a detail\n"));
-  CHECK(has(output("KUSARI_LOG_LEVEL=info"), "[kusari info] some information\n"));
-  CHECK_FALSE(has(output("KUSARI_LOG_LEVEL=error"), "a warning"));
-  CHECK_FALSE(has(output("KUSARI_LOG_LEVEL=off"), "an error"));
-  CHECK(has(output("KUSARI_LOG_LEVEL=loud"), "KUSARI_LOG_LEVEL: 'loud' is not trace, debug, info, warn, error or off"));
+  CHECK(contains(output("KUSARI_LOG_LEVEL=debug"), "[kusari debug] a detail\n"));
+  CHECK(contains(output("KUSARI_LOG_LEVEL=info"), "[kusari info] some information\n"));
+  CHECK_FALSE(contains(output("KUSARI_LOG_LEVEL=error"), "a warning"));
+  CHECK_FALSE(contains(output("KUSARI_LOG_LEVEL=off"), "an error"));
+  CHECK(contains(output("KUSARI_LOG_LEVEL=loud"),
+                 "KUSARI_LOG_LEVEL: 'loud' is not trace, debug, info, warn, error or off"));
 }
 
 TEST_CASE("levels have names") {

@@ -9,9 +9,12 @@
 #include "kusari/framework/kernels/convolution.h"
 #include "kusari/tests/core/child_process.h"
 #include "kusari/tests/functions/testing.h"
+#include "kusari/tests/text_search.h"
 
 namespace kusari {
 namespace {
+
+using testing::occurrences;
 
 // A problem that im2col and Winograd solve in every build, with other bits.
 const char* const kProblem =
@@ -44,13 +47,9 @@ std::string output(const std::string& environment, const std::string& test_case)
   return child.output;
 }
 
-size_t count(const std::string& text, const std::string& part) {
-  size_t n = 0;
-  for (size_t at = text.find(part); at != std::string::npos; at = text.find(part, at + 1)) ++n;
-  return n;
+TEST_CASE("a restored choice of an algorithm is obeyed") {
+  CHECK(occurrences(output("", "obey a choice"), "warning") == 0);
 }
-
-TEST_CASE("a restored choice of an algorithm is obeyed") { CHECK(count(output("", "obey a choice"), "warning") == 0); }
 
 TEST_CASE("obey a choice" * doctest::skip()) {
   CHECK(tuning::choices().empty());
@@ -69,9 +68,9 @@ TEST_CASE("obey a choice" * doctest::skip()) {
 }
 
 TEST_CASE("a choice that cannot be used here is timed again with one warning") {
-  CHECK(count(output("", "do not obey a choice"), "[kusari warning] convolution: the algorithm 'fancy'") == 1);
-  CHECK(count(output("KUSARI_MAX_WORKSPACE_SIZE=1", "do not obey a choice that needs much"),
-              "[kusari warning] convolution: the algorithm 'winograd'") == 1);
+  CHECK(occurrences(output("", "do not obey a choice"), "[kusari warning] convolution: the algorithm 'fancy'") == 1);
+  CHECK(occurrences(output("KUSARI_MAX_WORKSPACE_SIZE=1", "do not obey a choice that needs much"),
+                    "[kusari warning] convolution: the algorithm 'winograd'") == 1);
 }
 
 TEST_CASE("do not obey a choice" * doctest::skip()) {
@@ -89,7 +88,7 @@ TEST_CASE("do not obey a choice that needs much" * doctest::skip()) {
 }
 
 TEST_CASE("KUSARI_CONVOLUTION is above choices and is none") {
-  CHECK(count(output("KUSARI_CONVOLUTION=im2col", "force an algorithm"), "warning") == 0);
+  CHECK(occurrences(output("KUSARI_CONVOLUTION=im2col", "force an algorithm"), "warning") == 0);
 }
 
 TEST_CASE("force an algorithm" * doctest::skip()) {

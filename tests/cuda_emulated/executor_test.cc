@@ -8,11 +8,14 @@
 
 #include "device_memory.h"
 #include "kusari/framework/core/error.h"
+#include "kusari/tests/text_search.h"
 #include "schedule.h"
 
 // Compiled as kernels are, with emulated.h before everything.
 namespace kusari::cuda::emulated {
 namespace {
+
+using testing::contains;
 
 template <class... Parameters, class... Args>
 void run(dim3 grid, dim3 block, size_t shared, void (*kernel)(Parameters...), Args... args) {
@@ -29,8 +32,6 @@ std::string error_of(dim3 grid, dim3 block, void (*kernel)(Parameters...), Args.
   }
   return "";
 }
-
-bool contains(const std::string& text, const char* part) { return text.find(part) != std::string::npos; }
 
 __global__ void write_indices(int* y) {
   const unsigned block = (blockIdx.z * gridDim.y + blockIdx.y) * gridDim.x + blockIdx.x;

@@ -29,6 +29,7 @@
 #include "kusari/tests/gpu/convolution_cases.h"
 #include "kusari/tests/gpu/testing.h"
 #include "kusari/tests/scratch_directory.h"
+#include "kusari/tests/text_search.h"
 
 // What Backend::begin_graph and its relatives promise.
 namespace kusari::testing {
@@ -267,8 +268,6 @@ std::string refusal(const Device& device, const Work& work) {
   }
   return "nothing";
 }
-bool contains(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
-
 TEST_CASE("graphs: what cannot be recorded is named, and the device goes on") {
   const auto device = gpu_device();
   if (!device) return;

@@ -8,11 +8,13 @@
 
 #include "kusari/framework/kernels/user/prelude.h"
 #include "kusari/framework/kernels/user/source.h"
+#include "kusari/tests/text_search.h"
 #include "unbacked_array.h"
 
 namespace kusari::cuda::user {
 namespace {
 
+using testing::contains;
 using testing::unbacked_array;
 
 AxisRuns runs_of(const std::vector<Array>& arrays) {
@@ -76,24 +78,22 @@ TEST_CASE("user layout: kernels locate every element in C order") {
   CHECK(offset[0] == 4 * (4 * huge + huge - 1));
 }
 
-bool has(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
-
 TEST_CASE("user source: parameters in the order in which they are passed") {
   const std::vector<Bound> bound = {
       {{"T", "x"}}, {{"float32", "a"}, false, true}, {{"T", "table", true}, false, false, 3}, {{"T", "y"}, true}};
   const std::string text =
       elementwise_source("gather", "y = x + a", "using T = float64;\n", "// before\n", bound, 2, false);
-  CHECK(has(text, "using T = float64;\n// before\n"));
-  CHECK(has(text,
-            "void gather(const Layout<2, 2> layout, const long long n, const T* x_data, const float32 a, "
-            "const T* table_data, const Layout<1, 3> table_layout, T* y_data) {"));
-  CHECK(has(text, "const Raw<T, 3> table{table_data, table_layout};"));
-  CHECK(has(text, "const T x = *reinterpret_cast<const T*>(reinterpret_cast<const char*>(x_data) + offset[0]);"));
-  CHECK(has(text, "T& y = *reinterpret_cast<T*>(reinterpret_cast<char*>(y_data) + offset[1]);"));
-  CHECK(has(text, "{ y = x + a; }"));
+  CHECK(contains(text, "using T = float64;\n// before\n"));
+  CHECK(contains(text,
+                 "void gather(const Layout<2, 2> layout, const long long n, const T* x_data, const float32 a, "
+                 "const T* table_data, const Layout<1, 3> table_layout, T* y_data) {"));
+  CHECK(contains(text, "const Raw<T, 3> table{table_data, table_layout};"));
+  CHECK(contains(text, "const T x = *reinterpret_cast<const T*>(reinterpret_cast<const char*>(x_data) + offset[0]);"));
+  CHECK(contains(text, "T& y = *reinterpret_cast<T*>(reinterpret_cast<char*>(y_data) + offset[1]);"));
+  CHECK(contains(text, "{ y = x + a; }"));
   const std::string flat = elementwise_source("gather", "y = x + a", "", "", bound, 1, true);
-  CHECK_FALSE(has(flat, "locate"));
-  CHECK(has(flat, "x_data) + i * static_cast<long long>(sizeof(T)))"));
+  CHECK_FALSE(contains(flat, "locate"));
+  CHECK(contains(flat, "x_data) + i * static_cast<long long>(sizeof(T)))"));
 }
 
 TEST_CASE("user source: a reduction counts its inputs alone in the layouts") {
@@ -101,15 +101,15 @@ TEST_CASE("user source: a reduction counts its inputs alone in the layouts") {
       {{"T", "x"}}, {{"T", "w"}}, {{"float32", "scale"}, false, true}, {{"T", "y"}, true}};
   const std::string text =
       reduction_source("dot", {"x * w", "a + b", "y = a * scale", "0", "float64"}, "", "", bound, 2, 3);
-  CHECK(has(text,
-            "void dot(const Layout<2, 2> outer, const Layout<2, 3> inner, const long long outputs, "
-            "const long long n, const T* x_data, const T* w_data, const float32 scale, T* y_data) {"));
-  CHECK(has(text, "using kusari_value = float64;"));
-  CHECK(has(text, "return kusari_value(a + b);"));
-  CHECK(has(text, "kusari_value partial[" + std::to_string(kReductionThreads) + "];"));
-  CHECK(has(text, "base[1] + offset[1]"));
-  CHECK_FALSE(has(text, "base[2] +"));
-  CHECK(has(text, "{ y = a * scale; }"));
+  CHECK(contains(text,
+                 "void dot(const Layout<2, 2> outer, const Layout<2, 3> inner, const long long outputs, "
+                 "const long long n, const T* x_data, const T* w_data, const float32 scale, T* y_data) {"));
+  CHECK(contains(text, "using kusari_value = float64;"));
+  CHECK(contains(text, "return kusari_value(a + b);"));
+  CHECK(contains(text, "kusari_value partial[" + std::to_string(kReductionThreads) + "];"));
+  CHECK(contains(text, "base[1] + offset[1]"));
+  CHECK_FALSE(contains(text, "base[2] +"));
+  CHECK(contains(text, "{ y = a * scale; }"));
 }
 
 }  // namespace

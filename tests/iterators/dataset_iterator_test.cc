@@ -10,12 +10,12 @@
 #include <doctest/doctest.h>
 
 #include "kusari/framework/core/error.h"
-#include "kusari/framework/core/log.h"
 #include "kusari/framework/core/random.h"
 #include "kusari/framework/datasets/example_random.h"
 #include "kusari/framework/datasets/transform_dataset.h"
 #include "kusari/framework/serializers/npz.h"
 #include "kusari/tests/iterators/iterators_under_test.h"
+#include "kusari/tests/quiet_log.h"
 #include "kusari/tests/scratch_directory.h"
 
 using namespace kusari::testing;
@@ -440,7 +440,7 @@ TEST_CASE("a peeked batch stays in its place while others are left out") {
       return {kusari::array<int64_t>({i}).reshape({})};
     }
   };
-  kusari::log::set_level("off");
+  const QuietLog quiet("off");
   MultithreadIterator iterator(
       Holed(), 4,
       {.shuffle = false, .n_threads = 2, .n_prefetch = 4, .on_failure = kusari::iterators::OnFailure::skip});
@@ -451,5 +451,4 @@ TEST_CASE("a peeked batch stays in its place while others are left out") {
   CHECK(iterator.peek(1) == second);
   CHECK(values(*first) == Indices{0, 1, 2, 3});
   CHECK(values(*second) == Indices{4, 5, 6, 7});
-  kusari::log::set_level("warn");
 }

@@ -19,11 +19,11 @@
 
 #include "kusari/framework/core/config.h"
 #include "kusari/framework/core/error.h"
-#include "kusari/framework/core/log.h"
 #include "kusari/framework/core/threads.h"
 #include "kusari/framework/datasets/convert.h"
 #include "kusari/tests/iterators/iterators_under_test.h"
 #include "kusari/tests/iterators/processes.h"
+#include "kusari/tests/quiet_log.h"
 
 using namespace kusari::testing;
 using kusari::arange;
@@ -58,12 +58,6 @@ void check_delivers(const Dataset& dataset, int64_t batch_size, MultiprocessIter
     for (const Example& example : iterator.next()) check_same(example, dataset.get(i++ % dataset.size()));
   }
 }
-
-class Quiet {
- public:
-  Quiet() { kusari::log::set_level("off"); }
-  ~Quiet() { kusari::log::set_level("warn"); }
-};
 
 }  // namespace
 
@@ -197,7 +191,7 @@ TEST_CASE("MultiprocessIterator throws what the data set threw") {
 }
 
 TEST_CASE("MultiprocessIterator tries again, and leaves out, as it is told") {
-  const Quiet quiet;
+  const QuietLog quiet("off");
   const auto tries = shared_value<std::atomic<int64_t>>(0);
   const auto dataset = [&](int64_t failures) {
     *tries = 0;

@@ -149,7 +149,7 @@ TEST_CASE("a fixed scale is the caller's, a dynamic one the file's") {
 }
 
 TEST_CASE("a run that is read after its first step, which was skipped, goes on exactly") {
-  const Quiet quiet;
+  const QuietLog quiet;
   const ScratchDirectory scratch;
   for (const auto& [name, make] : all_optimizers()) {
     CAPTURE(name);
@@ -177,7 +177,7 @@ TEST_CASE("a run that is read after its first step, which was skipped, goes on e
 }
 
 TEST_CASE("an optimizer moves with its clocks and observers, and setup() begins anew") {
-  const Quiet quiet;
+  const QuietLog quiet;
   const auto prepare = [](Optimizer& o) { o.loss_scaling({.interval = 1, .initial_scale = 16}); };
   Setup clean(make_adam, kMasters, prepare);
   Model model(Dtype::float16);

@@ -9,7 +9,6 @@
 #include <vector>
 
 #include "kusari/framework/core/array.h"
-#include "kusari/framework/core/log.h"
 #include "kusari/framework/functions/math/basic_math.h"
 #include "kusari/framework/functions/math/sum.h"
 #include "kusari/optimizers/ada_delta.h"
@@ -27,6 +26,7 @@
 #include "kusari/optimizers/rmsprop_graves.h"
 #include "kusari/optimizers/sgd.h"
 #include "kusari/optimizers/smorms3.h"
+#include "kusari/tests/quiet_log.h"
 #include "kusari/tests/test_device.h"
 
 // What the tests of loss scaling share.
@@ -148,12 +148,6 @@ struct Setup {
     optimizer->setup(model);
     if (prepare) prepare(*optimizer);
   }
-};
-
-/// No warnings while it lives.
-struct Quiet {
-  Quiet() { log::set_level("error"); }
-  ~Quiet() { log::set_level("warn"); }
 };
 
 }  // namespace kusari::testing

@@ -31,7 +31,7 @@ TEST_CASE("gradients too small for float16 survive loss scaling") {
 }
 
 TEST_CASE("a rule's clock stands while it is disabled, whatever is skipped meanwhile") {
-  const Quiet quiet;
+  const QuietLog quiet;
   Setup setup([] { return std::make_unique<optimizers::Adam>(); }, kStorages[0],
               [](Optimizer& o) { o.set_loss_scale(8); });
   UpdateRule &a = setup.model.a.update_rule(), &b = setup.model.b.update_rule();
@@ -64,7 +64,7 @@ TEST_CASE("a rule's clock stands while it is disabled, whatever is skipped meanw
 }
 
 TEST_CASE("a resumed run goes on with its scale, its counters and its masters") {
-  const Quiet quiet;
+  const QuietLog quiet;
   const ScratchDirectory scratch;
   const std::function<OptimizerPtr()> make = [] {
     return std::make_unique<optimizers::Adam>(optimizers::AdamOptions{.alpha = 0.1, .eps = 1e-3});

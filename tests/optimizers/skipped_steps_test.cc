@@ -16,7 +16,7 @@ namespace kusari::testing {
 namespace {
 
 TEST_CASE("a gradient that is not finite skips exactly its step, in every optimizer and dtype") {
-  const Quiet quiet;
+  const QuietLog quiet;
   const int kSteps = 7;
   std::mt19937 random(1);
   for (const auto& [name, make] : all_optimizers()) {
@@ -100,7 +100,7 @@ struct NaiveScale {
 };
 
 TEST_CASE("random sequences of overflows follow the rules") {
-  const Quiet quiet;
+  const QuietLog quiet;
   const LossScalingOptions rules[] = {
       {.scale = 8},
       {.interval = 5},
@@ -181,7 +181,7 @@ TEST_CASE("no hook sees scaled gradients") {
 }
 
 TEST_CASE("hooks that run on a skipped step leave no trace") {
-  const Quiet quiet;
+  const QuietLog quiet;
   using namespace optimizer_hooks;
   for (const Storage& storage : kStorages) {
     CAPTURE(storage.text);

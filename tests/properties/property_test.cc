@@ -12,6 +12,7 @@
 #include "kusari/framework/functions/array/cast.h"
 #include "kusari/framework/functions/math/basic_math.h"
 #include "kusari/framework/functions/math/square.h"
+#include "kusari/tests/text_search.h"
 
 // That the checks of properties find what is wrong.
 namespace kusari {
@@ -30,8 +31,6 @@ std::string try_square(const std::function<Variable(const Variable&)>& function)
       },
       1, 50);
 }
-
-bool contains(const std::string& text, const char* part) { return text.find(part) != std::string::npos; }
 
 /// x^2 whose derivative of the given order is 1% too large.
 class WrongSquare final : public FunctionNode {

@@ -15,15 +15,17 @@
 #include "kusari/optimizers/adam.h"
 #include "kusari/optimizers/hooks/weight_decay.h"
 #include "kusari/tests/scratch_directory.h"
+#include "kusari/tests/text_search.h"
 #include "kusari/tests/training/fake_updater.h"
 
 using namespace kusari;
 using extensions::HtmlReport;
+using testing::contains;
 using testing::read_file;
 using testing::ScratchDirectory;
 using training::Trainer;
 namespace L = kusari::links;
-namespace report = kusari::training::html;
+namespace html = kusari::training::html;
 
 namespace {
 
@@ -45,8 +47,6 @@ struct ModelUpdater : testing::FakeUpdater {
   int64_t fails_at = -1;
 };
 
-bool has(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
-
 }  // namespace
 
 TEST_CASE("HtmlReport shows a run on one page") {
@@ -59,35 +59,35 @@ TEST_CASE("HtmlReport shows a run on one page") {
   trainer.extend([&](Trainer&) { on_the_way = read_file(dir / "out/report.html"); },
                  {.trigger = {2, "epoch"}, .priority = 0});
   trainer.run();
-  CHECK(has(on_the_way, "<span class=\"state running\">running</span>"));
-  CHECK(has(on_the_way, "66.7%</div>"));
-  CHECK(has(on_the_way, "<dt>Remaining</dt>"));
-  CHECK(has(on_the_way, "http-equiv=\"refresh\" content=\"20\""));
+  CHECK(contains(on_the_way, "<span class=\"state running\">running</span>"));
+  CHECK(contains(on_the_way, "66.7%</div>"));
+  CHECK(contains(on_the_way, "<dt>Remaining</dt>"));
+  CHECK(contains(on_the_way, "http-equiv=\"refresh\" content=\"20\""));
 
   const std::string html = read_file(dir / "out/report.html");
   CHECK(html.rfind("<!DOCTYPE html>\n", 0) == 0);
-  CHECK(has(html, "<title>A &lt;run&gt;</title>"));
-  CHECK_FALSE(has(html, "A <run>"));
-  CHECK(has(html, "<span class=\"state finished\">finished</span>"));
-  CHECK_FALSE(has(html, "http-equiv=\"refresh\""));
-  CHECK_FALSE(has(html, "<dt>Remaining</dt>"));
-  CHECK(has(html, "<dt>Epoch</dt><dd>3 <small>of 3</small></dd>"));
-  CHECK(has(html, "<dt>Best validation/<wbr>main/<wbr>loss</dt><dd>1.18333 <small>epoch 3</small></dd>"));
+  CHECK(contains(html, "<title>A &lt;run&gt;</title>"));
+  CHECK_FALSE(contains(html, "A <run>"));
+  CHECK(contains(html, "<span class=\"state finished\">finished</span>"));
+  CHECK_FALSE(contains(html, "http-equiv=\"refresh\""));
+  CHECK_FALSE(contains(html, "<dt>Remaining</dt>"));
+  CHECK(contains(html, "<dt>Epoch</dt><dd>3 <small>of 3</small></dd>"));
+  CHECK(contains(html, "<dt>Best validation/<wbr>main/<wbr>loss</dt><dd>1.18333 <small>epoch 3</small></dd>"));
   // Means of two iterations: (1 + 1/2) / 2 = 0.75; in one chart, with validation's.
-  CHECK(has(html, "data-name=\"main/loss\" data-points=\"1,0.75 2,0.291666667 3,0.183333333\""));
-  CHECK(has(html, "data-name=\"validation/main/loss\" data-points=\"1,1.75 "));
-  CHECK(has(html, "<td class=\"best\">0.183333</td>"));
-  CHECK_FALSE(has(html, "<td class=\"best\">0.75</td>"));
-  CHECK(has(html, "Linear(in_size=3, out_size=2"));
-  CHECK(has(html, "<dt>parameters</dt><dd>8</dd>"));
-  CHECK(has(html, "<dt>method</dt><dd>Adam</dd>"));
-  CHECK(has(html, "<dt>alpha</dt><dd>0.001</dd>"));
-  CHECK(has(html, "<dt>hook</dt><dd>WeightDecay</dd>"));
-  CHECK(has(html, "<dt>data</dt><dd>&lt;MNIST&gt;</dd>"));
-  CHECK(has(html, "<td>HtmlReport</td><td>every epoch</td><td>50</td>"));
-  CHECK(has(html, "enable_backprop"));  // config
-  CHECK(has(html, "Platform"));         // runtime_info
-  for (const char* outside : {"src=", "href=", "@import", "url("}) CHECK_FALSE(has(html, outside));
+  CHECK(contains(html, "data-name=\"main/loss\" data-points=\"1,0.75 2,0.291666667 3,0.183333333\""));
+  CHECK(contains(html, "data-name=\"validation/main/loss\" data-points=\"1,1.75 "));
+  CHECK(contains(html, "<td class=\"best\">0.183333</td>"));
+  CHECK_FALSE(contains(html, "<td class=\"best\">0.75</td>"));
+  CHECK(contains(html, "Linear(in_size=3, out_size=2"));
+  CHECK(contains(html, "<dt>parameters</dt><dd>8</dd>"));
+  CHECK(contains(html, "<dt>method</dt><dd>Adam</dd>"));
+  CHECK(contains(html, "<dt>alpha</dt><dd>0.001</dd>"));
+  CHECK(contains(html, "<dt>hook</dt><dd>WeightDecay</dd>"));
+  CHECK(contains(html, "<dt>data</dt><dd>&lt;MNIST&gt;</dd>"));
+  CHECK(contains(html, "<td>HtmlReport</td><td>every epoch</td><td>50</td>"));
+  CHECK(contains(html, "enable_backprop"));  // config
+  CHECK(contains(html, "Platform"));         // runtime_info
+  for (const char* outside : {"src=", "href=", "@import", "url("}) CHECK_FALSE(contains(html, outside));
 }
 
 TEST_CASE("HtmlReport of a run that fails says why") {
@@ -99,13 +99,13 @@ TEST_CASE("HtmlReport of a run that fails says why") {
   trainer.extend(HtmlReport());
   CHECK_THROWS_AS(trainer.run(false), std::runtime_error);
   const std::string html = read_file(dir / "report.html");
-  CHECK(has(html, "<span class=\"state failed\">failed</span>"));
-  CHECK(has(html, "<div class=\"error\">it &lt;failed&gt;</div>"));
-  CHECK(has(html, "<dt>Iteration</dt><dd>3</dd>"));
+  CHECK(contains(html, "<span class=\"state failed\">failed</span>"));
+  CHECK(contains(html, "<div class=\"error\">it &lt;failed&gt;</div>"));
+  CHECK(contains(html, "<dt>Iteration</dt><dd>3</dd>"));
 
   updater.fails_at = -1;
   trainer.run();
-  CHECK(has(read_file(dir / "report.html"), "<span class=\"state finished\">"));
+  CHECK(contains(read_file(dir / "report.html"), "<span class=\"state finished\">"));
 }
 
 TEST_CASE("HtmlReport has the computational graph, drawn once, or as text where it cannot be drawn") {
@@ -129,10 +129,10 @@ TEST_CASE("HtmlReport has the computational graph, drawn once, or as text where 
   trainer.run();
   ::setenv("PATH", path.c_str(), 1);
   const std::string html = read_file(dir / "report.html");
-  CHECK(has(html, "<h2>Computational graph</h2>"));
-  CHECK(has(html, "<pre>digraph graphname{a [label=&quot;&lt;x&gt;&quot;]; a -&gt; b;}</pre>"));
-  CHECK(has(html, "<div class=\"graph\"><svg id=\"drawn\"></svg>") == is_there);
-  CHECK_FALSE(has(html, "<?xml"));
+  CHECK(contains(html, "<h2>Computational graph</h2>"));
+  CHECK(contains(html, "<pre>digraph graphname{a [label=&quot;&lt;x&gt;&quot;]; a -&gt; b;}</pre>"));
+  CHECK(contains(html, "<div class=\"graph\"><svg id=\"drawn\"></svg>") == is_there);
+  CHECK_FALSE(contains(html, "<?xml"));
   CHECK(dir.count() == 2);
   if (is_there) CHECK(read_file(bin / "calls") == "called\n");
 }
@@ -154,8 +154,8 @@ TEST_CASE("to_html keeps long logs short, and says so") {
     page.log.back().set("loss", i == 1000 ? 0.25 : 1.0);
   }
   const std::string html = html::to_html(page);
-  CHECK(has(html, "The last 500 of 1,234 rows."));
-  CHECK_FALSE(has(html, "<td>733</td>"));
-  CHECK(has(html, "<td>734</td>"));
-  CHECK(has(html, "<td>1000</td><td class=\"best\">0.25</td>"));
+  CHECK(contains(html, "The last 500 of 1,234 rows."));
+  CHECK_FALSE(contains(html, "<td>733</td>"));
+  CHECK(contains(html, "<td>734</td>"));
+  CHECK(contains(html, "<td>1000</td><td class=\"best\">0.25</td>"));
 }

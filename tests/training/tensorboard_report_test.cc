@@ -13,10 +13,12 @@
 #include "kusari/framework/training/trainer.h"
 #include "kusari/optimizers/sgd.h"
 #include "kusari/tests/scratch_directory.h"
+#include "kusari/tests/text_search.h"
 #include "kusari/tests/training/fake_updater.h"
 
 using namespace kusari;
 using extensions::TensorBoardReport;
+using testing::contains;
 using testing::read_file;
 using testing::ScratchDirectory;
 using training::Trainer;
@@ -51,8 +53,6 @@ std::string scalar(int step, const std::string& tag, float value) {
          "\x0A" + byte(tag.size()) + tag + "\x15" + number;
 }
 
-bool has(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
-
 }  // namespace
 
 TEST_CASE("TensorBoardReport writes means, texts and histograms") {
@@ -65,15 +65,15 @@ TEST_CASE("TensorBoardReport writes means, texts and histograms") {
   trainer.run();
   const auto found = files(dir / "tensorboard");
   REQUIRE(found.size() == 1);
-  CHECK(has(found[0], scalar(2, "main/loss", 1.5)));
-  CHECK(has(found[0], scalar(4, "main/loss", 3.5)));
-  CHECK(has(found[0], scalar(4, "other", 1)));
-  CHECK(has(found[0], scalar(4, "epoch", 2)));
-  CHECK(has(found[0], "model/main"));
-  CHECK(has(found[0], "    Linear(in_size=3"));
-  CHECK(has(found[0], "| data | a\\|b |\n"));
-  CHECK(has(found[0], "main/W/data*"));
-  CHECK_FALSE(has(found[0], "main/W/grad"));  // no gradient
+  CHECK(contains(found[0], scalar(2, "main/loss", 1.5)));
+  CHECK(contains(found[0], scalar(4, "main/loss", 3.5)));
+  CHECK(contains(found[0], scalar(4, "other", 1)));
+  CHECK(contains(found[0], scalar(4, "epoch", 2)));
+  CHECK(contains(found[0], "model/main"));
+  CHECK(contains(found[0], "    Linear(in_size=3"));
+  CHECK(contains(found[0], "| data | a\\|b |\n"));
+  CHECK(contains(found[0], "main/W/data*"));
+  CHECK_FALSE(contains(found[0], "main/W/grad"));  // no gradient
 }
 
 TEST_CASE("TensorBoardReport begins another file after a resume, at the right step") {
@@ -83,8 +83,8 @@ TEST_CASE("TensorBoardReport begins another file after a resume, at the right st
   Trainer trainer(updater, {3, "iteration"}, dir / "out");
   trainer.extend(first);
   trainer.run();
-  CHECK(has(files(dir / "out")[0], scalar(2, "main/loss", 1.5)));
-  CHECK_FALSE(has(files(dir / "out")[0], "other"));
+  CHECK(contains(files(dir / "out")[0], scalar(2, "main/loss", 1.5)));
+  CHECK_FALSE(contains(files(dir / "out")[0], "other"));
   serializers::save_npz(dir / "snapshot", first);
 
   TensorBoardReport resumed({.keys = {"main/loss", "never"}});
@@ -94,8 +94,8 @@ TEST_CASE("TensorBoardReport begins another file after a resume, at the right st
   second.run();
   const auto found = files(dir / "resumed");
   REQUIRE(found.size() == 1);
-  CHECK(has(found[0], "\x10\x04\x3A\x02\x08\x01"));   // from step 4 on what was written before is no more
-  CHECK(has(found[0], scalar(4, "main/loss", 3.5)));  // of iterations 3 and 4
+  CHECK(contains(found[0], "\x10\x04\x3A\x02\x08\x01"));   // from step 4 on what was written before is no more
+  CHECK(contains(found[0], scalar(4, "main/loss", 3.5)));  // of iterations 3 and 4
 }
 
 TEST_CASE("TensorBoardReport begins at the right step after a snapshot was loaded automatically") {
@@ -110,7 +110,7 @@ TEST_CASE("TensorBoardReport begins at the right step after a snapshot was loade
   const auto found = files(dir / "tensorboard");
   REQUIRE(found.size() == 2);
   const std::string start = "\x3A\x02\x08\x01";
-  const std::string& resumed = has(found[0], start) ? found[0] : found[1];
-  CHECK(has(resumed, "\x10\x04" + start));
-  CHECK(has(resumed, scalar(5, "main/loss", 5)));
+  const std::string& resumed = contains(found[0], start) ? found[0] : found[1];
+  CHECK(contains(resumed, "\x10\x04" + start));
+  CHECK(contains(resumed, scalar(5, "main/loss", 5)));
 }

@@ -10,11 +10,13 @@
 #include "kusari/framework/serializers/npz.h"
 #include "kusari/framework/training/trainer.h"
 #include "kusari/tests/scratch_directory.h"
+#include "kusari/tests/text_search.h"
 #include "kusari/tests/training/fake_updater.h"
 
 using namespace kusari;
 using extensions::VariableStatisticsPlot;
 using testing::FakeUpdater;
+using testing::occurrences;
 using testing::read_file;
 using testing::ScratchDirectory;
 namespace L = kusari::links;
@@ -37,23 +39,17 @@ std::string run(VariableStatisticsPlot& plot, Variable x, int64_t from, int64_t 
   return read_file(out / "s.svg");
 }
 
-size_t count(const std::string& text, const std::string& part) {
-  size_t n = 0;
-  for (size_t at = text.find(part); at != std::string::npos; at = text.find(part, at + part.size())) ++n;
-  return n;
-}
-
 }  // namespace
 
 TEST_CASE("VariableStatisticsPlot draws means, deviations and percentiles of values and gradients") {
   const Variable x(array<double>({0, 0}));
   VariableStatisticsPlot plot({x}, {.percentile_sigmas = {0, 50, 100}, .filename = "s.svg"});
   const std::string svg = run(plot, x, 0, 4);
-  CHECK(count(svg, "<svg class=\"chart\"") == 4);
-  CHECK(count(svg, "class=\"band\"") == 4);  // mean +- std and the outer percentiles, of data and of grad
+  CHECK(occurrences(svg, "<svg class=\"chart\"") == 4);
+  CHECK(occurrences(svg, "class=\"band\"") == 4);  // mean +- std and the outer percentiles, of data and of grad
   CHECK(svg.find("data-name=\"mean, std\" data-points=\"1,2 2,4 3,6 4,8\"") != std::string::npos);
   CHECK(svg.find("data-name=\"mean, std\" data-points=\"1,-1 2,-2 3,-3 4,-4\"") != std::string::npos);
-  CHECK(count(svg, "data-name=\"percentile\"") == 2);
+  CHECK(occurrences(svg, "data-name=\"percentile\"") == 2);
 }
 
 TEST_CASE("VariableStatisticsPlot draws what is wanted") {
@@ -62,7 +58,7 @@ TEST_CASE("VariableStatisticsPlot draws what is wanted") {
       {x},
       {.report_grad = false, .plot_mean = false, .percentile_sigmas = {}, .filename = "s.svg", .figsize = {640, 480}});
   const std::string svg = run(plot, x, 0, 2);
-  CHECK(count(svg, "<svg class=\"chart\"") == 1);
+  CHECK(occurrences(svg, "<svg class=\"chart\"") == 1);
   CHECK(svg.find("viewBox=\"0 0 640 480\"") != std::string::npos);
   CHECK(svg.find("data-name=\"std\" data-points=\"1,1 2,2\"") != std::string::npos);
 }
@@ -76,7 +72,7 @@ TEST_CASE("VariableStatisticsPlot keeps a sample of a limited size, over a resum
   const std::string expected = run(whole, x, 0, 200);
   const size_t begin = expected.find("data-points=\"") + 13;
   const std::string points = expected.substr(begin, expected.find('"', begin) - begin);
-  CHECK(count(points, ",") == 10);
+  CHECK(occurrences(points, ",") == 10);
   CHECK(points.rfind("1,2 2,4 3,6 4,8 5,10 ", 0) != 0);  // not the first ten
   run(first, x, 0, 99);
   serializers::save_npz(dir / "plot", first);
@@ -93,7 +89,7 @@ TEST_CASE("VariableStatisticsPlot of links, and of variables without gradient") 
   VariableStatisticsPlot plot({model.W, model, other}, {.percentile_sigmas = {0, 100}, .filename = "s.svg"});
   const std::string svg = run(plot, Variable(array<double>({0, 0})), 0, 2);
   CHECK(svg.find("data-points=\"1,2.09090909 2,2.09090909\"") != std::string::npos);  // (8 + 8 + 7) / 11
-  CHECK(count(svg, "data-points") == 1);
+  CHECK(occurrences(svg, "data-points") == 1);
 }
 
 TEST_CASE("VariableStatisticsPlot's bad arguments") {

@@ -14,7 +14,6 @@
 
 #include "kusari/framework/core/error.h"
 #include "kusari/framework/core/graph_capture.h"
-#include "kusari/framework/core/log.h"
 #include "kusari/framework/core/random.h"
 #include "kusari/framework/core/reporter.h"
 #include "kusari/framework/datasets/tuple_dataset.h"
@@ -34,6 +33,7 @@
 #include "kusari/optimizers/adam.h"
 #include "kusari/optimizers/optimizer_hooks.h"
 #include "kusari/optimizers/sgd.h"
+#include "kusari/tests/quiet_log.h"
 #include "kusari/tests/scratch_directory.h"
 #include "kusari/updaters/standard_updater.h"
 #include "kusari/updaters/static_step.h"
@@ -251,7 +251,7 @@ TEST_CASE("what was reported stays, and a reporter may come later") {
 }
 
 TEST_CASE("steps with more kinds of batches than may be recorded run define-by-run") {
-  log::set_level("error");
+  const testing::QuietLog quiet;
   std::vector<std::vector<float>> results;
   for (const bool is_static : {false, true}) {
     random::seed(3);
@@ -275,7 +275,6 @@ TEST_CASE("steps with more kinds of batches than may be recorded run define-by-r
     if (is_static) CHECK(step.replays() == 6);
     results.push_back(model.net.l1.W.to_vector<float>());
   }
-  log::set_level("warn");
   CHECK(results[0] == results[1]);
 }
 

@@ -18,7 +18,6 @@
 #include "kusari/framework/amp/autocast.h"
 #include "kusari/framework/core/config.h"
 #include "kusari/framework/core/error.h"
-#include "kusari/framework/core/log.h"
 #include "kusari/framework/core/random.h"
 #include "kusari/framework/core/reporter.h"
 #include "kusari/framework/datasets/tuple_dataset.h"
@@ -40,12 +39,14 @@
 #include "kusari/optimizers/optimizer_hooks.h"
 #include "kusari/optimizers/rmsprop.h"
 #include "kusari/optimizers/sgd.h"
+#include "kusari/tests/quiet_log.h"
 #include "kusari/tests/scratch_directory.h"
 #include "kusari/updaters/standard_updater.h"
 
 using namespace kusari;
 using datasets::TupleDataset;
 using iterators::SerialIterator;
+using testing::QuietLog;
 using updaters::StandardUpdater;
 using updaters::StandardUpdaterOptions;
 
@@ -199,12 +200,6 @@ struct Halve {
   void operator()(Parameter& p) const { p.grad().copy_from((Variable(p.grad(), false) * 0.5).array()); }
 };
 
-/// Its warnings are expected.
-struct Quiet {
-  Quiet() { log::set_level("error"); }
-  ~Quiet() { log::set_level("warn"); }
-};
-
 }  // namespace
 
 TEST_CASE("replayed steps are those of define-by-run, whatever the optimizer") {
@@ -224,7 +219,7 @@ TEST_CASE("replayed steps are those of define-by-run, whatever the optimizer") {
 }
 
 TEST_CASE("replayed steps follow loss scaling, and skip what overflows") {
-  const Quiet quiet;
+  const QuietLog quiet;
   const std::pair<const char*, LossScalingOptions> scalings[] = {
       {"dynamic", {.interval = 2}},
       {"stepwise", {.interval = 2, .growth = LossScaleGrowth::stepwise, .initial_scale = 256}},
@@ -340,7 +335,7 @@ TEST_CASE("replayed steps follow what happens between them") {
 }
 
 TEST_CASE("mixed precision by autocast is replayed") {
-  const Quiet quiet;
+  const QuietLog quiet;
   const auto adam = [] { return std::make_unique<optimizers::Adam>(optimizers::AdamOptions{.alpha = 0.01}); };
   for (const Dtype dtype : {Dtype::float16, Dtype::bfloat16}) {
     CAPTURE(name(dtype));
@@ -389,7 +384,7 @@ TEST_CASE("a resumed run goes on as the run would have, replayed or not") {
 }
 
 TEST_CASE("what the update does on the host leaves forward and backward replayed") {
-  const Quiet quiet;
+  const QuietLog quiet;
   SUBCASE("a hook of one's own") {
     check_same(
         {.text = "hook",
@@ -445,7 +440,7 @@ TEST_CASE("gradients that somebody kept are stale after the next replay") {
 }
 
 TEST_CASE("steps that cannot be replayed are refused, or run as they are") {
-  const Quiet quiet;
+  const QuietLog quiet;
   Model model{Net(false)};
   optimizers::SGD optimizer(0.1);
   optimizer.setup(model);
@@ -510,7 +505,7 @@ TEST_CASE("steps that cannot be replayed are refused, or run as they are") {
 }
 
 TEST_CASE("state that a loss function keeps between steps is found out") {
-  const Quiet quiet;
+  const QuietLog quiet;
   std::vector<std::vector<float>> results;
   for (const bool is_static : {false, true}) {
     random::seed(5);

@@ -11,10 +11,10 @@
 #include <doctest/doctest.h>
 
 #include "kusari/framework/core/error.h"
-#include "kusari/framework/core/log.h"
 #include "kusari/framework/datasets/example_random.h"
 #include "kusari/framework/datasets/gzip.h"
 #include "kusari/tests/datasets/image/codecs.h"
+#include "kusari/tests/quiet_log.h"
 #include "kusari/tests/scratch_directory.h"
 #include "kusari/tests/shared_data.h"
 
@@ -141,7 +141,7 @@ TEST_CASE("TarImageDataset: CIFAR-10's JPEG shards give the reference pixels, bi
 
 TEST_CASE("ImageFolderDataset: which files are known to be broken does not change the parts of others") {
   const ScratchDirectory dir;
-  log::set_level("error");
+  const QuietLog quiet;
   std::filesystem::create_directory(dir / "a");
   const Bytes whole = encode_jpeg({.width = 90, .height = 70}, Bytes(3 * 90 * 70, 100));
   Bytes noise(3 * 90 * 70);
@@ -159,7 +159,6 @@ TEST_CASE("ImageFolderDataset: which files are known to be broken does not chang
   const std::vector<uint8_t> first = pixels(0);
   CHECK(dataset.broken() == 1);
   CHECK(pixels(0) == first);
-  log::set_level("warn");
 }
 
 TEST_CASE("ImageFolderDataset: a random part of each photo") {

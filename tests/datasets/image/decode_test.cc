@@ -12,6 +12,7 @@
 #include "kusari/tests/datasets/image/codecs.h"
 #include "kusari/tests/scratch_directory.h"
 #include "kusari/tests/shared_data.h"
+#include "kusari/tests/text_search.h"
 
 using namespace kusari;
 using namespace kusari::datasets;
@@ -57,10 +58,6 @@ std::string error_of(Call call) {
     return error.what();
   }
   return "no error";
-}
-
-[[maybe_unused]] bool contains(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
 }
 
 [[maybe_unused]] int largest_difference(const Bytes& a, const Bytes& b) {

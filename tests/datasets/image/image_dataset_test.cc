@@ -9,10 +9,10 @@
 
 #include "kusari/framework/core/atomic_file.h"
 #include "kusari/framework/core/error.h"
-#include "kusari/framework/core/log.h"
 #include "kusari/framework/datasets/image/class_image_dataset.h"
 #include "kusari/framework/datasets/image/zipped_image_dataset.h"
 #include "kusari/tests/datasets/image/codecs.h"
+#include "kusari/tests/quiet_log.h"
 #include "kusari/tests/scratch_directory.h"
 
 #ifdef KUSARI_WITH_PNG
@@ -35,11 +35,6 @@ std::string rgb_png(int value) {
   for (int i = 0; i < 2 * 3 * 3; ++i) samples.push_back(static_cast<uint16_t>(value + i));
   return as_string(encode_png({.width = 3, .height = 2}, samples));
 }
-
-struct QuietLog {
-  QuietLog() { log::set_level("error"); }
-  ~QuietLog() { log::set_level("warn"); }
-};
 
 void write_zip(const std::string& path, const std::vector<std::pair<std::string, std::string>>& files) {
   AtomicFile file(path);

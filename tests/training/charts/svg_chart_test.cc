@@ -6,15 +6,12 @@
 
 #include <doctest/doctest.h>
 
+#include "kusari/tests/text_search.h"
+
 using namespace kusari::training::charts;
+using kusari::testing::occurrences;
 
 namespace {
-
-size_t count(const std::string& text, const std::string& part) {
-  size_t n = 0;
-  for (size_t at = text.find(part); at != std::string::npos; at = text.find(part, at + part.size())) ++n;
-  return n;
-}
 
 /// The value of the first attribute of that name.
 std::string attribute(const std::string& text, const std::string& name) {
@@ -51,15 +48,15 @@ TEST_CASE("to_svg places points between the corners of its plot") {
   CHECK(y[2] == doctest::Approx(top + height / 2).epsilon(1e-3));
   CHECK(svg.find(">a &lt; b</text>") != std::string::npos);
   CHECK(svg.find("a < b") == std::string::npos);
-  CHECK(count(svg, "class=\"mark") == 0);
+  CHECK(occurrences(svg, "class=\"mark") == 0);
 }
 
 TEST_CASE("to_svg leaves gaps where values are not finite, or not positive on a logarithmic axis") {
   LineChart chart{.curves = {{"gap", {{0, 1}, {1, NAN}, {2, 3}, {3, INFINITY}, {4, 100}}}}, .marker = "o"};
   const std::string svg = to_svg(chart);
   CHECK(attribute(svg, "data-points") == "0,1 2,3 4,100");
-  CHECK(count(attribute(svg.substr(svg.find("data-points")), "d"), "M") == 3);
-  CHECK(count(attribute(svg.substr(svg.find("data-points")), "d"), "h0") == 3);  // each a dot
+  CHECK(occurrences(attribute(svg.substr(svg.find("data-points")), "d"), "M") == 3);
+  CHECK(occurrences(attribute(svg.substr(svg.find("data-points")), "d"), "h0") == 3);  // each a dot
   chart.curves[0].points[0].y = 0;
   chart.log_y = true;
   const std::string logarithmic = to_svg(chart);
@@ -89,11 +86,11 @@ TEST_CASE("to_svg thins long curves but keeps their extremes, ends and gaps") {
   curve.points[777].y = NAN;
   const std::string svg = to_svg({.curves = {curve}, .marker = ""});
   const std::string points = attribute(svg, "data-points");
-  CHECK(count(points, " ") < 1200);
+  CHECK(occurrences(points, " ") < 1200);
   CHECK(points.rfind("0,0 ", 0) == 0);
   CHECK(points.find(" 54321,7 54322,-7 ") != std::string::npos);
   CHECK(points.find(" 99999,") != std::string::npos);
-  CHECK(count(attribute(svg.substr(svg.find("data-points")), "d"), "M") == 2);
+  CHECK(occurrences(attribute(svg.substr(svg.find("data-points")), "d"), "M") == 2);
 }
 
 TEST_CASE("to_svg has a shape for each marker") {
@@ -101,7 +98,7 @@ TEST_CASE("to_svg has a shape for each marker") {
     CAPTURE(marker);
     CHECK(is_marker(marker));
     const std::string svg = to_svg({.curves = {{"a", {{0, 1}, {1, 2}}}}, .marker = marker});
-    CHECK(count(svg, "class=\"mark") == 1);
+    CHECK(occurrences(svg, "class=\"mark") == 1);
   }
   CHECK(is_marker(""));
   CHECK_FALSE(is_marker("q"));
@@ -115,7 +112,7 @@ TEST_CASE("to_svg draws areas below the curves") {
   const size_t band = svg.find("class=\"band\"");
   REQUIRE(band != std::string::npos);
   CHECK(band < svg.find("data-points"));
-  CHECK(count(attribute(svg.substr(band), "d"), "Z") == 2);
+  CHECK(occurrences(attribute(svg.substr(band), "d"), "Z") == 2);
 }
 
 TEST_CASE("to_svg_file puts charts into rows, with all that they need") {
