@@ -44,8 +44,8 @@ class Weights : public Chain {
   Parameter w;
 };
 
-struct Training {
-  explicit Training(Dtype dtype = Dtype::float32) : model(dtype) { optimizer.setup(model); }
+struct ScaledTraining {
+  explicit ScaledTraining(Dtype dtype = Dtype::float32) : model(dtype) { optimizer.setup(model); }
   void backward(GradScaler& scaler, const Values& gradient) {
     model.cleargrads();
     scaler.scale(model.loss(gradient)).backward();
@@ -77,7 +77,7 @@ TEST_CASE("GradScaler goes through the states that PyTorch's goes through") {
                        .growth_interval = sequence.growth_interval});
     CHECK(scaler.get_scale() == sequence.init_scale);
     const size_t n = sequence.outcomes.size();
-    std::deque<Training> trainings(n);
+    std::deque<ScaledTraining> trainings(n);
     REQUIRE(sequence.scales.size() >= 50);
     for (size_t i = 0; i < sequence.scales.size(); ++i) {
       CAPTURE(i);
@@ -103,7 +103,7 @@ TEST_CASE("GradScaler goes through the states that PyTorch's goes through") {
 
 TEST_CASE("the scale doubles after 2000 iterations without overflow") {
   GradScaler scaler;
-  Training training;
+  ScaledTraining training;
   for (int i = 0; i < 1999; ++i) training.iterate(scaler, {1, 1, 1});
   CHECK(scaler.get_scale() == 65536);
   CHECK(scaler.get_growth_tracker() == 1999);
@@ -139,14 +139,14 @@ TEST_CASE("random iterations of several optimizers follow the rule") {
     HostScaler host{std::exp2(random() % 20), pick({2, 4, 1.5}), pick({0.5, 0.25, 0.75}),
                     static_cast<int64_t>(pick({1, 2, 3, 7}))};
     GradScaler scaler({host.scale, host.growth_factor, host.backoff_factor, host.growth_interval});
-    std::deque<Training> trainings(1 + random() % 3);
+    std::deque<ScaledTraining> trainings(1 + random() % 3);
     std::vector<int64_t> steps(trainings.size());
     for (int i = 0; i < 40; ++i) {
       CAPTURE(i);
       bool is_finite = true, any = false;
       for (size_t k = 0; k < trainings.size(); ++k) {
         if (k > 0 && chance(0.2)) continue;  // an optimizer without a step in this iteration
-        Training& training = trainings[k];
+        ScaledTraining& training = trainings[k];
         training.model.cleargrads();
         const int losses = 1 + static_cast<int>(random() % 3);
         bool own = true;
@@ -188,7 +188,7 @@ TEST_CASE("random iterations of several optimizers follow the rule") {
 
 TEST_CASE("a growth that float32 cannot hold does not happen") {
   GradScaler scaler({.init_scale = 0x1p127, .growth_interval = 1});
-  Training training;
+  ScaledTraining training;
   training.iterate(scaler, {1, 1, 1});
   CHECK(scaler.get_scale() == 0x1p127);
   CHECK(training.model.values() == Values(3, -1));
@@ -196,7 +196,7 @@ TEST_CASE("a growth that float32 cannot hold does not happen") {
 
 TEST_CASE("update with a new scale") {
   GradScaler scaler({.growth_interval = 2});
-  Training training;
+  ScaledTraining training;
   training.iterate(scaler, {1, 1, 1});
   training.backward(scaler, {1, 1, 1});
   scaler.update(256);  // without a step
@@ -245,7 +245,7 @@ TEST_CASE("an overflow changes nothing but the scale") {
 TEST_CASE("unscaled gradients may be read and changed") {
   SUBCASE("by hand") {
     GradScaler scaler;
-    Training training;
+    ScaledTraining training;
     training.backward(scaler, {3, 0, 4});
     CHECK(training.model.w.grad().to_vector<double>()[0] == 3 * 65536.0);
     scaler.unscale_(training.optimizer);
@@ -258,7 +258,7 @@ TEST_CASE("unscaled gradients may be read and changed") {
   SUBCASE("by hooks") {
     for (const bool by_hand : {false, true}) {
       GradScaler scaler;
-      Training training;
+      ScaledTraining training;
       training.optimizer.add_hook(optimizer_hooks::GradientClipping(1));
       training.backward(scaler, {3, 0, 4});
       if (by_hand) scaler.unscale_(training.optimizer);
@@ -273,7 +273,7 @@ TEST_CASE("unscaled gradients may be read and changed") {
   }
   SUBCASE("what was not finite at unscale_ is skipped, whatever is done to it") {
     GradScaler scaler;
-    Training training;
+    ScaledTraining training;
     training.backward(scaler, {3, kInfinity, 4});
     scaler.unscale_(training.optimizer);
     training.model.w.set_grad(ones({3}, Dtype::float32, test_device()));
@@ -310,7 +310,7 @@ TEST_CASE("a link of another optimizer is that one's affair") {
 
 TEST_CASE("gradients of several backward calls add up") {
   GradScaler scaler;
-  Training training;
+  ScaledTraining training;
   training.model.cleargrads();
   for (const double g : {1.0, 2.0, 4.0}) scaler.scale(training.model.loss({g, 2 * g, 3 * g})).backward();
   scaler.step(training.optimizer);
@@ -348,7 +348,7 @@ TEST_CASE("training with autocast and a scaler comes near float32") {
 
 TEST_CASE("a penalty on gradients") {
   const auto train = [](GradScaler& scaler) {
-    Training training;
+    ScaledTraining training;
     training.model.w.array().copy_from(array<float>({1, -2, 0.5f}, test_device()));
     for (int i = 0; i < 3; ++i) {
       Parameter& w = training.model.w;
@@ -381,7 +381,7 @@ TEST_CASE("losses in lists, of 16 bits and of 64") {
 
 TEST_CASE("float16 parameters with float32 masters keep gradients that float16 cannot hold") {
   GradScaler scaler({.init_scale = 32768});
-  Training training(Dtype::float16);
+  ScaledTraining training(Dtype::float16);
   training.optimizer.use_fp32_update();
   Parameter& w = training.model.w;
   const auto backward = [&] {
@@ -410,7 +410,7 @@ TEST_CASE("float16 parameters with float32 masters keep gradients that float16 c
 
 TEST_CASE("a scale that a float16 loss cannot take backs off") {
   GradScaler scaler;
-  Training training(Dtype::float16);
+  ScaledTraining training(Dtype::float16);
   const Variable scaled = scaler.scale(training.model.loss({0, 0, 0}) + 2);
   CHECK(scaled.item<double>() == 131072);
   training.iterate(scaler, {1, 1, 1});  // 65536 is no float16
@@ -422,7 +422,7 @@ TEST_CASE("a scale that a float16 loss cannot take backs off") {
 
 TEST_CASE("bfloat16 gradients may be unscaled") {
   GradScaler scaler;
-  Training training(Dtype::bfloat16);
+  ScaledTraining training(Dtype::bfloat16);
   training.backward(scaler, {1, 2, -3});
   scaler.unscale_(training.optimizer);
   CHECK(training.model.w.grad().to_vector<double>() == Values{1, 2, -3});
@@ -432,7 +432,7 @@ TEST_CASE("bfloat16 gradients may be unscaled") {
 
 TEST_CASE("calls at the wrong time are refused") {
   GradScaler scaler;
-  Training training;
+  ScaledTraining training;
   optimizers::SGD& optimizer = training.optimizer;
   const std::string no_scale = ": there is no scale yet; call scale(loss) and its backward() earlier in the iteration";
   CHECK_THROWS_WITH_AS(scaler.step(optimizer), ("amp::GradScaler::step" + no_scale).c_str(), StateError);
@@ -497,7 +497,7 @@ TEST_CASE("options out of their range are refused") {
 
 TEST_CASE("a disabled one lets everything pass") {
   GradScaler scaler({.enabled = false});
-  Training training;
+  ScaledTraining training;
   CHECK_FALSE(scaler.is_enabled());
   const Variable loss = training.model.loss({1, 2, 3});
   CHECK(is_same(scaler.scale(loss), loss));
@@ -517,7 +517,7 @@ TEST_CASE("snapshots go on where they were") {
   const std::string file = scratch / "scaler.npz", empty = scratch / "empty.npz";
   GradScaler scaler({.init_scale = 1024, .growth_factor = 4, .backoff_factor = 0.25, .growth_interval = 3}),
       off({.enabled = false});
-  Training training;
+  ScaledTraining training;
   training.iterate(scaler, {kInfinity, 1, 1});
   for (int i = 0; i < 2; ++i) training.iterate(scaler, {1, 1, 1});
   serializers::save_npz(file, scaler);
@@ -527,7 +527,7 @@ TEST_CASE("snapshots go on where they were") {
   for (const bool used : {false, true}) {
     CAPTURE(used);
     GradScaler loaded;
-    Training other;
+    ScaledTraining other;
     if (used) other.iterate(loaded, {1, 1, 1});
     serializers::load_npz(file, loaded);
     CHECK(loaded.get_scale() == 256);

@@ -99,9 +99,9 @@ TEST_CASE("debug mode finds NaN in results") {
 }
 
 TEST_CASE("a node is not recorded when nobody needs it") {
-  class Notes final : public FunctionNode {
+  class NotesRecording final : public FunctionNode {
    public:
-    explicit Notes(bool* recording) : recording_{recording} {}
+    explicit NotesRecording(bool* recording) : recording_{recording} {}
     const char* name() const override { return "notes"; }
 
    private:
@@ -113,13 +113,13 @@ TEST_CASE("a node is not recorded when nobody needs it") {
     bool* recording_;
   };
   bool recording = false;
-  apply<Notes>({Variable(ones({1}))}, &recording);
+  apply<NotesRecording>({Variable(ones({1}))}, &recording);
   CHECK(recording);
-  apply<Notes>({Variable(ones({1}), false)}, &recording);
+  apply<NotesRecording>({Variable(ones({1}), false)}, &recording);
   CHECK_FALSE(recording);
   const auto mode = no_backprop_mode();
   recording = true;
-  apply<Notes>({Variable(ones({1}))}, &recording);
+  apply<NotesRecording>({Variable(ones({1}))}, &recording);
   CHECK_FALSE(recording);
 }
 

@@ -30,7 +30,7 @@ class ToDouble : public InputCaster {
   bool takes_composites = true;
 };
 
-Variable floats(std::vector<float> values) { return Variable(array(values)); }
+Variable of_floats(std::vector<float> values) { return Variable(array(values)); }
 
 Variable composite(const Variable& a, const Variable& b) {
   if (const CompositeInputs in("composite", {a, b}); in.is_cast()) return composite(in[0], in[1]);
@@ -58,7 +58,7 @@ TEST_CASE("ScopedInputCaster: the latest scope counts, in whatever order they en
 }
 
 TEST_CASE("InputCaster: replaces inputs before they are recorded, and is not asked about its own functions") {
-  const Variable x = floats({1, 2});
+  const Variable x = of_floats({1, 2});
   ToDouble caster;
   std::vector<std::string> log;
   Variable y;
@@ -76,7 +76,7 @@ TEST_CASE("InputCaster: replaces inputs before they are recorded, and is not ask
 
 TEST_CASE("InputCaster: is not asked during a backward pass") {
   std::vector<std::string> log;
-  const Variable x = floats({1, 2});
+  const Variable x = of_floats({1, 2});
   ToDouble caster;
   const ScopedInputCaster scope(&caster);
   const Variable y = functions::sum(testing::probe(x * 2, "", &log));
@@ -91,14 +91,14 @@ TEST_CASE("InputCaster: an exception leaves the caster in place") {
   class Failing : public InputCaster {
     void cast(const FunctionNode&, Inputs&) override { throw ValueError("refused"); }
   } caster;
-  const Variable x = floats({1, 2});
+  const Variable x = of_floats({1, 2});
   const ScopedInputCaster scope(&caster);
   CHECK_THROWS_WITH_AS(testing::probe(x, "", nullptr), "refused", ValueError);
   CHECK(detail::t_input_caster == &caster);
 }
 
 TEST_CASE("CompositeInputs: the parts of a composite run without a caster, if this one knows the composite") {
-  const Variable a = floats({1, 2}), b = floats({3, 4});
+  const Variable a = of_floats({1, 2}), b = of_floats({3, 4});
   ToDouble caster;
   {
     const ScopedInputCaster scope(&caster);

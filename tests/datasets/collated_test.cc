@@ -23,7 +23,7 @@ Batch rows_of(const std::vector<Array>& wholes, int64_t n) {
   return batch;
 }
 
-Array images(int64_t n) {
+Array random_images(int64_t n) {
   const Array memory = arange(n * 5 * 4 * 3, Dtype::int32).reshape({n, 5, 4, 3}).astype(Dtype::uint8);
   return memory.transpose({0, 3, 1, 2});  // (n, 3, 5, 4)
 }
@@ -45,7 +45,7 @@ TEST_CASE("collated: whole batches and their first rows are views of the marked 
   const auto release = [](void* count) { ++*static_cast<int*>(count); };
   {
     const std::vector<Array> wholes{
-        mark_collated(arange(24, Dtype::float32).reshape({6, 4})), mark_collated(images(6)),
+        mark_collated(arange(24, Dtype::float32).reshape({6, 4})), mark_collated(random_images(6)),
         mark_collated(arange(6, Dtype::int32)), mark_collated(empty({6, 0, 3})),
         mark_collated(from_external(memory.data(), {6, 4}, {4, 1}, Dtype::float32, Device(), release, &released))};
     for (const int64_t n : {6, 4, 1}) {
@@ -96,7 +96,7 @@ TEST_CASE("collated: several arrays of one block") {
 
 TEST_CASE("collated: anything else is copied") {
   const Array whole = mark_collated(arange(12).reshape({4, 3})), other = mark_collated(arange(12).reshape({4, 3}));
-  const Array images_whole = mark_collated(images(4));
+  const Array images_whole = mark_collated(random_images(4));
   CHECK_FALSE(is_copied({{whole.at(0)}, {whole.at(1)}, {whole.at(2)}, {whole.at(3)}}));
   CHECK(is_copied({{whole.at(1)}, {whole.at(0)}, {whole.at(2)}, {whole.at(3)}}));  // permuted
   CHECK(is_copied({{whole.at(0)}, {whole.at(2)}}));
@@ -136,7 +136,7 @@ TEST_CASE("collated: a padding, conversions and layouts") {
   }
   CHECK(whole.at(3).to_vector<int>() == std::vector<int>{9, 10, 11});
 
-  const Array pixels = mark_collated(images(4));
+  const Array pixels = mark_collated(random_images(4));
   const auto guard = using_config(&Config::channels_last, false);
   const Array plain = concat_examples(rows_of({pixels}, 4))[0];
   CHECK(plain.is_contiguous());

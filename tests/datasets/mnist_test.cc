@@ -21,7 +21,7 @@ using kusari::testing::write_file;
 
 namespace {
 
-std::string images(int n, int side = 28) {
+std::string image_file(int n, int side = 28) {
   std::string s("\0\0\x08\x03\0\0\0", 7);
   s.push_back(static_cast<char>(n));
   for (int i = 0; i < 2; ++i) {
@@ -42,7 +42,7 @@ std::string labels(const std::vector<int>& values) {
 void write_set(const ScratchDirectory& dir, const std::string& train_images, const std::string& train_labels) {
   write_file(dir / "train-images-idx3-ubyte", train_images);
   write_file(dir / "train-labels-idx1-ubyte", train_labels);
-  write_file(dir / "t10k-images-idx3-ubyte", images(1));
+  write_file(dir / "t10k-images-idx3-ubyte", image_file(1));
   write_file(dir / "t10k-labels-idx1-ubyte", labels({9}));
 }
 
@@ -53,7 +53,7 @@ float pixel(int value, double scale = 1.0) { return static_cast<float>(value) * 
 
 TEST_CASE("get_mnist: shapes, scale and labels") {
   const ScratchDirectory dir;
-  write_set(dir, images(3), labels({5, 0, 4}));
+  write_set(dir, image_file(3), labels({5, 0, 4}));
   {
     const auto [train, test] = get_mnist({.root = dir.path()});
     CHECK(train.size() == 3);
@@ -84,13 +84,13 @@ TEST_CASE("get_mnist: missing and wrong files") {
   CHECK_THROWS_WITH_AS(
       get_mnist({.root = dir.path()}),
       doctest::Contains("neither train-images-idx3-ubyte.gz nor train-images-idx3-ubyte is in the folder"), IoError);
-  write_set(dir, images(2, 27), labels({1, 2}));
+  write_set(dir, image_file(2, 27), labels({1, 2}));
   CHECK_THROWS_WITH_AS(get_mnist({.root = dir.path()}), doctest::Contains("shape (2, 27, 27): uint8 and (n, 28, 28)"),
                        IoError);
-  write_set(dir, images(2), labels({1, 2, 3}));
+  write_set(dir, image_file(2), labels({1, 2, 3}));
   CHECK_THROWS_WITH_AS(get_mnist({.root = dir.path()}),
                        doctest::Contains("shape (3,): uint8 and (2,), one label per image"), IoError);
-  write_set(dir, images(2), labels({1, 10}));
+  write_set(dir, image_file(2), labels({1, 10}));
   CHECK_THROWS_WITH_AS(get_mnist({.root = dir.path()}), doctest::Contains("label 10 at 1: labels are 0 .. 9"), IoError);
 }
 
@@ -128,7 +128,7 @@ TEST_CASE("get_mnist: the real files") {
 
 TEST_CASE("get_mnist: dtypes") {
   const ScratchDirectory dir;
-  write_set(dir, images(2), labels({7, 3}));
+  write_set(dir, image_file(2), labels({7, 3}));
   const auto first = [&](Dtype dtype) {
     return get_mnist({.scale = 2.0, .root = dir.path(), .dtype = dtype}).train[0][0];
   };
@@ -145,7 +145,7 @@ TEST_CASE("get_mnist: dtypes") {
 
 TEST_CASE("get_fashion_mnist and get_kuzushiji_mnist: files in MNIST's format, and names") {
   const ScratchDirectory dir;
-  write_set(dir, images(2), labels({7, 3}));
+  write_set(dir, image_file(2), labels({7, 3}));
   CHECK(get_fashion_mnist({.root = dir.path()}).train.size() == 2);
   CHECK(get_kuzushiji_mnist({.root = dir.path()}).train[1][1].item<int>() == 3);
   CHECK_THROWS_WITH_AS(get_kuzushiji_mnist({.root = dir / "none"}),

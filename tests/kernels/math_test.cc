@@ -13,11 +13,10 @@ namespace testing = kusari::testing;
 
 namespace {
 
+using testing::kLog;
 using testing::Spread;
 using testing::ulps;
 using testing::worst_ulps;
-
-constexpr auto kLog = Spread::powers_of_two;
 
 #define KUSARI_CHECK_ULPS(bound, formula, exact, ...) \
   CHECK(worst_ulps<T>([](T x) { return formula; }, [](long double x) { return exact; }, __VA_ARGS__) <= (bound))

@@ -21,6 +21,7 @@ double ulps(T got, long double want) {
 
 /// How the arguments between two bounds are spread.
 enum class Spread { even, powers_of_two };
+inline constexpr Spread kLog = Spread::powers_of_two;
 
 struct Range {
   double low;

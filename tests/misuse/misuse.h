@@ -56,6 +56,9 @@ inline Variable whole(const Shape& shape) { return Variable(ones(shape, Dtype::i
 inline Variable wide(const Shape& shape) { return ones(shape, Dtype::float64); }
 
 inline Variable image() { return real({2, 3, 4, 4}); }
+// A region of interest of it.
+inline Variable regions() { return real({1, 4}); }
+inline Variable image_indices() { return Variable(zeros({1}, Dtype::int32), false); }
 
 struct Net : Chain {
   Child<L::Linear> l{*this, "l", 3, 2};

@@ -3,9 +3,6 @@
 namespace kusari::misuse {
 namespace {
 
-Variable regions() { return real({1, 4}); }
-Variable image_indices() { return Variable(zeros({1}, Dtype::int32), false); }
-
 TEST_CASE("misuse: functions of pooling, 1") {
   check_misuses({
       {[] {

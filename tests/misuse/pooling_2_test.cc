@@ -3,9 +3,6 @@
 namespace kusari::misuse {
 namespace {
 
-Variable regions() { return real({1, 4}); }
-Variable image_indices() { return Variable(zeros({1}, Dtype::int32), false); }
-
 TEST_CASE("misuse: functions of pooling, 2") {
   check_misuses({
       {[] { F::roi_max_align_2d(image(), regions(), image_indices(), 0, 1); }, is<ValueError>,

@@ -12,6 +12,16 @@ namespace trg = training::triggers;
 
 namespace ext = training::extensions;
 
+// One update by SGD.
+void update(const TupleDataset& examples, const updaters::StandardUpdaterOptions& options = {}) {
+  Net net;
+  optimizers::SGD optimizer;
+  optimizer.setup(net);
+  SerialIterator iterator(examples, 2);
+  updaters::StandardUpdater updater(iterator, optimizer, options);
+  updater.update();
+}
+
 // A trainer of one epoch.
 void with(void (*use)(training::Trainer& trainer)) {
   const testing::ScratchDirectory directory;
@@ -125,46 +135,24 @@ TEST_CASE("misuse: training") {
        },
        is<StateError>, "SGD: no target; call setup(model) first"},
       {[] {
-         Net n;
-         optimizers::SGD o;
-         o.setup(n);
-         SerialIterator it(TupleDataset(ones({4, 3})), 2);
-         updaters::StandardUpdater u(it, o, {.accumulate = 0});
+         update(TupleDataset(ones({4, 3})), {.accumulate = 0});
        },
        is<ValueError>, "StandardUpdater: prefetch is 0 and accumulate is 0: they must be at least 0 and 1"},
       {[] {
-         Net n;
-         optimizers::SGD o;
-         o.setup(n);
-         SerialIterator it(TupleDataset(ones({4, 3})), 2);
-         updaters::StandardUpdater u(it, o, {.prefetch = -1});
+         update(TupleDataset(ones({4, 3})), {.prefetch = -1});
        },
        is<ValueError>, "StandardUpdater: prefetch is -1 and accumulate is 1: they must be at least 0 and 1"},
       {[] {
-         Net n;
-         optimizers::SGD o;
-         o.setup(n);
-         SerialIterator it(TupleDataset(ones({4, 3})), 2);
-         updaters::StandardUpdater u(it, o, {.loss_scale = -1});
+         update(TupleDataset(ones({4, 3})), {.loss_scale = -1});
        },
        is<ValueError>, "SGD::loss_scaling: scale is -1.000000 but must be positive and finite"},
       {[] {
-         Net n;
-         optimizers::SGD o;
-         o.setup(n);
-         SerialIterator it(TupleDataset(ones({4, 5})), 2);
-         updaters::StandardUpdater u(it, o);
-         u.update();
+         update(TupleDataset(ones({4, 5})));
        },
        is<TypeError>,
        "F::linear: x has shape (2, 5) but W has shape (2, 3): x.shape[1] must equal W.shape[1] (5 != 3)"},
       {[] {
-         Net n;
-         optimizers::SGD o;
-         o.setup(n);
-         SerialIterator it(TupleDataset(ones({4, 3}), ones({4, 3})), 2);
-         updaters::StandardUpdater u(it, o);
-         u.update();
+         update(TupleDataset(ones({4, 3}), ones({4, 3})));
        },
        is<TypeError>, "the model takes 1 variables, but the batch has 2"},
   });

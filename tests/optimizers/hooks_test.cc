@@ -11,6 +11,7 @@
 #include "kusari/optimizers/optimizer_hooks.h"
 #include "kusari/optimizers/sgd.h"
 #include "kusari/tests/functions/testing.h"
+#include "kusari/tests/optimizers/l2_norm.h"
 
 namespace kusari::testing {
 namespace {
@@ -18,9 +19,9 @@ namespace {
 using Values = std::vector<double>;
 using optimizer_hooks::GradientNoise;
 
-class Pair : public Chain {
+class MatrixAndVector : public Chain {
  public:
-  Pair() : a{*this, "a", uniform({2, 3}, -2, 2, 1)}, b{*this, "b", uniform({4}, -2, 2, 2)} {}
+  MatrixAndVector() : a{*this, "a", uniform({2, 3}, -2, 2, 1)}, b{*this, "b", uniform({4}, -2, 2, 2)} {}
   Parameter a, b;
 };
 
@@ -30,12 +31,6 @@ struct State {
 
 /// What a hook does to the gradients of the parameters that it is given.
 using Formula = std::function<void(std::span<State* const>)>;
-
-double norm(const Values& values) {
-  double sum = 0;
-  for (const double value : values) sum += value * value;
-  return std::sqrt(sum);
-}
 
 Formula each(const std::function<double(double p, double g)>& f) {
   return [f](std::span<State* const> states) {
@@ -47,15 +42,15 @@ Formula each(const std::function<double(double p, double g)>& f) {
 
 void clip(std::span<State* const> states) {
   double squares = 0;
-  for (const State* s : states) squares += std::pow(norm(s->g), 2);
+  for (const State* s : states) squares += std::pow(l2_norm(s->g), 2);
   for (State* s : states) {
     for (double& g : s->g) g *= std::min(1.0, 0.5 / std::sqrt(squares));
   }
 }
 
-void lars(std::span<State* const> states) {
+void lars_hook(std::span<State* const> states) {
   for (State* s : states) {
-    const double rate = norm(s->p) / (1e-9 + norm(s->g) + 0.1 * norm(s->p));
+    const double rate = l2_norm(s->p) / (1e-9 + l2_norm(s->g) + 0.1 * l2_norm(s->p));
     for (size_t i = 0; i < s->g.size(); ++i) s->g[i] = (s->g[i] + 0.1 * s->p[i]) * rate;
   }
 }
@@ -78,7 +73,7 @@ TEST_CASE("every hook, of an optimizer and of a rule, before and after the updat
       {"GradientClipping", optimizer_hooks::GradientClipping(0.5), clip},
       {"GradientHardClipping", optimizer_hooks::GradientHardClipping(-0.25, 0.5),
        each([](double, double g) { return std::min(std::max(g, -0.25), 0.5); })},
-      {"GradientLARS", optimizer_hooks::GradientLARS({.weight_decay = 0.1}), lars},
+      {"GradientLARS", optimizer_hooks::GradientLARS({.weight_decay = 0.1}), lars_hook},
       {"GradientNoise", GradientNoise(0.5, ramp), each([&](double, double g) { return g + noise; })},
   };
   constexpr double kLr = 0.5;
@@ -90,7 +85,7 @@ TEST_CASE("every hook, of an optimizer and of a rule, before and after the updat
       for (const HookTiming timing : {HookTiming::automatic, HookTiming::pre, HookTiming::post}) {
         const bool is_post = timing == HookTiming::post;
         CAPTURE(is_post);
-        Pair model;
+        MatrixAndVector model;
         optimizers::SGD optimizer(kLr);
         optimizer.setup(model);
         if (of_rule) {
@@ -153,7 +148,7 @@ TEST_CASE("GradientNoise draws with the deviation of its schedule, or as it is t
 }
 
 TEST_CASE("rules keep their hooks' names apart") {
-  Pair model;
+  MatrixAndVector model;
   optimizers::SGD optimizer(1);
   optimizer.setup(model);
   UpdateRule& rule = model.a.update_rule();

@@ -15,6 +15,7 @@
 #include "kusari/optimizers/lamb.h"
 #include "kusari/optimizers/lars.h"
 #include "kusari/tests/functions/testing.h"
+#include "kusari/tests/optimizers/l2_norm.h"
 #include "kusari/tests/scratch_directory.h"
 
 namespace kusari::testing {
@@ -36,12 +37,6 @@ struct Layer {
   explicit Layer(const Array& array) : p{array.to_vector<double>()}, m(p.size()), v(p.size()) {}
 };
 using Step = std::function<void(Layer& layer, const Values& g, int t)>;
-
-double norm(const Values& values) {
-  double sum = 0;
-  for (const double value : values) sum += value * value;
-  return std::sqrt(sum);
-}
 
 /// Moments and their corrected quotient of torch.optim's documentation.
 Values adam_direction(Layer& layer, const Values& g, int t, double eps) {
@@ -66,14 +61,14 @@ Step lamb(double lr, double decay) {
   return [=](Layer& layer, const Values& g, int t) {
     Values r = adam_direction(layer, g, t, 1e-6);
     for (size_t i = 0; i < g.size(); ++i) r[i] += decay * layer.p[i];
-    const double trust = norm(layer.p) > 0 && norm(r) > 0 ? norm(layer.p) / norm(r) : 1;
+    const double trust = l2_norm(layer.p) > 0 && l2_norm(r) > 0 ? l2_norm(layer.p) / l2_norm(r) : 1;
     for (size_t i = 0; i < g.size(); ++i) layer.p[i] -= lr * trust * r[i];
   };
 }
 
 Step lars(double lr, double decay, double trust_coefficient) {
   return [=](Layer& layer, const Values& g, int) {
-    const double p = norm(layer.p), own = norm(g);
+    const double p = l2_norm(layer.p), own = l2_norm(g);
     const double trust = p > 0 && own > 0 ? trust_coefficient * p / (own + decay * p) : 1;
     for (size_t i = 0; i < g.size(); ++i) {
       layer.v[i] = 0.9 * layer.v[i] + lr * trust * (g[i] + decay * layer.p[i]);

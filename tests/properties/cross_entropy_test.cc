@@ -10,8 +10,6 @@ namespace {
 
 using namespace testing;
 
-Reference scalar(double value) { return {{}, {value}}; }
-
 TEST_CASE("property: sigmoid_cross_entropy") {
   check_property([](Draw& draw) -> PropertyCase {
     const F::SigmoidCrossEntropyOptions options{.normalize = draw.flip(),

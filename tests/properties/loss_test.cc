@@ -23,8 +23,6 @@ using namespace testing;
 using Values = std::vector<double>;
 
 /// A number as an array without axes.
-Reference scalar(double value) { return {{}, {value}}; }
-
 Reference reduced(const Reference& terms, F::Reduce reduce, double count) {
   if (reduce == F::Reduce::no) return terms;
   return scalar(naive::sum(terms.values) / (reduce == F::Reduce::mean ? count : 1));

@@ -49,7 +49,7 @@ void check_binary_property(Function function, Formula formula, First first, Seco
   });
 }
 
-Array any(Draw& draw, const Shape& shape) { return draw.real(shape, -2, 2); }
+Array any_real(Draw& draw, const Shape& shape) { return draw.real(shape, -2, 2); }
 Array far_from_0(Draw& draw, const Shape& shape) { return draw.real_away(shape, -2, 2, {0}, 0.4); }
 Array positive(Draw& draw, const Shape& shape) { return draw.real(shape, 0.4, 2); }
 
@@ -62,14 +62,14 @@ Array grid(Draw& draw, const Shape& shape, double step, double offset) {
   return array(values, shape);
 }
 
-#define KUSARI_OPERATOR_PROPERTY(op, second)                                           \
-  TEST_CASE("property: operator " #op) {                                               \
-    check_binary_property([](const Variable& a, const Variable& b) { return a op b; }, \
-                          [](double a, double b) { return a op b; }, any, second);     \
+#define KUSARI_OPERATOR_PROPERTY(op, second)                                            \
+  TEST_CASE("property: operator " #op) {                                                \
+    check_binary_property([](const Variable& a, const Variable& b) { return a op b; },  \
+                          [](double a, double b) { return a op b; }, any_real, second); \
   }
-KUSARI_OPERATOR_PROPERTY(+, any)
-KUSARI_OPERATOR_PROPERTY(-, any)
-KUSARI_OPERATOR_PROPERTY(*, any)
+KUSARI_OPERATOR_PROPERTY(+, any_real)
+KUSARI_OPERATOR_PROPERTY(-, any_real)
+KUSARI_OPERATOR_PROPERTY(*, any_real)
 KUSARI_OPERATOR_PROPERTY(/, far_from_0)
 
 TEST_CASE("property: operators with an array") {
@@ -119,12 +119,12 @@ TEST_CASE("property: add") {
 
 TEST_CASE("property: pow") {
   check_binary_property([](const Variable& a, const Variable& b) { return F::pow(a, b); },
-                        [](double a, double b) { return std::pow(a, b); }, positive, any);
+                        [](double a, double b) { return std::pow(a, b); }, positive, any_real);
 }
 
 TEST_CASE("property: arctan2") {
   check_binary_property([](const Variable& a, const Variable& b) { return F::arctan2(a, b); },
-                        [](double a, double b) { return std::atan2(a, b); }, far_from_0, any);
+                        [](double a, double b) { return std::atan2(a, b); }, far_from_0, any_real);
 }
 
 TEST_CASE("property: fmod") {

@@ -30,6 +30,8 @@ struct Reference {
   double& at(const Shape& index) { return values[naive::place(shape, index)]; }
 };
 
+inline Reference scalar(double value) { return {{}, {value}}; }
+
 namespace naive {
 
 inline Reference filled(const Shape& shape, double value = 0) {

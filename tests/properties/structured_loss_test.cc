@@ -36,7 +36,7 @@ Reference mean_of(const std::vector<double>& losses) {
   return {{}, {sum / static_cast<double>(losses.size())}};
 }
 
-Reference reduced(const std::vector<double>& losses, F::Reduce reduce) {
+Reference reduced_losses(const std::vector<double>& losses, F::Reduce reduce) {
   if (reduce == F::Reduce::no) return {{static_cast<int64_t>(losses.size())}, losses};
   Reference result = mean_of(losses);
   if (reduce == F::Reduce::sum) result.values[0] *= static_cast<double>(losses.size());
@@ -106,7 +106,7 @@ TEST_CASE("property: connectionist_temporal_classification") {
       for (size_t b = 0; b < labels.size(); ++b) {
         losses.push_back(ctc_loss(x, static_cast<int64_t>(b), labels[b], input_length[b], blank));
       }
-      return References{reduced(losses, options.reduce)};
+      return References{reduced_losses(losses, options.reduce)};
     };
     return one;
   });
@@ -167,7 +167,7 @@ TEST_CASE("property: crf1d") {
         for (size_t t = 0; t < length; ++t) labels.push_back(ys[t].array().at(b).item<int64_t>());
         losses.push_back(std::log(z) - crf_score(x, b, labels));
       }
-      return References{reduced(losses, reduce)};
+      return References{reduced_losses(losses, reduce)};
     };
     return one;
   });
@@ -231,7 +231,7 @@ TEST_CASE("property: negative_sampling") {
                     }
                     losses.push_back(loss);
                   }
-                  return References{reduced(losses, reduce)};
+                  return References{reduced_losses(losses, reduce)};
                 }};
   });
 }
@@ -258,7 +258,7 @@ TEST_CASE("property: black_out") {
                     for (size_t k = 1; k < p.size(); ++k) loss -= std::log(1 - p[k] / z);
                     losses.push_back(loss);
                   }
-                  return References{reduced(losses, reduce)};
+                  return References{reduced_losses(losses, reduce)};
                 }};
   });
 }

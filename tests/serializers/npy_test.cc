@@ -75,7 +75,7 @@ void read_none(const std::string& content) {
   read_npy_none(source, header);
 }
 
-std::string error_of(const std::string& content) {
+std::string npy_error(const std::string& content) {
   try {
     MemorySource source(content);
     const NpyHeader header = read_npy_header(source);
@@ -134,7 +134,7 @@ TEST_CASE("npy: narrow and unsigned integers are widened") {
         std::vector<int64_t>{4294967295});
   CHECK(numbers<int64_t>(file(dictionary("<u8", "(1,)"), bytes({1, 0, 0, 0, 0, 0, 0, 0x40})), {1}) ==
         std::vector<int64_t>{0x4000000000000001});
-  CHECK(error_of(file(dictionary("<u8", "(1,)"), bytes({0, 0, 0, 0, 0, 0, 0, 0x80}))) ==
+  CHECK(npy_error(file(dictionary("<u8", "(1,)"), bytes({0, 0, 0, 0, 0, 0, 0, 0x80}))) ==
         "npy: memory has dtype uint64 and a value that does not fit int64");
 }
 
@@ -161,7 +161,7 @@ TEST_CASE("npy: strings") {
   for (const char* bad : {"\xff", "a\xc3", "\xc0\x80", "\xed\xa0\x80", "\xf4\x90\x80\x80", "\x80"}) {
     CHECK_THROWS_WITH_AS(npy_text(bad), doctest::Contains("not UTF-8 at byte"), kusari::ValueError);
   }
-  CHECK(error_of(file(dictionary("<U1", "()"), bytes({0, 0xd8, 0, 0}))) ==
+  CHECK(npy_error(file(dictionary("<U1", "()"), bytes({0, 0xd8, 0, 0}))) ==
         "npy: memory holds a string that is not Unicode");
 }
 
@@ -169,35 +169,35 @@ TEST_CASE("npy: None") {
   read_none(npy_none());
   read_none(file(dictionary("|O", "()"), kNumpy2None + bytes({']', 0x94, 'N', 'a', 't', 0x94, 'b', '.'})));
   const std::string dict = bytes({']', 0x94, '}', 0x94, 'a', 't', 0x94, 'b', '.'});  // numpy.array({}, dtype=object)
-  CHECK(error_of(file(dictionary("|O", "()"), kNumpy2None + dict)) ==
+  CHECK(npy_error(file(dictionary("|O", "()"), kNumpy2None + dict)) ==
         "npy: memory holds a Python object other than None, which cannot be read");
-  CHECK(error_of(file(dictionary("|O", "()"), "")) ==
+  CHECK(npy_error(file(dictionary("|O", "()"), "")) ==
         "npy: memory holds a Python object other than None, which cannot be read");
-  CHECK(error_of(file(dictionary("|O", "(1,)"), kNumpy2None)) ==
+  CHECK(npy_error(file(dictionary("|O", "(1,)"), kNumpy2None)) ==
         "npy: memory is an array of Python objects: of these only a single None can be read");
 }
 
 TEST_CASE("npy: damaged headers are IoErrors that say what is wrong") {
   const std::string good = dictionary("<f4", "(1,)");
   const std::string four = bytes({0, 0, 0, 0});
-  CHECK(error_of(file(good, four)) == "no error");
-  CHECK(error_of("") == "npy: memory is no .npy file: it is too short");
-  CHECK(error_of(std::string(100, 'a')) == "npy: memory is no .npy file: it does not begin with \\x93NUMPY");
-  CHECK(error_of(file(good, four, 4)) == "npy: memory has format version 4: only 1 to 3 can be read");
-  CHECK(error_of(file(good, four + "x")) == "npy: memory has 5 bytes of data, but shape (1,) and dtype '<f4' make 4");
-  CHECK(error_of(file(dictionary("<f4", "(1000000, 1000000)"), four)) ==
+  CHECK(npy_error(file(good, four)) == "no error");
+  CHECK(npy_error("") == "npy: memory is no .npy file: it is too short");
+  CHECK(npy_error(std::string(100, 'a')) == "npy: memory is no .npy file: it does not begin with \\x93NUMPY");
+  CHECK(npy_error(file(good, four, 4)) == "npy: memory has format version 4: only 1 to 3 can be read");
+  CHECK(npy_error(file(good, four + "x")) == "npy: memory has 5 bytes of data, but shape (1,) and dtype '<f4' make 4");
+  CHECK(npy_error(file(dictionary("<f4", "(1000000, 1000000)"), four)) ==
         "npy: memory has 4 bytes of data, but shape (1000000, 1000000) and dtype '<f4' make 4000000000000");
-  CHECK(error_of(file(dictionary("<f4", "(4294967296, 4294967296)"), "")) ==
+  CHECK(npy_error(file(dictionary("<f4", "(4294967296, 4294967296)"), "")) ==
         "npy: memory has a shape with too many elements");
-  CHECK(error_of(file(dictionary("<f4", "(0, 4294967296, 4294967296)"), "")) ==
+  CHECK(npy_error(file(dictionary("<f4", "(0, 4294967296, 4294967296)"), "")) ==
         "npy: memory has a shape with too many elements");
-  CHECK(error_of(file(dictionary("<f4", "(1,1,1,1,1,1,1,1,1)"), four)) == "npy: memory has more than 8 axes");
-  CHECK(error_of(file(dictionary("<c8", "(1,)"), four + four)).find("has dtype '<c8': it must be") !=
+  CHECK(npy_error(file(dictionary("<f4", "(1,1,1,1,1,1,1,1,1)"), four)) == "npy: memory has more than 8 axes");
+  CHECK(npy_error(file(dictionary("<c8", "(1,)"), four + four)).find("has dtype '<c8': it must be") !=
         std::string::npos);
-  CHECK(error_of(file("{'descr': [('a', '<f4')], 'fortran_order': False, 'shape': (1,), }\n", four)) ==
+  CHECK(npy_error(file("{'descr': [('a', '<f4')], 'fortran_order': False, 'shape': (1,), }\n", four)) ==
         "npy: memory has a structured dtype, which cannot be read");
-  CHECK(error_of(file(dictionary("<U99999999999999999999", "()"), "")).find("has dtype") != std::string::npos);
-  CHECK(error_of(file(dictionary("<U1", "(1,)"), four)).find("array of strings") != std::string::npos);
+  CHECK(npy_error(file(dictionary("<U99999999999999999999", "()"), "")).find("has dtype") != std::string::npos);
+  CHECK(npy_error(file(dictionary("<U1", "(1,)"), four)).find("array of strings") != std::string::npos);
   for (const char* bad :
        {"", "{", "{}", "{'descr'", "{'descr': '<f4'}", "{'descr': '<f4', 'fortran_order': False, 'shape': (1,)",
         "{'descr': '<f4', 'fortran_order': Maybe, 'shape': (1,)}",
@@ -207,16 +207,16 @@ TEST_CASE("npy: damaged headers are IoErrors that say what is wrong") {
         "{'descr': '<f4', 'fortran_order': False, 'shape': (99999999999999999999,)}",
         "{'descr': '<f4', 'fortran_order': False, 'shape': (1,)} x"}) {
     CAPTURE(bad);
-    CHECK(error_of(file(bad, four)).find("npy: memory has a malformed header at character") == 0);
+    CHECK(npy_error(file(bad, four)).find("npy: memory has a malformed header at character") == 0);
   }
-  CHECK(error_of(file("{'descr': '<f4', 'fortran_order': False, 'shape': (1,), 'x': 'y'}", four)) ==
+  CHECK(npy_error(file("{'descr': '<f4', 'fortran_order': False, 'shape': (1,), 'x': 'y'}", four)) ==
         "npy: memory has an unexpected key 'x' in its header");
   // As Python 2 wrote a shape.
-  CHECK(error_of(file("{\"descr\": '<f4', 'shape': (1L,), 'fortran_order': False}", four)) == "no error");
+  CHECK(npy_error(file("{\"descr\": '<f4', 'shape': (1L,), 'fortran_order': False}", four)) == "no error");
   const std::string whole = file(good, four);
   for (size_t n = 0; n < whole.size(); ++n) {
     CAPTURE(n);
-    CHECK(error_of(whole.substr(0, n)) != "no error");
+    CHECK(npy_error(whole.substr(0, n)) != "no error");
   }
 }
 

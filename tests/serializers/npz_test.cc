@@ -51,19 +51,19 @@ struct Outer {
 
 /// Loads one value of type T under one name.
 template <class T>
-struct One {
+struct OneEntry {
   std::string name;
   T value;
   void serialize(Serializer& s) { s(name, value); }
 };
 template <class T>
-T load_one(const std::string& path, const std::string& name, T value, LoadNpzOptions options = {}) {
-  One<T> one{name, std::move(value)};
+T load_entry(const std::string& path, const std::string& name, T value, LoadNpzOptions options = {}) {
+  OneEntry<T> one{name, std::move(value)};
   load_npz(path, one, std::move(options));
   return one.value;
 }
 
-std::string error_of(void (*call)(const std::string&), const std::string& path) {
+std::string npz_error(void (*call)(const std::string&), const std::string& path) {
   try {
     call(path);
   } catch (const Error& error) {
@@ -166,25 +166,25 @@ TEST_CASE("load_npz converts dtypes within a kind and to a wider kind only") {
     writer.add("half", array<float>({0.5}, Shape{}));
     writer.commit();
   }
-  CHECK(load_one(path, "f8", zeros({2})).to_vector<float>() == std::vector<float>{1.5, 2.5});
-  CHECK(load_one(path, "f8", zeros({2}, Dtype::float16)).dtype() == Dtype::float16);
-  CHECK(load_one(path, "i8", zeros({2})).to_vector<float>() == std::vector<float>{3, 4});
-  CHECK(load_one(path, "i8", Array()).dtype() == Dtype::int64);
-  CHECK(load_one(path, "five", 0) == 5);
-  CHECK(load_one(path, "five", 0.0) == 5.0);
-  CHECK(load_one(path, "half", 0.0f) == 0.5f);
-  CHECK(error_of([](const std::string& p) { load_one(p, "f8", zeros({2}, Dtype::int32)); }, path) ==
+  CHECK(load_entry(path, "f8", zeros({2})).to_vector<float>() == std::vector<float>{1.5, 2.5});
+  CHECK(load_entry(path, "f8", zeros({2}, Dtype::float16)).dtype() == Dtype::float16);
+  CHECK(load_entry(path, "i8", zeros({2})).to_vector<float>() == std::vector<float>{3, 4});
+  CHECK(load_entry(path, "i8", Array()).dtype() == Dtype::int64);
+  CHECK(load_entry(path, "five", 0) == 5);
+  CHECK(load_entry(path, "five", 0.0) == 5.0);
+  CHECK(load_entry(path, "half", 0.0f) == 0.5f);
+  CHECK(npz_error([](const std::string& p) { load_entry(p, "f8", zeros({2}, Dtype::int32)); }, path) ==
         "load_npz: FILE: entry 'f8' has dtype float64 but the object's array has dtype int32");
-  CHECK(error_of(
+  CHECK(npz_error(
             [](const std::string& p) {
-              load_one(p, "f8", zeros({2, 1}));
+              load_entry(p, "f8", zeros({2, 1}));
             },
             path) == "load_npz: FILE: entry 'f8' has shape (2,) but the object's array has shape (2, 1)");
-  CHECK(error_of([](const std::string& p) { load_one(p, "half", 0); }, path) ==
+  CHECK(npz_error([](const std::string& p) { load_entry(p, "half", 0); }, path) ==
         "load_npz: FILE: entry 'half' has dtype float32 but the object wants a int64 number");
-  CHECK(error_of([](const std::string& p) { load_one(p, "f8", 0.0); }, path) ==
+  CHECK(npz_error([](const std::string& p) { load_entry(p, "f8", 0.0); }, path) ==
         "load_npz: FILE: entry 'f8' has shape (2,) but the object wants a float64 number");
-  CHECK(error_of([](const std::string& p) { load_one(p, "f8", std::string()); }, path) ==
+  CHECK(npz_error([](const std::string& p) { load_entry(p, "f8", std::string()); }, path) ==
         "load_npz: FILE: entry 'f8' is no string but the object wants one");
 }
 
@@ -197,21 +197,21 @@ TEST_CASE("load_npz: missing entries, ignored names, a subtree") {
     writer.add("t", array<int64_t>({9}, Shape{}));
     writer.commit();
   }
-  CHECK(error_of([](const std::string& p) { load_one(p, "l1/b", 0.0); }, path) ==
+  CHECK(npz_error([](const std::string& p) { load_entry(p, "l1/b", 0.0); }, path) ==
         "npz: FILE has no entry 'l1/b' but 2 entries: 'updater/model:main/l1/W', 't'");
-  CHECK_THROWS_AS(load_one(path, "l1/b", 0.0), KeyError);
-  CHECK(load_one(path, "l1/b", 4.0, {.strict = false}) == 4.0);
-  CHECK(load_one(path, "t", 4, {.strict = false}) == 9);
-  CHECK(load_one(path, "t", 4, {.ignore_names = {"t"}}) == 4);
-  CHECK(load_one(path, "t", 4, {.ignore = [](const std::string& key) { return key == "t"; }}) == 4);
+  CHECK_THROWS_AS(load_entry(path, "l1/b", 0.0), KeyError);
+  CHECK(load_entry(path, "l1/b", 4.0, {.strict = false}) == 4.0);
+  CHECK(load_entry(path, "t", 4, {.strict = false}) == 9);
+  CHECK(load_entry(path, "t", 4, {.ignore_names = {"t"}}) == 4);
+  CHECK(load_entry(path, "t", 4, {.ignore = [](const std::string& key) { return key == "t"; }}) == 4);
   for (const char* root : {"updater/model:main", "updater/model:main/", "/updater/model:main/"}) {
-    CHECK(load_one(path, "l1/W", zeros({2}), {.path = root}).to_vector<int>() == std::vector<int>{1, 2});
+    CHECK(load_entry(path, "l1/W", zeros({2}), {.path = root}).to_vector<int>() == std::vector<int>{1, 2});
   }
   NpzDeserializer reader{NpzReader(path)};
   CHECK(reader.contains("t"));
   CHECK_FALSE(reader.contains("W"));
   CHECK(reader.child("updater")->child("/model:main/")->contains("l1/W"));
-  CHECK(error_of([](const std::string& p) { NpzReader{p + ".none"}; }, path) ==
+  CHECK(npz_error([](const std::string& p) { NpzReader{p + ".none"}; }, path) ==
         "zip: FILE.none cannot be opened: No such file or directory");
 }
 

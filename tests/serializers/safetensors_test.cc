@@ -61,14 +61,14 @@ struct Object {
 };
 
 template <class T>
-struct One {
+struct OneTensor {
   std::string name;
   T value;
   void serialize(Serializer& s) { s(name, value); }
 };
 template <class T>
-T load_one(const std::string& path, const std::string& name, T value, LoadOptions options = {}) {
-  One<T> one{name, std::move(value)};
+T load_tensor(const std::string& path, const std::string& name, T value, LoadOptions options = {}) {
+  OneTensor<T> one{name, std::move(value)};
   load_safetensors(path, one, std::move(options));
   return one.value;
 }
@@ -146,24 +146,24 @@ TEST_CASE("load_safetensors: options are those of load_npz") {
   const ScratchDirectory dir;
   write_file(dir / "a", kPython);
   const std::string path = dir / "a";
-  CHECK(load_one(path, "W", zeros({2, 2}), {.path = "l1"}).to_vector<double>() == std::vector<double>{1, 2, 3, 4.5});
-  CHECK(load_one(path, "W", zeros({2, 2}, Dtype::float16), {.path = "/l1/"}).dtype() == Dtype::float16);
-  CHECK(load_one(path, "l1/b", zeros({2}), {.ignore_names = {"l1/b"}}).to_vector<double>() ==
+  CHECK(load_tensor(path, "W", zeros({2, 2}), {.path = "l1"}).to_vector<double>() == std::vector<double>{1, 2, 3, 4.5});
+  CHECK(load_tensor(path, "W", zeros({2, 2}, Dtype::float16), {.path = "/l1/"}).dtype() == Dtype::float16);
+  CHECK(load_tensor(path, "l1/b", zeros({2}), {.ignore_names = {"l1/b"}}).to_vector<double>() ==
         std::vector<double>{0, 0});
-  CHECK(load_one(path, "n", int64_t{1}, {.ignore = [](const std::string& key) { return key == "n"; }}) == 1);
-  CHECK(load_one(path, "none", 4.0, {.strict = false}) == 4.0);
-  CHECK_THROWS_WITH_AS(load_one(path, "l2/W", 0.0),
+  CHECK(load_tensor(path, "n", int64_t{1}, {.ignore = [](const std::string& key) { return key == "n"; }}) == 1);
+  CHECK(load_tensor(path, "none", 4.0, {.strict = false}) == 4.0);
+  CHECK_THROWS_WITH_AS(load_tensor(path, "l2/W", 0.0),
                        ("safetensors: " + path +
                         " has no entry 'l2/W' but 9 tensors: 'n', 'l1.b', 'e', 'l1.W', 'i', "
                         "'h', 's', 'u', ..")
                            .c_str(),
                        KeyError);
   CHECK_THROWS_WITH_AS(
-      load_one(path, "l1/W", zeros({2})),
+      load_tensor(path, "l1/W", zeros({2})),
       ("load_safetensors: " + path + ": entry 'l1/W' has shape (2, 2) but the object's array has shape (2,)").c_str(),
       TypeError);
   CHECK_THROWS_WITH_AS(
-      load_one(path, "l1/W", zeros({2, 2}, Dtype::int32)),
+      load_tensor(path, "l1/W", zeros({2, 2}, Dtype::int32)),
       ("load_safetensors: " + path + ": entry 'l1/W' has dtype float32 but the object's array has dtype int32").c_str(),
       TypeError);
 }

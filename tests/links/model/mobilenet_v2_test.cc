@@ -14,13 +14,13 @@
 namespace kusari::testing {
 namespace {
 
-constexpr L::MobileNetV2Stem kCifar = L::MobileNetV2Stem::cifar;
+constexpr L::MobileNetV2Stem kCifarMobileNet = L::MobileNetV2Stem::cifar;
 
 // Source: torchvision.models' documentation; 1,281 fewer for each of 990
 // classes less.
 TEST_CASE("MobileNetV2 has the published number of parameters") {
   CHECK(L::MobileNetV2({.initial_w = 0}).count_params() == 3'504'872);
-  CHECK(L::MobileNetV2({.n_classes = 10, .stem = kCifar, .initial_w = 0}).count_params() == 2'236'682);
+  CHECK(L::MobileNetV2({.n_classes = 10, .stem = kCifarMobileNet, .initial_w = 0}).count_params() == 2'236'682);
 }
 
 TEST_CASE("sizes of MobileNetV2's layers") {
@@ -34,7 +34,7 @@ TEST_CASE("sizes of MobileNetV2's layers") {
   CHECK(h.at("conv2").shape() == Shape{2, 1280, 2, 2});
   CHECK(h.at("pool").shape() == Shape{2, 1280});
   CHECK(h.at("prob").shape() == Shape{2, 5});
-  L::MobileNetV2 small({.n_classes = 5, .stem = kCifar});
+  L::MobileNetV2 small({.n_classes = 5, .stem = kCifarMobileNet});
   h = small(images(2, 32), {"conv1", "blocks"});
   CHECK(h.at("conv1").shape() == Shape{2, 32, 32, 32});
   CHECK(h.at("blocks").shape() == Shape{2, 320, 4, 4});
@@ -62,7 +62,7 @@ TEST_CASE("an inverted residual adds its input where nothing changes size") {
 }
 
 TEST_CASE("MobileNetV2 learns and is a value") {
-  const L::MobileNetV2Options options = {.n_classes = 2, .stem = kCifar, .dropout_ratio = 0};
+  const L::MobileNetV2Options options = {.n_classes = 2, .stem = kCifarMobileNet, .dropout_ratio = 0};
   L::MobileNetV2 model(options);
   check_value(model, L::MobileNetV2(options), 16);
   check_learns([&] { return L::MobileNetV2(options); }, {.size = 16, .lr = 0.02, .steps = 6});

@@ -18,7 +18,7 @@ namespace kusari::testing {
 namespace {
 
 using Names = std::vector<std::string>;
-constexpr L::ResNetStem kCifar = L::ResNetStem::cifar;
+constexpr L::ResNetStem kCifarResNet = L::ResNetStem::cifar;
 
 // Sources: torchvision.models' documentation; chainer.links.ResNet50Layers' (64
 // more, the bias of conv1).
@@ -32,11 +32,11 @@ TEST_CASE("the ResNets have the published numbers of parameters") {
   CHECK(L::ResNet50Layers({.initial_w = 0}).count_params() == 25'557'096);
   CHECK(L::ResNet101Layers({.initial_w = 0}).count_params() == 44'549'224);
   CHECK(L::ResNet152Layers({.initial_w = 0}).count_params() == 60'192'872);
-  CHECK(L::ResNet18({.n_classes = 10, .stem = kCifar, .initial_w = 0}).count_params() == 11'173'962);
+  CHECK(L::ResNet18({.n_classes = 10, .stem = kCifarResNet, .initial_w = 0}).count_params() == 11'173'962);
 }
 
 TEST_CASE("residual blocks are called a, b1, b2, .. and a ResNet prints them") {
-  L::ResNet18 model({.n_classes = 10, .stem = kCifar, .initial_w = 0});
+  L::ResNet18 model({.n_classes = 10, .stem = kCifarResNet, .initial_w = 0});
   Names names;
   for (const auto& [path, parameter] : model.namedparams()) {
     if (path.rfind("/res3/", 0) == 0) names.push_back(path);
@@ -86,7 +86,7 @@ struct Composite {
 };
 
 TEST_CASE("a basic block computes relu(bn(conv(relu(bn(conv x)))) + shortcut)") {
-  L::ResNet18 model({.n_classes = 10, .stem = kCifar});
+  L::ResNet18 model({.n_classes = 10, .stem = kCifarResNet});
   const L::Activations h = model(images(3, 8), {"conv1", "pool1", "res2", "res3"});
   CHECK(is_same(h.at("pool1"), h.at("conv1")));
   const Composite f{model};
@@ -104,7 +104,7 @@ TEST_CASE("a basic block computes relu(bn(conv(relu(bn(conv x)))) + shortcut)") 
 TEST_CASE("a bottleneck strides in its first or in its second convolution") {
   for (const bool downsample_1x1 : {false, true}) {
     CAPTURE(downsample_1x1);
-    L::ResNet50 model({.n_classes = 10, .stem = kCifar, .downsample_1x1 = downsample_1x1});
+    L::ResNet50 model({.n_classes = 10, .stem = kCifarResNet, .downsample_1x1 = downsample_1x1});
     const L::Activations h = model(images(3, 8), {"res2", "res3"});
     const Composite f{model};
     const auto block = [&](const std::string& at, const Variable& x, int64_t stride) {
@@ -136,20 +136,20 @@ TEST_CASE(
 }
 
 TEST_CASE("ResNets learn") {
-  check_learns([] { return L::ResNet18({.n_classes = 2, .stem = kCifar}); }, {.size = 16, .lr = 0.01});
+  check_learns([] { return L::ResNet18({.n_classes = 2, .stem = kCifarResNet}); }, {.size = 16, .lr = 0.01});
   check_learns([] { return L::ResNet50({.n_classes = 2}); }, {.size = 64, .lr = 0.0005, .steps = 6, .n = 8});
   check_learns([] { return L::ResNet50Layers({.n_classes = 2}); }, {.size = 64, .lr = 0.0005, .steps = 6, .n = 8});
 }
 
 TEST_CASE("a ResNet is a value") {
-  L::ResNet18 model({.n_classes = 3, .stem = kCifar});
-  check_value(model, L::ResNet18({.n_classes = 3, .stem = kCifar}), 8);
+  L::ResNet18 model({.n_classes = 3, .stem = kCifarResNet});
+  check_value(model, L::ResNet18({.n_classes = 3, .stem = kCifarResNet}), 8);
   L::ResNet50Layers chainer({.n_classes = 3});
   check_value(chainer, L::ResNet50Layers({.n_classes = 3}), 32);
 }
 
 TEST_CASE("extract and predict prepare the images") {
-  L::ResNet18 model({.n_classes = 3, .stem = kCifar});
+  L::ResNet18 model({.n_classes = 3, .stem = kCifarResNet});
   std::vector<Array> pictures;
   for (const Shape& shape : {Shape{3, 40, 30}, Shape{1, 20, 50}}) {
     pictures.push_back(uniform(shape, 0, 255).astype(Dtype::uint8));
