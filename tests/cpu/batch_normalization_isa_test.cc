@@ -17,7 +17,7 @@ using namespace kusari::cpu;
 namespace {
 
 template <class S>
-std::vector<S> numbers(i64 n, uint64_t seed) {
+std::vector<S> batch_numbers(i64 n, uint64_t seed) {
   std::vector<S> result;
   for (i64 i = 0; i < n; ++i) {
     const double u = (philox_word(seed, static_cast<uint64_t>(i)) + 0.5) * 0x1p-32;
@@ -28,12 +28,12 @@ std::vector<S> numbers(i64 n, uint64_t seed) {
 
 /// All that the loops write for `rows` rows of n channels, as bytes.
 template <class S, class T>
-std::string results(const BatchNormLoops& loops, i64 rows, i64 n) {
+std::string batch_normalization_results(const BatchNormLoops& loops, i64 rows, i64 n) {
   const i64 size = rows * n;
-  const std::vector<S> x = numbers<S>(size, 1), residual = numbers<S>(size, 2), y = numbers<S>(size, 3),
-                       gy = numbers<S>(size, 4);
-  const std::vector<T> mean = numbers<T>(n, 5), scale = numbers<T>(n, 6), beta = numbers<T>(n, 7),
-                       offset = numbers<T>(n, 8), slope = numbers<T>(n, 9);
+  const std::vector<S> x = batch_numbers<S>(size, 1), residual = batch_numbers<S>(size, 2),
+                       y = batch_numbers<S>(size, 3), gy = batch_numbers<S>(size, 4);
+  const std::vector<T> mean = batch_numbers<T>(n, 5), scale = batch_numbers<T>(n, 6), beta = batch_numbers<T>(n, 7),
+                       offset = batch_numbers<T>(n, 8), slope = batch_numbers<T>(n, 9);
   std::vector<S> out(static_cast<size_t>(size)), masked(static_cast<size_t>(size));
   std::vector<T> shift(static_cast<size_t>(n)), sum(static_cast<size_t>(n)), square(static_cast<size_t>(n));
   const BatchNormBlock block{.rows = rows,
@@ -72,8 +72,8 @@ std::string results(const BatchNormLoops& loops, i64 rows, i64 n) {
   for (const BatchNormLoop loop : loops.gradient) run(loop);
   for (const BatchNormLoop loop : loops.fixed_gradient) run(loop);
 
-  const std::vector<T> part = numbers<T>(3 * n, 10);
-  std::vector<double> means = numbers<double>(n, 11), deviations = numbers<double>(n, 12);
+  const std::vector<T> part = batch_numbers<T>(3 * n, 10);
+  std::vector<double> means = batch_numbers<double>(n, 11), deviations = batch_numbers<double>(n, 12);
   loops.channels.add_means(part.data(), rows, n, means.data());
   loops.channels.add_deviations(part.data(), rows, n, means.data(), deviations.data());
   loops.channels.add_sums(part.data(), n, means.data(), deviations.data());
@@ -89,10 +89,14 @@ void compare(const BatchNormTable& expected, const BatchNormTable& got) {
     for (const i64 n : {i64{1}, i64{3}, i64{16}, i64{37}, i64{64}, i64{300}}) {
       CAPTURE(rows);
       CAPTURE(n);
-      CHECK(results<float16, float>(expected.f16, rows, n) == results<float16, float>(got.f16, rows, n));
-      CHECK(results<bfloat16, float>(expected.bf16, rows, n) == results<bfloat16, float>(got.bf16, rows, n));
-      CHECK(results<float, float>(expected.f32, rows, n) == results<float, float>(got.f32, rows, n));
-      CHECK(results<double, double>(expected.f64, rows, n) == results<double, double>(got.f64, rows, n));
+      CHECK(batch_normalization_results<float16, float>(expected.f16, rows, n) ==
+            batch_normalization_results<float16, float>(got.f16, rows, n));
+      CHECK(batch_normalization_results<bfloat16, float>(expected.bf16, rows, n) ==
+            batch_normalization_results<bfloat16, float>(got.bf16, rows, n));
+      CHECK(batch_normalization_results<float, float>(expected.f32, rows, n) ==
+            batch_normalization_results<float, float>(got.f32, rows, n));
+      CHECK(batch_normalization_results<double, double>(expected.f64, rows, n) ==
+            batch_normalization_results<double, double>(got.f64, rows, n));
     }
   }
 }

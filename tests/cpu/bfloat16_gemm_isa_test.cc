@@ -22,7 +22,7 @@ using Bits = unsigned short;
 
 size_t index(int64_t i) { return static_cast<size_t>(i); }
 
-std::vector<Bits> noise(int64_t n, unsigned seed) {
+std::vector<Bits> bfloat16_noise(int64_t n, unsigned seed) {
   std::mt19937 generator(seed);
   std::normal_distribution<float> normal;
   std::vector<Bits> values(index(n));
@@ -30,15 +30,16 @@ std::vector<Bits> noise(int64_t n, unsigned seed) {
   return values;
 }
 
-struct Sizes {
+struct GemmSizes {
   int64_t m, n, k;
 };
-constexpr Sizes kSizes[] = {{1, 1, 1},    {1, 32, 2},   {3, 33, 5},   {12, 64, 64}, {13, 31, 7},    {25, 96, 511},
-                            {8, 17, 512}, {7, 40, 513}, {31, 65, 33}, {64, 32, 16}, {5, 160, 1100}, {2, 3, 0}};
+constexpr GemmSizes kGemmSizes[] = {{1, 1, 1},    {1, 32, 2},    {3, 33, 5},     {12, 64, 64},
+                                    {13, 31, 7},  {25, 96, 511}, {8, 17, 512},   {7, 40, 513},
+                                    {31, 65, 33}, {64, 32, 16},  {5, 160, 1100}, {2, 3, 0}};
 
 // Every sum is off by one rounding for each product and addition at most, and the first of them adds to c.
-void check(const Sizes& s, const std::vector<Bits>& a, const std::vector<Bits>& b, const std::vector<float>& before,
-           const std::vector<float>& c, int64_t c_row) {
+void check_product(const GemmSizes& s, const std::vector<Bits>& a, const std::vector<Bits>& b,
+                   const std::vector<float>& before, const std::vector<float>& c, int64_t c_row) {
   int64_t wrong = 0;
   for (int64_t i = 0; i < s.m; ++i) {
     for (int64_t j = 0; j < c_row; ++j) {
@@ -60,7 +61,7 @@ void check(const Sizes& s, const std::vector<Bits>& a, const std::vector<Bits>& 
   CHECK(wrong == 0);
 }
 
-std::vector<Bits> transposed(const std::vector<Bits>& a, int64_t rows, int64_t columns) {
+std::vector<Bits> transposed_bits(const std::vector<Bits>& a, int64_t rows, int64_t columns) {
   std::vector<Bits> result(a.size());
   for (int64_t i = 0; i < rows; ++i) {
     for (int64_t j = 0; j < columns; ++j) result[index(j * rows + i)] = a[index(i * columns + j)];
@@ -70,7 +71,7 @@ std::vector<Bits> transposed(const std::vector<Bits>& a, int64_t rows, int64_t c
 
 std::vector<Bits> packed(const std::vector<Bits>& b, int64_t k, int64_t n, bool is_transposed) {
   std::vector<Bits> result(index(bfloat16_packed_size(k, n)), Bits{0x7fc0});  // NaN where nothing is written
-  const std::vector<Bits> turned = is_transposed ? transposed(b, k, n) : b;
+  const std::vector<Bits> turned = is_transposed ? transposed_bits(b, k, n) : b;
   v4_bf16::bfloat16_gemm_loops()->pack(turned.data(), is_transposed ? 1 : n, is_transposed ? k : 1, k, n,
                                        result.data());
   return result;
@@ -87,11 +88,12 @@ bool is_missing() {
 TEST_CASE("isa: products of bfloat16 matrices") {
   if (is_missing()) return;
   const Bfloat16GemmLoops& loops = *v4_bf16::bfloat16_gemm_loops();
-  for (const Sizes& s : kSizes) {
+  for (const GemmSizes& s : kGemmSizes) {
     CAPTURE(s.m);
     CAPTURE(s.n);
     CAPTURE(s.k);
-    const std::vector<Bits> a = noise(s.m * s.k, 1), b = noise(s.k * s.n, 2), b_packed = packed(b, s.k, s.n, false);
+    const std::vector<Bits> a = bfloat16_noise(s.m * s.k, 1), b = bfloat16_noise(s.k * s.n, 2),
+                            b_packed = packed(b, s.k, s.n, false);
     CHECK(packed(b, s.k, s.n, true) == b_packed);
     const int64_t c_row = s.n + 3;
     for (const bool add : {false, true}) {
@@ -105,14 +107,14 @@ TEST_CASE("isa: products of bfloat16 matrices") {
       c_packed = c;
       std::vector<float> by_rows = c;
       loops.multiply(a.data(), s.k, s.m, s.k, b_packed.data(), s.n, c.data(), c_row, add);
-      check(s, a, b, before, c, c_row);
+      check_product(s, a, b, before, c, c_row);
       for (int64_t i = 0; i < s.m; ++i) {
         loops.multiply(a.data() + i * s.k, s.k, 1, s.k, b_packed.data(), s.n, by_rows.data() + i * c_row, c_row, add);
       }
       CHECK(by_rows == c);
-      loops.multiply_packed(packed(transposed(a, s.m, s.k), s.k, s.m, false).data(), s.m, s.k, b_packed.data(), s.n,
-                            c_packed.data(), c_row, add);
-      check(s, a, b, before, c_packed, c_row);
+      loops.multiply_packed(packed(transposed_bits(a, s.m, s.k), s.k, s.m, false).data(), s.m, s.k, b_packed.data(),
+                            s.n, c_packed.data(), c_row, add);
+      check_product(s, a, b, before, c_packed, c_row);
     }
   }
 }

@@ -68,11 +68,11 @@ Array draw(const Shape& shape, Dtype dtype) {
 }
 
 // y of the kernel, and what convolution, addition and ReLU give one after the other.
-struct Results {
+struct LayerResults {
   Array fused, separate;
 };
 
-Results run(const Layer& layer, Dtype dtype, bool has_z, bool relu) {
+LayerResults run(const Layer& layer, Dtype dtype, bool has_z, bool relu) {
   const kernels::Convolution g = layer.geometry();
   const int64_t size = (layer.size - 1) / layer.stride + 1;
   const Array x = draw({layer.batch, layer.in, layer.size, layer.size}, dtype);
@@ -81,7 +81,7 @@ Results run(const Layer& layer, Dtype dtype, bool has_z, bool relu) {
   const Array bias = draw({layer.out}, Dtype::float32);
   const Shape shape = {layer.batch, layer.out, size, size};
   const Array z = has_z ? draw(shape, dtype) : Array();
-  const Results results = {empty_channels_last(shape, dtype), empty_channels_last(shape, dtype)};
+  const LayerResults results = {empty_channels_last(shape, dtype), empty_channels_last(shape, dtype)};
   launch<kernels::ConvolutionForward>(Device(), g, x, w, bias, results.separate);
   if (has_z) pointwise_to(results.separate, kernels::Add{}, results.separate, z);
   if (relu) pointwise_to(results.separate, kernels::Relu{}, results.separate);
@@ -102,7 +102,7 @@ TEST_CASE("fused convolutions give the numbers of separate kernels, NaN too") {
           CAPTURE(layer.kernel);
           CAPTURE(has_z);
           CAPTURE(relu);
-          const Results results = run(layer, dtype, has_z, relu);
+          const LayerResults results = run(layer, dtype, has_z, relu);
           const auto fused = results.fused.astype(Dtype::float64).to_vector<double>();
           const auto separate = results.separate.astype(Dtype::float64).to_vector<double>();
           // The sums of half types are not rounded before z is added.

@@ -86,7 +86,7 @@ struct Dtypes {
   Dtype x, W, bias;
 };
 
-void check_all(const Problem& p, const Dtypes& dtypes, Order order) {
+void check_dtypes(const Problem& p, const Dtypes& dtypes, Order order) {
   INFO(p.text(), " ", name(dtypes.x), " ", name(dtypes.W), " ", name(dtypes.bias), " order ", static_cast<int>(order));
   const auto values = [&](const Shape& shape, Dtype dtype, uint64_t seed) {
     return in_order(testing::uniform(shape, -1, 1, seed).astype(dtype), order);
@@ -132,14 +132,14 @@ TEST_CASE("convolution of half types of random geometries is what its definition
     CAPTURE(seed);
     const Problem p = random_problem(seed + 1000);
     const auto order = static_cast<Order>(seed % 3);
-    check_all(p, kAllDtypes[seed % 2], order);
-    check_all(p, kAllDtypes[2 + seed % std::size(kAllDtypes) % (std::size(kAllDtypes) - 2)], order);
+    check_dtypes(p, kAllDtypes[seed % 2], order);
+    check_dtypes(p, kAllDtypes[2 + seed % std::size(kAllDtypes) % (std::size(kAllDtypes) - 2)], order);
   }
 }
 
 TEST_CASE("convolution of half types with sizes that are cut into several chunks") {
   for (const Problem& p : long_problems()) {
-    for (int i = 0; i < 4; ++i) check_all(p, kAllDtypes[i], Order::channels_last);
+    for (int i = 0; i < 4; ++i) check_dtypes(p, kAllDtypes[i], Order::channels_last);
   }
 }
 

@@ -18,23 +18,23 @@ using namespace kusari::cpu;
 namespace {
 
 template <class T>
-std::vector<T> numbers(int64_t n, uint64_t seed) {
+std::vector<T> row_numbers(int64_t n, uint64_t seed) {
   std::vector<T> values(static_cast<size_t>(n));
   for (size_t i = 0; i < values.size(); ++i) values[i] = static_cast<T>(philox_word(seed, i)) * T(0x1p-31) - T(1);
   return values;
 }
 
-constexpr i64 kSizes[] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 15, 16, 17, 19, 21, 31, 32, 33, 63, 64, 65, 71, 130};
+constexpr i64 kRowSizes[] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 15, 16, 17, 19, 21, 31, 32, 33, 63, 64, 65, 71, 130};
 
 template <class T>
 void check_rows(const ConvolutionLoop& loop) {
   constexpr i64 kRows = 7;
-  for (const i64 n : kSizes) {
+  for (const i64 n : kRowSizes) {
     for (const i64 step : {n + 3, i64{6}, i64{1}}) {  // the last two make rows of `to` overlap
       CAPTURE(n);
       CAPTURE(step);
-      const std::vector<T> from = numbers<T>(kRows * (n + 1), 1);
-      const std::vector<T> old = numbers<T>(kRows * (step > n ? step : n) + n, 2);
+      const std::vector<T> from = row_numbers<T>(kRows * (n + 1), 1);
+      const std::vector<T> old = row_numbers<T>(kRows * (step > n ? step : n) + n, 2);
       const auto at = [&](i64 row, i64 i) { return static_cast<size_t>(row * step + i); };
       std::vector<T> expected(old.begin(), old.end()), got = old, cleared = old, copied = old;
       // Elements of overlapping rows get up to n / step + 1 addends: compared with a tolerance.
@@ -59,13 +59,13 @@ void check_rows(const ConvolutionLoop& loop) {
 template <class T>
 void check_depthwise(const ConvolutionLoop& loop) {
   constexpr i64 kPositions = 4, kTaps = 3;
-  for (const i64 channels : kSizes) {
+  for (const i64 channels : kRowSizes) {
     for (const i64 spacing : {1, 2}) {
       CAPTURE(channels);
       CAPTURE(spacing);
       const i64 step = 2 * channels * spacing, line = (2 * kPositions + 9) * channels * spacing;
-      const std::vector<T> source = numbers<T>(line, 1), w = numbers<T>(kTaps * channels, 2);
-      const std::vector<T> bias = numbers<T>(channels, 3);
+      const std::vector<T> source = row_numbers<T>(line, 1), w = row_numbers<T>(kTaps * channels, 2);
+      const std::vector<T> bias = row_numbers<T>(channels, 3);
       const i64 offsets[] = {0, channels * spacing, 7 * channels * spacing}, rows[] = {2 * channels, 0, channels};
       for (const bool has_bias : {false, true}) {
         std::vector<T> got(static_cast<size_t>(line), T(9)), expected = got;
@@ -84,7 +84,7 @@ void check_depthwise(const ConvolutionLoop& loop) {
         }
         CHECK(got == expected);
       }
-      std::vector<T> acc = numbers<T>(channels, 4), expected = acc;
+      std::vector<T> acc = row_numbers<T>(channels, 4), expected = acc;
       loop.depthwise_filter(
           {channels, kPositions, source.data(), step, source.data() + 1, channels * spacing, spacing, acc.data()});
       for (i64 c = 0; c < channels; ++c) {
@@ -103,7 +103,7 @@ void check_depthwise(const ConvolutionLoop& loop) {
 
 void check_short_rows(const ConvolutionLoops& loops) {
   constexpr i64 kRows = 3;
-  for (const i64 n : kSizes) {
+  for (const i64 n : kRowSizes) {
     CAPTURE(n);
     const i64 step = n + 2;
     std::vector<unsigned short> from(static_cast<size_t>(kRows * (n + 1))),
@@ -122,7 +122,7 @@ void check_short_rows(const ConvolutionLoops& loops) {
   }
 }
 
-void check_loops(const ConvolutionLoops& loops) {
+void check_convolution_loops(const ConvolutionLoops& loops) {
   check_short_rows(loops);
   check_rows<float>(loops.f32);
   check_rows<double>(loops.f64);
@@ -133,9 +133,9 @@ void check_loops(const ConvolutionLoops& loops) {
 }  // namespace
 
 TEST_CASE("the loops of convolution in each instruction set") {
-  check_loops(*v1::convolution_loops());
-  if (best_isa() >= Isa::v3) check_loops(*v3::convolution_loops());
-  if (best_isa() >= Isa::v4) check_loops(*v4::convolution_loops());
+  check_convolution_loops(*v1::convolution_loops());
+  if (best_isa() >= Isa::v3) check_convolution_loops(*v3::convolution_loops());
+  if (best_isa() >= Isa::v4) check_convolution_loops(*v4::convolution_loops());
 }
 
 #endif

@@ -31,7 +31,7 @@ bool is_missing() {
   return true;
 }
 
-struct Case {
+struct WinogradCase {
   int64_t batch, ins, outs, size[2], pad[2];
   Dtype w_dtype;
   bool has_bias;
@@ -47,7 +47,7 @@ struct Case {
   }
 };
 
-const Case kCases[] = {
+const WinogradCase kWinogradCases[] = {
     {1, 32, 32, {4, 4}, {1, 1}, Dtype::bfloat16, false}, {1, 32, 64, {3, 3}, {0, 0}, Dtype::float32, true},
     {2, 64, 32, {5, 7}, {1, 1}, Dtype::float32, true},   {3, 32, 32, {9, 6}, {2, 2}, Dtype::bfloat16, true},
     {1, 96, 64, {7, 12}, {0, 2}, Dtype::float32, false}, {1, 32, 96, {1, 13}, {1, 0}, Dtype::bfloat16, true},
@@ -81,7 +81,7 @@ struct Matrices {
   }
 };
 
-Values transposed(const Values& m, size_t rows, size_t columns) {
+Values transposed_values(const Values& m, size_t rows, size_t columns) {
   Values result(m.size());
   for (size_t i = 0; i < rows; ++i) {
     for (size_t j = 0; j < columns; ++j) result[j * rows + i] = m[i * columns + j];
@@ -142,7 +142,7 @@ Image image_of(const Array& a) {
   return {a.astype(Dtype::float64).to_vector<double>(), a.shape()[0], a.shape()[1], a.shape()[2], a.shape()[3]};
 }
 
-void check(const Values& got, const Values& exact, const Values& error) {
+void check_errors(const Values& got, const Values& exact, const Values& error) {
   int64_t wrong = 0;
   double worst = 0;
   for (size_t i = 0; i < got.size(); ++i) {
@@ -192,13 +192,13 @@ void check_filtered(const Image& source, const Image& result, int64_t before_row
       }
     }
   }
-  check(result.values, exact, error);
+  check_errors(result.values, exact, error);
 }
 
-void check_filter_gradient(const Image& x, const Image& gy, const Image& gW, const Case& c) {
+void check_filter_gradient(const Image& x, const Image& gy, const Image& gW, const WinogradCase& c) {
   const Matrices matrices;
   Values exact(gW.values.size()), error(gW.values.size());
-  const Values to_taps = absolute(transposed(matrices.g, 6, 3)), of_gy = transposed(matrices.a, 4, 6);
+  const Values to_taps = absolute(transposed_values(matrices.g, 6, 3)), of_gy = transposed_values(matrices.a, 4, 6);
   for (int64_t o = 0; o < gy.channels; ++o) {
     for (int64_t i = 0; i < x.channels; ++i) {
       Values errors(36), sums(9);
@@ -223,14 +223,14 @@ void check_filter_gradient(const Image& x, const Image& gy, const Image& gW, con
       }
     }
   }
-  check(gW.values, exact, error);
+  check_errors(gW.values, exact, error);
 }
 
-struct Results {
+struct WinogradResults {
   Array y, gx, gW;
 };
 
-kernels::Convolution geometry_of(const Case& c) {
+kernels::Convolution geometry_of(const WinogradCase& c) {
   kernels::Convolution g;
   g.ndim = 2;
   for (int axis = 0; axis < 2; ++axis) {
@@ -241,12 +241,13 @@ kernels::Convolution geometry_of(const Case& c) {
   return g;
 }
 
-Results convolved(const Case& c, const Array& x, const Array& W, const Array& gy, const Array& bias) {
+WinogradResults winograd_results_of(const WinogradCase& c, const Array& x, const Array& W, const Array& gy,
+                                    const Array& bias) {
   for (const char* const pass : {"forward", "data_grad", "filter_grad"}) {
     tuning::restore(c.problem(pass, pass == std::string("forward") && c.has_bias) + " = winograd\n");
   }
   const std::string before = tuning::choices();
-  const Results results = {empty_like(gy), empty_like(x), empty_like(W)};
+  const WinogradResults results = {empty_like(gy), empty_like(x), empty_like(W)};
   const kernels::Convolution g = geometry_of(c);
   launch<kernels::ConvolutionForward>(Device(), g, x, W, c.has_bias ? bias : Array(), results.y);
   launch<kernels::ConvolutionDataGrad>(Device(), g, gy, W, Array(), results.gx);
@@ -257,7 +258,7 @@ Results convolved(const Case& c, const Array& x, const Array& W, const Array& gy
 
 TEST_CASE("Winograd's convolution of bfloat16") {
   if (is_missing()) return;
-  for (const Case& c : kCases) {
+  for (const WinogradCase& c : kWinogradCases) {
     CAPTURE(c.problem("", c.has_bias));
     const auto bfloat16 = [](const Shape& shape, uint64_t seed) {
       return testing::uniform(shape, -1, 1, seed).astype(Dtype::bfloat16).channels_last();
@@ -266,7 +267,7 @@ TEST_CASE("Winograd's convolution of bfloat16") {
     const Array gy = bfloat16({c.batch, c.outs, c.out(0), c.out(1)}, 2);
     const Array W = testing::uniform({c.outs, c.ins, 3, 3}, -1, 1, 3).astype(c.w_dtype).channels_last();
     const Array bias = testing::uniform({c.outs}, -1, 1, 4).astype(Dtype::float32);
-    const Results results = convolved(c, x, W, gy, bias);
+    const WinogradResults results = winograd_results_of(c, x, W, gy, bias);
     const Image weights = image_of(W);
     const Values offsets = c.has_bias ? bias.astype(Dtype::float64).to_vector<double>() : Values();
     check_filtered(
@@ -279,7 +280,7 @@ TEST_CASE("Winograd's convolution of bfloat16") {
 
     const int threads = num_threads();
     set_num_threads(threads == 3 ? 2 : 3);
-    const Results again = convolved(c, x, W, gy, bias);
+    const WinogradResults again = winograd_results_of(c, x, W, gy, bias);
     set_num_threads(threads);
     const auto same = [](const Array& a, const Array& b) {
       return a.astype(Dtype::float32).to_vector<float>() == b.astype(Dtype::float32).to_vector<float>();
@@ -298,7 +299,7 @@ TEST_CASE("Winograd's convolution of bfloat16 needs AVX512_BF16") {
 }
 
 TEST_CASE("be without Winograd for bfloat16" * doctest::skip()) {
-  const Case& c = kCases[0];
+  const WinogradCase& c = kWinogradCases[0];
   const std::string problem = c.problem("forward", false);
   tuning::restore(problem + " = winograd\n");
   const Array x = testing::uniform({1, 32, 4, 4}, -1, 1, 1).astype(Dtype::bfloat16).channels_last();

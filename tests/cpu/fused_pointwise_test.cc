@@ -21,10 +21,10 @@ namespace {
 using Builder = FusedProgramBuilder;
 using Value = Builder::Value;
 
-constexpr Dtype kDtypes[] = {Dtype::bool_,   Dtype::uint8,    Dtype::int8,    Dtype::int32,  Dtype::int64,
-                             Dtype::float16, Dtype::bfloat16, Dtype::float32, Dtype::float64};
+constexpr Dtype kFusedDtypes[] = {Dtype::bool_,   Dtype::uint8,    Dtype::int8,    Dtype::int32,  Dtype::int64,
+                                  Dtype::float16, Dtype::bfloat16, Dtype::float32, Dtype::float64};
 
-Array numbers(const Shape& shape, Dtype dtype = Dtype::float32, uint64_t seed = 1) {
+Array fused_numbers(const Shape& shape, Dtype dtype = Dtype::float32, uint64_t seed = 1) {
   std::vector<double> values(static_cast<size_t>(numel(shape)));
   for (size_t i = 0; i < values.size(); ++i) values[i] = 8.0 * (philox_word(seed, i) * 0x1p-32) - 4.0;
   return array(values, shape).astype(dtype);
@@ -105,11 +105,11 @@ TEST_CASE("fused_pointwise: an LSTM's cell gives the bits of its kernels") {
       CAPTURE(dtype);
       CAPTURE(shape);
       const Shape wide = {shape[0], 4 * shape[1]};
-      const Array x = numbers(wide, dtype), c = numbers(shape, dtype, 2);
+      const Array x = fused_numbers(wide, dtype), c = fused_numbers(shape, dtype, 2);
       const int64_t n = shape[1];
       const auto fresh = [&] { return empty(shape, dtype); };
-      const Array scalar = numbers({}, dtype, 3), row = numbers({n}, dtype, 4),
-                  column = numbers({shape[0], 1}, dtype, 5);
+      const Array scalar = fused_numbers({}, dtype, 3), row = fused_numbers({n}, dtype, 4),
+                  column = fused_numbers({shape[0], 1}, dtype, 5);
       const Array dense[] = {x.slice(1, 0, n).contiguous(), x.slice(1, n, n).contiguous(),
                              x.slice(1, 2 * n, n).contiguous(), x.slice(1, 3 * n, n).contiguous()};
       const Array blocks[] = {x.slice(1, 0, n), x.slice(1, n, n), x.slice(1, 2 * n, n), x.slice(1, 3 * n, n)};
@@ -128,8 +128,8 @@ TEST_CASE("fused_pointwise: an LSTM's cell gives the bits of its kernels") {
 
 TEST_CASE("fused_pointwise: channels-last images with a bias for each channel") {
   const Shape shape = {3, 5, 9, 7};
-  const Array x = numbers(shape), y = empty_channels_last(shape, Dtype::float32), z = empty(shape);
-  const Array bias = numbers({1, 5, 1, 1}, Dtype::float32, 2);
+  const Array x = fused_numbers(shape), y = empty_channels_last(shape, Dtype::float32), z = empty(shape);
+  const Array bias = fused_numbers({1, 5, 1, 1}, Dtype::float32, 2);
   y.copy_from(x);
   for (const Array& image : {x, y}) {
     for (const Array& result : {empty_like(y), empty_like(x)}) {
@@ -144,13 +144,13 @@ TEST_CASE("fused_pointwise: channels-last images with a bias for each channel") 
 }
 
 TEST_CASE("fused_pointwise: copies convert between all dtypes, and fills round") {
-  for (const Dtype from : kDtypes) {
-    for (const Dtype to : kDtypes) {
-      for (const Dtype then : kDtypes) {
+  for (const Dtype from : kFusedDtypes) {
+    for (const Dtype to : kFusedDtypes) {
+      for (const Dtype then : kFusedDtypes) {
         CAPTURE(from);
         CAPTURE(to);
         CAPTURE(then);
-        const Array x = numbers({37}, from);
+        const Array x = fused_numbers({37}, from);
         const Array y = x.astype(to, true), z = y.astype(then, true), s = empty({37}, to), f = full({37}, 2.7, to);
         pointwise_to(s, kernels::Add{}, y, f);
         Fused fused;
@@ -172,11 +172,11 @@ TEST_CASE("fused_pointwise: copies convert between all dtypes, and fills round")
 }
 
 TEST_CASE("fused_pointwise: comparisons choose, in the widest operand's type") {
-  for (const Dtype a : kDtypes) {
-    for (const Dtype b : kDtypes) {
+  for (const Dtype a : kFusedDtypes) {
+    for (const Dtype b : kFusedDtypes) {
       CAPTURE(a);
       CAPTURE(b);
-      const Array x = numbers({300}, a), y = numbers({300}, b, 2);
+      const Array x = fused_numbers({300}, a), y = fused_numbers({300}, b, 2);
       const Array less = pointwise(kernels::Less{}, x, y), larger = pointwise(kernels::Where{}, less, y, x);
       Fused fused;
       const Dtype dtypes[] = {a, b};
@@ -196,7 +196,7 @@ TEST_CASE("fused_pointwise: comparisons choose, in the widest operand's type") {
 
 TEST_CASE("fused_pointwise: in place, over several threads' shares") {
   for (const int64_t n : {5, 1000, 200000}) {
-    const Array x = numbers({n}), expected = x.copy();
+    const Array x = fused_numbers({n}), expected = x.copy();
     for (int i = 0; i < 5; ++i) pointwise_to(expected, kernels::Affine{0.9, 0.1}, expected);
     Fused fused;
     Value v = fused.input(x, Dtype::float32);

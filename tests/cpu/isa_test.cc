@@ -32,7 +32,7 @@ namespace {
 
 /// Random values of several magnitudes, and the special ones between them.
 template <class T>
-std::vector<T> values(size_t n, unsigned seed) {
+std::vector<T> varied_values(size_t n, unsigned seed) {
   std::mt19937_64 generator(seed);
   std::vector<T> result;
   if constexpr (std::is_floating_point_v<T>) {
@@ -101,7 +101,7 @@ void check_pointwise(PointwiseLoop expected, PointwiseLoop got) {
   if (expected == nullptr) return;
   for (const size_t n : {1, 7, 16, 31, 64, 1003}) {
     CAPTURE(n);
-    const std::vector<T> a = values<T>(n, 1), b = values<T>(n, 2), c = values<T>(n, 3);
+    const std::vector<T> a = varied_values<T>(n, 1), b = varied_values<T>(n, 2), c = varied_values<T>(n, 3);
     const void* const in[] = {a.data(), b.data(), c.data()};
     std::vector<T> y1(n), y2(n);
     expected(kMembers, in, y1.data(), static_cast<i64>(n));
@@ -126,7 +126,7 @@ void check_reduction(const ReductionLoop& expected, const ReductionLoop& got) {
   if (expected.rows == nullptr) return;
   for (const i64 n : {i64{1}, i64{10}, i64{63}, i64{64}, i64{1000}, i64{70001}}) {
     CAPTURE(n);
-    std::vector<T> x = values<T>(static_cast<size_t>(3 * n), 4);
+    std::vector<T> x = varied_values<T>(static_cast<size_t>(3 * n), 4);
     for (T& v : x) v = v - v == T{0} ? v : T{2};  // finite, so that the sums are
     std::vector<T> y1(3), y2(3);
     expected.rows(kMembers, x.data(), 3, n, n, y1.data());
@@ -150,7 +150,7 @@ void check_softmax(const SoftmaxLoop& expected, const SoftmaxLoop& got) {
   for (const i64 n : {i64{1}, i64{5}, i64{16}, i64{100}, i64{1003}}) {
     CAPTURE(n);
     const auto size = static_cast<size_t>(n);
-    std::vector<T> x = values<T>(size, 5), g = values<T>(size, 6);
+    std::vector<T> x = varied_values<T>(size, 5), g = varied_values<T>(size, 6);
     for (T& v : x) v = v - v == T{0} ? v : T{2};
     for (T& v : g) v = v - v == T{0} ? v : T{2};
     std::vector<T> y1(size), y2(size), z1(size), z2(size), loss1(1), loss2(1);
@@ -188,7 +188,7 @@ void check_softmax(const SoftmaxLoop& expected, const SoftmaxLoop& got) {
 
 template <class T>
 std::vector<T> finite_values(i64 n, unsigned seed) {
-  std::vector<T> result = values<T>(static_cast<size_t>(n), seed);
+  std::vector<T> result = varied_values<T>(static_cast<size_t>(n), seed);
   for (T& v : result) v = v - v == T{0} && std::abs(v) < T(1e5) ? v : T{2};
   return result;
 }
@@ -252,7 +252,7 @@ template <class T>
 void check_arg(const ArgLoop& expected, const ArgLoop& got) {
   for (const i64 n : {i64{1}, i64{3}, i64{64}, i64{500}}) {
     const auto size = static_cast<size_t>(n);
-    const std::vector<T> x = values<T>(size, 7), y = values<T>(size, 8);
+    const std::vector<T> x = varied_values<T>(size, 7), y = varied_values<T>(size, 8);
     CHECK(expected.row(x.data(), n) == got.row(x.data(), n));
     std::vector<T> best1 = x, best2 = x;
     std::vector<int64_t> place1(size), place2(size);
@@ -271,8 +271,8 @@ std::vector<unsigned char> elements(int dtype, size_t n) {
     return result;
   };
   std::mt19937_64 generator(9);
-  std::vector<float> floats = values<float>(n, 10);
-  std::vector<double> doubles = values<double>(n, 11);
+  std::vector<float> floats = varied_values<float>(n, 10);
+  std::vector<double> doubles = varied_values<double>(n, 11);
   for (float& v : floats) v = std::abs(v) < 1e8f ? v : 3.0f;  // conversions to integers need a value that fits
   for (double& v : doubles) v = std::abs(v) < 1e8 ? v : 3.0;
   switch (dtype) {
@@ -293,7 +293,7 @@ std::vector<unsigned char> elements(int dtype, size_t n) {
       return bytes(v);
     }
     case 4:
-      return bytes(values<int64_t>(n, 12));
+      return bytes(varied_values<int64_t>(n, 12));
     case 5:
     case 6: {
       std::vector<uint16_t> v(n);
@@ -318,7 +318,7 @@ std::vector<unsigned char> every_half() {
 }
 
 void check_convert(const ConvertLoops& expected, const ConvertLoops& got) {
-  constexpr size_t kSizes[] = {1, 1, 1, 4, 8, 2, 2, 4, 8};
+  constexpr size_t kItemSizes[] = {1, 1, 1, 4, 8, 2, 2, 4, 8};
   for (int from = 0; from < ConvertLoops::kCount; ++from) {
     for (int to = 0; to < ConvertLoops::kCount; ++to) {
       CAPTURE(from);
@@ -326,7 +326,7 @@ void check_convert(const ConvertLoops& expected, const ConvertLoops& got) {
       const bool widens_half = (from == 5 || from == 6) && (to == 7 || to == 8);
       const size_t n = widens_half ? 0x10000 : 777;
       const std::vector<unsigned char> x = widens_half ? every_half() : elements(from, n);
-      std::vector<unsigned char> y1(n * kSizes[to]), y2 = y1;
+      std::vector<unsigned char> y1(n * kItemSizes[to]), y2 = y1;
       expected.loop[from][to](x.data(), y1.data(), static_cast<i64>(n));
       got.loop[from][to](x.data(), y2.data(), static_cast<i64>(n));
       CHECK(y1 == y2);
@@ -344,8 +344,9 @@ void check_gemm(Gemm expected, Gemm got) {
       CAPTURE(k);
       CAPTURE(layout);
       const bool a_along_k = layout % 2 == 0, b_along_n = layout / 2 == 0;
-      const std::vector<T> a = values<T>(static_cast<size_t>(m * k), 20), b = values<T>(static_cast<size_t>(k * n), 21);
-      const std::vector<T> bias = values<T>(static_cast<size_t>(n), 22);
+      const std::vector<T> a = varied_values<T>(static_cast<size_t>(m * k), 20),
+                           b = varied_values<T>(static_cast<size_t>(k * n), 21);
+      const std::vector<T> bias = varied_values<T>(static_cast<size_t>(n), 22);
       std::vector<T> c1(static_cast<size_t>(m * n)), c2 = c1;
       alignas(64) static char workspace[kGemmWorkspace];
       const auto run = [&](Gemm gemm, std::vector<T>& c) {
@@ -363,11 +364,11 @@ template <class T>
 void check_step(StepLoop expected, StepLoop got, i64 arrays) {
   const double numbers[16] = {0.9, 0.999, 1e-3, 1e-8, 0.1, 0.5, 0.25, 1e-2, 0.95, 0.7, 0.3, 0.2, 0.6, 0.4, 0.8, 1.5};
   const size_t n = 333;
-  const std::vector<T> gradient = values<T>(n, 30);
+  const std::vector<T> gradient = varied_values<T>(n, 30);
   std::vector<std::vector<T>> states[2];
   for (int side = 0; side < 2; ++side) {
     std::vector<void*> pointers;
-    for (i64 i = 0; i < arrays; ++i) states[side].push_back(values<T>(n, 31 + static_cast<unsigned>(i)));
+    for (i64 i = 0; i < arrays; ++i) states[side].push_back(varied_values<T>(n, 31 + static_cast<unsigned>(i)));
     for (auto& state : states[side]) pointers.push_back(state.data());
     (side == 0 ? expected : got)(numbers, gradient.data(), 0.75, pointers.data(), static_cast<i64>(n));
   }
@@ -437,7 +438,7 @@ TEST_CASE("isa: matrix products and optimizer steps give the same bits in every 
                    check_step<float>(expected.f32, got.f32, expected.arrays);
                    check_step<double>(expected.f64, got.f64, expected.arrays);
                  });
-  std::vector<float> x = values<float>(5000, 40);
+  std::vector<float> x = varied_values<float>(5000, 40);
   for (float& v : x) v = v - v == 0.0f ? v : 2.0f;  // finite, so that the sums are
   CHECK(v1::square_sum_loops()->f32(x.data(), 4999) == v3::square_sum_loops()->f32(x.data(), 4999));
   CHECK(v1::square_sum_loops()->f32(x.data(), 4999) == v4::square_sum_loops()->f32(x.data(), 4999));

@@ -18,10 +18,10 @@
 namespace kusari::cpu {
 namespace {
 
-constexpr i64 kSizes[] = {1, 2, 15, 16, 17, 100, 1031};
+constexpr i64 kLossSizes[] = {1, 2, 15, 16, 17, 100, 1031};
 
 template <class T>
-std::vector<T> numbers(i64 n, uint64_t seed, double low = -0.5) {
+std::vector<T> loss_numbers(i64 n, uint64_t seed, double low = -0.5) {
   std::vector<T> all;
   for (i64 i = 0; i < n; ++i) {
     all.push_back(static_cast<T>(philox_word(seed, static_cast<uint64_t>(i)) * 0x1p-32 + low));
@@ -30,14 +30,14 @@ std::vector<T> numbers(i64 n, uint64_t seed, double low = -0.5) {
 }
 
 template <class T>
-void check_same(const std::vector<T>& a, const std::vector<T>& b) {
+void check_same_losses(const std::vector<T>& a, const std::vector<T>& b) {
   REQUIRE(a.size() == b.size());
   CHECK(std::memcmp(a.data(), b.data(), a.size() * sizeof(T)) == 0);
 }
 
 template <class T>
 std::vector<T> row_products(const RowProductLoop<T>& loop, i64 n) {
-  const std::vector<T> a = numbers<T>(n, 1), b = numbers<T>(n, 2);
+  const std::vector<T> a = loss_numbers<T>(n, 1), b = loss_numbers<T>(n, 2);
   std::vector<T> result = b;
   loop.add(T(0.3), a.data(), result.data(), n);
   result.push_back(loop.dot(a.data(), b.data(), n));
@@ -46,7 +46,7 @@ std::vector<T> row_products(const RowProductLoop<T>& loop, i64 n) {
 
 // -inf, what is likely and what is not, side by side.
 std::vector<double> logarithms(i64 n, uint64_t seed) {
-  std::vector<double> all = numbers<double>(n, seed, -1);
+  std::vector<double> all = loss_numbers<double>(n, seed, -1);
   for (size_t i = 0; i < all.size(); ++i) {
     all[i] = philox_word(seed + 100, i) % 3 == 0 ? -std::numeric_limits<double>::infinity() : 800 * all[i];
   }
@@ -68,12 +68,12 @@ std::vector<double> label_alignment(const LabelAlignmentLoops& loops, i64 n) {
 TEST_CASE("isa: losses give the same bits in every instruction set") {
   const RowProductLoops& rows = *v1::row_product_loops();
   const LabelAlignmentLoops& labels = *v1::label_alignment_loops();
-  for (const i64 n : kSizes) {
+  for (const i64 n : kLossSizes) {
     CAPTURE(n);
     const auto check = [&](const RowProductLoops& other_rows, const LabelAlignmentLoops& other_labels) {
-      check_same(row_products(rows.f32, n), row_products(other_rows.f32, n));
-      check_same(row_products(rows.f64, n), row_products(other_rows.f64, n));
-      check_same(label_alignment(labels, n), label_alignment(other_labels, n));
+      check_same_losses(row_products(rows.f32, n), row_products(other_rows.f32, n));
+      check_same_losses(row_products(rows.f64, n), row_products(other_rows.f64, n));
+      check_same_losses(label_alignment(labels, n), label_alignment(other_labels, n));
     };
     if (best_isa() >= Isa::v3) check(*v3::row_product_loops(), *v3::label_alignment_loops());
     if (best_isa() >= Isa::v4) check(*v4::row_product_loops(), *v4::label_alignment_loops());

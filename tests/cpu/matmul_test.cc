@@ -43,7 +43,7 @@ std::vector<double> product(const Array& a, const Array& b, MatmulOptions o, con
   return result;
 }
 
-void check_close(const std::vector<double>& got, const std::vector<double>& expected, double tolerance) {
+void check_near(const std::vector<double>& got, const std::vector<double>& expected, double tolerance) {
   REQUIRE(got.size() == expected.size());
   double worst = 0;
   for (size_t i = 0; i < got.size(); ++i) worst = std::max(worst, std::abs(got[i] - expected[i]));
@@ -90,9 +90,8 @@ TEST_CASE("matmul agrees with its definition for every transposition, with and w
           const Array bias = numbers({n}, dtype, 3);
           const double tolerance = static_cast<double>(k) * (dtype == Dtype::float32 ? 1e-6 : 1e-14);
           const MatmulOptions options{transa, transb};
-          check_close(multiply(a, b, options, Array(), dtype).to_vector<double>(), product(a, b, options), tolerance);
-          check_close(multiply(a, b, options, bias, dtype).to_vector<double>(), product(a, b, options, bias),
-                      tolerance);
+          check_near(multiply(a, b, options, Array(), dtype).to_vector<double>(), product(a, b, options), tolerance);
+          check_near(multiply(a, b, options, bias, dtype).to_vector<double>(), product(a, b, options, bias), tolerance);
         }
       }
     }
@@ -103,18 +102,18 @@ TEST_CASE("matmul reads and writes views") {
   const Array wide = numbers({20, 30, 2});
   const Array a = wide.slice(2, 1, 1).squeeze(2);                         // no unit stride
   const Array b = numbers({40, 60}).slice(0, 39, 30, -1).slice(1, 3, 7);  // rows upwards
-  check_close(multiply(a, b).to_vector<double>(), product(a, b, {}), 1e-4);
+  check_near(multiply(a, b).to_vector<double>(), product(a, b, {}), 1e-4);
 
   const Array row = numbers({1, 30}).broadcast_to({20, 30});
-  check_close(multiply(row, b).to_vector<double>(), product(row, b, {}), 1e-4);
+  check_near(multiply(row, b).to_vector<double>(), product(row, b, {}), 1e-4);
 
   const Array target = zeros({7, 20});
   launch<kernels::Matmul>(target.device(), a, b, Array(), MatmulOptions{}, target.transpose());
-  check_close(target.transpose().to_vector<double>(), product(a, b, {}), 1e-4);
+  check_near(target.transpose().to_vector<double>(), product(a, b, {}), 1e-4);
 
   const Array frame = zeros({20, 9});
   launch<kernels::Matmul>(frame.device(), a, b, Array(), MatmulOptions{}, frame.slice(1, 1, 7));
-  check_close(frame.slice(1, 1, 7).to_vector<double>(), product(a, b, {}), 1e-4);
+  check_near(frame.slice(1, 1, 7).to_vector<double>(), product(a, b, {}), 1e-4);
   CHECK(frame.slice(1, 0, 1).to_vector<float>() == std::vector<float>(20));
   CHECK(frame.slice(1, 8, 1).to_vector<float>() == std::vector<float>(20));
 }
@@ -125,18 +124,18 @@ TEST_CASE("matmul broadcasts leading axes") {
   launch<kernels::Matmul>(c.device(), a, b, Array(), MatmulOptions{}, c);
   for (int64_t i = 0; i < 3; ++i) {
     for (int64_t j = 0; j < 2; ++j) {
-      check_close(c.at(i).at(j).to_vector<double>(), product(a.at(i).at(0), b.at(j), {}), 1e-5);
+      check_near(c.at(i).at(j).to_vector<double>(), product(a.at(i).at(0), b.at(j), {}), 1e-5);
     }
   }
   const Array tall = zeros({3, 1, 4, 7}), right = numbers({5, 7});
   const Array bias = numbers({7}, Dtype::float32, 4);
   launch<kernels::Matmul>(tall.device(), a, right, bias, MatmulOptions{}, tall);
   for (int64_t i = 0; i < 3; ++i) {
-    check_close(tall.at(i).at(0).to_vector<double>(), product(a.at(i).at(0), right, {}, bias), 1e-5);
+    check_near(tall.at(i).at(0).to_vector<double>(), product(a.at(i).at(0), right, {}, bias), 1e-5);
   }
   const Array many = numbers({300, 8, 8}), out = zeros({300, 8, 8});
   launch<kernels::Matmul>(out.device(), many, many, Array(), MatmulOptions{.transa = true}, out);
-  check_close(out.at(299).to_vector<double>(), product(many.at(299), many.at(299), {.transa = true}), 1e-4);
+  check_near(out.at(299).to_vector<double>(), product(many.at(299), many.at(299), {.transa = true}), 1e-4);
 }
 
 TEST_CASE("matmul of nothing is the bias") {
@@ -167,12 +166,12 @@ TEST_CASE("matmul of half types sums in float32") {
     const std::vector<double> expected = product(a, b, {.transb = true}, bias);
     const std::vector<double> got = multiply(a, b, {.transb = true}, bias, dtype).to_vector<double>();
     // One rounding to the half type: 2^-11 and 2^-8 of values below 64; sums rounded at every step would be far off.
-    check_close(got, expected, dtype == Dtype::float16 ? 64.0 / 2048 : 64.0 / 256);
+    check_near(got, expected, dtype == Dtype::float16 ? 64.0 / 2048 : 64.0 / 256);
     // 4096 ones and 4096 times 1/4096: a half-precision sum would stop growing.
     const Array ones_row = ones({1, 4096}, dtype);
     CHECK(multiply(ones_row, ones_row, {.transb = true}, Array(), dtype).item<double>() == 4096);
-    check_close(multiply(a, b.astype(Dtype::float32), {.transb = true}).to_vector<double>(),
-                product(a, b, {.transb = true}), 2e-4);
+    check_near(multiply(a, b.astype(Dtype::float32), {.transb = true}).to_vector<double>(),
+               product(a, b, {.transb = true}), 2e-4);
   }
 }
 
@@ -183,23 +182,23 @@ TEST_CASE("matmul of vectors whose elements lie apart") {
                 z = numbers({7, 12}, dtype, 3);
     const double tolerance = dtype == Dtype::bfloat16 ? 0.1 : 0.02;  // one rounding of values below 32
     const MatmulOptions transposed{.transa = true};
-    check_close(multiply(x, y, transposed, Array(), dtype).to_vector<double>(), product(x, y, transposed), tolerance);
+    check_near(multiply(x, y, transposed, Array(), dtype).to_vector<double>(), product(x, y, transposed), tolerance);
 
     const Array frame = full({7, 3}, 99, dtype);
     launch<kernels::Matmul>(frame.device(), z, x, Array(), MatmulOptions{}, frame.slice(1, 1, 1));
-    check_close(frame.slice(1, 1, 1).to_vector<double>(), product(z, x, {}), tolerance);
+    check_near(frame.slice(1, 1, 1).to_vector<double>(), product(z, x, {}), tolerance);
     CHECK(frame.slice(1, 0, 2, 2).to_vector<double>() == std::vector<double>(14, 99));
   }
 }
 
 TEST_CASE("matmul gives the same bits whatever the number of threads") {
-  struct Case {
+  struct Product {
     int64_t m, n, k;
     MatmulOptions options;
   };
   const int before = num_threads();
   // The MNIST model's products at batch 100 (forward, gradients of weights and inputs), then deep and large ones.
-  for (const auto& [m, n, k, options] : {Case{100, 1000, 784, {false, true}},
+  for (const auto& [m, n, k, options] : {Product{100, 1000, 784, {false, true}},
                                          {100, 1000, 1000, {false, true}},
                                          {100, 10, 1000, {false, true}},
                                          {1000, 784, 100, {true, false}},

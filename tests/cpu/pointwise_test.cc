@@ -10,14 +10,14 @@
 #include "kusari/framework/kernels/arithmetic.h"
 #include "kusari/framework/kernels/comparison.h"
 #include "kusari/framework/kernels/math_functions.h"
+#include "kusari/tests/cpu/values.h"
 
 using namespace kusari;
 
 namespace {
 
-using Values = std::vector<double>;
-
-Values values(const Array& x) { return x.to_vector<double>(); }
+using testing::Values;
+using testing::values;
 
 /// 0.5, 1.5, 2.5, ... in C order.
 Array ramp(const Shape& shape, Dtype dtype = Dtype::float32) {

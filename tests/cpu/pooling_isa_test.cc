@@ -20,8 +20,8 @@ using namespace kusari::cpu;
 namespace {
 
 /// A window of five places, 3 x 2 without the last, over pixels in a row.
-struct Case {
-  explicit Case(int64_t n) : channels{n} {
+struct PoolingCase {
+  explicit PoolingCase(int64_t n) : channels{n} {
     for (const int64_t place : {0, 1, 2, 3, 4}) {
       offset.push_back((place / 2 * 20 + place % 2) * channels);
       places.push_back(place);
@@ -38,7 +38,7 @@ struct Case {
 };
 
 template <class T>
-std::vector<T> values(int64_t n) {
+std::vector<T> pooled_values(int64_t n) {
   std::mt19937 generator(static_cast<unsigned>(n));
   std::vector<T> result(static_cast<size_t>(n));
   for (T& value : result) {
@@ -51,13 +51,13 @@ std::vector<T> values(int64_t n) {
 }
 
 template <class T, class Index>
-void check_loops(const PoolingLoop& expected, const PoolingLoop& got, int entry) {
+void check_pooling_loop(const PoolingLoop& expected, const PoolingLoop& got, int entry) {
   for (const int64_t channels : {1, 2, 3, 4, 5, 7, 8, 9, 15, 16, 17, 31, 32, 33, 63, 64, 65, 100, 200}) {
     CAPTURE(channels);
-    const Case c(channels);
+    const PoolingCase c(channels);
     const PoolingRun run = c.run();
     const size_t targets = static_cast<size_t>(c.target_size()), sources = static_cast<size_t>(c.source_size());
-    const std::vector<T> x = values<T>(c.source_size());
+    const std::vector<T> x = pooled_values<T>(c.source_size());
     std::vector<Index> index(sources);
     for (size_t i = 0; i < sources; ++i) index[i] = static_cast<Index>(i * 7 % 6);
     struct Results {
@@ -87,20 +87,20 @@ void check_loops(const PoolingLoop& expected, const PoolingLoop& got, int entry)
   }
 }
 
-void check_all(const PoolingLoops& expected, const PoolingLoops& got) {
-  check_loops<float16, uint8_t>(expected.f16, got.f16, 0);
-  check_loops<float16, int32_t>(expected.f16, got.f16, 1);
-  check_loops<bfloat16, uint8_t>(expected.bf16, got.bf16, 0);
-  check_loops<bfloat16, int32_t>(expected.bf16, got.bf16, 1);
-  check_loops<float, uint8_t>(expected.f32, got.f32, 0);
-  check_loops<float, int32_t>(expected.f32, got.f32, 1);
-  check_loops<double, uint8_t>(expected.f64, got.f64, 0);
-  check_loops<double, int32_t>(expected.f64, got.f64, 1);
+void check_pooling_loops(const PoolingLoops& expected, const PoolingLoops& got) {
+  check_pooling_loop<float16, uint8_t>(expected.f16, got.f16, 0);
+  check_pooling_loop<float16, int32_t>(expected.f16, got.f16, 1);
+  check_pooling_loop<bfloat16, uint8_t>(expected.bf16, got.bf16, 0);
+  check_pooling_loop<bfloat16, int32_t>(expected.bf16, got.bf16, 1);
+  check_pooling_loop<float, uint8_t>(expected.f32, got.f32, 0);
+  check_pooling_loop<float, int32_t>(expected.f32, got.f32, 1);
+  check_pooling_loop<double, uint8_t>(expected.f64, got.f64, 0);
+  check_pooling_loop<double, int32_t>(expected.f64, got.f64, 1);
 }
 
 TEST_CASE("pooling is the same in every instruction set") {
-  if (best_isa() >= Isa::v3) check_all(*v1::pooling_loops(), *v3::pooling_loops());
-  if (best_isa() >= Isa::v4) check_all(*v1::pooling_loops(), *v4::pooling_loops());
+  if (best_isa() >= Isa::v3) check_pooling_loops(*v1::pooling_loops(), *v3::pooling_loops());
+  if (best_isa() >= Isa::v4) check_pooling_loops(*v1::pooling_loops(), *v4::pooling_loops());
 }
 
 }  // namespace

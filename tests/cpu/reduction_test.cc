@@ -9,14 +9,14 @@
 #include <vector>
 
 #include "kusari/framework/core/threads.h"
+#include "kusari/tests/cpu/values.h"
 
 using namespace kusari;
 
 namespace {
 
-using Values = std::vector<double>;
-
-Values values(const Array& x) { return x.to_vector<double>(); }
+using testing::Values;
+using testing::values;
 
 Array small_integers(const Shape& shape) {  // sums are exact in every dtype but bool
   std::vector<double> v(static_cast<size_t>(numel(shape)));

@@ -16,7 +16,7 @@ namespace kusari::cpu {
 namespace {
 
 template <class T>
-std::vector<T> numbers(i64 n, uint64_t seed) {
+std::vector<T> sampled_numbers(i64 n, uint64_t seed) {
   std::vector<T> all;
   for (i64 i = 0; i < n; ++i)
     all.push_back(static_cast<T>(philox_word(seed, static_cast<uint64_t>(i)) * 0x1p-32 - 0.5));
@@ -25,9 +25,10 @@ std::vector<T> numbers(i64 n, uint64_t seed) {
 
 /// What every loop makes of the same input, one result after the other.
 template <class T>
-std::vector<T> results(const SamplingLoop& loop, i64 c) {
+std::vector<T> sampling_results(const SamplingLoop& loop, i64 c) {
   constexpr i64 kPixels = 9, kNew = 13;
-  const std::vector<T> x = numbers<T>(kPixels * c, 1), y = numbers<T>(kNew * c, 2), weight = numbers<T>(kNew, 3);
+  const std::vector<T> x = sampled_numbers<T>(kPixels * c, 1), y = sampled_numbers<T>(kNew * c, 2),
+                       weight = sampled_numbers<T>(kNew, 3);
   std::vector<i64> left, right;
   std::vector<T> share;
   for (i64 i = 0; i < kNew; ++i) {
@@ -51,10 +52,10 @@ std::vector<T> results(const SamplingLoop& loop, i64 c) {
 }
 
 template <class T>
-void check_same(const SamplingLoop& expected, const SamplingLoop& got) {
+void check_same_samples(const SamplingLoop& expected, const SamplingLoop& got) {
   for (const i64 c : {1, 3, 5, 8, 16, 37, 130}) {
     CAPTURE(c);
-    const std::vector<T> a = results<T>(expected, c), b = results<T>(got, c);
+    const std::vector<T> a = sampling_results<T>(expected, c), b = sampling_results<T>(got, c);
     CHECK(std::memcmp(a.data(), b.data(), a.size() * sizeof(T)) == 0);
   }
 }
@@ -62,12 +63,12 @@ void check_same(const SamplingLoop& expected, const SamplingLoop& got) {
 TEST_CASE("isa: sampling gives the same bits in every instruction set") {
   const SamplingLoops& v1 = *v1::sampling_loops();
   if (best_isa() >= Isa::v3) {
-    check_same<float>(v1.f32, v3::sampling_loops()->f32);
-    check_same<double>(v1.f64, v3::sampling_loops()->f64);
+    check_same_samples<float>(v1.f32, v3::sampling_loops()->f32);
+    check_same_samples<double>(v1.f64, v3::sampling_loops()->f64);
   }
   if (best_isa() >= Isa::v4) {
-    check_same<float>(v1.f32, v4::sampling_loops()->f32);
-    check_same<double>(v1.f64, v4::sampling_loops()->f64);
+    check_same_samples<float>(v1.f32, v4::sampling_loops()->f32);
+    check_same_samples<double>(v1.f64, v4::sampling_loops()->f64);
   }
 }
 

@@ -16,7 +16,7 @@ using namespace kusari::cpu;
 namespace {
 
 /// Bytes that differ from their neighbours.
-std::vector<char> noise(int64_t n) {
+std::vector<char> noise_bytes(int64_t n) {
   std::vector<char> result(static_cast<size_t>(n));
   uint32_t state = 1;
   for (char& byte : result) {
@@ -26,20 +26,20 @@ std::vector<char> noise(int64_t n) {
   return result;
 }
 
-struct Case {
+struct TransposeCase {
   int64_t rows, columns, size;
   int64_t from_gap, to_gap;  // elements
   bool backward;
 };
 
 /// Also that nothing is written between the rows.
-void check_transpose(TransposeLoop transpose, const Case& c) {
+void check_transpose(TransposeLoop transpose, const TransposeCase& c) {
   CAPTURE(c.rows);
   CAPTURE(c.columns);
   CAPTURE(c.size);
   CAPTURE(c.backward);
   const int64_t from_stride = (c.rows + c.from_gap) * c.size, to_stride = (c.columns + c.to_gap) * c.size;
-  const std::vector<char> from = noise(from_stride * c.columns);
+  const std::vector<char> from = noise_bytes(from_stride * c.columns);
   std::vector<char> got(static_cast<size_t>(to_stride * c.rows), 'x'), want = got;
   for (int64_t a = 0; a < c.rows; ++a) {
     for (int64_t b = 0; b < c.columns; ++b) {
