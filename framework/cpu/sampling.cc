@@ -4,6 +4,7 @@
 #include <cmath>
 #include <type_traits>
 
+#include "kusari/framework/core/image_axes.h"
 #include "kusari/framework/core/threads.h"
 #include "kusari/framework/cpu/blocks.h"
 #include "kusari/framework/cpu/isa.h"
@@ -13,7 +14,6 @@
 namespace kusari::cpu {
 namespace {
 
-constexpr int64_t kToChannelsLast[] = {0, 2, 3, 1}, kFromChannelsLast[] = {0, 3, 1, 2};
 constexpr int kCorners = 4;
 
 template <class T>

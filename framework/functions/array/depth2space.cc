@@ -4,6 +4,7 @@
 
 #include "kusari/framework/autograd/function_node.h"
 #include "kusari/framework/core/error.h"
+#include "kusari/framework/core/image_axes.h"
 #include "kusari/framework/functions/array/space2depth.h"
 #include "kusari/framework/functions/given.h"
 
@@ -20,8 +21,7 @@ void check_divides(const char* call, const Variable& X, int64_t r, std::initiali
 }
 
 // Both go through channels-last order, in which pixels of a block are rows of channels: one copy.
-constexpr int64_t kToChannelsLast[] = {0, 2, 3, 1}, kFromChannelsLast[] = {0, 3, 1, 2},
-                  kSwapBlock[] = {0, 1, 3, 2, 4, 5};
+constexpr int64_t kSwapBlock[] = {0, 1, 3, 2, 4, 5};
 
 class Depth2Space final : public FunctionNode {
  public:

@@ -1,4 +1,5 @@
 #include "kusari/framework/functions/array/sample_bilinear.h"
+#include "kusari/framework/core/image_axes.h"
 
 #include "kusari/framework/autograd/cast.h"
 #include "kusari/framework/autograd/function_node.h"
@@ -20,7 +21,6 @@ namespace kusari::functions {
 namespace {
 
 constexpr int kCorners = 4;
-constexpr int64_t kToChannelsLast[] = {0, 2, 3, 1}, kFromChannelsLast[] = {0, 3, 1, 2};
 constexpr kernels::RowLookup kLookup{.call = "sample_bilinear", .has_ignored = true, .ignored = -1};
 
 Array both(const Array& a, const Array& b) { return pointwise(kernels::LogicalAnd{}, a, b); }

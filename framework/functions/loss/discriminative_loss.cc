@@ -30,7 +30,7 @@ namespace {
 
 constexpr const char* kName = "discriminative_margin_based_clustering_loss";
 
-void check(const Variable& embeddings, const Variable& labels) {
+void check_embeddings(const Variable& embeddings, const Variable& labels) {
   const InputCheck c(kName, {&embeddings, &labels});
   const auto [e, l] = c.args("embeddings", "labels");
   c.expect(e.is_floating(), l.is_integral(), e.ndim() == 4, l.ndim() == 3, e.shape(0) == l.shape(0),
@@ -98,7 +98,7 @@ DiscriminativeLoss discriminative_margin_based_clustering_loss(const Variable& e
   }
   expect_number(delta_v, kName, "delta_v");
   expect_number(delta_d, kName, "delta_d");
-  if (config().type_check) check(embeddings, labels);
+  if (config().type_check) check_embeddings(embeddings, labels);
   check_options(embeddings, max_embedding_dim, options);
   const Dtype dtype = embeddings.dtype(), work = promote(dtype, Dtype::float32);
   const int64_t k = max_embedding_dim, n = embeddings.shape()[0], h = labels.shape()[1], w = labels.shape()[2];

@@ -16,7 +16,7 @@
 namespace kusari::functions {
 namespace {
 
-void check(const Variable& x, const Variable& t) {
+void check_labels(const Variable& x, const Variable& t) {
   const InputCheck c("hinge", {&x, &t});
   const auto [x_, t_] = c.args("x", "t");
   c.expect(x_.is_floating(), t_.is_integral(), x_.ndim() == 2, t_.ndim() == 1, x_.shape(0) == t_.shape(0));
@@ -35,7 +35,7 @@ Array signs(const Array& t, int64_t classes, Dtype dtype) {
 
 Variable hinge(const Variable& x, const Variable& t, HingeNorm norm, Reduce reduce) {
   if (const CompositeInputs in("hinge", {x, t}); in.is_cast()) return hinge(in[0], in[1], norm, reduce);
-  if (config().type_check) check(x, t);
+  if (config().type_check) check_labels(x, t);
   const Variable wide = cast(x, promote(x.dtype(), Dtype::float32));
   const Variable violation = relu(1 + wide * signs(t.array(), x.shape()[1], wide.dtype()));
   Variable loss = norm == HingeNorm::L1 ? violation : square(violation);
