@@ -8,11 +8,12 @@ if(KUSARI_WITH_CUDA_EMULATED)
 endif()
 
 # The test sees that many emulated CUDA devices; further arguments are variables of its environment. The devices have few
-# multiprocessors, because those work one after another.
+# multiprocessors, because those work one after another. What the tests compile they keep for each other, and not for
+# other build trees.
 function(kusari_emulate_cuda test devices)
   set_tests_properties(
     ${test} PROPERTIES TIMEOUT 600
-    ENVIRONMENT "KUSARI_EMULATED_DEVICES=${devices};KUSARI_EMULATED_MULTIPROCESSORS=4;${ARGN}"
+    ENVIRONMENT "KUSARI_EMULATED_DEVICES=${devices};KUSARI_EMULATED_MULTIPROCESSORS=4;KUSARI_CACHE_DIR=${CMAKE_CURRENT_BINARY_DIR}/tests/kernels;${ARGN}"
     ENVIRONMENT_MODIFICATION "LD_LIBRARY_PATH=path_list_prepend:$<TARGET_FILE_DIR:kusari_cuda_emulated>")
 endfunction()
 
@@ -103,24 +104,24 @@ if(test_support_sources)
   endif()
 
   if(KUSARI_WITH_CUDA_EMULATED AND TARGET test_gpu)
-    add_test(NAME gpu_emulated COMMAND test_gpu)
+    # Of plans and allocators the test gpu knows all.
+    set(test_gpu_on_devices test_gpu "--source-file-exclude=*_plan_test.cc,*allocator_test.cc")
+    add_test(NAME gpu_emulated COMMAND ${test_gpu_on_devices})
     set_tests_properties(gpu_emulated PROPERTIES LABELS unit)
     kusari_emulate_cuda(gpu_emulated 2)
-    # And with work that waits until something demands it.
-    add_test(NAME gpu_emulated_deferred COMMAND test_gpu)
-    set_tests_properties(gpu_emulated_deferred PROPERTIES LABELS unit)
-    kusari_emulate_cuda(gpu_emulated_deferred 2 KUSARI_EMULATED_STREAMS=deferred)
-    # And with each kernel recorded, and run as a CUDA graph.
-    add_test(NAME gpu_emulated_graphs COMMAND test_gpu)
-    set_tests_properties(gpu_emulated_graphs PROPERTIES LABELS unit)
-    kusari_emulate_cuda(gpu_emulated_graphs 2 KUSARI_TEST_GRAPHS=1)
-    # And with threads and blocks in other orders, on which no result may depend.
-    foreach(schedule reverse random:1)
-      string(REGEX REPLACE ":.*" "" order ${schedule})
-      add_test(NAME gpu_emulated_${order} COMMAND test_gpu)
-      set_tests_properties(gpu_emulated_${order} PROPERTIES LABELS unit)
-      kusari_emulate_cuda(gpu_emulated_${order} 2 KUSARI_EMULATED_SCHEDULE=${schedule})
-    endforeach()
+    # The host code is the same in each mode below, so that its accesses to memory are watched above alone.
+    function(kusari_emulate_cuda_mode mode)
+      add_test(NAME gpu_emulated_${mode} COMMAND ${test_gpu_on_devices})
+      set_tests_properties(gpu_emulated_${mode} PROPERTIES LABELS unit DEPENDS gpu_emulated)  # which compiles kernels
+      kusari_emulate_cuda(gpu_emulated_${mode} 2 KUSARI_EMULATED_PROTECT=0 ${ARGN})
+    endfunction()
+    # With work that waits until something demands it.
+    kusari_emulate_cuda_mode(deferred KUSARI_EMULATED_STREAMS=deferred)
+    # With each kernel recorded, and run as a CUDA graph.
+    kusari_emulate_cuda_mode(graphs KUSARI_TEST_GRAPHS=1)
+    # With threads and blocks in other orders, on which no result may depend.
+    kusari_emulate_cuda_mode(reverse KUSARI_EMULATED_SCHEDULE=reverse)
+    kusari_emulate_cuda_mode(random KUSARI_EMULATED_SCHEDULE=random:1)
   endif()
 
   # isa_test.cc calls each instruction set's loops, which the library hides.
@@ -128,10 +129,11 @@ if(test_support_sources)
     target_sources(test_cpu PRIVATE ${kusari_isa_objects})
   endif()
 
-  # Convolutions with each algorithm, wherever it can.
+  # Convolutions with each algorithm, wherever it can. One case goes through the algorithms by itself.
   if(TARGET test_cpu)
     foreach(algorithm direct blocked winograd im2col)
-      add_test(NAME convolution_${algorithm} COMMAND test_cpu --test-case=*convolution*)
+      add_test(NAME convolution_${algorithm} COMMAND test_cpu --test-case=*convolution*
+                                                     "--test-case-exclude=*through each algorithm")
       set_tests_properties(convolution_${algorithm} PROPERTIES LABELS unit TIMEOUT 600 ENVIRONMENT KUSARI_CONVOLUTION=${algorithm})
     endforeach()
   endif()
@@ -352,3 +354,16 @@ if(NOT KUSARI_SANITIZE AND EXISTS "${CMAKE_CURRENT_SOURCE_DIR}/tests/install/mai
                    -P "${CMAKE_CURRENT_SOURCE_DIR}/cmake/install_consumer.cmake")
   set_tests_properties(install_consumer PROPERTIES LABELS tree TIMEOUT 600)
 endif()
+
+# With several jobs the long tests begin first. In seconds, about.
+set(kusari_costs
+    gpu_emulated 60 iterators 60 cudnn 45 ladder_emulated 35 cpu 30 core 25 gpu_emulated_deferred 25 gpu_emulated_graphs 25
+    gpu_emulated_reverse 25 gpu_emulated_random 25 static_graph 20 training 20 amp_emulated 20 functions_emulated 20 nvrtc 15
+    links 15 install_consumer 15 bench_iterator 15 convolution_direct 12 convolution_blocked 12 convolution_winograd 12
+    convolution_im2col 12 gpu 10 data_parallel_emulated 10 optimizers_emulated 10)
+while(kusari_costs)
+  list(POP_FRONT kusari_costs test cost)
+  if(TEST ${test})
+    set_tests_properties(${test} PROPERTIES COST ${cost})
+  endif()
+endwhile()
