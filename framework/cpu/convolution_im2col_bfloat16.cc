@@ -1,10 +1,10 @@
 #include <algorithm>
 
 #include "kusari/framework/core/threads.h"
+#include "kusari/framework/cpu/bfloat16_gemm.h"
 #include "kusari/framework/cpu/blocks.h"
 #include "kusari/framework/cpu/convolution_im2col.h"
 #include "kusari/framework/cpu/isa.h"
-#include "kusari/framework/cpu/isa/bfloat16_gemm.h"
 #include "kusari/framework/cpu/isa/convolution.h"
 #include "kusari/framework/cpu/scratch.h"
 
@@ -21,10 +21,6 @@ constexpr int64_t kFewTasks = 16;             // below so many products, rows ar
 constexpr int64_t kPackedElements = 1 << 19;  // of both matrices together, where one piece is less
 constexpr int64_t kSumChunk = 1 << 15;
 
-const Bfloat16GemmLoops& gemm() {
-  static const Bfloat16GemmLoops& chosen = *KUSARI_BFLOAT16_LOOPS(bfloat16_gemm_loops);
-  return chosen;
-}
 const ConvolutionLoops& loops() {
   static const ConvolutionLoops& chosen = *KUSARI_LOOPS(isa(), convolution_loops);
   return chosen;
@@ -99,8 +95,9 @@ class FilterGradient {
       if (some.rows == 0) return;
       if (block < y_blocks) {
         const int64_t first = block * kCopiedColumns;
-        gemm().pack(y_ + some.row * channels_ + first, channels_, 1, some.rows,
-                    std::min(kCopiedColumns, channels_ - first), packed_y(packed, i) + first / kPanel * some.panel());
+        bfloat16_gemm().pack(y_ + some.row * channels_ + first, channels_, 1, some.rows,
+                             std::min(kCopiedColumns, channels_ - first),
+                             packed_y(packed, i) + first / kPanel * some.panel());
       } else {
         const int64_t first = (block - y_blocks) * kCopiedColumns;
         pack_patches(some, first, std::min(kCopiedColumns, columns_ - first),
@@ -110,7 +107,7 @@ class FilterGradient {
   }
 
   void pack_patches(const Piece& some, int64_t first, int64_t n, Bits* to) const {
-    if (is_plain_) return gemm().pack(x_ + some.row * columns_ + first, columns_, 1, some.rows, n, to);
+    if (is_plain_) return bfloat16_gemm().pack(x_ + some.row * columns_ + first, columns_, 1, some.rows, n, to);
     const Scratch<Bits> copied(some.rows * n);
     patches_.visit(some.row, some.rows, first, first + n, [&](const Patches::Run& run) {
       Bits* const target = copied.get() + run.row * n + run.column;
@@ -120,7 +117,7 @@ class FilterGradient {
         loops().copy16(x_ + run.source, run.source_step, target, n, run.rows, run.n);
       }
     });
-    gemm().pack(copied.get(), n, 1, some.rows, n, to);
+    bfloat16_gemm().pack(copied.get(), n, 1, some.rows, n, to);
   }
 
   template <class Sum>
@@ -134,11 +131,11 @@ class FilterGradient {
           const Piece some = piece(part, begin, i);
           const bool is_first = begin == 0 && i == 0;
           if (some.rows == 0 && !is_first) break;
-          gemm().multiply_packed(packed_y(packed, part * pieces + i) + channel / kPanel * some.panel(),
-                                 std::min(kTile, channels_ - channel), some.rows,
-                                 packed_x(packed, part * pieces + i) + column / kPanel * some.panel(),
-                                 std::min(kTile, columns_ - column), sum(part) + channel * columns_ + column, columns_,
-                                 !is_first);
+          bfloat16_gemm().multiply_packed(packed_y(packed, part * pieces + i) + channel / kPanel * some.panel(),
+                                          std::min(kTile, channels_ - channel), some.rows,
+                                          packed_x(packed, part * pieces + i) + column / kPanel * some.panel(),
+                                          std::min(kTile, columns_ - column), sum(part) + channel * columns_ + column,
+                                          columns_, !is_first);
         }
       }
     });

@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "kusari/framework/core/threads.h"
+#include "kusari/framework/cpu/bfloat16_gemm.h"
 #include "kusari/framework/cpu/convolution_winograd.h"
 #include "kusari/framework/cpu/isa.h"
 #include "kusari/framework/cpu/isa/bfloat16_winograd.h"
@@ -18,10 +19,6 @@ constexpr int64_t kPlaces = kWinogradPlaces, kPanel = kBfloat16Panel;
 
 const Bfloat16WinogradLoops& loops() {
   static const Bfloat16WinogradLoops& chosen = *KUSARI_BFLOAT16_LOOPS(bfloat16_winograd_loops);
-  return chosen;
-}
-const Bfloat16GemmLoops& gemm() {
-  static const Bfloat16GemmLoops& chosen = *KUSARI_BFLOAT16_LOOPS(bfloat16_gemm_loops);
   return chosen;
 }
 const WinogradLoops& float32_loops() {
@@ -69,8 +66,9 @@ void filter_images(const Images& source, const Images& target, int64_t batch, in
         const int64_t panel = task % panels, start = task / panels * kTilesOfAChunk;
         const int64_t length = std::min(kTilesOfAChunk, count - start);
         for (int64_t place = 0; place < kPlaces; ++place) {
-          gemm().multiply(v + place * v_stride + start * rows, rows, length, rows,
-                          u + (panel * kPlaces + place) * u_stride, kPanel, m.get() + place * m_stride, kPanel, false);
+          bfloat16_gemm().multiply(v + place * v_stride + start * rows, rows, length, rows,
+                                   u + (panel * kPlaces + place) * u_stride, kPanel, m.get() + place * m_stride, kPanel,
+                                   false);
         }
         for (int64_t t = 0; t < length; ++t) {
           Bits *addresses[16], *addends[16];
@@ -127,8 +125,8 @@ void filter_gradient(const Images& x, const Images& gy, int64_t batch, int64_t p
       const int64_t summed = std::min(part, outs - out);
       parallel_for(kPlaces, 1, [&](int64_t begin, int64_t end) {
         for (int64_t place = begin; place < end; ++place) {
-          gemm().multiply_packed(n + place * n_stride + out / kPanel * panel_stride, summed, 2 * count,
-                                 v + place * v_stride, ins, sum.get() + place * sum_stride, ins, first > 0);
+          bfloat16_gemm().multiply_packed(n + place * n_stride + out / kPanel * panel_stride, summed, 2 * count,
+                                          v + place * v_stride, ins, sum.get() + place * sum_stride, ins, first > 0);
         }
       });
       if (first + count < pairs) continue;

@@ -2,9 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
 #include <functional>
-#include <span>
 #include <utility>
 #include <vector>
 
@@ -12,6 +10,7 @@
 #include "kusari/framework/kernels/pointwise.h"
 #include "kusari/framework/static_graph/memory_planner.h"
 #include "kusari/framework/static_graph/program.h"
+#include "kusari/tests/static_graph/run_step.h"
 
 // Programs made by hand and run without a Plan, on the CPU: what passes and plans are compared with.
 namespace kusari::graphs {
@@ -104,42 +103,12 @@ class ProgramRunner {
       if (step.is_code()) {
         step.code();
       } else {
-        run(step, first);
+        run_step(step, first, [&](const View& view) { return at(view); });
       }
     }
   }
 
  private:
-  void run(const Step& step, RandomState first) const {
-    std::vector<std::vector<Array>> arrays(step.operands.size());
-    std::vector<std::span<const Array>> lists(step.operands.size());
-    std::vector<RandomState> states(step.operands.size());
-    std::vector<LaunchArgument> arguments;
-    for (size_t i = 0; i < step.operands.size(); ++i) {
-      const Operand& operand = step.operands[i];
-      for (const View& view : operand.views) arrays[i].push_back(at(view));
-      const void* value = operand.bytes.data();
-      switch (operand.kind) {
-        case Kind::in_list:
-        case Kind::out_list:
-        case Kind::in_out_list:
-          lists[i] = arrays[i];
-          value = &lists[i];
-          break;
-        case Kind::random_state:
-          std::memcpy(&states[i], operand.bytes.data(), sizeof(RandomState));
-          states[i].seed = first.seed;
-          states[i].offset += first.offset;
-          value = &states[i];
-          break;
-        default:
-          if (!operand.views.empty()) value = arrays[i].data();
-      }
-      arguments.push_back({operand.kind, value, operand.bytes.size()});
-    }
-    step.run(step.kernel, arguments.data());
-  }
-
   const Program& program_;
   Packing packing_;
   Array arena_;

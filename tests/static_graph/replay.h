@@ -1,15 +1,13 @@
 #pragma once
 
-#include <algorithm>
 #include <cstring>
-#include <optional>
-#include <span>
 #include <vector>
 
 #include "kusari/framework/core/array.h"
 #include "kusari/framework/core/kernel.h"
 #include "kusari/framework/static_graph/program.h"
 #include "kusari/framework/static_graph/recording.h"
+#include "kusari/tests/static_graph/run_step.h"
 
 namespace kusari::graphs {
 
@@ -40,7 +38,8 @@ class PlainReplay {
         step.code();
         continue;
       }
-      run(step, first);
+      run_step(step, first, [&](const View& view) { return array(view); });
+      for_each_write(step, [&](const View& view) { memory_[static_cast<size_t>(view.slot)].mark_written(); });
     }
   }
 
@@ -60,42 +59,6 @@ class PlainReplay {
   }
   void bind_storage(SlotIndex slot, const Array& array) {
     memory_[static_cast<size_t>(slot)] = view_of_bytes(static_cast<char*>(array.storage().data), slot, array);
-  }
-
-  void run(const Step& step, RandomState first) const {
-    std::vector<std::vector<Array>> arrays(step.operands.size());
-    std::vector<std::span<const Array>> lists(step.operands.size());
-    std::vector<std::vector<std::byte>> bytes(step.operands.size());
-    std::vector<LaunchArgument> arguments;
-    for (size_t i = 0; i < step.operands.size(); ++i) {
-      const Operand& operand = step.operands[i];
-      for (const View& view : operand.views) arrays[i].push_back(array(view));
-      lists[i] = arrays[i];
-      bytes[i] = operand.bytes;
-      const void* value = bytes[i].data();
-      switch (operand.kind) {
-        case LaunchArgument::Kind::in_list:
-        case LaunchArgument::Kind::out_list:
-        case LaunchArgument::Kind::in_out_list:
-          value = &lists[i];
-          break;
-        case LaunchArgument::Kind::params:
-        case LaunchArgument::Kind::workspace:
-          break;
-        case LaunchArgument::Kind::random_state: {
-          RandomState state;
-          std::memcpy(&state, bytes[i].data(), sizeof(state));
-          state = {first.seed, first.offset + state.offset};
-          std::memcpy(bytes[i].data(), &state, sizeof(state));
-          break;
-        }
-        default:
-          value = arrays[i].data();
-      }
-      arguments.push_back({operand.kind, value, bytes[i].size()});
-    }
-    step.run(step.kernel, arguments.data());
-    for_each_write(step, [&](const View& view) { memory_[static_cast<size_t>(view.slot)].mark_written(); });
   }
 
   const Program& program_;
