@@ -18,12 +18,12 @@ namespace {
 
 using cuda::CachingAllocator;
 using testing::FakeDevice;
-
-constexpr size_t kKiB = size_t{1} << 10, kMiB = size_t{1} << 20, kGiB = size_t{1} << 30;
-
-int streams[4];
-void* const kA = &streams[0];
-void* const kB = &streams[1];
+using testing::kGiB;
+using testing::kKiB;
+using testing::kMiB;
+using testing::kStreamA;
+using testing::kStreamB;
+using testing::kStreamC;
 
 TEST_CASE("allocator: blocks never overlap, and everything coalesces") {
   FakeDevice device(64 * kGiB);
@@ -43,7 +43,7 @@ TEST_CASE("allocator: blocks never overlap, and everything coalesces") {
                                 : kind < 85 ? random() % kMiB
                                 : kind < 97 ? random() % (10 * kMiB)
                                             : random() % (300 * kMiB));
-      void* const stream = random() % 3 == 0 ? kB : kA;
+      void* const stream = random() % 3 == 0 ? kStreamB : kStreamA;
       char* const data = static_cast<char*>(pool.allocate(bytes, stream));
       REQUIRE(reinterpret_cast<uintptr_t>(data) % 512 == 0);
       CHECK(pool.stream_of(data) == stream);
@@ -89,7 +89,7 @@ TEST_CASE("allocator: sizes of segments") {
   CachingAllocator pool(device, "cuda:0", true);
   const auto grows_by = [&](size_t bytes) {
     const size_t before = device.held;
-    pool.allocate(bytes, kA);
+    pool.allocate(bytes, kStreamA);
     return device.held - before;
   };
   CHECK(grows_by(1) == 2 * kMiB);
@@ -100,7 +100,7 @@ TEST_CASE("allocator: sizes of segments") {
   CHECK(grows_by(10 * kMiB) == 20 * kMiB);
   CHECK(grows_by(10 * kMiB + 1) == 12 * kMiB);
   CHECK(grows_by(33 * kMiB) == 34 * kMiB);
-  CHECK(pool.allocate(0, kA) == nullptr);
+  CHECK(pool.allocate(0, kStreamA) == nullptr);
   pool.deallocate(nullptr);
 }
 
@@ -109,28 +109,28 @@ TEST_CASE("allocator: best fit, and the block freed last") {
   CachingAllocator pool(device, "cuda:0", true);
   void* blocks[9];
   const size_t sizes[9] = {40 * kKiB, 512, 20 * kKiB, 512, 30 * kKiB, 512, 20 * kKiB, 512, kMiB};
-  for (int i = 0; i < 9; ++i) blocks[i] = pool.allocate(sizes[i], kA);
+  for (int i = 0; i < 9; ++i) blocks[i] = pool.allocate(sizes[i], kStreamA);
   for (int i : {0, 2, 4, 6}) pool.deallocate(blocks[i]);
-  CHECK(pool.allocate(20 * kKiB, kA) == blocks[6]);
-  CHECK(pool.allocate(19 * kKiB, kA) == blocks[2]);
-  CHECK(pool.allocate(20 * kKiB + 1, kA) == blocks[4]);
-  CHECK(pool.allocate(31 * kKiB, kA) == blocks[0]);
+  CHECK(pool.allocate(20 * kKiB, kStreamA) == blocks[6]);
+  CHECK(pool.allocate(19 * kKiB, kStreamA) == blocks[2]);
+  CHECK(pool.allocate(20 * kKiB + 1, kStreamA) == blocks[4]);
+  CHECK(pool.allocate(31 * kKiB, kStreamA) == blocks[0]);
   // Above 1 MiB sizes share bins.
-  void* const a = pool.allocate(100 * kMiB, kA);
-  void* const b = pool.allocate(102 * kMiB, kA);
+  void* const a = pool.allocate(100 * kMiB, kStreamA);
+  void* const b = pool.allocate(102 * kMiB, kStreamA);
   pool.deallocate(a);
   pool.deallocate(b);
-  CHECK(pool.allocate(101 * kMiB, kA) == b);
-  CHECK(pool.allocate(99 * kMiB, kA) == a);
+  CHECK(pool.allocate(101 * kMiB, kStreamA) == b);
+  CHECK(pool.allocate(99 * kMiB, kStreamA) == a);
 }
 
 TEST_CASE("allocator: a stream's memory is not another's") {
   FakeDevice device(kGiB);
   CachingAllocator pool(device, "cuda:0", true);
-  void* const a = pool.allocate(1000, kA);
+  void* const a = pool.allocate(1000, kStreamA);
   pool.deallocate(a);
-  CHECK(pool.allocate(1000, kB) != a);
-  CHECK(pool.allocate(1000, kA) == a);
+  CHECK(pool.allocate(1000, kStreamB) != a);
+  CHECK(pool.allocate(1000, kStreamA) == a);
 }
 
 TEST_CASE("allocator: memory used by another stream waits for it") {
@@ -138,43 +138,42 @@ TEST_CASE("allocator: memory used by another stream waits for it") {
   CachingAllocator pool(device, "cuda:0", true);
   constexpr size_t kBytes = 2 * kMiB;  // the whole slab is 20 MiB: fill it
   std::vector<void*> slab;
-  for (int i = 0; i < 10; ++i) slab.push_back(pool.allocate(kBytes, kA));
+  for (int i = 0; i < 10; ++i) slab.push_back(pool.allocate(kBytes, kStreamA));
   REQUIRE(device.asked == 1);
-  pool.record_use(slab[3], kB);
-  pool.record_use(slab[3], kB);
-  pool.record_use(slab[3], kA);  // its own: nothing to wait for
+  pool.record_use(slab[3], kStreamB);
+  pool.record_use(slab[3], kStreamB);
+  pool.record_use(slab[3], kStreamA);  // its own: nothing to wait for
   pool.deallocate(slab[3]);
   CHECK(device.alive == 1);
   CHECK(pool.statistics().allocated == static_cast<int64_t>(9 * kBytes));
-  void* const other = pool.allocate(kBytes, kA);
+  void* const other = pool.allocate(kBytes, kStreamA);
   CHECK(other != slab[3]);
   CHECK(device.asked == 2);
   // A block that is at hand is found without asking the device.
   const int queries = device.queries;
   pool.deallocate(slab[4]);
-  CHECK(pool.allocate(kBytes, kA) == slab[4]);
+  CHECK(pool.allocate(kBytes, kStreamA) == slab[4]);
   CHECK(device.queries == queries);
-  device.complete(kB);
-  for (int i = 0; i < 9; ++i) pool.allocate(kBytes, kA);  // the second slab is full
+  device.complete(kStreamB);
+  for (int i = 0; i < 9; ++i) pool.allocate(kBytes, kStreamA);  // the second slab is full
   CHECK(device.asked == 2);
-  CHECK(pool.allocate(kBytes, kA) == slab[3]);
+  CHECK(pool.allocate(kBytes, kStreamA) == slab[3]);
   CHECK(device.alive == 0);
 
   SUBCASE("two streams: both are waited for") {
-    void* const kC = &streams[2];
-    pool.record_use(slab[5], kB);
-    pool.record_use(slab[5], kC);
+    pool.record_use(slab[5], kStreamB);
+    pool.record_use(slab[5], kStreamC);
     pool.deallocate(slab[5]);
     CHECK(device.alive == 2);
-    device.complete(kB);
-    CHECK(pool.allocate(kBytes, kA) != slab[5]);
-    device.complete(kC);
-    for (int i = 0; i < 9; ++i) pool.allocate(kBytes, kA);
-    CHECK(pool.allocate(kBytes, kA) == slab[5]);
+    device.complete(kStreamB);
+    CHECK(pool.allocate(kBytes, kStreamA) != slab[5]);
+    device.complete(kStreamC);
+    for (int i = 0; i < 9; ++i) pool.allocate(kBytes, kStreamA);
+    CHECK(pool.allocate(kBytes, kStreamA) == slab[5]);
     CHECK(device.alive == 0);
   }
   SUBCASE("an end with deferred blocks") {
-    pool.record_use(slab[6], kB);
+    pool.record_use(slab[6], kStreamB);
     pool.deallocate(slab[6]);
   }
 }
@@ -182,55 +181,55 @@ TEST_CASE("allocator: memory used by another stream waits for it") {
 TEST_CASE("allocator: out of memory") {
   FakeDevice device(100 * kMiB);
   CachingAllocator pool(device, "cuda:3 (Some Card)", true);
-  void* const kept = pool.allocate(30 * kMiB, kA);
-  void* const cached = pool.allocate(40 * kMiB, kA);
+  void* const kept = pool.allocate(30 * kMiB, kStreamA);
+  void* const cached = pool.allocate(40 * kMiB, kStreamA);
   pool.deallocate(cached);
   SUBCASE("cached memory of any stream is given back") {
-    CHECK(pool.allocate(60 * kMiB, kB) != nullptr);
+    CHECK(pool.allocate(60 * kMiB, kStreamB) != nullptr);
     CHECK(device.held == 90 * kMiB);
   }
   SUBCASE("memory that waits for a stream is waited for") {
-    void* const used = pool.allocate(40 * kMiB, kA);
-    pool.record_use(used, kB);
+    void* const used = pool.allocate(40 * kMiB, kStreamA);
+    pool.record_use(used, kStreamB);
     pool.deallocate(used);
-    CHECK(pool.allocate(40 * kMiB, kA) == used);
+    CHECK(pool.allocate(40 * kMiB, kStreamA) == used);
     CHECK(device.waits == 1);
     CHECK(device.alive == 0);
   }
   SUBCASE("a slab that does not fit becomes smaller") {
-    pool.allocate(64 * kMiB, kA);
-    CHECK(pool.allocate(4 * kMiB, kA) != nullptr);
+    pool.allocate(64 * kMiB, kStreamA);
+    CHECK(pool.allocate(4 * kMiB, kStreamA) != nullptr);
     CHECK(device.held == 98 * kMiB);
   }
   SUBCASE("the error says what there is") {
     try {
-      pool.allocate(71 * kMiB, kA);
+      pool.allocate(71 * kMiB, kStreamA);
       FAIL("no error");
     } catch (const OutOfMemoryError& error) {
       CHECK(std::string(error.what()) ==
             "cuda:3 (Some Card): no memory for 71.0 MiB; arrays hold 30.0 MiB, the pool keeps 0.0 MiB in pieces, "
             "70.0 MiB of 100.0 MiB are free");
     }
-    CHECK_THROWS_AS(pool.allocate(~size_t{0}, kA), OutOfMemoryError);
-    CHECK_THROWS_AS(pool.allocate(~size_t{0} - 511, kA), OutOfMemoryError);
+    CHECK_THROWS_AS(pool.allocate(~size_t{0}, kStreamA), OutOfMemoryError);
+    CHECK_THROWS_AS(pool.allocate(~size_t{0} - 511, kStreamA), OutOfMemoryError);
     // Nothing was lost.
     CHECK(pool.statistics().allocated == static_cast<int64_t>(30 * kMiB));
     pool.deallocate(kept);
-    CHECK(pool.allocate(100 * kMiB, kA) != nullptr);
+    CHECK(pool.allocate(100 * kMiB, kStreamA) != nullptr);
   }
 }
 
 TEST_CASE("allocator: a released segment is whole and unused") {
   FakeDevice device(kGiB);
   CachingAllocator pool(device, "cuda:0", true);
-  void* const a = pool.allocate(3 * kMiB, kA);
-  void* const b = pool.allocate(3 * kMiB, kA);
-  void* const c = pool.allocate(50 * kMiB, kB);
+  void* const a = pool.allocate(3 * kMiB, kStreamA);
+  void* const b = pool.allocate(3 * kMiB, kStreamA);
+  void* const c = pool.allocate(50 * kMiB, kStreamB);
   pool.deallocate(a);
   pool.deallocate(c);
   pool.release_cached();
   CHECK(device.held == 20 * kMiB);
-  CHECK(pool.allocate(3 * kMiB, kA) == a);  // what could not be released is still there
+  CHECK(pool.allocate(3 * kMiB, kStreamA) == a);  // what could not be released is still there
   pool.deallocate(a);
   pool.deallocate(b);
   pool.release_cached();
@@ -240,8 +239,8 @@ TEST_CASE("allocator: a released segment is whole and unused") {
 TEST_CASE("allocator: statistics and the summary") {
   FakeDevice device(kGiB);
   CachingAllocator pool(device, "cuda:0", true);
-  void* const a = pool.allocate(1000, kA);
-  void* const b = pool.allocate(12 * kMiB, kA);
+  void* const a = pool.allocate(1000, kStreamA);
+  void* const b = pool.allocate(12 * kMiB, kStreamA);
   pool.deallocate(b);
   memory::Statistics s = pool.statistics();
   CHECK(s.allocated == 1024);
@@ -265,19 +264,19 @@ TEST_CASE("allocator: statistics and the summary") {
 TEST_CASE("allocator: without pooling every block is the source's") {
   FakeDevice device(kGiB);
   CachingAllocator pool(device, "cuda:0", false);
-  void* const a = pool.allocate(1000, kA);
+  void* const a = pool.allocate(1000, kStreamA);
   CHECK(device.held == 1000);
-  void* const b = pool.allocate(3, kA);
+  void* const b = pool.allocate(3, kStreamA);
   CHECK(device.held == 1003);
   pool.deallocate(a);
   CHECK(device.held == 3);
-  pool.record_use(b, kB);
+  pool.record_use(b, kStreamB);
   pool.deallocate(b);
   CHECK(device.held == 3);
-  device.complete(kB);
+  device.complete(kStreamB);
   pool.release_cached();
   CHECK(device.held == 0);
-  CHECK_THROWS_AS(pool.allocate(2 * kGiB, kA), OutOfMemoryError);
+  CHECK_THROWS_AS(pool.allocate(2 * kGiB, kStreamA), OutOfMemoryError);
 }
 
 TEST_CASE("allocator: what graphs hold is nobody else's, and stays theirs until memory is wanted") {
@@ -291,7 +290,7 @@ TEST_CASE("allocator: what graphs hold is nobody else's, and stays theirs until 
     void* const a = pool.allocate(3 * kMiB, graphs);
     void* const b = pool.allocate(1000, graphs);
     CHECK(pool.allocated_for(graphs) == pool.statistics().allocated);
-    CHECK(pool.allocated_for(kA) == 0);
+    CHECK(pool.allocated_for(kStreamA) == 0);
     pool.deallocate(a);
     pool.deallocate(b);
     CHECK(pool.statistics().allocated == 0);
@@ -299,12 +298,12 @@ TEST_CASE("allocator: what graphs hold is nobody else's, and stays theirs until 
     CHECK(held > 0);
     pool.release_cached();
     CHECK(device.held == held);
-    void* const other = pool.allocate(3 * kMiB, kA);
+    void* const other = pool.allocate(3 * kMiB, kStreamA);
     CHECK(other != a);
     pool.deallocate(other);
     if (pooled) CHECK(pool.allocate(3 * kMiB, graphs) == a);  // for the next graph
     if (pooled) pool.deallocate(a);
-    CHECK_THROWS_AS(pool.allocate(62 * kMiB, kA), OutOfMemoryError);  // not even now
+    CHECK_THROWS_AS(pool.allocate(62 * kMiB, kStreamA), OutOfMemoryError);  // not even now
     void* const late = pool.allocate(1000, graphs);
 
     pool.release_hold(graphs);
@@ -314,7 +313,7 @@ TEST_CASE("allocator: what graphs hold is nobody else's, and stays theirs until 
       pool.deallocate(a);
       pool.release_hold(graphs);
     }
-    void* const next = pool.allocate(62 * kMiB, kA);
+    void* const next = pool.allocate(62 * kMiB, kStreamA);
     CHECK(pool.stream_of(late) == graphs);
     pool.deallocate(next);
     pool.deallocate(late);
@@ -334,7 +333,7 @@ TEST_CASE("allocator: several threads") {
       std::vector<void*> held;
       for (int step = 0; step < 20000; ++step) {
         if (held.size() < 100 && random() % 2 == 0) {
-          held.push_back(pool.allocate(1 + random() % (64 * kKiB), seed % 2 == 0 ? kA : kB));
+          held.push_back(pool.allocate(1 + random() % (64 * kKiB), seed % 2 == 0 ? kStreamA : kStreamB));
         } else if (!held.empty()) {
           std::swap(held[random() % held.size()], held.back());
           pool.deallocate(held.back());
@@ -354,15 +353,15 @@ TEST_CASE("allocator: its own cost") {
   FakeDevice device(64 * kGiB);
   CachingAllocator pool(device, "cuda:0", true);
   std::vector<void*> held;  // a model's worth of other blocks
-  for (int i = 0; i < 1000; ++i) held.push_back(pool.allocate(static_cast<size_t>(i % 50 + 1) * 700, kA));
+  for (int i = 0; i < 1000; ++i) held.push_back(pool.allocate(static_cast<size_t>(i % 50 + 1) * 700, kStreamA));
   for (int i = 0; i < 1000; i += 3) pool.deallocate(held[static_cast<size_t>(i)]);
   double best = 1e9;
   for (int round = 0; round < 20; ++round) {
     constexpr int kPairs = 10000;
     const auto begin = std::chrono::steady_clock::now();
     for (int i = 0; i < kPairs; i += 2) {
-      void* const a = pool.allocate(static_cast<size_t>(1000 + i % 1000 * 64), kA);
-      void* const b = pool.allocate(4096, kA);
+      void* const a = pool.allocate(static_cast<size_t>(1000 + i % 1000 * 64), kStreamA);
+      void* const b = pool.allocate(4096, kStreamA);
       pool.deallocate(a);
       pool.deallocate(b);
     }

@@ -18,12 +18,12 @@ namespace {
 
 using testing::gpu_device;
 
-constexpr int64_t kMiB = int64_t{1} << 20;
+constexpr int64_t kMebibyte = int64_t{1} << 20;
 
 // Freed after everything else: that must do no harm.
 Array outlives_everything;
 
-std::vector<uint8_t> numbers(size_t n, unsigned seed = 0) {
+std::vector<uint8_t> random_bytes(size_t n, unsigned seed = 0) {
   std::vector<uint8_t> values(n);
   for (size_t i = 0; i < n; ++i) values[i] = static_cast<uint8_t>((i + seed) * 2654435761u >> 13);
   return values;
@@ -64,9 +64,10 @@ TEST_CASE("cuda backend: what it says of itself") {
 TEST_CASE("cuda backend: copies of any size, which read the host's memory at once") {
   const auto device = gpu_device();
   if (!device) return;
-  for (const size_t n : {size_t{1}, size_t{3}, size_t{511}, size_t{4096}, size_t(4 * kMiB), size_t(9 * kMiB + 5)}) {
+  for (const size_t n :
+       {size_t{1}, size_t{3}, size_t{511}, size_t{4096}, size_t(4 * kMebibyte), size_t(9 * kMebibyte + 5)}) {
     CAPTURE(n);
-    std::vector<uint8_t> values = numbers(n);
+    std::vector<uint8_t> values = random_bytes(n);
     const Array x = array(values, *device);
     const std::vector<uint8_t> expected = values;
     std::fill(values.begin(), values.end(), uint8_t{0});
@@ -91,25 +92,25 @@ TEST_CASE("cuda backend: page-locked arrays and copies beside the kernels") {
   };
   // The page-locked array goes at once; the next one may not take its place before the copy is done.
   std::vector<Array> copies;
-  for (unsigned i = 0; i < 20; ++i) copies.push_back(pinned_with(numbers(300000, i)).to_device_beside(*device));
+  for (unsigned i = 0; i < 20; ++i) copies.push_back(pinned_with(random_bytes(300000, i)).to_device_beside(*device));
   for (unsigned i = 0; i < 20; ++i) {
     CHECK(copies[i].device() == *device);
     const Array doubled = empty({300000}, Dtype::int32, *device);
     doubled.copy_from(copies[i]);
     const std::vector<int32_t> got = doubled.to_vector<int32_t>();
-    CHECK(std::equal(got.begin(), got.end(), numbers(300000, i).begin()));
+    CHECK(std::equal(got.begin(), got.end(), random_bytes(300000, i).begin()));
   }
   // Slots of a prefetcher: memory comes back, and no more than a few pieces are taken from the driver.
   copies.clear();
   const int64_t before = device->backend().memory_statistics(0).system_allocations;
   for (unsigned i = 0; i < 50; ++i) {
-    const Array x = pinned_with(numbers(static_cast<size_t>(3 * kMiB), i)).to_device_beside(*device);
-    CHECK(x.slice(0, 0, 10).to_vector<uint8_t>() == numbers(10, i));
+    const Array x = pinned_with(random_bytes(static_cast<size_t>(3 * kMebibyte), i)).to_device_beside(*device);
+    CHECK(x.slice(0, 0, 10).to_vector<uint8_t>() == random_bytes(10, i));
   }
   if (is_pooled(*device)) CHECK(device->backend().memory_statistics(0).system_allocations <= before + 2);
 
   // Strides, no elements, a plain source, and the CPU as the place.
-  const Array images = pinned_with(numbers(2 * 3 * 4 * 5)).reshape({2, 4, 5, 3}).transpose({0, 3, 1, 2});
+  const Array images = pinned_with(random_bytes(2 * 3 * 4 * 5)).reshape({2, 4, 5, 3}).transpose({0, 3, 1, 2});
   CHECK(images.to_device_beside(*device).strides() == images.strides());
   CHECK(images.to_device_beside(*device).to_vector<int>() == images.to_vector<int>());
   CHECK(empty_pinned({0, 3}, Dtype::float32, *device).to_device_beside(*device).shape() == Shape{0, 3});
@@ -117,26 +118,26 @@ TEST_CASE("cuda backend: page-locked arrays and copies beside the kernels") {
   CHECK(empty_pinned({2}, Dtype::float32, Device()).device().is_cpu());
   CHECK(images.to_device_beside(Device()).is_same(images));
   // Memory of the kernels' stream serves too.
-  const Array pinned = pinned_with(numbers(1000)), plain = zeros({1000}, Dtype::uint8, *device);
+  const Array pinned = pinned_with(random_bytes(1000)), plain = zeros({1000}, Dtype::uint8, *device);
   device->backend().copy_from_host_beside(0, plain.raw_data(), pinned.raw_data(), 1000);
-  CHECK(plain.to_vector<uint8_t>() == numbers(1000));
+  CHECK(plain.to_vector<uint8_t>() == random_bytes(1000));
 }
 
 TEST_CASE("cuda backend: memory is used again, counted and given back") {
   const auto device = gpu_device();
   if (!device) return;
-  { const Array warm = empty({kMiB}, Dtype::float32, *device); }
+  { const Array warm = empty({kMebibyte}, Dtype::float32, *device); }
   const memory::Statistics before = device->backend().memory_statistics(0);
-  for (int i = 0; i < 100; ++i) full({kMiB}, i, Dtype::float32, *device);
+  for (int i = 0; i < 100; ++i) full({kMebibyte}, i, Dtype::float32, *device);
   memory::Statistics after = device->backend().memory_statistics(0);
   if (is_pooled(*device)) CHECK(after.system_allocations == before.system_allocations);
   CHECK(after.allocated == before.allocated);
   cuda::reset_max_memory_allocated();
   {
-    const Array a = empty({100 * kMiB}, Dtype::uint8, *device);
-    CHECK(device->backend().memory_statistics(0).allocated == before.allocated + 100 * kMiB);
+    const Array a = empty({100 * kMebibyte}, Dtype::uint8, *device);
+    CHECK(device->backend().memory_statistics(0).allocated == before.allocated + 100 * kMebibyte);
   }
-  CHECK(cuda::max_memory_allocated() == static_cast<size_t>(before.allocated + 100 * kMiB));
+  CHECK(cuda::max_memory_allocated() == static_cast<size_t>(before.allocated + 100 * kMebibyte));
   cuda::reset_max_memory_allocated();
   CHECK(cuda::max_memory_allocated() == static_cast<size_t>(before.allocated));
   const int64_t reserved = device->backend().memory_statistics(0).reserved;
@@ -170,7 +171,7 @@ TEST_CASE("cuda backend: events measure the device's time") {
   if (!device) return;
   Event begin(*device), end(*device);
   begin.record();
-  for (int i = 0; i < 10; ++i) full({kMiB}, i, Dtype::float32, *device);
+  for (int i = 0; i < 10; ++i) full({kMebibyte}, i, Dtype::float32, *device);
   end.record();
   end.synchronize();
   const double seconds = end.seconds_since(begin);
@@ -226,7 +227,7 @@ TEST_CASE("cuda backend: two devices") {
   const auto first = gpu_device(0), second = gpu_device(1);
   if (!first || !second) return;
   CHECK(*first != *second);
-  const std::vector<uint8_t> values = numbers(5000);
+  const std::vector<uint8_t> values = random_bytes(5000);
   const Array a = array(values, *first);
   const Array b = a.to_device(*second);
   CHECK(b.device() == *second);

@@ -11,7 +11,7 @@ using namespace kusari::testing;
 namespace {
 
 /// Numbers that every dtype holds: small, and none below zero for uint8; bool makes 0 and 1 of them.
-Array numbers(const Shape& shape, Dtype dtype) {
+Array typed_numbers(const Shape& shape, Dtype dtype) {
   return uniform_array(shape, 0, 100).astype(Dtype::int32).astype(dtype);
 }
 
@@ -40,11 +40,11 @@ TEST_CASE("cuda copy: every dtype to every dtype") {
       const auto convert = [&](const Array& x) { return converted(x, to); };
       for (const int64_t n : {0, 1, 7, 1000, 5003}) {
         CAPTURE(n);
-        check_on_gpu(*device, convert, 0, numbers({n}, from));
+        check_on_gpu(*device, convert, 0, typed_numbers({n}, from));
       }
-      check_on_gpu(*device, convert, 0, numbers({101}, from).slice(0, 1, 100));  // off the packs' boundaries
-      check_on_gpu(*device, convert, 0, numbers({7, 9}, from).transpose());
-      check_on_gpu(*device, convert, 0, numbers({33, 47}, from).transpose());
+      check_on_gpu(*device, convert, 0, typed_numbers({101}, from).slice(0, 1, 100));  // off the packs' boundaries
+      check_on_gpu(*device, convert, 0, typed_numbers({7, 9}, from).transpose());
+      check_on_gpu(*device, convert, 0, typed_numbers({33, 47}, from).transpose());
     }
   }
 }
@@ -79,7 +79,7 @@ TEST_CASE("cuda copy: transpositions and images to channels-last and back") {
     CAPTURE(name(dtype));
     for (const Shape& shape : shapes) {
       CAPTURE(to_string(shape));
-      const Array x = numbers(shape, dtype);
+      const Array x = typed_numbers(shape, dtype);
       const auto in_order = [](const Array& a) { return a.contiguous(); };
       check_on_gpu(*device, in_order, 0, x.transpose());
       check_on_gpu(*device, in_order, 0, in_layout(x, Layout::channels_last));
@@ -104,7 +104,7 @@ TEST_CASE("cuda copy: any layout to any layout") {
         CAPTURE(name(dtype));
         CAPTURE(static_cast<int>(from));
         CAPTURE(static_cast<int>(to));
-        const Array x = numbers({3, 5, 4, 8}, dtype);
+        const Array x = typed_numbers({3, 5, 4, 8}, dtype);
         check_on_gpu(
             *device,
             [&](const Array& a) {
@@ -140,14 +140,14 @@ TEST_CASE("cuda copy: parts of arrays, whose surroundings stay") {
             y.slice(0, 2, 1).copy_from(a.slice(0, 0, 1));  // one row
             return y;
           },
-          0, numbers({6, 64}, dtype));
+          0, typed_numbers({6, 64}, dtype));
     }
     check_on_gpu(
         *device,
         [](const Array& a) {
           return a.broadcast_to({4, 6, 64}).contiguous();
         },
-        0, numbers({6, 1}, dtype));
+        0, typed_numbers({6, 1}, dtype));
   }
 }
 

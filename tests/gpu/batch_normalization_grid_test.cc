@@ -9,7 +9,7 @@
 namespace kusari::cuda::batch_norm {
 namespace {
 
-void check_limits(const Grid& grid) {
+void check_grid_limits(const Grid& grid) {
   CHECK(grid.groups >= 1);
   CHECK(grid.groups <= testing::kMostBlocks);
   CHECK(grid.chunks >= 1);
@@ -21,7 +21,7 @@ void check_limits(const Grid& grid) {
 
 // Every pack of every row is some thread's, and no other's.
 void check_cover(const Grid& grid) {
-  check_limits(grid);
+  check_grid_limits(grid);
   std::vector<int> visits(static_cast<size_t>(grid.rows * grid.packs));
   int64_t wrong = 0;
   for (int group = 0; group < grid.groups; ++group) {
@@ -71,7 +71,7 @@ TEST_CASE("batch normalization grid: blocks that all run at once, and many rows"
   for (const int64_t rows : {int64_t{800000}, huge}) {
     for (const int64_t channels : {8, 64, 2048}) {
       const Grid grid(132, 4, rows, channels, 8);
-      check_limits(grid);
+      check_grid_limits(grid);
       CHECK(grid.groups * grid.chunks <= 132 * 4);
       CHECK(grid.groups * grid.chunks > 132 * 4 / 2);  // chunks are whole steps of a block
       const Place last(grid, static_cast<unsigned>(grid.groups - 1), static_cast<unsigned>(grid.chunks - 1), 0);

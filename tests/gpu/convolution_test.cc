@@ -19,7 +19,7 @@ namespace {
 
 using Activation = kernels::ConvolutionActivation;
 
-struct Case {
+struct NamedConvolution {
   const char* name;
   Shape x, w;
   int64_t stride = 1, pad = 0, dilate = 1, groups = 1;
@@ -46,8 +46,8 @@ struct Case {
   }
 };
 
-const std::vector<Case>& cases() {
-  static const std::vector<Case> all = {
+const std::vector<NamedConvolution>& convolution_cases() {
+  static const std::vector<NamedConvolution> all = {
       {"plain", {2, 8, 6, 7}, {16, 8, 3, 3}, 1, 1},
       {"1x1", {2, 16, 5, 5}, {8, 16, 1, 1}},
       {"image of three channels", {2, 3, 12, 12}, {8, 3, 7, 7}, 2, 3},
@@ -71,19 +71,22 @@ constexpr Use kUses[] = {Use::automatic, Use::always, Use::never};
 const char* text(Use use) { return use == Use::always ? "always" : use == Use::never ? "never" : "auto"; }
 
 // Rounding of sums of some hundred products.
-constexpr double kFactor = 8;
+constexpr double kConvolutionFactor = 8;
 
-Array forward(const Case& c, const kernels::Convolution& g, const Array& x, const Array& w, const Array& b) {
+Array convolved(const NamedConvolution& c, const kernels::Convolution& g, const Array& x, const Array& w,
+                const Array& b) {
   const Array y = empty_channels_last(c.y(), x.dtype(), x.device());
   launch<kernels::ConvolutionForward>(x.device(), g, x, w, b, y);
   return y;
 }
-Array data_grad(const Case& c, const kernels::Convolution& g, const Array& gy, const Array& w, const Array& b) {
+Array data_grad(const NamedConvolution& c, const kernels::Convolution& g, const Array& gy, const Array& w,
+                const Array& b) {
   const Array gx = empty_channels_last(c.x, gy.dtype(), gy.device());
   launch<kernels::ConvolutionDataGrad>(gy.device(), g, gy, w, b, gx);
   return gx;
 }
-Array filter_grad(const Case& c, const kernels::Convolution& g, const Array& x, const Array& gy, Dtype dtype) {
+Array filter_grad(const NamedConvolution& c, const kernels::Convolution& g, const Array& x, const Array& gy,
+                  Dtype dtype) {
   const Array gw = empty_channels_last(c.w, dtype, x.device());
   launch<kernels::ConvolutionFilterGrad>(x.device(), g, x, gy, gw);
   return gw;
@@ -110,29 +113,31 @@ class CacheFolder {
 };
 
 // All three kernels, with and without bias, against the CPU.
-void check_all(const Device& device, const Case& c, Dtype dtype, Dtype w_dtype, Layout layout,
-               const kernels::Convolution& g) {
+void check_kernels(const Device& device, const NamedConvolution& c, Dtype dtype, Dtype w_dtype, Layout layout,
+                   const kernels::Convolution& g) {
   const auto make = [&](const Shape& shape, uint64_t seed, Dtype element) {
     return in_layout(uniform_array(shape, -1, 1, element, seed), layout);
   };
   const Array x = make(c.x, 1, dtype), w = make(c.w, 2, w_dtype), gy = make(c.y(), 3, dtype);
   const Array b = uniform_array({c.w[0]}, -1, 1, dtype, 4), bx = uniform_array({c.x[1]}, -1, 1, dtype, 5);
-  const auto run_forward = [&](const Array& a, const Array& k, const Array& bias) { return forward(c, g, a, k, bias); };
+  const auto run_forward = [&](const Array& a, const Array& k, const Array& bias) {
+    return convolved(c, g, a, k, bias);
+  };
   const auto run_data_grad = [&](const Array& a, const Array& k, const Array& bias) {
     return data_grad(c, g, a, k, bias);
   };
   const auto run_filter_grad = [&](const Array& a, const Array& k) { return filter_grad(c, g, a, k, w_dtype); };
-  check_on_gpu(device, run_forward, kFactor, x, w, Array());
-  check_on_gpu(device, run_forward, kFactor, x, w, b);
-  check_on_gpu(device, run_data_grad, kFactor, gy, w, Array());
-  check_on_gpu(device, run_data_grad, kFactor, gy, w, bx);
+  check_on_gpu(device, run_forward, kConvolutionFactor, x, w, Array());
+  check_on_gpu(device, run_forward, kConvolutionFactor, x, w, b);
+  check_on_gpu(device, run_data_grad, kConvolutionFactor, gy, w, Array());
+  check_on_gpu(device, run_data_grad, kConvolutionFactor, gy, w, bx);
   if (dtype == w_dtype) {
-    check_on_gpu(device, run_filter_grad, kFactor, x, gy);
+    check_on_gpu(device, run_filter_grad, kConvolutionFactor, x, gy);
   } else {  // the sums are rounded to the images' dtype first
     const Array expected = run_filter_grad(x, gy);
     const Array got = run_filter_grad(on_device(x, device), on_device(gy, device));
     CHECK(got.dtype() == w_dtype);
-    check_same(got.to_device(Device()).astype(dtype), expected.astype(dtype), kFactor);
+    check_same(got.to_device(Device()).astype(dtype), expected.astype(dtype), kConvolutionFactor);
   }
 }
 
@@ -144,12 +149,12 @@ TEST_CASE("convolution: every geometry, dtype and use of cuDNN") {
   const auto strict = using_config(&Config::use_tf32, false);
   for (const Use use : kUses) {
     const auto guard = using_config(&Config::use_cudnn, use);
-    for (const Case& c : cases()) {
+    for (const NamedConvolution& c : convolution_cases()) {
       for (const Dtype dtype : kFloatingDtypes) {
         CAPTURE(text(use));
         CAPTURE(c.name);
         CAPTURE(name(dtype));
-        check_all(*device, c, dtype, dtype, Layout::channels_last, c.geometry());
+        check_kernels(*device, c, dtype, dtype, Layout::channels_last, c.geometry());
       }
     }
   }
@@ -162,16 +167,16 @@ TEST_CASE("convolution: every layout, and weights of another dtype") {
   for (const Use use : {Use::automatic, Use::never}) {
     const auto guard = using_config(&Config::use_cudnn, use);
     for (const size_t i : {size_t{0}, size_t{2}, size_t{9}}) {
-      const Case& c = cases()[i];
+      const NamedConvolution& c = convolution_cases()[i];
       CAPTURE(text(use));
       CAPTURE(c.name);
       for (const Layout layout : {Layout::contiguous, Layout::transposed, Layout::every_second, Layout::reversed}) {
         CAPTURE(static_cast<int>(layout));
-        check_all(*device, c, Dtype::float32, Dtype::float32, layout, c.geometry());
-        check_all(*device, c, Dtype::float16, Dtype::float16, layout, c.geometry());
+        check_kernels(*device, c, Dtype::float32, Dtype::float32, layout, c.geometry());
+        check_kernels(*device, c, Dtype::float16, Dtype::float16, layout, c.geometry());
       }
-      check_all(*device, c, Dtype::float16, Dtype::float32, Layout::channels_last, c.geometry());
-      check_all(*device, c, Dtype::bfloat16, Dtype::float32, Layout::channels_last, c.geometry());
+      check_kernels(*device, c, Dtype::float16, Dtype::float32, Layout::channels_last, c.geometry());
+      check_kernels(*device, c, Dtype::bfloat16, Dtype::float32, Layout::channels_last, c.geometry());
     }
   }
 }
@@ -180,15 +185,15 @@ TEST_CASE("convolution: results in the order that they have") {
   const auto device = gpu_device();
   if (!device) return;
   const auto strict = using_config(&Config::use_tf32, false);
-  const Case& c = cases()[0];
+  const NamedConvolution& c = convolution_cases()[0];
   const kernels::Convolution g = c.geometry();
   const Array x = uniform_array(c.x, -1, 1), w = uniform_array(c.w, -1, 1, Dtype::float32, 2);
-  const Array expected = forward(c, g, x, w, Array());
+  const Array expected = convolved(c, g, x, w, Array());
   for (const Layout layout : kWritableLayouts) {
     CAPTURE(static_cast<int>(layout));
     const Array y = on_device(in_layout(full(c.y(), 9, Dtype::float32), layout), *device);
     launch<kernels::ConvolutionForward>(*device, g, x.to_device(*device), w.to_device(*device), Array(), y);
-    check_same(y, expected, kFactor);
+    check_same(y, expected, kConvolutionFactor);
   }
 }
 
@@ -196,8 +201,8 @@ TEST_CASE("convolution: addresses that are not aligned for packs") {
   const auto device = gpu_device();
   if (!device) return;
   const auto strict = using_config(&Config::use_tf32, false);
-  const Case& c = cases()[0];
-  const auto run = [&](const Array& x, const Array& w) { return forward(c, c.geometry(), x, w, Array()); };
+  const NamedConvolution& c = convolution_cases()[0];
+  const auto run = [&](const Array& x, const Array& w) { return convolved(c, c.geometry(), x, w, Array()); };
   for (const Dtype dtype : {Dtype::float16, Dtype::float32}) {
     // A batch less of a storage that begins one element earlier.
     const Array whole = uniform_array({numel(c.x) + 1}, -1, 1, dtype);
@@ -205,7 +210,7 @@ TEST_CASE("convolution: addresses that are not aligned for packs") {
     const Array gpu_whole = whole.to_device(*device);
     const Array x = whole.as_strided(c.x, channels_last_strides(c.x), 1);
     const Array gpu_x = gpu_whole.as_strided(c.x, channels_last_strides(c.x), 1);
-    check_same(run(gpu_x, w.to_device(*device)), run(x, w), kFactor);
+    check_same(run(gpu_x, w.to_device(*device)), run(x, w), kConvolutionFactor);
   }
 }
 
@@ -216,7 +221,7 @@ TEST_CASE("convolution: residual, bias and ReLU in one kernel") {
   for (const Use use : kUses) {
     const auto guard = using_config(&Config::use_cudnn, use);
     for (const size_t i : {size_t{0}, size_t{2}, size_t{8}, size_t{9}, size_t{10}, size_t{14}}) {
-      const Case& c = cases()[i];
+      const NamedConvolution& c = convolution_cases()[i];
       for (const Dtype dtype : {Dtype::float16, Dtype::float32}) {
         CAPTURE(text(use));
         CAPTURE(c.name);
@@ -232,7 +237,7 @@ TEST_CASE("convolution: residual, bias and ReLU in one kernel") {
             return y;
           };
           // In parts each of which is rounded, on the CPU.
-          const double factor = 2 * kFactor;
+          const double factor = 2 * kConvolutionFactor;
           check_on_gpu(*device, run, factor, x, w, z, b);
           check_on_gpu(*device, run, factor, x, w, Array(), b);
           check_on_gpu(*device, run, factor, x, w, z, Array());
@@ -248,19 +253,19 @@ TEST_CASE("convolution: weights that are fixed are converted again after somethi
   if (!device) return;
   const auto strict = using_config(&Config::use_tf32, false);
   for (const size_t i : {size_t{0}, size_t{2}}) {
-    const Case& c = cases()[i];
+    const NamedConvolution& c = convolution_cases()[i];
     CAPTURE(c.name);
     kernels::Convolution g = c.geometry();
     g.weights_are_fixed = true;
     const Array x = uniform_array(c.x, -1, 1, Dtype::bfloat16), w = uniform_array(c.w, -1, 1, Dtype::float32, 2);
     const Array gpu_x = x.to_device(*device), gpu_w = w.to_device(*device);
     for (int round = 0; round < 3; ++round) {
-      check_same(forward(c, g, gpu_x, gpu_w, Array()), forward(c, g, x, w, Array()), kFactor);
+      check_same(convolved(c, g, gpu_x, gpu_w, Array()), convolved(c, g, x, w, Array()), kConvolutionFactor);
     }
     const Array other = uniform_array(c.w, -1, 1, Dtype::float32, 7);
     w.copy_from(other);
     gpu_w.copy_from(other.to_device(*device));
-    check_same(forward(c, g, gpu_x, gpu_w, Array()), forward(c, g, x, w, Array()), kFactor);
+    check_same(convolved(c, g, gpu_x, gpu_w, Array()), convolved(c, g, x, w, Array()), kConvolutionFactor);
   }
 }
 
@@ -270,15 +275,15 @@ TEST_CASE("convolution: autotune measures once and keeps its choice") {
   const auto strict = using_config(&Config::use_tf32, false);
   const ScratchDirectory folder;
   const CacheFolder cache(folder.path());
-  const Case c = {"only here", {3, 8, 7, 11}, {8, 8, 3, 3}, 1, 1};
+  const NamedConvolution c = {"only here", {3, 8, 7, 11}, {8, 8, 3, 3}, 1, 1};
   kernels::Convolution g = c.geometry();
   g.autotune = true;
-  check_all(*device, c, Dtype::float32, Dtype::float32, Layout::channels_last, g);
+  check_kernels(*device, c, Dtype::float32, Dtype::float32, Layout::channels_last, g);
   const std::string choices = tuning::choices();
   CHECK(choices.find("cuda.convolution/1 ") != std::string::npos);
   CHECK(choices.find("forward float32 x 3x8x7x11 w 8x8x3x3") != std::string::npos);
   CHECK(choices.find("filter_grad float32 x 3x8x7x11 w 8x8x3x3") != std::string::npos);
-  check_all(*device, c, Dtype::float32, Dtype::float32, Layout::channels_last, g);
+  check_kernels(*device, c, Dtype::float32, Dtype::float32, Layout::channels_last, g);
   CHECK(tuning::choices() == choices);
   const std::string saved = read_file(folder / "choices.txt");
   std::istringstream lines(saved);
@@ -288,10 +293,10 @@ TEST_CASE("convolution: autotune measures once and keeps its choice") {
   const size_t line = choices.find("cuda.convolution/1 "), equals = choices.find(" = ", line);
   const std::string problem = choices.substr(line, equals - line);
   tuning::restore(choices);
-  check_all(*device, c, Dtype::float32, Dtype::float32, Layout::channels_last, g);
+  check_kernels(*device, c, Dtype::float32, Dtype::float32, Layout::channels_last, g);
   CHECK(tuning::choices() == choices);
   tuning::restore(problem + " = engine 999999\n");
-  check_all(*device, c, Dtype::float32, Dtype::float32, Layout::channels_last, g);
+  check_kernels(*device, c, Dtype::float32, Dtype::float32, Layout::channels_last, g);
   CHECK(saved.find(problem + " = " + tuning::find(problem) + '\n') != std::string::npos);
 }
 
@@ -305,16 +310,16 @@ TEST_CASE("convolution: images of few channels under a tight workspace limit") {
   };
   const Limit limit(5000);  // room for none of the copies that libraries make of such images
   for (const int64_t channels : {3, 11}) {
-    const Case c = {"few channels", {3, channels, 12, 12}, {8, channels, 3, 3}, 2, 1};
+    const NamedConvolution c = {"few channels", {3, channels, 12, 12}, {8, channels, 3, 3}, 2, 1};
     for (const bool is_fixed : {false, true}) {
       CAPTURE(channels);
       CAPTURE(is_fixed);
       kernels::Convolution g = c.geometry();
       g.weights_are_fixed = is_fixed;
-      check_all(*device, c, Dtype::float16, Dtype::float16, Layout::channels_last, g);
-      check_all(*device, c, Dtype::bfloat16, Dtype::float32, Layout::contiguous, g);
+      check_kernels(*device, c, Dtype::float16, Dtype::float16, Layout::channels_last, g);
+      check_kernels(*device, c, Dtype::bfloat16, Dtype::float32, Layout::contiguous, g);
       const auto plain = using_config(&Config::use_cudnn_tensor_core, Use::never);
-      check_all(*device, c, Dtype::bfloat16, Dtype::bfloat16, Layout::contiguous, g);
+      check_kernels(*device, c, Dtype::bfloat16, Dtype::bfloat16, Layout::contiguous, g);
     }
   }
 }
@@ -322,17 +327,17 @@ TEST_CASE("convolution: images of few channels under a tight workspace limit") {
 TEST_CASE("convolution: TF32, tensor cores and determinism by config") {
   const auto device = gpu_device();
   if (!device) return;
-  const Case& c = cases()[0];
+  const NamedConvolution& c = convolution_cases()[0];
   const Array x = in_layout(uniform_array(c.x, -1, 1), Layout::channels_last);
   const Array w = in_layout(uniform_array(c.w, -1, 1, Dtype::float32, 2), Layout::channels_last);
-  const Array expected = forward(c, c.geometry(), x, w, Array());
-  const auto run = [&] { return forward(c, c.geometry(), x.to_device(*device), w.to_device(*device), Array()); };
+  const Array expected = convolved(c, c.geometry(), x, w, Array());
+  const auto run = [&] { return convolved(c, c.geometry(), x.to_device(*device), w.to_device(*device), Array()); };
   check_same(run(), expected, 1e-3 / gpu_tolerance(Dtype::float32));  // TF32 has 10 bits
   const auto deterministic = using_config(&Config::cudnn_deterministic, true);
   const Array first = run();
   CHECK(first.to_vector<float>() == run().to_vector<float>());
   const auto plain = using_config(&Config::use_cudnn_tensor_core, Use::never);
-  check_same(run(), expected, kFactor);
+  check_same(run(), expected, kConvolutionFactor);
 }
 
 }  // namespace kusari::testing

@@ -18,17 +18,9 @@
 namespace kusari {
 namespace {
 
+using testing::full_pinned;
 using testing::gpu_device;
-
-bool is_full(const Array& x, int32_t value) {
-  return x.to_vector<int32_t>() == std::vector<int32_t>(static_cast<size_t>(x.size()), value);
-}
-
-Array pinned_with(int64_t n, int32_t value, const Device& device) {
-  const Array x = empty_pinned({n}, Dtype::int32, device);
-  x.fill(value);
-  return x;
-}
+using testing::is_full;
 
 /// Whether work waits in queues until something demands it: what is not ordered then comes in a random order.
 bool is_deferred() {
@@ -153,7 +145,7 @@ TEST_CASE("deferred copies: batches two steps ahead") {
     // Page-locked, plain and strided memory in turn; all may go at once.
     switch (i % 3) {
       case 0:
-        sent.batch = pinned_with(kSize, i, *device).to_device_beside(*device);
+        sent.batch = full_pinned(kSize, i, *device).to_device_beside(*device);
         break;
       case 1: {
         const Array plain = full({kSize}, i, Dtype::int32);
@@ -182,7 +174,7 @@ TEST_CASE("deferred copies: without join nothing is ordered, with it all is") {
   for (int32_t i = 0; i < 200; ++i) {
     const bool joins = i % 2 == 0;
     DeferredCopies copies;
-    const Array batch = pinned_with(500, i, *device).to_device_beside(*device);
+    const Array batch = full_pinned(500, i, *device).to_device_beside(*device);
     copies.close();
     if (joins) copies.join();
     const Array used = batch.copy();
@@ -204,7 +196,7 @@ TEST_CASE("deferred copies: work before join does not wait for later batches") {
   const auto count_late = [&](bool deferred) {
     int late = 0;
     for (int32_t i = 0; i < 100; ++i) {
-      const Array next = pinned_with(500, i, *device);
+      const Array next = full_pinned(500, i, *device);
       Array sent;
       DeferredCopies copies;
       if (!deferred) copies.close();
@@ -233,7 +225,7 @@ TEST_CASE("deferred copies: memory is not used again too early") {
     for (int32_t i = 0; i < 12; ++i) {
       const int32_t value = 100 * round + i;
       DeferredCopies copies;
-      Array batch = pinned_with(kSize, value, *device).to_device_beside(*device);
+      Array batch = full_pinned(kSize, value, *device).to_device_beside(*device);
       if (i % 4 == 1) continue;  // dropped, neither joined nor used
       if (i % 4 == 2) batch = Array();
       copies.join();
@@ -258,7 +250,7 @@ TEST_CASE("deferred copies: a page-locked block is not handed out while copies r
   constexpr int64_t kSize = 5000;
   std::vector<Array> sent;
   DeferredCopies copies;
-  for (int32_t i = 0; i < 40; ++i) sent.push_back(pinned_with(kSize, i, *device).to_device_beside(*device));
+  for (int32_t i = 0; i < 40; ++i) sent.push_back(full_pinned(kSize, i, *device).to_device_beside(*device));
   copies.join();
   for (int32_t i = 0; i < 40; ++i) CHECK(is_full(sent[static_cast<size_t>(i)], i));
 }
@@ -271,10 +263,10 @@ TEST_CASE("deferred copies: scopes") {
   CHECK(DeferredCopies::current() == a.get());
   auto b = std::make_unique<DeferredCopies>();
   CHECK(DeferredCopies::current() == b.get());
-  const Array of_b = pinned_with(100, 1, *device).to_device_beside(*device);
+  const Array of_b = full_pinned(100, 1, *device).to_device_beside(*device);
   a->close();  // in the order in which they began
   CHECK(DeferredCopies::current() == b.get());
-  const Array also_of_b = pinned_with(100, 2, *device).to_device_beside(*device);
+  const Array also_of_b = full_pinned(100, 2, *device).to_device_beside(*device);
   b->join();
   b->join();
   CHECK(DeferredCopies::current() == nullptr);
@@ -284,7 +276,7 @@ TEST_CASE("deferred copies: scopes") {
   {
     const DeferredCopies unused;
     CHECK(DeferredCopies::current() == &unused);
-    CHECK(pinned_with(0, 1, *device).to_device_beside(*device).size() == 0);
+    CHECK(full_pinned(0, 1, *device).to_device_beside(*device).size() == 0);
     const Array host = full({3}, 1, Dtype::int32);
     CHECK(host.to_device_beside(Device()).is_same(host));
     CHECK(host.to_device_beside(*device).to_device_beside(*device).device() == *device);
@@ -311,9 +303,9 @@ TEST_CASE("deferred copies: several devices") {
   if (!first || !second) return;
   for (int32_t i = 0; i < 20; ++i) {
     DeferredCopies copies;
-    const Array a = pinned_with(1000, i, *first).to_device_beside(*first);
-    const Array b = pinned_with(1000, -i, *second).to_device_beside(*second);
-    const Array c = pinned_with(1000, 2 * i, *first).to_device_beside(*first);
+    const Array a = full_pinned(1000, i, *first).to_device_beside(*first);
+    const Array b = full_pinned(1000, -i, *second).to_device_beside(*second);
+    const Array c = full_pinned(1000, 2 * i, *first).to_device_beside(*first);
     copies.join();
     CHECK(is_full(b.copy(), -i));
     CHECK(is_full(a.copy(), i));

@@ -24,14 +24,14 @@ using testing::kDtypes;
 using testing::on_device;
 using testing::uniform_array;
 
-const Shape kShapes[] = {{}, {1}, {7}, {2, 3}, {0}, {3, 0, 2}, {2, 3, 4, 5}, {1, 130, 1, 7}};
+const Shape kArrayShapes[] = {{}, {1}, {7}, {2, 3}, {0}, {3, 0, 2}, {2, 3, 4, 5}, {1, 130, 1, 7}};
 
 TEST_CASE("device arrays: every way to make one") {
   const auto device = gpu_device();
   if (!device) return;
   for (const Dtype dtype : kDtypes) {
     CAPTURE(name(dtype));
-    for (const Shape& shape : kShapes) {
+    for (const Shape& shape : kArrayShapes) {
       CAPTURE(shape);
       check_same(zeros(shape, dtype, *device), zeros(shape, dtype));
       check_same(full(shape, 3, dtype, *device), full(shape, 3, dtype));
@@ -52,7 +52,7 @@ TEST_CASE("device arrays: every way to make one") {
 TEST_CASE("device arrays: move in any layout, both ways") {
   const auto device = gpu_device();
   if (!device) return;
-  for (const Shape& shape : kShapes) {
+  for (const Shape& shape : kArrayShapes) {
     const Array x = uniform_array(shape, -5, 5);
     for (const testing::Layout layout : testing::kLayouts) {
       const Array host = in_layout(x, layout);
@@ -160,9 +160,9 @@ TEST_CASE("device arrays: npz") {
   CHECK_FALSE(read.absent.is_defined());
 }
 
-class Model : public Chain {
+class MovedModel : public Chain {
  public:
-  Model() : l1{*this, "l1", 3, 8}, l2{*this, "l2", kInfer, 1} {}
+  MovedModel() : l1{*this, "l1", 3, 8}, l2{*this, "l2", kInfer, 1} {}
   Variable operator()(const Variable& x) { return l2(l1(x)); }
 
  private:
@@ -176,9 +176,9 @@ struct Trained {
 
 // Trains for 8 steps; `moves` says before which step the model goes to which device.
 template <class MakeOptimizer>
-Trained train(MakeOptimizer make, const std::vector<std::pair<int, Device>>& moves, bool to_before_setup,
-              const Array& w1, const Array& w2) {
-  Model model;
+Trained train_moved(MakeOptimizer make, const std::vector<std::pair<int, Device>>& moves, bool to_before_setup,
+                    const Array& w1, const Array& w2) {
+  MovedModel model;
   Device device;
   const auto move_to = [&](const Device& to) {
     device = to;
@@ -214,17 +214,17 @@ Trained train(MakeOptimizer make, const std::vector<std::pair<int, Device>>& mov
 template <class MakeOptimizer>
 void check_moves(MakeOptimizer make) {
   const Device cpu, gpu = *gpu_device();
-  Model shapes;
+  MovedModel shapes;
   shapes(zeros({1, 3}));
   const Array w1 = uniform_array(shapes.params()[0]->shape(), -1, 1, Dtype::float32, 7);
   const Array w2 = uniform_array(shapes.params()[2]->shape(), -1, 1, Dtype::float32, 8);
-  const Trained expected = train(make, {}, false, w1, w2);
+  const Trained expected = train_moved(make, {}, false, w1, w2);
   using Moves = std::vector<std::pair<int, Device>>;
   for (const Moves& moves : {Moves{{0, gpu}}, Moves{{3, gpu}}, Moves{{0, gpu}, {4, cpu}}, Moves{{2, gpu}, {5, cpu}},
                              Moves{{1, gpu}, {2, cpu}, {3, gpu}}}) {
     for (const bool before_setup : {false, true}) {
       if (before_setup && moves[0].first != 0) continue;
-      const Trained got = train(make, moves, before_setup, w1, w2);
+      const Trained got = train_moved(make, moves, before_setup, w1, w2);
       CHECK(got.device == moves.back().second);
       REQUIRE(got.parameters.size() == expected.parameters.size());
       for (size_t i = 0; i < got.parameters.size(); ++i) {
@@ -248,12 +248,12 @@ TEST_CASE("device arrays: snapshots go from one device to another") {
   const testing::ScratchDirectory directory;
   const Array x = uniform_array({5, 3}, -1, 1), t = uniform_array({5, 1}, -1, 1, Dtype::float32, 2);
   for (const auto& [from, to] : {std::pair{Device(), *device}, std::pair{*device, Device()}}) {
-    const auto step = [&](Model& model, optimizers::Adam& optimizer, const Device& on) {
+    const auto step = [&](MovedModel& model, optimizers::Adam& optimizer, const Device& on) {
       model.cleargrads();
       functions::mean_squared_error(model(x.to_device(on)), t.to_device(on)).backward();
       optimizer.update();
     };
-    Model model, other;
+    MovedModel model, other;
     model.to(from);
     other.to(to);
     optimizers::Adam optimizer, other_optimizer;

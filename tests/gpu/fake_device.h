@@ -14,6 +14,12 @@
 
 namespace kusari::testing {
 
+inline constexpr size_t kKiB = size_t{1} << 10, kMiB = size_t{1} << 20, kGiB = size_t{1} << 30;
+
+/// Streams are only addresses.
+inline int fake_streams[3];
+inline void *const kStreamA = &fake_streams[0], *const kStreamB = &fake_streams[1], *const kStreamC = &fake_streams[2];
+
 /// A device whose streams advance when the test says so: complete(stream) ends all work given to it so far.
 class FakeEvents : public cuda::SegmentSource {
  public:

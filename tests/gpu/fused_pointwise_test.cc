@@ -52,7 +52,7 @@ void check_same_bits(const Array& a, const Array& b) {
 }
 
 /// sigmoid(x + b) * 0.5 + x as the device's own kernels compute it, and a mask.
-void check(const Array& x, const Array& b, const Array& y, const Array& mask) {
+void check_fused(const Array& x, const Array& b, const Array& y, const Array& mask) {
   const Dtype dtype = x.dtype();
   const Array sum = pointwise(kernels::Add{}, x, b), gate = pointwise(kernels::Sigmoid{}, sum);
   const Array expected = pointwise(kernels::AddScaled{0.5}, x, gate), less = pointwise(kernels::Less{}, gate, x);
@@ -84,7 +84,7 @@ TEST_CASE("gpu: fused_pointwise gives the bits of the separate kernels") {
       for (const testing::Layout layout :
            {testing::Layout::contiguous, testing::Layout::channels_last, testing::Layout::every_second}) {
         const Array x = testing::in_layout(host.to_device(*device), layout);
-        for (const Array& b : {scalar, bias, x}) check(x, b, empty_like(x), empty_like(x, Dtype::bool_));
+        for (const Array& b : {scalar, bias, x}) check_fused(x, b, empty_like(x), empty_like(x, Dtype::bool_));
       }
     }
   }

@@ -113,7 +113,7 @@ class Recorded {
   void* graph_ = nullptr;
 };
 
-Array numbers(const Shape& shape, uint64_t seed, const Device& device, Dtype dtype = Dtype::float32) {
+Array graph_numbers(const Shape& shape, uint64_t seed, const Device& device, Dtype dtype = Dtype::float32) {
   return uniform_array(shape, -1, 1, dtype, seed).to_device(device);
 }
 
@@ -145,9 +145,9 @@ TEST_CASE("graphs: nothing is done while work is recorded, and each run does it 
   }
 }
 
-class Net : public Chain {
+class GraphNet : public Chain {
  public:
-  Net()
+  GraphNet()
       : conv{*this, "conv", 3, 8, 3, L::Convolution2D::Options{.pad = 1}},
         norm{*this, "norm", 8},
         fc{*this, "fc", 8 * 3 * 3, 10} {}
@@ -168,11 +168,11 @@ TEST_CASE("graphs: a whole forward and backward pass, with memory that it alloca
   for (const Dtype dtype : {Dtype::float32, Dtype::bfloat16}) {
     CAPTURE(name(dtype));
     const auto in_dtype = using_config(&Config::dtype, dtype);
-    Net net;
+    GraphNet net;
     uint64_t at = 0;
     for (Parameter* p : net.params()) p->array().copy_from(uniform_array(p->shape(), -0.3, 0.3, dtype, ++at));
     net.to(*device);
-    const auto images = [&](uint64_t seed) { return numbers({6, 3, 6, 6}, seed, *device, dtype); };
+    const auto images = [&](uint64_t seed) { return graph_numbers({6, 3, 6, 6}, seed, *device, dtype); };
     const Array x = images(1);
     const Array t = uniform_array({6}, 0, 10, Dtype::float32, 2).astype(Dtype::int32).to_device(*device);
     const auto step = [&] {
@@ -209,8 +209,8 @@ TEST_CASE("graphs: a whole forward and backward pass, with memory that it alloca
 TEST_CASE("graphs: other work never gets the memory that they use within kernels") {
   const auto device = gpu_device();
   if (!device) return;
-  const Array x = numbers({20000, 3}, 1, *device), y = empty({3}, Dtype::float32, *device);
-  const Array a = numbers({64, 96}, 2, *device), b = numbers({96, 48}, 3, *device);
+  const Array x = graph_numbers({20000, 3}, 1, *device), y = empty({3}, Dtype::float32, *device);
+  const Array a = graph_numbers({64, 96}, 2, *device), b = graph_numbers({96, 48}, 3, *device);
   const Array c = empty({64, 48}, Dtype::float32, *device);
   const auto work = [&] {
     sum_columns(x, y);
@@ -243,7 +243,7 @@ TEST_CASE("graphs: their memory is the pool's again when the last of a stream go
   const auto device = gpu_device();
   if (!device) return;
   Backend& backend = device->backend();
-  const Array x = numbers({20000, 3}, 1, *device), y = empty({3}, Dtype::float32, *device);
+  const Array x = graph_numbers({20000, 3}, 1, *device), y = empty({3}, Dtype::float32, *device);
   sum_columns(x, y);
   backend.release_cached(device->index());
   const memory::Statistics before = backend.memory_statistics(device->index());
@@ -305,7 +305,7 @@ TEST_CASE("graphs: what cannot be recorded is named, and the device goes on") {
     work();
     CHECK(refusal(*device, work) == "nothing");
   };
-  const Array a = numbers({37, 53}, 1, *device), b = numbers({53, 41}, 2, *device);
+  const Array a = graph_numbers({37, 53}, 1, *device), b = graph_numbers({53, 41}, 2, *device);
   const Array c = empty({37, 41}, Dtype::float32, *device);
   const auto product = [&] { launch<kernels::Matmul>(*device, a, b, Array(), kernels::MatmulOptions{}, c); };
   product();  // a handle of cuBLASLt, and workspace
@@ -314,7 +314,7 @@ TEST_CASE("graphs: what cannot be recorded is named, and the device goes on") {
     launch<kernels::Matmul>(*device, a, b.slice(1, 0, 29), Array(), kernels::MatmulOptions{}, narrow);
   });
   kernels::Convolution geometry = ConvolutionCase{.x = {2, 8, 9, 11}, .w = {8, 8, 3, 3}, .pad = {1, 1}}.geometry();
-  const Array images = numbers({2, 8, 9, 11}, 3, *device), w = numbers({8, 8, 3, 3}, 4, *device);
+  const Array images = graph_numbers({2, 8, 9, 11}, 3, *device), w = graph_numbers({8, 8, 3, 3}, 4, *device);
   const Array result = empty({2, 8, 9, 11}, Dtype::float32, *device);
   const Array fewer = empty({1, 8, 9, 11}, Dtype::float32, *device);
   launch<kernels::ConvolutionForward>(*device, geometry, images, w, Array(), result);
@@ -355,7 +355,7 @@ TEST_CASE("graphs: other threads work meanwhile, and are not recorded") {
   if (!device) return;
   const Array x = full({2000}, 1, Dtype::float32, *device), y = full({2000}, 1, Dtype::float32, *device);
   const Array z = full({2000}, 1, Dtype::float32, *device);
-  const Array in = numbers({20000, 3}, 1, *device), sums = empty({3}, Dtype::float32, *device);
+  const Array in = graph_numbers({20000, 3}, 1, *device), sums = empty({3}, Dtype::float32, *device);
   sum_columns(in, sums);
   const Array expected = sums.to_device(Device());
   std::thread waiting;
@@ -364,8 +364,8 @@ TEST_CASE("graphs: other threads work meanwhile, and are not recorded") {
     std::thread other([&] {
       for (int i = 0; i < 20; ++i) pointwise_to(z, kernels::Add{}, z.copy(), full({2000}, 1, Dtype::float32, *device));
       CHECK(z.slice(0, 9, 1).item<double>() == 21);
-      const Array there = numbers({500}, 1, *device);
-      check_same(there, numbers({500}, 1, Device()), 0);
+      const Array there = graph_numbers({500}, 1, *device);
+      check_same(there, graph_numbers({500}, 1, Device()), 0);
     });
     other.join();
     waiting = std::thread([&] { device->backend().synchronize(device->index()); });  // until the graph is recorded
@@ -431,8 +431,8 @@ TEST_CASE("graphs: weights that are said to be fixed may change between two runs
   if (!device) return;
   kernels::Convolution geometry = ConvolutionCase{.x = {2, 3, 8, 8}, .w = {16, 3, 3, 3}}.geometry();
   geometry.weights_are_fixed = true;
-  const Array x = numbers({2, 3, 8, 8}, 1, *device, Dtype::float16);
-  const Array w = numbers({16, 3, 3, 3}, 2, *device, Dtype::float16);
+  const Array x = graph_numbers({2, 3, 8, 8}, 1, *device, Dtype::float16);
+  const Array w = graph_numbers({16, 3, 3, 3}, 2, *device, Dtype::float16);
   const Array y = empty({2, 16, 6, 6}, Dtype::float16, *device), expected = empty(y.shape(), y.dtype(), *device);
   const auto convolve = [&](const Array& to) {
     launch<kernels::ConvolutionForward>(*device, geometry, x, w, Array(), to);
@@ -440,7 +440,7 @@ TEST_CASE("graphs: weights that are said to be fixed may change between two runs
   convolve(y);
   Recorded graph(*device, [&] { convolve(y); });
   for (const uint64_t seed : {2, 3, 4}) {
-    w.copy_from(numbers(w.shape(), seed, *device, Dtype::float16));
+    w.copy_from(graph_numbers(w.shape(), seed, *device, Dtype::float16));
     convolve(expected);
     y.fill(0);
     graph.run();

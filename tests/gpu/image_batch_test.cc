@@ -33,7 +33,7 @@ Array normalize(const Array& x, const Array& mirrored, const Array& like) {
 Array noisy_images(const Shape& shape, Dtype dtype) { return uniform_array(shape, 0, 256).astype(dtype); }
 
 /// The same bits on both devices: the arithmetic is one difference and one product.
-void check(const Device& device, const Array& x, const Array& mirrored, const Array& y) {
+void check_images(const Device& device, const Array& x, const Array& mirrored, const Array& y) {
   const Array expected = normalize(x, mirrored, y);
   const Array to = on_device(y, device);
   launch<kernels::NormalizeImages>(device, some_scales(), on_device(x, device), on_device(mirrored, device), to);
@@ -64,8 +64,8 @@ TEST_CASE("cuda normalize_images: without gaps") {
         CAPTURE(name(from));
         CAPTURE(name(to));
         const Array y = empty_channels_last(shape, to);
-        check(*device, x, Array(), y);
-        check(*device, x, flags, y);
+        check_images(*device, x, Array(), y);
+        check_images(*device, x, flags, y);
       }
     }
   }
@@ -86,7 +86,7 @@ TEST_CASE("cuda normalize_images: any layout") {
             CAPTURE(name(to));
             CAPTURE(static_cast<int>(x_layout));
             CAPTURE(static_cast<int>(y_layout));
-            check(*device, x, flags, in_layout(zeros(shape, to), y_layout));
+            check_images(*device, x, flags, in_layout(zeros(shape, to), y_layout));
           }
         }
       }
@@ -99,7 +99,7 @@ TEST_CASE("cuda normalize_images: addresses that are not aligned") {
   if (!device) return;
   const Array all = noisy_images({6 * 5 * 7 * 3 + 1}, Dtype::uint8);
   const Array x = all.as_strided({6, 3, 5, 7}, {105, 1, 21, 3}, 1);
-  check(*device, x, Array(), empty_channels_last({6, 3, 5, 7}, Dtype::float16));
+  check_images(*device, x, Array(), empty_channels_last({6, 3, 5, 7}, Dtype::float16));
 }
 
 TEST_CASE("cuda image_converter gives what it gives on the CPU") {

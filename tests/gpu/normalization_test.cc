@@ -17,7 +17,7 @@ Dtype arithmetic(const Array& x, const Array& gamma) {
 }
 
 /// y, mean and inv_std, the statistics in the type of the arithmetic so that they are compared as closely as it is.
-std::vector<Array> forward(const Array& x, const Array& gamma, const Array& beta, int64_t groups) {
+std::vector<Array> normalized(const Array& x, const Array& gamma, const Array& beta, int64_t groups) {
   const Array y = empty_like(x), mean = empty({x.shape()[0], groups}, Dtype::float64, x.device());
   const Array inv_std = empty_like(mean);
   launch<kernels::GroupNormalization>(x.device(), kernels::GroupNormalizationOptions{groups, 1e-5}, x, gamma, beta, y,
@@ -26,8 +26,8 @@ std::vector<Array> forward(const Array& x, const Array& gamma, const Array& beta
   return {y, mean.astype(dtype), inv_std.astype(dtype)};
 }
 
-std::vector<Array> backward(const Array& x, const Array& gamma, const Array& gy, const Array& mean,
-                            const Array& inv_std, int64_t groups, int wanted) {
+std::vector<Array> normalization_gradients(const Array& x, const Array& gamma, const Array& gy, const Array& mean,
+                                           const Array& inv_std, int64_t groups, int wanted) {
   const Dtype dtype = arithmetic(x, gamma);
   const Array gx = wanted & 1 ? empty_like(x) : Array();
   const Array ggamma = wanted & 2 ? empty(gamma.shape(), dtype, x.device()) : Array();
@@ -43,7 +43,7 @@ void check_groups(const Device& device, const Array& x, const Array& gy, int64_t
   const Array gamma = uniform_array({channels}, 0.5, 1.5, parameters, 3);
   const Array beta = uniform_array({channels}, -1, 1, parameters, 4);
   check_on_gpu(
-      device, [&](const Array& a, const Array& b, const Array& c) { return forward(a, b, c, groups); }, 20, x, gamma,
+      device, [&](const Array& a, const Array& b, const Array& c) { return normalized(a, b, c, groups); }, 20, x, gamma,
       beta);
   const Array mean = empty({x.shape()[0], groups}, Dtype::float64), inv_std = empty_like(mean);
   launch<kernels::GroupNormalization>(x.device(), kernels::GroupNormalizationOptions{groups, 1e-5}, x, gamma, beta,
@@ -51,7 +51,7 @@ void check_groups(const Device& device, const Array& x, const Array& gy, int64_t
   check_on_gpu(
       device,
       [&](const Array& a, const Array& b, const Array& c, const Array& d, const Array& e) {
-        return backward(a, b, c, d, e, groups, wanted);
+        return normalization_gradients(a, b, c, d, e, groups, wanted);
       },
       50, x, gamma, gy, mean, inv_std);
 }

@@ -52,7 +52,7 @@ std::vector<Array> run_step(const Device& device, Dtype dtype, const Array& numb
   return arrays;
 }
 
-void check_all(const std::vector<Array>& got, const std::vector<Array>& expected, double factor = 4) {
+void check_states(const std::vector<Array>& got, const std::vector<Array>& expected, double factor = 4) {
   REQUIRE(got.size() == expected.size());
   for (size_t i = 0; i < got.size(); ++i) {
     CAPTURE(i);
@@ -66,7 +66,7 @@ TEST_CASE_TEMPLATE_DEFINE("optimizer step", Op, optimizer_step) {
   const Array numbers = array(numbers_of(sizeof(Op) / sizeof(double)));
   for (const Dtype dtype : kFloatingDtypes) {
     CAPTURE(name(dtype));
-    check_all(run_step<Op>(*device, dtype, numbers), run_step<Op>(Device(), dtype, numbers));
+    check_states(run_step<Op>(*device, dtype, numbers), run_step<Op>(Device(), dtype, numbers));
   }
 }
 #define KUSARI_STEP(Op) TEST_CASE_TEMPLATE_INVOKE(optimizer_step, kernels::Op);
@@ -78,8 +78,8 @@ TEST_CASE("optimizer step: numbers of its own for each tensor") {
   if (!device) return;
   const auto n = static_cast<int64_t>(kTensors.size());
   const Array numbers = uniform_array({n, 2}, 0.1, 0.9, Dtype::float64);
-  check_all(run_step<kernels::LarsHook>(*device, Dtype::float32, numbers),
-            run_step<kernels::LarsHook>(Device(), Dtype::float32, numbers));
+  check_states(run_step<kernels::LarsHook>(*device, Dtype::float32, numbers),
+               run_step<kernels::LarsHook>(Device(), Dtype::float32, numbers));
   const std::vector<Array> arrays =
       run_step<kernels::ScaleHook>(*device, Dtype::float64, numbers.slice(1, 0, 1).copy());
   const double first = numbers.to_vector<double>()[0];
@@ -96,7 +96,7 @@ TEST_CASE("optimizer step: a guard that is not finite stops it, on every device"
     const auto with_guard = [&](double guard) {
       return run_step<kernels::SgdStep>(device, Dtype::float32, numbers, full({}, guard, Dtype::float64));
     };
-    check_all(with_guard(1e300), stepped, 0);
+    check_states(with_guard(1e300), stepped, 0);
     for (const double guard : {std::numeric_limits<double>::infinity(), std::nan("")}) {
       const std::vector<Array> kept = with_guard(guard);
       for (size_t i = 0; i < kept.size(); ++i) {
@@ -121,7 +121,7 @@ TEST_CASE("optimizer step: more tensors than one launch takes") {
                                                      InOutList(std::span<const Array>()));
     return arrays;
   };
-  check_all(run(*device), run(Device()));
+  check_states(run(*device), run(Device()));
 }
 
 /// A step of float32 arrays whose gradients are of another dtype and divided by a scale; `copy`: dtype of the copies.
@@ -152,7 +152,7 @@ TEST_CASE_TEMPLATE_DEFINE("optimizer step of float32 masters", Op, optimizer_ste
     CAPTURE(name(gradient));
     for (const std::optional<Dtype> copy :
          {std::optional<Dtype>(), std::optional(Dtype::float16), std::optional(Dtype::bfloat16)}) {
-      check_all(run_mixed_step<Op>(*device, gradient, copy, 3), run_mixed_step<Op>(Device(), gradient, copy, 3));
+      check_states(run_mixed_step<Op>(*device, gradient, copy, 3), run_mixed_step<Op>(Device(), gradient, copy, 3));
     }
   }
 }
@@ -252,7 +252,7 @@ TEST_CASE("tensors are converted together") {
       CAPTURE(name(source));
       CAPTURE(name(target));
       for (const double factor : {1.0, 0.3}) {
-        check_all(convert(*device, source, target, factor), convert(Device(), source, target, factor), 0);
+        check_states(convert(*device, source, target, factor), convert(Device(), source, target, factor), 0);
       }
     }
   }

@@ -20,9 +20,10 @@ namespace {
 
 using kusari::detail::OptimizerAccess;
 
-class Model : public Chain {
+class MixedModel : public Chain {
  public:
-  explicit Model(Dtype dtype) : a{*this, "a", full({40, 3}, 1, dtype)}, b{*this, "b", full({7}, 1, Dtype::float32)} {}
+  explicit MixedModel(Dtype dtype)
+      : a{*this, "a", full({40, 3}, 1, dtype)}, b{*this, "b", full({7}, 1, Dtype::float32)} {}
   Variable operator()(const Variable& x) { return functions::sum(a * x); }
   Parameter a, b;
 };
@@ -31,7 +32,7 @@ class Model : public Chain {
 template <class Prepare, class Step>
 void trace_steps(const char* name, Dtype dtype, const Prepare& prepare, const Step& step) {
   const Device device = *gpu_device();
-  Model model(dtype);
+  MixedModel model(dtype);
   model.to(device);
   optimizers::Adam optimizer;
   optimizer.use_fp32_update();
@@ -49,7 +50,7 @@ void trace_steps(const char* name, Dtype dtype, const Prepare& prepare, const St
 }
 
 TEST_CASE("trace steps of optimizers" * doctest::skip()) {
-  const auto train = [](Optimizer& optimizer, Model& model, const Variable& x) { optimizer.update(model, x); };
+  const auto train = [](Optimizer& optimizer, MixedModel& model, const Variable& x) { optimizer.update(model, x); };
   const LossScalingOptions rules[] = {
       {.scale = 8}, {.interval = 2}, {.interval = 2, .growth = LossScaleGrowth::stepwise}};
   for (const Dtype dtype : {Dtype::float32, Dtype::float16}) {
@@ -70,7 +71,7 @@ TEST_CASE("trace steps of optimizers" * doctest::skip()) {
     const Array scale = full({}, 4, Dtype::float64, *gpu_device());
     trace_steps(
         "scaled elsewhere", dtype, [](Optimizer&) {},
-        [&](Optimizer& optimizer, Model& model, const Variable& x) {
+        [&](Optimizer& optimizer, MixedModel& model, const Variable& x) {
           model.cleargrads();
           (model(x) * 4.0).backward();
           OptimizerAccess::update(optimizer, OptimizerAccess::squared_norm(optimizer), scale);
@@ -106,7 +107,7 @@ TEST_CASE("a model that moves to another device goes on with its scale, clocks a
   const auto device = gpu_device();
   if (!device) return;
   const auto run = [&](bool moves) {
-    Model model(Dtype::float16);
+    MixedModel model(Dtype::float16);
     optimizers::Adam optimizer;
     optimizer.use_fp32_update();
     optimizer.setup(model);
@@ -136,7 +137,7 @@ TEST_CASE("a model that moves to another device goes on with its scale, clocks a
 TEST_CASE("parameters on two devices skip a step together") {
   const auto device = gpu_device();
   if (!device) return;
-  Model model(Dtype::float16), clean(Dtype::float16);
+  MixedModel model(Dtype::float16), clean(Dtype::float16);
   model.a.to(*device);
   optimizers::Adam optimizer, other;
   for (Optimizer* const o : {static_cast<Optimizer*>(&optimizer), static_cast<Optimizer*>(&other)})
@@ -144,7 +145,7 @@ TEST_CASE("parameters on two devices skip a step together") {
   optimizer.setup(model);
   other.setup(clean);
   optimizer.loss_scaling();
-  const auto step = [](Optimizer& o, Model& m, double a, double b) {
+  const auto step = [](Optimizer& o, MixedModel& m, double a, double b) {
     m.a.set_grad(full({40, 3}, a, Dtype::float16, m.a.array().device()));
     m.b.set_grad(full({7}, b, Dtype::float32));
     o.update();

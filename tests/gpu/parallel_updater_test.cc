@@ -44,14 +44,14 @@ class ReplicatedNet : public Chain {
   Child<L::Linear> fc;
 };
 
-struct Result {
+struct ReplicasResult {
   std::vector<Array> values;  // parameters and statistics
   double loss;
   double devices;
   double loss_scale;
 };
 
-Result train_replicas(const NamedDevices& devices, int64_t prefetch, bool scaled) {
+ReplicasResult train_replicas(const NamedDevices& devices, int64_t prefetch, bool scaled) {
   ReplicatedNet net;
   uint64_t seed = 0;
   const auto fill = [&](Parameter& p) {
@@ -79,7 +79,7 @@ Result train_replicas(const NamedDevices& devices, int64_t prefetch, bool scaled
   for (const auto& [name, device] : devices) {
     CHECK(dynamic_cast<ReplicatedNet&>(updater.replica(name)).norm.avg_mean.device() == device);
   }
-  Result result{{}, observation.at("main/loss"), observation.at("main/devices"), optimizer.loss_scale()};
+  ReplicasResult result{{}, observation.at("main/loss"), observation.at("main/devices"), optimizer.loss_scale()};
   for (Parameter* p : net.params()) result.values.push_back(p->array().to_device(Device()));
   for (const Array& statistic : {Array(net.norm.avg_mean), Array(net.norm.avg_var)}) {
     result.values.push_back(statistic.to_device(Device()));
@@ -114,10 +114,10 @@ TEST_CASE("ParallelUpdater on GPUs does as on the CPU") {
     }
     for (const bool scaled : {false, true}) {
       CAPTURE(scaled);
-      const Result expected = train_replicas(cpus, 0, scaled);
+      const ReplicasResult expected = train_replicas(cpus, 0, scaled);
       for (const int64_t prefetch : {0, 2}) {
         CAPTURE(prefetch);
-        const Result got = train_replicas(devices, prefetch, scaled);
+        const ReplicasResult got = train_replicas(devices, prefetch, scaled);
         REQUIRE(got.values.size() == expected.values.size());
         for (size_t k = 0; k < got.values.size(); ++k) check_same(got.values[k], expected.values[k], 20);
         CHECK(got.loss == doctest::Approx(expected.loss).epsilon(1e-4));

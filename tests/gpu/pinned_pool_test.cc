@@ -18,12 +18,9 @@ namespace {
 using cuda::PinnedPool;
 using testing::FakeDevice;
 using testing::FakeHost;
-
-constexpr size_t kMiB = size_t{1} << 20;
-
-int streams[2];
-void* const kA = &streams[0];
-void* const kB = &streams[1];
+using testing::kMiB;
+using testing::kStreamA;
+using testing::kStreamB;
 
 TEST_CASE("pinned pool: blocks never overlap") {
   FakeHost host;
@@ -72,24 +69,24 @@ TEST_CASE("pinned pool: a block is used again after its copies") {
   FakeDevice device(0);
   PinnedPool pool(host);
   void* const a = pool.allocate(kMiB);
-  CHECK(pool.record_use(static_cast<char*>(a) + 1000, device, kA));
-  CHECK(pool.record_use(a, device, kB));
-  CHECK(pool.record_use(a, device, kA));  // replaces the first
+  CHECK(pool.record_use(static_cast<char*>(a) + 1000, device, kStreamA));
+  CHECK(pool.record_use(a, device, kStreamB));
+  CHECK(pool.record_use(a, device, kStreamA));  // replaces the first
   CHECK(device.alive == 2);
   pool.deallocate(a);
   void* const b = pool.allocate(kMiB);
   CHECK(b != a);
-  device.complete(kA);
+  device.complete(kStreamA);
   void* const c = pool.allocate(kMiB);
   CHECK(c != a);
-  device.complete(kB);
+  device.complete(kStreamB);
   CHECK(pool.allocate(kMiB) == a);
   CHECK(device.alive == 0);
   pool.deallocate(b);
   CHECK(pool.allocate(kMiB) == b);  // no copies: at once
   int somewhere = 0;
-  CHECK_FALSE(pool.record_use(&somewhere, device, kA));
-  CHECK_FALSE(pool.record_use(static_cast<char*>(a) + kMiB, device, kA));
+  CHECK_FALSE(pool.record_use(&somewhere, device, kStreamA));
+  CHECK_FALSE(pool.record_use(static_cast<char*>(a) + kMiB, device, kStreamA));
   pool.deallocate(c);
 }
 
@@ -99,7 +96,7 @@ TEST_CASE("pinned pool: waits when copies lag far behind") {
   PinnedPool pool(host);
   for (int i = 0; i < 400; ++i) {
     void* const data = pool.allocate(4 * kMiB);
-    pool.record_use(data, device, kA);
+    pool.record_use(data, device, kStreamA);
     pool.deallocate(data);
   }
   CHECK(host.held <= 270 * kMiB);
@@ -133,16 +130,16 @@ TEST_CASE("pinned pool: memory of somebody else's") {
   CHECK(pool.adopt(data - 100, 100));
 
   CHECK_FALSE(pool.is_used(data));
-  CHECK(pool.record_use(data + 4999, device, kA));
-  CHECK(pool.record_use(data, device, kA));  // replaces the first
+  CHECK(pool.record_use(data + 4999, device, kStreamA));
+  CHECK(pool.record_use(data, device, kStreamA));  // replaces the first
   CHECK(device.alive == 1);
-  CHECK(pool.record_use(data, device, kB));
+  CHECK(pool.record_use(data, device, kStreamB));
   CHECK(pool.is_used(data + 3));
   CHECK_FALSE(pool.is_used(data + 5000));
   CHECK_FALSE(pool.is_used(memory.data()));
-  device.complete(kA);
+  device.complete(kStreamA);
   CHECK(pool.is_used(data));
-  device.complete(kB);
+  device.complete(kStreamB);
   CHECK_FALSE(pool.is_used(data));
   CHECK(device.alive == 0);
 
@@ -151,7 +148,7 @@ TEST_CASE("pinned pool: memory of somebody else's") {
   CHECK(pool.contains(data, 5000));
   pool.release_cached();
   CHECK(pool.contains(data, 5000));
-  CHECK(pool.record_use(data, device, kA));
+  CHECK(pool.record_use(data, device, kStreamA));
   CHECK(device.waits == 0);
   CHECK(pool.release_adopted(data));
   CHECK(device.waits == 1);

@@ -17,7 +17,7 @@ using namespace kusari::testing;
 namespace {
 
 /// The library functions of the CPU and of CUDA are within 3 ulp of the truth each; 4e-6 is 34 ulp.
-constexpr double kFactor = 1;
+constexpr double kPointwiseFactor = 1;
 
 template <class Op>
 Op functor() {
@@ -66,7 +66,7 @@ void check_op(const Device& device, const std::array<Array, 3>& x) {
   const auto run = [](const Array& a, const Array& b, const Array& c) {
     return result_of(functor<Op>(), std::array<Array, 3>{a, b, c});
   };
-  check_on_gpu(device, run, kFactor, x[0], x[1], x[2]);
+  check_on_gpu(device, run, kPointwiseFactor, x[0], x[1], x[2]);
 }
 
 std::array<Array, 3> operands(const Shape& shape, Dtype dtype) {
@@ -216,7 +216,7 @@ TEST_CASE("cuda pointwise: operands of different dtypes") {
       check_op<kernels::Less>(*device, {x, y, z});
       check_op<kernels::Where>(*device, {x, y, z});
       check_on_gpu(
-          *device, [&](const Array& v) { return pointwise_as(b, kernels::MulConst{2}, v); }, kFactor, x);
+          *device, [&](const Array& v) { return pointwise_as(b, kernels::MulConst{2}, v); }, kPointwiseFactor, x);
     }
   }
 }
@@ -265,7 +265,7 @@ TEST_CASE("cuda pointwise: the result may be an operand") {
             write_result(part, kernels::Add{}, {part, b.slice(3, 0, 3), c});
             return y;
           },
-          kFactor, in_layout(x[0], layout), in_layout(x[1], layout), x[2]);
+          kPointwiseFactor, in_layout(x[0], layout), in_layout(x[1], layout), x[2]);
     }
   }
 }

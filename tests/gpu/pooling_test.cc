@@ -14,7 +14,7 @@ using kernels::AveragePooling;
 using kernels::Pooling;
 using kernels::PoolingDivisor;
 
-struct Case {
+struct PoolingCase {
   Shape x;
   std::vector<int64_t> ksize, stride, pad;
   bool cover_all = false;
@@ -39,8 +39,8 @@ struct Case {
   }
 };
 
-std::vector<Case> cases() {
-  std::vector<Case> all;
+std::vector<PoolingCase> pooling_cases() {
+  std::vector<PoolingCase> all;
   for (const int64_t channels : {1, 3, 8, 20, 64, 257}) {
     all.push_back({{2, channels, 9, 7}, {3, 3}, {2, 2}, {1, 1}});
     all.push_back({{2, channels, 6, 8}, {2, 2}, {2, 2}, {0, 0}});
@@ -62,11 +62,7 @@ std::vector<Case> cases() {
   return all;
 }
 
-Array result_like(const Array& x, const Shape& shape, Dtype dtype, Layout layout) {
-  return in_layout(full(shape, 1, dtype, x.device()), layout == Layout::broadcast ? Layout::contiguous : layout);
-}
-
-void check_max(const Device& device, const Case& c, Dtype dtype, Layout layout) {
+void check_max(const Device& device, const PoolingCase& c, Dtype dtype, Layout layout) {
   CAPTURE(c.x);
   CAPTURE(c.ksize);
   CAPTURE(dtype);
@@ -89,7 +85,7 @@ void check_max(const Device& device, const Case& c, Dtype dtype, Layout layout) 
                in_layout(uniform_array(c.x, -1, 1, dtype, 3), layout));
 }
 
-void check_average(const Device& device, const Case& c, Dtype dtype, Layout layout) {
+void check_average(const Device& device, const PoolingCase& c, Dtype dtype, Layout layout) {
   CAPTURE(c.x);
   CAPTURE(c.ksize);
   CAPTURE(dtype);
@@ -114,7 +110,7 @@ TEST_CASE("pooling: windows, channels and dtypes") {
   const auto device = gpu_device();
   if (!device) return;
   for (const Dtype dtype : kFloatingDtypes) {
-    for (const Case& c : cases()) {
+    for (const PoolingCase& c : pooling_cases()) {
       check_max(*device, c, dtype, Layout::channels_last);
       check_average(*device, c, dtype, Layout::channels_last);
     }
@@ -124,7 +120,7 @@ TEST_CASE("pooling: windows, channels and dtypes") {
 TEST_CASE("pooling: any strides") {
   const auto device = gpu_device();
   if (!device) return;
-  const Case c{{2, 8, 9, 7}, {3, 3}, {2, 2}, {1, 1}};
+  const PoolingCase c{{2, 8, 9, 7}, {3, 3}, {2, 2}, {1, 1}};
   for (const Layout layout : kLayouts) {
     check_max(*device, c, Dtype::float16, layout);
     check_average(*device, c, Dtype::float32, layout);
@@ -137,7 +133,7 @@ TEST_CASE("pooling: NaN and infinities") {
   const double inf = std::numeric_limits<double>::infinity(), nan = std::nan("");
   const Array x =
       array<double>({-inf, -inf, 1, nan, nan, inf, 2, 3, -inf, 4, inf, nan, nan, -inf, -inf, -inf}, {1, 1, 4, 4});
-  const Pooling pooling = Case{{1, 1, 4, 4}, {2, 2}, {1, 1}, {0, 0}}.pooling();
+  const Pooling pooling = PoolingCase{{1, 1, 4, 4}, {2, 2}, {1, 1}, {0, 0}}.pooling();
   const auto largest = [&](const Array& in) {
     std::vector<Array> out{empty({1, 1, 3, 3}, in.dtype(), in.device()),
                            empty({1, 1, 3, 3}, Dtype::uint8, in.device())};

@@ -44,8 +44,8 @@ struct Seeded {
   explicit Seeded(uint64_t seed) { random::seed(seed); }
 };
 
-struct Run {
-  Run(const Device& device, int64_t prefetch, bool threads, int64_t accumulate) {
+struct PrefetchRun {
+  PrefetchRun(const Device& device, int64_t prefetch, bool threads, int64_t accumulate) {
     optimizer.setup(model);
     const updaters::StandardUpdaterOptions options{
         .converter = datasets::image_converter({.deviation = {255}, .random_flip = true}),
@@ -82,7 +82,7 @@ TEST_CASE("batches that are sent ahead train a model on a GPU to the same bits")
     const auto policy = using_config(&Config::dtype, dtype);
     for (const int64_t accumulate : {1, 2}) {
       const auto result = [&](int64_t prefetch, bool threads) {
-        Run run(*device, prefetch, threads, accumulate);
+        PrefetchRun run(*device, prefetch, threads, accumulate);
         for (int i = 0; i < 6; ++i) run.updater->update();
         (*run.iterator)->next();  // what was sent ahead is thrown away
         for (int i = 0; i < 3; ++i) run.updater->update();

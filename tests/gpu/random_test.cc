@@ -11,12 +11,12 @@ using namespace kusari::testing;
 namespace {
 
 constexpr RandomState kStates[] = {{7, 0}, {7, 1}, {8, 2}, {0x123456789abcdefull, 3}, {9, 4}, {3, 0xfffffffffull}};
-const Shape kShapes[] = {{0}, {}, {1}, {5}, {64}, {1027}, {3, 4, 5}, {2, 8, 3, 5}, {2, 3, 4, 4}, {2, 5, 1, 3}};
+const Shape kDrawnShapes[] = {{0}, {}, {1}, {5}, {64}, {1027}, {3, 4, 5}, {2, 8, 3, 5}, {2, 3, 4, 4}, {2, 5, 1, 3}};
 
 /// Arrays to be filled that lie in every way.
 template <class Fill>
 void check_fill(const Device& device, Dtype dtype, double factor, const Fill& fill) {
-  for (const Shape& shape : kShapes) {
+  for (const Shape& shape : kDrawnShapes) {
     for (const Layout layout : kWritableLayouts) {
       for (const RandomState state : kStates) {
         CAPTURE(name(dtype));
@@ -65,7 +65,7 @@ TEST_CASE("cuda random: dropout has the CPU's mask in every layout") {
   const auto device = gpu_device();
   if (!device) return;
   for (const Dtype dtype : kFloatingDtypes) {
-    for (const Shape& shape : kShapes) {
+    for (const Shape& shape : kDrawnShapes) {
       for (const Layout layout : kLayouts) {
         for (const RandomState state : kStates) {
           for (const Layout result : {Layout::contiguous, Layout::channels_last, layout}) {

@@ -21,7 +21,7 @@ int64_t blocks_of(const ReductionPlan& plan) {
                          : blocks_for(plan.result_count, kReductionBlock / plan.width);
 }
 
-void check_limits(const ReductionPlan& plan) {
+void check_reduction_limits(const ReductionPlan& plan) {
   const int64_t per_block = plan.by_columns ? 1 : kReductionBlock / plan.width;
   const int64_t blocks = plan.by_columns ? plan.result_count / plan.columns() * plan.tiles
                                          : (plan.result_count + per_block - 1) / per_block;
@@ -117,7 +117,7 @@ class Reads {
 void check_reads(const Array& x, AxisMask mask, int pack) {
   const Array y = unbacked_array(reduced_shape(x.shape(), mask, false));
   const ReductionPlan plan = plan_reduction(x, mask, y, pack, true);
-  check_limits(plan);
+  check_reduction_limits(plan);
   CHECK(plan.result_count == y.size());
   CHECK(plan.reduced.total * plan.result_count == x.size());
   const Reads reads(plan, x, pack);
@@ -168,7 +168,7 @@ TEST_CASE("reduction plan: every element goes into one result, once") {
 
 TEST_CASE("reduction plan: results without elements") {
   const ReductionPlan plan = plan_reduction(unbacked_array({3, 0}), AxisMask::of(1), unbacked_array({3}), 4, true);
-  check_limits(plan);
+  check_reduction_limits(plan);
   CHECK(plan.result_count == 3);
   CHECK(plan.reduced.total == 0);
 }
@@ -181,7 +181,7 @@ TEST_CASE("reduction plan: more elements than 32 bits count") {
       CAPTURE(bits);
       const Array x = unbacked_array(shape), y = unbacked_array(reduced_shape(shape, {bits}, false));
       const ReductionPlan plan = plan_reduction(x, {bits}, y, 4, true);
-      check_limits(plan);
+      check_reduction_limits(plan);
       CHECK(plan.result_count == y.size());
       CHECK(plan.reduced.total * plan.result_count == x.size());
     }

@@ -13,10 +13,6 @@ using namespace testing;
 using kernels::Roi;
 using kernels::RoiKind;
 
-Array result_like(const Array& x, const Shape& shape, Dtype dtype, Layout layout) {
-  return in_layout(full(shape, 1, dtype, x.device()), layout == Layout::broadcast ? Layout::contiguous : layout);
-}
-
 bool is_max(const Roi& roi) { return roi.kind == RoiKind::max_pooling || roi.kind == RoiKind::max_align; }
 
 /// Regions inside, across the edges of and outside of images of 12 x 12.

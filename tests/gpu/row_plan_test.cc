@@ -22,7 +22,7 @@ Shape without(const Shape& shape, int axis) {
   return result;
 }
 
-void check_limits(const RowPlan& plan) {
+void check_row_limits(const RowPlan& plan) {
   CHECK((plan.count + plan.columns - 1) / plan.columns <= testing::kMostBlocks);
   CHECK(std::has_single_bit(static_cast<unsigned>(plan.columns)));
   CHECK(plan.threads % 32 == 0);
@@ -36,7 +36,7 @@ void check_rows(const RowOperands& operands, int axis, int pack) {
   const RowPlan plan = plan_rows(operands, axis, pack);
   const Array* const arrays[] = {&operands.out, &operands.a, &operands.b, &operands.value, &operands.label};
   const Shape& shape = operands.a.shape();
-  check_limits(plan);
+  check_row_limits(plan);
   CHECK(plan.n == shape[axis]);
   CHECK(plan.count * plan.n == operands.a.size());
 
@@ -142,7 +142,7 @@ TEST_CASE("row plan: more elements than 32 bits count, and none") {
       const Array x = unbacked_array(shape);
       const RowPlan plan = plan_rows({x, x, Array(), Array(), Array()}, axis, 4);
       // Rows of at most 1024 elements have a warp each.
-      if (!plan.contiguous || plan.n > 1024) check_limits(plan);
+      if (!plan.contiguous || plan.n > 1024) check_row_limits(plan);
       CHECK(plan.n == shape[axis]);
       CHECK(plan.count == numel(without(shape, axis)));
     }

@@ -10,10 +10,6 @@ namespace {
 
 using namespace testing;
 
-Array result_like(const Array& x, const Shape& shape, Dtype dtype, Layout layout) {
-  return in_layout(full(shape, 1, dtype, x.device()), layout == Layout::broadcast ? Layout::contiguous : layout);
-}
-
 void check_resize(const Device& device, const Shape& from, const Shape& to, Dtype dtype, Layout layout) {
   CAPTURE(from);
   CAPTURE(to);

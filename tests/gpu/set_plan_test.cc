@@ -15,7 +15,7 @@ namespace {
 using testing::for_each_index;
 using testing::unbacked_array;
 
-void check_limits(const SetPlan& plan) {
+void check_set_limits(const SetPlan& plan) {
   CHECK(plan.width >= 1);
   CHECK(plan.width <= kSetBlock);
   CHECK(std::has_single_bit(static_cast<unsigned>(plan.width)));
@@ -37,7 +37,7 @@ struct Element {
 template <class Expect>
 void check_elements(const SetPlan& plan, const SetArrays& arrays, int pack, const Expect& expect) {
   const Array& x = arrays.a;
-  check_limits(plan);
+  check_set_limits(plan);
   CHECK(plan.count * plan.size == x.size());
   const auto offset_in = [](const Array& array, const int64_t* index) {
     int64_t offset = 0;
@@ -173,7 +173,7 @@ TEST_CASE("set plan: packs, splits and sizes beyond 32 bits") {
       CAPTURE(to_string(shape));
       CAPTURE(bits);
       const SetPlan large = plan(shape, bits);
-      check_limits(large);
+      check_set_limits(large);
       CHECK(large.count * large.size == numel(shape));
     }
   }

@@ -12,7 +12,7 @@ using namespace kusari::testing;
 
 namespace {
 
-std::vector<Array> forward(const Array& x, int axis) {
+std::vector<Array> softmax_results(const Array& x, int axis) {
   const Array softmax = empty_like(x), log_softmax = empty_like(x);
   const Array sums = empty(reduced_shape(x.shape(), AxisMask::of(axis), false), x.dtype(), x.device());
   launch<kernels::Softmax>(x.device(), axis, x, softmax);
@@ -21,7 +21,7 @@ std::vector<Array> forward(const Array& x, int axis) {
   return {softmax, log_softmax, sums};
 }
 
-std::vector<Array> backward(const Array& y, const Array& gy, int axis) {
+std::vector<Array> softmax_gradients(const Array& y, const Array& gy, int axis) {
   const Array softmax = empty_like(y), log_softmax = empty_like(y);
   launch<kernels::SoftmaxGrad>(y.device(), axis, y, gy, softmax);
   launch<kernels::LogSoftmaxGrad>(y.device(), axis, y, gy, log_softmax);
@@ -63,11 +63,12 @@ TEST_CASE("cuda softmax: every axis, layout and dtype") {
         CAPTURE(static_cast<int>(layout));
         CAPTURE(axis);
         check_on_gpu(
-            *device, [&](const Array& a) { return forward(a, axis); }, 4, x);
+            *device, [&](const Array& a) { return softmax_results(a, axis); }, 4, x);
         check_on_gpu(
-            *device, [&](const Array& a, const Array& b) { return backward(a, b, axis); }, 8, x, gy);
+            *device, [&](const Array& a, const Array& b) { return softmax_gradients(a, b, axis); }, 8, x, gy);
         check_on_gpu(
-            *device, [&](const Array& a, const Array& b) { return backward(a, b, axis); }, 8, x, gy.contiguous());
+            *device, [&](const Array& a, const Array& b) { return softmax_gradients(a, b, axis); }, 8, x,
+            gy.contiguous());
       }
     }
   }
@@ -84,9 +85,9 @@ TEST_CASE("cuda softmax: rows and columns of all lengths") {
         const Array x = uniform_array(shape, -20, 20, dtype), gy = uniform_array(shape, -1, 1, dtype, 2);
         const int axis = shape[0] == 3 ? 1 : 0;
         check_on_gpu(
-            *device, [&](const Array& a) { return forward(a, axis); }, 20, x);
+            *device, [&](const Array& a) { return softmax_results(a, axis); }, 20, x);
         check_on_gpu(
-            *device, [&](const Array& a, const Array& b) { return backward(a, b, axis); }, 50,
+            *device, [&](const Array& a, const Array& b) { return softmax_gradients(a, b, axis); }, 50,
             uniform_array(shape, -1, 0, dtype), gy);
       }
     }
@@ -113,9 +114,9 @@ TEST_CASE("cuda softmax: infinities, NaN and large numbers") {
       CAPTURE(name(dtype));
       CAPTURE(n);
       check_on_gpu(
-          *device, [&](const Array& a) { return forward(a, 1); }, 8, x.astype(dtype));
+          *device, [&](const Array& a) { return softmax_results(a, 1); }, 8, x.astype(dtype));
       check_on_gpu(
-          *device, [&](const Array& a) { return forward(a, 0); }, 8, x.astype(dtype).transpose().contiguous());
+          *device, [&](const Array& a) { return softmax_results(a, 0); }, 8, x.astype(dtype).transpose().contiguous());
     }
   }
 }

@@ -21,9 +21,9 @@
 namespace kusari::testing {
 namespace {
 
-class Net : public Chain {
+class StepNet : public Chain {
  public:
-  Net() : l1{*this, "l1", 5, 7}, bn{*this, "bn", 7}, l2{*this, "l2", 7, 3} {}
+  StepNet() : l1{*this, "l1", 5, 7}, bn{*this, "bn", 7}, l2{*this, "l2", 7, 3} {}
   Variable operator()(const Variable& x) { return l2(functions::dropout(functions::relu(bn(l1(x))), 0.3)); }
 
   Child<L::Linear> l1;
@@ -31,14 +31,14 @@ class Net : public Chain {
   Child<L::Linear> l2;
 };
 
-struct Run {
+struct StepRun {
   std::vector<std::vector<double>> values;  // after each step
   int64_t replays = 0;
 };
 
-Run train(const Device& device, bool is_static, const std::function<void(Optimizer&)>& prepare) {
+StepRun train_steps(const Device& device, bool is_static, const std::function<void(Optimizer&)>& prepare) {
   random::seed(7);
-  L::Classifier<Net> model{Net()};
+  L::Classifier<StepNet> model{StepNet()};
   optimizers::Adam optimizer({.alpha = 0.01});
   optimizer.setup(model);
   prepare(optimizer);
@@ -47,7 +47,7 @@ Run train(const Device& device, bool is_static, const std::function<void(Optimiz
   iterators::SerialIterator iterator(datasets::TupleDataset(uniform_array({20, 5}, -1, 1), array(labels)), 6,
                                      {.repeat = false, .shuffle = false});
   updaters::StandardUpdater updater(iterator, optimizer, {.device = device, .static_graph = is_static});
-  Run run;
+  StepRun run;
   for (int step = 0; step < 16; ++step) {
     if (step % 4 == 0) iterator.reset();  // the last batch is short
     optimizer.alpha = 0.01 / (1 + step);
@@ -66,8 +66,8 @@ Run train(const Device& device, bool is_static, const std::function<void(Optimiz
   return run;
 }
 
-void check_same(const Device& device, const std::function<void(Optimizer&)>& prepare) {
-  const Run expected = train(device, false, prepare), replayed = train(device, true, prepare);
+void check_same_steps(const Device& device, const std::function<void(Optimizer&)>& prepare) {
+  const StepRun expected = train_steps(device, false, prepare), replayed = train_steps(device, true, prepare);
   CHECK(replayed.replays >= 12);
   for (size_t step = 0; step < expected.values.size(); ++step) {
     CAPTURE(step);
@@ -87,10 +87,10 @@ TEST_CASE("whole steps are one graph of the device") {
   const auto device = gpu_device();
   if (!device) return;
   SUBCASE("alone") {
-    check_same(*device, [](Optimizer&) {});
+    check_same_steps(*device, [](Optimizer&) {});
   }
   SUBCASE("with hooks and loss scaling") {
-    check_same(*device, [](Optimizer& optimizer) {
+    check_same_steps(*device, [](Optimizer& optimizer) {
       optimizer.add_hook(optimizer_hooks::WeightDecay(0.01));
       optimizer.add_hook(optimizer_hooks::GradientClipping(0.5));
       optimizer.add_hook(optimizer_hooks::GradientNoise(0.01));
@@ -98,7 +98,7 @@ TEST_CASE("whole steps are one graph of the device") {
     });
   }
   SUBCASE("with steps that overflow") {
-    check_same(*device, [](Optimizer& optimizer) {
+    check_same_steps(*device, [](Optimizer& optimizer) {
       optimizer.loss_scaling({.interval = 2, .growth = LossScaleGrowth::stepwise, .initial_scale = 1e38});
     });
   }

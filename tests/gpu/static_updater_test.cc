@@ -26,9 +26,9 @@
 namespace kusari::testing {
 namespace {
 
-class Net : public Chain {
+class UpdatedNet : public Chain {
  public:
-  Net() : conv{*this, "conv", 3, 4, 3}, bn{*this, "bn", 4}, fc{*this, "fc", kInfer, 5} {}
+  UpdatedNet() : conv{*this, "conv", 3, 4, 3}, bn{*this, "bn", 4}, fc{*this, "fc", kInfer, 5} {}
   Variable operator()(const Variable& x) { return fc(functions::dropout(functions::relu(bn(conv(x))), 0.3)); }
 
   Child<L::Convolution2D> conv;
@@ -45,16 +45,16 @@ struct Setting {
   bool changes_thread = false;
 };
 
-struct Result {
+struct UpdaterResult {
   std::vector<std::vector<uint64_t>> bits;  // after each step
   int64_t replays = 0;
   int64_t skipped = 0;
 };
 
-Result train(const Device& device, const Setting& setting) {
+UpdaterResult train_updater(const Device& device, const Setting& setting) {
   random::seed(5);
   const auto deterministic = using_config(&Config::cudnn_deterministic, true);
-  L::Classifier<Net> model{Net()};
+  L::Classifier<UpdatedNet> model{UpdatedNet()};
   optimizers::Adam optimizer({.alpha = 0.01});
   optimizer.setup(model);
   constexpr int64_t kImages = 22;
@@ -78,7 +78,7 @@ Result train(const Device& device, const Setting& setting) {
        .prefetch = setting.prefetch,
        .accumulate = setting.accumulate,
        .static_graph = setting.is_static ? updaters::StaticGraphOption(options) : updaters::StaticGraphOption()});
-  Result result;
+  UpdaterResult result;
   double scale = optimizer.loss_scale();
   for (int step = 0; step < 20; ++step) {
     optimizer.alpha = 0.01 / (1 + step / 3);
@@ -109,7 +109,7 @@ Result train(const Device& device, const Setting& setting) {
   return result;
 }
 
-void check_bits(const Result& got, const Result& expected) {
+void check_bits(const UpdaterResult& got, const UpdaterResult& expected) {
   REQUIRE(got.bits.size() == expected.bits.size());
   for (size_t step = 0; step < expected.bits.size(); ++step) {
     CAPTURE(step);
@@ -122,13 +122,14 @@ TEST_CASE("steps as graphs of a device: mixed precision, overflows, schedules an
   if (!device) return;
   for (const DtypePolicy policy : {DtypePolicy(mixed16), DtypePolicy(Dtype::float32)}) {
     const auto guard = using_config(&Config::dtype, policy);
-    const Result expected = train(*device, {});
+    const UpdaterResult expected = train_updater(*device, {});
     CHECK(expected.skipped >= (policy == DtypePolicy(mixed16) ? 3 : 0));
     for (const bool passes : {false, true}) {
       for (const int64_t prefetch : {0, 2}) {
         CAPTURE(passes);
         CAPTURE(prefetch);
-        const Result replayed = train(*device, {.is_static = true, .passes = passes, .prefetch = prefetch});
+        const UpdaterResult replayed =
+            train_updater(*device, {.is_static = true, .passes = passes, .prefetch = prefetch});
         CHECK(replayed.replays >= 18);
         check_bits(replayed, expected);
       }
@@ -139,8 +140,8 @@ TEST_CASE("steps as graphs of a device: mixed precision, overflows, schedules an
 TEST_CASE("steps as graphs of a device: some steps are taken by other threads") {
   const auto device = gpu_device();
   if (!device) return;
-  const Result expected = train(*device, {});
-  const Result replayed = train(*device, {.is_static = true, .changes_thread = true});
+  const UpdaterResult expected = train_updater(*device, {});
+  const UpdaterResult replayed = train_updater(*device, {.is_static = true, .changes_thread = true});
   CHECK(replayed.replays >= 18);
   check_bits(replayed, expected);
 }
@@ -148,10 +149,11 @@ TEST_CASE("steps as graphs of a device: some steps are taken by other threads") 
 TEST_CASE("steps as graphs of a device: accumulated gradients and copied results") {
   const auto device = gpu_device();
   if (!device) return;
-  const Result expected = train(*device, {.accumulate = 3});
+  const UpdaterResult expected = train_updater(*device, {.accumulate = 3});
   for (const bool copies : {false, true}) {
     CAPTURE(copies);
-    check_bits(train(*device, {.is_static = true, .prefetch = 1, .accumulate = 3, .copy_outputs = copies}), expected);
+    check_bits(train_updater(*device, {.is_static = true, .prefetch = 1, .accumulate = 3, .copy_outputs = copies}),
+               expected);
   }
 }
 

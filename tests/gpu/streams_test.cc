@@ -16,18 +16,9 @@
 namespace kusari {
 namespace {
 
+using testing::full_pinned;
 using testing::gpu_device;
-
-Array pinned_with(int64_t n, int32_t value, const Device& device) {
-  const Array x = empty_pinned({n}, Dtype::int32, device);
-  x.fill(value);
-  return x;
-}
-
-/// Whether all elements are `value`.
-bool is_full(const Array& x, int32_t value) {
-  return x.to_vector<int32_t>() == std::vector<int32_t>(static_cast<size_t>(x.size()), value);
-}
+using testing::is_full;
 
 TEST_CASE("streams: page-locked memory is not used again before it is copied") {
   const auto device = gpu_device();
@@ -35,7 +26,7 @@ TEST_CASE("streams: page-locked memory is not used again before it is copied") {
   for (const int64_t n : {int64_t{100}, int64_t{5000}, int64_t{100000}}) {
     CAPTURE(n);
     std::vector<Array> copies;
-    for (int32_t i = 0; i < 30; ++i) copies.push_back(pinned_with(n, i, *device).to_device_beside(*device));
+    for (int32_t i = 0; i < 30; ++i) copies.push_back(full_pinned(n, i, *device).to_device_beside(*device));
     for (int32_t i = 0; i < 30; ++i) CHECK(is_full(copies[static_cast<size_t>(i)], i));
   }
 }
@@ -51,7 +42,7 @@ TEST_CASE("streams: host memory may go after a copy from it") {
       copies.push_back(array(values, *device));
       std::fill(values.begin(), values.end(), -1);
       // Memory that devices copy from by themselves, likewise.
-      const Array pinned = pinned_with(n, 10 + i, *device);
+      const Array pinned = full_pinned(n, 10 + i, *device);
       copies.push_back(pinned.to_device(*device));
       pinned.fill(-1);
     }
@@ -85,7 +76,7 @@ TEST_CASE("streams: copies beside the kernels wait for those that use the memory
   const Array x = full({kSize}, 1, Dtype::int32, *device);
   for (int32_t i = 2; i < 12; ++i) {
     const Array before = x.copy();
-    const Array pinned = pinned_with(kSize, i, *device);
+    const Array pinned = full_pinned(kSize, i, *device);
     device->backend().copy_from_host_beside(0, x.raw_data(), pinned.raw_data(), static_cast<size_t>(x.nbytes()));
     const Array after = x.copy();
     CHECK(is_full(before, i - 1));
@@ -100,16 +91,16 @@ TEST_CASE("streams: memory of copies beside the kernels is used again after the 
   // A prefetcher: a batch is copied, used and given back, and the host runs ahead.
   std::vector<Array> results;
   for (int32_t i = 0; i < 40; ++i) {
-    const Array batch = pinned_with(kSize, i, *device).to_device_beside(*device);
+    const Array batch = full_pinned(kSize, i, *device).to_device_beside(*device);
     results.push_back(batch.astype(Dtype::float32));
   }
   for (int32_t i = 0; i < 40; ++i) CHECK(is_full(results[static_cast<size_t>(i)].astype(Dtype::int32), i));
   // And with what is copied next already under way, from a thread of its own.
   results.clear();
-  Array next = pinned_with(kSize, 0, *device).to_device_beside(*device);
+  Array next = full_pinned(kSize, 0, *device).to_device_beside(*device);
   for (int32_t i = 0; i < 40; ++i) {
     Array batch;
-    std::thread([&] { batch = pinned_with(kSize, i + 1, *device).to_device_beside(*device); }).join();
+    std::thread([&] { batch = full_pinned(kSize, i + 1, *device).to_device_beside(*device); }).join();
     std::swap(batch, next);
     results.push_back(batch.astype(Dtype::float32));
   }

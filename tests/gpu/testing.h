@@ -20,7 +20,6 @@ inline constexpr Dtype kFloatingDtypes[] = {Dtype::float16, Dtype::bfloat16, Dty
 inline constexpr Dtype kDtypes[] = {Dtype::bool_,   Dtype::uint8,    Dtype::int8,    Dtype::int32,  Dtype::int64,
                                     Dtype::float16, Dtype::bfloat16, Dtype::float32, Dtype::float64};
 
-namespace detail {
 /// Says at the end how many test cases found no device.
 struct SkippedTests {
   int count = 0;
@@ -29,13 +28,12 @@ struct SkippedTests {
   }
 };
 inline SkippedTests skipped_tests;
-}  // namespace detail
 
 /// cuda:<index>, or nothing, in which case the test returns at once: if (!device) return;
 inline std::optional<Device> gpu_device(int index = 0) {
   if (index < cuda::device_count()) return get_device("cuda:" + std::to_string(index));
   MESSAGE("skipped: no CUDA device ", index);
-  detail::skipped_tests.count += 1;
+  skipped_tests.count += 1;
   return std::nullopt;
 }
 
@@ -90,6 +88,22 @@ inline Array in_layout(const Array& x, Layout layout) {
     default:
       return y;
   }
+}
+
+/// An array that a kernel is to overwrite, in a layout that it may write to.
+inline Array result_like(const Array& x, const Shape& shape, Dtype dtype, Layout layout) {
+  return in_layout(full(shape, 1, dtype, x.device()), layout == Layout::broadcast ? Layout::contiguous : layout);
+}
+
+/// Page-locked memory of n elements that are `value`.
+inline Array full_pinned(int64_t n, int32_t value, const Device& device) {
+  const Array x = empty_pinned({n}, Dtype::int32, device);
+  x.fill(value);
+  return x;
+}
+
+inline bool is_full(const Array& x, int32_t value) {
+  return x.to_vector<int32_t>() == std::vector<int32_t>(static_cast<size_t>(x.size()), value);
 }
 
 /// Tolerance of a GPU result against the CPU's, relative, and absolute for values near 1.

@@ -26,9 +26,9 @@ namespace {
 namespace F = functions;
 namespace L = links;
 
-class Net : public Chain {
+class ThreadNet : public Chain {
  public:
-  Net()
+  ThreadNet()
       : conv{*this, "conv", 3, 8, 3, L::Convolution2D::Options{.pad = 1}},
         norm{*this, "norm", 8},
         fc{*this, "fc", 8 * 6 * 6, 10} {}
@@ -42,9 +42,9 @@ class Net : public Chain {
 };
 
 /// The parameters after some steps, which depend on the seed alone. Batches arrive as a prefetcher sends them.
-std::vector<float> trained(const Device& device, unsigned seed) {
+std::vector<float> trained_in_thread(const Device& device, unsigned seed) {
   const auto deterministic = using_config(&Config::cudnn_deterministic, true);
-  Net net;
+  ThreadNet net;
   uint64_t at = 100 * seed;
   for (Parameter* p : net.params()) p->array().copy_from(uniform_array(p->shape(), -0.3, 0.3, Dtype::float32, ++at));
   net.to(device);
@@ -75,7 +75,8 @@ std::vector<std::vector<float>> in_threads(const std::vector<Device>& devices, i
     threads.emplace_back([&, i] {
       try {
         const auto tuned = using_config(&Config::autotune, autotune);
-        for (int round = 0; round < rounds; ++round) results[i] = trained(devices[i], static_cast<unsigned>(i));
+        for (int round = 0; round < rounds; ++round)
+          results[i] = trained_in_thread(devices[i], static_cast<unsigned>(i));
       } catch (const std::exception& error) {
         problems[i] = error.what();
       }
@@ -92,7 +93,7 @@ TEST_CASE("four threads train on one device as one after the other") {
   const std::vector<std::vector<float>> results = in_threads({*device, *device, *device, *device}, 2);
   for (unsigned i = 0; i < results.size(); ++i) {
     CAPTURE(i);
-    CHECK(results[i] == trained(*device, i));
+    CHECK(results[i] == trained_in_thread(*device, i));
   }
 }
 
@@ -102,7 +103,7 @@ TEST_CASE("four threads train on two devices, none of which the thread has set")
   const std::vector<std::vector<float>> results = in_threads({*first, *second, *second, *first}, 2);
   for (unsigned i = 0; i < results.size(); ++i) {
     CAPTURE(i);
-    CHECK(results[i] == trained(*first, i));
+    CHECK(results[i] == trained_in_thread(*first, i));
   }
 }
 
@@ -111,7 +112,7 @@ TEST_CASE("four threads look for the fastest algorithms at once") {
   if (!device) return;
   const std::vector<std::vector<float>> results = in_threads({*device, *device, *device, *device}, 1, true);
   for (unsigned i = 0; i < results.size(); ++i) {  // which differ in rounding
-    const std::vector<float> expected = trained(*device, i);
+    const std::vector<float> expected = trained_in_thread(*device, i);
     REQUIRE(results[i].size() == expected.size());
     int64_t wrong = 0;
     for (size_t k = 0; k < expected.size(); ++k) wrong += !(std::abs(results[i][k] - expected[k]) < 1e-2f);
@@ -143,7 +144,7 @@ TEST_CASE("an array made by one thread is used and given back by others") {
 TEST_CASE("a step that finds no memory leaves a model that trains on") {
   const auto device = gpu_device();
   if (!device) return;
-  Net net;
+  ThreadNet net;
   net.to(*device);
   optimizers::MomentumSGD optimizer(0.05, 0.9);
   optimizer.setup(net);

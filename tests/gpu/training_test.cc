@@ -29,9 +29,9 @@ namespace kusari::testing {
 namespace {
 
 /// A model with parameters of a shape that the first batch gives, and with averages that it keeps.
-class Model : public Chain {
+class SmallModel : public Chain {
  public:
-  Model()
+  SmallModel()
       : norm{*this, "norm", kInfer}, scale{*this, "scale", L::Scale::Options{.w_shape = Shape{5}, .bias_term = true}} {}
   Variable operator()(const Variable& x, const Variable& t) {
     const Variable loss = functions::mean_squared_error(functions::tanh(scale(norm(x))), t);
@@ -43,7 +43,7 @@ class Model : public Chain {
   Child<L::Scale> scale;
 };
 
-std::vector<double> state_of(Model& model, Optimizer& optimizer) {
+std::vector<double> state_of(SmallModel& model, Optimizer& optimizer) {
   std::vector<double> values;
   const auto add = [&](const Array& array) {
     for (const double value : array.to_vector<double>()) values.push_back(value);
@@ -69,7 +69,7 @@ void check_near(const std::vector<double>& a, const std::vector<double>& b) {
   }
 }
 
-void train(Model& model, Optimizer& optimizer, int first, int steps, const Device& device) {
+void train_on(SmallModel& model, Optimizer& optimizer, int first, int steps, const Device& device) {
   for (int i = first; i < first + steps; ++i) {
     const auto seed = static_cast<uint64_t>(i);
     const Array x = uniform_array({8, 5}, -1, 1, Dtype::float32, seed).to_device(device);
@@ -79,11 +79,11 @@ void train(Model& model, Optimizer& optimizer, int first, int steps, const Devic
 }
 
 template <class Prepare>
-std::vector<double> trained(const Device& device, const Prepare& prepare) {
-  Model model;
+std::vector<double> trained_state(const Device& device, const Prepare& prepare) {
+  SmallModel model;
   model.to(device);
   const std::unique_ptr<Optimizer> optimizer = prepare(model);
-  train(model, *optimizer, 0, 4, device);
+  train_on(model, *optimizer, 0, 4, device);
   for (Parameter* parameter : model.params()) CHECK(parameter->array().device() == device);
   CHECK(model.norm.avg_mean.device() == device);
   return state_of(model, *optimizer);
@@ -92,16 +92,18 @@ std::vector<double> trained(const Device& device, const Prepare& prepare) {
 TEST_CASE("training on a GPU goes as on the CPU, hooks included") {
   const auto device = gpu_device();
   if (!device) return;
-  const auto both = [&](const auto& prepare) { check_near(trained(*device, prepare), trained(Device(), prepare)); };
+  const auto both = [&](const auto& prepare) {
+    check_near(trained_state(*device, prepare), trained_state(Device(), prepare));
+  };
   using namespace optimizer_hooks;
-  both([](Model& model) {
+  both([](SmallModel& model) {
     auto optimizer = std::make_unique<optimizers::Adam>(optimizers::AdamOptions{.alpha = 0.05});
     optimizer->setup(model);
     optimizer->add_hook(WeightDecay(0.01));
     optimizer->add_hook(GradientClipping(0.05));
     return optimizer;
   });
-  both([](Model& model) {
+  both([](SmallModel& model) {
     auto optimizer = std::make_unique<optimizers::MomentumSGD>(0.1, 0.9);
     optimizer->setup(model);
     optimizer->add_hook(Lasso(0.01));
@@ -117,10 +119,10 @@ TEST_CASE("a model and its optimizer go on from a file on a GPU") {
   if (!device) return;
   const ScratchDirectory scratch;
   const std::string path = scratch / "snapshot.npz";
-  struct Run {
-    Model model;
+  struct LossRun {
+    SmallModel model;
     optimizers::Adam optimizer{{.alpha = 0.05}};
-    explicit Run(const Device& where) {
+    explicit LossRun(const Device& where) {
       model.to(where);
       optimizer.setup(model);
     }
@@ -129,14 +131,14 @@ TEST_CASE("a model and its optimizer go on from a file on a GPU") {
       optimizer.serialize(*serializer.child("optimizer"));
     }
   };
-  Run straight(*device), resumed(*device);
-  train(straight.model, straight.optimizer, 0, 2, *device);
+  LossRun straight(*device), resumed(*device);
+  train_on(straight.model, straight.optimizer, 0, 2, *device);
   serializers::save_npz(path, straight);
-  train(straight.model, straight.optimizer, 2, 2, *device);
+  train_on(straight.model, straight.optimizer, 2, 2, *device);
 
   serializers::load_npz(path, resumed);
   CHECK(resumed.model.norm.avg_mean.device() == *device);
-  train(resumed.model, resumed.optimizer, 2, 2, *device);
+  train_on(resumed.model, resumed.optimizer, 2, 2, *device);
   CHECK(state_of(resumed.model, resumed.optimizer) == state_of(straight.model, straight.optimizer));
 }
 
@@ -145,7 +147,7 @@ TEST_CASE("a trainer on a GPU logs what one on the CPU logs") {
   if (!device) return;
   const auto logged = [](const Device& where) {
     const ScratchDirectory scratch;
-    Model model;
+    SmallModel model;
     optimizers::MomentumSGD optimizer(0.1, 0.9);
     optimizer.setup(model);
     const datasets::TupleDataset data(uniform_array({20, 5}, -1, 1), uniform_array({20, 5}, -1, 1, Dtype::float32, 2));

@@ -56,7 +56,7 @@ datasets::TupleDataset examples() {
   return datasets::TupleDataset(uniform_array({kExamples, 20}, -1, 1), array(t, {kExamples}));
 }
 
-void train(const updaters::StandardUpdaterOptions& options, bool threads) {
+void train_counting_waits(const updaters::StandardUpdaterOptions& options, bool threads) {
   const ScratchDirectory dir;
   links::Classifier<Mlp> model{Mlp()};
   optimizers::Adam optimizer;
@@ -93,9 +93,10 @@ TEST_CASE("trace training loops" * doctest::skip()) {
   for (const Dtype dtype : {Dtype::float32, Dtype::float16}) {
     const auto policy = using_config(&Config::dtype, dtype);
     for (const bool threads : {false, true}) {
-      train({.device = device}, threads);
-      train({.device = device, .loss_scaling = LossScalingOptions{}, .prefetch = 2}, threads);
-      train({.device = device, .loss_scaling = LossScalingOptions{}, .prefetch = 2, .accumulate = 2}, threads);
+      train_counting_waits({.device = device}, threads);
+      train_counting_waits({.device = device, .loss_scaling = LossScalingOptions{}, .prefetch = 2}, threads);
+      train_counting_waits({.device = device, .loss_scaling = LossScalingOptions{}, .prefetch = 2, .accumulate = 2},
+                           threads);
     }
   }
 }

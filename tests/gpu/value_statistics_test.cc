@@ -35,16 +35,16 @@ std::vector<double> count(const std::vector<Array>& x, const Device& device, con
 }
 
 TEST_CASE("value statistics: what each value is, on every device") {
-  struct Case {
+  struct FloatingDtype {
     Dtype dtype;
     double tiny, normal, huge;  // the smallest subnormal and normal numbers, the largest finite one
   };
-  const Case cases[] = {{Dtype::float16, 0x1p-24, 0x1p-14, 65504},
-                        {Dtype::bfloat16, 0x1p-133, 0x1p-126, 0x1.fep127},
-                        {Dtype::float32, 0x1p-149, 0x1p-126, 0x1.fffffep127},
-                        {Dtype::float64, 0x1p-1074, 0x1p-1022, 0x1.fffffffffffffp1023}};
+  const FloatingDtype cases[] = {{Dtype::float16, 0x1p-24, 0x1p-14, 65504},
+                                 {Dtype::bfloat16, 0x1p-133, 0x1p-126, 0x1.fep127},
+                                 {Dtype::float32, 0x1p-149, 0x1p-126, 0x1.fffffep127},
+                                 {Dtype::float64, 0x1p-1074, 0x1p-1022, 0x1.fffffffffffffp1023}};
   for (const Device& device : devices()) {
-    for (const Case& c : cases) {
+    for (const FloatingDtype& c : cases) {
       CAPTURE(device.name());
       CAPTURE(name(c.dtype));
       const std::vector<double> values = {0,    -0.0,  c.tiny,       -c.tiny, c.normal, -1,
