@@ -14,7 +14,7 @@ set(kusari_nvrtc_headers framework/core/host_device.h framework/core/philox.h fr
                          framework/kernels/math_explog.h framework/kernels/math_functions.h
                          framework/kernels/math_gamma.h framework/kernels/math_normal.h
                          framework/kernels/math_arc.h framework/kernels/math_erf.h framework/kernels/math_hyperbolic.h
-                         framework/kernels/math_pow.h framework/kernels/math_special.h framework/kernels/math_trig.h
+                         framework/kernels/math_lgamma.h framework/kernels/math_pow.h framework/kernels/math_special.h framework/kernels/math_trig.h
                          framework/kernels/user/prelude.h)
 set(kusari_nvrtc_source "${CMAKE_CURRENT_BINARY_DIR}/nvrtc_headers.cc")
 list(JOIN kusari_nvrtc_headers "," joined)

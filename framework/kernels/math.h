@@ -10,6 +10,7 @@
 #include "kusari/framework/kernels/math_erf.h"
 #include "kusari/framework/kernels/math_explog.h"
 #include "kusari/framework/kernels/math_hyperbolic.h"
+#include "kusari/framework/kernels/math_lgamma.h"
 #include "kusari/framework/kernels/math_pow.h"
 #include "kusari/framework/kernels/math_special.h"
 #include "kusari/framework/kernels/math_trig.h"

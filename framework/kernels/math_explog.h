@@ -88,12 +88,17 @@ KUSARI_HOST_DEVICE Split<float> split(float x) {
   return {e, bit_cast<float>((bits & 0x007fffffu) + 0x3f3504f3u)};
 }
 
-KUSARI_HOST_DEVICE Split<double> split(double x) {
-  const bool denormal = x < Real<double>::kMinNormal;
-  const u64 bits = bit_cast<u64>(denormal ? x * 4503599627370496.0 : x) + (0x3ff0000000000000u - 0x3fe6a09e667f3bcdu);
+KUSARI_HOST_DEVICE Split<double> split_normal(double x) {
+  const u64 bits = bit_cast<u64>(x) + (0x3ff0000000000000u - 0x3fe6a09e667f3bcdu);
   // No instruction before AVX512 converts 64-bit integers: the exponent becomes the low bits of 2^52 + exponent.
   const double biased = bit_cast<double>((bits >> 52) | 0x4330000000000000u) - 4503599627370496.0;
-  return {biased - (denormal ? 1075.0 : 1023.0), bit_cast<double>((bits & 0x000fffffffffffffu) + 0x3fe6a09e667f3bcdu)};
+  return {biased - 1023.0, bit_cast<double>((bits & 0x000fffffffffffffu) + 0x3fe6a09e667f3bcdu)};
+}
+
+KUSARI_HOST_DEVICE Split<double> split(double x) {
+  const bool denormal = x < Real<double>::kMinNormal;
+  const Split<double> s = split_normal(denormal ? x * 4503599627370496.0 : x);
+  return {s.e - (denormal ? 52.0 : 0.0), s.mantissa};
 }
 
 KUSARI_HOST_DEVICE LogParts<float> log_parts(float x) {
@@ -105,24 +110,26 @@ KUSARI_HOST_DEVICE LogParts<float> log_parts(float x) {
   return {s.e, f, mad(f * z, p, -0.5f * z)};
 }
 
-KUSARI_HOST_DEVICE LogParts<double> log_parts(double x) {
-  const Split<double> split_x = split(x);
-  const double f = split_x.mantissa - 1.0, half_square = 0.5 * f * f;
+KUSARI_HOST_DEVICE LogParts<double> log_parts(const Split<double>& x) {
+  const double f = x.mantissa - 1.0, half_square = 0.5 * f * f;
   const double s = f / (2.0 + f), z = s * s;  // fdlibm's e_log.c
   const double t = polynomial(z, 1.479819860511658591e-01, 1.531383769920937332e-01, 1.818357216161805012e-01,
                               2.222219843214978396e-01, 2.857142874366239149e-01, 3.999999999940941908e-01,
                               6.666666666666735130e-01);
-  return {split_x.e, f, mad(s, mad(t, z, half_square), -half_square)};
+  return {x.e, f, mad(s, mad(t, z, half_square), -half_square)};
 }
+KUSARI_HOST_DEVICE LogParts<double> log_parts(double x) { return log_parts(split(x)); }
 
 KUSARI_HOST_DEVICE float log_core(float x) {
   const LogParts<float> p = log_parts(x);
   return mad(p.e, 0.693359375f, p.f + mad(p.e, -2.12194440e-4f, p.rest));
 }
-KUSARI_HOST_DEVICE double log_core(double x) {
-  const LogParts<double> p = log_parts(x);
+KUSARI_HOST_DEVICE double log_core(const LogParts<double>& p) {
   return mad(p.e, 6.93147180369123816490e-01, p.f + mad(p.e, 1.90821492927058770002e-10, p.rest));
 }
+KUSARI_HOST_DEVICE double log_core(double x) { return log_core(log_parts(x)); }
+/// log(x) for a normal positive number.
+KUSARI_HOST_DEVICE double log_of_normal(double x) { return log_core(log_parts(split_normal(x))); }
 
 /// The value y of a logarithm of x where x is positive and finite, and the right special value elsewhere.
 template <class T>

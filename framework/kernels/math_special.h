@@ -17,7 +17,6 @@ namespace kusari::km {
   KUSARI_HOST_DEVICE double name(double x) { return __builtin_##name(x); }
 #endif
 KUSARI_LIBRARY_FUNCTION(cbrt)
-KUSARI_LIBRARY_FUNCTION(lgamma)
 #undef KUSARI_LIBRARY_FUNCTION
 
 #if KUSARI_ON_GPU

@@ -2,6 +2,7 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <limits>
@@ -156,6 +157,7 @@ TEST_CASE_TEMPLATE("math: special arguments give what the C library gives", T, f
     check_special(km::atanh(x), std::atanh(x));
     check_special(km::erf(x), std::erf(x));
     check_special(km::erfc(x), std::erfc(x));
+    check_special(km::lgamma(x), std::lgamma(x));
     CHECK(km::isnan(x) == std::isnan(x));
     CHECK(km::isinf(x) == std::isinf(x));
     CHECK(km::isfinite(x) == std::isfinite(x));
@@ -194,4 +196,75 @@ TEST_CASE("math: integer powers") {
   CHECK(power(5, -1) == 0);
   CHECK(power(-1, -3) == -1);
   CHECK(power(1, -3) == 1);
+}
+
+TEST_CASE("math: lgamma in float32") {
+  const auto worst = [](testing::Range range) {
+    return worst_ulps<float>([](float x) { return km::lgamma(x); }, [](long double x) { return std::lgamma(x); },
+                             range);
+  };
+  // Roundings of float64 values.
+  for (const testing::Range range : {testing::Range{-149, 121, kLog},
+                                     {0.5, 4.5},
+                                     {0.99, 1.01},
+                                     {1.99, 2.01},
+                                     {4, 200},
+                                     {-1, 0},
+                                     {-4, -1},
+                                     {-50, -4},
+                                     {-8e6, -50}}) {
+    CAPTURE(range.low);
+    CHECK(worst(range) <= 0.51);
+  }
+  // Around the roots and where formulas meet, every number.
+  for (const float middle : {1.0f, 2.0f, 3.0f, 4.0f, -2.4570248f, -2.7476826f, -3.143581f, -3.9552944f, -4.0393615f,
+                             -4.9915447f, -5.0082182f, -7.0f, -12.0f}) {
+    CAPTURE(middle);
+    double worst_here = 0;
+    float below = middle, above = middle;
+    for (int i = 0; i < 1000; ++i) {
+      for (const float x : {below, above}) {
+        worst_here = std::max(worst_here, ulps(km::lgamma(x), std::lgamma(static_cast<long double>(x))));
+      }
+      below = std::nextafter(below, -100.0f);
+      above = std::nextafter(above, 100.0f);
+    }
+    CHECK(worst_here <= 0.51);
+  }
+}
+
+TEST_CASE("math: known values of lgamma in float32") {
+  struct Case {
+    float x;
+    long double y;
+  };
+  // mpmath with 50 digits
+  for (const Case& c : {Case{0x1.000002p+0f, -6.8809457642534712e-8L},
+                        {0x1.fffffep-1f, 3.4404737587236741e-8L},
+                        {0x1.000002p+1f, 1.0079965877070313e-7L},
+                        {0x1.fffffep+0f, -5.0399815637755421e-8L},
+                        {0x1.99999ap-4f, 2.2527126362016008L},
+                        {2.5f, 0.28468287047291916L},
+                        {0x1.fffff8p+1f, 1.7917582713010253L},
+                        {4.0f, 1.791759469228055L},
+                        {171.0f, 706.57306224578735L},
+                        {0x1.93e594p+99f, 6.8077553829263513e+31L},
+                        {0x1p-149f, 103.27892990343185L},
+                        {-0x1p-149f, 103.27892990343185L},
+                        {-0.5f, 1.2655121234846454L},
+                        {-0x1.000002p+0f, 15.942385102478941L},
+                        {-0x1.3a7fcap+1f, -1.1287842529645816e-7L},
+                        {-0x1.5fb41p+1f, -1.4418167987778364e-7L},
+                        {-0x1.9260dcp+1f, -1.9605461541614247e-7L},
+                        {-0x1.fa4716p+1f, 1.7780596858250851e-6L},
+                        {-0x1.0284e6p+2f, 9.7207635585722966e-6L},
+                        {-0x1.3ffffep+3f, -1.2414667190691136L},
+                        {-20.5f, -42.70719597482576L},
+                        {-100.25f, -363.40092322782154L},
+                        {-0x1.e847fep+19f, -12815514.742166207L}}) {
+    CAPTURE(c.x);
+    CHECK(ulps(km::lgamma(c.x), c.y) <= 0.51);
+  }
+  CHECK(km::lgamma(1.0f) == 0.0f);
+  CHECK(km::lgamma(2.0f) == 0.0f);
 }
