@@ -124,7 +124,7 @@ struct Max {
   }
   template <class T>
   KUSARI_HOST_DEVICE T combine(T a, T b) const {
-    return km::max(a, b);
+    return km::max(b, a);
   }
   template <class T>
   KUSARI_HOST_DEVICE T finish(T a, T) const {
@@ -146,7 +146,7 @@ struct Min {
   }
   template <class T>
   KUSARI_HOST_DEVICE T combine(T a, T b) const {
-    return km::min(a, b);
+    return km::min(b, a);
   }
   template <class T>
   KUSARI_HOST_DEVICE T finish(T a, T) const {

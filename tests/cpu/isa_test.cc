@@ -2,12 +2,14 @@
 // them.
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <cstring>
 #include <limits>
 #include <random>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "kusari/framework/core/philox.h"
@@ -142,6 +144,46 @@ void check_reduction(const ReductionLoop& expected, const ReductionLoop& got) {
     expected.finish(kMembers, c1.data(), n, 4);
     got.finish(kMembers, c2.data(), n, 4);
     CHECK(same(c1, c2));
+  }
+}
+
+/// The largest (smallest) of numbers with a NaN in one place, wherever that is, and without one.
+template <class T>
+void check_nan_wins(const ReductionLoop& loop, bool largest) {
+  const T nan = std::numeric_limits<T>::quiet_NaN();
+  for (const i64 n : {i64{1}, i64{7}, i64{8}, i64{63}, i64{150}, i64{2120}}) {
+    CAPTURE(n);
+    std::vector<T> x(static_cast<size_t>(n));
+    for (i64 i = 0; i < n; ++i) x[static_cast<size_t>(i)] = static_cast<T>(i * 7919 % n - n / 2);
+    const T best = largest ? *std::max_element(x.begin(), x.end()) : *std::min_element(x.begin(), x.end());
+    T y{};
+    loop.rows(kMembers, x.data(), 1, 0, n, &y);
+    CHECK(y == best);
+    i64 lost_in_row = 0, lost_in_column = 0;
+    for (T& v : x) {
+      const T before = std::exchange(v, nan);
+      loop.rows(kMembers, x.data(), 1, 0, n, &y);
+      lost_in_row += y == y ? 1 : 0;
+      loop.clear(kMembers, &y, 1);
+      loop.columns(kMembers, x.data(), n, 1, 1, &y);
+      lost_in_column += y == y ? 1 : 0;
+      v = before;
+    }
+    CHECK(lost_in_row == 0);
+    CHECK(lost_in_column == 0);
+    // In one of n columns, in each of three rows.
+    for (const i64 nan_row : {0, 1, 2}) {
+      std::vector<T> acc(static_cast<size_t>(n)), rows;
+      for (i64 r = 0; r < 3; ++r) rows.insert(rows.end(), x.begin(), x.end());
+      const i64 column = n * 2 / 3;
+      rows[static_cast<size_t>(nan_row * n + column)] = nan;
+      loop.clear(kMembers, acc.data(), n);
+      loop.columns(kMembers, rows.data(), 3, n, n, acc.data());
+      for (i64 j = 0; j < n; ++j) {
+        const T got = acc[static_cast<size_t>(j)];
+        if (j == column ? got == got : got != x[static_cast<size_t>(j)]) FAIL_CHECK("column " << j);
+      }
+    }
   }
 }
 
@@ -406,6 +448,21 @@ TEST_CASE("isa: reductions give the same bits in every instruction set") {
                    check_arg<double>(expected.min_f64, got.min_f64);
                    check_arg<int64_t>(expected.min_i64, got.min_i64);
                  });
+}
+
+TEST_CASE("isa: NaN wins in max and min in every place and instruction set") {
+  const std::vector<std::string> names{KUSARI_REDUCTIONS(KUSARI_NAME)};
+  for (const bool largest : {true, false}) {
+    CAPTURE(largest);
+    const auto at = std::find(names.begin(), names.end(), largest ? "max" : "min") - names.begin();
+    std::vector<const ReductionLoops*> tables{v1::reduction_loops()};
+    if (best_isa() >= Isa::v3) tables.push_back(v3::reduction_loops());
+    if (best_isa() >= Isa::v4) tables.push_back(v4::reduction_loops());
+    for (const ReductionLoops* table : tables) {
+      check_nan_wins<float>(table[at].f32, largest);
+      check_nan_wins<double>(table[at].f64, largest);
+    }
+  }
 }
 
 TEST_CASE("isa: softmax, random numbers and conversions give the same bits in every instruction set") {

@@ -1,6 +1,7 @@
 #include "kusari/framework/kernels/reduction.h"
 
 #include "kusari/framework/cpu/isa/loops.h"
+#include "kusari/framework/cpu/isa/simd.h"
 
 namespace kusari::cpu {
 namespace {
@@ -12,14 +13,26 @@ constexpr i64 kLanes = 256 / sizeof(T);
 template <class T>
 constexpr i64 kLeaf = 32 * kLanes<T>;
 
-/// The combination of a power of two of lanes, in pairs.
+template <class T, i64 kCount>
+struct SideBySide {
+  typedef T Vector __attribute__((vector_size(kCount * sizeof(T)), aligned(sizeof(T)), may_alias));
+};
+
+/// The combination of kCount lanes, a power of two, in pairs. Written with vectors, because the compiler takes the last
+/// lanes for single numbers.
 template <i64 kCount, class Op, class T>
-__attribute__((always_inline)) inline T combine_lanes(const Op op, T* lane) {
-  if constexpr (kCount > 1) {
-    for (i64 l = 0; l < kCount / 2; ++l) lane[l] = op.combine(lane[l], lane[l + kCount / 2]);
-    return combine_lanes<kCount / 2>(op, lane);
+[[gnu::always_inline]] inline T combine_lanes(const Op op, T* lane) {
+  if constexpr (kCount == 1) {
+    return lane[0];
+  } else {
+    constexpr i64 kHalf = kCount / 2, kAtOnce = kHalf < Simd<T>::kLanes ? kHalf : Simd<T>::kLanes;
+    using Vector = typename SideBySide<T, kAtOnce>::Vector;
+    for (i64 l = 0; l < kHalf; l += kAtOnce) {
+      Vector& low = *reinterpret_cast<Vector*>(lane + l);
+      low = op.combine(low, *reinterpret_cast<const Vector*>(lane + l + kHalf));
+    }
+    return combine_lanes<kHalf>(op, lane);
   }
-  return lane[0];
 }
 
 template <i64 L, class Op, class T>
