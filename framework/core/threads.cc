@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <atomic>
 #include <limits>
+#include <memory>
 #include <mutex>
 #include <string>
 #include <system_error>
@@ -44,7 +45,9 @@ constinit thread_local bool t_inside = false;  // this thread works on a job: lo
 
 // Workers that take chunks of one job at a time. The caller takes chunks too and waits only for workers that have
 // taken one, so a worker that the system does not let run costs nothing; OpenMP's barriers wait for every thread and
-// made training five times slower on a machine with a busy neighbour.
+// made training five times slower on a machine with a busy neighbour. Each thread has a share of its own, the same
+// neighbouring chunks in every loop over as many, whose data it then finds in its caches, and takes those of others
+// when it has done its own.
 class Pool {
  public:
   void run(int threads, int64_t chunks, void (*body)(void*, int64_t), void* context) {
@@ -53,14 +56,13 @@ class Pool {
     while (workers_ < std::min(threads - 1, max_workers_)) start_worker();
     body_ = body;
     context_ = context;
-    chunks_ = chunks;
-    next_.store(0, std::memory_order_relaxed);
     helpers_ = std::min(threads - 1, workers_);
+    divide(chunks);
     state_.store(kOpen, std::memory_order_release);
     jobs_.fetch_add(1, std::memory_order_release);
     jobs_.notify_all();
     t_inside = true;
-    take_chunks();
+    take_chunks(0);
     t_inside = false;
     state_.fetch_and(~kOpen, std::memory_order_acq_rel);
     for (int spin = 0; state_.load(std::memory_order_acquire) != 0; ++spin) {
@@ -80,8 +82,36 @@ class Pool {
   static constexpr uint32_t kOpen = 1u << 31;  // in state_: the job still takes workers; the rest counts those inside
   static constexpr int kSpins = 2000;          // about 50 us of waiting for the next job before sleeping
 
-  void take_chunks() {
-    for (int64_t i; (i = next_.fetch_add(1, std::memory_order_relaxed)) < chunks_;) body_(context_, i);
+  struct alignas(64) Share {
+    std::atomic<int64_t> next;
+    int64_t end;
+  };
+
+  // No worker is inside: the one job before is done.
+  void divide(int64_t chunks) {
+    const int shares = helpers_ + 1;
+    if (shares > room_) {
+      shares_ = std::make_unique<Share[]>(static_cast<size_t>(shares));
+      room_ = shares;
+    }
+    const int64_t each = chunks / shares, more = chunks % shares;
+    int64_t begin = 0;
+    for (int i = 0; i < shares; ++i) {
+      shares_[static_cast<size_t>(i)].next.store(begin, std::memory_order_relaxed);
+      begin += each + (i < more ? 1 : 0);
+      shares_[static_cast<size_t>(i)].end = begin;
+    }
+  }
+
+  void take_chunks(int own) {
+    const int shares = helpers_ + 1;
+    for (int k = 0, at = own; k < shares; ++k, at = at + 1 == shares ? 0 : at + 1) {
+      Share& share = shares_[static_cast<size_t>(at)];
+      while (share.next.load(std::memory_order_relaxed) < share.end) {
+        const int64_t i = share.next.fetch_add(1, std::memory_order_relaxed);
+        if (i < share.end) body_(context_, i);
+      }
+    }
   }
 
   bool enter(int worker) {
@@ -112,7 +142,7 @@ class Pool {
       }
       seen = now;
       if (enter(worker)) {
-        take_chunks();
+        take_chunks(worker + 1);
         leave();
       }
     }
@@ -142,9 +172,9 @@ class Pool {
   int max_workers_ = std::numeric_limits<int>::max();
   void (*body_)(void*, int64_t) = nullptr;
   void* context_ = nullptr;
-  int64_t chunks_ = 0;
   int helpers_ = 0;
-  alignas(64) std::atomic<int64_t> next_{0};
+  std::unique_ptr<Share[]> shares_;  // the caller's, then the helpers'
+  int room_ = 0;                     // for shares
   alignas(64) std::atomic<uint32_t> state_{0};
   alignas(64) std::atomic<uint32_t> jobs_{0};
 };

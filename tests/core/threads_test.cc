@@ -1,7 +1,9 @@
 #include "kusari/framework/core/threads.h"
 
 #include <atomic>
+#include <chrono>
 #include <cstdint>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -64,6 +66,21 @@ TEST_CASE("results combined by range do not depend on the number of threads") {
   const float alone = sum();
   set_num_threads(4);
   CHECK(sum() == alone);
+}
+
+TEST_CASE("a thread takes the chunks of one that is held up") {
+  const ScopedThreads restore;
+  set_num_threads(2);
+  std::atomic<int> others{0};
+  parallel_for(8, 1, [&](int64_t begin, int64_t) {
+    if (begin > 0) {
+      ++others;
+      return;
+    }
+    const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(60);
+    while (others < 7 && std::chrono::steady_clock::now() < end) std::this_thread::yield();
+    CHECK(others == 7);
+  });
 }
 
 TEST_CASE("a parallel_for inside another runs in its thread") {
