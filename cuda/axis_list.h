@@ -26,11 +26,13 @@ struct AxisList {
   int64_t size[kMaxNdim];
   int64_t stride[kMaxNdim][kOperands];
   Divisor divisor[kMaxNdim];
+  double inverse[kMaxNdim];  ///< 1 / size
 
   void push_back(int64_t axis_size, const int64_t (&strides)[kOperands]) {
     size[count] = axis_size;
     for (int k = 0; k < kOperands; ++k) stride[count][k] = strides[k];
     divisor[count] = Divisor(axis_size > 0 && axis_size <= kNarrow ? axis_size : 1);
+    inverse[count] = axis_size > 0 ? 1 / static_cast<double>(axis_size) : 1;
     total *= axis_size;
     ++count;
   }
@@ -51,13 +53,12 @@ struct AxisList {
   /// The offsets of element `index` of the first `axes` axes.
   KUSARI_HOST_DEVICE void locate(int64_t index, int axes, int64_t (&offset)[kOperands]) const {
     for (int k = 0; k < kOperands; ++k) offset[k] = 0;
-    for (int axis = axes - 1; axis > 0; --axis) {
-      int64_t quotient;
-      if (total <= kNarrow) {
-        quotient = divisor[axis].quotient(static_cast<uint32_t>(index));
-      } else {
-        quotient = index / size[axis];
-      }
+    // Counted upwards: nvcc 13 unrolls a loop that counts down all the same.
+    KUSARI_NO_UNROLL
+    for (int inner = 1; inner < axes; ++inner) {
+      const int axis = axes - inner;
+      const int64_t quotient =
+          total <= kNarrow ? divisor[axis].quotient(static_cast<uint32_t>(index)) : wide_quotient(index, axis);
       const int64_t place = index - quotient * size[axis];
       for (int k = 0; k < kOperands; ++k) offset[k] += place * stride[axis][k];
       index = quotient;
@@ -67,6 +68,14 @@ struct AxisList {
     }
   }
   KUSARI_HOST_DEVICE void locate(int64_t index, int64_t (&offset)[kOperands]) const { locate(index, count, offset); }
+
+ private:
+  /// index / size[axis] for any index below 2^53; a division of 64-bit integers is a hundred instructions.
+  KUSARI_HOST_DEVICE int64_t wide_quotient(int64_t index, int axis) const {
+    const auto quotient = static_cast<int64_t>(static_cast<double>(index) * inverse[axis]);  // or 1 more or less
+    const int64_t rest = index - quotient * size[axis];
+    return quotient + (rest >= size[axis] ? 1 : 0) - (rest < 0 ? 1 : 0);
+  }
 };
 
 }  // namespace kusari::cuda

@@ -18,6 +18,13 @@ inline constexpr int64_t kNarrow = 0x7fffffff;
 /// Elements that one thread reads from an operand before it uses the first, where they are read one by one.
 inline constexpr int kAtOnce = 4;
 
+/// Before a loop over axes: nvcc would write its body four times into each place of use, which is most of a kernel.
+#if defined(__CUDA_ARCH__)
+#define KUSARI_NO_UNROLL _Pragma("unroll 1")
+#else
+#define KUSARI_NO_UNROLL
+#endif
+
 /// Division of numbers below 2^31 by one that stays the same, 1 .. 2^31 - 1 (Granlund and Montgomery 1994).
 class Divisor {
  public:
@@ -53,6 +60,7 @@ struct StridedIndex {
     for (int k = 0; k < kOperands; ++k) {
       for (int j = 0; j < kItems; ++j) offset[k][j] = 0;
     }
+    KUSARI_NO_UNROLL
     for (int axis = 0; axis + 1 < ndim; ++axis) {
       const Divisor divisor = size[axis];
       for (int j = 0; j < kItems; ++j) {

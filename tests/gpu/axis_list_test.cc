@@ -22,6 +22,21 @@ TEST_CASE("axis list: offsets of every element, the last axis fastest") {
   CHECK(offset[0] == 14 / 5 * 100 + 14 % 5 * 10);
 }
 
+TEST_CASE("axis list: offsets past 2^31 elements, on both sides of each step of an axis") {
+  constexpr int64_t kRows = 400'000, kColumns = 3'000'000'017, kInner = 7;  // 8e15 elements, below 2^53
+  AxisList<1> list;
+  for (const int64_t size : {kRows, kColumns, kInner}) list.push_back(size, {size});
+  for (int64_t row = 0; row < kRows; row += 57'142) {
+    for (const int64_t column : {int64_t{0}, int64_t{1}, kColumns / 3, kColumns - 1}) {
+      for (const int64_t inner : {int64_t{0}, kInner - 1}) {
+        int64_t offset[1];
+        list.locate((row * kColumns + column) * kInner + inner, offset);
+        CHECK(offset[0] == row * kRows + column * kColumns + inner * kInner);
+      }
+    }
+  }
+}
+
 TEST_CASE("axis list: axes that are one range in every operand become one") {
   AxisList<2> list;
   list.merge_back(3, {20, 5});
