@@ -69,11 +69,15 @@ struct SegmentRunner {
 void run_rows(const SegmentRunner& runner) {
   const StridedLoop& plan = runner.plan;
   const int64_t n = plan.row_size();
+  const int inputs = runner.inputs;
   parallel_for(plan.rows(), std::max<int64_t>(1, kThreadChunk / n), [&](int64_t begin, int64_t end) {
     StridedLoop::Cursor at(plan, begin);
     for (int64_t row = begin; row < end; ++row, at.next()) {
-      const void* in[kMostOperands];
-      for (int k = 0; k < runner.inputs; ++k) in[k] = at[k + 1];
+      const void* in[kMostOperands];  // not filled by a loop, which the compiler makes a call of memmove
+      in[0] = at[1];
+      if (inputs > 1) in[1] = at[2];
+      if (inputs > 2) in[2] = at[3];
+      if (inputs > 3) in[3] = at[4];
       runner.loop(runner.op, in, at[0], n);
     }
   });
