@@ -26,8 +26,8 @@ namespace {
 using Numbers = std::vector<double>;
 
 /// What is reported in each iteration.
-std::vector<Observation> run(ParameterStatistics& statistics, int64_t from, int64_t to,
-                             const std::function<void(int64_t)>& on_update) {
+std::vector<Observation> run_statistics(ParameterStatistics& statistics, int64_t from, int64_t to,
+                                        const std::function<void(int64_t)>& on_update) {
   const ScratchDirectory dir;
   FakeUpdater updater(2);
   updater.count = from;
@@ -67,13 +67,15 @@ TEST_CASE("statistics of numbers") {
   CHECK(std::isnan(extensions::percentiles(with_nan, Numbers{50})[0]));
   CHECK(std::isnan(extensions::mean({})));
   CHECK(extensions::percentiles(Numbers{1, INFINITY, INFINITY}, Numbers{75})[0] == INFINITY);
+  CHECK(extensions::percentiles(Numbers{-INFINITY, 1, INFINITY}, Numbers{0, 50, 100}) ==
+        Numbers{-INFINITY, 1, INFINITY});
 }
 
 TEST_CASE("ParameterStatistics reports the means of Chainer's statistics under Chainer's names") {
   L::Linear model = linear();
   ParameterStatistics statistics({{"gen", model}}, {.prefix = "stats"});
   // The second column of W is 0 in one of two iterations.
-  const auto seen = run(statistics, 0, 2, [&](int64_t i) {
+  const auto seen = run_statistics(statistics, 0, 2, [&](int64_t i) {
     model.W.array().copy_from(array<float>({1, i == 1 ? 0.F : 3.F, 5}, {1, 3}));
   });
   CHECK(seen[0].empty());
@@ -97,7 +99,7 @@ TEST_CASE("ParameterStatistics with statistics of one's own") {
                                          .trigger = {1, "iteration"}});
   statistics.register_statistics("ends", [](std::span<const double> x) { return Numbers{x.front(), x.back()}; });
   statistics.register_statistics("first", [](std::span<const double> x) { return static_cast<int>(x.size()); });
-  const Observation o = run(statistics, 0, 1, [](int64_t) {})[0];
+  const Observation o = run_statistics(statistics, 0, 1, [](int64_t) {})[0];
   CHECK(o.size() == 6);
   CHECK(o.at("W/data/first") == 3);
   CHECK(o.at("W/data/ends/0") == 1);
@@ -110,7 +112,7 @@ TEST_CASE("ParameterStatistics and NaN") {
   for (const bool skip : {false, true}) {
     CAPTURE(skip);
     ParameterStatistics statistics(model, {.trigger = {1, "iteration"}, .skip_nan_params = skip});
-    const Observation o = run(statistics, 0, 1, [](int64_t) {})[0];
+    const Observation o = run_statistics(statistics, 0, 1, [](int64_t) {})[0];
     CHECK(std::isnan(o.at("W/data/mean")));
     CHECK(std::isnan(o.at("W/data/max")));
     CHECK(o.contains("W/data/percentile") == skip);
@@ -126,7 +128,7 @@ TEST_CASE("ParameterStatistics takes the loss scale out of gradients, and waits 
   loss.backward({.loss_scale = 1024});
   L::Linear lazy(kInfer, 2);
   ParameterStatistics statistics({{"", scaled}, {"lazy", lazy}}, {.trigger = {1, "iteration"}});
-  const Observation o = run(statistics, 0, 1, [](int64_t) {})[0];
+  const Observation o = run_statistics(statistics, 0, 1, [](int64_t) {})[0];
   CHECK(o.at("W/grad/mean") == 3);
   CHECK_FALSE(o.contains("lazy/W/data/mean"));
   CHECK(o.contains("lazy/b/data/mean"));
@@ -137,8 +139,8 @@ TEST_CASE("ParameterStatistics goes on with its interval after a resume") {
   L::Linear model = linear();
   const auto change = [&](int64_t i) { model.W.array().fill(static_cast<double>(i)); };
   ParameterStatistics first(model), second(model);
-  run(first, 0, 1, change);
+  run_statistics(first, 0, 1, change);
   serializers::save_npz(dir / "statistics", first);
   serializers::load_npz(dir / "statistics", second);
-  CHECK(run(second, 1, 2, change)[0].at("W/data/mean") == 1.5);
+  CHECK(run_statistics(second, 1, 2, change)[0].at("W/data/mean") == 1.5);
 }

@@ -460,6 +460,7 @@ TEST_CASE("format_timedelta prints what Python's str(timedelta(seconds=...)) doe
   CHECK(extensions::format_timedelta(3661.5) == "1:01:01.500000");
   CHECK(extensions::format_timedelta(86400) == "1 day, 0:00:00");
   CHECK(extensions::format_timedelta(2 * 86400 + 59.9999996) == "2 days, 0:01:00");
+  CHECK(extensions::format_timedelta(4e13) == "462962962 days, 23:06:40");
   CHECK(extensions::format_timedelta(-5) == "0:00:00");
   CHECK(extensions::format_timedelta(INFINITY) == "unknown");
   CHECK(extensions::format_timedelta(NAN) == "unknown");

@@ -38,9 +38,10 @@ std::string describe(const updaters::StepTimes& steps) {
 std::string format_timedelta(double seconds) {
   constexpr double kLongest = 999999999.0 * 86400;  // days of Python's timedelta
   if (!(std::abs(seconds) < kLongest)) return "unknown";
-  const int64_t total = std::llround(std::max(seconds, 0.0) * 1e6);
-  const int64_t micro = total % 1000000, second = total / 1000000 % 60, minute = total / 60000000 % 60,
-                hour = total / 3600000000 % 24, days = total / 86400000000;
+  const double whole = std::floor(std::max(seconds, 0.0));  // in microseconds it may exceed int64
+  const int64_t rounded = std::llround((std::max(seconds, 0.0) - whole) * 1e6);
+  const int64_t total = static_cast<int64_t>(whole) + rounded / 1000000, micro = rounded % 1000000;
+  const int64_t second = total % 60, minute = total / 60 % 60, hour = total / 3600 % 24, days = total / 86400;
   std::string text;
   if (days > 0) text = format("%lld day%s, ", static_cast<long long>(days), days == 1 ? "" : "s");
   text += format("%lld:%02lld:%02lld", static_cast<long long>(hour), static_cast<long long>(minute),

@@ -45,7 +45,7 @@ std::vector<double> percentiles(std::span<const double> values, std::span<const 
     const double place = percent / 100 * static_cast<double>(sorted.size() - 1), below = std::floor(place);
     const auto i = static_cast<size_t>(below);
     const double low = sorted[i], high = sorted[std::min(i + 1, sorted.size() - 1)];
-    results.push_back(low == high ? low : low + (high - low) * (place - below));
+    results.push_back(place == below || low == high ? low : low + (high - low) * (place - below));
   }
   return results;
 }
