@@ -18,7 +18,7 @@ namespace {
 
 using user::Bound;
 
-constexpr const char* kHopper = "sm_90";
+constexpr const char* kSm90 = "sm_90";
 
 const std::string kText = R"(#include "kusari/framework/kernels/user/prelude.h"
 using namespace kusari::user;
@@ -34,7 +34,7 @@ extern "C" __global__ void all_functions(float16* h, bfloat16* b, float* f, doub
 )";
 
 TEST_CASE("Kusari's functions compile for the device without any other header") {
-  const std::string code = compile_text("all_functions", kText, {}, kHopper);
+  const std::string code = compile_text("all_functions", kText, {}, kSm90);
   CHECK(
       code.starts_with("\x7f"
                        "ELF"));
@@ -54,20 +54,20 @@ TEST_CASE("generated texts compile for every dtype, layout and kind of parameter
           user::elementwise_source("gather", "y = i < table.size() ? table[i] : T(x + a); place = i + n",
                                    std::string("using T = ") + dtype + ";\n", "", bound, is_flat ? 1 : 4, is_flat);
       CAPTURE(text);
-      CHECK_NOTHROW(compile_text("gather", text, {}, kHopper));
+      CHECK_NOTHROW(compile_text("gather", text, {}, kSm90));
     }
     const std::vector<Bound> bound = {
         {{"T", "x"}}, {{"T", "w"}}, {{"float32", "scale"}, false, true}, {{"T", "y"}, true}};
     const std::string text = user::reduction_source("dot", {"x * w", "a + b", "y = T(a * scale)", "0", "float64"},
                                                     std::string("using T = ") + dtype + ";\n", "", bound, 2, 3);
     CAPTURE(text);
-    CHECK_NOTHROW(compile_text("dot", text, {"--use_fast_math"}, kHopper));
+    CHECK_NOTHROW(compile_text("dot", text, {"--use_fast_math"}, kSm90));
   }
 }
 
 TEST_CASE("an error is the compiler's, with the kernel's name") {
   try {
-    compile_text("broken", "extern \"C\" __global__ void broken() { oops; }", {}, kHopper);
+    compile_text("broken", "extern \"C\" __global__ void broken() { oops; }", {}, kSm90);
     FAIL("compiled");
   } catch (const Error& error) {
     const std::string text = error.what();
@@ -102,26 +102,26 @@ TEST_CASE("what was compiled is kept, and a spoilt file is made again") {
   const testing::ScratchDirectory folder;
   const std::string where = folder / "kernels";
   ::setenv("KUSARI_CACHE_DIR", where.c_str(), 1);
-  const std::string code = compile_cached("all_functions", kText, {}, kHopper);
+  const std::string code = compile_cached("all_functions", kText, {}, kSm90);
   std::vector<std::filesystem::path> files(std::filesystem::directory_iterator(where), {});
   REQUIRE(files.size() == 1);
   const auto written = std::filesystem::last_write_time(files[0]);
-  CHECK(compile_cached("all_functions", kText, {}, kHopper) == code);
+  CHECK(compile_cached("all_functions", kText, {}, kSm90) == code);
   CHECK(std::filesystem::last_write_time(files[0]) == written);
 
   std::filesystem::resize_file(files[0], std::filesystem::file_size(files[0]) - 9);  // a full disk
-  CHECK(compile_cached("all_functions", kText, {}, kHopper) == code);
+  CHECK(compile_cached("all_functions", kText, {}, kSm90) == code);
   CHECK(std::filesystem::file_size(files[0]) > code.size());
 
-  compile_cached("all_functions", kText + "// another\n", {}, kHopper);
-  compile_cached("all_functions", kText, {"--use_fast_math"}, kHopper);
+  compile_cached("all_functions", kText + "// another\n", {}, kSm90);
+  compile_cached("all_functions", kText, {"--use_fast_math"}, kSm90);
   compile_cached("all_functions", kText, {}, "sm_100");
   CHECK(std::distance(std::filesystem::directory_iterator(where), {}) == 4);
 
   ::setenv("KUSARI_CACHE_DIR", "/proc/nobody/can/write/here", 1);
-  CHECK(compile_cached("all_functions", kText, {}, kHopper) == code);
+  CHECK(compile_cached("all_functions", kText, {}, kSm90) == code);
   ::setenv("KUSARI_CACHE_DIR", "", 1);
-  CHECK(compile_cached("all_functions", kText, {}, kHopper) == code);
+  CHECK(compile_cached("all_functions", kText, {}, kSm90) == code);
   ::unsetenv("KUSARI_CACHE_DIR");
 }
 

@@ -11,7 +11,7 @@
 namespace kusari {
 namespace {
 
-Variable values(float first) { return Variable(array<float>({first, 2}), false); }
+Variable two_values(float first) { return Variable(array<float>({first, 2}), false); }
 
 // h' = x + h, from nothing at the first call.
 struct Accumulator {
@@ -146,9 +146,9 @@ TEST_CASE("static_graph: an argument that the callable keeps says that it is old
       {.name = "keeping"});
   const auto guard = no_backprop_mode();
   for (int i = 0; i < 4; ++i) {
-    const Variable x = values(static_cast<float>(i));
+    const Variable x = two_values(static_cast<float>(i));
     CHECK(fast(x).to_vector<float>() == (x * 2).to_vector<float>());
-    CHECK(x.to_vector<float>() == values(static_cast<float>(i)).to_vector<float>());
+    CHECK(x.to_vector<float>() == two_values(static_cast<float>(i)).to_vector<float>());
   }
   CHECK_THROWS_AS(last.to_vector<float>(), StateError);
 }
@@ -158,11 +158,11 @@ TEST_CASE("static_graph: a call that keeps state for the next is never replayed"
   auto fast = static_graph([&](const Variable& x) { return model(x); }, {.name = "sum", .fallback = true});
   auto strict = static_graph([&](const Variable& x) { return refused(x); }, {.name = "sum"});
   for (int i = 0; i < 5; ++i) {
-    const Variable x = values(static_cast<float>(i));
+    const Variable x = two_values(static_cast<float>(i));
     CHECK(fast(x).to_vector<float>() == plain(x).to_vector<float>());
   }
-  CHECK_NOTHROW(strict(values(1)));
-  CHECK_THROWS_AS(strict(values(1)), StateError);
+  CHECK_NOTHROW(strict(two_values(1)));
+  CHECK_THROWS_AS(strict(two_values(1)), StateError);
 }
 
 TEST_CASE("static_graph: what a call leaves in a member is stale after replays") {
@@ -173,11 +173,11 @@ TEST_CASE("static_graph: what a call leaves in a member is stale after replays")
         return seen + 1;
       },
       {.name = "looking"});
-  CHECK(fast(values(1)).to_vector<float>() == std::vector<float>{4, 7});
+  CHECK(fast(two_values(1)).to_vector<float>() == std::vector<float>{4, 7});
   CHECK(seen.to_vector<float>() == std::vector<float>{3, 6});
-  CHECK(fast(values(2)).to_vector<float>() == std::vector<float>{7, 7});  // recorded once more: nobody read `seen`
+  CHECK(fast(two_values(2)).to_vector<float>() == std::vector<float>{7, 7});  // recorded once more: nobody read `seen`
   CHECK(seen.to_vector<float>() == std::vector<float>{6, 6});
-  CHECK(fast(values(3)).to_vector<float>() == std::vector<float>{10, 7});
+  CHECK(fast(two_values(3)).to_vector<float>() == std::vector<float>{10, 7});
   CHECK_THROWS_AS(seen.to_vector<float>(), StateError);
 }
 

@@ -285,9 +285,9 @@ TEST_CASE("fuse_pointwise: views without a common byte") {
 namespace {
 
 /// Random programs: arrays of few shapes, so that they meet; views of parts; writes in place; all functors.
-class RandomProgram {
+class RandomFormulas {
  public:
-  explicit RandomProgram(unsigned seed) : random_{seed} {
+  explicit RandomFormulas(unsigned seed) : random_{seed} {
     rows_ = 1 + pick(4);
     columns_ = 1 + pick(pick(4) == 0 ? 400 : 8);
     const int arrays = 4 + pick(8);
@@ -411,7 +411,7 @@ TEST_CASE("fuse_pointwise: random programs leave the same bits") {
   size_t before = 0, after = 0;
   for (unsigned seed = 0; seed < 4000; ++seed) {
     CAPTURE(seed);
-    RandomProgram made(seed);
+    RandomFormulas made(seed);
     const Program original = made.recipe.program;
     fused += made.recipe.fuse();
     before += original.steps.size();
@@ -427,7 +427,7 @@ TEST_CASE("fuse_pointwise: random programs of which only some groups are fused l
   size_t before = 0, after = 0;
   for (unsigned seed = 0; seed < 2000; ++seed) {
     CAPTURE(seed);
-    RandomProgram made(seed);
+    RandomFormulas made(seed);
     const Program original = made.recipe.program;
     fused += made.recipe.fuse(FusedGroups::faster);
     before += original.steps.size();

@@ -15,7 +15,7 @@ namespace {
 
 using testing::append;
 
-Variable values(double first) { return Variable(array<float>({static_cast<float>(first), 2}), true); }
+Variable learnt_values(double first) { return Variable(array<float>({static_cast<float>(first), 2}), true); }
 
 struct Fixture {
   Parameter w{array<float>({0.5f, 0.6f})};
@@ -27,7 +27,7 @@ std::vector<float> gradients_in_order(Fixture& fixture, Call&& call, const std::
   fixture.w.cleargrad();
   std::vector<Variable> inputs, results;
   for (int i = 0; i < 4; ++i) {
-    inputs.push_back(values(0.1 * i));
+    inputs.push_back(learnt_values(0.1 * i));
     results.push_back(call(inputs.back()));
   }
   std::vector<float> numbers;
@@ -59,17 +59,17 @@ TEST_CASE("static_graph: the graph goes, moves or forgets while calls are in fli
       [](std::unique_ptr<Graph>& graph) { graph = nullptr; }, [](std::unique_ptr<Graph>& graph) { graph->clear(); },
       [](std::unique_ptr<Graph>& graph) {
         graph = std::make_unique<Graph>(std::move(*graph));
-        (*graph)(values(1));
+        (*graph)(learnt_values(1));
       },
       [](std::unique_ptr<Graph>& graph) {
         graph = std::make_unique<Graph>(*graph);
-        (*graph)(values(1));
+        (*graph)(learnt_values(1));
       }};
   for (const bool is_recorded : {false, true}) {
     for (const auto& happening : happenings) {
       const auto gradients = [&](auto& call, auto&& happen) {
         fixture.w.cleargrad();
-        const Variable x = values(0.3);
+        const Variable x = learnt_values(0.3);
         const Variable y = call(x), other = call(x);
         happen();
         (F::sum(y * y) + F::sum(other)).backward();
@@ -78,7 +78,7 @@ TEST_CASE("static_graph: the graph goes, moves or forgets while calls are in fli
         return numbers;
       };
       auto graph = std::make_unique<Graph>(static_graph(function));
-      if (is_recorded) F::sum((*graph)(values(1))).backward();
+      if (is_recorded) F::sum((*graph)(learnt_values(1))).backward();
       const auto call = [&](const Variable& x) { return (*graph)(x); };
       const std::vector<float> replayed = gradients(call, [&] { happening(graph); });
       CHECK(replayed == gradients(fixture, [] {}));
@@ -96,7 +96,7 @@ TEST_CASE("static_graph: two graphs share parameters, and their gradients accumu
     w.cleargrad();
     v.cleargrad();
     for (int i = 0; i < 7; ++i) {
-      const Variable x = values(0.1 * i);
+      const Variable x = learnt_values(0.1 * i);
       const Variable middle = first(x);
       const Variable loss = F::sum(second(middle) * w + middle * middle);
       if (i == 4) w.cleargrad();
@@ -116,7 +116,7 @@ TEST_CASE("static_graph: a chain of calls that is cut between them") {
     std::vector<float> numbers;
     for (int i = 0; i < 4; ++i) {
       fixture.w.cleargrad();
-      const Variable x = values(i);
+      const Variable x = learnt_values(i);
       Variable middle = graph(x * 2);
       const Variable loss = F::sum(graph(middle));
       middle.unchain_backward();
@@ -139,7 +139,7 @@ TEST_CASE("static_graph: grad() through a call, to arguments and parameters") {
     });
     std::vector<float> numbers;
     for (int i = 0; i < 6; ++i) {
-      const Variable x = values(0.1 * i), scale = values(0.4);
+      const Variable x = learnt_values(0.1 * i), scale = learnt_values(0.4);
       const Variables y = graph(x, scale);
       const Variable out = y[0] + y[1];
       const std::vector<Variable> targets = i % 3 == 0   ? std::vector<Variable>{x, fixture.w}

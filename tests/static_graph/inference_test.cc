@@ -30,9 +30,9 @@ namespace F = functions;
 namespace L = links;
 
 /// A residual block and a linear layer with a batch normalization of its own.
-class Net : public Chain {
+class InferenceNet : public Chain {
  public:
-  Net()
+  InferenceNet()
       : conv1{*this, "conv1", 3, 32, 3, {.pad = 1, .nobias = true}},
         bn1{*this, "bn1", 32},
         conv2{*this, "conv2", 32, 32, 3, {.pad = 1}},
@@ -55,7 +55,7 @@ class Net : public Chain {
   Child<L::BatchNormalization> bn3;
 };
 
-Variable draw(const Shape& shape) {
+Variable random_batch(const Shape& shape) {
   return Variable(initializers::generate_array(initializers::Normal(1.0), shape, Dtype::float32, Device()), false);
 }
 
@@ -69,11 +69,11 @@ double worst(const Variable& a, const Variable& b) {
 
 TEST_CASE("static graphs of trained networks follow their parameters and statistics") {
   random::seed(3);
-  Net net;
+  InferenceNet net;
   auto fast = static_graph(net);
   optimizers::MomentumSGD optimizer(0.05);
   optimizer.setup(net);
-  const Variable batch = draw({4, 3, 8, 8}), target = draw({4, 6}), image = draw({2, 3, 8, 8});
+  const Variable batch = random_batch({4, 3, 8, 8}), target = random_batch({4, 6}), image = random_batch({2, 3, 8, 8});
   const auto train = [&] { optimizer.update([&] { return F::mean_squared_error(net(batch), target); }); };
   const auto check = [&] {
     const auto evaluation = using_config(&Config::train, false);
@@ -93,7 +93,7 @@ TEST_CASE("static graphs of trained networks follow their parameters and statist
   const Variable second = check();
   CHECK(worst(first, second) > 1e-3);
 
-  Net other;
+  InferenceNet other;
   other(batch);
   net.copyparams(other);
   check();
@@ -106,9 +106,10 @@ TEST_CASE("static graphs of trained networks follow their parameters and statist
 
 /// A call of a model in test mode, and the same as a static graph; parameters and statistics change in between.
 template <class Model, class Call>
-std::string check_replays(Model& model, const Shape& shape, Call&& call, double tolerance = 1e-4,
-                          Dtype dtype = Dtype::float32) {
-  const Variable x(draw(shape).array().astype(dtype), false), train(draw(shape).array().astype(dtype), false);
+std::string check_inference(Model& model, const Shape& shape, Call&& call, double tolerance = 1e-4,
+                            Dtype dtype = Dtype::float32) {
+  const Variable x(random_batch(shape).array().astype(dtype), false),
+      train(random_batch(shape).array().astype(dtype), false);
   auto fast = static_graph([&](const Variable& image) -> Variable { return call(model, image); });
   const auto error = [&](const Variable& image) {
     const auto evaluation = using_config(&Config::train, false);
@@ -142,15 +143,15 @@ TEST_CASE("static graphs fold batch normalizations into convolutions of every ki
   const auto call = [](Blocks& net, const Variable& x) { return net.bn1.relu(net.conv(x)); };
   SUBCASE("1 axis") {
     Blocks net(1, 4, 6, {.pad = 1});
-    CHECK(is_folded(check_replays(net, {2, 4, 9}, call)));
+    CHECK(is_folded(check_inference(net, {2, 4, 9}, call)));
   }
   SUBCASE("3 axes") {
     Blocks net(3, 4, 6, {.pad = 1, .nobias = true});
-    CHECK(is_folded(check_replays(net, {2, 4, 5, 6, 3}, call)));
+    CHECK(is_folded(check_inference(net, {2, 4, 5, 6, 3}, call)));
   }
   SUBCASE("groups, strides and dilations") {
     Blocks net(2, 4, 6, {.stride = 2, .pad = 2, .dilate = 2, .groups = 2});
-    CHECK(is_folded(check_replays(net, {2, 4, 9, 8}, call)));
+    CHECK(is_folded(check_inference(net, {2, 4, 9, 8}, call)));
   }
 }
 
@@ -158,26 +159,26 @@ TEST_CASE("static graphs keep what folding must not touch") {
   random::seed(5);
   Blocks net(2, 4, 6, {.pad = 1});
   SUBCASE("weights with two batch normalizations") {
-    const std::string summary = check_replays(
+    const std::string summary = check_inference(
         net, {2, 4, 6, 6}, [](Blocks& n, const Variable& x) { return n.bn1(n.conv(x)) * n.bn2(n.conv(x * 2.0)); });
     CHECK(is_folded(summary));
   }
   SUBCASE("one convolution, two batch normalizations") {
-    const std::string summary = check_replays(net, {2, 4, 6, 6}, [](Blocks& n, const Variable& x) {
+    const std::string summary = check_inference(net, {2, 4, 6, 6}, [](Blocks& n, const Variable& x) {
       const Variable h = n.conv(x);
       return n.bn1(h) * n.bn2(h);
     });
     CHECK_FALSE(is_folded(summary));
   }
   SUBCASE("a convolution that is used elsewhere") {
-    const std::string summary = check_replays(net, {2, 4, 6, 6}, [](Blocks& n, const Variable& x) {
+    const std::string summary = check_inference(net, {2, 4, 6, 6}, [](Blocks& n, const Variable& x) {
       const Variable h = n.conv(x);
       return n.bn1(h) + h;
     });
     CHECK_FALSE(is_folded(summary));
   }
   SUBCASE("a view of the convolution's result") {
-    const std::string summary = check_replays(net, {2, 4, 6, 6}, [](Blocks& n, const Variable& x) {
+    const std::string summary = check_inference(net, {2, 4, 6, 6}, [](Blocks& n, const Variable& x) {
       return n.bn1(F::get_item(n.conv(x), {Slice{}, Slice{}, Slice{{}, {}, -1}}));
     });
     CHECK_FALSE(is_folded(summary));
@@ -188,9 +189,10 @@ TEST_CASE("static graphs take residuals and addends in any memory order") {
   random::seed(6);
   Blocks net(2, 6, 6, {.pad = 1});
   const auto turned = [](const Variable& x) { return F::transpose(F::transpose(x, {1, 0, 3, 2}) * 0.5, {1, 0, 3, 2}); };
-  check_replays(net, {2, 6, 5, 5}, [&](Blocks& n, const Variable& x) { return n.bn1.add_relu(n.conv(x), turned(x)); });
-  check_replays(net, {2, 6, 5, 5}, [&](Blocks& n, const Variable& x) { return F::relu(n.conv(x) + turned(x)); });
-  check_replays(net, {2, 6, 5, 5}, [&](Blocks& n, const Variable& x) { return F::relu(n.conv(turned(x)) + x); });
+  check_inference(net, {2, 6, 5, 5},
+                  [&](Blocks& n, const Variable& x) { return n.bn1.add_relu(n.conv(x), turned(x)); });
+  check_inference(net, {2, 6, 5, 5}, [&](Blocks& n, const Variable& x) { return F::relu(n.conv(x) + turned(x)); });
+  check_inference(net, {2, 6, 5, 5}, [&](Blocks& n, const Variable& x) { return F::relu(n.conv(turned(x)) + x); });
 }
 
 }  // namespace

@@ -19,9 +19,9 @@
 namespace kusari::testing {
 namespace {
 
-class Net : public Chain {
+class HookedNet : public Chain {
  public:
-  Net() : l1{*this, "l1", 3, 4}, l2{*this, "l2", 4, 2} {
+  HookedNet() : l1{*this, "l1", 3, 4}, l2{*this, "l2", 4, 2} {
     l1.add_hook(link_hooks::SpectralNormalization({.use_gamma = true}));
     l2.add_hook(link_hooks::WeightStandardization());
   }
@@ -34,7 +34,7 @@ class Net : public Chain {
 };
 
 TEST_CASE("what hooks do to weights is replayed") {
-  Net plain, recorded(plain);
+  HookedNet plain, recorded(plain);
   auto graph = static_graph(recorded);
   optimizers::MomentumSGD one(0.1), other(0.1);
   one.setup(plain);

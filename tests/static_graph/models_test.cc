@@ -23,7 +23,7 @@ namespace {
 
 using namespace kusari;
 
-constexpr int64_t kIterations = 3;
+constexpr int64_t kModelIterations = 3;
 
 enum class Mode { define_by_run, model, step };
 
@@ -38,7 +38,7 @@ struct Images {
 };
 
 Images images_of(const Problem& problem) {
-  const int64_t n = problem.batch * kIterations;
+  const int64_t n = problem.batch * kModelIterations;
   Shape shape = {n};
   for (const int64_t d : problem.image) shape.push_back(d);
   std::vector<float> pixels(static_cast<size_t>(numel(shape)));
@@ -49,7 +49,7 @@ Images images_of(const Problem& problem) {
 }
 
 /// The losses of the iterations.
-std::vector<double> train(AnyLink& model, const Problem& problem, Mode mode, const StaticGraphPasses& passes) {
+std::vector<double> train_model(AnyLink& model, const Problem& problem, Mode mode, const StaticGraphPasses& passes) {
   const Images images = images_of(problem);
   optimizers::MomentumSGD optimizer(0.01, 0.9);
   optimizer.setup(model);
@@ -65,7 +65,7 @@ std::vector<double> train(AnyLink& model, const Problem& problem, Mode mode, con
     Reporter reporter;
     reporter.add_observers(std::make_unique<training::LinkObservers>("main", model));
     random::seed(5);  // an updater has drawn some
-    for (int64_t i = 0; i < kIterations; ++i) {
+    for (int64_t i = 0; i < kModelIterations; ++i) {
       Observation observation;
       const ReportScope scope = reporter.scope(observation);
       updater.update();
@@ -74,7 +74,7 @@ std::vector<double> train(AnyLink& model, const Problem& problem, Mode mode, con
   } else {
     auto graph = static_graph(model, graph_options);
     random::seed(5);
-    for (int64_t i = 0; i < kIterations; ++i) {
+    for (int64_t i = 0; i < kModelIterations; ++i) {
       const auto rows = [&](const Array& all) {
         return Variable(all.slice(0, i * problem.batch, problem.batch).copy(), false);
       };
@@ -112,14 +112,14 @@ double difference(AnyLink& a, AnyLink& b, bool exact) {
 
 void check_model(const AnyLink& model, const Problem& problem, std::initializer_list<Mode> modes) {
   AnyLink eager_model(model);
-  const std::vector<double> eager = train(eager_model, problem, Mode::define_by_run, StaticGraphPasses::none());
+  const std::vector<double> eager = train_model(eager_model, problem, Mode::define_by_run, StaticGraphPasses::none());
   for (const Mode mode : modes) {
     AnyLink replayed(model);
-    CHECK(train(replayed, problem, mode, StaticGraphPasses::none()) == eager);
+    CHECK(train_model(replayed, problem, mode, StaticGraphPasses::none()) == eager);
     CHECK(difference(replayed, eager_model, true) == 0);
   }
   AnyLink fused(model);
-  const std::vector<double> losses = train(fused, problem, Mode::step, StaticGraphPasses{});
+  const std::vector<double> losses = train_model(fused, problem, Mode::step, StaticGraphPasses{});
   for (size_t i = 0; i < losses.size(); ++i) CHECK(losses[i] == doctest::Approx(eager[i]).epsilon(1e-4));
   CHECK(difference(fused, eager_model, false) < 1e-4);
 }

@@ -87,9 +87,9 @@ TEST_CASE("a plan keeps each view once, those of a slot side by side") {
   row.shape = {3};
   row.strides = {1};
   row.offset = 12;
-  using Add = kernels::Pointwise<kernels::Add>;
+  using AddKernel = kernels::Pointwise<kernels::Add>;
   add_copy(program, Phase::forward, x, y);
-  program.steps.push_back(make_step<Add>(
+  program.steps.push_back(make_step<AddKernel>(
       Device(), Phase::forward,
       {params_of(kernels::Add{}), operand_of(Kind::in, row), operand_of(Kind::in, x), operand_of(Kind::out, y)}));
   const Plan plan(std::move(program));

@@ -133,7 +133,7 @@ struct Trace {
 
 /// The losses of some iterations, then the gradients of the last one, and the parameters and statistics in the end.
 template <class Call>
-Trace train(RandomNet& net, Call&& call, int optimizer_kind) {
+Trace train_random_net(RandomNet& net, Call&& call, int optimizer_kind) {
   const std::unique_ptr<Optimizer> optimizer = make_optimizer(optimizer_kind);
   optimizer->setup(net);
   random::seed(99);
@@ -199,12 +199,12 @@ void check_random_graphs(const StaticGraphPasses& passes, double tolerance, uint
     random::seed(seed);
     RandomNet eager_net(seed);
     RandomNet replayed_net(eager_net);
-    const Trace eager = train(
+    const Trace eager = train_random_net(
         eager_net, [&](const Variable& x, const Variable& t) { return eager_net(x, t); }, kind);
     StaticGraphOptions options;
     options.passes = passes;
     auto graph = static_graph(replayed_net, options);
-    const Trace replayed = train(
+    const Trace replayed = train_random_net(
         replayed_net, [&](const Variable& x, const Variable& t) { return graph(x, t); }, kind);
     REQUIRE(eager.functions > 0);
     REQUIRE(replayed.functions == 0);

@@ -42,7 +42,7 @@ Array labels(int64_t n, int64_t seed, int64_t low, int64_t high) {
 
 /// What four calls, each with other numbers and labels, give: losses and gradients.
 template <class Call, class LinkT>
-std::vector<float> train(Call& call, LinkT& link) {
+std::vector<float> train_link(Call& call, LinkT& link) {
   random::seed(5);
   std::vector<float> all;
   for (int64_t i = 0; i < 4; ++i) {
@@ -59,13 +59,13 @@ std::vector<float> train(Call& call, LinkT& link) {
 }
 
 template <class LinkT>
-void check_replays(const LinkT& link) {
+void check_link_replays(const LinkT& link) {
   LinkT plain = link, recorded = link;
   plain.W.array().copy_from(numbers(plain.W.shape(), 9));
   recorded.W.array().copy_from(numbers(recorded.W.shape(), 9));
   const auto call_plain = [&](const Variable& x, const Variable& t) { return plain(x, t); };
   auto graph = static_graph([&](const Variable& x, const Variable& t) { return recorded(x, t); });
-  CHECK(train(graph, recorded) == train(call_plain, plain));
+  CHECK(train_link(graph, recorded) == train_link(call_plain, plain));
   CHECK(graph.summary().find("define-by-run") == std::string::npos);
 }
 
@@ -77,9 +77,9 @@ std::vector<Variable> frames(const Variable& x) {
 const std::vector<int64_t> kCounts = {5, 2, 1, 1, 3};
 
 TEST_CASE("static graphs replay losses over large vocabularies") {
-  check_replays(L::NegativeSampling(3, kCounts, 4));
-  check_replays(L::BlackOut(3, kCounts, 4));
-  check_replays(L::BinaryHierarchicalSoftmax(3, L::BinaryTree({{0, 1}, 2}, {3, 4})));
+  check_link_replays(L::NegativeSampling(3, kCounts, 4));
+  check_link_replays(L::BlackOut(3, kCounts, 4));
+  check_link_replays(L::BinaryHierarchicalSoftmax(3, L::BinaryTree({{0, 1}, 2}, {3, 4})));
 }
 
 TEST_CASE("static graphs replay connectionist_temporal_classification") {

@@ -27,9 +27,10 @@ using namespace kusari;
 
 namespace {
 
-class Net : public Chain {
+class TunedNet : public Chain {
  public:
-  Net() : c1{*this, "c1", 32, 32, 3, {.pad = 1}}, c2{*this, "c2", 32, 32, 3, {.pad = 1}}, l{*this, "l", kInfer, 3} {}
+  TunedNet()
+      : c1{*this, "c1", 32, 32, 3, {.pad = 1}}, c2{*this, "c2", 32, 32, 3, {.pad = 1}}, l{*this, "l", kInfer, 3} {}
   Variable operator()(const Variable& x) { return l(functions::relu(c2(functions::relu(c1(x))))); }
 
  private:
@@ -45,8 +46,8 @@ datasets::TupleDataset images() {
 }
 
 /// `test_case` in a process of its own, which knows `directory` and no choices.
-void run(const std::string& test_case, const testing::ScratchDirectory& directory,
-         const std::string& environment = "") {
+void run_child(const std::string& test_case, const testing::ScratchDirectory& directory,
+               const std::string& environment = "") {
   const testing::ChildResult child = testing::run_in_child(
       "-u KUSARI_CONVOLUTION KUSARI_AUTOTUNE=1 KUSARI_TEST_DIRECTORY='" + directory.path() + "' " + environment,
       test_case);
@@ -56,10 +57,10 @@ void run(const std::string& test_case, const testing::ScratchDirectory& director
 
 /// Six iterations with a snapshot after the third, or those after the snapshot. The parameters go to "model", the
 /// choices of the whole run to "choices".
-void train(const std::string& directory, bool is_resumed) {
+void train_tuned(const std::string& directory, bool is_resumed) {
   random::seed(42);
   auto data = images();
-  links::Classifier<Net> model{Net()};
+  links::Classifier<TunedNet> model{TunedNet()};
   optimizers::Adam optimizer;
   optimizer.setup(model);
   updaters::StandardUpdater updater(iterators::SerialIterator(data, 4), optimizer);
@@ -76,9 +77,9 @@ void train(const std::string& directory, bool is_resumed) {
 
 std::string directory() { return std::getenv("KUSARI_TEST_DIRECTORY"); }
 
-TEST_CASE("train with autotune" * doctest::skip()) { train(directory(), false); }
+TEST_CASE("train with autotune" * doctest::skip()) { train_tuned(directory(), false); }
 
-TEST_CASE("resume with autotune" * doctest::skip()) { train(directory(), true); }
+TEST_CASE("resume with autotune" * doctest::skip()) { train_tuned(directory(), true); }
 
 std::string choices(const std::string& file, const std::string& key = "choices") {
   return serializers::NpzReader(file).value(key).text;
@@ -116,12 +117,12 @@ std::string with_algorithm(const std::string& choices, const std::string& algori
 TEST_CASE("an autotuned run that is resumed takes its choices from the snapshot and gives the same bits") {
   const testing::ScratchDirectory dir;
   const std::string snapshot = dir / "snapshot_iter_3", model = dir / "model";
-  run("train with autotune", dir);
+  run_child("train with autotune", dir);
   const std::string chosen = choices(snapshot, "tuning/choices");
   CHECK(chosen.find("cpu.convolution/1 filter_grad float32 batch 4 channels 32 to 32 ") != std::string::npos);
   CHECK(choices(dir / "choices") == chosen);
   const auto expected = parameters(model);
-  run("resume with autotune", dir);
+  run_child("resume with autotune", dir);
   CHECK(choices(dir / "choices") == chosen);
   CHECK(parameters(model) == expected);
 
@@ -130,24 +131,24 @@ TEST_CASE("an autotuned run that is resumed takes its choices from the snapshot 
   for (const std::string algorithm : {"im2col", "winograd"}) {
     const std::string forged = with_algorithm(chosen, algorithm);
     forge(snapshot, forged);
-    run("resume with autotune", dir);
+    run_child("resume with autotune", dir);
     CHECK(choices(dir / "choices") == forged);
     results.push_back(parameters(model));
-    run("resume with autotune", dir, "KUSARI_CONVOLUTION=" + algorithm);
+    run_child("resume with autotune", dir, "KUSARI_CONVOLUTION=" + algorithm);
     CHECK(parameters(model) == results.back());
   }
   CHECK(results[0] != results[1]);
 
   forge(snapshot, "no\nchoices\n");
-  run("resume with autotune", dir);
+  run_child("resume with autotune", dir);
   CHECK(choices(dir / "choices").size() > 0);
 }
 
 TEST_CASE("a snapshot without choices has no entry for them, and is read") {
   const testing::ScratchDirectory dir;
-  run("train with autotune", dir, "KUSARI_AUTOTUNE=0");
+  run_child("train with autotune", dir, "KUSARI_AUTOTUNE=0");
   CHECK_FALSE(serializers::NpzReader(dir / "snapshot_iter_3").contains("tuning/choices"));
   const auto expected = parameters(dir / "model");
-  run("resume with autotune", dir, "KUSARI_AUTOTUNE=0");
+  run_child("resume with autotune", dir, "KUSARI_AUTOTUNE=0");
   CHECK(parameters(dir / "model") == expected);
 }

@@ -31,9 +31,9 @@ namespace {
 
 constexpr int kMutants = 1000;
 
-class Network : public Chain {
+class DamagedNet : public Chain {
  public:
-  Network() : l1{*this, "l1", 4, 5}, bn{*this, "bn", 5}, l2{*this, "l2", 5, 3} {}
+  DamagedNet() : l1{*this, "l1", 4, 5}, bn{*this, "bn", 5}, l2{*this, "l2", 5, 3} {}
   Variable operator()(const Variable& x) { return l2(functions::dropout(bn(l1(x)), 0.3)); }
 
  private:
@@ -43,9 +43,9 @@ class Network : public Chain {
 };
 
 /// Trains three iterations from the snapshot, or from the beginning; saves what comes out where a file is named.
-void train(const ScratchDirectory& dir, const std::string& from, const std::string& to) {
+void train_from(const ScratchDirectory& dir, const std::string& from, const std::string& to) {
   const datasets::TupleDataset data(ones({10, 4}), zeros({10}, Dtype::int32));
-  links::Classifier<Network> model{Network()};
+  links::Classifier<DamagedNet> model{DamagedNet()};
   optimizers::Adam optimizer;
   optimizer.setup(model);
   updaters::StandardUpdater updater(SerialIterator(data, 4), optimizer);
@@ -65,7 +65,7 @@ void train(const ScratchDirectory& dir, const std::string& from, const std::stri
 TEST_CASE("damaged snapshots are resumed or refused") {
   const ScratchDirectory dir;
   const std::string path = dir / "snapshot";
-  train(dir, "", path);
+  train_from(dir, "", path);
   const std::string original = testing::read_file(path);
   uint64_t header = 0;
   std::memcpy(&header, original.data(), sizeof(header));
@@ -90,7 +90,7 @@ TEST_CASE("damaged snapshots are resumed or refused") {
     testing::write_file(path, mutant);
     CAPTURE(i);
     try {
-      train(dir, path, "");
+      train_from(dir, path, "");
       ++resumed;
     } catch (const Error&) {
     } catch (const std::exception& error) {

@@ -162,9 +162,9 @@ void check_policy(const Policy& p, Predictor predictor, const Shape& shape, int6
   CHECK(log.log().at(0).find("validation/main/accuracy") != nullptr);
 }
 
-class Mlp : public Chain {
+class DropoutMlp : public Chain {
  public:
-  Mlp() : l1{*this, "l1", kInfer, 30}, l2{*this, "l2", 30, 20}, l3{*this, "l3", 20, 10} {}
+  DropoutMlp() : l1{*this, "l1", kInfer, 30}, l2{*this, "l2", 30, 20}, l3{*this, "l3", 20, 10} {}
   Variable operator()(const Variable& x) { return l3(F::dropout(F::relu(l2(F::relu(l1(x)))) * 2 + 0.5, 0.25)); }
 
  private:
@@ -193,7 +193,7 @@ TEST_CASE("config.dtype: models of fully connected and plain convolutional layer
     const auto guard = using_config(&Config::dtype, p.policy);
     CAPTURE(name(p.activations));
     CAPTURE(name(p.parameters));
-    check_policy(p, Mlp(), {12}, 10);
+    check_policy(p, DropoutMlp(), {12}, 10);
     check_policy(p, L::CifarCnn(), {3, 32, 32}, 10);
     check_policy(p, L::VGG16Layers({.n_classes = 10, .image_size = 32}), {3, 32, 32}, 10);
   }

@@ -3,6 +3,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <functional>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -109,6 +110,31 @@ TEST_CASE("dump_graph: errors leave the settings as they were") {
     CHECK_FALSE(config().keep_graph_on_report.own().has_value());
     CHECK_FALSE(config().use_static_graph.own().has_value());
   }
+}
+
+TEST_CASE("dump_graph: an extension that cannot be initialized leaves the settings as they were") {
+  const ScratchDirectory dir;
+  Reporting updater;
+  Trainer trainer(updater, {3, "iteration"}, dir.path());
+  trainer.extend(dump_graph("loss"));
+  trainer.extend(training::make_extension([](Trainer&) {},
+                                          {.initializer = [](Trainer&) { throw std::runtime_error("not ready"); }}));
+  CHECK_THROWS_WITH(trainer.run(false), "not ready");
+  CHECK_FALSE(config().keep_graph_on_report.own().has_value());
+  CHECK_FALSE(config().use_static_graph.own().has_value());
+}
+
+TEST_CASE("dump_graph: the settings end with the extension, though nobody finalizes it") {
+  const ScratchDirectory dir;
+  {
+    Reporting updater;
+    Trainer trainer(updater, {3, "iteration"}, dir.path());
+    trainer.extend(dump_graph("loss"));
+    trainer.get_extension("DumpGraph").initialize(trainer);
+    CHECK(config().keep_graph_on_report.own() == true);
+  }
+  CHECK_FALSE(config().keep_graph_on_report.own().has_value());
+  CHECK_FALSE(config().use_static_graph.own().has_value());
 }
 
 TEST_CASE("unchain_variables drops the graphs of reported variables") {

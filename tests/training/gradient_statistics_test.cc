@@ -32,19 +32,19 @@ namespace {
 constexpr double kInf = std::numeric_limits<double>::infinity();
 
 /// Two parameters, one below another link.
-struct Net : Chain {
+struct HalfNet : Chain {
   struct Inner : Chain {
     explicit Inner(Dtype dtype) : b{*this, "b", full({2}, 3, dtype)} {}
     Parameter b;
   };
-  explicit Net(Dtype dtype) : W{*this, "W", full({4}, 2, dtype)}, inner{*this, "inner", dtype} {}
+  explicit HalfNet(Dtype dtype) : W{*this, "W", full({4}, 2, dtype)}, inner{*this, "inner", dtype} {}
   Parameter W;
   Child<Inner> inner;
 };
 
 /// Gives the parameters gradients of their dtype.
 struct Updater final : FakeUpdater {
-  Updater(Net& model, Optimizer& sgd) : net{&model} {
+  Updater(HalfNet& model, Optimizer& sgd) : net{&model} {
     optimizer = &sgd;
     on_update = [this] {
       net->W.set_grad(array(w).astype(net->W.dtype()));
@@ -59,7 +59,7 @@ struct Updater final : FakeUpdater {
     ++count;
   }
 
-  Net* net;
+  HalfNet* net;
   std::vector<double> w = {0, 0x1p-24, -1, 3}, b = {kInf, std::nan("")};
 };
 
@@ -69,7 +69,7 @@ double column(const Observation& seen, const std::string& name) { return seen.at
 
 TEST_CASE("GradientStatistics reports what the gradients of each parameter are") {
   const ScratchDirectory out;
-  Net net(Dtype::float16);
+  HalfNet net(Dtype::float16);
   optimizers::SGD sgd;
   sgd.setup(net);
   // A hook sees what backward left after the statistics have.
@@ -115,7 +115,7 @@ TEST_CASE("GradientStatistics reports what the gradients of each parameter are")
 
 TEST_CASE("GradientStatistics: which updates, parameters, columns and names") {
   const ScratchDirectory out;
-  Net net(Dtype::float32);
+  HalfNet net(Dtype::float32);
   optimizers::SGD sgd;
   sgd.setup(net);
   Updater updater(net, sgd);
@@ -164,7 +164,7 @@ TEST_CASE("GradientStatistics shows scaled gradients, and the scale beside them"
   const ScratchDirectory out;
   for (const bool fp32_update : {false, true}) {
     for (const bool hooked : {false, true}) {
-      Net net(Dtype::float16);
+      HalfNet net(Dtype::float16);
       optimizers::SGD sgd;
       sgd.setup(net);
       if (fp32_update) sgd.use_fp32_update();
@@ -199,7 +199,7 @@ TEST_CASE("GradientStatistics shows scaled gradients, and the scale beside them"
 TEST_CASE("GradientStatistics goes on after a resume") {
   const ScratchDirectory out, files;
   const auto run = [&](GradientStatistics& statistics, int64_t from, int64_t to) {
-    Net net(Dtype::float32);
+    HalfNet net(Dtype::float32);
     optimizers::SGD sgd(0);
     sgd.setup(net);
     Updater updater(net, sgd);
@@ -229,7 +229,7 @@ TEST_CASE("GradientStatistics goes on after a resume") {
 
 TEST_CASE("GradientStatistics draws its rows where there is a gnuplot") {
   const ScratchDirectory out;
-  Net net(Dtype::float16);
+  HalfNet net(Dtype::float16);
   optimizers::SGD sgd;
   sgd.setup(net);
   Updater updater(net, sgd);

@@ -30,8 +30,8 @@ namespace html = kusari::training::html;
 namespace {
 
 /// An updater with a model under an optimizer.
-struct ModelUpdater : testing::FakeUpdater {
-  ModelUpdater() : FakeUpdater(2) {
+struct AdamUpdater : testing::FakeUpdater {
+  AdamUpdater() : FakeUpdater(2) {
     adam.setup(model);
     adam.add_hook(optimizer_hooks::WeightDecay(0.01));
     on_update = [this] {
@@ -51,7 +51,7 @@ struct ModelUpdater : testing::FakeUpdater {
 
 TEST_CASE("HtmlReport shows a run on one page") {
   const ScratchDirectory dir;
-  ModelUpdater updater;
+  AdamUpdater updater;
   Trainer trainer(updater, {3, "epoch"}, dir / "out");
   trainer.extend(HtmlReport({.title = "A <run>", .configuration = {{"data", "<MNIST>"}}, .reload_seconds = 20}));
   trainer.extend(extensions::LogReport());
@@ -92,7 +92,7 @@ TEST_CASE("HtmlReport shows a run on one page") {
 
 TEST_CASE("HtmlReport of a run that fails says why") {
   const ScratchDirectory dir;
-  ModelUpdater updater;
+  AdamUpdater updater;
   updater.fails_at = 3;
   Trainer trainer(updater, {4, "epoch"}, dir.path());
   trainer.extend(extensions::LogReport());
@@ -122,7 +122,7 @@ TEST_CASE("HtmlReport has the computational graph, drawn once, or as text where 
     ::chmod((bin / "dot").c_str(), 0755);
   }
   ::setenv("PATH", bin.path().c_str(), 1);
-  ModelUpdater updater;
+  AdamUpdater updater;
   Trainer trainer(updater, {3, "epoch"}, dir.path());
   trainer.extend(extensions::LogReport({.filename = std::nullopt}));
   trainer.extend(HtmlReport());
@@ -141,7 +141,7 @@ TEST_CASE("HtmlReport's bad arguments") {
   const ScratchDirectory dir;
   CHECK_THROWS_WITH_AS(HtmlReport({.x_key = "time"}), "HtmlReport: x_key is 'time': it must be 'iteration' or 'epoch'",
                        ValueError);
-  ModelUpdater updater;
+  AdamUpdater updater;
   Trainer trainer(updater, {1, "epoch"}, dir.path());
   trainer.extend(HtmlReport({.log_report = "Log"}));
   CHECK_THROWS_WITH_AS(trainer.run(false), doctest::Contains("there is no extension 'Log'"), ValueError);

@@ -52,7 +52,7 @@ constexpr int kWriters = 5;
 constexpr int64_t kIterations = 60;
 constexpr const char* kOutcome = "outcome.npz";
 
-std::shared_ptr<writers::Writer> make_writer(int kind) {
+std::shared_ptr<writers::Writer> writer_of_kind(int kind) {
   switch (kind) {
     case 0:
       return std::make_shared<writers::SimpleWriter>();
@@ -67,9 +67,9 @@ std::shared_ptr<writers::Writer> make_writer(int kind) {
   }
 }
 
-class Network : public Chain {
+class KilledNet : public Chain {
  public:
-  Network() : l1{*this, "l1", 20, 64}, bn{*this, "bn", 64}, l2{*this, "l2", 64, 3} {}
+  KilledNet() : l1{*this, "l1", 20, 64}, bn{*this, "bn", 64}, l2{*this, "l2", 64, 3} {}
   Variable operator()(const Variable& x) { return l2(functions::dropout(functions::relu(bn(l1(x))), 0.3)); }
 
  private:
@@ -96,11 +96,11 @@ bool has_snapshot(const ScratchDirectory& dir) {
 
 /// Trains from the newest snapshot in the directory, or from the beginning, to the end, and writes all that it ends
 /// with.
-void train(const ScratchDirectory& dir, int writer) {
+void train_killed(const ScratchDirectory& dir, int writer) {
   // Numbers that a resumed run drew anew, instead of going on with those of its snapshot, would be others.
   random::seed(has_snapshot(dir) ? 7 : 42);
   const datasets::TupleDataset data = points();
-  links::Classifier<Network> model{Network()};
+  links::Classifier<KilledNet> model{KilledNet()};
   optimizers::Adam optimizer;
   optimizer.setup(model);
   updaters::StandardUpdater updater(SerialIterator(data, 32), optimizer);
@@ -109,7 +109,7 @@ void train(const ScratchDirectory& dir, int writer) {
   extensions::LogReport log({.trigger = {5, "iteration"}});
   trainer.extend(log);
   trainer.extend(extensions::ExponentialShift("alpha", 0.9), {.trigger = {7, "iteration"}});
-  trainer.extend(extensions::snapshot({.writer = make_writer(writer), .n_retains = 2, .autoload = true}),
+  trainer.extend(extensions::snapshot({.writer = writer_of_kind(writer), .n_retains = 2, .autoload = true}),
                  {.trigger = {3, "iteration"}});
   trainer.run();
 
@@ -138,7 +138,7 @@ bool train_until_killed(const ScratchDirectory& dir, int writer, std::optional<d
     int status = 0;
     try {
       set_num_threads(1);  // the parent's worker threads are not in this process
-      train(dir, writer);
+      train_killed(dir, writer);
     } catch (const std::exception& error) {
       std::fprintf(stderr, "kill_test: %s\n", error.what());
       status = 1;

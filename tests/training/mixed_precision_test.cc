@@ -36,9 +36,9 @@ using extensions::MixedPrecision;
 using extensions::MixedPrecisionOptions;
 using extensions::MixedPrecisionRecipe;
 
-class Net : public Chain {
+class MixedNet : public Chain {
  public:
-  Net() : l1{*this, "l1", 6, 16}, bn{*this, "bn", 16}, l2{*this, "l2", 16, 3} {}
+  MixedNet() : l1{*this, "l1", 6, 16}, bn{*this, "bn", 16}, l2{*this, "l2", 16, 3} {}
   Variable operator()(const Variable& x) {
     const Variable h = l1(x);
     seen = h.dtype();
@@ -68,8 +68,8 @@ class Points final : public datasets::Dataset {
 };
 
 /// A training run with everything that it needs.
-struct Run {
-  explicit Run(const MixedPrecisionOptions& options, int64_t iterations) : mixed{options}, model{make_model()} {
+struct MixedRun {
+  explicit MixedRun(const MixedPrecisionOptions& options, int64_t iterations) : mixed{options}, model{make_model()} {
     model.lossfun = [this](const Variable& y, const Variable& t) {
       const Variable loss = F::softmax_cross_entropy(y, t);
       return config().train && overflows.count(updater->iteration() + 1) > 0 ? loss * 1e10 : loss;
@@ -81,9 +81,9 @@ struct Run {
     trainer->extend(extensions::Evaluator(test, model));
     trainer->extend(log);
   }
-  static L::Classifier<Net> make_model() {
+  static L::Classifier<MixedNet> make_model() {
     random::seed(1);
-    return L::classifier(Net());
+    return L::classifier(MixedNet());
   }
   std::map<std::string, std::vector<double>> values() {
     std::map<std::string, std::vector<double>> result;
@@ -98,7 +98,7 @@ struct Run {
   Points points;
   iterators::SerialIterator train{points, 8, {.shuffle = false}};
   iterators::SerialIterator test{points, 16, {.repeat = false, .shuffle = false}};
-  L::Classifier<Net> model;
+  L::Classifier<MixedNet> model;
   optimizers::Adam optimizer{{.alpha = 0.02}};
   extensions::LogReport log;
   std::optional<updaters::StandardUpdater> updater;
@@ -111,8 +111,8 @@ TEST_CASE("MixedPrecision trains in 16 bits and gives the float32 model back") {
       CAPTURE(name(dtype));
       CAPTURE(static_cast<int>(recipe));
       const bool is_16_bit = recipe == MixedPrecisionRecipe::to_fp16;
-      Run run({.recipe = recipe, .dtype = dtype, .clip = 10}, 60);
-      Net& net = run.model.predictor;
+      MixedRun run({.recipe = recipe, .dtype = dtype, .clip = 10}, 60);
+      MixedNet& net = run.model.predictor;
       int64_t steps = 0;
       run.trainer->extend([&](training::Trainer&) {
         ++steps;
@@ -149,8 +149,8 @@ TEST_CASE("MixedPrecision trains in 16 bits and gives the float32 model back") {
 TEST_CASE("a run in mixed precision resumes exactly") {
   for (const auto recipe : {MixedPrecisionRecipe::autocast, MixedPrecisionRecipe::to_fp16}) {
     CAPTURE(static_cast<int>(recipe));
-    Run whole({.recipe = recipe}, 12), first({.recipe = recipe}, 7), second({.recipe = recipe}, 12);
-    for (Run* const run : {&whole, &first, &second}) {
+    MixedRun whole({.recipe = recipe}, 12), first({.recipe = recipe}, 7), second({.recipe = recipe}, 12);
+    for (MixedRun* const run : {&whole, &first, &second}) {
       run->overflows = {2, 10};
       run->trainer->extend([run](training::Trainer& t) {
         if (t.updater().iteration() == 7) serializers::save_npz(run->out / "snapshot", t);
@@ -172,8 +172,8 @@ TEST_CASE("a run in mixed precision resumes exactly") {
 TEST_CASE("a snapshot that is loaded when the extensions begin resumes mixed precision, too") {
   for (const auto recipe : {MixedPrecisionRecipe::autocast, MixedPrecisionRecipe::to_fp16}) {
     CAPTURE(static_cast<int>(recipe));
-    Run whole({.recipe = recipe}, 12), first({.recipe = recipe}, 7), second({.recipe = recipe}, 12);
-    for (Run* const run : {&whole, &first, &second}) {
+    MixedRun whole({.recipe = recipe}, 12), first({.recipe = recipe}, 7), second({.recipe = recipe}, 12);
+    for (MixedRun* const run : {&whole, &first, &second}) {
       run->overflows = {2, 10};
       run->trainer->extend(extensions::snapshot({.autoload = run == &second}), {.trigger = {7, "iteration"}});
     }
@@ -188,8 +188,8 @@ TEST_CASE("a snapshot that is loaded when the extensions begin resumes mixed pre
 }
 
 TEST_CASE("MixedPrecision may run again") {
-  Run once({.recipe = MixedPrecisionRecipe::to_fp16, .loss_scale = 128}, 8);
-  Run twice({.recipe = MixedPrecisionRecipe::to_fp16, .loss_scale = 128}, 8);
+  MixedRun once({.recipe = MixedPrecisionRecipe::to_fp16, .loss_scale = 128}, 8);
+  MixedRun twice({.recipe = MixedPrecisionRecipe::to_fp16, .loss_scale = 128}, 8);
   once.trainer->run();
   bool is_interrupted = false;
   twice.trainer->extend([&](training::Trainer& t) {
@@ -207,17 +207,17 @@ TEST_CASE("MixedPrecision refuses what cannot work") {
   CHECK_THROWS_WITH_AS(MixedPrecision({.clip = 0}), "MixedPrecision: clip is 0.000000 but must be positive",
                        ValueError);
   {
-    Run run({.dtype = Dtype::float32}, 1);
+    MixedRun run({.dtype = Dtype::float32}, 1);
     CHECK_THROWS_AS(run.trainer->run(false), ValueError);
   }
   {
-    Run run({}, 1);
+    MixedRun run({}, 1);
     run.optimizer.set_loss_scale(4);
     CHECK_THROWS_AS(run.trainer->run(false), StateError);
     CHECK(run.optimizer.loss_scale() == 4);
   }
   {
-    Run run({}, 1);
+    MixedRun run({}, 1);
     run.model.to(Dtype::float16);
     CHECK_THROWS_AS(run.trainer->run(false), TypeError);
   }

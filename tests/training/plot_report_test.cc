@@ -40,7 +40,7 @@ class Path {
   std::string before_;
 };
 
-void run(const ScratchDirectory& out, PlotReport& plot, int64_t iterations = 4, int64_t from = 0) {
+void run_plot(const ScratchDirectory& out, PlotReport& plot, int64_t iterations = 4, int64_t from = 0) {
   FakeUpdater updater(2);
   updater.count = from;
   updater.on_update = [&] {
@@ -66,7 +66,7 @@ TEST_CASE("PlotReport gives gnuplot the means of each interval") {
                    .filename = "loss.png",
                    .marker = "o",
                    .grid = false});
-  run(out, plot);
+  run_plot(out, plot);
   CHECK(out.count() == 1);
   CHECK(
       read_file(out / "loss.png") ==
@@ -83,7 +83,7 @@ TEST_CASE("PlotReport draws SVG files by itself") {
   const ScratchDirectory bin, out;
   const Path path(bin, nullptr);
   PlotReport plot({"main/loss", "it's"}, "iteration", {.filename = "loss.svg", .marker = ""});
-  run(out, plot);
+  run_plot(out, plot);
   CHECK(out.count() == 1);
   const std::string svg = read_file(out / "loss.svg");
   CHECK(svg.rfind("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<svg ", 0) == 0);
@@ -96,12 +96,12 @@ TEST_CASE("PlotReport goes on with its curves after a resume") {
   const ScratchDirectory bin, out, whole, files;
   const Path path(bin, kCopy);
   PlotReport all({"main/loss"}), first({"main/loss"}), second({"main/loss"});
-  run(whole, all);
-  run(out, first, 3);
+  run_plot(whole, all);
+  run_plot(out, first, 3);
   serializers::save_npz(files / "plot", first);
   CHECK(serializers::NpzReader(files / "plot").value("_plot_plot.png").text == R"({"main/loss":[[2.0,0.75]]})");
   serializers::load_npz(files / "plot", second);
-  run(out, second, 4, 3);
+  run_plot(out, second, 4, 3);
   const std::string expected = read_file(whole / "plot.png"), got = read_file(out / "plot.png");
   CHECK(got.substr(got.find("$curve0")) == expected.substr(expected.find("$curve0")));
 }
@@ -114,7 +114,7 @@ TEST_CASE("PlotReport without a working gnuplot draws SVG instead, and leaves no
   const Path path(bin, is_there ? "exit 1\n" : nullptr);
   CHECK(PlotReport::available() == is_there);
   PlotReport plot({"main/loss"});
-  run(out, plot);
+  run_plot(out, plot);
   CHECK(out.count() == 1);
   CHECK(read_file(out / "plot.svg").find("data-points=\"2,0.75 4,0.291666667\"") != std::string::npos);
 }
@@ -124,7 +124,7 @@ TEST_CASE("PlotReport takes gnuplot's picture though the program ignores the end
   const Path path(bin, kCopy);
   const auto previous = std::signal(SIGCHLD, SIG_IGN);
   PlotReport plot({"main/loss"});
-  run(out, plot);
+  run_plot(out, plot);
   std::signal(SIGCHLD, previous);
   CHECK(out.count() == 1);
   CHECK(std::filesystem::exists(out / "plot.png"));

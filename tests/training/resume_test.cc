@@ -36,9 +36,9 @@ using iterators::SerialIterator;
 
 namespace {
 
-class Mlp : public Chain {
+class ResumedMlp : public Chain {
  public:
-  Mlp(int64_t in, int64_t units, int64_t out, double dropout)
+  ResumedMlp(int64_t in, int64_t units, int64_t out, double dropout)
       : l1{*this, "l1", in, units}, l2{*this, "l2", units, units}, l3{*this, "l3", units, out}, ratio_{dropout} {}
   Variable operator()(const Variable& x) {
     const auto h = functions::relu(l2(functions::relu(l1(x))));
@@ -68,8 +68,8 @@ struct Outcome {
   friend bool operator==(const Outcome&, const Outcome&) = default;
 };
 
-struct Run {
-  explicit Run(const std::string& out, training::TriggerRef stop)
+struct ResumedRun {
+  explicit ResumedRun(const std::string& out, training::TriggerRef stop)
       : data{clusters()}, trainer{make(std::move(stop), out)} {}
 
   std::unique_ptr<training::Trainer> make(training::TriggerRef stop, const std::string& out) {
@@ -98,7 +98,7 @@ struct Run {
   }
 
   TupleDataset data;
-  links::Classifier<Mlp> model{Mlp(kInfer, 100, 3, 0.3)};
+  links::Classifier<ResumedMlp> model{ResumedMlp(kInfer, 100, 3, 0.3)};
   optimizers::Adam optimizer;
   std::optional<updaters::StandardUpdater> updater;
   extensions::LogReport log{{.trigger = {1, "epoch"}}};
@@ -107,7 +107,7 @@ struct Run {
 
 Outcome uninterrupted(const std::string& out) {
   random::seed(42);
-  Run run(out, {4, "epoch"});
+  ResumedRun run(out, {4, "epoch"});
   run.trainer->run();
   return run.outcome();
 }
@@ -142,7 +142,7 @@ TEST_CASE("a resumed run is bit for bit the one that was not interrupted") {
       const Outcome expected = uninterrupted(dir.path());
       {
         random::seed(42);
-        Run first(dir.path(), {interrupted_at, "iteration"});
+        ResumedRun first(dir.path(), {interrupted_at, "iteration"});
         first.trainer->extend(extensions::snapshot(), {.trigger = {interrupted_at, "iteration"}});
         first.trainer->run();
       }
@@ -150,13 +150,13 @@ TEST_CASE("a resumed run is bit for bit the one that was not interrupted") {
       {
         random::seed(7);  // another process
         random::bits();
-        Run second(dir.path(), {4, "epoch"});
+        ResumedRun second(dir.path(), {4, "epoch"});
         serializers::load_npz(file, *second.trainer);
         second.trainer->run();
         CHECK(second.outcome() == expected);
       }
       random::seed(8);
-      Run third(dir.path(), {4, "epoch"});
+      ResumedRun third(dir.path(), {4, "epoch"});
       third.trainer->extend(extensions::snapshot({.autoload = true}), {.trigger = {1000, "epoch"}});
       third.trainer->run();
       CHECK(third.outcome() == expected);
@@ -174,7 +174,7 @@ TEST_CASE("a snapshot of Chainer's trainer is resumed") {
   const testing::ScratchDirectory dir;
   const serializers::NpzReader data(testing::shared_path("golden/serializers/data.npz"));
   const auto golden = [&](const std::string& name) { return data.array("Z.trainer/plain/" + name); };
-  links::Classifier<Mlp> model(Mlp(4, 5, 3, 0));
+  links::Classifier<ResumedMlp> model(ResumedMlp(4, 5, 3, 0));
   optimizers::Adam optimizer({.alpha = 0.05});
   optimizer.setup(model);
   optimizer.add_hook(optimizer_hooks::WeightDecay(0.01));

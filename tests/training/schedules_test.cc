@@ -32,21 +32,21 @@ using kusari::training::Trainer;
 namespace extensions = kusari::training::extensions;
 namespace optimizers = kusari::optimizers;
 namespace serializers = kusari::serializers;
-using Values = std::vector<double>;
+using Doubles = std::vector<double>;
 
 namespace {
 
-struct Run {
-  explicit Run(double lr = 1) : optimizer{lr} { updater.optimizer = &optimizer; }
+struct Schedule {
+  explicit Schedule(double lr = 1) : optimizer{lr} { updater.optimizer = &optimizer; }
   /// The values before the first call and after each.
-  Values all(Extension& shift, int calls) {
+  Doubles all(Extension& shift, int calls) {
     shift.initialize(trainer);
-    Values values{optimizer.lr};
+    Doubles values{optimizer.lr};
     for (const double value : next(shift, calls)) values.push_back(value);
     return values;
   }
-  Values next(Extension& shift, int calls) {
-    Values values;
+  Doubles next(Extension& shift, int calls) {
+    Doubles values;
     for (int i = 0; i < calls; ++i) {
       shift(trainer);
       values.push_back(optimizer.lr);
@@ -59,7 +59,7 @@ struct Run {
   Trainer trainer{updater};
 };
 
-void check_values(const Values& got, const Values& expected) {
+void check_values(const Doubles& got, const Doubles& expected) {
   REQUIRE(got.size() == expected.size());
   for (size_t i = 0; i < got.size(); ++i) {
     CAPTURE(i);
@@ -74,24 +74,24 @@ const double kHalfRoot = std::sqrt(0.5);
 TEST_CASE("CosineShift") {
   SUBCASE("one period") {
     extensions::CosineShift shift("lr", 4);
-    check_values(Run(2).all(shift, 6), {2, 1 + kHalfRoot, 1, 1 - kHalfRoot, 0, 0, 0});
+    check_values(Schedule(2).all(shift, 6), {2, 1 + kHalfRoot, 1, 1 - kHalfRoot, 0, 0, 0});
   }
   SUBCASE("down to a value") {
     extensions::CosineShift shift("lr", 2, {.init = 3, .final_value = 1});
-    check_values(Run().all(shift, 3), {3, 2, 1, 1});
+    check_values(Schedule().all(shift, 3), {3, 2, 1, 1});
   }
   SUBCASE("after a warm-up") {
     extensions::CosineShift shift("lr", 2, {.warmup = 2, .warmup_start = 0.5});
-    check_values(Run().all(shift, 5), {0.5, 0.75, 1, 0.5, 0, 0});
+    check_values(Schedule().all(shift, 5), {0.5, 0.75, 1, 0.5, 0, 0});
   }
   SUBCASE("with restarts") {
     extensions::CosineShift shift("lr", 2, {.restarts = true});
-    check_values(Run().all(shift, 5), {1, 0.5, 1, 0.5, 1, 0.5});
+    check_values(Schedule().all(shift, 5), {1, 0.5, 1, 0.5, 1, 0.5});
   }
   SUBCASE("with restarts that are lower and longer, after a warm-up") {
     extensions::CosineShift shift("lr", 2, {.warmup = 1, .restarts = true, .period_factor = 2, .restart_factor = 0.5});
     const double quarter = 0.25 * (1 + kHalfRoot), three = 0.25 * (1 - kHalfRoot);
-    check_values(Run().all(shift, 7), {0, 1, 0.5, 0.5, quarter, 0.25, three, 0.25});
+    check_values(Schedule().all(shift, 7), {0, 1, 0.5, 0.5, quarter, 0.25, three, 0.25});
   }
   CHECK_THROWS_WITH_AS(extensions::CosineShift("lr", 0), "CosineShift: period is 0: it must be positive", ValueError);
   CHECK_THROWS_WITH_AS(extensions::CosineShift("lr", 1, {.warmup = -1}),
@@ -103,18 +103,18 @@ TEST_CASE("OneCycleShift") {
   SUBCASE("up in a line, down along a cosine") {
     extensions::OneCycleShift shift("lr", 10);
     const auto wave = [](double done) { return 0.5 * (1 + std::cos(std::numbers::pi * done)); };
-    check_values(Run().all(shift, 11),
+    check_values(Schedule().all(shift, 11),
                  {0.1, 0.55, 1, wave(0.125), wave(0.25), wave(0.375), 0.5, wave(0.625), wave(0.75), wave(0.875), 0, 0});
   }
   SUBCASE("other ratios") {
     extensions::OneCycleShift shift("lr", 4, {.init = 4, .start_ratio = 0.5, .final_ratio = 0.25, .rising = 0.5});
-    check_values(Run().all(shift, 5), {2, 3, 4, 2.5, 1, 1});
+    check_values(Schedule().all(shift, 5), {2, 3, 4, 2.5, 1, 1});
   }
   SUBCASE("never rising, always rising") {
     extensions::OneCycleShift falling("lr", 2, {.rising = 0});
-    check_values(Run().all(falling, 2), {1, 0.5, 0});
+    check_values(Schedule().all(falling, 2), {1, 0.5, 0});
     extensions::OneCycleShift rising("lr", 2, {.rising = 1});
-    check_values(Run().all(rising, 2), {0.1, 0.55, 0});
+    check_values(Schedule().all(rising, 2), {0.1, 0.55, 0});
   }
   SUBCASE("a momentum goes the other way") {
     optimizers::MomentumSGD optimizer(1, 0.8);
@@ -123,7 +123,7 @@ TEST_CASE("OneCycleShift") {
     Trainer trainer(updater);
     extensions::OneCycleShift shift("momentum", 4, {.start_ratio = 1.25, .final_ratio = 1.25, .rising = 0.5});
     shift.initialize(trainer);
-    Values values{optimizer.momentum};
+    Doubles values{optimizer.momentum};
     for (int i = 0; i < 4; ++i) {
       shift(trainer);
       values.push_back(optimizer.momentum);
@@ -141,22 +141,22 @@ TEST_CASE("every schedule goes on after a resume, wherever it was interrupted") 
     CAPTURE(name);
     constexpr int kCalls = 12;
     auto whole = make();
-    const Values expected = Run().all(whole, kCalls);
+    const Doubles expected = Schedule().all(whole, kCalls);
     for (int calls = 0; calls <= kCalls; ++calls) {
       CAPTURE(calls);
-      Run first;
+      Schedule first;
       auto shift = make();
       first.all(shift, calls);
       serializers::save_npz(dir / "shift", shift);
       // The optimizer was made as at the start, or got its hyperparameters back.
       for (const double lr : {1.0, first.optimizer.lr}) {
-        Run second(lr);
+        Schedule second(lr);
         auto resumed = make();
         serializers::load_npz(dir / "shift", resumed);
         resumed.initialize(second.trainer);
         CHECK(second.optimizer.lr == first.optimizer.lr);
-        const Values rest = second.next(resumed, kCalls - calls);
-        CHECK(rest == Values(expected.begin() + calls + 1, expected.end()));
+        const Doubles rest = second.next(resumed, kCalls - calls);
+        CHECK(rest == Doubles(expected.begin() + calls + 1, expected.end()));
       }
     }
   };

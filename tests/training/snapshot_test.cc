@@ -42,8 +42,8 @@ std::vector<std::string> files(const ScratchDirectory& dir) {
   return names;
 }
 
-void run(FakeUpdater& updater, int64_t iterations, const ScratchDirectory& dir, Snapshot extension,
-         training::ExtendOptions options = {.trigger = {1, "iteration"}}) {
+void run_snapshots(FakeUpdater& updater, int64_t iterations, const ScratchDirectory& dir, Snapshot extension,
+                   training::ExtendOptions options = {.trigger = {1, "iteration"}}) {
   Trainer trainer(updater, {iterations, "iteration"}, dir.path());
   trainer.extend(std::move(extension), std::move(options));
   trainer.run(false);
@@ -67,7 +67,7 @@ struct Large {
 TEST_CASE("snapshot is taken once an epoch under Chainer's name") {
   const ScratchDirectory dir;
   FakeUpdater updater(2);
-  run(updater, 4, dir, snapshot(), {});
+  run_snapshots(updater, 4, dir, snapshot(), {});
   CHECK(files(dir) == std::vector<std::string>{"snapshot_iter_2", "snapshot_iter_4"});
   CHECK(serializers::NpzReader(dir / "snapshot_iter_4").array("updater/iteration").item<int64_t>() == 4);
 }
@@ -75,7 +75,8 @@ TEST_CASE("snapshot is taken once an epoch under Chainer's name") {
 TEST_CASE("snapshot's file names") {
   const ScratchDirectory dir;
   FakeUpdater updater(4);
-  run(updater, 2, dir, snapshot({.filename = "e{.updater.epoch}_d{.updater.epoch_detail}_{.updater.iteration}.npz"}));
+  run_snapshots(updater, 2, dir,
+                snapshot({.filename = "e{.updater.epoch}_d{.updater.epoch_detail}_{.updater.iteration}.npz"}));
   CHECK(files(dir) == std::vector<std::string>{"e0_d0.25_1.npz", "e0_d0.5_2.npz"});
   CHECK_THROWS_WITH_AS(snapshot({.filename = "snapshot_{.iteration}"}), doctest::Contains("'{.iteration}'"),
                        ValueError);
@@ -88,7 +89,7 @@ TEST_CASE("n_retains keeps the newest and touches nothing else") {
     testing::write_file(dir / name, "");
   }
   FakeUpdater updater;
-  run(updater, 12, dir, snapshot({.n_retains = 2}));
+  run_snapshots(updater, 12, dir, snapshot({.n_retains = 2}));
   CHECK(files(dir) == std::vector<std::string>{"log", "snapshot_iter_", "snapshot_iter_1.bak", "snapshot_iter_11",
                                                "snapshot_iter_12", "snapshot_iter_x"});
 }
@@ -97,24 +98,25 @@ TEST_CASE("n_retains knows names with several fields, and what else they may loo
   const ScratchDirectory dir;
   for (const char* name : {"best-model.npz", "1-model.npz", "-.npz"}) testing::write_file(dir / name, "");
   FakeUpdater updater(1 << 20);
-  run(updater, 3, dir, snapshot({.filename = "{.updater.epoch}-{.updater.iteration}.npz", .n_retains = 1}));
+  run_snapshots(updater, 3, dir, snapshot({.filename = "{.updater.epoch}-{.updater.iteration}.npz", .n_retains = 1}));
   CHECK(files(dir) == std::vector<std::string>{"-.npz", "0-3.npz", "1-model.npz", "best-model.npz"});
 
   const ScratchDirectory details;  // numbers so small that they have an exponent
   updater.count = 0;
-  run(updater, 3, details, snapshot({.filename = "(d{.updater.epoch_detail})", .n_retains = 1, .autoload = true}));
+  run_snapshots(updater, 3, details,
+                snapshot({.filename = "(d{.updater.epoch_detail})", .n_retains = 1, .autoload = true}));
   CHECK(files(details) == std::vector<std::string>{"(d2.86102294922e-06)"});
 }
 
 TEST_CASE("autoload starts from the newest snapshot, or from the beginning") {
   const ScratchDirectory dir;
   FakeUpdater first;
-  run(first, 3, dir, snapshot({.autoload = true}));
+  run_snapshots(first, 3, dir, snapshot({.autoload = true}));
   CHECK(first.count == 3);
   FakeUpdater second;
   int64_t started_at = -1;
   second.on_update = [&] { started_at = started_at < 0 ? second.count : started_at; };
-  run(second, 5, dir, snapshot({.autoload = true}));
+  run_snapshots(second, 5, dir, snapshot({.autoload = true}));
   CHECK(started_at == 4);
   CHECK(second.count == 5);
 }
@@ -126,8 +128,8 @@ TEST_CASE("snapshots in a directory below are found again") {
     FakeUpdater updater;
     int64_t updates = 0;
     updater.on_update = [&] { ++updates; };
-    run(updater, iterations, dir,
-        snapshot({.filename = "below/{.updater.iteration}", .n_retains = 2, .autoload = true}));
+    run_snapshots(updater, iterations, dir,
+                  snapshot({.filename = "below/{.updater.iteration}", .n_retains = 2, .autoload = true}));
     CHECK(updates == (iterations == 3 ? 3 : 2));
   }
   CHECK_FALSE(fs::exists(dir / "below/3"));
@@ -138,7 +140,7 @@ TEST_CASE("snapshots in a directory below are found again") {
 TEST_CASE("snapshot's condition") {
   const ScratchDirectory dir;
   FakeUpdater updater;
-  run(updater, 3, dir, snapshot({.condition = [&] { return updater.count == 2; }}));
+  run_snapshots(updater, 3, dir, snapshot({.condition = [&] { return updater.count == 2; }}));
   CHECK(files(dir) == std::vector<std::string>{"snapshot_iter_2"});
 }
 
@@ -148,11 +150,12 @@ TEST_CASE("snapshot_on_error") {
   updater.on_update = [&] {
     if (updater.count == 3) throw ValueError("no more");
   };
-  CHECK_THROWS_AS(run(updater, 5, dir, snapshot(), {.trigger = {100, "iteration"}}), ValueError);
+  CHECK_THROWS_AS(run_snapshots(updater, 5, dir, snapshot(), {.trigger = {100, "iteration"}}), ValueError);
   CHECK(files(dir).empty());
   updater.count = 0;
-  CHECK_THROWS_AS(run(updater, 5, dir, snapshot({.snapshot_on_error = true}), {.trigger = {100, "iteration"}}),
-                  ValueError);
+  CHECK_THROWS_AS(
+      run_snapshots(updater, 5, dir, snapshot({.snapshot_on_error = true}), {.trigger = {100, "iteration"}}),
+      ValueError);
   CHECK(files(dir) == std::vector<std::string>{"snapshot_iter_3"});
 }
 
@@ -164,14 +167,14 @@ TEST_CASE("snapshot_object saves one object and follows a link that moves") {
   const links::Linear moved = std::move(*model);
   model.reset();
   FakeUpdater updater;
-  run(updater, 1, dir, std::move(extension));
+  run_snapshots(updater, 1, dir, std::move(extension));
   CHECK(serializers::NpzReader(dir / "model_1").keys() == std::vector<std::string>{"W", "b"});
   CHECK(serializers::NpzReader(dir / "model_1").array("W").to_vector<float>() == weights);
 
   Large object{7};
-  run(updater, 2, dir, snapshot_object(object, "object"));
+  run_snapshots(updater, 2, dir, snapshot_object(object, "object"));
   object.value = 0;
-  run(updater, 2, dir, snapshot_object(object, "object", {.autoload = true}));
+  run_snapshots(updater, 2, dir, snapshot_object(object, "object", {.autoload = true}));
   CHECK(object.value == 7);
 }
 
@@ -189,7 +192,7 @@ TEST_CASE("a writer of one's own") {
   const ScratchDirectory dir;
   Counting writer;
   FakeUpdater updater;
-  run(updater, 1, dir, snapshot({.writer = writer}));
+  run_snapshots(updater, 1, dir, snapshot({.writer = writer}));
   CHECK(writer.paths == std::vector<std::string>{dir / "snapshot_iter_1"});
   CHECK(writer.entries > 3);
   CHECK(writer.finalized);
@@ -199,7 +202,7 @@ TEST_CASE("a snapshot that cannot be written leaves the old one") {
   const ScratchDirectory dir;
   Large object{1};
   FakeUpdater updater;
-  run(updater, 1, dir, snapshot_object(object, "object"));
+  run_snapshots(updater, 1, dir, snapshot_object(object, "object"));
   const std::string old = testing::read_file(dir / "object");
   object.value = 2;
   rlimit before{};
@@ -207,7 +210,8 @@ TEST_CASE("a snapshot that cannot be written leaves the old one") {
   const auto handler = std::signal(SIGXFSZ, SIG_IGN);
   const rlimit small{1000, before.rlim_max};  // bytes: a full disk
   REQUIRE(::setrlimit(RLIMIT_FSIZE, &small) == 0);
-  CHECK_THROWS_WITH_AS(run(updater, 2, dir, snapshot_object(object, "object")), doctest::Contains("object"), IoError);
+  CHECK_THROWS_WITH_AS(run_snapshots(updater, 2, dir, snapshot_object(object, "object")), doctest::Contains("object"),
+                       IoError);
   ::setrlimit(RLIMIT_FSIZE, &before);
   std::signal(SIGXFSZ, handler);
   CHECK(testing::read_file(dir / "object") == old);
@@ -218,7 +222,7 @@ TEST_CASE("a run that is killed while it writes leaves a whole snapshot") {
   const ScratchDirectory dir;
   Large object{0};
   FakeUpdater updater;
-  run(updater, 1, dir, snapshot_object(object, "object"));
+  run_snapshots(updater, 1, dir, snapshot_object(object, "object"));
   double last = 0;
   for (int kill = 0; kill < 10; ++kill) {
     int written[2];
@@ -229,7 +233,7 @@ TEST_CASE("a run that is killed while it writes leaves a whole snapshot") {
       set_num_threads(1);  // the parent's worker threads are not in this process
       for (object.value = last + 1;; object.value += 1) {
         FakeUpdater endless;
-        run(endless, 1, dir, snapshot_object(object, "object"));
+        run_snapshots(endless, 1, dir, snapshot_object(object, "object"));
         if (::write(written[1], "", 1) != 1) std::_Exit(1);
       }
     }

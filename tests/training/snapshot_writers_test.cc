@@ -97,8 +97,8 @@ void check_file(const std::string& path, int64_t steps) {
   CHECK(std::count(values.begin(), values.end(), static_cast<double>(steps)) == read.array.size());
 }
 
-void run(const ScratchDirectory& dir, int64_t iterations, extensions::Snapshot extension,
-         const std::function<void()>& on_update = {}) {
+void run_writer(const ScratchDirectory& dir, int64_t iterations, extensions::Snapshot extension,
+                const std::function<void()>& on_update = {}) {
   FakeUpdater updater;
   updater.on_update = on_update;
   Trainer trainer(updater, {iterations, "iteration"}, dir.path());
@@ -113,8 +113,8 @@ TEST_CASE("snapshot writers: each file holds what was there when its snapshot wa
     CAPTURE(static_cast<int>(kind));
     const ScratchDirectory dir;
     Counting object;
-    run(dir, 5, snapshot_object(object, "object_{.updater.iteration}", {.writer = make_writer(kind)}),
-        [&] { object.step(); });
+    run_writer(dir, 5, snapshot_object(object, "object_{.updater.iteration}", {.writer = make_writer(kind)}),
+               [&] { object.step(); });
     CHECK(dir.count() == 5);
     for (int64_t i = 1; i <= 5; ++i) check_file(dir / ("object_" + std::to_string(i)), i);
   }
@@ -135,7 +135,7 @@ TEST_CASE("snapshot writers: training goes on while a file is written") {
         object, "object",
         {.condition = [&] { return object.number == 1; }, .writer = make_writer(kind, writers::SaveFunction(slow))});
     int iteration = 0;
-    run(dir, 3, std::move(extension), [&] {
+    run_writer(dir, 3, std::move(extension), [&] {
       if (++iteration > 1) object.step();
       if (iteration == 3) testing::write_file(go, "");
     });
@@ -157,13 +157,13 @@ TEST_CASE("snapshot writers with a queue write one file after another, and train
       fs::remove(busy);
     };
     Counting object;
-    run(dir, 4,
-        snapshot_object(object, "object_{.updater.iteration}",
-                        {.writer = make_writer(kind, writers::SaveFunction(slow)), .n_retains = 3}),
-        [&] {
-          object.step();
-          if (object.number == 4) testing::write_file(go, "");
-        });
+    run_writer(dir, 4,
+               snapshot_object(object, "object_{.updater.iteration}",
+                               {.writer = make_writer(kind, writers::SaveFunction(slow)), .n_retains = 3}),
+               [&] {
+                 object.step();
+                 if (object.number == 4) testing::write_file(go, "");
+               });
     CHECK_FALSE(fs::exists(dir / "object_1"));
     for (int64_t i = 2; i <= 4; ++i) check_file(dir / ("object_" + std::to_string(i)), i);
   }
@@ -179,15 +179,17 @@ TEST_CASE("snapshot writers: what goes wrong ends training") {
     Counting object;
     // In the last iteration, when only the end of training can tell, and in the first.
     CHECK_THROWS_WITH_AS(
-        run(dir, 1, snapshot_object(object, "object", {.writer = make_writer(kind, writers::SaveFunction(fail))})),
+        run_writer(dir, 1,
+                   snapshot_object(object, "object", {.writer = make_writer(kind, writers::SaveFunction(fail))})),
         ("no room for " + (dir / "object")).c_str(), IoError);
     int64_t iterations = 0;
     CHECK_THROWS_AS(
-        run(dir, 100000, snapshot_object(object, "object", {.writer = make_writer(kind, writers::SaveFunction(fail))}),
-            [&] {
-              ++iterations;
-              std::this_thread::sleep_for(std::chrono::milliseconds(1));
-            }),
+        run_writer(dir, 100000,
+                   snapshot_object(object, "object", {.writer = make_writer(kind, writers::SaveFunction(fail))}),
+                   [&] {
+                     ++iterations;
+                     std::this_thread::sleep_for(std::chrono::milliseconds(1));
+                   }),
         IoError);
     CHECK(iterations < 100000);
     CHECK(dir.count() == 0);
@@ -204,7 +206,8 @@ TEST_CASE("snapshot writers: a process that is killed is an error") {
     };
     Counting object;
     CHECK_THROWS_WITH_AS(
-        run(dir, 1, snapshot_object(object, "object", {.writer = make_writer(kind, writers::SaveFunction(die))})),
+        run_writer(dir, 1,
+                   snapshot_object(object, "object", {.writer = make_writer(kind, writers::SaveFunction(die))})),
         "snapshot writer: its process was ended by signal 9 before the snapshot was written", WorkerError);
   }
 }
@@ -217,7 +220,7 @@ TEST_CASE("snapshot writers: a writer can be used again after training, and with
     Counting object;
     for (int i = 0; i < 2; ++i) {
       object.step();
-      run(dir, 1, snapshot_object(object, "object", {.writer = *writer}));
+      run_writer(dir, 1, snapshot_object(object, "object", {.writer = *writer}));
       check_file(dir / "object", object.number);
     }
     serializers::DictionarySerializer entries;
@@ -234,11 +237,11 @@ TEST_CASE("snapshot writers: a snapshot that an error asks for is written before
     Counting object;
     auto extension = snapshot_object(
         object, "object", {.condition = [] { return false; }, .writer = make_writer(kind), .snapshot_on_error = true});
-    CHECK_THROWS_AS(run(dir, 5, std::move(extension),
-                        [&] {
-                          object.step();
-                          if (object.number == 3) throw ValueError("no more");
-                        }),
+    CHECK_THROWS_AS(run_writer(dir, 5, std::move(extension),
+                               [&] {
+                                 object.step();
+                                 if (object.number == 3) throw ValueError("no more");
+                               }),
                     ValueError);
     check_file(dir / "object", 3);
   }
@@ -255,11 +258,11 @@ TEST_CASE("snapshot writers: another format") {
         object, "object_{.updater.iteration}.safetensors",
         {.writer = make_writer(Kind::thread, writers::SaveFunction(save_safetensors)), .autoload = true});
   };
-  run(dir, 2, extension(), [&] { object.step(); });
+  run_writer(dir, 2, extension(), [&] { object.step(); });
   CHECK(serializers::SafetensorsReader(dir / "object_2.safetensors").array("number").item<int64_t>() == 2);
   object = Counting();
   int64_t loaded = 0;
-  run(dir, 1, extension(), [&] { loaded = object.number; });
+  run_writer(dir, 1, extension(), [&] { loaded = object.number; });
   CHECK(loaded == 2);
 }
 
@@ -269,7 +272,7 @@ TEST_CASE("snapshot: autoload passes over damaged files") {
   const auto extension = [&] {
     return snapshot_object(object, "object_{.updater.iteration}", {.n_retains = 5, .autoload = true});
   };
-  run(dir, 3, extension(), [&] { object.step(); });
+  run_writer(dir, 3, extension(), [&] { object.step(); });
   // Half of the newest one, and a byte of the data of the one before.
   const std::string newest = testing::read_file(dir / "object_3");
   std::string middle = testing::read_file(dir / "object_2");
@@ -282,11 +285,11 @@ TEST_CASE("snapshot: autoload passes over damaged files") {
   // And what a killed process has left.
   testing::write_file(dir / ".object_4.tmp-1-2", "half");
   int64_t loaded = -1;
-  run(dir, 1, extension(), [&] { loaded = object.number; });
+  run_writer(dir, 1, extension(), [&] { loaded = object.number; });
   CHECK(loaded == 1);
   CHECK_FALSE(fs::exists(dir / ".object_4.tmp-1-2"));
   for (const int i : {1, 2, 3}) testing::write_file(dir / ("object_" + std::to_string(i)), "");
   object = Counting();
-  run(dir, 1, extension(), [&] { loaded = object.number; });
+  run_writer(dir, 1, extension(), [&] { loaded = object.number; });
   CHECK(loaded == 0);
 }

@@ -25,8 +25,8 @@ using training::Trainer;
 
 namespace {
 
-struct ModelUpdater : testing::FakeUpdater {
-  ModelUpdater() : FakeUpdater(2) {
+struct SgdUpdater : testing::FakeUpdater {
+  SgdUpdater() : FakeUpdater(2) {
     sgd.setup(model);
     on_update = [this] { report({{"main/loss", count}, {"other", 1}}); };
   }
@@ -36,7 +36,7 @@ struct ModelUpdater : testing::FakeUpdater {
   optimizers::SGD sgd;
 };
 
-std::vector<std::string> files(const std::string& directory) {
+std::vector<std::string> event_files(const std::string& directory) {
   std::vector<std::string> contents;
   for (const auto& file : std::filesystem::directory_iterator(directory)) {
     CHECK(file.path().filename().string().rfind("events.out.tfevents.", 0) == 0);
@@ -57,13 +57,13 @@ std::string scalar(int step, const std::string& tag, float value) {
 
 TEST_CASE("TensorBoardReport writes means, texts and histograms") {
   const ScratchDirectory dir;
-  ModelUpdater updater;
+  SgdUpdater updater;
   updater.model.cleargrads();
   Trainer trainer(updater, {2, "epoch"}, dir.path());
   trainer.extend(
       TensorBoardReport({.histograms = {2, "epoch"}, .directory = "tensorboard", .configuration = {{"data", "a|b"}}}));
   trainer.run();
-  const auto found = files(dir / "tensorboard");
+  const auto found = event_files(dir / "tensorboard");
   REQUIRE(found.size() == 1);
   CHECK(contains(found[0], scalar(2, "main/loss", 1.5)));
   CHECK(contains(found[0], scalar(4, "main/loss", 3.5)));
@@ -78,13 +78,13 @@ TEST_CASE("TensorBoardReport writes means, texts and histograms") {
 
 TEST_CASE("TensorBoardReport begins another file after a resume, at the right step") {
   const ScratchDirectory dir;
-  ModelUpdater updater;
+  SgdUpdater updater;
   TensorBoardReport first({.keys = {"main/loss", "never"}});
   Trainer trainer(updater, {3, "iteration"}, dir / "out");
   trainer.extend(first);
   trainer.run();
-  CHECK(contains(files(dir / "out")[0], scalar(2, "main/loss", 1.5)));
-  CHECK_FALSE(contains(files(dir / "out")[0], "other"));
+  CHECK(contains(event_files(dir / "out")[0], scalar(2, "main/loss", 1.5)));
+  CHECK_FALSE(contains(event_files(dir / "out")[0], "other"));
   serializers::save_npz(dir / "snapshot", first);
 
   TensorBoardReport resumed({.keys = {"main/loss", "never"}});
@@ -92,7 +92,7 @@ TEST_CASE("TensorBoardReport begins another file after a resume, at the right st
   Trainer second(updater, {4, "iteration"}, dir / "resumed");
   second.extend(resumed);
   second.run();
-  const auto found = files(dir / "resumed");
+  const auto found = event_files(dir / "resumed");
   REQUIRE(found.size() == 1);
   CHECK(contains(found[0], "\x10\x04\x3A\x02\x08\x01"));   // from step 4 on what was written before is no more
   CHECK(contains(found[0], scalar(4, "main/loss", 3.5)));  // of iterations 3 and 4
@@ -101,13 +101,13 @@ TEST_CASE("TensorBoardReport begins another file after a resume, at the right st
 TEST_CASE("TensorBoardReport begins at the right step after a snapshot was loaded automatically") {
   const ScratchDirectory dir;
   for (const int64_t length : {3, 5}) {
-    ModelUpdater updater;
+    SgdUpdater updater;
     Trainer trainer(updater, {length, "iteration"}, dir.path());
     trainer.extend(extensions::snapshot({.autoload = true}), {.trigger = {3, "iteration"}});
     trainer.extend(TensorBoardReport({.trigger = {1, "iteration"}, .directory = "tensorboard"}));
     trainer.run();
   }
-  const auto found = files(dir / "tensorboard");
+  const auto found = event_files(dir / "tensorboard");
   REQUIRE(found.size() == 2);
   const std::string start = "\x3A\x02\x08\x01";
   const std::string& resumed = contains(found[0], start) ? found[0] : found[1];

@@ -191,6 +191,38 @@ TEST_CASE("an exception of an extension is located, and can be shown by the prog
   CHECK(stderr_of(dir, [&] { CHECK_THROWS_AS(trainer.run(false), std::runtime_error); }).empty());
 }
 
+TEST_CASE("an extension that cannot be initialized ends the run with finalize alone, and it may be run again") {
+  const ScratchDirectory dir;
+  FakeUpdater updater;
+  Events events;
+  bool is_ready = false;
+  Trainer trainer(updater, {1, "iteration"}, dir.path());
+  trainer.extend(Recorder("a", events));
+  trainer.extend(make_extension([](Trainer&) {}, {.default_name = "b", .initializer = [&](Trainer&) {
+                                                    if (!is_ready) throw std::runtime_error("not ready");
+                                                  }}));
+  CHECK_THROWS_WITH_AS(trainer.run(), "not ready", std::runtime_error);
+  CHECK(events == Events{"a initialize", "a finalize"});
+  CHECK(updater.finalized == 1);
+  is_ready = true;
+  trainer.run();
+  CHECK(events == Events{"a initialize", "a finalize", "a initialize", "a call", "a finalize"});
+}
+
+TEST_CASE("an extension that fails before the first update ends the run as one that fails later") {
+  const ScratchDirectory dir;
+  FakeUpdater updater;
+  Events events;
+  Trainer trainer(updater, {1, "iteration"}, dir.path());
+  trainer.extend(Recorder("a", events));
+  trainer.extend([](Trainer&) { throw std::runtime_error("no"); }, {.name = "early", .call_before_training = true});
+  CHECK(stderr_of(dir, [&] {
+          CHECK_THROWS_AS(trainer.run(), std::runtime_error);
+        }).find("0 iterations done: extension early\n") != std::string::npos);
+  CHECK(events == Events{"a initialize", "a error no", "a finalize"});
+  CHECK(updater.count == 0);
+}
+
 TEST_CASE("what is no std::exception ends the loop with finalize alone") {
   struct Interrupt {};
   const ScratchDirectory dir;

@@ -115,7 +115,7 @@ TEST_CASE("IntervalTrigger") {
   }
   SUBCASE("misuse") {
     CHECK_THROWS_WITH_AS(TriggerRef(1, "hour"),
-                         "IntervalTrigger: the unit is 'hour': it must be 'epoch' or 'iteration'", kusari::ValueError);
+                         "IntervalTrigger: unit is 'hour': it must be 'epoch' or 'iteration'", kusari::ValueError);
     CHECK_THROWS_WITH_AS(TriggerRef(0, "epoch"), doctest::Contains("must be positive"), kusari::ValueError);
   }
 }

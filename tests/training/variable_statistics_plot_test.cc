@@ -23,7 +23,7 @@ namespace L = kusari::links;
 
 namespace {
 
-std::string run(VariableStatisticsPlot& plot, Variable x, int64_t from, int64_t to) {
+std::string plotted(VariableStatisticsPlot& plot, Variable x, int64_t from, int64_t to) {
   const ScratchDirectory out;
   FakeUpdater updater(2);
   updater.count = from;
@@ -44,7 +44,7 @@ std::string run(VariableStatisticsPlot& plot, Variable x, int64_t from, int64_t 
 TEST_CASE("VariableStatisticsPlot draws means, deviations and percentiles of values and gradients") {
   const Variable x(array<double>({0, 0}));
   VariableStatisticsPlot plot({x}, {.percentile_sigmas = {0, 50, 100}, .filename = "s.svg"});
-  const std::string svg = run(plot, x, 0, 4);
+  const std::string svg = plotted(plot, x, 0, 4);
   CHECK(occurrences(svg, "<svg class=\"chart\"") == 4);
   CHECK(occurrences(svg, "class=\"band\"") == 4);  // mean +- std and the outer percentiles, of data and of grad
   CHECK(svg.find("data-name=\"mean, std\" data-points=\"1,2 2,4 3,6 4,8\"") != std::string::npos);
@@ -57,7 +57,7 @@ TEST_CASE("VariableStatisticsPlot draws what is wanted") {
   VariableStatisticsPlot plot(
       {x},
       {.report_grad = false, .plot_mean = false, .percentile_sigmas = {}, .filename = "s.svg", .figsize = {640, 480}});
-  const std::string svg = run(plot, x, 0, 2);
+  const std::string svg = plotted(plot, x, 0, 2);
   CHECK(occurrences(svg, "<svg class=\"chart\"") == 1);
   CHECK(svg.find("viewBox=\"0 0 640 480\"") != std::string::npos);
   CHECK(svg.find("data-name=\"std\" data-points=\"1,1 2,2\"") != std::string::npos);
@@ -69,15 +69,15 @@ TEST_CASE("VariableStatisticsPlot keeps a sample of a limited size, over a resum
   const extensions::VariableStatisticsPlotOptions options{
       .max_sample_size = 10, .report_grad = false, .plot_std = false, .percentile_sigmas = {}, .filename = "s.svg"};
   VariableStatisticsPlot whole({x}, options), first({x}, options), second({x}, options);
-  const std::string expected = run(whole, x, 0, 200);
+  const std::string expected = plotted(whole, x, 0, 200);
   const size_t begin = expected.find("data-points=\"") + 13;
   const std::string points = expected.substr(begin, expected.find('"', begin) - begin);
   CHECK(occurrences(points, ",") == 10);
   CHECK(points.rfind("1,2 2,4 3,6 4,8 5,10 ", 0) != 0);  // not the first ten
-  run(first, x, 0, 99);
+  plotted(first, x, 0, 99);
   serializers::save_npz(dir / "plot", first);
   serializers::load_npz(dir / "plot", second);
-  CHECK(run(second, x, 99, 200) == expected);
+  CHECK(plotted(second, x, 99, 200) == expected);
 }
 
 TEST_CASE("VariableStatisticsPlot of links, and of variables without gradient") {
@@ -87,7 +87,7 @@ TEST_CASE("VariableStatisticsPlot of links, and of variables without gradient") 
   model.cleargrads();
   const Variable other(array<double>({7}));
   VariableStatisticsPlot plot({model.W, model, other}, {.percentile_sigmas = {0, 100}, .filename = "s.svg"});
-  const std::string svg = run(plot, Variable(array<double>({0, 0})), 0, 2);
+  const std::string svg = plotted(plot, Variable(array<double>({0, 0})), 0, 2);
   CHECK(svg.find("data-points=\"1,2.09090909 2,2.09090909\"") != std::string::npos);  // (8 + 8 + 7) / 11
   CHECK(occurrences(svg, "data-points") == 1);
 }

@@ -35,9 +35,9 @@ using updaters::StandardUpdaterOptions;
 namespace {
 
 /// loss = (w x - t)^2, the mean over the batch.
-class Line : public Chain {
+class ReportingLine : public Chain {
  public:
-  Line() : l{*this, "l", 1, 1, {.nobias = true, .initial_w = 0}} {}
+  ReportingLine() : l{*this, "l", 1, 1, {.nobias = true, .initial_w = 0}} {}
   Variable operator()(const Variable& x, const Variable& t) {
     const Variable loss = functions::mean_squared_error(l(x), t);
     report({{"loss", loss}, {"x", functions::sum(x), 3}, {"number", ++calls}, {"whole", x}}, *this);
@@ -58,9 +58,9 @@ TupleDataset line_points(int n) {
   return TupleDataset(array(x, {n, 1}), array(t, {n, 1}));
 }
 
-class Net : public Chain {
+class TwoLayers : public Chain {
  public:
-  explicit Net(Dtype dtype) : l1{*this, "l1", 4, 6}, l2{*this, "l2", 6, 2} {
+  explicit TwoLayers(Dtype dtype) : l1{*this, "l1", 4, 6}, l2{*this, "l2", 6, 2} {
     int64_t i = 0;
     for (Parameter* parameter : params()) {
       std::vector<float> values(static_cast<size_t>(parameter->size()));
@@ -103,7 +103,7 @@ Counters counters(const StandardUpdater& updater, const Optimizer& optimizer) {
 }  // namespace
 
 TEST_CASE("accumulated batches make the step of their mean loss") {
-  Line model;
+  ReportingLine model;
   optimizers::SGD optimizer(1.0 / 64);
   optimizer.setup(model);
   StandardUpdater updater(SerialIterator(line_points(6), 1, {.shuffle = false}), optimizer, {.accumulate = 3});
@@ -139,7 +139,7 @@ TEST_CASE("accumulated batches are one batch as large as all of them") {
     CAPTURE(c.name);
     const auto run = [&](int64_t batch_size, int64_t accumulate) {
       const auto dtype = using_config(&Config::dtype, c.dtype);
-      Net model(c.dtype);
+      TwoLayers model(c.dtype);
       optimizers::Adam optimizer({.alpha = 0.01});
       optimizer.setup(model);
       optimizer.use_fp32_update();
@@ -176,7 +176,7 @@ TEST_CASE("accumulated batches are one batch as large as all of them") {
 
 TEST_CASE("an accumulated step reports means over its batches") {
   const testing::ScratchDirectory dir;
-  Line model;
+  ReportingLine model;
   optimizers::SGD optimizer(0);
   optimizer.setup(model);
   StandardUpdater updater(SerialIterator(line_points(4), 1, {.shuffle = false}), optimizer, {.accumulate = 2});
@@ -202,7 +202,7 @@ TEST_CASE("an accumulated step reports means over its batches") {
 
 TEST_CASE("what was reported by some of the batches counts accordingly") {
   const testing::ScratchDirectory dir;
-  Line model;
+  ReportingLine model;
   optimizers::SGD optimizer(0);
   optimizer.setup(model);
   int calls = 0;
@@ -222,7 +222,7 @@ TEST_CASE("what was reported by some of the batches counts accordingly") {
 }
 
 TEST_CASE("epochs of accumulated steps") {
-  Line model;
+  ReportingLine model;
   optimizers::SGD optimizer(0);
   optimizer.setup(model);
   // Sweeps of 5 batches, steps of 3 batches: the second batch of the second step ends one.
@@ -243,7 +243,7 @@ TEST_CASE("epochs of accumulated steps") {
 }
 
 TEST_CASE("hooks see the gradients of an accumulated step once, and old gradients are cleared once") {
-  Line model;
+  ReportingLine model;
   optimizers::SGD optimizer(1);
   optimizer.setup(model);
   std::vector<double> seen;
@@ -267,7 +267,7 @@ TEST_CASE("an accumulated step at the end of an iterator is that of the batches 
                                               LossScalingOptions{.chainer_compatible = true}}) {
       CAPTURE(prefetch);
       const testing::ScratchDirectory dir;
-      Line model;
+      ReportingLine model;
       optimizers::SGD optimizer(1.0 / 64);
       optimizer.setup(model);
       StandardUpdater updater(SerialIterator(line_points(5), 1, {.repeat = false, .shuffle = false}), optimizer,
@@ -298,7 +298,7 @@ TEST_CASE("an accumulated step at the end of an iterator is that of the batches 
 }
 
 TEST_CASE("a loss function that throws leaves the gradients of the batches before") {
-  Line model;
+  ReportingLine model;
   optimizers::SGD optimizer(1);
   optimizer.setup(model);
   optimizer.set_loss_scale(4);
@@ -317,7 +317,7 @@ TEST_CASE("a loss function that throws leaves the gradients of the batches befor
 }
 
 TEST_CASE("every forward of an accumulated step has the optimizer's scope") {
-  Line model;
+  ReportingLine model;
   optimizers::SGD optimizer(0);
   optimizer.setup(model);
   int open = 0, opened = 0;
@@ -341,7 +341,7 @@ TEST_CASE("one batch that overflows skips the whole accumulated step") {
     CAPTURE(fixed);
     std::vector<float> x{1, 2, std::numeric_limits<float>::infinity(), 1, 2, 1};
     const TupleDataset data(array(x, {6, 1}), zeros({6, 1}));
-    Line model;
+    ReportingLine model;
     model.l.W.array().fill(1);
     optimizers::Adam optimizer;
     optimizer.setup(model);

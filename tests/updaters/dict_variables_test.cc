@@ -45,9 +45,9 @@ class NamedLine : public Chain {
   Child<L::Linear> l;
 };
 
-class Line : public Chain {
+class DictLine : public Chain {
  public:
-  Line() : l{*this, "l", 1, 1, {.nobias = true, .initial_w = 0}} {}
+  DictLine() : l{*this, "l", 1, 1, {.nobias = true, .initial_w = 0}} {}
   Variable operator()(const Variable& x, const Variable& t) { return F::mean_squared_error(l(x), t); }
   Child<L::Linear> l;
 };
@@ -55,7 +55,7 @@ class Line : public Chain {
 const Array kX = array({1.0f, 2.0f, 3.0f, 4.0f}, {4, 1}), kT = array({2.0f, 4.0f, 6.0f, 8.0f}, {4, 1});
 
 /// The label first, and a component that nobody wants.
-DictDataset points() { return DictDataset({{"t", kT}, {"weight", ones({4})}, {"x", kX}}); }
+DictDataset dict_points() { return DictDataset({{"t", kT}, {"weight", ones({4})}, {"x", kX}}); }
 
 /// One step of SGD from 0 on all points: w = lr * mean(2 x 2 x).
 constexpr float kAfterOneStep = 0.01f * 2 * 2 * (1 + 4 + 9 + 16) / 4;
@@ -98,30 +98,30 @@ TEST_CASE("StandardUpdater calls a model by name, or a loss function") {
     NamedLine model;
     optimizers::SGD optimizer(0.01);
     optimizer.setup(model);
-    StandardUpdater updater(SerialIterator(points(), 4), optimizer, {.static_graph = static_graph});
+    StandardUpdater updater(SerialIterator(dict_points(), 4), optimizer, {.static_graph = static_graph});
     check_step(model, updater);
   }
-  Line model;
+  DictLine model;
   optimizers::SGD optimizer(0.01);
   optimizer.setup(model);
   StandardUpdater updater(
-      iterators::MultithreadIterator(points(), 4, {.n_threads = 2}), optimizer,
+      iterators::MultithreadIterator(dict_points(), 4, {.n_threads = 2}), optimizer,
       {.loss_func = [&](const DictVariables& batch) { return model(batch["x"], batch["t"]); }, .prefetch = 1});
   check_step(model, updater);
   updater.finalize();
 }
 
 TEST_CASE("a model without names gets the components in their order") {
-  Line model;
+  DictLine model;
   optimizers::SGD optimizer(0.01);
   optimizer.setup(model);
   StandardUpdater updater(SerialIterator(DictDataset({{"x", kX}, {"t", kT}}), 4), optimizer);
   check_step(model, updater);
 
-  Line other;
+  DictLine other;
   optimizers::SGD other_optimizer(0.01);
   other_optimizer.setup(other);
-  StandardUpdater failing(SerialIterator(points(), 4), other_optimizer);
+  StandardUpdater failing(SerialIterator(dict_points(), 4), other_optimizer);
   CHECK_THROWS_WITH_AS(failing.update(), "the model takes 2 variables, but the batch has 3", TypeError);
 }
 
@@ -158,7 +158,7 @@ TEST_CASE("update_core of one's own takes variables by name") {
   NamedLine model;
   optimizers::SGD optimizer(0.01);
   optimizer.setup(model);
-  Own updater(SerialIterator(points(), 4), optimizer);
+  Own updater(SerialIterator(dict_points(), 4), optimizer);
   check_step(model, updater);
 }
 
@@ -173,7 +173,7 @@ TEST_CASE("ParallelUpdater calls its replicas by name") {
     if (with_function) {
       options.loss_func = [](NamedLine& line, const DictVariables& batch) { return line(batch); };
     }
-    ParallelUpdater updater(SerialIterator(points(), 4), optimizer, options);
+    ParallelUpdater updater(SerialIterator(dict_points(), 4), optimizer, options);
     check_step(model, updater);
     updater.finalize();
   }
@@ -181,7 +181,7 @@ TEST_CASE("ParallelUpdater calls its replicas by name") {
 
 TEST_CASE("Evaluator calls a model by name, or its function") {
   NamedLine model;
-  const auto iterator = [] { return SerialIterator(points(), 4, {.repeat = false, .shuffle = false}); };
+  const auto iterator = [] { return SerialIterator(dict_points(), 4, {.repeat = false, .shuffle = false}); };
   training::extensions::Evaluator evaluator(iterator(), model);
   CHECK(evaluator().at(0).second == doctest::Approx((4.0 + 16 + 36 + 64) / 4));
   double weight = 0;

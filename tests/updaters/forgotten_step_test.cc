@@ -20,14 +20,14 @@
 namespace kusari {
 namespace {
 
-constexpr int64_t kInputs = 5, kHidden = 7, kClasses = 3;
+constexpr int64_t kForgottenInputs = 5, kForgottenHidden = 7, kForgottenClasses = 3;
 
-class Net : public Chain {
+class ForgettingNet : public Chain {
  public:
-  explicit Net(bool forgets)
-      : l1{*this, "l1", kInputs, kHidden},
-        bn{*this, "bn", kHidden},
-        l2{*this, "l2", kHidden, kClasses},
+  explicit ForgettingNet(bool forgets)
+      : l1{*this, "l1", kForgottenInputs, kForgottenHidden},
+        bn{*this, "bn", kForgottenHidden},
+        l2{*this, "l2", kForgottenHidden, kForgottenClasses},
         forgets_{forgets} {}
   Variable operator()(const Variable& x) {
     const auto block = [this](const Variable& h) { return functions::dropout(functions::relu(bn(l1(h))), 0.3); };
@@ -47,15 +47,15 @@ struct Result {
   int64_t replays = 0;
 };
 
-Result train(bool forgets, bool is_static) {
+Result train_forgetting(bool forgets, bool is_static) {
   random::seed(7);
-  std::vector<float> x(static_cast<size_t>(kInputs * 24));
+  std::vector<float> x(static_cast<size_t>(kForgottenInputs * 24));
   std::vector<int32_t> t(24);
   for (size_t i = 0; i < x.size(); ++i) x[i] = std::cos(0.3f * static_cast<float>(i * i % 97));
-  for (size_t i = 0; i < t.size(); ++i) t[i] = static_cast<int32_t>(i * 7 % kClasses);
-  const datasets::TupleDataset examples(array(x, {24, kInputs}), array(t));
+  for (size_t i = 0; i < t.size(); ++i) t[i] = static_cast<int32_t>(i * 7 % kForgottenClasses);
+  const datasets::TupleDataset examples(array(x, {24, kForgottenInputs}), array(t));
   iterators::SerialIterator iterator(examples, 6, {.shuffle = false});
-  L::Classifier<Net> model{Net(forgets)};
+  L::Classifier<ForgettingNet> model{ForgettingNet(forgets)};
   optimizers::MomentumSGD optimizer(0.1);
   optimizer.setup(model);
   updaters::StandardUpdaterOptions options;
@@ -74,9 +74,9 @@ Result train(bool forgets, bool is_static) {
 }
 
 TEST_CASE("steps with forgotten blocks are those without, also replayed") {
-  const Result expected = train(false, false);
-  CHECK(train(true, false).parameters == expected.parameters);
-  const Result replayed = train(true, true);
+  const Result expected = train_forgetting(false, false);
+  CHECK(train_forgetting(true, false).parameters == expected.parameters);
+  const Result replayed = train_forgetting(true, true);
   CHECK(replayed.parameters == expected.parameters);
   CHECK(replayed.replays >= 8);
 }

@@ -109,7 +109,7 @@ struct Outcome {
   int64_t t_gen, t_dis;
 };
 
-Outcome train(int64_t prefetch) {
+Outcome train_gan(int64_t prefetch) {
   const testing::ScratchDirectory dir;
   random::seed(3);
   Generator gen;
@@ -135,7 +135,7 @@ Outcome train(int64_t prefetch) {
 }  // namespace
 
 TEST_CASE("a GAN, written as Chainer's example, learns a distribution") {
-  const Outcome outcome = train(0);
+  const Outcome outcome = train_gan(0);
   CHECK(std::abs(outcome.before.mean - kMean) > 1.5);
   CHECK(outcome.after.mean == doctest::Approx(kMean).epsilon(0.1));
   CHECK(outcome.after.deviation > 0.25);
@@ -145,5 +145,5 @@ TEST_CASE("a GAN, written as Chainer's example, learns a distribution") {
   CHECK(outcome.log.back().at("gen/loss") == doctest::Approx(std::log(2)).epsilon(0.2));
   CHECK(outcome.t_gen == 1500);
   CHECK(outcome.t_dis == 1500);
-  CHECK(train(2).samples == outcome.samples);
+  CHECK(train_gan(2).samples == outcome.samples);
 }

@@ -72,9 +72,9 @@ Array classes(int64_t n, int32_t count) {
 }
 
 /// loss = (w x - t)^2, the mean over the batch. Says what it saw.
-class Line : public Chain {
+class ReplicaLine : public Chain {
  public:
-  Line() : l{*this, "l", 1, 1, {.nobias = true, .initial_w = 0}} {}
+  ReplicaLine() : l{*this, "l", 1, 1, {.nobias = true, .initial_w = 0}} {}
   Variable operator()(const Variable& x, const Variable& t) {
     seen = x.to_vector<float>();
     const Variable loss = F::mean_squared_error(l(x), t);
@@ -87,7 +87,7 @@ class Line : public Chain {
   std::vector<float> seen;
 };
 
-TupleDataset points(int64_t n) {
+TupleDataset replica_points(int64_t n) {
   std::vector<float> x, t;
   for (int64_t i = 1; i <= n; ++i) {
     x.push_back(static_cast<float>(i));
@@ -159,8 +159,8 @@ struct Trained {
 };
 
 /// `steps` steps of batches of 10 examples, by a StandardUpdater for no replicas.
-Trained train(size_t replicas, int steps, const Prepare& prepare = {},
-              ParallelUpdaterOptions options = {.average = true}) {
+Trained train_replicas(size_t replicas, int steps, const Prepare& prepare = {},
+                       ParallelUpdaterOptions options = {.average = true}) {
   random::seed(4);
   auto model = L::classifier(Mlp());
   optimizers::MomentumSGD optimizer(0.1, 0.9);
@@ -184,10 +184,10 @@ Trained train(size_t replicas, int steps, const Prepare& prepare = {},
 TEST_CASE("ParallelUpdater sums the gradients of the parts' losses, as Chainer does") {
   for (const bool average : {false, true}) {
     CAPTURE(average);
-    Line model;
+    ReplicaLine model;
     optimizers::SGD optimizer(1.0 / 1024);
     optimizer.setup(model);
-    SerialIterator iterator(points(7), 7, {.shuffle = false});
+    SerialIterator iterator(replica_points(7), 7, {.shuffle = false});
     ParallelUpdater updater(iterator, optimizer, {.model = model, .devices = cpus(3), .average = average});
     double w = 0;
     const std::vector<double> parts[] = {{1, 4, 7}, {2, 5}, {3, 6}};
@@ -201,8 +201,8 @@ TEST_CASE("ParallelUpdater sums the gradients of the parts' losses, as Chainer d
       CHECK(model.slope() == doctest::Approx(w).epsilon(1e-5));
     }
     CHECK(model.seen == std::vector<float>{1, 4, 7});
-    CHECK(dynamic_cast<Line&>(updater.replica("replica1")).seen == std::vector<float>{2, 5});
-    CHECK(dynamic_cast<Line&>(updater.replica("replica2")).seen == std::vector<float>{3, 6});
+    CHECK(dynamic_cast<ReplicaLine&>(updater.replica("replica1")).seen == std::vector<float>{2, 5});
+    CHECK(dynamic_cast<ReplicaLine&>(updater.replica("replica2")).seen == std::vector<float>{3, 6});
     CHECK(updater.replica_names() == std::vector<std::string>{"main", "replica1", "replica2"});
     CHECK(&updater.replica("main") == &model);
     CHECK_THROWS_AS(updater.replica("replica3"), KeyError);
@@ -214,21 +214,21 @@ TEST_CASE("ParallelUpdater sums the gradients of the parts' losses, as Chainer d
 }
 
 TEST_CASE("ParallelUpdater: averaged gradients make the steps of a StandardUpdater") {
-  const Trained expected = train(0, 6);
+  const Trained expected = train_replicas(0, 6);
   for (const size_t replicas : {1, 2, 4}) {  // of 4, parts of 3, 3, 2 and 2 examples
     CAPTURE(replicas);
-    const Trained got = train(replicas, 6);
+    const Trained got = train_replicas(replicas, 6);
     check_close(got.values, expected.values, 2e-6);
     CHECK(got.loss == doctest::Approx(expected.loss).epsilon(1e-5));
   }
   // Equal parts: the sum is as many times larger as there are replicas.
-  const Trained slow = train(0, 6, [](Optimizer& o) { o.hyperparameter("lr") = 0.2; });
-  check_close(train(2, 6, {}, {.average = false}).values, slow.values, 4e-6);
+  const Trained slow = train_replicas(0, 6, [](Optimizer& o) { o.hyperparameter("lr") = 0.2; });
+  check_close(train_replicas(2, 6, {}, {.average = false}).values, slow.values, 4e-6);
 }
 
 TEST_CASE("ParallelUpdater: batches may be sent ahead") {
-  const Trained expected = train(2, 6);
-  CHECK(train(2, 6, {}, {.prefetch = 2, .average = true}).values == expected.values);
+  const Trained expected = train_replicas(2, 6);
+  CHECK(train_replicas(2, 6, {}, {.prefetch = 2, .average = true}).values == expected.values);
 }
 
 TEST_CASE("ParallelUpdater: mixed precision and loss scaling") {
@@ -254,16 +254,16 @@ TEST_CASE("ParallelUpdater: mixed precision and loss scaling") {
     CAPTURE(std::string(c.what));
     std::optional<ScopedSetting<DtypePolicy>> dtype;
     if (c.dtype) dtype.emplace(&Config::dtype, *c.dtype);
-    const Trained expected = train(0, 5, c.prepare);
+    const Trained expected = train_replicas(0, 5, c.prepare);
     for (const size_t replicas : {2, 4}) {
       CAPTURE(replicas);
-      check_close(train(replicas, 5, c.prepare).values, expected.values, c.tolerance);
+      check_close(train_replicas(replicas, 5, c.prepare).values, expected.values, c.tolerance);
     }
   }
 }
 
 TEST_CASE("ParallelUpdater: a replica's overflow skips the step of all") {
-  Line model;
+  ReplicaLine model;
   optimizers::SGD optimizer(1.0 / 64);
   optimizer.setup(model);
   optimizer.loss_scaling({.growth = LossScaleGrowth::stepwise, .initial_scale = 8});
@@ -308,10 +308,10 @@ TEST_CASE("ParallelUpdater: statistics are those of main's part") {
 }
 
 TEST_CASE("ParallelUpdater: a batch smaller than the number of replicas") {
-  Line model;
+  ReplicaLine model;
   optimizers::SGD optimizer(1.0 / 64);
   optimizer.setup(model);
-  SerialIterator iterator(points(5), 4, {.repeat = false, .shuffle = false});
+  SerialIterator iterator(replica_points(5), 4, {.repeat = false, .shuffle = false});
   ParallelUpdater updater(iterator, optimizer, {.model = model, .devices = cpus(4)});
   updater.update();
   const double w =
@@ -326,14 +326,14 @@ TEST_CASE("ParallelUpdater: a batch smaller than the number of replicas") {
 TEST_CASE("ParallelUpdater: what replicas throw reaches the caller, and the next step works") {
   for (const float bad : {1.0f, 2.0f, 3.0f}) {  // in main's part, in that of the second, of the third
     CAPTURE(bad);
-    Line model;
+    ReplicaLine model;
     optimizers::SGD optimizer(1.0 / 64);
     optimizer.setup(model);
-    SerialIterator iterator(points(6), 3, {.shuffle = false});
+    SerialIterator iterator(replica_points(6), 3, {.shuffle = false});
     std::atomic<int> finished{0};
     ParallelUpdater updater(
         iterator, optimizer,
-        {.model = model, .devices = cpus(3), .loss_func = [&](Line& line, const Variable& x, const Variable& t) {
+        {.model = model, .devices = cpus(3), .loss_func = [&](ReplicaLine& line, const Variable& x, const Variable& t) {
            if (x.to_vector<float>()[0] == bad) throw ValueError("bad example");
            const Variable loss = line(x, t);
            ++finished;
@@ -351,10 +351,10 @@ TEST_CASE("ParallelUpdater: what replicas throw reaches the caller, and the next
 }
 
 TEST_CASE("ParallelUpdater: reports are averaged under the names of main") {
-  Line model;
+  ReplicaLine model;
   optimizers::SGD optimizer(0);
   optimizer.setup(model);
-  SerialIterator iterator(points(3), 3, {.shuffle = false});
+  SerialIterator iterator(replica_points(3), 3, {.shuffle = false});
   ParallelUpdater updater(iterator, optimizer, {.model = model, .devices = cpus(2)});
   Reporter reporter;
   reporter.add_observer("net", model);
@@ -376,14 +376,14 @@ TEST_CASE("ParallelUpdater: reports are averaged under the names of main") {
 }
 
 TEST_CASE("ParallelUpdater: threads have the caller's config and autocast region") {
-  Line model;
+  ReplicaLine model;
   optimizers::SGD optimizer(0);
   optimizer.setup(model);
-  SerialIterator iterator(points(4), 4, {.shuffle = false});
+  SerialIterator iterator(replica_points(4), 4, {.shuffle = false});
   std::mutex mutex;
   std::set<std::thread::id> threads;
   std::map<float, std::string> seen;
-  const updaters::ReplicaLoss loss = [&](Line& line, const Variable& x, const Variable& t) {
+  const updaters::ReplicaLoss loss = [&](ReplicaLine& line, const Variable& x, const Variable& t) {
     const std::scoped_lock lock(mutex);
     threads.insert(std::this_thread::get_id());
     seen[x.to_vector<float>()[0]] = std::string(config().train ? "train " : "test ") +
@@ -395,7 +395,7 @@ TEST_CASE("ParallelUpdater: threads have the caller's config and autocast region
   CHECK(seen == std::map<float, std::string>{
                     {1, "train graph float32"}, {2, "train graph float32"}, {3, "train graph float32"}});
   {
-    const auto train = using_config(&Config::train, false);
+    const auto train_replicas = using_config(&Config::train, false);
     const auto graph = no_backprop_mode();
     const amp::Autocast autocast({.dtype = Dtype::bfloat16});
     updater.update();
@@ -410,15 +410,15 @@ TEST_CASE("ParallelUpdater: threads have the caller's config and autocast region
 }
 
 TEST_CASE("ParallelUpdater: models and loss functions of one's own") {
-  Line model, second;
+  ReplicaLine model, second;
   second.l.W.array().fill(7);
   optimizers::SGD optimizer(1.0 / 64);
   optimizer.setup(model);
-  SerialIterator iterator(points(2), 2, {.shuffle = false});
+  SerialIterator iterator(replica_points(2), 2, {.shuffle = false});
   ParallelUpdater updater(
       iterator, optimizer,
       {.models = {{"second", second}, {"main", model}},
-       .loss_func = [](Line& line, const Variable& x, const Variable& t) { return line(x, t) * 2; }});
+       .loss_func = [](ReplicaLine& line, const Variable& x, const Variable& t) { return line(x, t) * 2; }});
   updater.update();
   CHECK(model.slope() == doctest::Approx(-2 * (slope_gradient(0, {1}) + slope_gradient(0, {2})) / 64));
   CHECK(second.slope() == 0);  // main's before the step
@@ -427,7 +427,7 @@ TEST_CASE("ParallelUpdater: models and loss functions of one's own") {
 
   Mlp other;
   CHECK_THROWS_AS(ParallelUpdater(iterator, optimizer, {.models = {{"main", model}, {"other", other}}}), TypeError);
-  const auto loss = [](Line& line, const Variable& x, const Variable& t) { return line(x, t); };
+  const auto loss = [](ReplicaLine& line, const Variable& x, const Variable& t) { return line(x, t); };
   CHECK_THROWS_AS(
       ParallelUpdater(iterator, optimizer, {.models = {{"main", model}, {"other", other}}, .loss_func = loss}),
       KeyError);
@@ -451,13 +451,13 @@ TEST_CASE("ParallelUpdater: models and loss functions of one's own") {
 
 TEST_CASE("ParallelUpdater: a model that cannot be copied") {
   // Its class says that it can; the optimizer must not ask.
-  class Fixed : public Line {
+  class Fixed : public ReplicaLine {
     std::vector<std::unique_ptr<int>> unique_;
   };
   Fixed model, second;
   optimizers::SGD optimizer(1.0 / 64);
   optimizer.setup(model);
-  SerialIterator iterator(points(2), 2, {.shuffle = false});
+  SerialIterator iterator(replica_points(2), 2, {.shuffle = false});
   CHECK_THROWS_WITH_AS(ParallelUpdater(iterator, optimizer, {.devices = cpus(2)}),
                        doctest::Contains("neither model nor models are given"), ValueError);
   ParallelUpdater updater(iterator, optimizer, {.models = {{"main", model}, {"second", second}}});
@@ -518,10 +518,10 @@ TEST_CASE("ParallelUpdater: snapshots hold main alone, and runs go on from them 
 }
 
 TEST_CASE("ParallelUpdater: converters get each part") {
-  Line model;
+  ReplicaLine model;
   optimizers::SGD optimizer(0);
   optimizer.setup(model);
-  SerialIterator iterator(points(5), 5, {.shuffle = false});
+  SerialIterator iterator(replica_points(5), 5, {.shuffle = false});
   std::vector<size_t> sizes;
   const auto converter = [&](std::span<const datasets::Example> batch, const Device& device) {
     sizes.push_back(batch.size());

@@ -34,9 +34,9 @@ using updaters::StandardUpdaterOptions;
 
 namespace {
 
-class Net : public Chain {
+class PrefetchNet : public Chain {
  public:
-  Net() : l1{*this, "l1", 3, 4}, l2{*this, "l2", 4, 1} {}
+  PrefetchNet() : l1{*this, "l1", 3, 4}, l2{*this, "l2", 4, 1} {}
   Variable operator()(const Variable& x, const Variable& t) {
     return functions::mean_squared_error(l2(functions::dropout(l1(x), 0.25)), t);
   }
@@ -45,7 +45,7 @@ class Net : public Chain {
   Child<L::Linear> l1, l2;
 };
 
-TupleDataset points(int64_t n = 7) {
+TupleDataset prefetch_points(int64_t n = 7) {
   std::vector<float> x(static_cast<size_t>(n * 3)), t(static_cast<size_t>(n));
   for (size_t i = 0; i < x.size(); ++i) x[i] = 0.1f * static_cast<float>(i * i % 17) - 0.5f;
   for (size_t i = 0; i < t.size(); ++i) t[i] = static_cast<float>(i % 3);
@@ -75,11 +75,11 @@ datasets::Converter random_converter() {
 enum class Kind { serial, threads, processes };
 
 /// One training run, with all that may be random in it.
-struct Run {
-  explicit Run(uint64_t seed, StandardUpdaterOptions options = {}, Kind kind = Kind::serial) : seeded{seed} {
+struct PrefetchRun {
+  explicit PrefetchRun(uint64_t seed, StandardUpdaterOptions options = {}, Kind kind = Kind::serial) : seeded{seed} {
     options.converter = random_converter();
     optimizer.setup(model);
-    datasets::TransformDataset data(points(), [](const Example& in, datasets::ExampleRandom& random) {
+    datasets::TransformDataset data(prefetch_points(), [](const Example& in, datasets::ExampleRandom& random) {
       return Example{array({static_cast<float>(random.uniform()), 1.0f, in[0].to_vector<float>()[2]}), in[1]};
     });
     const auto make = [&]() -> iterators::IteratorRef {
@@ -106,12 +106,12 @@ struct Run {
   struct Seeded {
     explicit Seeded(uint64_t seed) { random::seed(seed); }
   } seeded;  // before the model draws its weights
-  Net model;
+  PrefetchNet model;
   optimizers::MomentumSGD optimizer{0.05};
   std::optional<StandardUpdater> updater;
 };
 
-std::vector<std::vector<double>> steps(Run& run, int n) {
+std::vector<std::vector<double>> steps(PrefetchRun& run, int n) {
   std::vector<std::vector<double>> states;
   for (int i = 0; i < n; ++i) states.push_back(run.step());
   return states;
@@ -189,32 +189,32 @@ class Moody final : public iterators::Iterator {
 
 TEST_CASE("prefetch changes nothing, whatever is random") {
   for (const int64_t accumulate : {1, 2}) {
-    Run plain(5, {.accumulate = accumulate});
+    PrefetchRun plain(5, {.accumulate = accumulate});
     const auto expected = steps(plain, 12);
     for (const Kind kind : {Kind::serial, Kind::threads, Kind::processes}) {
       for (const int64_t prefetch : {0, 1, 2, 5}) {
         CAPTURE(accumulate);
         CAPTURE(static_cast<int>(kind));
         CAPTURE(prefetch);
-        Run run(5, {.prefetch = prefetch, .accumulate = accumulate}, kind);
+        PrefetchRun run(5, {.prefetch = prefetch, .accumulate = accumulate}, kind);
         CHECK(steps(run, 12) == expected);
       }
     }
   }
-  Run other(6);
-  Run plain(5);
+  PrefetchRun other(6);
+  PrefetchRun plain(5);
   CHECK(steps(other, 3) != steps(plain, 3));
 }
 
 TEST_CASE("prefetch changes nothing when others use the iterator, and when steps fail") {
   const auto train = [](Kind kind, int64_t prefetch) {
     bool fails = false;
-    Net* model = nullptr;
+    PrefetchNet* model = nullptr;
     const auto loss = [&](const Variable& x, const Variable& t) {
       if (fails) throw ValueError("a bad step");
       return (*model)(x, t);
     };
-    Run run(5, {.loss_func = loss, .prefetch = prefetch}, kind);
+    PrefetchRun run(5, {.loss_func = loss, .prefetch = prefetch}, kind);
     model = &run.model;
     iterators::Iterator& iterator = run.updater->get_iterator("main");
     std::vector<std::vector<double>> states = steps(run, 2);
@@ -266,10 +266,10 @@ TEST_CASE("a snapshot taken with batches in flight resumes exactly") {
   const testing::ScratchDirectory dir;
   for (const Kind kind : {Kind::serial, Kind::threads, Kind::processes}) {
     for (const int64_t accumulate : {1, 3}) {
-      Run plain(5, {.accumulate = accumulate}, kind);
+      PrefetchRun plain(5, {.accumulate = accumulate}, kind);
       const auto expected = steps(plain, 12);
       for (int stop = 1; stop < 9; ++stop) {
-        Run first(5, {.prefetch = 3, .accumulate = accumulate}, kind);
+        PrefetchRun first(5, {.prefetch = 3, .accumulate = accumulate}, kind);
         steps(first, stop);
         Snapshot taken{*first.updater};
         serializers::save_npz(dir / "snapshot", taken);
@@ -279,7 +279,7 @@ TEST_CASE("a snapshot taken with batches in flight resumes exactly") {
           CAPTURE(accumulate);
           CAPTURE(stop);
           CAPTURE(prefetch);
-          Run second(77, {.prefetch = prefetch, .accumulate = accumulate}, kind);
+          PrefetchRun second(77, {.prefetch = prefetch, .accumulate = accumulate}, kind);
           steps(second, 2);  // has batches of its own in flight
           Snapshot read{*second.updater};
           serializers::load_npz(dir / "snapshot", read);

@@ -38,7 +38,9 @@ class Line : public Chain {
   Child<L::Linear> l;
 };
 
-TupleDataset points() { return TupleDataset(array({1.0f, 2.0f, 3.0f}, {3, 1}), array({2.0f, 4.0f, 6.0f}, {3, 1})); }
+TupleDataset three_points() {
+  return TupleDataset(array({1.0f, 2.0f, 3.0f}, {3, 1}), array({2.0f, 4.0f, 6.0f}, {3, 1}));
+}
 
 /// SGD on the batches (1), (2), (3), (1), ...: w -= lr * 2 x (w x - 2 x).
 float slope_after(int steps, float lr) {
@@ -56,7 +58,7 @@ TEST_CASE("StandardUpdater takes a step for each batch and counts") {
   Line model;
   optimizers::SGD optimizer(0.03125);
   optimizer.setup(model);
-  SerialIterator iterator(points(), 1, {.shuffle = false});
+  SerialIterator iterator(three_points(), 1, {.shuffle = false});
   StandardUpdater updater(iterator, optimizer);
   CHECK(updater.iteration() == 0);
   CHECK(updater.previous_epoch_detail() == std::nullopt);
@@ -82,7 +84,7 @@ TEST_CASE("StandardUpdater owns what it is given by rvalue, and follows a model 
   auto model = std::make_unique<Line>();
   optimizers::SGD optimizer(0.03125);
   optimizer.setup(*model);
-  StandardUpdater updater(SerialIterator(points(), 1, {.shuffle = false}), std::move(optimizer));
+  StandardUpdater updater(SerialIterator(three_points(), 1, {.shuffle = false}), std::move(optimizer));
   updater.update();
   Line moved = std::move(*model);
   model.reset();
@@ -94,7 +96,7 @@ TEST_CASE("StandardUpdater's options") {
   Line model;
   optimizers::SGD optimizer(0.03125);
   optimizer.setup(model);
-  SerialIterator iterator(points(), 3, {.shuffle = false});
+  SerialIterator iterator(three_points(), 3, {.shuffle = false});
   SUBCASE("loss_func") {
     StandardUpdater updater(iterator, optimizer,
                             {.device = get_device("cpu"),
@@ -138,14 +140,14 @@ TEST_CASE("StandardUpdater's options") {
 
 TEST_CASE("StandardUpdater refuses what cannot work") {
   optimizers::SGD without_target;
-  CHECK_THROWS_AS(StandardUpdater(SerialIterator(points(), 1), without_target), StateError);
+  CHECK_THROWS_AS(StandardUpdater(SerialIterator(three_points(), 1), without_target), StateError);
   Line model;
   optimizers::SGD optimizer;
   optimizer.setup(model);
-  SerialIterator iterator(points(), 1);
+  SerialIterator iterator(three_points(), 1);
   CHECK_THROWS_WITH_AS(StandardUpdater({{"other", iterator}}, {{"main", optimizer}}),
                        "StandardUpdater: there is no iterator 'main', only 'other'", KeyError);
-  StandardUpdater ends(SerialIterator(points(), 3, {.repeat = false}), optimizer);
+  StandardUpdater ends(SerialIterator(three_points(), 3, {.repeat = false}), optimizer);
   ends.update();
   CHECK_THROWS_AS(ends.update(), StateError);
 }
@@ -157,7 +159,7 @@ TEST_CASE("StandardUpdater measures what it spends on data, and goes on after a 
   optimizers::SGD optimizer(0.03125);
   optimizer.setup(model);
   const auto make = [&](int64_t prefetch) {
-    return StandardUpdater(SerialIterator(datasets::TransformDataset(points(),
+    return StandardUpdater(SerialIterator(datasets::TransformDataset(three_points(),
                                                                      [&](const datasets::Example& in) {
                                                                        wait(20);
                                                                        return in;
@@ -207,7 +209,7 @@ TEST_CASE("an updater of one's own has several optimizers") {
   optimizers::SGD slow(0.03125), fast(0.0625);
   slow.setup(a);
   fast.setup(b);
-  SerialIterator iterator(points(), 1, {.shuffle = false});
+  SerialIterator iterator(three_points(), 1, {.shuffle = false});
   Both updater({{"main", iterator}}, {{"a", slow}, {"b", fast}});
   updater.update();
   CHECK(a.slope() == doctest::Approx(slope_after(1, 0.03125f)));
@@ -219,7 +221,7 @@ TEST_CASE("StandardUpdater in a file has Chainer's entries, and resumes with ano
   const testing::ScratchDirectory dir;
   const auto make = [](Line& model, optimizers::MomentumSGD& optimizer) {
     optimizer.setup(model);
-    return StandardUpdater(SerialIterator(points(), 2), optimizer);
+    return StandardUpdater(SerialIterator(three_points(), 2), optimizer);
   };
   Line model, other;
   optimizers::MomentumSGD optimizer(0.03125), fresh(0.5);

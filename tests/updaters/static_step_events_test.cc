@@ -49,12 +49,12 @@ using updaters::StandardUpdaterOptions;
 
 namespace {
 
-constexpr int64_t kInputs = 5, kClasses = 3;
+constexpr int64_t kEventInputs = 5, kEventClasses = 3;
 constexpr int kSteps = 20;
 
-class Net : public Chain {
+class EventNet : public Chain {
  public:
-  Net() : l1{*this, "l1", kInputs, 7}, l2{*this, "l2", 7, kClasses} {}
+  EventNet() : l1{*this, "l1", kEventInputs, 7}, l2{*this, "l2", 7, kEventClasses} {}
   Variable operator()(const Variable& x) { return l2(functions::relu(l1(x))); }
 
   Child<L::Linear> l1, l2;
@@ -69,20 +69,20 @@ class Model : public Chain {
     return loss;
   }
 
-  Child<Net> net;
+  Child<EventNet> net;
 };
 
-TupleDataset examples(int n) {
-  std::vector<float> x(static_cast<size_t>(kInputs * n));
+TupleDataset event_examples(int n) {
+  std::vector<float> x(static_cast<size_t>(kEventInputs * n));
   std::vector<int32_t> t(static_cast<size_t>(n));
   for (size_t i = 0; i < x.size(); ++i) x[i] = std::cos(0.3f * static_cast<float>(i * i % 97));
-  for (size_t i = 0; i < t.size(); ++i) t[i] = static_cast<int32_t>(i * 7 % kClasses);
-  return TupleDataset(array(x, {n, kInputs}), array(t));
+  for (size_t i = 0; i < t.size(); ++i) t[i] = static_cast<int32_t>(i * 7 % kEventClasses);
+  return TupleDataset(array(x, {n, kEventInputs}), array(t));
 }
 
-SerialIterator batches() { return SerialIterator(examples(20), 4, {.shuffle = false}); }
+SerialIterator batches() { return SerialIterator(event_examples(20), 4, {.shuffle = false}); }
 
-struct Case {
+struct EventCase {
   std::function<std::unique_ptr<Optimizer>()> make;
   std::function<void(Optimizer&)> prepare = [](Optimizer&) {};
   /// Before step number `step`.
@@ -91,7 +91,7 @@ struct Case {
   int replays = kSteps - 1;
 };
 
-std::vector<std::vector<double>> train(const Case& c, bool is_static) {
+std::vector<std::vector<double>> train_with_events(const EventCase& c, bool is_static) {
   random::seed(7);
   Model model;
   const std::unique_ptr<Optimizer> optimizer = c.make();
@@ -117,8 +117,8 @@ std::vector<std::vector<double>> train(const Case& c, bool is_static) {
   return states;
 }
 
-void check_same(const Case& c) {
-  const auto expected = train(c, false), replayed = train(c, true);
+void check_same_events(const EventCase& c) {
+  const auto expected = train_with_events(c, false), replayed = train_with_events(c, true);
   for (size_t step = 0; step < expected.size(); ++step) {
     CAPTURE(step);
     REQUIRE(replayed[step] == expected[step]);
@@ -131,50 +131,50 @@ std::unique_ptr<Optimizer> sgd() { return std::make_unique<optimizers::SGD>(0.1)
 }  // namespace
 
 TEST_CASE("noise whose clock the device counts from the first step on") {
-  check_same({.make = adam,
-              .prepare = [](Optimizer& o) { o.add_hook(optimizer_hooks::GradientNoise(0.01)); },
-              .options = {.loss_scaling = LossScalingOptions{}}});
-  check_same({.make = adam,
-              .prepare = [](Optimizer& o) { o.add_hook(optimizer_hooks::GradientNoise(0.01)); },
-              .meanwhile =
-                  [](Optimizer&, Model& m, int step) {
-                    if (step == 6) m.net.l1.disable_update();
-                    if (step == 12) m.net.l1.enable_update();
-                  },
-              .options = {.loss_scaling = LossScalingOptions{}},
-              .replays = kSteps - 3});
+  check_same_events({.make = adam,
+                     .prepare = [](Optimizer& o) { o.add_hook(optimizer_hooks::GradientNoise(0.01)); },
+                     .options = {.loss_scaling = LossScalingOptions{}}});
+  check_same_events({.make = adam,
+                     .prepare = [](Optimizer& o) { o.add_hook(optimizer_hooks::GradientNoise(0.01)); },
+                     .meanwhile =
+                         [](Optimizer&, Model& m, int step) {
+                           if (step == 6) m.net.l1.disable_update();
+                           if (step == 12) m.net.l1.enable_update();
+                         },
+                     .options = {.loss_scaling = LossScalingOptions{}},
+                     .replays = kSteps - 3});
 }
 
 TEST_CASE("another optimizer takes the place of the recorded one") {
   SUBCASE("by assignment") {
-    check_same({.make = adam,
-                .meanwhile =
-                    [](Optimizer& o, Model& m, int step) {
-                      if (step != 8) return;
-                      dynamic_cast<optimizers::Adam&>(o) = optimizers::Adam({.alpha = 0.02});
-                      o.setup(m);
-                    },
-                .replays = kSteps - 2});
+    check_same_events({.make = adam,
+                       .meanwhile =
+                           [](Optimizer& o, Model& m, int step) {
+                             if (step != 8) return;
+                             dynamic_cast<optimizers::Adam&>(o) = optimizers::Adam({.alpha = 0.02});
+                             o.setup(m);
+                           },
+                       .replays = kSteps - 2});
   }
   SUBCASE("by assignment, with its target") {
-    check_same({.make = sgd,
-                .meanwhile =
-                    [](Optimizer& o, Model& m, int step) {
-                      if (step != 8) return;
-                      optimizers::SGD other(0.2);
-                      other.setup(m);
-                      dynamic_cast<optimizers::SGD&>(o) = std::move(other);
-                    },
-                .replays = kSteps - 2});
+    check_same_events({.make = sgd,
+                       .meanwhile =
+                           [](Optimizer& o, Model& m, int step) {
+                             if (step != 8) return;
+                             optimizers::SGD other(0.2);
+                             other.setup(m);
+                             dynamic_cast<optimizers::SGD&>(o) = std::move(other);
+                           },
+                       .replays = kSteps - 2});
   }
   SUBCASE("on its parameters") {
     optimizers::SGD other(0.5);
-    check_same({.make = sgd,
-                .meanwhile =
-                    [&](Optimizer&, Model& m, int step) {
-                      if (step == 8) other.setup(m);
-                    },
-                .replays = kSteps - 2});
+    check_same_events({.make = sgd,
+                       .meanwhile =
+                           [&](Optimizer&, Model& m, int step) {
+                             if (step == 8) other.setup(m);
+                           },
+                       .replays = kSteps - 2});
   }
 }
 
@@ -263,7 +263,7 @@ TEST_CASE("steps with more kinds of batches than may be recorded run define-by-r
     for (int sweep = 0; sweep < 3; ++sweep) {
       for (int64_t n = 1; n <= 12; ++n) {
         const std::array<Variable, 2> inputs{
-            Variable(full({n, kInputs}, 0.1 * static_cast<double>(n), Dtype::float32), false),
+            Variable(full({n, kEventInputs}, 0.1 * static_cast<double>(n), Dtype::float32), false),
             Variable(full({n}, 1, Dtype::int32), false)};
         if (is_static) {
           step.update(optimizer, inputs);
@@ -285,11 +285,11 @@ TEST_CASE("a trainer with extensions, interrupted or not, logs what it would oth
     nlohmann::json log;
     for (const bool is_resumed : {false, true}) {
       if (is_resumed && !is_interrupted) break;
-      L::Classifier<Net> model{Net()};
+      L::Classifier<EventNet> model{EventNet()};
       optimizers::Adam optimizer;
       optimizer.setup(model);
-      SerialIterator iterator(examples(22), 4, {.shuffle = false}),
-          others(examples(10), 4, {.repeat = false, .shuffle = false});
+      SerialIterator iterator(event_examples(22), 4, {.shuffle = false}),
+          others(event_examples(10), 4, {.repeat = false, .shuffle = false});
       StandardUpdaterOptions options;
       if (is_static) options.static_graph = StaticGraphOptions{.passes = StaticGraphPasses::none()};
       StandardUpdater updater(iterator, optimizer, options);
@@ -337,7 +337,7 @@ TEST_CASE("options of layers that change need recordings to be cleared") {
 }
 
 TEST_CASE("a classifier is recorded once") {
-  L::Classifier<Net> model{Net()};
+  L::Classifier<EventNet> model{EventNet()};
   optimizers::SGD optimizer(0.1);
   optimizer.setup(model);
   StandardUpdater updater(batches(), optimizer, {.static_graph = true});

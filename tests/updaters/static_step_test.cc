@@ -56,9 +56,9 @@ constexpr int64_t kInputs = 5, kHidden = 7, kClasses = 3;
 constexpr float kInfinity = std::numeric_limits<float>::infinity();
 using OptimizerPtr = std::unique_ptr<Optimizer>;
 
-class Net : public Chain {
+class StepNet : public Chain {
  public:
-  explicit Net(bool is_plain)
+  explicit StepNet(bool is_plain)
       : l1{*this, "l1", kInputs, kHidden},
         bn{*this, "bn", kHidden},
         l2{*this, "l2", kHidden, kClasses},
@@ -76,9 +76,9 @@ class Net : public Chain {
   bool is_plain_;
 };
 
-using Model = L::Classifier<Net>;
+using StepModel = L::Classifier<StepNet>;
 
-TupleDataset examples(int n, Dtype dtype, int infinite = -1) {
+TupleDataset step_examples(int n, Dtype dtype, int infinite = -1) {
   std::vector<float> x(static_cast<size_t>(kInputs * n));
   std::vector<int32_t> t(static_cast<size_t>(n));
   for (size_t i = 0; i < x.size(); ++i) x[i] = std::cos(0.3f * static_cast<float>(i * i % 97));
@@ -95,7 +95,7 @@ void append(Bits& bits, const Array& array) {
 }
 
 /// Whatever a step may change.
-Bits state_of(Model& model, Optimizer& optimizer, const Observation& observation) {
+Bits state_of(StepModel& model, Optimizer& optimizer, const Observation& observation) {
   Bits bits;
   for (Parameter* parameter : model.params()) {
     append(bits, parameter->array());
@@ -124,12 +124,12 @@ Bits state_of(Model& model, Optimizer& optimizer, const Observation& observation
   return bits;
 }
 
-struct Case {
+struct StepCase {
   const char* text;
   std::function<OptimizerPtr()> make = [] { return std::make_unique<optimizers::MomentumSGD>(0.1); };
-  std::function<void(Optimizer&, Model&)> prepare = [](Optimizer&, Model&) {};
+  std::function<void(Optimizer&, StepModel&)> prepare = [](Optimizer&, StepModel&) {};
   /// Before step number `step`.
-  std::function<void(Optimizer&, Model&, int step)> meanwhile = [](Optimizer&, Model&, int) {};
+  std::function<void(Optimizer&, StepModel&, int step)> meanwhile = [](Optimizer&, StepModel&, int) {};
   StandardUpdaterOptions options = {};
   Dtype dtype = Dtype::float32;
   DtypePolicy policy = Dtype::float32;
@@ -138,25 +138,25 @@ struct Case {
   int replays = 18;  // of 20 steps, at least: two kinds of batches
 };
 
-struct Run {
+struct StepRun {
   std::vector<Bits> states;
   int64_t replays = 0;
 };
 
-Run train(const Case& c, bool is_static, const StaticGraphPasses& passes) {
+StepRun train_steps(const StepCase& c, bool is_static, const StaticGraphPasses& passes) {
   random::seed(7);
   const auto policy = using_config(&Config::dtype, c.policy);
-  Model model{Net(c.is_plain_net)};
+  StepModel model{StepNet(c.is_plain_net)};
   const OptimizerPtr optimizer = c.make();
   optimizer->setup(model);
   c.prepare(*optimizer, model);
-  SerialIterator iterator(examples(20, c.dtype, c.has_overflow ? 9 : -1), 6, {.repeat = false, .shuffle = false});
+  SerialIterator iterator(step_examples(20, c.dtype, c.has_overflow ? 9 : -1), 6, {.repeat = false, .shuffle = false});
   StandardUpdaterOptions options = c.options;
   if (is_static) options.static_graph = StaticGraphOptions{.passes = passes};
   StandardUpdater updater(iterator, *optimizer, options);
   Reporter reporter;
   reporter.add_observer("main", model);
-  Run run;
+  StepRun run;
   for (int step = 0; step < 20; ++step) {
     if (step % (4 / c.options.accumulate) == 0) iterator.reset();  // the last batch is short
     c.meanwhile(*optimizer, model, step);
@@ -171,12 +171,12 @@ Run train(const Case& c, bool is_static, const StaticGraphPasses& passes) {
   return run;
 }
 
-void check_same(const Case& c) {
+void check_same_steps(const StepCase& c) {
   CAPTURE(c.text);
-  const Run expected = train(c, false, {});
+  const StepRun expected = train_steps(c, false, {});
   for (const StaticGraphPasses& passes : {StaticGraphPasses::none(), StaticGraphPasses()}) {
     CAPTURE(passes.fuse_pointwise);
-    const Run replayed = train(c, true, passes);
+    const StepRun replayed = train_steps(c, true, passes);
     CHECK(replayed.replays >= c.replays);
     for (size_t step = 0; step < expected.states.size(); ++step) {
       CAPTURE(step);
@@ -215,7 +215,7 @@ TEST_CASE("replayed steps are those of define-by-run, whatever the optimizer") {
       {"LAMB", [] { return std::make_unique<optimizers::LAMB>(); }},
       {"LARS", [] { return std::make_unique<optimizers::LARS>(); }},
   };
-  for (const auto& [text, make] : optimizers) check_same({.text = text, .make = make});
+  for (const auto& [text, make] : optimizers) check_same_steps({.text = text, .make = make});
 }
 
 TEST_CASE("replayed steps follow loss scaling, and skip what overflows") {
@@ -229,27 +229,27 @@ TEST_CASE("replayed steps follow loss scaling, and skip what overflows") {
   for (const auto& [text, scaling] : scalings) {
     for (const bool has_hooks : {false, true}) {
       CAPTURE(has_hooks);
-      const auto prepare = [&](Optimizer& optimizer, Model&) {
+      const auto prepare = [&](Optimizer& optimizer, StepModel&) {
         optimizer.use_fp32_update();
         if (!has_hooks) return;
         optimizer.add_hook(optimizer_hooks::WeightDecay(0.01));
         optimizer.add_hook(optimizer_hooks::GradientClipping(0.5));
       };
-      check_same({.text = text,
-                  .make = adam,
-                  .prepare = prepare,
-                  .options = {.loss_scaling = scaling},
-                  .dtype = Dtype::float16,
-                  .policy = mixed16,
-                  .is_plain_net = true,
-                  .has_overflow = true});
-      check_same({.text = text, .make = adam, .prepare = prepare, .options = {.loss_scaling = scaling}});
+      check_same_steps({.text = text,
+                        .make = adam,
+                        .prepare = prepare,
+                        .options = {.loss_scaling = scaling},
+                        .dtype = Dtype::float16,
+                        .policy = mixed16,
+                        .is_plain_net = true,
+                        .has_overflow = true});
+      check_same_steps({.text = text, .make = adam, .prepare = prepare, .options = {.loss_scaling = scaling}});
     }
   }
 }
 
 TEST_CASE("replayed steps follow hooks") {
-  const auto prepare = [](Optimizer& optimizer, Model& model) {
+  const auto prepare = [](Optimizer& optimizer, StepModel& model) {
     optimizer.add_hook(optimizer_hooks::WeightDecay(0.01));
     optimizer.add_hook(optimizer_hooks::GradientClipping(0.5));
     optimizer.add_hook(optimizer_hooks::Lasso(0.001));
@@ -259,61 +259,65 @@ TEST_CASE("replayed steps follow hooks") {
     model.predictor.l1.W.update_rule().add_hook(optimizer_hooks::GradientNoise(0.02));
     model.predictor.l2.b.update_rule().add_hook(optimizer_hooks::WeightDecay(0.1));
   };
-  check_same({.text = "all", .prepare = prepare});
+  check_same_steps({.text = "all", .prepare = prepare});
   // The clock of the noise is the device's.
-  check_same({.text = "all, loss scaling", .prepare = prepare, .options = {.loss_scaling = LossScalingOptions{}}});
+  check_same_steps(
+      {.text = "all, loss scaling", .prepare = prepare, .options = {.loss_scaling = LossScalingOptions{}}});
 }
 
 TEST_CASE("replayed steps follow what happens between them") {
   using optimizers::Adam;
   const auto adam = [] { return std::make_unique<Adam>(optimizers::AdamOptions{.alpha = 0.01}); };
   SUBCASE("schedules and numbers of one parameter") {
-    const auto prepare = [](Optimizer&, Model& model) { model.predictor.l1.W.update_rule().hyperparam().alpha = 0.02; };
-    check_same({.text = "alpha", .make = adam, .prepare = prepare, .meanwhile = [](Optimizer& o, Model& m, int step) {
-                  o.hyperparameter("alpha") = 0.01 / (1 + step);
-                  if (step == 7) m.predictor.l1.W.update_rule().hyperparam().alpha = 0.05;
-                }});
+    const auto prepare = [](Optimizer&, StepModel& model) {
+      model.predictor.l1.W.update_rule().hyperparam().alpha = 0.02;
+    };
+    check_same_steps(
+        {.text = "alpha", .make = adam, .prepare = prepare, .meanwhile = [](Optimizer& o, StepModel& m, int step) {
+           o.hyperparameter("alpha") = 0.01 / (1 + step);
+           if (step == 7) m.predictor.l1.W.update_rule().hyperparam().alpha = 0.05;
+         }});
   }
   SUBCASE("numbers written to parameters, also to 16-bit ones with masters") {
-    const auto write = [](Optimizer&, Model& m, int step) {
+    const auto write = [](Optimizer&, StepModel& m, int step) {
       if (step % 5 == 3) m.predictor.l2.W.array().fill(0.125);
     };
-    const auto prepare = [](Optimizer& o, Model&) { o.use_fp32_update(); };
-    check_same({.text = "float32", .make = adam, .meanwhile = write});
-    check_same({.text = "float16",
-                .make = adam,
-                .prepare = prepare,
-                .meanwhile = write,
-                .dtype = Dtype::float16,
-                .policy = mixed16,
-                .is_plain_net = true});
+    const auto prepare = [](Optimizer& o, StepModel&) { o.use_fp32_update(); };
+    check_same_steps({.text = "float32", .make = adam, .meanwhile = write});
+    check_same_steps({.text = "float16",
+                      .make = adam,
+                      .prepare = prepare,
+                      .meanwhile = write,
+                      .dtype = Dtype::float16,
+                      .policy = mixed16,
+                      .is_plain_net = true});
   }
   SUBCASE("parameters that are frozen for a while, and get other arrays") {
-    check_same({.text = "frozen",
-                .make = adam,
-                .meanwhile =
-                    [](Optimizer&, Model& m, int step) {
-                      if (step == 8) m.predictor.l1.disable_update();
-                      if (step == 12) m.predictor.l1.enable_update();
-                      if (step == 15) m.predictor.l2.b.set_array(m.predictor.l2.b.array().copy());
-                    },
-                .replays = 8});
+    check_same_steps({.text = "frozen",
+                      .make = adam,
+                      .meanwhile =
+                          [](Optimizer&, StepModel& m, int step) {
+                            if (step == 8) m.predictor.l1.disable_update();
+                            if (step == 12) m.predictor.l1.enable_update();
+                            if (step == 15) m.predictor.l2.b.set_array(m.predictor.l2.b.array().copy());
+                          },
+                      .replays = 8});
   }
   SUBCASE("another choice of kernels, hooks that come and go") {
-    check_same({.text = "amsgrad",
-                .make = adam,
-                .meanwhile =
-                    [](Optimizer& o, Model&, int step) {
-                      if (step == 5) dynamic_cast<Adam&>(o).amsgrad = true;
-                      if (step == 9) dynamic_cast<Adam&>(o).adabound = true;
-                      if (step == 12) o.add_hook(optimizer_hooks::WeightDecay(0.1));
-                      if (step == 16) o.remove_hook("WeightDecay");
-                    },
-                .replays = 3});
+    check_same_steps({.text = "amsgrad",
+                      .make = adam,
+                      .meanwhile =
+                          [](Optimizer& o, StepModel&, int step) {
+                            if (step == 5) dynamic_cast<Adam&>(o).amsgrad = true;
+                            if (step == 9) dynamic_cast<Adam&>(o).adabound = true;
+                            if (step == 12) o.add_hook(optimizer_hooks::WeightDecay(0.1));
+                            if (step == 16) o.remove_hook("WeightDecay");
+                          },
+                      .replays = 3});
   }
   SUBCASE("gradients that are read, kept, cleared and changed") {
     std::vector<Array> kept;
-    const auto meddle = [&](Optimizer&, Model& m, int step) {
+    const auto meddle = [&](Optimizer&, StepModel& m, int step) {
       Parameter& W = m.predictor.l1.W;
       if (step == 9) kept.push_back(W.grad());
       if (step == 10) W.cleargrad();
@@ -322,15 +326,15 @@ TEST_CASE("replayed steps follow what happens between them") {
       if (step == 13) W.grad().fill(7);
       if (step == 14) m.cleargrads();
     };
-    check_same({.text = "gradients", .make = adam, .meanwhile = meddle});
+    check_same_steps({.text = "gradients", .make = adam, .meanwhile = meddle});
   }
   SUBCASE("a plain step") {
-    check_same({.text = "plain", .make = adam, .meanwhile = [](Optimizer& o, Model& m, int step) {
-                  if (step % 6 != 5) return;
-                  const TupleDataset more = examples(4, Dtype::float32);
-                  o.update(m, Variable(array<float>(std::vector<float>(4 * kInputs, 0.5f), {4, kInputs}), false),
-                           Variable(array<int32_t>({0, 1, 2, 0}), false));
-                }});
+    check_same_steps({.text = "plain", .make = adam, .meanwhile = [](Optimizer& o, StepModel& m, int step) {
+                        if (step % 6 != 5) return;
+                        const TupleDataset more = step_examples(4, Dtype::float32);
+                        o.update(m, Variable(array<float>(std::vector<float>(4 * kInputs, 0.5f), {4, kInputs}), false),
+                                 Variable(array<int32_t>({0, 1, 2, 0}), false));
+                      }});
   }
 }
 
@@ -339,12 +343,12 @@ TEST_CASE("mixed precision by autocast is replayed") {
   const auto adam = [] { return std::make_unique<optimizers::Adam>(optimizers::AdamOptions{.alpha = 0.01}); };
   for (const Dtype dtype : {Dtype::float16, Dtype::bfloat16}) {
     CAPTURE(name(dtype));
-    check_same({.text = "one line", .make = adam, .prepare = [&](Optimizer& o, Model&) {
-                  amp::auto_mixed_precision(o, {.dtype = dtype});
-                }});
+    check_same_steps({.text = "one line", .make = adam, .prepare = [&](Optimizer& o, StepModel&) {
+                        amp::auto_mixed_precision(o, {.dtype = dtype});
+                      }});
   }
   const amp::Autocast region;
-  check_same({.text = "a region around", .make = adam});
+  check_same_steps({.text = "a region around", .make = adam});
 }
 
 TEST_CASE("a resumed run goes on as the run would have, replayed or not") {
@@ -352,15 +356,15 @@ TEST_CASE("a resumed run goes on as the run would have, replayed or not") {
   const auto run = [&](bool is_static, bool is_interrupted) {
     random::seed(3);
     std::vector<Bits> states;
-    std::unique_ptr<Model> model;
+    std::unique_ptr<StepModel> model;
     std::unique_ptr<optimizers::Adam> optimizer;
     std::unique_ptr<StandardUpdater> updater;
     const auto start = [&] {
-      model = std::make_unique<Model>(Net(false));
+      model = std::make_unique<StepModel>(StepNet(false));
       optimizer = std::make_unique<optimizers::Adam>();
       optimizer->setup(*model);
       optimizer->loss_scaling();
-      updater = std::make_unique<StandardUpdater>(SerialIterator(examples(20, Dtype::float32), 6), *optimizer,
+      updater = std::make_unique<StandardUpdater>(SerialIterator(step_examples(20, Dtype::float32), 6), *optimizer,
                                                   StandardUpdaterOptions{.static_graph = is_static});
     };
     start();
@@ -386,47 +390,50 @@ TEST_CASE("a resumed run goes on as the run would have, replayed or not") {
 TEST_CASE("what the update does on the host leaves forward and backward replayed") {
   const QuietLog quiet;
   SUBCASE("a hook of one's own") {
-    check_same(
+    check_same_steps(
         {.text = "hook",
-         .prepare = [](Optimizer& o, Model&) { o.add_hook([](Parameter& p) { p.set_grad(p.grad().copy()); }, "own"); },
+         .prepare = [](Optimizer& o,
+                       StepModel&) { o.add_hook([](Parameter& p) { p.set_grad(p.grad().copy()); }, "own"); },
          .replays = 0});
   }
   SUBCASE("a hook of one parameter that comes later") {
-    check_same({.text = "late hook",
-                .meanwhile =
-                    [](Optimizer&, Model& m, int step) {
-                      if (step != 10) return;
-                      m.predictor.l1.W.update_rule().add_hook([](Parameter& p) { p.grad().fill(1); }, "own");
-                    },
-                .replays = 5});
+    check_same_steps({.text = "late hook",
+                      .meanwhile =
+                          [](Optimizer&, StepModel& m, int step) {
+                            if (step != 10) return;
+                            m.predictor.l1.W.update_rule().add_hook([](Parameter& p) { p.grad().fill(1); }, "own");
+                          },
+                      .replays = 5});
   }
   SUBCASE("loss scaling as in Chainer") {
-    check_same({.text = "chainer",
-                .options = {.loss_scaling = LossScalingOptions{.chainer_compatible = true, .initial_scale = 8}},
-                .replays = 0});
+    check_same_steps({.text = "chainer",
+                      .options = {.loss_scaling = LossScalingOptions{.chainer_compatible = true, .initial_scale = 8}},
+                      .replays = 0});
   }
   SUBCASE("an observer of gradients") {
     std::shared_ptr<const void> observer;
     int calls = 0;
-    check_same(
+    check_same_steps(
         {.text = "observer",
          .prepare = [&](Optimizer& o,
-                        Model&) { observer = o.observe_gradients([&](std::span<Parameter* const>) { ++calls; }); },
+                        StepModel&) { observer = o.observe_gradients([&](std::span<Parameter* const>) { ++calls; }); },
          .replays = 0});
     CHECK(calls == 60);
   }
-  SUBCASE("accumulated batches") { check_same({.text = "accumulate", .options = {.accumulate = 2}, .replays = 0}); }
+  SUBCASE("accumulated batches") {
+    check_same_steps({.text = "accumulate", .options = {.accumulate = 2}, .replays = 0});
+  }
 }
 
 TEST_CASE("hooks that say so are replayed") {
-  check_same({.text = "own", .prepare = [](Optimizer& o, Model&) { o.add_hook(Halve{}); }});
+  check_same_steps({.text = "own", .prepare = [](Optimizer& o, StepModel&) { o.add_hook(Halve{}); }});
 }
 
 TEST_CASE("gradients that somebody kept are stale after the next replay") {
-  Model model{Net(false)};
+  StepModel model{StepNet(false)};
   optimizers::SGD optimizer(0.1);
   optimizer.setup(model);
-  StandardUpdater updater(SerialIterator(examples(20, Dtype::float32), 4), optimizer, {.static_graph = true});
+  StandardUpdater updater(SerialIterator(step_examples(20, Dtype::float32), 4), optimizer, {.static_graph = true});
   for (int i = 0; i < 4; ++i) updater.update();
   const Array kept = model.predictor.l1.W.grad();
   const void* const place = model.predictor.l1.b.grad().raw_data();
@@ -441,10 +448,10 @@ TEST_CASE("gradients that somebody kept are stale after the next replay") {
 
 TEST_CASE("steps that cannot be replayed are refused, or run as they are") {
   const QuietLog quiet;
-  Model model{Net(false)};
+  StepModel model{StepNet(false)};
   optimizers::SGD optimizer(0.1);
   optimizer.setup(model);
-  SerialIterator iterator(examples(20, Dtype::float32), 4);
+  SerialIterator iterator(step_examples(20, Dtype::float32), 4);
   int calls = 0;
   const auto reading = [&](const Variable& x, const Variable& t) {
     ++calls;
@@ -509,7 +516,7 @@ TEST_CASE("state that a loss function keeps between steps is found out") {
   std::vector<std::vector<float>> results;
   for (const bool is_static : {false, true}) {
     random::seed(5);
-    Model model{Net(true)};
+    StepModel model{StepNet(true)};
     optimizers::SGD optimizer(0.1);
     optimizer.setup(model);
     Array last;
@@ -520,7 +527,7 @@ TEST_CASE("state that a loss function keeps between steps is found out") {
       return functions::mean_squared_error(y, before) + model(x, t);
     };
     StandardUpdater updater(
-        SerialIterator(examples(20, Dtype::float32), 4, {.shuffle = false}), optimizer,
+        SerialIterator(step_examples(20, Dtype::float32), 4, {.shuffle = false}), optimizer,
         {.loss_func = with_state,
          .static_graph = is_static ? updaters::StaticGraphOption(StaticGraphOptions{.fallback = true}) : false});
     for (int i = 0; i < 5; ++i) updater.update();
@@ -533,7 +540,7 @@ TEST_CASE("state that a loss function keeps between steps is found out") {
 TEST_CASE("optimizers take static graphs as their loss functions") {
   const auto run = [](bool is_static) {
     random::seed(5);
-    Model model{Net(false)};
+    StepModel model{StepNet(false)};
     optimizers::Adam optimizer({.alpha = 0.01});
     optimizer.setup(model);
     optimizer.add_hook(optimizer_hooks::WeightDecay(0.01));

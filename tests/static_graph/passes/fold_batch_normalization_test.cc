@@ -23,12 +23,12 @@ namespace kusari::graphs {
 namespace {
 
 /// A layer and the batch normalization after it.
-struct Net {
+struct FoldedNet {
   ProgramBuilder b;
   View x, w, bias, residual, gamma, beta, mean, var, inv_std, hidden, y;
   bool relu = false;
 
-  explicit Net(Dtype dtype, int64_t groups = 1) {
+  explicit FoldedNet(Dtype dtype, int64_t groups = 1) {
     x = b.input({2, 4, 6, 6}, dtype);
     w = b.leaf({8, 4 / groups, 3, 3}, dtype);
     hidden = b.temporary({2, 8, 6, 6}, dtype);
@@ -38,8 +38,8 @@ struct Net {
     geometry.groups = groups;
     for (int i = 0; i < 2; ++i) geometry.stride[i] = geometry.dilate[i] = geometry.pad[i] = 1;
   }
-  static Net linear(bool is_transposed) {
-    Net net(Dtype::float32);
+  static FoldedNet linear(bool is_transposed) {
+    FoldedNet net(Dtype::float32);
     net.x = net.b.input({5, 4});
     net.w = is_transposed ? net.b.leaf({8, 4}) : net.b.leaf({4, 8});
     net.hidden = net.b.temporary({5, 8});
@@ -90,7 +90,7 @@ int fold(Program& program) {
 }
 
 /// y from seeded numbers.
-std::vector<double> run(const Net& net) {
+std::vector<double> folded_output(const FoldedNet& net) {
   const ProgramRunner runner(net.b.program);
   random::seed(5);
   const auto draw = [&](const View& view, const Initializer& initializer) {
@@ -115,15 +115,15 @@ void check_near(const std::vector<double>& a, const std::vector<double>& b, doub
 }
 
 /// Builds the net, folds it, and compares.
-void check_folded(Net net, double tolerance) {
+void check_folded(FoldedNet net, double tolerance) {
   net.add_layer();
   net.add_normalization();
-  const std::vector<double> expected = run(net);
+  const std::vector<double> expected = folded_output(net);
   REQUIRE(fold(net.b.program) == 1);
   CHECK(std::ranges::none_of(net.b.program.steps, [](const Step& step) {
     return std::string_view(step.name) == kernels::FixedBatchNormalization::kName;
   }));
-  check_near(run(net), expected, tolerance);
+  check_near(folded_output(net), expected, tolerance);
 }
 
 TEST_CASE("fold_batch_normalization gives the numbers of separate kernels") {
@@ -139,7 +139,7 @@ TEST_CASE("fold_batch_normalization gives the numbers of separate kernels") {
           CAPTURE(has_bias);
           CAPTURE(has_residual);
           CAPTURE(relu);
-          Net net(dtype);
+          FoldedNet net(dtype);
           if (has_bias) net.bias = net.b.leaf({8}, dtype);
           if (has_residual) net.residual = net.b.input(net.y.shape, dtype);
           net.relu = relu;
@@ -148,15 +148,15 @@ TEST_CASE("fold_batch_normalization gives the numbers of separate kernels") {
       }
     }
   }
-  SUBCASE("groups") { check_folded(Net(Dtype::float32, 2), 1e-5); }
-  SUBCASE("depthwise") { check_folded(Net(Dtype::float32, 4), 1e-5); }
+  SUBCASE("groups") { check_folded(FoldedNet(Dtype::float32, 2), 1e-5); }
+  SUBCASE("depthwise") { check_folded(FoldedNet(Dtype::float32, 4), 1e-5); }
 }
 
 TEST_CASE("fold_batch_normalization scales linear layers") {
   for (const bool is_transposed : {false, true}) {
     for (const bool has_bias : {false, true}) {
       for (const bool relu : {false, true}) {
-        Net net = Net::linear(is_transposed);
+        FoldedNet net = FoldedNet::linear(is_transposed);
         if (has_bias) net.bias = net.b.leaf({8});
         net.relu = relu;
         check_folded(net, 1e-5);
@@ -166,7 +166,7 @@ TEST_CASE("fold_batch_normalization scales linear layers") {
 }
 
 TEST_CASE("fold_batch_normalization keeps packed weights and says what it has put together") {
-  Net net(Dtype::float32);
+  FoldedNet net(Dtype::float32);
   net.relu = true;
   net.add_layer();
   net.add_normalization();
@@ -180,7 +180,7 @@ TEST_CASE("fold_batch_normalization keeps packed weights and says what it has pu
 }
 
 TEST_CASE("fold_batch_normalization leaves what it may not change") {
-  Net net(Dtype::float32);
+  FoldedNet net(Dtype::float32);
   SUBCASE("somebody else reads the layer's result") {
     net.add_layer();
     net.add_normalization();
@@ -212,7 +212,7 @@ TEST_CASE("fold_batch_normalization leaves what it may not change") {
     net.add_normalization();
   }
   SUBCASE("a residual of a linear layer") {
-    net = Net::linear(true);
+    net = FoldedNet::linear(true);
     net.residual = net.b.input(net.y.shape);
     net.add_layer();
     net.add_normalization();

@@ -22,7 +22,7 @@ using kernels::Relu;
 
 const Shape kImages = {2, 8, 6, 6};
 
-struct Net {
+struct FusedNet {
   ProgramBuilder b;
   View x = b.input({2, 4, 6, 6}), w = b.leaf({8, 4, 3, 3}), bias;
   View hidden = b.temporary(kImages);
@@ -47,7 +47,7 @@ struct Net {
   }
 };
 
-std::vector<float> run(const Net& net, const View& y) {
+std::vector<float> fused_output(const FusedNet& net, const View& y) {
   const ProgramRunner runner(net.b.program);
   random::seed(5);
   const auto draw = [&](const View& view) {
@@ -70,7 +70,7 @@ int fuse(Program& program) {
 }
 
 TEST_CASE("fuse_convolutions gives the same bits with fewer kernels") {
-  Net net;
+  FusedNet net;
   const View y = net.b.result(kImages);
   int expected = 0;
   const char* names = nullptr;
@@ -92,7 +92,7 @@ TEST_CASE("fuse_convolutions gives the same bits with fewer kernels") {
   SUBCASE("numbers of the channels, an array made later, and ReLU") {
     const View numbers = net.argument({8});
     net.convolve();
-    const View biased = net.b.pointwise(Add{}, net.hidden, Net::per_channel(numbers));
+    const View biased = net.b.pointwise(Add{}, net.hidden, FusedNet::per_channel(numbers));
     const View z = net.b.pointwise(Neg{}, net.argument(kImages));
     net.b.pointwise_to(y, Relu{}, net.b.pointwise(Add{}, z, biased));
     expected = 3;
@@ -115,17 +115,17 @@ TEST_CASE("fuse_convolutions gives the same bits with fewer kernels") {
   SUBCASE("numbers after an array would change the order of a sum") {
     const View z = net.argument(kImages), numbers = net.argument({8});
     net.convolve();
-    net.b.pointwise_to(y, Add{}, net.b.pointwise(Add{}, net.hidden, z), Net::per_channel(numbers));
+    net.b.pointwise_to(y, Add{}, net.b.pointwise(Add{}, net.hidden, z), FusedNet::per_channel(numbers));
     expected = 1;
   }
-  const std::vector<float> separate = run(net, y);
+  const std::vector<float> separate = fused_output(net, y);
   CHECK(fuse(net.b.program) == expected);
-  CHECK(run(net, y) == separate);
+  CHECK(fused_output(net, y) == separate);
   if (names != nullptr) CHECK(net.b.program.steps.back().fused == names);
 }
 
 TEST_CASE("fuse_convolutions leaves what it may not change") {
-  Net net;
+  FusedNet net;
   const View y = net.b.result(kImages);
   SUBCASE("two readers") {
     net.convolve();
