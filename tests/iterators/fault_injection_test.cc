@@ -28,6 +28,7 @@
 #include "kusari/iterators/multiprocess_iterator.h"
 #include "kusari/iterators/serial_iterator.h"
 #include "kusari/tests/iterators/processes.h"
+#include "kusari/tests/iterators/seconds_since.h"
 
 using namespace kusari::testing;
 using kusari::Array;
@@ -45,11 +46,9 @@ using Clock = std::chrono::steady_clock;
 using Indices = std::vector<int64_t>;
 
 // A machine that is busy may let a worker wait for long, so the timeout is short only where it must pass.
-constexpr double kTimeout = 0.5;  // of an example that is stuck
-constexpr double kPatience = 60;  // of others
-constexpr double kLimit = 20;     // of every call: beyond what anything that does not hang needs
-
-double seconds_since(Clock::time_point begin) { return std::chrono::duration<double>(Clock::now() - begin).count(); }
+constexpr double kStuckTimeout = 0.5;  // of an example that is stuck
+constexpr double kPatience = 60;       // of others
+constexpr double kLimit = 20;          // of every call: beyond what anything that does not hang needs
 
 enum class Fault {
   none,
@@ -248,14 +247,14 @@ std::string use(const Run& run, MultiprocessIterator& iterator, ExampleRandom& c
 std::string report_of(const Run& run, ExampleRandom& choose) {
   const Belongings before = Belongings::now();
   std::optional<MultiprocessIterator> iterator;
-  iterator.emplace(
-      Faulty(run.size, run.fault, run.where), run.batch_size,
-      kusari::iterators::MultiprocessIteratorOptions{.shuffle = false,
-                                                     .n_processes = run.workers,
-                                                     .n_prefetch = run.n_prefetch,
-                                                     .dataset_timeout = needs_timeout(run.fault) ? kTimeout : kPatience,
-                                                     .maxtasksperchild = run.maxtasksperchild,
-                                                     .on_failure = run.on_failure});
+  iterator.emplace(Faulty(run.size, run.fault, run.where), run.batch_size,
+                   kusari::iterators::MultiprocessIteratorOptions{
+                       .shuffle = false,
+                       .n_processes = run.workers,
+                       .n_prefetch = run.n_prefetch,
+                       .dataset_timeout = needs_timeout(run.fault) ? kStuckTimeout : kPatience,
+                       .maxtasksperchild = run.maxtasksperchild,
+                       .on_failure = run.on_failure});
   std::string problem = use(run, *iterator, choose);
   const auto begin = Clock::now();
   iterator.reset();
@@ -408,7 +407,7 @@ TEST_CASE("a mother and workers that all stop are replaced") {
   {
     MultiprocessIterator iterator(
         Faulty(50, Fault::none, -1), 8,
-        {.shuffle = false, .n_processes = 2, .dataset_timeout = kTimeout, .on_failure = OnFailure::retry});
+        {.shuffle = false, .n_processes = 2, .dataset_timeout = kStuckTimeout, .on_failure = OnFailure::retry});
     iterator.next();
     const Crew crew = Crew::of(getpid(), 2);
     kill(crew.mother, SIGSTOP);

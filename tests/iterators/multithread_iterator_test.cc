@@ -23,6 +23,7 @@
 #include "kusari/framework/datasets/convert.h"
 #include "kusari/framework/datasets/example_random.h"
 #include "kusari/tests/iterators/iterators_under_test.h"
+#include "kusari/tests/iterators/seconds_since.h"
 
 using namespace std::chrono_literals;
 using kusari::Array;
@@ -37,6 +38,7 @@ using kusari::iterators::OnFailure;
 using kusari::testing::counting;
 using kusari::testing::Indices;
 using kusari::testing::Made;
+using kusari::testing::seconds_since;
 using kusari::testing::values;
 
 namespace {
@@ -74,10 +76,6 @@ class Gate {
 
 constexpr double kTimeout = 0.5;  // of a stuck example, and far beyond what others need on a busy machine
 constexpr double kSoon = 20;      // beyond what anything that does not hang needs
-
-double seconds_since(std::chrono::steady_clock::time_point start) {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-}
 
 }  // namespace
 

@@ -24,6 +24,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "kusari/tests/iterators/seconds_since.h"
+
 namespace kusari::testing {
 
 /// A value that processes forked later share.
@@ -34,18 +36,21 @@ std::shared_ptr<T> shared_value(Args&&... args) {
   return {::new (memory) T(std::forward<Args>(args)...), [](T* value) { munmap(value, sizeof(T)); }};
 }
 
-/// State ('R', 'S', 'Z', ...) and parent of a process; a blank when it is gone.
+/// State ('R', 'S', 'Z', ...), parent and name of a process; a blank when it is gone.
 struct ProcessState {
   char state = ' ';
   pid_t parent = 0;
+  std::string name = {};
 };
 inline ProcessState process_state(pid_t process) {
   std::ifstream file("/proc/" + std::to_string(process) + "/stat");
   std::string text;
   std::getline(file, text);
-  const size_t name_end = text.rfind(')');
+  const size_t name_begin = text.find('(') + 1, name_end = text.rfind(')');
   ProcessState found;
-  if (name_end != std::string::npos) std::istringstream(text.substr(name_end + 1)) >> found.state >> found.parent;
+  if (name_end == std::string::npos) return found;
+  std::istringstream(text.substr(name_end + 1)) >> found.state >> found.parent;
+  found.name = text.substr(name_begin, name_end - name_begin);
   return found;
 }
 
@@ -62,7 +67,7 @@ inline std::vector<pid_t> children_of(pid_t parent) {
 inline bool comes_true(const std::function<bool()>& condition, double seconds) {
   const auto begin = std::chrono::steady_clock::now();
   while (!condition()) {
-    if (std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count() > seconds) return false;
+    if (seconds_since(begin) > seconds) return false;
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
   }
   return true;
@@ -105,10 +110,17 @@ struct Crew {
   pid_t mother = 0;
   std::vector<pid_t> workers = {};
 
+  /// Those that have their names, so that the iterator knows them: one that is stopped before would be left behind.
   static Crew now(pid_t consumer) {
-    const std::vector<pid_t> children = children_of(consumer);
-    if (children.empty()) return {};
-    return {children.front(), children_of(children.front())};
+    Crew crew;
+    for (const pid_t child : children_of(consumer)) {
+      if (process_state(child).name == "kusari-mother") crew.mother = child;
+    }
+    if (crew.mother == 0) return crew;
+    for (const pid_t child : children_of(crew.mother)) {
+      if (process_state(child).name == "kusari-worker") crew.workers.push_back(child);
+    }
+    return crew;
   }
   /// Waits for all workers to be there.
   static Crew of(pid_t consumer, size_t workers) {
