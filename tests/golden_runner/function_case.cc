@@ -21,10 +21,10 @@ namespace {
 const std::set<std::string> kAnyFloat = {"classification_summary", "f1_score", "precision", "recall"};
 
 /// One run of the function on fresh inputs.
-class Run {
+class FunctionRun {
  public:
   /// Through `graph` if there is one.
-  Run(const Case& c, const Adapter& adapter, detail::StaticGraphCache* graph = nullptr) : case_{c} {
+  FunctionRun(const Case& c, const Adapter& adapter, detail::StaticGraphCache* graph = nullptr) : case_{c} {
     const std::vector<std::string> grads = c.names("grads"), none = c.names("grads_none");
     for (const std::string& name : c.names("inputs")) {
       const auto has = [&](const std::vector<std::string>& list, const std::string& entry) {
@@ -107,7 +107,7 @@ void compare_first_order(const Case& c, const Variables& gx, const std::vector<s
 }
 
 // What training does: seeds in the outputs' grad, one backward through all of them.
-void check_backward(const Case& c, const Run& run) {
+void check_backward(const Case& c, const FunctionRun& run) {
   Variables outputs, seeds;
   run.seeds(false, outputs, seeds);
   const std::vector<std::string> names = c.names("grads");
@@ -132,7 +132,7 @@ void check_backward(const Case& c, const Run& run) {
 }
 
 // First-order gradients as functions of the inputs and of gy, then their own gradients.
-void check_double(const Case& c, const Run& run) {
+void check_double(const Case& c, const FunctionRun& run) {
   const Json& second = c.json().at("double");
   Variables outputs, seeds, inputs, ggx;
   run.seeds(true, outputs, seeds);
@@ -174,11 +174,11 @@ void check_double(const Case& c, const Run& run) {
 // Recorded once or, if something stays alive that might be state, twice; and replayed.
 void check_replays(const Case& c, const Adapter& adapter) {
   if (c.json().contains("mutated")) throw Unsupported("a static graph does not write into its arguments");
-  detail::StaticGraphCache graph({.name = c.name()}, typeid(Run));
+  detail::StaticGraphCache graph({.name = c.name()}, typeid(FunctionRun));
   constexpr int kCalls = 4;
   for (int i = 0; i < kCalls; ++i) {
     try {
-      const Run run(c, adapter, &graph);
+      const FunctionRun run(c, adapter, &graph);
       run.compare_outputs();
       if (!c.names("grad_outputs").empty()) check_backward(c, run);
     } catch (const StateError& e) {
@@ -202,12 +202,12 @@ void run_function(const Case& c) {
   const auto train = using_config(&Config::train, c.json().at("train").get<bool>());
   if (c.is_replayed()) return check_replays(c, adapter->second);
   {
-    const Run run(c, adapter->second);
+    const FunctionRun run(c, adapter->second);
     run.compare_outputs();
     run.compare_mutated();
     if (!c.names("grad_outputs").empty()) check_backward(c, run);
   }
-  if (c.json().contains("double")) check_double(c, Run(c, adapter->second));
+  if (c.json().contains("double")) check_double(c, FunctionRun(c, adapter->second));
 }
 
 }  // namespace kusari::golden

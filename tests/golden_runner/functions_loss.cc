@@ -22,6 +22,7 @@
 #include "kusari/framework/functions/loss/triplet.h"
 #include "kusari/framework/functions/loss/vae.h"
 #include "kusari/tests/golden_runner/compare.h"
+#include "kusari/tests/golden_runner/crf_path.h"
 #include "kusari/tests/golden_runner/functions.h"
 
 namespace kusari::golden {
@@ -54,12 +55,6 @@ F::SoftTargetLoss soft_target_loss(Args& a) {
 F::Sampler sampler(Args& a) {
   const Array samples = a.decode(a.raw("sampler").at("sampler")).array();
   return [samples](const Shape&) { return samples.copy(); };
-}
-
-Variables flat(const F::CrfPath& result) {
-  Variables all(result.score);
-  for (const Array& labels : result.path) all.push_back(labels);
-  return all;
 }
 
 F::CovarianceReduce covariance_reduce(Args& a) {

@@ -14,7 +14,7 @@ LinkUnderTest normalization(T link) {
   });
 }
 
-LinkUnderTest batch_normalization(Args& a) {
+LinkUnderTest batch_normalization_link(Args& a) {
   const L::BatchNormalizationOptions options{.decay = a.number("decay", 0.9),
                                              .eps = a.number("eps", 2e-5),
                                              .use_gamma = a.flag("use_gamma", true),
@@ -24,14 +24,14 @@ LinkUnderTest batch_normalization(Args& a) {
   return normalization(L::BatchNormalization(size.empty() ? Shape{kInfer} : size, options));
 }
 
-LinkUnderTest batch_renormalization(Args& a) {
+LinkUnderTest batch_renormalization_link(Args& a) {
   return normalization(L::BatchRenormalization(a.integer("size", kInfer), {.rmax = a.number("rmax", 1),
                                                                            .dmax = a.number("dmax", 0),
                                                                            .decay = a.number("decay", 0.9),
                                                                            .eps = a.number("eps", 2e-5)}));
 }
 
-LinkUnderTest decorrelated_batch_normalization(Args& a) {
+LinkUnderTest decorrelated_batch_normalization_link(Args& a) {
   return normalization(L::DecorrelatedBatchNormalization(
       a.integer("size", 0),
       {.groups = a.integer("groups", 16), .decay = a.number("decay", 0.9), .eps = a.number("eps", 2e-5)}));
@@ -41,9 +41,9 @@ LinkUnderTest decorrelated_batch_normalization(Args& a) {
 
 void add_batch_normalization_links(LinkTable& table) {
   table.insert({
-      {"BatchNormalization", batch_normalization},
-      {"BatchRenormalization", batch_renormalization},
-      {"DecorrelatedBatchNormalization", decorrelated_batch_normalization},
+      {"BatchNormalization", batch_normalization_link},
+      {"BatchRenormalization", batch_renormalization_link},
+      {"DecorrelatedBatchNormalization", decorrelated_batch_normalization_link},
   });
 }
 

@@ -4,6 +4,7 @@
 #include "kusari/framework/links/loss/black_out.h"
 #include "kusari/framework/links/loss/crf1d.h"
 #include "kusari/framework/links/loss/negative_sampling.h"
+#include "kusari/tests/golden_runner/crf_path.h"
 #include "kusari/tests/golden_runner/links.h"
 
 namespace kusari::golden {
@@ -17,12 +18,6 @@ L::BinaryTree tree(const Json& json) {
 // Gives the samples that the notes of the cases name instead of drawing.
 F::Sampler fixed(std::vector<int32_t> samples) {
   return [samples](const Shape& shape) { return array(samples, shape); };
-}
-
-Variables flat(const F::CrfPath& result) {
-  Variables all(result.score);
-  for (const Array& labels : result.path) all.push_back(labels);
-  return all;
 }
 
 template <class T>

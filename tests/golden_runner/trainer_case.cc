@@ -25,8 +25,8 @@ namespace {
 namespace E = training::extensions;
 
 /// The training run that the case describes.
-struct Run {
-  Run(const Case& c, int64_t iterations)
+struct TrainerRun {
+  TrainerRun(const Case& c, int64_t iterations)
       : iterator(datasets::TupleDataset(c.array("x").to_device(Device()), c.array("t").to_device(Device())), 4,
                  {.shuffle = false}),
         model(Mlp()),
@@ -55,7 +55,7 @@ struct Run {
 
 // A run from the start, stopped where Chainer's was, saves Chainer's entries with the same numbers.
 void check_saved(const Case& c) {
-  Run run(c, c.json().at("state").at("iteration"));
+  TrainerRun run(c, c.json().at("state").at("iteration"));
   for (const std::string& input : c.names("inputs")) {
     if (input.starts_with("param0/")) run.param(input.substr(7)).array().copy_from(c.array(input));
   }
@@ -77,7 +77,7 @@ void check_saved(const Case& c) {
 
 void run_trainer(const Case& c, const std::string& snapshot) {
   check_saved(c);
-  Run run(c, 7);
+  TrainerRun run(c, 7);
   serializers::load_npz(snapshot, run.trainer, {.ignore = [](const std::string& key) {
                           return key.find("losses") != std::string::npos;  // an extension of this runner alone
                         }});

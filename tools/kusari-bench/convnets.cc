@@ -35,7 +35,8 @@ struct Images {
 };
 
 template <class Model>
-void train(const Settings& settings, const char* name, const char* gpu_name, Model model, const Images& images) {
+void train_convnet(const Settings& settings, const char* name, const char* gpu_name, Model model,
+                   const Images& images) {
   const int64_t batch = batch_of(settings, images.cpu_batch, images.gpu_batch);
   ImageTraining<Model> training(settings, std::move(model), optimizer(), draw_images(batch, images.size),
                                 draw_labels(batch, images.classes));
@@ -44,19 +45,21 @@ void train(const Settings& settings, const char* name, const char* gpu_name, Mod
 
 }  // namespace
 
-void cnn_seed(const Settings& settings) { train(settings, "cnn_seed", "cnn", L::CifarCnn(), {32, 128, 32, 10}); }
+void cnn_seed(const Settings& settings) {
+  train_convnet(settings, "cnn_seed", "cnn", L::CifarCnn(), {32, 128, 32, 10});
+}
 
 void resnet18_cifar(const Settings& settings) {
-  train(settings, "resnet18_cifar", "resnet18_cifar", L::ResNet18({.n_classes = 10, .stem = L::ResNetStem::cifar}),
-        {64, 256, 32, 10});
+  train_convnet(settings, "resnet18_cifar", "resnet18_cifar",
+                L::ResNet18({.n_classes = 10, .stem = L::ResNetStem::cifar}), {64, 256, 32, 10});
 }
 
 void resnet50_train(const Settings& settings) {
-  train(settings, "resnet50_train_bs8", "resnet50", L::ResNet50(), {8, 256, 224, 1000});
+  train_convnet(settings, "resnet50_train_bs8", "resnet50", L::ResNet50(), {8, 256, 224, 1000});
 }
 
 void mobilenet_train(const Settings& settings) {
-  train(settings, "mobilenet_train_bs8", "mobilenet_v2", L::MobileNetV2(), {8, 256, 224, 1000});
+  train_convnet(settings, "mobilenet_train_bs8", "mobilenet_v2", L::MobileNetV2(), {8, 256, 224, 1000});
 }
 
 void resnet50_infer(const Settings& settings) {

@@ -28,7 +28,7 @@ class Nothing final : public kusari::FunctionNode {
   kusari::Variables backward(const kusari::Variables& gy) override { return {gy[0]}; }
 };
 
-constexpr int kCalls = 1000;
+constexpr int kDoorCalls = 1000;
 
 }  // namespace
 
@@ -39,24 +39,24 @@ void door(const Settings& settings) {
   report(settings, "door.launch", "ns",
          sample(settings,
                 [&] {
-                  for (int i = 0; i < kCalls; ++i) kusari::launch<EmptyKernel>(cpu, x, y);
+                  for (int i = 0; i < kDoorCalls; ++i) kusari::launch<EmptyKernel>(cpu, x, y);
                 }),
-         1e9 / kCalls);
+         1e9 / kDoorCalls);
 
   const Variable leaf(kusari::ones({1}));
   std::vector<double> recording;
   const double others = sample(settings, [&] {
                           const double start = now();
                           Variable v = leaf;
-                          for (int i = 0; i < kCalls; ++i) v = kusari::apply<Nothing>({v});
-                          recording.push_back((now() - start) / kCalls);
+                          for (int i = 0; i < kDoorCalls; ++i) v = kusari::apply<Nothing>({v});
+                          recording.push_back((now() - start) / kDoorCalls);
                         }).others;
   report(settings, "door.record", "ns", {recording, others}, 1e9);
 
   const Variable c(kusari::ones({1}));
   const auto run = [&] {
     Variable v = leaf;
-    for (int i = 0; i < kCalls; ++i) v = v + c;
+    for (int i = 0; i < kDoorCalls; ++i) v = v + c;
     v.backward();
   };
   for (int i = 0; i < 10; ++i) run();
@@ -64,7 +64,7 @@ void door(const Settings& settings) {
   constexpr int kRuns = 100;
   for (int i = 0; i < kRuns; ++i) run();
   std::printf("{\"bench\":\"door.allocations\",\"impl\":\"kusari-%s\",\"unit\":\"mallocs/op\",\"median\":%.6f}\n",
-              KUSARI_VERSION, static_cast<double>(allocations() - before) / (kRuns * kCalls));
+              KUSARI_VERSION, static_cast<double>(allocations() - before) / (kRuns * kDoorCalls));
 }
 
 }  // namespace bench

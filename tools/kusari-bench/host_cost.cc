@@ -19,7 +19,7 @@ namespace {
 namespace F = kusari::functions;
 using kusari::Variable;
 
-constexpr int kCalls = 200;  // in flight at once: fewer than a device queues
+constexpr int kCallsInFlight = 200;  // in flight at once: fewer than a device queues
 
 class Counter final : public kusari::LaunchObserver {
  public:
@@ -55,15 +55,18 @@ void host_cost(const Settings& settings) {
   };
   const auto repeated = [&](const auto& call) {
     return host_samples(settings, [&] {
-      for (int i = 0; i < kCalls; ++i) call();
+      for (int i = 0; i < kCallsInFlight; ++i) call();
     });
   };
 
   const kusari::Array x = kusari::ones({16, 64}, kusari::Dtype::float32, device), y = kusari::empty_like(x);
   const Variable leaf(x);
-  print("host_cost.allocate", repeated([&] { kusari::empty({16, 64}, kusari::Dtype::float32, device); }), kCalls);
-  print("host_cost.kernel", repeated([&] { kusari::pointwise_to(y, kusari::kernels::Add{}, x, x); }), kCalls);
-  print("host_cost.function", repeated([&] { F::relu(leaf); }), kCalls);
+  print("host_cost.allocate", repeated([&] {
+          kusari::empty({16, 64}, kusari::Dtype::float32, device);
+        }),
+        kCallsInFlight);
+  print("host_cost.kernel", repeated([&] { kusari::pointwise_to(y, kusari::kernels::Add{}, x, x); }), kCallsInFlight);
+  print("host_cost.function", repeated([&] { F::relu(leaf); }), kCallsInFlight);
 
   Training<SmallMlp, kusari::optimizers::MomentumSGD> training(
       settings, SmallMlp(), kusari::optimizers::MomentumSGD(0.01, 0.9), draw_normal({16, 32}), draw_labels(16, 8));

@@ -27,7 +27,7 @@ using kusari::Array;
 using Bytes = std::vector<uint8_t>;
 
 constexpr size_t kPhotos = 100;  // in one step
-constexpr int64_t kSide = 224;
+constexpr int64_t kCropSide = 224;
 constexpr int64_t kMargin = 4;
 
 std::vector<Bytes> load_photos(const std::string& path) {
@@ -83,7 +83,7 @@ void jpeg(const Settings& settings) {
                           for (const Bytes& photo : photos) {
                             Array image = datasets::decode_image(photo);
                             image = transforms::Pad{kMargin}(image);
-                            image = transforms::RandomCrop{kSide}(image, random);
+                            image = transforms::RandomCrop{kCropSide}(image, random);
                             transforms::RandomFlip{}(image, random);
                           }
                           const double t3 = now();

@@ -47,20 +47,22 @@ class MlpTraining : public Training<Mlp, Optimizer> {
 };
 
 template <class Optimizer>
-void train(const Settings& settings, const char* name, const char* gpu_name, const Sizes& sizes, Optimizer optimizer,
-           const char* unit, double scale) {
+void train_mlp(const Settings& settings, const char* name, const char* gpu_name, const Sizes& sizes,
+               Optimizer optimizer, const char* unit, double scale) {
   MlpTraining<Optimizer> training(settings, sizes, std::move(optimizer));
   report_training(settings, training, name, gpu_name, unit, scale);
 }
 
 }  // namespace
 
-void mlp(const Settings& settings) { train(settings, "mlp", "mlp", kMlp, kusari::optimizers::Adam(), "ms/step", 1e3); }
+void mlp(const Settings& settings) {
+  train_mlp(settings, "mlp", "mlp", kMlp, kusari::optimizers::Adam(), "ms/step", 1e3);
+}
 
 void small_mlp(const Settings& settings) {
-  train(settings, "small_mlp.sgd_momentum", "small_mlp", kSmallMlp, kusari::optimizers::MomentumSGD(0.01, 0.9),
-        "us/step", 1e6);
-  train(settings, "small_mlp.adam", "small_mlp_adam", kSmallMlp, kusari::optimizers::Adam(), "us/step", 1e6);
+  train_mlp(settings, "small_mlp.sgd_momentum", "small_mlp", kSmallMlp, kusari::optimizers::MomentumSGD(0.01, 0.9),
+            "us/step", 1e6);
+  train_mlp(settings, "small_mlp.adam", "small_mlp_adam", kSmallMlp, kusari::optimizers::Adam(), "us/step", 1e6);
 }
 
 void steady_state(const Settings& settings) {

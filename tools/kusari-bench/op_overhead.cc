@@ -10,7 +10,7 @@ using kusari::Variable;
 
 // As many operations as the peers' programs have.
 constexpr int kPairs = 500;
-constexpr int kOperations = 2 * kPairs;
+constexpr int kChainOperations = 2 * kPairs;
 
 Variable chain(const Variable& x, const Variable& c) {
   Variable y = x;
@@ -39,9 +39,9 @@ void with_graph(const Settings& settings, bool both) {
                           const double t2 = now();
                           y = Variable();
                           const double t3 = now();
-                          forward.push_back((t1 - t0) / kOperations);
-                          backward.push_back((t2 - t1) / kOperations);
-                          release.push_back((t3 - t2) / kOperations);
+                          forward.push_back((t1 - t0) / kChainOperations);
+                          backward.push_back((t2 - t1) / kChainOperations);
+                          release.push_back((t3 - t2) / kChainOperations);
                         }).others;
   const char* const operands = both ? ",\"operands\":\"both require grad\"" : ",\"operands\":\"one requires grad\"";
   report(settings, "op_overhead.forward", "ns/op", later_half(forward, others), 1e9, operands);
@@ -56,7 +56,8 @@ void op_overhead(const Settings& settings) {
   with_graph(settings, false);
   const auto no_graph = kusari::no_backprop_mode();
   const Variable x(kusari::ones({1}), false), c(kusari::ones({1}), false);
-  report(settings, "op_overhead.forward_nograd", "ns/op", sample(settings, [&] { chain(x, c); }), 1e9 / kOperations);
+  report(settings, "op_overhead.forward_nograd", "ns/op", sample(settings, [&] { chain(x, c); }),
+         1e9 / kChainOperations);
 }
 
 }  // namespace bench

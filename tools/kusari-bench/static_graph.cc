@@ -27,7 +27,7 @@ using kusari::LaunchArgument;
 using kusari::Variable;
 using Kind = LaunchArgument::Kind;
 
-using MlpTraining = Training<SmallMlp, kusari::optimizers::MomentumSGD>;
+using ReplayedTraining = Training<SmallMlp, kusari::optimizers::MomentumSGD>;
 
 /// The launches of a thread with copies of their arguments, to be called again.
 class Launches final : public kusari::LaunchObserver {
@@ -97,7 +97,7 @@ void static_overhead(const Settings& settings) {
   const Array x = draw_normal({16, 32}), t = draw_labels(16, 8);
   const auto optimizer = [] { return kusari::optimizers::MomentumSGD(0.01, 0.9); };
   Launches launches;
-  MlpTraining plain(settings, SmallMlp(), optimizer(), x, t);
+  ReplayedTraining plain(settings, SmallMlp(), optimizer(), x, t);
   plain.step();
   {
     const kusari::ScopedLaunchObserver scope(launches);
@@ -106,7 +106,7 @@ void static_overhead(const Settings& settings) {
   // The same kernels: nothing is fused.
   Settings whole = settings;
   whole.static_graph = "step";
-  MlpTraining replayed(whole, SmallMlp(), optimizer(), x, t, kusari::StaticGraphPasses::none());
+  ReplayedTraining replayed(whole, SmallMlp(), optimizer(), x, t, kusari::StaticGraphPasses::none());
   Samples kernels = sample(settings, [&] { launches.run(); });
   Samples replays = sample(settings, [&] { replayed.step(); });
   const std::string fields = ",\"launches\":" + std::to_string(launches.size());
