@@ -9,10 +9,12 @@
 
 #include "kusari/framework/core/error.h"
 #include "kusari/tests/scratch_directory.h"
+#include "kusari/tests/serializers/one_value.h"
 #include "kusari/tests/shared_data.h"
 
 using namespace kusari;
 using namespace kusari::serializers;
+using kusari::testing::OneValue;
 using kusari::testing::read_file;
 using kusari::testing::ScratchDirectory;
 using kusari::testing::shared_path;
@@ -49,16 +51,9 @@ struct Outer {
   }
 };
 
-/// Loads one value of type T under one name.
-template <class T>
-struct OneEntry {
-  std::string name;
-  T value;
-  void serialize(Serializer& s) { s(name, value); }
-};
 template <class T>
 T load_entry(const std::string& path, const std::string& name, T value, LoadNpzOptions options = {}) {
-  OneEntry<T> one{name, std::move(value)};
+  OneValue<T> one{name, std::move(value)};
   load_npz(path, one, std::move(options));
   return one.value;
 }

@@ -11,9 +11,11 @@
 #include "kusari/framework/links/connection/linear.h"
 #include "kusari/framework/serializers/npz.h"
 #include "kusari/tests/scratch_directory.h"
+#include "kusari/tests/serializers/one_value.h"
 
 using namespace kusari;
 using namespace kusari::serializers;
+using kusari::testing::OneValue;
 using kusari::testing::read_file;
 using kusari::testing::ScratchDirectory;
 using kusari::testing::write_file;
@@ -61,14 +63,8 @@ struct Object {
 };
 
 template <class T>
-struct OneTensor {
-  std::string name;
-  T value;
-  void serialize(Serializer& s) { s(name, value); }
-};
-template <class T>
 T load_tensor(const std::string& path, const std::string& name, T value, LoadOptions options = {}) {
-  OneTensor<T> one{name, std::move(value)};
+  OneValue<T> one{name, std::move(value)};
   load_safetensors(path, one, std::move(options));
   return one.value;
 }
