@@ -29,6 +29,7 @@
 #include "kusari/iterators/serial_iterator.h"
 #include "kusari/tests/iterators/processes.h"
 #include "kusari/tests/iterators/seconds_since.h"
+#include "kusari/tests/quiet_log.h"
 
 using namespace kusari::testing;
 using kusari::Array;
@@ -272,12 +273,6 @@ class Adopting {
   ~Adopting() { prctl(PR_SET_CHILD_SUBREAPER, 0); }
 };
 
-class Quiet {
- public:
-  Quiet() { kusari::log::set_level("off"); }
-  ~Quiet() { kusari::log::set_level("warn"); }
-};
-
 MultiprocessIterator make_simple(int64_t workers = 2) {
   return MultiprocessIterator(Faulty(50, Fault::none, -1), 8, {.shuffle = false, .n_processes = workers});
 }
@@ -307,7 +302,7 @@ void tell_crew(const std::function<void(const std::string&)>& tell) {
 
 TEST_CASE("MultiprocessIterator keeps its promises whatever happens to workers") {
   const Adopting adopting;
-  const Quiet quiet;
+  const QuietLog quiet("off");
   const char* const wanted = std::getenv("KUSARI_FAULT_RUNS");
   const int64_t runs = wanted != nullptr ? std::atoll(wanted) : 78;
   for (int64_t number = 0; number < runs; ++number) {
@@ -402,7 +397,7 @@ TEST_CASE("a stopped mother and stopped workers do not hold up the end") {
 
 TEST_CASE("a mother and workers that all stop are replaced") {
   const Adopting adopting;
-  const Quiet quiet;
+  const QuietLog quiet("off");
   const Belongings before = Belongings::now();
   {
     MultiprocessIterator iterator(
@@ -508,7 +503,7 @@ TEST_CASE("workers come from a process with busy threads") {
 
 TEST_CASE("many workers end at once, and all are replaced") {
   const Adopting adopting;
-  const Quiet quiet;
+  const QuietLog quiet("off");
   const Belongings before = Belongings::now();
   {
     constexpr int64_t kMany = 40;
