@@ -151,10 +151,10 @@ void Link::take_members(const Link& other) {
 
 void Link::insert_member(LinkMember member) {
   if (member.name.empty() || member.name.find('/') != std::string::npos) {
-    throw ValueError("'" + member.name + "' is no name for a member of a link: it must not be empty or contain '/'");
+    throw ValueError("Link: '" + member.name + "' is no name for a member: it must not be empty or contain '/'");
   }
   for (const LinkMember& other : members_) {
-    if (other.name == member.name) throw ValueError("a link has two members named '" + member.name + "'");
+    if (other.name == member.name) throw ValueError("Link: there is already a member named '" + member.name + "'");
   }
   const auto place = std::find_if(members_.begin(), members_.end(), [&](const LinkMember& other) {
     return other.kind != member.kind ? other.kind > member.kind : other.name > member.name;
@@ -168,7 +168,7 @@ namespace {
 // Those of a list are no members.
 void check_no_child(Link& link, const std::string& name) {
   LinkWalk::children(link, [&](const std::string& child, Link&) {
-    if (child == name) throw ValueError("a link has two members named '" + name + "'");
+    if (child == name) throw ValueError("Link: there is already a member named '" + name + "'");
   });
 }
 

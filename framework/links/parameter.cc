@@ -41,8 +41,9 @@ Parameter::Parameter(bool present, const Shape& shape, Initializer initializer, 
       dtype_{initializer_.dtype().value_or(get_dtype(dtype))},
       grad_is_marked_{present} {
   for (const int64_t size : shape) {
-    if (size >= 0 || size == kInfer || size == kInferShape) continue;
-    throw ValueError("Parameter: shape " + to_string(shape) + " has a size that is negative and not kInfer");
+    if (size >= 0 || size == kInfer || shape == Shape{kInferShape}) continue;
+    throw ValueError("Parameter: shape is " + to_string(shape) +
+                     ": a size must not be negative unless it is kInfer (-1)");
   }
   if (present && is_known(shape)) initialize(shape);
 }

@@ -39,7 +39,7 @@ TEST_CASE("ChainDict has children by name") {
       "ChainDict(\n  (conv1): Linear(in_size=2, out_size=2, nobias=False),\n  (res2): TwoLayers(\n"
       "    (l1): Linear(in_size=2, out_size=3, nobias=False),\n    (l2): Linear(in_size=3, out_size=2, nobias=True),\n"
       "  ),\n)");
-  CHECK_THROWS_WITH_AS(net.add_param("conv1", Parameter(ones({1}))), "a link has two members named 'conv1'",
+  CHECK_THROWS_WITH_AS(net.add_param("conv1", Parameter(ones({1}))), "Link: there is already a member named 'conv1'",
                        ValueError);
   CHECK_THROWS_AS(net.add_persistent("res2", Array()), ValueError);
   net.erase("res2");

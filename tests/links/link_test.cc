@@ -194,7 +194,7 @@ TEST_CASE("misuse is refused") {
                        "'child' does not lie inside the link it registers with: only a data member of the link may; "
                        "links on the heap go into a ChainList or an AnyLink",
                        StateError);
-  CHECK_THROWS_WITH_AS(Twice(), "a link has two members named 'a'", ValueError);
+  CHECK_THROWS_WITH_AS(Twice(), "Link: there is already a member named 'a'", ValueError);
   CHECK_THROWS_AS(BadName(), ValueError);
   Derived derived;
   CHECK(paths(derived) == Names{"/a", "/b"});

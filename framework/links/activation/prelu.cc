@@ -4,10 +4,12 @@
 
 #include "kusari/framework/functions/activation/prelu.h"
 #include "kusari/framework/links/link_hook.h"
+#include "kusari/framework/links/sizes.h"
 
 namespace kusari::links {
 
-PReLU::PReLU(Options options) : W{*this, "W", options.shape, std::move(options.init)} {}
+PReLU::PReLU(Options options)
+    : W{*this, "W", given_shape("L::PReLU", "shape", options.shape), std::move(options.init)} {}
 
 Variable PReLU::operator()(const Variable& x) {
   const detail::LinkCall call(*this);

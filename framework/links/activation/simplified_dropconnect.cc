@@ -3,8 +3,10 @@
 #include <cmath>
 #include <utility>
 
+#include "kusari/framework/functions/given.h"
 #include "kusari/framework/initializers/he.h"
 #include "kusari/framework/links/link_hook.h"
+#include "kusari/framework/links/sizes.h"
 
 namespace kusari::links {
 
@@ -12,14 +14,16 @@ SimplifiedDropconnect::SimplifiedDropconnect(int64_t in_size, int64_t out_size, 
     : ratio{options.ratio},
       W{*this,
         "W",
-        {out_size, in_size},
+        {given_size("L::SimplifiedDropconnect", "out_size", out_size),
+         size_or_infer("L::SimplifiedDropconnect", "in_size", in_size)},
         options.initial_w ? std::move(options.initial_w) : Initializer(initializers::HeNormal(1 / std::sqrt(2.0)))},
       b{*this, "b", {out_size}, std::move(options.initial_bias), !options.nobias} {}
 
 Variable SimplifiedDropconnect::operator()(const Variable& x, const Call& call) {
-  if (!W.is_initialized() && x.ndim() > 0) {
+  if (!W.is_initialized()) {
+    functions::expect_given(x, "simplified_dropconnect", "x");
     Shape features = x.shape();
-    features.erase(0);
+    if (!features.empty()) features.erase(0);
     W.infer(1, numel(features));
   }
   const detail::LinkCall hooked(*this);

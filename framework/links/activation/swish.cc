@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "kusari/framework/functions/activation/swish.h"
+#include "kusari/framework/functions/given.h"
 #include "kusari/framework/links/link_hook.h"
 
 namespace kusari::links {
@@ -12,6 +13,7 @@ Swish::Swish(const std::optional<Shape>& beta_shape, Options options)
 
 Variable Swish::operator()(const Variable& x) {
   if (!beta.is_initialized()) {
+    functions::expect_given(x, "swish", "x");
     Shape shape = x.shape();
     if (!shape.empty()) shape.erase(0);
     beta.initialize(shape);

@@ -3,11 +3,13 @@
 #include "kusari/framework/core/error.h"
 #include "kusari/framework/functions/math/bias.h"
 #include "kusari/framework/links/link_hook.h"
+#include "kusari/framework/links/sizes.h"
 
 namespace kusari::links {
 
 Bias::Bias(Options options)
-    : axis{options.axis}, b{*this, "b", options.shape.value_or(Shape()), 0, options.shape.has_value()} {}
+    : axis{options.axis},
+      b{*this, "b", given_shape("L::Bias", "shape", options.shape.value_or(Shape())), 0, options.shape.has_value()} {}
 
 Variable Bias::operator()(const Variable& x) {
   const detail::LinkCall call(*this);

@@ -3,27 +3,33 @@
 #include "kusari/framework/functions/connection/convolution_2d.h"
 #include "kusari/framework/links/connection/filters.h"
 #include "kusari/framework/links/link_hook.h"
+#include "kusari/framework/links/sizes.h"
 
 namespace kusari::links {
 namespace {
 
-constexpr const char* kConvolutionND = "L::ConvolutionND";
+// As users call it for that many spatial axes.
+const char* convolution_link(int ndim) {
+  static constexpr const char* kNames[] = {"L::ConvolutionND", "L::Convolution1D", "L::Convolution2D",
+                                           "L::Convolution3D"};
+  return kNames[ndim >= 1 && ndim <= 3 ? ndim : 0];
+}
 
 }  // namespace
 
 ConvolutionND::ConvolutionND(int ndim, int64_t in_channels, int64_t out_channels, const PerAxis& ksize, Options options)
     : W{*this, "W",
-        filter_shape(kConvolutionND, ndim, out_channels,
-                     channels_of_group(kConvolutionND, "in_channels", in_channels, options.groups), ksize),
+        filter_shape(convolution_link(ndim), ndim, given_size(convolution_link(ndim), "out_channels", out_channels),
+                     channels_of_group(convolution_link(ndim), "in_channels", in_channels, options.groups), ksize),
         std::move(options.initial_w)},
       b{*this, "b", {out_channels}, std::move(options.initial_bias), !options.nobias},
       geometry_{options.stride, options.pad, options.cover_all, options.dilate, options.groups, options.relu} {
-  channels_of_group(kConvolutionND, "out_channels", out_channels, options.groups);
+  channels_of_group(convolution_link(ndim), "out_channels", out_channels, options.groups);
   W.keep_channels_last();
 }
 
 ConvolutionND ConvolutionND::from_params(const Array& W, const Array& b, Options options) {
-  const std::string call = std::string(kConvolutionND) + "::from_params";
+  const std::string call = std::string(convolution_link(W.is_defined() ? W.ndim() - 2 : 0)) + "::from_params";
   check_filters(call.c_str(), W, 3, kMaxNdim);
   const int64_t in_channels = W.shape()[1] * options.groups, out_channels = W.shape()[0];
   options.initial_bias = given_bias(call.c_str(), b, out_channels);
@@ -32,8 +38,10 @@ ConvolutionND ConvolutionND::from_params(const Array& W, const Array& b, Options
 }
 
 Variable ConvolutionND::operator()(const Variable& x) {
-  if (!W.is_initialized() && x.ndim() >= 2) {
-    W.infer(1, channels_of_group(kConvolutionND, "x.shape[1]", x.shape()[1], geometry_.groups));
+  if (!W.is_initialized()) {
+    const int ndim = W.declared_shape().ndim() - 2;
+    check_images(convolution_link(ndim), x, ndim);
+    W.infer(1, channels_of_group(convolution_link(ndim), "x.shape[1]", x.shape()[1], geometry_.groups));
   }
   const detail::LinkCall call(*this);
   switch (W.declared_shape().ndim()) {
@@ -51,7 +59,7 @@ Variable ConvolutionND::operator()(const Variable& x) {
 std::vector<std::pair<std::string, std::string>> ConvolutionND::printable_specs() const {
   const Shape& shape = W.declared_shape();
   const auto text = [&](const PerAxis& numbers) {
-    return to_string(numbers.resolve(shape.ndim() - 2, kConvolutionND, ""));
+    return to_string(numbers.resolve(shape.ndim() - 2, convolution_link(0), ""));
   };
   return {{"in_channels", channels_text(shape[1], geometry_.groups)},
           {"out_channels", channels_text(shape[0])},

@@ -4,27 +4,32 @@
 
 #include "kusari/framework/core/error.h"
 #include "kusari/framework/functions/connection/deformable_convolution_2d_sampler.h"
+#include "kusari/framework/functions/given.h"
+#include "kusari/framework/links/connection/filters.h"
 #include "kusari/framework/links/link_hook.h"
+#include "kusari/framework/links/sizes.h"
 
 namespace kusari::links {
 namespace {
 
-Shape weight_shape(int64_t in_channels, int64_t out_channels, const PerAxis& ksize) {
-  const Dims k = ksize.resolve(2, "L::DeformableConvolution2D", "ksize");
-  return {out_channels, in_channels, k[0], k[1]};
-}
+constexpr const char* kSampler = "L::DeformableConvolution2DSampler";
+constexpr const char* kDeformable = "L::DeformableConvolution2D";
 
 }  // namespace
 
 DeformableConvolution2DSampler::DeformableConvolution2DSampler(int64_t in_channels, int64_t out_channels,
                                                                const PerAxis& ksize, Options options)
-    : W{*this, "W", weight_shape(in_channels, out_channels, ksize), std::move(options.initial_w)},
+    : W{*this, "W",
+        filter_shape(kSampler, 2, given_size(kSampler, "out_channels", out_channels),
+                     size_or_infer(kSampler, "in_channels", in_channels), ksize),
+        std::move(options.initial_w)},
       b{*this, "b", {out_channels}, std::move(options.initial_bias), !options.nobias},
       stride_{options.stride},
       pad_{options.pad} {}
 
 Variable DeformableConvolution2DSampler::operator()(const Variable& x, const Variable& offset) {
   if (!W.is_initialized()) {
+    functions::expect_given(x, "deformable_convolution_2d_sampler", "x");
     if (x.ndim() != 4) {
       throw TypeError("L::DeformableConvolution2DSampler: x has shape " + to_string(x.shape()) + ": x.ndim must be 4");
     }
@@ -38,8 +43,8 @@ DeformableConvolution2D::DeformableConvolution2D(int64_t in_channels, int64_t ou
                                                  Options options)
     : offset_conv{*this,
                   "offset_conv",
-                  in_channels,
-                  2 * numel(ksize.resolve(2, "L::DeformableConvolution2D", "ksize")),
+                  size_or_infer(kDeformable, "in_channels", in_channels),
+                  2 * numel(filter_shape(kDeformable, 2, 1, 1, ksize)),
                   ksize,
                   {.stride = options.stride,
                    .pad = options.pad,
@@ -49,7 +54,7 @@ DeformableConvolution2D::DeformableConvolution2D(int64_t in_channels, int64_t ou
       deform_conv{*this,
                   "deform_conv",
                   in_channels,
-                  out_channels,
+                  given_size(kDeformable, "out_channels", out_channels),
                   ksize,
                   {.stride = options.stride,
                    .pad = options.pad,

@@ -5,6 +5,7 @@
 #include "kusari/framework/initializers/he.h"
 #include "kusari/framework/links/connection/filters.h"
 #include "kusari/framework/links/link_hook.h"
+#include "kusari/framework/links/sizes.h"
 
 namespace kusari::links {
 namespace {
@@ -19,7 +20,10 @@ Initializer or_he_normal(Initializer initial_w) {
 
 DepthwiseConvolution2D::DepthwiseConvolution2D(int64_t in_channels, int64_t channel_multiplier, const PerAxis& ksize,
                                                Options options)
-    : W{*this, "W", filter_shape(kDepthwiseConvolution2D, 2, channel_multiplier, in_channels, ksize),
+    : W{*this, "W",
+        filter_shape(kDepthwiseConvolution2D, 2,
+                     given_size(kDepthwiseConvolution2D, "channel_multiplier", channel_multiplier),
+                     size_or_infer(kDepthwiseConvolution2D, "in_channels", in_channels), ksize),
         or_he_normal(std::move(options.initial_w))},
       b{*this,
         "b",
@@ -29,7 +33,8 @@ DepthwiseConvolution2D::DepthwiseConvolution2D(int64_t in_channels, int64_t chan
       geometry_{options.stride, options.pad} {}
 
 Variable DepthwiseConvolution2D::operator()(const Variable& x) {
-  if (!W.is_initialized() && x.ndim() >= 2) {
+  if (!W.is_initialized()) {
+    check_images(kDepthwiseConvolution2D, x, 2);
     W.infer(1, x.shape()[1]);
     b.infer(0, x.shape()[1] * W.shape()[0]);
   }

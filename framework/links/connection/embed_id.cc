@@ -6,13 +6,14 @@
 #include "kusari/framework/initializers/normal.h"
 #include "kusari/framework/links/connection/filters.h"
 #include "kusari/framework/links/link_hook.h"
+#include "kusari/framework/links/sizes.h"
 
 namespace kusari::links {
 
 EmbedID::EmbedID(int64_t in_size, int64_t out_size, Options options)
     : W{*this,
         "W",
-        {in_size, out_size},
+        {given_size("L::EmbedID", "in_size", in_size), given_size("L::EmbedID", "out_size", out_size)},
         options.initial_w ? std::move(options.initial_w) : Initializer(initializers::Normal(1))},
       ignore_label{options.ignore_label} {}
 

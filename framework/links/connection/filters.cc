@@ -2,11 +2,15 @@
 
 #include "kusari/framework/core/error.h"
 #include "kusari/framework/links/link.h"
+#include "kusari/framework/links/sizes.h"
 
 namespace kusari::links {
 
 int64_t channels_of_group(const char* call, const char* argument, int64_t channels, int64_t groups) {
-  if (groups < 1 || (channels != kInfer && channels % groups != 0)) {
+  if (groups < 1)
+    throw ValueError(std::string(call) + ": groups is " + std::to_string(groups) + ": it must be positive");
+  size_or_infer(call, argument, channels);
+  if (channels != kInfer && channels % groups != 0) {
     throw ValueError(std::string(call) + ": " + argument + " is " + std::to_string(channels) + " but groups is " +
                      std::to_string(groups) + ": it must be a multiple of groups");
   }
@@ -28,6 +32,14 @@ Shape filter_shape(const char* call, int ndim, int64_t first, int64_t second, co
   return shape;
 }
 
+void check_images(const char* call, const Variable& x, int ndim) {
+  if (!x.is_defined()) throw TypeError(std::string(call) + ": x is not given: it is required");
+  if (x.ndim() != ndim + 2) {
+    throw TypeError(std::string(call) + ": x has shape " + to_string(x.shape()) + ": x.ndim must be " +
+                    std::to_string(ndim + 2));
+  }
+}
+
 void check_filters(const char* call, const Array& W, int min_ndim, int max_ndim) {
   if (W.is_defined() && W.ndim() >= min_ndim && W.ndim() <= max_ndim) return;
   const std::string expected =
@@ -40,8 +52,8 @@ void check_filters(const char* call, const Array& W, int min_ndim, int max_ndim)
 Initializer given_bias(const char* call, const Array& b, int64_t out_channels) {
   if (!b.is_defined()) return 0;
   if (b.shape() == Shape{out_channels}) return b;
-  throw ValueError(std::string(call) + ": b has shape " + to_string(b.shape()) + " but W asks for " +
-                   to_string(Shape{out_channels}));
+  throw ValueError(std::string(call) + ": b has shape " + to_string(b.shape()) + " but W has " +
+                   std::to_string(out_channels) + " outputs: b.shape must be " + to_string(Shape{out_channels}));
 }
 
 PerAxis kernel_of(const Shape& filters) { return PerAxis(Dims(filters.begin() + 2, filters.end())); }

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <string>
 
+#include "kusari/framework/autograd/variable.h"
 #include "kusari/framework/core/export.h"
 #include "kusari/framework/core/shape.h"
 #include "kusari/framework/functions/per_axis.h"
@@ -11,10 +12,13 @@
 // What the links with filters share.
 namespace kusari::links {
 
-/// The channels of one group; kInfer while they are not known. Throws ValueError unless they are a multiple of groups.
+/// The channels of one group; kInfer while they are not known. Throws ValueError for negative ones, and unless they are
+/// a multiple of groups.
 int64_t channels_of_group(const char* call, const char* argument, int64_t channels, int64_t groups);
 /// (first, second, kernel...).
 Shape filter_shape(const char* call, int ndim, int64_t first, int64_t second, const PerAxis& ksize);
+/// Throws TypeError unless x has a batch axis, one of channels and ndim further ones.
+void check_images(const char* call, const Variable& x, int ndim);
 /// Throws ValueError unless W has that many axes.
 KUSARI_API void check_filters(const char* call, const Array& W, int min_ndim, int max_ndim);
 /// The initializer of a bias that was given: zeros when it is undefined. Throws ValueError for another shape.

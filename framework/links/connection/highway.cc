@@ -5,14 +5,15 @@
 #include "kusari/framework/functions/activation/sigmoid.h"
 #include "kusari/framework/functions/math/basic_math.h"
 #include "kusari/framework/links/link_hook.h"
+#include "kusari/framework/links/sizes.h"
 
 namespace kusari::links {
 
 Highway::Highway(int64_t in_out_size, Options options)
-    : activate{std::move(options.activate)},
+    : activate{callable("L::Highway", "activate", std::move(options.activate))},
       plain{*this,
             "plain",
-            in_out_size,
+            given_size("L::Highway", "in_out_size", in_out_size),
             in_out_size,
             {.nobias = options.nobias,
              .initial_w = std::move(options.init_wh),

@@ -7,6 +7,7 @@
 #include "kusari/framework/functions/pooling/average_pooling_nd.h"
 #include "kusari/framework/functions/pooling/max_pooling_nd.h"
 #include "kusari/framework/links/link_hook.h"
+#include "kusari/framework/links/sizes.h"
 
 namespace kusari::links {
 namespace {
@@ -15,15 +16,22 @@ ConvolutionOptions convolution(const InceptionBNOptions& o, int64_t pad, int64_t
   return {.stride = stride, .pad = pad, .nobias = true, .initial_w = o.conv_init};
 }
 
+int64_t bn_channels(const char* option, int64_t count) { return given_size("L::InceptionBN", option, count); }
+
 BatchNormalizationOptions normalization(const InceptionBNOptions& o) { return {.dtype = get_dtype(o.dtype)}; }
 
 }  // namespace
 
 InceptionBN::InceptionBN(int64_t in_channels, const Options& o)
-    : proj3{*this, "proj3", in_channels, o.proj3, 1, convolution(o, 0)},
-      conv3{*this, "conv3", o.proj3, o.out3, 3, convolution(o, 1, o.stride)},
-      proj33{*this, "proj33", in_channels, o.proj33, 1, convolution(o, 0)},
-      conv33a{*this, "conv33a", o.proj33, o.out33, 3, convolution(o, 1)},
+    : proj3{*this,
+            "proj3",
+            size_or_infer("L::InceptionBN", "in_channels", in_channels),
+            bn_channels("proj3", o.proj3),
+            1,
+            convolution(o, 0)},
+      conv3{*this, "conv3", o.proj3, bn_channels("out3", o.out3), 3, convolution(o, 1, o.stride)},
+      proj33{*this, "proj33", in_channels, bn_channels("proj33", o.proj33), 1, convolution(o, 0)},
+      conv33a{*this, "conv33a", o.proj33, bn_channels("out33", o.out33), 3, convolution(o, 1)},
       conv33b{*this, "conv33b", o.out33, o.out33, 3, convolution(o, 1, o.stride)},
       proj3n{*this, "proj3n", o.proj3, normalization(o)},
       conv3n{*this, "conv3n", o.out3, normalization(o)},
@@ -35,7 +43,7 @@ InceptionBN::InceptionBN(int64_t in_channels, const Options& o)
   if (!is_max_ && o.pooltype != "avg") {
     throw ValueError("L::InceptionBN: pooltype is '" + o.pooltype + "': it must be 'max' or 'avg'");
   }
-  if (o.out1 > 0) {
+  if (bn_channels("out1", o.out1) > 0) {
     if (o.stride != 1 || !o.proj_pool) {
       throw ValueError("L::InceptionBN: out1 is " + std::to_string(o.out1) +
                        ": a 1x1 convolution needs stride 1 and a proj_pool");
@@ -44,7 +52,7 @@ InceptionBN::InceptionBN(int64_t in_channels, const Options& o)
     conv1n.emplace(*this, "conv1n", o.out1, normalization(o));
   }
   if (o.proj_pool) {
-    poolp.emplace(*this, "poolp", in_channels, *o.proj_pool, 1, convolution(o, 0));
+    poolp.emplace(*this, "poolp", in_channels, bn_channels("proj_pool", *o.proj_pool), 1, convolution(o, 0));
     poolpn.emplace(*this, "poolpn", *o.proj_pool, normalization(o));
   }
 }

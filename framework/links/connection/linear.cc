@@ -3,13 +3,18 @@
 #include <utility>
 
 #include "kusari/framework/functions/connection/linear.h"
+#include "kusari/framework/functions/given.h"
 #include "kusari/framework/links/connection/filters.h"
 #include "kusari/framework/links/link_hook.h"
+#include "kusari/framework/links/sizes.h"
 
 namespace kusari::links {
 
 Linear::Linear(int64_t in_size, int64_t out_size, Options options)
-    : W{*this, "W", {out_size, in_size}, std::move(options.initial_w)},
+    : W{*this,
+        "W",
+        {given_size("L::Linear", "out_size", out_size), size_or_infer("L::Linear", "in_size", in_size)},
+        std::move(options.initial_w)},
       b{*this, "b", {out_size}, std::move(options.initial_bias), !options.nobias} {}
 
 Linear Linear::from_params(const Array& W, const Array& b, bool nobias) {
@@ -21,6 +26,7 @@ Linear Linear::from_params(const Array& W, const Array& b, bool nobias) {
 
 Variable Linear::operator()(const Variable& x, int n_batch_axes) {
   if (!W.is_initialized()) {
+    functions::expect_given(x, "linear", "x");
     int64_t in_size = 1;
     for (int axis = n_batch_axes; axis < x.ndim(); ++axis) in_size *= x.shape()[axis];
     W.infer(1, in_size);

@@ -6,7 +6,9 @@
 
 #include "kusari/framework/core/error.h"
 #include "kusari/framework/functions/connection/local_convolution_2d.h"
+#include "kusari/framework/links/connection/filters.h"
 #include "kusari/framework/links/link_hook.h"
+#include "kusari/framework/links/sizes.h"
 
 namespace kusari::links {
 namespace {
@@ -35,14 +37,15 @@ int64_t places(int64_t size, int64_t ksize, int64_t stride) {
 Shape bias_shape(int64_t out_channels, const PerAxis& in_size, const PerAxis& ksize, const PerAxis& stride) {
   const Dims size = in_size.resolve(2, kLocalConvolution2D, "in_size"), k = positive(ksize, "ksize"),
              s = positive(stride, "stride");
-  return {out_channels, places(size[0], k[0], s[0]), places(size[1], k[1], s[1])};
+  return {given_size(kLocalConvolution2D, "out_channels", out_channels), places(size[0], k[0], s[0]),
+          places(size[1], k[1], s[1])};
 }
 
 Shape weight_shape(int64_t in_channels, int64_t out_channels, const PerAxis& in_size, const PerAxis& ksize,
                    const PerAxis& stride) {
   const Shape bias = bias_shape(out_channels, in_size, ksize, stride);
   const Dims k = positive(ksize, "ksize");
-  return {bias[0], bias[1], bias[2], in_channels, k[0], k[1]};
+  return {bias[0], bias[1], bias[2], size_or_infer(kLocalConvolution2D, "in_channels", in_channels), k[0], k[1]};
 }
 
 }  // namespace
@@ -58,9 +61,8 @@ LocalConvolution2D::LocalConvolution2D(int64_t in_channels, int64_t out_channels
 
 Variable LocalConvolution2D::operator()(const Variable& x) {
   if (!W.is_initialized()) {
+    check_images(kLocalConvolution2D, x, 2);
     const Shape& shape = x.shape();
-    if (x.ndim() != 4)
-      throw TypeError(std::string(kLocalConvolution2D) + ": x has shape " + to_string(shape) + ": x.ndim must be 4");
     for (int axis = 0; axis < 2; ++axis) {
       const int64_t count = places(shape[2 + axis], ksize_[axis], stride_[axis]);
       W.infer(1 + axis, count);

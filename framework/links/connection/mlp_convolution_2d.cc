@@ -4,13 +4,17 @@
 
 #include "kusari/framework/core/error.h"
 #include "kusari/framework/links/link_hook.h"
+#include "kusari/framework/links/sizes.h"
 
 namespace kusari::links {
 
 MLPConvolution2D::MLPConvolution2D(int64_t in_channels, const std::vector<int64_t>& out_channels, const PerAxis& ksize,
                                    Options options)
-    : activation{std::move(options.activation)} {
-  if (out_channels.empty()) throw ValueError("L::MLPConvolution2D: out_channels is empty");
+    : activation{callable("L::MLPConvolution2D", "activation", std::move(options.activation))} {
+  if (out_channels.empty())
+    throw ValueError("L::MLPConvolution2D: out_channels is empty: it must have a number for each convolution");
+  size_or_infer("L::MLPConvolution2D", "in_channels", in_channels);
+  for (const int64_t channels : out_channels) given_size("L::MLPConvolution2D", "out_channels", channels);
   ConvolutionOptions first = {
       .stride = options.stride, .pad = options.pad, .initial_w = options.conv_init, .initial_bias = options.bias_init};
   append(Convolution2D(in_channels, out_channels[0], ksize, std::move(first)));

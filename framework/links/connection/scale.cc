@@ -3,6 +3,7 @@
 #include "kusari/framework/core/error.h"
 #include "kusari/framework/functions/math/scale.h"
 #include "kusari/framework/links/link_hook.h"
+#include "kusari/framework/links/sizes.h"
 
 namespace kusari::links {
 namespace {
@@ -11,14 +12,15 @@ BiasOptions bias_options(const ScaleOptions& options) {
   if (!options.bias_term) return {.axis = options.axis};
   const std::optional<Shape>& shape = options.w_shape ? options.w_shape : options.bias_shape;
   if (!shape) throw ValueError("L::Scale: bias_term is true but there is neither w_shape nor bias_shape");
-  return {.axis = options.axis, .shape = shape};
+  return {.axis = options.axis, .shape = given_shape("L::Scale", "bias_shape", *shape)};
 }
 
 }  // namespace
 
 Scale::Scale(Options options)
     : axis{options.axis},
-      W{*this, "W", options.w_shape.value_or(Shape()), 1, options.w_shape.has_value()},
+      W{*this, "W", given_shape("L::Scale", "w_shape", options.w_shape.value_or(Shape())), 1,
+        options.w_shape.has_value()},
       bias{*this, "bias", bias_options(options)} {}
 
 Variable Scale::operator()(const Variable& x) {

@@ -3,6 +3,7 @@
 #include "kusari/framework/functions/given.h"
 #include "kusari/framework/initializers/uniform.h"
 #include "kusari/framework/links/link_hook.h"
+#include "kusari/framework/links/sizes.h"
 
 namespace kusari::links {
 
@@ -12,7 +13,7 @@ BinaryHierarchicalSoftmax::BinaryHierarchicalSoftmax(int64_t in_size, const Bina
 BinaryHierarchicalSoftmax::BinaryHierarchicalSoftmax(int64_t in_size, ParsedTree tree, Options options)
     : W{*this,
         "W",
-        {tree.inner_nodes, in_size},
+        {tree.inner_nodes, given_size("L::BinaryHierarchicalSoftmax", "in_size", in_size)},
         options.initial_w ? std::move(options.initial_w) : Initializer(initializers::Uniform(1)),
         options.dtype},
       paths_{std::move(tree.paths)} {}

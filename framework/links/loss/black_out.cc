@@ -6,15 +6,16 @@
 #include "kusari/framework/functions/loss/black_out.h"
 #include "kusari/framework/initializers/constant.h"
 #include "kusari/framework/links/link_hook.h"
+#include "kusari/framework/links/sizes.h"
 
 namespace kusari::links {
 
 BlackOut::BlackOut(int64_t in_size, const std::vector<int64_t>& counts, int64_t n_samples, Options options)
     : W{*this,
         "W",
-        {static_cast<int64_t>(counts.size()), in_size},
+        {static_cast<int64_t>(counts.size()), given_size("L::BlackOut", "in_size", in_size)},
         options.initial_w ? std::move(options.initial_w) : Initializer(initializers::NaN())},
-      sample_size{n_samples},
+      sample_size{given_size("L::BlackOut", "sample_size", n_samples)},
       sampler{std::vector<double>(counts.begin(), counts.end())},
       draw_{std::move(options.sampler)} {}
 

@@ -9,6 +9,7 @@
 #include "kusari/framework/core/error.h"
 #include "kusari/framework/functions/array/transpose_sequence.h"
 #include "kusari/framework/links/link_hook.h"
+#include "kusari/framework/links/sizes.h"
 
 namespace kusari::links {
 namespace {
@@ -51,8 +52,10 @@ Variables transposed(std::span<const Variable> sequences, const std::vector<size
 }  // namespace
 
 CRF1d::CRF1d(int64_t n_label, Options options)
-    : cost{*this, "cost", {n_label, n_label}, options.initial_cost ? std::move(options.initial_cost) : Initializer(0)} {
-}
+    : cost{*this,
+           "cost",
+           {given_size("L::CRF1d", "n_label", n_label), n_label},
+           options.initial_cost ? std::move(options.initial_cost) : Initializer(0)} {}
 
 Variable CRF1d::operator()(std::span<const Variable> xs, std::span<const Variable> ys, const CRF1dCall& options) {
   const detail::LinkCall call(*this);

@@ -6,6 +6,7 @@
 #include "kusari/framework/core/error.h"
 #include "kusari/framework/functions/given.h"
 #include "kusari/framework/links/link_hook.h"
+#include "kusari/framework/links/sizes.h"
 
 namespace kusari::links {
 namespace {
@@ -20,14 +21,14 @@ std::vector<double> powers(const std::vector<int64_t>& counts, double power) {
 
 NegativeSampling::NegativeSampling(int64_t in_size, const std::vector<int64_t>& counts, int64_t n_samples,
                                    Options options)
-    : W{*this, "W", {static_cast<int64_t>(counts.size()), in_size}, 0, options.dtype},
-      sample_size{n_samples},
+    : W{*this,
+        "W",
+        {static_cast<int64_t>(counts.size()), given_size("L::NegativeSampling", "in_size", in_size)},
+        0,
+        options.dtype},
+      sample_size{given_size("L::NegativeSampling", "sample_size", n_samples)},
       sampler{powers(counts, options.power)},
-      draw_{std::move(options.sampler)} {
-  if (n_samples < 0) {
-    throw ValueError("L::NegativeSampling: sample_size is " + std::to_string(n_samples) + ": it must not be negative");
-  }
-}
+      draw_{std::move(options.sampler)} {}
 
 Variable NegativeSampling::operator()(const Variable& x, const Variable& t,
                                       const functions::NegativeSamplingOptions& options) {

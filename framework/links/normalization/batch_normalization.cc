@@ -11,9 +11,10 @@ namespace kusari::links {
 namespace F = functions;
 
 BatchNormalization::BatchNormalization(const Shape& size, Options options)
-    : BatchStatistics(size, {options.decay, options.eps, options.dtype, options.use_gamma, options.use_beta,
-                             std::move(options.initial_gamma), std::move(options.initial_beta), options.axis,
-                             std::move(options.initial_avg_mean), std::move(options.initial_avg_var)}) {}
+    : BatchStatistics("L::BatchNormalization", size,
+                      {options.decay, options.eps, options.dtype, options.use_gamma, options.use_beta,
+                       std::move(options.initial_gamma), std::move(options.initial_beta), options.axis,
+                       std::move(options.initial_avg_mean), std::move(options.initial_avg_var)}) {}
 
 Variable BatchNormalization::operator()(const Variable& x, const BatchNormalizationCall& call) {
   prepare(x);

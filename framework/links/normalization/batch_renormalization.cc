@@ -11,9 +11,10 @@ namespace kusari::links {
 namespace F = functions;
 
 BatchRenormalization::BatchRenormalization(int64_t size, Options options)
-    : BatchStatistics({size}, {options.decay, options.eps, options.dtype, options.use_gamma, options.use_beta,
-                               std::move(options.initial_gamma), std::move(options.initial_beta), Dims(),
-                               std::move(options.initial_avg_mean), std::move(options.initial_avg_var)}),
+    : BatchStatistics("L::BatchRenormalization", {size},
+                      {options.decay, options.eps, options.dtype, options.use_gamma, options.use_beta,
+                       std::move(options.initial_gamma), std::move(options.initial_beta), Dims(),
+                       std::move(options.initial_avg_mean), std::move(options.initial_avg_var)}),
       rmax{options.rmax},
       dmax{options.dmax} {}
 

@@ -7,12 +7,18 @@
 #include "kusari/framework/core/config.h"
 #include "kusari/framework/core/graph_capture.h"
 #include "kusari/framework/core/random_replay.h"
+#include "kusari/framework/links/sizes.h"
 
 namespace kusari::links {
 namespace {
 
 bool is_known(const Shape& size) {
   return std::all_of(size.begin(), size.end(), [](int64_t n) { return n >= 0; });
+}
+
+const Shape& sizes_or_infer(const char* call, const Shape& shape) {
+  for (const int64_t size : shape) size_or_infer(call, "size", size);
+  return shape;
 }
 
 std::string short_text(double value) {
@@ -23,12 +29,12 @@ std::string short_text(double value) {
 
 }  // namespace
 
-BatchStatistics::BatchStatistics(const Shape& size, Start start)
+BatchStatistics::BatchStatistics(const char* call, const Shape& size, Start start)
     : decay{start.decay},
       eps{start.eps},
       gamma{*this,
             "gamma",
-            size,
+            sizes_or_infer(call, size),
             std::move(start.initial_gamma),
             start.use_gamma,
             get_dtype(start.dtype, Dtype::float32)},
@@ -52,7 +58,7 @@ void BatchStatistics::make_averages(const Shape& size, const Device& device) {
 }
 
 void BatchStatistics::prepare(const Variable& x) {
-  if (avg_mean.is_defined()) return;
+  if (avg_mean.is_defined() || !x.is_defined()) return;
   Shape size = size_;
   for (int axis = axis_.empty() ? 1 : 0, i = 0; i < size.ndim() && axis < x.ndim(); ++axis) {
     const bool aggregated =

@@ -42,7 +42,8 @@ class KUSARI_API BatchStatistics : public Link {
     Dims axis;
     Initializer initial_avg_mean, initial_avg_var;
   };
-  BatchStatistics(const Shape& size, Start start);
+  /// call: the link's name, "L::BatchNormalization".
+  BatchStatistics(const char* call, const Shape& size, Start start);
 
   /// Makes what could not be made before the first x was seen.
   void prepare(const Variable& x);

@@ -4,15 +4,21 @@
 
 #include "kusari/framework/core/config.h"
 #include "kusari/framework/core/error.h"
+#include "kusari/framework/functions/given.h"
 #include "kusari/framework/functions/normalization/group_normalization.h"
 #include "kusari/framework/links/link_hook.h"
+#include "kusari/framework/links/sizes.h"
 
 namespace kusari::links {
 
 GroupNormalization::GroupNormalization(int64_t group_count, int64_t size, Options options)
     : groups{group_count},
       eps{options.eps},
-      gamma{*this, "gamma", {size}, std::move(options.initial_gamma), get_dtype({}, Dtype::float32)},
+      gamma{*this,
+            "gamma",
+            {size_or_infer("L::GroupNormalization", "size", size)},
+            std::move(options.initial_gamma),
+            get_dtype({}, Dtype::float32)},
       beta{*this, "beta", {size}, std::move(options.initial_beta), get_dtype({}, Dtype::float32)} {
   if (group_count < 1) {
     throw ValueError("L::GroupNormalization: group_count is " + std::to_string(group_count) + ": it must be positive");
@@ -20,6 +26,7 @@ GroupNormalization::GroupNormalization(int64_t group_count, int64_t size, Option
 }
 
 Variable GroupNormalization::operator()(const Variable& x) {
+  functions::expect_given(x, "group_normalization", "x");
   if (x.ndim() < 2) {
     throw TypeError("L::GroupNormalization: x has shape " + to_string(x.shape()) + ": x.ndim must be at least 2");
   }

@@ -95,7 +95,7 @@ TEST_CASE("Deconvolution2D is deconvolution_2d with its filters") {
 
 TEST_CASE("the links of convolution refuse channels that are no multiple of groups") {
   CHECK_THROWS_WITH_AS(L::Convolution2D(3, 4, 3, {.groups = 2}),
-                       "L::ConvolutionND: in_channels is 3 but groups is 2: it must be a multiple of groups",
+                       "L::Convolution2D: in_channels is 3 but groups is 2: it must be a multiple of groups",
                        ValueError);
   CHECK_THROWS_AS(L::Convolution2D(4, 3, 3, {.groups = 2}), ValueError);
   CHECK_THROWS_AS(L::Convolution2D(4, 4, 3, {.groups = 0}), ValueError);
@@ -103,7 +103,7 @@ TEST_CASE("the links of convolution refuse channels that are no multiple of grou
   CHECK_THROWS_AS(L::Deconvolution2D(3, 4, 3, {.groups = 2}), ValueError);
   CHECK_THROWS_AS(L::Deconvolution2D(4, 3, 3, {.groups = 2}), ValueError);
   CHECK_THROWS_WITH_AS(L::Convolution2D(3, 4, PerAxis{1, 2, 3}),
-                       "L::ConvolutionND: ksize is (1, 2, 3): it must be one number or one for each of the 2 spatial "
+                       "L::Convolution2D: ksize is (1, 2, 3): it must be one number or one for each of the 2 spatial "
                        "axes",
                        ValueError);
 }
