@@ -4,7 +4,9 @@
 
 namespace kusari::optimizers {
 
-std::vector<Optimizer::Field> AdaDelta::fields() { return {{"rho", &rho}, {"eps", &eps}}; }
+std::vector<Optimizer::Field> AdaDelta::fields() {
+  return {{"rho", &rho, Range::zero_to_one}, {"eps", &eps, Range::not_negative}};
+}
 
 std::span<const char* const> AdaDelta::state_names() const noexcept {
   static constexpr const char* kNames[] = {"msdx", "msg"};

@@ -4,7 +4,7 @@
 
 namespace kusari::optimizers {
 
-std::vector<Optimizer::Field> AdaGrad::fields() { return {{"lr", &lr}, {"eps", &eps}}; }
+std::vector<Optimizer::Field> AdaGrad::fields() { return {{"lr", &lr}, {"eps", &eps, Range::not_negative}}; }
 
 std::span<const char* const> AdaGrad::state_names() const noexcept {
   static constexpr const char* kNames[] = {"h"};

@@ -25,9 +25,15 @@ double Adam::lr() const {
 }
 
 std::vector<Optimizer::Field> Adam::fields() {
-  std::vector<Field> fields = {{"alpha", &alpha}, {"beta1", &beta1}, {"beta2", &beta2},
-                               {"eps", &eps},     {"eta", &eta},     {"weight_decay_rate", &weight_decay_rate}};
-  if (adabound) fields.insert(fields.end(), {{"final_lr", &final_lr}, {"gamma", &gamma}});
+  std::vector<Field> fields = {{"alpha", &alpha, adabound && initial_alpha_ == 0 ? Range::positive : Range::finite},
+                               {"beta1", &beta1, Range::zero_to_below_one},
+                               {"beta2", &beta2, Range::zero_to_below_one},
+                               {"eps", &eps, Range::not_negative},
+                               {"eta", &eta},
+                               {"weight_decay_rate", &weight_decay_rate, Range::not_negative}};
+  if (adabound) {
+    fields.insert(fields.end(), {{"final_lr", &final_lr, Range::not_negative}, {"gamma", &gamma, Range::positive}});
+  }
   return fields;
 }
 

@@ -11,7 +11,11 @@ kernels::LambSchedule schedule_of(const LAMBOptions& o) { return {o.lr, o.beta1,
 }  // namespace
 
 std::vector<Optimizer::Field> LAMB::fields() {
-  return {{"lr", &lr}, {"beta1", &beta1}, {"beta2", &beta2}, {"eps", &eps}, {"weight_decay_rate", &weight_decay_rate}};
+  return {{"lr", &lr},
+          {"beta1", &beta1, Range::zero_to_below_one},
+          {"beta2", &beta2, Range::zero_to_below_one},
+          {"eps", &eps, Range::not_negative},
+          {"weight_decay_rate", &weight_decay_rate, Range::not_negative}};
 }
 
 std::span<const char* const> LAMB::state_names() const noexcept {

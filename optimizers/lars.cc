@@ -6,10 +6,10 @@ namespace kusari::optimizers {
 
 std::vector<Optimizer::Field> LARS::fields() {
   return {{"lr", &lr},
-          {"momentum", &momentum},
-          {"weight_decay_rate", &weight_decay_rate},
-          {"trust_coefficient", &trust_coefficient},
-          {"eps", &eps}};
+          {"momentum", &momentum, Range::not_negative},
+          {"weight_decay_rate", &weight_decay_rate, Range::not_negative},
+          {"trust_coefficient", &trust_coefficient, Range::not_negative},
+          {"eps", &eps, Range::not_negative}};
 }
 
 std::span<const char* const> LARS::state_names() const noexcept {

@@ -5,7 +5,10 @@
 namespace kusari::optimizers {
 
 std::vector<Optimizer::Field> MSVAG::fields() {
-  return {{"lr", &lr}, {"beta", &beta}, {"eta", &eta}, {"weight_decay_rate", &weight_decay_rate}};
+  return {{"lr", &lr},
+          {"beta", &beta, Range::zero_to_below_one},
+          {"eta", &eta},
+          {"weight_decay_rate", &weight_decay_rate, Range::not_negative}};
 }
 
 std::span<const char* const> MSVAG::state_names() const noexcept {

@@ -4,7 +4,9 @@
 
 namespace kusari::optimizers {
 
-std::vector<Optimizer::Field> NesterovAG::fields() { return {{"lr", &lr}, {"momentum", &momentum}}; }
+std::vector<Optimizer::Field> NesterovAG::fields() {
+  return {{"lr", &lr}, {"momentum", &momentum, Range::not_negative}};
+}
 
 std::span<const char* const> NesterovAG::state_names() const noexcept {
   static constexpr const char* kNames[] = {"v"};

@@ -7,6 +7,7 @@
 
 #include "kusari/framework/core/error.h"
 #include "kusari/framework/core/log.h"
+#include "kusari/framework/core/number_text.h"
 #include "kusari/framework/core/serializer.h"
 #include "kusari/optimizers/optimizer_impl.h"
 
@@ -51,6 +52,7 @@ Optimizer& Optimizer::operator=(Optimizer&& other) noexcept {
 Optimizer::~Optimizer() = default;
 
 void Optimizer::setup_target(Link& link, detail::CallModel call) {
+  check_hyperparameters();
   home_ = link.home();
   call_ = call;
   epoch_ = 0;
@@ -59,6 +61,30 @@ void Optimizer::setup_target(Link& link, detail::CallModel call) {
   ++impl_->settings;
   for (Parameter* parameter : link.params()) {
     parameter->set_update_rule(std::make_unique<KernelRule>(impl_->id, state_names()));
+  }
+}
+
+void Optimizer::check_hyperparameters() {
+  const auto expected = [](Range range, double value) -> const char* {
+    switch (range) {
+      case Range::finite:
+        return std::isfinite(value) ? nullptr : "finite";
+      case Range::not_negative:
+        return value >= 0 && std::isfinite(value) ? nullptr : "finite and not negative";
+      case Range::positive:
+        return value > 0 && std::isfinite(value) ? nullptr : "finite and positive";
+      case Range::zero_to_one:
+        return value >= 0 && value <= 1 ? nullptr : "at least 0 and at most 1";
+      case Range::zero_to_below_one:
+        return value >= 0 && value < 1 ? nullptr : "at least 0 and less than 1";
+    }
+    return nullptr;
+  };
+  for (const Field& field : fields()) {
+    const char* const rule = expected(field.range, *field.value);
+    if (rule == nullptr) continue;
+    throw ValueError(std::string(name()) + ": " + field.name + " is " + general_text(*field.value) + ": it must be " +
+                     rule);
   }
 }
 
@@ -121,8 +147,8 @@ void Optimizer::set_forward_scope(std::function<ForwardScope()> make, bool is_co
 void Optimizer::loss_scaling(const LossScalingOptions& options) {
   const auto require_positive = [&](const char* option, double value) {
     if (value > 0 && std::isfinite(value)) return;
-    throw ValueError(std::string(name()) + "::loss_scaling: " + option + " is " + std::to_string(value) +
-                     " but must be positive and finite");
+    throw ValueError(std::string(name()) + "::loss_scaling: " + option + " is " + general_text(value) +
+                     ": it must be positive and finite");
   };
   if (options.scale) require_positive("scale", *options.scale);
   require_positive("interval", options.interval);
@@ -206,7 +232,7 @@ double& Optimizer::hyperparameter(const std::string& field) {
     if (field == own.name) return *own.value;
     known += std::string(" ") + own.name;
   }
-  throw KeyError(std::string(name()) + " has no hyperparameter '" + field + "'; it has" + known);
+  throw KeyError(std::string(name()) + "::hyperparameter: there is no '" + field + "': it must be one of" + known);
 }
 
 bool Optimizer::has_hyperparameter(const std::string& field) {

@@ -65,7 +65,9 @@ class KUSARI_API Optimizer {
   Optimizer& operator=(const Optimizer&) = delete;
   virtual ~Optimizer();
 
-  /// Starts optimizing a link: clock 0, no hooks, new update rules. Throws StateError for a sliced link.
+  /// Starts optimizing a link: clock 0, no hooks, new update rules. Throws StateError for a sliced link, ValueError for
+  /// a hyperparameter that makes no sense: NaN, a negative eps, a beta outside [0, 1). An update throws it, too, when a
+  /// hyperparameter has become NaN or infinite.
   template <LinkType Model>
   Optimizer& setup(Model& model) {
     detail::LinkAccess::check_inside(model, &model, sizeof(Model));
@@ -156,9 +158,12 @@ class KUSARI_API Optimizer {
   Optimizer(Optimizer&& other) noexcept;
   Optimizer& operator=(Optimizer&& other) noexcept;
 
+  /// What a hyperparameter may be; never NaN or infinite.
+  enum class Range : uint8_t { finite, not_negative, positive, zero_to_one, zero_to_below_one };
   struct Field {
     const char* name;
     double* value;
+    Range range = Range::finite;
   };
   /// Where the hyperparameters are.
   virtual std::vector<Field> fields() = 0;
@@ -192,6 +197,7 @@ class KUSARI_API Optimizer {
   struct GroupNumbers;
   struct StepRecord;
   void setup_target(Link& link, detail::CallModel call);
+  void check_hyperparameters();
   Variable call_model(Link& model, const detail::ModelInputs& inputs) const;
   ForwardScope forward_scope() const;
   void cleargrads();

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 #include <utility>
 
@@ -120,7 +121,11 @@ void Optimizer::launch_groups(const Array& guard) {
 bool Optimizer::write_numbers(GroupNumbers& numbers, const Device& device, int64_t t, const Hyperparameters* overrides,
                               bool is_counted_on_device) {
   // The optimizer's own members stand in for the parameter's while the numbers are computed.
-  std::vector<std::pair<double*, double>> saved;
+  struct Saved : std::vector<std::pair<double*, double>> {
+    ~Saved() {
+      for (const auto& [own, value] : *this) *own = value;
+    }
+  } saved;
   if (overrides != nullptr) {
     Hyperparameters own_numbers = *overrides;
     own_numbers.for_each([&](const char* field, const std::optional<double>& value) {
@@ -132,13 +137,16 @@ bool Optimizer::write_numbers(GroupNumbers& numbers, const Device& device, int64
   }
   double values[detail::DeviceNumbers::kCapacity];
   const size_t count = is_counted_on_device ? schedule(values) : 0;
+  const size_t computed = count > 0 ? count : this->numbers(t, values);
+  if (!std::all_of(values, values + computed, [](double value) { return std::isfinite(value); })) {
+    check_hyperparameters();  // names the one that is not, if that is the reason
+  }
   if (count > 0) {
     values[count] = static_cast<double>(t);
     numbers.schedule.write(device, values, count + 1);
   } else {
-    numbers.numbers.write(device, values, this->numbers(t, values));
+    numbers.numbers.write(device, values, computed);
   }
-  for (const auto& [own, value] : saved) *own = value;
   return count > 0;
 }
 

@@ -4,7 +4,9 @@
 
 namespace kusari::optimizers {
 
-std::vector<Optimizer::Field> RMSprop::fields() { return {{"lr", &lr}, {"alpha", &alpha}, {"eps", &eps}}; }
+std::vector<Optimizer::Field> RMSprop::fields() {
+  return {{"lr", &lr}, {"alpha", &alpha, Range::zero_to_one}, {"eps", &eps, Range::not_negative}};
+}
 
 std::span<const char* const> RMSprop::state_names() const noexcept {
   static constexpr const char* kNames[] = {"ms"};

@@ -5,7 +5,10 @@
 namespace kusari::optimizers {
 
 std::vector<Optimizer::Field> RMSpropGraves::fields() {
-  return {{"lr", &lr}, {"alpha", &alpha}, {"momentum", &momentum}, {"eps", &eps}};
+  return {{"lr", &lr},
+          {"alpha", &alpha, Range::zero_to_one},
+          {"momentum", &momentum, Range::not_negative},
+          {"eps", &eps, Range::not_negative}};
 }
 
 std::span<const char* const> RMSpropGraves::state_names() const noexcept {

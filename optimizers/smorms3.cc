@@ -4,7 +4,7 @@
 
 namespace kusari::optimizers {
 
-std::vector<Optimizer::Field> SMORMS3::fields() { return {{"lr", &lr}, {"eps", &eps}}; }
+std::vector<Optimizer::Field> SMORMS3::fields() { return {{"lr", &lr}, {"eps", &eps, Range::not_negative}}; }
 
 std::span<const char* const> SMORMS3::state_names() const noexcept {
   static constexpr const char* kNames[] = {"mem", "g", "g2"};

@@ -10,13 +10,16 @@
 #include "kusari/framework/core/serializer.h"
 #include "kusari/framework/core/summary.h"
 #include "kusari/framework/core/tuning.h"
+#include "kusari/framework/training/arguments.h"
 #include "kusari/framework/training/link_observers.h"
 #include "kusari/optimizers/optimizer.h"
 
 namespace kusari::training {
 
 Trainer::Trainer(updaters::UpdaterRef updater, TriggerRef stop_trigger, std::string out)
-    : updater_{std::move(updater)}, stop_trigger_{std::move(stop_trigger)}, out_{std::move(out)} {
+    : updater_{std::move(updater)},
+      stop_trigger_{std::move(stop_trigger)},
+      out_{arguments::not_empty("Trainer", "out", std::move(out), "name a directory")} {
   for (const auto& [name, optimizer] : updater_->get_all_optimizers()) {
     reporter_.add_observers(std::make_unique<LinkObservers>(name, optimizer->target()));
   }
@@ -36,6 +39,7 @@ void Trainer::extend(ExtensionRef extension, ExtendOptions options) {
   std::string name = options.name;
   if (name.empty()) name = extension->name();
   if (name.empty()) name = extension->default_name();
+  if (name.empty()) throw ValueError("Trainer::extend: the extension has no name: give it one");
   if (name == "training") throw ValueError("Trainer::extend: the name \"training\" is prohibited as an extension name");
   std::string unique = name;
   for (int ordinal = 1; find(unique) != nullptr; ++ordinal) unique = name + "_" + std::to_string(ordinal);
@@ -88,18 +92,23 @@ void Trainer::run(bool show_loop_exception_msg) {
 
   const std::vector<const Entry*> order = in_order();
   started_ = Clock::now();
-  for (const Entry* entry : order) {
-    if (!entry->trigger.finished()) entry->extension->initialize(*this);
-  }
-  if (is_before_training()) {
-    observation_.clear();
-    const ReportScope scope = reporter_.scope(observation_);
+  try {
     for (const Entry* entry : order) {
-      if (entry->call_before_training) (*entry->extension)(*this);
+      if (!entry->trigger.finished()) entry->extension->initialize(*this);
     }
+  } catch (...) {  // no on_error: a snapshot would hold what a resume that failed has left
+    finalize(order, false);
+    throw;
   }
 
   try {
+    if (is_before_training()) {
+      observation_.clear();
+      const ReportScope scope = reporter_.scope(observation_);
+      for (const Entry* entry : order) {
+        if (entry->call_before_training) call(*entry);
+      }
+    }
     while (!stop_trigger_(*this)) {
       observation_.clear();
       const ReportScope scope = reporter_.scope(observation_);

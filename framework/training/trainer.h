@@ -65,9 +65,10 @@ class KUSARI_API Trainer {
     return *extension;
   }
 
-  /// Runs the loop. When an update or an extension throws, says so on stderr (unless `show_loop_exception_msg` is
-  /// false), calls the extensions' on_error, finalizes extensions and updater, and throws the exception on; run() may
-  /// then be called again. Throws StateError after a run that came to its end.
+  /// Runs the loop. When an extension's initialize throws, finalizes extensions and updater and throws the exception
+  /// on. When an update or an extension throws, says so on stderr (unless `show_loop_exception_msg` is false), calls
+  /// the extensions' on_error, finalizes extensions and updater, and throws the exception on; run() may then be called
+  /// again. Throws StateError after a run that came to its end.
   void run(bool show_loop_exception_msg = true);
 
   updaters::Updater& updater() const noexcept { return *updater_; }

@@ -1,11 +1,22 @@
 #include "kusari/optimizers/hooks/fused.h"
 
+#include <cmath>
+#include <string>
+
+#include "kusari/framework/core/error.h"
 #include "kusari/framework/core/graph_capture.h"
+#include "kusari/framework/core/number_text.h"
 #include "kusari/framework/kernels/arithmetic.h"
 #include "kusari/framework/kernels/optimizer.h"
 #include "kusari/framework/kernels/pointwise.h"
 
 namespace kusari::optimizer_hooks {
+
+double checked_rate(const char* hook, const char* argument, double rate) {
+  if (rate >= 0 && std::isfinite(rate)) return rate;
+  throw ValueError(std::string(hook) + ": " + argument + " is " + general_text(rate) +
+                   ": it must be finite and not negative");
+}
 
 std::vector<GradientBatch> batch_gradients(std::span<Parameter* const> parameters) {
   std::vector<GradientBatch> batches;

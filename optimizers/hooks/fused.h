@@ -12,6 +12,9 @@
 // What the hooks do to gradients, for all parameters of a device and dtype in one launch.
 namespace kusari::optimizer_hooks {
 
+/// A rate, variance or the like. Throws ValueError unless it is finite and not negative. hook: its name.
+KUSARI_API double checked_rate(const char* hook, const char* argument, double rate);
+
 /// Parameters of one device and dtype with gradients that nobody else sees.
 struct GradientBatch {
   std::vector<Array> parameters;

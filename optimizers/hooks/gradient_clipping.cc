@@ -3,6 +3,7 @@
 #include <string>
 
 #include "kusari/framework/core/error.h"
+#include "kusari/framework/core/number_text.h"
 #include "kusari/framework/kernels/optimizer.h"
 #include "kusari/optimizers/hooks/fused.h"
 
@@ -10,7 +11,7 @@ namespace kusari::optimizer_hooks {
 
 GradientClipping::GradientClipping(double largest_norm) : threshold{largest_norm} {
   if (!(threshold >= 0)) {
-    throw ValueError("GradientClipping: threshold is " + std::to_string(threshold) + ": it must not be negative");
+    throw ValueError("GradientClipping: threshold is " + general_text(threshold) + ": it must not be negative");
   }
 }
 

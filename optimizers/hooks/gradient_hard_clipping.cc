@@ -3,6 +3,7 @@
 #include <string>
 
 #include "kusari/framework/core/error.h"
+#include "kusari/framework/core/number_text.h"
 #include "kusari/framework/kernels/optimizer.h"
 #include "kusari/optimizers/hooks/fused.h"
 
@@ -10,8 +11,8 @@ namespace kusari::optimizer_hooks {
 
 GradientHardClipping::GradientHardClipping(double lower, double upper) : lower_bound{lower}, upper_bound{upper} {
   if (!(lower <= upper)) {
-    throw ValueError("GradientHardClipping: lower_bound is " + std::to_string(lower) + " and upper_bound is " +
-                     std::to_string(upper) + ": lower_bound must be at most upper_bound");
+    throw ValueError("GradientHardClipping: lower_bound is " + general_text(lower) + " and upper_bound is " +
+                     general_text(upper) + ": lower_bound must be at most upper_bound");
   }
 }
 

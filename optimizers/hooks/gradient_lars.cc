@@ -5,6 +5,12 @@
 
 namespace kusari::optimizer_hooks {
 
+GradientLARS::GradientLARS(const GradientLARSOptions& options) : GradientLARSOptions{options} {
+  checked_rate(kName, "threshold", threshold);
+  checked_rate(kName, "weight_decay", weight_decay);
+  checked_rate(kName, "eps", eps);
+}
+
 void GradientLARS::operator()(std::span<Parameter* const> parameters) const {
   for (const GradientBatch& batch : batch_gradients(parameters)) {
     const Device& device = batch.parameters.front().device();

@@ -19,7 +19,8 @@ struct GradientLARSOptions {
 struct KUSARI_API GradientLARS : GradientLARSOptions {
   static constexpr const char* kName = "GradientLARS";
   static constexpr bool kReplays = true;
-  explicit GradientLARS(const GradientLARSOptions& options = {}) : GradientLARSOptions{options} {}
+  /// Throws ValueError for a negative option, NaN and infinity.
+  explicit GradientLARS(const GradientLARSOptions& options = {});
   void operator()(std::span<Parameter* const> parameters) const;
 };
 

@@ -1,6 +1,7 @@
 #include "kusari/optimizers/hooks/gradient_noise.h"
 
 #include <memory>
+#include <utility>
 
 #include "kusari/framework/core/error.h"
 #include "kusari/framework/core/graph_capture.h"
@@ -39,6 +40,9 @@ struct NoiseNumbers {
 };
 
 }  // namespace
+
+GradientNoise::GradientNoise(double variance, NoiseFunction noise)
+    : eta{checked_rate(kName, "eta", variance)}, noise_func{std::move(noise)} {}
 
 void GradientNoise::add_other_noise(UpdateRule& rule, Parameter& parameter) const {
   GraphCapture::refuse("GradientNoise", "its noise_func runs on the host");

@@ -19,8 +19,8 @@ struct KUSARI_API GradientNoise {
 
   double eta;
   NoiseFunction noise_func;
-  explicit GradientNoise(double variance, NoiseFunction noise = nullptr)
-      : eta{variance}, noise_func{std::move(noise)} {}
+  /// Throws ValueError for a negative variance, NaN and infinity.
+  explicit GradientNoise(double variance, NoiseFunction noise = nullptr);
   void operator()(UpdateRule& rule, Parameter& parameter) const;
 
  private:

@@ -5,6 +5,8 @@
 
 namespace kusari::optimizer_hooks {
 
+Lasso::Lasso(double decay_rate) : rate{checked_rate(kName, "rate", decay_rate)} {}
+
 void Lasso::operator()(std::span<Parameter* const> parameters) const {
   change_gradients(parameters, kernels::LassoHook{rate});
 }

@@ -13,7 +13,8 @@ struct KUSARI_API Lasso {
   static constexpr const char* kName = "Lasso";
   static constexpr bool kReplays = true;
   double rate;
-  explicit Lasso(double decay_rate) : rate{decay_rate} {}
+  /// Throws ValueError for a negative rate, NaN and infinity.
+  explicit Lasso(double decay_rate);
   void operator()(std::span<Parameter* const> parameters) const;
 };
 

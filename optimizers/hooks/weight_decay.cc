@@ -5,6 +5,8 @@
 
 namespace kusari::optimizer_hooks {
 
+WeightDecay::WeightDecay(double decay_rate) : rate{checked_rate(kName, "rate", decay_rate)} {}
+
 void WeightDecay::operator()(std::span<Parameter* const> parameters) const {
   for_each_loss_scale(parameters, [&](std::span<Parameter* const> some, double loss_scale) {
     change_gradients(some, kernels::WeightDecayHook{rate * loss_scale});

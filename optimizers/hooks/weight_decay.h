@@ -14,7 +14,8 @@ struct KUSARI_API WeightDecay {
   static constexpr const char* kName = "WeightDecay";
   static constexpr bool kReplays = true;
   double rate;
-  explicit WeightDecay(double decay_rate) : rate{decay_rate} {}
+  /// Throws ValueError for a negative rate, NaN and infinity.
+  explicit WeightDecay(double decay_rate);
   void operator()(std::span<Parameter* const> parameters) const;
 };
 

@@ -37,7 +37,7 @@ TEST_CASE("misuse: optimizers") {
          o.setup(ready);
          o.hyperparameter("nope");
        },
-       is<KeyError>, "SGD has no hyperparameter 'nope'; it has lr"},
+       is<KeyError>, "SGD::hyperparameter: there is no 'nope': it must be one of lr"},
       {[] {
          optimizers::SGD o;
          o.add_hook(optimizer_hooks::WeightDecay(0.1));
@@ -62,17 +62,17 @@ TEST_CASE("misuse: optimizers") {
          optimizers::SGD o;
          o.loss_scaling({.interval = 0});
        },
-       is<ValueError>, "SGD::loss_scaling: interval is 0.000000 but must be positive and finite"},
+       is<ValueError>, "SGD::loss_scaling: interval is 0: it must be positive and finite"},
       {[] {
          optimizers::SGD o;
          o.loss_scaling({.scale = 0});
        },
-       is<ValueError>, "SGD::loss_scaling: scale is 0.000000 but must be positive and finite"},
+       is<ValueError>, "SGD::loss_scaling: scale is 0: it must be positive and finite"},
       {[] {
          optimizers::SGD o;
          o.set_loss_scale(kNaN);
        },
-       is<ValueError>, "SGD::loss_scaling: scale is nan but must be positive and finite"},
+       is<ValueError>, "SGD::loss_scaling: scale is nan: it must be positive and finite"},
       {[] {
          Net ready;
          optimizers::SGD o;
@@ -106,7 +106,7 @@ TEST_CASE("misuse: optimizers") {
          o.setup(ready);
          o.add_hook(h);
        },
-       is<ValueError>, "GradientClipping: threshold is -1.000000: it must not be negative"},
+       is<ValueError>, "GradientClipping: threshold is -1: it must not be negative"},
       {[] {
          Net ready;
          optimizer_hooks::GradientClipping h(kNaN);
@@ -123,7 +123,7 @@ TEST_CASE("misuse: optimizers") {
          o.add_hook(h);
        },
        is<ValueError>,
-       "GradientHardClipping: lower_bound is 1.000000 and upper_bound is -1.000000: lower_bound must be at most "
+       "GradientHardClipping: lower_bound is 1 and upper_bound is -1: lower_bound must be at most "
        "upper_bound"},
   });
 }

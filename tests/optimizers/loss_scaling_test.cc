@@ -229,7 +229,7 @@ TEST_CASE("backward, the scope of the forward pass, and steps without gradients"
     CHECK_THROWS_AS(optimizer.loss_scaling({.growth_factor = 0}), ValueError);
     CHECK_THROWS_AS(optimizer.loss_scaling({.backoff_factor = -1}), ValueError);
     CHECK_THROWS_WITH_AS(optimizer.loss_scaling({.initial_scale = 0}),
-                         "SGD::loss_scaling: initial_scale is 0.000000 but must be positive and finite", ValueError);
+                         "SGD::loss_scaling: initial_scale is 0: it must be positive and finite", ValueError);
   }
 }
 

@@ -4,11 +4,12 @@
 #include <numbers>
 
 #include "kusari/framework/core/error.h"
+#include "kusari/framework/training/arguments.h"
 
 namespace kusari::training::extensions {
 
 CosineShift::CosineShift(std::string attr, int64_t period, CosineShiftOptions options)
-    : HyperparameterShift(std::move(attr),
+    : HyperparameterShift("CosineShift", std::move(attr),
                           {.init = options.init, .target = std::nullopt, .optimizer = options.optimizer}),
       period_{static_cast<double>(period)},
       options_{std::move(options)} {
@@ -16,8 +17,11 @@ CosineShift::CosineShift(std::string attr, int64_t period, CosineShiftOptions op
   if (options_.warmup < 0) {
     throw ValueError("CosineShift: warmup is " + std::to_string(options_.warmup) + ": it must not be negative");
   }
+  arguments::finite("CosineShift", "final_value", options_.final_value);
+  arguments::finite("CosineShift", "warmup_start", options_.warmup_start);
+  arguments::not_negative("CosineShift", "restart_factor", options_.restart_factor);
   if (!(options_.period_factor >= 1)) {
-    throw ValueError("CosineShift: period_factor is " + std::to_string(options_.period_factor) +
+    throw ValueError("CosineShift: period_factor is " + general_text(options_.period_factor) +
                      ": it must be at least 1");
   }
 }

@@ -6,32 +6,27 @@
 #include "kusari/framework/core/atomic_file.h"
 #include "kusari/framework/core/error.h"
 #include "kusari/framework/core/serializer.h"
+#include "kusari/framework/training/arguments.h"
 #include "kusari/framework/training/extensions/run_program.h"
 #include "kusari/framework/training/trainer.h"
 
 namespace kusari::training::extensions {
 
 DumpGraph::DumpGraph(std::string root_name, DumpGraphOptions options)
-    : root_name_{std::move(root_name)}, options_{std::move(options)} {}
-
-void DumpGraph::initialize(Trainer&) {
-  if (is_done_ || previous_) return;
-  previous_ = Settings{config().keep_graph_on_report.own(), config().use_static_graph.own()};
-  config().keep_graph_on_report = true;
-  config().use_static_graph = false;
+    : root_name_{arguments::not_empty("DumpGraph", "root_name", std::move(root_name), "name a reported variable")},
+      options_{std::move(options)} {
+  arguments::not_empty("DumpGraph", "out_name", options_.out_name, "name a file");
 }
 
-void DumpGraph::restore_settings() {
-  if (!previous_) return;
-  config().keep_graph_on_report.restore(previous_->keep_graph_on_report);
-  config().use_static_graph.restore(previous_->use_static_graph);
-  previous_.reset();
+void DumpGraph::initialize(Trainer&) {
+  if (is_done_ || settings_) return;
+  settings_ = std::make_unique<Settings>();
 }
 
 void DumpGraph::operator()(Trainer& trainer) {
   if (is_done_) return;
   is_done_ = true;
-  restore_settings();
+  settings_.reset();
   const ObservedValue* const root = trainer.observation().find(root_name_);
   if (root == nullptr) throw KeyError("DumpGraph: nothing is reported as '" + root_name_ + "'");
   if (root->variable() == nullptr) {
@@ -51,11 +46,11 @@ void DumpGraph::operator()(Trainer& trainer) {
   }
 }
 
-void DumpGraph::finalize() { restore_settings(); }
+void DumpGraph::finalize() { settings_.reset(); }
 
 void DumpGraph::serialize(Serializer& serializer) {
   serializer("_flag", is_done_);
-  if (!serializer.is_writer() && is_done_) restore_settings();
+  if (!serializer.is_writer() && is_done_) settings_.reset();
 }
 
 }  // namespace kusari::training::extensions

@@ -1,6 +1,6 @@
 #pragma once
 
-#include <optional>
+#include <memory>
 #include <string>
 
 #include "kusari/framework/autograd/computational_graph.h"
@@ -33,15 +33,14 @@ class KUSARI_API DumpGraph final : public Extension {
 
  private:
   struct Settings {
-    std::optional<bool> keep_graph_on_report, use_static_graph;
+    ScopedSetting<bool> keep_graph_on_report{&Config::keep_graph_on_report, true};
+    ScopedSetting<bool> use_static_graph{&Config::use_static_graph, false};
   };
-
-  void restore_settings();
 
   std::string root_name_;
   DumpGraphOptions options_;
   bool is_done_ = false;
-  std::optional<Settings> previous_;  // this thread's settings, while they are changed
+  std::unique_ptr<Settings> settings_;  // from initialize to the first call, whatever throws
 };
 
 /// chainer.training.extensions.dump_graph.

@@ -3,14 +3,13 @@
 #include <cmath>
 
 #include "kusari/framework/core/error.h"
+#include "kusari/framework/training/arguments.h"
 
 namespace kusari::training::extensions {
 
 ExponentialShift::ExponentialShift(std::string attr, double rate, ShiftOptions options)
-    : HyperparameterShift(std::move(attr), std::move(options)), rate_{rate} {
-  if (!(rate >= 0))
-    throw ValueError("ExponentialShift: the rate is " + std::to_string(rate) + ": it must not be negative");
-}
+    : HyperparameterShift("ExponentialShift", std::move(attr), std::move(options)),
+      rate_{arguments::not_negative("ExponentialShift", "rate", rate)} {}
 
 std::optional<double> ExponentialShift::value(int64_t t, double init) const {
   return stop_at_target(init * std::pow(rate_, static_cast<double>(t)), rate_ > 1);

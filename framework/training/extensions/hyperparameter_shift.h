@@ -27,7 +27,8 @@ class KUSARI_API HyperparameterShift : public Extension {
   void serialize(Serializer& serializer) override;
 
  protected:
-  HyperparameterShift(std::string attr, ShiftOptions options) : attr_{std::move(attr)}, options_{std::move(options)} {}
+  /// Throws ValueError without an attr and for an init or target that is not finite. call: the name of the class.
+  HyperparameterShift(const char* call, std::string attr, ShiftOptions options);
 
   /// The value after t calls, when it was `init` at the start. Nothing leaves the hyperparameter as it is.
   virtual std::optional<double> value(int64_t t, double init) const = 0;

@@ -1,12 +1,17 @@
 #include "kusari/framework/training/extensions/linear_shift.h"
 
 #include "kusari/framework/core/error.h"
+#include "kusari/framework/training/arguments.h"
 
 namespace kusari::training::extensions {
 
 LinearShift::LinearShift(std::string attr, std::pair<double, double> value_range,
                          std::pair<int64_t, int64_t> time_range, ShiftOptions options)
-    : HyperparameterShift(std::move(attr), std::move(options)), values_{value_range}, times_{time_range} {
+    : HyperparameterShift("LinearShift", std::move(attr), std::move(options)),
+      values_{value_range},
+      times_{time_range} {
+  arguments::finite("LinearShift", "value_range.first", value_range.first);
+  arguments::finite("LinearShift", "value_range.second", value_range.second);
   if (time_range.first >= time_range.second) {
     throw ValueError("LinearShift: the time range is " + std::to_string(time_range.first) + " to " +
                      std::to_string(time_range.second) + ": it must ascend");

@@ -14,6 +14,7 @@
 #include "kusari/framework/core/error.h"
 #include "kusari/framework/core/python_repr.h"
 #include "kusari/framework/core/serializer.h"
+#include "kusari/framework/training/arguments.h"
 #include "kusari/framework/training/extensions/replace_all.h"
 #include "kusari/framework/training/trainer.h"
 
@@ -130,7 +131,14 @@ double LogEntry::at(const std::string& key) const {
   throw KeyError(message);
 }
 
-LogReport::LogReport(LogReportOptions options) : options_{std::move(options)} {}
+LogReport::LogReport(LogReportOptions options) : options_{std::move(options)} {
+  if (options_.filename) arguments::not_empty("LogReport", "filename", *options_.filename, "name a file or be nullopt");
+}
+
+const LogEntry& LogReport::last() const {
+  if (log_.empty()) throw StateError("LogReport::last: nothing has been logged yet");
+  return log_.back();
+}
 
 void LogReport::operator()(Trainer& trainer) {
   if (options_.keys.empty()) {

@@ -62,6 +62,8 @@ class KUSARI_API LogReport final : public Extension {
   std::string default_name() const override { return "LogReport"; }
   /// The rows written so far, those of the run that was resumed included.
   const std::vector<LogEntry>& log() const noexcept { return log_; }
+  /// The last of them. Throws StateError when there is none, as after a training of no epochs.
+  const LogEntry& last() const;
   void serialize(Serializer& serializer) override;
 
  private:

@@ -3,10 +3,14 @@
 #include <algorithm>
 #include <cmath>
 
+#include "kusari/framework/training/arguments.h"
+
 namespace kusari::training::extensions {
 
 MultistepShift::MultistepShift(std::string attr, double gamma, std::vector<int64_t> step_value, ShiftOptions options)
-    : HyperparameterShift(std::move(attr), std::move(options)), gamma_{gamma}, step_value_{std::move(step_value)} {}
+    : HyperparameterShift("MultistepShift", std::move(attr), std::move(options)),
+      gamma_{arguments::not_negative("MultistepShift", "gamma", gamma)},
+      step_value_{std::move(step_value)} {}
 
 std::optional<double> MultistepShift::value(int64_t t, double init) const {
   const auto passed = std::count_if(step_value_.begin(), step_value_.end(), [t](int64_t step) { return t >= step; });

@@ -5,19 +5,20 @@
 #include <numbers>
 
 #include "kusari/framework/core/error.h"
+#include "kusari/framework/training/arguments.h"
 
 namespace kusari::training::extensions {
 
 OneCycleShift::OneCycleShift(std::string attr, int64_t length, const OneCycleShiftOptions& options)
-    : HyperparameterShift(std::move(attr),
+    : HyperparameterShift("OneCycleShift", std::move(attr),
                           {.init = options.init, .target = std::nullopt, .optimizer = options.optimizer}),
       length_{static_cast<double>(length)},
-      start_ratio_{options.start_ratio},
-      final_ratio_{options.final_ratio},
+      start_ratio_{arguments::not_negative("OneCycleShift", "start_ratio", options.start_ratio)},
+      final_ratio_{arguments::not_negative("OneCycleShift", "final_ratio", options.final_ratio)},
       rising_{options.rising} {
   if (length < 1) throw ValueError("OneCycleShift: length is " + std::to_string(length) + ": it must be positive");
   if (!(rising_ >= 0 && rising_ <= 1)) {
-    throw ValueError("OneCycleShift: rising is " + std::to_string(rising_) + ": it must be between 0 and 1");
+    throw ValueError("OneCycleShift: rising is " + general_text(rising_) + ": it must be between 0 and 1");
   }
 }
 

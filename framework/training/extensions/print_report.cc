@@ -8,6 +8,7 @@
 #include "kusari/framework/core/number_text.h"
 #include "kusari/framework/core/python_repr.h"
 #include "kusari/framework/core/serializer.h"
+#include "kusari/framework/training/arguments.h"
 #include "kusari/framework/training/extensions/terminal.h"
 #include "kusari/framework/training/trainer.h"
 
@@ -37,7 +38,9 @@ std::string csv_field(const std::string& text) {
 }  // namespace
 
 PrintReport::PrintReport(std::vector<std::string> entries, PrintReportOptions options)
-    : entries_{std::move(entries)}, options_{std::move(options)}, is_terminal_{is_terminal(options_.out)} {}
+    : entries_{std::move(entries)}, options_{std::move(options)}, is_terminal_{is_terminal(options_.out)} {
+  arguments::not_empty("PrintReport", "log_report", options_.log_report, "name the trainer's LogReport");
+}
 
 void PrintReport::print_header() const {
   std::string line, rule;

@@ -11,6 +11,7 @@
 #include "kusari/framework/core/error.h"
 #include "kusari/framework/core/log.h"
 #include "kusari/framework/core/number_text.h"
+#include "kusari/framework/training/arguments.h"
 #include "kusari/framework/training/extensions/replace_all.h"
 #include "kusari/framework/training/trainer.h"
 
@@ -27,8 +28,8 @@ void check_fields(const std::string& filename) {
   for (size_t at = filename.find('{'); at != std::string::npos; at = filename.find('{', at + 1)) {
     const std::string field = filename.substr(at, filename.find('}', at) - at + 1);
     if (field != kIteration && field != kEpoch && field != kEpochDetail) {
-      throw ValueError("snapshot: the filename has the field '" + field + "': it may have " + kIteration + ", " +
-                       kEpoch + " and " + kEpochDetail);
+      throw ValueError("snapshot: filename has the field '" + field + "': it may have " + kIteration + ", " + kEpoch +
+                       " and " + kEpochDetail);
     }
   }
 }
@@ -95,6 +96,7 @@ Snapshot::Snapshot(SnapshotOptions options, Target target)
     : options_{std::move(options)},
       target_{std::move(target)},
       writer_{options_.writer ? *options_.writer : Ref<snapshot_writers::Writer>(snapshot_writers::SimpleWriter())} {
+  arguments::not_empty("snapshot", "filename", options_.filename, "name a file");
   check_fields(options_.filename);
 }
 

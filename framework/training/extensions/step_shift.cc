@@ -3,12 +3,15 @@
 #include <cmath>
 
 #include "kusari/framework/core/error.h"
+#include "kusari/framework/training/arguments.h"
 
 namespace kusari::training::extensions {
 
 StepShift::StepShift(std::string attr, double gamma, int64_t step, ShiftOptions options)
-    : HyperparameterShift(std::move(attr), std::move(options)), gamma_{gamma}, step_{step} {
-  if (step < 1) throw ValueError("StepShift: the step is " + std::to_string(step) + ": it must be positive");
+    : HyperparameterShift("StepShift", std::move(attr), std::move(options)),
+      gamma_{arguments::not_negative("StepShift", "gamma", gamma)},
+      step_{step} {
+  if (step < 1) throw ValueError("StepShift: step is " + std::to_string(step) + ": it must be positive");
 }
 
 std::optional<double> StepShift::value(int64_t t, double init) const {

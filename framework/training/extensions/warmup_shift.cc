@@ -1,16 +1,17 @@
 #include "kusari/framework/training/extensions/warmup_shift.h"
 
 #include "kusari/framework/core/error.h"
+#include "kusari/framework/training/arguments.h"
 
 namespace kusari::training::extensions {
 
 // What the base calls the initial value is where the line starts.
 WarmupShift::WarmupShift(std::string attr, std::optional<double> warmup_start, int64_t warmup_iter, double init,
                          std::optional<Ref<Optimizer>> optimizer)
-    : HyperparameterShift(std::move(attr),
+    : HyperparameterShift("WarmupShift", std::move(attr),
                           {.init = warmup_start, .target = std::nullopt, .optimizer = std::move(optimizer)}),
       warmup_iter_{warmup_iter},
-      init_{init} {
+      init_{arguments::finite("WarmupShift", "init", init)} {
   if (warmup_iter < 1) {
     throw ValueError("WarmupShift: warmup_iter is " + std::to_string(warmup_iter) + ": it must be positive");
   }

@@ -2,15 +2,16 @@
 
 #include "kusari/framework/core/error.h"
 #include "kusari/framework/core/serializer.h"
+#include "kusari/framework/training/arguments.h"
 #include "kusari/framework/training/optional_entry.h"
 #include "kusari/framework/training/trainer.h"
 
 namespace kusari::training::triggers {
 
 BestValueTrigger::BestValueTrigger(std::string key, std::function<bool(double, double)> compare, TriggerRef trigger)
-    : key_{std::move(key)}, compare_{std::move(compare)}, interval_{std::move(trigger)} {
-  if (!compare_) throw ValueError("BestValueTrigger: compare is empty: it must be callable");
-}
+    : key_{arguments::not_empty("BestValueTrigger", "key", std::move(key), "name a reported value")},
+      compare_{arguments::callable("BestValueTrigger", "compare", std::move(compare))},
+      interval_{std::move(trigger)} {}
 
 bool BestValueTrigger::operator()(Trainer& trainer) {
   const ObservedValue* value = trainer.observation().find(key_);

@@ -5,6 +5,7 @@
 #include "kusari/framework/core/error.h"
 #include "kusari/framework/core/log.h"
 #include "kusari/framework/core/serializer.h"
+#include "kusari/framework/training/arguments.h"
 #include "kusari/framework/training/trainer.h"
 
 namespace kusari::training::triggers {
@@ -25,7 +26,7 @@ double floor_divide(double a, double b) {
 Unit unit_from_name(const std::string& name, const char* trigger) {
   if (name == "epoch") return Unit::epoch;
   if (name == "iteration") return Unit::iteration;
-  throw ValueError(std::string(trigger) + ": the unit is '" + name + "': it must be 'epoch' or 'iteration'");
+  throw ValueError(std::string(trigger) + ": unit is '" + name + "': it must be 'epoch' or 'iteration'");
 }
 
 const char* name(Unit unit) noexcept { return unit == Unit::epoch ? "epoch" : "iteration"; }
@@ -60,11 +61,8 @@ void PreviousTime::serialize(Serializer& serializer, const char* trigger) {
 }
 
 IntervalTrigger::IntervalTrigger(double period, const std::string& unit)
-    : period_{period}, unit_{unit_from_name(unit, "IntervalTrigger")} {
-  if (!(period > 0)) {
-    throw ValueError("IntervalTrigger: the period is " + std::to_string(period) + ": it must be positive");
-  }
-}
+    : period_{arguments::positive("IntervalTrigger", "period", period)},
+      unit_{unit_from_name(unit, "IntervalTrigger")} {}
 
 bool IntervalTrigger::operator()(Trainer& trainer) {
   const double previous = previous_.in(unit_, trainer);

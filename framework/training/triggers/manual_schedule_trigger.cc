@@ -3,16 +3,18 @@
 #include <algorithm>
 
 #include "kusari/framework/core/error.h"
+#include "kusari/framework/core/number_text.h"
 #include "kusari/framework/core/serializer.h"
+#include "kusari/framework/training/arguments.h"
 
 namespace kusari::training::triggers {
 
 ManualScheduleTrigger::ManualScheduleTrigger(std::vector<double> points, const std::string& unit)
     : points_{std::move(points)}, unit_{unit_from_name(unit, "ManualScheduleTrigger")} {
-  if (points_.empty()) throw ValueError("ManualScheduleTrigger: there are no points: it needs at least one");
+  if (points_.empty()) throw ValueError("ManualScheduleTrigger: points is empty: there must be at least one");
   for (const double point : points_) {
     if (!(point >= 0)) {
-      throw ValueError("ManualScheduleTrigger: a point is " + std::to_string(point) + ": it must not be negative");
+      throw ValueError("ManualScheduleTrigger: points has " + general_text(point) + ": none may be negative");
     }
   }
 }

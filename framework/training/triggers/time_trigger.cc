@@ -2,15 +2,13 @@
 
 #include "kusari/framework/core/error.h"
 #include "kusari/framework/core/serializer.h"
+#include "kusari/framework/training/arguments.h"
 #include "kusari/framework/training/trainer.h"
 
 namespace kusari::training::triggers {
 
-TimeTrigger::TimeTrigger(double period) : period_{period}, next_time_{period} {
-  if (!(period > 0)) {
-    throw ValueError("TimeTrigger: the period is " + std::to_string(period) + ": it must be positive");
-  }
-}
+TimeTrigger::TimeTrigger(double period)
+    : period_{arguments::positive("TimeTrigger", "period", period)}, next_time_{period} {}
 
 bool TimeTrigger::operator()(Trainer& trainer) {
   if (trainer.elapsed_time() <= next_time_) return false;
