@@ -193,23 +193,40 @@ Array Array::view(const Shape& shape, const Strides& strides, void* data) const 
   return Array(IntrusivePtr<ArrayBody>::adopt(body));
 }
 
+namespace {
+
+void check_sizes(const char* call, const Shape& shape) {
+  for (const int64_t size : shape) {
+    if (size >= 0) continue;
+    throw ValueError(std::string(call) + ": shape is " + to_string(shape) + ": no size of it may be negative");
+  }
+}
+
+}  // namespace
+
 Array Array::reshape(const Shape& requested) const {
   Shape target = requested;
   int inferred = -1;
   int64_t known = 1;
-  bool valid = true;
+  bool fits = true;
   for (int i = 0; i < target.ndim(); ++i) {
     if (target[i] == -1 && inferred < 0) {
       inferred = i;
-    } else {
-      valid = valid && target[i] >= 0;
-      known *= target[i];
+      continue;
     }
+    if (target[i] < 0) {
+      throw TypeError("reshape: shape is " + to_string(requested) +
+                      ": one size may be -1, and no other may be negative");
+    }
+    fits = fits && !__builtin_mul_overflow(known, target[i], &known);
   }
-  if (inferred >= 0 && known > 0) target[inferred] = size() / known;
-  if (!valid || numel(target) != size() || (inferred >= 0 && known == 0)) {
-    throw TypeError("reshape: shape " + to_string(shape()) + " has " + std::to_string(size()) +
-                    " elements, which do not fill shape " + to_string(requested));
+  if (inferred >= 0 && known == 0) {
+    throw TypeError("reshape: shape is " + to_string(requested) + ": beside a size of 0 none may be -1");
+  }
+  if (fits && inferred >= 0) target[inferred] = size() / known;
+  if (!fits || known * (inferred >= 0 ? target[inferred] : 1) != size()) {
+    throw TypeError("reshape: the array has shape " + to_string(this->shape()) + " but shape is " +
+                    to_string(requested) + ": it must hold as many elements (" + std::to_string(size()) + ")");
   }
   if (target == shape()) return *this;
   if (is_contiguous()) return view(target, contiguous_strides(target), raw_data());
@@ -257,10 +274,13 @@ Array Array::swapaxes(int64_t a, int64_t b) const {
 
 Array Array::slice(int64_t axis, int64_t start, int64_t count, int64_t step) const {
   const int k = normalize_axis(axis, ndim(), "slice");
-  const int64_t last = start + (count - 1) * step;
-  if (count < 0 || (count > 0 && (start < 0 || start >= shape()[k] || last < 0 || last >= shape()[k]))) {
-    throw IndexError("slice: " + std::to_string(count) + " elements from " + std::to_string(start) + " by " +
-                     std::to_string(step) + " leave axis " + std::to_string(k) + " of shape " + to_string(shape()));
+  int64_t last = 0;
+  const bool is_far =
+      count > 0 && (__builtin_mul_overflow(count - 1, step, &last) || __builtin_add_overflow(start, last, &last));
+  if (count < 0 || is_far || (count > 0 && (start < 0 || start >= shape()[k] || last < 0 || last >= shape()[k]))) {
+    throw IndexError("slice: start is " + std::to_string(start) + ", count " + std::to_string(count) + " and step " +
+                     std::to_string(step) + ": all elements must lie in axis " + std::to_string(k) + " of shape " +
+                     to_string(shape()));
   }
   Shape target = shape();
   Strides target_strides = strides();
@@ -289,13 +309,13 @@ Array Array::broadcast_to(const Shape& target) const {
   if (target == shape()) return *this;
   const int added = target.ndim() - ndim();
   Strides target_strides = Strides::filled(target.ndim(), 0);
+  check_sizes("broadcast_to", target);
   bool valid = added >= 0;
-  for (int i = 0; i < added; ++i) valid = valid && target[i] >= 0;
   for (int i = 0; valid && i < ndim(); ++i) {
     if (shape()[i] == target[i + added]) {
       target_strides[i + added] = shape()[i] == 1 ? 0 : strides()[i];
     } else {
-      valid = shape()[i] == 1 && target[i + added] >= 0;
+      valid = shape()[i] == 1;
     }
   }
   if (!valid) {
@@ -327,16 +347,26 @@ Array Array::squeeze(int64_t axis) const {
 }
 
 Array Array::as_strided(const Shape& target, const Strides& target_strides, int64_t first) const {
-  int64_t low = offset() + first, high = low;
-  bool valid = target.ndim() == target_strides.ndim();
-  for (int i = 0; valid && i < target.ndim(); ++i) {
-    (target_strides[i] < 0 ? low : high) += (target[i] - 1) * target_strides[i];
-    valid = target[i] >= 0;
+  check_sizes("as_strided", target);
+  if (target.ndim() != target_strides.ndim()) {
+    throw ValueError("as_strided: shape is " + to_string(target) + " but strides is " + to_string(target_strides) +
+                     ": there must be a stride for each axis");
+  }
+  int64_t low = 0, high = 0;
+  bool fits = !__builtin_add_overflow(offset(), first, &low);
+  high = low;
+  bool is_empty = false;
+  for (int i = 0; i < target.ndim(); ++i) {
+    int64_t reach = 0, &end = target_strides[i] < 0 ? low : high;
+    is_empty = is_empty || target[i] == 0;
+    fits = fits && !__builtin_mul_overflow(target[i] - 1, target_strides[i], &reach) &&
+           !__builtin_add_overflow(end, reach, &end);
   }
   const int64_t available = static_cast<int64_t>(storage().bytes) / itemsize(dtype());
-  if (!valid || (numel(target) > 0 && (low < 0 || high >= available))) {
-    throw ValueError("as_strided: shape " + to_string(target) + " with strides " + to_string(target_strides) +
-                     " reaches outside the storage of " + std::to_string(available) + " elements");
+  if (!is_empty && (!fits || low < 0 || high >= available)) {
+    throw ValueError("as_strided: shape is " + to_string(target) + ", strides " + to_string(target_strides) +
+                     " and offset " + std::to_string(first) + ": all elements must lie in the storage of " +
+                     std::to_string(available));
   }
   return view(target, target_strides, static_cast<char*>(raw_data()) + first * itemsize(dtype()));
 }
@@ -523,6 +553,7 @@ Array zeros_like(const Array& like) { return full_like(like, 0); }
 Array ones_like(const Array& like) { return full_like(like, 1); }
 
 Array arange(int64_t n, Dtype dtype, const Device& device) {
+  if (n < 0) throw ValueError("arange: n is " + std::to_string(n) + ": it must not be negative");
   Array result = empty({n}, dtype, device);
   launch<kernels::Arange>(device, result);
   return result;

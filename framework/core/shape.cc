@@ -6,7 +6,9 @@
 
 namespace kusari {
 
-void Dims::throw_too_many() { throw ValueError("Shape: an Array has at most " + std::to_string(kMaxNdim) + " axes"); }
+void Dims::throw_too_many() {
+  throw ValueError("Shape: there are too many sizes: an array has at most " + std::to_string(kMaxNdim) + " axes");
+}
 
 void Dims::insert(int at, int64_t value) {
   push_back(0);

@@ -2,6 +2,7 @@
 
 #include <string>
 
+#include "kusari/framework/autograd/input_caster.h"
 #include "kusari/framework/autograd/variable.h"
 #include "kusari/framework/core/error.h"
 #include "kusari/framework/functions/array/reshape.h"
@@ -23,6 +24,15 @@ inline Variable align_axes(const Variable& x, const Variable& y, int axis, const
   Shape aligned = Shape::filled(wide.ndim(), 1);
   for (int i = 0; i < narrow.ndim(); ++i) aligned[axis + i] = narrow[i];
   return reshape(y, aligned);
+}
+
+/// For a function that is made of others. Throws TypeError naming `call` for two dtypes, except where autocast, or
+/// another caster, may make them one.
+inline void expect_one_dtype(const Variable& x, const Variable& y, const char* call, const char* name) {
+  if (x.dtype() == y.dtype() || kusari::detail::t_input_caster != nullptr) return;
+  const std::string in_x = kusari::name(x.dtype()), in_y = kusari::name(y.dtype());
+  throw TypeError(std::string(call) + ": x has dtype " + in_x + " but " + name + " has dtype " + in_y +
+                  ": x.dtype must equal " + name + ".dtype (" + in_x + " != " + in_y + ")");
 }
 
 }  // namespace kusari::functions

@@ -2,6 +2,7 @@
 
 #include <cmath>
 #include <cstdint>
+#include <limits>
 #include <utility>
 #include <vector>
 
@@ -19,6 +20,8 @@ Ints values(const Array& a) {
   const std::vector<int32_t> v = a.to_vector<int32_t>();
   return {v.begin(), v.end()};
 }
+
+constexpr int64_t kHuge = std::numeric_limits<int64_t>::max();
 
 // 0 .. 23 as (2, 3, 4).
 Array cube() { return arange(24, Dtype::int32).reshape({2, 3, 4}); }
@@ -89,9 +92,12 @@ TEST_CASE("reshape is a view where strides allow") {
   CHECK(zeros({0, 3}).reshape({3, 0}).shape() == Shape{3, 0});
   CHECK(zeros({1}).reshape({}).shape() == Shape{});
 
-  CHECK_THROWS_WITH_AS(a.reshape({5, 5}), "reshape: shape (2, 3, 4) has 24 elements, which do not fill shape (5, 5)",
+  CHECK_THROWS_WITH_AS(a.reshape({5, 5}),
+                       "reshape: the array has shape (2, 3, 4) but shape is (5, 5): it must hold as many elements (24)",
                        TypeError);
   CHECK_THROWS_AS(a.reshape({-1, 5}), TypeError);
+  CHECK_THROWS_AS(a.reshape({kHuge, kHuge, 24}), TypeError);
+  CHECK_THROWS_AS(a.reshape({int64_t{1} << 32, int64_t{1} << 32, -1}), TypeError);
   CHECK_THROWS_AS(a.reshape({-1, -1}), TypeError);
   CHECK_THROWS_AS(zeros({1}).reshape({-1, -1}), TypeError);
   CHECK_THROWS_AS(zeros({6}).reshape({-2, -3}), TypeError);
@@ -127,8 +133,12 @@ TEST_CASE("slices select along one axis") {
   CHECK(values(a.at(1)) == Ints(12, -1));
   CHECK(values(a.at(0)).back() == 11);
 
-  CHECK_THROWS_WITH_AS(a.slice(1, 2, 2), "slice: 2 elements from 2 by 1 leave axis 1 of shape (2, 3, 4)", IndexError);
+  CHECK_THROWS_WITH_AS(a.slice(1, 2, 2),
+                       "slice: start is 2, count 2 and step 1: all elements must lie in axis 1 of shape (2, 3, 4)",
+                       IndexError);
   CHECK_THROWS_AS(a.slice(1, 0, 4), IndexError);
+  CHECK_THROWS_AS(a.slice(1, 1, kHuge, 2), IndexError);
+  CHECK_THROWS_AS(a.slice(1, 1, 2, kHuge), IndexError);
   CHECK_THROWS_AS(a.slice(1, -1, 1), IndexError);
   CHECK_THROWS_AS(a.slice(1, 1, 3, -1), IndexError);
   CHECK_THROWS_AS(a.slice(3, 0, 1), IndexError);
@@ -173,6 +183,8 @@ TEST_CASE("as_strided stays inside the storage") {
   CHECK(values(a.as_strided({3}, {-2}, 5)) == Ints{5, 3, 1});
   CHECK(values(a.slice(0, 2, 2).as_strided({2}, {1}, -2)) == Ints{0, 1});
   CHECK_THROWS_AS(a.as_strided({7}, {1}), ValueError);
+  CHECK_THROWS_AS(a.as_strided({kHuge}, {kHuge}), ValueError);
+  CHECK_THROWS_AS(a.as_strided({2}, {1}, kHuge), ValueError);
   CHECK_THROWS_AS(a.as_strided({2}, {-1}), ValueError);
   CHECK_THROWS_AS(a.as_strided({2}, {1}, 5), ValueError);
   CHECK_THROWS_AS(a.as_strided({2, 2}, {1}), ValueError);

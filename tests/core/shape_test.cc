@@ -29,7 +29,7 @@ TEST_CASE("shapes hold their sizes inline") {
 
 TEST_CASE("a shape has at most eight axes") {
   Shape shape = Shape::filled(kMaxNdim, 1);
-  CHECK_THROWS_WITH_AS(shape.push_back(1), "Shape: an Array has at most 8 axes", ValueError);
+  CHECK_THROWS_WITH_AS(shape.push_back(1), "Shape: there are too many sizes: an array has at most 8 axes", ValueError);
   CHECK_THROWS_AS(shape.insert(0, 1), ValueError);
   CHECK(shape.ndim() == kMaxNdim);
 }

@@ -134,25 +134,25 @@ TEST_CASE("misuse: functions of array, 2") {
       {[] {
          F::reshape(real({2, 3}), {4});
        },
-       is<TypeError>, "F::reshape: shape (2, 3) has 6 elements, which do not fill shape (4,)"},
+       is<TypeError>, "F::reshape: the array has shape (2, 3) but shape is (4,): it must hold as many elements (6)"},
       {[] {
          F::reshape(real({2, 3}), {-1, 4});
        },
-       is<TypeError>, "F::reshape: shape (2, 3) has 6 elements, which do not fill shape (-1, 4)"},
+       is<TypeError>, "F::reshape: the array has shape (2, 3) but shape is (-1, 4): it must hold as many elements (6)"},
       {[] {
          F::reshape(real({2, 3}), {-1, -1});
        },
-       is<TypeError>, "F::reshape: shape (2, 3) has 6 elements, which do not fill shape (-1, -1)"},
+       is<TypeError>, "F::reshape: shape is (-1, -1): one size may be -1, and no other may be negative"},
       {[] {
          F::reshape(real({2, 3}), {-2, 3});
        },
-       is<TypeError>, "F::reshape: shape (2, 3) has 6 elements, which do not fill shape (-2, 3)"},
+       is<TypeError>, "F::reshape: shape is (-2, 3): one size may be -1, and no other may be negative"},
       {[] { F::reshape(absent, {2}); }, is<TypeError>, "F::reshape: x is not given: it is required"},
       {[] { F::flatten(absent); }, is<TypeError>, "F::flatten: x is not given: it is required"},
       {[] {
          F::reshape(real({0, 3}), {-1, 0});
        },
-       is<TypeError>, "F::reshape: shape (0, 3) has 0 elements, which do not fill shape (-1, 0)"},
+       is<TypeError>, "F::reshape: shape is (-1, 0): beside a size of 0 none may be -1"},
       {[] {
          F::resize_images(real({1, 2, 3}), {2, 2});
        },

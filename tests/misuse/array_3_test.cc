@@ -121,7 +121,7 @@ TEST_CASE("misuse: functions of array, 3") {
       {[] {
          F::tile(real({2}), {1, 1, 1, 1, 1, 1, 1, 1, 1});
        },
-       is<ValueError>, "Shape: an Array has at most 8 axes"},
+       is<ValueError>, "Shape: there are too many sizes: an array has at most 8 axes"},
       {[] {
          F::transpose(real({2, 3}), {0});
        },

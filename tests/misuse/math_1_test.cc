@@ -22,7 +22,7 @@ TEST_CASE("misuse: functions of math, 1") {
       {[] {
          F::average(real({2, 3}), {0, 1}, real({2}));
        },
-       is<ValueError>, "F::average: weights go with one axis or all"},
+       is<ValueError>, "F::average: axis has 2 axes: with weights it must be one axis or all"},
       {[] { F::average(whole({2})); }, is<TypeError>, "F::average: x has dtype int32: x.dtype must be floating"},
       {[] { F::average(absent); }, is<TypeError>, "F::average: x is not given: it is required"},
       {[] {
@@ -33,7 +33,8 @@ TEST_CASE("misuse: functions of math, 1") {
          F::average(real({2, 3}), 0, wide({2}));
        },
        is<TypeError>,
-       "F::mul: a has dtype float32 but b has dtype float64: a.dtype must equal b.dtype (float32 != float64)"},
+       "F::average: x has dtype float32 but weights has dtype float64: x.dtype must equal weights.dtype (float32 != "
+       "float64)"},
       {[] { static_cast<void>(real({2}) + real({3})); }, is<TypeError>,
        "F::add: shapes (2,) and (3,) do not broadcast: axis 0 has sizes 2 and 3"},
       {[] { static_cast<void>(real({2}) + wide({2})); }, is<TypeError>,
@@ -133,12 +134,12 @@ TEST_CASE("misuse: functions of math, 1") {
          F::scale(real({2, 3}), wide({3}));
        },
        is<TypeError>,
-       "F::mul: a has dtype float32 but b has dtype float64: a.dtype must equal b.dtype (float32 != float64)"},
+       "F::scale: x has dtype float32 but y has dtype float64: x.dtype must equal y.dtype (float32 != float64)"},
       {[] {
          F::bias(real({2, 3}), wide({3}));
        },
        is<TypeError>,
-       "F::add: a has dtype float32 but b has dtype float64: a.dtype must equal b.dtype (float32 != float64)"},
+       "F::bias: x has dtype float32 but y has dtype float64: x.dtype must equal y.dtype (float32 != float64)"},
       {[] {
          F::cholesky(real({2, 3}));
        },

@@ -28,6 +28,14 @@ TEST_CASE("misuse: functions of math, 4") {
        },
        is<TypeError>,
        "F::tensordot: a has shape (2, 3) but b has shape (4, 5): a.shape[1] must equal b.shape[0] (3 != 4)"},
+      {[] { F::tensordot(real({2}), real({2}), -1); }, is<ValueError>,
+       "F::tensordot: axes is -1: a number of axes must not be negative"},
+      {[] { F::tensordot(real({2}), real({2}), std::numeric_limits<int64_t>::max()); }, is<ValueError>,
+       "F::tensordot: a has shape (2,) and b has shape (2,): both must have 9223372036854775807 axes to sum over"},
+      {[] {
+         F::tensordot(real({2, 3}), real({3, 2}), F::TensordotAxes({0}, {-3}));
+       },
+       is<IndexError>, "F::tensordot: axes of b: axis -3 is out of range for 2 axes"},
       {[] { F::tensordot(real({2}), real({2}), 2); }, is<ValueError>,
        "F::tensordot: a has shape (2,) and b has shape (2,): both must have 2 axes to sum over"},
       {[] {
@@ -37,11 +45,11 @@ TEST_CASE("misuse: functions of math, 4") {
       {[] {
          F::tensordot(real({2, 3}), real({3, 2}), F::TensordotAxes({2}, {0}));
        },
-       is<IndexError>, "F::tensordot: axis 2 is out of range for 2 axes"},
+       is<IndexError>, "F::tensordot: axes of a: axis 2 is out of range for 2 axes"},
       {[] {
          F::tensordot(real({2, 3}), real({3, 2}), F::TensordotAxes({0, 0}, {1, 1}));
        },
-       is<ValueError>, "F::tensordot: axis 0 of a is named twice"},
+       is<ValueError>, "F::tensordot: axis 0 of a comes twice: each may come once"},
       {[] { F::tensordot(absent, real({2})); }, is<TypeError>, "F::tensordot: a is not given: it is required"},
       {[] { F::tensordot(real({2}), absent); }, is<TypeError>, "F::tensordot: b is not given: it is required"},
       {[] { F::sin(whole({2})); }, is<TypeError>, "F::sin: x has dtype int32: x.dtype must be floating"},

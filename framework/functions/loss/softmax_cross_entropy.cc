@@ -94,7 +94,7 @@ void check_options(const Variable& x, const SoftmaxCrossEntropyOptions& options)
   }
   if (weight.dtype() != x.dtype()) {
     throw ValueError(std::string("F::softmax_cross_entropy: x has dtype ") + name(x.dtype()) +
-                     " but class_weight has dtype " + name(weight.dtype()));
+                     " but class_weight has dtype " + name(weight.dtype()) + ": they must be equal");
   }
 }
 

@@ -4,6 +4,7 @@
 #include "kusari/framework/core/error.h"
 #include "kusari/framework/functions/array/broadcast.h"
 #include "kusari/framework/functions/array/reshape.h"
+#include "kusari/framework/functions/channel_parameter.h"
 #include "kusari/framework/functions/given.h"
 #include "kusari/framework/functions/math/basic_math.h"
 #include "kusari/framework/functions/math/sum.h"
@@ -42,7 +43,10 @@ Variable aligned_weights(const Variable& x, const Axes& axis, const Variable& we
     }
     return weights;
   }
-  if (axis.given().ndim() != 1) throw ValueError("F::average: weights go with one axis or all");
+  if (axis.given().ndim() != 1) {
+    throw ValueError("F::average: axis has " + std::to_string(axis.given().ndim()) +
+                     " axes: with weights it must be one axis or all");
+  }
   const int k = normalize_axis(axis.given()[0], x.ndim(), "F::average");
   if (weights.ndim() != 1 || weights.shape()[0] != x.shape()[k]) {
     throw TypeError("F::average: x has shape " + to_string(x.shape()) + " but weights has shape " +
@@ -57,8 +61,8 @@ Variable aligned_weights(const Variable& x, const Axes& axis, const Variable& we
 
 Variable average(const Variable& x, const Axes& axis, const Variable& weights, bool keepdims) {
   expect_given(x, "average", "x");
-
   if (!weights.is_defined()) return apply<Mean>({x}, axis.mask(x.ndim(), "F::average"), keepdims);
+  expect_one_dtype(x, weights, "F::average", "weights");
   return sum(x * aligned_weights(x, axis, weights), axis, keepdims) / sum(weights);
 }
 

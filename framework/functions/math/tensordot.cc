@@ -20,9 +20,10 @@ struct Split {
 
   Split(const Variable& x, const char* name, const std::vector<int64_t>& axes) {
     for (const int64_t axis : axes) {
-      const int k = normalize_axis(axis, x.ndim(), "F::tensordot");
+      const int k = normalize_axis(axis, x.ndim(), ("F::tensordot: axes of " + std::string(name)).c_str());
       if (std::find(summed.begin(), summed.end(), k) != summed.end()) {
-        throw ValueError("F::tensordot: axis " + std::to_string(axis) + " of " + name + " is named twice");
+        throw ValueError("F::tensordot: axis " + std::to_string(axis) + " of " + name +
+                         " comes twice: each may come once");
       }
       summed.push_back(k);
       summed_size *= x.shape()[k];
@@ -71,6 +72,12 @@ void check(const Variable& x, const char* name) {
 }
 
 }  // namespace
+
+TensordotAxes::TensordotAxes(int64_t number) : count{number} {
+  if (number < 0) {
+    throw ValueError("F::tensordot: axes is " + std::to_string(number) + ": a number of axes must not be negative");
+  }
+}
 
 Variable tensordot(const Variable& a, const Variable& b, const TensordotAxes& axes) {
   check(a, "a");

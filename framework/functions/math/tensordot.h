@@ -12,7 +12,8 @@ namespace kusari::functions {
 /// Which axes tensordot sums over: a number, the last ones of a and the first ones of b in order; or pairs of axes,
 /// TensordotAxes({0, 2}, {1, 0}): axis 0 of a with axis 1 of b, and axis 2 of a with axis 0 of b.
 struct TensordotAxes {
-  TensordotAxes(int64_t number) : count{number} {}
+  /// Throws ValueError for a negative number.
+  KUSARI_API TensordotAxes(int64_t number);
   TensordotAxes(std::vector<int64_t> a_axes, std::vector<int64_t> b_axes)
       : count{-1}, a{std::move(a_axes)}, b{std::move(b_axes)} {}
 

@@ -44,7 +44,7 @@ TEST_CASE("average of what it cannot average") {
                        "F::average: x has shape (2, 3) but weights has shape (3,): without an axis, weights.shape must "
                        "equal x.shape",
                        TypeError);
-  CHECK_THROWS_WITH_AS(F::average(ones({2, 3}), {0, 1}, ones({3})), "F::average: weights go with one axis or all",
+  CHECK_THROWS_WITH_AS(F::average(ones({2, 3}), {0, 1}, ones({3})), "F::average: axis has 2 axes: with weights it must be one axis or all",
                        ValueError);
 }
 
