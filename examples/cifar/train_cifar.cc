@@ -134,7 +134,7 @@ void train(const Arguments& args) {
   // Run the training
   trainer.run();
 
-  std::printf("Test accuracy: %.2f %%\n", 100 * log.log().back().at("validation/main/accuracy"));
+  std::printf("Test accuracy: %.2f %%\n", 100 * log.last().at("validation/main/accuracy"));
 }
 
 }  // namespace

@@ -39,8 +39,12 @@ Arguments parse(CLI::App& parser, int argc, char** argv) {
   parser.add_option("-b,--batchsize", args.batchsize, "Number of points in each mini-batch")
       ->check(CLI::PositiveNumber)
       ->capture_default_str();
-  parser.add_option("-i,--iteration", args.iteration, "Number of steps of the generator")->capture_default_str();
-  parser.add_option("--interval", args.interval, "Iterations between two rows of the log")->capture_default_str();
+  parser.add_option("-i,--iteration", args.iteration, "Number of steps of the generator")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
+  parser.add_option("--interval", args.interval, "Iterations between two rows of the log")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
   parser.add_option("-d,--device,-g,--gpu", args.device, "cpu, or cuda:N or N for a GPU")->capture_default_str();
   parser.add_option("-o,--out", args.out, "Directory to output the result")->capture_default_str();
   parser.add_option("-r,--resume", args.resume, "Resume the training from this snapshot");

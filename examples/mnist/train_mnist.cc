@@ -33,14 +33,18 @@ struct Arguments {
 
 Arguments parse(CLI::App& parser, int argc, char** argv) {
   Arguments args;
-  parser.add_option("-b,--batchsize", args.batchsize, "Number of images in each mini-batch")->capture_default_str();
-  parser.add_option("-e,--epoch", args.epoch, "Number of sweeps over the dataset to train")->capture_default_str();
+  parser.add_option("-b,--batchsize", args.batchsize, "Number of images in each mini-batch")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
+  parser.add_option("-e,--epoch", args.epoch, "Number of sweeps over the dataset to train")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
   parser.add_option("-f,--frequency", args.frequency, "Epochs between two snapshots (-1: one at the end)");
   parser.add_option("-d,--device,-g,--gpu", args.device, "cpu, or cuda:N or N for a GPU")->capture_default_str();
   parser.add_option("-o,--out", args.out, "Directory to output the result")->capture_default_str();
   parser.add_option("-r,--resume", args.resume, "Resume the training from this snapshot");
   parser.add_flag("--autoload", args.autoload, "Resume from the newest snapshot in the output directory, if any");
-  parser.add_option("-u,--unit", args.unit, "Number of units")->capture_default_str();
+  parser.add_option("-u,--unit", args.unit, "Number of units")->check(CLI::PositiveNumber)->capture_default_str();
   parser.add_flag("--noplot", args.noplot, "Do not plot loss and accuracy");
   parser.add_flag("--static-graph", args.static_graph, "Record a training step once, then replay it");
   parser.add_option("--seed", args.seed, "Seed of the random numbers; runs with the same one are the same");
@@ -120,7 +124,7 @@ void train(const Arguments& args) {
   // Run the training
   trainer.run();
 
-  std::printf("Test accuracy: %.2f %%\n", 100 * log.log().back().at("validation/main/accuracy"));
+  std::printf("Test accuracy: %.2f %%\n", 100 * log.last().at("validation/main/accuracy"));
 }
 
 }  // namespace

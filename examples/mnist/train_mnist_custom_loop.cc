@@ -31,12 +31,16 @@ struct Arguments {
 
 Arguments parse(CLI::App& parser, int argc, char** argv) {
   Arguments args;
-  parser.add_option("-b,--batchsize", args.batchsize, "Number of images in each mini-batch")->capture_default_str();
-  parser.add_option("-e,--epoch", args.epoch, "Number of sweeps over the dataset to train")->capture_default_str();
+  parser.add_option("-b,--batchsize", args.batchsize, "Number of images in each mini-batch")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
+  parser.add_option("-e,--epoch", args.epoch, "Number of sweeps over the dataset to train")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
   parser.add_option("-d,--device,-g,--gpu", args.device, "cpu, or cuda:N or N for a GPU")->capture_default_str();
   parser.add_option("-o,--out", args.out, "Directory to output the result")->capture_default_str();
   parser.add_option("-r,--resume", args.resume, "Resume from the files mlp.model and mlp.state in this directory");
-  parser.add_option("-u,--unit", args.unit, "Number of units")->capture_default_str();
+  parser.add_option("-u,--unit", args.unit, "Number of units")->check(CLI::PositiveNumber)->capture_default_str();
   parser.add_option("--seed", args.seed, "Seed of the random numbers; runs with the same one are the same");
   parser.add_option("--data", args.data, "mnist, stroke-digits, or auto: MNIST where there is a way to it")
       ->check(CLI::IsMember({"auto", "mnist", "stroke-digits"}))

@@ -29,14 +29,18 @@ struct Arguments {
 
 Arguments parse(CLI::App& parser, int argc, char** argv) {
   Arguments args;
-  parser.add_option("-b,--batchsize", args.batchsize, "Number of images in each mini-batch")->capture_default_str();
-  parser.add_option("-e,--epoch", args.epoch, "Number of sweeps over the dataset to train")->capture_default_str();
+  parser.add_option("-b,--batchsize", args.batchsize, "Number of images in each mini-batch")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
+  parser.add_option("-e,--epoch", args.epoch, "Number of sweeps over the dataset to train")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
   parser.add_option("-d,--device0,-g,--gpu0", args.device0, "First device: cpu, or cuda:N or N for a GPU")
       ->capture_default_str();
   parser.add_option("-D,--device1,-G,--gpu1", args.device1, "Second device")->capture_default_str();
   parser.add_option("-o,--out", args.out, "Directory to output the result")->capture_default_str();
   parser.add_option("-r,--resume", args.resume, "Resume the training from this snapshot");
-  parser.add_option("-u,--unit", args.unit, "Number of units")->capture_default_str();
+  parser.add_option("-u,--unit", args.unit, "Number of units")->check(CLI::PositiveNumber)->capture_default_str();
   parser.add_flag("--sum", args.sum, "Sum the gradients of the halves, as Chainer does, instead of averaging them");
   parser.add_option("--seed", args.seed, "Seed of the random numbers; runs with the same one are the same");
   parser.add_option("--data", args.data, "mnist, stroke-digits, or auto: MNIST where there is a way to it")
@@ -82,7 +86,7 @@ void train(const Arguments& args) {
   if (!args.resume.empty()) serializers::load_npz(args.resume, trainer);
   trainer.run();
 
-  std::printf("Test accuracy: %.2f %%\n", 100 * log.log().back().at("validation/main/accuracy"));
+  std::printf("Test accuracy: %.2f %%\n", 100 * log.last().at("validation/main/accuracy"));
 }
 
 }  // namespace

@@ -50,7 +50,9 @@ Arguments parse(CLI::App& parser, int argc, char** argv) {
   parser.add_option("-b,--batch-size", args.batch_size, "Number of transitions in each mini-batch")
       ->check(CLI::PositiveNumber)
       ->capture_default_str();
-  parser.add_option("-e,--episodes", args.episodes, "Number of episodes to run")->capture_default_str();
+  parser.add_option("-e,--episodes", args.episodes, "Number of episodes to run")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
   parser.add_option("-d,--device,-g,--gpu", args.device, "cpu, or cuda:N or N for a GPU")->capture_default_str();
   parser.add_option("-u,--unit", args.unit, "Number of units")->check(CLI::PositiveNumber)->capture_default_str();
   parser.add_option("--target-type", args.target_type, "Target type: dqn or double_dqn")

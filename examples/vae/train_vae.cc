@@ -39,16 +39,24 @@ Arguments parse(CLI::App& parser, int argc, char** argv) {
   parser.add_option("-r,--resume", args.resume, "Resume the optimization from snapshot");
   parser.add_option("-d,--device,-g,--gpu", args.device, "cpu, or cuda:N or N for a GPU")->capture_default_str();
   parser.add_option("-o,--out", args.out, "Directory to output the result")->capture_default_str();
-  parser.add_option("-e,--epoch", args.epoch, "Number of epochs to learn")->capture_default_str();
-  parser.add_option("-z,--dim-z", args.dim_z, "Dimension of encoded vector")->capture_default_str();
-  parser.add_option("--dim-h", args.dim_h, "Dimension of hidden layer")->capture_default_str();
+  parser.add_option("-e,--epoch", args.epoch, "Number of epochs to learn")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
+  parser.add_option("-z,--dim-z", args.dim_z, "Dimension of encoded vector")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
+  parser.add_option("--dim-h", args.dim_h, "Dimension of hidden layer")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
   parser.add_option("--beta", args.beta, "Regularization coefficient for the second term of ELBO bound")
       ->capture_default_str();
   parser.add_option("-k,--k", args.k, "Number of Monte Carlo samples used in encoded vector")
       ->check(CLI::PositiveNumber)
       ->capture_default_str();
   parser.add_flag("--binary", args.binary, "Use binarized MNIST");
-  parser.add_option("-b,--batch-size", args.batch_size, "Learning minibatch size")->capture_default_str();
+  parser.add_option("-b,--batch-size", args.batch_size, "Learning minibatch size")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
   parser.add_flag("--test", args.test, "Use tiny datasets for quick tests");
   parser.add_option("--data", args.data, "mnist, stroke-digits, or auto: MNIST where there is a way to it")
       ->check(CLI::IsMember({"auto", "mnist", "stroke-digits"}))
@@ -142,7 +150,7 @@ void train(const Arguments& args) {
   // Save images for demonstration
   save_images(args, device, model, train, test);
 
-  const auto& last = log.log().back();
+  const auto& last = log.last();
   std::printf("Test ELBO: %.2f\n", last.at("validation/main/reconstr") - last.at("validation/main/kl_penalty"));
 }
 

@@ -45,11 +45,15 @@ Arguments parse(CLI::App& parser, int argc, char** argv) {
   parser.add_option("-b,--batchsize", args.batchsize, "Learning minibatch size")
       ->check(CLI::PositiveNumber)
       ->capture_default_str();
-  parser.add_option("-e,--epoch", args.epoch, "Number of epochs to learn")->capture_default_str();
+  parser.add_option("-e,--epoch", args.epoch, "Number of epochs to learn")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
   parser.add_option("-m,--model", args.model, "Model type")
       ->check(CLI::IsMember({"skipgram", "cbow"}))
       ->capture_default_str();
-  parser.add_option("--negative-size", args.negative_size, "Number of negative samples")->capture_default_str();
+  parser.add_option("--negative-size", args.negative_size, "Number of negative samples")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
   parser
       .add_option("-o,--out-type", args.out_type,
                   "Output model type: hsm (hierarchical softmax), ns (negative sampling), original (no approximation)")
