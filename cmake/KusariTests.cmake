@@ -237,6 +237,15 @@ if(TARGET example_mnist_train_mnist_data_parallel)
   set_tests_properties(${replicas_tests} PROPERTIES LABELS unit TIMEOUT 600)
 endif()
 
+# Trainings of no epochs are refused before anything is read or written.
+foreach(example mnist_train_mnist mnist_train_mnist_custom_loop mnist_train_mnist_data_parallel cifar_train_cifar
+                cifar_compare_precision vae_train_vae word2vec_train_word2vec)
+  if(TARGET example_${example})
+    add_test(NAME no_epochs_${example} COMMAND example_${example} --epoch 0)
+    set_tests_properties(no_epochs_${example} PROPERTIES LABELS unit PASS_REGULAR_EXPRESSION "--epoch: (Value|Number)")
+  endif()
+endforeach()
+
 # Each way to learn vectors of words, and what `search` finds among them.
 if(TARGET example_word2vec_train_word2vec)
   set(words_tests word2vec_hsm word2vec_original)
