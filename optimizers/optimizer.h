@@ -129,8 +129,8 @@ class KUSARI_API Optimizer {
   /// the hooks; undefined ones are zero by then. As long as the result lives.
   [[nodiscard]] std::shared_ptr<const void> observe_gradients(GradientObserver observer);
 
-  /// Updates float32 copies of 16-bit parameters, so that small steps are not rounded away. Where somebody else writes
-  /// to a parameter, its copy follows. chainer's use_fp32_update.
+  /// Updates float32 copies of 16-bit parameters, so that small steps are not rounded away, with float32 state (16-bit
+  /// otherwise, as in Chainer). Where somebody else writes to a parameter, its copy follows. chainer's use_fp32_update.
   void use_fp32_update(bool use = true);
   /// Multiplies the loss before backward, and divides the gradients again, so that small 16-bit gradients survive. A
   /// step of which a gradient is not finite changes nothing but the scale; it does so on the device, without the host.
