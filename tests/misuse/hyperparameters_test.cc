@@ -13,7 +13,7 @@ const std::string kBelowOne = ": it must be at least 0 and less than 1";
 const std::string kToOne = ": it must be at least 0 and at most 1";
 
 template <class Optimizer, class... Arguments>
-std::function<void()> setup(Arguments... arguments) {
+std::function<void()> setup_of(Arguments... arguments) {
   return [=] {
     Net net;
     Optimizer optimizer(arguments...);
@@ -21,46 +21,46 @@ std::function<void()> setup(Arguments... arguments) {
   };
 }
 
-struct Case {
+struct RangeCase {
   std::function<void()> call;
   std::string text;
 };
 
-void check_cases(std::initializer_list<Case> cases) {
+void check_ranges(std::initializer_list<RangeCase> cases) {
   for (const auto& [call, text] : cases) CHECK_THROWS_WITH_AS(call(), text.c_str(), ValueError);
 }
 
 TEST_CASE("misuse: hyperparameters that an optimizer refuses") {
-  check_cases({
-      {setup<O::SGD>(kNaN), "SGD: lr is nan" + kFinite},
-      {setup<O::SGD>(-kInfinity), "SGD: lr is -inf" + kFinite},
-      {setup<O::MomentumSGD>(kInfinity, 0.9), "MomentumSGD: lr is inf" + kFinite},
-      {setup<O::MomentumSGD>(0.1, -0.5), "MomentumSGD: momentum is -0.5" + kNotNegative},
-      {setup<O::CorrectedMomentumSGD>(0.1, kNaN), "CorrectedMomentumSGD: momentum is nan" + kNotNegative},
-      {setup<O::NesterovAG>(0.1, -1.0), "NesterovAG: momentum is -1" + kNotNegative},
-      {setup<O::AdaGrad>(0.1, -1e-8), "AdaGrad: eps is -1e-08" + kNotNegative},
-      {setup<O::AdaDelta>(1.5, 1e-6), "AdaDelta: rho is 1.5" + kToOne},
-      {setup<O::AdaDelta>(0.95, kNaN), "AdaDelta: eps is nan" + kNotNegative},
-      {setup<O::SMORMS3>(0.1, -1.0), "SMORMS3: eps is -1" + kNotNegative},
-      {setup<O::RMSprop>(O::RMSpropOptions{.alpha = -0.1}), "RMSprop: alpha is -0.1" + kToOne},
-      {setup<O::RMSprop>(O::RMSpropOptions{.eps = kInfinity}), "RMSprop: eps is inf" + kNotNegative},
-      {setup<O::RMSpropGraves>(O::RMSpropGravesOptions{.alpha = 2}), "RMSpropGraves: alpha is 2" + kToOne},
-      {setup<O::RMSpropGraves>(O::RMSpropGravesOptions{.momentum = -1}),
+  check_ranges({
+      {setup_of<O::SGD>(kNaN), "SGD: lr is nan" + kFinite},
+      {setup_of<O::SGD>(-kInfinity), "SGD: lr is -inf" + kFinite},
+      {setup_of<O::MomentumSGD>(kInfinity, 0.9), "MomentumSGD: lr is inf" + kFinite},
+      {setup_of<O::MomentumSGD>(0.1, -0.5), "MomentumSGD: momentum is -0.5" + kNotNegative},
+      {setup_of<O::CorrectedMomentumSGD>(0.1, kNaN), "CorrectedMomentumSGD: momentum is nan" + kNotNegative},
+      {setup_of<O::NesterovAG>(0.1, -1.0), "NesterovAG: momentum is -1" + kNotNegative},
+      {setup_of<O::AdaGrad>(0.1, -1e-8), "AdaGrad: eps is -1e-08" + kNotNegative},
+      {setup_of<O::AdaDelta>(1.5, 1e-6), "AdaDelta: rho is 1.5" + kToOne},
+      {setup_of<O::AdaDelta>(0.95, kNaN), "AdaDelta: eps is nan" + kNotNegative},
+      {setup_of<O::SMORMS3>(0.1, -1.0), "SMORMS3: eps is -1" + kNotNegative},
+      {setup_of<O::RMSprop>(O::RMSpropOptions{.alpha = -0.1}), "RMSprop: alpha is -0.1" + kToOne},
+      {setup_of<O::RMSprop>(O::RMSpropOptions{.eps = kInfinity}), "RMSprop: eps is inf" + kNotNegative},
+      {setup_of<O::RMSpropGraves>(O::RMSpropGravesOptions{.alpha = 2}), "RMSpropGraves: alpha is 2" + kToOne},
+      {setup_of<O::RMSpropGraves>(O::RMSpropGravesOptions{.momentum = -1}),
        "RMSpropGraves: momentum is -1" + kNotNegative},
-      {setup<O::Adam>(O::AdamOptions{.alpha = kNaN}), "Adam: alpha is nan" + kFinite},
-      {setup<O::Adam>(O::AdamOptions{.beta1 = 1}), "Adam: beta1 is 1" + kBelowOne},
-      {setup<O::Adam>(O::AdamOptions{.beta2 = -0.1}), "Adam: beta2 is -0.1" + kBelowOne},
-      {setup<O::Adam>(O::AdamOptions{.eps = -1}), "Adam: eps is -1" + kNotNegative},
-      {setup<O::Adam>(O::AdamOptions{.eta = kNaN}), "Adam: eta is nan" + kFinite},
-      {setup<O::AdamW>(O::AdamOptions{.weight_decay_rate = -1}), "AdamW: weight_decay_rate is -1" + kNotNegative},
-      {setup<O::AMSGrad>(O::AdamOptions{.beta2 = kNaN}), "AMSGrad: beta2 is nan" + kBelowOne},
-      {setup<O::AdaBound>(O::AdamOptions{.final_lr = -1}), "AdaBound: final_lr is -1" + kNotNegative},
-      {setup<O::AdaBound>(O::AdamOptions{.alpha = 0}), "AdaBound: alpha is 0: it must be finite and positive"},
-      {setup<O::AMSBound>(O::AdamOptions{.gamma = 0}), "AMSBound: gamma is 0: it must be finite and positive"},
-      {setup<O::MSVAG>(O::MSVAGOptions{.beta = 1}), "MSVAG: beta is 1" + kBelowOne},
-      {setup<O::DecoupledAdamW>(O::DecoupledAdamWOptions{.beta1 = -1}), "DecoupledAdamW: beta1 is -1" + kBelowOne},
-      {setup<O::LARS>(O::LARSOptions{.trust_coefficient = -1}), "LARS: trust_coefficient is -1" + kNotNegative},
-      {setup<O::LAMB>(O::LAMBOptions{.lr = kNaN}), "LAMB: lr is nan" + kFinite},
+      {setup_of<O::Adam>(O::AdamOptions{.alpha = kNaN}), "Adam: alpha is nan" + kFinite},
+      {setup_of<O::Adam>(O::AdamOptions{.beta1 = 1}), "Adam: beta1 is 1" + kBelowOne},
+      {setup_of<O::Adam>(O::AdamOptions{.beta2 = -0.1}), "Adam: beta2 is -0.1" + kBelowOne},
+      {setup_of<O::Adam>(O::AdamOptions{.eps = -1}), "Adam: eps is -1" + kNotNegative},
+      {setup_of<O::Adam>(O::AdamOptions{.eta = kNaN}), "Adam: eta is nan" + kFinite},
+      {setup_of<O::AdamW>(O::AdamOptions{.weight_decay_rate = -1}), "AdamW: weight_decay_rate is -1" + kNotNegative},
+      {setup_of<O::AMSGrad>(O::AdamOptions{.beta2 = kNaN}), "AMSGrad: beta2 is nan" + kBelowOne},
+      {setup_of<O::AdaBound>(O::AdamOptions{.final_lr = -1}), "AdaBound: final_lr is -1" + kNotNegative},
+      {setup_of<O::AdaBound>(O::AdamOptions{.alpha = 0}), "AdaBound: alpha is 0: it must be finite and positive"},
+      {setup_of<O::AMSBound>(O::AdamOptions{.gamma = 0}), "AMSBound: gamma is 0: it must be finite and positive"},
+      {setup_of<O::MSVAG>(O::MSVAGOptions{.beta = 1}), "MSVAG: beta is 1" + kBelowOne},
+      {setup_of<O::DecoupledAdamW>(O::DecoupledAdamWOptions{.beta1 = -1}), "DecoupledAdamW: beta1 is -1" + kBelowOne},
+      {setup_of<O::LARS>(O::LARSOptions{.trust_coefficient = -1}), "LARS: trust_coefficient is -1" + kNotNegative},
+      {setup_of<O::LAMB>(O::LAMBOptions{.lr = kNaN}), "LAMB: lr is nan" + kFinite},
   });
 }
 
@@ -102,7 +102,7 @@ TEST_CASE("a parameter's hyperparameter that the optimizer lacks leaves the opti
 
 TEST_CASE("misuse: rates of optimizer hooks") {
   namespace H = optimizer_hooks;
-  check_cases({
+  check_ranges({
       {[] { H::WeightDecay hook(kNaN); }, "WeightDecay: rate is nan" + kNotNegative},
       {[] { H::WeightDecay hook(-1e-4); }, "WeightDecay: rate is -0.0001" + kNotNegative},
       {[] { H::Lasso hook(kInfinity); }, "Lasso: rate is inf" + kNotNegative},
@@ -117,7 +117,7 @@ TEST_CASE("misuse: rates of optimizer hooks") {
 
 TEST_CASE("misuse: numbers of hyperparameter shifts") {
   namespace ext = training::extensions;
-  check_cases({
+  check_ranges({
       {[] { ext::ExponentialShift shift("", 0.5); }, "ExponentialShift: attr is empty: it must name a hyperparameter"},
       {[] { ext::ExponentialShift shift("lr", kInfinity); }, "ExponentialShift: rate is inf" + kNotNegative},
       {[] { ext::ExponentialShift shift("lr", 0.5, {.init = kNaN}); }, "ExponentialShift: init is nan" + kFinite},

@@ -6,14 +6,14 @@ namespace {
 const std::string kNegative = ": it must not be negative";
 const std::string kNegativeOrInfer = ": it must not be negative unless it is kInfer (-1)";
 
-struct Case {
+struct SizeCase {
   void (*make)();
   std::string text;
 };
 
 // -1 is kInfer, which stands for the sizes that the first batch gives, and for no others.
 TEST_CASE("misuse: sizes of links") {
-  for (const auto& [make, text] : std::initializer_list<Case>{
+  for (const auto& [make, text] : std::initializer_list<SizeCase>{
            {[] { L::Linear(3, -1); }, "L::Linear: out_size is -1" + kNegative},
            {[] { L::Linear(-1); }, "L::Linear: out_size is -1" + kNegative},
            {[] { L::Linear(-2, 3); }, "L::Linear: in_size is -2" + kNegativeOrInfer},
