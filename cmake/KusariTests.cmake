@@ -56,6 +56,7 @@ if(test_support_sources)
   foreach(folder ${test_folders})
     add_executable(test_${folder} ${test_sources_${folder}})
     kusari_compile_settings(test_${folder})
+    kusari_compile_together(test_${folder} 12)
     # Those of cpu and properties compute much themselves, to compare with.
     if(folder MATCHES "^(cpu|properties)$")
       kusari_compile_quickly(test_${folder} -O1)
@@ -205,7 +206,7 @@ if(TARGET kusari-bench AND NOT KUSARI_SANITIZE)
   set_tests_properties(bench_traffic PROPERTIES LABELS unit PASS_REGULAR_EXPRESSION "\"launches\":17,")
   # Workers are measured, and are gone afterwards: the program would not end.
   add_test(NAME bench_iterator COMMAND kusari-bench iterator_overhead --workers 2 --seconds 1 --patience 0)
-  set_tests_properties(bench_iterator PROPERTIES LABELS unit TIMEOUT 120 PASS_REGULAR_EXPRESSION
+  set_tests_properties(bench_iterator PROPERTIES LABELS unit TIMEOUT 600 PASS_REGULAR_EXPRESSION
                        "iterator_overhead.serial.*iterator_overhead.threads.*iterator_overhead.processes")
 endif()
 
