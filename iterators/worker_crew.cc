@@ -21,7 +21,7 @@ using Clock = std::chrono::steady_clock;
 
 // What a mother who is told to end may take for it, and what processes may that are killed: milliseconds, unless the
 // machine is too busy. In seconds.
-constexpr double kTimeToEnd = 0.5;
+constexpr double kTimeForMother = 0.5;
 constexpr double kTimeToDie = 5;
 
 // The status of a process that the program waited for elsewhere: by wait() for any child, or by ignoring SIGCHLD.
@@ -65,7 +65,7 @@ WorkerCrew::~WorkerCrew() {
   if (!is_ours()) return;
   // Reaches the mother even if other processes that were forked from this one hold the socket open.
   shutdown(channel_.consumer.get(), SHUT_WR);
-  if (!has_mother_ended(kTimeToEnd)) {
+  if (!has_mother_ended(kTimeForMother)) {
     // The system kills the workers with her, but not one that was stopped before it asked for that. While she does not
     // run she waits for none of them, so that the numbers are theirs.
     kill(mother_, SIGSTOP);
