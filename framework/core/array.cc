@@ -196,9 +196,14 @@ Array Array::view(const Shape& shape, const Strides& strides, void* data) const 
 namespace {
 
 void check_sizes(const char* call, const Shape& shape) {
+  int64_t count = 1;
   for (const int64_t size : shape) {
-    if (size >= 0) continue;
-    throw ValueError(std::string(call) + ": shape is " + to_string(shape) + ": no size of it may be negative");
+    if (size < 0) {
+      throw ValueError(std::string(call) + ": shape is " + to_string(shape) + ": no size of it may be negative");
+    }
+    if (size > 0 && __builtin_mul_overflow(count, size, &count)) {
+      throw ValueError(std::string(call) + ": shape is " + to_string(shape) + ": it must hold less than 2^63 elements");
+    }
   }
 }
 
@@ -285,7 +290,8 @@ Array Array::slice(int64_t axis, int64_t start, int64_t count, int64_t step) con
   Shape target = shape();
   Strides target_strides = strides();
   target[k] = count;
-  target_strides[k] *= step;
+  if (step == 0) check_sizes("slice", target);
+  if (count > 1) target_strides[k] *= step;
   const int64_t skipped = count > 0 ? start * strides()[k] * itemsize(dtype()) : 0;
   return view(target, target_strides, static_cast<char*>(raw_data()) + skipped);
 }
@@ -368,7 +374,7 @@ Array Array::as_strided(const Shape& target, const Strides& target_strides, int6
                      " and offset " + std::to_string(first) + ": all elements must lie in the storage of " +
                      std::to_string(available));
   }
-  return view(target, target_strides, static_cast<char*>(raw_data()) + first * itemsize(dtype()));
+  return view(target, target_strides, static_cast<char*>(raw_data()) + (is_empty ? 0 : first * itemsize(dtype())));
 }
 
 Array Array::copy() const {

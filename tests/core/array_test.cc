@@ -164,6 +164,9 @@ TEST_CASE("broadcasting repeats without copying") {
   CHECK_THROWS_AS(row.broadcast_to({3, 2}), TypeError);
   CHECK_THROWS_AS(row.reshape({1, 3}).broadcast_to({3}), TypeError);
   CHECK_THROWS_AS(zeros({1}).broadcast_to({-1}), ValueError);
+  CHECK_THROWS_WITH_AS(zeros({1}).broadcast_to({kHuge, 2}),
+                       "broadcast_to: shape is (9223372036854775807, 2): it must hold less than 2^63 elements",
+                       ValueError);
 }
 
 TEST_CASE("axes of size 1 come and go") {
