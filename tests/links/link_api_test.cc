@@ -205,7 +205,8 @@ TEST_CASE("from_params") {
   CHECK(L::Linear::from_params(uniform({3, 2}, -1, 1)).b.to_vector<double>() == Numbers{0, 0, 0});
   CHECK(!L::Linear::from_params(uniform({3, 2}, -1, 1), b, true).b.is_defined());
   CHECK_THROWS_WITH_AS(L::Linear::from_params(uniform({2, 2}, -1, 1), b),
-                       "L::Linear::from_params: b has shape (3,) but W has 2 outputs: b.shape must be (2,)", ValueError);
+                       "L::Linear::from_params: b has shape (3,) but W has 2 outputs: b.shape must be (2,)",
+                       ValueError);
   CHECK_THROWS_WITH_AS(L::Linear::from_params(b), "L::Linear::from_params: W has shape (3,) but must have 2 axes",
                        ValueError);
   CHECK_THROWS_WITH_AS(L::Linear::from_params({}), "L::Linear::from_params: W has no numbers but must have 2 axes",
@@ -228,7 +229,8 @@ TEST_CASE("from_params") {
   L::DeconvolutionND wide = L::DeconvolutionND::from_params(uniform({2, 3, 2}, -1, 1), {}, {.groups = 2});
   CHECK(wide(Variable(ones({1, 2, 3}))).shape() == Shape{1, 6, 4});
   CHECK_THROWS_WITH_AS(L::DeconvolutionND::from_params(uniform({2, 2, 2}, -1, 1), b),
-                       "L::Deconvolution1D::from_params: b has shape (3,) but W has 2 outputs: b.shape must be (2,)", ValueError);
+                       "L::Deconvolution1D::from_params: b has shape (3,) but W has 2 outputs: b.shape must be (2,)",
+                       ValueError);
 }
 
 TEST_CASE("a link that is one parameter") {

@@ -251,8 +251,10 @@ TEST_CASE("members added at run time") {
   CHECK(paths(model) == std::vector<std::string>{"/a", "/scale", "/w", "/body/l1/W", "/body/l1/b", "/body/l2/W"});
   CHECK(&model.param("/scale") == &scale);
   CHECK(scale.name() == "scale");
-  CHECK_THROWS_WITH_AS(model.add_param("a", Parameter(ones({1}))), "Link: there is already a member named 'a'", ValueError);
-  CHECK_THROWS_WITH_AS(model.add_persistent("scale", Array()), "Link: there is already a member named 'scale'", ValueError);
+  CHECK_THROWS_WITH_AS(model.add_param("a", Parameter(ones({1}))), "Link: there is already a member named 'a'",
+                       ValueError);
+  CHECK_THROWS_WITH_AS(model.add_persistent("scale", Array()), "Link: there is already a member named 'scale'",
+                       ValueError);
   CHECK_THROWS_AS(model.add_param("a/b", Parameter(ones({1}))), ValueError);
 
   Everything copied(model);

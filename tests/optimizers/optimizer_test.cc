@@ -246,7 +246,8 @@ TEST_CASE("a parameter's own hyperparameters, clock and switch") {
   CHECK(model.b.update_rule().t() == 2);
   model.enable_update();
   model.b.update_rule().hyperparam().rho = 3;
-  CHECK_THROWS_WITH_AS(optimizer.update(), "MomentumSGD::hyperparameter: there is no 'rho': it must be one of lr momentum", KeyError);
+  CHECK_THROWS_WITH_AS(optimizer.update(),
+                       "MomentumSGD::hyperparameter: there is no 'rho': it must be one of lr momentum", KeyError);
   model.disable_update();
   CHECK(!model.update_enabled());
 }
@@ -502,8 +503,10 @@ TEST_CASE("hyperparameters by name") {
   CHECK(optimizer.alpha == 0.5);
   CHECK(optimizer.has_hyperparameter("eta"));
   CHECK(!optimizer.has_hyperparameter("lr"));
-  CHECK_THROWS_WITH_AS(optimizer.hyperparameter("lr"),
-                       "Adam::hyperparameter: there is no 'lr': it must be one of alpha beta1 beta2 eps eta weight_decay_rate", KeyError);
+  CHECK_THROWS_WITH_AS(
+      optimizer.hyperparameter("lr"),
+      "Adam::hyperparameter: there is no 'lr': it must be one of alpha beta1 beta2 eps eta weight_decay_rate",
+      KeyError);
 }
 
 }  // namespace

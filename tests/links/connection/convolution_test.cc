@@ -209,7 +209,9 @@ TEST_CASE("MLPConvolution2D") {
   CHECK(y.to_vector<float>() == link[2](link[1](link[0](x) * 2.0) * 2.0).to_vector<float>());
   L::MLPConvolution2D copied = link;
   CHECK(copied(x).to_vector<float>() == y.to_vector<float>());
-  CHECK_THROWS_WITH_AS(L::MLPConvolution2D(3, {}, 3), "L::MLPConvolution2D: out_channels is empty", ValueError);
+  CHECK_THROWS_WITH_AS(L::MLPConvolution2D(3, {}, 3),
+                       "L::MLPConvolution2D: out_channels is empty: it must have a number for each convolution",
+                       ValueError);
 }
 
 }  // namespace
