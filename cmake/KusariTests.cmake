@@ -12,7 +12,7 @@ endif()
 # other build trees.
 function(kusari_emulate_cuda test devices)
   set_tests_properties(
-    ${test} PROPERTIES TIMEOUT 600
+    ${test} PROPERTIES TIMEOUT 1200
     ENVIRONMENT "KUSARI_EMULATED_DEVICES=${devices};KUSARI_EMULATED_MULTIPROCESSORS=4;KUSARI_CACHE_DIR=${CMAKE_CURRENT_BINARY_DIR}/tests/kernels;${ARGN}"
     ENVIRONMENT_MODIFICATION "LD_LIBRARY_PATH=path_list_prepend:$<TARGET_FILE_DIR:kusari_cuda_emulated>")
 endfunction()
