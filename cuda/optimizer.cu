@@ -45,13 +45,31 @@ __device__ __forceinline__ void step_element(const Op& op, C g, C (&x)[1 + Op::k
   }
 }
 
-/// The 16-bit arrays beside float32 ones: those of a table after the arrays that a step changes, of one dtype.
-struct Copies {
-  bool are_bfloat16;
+/// An element of one of the 16-bit dtypes; which one is known when the kernel runs.
+struct AnyHalf {
+  uint16_t bits;
+};
+
+/// The 16-bit dtypes beside float32 arrays: that of gradients (AnyHalf) and that of the copies, which are a table's
+/// last array.
+struct HalfTypes {
+  bool gradients_are_bfloat16;
+  bool copies_are_bfloat16;
+
+  __device__ __forceinline__ float gradient(AnyHalf g) const {
+    float16 half;
+    bfloat16 brain;
+    half.bits = brain.bits = g.bits;
+    return gradients_are_bfloat16 ? widen(brain) : widen(half);
+  }
+  template <class G>
+  __device__ __forceinline__ Compute<G> gradient(G g) const {
+    return widen(g);
+  }
 
   template <int kPack>
-  __device__ __forceinline__ void store(void* to, int64_t at, const Pack<float, kPack>& values) const {
-    if (are_bfloat16) {
+  __device__ __forceinline__ void store_copies(void* to, int64_t at, const Pack<float, kPack>& values) const {
+    if (copies_are_bfloat16) {
       store_pack(static_cast<bfloat16*>(to), at, narrowed<bfloat16>(values));
     } else {
       store_pack(static_cast<float16*>(to), at, narrowed<float16>(values));
@@ -68,11 +86,11 @@ struct Copies {
   }
 };
 
-/// G: of gradients, T: of what is changed. The tables have a row of copies if kCopies.
+/// G: of gradients, T: of what is changed. The tables have a row of copies if kCopies, which may be null.
 template <class Op, class G, class T, bool kCopies>
 __global__ __launch_bounds__(kThreads) void step_kernel(
     const __grid_constant__ ChunkTable<2 + Op::kStates + (kCopies ? 1 : 0)> table, const double* numbers, int64_t row,
-    const double* guard, const double* loss_scale, Copies copies) {
+    const double* guard, const double* loss_scale, HalfTypes halves) {
   using C = Compute<T>;
   constexpr int kPack = kPackSize<T>, kWritten = 1 + Op::kStates;
   if (guard != nullptr && !km::isfinite(*guard)) return;
@@ -92,7 +110,8 @@ __global__ __launch_bounds__(kThreads) void step_kernel(
   }
   uint16_t* copy = nullptr;
   if constexpr (kCopies) {
-    copy = static_cast<uint16_t*>(table.data[1 + kWritten][chunk.tensor]) + chunk.begin;
+    copy = static_cast<uint16_t*>(table.data[1 + kWritten][chunk.tensor]);
+    if (copy != nullptr) copy += chunk.begin;
     aligned = aligned && is_aligned(copy);
   }
   const int n = static_cast<int>(chunk.count), packs = aligned ? n / kPack : 0;
@@ -116,23 +135,27 @@ __global__ __launch_bounds__(kThreads) void step_kernel(
         C values[kWritten];
 #pragma unroll
         for (int k = 0; k < kWritten; ++k) values[k] = widen(to[k][u].at[i]);
-        step_element(op, widen(from[u].at[i]) * rate, values);
+        step_element(op, halves.gradient(from[u].at[i]) * rate, values);
 #pragma unroll
         for (int k = 0; k < kWritten; ++k) to[k][u].at[i] = narrow<T>(values[k]);
       }
 #pragma unroll
       for (int k = 0; k < kWritten; ++k) store_pack(x[k], at, to[k][u]);
-      if constexpr (kCopies) copies.store(copy, at, to[0][u]);
+      if constexpr (kCopies) {
+        if (copy != nullptr) halves.store_copies(copy, at, to[0][u]);
+      }
     }
   }
   for (int i = packs * kPack + static_cast<int>(threadIdx.x); i < n; i += kThreads) {
     C values[kWritten];
 #pragma unroll
     for (int k = 0; k < kWritten; ++k) values[k] = widen(x[k][i]);
-    step_element(op, widen(g[i]) * rate, values);
+    step_element(op, halves.gradient(g[i]) * rate, values);
 #pragma unroll
     for (int k = 0; k < kWritten; ++k) x[k][i] = narrow<T>(values[k]);
-    if constexpr (kCopies) copies.store(copy, i, Pack<float, 1>{{values[0]}});
+    if constexpr (kCopies) {
+      if (copy != nullptr) halves.store_copies(copy, i, Pack<float, 1>{{values[0]}});
+    }
   }
 }
 
@@ -256,57 +279,97 @@ void require_floating(const char* call, Dtype dtype) {
   }
 }
 
-/// The step of tensors whose gradients are of type G and whose arrays are of type T.
-template <class Op, class G, class T, bool kCopies>
-void step_typed(const Array& numbers, const Array& guard, const Array& loss_scale, std::span<const Array> read,
-                std::span<const Array> written, std::span<const Array> copies) {
-  constexpr int kArrays = 2 + Op::kStates + (kCopies ? 1 : 0);
+template <int kArrays>
+using StepKernel = void (*)(ChunkTable<kArrays> table, const double* numbers, int64_t row, const double* guard,
+                            const double* loss_scale, HalfTypes halves);
+
+/// The kernels of a functor, by the dtypes of the gradients and of what it changes.
+template <int kStates>
+struct StepKernels {
+  StepKernel<2 + kStates> float16, bfloat16, float32, float64;  ///< both the same, without copies
+  StepKernel<3 + kStates> float32_copied;
+  StepKernel<3 + kStates> mixed;  ///< of a 16-bit dtype and float32
+
+  StepKernel<2 + kStates> of(Dtype dtype) const {
+    switch (dtype) {
+      case Dtype::float16:
+        return float16;
+      case Dtype::bfloat16:
+        return bfloat16;
+      case Dtype::float32:
+        return float32;
+      default:
+        return float64;
+    }
+  }
+};
+
+/// What the arguments of an OptimizerStep hold.
+struct StepArrays {
+  const double* numbers;
+  int64_t row;
+  const double* guard;
+  const double* loss_scale;
+  std::span<const Array> read, written, copies;
+};
+
+template <int kArrays>
+void enqueue_steps(StepKernel<kArrays> kernel, const StepArrays& arrays) {
+  const std::span<const Array> read = arrays.read;
   Context& context = Context::of(read[0]);
-  const int64_t row = numbers.ndim() == 2 ? numbers.shape()[1] : 0;
-  const auto element = [](const Array& array) { return array.is_defined() ? array.data<double>() : nullptr; };
-  const Copies kind{kCopies && copies[0].dtype() == Dtype::bfloat16};
-  const auto data = [&](int k, size_t i) {
+  const HalfTypes halves{read[0].dtype() == Dtype::bfloat16,
+                         !arrays.copies.empty() && arrays.copies[0].dtype() == Dtype::bfloat16};
+  const auto data = [&](int k, size_t i) -> void* {
     if (k == 0) return read[i].raw_data();
-    if (k == 2 + Op::kStates) return copies[i].raw_data();
-    return written[static_cast<size_t>(k - 1) * read.size() + i].raw_data();
+    const size_t place = static_cast<size_t>(k - 1) * read.size() + i;
+    if (place < arrays.written.size()) return arrays.written[place].raw_data();
+    return arrays.copies.empty() ? nullptr : arrays.copies[i].raw_data();
   };
   for_each_table<kArrays>(read, read[0].dtype(), data, [&](const ChunkTable<kArrays>& table) {
     if (table.chunks() == 0) return;
-    enqueue(context, {dim3(table.chunks()), dim3(kThreads)}, step_kernel<Op, G, T, kCopies>, table,
-            numbers.data<double>(), row, element(guard), element(loss_scale), kind);
+    enqueue(context, {dim3(table.chunks()), dim3(kThreads)}, kernel, table, arrays.numbers, arrays.row, arrays.guard,
+            arrays.loss_scale, halves);
   });
+}
+
+template <int kStates>
+void run_step(const char* name_of_step, const StepKernels<kStates>& kernels, const StepArrays& arrays) {
+  if (arrays.read.empty()) return;
+  const std::span<const Array> beside = arrays.copies;
+  const Dtype source = arrays.read[0].dtype(), target = arrays.written[0].dtype();
+  const bool is_mixed = is_half(source) && target == Dtype::float32;
+  if (!is_floating(target) || (source != target && !is_mixed)) {
+    throw TypeError(std::string(name_of_step) + ": gradients have dtype " + name(source) +
+                    " and what they change has " + name(target) +
+                    ": they must be floating and equal, or 16-bit and float32");
+  }
+  if (!beside.empty() && !(target == Dtype::float32 && is_half(beside[0].dtype()))) {
+    throw TypeError(std::string(name_of_step) + ": copies of dtype " + name(beside[0].dtype()) +
+                    " of arrays of dtype " + name(target) + ": they must be 16-bit ones of float32");
+  }
+  if (is_mixed) {
+    enqueue_steps<3 + kStates>(kernels.mixed, arrays);
+  } else if (!beside.empty()) {
+    enqueue_steps<3 + kStates>(kernels.float32_copied, arrays);
+  } else {
+    enqueue_steps<2 + kStates>(kernels.of(target), arrays);
+  }
 }
 
 template <class Op>
 void step(DeviceScalar numbers, In guard, In loss_scale, InList read, InOutList arrays, InOutList copies) {
-  const std::span<const Array> from = read.arrays(), to = arrays.arrays(), beside = copies.arrays();
-  if (from.empty()) return;
-  const Dtype source = from[0].dtype(), target = to[0].dtype();
-  const bool is_mixed = is_half(source) && target == Dtype::float32;
-  if (!is_floating(target) || (source != target && !is_mixed)) {
-    throw TypeError(std::string(Op::kName) + ": gradients have dtype " + name(source) + " and what they change has " +
-                    name(target) + ": they must be floating and equal, or 16-bit and float32");
-  }
-  if (!beside.empty() && !(target == Dtype::float32 && is_half(beside[0].dtype()))) {
-    throw TypeError(std::string(Op::kName) + ": copies of dtype " + name(beside[0].dtype()) + " of arrays of dtype " +
-                    name(target) + ": they must be 16-bit ones of float32");
-  }
-  if (source == target && beside.empty()) {
-    visit_floating(target,
-                   [&]<class T>() { step_typed<Op, T, T, false>(*numbers, guard, loss_scale, from, to, beside); });
-    return;
-  }
-  const auto run = [&]<class G>() {
-    (beside.empty() ? step_typed<Op, G, float, false> : step_typed<Op, G, float, true>)(*numbers, guard, loss_scale,
-                                                                                        from, to, beside);
+  static constexpr StepKernels<Op::kStates> kKernels = {
+      .float16 = &step_kernel<Op, float16, float16, false>,
+      .bfloat16 = &step_kernel<Op, bfloat16, bfloat16, false>,
+      .float32 = &step_kernel<Op, float, float, false>,
+      .float64 = &step_kernel<Op, double, double, false>,
+      .float32_copied = &step_kernel<Op, float, float, true>,
+      .mixed = &step_kernel<Op, AnyHalf, float, true>,
   };
-  if (source == Dtype::float16) {
-    run.template operator()<float16>();
-  } else if (source == Dtype::bfloat16) {
-    run.template operator()<bfloat16>();
-  } else {
-    run.template operator()<float>();
-  }
+  const auto element = [](const Array& array) { return array.is_defined() ? array.data<double>() : nullptr; };
+  run_step<Op::kStates>(Op::kName, kKernels,
+                        {numbers->data<double>(), numbers->ndim() == 2 ? numbers->shape()[1] : 0, element(guard),
+                         element(loss_scale), read.arrays(), arrays.arrays(), copies.arrays()});
 }
 
 template <class Schedule>
