@@ -41,22 +41,27 @@ void for_matrices(int64_t count, int64_t n, const Body& body) {
   error.rethrow();
 }
 
-/// Runs body<T>(count, n, a, y) on C-ordered matrices of T, float64 for float64 and float32 for the rest.
-template <class Body>
-void with_matrices(const Array& a, const Array& y, const Body& body) {
-  const Dtype dtype = a.dtype() == Dtype::float64 ? Dtype::float64 : Dtype::float32;
-  const Array from = a.astype(dtype).contiguous();
-  const bool direct = y.dtype() == dtype && y.is_contiguous();
-  const Array to = direct ? y : empty(y.shape(), dtype);
+/// Runs body<T>(count, n, a, y) on C-ordered matrices of T.
+template <class T, class Body>
+void with_matrices_of(const Array& a, const Array& y, const Body& body) {
+  const Array from = a.astype(dtype_of<T>).contiguous();
+  const bool direct = y.dtype() == dtype_of<T> && y.is_contiguous();
+  const Array to = direct ? y : empty(y.shape(), dtype_of<T>);
   const int64_t n = a.shape()[a.ndim() - 1];
   int64_t count = 1;
   for (int i = 0; i < a.ndim() - 2; ++i) count *= a.shape()[i];
-  if (dtype == Dtype::float64) {
-    body.template operator()<double>(count, n, from, to);
-  } else {
-    body.template operator()<float>(count, n, from, to);
-  }
+  body.template operator()<T>(count, n, from, to);
   if (!direct) y.copy_from(to);
+}
+
+/// The same with T double for float64 and float for the rest.
+template <class Body>
+void with_matrices(const Array& a, const Array& y, const Body& body) {
+  if (a.dtype() == Dtype::float64) {
+    with_matrices_of<double>(a, y, body);
+  } else {
+    with_matrices_of<float>(a, y, body);
+  }
 }
 
 [[noreturn]] void fail(const char* call, const char* what, int64_t i, int64_t count) {
@@ -99,8 +104,10 @@ void determinant(In a, Out y) {
 }
 
 /// A decomposition that serves derivatives of the determinant: the inverse where it is safe, else singular values.
-template <class T>
+/// In float64 for all dtypes: products of many singular values leave the range of float32 soon.
 class DeterminantDerivatives {
+  using T = double;
+
  public:
   explicit DeterminantDerivatives(const ConstMap<T>& a) : a_{a}, lu_{a} {
     const Vector<T> pivots = lu_.matrixLU().diagonal().cwiseAbs();
@@ -142,7 +149,7 @@ class DeterminantDerivatives {
   }
 
  private:
-  using Svd = Eigen::JacobiSVD<Eigen::Matrix<T, Eigen::Dynamic, Eigen::Dynamic>>;
+  using Svd = Eigen::JacobiSVD<Matrix<T>, Eigen::NoQRPreconditioner>;  // which square matrices do not need
 
   static T product_without(const Vector<T>& s, Eigen::Index i, Eigen::Index j) {
     T product = 1;
@@ -157,21 +164,21 @@ class DeterminantDerivatives {
 };
 
 void cofactors(In a, Out y) {
-  with_matrices(*a, *y, []<class T>(int64_t count, int64_t n, const Array& from, const Array& to) {
+  with_matrices_of<double>(*a, *y, []<class T>(int64_t count, int64_t n, const Array& from, const Array& to) {
     for_matrices(count, n, [&](int64_t i) {
       if (n == 0) return;
-      const DeterminantDerivatives<T> derivatives(ConstMap<T>(from.data<T>() + i * n * n, n, n));
+      const DeterminantDerivatives derivatives(ConstMap<T>(from.data<T>() + i * n * n, n, n));
       Map<T>(to.data<T>() + i * n * n, n, n) = derivatives.cofactors();
     });
   });
 }
 
 void cofactors_grad(In a, In g, Out y) {
-  with_matrices(*a, *y, [&]<class T>(int64_t count, int64_t n, const Array& from, const Array& to) {
+  with_matrices_of<double>(*a, *y, [&]<class T>(int64_t count, int64_t n, const Array& from, const Array& to) {
     const Array weights = g->astype(from.dtype()).contiguous();
     for_matrices(count, n, [&](int64_t i) {
       if (n == 0) return;
-      const DeterminantDerivatives<T> derivatives(ConstMap<T>(from.data<T>() + i * n * n, n, n));
+      const DeterminantDerivatives derivatives(ConstMap<T>(from.data<T>() + i * n * n, n, n));
       Map<T>(to.data<T>() + i * n * n, n, n) = derivatives.second(ConstMap<T>(weights.data<T>() + i * n * n, n, n));
     });
   });
