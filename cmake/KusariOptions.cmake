@@ -7,7 +7,7 @@ option(KUSARI_BUILD_TOOLS "Build the programs of tools/" ${PROJECT_IS_TOP_LEVEL}
 option(KUSARI_WERROR "Treat warnings as errors" ${PROJECT_IS_TOP_LEVEL})
 option(KUSARI_UNITY "Compile a few sources of one folder at a time, so that headers are read once" ${PROJECT_IS_TOP_LEVEL})
 option(KUSARI_CCACHE "Compile through ccache when it is installed" ON)
-set(KUSARI_ONEDNN AUTO CACHE STRING "Use oneDNN: AUTO (when found), ON (required) or OFF (Eigen only)")
+set(KUSARI_ONEDNN AUTO CACHE STRING "Use oneDNN: AUTO (when found), ON (required) or OFF (own loops only)")
 set(KUSARI_CURL AUTO CACHE STRING "Download data sets with libcurl: AUTO, ON or OFF")
 set(KUSARI_JPEG AUTO CACHE STRING "Read JPEG images with libjpeg-turbo: AUTO, ON or OFF")
 set(KUSARI_PNG AUTO CACHE STRING "Read PNG images with libpng: AUTO, ON or OFF")
