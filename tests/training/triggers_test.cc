@@ -114,8 +114,8 @@ TEST_CASE("IntervalTrigger") {
     CHECK(answers(trigger, trainer, updater, 6) == ".11.11");  // epochs 0.33 0.67 1 1.33 1.67 2
   }
   SUBCASE("misuse") {
-    CHECK_THROWS_WITH_AS(TriggerRef(1, "hour"),
-                         "IntervalTrigger: unit is 'hour': it must be 'epoch' or 'iteration'", kusari::ValueError);
+    CHECK_THROWS_WITH_AS(TriggerRef(1, "hour"), "IntervalTrigger: unit is 'hour': it must be 'epoch' or 'iteration'",
+                         kusari::ValueError);
     CHECK_THROWS_WITH_AS(TriggerRef(0, "epoch"), doctest::Contains("must be positive"), kusari::ValueError);
   }
 }

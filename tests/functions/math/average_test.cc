@@ -44,8 +44,8 @@ TEST_CASE("average of what it cannot average") {
                        "F::average: x has shape (2, 3) but weights has shape (3,): without an axis, weights.shape must "
                        "equal x.shape",
                        TypeError);
-  CHECK_THROWS_WITH_AS(F::average(ones({2, 3}), {0, 1}, ones({3})), "F::average: axis has 2 axes: with weights it must be one axis or all",
-                       ValueError);
+  CHECK_THROWS_WITH_AS(F::average(ones({2, 3}), {0, 1}, ones({3})),
+                       "F::average: axis has 2 axes: with weights it must be one axis or all", ValueError);
 }
 
 }  // namespace

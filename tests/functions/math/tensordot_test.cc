@@ -35,7 +35,8 @@ TEST_CASE("tensordot's errors") {
                        ValueError);
   CHECK_THROWS_WITH_AS(F::tensordot(a, b, {{0, 1}, {1}}),
                        "F::tensordot: 2 axes of a but 1 of b: they must come in pairs", ValueError);
-  CHECK_THROWS_WITH_AS(F::tensordot(a, b, {{0, -2}, {1, 0}}), "F::tensordot: axis -2 of a comes twice: each may come once", ValueError);
+  CHECK_THROWS_WITH_AS(F::tensordot(a, b, {{0, -2}, {1, 0}}),
+                       "F::tensordot: axis -2 of a comes twice: each may come once", ValueError);
   CHECK_THROWS_AS(F::tensordot(a, b, {{2}, {0}}), IndexError);
   CHECK_THROWS_WITH_AS(F::tensordot(a, int_ones({3})), "F::tensordot: b has dtype int64: b.dtype must be floating",
                        TypeError);
