@@ -47,7 +47,7 @@ endif()
 if(KUSARI_SANITIZE)
   add_compile_options(-fsanitize=${KUSARI_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer)
   add_link_options(-fsanitize=${KUSARI_SANITIZE})
-  # In sanitized code GCC 12 gives false alarm about std::regex.
+  # In sanitized code GCC 12 gives false alarms, about std::regex among others.
   add_compile_options($<$<COMPILE_LANG_AND_ID:CXX,GNU>:-Wno-maybe-uninitialized>)
 endif()
 
