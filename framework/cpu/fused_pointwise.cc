@@ -47,6 +47,7 @@ void resolve(FusedProgram& program) {
     prepared.direct[j] = -1;
     prepared.element_bytes = std::max(prepared.element_bytes, itemsize(op.held));
     if (op.kernel.index == kernel_id<kernels::Copy>().index) {
+      prepared.element_bytes = std::max(prepared.element_bytes, itemsize(op.dtype));  // of the tile between
       prepared.op[j][0] = stored(convert_loop(program.held(op.operand[0]), op.dtype));
       prepared.op[j][1] = stored(converting(op.dtype, op.held));
     } else if (op.arguments > 0) {
