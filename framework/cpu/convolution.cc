@@ -46,6 +46,7 @@ struct Call {
     p.out_channels = y.shape()[1];
     p.groups = geometry.groups;
     p.has_bias = bias.is_defined() ? 1 : 0;
+    p.bias_is_own = bias.is_defined() && geometry.bias_comes_after && dtype != Dtype::bfloat16 ? 1 : 0;
     p.has_z = z.is_defined() ? 1 : 0;
     p.relu = relu ? 1 : 0;
     for (int i = 0; i < geometry.ndim; ++i) {

@@ -26,9 +26,10 @@ struct ConvolutionProblem {
   int64_t w_dtype = 0;  // the same, or float32 beside bfloat16
   int64_t ndim = 0;
   int64_t batch = 0, in_channels = 0, out_channels = 0, groups = 1;
-  int64_t has_bias = 0;  // added to y in the forward pass, to x in the data gradient
-  int64_t has_z = 0;     // another array like y is added to it; the forward pass alone has this and the next
-  int64_t relu = 0;      // y is cut at 0 in the end
+  int64_t has_bias = 0;     // added to y in the forward pass, to x in the data gradient
+  int64_t bias_is_own = 0;  // it is added to the rounded sums; the forward pass alone has this and the next two
+  int64_t has_z = 0;        // another array like y is added to it
+  int64_t relu = 0;         // y is cut at 0 in the end
   int64_t in[kernels::kMaxSpatial] = {}, out[kernels::kMaxSpatial] = {}, kernel[kernels::kMaxSpatial] = {};
   int64_t stride[kernels::kMaxSpatial] = {}, pad[kernels::kMaxSpatial] = {}, dilate[kernels::kMaxSpatial] = {};
 
@@ -37,8 +38,17 @@ struct ConvolutionProblem {
   int64_t in_size() const { return product(in); }          ///< positions of one image of x
   int64_t out_size() const { return product(out); }        ///< positions of one image of y
   int64_t kernel_size() const { return product(kernel); }  ///< positions of the kernel
-  /// Whether y needs more than the sums and the bias.
-  bool has_epilogue() const { return has_z != 0 || relu != 0; }
+  /// Whether sums may begin with the bias.
+  bool has_inner_bias() const { return has_bias != 0 && bias_is_own == 0; }
+  /// Whether y needs more than the sums and an inner bias.
+  bool has_epilogue() const { return bias_is_own != 0 || has_z != 0 || relu != 0; }
+  /// The problem without its epilogue: what a convolution is that other kernels follow.
+  ConvolutionProblem sums() const {
+    ConvolutionProblem p = *this;
+    p.has_bias = has_inner_bias() ? 1 : 0;
+    p.bias_is_own = p.has_z = p.relu = 0;
+    return p;
+  }
   /// Multiplications and additions, two each.
   double flops() const {
     return 2.0 * static_cast<double>(batch * out_size() * kernel_size()) *
@@ -72,10 +82,11 @@ struct ConvolutionArrays {
   const void* z = nullptr;    // as y
 };
 
-/// y += z where z is not null, then y is cut at 0 if `relu`: n neighbouring elements, on the calling thread.
-void finish_convolution(Dtype dtype, const void* z, bool relu, void* y, int64_t n);
+/// The epilogue of n positions (n out_channels neighbouring elements) that begin `skip` elements behind a.y, on the
+/// calling thread: y += bias if it is its own, y += z, y cut at 0; each where the problem has it.
+void finish_convolution(const ConvolutionProblem& p, const ConvolutionArrays& a, int64_t skip, int64_t n);
 
-// Each algorithm computes all of the problem, with z and ReLU, except convolve_im2col.
+// Each algorithm computes all of the problem, with its epilogue, except convolve_im2col.
 
 /// Rows of copied input times the matrix of weights, any geometry; depthwise convolutions by direct loops. The
 /// workspace is some hundred KiB for each thread. float32 and float64; bfloat16 for filter gradients without groups.

@@ -34,13 +34,13 @@ struct Algorithm {
 };
 
 void run(const Algorithm& algorithm, const ConvolutionProblem& p, const ConvolutionArrays& a) {
-  algorithm.run(p, a);
-  if (algorithm.run != convolve_im2col || !p.has_epilogue()) return;
-  const int64_t size = itemsize(p.element());
-  parallel_for(p.batch * p.out_size() * p.out_channels, kThreadChunk, [&](int64_t begin, int64_t end) {
-    const char* const z = p.has_z != 0 ? static_cast<const char*>(a.z) + begin * size : nullptr;
-    finish_convolution(p.element(), z, p.relu != 0, static_cast<char*>(a.y) + begin * size, end - begin);
-  });
+  if (algorithm.run != convolve_im2col || !p.has_epilogue()) return algorithm.run(p, a);
+  ConvolutionArrays sums = a;
+  if (!p.has_inner_bias()) sums.bias = nullptr;
+  algorithm.run(p.sums(), sums);
+  const int64_t chunk = std::max<int64_t>(kThreadChunk / p.out_channels, 1);
+  parallel_for(p.batch * p.out_size(), chunk,
+               [&](int64_t begin, int64_t end) { finish_convolution(p, a, begin * p.out_channels, end - begin); });
 }
 
 template <OneDnnOrder kOrder>
@@ -180,8 +180,6 @@ std::string text_of(const ConvolutionProblem& p) {
   add(" to ", p.out_channels);
   add(" groups ", p.groups);
   add(" bias ", p.has_bias);
-  if (p.has_z != 0) text += " z";
-  if (p.relu != 0) text += " relu";
   add_axes(" in ", p.in);
   add_axes(" out ", p.out);
   add_axes(" kernel ", p.kernel);
@@ -238,17 +236,20 @@ class Chosen {
 
 constinit Lazy<Chosen> usual_choices, timed_choices;
 
+// Problems that differ in their epilogues alone have one algorithm, so that what is fused gives the same bits.
 const Algorithm* without_timing(const ConvolutionProblem& p) {
-  if (const Algorithm* algorithm = usual_choices->find(p)) return algorithm;
-  const Algorithm* algorithm = forced(p);
-  return usual_choices->add(p, algorithm != nullptr ? algorithm : &usual(p));
+  const ConvolutionProblem sums = p.sums();
+  if (const Algorithm* algorithm = usual_choices->find(sums)) return algorithm;
+  const Algorithm* algorithm = forced(sums);
+  return usual_choices->add(sums, algorithm != nullptr ? algorithm : &usual(sums));
 }
 
 const Algorithm* with_timing(const ConvolutionProblem& p, const ConvolutionArrays& a) {
-  if (const Algorithm* algorithm = timed_choices->find(p)) return algorithm;
-  const std::string problem = text_of(p);
-  if (const Algorithm* algorithm = remembered(p, problem)) return timed_choices->add(p, algorithm);
-  const Algorithm* algorithm = timed_choices->add(p, &fastest(p, a));
+  const ConvolutionProblem sums = p.sums();
+  if (const Algorithm* algorithm = timed_choices->find(sums)) return algorithm;
+  const std::string problem = text_of(sums);
+  if (const Algorithm* algorithm = remembered(sums, problem)) return timed_choices->add(sums, algorithm);
+  const Algorithm* algorithm = timed_choices->add(sums, &fastest(p, a));
   tuning::keep(problem, algorithm->name);
   return algorithm;
 }
@@ -257,13 +258,15 @@ const Algorithm* with_timing(const ConvolutionProblem& p, const ConvolutionArray
 
 size_t hash_of(const ConvolutionProblem& p) noexcept { return hash_words(p); }
 
-void finish_convolution(Dtype dtype, const void* z, bool relu, void* y, int64_t n) {
+void finish_convolution(const ConvolutionProblem& p, const ConvolutionArrays& a, int64_t skip, int64_t n) {
   static const ConvolutionLoops& loops = *KUSARI_LOOPS(isa(), convolution_loops);
   static const Bfloat16WinogradLoops* const bfloat16_loops = KUSARI_BFLOAT16_LOOPS(bfloat16_winograd_loops);
-  const auto finish = dtype == Dtype::bfloat16  ? bfloat16_loops->finish
-                      : dtype == Dtype::float64 ? loops.f64.finish
-                                                : loops.f32.finish;
-  finish(z, relu, y, n);
+  const int64_t bytes = skip * itemsize(p.element());
+  const void* const z = p.has_z != 0 ? static_cast<const char*>(a.z) + bytes : nullptr;
+  void* const y = static_cast<char*>(a.y) + bytes;
+  if (p.element() == Dtype::bfloat16) return bfloat16_loops->finish(z, p.relu != 0, y, n * p.out_channels);
+  const ConvolutionLoop& loop = p.element() == Dtype::float64 ? loops.f64 : loops.f32;
+  loop.finish(p.bias_is_own != 0 ? a.bias : nullptr, z, p.relu != 0, y, n, p.out_channels);
 }
 
 bool can_convolve(const ConvolutionProblem& p) {

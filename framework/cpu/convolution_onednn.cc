@@ -208,7 +208,7 @@ struct Descriptors {
     x = memory::desc(dims_of(p.batch, p.in_channels, p.in, p.ndim), type, tag);
     y = memory::desc(dims_of(p.batch, p.out_channels, p.out, p.ndim), type, tag);
     w = weights;
-    if (p.has_bias != 0) bias = memory::desc({p.out_channels}, memory::data_type::f32, Tag::x);
+    if (p.has_inner_bias()) bias = memory::desc({p.out_channels}, memory::data_type::f32, Tag::x);
   }
 };
 
@@ -254,10 +254,10 @@ struct Primitive {
     using Forward = dnnl::convolution_forward::primitive_desc;
     const auto training = dnnl::prop_kind::forward_training;
     if (p.pass == ConvolutionPass::forward) {
-      const Forward made = p.has_bias != 0 ? Forward(onednn_engine(), training, direct, d.x, d.w, d.bias, d.y, g.stride,
-                                                     g.dilate, g.before, g.after, attributes)
-                                           : Forward(onednn_engine(), training, direct, d.x, d.w, d.y, g.stride,
-                                                     g.dilate, g.before, g.after, attributes);
+      const Forward made = p.has_inner_bias() ? Forward(onednn_engine(), training, direct, d.x, d.w, d.bias, d.y,
+                                                        g.stride, g.dilate, g.before, g.after, attributes)
+                                              : Forward(onednn_engine(), training, direct, d.x, d.w, d.y, g.stride,
+                                                        g.dilate, g.before, g.after, attributes);
       return take(dnnl::convolution_forward(made), made.src_desc(), made.weights_desc(), made.dst_desc(), made);
     }
     const Forward hint(onednn_engine(), training, direct, d.x, forward_weights, d.y, g.stride, g.dilate, g.before,
@@ -277,7 +277,7 @@ struct Primitive {
     const auto training = dnnl::prop_kind::forward_training;
     if (p.pass == ConvolutionPass::forward) {
       const Forward::desc operation =
-          p.has_bias != 0
+          p.has_inner_bias()
               ? Forward::desc(training, direct, d.x, d.w, d.bias, d.y, g.stride, g.dilate, g.before, g.after)
               : Forward::desc(training, direct, d.x, d.w, d.y, g.stride, g.dilate, g.before, g.after);
       const Forward::primitive_desc made(operation, attributes, onednn_engine());
@@ -465,11 +465,12 @@ class Prepared {
       execute(plan.y_order, {{DNNL_ARG_FROM, &plan.y, y}, {DNNL_ARG_TO, &made.y, inner_y}});
     }
     const memory::desc scratch_desc({static_cast<int64_t>(made.scratch_bytes)}, memory::data_type::u8, Tag::x);
-    execute(made.primitive, {{data_grad ? DNNL_ARG_DIFF_SRC : DNNL_ARG_SRC, &made.x, inner_x},
-                             {forward || data_grad ? DNNL_ARG_WEIGHTS : DNNL_ARG_DIFF_WEIGHTS, &made.w, w},
-                             {forward ? DNNL_ARG_DST : DNNL_ARG_DIFF_DST, &made.y, inner_y},
-                             {DNNL_ARG_BIAS, &made.bias, const_cast<void*>(forward ? a.bias : nullptr)},
-                             {DNNL_ARG_SCRATCHPAD, &scratch_desc, scratch.get()}});
+    execute(made.primitive,
+            {{data_grad ? DNNL_ARG_DIFF_SRC : DNNL_ARG_SRC, &made.x, inner_x},
+             {forward || data_grad ? DNNL_ARG_WEIGHTS : DNNL_ARG_DIFF_WEIGHTS, &made.w, w},
+             {forward ? DNNL_ARG_DST : DNNL_ARG_DIFF_DST, &made.y, inner_y},
+             {DNNL_ARG_BIAS, &made.bias, const_cast<void*>(forward && p_.has_inner_bias() ? a.bias : nullptr)},
+             {DNNL_ARG_SCRATCHPAD, &scratch_desc, scratch.get()}});
     if (plan.x_order && data_grad) {
       execute(plan.x_order, {{DNNL_ARG_FROM, &made.x, inner_x}, {DNNL_ARG_TO, &plan.x, x}});
     }
@@ -479,8 +480,7 @@ class Prepared {
     // Not by oneDNN in the same pass: its ReLU makes NaN zero, and to add another array it takes slower kernels. The
     // part is still in the second-level cache.
     if (p_.has_epilogue()) {
-      const char* const z = p_.has_z != 0 ? static_cast<const char*>(a.z) + plan.y_skip * size : nullptr;
-      finish_convolution(p_.element(), z, p_.relu != 0, y, static_cast<int64_t>(plan.y.get_size()) / size);
+      finish_convolution(p_, a, plan.y_skip, static_cast<int64_t>(plan.y.get_size()) / size / p_.out_channels);
     }
   }
 

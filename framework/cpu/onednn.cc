@@ -4,8 +4,11 @@
 
 #include <omp.h>
 
+#include <cstdlib>
+#include <optional>
 #include <string>
 
+#include "kusari/framework/core/environment.h"
 #include "kusari/framework/core/error.h"
 #include "kusari/framework/core/fork_safe.h"
 
@@ -13,8 +16,21 @@ namespace kusari::cpu {
 
 namespace {
 
+// $KUSARI_CPU_ISA is oneDNN's limit as well, unless that has one of its own. Without AVX2 it may still use SSE4.1, the
+// least that it knows. It refuses when the program has used it already.
+void limit_onednn() {
+#if defined(__x86_64__)
+  const std::optional<std::string> isa = environment::choice("KUSARI_CPU_ISA");
+  if (!isa || std::getenv("DNNL_MAX_CPU_ISA") != nullptr || std::getenv("ONEDNN_MAX_CPU_ISA") != nullptr) return;
+  dnnl_set_max_cpu_isa(*isa == "v1"   ? dnnl_cpu_isa_sse41
+                       : *isa == "v3" ? dnnl_cpu_isa_avx2
+                       : *isa == "v4" ? dnnl_cpu_isa_avx512_core
+                                      : dnnl_cpu_isa_avx512_core_bf16);
+#endif
+}
+
 struct Engine : dnnl::engine {
-  Engine() : dnnl::engine(dnnl::engine::kind::cpu, 0) {}
+  Engine() : dnnl::engine((limit_onednn(), dnnl::engine::kind::cpu), 0) {}
 };
 
 constinit Lazy<Engine> engine;  // never destroyed: threads that outlive main may still hold primitives

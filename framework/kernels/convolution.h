@@ -17,6 +17,9 @@ struct Convolution {
   int64_t groups = 1;
   bool autotune = false;           ///< time the candidates at the first call of a geometry, see Config::autotune
   bool weights_are_fixed = false;  ///< W will come again unchanged: worth keeping in the order that a library wants
+  /// ConvolutionFusedForward in float32 or float64: the bias is added to the rounded sums, as an addition of its own
+  /// would. Otherwise an algorithm may begin its sums with it.
+  bool bias_comes_after = false;
 };
 
 // x: (N, C, in...), W: (O, C / groups, kernel...), y: (N, O, out...), bias: (O) or undefined. Floating, all of one

@@ -67,13 +67,16 @@ Array draw(const Shape& shape, Dtype dtype) {
   return initializers::generate_array(initializers::Normal(1.0), shape, dtype, Device()).channels_last();
 }
 
-// y of the kernel, and what convolution, addition and ReLU give one after the other.
+// y of the kernel, and what convolution, additions and ReLU give one after the other.
 struct LayerResults {
   Array fused, separate;
 };
 
-LayerResults run(const Layer& layer, Dtype dtype, bool has_z, bool relu) {
-  const kernels::Convolution g = layer.geometry();
+// The bias is the convolution's own, or an addition after it.
+enum class Bias { inner, after };
+
+LayerResults run(const Layer& layer, Dtype dtype, Bias kind, bool has_z, bool relu) {
+  kernels::Convolution g = layer.geometry();
   const int64_t size = (layer.size - 1) / layer.stride + 1;
   const Array x = draw({layer.batch, layer.in, layer.size, layer.size}, dtype);
   x.slice(0, 0, 1).slice(1, 0, 1).slice(2, 0, 1).slice(3, 0, 1).fill(std::numeric_limits<double>::quiet_NaN());
@@ -82,7 +85,14 @@ LayerResults run(const Layer& layer, Dtype dtype, bool has_z, bool relu) {
   const Shape shape = {layer.batch, layer.out, size, size};
   const Array z = has_z ? draw(shape, dtype) : Array();
   const LayerResults results = {empty_channels_last(shape, dtype), empty_channels_last(shape, dtype)};
-  launch<kernels::ConvolutionForward>(Device(), g, x, w, bias, results.separate);
+  if (kind == Bias::inner) {
+    launch<kernels::ConvolutionForward>(Device(), g, x, w, bias, results.separate);
+  } else {
+    launch<kernels::ConvolutionForward>(Device(), g, x, w, Array(), results.separate);
+    const Array numbers = bias.astype(dtype).reshape({1, layer.out, 1, 1}).broadcast_to(shape);
+    pointwise_to(results.separate, kernels::Add{}, results.separate, numbers);
+    g.bias_comes_after = true;
+  }
   if (has_z) pointwise_to(results.separate, kernels::Add{}, results.separate, z);
   if (relu) pointwise_to(results.separate, kernels::Relu{}, results.separate);
   const auto activation = relu ? kernels::ConvolutionActivation::relu : kernels::ConvolutionActivation::none;
@@ -102,7 +112,7 @@ TEST_CASE("fused convolutions give the numbers of separate kernels, NaN too") {
           CAPTURE(layer.kernel);
           CAPTURE(has_z);
           CAPTURE(relu);
-          const LayerResults results = run(layer, dtype, has_z, relu);
+          const LayerResults results = run(layer, dtype, Bias::inner, has_z, relu);
           const auto fused = results.fused.astype(Dtype::float64).to_vector<double>();
           const auto separate = results.separate.astype(Dtype::float64).to_vector<double>();
           // The sums of half types are not rounded before z is added.
@@ -116,6 +126,30 @@ TEST_CASE("fused convolutions give the numbers of separate kernels, NaN too") {
           }
           CHECK(wrong == 0);
           CHECK(nans > 0);
+        }
+      }
+    }
+  }
+}
+
+TEST_CASE("fused convolutions: a bias that comes after gives the bits of a separate addition") {
+  for (const Dtype dtype : {Dtype::float32, Dtype::float64}) {
+    for (const Layer& layer : kLayers) {
+      for (const bool has_z : {false, true}) {
+        for (const bool relu : {false, true}) {
+          CAPTURE(std::string(name(dtype)));
+          CAPTURE(layer.in);
+          CAPTURE(layer.kernel);
+          CAPTURE(has_z);
+          CAPTURE(relu);
+          const LayerResults results = run(layer, dtype, Bias::after, has_z, relu);
+          const auto fused = results.fused.astype(Dtype::float64).to_vector<double>();
+          const auto separate = results.separate.astype(Dtype::float64).to_vector<double>();
+          size_t wrong = 0;
+          for (size_t i = 0; i < fused.size(); ++i) {
+            if (std::isnan(separate[i]) ? !std::isnan(fused[i]) : fused[i] != separate[i]) ++wrong;
+          }
+          CHECK(wrong == 0);
         }
       }
     }

@@ -497,8 +497,9 @@ TEST_CASE("isa: matrix products and optimizer steps give the same bits in every 
                  });
   std::vector<float> x = varied_values<float>(5000, 40);
   for (float& v : x) v = v - v == 0.0f ? v : 2.0f;  // finite, so that the sums are
-  CHECK(v1::square_sum_loops()->f32(x.data(), 4999) == v3::square_sum_loops()->f32(x.data(), 4999));
-  CHECK(v1::square_sum_loops()->f32(x.data(), 4999) == v4::square_sum_loops()->f32(x.data(), 4999));
+  const auto sum = v1::square_sum_loops()->f32(x.data(), 4999);
+  if (best_isa() >= Isa::v3) CHECK(v3::square_sum_loops()->f32(x.data(), 4999) == sum);
+  if (best_isa() >= Isa::v4) CHECK(v4::square_sum_loops()->f32(x.data(), 4999) == sum);
 }
 
 TEST_CASE("isa: random loops draw from philox_block") {

@@ -30,7 +30,7 @@ struct Bfloat16WinogradLoops {
   /// 4x4 positions whose address in y is not null; bias and z may be.
   void (*output)(const float* m, km::i64 place_stride, km::i64 channels, const float* bias,
                  const unsigned short* const* z, bool relu, unsigned short* const* y, km::i64 first);
-  /// As ConvolutionLoop::finish, for the other convolutions of bfloat16.
+  /// As ConvolutionLoop::finish without a bias, for the other convolutions of bfloat16; n elements.
   void (*finish)(const void* z, bool relu, void* y, km::i64 n);
 
   /// For products that sum over tiles: two tiles side by side, panels of 32 channels panel_stride apart:

@@ -70,22 +70,41 @@ void add(const void* from, i64 from_step, void* to, i64 to_step, i64 rows, i64 n
 }
 
 template <class T, bool kRelu>
-void finish_as(const void* z, void* y, i64 n) {
-  const T* const addend = static_cast<const T*>(z);
-  T* const result = static_cast<T*>(y);
+void finish_as(const T* z, T* y, i64 n) {
   const auto cut = [](T x) { return kRelu && x < T(0) ? T(0) : x; };
-  if (addend == nullptr) {
+  if (z == nullptr) {
 #pragma omp simd
-    for (i64 i = 0; i < n; ++i) result[i] = cut(result[i]);
+    for (i64 i = 0; i < n; ++i) y[i] = cut(y[i]);
   } else {
 #pragma omp simd
-    for (i64 i = 0; i < n; ++i) result[i] = cut(result[i] + addend[i]);
+    for (i64 i = 0; i < n; ++i) y[i] = cut(y[i] + z[i]);
+  }
+}
+template <class T, bool kRelu>
+void finish_with_bias(const T* bias, const T* z, T* y, i64 n) {
+  const auto cut = [](T x) { return kRelu && x < T(0) ? T(0) : x; };
+  if (z == nullptr) {
+#pragma omp simd
+    for (i64 c = 0; c < n; ++c) y[c] = cut(y[c] + bias[c]);
+  } else {
+#pragma omp simd
+    for (i64 c = 0; c < n; ++c) y[c] = cut(y[c] + bias[c] + z[c]);
   }
 }
 
 template <class T>
-void finish(const void* z, bool relu, void* y, i64 n) {
-  (relu ? finish_as<T, true> : finish_as<T, false>)(z, y, n);
+void finish(const void* bias, const void* z, bool relu, void* y, i64 n, i64 channels) {
+  const T* const numbers = static_cast<const T*>(bias);
+  const T* addend = static_cast<const T*>(z);
+  T* result = static_cast<T*>(y);
+  if (numbers == nullptr) {
+    return (relu ? finish_as<T, true> : finish_as<T, false>)(addend, result, n * channels);
+  }
+  const auto finish_position = relu ? finish_with_bias<T, true> : finish_with_bias<T, false>;
+  for (i64 i = 0; i < n; ++i, result += channels) {
+    finish_position(numbers, addend, result, channels);
+    if (addend != nullptr) addend += channels;
+  }
 }
 
 /// kVectors vectors of channels from `channel` on, all positions.

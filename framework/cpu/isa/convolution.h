@@ -34,8 +34,9 @@ struct ConvolutionLoop {
   void (*clear)(void* to, i64 to_step, i64 rows, i64 n);
   /// to += from, row by row; rows of `to` may overlap.
   void (*add)(const void* from, i64 from_step, void* to, i64 to_step, i64 rows, i64 n);
-  /// y += z where z is not null, then y is cut at 0 if `relu`; NaN stays.
-  void (*finish)(const void* z, bool relu, void* y, i64 n);
+  /// y += bias (numbers of the channels, or null), y += z (like y, or null), then y is cut at 0 if `relu`; NaN stays.
+  /// y: n positions of `channels` neighbouring elements.
+  void (*finish)(const void* bias, const void* z, bool relu, void* y, i64 n, i64 channels);
   void (*depthwise)(const DepthwiseCall& call);
   void (*depthwise_filter)(const DepthwiseFilterCall& call);
 };

@@ -15,8 +15,10 @@ struct ConvolutionStep {
 
   /// Nothing if the step is another kernel.
   static std::optional<ConvolutionStep> of(const Step& step);
-  /// Whether y is the convolution plus bias alone.
-  bool is_plain() const noexcept { return activation == kernels::ConvolutionActivation::none && !z.is_defined(); }
+  /// Whether y is the convolution plus bias alone, in whatever order a sum with the bias is taken.
+  bool is_plain() const noexcept {
+    return activation == kernels::ConvolutionActivation::none && !z.is_defined() && !geometry.bias_comes_after;
+  }
   Step step(const Device& device, Phase phase) const;
 };
 

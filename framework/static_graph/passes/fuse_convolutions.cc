@@ -106,6 +106,7 @@ class Fuse {
     if (const auto channels = channels_of(other, convolution.y.shape);
         channels && convolution.is_plain() && !convolution.bias.is_defined()) {
       convolution.bias = *channels;
+      convolution.geometry.bias_comes_after = next.device.is_cpu();  // where the bits stay the same
     } else if (other.shape == convolution.y.shape && !convolution.z.is_defined()) {
       convolution.z = other;
     } else {

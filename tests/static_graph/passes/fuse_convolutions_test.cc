@@ -1,6 +1,7 @@
 #include "kusari/framework/static_graph/passes/fuse_convolutions.h"
 
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include <doctest/doctest.h>
@@ -24,9 +25,17 @@ const Shape kImages = {2, 8, 6, 6};
 
 struct FusedNet {
   ProgramBuilder b;
-  View x = b.input({2, 4, 6, 6}), w = b.leaf({8, 4, 3, 3}), bias;
+  int64_t channels, groups;
+  View x, w, bias;
   View hidden = b.temporary(kImages);
   std::vector<View> others;  // that are drawn
+
+  /// A convolution of that many channels to 8.
+  explicit FusedNet(int64_t n_channels = 4, int64_t n_groups = 1)
+      : channels{n_channels},
+        groups{n_groups},
+        x{b.input({2, channels, 6, 6})},
+        w{b.leaf({8, channels / groups, 3, 3})} {}
 
   View argument(const Shape& shape) {
     others.push_back(b.input(shape));
@@ -41,6 +50,7 @@ struct FusedNet {
   void convolve() {
     kernels::Convolution geometry;
     geometry.ndim = 2;
+    geometry.groups = groups;
     for (int i = 0; i < 2; ++i) geometry.stride[i] = geometry.dilate[i] = geometry.pad[i] = 1;
     b.add<kernels::ConvolutionForward>({params_of(geometry), operand_of(Kind::in, x), operand_of(Kind::in, w),
                                         operand_of(Kind::in, bias), operand_of(Kind::out, hidden)});
@@ -122,6 +132,21 @@ TEST_CASE("fuse_convolutions gives the same bits with fewer kernels") {
   CHECK(fuse(net.b.program) == expected);
   CHECK(fused_output(net, y) == separate);
   if (names != nullptr) CHECK(net.b.program.steps.back().fused == names);
+}
+
+TEST_CASE("fuse_convolutions adds numbers of the channels after the sums, whatever computes these") {
+  // A bias that sums begin with, as those of depthwise loops and of some of oneDNN's kernels do, would round otherwise.
+  for (const auto& [channels, groups] : {std::pair{4, 1}, {7, 1}, {512, 1}, {8, 8}, {16, 2}}) {
+    CAPTURE(channels);
+    CAPTURE(groups);
+    FusedNet net(channels, groups);
+    const View y = net.b.result(kImages), numbers = net.argument({8});
+    net.convolve();
+    net.b.pointwise_to(y, Add{}, net.hidden, FusedNet::per_channel(numbers));
+    const std::vector<float> separate = fused_output(net, y);
+    CHECK(fuse(net.b.program) == 1);
+    CHECK(fused_output(net, y) == separate);
+  }
 }
 
 TEST_CASE("fuse_convolutions leaves what it may not change") {
