@@ -31,9 +31,8 @@ kusari_compile_together(kusari 10 ${kusari_kernel_sources})
 set_target_properties(kusari PROPERTIES VERSION ${PROJECT_VERSION} SOVERSION ${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR}
                                         BUILD_RPATH "$ORIGIN" INSTALL_RPATH "$ORIGIN")  # backends lie beside it
 target_compile_features(kusari PUBLIC cxx_std_20)
-target_include_directories(kusari PUBLIC $<BUILD_INTERFACE:${kusari_build_include}>
-                                         $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
-target_compile_definitions(kusari PRIVATE KUSARI_BUILD KUSARI_VERSION="${PROJECT_VERSION}")
+target_include_directories(kusari PUBLIC $<BUILD_INTERFACE:${kusari_build_include}>)
+target_compile_definitions(kusari PRIVATE KUSARI_BUILD)
 target_link_libraries(kusari PRIVATE $<BUILD_INTERFACE:Eigen3::Eigen> $<BUILD_INTERFACE:nlohmann_json::nlohmann_json>
                                      ZLIB::ZLIB OpenMP::OpenMP_CXX Threads::Threads ${CMAKE_DL_LIBS})
 # spdlog and fmt header-only and hidden: a program may have its own version of either.

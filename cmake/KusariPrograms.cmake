@@ -28,7 +28,6 @@ if(KUSARI_BUILD_TOOLS)
   if(bench_sources)
     kusari_add_program(kusari-bench tools ${bench_sources})
     kusari_compile_together(kusari-bench 5)
-    target_compile_definitions(kusari-bench PRIVATE KUSARI_VERSION="${PROJECT_VERSION}")
     if(KUSARI_WITH_JPEG)
       # Its own loop is what decoding is measured against.
       target_compile_definitions(kusari-bench PRIVATE KUSARI_WITH_JPEG)

@@ -39,6 +39,7 @@
 #include "kusari/framework/core/summary.h"
 #include "kusari/framework/core/threads.h"
 #include "kusari/framework/core/tuning.h"
+#include "kusari/framework/core/version.h"
 #include "kusari/framework/datasets/cache.h"
 #include "kusari/framework/datasets/concatenated_dataset.h"
 #include "kusari/framework/datasets/convert.h"

@@ -9,6 +9,7 @@
 #include "kusari/framework/core/backend.h"
 #include "kusari/framework/core/backend_info.h"
 #include "kusari/framework/core/threads.h"
+#include "kusari/framework/core/version.h"
 
 #if defined(__GLIBC__)
 #include <gnu/libc-version.h>

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "kusari/framework/core/config.h"
+#include "kusari/framework/core/version.h"
 #include "kusari/framework/links/model/cifar_cnn.h"
 #include "kusari/framework/links/model/mobilenet_v2.h"
 #include "kusari/framework/links/model/resnet.h"

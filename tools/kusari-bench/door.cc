@@ -2,6 +2,7 @@
 
 #include "kusari/framework/autograd/function_node.h"
 #include "kusari/framework/core/kernel.h"
+#include "kusari/framework/core/version.h"
 #include "kusari/framework/functions/math/basic_math.h"
 #include "kusari/tools/kusari-bench/allocations.h"
 #include "kusari/tools/kusari-bench/cases.h"

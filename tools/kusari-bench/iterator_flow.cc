@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "kusari/framework/core/error.h"
+#include "kusari/framework/core/version.h"
 #include "kusari/iterators/multiprocess_iterator.h"
 #include "kusari/iterators/multithread_iterator.h"
 #include "kusari/iterators/serial_iterator.h"

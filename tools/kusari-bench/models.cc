@@ -2,6 +2,7 @@
 #include <cstdio>
 
 #include "kusari/framework/core/memory.h"
+#include "kusari/framework/core/version.h"
 #include "kusari/framework/functions/activation/relu.h"
 #include "kusari/framework/links/connection/linear.h"
 #include "kusari/optimizers/adam.h"

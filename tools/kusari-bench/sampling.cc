@@ -9,6 +9,8 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include "kusari/framework/core/version.h"
+
 namespace bench {
 namespace {
 
