@@ -1,7 +1,9 @@
-# cmake --install and find_package(kusari).
+# cmake --install, find_package(kusari) and pkg-config kusari.
 
+include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 
+target_include_directories(kusari PUBLIC $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
 install(TARGETS kusari EXPORT kusari-targets)
 install(EXPORT kusari-targets NAMESPACE kusari:: DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/kusari)
 
@@ -30,4 +32,35 @@ install(FILES "${CMAKE_CURRENT_BINARY_DIR}/kusari-config.cmake" "${CMAKE_CURRENT
         DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/kusari)
 if(NOT BUILD_SHARED_LIBS AND KUSARI_WITH_ONEDNN)
   install(FILES cmake/FindDnnl.cmake DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/kusari)
+endif()
+
+# For other build systems. A program that links the static library names what that was built with.
+set(kusari_pc_cflags)
+set(kusari_pc_libs)
+if(NOT BUILD_SHARED_LIBS)
+  set(kusari_pc_cflags "-DKUSARI_STATIC")
+  foreach(library IN ITEMS ONEDNN:dnnl CURL:curl JPEG:jpeg PNG:png)
+    string(REPLACE ":" ";" library ${library})
+    list(GET library 0 name)
+    list(GET library 1 file)
+    if(KUSARI_WITH_${name})
+      string(APPEND kusari_pc_libs " -l${file}")
+    endif()
+  endforeach()
+  string(APPEND kusari_pc_libs " -lz ${OpenMP_CXX_FLAGS} -pthread")
+  foreach(library ${CMAKE_DL_LIBS})
+    string(APPEND kusari_pc_libs " -l${library}")
+  endforeach()
+endif()
+set(kusari_pkgconfig_folder "${CMAKE_INSTALL_LIBDIR}/pkgconfig")
+file(RELATIVE_PATH kusari_pc_prefix "/${kusari_pkgconfig_folder}" "/")
+string(REGEX REPLACE "/$" "" kusari_pc_prefix "${kusari_pc_prefix}")
+configure_file(cmake/kusari.pc.in "${CMAKE_CURRENT_BINARY_DIR}/kusari.pc" @ONLY)
+install(FILES "${CMAKE_CURRENT_BINARY_DIR}/kusari.pc" DESTINATION "${kusari_pkgconfig_folder}")
+
+if(TARGET kusari-inspect)
+  file(RELATIVE_PATH kusari_from_bin "/${CMAKE_INSTALL_BINDIR}" "/${CMAKE_INSTALL_LIBDIR}")
+  set_target_properties(kusari-inspect PROPERTIES INSTALL_RPATH "$ORIGIN/${kusari_from_bin}")
+  # Where it was not built, because only some targets were, the rest is installed without it.
+  install(TARGETS kusari-inspect RUNTIME OPTIONAL)
 endif()

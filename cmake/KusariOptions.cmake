@@ -1,9 +1,17 @@
-# What a user may choose, and the compiler settings that hold for every target of this project.
+# What a user may choose, and the compiler settings that hold for every target of this project. A project that includes
+# this one by add_subdirectory is left alone: its cache gets no entries of ours but KUSARI_*, its targets no flags.
 
-option(BUILD_SHARED_LIBS "Build libkusari as a shared library" ON)
+if(PROJECT_IS_TOP_LEVEL)
+  option(BUILD_SHARED_LIBS "Build libkusari as a shared library" ON)
+elseif(DEFINED KUSARI_SHARED)
+  set(BUILD_SHARED_LIBS ${KUSARI_SHARED})
+elseif(NOT DEFINED BUILD_SHARED_LIBS)
+  set(BUILD_SHARED_LIBS ON)
+endif()
 option(KUSARI_BUILD_TESTS "Build the tests" ${PROJECT_IS_TOP_LEVEL})
 option(KUSARI_BUILD_EXAMPLES "Build examples/" ${PROJECT_IS_TOP_LEVEL})
 option(KUSARI_BUILD_TOOLS "Build the programs of tools/" ${PROJECT_IS_TOP_LEVEL})
+option(KUSARI_INSTALL "Make rules for cmake --install" ${PROJECT_IS_TOP_LEVEL})
 option(KUSARI_WERROR "Treat warnings as errors" ${PROJECT_IS_TOP_LEVEL})
 option(KUSARI_UNITY "Compile a few sources of one folder at a time, so that headers are read once" ${PROJECT_IS_TOP_LEVEL})
 option(KUSARI_CCACHE "Compile through ccache when it is installed" ON)
@@ -11,7 +19,11 @@ set(KUSARI_ONEDNN AUTO CACHE STRING "Use oneDNN: AUTO (when found), ON (required
 set(KUSARI_CURL AUTO CACHE STRING "Download data sets with libcurl: AUTO, ON or OFF")
 set(KUSARI_JPEG AUTO CACHE STRING "Read JPEG images with libjpeg-turbo: AUTO, ON or OFF")
 set(KUSARI_PNG AUTO CACHE STRING "Read PNG images with libpng: AUTO, ON or OFF")
-set(KUSARI_CUDA AUTO CACHE STRING "Build the CUDA backend: AUTO, ON or OFF")
+set(kusari_cuda_default OFF)
+if(PROJECT_IS_TOP_LEVEL)
+  set(kusari_cuda_default AUTO)
+endif()
+set(KUSARI_CUDA ${kusari_cuda_default} CACHE STRING "Build the CUDA backend: AUTO, ON or OFF")
 set(KUSARI_CUDA_EMULATED AUTO CACHE STRING "Test the CUDA backend on a device that the processor plays: AUTO, ON or OFF")
 set(KUSARI_SANITIZE "" CACHE STRING "Sanitizers to build with, such as address,undefined")
 set(KUSARI_SHARED_DIR "${CMAKE_CURRENT_SOURCE_DIR}/../shared" CACHE PATH
@@ -21,7 +33,11 @@ foreach(option KUSARI_ONEDNN KUSARI_CURL KUSARI_JPEG KUSARI_PNG KUSARI_CUDA KUSA
 endforeach()
 
 if(NOT CMAKE_BUILD_TYPE AND NOT CMAKE_CONFIGURATION_TYPES)
-  set(CMAKE_BUILD_TYPE Release CACHE STRING "Build type" FORCE)
+  if(PROJECT_IS_TOP_LEVEL)
+    set(CMAKE_BUILD_TYPE Release CACHE STRING "Build type" FORCE)
+  else()
+    set(CMAKE_BUILD_TYPE Release)  # of these folders alone
+  endif()
 endif()
 if(PROJECT_IS_TOP_LEVEL)
   # Hot loops are in the instruction-set objects, which are built with -O3 whatever this says.

@@ -360,7 +360,7 @@ endif()
 if(NOT KUSARI_SANITIZE AND EXISTS "${CMAKE_CURRENT_SOURCE_DIR}/tests/install/main.cc")
   add_test(NAME install_consumer
            COMMAND ${CMAKE_COMMAND} -DBUILD_DIR=${CMAKE_CURRENT_BINARY_DIR} -DSOURCE_DIR=${CMAKE_CURRENT_SOURCE_DIR}/tests/install
-                   -DWITH_CUDA=$<TARGET_EXISTS:kusari_cuda> -DGENERATOR=${CMAKE_GENERATOR} -DCOMPILER=${CMAKE_CXX_COMPILER} -DBUILD_TYPE=${CMAKE_BUILD_TYPE}
+                   -DWITH_CUDA=$<TARGET_EXISTS:kusari_cuda> -DVERSION=${PROJECT_VERSION} -DGENERATOR=${CMAKE_GENERATOR} -DCOMPILER=${CMAKE_CXX_COMPILER} -DBUILD_TYPE=${CMAKE_BUILD_TYPE}
                    -P "${CMAKE_CURRENT_SOURCE_DIR}/cmake/install_consumer.cmake")
   set_tests_properties(install_consumer PROPERTIES LABELS tree TIMEOUT 600)
 endif()

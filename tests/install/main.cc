@@ -7,6 +7,8 @@
 
 using namespace kusari;
 
+static_assert(KUSARI_VERSION_MAJOR >= 0 && KUSARI_VERSION_MINOR >= 0 && KUSARI_VERSION_PATCH >= 0);
+
 class Mlp : public Chain {
  public:
   explicit Mlp(int64_t units) : l1{*this, "l1", kInfer, units}, l2{*this, "l2", units, 2} {}
@@ -25,7 +27,17 @@ bool finds_cuda_backend() {
   }
 }
 
+bool versions_agree() {
+  const std::string version = std::to_string(KUSARI_VERSION_MAJOR) + "." + std::to_string(KUSARI_VERSION_MINOR) + "." +
+                              std::to_string(KUSARI_VERSION_PATCH);
+#if defined(FOUND_VERSION)
+  if (version != FOUND_VERSION) return false;  // what CMake found
+#endif
+  return version == KUSARI_VERSION && runtime_info().find("Kusari: " + version + "\n") != std::string::npos;
+}
+
 int main(int argc, char**) {
+  if (!versions_agree()) return 3;
   if (argc > 1 && !finds_cuda_backend()) return 2;
   random::seed(1);
   auto model = L::classifier(Mlp(8));
