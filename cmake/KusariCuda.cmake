@@ -76,7 +76,7 @@ if(KUSARI_WITH_CUDA)
     $<$<COMPILE_LANGUAGE:CXX>:-Wall -Wextra -Wpedantic -Wshadow $<$<BOOL:${KUSARI_WERROR}>:-Werror>>
     $<$<COMPILE_LANGUAGE:CUDA>:-Xcompiler=-Wall,-Wextra $<$<BOOL:${KUSARI_WERROR}>:--Werror=all-warnings>>)
   target_link_libraries(kusari_cuda PRIVATE CUDA::cudart CUDA::cublasLt CUDA::nvrtc ${KUSARI_CUDNN_LIBRARY})
-  target_link_options(kusari_cuda PRIVATE LINKER:--no-undefined)  # not at the first get_device("cuda:0")
+  target_link_options(kusari_cuda PRIVATE LINKER:--no-undefined LINKER:-z,nodelete)  # not at the first get_device("cuda:0")
   set_target_properties(kusari_cuda PROPERTIES VERSION ${PROJECT_VERSION}
                                                SOVERSION ${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR})
 endif()

@@ -38,11 +38,13 @@ target_link_libraries(kusari PRIVATE $<BUILD_INTERFACE:Eigen3::Eigen> $<BUILD_IN
 # spdlog and fmt header-only and hidden: a program may have its own version of either.
 target_include_directories(kusari SYSTEM PRIVATE $<TARGET_PROPERTY:spdlog::spdlog_header_only,INTERFACE_INCLUDE_DIRECTORIES>)
 set(definitions $<TARGET_PROPERTY:spdlog::spdlog_header_only,INTERFACE_COMPILE_DEFINITIONS>)
-target_compile_definitions(kusari PRIVATE $<FILTER:${definitions},EXCLUDE,FMT_SHARED> FMT_HEADER_ONLY)
+# No variables of threads from it: what a library that is loaded by dlopen() may have of them is little.
+target_compile_definitions(kusari PRIVATE $<FILTER:${definitions},EXCLUDE,FMT_SHARED> FMT_HEADER_ONLY SPDLOG_NO_TLS)
 if(BUILD_SHARED_LIBS)
   # Calls between the library's own functions are direct: no program replaces them.
   target_compile_options(kusari PRIVATE -fno-semantic-interposition)
-  target_link_options(kusari PRIVATE LINKER:-Bsymbolic-functions LINKER:--as-needed
+  # nodelete: its threads wait for work until the process ends, so that dlclose() must not take the code away.
+  target_link_options(kusari PRIVATE LINKER:-Bsymbolic-functions LINKER:--as-needed LINKER:-z,nodelete
                                      LINKER:--version-script=${CMAKE_CURRENT_SOURCE_DIR}/cmake/kusari.map)
   set_property(TARGET kusari APPEND PROPERTY LINK_DEPENDS "${CMAKE_CURRENT_SOURCE_DIR}/cmake/kusari.map")
 else()

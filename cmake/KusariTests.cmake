@@ -356,6 +356,31 @@ if(kusari_isa_objects AND TARGET test_support)
   set_tests_properties(isa_objects_have_no_weak_symbols check_isa_objects_finds_weak_symbols PROPERTIES LABELS tree)
 endif()
 
+# Programs that are not linked with the library load it while they run, twice.
+if(BUILD_SHARED_LIBS AND EXISTS "${CMAKE_CURRENT_SOURCE_DIR}/tests/plugin/host.cc")
+  add_library(test_plugin MODULE tests/plugin/plugin.cc)
+  kusari_compile_settings(test_plugin)
+  target_link_libraries(test_plugin PRIVATE kusari::kusari Threads::Threads)
+  add_executable(test_plugin_host tests/plugin/host.cc)
+  kusari_compile_settings(test_plugin_host)
+  target_link_libraries(test_plugin_host PRIVATE Threads::Threads ${CMAKE_DL_LIBS})
+  set_target_properties(test_plugin test_plugin_host PROPERTIES LIBRARY_OUTPUT_DIRECTORY "${CMAKE_CURRENT_BINARY_DIR}/tests"
+                                                                RUNTIME_OUTPUT_DIRECTORY "${CMAKE_CURRENT_BINARY_DIR}/tests")
+  add_test(NAME plugin_host COMMAND test_plugin_host $<TARGET_FILE:kusari> $<TARGET_FILE:test_plugin>)
+  set_tests_properties(plugin_host PROPERTIES LABELS unit TIMEOUT 600 PASS_REGULAR_EXPRESSION "loaded twice")
+  if(Python3_Interpreter_FOUND AND NOT KUSARI_SANITIZE)
+    add_test(NAME plugin_python COMMAND Python3::Interpreter "${CMAKE_CURRENT_SOURCE_DIR}/tests/plugin/load_test.py"
+                                        $<TARGET_FILE:kusari> $<TARGET_FILE:test_plugin>)
+    set(libraries $<TARGET_FILE:kusari>)
+    if(TARGET kusari_cuda)
+      list(APPEND libraries $<TARGET_FILE:kusari_cuda>)
+    endif()
+    add_test(NAME check_thread_variables COMMAND "${CMAKE_CURRENT_SOURCE_DIR}/tools/check_thread_variables" ${libraries})
+    set_tests_properties(plugin_python PROPERTIES LABELS unit TIMEOUT 600)
+    set_tests_properties(check_thread_variables PROPERTIES LABELS tree)
+  endif()
+endif()
+
 # A separate program that finds the installed library.
 if(NOT KUSARI_SANITIZE AND EXISTS "${CMAKE_CURRENT_SOURCE_DIR}/tests/install/main.cc")
   add_test(NAME install_consumer

@@ -13,6 +13,7 @@
 #include "kusari/cuda/handle.h"
 #include "kusari/framework/core/environment.h"
 #include "kusari/framework/core/error.h"
+#include "kusari/framework/core/thread_owned.h"
 
 namespace kusari::cuda {
 namespace {
@@ -282,7 +283,8 @@ struct ThreadCudnns {
 }  // namespace
 
 cudnnHandle_t Context::cudnn() {
-  static thread_local ThreadCudnns cudnns;
+  static constinit thread_local ThreadCudnns* own = nullptr;
+  ThreadCudnns& cudnns = kusari::detail::thread_owned(own);
   ThreadCudnn* mine = nullptr;
   for (ThreadCudnn& entry : cudnns.entries) {
     if (entry.context == this) mine = &entry;

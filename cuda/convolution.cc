@@ -14,6 +14,7 @@
 #include "kusari/cuda/workspace.h"
 #include "kusari/framework/core/config.h"
 #include "kusari/framework/core/device.h"
+#include "kusari/framework/core/thread_owned.h"
 #include "kusari/framework/kernels/activation.h"
 #include "kusari/framework/kernels/arithmetic.h"
 #include "kusari/framework/kernels/convolution.h"
@@ -116,7 +117,8 @@ ConvolutionKey key_of(const Problem& p, const Epilogue& epilogue, const Context&
 }
 
 ConvolutionRoute& route_of(const ConvolutionKey& key, Context& context) {
-  static thread_local RouteCache cache;
+  static constinit thread_local RouteCache* own = nullptr;
+  RouteCache& cache = kusari::detail::thread_owned(own);
   if (ConvolutionRoute* route = cache.find(key)) [[likely]]
     return *route;
   StreamCapture::refuse_first_use("the choice of cuDNN's plan for convolution " + text_of(key));

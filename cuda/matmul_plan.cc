@@ -10,6 +10,7 @@
 #include "kusari/cuda/workspace.h"
 #include "kusari/framework/core/config.h"
 #include "kusari/framework/core/key_hash.h"
+#include "kusari/framework/core/thread_owned.h"
 #include "kusari/framework/core/tuning.h"
 
 namespace kusari::cuda {
@@ -100,7 +101,8 @@ struct Plans {
 }  // namespace
 
 MatmulPlan& MatmulPlan::of(Context& context, const MatmulKey& key, const MatmulPointers& pointers) {
-  thread_local Plans plans;
+  static constinit thread_local Plans* own = nullptr;
+  Plans& plans = kusari::detail::thread_owned(own);
   if (const uint64_t generation = tuning::generation(); generation != plans.generation) [[unlikely]] {
     plans.by_key.clear();
     plans.generation = generation;

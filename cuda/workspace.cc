@@ -2,6 +2,8 @@
 
 #include <vector>
 
+#include "kusari/framework/core/thread_owned.h"
+
 namespace kusari::cuda {
 namespace {
 
@@ -55,12 +57,14 @@ class Slabs {
   std::vector<Slab> slabs_;
 };
 
-thread_local Slabs slabs;
+constinit thread_local Slabs* own_slabs __attribute__((tls_model("initial-exec"))) = nullptr;
+
+Slabs& slabs() { return kusari::detail::thread_owned(own_slabs); }
 
 }  // namespace
 
-void* workspace(Context& context, size_t bytes) { return bytes == 0 ? nullptr : slabs.get(context, bytes); }
+void* workspace(Context& context, size_t bytes) { return bytes == 0 ? nullptr : slabs().get(context, bytes); }
 
-void release_workspace(Context& context, cudaStream_t stream) noexcept { slabs.release(context, stream); }
+void release_workspace(Context& context, cudaStream_t stream) noexcept { slabs().release(context, stream); }
 
 }  // namespace kusari::cuda

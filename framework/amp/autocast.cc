@@ -14,6 +14,7 @@
 #include "kusari/framework/core/error.h"
 #include "kusari/framework/core/graph_capture.h"
 #include "kusari/framework/core/intrusive_ptr.h"
+#include "kusari/framework/core/thread_owned.h"
 
 namespace kusari::amp {
 namespace {
@@ -80,16 +81,8 @@ class RuleTable {
   std::array<Entry, kEntries> entries_{};
 };
 
-constinit thread_local RuleTable t_rules;
-
 // Ids of the two lists that never change; others may, and get a new one for each region.
 constexpr uint64_t kAutocastLists = 1, kTensorflowLists = 2;
-constinit thread_local uint64_t t_last_id = kTensorflowLists;
-
-uint64_t id_of(const PrecisionLists& lists) {
-  if (&lists == &autocast_lists()) return kAutocastLists;
-  return &lists == &tensorflow_lists() ? kTensorflowLists : ++t_last_id;
-}
 
 /// The 16-bit copies of float32 leaves.
 class CastCache {
@@ -145,16 +138,28 @@ class CastCache {
   std::unordered_map<Key, Entry, Hash> entries_;
 };
 
-// Of the regions of this thread, from the beginning of the first to the end of the last.
-constinit thread_local CastCache* t_cache = nullptr;
-constinit thread_local int t_regions = 0;
+/// What a thread's regions share.
+struct ThreadRegions {
+  RuleTable rules;
+  uint64_t last_id = kTensorflowLists;
+  std::optional<CastCache> cache;  // from the beginning of the first region to the end of the last
+  int count = 0;
+};
+constinit thread_local ThreadRegions* t_regions __attribute__((tls_model("initial-exec"))) = nullptr;
+
+ThreadRegions& regions() { return kusari::detail::thread_owned(t_regions); }
+
+uint64_t id_of(const PrecisionLists& lists) {
+  if (&lists == &autocast_lists()) return kAutocastLists;
+  return &lists == &tensorflow_lists() ? kTensorflowLists : ++regions().last_id;
+}
 
 /// What a static graph records must not use copies that were made before, which a replay would not make again; nor may
 /// others use copies that lie in its memory.
 CastCache& current_cache() {
   GraphCapture* const capture = GraphCapture::current();
   if (capture == nullptr) [[likely]]
-    return *t_cache;
+    return *regions().cache;
   if (!capture->kept_meanwhile) capture->kept_meanwhile = std::make_shared<CastCache>();
   return *static_cast<CastCache*>(capture->kept_meanwhile.get());
 }
@@ -216,12 +221,13 @@ class Autocast::Region final : public InputCaster {
         scope_{options.enabled                                 ? this
                : dynamic_cast<Region*>(detail::t_input_caster) ? nullptr
                                                                : detail::t_input_caster} {
-    if (t_regions == 0) t_cache = new CastCache;
-    ++t_regions;
+    ThreadRegions& all = regions();
+    if (all.count++ == 0) all.cache.emplace();
   }
   ~Region() override {
-    if (--t_regions != 0) return;
-    delete std::exchange(t_cache, nullptr);
+    ThreadRegions& all = regions();
+    if (--all.count != 0) return;
+    all.cache.reset();
     if (GraphCapture* const capture = GraphCapture::current()) capture->kept_meanwhile = nullptr;
   }
 
@@ -230,12 +236,12 @@ class Autocast::Region final : public InputCaster {
   void cast(const FunctionNode& function, Inputs& inputs) override {
     const Precision own = function.precision();
     if (own != Precision::listed) return convert(rule_of(own), function.name(), inputs);
-    const Rule rule = t_rules.find(*lists_, lists_id_, function.name());
+    const Rule rule = regions().rules.find(*lists_, lists_id_, function.name());
     convert(rule == Rule::unlisted ? rule_of(lists_->unlisted) : rule, function.name(), inputs);
   }
 
   bool cast_composite(const char* name, Inputs& inputs) override {
-    const Rule rule = t_rules.find(*lists_, lists_id_, name);
+    const Rule rule = regions().rules.find(*lists_, lists_id_, name);
     if (rule == Rule::unlisted) return false;
     convert(rule, name, inputs);
     return true;

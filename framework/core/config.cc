@@ -9,6 +9,7 @@
 #include "kusari/framework/core/environment.h"
 #include "kusari/framework/core/error.h"
 #include "kusari/framework/core/fork_safe.h"
+#include "kusari/framework/core/thread_owned.h"
 
 namespace kusari {
 namespace {
@@ -93,13 +94,11 @@ Config& global_config() {
 }
 
 Config& config() {
-  static constinit thread_local Config* local __attribute__((tls_model("initial-exec"))) = nullptr;
-  if (local == nullptr) {
-    static thread_local Config storage;
-    storage.fall_back_to(global_config());
-    local = &storage;
-  }
-  return *local;
+  struct Local : Config {
+    Local() { fall_back_to(global_config()); }
+  };
+  static constinit thread_local Local* local __attribute__((tls_model("initial-exec"))) = nullptr;
+  return detail::thread_owned(local);
 }
 
 ConfigSnapshot::ConfigSnapshot() : values_{config()} {}

@@ -15,6 +15,7 @@
 #include "kusari/framework/core/error.h"
 #include "kusari/framework/core/fork_safe.h"
 #include "kusari/framework/core/memory.h"
+#include "kusari/framework/core/thread_owned.h"
 
 namespace kusari::cpu {
 namespace {
@@ -144,28 +145,33 @@ constinit ForkSafeMutex making;  // oneDNN locks caches of its own, which fork()
 
 constexpr size_t kMostKept = 1024;  // per thread; a program with more shapes starts afresh
 
+struct KeptProducts {
+  std::unordered_map<Key, std::unique_ptr<Product>, KeyHash> products;
+  const Key* last_key = nullptr;
+  Product* last = nullptr;
+};
+
 }  // namespace
 
 bool multiply_with_onednn(const MatrixProduct& p) {
   if (is_scattered(p)) return multiply_scattered(p);
-  static thread_local std::unordered_map<Key, std::unique_ptr<Product>, KeyHash> kept;
-  static thread_local const Key* last_key = nullptr;
-  static thread_local Product* last = nullptr;
+  static constinit thread_local KeptProducts* own __attribute__((tls_model("initial-exec"))) = nullptr;
+  KeptProducts& kept = kusari::detail::thread_owned(own);
   const OneDnnSingleThread single_thread;
   const Key key = key_of(p);
-  if (last_key == nullptr || !(*last_key == key)) {
-    auto found = kept.find(key);
-    if (found == kept.end()) {
-      if (kept.size() >= kMostKept) kept.clear();
-      last_key = nullptr;
+  if (kept.last_key == nullptr || !(*kept.last_key == key)) {
+    auto found = kept.products.find(key);
+    if (found == kept.products.end()) {
+      if (kept.products.size() >= kMostKept) kept.products.clear();
+      kept.last_key = nullptr;
       const std::scoped_lock lock(making);
-      found = kept.emplace(key, Product::create(p)).first;
+      found = kept.products.emplace(key, Product::create(p)).first;
     }
-    last_key = &found->first;
-    last = found->second.get();
+    kept.last_key = &found->first;
+    kept.last = found->second.get();
   }
-  if (last == nullptr) return false;
-  (*last)(p);
+  if (kept.last == nullptr) return false;
+  (*kept.last)(p);
   return true;
 }
 

@@ -11,6 +11,7 @@
 #include "kusari/framework/core/environment.h"
 #include "kusari/framework/core/error.h"
 #include "kusari/framework/core/fork_safe.h"
+#include "kusari/framework/core/thread_owned.h"
 
 namespace kusari::cpu {
 
@@ -40,8 +41,11 @@ constinit Lazy<Engine> engine;  // never destroyed: threads that outlive main ma
 const dnnl::engine& onednn_engine() { return *engine; }
 
 const dnnl::stream& onednn_stream() {
-  static thread_local const dnnl::stream stream(onednn_engine());
-  return stream;
+  struct Stream : dnnl::stream {
+    Stream() : dnnl::stream(onednn_engine()) {}
+  };
+  static constinit thread_local Stream* stream = nullptr;
+  return kusari::detail::thread_owned(stream);
 }
 
 dnnl::memory::data_type onednn_type(Dtype dtype) {

@@ -25,7 +25,8 @@ uint64_t random_advance(const Program& program) { return program.forward_random 
 // Never that of another thread: ids of the standard library come again when a thread has ended.
 uint64_t this_thread() noexcept {
   static std::atomic<uint64_t> threads{0};
-  static thread_local const uint64_t id = ++threads;
+  static constinit thread_local uint64_t id = 0;
+  if (id == 0) id = ++threads;
   return id;
 }
 

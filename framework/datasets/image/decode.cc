@@ -5,6 +5,7 @@
 
 #include "kusari/framework/core/error.h"
 #include "kusari/framework/core/input_file.h"
+#include "kusari/framework/core/thread_owned.h"
 #include "kusari/framework/datasets/image/exif.h"
 #include "kusari/framework/datasets/image/jpeg.h"
 #include "kusari/framework/datasets/image/pixels.h"
@@ -54,7 +55,8 @@ Array decode_image(std::span<const uint8_t> bytes, const DecodeOptions& options,
 }
 
 Array read_image(const std::string& path, const DecodeOptions& options) {
-  thread_local std::vector<uint8_t> buffer;
+  static constinit thread_local std::vector<uint8_t>* own = nullptr;
+  std::vector<uint8_t>& buffer = kusari::detail::thread_owned(own);
   return decode_image(read_whole("read_image", path, buffer), options, path);
 }
 
