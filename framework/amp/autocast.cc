@@ -132,7 +132,7 @@ class CastCache {
 
   // An input of the model that wants a gradient is a leaf as well, a new one in each iteration.
   void drop_orphans() {
-    std::erase_if(entries_, [](const auto& entry) { return entry.second.leaf->handles == 0; });
+    std::erase_if(entries_, [](const auto& entry) { return entry.second.leaf->handles() == 0; });
   }
 
   std::unordered_map<Key, Entry, Hash> entries_;

@@ -48,6 +48,7 @@ class BackwardPass {
       displaced_[i].node->pass = displaced_[i].pass;
       displaced_[i].node->slot = displaced_[i].slot;
     }
+    for (VariableNode* leaf : claimed_) leaf->claim.store(0, std::memory_order_release);
     t_outermost = outermost_;
   }
 
@@ -166,10 +167,12 @@ class BackwardPass {
 
   void add_to_leaf(VariableNode* leaf, Variable gx) {
     if (!options_.to_leaves) {
-      if (is_target(leaf)) add_to_slot(leaf, std::move(gx));
-      return;
+      if (!is_target(leaf)) return;
+      claim(leaf);
+      return add_to_slot(leaf, std::move(gx));
     }
-    if (leaf->handles == 0) return;  // nobody can ask for it
+    if (leaf->handles() == 0) return;  // nobody can ask for it
+    claim(leaf);
     const bool has_scale = options_.device_loss_scale.is_defined() || options_.loss_scale;
     if (leaf->grad == nullptr) {
       leaf->grad = gx.node();
@@ -194,6 +197,20 @@ class BackwardPass {
       leaf->saved_state().loss_scale = *options_.loss_scale;
       leaf->saved_state().device_loss_scale = Array();
     }
+  }
+
+  // Until this pass ends, no other thread may add to the leaf's gradient.
+  void claim(VariableNode* leaf) {
+    const uint64_t own = t_outermost;
+    uint64_t holder = leaf->claim.load(std::memory_order_relaxed);
+    if (holder == own) return;
+    holder = 0;
+    if (!leaf->claim.compare_exchange_strong(holder, own, std::memory_order_acquire, std::memory_order_relaxed)) {
+      throw StateError("backward: another thread is adding to the gradient" +
+                       (leaf->saved == nullptr || leaf->saved->name.empty() ? "" : " of '" + leaf->saved->name + "'") +
+                       " at the same time: threads that train need a copy of the model each, or kusari::grad");
+    }
+    claimed_.push_back(leaf);
   }
 
   static Array scale_on(const Device& device, const Array& scale, double number) {
@@ -253,7 +270,7 @@ class BackwardPass {
   // Nobody else can see the elements, so they may be overwritten.
   static bool is_private(const Variable& v) {
     const VariableNode* const node = v.node();
-    return node->handles == 1 && node->references == 1 && node->array.is_unique() && node->array.is_dense();
+    return node->handles() == 1 && node->references() == 1 && node->array.is_unique() && node->array.is_dense();
   }
 
   Variable add(Variable a, Variable b) const {
@@ -276,7 +293,7 @@ class BackwardPass {
     for (VariableNode* leaf : leaves_) {
       if (leaf->grad == nullptr) continue;
       const Array& array = leaf->grad->array;
-      if (leaf->grad->handles == 1 && array.is_unique() && array.is_dense()) continue;
+      if (leaf->grad->handles() == 1 && array.is_unique() && array.is_dense()) continue;
       Variable(leaf).set_grad(array.copy());
     }
   }
@@ -311,6 +328,7 @@ class BackwardPass {
   SmallVector<Variable, 16> slots_;
   SmallVector<uint32_t, 16> free_slots_;
   SmallVector<VariableNode*, 16> leaves_;  // leaves whose first gradient came in this pass
+  SmallVector<VariableNode*, 16> claimed_;
   SmallVector<Displaced, 1> displaced_;
   SmallVector<Result, 1> results_;
 };

@@ -162,7 +162,7 @@ void FunctionApplication::record(FunctionNode& function, std::span<const Variabl
     function.inputs_.emplace_back(node);
     if (node == nullptr) continue;
     rank = std::max(rank, node->rank);
-    if (i < 32 && (function.retained_inputs_ >> i & 1u) != 0) ++node->retained;
+    if (i < 32 && (function.retained_inputs_ >> i & 1u) != 0) node->add_retention();
   }
   function.rank_ = rank;
 }

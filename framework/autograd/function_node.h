@@ -1,6 +1,7 @@
 #pragma once
 
 #include <array>
+#include <atomic>
 #include <cstdint>
 #include <initializer_list>
 #include <span>
@@ -72,9 +73,15 @@ class KUSARI_API FunctionNode {
   /// Frees what forward retained for backward, which then cannot be called again.
   void release_retained() noexcept;
 
-  void retain() noexcept { ++references_; }
+  void retain() noexcept {
+    if (references_.load(std::memory_order_relaxed) == 0) {  // new: only its maker knows it
+      references_.store(1, std::memory_order_relaxed);
+    } else {
+      references_.fetch_add(1, std::memory_order_relaxed);
+    }
+  }
   void release() noexcept {
-    if (--references_ == 0) delete this;
+    if (detail::is_last(references_)) delete this;
   }
 
  protected:
@@ -117,7 +124,7 @@ class KUSARI_API FunctionNode {
   [[noreturn]] void throw_not_retained(const char* what, size_t i) const;
 
   // Fields in the order of their use, the hot ones beside the vtable pointer.
-  uint32_t references_ = 0;
+  std::atomic<uint32_t> references_{0};  // threads may drop the outputs of one function
   int32_t rank_ = 0;
   uint32_t retained_inputs_ = 0;
   uint32_t retained_outputs_ = 0;

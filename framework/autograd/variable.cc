@@ -21,22 +21,23 @@ VariableNode::~VariableNode() {
 // A vertex takes its creator along, and that the vertices before it: a chain of a million must not become a million
 // nested calls. The outermost call works through a list instead.
 void VariableNode::destroy() noexcept {
-  static constinit thread_local VariableNode* dead __attribute__((tls_model("initial-exec"))) = nullptr;
-  static constinit thread_local bool draining __attribute__((tls_model("initial-exec"))) = false;
+  static constinit thread_local VariableNode** dead __attribute__((tls_model("initial-exec"))) = nullptr;
   if (!creator && grad == nullptr) {
     delete this;
     return;
   }
-  next_dead = dead;
-  dead = this;
-  if (draining) return;
-  draining = true;
-  while (dead != nullptr) {
-    VariableNode* const node = dead;
-    dead = node->next_dead;
+  if (dead != nullptr) {
+    next_dead = *dead;
+    *dead = this;
+    return;
+  }
+  VariableNode* first = this;
+  dead = &first;
+  while (VariableNode* const node = first) {
+    first = node->next_dead;
     delete node;
   }
-  draining = false;
+  dead = nullptr;
 }
 
 VariableNode::Saved& VariableNode::saved_state() {
@@ -47,7 +48,7 @@ VariableNode::Saved& VariableNode::saved_state() {
 void VariableNode::last_handle_gone() noexcept {
   // A gradient with a graph of its own leads back to this vertex; nobody can see it any more.
   if (VariableNode* const held = std::exchange(grad, nullptr)) held->drop_handle();
-  if ((retained == 0 || recomputable) && references > 1) drop_array();
+  if ((retained.load(std::memory_order_acquire) == 0 || recomputable) && references() > 1) drop_array();
 }
 
 void VariableNode::drop_array() noexcept {

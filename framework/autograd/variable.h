@@ -1,5 +1,6 @@
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -35,9 +36,60 @@ struct BackwardOptions {
 
 namespace detail {
 
-// A vertex of the graph. `handles` counts the Variables that name it; when the last one goes, the gradient goes, and
-// the array too unless a function retained it, while the vertex stays as long as the graph needs it. One thread owns a
-// graph, so the counts are plain integers.
+// The references to a vertex and, among them, the handles: the Variables that name it. Threads that compute with one
+// model share the vertices of its parameters, so the counts change in one atomic step; a sole owner needs none, because
+// nobody else can add a reference.
+class VertexCounts {
+ public:
+  void retain() noexcept { add(kReference); }
+  void add_handle() noexcept { add(kReference + kHandle); }
+  /// Whether it was the last reference.
+  bool release() noexcept {
+    return counts_.load(std::memory_order_acquire) == kReference ||
+           counts_.fetch_sub(kReference, std::memory_order_acq_rel) == kReference;
+  }
+
+  enum class Left : uint8_t {
+    handles,  ///< others name the vertex
+    graph,    ///< nobody names it any more; the handle's reference is still counted
+    nothing,  ///< it was the last reference
+  };
+  /// What is left without one of the handles.
+  Left drop_handle() noexcept {
+    uint64_t seen = counts_.load(std::memory_order_acquire);
+    if (seen == kReference + kHandle) return Left::nothing;
+    for (;;) {
+      const bool is_last = seen >> kHandleBits == 1;
+      if (is_last && seen == kReference + kHandle) return Left::nothing;
+      if (counts_.compare_exchange_weak(seen, seen - (is_last ? kHandle : kReference + kHandle),
+                                        std::memory_order_acq_rel, std::memory_order_acquire)) {
+        return is_last ? Left::graph : Left::handles;
+      }
+    }
+  }
+  uint32_t references() const noexcept { return static_cast<uint32_t>(counts_.load(std::memory_order_acquire)); }
+  uint32_t handles() const noexcept {
+    return static_cast<uint32_t>(counts_.load(std::memory_order_acquire) >> kHandleBits);
+  }
+
+ private:
+  static constexpr int kHandleBits = 32;
+  static constexpr uint64_t kReference = 1, kHandle = uint64_t{1} << kHandleBits;
+
+  void add(uint64_t more) noexcept {
+    if (counts_.load(std::memory_order_relaxed) == 0) {  // new: only its maker knows it
+      counts_.store(more, std::memory_order_relaxed);
+    } else {
+      counts_.fetch_add(more, std::memory_order_relaxed);
+    }
+  }
+
+  std::atomic<uint64_t> counts_{0};
+};
+
+// A vertex of the graph. When the last Variable that names it goes, the gradient goes, and the array too unless a
+// function retained it, while the vertex stays as long as the graph needs it. One thread owns a graph; a leaf may be in
+// the graphs of several threads, which then count it, read its array and nothing else.
 class KUSARI_API VariableNode {
  public:
   static void* operator new(size_t bytes) { return memory::allocate(bytes); }
@@ -48,18 +100,20 @@ class KUSARI_API VariableNode {
   VariableNode& operator=(const VariableNode&) = delete;
   ~VariableNode();
 
-  void retain() noexcept { ++references; }
+  void retain() noexcept { counts.retain(); }
   void release() noexcept {
-    if (--references == 0) destroy();
+    if (counts.release()) destroy();
   }
-  void add_handle() noexcept {
-    ++references;
-    ++handles;
-  }
+  void add_handle() noexcept { counts.add_handle(); }
   void drop_handle() noexcept {
-    if (--handles == 0) last_handle_gone();
+    const VertexCounts::Left left = counts.drop_handle();
+    if (left == VertexCounts::Left::handles) return;
+    if (left == VertexCounts::Left::nothing) return destroy();
+    last_handle_gone();
     release();
   }
+  uint32_t references() const noexcept { return counts.references(); }
+  uint32_t handles() const noexcept { return counts.handles(); }
 
   const Shape& shape() const noexcept { return array.is_defined() ? array.shape() : saved->shape; }
   Dtype dtype() const noexcept { return array.is_defined() ? array.dtype() : saved->dtype; }
@@ -76,8 +130,7 @@ class KUSARI_API VariableNode {
   };
   Saved& saved_state();
 
-  uint32_t references = 0;
-  uint32_t handles = 0;
+  VertexCounts counts;
   Array array;
   IntrusivePtr<FunctionNode> creator;
   VariableNode* grad = nullptr;  // one handle
@@ -89,11 +142,14 @@ class KUSARI_API VariableNode {
   uint16_t output_index = 0;
   bool requires_grad;
   bool recomputable = false;  // the creator can compute `array` again, so that it need not stay for those who retain it
-  uint32_t retained = 0;      // functions that need `array` although no Variable may name it
+  std::atomic<uint32_t> retained{0};  // functions that need `array` although no Variable may name it
+  std::atomic<uint64_t> claim{0};     // of a leaf: the backward pass that is adding to its gradient, or 0
 
-  /// A function that retained the array needs it no more.
+  /// A function retains the array.
+  void add_retention() noexcept { retained.fetch_add(1, std::memory_order_relaxed); }
+  /// And needs it no more.
   void drop_retention() noexcept {
-    if (--retained == 0 && handles == 0) drop_array();
+    if (retained.fetch_sub(1, std::memory_order_acq_rel) == 1 && handles() == 0) drop_array();
   }
 
  private:
@@ -131,8 +187,12 @@ class VariableHandle {
 
 }  // namespace detail
 
-/// A handle to an array that remembers how it was computed. Copies name the same variable. A graph and the variables in
-/// it belong to one thread. chainer.Variable.
+/// A handle to an array that remembers how it was computed. Copies name the same variable. chainer.Variable.
+///
+/// Threads may copy and drop handles of one variable and compute with it at the same time, as several threads that call
+/// one model do with its parameters, as long as none changes it (set_array, set_grad, cleargrad, backward, unchain).
+/// A graph belongs to the thread that computes it: backward goes through it there, or later in another thread. A
+/// backward that meets the gradient of a leaf to which another thread is adding throws StateError. See docs/threads.md.
 class KUSARI_API Variable {
  public:
   /// An undefined variable: an absent optional argument, or no gradient.

@@ -114,7 +114,7 @@ void Bindings::find_members(Link* model) {
 std::string Bindings::leaf_changed(size_t index) const {
   const Recording::Leaf& leaf = leaves_[index];
   const VariableNode& node = *leaf.node;
-  if (node.handles == 0) return quoted(node) + " is gone";
+  if (node.handles() == 0) return quoted(node) + " is gone";
   if (!node.requires_grad || !node.is_leaf()) return quoted(node) + " is no parameter any more";
   const Array& array = node.array;
   if (!array.is_defined()) return quoted(node) + " has no numbers";

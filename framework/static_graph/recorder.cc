@@ -89,7 +89,7 @@ void Recorder::end() {
   if (phase_ == Phase::forward) phase_ = Phase::backward;  // whose inputs may come now
   // Variables that the call made over parameters' memory have no handles any more.
   for (Recording::Leaf& leaf : candidates_) {
-    if (is_refused_ || leaf.node->handles == 0) continue;
+    if (is_refused_ || leaf.node->handles() == 0) continue;
     recording_.program.slots[static_cast<size_t>(leaf.view.slot)].kind = Slot::Kind::leaf;
     leaves_.push_back(std::move(leaf));
   }
@@ -469,9 +469,9 @@ Recording Recorder::finish() {
     if (slot.kind == Slot::Kind::intermediate) slot.exported = Export::own;
   }
   for (Watched& each : watched_) {
-    if (each.node->handles == 0) continue;  // the call's own
+    if (each.node->handles() == 0) continue;  // the call's own
     recording_.requirements.push_back([node = std::move(each.node), id = each.storage_id] {
-      return node->handles != 0 && !node->requires_grad && node->array.is_defined() && node->array.storage().id == id;
+      return node->handles() != 0 && !node->requires_grad && node->array.is_defined() && node->array.storage().id == id;
     });
   }
   const auto& slots = recording_.program.slots;

@@ -18,7 +18,7 @@ namespace kusari::graphs {
 /// elements, wherever they lie in their storage. All other slots cover storages as they are.
 struct Recording {
   /// A variable that requires a gradient and was computed by nobody: a parameter. The vertex without a handle, so that
-  /// node->handles == 0 tells that its owner dropped it. Two leaves may share a slot.
+  /// node->handles() == 0 tells that its owner dropped it. Two leaves may share a slot.
   struct Leaf {
     IntrusivePtr<kusari::detail::VariableNode> node;
     View view;

@@ -159,7 +159,7 @@ class StepGraph::Recorded {
       if (!is_there && parameter.grad != nullptr) Variable(&parameter).set_grad_var(Variable());
       if (held == nullptr) continue;
       const uint32_t own = is_there ? 2 : 1;
-      if (held->handles == own && held->references == own && gradient.lent.references() == 2) continue;
+      if (held->handles() == own && held->references() == own && gradient.lent.references() == 2) continue;
       if (is_there) Variable(&parameter).set_grad_var(Variable());
       gradient.held = Variable();
       gradient.lent.drop();

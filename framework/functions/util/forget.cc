@@ -88,7 +88,7 @@ Variables used_beside(const Variables& xs, const Variables& results, const Appli
     if (node == nullptr || !node->requires_grad || !seen.insert(node).second) return;
     if (node->creator && applied.contains(node->creator.get())) {
       pending.push_back(node->creator.get());
-    } else if (node->creator || node->handles > 0) {  // otherwise nobody can ask for the gradient
+    } else if (node->creator || node->handles() > 0) {  // otherwise nobody can ask for the gradient
       used.push_back(Variable(node));
     }
   };
