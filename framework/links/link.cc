@@ -4,10 +4,12 @@
 #include <atomic>
 #include <cstdlib>
 #include <memory>
+#include <mutex>
 
 #include <cxxabi.h>
 
 #include "kusari/framework/core/error.h"
+#include "kusari/framework/core/fork_safe.h"
 #include "kusari/framework/core/log.h"
 #include "kusari/framework/core/serializer.h"
 #include "kusari/framework/links/call_model.h"
@@ -54,7 +56,7 @@ void LinkAccess::add_at(Link& parent, std::string_view name, MemberKind kind, pt
 }
 
 void LinkAccess::check_members(Link& link) {
-  if (link.members_checked_) return;
+  if (link.members_checked_.load(std::memory_order_relaxed)) return;
   const std::type_info& type = link.link_type();
   for (const LinkMember& member : link.members_) {
     if (member.owner != nullptr && *member.owner->type == type) {
@@ -62,7 +64,7 @@ void LinkAccess::check_members(Link& link) {
       break;
     }
   }
-  link.members_checked_ = true;
+  link.members_checked_.store(true, std::memory_order_relaxed);
 }
 
 void LinkAccess::check_inside(Link& link, const void* object, size_t size) {
@@ -211,7 +213,10 @@ void Link::remove_member(const std::string& name) {
   structure_changed();
 }
 
+// Threads may each make a static graph of one model.
 const IntrusivePtr<Home>& Link::home() {
+  static constinit ForkSafeMutex making;
+  const std::scoped_lock lock(making);
   if (!home_) home_ = IntrusivePtr<Home>(new Home(*this));
   return home_;
 }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -210,7 +211,7 @@ class KUSARI_API Link {
   IntrusivePtr<Home> home_;
   std::unique_ptr<detail::LinkExtras, detail::LinkExtrasDelete> extras_;
   Device device_;
-  bool members_checked_ = false;
+  std::atomic<bool> members_checked_{false};
 };
 
 /// The tree of links as Chainer prints it:

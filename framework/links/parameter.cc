@@ -115,8 +115,18 @@ void Parameter::infer_axis(int axis, int64_t size) {
     throw IndexError("Parameter::infer: " + label(*this) + " of shape " + to_string(declared_) + " has no axis " +
                      std::to_string(axis));
   }
+  const detail::FirstCall alone;
+  if (look()) return;  // another thread was first
   if (declared_[axis] < 0) declared_[axis] = size;
-  if (is_known(declared_)) initialize(declared_);
+  if (is_known(declared_)) make(declared_);
+}
+
+// Numbers may come beside initialize(), through set_array: the flag only spares those who ask the lock.
+bool Parameter::look() const noexcept {
+  const detail::FirstCall alone;
+  if (!Variable::array().is_defined()) return false;
+  made_.set();
+  return true;
 }
 
 // An initializer may have a dtype of its own, which to(Dtype) has overruled.
@@ -127,6 +137,11 @@ Array Parameter::generate(const Shape& shape) const {
 }
 
 void Parameter::initialize(const Shape& shape) {
+  const detail::FirstCall alone;
+  make(shape);
+}
+
+void Parameter::make(const Shape& shape) {
   bool fits = is_known(shape);
   if (declared_ != Shape{kInferShape}) {
     fits = fits && shape.ndim() == declared_.ndim();
@@ -142,6 +157,7 @@ void Parameter::initialize(const Shape& shape) {
   declared_ = shape;
   if (grad_is_marked_) mark_gradient();
   grad_is_marked_ = false;
+  made_.set();
 }
 
 void Parameter::reinitialize() {

@@ -10,6 +10,7 @@
 #include "kusari/framework/autograd/function_node.h"
 #include "kusari/framework/autograd/variable.h"
 #include "kusari/framework/initializers/initializer.h"
+#include "kusari/framework/links/first_call.h"
 #include "kusari/framework/links/link.h"
 #include "kusari/framework/links/update_rule.h"
 
@@ -48,9 +49,12 @@ class KUSARI_API Parameter : public Variable {
   Parameter& operator=(Parameter&& other) noexcept;
   ~Parameter();
 
-  bool is_initialized() const noexcept { return is_defined() && Variable::array().is_defined(); }
+  bool is_initialized() const noexcept {
+    return is_defined() && (made_.is_set() ? Variable::array().is_defined() : look());
+  }
   /// Gives an axis declared as kInfer its size, and the parameter its first numbers once all sizes are known. Does
-  /// nothing to a parameter that has them. Returns the parameter: `F::linear(x, W.infer(1, x.shape(1)), b)`.
+  /// nothing to a parameter that has them. Returns the parameter: `F::linear(x, W.infer(1, x.shape(1)), b)`. Of several
+  /// threads that call it at the same time one draws the numbers.
   const Parameter& infer(int axis, int64_t size) {
     if (!is_initialized()) [[unlikely]]
       infer_axis(axis, size);
@@ -105,6 +109,8 @@ class KUSARI_API Parameter : public Variable {
 
  private:
   void infer_axis(int axis, int64_t size);
+  bool look() const noexcept;
+  void make(const Shape& shape);
   Array generate(const Shape& shape) const;
   Array in_layout(const Array& array) const { return channels_last_ ? array.channels_last() : array; }
   void mark_gradient();
@@ -117,6 +123,7 @@ class KUSARI_API Parameter : public Variable {
   Dtype dtype_ = Dtype::float32;
   bool channels_last_ = false;
   bool grad_is_marked_ = false;  // uninitialised, and not cleared since
+  mutable detail::MadeFlag made_;
 };
 
 /// A parameter that may be left out: an absent one is undefined, neither registered nor saved, and a function takes it

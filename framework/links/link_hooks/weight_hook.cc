@@ -28,17 +28,24 @@ Parameter& WeightHook::weight(Link& link) const {
 }
 
 void WeightHook::forward_preprocess(Link& link) {
-  Parameter& parameter = weight(link);
-  if (!parameter.is_initialized()) {
-    throw StateError(std::string(name()) + ": '" + weight_name_ + "' has no shape yet when the call begins");
+  in_use_.enter(name());
+  try {
+    Parameter& parameter = weight(link);
+    if (!parameter.is_initialized()) {
+      throw StateError(std::string(name()) + ": '" + weight_name_ + "' has no shape yet when the call begins");
+    }
+    const Variable before = parameter;
+    static_cast<Variable&>(parameter) = transformed(link, before);
+    original_ = before;
+  } catch (...) {
+    in_use_.leave();
+    throw;
   }
-  const Variable before = parameter;
-  static_cast<Variable&>(parameter) = transformed(link, before);
-  original_ = before;
 }
 
 void WeightHook::forward_postprocess(Link& link) {
   static_cast<Variable&>(weight(link)) = std::exchange(original_, Variable());
+  in_use_.leave();
 }
 
 }  // namespace kusari::link_hooks

@@ -3,13 +3,14 @@
 #include <string>
 
 #include "kusari/framework/core/export.h"
+#include "kusari/framework/links/in_use.h"
 #include "kusari/framework/links/link_hook.h"
 #include "kusari/framework/links/parameter.h"
 
 namespace kusari::link_hooks {
 
 /// A hook that lets its link compute with a function of a parameter in the parameter's place. It belongs to one link,
-/// which must not be called by two threads at once.
+/// which must not be called by two threads at once: the second call throws StateError where it is noticed.
 class KUSARI_API WeightHook : public LinkHook {
  public:
   /// Throws ValueError when the link has no such parameter, StateError when the hook is installed for a thread.
@@ -27,6 +28,7 @@ class KUSARI_API WeightHook : public LinkHook {
  private:
   std::string weight_name_;
   Variable original_;  // during a call
+  detail::InUse in_use_;
 };
 
 }  // namespace kusari::link_hooks

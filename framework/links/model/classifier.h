@@ -9,6 +9,7 @@
 
 #include "kusari/framework/core/export.h"
 #include "kusari/framework/links/call_model.h"
+#include "kusari/framework/links/in_use.h"
 #include "kusari/framework/links/link.h"
 #include "kusari/framework/links/link_hook.h"
 
@@ -48,12 +49,15 @@ class KUSARI_API ClassifierBase : public Chain {
   size_t label_place(size_t count) const;
   /// Its name among variables with names.
   const std::string& label_name(const DictVariables& batch) const;
+
+  mutable kusari::detail::InUse in_use_;
 };
 
 /// A predictor with a loss: calls the predictor with all arguments but the target (options.label_key, the last one
 /// unless told otherwise), compares its result with the target, and reports "loss" and, if wanted, "accuracy". Returns
-/// the loss. Variables with names go to the predictor by name if it takes DictVariables, otherwise in their order.
-/// chainer.links.Classifier.
+/// the loss. A call sets members, so threads need a copy each: a call beside that of another thread throws StateError;
+/// the predictor alone may be shared. Variables with names go to the predictor by name if it takes DictVariables,
+/// otherwise in their order. chainer.links.Classifier.
 template <LinkType Predictor>
 class Classifier : public ClassifierBase {
  public:
@@ -74,6 +78,7 @@ class Classifier : public ClassifierBase {
   }
   Variable operator()(const DictVariables& batch) requires detail::kIsModel<Predictor> {
     const kusari::detail::LinkCall hooked(*this);
+    const kusari::detail::ScopedUse use(in_use_, "Classifier");
     forget();
     const std::string& label = label_name(batch);
     const DictVariables features = batch.without(label);
@@ -92,6 +97,7 @@ class Classifier : public ClassifierBase {
   template <size_t n, size_t... kIndex>
   Variable classify(const std::array<const Variable*, n + 1>& arguments, std::index_sequence<kIndex...>) {
     const kusari::detail::LinkCall hooked(*this);
+    const kusari::detail::ScopedUse use(in_use_, "Classifier");
     forget();
     const size_t at = label_place(n + 1);
     return compare(predictor(*arguments[kIndex < at ? kIndex : kIndex + 1]...), *arguments[at]);

@@ -58,7 +58,9 @@ void BatchStatistics::make_averages(const Shape& size, const Device& device) {
 }
 
 void BatchStatistics::prepare(const Variable& x) {
-  if (avg_mean.is_defined() || !x.is_defined()) return;
+  if (!x.is_defined() || (has_averages_.is_set() && avg_mean.is_defined())) return;
+  const detail::FirstCall alone;
+  if (avg_mean.is_defined()) return has_averages_.set();
   Shape size = size_;
   for (int axis = axis_.empty() ? 1 : 0, i = 0; i < size.ndim() && axis < x.ndim(); ++axis) {
     const bool aggregated =
@@ -74,6 +76,7 @@ void BatchStatistics::prepare(const Variable& x) {
     dtype_ = parameter->dtype();  // to(Dtype) may have changed it
   }
   make_averages(size, x.device());
+  has_averages_.set();
 }
 
 Variable BatchStatistics::scale() const { return or_constant(gamma, 1); }

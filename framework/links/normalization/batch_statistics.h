@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "kusari/framework/core/export.h"
+#include "kusari/framework/links/first_call.h"
 #include "kusari/framework/links/link.h"
 #include "kusari/framework/links/parameter.h"
 
@@ -64,6 +65,7 @@ class KUSARI_API BatchStatistics : public Link {
   Dims axis_;
   Dtype dtype_;
   Initializer initial_avg_mean_, initial_avg_var_;
+  detail::MadeFlag has_averages_;
 };
 
 }  // namespace kusari::links
