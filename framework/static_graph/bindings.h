@@ -1,9 +1,11 @@
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "kusari/framework/autograd/variable.h"
@@ -63,13 +65,28 @@ class KUSARI_API Bindings {
     const Array* persistent;
     uint64_t storage_id;
   };
+  /// Counts a view of a storage that bindings have, of whichever graph and thread.
+  class Holding {
+   public:
+    explicit Holding(const kusari::detail::Storage& storage);
+    Holding(Holding&& other) noexcept : id_{other.id_}, count_{std::exchange(other.count_, nullptr)} {}
+    Holding& operator=(Holding&& other) = delete;
+    ~Holding();
+    uint32_t count() const noexcept { return count_->load(std::memory_order_acquire); }
+
+   private:
+    uint64_t id_;
+    std::atomic<uint32_t>* count_;
+  };
   struct External {
-    Array array;  // the only view of ours, so that its storage counts one reference for all of us
+    Array array;      // the only view of ours, so that its storage counts one reference for all of us
+    Holding holding;  // counted after that reference, and forgotten before
     SlotIndex slot;
     bool is_held_by_us_alone;  // from the beginning
     bool is_member;
   };
 
+  static bool is_alone(const External& external) noexcept;
   std::string leaf_changed(size_t index) const;
   void find_members(Link* model);
 

@@ -1,6 +1,7 @@
 #include "kusari/framework/static_graph/engine.h"
 
 #include <algorithm>
+#include <mutex>
 #include <optional>
 #include <utility>
 
@@ -51,17 +52,30 @@ bool is_any_connected(const CallResults& results) {
 
 std::string quoted(const StaticGraphOptions& options) { return "static_graph '" + options.name + "'"; }
 
-void give_up(const StaticGraphOptions& options, const Signature& signature, const std::string& reason) {
-  log::warn(quoted(options) + ": calls with (" + signature.text() + ") run define-by-run from now on: " + reason);
+void warn_once(EnginesShared& shared, const std::string& text) {
+  if (shared.is_new(text)) log::warn(quoted(shared.options) + ": " + text);
+}
+
+void give_up(EnginesShared& shared, const Signature& signature, const std::string& reason) {
+  warn_once(shared, "calls with (" + signature.text() + ") run define-by-run from now on: " + reason);
 }
 
 }  // namespace
+
+bool EnginesShared::is_new(const std::string& warning) {
+  const std::scoped_lock lock(mutex);
+  return warnings.insert(warning).second;
+}
 
 // What the recording of a call leaves to the engine, which may be gone by then.
 class Engine::Observer final : public RecordingObserver {
  public:
   Observer(const Engine& engine, std::shared_ptr<Entry> entry)
-      : options_{engine.options_}, entry_{std::move(entry)}, scratch_{engine.scratch_}, escaped_{engine.escaped_} {
+      : open_{engine.open_calls_},
+        shared_{engine.shared_},
+        entry_{std::move(entry)},
+        scratch_{engine.scratch_},
+        escaped_{engine.escaped_} {
     ++entry_->open_recordings;
   }
 
@@ -73,9 +87,10 @@ class Engine::Observer final : public RecordingObserver {
     for (const Recording::Escape& escape : recording.escapes) escaped_->insert(escape.storage_id);
     if (!recording.escapes.empty() && !std::exchange(entry_->left_something, true)) return;
     context.recorder = std::move(recorder);
-    context.copies_outputs = options_.copy_outputs;
+    context.copies_outputs = shared_->options.copy_outputs;
+    context.open_calls = open_.calls();
     entry_->recorded = IntrusivePtr<RecordedCall>(
-        new RecordedCall(std::move(recording), options_.passes, std::move(context), scratch_));
+        new RecordedCall(std::move(recording), shared_->options.passes, std::move(context), scratch_));
     entry_->state = Entry::State::ready;
     entry_->is_used = false;
   }
@@ -84,7 +99,7 @@ class Engine::Observer final : public RecordingObserver {
     if (entry_->state == Entry::State::plain) return;
     entry_->state = Entry::State::plain;
     entry_->recorded = nullptr;
-    give_up(options_, entry_->signature, reason);
+    give_up(*shared_, entry_->signature, reason);
   }
   void abandoned(std::string reason) noexcept override {
     if (--entry_->open_recordings > 0 || entry_->state != Entry::State::fresh || reason.empty()) return;
@@ -93,18 +108,19 @@ class Engine::Observer final : public RecordingObserver {
   }
 
  private:
-  StaticGraphOptions options_;
+  OpenCall open_;
+  std::shared_ptr<EnginesShared> shared_;
   std::shared_ptr<Entry> entry_;
   std::shared_ptr<Scratch> scratch_;
   std::shared_ptr<std::unordered_set<uint64_t>> escaped_;
 };
 
-Engine::Engine(StaticGraphOptions options) : options_{std::move(options)} {
+Engine::Engine(std::shared_ptr<EnginesShared> shared) : shared_{std::move(shared)}, options_{shared_->options} {
   (void)config();  // throws bad settings, which is_on() cannot
 }
 
 bool Engine::is_on() const noexcept {
-  if (GraphCapture::current() != nullptr || is_running_ || is_off_by_environment()) return false;
+  if (GraphCapture::current() != nullptr || is_off_by_environment()) return false;
   const Config& settings = config();
   return settings.use_static_graph && !settings.debug &&
          (!options_.force_test_define_by_run || (settings.train && settings.enable_backprop));
@@ -134,7 +150,7 @@ Variables Engine::call(const Callee& callee, std::span<const Variable> inputs) {
   if (entry->state == Entry::State::fresh) {
     if (entry->unused_recordings < kMaxUnusedRecordings) return record(*entry, callee, inputs);
     entry->state = Entry::State::plain;
-    give_up(options_, entry->signature,
+    give_up(*shared_, entry->signature,
             std::to_string(kMaxUnusedRecordings) + " recordings in a row were of no use, the last because " +
                 entry->reason);
   }
@@ -167,7 +183,7 @@ Engine::Entry* Engine::add(std::span<const Variable> inputs, const Surroundings&
   if (entries_.size() < static_cast<size_t>(std::max(options_.max_signatures, 0))) {
     return entries_.emplace_back(std::move(entry)).get();
   }
-  if (!std::exchange(is_full_, true)) {
+  if (shared_->is_new("full")) {
     log::warn(quoted(options_) + ": it has recordings for " + std::to_string(entries_.size()) +
               " kinds of inputs; calls with others, such as (" + entry->signature.text() +
               "), run define-by-run; see StaticGraphOptions::max_signatures");
@@ -225,12 +241,9 @@ Variables Engine::record(Entry& entry, const Callee& callee, std::span<const Var
 Variables Engine::replay(const IntrusivePtr<RecordedCall>& recorded, std::span<const Variable> inputs) {
   const IntrusivePtr<RecordedCall> kept = recorded;  // static_code may clear the graph
   const CallResults& results = kept->results();
+  std::optional<kusari::detail::ScopedUse> members;
+  if (!results.members.empty()) members.emplace(shared_->members, quoted(options_).c_str());
   results.clear_members();
-  is_running_ = true;
-  struct Running {
-    bool& flag;
-    ~Running() { flag = false; }
-  } const running{is_running_};
   return results.deliver(apply_call(inputs, kept->leaves(), kept->has_backward(), kept));
 }
 
@@ -243,7 +256,7 @@ void Engine::log(int level, const Entry& entry, const char* what) const {
 }
 
 std::string Engine::summary() const {
-  std::string text = quoted(options_) + '\n';
+  std::string text;
   for (const auto& entry : entries_) {
     text += "(" + entry->signature.text() + "): ";
     switch (entry->state) {
@@ -273,7 +286,8 @@ std::string Engine::dot() const {
 
 void Engine::clear() noexcept {
   entries_.clear();
-  is_full_ = false;
+  const std::scoped_lock lock(shared_->mutex);
+  shared_->warnings.clear();
 }
 
 }  // namespace kusari::graphs

@@ -5,9 +5,12 @@
 #include <span>
 #include <string>
 #include <unordered_set>
+#include <utility>
 #include <vector>
 
 #include "kusari/framework/autograd/variable.h"
+#include "kusari/framework/core/fork_safe.h"
+#include "kusari/framework/links/in_use.h"
 #include "kusari/framework/static_graph/arena.h"
 #include "kusari/framework/static_graph/recorded_call.h"
 #include "kusari/framework/static_graph/signature.h"
@@ -15,17 +18,31 @@
 
 namespace kusari::graphs {
 
-/// Decides for each call of a static graph whether it is recorded, replayed or run as it is.
+/// What the engines of one static graph share.
+struct EnginesShared {
+  explicit EnginesShared(StaticGraphOptions given) : options{std::move(given)} {}
+  /// Whether nobody has asked with this text before: for warnings that come once.
+  bool is_new(const std::string& warning);
+
+  const StaticGraphOptions options;
+  kusari::detail::InUse members;  ///< of links, which replays set
+  ForkSafeMutex mutex;
+  std::unordered_set<std::string> warnings;
+};
+
+/// Decides for each call of a static graph whether it is recorded, replayed or run as it is. One thread at a time.
 class Engine {
  public:
   using Callee = kusari::detail::StaticGraphCache::Callee;
 
-  explicit Engine(StaticGraphOptions options);
+  explicit Engine(std::shared_ptr<EnginesShared> shared);
   Engine(const Engine&) = delete;
   Engine& operator=(const Engine&) = delete;
 
-  const StaticGraphOptions& options() const noexcept { return options_; }
+  /// Does not look at what calls change.
   bool is_on() const noexcept;
+  /// Whether calls wait for their backward.
+  bool has_open_calls() const noexcept { return open_calls_->count.load(std::memory_order_acquire) > 0; }
   Variables call(const Callee& callee, std::span<const Variable> inputs);
 
   std::string summary() const;
@@ -61,12 +78,12 @@ class Engine {
   Variables replay(const IntrusivePtr<RecordedCall>& recorded, std::span<const Variable> inputs);
   void log(int level, const Entry& entry, const char* what) const;
 
-  StaticGraphOptions options_;
+  std::shared_ptr<EnginesShared> shared_;
+  const StaticGraphOptions& options_;
+  std::shared_ptr<OpenCalls> open_calls_ = std::make_shared<OpenCalls>();
   std::vector<std::shared_ptr<Entry>> entries_;  // shared with calls that are being recorded
   std::shared_ptr<Scratch> scratch_ = std::make_shared<Scratch>();
   std::shared_ptr<std::unordered_set<uint64_t>> escaped_ = std::make_shared<std::unordered_set<uint64_t>>();
-  bool is_full_ = false;     // a signature was refused
-  bool is_running_ = false;  // a replay, from which static_code may call again
 };
 
 }  // namespace kusari::graphs

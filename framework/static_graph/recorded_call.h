@@ -1,10 +1,12 @@
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <memory>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "kusari/framework/autograd/function_node.h"
@@ -43,6 +45,32 @@ struct CallResults {
   Variables deliver(Variables outputs) const;
 };
 
+/// How many calls wait for their backward, of one thread at a time.
+struct OpenCalls {
+  std::atomic<int> count{0};
+};
+
+/// One of them.
+class OpenCall {
+ public:
+  OpenCall() noexcept = default;
+  explicit OpenCall(std::shared_ptr<OpenCalls> calls) noexcept : calls_{std::move(calls)} {
+    if (calls_) calls_->count.fetch_add(1, std::memory_order_relaxed);
+  }
+  OpenCall(OpenCall&& other) noexcept = default;
+  OpenCall& operator=(OpenCall&& other) noexcept {
+    std::swap(calls_, other.calls_);
+    return *this;
+  }
+  ~OpenCall() {
+    if (calls_) calls_->count.fetch_sub(1, std::memory_order_release);
+  }
+  const std::shared_ptr<OpenCalls>& calls() const noexcept { return calls_; }
+
+ private:
+  std::shared_ptr<OpenCalls> calls_;
+};
+
 /// A recording that can be replayed, with the instances that its calls in flight use.
 class KUSARI_API RecordedCall {
  public:
@@ -53,6 +81,7 @@ class KUSARI_API RecordedCall {
     std::unique_ptr<Recorder> recorder;  ///< which watches what has escaped
     bool copies_outputs;
     size_t leaves;  ///< how many of the recording's leaves the forward phase knew
+    std::shared_ptr<OpenCalls> open_calls = nullptr;
   };
   /// `scratch`: for a recording without backward phase.
   RecordedCall(Recording recording, const StaticGraphPasses& passes, Context context, std::shared_ptr<Scratch> scratch);
@@ -72,6 +101,8 @@ class KUSARI_API RecordedCall {
   /// See Bindings.
   bool writes_into(std::span<const Variable> inputs) const noexcept { return bindings_.writes_into(inputs); }
 
+  /// For a call that waits for its backward from now on.
+  OpenCall open() const noexcept { return OpenCall(open_calls_); }
   std::unique_ptr<Instance> take_instance();
   void give_back(std::unique_ptr<Instance> instance) noexcept;
 
@@ -99,6 +130,7 @@ class KUSARI_API RecordedCall {
   CallResults results_;
   std::unique_ptr<Recorder> recorder_;
   std::shared_ptr<Scratch> scratch_;
+  std::shared_ptr<OpenCalls> open_calls_;
   bool copies_outputs_;
   bool has_backward_;
   bool is_outdated_ = false;

@@ -291,7 +291,10 @@ Arrays StaticCall::forward(const ArrayRefs& in) {
   const profiler::Range range(recorded_->name());
   Lease lease{*recorded_, recorded_->take_instance()};
   Arrays outputs = recorded_->forward(*lease.instance, in);
-  if (is_recording()) instance_ = std::move(lease.instance);
+  if (is_recording()) {
+    open_ = recorded_->open();
+    instance_ = std::move(lease.instance);
+  }
   return outputs;
 }
 

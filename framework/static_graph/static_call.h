@@ -93,6 +93,7 @@ class StaticCall final : public FunctionNode {
   void check_arguments(const std::string& graph) const;
 
   SmallVector<uint64_t, 4> storages_;  // ids of those of the arguments; 0 for one that is not there
+  OpenCall open_;                      // goes after all that belongs to the engine
   IntrusivePtr<RecordedCall> recorded_;
   std::unique_ptr<Instance> instance_;
   std::unique_ptr<LiveCall> live_;

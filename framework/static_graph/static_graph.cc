@@ -7,7 +7,7 @@
 #include <cxxabi.h>
 
 #include "kusari/framework/core/atomic_file.h"
-#include "kusari/framework/static_graph/engine.h"
+#include "kusari/framework/static_graph/engines.h"
 
 namespace kusari::detail {
 namespace {
@@ -31,27 +31,27 @@ StaticGraphOptions named(StaticGraphOptions options, const std::type_info& calle
 }  // namespace
 
 StaticGraphCache::StaticGraphCache(StaticGraphOptions options, const std::type_info& callee)
-    : engine_{std::make_unique<graphs::Engine>(named(std::move(options), callee))} {}
+    : engines_{std::make_unique<graphs::Engines>(named(std::move(options), callee))} {}
 StaticGraphCache::StaticGraphCache(const StaticGraphCache& other)
-    : engine_{std::make_unique<graphs::Engine>(other.engine_->options())} {}
+    : engines_{std::make_unique<graphs::Engines>(other.engines_->options())} {}
 StaticGraphCache::StaticGraphCache(StaticGraphCache&& other) noexcept = default;
 // The callee has been assigned to: what was recorded may not be what it does now.
 StaticGraphCache& StaticGraphCache::operator=(const StaticGraphCache& other) {
-  if (this != &other) engine_ = std::make_unique<graphs::Engine>(other.engine_->options());
+  if (this != &other) engines_ = std::make_unique<graphs::Engines>(other.engines_->options());
   return *this;
 }
 StaticGraphCache& StaticGraphCache::operator=(StaticGraphCache&& other) noexcept = default;
 StaticGraphCache::~StaticGraphCache() = default;
 
-bool StaticGraphCache::is_on() const noexcept { return engine_->is_on(); }
+bool StaticGraphCache::is_on() const noexcept { return engines_->is_on(); }
 Variables StaticGraphCache::call(const Callee& callee, std::span<const Variable> inputs) {
-  return engine_->call(callee, inputs);
+  return engines_->call(callee, inputs);
 }
 
-const std::string& StaticGraphCache::name() const noexcept { return engine_->options().name; }
-std::string StaticGraphCache::summary() const { return engine_->summary(); }
-std::string StaticGraphCache::dot() const { return engine_->dot(); }
+const std::string& StaticGraphCache::name() const noexcept { return engines_->options().name; }
+std::string StaticGraphCache::summary() const { return engines_->summary(); }
+std::string StaticGraphCache::dot() const { return engines_->dot(); }
 void StaticGraphCache::write_dot(const std::string& path) const { write_file_atomically(path, dot()); }
-void StaticGraphCache::clear() noexcept { engine_->clear(); }
+void StaticGraphCache::clear() noexcept { engines_->clear(); }
 
 }  // namespace kusari::detail

@@ -36,7 +36,7 @@ struct StaticGraphOptions {
 };
 
 namespace graphs {
-class Engine;
+class Engines;
 }
 
 namespace detail {
@@ -69,7 +69,7 @@ class KUSARI_API StaticGraphCache {
   void clear() noexcept;
 
  private:
-  std::unique_ptr<graphs::Engine> engine_;
+  std::unique_ptr<graphs::Engines> engines_;
 };
 
 /// Calls F through the cache.
