@@ -1,6 +1,7 @@
 #include "kusari/framework/core/large_heap.h"
 
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -15,8 +16,35 @@ constexpr size_t kSmallestRest = size_t{1} << 15;  // what is cut off a block is
 constexpr size_t kHugePage = size_t{1} << 21;
 constexpr size_t kLarge = size_t{1} << 24;
 constexpr size_t kGrowth = size_t{1} << 26;
+constexpr size_t kPage = 4096;
 
 size_t round_up(size_t n, size_t step) { return (n + step - 1) / step * step; }
+
+char* round_up(char* at, size_t step) {
+  return reinterpret_cast<char*>(round_up(reinterpret_cast<uintptr_t>(at), step));
+}
+
+#ifdef MAP_FIXED_NOREPLACE
+constexpr int kOnlyThere = MAP_FIXED_NOREPLACE;
+#else
+constexpr int kOnlyThere = 0;  // a hint, which the system follows where it can
+#endif
+
+// Memory at that address, if nothing is there.
+bool map_at(char* address, size_t bytes, int protection) noexcept {
+  void* const mapped =
+      mmap(address, bytes, protection, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | kOnlyThere, -1, 0);
+  if (mapped == address) return true;
+  if (mapped != MAP_FAILED) munmap(mapped, bytes);
+  return false;
+}
+
+// What this process may have of addresses; the largest number where that is not limited.
+size_t address_limit() noexcept {
+  rlimit limit;
+  if (getrlimit(RLIMIT_AS, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return ~size_t{0};
+  return static_cast<size_t>(limit.rlim_cur);
+}
 
 }  // namespace
 
@@ -111,33 +139,62 @@ LargeHeap::Header* LargeHeap::take(Header* block, size_t size) noexcept {
   return taken;
 }
 
-// Addresses cost nothing, so there are enough for all the memory of the machine in one range, twice.
+// Addresses cost nothing unless they are limited, so there are enough for all the memory of the machine in one range,
+// twice.
 bool LargeHeap::reserve_range() noexcept {
   const size_t memory = static_cast<size_t>(sysconf(_SC_PHYS_PAGES)) * static_cast<size_t>(sysconf(_SC_PAGESIZE));
+  const size_t limit = address_limit();
+  if (limit / 4 < memory && begin_growing_range(limit)) return true;
   for (size_t bytes = round_up(2 * memory, kGrowth); bytes >= kGrowth; bytes = round_up(bytes / 2, kHugePage)) {
     void* const range = mmap(nullptr, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    if (range == MAP_FAILED) continue;  // a limit on addresses
+    if (range == MAP_FAILED) continue;
     madvise(range, bytes, MADV_HUGEPAGE);
-    char* const begin = static_cast<char*>(range);
-    limit_ = begin + bytes;
-    end_ = touched_ = committed_ = reinterpret_cast<char*>(round_up(reinterpret_cast<uintptr_t>(begin), kHugePage));
+    limit_ = static_cast<char*>(range) + bytes;
+    end_ = touched_ = committed_ = round_up(static_cast<char*>(range), kHugePage);
     return true;
   }
   return false;
+}
+
+// An empty range, so far from the mappings of others, which the system puts one below the other, that neither can reach
+// the other within the limit.
+bool LargeHeap::begin_growing_range(size_t limit) noexcept {
+  void* const others = mmap(nullptr, kPage, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (others == MAP_FAILED) return false;
+  munmap(others, kPage);
+  for (size_t distance = round_up(2 * limit, kGrowth) + kGrowth; distance < reinterpret_cast<uintptr_t>(others);
+       distance *= 4) {
+    char* const begin = round_up(static_cast<char*>(others) - distance, kHugePage);
+    if (!map_at(begin, kPage, PROT_NONE)) continue;
+    munmap(begin, kPage);
+    limit_ = end_ = touched_ = committed_ = begin;
+    grows_ = true;
+    return true;
+  }
+  return false;
+}
+
+bool LargeHeap::extend(size_t step) noexcept {
+  if (grows_) {
+    if (!map_at(committed_, step, PROT_READ | PROT_WRITE)) return false;
+    madvise(committed_, step, MADV_HUGEPAGE);
+    limit_ = committed_ + step;
+  } else if (step > static_cast<size_t>(limit_ - committed_) ||
+             mprotect(committed_, step, PROT_READ | PROT_WRITE) != 0) {
+    return false;
+  }
+  committed_ += step;
+  ++system_allocations_;
+  return true;
 }
 
 // Lets the range be used for `size` bytes more.
 bool LargeHeap::commit(size_t size) noexcept {
   if (limit_ == nullptr && !reserve_range()) return false;
   if (size <= static_cast<size_t>(committed_ - end_)) return true;
-  const size_t missing = size - static_cast<size_t>(committed_ - end_), left = static_cast<size_t>(limit_ - committed_);
-  for (const size_t step : {round_up(missing, kGrowth), round_up(missing, kHugePage)}) {
-    if (step > left || mprotect(committed_, step, PROT_READ | PROT_WRITE) != 0) continue;
-    committed_ += step;
-    ++system_allocations_;
-    return true;
-  }
-  return false;
+  const size_t missing = size - static_cast<size_t>(committed_ - end_);
+  return extend(round_up(missing, grows_ ? kGrowth / 4 : kGrowth)) || extend(round_up(missing, kHugePage)) ||
+         extend(round_up(missing, kPage));
 }
 
 LargeHeap::Header* LargeHeap::carve(size_t size) noexcept {
@@ -178,16 +235,33 @@ void LargeHeap::deallocate(void* data) noexcept {
   }
 }
 
+// Gives back what is behind the last block, so that nothing counts it any more: no limit, and no accounting of memory
+// that is promised.
+void LargeHeap::release_end() noexcept {
+  char* const begin = round_up(end_, grows_ ? kPage : kHugePage);
+  if (begin >= committed_) return;
+  const size_t bytes = static_cast<size_t>(committed_ - begin);
+  if (grows_) {
+    if (munmap(begin, bytes) != 0) return;
+    limit_ = begin;
+  } else {
+    const int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED;
+    if (mmap(begin, bytes, PROT_NONE, flags, -1, 0) == MAP_FAILED) return;
+    madvise(begin, bytes, MADV_HUGEPAGE);
+  }
+  committed_ = begin;
+}
+
 void LargeHeap::release_unused() noexcept {
-  constexpr size_t kPage = 4096;
   const auto discard = [](char* from, char* to) {
-    char* const begin = reinterpret_cast<char*>(round_up(reinterpret_cast<uintptr_t>(from), kPage));
+    char* const begin = round_up(from, kPage);
     if (to - begin >= static_cast<int64_t>(kPage)) {
       madvise(begin, static_cast<size_t>(to - begin) / kPage * kPage, MADV_DONTNEED);
     }
   };
+  release_end();
   reserved_ -= touched_ - end_;
-  discard(end_, touched_);
+  discard(end_, std::min(touched_, committed_));
   touched_ = end_;
   for (auto& level : free_) {
     for (Header* list : level) {

@@ -7,7 +7,8 @@ namespace kusari::memory {
 
 /// Memory of blocks above some 64 KiB: cut from one range of addresses in huge pages, merged with its free neighbours
 /// when freed, so that what one phase of a program frees serves the next whatever the sizes. Two-level segregated fit
-/// (Masmano et al. 2004), best fit within a class. Not thread-safe.
+/// (Masmano et al. 2004), best fit within a class. Where addresses are limited (RLIMIT_AS), the range grows as it is
+/// used and shrinks when it is released. Not thread-safe.
 class LargeHeap {
  public:
   LargeHeap() = default;
@@ -36,6 +37,9 @@ class LargeHeap {
   Header* find(size_t size) noexcept;
   Header* carve(size_t size) noexcept;
   bool reserve_range() noexcept;
+  bool begin_growing_range(size_t limit) noexcept;
+  bool extend(size_t step) noexcept;
+  void release_end() noexcept;
   bool commit(size_t size) noexcept;
   void insert(Header* block) noexcept;
   void remove(Header* block) noexcept;
@@ -47,6 +51,7 @@ class LargeHeap {
   char* touched_ = nullptr;    // the highest that `end_` has been
   char* committed_ = nullptr;  // up to here there may be memory
   char* limit_ = nullptr;      // the end of the range
+  bool grows_ = false;         // the range ends at `committed_`, and what follows is asked for when needed
   Header* last_ = nullptr;     // the block before `end_`
   uint64_t levels_ = 0;        // bit l: steps_[l] is not zero
   uint16_t steps_[kLevels] = {};

@@ -1,55 +1,38 @@
 #include "kusari/framework/core/memory.h"
 
 #include <algorithm>
+#include <array>
 #include <atomic>
-#include <bit>
 #include <cstdlib>
 #include <mutex>
+#include <new>
 
 #include "kusari/framework/core/environment.h"
 #include "kusari/framework/core/error.h"
 #include "kusari/framework/core/fork_safe.h"
 #include "kusari/framework/core/large_heap.h"
+#include "kusari/framework/core/size_classes.h"
+#include "kusari/framework/core/small_heap.h"
 
 namespace kusari::memory {
 namespace {
 
-constexpr size_t kAlignment = 64;
-constexpr size_t kFineLimit = 1024;  // classes are multiples of 64 bytes up to here,
-constexpr int kFineClasses = 16;     // then kSteps per doubling
-constexpr int kSteps = 8;
-constexpr int kSmallClasses = kFineClasses + 6 * kSteps;  // up to 64 KiB: cached per thread and cut from slabs
-constexpr size_t kSmallLimit = size_t{1} << 16;           // larger ones are cut from segments
+using Block = SmallHeap::Block;
+using Chain = SmallHeap::Chain;
+
 constexpr size_t kLargestBlock = size_t{1} << 46;
-constexpr size_t kSlab = size_t{1} << 18;
-constexpr int64_t kFlush = 1 << 16;  // bytes a thread may allocate before the shared counters hear of it
-constexpr size_t kThreadCacheBytes = size_t{1} << 24;  // per class; more is passed on to other threads
-
-int class_of(size_t bytes) {
-  if (bytes <= kFineLimit) return bytes == 0 ? 0 : static_cast<int>((bytes - 1) / kAlignment);
-  const int log2 = std::bit_width(bytes - 1) - 1;  // 2^log2 <= bytes - 1
-  const size_t step = size_t{1} << (log2 - 3);
-  const int within = static_cast<int>((bytes - 1 - (size_t{1} << log2)) / step);
-  return kFineClasses + (log2 - 10) * kSteps + within;
-}
-
-size_t class_bytes(int cls) {
-  if (cls < kFineClasses) return static_cast<size_t>(cls + 1) * kAlignment;
-  const int log2 = (cls - kFineClasses) / kSteps + 10;
-  const size_t within = static_cast<size_t>((cls - kFineClasses) % kSteps) + 1;
-  return (size_t{1} << log2) + (within << (log2 - 3));
-}
-
-struct Block {
-  Block* next;
-};
+constexpr int64_t kFlush = 1 << 16;             // bytes a thread may allocate before the shared counters hear of it
+constexpr int64_t kThreadCacheBytes = 1 << 19;  // of all classes together; half of what is more goes to other threads
 
 struct ThreadCache {
-  Block* head[kSmallClasses];
-  uint32_t count[kSmallClasses];
-  int64_t unreported;
-  bool open;    // its flush at the thread's end is arranged and has not run
-  bool closed;  // the thread is ending: blocks go straight to the centre
+  Block* head[kSmallClasses] = {};
+  uint32_t count[kSmallClasses] = {};
+  int64_t unreported = 0;  // bytes allocated less freed
+  int64_t cached = 0;      // bytes in the lists when that was last reported
+  // `unreported` is settled outside -window .. window; 0 bids the thread give back all that it keeps.
+  std::atomic<int64_t> window{kFlush};
+  ThreadCache* next = nullptr;  // of all caches, under the centre's mutex
+  ThreadCache* previous = nullptr;
 };
 
 class Centre {
@@ -70,60 +53,43 @@ class Centre {
 
   bool pooled() const { return pooled_; }
 
-  // A chain of up to `wanted` blocks of a small class.
-  Block* take_small(int cls, uint32_t wanted, uint32_t* taken) {
+  void enter(ThreadCache* cache) {
     const std::scoped_lock lock(mutex_);
-    Block* chain = nullptr;
-    uint32_t n = 0;
-    while (n < wanted && free_[cls] != nullptr) {
-      Block* block = free_[cls];
-      free_[cls] = block->next;
-      block->next = chain;
-      chain = block;
-      ++n;
-    }
-    const size_t size = class_bytes(cls);
-    if (n == 0) {
-      if (slab_left_ < size) {
-        slab_ = static_cast<char*>(from_system(kSlab));
-        slab_left_ = kSlab;
-      }
-      for (; n < wanted && slab_left_ >= size; ++n) {
-        Block* block = reinterpret_cast<Block*>(slab_);
-        slab_ += size;
-        slab_left_ -= size;
-        block->next = chain;
-        chain = block;
-      }
-    }
-    *taken = n;
-    return chain;
+    cache->next = caches_;
+    if (caches_ != nullptr) caches_->previous = cache;
+    caches_ = cache;
+  }
+  void leave(ThreadCache* cache) noexcept {
+    const std::scoped_lock lock(mutex_);
+    if (cache->next != nullptr) cache->next->previous = cache->previous;
+    (cache->previous != nullptr ? cache->previous->next : caches_) = cache->next;
   }
 
-  void give_small(int cls, Block* first, Block* last) {
+  Chain take_small(int cls, uint32_t wanted) {
     const std::scoped_lock lock(mutex_);
-    last->next = free_[cls];
-    free_[cls] = first;
+    return small_.take(cls, wanted);
+  }
+  void give_small(const Chain* chains, int count) noexcept {
+    const std::scoped_lock lock(mutex_);
+    for (int i = 0; i < count; ++i) small_.give(chains[i]);
   }
 
   void* take_large(size_t bytes) {
     const std::scoped_lock lock(mutex_);
-    void* block = large_.allocate(bytes);
-    if (block == nullptr) {
-      large_.release_unused();
-      block = large_.allocate(bytes);
-    }
-    if (block == nullptr) throw_out_of_memory(bytes);
-    return block;
+    return large_.allocate(bytes);
   }
-
   void give_large(void* block) noexcept {
     const std::scoped_lock lock(mutex_);
     large_.deallocate(block);
   }
 
-  void release_large() {
+  // What other threads keep follows with the next call of each.
+  void release() noexcept {
     const std::scoped_lock lock(mutex_);
+    for (ThreadCache* cache = caches_; cache != nullptr; cache = cache->next) {
+      cache->window.store(0, std::memory_order_relaxed);
+    }
+    small_.release_unused();
     large_.release_unused();
   }
 
@@ -136,36 +102,33 @@ class Centre {
 
   Statistics statistics() {
     const std::scoped_lock lock(mutex_);
-    return statistics_locked();
+    return {allocated_.load(), max_allocated_.load(), reserved_.load() + small_.reserved() + large_.reserved(),
+            system_allocations_.load() + small_.system_allocations() + large_.system_allocations()};
   }
   void reset_max() { max_allocated_.store(allocated_.load()); }
 
+  // Null when there is none.
   void* from_system(size_t bytes) {
-    void* block = std::aligned_alloc(kAlignment, (bytes + kAlignment - 1) / kAlignment * kAlignment);
-    if (block == nullptr) throw_out_of_memory(bytes);
+    void* block =
+        std::aligned_alloc(kBlockAlignment, (bytes + kBlockAlignment - 1) / kBlockAlignment * kBlockAlignment);
+    if (block == nullptr) return nullptr;
     reserved_.fetch_add(static_cast<int64_t>(bytes), std::memory_order_relaxed);
     system_allocations_.fetch_add(1, std::memory_order_relaxed);
     return block;
   }
 
- private:
-  Statistics statistics_locked() const {
-    return {allocated_.load(), max_allocated_.load(), reserved_.load() + large_.reserved(),
-            system_allocations_.load() + large_.system_allocations()};
-  }
-
-  [[noreturn]] void throw_out_of_memory(size_t bytes) const {
-    const Statistics s = statistics_locked();
+  [[noreturn]] void throw_out_of_memory(size_t bytes) {
+    const Statistics s = statistics();
     throw OutOfMemoryError("memory::allocate: the system has no " + std::to_string(bytes) + " bytes; " +
                            std::to_string(s.allocated) + " bytes are in use and " +
                            std::to_string(s.reserved - s.allocated) + " cached");
   }
 
+ private:
   ForkSafeMutex mutex_;
-  Block* free_[kSmallClasses] = {};
   LargeHeap large_;
-  char* slab_ = nullptr;
-  size_t slab_left_ = 0;
+  SmallHeap small_{large_};
+  ThreadCache* caches_ = nullptr;
   alignas(64) bool pooled_ = true;  // read by every thread all the time, so apart from what is written
   alignas(64) std::atomic<int64_t> allocated_{0}, max_allocated_{0}, reserved_{0}, system_allocations_{0};
 };
@@ -174,136 +137,205 @@ constinit Lazy<Centre> centre;
 
 Centre& Centre::get() { return *centre; }
 
-constinit thread_local ThreadCache t_cache __attribute__((tls_model("initial-exec"))) = {};
+// A pointer, because a library that is loaded at run time finds little room for what each thread has.
+constinit thread_local ThreadCache* t_cache __attribute__((tls_model("initial-exec"))) = nullptr;
+constinit thread_local bool t_is_ending __attribute__((tls_model("initial-exec"))) = false;
 
 void flush_report(ThreadCache& cache) {
   Centre::get().report(cache.unreported);
+  cache.cached -= cache.unreported;
   cache.unreported = 0;
 }
 
-void count(ThreadCache& cache, int64_t bytes) {
-  cache.unreported += bytes;
-  if (cache.unreported > kFlush || cache.unreported < -kFlush) flush_report(cache);
+// Gives `share` of each list, half of it or all, to the centre, for whoever needs it.
+template <class Share>
+void give_back(ThreadCache& cache, Share share) noexcept {
+  std::array<Chain, kSmallClasses> chains;
+  int n = 0;
+  for (int cls = 0; cls < kSmallClasses; ++cls) {
+    const uint32_t count = share(cache.count[cls]);
+    if (count == 0) continue;
+    Block* const first = cache.head[cls];
+    Block* last = first;
+    for (uint32_t i = 1; i < count; ++i) last = last->next;
+    cache.head[cls] = last->next;
+    cache.count[cls] -= count;
+    cache.cached -= static_cast<int64_t>(count * class_bytes(cls));
+    chains[static_cast<size_t>(n++)] = {cls, count, first, last};
+  }
+  if (n > 0) Centre::get().give_small(chains.data(), n);
 }
 
-// Empties the thread's cache when the thread ends.
+void give_all(ThreadCache& cache) noexcept {
+  give_back(cache, [](uint32_t count) { return count; });
+}
+
+void settle(ThreadCache& cache) noexcept {
+  flush_report(cache);
+  if (cache.window.load(std::memory_order_relaxed) == 0) {
+    cache.window.store(kFlush, std::memory_order_relaxed);
+    give_all(cache);
+  } else if (cache.cached > kThreadCacheBytes) {
+    give_back(cache, [](uint32_t count) { return (count + 1) / 2; });
+  }
+}
+
+void count(ThreadCache& cache, int64_t bytes) noexcept {
+  cache.unreported += bytes;
+  const int64_t window = cache.window.load(std::memory_order_relaxed);
+  if (cache.unreported > window || cache.unreported < -window) [[unlikely]]
+    settle(cache);
+}
+
+// Ends the thread's cache with the thread.
 struct CacheCloser {
-  ThreadCache* cache;
   ~CacheCloser() {
-    for (int cls = 0; cls < kSmallClasses; ++cls) {
-      Block* first = cache->head[cls];
-      if (first == nullptr) continue;
-      Block* last = first;
-      while (last->next != nullptr) last = last->next;
-      Centre::get().give_small(cls, first, last);
-      cache->head[cls] = nullptr;
-      cache->count[cls] = 0;
-    }
+    ThreadCache* const cache = t_cache;
+    t_cache = nullptr;
+    t_is_ending = true;
     flush_report(*cache);
-    cache->open = false;
-    cache->closed = true;
+    give_all(*cache);
+    Centre::get().leave(cache);
+    delete cache;
   }
 };
 
-void arrange_flush(ThreadCache& cache) {
-  static thread_local CacheCloser closer{&t_cache};
+// Null where a thread has none: without the pool, and while the thread ends.
+ThreadCache* make_cache() {
+  if (t_is_ending || !Centre::get().pooled()) return nullptr;
+  ThreadCache* const cache = new (std::nothrow) ThreadCache;
+  if (cache == nullptr) return nullptr;
+  Centre::get().enter(cache);
+  t_cache = cache;
+  static thread_local CacheCloser closer;
   (void)closer;
-  cache.open = true;
+  return cache;
 }
 
-void* refill(ThreadCache& cache, int cls) {
-  if (!cache.open && !cache.closed) arrange_flush(cache);
-  const size_t size = class_bytes(cls);
-  const uint32_t wanted =
-      cache.closed ? 1 : static_cast<uint32_t>(std::max<size_t>(1, std::min<size_t>(64, 32768 / size)));
-  uint32_t taken = 0;
-  Block* chain = Centre::get().take_small(cls, wanted, &taken);
-  cache.head[cls] = chain->next;
-  cache.count[cls] = taken - 1;
-  return chain;
-}
-
-// Half of an overfull list goes to the centre, for threads that allocate what this one frees. A thread that only frees
-// comes here first.
-void spill(ThreadCache& cache, int cls) {
-  if (!cache.open && !cache.closed) {
-    arrange_flush(cache);
-    return;
+// Gives back all that this thread and the centre keep, and bids the other threads do so.
+void release_all() noexcept {
+  if (t_cache != nullptr) {
+    flush_report(*t_cache);
+    give_all(*t_cache);
   }
-  if (cache.closed) flush_report(cache);
-  const uint32_t n = cache.closed ? cache.count[cls] : cache.count[cls] / 2;
-  Block* first = cache.head[cls];
-  Block* last = first;
-  for (uint32_t i = 1; i < n; ++i) last = last->next;
-  cache.head[cls] = last->next;
-  cache.count[cls] -= n;
-  Centre::get().give_small(cls, first, last);
+  Centre::get().release();
 }
 
-void* allocate_large(ThreadCache& cache, size_t bytes, bool pooled) {
-  if (bytes > kLargestBlock) {
-    throw OutOfMemoryError("memory::allocate: " + std::to_string(bytes) + " bytes were asked for");
-  }
-  if (!cache.open && !cache.closed) arrange_flush(cache);
-  void* const block = pooled ? Centre::get().take_large(bytes) : Centre::get().from_system(std::max<size_t>(bytes, 1));
-  cache.unreported += static_cast<int64_t>(bytes);
-  flush_report(cache);
+// What `take` gives, at the second attempt without what the pool keeps.
+template <class Take>
+auto take_or_release(size_t bytes, const Take& take) {
+  if (const auto taken = take()) return taken;
+  release_all();
+  if (const auto taken = take()) return taken;
+  Centre::get().throw_out_of_memory(bytes);
+}
+
+void* allocate_from_system(size_t bytes) {
+  void* const block = take_or_release(bytes, [&] { return Centre::get().from_system(std::max<size_t>(bytes, 1)); });
+  Centre::get().report(static_cast<int64_t>(bytes));
   return block;
 }
 
-void deallocate_large(ThreadCache& cache, void* block, size_t bytes, bool pooled) noexcept {
-  cache.unreported -= static_cast<int64_t>(bytes);
-  flush_report(cache);
-  if (pooled) return Centre::get().give_large(block);
+// The thread's list is empty.
+void* allocate_small(size_t bytes, int cls) {
+  if (!Centre::get().pooled()) return allocate_from_system(bytes);
+  ThreadCache* const cache = t_cache != nullptr ? t_cache : make_cache();
+  const size_t size = class_bytes(cls);
+  const uint32_t wanted =
+      cache == nullptr ? 1 : static_cast<uint32_t>(std::max<size_t>(1, std::min<size_t>(64, 32768 / size)));
+  Chain chain;
+  Block* const block = take_or_release(size, [&] {
+    chain = Centre::get().take_small(cls, wanted);
+    return chain.first;
+  });
+  if (cache == nullptr) {
+    Centre::get().report(static_cast<int64_t>(size));
+    return block;
+  }
+  cache->head[cls] = block->next;
+  cache->count[cls] = chain.count - 1;
+  cache->cached += static_cast<int64_t>(chain.count * size);
+  count(*cache, static_cast<int64_t>(size));
+  return block;
+}
+
+void deallocate_without_cache(void* block, int cls) noexcept {
+  Block* const freed = ::new (block) Block{nullptr};
+  const Chain chain{cls, 1, freed, freed};
+  Centre::get().give_small(&chain, 1);
+  Centre::get().report(-static_cast<int64_t>(class_bytes(cls)));
+}
+
+// The thread's small blocks are reported too, for peaks to be those of all memory.
+void report_large(int64_t bytes) noexcept {
+  if (t_cache != nullptr) flush_report(*t_cache);
+  Centre::get().report(bytes);
+}
+
+void* allocate_large(size_t bytes) {
+  if (bytes > kLargestBlock) {
+    throw OutOfMemoryError("memory::allocate: " + std::to_string(bytes) + " bytes were asked for");
+  }
+  if (!Centre::get().pooled()) return allocate_from_system(bytes);
+  void* const block = take_or_release(bytes, [&] { return Centre::get().take_large(bytes); });
+  report_large(static_cast<int64_t>(bytes));
+  return block;
+}
+
+void deallocate_large(void* block, size_t bytes) noexcept {
+  report_large(-static_cast<int64_t>(bytes));
+  Centre::get().give_large(block);
+}
+
+void deallocate_to_system(void* block, size_t bytes) noexcept {
+  Centre::get().report(-static_cast<int64_t>(bytes));
   std::free(block);
 }
 
 }  // namespace
 
 void* allocate(size_t bytes) {
-  ThreadCache& cache = t_cache;
-  if (bytes <= kSmallLimit) [[likely]] {
-    const int cls = class_of(bytes);
-    if (Block* block = cache.head[cls]) {
-      cache.head[cls] = block->next;
-      --cache.count[cls];
-      count(cache, static_cast<int64_t>(class_bytes(cls)));
-      return block;
-    }
-    if (Centre::get().pooled()) {
-      void* const block = refill(cache, cls);
-      count(cache, static_cast<int64_t>(class_bytes(cls)));
+  if (bytes > kSmallLimit) return allocate_large(bytes);
+  const int cls = class_of(bytes);
+  if (ThreadCache* const cache = t_cache) [[likely]] {
+    if (Block* const block = cache->head[cls]) [[likely]] {
+      cache->head[cls] = block->next;
+      --cache->count[cls];
+      count(*cache, static_cast<int64_t>(class_bytes(cls)));
       return block;
     }
   }
-  return allocate_large(cache, bytes, Centre::get().pooled());
+  return allocate_small(bytes, cls);
 }
 
 void deallocate(void* block, size_t bytes) noexcept {
   if (block == nullptr) return;
-  ThreadCache& cache = t_cache;
-  const bool pooled = Centre::get().pooled();
-  if (bytes > kSmallLimit || !pooled) [[unlikely]]
-    return deallocate_large(cache, block, bytes, pooled);
+  ThreadCache* cache = t_cache;
+  if (cache == nullptr) [[unlikely]] {
+    if (!Centre::get().pooled()) return deallocate_to_system(block, bytes);
+  }
+  if (bytes > kSmallLimit) return deallocate_large(block, bytes);
   const int cls = class_of(bytes);
-  count(cache, -static_cast<int64_t>(class_bytes(cls)));
-  Block* freed = static_cast<Block*>(block);
-  freed->next = cache.head[cls];
-  cache.head[cls] = freed;
-  if (++cache.count[cls] > kThreadCacheBytes / class_bytes(cls) || !cache.open) spill(cache, cls);
+  if (cache == nullptr) [[unlikely]] {
+    cache = make_cache();
+    if (cache == nullptr) return deallocate_without_cache(block, cls);
+  }
+  cache->head[cls] = ::new (block) Block{cache->head[cls]};
+  ++cache->count[cls];
+  count(*cache, -static_cast<int64_t>(class_bytes(cls)));
 }
 
 Statistics statistics() {
-  flush_report(t_cache);
+  if (t_cache != nullptr) flush_report(*t_cache);
   return Centre::get().statistics();
 }
 
 void reset_max_allocated() {
-  flush_report(t_cache);
+  if (t_cache != nullptr) flush_report(*t_cache);
   Centre::get().reset_max();
 }
 
-void release_cached() { Centre::get().release_large(); }
+void release_cached() { release_all(); }
 
 std::string summary() {
   const Statistics s = statistics();

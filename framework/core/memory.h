@@ -10,10 +10,10 @@
 
 namespace kusari::memory {
 
-/// Host memory from a caching pool: 64-byte aligned, uninitialised. Freed blocks are kept by size class, small ones per
-/// thread, so a steady program asks the system for nothing. Any thread may free what another allocated.
-/// Throws OutOfMemoryError, stating what was asked for, in use and cached, after a retry with the cache released.
-/// KUSARI_MEMORY_POOL=0 (and AddressSanitizer builds) go to the system for every block.
+/// Host memory from a caching pool: 64-byte aligned, uninitialised. Freed blocks are kept, small ones by size class, up
+/// to 512 KiB by each thread, so a steady program asks the system for nothing. Any thread may free what another
+/// allocated. Throws OutOfMemoryError, stating what was asked for, in use and cached, after a retry with the cache
+/// released. KUSARI_MEMORY_POOL=0 (and AddressSanitizer builds) go to the system for every block.
 KUSARI_API void* allocate(size_t bytes);
 /// Gives back a block; `bytes` is what allocate was asked for. Null is ignored.
 KUSARI_API void deallocate(void* block, size_t bytes) noexcept;
@@ -28,7 +28,7 @@ struct Statistics {
 /// Exact for the calling thread; other threads' small blocks may lag by 64 KiB each.
 KUSARI_API Statistics statistics();
 KUSARI_API void reset_max_allocated();
-/// Gives cached blocks above 64 KiB back to the system.
+/// Gives what is kept back to the system. Other threads give what they keep to the pool at their next calls.
 KUSARI_API void release_cached();
 /// `statistics()` as a few lines of text.
 KUSARI_API std::string summary();

@@ -1,17 +1,20 @@
 #include "kusari/framework/core/memory.h"
 
 #include <atomic>
+#include <barrier>
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include <doctest/doctest.h>
 
 #include "kusari/framework/core/array.h"
 #include "kusari/framework/core/error.h"
+#include "kusari/tests/core/child_process.h"
 
 namespace kusari {
 namespace {
@@ -168,6 +171,157 @@ TEST_CASE("threads free what others allocated") {
   }
   CHECK(intact);
   CHECK(memory::statistics().allocated == before);  // ended threads have reported everything
+}
+
+// Bytes that the pool takes from the system for `rounds` of blocks that other threads allocate and this one frees.
+template <class Produce>
+int64_t growth_of(int rounds, const Produce& produce) {
+  const int64_t before = memory::statistics().reserved;
+  for (int round = 0; round < rounds; ++round) {
+    for (const auto& [block, bytes] : produce(round)) memory::deallocate(block, bytes);
+  }
+  return memory::statistics().reserved - before;
+}
+
+using Blocks = std::vector<std::pair<void*, size_t>>;
+
+// Some 800 KiB of blocks that differ in size, from round to round too.
+Blocks varied_blocks(int round) {
+  Blocks blocks;
+  for (int i = 0; i < 24; ++i) {
+    const auto draw = static_cast<size_t>(round * 104729 + i * 7919) * 2654435761u % 65537;
+    blocks.emplace_back(memory::allocate(draw), draw);
+  }
+  return blocks;
+}
+
+constexpr int64_t kGrowth = int64_t{24} << 20;  // 24 MiB: a block or two of each class, and what threads keep
+
+TEST_CASE("memory does not grow with threads that free what others allocate") {
+  if (!is_pooled()) return;
+  constexpr int kRounds = 4000;
+  Blocks made;
+  std::barrier<> turn(2);
+  std::thread producer([&] {
+    for (int round = 0; round < kRounds; ++round) {
+      made = varied_blocks(round);
+      turn.arrive_and_wait();
+      turn.arrive_and_wait();
+    }
+  });
+  const int64_t growth = growth_of(kRounds, [&](int) {
+    turn.arrive_and_wait();
+    const Blocks taken = std::move(made);
+    turn.arrive_and_wait();
+    return taken;
+  });
+  producer.join();
+  CHECK(growth < kGrowth);
+}
+
+TEST_CASE("memory does not grow with blocks that outlive their threads") {
+  if (!is_pooled()) return;
+  const int64_t growth = growth_of(2000, [](int round) {
+    Blocks made;
+    std::thread([&] { made = varied_blocks(round); }).join();
+    return made;
+  });
+  CHECK(growth < kGrowth);
+}
+
+TEST_CASE("small blocks of one size serve another") {
+  if (!is_pooled()) return;
+  const auto fill = [](size_t bytes) {
+    std::vector<void*> blocks;
+    for (size_t total = 0; total < (size_t{64} << 20); total += bytes) blocks.push_back(memory::allocate(bytes));
+    for (void* block : blocks) memory::deallocate(block, bytes);
+  };
+  fill(640);
+  const int64_t reserved = memory::statistics().reserved;
+  for (size_t bytes = 64; bytes <= 65536; bytes = bytes * 5 / 4 + 64) fill(bytes);
+  CHECK(memory::statistics().reserved < reserved + (int64_t{48} << 20));
+}
+
+TEST_CASE("small blocks go back to the system on request, those that other threads keep with their next calls") {
+  if (!is_pooled()) return;
+  constexpr size_t kBytes = 3000, kBlocks = 20000;
+  memory::release_cached();
+  const int64_t before = memory::statistics().reserved;
+  std::vector<void*> blocks(kBlocks);
+  for (void*& block : blocks) block = memory::allocate(kBytes);
+  CHECK(memory::statistics().reserved > before + (int64_t{50} << 20));
+  for (void* block : blocks) memory::deallocate(block, kBytes);
+  memory::release_cached();
+  CHECK(memory::statistics().reserved <= before + (int64_t{1} << 20));
+
+  std::atomic<int> stage{0};
+  std::thread other([&] {
+    Blocks kept;
+    for (int i = 0; i < 12; ++i) kept.emplace_back(memory::allocate(60000), 60000);
+    for (const auto& [block, bytes] : kept) memory::deallocate(block, bytes);
+    stage = 1;
+    stage.notify_all();
+    stage.wait(1);
+    memory::deallocate(memory::allocate(64), 64);
+    memory::deallocate(memory::allocate(64), 64);
+    stage = 3;
+    stage.notify_all();
+    stage.wait(3);
+  });
+  stage.wait(0);
+  memory::release_cached();
+  const int64_t kept = memory::statistics().reserved;
+  stage = 2;
+  stage.notify_all();
+  stage.wait(2);
+  memory::release_cached();
+  CHECK(memory::statistics().reserved <= kept - (int64_t{1} << 19));
+  stage = 4;
+  stage.notify_all();
+  other.join();
+}
+
+constexpr int64_t kAddresses = int64_t{1500} << 20;
+
+// Bytes of blocks of one size that there is room for, all of which are freed.
+int64_t room_for(size_t bytes) {
+  std::vector<void*> blocks;
+  blocks.reserve(1 << 20);
+  try {
+    for (;;) blocks.push_back(memory::allocate(bytes));
+  } catch (const OutOfMemoryError&) {
+  }
+  for (void* block : blocks) memory::deallocate(block, bytes);
+  return static_cast<int64_t>(blocks.size() * bytes);
+}
+
+TEST_CASE("within a limit of addresses" * doctest::skip()) {
+  // The rest is for the program, its libraries and stacks.
+  constexpr int64_t kMost = kAddresses * 2 / 3;
+  for (const size_t bytes : {size_t{1} << 20, size_t{40000}, size_t{300} << 20, size_t{3000}, size_t{1} << 16,
+                             size_t{200000}, size_t{900} << 20}) {
+    CAPTURE(bytes);
+    CHECK(room_for(bytes) > kMost - static_cast<int64_t>(bytes > kMost / 4 ? bytes : 0));
+  }
+  memory::release_cached();
+  std::thread([] { CHECK(room_for(5000) > kMost); }).join();
+  CHECK(room_for(size_t{900} << 20) > 0);
+}
+
+TEST_CASE("limits of addresses and of memory are used to the end, by blocks of all sizes in turn") {
+#if defined(__SANITIZE_THREAD__)
+  return;  // takes all addresses for itself
+#endif
+  if (!is_pooled()) return;
+  for (const char* limit : {"-v", "-d"}) {
+    CAPTURE(limit);
+    const testing::ChildResult result = testing::run_in_child(
+        "sh -c 'ulimit " + std::string(limit) + " " + std::to_string(kAddresses / 1024) + "; exec \"$0\" \"$@\"'",
+        "within a limit of addresses");
+    INFO(result.output);
+    CHECK(result.exit_code == 0);
+    CHECK(result.output.find("1 passed") != std::string::npos);
+  }
 }
 
 TEST_CASE("too much memory is an error that states what was asked for") {
