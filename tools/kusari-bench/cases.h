@@ -36,6 +36,8 @@ void jpeg(const Settings& settings);
 void iterator(const Settings& settings);
 /// The same for examples of 3 KB in memory: what the iterators themselves take.
 void iterator_overhead(const Settings& settings);
+/// Memory of the iterators after 20,000 batches whose examples differ in size.
+void iterator_memory(const Settings& settings);
 /// What the host does for one kernel in define-by-run: small_mlp's step, and the parts of it.
 void host_cost(const Settings& settings);
 /// What a replay of small_mlp's step costs beside its kernels.

@@ -36,6 +36,7 @@ int main(int argc, char** argv) {
       {"jpeg", bench::jpeg},
       {"iterator", bench::iterator},
       {"iterator_overhead", bench::iterator_overhead},
+      {"iterator_memory", bench::iterator_memory},
       {"host_cost", bench::host_cost},
       {"static_overhead", bench::static_overhead},
       {"static_chain", bench::static_chain}};
