@@ -2,7 +2,10 @@
 
 #include <signal.h>
 
+#include <system_error>
 #include <utility>
+
+#include "kusari/framework/core/error.h"
 
 namespace kusari::updaters {
 
@@ -13,9 +16,9 @@ ReplicaThread::ReplicaThread() {
   pthread_sigmask(SIG_SETMASK, &all, &previous);
   try {
     thread_ = std::thread([this] { work(); });
-  } catch (...) {
+  } catch (const std::system_error& error) {
     pthread_sigmask(SIG_SETMASK, &previous, nullptr);
-    throw;
+    throw WorkerError(std::string("ParallelUpdater: a thread for a replica cannot be started: ") + error.what());
   }
   pthread_sigmask(SIG_SETMASK, &previous, nullptr);
 }

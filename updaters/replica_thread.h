@@ -10,6 +10,7 @@ namespace kusari::updaters {
 /// A thread that does one job at a time.
 class ReplicaThread {
  public:
+  /// Throws WorkerError when the system gives no thread.
   ReplicaThread();
   ReplicaThread(const ReplicaThread&) = delete;
   ReplicaThread& operator=(const ReplicaThread&) = delete;

@@ -17,6 +17,8 @@
 #include "kusari/framework/serializers/safetensors.h"
 #include "kusari/framework/training/extensions/snapshot.h"
 #include "kusari/framework/training/trainer.h"
+#include "kusari/tests/no_threads.h"
+#include "kusari/tests/quiet_log.h"
 #include "kusari/tests/scratch_directory.h"
 #include "kusari/tests/training/fake_updater.h"
 
@@ -86,6 +88,12 @@ struct Counting {
   }
 };
 
+serializers::NpzDictionary entries_of(Counting& object) {
+  serializers::DictionarySerializer serializer;
+  object.serialize(serializer);
+  return serializer.dictionary();
+}
+
 /// Whether the file holds what the object was after so many steps.
 void check_file(const std::string& path, int64_t steps) {
   CAPTURE(path);
@@ -117,6 +125,26 @@ TEST_CASE("snapshot writers: each file holds what was there when its snapshot wa
                [&] { object.step(); });
     CHECK(dir.count() == 5);
     for (int64_t i = 1; i <= 5; ++i) check_file(dir / ("object_" + std::to_string(i)), i);
+  }
+}
+
+TEST_CASE("snapshot writers: without a thread they write at once") {
+  const testing::QuietLog quiet;
+  for (const Kind kind : {Kind::thread, Kind::thread_queue}) {
+    CAPTURE(static_cast<int>(kind));
+    const ScratchDirectory dir;
+    Counting object;
+    object.step();
+    const auto writer = make_writer(kind);
+    {
+      const testing::NoThreads none;
+      (*writer)(dir / "first", entries_of(object));
+      check_file(dir / "first", 1);
+    }
+    object.step();
+    (*writer)(dir / "second", entries_of(object));
+    writer->finalize();
+    check_file(dir / "second", 2);
   }
 }
 

@@ -36,6 +36,7 @@
 #include "kusari/optimizers/adam.h"
 #include "kusari/optimizers/momentum_sgd.h"
 #include "kusari/optimizers/sgd.h"
+#include "kusari/tests/no_threads.h"
 #include "kusari/tests/scratch_directory.h"
 
 namespace kusari::testing {
@@ -180,6 +181,21 @@ Trained train_replicas(size_t replicas, int steps, const Prepare& prepare = {},
 }
 
 }  // namespace
+
+TEST_CASE("ParallelUpdater without threads for its replicas") {
+  ReplicaLine model;
+  optimizers::SGD optimizer(1.0 / 1024);
+  optimizer.setup(model);
+  SerialIterator iterator(replica_points(7), 7, {.shuffle = false});
+  ParallelUpdater updater(iterator, optimizer, {.model = model, .devices = cpus(3)});
+  {
+    const NoThreads none;
+    CHECK_THROWS_WITH_AS(updater.update(),
+                         doctest::Contains("ParallelUpdater: a thread for a replica cannot be started"), WorkerError);
+  }
+  updater.update();
+  CHECK(model.slope() > 0);
+}
 
 TEST_CASE("ParallelUpdater sums the gradients of the parts' losses, as Chainer does") {
   for (const bool average : {false, true}) {

@@ -4,6 +4,7 @@
 #include <deque>
 #include <exception>
 #include <mutex>
+#include <system_error>
 #include <thread>
 #include <utility>
 
@@ -32,6 +33,19 @@ NpzDictionary on_host(NpzDictionary target) {
     if (entry.array.is_defined()) entry.array = entry.array.to_device(Device());
   }
   return target;
+}
+
+/// Starts `run` in a thread; false, with a warning, where the system gives none.
+template <class Run>
+bool start_thread(const char* writer, std::thread& thread, Run run) {
+  try {
+    thread = std::thread(std::move(run));
+    return true;
+  } catch (const std::system_error& error) {
+    log::warn(std::string(writer) +
+              ": no thread can be started, so that training waits for the snapshot: " + error.what());
+    return false;
+  }
 }
 
 /// For destructors, after which nobody can be told.
@@ -78,7 +92,8 @@ ThreadWriter::~ThreadWriter() {
 
 void ThreadWriter::operator()(const std::string& path, NpzDictionary target) {
   finalize();
-  state_->thread = std::thread([state = state_.get(), task = save_task(path, copied(std::move(target)))] {
+  const std::function<void()> task = save_task(path, copied(std::move(target)));
+  const bool is_started = start_thread("ThreadWriter", state_->thread, [state = state_.get(), task] {
     const SingleThreaded alone;  // the other threads have training to do
     try {
       task();
@@ -86,6 +101,7 @@ void ThreadWriter::operator()(const std::string& path, NpzDictionary target) {
       state->error = std::current_exception();
     }
   });
+  if (!is_started) task();
 }
 
 void ThreadWriter::finalize() {
@@ -138,12 +154,12 @@ void ThreadQueueWriter::operator()(const std::string& path, NpzDictionary target
   State& s = *state_;
   s.throw_error();
   std::function<void()> task = save_task(path, copied(std::move(target)));
+  if (!s.thread.joinable() && !start_thread("ThreadQueueWriter", s.thread, [&s] { s.run(); })) return task();
   {
     const std::scoped_lock lock(s.mutex);
     s.tasks.push_back(std::move(task));
   }
   s.changed.notify_one();
-  if (!s.thread.joinable()) s.thread = std::thread(&State::run, &s);
 }
 
 void ThreadQueueWriter::finalize() {
