@@ -107,6 +107,9 @@ std::optional<Example> BatchFeed::try_next() {
     batch = iterator_->try_next();
   }
   if (batch == nullptr) return std::nullopt;
+  if (batch->empty()) {
+    throw ValueError(owner_ + ": the iterator '" + name_ + "' gave a batch without examples: its data set is empty");
+  }
   if (must_peek && !can_peek_) {
     throw ValueError(owner_ + ": prefetch is " + std::to_string(options_.prefetch) + ", but the iterator '" + name_ +
                      "' cannot look ahead: its peek() gives nothing");

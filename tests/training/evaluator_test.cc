@@ -130,6 +130,13 @@ TEST_CASE("Evaluator needs something to call") {
   CHECK(evaluator().empty());
 }
 
+TEST_CASE("Evaluator needs examples") {
+  Summing model;
+  Evaluator evaluator(SerialIterator(datasets::TupleDataset(zeros({0})), 2, {.repeat = false}), model);
+  CHECK_THROWS_WITH_AS(evaluator(), "Evaluator: the iterator gave a batch without examples: its data set is empty",
+                       ValueError);
+}
+
 TEST_CASE("an exception in an evaluation leaves no scope behind") {
   Summing model;
   Evaluator evaluator(one_to_five(), model, {.eval_func = [](const Variable& x) -> Variable {

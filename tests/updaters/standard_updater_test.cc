@@ -150,6 +150,11 @@ TEST_CASE("StandardUpdater refuses what cannot work") {
   StandardUpdater ends(SerialIterator(three_points(), 3, {.repeat = false}), optimizer);
   ends.update();
   CHECK_THROWS_AS(ends.update(), StateError);
+  StandardUpdater empty(SerialIterator(datasets::TupleDataset(zeros({0, 1}), zeros({0, 1})), 3, {.repeat = false}),
+                        optimizer);
+  CHECK_THROWS_WITH_AS(empty.update(),
+                       "StandardUpdater: the iterator 'main' gave a batch without examples: its data set is empty",
+                       ValueError);
 }
 
 TEST_CASE("StandardUpdater measures what it spends on data, and goes on after a resume") {

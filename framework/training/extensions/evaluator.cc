@@ -44,6 +44,7 @@ DictSummary::Values Evaluator::evaluate() {
   iterator_->reset();
   const datasets::Keys keys = iterator_->keys();
   for (const iterators::Batch& batch : *iterator_) {
+    if (batch.empty()) throw ValueError("Evaluator: the iterator gave a batch without examples: its data set is empty");
     observation.clear();
     const auto scope = report_scope(observation);
     const Device device = options_.device.value_or(Device());
