@@ -1,5 +1,9 @@
 #include "kusari/iterators/dataset_iterator.h"
 
+#include <cxxabi.h>
+
+#include <new>
+#include <stdexcept>
 #include <string>
 #include <utility>
 
@@ -7,6 +11,12 @@
 #include "kusari/framework/core/serializer.h"
 
 namespace kusari::iterators {
+namespace {
+
+// Batches ahead are planned at once, before the first is there.
+constexpr int64_t kMaxPrefetch = 65536;
+
+}  // namespace
 
 BatchLoader::~BatchLoader() = default;
 
@@ -23,11 +33,20 @@ DatasetIterator::DatasetIterator(const char* name, datasets::DatasetRef dataset,
   if (n_prefetch < 0) {
     throw ValueError(std::string(name) + ": n_prefetch is " + std::to_string(n_prefetch) + ": it must not be negative");
   }
+  if (n_prefetch > kMaxPrefetch) {
+    throw ValueError(std::string(name) + ": n_prefetch is " + std::to_string(n_prefetch) + ": it must be at most " +
+                     std::to_string(kMaxPrefetch));
+  }
 }
 
 DatasetIterator::DatasetIterator(DatasetIterator&&) noexcept = default;
 DatasetIterator& DatasetIterator::operator=(DatasetIterator&&) noexcept = default;
 DatasetIterator::~DatasetIterator() = default;
+
+OutOfMemoryError DatasetIterator::no_memory() const {
+  return OutOfMemoryError(std::string(name_) + ": memory has no room for a batch of " + std::to_string(batch_size()) +
+                          " examples");
+}
 
 bool DatasetIterator::plan(size_t count) {
   while (ahead_.size() < count) {
@@ -38,6 +57,10 @@ bool DatasetIterator::plan(size_t count) {
       next.examples = static_cast<int64_t>(keys_.size());
       loader_->submit(keys_);
       next.is_submitted = true;
+    } catch (const std::bad_alloc&) {
+      next.failure = std::make_exception_ptr(no_memory());
+    } catch (const std::length_error&) {
+      next.failure = std::make_exception_ptr(no_memory());
     } catch (...) {
       next.failure = std::current_exception();
     }
@@ -54,6 +77,8 @@ const Batch* DatasetIterator::load(size_t ahead, bool wait) {
       if (ahead_[i].failure || (!wait && !loader_->is_ready())) return nullptr;
       try {
         ahead_[i].batch = std::make_unique<Batch>(loader_->take());
+      } catch (abi::__forced_unwind&) {  // a data set ends the caller's thread, which nobody may stop
+        throw;
       } catch (...) {
         ahead_[i].failure = std::current_exception();
         return nullptr;

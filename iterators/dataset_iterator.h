@@ -7,6 +7,7 @@
 #include <optional>
 #include <vector>
 
+#include "kusari/framework/core/error.h"
 #include "kusari/framework/core/export.h"
 #include "kusari/framework/datasets/dataset.h"
 #include "kusari/iterators/batch_loader.h"
@@ -44,8 +45,8 @@ class KUSARI_API DatasetIterator : public Iterator {
 
  protected:
   /// `name` is the class's, for errors; it must outlive the iterator. With `n_prefetch` batches are submitted before
-  /// they are asked for. Throws ValueError for a batch size below 1, a negative n_prefetch, and shuffle together with
-  /// an order sampler.
+  /// they are asked for. Throws ValueError for a batch size below 1, one above the data set's and 2^24 with repeat, an
+  /// n_prefetch that is negative or above 65536, and shuffle together with an order sampler.
   DatasetIterator(const char* name, datasets::DatasetRef dataset, int64_t batch_size, const OrderOptions& options,
                   int64_t n_prefetch = 0);
   /// Once, in the constructor of the derived class.
@@ -65,6 +66,7 @@ class KUSARI_API DatasetIterator : public Iterator {
     bool is_left_out() const noexcept { return batch && batch->empty() && examples > 0; }
   };
 
+  OutOfMemoryError no_memory() const;
   bool plan(size_t count);
   const Batch* load(size_t ahead, bool wait);
   bool leave_out(size_t i);

@@ -12,6 +12,13 @@
 #include "kusari/iterators/seed_mixing.h"
 
 namespace kusari::iterators {
+namespace {
+
+// A batch of a data set that repeats may have more examples than the data set, which costs memory before the first is
+// loaded: 24 bytes for each.
+constexpr int64_t kMaxRepeatedBatch = int64_t{1} << 24;
+
+}  // namespace
 
 /// Where the orders of the sweeps come from. Those that the user's sampler drew are kept until every copy of the state
 /// is past them, because it cannot be asked twice.
@@ -58,6 +65,11 @@ EpochState::EpochState(const char* iterator, int64_t dataset_size, int64_t batch
       seed_{random::bits()} {
   if (batch_size < 1) {
     throw ValueError(std::string(iterator) + ": batch_size is " + std::to_string(batch_size) + ": it must be positive");
+  }
+  if (options.repeat && batch_size > std::max(dataset_size, kMaxRepeatedBatch)) {
+    throw ValueError(std::string(iterator) + ": batch_size is " + std::to_string(batch_size) +
+                     ": where the data set repeats it must be at most " + std::to_string(kMaxRepeatedBatch) +
+                     ", or the data set's " + std::to_string(dataset_size) + " examples");
   }
   if (options.shuffle && options.order_sampler) {
     throw ValueError(std::string(iterator) +

@@ -36,7 +36,8 @@ struct ExampleKey {
 class KUSARI_API EpochState {
  public:
   /// Takes the iterator's seed from the process's random stream.
-  /// Throws ValueError, naming `iterator`, for a batch size below 1, or shuffle together with an order sampler.
+  /// Throws ValueError, naming `iterator`, for a batch size below 1, one above the data set's and 2^24 with repeat, or
+  /// shuffle together with an order sampler.
   EpochState(const char* iterator, int64_t dataset_size, int64_t batch_size, const OrderOptions& options);
 
   /// Steps over the next batch and writes its examples to `keys`: batch_size of them, fewer in the last batch without

@@ -26,8 +26,6 @@ MultiprocessIterator::MultiprocessIterator(datasets::DatasetRef dataset, int64_t
       n_processes_{options.n_processes == 0 ? num_threads() : options.n_processes} {
   expect_option(kMultiprocessIterator, n_processes_ > 0 && n_processes_ <= kMaxProcesses, "n_processes",
                 std::to_string(options.n_processes), "be positive and at most 65536, or 0 for all cores");
-  expect_option(kMultiprocessIterator, batch_size <= kMaxBatch, "batch_size", std::to_string(batch_size),
-                "be below 2^31");
   expect_option(kMultiprocessIterator,
                 options.shared_mem.value_or(0) >= 0 && options.shared_mem.value_or(0) <= kMaxExampleBytes, "shared_mem",
                 std::to_string(options.shared_mem.value_or(0)), "be neither negative nor above 2^47");
@@ -36,6 +34,7 @@ MultiprocessIterator::MultiprocessIterator(datasets::DatasetRef dataset, int64_t
   expect_worker_options(kMultiprocessIterator, options.dataset_timeout, options.max_retries);
   // Memory is for the batches that there can be.
   const int64_t longest = options.repeat ? batch_size : std::clamp<int64_t>(this->dataset().size(), 1, batch_size);
+  expect_option(kMultiprocessIterator, longest <= kMaxBatch, "batch_size", std::to_string(batch_size), "be below 2^31");
   load_with(std::make_unique<ProcessLoader>(dataset_ref(),
                                             ProcessLoader::Options{.iterator = kMultiprocessIterator,
                                                                    .batch_size = longest,

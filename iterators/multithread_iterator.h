@@ -26,10 +26,13 @@ struct MultithreadIteratorOptions {
 /// random numbers, whatever the number of threads, and the same counters. Dataset::get is called by several threads at
 /// once.
 /// When it throws, next() throws the same class of Error, whose text names the example; anything else that is thrown
-/// becomes an Error. An example that takes longer than dataset_timeout makes a WorkerError. on_failure says what else
-/// to do. A thread cannot be ended by force: where one is stuck, `retry` and `skip` start another in its place, and the
-/// iterator's end leaves it behind after the timeout; the data set must outlive such a thread.
-/// Throws ValueError for a batch size below 1, shuffle together with an order sampler, and negative numbers.
+/// becomes an Error. An example that takes longer than dataset_timeout, or ends its thread (pthread_exit), makes a
+/// WorkerError. on_failure says what else to do. A thread cannot be ended by force: another takes the place of one that
+/// is stuck, which the iterator leaves behind; the data set must outlive such a thread.
+/// There are never more threads than examples under way, and fewer, with a warning, where the system gives no more;
+/// without any, next() throws WorkerError.
+/// Throws ValueError for a batch size below 1, one above the data set's and 2^24 with repeat, shuffle together with an
+/// order sampler, negative numbers, more than 4096 threads and an n_prefetch above 65536.
 /// chainer.iterators.MultithreadIterator.
 class KUSARI_API MultithreadIterator final : public DatasetIterator {
  public:

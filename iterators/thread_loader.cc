@@ -1,5 +1,6 @@
 #include "kusari/iterators/thread_loader.h"
 
+#include <cxxabi.h>
 #include <pthread.h>
 #include <signal.h>
 
@@ -42,6 +43,8 @@ template <class F>
 std::exception_ptr thrown_by(const F& function) {
   try {
     function();
+  } catch (abi::__forced_unwind&) {  // the thread ends itself, which nobody may stop
+    throw;
   } catch (...) {
     return std::current_exception();
   }
@@ -112,7 +115,7 @@ struct ThreadLoader::Job {
   std::vector<Failed> failed;
   // The consumer's own:
   std::vector<int64_t> to_repeat;  // rows that failed when take() threw
-  std::vector<int64_t> timeouts;   // a row for each time that it took too long
+  std::vector<int64_t> lost;       // a row for each time that it cost a thread
 };
 
 /// What a thread is doing. The consumer abandons a thread that is stuck by changing `phase` from the very word that it
@@ -156,7 +159,6 @@ struct ThreadLoader::Worker {
   int64_t number;
   std::shared_ptr<Progress> progress;
   std::thread thread;
-  Clock::time_point reported{};  // when the consumer last threw because it was stuck
 };
 
 /// What a thread runs.
@@ -166,6 +168,19 @@ class ThreadLoader::Loop {
       : shared_{std::move(shared)}, progress_{std::move(progress)} {}
 
   void operator()() {
+    // Last of all, and also when an example ends the thread: it then leaves `phase` at kPreparing.
+    const struct End {
+      Loop& loop;
+      ~End() {
+        const std::shared_ptr<Shared> shared = std::move(loop.shared_);
+        loop.job_.reset();
+        {
+          const std::scoped_lock lock(shared->mutex);
+          loop.progress_->has_ended = true;
+        }
+        shared->event.notify_one();
+      }
+    } end{*this};
     shared_->config.install();
     const SingleThreaded alone;
     while (find_work()) {
@@ -175,12 +190,6 @@ class ThreadLoader::Loop {
       claim_ =
           std::clamp<int64_t>(kClaimTime / std::max<Clock::duration>(each, std::chrono::nanoseconds(1)), 1, kMaxClaim);
     }
-    job_.reset();
-    {
-      const std::scoped_lock lock(shared_->mutex);
-      progress_->has_ended = true;
-    }
-    shared_->event.notify_one();
   }
 
  private:
@@ -288,32 +297,38 @@ ThreadLoader::ThreadLoader(datasets::DatasetRef dataset, const ThreadLoaderOptio
 
 ThreadLoader::~ThreadLoader() { finish(); }
 
-void ThreadLoader::start_workers() {
+/// As many as there are examples under way and `more`, up to the number that was asked for.
+void ThreadLoader::start_workers(int64_t more) {
   if (shared_->is_stopping.load(std::memory_order_relaxed)) {  // threads that were left behind keep the old one
     shared_ = std::make_shared<Shared>(shared_->dataset, options_, shared_->config);
   }
+  int64_t examples = more;
+  for (const std::shared_ptr<Job>& job : shared_->jobs) examples += job->rows();
+  const int64_t wanted = std::min(options_.n_threads, examples);
   const SignalsBlocked blocked;
   std::string failure;
   try {
-    workers_.reserve(static_cast<size_t>(options_.n_threads));
-    while (static_cast<int64_t>(workers_.size()) < options_.n_threads) {
+    while (static_cast<int64_t>(workers_.size()) < wanted) {
+      workers_.reserve(workers_.size() + 1);
       auto progress = std::make_shared<Progress>();
       std::thread thread(Loop(shared_, progress));
       workers_.push_back({++started_, std::move(progress), std::move(thread)});
     }
   } catch (const std::system_error& error) {
     failure = error.what();
+  } catch (const std::bad_alloc&) {
+    failure = "memory is exhausted";
   }
   if (failure.empty()) return;
   const std::string text = std::string(options_.iterator) + ": thread " + std::to_string(workers_.size() + 1) + " of " +
                            std::to_string(options_.n_threads) + " cannot be started: " + failure;
   if (workers_.empty()) throw WorkerError(text);
-  log::warn(text);
+  log::warn(text + "; it goes on with " + std::to_string(workers_.size()));
   options_.n_threads = static_cast<int64_t>(workers_.size());
 }
 
 void ThreadLoader::submit(std::span<const ExampleKey> keys) {
-  start_workers();
+  start_workers(std::ssize(keys));
   auto job = std::make_shared<Job>();
   job->sequence = ++submitted_;
   job->keys.assign(keys.begin(), keys.end());
@@ -341,7 +356,7 @@ bool ThreadLoader::is_ready() {
 }
 
 Batch ThreadLoader::take() {
-  if (workers_.empty()) start_workers();  // when a stuck one could not be replaced
+  if (workers_.empty()) start_workers(0);  // when a lost one could not be replaced
   Job& job = *shared_->jobs.front();
   if (!job.to_repeat.empty()) {
     job.unfinished.fetch_add(static_cast<int64_t>(job.to_repeat.size()), std::memory_order_relaxed);
@@ -373,51 +388,70 @@ Batch ThreadLoader::take() {
 }
 
 Batch ThreadLoader::collect(Job& job) {
-  const auto is = [](Job::State wanted) { return [wanted](Job::State state) { return state == wanted; }; };
-  const bool has_placed = std::any_of(job.states.begin(), job.states.end(), is(Job::State::placed));
-  Batch batch;
-  if (has_placed && std::all_of(job.states.begin(), job.states.end(), is(Job::State::placed))) {
-    batch = BatchLayout::rows(job.planes, job.rows());
-  } else {
-    batch = std::move(job.kept);
-    size_t count = 0;
-    for (size_t i = 0; i < job.states.size(); ++i) {
-      if (job.states[i] == Job::State::missing) continue;
-      if (job.states[i] == Job::State::placed) {
-        for (const Array& plane : job.planes) batch[i].push_back(plane.at(static_cast<int64_t>(i)));
-      }
-      if (i != count) batch[count] = std::move(batch[i]);
-      ++count;
-    }
-    batch.resize(count);
+  const auto is_placed = [](Job::State state) { return state == Job::State::placed; };
+  if (!job.states.empty() && std::all_of(job.states.begin(), job.states.end(), is_placed)) {
+    return BatchLayout::rows(job.planes, job.rows());
   }
-  // Where nothing fitted, the next batches look like this one rather than like those before.
-  if (!has_placed && !batch.empty())
-    layout_ = BatchLayout::of(batch.front(), std::max(layout_.batch_size(), job.rows()));
+  Batch batch = std::move(job.kept);
+  size_t count = 0;
+  for (size_t i = 0; i < job.states.size(); ++i) {
+    if (job.states[i] == Job::State::missing) continue;
+    if (job.states[i] == Job::State::placed) {
+      for (const Array& plane : job.planes) batch[i].push_back(plane.at(static_cast<int64_t>(i)));
+    }
+    if (i != count) batch[count] = std::move(batch[i]);
+    ++count;
+  }
+  batch.resize(count);
+  choose_layout(batch, job.rows());
   return batch;
+}
+
+/// For the batches to come, which look like this one: planes are only worth their memory where most examples fit.
+void ThreadLoader::choose_layout(const Batch& batch, int64_t rows) {
+  const auto fits_most = [&](const BatchLayout& layout) {
+    const auto fitting = std::count_if(batch.begin(), batch.end(), [&](const Example& it) { return layout.fits(it); });
+    return 2 * fitting >= std::ssize(batch);
+  };
+  if (batch.empty() || fits_most(layout_)) return;
+  layout_ = BatchLayout::of(batch.front(), std::max(layout_.batch_size(), rows));
+  if (!fits_most(layout_)) layout_ = BatchLayout();
 }
 
 void ThreadLoader::wait_for(Job& job) {
   std::unique_lock lock(shared_->mutex);
   const auto is_complete = [&] { return job.unfinished.load(std::memory_order_acquire) == 0; };
   while (!is_complete()) {
+    if (replace_ended(job)) continue;
     if (!options_.timeout) {
       shared_->event.wait(lock);
     } else {
-      shared_->event.wait_until(lock, check_workers(job.sequence));
+      shared_->event.wait_until(lock, check_workers(job));
     }
   }
 }
 
+/// Handles a thread that ended itself, which examples can do by pthread_exit. False when there is none.
+bool ThreadLoader::replace_ended(Job& due) {
+  const auto ended =
+      std::find_if(workers_.begin(), workers_.end(), [](const Worker& worker) { return worker.progress->has_ended; });
+  if (ended == workers_.end()) return false;
+  ended->thread.join();
+  const Failure failure{FailureKind::worker_error, "worker thread " + std::to_string(ended->number) +
+                                                       " was ended while it prepared it (pthread_exit)"};
+  replace(static_cast<size_t>(ended - workers_.begin()), failure, due);
+  return true;
+}
+
 /// Handles threads that are stuck. Returns when the next one may be.
-ThreadLoader::Clock::time_point ThreadLoader::check_workers(int64_t sequence) {
+ThreadLoader::Clock::time_point ThreadLoader::check_workers(Job& due) {
   const auto is_preparing = [](uint64_t phase) { return phase % Progress::kStates == Progress::kPreparing; };
   const auto now = Clock::now();
   const auto limit = std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(*options_.timeout));
   // Who prepares examples of later batches has time, unless nobody is at this one.
   const bool is_under_way = std::any_of(workers_.begin(), workers_.end(), [&](const Worker& worker) {
     return is_preparing(worker.progress->phase.load(std::memory_order_acquire)) &&
-           worker.progress->sequence.load(std::memory_order_relaxed) == sequence;
+           worker.progress->sequence.load(std::memory_order_relaxed) == due.sequence;
   });
   auto next = now + limit;
   for (size_t i = 0; i < workers_.size(); ++i) {
@@ -425,58 +459,60 @@ ThreadLoader::Clock::time_point ThreadLoader::check_workers(int64_t sequence) {
     Progress& progress = *worker.progress;
     uint64_t phase = progress.phase.load(std::memory_order_acquire);
     if (!is_preparing(phase)) continue;
-    if (is_under_way && progress.sequence.load(std::memory_order_relaxed) != sequence) continue;
+    if (is_under_way && progress.sequence.load(std::memory_order_relaxed) != due.sequence) continue;
     const Clock::time_point since{Clock::duration(progress.since.load(std::memory_order_relaxed))};
-    const auto deadline = std::max(since, worker.reported) + limit;
+    const auto deadline = since + limit;
     if (deadline > now) {
       next = std::min(next, deadline);
       continue;
     }
-    const int64_t index = progress.index.load(std::memory_order_relaxed);
     const Failure failure{FailureKind::worker_error, "worker thread " + std::to_string(worker.number) +
                                                          " has been preparing it for " + seconds_text(now - since) +
                                                          ": dataset_timeout is " + seconds_text(limit)};
-    if (options_.on_failure != OnFailure::raise) {
-      if (progress.phase.compare_exchange_strong(phase, phase - Progress::kPreparing + Progress::kAbandoned,
-                                                 std::memory_order_acq_rel)) {
-        replace(i, failure);
-      }
-      return Clock::now();  // the workers are others now
+    if (progress.phase.compare_exchange_strong(phase, phase - Progress::kPreparing + Progress::kAbandoned,
+                                               std::memory_order_acq_rel)) {
+      worker.thread.detach();
+      replace(i, failure, due);
     }
-    if (progress.phase.load(std::memory_order_acquire) != phase) continue;  // just done
-    worker.reported = now;
-    throw_failure(options_.iterator, index, failure);
+    return Clock::now();  // the workers are others now
   }
   return next;
 }
 
-/// Starts a thread in place of one that was abandoned, and gives others what that one had claimed.
-void ThreadLoader::replace(size_t worker, const Failure& failure) {
+/// Starts a thread in place of one that is lost, and gives others what that one had claimed. Throws the failure when
+/// its example belongs to the batch that is due and is not to be tried again at once.
+void ThreadLoader::replace(size_t worker, const Failure& failure, Job& due) {
   const std::shared_ptr<Progress> progress = workers_[worker].progress;
-  workers_[worker].thread.detach();
   workers_.erase(workers_.begin() + static_cast<std::ptrdiff_t>(worker));
   const int64_t sequence = progress->sequence.load(std::memory_order_relaxed);
+  const int64_t row = progress->row.load(std::memory_order_relaxed);
   const auto found = std::find_if(shared_->jobs.begin(), shared_->jobs.end(),
                                   [&](const std::shared_ptr<Job>& job) { return job->sequence == sequence; });
+  bool throws = false;
   if (found != shared_->jobs.end()) {
     Job& job = **found;
-    const int64_t row = progress->row.load(std::memory_order_relaxed);
     int64_t finished = row - progress->begin.load(std::memory_order_relaxed);
     if (const int64_t end = progress->end.load(std::memory_order_relaxed); row + 1 < end) {
       job.returned.push_back({row + 1, end});
     }
-    const auto before = std::count(job.timeouts.begin(), job.timeouts.end(), row);
-    job.timeouts.push_back(row);
+    const auto before = std::count(job.lost.begin(), job.lost.end(), row);
+    job.lost.push_back(row);
     if (options_.on_failure == OnFailure::retry && before < options_.max_retries) {
       job.returned.push_back({row, row + 1});
     } else {
-      job.failed.push_back({row, failure});
+      throws = options_.on_failure == OnFailure::raise && &job == &due;
+      if (throws) {
+        job.to_repeat.push_back(row);
+      } else {
+        job.failed.push_back({row, failure});
+      }
       ++finished;
     }
     job.unfinished.fetch_sub(finished, std::memory_order_acq_rel);
   }
-  start_workers();
+  start_workers(0);
   shared_->work.notify_all();
+  if (throws) throw_failure(options_.iterator, due.keys[static_cast<size_t>(row)].index, failure);
 }
 
 void ThreadLoader::cancel() noexcept {

@@ -25,8 +25,8 @@ struct ThreadLoaderOptions {
 
 /// Loads batches with threads of its own, which begin with the first batch. Each takes a few examples at a time from
 /// the oldest batch that has any left, and copies them to their rows of the batch's planes. Where the planes lie, and
-/// which examples go there, depends on the examples alone: until the first batch was taken, whose first example gives
-/// the layout, and where an example does not fit, examples stay the arrays that they are.
+/// which examples go there, depends on the examples alone: until a batch was taken most of which is like its first
+/// example, and where an example does not fit, examples stay the arrays that they are.
 class KUSARI_API ThreadLoader final : public BatchLoader {
  public:
   ThreadLoader(datasets::DatasetRef dataset, const ThreadLoaderOptions& options);
@@ -49,11 +49,13 @@ class KUSARI_API ThreadLoader final : public BatchLoader {
   struct Worker;
   class Loop;
 
-  void start_workers();
+  void start_workers(int64_t more);
   void wait_for(Job& job);
-  Clock::time_point check_workers(int64_t sequence);
-  void replace(size_t worker, const Failure& failure);
+  bool replace_ended(Job& due);
+  Clock::time_point check_workers(Job& due);
+  void replace(size_t worker, const Failure& failure, Job& due);
   Batch collect(Job& job);
+  void choose_layout(const Batch& batch, int64_t rows);
 
   ThreadLoaderOptions options_;
   Device device_;

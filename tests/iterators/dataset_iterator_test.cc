@@ -1,6 +1,7 @@
 #include "kusari/iterators/dataset_iterator.h"
 
 #include <algorithm>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <set>
@@ -171,6 +172,24 @@ TEST_CASE("iterators refuse what cannot work") {
     const std::string name = of.name;
     CHECK_THROWS_WITH_AS(of.make(counting(3), 0, {}), (name + ": batch_size is 0: it must be positive").c_str(),
                          kusari::ValueError);
+    for (const int64_t large : {(int64_t{1} << 24) + 1, int64_t{1} << 40, std::numeric_limits<int64_t>::max()}) {
+      CHECK_THROWS_WITH_AS(of.make(counting(3), large, {}),
+                           (name + ": batch_size is " + std::to_string(large) +
+                            ": where the data set repeats it must be at most 16777216, or the data set's 3 examples")
+                               .c_str(),
+                           kusari::ValueError);
+      // All that there is, in one batch.
+      const auto once = of.make(counting(3), large, {.repeat = false, .shuffle = false});
+      CHECK(values(once->next()) == Indices{0, 1, 2});
+      CHECK(once->try_next() == nullptr);
+    }
+    if (name != "SerialIterator") {
+      for (const int64_t many : {int64_t{65537}, int64_t{1} << 40, std::numeric_limits<int64_t>::max()}) {
+        CHECK_THROWS_WITH_AS(of.make(counting(3), 1, {.n_prefetch = many}),
+                             (name + ": n_prefetch is " + std::to_string(many) + ": it must be at most 65536").c_str(),
+                             kusari::ValueError);
+      }
+    }
     const auto iterator = of.make(counting(0), 1, {});
     for (int i = 0; i < 2; ++i) {
       CHECK_THROWS_WITH_AS(iterator->next(), doctest::Contains("the data set is empty"), kusari::ValueError);

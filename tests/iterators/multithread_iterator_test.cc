@@ -4,6 +4,7 @@
 #include <chrono>
 #include <condition_variable>
 #include <functional>
+#include <limits>
 #include <memory>
 #include <mutex>
 #include <new>
@@ -15,15 +16,19 @@
 #include <utility>
 #include <vector>
 
+#include <pthread.h>
+
 #include <doctest/doctest.h>
 
 #include "kusari/framework/core/config.h"
 #include "kusari/framework/core/error.h"
+#include "kusari/framework/core/memory.h"
 #include "kusari/framework/datasets/collated.h"
 #include "kusari/framework/datasets/convert.h"
 #include "kusari/framework/datasets/example_random.h"
 #include "kusari/tests/iterators/iterators_under_test.h"
 #include "kusari/tests/iterators/seconds_since.h"
+#include "kusari/tests/no_threads.h"
 
 using namespace std::chrono_literals;
 using kusari::Array;
@@ -84,8 +89,12 @@ TEST_CASE("MultithreadIterator refuses options that cannot work") {
     MultithreadIterator(counting(3), 1, options);
   };
   CHECK_THROWS_WITH_AS(make({.n_threads = -1}),
-                       "MultithreadIterator: n_threads is -1: it must be positive, or 0 for all cores",
+                       "MultithreadIterator: n_threads is -1: it must be positive and at most 4096, or 0 for all cores",
                        kusari::ValueError);
+  for (const int64_t many : {int64_t{4097}, int64_t{1'000'000}, std::numeric_limits<int64_t>::max()}) {
+    CHECK_THROWS_WITH_AS(make({.n_threads = many}), doctest::Contains(std::to_string(many).c_str()),
+                         kusari::ValueError);
+  }
   CHECK_THROWS_WITH_AS(make({.n_prefetch = -1}), "MultithreadIterator: n_prefetch is -1: it must not be negative",
                        kusari::ValueError);
   CHECK_THROWS_WITH_AS(make({.dataset_timeout = 0}), doctest::Contains("dataset_timeout is 0"), kusari::ValueError);
@@ -210,9 +219,88 @@ TEST_CASE("MultithreadIterator: an example that takes too long is an error") {
                          WorkerError);
     CHECK(seconds_since(start) < kSoon);
   }
-  gate.open();
+  gate.open_for_all();
   CHECK(values(iterator.next()) == Indices{0, 1, 2, 3});
   CHECK(values(iterator.next()) == Indices{4, 5, 6, 7});
+}
+
+TEST_CASE("MultithreadIterator tries an example again after it threw because its thread is stuck") {
+  for (const int64_t threads : {1, 3}) {
+    Gate gate;  // stays closed: the thread of the first attempt never comes back
+    std::atomic<int> attempts{0};
+    const Made dataset(12, [&](int64_t i) {
+      if (i == 2 && attempts++ == 0) gate.pass();
+      return number(i);
+    });
+    {
+      MultithreadIterator iterator(
+          dataset, 4, {.shuffle = false, .n_threads = threads, .n_prefetch = 2, .dataset_timeout = kTimeout});
+      CHECK_THROWS_WITH_AS(iterator.next(), doctest::Contains("MultithreadIterator: example 2: worker thread "),
+                           WorkerError);
+      CHECK(values(iterator.next()) == Indices{0, 1, 2, 3});
+      CHECK(values(iterator.next()) == Indices{4, 5, 6, 7});
+      CHECK(values(iterator.next()) == Indices{8, 9, 10, 11});
+      CHECK(values(iterator.next()) == Indices{0, 1, 2, 3});
+    }
+    gate.open_for_all();
+  }
+}
+
+TEST_CASE("MultithreadIterator outlives examples that end their threads") {
+  for (const OnFailure on_failure : {OnFailure::raise, OnFailure::retry, OnFailure::skip}) {
+    for (const std::optional<double> timeout : {std::optional<double>(20), std::optional<double>()}) {
+      std::atomic<int> ends{2};
+      const Made dataset(8, [&](int64_t i) {
+        if (i == 1 && ends-- > 0) pthread_exit(nullptr);
+        return number(i);
+      });
+      MultithreadIterator iterator(
+          dataset, 4,
+          {.shuffle = false, .n_threads = 2, .dataset_timeout = timeout, .on_failure = on_failure, .max_retries = 2});
+      if (on_failure == OnFailure::raise) {
+        for (int i = 0; i < 2; ++i) {
+          CHECK_THROWS_WITH_AS(iterator.next(), doctest::Contains("example 1: worker thread "), WorkerError);
+        }
+      }
+      CHECK(values(iterator.next()) == (on_failure == OnFailure::skip ? Indices{0, 2, 3} : Indices{0, 1, 2, 3}));
+      CHECK(values(iterator.next()) == Indices{4, 5, 6, 7});
+    }
+  }
+}
+
+TEST_CASE("MultithreadIterator without threads") {
+  MultithreadIterator iterator(counting(8), 4, {.shuffle = false, .n_threads = 3});
+  {
+    const kusari::testing::NoThreads none;
+    for (int i = 0; i < 2; ++i) {
+      CHECK_THROWS_WITH_AS(iterator.next(), doctest::Contains("MultithreadIterator: thread 1 of 3 cannot be started: "),
+                           WorkerError);
+    }
+  }
+  CHECK(values(iterator.next()) == Indices{0, 1, 2, 3});
+  CHECK(values(iterator.next()) == Indices{4, 5, 6, 7});
+}
+
+TEST_CASE("MultithreadIterator starts no more threads than there are examples under way") {
+  std::mutex mutex;
+  std::set<std::thread::id> threads;
+  const Made dataset(64, [&](int64_t i) {
+    const std::scoped_lock lock(mutex);
+    threads.insert(std::this_thread::get_id());
+    return number(i);
+  });
+  MultithreadIterator iterator(dataset, 3, {.n_threads = 4096, .n_prefetch = 1});
+  for (int i = 0; i < 100; ++i) iterator.next();
+  CHECK(threads.size() <= 9);
+}
+
+TEST_CASE("MultithreadIterator makes no planes for examples that all differ") {
+  constexpr int64_t kMiB = int64_t{1} << 20;
+  const Made dataset(40, [](int64_t i) { return Example{kusari::empty({i % 8 == 0 ? kMiB : i}, Dtype::uint8)}; });
+  MultithreadIterator iterator(dataset, 8, {.shuffle = false, .n_threads = 2});
+  for (int i = 0; i < 20; ++i) CHECK_FALSE(collated(iterator.next(), 0).is_defined());
+  // A batch that is on its way and two more have a large example each; as rows of a plane they would be eight.
+  CHECK(kusari::memory::statistics().allocated < 8 * kMiB);
 }
 
 TEST_CASE("MultithreadIterator gives stuck examples to another thread, or leaves them out") {
