@@ -41,8 +41,8 @@ const Source& fashion_mnist() {
   static const Source source{
       "get_fashion_mnist",
       "fashion-mnist",
-      {"http://fashion-mnist.s3-website.eu-central-1.amazonaws.com/",
-       "https://github.com/zalandoresearch/fashion-mnist/raw/master/data/fashion/"},
+      {"https://github.com/zalandoresearch/fashion-mnist/raw/master/data/fashion/",
+       "http://fashion-mnist.s3-website.eu-central-1.amazonaws.com/"},
       {"train-images-idx3-ubyte", "c59f468a2f672dc815687fe0f83887768d799fd8a3f3276145d20f83aa44d888"},
       {"train-labels-idx1-ubyte", "bad3541b69d912435c50bb6ba87bec294ff4f6a2e1246121d8633921760443d9"},
       {"t10k-images-idx3-ubyte", "5b4141f0afbad91edebe8549f8fcffe087ea10ca49f1dbef5c9a5cd8815ce37b"},
@@ -55,7 +55,7 @@ const Source& kuzushiji_mnist() {
   static const Source source{
       "get_kuzushiji_mnist",
       "kuzushiji-mnist",
-      {"http://codh.rois.ac.jp/kmnist/dataset/kmnist/"},
+      {"https://codh.rois.ac.jp/kmnist/dataset/kmnist/", "http://codh.rois.ac.jp/kmnist/dataset/kmnist/"},
       {"train-images-idx3-ubyte", "51467d22d8cc72929e2a028a0428f2086b092bb31cfb79c69cc0a90ce135fde4"},
       {"train-labels-idx1-ubyte", "e38f9ebcd0f3ebcdec7fc8eabdcdaef93bb0df8ea12bee65224341c8183d8e17"},
       {"t10k-images-idx3-ubyte", "edd7a857845ad6bb1d0ba43fe7e794d164fe2dce499a1694695a792adfac43c5"},

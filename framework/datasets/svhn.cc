@@ -52,12 +52,13 @@ Array labels_of(const std::string& path, const Array& raw, int64_t n, const Svhn
 }
 
 std::string find_file(const std::string& name, const char* sha256, const std::string& root) {
-  return find_dataset_file("get_svhn",
-                           {.folder = "svhn",
-                            .names = {name},
-                            .urls = {"http://ufldl.stanford.edu/housenumbers/" + name},
-                            .download = {.sha256 = sha256}},
-                           root);
+  return find_dataset_file(
+      "get_svhn",
+      {.folder = "svhn",
+       .names = {name},
+       .urls = {"https://ufldl.stanford.edu/housenumbers/" + name, "http://ufldl.stanford.edu/housenumbers/" + name},
+       .download = {.sha256 = sha256}},
+      root);
 }
 
 }  // namespace
