@@ -148,9 +148,12 @@ struct ExampleFileWriter::State {
 };
 
 ExampleFileWriter::ExampleFileWriter(const std::string& path, const ExampleFileOptions& options)
+    : ExampleFileWriter(path, path + ".part", options) {}
+ExampleFileWriter::ExampleFileWriter(const std::string& path, const std::string& part,
+                                     const ExampleFileOptions& options)
     : state_{std::make_unique<State>()} {
   state_->path = path;
-  state_->part = path + ".part";
+  state_->part = part;
   state_->keys = options.keys;
   state_->open(options.resume);
 }
@@ -267,15 +270,9 @@ Example ExampleFileDataset::get(int64_t i) const {
 
 ExampleFileDataset cache_dataset(const std::string& path, const Dataset& dataset) {
   create_cached_file(path, [&](const std::string& temporary) {
-    try {
-      ExampleFileWriter writer(temporary, {.keys = dataset.keys()});
-      for (int64_t i = 0; i < dataset.size(); ++i) writer.write(dataset.get(i));
-      writer.close();
-    } catch (...) {
-      std::error_code ignored;
-      std::filesystem::remove(temporary + ".part", ignored);
-      throw;
-    }
+    ExampleFileWriter writer(temporary, temporary, {.keys = dataset.keys()});
+    for (int64_t i = 0; i < dataset.size(); ++i) writer.write(dataset.get(i));
+    writer.close();
   });
   return ExampleFileDataset(path);
 }

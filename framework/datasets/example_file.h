@@ -9,6 +9,8 @@
 
 namespace kusari::datasets {
 
+class ExampleFileDataset;
+
 struct ExampleFileOptions {
   Keys keys = {};       ///< of the examples; the data set that reads the file has them
   bool resume = false;  ///< go on after the whole examples that a writer, which ended without close(), has left
@@ -36,7 +38,10 @@ class KUSARI_API ExampleFileWriter {
   void close();
 
  private:
+  friend KUSARI_API ExampleFileDataset cache_dataset(const std::string& path, const Dataset& dataset);
   struct State;
+  ExampleFileWriter(const std::string& path, const std::string& part, const ExampleFileOptions& options);
+
   std::unique_ptr<State> state_;
 };
 

@@ -245,6 +245,37 @@ TEST_CASE("cache_dataset asks the data set once") {
   CHECK(dir.count() == 1);  // nothing stays behind
 }
 
+TEST_CASE("cache_dataset removes what killed processes have left, and nothing of the living") {
+  const ScratchDirectory dir;
+  const DictDataset numbers({{"x", arange(4)}, {"t", arange(4)}});
+  const auto kill_while_writing = [&] {
+    const pid_t child = ::fork();
+    if (child == 0) {
+      cache_dataset(dir / "cache", TransformDataset(numbers, [count = 0](const Example& e) mutable {
+                      if (++count == 3) ::kill(::getpid(), SIGKILL);
+                      return e;
+                    }));
+      ::_exit(1);
+    }
+    int status = 0;
+    ::waitpid(child, &status, 0);
+    REQUIRE(WIFSIGNALED(status));
+  };
+  for (int i = 0; i < 5; ++i) kill_while_writing();
+  CHECK(dir.count() <= 2);  // of the last one
+  write_file(dir / "cache.txt", "another file");
+  write_file(dir / "cache.1-2.part", "nobody knows whose");
+  // Another one writes the same file while this one is at it.
+  const TransformDataset nested(numbers, [&](const Example& e) {
+    cache_dataset(dir / "cache", numbers);
+    return e;
+  });
+  CHECK(cache_dataset(dir / "cache", nested).size() == 4);
+  CHECK(dir.count() == 3);
+  CHECK(fs::exists(dir / "cache.txt"));
+  CHECK(fs::exists(dir / "cache.1-2.part"));
+}
+
 TEST_CASE("cache_or_load_file creates a file, or loads it") {
   const ScratchDirectory dir;
   int created = 0, loaded = 0;
