@@ -331,7 +331,11 @@ if(Python3_Interpreter_FOUND)
   add_test(NAME check_layers COMMAND Python3::Interpreter "${CMAKE_CURRENT_SOURCE_DIR}/tools/check_layers")
   add_test(NAME check_layers_finds_offences
            COMMAND Python3::Interpreter "${CMAKE_CURRENT_SOURCE_DIR}/tests/check_layers/check_layers_test.py")
-  set_tests_properties(check_layers check_layers_finds_offences PROPERTIES LABELS tree)
+  add_test(NAME check_headers COMMAND Python3::Interpreter "${CMAKE_CURRENT_SOURCE_DIR}/tools/check_headers")
+  add_test(NAME check_headers_finds_offences
+           COMMAND Python3::Interpreter "${CMAKE_CURRENT_SOURCE_DIR}/tests/check_headers/check_headers_test.py")
+  set_tests_properties(check_layers check_layers_finds_offences check_headers check_headers_finds_offences
+                       PROPERTIES LABELS tree)
 endif()
 
 # Skipped unless KUSARI_CHAINER_PYTHON names a Python that has Chainer.

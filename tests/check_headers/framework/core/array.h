@@ -1,0 +1,5 @@
+#pragma once
+
+#include "kusari/framework/core/shape.h"
+
+class KUSARI_API Array {};

@@ -1,0 +1,3 @@
+#pragma once
+
+KUSARI_API std::string to_string(const Shape& shape);
