@@ -2,6 +2,8 @@
 
 #include <cerrno>
 #include <cstring>
+#include <new>
+#include <stdexcept>
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -39,7 +41,17 @@ void InputFile::fail(const std::string& what) const { throw IoError(std::string(
 
 std::span<const uint8_t> read_whole(const char* call, const std::string& path, std::vector<uint8_t>& buffer) {
   const InputFile file(call, path);
-  buffer.resize(static_cast<size_t>(file.size()));
+  const auto fail = [&] {
+    throw IoError(std::string(call) + ": " + path + " has " + std::to_string(file.size()) +
+                  " bytes, more than there is memory for");
+  };
+  try {
+    buffer.resize(static_cast<size_t>(file.size()));
+  } catch (const std::bad_alloc&) {
+    fail();
+  } catch (const std::length_error&) {
+    fail();
+  }
   file.read(0, buffer);
   return buffer;
 }

@@ -107,8 +107,10 @@ std::string fetch(const std::string& url, const std::string& path, const std::st
   const int error = errno;
   if (std::fclose(file) != 0 || !written) return "cannot write " + path + ": " + std::strerror(error);
   if (code == CURLE_OK) return "";
+  std::error_code unreadable;
+  const auto size = fs::file_size(path, unreadable);
   *may_retry = code == CURLE_PARTIAL_FILE || code == CURLE_RECV_ERROR || code == CURLE_GOT_NOTHING ||
-               (code == CURLE_OPERATION_TIMEDOUT && fs::file_size(path) > 0);
+               (code == CURLE_OPERATION_TIMEDOUT && !unreadable && size > 0);
   return reason[0] != '\0' ? reason : curl_easy_strerror(code);
 }
 
@@ -195,12 +197,12 @@ std::string find_dataset_file(const std::string& call, const DatasetFile& file, 
 std::string cached_download(const std::vector<std::string>& urls, const std::string& name,
                             const DownloadOptions& options) {
   const fs::path path = fs::path(dataset_root()) / name;
-  if (fs::exists(path)) return path.string();
-  std::error_code error;
+  std::error_code error, unreadable;  // unreadable: as if it were not there
+  if (fs::exists(path, unreadable)) return path.string();
   fs::create_directories(path.parent_path(), error);
   if (error) throw IoError("cached_download: cannot create " + path.parent_path().string() + ": " + error.message());
   const FileLock lock((path.parent_path() / ".lock").string());
-  if (fs::exists(path)) return path.string();  // another process had the lock and has finished
+  if (fs::exists(path, unreadable)) return path.string();  // another process had the lock and has finished
 
   const std::string part = path.string() + ".part";
   std::string reasons;

@@ -4,10 +4,12 @@
 #include <cstdio>
 #include <cstring>
 #include <memory>
+#include <optional>
 
 #include <zlib.h>
 
 #include "kusari/framework/core/error.h"
+#include "kusari/framework/datasets/reading.h"
 
 namespace kusari::datasets {
 namespace {
@@ -18,9 +20,9 @@ struct CloseFile {
   void operator()(std::FILE* file) const { std::fclose(file); }
 };
 
-}  // namespace
-
-std::string read_maybe_gzip(const std::string& path, size_t max_size) {
+// max_size(content) is the most that may be read, once that can be told from what is there.
+template <class MaxSize>
+std::string read_file(const std::string& path, const MaxSize& max_size) {
   const auto fail = [&](const std::string& what) { throw IoError("read_maybe_gzip: " + path + " " + what); };
   const std::unique_ptr<std::FILE, CloseFile> file(std::fopen(path.c_str(), "rb"));
   if (!file) fail(std::string("cannot be opened: ") + std::strerror(errno));
@@ -50,8 +52,10 @@ std::string read_maybe_gzip(const std::string& path, size_t max_size) {
       first = false;
     }
     if (plain) {
-      if (n > max_size - content.size()) fail("is larger than " + std::to_string(max_size) + " bytes");
       content.append(input, 0, n);
+      if (const size_t most = max_size(content); content.size() > most) {
+        fail("is larger than " + std::to_string(most) + " bytes");
+      }
       continue;
     }
     z.next_in = reinterpret_cast<Bytef*>(input.data());
@@ -65,11 +69,31 @@ std::string read_maybe_gzip(const std::string& path, size_t max_size) {
       status = inflate(&z, Z_NO_FLUSH);
       content.resize(before + kGzipChunk - z.avail_out);
       if (status != Z_OK && status != Z_STREAM_END) fail(std::string("is damaged: ") + (z.msg ? z.msg : "not gzip"));
-      if (content.size() > max_size) fail("holds more than " + std::to_string(max_size) + " bytes");
+      if (const size_t most = max_size(content); content.size() > most) {
+        fail("holds more than " + std::to_string(most) + " bytes");
+      }
     }
   }
   if (status != Z_STREAM_END) fail("is cut off: its gzip data does not end");
   return content;
+}
+
+}  // namespace
+
+std::string read_maybe_gzip(const std::string& path, size_t max_size) {
+  return reading("read_maybe_gzip", path,
+                 [&] { return read_file(path, [&](const std::string&) { return max_size; }); });
+}
+
+std::string read_maybe_gzip(const std::string& path, size_t head_size,
+                            const std::function<size_t(std::string_view head)>& size_of) {
+  return reading("read_maybe_gzip", path, [&] {
+    std::optional<size_t> max_size;
+    return read_file(path, [&](const std::string& content) {
+      if (!max_size && content.size() >= head_size) max_size = size_of(std::string_view(content).substr(0, head_size));
+      return max_size.value_or(content.size());
+    });
+  });
 }
 
 }  // namespace kusari::datasets

@@ -12,6 +12,7 @@
 #include "kusari/framework/core/deflate.h"
 #include "kusari/framework/core/error.h"
 #include "kusari/framework/core/input_file.h"
+#include "kusari/framework/datasets/reading.h"
 
 namespace kusari::datasets {
 namespace {
@@ -241,9 +242,7 @@ std::optional<std::pair<std::string, Array>> read_matrix(const std::string& wher
   return std::pair(std::string(name.begin(), name.end()), *array);
 }
 
-}  // namespace
-
-std::vector<std::pair<std::string, Array>> read_mat(const std::string& path) {
+std::vector<std::pair<std::string, Array>> read_arrays(const std::string& path) {
   std::vector<uint8_t> buffer;
   const std::span<const uint8_t> bytes = read_whole("read_mat", path, buffer);
   const auto fail = [&](const std::string& what) { throw IoError("read_mat: " + path + " " + what); };
@@ -271,6 +270,12 @@ std::vector<std::pair<std::string, Array>> read_mat(const std::string& path) {
     if (array) arrays.push_back(std::move(*array));
   }
   return arrays;
+}
+
+}  // namespace
+
+std::vector<std::pair<std::string, Array>> read_mat(const std::string& path) {
+  return reading("read_mat", path, [&] { return read_arrays(path); });
 }
 
 }  // namespace kusari::datasets

@@ -13,6 +13,7 @@
 #include "kusari/framework/core/deflate.h"
 #include "kusari/framework/core/error.h"
 #include "kusari/framework/core/input_file.h"
+#include "kusari/framework/datasets/reading.h"
 
 namespace kusari::datasets {
 namespace {
@@ -283,6 +284,10 @@ struct TarReader::State {
   }
 
   void read(std::vector<uint8_t>& out) {
+    reading("tar", stream.path(), [&] { read_content(out); });
+  }
+
+  void read_content(std::vector<uint8_t>& out) {
     if (!at_content) throw StateError("TarReader::read: there is no file to read; call next() before each read()");
     at_content = false;
     for (uint64_t left = entry.size; left > 0;) {
@@ -295,12 +300,15 @@ struct TarReader::State {
   }
 };
 
-TarReader::TarReader(const std::string& path) : state_{std::make_unique<State>(path)} {}
+TarReader::TarReader(const std::string& path)
+    : state_{reading("tar", path, [&] { return std::make_unique<State>(path); })} {}
 TarReader::TarReader(TarReader&&) noexcept = default;
 TarReader& TarReader::operator=(TarReader&&) noexcept = default;
 TarReader::~TarReader() = default;
 
-bool TarReader::next() { return state_->next(); }
+bool TarReader::next() {
+  return reading("tar", state_->stream.path(), [&] { return state_->next(); });
+}
 const TarEntry& TarReader::entry() const noexcept { return state_->entry; }
 void TarReader::read(std::vector<uint8_t>& out) { state_->read(out); }
 bool TarReader::is_gzip() const noexcept { return state_->stream.is_gzip(); }
@@ -318,13 +326,15 @@ TarArchive::TarArchive(const std::string& path, bool in_memory) {
   auto state = std::make_shared<State>(path);
   TarReader reader(path);
   state->in_memory = in_memory || reader.is_gzip();
-  while (reader.next()) {
-    state->entries.push_back(reader.entry());
-    if (!state->in_memory) continue;
-    state->starts.push_back(state->content.size());
-    reader.read(state->content);
-  }
-  state->content.shrink_to_fit();
+  reading("tar", path, [&] {
+    while (reader.next()) {
+      state->entries.push_back(reader.entry());
+      if (!state->in_memory) continue;
+      state->starts.push_back(state->content.size());
+      reader.read(state->content);
+    }
+    state->content.shrink_to_fit();
+  });
   state_ = std::move(state);
 }
 
@@ -339,7 +349,7 @@ std::span<const uint8_t> TarArchive::read(size_t i, std::vector<uint8_t>& buffer
   const TarEntry& entry = state_->entries[i];
   const size_t size = static_cast<size_t>(entry.size);
   if (state_->in_memory) return std::span(state_->content).subspan(state_->starts[i], size);
-  buffer.resize(size);
+  reading("tar", path() + ": entry '" + entry.name + "'", [&] { buffer.resize(size); });
   state_->file.read(entry.offset, buffer);
   return buffer;
 }

@@ -10,6 +10,7 @@
 #include "kusari/framework/core/threads.h"
 #include "kusari/framework/datasets/download.h"
 #include "kusari/framework/datasets/gzip.h"
+#include "kusari/framework/datasets/reading.h"
 #include "kusari/framework/datasets/tar.h"
 
 namespace kusari::datasets {
@@ -138,7 +139,7 @@ TupleDataset dataset(const std::string& call, const Source& source, const std::v
 /// The path of `name` in a folder, gzipped or not; "" when it is not there.
 std::string find(const fs::path& folder, const std::string& name) {
   for (const std::string& candidate : {name, name + ".gz"}) {
-    if (fs::exists(folder / candidate)) return (folder / candidate).string();
+    if (std::error_code unreadable; fs::exists(folder / candidate, unreadable)) return (folder / candidate).string();
   }
   return "";
 }
@@ -163,7 +164,7 @@ std::vector<Records> load_folder(const std::string& call, const fs::path& folder
   return files;
 }
 
-std::vector<Records> load_archive(const std::string& call, const std::string& path,
+std::vector<Records> read_archive(const std::string& call, const std::string& path,
                                   const std::vector<std::string>& names) {
   std::vector<Records> files(names.size());
   TarReader tar(path);
@@ -183,6 +184,11 @@ std::vector<Records> load_archive(const std::string& call, const std::string& pa
   return files;
 }
 
+std::vector<Records> load_archive(const std::string& call, const std::string& path,
+                                  const std::vector<std::string>& names) {
+  return reading(call, path, [&] { return read_archive(call, path, names); });
+}
+
 /// Training files, then test files.
 std::vector<Records> load(const std::string& call, const Source& source, const std::string& root) {
   std::vector<std::string> names = source.train;
@@ -199,7 +205,10 @@ std::vector<Records> load(const std::string& call, const Source& source, const s
       if (place.empty()) continue;
       if (std::vector<Records> files = load_folder(call, place, names); !files.empty()) return files;
     }
-    if (fs::exists(folder / source.archive)) return load_archive(call, (folder / source.archive).string(), names);
+    std::error_code unreadable;  // as if it were not there
+    if (fs::exists(folder / source.archive, unreadable)) {
+      return load_archive(call, (folder / source.archive).string(), names);
+    }
   }
   if (!root.empty()) {
     throw IoError(call + ": neither " + names[0] + " nor " + source.folder + " nor " + source.archive +
@@ -231,7 +240,7 @@ TrainTest get(const Source& source, const CifarOptions& options) {
 TupleDataset read(const Source& source, const std::string& path, const CifarOptions& options) {
   const std::string call = std::string("read_") + source.name;
   check_options(call, options);
-  return dataset(call, source, {{path, read_maybe_gzip(path)}}, options);
+  return reading(call, path, [&] { return dataset(call, source, {{path, read_maybe_gzip(path)}}, options); });
 }
 
 }  // namespace

@@ -8,6 +8,7 @@
 
 #include "kusari/framework/core/error.h"
 #include "kusari/framework/core/input_file.h"
+#include "kusari/framework/datasets/reading.h"
 
 namespace kusari::datasets {
 namespace {
@@ -59,7 +60,7 @@ Labels label(const char* call, const std::vector<std::string>& class_of, const C
 struct ImageFolderDataset::Found : Labels {
   Found(const std::string& root, const ClassImageDatasetOptions& options) {
     std::vector<std::pair<std::string, std::string>> files;  // class, path
-    try {
+    reading("ImageFolderDataset", root, [&] {
       for (const fs::directory_entry& folder : fs::directory_iterator(root)) {
         if (!folder.is_directory()) continue;
         const auto walk = fs::directory_options::follow_directory_symlink;
@@ -70,9 +71,7 @@ struct ImageFolderDataset::Found : Labels {
           }
         }
       }
-    } catch (const fs::filesystem_error& error) {
-      throw IoError(std::string("ImageFolderDataset: ") + error.what());
-    }
+    });
     if (files.empty()) {
       throw ValueError("ImageFolderDataset: " + root +
                        " has no folders with .jpg, .jpeg or .png files: <class>/<name>.jpg is needed");

@@ -10,6 +10,7 @@
 #include "kusari/framework/datasets/image/jpeg.h"
 #include "kusari/framework/datasets/image/pixels.h"
 #include "kusari/framework/datasets/image/png.h"
+#include "kusari/framework/datasets/reading.h"
 #include "kusari/framework/datasets/transforms/crop.h"
 
 namespace kusari::datasets {
@@ -38,10 +39,7 @@ Array decode_turned_jpeg(std::span<const uint8_t> bytes, DecodeOptions options, 
   return cut_out(upright(decode_jpeg(bytes, options, where), orientation), original);
 }
 
-}  // namespace
-
-Array decode_image(std::span<const uint8_t> bytes, const DecodeOptions& options, const std::string& name) {
-  const std::string where = "decode_image: " + (name.empty() ? std::string("the image") : name) + " ";
+Array decode(std::span<const uint8_t> bytes, const DecodeOptions& options, const std::string& where) {
   if (begins_with(bytes, kJpeg)) {
     const int orientation = options.apply_orientation ? jpeg_orientation(bytes) : 1;
     return orientation == 1 ? decode_jpeg(bytes, options, where)
@@ -52,6 +50,13 @@ Array decode_image(std::span<const uint8_t> bytes, const DecodeOptions& options,
     return cut_out(options.apply_orientation ? upright(image, png_orientation(bytes)) : image, options);
   }
   throw IoError(where + (bytes.empty() ? "is empty" : "is neither a JPEG nor a PNG file"));
+}
+
+}  // namespace
+
+Array decode_image(std::span<const uint8_t> bytes, const DecodeOptions& options, const std::string& name) {
+  const std::string image = name.empty() ? std::string("the image") : name;
+  return reading("decode_image", image, [&] { return decode(bytes, options, "decode_image: " + image + " "); });
 }
 
 Array read_image(const std::string& path, const DecodeOptions& options) {

@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "kusari/framework/core/error.h"
+#include "kusari/framework/datasets/reading.h"
 
 namespace kusari::datasets {
 namespace {
@@ -36,13 +37,14 @@ void for_each_line(const char* call, const std::string& list,
 
 std::vector<std::string> read_paths(const char* call, const std::string& list) {
   std::vector<std::string> paths;
-  for_each_line(call, list, [&](std::string_view line, int64_t) { paths.emplace_back(line); });
+  reading(call, list,
+          [&] { for_each_line(call, list, [&](std::string_view line, int64_t) { paths.emplace_back(line); }); });
   return paths;
 }
 
 std::vector<LabeledPath> read_labeled_paths(const char* call, const std::string& list) {
   std::vector<LabeledPath> pairs;
-  for_each_line(call, list, [&](std::string_view line, int64_t number) {
+  const auto add = [&](std::string_view line, int64_t number) {
     const size_t blank = line.find_last_of(kBlanks);
     int64_t label = 0;
     const char* const begin = line.data() + (blank == std::string_view::npos ? line.size() : blank + 1);
@@ -53,7 +55,8 @@ std::vector<LabeledPath> read_labeled_paths(const char* call, const std::string&
                        std::string(line) + "': a path and an integer label are needed");
     }
     pairs.emplace_back(strip(line.substr(0, blank)), label);
-  });
+  };
+  reading(call, list, [&] { for_each_line(call, list, add); });
   return pairs;
 }
 

@@ -4,6 +4,7 @@
 
 #include "kusari/framework/core/error.h"
 #include "kusari/framework/datasets/image/list_file.h"
+#include "kusari/framework/datasets/reading.h"
 
 namespace kusari::datasets {
 
@@ -41,7 +42,7 @@ std::string MultiZippedImageDataset::name(int64_t i) const {
 std::span<const uint8_t> MultiZippedImageDataset::load(int64_t i, std::vector<uint8_t>& buffer) const {
   const Member& member = members_[static_cast<size_t>(i)];
   serializers::ZipStream stream = member.zip.open(*member.entry);
-  buffer.resize(static_cast<size_t>(stream.remaining()));
+  reading("ZippedImageDataset", name(i), [&] { buffer.resize(static_cast<size_t>(stream.remaining())); });
   stream.read(buffer.data(), buffer.size());
   return buffer;
 }

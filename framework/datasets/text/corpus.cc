@@ -5,6 +5,7 @@
 
 #include "kusari/framework/core/error.h"
 #include "kusari/framework/datasets/gzip.h"
+#include "kusari/framework/datasets/reading.h"
 
 namespace kusari::datasets {
 namespace {
@@ -53,11 +54,12 @@ std::vector<std::string> split_words(std::string_view text, const std::string& e
 }
 
 std::vector<std::string> read_words(const std::string& path, const std::string& end_of_line) {
-  return split_words(read_maybe_gzip(path), end_of_line);
+  return reading("read_words", path, [&] { return split_words(read_maybe_gzip(path), end_of_line); });
 }
 
-std::vector<std::string> read_characters(const std::string& path) {
-  const std::string content = read_maybe_gzip(path);
+namespace {
+
+std::vector<std::string> split_characters(const std::string& path, const std::string& content) {
   std::vector<std::string> characters;
   for (size_t at = 0; at < content.size();) {
     const size_t size = character_size(content, at);
@@ -71,13 +73,21 @@ std::vector<std::string> read_characters(const std::string& path) {
   return characters;
 }
 
+}  // namespace
+
+std::vector<std::string> read_characters(const std::string& path) {
+  return reading("read_characters", path, [&] { return split_characters(path, read_maybe_gzip(path)); });
+}
+
 TextCorpus read_word_corpus(const std::vector<std::string>& paths, const WordCorpusOptions& options) {
   if (paths.empty()) throw ValueError("read_word_corpus: no files are given");
   TextCorpus corpus;
   for (size_t i = 0; i < paths.size(); ++i) {
-    const std::vector<std::string> words = read_words(paths[i], options.end_of_line);
-    if (i == 0) corpus.vocabulary = Vocabulary(words, options.vocabulary);
-    corpus.texts.push_back(corpus.vocabulary.encode(words));
+    reading("read_word_corpus", paths[i], [&] {
+      const std::vector<std::string> words = read_words(paths[i], options.end_of_line);
+      if (i == 0) corpus.vocabulary = Vocabulary(words, options.vocabulary);
+      corpus.texts.push_back(corpus.vocabulary.encode(words));
+    });
   }
   return corpus;
 }
@@ -87,7 +97,9 @@ TextCorpus read_character_corpus(const std::vector<std::string>& paths) {
   std::vector<std::vector<std::string>> texts;
   std::map<std::string_view, int64_t> counts;
   for (const std::string& path : paths) {
-    for (const std::string& character : texts.emplace_back(read_characters(path))) ++counts[character];
+    reading("read_character_corpus", path, [&] {
+      for (const std::string& character : texts.emplace_back(read_characters(path))) ++counts[character];
+    });
   }
   TextCorpus corpus;
   for (const auto& [character, count] : counts) corpus.vocabulary.add(character, count);

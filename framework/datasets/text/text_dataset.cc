@@ -5,6 +5,7 @@
 
 #include "kusari/framework/core/error.h"
 #include "kusari/framework/core/input_file.h"
+#include "kusari/framework/datasets/reading.h"
 #include "kusari/framework/datasets/text/text_array.h"
 
 namespace kusari::datasets {
@@ -61,7 +62,7 @@ TextDataset::TextDataset(const std::vector<std::string>& paths, const TextDatase
   if (paths.empty()) throw ValueError("TextDataset: no files are given");
   const auto state = std::make_shared<State>();
   for (const std::string& path : paths) {
-    state->files.push_back(std::make_unique<const Lines>(path));
+    reading("TextDataset", path, [&] { state->files.push_back(std::make_unique<const Lines>(path)); });
     const int64_t first = state->files.front()->count(), count = state->files.back()->count();
     if (count != first) {
       throw ValueError("TextDataset: " + path + " has " + std::to_string(count) + " lines but " + paths[0] + " has " +

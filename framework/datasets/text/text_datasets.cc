@@ -6,6 +6,7 @@
 
 #include "kusari/framework/core/error.h"
 #include "kusari/framework/datasets/download.h"
+#include "kusari/framework/datasets/reading.h"
 #include "kusari/framework/serializers/zip.h"
 
 namespace kusari::datasets {
@@ -52,7 +53,7 @@ Words wikitext2_words(const std::string& call, size_t split, const std::string& 
   const serializers::ZipReader zip(path);
   const std::string entry = "wikitext-2/" + tokens;
   if (zip.find(entry) == nullptr) throw IoError(call + ": " + path + " has no entry '" + entry + "'");
-  return split_words(zip.read(entry));
+  return reading(call, path, [&] { return split_words(zip.read(entry)); });
 }
 
 template <class ReadWords>
