@@ -36,6 +36,15 @@ class KUSARI_API Serializer {
   virtual void boolean(const std::string& name, bool& value) = 0;
   virtual void text(const std::string& name, std::string& value) = 0;
 
+  /// Whether the entries are there to undo a load that failed: a reader then gives the object all that it had when they
+  /// were written, and it is to be without the rest: state without an entry is forgotten, not kept.
+  virtual bool restores() const { return false; }
+  /// How messages about an entry begin: "load_npz: model.npz: entry 'l1/W' ".
+  virtual std::string place(const std::string& name) const;
+  /// What an object says that cannot take an entry, whose shape or dtype does not fit, and keeps what it has. Throws
+  /// TypeError with the place and `what`, unless the reader was told to skip such entries.
+  virtual void mismatch(const std::string& name, const std::string& what);
+
   template <class T>
   void operator()(const std::string& name, T& value) {
     if constexpr (std::is_same_v<T, Array>) {
@@ -56,11 +65,23 @@ class KUSARI_API Serializer {
       Array packed;
       if (is_writer()) packed = kusari::array<int64_t>(value);
       array(name, packed);
-      if (!is_writer()) value = packed.is_defined() ? packed.to_vector<int64_t>() : std::vector<int64_t>();
+      if (!is_writer()) value = integers(name, packed);
     } else {
       value.serialize(*child(name));
     }
   }
+
+ private:
+  std::vector<int64_t> integers(const std::string& name, const Array& stored) const;
 };
+
+/// Visits a number of times, steps or examples. A reader throws ValueError unless it is 0 .. 2^53, up to where float64
+/// counts exactly.
+KUSARI_API void serialize_count(Serializer& serializer, const std::string& name, int64_t& value);
+
+/// Which numbers an entry may hold; none of them infinite, and no NaN.
+enum class EntryRange : uint8_t { finite, not_negative, positive };
+/// Visits a number. A reader throws ValueError for one outside the range.
+KUSARI_API void serialize_number(Serializer& serializer, const std::string& name, double& value, EntryRange range);
 
 }  // namespace kusari

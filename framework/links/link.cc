@@ -440,8 +440,11 @@ void Link::serialize(Serializer& serializer) {
         break;
       case MemberKind::persistent: {
         Array& array = *static_cast<Array*>(value);
+        const Array before = array;
         serializer(member.name, array);
-        if (array.is_defined() && !serializer.is_writer()) array = array.to_device(link.device());
+        if (serializer.is_writer()) break;
+        if (!array.is_defined() && !serializer.restores()) array = before;  // None leaves a link as it is
+        if (array.is_defined()) array = array.to_device(link.device());
         break;
       }
       case MemberKind::integer:

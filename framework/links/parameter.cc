@@ -2,6 +2,7 @@
 
 #include <limits>
 #include <string>
+#include <vector>
 
 #include "kusari/framework/core/config.h"
 #include "kusari/framework/core/error.h"
@@ -20,6 +21,14 @@ bool is_known(const Shape& shape) {
     if (size < 0) return false;
   }
   return true;
+}
+
+bool fits(const Shape& declared, const Shape& shape) {
+  if (!is_known(shape)) return false;
+  if (declared == Shape{kInferShape}) return true;
+  bool fits = shape.ndim() == declared.ndim();
+  for (int i = 0; fits && i < shape.ndim(); ++i) fits = declared[i] < 0 || declared[i] == shape[i];
+  return fits;
 }
 
 std::string label(const Parameter& parameter) {
@@ -142,12 +151,7 @@ void Parameter::initialize(const Shape& shape) {
 }
 
 void Parameter::make(const Shape& shape) {
-  bool fits = is_known(shape);
-  if (declared_ != Shape{kInferShape}) {
-    fits = fits && shape.ndim() == declared_.ndim();
-    for (int i = 0; fits && i < shape.ndim(); ++i) fits = declared_[i] < 0 || declared_[i] == shape[i];
-  }
-  if (!fits) {
+  if (!fits(declared_, shape)) {
     throw ValueError("Parameter::initialize: " + label(*this) + " was declared with shape " + to_string(declared_) +
                      ", which " + to_string(shape) + " does not fit");
   }
@@ -233,7 +237,23 @@ void Parameter::to(Dtype dtype) {
 void Parameter::serialize(Serializer& serializer, const std::string& name) {
   Array stored = array();
   serializer(name, stored);
+  if (serializer.restores() && !stored.is_defined()) {
+    // What was read meanwhile may have given it a shape.
+    std::vector<int64_t> declared(declared_.begin(), declared_.end());
+    serializer(name + "/declared", declared);
+    if (serializer.is_writer() || !is_initialized()) return;
+    Variable::cleargrad();
+    set_array(Array());
+    declared_ = Shape(declared.begin(), declared.end());
+    grad_is_marked_ = true;
+    return;
+  }
   if (serializer.is_writer() || is_initialized() || !stored.is_defined()) return;
+  if (!fits(declared_, stored.shape())) {
+    return serializer.mismatch(name, "has shape " + to_string(stored.shape()) +
+                                         " but the parameter was declared with " + to_string(declared_));
+  }
+  if (!stored.is_floating() && is_floating(dtype_)) stored = stored.astype(dtype_);
   initialize(stored.shape());
   array().copy_from(stored);
 }

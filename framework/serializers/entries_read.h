@@ -21,6 +21,12 @@ void widen(const void* in, int64_t count, void* out) {
   }
 }
 
+/// A key as .safetensors files have it: "l1.W".
+inline std::string with_dots(std::string key) {
+  std::replace(key.begin(), key.end(), '/', '.');
+  return key;
+}
+
 /// "9 tensors: 'a', 'b', .." for messages.
 inline std::string some_keys(std::span<const std::string> keys, const char* noun) {
   constexpr size_t kMost = 8;

@@ -18,7 +18,8 @@ bool is_npy(const std::string& name) {
 }  // namespace
 
 struct NpzReader::State {
-  explicit State(const std::string& path) : zip{path} {}
+  // An entry under a wrong name would be one that is not there.
+  explicit State(const std::string& path) : zip{path} { zip.check_headers(); }
   ZipReader zip;
 };
 

@@ -80,12 +80,12 @@ void save_npz(const std::string& path, T& object, const SaveNpzOptions& options 
 }
 
 /// Loads an object from a file of save_npz, Kusari's or Chainer's. Throws KeyError for a missing entry (unless
-/// options.strict is false), TypeError for one that does not fit, IoError for a damaged file.
-/// chainer.serializers.load_npz.
+/// options.strict is false), TypeError for one that does not fit (unless options.skip_mismatched), IoError for a
+/// damaged file; the object then is as it was. Returns what was not loaded. chainer.serializers.load_npz.
 template <class T>
-void load_npz(const std::string& path, T& object, LoadNpzOptions options = {}) {
-  NpzDeserializer serializer(NpzReader(path), std::move(options));
-  object.serialize(serializer);
+LoadReport load_npz(const std::string& path, T& object, LoadNpzOptions options = {}) {
+  NpzDeserializer reader(NpzReader(path), std::move(options));
+  return load_entries(reader, [&](Serializer& serializer) { object.serialize(serializer); });
 }
 
 }  // namespace kusari::serializers

@@ -1,6 +1,7 @@
 #include "kusari/framework/serializers/safetensors.h"
 
 #include <algorithm>
+#include <optional>
 #include <set>
 #include <unordered_map>
 
@@ -9,7 +10,9 @@
 #include "kusari/framework/core/atomic_file.h"
 #include "kusari/framework/core/error.h"
 #include "kusari/framework/core/input_file.h"
+#include "kusari/framework/serializers/crc32.h"
 #include "kusari/framework/serializers/entries_read.h"
+#include "kusari/framework/serializers/safetensors_checksums.h"
 #include "kusari/framework/serializers/safetensors_header.h"
 
 namespace kusari::serializers {
@@ -18,11 +21,6 @@ namespace {
 constexpr uint64_t kSafetensorsAlignment = 8;  // of the data in the file
 constexpr const char* kText = "kusari.text.";
 constexpr const char* kNone = "kusari.none.";
-
-std::string with_dots(std::string key) {
-  std::replace(key.begin(), key.end(), '/', '.');
-  return key;
-}
 
 std::string quoted(const std::string& text) {
   try {
@@ -44,24 +42,34 @@ int rank_of(Dtype dtype) {
   return static_cast<int>(std::find(std::begin(kOrder), std::end(kOrder), dtype) - std::begin(kOrder));
 }
 
-std::string header_text(const std::vector<Tensor>& tensors, const std::map<std::string, std::string>& metadata) {
+/// What the header says, places counted from its end.
+SafetensorsHeader header_of(const std::vector<Tensor>& tensors, const std::map<std::string, std::string>& metadata) {
+  SafetensorsHeader header{{}, metadata};
+  uint64_t offset = 0;
+  for (const Tensor& tensor : tensors) {
+    const Shape& shape = tensor.array.shape();
+    const uint64_t end = offset + static_cast<uint64_t>(tensor.array.nbytes());
+    header.entries.push_back(
+        {tensor.key, std::string(safetensors_type(tensor.array.dtype())), {shape.begin(), shape.end()}, offset, end});
+    offset = end;
+  }
+  return header;
+}
+
+std::string header_text(const SafetensorsHeader& header) {
   std::string json = "{", separator;
-  if (!metadata.empty()) {
+  if (!header.metadata.empty()) {
     json += "\"__metadata__\":{";
-    for (const auto& [key, text] : metadata) {
+    for (const auto& [key, text] : header.metadata) {
       json += separator + quoted(key) + ":" + quoted(text);
       separator = ",";
     }
     json += "}";
   }
-  int64_t offset = 0;
-  for (const Tensor& tensor : tensors) {
-    json += separator + quoted(tensor.key) + ":{\"dtype\":\"" + std::string(safetensors_type(tensor.array.dtype())) +
-            "\",\"shape\":[";
-    for (int i = 0; i < tensor.array.ndim(); ++i) json += (i > 0 ? "," : "") + std::to_string(tensor.array.shape(i));
-    const int64_t end = offset + tensor.array.nbytes();
-    json += "],\"data_offsets\":[" + std::to_string(offset) + "," + std::to_string(end) + "]}";
-    offset = end;
+  for (const SafetensorsEntry& entry : header.entries) {
+    json += separator + quoted(entry.key) + ":{\"dtype\":\"" + entry.dtype + "\",\"shape\":[";
+    for (size_t i = 0; i < entry.shape.size(); ++i) json += (i > 0 ? "," : "") + std::to_string(entry.shape[i]);
+    json += "],\"data_offsets\":[" + std::to_string(entry.begin) + "," + std::to_string(entry.end) + "]}";
     separator = ",";
   }
   json += "}";
@@ -88,6 +96,7 @@ struct SafetensorsReader::State {
     std::string json(static_cast<size_t>(size), '\0');
     file.read(sizeof(length), {reinterpret_cast<uint8_t*>(json.data()), json.size()});
     header = parse_safetensors_header(json, rest - size, place);
+    checksums = read_checksums(header, place);
     for (size_t i = 0; i < header.entries.size(); ++i) {
       header.entries[i].begin += sizeof(length) + size;
       header.entries[i].end += sizeof(length) + size;
@@ -118,6 +127,7 @@ struct SafetensorsReader::State {
     const size_t size = static_cast<size_t>(entry.end - entry.begin);
     if (type.size == itemsize(*type.dtype)) {
       file.read(entry.begin, {out, size});
+      check(entry, crc32_of(out, size));
       if (*type.dtype == Dtype::bool_) {
         for (size_t i = 0; i < size; ++i) out[i] = out[i] != 0;  // other values are no bool in C++
       }
@@ -125,10 +135,17 @@ struct SafetensorsReader::State {
     }
     std::vector<uint8_t> raw(size);
     file.read(entry.begin, raw);
+    check(entry, crc32_of(raw.data(), size));
     if (type.name == "I16") widen<int16_t, int32_t>(raw.data(), array.size(), out);
     if (type.name == "U16") widen<uint16_t, int32_t>(raw.data(), array.size(), out);
     if (type.name == "U32") widen<uint32_t, int64_t>(raw.data(), array.size(), out);
     return array;
+  }
+
+  void check(const SafetensorsEntry& entry, uint32_t checksum) const {
+    const auto place = static_cast<size_t>(&entry - header.entries.data());
+    if (!checksums || (*checksums)[place] == checksum) return;
+    throw IoError("safetensors: " + file.path() + ": tensor '" + entry.key + "' is damaged: its CRC-32 does not match");
   }
 
   [[noreturn]] void fail_missing(const std::string& key) const {
@@ -139,6 +156,7 @@ struct SafetensorsReader::State {
 
   InputFile file;
   SafetensorsHeader header;
+  std::optional<std::vector<uint32_t>> checksums;  // of the entries
   std::unordered_map<std::string, size_t> index;
 };
 
@@ -174,6 +192,22 @@ Array SafetensorsReader::array(const std::string& key) const {
   return state_->read(*entry);
 }
 
+bool SafetensorsReader::has_checksums() const noexcept { return state_->checksums.has_value(); }
+
+void SafetensorsReader::verify() const {
+  constexpr uint64_t kPiece = uint64_t{1} << 24;
+  std::vector<uint8_t> piece;
+  for (const SafetensorsEntry& entry : entries()) {
+    uint32_t checksum = 0;
+    for (uint64_t at = entry.begin; at < entry.end; at += piece.size()) {
+      piece.resize(static_cast<size_t>(std::min(kPiece, entry.end - at)));
+      state_->file.read(at, piece);
+      checksum = crc32_of(piece.data(), piece.size(), checksum);
+    }
+    state_->check(entry, checksum);
+  }
+}
+
 SafetensorsDeserializer::SafetensorsDeserializer(const SafetensorsReader& file, LoadOptions options)
     : EntryDeserializer("load_safetensors", std::make_shared<const SafetensorsReader>(file), std::move(options)) {}
 
@@ -199,7 +233,14 @@ void save_safetensors_dictionary(const std::string& path, const Dictionary& dict
     return std::pair(rank_of(a.array.dtype()), std::string_view(a.key)) <
            std::pair(rank_of(b.array.dtype()), std::string_view(b.key));
   });
-  const std::string header = header_text(tensors, metadata);
+  metadata.erase(kHeaderChecksum);  // of the file from which the metadata came
+  metadata.erase(kTensorChecksums);
+  if (options.checksums) {
+    metadata[kHeaderChecksum] = checksums_placeholder(1);
+    metadata[kTensorChecksums] = checksums_placeholder(tensors.size());
+  }
+  SafetensorsHeader contents = header_of(tensors, metadata);
+  std::string header = header_text(contents);
   if (header.size() > kMaxSafetensorsHeader) {
     throw ValueError("save_safetensors: the header of " + path + " would have " + std::to_string(header.size()) +
                      " bytes, with all strings in it: readers refuse more than " +
@@ -210,9 +251,18 @@ void save_safetensors_dictionary(const std::string& path, const Dictionary& dict
   AtomicFile file(path);
   file.write(length, sizeof(length));
   file.write(header);
+  std::vector<uint32_t> checksums;
   for (const Tensor& tensor : tensors) {
     const Array host = tensor.array.to_device(Device()).contiguous();
-    file.write(host.raw_data(), static_cast<size_t>(host.nbytes()));
+    const auto size = static_cast<size_t>(host.nbytes());
+    file.write(host.raw_data(), size);
+    if (options.checksums) checksums.push_back(crc32_of(host.raw_data(), size));
+  }
+  if (options.checksums) {
+    contents.metadata[kTensorChecksums] = checksums_text(checksums);
+    contents.metadata[kHeaderChecksum] = checksums_text({checksum_of(contents)});
+    header = header_text(contents);
+    file.overwrite(sizeof(length), header.data(), header.size());
   }
   file.commit();
 }

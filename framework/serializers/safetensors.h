@@ -26,8 +26,8 @@ struct SafetensorsEntry {
 
 /// The tensors of a .safetensors file, each read when it is asked for. The file may come from anywhere: the constructor
 /// checks all of the header (dtypes, sizes, offsets that leave no hole, do not overlap and end with the file) and
-/// throws IoError for what is wrong; a header of more than 100 MB is refused as by other readers. Copies share the open
-/// file.
+/// throws IoError for what is wrong; a header of more than 100 MB is refused as by other readers. Where the header has
+/// Kusari's checksums, it is checked against them, and each tensor when it is read. Copies share the open file.
 class KUSARI_API SafetensorsReader final : public EntrySource {
  public:
   explicit SafetensorsReader(const std::string& path);
@@ -44,6 +44,10 @@ class KUSARI_API SafetensorsReader final : public EntrySource {
   /// A tensor on the CPU. BOOL, U8, I8, I32, I64, F16, BF16, F32, F64; I16 and U16 are read as int32, U32 as int64.
   /// Throws KeyError when there is none of that key, IoError for another dtype and more than 8 axes.
   Array array(const std::string& key) const;
+  /// Whether the file has checksums.
+  bool has_checksums() const noexcept;
+  /// Reads all tensors and checks them; throws IoError for one that is damaged.
+  void verify() const;
 
  private:
   struct State;
@@ -52,11 +56,14 @@ class KUSARI_API SafetensorsReader final : public EntrySource {
 
 struct SaveSafetensorsOptions {
   std::map<std::string, std::string> metadata = {};  ///< what else the header says: {{"format", "pt"}}
+  /// Add CRC-32 checksums of header and tensors to the metadata, as "kusari.crc32" and "kusari.crc32s", by which
+  /// SafetensorsReader notices damage. Without them and strings or None, the bytes are those of the Python package.
+  bool checksums = true;
 };
 
-/// Writes gathered entries, of any device and memory order, to a file that appears whole or not at all: its bytes are
-/// those of the Python package. Throws ValueError for two keys that differ by '/' and '.' alone, for what is not UTF-8,
-/// and for more text than a header may have; IoError when the file cannot be written.
+/// Writes gathered entries, of any device and memory order, to a file that appears whole or not at all. Throws
+/// ValueError for two keys that differ by '/' and '.' alone, for what is not UTF-8, and for more text than a header may
+/// have; IoError when the file cannot be written.
 KUSARI_API void save_safetensors_dictionary(const std::string& path, const Dictionary& dictionary,
                                             const SaveSafetensorsOptions& options = {});
 
@@ -75,12 +82,13 @@ void save_safetensors(const std::string& path, T& object, const SaveSafetensorsO
 }
 
 /// Loads an object from a file of save_safetensors or of another program. The options are those of load_npz, their keys
-/// with '/'. Throws KeyError for a missing entry (unless options.strict is false), TypeError for one that does not fit,
-/// IoError for a damaged file.
+/// with '/'. Throws KeyError for a missing entry (unless options.strict is false), TypeError for one that does not fit
+/// (unless options.skip_mismatched), IoError for a damaged file; the object then is as it was. Returns what was not
+/// loaded.
 template <class T>
-void load_safetensors(const std::string& path, T& object, LoadOptions options = {}) {
-  SafetensorsDeserializer serializer(SafetensorsReader(path), std::move(options));
-  object.serialize(serializer);
+LoadReport load_safetensors(const std::string& path, T& object, LoadOptions options = {}) {
+  SafetensorsDeserializer reader(SafetensorsReader(path), std::move(options));
+  return load_entries(reader, [&](Serializer& serializer) { object.serialize(serializer); });
 }
 
 }  // namespace kusari::serializers

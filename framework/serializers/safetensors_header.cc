@@ -179,6 +179,7 @@ SafetensorsHeader parse_safetensors_header(std::string_view json, uint64_t data_
   SafetensorsHeader header;
   std::string problem;
   HeaderHandler handler(header, problem);
+  if (json.find('\0') != json.npos) throw IoError(place + "the header has a byte 0");  // where the parser would end
   if (!nlohmann::json::sax_parse(json.begin(), json.end(), &handler)) throw IoError(place + "the header " + problem);
   std::stable_sort(header.entries.begin(), header.entries.end(),
                    [](const SafetensorsEntry& a, const SafetensorsEntry& b) {

@@ -28,6 +28,7 @@ struct ZipEntry {
   uint32_t crc = 0;              // CRC-32 of the content
   uint16_t method = 0;
   uint16_t flags = 0;
+  uint32_t time = 0;  // of the last change, MS-DOS's time and date
 };
 
 class ZipReader;
@@ -54,18 +55,22 @@ class KUSARI_API ZipStream final : public ByteSource {
 
 /// Reads zip archives: stored and deflated entries, zip64. The file may come from anywhere: whatever it holds, the
 /// outcome is its content or an IoError that names the file, the entry and what is wrong, and memory stays within
-/// 1032 times the file's size (deflate's best ratio). Copies share the open file; several threads may use it at once.
+/// 1032 times the file's size (deflate's best ratio). Entries that overlap or have the same name, a directory that says
+/// something else than the entry itself, and bytes beside the directory are damage. Copies share the open file; several
+/// threads may use it at once.
 class KUSARI_API ZipReader {
  public:
   /// Opens the archive and reads its directory.
   explicit ZipReader(const std::string& path);
 
   const std::string& path() const noexcept;
-  /// In the order of the directory. Of entries with the same name, find() gives the last one, as Python does.
+  /// In the order of the directory.
   const std::vector<ZipEntry>& entries() const noexcept;
   /// nullptr when there is no such entry.
   const ZipEntry* find(std::string_view name) const;
   ZipStream open(const ZipEntry& entry) const;
+  /// Compares all entries with the directory, as open() does with one.
+  void check_headers() const;
   /// The whole content of an entry; throws KeyError when there is none of that name.
   std::string read(std::string_view name) const;
 

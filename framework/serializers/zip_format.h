@@ -18,6 +18,7 @@ inline constexpr size_t kZip64EndOfDirectorySize = 56;
 inline constexpr size_t kZip64LocatorSize = 20;
 inline constexpr uint16_t kZip64Extra = 0x0001;  // 4.5.3
 inline constexpr uint16_t kFlagEncrypted = 1 << 0;
+inline constexpr uint16_t kFlagDescriptor = 1 << 3;  // sizes and CRC-32 follow the data
 inline constexpr uint16_t kFlagUtf8 = 1 << 11;
 inline constexpr uint32_t kMax32 = 0xFFFFFFFF;  // "the value is in the zip64 record"
 inline constexpr uint16_t kMax16 = 0xFFFF;

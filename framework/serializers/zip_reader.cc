@@ -6,6 +6,7 @@
 #include "kusari/framework/core/deflate.h"
 #include "kusari/framework/core/error.h"
 #include "kusari/framework/core/input_file.h"
+#include "kusari/framework/serializers/crc32.h"
 #include "kusari/framework/serializers/zip.h"
 #include "kusari/framework/serializers/zip_format.h"
 
@@ -15,6 +16,7 @@ namespace {
 
 constexpr size_t kReadChunk = size_t{1} << 16;
 constexpr size_t kInflateChunk = size_t{1} << 30;  // zlib counts in 32 bits
+constexpr size_t kLongestCentralHeader = zf::kCentralHeaderSize + 3 * size_t{zf::kMax16};
 
 std::string bytes_at(const InputFile& file, uint64_t offset, uint64_t size) {
   std::string bytes(size, '\0');
@@ -47,11 +49,14 @@ Directory locate_directory(const InputFile& file) {
   }
   Directory d;
   d.end = tail_offset + at;
-  const uint16_t disk = zf::load16(&tail[at + 4]);
+  const uint16_t disk = zf::load16(&tail[at + 4]), directory_disk = zf::load16(&tail[at + 6]);
+  uint64_t count_here = zf::load16(&tail[at + 8]);  // on this disk, of which there is one
   d.count = zf::load16(&tail[at + 10]);
   d.size = zf::load32(&tail[at + 12]);
   d.offset = zf::load32(&tail[at + 16]);
-  if (disk != 0 && disk != zf::kMax16) damaged(file, "archives in several parts cannot be read");
+  if ((disk != 0 && disk != zf::kMax16) || directory_disk != disk) {
+    damaged(file, "archives in several parts cannot be read");
+  }
   if (d.count == zf::kMax16 || d.size == zf::kMax32 || d.offset == zf::kMax32) {
     if (d.end >= zf::kZip64LocatorSize) {
       const std::string locator = bytes_at(file, d.end - zf::kZip64LocatorSize, zf::kZip64LocatorSize);
@@ -63,6 +68,7 @@ Directory locate_directory(const InputFile& file) {
         }
         const std::string record = bytes_at(file, offset, zf::kZip64EndOfDirectorySize);
         if (zf::load32(record.data()) != zf::kZip64EndOfDirectory) damaged(file, "its zip64 end record is missing");
+        count_here = zf::load64(&record[24]);
         d.count = zf::load64(&record[32]);
         d.size = zf::load64(&record[40]);
         d.offset = zf::load64(&record[48]);
@@ -71,11 +77,15 @@ Directory locate_directory(const InputFile& file) {
     }
   }
   if (d.offset > d.end || d.size > d.end - d.offset) damaged(file, "its directory lies outside the file");
+  if (d.size != d.end - d.offset) damaged(file, "its directory is followed by something else than its end record");
+  if (count_here != d.count) damaged(file, "its end record gives two numbers of entries");
   if (d.count > d.size / zf::kCentralHeaderSize) damaged(file, "its directory is too short for its entries");
+  if (d.size / kLongestCentralHeader > d.count) damaged(file, "its directory is too long for its entries");
   return d;
 }
 
-/// Replaces the sizes and the offset that did not fit 32 bits by those of the zip64 extra field.
+/// Replaces the sizes and the offset that did not fit 32 bits by those of the zip64 extra field, of the directory or of
+/// a local header, which has no offset.
 void apply_zip64(const InputFile& file, std::string_view extra, ZipEntry& entry) {
   while (extra.size() >= 4) {
     const uint16_t id = zf::load16(extra.data());
@@ -110,8 +120,12 @@ std::vector<ZipEntry> read_directory(const InputFile& file, const Directory& d) 
     }
     ZipEntry& e = entries.emplace_back();
     e.name.assign(p + zf::kCentralHeaderSize, name);
+    if (const uint16_t disk = zf::load16(p + 34); disk != 0 && disk != zf::kMax16) {
+      damaged(file, "entry '" + e.name + "' lies in another part of an archive");
+    }
     e.flags = zf::load16(p + 8);
     e.method = zf::load16(p + 10);
+    e.time = zf::load32(p + 12);
     e.crc = zf::load32(p + 16);
     e.compressed_size = zf::load32(p + 20);
     e.size = zf::load32(p + 24);
@@ -119,7 +133,23 @@ std::vector<ZipEntry> read_directory(const InputFile& file, const Directory& d) 
     apply_zip64(file, {p + zf::kCentralHeaderSize + name, extra}, e);
     at += zf::kCentralHeaderSize + name + extra + comment;
   }
+  if (at != bytes.size()) damaged(file, "its directory has more than the entries that its end record counts");
   return entries;
+}
+
+/// Entries lie one after another before the directory: what overlaps would give more than the file can hold.
+void check_places(const InputFile& file, const Directory& d, const std::vector<ZipEntry>& entries) {
+  std::vector<const ZipEntry*> order;
+  for (const ZipEntry& e : entries) order.push_back(&e);
+  std::sort(order.begin(), order.end(), [](const ZipEntry* a, const ZipEntry* b) { return a->offset < b->offset; });
+  for (size_t i = 0; i < order.size(); ++i) {
+    const ZipEntry& e = *order[i];
+    const uint64_t limit = i + 1 < order.size() ? order[i + 1]->offset : d.offset;
+    const uint64_t header = zf::kLocalHeaderSize + e.name.size();
+    if (e.offset <= limit && limit - e.offset >= header && limit - e.offset - header >= e.compressed_size) continue;
+    damaged(file, "entry '" + e.name + "' reaches " +
+                      (i + 1 < order.size() ? "into entry '" + order[i + 1]->name + "'" : "past its end"));
+  }
 }
 
 }  // namespace
@@ -127,7 +157,10 @@ std::vector<ZipEntry> read_directory(const InputFile& file, const Directory& d) 
 struct ZipReader::State {
   explicit State(const std::string& path) : file{"zip", path}, directory{locate_directory(file)} {
     entries = read_directory(file, directory);
-    for (const ZipEntry& e : entries) by_name[e.name] = &e;
+    check_places(file, directory, entries);
+    for (const ZipEntry& e : entries) {
+      if (!by_name.emplace(e.name, &e).second) damaged(file, "it has two entries '" + e.name + "'");
+    }
   }
   InputFile file;
   Directory directory;
@@ -136,10 +169,10 @@ struct ZipReader::State {
 };
 
 struct ZipStream::State {
-  State(std::shared_ptr<const ZipReader::State> zip_state, const ZipEntry& which)
+  State(std::shared_ptr<const ZipReader::State> zip_state, const ZipEntry& which, bool is_read = true)
       : zip{std::move(zip_state)}, entry{which}, remaining{which.size} {
     locate();
-    if (entry.method == static_cast<uint16_t>(ZipMethod::deflated)) {
+    if (is_read && entry.method == static_cast<uint16_t>(ZipMethod::deflated)) {
       input.resize(kReadChunk);
       if (inflateInit2(&z, -MAX_WBITS) != Z_OK) throw OutOfMemoryError("zip: zlib has no memory to inflate");
       inflating = true;
@@ -165,12 +198,39 @@ struct ZipStream::State {
     if (limit < zf::kLocalHeaderSize || entry.offset > limit - zf::kLocalHeaderSize) fail("lies outside the file");
     const std::string header = bytes_at(zip->file, entry.offset, zf::kLocalHeaderSize);
     if (zf::load32(header.data()) != zf::kLocalHeader) fail("has no local header");
-    offset = entry.offset + zf::kLocalHeaderSize + zf::load16(&header[26]) + zf::load16(&header[28]);
+    const size_t name = zf::load16(&header[26]), extra = zf::load16(&header[28]);
+    offset = entry.offset + zf::kLocalHeaderSize + name + extra;
     if (offset > limit || entry.compressed_size > limit - offset) fail("reaches past the end of the file");
     if (stored ? entry.size != entry.compressed_size : entry.size / kBestDeflateRatio > entry.compressed_size) {
       fail("claims " + std::to_string(entry.size) + " bytes in " + std::to_string(entry.compressed_size));
     }
+    compare(header, bytes_at(zip->file, entry.offset + zf::kLocalHeaderSize, name + extra), name);
     left = entry.compressed_size;
+  }
+
+  /// The directory says again what the local header says: where they differ, one is damaged.
+  void compare(const std::string& header, const std::string& after, size_t name) const {
+    ZipEntry local;
+    local.name = after.substr(0, name);
+    local.flags = zf::load16(&header[6]);
+    local.method = zf::load16(&header[8]);
+    local.time = zf::load32(&header[10]);
+    local.crc = zf::load32(&header[14]);
+    local.compressed_size = zf::load32(&header[18]);
+    local.size = zf::load32(&header[22]);
+    apply_zip64(zip->file, std::string_view(after).substr(name), local);
+    const auto differ = [&](const char* what) { fail(std::string("has another ") + what + " in the directory"); };
+    if (local.name != entry.name) differ("name");
+    if (local.flags != entry.flags) differ("set of flags");
+    if (local.method != entry.method) differ("compression method");
+    if (local.time != entry.time) differ("time");
+    // Written before they were known, they follow the data.
+    const auto is_same = [&](uint64_t here, uint64_t there) {
+      return here == there || ((entry.flags & zf::kFlagDescriptor) != 0 && (here == 0 || here == zf::kMax32));
+    };
+    if (!is_same(local.crc, entry.crc)) differ("CRC-32");
+    if (!is_same(local.compressed_size, entry.compressed_size)) differ("compressed size");
+    if (!is_same(local.size, entry.size)) differ("size");
   }
 
   void read_some(char* data, size_t size) {
@@ -246,7 +306,7 @@ void ZipStream::read(void* data, size_t size) {
   while (size > 0) {
     const size_t n = std::min(size, kInflateChunk);
     s.read_some(out, n);
-    s.crc = static_cast<uint32_t>(crc32_z(s.crc, reinterpret_cast<const Bytef*>(out), n));
+    s.crc = crc32_of(out, n, s.crc);
     out += n;
     size -= n;
     s.remaining -= n;
@@ -265,6 +325,12 @@ const std::vector<ZipEntry>& ZipReader::entries() const noexcept { return state_
 const ZipEntry* ZipReader::find(std::string_view name) const {
   const auto found = state_->by_name.find(name);
   return found == state_->by_name.end() ? nullptr : found->second;
+}
+
+void ZipReader::check_headers() const {
+  for (const ZipEntry& e : entries()) {
+    const ZipStream::State checked(state_, e, false);
+  }
 }
 
 ZipStream ZipReader::open(const ZipEntry& entry) const {

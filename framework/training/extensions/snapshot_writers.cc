@@ -15,17 +15,9 @@
 namespace kusari::training::extensions::snapshot_writers {
 namespace {
 
+using serializers::copied;
 using serializers::NpzDictionary;
 using serializers::SaveNpzOptions;
-
-/// The entries in memory of their own, on the CPU.
-NpzDictionary copied(NpzDictionary target) {
-  for (auto& [key, entry] : target) {
-    if (!entry.array.is_defined()) continue;
-    entry.array = entry.array.device().is_cpu() ? entry.array.copy() : entry.array.to_device(Device());
-  }
-  return target;
-}
 
 /// The entries on the CPU, those that are there already shared: a forked process gets the memory as it is.
 NpzDictionary on_host(NpzDictionary target) {
@@ -72,7 +64,7 @@ void Writer::finalize() {}
 std::function<void()> Writer::save_task(const std::string& path, NpzDictionary target) const {
   return [save = save_, hooks = hooks_, path, target = std::move(target)] {
     save(path, target);
-    for (const auto& hook : hooks) hook();
+    for (const auto& hook : hooks) hook(path);
   };
 }
 

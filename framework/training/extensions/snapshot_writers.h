@@ -25,7 +25,11 @@ class KUSARI_API Writer {
   virtual void finalize();
   /// Called after each file, where it is written: in the writer's thread, or in its process, which shares nothing but
   /// files with this one.
-  void add_cleanup_hook(std::function<void()> hook) { hooks_.push_back(std::move(hook)); }
+  void add_cleanup_hook(std::function<void()> hook) {
+    add_cleanup_hook([hook = std::move(hook)](const std::string&) { hook(); });
+  }
+  /// The same; the hook is told the path of the file.
+  void add_cleanup_hook(std::function<void(const std::string& path)> hook) { hooks_.push_back(std::move(hook)); }
 
  protected:
   explicit Writer(SaveFunction save) : save_{std::move(save)} {}
@@ -39,7 +43,7 @@ class KUSARI_API Writer {
 
  private:
   SaveFunction save_;
-  std::vector<std::function<void()>> hooks_;
+  std::vector<std::function<void(const std::string&)>> hooks_;
 };
 
 /// Writes at once, in the calling thread.
