@@ -208,8 +208,8 @@ void EpochState::serialize(Serializer& serializer) {
 }
 
 void EpochState::read(Serializer& serializer) {
-  serializer("current_position", position_);
-  serializer("epoch", epoch_);
+  serialize_count(serializer, "current_position", position_);
+  serialize_count(serializer, "epoch", epoch_);
   serializer("is_new_epoch", is_new_epoch_);
   std::deque<OrderPtr> pending;
   if (order_) {
@@ -226,12 +226,17 @@ void EpochState::read(Serializer& serializer) {
     const double guess = epoch_detail() - static_cast<double>(batch_size_) / static_cast<double>(epoch_size());
     previous_epoch_detail_ = epoch_detail() > 0 ? std::max(guess, 0.0) : -1;
   }
-  if (position_ < 0 || position_ > epoch_size() || epoch_ < 0) {
+  const bool is_before = previous_epoch_detail_ <= epoch_detail();  // false for NaN
+  if (!is_before && !serializer.restores()) {
+    throw ValueError(serializer.place("previous_epoch_detail") + "is " + std::to_string(previous_epoch_detail_) +
+                     ": it must be before " + std::to_string(epoch_detail()) + ", where the iterator is");
+  }
+  if (position_ > epoch_size()) {
     throw ValueError(std::string(iterator_) + "::serialize: current_position is " + std::to_string(position_) +
                      " and epoch " + std::to_string(epoch_) + " for a data set of " + std::to_string(epoch_size()));
   }
   sweep_ = epoch_;  // Chainer's files have neither this nor the seed
-  if (serializer.contains("sweep")) serializer("sweep", sweep_);
+  if (serializer.contains("sweep")) serialize_count(serializer, "sweep", sweep_);
   if (serializer.contains("seed")) serializer("seed", seed_);
   orders_ = std::make_shared<Orders>(*orders_, std::move(pending), sweep_ + 1);
 }
@@ -245,11 +250,18 @@ std::deque<EpochState::OrderPtr> EpochState::read_orders(Serializer& serializer,
     throw ValueError(std::string(iterator_) + "::serialize: the stored " + name + " has " + std::to_string(length) +
                      " examples but the data set has " + std::to_string(n));
   }
+  std::vector<bool> is_named(static_cast<size_t>(n));
   for (const int64_t i : stored) {
     if (i < 0 || i >= n) {
       throw ValueError(std::string(iterator_) + "::serialize: the stored " + name + " names example " +
                        std::to_string(i) + " but the data set has " + std::to_string(n));
     }
+    const auto named = is_named[static_cast<size_t>(i)];
+    if (named && orders_->shuffles()) {
+      throw ValueError(std::string(iterator_) + "::serialize: the stored " + name + " names example " +
+                       std::to_string(i) + " twice: it must be a permutation");
+    }
+    is_named[static_cast<size_t>(i)] = true;
   }
   if (is_one) return {std::make_shared<const Order>(std::move(stored))};
   std::deque<OrderPtr> orders;

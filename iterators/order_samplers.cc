@@ -22,7 +22,7 @@ std::vector<int64_t> shuffled_order(int64_t n, uint64_t seed, int64_t draw) {
 
 void ShuffleOrderSampler::serialize(Serializer& serializer) {
   // Chainer's files know no such entry.
-  if (seed_ && serializer.contains("draws")) serializer("draws", draws_);
+  if (seed_ && serializer.contains("draws")) serialize_count(serializer, "draws", draws_);
 }
 
 }  // namespace kusari::iterators

@@ -68,16 +68,15 @@ void LossScale::update(const Array& squared_norm) {
 
 void LossScale::serialize(Serializer& serializer) {
   LossScaleState now = state();
-  serializer("loss_scale", now.scale);
-  const auto visit = [&](const char* name, double& value) {
-    if (serializer.is_writer() || serializer.contains(name)) serializer(name, value);
-  };
+  serialize_number(serializer, "loss_scale", now.scale, EntryRange::positive);
   bool overflowed = now.overflowed != 0;  // a boolean in the files of earlier versions
   if (serializer.is_writer() || serializer.contains("loss_scale_overflowed")) {
     serializer("loss_scale_overflowed", overflowed);
   }
   now.overflowed = overflowed ? 1 : 0;
-  visit("loss_scale_growth_tracker", now.growth_tracker);
+  if (serializer.is_writer() || serializer.contains("loss_scale_growth_tracker")) {
+    serialize_number(serializer, "loss_scale_growth_tracker", now.growth_tracker, EntryRange::not_negative);
+  }
   if (!serializer.is_writer()) set_state(now);
 }
 

@@ -64,28 +64,36 @@ void Optimizer::setup_target(Link& link, detail::CallModel call) {
   }
 }
 
+const char* Optimizer::broken_rule(Range range, double value) noexcept {
+  switch (range) {
+    case Range::finite:
+      return std::isfinite(value) ? nullptr : "finite";
+    case Range::not_negative:
+      return value >= 0 && std::isfinite(value) ? nullptr : "finite and not negative";
+    case Range::positive:
+      return value > 0 && std::isfinite(value) ? nullptr : "finite and positive";
+    case Range::zero_to_one:
+      return value >= 0 && value <= 1 ? nullptr : "at least 0 and at most 1";
+    case Range::zero_to_below_one:
+      return value >= 0 && value < 1 ? nullptr : "at least 0 and less than 1";
+  }
+  return nullptr;
+}
+
 void Optimizer::check_hyperparameters() {
-  const auto expected = [](Range range, double value) -> const char* {
-    switch (range) {
-      case Range::finite:
-        return std::isfinite(value) ? nullptr : "finite";
-      case Range::not_negative:
-        return value >= 0 && std::isfinite(value) ? nullptr : "finite and not negative";
-      case Range::positive:
-        return value > 0 && std::isfinite(value) ? nullptr : "finite and positive";
-      case Range::zero_to_one:
-        return value >= 0 && value <= 1 ? nullptr : "at least 0 and at most 1";
-      case Range::zero_to_below_one:
-        return value >= 0 && value < 1 ? nullptr : "at least 0 and less than 1";
-    }
-    return nullptr;
-  };
   for (const Field& field : fields()) {
-    const char* const rule = expected(field.range, *field.value);
+    const char* const rule = broken_rule(field.range, *field.value);
     if (rule == nullptr) continue;
     throw ValueError(std::string(name()) + ": " + field.name + " is " + general_text(*field.value) + ": it must be " +
                      rule);
   }
+}
+
+// What a program has set itself may be anything; out of a file it would only end the training later.
+void Optimizer::check_stored(const Serializer& serializer, const Field& field, double value) {
+  const char* const rule = broken_rule(field.range, value);
+  if (rule == nullptr || value == *field.value || serializer.restores()) return;
+  throw ValueError(serializer.place(field.name) + "is " + general_text(value) + ": it must be " + rule);
 }
 
 Link& Optimizer::target() const {
@@ -245,23 +253,26 @@ bool Optimizer::has_hyperparameter(const std::string& field) {
 void Optimizer::serialize(Serializer& serializer) {
   Impl& impl = *impl_;
   const bool writer = serializer.is_writer();
-  const auto visit = [&](Serializer& where, const char* key, auto& value) {
-    if (writer || where.contains(key)) where(key, value);
-  };
   int64_t steps = writer ? t() : 0, skipped = writer ? impl.clock.skipped() : 0;
-  serializer("t", steps);
-  serializer("epoch", epoch_);
-  visit(serializer, "skipped_steps", skipped);
+  serialize_count(serializer, "t", steps);
+  serialize_count(serializer, "epoch", epoch_);
+  if (writer || serializer.contains("skipped_steps")) serialize_count(serializer, "skipped_steps", skipped);
   if (!writer) {
     impl.clock = detail::StepClock(steps, skipped);
     ++impl.settings;
   }
   const std::unique_ptr<Serializer> below = serializer.child("hyperparam");
-  for (const Field& field : fields()) visit(*below, field.name, *field.value);
+  for (const Field& field : fields()) {
+    if (!writer && !below->contains(field.name)) continue;
+    double number = *field.value;
+    (*below)(field.name, number);
+    if (!writer) check_stored(*below, field, number);
+    *field.value = number;
+  }
   const bool is_fixed = impl.is_fixed || impl.scaling == Impl::Scaling::chainer_fixed;  // then it is the caller's
   if (has_loss_scaling() && (writer || (!is_fixed && serializer.contains("loss_scale")))) {
     if (impl.scaling != Impl::Scaling::device) {
-      serializer("loss_scale", impl.chainer_scale);
+      serialize_number(serializer, "loss_scale", impl.chainer_scale, EntryRange::positive);
       serializer("loss_scale_overflowed", impl.chainer_overflowed_ever);
     } else {
       // Clocks may still follow what was counted before.
@@ -272,7 +283,21 @@ void Optimizer::serialize(Serializer& serializer) {
   }
   impl.seed = Array();
   for (const auto& [path, parameter] : target().namedparams()) {
-    if (parameter->has_update_rule()) parameter->update_rule().serialize(*serializer.child(path.substr(1)));
+    if (!parameter->has_update_rule()) continue;
+    const std::unique_ptr<Serializer> entries = serializer.child(path.substr(1));
+    auto* const rule = dynamic_cast<KernelRule*>(&parameter->update_rule());
+    if (rule == nullptr) {
+      parameter->update_rule().serialize(*entries);
+      continue;
+    }
+    rule->serialize(*entries, *parameter);
+    if (writer || rule->overrides == nullptr) continue;
+    const std::unique_ptr<Serializer> own = entries->child("hyperparam");
+    rule->overrides->for_each([&](const char* key, const std::optional<double>& value) {
+      for (const Field& field : fields()) {
+        if (value && own->contains(key) && field.name == std::string_view(key)) check_stored(*own, field, *value);
+      }
+    });
   }
 }
 

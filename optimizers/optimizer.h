@@ -198,6 +198,9 @@ class KUSARI_API Optimizer {
   struct StepRecord;
   void setup_target(Link& link, detail::CallModel call);
   void check_hyperparameters();
+  /// Null when the value is in the range.
+  static const char* broken_rule(Range range, double value) noexcept;
+  static void check_stored(const Serializer& serializer, const Field& field, double value);
   Variable call_model(Link& model, const detail::ModelInputs& inputs) const;
   ForwardScope forward_scope() const;
   void cleargrads();

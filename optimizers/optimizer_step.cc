@@ -105,6 +105,12 @@ bool conforms(const Array& value, const Array& like) {
   return value.dtype() == like.dtype() && value.device() == like.device() && same_layout(value, like);
 }
 
+/// State that was read before its parameter had a shape, or a parameter that somebody has replaced.
+void warn_of_other_shape(const char* name, const Array& state, const Array& array) {
+  log::warn(std::string("Optimizer::update: the state '") + name + "' has shape " + to_string(state.shape()) +
+            " but its parameter has shape " + to_string(array.shape()) + ": it begins anew");
+}
+
 void forget_scale(const Parameter& parameter) {
   detail::VariableNode::Saved& saved = parameter.node()->saved_state();
   saved.loss_scale = 1;
@@ -125,6 +131,10 @@ Parameter& detail::master_of(KernelRule& rule, const Parameter& parameter) {
   const Array& array = parameter.array();
   const bool is_written =
       rule.rounded && rule.rounded->dtype == array.dtype() && *rule.rounded != WrittenState::of(array);
+  if (rule.master != nullptr && rule.master->shape() != array.shape()) {
+    warn_of_other_shape("fp32_param", rule.master->array(), array);
+    rule.master = nullptr;
+  }
   if (rule.master == nullptr) {
     rule.master = std::make_unique<Parameter>(array.astype(Dtype::float32));
   } else if (rule.master->device() != array.device()) {
@@ -463,8 +473,14 @@ void Optimizer::prepare_states(KernelRule& rule, const Array& array) const {
       rule.states.push_back(full_like(array, initial_state(k)));
     }
   }
-  for (Array& state : rule.states) {
-    if (!conforms(state, array)) state = conform(state, array);
+  for (size_t k = 0; k < rule.states.size(); ++k) {
+    Array& state = rule.states[k];
+    if (state.shape() != array.shape()) {
+      warn_of_other_shape(names[k], state, array);
+      state = full_like(array, initial_state(k));
+    } else if (!conforms(state, array)) {
+      state = conform(state, array);
+    }
   }
 }
 

@@ -11,6 +11,23 @@ void OptimizerHook::throw_needs_optimizer() {
   throw StateError("UpdateRule::add_hook: this hook takes an Optimizer&; add it to the optimizer");
 }
 
+namespace {
+
+/// Whether the entry can be state of the parameter, by whose sizes kernels go. One that has no shape yet may get it
+/// from a file that is read later.
+bool is_state_of(const Parameter* parameter, Serializer& serializer, const char* name, const Array& stored) {
+  if (!stored.is_floating()) {
+    serializer.mismatch(name, std::string("has dtype ") + kusari::name(stored.dtype()) + ": it must be floating");
+    return false;
+  }
+  if (parameter == nullptr || !parameter->is_initialized() || stored.shape() == parameter->shape()) return true;
+  serializer.mismatch(
+      name, "has shape " + to_string(stored.shape()) + " but the parameter has shape " + to_string(parameter->shape()));
+  return false;
+}
+
+}  // namespace
+
 namespace detail {
 
 void HookList::add(const char* call, const OptimizerHook& hook, std::string name, HookTiming timing) {
@@ -85,11 +102,11 @@ void KernelRule::add_hook(const OptimizerHook& hook, std::string name, HookTimin
 
 void KernelRule::remove_hook(const std::string& name) { hooks.remove("UpdateRule::remove_hook", name); }
 
-void KernelRule::serialize(Serializer& serializer) {
+void KernelRule::visit(Serializer& serializer, const Parameter* parameter) {
   const bool writer = serializer.is_writer();
   if (writer || serializer.contains("t")) {
     int64_t t = writer ? clock.t() : 0;
-    serializer("t", t);
+    serialize_count(serializer, "t", t);
     if (!writer) clock = StepClock(t);
   }
   if (writer) {
@@ -99,17 +116,21 @@ void KernelRule::serialize(Serializer& serializer) {
     for (const char* const name : names) {
       Array value;
       if (serializer.contains(name)) serializer(name, value);
-      if (value.is_defined()) read.push_back(value);
+      if (value.is_defined() && is_state_of(parameter, serializer, name, value)) read.push_back(value);
     }
-    if (read.size() == names.size()) states = std::move(read);
+    if (read.size() == names.size()) {
+      states = std::move(read);
+    } else if (serializer.restores()) {
+      states.clear();
+    }
   }
   // Beyond Chainer's entries.
   if (writer ? master != nullptr : serializer.contains("fp32_param")) {
     Array value;
     if (writer) value = master->array();
     serializer("fp32_param", value);
-    if (!writer && value.is_defined()) {
-      master = std::make_unique<Parameter>(value);
+    if (!writer && value.is_defined() && is_state_of(parameter, serializer, "fp32_param", value)) {
+      master = std::make_unique<Parameter>(value.astype(Dtype::float32));
       rounded.reset();  // the parameter may be read later
     }
   } else if (!writer) {
@@ -117,6 +138,7 @@ void KernelRule::serialize(Serializer& serializer) {
   }
   if (writer && overrides == nullptr) return;
   const std::unique_ptr<Serializer> below = serializer.child("hyperparam");
+  if (serializer.restores() && !writer) overrides = nullptr;
   Hyperparameters found = overrides != nullptr ? *overrides : Hyperparameters();
   bool any = false;
   found.for_each([&](const char* name, std::optional<double>& value) {

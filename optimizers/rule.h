@@ -68,7 +68,9 @@ class KernelRule final : public UpdateRule {
   Array state(const std::string& name) const override;
   void add_hook(const OptimizerHook& hook, std::string name, HookTiming timing) override;
   void remove_hook(const std::string& name) override;
-  void serialize(Serializer& serializer) override;
+  void serialize(Serializer& serializer) override { visit(serializer, nullptr); }
+  /// The same; what is read must have the shape of the rule's parameter.
+  void serialize(Serializer& serializer, const Parameter& parameter) { visit(serializer, &parameter); }
   void to(const Device& device) override;
 
   const uint64_t owner;                        // id of the optimizer
@@ -79,6 +81,9 @@ class KernelRule final : public UpdateRule {
   std::optional<WrittenState> rounded;         // the parameter as it got the master's values; none: as it comes
   HookList hooks;
   StepClock clock;
+
+ private:
+  void visit(Serializer& serializer, const Parameter* parameter);
 };
 
 }  // namespace kusari::detail

@@ -232,7 +232,7 @@ void StandardUpdater::serialize(Serializer& serializer) {
     optimizer->target().serialize(*serializer.child("model:" + name));
     optimizer->serialize(*serializer.child("optimizer:" + name));
   }
-  serializer("iteration", iteration_);
+  serialize_count(serializer, "iteration", iteration_);
   serialize_feeds(*serializer.child("converter"));
   serialize_sweep(*serializer.child("sweep"));
   timer_.serialize(*serializer.child("step_times"));
@@ -249,6 +249,10 @@ void StandardUpdater::serialize_feeds(Serializer& serializer) {
     batches.assign(feeds_.size(), iteration_ * options_.accumulate);
   }
   if (serializer.is_writer()) return;
+  for (const int64_t count : batches) {
+    if (count < 0)
+      throw ValueError(serializer.place("batches") + "has " + std::to_string(count) + ": none is negative");
+  }
   for (size_t i = 0; i < feeds_.size(); ++i) {
     feeds_[i].set_seed(seed_);
     feeds_[i].set_batches(i < batches.size() ? batches[i] : 0);
@@ -260,10 +264,14 @@ void StandardUpdater::serialize_sweep(Serializer& serializer) {
     if (!serializer.is_writer()) sweep_ = {};
     return;
   }
-  serializer("batches", sweep_.batches);
-  serializer("completed", sweep_.completed);
+  serialize_count(serializer, "batches", sweep_.batches);
+  serialize_count(serializer, "completed", sweep_.completed);
+  if (!serializer.is_writer() && sweep_.completed > sweep_.batches) {
+    throw ValueError(serializer.place("completed") + "is " + std::to_string(sweep_.completed) + " of " +
+                     std::to_string(sweep_.batches) + " batches");
+  }
   double previous = sweep_.previous_epoch_detail.value_or(-1);
-  serializer("previous_epoch_detail", previous);
+  serialize_number(serializer, "previous_epoch_detail", previous, EntryRange::finite);
   sweep_.previous_epoch_detail = previous < 0 ? std::nullopt : std::optional<double>(previous);
 }
 

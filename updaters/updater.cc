@@ -11,9 +11,9 @@ StepTimes StepTimes::since(const StepTimes& earlier) const noexcept {
 
 void StepTimes::serialize(Serializer& serializer) {
   if (!serializer.is_writer() && !serializer.contains("iterations")) return;
-  serializer("data", data);
-  serializer("compute", compute);
-  serializer("iterations", iterations);
+  serialize_number(serializer, "data", data, EntryRange::not_negative);
+  serialize_number(serializer, "compute", compute, EntryRange::not_negative);
+  serialize_count(serializer, "iterations", iterations);
 }
 
 Updater::~Updater() = default;

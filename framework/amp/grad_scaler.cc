@@ -191,13 +191,20 @@ void GradScaler::serialize(Serializer& serializer) {
     throw StateError("amp::GradScaler::serialize: there is no state to read; a disabled GradScaler writes none");
   }
   kernels::LossScaleState state = scale_.state();
-  int64_t tracker = static_cast<int64_t>(state.growth_tracker);
-  serializer("scale", state.scale);
-  serializer("growth_factor", options_.growth_factor);
-  serializer("backoff_factor", options_.backoff_factor);
-  serializer("growth_interval", options_.growth_interval);
-  serializer("_growth_tracker", tracker);
+  int64_t tracker = static_cast<int64_t>(state.growth_tracker), interval = options_.growth_interval;
+  double growth = options_.growth_factor, backoff = options_.backoff_factor;
+  serialize_number(serializer, "scale", state.scale, EntryRange::positive);
+  serializer("growth_factor", growth);
+  serializer("backoff_factor", backoff);
+  serializer("growth_interval", interval);
+  serialize_count(serializer, "_growth_tracker", tracker);
   if (serializer.is_writer()) return;
+  check_growth_factor("::serialize", growth);
+  check_backoff_factor("::serialize", backoff);
+  check_growth_interval("::serialize", interval);
+  options_.growth_factor = growth;
+  options_.backoff_factor = backoff;
+  options_.growth_interval = interval;
   state.growth_tracker = static_cast<double>(tracker);
   scale_.set_state(state);
 }

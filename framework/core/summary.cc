@@ -79,7 +79,7 @@ void Summary::serialize(Serializer& serializer) {
   if (serializer.is_writer() && static_cast<double>(count) == n_) {
     serializer("_n", count);  // an integer where all weights are, as in Chainer's files
   } else {
-    serializer("_n", n_);
+    serialize_number(serializer, "_n", n_, EntryRange::not_negative);
   }
 }
 

@@ -80,6 +80,14 @@ void serialize(Serializer& serializer) {
   if (serializer.is_writer()) {
     std::string text = choices();
     if (!text.empty()) serializer("choices", text);
+  } else if (serializer.restores()) {
+    {
+      const std::lock_guard lock(table->mutex);
+      table->algorithms.clear();
+    }
+    std::string text;
+    if (serializer.contains("choices")) serializer("choices", text);
+    restore(text);
   } else if (serializer.contains("choices")) {
     std::string text;
     try {

@@ -179,10 +179,10 @@ void Trainer::serialize(Serializer& serializer) {
     entry->trigger.serialize(*triggers->child(entry->name));
   }
   if (serializer.is_writer()) {
-    double seconds = started_ ? elapsed_time() : time_before_resume_;
+    double seconds = started_ && !serializer.restores() ? elapsed_time() : time_before_resume_;
     serializer("_snapshot_elapsed_time", seconds);
   } else {
-    serializer("_snapshot_elapsed_time", time_before_resume_);
+    serialize_number(serializer, "_snapshot_elapsed_time", time_before_resume_, EntryRange::not_negative);
   }
   // A stop trigger looks at the observation after the snapshot was taken.
   const auto observed = serializer.child("_observation");

@@ -5,8 +5,10 @@
 #include <string>
 
 #include "kusari/framework/core/config.h"
+#include "kusari/framework/core/error.h"
 #include "kusari/framework/core/graph_capture.h"
 #include "kusari/framework/core/random_replay.h"
+#include "kusari/framework/core/serializer.h"
 #include "kusari/framework/links/sizes.h"
 
 namespace kusari::links {
@@ -55,6 +57,21 @@ void BatchStatistics::make_averages(const Shape& size, const Device& device) {
   const random::UnrecordedDraws unrecorded;
   avg_mean = initializers::generate_array(initial_avg_mean_, size, dtype_, device);
   avg_var = initializers::generate_array(initial_avg_var_, size, dtype_, device);
+}
+
+void BatchStatistics::serialize(Serializer& serializer) {
+  Link::serialize(serializer);
+  if (serializer.is_writer() || serializer.restores()) return;
+  const auto text = [](const Array& array) { return array.is_defined() ? to_string(array.shape()) : "None"; };
+  if (avg_mean.is_defined() != avg_var.is_defined() || (avg_mean.is_defined() && avg_mean.shape() != avg_var.shape())) {
+    throw TypeError(serializer.place("avg_var") + "has shape " + text(avg_var) + " but avg_mean has " + text(avg_mean));
+  }
+  for (const OptionalParameter* parameter : {&gamma, &beta}) {
+    if (!avg_mean.is_defined() || !parameter->is_defined() || !parameter->is_initialized()) continue;
+    if (parameter->shape() == avg_mean.shape()) continue;
+    throw TypeError(serializer.place("avg_mean") + "has shape " + text(avg_mean) + " but " + parameter->name() +
+                    " has " + to_string(parameter->shape()));
+  }
 }
 
 void BatchStatistics::prepare(const Variable& x) {

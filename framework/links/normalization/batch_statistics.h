@@ -25,6 +25,8 @@ class KUSARI_API BatchStatistics : public Link {
   void start_finetuning() noexcept { N = 0; }
   std::vector<std::pair<std::string, std::string>> printable_specs() const override;
   bool keeps_float32() const noexcept override { return true; }
+  /// Reading throws TypeError for averages that fit neither each other nor gamma and beta.
+  void serialize(Serializer& serializer) override;
 
   double decay;             ///< of the moving averages
   double eps;               ///< added to the variances

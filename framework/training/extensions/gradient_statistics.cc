@@ -338,7 +338,7 @@ void GradientStatistics::serialize(Serializer& serializer) {
   serializer("_counts", counts);
   if (serializer.is_writer()) return;
   names = nlohmann::json::parse(text, nullptr, false);
-  numbers = counts.to_vector<double>();
+  numbers = counts.is_defined() ? counts.to_vector<double>() : std::vector<double>();
   if (!names.is_array() || names.size() * kFields != numbers.size()) {
     throw ValueError("GradientStatistics::serialize: _names is not a JSON list with a name for each row of _counts");
   }

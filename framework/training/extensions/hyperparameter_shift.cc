@@ -1,5 +1,9 @@
 #include "kusari/framework/training/extensions/hyperparameter_shift.h"
 
+#include <cmath>
+
+#include "kusari/framework/core/error.h"
+#include "kusari/framework/core/number_text.h"
 #include "kusari/framework/core/serializer.h"
 #include "kusari/framework/training/arguments.h"
 #include "kusari/framework/training/optional_entry.h"
@@ -44,11 +48,17 @@ void HyperparameterShift::operator()(Trainer& trainer) {
 }
 
 void HyperparameterShift::serialize(Serializer& serializer) {
-  serializer("_t", t_);
+  serialize_count(serializer, "_t", t_);
   // Chainer saves neither of these for some of the shifts, and the initial value for none: its optimizers, not being
   // saved either, still have it after a resume.
-  if (serializer.contains("_last_value")) serialize_optional(serializer, "_last_value", last_value_);
-  if (serializer.contains("_init")) serialize_optional(serializer, "_init", options_.init);
+  const auto visit = [&](const char* name, std::optional<double>& value) {
+    if (!serializer.contains(name)) return;
+    serialize_optional(serializer, name, value);
+    if (serializer.is_writer() || serializer.restores() || !value || std::isfinite(*value)) return;
+    throw ValueError(serializer.place(name) + "is " + general_text(*value) + ": it must be finite");
+  };
+  visit("_last_value", last_value_);
+  visit("_init", options_.init);
 }
 
 }  // namespace kusari::training::extensions

@@ -87,7 +87,8 @@ std::vector<LogEntry> from_json(const std::string& text) {
     if (!row.is_object()) fail("a list of JSON objects");
     LogEntry entry;
     for (const auto& [key, value] : row.items()) {
-      if (value.is_number_integer()) {
+      constexpr double kLargest = 9007199254740992;  // 2^53: an integer that a double holds exactly
+      if (value.is_number_integer() && std::abs(value.get<double>()) <= kLargest) {
         entry.set(key, value.get<int64_t>());
       } else if (value.is_number()) {
         entry.set(key, value.get<double>());

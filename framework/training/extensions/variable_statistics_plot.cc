@@ -165,7 +165,7 @@ charts::ChartGrid VariableStatisticsPlot::charts() const {
 void VariableStatisticsPlot::serialize(Serializer& serializer) {
   if (!serializer.contains("_seen")) return;  // Chainer saves nothing of it
   options_.trigger.serialize(*serializer.child("_trigger"));
-  serializer("_seen", seen_);
+  serialize_count(serializer, "_seen", seen_);
   const size_t width = kinds_.size() * numbers_per_kind();
   std::vector<int64_t> iterations;
   std::vector<double> numbers;
@@ -184,6 +184,10 @@ void VariableStatisticsPlot::serialize(Serializer& serializer) {
       table.shape() != Shape{static_cast<int64_t>(iterations.size()), static_cast<int64_t>(width)}) {
     throw ValueError("VariableStatisticsPlot::serialize: _samples is not a table of " +
                      std::to_string(iterations.size()) + " rows of " + std::to_string(width) + " numbers");
+  }
+  if (static_cast<int64_t>(iterations.size()) > seen_) {
+    throw ValueError(serializer.place("_iterations") + "has " + std::to_string(iterations.size()) +
+                     " iterations, but only " + std::to_string(seen_) + " were seen");
   }
   numbers = table.to_vector<double>();
   samples_.clear();

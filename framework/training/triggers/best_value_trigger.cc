@@ -26,7 +26,7 @@ bool BestValueTrigger::operator()(Trainer& trainer) {
 
 void BestValueTrigger::serialize(Serializer& serializer) {
   interval_.serialize(*serializer.child("interval_trigger"));
-  summary_.serialize(*serializer.child("summary"));
+  serialize_summary_of(serializer, summary_, key_);
   serialize_optional(serializer, "best_value", best_);
 }
 

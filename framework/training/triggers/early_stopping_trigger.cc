@@ -7,6 +7,7 @@
 #include "kusari/framework/core/log.h"
 #include "kusari/framework/core/serializer.h"
 #include "kusari/framework/training/arguments.h"
+#include "kusari/framework/training/optional_entry.h"
 #include "kusari/framework/training/trainer.h"
 
 namespace kusari::training::triggers {
@@ -60,9 +61,9 @@ bool EarlyStoppingTrigger::operator()(Trainer& trainer) {
 
 void EarlyStoppingTrigger::serialize(Serializer& serializer) {
   if (!serializer.contains("count")) return;  // Chainer's snapshots know nothing of this trigger
-  serializer("count", count_);
+  serialize_count(serializer, "count", count_);
   serializer("best", best_);
-  summary_.serialize(*serializer.child("summary"));
+  serialize_summary_of(serializer, summary_, options_.monitor);
   options_.check_trigger.serialize(*serializer.child("check_trigger"));
   options_.max_trigger.serialize(*serializer.child("max_trigger"));
 }

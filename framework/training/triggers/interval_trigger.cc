@@ -4,6 +4,7 @@
 
 #include "kusari/framework/core/error.h"
 #include "kusari/framework/core/log.h"
+#include "kusari/framework/core/number_text.h"
 #include "kusari/framework/core/serializer.h"
 #include "kusari/framework/training/arguments.h"
 #include "kusari/framework/training/trainer.h"
@@ -58,6 +59,13 @@ void PreviousTime::serialize(Serializer& serializer, const char* trigger) {
   };
   visit("previous_iteration", iteration);
   visit("previous_epoch_detail", epoch_detail);
+  constexpr double kLargest = 9007199254740992;  // 2^53
+  const auto check = [&](const char* entry, double value) {
+    if (serializer.is_writer() || serializer.restores() || std::abs(value) <= kLargest) return;
+    throw ValueError(serializer.place(entry) + "is " + general_text(value) + ": it must be finite and at most 2^53");
+  };
+  check("previous_iteration", static_cast<double>(iteration));
+  check("previous_epoch_detail", epoch_detail);
 }
 
 IntervalTrigger::IntervalTrigger(double period, const std::string& unit)

@@ -16,6 +16,8 @@ bool TimeTrigger::operator()(Trainer& trainer) {
   return true;
 }
 
-void TimeTrigger::serialize(Serializer& serializer) { serializer("next_time", next_time_); }
+void TimeTrigger::serialize(Serializer& serializer) {
+  serialize_number(serializer, "next_time", next_time_, EntryRange::not_negative);
+}
 
 }  // namespace kusari::training::triggers
