@@ -1,10 +1,12 @@
 #include "kusari/framework/training/extensions/snapshot.h"
 
 #include <algorithm>
-#include <filesystem>
+#include <charconv>
+#include <optional>
 #include <regex>
 #include <system_error>
 #include <tuple>
+#include <utility>
 #include <vector>
 
 #include "kusari/framework/core/atomic_file.h"
@@ -50,43 +52,83 @@ std::string regex_escaped(const std::string& text) {
   return result;
 }
 
-/// Matches what with_values can make of a filename and no other name: a copy called .bak, or a model that another
-/// extension saves, is no snapshot.
-std::regex regex_of(const std::string& filename) {
-  std::string expression = regex_escaped(filename);
-  replace_all(expression, regex_escaped(kIteration), "[0-9]+");
-  replace_all(expression, regex_escaped(kEpoch), "[0-9]+");
-  replace_all(expression, regex_escaped(kEpochDetail), "[0-9.]+(e[+-][0-9]+)?");
-  return std::regex(expression);
-}
+/// Where a run was when it wrote a file, as the file's name says: the time at which a file was changed says less, after
+/// a clock was set or files were copied. What decides comes first.
+struct Place {
+  double iteration = 0, epoch = 0, epoch_detail = 0;
+  fs::file_time_type time = {};
+  std::string name = {};
 
-/// Files that snapshots of this pattern have left in a directory, the oldest first.
-std::vector<fs::path> find_snapshots(const std::string& pattern, const fs::path& directory) {
-  const std::regex expression = regex_of(pattern);
-  using File = std::tuple<fs::file_time_type, size_t, std::string>;  // equal times: 9 is before 10
-  std::vector<File> files;
+  auto key() const { return std::tie(iteration, epoch, epoch_detail, time, name); }
+  friend bool operator<(const Place& a, const Place& b) { return a.key() < b.key(); }
+};
+
+/// Knows what with_values can make of a filename from other names: a copy called .bak, or a model that another
+/// extension saves, is no snapshot.
+class NamePattern {
+ public:
+  explicit NamePattern(const std::string& filename) {
+    std::string expression = regex_escaped(filename);
+    std::vector<std::pair<size_t, double Place::*>> fields;
+    for (const auto& [field, number] : {std::pair{kIteration, &Place::iteration}, std::pair{kEpoch, &Place::epoch},
+                                        std::pair{kEpochDetail, &Place::epoch_detail}}) {
+      for (size_t at = filename.find(field); at != std::string::npos; at = filename.find(field, at + 1)) {
+        fields.emplace_back(at, number);
+      }
+    }
+    std::sort(fields.begin(), fields.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+    for (const auto& [at, number] : fields) fields_.push_back(number);
+    replace_all(expression, regex_escaped(kIteration), "([0-9]+)");
+    replace_all(expression, regex_escaped(kEpoch), "([0-9]+)");
+    replace_all(expression, regex_escaped(kEpochDetail), "([0-9.]+(?:e[+-][0-9]+)?)");
+    expression_ = std::regex(expression);
+  }
+
+  std::optional<Place> find_place(const std::string& name) const {
+    std::smatch match;
+    if (!std::regex_match(name, match, expression_)) return std::nullopt;
+    Place place{.name = name};
+    for (size_t i = 0; i < fields_.size(); ++i) {
+      const std::string text = match[i + 1].str();
+      double number = 0;
+      if (std::from_chars(text.data(), text.data() + text.size(), number).ec != std::errc()) return std::nullopt;
+      place.*fields_[i] = number;
+    }
+    return place;
+  }
+
+ private:
+  std::regex expression_;
+  std::vector<double Place::*> fields_;  // in the order of the name
+};
+
+/// Files that snapshots of this pattern have left in a directory, the earliest in training first.
+std::vector<fs::path> find_snapshots(const std::string& filename, const fs::path& directory) {
+  const NamePattern pattern(filename);
+  std::vector<Place> places;
   std::error_code error;
   for (const fs::directory_entry& entry : fs::directory_iterator(directory, error)) {
-    const std::string name = entry.path().filename().string();
-    if (!entry.is_regular_file(error) || !std::regex_match(name, expression)) continue;
-    const fs::file_time_type time = entry.last_write_time(error);
-    if (!error) files.emplace_back(time, name.size(), name);  // else somebody has removed it meanwhile
+    std::optional<Place> place = pattern.find_place(entry.path().filename().string());
+    if (!place || !entry.is_regular_file(error)) continue;
+    place->time = entry.last_write_time(error);
+    if (!error) places.push_back(std::move(*place));  // else somebody has removed it meanwhile
   }
-  std::sort(files.begin(), files.end());
+  std::sort(places.begin(), places.end());
   std::vector<fs::path> paths;
-  for (const File& file : files) paths.push_back(directory / std::get<2>(file));
+  for (const Place& place : places) paths.push_back(directory / place.name);
   return paths;
 }
 
-/// The file, if all of its entries can be read: half of a snapshot must not be loaded.
-std::shared_ptr<const serializers::EntrySource> open_whole(const fs::path& file) {
-  try {
-    auto entries = serializers::open_entries(file.string());
-    for (const std::string& key : entries->keys()) entries->value(key);
-    return entries;
-  } catch (const IoError& error) {
-    log::warn("snapshot: " + file.string() + " is damaged and passed over: " + error.what());
-    return nullptr;
+/// Removes all but the `n` files that are furthest in training, and the one that was just written: a run that begins
+/// anew beside those of another one is behind them.
+void remove_old(const std::string& filename, const fs::path& directory, size_t n, const fs::path& written) {
+  const std::vector<fs::path> files = find_snapshots(filename, directory);
+  for (size_t i = 0; i + n < files.size(); ++i) {
+    std::error_code error;
+    if (files[i].filename() == written.filename()) continue;
+    if (!fs::remove(files[i], error) && error) {
+      log::warn("snapshot: cannot remove " + files[i].string() + ": " + error.message());
+    }
   }
 }
 
@@ -111,31 +153,37 @@ void Snapshot::visit(Trainer& trainer, Serializer& serializer) const {
 void Snapshot::initialize(Trainer& trainer) {
   const fs::path path = fs::path(trainer.out()) / options_.filename, directory = path.parent_path();
   const std::string pattern = path.filename().string();
-  if (options_.autoload) {
-    std::vector<fs::path> files = find_snapshots(pattern, directory);
-    std::shared_ptr<const serializers::EntrySource> entries;
-    for (; entries == nullptr && !files.empty(); files.pop_back()) entries = open_whole(files.back());
-    if (entries == nullptr) {
-      log::info("snapshot: no whole file in '" + directory.string() + "' matches " + pattern);
-    } else {
-      serializers::EntryDeserializer reader("snapshot", entries, {});
-      visit(trainer, reader);
-      log::info("snapshot: loaded " + entries->path());
-    }
-  }
+  if (options_.autoload) load_newest(trainer, pattern, directory);
   if (options_.autoload || options_.n_retains > 0) remove_stale_temporary_files(directory.string());
   if (options_.n_retains > 0 && !cleanup_hooked_) {
     cleanup_hooked_ = true;
-    writer_->add_cleanup_hook([directory, pattern, n = static_cast<size_t>(options_.n_retains)] {
+    const auto n = static_cast<size_t>(options_.n_retains);
+    writer_->add_cleanup_hook([directory, pattern, n](const std::string& written) {
       remove_stale_temporary_files(directory.string());
-      const std::vector<fs::path> files = find_snapshots(pattern, directory);
-      for (size_t i = 0; i + n < files.size(); ++i) {
-        std::error_code error;
-        if (!fs::remove(files[i], error) && error) {
-          log::warn("snapshot: cannot remove " + files[i].string() + ": " + error.message());
-        }
-      }
+      remove_old(pattern, directory, n, written);
     });
+  }
+}
+
+// A file that is damaged is as bad as one that does not fit: the run goes on from an older one, and the trainer has all
+// of a file or nothing.
+void Snapshot::load_newest(Trainer& trainer, const std::string& pattern, const std::filesystem::path& directory) {
+  const std::vector<fs::path> files = find_snapshots(pattern, directory);
+  for (auto file = files.rbegin(); file != files.rend(); ++file) {
+    try {
+      serializers::EntryDeserializer reader("snapshot", serializers::open_entries(file->string()), {});
+      serializers::load_entries(reader, [&](Serializer& serializer) { visit(trainer, serializer); });
+      log::info("snapshot: loaded " + file->string());
+      return;
+    } catch (const std::exception& error) {
+      log::warn("snapshot: " + file->string() + " cannot be used and is passed over: " + error.what());
+    }
+  }
+  const std::string none = "snapshot: no whole file in '" + directory.string() + "' matches " + pattern;
+  if (files.empty()) {
+    log::info(none);
+  } else {
+    log::warn(none + ": training starts from the beginning");
   }
 }
 

@@ -2,6 +2,7 @@
 
 #include <concepts>
 #include <cstdint>
+#include <filesystem>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -24,9 +25,12 @@ struct SnapshotOptions {
   std::function<bool()> condition = {};                                ///< no snapshot when it says false
   std::optional<Ref<snapshot_writers::Writer>> writer = std::nullopt;  ///< SimpleWriter when not given
   bool snapshot_on_error = false;                                      ///< also when an exception ends the training
-  int64_t n_retains = -1;  ///< keep this many of the newest files, all when not positive; temporary ones of runs that
-                           ///< were killed are removed, too
-  bool autoload = false;   ///< start from the newest file; a damaged one is passed over with a warning
+  /// Keep this many files, those that are furthest in training as their names say (by iteration, else by epoch), and
+  /// the one that was just written; all when not positive. Temporary files of runs that were killed are removed, too.
+  int64_t n_retains = -1;
+  /// Start from the file that is furthest in training. One that is damaged, or does not fit the trainer, is passed over
+  /// with a warning; when none is left, the trainer starts as it is.
+  bool autoload = false;
 };
 
 /// Writes a snapshot to a file that appears whole or not at all. See snapshot() and snapshot_object().
@@ -45,6 +49,7 @@ class KUSARI_API Snapshot final : public Extension {
   int default_priority() const override { return -100; }
 
  private:
+  void load_newest(Trainer& trainer, const std::string& pattern, const std::filesystem::path& directory);
   void save(Trainer& trainer);
   void visit(Trainer& trainer, Serializer& serializer) const;
 
