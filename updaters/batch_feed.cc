@@ -114,6 +114,9 @@ std::optional<Example> BatchFeed::try_next() {
     throw ValueError(owner_ + ": prefetch is " + std::to_string(options_.prefetch) + ", but the iterator '" + name_ +
                      "' cannot look ahead: its peek() gives nothing");
   }
+  if (batch->empty()) {
+    throw ValueError(owner_ + ": the iterator '" + name_ + "' gave a batch without examples: is its data set empty?");
+  }
   return take(*batch, batches_++);
 }
 

@@ -4,7 +4,6 @@
 
 #include "kusari/framework/core/config.h"
 #include "kusari/framework/core/error.h"
-#include "kusari/framework/core/log.h"
 #include "kusari/framework/core/reporter.h"
 #include "kusari/framework/training/link_observers.h"
 #include "kusari/framework/training/trainer.h"
@@ -17,7 +16,8 @@ Evaluator::Evaluator(iterators::IteratorRef iterator, Link& model, detail::CallM
     throw TypeError("Evaluator: the model cannot be called with variables: give an eval_func");
   }
   if (iterator_->repeat()) {
-    log::warn("Evaluator: the iterator repeats, so the evaluation would not end: create it with {.repeat = false}");
+    throw ValueError(
+        "Evaluator: the iterator repeats, so an evaluation would not end: create it with {.repeat = false}");
   }
 }
 
@@ -44,7 +44,10 @@ DictSummary::Values Evaluator::evaluate() {
   iterator_->reset();
   const datasets::Keys keys = iterator_->keys();
   for (const iterators::Batch& batch : *iterator_) {
-    if (batch.empty()) throw ValueError("Evaluator: the iterator gave a batch without examples: its data set is empty");
+    if (batch.empty()) {
+      throw ValueError("Evaluator '" + (name().empty() ? default_name() : name()) +
+                       "': the iterator gave a batch without examples: is its data set empty?");
+    }
     observation.clear();
     const auto scope = report_scope(observation);
     const Device device = options_.device.value_or(Device());

@@ -30,10 +30,11 @@ struct EvaluatorOptions {
 
 /// Runs a model over a data set in test mode, without recording a graph, and reports the means of what the model
 /// reports, under "validation/" and the model's name: "validation/main/loss". Every batch has the same weight, the last
-/// one too. The iterator should not repeat. Once an epoch unless told otherwise; chainer.training.extensions.Evaluator.
+/// one too. The iterator must not repeat. Once an epoch unless told otherwise; chainer.training.extensions.Evaluator.
 class KUSARI_API Evaluator : public Extension {
  public:
-  /// The model may be moved, but must live when the evaluator runs.
+  /// The model may be moved, but must live when the evaluator runs. Throws ValueError for an iterator that repeats: an
+  /// evaluation is one sweep.
   template <LinkType Model>
   Evaluator(iterators::IteratorRef iterator, Model& model, EvaluatorOptions options = {})
       : Evaluator(std::move(iterator), model, detail::model_caller<Model>(), std::move(options)) {}

@@ -170,6 +170,7 @@ HtmlReport::HtmlReport(HtmlReportOptions options) : options_{std::move(options)}
 }
 
 void HtmlReport::initialize(Trainer& trainer) {
+  trainer.get_extension<LogReport>(options_.log_report);  // throws while there is still time to add it
   trainer_ = &trainer;
   error_.clear();
 }

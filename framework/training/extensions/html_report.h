@@ -26,7 +26,7 @@ struct HtmlReportOptions {
 /// computational graph if there is a DumpGraph. One HTML file that needs no other and no network; replaced whole each
 /// epoch, unless told otherwise, and when the run ends or fails. The graph is drawn by Graphviz's `dot`, and is text
 /// where that is not installed.
-/// Throws ValueError for another x_key; when called, where the trainer has no such LogReport.
+/// Throws ValueError for another x_key; when the run begins, where the trainer has no such LogReport.
 class KUSARI_API HtmlReport final : public Extension {
  public:
   explicit HtmlReport(HtmlReportOptions options = {});

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <utility>
 
+#include "kusari/framework/core/log.h"
 #include "kusari/framework/core/number_text.h"
 #include "kusari/framework/core/python_repr.h"
 #include "kusari/framework/core/serializer.h"
@@ -38,7 +39,10 @@ std::string csv_field(const std::string& text) {
 }  // namespace
 
 PrintReport::PrintReport(std::vector<std::string> entries, PrintReportOptions options)
-    : entries_{std::move(entries)}, options_{std::move(options)}, is_terminal_{is_terminal(options_.out)} {
+    : entries_{std::move(entries)},
+      options_{std::move(options)},
+      is_terminal_{is_terminal(options_.out)},
+      unseen_{entries_} {
   arguments::not_empty("PrintReport", "log_report", options_.log_report, "name the trainer's LogReport");
 }
 
@@ -61,20 +65,32 @@ void PrintReport::print_header() const {
   std::fprintf(options_.out, "%s\n", line.c_str());
 }
 
+void PrintReport::initialize(Trainer& trainer) {
+  report(trainer);
+  reporters_.clear();
+  for (const Trainer::ExtensionSummary& extension : trainer.extensions()) reporters_.push_back(extension.name);
+}
+
+const LogReport& PrintReport::report(Trainer& trainer) const {
+  return options_.own_log ? **options_.own_log : trainer.get_extension<LogReport>(options_.log_report);
+}
+
 void PrintReport::operator()(Trainer& trainer) {
   if (!std::exchange(header_printed_, true)) print_header();
   if (options_.own_log) (**options_.own_log)(trainer);
-  const LogReport& report =
-      options_.own_log ? **options_.own_log : trainer.get_extension<LogReport>(options_.log_report);
-  for (; rows_printed_ < report.log().size(); ++rows_printed_) {
+  const LogReport& log_report = report(trainer);
+  for (; rows_printed_ < log_report.log().size(); ++rows_printed_) {
     if (is_terminal_ && options_.format != PrintFormat::csv)
       std::fputs(kEraseBelow, options_.out);  // what a progress bar left below
-    print_row(report.log()[rows_printed_]);
+    print_row(log_report.log()[rows_printed_]);
+    unseen_.add_row(log_report.log()[rows_printed_]);
   }
+  for (const std::string& key : unseen_.misspelt()) log::warn("PrintReport: no row of the log has " + key);
 }
 
 void PrintReport::finalize() {
   if (options_.own_log) (*options_.own_log)->finalize();
+  for (const std::string& key : unseen_.missing(reporters_)) log::warn("PrintReport: no row of the log had " + key);
 }
 
 void PrintReport::print_row(const LogEntry& entry) const {

@@ -9,6 +9,7 @@
 #include "kusari/framework/core/export.h"
 #include "kusari/framework/training/extension.h"
 #include "kusari/framework/training/extensions/log_report.h"
+#include "kusari/framework/training/extensions/unseen_keys.h"
 
 namespace kusari::training::extensions {
 
@@ -24,18 +25,22 @@ struct PrintReportOptions {
 };
 
 /// Prints values of each new row of a LogReport in columns, under a header with their names. After a resume, the rows
-/// of the interrupted run come first. Escape sequences are printed to terminals only.
+/// of the interrupted run come first. Escape sequences are printed to terminals only. Warns once of a value that no row
+/// has, and names those that it may be a misspelling of: after some rows, or when the run ends.
+/// Throws ValueError when the run begins and the trainer has no such LogReport.
 /// chainer.training.extensions.PrintReport.
 class KUSARI_API PrintReport final : public Extension {
  public:
   explicit PrintReport(std::vector<std::string> entries, PrintReportOptions options = {});
 
   void operator()(Trainer& trainer) override;
+  void initialize(Trainer& trainer) override;
   void finalize() override;
   std::string default_name() const override { return "PrintReport"; }
   void serialize(Serializer& serializer) override;
 
  private:
+  const LogReport& report(Trainer& trainer) const;
   void print_header() const;
   void print_row(const LogEntry& entry) const;
 
@@ -44,6 +49,8 @@ class KUSARI_API PrintReport final : public Extension {
   bool is_terminal_;
   bool header_printed_ = false;
   size_t rows_printed_ = 0;
+  UnseenKeys unseen_;
+  std::vector<std::string> reporters_;  // names of the trainer's extensions
 };
 
 }  // namespace kusari::training::extensions
