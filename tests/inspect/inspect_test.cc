@@ -154,3 +154,47 @@ TEST_CASE("inspect: errors") {
   CHECK(inspect(dir / "bad").exit_code == 2);
   CHECK(inspect("").exit_code != 0);
 }
+
+TEST_CASE("inspect shows keys that a terminal would obey as escapes") {
+  const ScratchDirectory dir;
+  const std::string key =
+      "a\x1b[31m\x07\x7f\xc2\x9b"
+      "2J\xe2\x80\xae\xc3\xa9";
+  serializers::save_npz_dictionary(dir / "a.npz",
+                                   {{key, Entry{array<float>({1})}}, {key + "t", Entry{Array(), key, true}}});
+  serializers::save_safetensors_dictionary(dir / "a.safetensors", {{key, Entry{array<float>({2})}}});
+  for (const std::string& arguments :
+       {(dir / "a.npz") + " --stats", (dir / "a.npz") + " --json", (dir / "a.safetensors") + " --json",
+        dir / "a.safetensors", (dir / "a.npz") + " " + (dir / "a.safetensors"),
+        (dir / "a.npz") + " " + (dir / "a.safetensors") + " --json"}) {
+    CAPTURE(arguments);
+    const std::string output = inspect(arguments).output;
+    for (const char* harmful : {"\x1b", "\x07", "\x7f", "\xc2\x9b", "\xe2\x80\xae"}) {
+      CHECK(output.find(harmful) == std::string::npos);
+    }
+    CHECK(output.find("\xc3\xa9") != std::string::npos);
+  }
+  CHECK(inspect(dir / "a.npz").output.find("a\\x1b[31m\\x07\\x7f\\u009b2J\\u202e\xc3\xa9") != std::string::npos);
+  const nlohmann::json all = nlohmann::json::parse(inspect((dir / "a.npz") + " --json").output);
+  CHECK(all["entries"][0]["key"] == key);
+  CHECK(all["entries"][1]["text"] == key);
+}
+
+TEST_CASE("inspect checks checksums, and ends quickly with files made to keep it busy") {
+  const ScratchDirectory dir;
+  for (const char* name : {"a.npz", "a.safetensors"}) {
+    CAPTURE(name);
+    const bool is_npz = std::string(name) == "a.npz";
+    is_npz ? serializers::save_npz_dictionary(dir / name, entries(), {.compression = false})
+           : serializers::save_safetensors_dictionary(dir / name, entries());
+    CHECK(inspect(dir / name).exit_code == 0);
+    std::string bytes = testing::read_file(dir / name);
+    const size_t at = bytes.find(std::string("\0\0\x40\x40", 4));  // 3 as float32
+    REQUIRE(at != bytes.npos);
+    bytes[at] ^= 1;
+    testing::write_file(dir / name, bytes);
+    const Result damaged = inspect((dir / name) + " --filter t");  // whatever is to be shown
+    CHECK(damaged.exit_code == 2);
+    CHECK(damaged.output.find("damaged: its CRC-32 does not match") != std::string::npos);
+  }
+}

@@ -42,13 +42,15 @@ Contents read_contents(const std::string& path, const std::string& filter) {
   Contents contents{serializers::open_entries(path), "npz", {}};
   if (const auto* const file = dynamic_cast<const serializers::SafetensorsReader*>(contents.file.get())) {
     contents.format = "safetensors";
+    if (file->has_checksums()) file->verify();
     for (const serializers::SafetensorsEntry& entry : file->entries()) {
       if (matches(entry.key, filter)) contents.items.push_back(describe(entry));
     }
     return contents;
   }
   for (const std::string& key : contents.file->keys()) {
-    if (matches(key, filter)) contents.items.push_back(describe(key, contents.file->value(key)));
+    const Entry entry = contents.file->value(key);  // which checks it
+    if (matches(key, filter)) contents.items.push_back(describe(key, entry));
   }
   return contents;
 }

@@ -24,6 +24,7 @@ struct Contents {
   std::vector<Item> items;  // those whose key the filter lets through, in the order of the file
 };
 
+/// Reads the file, and checks it where it has checksums (IoError).
 /// filter: a pattern of the shell's for whole keys ("*/W"), or a part of them; everything when empty.
 Contents read_contents(const std::string& path, const std::string& filter);
 

@@ -13,6 +13,7 @@
 #include "kusari/framework/serializers/safetensors.h"
 #include "kusari/tools/inspect/contents.h"
 #include "kusari/tools/inspect/difference.h"
+#include "kusari/tools/inspect/printable.h"
 #include "kusari/tools/inspect/statistics.h"
 
 namespace inspect {
@@ -39,6 +40,11 @@ ordered_json number_or_null(double value) { return std::isfinite(value) ? ordere
 
 bool has_numbers(const Item& item) { return item.is_readable && item.dtype != "text" && item.dtype != "None"; }
 
+void print_json_text(const ordered_json& json) {
+  const std::string text = json.dump(2, ' ', false, ordered_json::error_handler_t::replace);
+  std::printf("%s\n", printable_json(text).c_str());
+}
+
 void print_json(const Contents& contents, const Options& options) {
   ordered_json entries = ordered_json::array();
   for (const Item& item : contents.items) {
@@ -60,7 +66,7 @@ void print_json(const Contents& contents, const Options& options) {
   if (const auto* const file = dynamic_cast<const kusari::serializers::SafetensorsReader*>(contents.file.get())) {
     all["metadata"] = file->metadata();
   }
-  std::printf("%s\n", all.dump(2, ' ', false, ordered_json::error_handler_t::replace).c_str());
+  print_json_text(all);
 }
 
 void print_table(const Contents& contents, const Options& options) {
@@ -69,7 +75,7 @@ void print_table(const Contents& contents, const Options& options) {
   int64_t bytes = 0;
   for (const Item& item : contents.items) {
     bytes += item.bytes;
-    rows.push_back({item.key, item.dtype, shape_text(item.shape), std::to_string(item.bytes)});
+    rows.push_back({printable(item.key), item.dtype, shape_text(item.shape), std::to_string(item.bytes)});
     if (!options.statistics) continue;
     if (!has_numbers(item)) {
       rows.back().resize(rows[0].size());
@@ -84,11 +90,10 @@ void print_table(const Contents& contents, const Options& options) {
     for (const Item& item : contents.items) {
       if (item.dtype != "text") continue;
       const std::string text = contents.file->value(item.key).text;
-      std::printf("%s: %s\n", item.key.c_str(),
-                  ordered_json(text.substr(0, kShownText))
-                      .dump(-1, ' ', false, ordered_json::error_handler_t::replace)
-                      .append(text.size() > kShownText ? " .." : "")
-                      .c_str());
+      const std::string shown = ordered_json(text.substr(0, kShownText))
+                                    .dump(-1, ' ', false, ordered_json::error_handler_t::replace)
+                                    .append(text.size() > kShownText ? " .." : "");
+      std::printf("%s: %s\n", printable(item.key).c_str(), printable_json(shown).c_str());
     }
   }
   std::printf("%s, %zu entries, %lld bytes\n", contents.format.c_str(), contents.items.size(),
@@ -105,11 +110,11 @@ int print_difference(const Options& options) {
       if (d.largest) entry["largest"] = number_or_null(*d.largest);
       all.push_back(std::move(entry));
     }
-    std::printf("%s\n", all.dump(2, ' ', false, ordered_json::error_handler_t::replace).c_str());
+    print_json_text(all);
   } else {
     for (const Difference& d : found) {
       const std::string by = d.largest ? ", by at most " + short_number(*d.largest) : "";
-      std::printf("%s: %s%s\n", d.key.c_str(), d.what.c_str(), by.c_str());
+      std::printf("%s: %s%s\n", printable(d.key).c_str(), d.what.c_str(), by.c_str());
     }
     if (found.empty()) std::printf("no differences\n");
   }
@@ -132,7 +137,8 @@ int run(const Options& options) {
 
 int main(int argc, char** argv) {
   CLI::App app(
-      "Shows what a .npz or .safetensors file holds, or in what two files differ (exit status 1 when they do).");
+      "Shows what a .npz or .safetensors file holds, or in what two files differ (exit status 1 when they do). Files "
+      "are checked against the checksums that they have (exit status 2 when one does not match).");
   inspect::Options options;
   app.add_option("file", options.first, "the file")->required();
   app.add_option("other", options.second, "a file to compare it with");
@@ -146,7 +152,7 @@ int main(int argc, char** argv) {
   try {
     return inspect::run(options);
   } catch (const std::exception& error) {
-    std::fprintf(stderr, "kusari-inspect: %s\n", error.what());
+    std::fprintf(stderr, "kusari-inspect: %s\n", inspect::printable(error.what()).c_str());
     return 2;
   }
 }
