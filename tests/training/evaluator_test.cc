@@ -133,7 +133,8 @@ TEST_CASE("Evaluator needs something to call") {
 TEST_CASE("Evaluator needs examples") {
   Summing model;
   Evaluator evaluator(SerialIterator(datasets::TupleDataset(zeros({0})), 2, {.repeat = false}), model);
-  CHECK_THROWS_WITH_AS(evaluator(), "Evaluator: the iterator gave a batch without examples: its data set is empty",
+  CHECK_THROWS_WITH_AS(evaluator(),
+                       "Evaluator 'validation': the iterator gave a batch without examples: is its data set empty?",
                        ValueError);
 }
 
