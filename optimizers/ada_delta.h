@@ -4,14 +4,18 @@
 
 namespace kusari::optimizers {
 
+/// Hyperparameters of AdaDelta.
+struct AdaDeltaOptions {
+  double rho = 0.95;
+  double eps = 1e-6;
+};
+
 /// AdaDelta: msg = rho msg + (1 - rho) g g; d = sqrt((msdx + eps) / (msg + eps)) g;
 /// msdx = rho msdx + (1 - rho) d d; p -= d. Zeiler 2012; chainer.optimizers.AdaDelta.
-class KUSARI_API AdaDelta : public Optimizer {
+class KUSARI_API AdaDelta : public Optimizer, public AdaDeltaOptions {
  public:
-  double rho;
-  double eps;
-
-  explicit AdaDelta(double decay_rate = 0.95, double epsilon = 1e-6) : rho{decay_rate}, eps{epsilon} {}
+  explicit AdaDelta(const AdaDeltaOptions& options = {}) : AdaDeltaOptions{options} {}
+  explicit AdaDelta(double decay_rate, double epsilon = 1e-6) : AdaDeltaOptions{decay_rate, epsilon} {}
   const char* name() const override { return "AdaDelta"; }
 
  private:

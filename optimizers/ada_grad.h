@@ -4,13 +4,17 @@
 
 namespace kusari::optimizers {
 
-/// AdaGrad: h += g g; p -= lr g / (sqrt(h) + eps). Duchi et al. 2011; chainer.optimizers.AdaGrad.
-class KUSARI_API AdaGrad : public Optimizer {
- public:
-  double lr;
-  double eps;
+/// Hyperparameters of AdaGrad.
+struct AdaGradOptions {
+  double lr = 0.001;
+  double eps = 1e-8;
+};
 
-  explicit AdaGrad(double learning_rate = 0.001, double epsilon = 1e-8) : lr{learning_rate}, eps{epsilon} {}
+/// AdaGrad: h += g g; p -= lr g / (sqrt(h) + eps). Duchi et al. 2011; chainer.optimizers.AdaGrad.
+class KUSARI_API AdaGrad : public Optimizer, public AdaGradOptions {
+ public:
+  explicit AdaGrad(const AdaGradOptions& options = {}) : AdaGradOptions{options} {}
+  explicit AdaGrad(double learning_rate, double epsilon = 1e-8) : AdaGradOptions{learning_rate, epsilon} {}
   const char* name() const override { return "AdaGrad"; }
 
  private:

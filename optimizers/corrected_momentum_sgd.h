@@ -4,15 +4,20 @@
 
 namespace kusari::optimizers {
 
+/// Hyperparameters of CorrectedMomentumSGD.
+struct CorrectedMomentumSGDOptions {
+  double lr = 0.01;
+  double momentum = 0.9;
+};
+
 /// MomentumSGD whose velocity does not depend on the learning rate: v = momentum v - g; p += lr v.
 /// chainer.optimizers.CorrectedMomentumSGD.
-class KUSARI_API CorrectedMomentumSGD : public Optimizer {
+class KUSARI_API CorrectedMomentumSGD : public Optimizer, public CorrectedMomentumSGDOptions {
  public:
-  double lr;
-  double momentum;
-
-  explicit CorrectedMomentumSGD(double learning_rate = 0.01, double momentum_rate = 0.9)
-      : lr{learning_rate}, momentum{momentum_rate} {}
+  explicit CorrectedMomentumSGD(const CorrectedMomentumSGDOptions& options = {})
+      : CorrectedMomentumSGDOptions{options} {}
+  explicit CorrectedMomentumSGD(double learning_rate, double momentum_rate = 0.9)
+      : CorrectedMomentumSGDOptions{learning_rate, momentum_rate} {}
   const char* name() const override { return "CorrectedMomentumSGD"; }
 
  private:

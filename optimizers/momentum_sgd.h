@@ -4,14 +4,18 @@
 
 namespace kusari::optimizers {
 
-/// Gradient descent with momentum: v = momentum v - lr g; p += v. chainer.optimizers.MomentumSGD.
-class KUSARI_API MomentumSGD : public Optimizer {
- public:
-  double lr;
-  double momentum;
+/// Hyperparameters of MomentumSGD.
+struct MomentumSGDOptions {
+  double lr = 0.01;
+  double momentum = 0.9;
+};
 
-  explicit MomentumSGD(double learning_rate = 0.01, double momentum_rate = 0.9)
-      : lr{learning_rate}, momentum{momentum_rate} {}
+/// Gradient descent with momentum: v = momentum v - lr g; p += v. chainer.optimizers.MomentumSGD.
+class KUSARI_API MomentumSGD : public Optimizer, public MomentumSGDOptions {
+ public:
+  explicit MomentumSGD(const MomentumSGDOptions& options = {}) : MomentumSGDOptions{options} {}
+  explicit MomentumSGD(double learning_rate, double momentum_rate = 0.9)
+      : MomentumSGDOptions{learning_rate, momentum_rate} {}
   const char* name() const override { return "MomentumSGD"; }
 
  private:

@@ -17,7 +17,7 @@ struct RMSpropOptions {
 class KUSARI_API RMSprop : public Optimizer, public RMSpropOptions {
  public:
   explicit RMSprop(const RMSpropOptions& options = {}) : RMSpropOptions{options} {}
-  explicit RMSprop(double learning_rate) { lr = learning_rate; }
+  explicit RMSprop(double learning_rate) : RMSpropOptions{.lr = learning_rate} {}
   const char* name() const override { return "RMSprop"; }
 
  private:

@@ -4,12 +4,16 @@
 
 namespace kusari::optimizers {
 
-/// Stochastic gradient descent: p -= lr g. chainer.optimizers.SGD.
-class KUSARI_API SGD : public Optimizer {
- public:
-  double lr;
+/// Hyperparameters of SGD.
+struct SGDOptions {
+  double lr = 0.01;
+};
 
-  explicit SGD(double learning_rate = 0.01) : lr{learning_rate} {}
+/// Stochastic gradient descent: p -= lr g. chainer.optimizers.SGD.
+class KUSARI_API SGD : public Optimizer, public SGDOptions {
+ public:
+  explicit SGD(const SGDOptions& options = {}) : SGDOptions{options} {}
+  explicit SGD(double learning_rate) : SGDOptions{learning_rate} {}
   const char* name() const override { return "SGD"; }
 
  private:

@@ -1,18 +1,24 @@
 #pragma once
 
+#include <limits>
 #include <optional>
 
 #include "kusari/framework/core/array.h"
 #include "kusari/framework/core/export.h"
+#include "kusari/framework/initializers/scale_options.h"
 
 namespace kusari::initializers {
 
+struct ConstantOptions {
+  double fill_value = std::numeric_limits<double>::quiet_NaN();  ///< required
+  std::optional<Dtype> dtype = std::nullopt;                     ///< of the array; default: the parameter's
+};
+
 /// Every element is `fill_value`. chainer.initializers.Constant.
-struct KUSARI_API Constant {
-  double fill_value;
-  std::optional<Dtype> dtype;
+struct KUSARI_API Constant : ConstantOptions {
+  explicit Constant(const ConstantOptions& options) : ConstantOptions{options} {}
   explicit Constant(double value, std::optional<Dtype> array_dtype = std::nullopt)
-      : fill_value{value}, dtype{array_dtype} {}
+      : ConstantOptions{value, array_dtype} {}
   void operator()(const Array& array) const;
 };
 
@@ -33,11 +39,10 @@ struct KUSARI_API NaN : Constant {
 
 /// `scale` times the identity matrix. Throws ValueError for anything but a square matrix.
 /// chainer.initializers.Identity.
-struct KUSARI_API Identity {
-  double scale;
-  std::optional<Dtype> dtype;
-  explicit Identity(double factor = 1, std::optional<Dtype> array_dtype = std::nullopt)
-      : scale{factor}, dtype{array_dtype} {}
+struct KUSARI_API Identity : ScaleOptions {
+  explicit Identity(const ScaleOptions& options = {}) : ScaleOptions{options} {}
+  explicit Identity(double factor, std::optional<Dtype> array_dtype = std::nullopt)
+      : ScaleOptions{factor, array_dtype} {}
   void operator()(const Array& array) const;
 };
 

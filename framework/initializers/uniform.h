@@ -7,12 +7,16 @@
 
 namespace kusari::initializers {
 
+struct UniformOptions {
+  double scale = 0.05;
+  std::optional<Dtype> dtype = std::nullopt;  ///< of the array; default: the parameter's
+};
+
 /// Every element drawn uniformly from [-scale, scale). chainer.initializers.Uniform.
-struct KUSARI_API Uniform {
-  double scale;
-  std::optional<Dtype> dtype;
-  explicit Uniform(double half_width = 0.05, std::optional<Dtype> array_dtype = std::nullopt)
-      : scale{half_width}, dtype{array_dtype} {}
+struct KUSARI_API Uniform : UniformOptions {
+  explicit Uniform(const UniformOptions& options = {}) : UniformOptions{options} {}
+  explicit Uniform(double half_width, std::optional<Dtype> array_dtype = std::nullopt)
+      : UniformOptions{half_width, array_dtype} {}
   void operator()(const Array& array) const;
 };
 

@@ -9,7 +9,7 @@
 
 namespace kusari::optimizer_hooks {
 
-GradientClipping::GradientClipping(double largest_norm) : threshold{largest_norm} {
+GradientClipping::GradientClipping(const GradientClippingOptions& options) : GradientClippingOptions{options} {
   if (!(threshold >= 0)) {
     throw ValueError("GradientClipping: threshold is " + general_text(threshold) + ": it must not be negative");
   }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <limits>
 #include <span>
 #include <string>
 
@@ -8,13 +9,17 @@
 
 namespace kusari::optimizer_hooks {
 
+struct GradientClippingOptions {
+  double threshold = std::numeric_limits<double>::quiet_NaN();  ///< required
+};
+
 /// Scales all gradients together so that the L2 norm of all of them is at most `threshold`.
 /// chainer.optimizer_hooks.GradientClipping.
-struct KUSARI_API GradientClipping {
+struct KUSARI_API GradientClipping : GradientClippingOptions {
   static constexpr const char* kName = "GradientClipping";
   static constexpr bool kReplays = true;
-  double threshold;
-  explicit GradientClipping(double largest_norm);
+  explicit GradientClipping(const GradientClippingOptions& options);
+  explicit GradientClipping(double largest_norm) : GradientClipping(GradientClippingOptions{largest_norm}) {}
   void operator()(std::span<Parameter* const> parameters) const;
 };
 

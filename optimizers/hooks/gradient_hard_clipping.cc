@@ -9,10 +9,11 @@
 
 namespace kusari::optimizer_hooks {
 
-GradientHardClipping::GradientHardClipping(double lower, double upper) : lower_bound{lower}, upper_bound{upper} {
-  if (!(lower <= upper)) {
-    throw ValueError("GradientHardClipping: lower_bound is " + general_text(lower) + " and upper_bound is " +
-                     general_text(upper) + ": lower_bound must be at most upper_bound");
+GradientHardClipping::GradientHardClipping(const GradientHardClippingOptions& options)
+    : GradientHardClippingOptions{options} {
+  if (!(lower_bound <= upper_bound)) {
+    throw ValueError("GradientHardClipping: lower_bound is " + general_text(lower_bound) + " and upper_bound is " +
+                     general_text(upper_bound) + ": lower_bound must be at most upper_bound");
   }
 }
 

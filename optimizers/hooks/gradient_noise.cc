@@ -41,8 +41,9 @@ struct NoiseNumbers {
 
 }  // namespace
 
-GradientNoise::GradientNoise(double variance, NoiseFunction noise)
-    : eta{checked_rate(kName, "eta", variance)}, noise_func{std::move(noise)} {}
+GradientNoise::GradientNoise(GradientNoiseOptions options) : GradientNoiseOptions{std::move(options)} {
+  checked_rate(kName, "eta", eta);
+}
 
 void GradientNoise::add_other_noise(UpdateRule& rule, Parameter& parameter) const {
   GraphCapture::refuse("GradientNoise", "its noise_func runs on the host");

@@ -5,7 +5,7 @@
 
 namespace kusari::optimizer_hooks {
 
-Lasso::Lasso(double decay_rate) : rate{checked_rate(kName, "rate", decay_rate)} {}
+Lasso::Lasso(const LassoOptions& options) : LassoOptions{options} { checked_rate(kName, "rate", rate); }
 
 void Lasso::operator()(std::span<Parameter* const> parameters) const {
   change_gradients(parameters, kernels::LassoHook{rate});

@@ -5,7 +5,9 @@
 
 namespace kusari::optimizer_hooks {
 
-WeightDecay::WeightDecay(double decay_rate) : rate{checked_rate(kName, "rate", decay_rate)} {}
+WeightDecay::WeightDecay(const WeightDecayOptions& options) : WeightDecayOptions{options} {
+  checked_rate(kName, "rate", rate);
+}
 
 void WeightDecay::operator()(std::span<Parameter* const> parameters) const {
   for_each_loss_scale(parameters, [&](std::span<Parameter* const> some, double loss_scale) {

@@ -5,11 +5,16 @@
 
 namespace kusari::training::triggers {
 
+struct OnceTriggerOptions {
+  bool call_on_resume = false;
+};
+
 /// Fires the first time it is asked; with `call_on_resume`, the first time after a resume as well.
 /// chainer.training.triggers.OnceTrigger.
 class KUSARI_API OnceTrigger final : public Trigger {
  public:
-  explicit OnceTrigger(bool call_on_resume = false) : resumed_{call_on_resume} {}
+  explicit OnceTrigger(const OnceTriggerOptions& options = {}) : resumed_{options.call_on_resume} {}
+  explicit OnceTrigger(bool call_on_resume) : resumed_{call_on_resume} {}
 
   bool operator()(Trainer& trainer) override;
   bool finished() const override { return !first_ && !resumed_; }
