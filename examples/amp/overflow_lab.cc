@@ -15,7 +15,7 @@ class Autoencoder : public Chain {
     const int64_t sizes[] = {784, 256, 64, 16, 64, 256, 784};
     for (size_t i = 0; i < 6; ++i) layers.append(L::Linear(sizes[i], sizes[i + 1]));
   }
-  Variable operator()(const Variable& x, const Variable&) {
+  Variable operator()(const Variable& x, const Variable&) const {
     Variable h = x;
     for (size_t i = 0; i < layers.size(); ++i) h = F::sigmoid(layers[i](h));
     const Variable loss = F::mean_squared_error(h, x);

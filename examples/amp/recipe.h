@@ -58,7 +58,7 @@ void for_each_batch(const Task& task, Step step) {
 
 // The share of test digits that a classifier gets right.
 template <class Model>
-void print_accuracy(const Task& task, Model& model) {
+void print_accuracy(const Task& task, const Model& model) {
   const auto test_mode = kusari::using_config(&kusari::Config::train, false);
   const auto no_graph = kusari::no_backprop_mode();
   double right = 0;

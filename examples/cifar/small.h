@@ -10,7 +10,7 @@ class Block : public kusari::Chain {
   Block(int64_t in_channels, int64_t out_channels)
       : conv{*this, "conv", in_channels, out_channels, 3, {.pad = 1, .nobias = true}}, bn{*this, "bn", out_channels} {}
 
-  kusari::Variable operator()(const kusari::Variable& x) { return bn.relu(conv(x)); }
+  kusari::Variable operator()(const kusari::Variable& x) const { return bn.relu(conv(x)); }
 
  private:
   kusari::Child<kusari::L::Convolution2D> conv;
@@ -29,7 +29,7 @@ class Small : public kusari::Chain {
         block3_2{*this, "block3_2", 128, 128},
         fc{*this, "fc", 128, classes} {}
 
-  kusari::Variable operator()(const kusari::Variable& x) {
+  kusari::Variable operator()(const kusari::Variable& x) const {
     auto h = kusari::F::max_pooling_2d(block1(x), 2);                 // 32x32 -> 16x16
     h = kusari::F::max_pooling_2d(block2_2(block2_1(h)), 2);          // 16x16 -> 8x8
     h = kusari::F::global_average_pooling_2d(block3_2(block3_1(h)));  // 8x8 -> 1

@@ -28,7 +28,7 @@ class Vgg : public kusari::Chain {
         bn_fc1{*this, "bn_fc1", 512},
         fc2{*this, "fc2", 512, classes, {.nobias = true}} {}
 
-  kusari::Variable operator()(const kusari::Variable& x) {
+  kusari::Variable operator()(const kusari::Variable& x) const {
     using namespace kusari;
     auto h = F::dropout(block1_1(x), 0.3);
     h = F::max_pooling_2d(block1_2(h), 2);

@@ -14,7 +14,7 @@ class Mlp : public kusari::Chain {
         l2{*this, "l2", n_units, n_units, {.initial_w = kusari::initializers::HeNormal()}},
         l3{*this, "l3", n_units, n_out} {}
 
-  kusari::Variable operator()(const kusari::Variable& x) {
+  kusari::Variable operator()(const kusari::Variable& x) const {
     using namespace kusari;
     return l3(F::relu(l2(F::relu(l1(F::relu(l0(x)))))));
   }

@@ -19,7 +19,7 @@ class Alex : public kusari::Chain {
         fc7{*this, "fc7", 4096, 4096},
         fc8{*this, "fc8", 4096, 1000} {}
 
-  kusari::Variable operator()(const kusari::Variable& x) {
+  kusari::Variable operator()(const kusari::Variable& x) const {
     using namespace kusari;
     auto h = F::max_pooling_2d(F::local_response_normalization(F::relu(conv1(x))), 3, {.stride = 2});
     h = F::max_pooling_2d(F::local_response_normalization(F::relu(conv2(h))), 3, {.stride = 2});

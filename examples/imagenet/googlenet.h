@@ -10,7 +10,7 @@ class GoogLeNetClassifier : public kusari::Chain {
  public:
   GoogLeNetClassifier() : predictor{*this, "predictor"} {}
 
-  kusari::Variable operator()(const kusari::Variable& x, const kusari::Variable& t) {
+  kusari::Variable operator()(const kusari::Variable& x, const kusari::Variable& t) const {
     using namespace kusari;
     const L::Activations h = predictor(x, {"loss1_fc2", "loss2_fc2", "loss3_fc"});
     const Variable loss1 = F::softmax_cross_entropy(h.at("loss1_fc2"), t);

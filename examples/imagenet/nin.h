@@ -16,7 +16,7 @@ class Nin : public kusari::Chain {
         mlpconv3{*this, "mlpconv3", 256, Channels{384, 384, 384}, 3, options(1, 1)},
         mlpconv4{*this, "mlpconv4", 384, Channels{1024, 1024, 1000}, 3, options(1, 1)} {}
 
-  kusari::Variable operator()(const kusari::Variable& x) {
+  kusari::Variable operator()(const kusari::Variable& x) const {
     using namespace kusari;
     auto h = F::max_pooling_2d(F::relu(mlpconv1(x)), 3, {.stride = 2});
     h = F::max_pooling_2d(F::relu(mlpconv2(h)), 3, {.stride = 2});

@@ -13,7 +13,7 @@ class Mlp : public kusari::Chain {
         l2{*this, "l2", n_units, n_units},         // n_units -> n_units
         l3{*this, "l3", n_units, n_out} {}         // n_units -> n_out
 
-  kusari::Variable operator()(const kusari::Variable& x) {
+  kusari::Variable operator()(const kusari::Variable& x) const {
     const auto h1 = kusari::F::relu(l1(x));
     const auto h2 = kusari::F::relu(l2(h1));
     return l3(h2);

@@ -91,20 +91,20 @@ class QFunction : public Chain {
       : l0{*this, "l0", obs_size, n_units}, l1{*this, "l1", n_units, n_units}, l2{*this, "l2", n_units, n_actions} {}
 
   // Q-values of actions for given observations
-  Variable operator()(const Variable& x) { return l2(F::relu(l1(F::relu(l0(x))))); }
+  Variable operator()(const Variable& x) const { return l2(F::relu(l1(F::relu(l0(x))))); }
 
  private:
   Child<L::Linear> l0, l1, l2;
 };
 
-int64_t get_greedy_action(QFunction& q, const CartPole::Observation& obs) {
+int64_t get_greedy_action(const QFunction& q, const CartPole::Observation& obs) {
   const auto no_graph = no_backprop_mode();
   const Variable x = array<float>(obs, {1, CartPole::kObservationSize}, q.device()).astype(get_dtype());
   return F::argmax(q(x)).item<int64_t>();
 }
 
 // Updates a Q-function with given transitions and a target Q-function.
-void update(QFunction& q, QFunction& target_q, Optimizer& optimizer, const TransitionBatch& batch,
+void update(const QFunction& q, const QFunction& target_q, Optimizer& optimizer, const TransitionBatch& batch,
             const Arguments& args) {
   // Target values: r + gamma * max_b Q(s', b)
   const auto target = [&]() -> Variable {

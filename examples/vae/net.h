@@ -19,7 +19,7 @@ class Encoder : public kusari::Chain {
         mu{*this, "mu", n_h, n_latent},
         ln_sigma{*this, "ln_sigma", n_h, n_latent} {}
 
-  Gaussian operator()(const kusari::Variable& x) {
+  Gaussian operator()(const kusari::Variable& x) const {
     const auto h = kusari::F::tanh(linear(x));
     return {mu(h), 2 * ln_sigma(h)};
   }
@@ -34,7 +34,7 @@ class Decoder : public kusari::Chain {
   Decoder(int64_t n_in, int64_t n_latent, int64_t n_h)
       : linear{*this, "linear", n_latent, n_h}, output{*this, "output", n_h, n_in} {}
 
-  kusari::Variable operator()(const kusari::Variable& z) {
+  kusari::Variable operator()(const kusari::Variable& z) const {
     const int n_batch_axes = z.ndim() - 1;
     const auto h = kusari::F::tanh(linear(z, n_batch_axes));
     return output(h, n_batch_axes);
@@ -56,7 +56,7 @@ class AvgElboLoss : public kusari::Chain {
   AvgElboLoss(Encoder x_to_z, Decoder z_to_x, const AvgElboLossOptions& options = {})
       : encoder{*this, "encoder", std::move(x_to_z)}, decoder{*this, "decoder", std::move(z_to_x)}, options_{options} {}
 
-  kusari::Variable operator()(const kusari::Variable& x) {
+  kusari::Variable operator()(const kusari::Variable& x) const {
     using namespace kusari;
     const auto q_z = encoder(x);
     const int64_t k = options_.k, n = x.shape(0), n_latent = q_z.mean.shape(1);

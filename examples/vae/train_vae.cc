@@ -84,7 +84,7 @@ void save3x3(const fs::path& path, const Variable& x) {
 // - training image samples
 // - test image samples
 // - randomly sampled values of z
-void save_images(const Arguments& args, const Device& device, AvgElboLoss& model, const datasets::Dataset& train,
+void save_images(const Arguments& args, const Device& device, const AvgElboLoss& model, const datasets::Dataset& train,
                  const datasets::Dataset& test) {
   const auto test_mode = using_config(&Config::train, false);
   const auto no_graph = no_backprop_mode();

@@ -21,7 +21,7 @@ class WordModel : public kusari::Chain {
   kusari::Child<kusari::AnyLink> loss_func;
 
  protected:
-  kusari::Variable reported(const kusari::Variable& loss) {
+  kusari::Variable reported(const kusari::Variable& loss) const {
     kusari::report({{"loss", loss}}, *this);
     return loss;
   }
@@ -32,7 +32,7 @@ class ContinuousBoW : public WordModel {
  public:
   using WordModel::WordModel;
 
-  kusari::Variable operator()(const kusari::Variable& x, const kusari::Variable& contexts) {
+  kusari::Variable operator()(const kusari::Variable& x, const kusari::Variable& contexts) const {
     const auto e = embed(contexts);  // (batch, words around, n_units)
     const auto h = kusari::F::sum(e, 1) * (1. / static_cast<double>(contexts.shape(1)));
     return reported(loss_func(h, x));
@@ -44,7 +44,7 @@ class SkipGram : public WordModel {
  public:
   using WordModel::WordModel;
 
-  kusari::Variable operator()(const kusari::Variable& x, const kusari::Variable& contexts) {
+  kusari::Variable operator()(const kusari::Variable& x, const kusari::Variable& contexts) const {
     using namespace kusari;
     const auto e = embed(contexts);  // (batch, words around, n_units)
     const int64_t n = contexts.size();
@@ -58,7 +58,7 @@ class SoftmaxCrossEntropyLoss : public kusari::Chain {
  public:
   SoftmaxCrossEntropyLoss(int64_t n_in, int64_t n_out) : out{*this, "out", n_in, n_out, {.initial_w = 0}} {}
 
-  kusari::Variable operator()(const kusari::Variable& x, const kusari::Variable& t) {
+  kusari::Variable operator()(const kusari::Variable& x, const kusari::Variable& t) const {
     return kusari::F::softmax_cross_entropy(out(x), t);
   }
 

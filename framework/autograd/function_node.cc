@@ -1,10 +1,13 @@
 #include "kusari/framework/autograd/function_node.h"
 
 #include <algorithm>
+#include <atomic>
+#include <string>
 
 #include "kusari/framework/autograd/function_hook.h"
 #include "kusari/framework/autograd/function_range.h"
 #include "kusari/framework/autograd/input_caster.h"
+#include "kusari/framework/autograd/undefined_input.h"
 #include "kusari/framework/core/config.h"
 #include "kusari/framework/core/error.h"
 #include "kusari/framework/core/graph_capture.h"
@@ -109,6 +112,17 @@ void check_devices(const FunctionNode& function, std::span<const Variable* const
   }
 }
 
+std::atomic<detail::UndefinedInputExplainer> g_undefined_input_explainer{nullptr};
+
+void explain_undefined(const FunctionNode& function, std::span<const Variable* const> inputs) {
+  const detail::UndefinedInputExplainer explain = g_undefined_input_explainer.load();
+  if (explain == nullptr) return;
+  const std::string call = std::string("F::") + function.name();
+  for (const Variable* const input : inputs) {
+    if (!input->is_defined()) explain(call.c_str(), *input);
+  }
+}
+
 void check_finite(const FunctionNode& function, const Arrays& outputs) {
   for (const Array& output : outputs) {
     if (!output.is_defined() || !output.is_floating()) continue;
@@ -120,6 +134,10 @@ void check_finite(const FunctionNode& function, const Arrays& outputs) {
 
 }  // namespace
 
+void detail::set_undefined_input_explainer(UndefinedInputExplainer explainer) noexcept {
+  g_undefined_input_explainer = explainer;
+}
+
 bool FunctionApplication::wants_graph(std::span<const Variable* const> inputs) noexcept {
   return any_requires_grad(inputs) && config().enable_backprop;
 }
@@ -128,7 +146,14 @@ Arrays FunctionApplication::compute(FunctionNode& function, std::span<const Vari
   const ArrayRefs in(inputs);
   check_devices(function, inputs);
   const Config& settings = config();
-  if (settings.type_check) function.check(TypeCheck(function.name(), in));
+  if (settings.type_check) {
+    try {
+      function.check(TypeCheck(function.name(), in));
+    } catch (const TypeError&) {
+      explain_undefined(function, inputs);
+      throw;
+    }
+  }
   const bool hooked = detail::t_function_hooks != nullptr;
   if (hooked) [[unlikely]] {
     const ScopedGraphCapture unseen(nullptr);  // hooks look at arrays: no replay does that

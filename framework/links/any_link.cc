@@ -1,6 +1,7 @@
 #include "kusari/framework/links/any_link.h"
 
 #include "kusari/framework/core/error.h"
+#include "kusari/framework/links/link_walk.h"
 
 namespace kusari {
 
@@ -17,8 +18,14 @@ AnyLink& AnyLink::operator=(const AnyLink& other) {
   return *this;
 }
 
-Variable AnyLink::call(std::span<const Variable> inputs) {
-  if (!held_) throw StateError("AnyLink: it holds no link");
+// Of the innermost one, which stands in the tree.
+size_t AnyLink::object_size() const noexcept {
+  if (!held_) return 0;
+  return detail::LinkWalk::object_size(*held_->link(), held_->size());
+}
+
+Variable AnyLink::call(std::span<const Variable> inputs) const {
+  if (!held_) throw StateError(is_moved_from() ? "AnyLink: its link was moved away" : "AnyLink: it holds no link");
   return held_->call(inputs);
 }
 

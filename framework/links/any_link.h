@@ -1,6 +1,7 @@
 #pragma once
 
 #include <concepts>
+#include <cstddef>
 #include <memory>
 #include <span>
 #include <type_traits>
@@ -24,6 +25,8 @@ struct KUSARI_API AnyCallable {
   virtual Variable call(std::span<const Variable> inputs) = 0;
   /// Null for a callable that is no link.
   virtual Link* link() noexcept = 0;
+  /// Bytes of the callable.
+  virtual size_t size() const noexcept = 0;
 };
 
 template <class F>
@@ -47,6 +50,7 @@ struct AnyCallableOf final : AnyCallable {
       return nullptr;
     }
   }
+  size_t size() const noexcept override { return sizeof(F); }
   F object;
 };
 
@@ -75,15 +79,23 @@ class KUSARI_API AnyLink : public Link {
   T* get() noexcept {
     return held_ ? dynamic_cast<T*>(held_->link()) : nullptr;
   }
+  template <class T>
+  const T* get() const noexcept {
+    return held_ ? dynamic_cast<const T*>(held_->link()) : nullptr;
+  }
   /// Throws StateError when it holds nothing, TypeError when the link takes another number of variables.
-  Variable call(std::span<const Variable> inputs);
+  /// The link that is held may have an operator() that is not const.
+  Variable call(std::span<const Variable> inputs) const;
   template <std::same_as<Variable>... Rest>
-  Variable operator()(const Variable& first, const Rest&... rest) {
+  Variable operator()(const Variable& first, const Rest&... rest) const {
     const Variable inputs[] = {first, rest...};
     return call(inputs);
   }
 
   Link& self() noexcept override { return held_ ? held_->link()->self() : *this; }
+
+ protected:
+  size_t object_size() const noexcept override;
 
  private:
   std::unique_ptr<detail::AnyCallable> held_;

@@ -64,9 +64,12 @@ class ChainDict : public Chain {
   }
   /// Throws KeyError listing what there is.
   T& operator[](const std::string& name) { return at(name); }
-  T& at(const std::string& name) {
-    const auto place = find(name);
-    if (is_at(place, name)) return place->second;
+  const T& operator[](const std::string& name) const { return at(name); }
+  T& at(const std::string& name) { return const_cast<T&>(std::as_const(*this).at(name)); }
+  const T& at(const std::string& name) const {
+    for (const Item& item : items_) {
+      if (item.first == name) return item.second;
+    }
     std::string known;
     for (const Item& item : items_) known += " " + item.first;
     throw KeyError("ChainDict: no link named '" + name + "'; there are" + (known.empty() ? " none" : known));
@@ -79,11 +82,14 @@ class ChainDict : public Chain {
   /// Pairs of name and link; names must stay as they are.
   auto begin() noexcept { return items_.begin(); }
   auto end() noexcept { return items_.end(); }
+  auto begin() const noexcept { return items_.begin(); }
+  auto end() const noexcept { return items_.end(); }
 
  protected:
   size_t list_size() const noexcept override { return items_.size(); }
   Link& list_item(size_t index) override { return items_[index].second; }
   std::string list_name(size_t index) const override { return items_[index].first; }
+  size_t list_item_size(size_t) const noexcept override { return sizeof(T); }
 
  private:
   using Item = std::pair<std::string, T>;

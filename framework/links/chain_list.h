@@ -86,12 +86,16 @@ class ChainList : public Chain {
   const T& operator[](size_t i) const noexcept { return items_[i]; }
   /// Child number i, or -i from the end. Throws IndexError when there is none.
   T& at(int64_t i) { return items_[static_cast<size_t>(place_of(i, items_.size()))]; }
+  const T& at(int64_t i) const { return items_[static_cast<size_t>(place_of(i, items_.size()))]; }
   auto begin() noexcept { return items_.begin(); }
   auto end() noexcept { return items_.end(); }
+  auto begin() const noexcept { return items_.begin(); }
+  auto end() const noexcept { return items_.end(); }
 
  protected:
   size_t list_size() const noexcept override { return items_.size(); }
   Link& list_item(size_t index) override { return items_[index]; }
+  size_t list_item_size(size_t) const noexcept override { return sizeof(T); }
 
  private:
   static ptrdiff_t place_of(int64_t i, size_t n, bool or_end = false) {

@@ -93,17 +93,16 @@ void Home::throw_gone() {
 
 UpdateRule::~UpdateRule() = default;
 
-Link::Link(const Link& other) : device_{other.device_} {
+Link::Link(const Link& other) : device_{other.device_}, moved_size_{other.moved_size_} {
   if (other.extras_) extras_.reset(new detail::LinkExtras(*other.extras_));
   take_members(other);
   structure_changed();
 }
 
-Link::Link(Link&& other) noexcept
-    : members_{std::move(other.members_)},
-      home_{std::move(other.home_)},
-      extras_{std::move(other.extras_)},
-      device_{other.device_} {
+Link::Link(Link&& other) noexcept : device_{other.device_}, moved_size_{other.take_size()} {
+  members_ = std::move(other.members_);
+  home_ = std::move(other.home_);
+  extras_ = std::move(other.extras_);
   other.members_.clear();
   if (home_) home_->link_ = this;
   structure_changed();
@@ -116,6 +115,7 @@ Link& Link::operator=(const Link& other) {
                             std::equal(members_.begin(), members_.end(), other.members_.begin(),
                                        [](const LinkMember& a, const LinkMember& b) { return a.name == b.name; });
   if (link_type() != other.link_type()) return *this;
+  moved_size_ = other.moved_size_;
   if (extras_ != nullptr || other.extras_ != nullptr) extras().assign(other.extras_.get());
   if (!same_members || extras_ != nullptr) {
     take_members(other);
@@ -127,6 +127,7 @@ Link& Link::operator=(const Link& other) {
 Link& Link::operator=(Link&& other) noexcept {
   if (this == &other) return *this;
   if (link_type() == other.link_type()) {
+    moved_size_ = other.take_size();
     members_ = std::move(other.members_);
     other.members_.clear();
     extras_ = std::move(other.extras_);
@@ -149,6 +150,15 @@ void Link::take_members(const Link& other) {
   for (LinkMember& member : members_) {
     if (member.added != nullptr) member.added = extras_->find(member.name)->object();
   }
+}
+
+// What moved_size_ is for the link that takes the members; this one is moved from.
+uint32_t Link::take_size() noexcept {
+  ptrdiff_t size = 1;
+  for (const LinkMember& member : members_) {
+    if (member.added == nullptr) size = std::max(size, member.offset + member.size);
+  }
+  return std::exchange(moved_size_, is_moved_from() ? moved_size_ : static_cast<uint32_t>(size));
 }
 
 void Link::insert_member(LinkMember member) {
@@ -375,21 +385,17 @@ void Link::addgrads(Link& source) {
 }
 
 void Link::enable_update() {
-  LinkWalk::parameters(*this, [](Parameter& parameter) {
-    if (parameter.has_update_rule()) parameter.update_rule().enabled = true;
-  });
+  LinkWalk::parameters(*this, [](Parameter& parameter) { parameter.enable_update(); });
 }
 
 void Link::disable_update() {
-  LinkWalk::parameters(*this, [](Parameter& parameter) {
-    if (parameter.has_update_rule()) parameter.update_rule().enabled = false;
-  });
+  LinkWalk::parameters(*this, [](Parameter& parameter) { parameter.disable_update(); });
 }
 
 bool Link::update_enabled() {
   bool enabled = false;
   LinkWalk::parameters(*this, [&](Parameter& parameter) {
-    enabled = enabled || (parameter.has_update_rule() && parameter.update_rule().enabled);
+    enabled = enabled || (parameter.has_update_rule() && parameter.update_enabled());
   });
   return enabled;
 }
@@ -407,6 +413,7 @@ Link& Link::to(const Device& device) {
       }
     });
   });
+  LinkWalk::each(*this, [&](Link& link) { link.moved_to(device); });
   return *this;
 }
 
@@ -414,9 +421,11 @@ Link& Link::to(Dtype dtype, const ToDtypeOptions& options) {
   if (!is_floating(dtype)) {
     throw TypeError(std::string("Link::to: dtype is ") + name(dtype) + " but must be floating");
   }
+  const auto dtype_of = [&](Link& link) {
+    return options.keep_float32 && is_half(dtype) && link.keeps_float32() ? Dtype::float32 : dtype;
+  };
   LinkWalk::each(*this, [&](Link& link) {
-    const bool kept = options.keep_float32 && is_half(dtype) && link.self().keeps_float32();
-    const Dtype own = kept ? Dtype::float32 : dtype;
+    const Dtype own = dtype_of(link);
     LinkWalk::members(link, [&](const LinkMember& member) {
       if (member.kind == MemberKind::parameter) {
         LinkWalk::parameter(link, member).to(own);
@@ -426,6 +435,7 @@ Link& Link::to(Dtype dtype, const ToDtypeOptions& options) {
       }
     });
   });
+  LinkWalk::each(*this, [&](Link& link) { link.converted_to(dtype_of(link)); });
   return *this;
 }
 

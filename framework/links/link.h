@@ -16,6 +16,7 @@
 #include "kusari/framework/core/export.h"
 #include "kusari/framework/core/intrusive_ptr.h"
 #include "kusari/framework/links/home.h"
+#include "kusari/framework/links/live_link.h"
 
 namespace kusari {
 
@@ -103,7 +104,12 @@ class LinkCall;
 ///
 /// A link is an ordinary value. Its members register themselves by name where they are declared (see Parameter and
 /// Child). Copying gives an independent model without optimizer state; assigning writes the values in place and keeps
-/// the parameters that optimizers know; moving keeps everything. chainer.Link.
+/// the parameters that optimizers know; moving keeps everything, and what was moved from throws StateError when it is
+/// called.
+///
+/// A link's operator() is best const, as those of all links of this library are: then a function may take the model as
+/// a const reference. What a call makes when it is the first (parameters of sizes that the batch decides) and what it
+/// counts (running statistics) does not count as a change of the model. chainer.Link.
 class KUSARI_API Link {
  public:
   virtual ~Link();
@@ -129,8 +135,11 @@ class KUSARI_API Link {
   void copyparams(Link& source, bool copy_persistent = true);
   /// Adds the gradients of a link with the same parameter paths.
   void addgrads(Link& source);
+  /// Lets optimizers update the parameters of this link and the links below, or keeps them from it: see
+  /// Parameter::disable_update. Parameters that are added later are not concerned.
   void enable_update();
   void disable_update();
+  /// Whether an optimizer updates any of them.
   bool update_enabled();
 
   // --- members added at run time ------------------------------------------------------------------------------------
@@ -195,6 +204,20 @@ class KUSARI_API Link {
   /// The class that the members belong to; Child<T> answers T.
   virtual const std::type_info& link_type() const noexcept { return typeid(*this); }
 
+  /// Called by to(device) of this link or one above it, when all registered members have moved. State that a class
+  /// keeps in plain arrays and variables moves here: `mask_ = mask_.to_device(device);`. A variable that is shared with
+  /// a copied model becomes another one by assignment, as in `h = Variable(h.array().to_device(device))`.
+  virtual void moved_to(const Device& /*device*/) {}
+  /// The same for to(dtype); `dtype` is what this link's own parameters have now.
+  virtual void converted_to(Dtype /*dtype*/) {}
+
+  /// Bytes of the object, as far as its holder knows them; 0: it does not.
+  virtual size_t object_size() const noexcept { return 0; }
+  /// The same for a child of a list.
+  virtual size_t list_item_size(size_t) const noexcept { return 0; }
+  /// Whether the members have been moved away, and nothing has been assigned since.
+  bool is_moved_from() const noexcept { return moved_size_ != 0; }
+
  private:
   friend struct detail::LinkAccess;
   friend struct detail::LinkWalk;
@@ -206,11 +229,14 @@ class KUSARI_API Link {
   void insert_member(detail::LinkMember member);
   detail::LinkExtras& extras();
   void take_members(const Link& other);
+  uint32_t take_size() noexcept;
 
   std::vector<detail::LinkMember> members_;  // by kind, then by name
   IntrusivePtr<Home> home_;
   std::unique_ptr<detail::LinkExtras, detail::LinkExtrasDelete> extras_;
+  detail::LiveLink live_{*this};
   Device device_;
+  uint32_t moved_size_ = 0;  // bytes in which the members were that have been moved away, 1 where there were none
   std::atomic<bool> members_checked_{false};
 };
 
@@ -286,6 +312,13 @@ void enter_child(Parent& parent, std::string_view name, T& child) {
 
 /// A member that is a child link: a T that registers itself under a name with the link it is a member of.
 /// `Child<L::Linear> l1{*this, "l1", 784, 100, {.nobias = true}}`: after the name, the arguments of T's constructor.
+///
+/// A plain member of type T runs as well, but no list, optimizer or snapshot knows it. Optimizers warn when one gets a
+/// gradient.
+///
+/// A child has one parent and one name. To use it in two places, call it in both: gradients add up. Where other code
+/// must share its numbers, let that take them as arguments (`F::linear(h, embed.W)`). Copies made with CopyMode::share
+/// share arrays, not gradients: each is trained, or not, for itself.
 template <class T>
 class Child : public T {
   static_assert(std::is_base_of_v<Link, T>, "Child<T> needs a Link; Parameter and Persistent register themselves");
@@ -342,9 +375,14 @@ class Child : public T {
 
  protected:
   const std::type_info& link_type() const noexcept override { return typeid(T); }
+  size_t object_size() const noexcept override {
+    const size_t held = T::object_size();
+    return held != 0 ? held : sizeof(T);
+  }
 };
 
-/// A copy of a model whose parameters share their arrays with it, are copies, or are drawn anew. chainer.Link.copy.
+/// A copy of a model whose parameters share their arrays with it, are copies, or are drawn anew. Gradients and update
+/// rules are never shared: to tie parameters, use one link twice (see Child). chainer.Link.copy.
 template <LinkType T>
 T copy(const T& link, CopyMode mode = CopyMode::share) {
   const detail::CopyScope scope(mode);

@@ -57,6 +57,7 @@ thread_local void* t_innermost = nullptr;  // a LinkCall::State
 }  // namespace
 
 void LinkCall::begin(Link& link) {
+  expect_members(link);
   const bool has_own = link.extras_ != nullptr && !link.extras_->hooks.empty();
   if (!has_own && t_link_hooks == nullptr) return;
   for (const State* outer = static_cast<State*>(t_innermost); outer != nullptr; outer = outer->outer) {

@@ -67,13 +67,22 @@ class KUSARI_API ScopedLinkHook {
 
 namespace detail {
 
+/// Throws StateError about the call of a link whose members have been moved away.
+[[noreturn]] KUSARI_API void throw_moved_from(Link& link);
+
 /// The call of a link, for its hooks: `const detail::LinkCall call(*this);` is the first line of an operator(), in a
 /// lazy link the one after its parameters got their shapes. Hooks see one call of a link that is called by itself.
+/// Throws StateError for a link whose members were moved away.
 class KUSARI_API LinkCall {
  public:
-  explicit LinkCall(Link& link) {
-    if (link.extras_ != nullptr || t_link_hooks != nullptr) [[unlikely]]
-      begin(link);
+  explicit LinkCall(const Link& link) {
+    if (link.extras_ != nullptr || t_link_hooks != nullptr || link.moved_size_ != 0) [[unlikely]]
+      begin(const_cast<Link&>(link));  // hooks may change what they see
+  }
+  /// What the constructor does first, for a link that makes more than parameters before.
+  static void expect_members(const Link& link) {
+    if (link.moved_size_ > 1) [[unlikely]]
+      throw_moved_from(const_cast<Link&>(link));
   }
   LinkCall(const LinkCall&) = delete;
   LinkCall& operator=(const LinkCall&) = delete;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -74,6 +75,34 @@ struct LinkWalk {
         if (member.kind == MemberKind::parameter) visit(parameter(link, member));
       });
     });
+  }
+
+  /// visit(child, bytes of its object as far as they are known) for the children of one link.
+  template <class Visit>
+  static void children_with_sizes(Link& link, const Visit& visit) {
+    LinkAccess::check_members(link);
+    for (const LinkMember& member : link.members_) {
+      if (member.kind == MemberKind::link) visit(child(link, member), 0);
+    }
+    for (size_t i = 0; i < link.list_size(); ++i) visit(link.list_item(i), link.list_item_size(i));
+  }
+  /// Bytes of the object that holds a link; `otherwise` where it does not know itself.
+  static size_t object_size(const Link& link, size_t otherwise) noexcept {
+    const size_t size = link.object_size();
+    return size != 0 ? size : otherwise;
+  }
+  /// The same by the classes of the link's members: at least that.
+  static size_t members_size(const Link& link) noexcept {
+    size_t size = sizeof(Link);
+    for (const LinkMember& member : link.members_) {
+      if (member.owner != nullptr) size = std::max(size, member.owner->size);
+    }
+    return size;
+  }
+  /// Whether the address is among those of members that have been moved away.
+  static bool has_lost(const Link& link, uintptr_t address) noexcept {
+    const auto begin = reinterpret_cast<uintptr_t>(&link);
+    return address >= begin && address < begin + link.moved_size_;
   }
 
   /// Numbers of the hooks of one link, each of its own for ever.

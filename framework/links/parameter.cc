@@ -2,6 +2,7 @@
 
 #include <limits>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "kusari/framework/core/config.h"
@@ -32,7 +33,7 @@ bool fits(const Shape& declared, const Shape& shape) {
 }
 
 std::string label(const Parameter& parameter) {
-  return parameter.name().empty() ? "the parameter" : "'" + parameter.name() + "'";
+  return !parameter.is_defined() || parameter.name().empty() ? "the parameter" : "'" + parameter.name() + "'";
 }
 
 }  // namespace
@@ -63,7 +64,9 @@ Parameter::Parameter(const Parameter& other)
       initializer_{other.initializer_},
       device_{other.device_},
       dtype_{other.dtype_},
-      channels_last_{other.channels_last_} {
+      channels_last_{other.channels_last_},
+      update_enabled_{other.update_enabled()},
+      is_moved_from_{other.is_moved_from_} {
   if (!other.is_defined()) return;
   const CopyMode mode = detail::CopyScope::current();
   Array copied;
@@ -75,6 +78,11 @@ Parameter::Parameter(const Parameter& other)
   if (!other.name().empty()) set_name(other.name());
 }
 
+void Parameter::throw_moved_from() {
+  throw StateError(
+      "Parameter: it was moved from, with its link: use the model that it was moved to, or assign a model to this one");
+}
+
 // Optimizers must not keep the rule that changes its owner or goes.
 Parameter::Parameter(Parameter&& other) noexcept
     : Variable(std::move(other)),
@@ -84,11 +92,15 @@ Parameter::Parameter(Parameter&& other) noexcept
       device_{other.device_},
       dtype_{other.dtype_},
       channels_last_{other.channels_last_},
-      grad_is_marked_{other.grad_is_marked_} {
+      update_enabled_{other.update_enabled_},
+      is_moved_from_{std::exchange(other.is_moved_from_, other.is_moved_from_ || is_defined())},
+      grad_is_marked_{other.grad_is_marked_},
+      mark_{other.mark_} {
   detail::change_structure_version();
 }
 
 Parameter& Parameter::operator=(Parameter&& other) noexcept {
+  if (this == &other) return *this;
   Variable::operator=(std::move(other));
   declared_ = other.declared_;
   initializer_ = std::move(other.initializer_);
@@ -96,7 +108,10 @@ Parameter& Parameter::operator=(Parameter&& other) noexcept {
   device_ = other.device_;
   dtype_ = other.dtype_;
   channels_last_ = other.channels_last_;
+  update_enabled_ = other.update_enabled_;
+  is_moved_from_ = std::exchange(other.is_moved_from_, other.is_moved_from_ || is_defined());
   grad_is_marked_ = other.grad_is_marked_;
+  mark_ = other.mark_;
   detail::change_structure_version();
   return *this;
 }
@@ -118,7 +133,7 @@ Parameter& Parameter::operator=(const Parameter& other) {
 
 Parameter::~Parameter() = default;
 
-void Parameter::infer_axis(int axis, int64_t size) {
+void Parameter::infer_axis(int axis, int64_t size) const {
   if (!is_defined()) return;
   if (axis < 0 || axis >= declared_.ndim()) {
     throw IndexError("Parameter::infer: " + label(*this) + " of shape " + to_string(declared_) + " has no axis " +
@@ -145,19 +160,21 @@ Array Parameter::generate(const Shape& shape) const {
   return in_layout(initializers::generate_array(initializer_, shape, dtype, device_).astype(dtype_));
 }
 
-void Parameter::initialize(const Shape& shape) {
+void Parameter::initialize(const Shape& shape) const {
+  if (is_moved_from_) throw_moved_from();
   const detail::FirstCall alone;
   make(shape);
 }
 
-void Parameter::make(const Shape& shape) {
+void Parameter::make(const Shape& shape) const {
   if (!fits(declared_, shape)) {
     throw ValueError("Parameter::initialize: " + label(*this) + " was declared with shape " + to_string(declared_) +
                      ", which " + to_string(shape) + " does not fit");
   }
   const auto guard = no_backprop_mode();
   const ScopedGraphCapture once(nullptr);
-  set_array(generate(shape));
+  Variable same = *this;
+  same.set_array(generate(shape));
   declared_ = shape;
   if (grad_is_marked_) mark_gradient();
   grad_is_marked_ = false;
@@ -177,9 +194,15 @@ void Parameter::keep_channels_last() {
 }
 
 // One NaN seen under the parameter's shape: the mark costs no memory.
-void Parameter::mark_gradient() {
+void Parameter::mark_gradient() const {
   const Array nan = full({}, std::numeric_limits<double>::quiet_NaN(), dtype(), device_);
-  set_grad(nan.broadcast_to(shape()));
+  mark_ = nan.storage().id;
+  Variable same = *this;
+  same.set_grad(nan.broadcast_to(shape()));
+}
+
+bool Parameter::has_gradient() const noexcept {
+  return is_initialized() && node()->grad != nullptr && node()->grad->array.storage().id != mark_;
 }
 
 Array Parameter::grad() const {
@@ -219,9 +242,12 @@ void Parameter::to(const Device& device) {
   if (rule_ != nullptr) rule_->to(device);
   if (!is_initialized() || array().device() == device) return;
   const Array gradient = Variable::grad();
+  const bool is_mark = !has_gradient();
   set_grad(Array());  // its loss scale stays
   set_array(array().to_device(device));
-  if (gradient.is_defined()) set_grad(gradient.to_device(device));
+  if (!gradient.is_defined()) return;
+  set_grad(gradient.to_device(device));
+  if (is_mark) mark_ = node()->grad->array.storage().id;
 }
 
 void Parameter::to(Dtype dtype) {
@@ -259,8 +285,15 @@ void Parameter::serialize(Serializer& serializer, const std::string& name) {
 }
 
 void Parameter::set_update_rule(std::unique_ptr<UpdateRule> rule) {
+  update_enabled_ = update_enabled();
   rule_ = std::move(rule);
+  if (rule_ != nullptr) rule_->enabled = rule_->enabled && update_enabled_;
   detail::change_structure_version();
+}
+
+void Parameter::set_update_enabled(bool enabled) noexcept {
+  update_enabled_ = enabled;
+  if (rule_ != nullptr) rule_->enabled = enabled;
 }
 
 void Parameter::throw_no_rule() const {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
@@ -54,14 +55,16 @@ class KUSARI_API Parameter : public Variable {
   }
   /// Gives an axis declared as kInfer its size, and the parameter its first numbers once all sizes are known. Does
   /// nothing to a parameter that has them. Returns the parameter: `F::linear(x, W.infer(1, x.shape(1)), b)`. Of several
-  /// threads that call it at the same time one draws the numbers.
-  const Parameter& infer(int axis, int64_t size) {
+  /// threads that call it at the same time one draws the numbers. It is const, as links' operator() are: what the first
+  /// call decides is no change of the model.
+  const Parameter& infer(int axis, int64_t size) const {
     if (!is_initialized()) [[unlikely]]
       infer_axis(axis, size);
     return *this;
   }
-  /// Gives the parameter its shape and first numbers. Throws ValueError when the shape contradicts the declared one.
-  void initialize(const Shape& shape);
+  /// Gives the parameter its shape and first numbers. Throws ValueError when the shape contradicts the declared one,
+  /// StateError when the parameter was moved from.
+  void initialize(const Shape& shape) const;
   /// New numbers from the initializer.
   void reinitialize();
   /// From now on its arrays have their channels innermost in memory, as far as config.channels_last wants it: for
@@ -95,7 +98,17 @@ class KUSARI_API Parameter : public Variable {
     if (rule_ == nullptr) throw_no_rule();
     return *rule_;
   }
+  /// The rule is as enabled as the parameter was.
   void set_update_rule(std::unique_ptr<UpdateRule> rule);
+
+  /// Freezes the parameter: optimizers leave it, its state and its clock alone. It stays frozen when an optimizer is
+  /// set up, and so do copies; with an update rule it is the rule's `enabled`.
+  void disable_update() noexcept { set_update_enabled(false); }
+  void enable_update() noexcept { set_update_enabled(true); }
+  /// True for a parameter without an update rule, too, unless it was frozen.
+  bool update_enabled() const noexcept { return rule_ != nullptr ? rule_->enabled : update_enabled_; }
+  /// Whether a backward pass or set_grad has given it a gradient since cleargrad(): false for the NaN of the beginning.
+  bool has_gradient() const noexcept;
 
  protected:
   /// Undefined unless `present`.
@@ -108,21 +121,26 @@ class KUSARI_API Parameter : public Variable {
   }
 
  private:
-  void infer_axis(int axis, int64_t size);
+  void infer_axis(int axis, int64_t size) const;
   bool look() const noexcept;
-  void make(const Shape& shape);
+  void make(const Shape& shape) const;
   Array generate(const Shape& shape) const;
   Array in_layout(const Array& array) const { return channels_last_ ? array.channels_last() : array; }
-  void mark_gradient();
+  void mark_gradient() const;
+  void set_update_enabled(bool enabled) noexcept;
   [[noreturn]] void throw_no_rule() const;
+  [[noreturn]] static void throw_moved_from();
 
-  Shape declared_;
+  mutable Shape declared_;
   Initializer initializer_;
   std::unique_ptr<UpdateRule> rule_;
   Device device_;
   Dtype dtype_ = Dtype::float32;
   bool channels_last_ = false;
-  bool grad_is_marked_ = false;  // uninitialised, and not cleared since
+  bool update_enabled_ = true;  // while there is no rule
+  bool is_moved_from_ = false;
+  mutable bool grad_is_marked_ = false;  // uninitialised, and not cleared since
+  mutable uint64_t mark_ = 0;            // id of the mark's storage
   mutable detail::MadeFlag made_;
 };
 

@@ -144,9 +144,11 @@ Sequential Sequential::repeat(size_t n, CopyMode mode) const {
   return result;
 }
 
-Variable Sequential::call(std::span<const Variable> inputs) {
+Variable Sequential::call(std::span<const Variable> inputs) const {
   const detail::LinkCall call(*this);
-  if (layers_.empty()) throw StateError("Sequential: it has no layers");
+  if (layers_.empty()) {
+    throw StateError(is_moved_from() ? "Sequential: its layers were moved away" : "Sequential: it has no layers");
+  }
   Variable x = layers_.front()->call(inputs);
   for (size_t i = 1; i < layers_.size(); ++i) {
     const Variable before = std::move(x);
@@ -159,6 +161,13 @@ size_t Sequential::list_size() const noexcept {
   size_t links = 0;
   for (const auto& layer : layers_) links += layer->link() != nullptr ? 1 : 0;
   return links;
+}
+
+size_t Sequential::list_item_size(size_t index) const noexcept {
+  for (const auto& layer : layers_) {
+    if (layer->link() != nullptr && index-- == 0) return layer->size();
+  }
+  return 0;
 }
 
 Link& Sequential::list_item(size_t index) {

@@ -19,6 +19,10 @@ namespace kusari {
 
 /// Layers called one after the other: links, which are children named "0", "1", ..., and other callables, which take no
 /// number. `Sequential model(L::Linear(784, 100), F::relu, L::Linear(100, 10));` chainer.Sequential.
+///
+/// Copies of a Sequential have copies of its callables. So a lambda must not refer to an object that is copied or moved
+/// together with it: `[this]`, or a pointer to another member, in a Sequential that is a member keeps pointing into the
+/// old object. Write such a step as a link with members of its own, or in the operator() of the class.
 class KUSARI_API Sequential : public Chain {
  public:
   Sequential() = default;
@@ -95,13 +99,17 @@ class KUSARI_API Sequential : public Chain {
                ? dynamic_cast<T*>(layers_[static_cast<size_t>(i)]->link())
                : nullptr;
   }
+  template <LinkType T = Link>
+  const T* get(int64_t i) const noexcept {
+    return const_cast<Sequential*>(this)->get<T>(i);
+  }
   /// `n` copies of this one behind each other. chainer.Sequential.repeat.
   Sequential repeat(size_t n, CopyMode mode = CopyMode::init) const;
 
   /// The first layer takes the inputs, each other one what the one before gave. Throws StateError without layers.
-  Variable call(std::span<const Variable> inputs);
+  Variable call(std::span<const Variable> inputs) const;
   template <std::same_as<Variable>... Rest>
-  Variable operator()(const Variable& first, const Rest&... rest) {
+  Variable operator()(const Variable& first, const Rest&... rest) const {
     const Variable inputs[] = {first, rest...};
     return call(inputs);
   }
@@ -109,6 +117,7 @@ class KUSARI_API Sequential : public Chain {
  protected:
   size_t list_size() const noexcept override;
   Link& list_item(size_t index) override;
+  size_t list_item_size(size_t index) const noexcept override;
   std::vector<std::pair<std::string, std::string>> printable_list() override;
 
  private:

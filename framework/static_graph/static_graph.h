@@ -86,7 +86,8 @@ auto call_static_graph(StaticGraphCache& cache, F& function, Link* model, const 
   const auto call = [](void* object, std::span<const Variable> given) {
     return PackedResult<Result>::flat(decltype(run)()(*static_cast<F*>(object), given));
   };
-  return PackedResult<Result>::made(cache.call({call, &function, model}, inputs));
+  void* const object = const_cast<std::remove_const_t<F>*>(&function);  // `call` makes it const again
+  return PackedResult<Result>::made(cache.call({call, object, model}, inputs));
 }
 
 /// What all static graphs offer beside the call.
@@ -103,7 +104,7 @@ class KUSARI_API StaticGraphBase {
 
  protected:
   StaticGraphBase(StaticGraphOptions options, const std::type_info& callee) : cache_{std::move(options), callee} {}
-  StaticGraphCache cache_;
+  mutable StaticGraphCache cache_;
 };
 
 }  // namespace detail
@@ -134,12 +135,22 @@ class StaticGraph<M> : public Link, public detail::StaticGraphBase {
   template <class... Args>
   requires detail::TakesAsVariables<M, Args...>
   auto operator()(const Args&... args) { return detail::call_static_graph(cache_, model_, &model_, args...); }
+  /// Where the link's operator() is const.
+  template <class... Args>
+  requires detail::TakesAsVariables<const M, Args...>
+  auto operator()(const Args&... args) const {
+    return detail::call_static_graph(cache_, model_, const_cast<M*>(&model_), args...);
+  }
 
   M& model() noexcept { return model_; }
+  const M& model() const noexcept { return model_; }
   const Device& device() const noexcept { return model_.device(); }
   Link& self() noexcept override { return model_.self(); }
   void serialize(Serializer& serializer) override { model_.serialize(serializer); }
   bool keeps_float32() const noexcept override { return model_.keeps_float32(); }
+
+ protected:
+  size_t object_size() const noexcept override { return sizeof(M); }
 
  private:
   M model_;
@@ -155,7 +166,7 @@ class StaticGraph<M&> : public Link, public detail::StaticGraphBase {
 
   template <class... Args>
   requires detail::TakesAsVariables<M, Args...>
-  auto operator()(const Args&... args) {
+  auto operator()(const Args&... args) const {
     M& link = model();
     return detail::call_static_graph(cache_, link, &link, args...);
   }
@@ -168,6 +179,9 @@ class StaticGraph<M&> : public Link, public detail::StaticGraphBase {
     return link != nullptr ? link->self() : *this;
   }
   void serialize(Serializer& serializer) override { model().serialize(serializer); }
+
+ protected:
+  size_t object_size() const noexcept override { return sizeof(M); }
 
  private:
   IntrusivePtr<Home> home_;

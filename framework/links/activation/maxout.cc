@@ -29,7 +29,7 @@ Maxout::Maxout(int64_t in_size, int64_t out_size, int64_t pool, Options options)
               .initial_w = std::move(options.initial_w),
               .initial_bias = std::move(options.initial_bias)}} {}
 
-Variable Maxout::operator()(const Variable& x) {
+Variable Maxout::operator()(const Variable& x) const {
   const detail::LinkCall call(*this);
   return functions::maxout(linear(x), pool_size);
 }

@@ -19,7 +19,7 @@ class KUSARI_API Maxout : public Chain {
   using Options = MaxoutOptions;
   /// in_size may be kInfer.
   Maxout(int64_t in_size, int64_t out_size, int64_t pool_size, Options options = {});
-  Variable operator()(const Variable& x);
+  Variable operator()(const Variable& x) const;
 
   int64_t pool_size;
   Child<Linear> linear;  ///< in_size to out_size * pool_size

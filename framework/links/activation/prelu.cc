@@ -11,7 +11,7 @@ namespace kusari::links {
 PReLU::PReLU(Options options)
     : W{*this, "W", given_shape("L::PReLU", "shape", options.shape), std::move(options.init)} {}
 
-Variable PReLU::operator()(const Variable& x) {
+Variable PReLU::operator()(const Variable& x) const {
   const detail::LinkCall call(*this);
   return functions::prelu(x, W);
 }

@@ -16,7 +16,7 @@ class KUSARI_API PReLU : public Link {
  public:
   using Options = PReLUOptions;
   explicit PReLU(Options options = {});
-  Variable operator()(const Variable& x);
+  Variable operator()(const Variable& x) const;
 
   Parameter W;  ///< of the given shape
 };

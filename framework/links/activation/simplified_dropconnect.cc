@@ -19,7 +19,7 @@ SimplifiedDropconnect::SimplifiedDropconnect(int64_t in_size, int64_t out_size, 
         options.initial_w ? std::move(options.initial_w) : Initializer(initializers::HeNormal(1 / std::sqrt(2.0)))},
       b{*this, "b", {out_size}, std::move(options.initial_bias), !options.nobias} {}
 
-Variable SimplifiedDropconnect::operator()(const Variable& x, const Call& call) {
+Variable SimplifiedDropconnect::operator()(const Variable& x, const Call& call) const {
   if (!W.is_initialized()) {
     functions::expect_given(x, "simplified_dropconnect", "x");
     Shape features = x.shape();

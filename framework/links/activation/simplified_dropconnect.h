@@ -29,8 +29,8 @@ class KUSARI_API SimplifiedDropconnect : public Link {
   using Call = SimplifiedDropconnectCall;
   /// in_size may be kInfer.
   SimplifiedDropconnect(int64_t in_size, int64_t out_size, Options options = {});
-  Variable operator()(const Variable& x) { return (*this)(x, {}); }
-  Variable operator()(const Variable& x, const Call& call);
+  Variable operator()(const Variable& x) const { return (*this)(x, {}); }
+  Variable operator()(const Variable& x, const Call& call) const;
 
   double ratio;
   Parameter W;          ///< (out_size, in_size)

@@ -11,7 +11,7 @@ namespace kusari::links {
 Swish::Swish(const std::optional<Shape>& beta_shape, Options options)
     : beta{*this, "beta", beta_shape.value_or(Shape{kInferShape}), std::move(options.beta_init)} {}
 
-Variable Swish::operator()(const Variable& x) {
+Variable Swish::operator()(const Variable& x) const {
   if (!beta.is_initialized()) {
     functions::expect_given(x, "swish", "x");
     Shape shape = x.shape();

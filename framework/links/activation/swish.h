@@ -18,7 +18,7 @@ class KUSARI_API Swish : public Link {
   using Options = SwishOptions;
   /// beta_shape: {} one number for all, {C} one per channel, std::nullopt one for each element of the first example.
   explicit Swish(const std::optional<Shape>& beta_shape, Options options = {});
-  Variable operator()(const Variable& x);
+  Variable operator()(const Variable& x) const;
 
   Parameter beta;  ///< of the given shape
 };

@@ -11,13 +11,13 @@ Bias::Bias(Options options)
     : axis{options.axis},
       b{*this, "b", given_shape("L::Bias", "shape", options.shape.value_or(Shape())), 0, options.shape.has_value()} {}
 
-Variable Bias::operator()(const Variable& x) {
+Variable Bias::operator()(const Variable& x) const {
   const detail::LinkCall call(*this);
   if (!b.is_defined()) throw StateError("L::Bias: there is no learnt bias: pass one, or give the link a shape");
   return functions::bias(x, b, axis);
 }
 
-Variable Bias::operator()(const Variable& x, const Variable& y) {
+Variable Bias::operator()(const Variable& x, const Variable& y) const {
   const detail::LinkCall call(*this);
   if (b.is_defined()) throw StateError("L::Bias: the link has a learnt bias and takes no other");
   return functions::bias(x, y, axis);

@@ -19,9 +19,9 @@ class KUSARI_API Bias : public Link {
   using Options = BiasOptions;
   explicit Bias(Options options = {});
   /// Throws StateError without a learnt bias.
-  Variable operator()(const Variable& x);
+  Variable operator()(const Variable& x) const;
   /// With the caller's bias. Throws StateError when there is a learnt one.
-  Variable operator()(const Variable& x, const Variable& y);
+  Variable operator()(const Variable& x, const Variable& y) const;
 
   int64_t axis;
   OptionalParameter b;  ///< of the given shape, 0 at the start

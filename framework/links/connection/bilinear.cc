@@ -18,7 +18,7 @@ Bilinear::Bilinear(int64_t left_size, int64_t right_size, int64_t out_size, Opti
       V2{*this, "V2", {right_size, out_size}, std::move(options.initial_v2), !options.nobias},
       b{*this, "b", {out_size}, std::move(options.initial_b), !options.nobias} {}
 
-Variable Bilinear::operator()(const Variable& e1, const Variable& e2) {
+Variable Bilinear::operator()(const Variable& e1, const Variable& e2) const {
   const detail::LinkCall call(*this);
   return functions::bilinear(e1, e2, W, V1, V2, b);
 }

@@ -20,7 +20,7 @@ class KUSARI_API Bilinear : public Link {
  public:
   using Options = BilinearOptions;
   Bilinear(int64_t left_size, int64_t right_size, int64_t out_size, Options options = {});
-  Variable operator()(const Variable& e1, const Variable& e2);
+  Variable operator()(const Variable& e1, const Variable& e2) const;
 
   Parameter W;           ///< (left_size, right_size, out_size)
   OptionalParameter V1;  ///< (left_size, out_size)

@@ -37,7 +37,7 @@ ConvolutionND ConvolutionND::from_params(const Array& W, const Array& b, Options
   return ConvolutionND(W.ndim() - 2, in_channels, out_channels, kernel_of(W.shape()), std::move(options));
 }
 
-Variable ConvolutionND::operator()(const Variable& x) {
+Variable ConvolutionND::operator()(const Variable& x) const {
   if (!W.is_initialized()) {
     const int ndim = W.declared_shape().ndim() - 2;
     check_images(convolution_link(ndim), x, ndim);

@@ -41,7 +41,7 @@ DeconvolutionND DeconvolutionND::from_params(const Array& W, const Array& b, Opt
   return DeconvolutionND(W.ndim() - 2, in_channels, out_channels, kernel_of(W.shape()), std::move(options));
 }
 
-Variable DeconvolutionND::operator()(const Variable& x) {
+Variable DeconvolutionND::operator()(const Variable& x) const {
   if (!W.is_initialized()) {
     const int ndim = W.declared_shape().ndim() - 2;
     check_images(deconvolution_link(ndim), x, ndim);

@@ -38,7 +38,7 @@ class KUSARI_API DeconvolutionND : public Link {
   /// chainer.links.ConvolutionND.from_params.
   static DeconvolutionND from_params(const Array& W, const Array& b = {}, Options options = {});
 
-  Variable operator()(const Variable& x);
+  Variable operator()(const Variable& x) const;
   std::vector<std::pair<std::string, std::string>> printable_specs() const override;
   const functions::DeconvolutionOptions& geometry() const noexcept { return geometry_; }
 

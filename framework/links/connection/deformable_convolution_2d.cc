@@ -27,7 +27,7 @@ DeformableConvolution2DSampler::DeformableConvolution2DSampler(int64_t in_channe
       stride_{options.stride},
       pad_{options.pad} {}
 
-Variable DeformableConvolution2DSampler::operator()(const Variable& x, const Variable& offset) {
+Variable DeformableConvolution2DSampler::operator()(const Variable& x, const Variable& offset) const {
   if (!W.is_initialized()) {
     functions::expect_given(x, "deformable_convolution_2d_sampler", "x");
     if (x.ndim() != 4) {
@@ -62,7 +62,7 @@ DeformableConvolution2D::DeformableConvolution2D(int64_t in_channels, int64_t ou
                    .initial_w = std::move(options.deform_initial_w),
                    .initial_bias = std::move(options.deform_initial_bias)}} {}
 
-Variable DeformableConvolution2D::operator()(const Variable& x) {
+Variable DeformableConvolution2D::operator()(const Variable& x) const {
   const detail::LinkCall call(*this);
   const Variable offset = offset_conv(x);
   return deform_conv(x, offset);

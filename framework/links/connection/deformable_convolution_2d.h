@@ -25,7 +25,7 @@ class KUSARI_API DeformableConvolution2DSampler : public Link {
   /// in_channels may be kInfer.
   DeformableConvolution2DSampler(int64_t in_channels, int64_t out_channels, const PerAxis& ksize, Options options = {});
 
-  Variable operator()(const Variable& x, const Variable& offset);
+  Variable operator()(const Variable& x, const Variable& offset) const;
 
   Parameter W;          ///< (out_channels, in_channels, kh, kw)
   OptionalParameter b;  ///< (out_channels); absent with nobias
@@ -54,7 +54,7 @@ class KUSARI_API DeformableConvolution2D : public Chain {
   /// in_channels may be kInfer.
   DeformableConvolution2D(int64_t in_channels, int64_t out_channels, const PerAxis& ksize, Options options = {});
 
-  Variable operator()(const Variable& x);
+  Variable operator()(const Variable& x) const;
 
   Child<Convolution2D> offset_conv;                   ///< gives the offsets
   Child<DeformableConvolution2DSampler> deform_conv;  ///< reads the image there

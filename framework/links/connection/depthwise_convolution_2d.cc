@@ -32,11 +32,11 @@ DepthwiseConvolution2D::DepthwiseConvolution2D(int64_t in_channels, int64_t chan
         !options.nobias},
       geometry_{options.stride, options.pad} {}
 
-Variable DepthwiseConvolution2D::operator()(const Variable& x) {
+Variable DepthwiseConvolution2D::operator()(const Variable& x) const {
   if (!W.is_initialized()) {
     check_images(kDepthwiseConvolution2D, x, 2);
     W.infer(1, x.shape()[1]);
-    b.infer(0, x.shape()[1] * W.shape()[0]);
+    b.infer(0, x.shape()[1] * W.declared_shape()[0]);
   }
   const detail::LinkCall call(*this);
   return functions::depthwise_convolution_2d(x, W, b, geometry_);

@@ -30,7 +30,7 @@ class KUSARI_API DepthwiseConvolution2D : public Link {
   /// in_channels may be kInfer.
   DepthwiseConvolution2D(int64_t in_channels, int64_t channel_multiplier, const PerAxis& ksize, Options options = {});
 
-  Variable operator()(const Variable& x);
+  Variable operator()(const Variable& x) const;
   std::vector<std::pair<std::string, std::string>> printable_specs() const override;
 
   Parameter W;          ///< (channel_multiplier, in_channels, kh, kw)

@@ -22,7 +22,7 @@ EmbedID EmbedID::from_params(const Array& W, std::optional<int64_t> ignore_label
   return EmbedID(W.shape()[0], W.shape()[1], {.initial_w = W, .ignore_label = ignore_label});
 }
 
-Variable EmbedID::operator()(const Variable& x) {
+Variable EmbedID::operator()(const Variable& x) const {
   const detail::LinkCall call(*this);
   return functions::embed_id(x, W, ignore_label);
 }

@@ -23,7 +23,7 @@ class KUSARI_API EmbedID : public Link {
   /// With the rows of W: (in_size, out_size). Throws ValueError for another number of axes.
   /// chainer.links.EmbedID.from_params.
   static EmbedID from_params(const Array& W, std::optional<int64_t> ignore_label = std::nullopt);
-  Variable operator()(const Variable& x);
+  Variable operator()(const Variable& x) const;
   std::vector<std::pair<std::string, std::string>> printable_specs() const override;
 
   Parameter W;  ///< (in_size, out_size)

@@ -26,7 +26,7 @@ Highway::Highway(int64_t in_out_size, Options options)
                  .initial_w = std::move(options.init_wt),
                  .initial_bias = std::move(options.init_bt)}} {}
 
-Variable Highway::operator()(const Variable& x) {
+Variable Highway::operator()(const Variable& x) const {
   const detail::LinkCall call(*this);
   const Variable h = activate(plain(x)), gate = functions::sigmoid(transform(x));
   return h * gate + x * (1 - gate);

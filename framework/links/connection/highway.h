@@ -24,7 +24,7 @@ class KUSARI_API Highway : public Chain {
  public:
   using Options = HighwayOptions;
   explicit Highway(int64_t in_out_size, Options options = {});
-  Variable operator()(const Variable& x);
+  Variable operator()(const Variable& x) const;
 
   std::function<Variable(const Variable&)> activate;
   Child<Linear> plain, transform;

@@ -30,7 +30,7 @@ Inception::Inception(int64_t in_channels, const Options& o)
       conv5{*this, "conv5", o.proj5, inception_channels("out5", o.out5), 5, with_pad(o, 2)},
       projp{*this, "projp", in_channels, inception_channels("proj_pool", o.proj_pool), 1, with_pad(o, 0)} {}
 
-Variable Inception::operator()(const Variable& x) {
+Variable Inception::operator()(const Variable& x) const {
   const detail::LinkCall call(*this);
   const Variable parts[] = {conv1(x), conv3(functions::relu(proj3(x))), conv5(functions::relu(proj5(x))),
                             projp(functions::max_pooling_2d(x, 3, {.stride = 1, .pad = 1}))};

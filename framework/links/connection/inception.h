@@ -27,7 +27,7 @@ class KUSARI_API Inception : public Chain {
   /// in_channels may be kInfer: `Child<L::Inception> inc3a{*this, "inc3a", 192, {.out1 = 64, .proj3 = 96, ...}}`.
   Inception(int64_t in_channels, const Options& options);
 
-  Variable operator()(const Variable& x);
+  Variable operator()(const Variable& x) const;
 
   Child<Convolution2D> conv1, proj3, conv3, proj5, conv5, projp;
 };

@@ -57,7 +57,7 @@ InceptionBN::InceptionBN(int64_t in_channels, const Options& o)
   }
 }
 
-Variable InceptionBN::operator()(const Variable& x) {
+Variable InceptionBN::operator()(const Variable& x) const {
   const detail::LinkCall call(*this);
   SmallVector<Variable, 4> parts;
   if (conv1) parts.push_back(conv1n->relu((*conv1)(x)));

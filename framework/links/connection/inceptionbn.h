@@ -34,7 +34,7 @@ class KUSARI_API InceptionBN : public Chain {
   /// in_channels may be kInfer.
   InceptionBN(int64_t in_channels, const Options& options);
 
-  Variable operator()(const Variable& x);
+  Variable operator()(const Variable& x) const;
 
   Child<Convolution2D> proj3, conv3, proj33, conv33a, conv33b;
   Child<BatchNormalization> proj3n, conv3n, proj33n, conv33an, conv33bn;

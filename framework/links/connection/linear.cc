@@ -24,7 +24,7 @@ Linear Linear::from_params(const Array& W, const Array& b, bool nobias) {
       {.nobias = nobias, .initial_w = W, .initial_bias = given_bias("L::Linear::from_params", b, W.shape()[0])});
 }
 
-Variable Linear::operator()(const Variable& x, int n_batch_axes) {
+Variable Linear::operator()(const Variable& x, int n_batch_axes) const {
   if (!W.is_initialized()) {
     functions::expect_given(x, "linear", "x");
     int64_t in_size = 1;

@@ -26,8 +26,8 @@ class KUSARI_API Linear : public Link {
   /// ValueError when the shapes do not fit. chainer.links.Linear.from_params.
   static Linear from_params(const Array& W, const Array& b = {}, bool nobias = false);
 
-  Variable operator()(const Variable& x) { return (*this)(x, 1); }
-  Variable operator()(const Variable& x, int n_batch_axes);
+  Variable operator()(const Variable& x) const { return (*this)(x, 1); }
+  Variable operator()(const Variable& x, int n_batch_axes) const;
   std::vector<std::pair<std::string, std::string>> printable_specs() const override;
 
   Parameter W;          ///< (out_size, in_size)

@@ -59,7 +59,7 @@ LocalConvolution2D::LocalConvolution2D(int64_t in_channels, int64_t out_channels
       ksize_{positive(ksize, "ksize")},
       stride_{positive(options.stride, "stride")} {}
 
-Variable LocalConvolution2D::operator()(const Variable& x) {
+Variable LocalConvolution2D::operator()(const Variable& x) const {
   if (!W.is_initialized()) {
     check_images(kLocalConvolution2D, x, 2);
     const Shape& shape = x.shape();

@@ -24,7 +24,7 @@ class KUSARI_API LocalConvolution2D : public Link {
   LocalConvolution2D(int64_t in_channels, int64_t out_channels, const PerAxis& in_size, const PerAxis& ksize,
                      Options options = {});
 
-  Variable operator()(const Variable& x);
+  Variable operator()(const Variable& x) const;
 
   Parameter W;          ///< (out_channels, h, w, in_channels, kh, kw)
   OptionalParameter b;  ///< (out_channels, h, w); absent with nobias

@@ -24,7 +24,7 @@ MLPConvolution2D::MLPConvolution2D(int64_t in_channels, const std::vector<int64_
   }
 }
 
-Variable MLPConvolution2D::operator()(const Variable& x) {
+Variable MLPConvolution2D::operator()(const Variable& x) const {
   const detail::LinkCall call(*this);
   Variable h = (*this)[0](x);
   for (size_t i = 1; i < size(); ++i) h = (*this)[i](activation(h));

@@ -30,7 +30,7 @@ class KUSARI_API MLPConvolution2D : public ChainList<Convolution2D> {
   MLPConvolution2D(int64_t in_channels, const std::vector<int64_t>& out_channels, const PerAxis& ksize,
                    Options options = {});
 
-  Variable operator()(const Variable& x);
+  Variable operator()(const Variable& x) const;
 
   std::function<Variable(const Variable&)> activation;
 };

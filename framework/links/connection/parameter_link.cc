@@ -7,7 +7,7 @@ namespace kusari::links {
 
 ParameterLink::ParameterLink(const Array& array) : W{*this, "W", array} {}
 
-Variable ParameterLink::operator()() {
+Variable ParameterLink::operator()() const {
   const detail::LinkCall call(*this);
   return functions::identity(W);
 }

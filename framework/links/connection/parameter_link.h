@@ -11,7 +11,7 @@ class KUSARI_API ParameterLink : public Link {
  public:
   /// With these numbers.
   explicit ParameterLink(const Array& array);
-  Variable operator()();
+  Variable operator()() const;
 
   Parameter W;
 };

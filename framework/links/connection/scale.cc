@@ -23,14 +23,14 @@ Scale::Scale(Options options)
         options.w_shape.has_value()},
       bias{*this, "bias", bias_options(options)} {}
 
-Variable Scale::operator()(const Variable& x) {
+Variable Scale::operator()(const Variable& x) const {
   const detail::LinkCall call(*this);
   if (!W.is_defined()) throw StateError("L::Scale: there is no learnt weight: pass one, or give the link w_shape");
   const Variable y = functions::scale(x, W, axis);
   return bias.b.is_defined() ? bias(y) : y;
 }
 
-Variable Scale::operator()(const Variable& x, const Variable& y) {
+Variable Scale::operator()(const Variable& x, const Variable& y) const {
   const detail::LinkCall call(*this);
   if (W.is_defined()) throw StateError("L::Scale: the link has a learnt weight and takes no other");
   const Variable z = functions::scale(x, y, axis);

@@ -24,9 +24,9 @@ class KUSARI_API Scale : public Chain {
   /// Throws ValueError for a bias without a shape.
   explicit Scale(Options options = {});
   /// Throws StateError without a learnt weight.
-  Variable operator()(const Variable& x);
+  Variable operator()(const Variable& x) const;
   /// With the caller's weight. Throws StateError when there is a learnt one.
-  Variable operator()(const Variable& x, const Variable& y);
+  Variable operator()(const Variable& x, const Variable& y) const;
 
   int64_t axis;
   OptionalParameter W;  ///< of w_shape, 1 at the start

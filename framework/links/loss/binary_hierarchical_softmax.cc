@@ -18,11 +18,11 @@ BinaryHierarchicalSoftmax::BinaryHierarchicalSoftmax(int64_t in_size, ParsedTree
         options.dtype},
       paths_{std::move(tree.paths)} {}
 
-Variable BinaryHierarchicalSoftmax::operator()(const Variable& x, const Variable& t) {
+Variable BinaryHierarchicalSoftmax::operator()(const Variable& x, const Variable& t) const {
   const detail::LinkCall call(*this);
   functions::expect_given(x, "binary_hierarchical_softmax", "x");
   const Device& device = x.device();
-  paths_ = {paths_.paths.to_device(device), paths_.codes.to_device(device)};
+  if (paths_.paths.device() != device) paths_ = {paths_.paths.to_device(device), paths_.codes.to_device(device)};
   return functions::binary_hierarchical_softmax(x, t, W, paths_);
 }
 

@@ -25,7 +25,7 @@ class KUSARI_API BinaryHierarchicalSoftmax : public Link {
  public:
   using Options = BinaryHierarchicalSoftmaxOptions;
   BinaryHierarchicalSoftmax(int64_t in_size, const BinaryTree& tree, Options options = {});
-  Variable operator()(const Variable& x, const Variable& t);
+  Variable operator()(const Variable& x, const Variable& t) const;
 
   /// See huffman_tree. Chainer takes the words in the order in which its dictionary got them.
   static BinaryTree create_huffman_tree(std::span<const std::pair<int64_t, double>> word_counts) {
@@ -40,7 +40,7 @@ class KUSARI_API BinaryHierarchicalSoftmax : public Link {
  private:
   BinaryHierarchicalSoftmax(int64_t in_size, ParsedTree tree, Options options);
 
-  functions::TreePaths paths_;
+  mutable functions::TreePaths paths_;  // where the last x was
 };
 
 }  // namespace kusari::links

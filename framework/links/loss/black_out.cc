@@ -19,7 +19,7 @@ BlackOut::BlackOut(int64_t in_size, const std::vector<int64_t>& counts, int64_t 
       sampler{std::vector<double>(counts.begin(), counts.end())},
       draw_{std::move(options.sampler)} {}
 
-Variable BlackOut::operator()(const Variable& x, const Variable& t) {
+Variable BlackOut::operator()(const Variable& x, const Variable& t) const {
   const detail::LinkCall call(*this);
   functions::expect_given(x, "black_out", "x");
   const Shape shape{x.ndim() == 0 ? 1 : x.shape()[0], sample_size};  // of a scalar the function complains
@@ -28,7 +28,7 @@ Variable BlackOut::operator()(const Variable& x, const Variable& t) {
     const bool is_given = samples.is_defined();  // otherwise the function complains
     return functions::black_out(x, t, W, is_given ? Variable(samples.to_device(x.device()), false) : Variable());
   }
-  sampler.to(x.device());
+  if (sampler.device() != x.device()) sampler.to(x.device());
   return functions::black_out(x, t, W, sampler.sample(shape));
 }
 

@@ -22,11 +22,11 @@ class KUSARI_API BlackOut : public Link {
  public:
   using Options = BlackOutOptions;
   BlackOut(int64_t in_size, const std::vector<int64_t>& counts, int64_t sample_size, Options options = {});
-  Variable operator()(const Variable& x, const Variable& t);
+  Variable operator()(const Variable& x, const Variable& t) const;
 
   Parameter W;  ///< (labels, in_size)
   int64_t sample_size;
-  utils::WalkerAlias sampler;
+  mutable utils::WalkerAlias sampler;  ///< goes where x is
 
  private:
   functions::Sampler draw_;

@@ -57,7 +57,7 @@ CRF1d::CRF1d(int64_t n_label, Options options)
            {given_size("L::CRF1d", "n_label", n_label), n_label},
            options.initial_cost ? std::move(options.initial_cost) : Initializer(0)} {}
 
-Variable CRF1d::operator()(std::span<const Variable> xs, std::span<const Variable> ys, const CRF1dCall& options) {
+Variable CRF1d::operator()(std::span<const Variable> xs, std::span<const Variable> ys, const CRF1dCall& options) const {
   const detail::LinkCall call(*this);
   if (!options.transpose) return functions::crf1d(cost, xs, ys, options.reduce);
   const std::vector<size_t> order = by_falling_length(xs);
@@ -66,7 +66,7 @@ Variable CRF1d::operator()(std::span<const Variable> xs, std::span<const Variabl
   return functions::crf1d(cost, {x.data(), x.size()}, {y.data(), y.size()}, options.reduce);
 }
 
-functions::CrfPath CRF1d::argmax(std::span<const Variable> xs, bool transpose) {
+functions::CrfPath CRF1d::argmax(std::span<const Variable> xs, bool transpose) const {
   if (!transpose) return functions::argmax_crf1d(cost, xs);
   const std::vector<size_t> order = by_falling_length(xs);
   const Variables x = transposed(xs, order);

@@ -31,16 +31,16 @@ class KUSARI_API CRF1d : public Link {
   explicit CRF1d(int64_t n_label, Options options = {});
   /// The negative log-likelihood of the labels ys. With `transpose` throws TypeError, naming the sequence, unless it
   /// has as many labels as elements.
-  Variable operator()(std::span<const Variable> xs, std::span<const Variable> ys, const CRF1dCall& options = {});
+  Variable operator()(std::span<const Variable> xs, std::span<const Variable> ys, const CRF1dCall& options = {}) const;
   Variable operator()(std::initializer_list<Variable> xs, std::initializer_list<Variable> ys,
-                      const CRF1dCall& options = {}) {
+                      const CRF1dCall& options = {}) const {
     return (*this)(std::span<const Variable>(xs.begin(), xs.size()), std::span<const Variable>(ys.begin(), ys.size()),
                    options);
   }
   /// The best labels and what they add up to. With `transpose` the path has one array per sequence, in the order of xs;
   /// those of empty sequences are empty.
-  functions::CrfPath argmax(std::span<const Variable> xs, bool transpose = false);
-  functions::CrfPath argmax(std::initializer_list<Variable> xs, bool transpose = false) {
+  functions::CrfPath argmax(std::span<const Variable> xs, bool transpose = false) const;
+  functions::CrfPath argmax(std::initializer_list<Variable> xs, bool transpose = false) const {
     return argmax(std::span<const Variable>(xs.begin(), xs.size()), transpose);
   }
 

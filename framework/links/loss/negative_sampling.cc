@@ -31,11 +31,11 @@ NegativeSampling::NegativeSampling(int64_t in_size, const std::vector<int64_t>& 
       draw_{std::move(options.sampler)} {}
 
 Variable NegativeSampling::operator()(const Variable& x, const Variable& t,
-                                      const functions::NegativeSamplingOptions& options) {
+                                      const functions::NegativeSamplingOptions& options) const {
   const detail::LinkCall call(*this);
   functions::expect_given(x, "negative_sampling", "x");
   if (draw_) return functions::negative_sampling(x, t, W, draw_, sample_size, options);
-  sampler.to(x.device());
+  if (sampler.device() != x.device()) sampler.to(x.device());
   const auto draw = [this](const Shape& shape) { return sampler.sample(shape); };
   return functions::negative_sampling(x, t, W, draw, sample_size, options);
 }

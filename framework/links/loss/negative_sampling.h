@@ -24,11 +24,12 @@ class KUSARI_API NegativeSampling : public Link {
  public:
   using Options = NegativeSamplingOptions;
   NegativeSampling(int64_t in_size, const std::vector<int64_t>& counts, int64_t sample_size, Options options = {});
-  Variable operator()(const Variable& x, const Variable& t, const functions::NegativeSamplingOptions& options = {});
+  Variable operator()(const Variable& x, const Variable& t,
+                      const functions::NegativeSamplingOptions& options = {}) const;
 
   Parameter W;  ///< (labels, in_size), 0 at first
   int64_t sample_size;
-  utils::WalkerAlias sampler;
+  mutable utils::WalkerAlias sampler;  ///< goes where x is
 
  private:
   functions::Sampler draw_;

@@ -39,7 +39,7 @@ CifarCnn::CifarCnn(Options o)
       fc1{*this, "fc1", kFeatures, 512},
       fc2{*this, "fc2", 512, o.n_classes} {}
 
-Variable CifarCnn::operator()(const Variable& x) {
+Variable CifarCnn::operator()(const Variable& x) const {
   const detail::LinkCall call(*this);
   Variable h = x;
   for (size_t i = 0; i < convs.size(); ++i) {

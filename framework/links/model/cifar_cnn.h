@@ -24,7 +24,7 @@ class KUSARI_API CifarCnn : public Chain {
   using Options = CifarCnnOptions;
   explicit CifarCnn(Options options = {});
   /// x: (N, 3, 32, 32). Returns (N, n_classes), before softmax.
-  Variable operator()(const Variable& x);
+  Variable operator()(const Variable& x) const;
 
   Child<LinkList<Convolution2D>> convs;
   Child<BatchNormalization> bn;

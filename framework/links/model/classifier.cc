@@ -38,13 +38,13 @@ const std::string& ClassifierBase::label_name(const DictVariables& batch) const 
 }
 
 // The last graph goes before the next one grows.
-void ClassifierBase::forget() {
+void ClassifierBase::forget() const {
   y = Variable();
   loss = Variable();
   accuracy = Variable();
 }
 
-Variable ClassifierBase::compare(Variable prediction, const Variable& t) {
+Variable ClassifierBase::compare(Variable prediction, const Variable& t) const {
   y = std::move(prediction);
   loss = lossfun ? lossfun(y, t) : functions::softmax_cross_entropy(y, t);
   if (compute_accuracy) {

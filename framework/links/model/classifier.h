@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <functional>
 #include <string>
+#include <type_traits>
 #include <utility>
 #include <variant>
 
@@ -29,9 +30,10 @@ struct ClassifierOptions {
 /// What all classifiers share.
 class KUSARI_API ClassifierBase : public Chain {
  public:
-  Variable y;         ///< predictions of the last call
-  Variable loss;      ///< loss of the last call
-  Variable accuracy;  ///< accuracy of the last call; undefined when it was not computed
+  // Each call writes these, so one classifier is called by one thread at a time.
+  mutable Variable y;         ///< predictions of the last call
+  mutable Variable loss;      ///< loss of the last call
+  mutable Variable accuracy;  ///< accuracy of the last call; undefined when it was not computed
   bool compute_accuracy;
   TargetFunction lossfun;
   TargetFunction accfun;
@@ -43,8 +45,8 @@ class KUSARI_API ClassifierBase : public Chain {
   ClassifierBase(ClassifierBase&&) noexcept = default;
   ClassifierBase& operator=(const ClassifierBase&) = default;
   ClassifierBase& operator=(ClassifierBase&&) noexcept = default;
-  void forget();
-  Variable compare(Variable prediction, const Variable& t);
+  void forget() const;
+  Variable compare(Variable prediction, const Variable& t) const;
   /// Place of the target among `count` variables. Throws ValueError for a label_key that is a name or out of bounds.
   size_t label_place(size_t count) const;
   /// Its name among variables with names.
@@ -65,42 +67,68 @@ class Classifier : public ClassifierBase {
   explicit Classifier(Predictor network, Options options = {})
       : ClassifierBase(std::move(options)), predictor{*this, "predictor", std::move(network)} {}
 
-  Variable operator()(const Variable& x, const Variable& t) requires detail::kTakesVariables<Predictor, 1> {
-    return classify<1>({&x, &t}, std::make_index_sequence<1>());
+  // const where the predictor's operator() is.
+  Variable operator()(const Variable& x, const Variable& t) const requires detail::kTakesVariables<const Predictor, 1> {
+    return classify<1>(*this, {&x, &t}, std::make_index_sequence<1>());
+  }
+  Variable operator()(const Variable& x, const Variable& t) requires(detail::kTakesVariables<Predictor, 1> &&
+                                                                     !detail::kTakesVariables<const Predictor, 1>) {
+    return classify<1>(*this, {&x, &t}, std::make_index_sequence<1>());
   }
   Variable operator()(const Variable& x0, const Variable& x1,
-                      const Variable& t) requires detail::kTakesVariables<Predictor, 2> {
-    return classify<2>({&x0, &x1, &t}, std::make_index_sequence<2>());
+                      const Variable& t) const requires detail::kTakesVariables<const Predictor, 2> {
+    return classify<2>(*this, {&x0, &x1, &t}, std::make_index_sequence<2>());
+  }
+  Variable operator()(const Variable& x0, const Variable& x1,
+                      const Variable& t) requires(detail::kTakesVariables<Predictor, 2> &&
+                                                  !detail::kTakesVariables<const Predictor, 2>) {
+    return classify<2>(*this, {&x0, &x1, &t}, std::make_index_sequence<2>());
   }
   Variable operator()(const Variable& x0, const Variable& x1, const Variable& x2,
-                      const Variable& t) requires detail::kTakesVariables<Predictor, 3> {
-    return classify<3>({&x0, &x1, &x2, &t}, std::make_index_sequence<3>());
+                      const Variable& t) const requires detail::kTakesVariables<const Predictor, 3> {
+    return classify<3>(*this, {&x0, &x1, &x2, &t}, std::make_index_sequence<3>());
   }
-  Variable operator()(const DictVariables& batch) requires detail::kIsModel<Predictor> {
-    const kusari::detail::LinkCall hooked(*this);
-    const kusari::detail::ScopedUse use(in_use_, "Classifier");
-    forget();
-    const std::string& label = label_name(batch);
-    const DictVariables features = batch.without(label);
-    if constexpr (detail::kTakesNames<Predictor>) {
-      return compare(predictor(features), batch[label]);
-    } else {
-      const Variables values = features.values();
-      Predictor& call = predictor;
-      return compare(detail::call_spread(call, {{values.data(), values.size()}}, "the predictor"), batch[label]);
-    }
+  Variable operator()(const Variable& x0, const Variable& x1, const Variable& x2,
+                      const Variable& t) requires(detail::kTakesVariables<Predictor, 3> &&
+                                                  !detail::kTakesVariables<const Predictor, 3>) {
+    return classify<3>(*this, {&x0, &x1, &x2, &t}, std::make_index_sequence<3>());
+  }
+  Variable operator()(const DictVariables& batch) const requires detail::kIsModel<const Predictor> {
+    return classify_named(*this, batch);
+  }
+  Variable operator()(const DictVariables& batch) requires(detail::kIsModel<Predictor> &&
+                                                           !detail::kIsModel<const Predictor>) {
+    return classify_named(*this, batch);
   }
 
   Child<Predictor> predictor;
 
  private:
-  template <size_t n, size_t... kIndex>
-  Variable classify(const std::array<const Variable*, n + 1>& arguments, std::index_sequence<kIndex...>) {
-    const kusari::detail::LinkCall hooked(*this);
-    const kusari::detail::ScopedUse use(in_use_, "Classifier");
-    forget();
-    const size_t at = label_place(n + 1);
-    return compare(predictor(*arguments[kIndex < at ? kIndex : kIndex + 1]...), *arguments[at]);
+  /// `self`: this classifier, const or not.
+  template <size_t n, class Self, size_t... kIndex>
+  static Variable classify(Self& self, const std::array<const Variable*, n + 1>& arguments,
+                           std::index_sequence<kIndex...>) {
+    const kusari::detail::LinkCall hooked(self);
+    const kusari::detail::ScopedUse use(self.in_use_, "Classifier");
+    self.forget();
+    const size_t at = self.label_place(n + 1);
+    return self.compare(self.predictor(*arguments[kIndex < at ? kIndex : kIndex + 1]...), *arguments[at]);
+  }
+  template <class Self>
+  static Variable classify_named(Self& self, const DictVariables& batch) {
+    using Callee = std::conditional_t<std::is_const_v<Self>, const Predictor, Predictor>;
+    const kusari::detail::LinkCall hooked(self);
+    const kusari::detail::ScopedUse use(self.in_use_, "Classifier");
+    self.forget();
+    const std::string& label = self.label_name(batch);
+    const DictVariables features = batch.without(label);
+    Callee& call = self.predictor;
+    if constexpr (detail::kTakesNames<Callee>) {
+      return self.compare(call(features), batch[label]);
+    } else {
+      const Variables values = features.values();
+      return self.compare(detail::call_spread(call, {{values.data(), values.size()}}, "the predictor"), batch[label]);
+    }
   }
 };
 

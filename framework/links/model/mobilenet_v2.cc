@@ -66,7 +66,7 @@ DepthwiseSeparable::DepthwiseSeparable(int64_t in_channels, int64_t out_channels
       project{*this, "project", in_channels, out_channels, 1, conv1x1(initial_w)},
       bn2{*this, "bn2", out_channels} {}
 
-Variable DepthwiseSeparable::operator()(const Variable& x) {
+Variable DepthwiseSeparable::operator()(const Variable& x) const {
   const detail::LinkCall call(*this);
   return bn2(project(relu6(bn1(depthwise(x)))));
 }
@@ -78,7 +78,7 @@ InvertedResidual::InvertedResidual(int64_t in_channels, int64_t out_channels, in
       separable{*this, "separable", kExpansion * in_channels, out_channels, stride, initial_w},
       is_residual_{stride == 1 && in_channels == out_channels} {}
 
-Variable InvertedResidual::operator()(const Variable& x) {
+Variable InvertedResidual::operator()(const Variable& x) const {
   const detail::LinkCall call(*this);
   const Variable h = separable(relu6(bn(expand(x))));
   return is_residual_ ? x + h : h;
@@ -100,18 +100,19 @@ MobileNetV2::MobileNetV2(Options o)
 VisionModel::LayerTable MobileNetV2::layer_table() const {
   using M = MobileNetV2;
   using V = Variable;
-  static const Layer layers[] = {layer<M>("conv1", [](M& m, const V& h) { return relu6(m.bn1(m.conv1(h))); }),
-                                 layer<M>("block0", [](M& m, const V& h) { return m.block0(h); }),
-                                 layer<M>("blocks",
-                                          [](M& m, const V& h) {
-                                            V y = h;
-                                            for (InvertedResidual& block : m.blocks) y = block(y);
-                                            return y;
-                                          }),
-                                 layer<M>("conv2", [](M& m, const V& h) { return relu6(m.bn2(m.conv2(h))); }),
-                                 layer<M>("pool", [](M&, const V& h) { return F::global_average_pooling_2d(h); }),
-                                 layer<M>("fc", [](M& m, const V& h) { return m.fc(F::dropout(h, m.dropout_ratio_)); }),
-                                 layer<M>("prob", [](M&, const V& h) { return F::softmax(h); })};
+  static const Layer layers[] = {
+      layer<M>("conv1", [](const M& m, const V& h) { return relu6(m.bn1(m.conv1(h))); }),
+      layer<M>("block0", [](const M& m, const V& h) { return m.block0(h); }),
+      layer<M>("blocks",
+               [](const M& m, const V& h) {
+                 V y = h;
+                 for (const InvertedResidual& block : m.blocks) y = block(y);
+                 return y;
+               }),
+      layer<M>("conv2", [](const M& m, const V& h) { return relu6(m.bn2(m.conv2(h))); }),
+      layer<M>("pool", [](const M&, const V& h) { return F::global_average_pooling_2d(h); }),
+      layer<M>("fc", [](const M& m, const V& h) { return m.fc(F::dropout(h, m.dropout_ratio_)); }),
+      layer<M>("prob", [](const M&, const V& h) { return F::softmax(h); })};
   return {layers, "fc", "pool"};
 }
 

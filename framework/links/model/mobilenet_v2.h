@@ -25,7 +25,7 @@ struct MobileNetV2Options {
 class KUSARI_API DepthwiseSeparable : public Chain {
  public:
   DepthwiseSeparable(int64_t in_channels, int64_t out_channels, int64_t stride, const Initializer& initial_w);
-  Variable operator()(const Variable& x);
+  Variable operator()(const Variable& x) const;
 
   Child<Convolution2D> depthwise;
   Child<BatchNormalization> bn1;
@@ -37,7 +37,7 @@ class KUSARI_API DepthwiseSeparable : public Chain {
 class KUSARI_API InvertedResidual : public Chain {
  public:
   InvertedResidual(int64_t in_channels, int64_t out_channels, int64_t stride, const Initializer& initial_w);
-  Variable operator()(const Variable& x);
+  Variable operator()(const Variable& x) const;
 
   Child<Convolution2D> expand;
   Child<BatchNormalization> bn;

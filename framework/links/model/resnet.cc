@@ -36,13 +36,13 @@ class BottleneckB : public Chain {
         bn2{*this, "bn2", p.mid},
         conv3{*this, "conv3", p.mid, p.out, 1, p.conv()},
         bn3{*this, "bn3", p.out} {}
-  Variable operator()(const Variable& x) {
+  Variable operator()(const Variable& x) const {
     const detail::LinkCall call(*this);
     return add_to(x, x);
   }
 
  protected:
-  Variable add_to(const Variable& shortcut, const Variable& x) {
+  Variable add_to(const Variable& shortcut, const Variable& x) const {
     return bn3.add_relu(conv3(bn2.relu(conv2(bn1.relu(conv1(x))))), shortcut);
   }
 
@@ -61,7 +61,7 @@ class BottleneckA : public BottleneckB {
  public:
   explicit BottleneckA(const BlockPlan& p)
       : BottleneckB(p), conv4{*this, "conv4", p.in, p.out, 1, p.conv(p.stride)}, bn4{*this, "bn4", p.out} {}
-  Variable operator()(const Variable& x) {
+  Variable operator()(const Variable& x) const {
     const detail::LinkCall call(*this);
     return add_to(bn4(conv4(x)), x);
   }
@@ -79,13 +79,13 @@ class BasicB : public Chain {
         bn1{*this, "bn1", p.out},
         conv2{*this, "conv2", p.out, p.out, 3, p.conv3x3(1)},
         bn2{*this, "bn2", p.out} {}
-  Variable operator()(const Variable& x) {
+  Variable operator()(const Variable& x) const {
     const detail::LinkCall call(*this);
     return add_to(x, x);
   }
 
  protected:
-  Variable add_to(const Variable& shortcut, const Variable& x) {
+  Variable add_to(const Variable& shortcut, const Variable& x) const {
     return bn2.add_relu(conv2(bn1.relu(conv1(x))), shortcut);
   }
 
@@ -101,7 +101,7 @@ class BasicA : public BasicB {
  public:
   explicit BasicA(const BlockPlan& p)
       : BasicB(p), conv3{*this, "conv3", p.in, p.out, 1, p.conv(p.stride)}, bn3{*this, "bn3", p.out} {}
-  Variable operator()(const Variable& x) {
+  Variable operator()(const Variable& x) const {
     const detail::LinkCall call(*this);
     return add_to(bn3(conv3(x)), x);
   }
@@ -157,10 +157,10 @@ ConvolutionOptions stem_options(const ResNetOptions& o, bool chainer) {
 
 }  // namespace
 
-Variable ResidualBlocks::operator()(const Variable& x) {
+Variable ResidualBlocks::operator()(const Variable& x) const {
   const detail::LinkCall call(*this);
   Variable h = x;
-  for (AnyLink& block : *this) h = block(h);
+  for (const AnyLink& block : *this) h = block(h);
   return h;
 }
 
@@ -185,20 +185,20 @@ ResNetLayers::ResNetLayers(const Plan& plan, Options o)
 
 VisionModel::LayerTable ResNet::layer_table() const {
   static const Layer layers[] = {
-      layer<ResNet>("conv1", [](ResNet& m, const Variable& h) { return m.bn1.relu(m.conv1(h)); }),
+      layer<ResNet>("conv1", [](const ResNet& m, const Variable& h) { return m.bn1.relu(m.conv1(h)); }),
       layer<ResNet>("pool1",
-                    [](ResNet& m, const Variable& h) {
+                    [](const ResNet& m, const Variable& h) {
                       if (m.stem_ == ResNetStem::cifar) return h;
                       if (m.chainer_) return F::max_pooling_2d(h, 3, {.stride = 2});
                       return F::max_pooling_2d(h, 3, {.stride = 2, .pad = 1, .cover_all = false});
                     }),
-      layer<ResNet>("res2", [](ResNet& m, const Variable& h) { return m.res2(h); }),
-      layer<ResNet>("res3", [](ResNet& m, const Variable& h) { return m.res3(h); }),
-      layer<ResNet>("res4", [](ResNet& m, const Variable& h) { return m.res4(h); }),
-      layer<ResNet>("res5", [](ResNet& m, const Variable& h) { return m.res5(h); }),
-      layer<ResNet>("pool5", [](ResNet&, const Variable& h) { return F::global_average_pooling_2d(h); }),
-      layer<ResNet>("fc6", [](ResNet& m, const Variable& h) { return m.fc6(h); }),
-      layer<ResNet>("prob", [](ResNet&, const Variable& h) { return F::softmax(h); })};
+      layer<ResNet>("res2", [](const ResNet& m, const Variable& h) { return m.res2(h); }),
+      layer<ResNet>("res3", [](const ResNet& m, const Variable& h) { return m.res3(h); }),
+      layer<ResNet>("res4", [](const ResNet& m, const Variable& h) { return m.res4(h); }),
+      layer<ResNet>("res5", [](const ResNet& m, const Variable& h) { return m.res5(h); }),
+      layer<ResNet>("pool5", [](const ResNet&, const Variable& h) { return F::global_average_pooling_2d(h); }),
+      layer<ResNet>("fc6", [](const ResNet& m, const Variable& h) { return m.fc6(h); }),
+      layer<ResNet>("prob", [](const ResNet&, const Variable& h) { return F::softmax(h); })};
   return {layers, "fc6", "pool5"};
 }
 

@@ -26,7 +26,7 @@ struct ResNetOptions {
 /// Residual blocks of one size: the first, "a", may change size and channels, the others are "b1", "b2", ...
 class KUSARI_API ResidualBlocks : public ChainList<AnyLink> {
  public:
-  Variable operator()(const Variable& x);
+  Variable operator()(const Variable& x) const;
 
  protected:
   std::string list_name(size_t index) const override;

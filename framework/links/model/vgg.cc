@@ -34,20 +34,20 @@ int64_t pooled_pixels(int64_t size) {
 
 // The kinds of layers. A member belongs to either class.
 template <class Model, class T>
-T& member_of(VisionModel& model, T Model::*member) {
-  return static_cast<Model&>(model).*member;
+const T& member_of(const VisionModel& model, T Model::*member) {
+  return static_cast<const Model&>(model).*member;
 }
 template <auto conv>
-Variable conv_relu(VisionModel& model, const Variable& h) {
+Variable conv_relu(const VisionModel& model, const Variable& h) {
   return F::relu(member_of(model, conv)(h));
 }
 template <auto fc>
-Variable fc_relu_dropout(VisionModel& model, const Variable& h) {
+Variable fc_relu_dropout(const VisionModel& model, const Variable& h) {
   return F::dropout(F::relu(member_of(model, fc)(h)));
 }
-Variable last_fc(VisionModel& model, const Variable& h) { return member_of(model, &VGGLayers::fc8)(h); }
-Variable halve(VisionModel&, const Variable& h) { return F::max_pooling_2d(h, 2); }
-Variable probabilities(VisionModel&, const Variable& h) { return F::softmax(h); }
+Variable last_fc(const VisionModel& model, const Variable& h) { return member_of(model, &VGGLayers::fc8)(h); }
+Variable halve(const VisionModel&, const Variable& h) { return F::max_pooling_2d(h, 2); }
+Variable probabilities(const VisionModel&, const Variable& h) { return F::softmax(h); }
 
 }  // namespace
 

@@ -51,7 +51,7 @@ std::vector<std::string> VisionModel::available_layers() const {
   return names;
 }
 
-std::vector<Variable> VisionModel::run(const Variable& x, const std::vector<size_t>& wanted) {
+std::vector<Variable> VisionModel::run(const Variable& x, const std::vector<size_t>& wanted) const {
   const std::span<const Layer> layers = layer_table().layers;
   const std::vector<std::string> names = available_layers();
   constexpr size_t kFirst = static_cast<size_t>(-1);  // takes x
@@ -77,13 +77,13 @@ std::vector<Variable> VisionModel::run(const Variable& x, const std::vector<size
   return outputs;
 }
 
-Variable VisionModel::operator()(const Variable& x) {
+Variable VisionModel::operator()(const Variable& x) const {
   const detail::LinkCall call(*this);
   const size_t scores = index_of(available_layers(), layer_table().scores);
   return run(x, {scores})[scores];
 }
 
-Activations VisionModel::operator()(const Variable& x, const std::vector<std::string>& layers) {
+Activations VisionModel::operator()(const Variable& x, const std::vector<std::string>& layers) const {
   const detail::LinkCall call(*this);
   const std::vector<std::string> names = available_layers();
   std::vector<size_t> wanted;
@@ -99,13 +99,13 @@ Array VisionModel::prepare(const Array& image, const std::optional<PerAxis>& siz
 }
 
 Activations VisionModel::extract(const std::vector<Array>& images, const std::vector<std::string>& layers,
-                                 const std::optional<PerAxis>& size) {
+                                 const std::optional<PerAxis>& size) const {
   if (images.empty()) throw ValueError("VisionModel::extract: there are no images");
   const Array batch = batch_of(images, 1, device(), [&](const Array& image, int64_t) { return prepare(image, size); });
   return (*this)(batch, layers.empty() ? std::vector<std::string>{layer_table().features} : layers);
 }
 
-Variable VisionModel::predict(const std::vector<Array>& images, bool oversample) {
+Variable VisionModel::predict(const std::vector<Array>& images, bool oversample) const {
   if (images.empty()) throw ValueError("VisionModel::predict: there are no images");
   const auto evaluation = using_config(&Config::train, false);
   const auto no_graph = no_backprop_mode();

@@ -23,10 +23,10 @@ using Activations = std::map<std::string, Variable>;
 class KUSARI_API VisionModel : public Chain {
  public:
   /// Scores of the classes, before softmax. x: (N, 3, H, W), prepared. Returns (N, classes).
-  Variable operator()(const Variable& x);
+  Variable operator()(const Variable& x) const;
   /// The outputs of the named layers; layers that they do not need are not computed. Throws ValueError for an unknown
   /// name. Chainer's model(x, layers=[...]).
-  Activations operator()(const Variable& x, const std::vector<std::string>& layers);
+  Activations operator()(const Variable& x, const std::vector<std::string>& layers) const;
   /// Names of the layers in the order in which they are computed.
   std::vector<std::string> available_layers() const;
 
@@ -37,13 +37,13 @@ class KUSARI_API VisionModel : public Chain {
   /// The outputs of the named layers (none named: the features below the last affine maps) for images of equal sizes,
   /// or of any sizes when they are resized. Uses config.train and config.enable_backprop as they are.
   Activations extract(const std::vector<Array>& images, const std::vector<std::string>& layers,
-                      const std::optional<PerAxis>& size);
-  Activations extract(const std::vector<Array>& images, const std::vector<std::string>& layers = {}) {
+                      const std::optional<PerAxis>& size) const;
+  Activations extract(const std::vector<Array>& images, const std::vector<std::string>& layers = {}) const {
     return extract(images, layers, preparation.size);
   }
   /// Probabilities of the classes, (images, classes), with config.train off and no graph. With `oversample`, means over
   /// four corners, center and their mirror images.
-  Variable predict(const std::vector<Array>& images, bool oversample = true);
+  Variable predict(const std::vector<Array>& images, bool oversample = true) const;
 
   ImagePreparation preparation;  ///< may be changed to fit the weights
 
@@ -51,7 +51,7 @@ class KUSARI_API VisionModel : public Chain {
   /// One layer: `run` gets the output of the layer `input`, by default that of the layer before.
   struct Layer {
     const char* name;
-    Variable (*run)(VisionModel& model, const Variable& h);
+    Variable (*run)(const VisionModel& model, const Variable& h);
     const char* input = nullptr;
   };
   /// All layers, inputs first; `scores` are the classes' scores, `features` what `extract` gives by default.
@@ -63,7 +63,8 @@ class KUSARI_API VisionModel : public Chain {
   /// `layer<VGG16Layers>("fc8", [](auto& m, const Variable& h) { return m.fc8(h); })`
   template <class Model, class Run>
   static constexpr Layer layer(const char* name, Run, const char* input = nullptr) {
-    return {name, [](VisionModel& m, const Variable& h) -> Variable { return Run()(static_cast<Model&>(m), h); },
+    return {name,
+            [](const VisionModel& m, const Variable& h) -> Variable { return Run()(static_cast<const Model&>(m), h); },
             input};
   }
   virtual LayerTable layer_table() const = 0;
@@ -76,7 +77,7 @@ class KUSARI_API VisionModel : public Chain {
 
  private:
   /// Outputs of layers by number; undefined where not wanted.
-  std::vector<Variable> run(const Variable& x, const std::vector<size_t>& wanted);
+  std::vector<Variable> run(const Variable& x, const std::vector<size_t>& wanted) const;
 };
 
 }  // namespace kusari::links

@@ -16,21 +16,22 @@ BatchNormalization::BatchNormalization(const Shape& size, Options options)
                        std::move(options.initial_gamma), std::move(options.initial_beta), options.axis,
                        std::move(options.initial_avg_mean), std::move(options.initial_avg_var)}) {}
 
-Variable BatchNormalization::operator()(const Variable& x, const BatchNormalizationCall& call) {
+Variable BatchNormalization::operator()(const Variable& x, const BatchNormalizationCall& call) const {
   prepare(x);
   const detail::LinkCall hooked(*this);
   if (config().train) return F::batch_normalization(x, scale(), shift(), training_options(call));
   return F::fixed_batch_normalization(x, scale(), shift(), mean(), var(), {.eps = eps, .axis = axis()});
 }
 
-Variable BatchNormalization::relu(const Variable& x, const BatchNormalizationCall& call) {
+Variable BatchNormalization::relu(const Variable& x, const BatchNormalizationCall& call) const {
   prepare(x);
   const detail::LinkCall hooked(*this);
   if (config().train) return F::batch_normalization_relu(x, scale(), shift(), training_options(call));
   return F::fixed_batch_normalization_relu(x, scale(), shift(), mean(), var(), {.eps = eps, .axis = axis()});
 }
 
-Variable BatchNormalization::add_relu(const Variable& x, const Variable& residual, const BatchNormalizationCall& call) {
+Variable BatchNormalization::add_relu(const Variable& x, const Variable& residual,
+                                      const BatchNormalizationCall& call) const {
   prepare(x);
   const detail::LinkCall hooked(*this);
   if (config().train) {
@@ -40,7 +41,7 @@ Variable BatchNormalization::add_relu(const Variable& x, const Variable& residua
                                                {.eps = eps, .axis = axis()});
 }
 
-F::BatchNormalizationOptions BatchNormalization::training_options(const BatchNormalizationCall& call) {
+F::BatchNormalizationOptions BatchNormalization::training_options(const BatchNormalizationCall& call) const {
   return {.eps = eps, .running_mean = avg_mean, .running_var = avg_var, .decay = count(call), .axis = axis()};
 }
 

@@ -23,8 +23,9 @@ struct BatchNormalizationOptions {
 };
 
 /// y = gamma (x - mean) / sqrt(var + eps) + beta: by the statistics of the batch while training, which also enter the
-/// moving averages, and by those averages otherwise. x: (N, size..., spatial...), or any shape of which `axis` leaves
-/// the size. Throws what F::batch_normalization throws. chainer.links.BatchNormalization.
+/// moving averages, and by those averages otherwise. A call is const also while training: the averages are no part of
+/// what const protects. x: (N, size..., spatial...), or any shape of which `axis` leaves the size. Throws what
+/// F::batch_normalization throws. chainer.links.BatchNormalization.
 class KUSARI_API BatchNormalization : public BatchStatistics {
  public:
   using Options = BatchNormalizationOptions;
@@ -34,14 +35,14 @@ class KUSARI_API BatchNormalization : public BatchStatistics {
   /// Several axes of size, each of which may be kInfer.
   explicit BatchNormalization(const Shape& size, Options options = {});
 
-  Variable operator()(const Variable& x, const BatchNormalizationCall& call = {});
+  Variable operator()(const Variable& x, const BatchNormalizationCall& call = {}) const;
   /// relu(bn(x)) in one pass over the memory.
-  Variable relu(const Variable& x, const BatchNormalizationCall& call = {});
+  Variable relu(const Variable& x, const BatchNormalizationCall& call = {}) const;
   /// relu(bn(x) + residual) in one pass over the memory.
-  Variable add_relu(const Variable& x, const Variable& residual, const BatchNormalizationCall& call = {});
+  Variable add_relu(const Variable& x, const Variable& residual, const BatchNormalizationCall& call = {}) const;
 
  private:
-  functions::BatchNormalizationOptions training_options(const BatchNormalizationCall& call);
+  functions::BatchNormalizationOptions training_options(const BatchNormalizationCall& call) const;
 };
 
 }  // namespace kusari::links

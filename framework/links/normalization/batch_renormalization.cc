@@ -18,7 +18,7 @@ BatchRenormalization::BatchRenormalization(int64_t size, Options options)
       rmax{options.rmax},
       dmax{options.dmax} {}
 
-Variable BatchRenormalization::operator()(const Variable& x, const BatchNormalizationCall& call) {
+Variable BatchRenormalization::operator()(const Variable& x, const BatchNormalizationCall& call) const {
   prepare(x);
   const detail::LinkCall hooked(*this);
   if (!config().train) return F::fixed_batch_normalization(x, scale(), shift(), mean(), var(), {.eps = eps});

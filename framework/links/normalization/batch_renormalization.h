@@ -30,13 +30,13 @@ class KUSARI_API BatchRenormalization : public BatchStatistics {
   /// size: number of channels; kInfer takes it from the first x.
   explicit BatchRenormalization(int64_t size, Options options = {});
 
-  Variable operator()(const Variable& x, const BatchNormalizationCall& call = {});
+  Variable operator()(const Variable& x, const BatchNormalizationCall& call = {}) const;
 
   double rmax;  ///< may be raised while training goes on
   double dmax;
 
  private:
-  Array previous_mean_, previous_var_;  // what the last call saw: a recomputation must see it again
+  mutable Array previous_mean_, previous_var_;  // what the last call saw: a recomputation must see it again
 };
 
 }  // namespace kusari::links

@@ -9,6 +9,7 @@
 #include "kusari/framework/core/graph_capture.h"
 #include "kusari/framework/core/random_replay.h"
 #include "kusari/framework/core/serializer.h"
+#include "kusari/framework/links/link_hook.h"
 #include "kusari/framework/links/sizes.h"
 
 namespace kusari::links {
@@ -52,7 +53,7 @@ BatchStatistics::BatchStatistics(const char* call, const Shape& size, Start star
   if (is_known(size)) make_averages(size, Device());
 }
 
-void BatchStatistics::make_averages(const Shape& size, const Device& device) {
+void BatchStatistics::make_averages(const Shape& size, const Device& device) const {
   const ScopedGraphCapture once(nullptr);
   const random::UnrecordedDraws unrecorded;
   avg_mean = initializers::generate_array(initial_avg_mean_, size, dtype_, device);
@@ -74,8 +75,9 @@ void BatchStatistics::serialize(Serializer& serializer) {
   }
 }
 
-void BatchStatistics::prepare(const Variable& x) {
+void BatchStatistics::prepare(const Variable& x) const {
   if (!x.is_defined() || (has_averages_.is_set() && avg_mean.is_defined())) return;
+  detail::LinkCall::expect_members(*this);
   const detail::FirstCall alone;
   if (avg_mean.is_defined()) return has_averages_.set();
   Shape size = size_;
@@ -87,7 +89,7 @@ void BatchStatistics::prepare(const Variable& x) {
     ++i;
   }
   if (!is_known(size)) return;  // the function will say what x lacks
-  for (OptionalParameter* parameter : {&gamma, &beta}) {
+  for (const OptionalParameter* parameter : {&gamma, &beta}) {
     if (!parameter->is_defined()) continue;
     if (!parameter->is_initialized()) parameter->initialize(size);
     dtype_ = parameter->dtype();  // to(Dtype) may have changed it
@@ -104,7 +106,7 @@ Variable BatchStatistics::or_constant(const Variable& parameter, double constant
   return Variable(full(avg_mean.shape(), constant, avg_mean.dtype(), avg_mean.device()), false);
 }
 
-double BatchStatistics::count(const BatchNormalizationCall& call) {
+double BatchStatistics::count(const BatchNormalizationCall& call) const {
   if (!call.finetune) return decay;
   GraphCapture::refuse("L.BatchNormalization", "it counts its calls while it finetunes");
   if (!config().in_recomputing) N = N + 1;

@@ -32,9 +32,10 @@ class KUSARI_API BatchStatistics : public Link {
   double eps;               ///< added to the variances
   OptionalParameter gamma;  ///< of the size; absent: 1
   OptionalParameter beta;   ///< of the size; absent: 0
-  Persistent avg_mean;      ///< of the size; undefined until it is known
-  Persistent avg_var;
-  PersistentScalar<int64_t> N;  ///< batches averaged with {.finetune = true}
+  // A call of a const link that trains changes these, too.
+  mutable Persistent avg_mean;  ///< of the size; undefined until it is known
+  mutable Persistent avg_var;
+  mutable PersistentScalar<int64_t> N;  ///< batches averaged with {.finetune = true}
 
  protected:
   struct Start {
@@ -49,25 +50,25 @@ class KUSARI_API BatchStatistics : public Link {
   BatchStatistics(const char* call, const Shape& size, Start start);
 
   /// Makes what could not be made before the first x was seen.
-  void prepare(const Variable& x);
+  void prepare(const Variable& x) const;
   /// gamma and beta, or the constants in their place.
   Variable scale() const;
   Variable shift() const;
   Variable mean() const { return Variable(avg_mean, false); }
   Variable var() const { return Variable(avg_var, false); }
   /// Counts a training call, and gives the decay of the averages for it.
-  double count(const BatchNormalizationCall& call);
+  double count(const BatchNormalizationCall& call) const;
   const Dims& axis() const noexcept { return axis_; }
 
  private:
-  void make_averages(const Shape& size, const Device& device);
+  void make_averages(const Shape& size, const Device& device) const;
   Variable or_constant(const Variable& parameter, double constant) const;
 
   Shape size_;
   Dims axis_;
-  Dtype dtype_;
+  mutable Dtype dtype_;
   Initializer initial_avg_mean_, initial_avg_var_;
-  detail::MadeFlag has_averages_;
+  mutable detail::MadeFlag has_averages_;
 };
 
 }  // namespace kusari::links

@@ -38,7 +38,7 @@ DecorrelatedBatchNormalization::DecorrelatedBatchNormalization(int64_t size, Opt
       avg_projection{*this, "avg_projection", unit_projections(groups, group_size(size, groups), options.dtype)},
       N{*this, "N", 0} {}
 
-Variable DecorrelatedBatchNormalization::operator()(const Variable& x, const BatchNormalizationCall& call) {
+Variable DecorrelatedBatchNormalization::operator()(const Variable& x, const BatchNormalizationCall& call) const {
   const detail::LinkCall hooked(*this);
   if (!config().train) {
     return F::fixed_decorrelated_batch_normalization(x, F::cast(Variable(avg_mean, false), x.dtype()),

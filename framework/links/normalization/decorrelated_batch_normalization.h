@@ -24,7 +24,7 @@ class KUSARI_API DecorrelatedBatchNormalization : public Link {
   using Options = DecorrelatedBatchNormalizationOptions;
   explicit DecorrelatedBatchNormalization(int64_t size, Options options = {});
 
-  Variable operator()(const Variable& x, const BatchNormalizationCall& call = {});
+  Variable operator()(const Variable& x, const BatchNormalizationCall& call = {}) const;
   bool keeps_float32() const noexcept override { return true; }
   /// Forgets how many batches were averaged: the next call with {.finetune = true} starts anew.
   void start_finetuning() noexcept { N = 0; }
@@ -34,9 +34,9 @@ class KUSARI_API DecorrelatedBatchNormalization : public Link {
   int64_t groups;
   double decay;
   double eps;
-  Persistent avg_mean;          ///< (groups, size / groups)
-  Persistent avg_projection;    ///< (groups, size / groups, size / groups)
-  PersistentScalar<int64_t> N;  ///< batches averaged with {.finetune = true}
+  mutable Persistent avg_mean;          ///< (groups, size / groups)
+  mutable Persistent avg_projection;    ///< (groups, size / groups, size / groups)
+  mutable PersistentScalar<int64_t> N;  ///< batches averaged with {.finetune = true}
 };
 
 }  // namespace kusari::links

@@ -25,7 +25,7 @@ GroupNormalization::GroupNormalization(int64_t group_count, int64_t size, Option
   }
 }
 
-Variable GroupNormalization::operator()(const Variable& x) {
+Variable GroupNormalization::operator()(const Variable& x) const {
   functions::expect_given(x, "group_normalization", "x");
   if (x.ndim() < 2) {
     throw TypeError("L::GroupNormalization: x has shape " + to_string(x.shape()) + ": x.ndim must be at least 2");

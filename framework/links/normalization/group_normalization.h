@@ -23,7 +23,7 @@ class KUSARI_API GroupNormalization : public Link {
   GroupNormalization(int64_t group_count, int64_t size, Options options = {});
   explicit GroupNormalization(int64_t group_count, Options options = {})
       : GroupNormalization(group_count, kInfer, std::move(options)) {}
-  Variable operator()(const Variable& x);
+  Variable operator()(const Variable& x) const;
   bool keeps_float32() const noexcept override { return true; }
 
   int64_t groups;

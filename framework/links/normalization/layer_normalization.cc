@@ -20,7 +20,7 @@ LayerNormalization::LayerNormalization(int64_t size, Options options)
             get_dtype({}, Dtype::float32)},
       beta{*this, "beta", {size}, std::move(options.initial_beta), get_dtype({}, Dtype::float32)} {}
 
-Variable LayerNormalization::operator()(const Variable& x) {
+Variable LayerNormalization::operator()(const Variable& x) const {
   functions::expect_given(x, "layer_normalization", "x");
   if (x.ndim() != 2) {
     throw TypeError("L::LayerNormalization: x has shape " + to_string(x.shape()) + ": x.ndim must equal 2");

@@ -22,7 +22,7 @@ class KUSARI_API LayerNormalization : public Link {
   /// size: of a row; kInfer takes it from the first x.
   explicit LayerNormalization(int64_t size, Options options = {});
   explicit LayerNormalization(Options options = {}) : LayerNormalization(kInfer, std::move(options)) {}
-  Variable operator()(const Variable& x);
+  Variable operator()(const Variable& x) const;
   bool keeps_float32() const noexcept override { return true; }
 
   double eps;
