@@ -51,13 +51,15 @@ Optimizer& Optimizer::operator=(Optimizer&& other) noexcept {
 }
 Optimizer::~Optimizer() = default;
 
-void Optimizer::setup_target(Link& link, detail::CallModel call) {
+void Optimizer::setup_target(Link& link, size_t size, detail::CallModel call) {
   check_hyperparameters();
   home_ = link.home();
   call_ = call;
   epoch_ = 0;
   impl_->clock = detail::StepClock();
   impl_->hooks.clear();
+  impl_->target_size = size;
+  impl_->unused_gradients = {};
   ++impl_->settings;
   for (Parameter* parameter : link.params()) {
     parameter->set_update_rule(std::make_unique<KernelRule>(impl_->id, state_names()));

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <concepts>
+#include <cstddef>
 #include <cstdint>
 #include <cstring>
 #include <functional>
@@ -65,13 +66,14 @@ class KUSARI_API Optimizer {
   Optimizer& operator=(const Optimizer&) = delete;
   virtual ~Optimizer();
 
-  /// Starts optimizing a link: clock 0, no hooks, new update rules. Throws StateError for a sliced link, ValueError for
-  /// a hyperparameter that makes no sense: NaN, a negative eps, a beta outside [0, 1). An update throws it, too, when a
-  /// hyperparameter has become NaN or infinite.
+  /// Starts optimizing a link: clock 0, no hooks, new update rules; parameters that are frozen stay so. Throws
+  /// StateError for a sliced link, ValueError for a hyperparameter that makes no sense: NaN, a negative eps, a beta
+  /// outside [0, 1). An update throws it, too, when a hyperparameter has become NaN or infinite, and StateError once
+  /// the setup of another optimizer has taken over parameters of this one.
   template <LinkType Model>
   Optimizer& setup(Model& model) {
     detail::LinkAccess::check_inside(model, &model, sizeof(Model));
-    setup_target(model, detail::model_caller<Model>());
+    setup_target(model, sizeof(Model), detail::model_caller<Model>());
     return *this;
   }
   bool has_target() const noexcept { return static_cast<bool>(home_); }
@@ -81,7 +83,9 @@ class KUSARI_API Optimizer {
   /// when it takes another number of them.
   Variable call_target(std::span<const Variable> inputs, std::span<const std::string> keys = {});
 
-  /// One step from the gradients that the parameters hold. A parameter without one has gradient zero.
+  /// One step from the gradients that the parameters hold. A parameter without one has gradient zero. Warns once when
+  /// parameters have got gradients that nobody uses: those of a link that is a plain member where it was to be a Child,
+  /// and those that were added after setup.
   void update();
   /// One step for the loss that lossfun(args...) returns: forward, cleargrads, backward, update(). The old gradients go
   /// before the forward, whose activations can then have their memory; the graph is released as backward goes (unless
@@ -196,7 +200,7 @@ class KUSARI_API Optimizer {
   struct Group;
   struct GroupNumbers;
   struct StepRecord;
-  void setup_target(Link& link, detail::CallModel call);
+  void setup_target(Link& link, size_t size, detail::CallModel call);
   void check_hyperparameters();
   /// Null when the value is in the range.
   static const char* broken_rule(Range range, double value) noexcept;
@@ -207,6 +211,8 @@ class KUSARI_API Optimizer {
   Variable weighted_loss(const std::function<Variable()>& lossfun, double weight) const;
   void update_for(Variable loss);
   void refresh();
+  void warn_of_unused_gradients();
+  void warn_of_stray_links();
   void update_guarded(const Array& guard, const Array& loss_scale);
   void update_as_chainer();
   void prepare_gradients();

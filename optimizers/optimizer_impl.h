@@ -1,11 +1,13 @@
 #pragma once
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <memory>
 #include <vector>
 
+#include "kusari/framework/links/stray_links.h"
 #include "kusari/optimizers/loss_scale.h"
 #include "kusari/optimizers/optimizer.h"
 #include "kusari/optimizers/optimizer_access.h"
@@ -46,7 +48,7 @@ Parameter& master_of(KernelRule& rule, const Parameter& parameter);
 /// A parameter of the target.
 struct Optimizer::Entry {
   Parameter* parameter;
-  detail::KernelRule* rule;   // null: somebody else's parameter
+  detail::KernelRule* rule;   // null: added after setup, or with a rule of somebody's own
   Parameter* stepped;         // what hooks and kernels see: the parameter or its float32 master
   Parameter* differentiated;  // whose gradient the step reads: one of these
   detail::GradientScale scale = {};
@@ -88,6 +90,7 @@ struct Optimizer::Impl {
   uint64_t settings = 0;       // another number whenever hooks, observers, scaling or fp32_update change
   uint64_t version = 0;        // structure_version() of the lists below
   const Link* link = nullptr;  // where the target was then
+  size_t target_size = 0;      // bytes of its object
   std::vector<Entry> entries;
   std::vector<Parameter*> stepped;  // of the initialised entries, for hooks
   std::vector<UpdateRule*> rules;
@@ -111,17 +114,29 @@ struct Optimizer::Impl {
   std::shared_ptr<LossScale> last;   // what the last step was guarded by; null: it was not
   int64_t reported_skips = 0;        // of a fixed scale
 
+  /// What update() looks for to warn of it.
+  struct UnusedGradients {
+    uint64_t version = 0;  // structure_version() of `strays`
+    std::vector<detail::StrayLink> strays;
+    bool is_stray_told = false, is_late_told = false;
+  };
+  UnusedGradients unused_gradients;
+
   double chainer_scale = 1;
   double chainer_growth = 1;
   bool chainer_overflowed_ever = false;
   bool chainer_is_safe = true;
 
-  /// The rule that this optimizer has put on a parameter; null for somebody else's.
-  detail::KernelRule* own_rule(Parameter& parameter) const {
-    auto* const rule =
-        parameter.has_update_rule() ? dynamic_cast<detail::KernelRule*>(&parameter.update_rule()) : nullptr;
+  /// The rule that an optimizer has put on a parameter; null where none has.
+  static detail::KernelRule* kernel_rule(const Parameter& parameter) {
+    return parameter.has_update_rule() ? dynamic_cast<detail::KernelRule*>(&parameter.update_rule()) : nullptr;
+  }
+  /// The same; null for another optimizer's.
+  detail::KernelRule* own_rule(const Parameter& parameter) const {
+    detail::KernelRule* const rule = kernel_rule(parameter);
     return rule != nullptr && rule->owner == id ? rule : nullptr;
   }
+  [[noreturn]] void throw_displaced(Link& target) const;
   Group& group(const Entry& entry);
 };
 

@@ -162,7 +162,9 @@ void Optimizer::refresh() {
   impl.entries.clear();
   impl.groups.clear();
   for (Parameter* parameter : link.params()) {
-    impl.entries.push_back({parameter, impl.own_rule(*parameter), parameter, parameter});
+    KernelRule* const rule = Impl::kernel_rule(*parameter);
+    if (rule != nullptr && rule->owner != impl.id) impl.throw_displaced(link);
+    impl.entries.push_back({parameter, rule, parameter, parameter});
   }
   impl.version = version;
   impl.link = &link;
@@ -311,6 +313,7 @@ void Optimizer::update_as_chainer() {
 
 // Gives every parameter a gradient that kernels can take: its own array, in the parameter's memory order.
 void Optimizer::prepare_gradients() {
+  warn_of_unused_gradients();
   Impl& impl = *impl_;
   impl.rules.clear();
   for (Entry& entry : impl.entries) {
@@ -525,7 +528,7 @@ void detail::OptimizerAccess::unscale(Optimizer& optimizer, const Array& loss_sc
   Conversions conversions;
   for (const Optimizer::Entry& entry : optimizer.impl_->entries) {
     Parameter& parameter = *entry.parameter;
-    if (entry.rule == nullptr) continue;  // its own optimizer's affair
+    if (entry.rule == nullptr) continue;
     if (!parameter.is_initialized() || parameter.node()->grad == nullptr) continue;
     const Array& gradient = gradient_of(parameter);
     if (!same_layout(gradient, parameter.array())) {

@@ -1,0 +1,86 @@
+#include <algorithm>
+#include <string>
+
+#include "kusari/framework/core/error.h"
+#include "kusari/framework/core/log.h"
+#include "kusari/framework/links/link_walk.h"
+#include "kusari/framework/links/stray_links.h"
+#include "kusari/optimizers/optimizer_impl.h"
+
+// What an optimizer says about parameters that it cannot, or does not, update.
+namespace kusari {
+
+using detail::LinkWalk;
+
+namespace {
+
+std::string shape_text(const std::string& name, const Parameter& parameter) {
+  return name + " " + to_string(parameter.shape());
+}
+
+bool is_unused(const Parameter& parameter) {
+  return !parameter.has_update_rule() && parameter.update_enabled() && parameter.has_gradient();
+}
+
+}  // namespace
+
+void Optimizer::Impl::throw_displaced(Link& target) const {
+  size_t taken = 0, all = 0;
+  std::string first;
+  for (const auto& [path, parameter] : target.namedparams()) {
+    ++all;
+    const detail::KernelRule* const rule = kernel_rule(*parameter);
+    if (rule == nullptr || rule->owner == id) continue;
+    if (taken++ == 0) first = path;
+  }
+  throw StateError(std::string(self->name()) + ": another optimizer was set up with this one's parameters and has " +
+                   "taken over " + (taken == all ? std::string("all ") : std::to_string(taken) + " of ") +
+                   std::to_string(all) + " (the first is " + first +
+                   "): call setup(model) again on the optimizer that shall update them, or set up each optimizer with "
+                   "parameters of its own");
+}
+
+// Before gradients are prepared: parameters without one get zeros there.
+void Optimizer::warn_of_unused_gradients() {
+  Impl::UnusedGradients& unused = impl_->unused_gradients;
+  if (!unused.is_stray_told) warn_of_stray_links();
+  if (unused.is_late_told) return;
+  const std::vector<Entry>& entries = impl_->entries;
+  const auto is_late = [](const Entry& entry) { return entry.rule == nullptr && is_unused(*entry.parameter); };
+  if (std::none_of(entries.begin(), entries.end(), is_late)) return;
+  std::string late;
+  for (const auto& [path, parameter] : target().namedparams()) {
+    if (is_unused(*parameter)) late += (late.empty() ? "" : ", ") + shape_text(path, *parameter);
+  }
+  log::warn(std::string(name()) + ": parameters have gradients but no update rule: " + late +
+            "; they came to the model after setup: call setup(model) again, or disable_update() if they are to stay");
+  unused.is_late_told = true;
+}
+
+void Optimizer::warn_of_stray_links() {
+  Impl::UnusedGradients& unused = impl_->unused_gradients;
+  if (unused.version != impl_->version) {
+    unused.strays = detail::find_stray_links(target(), impl_->target_size);
+    unused.version = impl_->version;
+  }
+  std::string strays;
+  for (const detail::StrayLink& stray : unused.strays) {
+    std::string parameters;
+    for (const auto& [path, parameter] : stray.link->namedparams()) {
+      if (is_unused(*parameter))
+        parameters += (parameters.empty() ? "" : ", ") + shape_text(path.substr(1), *parameter);
+    }
+    if (parameters.empty()) continue;
+    const std::string type = detail::class_name(*stray.link);
+    strays += (strays.empty() ? "a " : "; a ") + type + " in " + detail::class_name(*stray.holder) + " (" + parameters +
+              "), to be declared as Child<" + type + ">";
+  }
+  if (strays.empty()) return;
+  log::warn(std::string(name()) +
+            ": parameters get gradients but are neither trained nor saved, because the link they "
+            "belong to is a plain member: " +
+            strays + "; if that is meant, keep gradients from it with disable_update() or no_backprop_mode()");
+  unused.is_stray_told = true;
+}
+
+}  // namespace kusari
