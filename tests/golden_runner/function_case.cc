@@ -69,7 +69,7 @@ class FunctionRun {
 
  private:
   static Variables called(const Case& c, const Adapter& adapter, const Inputs& inputs) {
-    Args args(c.json().at("args"), c.json().at("attrs"), inputs);
+    Args args(signature_of("function", c.name()), c.json().at("args"), c.json().at("attrs"), inputs);
     Variables results = adapter(args);
     args.check_all_used();
     return results;

@@ -37,16 +37,23 @@ Adapter call(Function function) {
   return [function](Args& args) { return collect(function(args)); };
 }
 
-/// A function of one array and no options.
+/// A function of one array, its first parameter, and no options.
 template <class Function>
 Adapter unary(Function function) {
-  return [function](Args& args) { return collect(function(args.only())); };
+  return [function](Args& args) { return collect(function(args.first())); };
 }
 
 /// A function of two arrays, under these names, and no options.
 template <class Function>
 Adapter binary(Function function, std::string first = "x", std::string second = "y") {
   return [=](Args& args) { return collect(function(args.var(first), args.var(second))); };
+}
+
+/// A result and what an argument return_NAME asks for besides: `flag` is its name, `extra` is undefined when there is
+/// none.
+inline Variables with_extra(Args& args, const std::string& flag, const Variable& y, const Array& extra) {
+  if (!args.flag(flag)) return Variables(y);
+  return Variables(y, extra.is_defined() ? Variable(extra, false) : Variable());
 }
 
 // The functions of each family, by Chainer's names.
@@ -64,5 +71,10 @@ void add_pooling_functions(FunctionTable& table);
 void add_sampling_functions(FunctionTable& table);
 /// All of them.
 const FunctionTable& function_table();
+/// Calls one of them with arguments as a case gives them. Throws Unsupported when there is no such function.
+Variables call_function(const std::string& name, const Json& args, const Json& attrs, const Inputs& inputs);
+/// An argument that is a function, {"function": "tanh"}: called with as many arrays as it is given, otherwise with its
+/// defaults.
+std::function<Variable(const Variables& xs)> function_argument(Args& args, const std::string& name);
 
 }  // namespace kusari::golden

@@ -19,26 +19,25 @@ namespace kusari::golden {
 
 void add_activation_functions(FunctionTable& table) {
   table.insert({
-      {"clipped_relu", call([](Args& a) { return F::clipped_relu(a.var("x"), a.number("z", 20)); })},
-      {"crelu", call([](Args& a) { return F::crelu(a.var("x"), a.integer("axis", 1)); })},
-      {"elu", call([](Args& a) { return F::elu(a.var("x"), a.number("alpha", 1)); })},
+      {"clipped_relu", call([](Args& a) { return F::clipped_relu(a.var("x"), a.number("z")); })},
+      {"crelu", call([](Args& a) { return F::crelu(a.var("x"), a.integer("axis")); })},
+      {"elu", call([](Args& a) { return F::elu(a.var("x"), a.number("alpha")); })},
       {"hard_sigmoid", unary(F::hard_sigmoid)},
-      {"leaky_relu", call([](Args& a) { return F::leaky_relu(a.var("x"), a.number("slope", 0.2)); })},
-      {"log_softmax", call([](Args& a) { return F::log_softmax(a.var("x"), a.integer("axis", 1)); })},
-      {"maxout", call([](Args& a) { return F::maxout(a.var("x"), a.integer("pool_size", 1), a.integer("axis", 1)); })},
+      {"leaky_relu", call([](Args& a) { return F::leaky_relu(a.var("x"), a.number("slope")); })},
+      {"log_softmax", call([](Args& a) { return F::log_softmax(a.var("x"), a.integer("axis")); })},
+      {"maxout", call([](Args& a) { return F::maxout(a.var("x"), a.integer("pool_size"), a.integer("axis")); })},
       {"prelu", binary(F::prelu, "x", "W")},
       {"relu", unary(F::relu)},
       {"relu6", unary(F::relu6)},
       {"rrelu", call([](Args& a) {
-         return F::rrelu(a.var("x"), a.number("l", 1.0 / 8), a.number("u", 1.0 / 3), {.r = a.array("r")});
+         Array r;
+         const Variable y = F::rrelu(a.var("x"), a.number("l"), a.number("u"), {.r = a.array("r"), .return_r = &r});
+         return with_extra(a, "return_r", y, r);
        })},
-      {"selu", call([](Args& a) {
-         return F::selu(a.var("x"), a.number("alpha", 1.6732632423543772848170429916717),
-                        a.number("scale", 1.0507009873554804934193349852946));
-       })},
+      {"selu", call([](Args& a) { return F::selu(a.var("x"), a.number("alpha"), a.number("scale")); })},
       {"sigmoid", unary(F::sigmoid)},
-      {"softmax", call([](Args& a) { return F::softmax(a.var("x"), a.integer("axis", 1)); })},
-      {"softplus", call([](Args& a) { return F::softplus(a.var("x"), a.number("beta", 1)); })},
+      {"softmax", call([](Args& a) { return F::softmax(a.var("x"), a.integer("axis")); })},
+      {"softplus", call([](Args& a) { return F::softplus(a.var("x"), a.number("beta")); })},
       {"swish", binary(F::swish, "x", "beta")},
       {"tanh", unary(F::tanh)},
   });

@@ -33,6 +33,10 @@ std::optional<int64_t> optional_integer(const Json& value) {
 
 Index index(Args& a, const Json& value) {
   if (value.is_number_integer()) return value.get<int64_t>();
+  if (value.is_array()) {
+    const auto values = value.get<std::vector<int64_t>>();
+    return array<int64_t>(values);
+  }
   if (is_array_name(value)) return a.decode(value).array();
   if (value.contains("ellipsis")) return kEllipsis;
   if (value.contains("newaxis")) return kNewAxis;
@@ -42,48 +46,62 @@ Index index(Args& a, const Json& value) {
 
 std::vector<Index> indices(Args& a) {
   std::vector<Index> all;
-  for (const Json& value : a.raw("slices")) all.push_back(index(a, value));
+  const Json& slices = a.raw("slices");
+  if (!slices.is_array()) return {index(a, slices)};
+  for (const Json& value : slices) all.push_back(index(a, value));
   return all;
 }
 
 /// One number, one pair or a list of pairs.
 PadWidth pad_width(const Json& value) {
   if (value.is_number_integer()) return value.get<int64_t>();
+  if (value.size() == 1 && value.at(0).is_number_integer()) return value.at(0).get<int64_t>();
   if (value.at(0).is_number_integer()) return {value.at(0).get<int64_t>(), value.at(1).get<int64_t>()};
   std::vector<PadWidth::Pair> pairs;
   for (const Json& pair : value) pairs.push_back({pair.at(0).get<int64_t>(), pair.at(1).get<int64_t>()});
   return PadWidth(std::span<const PadWidth::Pair>(pairs));
 }
 
-F::PadMode pad_mode(const std::string& name) {
-  if (name == "constant") return F::PadMode::constant;
-  if (name == "edge") return F::PadMode::edge;
-  if (name == "reflect") return F::PadMode::reflect;
-  if (name == "symmetric") return F::PadMode::symmetric;
-  if (name == "wrap") return F::PadMode::wrap;
-  throw std::runtime_error("mode=" + name);
+F::PadMode pad_mode(Args& a) {
+  return a.choice<F::PadMode>("mode", {{"constant", F::PadMode::constant},
+                                       {"edge", F::PadMode::edge},
+                                       {"reflect", F::PadMode::reflect},
+                                       {"symmetric", F::PadMode::symmetric},
+                                       {"wrap", F::PadMode::wrap}});
+}
+
+/// One number; Chainer's pairs have no counterpart here.
+double constant_values(Args& a) {
+  const Json& value = a.keyword("constant_values");
+  if (value.is_null()) return 0;
+  if (!value.is_number())
+    throw std::runtime_error("pad: argument constant_values=" + value.dump() + " is not a number");
+  return value.get<double>();
+}
+
+/// The CPU, or a device by its name or number.
+Device device(Args& a) {
+  const Json& value = a.raw("dst");
+  return get_device(value.is_string() ? value.get<std::string>() : std::to_string(a.integer("dst")));
 }
 
 }  // namespace
 
 void add_array_functions(FunctionTable& table) {
   table.insert({
-      {"broadcast", call([](Args& a) { return F::broadcast(a.positional_vars()); })},
+      {"broadcast", call([](Args& a) { return F::broadcast(a.more_vars()); })},
       {"broadcast_to", call([](Args& a) { return F::broadcast_to(a.var("x"), a.shape("shape")); })},
-      {"cast", call([](Args& a) { return F::cast(a.var("x"), dtype_from_name(a.text("typ", ""))); })},
-      {"concat", call([](Args& a) { return F::concat(a.vars("xs"), a.integer("axis", 1)); })},
-      {"copy", call([](Args& a) {  // dst -1 is the CPU
-         return F::copy(a.var("x"), get_device(std::to_string(a.integer("dst", -1))));
-       })},
+      {"cast", call([](Args& a) { return F::cast(a.var("x"), dtype_of(a.raw("typ"))); })},
+      {"concat", call([](Args& a) { return F::concat(a.vars("xs"), a.integer("axis")); })},
+      {"copy", call([](Args& a) { return F::copy(a.var("x"), device(a)); })},
       {"diagonal", call([](Args& a) {
-         return F::diagonal(
-             a.var("x"),
-             {.offset = a.integer("offset", 0), .axis1 = a.integer("axis1", 0), .axis2 = a.integer("axis2", 1)});
+         return F::diagonal(a.var("x"),
+                            {.offset = a.integer("offset"), .axis1 = a.integer("axis1"), .axis2 = a.integer("axis2")});
        })},
       {"dstack", call([](Args& a) { return F::dstack(a.vars("xs")); })},
-      {"expand_dims", call([](Args& a) { return F::expand_dims(a.var("x"), a.integer("axis", 0)); })},
+      {"expand_dims", call([](Args& a) { return F::expand_dims(a.var("x"), a.integer("axis")); })},
       {"flatten", unary(F::flatten)},
-      {"flip", call([](Args& a) { return F::flip(a.var("x"), a.integer("axis", 0)); })},
+      {"flip", call([](Args& a) { return F::flip(a.var("x"), a.integer("axis")); })},
       {"fliplr", unary(F::fliplr)},
       {"flipud", unary(F::flipud)},
       {"get_item", call([](Args& a) { return F::get_item(a.var("x"), indices(a)); })},
@@ -91,37 +109,39 @@ void add_array_functions(FunctionTable& table) {
       {"moveaxis",
        call([](Args& a) { return F::moveaxis(a.var("x"), a.integers("source"), a.integers("destination")); })},
       {"pad", call([](Args& a) {
-         return F::pad(a.var("x"), pad_width(a.raw("pad_width")), pad_mode(a.text("mode", "constant")),
-                       a.number("constant_values", 0));
+         return F::pad(a.var("x"), pad_width(a.raw("pad_width")), pad_mode(a), constant_values(a));
        })},
-      {"permutate", call([](Args& a) {
-         return F::permutate(a.var("x"), a.array("indices"), a.integer("axis", 0), a.flag("inv", false));
+      {"permutate",
+       call([](Args& a) { return F::permutate(a.var("x"), a.array("indices"), a.integer("axis"), a.flag("inv")); })},
+      {"repeat", call([](Args& a) {
+         const std::optional<int64_t> axis = a.optional_integer("axis");
+         if (a.raw("repeats").is_number()) return F::repeat(a.var("x"), a.integer("repeats"), axis);
+         return F::repeat(a.var("x"), a.integers("repeats"), axis);
        })},
-      {"repeat",
-       call([](Args& a) { return F::repeat(a.var("x"), a.integers("repeats"), a.optional_integer("axis")); })},
       {"reshape", call([](Args& a) { return F::reshape(a.var("x"), a.shape("shape")); })},
-      {"rollaxis", call([](Args& a) { return F::rollaxis(a.var("x"), a.integer("axis", 0), a.integer("start", 0)); })},
+      {"rollaxis", call([](Args& a) { return F::rollaxis(a.var("x"), a.integer("axis"), a.integer("start")); })},
       {"scatter_add", call([](Args& a) { return F::scatter_add(a.var("a"), indices(a), a.var("b")); })},
       {"select_item", binary(F::select_item, "x", "t")},
-      {"separate", call([](Args& a) { return F::separate(a.var("x"), a.integer("axis", 0)); })},
+      {"separate", call([](Args& a) { return F::separate(a.var("x"), a.integer("axis")); })},
       {"split_axis", call([](Args& a) {
          const Variable x = a.var("x");
-         const int64_t axis = a.integer("axis", 0);
-         if (a.flag("force_tuple", true) && a.raw("indices_or_sections").is_number()) {
-           return F::split_axis(x, a.integer("indices_or_sections", 1), axis);
-         }
+         const int64_t axis = a.integer("axis");
+         a.flag("force_tuple");  // a result alone or in a list is the same here
+         const Json& parts = a.raw("indices_or_sections");
+         if (parts.is_number()) return F::split_axis(x, a.integer("indices_or_sections"), axis);
+         if (is_array_name(parts)) return F::split_axis(x, a.array("indices_or_sections").to_vector<int64_t>(), axis);
          return F::split_axis(x, a.integers("indices_or_sections"), axis);
        })},
       {"squeeze", call([](Args& a) {
          const Variable x = a.var("x");
-         return a.has("axis") ? F::squeeze(x, a.integers("axis")) : F::squeeze(x);
+         return a.raw("axis").is_null() ? F::squeeze(x) : F::squeeze(x, a.integers("axis"));
        })},
-      {"stack", call([](Args& a) { return F::stack(a.vars("xs"), a.integer("axis", 0)); })},
-      {"swapaxes", call([](Args& a) { return F::swapaxes(a.var("x"), a.integer("axis1", 0), a.integer("axis2", 1)); })},
+      {"stack", call([](Args& a) { return F::stack(a.vars("xs"), a.integer("axis")); })},
+      {"swapaxes", call([](Args& a) { return F::swapaxes(a.var("x"), a.integer("axis1"), a.integer("axis2")); })},
       {"tile", call([](Args& a) { return F::tile(a.var("x"), a.integers("reps")); })},
       {"transpose", call([](Args& a) {
          const Variable x = a.var("x");
-         return a.has("axes") ? F::transpose(x, a.integers("axes")) : F::transpose(x);
+         return a.raw("axes").is_null() ? F::transpose(x) : F::transpose(x, a.integers("axes"));
        })},
       {"transpose_sequence", call([](Args& a) { return F::transpose_sequence(a.vars("xs")); })},
       {"vstack", call([](Args& a) { return F::vstack(a.vars("xs")); })},

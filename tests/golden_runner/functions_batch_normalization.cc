@@ -8,35 +8,35 @@ namespace {
 
 Variable batch_normalization(Args& a) {
   return F::batch_normalization(a.var("x"), a.var("gamma"), a.var("beta"),
-                                {.eps = a.number("eps", 2e-5),
+                                {.eps = a.number("eps"),
                                  .running_mean = a.array("running_mean"),
                                  .running_var = a.array("running_var"),
-                                 .decay = a.number("decay", 0.9),
-                                 .axis = a.shape("axis")});
+                                 .decay = a.number("decay"),
+                                 .axis = a.shape_or_empty("axis")});
 }
 
 Variable fixed_batch_normalization(Args& a) {
   return F::fixed_batch_normalization(a.var("x"), a.var("gamma"), a.var("beta"), a.var("mean"), a.var("var"),
-                                      {.eps = a.number("eps", 2e-5), .axis = a.shape("axis")});
+                                      {.eps = a.number("eps"), .axis = a.shape_or_empty("axis")});
 }
 
 Variable batch_renormalization(Args& a) {
   return F::batch_renormalization(a.var("x"), a.var("gamma"), a.var("beta"),
-                                  {.rmax = a.number("rmax", 1),
-                                   .dmax = a.number("dmax", 0),
-                                   .eps = a.number("eps", 2e-5),
+                                  {.rmax = a.number("rmax"),
+                                   .dmax = a.number("dmax"),
+                                   .eps = a.number("eps"),
                                    .running_mean = a.array("running_mean"),
                                    .running_var = a.array("running_var"),
-                                   .decay = a.number("decay", 0.9),
-                                   .update_statistics = a.flag("update_statistics", false)});
+                                   .decay = a.number("decay"),
+                                   .update_statistics = a.flag("update_statistics")});
 }
 
 Variable decorrelated_batch_normalization(Args& a) {
-  return F::decorrelated_batch_normalization(a.var("x"), {.groups = a.integer("groups", 16),
-                                                          .eps = a.number("eps", 2e-5),
+  return F::decorrelated_batch_normalization(a.var("x"), {.groups = a.integer("groups"),
+                                                          .eps = a.number("eps"),
                                                           .running_mean = a.array("running_mean"),
                                                           .running_projection = a.array("running_projection"),
-                                                          .decay = a.number("decay", 0.9)});
+                                                          .decay = a.number("decay")});
 }
 
 }  // namespace
@@ -49,11 +49,11 @@ void add_batch_normalization_functions(FunctionTable& table) {
       {"fixed_batch_normalization", call(fixed_batch_normalization)},
       {"fixed_batch_renormalization", call([](Args& a) {
          return F::fixed_batch_renormalization(a.var("x"), a.var("gamma"), a.var("beta"), a.var("mean"), a.var("var"),
-                                               a.number("eps", 2e-5));
+                                               a.number("eps"));
        })},
       {"fixed_decorrelated_batch_normalization", call([](Args& a) {
          return F::fixed_decorrelated_batch_normalization(a.var("x"), a.var("mean"), a.var("projection"),
-                                                          a.integer("groups", 16));
+                                                          a.integer("groups"));
        })},
   });
 }

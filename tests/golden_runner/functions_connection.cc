@@ -15,9 +15,9 @@ void add_connection_functions(FunctionTable& table) {
        call([](Args& a) { return F::embed_id(a.var("x"), a.var("W"), a.optional_integer("ignore_label")); })},
       {"linear", call([](Args& a) {
          return F::linear(a.var("x"), a.var("W"), a.var("b"),
-                          {.n_batch_axes = static_cast<int>(a.integer("n_batch_axes", 1))});
+                          {.n_batch_axes = static_cast<int>(a.integer("n_batch_axes"))});
        })},
-      {"shift", call([](Args& a) { return F::shift(a.var("x"), a.per_axis("ksize", 3), a.per_axis("dilate", 1)); })},
+      {"shift", call([](Args& a) { return F::shift(a.var("x"), a.per_axis("ksize"), a.per_axis("dilate")); })},
   });
 }
 

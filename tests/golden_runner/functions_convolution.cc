@@ -7,15 +7,19 @@
 namespace kusari::golden {
 namespace {
 
+// dilated_convolution_2d has none.
+int64_t groups(Args& a) { return a.signature().find("groups") == nullptr ? 1 : a.integer("groups"); }
+
 using Convolution = Variable (*)(const Variable&, const Variable&, const Variable&, const F::ConvolutionOptions&);
 Adapter convolution(Convolution function) {
   return call([function](Args& a) {
+    if (a.signature().find("cudnn_fast") != nullptr) a.refuse("cudnn_fast");
     return function(a.var("x"), a.var("W"), a.var("b"),
-                    {.stride = a.per_axis("stride", 1),
-                     .pad = a.per_axis("pad", 0),
-                     .cover_all = a.flag("cover_all", false),
-                     .dilate = a.per_axis("dilate", 1),
-                     .groups = a.integer("groups", 1)});
+                    {.stride = a.per_axis("stride"),
+                     .pad = a.per_axis("pad"),
+                     .cover_all = a.flag("cover_all"),
+                     .dilate = a.per_axis("dilate"),
+                     .groups = groups(a)});
   });
 }
 
@@ -23,11 +27,11 @@ using Deconvolution = Variable (*)(const Variable&, const Variable&, const Varia
 Adapter deconvolution(Deconvolution function) {
   return call([function](Args& a) {
     return function(a.var("x"), a.var("W"), a.var("b"),
-                    {.stride = a.per_axis("stride", 1),
-                     .pad = a.per_axis("pad", 0),
-                     .outsize = a.shape("outsize"),
-                     .dilate = a.per_axis("dilate", 1),
-                     .groups = a.integer("groups", 1)});
+                    {.stride = a.per_axis("stride"),
+                     .pad = a.per_axis("pad"),
+                     .outsize = a.shape_or_empty("outsize"),
+                     .dilate = a.per_axis("dilate"),
+                     .groups = a.integer("groups")});
   });
 }
 
@@ -45,7 +49,7 @@ void add_convolution_functions(FunctionTable& table) {
       {"deconvolution_nd", deconvolution(F::deconvolution_nd)},
       {"depthwise_convolution_2d", call([](Args& a) {
          return F::depthwise_convolution_2d(a.var("x"), a.var("W"), a.var("b"),
-                                            {.stride = a.per_axis("stride", 1), .pad = a.per_axis("pad", 0)});
+                                            {.stride = a.per_axis("stride"), .pad = a.per_axis("pad")});
        })},
       {"dilated_convolution_2d", convolution(F::dilated_convolution_2d)},
   });

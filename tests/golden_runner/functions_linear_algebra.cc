@@ -28,30 +28,36 @@ utils::CooMatrix coo_matrix(Args& a, const Json& value) {
 
 Variable sparse_matmul(Args& a) {
   const Json &left = a.raw("a"), &right = a.raw("b");
-  const F::SparseMatmulOptions options{.transa = a.flag("transa", false), .transb = a.flag("transb", false)};
+  const F::SparseMatmulOptions options{.transa = a.flag("transa"), .transb = a.flag("transb")};
   if (is_array_name(left)) return F::sparse_matmul(a.decode(left), coo_matrix(a, right), options);
   return F::sparse_matmul(coo_matrix(a, left), a.decode(right), options);
 }
 
+// [0, {"ellipsis": true}, 2].
+std::vector<int> subscripts(const Json& list) {
+  std::vector<int> all;
+  for (const Json& one : list) all.push_back(one.is_object() ? F::kEllipsisSubscript : one.get<int>());
+  return all;
+}
+
 // Subscripts as text and operands, or operands each followed by a list of numbers.
 Variable einsum(Args& a) {
-  const size_t count = a.positional_count();
-  if (!is_array_name(a.positional(0))) {
+  const std::vector<Json>& given = a.more();
+  if (given.empty()) throw std::runtime_error("einsum has no arguments");
+  const size_t count = given.size();
+  if (!is_array_name(given[0])) {
     std::vector<Variable> operands;
-    for (size_t i = 1; i < count; ++i) operands.push_back(a.positional_var(i));
-    return F::einsum(a.positional(0).get<std::string>(), operands);
+    for (size_t i = 1; i < count; ++i) operands.push_back(a.decode(given[i]));
+    return F::einsum(given[0].get<std::string>(), operands);
   }
   std::vector<F::EinsumOperand> operands;
-  for (size_t i = 0; i + 1 < count; i += 2) {
-    operands.push_back({a.positional_var(i), a.positional(i + 1).get<std::vector<int>>()});
-  }
+  for (size_t i = 0; i + 1 < count; i += 2) operands.push_back({a.decode(given[i]), subscripts(given[i + 1])});
   if (count % 2 == 0) return F::einsum(operands);
-  return F::einsum(operands, a.positional(count - 1).get<std::vector<int>>());
+  return F::einsum(operands, subscripts(given[count - 1]));
 }
 
 F::TensordotAxes tensordot_axes(Args& a) {
   const Json& axes = a.raw("axes");
-  if (axes.is_null()) return 2;
   if (axes.is_number()) return axes.get<int64_t>();
   const auto list = [](const Json& value) {
     return value.is_number() ? std::vector<int64_t>{value.get<int64_t>()} : value.get<std::vector<int64_t>>();
@@ -66,8 +72,7 @@ void add_linear_algebra_functions(FunctionTable& table) {
       {"batch_det", unary(F::batch_det)},
       {"batch_inv", unary(F::batch_inv)},
       {"batch_matmul", call([](Args& a) {
-         return F::batch_matmul(a.var("a"), a.var("b"),
-                                {.transa = a.flag("transa", false), .transb = a.flag("transb", false)});
+         return F::batch_matmul(a.var("a"), a.var("b"), {.transa = a.flag("transa"), .transb = a.flag("transb")});
        })},
       {"cholesky", unary(F::cholesky)},
       {"cumprod", call([](Args& a) { return F::cumprod(a.var("x"), a.optional_integer("axis")); })},

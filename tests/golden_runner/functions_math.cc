@@ -1,3 +1,5 @@
+#include <limits>
+
 #include "kusari/framework/functions/axes.h"
 #include "kusari/framework/functions/math/average.h"
 #include "kusari/framework/functions/math/basic_math.h"
@@ -54,20 +56,31 @@ using Two = Variable (*)(const Variable&, const Variable&);
 // max, min, sum, prod: F::name(x, axis, keepdims).
 template <class Function>
 Adapter reduction(Function function) {
-  return call([function](Args& a) { return function(a.var("x"), axes(a), a.flag("keepdims", false)); });
+  return call([function](Args& a) { return function(a.var("x"), axes(a), a.flag("keepdims")); });
+}
+
+Scalar scalar(const Json& value) {
+  return value.is_number_integer() ? Scalar(value.get<int64_t>()) : Scalar(value.get<double>());
 }
 
 // An operator with a constant: `x + c`.
 template <class Function>
 Adapter with_constant(Function function) {
-  return call([function](Args& a) { return function(a.var("x"), Scalar(a.number("c", 0))); });
+  return call([function](Args& a) { return function(a.var("x"), scalar(a.raw("c"))); });
+}
+
+// None is a bound that everything is within.
+Variable clip(Args& a) {
+  constexpr double kInfinity = std::numeric_limits<double>::infinity();
+  return F::clip(a.var("x"), a.optional_number("x_min").value_or(-kInfinity),
+                 a.optional_number("x_max").value_or(kInfinity));
 }
 
 void add_operators(FunctionTable& table) {
   using V = const Variable&;
   table.insert({
       {"absolute", unary(F::absolute)},
-      {"add", call([](Args& a) { return F::add(a.positional_vars()); })},
+      {"add", call([](Args& a) { return F::add(a.more_vars()); })},
       {"op_add_const", with_constant([](V x, Scalar c) { return x + c; })},
       {"op_div", binary([](V x, V y) { return x / y; })},
       {"op_div_const", with_constant([](V x, Scalar c) { return x / c; })},
@@ -97,12 +110,11 @@ void add_math_functions(FunctionTable& table) {
       {"arctanh", unary(F::arctanh)},
       {"argmax", call([](Args& a) { return F::argmax(a.var("x"), a.optional_integer("axis")); })},
       {"argmin", call([](Args& a) { return F::argmin(a.var("x"), a.optional_integer("axis")); })},
-      {"average",
-       call([](Args& a) { return F::average(a.var("x"), axes(a), a.var("weights"), a.flag("keepdims", false)); })},
+      {"average", call([](Args& a) { return F::average(a.var("x"), axes(a), a.var("weights"), a.flag("keepdims")); })},
       {"batch_l2_norm_squared", unary(F::batch_l2_norm_squared)},
-      {"bias", call([](Args& a) { return F::bias(a.var("x"), a.var("y"), a.integer("axis", 1)); })},
+      {"bias", call([](Args& a) { return F::bias(a.var("x"), a.var("y"), a.integer("axis")); })},
       {"ceil", unary(F::ceil)},
-      {"clip", call([](Args& a) { return F::clip(a.var("x"), a.number("x_min", 0), a.number("x_max", 0)); })},
+      {"clip", call(clip)},
       {"cos", unary(F::cos)},
       {"cosh", unary(F::cosh)},
       {"digamma", unary(F::digamma)},
@@ -118,7 +130,7 @@ void add_math_functions(FunctionTable& table) {
       {"fmod", binary(F::fmod, "x", "divisor")},
       {"identity", call([](Args& a) {
          Variables all;
-         for (const Variable& x : a.positional_vars()) all.push_back(F::identity(x));
+         for (const Variable& x : a.more_vars()) all.push_back(F::identity(x));
          return all;
        })},
       {"lgamma", unary(F::lgamma)},
@@ -130,20 +142,22 @@ void add_math_functions(FunctionTable& table) {
       {"log_ndtr", unary(F::log_ndtr)},
       {"logsumexp", call([](Args& a) { return F::logsumexp(a.var("x"), axes(a)); })},
       {"matmul", call([](Args& a) {
-         return F::matmul(a.var("a"), a.var("b"),
-                          {.transa = a.flag("transa", false), .transb = a.flag("transb", false)});
+         return F::matmul(a.var("a"), a.var("b"), {.transa = a.flag("transa"), .transb = a.flag("transb")});
        })},
       {"max", reduction(F::max)},
       {"maximum", binary(F::maximum, "x1", "x2")},
-      {"mean", call([](Args& a) { return F::mean(a.var("x"), axes(a), a.var("weights"), a.flag("keepdims", false)); })},
+      {"mean", call([](Args& a) { return F::mean(a.var("x"), axes(a), a.var("weights"), a.flag("keepdims")); })},
       {"min", reduction(F::min)},
       {"minimum", binary(F::minimum, "x1", "x2")},
       {"ndtr", unary(F::ndtr)},
       {"ndtri", unary(F::ndtri)},
-      {"polygamma", call([](Args& a) { return F::polygamma(a.var("n"), a.var("x")); })},
+      {"polygamma", call([](Args& a) {
+         const bool is_number = a.raw("n").is_number();
+         return is_number ? F::polygamma(a.integer("n"), a.var("x")) : F::polygamma(a.var("n"), a.var("x"));
+       })},
       {"prod", reduction(F::prod)},
       {"rsqrt", unary(F::rsqrt)},
-      {"scale", call([](Args& a) { return F::scale(a.var("x"), a.var("y"), a.integer("axis", 1)); })},
+      {"scale", call([](Args& a) { return F::scale(a.var("x"), a.var("y"), a.integer("axis")); })},
       {"sign", unary(F::sign)},
       {"sin", unary(F::sin)},
       {"sinh", unary(F::sinh)},
@@ -152,7 +166,10 @@ void add_math_functions(FunctionTable& table) {
       {"sum", reduction(F::sum)},
       {"sum_to", call([](Args& a) { return F::sum_to(a.var("x"), a.shape("shape")); })},
       {"tan", unary(F::tan)},
-      {"zeta", call([](Args& a) { return F::zeta(a.var("x"), a.var("q")); })},
+      {"zeta", call([](Args& a) {
+         const Json& x = a.raw("x");
+         return x.is_number() ? F::zeta(scalar(x), a.var("q")) : F::zeta(a.var("x"), a.var("q"));
+       })},
   });
 }
 

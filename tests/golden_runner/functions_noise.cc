@@ -11,21 +11,28 @@ namespace kusari::golden {
 
 void add_noise_functions(FunctionTable& table) {
   table.insert({
-      {"dropout",
-       call([](Args& a) { return F::dropout(a.var("x"), a.number("ratio", 0.5), {.mask = a.array("mask")}); })},
+      {"dropout", call([](Args& a) {
+         Array mask;
+         const Variable y = F::dropout(a.var("x"), a.number("ratio"), {.mask = a.array("mask"), .return_mask = &mask});
+         return with_extra(a, "return_mask", y, mask);
+       })},
       {"forget", call([](Args& a) {
          const auto function = [](const Variable& x, const Variable& y) { return x * F::tanh(y) + y; };
          return F::forget(function, a.var("x"), a.var("y"));
        })},
-      {"gaussian", call([](Args& a) { return F::gaussian(a.var("mean"), a.var("ln_var"), {.eps = a.array("eps")}); })},
+      {"gaussian", call([](Args& a) {
+         Array eps;
+         const Variable y = F::gaussian(a.var("mean"), a.var("ln_var"), {.eps = a.array("eps"), .return_eps = &eps});
+         return with_extra(a, "return_eps", y, eps);
+       })},
       {"simplified_dropconnect", call([](Args& a) {
          return F::simplified_dropconnect(a.var("x"), a.var("W"), a.var("b"),
-                                          {.ratio = a.number("ratio", 0.5),
-                                           .train = a.flag("train", true),
+                                          {.ratio = a.number("ratio"),
+                                           .train = a.flag("train"),
                                            .mask = a.array("mask"),
-                                           .use_batchwise_mask = a.flag("use_batchwise_mask", true)});
+                                           .use_batchwise_mask = a.flag("use_batchwise_mask")});
        })},
-      {"zoneout", call([](Args& a) { return F::zoneout(a.var("h"), a.var("x"), a.number("ratio", 0.5)); })},
+      {"zoneout", call([](Args& a) { return F::zoneout(a.var("h"), a.var("x"), a.number("ratio")); })},
   });
 }
 

@@ -13,16 +13,14 @@
 namespace kusari::golden {
 namespace {
 
-PerAxis stride(Args& a) { return PerAxis(a.shape("stride")); }
-
 template <class Plain, class WithIndices>
 Adapter max_pooling(Plain plain, WithIndices with_indices) {
   return [=](Args& a) {
     const Variable x = a.var("x");
-    const PerAxis ksize = a.per_axis("ksize", 1);
+    const PerAxis ksize = a.per_axis("ksize");
     const F::MaxPoolingOptions options{
-        .stride = stride(a), .pad = a.per_axis("pad", 0), .cover_all = a.flag("cover_all", true)};
-    if (!a.flag("return_indices", false)) return Variables(plain(x, ksize, options));
+        .stride = a.stride("stride"), .pad = a.per_axis("pad"), .cover_all = a.flag("cover_all")};
+    if (!a.flag("return_indices")) return Variables(plain(x, ksize, options));
     const auto [y, index] = with_indices(x, ksize, options);
     return Variables(y, Variable(index, false));
   };
@@ -31,37 +29,47 @@ Adapter max_pooling(Plain plain, WithIndices with_indices) {
 template <class Function>
 Adapter average_pooling(Function function) {
   return call([function](Args& a) {
-    F::AveragePoolingOptions options{.stride = stride(a), .pad = a.per_axis("pad", 0)};
-    if (a.has("pad_value")) options.pad_value = a.optional_number("pad_value");
-    return function(a.var("x"), a.per_axis("ksize", 1), options);
+    F::AveragePoolingOptions options{.stride = a.stride("stride"), .pad = a.per_axis("pad")};
+    // average_pooling_2d has none.
+    if (a.signature().find("pad_value") != nullptr) options.pad_value = a.optional_number("pad_value");
+    return function(a.var("x"), a.per_axis("ksize"), options);
   });
 }
 
 F::UnpoolingOptions unpooling_options(Args& a) {
-  return {.stride = stride(a),
-          .pad = a.per_axis("pad", 0),
-          .outsize = a.shape("outsize"),
-          .cover_all = a.flag("cover_all", true)};
+  return {.stride = a.stride("stride"),
+          .pad = a.per_axis("pad"),
+          .outsize = a.shape_or_empty("outsize"),
+          .cover_all = a.flag("cover_all")};
 }
 
 template <class Function>
 Adapter unpooling(Function function) {
-  return call([function](Args& a) { return function(a.var("x"), a.per_axis("ksize", 1), unpooling_options(a)); });
+  return call([function](Args& a) { return function(a.var("x"), a.per_axis("ksize"), unpooling_options(a)); });
 }
 
 template <class Function>
 Adapter roi(Function function) {
   return call([function](Args& a) {
-    return function(a.var("x"), a.var("rois"), a.var("roi_indices"), PerAxis(a.shape("outsize")),
-                    a.number("spatial_scale", 1));
+    return function(a.var("x"), a.var("rois"), a.var("roi_indices"), a.per_axis("outsize"), a.number("spatial_scale"));
   });
+}
+
+// None, alone or of one axis, stands for as many samples as the size of the bin asks for: 0 here.
+PerAxis sampling_ratio(Args& a) {
+  const Json& value = a.raw("sampling_ratio");
+  if (value.is_null()) return 0;
+  if (!value.is_array()) return a.per_axis("sampling_ratio");
+  Shape both;
+  for (const Json& one : value) both.push_back(one.is_null() ? 0 : one.get<int64_t>());
+  return PerAxis(both);
 }
 
 template <class Function>
 Adapter roi_align(Function function) {
   return call([function](Args& a) {
-    return function(a.var("x"), a.var("rois"), a.var("roi_indices"), PerAxis(a.shape("outsize")),
-                    a.number("spatial_scale", 1), a.per_axis("sampling_ratio", 0));
+    return function(a.var("x"), a.var("rois"), a.var("roi_indices"), a.per_axis("outsize"), a.number("spatial_scale"),
+                    sampling_ratio(a));
   });
 }
 
@@ -82,20 +90,19 @@ void add_pooling_functions(FunctionTable& table) {
       {"roi_max_align_2d", roi_align(F::roi_max_align_2d)},
       {"roi_max_pooling_2d", roi(F::roi_max_pooling_2d)},
       {"roi_pooling_2d", call([](Args& a) {
-         return F::roi_pooling_2d(a.var("x"), a.var("rois"),
-                                  {.outh = a.integer("outh", 0),
-                                   .outw = a.integer("outw", 0),
-                                   .spatial_scale = a.number("spatial_scale", 1)});
+         return F::roi_pooling_2d(
+             a.var("x"), a.var("rois"),
+             {.outh = a.integer("outh"), .outw = a.integer("outw"), .spatial_scale = a.number("spatial_scale")});
        })},
       {"spatial_pyramid_pooling_2d", call([](Args& a) {
-         return F::spatial_pyramid_pooling_2d(a.var("x"), a.integer("pyramid_height", 1), a.text("pooling", "max"));
+         return F::spatial_pyramid_pooling_2d(a.var("x"), a.integer("pyramid_height"), a.text("pooling"));
        })},
       {"unpooling_1d", unpooling(F::unpooling_1d)},
       {"unpooling_2d", unpooling(F::unpooling_2d)},
       {"unpooling_3d", unpooling(F::unpooling_3d)},
       {"unpooling_nd", unpooling(F::unpooling_nd)},
       {"upsampling_2d", call([](Args& a) {
-         return F::upsampling_2d(a.var("x"), a.array("indexes"), a.per_axis("ksize", 1), unpooling_options(a));
+         return F::upsampling_2d(a.var("x"), a.array("indexes"), a.per_axis("ksize"), unpooling_options(a));
        })},
   });
 }

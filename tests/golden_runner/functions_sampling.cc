@@ -14,11 +14,10 @@ namespace kusari::golden {
 namespace {
 
 Variable resize_images(Args& a) {
-  const std::string mode = a.text("mode", "bilinear");
-  if (mode != "bilinear" && mode != "nearest") throw std::runtime_error("mode " + mode);
   return F::resize_images(a.var("x"), a.shape("output_shape"),
-                          {.mode = mode == "nearest" ? F::ResizeMode::nearest : F::ResizeMode::bilinear,
-                           .align_corners = a.flag("align_corners", true)});
+                          {.mode = a.choice<F::ResizeMode>(
+                               "mode", {{"bilinear", F::ResizeMode::bilinear}, {"nearest", F::ResizeMode::nearest}}),
+                           .align_corners = a.flag("align_corners")});
 }
 
 }  // namespace
@@ -30,25 +29,24 @@ void add_sampling_functions(FunctionTable& table) {
        })},
       {"deformable_convolution_2d_sampler", call([](Args& a) {
          return F::deformable_convolution_2d_sampler(a.var("x"), a.var("offset"), a.var("W"), a.var("b"),
-                                                     {.stride = a.per_axis("stride", 1), .pad = a.per_axis("pad", 0)});
+                                                     {.stride = a.per_axis("stride"), .pad = a.per_axis("pad")});
        })},
-      {"depth2space", call([](Args& a) { return F::depth2space(a.var("X"), a.integer("r", 0)); })},
+      {"depth2space", call([](Args& a) { return F::depth2space(a.var("X"), a.integer("r")); })},
       {"im2col", call([](Args& a) {
-         return F::im2col(a.var("x"), a.per_axis("ksize", 0),
-                          {.stride = a.per_axis("stride", 1),
-                           .pad = a.per_axis("pad", 0),
-                           .cover_all = a.flag("cover_all", false),
-                           .dilate = a.per_axis("dilate", 1)});
+         return F::im2col(a.var("x"), a.per_axis("ksize"),
+                          {.stride = a.per_axis("stride"),
+                           .pad = a.per_axis("pad"),
+                           .cover_all = a.flag("cover_all"),
+                           .dilate = a.per_axis("dilate")});
        })},
       {"local_convolution_2d", call([](Args& a) {
-         return F::local_convolution_2d(a.var("x"), a.var("W"), a.var("b"), {.stride = a.per_axis("stride", 1)});
+         return F::local_convolution_2d(a.var("x"), a.var("W"), a.var("b"), {.stride = a.per_axis("stride")});
        })},
       {"pad_sequence", call([](Args& a) {
-         return F::pad_sequence(a.vars("xs"),
-                                {.length = a.optional_integer("length"), .padding = a.number("padding", 0)});
+         return F::pad_sequence(a.vars("xs"), {.length = a.optional_integer("length"), .padding = a.number("padding")});
        })},
       {"resize_images", call(resize_images)},
-      {"space2depth", call([](Args& a) { return F::space2depth(a.var("X"), a.integer("r", 0)); })},
+      {"space2depth", call([](Args& a) { return F::space2depth(a.var("X"), a.integer("r")); })},
       {"spatial_transformer_grid",
        call([](Args& a) { return F::spatial_transformer_grid(a.var("theta"), a.shape("output_shape")); })},
       {"spatial_transformer_sampler", binary(F::spatial_transformer_sampler, "x", "grid")},

@@ -85,18 +85,10 @@ void check_orthogonal(const Case& c, const Initializer& initializer, const Shape
 
 // The first parameters of many links against what Chainer's drew.
 void check_link(const Case& c, const std::string& name) {
-  const auto factory = link_table().find(name);
-  if (factory == link_table().end()) throw Unsupported("link " + name);
   const Inputs none;
-  const auto make = [&] {
-    Args ctor(c.json().at("ctor"), Json::object(), none);
-    LinkUnderTest made = factory->second(ctor);
-    ctor.check_all_used();
-    return made;
-  };
   constexpr int kLinks = 60;  // as many as were measured
   std::vector<LinkUnderTest> links;
-  for (int i = 0; i < kLinks; ++i) links.push_back(make());
+  for (int i = 0; i < kLinks; ++i) links.push_back(make_link(name, c.json().at("ctor"), none));
   const Json& params = c.json().at("expect").at("params");
   if (links[0].link->namedparams().size() != params.size()) throw Mismatch("another number of parameters");
   for (const auto& [path, expected] : params.items()) {

@@ -19,35 +19,54 @@ namespace {
 
 namespace I = initializers;
 
-template <class T>
-Initializer scaled(Args& a, double scale) {
-  return T(a.number("scale", scale));
+I::FanOption fan_option(Args& a) {
+  return a.choice<I::FanOption>("fan_option", {{"fan_in", I::FanOption::fan_in}, {"fan_out", I::FanOption::fan_out}});
 }
 
-I::FanOption fan_option(Args& a) {
-  const std::string name = a.text("fan_option", "fan_in");
-  if (name == "fan_in") return I::FanOption::fan_in;
-  if (name == "fan_out") return I::FanOption::fan_out;
-  throw std::runtime_error("fan_option=" + name);
+I::OrthogonalMode orthogonal_mode(Args& a) {
+  return a.choice<I::OrthogonalMode>("mode", {{"auto", I::OrthogonalMode::automatic},
+                                              {"embedding", I::OrthogonalMode::embedding},
+                                              {"projection", I::OrthogonalMode::projection},
+                                              {"basis", I::OrthogonalMode::basis}});
+}
+
+template <class T>
+Initializer random_scaled(Args& a) {
+  a.refuse("rng");
+  return T(a.number("scale"), a.optional_dtype("dtype"));
+}
+
+template <class T>
+Initializer filter(Args& a) {
+  a.refuse("interpolation");  // filters are linear
+  return T(a.optional_dtype("dtype"));
 }
 
 const std::map<std::string, std::function<Initializer(Args&)>> kInitializers = {
-    {"Constant", [](Args& a) { return I::Constant(a.number("fill_value", 0)); }},
-    {"DownsamplingConvFilter", [](Args&) { return I::DownsamplingConvFilter(); }},
-    {"GlorotNormal", [](Args& a) { return scaled<I::GlorotNormal>(a, 1); }},
-    {"GlorotUniform", [](Args& a) { return scaled<I::GlorotUniform>(a, 1); }},
-    {"HeNormal", [](Args& a) { return I::HeNormal(a.number("scale", 1), fan_option(a)); }},
-    {"HeUniform", [](Args& a) { return scaled<I::HeUniform>(a, 1); }},
-    {"Identity", [](Args& a) { return scaled<I::Identity>(a, 1); }},
-    {"LeCunNormal", [](Args& a) { return scaled<I::LeCunNormal>(a, 1); }},
-    {"LeCunUniform", [](Args& a) { return scaled<I::LeCunUniform>(a, 1); }},
-    {"NaN", [](Args&) { return I::NaN(); }},
-    {"Normal", [](Args& a) { return scaled<I::Normal>(a, 0.05); }},
-    {"One", [](Args&) { return I::One(); }},
-    {"Orthogonal", [](Args& a) { return scaled<I::Orthogonal>(a, 1.1); }},
-    {"Uniform", [](Args& a) { return scaled<I::Uniform>(a, 0.05); }},
-    {"UpsamplingDeconvFilter", [](Args&) { return I::UpsamplingDeconvFilter(); }},
-    {"Zero", [](Args&) { return I::Zero(); }},
+    {"Constant", [](Args& a) { return I::Constant(a.number("fill_value"), a.optional_dtype("dtype")); }},
+    {"DownsamplingConvFilter", filter<I::DownsamplingConvFilter>},
+    {"GlorotNormal", random_scaled<I::GlorotNormal>},
+    {"GlorotUniform", random_scaled<I::GlorotUniform>},
+    {"HeNormal",
+     [](Args& a) {
+       a.refuse("rng");
+       return I::HeNormal(a.number("scale"), fan_option(a), a.optional_dtype("dtype"));
+     }},
+    {"HeUniform", random_scaled<I::HeUniform>},
+    {"Identity", [](Args& a) { return I::Identity(a.number("scale"), a.optional_dtype("dtype")); }},
+    {"LeCunNormal", random_scaled<I::LeCunNormal>},
+    {"LeCunUniform", random_scaled<I::LeCunUniform>},
+    {"NaN", [](Args& a) { return I::NaN(a.optional_dtype("dtype")); }},
+    {"Normal", random_scaled<I::Normal>},
+    {"One", [](Args& a) { return I::One(a.optional_dtype("dtype")); }},
+    {"Orthogonal",
+     [](Args& a) {
+       a.refuse("rng");
+       return I::Orthogonal(a.number("scale"), orthogonal_mode(a), a.optional_dtype("dtype"));
+     }},
+    {"Uniform", random_scaled<I::Uniform>},
+    {"UpsamplingDeconvFilter", filter<I::UpsamplingDeconvFilter>},
+    {"Zero", [](Args& a) { return I::Zero(a.optional_dtype("dtype")); }},
 };
 
 }  // namespace
@@ -56,7 +75,7 @@ Initializer make_initializer(const std::string& name, const Json& ctor) {
   const auto entry = kInitializers.find(name);
   if (entry == kInitializers.end()) throw Unsupported("initializer " + name);
   const Inputs none;
-  Args args(ctor, Json::object(), none);
+  Args args(signature_of("initializer", name), ctor, Json::object(), none);
   Initializer made = entry->second(args);
   args.check_all_used();
   return made;

@@ -48,16 +48,16 @@ Inputs make_inputs(const Case& c) {
 
 // Calls the link, or the method that the case names, once per step; results by their names.
 Inputs run_steps(const Case& c, const LinkUnderTest& under_test, const Inputs& inputs) {
-  std::function<Variables(Args&)> call = under_test.call;
+  const LinkMethod* called = &under_test.call;
   if (c.json().contains("method")) {
     const auto method = under_test.methods.find(c.json().at("method"));
     if (method == under_test.methods.end()) throw Unsupported("method " + c.json().at("method").dump());
-    call = method->second;
+    called = &method->second;
   }
   Inputs outputs;
   for (const Json& step : c.json().at("steps")) {
-    Args args(step.at("args"), c.json().at("attrs"), inputs);
-    const Variables results = call(args);
+    Args args(called->signature, step.at("args"), c.json().at("attrs"), inputs);
+    const Variables results = called->call(args);
     args.check_all_used();
     const std::vector<std::string> names = flat_names(step.at("returns"));
     if (names.size() != results.size()) {
@@ -102,14 +102,11 @@ void compare_gradients(const Case& c, Link& link, const Inputs& inputs, const In
 }  // namespace
 
 void run_link(const Case& c) {
-  const auto factory = link_table().find(c.name());
-  if (factory == link_table().end()) throw Unsupported("link " + c.name());
   const auto train = using_config(&Config::train, c.json().at("train").get<bool>());
 
   const Inputs inputs = make_inputs(c);
-  Args ctor(c.json().at("ctor"), Json::object(), inputs);
-  const LinkUnderTest under_test = factory->second(ctor);
-  ctor.check_all_used();
+  const LinkUnderTest under_test =
+      make_link(c.name(), c.json().at("ctor"), inputs, c.json().value("note", std::string()));
   Link& link = *under_test.link;
   link.to(c.device());
   // The shapes of a lazy link's parameters come from the case's arrays.

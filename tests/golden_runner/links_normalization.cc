@@ -3,17 +3,28 @@
 #include "kusari/tests/golden_runner/links.h"
 
 namespace kusari::golden {
+namespace {
+
+template <class Options>
+Options affine_options(Args& a) {
+  return {.eps = a.number("eps"),
+          .initial_gamma = initializer_argument(a, "initial_gamma", 1),
+          .initial_beta = initializer_argument(a, "initial_beta", 0)};
+}
+
+}  // namespace
 
 void add_normalization_links(LinkTable& table) {
   table.insert({
       {"GroupNormalization",
        [](Args& a) {
-         return link_of_x(
-             L::GroupNormalization(a.integer("groups", 1), a.integer("size", kInfer), {.eps = a.number("eps", 1e-5)}));
+         return link_of_x(L::GroupNormalization(a.integer("groups"), a.optional_integer("size").value_or(kInfer),
+                                                affine_options<L::GroupNormalizationOptions>(a)));
        }},
       {"LayerNormalization",
        [](Args& a) {
-         return link_of_x(L::LayerNormalization(a.integer("size", kInfer), {.eps = a.number("eps", 1e-6)}));
+         return link_of_x(L::LayerNormalization(a.optional_integer("size").value_or(kInfer),
+                                                affine_options<L::LayerNormalizationOptions>(a)));
        }},
   });
 }

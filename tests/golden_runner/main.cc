@@ -14,6 +14,7 @@
 #include "kusari/tests/golden_runner/compare.h"
 #include "kusari/tests/golden_runner/golden_case.h"
 #include "kusari/tests/golden_runner/runners.h"
+#include "kusari/tests/golden_runner/signature.h"
 
 // Runs a folder of golden data (see its README.md) and says which cases hold.
 
@@ -33,6 +34,17 @@ bool matches(const std::string& id, const std::string& filter) {
 
 struct Totals {
   int passed = 0, failed = 0, skipped = 0;
+  std::map<std::string, int> reasons;  ///< why cases were skipped, and how many
+
+  void skip(const Case& c, const std::string& reason, bool quiet) {
+    ++skipped;
+    ++reasons[reason];
+    if (!quiet) std::cout << "UNSUPPORTED " << c.id() << ": " << reason << "\n";
+  }
+  void fail(const Case& c, const std::string& what) {
+    ++failed;
+    std::cout << "FAIL " << c.id() << ": " << what << "\n";
+  }
 };
 
 void run(const Case& c, bool quiet, Totals& totals) {
@@ -45,18 +57,17 @@ void run(const Case& c, bool quiet, Totals& totals) {
     ++totals.passed;
     if (!quiet) std::cout << "PASS " << c.id() << "\n";
   } catch (const Unsupported& e) {
-    ++totals.skipped;
-    if (!quiet) std::cout << "UNSUPPORTED " << c.id() << ": " << e.what() << "\n";
+    totals.skip(c, e.what(), quiet);
   } catch (const DeviceError& e) {
     // Another backend may lack kernels that the CPU has.
     const bool is_lacking = std::string_view(e.what()).find("has no kernel") != std::string_view::npos;
-    const bool is_skipped = is_lacking && !c.device().is_cpu();
-    ++(is_skipped ? totals.skipped : totals.failed);
-    if (!is_skipped || !quiet)
-      std::cout << (is_skipped ? "UNSUPPORTED " : "FAIL ") << c.id() << ": " << e.what() << "\n";
+    if (is_lacking && !c.device().is_cpu()) {
+      totals.skip(c, e.what(), quiet);
+    } else {
+      totals.fail(c, e.what());
+    }
   } catch (const std::exception& e) {
-    ++totals.failed;
-    std::cout << "FAIL " << c.id() << ": " << e.what() << "\n";
+    totals.fail(c, e.what());
   }
 }
 
@@ -72,6 +83,7 @@ int run_all(int argc, char** argv) {
   CLI11_PARSE(app, argc, argv);
 
   Folder folder(path);
+  use_names_of(folder);
   std::ifstream manifest(folder / "manifest.jsonl");
   if (!manifest) {
     std::cerr << "golden_runner: cannot read " << folder / "manifest.jsonl"
@@ -86,6 +98,10 @@ int run_all(int argc, char** argv) {
     if (is_replayed && c.kind() != "function") continue;
     if (filter.empty() || matches(c.id(), filter)) run(c, quiet, totals);
   }
+  if (totals.skipped > 0) std::cout << "skipped for want of:\n";
+  for (const auto& [reason, count] : totals.reasons)
+    std::cout << "  " << reason << " (" << count << ")"
+              << "\n";
   std::cout << totals.passed << " passed, " << totals.failed << " failed, " << totals.skipped << " skipped\n";
   return totals.failed == 0 ? 0 : 1;
 }

@@ -1,10 +1,13 @@
 #include <algorithm>
+#include <set>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
 #include "kusari/framework/core/error.h"
 #include "kusari/framework/functions/math/basic_math.h"
 #include "kusari/framework/functions/math/sum.h"
+#include "kusari/tests/golden_runner/args.h"
 #include "kusari/tests/golden_runner/compare.h"
 #include "kusari/tests/golden_runner/optimizers.h"
 #include "kusari/tests/golden_runner/runners.h"
@@ -23,7 +26,14 @@ double& override_of(Hyperparameters& hyperparameters, const std::string& name) {
   return *found;
 }
 
+// What this runner reads of it.
+const std::set<std::string> kSetup = {"fp32_update", "hooks",     "param_hooks", "overrides",
+                                      "disabled",    "none_grad", "schedule"};
+
 void apply_setup(const Json& setup, Optimizer& optimizer, CaseParameters& link) {
+  for (const auto& [key, value] : setup.items()) {
+    if (!kSetup.contains(key)) throw std::runtime_error("setup has " + key + ", which the runner does not know");
+  }
   if (setup.value("fp32_update", false)) optimizer.use_fp32_update();
   optimizer.setup(link);
   for (const Json& hook : setup.value("hooks", Json::array())) optimizer.add_hook(make_hook(hook.at(0), hook.at(1)));
@@ -87,14 +97,18 @@ void run_optimizer(const Case& c) {
 }
 
 void run_loss_scaling(const Case& c) {
+  for (const char* const key : {"none_grad", "schedule"}) {
+    if (c.json().at("setup").contains(key)) throw std::runtime_error(std::string("loss_scaling knows no ") + key);
+  }
   CaseParameters link(c, "param/0/");
   const std::unique_ptr<Optimizer> optimizer = make_optimizer(c.json().at("optimizer"), c.json().at("ctor"));
   apply_setup(c.json().at("setup"), *optimizer, link);
-  const Json& scaling = c.json().at("loss_scaling");
-  LossScalingOptions options{.chainer_compatible = true};
-  if (scaling.contains("scale")) options.scale = scaling.at("scale").get<double>();
-  options.interval = scaling.value("interval", options.interval);
-  optimizer->loss_scaling(options);
+  static const Signature signature = Signature::parse("loss_scaling(interval=1000, scale=None)");
+  const Inputs none;
+  Args scaling(signature, c.json().at("loss_scaling"), Json::object(), none);
+  optimizer->loss_scaling(
+      {.interval = scaling.number("interval"), .scale = scaling.optional_number("scale"), .chainer_compatible = true});
+  scaling.check_all_used();
 
   const int64_t steps = c.json().at("steps");
   const auto check = [&](const std::string& key, int64_t at, double got) {

@@ -59,79 +59,104 @@ class FixedUpdater final : public updaters::Updater {
 // [2, "iteration"]
 training::TriggerRef interval(Args& a, const std::string& name) {
   const Json& value = a.raw(name);
+  if (!value.is_array() || value.size() != 2) a.fail(name, "is not a period and its unit");
   return {value.at(0).get<double>(), value.at(1).get<std::string>()};
 }
 
 template <class Trigger>
 std::shared_ptr<training::Trigger> best_value(Args& a) {
-  return std::make_shared<Trigger>(a.text("key", ""), interval(a, "trigger"));
+  return std::make_shared<Trigger>(a.text("key"), interval(a, "trigger"));
+}
+
+// `patients` is an older name of `patience`; 3 when neither is given.
+int64_t patience(Args& a) {
+  const std::optional<int64_t> given = a.optional_integer("patience"), older = a.optional_integer("patients");
+  if (given && older) a.fail("patients", "comes with patience");
+  return given.value_or(older.value_or(3));
 }
 
 const std::map<std::string, std::function<std::shared_ptr<training::Trigger>(Args&)>> kTriggers = {
-    {"triggers.EarlyStoppingTrigger",
+    {"EarlyStoppingTrigger",
      [](Args& a) {
        T::EarlyStoppingOptions o;
        o.check_trigger = interval(a, "check_trigger");
-       o.monitor = a.text("monitor", o.monitor);
-       o.patience = a.integer("patience", o.patience);
-       o.mode = a.text("mode", o.mode);
+       o.monitor = a.text("monitor");
+       o.patience = patience(a);
+       o.mode = a.text("mode");
+       o.verbose = a.flag("verbose");
        o.max_trigger = interval(a, "max_trigger");
        return std::make_shared<T::EarlyStoppingTrigger>(o);
      }},
-    {"triggers.IntervalTrigger",
-     [](Args& a) { return std::make_shared<T::IntervalTrigger>(a.number("period", 0), a.text("unit", "")); }},
-    {"triggers.ManualScheduleTrigger",
-     [](Args& a) { return std::make_shared<T::ManualScheduleTrigger>(a.numbers("points"), a.text("unit", "")); }},
-    {"triggers.MaxValueTrigger", best_value<T::MaxValueTrigger>},
-    {"triggers.MinValueTrigger", best_value<T::MinValueTrigger>},
-    {"triggers.OnceTrigger", [](Args& a) { return std::make_shared<T::OnceTrigger>(a.flag("call_on_resume", false)); }},
+    {"IntervalTrigger",
+     [](Args& a) { return std::make_shared<T::IntervalTrigger>(a.number("period"), a.text("unit")); }},
+    {"ManualScheduleTrigger",
+     [](Args& a) { return std::make_shared<T::ManualScheduleTrigger>(a.numbers("points"), a.text("unit")); }},
+    {"MaxValueTrigger", best_value<T::MaxValueTrigger>},
+    {"MinValueTrigger", best_value<T::MinValueTrigger>},
+    {"OnceTrigger", [](Args& a) { return std::make_shared<T::OnceTrigger>(a.flag("call_on_resume")); }},
 };
 
-E::ShiftOptions shift_options(Args& a) {
-  return {.init = a.optional_number("init"), .target = a.optional_number("target")};
+std::string attr(Args& a) {
+  a.refuse("optimizer");  // the case's, which is the updater's main one
+  return a.text("attr");
 }
 
-std::string attr(Args& a) { return a.text("attr", ""); }
+E::ShiftOptions shift_options(Args& a) {
+  // MultistepShift has no target.
+  const bool has_target = a.signature().find("target") != nullptr;
+  return {.init = a.optional_number("init"), .target = has_target ? a.optional_number("target") : std::nullopt};
+}
 
 template <class T>
-std::pair<T, T> range(const std::vector<T>& values) {
-  return {values.at(0), values.at(1)};
+std::pair<T, T> range(Args& a, const std::string& name, const std::vector<T>& values) {
+  if (values.size() != 2) a.fail(name, "is not a first and a last value");
+  return {values[0], values[1]};
 }
 
 using Shift = std::shared_ptr<E::HyperparameterShift>;
 
 const std::map<std::string, std::function<Shift(Args&)>> kShifts = {
     {"ExponentialShift",
-     [](Args& a) { return std::make_shared<E::ExponentialShift>(attr(a), a.number("rate", 1), shift_options(a)); }},
+     [](Args& a) { return std::make_shared<E::ExponentialShift>(attr(a), a.number("rate"), shift_options(a)); }},
     {"InverseShift",
      [](Args& a) {
-       return std::make_shared<E::InverseShift>(attr(a), a.number("gamma", 0), a.number("power", 0), shift_options(a));
+       return std::make_shared<E::InverseShift>(attr(a), a.number("gamma"), a.number("power"), shift_options(a));
      }},
     {"LinearShift",
      [](Args& a) {
-       return std::make_shared<E::LinearShift>(attr(a), range(a.numbers("value_range")),
-                                               range(a.integers("time_range")));
+       return std::make_shared<E::LinearShift>(attr(a), range(a, "value_range", a.numbers("value_range")),
+                                               range(a, "time_range", a.integers("time_range")));
      }},
     {"MultistepShift",
      [](Args& a) {
-       return std::make_shared<E::MultistepShift>(attr(a), a.number("gamma", 1), a.integers("step_value"),
+       return std::make_shared<E::MultistepShift>(attr(a), a.number("gamma"), a.integers("step_value"),
                                                   shift_options(a));
      }},
     {"PolynomialShift",
      [](Args& a) {
-       return std::make_shared<E::PolynomialShift>(attr(a), a.number("rate", 1), a.integer("max_count", 1),
-                                                   shift_options(a));
+       return std::make_shared<E::PolynomialShift>(attr(a), a.number("rate"), a.integer("max_count"), shift_options(a));
      }},
     {"StepShift",
      [](Args& a) {
-       return std::make_shared<E::StepShift>(attr(a), a.number("gamma", 1), a.integer("step", 1), shift_options(a));
+       return std::make_shared<E::StepShift>(attr(a), a.number("gamma"), a.integer("step"), shift_options(a));
      }},
     {"WarmupShift",
      [](Args& a) {
-       return std::make_shared<E::WarmupShift>(attr(a), a.optional_number("warmup_start"), a.integer("warmup_iter", 1),
-                                               a.number("init", 0));
+       return std::make_shared<E::WarmupShift>(attr(a), a.optional_number("warmup_start"), a.integer("warmup_iter"),
+                                               a.number("init"));
      }},
 };
+
+template <class Table>
+auto make_scheduler(const Table& table, const std::string& area, const std::string& name, const Json& ctor) {
+  const auto entry = table.find(name);
+  if (entry == table.end()) throw Unsupported(area + " " + name);
+  const Inputs none;
+  Args args(signature_of(area, name), ctor, Json::object(), none);
+  auto made = entry->second(args);
+  args.check_all_used();
+  return made;
+}
 
 // The hyperparameter after initialize and after each call.
 void run_shift(const Case& c, E::HyperparameterShift& shift) {
@@ -139,7 +164,8 @@ void run_shift(const Case& c, E::HyperparameterShift& shift) {
   FixedUpdater updater;
   updater.optimizer = optimizer.get();
   training::Trainer trainer(updater);
-  const std::string name = c.json().at("ctor").at("attr");
+  const Json& ctor = c.json().at("ctor");
+  const std::string name = ctor.contains("attr") ? ctor.at("attr") : ctor.at("*").at(0);
   std::vector<double> values;
   shift.initialize(trainer);
   values.push_back(optimizer->hyperparameter(name));
@@ -175,18 +201,12 @@ void run_trigger(const Case& c, training::Trigger& trigger) {
 }  // namespace
 
 void run_scheduler(const Case& c) {
-  const Inputs none;
-  Args ctor(c.json().at("ctor"), Json::object(), none);
-  if (const auto entry = kTriggers.find(c.name()); entry != kTriggers.end()) {
-    const std::shared_ptr<training::Trigger> trigger = entry->second(ctor);
-    ctor.check_all_used();
-    run_trigger(c, *trigger);
-  } else if (const auto shift_entry = kShifts.find(c.name()); shift_entry != kShifts.end()) {
-    const Shift shift = shift_entry->second(ctor);
-    ctor.check_all_used();
-    run_shift(c, *shift);
+  const std::string name = c.name(), prefix = "triggers.";
+  const Json& ctor = c.json().at("ctor");
+  if (name.starts_with(prefix)) {
+    run_trigger(c, *make_scheduler(kTriggers, "trigger", name.substr(prefix.size()), ctor));
   } else {
-    throw Unsupported("scheduler " + c.name());
+    run_shift(c, *make_scheduler(kShifts, "trainer extension", name, ctor));
   }
 }
 

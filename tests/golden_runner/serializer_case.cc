@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "kusari/framework/core/config.h"
+#include "kusari/framework/links/model/googlenet.h"
 #include "kusari/framework/links/model/resnet.h"
 #include "kusari/framework/links/model/vgg.h"
 #include "kusari/framework/serializers/npz.h"
@@ -23,20 +24,19 @@
 namespace kusari::golden {
 namespace {
 
-/// The models of the cases, called with inputs x0, x1, ... and giving y0, y1,
-/// ...
+/// The models of the cases, called with x0 and giving y0.
 LinkUnderTest make_model(const std::string& name) {
   if (name == "mlp") {
-    return link_under_test(Mlp(), [](Mlp& model, Args& a) { return model(a.positional_var(0)); });
+    return link_of_x(Mlp());
   }
   if (name == "nested") {
-    return link_under_test(Nested(), [](Nested& model, Args& a) { return model(a.positional_var(0)); });
+    return link_of_x(Nested());
   }
   if (name == "cnn_bn") {
-    return link_under_test(CnnBn(), [](CnnBn& model, Args& a) { return model(a.positional_var(0)); });
+    return link_of_x(CnnBn());
   }
   if (name == "uninitialized") {
-    return link_under_test(L::Linear(kInfer, 3), [](L::Linear& model, Args& a) { return model(a.positional_var(0)); });
+    return link_of_x(L::Linear(kInfer, 3));
   }
   throw Unsupported("model " + name);
 }
@@ -130,8 +130,8 @@ void run_model(const Case& c, const std::string& snapshot) {
       arguments["*"].push_back(name);
     }
     if (inputs.empty()) return;
-    Args args(arguments, Json::object(), inputs);
-    const Variables y = m.call(args);
+    Args args(m.call.signature, arguments, Json::object(), inputs);
+    const Variables y = m.call.call(args);
     for (size_t i = 0; i < y.size(); ++i) {
       const std::string name = "y" + std::to_string(i);
       compare(name, y[i].array(), c.array(name), c.tolerance(name));
@@ -182,11 +182,14 @@ void run_optimizer_snapshot(const Case& c, const std::string& snapshot) {
   }
 }
 
-/// The models of Chainer's links.model.vision, of which only the entries are
-/// known.
+/// The models of Chainer's links.model.vision, of which only the entries are known.
 std::unique_ptr<Link> make_vision_model(const std::string& name) {
+  if (name == "GoogLeNet") return std::make_unique<L::GoogLeNet>(L::GoogLeNetOptions{.initial_w = 0});
+  if (name == "ResNet50Layers") return std::make_unique<L::ResNet50Layers>(L::ResNetLayersOptions{.initial_w = 0});
   if (name == "ResNet101Layers") return std::make_unique<L::ResNet101Layers>(L::ResNetLayersOptions{.initial_w = 0});
+  if (name == "ResNet152Layers") return std::make_unique<L::ResNet152Layers>(L::ResNetLayersOptions{.initial_w = 0});
   if (name == "VGG16Layers") return std::make_unique<L::VGG16Layers>(L::VGGLayersOptions{.initial_w = 0});
+  if (name == "VGG19Layers") return std::make_unique<L::VGG19Layers>(L::VGGLayersOptions{.initial_w = 0});
   throw Unsupported("model " + name);
 }
 
