@@ -52,7 +52,7 @@ inline std::vector<std::string> generate_words(int64_t n_sentences) {
 }
 
 // "generated": a grammar's sentences. "ptb": the Penn Treebank, downloaded if need be. "auto": the first text that lies
-// below the folder for data sets or ../shared/data, else "generated". Otherwise the words of that file.
+// below the folder for data sets (KUSARI_DATASET_ROOT), else "generated". Otherwise the words of that file.
 inline Corpus load_corpus(const std::string& data) {
   using namespace kusari;
   namespace fs = std::filesystem;
@@ -62,12 +62,11 @@ inline Corpus load_corpus(const std::string& data) {
     return {datasets::get_ptb_words_vocabulary(), splits.train.to_vector<int32_t>(), splits.valid.to_vector<int32_t>()};
   }
   if (data != "auto") return make_corpus(datasets::read_words(data));
-  for (const fs::path root : {datasets::dataset_root(), std::string("../shared/data")}) {
-    for (const char* const name : {"wikitext-2/train.txt", "wikitext-2/valid.txt", "tinyshakespeare/input.txt"}) {
-      if (!fs::is_regular_file(root / name)) continue;
-      std::printf("Text: %s\n", (root / name).c_str());
-      return make_corpus(datasets::read_words((root / name).string()));
-    }
+  const fs::path root = datasets::dataset_root();
+  for (const char* const name : {"wikitext-2/train.txt", "wikitext-2/valid.txt", "tinyshakespeare/input.txt"}) {
+    if (!fs::is_regular_file(root / name)) continue;
+    std::printf("Text: %s\n", (root / name).c_str());
+    return make_corpus(datasets::read_words((root / name).string()));
   }
   std::printf("Text: none in %s, so a generated one\n", datasets::dataset_root().c_str());
   return load_corpus("generated");

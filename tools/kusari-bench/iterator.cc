@@ -58,7 +58,7 @@ datasets::Converter converter(const Settings& settings) {
 
 void iterator(const Settings& settings) {
   if (!std::filesystem::exists(settings.images)) {
-    std::fprintf(stderr, "iterator: skipped, there is no %s; --images names a folder or a tar archive of photos\n",
+    std::fprintf(stderr, "iterator: skipped, --images '%s' is no folder or tar archive of photos\n",
                  settings.images.c_str());
     return;
   }

@@ -64,8 +64,7 @@ void jpeg(const Settings& settings) {
   namespace datasets = kusari::datasets;
   namespace transforms = kusari::datasets::transforms;
   if (!std::filesystem::exists(settings.images)) {
-    std::fprintf(stderr, "jpeg: skipped, there is no %s; --images names a tar archive of photos\n",
-                 settings.images.c_str());
+    std::fprintf(stderr, "jpeg: skipped, --images '%s' is no tar archive of photos\n", settings.images.c_str());
     return;
   }
   const std::vector<Bytes> photos = load_photos(settings.images);

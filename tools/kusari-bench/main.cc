@@ -79,8 +79,8 @@ int main(int argc, char** argv) {
   app.add_flag("--traffic", settings.traffic,
                "count kernels, bytes and memory of one training step instead of timing it; twice: list every launch");
   app.add_option("--images", settings.images,
-                 "tar archive of photos, for the cases jpeg and iterator; iterator takes a folder too")
-      ->capture_default_str();
+                 "tar archive of photos, for the cases jpeg and iterator, which are skipped without; iterator takes a "
+                 "folder too");
   app.add_option("--workers", settings.workers, "numbers of threads or processes of the iterators")
       ->check(CLI::PositiveNumber)
       ->capture_default_str();

@@ -22,8 +22,8 @@ struct Settings {
   kusari::DtypePolicy dtype = kusari::Dtype::float32;
   std::string mode = "float32";  ///< the dtype by name, with what else changes the arithmetic
   int64_t batch = 0;             ///< 0: the case's own
-  std::string images = "../shared/data/imagenette224-mini/train.tar";  ///< of the cases jpeg and iterator
-  std::vector<int64_t> workers = {1, 2};                               ///< of the iterators
+  std::string images;                     ///< of the cases jpeg and iterator, which are skipped without
+  std::vector<int64_t> workers = {1, 2};  ///< of the iterators
   std::vector<std::string> kinds = {"serial", "threads", "processes"};
   std::string pixels = "float32";  ///< of the batches of case iterator
   std::string decode = "part";     ///< how much of a photo case iterator decodes
