@@ -3,7 +3,7 @@
 namespace kusari::misuse {
 namespace {
 
-TEST_CASE("misuse: functions of normalization, 1") {
+TEST_CASE("misuse: functions of normalization, batches") {
   check_misuses({
       {[] {
          F::batch_normalization(real({2, 3}), real({4}), real({4}));
@@ -233,6 +233,38 @@ TEST_CASE("misuse: functions of normalization, 1") {
        },
        is<ValueError>,
        "F::decorrelated_batch_normalization: running_projection has shape (2, 3, 3): it must be (2, 2, 2)"},
+      {[] {
+         F::fixed_decorrelated_batch_normalization(real({2, 4}), real({2, 3}), real({2, 2, 2}), 2);
+       },
+       is<TypeError>,
+       "F::fixed_decorrelated_batch_normalization: mean has shape (2, 3): mean.shape[1] must equal 2 (3 != 2)"},
+      {[] {
+         F::fixed_decorrelated_batch_normalization(real({2, 4}), real({2, 2}), real({2, 2}), 2);
+       },
+       is<TypeError>,
+       "F::fixed_decorrelated_batch_normalization: projection has shape (2, 2): projection.ndim must equal 3 (2 != 3)"},
+      {[] {
+         F::fixed_decorrelated_batch_normalization(absent, real({2, 2}), real({2, 2, 2}), 2);
+       },
+       is<TypeError>, "F::fixed_decorrelated_batch_normalization: x is not given: it is required"},
+      {[] {
+         F::fixed_decorrelated_batch_normalization(real({2, 4}), absent, real({2, 2, 2}), 2);
+       },
+       is<TypeError>, "F::fixed_decorrelated_batch_normalization: mean is not given: it is required"},
+      {[] {
+         F::fixed_decorrelated_batch_normalization(real({2, 4}), real({2, 2}), absent, 2);
+       },
+       is<TypeError>, "F::fixed_decorrelated_batch_normalization: projection is not given: it is required"},
+      {[] {
+         F::fixed_decorrelated_batch_normalization(real({2, 4}), real({2, 2}), real({2, 2, 2}), 3);
+       },
+       is<ValueError>,
+       "F::fixed_decorrelated_batch_normalization: groups is 3 but x has shape (2, 4): groups must divide x.shape[1]"},
+      {[] {
+         F::decorrelated_batch_normalization(real({2, 4}), {.groups = -2});
+       },
+       is<ValueError>,
+       "F::decorrelated_batch_normalization: groups is -2 but x has shape (2, 4): groups must divide x.shape[1]"},
   });
 }
 

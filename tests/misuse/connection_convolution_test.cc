@@ -3,57 +3,8 @@
 namespace kusari::misuse {
 namespace {
 
-TEST_CASE("misuse: functions of connection, 1") {
+TEST_CASE("misuse: functions of connection, convolutions") {
   check_misuses({
-      {[] {
-         F::bilinear(real({2, 3}), real({3, 4}), real({3, 4, 5}));
-       },
-       is<TypeError>,
-       "F::bilinear: e1 has shape (2, 3) but e2 has shape (3, 4): e1.shape[0] must equal e2.shape[0] (2 != 3)"},
-      {[] {
-         F::bilinear(real({2, 3}), real({2, 4}), real({3, 3, 5}));
-       },
-       is<TypeError>,
-       "F::bilinear: e2 has shape (2, 4) but W has shape (3, 3, 5): e2.shape[1] must equal W.shape[1] (4 != 3)"},
-      {[] {
-         F::bilinear(real({2, 3}), real({2, 4}), real({3, 4}));
-       },
-       is<TypeError>, "F::bilinear: W has shape (3, 4): W.ndim must equal 3 (2 != 3)"},
-      {[] {
-         F::bilinear(real({2, 3}), real({2, 4}), real({3, 4, 5}), real({3, 5}));
-       },
-       is<ValueError>, "F::bilinear: V1, V2 and b must all be given or all be absent"},
-      {[] {
-         F::bilinear(real({2, 3}), real({2, 4}), real({3, 4, 5}), real({3, 6}), real({4, 5}), real({5}));
-       },
-       is<TypeError>,
-       "F::bilinear: V1 has shape (3, 6) but W has shape (3, 4, 5): V1.shape[1] must equal W.shape[2] (6 != 5)"},
-      {[] {
-         F::bilinear(real({2, 3}), real({2, 4}), real({3, 4, 5}), real({3, 5}), real({4, 5}), real({6}));
-       },
-       is<TypeError>,
-       "F::bilinear: b has shape (6,) but W has shape (3, 4, 5): b.shape[0] must equal W.shape[2] (6 != 5)"},
-      {[] {
-         F::bilinear(absent, real({2, 4}), real({3, 4, 5}));
-       },
-       is<TypeError>, "F::bilinear: e1 is not given: it is required"},
-      {[] {
-         F::bilinear(real({2, 3}), absent, real({3, 4, 5}));
-       },
-       is<TypeError>, "F::bilinear: e2 is not given: it is required"},
-      {[] {
-         F::bilinear(real({2, 3}), real({2, 4}), absent);
-       },
-       is<TypeError>, "F::bilinear: W is not given: it is required"},
-      {[] {
-         F::bilinear(real({2, 3}), wide({2, 4}), real({3, 4, 5}));
-       },
-       is<TypeError>,
-       "F::bilinear: e2 has dtype float64 but e1 has dtype float32: e2.dtype must equal e1.dtype (float64 != float32)"},
-      {[] {
-         F::bilinear(real({}), real({2, 4}), real({3, 4, 5}));
-       },
-       is<TypeError>, "F::bilinear: e1 has shape (): e1.ndim must be at least 2 (0 < 2)"},
       {[] {
          F::convolution_2d(real({1, 3, 5, 5}), real({2, 4, 3, 3}));
        },
@@ -261,6 +212,94 @@ TEST_CASE("misuse: functions of connection, 1") {
          F::deformable_convolution_2d_sampler(real({3, 5, 5}), real({1, 18, 3, 3}), real({2, 3, 3, 3}));
        },
        is<TypeError>, "F::deformable_convolution_2d_sampler: x has shape (3, 5, 5): x.ndim must equal 4 (3 != 4)"},
+      {[] {
+         F::depthwise_convolution_2d(real({1, 3, 5, 5}), real({2, 4, 3, 3}));
+       },
+       is<TypeError>,
+       "F::depthwise_convolution_2d: x has shape (1, 3, 5, 5) but W has shape (2, 4, 3, 3): both must have 4 axes, and "
+       "x.shape[1] must equal W.shape[1]"},
+      {[] {
+         F::depthwise_convolution_2d(real({1, 3, 5, 5}), real({2, 3, 3, 3}), real({2}));
+       },
+       is<TypeError>,
+       "F::depthwise_convolution_2d: b has shape (2,) but W has shape (6, 1, 3, 3): b.shape[0] must equal W.shape[0] "
+       "(2 != 6)"},
+      {[] {
+         F::depthwise_convolution_2d(real({1, 3, 5}), real({2, 3, 3, 3}));
+       },
+       is<TypeError>,
+       "F::depthwise_convolution_2d: x has shape (1, 3, 5) but W has shape (2, 3, 3, 3): both must have 4 axes, and "
+       "x.shape[1] must equal W.shape[1]"},
+      {[] {
+         F::depthwise_convolution_2d(real({1, 3, 5, 5}), real({2, 3, 3}));
+       },
+       is<TypeError>,
+       "F::depthwise_convolution_2d: x has shape (1, 3, 5, 5) but W has shape (2, 3, 3): both must have 4 axes, and "
+       "x.shape[1] must equal W.shape[1]"},
+      {[] {
+         F::depthwise_convolution_2d(absent, real({2, 3, 3, 3}));
+       },
+       is<TypeError>, "F::depthwise_convolution_2d: x is not given: it is required"},
+      {[] {
+         F::depthwise_convolution_2d(real({1, 3, 5, 5}), absent);
+       },
+       is<TypeError>, "F::depthwise_convolution_2d: W is not given: it is required"},
+      {[] {
+         F::depthwise_convolution_2d(real({1, 3, 5, 5}), real({2, 3, 3, 3}), absent, {.stride = 0});
+       },
+       is<ValueError>, "F::depthwise_convolution_2d: stride is (0, 0): each must be at least 1"},
+      {[] {
+         F::depthwise_convolution_2d(real({1, 3, 5, 5}), real({2, 3, 7, 7}));
+       },
+       is<ValueError>,
+       "F::depthwise_convolution_2d: x has shape (1, 3, 5, 5) but W has shape (6, 1, 7, 7): the kernel does not fit "
+       "into axis 2 with pad 0 and dilate 1 (the output would have size -1)"},
+      {[] {
+         F::dilated_convolution_2d(real({1, 3, 5, 5}), real({2, 3, 3, 3}), absent, {.dilate = 3});
+       },
+       is<ValueError>,
+       "F::dilated_convolution_2d: x has shape (1, 3, 5, 5) but W has shape (2, 3, 3, 3): the kernel does not fit into "
+       "axis 2 with pad 0 and dilate 3 (the output would have size -1)"},
+      {[] {
+         F::dilated_convolution_2d(real({1, 3, 5, 5}), real({2, 4, 3, 3}));
+       },
+       is<TypeError>,
+       "F::dilated_convolution_2d: x has shape (1, 3, 5, 5) but W has shape (2, 4, 3, 3): x.shape[1] must equal "
+       "W.shape[1] (3 != 4)"},
+      {[] {
+         F::dilated_convolution_2d(absent, real({2, 4, 3, 3}));
+       },
+       is<TypeError>, "F::dilated_convolution_2d: x is not given: it is required"},
+      {[] {
+         F::local_convolution_2d(real({1, 3, 5, 5}), real({2, 3, 3, 3, 2, 2}));
+       },
+       is<TypeError>, "F::local_convolution_2d: W has shape (2, 3, 3, 3, 2, 2): W.shape[1] must equal 4 (3 != 4)"},
+      {[] {
+         F::local_convolution_2d(real({1, 3, 5, 5}), real({2, 4, 4, 3, 2, 2}), real({2}));
+       },
+       is<TypeError>, "F::local_convolution_2d: b has shape (2,): b.ndim must equal 3 (1 != 3)"},
+      {[] {
+         F::local_convolution_2d(real({1, 3, 5, 5}), real({2, 4, 4, 4, 2, 2}));
+       },
+       is<TypeError>,
+       "F::local_convolution_2d: x has shape (1, 3, 5, 5) but W has shape (2, 4, 4, 4, 2, 2): x.shape[1] must equal "
+       "W.shape[3] (3 != 4)"},
+      {[] {
+         F::local_convolution_2d(real({1, 3, 5, 5}), real({2, 4, 4, 3, 2, 2}), absent, {.stride = 0});
+       },
+       is<ValueError>, "F::local_convolution_2d: stride is (0, 0): it must be at least 1"},
+      {[] {
+         F::local_convolution_2d(absent, real({2, 4, 4, 3, 2, 2}));
+       },
+       is<TypeError>, "F::local_convolution_2d: x is not given: it is required"},
+      {[] {
+         F::local_convolution_2d(real({1, 3, 5, 5}), absent);
+       },
+       is<TypeError>, "F::local_convolution_2d: W is not given: it is required"},
+      {[] {
+         F::local_convolution_2d(real({1, 3, 5, 5}), real({2, 4, 4, 3}));
+       },
+       is<TypeError>, "F::local_convolution_2d: W has shape (2, 4, 4, 3): W.ndim must equal 6 (4 != 6)"},
   });
 }
 
