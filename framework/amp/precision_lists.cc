@@ -34,7 +34,7 @@ const PrecisionLists& autocast_lists() {
                     "connectionist_temporal_classification "
                     "contrastive crf1d cross_covariance decov discriminative_margin_based_clustering_loss "
                     "gaussian_kl_divergence gaussian_nll hinge huber_loss mean_absolute_error mean_squared_error "
-                    "negative_sampling sigmoid_cross_entropy softmax_cross_entropy squared_difference squared_error "
+                    "negative_sampling sigmoid_cross_entropy softmax_cross_entropy squared_error "
                     "triplet"),
       .low =
           names("attention batch_matmul convolution_1d convolution_2d convolution_3d convolution_nd "
