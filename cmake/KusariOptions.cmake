@@ -27,7 +27,7 @@ set(KUSARI_CUDA ${kusari_cuda_default} CACHE STRING "Build the CUDA backend: AUT
 set(KUSARI_CUDA_EMULATED AUTO CACHE STRING "Test the CUDA backend on a device that the processor plays: AUTO, ON or OFF")
 set(KUSARI_SANITIZE "" CACHE STRING "Sanitizers to build with, such as address,undefined")
 set(KUSARI_SHARED_DIR "${CMAKE_CURRENT_SOURCE_DIR}/../shared" CACHE PATH
-    "Where data that is not part of the repository lies (golden/, data/); it may be absent")
+    "Where real data that is not part of the repository lies (data/), for tests; it may be absent")
 foreach(option KUSARI_ONEDNN KUSARI_CURL KUSARI_JPEG KUSARI_PNG KUSARI_CUDA KUSARI_CUDA_EMULATED)
   set_property(CACHE ${option} PROPERTY STRINGS AUTO ON OFF)
 endforeach()

@@ -6,8 +6,8 @@
 
 #include "kusari/framework/core/dtype.h"
 #include "kusari/framework/core/philox.h"
-#include "kusari/framework/cpu/best_isa.h"
 #include "kusari/framework/cpu/isa/batch_normalization.h"
+#include "kusari/tests/cpu/skip_below.h"
 
 #if defined(__x86_64__)
 
@@ -103,9 +103,13 @@ void compare(const BatchNormTable& expected, const BatchNormTable& got) {
 
 }  // namespace
 
-TEST_CASE("isa: batch normalization gives the same bits in every instruction set") {
-  if (best_isa() >= Isa::v3) compare(*v1::batch_norm_loops(), *v3::batch_norm_loops());
-  if (best_isa() >= Isa::v4) compare(*v1::batch_norm_loops(), *v4::batch_norm_loops());
+TEST_CASE("isa: batch normalization gives the same bits with AVX2" * doctest::test_suite("needs AVX2")) {
+  KUSARI_SKIP_BELOW(v3);
+  compare(*v1::batch_norm_loops(), *v3::batch_norm_loops());
+}
+TEST_CASE("isa: batch normalization gives the same bits with AVX-512" * doctest::test_suite("needs AVX-512")) {
+  KUSARI_SKIP_BELOW(v4);
+  compare(*v1::batch_norm_loops(), *v4::batch_norm_loops());
 }
 
 #endif

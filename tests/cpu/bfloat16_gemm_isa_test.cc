@@ -7,9 +7,9 @@
 #include <random>
 #include <vector>
 
-#include "kusari/framework/cpu/best_isa.h"
 #include "kusari/framework/cpu/isa/bfloat16_gemm.h"
 #include "kusari/framework/kernels/half.h"
+#include "kusari/tests/cpu/skip_below.h"
 
 #if defined(__x86_64__)
 
@@ -77,16 +77,10 @@ std::vector<Bits> packed(const std::vector<Bits>& b, int64_t k, int64_t n, bool 
   return result;
 }
 
-bool is_missing() {
-  if (best_isa() >= Isa::v4_bf16) return false;
-  MESSAGE("skipped: this processor has no AVX512_BF16");
-  return true;
-}
-
 }  // namespace
 
-TEST_CASE("isa: products of bfloat16 matrices") {
-  if (is_missing()) return;
+TEST_CASE("isa: products of bfloat16 matrices" * doctest::test_suite("needs AVX512_BF16")) {
+  KUSARI_SKIP_BELOW(v4_bf16);
   const Bfloat16GemmLoops& loops = *v4_bf16::bfloat16_gemm_loops();
   for (const GemmSizes& s : kGemmSizes) {
     CAPTURE(s.m);

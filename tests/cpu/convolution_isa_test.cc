@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "kusari/framework/core/philox.h"
-#include "kusari/framework/cpu/best_isa.h"
 #include "kusari/framework/cpu/isa/convolution.h"
+#include "kusari/tests/cpu/skip_below.h"
 
 #if defined(__x86_64__)
 
@@ -132,10 +132,14 @@ void check_convolution_loops(const ConvolutionLoops& loops) {
 
 }  // namespace
 
-TEST_CASE("the loops of convolution in each instruction set") {
-  check_convolution_loops(*v1::convolution_loops());
-  if (best_isa() >= Isa::v3) check_convolution_loops(*v3::convolution_loops());
-  if (best_isa() >= Isa::v4) check_convolution_loops(*v4::convolution_loops());
+TEST_CASE("isa: the loops of convolution") { check_convolution_loops(*v1::convolution_loops()); }
+TEST_CASE("isa: the loops of convolution with AVX2" * doctest::test_suite("needs AVX2")) {
+  KUSARI_SKIP_BELOW(v3);
+  check_convolution_loops(*v3::convolution_loops());
+}
+TEST_CASE("isa: the loops of convolution with AVX-512" * doctest::test_suite("needs AVX-512")) {
+  KUSARI_SKIP_BELOW(v4);
+  check_convolution_loops(*v4::convolution_loops());
 }
 
 #endif

@@ -16,6 +16,7 @@
 #include "kusari/framework/kernels/convolution.h"
 #include "kusari/tests/core/child_process.h"
 #include "kusari/tests/functions/testing.h"
+#include "kusari/tests/skip.h"
 
 namespace kusari {
 namespace {
@@ -26,9 +27,7 @@ size_t index(int64_t i) { return static_cast<size_t>(i); }
 
 bool is_missing() {
   const char* const cap = std::getenv("KUSARI_CPU_ISA");
-  if (cpu::best_isa() >= cpu::Isa::v4_bf16 && (cap == nullptr || std::string(cap) == "v4_bf16")) return false;
-  MESSAGE("skipped: no AVX512_BF16 here");
-  return true;
+  return cpu::best_isa() < cpu::Isa::v4_bf16 || (cap != nullptr && std::string(cap) != "v4_bf16");
 }
 
 struct WinogradCase {
@@ -256,8 +255,8 @@ WinogradResults winograd_results_of(const WinogradCase& c, const Array& x, const
   return results;
 }
 
-TEST_CASE("Winograd's convolution of bfloat16") {
-  if (is_missing()) return;
+TEST_CASE("Winograd's convolution of bfloat16" * doctest::test_suite("needs AVX512_BF16")) {
+  if (is_missing()) KUSARI_SKIP("no AVX512_BF16 here");
   for (const WinogradCase& c : kWinogradCases) {
     CAPTURE(c.problem("", c.has_bias));
     const auto bfloat16 = [](const Shape& shape, uint64_t seed) {

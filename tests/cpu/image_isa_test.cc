@@ -6,9 +6,9 @@
 #include <cstdint>
 #include <vector>
 
-#include "kusari/framework/cpu/best_isa.h"
 #include "kusari/framework/cpu/isa/image_batch.h"
 #include "kusari/framework/cpu/isa/resampling.h"
+#include "kusari/tests/cpu/skip_below.h"
 
 #if defined(__x86_64__)
 
@@ -142,15 +142,16 @@ void check_resampling(const ResamplingLoops& loops, const ResamplingLoops& plain
 
 }  // namespace
 
-TEST_CASE("isa: each instruction set scales and mirrors pixels alike") {
-  check_image_loops(*v1::image_loops(), *v1::image_loops());
-  if (best_isa() >= Isa::v3) check_image_loops(*v3::image_loops(), *v1::image_loops());
-  if (best_isa() >= Isa::v4) check_image_loops(*v4::image_loops(), *v1::image_loops());
+TEST_CASE("isa: pixels are scaled and mirrored") { check_image_loops(*v1::image_loops(), *v1::image_loops()); }
+TEST_CASE("isa: pixels are scaled, mirrored and resampled alike with AVX2" * doctest::test_suite("needs AVX2")) {
+  KUSARI_SKIP_BELOW(v3);
+  check_image_loops(*v3::image_loops(), *v1::image_loops());
+  check_resampling(*v3::resampling_loops(), *v1::resampling_loops());
 }
-
-TEST_CASE("isa: each instruction set resamples alike") {
-  if (best_isa() >= Isa::v3) check_resampling(*v3::resampling_loops(), *v1::resampling_loops());
-  if (best_isa() >= Isa::v4) check_resampling(*v4::resampling_loops(), *v1::resampling_loops());
+TEST_CASE("isa: pixels are scaled, mirrored and resampled alike with AVX-512" * doctest::test_suite("needs AVX-512")) {
+  KUSARI_SKIP_BELOW(v4);
+  check_image_loops(*v4::image_loops(), *v1::image_loops());
+  check_resampling(*v4::resampling_loops(), *v1::resampling_loops());
 }
 
 #endif

@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "kusari/framework/core/dtype.h"
-#include "kusari/framework/cpu/best_isa.h"
 #include "kusari/framework/cpu/isa/pooling.h"
+#include "kusari/tests/cpu/skip_below.h"
 
 #if defined(__x86_64__)
 
@@ -98,9 +98,13 @@ void check_pooling_loops(const PoolingLoops& expected, const PoolingLoops& got) 
   check_pooling_loop<double, int32_t>(expected.f64, got.f64, 1);
 }
 
-TEST_CASE("pooling is the same in every instruction set") {
-  if (best_isa() >= Isa::v3) check_pooling_loops(*v1::pooling_loops(), *v3::pooling_loops());
-  if (best_isa() >= Isa::v4) check_pooling_loops(*v1::pooling_loops(), *v4::pooling_loops());
+TEST_CASE("isa: pooling is the same with AVX2" * doctest::test_suite("needs AVX2")) {
+  KUSARI_SKIP_BELOW(v3);
+  check_pooling_loops(*v1::pooling_loops(), *v3::pooling_loops());
+}
+TEST_CASE("isa: pooling is the same with AVX-512" * doctest::test_suite("needs AVX-512")) {
+  KUSARI_SKIP_BELOW(v4);
+  check_pooling_loops(*v1::pooling_loops(), *v4::pooling_loops());
 }
 
 }  // namespace

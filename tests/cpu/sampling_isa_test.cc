@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "kusari/framework/core/philox.h"
-#include "kusari/framework/cpu/best_isa.h"
 #include "kusari/framework/cpu/isa/sampling.h"
+#include "kusari/tests/cpu/skip_below.h"
 
 #if defined(__x86_64__)
 
@@ -60,16 +60,15 @@ void check_same_samples(const SamplingLoop& expected, const SamplingLoop& got) {
   }
 }
 
-TEST_CASE("isa: sampling gives the same bits in every instruction set") {
-  const SamplingLoops& v1 = *v1::sampling_loops();
-  if (best_isa() >= Isa::v3) {
-    check_same_samples<float>(v1.f32, v3::sampling_loops()->f32);
-    check_same_samples<double>(v1.f64, v3::sampling_loops()->f64);
-  }
-  if (best_isa() >= Isa::v4) {
-    check_same_samples<float>(v1.f32, v4::sampling_loops()->f32);
-    check_same_samples<double>(v1.f64, v4::sampling_loops()->f64);
-  }
+TEST_CASE("isa: sampling gives the same bits with AVX2" * doctest::test_suite("needs AVX2")) {
+  KUSARI_SKIP_BELOW(v3);
+  check_same_samples<float>(v1::sampling_loops()->f32, v3::sampling_loops()->f32);
+  check_same_samples<double>(v1::sampling_loops()->f64, v3::sampling_loops()->f64);
+}
+TEST_CASE("isa: sampling gives the same bits with AVX-512" * doctest::test_suite("needs AVX-512")) {
+  KUSARI_SKIP_BELOW(v4);
+  check_same_samples<float>(v1::sampling_loops()->f32, v4::sampling_loops()->f32);
+  check_same_samples<double>(v1::sampling_loops()->f64, v4::sampling_loops()->f64);
 }
 
 }  // namespace

@@ -6,8 +6,8 @@
 #include <cstring>
 #include <vector>
 
-#include "kusari/framework/cpu/best_isa.h"
 #include "kusari/framework/cpu/isa/transpose.h"
+#include "kusari/tests/cpu/skip_below.h"
 
 #if defined(__x86_64__)
 
@@ -71,10 +71,14 @@ void check_transposes(const TransposeLoops& loops) {
 
 }  // namespace
 
-TEST_CASE("isa: each instruction set transposes rectangles of any size") {
-  check_transposes(*v1::transpose_loops());
-  if (best_isa() >= Isa::v3) check_transposes(*v3::transpose_loops());
-  if (best_isa() >= Isa::v4) check_transposes(*v4::transpose_loops());
+TEST_CASE("isa: rectangles of any size are transposed") { check_transposes(*v1::transpose_loops()); }
+TEST_CASE("isa: rectangles of any size are transposed with AVX2" * doctest::test_suite("needs AVX2")) {
+  KUSARI_SKIP_BELOW(v3);
+  check_transposes(*v3::transpose_loops());
+}
+TEST_CASE("isa: rectangles of any size are transposed with AVX-512" * doctest::test_suite("needs AVX-512")) {
+  KUSARI_SKIP_BELOW(v4);
+  check_transposes(*v4::transpose_loops());
 }
 
 #endif

@@ -15,6 +15,7 @@
 #include "kusari/framework/links/model/mobilenet_v2.h"
 #include "kusari/framework/links/model/resnet.h"
 #include "kusari/tests/cudnn/model_convolutions.h"
+#include "kusari/tests/skip.h"
 
 // Which plans cuDNN has for a card that need not be here. They ask the real library, also where the other tests run on
 // an emulated device.
@@ -37,8 +38,7 @@ const PlanTarget* h200() {
   static const std::unique_ptr<const CudnnDescriptor> device = []() -> std::unique_ptr<const CudnnDescriptor> {
     try {
       return std::make_unique<CudnnDescriptor>(describe_device(kH200));
-    } catch (const DeviceError& error) {
-      MESSAGE("skipped: ", error.what());
+    } catch (const DeviceError&) {
       return nullptr;
     }
   }();
@@ -145,7 +145,7 @@ TEST_CASE("cudnn plans: the models have the convolutions that they are known for
 }
 
 TEST_CASE("cudnn plans: every convolution of the models has a ready-made one within the default workspace limit") {
-  if (h200() == nullptr) return;
+  if (h200() == nullptr) KUSARI_SKIP("this cuDNN takes no description of a card");
   int64_t most = 0;
   int count = 0, without_tensor_cores = 0, widened = 0;
   for_each_convolution({Dtype::float16, Dtype::bfloat16, Dtype::float32}, [&](const ConvolutionKey& key) {
@@ -169,7 +169,7 @@ TEST_CASE("cudnn plans: every convolution of the models has a ready-made one wit
 }
 
 TEST_CASE("cudnn plans: what the heuristics would take without a workspace limit is mostly what they take within it") {
-  if (h200() == nullptr) return;
+  if (h200() == nullptr) KUSARI_SKIP("this cuDNN takes no description of a card");
   for_each_convolution({Dtype::float16, Dtype::bfloat16, Dtype::float32}, [&](const ConvolutionKey& key) {
     if (is_depthwise(key) || key.x[1] < 8) return;
     ConvolutionKey unlimited = key;
@@ -179,7 +179,7 @@ TEST_CASE("cudnn plans: what the heuristics would take without a workspace limit
 }
 
 TEST_CASE("cudnn plans: deterministic, without TF32 and without tensor cores") {
-  if (h200() == nullptr) return;
+  if (h200() == nullptr) KUSARI_SKIP("this cuDNN takes no description of a card");
   for_each_convolution({Dtype::float16, Dtype::bfloat16, Dtype::float32}, [&](ConvolutionKey key) {
     key.is_deterministic = 1;
     const ConvolutionRoute deterministic = find_route(key, *h200());
@@ -202,7 +202,7 @@ TEST_CASE("cudnn plans: deterministic, without TF32 and without tensor cores") {
 }
 
 TEST_CASE("cudnn plans: bias, residual and ReLU in the kernel of the convolution") {
-  if (h200() == nullptr) return;
+  if (h200() == nullptr) KUSARI_SKIP("this cuDNN takes no description of a card");
   for_each_convolution({Dtype::float16, Dtype::bfloat16, Dtype::float32}, [&](ConvolutionKey key) {
     if (key.pass != ConvolutionPass::forward || is_depthwise(key)) return;
     for (const bool has_z : {false, true}) {
@@ -220,7 +220,7 @@ TEST_CASE("cudnn plans: bias, residual and ReLU in the kernel of the convolution
 }
 
 TEST_CASE("cudnn plans: one to three spatial axes, groups, dilation, uneven padding") {
-  if (h200() == nullptr) return;
+  if (h200() == nullptr) KUSARI_SKIP("this cuDNN takes no description of a card");
   for (const Geometry& geometry : geometries()) {
     for (const Dtype dtype : {Dtype::float16, Dtype::bfloat16, Dtype::float32, Dtype::float64}) {
       for (const ConvolutionPass pass :
@@ -241,7 +241,7 @@ TEST_CASE("cudnn plans: one to three spatial axes, groups, dilation, uneven padd
 }
 
 TEST_CASE("cudnn plans: what is added to any convolution is in its kernel, or cuDNN says why not") {
-  if (h200() == nullptr) return;
+  if (h200() == nullptr) KUSARI_SKIP("this cuDNN takes no description of a card");
   int count = 0, fused = 0;
   for (const Geometry& geometry : geometries()) {
     for (const Dtype dtype : {Dtype::float16, Dtype::bfloat16, Dtype::float32, Dtype::float64}) {
@@ -271,7 +271,7 @@ TEST_CASE("cudnn plans: what is added to any convolution is in its kernel, or cu
 }
 
 TEST_CASE("cudnn plans: arrays of more than 2^31 elements") {
-  if (h200() == nullptr) return;
+  if (h200() == nullptr) KUSARI_SKIP("this cuDNN takes no description of a card");
   for (const Dtype dtype : kDtypes) {
     for (const ConvolutionPass pass :
          {ConvolutionPass::forward, ConvolutionPass::data_grad, ConvolutionPass::filter_grad}) {
@@ -285,7 +285,7 @@ TEST_CASE("cudnn plans: arrays of more than 2^31 elements") {
 }
 
 TEST_CASE("cudnn plans: a choice is found again by its name") {
-  if (h200() == nullptr) return;
+  if (h200() == nullptr) KUSARI_SKIP("this cuDNN takes no description of a card");
   const ConvolutionKey key = square(ConvolutionPass::filter_grad, 32, 64, 28, 64, 3, Dtype::float16);
   PlanSearch search(key, *h200());
   for (int i = 0; i < 8; ++i) {
@@ -308,7 +308,7 @@ TEST_CASE("cudnn plans: a choice is found again by its name") {
 }
 
 TEST_CASE("cudnn plans: why there is none") {
-  if (h200() == nullptr) return;
+  if (h200() == nullptr) KUSARI_SKIP("this cuDNN takes no description of a card");
   const auto reason = [](const ConvolutionKey& key) {
     PlanSearch search(key, *h200());
     CHECK_FALSE(search.next().has_value());

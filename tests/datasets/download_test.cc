@@ -11,6 +11,7 @@
 
 #include "kusari/framework/core/error.h"
 #include "kusari/tests/scratch_directory.h"
+#include "kusari/tests/skip.h"
 
 using namespace kusari;
 using namespace kusari::datasets;
@@ -49,7 +50,7 @@ bool has_libcurl(const ScratchDirectory& dir) {
     return true;
   } catch (const IoError& error) {
     if (std::string(error.what()).find("no libcurl") == std::string::npos) throw;
-    MESSAGE("built without libcurl: downloads are not tested");
+    kusari::testing::skip("built without libcurl");
     return false;
   }
 }

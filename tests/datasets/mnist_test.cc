@@ -12,6 +12,7 @@
 #include "kusari/framework/datasets/sha256.h"
 #include "kusari/tests/scratch_directory.h"
 #include "kusari/tests/shared_data.h"
+#include "kusari/tests/skip.h"
 
 using namespace kusari;
 using namespace kusari::datasets;
@@ -94,12 +95,9 @@ TEST_CASE("get_mnist: missing and wrong files") {
   CHECK_THROWS_WITH_AS(get_mnist({.root = dir.path()}), doctest::Contains("label 10 at 1: labels are 0 .. 9"), IoError);
 }
 
-TEST_CASE("get_mnist: the real files") {
+TEST_CASE("get_mnist: the real files" * doctest::test_suite("needs mnist")) {
   const std::string root = shared_path("data/mnist");
-  if (root.empty()) {
-    MESSAGE("no MNIST files: not tested");
-    return;
-  }
+  if (root.empty()) KUSARI_SKIP("no data/mnist");
   const auto [train, test] = get_mnist({.root = root});
   CHECK(train.size() == 60000);
   CHECK(test.size() == 10000);
@@ -156,12 +154,9 @@ TEST_CASE("get_fashion_mnist and get_kuzushiji_mnist: files in MNIST's format, a
   CHECK(get_kuzushiji_mnist_labels()[3] == std::pair<std::string, std::string>("tsu", "つ"));
 }
 
-TEST_CASE("get_fashion_mnist: the real files") {
+TEST_CASE("get_fashion_mnist: the real files" * doctest::test_suite("needs fashion-mnist")) {
   const std::string root = shared_path("data/fashion-mnist");
-  if (root.empty()) {
-    MESSAGE("no Fashion-MNIST files: not tested");
-    return;
-  }
+  if (root.empty()) KUSARI_SKIP("no data/fashion-mnist");
   const auto [train, test] = get_fashion_mnist({.root = root, .dtype = Dtype::uint8});
   for (const auto& [dataset, expected] : {std::pair{&train, 6000}, {&test, 1000}}) {  // of each class
     std::vector<int> counts(10);

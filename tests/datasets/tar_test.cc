@@ -11,6 +11,7 @@
 #include "kusari/tests/datasets/image/codecs.h"
 #include "kusari/tests/scratch_directory.h"
 #include "kusari/tests/shared_data.h"
+#include "kusari/tests/skip.h"
 
 using namespace kusari;
 using namespace kusari::datasets;
@@ -153,13 +154,10 @@ TEST_CASE("tar: damaged archives give an error that names file and entry") {
   CHECK_THROWS_WITH_AS(archive.read(2, content), "TarArchive::read: index 2 of 2 entries", IndexError);
 }
 
-TEST_CASE("tar: real archives") {
+TEST_CASE("tar: real archives" * doctest::test_suite("needs coco-mini")) {
   const std::string shard = shared_path("data/cifar10-jpeg/test-0000.tar.gz");
   const std::string coco = shared_path("data/coco-mini/coco-mini.tar");
-  if (shard.empty() || coco.empty()) {
-    MESSAGE("no shared data: skipped");
-    return;
-  }
+  if (shard.empty() || coco.empty()) KUSARI_SKIP("no data/cifar10-jpeg, or no data/coco-mini");
   const TarArchive cifar(shard);
   CHECK(cifar.entries().size() == 10'000);
   std::vector<uint8_t> buffer;

@@ -13,6 +13,7 @@
 #include "kusari/framework/core/error.h"
 #include "kusari/framework/core/philox.h"
 #include "kusari/tests/test_device.h"
+#include "kusari/tests/skip.h"
 
 namespace kusari {
 
@@ -39,7 +40,7 @@ inline bool has_image_layout(const Array& image) {
 /// Whether the test's device has no kernel of a function, so that its test is to be left.
 inline bool lacks_kernel(const char* function) {
   if (test_device().is_cpu()) return false;
-  MESSAGE(function, " has a kernel on the CPU only: skipped");
+  skip(std::string(function) + " has a kernel on the CPU only");
   return true;
 }
 

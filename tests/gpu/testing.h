@@ -1,7 +1,6 @@
 #pragma once
 
 #include <cmath>
-#include <cstdio>
 #include <initializer_list>
 #include <optional>
 #include <string>
@@ -12,6 +11,7 @@
 
 #include "kusari/framework/core/array.h"
 #include "kusari/framework/core/philox.h"
+#include "kusari/tests/skip.h"
 
 // What the tests of the CUDA backend share. They run on cuda:0, a card or the emulated device.
 namespace kusari::testing {
@@ -20,20 +20,10 @@ inline constexpr Dtype kFloatingDtypes[] = {Dtype::float16, Dtype::bfloat16, Dty
 inline constexpr Dtype kDtypes[] = {Dtype::bool_,   Dtype::uint8,    Dtype::int8,    Dtype::int32,  Dtype::int64,
                                     Dtype::float16, Dtype::bfloat16, Dtype::float32, Dtype::float64};
 
-/// Says at the end how many test cases found no device.
-struct SkippedTests {
-  int count = 0;
-  ~SkippedTests() {
-    if (count > 0) std::printf("%d test cases were skipped for want of a CUDA device\n", count);
-  }
-};
-inline SkippedTests skipped_tests;
-
 /// cuda:<index>, or nothing, in which case the test returns at once: if (!device) return;
 inline std::optional<Device> gpu_device(int index = 0) {
   if (index < cuda::device_count()) return get_device("cuda:" + std::to_string(index));
-  MESSAGE("skipped: no CUDA device ", index);
-  skipped_tests.count += 1;
+  skip("no CUDA device " + std::to_string(index));
   return std::nullopt;
 }
 

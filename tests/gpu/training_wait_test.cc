@@ -106,10 +106,7 @@ TEST_CASE("a training loop waits for the device only where values are printed") 
   const ChildResult child =
       run_in_child("KUSARI_EMULATED_TRACE=1 KUSARI_EMULATED_STREAMS=eager", "trace training loops");
   CHECK(child.exit_code == 0);
-  if (child.output.find("device: ") == std::string::npos) {
-    MESSAGE("skipped: a card keeps no trace");
-    return;
-  }
+  if (child.output.find("device: ") == std::string::npos) KUSARI_SKIP("a card keeps no trace");
   int runs = 0;
   for (size_t at = child.output.find("begin\n"); at != std::string::npos; at = child.output.find("begin\n", at + 1)) {
     const std::string run = child.output.substr(at, child.output.find("\nend", at) - at);

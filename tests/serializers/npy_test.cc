@@ -8,7 +8,7 @@
 
 #include "kusari/framework/core/error.h"
 #include "kusari/framework/serializers/zip.h"
-#include "kusari/tests/shared_data.h"
+#include "kusari/tests/golden_data.h"
 
 using namespace kusari::serializers;
 using kusari::bfloat16;
@@ -240,8 +240,7 @@ TEST_CASE("npy: headers have NumPy's bytes") {
 TEST_CASE("npy: entries of Chainer's snapshots are written with the same bytes") {
   size_t entries = 0;
   for (const char* name : {"uninitialized.a", "trainer.plain", "cnn_bn.a", "mlp.f16", "nested.b"}) {
-    const std::string path = kusari::testing::shared_path(std::string("golden/serializers/") + name + ".npz");
-    if (path.empty()) continue;
+    const std::string path = kusari::testing::golden_path(std::string("serializers/") + name + ".npz");
     const ZipReader zip(path);
     for (const ZipEntry& entry : zip.entries()) {
       CAPTURE(entry.name);
@@ -261,5 +260,5 @@ TEST_CASE("npy: entries of Chainer's snapshots are written with the same bytes")
       }
     }
   }
-  MESSAGE(entries << " entries compared");
+  CHECK(entries > 50);
 }

@@ -9,21 +9,16 @@
 #include <nlohmann/json.hpp>
 
 #include "kusari/framework/serializers/npz.h"
-#include "kusari/tests/shared_data.h"
+#include "kusari/tests/golden_data.h"
 
 namespace kusari::testing {
 
 /// Calls visit(case, array) for each golden case of kind scheduler whose name passes; array(name) reads an array of it.
-/// Returns how many there were: none without golden data.
+/// Returns how many there were.
 template <class Wanted, class Visit>
 int for_each_scheduler(const Wanted& wanted, const Visit& visit) {
-  const std::string manifest = shared_path("golden/manifest.jsonl");
-  if (manifest.empty()) {
-    MESSAGE("no golden data: schedulers are not compared with Chainer's");
-    return 0;
-  }
-  const serializers::NpzReader npz(shared_path("golden/schedulers.npz"));
-  std::ifstream lines(manifest);
+  const serializers::NpzReader npz(golden_path("schedulers.npz"));
+  std::ifstream lines(golden_path("manifest.jsonl"));
   int count = 0;
   for (std::string line; std::getline(lines, line);) {
     const auto entry = nlohmann::json::parse(line);

@@ -27,7 +27,7 @@
 #include "kusari/optimizers/adam.h"
 #include "kusari/optimizers/optimizer_hooks.h"
 #include "kusari/tests/scratch_directory.h"
-#include "kusari/tests/shared_data.h"
+#include "kusari/tests/golden_data.h"
 #include "kusari/updaters/standard_updater.h"
 
 using namespace kusari;
@@ -166,13 +166,9 @@ TEST_CASE("a resumed run is bit for bit the one that was not interrupted") {
 
 // Golden case Z.trainer/plain: a run that Chainer began goes on here.
 TEST_CASE("a snapshot of Chainer's trainer is resumed") {
-  const std::string snapshot = testing::shared_path("golden/serializers/trainer.plain.npz");
-  if (snapshot.empty()) {
-    MESSAGE("no golden data: Chainer's snapshot is not resumed");
-    return;
-  }
+  const std::string snapshot = testing::golden_path("serializers/trainer.plain.npz");
   const testing::ScratchDirectory dir;
-  const serializers::NpzReader data(testing::shared_path("golden/serializers/data.npz"));
+  const serializers::NpzReader data(testing::golden_path("serializers/data.npz"));
   const auto golden = [&](const std::string& name) { return data.array("Z.trainer/plain/" + name); };
   links::Classifier<ResumedMlp> model(ResumedMlp(4, 5, 3, 0));
   optimizers::Adam optimizer({.alpha = 0.05});

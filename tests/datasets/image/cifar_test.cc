@@ -11,6 +11,7 @@
 #include "kusari/tests/datasets/image/codecs.h"
 #include "kusari/tests/scratch_directory.h"
 #include "kusari/tests/shared_data.h"
+#include "kusari/tests/skip.h"
 
 using namespace kusari;
 using namespace kusari::datasets;
@@ -166,12 +167,9 @@ TEST_CASE("read_cifar10: damaged files") {
   CHECK_THROWS_AS(read_cifar10(dir / "none.bin"), IoError);
 }
 
-TEST_CASE("read_cifar10: real files") {
+TEST_CASE("read_cifar10: real files" * doctest::test_suite("needs cifar-10")) {
   const std::string folder = shared_path("data/cifar-10-batches-bin");
-  if (folder.empty()) {
-    MESSAGE("no shared data: skipped");
-    return;
-  }
+  if (folder.empty()) KUSARI_SKIP("no data/cifar-10-batches-bin");
   const TupleDataset train = read_cifar10(folder + "/data_batch_1.bin.gz", {.dtype = Dtype::uint8});
   CHECK(train.size() == 5000);
   std::vector<int> count(10);

@@ -17,6 +17,7 @@
 #include "kusari/tests/quiet_log.h"
 #include "kusari/tests/scratch_directory.h"
 #include "kusari/tests/shared_data.h"
+#include "kusari/tests/skip.h"
 
 using namespace kusari;
 using namespace kusari::datasets;
@@ -99,7 +100,7 @@ TEST_CASE("TarImageDataset: shards, plain and gzipped") {
 #ifdef KUSARI_WITH_JPEG
 
 // The .bin files were decoded from the JPEG files by libjpeg-turbo (data/README.md).
-TEST_CASE("TarImageDataset: CIFAR-10's JPEG shards give the reference pixels, bit for bit") {
+TEST_CASE("TarImageDataset: CIFAR-10's JPEG shards give the reference pixels, bit for bit" * doctest::test_suite("needs cifar10-jpeg")) {
   struct Split {
     std::string name;
     int shards;
@@ -108,10 +109,7 @@ TEST_CASE("TarImageDataset: CIFAR-10's JPEG shards give the reference pixels, bi
   for (const auto& [split, shards, records] : {Split{"train", 5, 5000}, {"test", 1, 1000}}) {
     const std::string batch = split == "train" ? "data_batch_1" : "test_batch";
     const std::string folder = shared_path("data/cifar10-jpeg"), reference = shared_path("data/cifar-10-batches-bin");
-    if (folder.empty() || reference.empty()) {
-      MESSAGE("no shared data: skipped");
-      return;
-    }
+    if (folder.empty() || reference.empty()) KUSARI_SKIP("no data/cifar10-jpeg, or no data/cifar-10-batches-bin");
     std::vector<std::string> paths;
     for (int i = 0; i < shards; ++i) paths.push_back(folder + "/" + split + "-000" + std::to_string(i) + ".tar.gz");
     const TarImageDataset dataset(paths, {.dtype = Dtype::uint8});
@@ -161,12 +159,9 @@ TEST_CASE("ImageFolderDataset: which files are known to be broken does not chang
   CHECK(pixels(0) == first);
 }
 
-TEST_CASE("ImageFolderDataset: a random part of each photo") {
+TEST_CASE("ImageFolderDataset: a random part of each photo" * doctest::test_suite("needs flowers-mini")) {
   const std::string folder = shared_path("data/flowers-mini/val");
-  if (folder.empty()) {
-    MESSAGE("no shared data: skipped");
-    return;
-  }
+  if (folder.empty()) KUSARI_SKIP("no data/flowers-mini");
   const transforms::RandomSizedCrop crop{{40, 50}};
   const DecodeOptions rgb{.mode = ImageMode::rgb};
   const ImageFolderDataset whole(folder, {.dtype = Dtype::uint8, .decode = rgb});
@@ -195,12 +190,9 @@ TEST_CASE("ImageFolderDataset: a random part of each photo") {
   CHECK(difference / static_cast<double>(20 * 3 * 40 * 50) < 6);
 }
 
-TEST_CASE("TarImageDataset and ImageFolderDataset: real photos") {
+TEST_CASE("TarImageDataset and ImageFolderDataset: real photos" * doctest::test_suite("needs imagenette224-mini")) {
   const std::string tar = shared_path("data/imagenette224-mini/val.tar"), folder = shared_path("data/flowers-mini/val");
-  if (tar.empty() || folder.empty()) {
-    MESSAGE("no shared data: skipped");
-    return;
-  }
+  if (tar.empty() || folder.empty()) KUSARI_SKIP("no data/imagenette224-mini, or no data/flowers-mini");
   const TarImageDataset photos(tar, {.decode = {.mode = ImageMode::rgb}});
   CHECK(photos.size() == 300);
   CHECK(photos.classes().front() == "n01440764");

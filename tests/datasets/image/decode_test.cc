@@ -12,6 +12,7 @@
 #include "kusari/tests/datasets/image/codecs.h"
 #include "kusari/tests/scratch_directory.h"
 #include "kusari/tests/shared_data.h"
+#include "kusari/tests/skip.h"
 #include "kusari/tests/text_search.h"
 
 using namespace kusari;
@@ -347,12 +348,9 @@ TEST_CASE("decode_image: too many scans") {
   CHECK(contains(error_of([&] { decode_image(many, {.tolerate_damage = true}); }), "more than 200 scans"));
 }
 
-TEST_CASE("read_image: photos") {
+TEST_CASE("read_image: photos" * doctest::test_suite("needs flowers-mini")) {
   const std::string folder = shared_path("data/flowers-mini/train/daisy");
-  if (folder.empty()) {
-    MESSAGE("no shared data: skipped");
-    return;
-  }
+  if (folder.empty()) KUSARI_SKIP("no data/flowers-mini");
   for (const auto& file : std::filesystem::directory_iterator(folder)) {
     const Bytes bytes = as_bytes(read_file(file.path().string()));
     CHECK(pixels(read_image(file.path().string())) == plain_decode_jpeg(bytes, JCS_RGB));

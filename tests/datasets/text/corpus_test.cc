@@ -11,6 +11,7 @@
 #include "kusari/framework/serializers/zip.h"
 #include "kusari/tests/scratch_directory.h"
 #include "kusari/tests/shared_data.h"
+#include "kusari/tests/skip.h"
 
 using namespace kusari;
 using namespace kusari::datasets;
@@ -147,12 +148,9 @@ TEST_CASE("WikiText-2 from its archive") {
                        doctest::Contains("wikitext-2-v1.zip has no entry 'wikitext-2/wiki.test.tokens'"), IoError);
 }
 
-TEST_CASE("WikiText-2 of the shared data") {
+TEST_CASE("WikiText-2 of the shared data" * doctest::test_suite("needs wikitext-2")) {
   const std::string valid = shared_path("data/wikitext-2/valid.txt");
-  if (valid.empty()) {
-    MESSAGE("skipped: no shared data");
-    return;
-  }
+  if (valid.empty()) KUSARI_SKIP("no data/wikitext-2");
   const TextCorpus corpus =
       read_word_corpus({valid, shared_path("data/wikitext-2/test.txt")}, {.vocabulary = {.unknown = "<unk>"}});
   // Numbers of tokens from the data's README.
@@ -169,12 +167,9 @@ TEST_CASE("WikiText-2 of the shared data") {
   CHECK(get_wikitext2_words_vocabulary({.root = dir.path()}).size() == Vocabulary(read_words(valid)).size());
 }
 
-TEST_CASE("Tiny Shakespeare of the shared data") {
+TEST_CASE("Tiny Shakespeare of the shared data" * doctest::test_suite("needs tinyshakespeare")) {
   const std::string path = shared_path("data/tinyshakespeare/input.txt");
-  if (path.empty()) {
-    MESSAGE("skipped: no shared data");
-    return;
-  }
+  if (path.empty()) KUSARI_SKIP("no data/tinyshakespeare");
   const TextCorpus corpus = get_tiny_shakespeare({.root = std::filesystem::path(path).parent_path().string()});
   // Numbers from the data's README.
   CHECK(corpus.texts[0].size() == 1115394);
