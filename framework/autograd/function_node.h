@@ -41,7 +41,7 @@ enum class Precision : uint8_t {
   untouched,  ///< nothing
 };
 
-/// A vertex between variables: one application of a function. See exemplars of functions/ for the form of a subclass.
+/// A vertex between variables: one application of a function. docs/extending.md has a whole example of a subclass.
 ///
 /// `forward` computes arrays; `backward` computes with differentiable functions, so that gradients of gradients work.
 /// What backward needs from forward must be named there with retain_inputs / retain_outputs; everything else is freed
