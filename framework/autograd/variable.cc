@@ -1,5 +1,7 @@
 #include "kusari/framework/autograd/variable.h"
 
+#include <ostream>
+
 #include "kusari/framework/autograd/function_node.h"
 #include "kusari/framework/core/error.h"
 
@@ -58,6 +60,10 @@ void VariableNode::drop_array() noexcept {
   state.dtype = array.dtype();
   state.device = array.device();
   array = Array();
+}
+
+void VariableNode::throw_no_array() {
+  throw StateError("Variable: it has no array (an uninitialised parameter?), so no shape or dtype");
 }
 
 }  // namespace detail
@@ -128,5 +134,15 @@ void Variable::unchain_backward() {
     function->unchain();
   }
 }
+
+std::string to_string(const Variable& variable) {
+  std::string begin = "variable";
+  if (variable.is_defined() && !variable.name().empty()) begin += " " + variable.name();
+  begin += "(";
+  const bool has_array = variable.is_defined() && variable.array().is_defined();
+  return begin + (has_array ? array2string(variable.array(), begin) : "None") + ")";
+}
+
+std::ostream& operator<<(std::ostream& stream, const Variable& variable) { return stream << to_string(variable); }
 
 }  // namespace kusari

@@ -2,6 +2,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <iosfwd>
 #include <optional>
 #include <span>
 #include <string>
@@ -115,8 +116,9 @@ class KUSARI_API VariableNode {
   uint32_t references() const noexcept { return counts.references(); }
   uint32_t handles() const noexcept { return counts.handles(); }
 
-  const Shape& shape() const noexcept { return array.is_defined() ? array.shape() : saved->shape; }
-  Dtype dtype() const noexcept { return array.is_defined() ? array.dtype() : saved->dtype; }
+  /// Of the array, also when it is gone. Throw StateError when there never was one.
+  const Shape& shape() const { return array.is_defined() ? array.shape() : remembered().shape; }
+  Dtype dtype() const { return array.is_defined() ? array.dtype() : remembered().dtype; }
   bool is_leaf() const noexcept { return !creator; }
 
   /// What few vertices need: kept apart to keep the others small.
@@ -153,6 +155,12 @@ class KUSARI_API VariableNode {
   }
 
  private:
+  const Saved& remembered() const {
+    if (saved == nullptr) [[unlikely]]
+      throw_no_array();
+    return *saved;
+  }
+  [[noreturn]] static void throw_no_array();
   void destroy() noexcept;
   void last_handle_gone() noexcept;
   void drop_array() noexcept;
@@ -202,7 +210,7 @@ class KUSARI_API Variable {
   Variable(const Array& array, bool requires_grad);
   /// A raw array where a variable is expected (F::relu(array)) becomes a leaf without gradient, as in Chainer.
   template <class T>
-  requires std::is_same_v<T, Array> Variable(const T& array) : Variable(array, false) {}
+  requires std::is_base_of_v<Array, T> Variable(const T& array) : Variable(array, false) {}
 
   bool is_defined() const noexcept { return node() != nullptr; }
   explicit operator bool() const noexcept { return is_defined(); }
@@ -269,6 +277,11 @@ class KUSARI_API Variable {
 
   detail::VariableHandle handle_;
 };
+
+/// "variable([1. 2.])", "variable NAME(...)" for one with a name, "variable(None)" without an array: what Python prints
+/// of a chainer.Variable.
+KUSARI_API std::string to_string(const Variable& variable);
+KUSARI_API std::ostream& operator<<(std::ostream& stream, const Variable& variable);
 
 /// A few arrays or variables, moved into place: what functions return.
 template <class T>

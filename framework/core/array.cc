@@ -67,10 +67,7 @@ enum class Place : uint8_t { usual, pinned, beside };
 // `pinning`: the backend whose page-locked memory a pinned array of the CPU has.
 Block* new_block(const Shape& shape, Dtype dtype, const Device& device, Place place = Place::usual,
                  Backend* pinning = nullptr) {
-  for (int64_t d : shape) {
-    if (d < 0) throw ValueError("empty: shape " + to_string(shape) + " has a negative size");
-  }
-  const int64_t n = numel(shape);
+  const int64_t n = checked_numel(shape, itemsize(dtype), "empty");
   const size_t bytes = static_cast<size_t>(n * itemsize(dtype));
   const bool is_inline = device.is_cpu() && bytes <= kInlineBytes && place == Place::usual;
   void* memory = memory::allocate(is_inline ? sizeof(Block) + bytes : sizeof(Block));
@@ -85,6 +82,10 @@ Block* new_block(const Shape& shape, Dtype dtype, const Device& device, Place pl
       block->storage.data = place == Place::usual    ? device.backend().allocate(device.index(), bytes)
                             : place == Place::pinned ? pinning->allocate_pinned(bytes)
                                                      : device.backend().allocate_beside(device.index(), bytes);
+    } catch (const OutOfMemoryError& error) {
+      memory::deallocate(memory, sizeof(Block));
+      throw OutOfMemoryError("empty: an array of shape " + to_string(shape) + " and dtype " + name(dtype) +
+                             " does not fit into the memory: " + error.what());
     } catch (...) {
       memory::deallocate(memory, sizeof(Block));
       throw;
@@ -117,7 +118,12 @@ void ArrayBody::destroy() noexcept {
 
 }  // namespace detail
 
-bool Array::is_channels_last() const noexcept {
+void Array::throw_undefined() {
+  throw StateError(
+      "Array: an undefined array (made by Array() or moved from) has no elements, shape or dtype; is_defined() tells");
+}
+
+bool Array::is_channels_last() const {
   if (ndim() < 3) return false;
   const Strides expected = channels_last_strides(shape());
   for (int i = 0; i < ndim(); ++i) {
@@ -126,18 +132,18 @@ bool Array::is_channels_last() const noexcept {
   return true;
 }
 
-detail::Attachment* Array::attach(std::unique_ptr<detail::Attachment> kept) const noexcept {
+detail::Attachment* Array::attach(std::unique_ptr<detail::Attachment> kept) const {
   detail::Attachment* present = nullptr;
-  if (body_->storage->attachment.compare_exchange_strong(present, kept.get(), std::memory_order_acq_rel)) {
+  if (body().storage->attachment.compare_exchange_strong(present, kept.get(), std::memory_order_acq_rel)) {
     return kept.release();
   }
   return present;
 }
 
-bool Array::is_dense() const noexcept { return body_->contiguous || detail::strides_dense(shape(), strides()); }
+bool Array::is_dense() const { return body().contiguous || detail::strides_dense(shape(), strides()); }
 
-int64_t Array::offset() const noexcept {
-  return (static_cast<const char*>(body_->data) - static_cast<const char*>(body_->storage->data)) / itemsize(dtype());
+int64_t Array::offset() const {
+  return (static_cast<const char*>(body().data) - static_cast<const char*>(storage().data)) / itemsize(dtype());
 }
 
 Array Array::copy() const {
@@ -275,6 +281,7 @@ Array empty(const Shape& shape, Dtype dtype, const Device& device) {
 }
 
 Array empty_strided(const Shape& shape, const Strides& strides, Dtype dtype, const Device& device) {
+  checked_numel(shape, itemsize(dtype), "empty_strided");
   if (shape.ndim() != strides.ndim() || !detail::strides_dense(shape, strides)) {
     throw ValueError("empty_strided: strides " + to_string(strides) + " leave gaps or overlap in shape " +
                      to_string(shape));
@@ -294,6 +301,7 @@ Array empty_pinned(const Shape& shape, Dtype dtype, const Device& device) {
 
 Array empty_channels_last(const Shape& shape, Dtype dtype, const Device& device) {
   if (shape.ndim() < 3 || !config().channels_last) return empty(shape, dtype, device);
+  checked_numel(shape, itemsize(dtype), "empty");
   return empty_strided(shape, channels_last_strides(shape), dtype, device);
 }
 
@@ -328,6 +336,12 @@ Array arange(int64_t n, Dtype dtype, const Device& device) {
   return result;
 }
 
+void detail::check_value_count(size_t count, const Shape& shape) {
+  if (static_cast<int64_t>(count) != checked_numel(shape, 1, "array")) {
+    throw TypeError("array: " + std::to_string(count) + " values do not fill shape " + to_string(shape));
+  }
+}
+
 Array from_host(const void* data, const Shape& shape, Dtype dtype, const Device& device) {
   Array result = empty(shape, dtype, device);
   if (GraphCapture* const capture = GraphCapture::current()) [[unlikely]]
@@ -340,13 +354,14 @@ Array from_host(const void* data, const Shape& shape, Dtype dtype, const Device&
 
 Array from_external(void* data, const Shape& shape, const Strides& strides, Dtype dtype, const Device& device,
                     void (*release)(void* context), void* context) {
+  const int64_t size = checked_numel(shape, itemsize(dtype), "from_external");
   int64_t low = 0, high = 0;
   for (int i = 0; i < shape.ndim(); ++i) (strides[i] < 0 ? low : high) += (shape[i] - 1) * strides[i];
   auto* external = memory::create<detail::External>(release, context);
   auto* block = ::new (memory::allocate(sizeof(detail::Block))) detail::Block(device);
   detail::Storage& storage = block->storage;
   storage.data = static_cast<char*>(data) + low * itemsize(dtype);
-  storage.bytes = numel(shape) == 0 ? 0 : static_cast<size_t>((high - low + 1) * itemsize(dtype));
+  storage.bytes = size == 0 ? 0 : static_cast<size_t>((high - low + 1) * itemsize(dtype));
   storage.id = detail::next_storage_id();
   storage.free = detail::free_external;
   storage.context = external;
@@ -354,7 +369,7 @@ Array from_external(void* data, const Shape& shape, const Strides& strides, Dtyp
   detail::ArrayBody& body = block->body;
   body.embedded = true;
   body.dtype = dtype;
-  body.size = numel(shape);
+  body.size = size;
   body.storage = &storage;
   body.data = data;
   body.shape = shape;

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <atomic>
+#include <concepts>
 #include <cstdint>
 #include <initializer_list>
 #include <iosfwd>
@@ -131,29 +132,30 @@ struct KUSARI_API ArrayBody {
 /// Images are NCHW in `shape()` whatever their order in memory; reading back always gives logical C order.
 class KUSARI_API Array {
  public:
-  /// An undefined array: no elements, no shape. Every other member except is_defined needs a defined one.
+  /// An undefined array: no elements, no shape. Every other member except is_defined and is_same throws StateError for
+  /// it.
   Array() noexcept = default;
   explicit Array(IntrusivePtr<detail::ArrayBody> body) noexcept : body_{std::move(body)} {}
 
   bool is_defined() const noexcept { return static_cast<bool>(body_); }
   explicit operator bool() const noexcept { return is_defined(); }
 
-  const Shape& shape() const noexcept { return body_->shape; }
-  int64_t shape(int64_t axis) const { return body_->shape[normalize_axis(axis, ndim(), "Array::shape")]; }
-  const Strides& strides() const noexcept { return body_->strides; }
-  int ndim() const noexcept { return body_->shape.ndim(); }
+  const Shape& shape() const { return body().shape; }
+  int64_t shape(int64_t axis) const { return body().shape[normalize_axis(axis, ndim(), "Array::shape")]; }
+  const Strides& strides() const { return body().strides; }
+  int ndim() const { return body().shape.ndim(); }
   /// Number of elements.
-  int64_t size() const noexcept { return body_->size; }
-  int64_t nbytes() const noexcept { return body_->size * itemsize(body_->dtype); }
-  Dtype dtype() const noexcept { return body_->dtype; }
-  const Device& device() const noexcept { return body_->storage->device; }
-  bool is_floating() const noexcept { return kusari::is_floating(body_->dtype); }
+  int64_t size() const { return body().size; }
+  int64_t nbytes() const { return body().size * itemsize(body().dtype); }
+  Dtype dtype() const { return body().dtype; }
+  const Device& device() const { return body().storage->device; }
+  bool is_floating() const { return kusari::is_floating(body().dtype); }
   /// C order without gaps. Axes of size 1 match any stride.
-  bool is_contiguous() const noexcept { return body_->contiguous; }
+  bool is_contiguous() const { return body().contiguous; }
   /// Channels innermost (N, spatial..., C) without gaps; false below 3 axes.
-  bool is_channels_last() const noexcept;
+  bool is_channels_last() const;
   /// Some order of the axes without gaps or overlaps: the elements are one flat range.
-  bool is_dense() const noexcept;
+  bool is_dense() const;
 
   // --- views: they share the elements ---------------------------------------------------------------------------
 
@@ -231,37 +233,46 @@ class KUSARI_API Array {
 
   /// First element in device memory. Kernels and interop only: recorders do not see what is done with it. Who changes
   /// elements that a kernel may have read before calls mark_written() afterwards, or expose() once.
-  void* raw_data() const noexcept { return body_->data; }
+  void* raw_data() const { return body().data; }
   template <class T>
-  T* data() const noexcept {
-    return static_cast<T*>(body_->data);
+  T* data() const {
+    return static_cast<T*>(body().data);
   }
-  const detail::Storage& storage() const noexcept { return *body_->storage; }
+  const detail::Storage& storage() const { return *body().storage; }
   /// The elements may have changed: nothing that a backend derived from them holds any longer. Kernels need not say so.
-  void mark_written() const noexcept { body_->storage->mark_written(); }
+  void mark_written() const { body().storage->mark_written(); }
   /// The elements may change at any time from now on, because a map or another library holds their address.
-  void expose() const noexcept { body_->storage->is_exposed.store(true, std::memory_order_relaxed); }
+  void expose() const { body().storage->is_exposed.store(true, std::memory_order_relaxed); }
   /// Attaches what a backend keeps beside the elements, unless something is attached already; returns what is.
-  detail::Attachment* attach(std::unique_ptr<detail::Attachment> kept) const noexcept;
+  detail::Attachment* attach(std::unique_ptr<detail::Attachment> kept) const;
   /// Elements from the storage's start to the first element.
-  int64_t offset() const noexcept;
+  int64_t offset() const;
   /// Whether no other array or handle can see these elements.
-  bool is_unique() const noexcept {
-    return body_->references.load(std::memory_order_acquire) == 1 &&
-           body_->storage->references.load(std::memory_order_acquire) == 1;
+  bool is_unique() const {
+    return body().references.load(std::memory_order_acquire) == 1 &&
+           body().storage->references.load(std::memory_order_acquire) == 1;
   }
   /// Same elements, viewed alike: the two handles share one body.
   bool is_same(const Array& other) const noexcept { return body_ == other.body_; }
 
  private:
-  Array view(const Shape& shape, const Strides& strides, void* data) const;
+  // A null handle costs one predicted branch to notice.
+  const detail::ArrayBody& body() const {
+    if (!body_) [[unlikely]]
+      throw_undefined();
+    return *body_;
+  }
+  [[noreturn]] static void throw_undefined();
+  // Throws ValueError naming `call` for a shape that no array can have.
+  Array view(const char* call, const Shape& shape, const Strides& strides, void* data) const;
   void read(Dtype dtype, void* to) const;
   void read_item(Dtype dtype, void* to) const;
 
   IntrusivePtr<detail::ArrayBody> body_;
 };
 
-/// New arrays. `empty` leaves the elements undefined.
+/// New arrays. `empty` leaves the elements undefined. These throw ValueError naming the shape when a size is negative
+/// or the elements would take 2^63 bytes or more, OutOfMemoryError when there are not as many bytes.
 KUSARI_API Array empty(const Shape& shape, Dtype dtype = Dtype::float32, const Device& device = Device());
 /// `strides` must be dense: some order of the axes without gaps.
 KUSARI_API Array empty_strided(const Shape& shape, const Strides& strides, Dtype dtype,
@@ -288,12 +299,23 @@ KUSARI_API Array from_host(const void* data, const Shape& shape, Dtype dtype, co
 KUSARI_API Array from_external(void* data, const Shape& shape, const Strides& strides, Dtype dtype,
                                const Device& device, void (*release)(void* context), void* context);
 
-/// An array from C++ values, in C order: array<float>({1, 2, 3, 4}, {2, 2}).
+namespace detail {
+
+/// Throws TypeError unless `count` values fill an array of that shape.
+KUSARI_API void check_value_count(size_t count, const Shape& shape);
+/// A C++ type that a Dtype stands for.
+template <class T>
+concept ElementType = requires {
+  DtypeOf<T>::value;
+};
+
+}  // namespace detail
+
+/// An array from C++ values, in C order: array<float>({1, 2, 3, 4}, {2, 2}). Without a shape it has one axis:
+/// array<float>({1, 2, 3}). A single value is a scalar, an array without axes: array<int32_t>(7), array(1.5f).
 template <class T>
 Array array(std::span<const T> values, const Shape& shape, const Device& device = Device()) {
-  if (static_cast<int64_t>(values.size()) != numel(shape)) {
-    throw TypeError("array: " + std::to_string(values.size()) + " values do not fill shape " + to_string(shape));
-  }
+  detail::check_value_count(values.size(), shape);
   return from_host(values.data(), shape, dtype_of<T>, device);
 }
 template <class T>
@@ -301,7 +323,12 @@ Array array(std::initializer_list<T> values, const Shape& shape, const Device& d
   return array(std::span<const T>(values.begin(), values.size()), shape, device);
 }
 template <class T>
-Array array(std::initializer_list<T> values, const Device& device = Device()) {
+Array array(std::initializer_list<T> values) {
+  return array(values, Shape{static_cast<int64_t>(values.size())});
+}
+// The device is deduced, so that a `{}` here is the shape of a scalar.
+template <class T, std::same_as<Device> D>
+Array array(std::initializer_list<T> values, const D& device) {
   return array(values, Shape{static_cast<int64_t>(values.size())}, device);
 }
 template <class T>
@@ -309,12 +336,23 @@ Array array(const std::vector<T>& values, const Shape& shape, const Device& devi
   return array(std::span<const T>(values.data(), values.size()), shape, device);
 }
 template <class T>
-Array array(const std::vector<T>& values, const Device& device = Device()) {
+Array array(const std::vector<T>& values) {
+  return array(values, Shape{static_cast<int64_t>(values.size())});
+}
+template <class T, std::same_as<Device> D>
+Array array(const std::vector<T>& values, const D& device) {
   return array(values, Shape{static_cast<int64_t>(values.size())}, device);
+}
+template <detail::ElementType T>
+Array array(T value, const Device& device = Device()) {
+  return from_host(&value, {}, dtype_of<T>, device);
 }
 
 /// The elements as NumPy's str() prints them, long arrays abbreviated.
 KUSARI_API std::string to_string(const Array& array);
+/// The same as text that follows `prefix`, on whose last line the array begins: further lines are indented by its
+/// length. An array without axes is written like an element ("3."). numpy.array2string.
+KUSARI_API std::string array2string(const Array& array, const std::string& prefix);
 KUSARI_API std::ostream& operator<<(std::ostream& stream, const Array& array);
 
 }  // namespace kusari

@@ -287,7 +287,7 @@ std::vector<std::string> format_elements(const Array& array, bool abbreviated) {
   gather(array, abbreviated, values);
   if constexpr (std::is_same_v<T, bool>) {
     std::vector<std::string> words;
-    for (const bool v : values) words.push_back(v ? " True" : "False");
+    for (const bool v : values) words.push_back(v ? array.ndim() == 0 ? "True" : " True" : "False");
     return words;
   } else if constexpr (std::is_integral_v<T>) {
     std::vector<std::string> words;
@@ -309,7 +309,8 @@ class Layout {
   Layout(const Shape& shape, bool abbreviated, const std::vector<std::string>& words)
       : shape_{shape}, abbreviated_{abbreviated}, word_{words.begin()} {}
 
-  std::string run() { return nested(0, " ", kLineWidth); }
+  // `prefix`: characters before the first bracket.
+  std::string run(size_t prefix) { return nested(0, std::string(prefix + 1, ' '), kLineWidth); }
 
  private:
   std::string nested(int axis, const std::string& indent, size_t width) {
@@ -359,10 +360,17 @@ class Layout {
 
 }  // namespace
 
-std::string to_string(const Array& array) {
+std::string array2string(const Array& array, const std::string& prefix) {
   if (!array.is_defined()) return "undefined";
   if (array.size() == 0) return "[]";
-  if (array.ndim() == 0) {
+  const bool abbreviated = array.size() > kThreshold;
+  const std::vector<std::string> words =
+      visit_dtype(array.dtype(), [&]<class T>() { return format_elements<T>(array, abbreviated); });
+  return array.ndim() == 0 ? words[0] : Layout(array.shape(), abbreviated, words).run(prefix.size());
+}
+
+std::string to_string(const Array& array) {
+  if (array.is_defined() && array.ndim() == 0) {
     return visit_dtype(array.dtype(), [&]<class T>() -> std::string {
       const T value = array.item<T>();
       if constexpr (std::is_same_v<T, bool>) {
@@ -374,10 +382,7 @@ std::string to_string(const Array& array) {
       }
     });
   }
-  const bool abbreviated = array.size() > kThreshold;
-  const std::vector<std::string> words =
-      visit_dtype(array.dtype(), [&]<class T>() { return format_elements<T>(array, abbreviated); });
-  return Layout(array.shape(), abbreviated, words).run();
+  return array2string(array, "");
 }
 
 std::ostream& operator<<(std::ostream& stream, const Array& array) { return stream << to_string(array); }

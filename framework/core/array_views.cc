@@ -50,27 +50,16 @@ bool reshape_strides(const Shape& old, const Strides& strides, const Shape& shap
   return true;
 }
 
-void check_sizes(const char* call, const Shape& shape) {
-  int64_t count = 1;
-  for (const int64_t size : shape) {
-    if (size < 0) {
-      throw ValueError(std::string(call) + ": shape is " + to_string(shape) + ": no size of it may be negative");
-    }
-    if (size > 0 && __builtin_mul_overflow(count, size, &count)) {
-      throw ValueError(std::string(call) + ": shape is " + to_string(shape) + ": it must hold less than 2^63 elements");
-    }
-  }
-}
-
 }  // namespace
 
-Array Array::view(const Shape& shape, const Strides& strides, void* data) const {
+Array Array::view(const char* call, const Shape& shape, const Strides& strides, void* data) const {
+  const int64_t size = checked_numel(shape, itemsize(dtype()), call);
   auto* body = memory::create<ArrayBody>();
   body->dtype = dtype();
   body->storage = body_->storage;
   body->storage->retain();
   body->data = data;
-  body->size = numel(shape);
+  body->size = size;
   body->shape.assign(shape);
   body->strides.assign(strides);
   body->contiguous = detail::strides_contiguous(shape, strides);
@@ -102,10 +91,11 @@ Array Array::reshape(const Shape& requested) const {
                     to_string(requested) + ": it must hold as many elements (" + std::to_string(size()) + ")");
   }
   if (target == shape()) return *this;
-  if (is_contiguous()) return view(target, contiguous_strides(target), raw_data());
+  checked_numel(target, itemsize(dtype()), "reshape");
+  if (is_contiguous()) return view("reshape", target, contiguous_strides(target), raw_data());
   Strides strides_of_view;
   if (size() > 0 && reshape_strides(shape(), strides(), target, &strides_of_view)) {
-    return view(target, strides_of_view, raw_data());
+    return view("reshape", target, strides_of_view, raw_data());
   }
   return contiguous().reshape(target);
 }
@@ -133,7 +123,7 @@ Array Array::transpose(std::span<const int64_t> axes) const {
     throw ValueError("transpose: axes " + to_string(Dims(axes)) + " are not a permutation of the " +
                      std::to_string(ndim()) + " axes");
   }
-  return view(target, target_strides, raw_data());
+  return view("transpose", target, target_strides, raw_data());
 }
 
 Array Array::swapaxes(int64_t a, int64_t b) const {
@@ -142,7 +132,7 @@ Array Array::swapaxes(int64_t a, int64_t b) const {
   const int i = normalize_axis(a, ndim(), "swapaxes"), j = normalize_axis(b, ndim(), "swapaxes");
   std::swap(target[i], target[j]);
   std::swap(target_strides[i], target_strides[j]);
-  return view(target, target_strides, raw_data());
+  return view("swapaxes", target, target_strides, raw_data());
 }
 
 Array Array::slice(int64_t axis, int64_t start, int64_t count, int64_t step) const {
@@ -158,10 +148,9 @@ Array Array::slice(int64_t axis, int64_t start, int64_t count, int64_t step) con
   Shape target = shape();
   Strides target_strides = strides();
   target[k] = count;
-  if (step == 0) check_sizes("slice", target);
   if (count > 1) target_strides[k] *= step;
   const int64_t skipped = count > 0 ? start * strides()[k] * itemsize(dtype()) : 0;
-  return view(target, target_strides, static_cast<char*>(raw_data()) + skipped);
+  return view("slice", target, target_strides, static_cast<char*>(raw_data()) + skipped);
 }
 
 Array Array::at(int64_t index) const {
@@ -176,14 +165,14 @@ Array Array::at(int64_t index) const {
   target.erase(0);
   target_strides.erase(0);
   const int64_t row = index < 0 ? index + n : index;
-  return view(target, target_strides, static_cast<char*>(raw_data()) + row * strides()[0] * itemsize(dtype()));
+  return view("at", target, target_strides, static_cast<char*>(raw_data()) + row * strides()[0] * itemsize(dtype()));
 }
 
 Array Array::broadcast_to(const Shape& target) const {
   if (target == shape()) return *this;
   const int added = target.ndim() - ndim();
   Strides target_strides = Strides::filled(target.ndim(), 0);
-  check_sizes("broadcast_to", target);
+  checked_numel(target, itemsize(dtype()), "broadcast_to");
   bool valid = added >= 0;
   for (int i = 0; valid && i < ndim(); ++i) {
     if (shape()[i] == target[i + added]) {
@@ -195,7 +184,7 @@ Array Array::broadcast_to(const Shape& target) const {
   if (!valid) {
     throw TypeError("broadcast_to: shape " + to_string(shape()) + " does not broadcast to " + to_string(target));
   }
-  return view(target, target_strides, raw_data());
+  return view("broadcast_to", target, target_strides, raw_data());
 }
 
 Array Array::expand_dims(int64_t axis) const {
@@ -204,7 +193,7 @@ Array Array::expand_dims(int64_t axis) const {
   Strides target_strides = strides();
   target.insert(k, 1);
   target_strides.insert(k, k < ndim() ? shape()[k] * strides()[k] : 1);
-  return view(target, target_strides, raw_data());
+  return view("expand_dims", target, target_strides, raw_data());
 }
 
 Array Array::squeeze(int64_t axis) const {
@@ -217,11 +206,11 @@ Array Array::squeeze(int64_t axis) const {
   Strides target_strides = strides();
   target.erase(k);
   target_strides.erase(k);
-  return view(target, target_strides, raw_data());
+  return view("squeeze", target, target_strides, raw_data());
 }
 
 Array Array::as_strided(const Shape& target, const Strides& target_strides, int64_t first) const {
-  check_sizes("as_strided", target);
+  checked_numel(target, itemsize(dtype()), "as_strided");
   if (target.ndim() != target_strides.ndim()) {
     throw ValueError("as_strided: shape is " + to_string(target) + " but strides is " + to_string(target_strides) +
                      ": there must be a stride for each axis");
@@ -242,7 +231,8 @@ Array Array::as_strided(const Shape& target, const Strides& target_strides, int6
                      " and offset " + std::to_string(first) + ": all elements must lie in the storage of " +
                      std::to_string(available));
   }
-  return view(target, target_strides, static_cast<char*>(raw_data()) + (is_empty ? 0 : first * itemsize(dtype())));
+  return view("as_strided", target, target_strides,
+              static_cast<char*>(raw_data()) + (is_empty ? 0 : first * itemsize(dtype())));
 }
 
 }  // namespace kusari

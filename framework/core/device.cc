@@ -8,6 +8,7 @@
 #include <cstring>
 #include <memory>
 #include <mutex>
+#include <ostream>
 #include <utility>
 #include <vector>
 
@@ -242,5 +243,7 @@ size_t cuda::max_memory_allocated(int index) {
 void cuda::reset_max_memory_allocated(int index) { cuda_device(index).backend().reset_max_allocated(index); }
 
 void cuda::release_cached_memory(int index) { cuda_device(index).backend().release_cached(index); }
+
+std::ostream& operator<<(std::ostream& stream, const Device& device) { return stream << device.name(); }
 
 }  // namespace kusari

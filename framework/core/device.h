@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <iosfwd>
 #include <string>
 
 #include "kusari/framework/core/export.h"
@@ -41,6 +42,8 @@ class KUSARI_API Device {
 /// The device of that name: "cpu" (also Chainer's "@numpy", "native" and "-1"), "cuda:N" (also "@cupy:N" and "N").
 /// Throws ValueError for another name, DeviceError when this build or machine has no such device.
 KUSARI_API Device get_device(const std::string& name);
+inline std::string to_string(const Device& device) { return device.name(); }
+KUSARI_API std::ostream& operator<<(std::ostream& stream, const Device& device);
 /// Waits until all work given to the device is done. The CPU is always done.
 KUSARI_API void synchronize(const Device& device);
 

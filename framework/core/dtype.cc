@@ -1,6 +1,7 @@
 #include "kusari/framework/core/dtype.h"
 
 #include <bit>
+#include <ostream>
 
 #include "kusari/framework/core/error.h"
 
@@ -53,6 +54,8 @@ bfloat16::bfloat16(float value) {
 bfloat16::operator float() const { return std::bit_cast<float>(static_cast<uint32_t>(bits) << 16); }
 
 const char* name(Dtype dtype) { return kNames[static_cast<int>(dtype)]; }
+
+std::ostream& operator<<(std::ostream& stream, Dtype dtype) { return stream << name(dtype); }
 
 Dtype dtype_from_name(const std::string& name) {
   for (int i = 0; i < kDtypeCount; ++i) {

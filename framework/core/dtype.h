@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <iosfwd>
 #include <string>
 
 #include "kusari/framework/core/export.h"
@@ -42,6 +43,8 @@ constexpr bool is_half(Dtype dtype) { return dtype == Dtype::float16 || dtype ==
 
 /// NumPy's name of the dtype ("float32", "bool", ...). Source: numpy.dtype.name, ml_dtypes for bfloat16.
 KUSARI_API const char* name(Dtype dtype);
+inline std::string to_string(Dtype dtype) { return name(dtype); }
+KUSARI_API std::ostream& operator<<(std::ostream& stream, Dtype dtype);
 /// The dtype of that name; throws ValueError listing the names that exist.
 KUSARI_API Dtype dtype_from_name(const std::string& name);
 /// The dtype of a binary operation, by NumPy's rules (bool < integers < floats; float16 with bfloat16 gives float32;

@@ -1,6 +1,8 @@
 #include "kusari/framework/core/shape.h"
 
 #include <algorithm>
+#include <ostream>
+#include <string>
 
 #include "kusari/framework/core/error.h"
 
@@ -40,11 +42,27 @@ Strides channels_last_strides(const Shape& shape) {
   return strides;
 }
 
+void detail::throw_impossible_shape(const Shape& shape, int64_t itemsize, const char* call) {
+  const std::string what = std::string(call) + ": shape is " + to_string(shape) + ": ";
+  for (const int64_t size : shape) {
+    if (size < 0) throw ValueError(what + "no size of it may be negative");
+  }
+  int64_t count = 1;
+  for (const int64_t size : shape) {
+    if (__builtin_mul_overflow(count, size == 0 ? 1 : size, &count)) {
+      throw ValueError(what + "it must hold less than 2^63 elements");
+    }
+  }
+  throw ValueError(what + "its elements of " + std::to_string(itemsize) + " bytes must take less than 2^63 bytes");
+}
+
 std::string to_string(const Dims& dims) {
   std::string text = "(";
   for (int i = 0; i < dims.ndim(); ++i) text += (i ? ", " : "") + std::to_string(dims[i]);
   return text + (dims.ndim() == 1 ? ",)" : ")");
 }
+
+std::ostream& operator<<(std::ostream& stream, const Dims& dims) { return stream << to_string(dims); }
 
 Shape broadcast_shapes(const Shape& a, const Shape& b, const char* call) {
   const Shape& longer = a.ndim() >= b.ndim() ? a : b;

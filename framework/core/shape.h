@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <initializer_list>
+#include <iosfwd>
 #include <iterator>
 #include <span>
 #include <string>
@@ -88,11 +89,28 @@ using Shape = Dims;
 /// Distance, in elements, between neighbours along each axis. May be zero or negative.
 using Strides = Dims;
 
-/// Number of elements.
+/// Number of elements of an array, whose shape has been checked.
 inline int64_t numel(const Shape& shape) noexcept {
   int64_t n = 1;
   for (int64_t d : shape) n *= d;
   return n;
+}
+namespace detail {
+[[noreturn]] KUSARI_API void throw_impossible_shape(const Shape& shape, int64_t itemsize, const char* call);
+}  // namespace detail
+/// Number of elements of a shape that may be anything. Throws ValueError naming `call` and the shape when a size is
+/// negative, or when its elements of `itemsize` bytes would take 2^63 bytes or more, sizes of 0 left aside.
+inline int64_t checked_numel(const Shape& shape, int64_t itemsize, const char* call) {
+  int64_t count = 1, bytes = 0;
+  bool is_empty = false, is_possible = true;
+  for (const int64_t size : shape) {
+    is_possible = is_possible && size >= 0 && !__builtin_mul_overflow(count, size == 0 ? 1 : size, &count);
+    is_empty = is_empty || size == 0;
+  }
+  if (!is_possible || __builtin_mul_overflow(count, itemsize, &bytes)) [[unlikely]] {
+    detail::throw_impossible_shape(shape, itemsize, call);
+  }
+  return is_empty ? 0 : count;
 }
 /// Strides of a C-ordered dense array.
 KUSARI_API Strides contiguous_strides(const Shape& shape);
@@ -100,6 +118,7 @@ KUSARI_API Strides contiguous_strides(const Shape& shape);
 KUSARI_API Strides channels_last_strides(const Shape& shape);
 /// "(2, 3)", "(5,)", "()" as Python prints a tuple.
 KUSARI_API std::string to_string(const Dims& dims);
+KUSARI_API std::ostream& operator<<(std::ostream& stream, const Dims& dims);
 /// The shape both broadcast to, by NumPy's rules; throws TypeError naming `call` when they do not.
 KUSARI_API Shape broadcast_shapes(const Shape& a, const Shape& b, const char* call = "broadcast_shapes");
 /// An axis index in [-ndim, ndim) as one in [0, ndim); throws IndexError naming `call`.

@@ -1,6 +1,8 @@
 #include "kusari/framework/autograd/variable.h"
 
 #include <cmath>
+#include <sstream>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -181,6 +183,36 @@ TEST_CASE("variable: an undefined one says so") {
   CHECK_THROWS_WITH_AS(x.set_grad(ones({2})), message, StateError);
   CHECK_THROWS_WITH_AS(x.cleargrad(), message, StateError);
   CHECK_THROWS_WITH_AS(x.set_name("x"), message, StateError);
+}
+
+std::string printed(const Variable& variable) {
+  std::ostringstream stream;
+  stream << variable;
+  CHECK(stream.str() == to_string(variable));
+  return stream.str();
+}
+
+// str(chainer.Variable(a)) of Chainer 7.8.
+TEST_CASE("variables print as Chainer's") {
+  CHECK(printed(Variable(array<float>({1, 2, 3}))) == "variable([1. 2. 3.])");
+  CHECK(printed(Variable(array<float>({1, 2, 3, 4}, {2, 2}))) == "variable([[1. 2.]\n          [3. 4.]])");
+  CHECK(printed(Variable(array(2.5f))) == "variable(2.5)");
+  CHECK(printed(Variable(array(3.0f))) == "variable(3.)");
+  CHECK(printed(Variable(array<int>({1, -2}), false)) == "variable([ 1 -2])");
+  CHECK(printed(Variable(zeros({0, 3}))) == "variable([])");
+  Variable x(array<float>({1}));
+  x.set_name("W");
+  CHECK(printed(x) == "variable W([1.])");
+  CHECK(printed(Variable()) == "variable(None)");
+  CHECK(printed(Variable(Array())) == "variable(None)");
+}
+
+TEST_CASE("a variable that never had an array has no shape") {
+  const Variable x{Array()};
+  CHECK_THROWS_AS(x.shape(), StateError);
+  CHECK_THROWS_AS(x.dtype(), StateError);
+  CHECK_THROWS_AS(x.size(), StateError);
+  CHECK_THROWS_AS(x.backward(), StateError);
 }
 
 }  // namespace

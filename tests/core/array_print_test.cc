@@ -103,5 +103,34 @@ TEST_CASE("arrays print the same whatever their memory order") {
   CHECK(stream.str() == "[[0. 1. 2.]\n [3. 4. 5.]]");
 }
 
+template <class T>
+std::string printed(const T& value) {
+  std::ostringstream stream;
+  stream << value;
+  CHECK(stream.str() == to_string(value));
+  return stream.str();
+}
+
+TEST_CASE("shapes, dtypes and devices print") {
+  CHECK(printed(Shape{2, 3}) == "(2, 3)");
+  CHECK(printed(Shape{5}) == "(5,)");
+  CHECK(printed(Shape{}) == "()");
+  CHECK(printed(ones({2, 3}).transpose().strides()) == "(1, 3)");
+  CHECK(printed(Dtype::float32) == "float32");
+  CHECK(printed(Dtype::bool_) == "bool");
+  CHECK(printed(Dtype::bfloat16) == "bfloat16");
+  CHECK(printed(Device()) == "cpu");
+}
+
+// numpy.array2string(a, None, None, None, ' ', prefix) of NumPy 1.24.
+TEST_CASE("array2string indents the lines after the first") {
+  CHECK(array2string(array<float>({1, 2}), "x = ") == "[1. 2.]");
+  CHECK(array2string(array<int>({1, 2, 3, 4}, {2, 2}), "ab(") == "[[1 2]\n    [3 4]]");
+  CHECK(array2string(array(3.0f), "") == "3.");
+  CHECK(array2string(array(3), "x") == "3");
+  CHECK(array2string(array(true), "x") == "True");
+  CHECK(array2string(zeros({0, 2}), "x") == "[]");
+}
+
 }  // namespace
 }  // namespace kusari

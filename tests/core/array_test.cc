@@ -1,8 +1,10 @@
 #include "kusari/framework/core/array.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <limits>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -56,7 +58,7 @@ TEST_CASE("arrays are made with their dtype, shape and values") {
   CHECK(full({}, 2.5, Dtype::float16).item<float>() == 2.5f);
   CHECK(array<bool>({true, false}).dtype() == Dtype::bool_);
   CHECK_THROWS_WITH_AS(array<float>({1, 2, 3}, {2, 2}), "array: 3 values do not fill shape (2, 2)", TypeError);
-  CHECK_THROWS_WITH_AS(empty({2, -1}), "empty: shape (2, -1) has a negative size", ValueError);
+  CHECK_THROWS_WITH_AS(empty({2, -1}), "empty: shape is (2, -1): no size of it may be negative", ValueError);
   CHECK_THROWS_AS(a.shape(2), IndexError);
 }
 
@@ -346,6 +348,136 @@ TEST_CASE("what is attached to a storage goes with it, and writing is counted") 
     CHECK(view.storage().is_exposed.load());
   }
   CHECK(freed == 2);
+}
+
+TEST_CASE("a scalar is an array without axes") {
+  CHECK(array<int32_t>(7).shape() == Shape{});
+  CHECK(array<int32_t>(7).dtype() == Dtype::int32);
+  CHECK(array<int32_t>(7).item<int32_t>() == 7);
+  CHECK(array(7).dtype() == Dtype::int32);
+  CHECK(array(1.5f).dtype() == Dtype::float32);
+  CHECK(array(1.5).item<double>() == 1.5);
+  CHECK(array(true).dtype() == Dtype::bool_);
+  CHECK(array(bfloat16(2)).dtype() == Dtype::bfloat16);
+  CHECK(array<float>(3, Device()).item<float>() == 3);
+  const int64_t k = 5;
+  CHECK(array<int64_t>({k}, {}).shape() == Shape{});
+  CHECK(array<int32_t>({4}, {}).item<int32_t>() == 4);
+  CHECK(array<float>(std::vector<float>{2.5f}, {}).shape() == Shape{});
+  CHECK(array<float>({2.5f}, Shape{}).item<float>() == 2.5f);
+  // What is in braces alone still has one axis.
+  CHECK(array<int32_t>({4}).shape() == Shape{1});
+  CHECK(array({1.0f, 2.0f}).shape() == Shape{2});
+  CHECK(array({1.0f, 2.0f}, Device()).shape() == Shape{2});
+  CHECK(array(std::vector<int>{1, 2}, Device()).shape() == Shape{2});
+  CHECK_THROWS_AS(array<float>({1, 2}, {}), TypeError);
+}
+
+TEST_CASE("every method of an undefined array throws StateError") {
+  const Array none;
+  CHECK(!none.is_defined());
+  CHECK(none.is_same(Array()));
+  CHECK_THROWS_WITH_AS(
+      none.shape(),
+      "Array: an undefined array (made by Array() or moved from) has no elements, shape or dtype; is_defined() tells",
+      StateError);
+  CHECK_THROWS_AS(none.shape(0), StateError);
+  CHECK_THROWS_AS(none.strides(), StateError);
+  CHECK_THROWS_AS(none.ndim(), StateError);
+  CHECK_THROWS_AS(none.size(), StateError);
+  CHECK_THROWS_AS(none.nbytes(), StateError);
+  CHECK_THROWS_AS(none.dtype(), StateError);
+  CHECK_THROWS_AS(none.device(), StateError);
+  CHECK_THROWS_AS(none.is_floating(), StateError);
+  CHECK_THROWS_AS(none.is_contiguous(), StateError);
+  CHECK_THROWS_AS(none.is_channels_last(), StateError);
+  CHECK_THROWS_AS(none.is_dense(), StateError);
+  CHECK_THROWS_AS(none.reshape({1}), StateError);
+  CHECK_THROWS_AS(none.reshape({}), StateError);
+  CHECK_THROWS_AS(none.transpose(), StateError);
+  CHECK_THROWS_AS(none.transpose({0}), StateError);
+  CHECK_THROWS_AS(none.swapaxes(0, 1), StateError);
+  CHECK_THROWS_AS(none.slice(0, 0, 1), StateError);
+  CHECK_THROWS_AS(none.at(0), StateError);
+  CHECK_THROWS_AS(none.broadcast_to({2}), StateError);
+  CHECK_THROWS_AS(none.expand_dims(0), StateError);
+  CHECK_THROWS_AS(none.squeeze(0), StateError);
+  CHECK_THROWS_AS(none.as_strided({1}, {1}), StateError);
+  CHECK_THROWS_AS(none.copy(), StateError);
+  CHECK_THROWS_AS(none.contiguous(), StateError);
+  CHECK_THROWS_AS(none.channels_last(), StateError);
+  CHECK_THROWS_AS(none.astype(Dtype::float32), StateError);
+  CHECK_THROWS_AS(none.to_device(Device()), StateError);
+  CHECK_THROWS_AS(none.to_device_beside(Device()), StateError);
+  CHECK_THROWS_AS(none.fill(1), StateError);
+  CHECK_THROWS_AS(none.copy_from(ones({1})), StateError);
+  CHECK_THROWS_AS(ones({1}).copy_from(none), StateError);
+  CHECK_THROWS_AS(none.to_vector<float>(), StateError);
+  CHECK_THROWS_AS(none.to_vector<bool>(), StateError);
+  CHECK_THROWS_AS(none.item<float>(), StateError);
+  CHECK_THROWS_AS(none.raw_data(), StateError);
+  CHECK_THROWS_AS(none.data<float>(), StateError);
+  CHECK_THROWS_AS(none.storage(), StateError);
+  CHECK_THROWS_AS(none.mark_written(), StateError);
+  CHECK_THROWS_AS(none.expose(), StateError);
+  CHECK_THROWS_AS(none.attach(nullptr), StateError);
+  CHECK_THROWS_AS(none.offset(), StateError);
+  CHECK_THROWS_AS(none.is_unique(), StateError);
+  CHECK_THROWS_AS(empty_like(none), StateError);
+  CHECK_THROWS_AS(zeros_like(none), StateError);
+  Array moved = ones({2});
+  const Array taken = std::move(moved);
+  CHECK_THROWS_AS(moved.shape(), StateError);  // NOLINT(bugprone-use-after-move)
+}
+
+TEST_CASE("shapes that no memory can hold") {
+  constexpr int64_t k31 = int64_t{1} << 31, k32 = int64_t{1} << 32, k60 = int64_t{1} << 60, k62 = int64_t{1} << 62;
+  CHECK_THROWS_WITH_AS(zeros({k62}),
+                       "empty: shape is (4611686018427387904,): its elements of 4 bytes must take less than 2^63 bytes",
+                       ValueError);
+  CHECK_THROWS_WITH_AS(ones({k32, k32}),
+                       "empty: shape is (4294967296, 4294967296): it must hold less than 2^63 elements", ValueError);
+  for (const Shape& shape : {Shape{k62}, Shape{k31, k31}, Shape{k32, k32}, Shape{k32, k31, 2}, Shape{k62, 4},
+                             Shape{0, k62, k62}, Shape{k62, 0, k62}, Shape{INT64_MAX}, Shape{3, INT64_MAX}}) {
+    CAPTURE(shape);
+    CHECK_THROWS_AS(empty(shape), ValueError);
+    CHECK_THROWS_AS(zeros(shape), ValueError);
+    CHECK_THROWS_AS(ones(shape, Dtype::float64), ValueError);
+    CHECK_THROWS_AS(full(shape, 1, Dtype::int64), ValueError);
+    CHECK_THROWS_AS(empty_channels_last(shape, Dtype::float32), ValueError);
+    CHECK_THROWS_AS(empty_strided(shape, contiguous_strides(Shape::filled(shape.ndim(), 1)), Dtype::float32),
+                    ValueError);
+    CHECK_THROWS_AS(
+        from_external(nullptr, shape, Strides::filled(shape.ndim(), 0), Dtype::float32, Device(), nullptr, nullptr),
+        ValueError);
+    CHECK_THROWS_AS(array(std::vector<float>(), shape), Error);
+    CHECK_THROWS_AS(ones({}).as_strided(shape, Strides::filled(shape.ndim(), 0)), ValueError);
+    if (std::count(shape.begin(), shape.end(), 0) > 0) {
+      CHECK_THROWS_AS(ones({0}).reshape(shape), ValueError);
+    } else {
+      CHECK_THROWS_AS(ones({}).broadcast_to(shape), ValueError);
+    }
+  }
+  CHECK_THROWS_AS(arange(k62), ValueError);
+  CHECK_THROWS_AS(arange(INT64_MAX, Dtype::float64), ValueError);
+  // Possible, but more than there is.
+  for (const Shape& shape : {Shape{k60}, Shape{int64_t{1} << 50}, Shape{k31, k31 >> 2}}) {
+    CAPTURE(shape);
+    CHECK_THROWS_AS(empty(shape), OutOfMemoryError);
+  }
+  try {
+    static_cast<void>(zeros({k60}, Dtype::float32));
+    FAIL("there was memory");
+  } catch (const OutOfMemoryError& error) {
+    CHECK(std::string(error.what()).find("an array of shape (1152921504606846976,) and dtype float32") !=
+          std::string::npos);
+  }
+  // A view of as many bytes as can be counted is none that can be copied.
+  const Array view = ones({}, Dtype::uint8).broadcast_to({k62});
+  CHECK(view.size() == k62);
+  CHECK_THROWS_AS(view.copy(), OutOfMemoryError);
+  CHECK_THROWS_AS(view.contiguous(), OutOfMemoryError);
+  CHECK_THROWS_AS(view.astype(Dtype::float32), ValueError);
 }
 
 }  // namespace
