@@ -351,7 +351,17 @@ Variable seed_of(const Variable& root, const BackwardOptions& options, const cha
   return Variable(scale.to_device(root.device()).astype(root.dtype()).reshape(root.shape()), false);
 }
 
+void expect_root(const Variable& root, const char* call, size_t i, size_t count) {
+  const std::string which = count == 1 ? "the variable" : "outputs[" + std::to_string(i) + "]";
+  if (!root.is_defined())
+    throw TypeError(std::string(call) + ": " + which + " is undefined: there is nothing to start from");
+  if (!root.array().is_defined() && root.node()->is_leaf()) {
+    throw StateError(std::string(call) + ": " + which + " has no array (an uninitialised parameter?)");
+  }
+}
+
 void backward_from(std::span<const Variable> roots, const BackwardOptions& options, const char* call) {
+  for (size_t i = 0; i < roots.size(); ++i) expect_root(roots[i], call, i, roots.size());
   BackwardPass pass({.to_leaves = true,
                      .retain_grad = options.retain_grad,
                      .double_backprop = options.enable_double_backprop,
@@ -426,6 +436,7 @@ Variables grad(std::span<const Variable> outputs, std::span<const Variable> inpu
     if (!input.is_defined()) throw TypeError("grad: an input is not given: all must be variables of the graph");
     targets.insert(input.node());
   }
+  for (size_t i = 0; i < outputs.size(); ++i) expect_root(outputs[i], "grad", i, outputs.size());
   const std::unordered_set<FunctionNode*> allowed = functions_between(outputs, targets);
   BackwardPass pass({.to_leaves = false,
                      .retain_grad = options.retain_grad,

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <atomic>
 #include <string>
+#include <string_view>
 
 #include "kusari/framework/autograd/function_hook.h"
 #include "kusari/framework/autograd/function_range.h"
@@ -94,10 +95,15 @@ bool any_requires_grad(std::span<const Variable* const> inputs) noexcept {
                      [](const Variable* v) { return v->is_defined() && v->node()->requires_grad; });
 }
 
-void check_devices(const FunctionNode& function, std::span<const Variable* const> inputs) {
+// Whether an input is absent.
+bool check_devices(const FunctionNode& function, std::span<const Variable* const> inputs) {
   const Array* first = nullptr;
+  bool any_absent = false;
   for (size_t i = 0; i < inputs.size(); ++i) {
-    if (!inputs[i]->is_defined()) continue;
+    if (!inputs[i]->is_defined()) {
+      any_absent = true;
+      continue;
+    }
     const Array& array = inputs[i]->array();
     if (!array.is_defined()) {
       throw StateError(std::string("F::") + function.name() + ": argument " + std::to_string(i) +
@@ -110,6 +116,15 @@ void check_devices(const FunctionNode& function, std::span<const Variable* const
                       array.device().name() + " but an earlier one on " + first->device().name());
     }
   }
+  return any_absent;
+}
+
+// The name of input i in a text: that in the rules, where "xs[i]" speaks of the i-th.
+std::string input_name(const char* in_rules, size_t i, size_t count) {
+  const std::string index = std::to_string(i);
+  std::string name = in_rules != nullptr ? in_rules : count == 1 ? "x" : "argument " + index;
+  if (const size_t at = name.find("[i]"); at != std::string::npos) name.replace(at + 1, 1, index);
+  return name;
 }
 
 std::atomic<detail::UndefinedInputExplainer> g_undefined_input_explainer{nullptr};
@@ -142,17 +157,34 @@ bool FunctionApplication::wants_graph(std::span<const Variable* const> inputs) n
   return any_requires_grad(inputs) && config().enable_backprop;
 }
 
+// Throws TypeError for an absent input that the function needs, although its rules may not have missed it.
+void FunctionApplication::require_inputs(const FunctionNode& function, const ArrayRefs& in) {
+  for (size_t i = 0; i < in.size(); ++i) {
+    if (in[i].is_defined() || function.is_optional(i)) continue;
+    TypeCheck::Answer answer{i};
+    try {
+      function.check(TypeCheck(function.name(), in, answer));
+    } catch (const Error& error) {  // with config.type_check off, that a rule is broken is nobody's business here
+      if (std::string_view(error.what()).ends_with(" is not given: it is required")) throw;
+      continue;
+    }
+    if (answer.is_optional) continue;
+    throw TypeError(std::string("F::") + function.name() + ": " + input_name(answer.name, i, in.size()) +
+                    " is not given: it is required");
+  }
+}
+
 Arrays FunctionApplication::compute(FunctionNode& function, std::span<const Variable* const> inputs) {
   const ArrayRefs in(inputs);
-  check_devices(function, inputs);
+  const bool any_absent = check_devices(function, inputs);
   const Config& settings = config();
-  if (settings.type_check) {
-    try {
-      function.check(TypeCheck(function.name(), in));
-    } catch (const TypeError&) {
-      explain_undefined(function, inputs);
-      throw;
-    }
+  try {
+    if (settings.type_check) function.check(TypeCheck(function.name(), in));
+    if (any_absent) [[unlikely]]
+      require_inputs(function, in);
+  } catch (const TypeError&) {
+    if (any_absent) explain_undefined(function, inputs);
+    throw;
   }
   const bool hooked = detail::t_function_hooks != nullptr;
   if (hooked) [[unlikely]] {

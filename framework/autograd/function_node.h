@@ -87,6 +87,9 @@ class KUSARI_API FunctionNode {
  protected:
   /// The rules that the inputs must keep; runs before forward unless config.type_check is off.
   virtual void check(const TypeCheck&) const {}
+  /// Whether input i may be absent, an undefined variable; so may one of which the rules ask is_given(), but that takes
+  /// asking them. For another that is absent the call throws TypeError.
+  virtual bool is_optional(size_t) const noexcept { return false; }
   virtual Arrays forward(const ArrayRefs& in) = 0;
   /// Gradients of the inputs (undefined: none) from those of the outputs (undefined: zero). `gy` has one entry per
   /// output; the result one per input. Gradients of inputs with !needs_grad(i) may be left undefined.
@@ -150,6 +153,7 @@ struct KUSARI_API FunctionApplication {
  private:
   static Variable run_plain_single(FunctionNode& function, std::span<const Variable* const> inputs);
   static Variables run_plain(FunctionNode& function, std::span<const Variable* const> inputs);
+  static void require_inputs(const FunctionNode& function, const ArrayRefs& in);
   static Arrays compute(FunctionNode& function, std::span<const Variable* const> inputs);
   static void record(FunctionNode& function, std::span<const Variable* const> inputs);
   static Variable connect(FunctionNode& function, Array array, size_t index);

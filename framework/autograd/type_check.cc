@@ -63,11 +63,26 @@ void type_check::Argument::throw_absent() const {
 size_t TypeCheck::size() const noexcept { return inputs_->size(); }
 
 type_check::Argument TypeCheck::make(const char* name, size_t i) const noexcept {
+  if (answer_ != nullptr && i == answer_->input) [[unlikely]] {
+    answer_->name = name;
+    return {function_, name, &(*inputs_)[i], &answer_->is_optional};
+  }
   return {function_, name, &(*inputs_)[i]};
 }
 
+// In a text about several inputs under the name "xs[i]", which one it is.
+std::string TypeCheck::with_index(std::string text, const Array* spoken_of) const {
+  size_t index = 0;
+  while (index < inputs_->size() && &(*inputs_)[index] != spoken_of) ++index;
+  if (index == inputs_->size()) return text;
+  for (size_t at = text.find("[i]"); at != std::string::npos; at = text.find("[i]", at)) {
+    text.replace(at + 1, 1, std::to_string(index));
+  }
+  return text;
+}
+
 void TypeCheck::fail(const NumberRule& rule) const {
-  throw TypeError(std::string("F::") + function_ + ": " + explain(rule));
+  throw TypeError(with_index(std::string("F::") + function_ + ": " + explain(rule), rule.left.array));
 }
 
 void TypeCheck::fail(const PairRule& rule) const {
@@ -92,7 +107,7 @@ void TypeCheck::fail(const PairRule& rule) const {
       what += dtype_of_argument(rule.left_name, *rule.left) + ": " + left + ".dtype must be an integer or bool";
       break;
   }
-  throw TypeError(what);
+  throw TypeError(with_index(what, rule.left));
 }
 
 }  // namespace kusari

@@ -3,6 +3,7 @@
 #include <array>
 #include <cstdint>
 #include <span>
+#include <string>
 
 #include "kusari/framework/core/array.h"
 #include "kusari/framework/core/export.h"
@@ -24,7 +25,7 @@ namespace type_check {
 struct Number {
   enum class Kind : uint8_t { constant, ndim, shape, size };
   int64_t value;
-  const char* name = nullptr;  // of the argument
+  const char* name = nullptr;  // of the argument; "xs[i]" speaks of the i-th input
   const Array* array = nullptr;
   Kind kind = Kind::constant;
   int axis = 0;
@@ -100,11 +101,15 @@ inline PairRule operator==(const AllSizes& a, const AllSizes& b) noexcept {
 class KUSARI_API Argument {
  public:
   Argument() = default;
-  Argument(const char* function, const char* name, const Array* array) noexcept
-      : function_{function}, name_{name}, array_{array} {}
+  Argument(const char* function, const char* name, const Array* array, bool* asked = nullptr) noexcept
+      : function_{function}, name_{name}, array_{array}, asked_{asked} {}
 
   /// Whether an optional argument was given. Rules about an absent one must not be made.
-  bool is_given() const noexcept { return array_->is_defined(); }
+  bool is_given() const noexcept {
+    if (asked_ != nullptr) [[unlikely]]
+      *asked_ = true;
+    return array_->is_defined();
+  }
   Number ndim() const { return {array().ndim(), name_, array_, Number::Kind::ndim, 0, true}; }
   Number size() const { return {array().size(), name_, array_, Number::Kind::size, 0, true}; }
   /// Negative axes count from the end.
@@ -134,6 +139,7 @@ class KUSARI_API Argument {
   const char* function_ = nullptr;
   const char* name_ = nullptr;
   const Array* array_ = nullptr;
+  bool* asked_ = nullptr;  // set when is_given() is called
 };
 
 }  // namespace type_check
@@ -142,6 +148,15 @@ class KUSARI_API Argument {
 class KUSARI_API TypeCheck {
  public:
   TypeCheck(const char* function, const ArrayRefs& inputs) noexcept : function_{function}, inputs_{&inputs} {}
+  /// What the rules say of one input.
+  struct Answer {
+    size_t input;
+    const char* name = nullptr;  // null: nothing
+    bool is_optional = false;    // they ask whether it is given
+  };
+  /// For asking the rules that.
+  TypeCheck(const char* function, const ArrayRefs& inputs, Answer& answer) noexcept
+      : function_{function}, inputs_{&inputs}, answer_{&answer} {}
 
   size_t size() const noexcept;
   template <class... Names>
@@ -161,11 +176,13 @@ class KUSARI_API TypeCheck {
 
  private:
   type_check::Argument make(const char* name, size_t i) const noexcept;
+  std::string with_index(std::string text, const Array* spoken_of) const;
   [[noreturn]] void fail(const type_check::NumberRule& rule) const;
   [[noreturn]] void fail(const type_check::PairRule& rule) const;
 
   const char* function_;
   const ArrayRefs* inputs_;
+  Answer* answer_ = nullptr;
 };
 
 }  // namespace kusari

@@ -88,6 +88,7 @@ class StaticCall final : public FunctionNode {
   Precision precision() const noexcept override { return Precision::untouched; }
 
  private:
+  bool is_optional(size_t) const noexcept override { return true; }
   Arrays forward(const ArrayRefs& in) override;
   Variables backward(const Variables& gy) override;
   void check_arguments(const std::string& graph) const;

@@ -58,6 +58,52 @@ TEST_CASE("a rule about an argument that was not given says so") {
   CHECK(apply<Asking>({x, Variable()}, optional).shape() == x.shape());
 }
 
+/// A function without rules, of any number of inputs.
+class Ruleless final : public FunctionNode {
+ public:
+  explicit Ruleless(bool last_is_optional) : last_is_optional_{last_is_optional} {}
+  const char* name() const override { return "ruleless"; }
+
+ private:
+  bool is_optional(size_t input) const noexcept override { return last_is_optional_ && input == 1; }
+  Arrays forward(const ArrayRefs& in) override { return {in[0]}; }
+  Variables backward(const Variables& gy) override { return {gy[0], Variable()}; }
+  bool last_is_optional_;
+};
+
+TEST_CASE("a function without rules wants all its inputs but those that it calls optional") {
+  const Variable x = ones({2, 3}), none;
+  CHECK(apply<Ruleless>({x, none}, true).shape() == Shape{2, 3});
+  for (const bool checks : {false, true}) {
+    const auto mode = using_config(&Config::type_check, checks);
+    CHECK_THROWS_WITH_AS(apply<Ruleless>({x, none}, false), "F::ruleless: argument 1 is not given: it is required",
+                         TypeError);
+    CHECK_THROWS_WITH_AS(apply<Ruleless>({none, x}, true), "F::ruleless: argument 0 is not given: it is required",
+                         TypeError);
+    CHECK_THROWS_WITH_AS(apply<Ruleless>({none}, true), "F::ruleless: x is not given: it is required", TypeError);
+  }
+}
+
+TEST_CASE("a name of many inputs is told with its number") {
+  class Many final : public FunctionNode {
+   public:
+    const char* name() const override { return "many"; }
+
+   private:
+    void check(const TypeCheck& c) const override {
+      for (size_t i = 0; i < c.size(); ++i) c.expect(c.arg("xs[i]", i).shape(0) <= 2, c.arg("xs[i]", i).is_floating());
+    }
+    Arrays forward(const ArrayRefs& in) override { return {in[0]}; }
+    Variables backward(const Variables& gy) override { return {gy[0]}; }
+  };
+  const Variable two = ones({2}), three = ones({3}), whole(ones({2}, Dtype::int32), false);
+  CHECK_THROWS_WITH_AS(apply_all<Many>({two, two, three}),
+                       "F::many: xs[2] has shape (3,): xs[2].shape[0] must be at most 2 (3 > 2)", TypeError);
+  CHECK_THROWS_WITH_AS(apply_all<Many>({two, whole, two}),
+                       "F::many: xs[1] has dtype int32: xs[1].dtype must be floating", TypeError);
+  CHECK_THROWS_AS(apply_all<Many>({two, two, Variable()}), TypeError);
+}
+
 TEST_CASE("functions name an argument that was not given") {
   const Variable none;
   const Variable x = ones({2, 3}), image = ones({2, 3, 4, 4}), channels = ones({3});

@@ -9,13 +9,13 @@ TEST_CASE("misuse: functions of array, joining, splitting and padding") {
          F::concat({real({2, 3}), real({3, 3})});
        },
        is<TypeError>,
-       "F::concat: xs[i] has shape (3, 3) but xs[0] has shape (2, 3): xs[i].shape[0] must equal xs[0].shape[0] (3 != "
+       "F::concat: xs[1] has shape (3, 3) but xs[0] has shape (2, 3): xs[1].shape[0] must equal xs[0].shape[0] (3 != "
        "2)"},
       {[] {
          F::concat({real({2, 3}), real({2})});
        },
        is<TypeError>,
-       "F::concat: xs[i] has shape (2,) but xs[0] has shape (2, 3): xs[i].ndim must equal xs[0].ndim (1 != 2)"},
+       "F::concat: xs[1] has shape (2,) but xs[0] has shape (2, 3): xs[1].ndim must equal xs[0].ndim (1 != 2)"},
       {[] { F::concat({real({2})}); }, is<IndexError>, "F::concat: axis 1 is out of range for 1 axes"},
       {[] {
          F::concat({real({2, 3}), real({2, 3})}, 2);
@@ -25,13 +25,13 @@ TEST_CASE("misuse: functions of array, joining, splitting and padding") {
          F::concat({real({2, 3}), wide({2, 3})});
        },
        is<TypeError>,
-       "F::concat: xs[i] has dtype float64 but xs[0] has dtype float32: xs[i].dtype must equal xs[0].dtype (float64 != "
+       "F::concat: xs[1] has dtype float64 but xs[0] has dtype float32: xs[1].dtype must equal xs[0].dtype (float64 != "
        "float32)"},
       {[] { F::concat(kNothing); }, is<ValueError>, "F::concat: there must be at least one array"},
       {[] {
          F::concat({real({2, 3}), absent});
        },
-       is<TypeError>, "F::concat: xs[i] is not given: it is required"},
+       is<TypeError>, "F::concat: xs[1] is not given: it is required"},
       {[] {
          F::concat({real({}), real({})}, 0);
        },

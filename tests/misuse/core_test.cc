@@ -5,7 +5,7 @@ namespace {
 
 TEST_CASE("misuse: core") {
   check_misuses({
-      {[] { static_cast<void>(empty({-1})); }, is<ValueError>, "empty: shape (-1,) has a negative size"},
+      {[] { static_cast<void>(empty({-1})); }, is<ValueError>, "empty: shape is (-1,): no size of it may be negative"},
       {[] {
          static_cast<void>(array(std::vector<double>{1, 2}, {3}));
        },
@@ -63,8 +63,17 @@ TEST_CASE("misuse: core") {
        },
        is<TypeError>,
        "Variable::set_grad: the gradient has shape (2,) and dtype float64 but the variable has (2,) and float32"},
-      {[] { static_cast<void>(grad({absent}, {real({2})})); }, is<StateError>,
-       "Variable: the variable is undefined (an argument that was not given, or no gradient): it has no array"},
+      {[] { static_cast<void>(grad({absent}, {real({2})})); }, is<TypeError>,
+       "grad: the variable is undefined: there is nothing to start from"},
+      {[] { backward(std::span<const Variable>(&absent, 1)); }, is<TypeError>,
+       "backward: the variable is undefined: there is nothing to start from"},
+      {[] {
+         const Variable outputs[] = {F::sum(real({2})), absent};
+         backward(outputs);
+       },
+       is<TypeError>, "backward: outputs[1] is undefined: there is nothing to start from"},
+      {[] { Variable(Array()).backward(); }, is<StateError>,
+       "Variable::backward: the variable has no array (an uninitialised parameter?)"},
       {[] { static_cast<void>(grad({F::sum(real({2}))}, {absent})); }, is<TypeError>,
        "grad: an input is not given: all must be variables of the graph"},
       {[] {

@@ -3,6 +3,7 @@
 #include "kusari/framework/autograd/function_node.h"
 #include "kusari/framework/core/error.h"
 #include "kusari/framework/functions/array/split_axis.h"
+#include "kusari/framework/functions/given.h"
 
 namespace kusari::functions {
 namespace {
@@ -54,6 +55,9 @@ class Concat final : public FunctionNode {
 
 Variable concat(std::span<const Variable> xs, int64_t axis) {
   if (xs.empty()) throw ValueError("F::concat: there must be at least one array");
+  for (const Variable& x : xs) {
+    if (!x.is_defined()) expect_all_given(xs, "concat");  // throws
+  }
   return apply_all<Concat>(xs, normalize_axis(axis, xs[0].ndim(), "F::concat"))[0];
 }
 

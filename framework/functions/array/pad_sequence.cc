@@ -6,6 +6,7 @@
 #include "kusari/framework/core/error.h"
 #include "kusari/framework/functions/array/get_item.h"
 #include "kusari/framework/functions/array/sequence_check.h"
+#include "kusari/framework/functions/given.h"
 
 namespace kusari::functions {
 namespace {
@@ -53,6 +54,9 @@ class PadSequence final : public FunctionNode {
 
 Variable pad_sequence(std::span<const Variable> xs, const PadSequenceOptions& options) {
   if (xs.empty()) throw ValueError("F::pad_sequence: there must be at least one array");
+  for (const Variable& x : xs) {
+    if (!x.is_defined()) expect_all_given(xs, "pad_sequence");  // throws
+  }
   return apply_all<PadSequence>(xs, options)[0];
 }
 

@@ -8,6 +8,7 @@
 #include "kusari/framework/autograd/function_node.h"
 #include "kusari/framework/core/error.h"
 #include "kusari/framework/functions/array/sequence_check.h"
+#include "kusari/framework/functions/given.h"
 
 namespace kusari::functions {
 namespace {
@@ -82,6 +83,9 @@ class TransposeSequence final : public FunctionNode {
 
 Variables transpose_sequence(std::span<const Variable> xs) {
   if (xs.empty()) return {};
+  for (const Variable& x : xs) {
+    if (!x.is_defined()) expect_all_given(xs, "transpose_sequence");  // throws
+  }
   return apply_all<TransposeSequence>(xs);
 }
 

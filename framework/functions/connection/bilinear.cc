@@ -28,6 +28,7 @@ class Bilinear final : public FunctionNode {
   const char* name() const override { return "bilinear"; }
 
  private:
+  bool is_optional(size_t input) const noexcept override { return input >= 3; }
   void check(const TypeCheck& c) const override {
     const auto [e1, e2, W, V1, V2, b] = c.args("e1", "e2", "W", "V1", "V2", "b");
     c.expect(W.ndim() == 3, e1.shape(0) == e2.shape(0), e1.shape(1) == W.shape(0), e2.shape(1) == W.shape(1),

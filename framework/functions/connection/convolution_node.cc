@@ -183,6 +183,7 @@ class Convolution final : public FunctionNode {
   const char* name() const override { return settings_.name; }
 
  private:
+  bool is_optional(size_t input) const noexcept override { return input == 2; }
   void check(const TypeCheck& c) const override { check_arguments(c, settings_, transposed_ ? 0 : 1); }
 
   Arrays forward(const ArrayRefs& in) override {

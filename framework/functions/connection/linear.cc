@@ -21,6 +21,7 @@ class Linear final : public FunctionNode {
   const char* name() const override { return "linear"; }
 
  private:
+  bool is_optional(size_t input) const noexcept override { return input == 2; }
   void check(const TypeCheck& c) const override {
     const auto [x, W, b] = c.args("x", "W", "b");
     c.expect(x.ndim() == 2, W.ndim() == 2, x.shape(1) == W.shape(1), x.is_floating(), W.is_floating());

@@ -80,6 +80,7 @@ class BatchNormalization final : public FunctionNode {
  private:
   enum Input : size_t { kX, kResidual, kGamma, kBeta, kMean, kVar };
 
+  bool is_optional(size_t input) const noexcept override { return input == kResidual && !form_.residual; }
   void check(const TypeCheck& c) const override {
     const auto [x, residual, gamma, beta] = c.args("x", "residual", "gamma", "beta");
     if (kernel_.fixed) {

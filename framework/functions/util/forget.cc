@@ -130,6 +130,7 @@ class Forget final : public FunctionNode {
   static constexpr size_t kRetainable = 32;
 
  private:
+  bool is_optional(size_t) const noexcept override { return true; }
   Arrays forward(const ArrayRefs& in) override {
     for (size_t i = 0; i < std::min(in.size(), kRetainable); ++i) retain_inputs({static_cast<int>(i)});
     return std::move(results_);

@@ -1,5 +1,7 @@
 #include "kusari/framework/functions/array/concat.h"
 
+#include <vector>
+
 #include "kusari/framework/functions/array/separate.h"
 #include "kusari/framework/functions/array/split_axis.h"
 #include "kusari/framework/functions/array/stack.h"
@@ -66,6 +68,24 @@ TEST_CASE("split_axis") {
 TEST_CASE("split_axis with a piece that nobody uses") {
   const Variable x(array<float>({1, 2, 3}));
   CHECK(gradient(F::split_axis(x, {1, 2}, 0)[1], x) == std::vector<double>{0, 1, 0});
+}
+
+TEST_CASE("concat and stack say which array is the odd one") {
+  const Array a = ones({2, 3}), odd = ones({3, 4}), wide = ones({2, 3}, Dtype::float64);
+  const std::vector<Variable> third = {a, a, odd, a}, last = {a, a, a, wide}, absent = {a, a, Variable()};
+  CHECK_THROWS_WITH_AS(
+      F::concat(third),
+      "F::concat: xs[2] has shape (3, 4) but xs[0] has shape (2, 3): xs[2].shape[0] must equal xs[0].shape[0] (3 != 2)",
+      TypeError);
+  CHECK_THROWS_WITH_AS(F::concat(last),
+                       "F::concat: xs[3] has dtype float64 but xs[0] has dtype float32: xs[3].dtype must equal "
+                       "xs[0].dtype (float64 != float32)",
+                       TypeError);
+  CHECK_THROWS_WITH_AS(F::concat(absent), "F::concat: xs[2] is not given: it is required", TypeError);
+  CHECK_THROWS_WITH_AS(
+      F::stack(third),
+      "F::stack: xs[2] has shape (3, 4) but xs[0] has shape (2, 3): xs[2].shape must equal xs[0].shape", TypeError);
+  CHECK_THROWS_WITH_AS(F::stack(absent), "F::stack: xs[2] is not given: it is required", TypeError);
 }
 
 TEST_CASE("stack") {

@@ -19,5 +19,13 @@ TEST_CASE("identity") {
   check_gradients([](const Variable& v) { return F::identity(v); }, uniform({2, 3}, -1, 1));
 }
 
+TEST_CASE("identity of what is not given") {
+  const Variable none, x(array<float>({1, 2}));
+  CHECK_THROWS_WITH_AS(F::identity(none), "F::identity: x is not given: it is required", TypeError);
+  CHECK_THROWS_WITH_AS(F::identity(x, none), "F::identity: x is not given: it is required", TypeError);
+  const auto unchecked = using_config(&Config::type_check, false);
+  CHECK_THROWS_AS(F::identity(none), TypeError);
+}
+
 }  // namespace
 }  // namespace kusari
