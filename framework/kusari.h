@@ -245,6 +245,7 @@
 #include "kusari/framework/initializers/random_array.h"
 #include "kusari/framework/initializers/sampling.h"
 #include "kusari/framework/initializers/uniform.h"
+#include "kusari/framework/kernels/array_operators.h"
 #include "kusari/framework/links/activation/maxout.h"
 #include "kusari/framework/links/activation/prelu.h"
 #include "kusari/framework/links/activation/simplified_dropconnect.h"

@@ -95,27 +95,27 @@ TEST_CASE("misuse: functions of array, joining, splitting and padding") {
          F::pad_sequence({real({2}), real({3, 1})});
        },
        is<TypeError>,
-       "F::pad_sequence: xs[i] has shape (3, 1) but xs[0] has shape (2,): xs[i].ndim must equal xs[0].ndim (2 != 1)"},
+       "F::pad_sequence: xs[1] has shape (3, 1) but xs[0] has shape (2,): xs[1].ndim must equal xs[0].ndim (2 != 1)"},
       {[] {
          F::pad_sequence({real({2, 3}), real({2, 4})});
        },
        is<TypeError>,
-       "F::pad_sequence: xs[i] has shape (2, 4) but xs[0] has shape (2, 3): xs[i].shape[1] must equal xs[0].shape[1] "
+       "F::pad_sequence: xs[1] has shape (2, 4) but xs[0] has shape (2, 3): xs[1].shape[1] must equal xs[0].shape[1] "
        "(4 != 3)"},
       {[] { F::pad_sequence({real({4})}, {.length = 3}); }, is<TypeError>,
-       "F::pad_sequence: xs[i] has shape (4,): xs[i].shape[0] must be at most 3 (4 > 3)"},
+       "F::pad_sequence: xs[0] has shape (4,): xs[0].shape[0] must be at most 3 (4 > 3)"},
       {[] { F::pad_sequence(kNothing); }, is<ValueError>, "F::pad_sequence: there must be at least one array"},
       {[] {
          F::pad_sequence({real({2}), wide({2})});
        },
        is<TypeError>,
-       "F::pad_sequence: xs[i] has dtype float64 but xs[0] has dtype float32: xs[i].dtype must equal xs[0].dtype "
+       "F::pad_sequence: xs[1] has dtype float64 but xs[0] has dtype float32: xs[1].dtype must equal xs[0].dtype "
        "(float64 != float32)"},
       {[] { F::pad_sequence({real({})}); }, is<TypeError>,
-       "F::pad_sequence: xs[i] has shape (): xs[i].ndim must be at least 1 (0 < 1)"},
+       "F::pad_sequence: xs[0] has shape (): xs[0].ndim must be at least 1 (0 < 1)"},
       {[] { F::pad_sequence({absent}); }, is<TypeError>, "F::pad_sequence: xs[0] is not given: it is required"},
       {[] { F::pad_sequence({real({4})}, {.length = -3}); }, is<TypeError>,
-       "F::pad_sequence: xs[i] has shape (4,): xs[i].shape[0] must be at most -3 (4 > -3)"},
+       "F::pad_sequence: xs[0] has shape (4,): xs[0].shape[0] must be at most -3 (4 > -3)"},
       {[] { F::repeat(real({2}), -1); }, is<ValueError>, "F::repeat: repeats is -1: it must not be negative"},
       {[] { F::repeat(real({2}), 2, 1); }, is<IndexError>, "F::repeat: axis 1 is out of range for 1 axes"},
       {[] {

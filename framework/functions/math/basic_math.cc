@@ -4,6 +4,7 @@
 
 #include "kusari/framework/autograd/add.h"
 #include "kusari/framework/functions/array/broadcast.h"
+#include "kusari/framework/functions/array/cast.h"
 #include "kusari/framework/functions/given.h"
 #include "kusari/framework/functions/math/exponential.h"
 #include "kusari/framework/functions/math/sign.h"
@@ -92,10 +93,10 @@ class Pow final : public Binary {
 };
 
 // One operand; integers are welcome.
-template <class Op>
-class WithConst : public UnaryFunction<Op, Keep::nothing> {
+template <class Op, Keep kKeep = Keep::nothing>
+class WithConst : public UnaryFunction<Op, kKeep> {
  public:
-  using UnaryFunction<Op, Keep::nothing>::UnaryFunction;
+  using UnaryFunction<Op, kKeep>::UnaryFunction;
 
  private:
   void check(const TypeCheck& c) const override { static_cast<void>(c.arg("x", 0).array()); }
@@ -148,9 +149,9 @@ class RDivConst final : public UnaryFunction<kernels::RDivConst, Keep::input> {
   }
 };
 
-class PowConst final : public UnaryFunction<kernels::PowConst, Keep::input> {
+class PowConst final : public WithConst<kernels::PowConst, Keep::input> {
  public:
-  explicit PowConst(double exponent) : UnaryFunction(kernels::PowConst{exponent}) {}
+  explicit PowConst(double exponent) : WithConst(kernels::PowConst{exponent}) {}
 
  private:
   Variables backward(const Variables& gy) override {
@@ -158,9 +159,9 @@ class PowConst final : public UnaryFunction<kernels::PowConst, Keep::input> {
   }
 };
 
-class RPowConst final : public UnaryFunction<kernels::RPowConst, Keep::output> {
+class RPowConst final : public WithConst<kernels::RPowConst, Keep::output> {
  public:
-  explicit RPowConst(double base) : UnaryFunction(kernels::RPowConst{base}) {}
+  explicit RPowConst(double base) : WithConst(kernels::RPowConst{base}) {}
 
  private:
   Variables backward(const Variables& gy) override { return {std::log(op_.base) * retained_output(0) * gy[0]}; }
@@ -178,6 +179,36 @@ class Absolute final : public UnaryFunction<kernels::Abs, Keep::input> {
 void expect_operands(const Variable& a, const Variable& b, const char* call) {
   expect_given(a, call + 3, "a");
   expect_given(b, call + 3, "b");
+}
+
+// x in the dtype of an operation with that number; throws ValueError for one that the dtype cannot hold.
+Variable beside_number(const Variable& x, Scalar number, const char* call, const char* argument) {
+  expect_given(x, call + 3, argument);
+  if (is_floating(x.dtype())) return x;
+  const Dtype dtype = promote(x.dtype(), number);
+  expect_fits(dtype, number, call);
+  return cast(x, dtype);
+}
+// The same where the result is floating anyway.
+Variable floating(const Variable& x, const char* call, const char* argument) {
+  expect_given(x, call + 3, argument);
+  return is_floating(x.dtype()) ? x : cast(x, promote(x.dtype(), 0.5));
+}
+
+// Applies Const, a functor with `constant` in it, to x beside a number, which is a double there: an integer beyond 2^53
+// beside integers goes to `other` as an array.
+template <class Const, class Other>
+Variable with_number(const Variable& x, Scalar number, double constant, const char* call, const char* argument,
+                     const Other& other) {
+  expect_given(x, call + 3, argument);
+  if (is_floating(x.dtype())) [[likely]]
+    return apply<Const>({x}, constant);
+  const Variable promoted = beside_number(x, number, call, argument);
+  constexpr int64_t kExact = int64_t{1} << 53;
+  if (is_integral(promoted.dtype()) && (number.as_int64() > kExact || number.as_int64() < -kExact)) {
+    return other(promoted, Variable(full({}, number, promoted.dtype(), promoted.device()), false));
+  }
+  return apply<Const>({promoted}, constant);
 }
 
 // Applies F to operands broadcast to one shape.
@@ -211,15 +242,22 @@ Variable pow(const Variable& base, const Variable& exponent) { return binary<Pow
 
 Variable pow(const Variable& base, Scalar exponent) {
   const double e = exponent.as_double();
-  expect_floating(base, "pow", "base");
-  if (e == 2) return square(base);
-  if (e == 0.5) return sqrt(base);
-  return apply<PowConst>({base}, e);
+  const Variable x = beside_number(base, exponent, "F::pow", "base");
+  if (is_integral(x.dtype())) {
+    if (exponent.as_int64() < 0) {
+      throw ValueError("F::pow: base has dtype " + std::string(name(base.dtype())) + " and exponent is " +
+                       std::to_string(exponent.as_int64()) + ": integers have no negative integer powers");
+    }
+    return apply<PowConst>({x}, e);
+  }
+  if (e == 2) return square(x);
+  if (e == 0.5) return sqrt(x);
+  return apply<PowConst>({x}, e);
 }
 
 Variable pow(Scalar base, const Variable& exponent) {
-  expect_floating(exponent, "pow", "exponent");
-  return apply<RPowConst>({exponent}, base.as_double());
+  const Variable x = beside_number(exponent, base, "F::pow", "exponent");
+  return apply<RPowConst>({x}, base.as_double());
 }
 
 Variable absolute(const Variable& x) { return apply<Absolute>({x}); }
@@ -235,32 +273,77 @@ Variable operator/(const Variable& a, const Variable& b) { return functions::bin
 
 namespace {
 
+// In which a variable of dtype `variable` and an array are computed.
+Dtype dtype_beside(Dtype variable, Dtype array) { return is_floating(variable) ? variable : promote(variable, array); }
+
 // A raw array as the operand beside a variable; what is absent is left to the operation to name.
 Variable beside(const Variable& other, const Array& array) {
   const bool can_convert = array.is_defined() && other.is_defined() && other.array().is_defined();
-  return can_convert ? Variable(array.astype(other.dtype()), false) : Variable();
+  return can_convert ? Variable(array.astype(dtype_beside(other.dtype(), array.dtype())), false) : Variable();
+}
+// And the variable, which is converted if it is an integer one.
+Variable promoted(const Variable& variable, const Array& array) {
+  if (!array.is_defined() || !variable.is_defined() || !variable.array().is_defined()) return variable;
+  return functions::cast(variable, dtype_beside(variable.dtype(), array.dtype()));
 }
 
 }  // namespace
 
-Variable operator+(const Variable& a, const Array& b) { return a + beside(a, b); }
-Variable operator-(const Variable& a, const Array& b) { return a - beside(a, b); }
-Variable operator*(const Variable& a, const Array& b) { return a * beside(a, b); }
-Variable operator/(const Variable& a, const Array& b) { return a / beside(a, b); }
+Variable operator+(const Variable& a, const Array& b) { return promoted(a, b) + beside(a, b); }
+Variable operator-(const Variable& a, const Array& b) { return promoted(a, b) - beside(a, b); }
+Variable operator*(const Variable& a, const Array& b) { return promoted(a, b) * beside(a, b); }
+Variable operator/(const Variable& a, const Array& b) { return promoted(a, b) / beside(a, b); }
 
-Variable operator+(const Array& a, const Variable& b) { return beside(b, a) + b; }
-Variable operator-(const Array& a, const Variable& b) { return beside(b, a) - b; }
-Variable operator*(const Array& a, const Variable& b) { return beside(b, a) * b; }
-Variable operator/(const Array& a, const Variable& b) { return beside(b, a) / b; }
+Variable operator+(const Array& a, const Variable& b) { return beside(b, a) + promoted(b, a); }
+Variable operator-(const Array& a, const Variable& b) { return beside(b, a) - promoted(b, a); }
+Variable operator*(const Array& a, const Variable& b) { return beside(b, a) * promoted(b, a); }
+Variable operator/(const Array& a, const Variable& b) { return beside(b, a) / promoted(b, a); }
 
-Variable operator+(const Variable& a, Scalar b) { return apply<functions::AddConst>({a}, b.as_double()); }
-Variable operator-(const Variable& a, Scalar b) { return apply<functions::AddConst>({a}, -b.as_double()); }
-Variable operator*(const Variable& a, Scalar b) { return apply<functions::MulConst>({a}, b.as_double()); }
-Variable operator/(const Variable& a, Scalar b) { return apply<functions::DivConst>({a}, b.as_double()); }
+Variable operator+(const Variable& a, Scalar b) {
+  return functions::with_number<functions::AddConst>(
+      a, b, b.as_double(), "F::add", "a", [](const Variable& x, const Variable& number) { return x + number; });
+}
+Variable operator-(const Variable& a, Scalar b) {
+  return functions::with_number<functions::AddConst>(
+      a, b, -b.as_double(), "F::sub", "a", [](const Variable& x, const Variable& number) { return x - number; });
+}
+Variable operator*(const Variable& a, Scalar b) {
+  return functions::with_number<functions::MulConst>(
+      a, b, b.as_double(), "F::mul", "a", [](const Variable& x, const Variable& number) { return x * number; });
+}
+Variable operator/(const Variable& a, Scalar b) {
+  return apply<functions::DivConst>({functions::floating(a, "F::div", "a")}, b.as_double());
+}
 
 Variable operator+(Scalar a, const Variable& b) { return b + a; }
-Variable operator-(Scalar a, const Variable& b) { return apply<functions::RSubConst>({b}, a.as_double()); }
+Variable operator-(Scalar a, const Variable& b) {
+  return functions::with_number<functions::RSubConst>(
+      b, a, a.as_double(), "F::sub", "b", [](const Variable& x, const Variable& number) { return number - x; });
+}
 Variable operator*(Scalar a, const Variable& b) { return b * a; }
-Variable operator/(Scalar a, const Variable& b) { return apply<functions::RDivConst>({b}, a.as_double()); }
+Variable operator/(Scalar a, const Variable& b) {
+  return apply<functions::RDivConst>({functions::floating(b, "F::div", "b")}, a.as_double());
+}
+
+namespace {
+
+// What is compared: an undefined variable, or one without an array, is an undefined array, which the comparison names.
+Array values_of(const Variable& x) { return x.is_defined() ? x.array() : Array(); }
+
+}  // namespace
+
+#define KUSARI_COMPARISON(op)                                                                          \
+  BoolArray operator op(const Variable& a, const Variable& b) { return values_of(a) op values_of(b); } \
+  BoolArray operator op(const Variable& a, const Array& b) { return values_of(a) op b; }               \
+  BoolArray operator op(const Array& a, const Variable& b) { return a op values_of(b); }               \
+  BoolArray operator op(const Variable& a, Scalar b) { return values_of(a) op b; }                     \
+  BoolArray operator op(Scalar a, const Variable& b) { return a op values_of(b); }
+KUSARI_COMPARISON(==)
+KUSARI_COMPARISON(!=)
+KUSARI_COMPARISON(<)
+KUSARI_COMPARISON(<=)
+KUSARI_COMPARISON(>)
+KUSARI_COMPARISON(>=)
+#undef KUSARI_COMPARISON
 
 }  // namespace kusari

@@ -2,6 +2,8 @@
 
 #include <cmath>
 
+#include "kusari/framework/core/config.h"
+#include "kusari/framework/functions/array/where.h"
 #include "kusari/tests/functions/testing.h"
 
 namespace kusari {
@@ -118,6 +120,73 @@ TEST_CASE("integers can be added, subtracted and multiplied") {
   CHECK((-Variable(a, false)).dtype() == Dtype::int32);
   CHECK_THROWS_WITH_AS(Variable(a, false) / Variable(b, false), "F::div: a has dtype int32: a.dtype must be floating",
                        TypeError);
+}
+
+TEST_CASE("a number beside integers is not rounded") {
+  const Variable x(array<int32_t>({1, 2, -3}, test_device()), false);
+  const auto check = [](const Variable& y, const std::vector<double>& expected) {
+    CHECK(y.dtype() == Dtype::float32);
+    check_close(y, {3}, expected);
+  };
+  check(x * 1.5, {1.5, 3, -4.5});
+  check(1.5 * x, {1.5, 3, -4.5});
+  check(x + 0.5f, {1.5, 2.5, -2.5});
+  check(0.5 + x, {1.5, 2.5, -2.5});
+  check(x - 0.25, {0.75, 1.75, -3.25});
+  check(0.25 - x, {-0.75, -1.75, 3.25});
+  check(x / 2, {0.5, 1, -1.5});
+  check(x / 2.5, {0.4, 0.8, -1.2});
+  check(6 / x, {6, 3, -2});
+  check(F::pow(x, 2.0), {1, 4, 9});
+  check(F::pow(x, -1.0), {1, 0.5, -1.0 / 3});
+  check(F::pow(1.5, x), {1.5, 2.25, 1 / 3.375});
+  // Integers stay integers beside an integer.
+  CHECK((x * 2).dtype() == Dtype::int32);
+  CHECK((3 - x).to_vector<int64_t>() == std::vector<int64_t>{2, 1, 6});
+  const Variable cube = F::pow(x, 3);
+  CHECK(cube.dtype() == Dtype::int32);
+  CHECK(cube.to_vector<int64_t>() == std::vector<int64_t>{1, 8, -27});
+  CHECK(F::pow(2, Variable(array<int64_t>({0, 5, 62}), false)).to_vector<int64_t>() ==
+        std::vector<int64_t>{1, 32, int64_t{1} << 62});
+  // Beyond what a double tells apart.
+  const int64_t large = (int64_t{1} << 53) + 1;
+  const Variable wide(array<int64_t>({2, -2}), false);
+  CHECK((wide + large).to_vector<int64_t>() == std::vector<int64_t>{large + 2, large - 2});
+  CHECK((wide - large).to_vector<int64_t>() == std::vector<int64_t>{2 - large, -2 - large});
+  CHECK((large - wide).to_vector<int64_t>() == std::vector<int64_t>{large - 2, large + 2});
+  CHECK((wide * large).to_vector<int64_t>() == std::vector<int64_t>{2 * large, -2 * large});
+  // bool counts.
+  const Variable truth(array<bool>({true, false}), false);
+  CHECK((truth + 1).dtype() == Dtype::int64);
+  CHECK((truth + 1).to_vector<int64_t>() == std::vector<int64_t>{2, 1});
+  const auto dtype = using_config(&Config::dtype, DtypePolicy(Dtype::float64));
+  CHECK((x * 1.5).dtype() == Dtype::float64);
+}
+
+TEST_CASE("a floating array beside an integer variable is not rounded") {
+  const Variable x(array<int32_t>({1, 2}), false);
+  const Array half = array<float>({0.5f, 1.5f});
+  check_close(x * half, {2}, {0.5, 3});
+  check_close(half - x, {2}, {-0.5, -0.5});
+  CHECK((x + array<int64_t>({int64_t{1} << 40, 0})).to_vector<int64_t>() ==
+        std::vector<int64_t>{(int64_t{1} << 40) + 1, 2});
+  CHECK((x + array<int8_t>({1, 1})).dtype() == Dtype::int32);
+  CHECK((Variable(half, false) * array<double>({2, 2})).dtype() == Dtype::float32);
+}
+
+TEST_CASE("comparisons of variables are arrays of bools") {
+  const Variable x(array<float>({1, 2, 3})), y(array<float>({3, 2, 1}));
+  const BoolArray less = x < y;
+  CHECK(less.dtype() == Dtype::bool_);
+  using Bools = std::vector<bool>;
+  CHECK(less.to_vector<bool>() == Bools{true, false, false});
+  CHECK((x == y).to_vector<bool>() == Bools{false, true, false});
+  CHECK((x != 2).to_vector<bool>() == Bools{true, false, true});
+  CHECK((2 <= x).to_vector<bool>() == Bools{false, true, true});
+  CHECK((x.array() > y).to_vector<bool>() == Bools{false, false, true});
+  CHECK((x >= y.array()).to_vector<bool>() == Bools{false, true, true});
+  check_close(F::where(x < 2.5, x, -y), {3}, {1, 2, -1});
+  CHECK_THROWS_WITH_AS(static_cast<void>(x == Variable()), "operator==: b is an undefined array", StateError);
 }
 
 TEST_CASE("operands of different dtypes or shapes") {
