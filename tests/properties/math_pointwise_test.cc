@@ -1,4 +1,5 @@
 #include <cmath>
+#include <optional>
 #include <vector>
 
 #include "kusari/framework/functions/math/basic_math.h"
@@ -79,9 +80,13 @@ KUSARI_POINTWISE_PROPERTY(sign, (x > 0) - (x < 0), -2, 2, {0}, kStepOptions)
 
 TEST_CASE("property: clip") {
   check_property([](Draw& draw) -> PropertyCase {
-    const double low = draw.number(-1.5, 0.5), high = low + draw.number(0.2, 1);
-    return {.inputs = {draw.real_away(draw.shape(0, 4, 5, true), -2, 2, {low, high})},
-            .function = [=](const Variables& x) { return Variables{F::clip(x[0], low, high)}; },
+    const bool open_below = draw.flip(), open_above = !open_below && draw.flip();
+    const double number = draw.number(-1.5, 0.5), low = open_below ? -HUGE_VAL : number;
+    const double high = open_above ? HUGE_VAL : number + draw.number(0.2, 1);
+    const std::optional<double> x_min = open_below ? std::nullopt : std::optional(low);
+    const std::optional<double> x_max = open_above ? std::nullopt : std::optional(high);
+    return {.inputs = {draw.real_away(draw.shape(0, 4, 5, true), -2, 2, {x_min.value_or(high), x_max.value_or(low)})},
+            .function = [=](const Variables& x) { return Variables{F::clip(x[0], x_min, x_max)}; },
             .reference =
                 [=](const References& x) {
                   return References{naive::map([=](double v) { return v < low ? low : v > high ? high : v; }, x[0])};

@@ -1,5 +1,8 @@
 #include "kusari/framework/functions/math/clip.h"
 
+#include <cmath>
+#include <string>
+
 #include "kusari/framework/core/error.h"
 #include "kusari/framework/functions/pointwise_function.h"
 #include "kusari/framework/kernels/math_functions.h"
@@ -20,11 +23,13 @@ class Clip final : public UnaryFunction<kernels::Clip, Keep::input> {
 
 }  // namespace
 
-Variable clip(const Variable& x, double x_min, double x_max) {
-  if (!(x_min <= x_max)) {
-    throw ValueError("F::clip: x_min " + std::to_string(x_min) + " must be at most x_max " + std::to_string(x_max));
+Variable clip(const Variable& x, std::optional<double> x_min, std::optional<double> x_max) {
+  if (!x_min && !x_max) throw ValueError("F::clip: x_min and x_max are both open: one of them must be a number");
+  const double low = x_min.value_or(-HUGE_VAL), high = x_max.value_or(HUGE_VAL);
+  if (!(low <= high)) {
+    throw ValueError("F::clip: x_min " + std::to_string(low) + " must be at most x_max " + std::to_string(high));
   }
-  return apply<Clip>({x}, kernels::Clip{x_min, x_max});
+  return apply<Clip>({x}, kernels::Clip{low, high});
 }
 
 }  // namespace kusari::functions
