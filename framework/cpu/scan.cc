@@ -17,7 +17,7 @@ constexpr int64_t kPiecesAtOnce = 8;
 
 const ScanLoop& loop_for(Dtype dtype) {
   static const ScanLoops& loops = *KUSARI_LOOPS(isa(), scan_loops);
-  return dtype == Dtype::float64 ? loops.f64 : loops.f32;
+  return dtype == Dtype::float64 ? loops.f64 : dtype == Dtype::int64 ? loops.i64 : loops.f32;
 }
 
 /// A C-ordered array as (outer, n, inner).

@@ -14,6 +14,11 @@ namespace kusari {
 
 /// Chainer's `axis` argument: one axis (1), several ({0, -1}; {} is none) or all (std::nullopt). Negative axes count
 /// from the end.
+///
+/// A function with such an argument also takes its options by name. What is between the braces must then tell what is
+/// meant, to every compiler: `{2, 3}` is axes, `{.axis = 2}` options. GCC 12 lets a designator initialise a class that
+/// is no aggregate (the axes, or an initializer_list) and so finds several functions; it then prefers the one that is
+/// no template. So the function proper takes the options, and the two that take axes are templates.
 class Axes {
  public:
   Axes(std::nullopt_t) noexcept : is_all_{true} {}
@@ -34,6 +39,12 @@ class Axes {
  private:
   bool is_all_ = false;
   Dims axes_;
+};
+
+/// By name: F::sum(x, {.axis = {2, 3}, .keepdims = true}), F::max(x, {.axis = -1}).
+struct ReductionOptions {
+  Axes axis = std::nullopt;
+  bool keepdims = false;  ///< keep the reduced axes with size 1
 };
 
 /// Product of the sizes of the axes in the mask.

@@ -50,6 +50,8 @@ struct Argmin {
 
 }  // namespace kernels
 
+/// The dtype of sums and products over elements of `dtype`: int64 for integers and bool, whose own would overflow.
+constexpr Dtype accumulation_dtype(Dtype dtype) { return is_integral(dtype) ? Dtype::int64 : dtype; }
 /// The reduction as a new C-ordered array of the given dtype.
 template <class R>
 Array reduce_as(Dtype dtype, const R& reducer, const Array& x, AxisMask axes, bool keepdims = false) {

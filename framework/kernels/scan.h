@@ -11,8 +11,8 @@ struct ScanAxis {
   bool reverse;
 };
 
-/// y[i] = x[0] + ... + x[i]; in reverse x[i] + ... + x[n-1]. x and y: one shape, floating, any strides; half types are
-/// summed in float32.
+/// y[i] = x[0] + ... + x[i]; in reverse x[i] + ... + x[n-1]. x and y: one shape, any strides, both floating or both
+/// integers; half types are summed in float32, integers in int64.
 struct CumulativeSum {
   static constexpr const char* kName = "cumulative_sum";
   using Signature = void(Params<ScanAxis> along, In x, Out y);
@@ -25,8 +25,8 @@ struct CumulativeProduct {
 };
 
 /// y[0] = b[0], y[i] = a[i-1] y[i-1] + b[i]; in reverse y[n-1] = b[n-1], y[i] = a[i] y[i+1] + b[i]. b and y: one shape;
-/// a: one element less along the axis, which is not empty. One floating dtype, any strides; half types are computed in
-/// float32.
+/// a: one element less along the axis, which is not empty. One dtype, any strides; half types are computed in
+/// float32, integers in int64.
 struct LinearRecurrence {
   static constexpr const char* kName = "linear_recurrence";
   using Signature = void(Params<ScanAxis> along, In a, In b, Out y);

@@ -53,10 +53,10 @@ Axes axes(Args& a) {
 using One = Variable (*)(const Variable&);
 using Two = Variable (*)(const Variable&, const Variable&);
 
-// max, min, sum, prod: F::name(x, axis, keepdims).
+// max, min, sum, prod: F::name(x, {.axis, .keepdims}).
 template <class Function>
 Adapter reduction(Function function) {
-  return call([function](Args& a) { return function(a.var("x"), axes(a), a.flag("keepdims")); });
+  return call([function](Args& a) { return function(a.var("x"), ReductionOptions{axes(a), a.flag("keepdims")}); });
 }
 
 Scalar scalar(const Json& value) {
@@ -67,13 +67,6 @@ Scalar scalar(const Json& value) {
 template <class Function>
 Adapter with_constant(Function function) {
   return call([function](Args& a) { return function(a.var("x"), scalar(a.raw("c"))); });
-}
-
-// None is a bound that everything is within.
-Variable clip(Args& a) {
-  constexpr double kInfinity = std::numeric_limits<double>::infinity();
-  return F::clip(a.var("x"), a.optional_number("x_min").value_or(-kInfinity),
-                 a.optional_number("x_max").value_or(kInfinity));
 }
 
 void add_operators(FunctionTable& table) {
@@ -114,7 +107,8 @@ void add_math_functions(FunctionTable& table) {
       {"batch_l2_norm_squared", unary(F::batch_l2_norm_squared)},
       {"bias", call([](Args& a) { return F::bias(a.var("x"), a.var("y"), a.integer("axis")); })},
       {"ceil", unary(F::ceil)},
-      {"clip", call(clip)},
+      {"clip",
+       call([](Args& a) { return F::clip(a.var("x"), a.optional_number("x_min"), a.optional_number("x_max")); })},
       {"cos", unary(F::cos)},
       {"cosh", unary(F::cosh)},
       {"digamma", unary(F::digamma)},
@@ -144,10 +138,10 @@ void add_math_functions(FunctionTable& table) {
       {"matmul", call([](Args& a) {
          return F::matmul(a.var("a"), a.var("b"), {.transa = a.flag("transa"), .transb = a.flag("transb")});
        })},
-      {"max", reduction(F::max)},
+      {"max", reduction([](const Variable& x, const ReductionOptions& o) { return F::max(x, o); })},
       {"maximum", binary(F::maximum, "x1", "x2")},
       {"mean", call([](Args& a) { return F::mean(a.var("x"), axes(a), a.var("weights"), a.flag("keepdims")); })},
-      {"min", reduction(F::min)},
+      {"min", reduction([](const Variable& x, const ReductionOptions& o) { return F::min(x, o); })},
       {"minimum", binary(F::minimum, "x1", "x2")},
       {"ndtr", unary(F::ndtr)},
       {"ndtri", unary(F::ndtri)},
@@ -155,7 +149,7 @@ void add_math_functions(FunctionTable& table) {
          const bool is_number = a.raw("n").is_number();
          return is_number ? F::polygamma(a.integer("n"), a.var("x")) : F::polygamma(a.var("n"), a.var("x"));
        })},
-      {"prod", reduction(F::prod)},
+      {"prod", reduction([](const Variable& x, const ReductionOptions& o) { return F::prod(x, o); })},
       {"rsqrt", unary(F::rsqrt)},
       {"scale", call([](Args& a) { return F::scale(a.var("x"), a.var("y"), a.integer("axis")); })},
       {"sign", unary(F::sign)},
@@ -163,7 +157,7 @@ void add_math_functions(FunctionTable& table) {
       {"sinh", unary(F::sinh)},
       {"sqrt", unary(F::sqrt)},
       {"square", unary(F::square)},
-      {"sum", reduction(F::sum)},
+      {"sum", reduction([](const Variable& x, const ReductionOptions& o) { return F::sum(x, o); })},
       {"sum_to", call([](Args& a) { return F::sum_to(a.var("x"), a.shape("shape")); })},
       {"tan", unary(F::tan)},
       {"zeta", call([](Args& a) {

@@ -152,7 +152,7 @@ TEST_CASE("misuse: functions of array, joining, splitting and padding") {
       {[] {
          F::stack({real({2}), real({3})});
        },
-       is<TypeError>, "F::stack: xs[i] has shape (3,) but xs[0] has shape (2,): xs[i].shape must equal xs[0].shape"},
+       is<TypeError>, "F::stack: xs[1] has shape (3,) but xs[0] has shape (2,): xs[1].shape must equal xs[0].shape"},
       {[] {
          F::stack({real({2}), real({2})}, 2);
        },
@@ -161,17 +161,17 @@ TEST_CASE("misuse: functions of array, joining, splitting and padding") {
       {[] {
          F::stack({real({2}), absent});
        },
-       is<TypeError>, "F::stack: xs[i] is not given: it is required"},
+       is<TypeError>, "F::stack: xs[1] is not given: it is required"},
       {[] {
          F::stack({real({2}), wide({2})});
        },
        is<TypeError>,
-       "F::stack: xs[i] has dtype float64 but xs[0] has dtype float32: xs[i].dtype must equal xs[0].dtype (float64 != "
+       "F::stack: xs[1] has dtype float64 but xs[0] has dtype float32: xs[1].dtype must equal xs[0].dtype (float64 != "
        "float32)"},
       {[] {
          F::stack({real({2}), real({2, 1})});
        },
-       is<TypeError>, "F::stack: xs[i] has shape (2, 1) but xs[0] has shape (2,): xs[i].shape must equal xs[0].shape"},
+       is<TypeError>, "F::stack: xs[1] has shape (2, 1) but xs[0] has shape (2,): xs[1].shape must equal xs[0].shape"},
       {[] { F::tile(real({2}), -1); }, is<ValueError>, "F::tile: reps holds -1: it must not be negative"},
       {[] {
          F::tile(real({2}), {2, -1});
@@ -187,23 +187,23 @@ TEST_CASE("misuse: functions of array, joining, splitting and padding") {
        },
        is<ValueError>, "F::transpose_sequence: xs[1] has 3 elements but xs[0] has 2: the longest must come first"},
       {[] { F::transpose_sequence({real({})}); }, is<TypeError>,
-       "F::transpose_sequence: xs[i] has shape (): xs[i].ndim must be at least 1 (0 < 1)"},
+       "F::transpose_sequence: xs[0] has shape (): xs[0].ndim must be at least 1 (0 < 1)"},
       {[] {
          F::transpose_sequence({real({2, 3}), real({1, 4})});
        },
        is<TypeError>,
-       "F::transpose_sequence: xs[i] has shape (1, 4) but xs[0] has shape (2, 3): xs[i].shape[1] must equal "
+       "F::transpose_sequence: xs[1] has shape (1, 4) but xs[0] has shape (2, 3): xs[1].shape[1] must equal "
        "xs[0].shape[1] (4 != 3)"},
       {[] {
          F::transpose_sequence({real({2}), wide({1})});
        },
        is<TypeError>,
-       "F::transpose_sequence: xs[i] has dtype float64 but xs[0] has dtype float32: xs[i].dtype must equal xs[0].dtype "
+       "F::transpose_sequence: xs[1] has dtype float64 but xs[0] has dtype float32: xs[1].dtype must equal xs[0].dtype "
        "(float64 != float32)"},
       {[] {
          F::transpose_sequence({real({2}), absent});
        },
-       is<TypeError>, "F::transpose_sequence: xs[i] is not given: it is required"},
+       is<TypeError>, "F::transpose_sequence: xs[1] is not given: it is required"},
   });
 }
 

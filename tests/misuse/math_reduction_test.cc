@@ -11,7 +11,6 @@ TEST_CASE("misuse: functions of math, reductions") {
          F::prod(real({2, 2}), {0, -2});
        },
        is<ValueError>, "F::prod: axis -2 comes twice"},
-      {[] { F::prod(whole({2})); }, is<TypeError>, "F::prod: x has dtype int32: x.dtype must be floating"},
       {[] {
          F::average(real({2, 3}), 2);
        },
@@ -52,11 +51,9 @@ TEST_CASE("misuse: functions of math, reductions") {
        "F::batch_l2_norm_squared: x has shape (): x.ndim must be at least 2 (0 < 2)"},
       {[] { F::cumprod(real({2}), 1); }, is<IndexError>, "F::cumprod: axis 1 is out of range for 1 axes"},
       {[] { F::cumprod(absent); }, is<TypeError>, "F::cumprod: x is not given: it is required"},
-      {[] { F::cumprod(whole({2})); }, is<TypeError>, "F::cumprod: x has dtype int32: x.dtype must be floating"},
       {[] { F::cumsum(real({2}), -2); }, is<IndexError>, "F::cumsum: axis -2 is out of range for 1 axes"},
       {[] { F::cumsum(absent); }, is<TypeError>, "F::cumsum: x is not given: it is required"},
       {[] { F::cumsum(absent, 0); }, is<TypeError>, "F::cumsum: x is not given: it is required"},
-      {[] { F::cumsum(whole({2})); }, is<TypeError>, "F::cumsum: x has dtype int32: x.dtype must be floating"},
       {[] { F::logsumexp(real({2}), 1); }, is<IndexError>, "F::logsumexp: axis 1 is out of range for 1 axes"},
       {[] { F::logsumexp(whole({2})); }, is<TypeError>, "F::logsumexp: x has dtype int32: x.dtype must be floating"},
       {[] { F::logsumexp(absent); }, is<TypeError>, "F::logsumexp: x is not given: it is required"},

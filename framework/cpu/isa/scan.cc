@@ -90,7 +90,7 @@ template <class T>
 constexpr ScanLoop scan_loop() {
   return {&accumulate<kernels::Sum, T>, &accumulate<kernels::Prod, T>, &add_to<T>, &recurrence<T>};
 }
-constexpr ScanLoops kTable = {scan_loop<float>(), scan_loop<double>()};
+constexpr ScanLoops kTable = {scan_loop<float>(), scan_loop<double>(), scan_loop<i64>()};
 
 }  // namespace
 

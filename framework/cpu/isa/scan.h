@@ -27,6 +27,7 @@ struct ScanLoop {
 struct ScanLoops {
   ScanLoop f32;
   ScanLoop f64;
+  ScanLoop i64;
 };
 
 }  // namespace kusari::cpu

@@ -59,7 +59,8 @@ Variable aligned_weights(const Variable& x, const Axes& axis, const Variable& we
 
 }  // namespace
 
-Variable average(const Variable& x, const Axes& axis, const Variable& weights, bool keepdims) {
+Variable average(const Variable& x, const AverageOptions& options) {
+  const auto& [axis, weights, keepdims] = options;
   expect_given(x, "average", "x");
   if (!weights.is_defined()) return apply<Mean>({x}, axis.mask(x.ndim(), "F::average"), keepdims);
   expect_one_dtype(x, weights, "F::average", "weights");

@@ -1,10 +1,12 @@
 #include "kusari/framework/functions/math/cumprod.h"
 
 #include "kusari/framework/autograd/function_node.h"
+#include "kusari/framework/functions/array/cast.h"
 #include "kusari/framework/functions/array/concat.h"
 #include "kusari/framework/functions/array/get_item.h"
 #include "kusari/framework/functions/array/reshape.h"
 #include "kusari/framework/functions/math/basic_math.h"
+#include "kusari/framework/kernels/reduce.h"
 #include "kusari/framework/kernels/scan.h"
 
 namespace kusari::functions {
@@ -56,26 +58,24 @@ class Cumprod final : public FunctionNode {
   const char* name() const override { return "cumprod"; }
 
  private:
-  void check(const TypeCheck& c) const override {
-    const auto [x] = c.args("x");
-    c.expect(x.is_floating());
-  }
   Arrays forward(const ArrayRefs& in) override {
     retain_inputs({0});
     retain_outputs({0});
-    const Array y = empty(in[0].shape(), in[0].dtype(), in[0].device());
+    const Array y = empty(in[0].shape(), accumulation_dtype(in[0].dtype()), in[0].device());
     launch<kernels::CumulativeProduct>(y.device(), kernels::ScanAxis{axis_, false}, in[0], y);
     return {y};
   }
   // gx[i] = y[i-1] r[i], where r[i] = gy[i] + x[i+1] r[i+1] gathers the products that x[i] is a factor of: no division,
   // so that zeros are no special case.
   Variables backward(const Variables& gy) override {
-    const Variable x = retained_input(0), y = retained_output(0);
-    if (x.shape()[axis_] <= 1) return {gy[0]};
+    // Integers are computed as int64, like the products.
+    const Variable y = retained_output(0), x = cast(retained_input(0), y.dtype());
+    if (x.shape()[axis_] <= 1) return {cast(gy[0], input_dtype(0))};
     Shape first = x.shape();
     first[axis_] = 1;
     const Variable before = concat({ones(first, y.dtype(), y.device()), all_but_last(y, axis_)}, axis_);
-    return {before * apply<Recurrence>({all_but_first(x, axis_), gy[0]}, kernels::ScanAxis{axis_, true})};
+    const Variable gx = before * apply<Recurrence>({all_but_first(x, axis_), gy[0]}, kernels::ScanAxis{axis_, true});
+    return {cast(gx, input_dtype(0))};
   }
 
   int axis_;

@@ -9,10 +9,10 @@
 namespace kusari::functions {
 
 /// Running products along an axis: y[i] = x[0] x[1] ... x[i].
-/// x: any shape, floating. axis: negative ones count from the end; not given, x is flattened. Returns y in x's shape
-/// (flat without axis) and dtype, half types multiplied in float32. Throws TypeError if x is not floating, IndexError
-/// for an axis that x does not have. Differentiable to any order, also at zeros, in time and memory linear in x's size.
-/// chainer.functions.cumprod.
+/// x: any shape and dtype. axis: negative ones count from the end; not given, x is flattened. Returns y in x's shape
+/// (flat without axis) and dtype, half types multiplied in float32; integers and bool give int64, as in NumPy. Throws
+/// IndexError for an axis that x does not have. Differentiable to any order, also at zeros, in time and memory linear
+/// in x's size. chainer.functions.cumprod.
 KUSARI_API Variable cumprod(const Variable& x, std::optional<int64_t> axis = std::nullopt);
 
 }  // namespace kusari::functions

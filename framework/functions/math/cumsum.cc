@@ -1,7 +1,9 @@
 #include "kusari/framework/functions/math/cumsum.h"
 
 #include "kusari/framework/autograd/function_node.h"
+#include "kusari/framework/functions/array/cast.h"
 #include "kusari/framework/functions/array/reshape.h"
+#include "kusari/framework/kernels/reduce.h"
 #include "kusari/framework/kernels/scan.h"
 
 namespace kusari::functions {
@@ -13,17 +15,13 @@ class Cumsum final : public FunctionNode {
   const char* name() const override { return "cumsum"; }
 
  private:
-  void check(const TypeCheck& c) const override {
-    const auto [x] = c.args("x");
-    c.expect(x.is_floating());
-  }
   Arrays forward(const ArrayRefs& in) override {
-    const Array y = empty(in[0].shape(), in[0].dtype(), in[0].device());
+    const Array y = empty(in[0].shape(), accumulation_dtype(in[0].dtype()), in[0].device());
     launch<kernels::CumulativeSum>(y.device(), along_, in[0], y);
     return {y};
   }
   Variables backward(const Variables& gy) override {
-    return {apply<Cumsum>({gy[0]}, kernels::ScanAxis{along_.axis, !along_.reverse})};
+    return {cast(apply<Cumsum>({gy[0]}, kernels::ScanAxis{along_.axis, !along_.reverse}), input_dtype(0))};
   }
 
   kernels::ScanAxis along_;

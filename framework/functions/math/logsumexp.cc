@@ -55,10 +55,10 @@ class LogSumExp final : public FunctionNode {
 
 }  // namespace
 
-Variable logsumexp(const Variable& x, const Axes& axis) {
+Variable logsumexp(const Variable& x, const LogsumexpOptions& options) {
   expect_given(x, "logsumexp", "x");
 
-  return apply<LogSumExp>({x}, axis.mask(x.ndim(), "F::logsumexp"));
+  return apply<LogSumExp>({x}, options.axis.mask(x.ndim(), "F::logsumexp"));
 }
 
 }  // namespace kusari::functions

@@ -63,15 +63,15 @@ Variable place(const Variable& x, std::optional<int64_t> axis, const char* call)
 
 }  // namespace
 
-Variable max(const Variable& x, const Axes& axis, bool keepdims) {
+Variable max(const Variable& x, const ReductionOptions& options) {
   expect_given(x, "max", "x");
 
-  return apply<Extreme<kernels::Max>>({x}, axis.mask(x.ndim(), "F::max"), keepdims);
+  return apply<Extreme<kernels::Max>>({x}, options.axis.mask(x.ndim(), "F::max"), options.keepdims);
 }
-Variable min(const Variable& x, const Axes& axis, bool keepdims) {
+Variable min(const Variable& x, const ReductionOptions& options) {
   expect_given(x, "min", "x");
 
-  return apply<Extreme<kernels::Min>>({x}, axis.mask(x.ndim(), "F::min"), keepdims);
+  return apply<Extreme<kernels::Min>>({x}, options.axis.mask(x.ndim(), "F::min"), options.keepdims);
 }
 
 Variable argmax(const Variable& x, std::optional<int64_t> axis) {

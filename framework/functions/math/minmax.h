@@ -13,9 +13,25 @@ namespace kusari::functions {
 /// size 1. Returns y in x's dtype. Throws TypeError if x is not floating, ValueError for an empty axis, IndexError for
 /// an axis that x does not have. Differentiable to any order; elements that tie get the whole gradient each.
 /// chainer.functions.max.
-KUSARI_API Variable max(const Variable& x, const Axes& axis = std::nullopt, bool keepdims = false);
+KUSARI_API Variable max(const Variable& x, const ReductionOptions& options);
+template <int = 0>
+Variable max(const Variable& x, const Axes& axis = std::nullopt, bool keepdims = false) {
+  return max(x, ReductionOptions{axis, keepdims});
+}
+template <int = 0>
+Variable max(const Variable& x, std::initializer_list<int64_t> axis, bool keepdims = false) {
+  return max(x, ReductionOptions{Axes(axis), keepdims});
+}
 /// Smallest element along axes; otherwise like max. chainer.functions.min.
-KUSARI_API Variable min(const Variable& x, const Axes& axis = std::nullopt, bool keepdims = false);
+KUSARI_API Variable min(const Variable& x, const ReductionOptions& options);
+template <int = 0>
+Variable min(const Variable& x, const Axes& axis = std::nullopt, bool keepdims = false) {
+  return min(x, ReductionOptions{axis, keepdims});
+}
+template <int = 0>
+Variable min(const Variable& x, std::initializer_list<int64_t> axis, bool keepdims = false) {
+  return min(x, ReductionOptions{Axes(axis), keepdims});
+}
 
 /// Place of the largest element along an axis, or in the flattened array without one; the first of several.
 /// x: any shape and dtype, not empty along the axis. Returns int32 without that axis. Throws IndexError for an axis

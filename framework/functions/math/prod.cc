@@ -2,6 +2,7 @@
 
 #include "kusari/framework/autograd/function_node.h"
 #include "kusari/framework/functions/array/broadcast.h"
+#include "kusari/framework/functions/array/cast.h"
 #include "kusari/framework/functions/array/reshape.h"
 #include "kusari/framework/functions/array/transpose.h"
 #include "kusari/framework/functions/array/where.h"
@@ -20,7 +21,7 @@ Variable products_of_others(const Variable& x) {
   const Array place = arange(n, Dtype::int32, x.device());
   const Array is_self = pointwise(kernels::Equal{}, place.reshape({n, 1}), place.reshape({1, n}));
   const Variable repeated = broadcast_to(reshape(x, {x.shape()[0], 1, n}), {x.shape()[0], n, n});
-  return prod(where(is_self, ones({}, x.dtype(), x.device()), repeated), 2);
+  return cast(prod(where(is_self, ones({}, x.dtype(), x.device()), repeated), 2), x.dtype());
 }
 
 class Prod final : public FunctionNode {
@@ -29,13 +30,9 @@ class Prod final : public FunctionNode {
   const char* name() const override { return "prod"; }
 
  private:
-  void check(const TypeCheck& c) const override {
-    const auto [x] = c.args("x");
-    c.expect(x.is_floating());
-  }
   Arrays forward(const ArrayRefs& in) override {
     retain_inputs({0});
-    return {reduce(kernels::Prod{}, in[0], axes_, keepdims_)};
+    return {reduce_as(accumulation_dtype(in[0].dtype()), kernels::Prod{}, in[0], axes_, keepdims_)};
   }
   Variables backward(const Variables& gy) override {
     const Variable x = retained_input(0);
@@ -51,8 +48,9 @@ class Prod final : public FunctionNode {
     const int64_t n = reduced_count(x.shape(), axes_), rows = gy[0].size();
     const Variable moved = reshape(transpose(x, std::span<const int64_t>(order.begin(), order.size())), {rows, n});
     const Variable others = reshape(products_of_others(moved), moved_shape);
+    const Variable g = cast(gy[0], x.dtype());
     return {transpose(others, std::span<const int64_t>(back.begin(), back.size())) *
-            reshape(gy[0], reduced_shape(x.shape(), axes_, true))};
+            reshape(g, reduced_shape(x.shape(), axes_, true))};
   }
 
   AxisMask axes_;
@@ -61,10 +59,10 @@ class Prod final : public FunctionNode {
 
 }  // namespace
 
-Variable prod(const Variable& x, const Axes& axis, bool keepdims) {
+Variable prod(const Variable& x, const ReductionOptions& options) {
   expect_given(x, "prod", "x");
 
-  return apply<Prod>({x}, axis.mask(x.ndim(), "F::prod"), keepdims);
+  return apply<Prod>({x}, options.axis.mask(x.ndim(), "F::prod"), options.keepdims);
 }
 
 }  // namespace kusari::functions

@@ -3,6 +3,7 @@
 #include "kusari/framework/autograd/function_node.h"
 #include "kusari/framework/core/error.h"
 #include "kusari/framework/functions/array/broadcast.h"
+#include "kusari/framework/functions/array/cast.h"
 #include "kusari/framework/functions/array/reshape.h"
 #include "kusari/framework/functions/given.h"
 #include "kusari/framework/kernels/reduce.h"
@@ -16,10 +17,13 @@ class Sum final : public FunctionNode {
   const char* name() const override { return "sum"; }
 
  private:
-  Arrays forward(const ArrayRefs& in) override { return {reduce(kernels::Sum{}, in[0], axes_, keepdims_)}; }
+  Arrays forward(const ArrayRefs& in) override {
+    return {reduce_as(accumulation_dtype(in[0].dtype()), kernels::Sum{}, in[0], axes_, keepdims_)};
+  }
   Variables backward(const Variables& gy) override {
     const Shape& shape = input_shape(0);
-    return {broadcast_to(reshape(gy[0], reduced_shape(shape, axes_, true)), shape)};
+    const Variable g = cast(gy[0], input_dtype(0));
+    return {broadcast_to(reshape(g, reduced_shape(shape, axes_, true)), shape)};
   }
 
   AxisMask axes_;
@@ -65,10 +69,10 @@ class SumTo final : public FunctionNode {
 
 }  // namespace
 
-Variable sum(const Variable& x, const Axes& axis, bool keepdims) {
+Variable sum(const Variable& x, const ReductionOptions& options) {
   expect_given(x, "sum", "x");
 
-  return apply<Sum>({x}, axis.mask(x.ndim(), "F::sum"), keepdims);
+  return apply<Sum>({x}, options.axis.mask(x.ndim(), "F::sum"), options.keepdims);
 }
 
 Variable sum_to(const Variable& x, const Shape& shape) {

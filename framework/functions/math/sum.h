@@ -8,9 +8,18 @@ namespace kusari::functions {
 
 /// Sum of elements along axes.
 /// x: any shape and dtype. axis: one axis, several ({0, -1}) or all (default); an empty list sums nothing. keepdims:
-/// keep the summed axes with size 1. Returns y in x's dtype, half types accumulated in float32. Throws IndexError for
+/// keep the summed axes with size 1. Returns y in x's dtype, half types accumulated in float32; integers and
+/// bool are summed, and returned, as int64, as in NumPy (which gives uint64 for uint8). Throws IndexError for
 /// an axis that x does not have, ValueError for one named twice. Differentiable to any order. chainer.functions.sum.
-KUSARI_API Variable sum(const Variable& x, const Axes& axis = std::nullopt, bool keepdims = false);
+KUSARI_API Variable sum(const Variable& x, const ReductionOptions& options);
+template <int = 0>
+Variable sum(const Variable& x, const Axes& axis = std::nullopt, bool keepdims = false) {
+  return sum(x, ReductionOptions{axis, keepdims});
+}
+template <int = 0>
+Variable sum(const Variable& x, std::initializer_list<int64_t> axis, bool keepdims = false) {
+  return sum(x, ReductionOptions{Axes(axis), keepdims});
+}
 
 /// Sum of elements along the axes by which `shape` broadcasts to x's shape: the adjoint of broadcast_to.
 /// x: any shape and dtype. shape: what x shall be reduced to. Returns x itself when the shapes are equal. Throws

@@ -13,7 +13,20 @@ TEST_CASE("prod") {
   check_close(F::prod(x, 0), {3}, {4, 10, 18});
   check_close(F::prod(x, -1, true), {2, 1}, {6, 120});
   check_close(F::prod(zeros({0, 2}), 0), {2}, {1, 1});
-  CHECK_THROWS_WITH_AS(F::prod(int_ones({2})), "F::prod: x has dtype int64: x.dtype must be floating", TypeError);
+}
+
+TEST_CASE("prod of integers and bool is int64, as NumPy's") {
+  const std::vector<double> ten = {10, 10, 10, 10, 10, 10, 10, 10, 10, 10, 10, 10};
+  for (const Dtype dtype : {Dtype::uint8, Dtype::int8, Dtype::int32, Dtype::int64}) {
+    CAPTURE(name(dtype));
+    const Variable y = F::prod(array(ten, test_device()).astype(dtype));
+    CHECK(y.dtype() == Dtype::int64);
+    CHECK(y.item<int64_t>() == 1'000'000'000'000);
+  }
+  const Variable truth = F::prod(array<bool>({true, true, true, false}, {2, 2}), 1);
+  CHECK(truth.dtype() == Dtype::int64);
+  CHECK(truth.to_vector<int64_t>() == std::vector<int64_t>{1, 0});
+  CHECK(F::prod(array<int8_t>({}, {0, 2}), 0).to_vector<int64_t>() == std::vector<int64_t>{1, 1});
 }
 
 TEST_CASE("prod's gradients") {

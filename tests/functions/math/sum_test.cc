@@ -19,7 +19,31 @@ TEST_CASE("sum") {
   check_close(F::sum(zeros({0, 3})), {}, {0});
   check_close(F::sum(zeros({0, 3}), 0), {3}, {0, 0, 0});
   check_close(F::sum(array<float>({7}, Shape{})), {}, {7});
-  CHECK(F::sum(array<int32_t>({1, 2})).dtype() == Dtype::int32);
+}
+
+TEST_CASE("sum of integers and bool is int64, as NumPy's") {
+  const Variable bytes = F::sum(full({300}, 200, Dtype::uint8, test_device()));
+  CHECK(bytes.dtype() == Dtype::int64);
+  CHECK(bytes.item<int64_t>() == 60000);
+  const Variable ints = F::sum(full({3}, 2'000'000'000, Dtype::int32, test_device()));
+  CHECK(ints.dtype() == Dtype::int64);
+  CHECK(ints.item<int64_t>() == 6'000'000'000);
+  const Variable truth = F::sum(array<bool>({true, false, true, true}, {2, 2}), 0, true);
+  CHECK(truth.dtype() == Dtype::int64);
+  CHECK(truth.shape() == Shape{1, 2});
+  CHECK(truth.to_vector<int64_t>() == std::vector<int64_t>{2, 1});
+  CHECK(F::sum(full({2, 100}, -100, Dtype::int8, test_device()), 1).to_vector<int64_t>() ==
+        std::vector<int64_t>{-10000, -10000});
+  CHECK(F::sum(array<int64_t>({int64_t{1} << 60, 1})).item<int64_t>() == (int64_t{1} << 60) + 1);
+  CHECK(F::sum(array<int8_t>({1, 2}), {}).dtype() == Dtype::int64);
+}
+
+TEST_CASE("sum's gradient by integers has their dtype") {
+  const Variable x(array<int32_t>({1, 2}));
+  const Variable y = F::sum(x);
+  y.backward();
+  CHECK(x.grad().dtype() == Dtype::int32);
+  CHECK(x.grad().to_vector<int32_t>() == std::vector<int32_t>{1, 1});
 }
 
 TEST_CASE("sum accumulates half types in float32") {
