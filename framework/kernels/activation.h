@@ -32,12 +32,13 @@ struct LeakyRelu {
   }
 };
 
+/// Chainer's choice at 0 is the slope from below.
 struct LeakyReluGrad {
   static constexpr const char* kName = "leaky_relu_grad";
   double slope;
   template <class T>
   KUSARI_HOST_DEVICE T operator()(T x, T gy) const {
-    return x >= T(0) ? gy : static_cast<T>(slope) * gy;
+    return x <= T(0) ? static_cast<T>(slope) * gy : gy;
   }
 };
 

@@ -7,7 +7,7 @@ namespace kusari::functions {
 
 /// Rectifier with a slope below zero: y = x for x >= 0, slope * x otherwise.
 /// x: any shape, floating. Returns y like x. Throws TypeError if x is not floating. Differentiable to any order, with
-/// derivative 1 at 0. Maas et al. 2013; chainer.functions.leaky_relu.
+/// derivative `slope` at 0. Maas et al. 2013; chainer.functions.leaky_relu.
 KUSARI_API Variable leaky_relu(const Variable& x, double slope = 0.2);
 
 }  // namespace kusari::functions
