@@ -92,10 +92,6 @@ void check_options(const Variable& x, const SoftmaxCrossEntropyOptions& options)
     throw ValueError("F::softmax_cross_entropy: x has shape " + to_string(x.shape()) + " but class_weight has shape " +
                      to_string(weight.shape()) + ": class_weight.shape must be (x.shape[1],)");
   }
-  if (weight.dtype() != x.dtype()) {
-    throw ValueError(std::string("F::softmax_cross_entropy: x has dtype ") + name(x.dtype()) +
-                     " but class_weight has dtype " + name(weight.dtype()) + ": they must be equal");
-  }
 }
 
 void check_labels(const Variable& x, const Variable& t, int64_t ignore_label) {
@@ -130,18 +126,19 @@ Variable soft_target_loss(const Variable& x, const Array& t, const SoftmaxCrossE
   return options.reduce == Reduce::no ? losses : mean(losses);
 }
 
-Variable cast_loss(const Variable& x, const Variable& t, SoftmaxCrossEntropyOptions options) {
-  const Array& weight = options.class_weight;
-  if (weight.is_defined() && is_half(weight.dtype())) options.class_weight = weight.astype(x.dtype());
-  return softmax_cross_entropy(x, t, options);
-}
-
 }  // namespace
 
 Variable softmax_cross_entropy(const Variable& x, const Variable& t, const SoftmaxCrossEntropyOptions& options) {
-  if (const CompositeInputs in("softmax_cross_entropy", {x, t}); in.is_cast()) return cast_loss(in[0], in[1], options);
+  if (const CompositeInputs in("softmax_cross_entropy", {x, t}); in.is_cast()) {
+    return softmax_cross_entropy(in[0], in[1], options);
+  }
   if (!x.is_defined() || !t.is_defined()) return apply<SoftmaxCrossEntropy>({x, t}, options);  // throws
   check_options(x, options);
+  if (options.class_weight.is_defined() && options.class_weight.dtype() != x.dtype()) {
+    SoftmaxCrossEntropyOptions cast = options;
+    cast.class_weight = options.class_weight.astype(x.dtype());
+    return softmax_cross_entropy(x, t, cast);
+  }
   if (is_floating(t.dtype()) && t.shape() == x.shape()) return soft_target_loss(x, t.array(), options);
   if (config().debug) check_labels(x, t, options.ignore_label);
   return apply<SoftmaxCrossEntropy>({x, t}, options);

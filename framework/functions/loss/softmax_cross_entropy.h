@@ -13,7 +13,7 @@ enum class SoftTargetLoss : uint8_t { cross_entropy, kl_divergence };
 struct SoftmaxCrossEntropyOptions {
   bool normalize = true;         ///< divide by the number of labels that count; otherwise by the batch size
   bool cache_score = true;       ///< keep softmax(x) for backward instead of computing it again
-  Array class_weight = Array();  ///< (C), of x's dtype: a factor per class
+  Array class_weight = Array();  ///< (C), any dtype: a factor per class, a constant that is cast to what x needs
   int64_t ignore_label = -1;     ///< labels that do not count
   Reduce reduce = Reduce::mean;  ///< mean, or no
   /// Accepted for Chainer's sake: second derivatives exist either way.
