@@ -63,8 +63,33 @@ TEST_CASE("misuse: functions of normalization, examples and channels") {
        is<TypeError>,
        "F::layer_normalization: beta has shape (4,) but x has shape (2, 3): beta.shape[0] must equal x.shape[1] (4 != "
        "3)"},
-      {[] { F::layer_normalization(real({3}), real({3}), real({3})); }, is<TypeError>,
-       "F::layer_normalization: x has shape (3,): x.ndim must equal 2 (1 != 2)"},
+      {[] {
+         F::layer_normalization(real({3}), real({2, 3}), real({2, 3}));
+       },
+       is<TypeError>,
+       "F::layer_normalization: x has shape (3,) but gamma has shape (2, 3): gamma.shape must be that of the last axes "
+       "of "
+       "x"},
+      {[] {
+         F::layer_normalization(real({2, 4, 3}), real({4, 3}), real({3}));
+       },
+       is<TypeError>, "F::layer_normalization: gamma has shape (4, 3) but beta has shape (3,): they must be equal"},
+      {[] {
+         F::layer_normalization(real({2, 4, 3}), real({}), real({}));
+       },
+       is<TypeError>,
+       "F::layer_normalization: x has shape (2, 4, 3) but gamma has shape (): gamma.shape must be that of the last "
+       "axes of "
+       "x"},
+      {[] {
+         F::layer_normalization(real({2, 4, 3}), real({3}), real({3}), {.axis = 1});
+       },
+       is<TypeError>,
+       "F::layer_normalization: x has shape (2, 4, 3) but gamma has shape (3,): along axis (1,) they must be equal"},
+      {[] {
+         F::layer_normalization(real({2, 3}), real({3}), real({3}), {.axis = 2});
+       },
+       is<IndexError>, "F::layer_normalization: axis 2 is out of range for 2 axes"},
       {[] { F::layer_normalization(absent, real({3}), real({3})); }, is<TypeError>,
        "F::layer_normalization: x is not given: it is required"},
       {[] {
@@ -86,7 +111,10 @@ TEST_CASE("misuse: functions of normalization, examples and channels") {
       {[] {
          F::layer_normalization(real({2, 3, 4}), real({3}), real({3}));
        },
-       is<TypeError>, "F::layer_normalization: x has shape (2, 3, 4): x.ndim must equal 2 (3 != 2)"},
+       is<TypeError>,
+       "F::layer_normalization: x has shape (2, 3, 4) but gamma has shape (3,): gamma.shape must be that of the last "
+       "axes of "
+       "x"},
       {[] { F::local_response_normalization(real({3})); }, is<TypeError>,
        "F::local_response_normalization: x has shape (3,): x.ndim must be at least 2 (1 < 2)"},
       {[] {

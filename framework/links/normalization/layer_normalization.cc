@@ -10,6 +10,15 @@
 #include "kusari/framework/links/sizes.h"
 
 namespace kusari::links {
+namespace {
+
+const Shape& known_or_inferred(const Shape& shape) {
+  if (shape.empty()) throw ValueError("L::LayerNormalization: shape is (): there must be at least one axis");
+  for (const int64_t size : shape) size_or_infer("L::LayerNormalization", "a size of shape", size);
+  return shape;
+}
+
+}  // namespace
 
 LayerNormalization::LayerNormalization(int64_t size, Options options)
     : eps{options.eps},
@@ -20,13 +29,23 @@ LayerNormalization::LayerNormalization(int64_t size, Options options)
             get_dtype({}, Dtype::float32)},
       beta{*this, "beta", {size}, std::move(options.initial_beta), get_dtype({}, Dtype::float32)} {}
 
+LayerNormalization::LayerNormalization(const Sizes& sizes, Options options)
+    : eps{options.eps},
+      gamma{*this, "gamma", known_or_inferred(sizes.shape), std::move(options.initial_gamma),
+            get_dtype({}, Dtype::float32)},
+      beta{*this, "beta", sizes.shape, std::move(options.initial_beta), get_dtype({}, Dtype::float32)} {}
+
 Variable LayerNormalization::operator()(const Variable& x) const {
   functions::expect_given(x, "layer_normalization", "x");
-  if (x.ndim() != 2) {
-    throw TypeError("L::LayerNormalization: x has shape " + to_string(x.shape()) + ": x.ndim must equal 2");
+  const int axes = gamma.declared_shape().ndim(), before = x.ndim() - axes;
+  if (before < 0) {
+    throw TypeError("L::LayerNormalization: x has shape " + to_string(x.shape()) + ": x.ndim must be at least " +
+                    std::to_string(axes));
   }
-  gamma.infer(0, x.shape()[1]);
-  beta.infer(0, x.shape()[1]);
+  for (int axis = 0; axis < axes; ++axis) {
+    gamma.infer(axis, x.shape()[before + axis]);
+    beta.infer(axis, x.shape()[before + axis]);
+  }
   const detail::LinkCall call(*this);
   return functions::layer_normalization(x, gamma, beta, eps);
 }

@@ -54,6 +54,101 @@ TEST_CASE("layer_normalization: derivatives") {
   }
 }
 
+// Of the axes in the mask, which gamma and beta have in order.
+Values reference_over(const Array& x, const Array& gamma, const Array& beta, unsigned mask, double eps) {
+  const Shape& shape = x.shape();
+  const Values v = x.to_vector<double>(), g = gamma.to_vector<double>(), b = beta.to_vector<double>();
+  // For each element, where it stands among those normalized with it, and in which group.
+  std::vector<size_t> place(v.size()), group(v.size());
+  size_t groups = 1;
+  for (int axis = 0; axis < shape.ndim(); ++axis) {
+    if ((mask >> axis & 1u) == 0) groups *= static_cast<size_t>(shape[axis]);
+  }
+  for (size_t i = 0; i < v.size(); ++i) {
+    size_t rest = i, place_step = 1, group_step = 1;
+    for (int axis = shape.ndim() - 1; axis >= 0; --axis) {
+      const auto size = static_cast<size_t>(shape[axis]), index = rest % size;
+      rest /= size;
+      const bool is_normalized = (mask >> axis & 1u) != 0;
+      (is_normalized ? place : group)[i] += index * (is_normalized ? place_step : group_step);
+      (is_normalized ? place_step : group_step) *= size;
+    }
+  }
+  Values mean(groups), variance(groups), y(v.size());
+  const double n = static_cast<double>(v.size() / groups);
+  for (size_t i = 0; i < v.size(); ++i) mean[group[i]] += v[i] / n;
+  for (size_t i = 0; i < v.size(); ++i) variance[group[i]] += (v[i] - mean[group[i]]) * (v[i] - mean[group[i]]) / n;
+  for (size_t i = 0; i < v.size(); ++i) {
+    y[i] = g[place[i]] * (v[i] - mean[group[i]]) / std::sqrt(variance[group[i]] + eps) + b[place[i]];
+  }
+  return y;
+}
+
+Shape sizes_of(const Shape& shape, unsigned mask) {
+  Shape sizes;
+  for (int axis = 0; axis < shape.ndim(); ++axis) {
+    if ((mask >> axis & 1u) != 0) sizes.push_back(shape[axis]);
+  }
+  return sizes;
+}
+
+TEST_CASE("layer_normalization over the last axes, as many as gamma has") {
+  for (const Shape& shape : {Shape{3, 4, 5}, {2, 3, 4, 5}, {6}, {2, 1, 3, 1}, {2, 2, 2, 2, 3}}) {
+    for (int axes = 1; axes <= shape.ndim(); ++axes) {
+      CAPTURE(to_string(shape));
+      CAPTURE(axes);
+      const unsigned mask = ((1u << axes) - 1u) << (shape.ndim() - axes);
+      const Shape sizes = sizes_of(shape, mask);
+      for (const Dtype dtype : kFloatingDtypes) {
+        CAPTURE(name(dtype));
+        const Array x = uniform(shape, -3, 5).astype(dtype), gamma = uniform(sizes, 0.5, 1.5, 2).astype(dtype);
+        const Array beta = uniform(sizes, -1, 1, 3).astype(dtype);
+        const Values expected = reference_over(x, gamma, beta, mask, 1e-5);
+        const Variable y = F::layer_normalization(x, gamma, beta);
+        CHECK(y.dtype() == dtype);
+        check_close(y, shape, expected, 4);
+        check_close(F::layer_normalization(x.transpose().contiguous().transpose(), gamma, beta), shape, expected, 4);
+      }
+    }
+  }
+  check_close(F::layer_normalization(zeros({2, 0, 3}), ones({0, 3}), ones({0, 3})), {2, 0, 3}, {});
+  check_close(F::layer_normalization(zeros({0, 2, 3}), ones({2, 3}), ones({2, 3})), {0, 2, 3}, {});
+}
+
+TEST_CASE("layer_normalization over given axes") {
+  const Shape shape{2, 3, 4, 5};
+  struct Case {
+    Axes axis;
+    unsigned mask;
+  };
+  for (const Case& c : {Case{1, 2}, {{1, 2}, 6}, {{2, 0}, 5}, {{-1, 1}, 10}, {{3}, 8}, {{0, 1, 2, 3}, 15}}) {
+    CAPTURE(c.mask);
+    const Shape sizes = sizes_of(shape, c.mask);
+    const Array x = uniform(shape, -3, 5), gamma = uniform(sizes, 0.5, 1.5, 2), beta = uniform(sizes, -1, 1, 3);
+    check_close(F::layer_normalization(x, gamma, beta, {.eps = 0.1, .axis = c.axis}), shape,
+                reference_over(x, gamma, beta, c.mask, 0.1), 4);
+  }
+  const Array x = uniform({2, 3}, -1, 1), one = ones({3}, Dtype::float64, test_device());
+  CHECK(F::layer_normalization(x, one, one, {.eps = 0.5}).to_vector<double>() ==
+        F::layer_normalization(x, one, one, 0.5).to_vector<double>());
+  CHECK_THROWS_AS(F::layer_normalization(x, one, one, {.axis = {1, -1}}), ValueError);
+  CHECK_THROWS_AS(F::layer_normalization(x, one, one, {.axis = {}}), ValueError);
+}
+
+TEST_CASE("layer_normalization: derivatives over several axes") {
+  const auto last = [](const Variable& x, const Variable& gamma, const Variable& beta) {
+    return F::layer_normalization(x, gamma, beta, 0.05);
+  };
+  const auto middle = [](const Variable& x, const Variable& gamma, const Variable& beta) {
+    return F::layer_normalization(x, gamma, beta, {.eps = 0.05, .axis = {0, 2}});
+  };
+  const Array x = uniform({2, 3, 4}, -1, 2);
+  check_gradients(last, x, uniform({4}, 0.5, 1.5, 2), uniform({4}, -1, 1, 3));
+  check_gradients(last, x, uniform({3, 4}, 0.5, 1.5, 2), uniform({3, 4}, -1, 1, 3));
+  check_gradients(last, x, uniform({2, 3, 4}, 0.5, 1.5, 2), uniform({2, 3, 4}, -1, 1, 3));
+  check_gradients(middle, x, uniform({2, 4}, 0.5, 1.5, 2), uniform({2, 4}, -1, 1, 3));
+}
+
 Values layer_gradients(const Array& x, bool record) {
   const Array gamma = uniform({x.shape()[1]}, 0.5, 1.5, 2).astype(x.dtype());
   const Variable vx(x), vgamma(gamma), vbeta(gamma.copy());
@@ -89,8 +184,11 @@ TEST_CASE("layer_normalization: the fused gradient is the composed one, for any 
 
 TEST_CASE("layer_normalization says what does not fit") {
   const Variable four(ones({4}, Dtype::float32, test_device()));
-  CHECK_THROWS_WITH_AS(F::layer_normalization(zeros({2, 4, 3}, Dtype::float32, test_device()), four, four),
-                       "F::layer_normalization: x has shape (2, 4, 3): x.ndim must equal 2 (3 != 2)", TypeError);
+  CHECK_THROWS_WITH_AS(
+      F::layer_normalization(zeros({2, 4, 3}, Dtype::float32, test_device()), four, four),
+      "F::layer_normalization: x has shape (2, 4, 3) but gamma has shape (4,): gamma.shape must be that "
+      "of the last axes of x",
+      TypeError);
   CHECK_THROWS_WITH_AS(F::layer_normalization(zeros({2, 3}, Dtype::float32, test_device()), four, four),
                        "F::layer_normalization: gamma has shape (4,) but x has shape (2, 3): gamma.shape[0] must equal "
                        "x.shape[1] (4 != 3)",
