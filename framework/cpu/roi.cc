@@ -16,6 +16,9 @@ namespace {
 using kernels::Roi;
 using kernels::RoiKind;
 
+/// Of a bin along an axis, where each pixel is one.
+constexpr int kMostSamples = 1 << 14;
+
 bool is_align(const Roi& roi) { return roi.kind == RoiKind::max_align || roi.kind == RoiKind::average_align; }
 bool is_max(const Roi& roi) { return roi.kind == RoiKind::max_pooling || roi.kind == RoiKind::max_align; }
 
@@ -92,6 +95,16 @@ struct Regions {
     for (size_t i = 0; i < corners.size(); ++i) {
       if (std::isfinite(corners[i])) continue;
       throw ValueError("rois[" + std::to_string(i / 4) + "] has a corner that is not finite");
+    }
+    for (size_t r = 0; is_align(roi) && r < corners.size() / 4; ++r) {
+      for (const int axis : {0, 1}) {
+        const double pixels =
+            (corners[4 * r + 2 + static_cast<size_t>(axis)] - corners[4 * r + static_cast<size_t>(axis)]) *
+            roi.spatial_scale;
+        if (roi.sampling_ratio[axis] > 0 || pixels / static_cast<double>(roi.out[axis]) <= kMostSamples) continue;
+        throw ValueError("rois[" + std::to_string(r) + "] is longer than " + std::to_string(kMostSamples) +
+                         " pixels for each bin: sampling_ratio must say how many samples to take");
+      }
     }
     for (size_t r = 0; r < images.size(); ++r) {
       if (images[r] >= 0 && images[r] < x[0]) continue;

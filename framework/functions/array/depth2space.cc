@@ -11,8 +11,14 @@
 namespace kusari::functions {
 namespace {
 
-void check_divides(const char* call, const Variable& X, int64_t r, std::initializer_list<int> axes, int64_t divisor) {
+// `power`: how many factors r the sizes of the axes must have. The square of r is a number of either function.
+void check_divides(const char* call, const Variable& X, int64_t r, std::initializer_list<int> axes, int power) {
   if (r < 1) throw ValueError(std::string(call) + ": r is " + std::to_string(r) + ": it must be at least 1");
+  int64_t square = 0;
+  if (__builtin_mul_overflow(r, r, &square)) {
+    throw ValueError(std::string(call) + ": r is " + std::to_string(r) + ": its square must be less than 2^63");
+  }
+  const int64_t divisor = power == 2 ? square : r;
   for (const int axis : axes) {
     if (axis >= X.ndim() || X.shape()[axis] % divisor == 0) continue;
     throw ValueError(std::string(call) + ": X has shape " + to_string(X.shape()) + " and r is " + std::to_string(r) +
@@ -72,14 +78,14 @@ class Space2Depth final : public FunctionNode {
 Variable depth2space(const Variable& X, int64_t r) {
   expect_given(X, "depth2space", "X");
 
-  check_divides("F::depth2space", X, r, {1}, r * r);
+  check_divides("F::depth2space", X, r, {1}, 2);
   return apply<Depth2Space>({X}, r);
 }
 
 Variable space2depth(const Variable& X, int64_t r) {
   expect_given(X, "space2depth", "X");
 
-  check_divides("F::space2depth", X, r, {2, 3}, r);
+  check_divides("F::space2depth", X, r, {2, 3}, 1);
   return apply<Space2Depth>({X}, r);
 }
 

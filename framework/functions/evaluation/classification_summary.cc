@@ -1,6 +1,7 @@
 #include "kusari/framework/functions/evaluation/classification_summary.h"
 
 #include <algorithm>
+#include <limits>
 #include <string>
 
 #include "kusari/framework/autograd/function_node.h"
@@ -61,7 +62,12 @@ class Summary final : public FunctionNode {
   int64_t label_count(const Array& t) const {
     if (options_.label_num) return *options_.label_num;
     if (t.size() == 0) throw ValueError(std::string("F::") + name_ + ": t is empty: label_num must be given");
-    return std::max<int64_t>(reduce(kernels::Max{}, t).item<int64_t>() + 1, 0);
+    const auto largest = reduce(kernels::Max{}, t).item<int64_t>();
+    if (largest == std::numeric_limits<int64_t>::max()) {
+      throw ValueError(std::string("F::") + name_ + ": t holds " + std::to_string(largest) +
+                       ": no class has that label");
+    }
+    return std::max<int64_t>(largest + 1, 0);
   }
 
   // What is not below `classes` is of no class; negative labels become an index that no counter has.
@@ -102,6 +108,7 @@ ClassificationSummary summary(const char* name, const Variable& y, const Variabl
     throw ValueError(std::string("F::") + name + ": label_num is " + std::to_string(*options.label_num) +
                      ": it must not be negative");
   }
+  if (options.label_num) checked_numel({*options.label_num, 2}, itemsize(Dtype::int64), kCall);
   const auto mode = no_backprop_mode();
   const Variables all = apply_all<Summary>({y, t}, name, options);
   return {all[0], all[1], all[2], all[3]};

@@ -75,6 +75,7 @@ class RoiBins final : public FunctionNode {
   const char* name() const override { return call_ + 3; }
 
  private:
+  bool is_optional(size_t input) const noexcept override { return input == 2; }
   void check(const TypeCheck& c) const override {
     const auto [x, rois, roi_indices] = c.args("x", "rois", "roi_indices");
     c.expect(x.is_floating(), x.ndim() == 4, rois.ndim() == 2, rois.shape(1) == (roi_indices.is_given() ? 4 : 5));
@@ -138,6 +139,11 @@ Roi make_roi(const char* call, RoiKind kind, const PerAxis& outsize, double spat
   if (bins[0] < 1 || bins[1] < 1) throw_value(call, "outsize is " + to_string(bins), "it must be at least 1");
   if (samples[0] < 0 || samples[1] < 0) {
     throw_value(call, "sampling_ratio is " + to_string(samples), "it must be at least 1, or 0 for one per pixel");
+  }
+  // Far more samples than there are pixels change nothing but the time, which grows with their square.
+  constexpr int64_t kMostSamples = 1024;
+  if (samples[0] > kMostSamples || samples[1] > kMostSamples) {
+    throw_value(call, "sampling_ratio is " + to_string(samples), "it must be at most " + std::to_string(kMostSamples));
   }
   if (!(spatial_scale > 0)) {
     std::ostringstream what;

@@ -1,5 +1,7 @@
 #include "kusari/framework/functions/array/depth2space.h"
 
+#include <cstdint>
+
 #include "kusari/framework/functions/array/space2depth.h"
 #include "kusari/tests/functions/testing.h"
 
@@ -60,6 +62,14 @@ TEST_CASE("depth2space refuses what does not fit") {
                        ValueError);
   CHECK_THROWS_WITH_AS(F::space2depth(ones({1, 1, 4, 4}), 0), "F::space2depth: r is 0: it must be at least 1",
                        ValueError);
+  for (const int64_t r : {int64_t{1} << 32, int64_t{1} << 62, (int64_t{1} << 32) + 1, INT64_MAX}) {
+    CHECK_THROWS_AS(F::depth2space(ones({1, 4, 2, 2}), r), ValueError);
+    CHECK_THROWS_AS(F::depth2space(ones({1, 0, 2, 2}), r), ValueError);
+    CHECK_THROWS_AS(F::space2depth(ones({1, 4, 2, 2}), r), ValueError);
+    CHECK_THROWS_AS(F::space2depth(ones({1, 4, 0, 0}), r), ValueError);
+  }
+  CHECK_THROWS_WITH_AS(F::depth2space(ones({1, 4, 2, 2}), int64_t{1} << 32),
+                       "F::depth2space: r is 4294967296: its square must be less than 2^63", ValueError);
   CHECK_THROWS_AS(F::depth2space(ones({4, 4}), 2), TypeError);
   CHECK_THROWS_AS(F::depth2space(int_ones({1, 4, 1, 1}), 2), TypeError);
 }

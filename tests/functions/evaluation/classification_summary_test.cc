@@ -1,5 +1,6 @@
 #include "kusari/framework/functions/evaluation/classification_summary.h"
 
+#include <cstdint>
 #include <limits>
 
 #include "kusari/tests/functions/testing.h"
@@ -87,6 +88,21 @@ TEST_CASE("classification_summary with wrong arguments") {
     CHECK_THROWS_AS(F::classification_summary(y, array<int32_t>({0, -2}, test_device())), IndexError);
     CHECK_THROWS_AS(F::classification_summary(y, array<int32_t>({-5, -5}, test_device())), IndexError);
   }
+}
+
+TEST_CASE("more labels than there is memory for") {
+  const Variable y = ones({2, 3}, Dtype::float32, test_device()), t = zeros({2}, Dtype::int32, test_device());
+  for (const int64_t label_num : {int64_t{1} << 62, INT64_MAX}) {
+    const F::ClassificationSummaryOptions options{.label_num = label_num};
+    CHECK_THROWS_AS(F::classification_summary(y, t, options), ValueError);
+    CHECK_THROWS_AS(F::precision(y, t, options), ValueError);
+    CHECK_THROWS_AS(F::recall(y, t, options), ValueError);
+    CHECK_THROWS_AS(F::f1_score(y, t, options), ValueError);
+    CHECK_THROWS_AS(F::fbeta_score(y, t, options), ValueError);
+  }
+  CHECK_THROWS_AS(F::f1_score(y, t, {.label_num = int64_t{1} << 55}), OutOfMemoryError);
+  CHECK_THROWS_AS(F::f1_score(y, full({2}, INT64_MAX, Dtype::int64, test_device())), ValueError);
+  CHECK_THROWS_AS(F::f1_score(y, full({2}, int64_t{1} << 62, Dtype::int64, test_device())), ValueError);
 }
 
 }  // namespace

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <cstdint>
 #include <limits>
 #include <random>
 
@@ -230,6 +231,25 @@ TEST_CASE("regions of interest that do not fit") {
   const Array bad = array<double>({0, 0, std::nan(""), 1}, {1, 4});
   CHECK_THROWS_WITH_AS(F::roi_max_pooling_2d(in.x, bad, zeros({1}, Dtype::int32), 2, 1),
                        "F::roi_max_pooling_2d: rois[0] has a corner that is not finite", ValueError);
+}
+
+TEST_CASE("align takes no more samples than can be computed") {
+  const Variable x = ones({1, 1, 4, 4}, Dtype::float32, test_device());
+  const Variable rois = array<float>({0, 0, 3, 3}, {1, 4}, test_device());
+  const Variable indices = zeros({1}, Dtype::int32, test_device());
+  for (const int64_t ratio : {int64_t{1025}, int64_t{1'000'000}, INT64_MAX}) {
+    CHECK_THROWS_AS(F::roi_average_align_2d(x, rois, indices, 2, 1.0, ratio), ValueError);
+    CHECK_THROWS_AS(F::roi_max_align_2d(x, rois, indices, 2, 1.0, {1, ratio}), ValueError);
+  }
+  CHECK(F::roi_average_align_2d(x, rois, indices, 2, 1.0, 1024).shape() == Shape{1, 1, 2, 2});
+  check_close(F::roi_average_align_2d(x, rois, indices, 2, 1.0, 64), {1, 1, 2, 2}, {1, 1, 1, 1}, 100);
+  if (!test_device().is_cpu()) return;
+  const Variable vast = array<float>({0, 0, 1e9f, 3}, {1, 4});
+  CHECK_THROWS_WITH_AS(F::roi_average_align_2d(x, vast, indices, 2, 1.0),
+                       "F::roi_average_align_2d: rois[0] is longer than 16384 pixels for each bin: sampling_ratio must "
+                       "say how many samples to take",
+                       ValueError);
+  CHECK(F::roi_average_align_2d(x, vast, indices, 2, 1.0, 2).shape() == Shape{1, 1, 2, 2});
 }
 
 }  // namespace
