@@ -56,6 +56,7 @@ void execute(const dnnl::primitive& primitive, std::initializer_list<Argument> a
 }
 
 dnnl::reorder make_reorder(const memory::desc& from, const memory::desc& to) {
+  expect_room_for_kernels();
   return dnnl::reorder(dnnl::reorder::primitive_desc(onednn_engine(), from, onednn_engine(), to));
 }
 
@@ -240,7 +241,10 @@ struct Primitive {
   size_t scratch_bytes = 0;
   bool is_reference = false;  // oneDNN's fallback, a hundred times slower than its others
 
-  Primitive(const ConvolutionProblem& p, const Descriptors& d) : bias{d.bias} { make(p, d); }
+  Primitive(const ConvolutionProblem& p, const Descriptors& d) : bias{d.bias} {
+    expect_room_for_kernels();
+    make(p, d);
+  }
 
  private:
   void make(const ConvolutionProblem& p, const Descriptors& d) {
@@ -417,7 +421,9 @@ class Prepared {
       plan.primitive = std::make_shared<const Primitive>(p, Descriptors(p, is_blocked_, weights));
     } catch (const dnnl::error& error) {
       if (error.status == dnnl_unimplemented || error.status == dnnl_invalid_arguments) return false;
-      throw Error(std::string("convolution: oneDNN: ") + error.what());
+      const std::string what = std::string("convolution: oneDNN: ") + error.what();
+      if (error.status == dnnl_out_of_memory) throw OutOfMemoryError(what);
+      throw Error(what);
     }
     if (plan.primitive->is_reference) return false;
     const Descriptors given(p, false, weights);

@@ -57,6 +57,7 @@ class Product {
     const memory::desc c = matrix(p.m, p.n, p.c_row, 1, onednn_type(p.c_dtype));
     dnnl::primitive_attr attributes;
     attributes.set_scratchpad_mode(dnnl::scratchpad_mode::user);
+    expect_room_for_kernels();
     try {
 #if DNNL_VERSION_MAJOR >= 3
       const dnnl::matmul::primitive_desc description =
@@ -70,7 +71,9 @@ class Product {
       return std::unique_ptr<Product>(new Product(description, a, b, bias, c, p.bias != nullptr));
     } catch (const dnnl::error& error) {
       if (error.status == dnnl_unimplemented) return nullptr;
-      throw Error(std::string("matmul: oneDNN: ") + error.what());
+      const std::string what = std::string("matmul: oneDNN: ") + error.what();
+      if (error.status == dnnl_out_of_memory) throw OutOfMemoryError(what);
+      throw Error(what);
     }
   }
 

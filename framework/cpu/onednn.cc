@@ -3,6 +3,7 @@
 #if defined(KUSARI_WITH_ONEDNN)
 
 #include <omp.h>
+#include <sys/mman.h>
 
 #include <cstdlib>
 #include <optional>
@@ -11,6 +12,7 @@
 #include "kusari/framework/core/environment.h"
 #include "kusari/framework/core/error.h"
 #include "kusari/framework/core/fork_safe.h"
+#include "kusari/framework/core/memory.h"
 #include "kusari/framework/core/thread_owned.h"
 
 namespace kusari::cpu {
@@ -65,6 +67,20 @@ dnnl::memory::data_type onednn_type(Dtype dtype) {
     default:
       throw TypeError(std::string("oneDNN has no element type ") + name(dtype));
   }
+}
+
+void expect_room_for_kernels() {
+  constexpr size_t kBytes = size_t{16} << 20;  // several kernels of at most 256 KiB, and what the heap grows by
+  for (const bool is_last : {false, true}) {
+    void* const room =
+        ::mmap(nullptr, kBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (room != MAP_FAILED) {
+      ::munmap(room, kBytes);
+      return;
+    }
+    if (!is_last) memory::release_cached();
+  }
+  throw OutOfMemoryError("oneDNN: the system has no " + std::to_string(kBytes) + " bytes for the code of a kernel");
 }
 
 OneDnnSingleThread::OneDnnSingleThread() : previous_{omp_get_max_threads()} {

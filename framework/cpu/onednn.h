@@ -16,6 +16,11 @@ const dnnl::stream& onednn_stream();
 /// The element type; throws TypeError for one that oneDNN lacks.
 dnnl::memory::data_type onednn_type(Dtype dtype);
 
+/// To be called before each primitive is made: oneDNN writes the code of its kernels into memory that it does not check
+/// for being there. Throws OutOfMemoryError when the process, having given up what it cached, cannot have as much as
+/// kernels need.
+void expect_room_for_kernels();
+
 /// While it lives, oneDNN works on the calling thread alone. Its own division of work, and with it the order of
 /// summation, depends on the number of threads; ours does not.
 class OneDnnSingleThread {
