@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <atomic>
+#include <new>
+#include <stdexcept>
 #include <string>
 #include <string_view>
 
@@ -198,7 +200,12 @@ Arrays FunctionApplication::compute(FunctionNode& function, std::span<const Vari
   }
   const auto forward = [&] {
     const autograd::FunctionRange range(function, "forward", in);
-    return function.forward(in);
+    try {
+      return function.forward(in);
+    } catch (const std::bad_alloc&) {  // of what is computed on the host, or of a library
+    } catch (const std::length_error&) {
+    }
+    throw OutOfMemoryError(std::string("F::") + function.name() + ": the host's memory is exhausted");
   };
   Arrays out = forward();
   if (hooked) [[unlikely]] {

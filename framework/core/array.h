@@ -15,6 +15,7 @@
 #include "kusari/framework/core/dtype.h"
 #include "kusari/framework/core/error.h"
 #include "kusari/framework/core/export.h"
+#include "kusari/framework/core/host_vector.h"
 #include "kusari/framework/core/intrusive_ptr.h"
 #include "kusari/framework/core/shape.h"
 
@@ -208,10 +209,10 @@ class KUSARI_API Array {
   // --- host access: waits for the device, always logical C order
   // ----------------------------------------------------------
 
-  /// All elements, converted to T.
+  /// All elements, converted to T. Throws OutOfMemoryError when the host has no room for them.
   template <class T>
   std::vector<T> to_vector() const {
-    std::vector<T> values(static_cast<size_t>(size()));
+    std::vector<T> values = host_vector<T>({size()}, "to_vector");
     if constexpr (std::is_same_v<T, bool>) {
       const std::vector<uint8_t> bytes = to_vector<uint8_t>();
       for (size_t i = 0; i < bytes.size(); ++i) values[i] = bytes[i] != 0;

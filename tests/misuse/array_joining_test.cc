@@ -86,6 +86,36 @@ TEST_CASE("misuse: functions of array, joining, splitting and padding") {
          F::pad(real({0, 3}), 1, F::PadMode::edge);
        },
        is<ValueError>, "F::pad: x has shape (0, 3): axis 0 has no elements to repeat"},
+      {[] { F::pad(real({2}), INT64_MAX); }, is<ValueError>,
+       "F::pad: pad_width is (9223372036854775807, 9223372036854775807) for axis 0: the axis must stay shorter than "
+       "2^63"},
+      {[] {
+         F::pad(real({2}), {{int64_t{1} << 60, 0}}, F::PadMode::wrap);
+       },
+       is<OutOfMemoryError>, "F::pad: 1152921504606846978 numbers of 8 bytes do not fit into the host's memory"},
+      {[] { F::repeat(real({2}), int64_t{1} << 62, 0); }, is<ValueError>,
+       "F::repeat: repeats is 4611686018427387904: the axis must stay shorter than 2^63"},
+      {[] {
+         F::repeat(real({2}), {INT64_MAX, INT64_MAX}, 0);
+       },
+       is<ValueError>, "F::repeat: repeats is 9223372036854775807: the axis must stay shorter than 2^63"},
+      {[] {
+         F::repeat(real({2}), {1, int64_t{1} << 60}, 0);
+       },
+       is<OutOfMemoryError>, "F::repeat: 1152921504606846977 numbers of 8 bytes do not fit into the host's memory"},
+      {[] {
+         F::spatial_transformer_grid(real({2, 2, 3}), {int64_t{1} << 40, int64_t{1} << 40});
+       },
+       is<OutOfMemoryError>,
+       "F::spatial_transformer_grid: 3 x 1099511627776 x 1099511627776 numbers of 8 bytes do not fit into the host's "
+       "memory"},
+      {[] {
+         utils::to_coo(ones({1, 2, 2}), int64_t{1} << 62);
+       },
+       is<OutOfMemoryError>,
+       "utils::to_coo: 1 x 4611686018427387904 numbers of 8 bytes do not fit into the host's memory"},
+      {[] { ones({1}).broadcast_to({int64_t{1} << 60}).to_vector<double>(); }, is<OutOfMemoryError>,
+       "to_vector: 1152921504606846976 numbers of 8 bytes do not fit into the host's memory"},
       {[] {
          F::pad(real({0, 3}), 1, F::PadMode::wrap);
        },

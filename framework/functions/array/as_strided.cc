@@ -8,6 +8,7 @@
 
 #include "kusari/framework/autograd/function_node.h"
 #include "kusari/framework/core/graph_capture.h"
+#include "kusari/framework/core/host_vector.h"
 #include "kusari/framework/functions/given.h"
 #include "kusari/framework/kernels/arithmetic.h"
 #include "kusari/framework/kernels/math_functions.h"
@@ -43,7 +44,7 @@ struct Geometry {
 
   /// The elements in C order, counted from `first`.
   Array places(int64_t first, const Device& device) const {
-    std::vector<int64_t> all(static_cast<size_t>(numel(shape)));
+    std::vector<int64_t> all = host_vector<int64_t>(shape, "F::as_strided");
     Dims index = Dims::filled(shape.ndim(), 0);
     int64_t at = offset - first;
     for (int64_t& place : all) {

@@ -7,6 +7,7 @@
 #include "kusari/framework/autograd/function_node.h"
 #include "kusari/framework/core/error.h"
 #include "kusari/framework/core/graph_capture.h"
+#include "kusari/framework/core/host_vector.h"
 #include "kusari/framework/functions/array/permutation.h"
 #include "kusari/framework/functions/array/reshape.h"
 #include "kusari/framework/functions/array/take_rows.h"
@@ -284,7 +285,7 @@ void IndexPlan::plan_arrays(std::span<const Advanced> advanced, int first_axis, 
 
 // Places along the joined axis. Each array is tested by itself, as the sum would hide what is out of range.
 Array IndexPlan::join_on_host(std::span<const Advanced> advanced) const {
-  std::vector<int64_t> joined(static_cast<size_t>(numel(places_shape_)), 0);
+  std::vector<int64_t> joined = host_vector<int64_t>(places_shape_, call_);
   for (const Advanced& a : advanced) {
     const int64_t n = view_.shape[a.axis];
     const std::vector<int64_t> along_axis = a.places.broadcast_to(places_shape_).to_vector<int64_t>();

@@ -7,6 +7,7 @@
 #include "kusari/framework/autograd/function_node.h"
 #include "kusari/framework/core/error.h"
 #include "kusari/framework/core/graph_capture.h"
+#include "kusari/framework/core/host_vector.h"
 #include "kusari/framework/functions/array/get_item.h"
 #include "kusari/framework/functions/given.h"
 
@@ -88,8 +89,9 @@ Variable pad_axis(const Variable& x, int axis, const PadWidth::Pair& width, PadM
     throw ValueError("F::pad: x has shape " + to_string(x.shape()) + ": axis " + std::to_string(axis) +
                      " has no elements to repeat");
   }
-  std::vector<int64_t> places;
-  for (int64_t i = -width.first; i < n + width.second; ++i) places.push_back(source_of(i, n, mode));
+  std::vector<int64_t> places = host_vector<int64_t>({width.first + n + width.second}, "F::pad");
+  int64_t at = -width.first;
+  for (int64_t& place : places) place = source_of(at++, n, mode);
   SmallVector<Index, 4> slices(static_cast<size_t>(axis), Index(Slice{}));
   slices.push_back(host_constant([&] { return array(places, x.array().device()); }));
   return get_item(x, std::span<const Index>(slices.data(), slices.size()));
@@ -107,7 +109,11 @@ Variable pad(const Variable& x, const PadWidth& pad_width, PadMode mode, Scalar 
   for (int axis = 0; axis < ndim; ++axis) {
     const PadWidth::Pair width = pad_width.at(axis, ndim, "F::pad");
     before.push_back(width.first);
-    shape[axis] += width.first + width.second;
+    if (__builtin_add_overflow(shape[axis], width.first, &shape[axis]) ||
+        __builtin_add_overflow(shape[axis], width.second, &shape[axis])) {
+      throw ValueError("F::pad: pad_width is (" + std::to_string(width.first) + ", " + std::to_string(width.second) +
+                       ") for axis " + std::to_string(axis) + ": the axis must stay shorter than 2^63");
+    }
     if (mode != PadMode::constant && (width.first > 0 || width.second > 0)) y = pad_axis(y, axis, width, mode);
   }
   return mode == PadMode::constant ? apply<PadConstant>({x}, before, shape, constant_values) : y;

@@ -6,6 +6,7 @@
 #include "kusari/framework/autograd/input_caster.h"
 #include "kusari/framework/core/error.h"
 #include "kusari/framework/core/graph_capture.h"
+#include "kusari/framework/core/host_vector.h"
 #include "kusari/framework/functions/array/reshape.h"
 #include "kusari/framework/functions/input_check.h"
 #include "kusari/framework/functions/math/matmul.h"
@@ -30,11 +31,10 @@ double place(int64_t i, int64_t n) {
 
 // (x_j, y_i, 1) as columns: (3, h w).
 Array coordinates(int64_t h, int64_t w, Dtype dtype, const Device& device) {
-  std::vector<double> values;
-  values.reserve(static_cast<size_t>(3 * h * w));
-  for (int64_t i = 0; i < h * w; ++i) values.push_back(place(i % w, w));
-  for (int64_t i = 0; i < h * w; ++i) values.push_back(place(i / w, h));
-  values.insert(values.end(), static_cast<size_t>(h * w), 1.0);
+  std::vector<double> values = host_vector<double>({3, h, w}, "F::spatial_transformer_grid", 1.0);
+  auto value = values.begin();
+  for (int64_t i = 0; i < h * w; ++i) *value++ = place(i % w, w);
+  for (int64_t i = 0; i < h * w; ++i) *value++ = place(i / w, h);
   return array(values, {3, h * w}, device).astype(dtype);
 }
 

@@ -6,6 +6,7 @@
 
 #include "kusari/framework/core/error.h"
 #include "kusari/framework/core/graph_capture.h"
+#include "kusari/framework/core/host_vector.h"
 #include "kusari/framework/functions/array/reshape.h"
 #include "kusari/framework/functions/array/take_rows.h"
 
@@ -86,8 +87,8 @@ CooMatrix to_coo(const Array& x, std::optional<int64_t> ldnz, bool requires_grad
     throw ValueError("utils::to_coo: ldnz is " + std::to_string(entries) + " but a matrix has " + std::to_string(most) +
                      " elements that are not zero");
   }
-  std::vector<double> data(static_cast<size_t>(count * entries), 0);
-  std::vector<int32_t> row(data.size(), -1), col(data.size(), -1);
+  std::vector<double> data = host_vector<double>({count, entries}, "utils::to_coo");
+  std::vector<int32_t> row = host_vector<int32_t>({count, entries}, "utils::to_coo", -1), col = row;
   for (int64_t matrix = 0; matrix < count; ++matrix) {
     auto entry = static_cast<size_t>(matrix * entries);
     for (const int64_t place : places[static_cast<size_t>(matrix)]) {

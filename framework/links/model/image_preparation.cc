@@ -7,6 +7,7 @@
 
 #include "kusari/framework/core/config.h"
 #include "kusari/framework/core/error.h"
+#include "kusari/framework/core/host_vector.h"
 #include "kusari/framework/core/image_resampling.h"
 
 namespace kusari::links {
@@ -58,7 +59,7 @@ Array prepare(const Array& image, const ImagePreparation& preparation, const std
     }
   }
   const uint8_t* const bytes = picture.data<uint8_t>();
-  std::vector<float> values(static_cast<size_t>(picture.size()));
+  std::vector<float> values = host_vector<float>({picture.size()}, "prepare");
   for (size_t i = 0; i < values.size(); ++i) {
     const size_t pixel = i / 3, channel = i % 3;
     const double byte = bytes[pixel * 3 + (preparation.bgr ? 2 - channel : channel)];
