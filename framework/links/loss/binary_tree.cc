@@ -6,8 +6,13 @@
 #include <vector>
 
 #include "kusari/framework/core/error.h"
+#include "kusari/framework/core/host_vector.h"
 
 namespace kusari::links {
+
+namespace {
+constexpr int64_t kMostWords = int64_t{1} << 31;
+}  // namespace
 
 struct BinaryTree::Branches {
   BinaryTree left, right;
@@ -15,13 +20,21 @@ struct BinaryTree::Branches {
 
 BinaryTree::BinaryTree(int64_t word) : word_{word} {
   if (word < 0) throw ValueError("BinaryTree: word " + std::to_string(word) + " must not be negative");
+  if (word >= kMostWords) {
+    throw ValueError("BinaryTree: word " + std::to_string(word) + " must be less than 2^31: there is a row for each");
+  }
 }
 
 BinaryTree::BinaryTree(BinaryTree left, BinaryTree right)
     : branches_{std::make_shared<const Branches>(Branches{std::move(left), std::move(right)})} {}
 
-const BinaryTree& BinaryTree::left() const noexcept { return branches_->left; }
-const BinaryTree& BinaryTree::right() const noexcept { return branches_->right; }
+const BinaryTree::Branches& BinaryTree::branches() const {
+  if (is_leaf()) throw StateError("BinaryTree: word " + std::to_string(word_) + " is a leaf: it has no branches");
+  return *branches_;
+}
+
+const BinaryTree& BinaryTree::left() const { return branches().left; }
+const BinaryTree& BinaryTree::right() const { return branches().right; }
 
 std::string to_string(const BinaryTree& tree) {
   if (tree.is_leaf()) return std::to_string(tree.word());
@@ -87,9 +100,9 @@ ParsedTree parse(const BinaryTree& tree) {
     stack.push_back({&visit.node->left(), visit.depth + 1, 1});
   }
   const Shape shape{words, static_cast<int64_t>(steps)};
-  std::vector<int32_t> all_paths(static_cast<size_t>(words) * steps, -1);
-  std::vector<float> all_codes(all_paths.size());
-  std::vector<bool> is_seen(static_cast<size_t>(words));
+  std::vector<int32_t> all_paths = host_vector<int32_t>(shape, "BinaryTree", -1);
+  std::vector<float> all_codes = host_vector<float>(shape, "BinaryTree");
+  std::vector<bool> is_seen = host_vector<bool>({words}, "BinaryTree");
   for (const Leaf& leaf : leaves) {
     const size_t word = static_cast<size_t>(leaf.word);
     if (is_seen[word]) throw ValueError("BinaryTree: word " + std::to_string(leaf.word) + " comes twice");

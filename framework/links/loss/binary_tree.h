@@ -14,19 +14,21 @@ namespace kusari::links {
 /// A binary tree with words, numbers from 0, as leaves: `BinaryTree({0, 1}, 2)`. Copies share the nodes.
 class KUSARI_API BinaryTree {
  public:
-  /// A leaf. Throws ValueError for a negative word.
+  /// A leaf. Throws ValueError for a word that is negative or not less than 2^31.
   BinaryTree(int64_t word);
   BinaryTree(BinaryTree left, BinaryTree right);
 
   bool is_leaf() const noexcept { return branches_ == nullptr; }
   /// Of a leaf.
   int64_t word() const noexcept { return word_; }
-  /// Of an inner node.
-  const BinaryTree& left() const noexcept;
-  const BinaryTree& right() const noexcept;
+  /// Of an inner node. Throws StateError for a leaf.
+  const BinaryTree& left() const;
+  const BinaryTree& right() const;
 
  private:
   struct Branches;
+
+  const Branches& branches() const;
 
   int64_t word_ = -1;
   std::shared_ptr<const Branches> branches_;

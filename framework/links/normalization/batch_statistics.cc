@@ -45,6 +45,7 @@ BatchStatistics::BatchStatistics(const char* call, const Shape& size, Start star
       avg_mean{*this, "avg_mean"},
       avg_var{*this, "avg_var"},
       N{*this, "N", 0},
+      call_{call},
       size_{size},
       axis_{start.axis},
       dtype_{get_dtype(start.dtype, Dtype::float32)},
@@ -76,8 +77,9 @@ void BatchStatistics::serialize(Serializer& serializer) {
 }
 
 void BatchStatistics::prepare(const Variable& x) const {
-  if (!x.is_defined() || (has_averages_.is_set() && avg_mean.is_defined())) return;
+  if (has_averages_.is_set() && avg_mean.is_defined()) return;
   detail::LinkCall::expect_members(*this);
+  if (!x.is_defined()) throw TypeError(std::string(call_) + ": x is not given: it is required");
   const detail::FirstCall alone;
   if (avg_mean.is_defined()) return has_averages_.set();
   Shape size = size_;
@@ -88,7 +90,10 @@ void BatchStatistics::prepare(const Variable& x) const {
     if (size[i] < 0) size[i] = x.shape()[axis];
     ++i;
   }
-  if (!is_known(size)) return;  // the function will say what x lacks
+  if (!is_known(size)) {
+    throw TypeError(std::string(call_) + ": x has shape " + to_string(x.shape()) +
+                    ": it must have an axis for each size that is to be inferred");
+  }
   for (const OptionalParameter* parameter : {&gamma, &beta}) {
     if (!parameter->is_defined()) continue;
     if (!parameter->is_initialized()) parameter->initialize(size);

@@ -64,6 +64,7 @@ class KUSARI_API BatchStatistics : public Link {
   void make_averages(const Shape& size, const Device& device) const;
   Variable or_constant(const Variable& parameter, double constant) const;
 
+  const char* call_;  // "L::BatchNormalization"
   Shape size_;
   Dims axis_;
   mutable Dtype dtype_;
