@@ -54,6 +54,9 @@ if(test_support_sources)
   if(NOT KUSARI_WITH_CUDA)
     list(REMOVE_ITEM test_folders cudnn nvrtc)
   endif()
+  if(NOT Python3_Interpreter_FOUND)
+    list(REMOVE_ITEM test_folders misuse_drawn)
+  endif()
   if(NOT TARGET kusari-inspect)
     list(REMOVE_ITEM test_folders inspect)
   endif()
@@ -121,6 +124,26 @@ if(test_support_sources)
     target_include_directories(test_nvrtc SYSTEM PRIVATE ${CUDAToolkit_INCLUDE_DIRS})
     target_link_libraries(test_nvrtc PRIVATE CUDA::nvrtc)
     kusari_use_nvrtc_headers(test_nvrtc)
+  endif()
+
+  # Calls with drawn arguments, one for each function that the headers declare.
+  if(TARGET test_misuse_drawn)
+    set(drawn_folder "${CMAKE_CURRENT_BINARY_DIR}/tests/misuse_drawn")
+    set(drawn_sources "${drawn_folder}/entries.cc")
+    foreach(part RANGE 1 6)
+      list(APPEND drawn_sources "${drawn_folder}/calls_${part}.cc")
+    endforeach()
+    file(GLOB_RECURSE drawn_headers CONFIGURE_DEPENDS framework/*.h)
+    add_custom_command(
+      OUTPUT ${drawn_sources} "${drawn_folder}/fields.h"
+      COMMAND Python3::Interpreter "${CMAKE_CURRENT_SOURCE_DIR}/tests/misuse_drawn/generate_calls.py"
+              "${CMAKE_CURRENT_SOURCE_DIR}" "${drawn_folder}" 6
+      DEPENDS tests/misuse_drawn/generate_calls.py ${drawn_headers}
+      COMMENT "Writing calls of what the headers declare"
+      VERBATIM)
+    target_sources(test_misuse_drawn PRIVATE tests/misuse_drawn/calls_by_hand.cc tests/misuse_drawn/draw.cc
+                                             tests/misuse_drawn/plan.cc ${drawn_sources})
+    target_include_directories(test_misuse_drawn PRIVATE tests/misuse_drawn "${drawn_folder}")
   endif()
 
   # What the properties of functions share.
@@ -369,7 +392,9 @@ if(Python3_Interpreter_FOUND)
   add_test(NAME check_headers COMMAND Python3::Interpreter "${CMAKE_CURRENT_SOURCE_DIR}/tools/check_headers")
   add_test(NAME check_headers_finds_offences
            COMMAND Python3::Interpreter "${CMAKE_CURRENT_SOURCE_DIR}/tests/check_headers/check_headers_test.py")
-  set_tests_properties(check_layers check_layers_finds_offences check_headers check_headers_finds_offences
+  add_test(NAME generate_calls
+           COMMAND Python3::Interpreter "${CMAKE_CURRENT_SOURCE_DIR}/tests/misuse_drawn/generate_calls_test.py")
+  set_tests_properties(check_layers check_layers_finds_offences check_headers check_headers_finds_offences generate_calls
                        PROPERTIES LABELS tree)
 endif()
 
@@ -432,7 +457,7 @@ endif()
 # With several jobs the long tests begin first. In seconds, about.
 set(kusari_costs
     gpu_emulated 60 iterators 60 cudnn 45 ladder_emulated 35 cpu 30 core 25 gpu_emulated_deferred 25 gpu_emulated_graphs 25
-    gpu_emulated_reverse 25 gpu_emulated_random 25 static_graph 20 training 20 amp_emulated 20 functions_emulated 20 nvrtc 15
+    gpu_emulated_reverse 25 gpu_emulated_random 25 static_graph 20 training 20 misuse_drawn 20 amp_emulated 20 functions_emulated 20 nvrtc 15
     links 15 install_consumer 15 bench_iterator 15 convolution_direct 12 convolution_blocked 12 convolution_winograd 12
     convolution_im2col 12 gpu 10 data_parallel_emulated 10 optimizers_emulated 10)
 while(kusari_costs)
