@@ -56,8 +56,8 @@ else()
 endif()
 
 # An older standard: one message that says what to do, and the end.
-foreach(header IN ITEMS kusari.h framework/core/array.h framework/core/dtype.h framework/core/eigen.h framework/core/error.h
-                        framework/autograd/variable.h framework/functions/activation/relu.h framework/links/chain.h
+foreach(header IN ITEMS kusari.h framework/core/array.h framework/core/dtype.h framework/core/ref.h framework/core/error.h
+                        framework/autograd/variable.h framework/functions/activation/relu.h framework/links/link.h
                         iterators/serial_iterator.h optimizers/adam.h framework/training/trainer.h)
   file(WRITE "${work}/older.cc" "#include <kusari/${header}>\n")
   execute_process(COMMAND "${COMPILER}" -std=c++17 -fsyntax-only "-I${work}/prefix/include" "${work}/older.cc"

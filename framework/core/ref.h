@@ -5,6 +5,8 @@
 #include <type_traits>
 #include <utility>
 
+#include "kusari/framework/core/export.h"
+
 namespace kusari {
 
 /// How one object of a training run holds another: one given by lvalue is referred to and must live as long; one given

@@ -6,6 +6,8 @@
 #include <span>
 #include <string>
 
+#include "kusari/framework/core/export.h"
+
 // What the readers of files of arrays share.
 namespace kusari::serializers {
 

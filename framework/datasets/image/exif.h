@@ -3,6 +3,8 @@
 #include <cstdint>
 #include <span>
 
+#include "kusari/framework/core/export.h"
+
 namespace kusari::datasets {
 
 /// How an image must be turned to stand upright, 1 .. 8 as in EXIF's tag Orientation (CIPA DC-008, 4.6.4): found in the

@@ -2,6 +2,8 @@
 
 #include <numbers>
 
+#include "kusari/framework/core/export.h"
+
 namespace kusari::functions {
 
 /// erf'(0) = 2 / sqrt(pi).

@@ -6,6 +6,8 @@
 #include <string_view>
 #include <vector>
 
+#include "kusari/framework/core/export.h"
+
 namespace kusari::training::tensorboard {
 
 /// A message in the wire format of Protocol Buffers, field by field.
