@@ -48,8 +48,8 @@ char* SmallHeap::new_slab() noexcept {
 bool SmallHeap::add_slab(int cls) noexcept {
   if (spare_ == nullptr && free_bytes_ >= std::max(kWorthCollecting, slabs_.size() * (kSlab / 2)) &&
       slabs_.size() >= collect_above_) {
-    collect();
-    collect_above_ = slabs_.size() + slabs_.size() / 4;
+    // To look in vain costs little when there is a fourth more next time.
+    collect_above_ = collect() >= slabs_.size() / 8 ? 0 : slabs_.size() + slabs_.size() / 4;
   }
   char* begin = nullptr;
   if (spare_ != nullptr) {
@@ -95,8 +95,8 @@ void SmallHeap::give(const Chain& chain) noexcept {
   free_bytes_ += chain.count * class_bytes(chain.cls);
 }
 
-// Makes slabs spare all of whose blocks are free or not yet cut.
-void SmallHeap::collect() noexcept {
+// Makes slabs spare all of whose blocks are free or not yet cut; returns how many.
+size_t SmallHeap::collect() noexcept {
   for (Slab& slab : slabs_) slab.free = 0;
   for (int cls = 0; cls < kSmallClasses; ++cls) {
     const Class& each = classes_[cls];
@@ -118,11 +118,14 @@ void SmallHeap::collect() noexcept {
       }
     }
   }
+  size_t found = 0;
   for (Slab& slab : slabs_) {
     if (!is_unused(slab)) continue;
     slab.cls = kSpare;
     spare_ = ::new (slab.begin) Block{spare_};
+    ++found;
   }
+  return found;
 }
 
 void SmallHeap::release_unused() noexcept {

@@ -58,7 +58,7 @@ class SmallHeap {
   Slab& slab_of(const void* block) noexcept;
   bool add_slab(int cls) noexcept;
   char* new_slab() noexcept;
-  void collect() noexcept;
+  size_t collect() noexcept;
 
   LargeHeap& large_;
   Class classes_[kSmallClasses];

@@ -18,6 +18,7 @@
 #include "kusari/framework/datasets/cache.h"
 #include "kusari/framework/datasets/example_format.h"
 #include "kusari/framework/datasets/quoted_keys.h"
+#include "kusari/framework/datasets/reading.h"
 
 namespace kusari::datasets {
 namespace {
@@ -155,7 +156,7 @@ ExampleFileWriter::ExampleFileWriter(const std::string& path, const std::string&
   state_->path = path;
   state_->part = part;
   state_->keys = options.keys;
-  state_->open(options.resume);
+  reading("ExampleFileWriter", part, [&] { state_->open(options.resume); });
 }
 ExampleFileWriter::ExampleFileWriter(ExampleFileWriter&&) noexcept = default;
 ExampleFileWriter& ExampleFileWriter::operator=(ExampleFileWriter&&) noexcept = default;
@@ -258,14 +259,15 @@ struct ExampleFileDataset::State {
   std::vector<uint64_t> offsets;
 };
 
-ExampleFileDataset::ExampleFileDataset(const std::string& path) : state_{std::make_shared<const State>(path)} {}
+ExampleFileDataset::ExampleFileDataset(const std::string& path)
+    : state_{reading("ExampleFileDataset", path, [&] { return std::make_shared<const State>(path); })} {}
 
 int64_t ExampleFileDataset::size() const { return static_cast<int64_t>(state_->offsets.size()); }
 Keys ExampleFileDataset::keys() const { return state_->header.keys; }
 
 Example ExampleFileDataset::get(int64_t i) const {
   check_index("ExampleFileDataset::get", i, size());
-  return state_->read(i);
+  return reading("ExampleFileDataset", state_->file.path(), [&] { return state_->read(i); });
 }
 
 ExampleFileDataset cache_dataset(const std::string& path, const Dataset& dataset) {

@@ -36,7 +36,8 @@ struct Lines {
 
   std::string read(int64_t number) const {
     const uint64_t start = starts[static_cast<size_t>(number)], end = starts[static_cast<size_t>(number) + 1];
-    std::string line(static_cast<size_t>(end - start), '\0');
+    std::string line;
+    reading("TextDataset", file.path(), [&] { line.resize(static_cast<size_t>(end - start)); });
     file.read(start, {reinterpret_cast<uint8_t*>(line.data()), line.size()});
     if (line.ends_with('\n')) line.pop_back();
     if (line.ends_with('\r')) line.pop_back();
