@@ -134,7 +134,7 @@ void DictSummary::serialize(Serializer& serializer) {
     names = nlohmann::json::parse(text, nullptr, false);
     const bool valid =
         names.is_array() && std::all_of(names.begin(), names.end(), [](const auto& name) { return name.is_string(); });
-    if (!valid) throw ValueError("DictSummary::serialize: _names is not a JSON list of strings: " + text);
+    if (!valid) throw ValueError(serializer.place("_names") + "is not a JSON list of strings: " + text);
     summaries_.clear();
     for (const auto& name : names) summaries_.emplace_back(name.get<std::string>(), Summary());
   }

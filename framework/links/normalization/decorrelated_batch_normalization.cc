@@ -61,8 +61,8 @@ void DecorrelatedBatchNormalization::serialize(Serializer& serializer) {
     if (!stored.is_defined()) return;
     const bool shared = stored.ndim() + 1 == average.ndim();
     if (!shared && stored.shape() != average.shape()) {
-      throw TypeError(std::string("L::DecorrelatedBatchNormalization: the stored ") + name + " has shape " +
-                      to_string(stored.shape()) + " but the link's has " + to_string(average.shape()));
+      return serializer.mismatch(
+          name, "has shape " + to_string(stored.shape()) + " but the link's has " + to_string(average.shape()));
     }
     average.copy_from(shared ? stored.broadcast_to(average.shape()) : stored);
   };

@@ -340,7 +340,7 @@ void GradientStatistics::serialize(Serializer& serializer) {
   names = nlohmann::json::parse(text, nullptr, false);
   numbers = counts.is_defined() ? counts.to_vector<double>() : std::vector<double>();
   if (!names.is_array() || names.size() * kFields != numbers.size()) {
-    throw ValueError("GradientStatistics::serialize: _names is not a JSON list with a name for each row of _counts");
+    throw ValueError(serializer.place("_names") + "is not a JSON list with a name for each row of _counts");
   }
   for (const auto& w : state.watched) {  // their places in `totals` are no more
     w->parameters.clear();
@@ -349,7 +349,7 @@ void GradientStatistics::serialize(Serializer& serializer) {
   state.totals.clear();
   for (size_t i = 0; i < names.size(); ++i) {
     if (!names[i].is_array() || names[i].size() != 2 || !names[i][0].is_string() || !names[i][1].is_boolean()) {
-      throw ValueError("GradientStatistics::serialize: _names has a row that is not a name and a kind: " + text);
+      throw ValueError(serializer.place("_names") + "has a row that is not a name and a kind: " + text);
     }
     State::Total total{names[i][0], names[i][1] ? &kValues : &kGradients, ValueCounts::none()};
     std::copy_n(numbers.begin() + static_cast<ptrdiff_t>(i) * kFields, kFields,

@@ -76,11 +76,10 @@ std::string without_nan(const std::string& text) {
   return result;
 }
 
-std::vector<LogEntry> from_json(const std::string& text) {
+/// `place` begins messages.
+std::vector<LogEntry> from_json(const std::string& text, const std::string& place) {
   const Json rows = Json::parse(without_nan(text), nullptr, false);
-  const auto fail = [&](const char* what) {
-    throw ValueError(std::string("LogReport::serialize: the snapshot's log is not ") + what);
-  };
+  const auto fail = [&](const char* what) { throw ValueError(place + "is not " + what); };
   if (!rows.is_array()) fail("a JSON list");
   std::vector<LogEntry> log;
   for (const Json& row : rows) {
@@ -199,7 +198,7 @@ void LogReport::serialize(Serializer& serializer) {
   std::string text = "[" + to_json(log_, false) + "]";
   serializer("_log", text);
   if (serializer.is_writer()) return;
-  log_ = from_json(text);
+  log_ = from_json(text, serializer.place("_log"));
   rows_in_text_ = 0;
 }
 

@@ -105,9 +105,9 @@ void MixedPrecision::serialize(Serializer& serializer) {
   if (!serializer.is_writer()) {
     names = nlohmann::json::parse(text, nullptr, false);
     scales_.clear();
-    if (!names.is_array()) throw ValueError("MixedPrecision::serialize: _optimizers is not a list of names: " + text);
+    if (!names.is_array()) throw ValueError(serializer.place("_optimizers") + "is not a list of names: " + text);
     for (const auto& name : names) {
-      if (!name.is_string()) throw ValueError("MixedPrecision::serialize: _optimizers is not a list of names: " + text);
+      if (!name.is_string()) throw ValueError(serializer.place("_optimizers") + "is not a list of names: " + text);
       scales_.emplace_back(name, kernels::LossScaleState());
     }
   }

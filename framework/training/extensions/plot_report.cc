@@ -84,7 +84,7 @@ void PlotReport::serialize(Serializer& serializer) {
   if (summary->contains("_names")) summary_.serialize(*summary);
   if (serializer.is_writer()) return;
   data = nlohmann::ordered_json::parse(text, nullptr, false);
-  if (!data.is_object()) throw ValueError("PlotReport::serialize: " + entry + " is not a JSON object");
+  if (!data.is_object()) throw ValueError(serializer.place(entry) + "is not a JSON object");
   const auto coordinate = [](const auto& json) {
     return json.is_number() ? json.template get<double>() : std::nan("");
   };

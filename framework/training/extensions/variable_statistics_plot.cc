@@ -182,8 +182,8 @@ void VariableStatisticsPlot::serialize(Serializer& serializer) {
   if (serializer.is_writer()) return;
   if (!table.is_defined() ||
       table.shape() != Shape{static_cast<int64_t>(iterations.size()), static_cast<int64_t>(width)}) {
-    throw ValueError("VariableStatisticsPlot::serialize: _samples is not a table of " +
-                     std::to_string(iterations.size()) + " rows of " + std::to_string(width) + " numbers");
+    throw ValueError(serializer.place("_samples") + "is not a table of " + std::to_string(iterations.size()) +
+                     " rows of " + std::to_string(width) + " numbers");
   }
   if (static_cast<int64_t>(iterations.size()) > seen_) {
     throw ValueError(serializer.place("_iterations") + "has " + std::to_string(iterations.size()) +

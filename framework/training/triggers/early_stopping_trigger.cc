@@ -1,5 +1,6 @@
 #include "kusari/framework/training/triggers/early_stopping_trigger.h"
 
+#include <cmath>
 #include <cstdio>
 #include <limits>
 
@@ -62,7 +63,10 @@ bool EarlyStoppingTrigger::operator()(Trainer& trainer) {
 void EarlyStoppingTrigger::serialize(Serializer& serializer) {
   if (!serializer.contains("count")) return;  // Chainer's snapshots know nothing of this trigger
   serialize_count(serializer, "count", count_);
-  serializer("best", best_);
+  double best = best_;
+  serializer("best", best);
+  if (!serializer.is_writer() && std::isnan(best)) throw ValueError(serializer.place("best") + "is nan");
+  best_ = best;
   serialize_summary_of(serializer, summary_, options_.monitor);
   options_.check_trigger.serialize(*serializer.child("check_trigger"));
   options_.max_trigger.serialize(*serializer.child("max_trigger"));
