@@ -284,24 +284,27 @@ TEST_CASE("unscaled gradients may be read and changed") {
   }
 }
 
-/// Two links of which an optimizer may have one, and another both.
+/// Two links, each of which may have an optimizer.
 class Pair : public Chain {
  public:
   Pair() : first{*this, "first"}, second{*this, "second"} {}
   Child<Weights> first, second;
 };
 
-TEST_CASE("a link of another optimizer is that one's affair") {
+TEST_CASE("two optimizers of one loss, each with a link of its own") {
   GradScaler scaler;
   Pair pair;
-  optimizers::SGD both(1), one(1);
+  optimizers::SGD both(1), one(1), other(1);
   both.setup(pair);
   one.setup(pair.second);
+  other.setup(pair.first);
   pair.cleargrads();
   scaler.scale(pair.first.loss({1, 2, 3}) + pair.second.loss({4, 5, 6})).backward();
-  scaler.unscale_(both);
+  CHECK_THROWS_AS(scaler.unscale_(both), StateError);  // the others have taken over its parameters
+  CHECK_THROWS_AS(scaler.step(both), StateError);
+  scaler.unscale_(other);
   scaler.unscale_(one);
-  scaler.step(both);
+  scaler.step(other);
   scaler.step(one);
   scaler.update();
   CHECK(pair.first.values() == Values{-1, -2, -3});
