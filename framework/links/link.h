@@ -234,9 +234,9 @@ class KUSARI_API Link {
   std::vector<detail::LinkMember> members_;  // by kind, then by name
   IntrusivePtr<Home> home_;
   std::unique_ptr<detail::LinkExtras, detail::LinkExtrasDelete> extras_;
-  detail::LiveLink live_{*this};
   Device device_;
-  uint32_t moved_size_ = 0;  // bytes in which the members were that have been moved away, 1 where there were none
+  uint32_t moved_size_ = 0;       // bytes in which the members were that have been moved away, 1 where there were none
+  detail::LiveLink live_{*this};  // behind what those read who find the link by it
   std::atomic<bool> members_checked_{false};
 };
 
