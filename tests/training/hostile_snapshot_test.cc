@@ -158,6 +158,7 @@ struct Prepared {
     run.iterations = 4;
     run(dir);
     newest = testing::read_file(dir / "snapshot_iter_4");
+    older = testing::read_file(dir / "snapshot_iter_2");
     run.iterations = 6;
     expected = values_of(run(dir));
     CHECK(run.started_at == 4);
@@ -174,12 +175,13 @@ struct Prepared {
       const std::string name = file.path().filename().string();
       if (name != "snapshot_iter_2" && name != "snapshot_iter_4") std::filesystem::remove_all(file.path());
     }
+    testing::write_file(dir / "snapshot_iter_2", older);  // a run that believed to be elsewhere may have written it
     return result;
   }
 
   ScratchDirectory dir;
   HostileRun run;
-  std::string newest;
+  std::string newest, older;
   std::map<std::string, std::string> expected;
 };
 

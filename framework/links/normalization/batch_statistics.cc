@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <string>
+#include <utility>
 
 #include "kusari/framework/core/config.h"
 #include "kusari/framework/core/error.h"
@@ -64,15 +65,23 @@ void BatchStatistics::make_averages(const Shape& size, const Device& device) con
 void BatchStatistics::serialize(Serializer& serializer) {
   Link::serialize(serializer);
   if (serializer.is_writer() || serializer.restores()) return;
-  const auto text = [](const Array& array) { return array.is_defined() ? to_string(array.shape()) : "None"; };
-  if (avg_mean.is_defined() != avg_var.is_defined() || (avg_mean.is_defined() && avg_mean.shape() != avg_var.shape())) {
-    throw TypeError(serializer.place("avg_var") + "has shape " + text(avg_var) + " but avg_mean has " + text(avg_mean));
-  }
-  for (const OptionalParameter* parameter : {&gamma, &beta}) {
-    if (!avg_mean.is_defined() || !parameter->is_defined() || !parameter->is_initialized()) continue;
-    if (parameter->shape() == avg_mean.shape()) continue;
-    throw TypeError(serializer.place("avg_mean") + "has shape " + text(avg_mean) + " but " + parameter->name() +
-                    " has " + to_string(parameter->shape()));
+  // What a link of unknown size takes as it comes must fit together.
+  const auto text = [](const Array& array) {
+    return array.is_defined() ? to_string(array.shape()) + " and dtype " + name(array.dtype()) : "None";
+  };
+  for (const auto& [key, average] : {std::pair{"avg_mean", &avg_mean}, std::pair{"avg_var", &avg_var}}) {
+    if (!average->is_defined() && !avg_mean.is_defined()) continue;
+    if (!average->is_defined() || !avg_mean.is_defined() || !average->is_floating() ||
+        average->shape() != avg_mean.shape()) {
+      throw TypeError(serializer.place(key) + "has shape " + text(*average) +
+                      ": it must be floating, and of the shape of avg_mean, which has " + text(avg_mean));
+    }
+    for (const OptionalParameter* parameter : {&gamma, &beta}) {
+      if (!parameter->is_defined()) continue;
+      if (parameter->is_initialized() && parameter->shape() == average->shape()) continue;
+      throw TypeError(serializer.place(key) + "has shape " + text(*average) + " but " + parameter->name() + " has " +
+                      text(parameter->array()));
+    }
   }
 }
 
