@@ -22,7 +22,7 @@ using testing::ScratchDirectory;
 
 namespace {
 
-void step(Optimizer& optimizer, links::Linear& model) {
+void train_once(Optimizer& optimizer, links::Linear& model) {
   model.cleargrads();
   functions::sum(model(Variable(ones({2, 4}, model.W.dtype())))).backward();
   optimizer.update();
@@ -40,7 +40,7 @@ struct StoredAdam {
 
 Dictionary stored(bool is_half = false) {
   StoredAdam trained(is_half);
-  step(trained.optimizer, trained.model);
+  train_once(trained.optimizer, trained.model);
   serializers::DictionarySerializer all;
   trained.optimizer.serialize(all);
   return serializers::copied(all.dictionary());
@@ -65,7 +65,7 @@ TEST_CASE("an optimizer takes no state of another shape") {
           CAPTURE(name);
           CAPTURE(shape);
           StoredAdam other(is_half);
-          if (!is_fresh) step(other.optimizer, other.model);
+          if (!is_fresh) train_once(other.optimizer, other.model);
           Dictionary entries = stored(is_half);
           replace(entries, std::string("W/") + name, {zeros(shape)});
           serializers::save_npz_dictionary(path, entries);
@@ -76,7 +76,7 @@ TEST_CASE("an optimizer takes no state of another shape") {
                                TypeError);
           CHECK(other.optimizer.t() == (is_fresh ? 0 : 1));
           CHECK(other.model.W.update_rule().state("m").is_defined() != is_fresh);
-          step(other.optimizer, other.model);
+          train_once(other.optimizer, other.model);
           CHECK(std::isfinite(functions::sum(functions::sum(other.model.W)).array().item<double>()));
         }
       }

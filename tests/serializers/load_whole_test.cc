@@ -34,7 +34,7 @@ class Body : public Chain {
   Child<links::Linear> head;
 };
 
-std::string values(Link& link) {
+std::string values_in(Link& link) {
   serializers::DictionarySerializer all;
   link.serialize(all);
   std::string text;
@@ -74,7 +74,7 @@ TEST_CASE("a load that fails leaves the object as it was") {
     CAPTURE(format.call);
     Body saved(3), other(7), lazy(7, kInfer);
     format.save(dir / "a", saved);
-    const std::string before = values(other), lazy_before = values(lazy);
+    const std::string before = values_in(other), lazy_before = values_in(lazy);
     const Array W = other.l1.W.array();
     for (const bool strict : {true, false}) {
       CHECK_THROWS_WITH_AS(format.load(dir / "a", other, {.strict = strict}),
@@ -82,10 +82,10 @@ TEST_CASE("a load that fails leaves the object as it was") {
                             ": entry 'head/W' has shape (3, 5) but the object's array has shape (7, 5)")
                                .c_str(),
                            TypeError);
-      CHECK(values(other) == before);
+      CHECK(values_in(other) == before);
       CHECK(other.l1.W.array().is_same(W));  // in place
       CHECK_THROWS_AS(format.load(dir / "a", lazy, {.strict = strict}), TypeError);
-      CHECK(values(lazy) == lazy_before);
+      CHECK(values_in(lazy) == lazy_before);
       CHECK_FALSE(lazy.l1.W.is_initialized());
       CHECK(lazy.l1.W.declared_shape() == Shape{5, kInfer});
     }

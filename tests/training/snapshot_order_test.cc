@@ -50,7 +50,7 @@ int64_t run_to(const ScratchDirectory& dir, int64_t iterations, extensions::Snap
   return first;
 }
 
-const std::function<std::shared_ptr<writers::Writer>()> kWriters[] = {
+const std::function<std::shared_ptr<writers::Writer>()> kEachWriter[] = {
     [] { return std::make_shared<writers::SimpleWriter>(); }, [] { return std::make_shared<writers::ThreadWriter>(); },
     [] { return std::make_shared<writers::ThreadQueueWriter>(); },
     [] { return std::make_shared<writers::ProcessWriter>(); },
@@ -59,7 +59,7 @@ const std::function<std::shared_ptr<writers::Writer>()> kWriters[] = {
 }  // namespace
 
 TEST_CASE("a clock that was set back keeps and resumes the newest iteration") {
-  for (const auto& make_writer : kWriters) {
+  for (const auto& make_writer : kEachWriter) {
     for (const int64_t n : {1, 2}) {
       CAPTURE(n);
       const ScratchDirectory dir;
@@ -107,7 +107,7 @@ TEST_CASE("names with epochs are ranked by them, the iteration first") {
 }
 
 TEST_CASE("the file just written stays, beside a run that was further") {
-  for (const auto& make_writer : kWriters) {
+  for (const auto& make_writer : kEachWriter) {
     const ScratchDirectory dir;
     run_to(dir, 20, {.n_retains = 1});
     CHECK(names_in(dir) == std::vector<std::string>{"snapshot_iter_20"});
