@@ -223,13 +223,13 @@ Tally flip_bits(const char* what, HostileRun kind, int64_t draws,
 size_t any_bit(const std::string& file, std::mt19937_64& random) { return random() % (file.size() * 8); }
 
 double odd_number(std::mt19937_64& random) {
-  constexpr double kInf = std::numeric_limits<double>::infinity();
-  constexpr double kOdd[] = {0,     -1,     1,
-                             2,     0.5,    7,
-                             1e9,   -1e9,   4503599627370497.0,
-                             1e300, -1e300, kInf,
-                             -kInf, 5e-324, 1.7976931348623157e308,
-                             -0.0,  100,    3};
+  constexpr double kInfinity = std::numeric_limits<double>::infinity();
+  constexpr double kOdd[] = {0,          -1,     1,
+                             2,          0.5,    7,
+                             1e9,        -1e9,   4503599627370497.0,
+                             1e300,      -1e300, kInfinity,
+                             -kInfinity, 5e-324, 1.7976931348623157e308,
+                             -0.0,       100,    3};
   const size_t i = random() % (std::size(kOdd) + 1);
   return i == std::size(kOdd) ? std::numeric_limits<double>::quiet_NaN() : kOdd[i];
 }
