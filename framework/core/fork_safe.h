@@ -56,7 +56,7 @@ class Lazy {
   constexpr Lazy() noexcept : mutex_{} {}
   Lazy(const Lazy&) = delete;
   Lazy& operator=(const Lazy&) = delete;
-  constexpr ~Lazy() {}
+  ~Lazy() {}  // not constexpr: the mutex has no such destructor, which clang minds
 
   T& operator*() {
     T* const made = object_.load(std::memory_order_acquire);
