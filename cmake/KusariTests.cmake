@@ -138,7 +138,7 @@ if(test_support_sources)
       OUTPUT ${drawn_sources} "${drawn_folder}/fields.h"
       COMMAND Python3::Interpreter "${CMAKE_CURRENT_SOURCE_DIR}/tests/misuse_drawn/generate_calls.py"
               "${CMAKE_CURRENT_SOURCE_DIR}" "${drawn_folder}" 6
-      DEPENDS tests/misuse_drawn/generate_calls.py ${drawn_headers}
+      DEPENDS tests/misuse_drawn/generate_calls.py tests/misuse_drawn/header_reader.py ${drawn_headers}
       COMMENT "Writing calls of what the headers declare"
       VERBATIM)
     target_sources(test_misuse_drawn PRIVATE tests/misuse_drawn/calls_by_hand.cc tests/misuse_drawn/draw.cc

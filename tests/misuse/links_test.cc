@@ -69,7 +69,7 @@ TEST_CASE("misuse: links") {
        "!= 4)"},
       {[] { L::BatchNormalization(3)(absent); }, is<TypeError>,
        "F::batch_normalization: x is not given: it is required"},
-      {[] { L::BatchNormalization(kInfer)(absent); }, is<TypeError>,
+      {[] { L::BatchNormalization(-1)(absent); }, is<TypeError>,
        "L::BatchNormalization: x is not given: it is required"},
       {[] { L::BatchNormalization(kInfer, {.use_gamma = false})(real({4})); }, is<TypeError>,
        "L::BatchNormalization: x has shape (4,): it must have an axis for each size that is to be inferred"},
