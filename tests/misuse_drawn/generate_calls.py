@@ -52,7 +52,6 @@ LEFT_OUT = {
     "with_hook": "takes a model",
     "operator +(const Sequential& a, const Sequential& b)": "joins models",
     "to_string(Link& link)": "takes a model",
-    "L::DecorrelatedBatchNormalization::serialize": "takes a file: tests/serializers",
     "operator +=": "is operator + and an assignment",
     "operator -=": "is operator - and an assignment",
     "operator *=": "is operator * and an assignment",
@@ -131,8 +130,8 @@ class Writer:
                 self.add(c.namespace, name + "::" + method.spelled(), method, c)
 
     def methods_of(self, c):
-        """Those that an object has, without what is hidden."""
-        methods = list(c.methods)
+        """Those that an object has, without what is hidden. `serialize` takes a file: tests/serializers."""
+        methods = [m for m in c.methods if m.name != "serialize"]
         hidden = {m.name for m in methods}
         for base in c.bases:
             inherited = self.by_name.get(base.split("::")[-1])
@@ -165,6 +164,10 @@ class Writer:
                     spelled.append("double")
             elif "<" in parameter:  # std::convertible_to<PerAxis> Size
                 values[name] = parameter[parameter.index("<") + 1 : skip_angles(parameter, parameter.index("<")) - 1]
+            elif parameter[0] == "int" and parameter[1:2] == ["="]:
+                continue  # a template for the sake of overloading alone
+            elif "ElementType" in parameter:
+                values[name] = ["double"]
             else:
                 raise Unreadable("the template parameter " + text_of(parameter))
         return values, spelled
