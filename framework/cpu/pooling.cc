@@ -75,6 +75,7 @@ class PoolingPlan {
  public:
   PoolingPlan(const Pooling& pooling, const Shape& x, const Shape& y, bool backward)
       : images_{x[0]}, channels_{x[1]}, axes_(static_cast<size_t>(pooling.ndim)) {
+    if (images_ == 0 || channels_ == 0) return;  // there are no runs, and sizes may be what no memory holds
     int64_t pixels = 1;
     for (int i = 0; i < pooling.ndim; ++i) {
       axis(i) = {x[2 + i], y[2 + i], pooling.ksize[i], pooling.stride[i], pooling.pad[i], backward};

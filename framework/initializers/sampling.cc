@@ -35,6 +35,7 @@ void fill(const char* call, const Array& array, bool upsampling) {
     throw ValueError(std::string(call) + ": the array has shape " + to_string(shape) +
                      " but must have shape (n, n, k, k) or (n, 1, k, k), with any number of equal sizes k");
   }
+  if (array.size() == 0) return;
   std::vector<double> filter = linear_filter(call, shape[2], shape.ndim() - 2);
   if (!upsampling) {
     double sum = 0;

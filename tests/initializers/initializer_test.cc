@@ -142,6 +142,8 @@ TEST_CASE("filters that resize images") {
   for (const Shape& shape : {Shape{2, 3, 3, 3}, Shape{2, 2, 3, 4}, Shape{2, 2}}) {
     CHECK_THROWS_AS(generate_array(initializers::UpsamplingDeconvFilter(), shape), ValueError);
   }
+  const Shape none = {int64_t{1} << 32, 1, 0};  // ends at once
+  CHECK(generate_array(initializers::UpsamplingDeconvFilter(), none).shape() == none);
 }
 
 }  // namespace

@@ -21,7 +21,7 @@ TEST_CASE("misuse: iterators") {
       {[] { MultithreadIterator(ten_examples(), 0); }, is<ValueError>,
        "MultithreadIterator: batch_size is 0: it must be positive"},
       {[] { MultithreadIterator(ten_examples(), 2, {.n_threads = -1}); }, is<ValueError>,
-       "MultithreadIterator: n_threads is -1: it must be positive, or 0 for all cores"},
+       "MultithreadIterator: n_threads is -1: it must be positive and at most 4096, or 0 for all cores"},
       {[] { MultithreadIterator(ten_examples(), 2, {.n_prefetch = -1}); }, is<ValueError>,
        "MultithreadIterator: n_prefetch is -1: it must not be negative"},
       {[] { MultithreadIterator(ten_examples(), 2, {.dataset_timeout = -1}); }, is<ValueError>,

@@ -130,7 +130,7 @@ TEST_CASE("misuse: the first batch of links") {
          L::BatchNormalization link(kInfer);
          link(absent);
        },
-       is<TypeError>, "F::batch_normalization: x is not given: it is required"},
+       is<TypeError>, "L::BatchNormalization: x is not given: it is required"},
   });
 }
 

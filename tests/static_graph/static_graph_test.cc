@@ -1,6 +1,7 @@
 #include "kusari/framework/static_graph/static_graph.h"
 
 #include <cmath>
+#include <cstdlib>
 #include <optional>
 #include <string>
 #include <thread>
@@ -424,7 +425,8 @@ TEST_CASE("static_graph: it keeps no more memory than its arenas") {
       graph(Variable(full({1 << 18}, i, Dtype::float32))).backward();
       if (i == 1) after_first = memory::statistics().allocated;
     }
-    CHECK(memory::statistics().allocated == after_first);
+    // Threads report what they took and freed only now and then; a single array that stayed would be 1 MiB.
+    CHECK(std::abs(memory::statistics().allocated - after_first) < 1 << 18);
     CHECK(after_first - before < 4 * (1 << 20) + (1 << 16));  // the inner two results and gradients of them
   }
   CHECK(memory::statistics().allocated - before < 1 << 16);

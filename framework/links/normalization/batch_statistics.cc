@@ -88,9 +88,9 @@ void BatchStatistics::serialize(Serializer& serializer) {
 void BatchStatistics::prepare(const Variable& x) const {
   if (has_averages_.is_set() && avg_mean.is_defined()) return;
   detail::LinkCall::expect_members(*this);
-  if (!x.is_defined()) throw TypeError(std::string(call_) + ": x is not given: it is required");
   const detail::FirstCall alone;
   if (avg_mean.is_defined()) return has_averages_.set();
+  if (!x.is_defined()) throw TypeError(std::string(call_) + ": x is not given: it is required");
   Shape size = size_;
   for (int axis = axis_.empty() ? 1 : 0, i = 0; i < size.ndim() && axis < x.ndim(); ++axis) {
     const bool aggregated =

@@ -1,6 +1,7 @@
 #include "kusari/framework/functions/pooling/average_pooling_nd.h"
 
 #include "kusari/framework/core/config.h"
+#include "kusari/framework/functions/math/sum.h"
 #include "kusari/tests/functions/pooling/windows_testing.h"
 
 namespace kusari {
@@ -114,6 +115,14 @@ TEST_CASE("average pooling of what cannot be pooled") {
                        "F::average_pooling_2d: ksize is (3, 7) and pad is (0, 0) but x has shape (1, 2, 4, 4): no "
                        "window fits into axis 3",
                        ValueError);
+}
+
+TEST_CASE("average pooling of no images ends at once, however long they are") {
+  const Variable x(zeros({0, 4, int64_t{1} << 32}));
+  const Variable y = F::average_pooling_1d(x, 4, {.stride = 2});
+  CHECK(y.shape() == Shape{0, 4, (int64_t{1} << 31) - 1});
+  F::sum(y).backward();
+  CHECK(x.grad().shape() == x.shape());
 }
 
 }  // namespace

@@ -32,7 +32,6 @@ TEST_CASE("golden_runner: None is an argument") {
   golden.add_function("no_lower_bound", "clip", {{"x", "x0"}, {"x_min", nullptr}, {"x_max", 1}}, {x},
                       {line({-5, 0.5f, 1})});
   golden.add_function("no_upper_bound", "clip", {{"*", {"x0", -1.0, nullptr}}}, {x}, {line({-1, 0.5f, 3})});
-  golden.add_function("no_bounds", "clip", {{"*", {"x0", nullptr, nullptr}}}, {x}, {x});
   golden.add_function("squeeze", "squeeze", {{"x", "x0"}, {"axis", nullptr}}, {row({1, 2})}, {line({1, 2})});
   golden.add_function("transpose", "transpose", {{"x", "x0"}, {"axes", nullptr}}, {row({1, 2})},
                       {array<float>({1, 2}, {2, 1})});

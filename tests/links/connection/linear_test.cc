@@ -1,8 +1,11 @@
 #include "kusari/framework/links/connection/linear.h"
 
+#include <limits>
 #include <vector>
 
 #include <doctest/doctest.h>
+
+#include "kusari/framework/core/error.h"
 
 namespace kusari::testing {
 namespace {
@@ -22,6 +25,12 @@ TEST_CASE("Linear takes its input size from the first batch") {
   L::Linear batched(4);
   CHECK(batched(Variable(ones({2, 3, 5})), 2).shape() == Shape{2, 3, 4});
   CHECK(batched.W.shape() == Shape{4, 5});
+  L::Linear unknown(4);
+  for (const int axes : {0, -1, std::numeric_limits<int>::min()}) {
+    CHECK_THROWS_WITH_AS(unknown(Variable(ones({2, 3, 5})), axes), doctest::Contains("F::linear: n_batch_axes is"),
+                         ValueError);
+    CHECK(!unknown.W.is_initialized());
+  }
 }
 
 }  // namespace
