@@ -1,12 +1,10 @@
 #include "kusari/framework/static_graph/bindings.h"
 
 #include <algorithm>
-#include <mutex>
-#include <unordered_map>
+#include <atomic>
 #include <unordered_set>
 #include <utility>
 
-#include "kusari/framework/core/fork_safe.h"
 #include "kusari/framework/links/link_walk.h"
 #include "kusari/framework/static_graph/instance.h"
 
@@ -35,34 +33,14 @@ std::vector<uint64_t> parts_of(Link& model) {
   return result;
 }
 
-struct Holdings {
-  ForkSafeMutex mutex;
-  std::unordered_map<uint64_t, std::atomic<uint32_t>> of;  // by the storage's id
-};
-constinit Lazy<Holdings> holdings;
+// Whether no other array has the storage of `view`, which nobody else has a handle of.
+bool is_alone(const Array& view) noexcept { return view.storage().references.load(std::memory_order_acquire) == 1; }
 
 std::string quoted(const VariableNode& node) {
   return node.saved == nullptr || node.saved->name.empty() ? "a parameter" : "parameter '" + node.saved->name + "'";
 }
 
 }  // namespace
-
-Bindings::Holding::Holding(const kusari::detail::Storage& storage) : id_{storage.id} {
-  const std::scoped_lock lock(holdings->mutex);
-  count_ = &holdings->of[id_];
-  count_->fetch_add(1, std::memory_order_acq_rel);
-}
-
-Bindings::Holding::~Holding() {
-  if (count_ == nullptr) return;
-  const std::scoped_lock lock(holdings->mutex);
-  if (count_->fetch_sub(1, std::memory_order_acq_rel) == 1) holdings->of.erase(id_);
-}
-
-// Whether only bindings have arrays of the storage. Threads that call one graph have bindings each.
-bool Bindings::is_alone(const External& external) noexcept {
-  return external.array.storage().references.load(std::memory_order_acquire) <= external.holding.count();
-}
 
 std::string replaced_text(const VariableNode& leaf) {
   return quoted(leaf) + " got another array between a call and its backward";
@@ -95,8 +73,7 @@ Bindings::Bindings(Recording& recording, Link* model, Anatomy anatomy)
   for (Recording::External& external : recording.externals) {
     const Array view = external.array.as_strided(external.array.shape(), external.array.strides());
     external.array = Array();
-    externals_.push_back({view, Holding(view.storage()), external.slot, false, false});
-    externals_.back().is_held_by_us_alone = external.is_constant || is_alone(externals_.back());
+    externals_.push_back({view, external.slot, external.is_constant || is_alone(view), false});
   }
   recording.externals.clear();
   std::unordered_set<SlotIndex> written;
@@ -173,9 +150,14 @@ std::string Bindings::changed(Link* model) {
   }
   for (const External& external : externals_) {
     if (external.is_member || external.is_held_by_us_alone) continue;
-    if (is_alone(external)) return "an array that the call used is gone";
+    if (is_alone(external.array)) return "an array that the call used is gone";
   }
   return {};
+}
+
+bool Bindings::watches_arrays() const noexcept {
+  return std::any_of(externals_.begin(), externals_.end(),
+                     [](const External& external) { return !external.is_member && !external.is_held_by_us_alone; });
 }
 
 bool Bindings::writes_into(std::span<const Variable> inputs) const noexcept {

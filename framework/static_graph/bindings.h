@@ -1,11 +1,9 @@
 #pragma once
 
-#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <span>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "kusari/framework/autograd/variable.h"
@@ -46,6 +44,9 @@ class KUSARI_API Bindings {
   /// Empty while the recording still describes what the call would do. Otherwise what has changed, for messages: "a
   /// parameter ('W') has another shape". `model`: where the link is now.
   std::string changed(Link* model);
+  /// Whether it uses arrays that are no members of a model. That they were replaced shows by nobody else holding them,
+  /// which takes that no other recording does.
+  bool watches_arrays() const noexcept;
   /// Whether a call would write where one of its arguments lies. Passes change the order of kernels as if it did not.
   bool writes_into(std::span<const Variable> inputs) const noexcept;
   /// Gives a new instance the memory of the externals.
@@ -65,28 +66,13 @@ class KUSARI_API Bindings {
     const Array* persistent;
     uint64_t storage_id;
   };
-  /// Counts a view of a storage that bindings have, of whichever graph and thread.
-  class Holding {
-   public:
-    explicit Holding(const kusari::detail::Storage& storage);
-    Holding(Holding&& other) noexcept : id_{other.id_}, count_{std::exchange(other.count_, nullptr)} {}
-    Holding& operator=(Holding&& other) = delete;
-    ~Holding();
-    uint32_t count() const noexcept { return count_->load(std::memory_order_acquire); }
-
-   private:
-    uint64_t id_;
-    std::atomic<uint32_t>* count_;
-  };
   struct External {
-    Array array;      // the only view of ours, so that its storage counts one reference for all of us
-    Holding holding;  // counted after that reference, and forgotten before
+    Array array;  // the only view of ours, so that its storage counts one reference for all of us
     SlotIndex slot;
     bool is_held_by_us_alone;  // from the beginning
     bool is_member;
   };
 
-  static bool is_alone(const External& external) noexcept;
   std::string leaf_changed(size_t index) const;
   void find_members(Link* model);
 

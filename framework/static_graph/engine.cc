@@ -71,7 +71,8 @@ bool EnginesShared::is_new(const std::string& warning) {
 class Engine::Observer final : public RecordingObserver {
  public:
   Observer(const Engine& engine, std::shared_ptr<Entry> entry)
-      : open_{engine.open_calls_},
+      : is_first_{engine.is_first_},
+        open_{engine.open_calls_},
         shared_{engine.shared_},
         entry_{std::move(entry)},
         scratch_{engine.scratch_},
@@ -93,6 +94,9 @@ class Engine::Observer final : public RecordingObserver {
         new RecordedCall(std::move(recording), shared_->options.passes, std::move(context), scratch_));
     entry_->state = Entry::State::ready;
     entry_->is_used = false;
+    if (is_first_ || !entry_->recorded->watches_arrays()) return;
+    entry_->state = Entry::State::plain;
+    entry_->recorded = nullptr;
   }
   void refused(const std::string& reason) override {
     --entry_->open_recordings;
@@ -108,6 +112,7 @@ class Engine::Observer final : public RecordingObserver {
   }
 
  private:
+  bool is_first_;
   OpenCall open_;
   std::shared_ptr<EnginesShared> shared_;
   std::shared_ptr<Entry> entry_;
@@ -115,7 +120,8 @@ class Engine::Observer final : public RecordingObserver {
   std::shared_ptr<std::unordered_set<uint64_t>> escaped_;
 };
 
-Engine::Engine(std::shared_ptr<EnginesShared> shared) : shared_{std::move(shared)}, options_{shared_->options} {
+Engine::Engine(std::shared_ptr<EnginesShared> shared, bool is_first)
+    : shared_{std::move(shared)}, options_{shared_->options}, is_first_{is_first} {
   (void)config();  // throws bad settings, which is_on() cannot
 }
 

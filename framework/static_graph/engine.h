@@ -35,7 +35,8 @@ class Engine {
  public:
   using Callee = kusari::detail::StaticGraphCache::Callee;
 
-  explicit Engine(std::shared_ptr<EnginesShared> shared);
+  /// is_first: of the engines of its graph; the others leave calls as they are that use arrays beside the model.
+  Engine(std::shared_ptr<EnginesShared> shared, bool is_first);
   Engine(const Engine&) = delete;
   Engine& operator=(const Engine&) = delete;
 
@@ -80,6 +81,7 @@ class Engine {
 
   std::shared_ptr<EnginesShared> shared_;
   const StaticGraphOptions& options_;
+  bool is_first_;
   std::shared_ptr<OpenCalls> open_calls_ = std::make_shared<OpenCalls>();
   std::vector<std::shared_ptr<Entry>> entries_;  // shared with calls that are being recorded
   std::shared_ptr<Scratch> scratch_ = std::make_shared<Scratch>();

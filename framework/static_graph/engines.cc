@@ -17,7 +17,7 @@ class Engines::Lease {
 };
 
 Engines::Engines(StaticGraphOptions options)
-    : shared_{std::make_shared<EnginesShared>(std::move(options))}, first_{shared_} {}
+    : shared_{std::make_shared<EnginesShared>(std::move(options))}, first_{shared_, true} {}
 
 // Calls that wait for their backward have memory of the engine, which their thread will give back.
 bool Engines::take(Place& place, std::thread::id self) noexcept {
@@ -38,7 +38,7 @@ Engines::Place& Engines::take_any(std::thread::id self) {
   for (const auto& place : others_) {
     if (take(*place, self)) return *place;
   }
-  Place& added = *others_.emplace_back(std::make_unique<Place>(shared_));
+  Place& added = *others_.emplace_back(std::make_unique<Place>(shared_, false));
   take(added, self);
   has_others_.store(true, std::memory_order_relaxed);
   return added;

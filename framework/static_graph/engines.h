@@ -35,7 +35,7 @@ class Engines {
 
  private:
   struct Place {
-    explicit Place(const std::shared_ptr<EnginesShared>& shared) : engine{shared} {}
+    Place(const std::shared_ptr<EnginesShared>& shared, bool is_first) : engine{shared, is_first} {}
     Engine engine;
     std::atomic<std::thread::id> user{};  // whose call is running
     std::thread::id last_user;            // the user's to see

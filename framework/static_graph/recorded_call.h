@@ -99,6 +99,7 @@ class KUSARI_API RecordedCall {
   /// Why it cannot be replayed any more, or empty: see Bindings.
   std::string changed(Link* model);
   /// See Bindings.
+  bool watches_arrays() const noexcept { return bindings_.watches_arrays(); }
   bool writes_into(std::span<const Variable> inputs) const noexcept { return bindings_.writes_into(inputs); }
 
   /// For a call that waits for its backward from now on.

@@ -27,22 +27,24 @@ LayerNormalization::LayerNormalization(int64_t size, Options options)
             {size_or_infer("L::LayerNormalization", "size", size)},
             std::move(options.initial_gamma),
             get_dtype({}, Dtype::float32)},
-      beta{*this, "beta", {size}, std::move(options.initial_beta), get_dtype({}, Dtype::float32)} {}
+      beta{*this, "beta", {size}, std::move(options.initial_beta), get_dtype({}, Dtype::float32)},
+      axes_{1} {}
 
 LayerNormalization::LayerNormalization(const Sizes& sizes, Options options)
     : eps{options.eps},
       gamma{*this, "gamma", known_or_inferred(sizes.shape), std::move(options.initial_gamma),
             get_dtype({}, Dtype::float32)},
-      beta{*this, "beta", sizes.shape, std::move(options.initial_beta), get_dtype({}, Dtype::float32)} {}
+      beta{*this, "beta", sizes.shape, std::move(options.initial_beta), get_dtype({}, Dtype::float32)},
+      axes_{sizes.shape.ndim()} {}
 
 Variable LayerNormalization::operator()(const Variable& x) const {
   functions::expect_given(x, "layer_normalization", "x");
-  const int axes = gamma.declared_shape().ndim(), before = x.ndim() - axes;
+  const int before = x.ndim() - axes_;
   if (before < 0) {
     throw TypeError("L::LayerNormalization: x has shape " + to_string(x.shape()) + ": x.ndim must be at least " +
-                    std::to_string(axes));
+                    std::to_string(axes_));
   }
-  for (int axis = 0; axis < axes; ++axis) {
+  for (int axis = 0; axis < axes_; ++axis) {
     gamma.infer(axis, x.shape()[before + axis]);
     beta.infer(axis, x.shape()[before + axis]);
   }

@@ -42,6 +42,8 @@ class KUSARI_API LayerNormalization : public Link {
     const Shape& shape;
   };
   LayerNormalization(const Sizes& sizes, Options options);
+
+  int axes_;  // of gamma, which threads may be making
 };
 
 }  // namespace kusari::links
