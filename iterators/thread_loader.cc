@@ -1,6 +1,5 @@
 #include "kusari/iterators/thread_loader.h"
 
-#include <cxxabi.h>
 #include <pthread.h>
 #include <signal.h>
 
@@ -43,10 +42,10 @@ template <class F>
 std::exception_ptr thrown_by(const F& function) {
   try {
     function();
-  } catch (abi::__forced_unwind&) {  // the thread ends itself, which nobody may stop
-    throw;
   } catch (...) {
-    return std::current_exception();
+    const std::exception_ptr thrown = std::current_exception();
+    if (thrown == nullptr) throw;  // no exception of C++: the thread ends itself, which nobody may stop
+    return thrown;
   }
   return nullptr;
 }
