@@ -12,8 +12,8 @@
 #include "kusari/framework/core/config.h"
 #include "kusari/framework/core/error.h"
 #include "kusari/framework/core/philox.h"
-#include "kusari/tests/test_device.h"
 #include "kusari/tests/skip.h"
+#include "kusari/tests/test_device.h"
 
 namespace kusari {
 

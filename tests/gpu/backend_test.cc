@@ -157,7 +157,8 @@ TEST_CASE("cuda backend: out of memory says what there is, and nothing is lost")
   } catch (const OutOfMemoryError& error) {
     const std::string text = error.what();
     CAPTURE(text);
-    for (const char* part : {"empty: an array of shape (8796093022208,)", "cuda:0", "no memory for 8388608.0 MiB", "arrays hold", "the pool keeps", "are free"}) {
+    for (const char* part : {"empty: an array of shape (8796093022208,)", "cuda:0", "no memory for 8388608.0 MiB",
+                             "arrays hold", "the pool keeps", "are free"}) {
       CHECK(text.find(part) != std::string::npos);
     }
   }

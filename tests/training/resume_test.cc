@@ -26,8 +26,8 @@
 #include "kusari/iterators/serial_iterator.h"
 #include "kusari/optimizers/adam.h"
 #include "kusari/optimizers/optimizer_hooks.h"
-#include "kusari/tests/scratch_directory.h"
 #include "kusari/tests/golden_data.h"
+#include "kusari/tests/scratch_directory.h"
 #include "kusari/updaters/standard_updater.h"
 
 using namespace kusari;

@@ -20,8 +20,8 @@ struct Settings {
   int traffic = 0;  ///< count what a training step asks of the device instead of timing it; 2: list the launches too
   kusari::Device device = {};
   kusari::DtypePolicy dtype = kusari::Dtype::float32;
-  std::string mode = "float32";  ///< the dtype by name, with what else changes the arithmetic
-  int64_t batch = 0;             ///< 0: the case's own
+  std::string mode = "float32";           ///< the dtype by name, with what else changes the arithmetic
+  int64_t batch = 0;                      ///< 0: the case's own
   std::string images;                     ///< of the cases jpeg and iterator, which are skipped without
   std::vector<int64_t> workers = {1, 2};  ///< of the iterators
   std::vector<std::string> kinds = {"serial", "threads", "processes"};

@@ -100,7 +100,8 @@ TEST_CASE("TarImageDataset: shards, plain and gzipped") {
 #ifdef KUSARI_WITH_JPEG
 
 // The .bin files were decoded from the JPEG files by libjpeg-turbo (data/README.md).
-TEST_CASE("TarImageDataset: CIFAR-10's JPEG shards give the reference pixels, bit for bit" * doctest::test_suite("needs cifar10-jpeg")) {
+TEST_CASE("TarImageDataset: CIFAR-10's JPEG shards give the reference pixels, bit for bit" *
+          doctest::test_suite("needs cifar10-jpeg")) {
   struct Split {
     std::string name;
     int shards;
