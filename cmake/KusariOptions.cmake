@@ -69,9 +69,10 @@ endif()
 
 # Settings of one target that must not reach the programs that link it.
 function(kusari_compile_settings target)
-  # clang reports libstdc++'s own use of deprecated names in std::stable_sort.
+  # clang reports libstdc++'s own use of deprecated names in std::stable_sort, and from 22 on doctest's __COUNTER__.
   target_compile_options(${target} PRIVATE -Wall -Wextra -Wpedantic -Wshadow $<$<BOOL:${KUSARI_WERROR}>:-Werror>
-                                           $<$<CXX_COMPILER_ID:Clang>:-Wno-deprecated-declarations>)
+                                           $<$<CXX_COMPILER_ID:Clang>:-Wno-deprecated-declarations>
+    $<$<AND:$<CXX_COMPILER_ID:Clang>,$<VERSION_GREATER_EQUAL:$<CXX_COMPILER_VERSION>,22>>:-Wno-c2y-extensions>)
   set_target_properties(${target} PROPERTIES CXX_VISIBILITY_PRESET hidden VISIBILITY_INLINES_HIDDEN ON)
 endfunction()
 

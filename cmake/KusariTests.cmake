@@ -32,6 +32,12 @@ if(test_support_sources)
   target_compile_definitions(test_support PUBLIC KUSARI_SOURCE_DIR="${CMAKE_CURRENT_SOURCE_DIR}"
                                                  KUSARI_SHARED_DIR="${KUSARI_SHARED_DIR}")
 
+  # Tests that start a program say with what, when it is for another processor than this machine's.
+  if(CMAKE_CROSSCOMPILING_EMULATOR)
+    list(JOIN CMAKE_CROSSCOMPILING_EMULATOR " " emulator)
+    target_compile_definitions(test_support PUBLIC KUSARI_TEST_EMULATOR="${emulator} ")
+  endif()
+
   # The tests of decoders make images with the libraries that read them.
   foreach(format JPEG PNG)
     if(KUSARI_WITH_${format})

@@ -68,7 +68,8 @@ std::vector<Plan> plan_replicas(const ParallelUpdaterOptions& options, Link& tar
     if (name == "main" && model.get() != &target) {
       throw ValueError("ParallelUpdater: the model 'main' is not the target of the optimizer");
     }
-    if (typeid(*model) != typeid(target) && !options.loss_func) {
+    const Link& replica = *model;
+    if (typeid(replica) != typeid(target) && !options.loss_func) {
       throw TypeError("ParallelUpdater: the model '" + name +
                       "' is of another class than the target; give a loss_func");
     }

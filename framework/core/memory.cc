@@ -22,7 +22,7 @@ using Chain = SmallHeap::Chain;
 
 constexpr size_t kLargestBlock = size_t{1} << 46;
 constexpr int64_t kFlush = 1 << 16;             // bytes a thread may allocate before the shared counters hear of it
-constexpr int64_t kThreadCacheBytes = 1 << 19;  // of all classes together; half of what is more goes to other threads
+constexpr int64_t kThreadCacheBytes = 1 << 18;  // of all classes together; half of what is more goes to other threads
 
 struct ThreadCache {
   Block* head[kSmallClasses] = {};
@@ -242,7 +242,7 @@ void* allocate_small(size_t bytes, int cls) {
   ThreadCache* const cache = t_cache != nullptr ? t_cache : make_cache();
   const size_t size = class_bytes(cls);
   const uint32_t wanted =
-      cache == nullptr ? 1 : static_cast<uint32_t>(std::max<size_t>(1, std::min<size_t>(64, 32768 / size)));
+      cache == nullptr ? 1 : static_cast<uint32_t>(std::max<size_t>(1, std::min<size_t>(64, 16384 / size)));
   Chain chain;
   Block* const block = take_or_release(size, [&] {
     chain = Centre::get().take_small(cls, wanted);

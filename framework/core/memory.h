@@ -11,7 +11,7 @@
 namespace kusari::memory {
 
 /// Host memory from a caching pool: 64-byte aligned, uninitialised. Freed blocks are kept, small ones by size class, up
-/// to 512 KiB by each thread, so a steady program asks the system for nothing. Any thread may free what another
+/// to 256 KiB by each thread, so a steady program asks the system for nothing. Any thread may free what another
 /// allocated. Throws OutOfMemoryError, stating what was asked for, in use and cached, after a retry with the cache
 /// released. KUSARI_MEMORY_POOL=0 (and AddressSanitizer builds) go to the system for every block.
 KUSARI_API void* allocate(size_t bytes);

@@ -7,6 +7,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#ifndef KUSARI_TEST_EMULATOR
+#define KUSARI_TEST_EMULATOR ""
+#endif
+
 namespace kusari::testing {
 
 struct ChildResult {
@@ -20,8 +24,8 @@ inline ChildResult run_in_child(const std::string& environment, const std::strin
   std::array<char, 4096> path{};
   const ssize_t length = ::readlink("/proc/self/exe", path.data(), path.size() - 1);
   const std::string program(path.data(), static_cast<size_t>(length > 0 ? length : 0));
-  const std::string command = "env -u KUSARI_DEBUG -u CHAINER_DEBUG " + environment + " '" + program +
-                              "' --no-skip --no-version --test-case='" + test_case + "' 2>&1";
+  const std::string command = "env -u KUSARI_DEBUG -u CHAINER_DEBUG " + environment + " " KUSARI_TEST_EMULATOR "'" +
+                              program + "' --no-skip --no-version --test-case='" + test_case + "' 2>&1";
   ChildResult result{-1, {}};
   FILE* pipe = ::popen(command.c_str(), "r");
   if (pipe == nullptr) return result;

@@ -33,7 +33,7 @@ class Fiber {
   void* argument_ = nullptr;
   void* mapping_ = nullptr;
   // What AddressSanitizer wants to know.
-  void* fake_stack_ = nullptr;
+  [[maybe_unused]] void* fake_stack_ = nullptr;
   const void* stack_ = nullptr;
   size_t stack_bytes_ = 0;
 };

@@ -144,10 +144,10 @@ class Forget final : public FunctionNode {
       if (i < arguments_) arguments.push_back(inputs[i]);
     }
     const Variables results = function_->call_again(arguments);
-    check(results);
+    check_count(results);
     for (size_t i = 0; i < gy.size(); ++i) {
       if (!gy[i].is_defined()) continue;
-      check(i, results[i], gy[i]);
+      check_result(i, results[i], gy[i]);
       roots.push_back(results[i]);
       seeds.push_back(gy[i]);
     }
@@ -168,12 +168,12 @@ class Forget final : public FunctionNode {
     return gx;
   }
 
-  void check(const Variables& results) const {
+  void check_count(const Variables& results) const {
     if (results.size() == output_count()) return;
     throw TypeError("F::forget: the function returned " + std::to_string(output_count()) +
                     " variables, but when it was called again " + std::to_string(results.size()));
   }
-  static void check(size_t i, const Variable& result, const Variable& gy) {
+  static void check_result(size_t i, const Variable& result, const Variable& gy) {
     if (result.is_defined() && result.shape() == gy.shape() && result.dtype() == gy.dtype()) return;
     throw TypeError("F::forget: result " + std::to_string(i) + " of the function has shape " + to_string(gy.shape()) +
                     " and dtype " + kusari::name(gy.dtype()) + ", but when it was called again " +

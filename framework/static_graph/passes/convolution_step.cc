@@ -5,7 +5,6 @@ namespace kusari::graphs {
 using kernels::ConvolutionActivation;
 using kernels::ConvolutionForward;
 using kernels::ConvolutionFusedForward;
-using Kind = LaunchArgument::Kind;
 
 std::optional<ConvolutionStep> ConvolutionStep::of(const Step& step) {
   if (step.is_code()) return std::nullopt;
@@ -32,14 +31,14 @@ std::optional<ConvolutionStep> ConvolutionStep::of(const Step& step) {
 }
 
 Step ConvolutionStep::step(const Device& device, Phase phase) const {
-  const auto in = [](const View& view) { return operand_of(Kind::in, view); };
+  const auto in = [](const View& view) { return operand_of(LaunchArgument::Kind::in, view); };
   if (is_plain()) {
-    return make_step<ConvolutionForward>(device, phase,
-                                         {params_of(geometry), in(x), in(W), in(bias), operand_of(Kind::out, y)});
+    return make_step<ConvolutionForward>(
+        device, phase, {params_of(geometry), in(x), in(W), in(bias), operand_of(LaunchArgument::Kind::out, y)});
   }
-  return make_step<ConvolutionFusedForward>(
-      device, phase,
-      {params_of(geometry), params_of(activation), in(x), in(W), in(z), in(bias), operand_of(Kind::out, y)});
+  return make_step<ConvolutionFusedForward>(device, phase,
+                                            {params_of(geometry), params_of(activation), in(x), in(W), in(z), in(bias),
+                                             operand_of(LaunchArgument::Kind::out, y)});
 }
 
 }  // namespace kusari::graphs
