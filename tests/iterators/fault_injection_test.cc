@@ -447,7 +447,9 @@ TEST_CASE("what the consumer had not written is written once") {
   CHECK(text.find("worker") != std::string::npos);
   CHECK(text.find("handler") == std::string::npos);  // exit() in a worker is not the consumer's
   REQUIRE(text.find("once") != std::string::npos);
+#if !defined(__SANITIZE_THREAD__)  // ThreadSanitizer's _exit() writes what stdout holds
   CHECK(text.find("once") == text.rfind("once"));
+#endif
 }
 
 TEST_CASE("workers come from a process with busy threads") {
