@@ -134,9 +134,47 @@ Array with_channels(Context& context, const Array& a, int64_t added) {
   return wider;
 }
 
+// By axis, the zeros that have to follow the image for the padding to be the same on both sides; negative where y is
+// smaller than that.
+Shape missing_behind(const Problem& p) {
+  const kernels::Convolution& g = p.geometry;
+  Shape missing = Shape::filled(g.ndim, 0);
+  for (int i = 0; i < g.ndim; ++i) {
+    const int64_t extent = (p.w.shape()[i + 2] - 1) * g.dilate[i] + 1;
+    const int64_t room = p.x.shape()[i + 2] + 2 * g.pad[i] - extent;
+    const int64_t steps = p.y.shape()[i + 2] - 1;
+    if (room < 0 || room / g.stride[i] != steps) missing[i] = steps * g.stride[i] - room;
+  }
+  return missing;
+}
+
+bool by_cudnn(const Problem& p, const Epilogue& epilogue, const Array& kept);
+
+// With zeros behind the image: cuDNN has engines that give wrong gradients where the padding differs on the sides.
+bool padded_by_cudnn(const Problem& p, const Shape& missing, const Epilogue& epilogue, const Array& kept) {
+  Shape shape = p.x.shape();
+  for (int i = 0; i < missing.ndim(); ++i) shape[i + 2] += missing[i];
+  const Array wide = dense(shape, p.x.dtype(), p.x.device());
+  Array image = wide;
+  for (int i = 2; i < shape.ndim(); ++i) image = image.slice(i, 0, p.x.shape()[i]);
+  const bool makes_image = p.pass == ConvolutionPass::data_grad;
+  if (!makes_image) {
+    wide.fill(0);
+    image.copy_from(p.x);
+  }
+  if (!by_cudnn({p.pass, p.geometry, wide, p.w, p.y, p.bias}, epilogue, kept)) return false;
+  if (makes_image) p.x.copy_from(image);
+  return true;
+}
+
 // x, w and y are dense and channels-last, of one dtype. False, having done nothing, where cuDNN has no plan. `kept`:
 // the weights that w was made of.
 bool by_cudnn(const Problem& p, const Epilogue& epilogue, const Array& kept) {
+  const Shape missing = missing_behind(p);
+  if (std::any_of(missing.begin(), missing.end(), [](int64_t n) { return n < 0; })) return false;
+  if (std::any_of(missing.begin(), missing.end(), [](int64_t n) { return n > 0; })) {
+    return padded_by_cudnn(p, missing, epilogue, kept);
+  }
   Context& context = Context::of(p.x);
   ConvolutionRoute& route = route_of(key_of(p, epilogue, context), context);
   if (!route.plan) return false;

@@ -91,7 +91,7 @@ class GraphBuilder {
     geometry.set(CUDNN_ATTR_CONVOLUTION_COMP_TYPE, compute_);
     geometry.set(CUDNN_ATTR_CONVOLUTION_CONV_MODE, CUDNN_CROSS_CORRELATION);
     geometry.set(CUDNN_ATTR_CONVOLUTION_PRE_PADDINGS, spatial(key_.pad));
-    geometry.set(CUDNN_ATTR_CONVOLUTION_POST_PADDINGS, spatial(key_.pad_after));
+    geometry.set(CUDNN_ATTR_CONVOLUTION_POST_PADDINGS, spatial(key_.pad));
     geometry.set(CUDNN_ATTR_CONVOLUTION_DILATIONS, spatial(key_.dilate));
     geometry.set(CUDNN_ATTR_CONVOLUTION_FILTER_STRIDES, spatial(key_.stride));
     geometry.finalize();
@@ -220,12 +220,6 @@ ConvolutionKey convolution_key(ConvolutionPass pass, const kernels::Convolution&
     key.stride[to] = geometry.stride[i];
     key.dilate[to] = geometry.dilate[i];
     key.pad[to] = geometry.pad[i];
-    // As much behind as before where that gives y's size, as libraries expect it; else just what the kernel reaches.
-    const int64_t extent = (w[i + 2] - 1) * geometry.dilate[i] + 1;
-    const int64_t room = x[i + 2] + 2 * geometry.pad[i] - extent;
-    const bool is_symmetric = room >= 0 && room / geometry.stride[i] + 1 == y[i + 2];
-    const int64_t reached = (y[i + 2] - 1) * geometry.stride[i] + extent - x[i + 2] - geometry.pad[i];
-    key.pad_after[to] = is_symmetric ? geometry.pad[i] : std::max<int64_t>(reached, 0);
   }
   return key;
 }
@@ -242,7 +236,6 @@ std::string text_of(const ConvolutionKey& key) {
   add(" y ", key.y, key.ndim + 2);
   add(" stride ", key.stride, key.ndim);
   add(" pad ", key.pad, key.ndim);
-  add(" pad_after ", key.pad_after, key.ndim);
   add(" dilate ", key.dilate, key.ndim);
   ConvolutionKey dense = key;
   set_channels_last_strides(dense.x, static_cast<int>(key.ndim) + 2, dense.x_strides);

@@ -29,9 +29,9 @@ struct ConvolutionKey {
   int64_t w[kMaxAxes] = {};  ///< channels innermost, dense
   int64_t y[kMaxAxes] = {}, y_strides[kMaxAxes] = {};
   int64_t stride[kMaxSpatialAxes] = {}, dilate[kMaxSpatialAxes] = {};
-  int64_t pad[kMaxSpatialAxes] = {}, pad_after[kMaxSpatialAxes] = {};
-  int64_t has_z = 0;     ///< forward: adds z, of y's shape and strides, before the bias
-  int64_t has_bias = 0;  ///< forward: adds (O)
+  int64_t pad[kMaxSpatialAxes] = {};  ///< on both sides
+  int64_t has_z = 0;                  ///< forward: adds z, of y's shape and strides, before the bias
+  int64_t has_bias = 0;               ///< forward: adds (O)
   Activation activation = Activation::none;
   int64_t alignment = 16;  ///< bytes, of every pointer
   int64_t is_deterministic = 0, allows_tensor_cores = 1, allows_tf32 = 1;

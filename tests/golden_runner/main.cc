@@ -82,6 +82,7 @@ int run_all(int argc, char** argv) {
   app.add_flag("--quiet", quiet, "print failures and the summary only");
   CLI11_PARSE(app, argc, argv);
 
+  global_config().use_tf32 = false;  // Chainer computed in full float32
   Folder folder(path);
   use_names_of(folder);
   std::ifstream manifest(folder / "manifest.jsonl");

@@ -55,6 +55,7 @@ const std::vector<NamedConvolution>& convolution_cases() {
       {"stride", {2, 8, 9, 9}, {8, 8, 3, 3}, 2, 1},
       {"stride that leaves elements behind", {1, 4, 8, 8}, {4, 4, 3, 3}, 2, 0},
       {"cover all", {1, 4, 8, 8}, {4, 4, 3, 3}, 2, 0, 1, 1, true},
+      {"cover all of one axis", {2, 3, 8}, {4, 3, 3}, 2, 0, 1, 1, true},
       {"dilation", {1, 8, 9, 8}, {8, 8, 3, 3}, 1, 2, 2},
       {"groups", {2, 12, 6, 6}, {8, 3, 3, 3}, 1, 1, 1, 4},
       {"one channel a group", {2, 16, 7, 7}, {16, 1, 3, 3}, 2, 1, 1, 16},
@@ -331,8 +332,9 @@ TEST_CASE("convolution: TF32, tensor cores and determinism by config") {
   const Array x = in_layout(uniform_array(c.x, -1, 1), Layout::channels_last);
   const Array w = in_layout(uniform_array(c.w, -1, 1, Dtype::float32, 2), Layout::channels_last);
   const Array expected = convolved(c, c.geometry(), x, w, Array());
+  const auto with_tf32 = using_config(&Config::use_tf32, true);
   const auto run = [&] { return convolved(c, c.geometry(), x.to_device(*device), w.to_device(*device), Array()); };
-  check_same(run(), expected, 1e-3 / gpu_tolerance(Dtype::float32));  // TF32 has 10 bits
+  check_same(run(), expected, 4e-3 / gpu_tolerance(Dtype::float32));  // sums of 72 products, each with 10 bits
   const auto deterministic = using_config(&Config::cudnn_deterministic, true);
   const Array first = run();
   CHECK(first.to_vector<float>() == run().to_vector<float>());

@@ -43,7 +43,10 @@ std::vector<Array> run_step(const Device& device, Dtype dtype, const Array& numb
   uint64_t seed = 1;
   for (const Tensor& tensor : kTensors) read.push_back(make(tensor, -1, 1, dtype, seed++, device));
   for (int k = 0; k < 1 + Op::kStates; ++k) {
-    for (const Tensor& tensor : kTensors) arrays.push_back(make(tensor, 0.5, 2, dtype, seed++, device));
+    // The first state is larger than the square of the second, as a mean of squares is: what is left is no rounding.
+    for (const Tensor& tensor : kTensors) {
+      arrays.push_back(make(tensor, k == 1 ? 5 : 0.5, k == 1 ? 6 : 2, dtype, seed++, device));
+    }
   }
   const std::span<const Array> none;
   launch<kernels::OptimizerStep<Op>>(device, numbers.to_device(device),

@@ -10,6 +10,7 @@
 #include <doctest/doctest.h>
 
 #include "kusari/framework/core/array.h"
+#include "kusari/framework/core/config.h"
 #include "kusari/framework/core/philox.h"
 #include "kusari/tests/skip.h"
 
@@ -20,8 +21,10 @@ inline constexpr Dtype kFloatingDtypes[] = {Dtype::float16, Dtype::bfloat16, Dty
 inline constexpr Dtype kDtypes[] = {Dtype::bool_,   Dtype::uint8,    Dtype::int8,    Dtype::int32,  Dtype::int64,
                                     Dtype::float16, Dtype::bfloat16, Dtype::float32, Dtype::float64};
 
-/// cuda:<index>, or nothing, in which case the test returns at once: if (!device) return;
+/// cuda:<index>, or nothing, in which case the test returns at once: if (!device) return; Products of float32 are
+/// computed as the CPU computes them from then on, without TF32.
 inline std::optional<Device> gpu_device(int index = 0) {
+  global_config().use_tf32 = false;
   if (index < cuda::device_count()) return get_device("cuda:" + std::to_string(index));
   skip("no CUDA device " + std::to_string(index));
   return std::nullopt;
