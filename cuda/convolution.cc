@@ -28,6 +28,7 @@ struct Problem {
   ConvolutionPass pass;
   const kernels::Convolution& geometry;
   const Array &x, &w, &y, &bias;
+  bool is_added = false;  ///< data_grad: to what x holds
 
   const Array& result() const {
     return pass == ConvolutionPass::forward ? y : (pass == ConvolutionPass::data_grad ? x : w);
@@ -102,6 +103,7 @@ ConvolutionKey key_of(const Problem& p, const Epilogue& epilogue, const Context&
   key.has_z = epilogue.z.is_defined();
   key.has_bias = epilogue.bias.is_defined();
   key.activation = epilogue.activation;
+  key.is_added = p.is_added;
   const bool all_aligned =
       is_aligned(p.x) && is_aligned(p.w) && is_aligned(p.y) && is_aligned(epilogue.z) && is_aligned(epilogue.bias);
   key.alignment = all_aligned ? 16 : itemsize(dtype);
@@ -163,7 +165,8 @@ bool padded_by_cudnn(const Problem& p, const Shape& missing, const Epilogue& epi
     image.copy_from(p.x);
   }
   if (!by_cudnn({p.pass, p.geometry, wide, p.w, p.y, p.bias}, epilogue, kept)) return false;
-  if (makes_image) p.x.copy_from(image);
+  if (makes_image && p.is_added) pointwise_to(p.x, kernels::Add{}, p.x, image);
+  if (makes_image && !p.is_added) p.x.copy_from(image);
   return true;
 }
 
@@ -195,7 +198,14 @@ bool by_cudnn(const Problem& p, const Epilogue& epilogue, const Array& kept) {
   const ConvolutionPointers pointers = {x.raw_data(), w.raw_data(), p.y.raw_data(),
                                         epilogue.z.is_defined() ? epilogue.z.raw_data() : nullptr,
                                         epilogue.bias.is_defined() ? epilogue.bias.raw_data() : nullptr};
-  const ConvolutionPlan& plan = p.geometry.autotune ? timed_plan(context, route, pointers) : *route.plan;
+  const auto timed = [&]() -> const ConvolutionPlan& {
+    if (!p.is_added || is_timed(route)) return timed_plan(context, route, pointers);
+    const Array other = dense(x.shape(), x.dtype(), x.device());  // x must not get the sum once for each measurement
+    ConvolutionPointers trial = pointers;
+    trial.x = other.raw_data();
+    return timed_plan(context, route, trial);
+  };
+  const ConvolutionPlan& plan = p.geometry.autotune ? timed() : *route.plan;
   {
     const RelaxedCapture relaxed;  // cuDNN makes streams of its own and loads kernels
     plan.execute(context.cudnn(), route.key, pointers, workspace(context, static_cast<size_t>(plan.workspace())));
@@ -259,6 +269,17 @@ void convolve(const Problem& p, const Array& z = Array(), Activation activation 
   if (!is_direct) result.copy_from(target);
 }
 
+// x gets the sum in cuDNN's kernel. False, having done nothing, where that is not to be had.
+bool added_by_cudnn(const Problem& p) {
+  const Use use = config().use_cudnn;
+  const Dtype dtype = p.y.dtype();
+  if (use == Use::never || !has_size_for_cudnn(p) || p.w.size() == 0 || p.y.size() == 0) return false;
+  if (p.x.dtype() != dtype || !p.x.is_channels_last()) return false;
+  const Array y = densified(p.y, dtype), w = prepared_weights(p.w, dtype, p.geometry.weights_are_fixed);
+  if (use == Use::automatic && depthwise_supported(p.geometry, p.x, w, y)) return false;
+  return by_cudnn({p.pass, p.geometry, p.x, w, y, p.bias, true}, {}, p.w);
+}
+
 void convolution_forward(Params<kernels::Convolution> geometry, In x, In W, In bias, Out y) {
   convolve({ConvolutionPass::forward, *geometry, x, W, y, bias});
 }
@@ -268,6 +289,14 @@ void convolution_fused_forward(Params<kernels::Convolution> geometry, Params<ker
 }
 void convolution_data_grad(Params<kernels::Convolution> geometry, In gy, In W, In bias, Out gx) {
   convolve({ConvolutionPass::data_grad, *geometry, gx, W, gy, bias});
+}
+void convolution_data_grad_added(Params<kernels::Convolution> geometry, In gy, In W, InOut gx) {
+  const Array no_bias;
+  const Array& sum = gx;
+  if (sum.size() == 0 || added_by_cudnn({ConvolutionPass::data_grad, *geometry, sum, W, gy, no_bias})) return;
+  const Array own = dense(sum.shape(), sum.dtype(), sum.device());
+  convolve({ConvolutionPass::data_grad, *geometry, own, W, gy, no_bias});
+  pointwise_to(sum, kernels::Add{}, sum, own);
 }
 void convolution_filter_grad(Params<kernels::Convolution> geometry, In x, In gy, Out gW) {
   const Array no_bias;
@@ -280,6 +309,7 @@ void register_convolution(Backend& backend) {
   backend.add<kernels::ConvolutionForward>(&convolution_forward);
   backend.add<kernels::ConvolutionFusedForward>(&convolution_fused_forward);
   backend.add<kernels::ConvolutionDataGrad>(&convolution_data_grad);
+  backend.add<kernels::ConvolutionDataGradAdded>(&convolution_data_grad_added);
   backend.add<kernels::ConvolutionFilterGrad>(&convolution_filter_grad);
 }
 

@@ -9,4 +9,7 @@ namespace kusari::cuda {
 /// While the stream is captured nothing can be measured: then it is the route's first plan. The route has one.
 const ConvolutionPlan& timed_plan(Context& context, ConvolutionRoute& route, const ConvolutionPointers& pointers);
 
+/// Whether timed_plan answers without measuring.
+bool is_timed(const ConvolutionRoute& route);
+
 }  // namespace kusari::cuda

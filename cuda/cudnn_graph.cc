@@ -102,10 +102,10 @@ class GraphBuilder {
     operation.set(names.y, y);
     if (compute_ == CUDNN_DATA_DOUBLE) {
       operation.set(names.alpha, 1.0);
-      operation.set(names.beta, 0.0);
+      operation.set(names.beta, key_.is_added != 0 ? 1.0 : 0.0);
     } else {
       operation.set(names.alpha, 1.0f);
-      operation.set(names.beta, 0.0f);
+      operation.set(names.beta, key_.is_added != 0 ? 1.0f : 0.0f);
     }
     operation.finalize();
     operations_.push_back(std::move(operation));
@@ -247,6 +247,7 @@ std::string text_of(const ConvolutionKey& key) {
   if (key.has_z != 0) text += " z";
   if (key.has_bias != 0) text += " bias";
   if (key.activation == Activation::relu) text += " relu";
+  if (key.is_added != 0) text += " added";
   if (key.alignment != 16) add(" alignment ", &key.alignment, 1);
   if (key.is_deterministic != 0) text += " deterministic";
   if (key.allows_tensor_cores == 0) text += " no_tensor_cores";

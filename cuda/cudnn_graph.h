@@ -33,6 +33,7 @@ struct ConvolutionKey {
   int64_t has_z = 0;                  ///< forward: adds z, of y's shape and strides, before the bias
   int64_t has_bias = 0;               ///< forward: adds (O)
   Activation activation = Activation::none;
+  int64_t is_added = 0;    ///< data_grad: to what x holds
   int64_t alignment = 16;  ///< bytes, of every pointer
   int64_t is_deterministic = 0, allows_tensor_cores = 1, allows_tf32 = 1;
   int64_t allows_runtime_compilation = 0;

@@ -21,8 +21,9 @@ struct ConvolutionRoute {
   uint64_t timed_generation = 0;         ///< of tuning's choices when it was found
 };
 
-/// What is best without measuring. Tensor cores take 16-bit images in packs of 8 channels: the image of a first
-/// convolution, with 3 channels, gets zeros where that is what makes a plan for tensor cores keep the workspace limit.
+/// What is best without measuring. Tensor cores take 16-bit images in packs of 8 channels: images of fewer, as that of
+/// a first convolution, get zeros behind them; so do others where that is what makes a plan for tensor cores keep the
+/// workspace limit.
 ConvolutionRoute find_route(const ConvolutionKey& key, const PlanTarget& target);
 
 /// The routes of the convolutions that have come. Of one thread, because a plan is.

@@ -74,6 +74,14 @@ class BackwardPass {
     if (!options_.double_backprop) own_leaf_gradients();
   }
 
+  // FunctionNode::take_gradient_so_far.
+  Array take_sum(const VariableNode* input) {
+    if (options_.double_backprop || input == nullptr || input->is_leaf() || input->pass != id_) return Array();
+    Variable& pending = slots_[input->slot];
+    if (!pending.is_defined() || !is_private(pending)) return Array();
+    return std::exchange(pending, Variable()).array();
+  }
+
   // The gradient collected for a target, if any.
   Variable result(VariableNode* target) const {
     for (const Result& r : results_) {
@@ -90,6 +98,19 @@ class BackwardPass {
     friend bool operator<(const Entry& a, const Entry& b) {
       return a.rank != b.rank ? a.rank < b.rank : a.number > b.number;
     }
+  };
+  // Lets a function ask its pass while its backward runs.
+  class Turn {
+   public:
+    Turn(FunctionNode& function, BackwardPass* pass)
+        : function_{function}, outer_{std::exchange(function.pass_, pass)} {}
+    Turn(const Turn&) = delete;
+    Turn& operator=(const Turn&) = delete;
+    ~Turn() { function_.pass_ = outer_; }
+
+   private:
+    FunctionNode& function_;
+    BackwardPass* outer_;
   };
   struct Displaced {
     VariableNode* node;
@@ -142,6 +163,7 @@ class BackwardPass {
     }
     const auto backward = [&] {
       const autograd::FunctionRange range(function, "backward", gy);
+      const Turn turn(function, hooked ? nullptr : this);  // hooks see the gradients of each function alone
       return function.backward(gy);
     };
     Variables gx = backward();
@@ -252,7 +274,7 @@ class BackwardPass {
   void add_to_slot(VariableNode* node, Variable gx) {
     if (node->pass == id_) {
       Variable& pending = slots_[node->slot];
-      pending = add(std::move(pending), std::move(gx));
+      pending = pending.is_defined() ? add(std::move(pending), std::move(gx)) : std::move(gx);  // or it was taken
       return;
     }
     if (node->pass >= outermost_ && outermost_ != 0) displaced_.push_back({node, node->pass, node->slot});
@@ -463,6 +485,10 @@ Variables grad(std::span<const Variable> outputs, std::span<const Variable> inpu
     result.push_back(std::move(found));
   }
   return result;
+}
+
+Array FunctionNode::take_gradient_so_far(size_t i) {
+  return pass_ == nullptr ? Array() : pass_->take_sum(inputs_[i].get());
 }
 
 }  // namespace kusari

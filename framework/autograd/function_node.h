@@ -41,6 +41,8 @@ enum class Precision : uint8_t {
   untouched,  ///< nothing
 };
 
+class BackwardPass;
+
 /// A vertex between variables: one application of a function. docs/extending.md has a whole example of a subclass.
 ///
 /// `forward` computes arrays; `backward` computes with differentiable functions, so that gradients of gradients work.
@@ -115,6 +117,10 @@ class KUSARI_API FunctionNode {
   bool has_input(size_t i) const noexcept { return static_cast<bool>(inputs_[i]); }
   /// In backward: whether anybody wants the gradient of input i.
   bool needs_grad(size_t i) const noexcept { return inputs_[i] && inputs_[i]->requires_grad; }
+  /// In backward where nobody differentiates further: the sum of the gradients that input i has got from other
+  /// functions, if nobody else sees it. The function adds its own in place and gives the array as the gradient of input
+  /// i; it may not drop it. Otherwise undefined, and the pass adds them.
+  Array take_gradient_so_far(size_t i);
   /// In forward: whether backward may come (a graph is being recorded), so that extra results are worth keeping.
   bool is_recording() const noexcept { return recording_; }
 
@@ -134,7 +140,8 @@ class KUSARI_API FunctionNode {
   bool recording_ = false;
   bool recomputable_ = false;
   bool released_ = false;
-  uint64_t seen_by_ = 0;  // the backward pass that has queued this function
+  uint64_t seen_by_ = 0;          // the backward pass that has queued this function
+  BackwardPass* pass_ = nullptr;  // that runs its backward now
   SmallVector<IntrusivePtr<detail::VariableNode>, 3> inputs_;
   SmallVector<detail::VariableNode*, 1> outputs_;  // weak: a vertex that dies clears its entry
   Arrays output_arrays_;                           // retained outputs by index; empty when none are retained

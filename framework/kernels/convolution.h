@@ -49,6 +49,12 @@ struct ConvolutionDataGrad {
   using Signature = void(Params<Convolution> geometry, In gy, In W, In bias, Out gx);
 };
 
+/// gx += the gradient of x. A backend may lack it, where one pass over gx is not to be had.
+struct ConvolutionDataGradAdded {
+  static constexpr const char* kName = "convolution_data_grad_added";
+  using Signature = void(Params<Convolution> geometry, In gy, In W, InOut gx);
+};
+
 /// gW = the gradient of W.
 struct ConvolutionFilterGrad {
   static constexpr const char* kName = "convolution_filter_grad";

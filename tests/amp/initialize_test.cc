@@ -205,7 +205,7 @@ TEST_CASE("contradictions are refused, and change nothing") {
   refused("O2", {.dtype = Dtype::float32}, "amp::initialize: dtype is float32: it must be float16 or bfloat16");
   CHECK_THROWS_AS(amp::LossScaleChoice(0.0), ValueError);
   CHECK_THROWS_AS(amp::LossScaleChoice(-2), ValueError);
-  CHECK_THROWS_AS(amp::LossScaleChoice(std::numeric_limits<double>::infinity()), ValueError);
+  CHECK_THROWS_AS(amp::LossScaleChoice{std::numeric_limits<double>::infinity()}, ValueError);
   CHECK_THROWS_AS(amp::LossScaleChoice("-2"), ValueError);
   CHECK_THROWS_WITH_AS(amp::LossScaleChoice("auto"),
                        "amp::LossScaleChoice: text is 'auto' but must be 'dynamic' or a number", ValueError);

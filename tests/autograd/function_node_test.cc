@@ -5,6 +5,7 @@
 
 #include <doctest/doctest.h>
 
+#include "kusari/framework/autograd/function_hook.h"
 #include "kusari/framework/core/config.h"
 #include "kusari/framework/core/error.h"
 
@@ -121,6 +122,65 @@ TEST_CASE("a node is not recorded when nobody needs it") {
   recording = true;
   apply<NotesRecording>({Variable(ones({1}))}, &recording);
   CHECK_FALSE(recording);
+}
+
+/// 2 x, whose gradient is added to the others' in place where the pass lets it.
+class InPlaceDouble final : public FunctionNode {
+ public:
+  const char* name() const override { return "in_place_double"; }
+  static inline int taken = 0, asked = 0;
+
+ private:
+  Arrays forward(const ArrayRefs& in) override { return {(in[0] + in[0])}; }
+  Variables backward(const Variables& gy) override {
+    if (config().enable_backprop) return {gy[0] + gy[0]};
+    ++asked;
+    const Array sum = take_gradient_so_far(0);
+    if (!sum.is_defined()) return {Variable((gy[0].array() + gy[0].array()), false)};
+    ++taken;
+    sum.copy_from(sum + gy[0].array() + gy[0].array());
+    return {Variable(sum, false)};
+  }
+};
+
+Variable in_place_double(const Variable& x) { return apply<InPlaceDouble>({x}); }
+
+/// How often a function whose turn comes after two others of the same input took their sum.
+int taken_in_place(const BackwardOptions& options) {
+  InPlaceDouble::taken = InPlaceDouble::asked = 0;
+  const Variable x(ones({4}));
+  const Variable h = x * 1.0;
+  Variable y = h * 3.0 + h * 2.0 + in_place_double(h) * 1.0 * 1.0;
+  y.set_grad(ones({4}));
+  y.backward(options);
+  CHECK(x.grad().to_vector<float>() == std::vector<float>(4, 7.0f));
+  return InPlaceDouble::taken;
+}
+
+TEST_CASE("a function adds its gradient in place to those that came before") {
+  CHECK(taken_in_place({}) == 1);
+  CHECK(taken_in_place({.retain_grad = true}) == 1);
+  CHECK(taken_in_place({.enable_double_backprop = true}) == 0);
+}
+
+TEST_CASE("a function alone, before leaves and under hooks adds nothing in place") {
+  InPlaceDouble::taken = 0;
+  const Variable leaf(ones({4}));
+  Variable z = in_place_double(leaf) + leaf * 2.0;
+  z.set_grad(ones({4}));
+  z.backward();
+  CHECK(leaf.grad().to_vector<float>() == std::vector<float>(4, 4.0f));
+  const Variable x(ones({4}));
+  Variable y = in_place_double(x * 1.0);
+  y.set_grad(ones({4}));
+  y.backward();
+  CHECK(x.grad().to_vector<float>() == std::vector<float>(4, 2.0f));
+  CHECK(InPlaceDouble::taken == 0);
+
+  struct Watch final : FunctionHook {
+  } watch;
+  const ScopedFunctionHook scope(watch);
+  CHECK(taken_in_place({}) == 0);
 }
 
 }  // namespace

@@ -11,6 +11,10 @@
 #include "kusari/framework/core/config.h"
 #include "kusari/framework/core/kernel.h"
 #include "kusari/framework/core/tuning.h"
+#include "kusari/framework/functions/activation/tanh.h"
+#include "kusari/framework/functions/connection/convolution_2d.h"
+#include "kusari/framework/functions/math/basic_math.h"
+#include "kusari/framework/functions/math/sum.h"
 #include "kusari/tests/gpu/testing.h"
 #include "kusari/tests/scratch_directory.h"
 
@@ -132,6 +136,17 @@ void check_kernels(const Device& device, const NamedConvolution& c, Dtype dtype,
   check_on_gpu(device, run_forward, kConvolutionFactor, x, w, b);
   check_on_gpu(device, run_data_grad, kConvolutionFactor, gy, w, Array());
   check_on_gpu(device, run_data_grad, kConvolutionFactor, gy, w, bx);
+  const Array held = make(c.x, 6, dtype);
+  const auto add_data_grad = [&](const Array& a, const Array& k, const Array& sum) {
+    const Array gx = sum.copy();
+    if (gx.device().is_cpu()) {
+      gx.copy_from((gx.astype(Dtype::float64) + data_grad(c, g, a, k, Array()).astype(Dtype::float64)).astype(dtype));
+    } else {
+      launch<kernels::ConvolutionDataGradAdded>(gx.device(), g, a, k, gx);
+    }
+    return gx;
+  };
+  check_on_gpu(device, add_data_grad, kConvolutionFactor, gy, w, held);
   if (dtype == w_dtype) {
     check_on_gpu(device, run_filter_grad, kConvolutionFactor, x, gy);
   } else {  // the sums are rounded to the images' dtype first
@@ -180,6 +195,41 @@ TEST_CASE("convolution: every layout, and weights of another dtype") {
       check_kernels(*device, c, Dtype::bfloat16, Dtype::float32, Layout::channels_last, c.geometry());
     }
   }
+}
+
+TEST_CASE("convolution: timing the ways of adding a gradient adds it once") {
+  const auto device = gpu_device();
+  if (!device) return;
+  const ScratchDirectory folder;
+  const CacheFolder cache((folder / "kernels"));
+  const auto tuned = using_config(&Config::autotune, true);
+  const NamedConvolution& c = convolution_cases()[0];
+  kernels::Convolution g = c.geometry();
+  g.autotune = true;
+  const Array gy = uniform_array(c.y(), -1, 1).to_device(*device).channels_last();
+  const Array w = uniform_array(c.w, -1, 1, Dtype::float32, 2).to_device(*device).channels_last();
+  const Array gx = full(c.x, 1, Dtype::float32, *device).channels_last();
+  const Array expected = data_grad(c, g, gy, w, Array()) + 1.0;
+  launch<kernels::ConvolutionDataGradAdded>(*device, g, gy, w, gx);
+  check_same(gx, expected.to_device(Device()), kConvolutionFactor);
+  launch<kernels::ConvolutionDataGradAdded>(*device, g, gy, w, gx);
+  check_same(gx, (expected + expected - 1.0).to_device(Device()), kConvolutionFactor);
+}
+
+TEST_CASE("convolution: gradients of two branches meet in one kernel") {
+  const auto device = gpu_device();
+  if (!device) return;
+  const auto gradient_on = [](const Device& where) {
+    const auto images = [&](const Shape& shape, uint64_t seed) {
+      return uniform_array(shape, -1, 1, Dtype::float32, seed).to_device(where).channels_last();
+    };
+    const Variable x(images({2, 8, 6, 6}, 1)), W(images({8, 8, 3, 3}, 2)), V(images({8, 8, 1, 1}, 3));
+    const Variable h = functions::tanh(x);
+    const Variable y = functions::convolution_2d(h, W, Variable(), {.pad = 1}) + functions::convolution_2d(h, V) + h;
+    functions::sum(y * y).backward();
+    return x.grad();
+  };
+  check_same(gradient_on(*device).to_device(Device()), gradient_on(Device()), 64);
 }
 
 TEST_CASE("convolution: results in the order that they have") {
@@ -291,7 +341,8 @@ TEST_CASE("convolution: autotune measures once and keeps its choice") {
   for (std::string line; std::getline(lines, line);) CHECK(choices.find(line + '\n') != std::string::npos);
   CHECK(saved.find("forward float32 x 3x8x7x11 w 8x8x3x3") != std::string::npos);
   // What a snapshot brings is used, and what cannot be used is replaced.
-  const size_t line = choices.find("cuda.convolution/1 "), equals = choices.find(" = ", line);
+  const size_t shape = choices.find(" x 3x8x7x11 "), equals = choices.find(" = ", shape);
+  const size_t line = choices.rfind("cuda.convolution/1 ", shape);
   const std::string problem = choices.substr(line, equals - line);
   tuning::restore(choices);
   check_kernels(*device, c, Dtype::float32, Dtype::float32, Layout::channels_last, g);

@@ -216,8 +216,14 @@ class Convolution final : public FunctionNode {
     const kernels::Convolution geometry = configured(settings_.geometry, true);
     const Array& gradient = gy.array();
     if (needs_grad(0)) {
-      g[0] = without_graph(
-          run(!transposed_, geometry, gradient, retained_input(1).array(), Array(), spatial(input_shape(0))));
+      const Array W = retained_input(1).array();
+      const Array sum = has_sums(gradient.device()) ? take_gradient_so_far(0) : Array();
+      if (sum.is_defined()) {
+        launch<kernels::ConvolutionDataGradAdded>(sum.device(), geometry, gradient, W, sum);
+        g[0] = without_graph(sum);
+      } else {
+        g[0] = without_graph(run(!transposed_, geometry, gradient, W, Array(), spatial(input_shape(0))));
+      }
     }
     if (needs_grad(1)) {
       const Array x = retained_input(0).array();
@@ -226,6 +232,11 @@ class Convolution final : public FunctionNode {
     }
     if (has_bias_grad) g[2] = without_graph(run_bias_grad(gradient));
     return g;
+  }
+
+  // Whether the gradient of x can be added to others in the pass that computes it.
+  bool has_sums(const Device& device) const {
+    return !transposed_ && device.backend().find(kernel_id<kernels::ConvolutionDataGradAdded>()) != nullptr;
   }
 
   ConvolutionSettings settings_;
