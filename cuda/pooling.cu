@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "kusari/cuda/pooling_average.h"
+#include "kusari/cuda/pooling_blocks.cuh"
 #include "kusari/cuda/register.h"
 #include "kusari/framework/kernels/math.h"
 
@@ -128,7 +129,14 @@ void max_pooling_grad(Params<Pooling> pooling, In gy, In index, Out gx) {
   const Array from = channels_last_input(gy), places = channels_last_input(index);
   const ChannelsLastOutput to(gx);
   visit_types(from, to.array(), places, index->dtype(), [&]<class S, class Index, int V>() {
-    run<true, V>(Context::of(gy), Geometry(*pooling, gx->shape(), gy->shape(), V, true),
+    const Geometry geometry(*pooling, gx->shape(), gy->shape(), V, true);
+    if constexpr (V > 1 && sizeof(Index) == 1) {
+      if (run_blocks<S, V>(Context::of(gy), geometry, pooling->ndim, gx->shape()[0], from.data<S>(),
+                           places.data<Index>(), to.template data<S>())) {
+        return;
+      }
+    }
+    run<true, V>(Context::of(gy), geometry,
                  GatherLargest<S, Index, V>{from.data<S>(), places.data<Index>(), to.template data<S>()});
   });
   to.finish();

@@ -46,6 +46,16 @@ std::vector<PoolingCase> pooling_cases() {
     all.push_back({{2, channels, 6, 8}, {2, 2}, {2, 2}, {0, 0}});
     all.push_back({{3, channels, 7, 7}, {7, 7}, {7, 7}, {0, 0}});
   }
+  // Windows 2 and 3 wide at stride 2, which have a kernel of their own: every parity of sizes and padding.
+  for (const int64_t ksize : {2, 3}) {
+    for (const int64_t pad : {0, 1, 2}) {
+      if (pad >= ksize) continue;
+      for (const int64_t size : {3, 4, 5, 6, 8}) {
+        all.push_back({{2, 16, size, 7}, {ksize, ksize}, {2, 2}, {pad, 0}});
+        all.push_back({{1, 8, 5, size}, {ksize, ksize}, {2, 2}, {1, pad}, true});
+      }
+    }
+  }
   all.push_back({{1, 16, 5, 6}, {3, 3}, {1, 1}, {1, 1}});
   all.push_back({{1, 16, 5, 6}, {2, 3}, {1, 2}, {0, 2}});
   all.push_back({{1, 8, 6, 6}, {3, 3}, {3, 3}, {2, 2}, true});  // windows that lie in the padding alone
