@@ -422,6 +422,9 @@ if(Python3_Interpreter_FOUND AND TARGET chainer_exchange)
   set_tests_properties(chainer_exchange PROPERTIES LABELS chainer TIMEOUT 600 SKIP_RETURN_CODE 77)
 endif()
 
+add_test(NAME check_format COMMAND "${CMAKE_CURRENT_SOURCE_DIR}/tools/check_format")
+set_tests_properties(check_format PROPERTIES LABELS tree SKIP_RETURN_CODE 77)
+
 add_test(NAME check_kernels COMMAND "${CMAKE_CURRENT_SOURCE_DIR}/tools/check_kernels")
 set_tests_properties(check_kernels PROPERTIES LABELS tree)
 

@@ -61,8 +61,10 @@ void Optimizer::setup_target(Link& link, size_t size, detail::CallModel call) {
   impl_->target_size = size;
   impl_->unused_gradients = {};
   ++impl_->settings;
+  std::vector<std::string> hyperparameters;
+  for (const Field& field : fields()) hyperparameters.emplace_back(field.name);
   for (Parameter* parameter : link.params()) {
-    parameter->set_update_rule(std::make_unique<KernelRule>(impl_->id, state_names()));
+    parameter->set_update_rule(std::make_unique<KernelRule>(impl_->id, state_names(), hyperparameters));
   }
 }
 
@@ -292,7 +294,8 @@ void Optimizer::serialize(Serializer& serializer) {
       parameter->update_rule().serialize(*entries);
       continue;
     }
-    rule->serialize(*entries, *parameter);
+    rule->serialize(*entries, *parameter,
+                    [&, parameter = parameter](size_t k) { return state_shape(k, parameter->shape()); });
     if (writer || rule->overrides == nullptr) continue;
     const std::unique_ptr<Serializer> own = entries->child("hyperparam");
     rule->overrides->for_each([&](const char* key, const std::optional<double>& value) {

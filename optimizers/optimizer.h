@@ -174,7 +174,9 @@ class KUSARI_API Optimizer {
   /// Names of the arrays that a rule keeps, in the order in which the kernel takes them.
   virtual std::span<const char* const> state_names() const noexcept = 0;
   /// Value of a state's elements before the first step.
-  virtual double initial_state(size_t) const noexcept { return 0; }
+  virtual double initial_state(size_t) const { return 0; }
+  /// Shape of a state of a parameter of that shape. A kernel of kernels/optimizer.h needs them alike.
+  virtual Shape state_shape(size_t, const Shape& parameter) const { return parameter; }
   /// The numbers of the kernel for a rule's step number t, from the hyperparameters as they are now; returns how many.
   virtual size_t numbers(int64_t t, double* numbers) const = 0;
   /// Where numbers depend on t: the members of the kernels::StepNumbers functor that computes them on the device when

@@ -471,18 +471,23 @@ void Optimizer::prepare_states(KernelRule& rule, const Array& array) const {
   const ScopedGraphCapture once(nullptr);
   const std::span<const char* const> names = state_names();
   if (rule.states.size() != names.size()) {
-    rule.names = names;
-    for (size_t k = rule.states.size(); k < names.size(); ++k) {
-      rule.states.push_back(full_like(array, initial_state(k)));
-    }
+    rule.names.assign(names.begin(), names.end());
+    rule.states.resize(names.size());
   }
   for (size_t k = 0; k < rule.states.size(); ++k) {
     Array& state = rule.states[k];
-    if (state.shape() != array.shape()) {
+    const Shape shape = state_shape(k, array.shape());
+    if (state.is_defined() && state.shape() != shape) {
       warn_of_other_shape(names[k], state, array);
-      state = full_like(array, initial_state(k));
-    } else if (!conforms(state, array)) {
-      state = conform(state, array);
+      state = Array();
+    }
+    const bool is_alike = shape == array.shape();
+    if (!state.is_defined()) {
+      const double initial = initial_state(k);
+      state = is_alike ? full_like(array, initial) : full(shape, initial, array.dtype(), array.device());
+    } else if (is_alike ? !conforms(state, array)
+                        : state.dtype() != array.dtype() || state.device() != array.device()) {
+      state = is_alike ? conform(state, array) : state.astype(array.dtype()).to_device(array.device());
     }
   }
 }

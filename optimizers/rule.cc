@@ -13,16 +13,15 @@ void OptimizerHook::throw_needs_optimizer() {
 
 namespace {
 
-/// Whether the entry can be state of the parameter, by whose sizes kernels go. One that has no shape yet may get it
-/// from a file that is read later.
-bool is_state_of(const Parameter* parameter, Serializer& serializer, const char* name, const Array& stored) {
+/// Whether the entry can be state of a parameter, by whose sizes kernels go: of this shape, or of any for a parameter
+/// that has no shape yet, which it may get from a file that is read later.
+bool is_state(const std::optional<Shape>& shape, Serializer& serializer, const std::string& name, const Array& stored) {
   if (!stored.is_floating()) {
     serializer.mismatch(name, std::string("has dtype ") + kusari::name(stored.dtype()) + ": it must be floating");
     return false;
   }
-  if (parameter == nullptr || !parameter->is_initialized() || stored.shape() == parameter->shape()) return true;
-  serializer.mismatch(
-      name, "has shape " + to_string(stored.shape()) + " but the parameter has shape " + to_string(parameter->shape()));
+  if (!shape || stored.shape() == *shape) return true;
+  serializer.mismatch(name, "has shape " + to_string(stored.shape()) + " but must have shape " + to_string(*shape));
   return false;
 }
 
@@ -102,7 +101,10 @@ void KernelRule::add_hook(const OptimizerHook& hook, std::string name, HookTimin
 
 void KernelRule::remove_hook(const std::string& name) { hooks.remove("UpdateRule::remove_hook", name); }
 
-void KernelRule::visit(Serializer& serializer, const Parameter* parameter) {
+void KernelRule::visit(Serializer& serializer, const Expected* expected) {
+  const auto shape_of = [&](size_t k) {
+    return expected != nullptr ? std::optional<Shape>(expected->state_shape(k)) : std::nullopt;
+  };
   const bool writer = serializer.is_writer();
   if (writer || serializer.contains("t")) {
     int64_t t = writer ? clock.t() : 0;
@@ -113,10 +115,10 @@ void KernelRule::visit(Serializer& serializer, const Parameter* parameter) {
     for (size_t i = 0; i < states.size(); ++i) serializer(names[i], states[i]);
   } else {
     std::vector<Array> read;
-    for (const char* const name : names) {
+    for (size_t k = 0; k < names.size(); ++k) {
       Array value;
-      if (serializer.contains(name)) serializer(name, value);
-      if (value.is_defined() && is_state_of(parameter, serializer, name, value)) read.push_back(value);
+      if (serializer.contains(names[k])) serializer(names[k], value);
+      if (value.is_defined() && is_state(shape_of(k), serializer, names[k], value)) read.push_back(value);
     }
     if (read.size() == names.size()) {
       states = std::move(read);
@@ -129,7 +131,8 @@ void KernelRule::visit(Serializer& serializer, const Parameter* parameter) {
     Array value;
     if (writer) value = master->array();
     serializer("fp32_param", value);
-    if (!writer && value.is_defined() && is_state_of(parameter, serializer, "fp32_param", value)) {
+    const auto shape = expected != nullptr ? std::optional<Shape>(expected->parameter.shape()) : std::nullopt;
+    if (!writer && value.is_defined() && is_state(shape, serializer, "fp32_param", value)) {
       master = std::make_unique<Parameter>(value.astype(Dtype::float32));
       rounded.reset();  // the parameter may be read later
     }
@@ -140,6 +143,9 @@ void KernelRule::visit(Serializer& serializer, const Parameter* parameter) {
   const std::unique_ptr<Serializer> below = serializer.child("hyperparam");
   if (serializer.restores() && !writer) overrides = nullptr;
   Hyperparameters found = overrides != nullptr ? *overrides : Hyperparameters();
+  if (!writer) {
+    for (const std::string& name : hyperparameter_names) found[name];  // those that may be found
+  }
   bool any = false;
   found.for_each([&](const char* name, std::optional<double>& value) {
     if (writer ? !value.has_value() : !below->contains(name)) return;

@@ -2,6 +2,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -60,8 +61,10 @@ struct WrittenState {
 /// The rule that Optimizer puts on a parameter: what the optimizer must remember about it.
 class KernelRule final : public UpdateRule {
  public:
-  KernelRule(uint64_t optimizer_id, std::span<const char* const> state_names)
-      : owner{optimizer_id}, names{state_names} {}
+  KernelRule(uint64_t optimizer_id, std::span<const char* const> state_names, std::vector<std::string> hyperparameters)
+      : owner{optimizer_id},
+        names(state_names.begin(), state_names.end()),
+        hyperparameter_names{std::move(hyperparameters)} {}
 
   int64_t t() const override { return clock.t(); }
   Hyperparameters& hyperparam() override;
@@ -69,12 +72,17 @@ class KernelRule final : public UpdateRule {
   void add_hook(const OptimizerHook& hook, std::string name, HookTiming timing) override;
   void remove_hook(const std::string& name) override;
   void serialize(Serializer& serializer) override { visit(serializer, nullptr); }
-  /// The same; what is read must have the shape of the rule's parameter.
-  void serialize(Serializer& serializer, const Parameter& parameter) { visit(serializer, &parameter); }
+  using StateShape = std::function<Shape(size_t state)>;
+  /// The same; what is read must have these shapes and, for the float32 copy, that of the parameter.
+  void serialize(Serializer& serializer, const Parameter& parameter, const StateShape& shape_of) {
+    const Expected expected{parameter, shape_of};
+    visit(serializer, parameter.is_initialized() ? &expected : nullptr);
+  }
   void to(const Device& device) override;
 
-  const uint64_t owner;                        // id of the optimizer
-  std::span<const char* const> names;          // of `states`
+  const uint64_t owner;            // id of the optimizer
+  std::vector<std::string> names;  // of `states`
+  const std::vector<std::string> hyperparameter_names;
   std::vector<Array> states;                   // empty before the first update
   std::unique_ptr<Hyperparameters> overrides;  // null: none
   std::unique_ptr<Parameter> master;           // float32 twin of a 16-bit parameter
@@ -83,7 +91,11 @@ class KernelRule final : public UpdateRule {
   StepClock clock;
 
  private:
-  void visit(Serializer& serializer, const Parameter* parameter);
+  struct Expected {
+    const Parameter& parameter;
+    const StateShape& state_shape;
+  };
+  void visit(Serializer& serializer, const Expected* expected);
 };
 
 }  // namespace kusari::detail

@@ -158,7 +158,7 @@ class KUSARI_API Array {
   /// Some order of the axes without gaps or overlaps: the elements are one flat range.
   bool is_dense() const;
 
-  // --- views: they share the elements ---------------------------------------------------------------------------
+  // --- views: they share the elements ---
 
   /// The same elements in C order under another shape; one size may be -1 (inferred). A view where strides allow it,
   /// else a copy. Throws TypeError when the sizes do not match.
@@ -181,7 +181,7 @@ class KUSARI_API Array {
   /// outside.
   Array as_strided(const Shape& shape, const Strides& strides, int64_t offset = 0) const;
 
-  // --- copies and conversions ---------------------------------------------------------------------------------------
+  // --- copies and conversions ---
 
   /// A new array with the same elements and, when dense, the same memory order.
   Array copy() const;
@@ -199,15 +199,13 @@ class KUSARI_API Array {
   /// itself may go at once. See also DeferredCopies.
   Array to_device_beside(const Device& device) const;
 
-  // --- writing
-  // --------------------------------------------------------------------------------------------------------
+  // --- writing ---
 
   void fill(Scalar value) const;
   /// Overwrites the elements, converting dtype and device and broadcasting.
   void copy_from(const Array& source) const;
 
-  // --- host access: waits for the device, always logical C order
-  // ----------------------------------------------------------
+  // --- host access: waits for the device, always logical C order ---
 
   /// All elements, converted to T. Throws OutOfMemoryError when the host has no room for them.
   template <class T>
@@ -229,8 +227,7 @@ class KUSARI_API Array {
     return value;
   }
 
-  // --- for backends
-  // -------------------------------------------------------------------------------------------------------
+  // --- for backends ---
 
   /// First element in device memory. Kernels and interop only: recorders do not see what is done with it. Who changes
   /// elements that a kernel may have read before calls mark_written() afterwards, or expose() once.

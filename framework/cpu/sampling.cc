@@ -65,8 +65,7 @@ int64_t chunk_of(int64_t elements_each) {
   return std::max<int64_t>(1, kThreadChunk / std::max<int64_t>(elements_each, 1));
 }
 
-// --- resizing
-// ----------------------------------------------------------------------------------------------------------
+// --- resizing ---
 
 /// Along one axis: new element i lies between elements left[i] <= right[i] of the given ones, by weight[i] towards the
 /// right one. left never decreases.

@@ -397,6 +397,21 @@ struct NoiseSchedule {
   KUSARI_HOST_DEVICE NoiseHook operator()(double t) const { return {km::sqrt(eta / km::pow(1 + t, 0.55))}; }
 };
 
+/// The numbers of an optimizer of the user's, and the count of the step behind them.
+struct ComposedNumbers {
+  double values[15], t;
+};
+struct ComposedSchedule {
+  static constexpr const char* kName = "composed_numbers";
+  double values[15];
+  KUSARI_HOST_DEVICE ComposedNumbers operator()(double t) const {
+    ComposedNumbers numbers{};
+    for (int i = 0; i < 15; ++i) numbers.values[i] = values[i];
+    numbers.t = t;
+    return numbers;
+  }
+};
+
 /// ScaleHook's rate, which makes a norm at most `threshold`. A norm of NaN is left alone.
 struct ClippingRate {
   double threshold;
@@ -450,7 +465,8 @@ struct LarsRate {
   V(MsvagSchedule)               \
   V(DecoupledAdamSchedule)       \
   V(LambSchedule)                \
-  V(NoiseSchedule)
+  V(NoiseSchedule)               \
+  V(ComposedSchedule)
 
 #define KUSARI_LAYER_RULES(V) \
   V(LarsRule)                 \

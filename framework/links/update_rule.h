@@ -1,8 +1,11 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
+#include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "kusari/framework/core/array.h"
 #include "kusari/framework/core/device.h"
@@ -17,10 +20,20 @@ class Serializer;
 /// When an optimizer's hook runs: before the update, after it, or when the hook itself says.
 enum class HookTiming : uint8_t { automatic, pre, post };
 
-/// The hyperparameters that one parameter has for itself; what is not set is the optimizer's. Chainer's names.
+/// The hyperparameters that one parameter has for itself; what is not set is the optimizer's. Chainer's names are
+/// members; those of other optimizers are set by name, as these may be: own["trust_coefficient"] = 0.01.
 struct Hyperparameters {
   std::optional<double> alpha, beta, beta1, beta2, eps, eta, final_lr, gamma, lr, momentum, rho, weight_decay_rate;
 
+  std::map<std::string, std::optional<double>, std::less<>> others;
+
+  std::optional<double>& operator[](const std::string& name) {
+    std::optional<double>* own = nullptr;
+    for_each([&](std::string_view known, std::optional<double>& value) {
+      if (known == name) own = &value;
+    });
+    return own != nullptr ? *own : others[name];
+  }
   /// Calls visit(name, value) for each.
   template <class Visitor>
   void for_each(Visitor&& visit) {
@@ -36,6 +49,7 @@ struct Hyperparameters {
     visit("momentum", momentum);
     visit("rho", rho);
     visit("weight_decay_rate", weight_decay_rate);
+    for (auto& [name, value] : others) visit(name.c_str(), value);
   }
 };
 

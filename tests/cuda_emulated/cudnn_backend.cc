@@ -137,8 +137,7 @@ void put(Content& content, cudnnBackendAttributeName_t name, std::vector<std::sh
   a.contents = std::move(values);
 }
 
-// --- finalizing
-// -------------------------------------------------------------------------------------------------------
+// --- finalizing ---
 
 cudnnStatus_t finalize_tensor(const Content& content) {
   const CudnnTensor t(content);

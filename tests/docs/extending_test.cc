@@ -51,6 +51,28 @@ class Affine : public Link {
   Parameter scale, shift;
 };
 
+// Lion: the sign of a momentum.
+class Lion : public ComposedOptimizer {
+ public:
+  double lr = 1e-4, beta1 = 0.9, beta2 = 0.99, weight_decay_rate = 0;
+
+  Lion() : ComposedOptimizer("Lion", {"m"}) {}
+
+ private:
+  std::vector<Field> fields() override {
+    return {{"lr", &lr, Range::not_negative},
+            {"beta1", &beta1, Range::zero_to_below_one},
+            {"beta2", &beta2, Range::zero_to_below_one},
+            {"weight_decay_rate", &weight_decay_rate, Range::not_negative}};
+  }
+  void update_core(ParameterStep& step) const override {
+    const Array &p = step.parameter(), &g = step.gradient(), &m = step.state("m");
+    const Array direction = xp::sign(step["beta1"] * m + (1 - step["beta1"]) * g);
+    step.set_parameter(p - step["lr"] * (direction + step["weight_decay_rate"] * p));
+    step.set_state("m", step["beta2"] * m + (1 - step["beta2"]) * g);
+  }
+};
+
 // The squares of 0, 1, ... as pairs (i, i * i).
 class Squares final : public datasets::Dataset {
  public:
@@ -119,6 +141,19 @@ TEST_CASE("extending: a link") {
   Affine affine;
   CHECK(affine(ones({2, 3, 4})).to_vector<float>() == std::vector<float>(24, 1.0F));
   CHECK(affine.param("/scale").shape() == Shape{3});
+}
+
+TEST_CASE("extending: an optimizer") {
+  auto model = L::Linear(3, 2);
+  Lion optimizer;
+  optimizer.lr = 0.01;
+  optimizer.setup(model);
+  model.b.update_rule().hyperparam()["lr"] = 1e-3;
+  const auto loss = [&] { return F::mean_squared_error(model(ones({4, 3})), full({4, 2}, 3, Dtype::float32)); };
+  const float before = loss().array().item<float>();
+  for (int i = 0; i < 50; ++i) optimizer.update(loss);
+  CHECK(loss().array().item<float>() < 0.7F * before);
+  CHECK(model.b.array().to_vector<float>()[0] == doctest::Approx(0.05));
 }
 
 TEST_CASE("extending: a data set, an extension and a hook") {

@@ -1,4 +1,4 @@
-#include "kusari/framework/functions/axes.h"
+#include "kusari/framework/kernels/axes.h"
 
 #include "kusari/framework/functions/math/average.h"
 #include "kusari/framework/functions/math/logsumexp.h"

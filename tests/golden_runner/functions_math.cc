@@ -1,6 +1,5 @@
 #include <limits>
 
-#include "kusari/framework/functions/axes.h"
 #include "kusari/framework/functions/math/average.h"
 #include "kusari/framework/functions/math/basic_math.h"
 #include "kusari/framework/functions/math/batch_l2_norm_squared.h"
@@ -37,6 +36,7 @@
 #include "kusari/framework/functions/math/sum.h"
 #include "kusari/framework/functions/math/trigonometric.h"
 #include "kusari/framework/functions/math/zeta.h"
+#include "kusari/framework/kernels/axes.h"
 #include "kusari/tests/golden_runner/functions.h"
 
 namespace kusari::golden {

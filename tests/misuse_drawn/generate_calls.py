@@ -16,10 +16,11 @@ from header_reader import Reader, Unreadable, skip_angles, text_of
 
 # Folders whose public headers are drawn from, and single headers.
 FOLDERS = ("framework/functions/", "framework/links/", "framework/initializers/")
-HEADERS = ("framework/core/array.h", "framework/autograd/variable.h")
+HEADERS = ("framework/core/array.h", "framework/kernels/array_math.h", "framework/autograd/variable.h")
 # Namespaces whose functions are called, with what users call them.
 NAMESPACES = {
     "kusari": "",
+    "kusari::xp": "xp::",
     "kusari::functions": "F::",
     "kusari::links": "L::",
     "kusari::initializers": "initializers::",

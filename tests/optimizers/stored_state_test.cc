@@ -71,7 +71,7 @@ TEST_CASE("an optimizer takes no state of another shape") {
           serializers::save_npz_dictionary(path, entries);
           CHECK_THROWS_WITH_AS(serializers::load_npz(path, other.optimizer),
                                ("load_npz: " + path + ": entry 'W/" + name + "' has shape " + to_string(shape) +
-                                " but the parameter has shape (3, 4)")
+                                " but must have shape (3, 4)")
                                    .c_str(),
                                TypeError);
           CHECK(other.optimizer.t() == (is_fresh ? 0 : 1));

@@ -39,6 +39,7 @@
 #include "kusari/optimizers/optimizer_hooks.h"
 #include "kusari/optimizers/rmsprop.h"
 #include "kusari/optimizers/sgd.h"
+#include "kusari/tests/install/user_optimizers.h"
 #include "kusari/tests/quiet_log.h"
 #include "kusari/tests/scratch_directory.h"
 #include "kusari/updaters/standard_updater.h"
@@ -102,7 +103,7 @@ Bits state_of(StepModel& model, Optimizer& optimizer, const Observation& observa
     append(bits, parameter->grad());
     append(bits, parameter->device_loss_scale());
     bits.push_back(std::bit_cast<uint64_t>(parameter->loss_scale()));
-    for (const char* const state : {"m", "v", "vhat", "ms", "fp32_param"}) {
+    for (const char* const state : {"m", "v", "vhat", "ms", "row", "column", "fp32_param"}) {
       append(bits, parameter->update_rule().state(state));
     }
     bits.push_back(static_cast<uint64_t>(parameter->update_rule().t()));
@@ -213,6 +214,8 @@ TEST_CASE("replayed steps are those of define-by-run, whatever the optimizer") {
       {"RMSprop", [] { return std::make_unique<optimizers::RMSprop>(); }},
       {"DecoupledAdamW", [] { return std::make_unique<optimizers::DecoupledAdamW>(); }},
       {"LAMB", [] { return std::make_unique<optimizers::LAMB>(); }},
+      {"Lion, a user's", [] { return std::make_unique<user::Lion>(); }},
+      {"Adafactor, a user's", [] { return std::make_unique<user::Adafactor>(); }},
       {"LARS", [] { return std::make_unique<optimizers::LARS>(); }},
   };
   for (const auto& [text, make] : optimizers) check_same_steps({.text = text, .make = make});
@@ -244,6 +247,14 @@ TEST_CASE("replayed steps follow loss scaling, and skip what overflows") {
                         .is_plain_net = true,
                         .has_overflow = true});
       check_same_steps({.text = text, .make = adam, .prepare = prepare, .options = {.loss_scaling = scaling}});
+      check_same_steps({.text = text,
+                        .make = [] { return std::make_unique<user::Adafactor>(); },
+                        .prepare = prepare,
+                        .options = {.loss_scaling = scaling},
+                        .dtype = Dtype::float16,
+                        .policy = mixed16,
+                        .is_plain_net = true,
+                        .has_overflow = true});
     }
   }
 }

@@ -2,7 +2,7 @@
 
 #include "kusari/framework/autograd/variable.h"
 #include "kusari/framework/core/export.h"
-#include "kusari/framework/functions/axes.h"
+#include "kusari/framework/kernels/axes.h"
 
 namespace kusari::functions {
 

@@ -3,7 +3,7 @@
 #include <string>
 
 #include "kusari/framework/autograd/type_check.h"
-#include "kusari/framework/functions/axes.h"
+#include "kusari/framework/kernels/axes.h"
 
 // What the batch normalizations share about axes, for the sources of this folder.
 namespace kusari::functions {

@@ -2,8 +2,8 @@
 
 #include "kusari/framework/autograd/variable.h"
 #include "kusari/framework/core/export.h"
-#include "kusari/framework/functions/axes.h"
 #include "kusari/framework/functions/per_axis.h"
+#include "kusari/framework/kernels/axes.h"
 
 namespace kusari::functions {
 
