@@ -4,7 +4,7 @@
 
 file(GLOB_RECURSE kusari_cuda_sources CONFIGURE_DEPENDS cuda/*.cc cuda/*.cu)
 # Formulas round each product and each sum, as on the CPU: they wait for memory anyway.
-file(GLOB kusari_cuda_rounded CONFIGURE_DEPENDS cuda/pointwise_*.cu cuda/random.cu)
+file(GLOB kusari_cuda_rounded CONFIGURE_DEPENDS cuda/kernels/rounded/*.cu)
 set_source_files_properties(${kusari_cuda_rounded} PROPERTIES COMPILE_OPTIONS "$<$<COMPILE_LANGUAGE:CUDA>:-fmad=false>")
 
 # The headers that kernels compiled at run time include, as a source.

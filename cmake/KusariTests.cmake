@@ -117,7 +117,7 @@ if(test_support_sources)
 
   # Asks cuDNN itself, which needs no card for that.
   if(TARGET test_cudnn)
-    file(GLOB cudnn_sources CONFIGURE_DEPENDS cuda/cudnn_*.cc)
+    file(GLOB cudnn_sources CONFIGURE_DEPENDS cuda/libraries/cudnn_*.cc)
     target_sources(test_cudnn PRIVATE ${cudnn_sources})
     target_include_directories(test_cudnn SYSTEM PRIVATE ${CUDAToolkit_INCLUDE_DIRS} ${KUSARI_CUDNN_INCLUDE_DIR})
     target_link_libraries(test_cudnn PRIVATE ${KUSARI_CUDNN_LIBRARY})
@@ -125,7 +125,7 @@ if(test_support_sources)
 
   # Asks NVRTC itself, likewise.
   if(TARGET test_nvrtc)
-    target_sources(test_nvrtc PRIVATE cuda/cache_folder.cc cuda/fused_pointwise_source.cc cuda/nvrtc.cc
+    target_sources(test_nvrtc PRIVATE cuda/runtime/cache_folder.cc cuda/plans/fused_pointwise_source.cc cuda/runtime/nvrtc.cc
                                       framework/kernels/user/source.cc)
     target_include_directories(test_nvrtc SYSTEM PRIVATE ${CUDAToolkit_INCLUDE_DIRS})
     target_link_libraries(test_nvrtc PRIVATE CUDA::nvrtc)
@@ -161,11 +161,11 @@ if(test_support_sources)
   if(TARGET test_gpu)
     target_sources(
       test_gpu
-      PRIVATE cuda/allocator.cc
-              cuda/pinned_pool.cc
-              cuda/reduction_plan.cc
-              cuda/row_plan.cc
-              cuda/set_plan.cc
+      PRIVATE cuda/runtime/allocator.cc
+              cuda/runtime/pinned_pool.cc
+              cuda/plans/reduction_plan.cc
+              cuda/plans/row_plan.cc
+              cuda/plans/set_plan.cc
               framework/kernels/user/layout.cc
               framework/kernels/user/source.cc)
   endif()
@@ -404,8 +404,9 @@ if(Python3_Interpreter_FOUND)
            COMMAND Python3::Interpreter "${CMAKE_CURRENT_SOURCE_DIR}/tests/check_headers/check_headers_test.py")
   add_test(NAME generate_calls
            COMMAND Python3::Interpreter "${CMAKE_CURRENT_SOURCE_DIR}/tests/misuse_drawn/generate_calls_test.py")
+  add_test(NAME check_kernels COMMAND Python3::Interpreter "${CMAKE_CURRENT_SOURCE_DIR}/tools/check_kernels")
   set_tests_properties(check_layers check_layers_finds_offences check_headers check_headers_finds_offences generate_calls
-                       PROPERTIES LABELS tree)
+                       check_kernels PROPERTIES LABELS tree)
 endif()
 
 # tools/compare gives its peer no kernels that the processor lacks.
@@ -424,9 +425,6 @@ endif()
 
 add_test(NAME check_format COMMAND "${CMAKE_CURRENT_SOURCE_DIR}/tools/check_format")
 set_tests_properties(check_format PROPERTIES LABELS tree SKIP_RETURN_CODE 77)
-
-add_test(NAME check_kernels COMMAND "${CMAKE_CURRENT_SOURCE_DIR}/tools/check_kernels")
-set_tests_properties(check_kernels PROPERTIES LABELS tree)
 
 if(kusari_isa_objects AND TARGET test_support)
   add_test(NAME isa_objects_have_no_weak_symbols

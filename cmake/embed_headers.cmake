@@ -1,7 +1,7 @@
 # Writes OUTPUT, a source that holds the texts of HEADERS (paths below ROOT) for NVRTC:
 #   cmake -DROOT=... -DHEADERS=a.h,b.h -DOUTPUT=... -P embed_headers.cmake
 string(REPLACE "," ";" HEADERS "${HEADERS}")
-set(text "#include \"kusari/cuda/nvrtc_headers.h\"\n\nnamespace kusari::cuda {\n\nconst NvrtcHeader kNvrtcHeaders[] = {\n")
+set(text "#include \"kusari/cuda/runtime/nvrtc_headers.h\"\n\nnamespace kusari::cuda {\n\nconst NvrtcHeader kNvrtcHeaders[] = {\n")
 list(LENGTH HEADERS count)
 foreach(header ${HEADERS})
   file(READ "${ROOT}/${header}" content)

@@ -123,7 +123,7 @@ void ProcessLoader::submit(std::span<const ExampleKey> keys) {
                      " examples where " + std::to_string(options_.batch_size) +
                      " were the most: the data set has grown since the iterator was made");
   }
-  loads_.push_back(std::make_unique<BatchLoad>(keys));
+  loads_.push_back(std::make_unique<BatchProgress>(keys));
   advance_without_throwing();
 }
 
@@ -135,7 +135,7 @@ bool ProcessLoader::is_ready() {
 
 Batch ProcessLoader::take() {
   check_process();
-  BatchLoad& load = *loads_.front();
+  BatchProgress& load = *loads_.front();
   for (;;) {
     const uint32_t seen = crew_ ? crew_->board().events() : 0;
     advance();
@@ -218,7 +218,7 @@ void ProcessLoader::handle(Report& report) {
     trouble_ = std::make_exception_ptr(WorkerError(text));
     return;
   }
-  BatchLoad* const load = tenants_[static_cast<size_t>(report.place)].load;
+  BatchProgress* const load = tenants_[static_cast<size_t>(report.place)].load;
   if (load == nullptr || !load->is_expected(report.row)) return;  // cancelled
   if (report.kind == Report::Kind::failed) return handle_failure(*load, report.row, std::move(report.failure));
   try {
@@ -228,7 +228,7 @@ void ProcessLoader::handle(Report& report) {
   }
 }
 
-void ProcessLoader::take_example(BatchLoad& load, const Report& report) {
+void ProcessLoader::take_example(BatchProgress& load, const Report& report) {
   Example example;
   if (report.kind == Report::Kind::alone) {
     if (!report.memory) {
@@ -263,7 +263,7 @@ void ProcessLoader::handle_exit(const Report& report) {
       had_work = true;
       const int64_t first = chunk.first_row, rows = chunk.rows, done = chunk.rows_done.load();
       chunk.owner.store(WorkBoard::kNobody);
-      BatchLoad* const load = tenants_[static_cast<size_t>(place)].load;
+      BatchProgress* const load = tenants_[static_cast<size_t>(place)].load;
       if (load == nullptr) continue;
       load->finish(first, done);
       if (done < rows && load->is_expected(first + done)) {
@@ -283,7 +283,7 @@ void ProcessLoader::handle_exit(const Report& report) {
   start_worker(static_cast<size_t>(report.worker));
 }
 
-void ProcessLoader::handle_failure(BatchLoad& load, int64_t row, Failure failure) {
+void ProcessLoader::handle_failure(BatchProgress& load, int64_t row, Failure failure) {
   const int64_t example = load.keys()[static_cast<size_t>(row)].index;
   switch (options_.on_failure) {
     case OnFailure::skip:
@@ -300,7 +300,7 @@ void ProcessLoader::handle_failure(BatchLoad& load, int64_t row, Failure failure
 
 void ProcessLoader::finish_chunks(const std::vector<WorkBoard::Claim>& done) {
   for (const auto& [place, chunk] : done) {
-    BatchLoad* const load = tenants_[static_cast<size_t>(place)].load;
+    BatchProgress* const load = tenants_[static_cast<size_t>(place)].load;
     if (load != nullptr) {
       load->finish(chunk->first_row, chunk->rows);
       idle_deaths_ = 0;
@@ -321,7 +321,7 @@ void ProcessLoader::release_places() {
   }
 }
 
-void ProcessLoader::abandon_place(BatchLoad& load) noexcept {
+void ProcessLoader::abandon_place(BatchProgress& load) noexcept {
   if (load.place < 0) return;
   crew_->board().cancel(load.place);
   tenants_[static_cast<size_t>(load.place)] = {nullptr, load.block(), true};
@@ -350,7 +350,7 @@ void ProcessLoader::post() {
 }
 
 // Gives a batch a place on the board and a block; false when all places are taken.
-bool ProcessLoader::move_in(BatchLoad& load) {
+bool ProcessLoader::move_in(BatchProgress& load) {
   WorkBoard& board = crew_->board();
   if (load.place < 0) {
     const auto free = std::ranges::find_if(
@@ -370,7 +370,7 @@ bool ProcessLoader::move_in(BatchLoad& load) {
   return true;
 }
 
-void ProcessLoader::choose_target(BatchLoad& load) {
+void ProcessLoader::choose_target(BatchProgress& load) {
   WorkBoard::Target target;
   if (room_ > 0) {
     target.room = room_;
@@ -397,14 +397,14 @@ void ProcessLoader::measure(const Example& example) {
 }
 
 // If many examples did not fit, later batches have room for them.
-void ProcessLoader::adapt_to(const BatchLoad& load) noexcept {
+void ProcessLoader::adapt_to(const BatchProgress& load) noexcept {
   if (options_.shared_mem || largest_alone_ > kLargestSlot) return;
   if (load.examples_alone() * 4 > std::ssize(load.keys())) room_ = std::max(room_, slot_for(largest_alone_ * 5 / 4));
 }
 
 // --- waiting ---
 
-void ProcessLoader::wait_for(const BatchLoad& load, uint32_t seen) {
+void ProcessLoader::wait_for(const BatchProgress& load, uint32_t seen) {
   WorkBoard& board = crew_->board();
   int place = load.place;
   for (int i = 0; place < 0 && i < board.places(); ++i) {  // until another batch makes room

@@ -10,8 +10,8 @@
 
 #include "kusari/framework/core/device.h"
 #include "kusari/framework/datasets/dataset.h"
-#include "kusari/iterators/batch_load.h"
 #include "kusari/iterators/batch_loader.h"
+#include "kusari/iterators/batch_progress.h"
 #include "kusari/iterators/block_ring.h"
 #include "kusari/iterators/on_failure.h"
 #include "kusari/iterators/worker_crew.h"
@@ -47,7 +47,7 @@ class ProcessLoader final : public BatchLoader {
  private:
   // What holds a place of the board.
   struct Tenant {
-    BatchLoad* load = nullptr;        // null: nothing, or a batch that was abandoned
+    BatchProgress* load = nullptr;    // null: nothing, or a batch that was abandoned
     IntrusivePtr<SharedBlock> block;  // of an abandoned batch, while workers may still write there
     bool is_abandoned = false;
   };
@@ -69,20 +69,20 @@ class ProcessLoader final : public BatchLoader {
   void advance_without_throwing() noexcept;
   bool receive_reports();
   void handle(Report& report);
-  void take_example(BatchLoad& load, const Report& report);
+  void take_example(BatchProgress& load, const Report& report);
   void handle_exit(const Report& report);
-  void handle_failure(BatchLoad& load, int64_t row, Failure failure);
+  void handle_failure(BatchProgress& load, int64_t row, Failure failure);
   void finish_chunks(const std::vector<WorkBoard::Claim>& done);
   void release_places();
-  void abandon_place(BatchLoad& load) noexcept;
+  void abandon_place(BatchProgress& load) noexcept;
 
   void post();
-  bool move_in(BatchLoad& load);
-  void choose_target(BatchLoad& load);
+  bool move_in(BatchProgress& load);
+  void choose_target(BatchProgress& load);
   void measure(const datasets::Example& example);
-  void adapt_to(const BatchLoad& load) noexcept;
+  void adapt_to(const BatchProgress& load) noexcept;
 
-  void wait_for(const BatchLoad& load, uint32_t seen);
+  void wait_for(const BatchProgress& load, uint32_t seen);
   void watch_workers(double seconds);
 
   Options options_;
@@ -94,7 +94,7 @@ class ProcessLoader final : public BatchLoader {
   std::vector<Tenant> tenants_;   // per place
   std::vector<Watched> watched_;  // per worker
   std::vector<WorkBoard::Claim> done_;
-  std::deque<std::unique_ptr<BatchLoad>> loads_;
+  std::deque<std::unique_ptr<BatchProgress>> loads_;
   std::exception_ptr trouble_;  // that is no example's, for the next take() that has to wait
   double unseen_ = 0;           // seconds of waiting since the mother was looked after
 

@@ -5,14 +5,20 @@
 #include <cmath>
 #include <limits>
 
+#include "kusari/framework/core/config.h"
 #include "kusari/framework/core/error.h"
 #include "kusari/framework/core/log.h"
 #include "kusari/framework/core/number_text.h"
+#include "kusari/framework/core/profiler.h"
 #include "kusari/framework/core/serializer.h"
+#include "kusari/framework/functions/math/basic_math.h"
+#include "kusari/optimizers/optimizer_access.h"
 #include "kusari/optimizers/optimizer_impl.h"
+#include "kusari/optimizers/step.h"
 
 namespace kusari {
 
+using detail::GradientScale;
 using detail::KernelRule;
 
 namespace {
@@ -25,6 +31,62 @@ uint64_t new_id() {
   static std::atomic<uint64_t> next{1};
   return next.fetch_add(1, std::memory_order_relaxed);
 }
+
+/// Null when the value is in the range.
+template <class Range>
+const char* broken_rule(Range range, double value) noexcept {
+  switch (range) {
+    case Range::finite:
+      return std::isfinite(value) ? nullptr : "finite";
+    case Range::not_negative:
+      return value >= 0 && std::isfinite(value) ? nullptr : "finite and not negative";
+    case Range::positive:
+      return value > 0 && std::isfinite(value) ? nullptr : "finite and positive";
+    case Range::zero_to_one:
+      return value >= 0 && value <= 1 ? nullptr : "at least 0 and at most 1";
+    case Range::zero_to_below_one:
+      return value >= 0 && value < 1 ? nullptr : "at least 0 and less than 1";
+  }
+  return nullptr;
+}
+
+// What a program has set itself may be anything; out of a file it would only end the training later.
+template <class Field>
+void check_stored(const Serializer& serializer, const Field& field, double value) {
+  const char* const rule = broken_rule(field.range, value);
+  if (rule == nullptr || value == *field.value || serializer.restores()) return;
+  throw ValueError(serializer.place(field.name) + "is " + general_text(value) + ": it must be " + rule);
+}
+
+/// Gradients that parameters held, and the loss scales in them, while a loss function may leave others there.
+class HeldGradients {
+ public:
+  template <class Members>
+  explicit HeldGradients(const Members& members) {
+    for (const auto& member : members) {
+      Parameter& parameter = *member.parameter;
+      if (!parameter.is_initialized() || !parameter.grad().is_defined()) continue;
+      held_.push_back({parameter, parameter.grad_var(), {parameter.device_loss_scale(), parameter.loss_scale()}});
+      parameter.cleargrad();
+    }
+  }
+  void give_back() {
+    for (Held& held : held_) {
+      held.parameter.set_grad_var(held.gradient);
+      if (held.scale == GradientScale()) continue;
+      auto& saved = held.parameter.node()->saved_state();
+      saved.loss_scale = held.scale.host;
+      saved.device_loss_scale = held.scale.device;
+    }
+  }
+
+ private:
+  struct Held {
+    Variable parameter, gradient;
+    GradientScale scale;
+  };
+  std::vector<Held> held_;
+};
 
 }  // namespace
 
@@ -68,22 +130,6 @@ void Optimizer::setup_target(Link& link, size_t size, detail::CallModel call) {
   }
 }
 
-const char* Optimizer::broken_rule(Range range, double value) noexcept {
-  switch (range) {
-    case Range::finite:
-      return std::isfinite(value) ? nullptr : "finite";
-    case Range::not_negative:
-      return value >= 0 && std::isfinite(value) ? nullptr : "finite and not negative";
-    case Range::positive:
-      return value > 0 && std::isfinite(value) ? nullptr : "finite and positive";
-    case Range::zero_to_one:
-      return value >= 0 && value <= 1 ? nullptr : "at least 0 and at most 1";
-    case Range::zero_to_below_one:
-      return value >= 0 && value < 1 ? nullptr : "at least 0 and less than 1";
-  }
-  return nullptr;
-}
-
 void Optimizer::check_hyperparameters() {
   for (const Field& field : fields()) {
     const char* const rule = broken_rule(field.range, *field.value);
@@ -91,13 +137,6 @@ void Optimizer::check_hyperparameters() {
     throw ValueError(std::string(name()) + ": " + field.name + " is " + general_text(*field.value) + ": it must be " +
                      rule);
   }
-}
-
-// What a program has set itself may be anything; out of a file it would only end the training later.
-void Optimizer::check_stored(const Serializer& serializer, const Field& field, double value) {
-  const char* const rule = broken_rule(field.range, value);
-  if (rule == nullptr || value == *field.value || serializer.restores()) return;
-  throw ValueError(serializer.place(field.name) + "is " + general_text(value) + ": it must be " + rule);
 }
 
 Link& Optimizer::target() const {
@@ -116,6 +155,90 @@ Variable Optimizer::call_model(Link& model, const detail::ModelInputs& inputs) c
                      "loss function");
   }
   return call_(model, inputs);
+}
+
+void Optimizer::cleargrads() {
+  impl_->refresh();
+  for (const Impl::Member& member : impl_->members) member.parameter->cleargrad();
+}
+
+Optimizer::ForwardScope Optimizer::forward_scope() const {
+  return impl_->forward_scope ? impl_->forward_scope() : ForwardScope();
+}
+
+void Optimizer::backward(const Variable& loss, const BackwardOptions& options) {
+  if (!loss.is_defined()) throw TypeError(std::string(name()) + "::backward: loss is not given: it is required");
+
+  Impl& impl = *impl_;
+  BackwardOptions scaled = options;
+  if (!options.loss_scale && !options.device_loss_scale.is_defined()) {
+    if (impl.scaling == Impl::Scaling::device) {
+      scaled.device_loss_scale = detail::OptimizerAccess::seed(*this, loss);
+    } else if (impl.scaling != Impl::Scaling::none) {
+      scaled.loss_scale = impl.chainer_scale;
+    }
+  }
+  const profiler::Range range("backward");
+  loss.backward(scaled);
+}
+
+void Optimizer::update_for(Variable loss) {
+  if (!loss.is_defined()) {
+    throw TypeError(std::string(name()) +
+                    "::update: the loss function returned an undefined variable: it must return the loss");
+  }
+  cleargrads();  // what the loss function may have left
+  backward(loss, {.release_graph = !config().keep_graph_on_report});
+  loss = Variable();
+  update();
+}
+
+Variable Optimizer::weighted_loss(const std::function<Variable()>& lossfun, double weight) const {
+  const ForwardScope scope = forward_scope();
+  const profiler::Range range("forward");
+  const Variable loss = lossfun();
+  return weight == 1 ? loss : loss * weight;
+}
+
+void Optimizer::accumulate(const std::function<Variable()>& lossfun, double weight) {
+  if (!lossfun) throw ValueError(std::string(name()) + "::accumulate: lossfun is empty: it must be callable");
+
+  impl_->refresh();
+  HeldGradients held(impl_->members);
+  const auto restore = [&] {
+    cleargrads();  // what the loss function may have left
+    held.give_back();
+  };
+  Variable loss;
+  try {
+    loss = weighted_loss(lossfun, weight);
+  } catch (...) {
+    restore();
+    throw;
+  }
+  restore();
+  backward(loss, {.release_graph = !config().keep_graph_on_report});
+}
+
+void Optimizer::update() {
+  const profiler::Range range("update");
+  impl_->refresh();
+  Step(*impl_).run();
+}
+
+void Optimizer::Impl::refresh() {
+  Link& target = self->target();
+  const uint64_t now = detail::structure_version();
+  if (version == now && link == &target) return;
+  members.clear();
+  groups.clear();
+  for (Parameter* parameter : target.params()) {
+    KernelRule* const rule = kernel_rule(*parameter);
+    if (rule != nullptr && rule->owner != id) throw_displaced(target);
+    members.push_back({parameter, rule});
+  }
+  version = now;
+  link = &target;
 }
 
 void Optimizer::new_epoch(bool automatic) {

@@ -21,39 +21,17 @@
 #include "kusari/framework/links/link.h"
 #include "kusari/framework/links/parameter.h"
 #include "kusari/optimizers/hook.h"
+#include "kusari/optimizers/loss_scaling_options.h"
 
 namespace kusari {
 
-class GraphCapture;
 class Serializer;
 
 namespace detail {
-class KernelRule;
 struct NumbersLaunch;
 struct OptimizerAccess;
 struct StepLaunch;
 }  // namespace detail
-
-/// How a dynamic loss scale grows: a little at every step, as in Chainer, which doubles it at every step until the
-/// first overflow and keeps it in [1, 65504]; or by a factor after `interval` steps without overflow, as PyTorch's
-/// GradScaler.
-enum class LossScaleGrowth : uint8_t { continuous, stepwise };
-
-/// Options of Optimizer::loss_scaling.
-struct LossScalingOptions {
-  /// Dynamic scaling: after this many steps without overflow the scale has grown by growth_factor.
-  double interval = 1000;
-  /// A fixed scale instead of a dynamic one.
-  std::optional<double> scale = std::nullopt;
-  /// Do exactly what Chainer does: hooks see scaled gradients of the parameters' own dtype, a fixed scale applies steps
-  /// that overflowed, a dynamic one counts them, the scale starts at 1, and the host waits for every step.
-  bool chainer_compatible = false;
-  LossScaleGrowth growth = LossScaleGrowth::continuous;
-  /// Of dynamic scaling: 32768 if not given, 65536 for stepwise growth, 1 for chainer_compatible.
-  std::optional<double> initial_scale = std::nullopt;
-  double growth_factor = 2;
-  double backoff_factor = 0.5;  ///< of the scale after a step that overflowed
-};
 
 /// A gradient method: changes the parameters of its target so that a loss becomes smaller. Holds the target's home, so
 /// the target may be moved, and puts an UpdateRule on each of its parameters.
@@ -169,6 +147,9 @@ class KUSARI_API Optimizer {
     double* value;
     Range range = Range::finite;
   };
+  /// Room for the numbers of a kernel, or for its schedule and a count behind it.
+  static constexpr size_t kMostNumbers = 16;
+
   /// Where the hyperparameters are.
   virtual std::vector<Field> fields() = 0;
   /// Names of the arrays that a rule keeps, in the order in which the kernel takes them.
@@ -177,7 +158,8 @@ class KUSARI_API Optimizer {
   virtual double initial_state(size_t) const { return 0; }
   /// Shape of a state of a parameter of that shape. A kernel of kernels/optimizer.h needs them alike.
   virtual Shape state_shape(size_t, const Shape& parameter) const { return parameter; }
-  /// The numbers of the kernel for a rule's step number t, from the hyperparameters as they are now; returns how many.
+  /// The numbers of the kernel for a rule's step number t, from the hyperparameters as they are now, to `numbers`,
+  /// which has room for kMostNumbers; returns how many. See write_numbers.
   virtual size_t numbers(int64_t t, double* numbers) const = 0;
   /// Where numbers depend on t: the members of the kernels::StepNumbers functor that computes them on the device when
   /// that alone knows t, and its launch.
@@ -186,11 +168,12 @@ class KUSARI_API Optimizer {
   /// Tells the kernels that launch_step chooses from apart, beside state_names(): recorded steps are made anew when it
   /// changes.
   virtual int kernel_choice() const noexcept { return 0; }
-  template <class Step>
-  static size_t write_numbers(const Step& step, double* out) {
-    static_assert(sizeof(Step) % sizeof(double) == 0 && std::is_trivially_copyable_v<Step>);
-    std::memcpy(out, &step, sizeof(Step));
-    return sizeof(Step) / sizeof(double);
+  template <class Functor>
+  static size_t write_numbers(const Functor& functor, double* out) {
+    static_assert(sizeof(Functor) % sizeof(double) == 0 && std::is_trivially_copyable_v<Functor>);
+    static_assert(sizeof(Functor) <= kMostNumbers * sizeof(double));
+    std::memcpy(out, &functor, sizeof(Functor));
+    return sizeof(Functor) / sizeof(double);
   }
   /// step.run<Step>(), Step being the functor of kernels/optimizer.h.
   virtual void launch_step(const detail::StepLaunch& step) const = 0;
@@ -198,47 +181,15 @@ class KUSARI_API Optimizer {
  private:
   friend struct detail::OptimizerAccess;
   struct Impl;
-  struct Entry;
-  struct Group;
-  struct GroupNumbers;
-  struct StepRecord;
+  class Step;
+  class StepRecord;
   void setup_target(Link& link, size_t size, detail::CallModel call);
   void check_hyperparameters();
-  /// Null when the value is in the range.
-  static const char* broken_rule(Range range, double value) noexcept;
-  static void check_stored(const Serializer& serializer, const Field& field, double value);
   Variable call_model(Link& model, const detail::ModelInputs& inputs) const;
   ForwardScope forward_scope() const;
   void cleargrads();
   Variable weighted_loss(const std::function<Variable()>& lossfun, double weight) const;
   void update_for(Variable loss);
-  void refresh();
-  void warn_of_unused_gradients();
-  void warn_of_stray_links();
-  void update_guarded(const Array& guard, const Array& loss_scale);
-  void update_as_chainer();
-  void prepare_gradients();
-  void find_gradients(const Array& loss_scale);
-  bool gradients_are_finite();
-  bool has_hooks() const;
-  void unscale_for_hooks();
-  void unscale_as_chainer();
-  void list_stepped();
-  void call_observers();
-  void call_hooks(HookTiming timing);
-  void update_parameters(const Array& guard);
-  void call_rule_hooks(HookTiming timing, Entry& entry);
-  void launch_groups(const Array& guard);
-  bool write_numbers(GroupNumbers& numbers, const Device& device, int64_t t, const Hyperparameters* overrides,
-                     bool is_counted_on_device);
-  void prepare_clocks(const Array& guard);
-  void count_attempts();
-  void prepare_states(detail::KernelRule& rule, const Array& array) const;
-  void forget_scales();
-  void begin_record(GraphCapture& capture);
-  void record_groups(GraphCapture& capture);
-  void end_record(GraphCapture& capture);
-  void drop_master_gradients();
   void report_skipped() const;
 
   std::unique_ptr<Impl> impl_;

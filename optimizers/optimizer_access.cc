@@ -1,5 +1,6 @@
 #include "kusari/optimizers/optimizer_access.h"
 
+#include <algorithm>
 #include <array>
 #include <limits>
 #include <string>
@@ -9,8 +10,10 @@
 #include "kusari/framework/core/error.h"
 #include "kusari/framework/core/graph_capture.h"
 #include "kusari/framework/core/profiler.h"
+#include "kusari/optimizers/conversions.h"
 #include "kusari/optimizers/hooks/fused.h"
 #include "kusari/optimizers/optimizer_impl.h"
+#include "kusari/optimizers/step.h"
 #include "kusari/optimizers/step_launch.h"
 
 namespace kusari::detail {
@@ -90,10 +93,10 @@ Array OptimizerAccess::seed(Optimizer& optimizer, const Variable& loss) {
 LossScale* OptimizerAccess::loss_scale(Optimizer& optimizer) noexcept { return optimizer.impl_->loss_scale.get(); }
 
 Array OptimizerAccess::squared_norm(Optimizer& optimizer) {
-  optimizer.refresh();
+  optimizer.impl_->refresh();
   std::vector<Parameter*> parameters;
-  for (const Optimizer::Entry& entry : optimizer.impl_->entries) {
-    if (entry.parameter->is_initialized()) parameters.push_back(entry.parameter);
+  for (const Optimizer::Impl::Member& member : optimizer.impl_->members) {
+    if (member.parameter->is_initialized()) parameters.push_back(member.parameter);
   }
   return optimizer_hooks::gradient_square_sum(parameters);
 }
@@ -105,13 +108,61 @@ void OptimizerAccess::update(Optimizer& optimizer, const Array& guard, const Arr
     throw StateError(std::string(optimizer.name()) +
                      "::update: the optimizer scales the loss itself; call no_loss_scaling() to scale it elsewhere");
   }
-  optimizer.refresh();
+  impl.refresh();
   if (guard.is_defined() && impl.skips == nullptr) {
     constexpr double kInfinity = std::numeric_limits<double>::infinity();
     impl.skips = std::make_shared<LossScale>(kernels::LossScaleRule{1, 1, 1, 0, kInfinity, 0}, 1);
   }
-  optimizer.prepare_gradients();
-  optimizer.update_guarded(guard, loss_scale);
+  Optimizer::Step(impl).run_guarded(guard, loss_scale);
+}
+
+void OptimizerAccess::unscale(Optimizer& optimizer, const Array& loss_scale) {
+  optimizer.impl_->refresh();
+  Conversions conversions;
+  for (const Optimizer::Impl::Member& member : optimizer.impl_->members) {
+    Parameter& parameter = *member.parameter;
+    if (member.rule == nullptr) continue;
+    if (!parameter.is_initialized() || parameter.node()->grad == nullptr) continue;
+    const Array& gradient = gradient_of(parameter);
+    if (!same_layout(gradient, parameter.array())) {
+      parameter.set_grad(conform(gradient, parameter.array()));
+    } else if (!gradient.is_unique()) {
+      parameter.set_grad(gradient.copy());
+    }
+    conversions.add(gradient_of(parameter), gradient_of(parameter), {.device = loss_scale});
+    forget_scale(parameter);
+  }
+  conversions.run();
+}
+
+std::string OptimizerAccess::obstacle(const Optimizer& optimizer) {
+  Optimizer::Impl& impl = *optimizer.impl_;
+  using Scaling = Optimizer::Impl::Scaling;
+  if (impl.scaling == Scaling::chainer_fixed || impl.scaling == Scaling::chainer_dynamic) {
+    return "its loss scaling is chainer_compatible, which looks at gradients on the host";
+  }
+  const auto lives = [](const auto& observer) { return !observer.expired(); };
+  if (std::any_of(impl.observers.begin(), impl.observers.end(), lives)) {
+    return "somebody observes its gradients (Optimizer::observe_gradients)";
+  }
+  if (const std::string* const hook = impl.hooks.find_unreplayable()) {
+    return "its hook '" + *hook + "' may do more than launch kernels";
+  }
+  for (Parameter* const parameter : optimizer.target().params()) {
+    const auto* const rule =
+        parameter->has_update_rule() ? dynamic_cast<const KernelRule*>(&parameter->update_rule()) : nullptr;
+    const std::string* const hook = rule != nullptr ? rule->hooks.find_unreplayable() : nullptr;
+    if (hook != nullptr) {
+      return "the hook '" + *hook + "' of parameter '" + parameter->name() + "' may do more than launch kernels";
+    }
+  }
+  return {};
+}
+
+uint64_t OptimizerAccess::settings(const Optimizer& optimizer) noexcept { return optimizer.impl_->settings; }
+
+Optimizer::ForwardScope OptimizerAccess::changing_forward_scope(const Optimizer& optimizer) {
+  return optimizer.impl_->forward_scope_is_constant ? Optimizer::ForwardScope() : optimizer.forward_scope();
 }
 
 }  // namespace kusari::detail

@@ -14,7 +14,7 @@
 #include "kusari/optimizers/rule.h"
 #include "kusari/optimizers/step_clock.h"
 
-// What an optimizer keeps, for optimizer.cc and optimizer_step.cc.
+// What an optimizer keeps from step to step.
 namespace kusari {
 
 namespace detail {
@@ -34,6 +34,7 @@ struct DeviceNumbers {
   bool make_on(const Device& device);
 };
 
+void forget_scale(const Parameter& parameter);
 /// Whether a and b, of equal shapes, have their elements in the same order in memory.
 bool same_layout(const Array& a, const Array& b);
 /// `value` with the layout, dtype and device of `like`.
@@ -45,44 +46,37 @@ Parameter& master_of(KernelRule& rule, const Parameter& parameter);
 
 }  // namespace detail
 
-/// A parameter of the target.
-struct Optimizer::Entry {
-  Parameter* parameter;
-  detail::KernelRule* rule;   // null: added after setup, or with a rule of somebody's own
-  Parameter* stepped;         // what hooks and kernels see: the parameter or its float32 master
-  Parameter* differentiated;  // whose gradient the step reads: one of these
-  detail::GradientScale scale = {};
-  bool has_zero_gradient = false;  // made up: any scale will do
-
-  bool is_updated() const { return parameter->is_initialized() && rule != nullptr && rule->enabled; }
-};
-
-/// The numbers of a group's kernels where these read them. Recorded steps share them with the group.
-struct Optimizer::GroupNumbers {
-  detail::DeviceNumbers numbers, schedule, host_scale;
-};
-
-/// Parameters that one launch updates.
-struct Optimizer::Group {
-  // All members agree in these.
-  Device device;
-  Dtype dtype;
-  Dtype gradient_dtype;
-  Dtype copy_dtype;  // dtype without copies
-  int64_t t;         // StepClock::t_and_skipped
-  std::shared_ptr<LossScale> source;
-  const Hyperparameters* overrides;
-  detail::GradientScale scale;
-  bool has_scale;                // false: of members with zero gradients alone
-  std::vector<size_t> members;   // indices of entries
-  std::vector<Array> gradients;  // held during the launch only
-  std::vector<Array> arrays;     // kept between steps, so that counts stay untouched
-  std::vector<Array> copies;
-  std::shared_ptr<GroupNumbers> numbers;
-};
-
 struct Optimizer::Impl {
   enum class Scaling : uint8_t { none, device, chainer_fixed, chainer_dynamic };
+
+  /// A parameter of the target.
+  struct Member {
+    Parameter* parameter;
+    detail::KernelRule* rule;  // null: added after setup, or with a rule of somebody's own
+    bool is_updated() const { return parameter->is_initialized() && rule != nullptr && rule->enabled; }
+  };
+  /// The numbers of a group's kernels where these read them. Recorded steps share them with the group.
+  struct GroupNumbers {
+    detail::DeviceNumbers numbers, schedule, host_scale;
+  };
+  /// Parameters that one launch updates.
+  struct Group {
+    // All members agree in these.
+    Device device;
+    Dtype dtype;
+    Dtype gradient_dtype;
+    Dtype copy_dtype;  // dtype without copies
+    int64_t t;         // StepClock::t_and_skipped
+    std::shared_ptr<LossScale> source;
+    const Hyperparameters* overrides;
+    detail::GradientScale scale;
+    bool has_scale;                // false: of members with zero gradients alone
+    std::vector<size_t> members;   // indices of the step's entries
+    std::vector<Array> gradients;  // held during the launch only
+    std::vector<Array> arrays;     // kept between steps, so that counts stay untouched
+    std::vector<Array> copies;
+    std::shared_ptr<GroupNumbers> numbers;
+  };
 
   Optimizer* self;
   uint64_t id;
@@ -91,15 +85,11 @@ struct Optimizer::Impl {
   uint64_t version = 0;        // structure_version() of the lists below
   const Link* link = nullptr;  // where the target was then
   size_t target_size = 0;      // bytes of its object
-  std::vector<Entry> entries;
-  std::vector<Parameter*> stepped;  // of the initialised entries, for hooks
-  std::vector<UpdateRule*> rules;
-  std::vector<Group> groups;
-  size_t group_count = 0;
+  std::vector<Member> members;
+  std::vector<Group> groups;  // of the last step
   detail::HookList hooks;
   std::vector<std::weak_ptr<const GradientObserver>> observers;
-  std::shared_ptr<StepRecord> record;  // of the step under way, while a static graph records it
-  uint64_t recorded_by = 0;            // id of the last GraphCapture that recorded a step
+  uint64_t recorded_by = 0;  // id of the last GraphCapture that recorded a step
   std::function<ForwardScope()> forward_scope;
   bool forward_scope_is_constant = true;  // there is none
   bool fp32_update = false;
@@ -137,7 +127,14 @@ struct Optimizer::Impl {
     return rule != nullptr && rule->owner == id ? rule : nullptr;
   }
   [[noreturn]] void throw_displaced(Link& target) const;
-  Group& group(const Entry& entry);
+  /// Finds the target's parameters. Throws StateError when another optimizer has taken some.
+  void refresh();
+  /// Gives kernels their numbers; whether one must compute them from the schedule.
+  bool write_numbers(GroupNumbers& to, const Device& device, int64_t t, const Hyperparameters* overrides,
+                     bool is_counted_on_device) const;
+  /// Before gradients are prepared: parameters without one get zeros there.
+  void warn_of_unused_gradients();
+  void warn_of_stray_links();
 };
 
 }  // namespace kusari

@@ -40,28 +40,26 @@ void Optimizer::Impl::throw_displaced(Link& target) const {
                    "parameters of its own");
 }
 
-// Before gradients are prepared: parameters without one get zeros there.
-void Optimizer::warn_of_unused_gradients() {
-  Impl::UnusedGradients& unused = impl_->unused_gradients;
+void Optimizer::Impl::warn_of_unused_gradients() {
+  UnusedGradients& unused = unused_gradients;
   if (!unused.is_stray_told) warn_of_stray_links();
   if (unused.is_late_told) return;
-  const std::vector<Entry>& entries = impl_->entries;
-  const auto is_late = [](const Entry& entry) { return entry.rule == nullptr && is_unused(*entry.parameter); };
-  if (std::none_of(entries.begin(), entries.end(), is_late)) return;
+  const auto is_late = [](const Member& member) { return member.rule == nullptr && is_unused(*member.parameter); };
+  if (std::none_of(members.begin(), members.end(), is_late)) return;
   std::string late;
-  for (const auto& [path, parameter] : target().namedparams()) {
+  for (const auto& [path, parameter] : self->target().namedparams()) {
     if (is_unused(*parameter)) late += (late.empty() ? "" : ", ") + shape_text(path, *parameter);
   }
-  log::warn(std::string(name()) + ": parameters have gradients but no update rule: " + late +
+  log::warn(std::string(self->name()) + ": parameters have gradients but no update rule: " + late +
             "; they came to the model after setup: call setup(model) again, or disable_update() if they are to stay");
   unused.is_late_told = true;
 }
 
-void Optimizer::warn_of_stray_links() {
-  Impl::UnusedGradients& unused = impl_->unused_gradients;
-  if (unused.version != impl_->version) {
-    unused.strays = detail::find_stray_links(target(), impl_->target_size);
-    unused.version = impl_->version;
+void Optimizer::Impl::warn_of_stray_links() {
+  UnusedGradients& unused = unused_gradients;
+  if (unused.version != version) {
+    unused.strays = detail::find_stray_links(self->target(), target_size);
+    unused.version = version;
   }
   std::string strays;
   for (const detail::StrayLink& stray : unused.strays) {
@@ -76,7 +74,7 @@ void Optimizer::warn_of_stray_links() {
               "), to be declared as Child<" + type + ">";
   }
   if (strays.empty()) return;
-  log::warn(std::string(name()) +
+  log::warn(std::string(self->name()) +
             ": parameters get gradients but are neither trained nor saved, because the link they "
             "belong to is a plain member: " +
             strays + "; if that is meant, keep gradients from it with disable_update() or no_backprop_mode()");

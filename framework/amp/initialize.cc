@@ -9,6 +9,7 @@
 
 #include "kusari/framework/core/error.h"
 #include "kusari/framework/core/log.h"
+#include "kusari/framework/core/number_text.h"
 #include "kusari/framework/kernels/arithmetic.h"
 #include "kusari/framework/kernels/pointwise.h"
 #include "kusari/framework/links/link.h"
@@ -146,7 +147,7 @@ void check_optimizer(const Optimizer& optimizer) {
 
 LossScaleChoice::LossScaleChoice(double scale) : scale_{scale} {
   if (scale > 0 && std::isfinite(scale)) return;
-  throw ValueError("amp::LossScaleChoice: scale is " + std::to_string(scale) + " but must be positive and finite");
+  throw ValueError("amp::LossScaleChoice: scale is " + general_text(scale) + " but must be positive and finite");
 }
 
 LossScaleChoice::LossScaleChoice(std::string_view text) {

@@ -3,6 +3,7 @@
 #include <cstring>
 #include <new>
 
+#include "kusari/framework/core/argument.h"
 #include "kusari/framework/core/backend.h"
 #include "kusari/framework/core/basic_kernels.h"
 #include "kusari/framework/core/config.h"
@@ -330,7 +331,7 @@ Array zeros_like(const Array& like) { return full_like(like, 0); }
 Array ones_like(const Array& like) { return full_like(like, 1); }
 
 Array arange(int64_t n, Dtype dtype, const Device& device) {
-  if (n < 0) throw ValueError("arange: n is " + std::to_string(n) + ": it must not be negative");
+  argument::not_negative("arange", "n", n);
   Array result = empty({n}, dtype, device);
   launch<kernels::Arange>(device, result);
   return result;

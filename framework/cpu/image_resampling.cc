@@ -2,10 +2,10 @@
 #include <cmath>
 #include <vector>
 
-#include "kusari/framework/core/image_resampling_kernels.h"
 #include "kusari/framework/cpu/isa.h"
 #include "kusari/framework/cpu/isa/resampling.h"
 #include "kusari/framework/cpu/register.h"
+#include "kusari/framework/kernels/image_resampling_kernels.h"
 
 namespace kusari::cpu {
 namespace {

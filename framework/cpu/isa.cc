@@ -1,6 +1,8 @@
 #include "kusari/framework/cpu/isa.h"
 
 #include <algorithm>
+#include <cstdio>
+#include <cstdlib>
 #include <optional>
 #include <string>
 
@@ -20,12 +22,31 @@ std::optional<std::string> setting() {
   }
 }
 
-Isa choose_isa() {
-  const std::optional<std::string> text = setting();
-  if (!text) return best_isa();
-  const Isa cap = *text == "v1" ? Isa::v1 : *text == "v3" ? Isa::v3 : *text == "v4" ? Isa::v4 : Isa::v4_bf16;
-  return std::min(cap, best_isa());
+Isa named(const std::string& text) {
+  return text == "v1" ? Isa::v1 : text == "v3" ? Isa::v3 : text == "v4" ? Isa::v4 : Isa::v4_bf16;
 }
+
+#if defined(KUSARI_ONLY_ISA)
+
+#define KUSARI_TEXT_OF(name) #name
+#define KUSARI_TEXT(name) KUSARI_TEXT_OF(name)
+
+Isa choose_isa() {
+  const Isa only = named(KUSARI_TEXT(KUSARI_ONLY_ISA)), most = only == Isa::v4 ? Isa::v4_bf16 : only;
+  if (best_isa() < only) {  // libraries are being loaded, where nobody could catch an exception
+    std::fputs("kusari: built for the instruction set " KUSARI_TEXT(
+                   KUSARI_ONLY_ISA) " alone (KUSARI_NATIVE), which this processor lacks\n",
+               stderr);
+    std::abort();
+  }
+  return std::clamp(std::min(named(setting().value_or("v4_bf16")), best_isa()), only, most);
+}
+
+#else
+
+Isa choose_isa() { return std::min(named(setting().value_or("v4_bf16")), best_isa()); }
+
+#endif
 
 }  // namespace
 

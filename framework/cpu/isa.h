@@ -8,14 +8,17 @@ namespace kusari::cpu {
 /// the sources bfloat16_* level 4 with AVX512_BF16. Other processors have v1 alone.
 enum class Isa { v1, v3, v4, v4_bf16 };
 
-/// The best one that this processor has, capped by $KUSARI_CPU_ISA (v1, v3, v4 or v4_bf16).
+/// The best one that this processor has, capped by $KUSARI_CPU_ISA (v1, v3, v4 or v4_bf16). A library that was built
+/// for one instruction set (KUSARI_NATIVE) has that.
 Isa isa();
 
 /// Whether products of bfloat16 numbers are summed in float32 in one instruction.
 inline bool has_bfloat16_dot() { return isa() >= Isa::v4_bf16; }
 
 /// The variant of a table that suits `isa`.
-#if defined(KUSARI_ISA_X86)
+#if defined(KUSARI_ONLY_ISA)
+#define KUSARI_LOOPS(isa, table) (static_cast<void>(isa), ::kusari::cpu::KUSARI_ONLY_ISA::table())
+#elif defined(KUSARI_ISA_X86)
 #define KUSARI_LOOPS(isa, table)                                  \
   ((isa) >= ::kusari::cpu::Isa::v4   ? ::kusari::cpu::v4::table() \
    : (isa) == ::kusari::cpu::Isa::v3 ? ::kusari::cpu::v3::table() \

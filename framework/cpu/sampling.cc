@@ -4,12 +4,12 @@
 #include <cmath>
 #include <type_traits>
 
-#include "kusari/framework/core/image_axes.h"
 #include "kusari/framework/core/threads.h"
 #include "kusari/framework/cpu/blocks.h"
 #include "kusari/framework/cpu/isa.h"
 #include "kusari/framework/cpu/isa/sampling.h"
 #include "kusari/framework/cpu/register.h"
+#include "kusari/framework/kernels/image_axes.h"
 
 namespace kusari::cpu {
 namespace {

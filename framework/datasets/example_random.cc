@@ -4,7 +4,7 @@
 
 #include "kusari/framework/core/error.h"
 #include "kusari/framework/core/random.h"
-#include "kusari/framework/kernels/random_numbers.h"
+#include "kusari/framework/kernels/philox_numbers.h"
 
 namespace kusari::datasets {
 namespace {

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <cmath>
 #include <span>
 #include <string>
 
@@ -8,22 +7,22 @@
 #include "kusari/framework/core/error.h"
 
 // For functions that look at arguments before their node's rules do, in the words of the rules. `call` is the
-// function's name without "F::".
+// function's name, "F::relu". Rules for numbers: core/argument.h.
 namespace kusari::functions {
 
 /// Throws TypeError for an undefined argument, StateError for a parameter that waits for its shape.
 inline void expect_given(const Variable& value, const char* call, const char* argument) {
   if (!value.is_defined()) {
-    throw TypeError(std::string("F::") + call + ": " + argument + " is not given: it is required");
+    throw TypeError(std::string(call) + ": " + argument + " is not given: it is required");
   }
   if (!value.array().is_defined()) {
-    throw StateError(std::string("F::") + call + ": " + argument + " has no array (an uninitialised parameter?)");
+    throw StateError(std::string(call) + ": " + argument + " has no array (an uninitialised parameter?)");
   }
 }
 
 inline void expect_given(const Array& value, const char* call, const char* argument) {
   if (!value.is_defined()) {
-    throw TypeError(std::string("F::") + call + ": " + argument + " is not given: it is required");
+    throw TypeError(std::string(call) + ": " + argument + " is not given: it is required");
   }
 }
 
@@ -36,15 +35,8 @@ inline void expect_all_given(std::span<const Variable> xs, const char* call) {
 inline void expect_floating(const Variable& value, const char* call, const char* argument) {
   expect_given(value, call, argument);
   if (!is_floating(value.dtype())) {
-    throw TypeError(std::string("F::") + call + ": " + argument + " has dtype " + name(value.dtype()) + ": " +
-                    argument + ".dtype must be floating");
-  }
-}
-
-/// Throws ValueError for NaN.
-inline void expect_number(double value, const char* call, const char* option) {
-  if (std::isnan(value)) {
-    throw ValueError(std::string("F::") + call + ": " + option + " is nan: it must be a number");
+    throw TypeError(std::string(call) + ": " + argument + " has dtype " + name(value.dtype()) + ": " + argument +
+                    ".dtype must be floating");
   }
 }
 

@@ -171,23 +171,6 @@ struct Softplus {
   }
 };
 
-struct SoftplusGrad {
-  static constexpr const char* kName = "softplus_grad";
-  double beta;
-  template <class T>
-  KUSARI_HOST_DEVICE T operator()(T x, T gy) const {
-    return gy * km::sigmoid(static_cast<T>(beta) * x);
-  }
-};
-
-struct Softsign {
-  static constexpr const char* kName = "softsign";
-  template <class T>
-  KUSARI_HOST_DEVICE T operator()(T x) const {
-    return x / (T(1) + km::abs(x));
-  }
-};
-
 /// x sigmoid(beta x).
 struct Swish {
   static constexpr const char* kName = "swish";
@@ -217,6 +200,60 @@ struct SwishBetaGrad {
   }
 };
 
+/// x times the normal distribution's function of x. Hendrycks and Gimpel 2016.
+struct Gelu {
+  static constexpr const char* kName = "gelu";
+  template <class T>
+  KUSARI_HOST_DEVICE T operator()(T x) const {
+    return T(0.5) * x * (T(1) + km::erf(x * T(0.70710678118654752)));
+  }
+};
+
+struct GeluGrad {
+  static constexpr const char* kName = "gelu_grad";
+  template <class T>
+  KUSARI_HOST_DEVICE T operator()(T x, T gy) const {
+    const T density = T(0.39894228040143268) * km::exp(T(-0.5) * x * x);
+    return gy * (T(0.5) * (T(1) + km::erf(x * T(0.70710678118654752))) + x * density);
+  }
+};
+
+/// The approximation of Gelu that GPT-2 has.
+struct GeluTanh {
+  static constexpr const char* kName = "gelu_tanh";
+  template <class T>
+  KUSARI_HOST_DEVICE T operator()(T x) const {
+    return T(0.5) * x * (T(1) + km::tanh(T(0.79788456080286536) * (x + T(0.044715) * x * x * x)));
+  }
+};
+
+struct GeluTanhGrad {
+  static constexpr const char* kName = "gelu_tanh_grad";
+  template <class T>
+  KUSARI_HOST_DEVICE T operator()(T x, T gy) const {
+    const T t = km::tanh(T(0.79788456080286536) * (x + T(0.044715) * x * x * x));
+    const T slope = T(0.79788456080286536) * (T(1) + T(3 * 0.044715) * x * x);
+    return gy * T(0.5) * (T(1) + t + x * (T(1) - t * t) * slope);
+  }
+};
+
+struct Silu {
+  static constexpr const char* kName = "silu";
+  template <class T>
+  KUSARI_HOST_DEVICE T operator()(T x) const {
+    return x * km::sigmoid(x);
+  }
+};
+
+struct SiluGrad {
+  static constexpr const char* kName = "silu_grad";
+  template <class T>
+  KUSARI_HOST_DEVICE T operator()(T x, T gy) const {
+    const T s = km::sigmoid(x);
+    return gy * s * (T(1) + x * (T(1) - s));
+  }
+};
+
 }  // namespace kusari::kernels
 
 #define KUSARI_ACTIVATION_OPS(V) \
@@ -238,8 +275,12 @@ struct SwishBetaGrad {
   V(HardSigmoid)                 \
   V(HardSigmoidGrad)             \
   V(Softplus)                    \
-  V(SoftplusGrad)                \
-  V(Softsign)                    \
   V(Swish)                       \
   V(SwishGrad)                   \
-  V(SwishBetaGrad)
+  V(SwishBetaGrad)               \
+  V(Gelu)                        \
+  V(GeluGrad)                    \
+  V(GeluTanh)                    \
+  V(GeluTanhGrad)                \
+  V(Silu)                        \
+  V(SiluGrad)

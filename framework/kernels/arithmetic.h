@@ -56,16 +56,6 @@ struct MulAdd {
   }
 };
 
-/// x + factor * y.
-struct AddScaled {
-  static constexpr const char* kName = "add_scaled";
-  double factor;
-  template <class T>
-  KUSARI_HOST_DEVICE T operator()(T x, T y) const {
-    return x + static_cast<T>(factor) * y;
-  }
-};
-
 struct Neg {
   static constexpr const char* kName = "neg";
   static constexpr bool kIntegers = true;
@@ -196,7 +186,6 @@ struct Minimum {
   V(Mul)                         \
   V(Div)                         \
   V(MulAdd)                      \
-  V(AddScaled)                   \
   V(Neg)                         \
   V(AddConst)                    \
   V(RSubConst)                   \

@@ -67,9 +67,15 @@ KUSARI_FLOATING(log10, Log10)
 KUSARI_FLOATING(sin, Sin)
 KUSARI_FLOATING(cos, Cos)
 KUSARI_FLOATING(tan, Tan)
+KUSARI_FLOATING(arcsin, Arcsin)
+KUSARI_FLOATING(arccos, Arccos)
+KUSARI_FLOATING(arctan, Arctan)
 KUSARI_FLOATING(sinh, Sinh)
 KUSARI_FLOATING(cosh, Cosh)
 KUSARI_FLOATING(tanh, Tanh)
+KUSARI_FLOATING(arcsinh, Arcsinh)
+KUSARI_FLOATING(arccosh, Arccosh)
+KUSARI_FLOATING(arctanh, Arctanh)
 KUSARI_FLOATING(erf, Erf)
 #undef KUSARI_FLOATING
 
@@ -78,10 +84,17 @@ KUSARI_FLOATING(erf, Erf)
 KUSARI_SAME_DTYPE(abs, Abs)
 KUSARI_SAME_DTYPE(sign, Sign)
 KUSARI_SAME_DTYPE(square, Square)
-KUSARI_SAME_DTYPE(floor, Floor)
-KUSARI_SAME_DTYPE(ceil, Ceil)
-KUSARI_SAME_DTYPE(rint, Rint)
 #undef KUSARI_SAME_DTYPE
+
+#define KUSARI_ROUNDING(name, Op)                                           \
+  Array name(const Array& x) {                                              \
+    expect_operand(x, "xp::" #name);                                        \
+    return is_integral(x.dtype()) ? x.copy() : pointwise(kernels::Op{}, x); \
+  }
+KUSARI_ROUNDING(floor, Floor)
+KUSARI_ROUNDING(ceil, Ceil)
+KUSARI_ROUNDING(rint, Rint)
+#undef KUSARI_ROUNDING
 
 BoolArray isnan(const Array& x) { return BoolArray(same_dtype("xp::isnan", kernels::Isnan{}, x)); }
 BoolArray isinf(const Array& x) { return BoolArray(same_dtype("xp::isinf", kernels::Isinf{}, x)); }
@@ -93,6 +106,8 @@ BoolArray isfinite(const Array& x) { return BoolArray(same_dtype("xp::isfinite",
 KUSARI_WITH_NUMBERS(maximum)
 KUSARI_WITH_NUMBERS(minimum)
 KUSARI_WITH_NUMBERS(pow)
+KUSARI_WITH_NUMBERS(floor_divide)
+KUSARI_WITH_NUMBERS(remainder)
 #undef KUSARI_WITH_NUMBERS
 
 Array maximum(const Array& a, const Array& b) {
@@ -109,6 +124,17 @@ Array pow(const Array& a, const Array& b) {
   expect_operand(a, "xp::pow", "a");
   expect_operand(b, "xp::pow", "b");
   return pointwise_as(promote(promote(a.dtype(), b.dtype()), 0.5), kernels::Pow{}, a, b);
+}
+
+Array floor_divide(const Array& a, const Array& b) {
+  expect_operand(a, "xp::floor_divide", "a");
+  expect_operand(b, "xp::floor_divide", "b");
+  return pointwise(kernels::FloorDiv{}, a, b);
+}
+Array remainder(const Array& a, const Array& b) {
+  expect_operand(a, "xp::remainder", "a");
+  expect_operand(b, "xp::remainder", "b");
+  return pointwise(kernels::Mod{}, a, b);
 }
 
 Array clip(const Array& x, Scalar lower, Scalar upper) {

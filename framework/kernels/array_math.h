@@ -24,9 +24,15 @@ KUSARI_API Array log10(const Array& x);
 KUSARI_API Array sin(const Array& x);
 KUSARI_API Array cos(const Array& x);
 KUSARI_API Array tan(const Array& x);
+KUSARI_API Array arcsin(const Array& x);
+KUSARI_API Array arccos(const Array& x);
+KUSARI_API Array arctan(const Array& x);
 KUSARI_API Array sinh(const Array& x);
 KUSARI_API Array cosh(const Array& x);
 KUSARI_API Array tanh(const Array& x);
+KUSARI_API Array arcsinh(const Array& x);
+KUSARI_API Array arccosh(const Array& x);
+KUSARI_API Array arctanh(const Array& x);
 KUSARI_API Array erf(const Array& x);
 
 // By element, in x's dtype.
@@ -43,6 +49,7 @@ KUSARI_API BoolArray isfinite(const Array& x);
 
 // Dtypes promote, and numbers follow the array, as with operators; NaN where either is NaN. pow of integers is
 // floating.
+// floor_divide rounds a / b down; remainder is a - b floor_divide(a, b), of b's sign. Integers divided by 0 give 0.
 KUSARI_API Array maximum(const Array& a, const Array& b);
 KUSARI_API Array maximum(const Array& a, Scalar b);
 KUSARI_API Array maximum(Scalar a, const Array& b);
@@ -52,6 +59,12 @@ KUSARI_API Array minimum(Scalar a, const Array& b);
 KUSARI_API Array pow(const Array& a, const Array& b);
 KUSARI_API Array pow(const Array& a, Scalar b);
 KUSARI_API Array pow(Scalar a, const Array& b);
+KUSARI_API Array floor_divide(const Array& a, const Array& b);
+KUSARI_API Array floor_divide(const Array& a, Scalar b);
+KUSARI_API Array floor_divide(Scalar a, const Array& b);
+KUSARI_API Array remainder(const Array& a, const Array& b);
+KUSARI_API Array remainder(const Array& a, Scalar b);
+KUSARI_API Array remainder(Scalar a, const Array& b);
 
 /// minimum(maximum(x, lower), upper). Throws ValueError when a bound is NaN or lower > upper.
 KUSARI_API Array clip(const Array& x, Scalar lower, Scalar upper);

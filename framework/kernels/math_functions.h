@@ -4,10 +4,12 @@
 #include "kusari/framework/kernels/math_gamma.h"
 #include "kusari/framework/kernels/math_normal.h"
 
+// kIsLong: a device compiles the formula once for each type, not in each place of use.
 namespace kusari::kernels {
 
 struct Pow {
   static constexpr const char* kName = "pow";
+  static constexpr bool kIsLong = true;
   static constexpr bool kIntegers = true;
   template <class T>
   KUSARI_HOST_DEVICE T operator()(T x, T y) const {
@@ -18,6 +20,7 @@ struct Pow {
 /// x^exponent. The usual exponents have cheaper functors: Square, Sqrt, Rsqrt, RDivConst{1}.
 struct PowConst {
   static constexpr const char* kName = "pow_const";
+  static constexpr bool kIsLong = true;
   static constexpr bool kIntegers = true;
   double exponent;
   template <class T>
@@ -29,6 +32,7 @@ struct PowConst {
 /// base^x.
 struct RPowConst {
   static constexpr const char* kName = "rpow_const";
+  static constexpr bool kIsLong = true;
   static constexpr bool kIntegers = true;
   double base;
   template <class T>
@@ -139,6 +143,7 @@ struct Log10 {
 
 struct Sin {
   static constexpr const char* kName = "sin";
+  static constexpr bool kIsLong = true;
   template <class T>
   KUSARI_HOST_DEVICE T operator()(T x) const {
     return km::sin(x);
@@ -156,6 +161,7 @@ struct Sin {
 
 struct Cos {
   static constexpr const char* kName = "cos";
+  static constexpr bool kIsLong = true;
   template <class T>
   KUSARI_HOST_DEVICE T operator()(T x) const {
     return km::cos(x);
@@ -173,6 +179,7 @@ struct Cos {
 
 struct Tan {
   static constexpr const char* kName = "tan";
+  static constexpr bool kIsLong = true;
   template <class T>
   KUSARI_HOST_DEVICE T operator()(T x) const {
     return km::tan(x);
@@ -278,6 +285,7 @@ struct Erfc {
 
 struct Lgamma {
   static constexpr const char* kName = "lgamma";
+  static constexpr bool kIsLong = true;
   template <class T>
   KUSARI_HOST_DEVICE T operator()(T x) const {
     return km::lgamma(x);
@@ -286,6 +294,7 @@ struct Lgamma {
 
 struct Digamma {
   static constexpr const char* kName = "digamma";
+  static constexpr bool kIsLong = true;
   template <class T>
   KUSARI_HOST_DEVICE T operator()(T x) const {
     return km::digamma(x);
@@ -295,6 +304,7 @@ struct Digamma {
 /// The n-th derivative of digamma.
 struct Polygamma {
   static constexpr const char* kName = "polygamma";
+  static constexpr bool kIsLong = true;
   template <class T>
   KUSARI_HOST_DEVICE T operator()(T n, T x) const {
     return km::polygamma(n, x);
@@ -304,6 +314,7 @@ struct Polygamma {
 /// The Hurwitz zeta function.
 struct Zeta {
   static constexpr const char* kName = "zeta";
+  static constexpr bool kIsLong = true;
   template <class T>
   KUSARI_HOST_DEVICE T operator()(T x, T q) const {
     return km::zeta(x, q);
@@ -312,6 +323,7 @@ struct Zeta {
 
 struct Erfcx {
   static constexpr const char* kName = "erfcx";
+  static constexpr bool kIsLong = true;
   template <class T>
   KUSARI_HOST_DEVICE T operator()(T x) const {
     return km::erfcx(x);
@@ -320,6 +332,7 @@ struct Erfcx {
 
 struct Erfinv {
   static constexpr const char* kName = "erfinv";
+  static constexpr bool kIsLong = true;
   template <class T>
   KUSARI_HOST_DEVICE T operator()(T x) const {
     return km::erfinv(x);
@@ -328,6 +341,7 @@ struct Erfinv {
 
 struct Erfcinv {
   static constexpr const char* kName = "erfcinv";
+  static constexpr bool kIsLong = true;
   template <class T>
   KUSARI_HOST_DEVICE T operator()(T x) const {
     return km::erfcinv(x);
@@ -336,6 +350,7 @@ struct Erfcinv {
 
 struct Ndtr {
   static constexpr const char* kName = "ndtr";
+  static constexpr bool kIsLong = true;
   template <class T>
   KUSARI_HOST_DEVICE T operator()(T x) const {
     return km::ndtr(x);
@@ -344,6 +359,7 @@ struct Ndtr {
 
 struct Ndtri {
   static constexpr const char* kName = "ndtri";
+  static constexpr bool kIsLong = true;
   template <class T>
   KUSARI_HOST_DEVICE T operator()(T x) const {
     return km::ndtri(x);
@@ -352,6 +368,7 @@ struct Ndtri {
 
 struct LogNdtr {
   static constexpr const char* kName = "log_ndtr";
+  static constexpr bool kIsLong = true;
   template <class T>
   KUSARI_HOST_DEVICE T operator()(T x) const {
     return km::log_ndtr(x);
@@ -361,6 +378,7 @@ struct LogNdtr {
 /// The derivative of log_ndtr.
 struct LogNdtrGrad {
   static constexpr const char* kName = "log_ndtr_grad";
+  static constexpr bool kIsLong = true;
   template <class T>
   KUSARI_HOST_DEVICE T operator()(T x) const {
     return km::log_ndtr_grad(x);
@@ -370,6 +388,7 @@ struct LogNdtrGrad {
 /// The remainder of the division that rounds towards zero.
 struct Fmod {
   static constexpr const char* kName = "fmod";
+  static constexpr bool kIsLong = true;
   template <class T>
   KUSARI_HOST_DEVICE T operator()(T x, T divisor) const {
     return km::fmod(x, divisor);
@@ -442,23 +461,6 @@ struct ClipGrad {
   }
 };
 
-/// With y = sqrt(x).
-struct SqrtGrad {
-  static constexpr const char* kName = "sqrt_grad";
-  template <class T>
-  KUSARI_HOST_DEVICE T operator()(T y, T gy) const {
-    return gy / (y + y);
-  }
-};
-
-struct LogGrad {
-  static constexpr const char* kName = "log_grad";
-  template <class T>
-  KUSARI_HOST_DEVICE T operator()(T x, T gy) const {
-    return gy / x;
-  }
-};
-
 }  // namespace kusari::kernels
 
 #define KUSARI_MATH_FUNCTION_OPS(V) \
@@ -509,6 +511,4 @@ struct LogGrad {
   V(Trunc)                          \
   V(Rint)                           \
   V(Clip)                           \
-  V(ClipGrad)                       \
-  V(SqrtGrad)                       \
-  V(LogGrad)
+  V(ClipGrad)

@@ -6,7 +6,7 @@
 #include "kusari/framework/core/array.h"
 #include "kusari/framework/core/export.h"
 #include "kusari/framework/core/kernel.h"
-#include "kusari/framework/kernels/reduction.h"
+#include "kusari/framework/kernels/reducers.h"
 
 namespace kusari {
 
@@ -27,7 +27,7 @@ KUSARI_API Shape reduced_shape(const Shape& shape, AxisMask axes, bool keepdims)
 
 namespace kernels {
 
-/// y = the reduction of x over the axes in the mask, for a reducer `R` of kernels/reduction.h; y has the remaining axes
+/// y = the reduction of x over the axes in the mask, for a reducer `R` of kernels/reducers.h; y has the remaining axes
 /// in order (axes of size 1 may stand anywhere). Half types accumulate in float32.
 template <class R>
 struct Reduction {

@@ -96,9 +96,10 @@ class KUSARI_API CopyScope {
 
 struct LinkAccess;
 struct LinkWalk;
-class LinkCall;
 
 }  // namespace detail
+
+class LinkCall;
 
 /// A building block of models: an object with parameters, persistent values and child links as members.
 ///
@@ -221,7 +222,7 @@ class KUSARI_API Link {
  private:
   friend struct detail::LinkAccess;
   friend struct detail::LinkWalk;
-  friend class detail::LinkCall;
+  friend class LinkCall;
   friend KUSARI_API std::string to_string(Link& link);
 
   using CloneHook = std::shared_ptr<LinkHook> (*)(const LinkHook& hook);

@@ -42,8 +42,6 @@ void ScopedLinkHook::uninstall() noexcept {
   hook_->installed_ = false;
 }
 
-namespace detail {
-
 struct LinkCall::State {
   explicit State(Link& called) : link{called}, exceptions{std::uncaught_exceptions()} {}
   Link& link;
@@ -59,17 +57,17 @@ thread_local void* t_innermost = nullptr;  // a LinkCall::State
 void LinkCall::begin(Link& link) {
   expect_members(link);
   const bool has_own = link.extras_ != nullptr && !link.extras_->hooks.empty();
-  if (!has_own && t_link_hooks == nullptr) return;
+  if (!has_own && detail::t_link_hooks == nullptr) return;
   for (const State* outer = static_cast<State*>(t_innermost); outer != nullptr; outer = outer->outer) {
     if (&outer->link == &link) return;
   }
   auto state = std::make_unique<State>(link);
   std::vector<std::shared_ptr<LinkHook>> hooks;
-  for (LinkHook* hook = t_link_hooks; hook != nullptr; hook = hook->next()) {
+  for (LinkHook* hook = detail::t_link_hooks; hook != nullptr; hook = hook->next()) {
     hooks.emplace_back(std::shared_ptr<LinkHook>(), hook);
   }
   if (has_own) {
-    for (const LinkExtras::Hook& entry : link.extras_->hooks) hooks.push_back(entry.hook);
+    for (const detail::LinkExtras::Hook& entry : link.extras_->hooks) hooks.push_back(entry.hook);
   }
   state->hooks.reserve(hooks.size());
   state->outer = static_cast<State*>(t_innermost);
@@ -100,8 +98,6 @@ void LinkCall::end() {
   }
   if (error && std::uncaught_exceptions() == state->exceptions) std::rethrow_exception(error);
 }
-
-}  // namespace detail
 
 std::vector<uint64_t> detail::LinkWalk::hook_ids(const Link& link) {
   std::vector<uint64_t> ids;

@@ -21,8 +21,8 @@ KUSARI_API extern constinit thread_local LinkHook* t_link_hooks __attribute__((t
 }  // namespace detail
 
 /// Sees the calls of links before and after: those of one link that owns it (Link::add_hook), or those of all links
-/// that this thread calls (ScopedLinkHook). A call is seen when the link's operator() opens a detail::LinkCall, as all
-/// links of this library do. chainer.LinkHook.
+/// that this thread calls (ScopedLinkHook). A call is seen when the link's operator() opens a LinkCall, as all links
+/// of this library do. chainer.LinkHook.
 class KUSARI_API LinkHook {
  public:
   LinkHook() = default;
@@ -70,19 +70,21 @@ namespace detail {
 /// Throws StateError about the call of a link whose members have been moved away.
 [[noreturn]] KUSARI_API void throw_moved_from(Link& link);
 
-/// The call of a link, for its hooks: `const detail::LinkCall call(*this);` is the first line of an operator(), in a
+}  // namespace detail
+
+/// The call of a link, for its hooks: `const LinkCall call(*this);` is the first line of an operator(), in a
 /// lazy link the one after its parameters got their shapes. Hooks see one call of a link that is called by itself.
 /// Throws StateError for a link whose members were moved away.
 class KUSARI_API LinkCall {
  public:
   explicit LinkCall(const Link& link) {
-    if (link.extras_ != nullptr || t_link_hooks != nullptr || link.moved_size_ != 0) [[unlikely]]
+    if (link.extras_ != nullptr || detail::t_link_hooks != nullptr || link.moved_size_ != 0) [[unlikely]]
       begin(const_cast<Link&>(link));  // hooks may change what they see
   }
   /// What the constructor does first, for a link that makes more than parameters before.
   static void expect_members(const Link& link) {
     if (link.moved_size_ > 1) [[unlikely]]
-      throw_moved_from(const_cast<Link&>(link));
+      detail::throw_moved_from(const_cast<Link&>(link));
   }
   LinkCall(const LinkCall&) = delete;
   LinkCall& operator=(const LinkCall&) = delete;
@@ -98,8 +100,6 @@ class KUSARI_API LinkCall {
   void end();
   State* state_ = nullptr;
 };
-
-}  // namespace detail
 
 template <class Hook>
 Link& Link::add_hook(Hook hook, std::string hook_name) {

@@ -145,7 +145,7 @@ Sequential Sequential::repeat(size_t n, CopyMode mode) const {
 }
 
 Variable Sequential::call(std::span<const Variable> inputs) const {
-  const detail::LinkCall call(*this);
+  const LinkCall call(*this);
   if (layers_.empty()) {
     throw StateError(is_moved_from() ? "Sequential: its layers were moved away" : "Sequential: it has no layers");
   }

@@ -12,7 +12,7 @@
 #include "kusari/framework/core/fork_safe.h"
 #include "kusari/framework/links/in_use.h"
 #include "kusari/framework/static_graph/arena.h"
-#include "kusari/framework/static_graph/recorded_call.h"
+#include "kusari/framework/static_graph/call_results.h"
 #include "kusari/framework/static_graph/signature.h"
 #include "kusari/framework/static_graph/static_graph.h"
 

@@ -13,8 +13,8 @@
 #include "kusari/framework/core/small_vector.h"
 #include "kusari/framework/links/home.h"
 #include "kusari/framework/static_graph/bindings.h"
+#include "kusari/framework/static_graph/call_results.h"
 #include "kusari/framework/static_graph/instance.h"
-#include "kusari/framework/static_graph/recorded_call.h"
 #include "kusari/framework/static_graph/recorder.h"
 
 namespace kusari::graphs {

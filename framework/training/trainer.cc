@@ -5,12 +5,12 @@
 #include <filesystem>
 #include <system_error>
 
+#include "kusari/framework/core/argument.h"
 #include "kusari/framework/core/profiler.h"
 #include "kusari/framework/core/random.h"
 #include "kusari/framework/core/serializer.h"
 #include "kusari/framework/core/summary.h"
 #include "kusari/framework/core/tuning.h"
-#include "kusari/framework/training/arguments.h"
 #include "kusari/framework/training/link_observers.h"
 #include "kusari/optimizers/optimizer.h"
 
@@ -19,7 +19,7 @@ namespace kusari::training {
 Trainer::Trainer(updaters::UpdaterRef updater, TriggerRef stop_trigger, std::string out)
     : updater_{std::move(updater)},
       stop_trigger_{std::move(stop_trigger)},
-      out_{arguments::not_empty("Trainer", "out", std::move(out), "name a directory")} {
+      out_{argument::not_empty("Trainer", "out", std::move(out), "name a directory")} {
   for (const auto& [name, optimizer] : updater_->get_all_optimizers()) {
     reporter_.add_observers(std::make_unique<LinkObservers>(name, optimizer->target()));
   }

@@ -23,7 +23,7 @@
 #include "kusari/framework/kernels/comparison.h"
 #include "kusari/framework/kernels/math_functions.h"
 #include "kusari/framework/kernels/optimizer.h"
-#include "kusari/framework/kernels/reduction.h"
+#include "kusari/framework/kernels/reducers.h"
 
 #if defined(__x86_64__)
 

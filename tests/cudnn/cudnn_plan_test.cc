@@ -1,4 +1,4 @@
-#include "kusari/cuda/cudnn_plan.h"
+#include "kusari/cuda/libraries/cudnn_plan.h"
 
 #include <chrono>
 #include <memory>
@@ -8,7 +8,7 @@
 
 #include <doctest/doctest.h>
 
-#include "kusari/cuda/cudnn_route.h"
+#include "kusari/cuda/libraries/cudnn_route.h"
 #include "kusari/framework/core/device.h"
 #include "kusari/framework/core/error.h"
 #include "kusari/framework/links/model/cifar_cnn.h"

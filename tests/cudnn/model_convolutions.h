@@ -4,7 +4,7 @@
 #include <string_view>
 #include <vector>
 
-#include "kusari/cuda/cudnn_graph.h"
+#include "kusari/cuda/libraries/cudnn_graph.h"
 #include "kusari/framework/core/kernel.h"
 #include "kusari/framework/functions/math/sum.h"
 

@@ -1,4 +1,4 @@
-#include "kusari/cuda/allocator.h"
+#include "kusari/cuda/runtime/allocator.h"
 
 #include <algorithm>
 #include <chrono>

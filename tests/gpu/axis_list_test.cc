@@ -1,4 +1,4 @@
-#include "kusari/cuda/axis_list.h"
+#include "kusari/cuda/plans/axis_list.h"
 
 #include <doctest/doctest.h>
 

@@ -1,4 +1,4 @@
-#include "kusari/cuda/batch_normalization_grid.h"
+#include "kusari/cuda/plans/batch_normalization_grid.h"
 
 #include <vector>
 

@@ -1,4 +1,4 @@
-#include "kusari/cuda/block_count.h"
+#include "kusari/cuda/plans/block_count.h"
 
 #include <cstdint>
 #include <initializer_list>

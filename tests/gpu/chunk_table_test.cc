@@ -1,4 +1,4 @@
-#include "kusari/cuda/chunk_table.h"
+#include "kusari/cuda/plans/chunk_table.h"
 
 #include <vector>
 

@@ -1,4 +1,4 @@
-#include "kusari/cuda/copy_plan.h"
+#include "kusari/cuda/plans/copy_plan.h"
 
 #include <algorithm>
 #include <map>

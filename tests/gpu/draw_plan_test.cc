@@ -1,4 +1,4 @@
-#include "kusari/cuda/draw_plan.h"
+#include "kusari/cuda/plans/draw_plan.h"
 
 #include <unordered_map>
 #include <utility>

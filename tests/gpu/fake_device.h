@@ -9,8 +9,8 @@
 
 #include <doctest/doctest.h>
 
-#include "kusari/cuda/allocator.h"
-#include "kusari/cuda/pinned_pool.h"
+#include "kusari/cuda/runtime/allocator.h"
+#include "kusari/cuda/runtime/pinned_pool.h"
 
 namespace kusari::testing {
 

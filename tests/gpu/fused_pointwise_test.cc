@@ -55,13 +55,13 @@ void check_same_bits(const Array& a, const Array& b) {
 void check_fused(const Array& x, const Array& b, const Array& y, const Array& mask) {
   const Dtype dtype = x.dtype();
   const Array sum = pointwise(kernels::Add{}, x, b), gate = pointwise(kernels::Sigmoid{}, sum);
-  const Array expected = pointwise(kernels::AddScaled{0.5}, x, gate), less = pointwise(kernels::Less{}, gate, x);
+  const Array expected = pointwise(kernels::LeakyReluGrad{0.5}, x, gate), less = pointwise(kernels::Less{}, gate, x);
   Fused fused;
   const Dtype held = Builder::natural(dtype);
   Value vx = fused.input(x, held), vb = fused.input(b, held);
   Value vsum = fused.step(kernels::Add{}, {&vx, &vb}, dtype);
   Value vgate = fused.step(kernels::Sigmoid{}, {&vsum}, dtype);
-  Value vy = fused.step(kernels::AddScaled{0.5}, {&vx, &vgate}, dtype);
+  Value vy = fused.step(kernels::LeakyReluGrad{0.5}, {&vx, &vgate}, dtype);
   Value vless = fused.step(kernels::Less{}, {&vgate, &vx}, Dtype::bool_);
   fused.run({vy, vless}, {y, mask});
   check_same_bits(y, expected);

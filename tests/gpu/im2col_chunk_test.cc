@@ -1,4 +1,4 @@
-#include "kusari/cuda/im2col_chunk.h"
+#include "kusari/cuda/libraries/im2col_chunk.h"
 
 #include <cstddef>
 #include <cstdint>

@@ -1,4 +1,4 @@
-#include "kusari/cuda/matmul_problem.h"
+#include "kusari/cuda/libraries/matmul_problem.h"
 
 #include <array>
 #include <cstring>

@@ -5,7 +5,7 @@
 #include <cstring>
 #include <vector>
 
-#include "kusari/cuda/matmul_problem.h"
+#include "kusari/cuda/libraries/matmul_problem.h"
 #include "kusari/framework/core/config.h"
 #include "kusari/framework/core/tuning.h"
 #include "testing.h"

@@ -1,4 +1,4 @@
-#include "kusari/cuda/pinned_pool.h"
+#include "kusari/cuda/runtime/pinned_pool.h"
 
 #include <cstring>
 #include <map>

@@ -166,7 +166,6 @@ TEST_CASE("cuda pointwise: sums and products round as on the CPU") {
     if (is_floating(dtype)) {
       exact(kernels::Div{});
       exact(kernels::Affine{0.3, 0.7});
-      exact(kernels::AddScaled{0.3});
       exact(kernels::Sqrt{});
     }
   }

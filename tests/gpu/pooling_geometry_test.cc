@@ -1,4 +1,4 @@
-#include "kusari/cuda/pooling_geometry.h"
+#include "kusari/cuda/plans/pooling_geometry.h"
 
 #include <map>
 #include <utility>

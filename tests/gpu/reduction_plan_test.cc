@@ -1,4 +1,4 @@
-#include "kusari/cuda/reduction_plan.h"
+#include "kusari/cuda/plans/reduction_plan.h"
 
 #include <algorithm>
 #include <bit>
@@ -7,7 +7,7 @@
 
 #include <doctest/doctest.h>
 
-#include "kusari/cuda/block_count.h"
+#include "kusari/cuda/plans/block_count.h"
 #include "unbacked_array.h"
 
 namespace kusari::cuda {

@@ -1,4 +1,4 @@
-#include "kusari/cuda/row_plan.h"
+#include "kusari/cuda/plans/row_plan.h"
 
 #include <bit>
 #include <unordered_map>

@@ -1,4 +1,4 @@
-#include "kusari/cuda/set_plan.h"
+#include "kusari/cuda/plans/set_plan.h"
 
 #include <algorithm>
 #include <bit>

@@ -1,4 +1,4 @@
-#include "kusari/cuda/strided_index.cuh"
+#include "kusari/cuda/kernels/strided_index.cuh"
 
 #include <cstdint>
 #include <vector>

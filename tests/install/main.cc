@@ -1,11 +1,9 @@
-// Learns exclusive or with the installed library, by optimizers of its own too, and prints what it learnt. With an
-// argument the CUDA backend is installed too, and must be found, whether or not there is a card.
+// Learns exclusive or with the installed library, and prints what it learnt. With an argument the CUDA backend is
+// installed too, and must be found, whether or not there is a card.
 #include <kusari/kusari.h>
 
 #include <cstdio>
 #include <string>
-
-#include "user_optimizers.h"
 
 using namespace kusari;
 
@@ -38,9 +36,12 @@ bool versions_agree() {
   return version == KUSARI_VERSION && runtime_info().find("Kusari: " + version + "\n") != std::string::npos;
 }
 
-bool learns(Optimizer& optimizer) {
+int main(int argc, char**) {
+  if (!versions_agree()) return 3;
+  if (argc > 1 && !finds_cuda_backend()) return 2;
   random::seed(1);
   auto model = L::classifier(Mlp(8));
+  optimizers::Adam optimizer({.alpha = 0.05});
   optimizer.setup(model);
 
   const Variable x = array<float>({0, 0, 0, 1, 1, 0, 1, 1}, {4, 2});
@@ -48,17 +49,6 @@ bool learns(Optimizer& optimizer) {
   for (int step = 0; step < 200; ++step) optimizer.update(model, x, t);
 
   const auto loss = model.loss.array().to_vector<float>()[0];
-  std::printf("%s: loss %f\n", optimizer.name(), loss);
-  return loss < 0.05f;
-}
-
-int main(int argc, char**) {
-  if (!versions_agree()) return 3;
-  if (argc > 1 && !finds_cuda_backend()) return 2;
-  optimizers::Adam adam({.alpha = 0.05});
-  user::Lion lion;
-  user::Adafactor adafactor;
-  lion.lr = 0.02;
-  adafactor.lr = 0.1;
-  return learns(adam) && learns(lion) && learns(adafactor) ? 0 : 1;
+  std::printf("loss %f\n", loss);
+  return loss < 0.05f ? 0 : 1;
 }

@@ -71,7 +71,7 @@ TEST_CASE("MultiprocessIterator refuses options out of range") {
                        "MultiprocessIterator: shared_mem is -1: it must be neither negative nor above 2^47",
                        kusari::ValueError);
   CHECK_THROWS_WITH_AS(make({.dataset_timeout = 0.0}),
-                       "MultiprocessIterator: dataset_timeout is 0.000000: it must be positive", kusari::ValueError);
+                       "MultiprocessIterator: dataset_timeout is 0: it must be positive", kusari::ValueError);
   CHECK_THROWS_WITH_AS(make({.maxtasksperchild = 0}),
                        "MultiprocessIterator: maxtasksperchild is 0: it must be positive", kusari::ValueError);
   CHECK_THROWS_WITH_AS(make({.max_retries = -1}), "MultiprocessIterator: max_retries is -1: it must not be negative",

@@ -50,7 +50,7 @@ class Caller : public Chain {
   Caller() : child{*this, "child", 2, 2} {}
   Variable operator()(const Variable& x) { return (*this)(x, 1); }
   Variable operator()(const Variable& x, int) {
-    const kusari::detail::LinkCall call(*this);
+    const LinkCall call(*this);
     if (again) {
       again = false;
       return (*this)(x);

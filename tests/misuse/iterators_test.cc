@@ -25,7 +25,7 @@ TEST_CASE("misuse: iterators") {
       {[] { MultithreadIterator(ten_examples(), 2, {.n_prefetch = -1}); }, is<ValueError>,
        "MultithreadIterator: n_prefetch is -1: it must not be negative"},
       {[] { MultithreadIterator(ten_examples(), 2, {.dataset_timeout = -1}); }, is<ValueError>,
-       "MultithreadIterator: dataset_timeout is -1.000000: it must be positive"},
+       "MultithreadIterator: dataset_timeout is -1: it must be positive"},
       {[] { MultithreadIterator(ten_examples(), 2, {.dataset_timeout = kNaN}); }, is<ValueError>,
        "MultithreadIterator: dataset_timeout is nan: it must be positive"},
       {[] { MultithreadIterator(ten_examples(), 2, {.max_retries = -1}); }, is<ValueError>,

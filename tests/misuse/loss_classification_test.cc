@@ -261,7 +261,7 @@ TEST_CASE("misuse: functions of loss, classification") {
       {[] {
          utils::WalkerAlias(std::vector<double>{1, -1});
        },
-       is<ValueError>, "WalkerAlias: probs[1] is -1.000000: it must be a number that is not negative"},
+       is<ValueError>, "WalkerAlias: probs[1] is -1: it must be a number that is not negative"},
       {[] {
          utils::WalkerAlias(std::vector<double>{1, kNaN});
        },

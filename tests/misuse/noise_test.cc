@@ -5,8 +5,8 @@ namespace {
 
 TEST_CASE("misuse: functions of noise") {
   check_misuses({
-      {[] { F::dropout(real({2}), 1); }, is<ValueError>, "F::dropout: ratio 1.000000 must be in [0, 1)"},
-      {[] { F::dropout(real({2}), -0.1); }, is<ValueError>, "F::dropout: ratio -0.100000 must be in [0, 1)"},
+      {[] { F::dropout(real({2}), 1); }, is<ValueError>, "F::dropout: ratio 1 must be in [0, 1)"},
+      {[] { F::dropout(real({2}), -0.1); }, is<ValueError>, "F::dropout: ratio -0.1 must be in [0, 1)"},
       {[] { F::dropout(real({2}), kNaN); }, is<ValueError>, "F::dropout: ratio nan must be in [0, 1)"},
       {[] { F::dropout(whole({2})); }, is<TypeError>, "F::dropout: x has dtype int32: x.dtype must be floating"},
       {[] { F::dropout(absent); }, is<TypeError>, "F::dropout: x is not given: it is required"},
@@ -29,11 +29,11 @@ TEST_CASE("misuse: functions of noise") {
       {[] {
          F::gumbel_softmax(real({2, 3}), 0);
        },
-       is<ValueError>, "F::gumbel_softmax: tau is 0.000000: it must be positive"},
+       is<ValueError>, "F::gumbel_softmax: tau is 0: it must be positive"},
       {[] {
          F::gumbel_softmax(real({2, 3}), -1);
        },
-       is<ValueError>, "F::gumbel_softmax: tau is -1.000000: it must be positive"},
+       is<ValueError>, "F::gumbel_softmax: tau is -1: it must be positive"},
       {[] {
          F::gumbel_softmax(real({2, 3}), kNaN);
        },
@@ -65,11 +65,11 @@ TEST_CASE("misuse: functions of noise") {
       {[] {
          F::simplified_dropconnect(real({2, 3}), real({4, 3}), absent, {.ratio = 1});
        },
-       is<ValueError>, "F::simplified_dropconnect: ratio 1.000000 must be in [0, 1)"},
+       is<ValueError>, "F::simplified_dropconnect: ratio 1 must be in [0, 1)"},
       {[] {
          F::simplified_dropconnect(real({2, 3}), real({4, 3}), absent, {.ratio = -1});
        },
-       is<ValueError>, "F::simplified_dropconnect: ratio -1.000000 must be in [0, 1)"},
+       is<ValueError>, "F::simplified_dropconnect: ratio -1 must be in [0, 1)"},
       {[] {
          F::simplified_dropconnect(real({2, 3}), real({4, 3}), absent, {.mask = ones({4, 2}, Dtype::bool_)});
        },
@@ -90,7 +90,7 @@ TEST_CASE("misuse: functions of noise") {
        is<TypeError>, "F::simplified_dropconnect: x has shape (): x.ndim must be at least 2 (0 < 2)"},
       {[] { F::zoneout(real({2}), real({3})); }, is<TypeError>,
        "F::zoneout: h has shape (2,) but x has shape (3,): h.shape must equal x.shape"},
-      {[] { F::zoneout(real({2}), real({2}), -0.5); }, is<ValueError>, "F::zoneout: ratio -0.500000 must be in [0, 1]"},
+      {[] { F::zoneout(real({2}), real({2}), -0.5); }, is<ValueError>, "F::zoneout: ratio -0.5 must be in [0, 1]"},
       {[] { F::zoneout(real({2}), real({2}), kNaN); }, is<ValueError>, "F::zoneout: ratio nan must be in [0, 1]"},
       {[] { F::zoneout(whole({2}), whole({2})); }, is<TypeError>,
        "F::zoneout: x has dtype int32: x.dtype must be floating"},

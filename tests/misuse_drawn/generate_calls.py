@@ -16,7 +16,7 @@ from header_reader import Reader, Unreadable, skip_angles, text_of
 
 # Folders whose public headers are drawn from, and single headers.
 FOLDERS = ("framework/functions/", "framework/links/", "framework/initializers/")
-HEADERS = ("framework/core/array.h", "framework/kernels/array_math.h", "framework/autograd/variable.h")
+HEADERS = ("framework/core/array.h", "framework/kernels/axes.h", "framework/kernels/array_math.h", "framework/autograd/variable.h")
 # Namespaces whose functions are called, with what users call them.
 NAMESPACES = {
     "kusari": "",
@@ -34,6 +34,7 @@ LEFT_OUT = {
     # Memory that the caller answers for.
     "from_host": "takes an address",
     "from_external": "takes an address",
+    "reduced_count": "takes a mask of axes, as kernels have it",
     "Array::data": "for backends",
     "Array::raw_data": "for backends",
     "Array::storage": "for backends",

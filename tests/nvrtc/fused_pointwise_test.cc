@@ -4,8 +4,8 @@
 
 #include <doctest/doctest.h>
 
-#include "kusari/cuda/fused_pointwise_source.h"
-#include "kusari/cuda/nvrtc.h"
+#include "kusari/cuda/plans/fused_pointwise_source.h"
+#include "kusari/cuda/runtime/nvrtc.h"
 #include "kusari/framework/core/basic_kernels.h"
 #include "kusari/framework/kernels/activation.h"
 #include "kusari/framework/kernels/arithmetic.h"

@@ -1,4 +1,4 @@
-#include "kusari/cuda/nvrtc.h"
+#include "kusari/cuda/runtime/nvrtc.h"
 
 #include <cstdlib>
 #include <filesystem>

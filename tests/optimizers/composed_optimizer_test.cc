@@ -20,8 +20,10 @@
 #include "kusari/tests/quiet_log.h"
 #include "kusari/tests/scratch_directory.h"
 
-namespace kusari::testing {
+namespace kusari::composed_optimizer_test {
 namespace {
+
+using namespace testing;
 
 using Values = std::vector<double>;
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
@@ -327,4 +329,4 @@ TEST_CASE("mistakes in a user's optimizer are named") {
   CHECK_THROWS_AS(Scripted([](ParameterStep&) {}, {"m", "m"}), ValueError);
 }
 
-}  // namespace kusari::testing
+}  // namespace kusari::composed_optimizer_test

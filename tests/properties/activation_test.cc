@@ -6,6 +6,7 @@
 #include "kusari/framework/functions/activation/clipped_relu.h"
 #include "kusari/framework/functions/activation/crelu.h"
 #include "kusari/framework/functions/activation/elu.h"
+#include "kusari/framework/functions/activation/gelu.h"
 #include "kusari/framework/functions/activation/hard_sigmoid.h"
 #include "kusari/framework/functions/activation/leaky_relu.h"
 #include "kusari/framework/functions/activation/log_softmax.h"
@@ -14,6 +15,7 @@
 #include "kusari/framework/functions/activation/relu.h"
 #include "kusari/framework/functions/activation/rrelu.h"
 #include "kusari/framework/functions/activation/sigmoid.h"
+#include "kusari/framework/functions/activation/silu.h"
 #include "kusari/framework/functions/activation/softmax.h"
 #include "kusari/framework/functions/activation/softplus.h"
 #include "kusari/framework/functions/activation/swish.h"
@@ -73,6 +75,15 @@ TEST_CASE("property: selu") {
                       naive::map([=](double v) { return scale * (v >= 0 ? v : alpha * (std::exp(v) - 1)); }, x[0])};
                 }};
   });
+}
+
+TEST_CASE("property: gelu") {
+  check_pointwise_property([](const Variable& x) { return F::gelu(x); },
+                           [](double v) { return 0.5 * v * (1 + std::erf(v / std::sqrt(2.0))); }, -4, 4, {});
+}
+
+TEST_CASE("property: silu") {
+  check_pointwise_property(F::silu, [](double v) { return v / (1 + std::exp(-v)); }, -4, 4, {});
 }
 
 TEST_CASE("property: hard_sigmoid") {

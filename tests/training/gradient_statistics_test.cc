@@ -154,7 +154,7 @@ TEST_CASE("GradientStatistics: which updates, parameters, columns and names") {
 
   CHECK_THROWS_WITH_AS(GradientStatistics({.interval = 0}), "GradientStatistics: interval is 0 but must be positive",
                        ValueError);
-  CHECK_THROWS_WITH_AS(GradientStatistics({.depth = -1}), "GradientStatistics: depth is -1 but must not be negative",
+  CHECK_THROWS_WITH_AS(GradientStatistics({.depth = -1}), "GradientStatistics: depth is -1: it must not be negative",
                        ValueError);
   CHECK_THROWS_WITH_AS(GradientStatistics({.columns = {"mean"}}),
                        doctest::Contains("'mean' in columns is none of 'zeros' 'subnormals'"), ValueError);

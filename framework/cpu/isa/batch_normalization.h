@@ -1,6 +1,7 @@
 #pragma once
 
 #include "kusari/framework/cpu/isa/loops.h"
+#include "kusari/framework/cpu/isa/tables.h"
 
 namespace kusari::cpu {
 
@@ -65,13 +66,6 @@ struct BatchNormTable {
   BatchNormLoops f16, bf16, f32, f64;
 };
 
-}  // namespace kusari::cpu
+KUSARI_DECLARE_LOOPS(BatchNormTable, batch_norm_loops)
 
-#define KUSARI_DECLARE_LOOPS(isa)           \
-  namespace kusari::cpu::isa {              \
-  const BatchNormTable* batch_norm_loops(); \
-  }
-KUSARI_DECLARE_LOOPS(v1)
-KUSARI_DECLARE_LOOPS(v3)
-KUSARI_DECLARE_LOOPS(v4)
-#undef KUSARI_DECLARE_LOOPS
+}  // namespace kusari::cpu

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "kusari/framework/cpu/isa/loops.h"
+#include "kusari/framework/cpu/isa/tables.h"
 
 namespace kusari::cpu {
 
@@ -24,13 +25,6 @@ struct ImageLoops {
   ImageLoop to_float64;  // from double
 };
 
-}  // namespace kusari::cpu
+KUSARI_DECLARE_LOOPS(ImageLoops, image_loops)
 
-#define KUSARI_DECLARE_LOOPS(isa)  \
-  namespace kusari::cpu::isa {     \
-  const ImageLoops* image_loops(); \
-  }
-KUSARI_DECLARE_LOOPS(v1)
-KUSARI_DECLARE_LOOPS(v3)
-KUSARI_DECLARE_LOOPS(v4)
-#undef KUSARI_DECLARE_LOOPS
+}  // namespace kusari::cpu

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "kusari/framework/cpu/isa/loops.h"
+#include "kusari/framework/cpu/isa/tables.h"
 
 namespace kusari::cpu {
 
@@ -14,13 +15,6 @@ struct LabelAlignmentLoops {
   void (*posterior)(const double* forward, const double* backward, double total, double* p, i64 n);
 };
 
-}  // namespace kusari::cpu
+KUSARI_DECLARE_LOOPS(LabelAlignmentLoops, label_alignment_loops)
 
-#define KUSARI_DECLARE_LOOPS(isa)                     \
-  namespace kusari::cpu::isa {                        \
-  const LabelAlignmentLoops* label_alignment_loops(); \
-  }
-KUSARI_DECLARE_LOOPS(v1)
-KUSARI_DECLARE_LOOPS(v3)
-KUSARI_DECLARE_LOOPS(v4)
-#undef KUSARI_DECLARE_LOOPS
+}  // namespace kusari::cpu

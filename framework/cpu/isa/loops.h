@@ -1,5 +1,6 @@
 #pragma once
 
+#include "kusari/framework/cpu/isa/tables.h"
 #include "kusari/framework/kernels/macros.h"
 
 // The loops of the CPU backend. framework/cpu/isa/*.cc are compiled once per instruction set with KUSARI_ISA naming it,
@@ -112,22 +113,15 @@ struct RandomLoops {
   RandomLoop f64;
 };
 
-}  // namespace kusari::cpu
+KUSARI_DECLARE_LOOPS(PointwiseLoops, arithmetic_loops)
+KUSARI_DECLARE_LOOPS(PointwiseLoops, math_function_loops)
+KUSARI_DECLARE_LOOPS(PointwiseLoops, comparison_loops)
+KUSARI_DECLARE_LOOPS(PointwiseLoops, activation_loops)
+KUSARI_DECLARE_LOOPS(ConvertLoops, convert_loops)
+KUSARI_DECLARE_LOOPS(ReductionLoops, reduction_loops)
+KUSARI_DECLARE_LOOPS(ArgLoops, arg_loops)
+KUSARI_DECLARE_LOOPS(SoftmaxLoops, softmax_loops)
+KUSARI_DECLARE_LOOPS(SoftmaxColumnLoops, softmax_column_loops)
+KUSARI_DECLARE_LOOPS(RandomLoops, random_loops)
 
-#define KUSARI_DECLARE_LOOPS(isa)                   \
-  namespace kusari::cpu::isa {                      \
-  const PointwiseLoops* arithmetic_loops();         \
-  const PointwiseLoops* math_function_loops();      \
-  const PointwiseLoops* comparison_loops();         \
-  const PointwiseLoops* activation_loops();         \
-  const ConvertLoops* convert_loops();              \
-  const ReductionLoops* reduction_loops();          \
-  const ArgLoops* arg_loops();                      \
-  const SoftmaxLoops* softmax_loops();              \
-  const SoftmaxColumnLoops* softmax_column_loops(); \
-  const RandomLoops* random_loops();                \
-  }
-KUSARI_DECLARE_LOOPS(v1)
-KUSARI_DECLARE_LOOPS(v3)
-KUSARI_DECLARE_LOOPS(v4)
-#undef KUSARI_DECLARE_LOOPS
+}  // namespace kusari::cpu

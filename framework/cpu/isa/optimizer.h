@@ -1,6 +1,7 @@
 #pragma once
 
 #include "kusari/framework/cpu/isa/loops.h"
+#include "kusari/framework/cpu/isa/tables.h"
 
 namespace kusari::cpu {
 
@@ -20,14 +21,7 @@ struct SquareSumLoops {
   double (*f64)(const void* x, i64 n);
 };
 
-}  // namespace kusari::cpu
+KUSARI_DECLARE_LOOPS(StepLoops, step_loops)
+KUSARI_DECLARE_LOOPS(SquareSumLoops, square_sum_loops)
 
-#define KUSARI_DECLARE_LOOPS(isa)           \
-  namespace kusari::cpu::isa {              \
-  const StepLoops* step_loops();            \
-  const SquareSumLoops* square_sum_loops(); \
-  }
-KUSARI_DECLARE_LOOPS(v1)
-KUSARI_DECLARE_LOOPS(v3)
-KUSARI_DECLARE_LOOPS(v4)
-#undef KUSARI_DECLARE_LOOPS
+}  // namespace kusari::cpu

@@ -1,5 +1,5 @@
 #include "kusari/framework/cpu/isa/loops.h"
-#include "kusari/framework/kernels/random_numbers.h"
+#include "kusari/framework/kernels/philox_numbers.h"
 
 namespace kusari::cpu {
 namespace {

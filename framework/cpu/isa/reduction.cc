@@ -1,4 +1,4 @@
-#include "kusari/framework/kernels/reduction.h"
+#include "kusari/framework/kernels/reducers.h"
 
 #include "kusari/framework/cpu/isa/loops.h"
 #include "kusari/framework/cpu/isa/simd.h"

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "kusari/framework/cpu/isa/loops.h"
+#include "kusari/framework/cpu/isa/tables.h"
 
 namespace kusari::cpu {
 
@@ -40,13 +41,6 @@ struct ResamplingLoops {
   ResamplingLoop f32;
 };
 
-}  // namespace kusari::cpu
+KUSARI_DECLARE_LOOPS(ResamplingLoops, resampling_loops)
 
-#define KUSARI_DECLARE_LOOPS(isa)            \
-  namespace kusari::cpu::isa {               \
-  const ResamplingLoops* resampling_loops(); \
-  }
-KUSARI_DECLARE_LOOPS(v1)
-KUSARI_DECLARE_LOOPS(v3)
-KUSARI_DECLARE_LOOPS(v4)
-#undef KUSARI_DECLARE_LOOPS
+}  // namespace kusari::cpu

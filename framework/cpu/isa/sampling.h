@@ -1,6 +1,7 @@
 #pragma once
 
 #include "kusari/framework/cpu/isa/loops.h"
+#include "kusari/framework/cpu/isa/tables.h"
 
 namespace kusari::cpu {
 
@@ -27,13 +28,6 @@ struct SamplingLoops {
   SamplingLoop f64;
 };
 
-}  // namespace kusari::cpu
+KUSARI_DECLARE_LOOPS(SamplingLoops, sampling_loops)
 
-#define KUSARI_DECLARE_LOOPS(isa)        \
-  namespace kusari::cpu::isa {           \
-  const SamplingLoops* sampling_loops(); \
-  }
-KUSARI_DECLARE_LOOPS(v1)
-KUSARI_DECLARE_LOOPS(v3)
-KUSARI_DECLARE_LOOPS(v4)
-#undef KUSARI_DECLARE_LOOPS
+}  // namespace kusari::cpu

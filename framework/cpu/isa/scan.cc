@@ -1,6 +1,6 @@
 #include "kusari/framework/cpu/isa/scan.h"
 
-#include "kusari/framework/kernels/reduction.h"
+#include "kusari/framework/kernels/reducers.h"
 
 namespace kusari::cpu {
 namespace {

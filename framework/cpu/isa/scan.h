@@ -1,6 +1,7 @@
 #pragma once
 
 #include "kusari/framework/cpu/isa/loops.h"
+#include "kusari/framework/cpu/isa/tables.h"
 
 namespace kusari::cpu {
 
@@ -30,13 +31,6 @@ struct ScanLoops {
   ScanLoop i64;
 };
 
-}  // namespace kusari::cpu
+KUSARI_DECLARE_LOOPS(ScanLoops, scan_loops)
 
-#define KUSARI_DECLARE_LOOPS(isa) \
-  namespace kusari::cpu::isa {    \
-  const ScanLoops* scan_loops();  \
-  }
-KUSARI_DECLARE_LOOPS(v1)
-KUSARI_DECLARE_LOOPS(v3)
-KUSARI_DECLARE_LOOPS(v4)
-#undef KUSARI_DECLARE_LOOPS
+}  // namespace kusari::cpu

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "kusari/framework/cpu/isa/loops.h"
+#include "kusari/framework/cpu/isa/tables.h"
 
 namespace kusari::cpu {
 
@@ -13,13 +14,6 @@ struct TransposeLoops {
   TransposeLoop loop[4];
 };
 
-}  // namespace kusari::cpu
+KUSARI_DECLARE_LOOPS(TransposeLoops, transpose_loops)
 
-#define KUSARI_DECLARE_LOOPS(isa)          \
-  namespace kusari::cpu::isa {             \
-  const TransposeLoops* transpose_loops(); \
-  }
-KUSARI_DECLARE_LOOPS(v1)
-KUSARI_DECLARE_LOOPS(v3)
-KUSARI_DECLARE_LOOPS(v4)
-#undef KUSARI_DECLARE_LOOPS
+}  // namespace kusari::cpu

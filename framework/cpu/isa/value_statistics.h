@@ -1,6 +1,7 @@
 #pragma once
 
 #include "kusari/framework/cpu/isa/loops.h"
+#include "kusari/framework/cpu/isa/tables.h"
 #include "kusari/framework/kernels/value_counts.h"
 
 namespace kusari::cpu {
@@ -11,13 +12,6 @@ struct ValueStatisticsLoops {
   void (*f64)(const void* x, i64 n, const kernels::ValueRange* range, kernels::ValueCounts* counts);
 };
 
-}  // namespace kusari::cpu
+KUSARI_DECLARE_LOOPS(ValueStatisticsLoops, value_statistics_loops)
 
-#define KUSARI_DECLARE_LOOPS(isa)                       \
-  namespace kusari::cpu::isa {                          \
-  const ValueStatisticsLoops* value_statistics_loops(); \
-  }
-KUSARI_DECLARE_LOOPS(v1)
-KUSARI_DECLARE_LOOPS(v3)
-KUSARI_DECLARE_LOOPS(v4)
-#undef KUSARI_DECLARE_LOOPS
+}  // namespace kusari::cpu

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "kusari/framework/cpu/isa/tables.h"
 #include "kusari/framework/kernels/macros.h"
 
 // Winograd's minimal filtering F(4x4, 3x3): a tile of 4x4 results of a 3x3 convolution takes 36 multiplications for
@@ -40,13 +41,6 @@ struct WinogradLoops {
                      km::i64 tiles, float* sum, km::i64 sum_stride, bool add);
 };
 
-}  // namespace kusari::cpu
+KUSARI_DECLARE_LOOPS(WinogradLoops, winograd_loops)
 
-#define KUSARI_DECLARE_LOOPS(isa)        \
-  namespace kusari::cpu::isa {           \
-  const WinogradLoops* winograd_loops(); \
-  }
-KUSARI_DECLARE_LOOPS(v1)
-KUSARI_DECLARE_LOOPS(v3)
-KUSARI_DECLARE_LOOPS(v4)
-#undef KUSARI_DECLARE_LOOPS
+}  // namespace kusari::cpu

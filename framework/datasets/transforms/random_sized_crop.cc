@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "kusari/framework/core/error.h"
+#include "kusari/framework/core/number_text.h"
 
 namespace kusari::datasets::transforms {
 namespace {
@@ -13,8 +14,8 @@ constexpr int kTries = 10;
 
 void check_range(const char* argument, const Range& range) {
   if (range.low > 0 && range.low <= range.high && std::isfinite(range.high)) return;
-  throw ValueError(std::string(kRandomSizedCrop) + ": " + argument + " is " + std::to_string(range.low) + " .. " +
-                   std::to_string(range.high) + ": it must ascend from a positive number");
+  throw ValueError(std::string(kRandomSizedCrop) + ": " + argument + " is " + general_text(range.low) + " .. " +
+                   general_text(range.high) + ": it must ascend from a positive number");
 }
 
 int64_t round(double value) { return std::max<int64_t>(1, std::llround(value)); }

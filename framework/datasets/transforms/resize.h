@@ -3,8 +3,8 @@
 #include <cstdint>
 
 #include "kusari/framework/core/export.h"
-#include "kusari/framework/core/image_resampling.h"
 #include "kusari/framework/datasets/transforms/image.h"
+#include "kusari/framework/kernels/image_resampling.h"
 
 namespace kusari::datasets::transforms {
 

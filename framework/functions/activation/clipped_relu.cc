@@ -1,5 +1,6 @@
 #include "kusari/framework/functions/activation/clipped_relu.h"
 
+#include "kusari/framework/core/argument.h"
 #include "kusari/framework/functions/given.h"
 #include "kusari/framework/functions/pointwise_function.h"
 #include "kusari/framework/kernels/activation.h"
@@ -21,11 +22,11 @@ class ClippedRelu final : public UnaryFunction<kernels::ClippedRelu, Keep::input
 }  // namespace
 
 Variable clipped_relu(const Variable& x, double z) {
-  expect_number(z, "clipped_relu", "z");
+  argument::not_nan("F::clipped_relu", "z", z);
   return apply<ClippedRelu>({x}, z);
 }
 Variable relu6(const Variable& x) {
-  expect_floating(x, "relu6", "x");
+  expect_floating(x, "F::relu6", "x");
   return clipped_relu(x, 6);
 }
 

@@ -8,7 +8,7 @@
 namespace kusari::functions {
 
 Variable crelu(const Variable& x, int64_t axis) {
-  expect_floating(x, "crelu", "x");
+  expect_floating(x, "F::crelu", "x");
   return concat({relu(x), relu(-x)}, normalize_axis(axis, x.ndim(), "F::crelu"));
 }
 

@@ -1,5 +1,6 @@
 #include "kusari/framework/functions/activation/elu.h"
 
+#include "kusari/framework/core/argument.h"
 #include "kusari/framework/functions/given.h"
 #include "kusari/framework/functions/math/basic_math.h"
 #include "kusari/framework/functions/pointwise_function.h"
@@ -43,14 +44,14 @@ class Elu final : public UnaryFunction<kernels::Elu, Keep::input> {
 }  // namespace
 
 Variable elu(const Variable& x, double alpha) {
-  expect_number(alpha, "elu", "alpha");
+  argument::not_nan("F::elu", "alpha", alpha);
   return apply<Elu>({x}, alpha);
 }
 
 Variable selu(const Variable& x, double alpha, double scale) {
-  expect_floating(x, "selu", "x");
-  expect_number(alpha, "selu", "alpha");
-  expect_number(scale, "selu", "scale");
+  expect_floating(x, "F::selu", "x");
+  argument::not_nan("F::selu", "alpha", alpha);
+  argument::not_nan("F::selu", "scale", scale);
   return scale * elu(x, alpha);
 }
 

@@ -1,5 +1,6 @@
 #include "kusari/framework/functions/activation/leaky_relu.h"
 
+#include "kusari/framework/core/argument.h"
 #include "kusari/framework/functions/given.h"
 #include "kusari/framework/functions/pointwise_function.h"
 #include "kusari/framework/kernels/activation.h"
@@ -21,7 +22,7 @@ class LeakyRelu final : public UnaryFunction<kernels::LeakyRelu, Keep::input> {
 }  // namespace
 
 Variable leaky_relu(const Variable& x, double slope) {
-  expect_number(slope, "leaky_relu", "slope");
+  argument::not_nan("F::leaky_relu", "slope", slope);
   return apply<LeakyRelu>({x}, slope);
 }
 

@@ -64,7 +64,7 @@ class LogSoftmax final : public FunctionNode {
 }  // namespace
 
 Variable log_softmax(const Variable& x, int64_t axis) {
-  expect_given(x, "log_softmax", "x");
+  expect_given(x, "F::log_softmax", "x");
 
   return apply<LogSoftmax>({x}, normalize_axis(axis, x.ndim(), "F::log_softmax"));
 }

@@ -8,7 +8,7 @@
 namespace kusari::functions {
 
 Variable maxout(const Variable& x, int64_t pool_size, int64_t axis) {
-  expect_floating(x, "maxout", "x");
+  expect_floating(x, "F::maxout", "x");
 
   const int k = normalize_axis(axis, x.ndim(), "F::maxout");
   Shape shape = x.shape();

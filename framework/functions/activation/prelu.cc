@@ -57,8 +57,8 @@ class PReLU final : public FunctionNode {
 }  // namespace
 
 Variable prelu(const Variable& x, const Variable& W) {
-  expect_given(x, "prelu", "x");
-  expect_given(W, "prelu", "W");
+  expect_given(x, "F::prelu", "x");
+  expect_given(W, "F::prelu", "W");
   return apply<PReLU>({x, align_axes(x, W, 1, "F::prelu", "W")});
 }
 

@@ -5,6 +5,7 @@
 #include "kusari/framework/autograd/function_node.h"
 #include "kusari/framework/core/config.h"
 #include "kusari/framework/core/error.h"
+#include "kusari/framework/core/number_text.h"
 #include "kusari/framework/core/random.h"
 #include "kusari/framework/kernels/activation.h"
 #include "kusari/framework/kernels/pointwise.h"
@@ -71,7 +72,7 @@ class RReLU final : public FunctionNode {
 
 Variable rrelu(const Variable& x, double l, double u, const RReLUOptions& options) {
   if (!(0 <= l && l < u && u < 1)) {
-    throw ValueError("F::rrelu: l is " + std::to_string(l) + " and u is " + std::to_string(u) +
+    throw ValueError("F::rrelu: l is " + general_text(l) + " and u is " + general_text(u) +
                      ": 0 <= l < u < 1 must hold");
   }
   return apply<RReLU>({x}, l, u, options);

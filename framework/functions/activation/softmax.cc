@@ -62,7 +62,7 @@ class Softmax final : public FunctionNode {
 }  // namespace
 
 Variable softmax(const Variable& x, int64_t axis) {
-  expect_given(x, "softmax", "x");
+  expect_given(x, "F::softmax", "x");
 
   return apply<Softmax>({x}, normalize_axis(axis, x.ndim(), "F::softmax"));
 }

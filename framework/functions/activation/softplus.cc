@@ -1,5 +1,6 @@
 #include "kusari/framework/functions/activation/softplus.h"
 
+#include "kusari/framework/core/argument.h"
 #include "kusari/framework/functions/activation/sigmoid.h"
 #include "kusari/framework/functions/given.h"
 #include "kusari/framework/functions/math/basic_math.h"
@@ -20,7 +21,7 @@ class Softplus final : public UnaryFunction<kernels::Softplus, Keep::input> {
 }  // namespace
 
 Variable softplus(const Variable& x, double beta) {
-  expect_number(beta, "softplus", "beta");
+  argument::not_nan("F::softplus", "beta", beta);
   if (beta == 0) throw ValueError("F::softplus: beta is 0: it must not be 0");
   return apply<Softplus>({x}, beta);
 }

@@ -50,8 +50,8 @@ class Swish final : public FunctionNode {
 }  // namespace
 
 Variable swish(const Variable& x, const Variable& beta) {
-  expect_given(x, "swish", "x");
-  expect_given(beta, "swish", "beta");
+  expect_given(x, "F::swish", "x");
+  expect_given(beta, "F::swish", "beta");
 
   return apply<Swish>({x, align_axes(x, beta, 1, "F::swish", "beta")});
 }

@@ -132,7 +132,7 @@ class AsStrided final : public FunctionNode {
 
 Variable as_strided(const Variable& x, const Shape& shape, const Strides& strides,
                     std::optional<int64_t> storage_offset) {
-  expect_given(x, "as_strided", "x");
+  expect_given(x, "F::as_strided", "x");
 
   return apply<AsStrided>({x}, shape, strides, storage_offset);
 }

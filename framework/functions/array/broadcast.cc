@@ -24,7 +24,7 @@ class BroadcastTo final : public FunctionNode {
 }  // namespace
 
 Variable broadcast_to(const Variable& x, const Shape& shape) {
-  expect_given(x, "broadcast_to", "x");
+  expect_given(x, "F::broadcast_to", "x");
 
   return x.shape() == shape ? x : apply<BroadcastTo>({x}, shape);
 }
@@ -32,7 +32,7 @@ Variable broadcast_to(const Variable& x, const Shape& shape) {
 Variables broadcast(std::span<const Variable> xs) {
   Variables ys;
   if (xs.empty()) return ys;
-  expect_all_given(xs, "broadcast");
+  expect_all_given(xs, "F::broadcast");
   Shape shape = xs[0].shape();
   for (const Variable& x : xs.subspan(1)) shape = broadcast_shapes(shape, x.shape(), "F::broadcast");
   for (const Variable& x : xs) ys.push_back(broadcast_to(x, shape));

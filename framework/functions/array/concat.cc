@@ -56,7 +56,7 @@ class Concat final : public FunctionNode {
 Variable concat(std::span<const Variable> xs, int64_t axis) {
   if (xs.empty()) throw ValueError("F::concat: there must be at least one array");
   for (const Variable& x : xs) {
-    if (!x.is_defined()) expect_all_given(xs, "concat");  // throws
+    if (!x.is_defined()) expect_all_given(xs, "F::concat");  // throws
   }
   return apply_all<Concat>(xs, normalize_axis(axis, xs[0].ndim(), "F::concat"))[0];
 }

@@ -25,7 +25,7 @@ class Copy final : public FunctionNode {
 }  // namespace
 
 Variable copy(const Variable& x, const Device& dst) {
-  expect_given(x, "copy", "x");
+  expect_given(x, "F::copy", "x");
   return apply<Copy>({x}, dst);
 }
 

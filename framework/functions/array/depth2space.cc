@@ -4,9 +4,9 @@
 
 #include "kusari/framework/autograd/function_node.h"
 #include "kusari/framework/core/error.h"
-#include "kusari/framework/core/image_axes.h"
 #include "kusari/framework/functions/array/space2depth.h"
 #include "kusari/framework/functions/given.h"
+#include "kusari/framework/kernels/image_axes.h"
 
 namespace kusari::functions {
 namespace {
@@ -76,14 +76,14 @@ class Space2Depth final : public FunctionNode {
 }  // namespace
 
 Variable depth2space(const Variable& X, int64_t r) {
-  expect_given(X, "depth2space", "X");
+  expect_given(X, "F::depth2space", "X");
 
   check_divides("F::depth2space", X, r, {1}, 2);
   return apply<Depth2Space>({X}, r);
 }
 
 Variable space2depth(const Variable& X, int64_t r) {
-  expect_given(X, "space2depth", "X");
+  expect_given(X, "F::space2depth", "X");
 
   check_divides("F::space2depth", X, r, {2, 3}, 1);
   return apply<Space2Depth>({X}, r);

@@ -6,7 +6,7 @@
 namespace kusari::functions {
 
 Variable expand_dims(const Variable& x, int64_t axis) {
-  expect_given(x, "expand_dims", "x");
+  expect_given(x, "F::expand_dims", "x");
 
   if (x.ndim() == kMaxNdim) {
     throw ValueError("F::expand_dims: x has shape " + to_string(x.shape()) + ": an array has at most " +

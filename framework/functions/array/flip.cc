@@ -6,7 +6,7 @@
 namespace kusari::functions {
 
 Variable flip(const Variable& x, int64_t axis) {
-  expect_given(x, "flip", "x");
+  expect_given(x, "F::flip", "x");
 
   SmallVector<Index, 4> slices(static_cast<size_t>(normalize_axis(axis, x.ndim(), "F::flip")), Index(Slice{}));
   slices.push_back(Slice{{}, {}, -1});

@@ -6,7 +6,7 @@
 namespace kusari::functions {
 
 Variable get_item(const Variable& x, std::span<const Index> slices) {
-  expect_given(x, "get_item", "x");
+  expect_given(x, "F::get_item", "x");
   return IndexPlan("F::get_item", x.shape(), slices).take(x);
 }
 

@@ -156,7 +156,7 @@ void check_spatial_axes(const char* call, const char* argument, const Shape& sha
 }  // namespace
 
 Variable im2col(const Variable& x, const PerAxis& ksize, const Im2colOptions& options) {
-  expect_given(x, "im2col", "x");
+  expect_given(x, "F::im2col", "x");
 
   const char* const call = "F::im2col";
   const int ndim = x.ndim() - 2;
@@ -178,7 +178,7 @@ Variable im2col(const Variable& x, const PerAxis& ksize, const Im2colOptions& op
 }
 
 Variable col2im(const Variable& col, const PerAxis& size, const Col2imOptions& options) {
-  expect_given(col, "col2im", "col");
+  expect_given(col, "F::col2im", "col");
 
   const char* const call = "F::col2im";
   const int ndim = col.ndim() / 2 - 1;

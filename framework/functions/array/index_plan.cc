@@ -117,7 +117,7 @@ class IndexPlan::Parser {
     int used = 0;
     bool has_ellipsis = false;
     for (const Index& index : indices) {
-      if (index.kind() == Index::Kind::array) expect_given(index.array(), plan.call_ + 3, "an index array");
+      if (index.kind() == Index::Kind::array) expect_given(index.array(), plan.call_, "an index array");
       used += axes_of(index);
       if (index.kind() == Index::Kind::ellipsis) {
         if (has_ellipsis) throw IndexError(std::string(plan.call_) + ": an index can have only one ellipsis");

@@ -100,7 +100,7 @@ Variable pad_axis(const Variable& x, int axis, const PadWidth::Pair& width, PadM
 }  // namespace
 
 Variable pad(const Variable& x, const PadWidth& pad_width, PadMode mode, Scalar constant_values) {
-  expect_given(x, "pad", "x");
+  expect_given(x, "F::pad", "x");
 
   const int ndim = x.ndim();
   Dims before;

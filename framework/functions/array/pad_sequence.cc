@@ -55,7 +55,7 @@ class PadSequence final : public FunctionNode {
 Variable pad_sequence(std::span<const Variable> xs, const PadSequenceOptions& options) {
   if (xs.empty()) throw ValueError("F::pad_sequence: there must be at least one array");
   for (const Variable& x : xs) {
-    if (!x.is_defined()) expect_all_given(xs, "pad_sequence");  // throws
+    if (!x.is_defined()) expect_all_given(xs, "F::pad_sequence");  // throws
   }
   return apply_all<PadSequence>(xs, options)[0];
 }

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "kusari/framework/core/argument.h"
 #include "kusari/framework/core/error.h"
 #include "kusari/framework/core/graph_capture.h"
 #include "kusari/framework/core/host_vector.h"
@@ -16,11 +17,7 @@
 namespace kusari::functions {
 namespace {
 
-void check_count(int64_t count) {
-  if (count < 0) {
-    throw ValueError("F::repeat: repeats is " + std::to_string(count) + ": it must not be negative");
-  }
-}
+void check_count(int64_t count) { argument::not_negative("F::repeat", "repeats", count); }
 
 [[noreturn]] void throw_too_long(int64_t repeats) {
   throw ValueError("F::repeat: repeats is " + std::to_string(repeats) + ": the axis must stay shorter than 2^63");
@@ -29,7 +26,7 @@ void check_count(int64_t count) {
 }  // namespace
 
 Variable repeat(const Variable& x, int64_t repeats, std::optional<int64_t> axis) {
-  expect_given(x, "repeat", "x");
+  expect_given(x, "F::repeat", "x");
 
   check_count(repeats);
   if (!axis) return repeat(flatten(x), repeats, 0);
@@ -43,7 +40,7 @@ Variable repeat(const Variable& x, int64_t repeats, std::optional<int64_t> axis)
 }
 
 Variable repeat(const Variable& x, std::span<const int64_t> repeats, std::optional<int64_t> axis) {
-  expect_given(x, "repeat", "x");
+  expect_given(x, "F::repeat", "x");
 
   if (repeats.size() == 1) return repeat(x, repeats[0], axis);
   if (!axis) return repeat(flatten(x), repeats, 0);

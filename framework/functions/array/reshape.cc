@@ -23,12 +23,12 @@ class Reshape final : public FunctionNode {
 }  // namespace
 
 Variable reshape(const Variable& x, const Shape& shape) {
-  expect_given(x, "reshape", "x");
+  expect_given(x, "F::reshape", "x");
   return x.shape() == shape ? x : apply<Reshape>({x}, shape);
 }
 
 Variable flatten(const Variable& x) {
-  expect_given(x, "flatten", "x");
+  expect_given(x, "F::flatten", "x");
   return reshape(x, {x.size()});
 }
 

@@ -1,5 +1,5 @@
 #include "kusari/framework/functions/array/sample_bilinear.h"
-#include "kusari/framework/core/image_axes.h"
+#include "kusari/framework/kernels/image_axes.h"
 
 #include "kusari/framework/autograd/cast.h"
 #include "kusari/framework/autograd/function_node.h"

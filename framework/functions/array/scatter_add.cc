@@ -10,8 +10,8 @@ namespace kusari::functions {
 
 Variable scatter_add(const Variable& a, std::span<const Index> slices, const Variable& b) {
   if (const CompositeInputs in("scatter_add", {a, b}); in.is_cast()) return scatter_add(in[0], slices, in[1]);
-  expect_given(a, "scatter_add", "a");
-  expect_given(b, "scatter_add", "b");
+  expect_given(a, "F::scatter_add", "a");
+  expect_given(b, "F::scatter_add", "b");
   if (a.dtype() != b.dtype()) {
     throw TypeError(std::string("F::scatter_add: a has dtype ") + name(a.dtype()) + " but b has dtype " +
                     name(b.dtype()) + ": a.dtype must equal b.dtype");

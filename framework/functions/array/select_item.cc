@@ -7,8 +7,8 @@
 namespace kusari::functions {
 
 Variable select_item(const Variable& x, const Variable& t) {
-  expect_given(x, "select_item", "x");
-  expect_given(t, "select_item", "t");
+  expect_given(x, "F::select_item", "x");
+  expect_given(t, "F::select_item", "t");
 
   if (x.ndim() != 2 || t.ndim() != 1 || t.shape()[0] != x.shape()[0] || !is_integral(t.dtype())) {
     throw TypeError("F::select_item: x has shape " + to_string(x.shape()) + " and t has shape " + to_string(t.shape()) +

@@ -39,7 +39,7 @@ class Separate final : public FunctionNode {
 }  // namespace
 
 Variables separate(const Variable& x, int64_t axis) {
-  expect_given(x, "separate", "x");
+  expect_given(x, "F::separate", "x");
 
   return apply_all<Separate>(std::span<const Variable>(&x, 1), normalize_axis(axis, x.ndim(), "F::separate"));
 }

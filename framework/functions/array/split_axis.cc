@@ -57,7 +57,7 @@ Variables split(const Variable& x, Ends ends, int axis) {
 }  // namespace
 
 Variables split_axis(const Variable& x, int64_t sections, int64_t axis) {
-  expect_given(x, "split_axis", "x");
+  expect_given(x, "F::split_axis", "x");
 
   const int k = normalize_axis(axis, x.ndim(), "F::split_axis");
   const int64_t size = x.shape()[k];
@@ -71,7 +71,7 @@ Variables split_axis(const Variable& x, int64_t sections, int64_t axis) {
 }
 
 Variables split_axis(const Variable& x, std::span<const int64_t> indices, int64_t axis) {
-  expect_given(x, "split_axis", "x");
+  expect_given(x, "F::split_axis", "x");
 
   const int k = normalize_axis(axis, x.ndim(), "F::split_axis");
   const int64_t size = x.shape()[k];

@@ -7,7 +7,7 @@
 namespace kusari::functions {
 
 Variable squeeze(const Variable& x) {
-  expect_given(x, "squeeze", "x");
+  expect_given(x, "F::squeeze", "x");
 
   Shape shape;
   for (const int64_t size : x.shape()) {
@@ -17,7 +17,7 @@ Variable squeeze(const Variable& x) {
 }
 
 Variable squeeze(const Variable& x, std::span<const int64_t> axes) {
-  expect_given(x, "squeeze", "x");
+  expect_given(x, "F::squeeze", "x");
 
   unsigned dropped = 0;
   for (const int64_t axis : axes) {

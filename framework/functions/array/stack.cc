@@ -42,7 +42,7 @@ class Stack final : public FunctionNode {
 Variable stack(std::span<const Variable> xs, int64_t axis) {
   if (xs.empty()) throw ValueError("F::stack: there must be at least one array");
   for (const Variable& x : xs) {
-    if (!x.is_defined()) expect_all_given(xs, "stack");  // throws
+    if (!x.is_defined()) expect_all_given(xs, "F::stack");  // throws
   }
   return apply_all<Stack>(xs, normalize_axis(axis, xs[0].ndim() + 1, "F::stack"))[0];
 }

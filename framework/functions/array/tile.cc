@@ -10,7 +10,7 @@
 namespace kusari::functions {
 
 Variable tile(const Variable& x, std::span<const int64_t> reps) {
-  expect_given(x, "tile", "x");
+  expect_given(x, "F::tile", "x");
 
   const int given = static_cast<int>(reps.size());
   Shape shape = x.shape();

@@ -27,7 +27,7 @@ class Transpose final : public FunctionNode {
 }  // namespace
 
 Variable transpose(const Variable& x) {
-  expect_given(x, "transpose", "x");
+  expect_given(x, "F::transpose", "x");
 
   Dims axes;
   for (int i = x.ndim() - 1; i >= 0; --i) axes.push_back(i);
@@ -35,7 +35,7 @@ Variable transpose(const Variable& x) {
 }
 
 Variable transpose(const Variable& x, std::span<const int64_t> axes) {
-  expect_given(x, "transpose", "x");
+  expect_given(x, "F::transpose", "x");
 
   Dims order;
   unsigned seen = 0;
@@ -52,7 +52,7 @@ Variable transpose(const Variable& x, std::span<const int64_t> axes) {
 }
 
 Variable swapaxes(const Variable& x, int64_t axis1, int64_t axis2) {
-  expect_given(x, "swapaxes", "x");
+  expect_given(x, "F::swapaxes", "x");
 
   Dims axes;
   for (int i = 0; i < x.ndim(); ++i) axes.push_back(i);
@@ -61,7 +61,7 @@ Variable swapaxes(const Variable& x, int64_t axis1, int64_t axis2) {
 }
 
 Variable moveaxis(const Variable& x, std::span<const int64_t> source, std::span<const int64_t> destination) {
-  expect_given(x, "moveaxis", "x");
+  expect_given(x, "F::moveaxis", "x");
 
   if (source.size() != destination.size()) {
     throw ValueError("F::moveaxis: " + std::to_string(source.size()) + " source axes but " +
@@ -89,7 +89,7 @@ Variable moveaxis(const Variable& x, std::span<const int64_t> source, std::span<
 }
 
 Variable rollaxis(const Variable& x, int64_t axis, int64_t start) {
-  expect_given(x, "rollaxis", "x");
+  expect_given(x, "F::rollaxis", "x");
 
   const int from = normalize_axis(axis, x.ndim(), "F::rollaxis");
   // `start` names a gap between axes, so one more than there are axes.

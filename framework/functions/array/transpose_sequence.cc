@@ -84,7 +84,7 @@ class TransposeSequence final : public FunctionNode {
 Variables transpose_sequence(std::span<const Variable> xs) {
   if (xs.empty()) return {};
   for (const Variable& x : xs) {
-    if (!x.is_defined()) expect_all_given(xs, "transpose_sequence");  // throws
+    if (!x.is_defined()) expect_all_given(xs, "F::transpose_sequence");  // throws
   }
   return apply_all<TransposeSequence>(xs);
 }

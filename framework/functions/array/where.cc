@@ -33,9 +33,9 @@ class Where final : public FunctionNode {
 }  // namespace
 
 Variable where(const Variable& condition, const Variable& x, const Variable& y) {
-  expect_given(condition, "where", "condition");
-  expect_given(x, "where", "x");
-  expect_given(y, "where", "y");
+  expect_given(condition, "F::where", "condition");
+  expect_given(x, "F::where", "x");
+  expect_given(y, "F::where", "y");
 
   const Shape shape =
       broadcast_shapes(broadcast_shapes(condition.shape(), x.shape(), "F::where"), y.shape(), "F::where");

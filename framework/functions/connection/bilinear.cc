@@ -83,7 +83,7 @@ class Bilinear final : public FunctionNode {
 
 /// (N, ...) as (N, product of the others).
 Variable as_rows(const Variable& e, const char* name) {
-  expect_given(e, "bilinear", name);
+  expect_given(e, "F::bilinear", name);
   if (e.ndim() < 2) {
     throw TypeError(std::string("F::bilinear: ") + name + " has shape " + to_string(e.shape()) + ": " + name +
                     ".ndim must be at least 2 (" + std::to_string(e.ndim()) + " < 2)");

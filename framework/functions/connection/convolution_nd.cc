@@ -22,7 +22,7 @@ Variable convolution(const char* name, int ndim, const Variable& x, const Variab
 }  // namespace
 
 Variable convolution_nd(const Variable& x, const Variable& W, const Variable& b, const ConvolutionOptions& options) {
-  expect_given(x, "convolution_nd", "x");
+  expect_given(x, "F::convolution_nd", "x");
   return convolution("convolution_nd", std::max(x.ndim() - 2, 1), x, W, b, options);
 }
 

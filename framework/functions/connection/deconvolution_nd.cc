@@ -24,7 +24,7 @@ Variable deconvolution(const char* name, int ndim, const Variable& x, const Vari
 
 Variable deconvolution_nd(const Variable& x, const Variable& W, const Variable& b,
                           const DeconvolutionOptions& options) {
-  expect_given(x, "deconvolution_nd", "x");
+  expect_given(x, "F::deconvolution_nd", "x");
   return deconvolution("deconvolution_nd", std::max(x.ndim() - 2, 1), x, W, b, options);
 }
 

@@ -13,8 +13,8 @@ namespace kusari::functions {
 
 Variable depthwise_convolution_2d(const Variable& x, const Variable& W, const Variable& b,
                                   const DepthwiseConvolutionOptions& options) {
-  expect_given(x, "depthwise_convolution_2d", "x");
-  expect_given(W, "depthwise_convolution_2d", "W");
+  expect_given(x, "F::depthwise_convolution_2d", "x");
+  expect_given(W, "F::depthwise_convolution_2d", "W");
 
   if (const CompositeInputs in("depthwise_convolution_2d", {x, W, b}); in.is_cast())
     return depthwise_convolution_2d(in[0], in[1], in[2], options);

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "kusari/framework/autograd/function_node.h"
+#include "kusari/framework/core/argument.h"
 #include "kusari/framework/core/error.h"
 #include "kusari/framework/functions/given.h"
 #include "kusari/framework/kernels/arithmetic.h"
@@ -103,7 +104,7 @@ namespace {
 
 ClassificationSummary summary(const char* name, const Variable& y, const Variable& t,
                               const ClassificationSummaryOptions& options) {
-  expect_number(options.beta, name, "beta");
+  argument::not_nan((std::string("F::") + name).c_str(), "beta", options.beta);
   if (options.label_num && *options.label_num < 0) {
     throw ValueError(std::string("F::") + name + ": label_num is " + std::to_string(*options.label_num) +
                      ": it must not be negative");

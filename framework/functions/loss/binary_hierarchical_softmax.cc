@@ -18,9 +18,9 @@ Variable binary_hierarchical_softmax(const Variable& x, const Variable& t, const
   if (const CompositeInputs in(kCall, {x, t, W}); in.is_cast()) {
     return binary_hierarchical_softmax(in[0], in[1], in[2], tree);
   }
-  check_row_scores(kCall, x, t, W);
-  expect_given(tree.paths, kCall, "tree.paths");
-  expect_given(tree.codes, kCall, "tree.codes");
+  check_row_scores("F::binary_hierarchical_softmax", x, t, W);
+  expect_given(tree.paths, "F::binary_hierarchical_softmax", "tree.paths");
+  expect_given(tree.codes, "F::binary_hierarchical_softmax", "tree.codes");
   const kernels::RowLookup words{"F::binary_hierarchical_softmax"}, nodes{words.call, true, -1};
   const Array index = t.array().astype(Dtype::int64).contiguous();
   const Variable scores = row_scores(x, W, take_rows(tree.paths, index, words).array(), nodes);

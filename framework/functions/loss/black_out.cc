@@ -24,8 +24,8 @@ Variable black_out(const Variable& x, const Variable& t, const Variable& W, cons
     return black_out(in[0], in[1], in[2], in[3], reduce);
   }
   if (reduce == Reduce::sum) throw ValueError("F::black_out: reduce must be mean or no");
-  check_row_scores(kCall, x, t, W);
-  expect_given(samples, kCall, "samples");
+  check_row_scores("F::black_out", x, t, W);
+  expect_given(samples, "F::black_out", "samples");
   if (!is_integral(samples.dtype()) || samples.ndim() != 2 || samples.shape()[0] != x.shape()[0]) {
     throw TypeError("F::black_out: samples has shape " + to_string(samples.shape()) + " and dtype " +
                     name(samples.dtype()) + " but x has shape " + to_string(x.shape()) +

@@ -222,7 +222,7 @@ std::string frame_name(size_t i) { return "x[" + std::to_string(i) + "]"; }
 void check_frames(std::span<const Variable> x, int64_t blank_symbol) {
   const std::string call = "F::connectionist_temporal_classification: ";
   if (x.empty()) throw ValueError(call + "x is empty: it must have an array per frame");
-  for (size_t i = 0; i < x.size(); ++i) expect_given(x[i], "connectionist_temporal_classification", "x");
+  for (size_t i = 0; i < x.size(); ++i) expect_given(x[i], "F::connectionist_temporal_classification", "x");
   const Shape& first = x[0].shape();
   if (first.ndim() != 2) throw TypeError(call + "x[0] has shape " + to_string(first) + ": it must have 2 axes");
   for (size_t i = 1; i < x.size(); ++i) {
@@ -242,7 +242,7 @@ void check_frames(std::span<const Variable> x, int64_t blank_symbol) {
 Variable connectionist_temporal_classification(std::span<const Variable> x, const Variable& t, int64_t blank_symbol,
                                                const ConnectionistTemporalClassificationOptions& options) {
   check_frames(x, blank_symbol);
-  expect_given(t, "connectionist_temporal_classification", "t");
+  expect_given(t, "F::connectionist_temporal_classification", "t");
   if (options.reduce == Reduce::sum) {
     throw ValueError("F::connectionist_temporal_classification: reduce must be mean or no");
   }

@@ -5,6 +5,7 @@
 
 #include "kusari/framework/autograd/function_node.h"
 #include "kusari/framework/core/error.h"
+#include "kusari/framework/core/number_text.h"
 #include "kusari/framework/functions/activation/relu.h"
 #include "kusari/framework/functions/array/cast.h"
 #include "kusari/framework/functions/array/reshape.h"
@@ -75,7 +76,7 @@ class Contrastive final : public FunctionNode {
 
 Variable contrastive(const Variable& x0, const Variable& x1, const Variable& y, double margin, Reduce reduce) {
   if (!(margin > 0)) {
-    throw ValueError("F::contrastive: margin is " + std::to_string(margin) + ": it must be positive");
+    throw ValueError("F::contrastive: margin is " + general_text(margin) + ": it must be positive");
   }
   return apply<Contrastive>({x0, x1, y}, margin, reduce);
 }

@@ -25,7 +25,7 @@ std::string describe(const std::string& argument, const Variable& x) {
 std::string item(const char* list, size_t i) { return std::string(list) + "[" + std::to_string(i) + "]"; }
 
 void check_potentials(const char* call, const Variable& cost, std::span<const Variable> xs) {
-  const std::string start = std::string("F::") + call + ": ";
+  const std::string start = std::string(call) + ": ";
   expect_given(cost, call, "cost");
   if (!is_floating(cost.dtype()) || cost.ndim() != 2 || cost.shape()[0] != cost.shape()[1]) {
     throw TypeError(start + describe("cost", cost) + ": it must be a floating matrix (K, K)");
@@ -51,7 +51,7 @@ void check_labels(std::span<const Variable> xs, std::span<const Variable> ys) {
                      std::to_string(ys.size()) + ": they must be as many");
   }
   for (size_t i = 0; i < ys.size(); ++i) {
-    expect_given(ys[i], "crf1d", "ys");
+    expect_given(ys[i], "F::crf1d", "ys");
     if (!is_integral(ys[i].dtype()) || ys[i].ndim() != 1 || ys[i].shape()[0] != xs[i].shape()[0]) {
       throw TypeError("F::crf1d: " + describe(item("ys", i), ys[i]) + " but " + item("xs", i) + " has shape " +
                       to_string(xs[i].shape()) + ": ys must be integers, one per row of xs");
@@ -128,7 +128,7 @@ Variable crf1d(const Variable& cost, std::span<const Variable> xs, std::span<con
     return crf1d(all[0], std::span(all).subspan(1), ys, reduce);
   }
   if (reduce == Reduce::sum) throw ValueError("F::crf1d: reduce must be mean or no");
-  check_potentials("crf1d", cost, xs);
+  check_potentials("F::crf1d", cost, xs);
   check_labels(xs, ys);
   const Variable wide = widen(cost);
   Variable loss = log_partition(wide, xs) - score_of(wide, xs, ys);
@@ -142,7 +142,7 @@ CrfPath argmax_crf1d(const Variable& cost, std::span<const Variable> xs) {
     const std::vector<Variable> all = all_of(in, inputs.size());
     return argmax_crf1d(all[0], std::span(all).subspan(1));
   }
-  check_potentials("argmax_crf1d", cost, xs);
+  check_potentials("F::argmax_crf1d", cost, xs);
   const Variable wide = widen(cost);
   Ended ended;
   std::vector<Array> best_before;   // for each position but the first: (batch, K), the best label one position before

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "kusari/framework/autograd/input_caster.h"
+#include "kusari/framework/core/argument.h"
 #include "kusari/framework/core/config.h"
 #include "kusari/framework/core/error.h"
 #include "kusari/framework/core/graph_capture.h"
@@ -96,8 +97,9 @@ DiscriminativeLoss discriminative_margin_based_clustering_loss(const Variable& e
   if (const CompositeInputs in(kName, {embeddings, labels}); in.is_cast()) {
     return discriminative_margin_based_clustering_loss(in[0], in[1], delta_v, delta_d, max_embedding_dim, options);
   }
-  expect_number(delta_v, kName, "delta_v");
-  expect_number(delta_d, kName, "delta_d");
+  const std::string call = std::string("F::") + kName;
+  argument::not_nan(call.c_str(), "delta_v", delta_v);
+  argument::not_nan(call.c_str(), "delta_d", delta_d);
   if (config().type_check) check_embeddings(embeddings, labels);
   check_options(embeddings, max_embedding_dim, options);
   const Dtype dtype = embeddings.dtype(), work = promote(dtype, Dtype::float32);

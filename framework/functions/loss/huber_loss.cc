@@ -2,6 +2,7 @@
 
 #include "kusari/framework/autograd/input_caster.h"
 #include "kusari/framework/core/error.h"
+#include "kusari/framework/core/number_text.h"
 #include "kusari/framework/functions/given.h"
 #include "kusari/framework/functions/math/basic_math.h"
 #include "kusari/framework/functions/math/clip.h"
@@ -10,8 +11,8 @@
 namespace kusari::functions {
 
 Variable huber_loss(const Variable& x, const Variable& t, double delta, HuberReduce reduce) {
-  expect_floating(x, "huber_loss", "x");
-  expect_given(t, "huber_loss", "t");
+  expect_floating(x, "F::huber_loss", "x");
+  expect_given(t, "F::huber_loss", "t");
 
   if (const CompositeInputs in("huber_loss", {x, t}); in.is_cast()) return huber_loss(in[0], in[1], delta, reduce);
   if (x.shape() != t.shape()) {
@@ -23,7 +24,7 @@ Variable huber_loss(const Variable& x, const Variable& t, double delta, HuberRed
                     name(t.dtype()) + ": x.dtype must equal t.dtype");
   }
   if (!(delta >= 0)) {
-    throw ValueError("F::huber_loss: delta is " + std::to_string(delta) + ": it must not be negative");
+    throw ValueError("F::huber_loss: delta is " + general_text(delta) + ": it must not be negative");
   }
   if (reduce != HuberReduce::no && x.ndim() < 2) {
     throw TypeError("F::huber_loss: x has shape " + to_string(x.shape()) +

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "kusari/framework/autograd/input_caster.h"
+#include "kusari/framework/core/argument.h"
 #include "kusari/framework/core/error.h"
 #include "kusari/framework/functions/activation/softplus.h"
 #include "kusari/framework/functions/array/cast.h"
@@ -48,13 +49,10 @@ Variable negative_sampling(const Variable& x, const Variable& t, const Variable&
   if (const CompositeInputs in(kCall, {x, t, W}); in.is_cast()) {
     return negative_sampling(in[0], in[1], in[2], sampler, sample_size, options);
   }
-  check_row_scores(kCall, x, t, W);
+  check_row_scores("F::negative_sampling", x, t, W);
   if (options.reduce == Reduce::mean) throw ValueError("F::negative_sampling: reduce must be sum or no");
   if (!sampler) throw ValueError("F::negative_sampling: sampler is not given: it is required");
-  if (sample_size < 0) {
-    throw ValueError("F::negative_sampling: sample_size is " + std::to_string(sample_size) +
-                     ": it must not be negative");
-  }
+  argument::not_negative("F::negative_sampling", "sample_size", sample_size);
   const Array samples = draw(sampler, t.array(), sample_size);
   if (options.return_samples != nullptr) *options.return_samples = samples;
   // What does not count may hold anything, and leaves no trace in gradients.

@@ -118,7 +118,7 @@ void check_row_scores(const char* call, const Variable& x, const Variable& t, co
   expect_given(x, call, "x");
   expect_given(t, call, "t");
   expect_given(W, call, "W");
-  const std::string start = std::string("F::") + call + ": ";
+  const std::string start = std::string(call) + ": ";
   const auto describe = [](const char* argument, const Variable& v) {
     return std::string(argument) + " has shape " + to_string(v.shape()) + " and dtype " + name(v.dtype());
   };

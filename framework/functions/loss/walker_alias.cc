@@ -7,6 +7,7 @@
 #include <string>
 
 #include "kusari/framework/core/error.h"
+#include "kusari/framework/core/number_text.h"
 #include "kusari/framework/core/random.h"
 #include "kusari/framework/kernels/arithmetic.h"
 #include "kusari/framework/kernels/comparison.h"
@@ -21,7 +22,7 @@ void check(std::span<const double> probs) {
   double largest = 0;
   for (size_t i = 0; i < probs.size(); ++i) {
     if (!(probs[i] >= 0) || std::isinf(probs[i])) {
-      throw ValueError("WalkerAlias: probs[" + std::to_string(i) + "] is " + std::to_string(probs[i]) +
+      throw ValueError("WalkerAlias: probs[" + std::to_string(i) + "] is " + general_text(probs[i]) +
                        ": it must be a number that is not negative");
     }
     largest = std::max(largest, probs[i]);

@@ -61,7 +61,7 @@ Variable aligned_weights(const Variable& x, const Axes& axis, const Variable& we
 
 Variable average(const Variable& x, const AverageOptions& options) {
   const auto& [axis, weights, keepdims] = options;
-  expect_given(x, "average", "x");
+  expect_given(x, "F::average", "x");
   if (!weights.is_defined()) return apply<Mean>({x}, axis.mask(x.ndim(), "F::average"), keepdims);
   expect_one_dtype(x, weights, "F::average", "weights");
   return sum(x * aligned_weights(x, axis, weights), axis, keepdims) / sum(weights);

@@ -177,13 +177,13 @@ class Absolute final : public UnaryFunction<kernels::Abs, Keep::input> {
 
 // `call` is the one of an operator, "F::mul".
 void expect_operands(const Variable& a, const Variable& b, const char* call) {
-  expect_given(a, call + 3, "a");
-  expect_given(b, call + 3, "b");
+  expect_given(a, call, "a");
+  expect_given(b, call, "b");
 }
 
 // x in the dtype of an operation with that number; throws ValueError for one that the dtype cannot hold.
 Variable beside_number(const Variable& x, Scalar number, const char* call, const char* argument) {
-  expect_given(x, call + 3, argument);
+  expect_given(x, call, argument);
   if (is_floating(x.dtype())) return x;
   const Dtype dtype = promote(x.dtype(), number);
   expect_fits(dtype, number, call);
@@ -191,7 +191,7 @@ Variable beside_number(const Variable& x, Scalar number, const char* call, const
 }
 // The same where the result is floating anyway.
 Variable floating(const Variable& x, const char* call, const char* argument) {
-  expect_given(x, call + 3, argument);
+  expect_given(x, call, argument);
   return is_floating(x.dtype()) ? x : cast(x, promote(x.dtype(), 0.5));
 }
 
@@ -200,7 +200,7 @@ Variable floating(const Variable& x, const char* call, const char* argument) {
 template <class Const, class Other>
 Variable with_number(const Variable& x, Scalar number, double constant, const char* call, const char* argument,
                      const Other& other) {
-  expect_given(x, call + 3, argument);
+  expect_given(x, call, argument);
   if (is_floating(x.dtype())) [[likely]]
     return apply<Const>({x}, constant);
   const Variable promoted = beside_number(x, number, call, argument);
@@ -223,8 +223,8 @@ Variable binary(const Variable& a, const Variable& b, const char* call) {
 }  // namespace
 
 Variable add(const Variable& a, const Variable& b) {
-  expect_given(a, "add", "a");
-  expect_given(b, "add", "b");
+  expect_given(a, "F::add", "a");
+  expect_given(b, "F::add", "b");
 
   if (a.shape() == b.shape()) return autograd::add(a, b);
   const Shape shape = broadcast_shapes(a.shape(), b.shape(), "F::add");

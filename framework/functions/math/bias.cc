@@ -7,8 +7,8 @@
 namespace kusari::functions {
 
 Variable bias(const Variable& x, const Variable& y, int64_t axis) {
-  expect_given(x, "bias", "x");
-  expect_given(y, "bias", "y");
+  expect_given(x, "F::bias", "x");
+  expect_given(y, "F::bias", "y");
   expect_one_dtype(x, y, "F::bias", "y");
   return x + align_axes(x, y, normalize_axis(axis, x.ndim(), "F::bias"), "F::bias", "y");
 }

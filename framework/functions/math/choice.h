@@ -50,8 +50,8 @@ class Choice final : public FunctionNode {
 /// Applies a Choice to operands of any shapes that broadcast; `call` names the function in an error.
 template <class Node>
 Variable choose(const char* call, const Variable& x1, const Variable& x2) {
-  expect_given(x1, call + 3, "x1");
-  expect_given(x2, call + 3, "x2");
+  expect_given(x1, call, "x1");
+  expect_given(x2, call, "x2");
   if (x1.shape() == x2.shape()) return apply<Node>({x1, x2});
   const Shape shape = broadcast_shapes(x1.shape(), x2.shape(), call);
   return apply<Node>({broadcast_to(x1, shape), broadcast_to(x2, shape)});

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "kusari/framework/core/error.h"
+#include "kusari/framework/core/number_text.h"
 #include "kusari/framework/functions/pointwise_function.h"
 #include "kusari/framework/kernels/math_functions.h"
 
@@ -27,7 +28,7 @@ Variable clip(const Variable& x, std::optional<double> x_min, std::optional<doub
   if (!x_min && !x_max) throw ValueError("F::clip: x_min and x_max are both open: one of them must be a number");
   const double low = x_min.value_or(-HUGE_VAL), high = x_max.value_or(HUGE_VAL);
   if (!(low <= high)) {
-    throw ValueError("F::clip: x_min " + std::to_string(low) + " must be at most x_max " + std::to_string(high));
+    throw ValueError("F::clip: x_min " + general_text(low) + " must be at most x_max " + general_text(high));
   }
   return apply<Clip>({x}, kernels::Clip{low, high});
 }

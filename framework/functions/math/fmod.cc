@@ -32,8 +32,8 @@ class Fmod final : public FunctionNode {
 }  // namespace
 
 Variable fmod(const Variable& x, const Variable& divisor) {
-  expect_given(x, "fmod", "x");
-  expect_given(divisor, "fmod", "divisor");
+  expect_given(x, "F::fmod", "x");
+  expect_given(divisor, "F::fmod", "divisor");
   broadcast_shapes(x.shape(), divisor.shape(), "F::fmod");
   return apply<Fmod>({x, divisor});
 }

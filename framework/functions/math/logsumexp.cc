@@ -56,7 +56,7 @@ class LogSumExp final : public FunctionNode {
 }  // namespace
 
 Variable logsumexp(const Variable& x, const LogsumexpOptions& options) {
-  expect_given(x, "logsumexp", "x");
+  expect_given(x, "F::logsumexp", "x");
 
   return apply<LogSumExp>({x}, options.axis.mask(x.ndim(), "F::logsumexp"));
 }

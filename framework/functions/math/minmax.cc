@@ -64,22 +64,22 @@ Variable place(const Variable& x, std::optional<int64_t> axis, const char* call)
 }  // namespace
 
 Variable max(const Variable& x, const ReductionOptions& options) {
-  expect_given(x, "max", "x");
+  expect_given(x, "F::max", "x");
 
   return apply<Extreme<kernels::Max>>({x}, options.axis.mask(x.ndim(), "F::max"), options.keepdims);
 }
 Variable min(const Variable& x, const ReductionOptions& options) {
-  expect_given(x, "min", "x");
+  expect_given(x, "F::min", "x");
 
   return apply<Extreme<kernels::Min>>({x}, options.axis.mask(x.ndim(), "F::min"), options.keepdims);
 }
 
 Variable argmax(const Variable& x, std::optional<int64_t> axis) {
-  expect_given(x, "argmax", "x");
+  expect_given(x, "F::argmax", "x");
   return place<kernels::Argmax>(x, axis, "F::argmax");
 }
 Variable argmin(const Variable& x, std::optional<int64_t> axis) {
-  expect_given(x, "argmin", "x");
+  expect_given(x, "F::argmin", "x");
   return place<kernels::Argmin>(x, axis, "F::argmin");
 }
 

@@ -1,5 +1,6 @@
 #include "kusari/framework/functions/math/polygamma.h"
 
+#include "kusari/framework/core/argument.h"
 #include "kusari/framework/functions/given.h"
 #include "kusari/framework/functions/math/basic_math.h"
 #include "kusari/framework/functions/math/sum.h"
@@ -31,16 +32,16 @@ class Polygamma final : public FunctionNode {
 }  // namespace
 
 Variable polygamma(const Variable& n, const Variable& x) {
-  expect_given(n, "polygamma", "n");
-  expect_given(x, "polygamma", "x");
+  expect_given(n, "F::polygamma", "n");
+  expect_given(x, "F::polygamma", "x");
   broadcast_shapes(n.shape(), x.shape(), "F::polygamma");
   return apply<Polygamma>({n, x});
 }
 
 Variable polygamma(int64_t n, const Variable& x) {
-  expect_given(x, "polygamma", "x");
+  expect_given(x, "F::polygamma", "x");
 
-  if (n < 0) throw ValueError("F::polygamma: n is " + std::to_string(n) + ": it must not be negative");
+  argument::not_negative("F::polygamma", "n", n);
   return polygamma(Variable(full(Shape{}, n, Dtype::int64, x.device()), false), x);
 }
 

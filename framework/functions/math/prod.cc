@@ -60,7 +60,7 @@ class Prod final : public FunctionNode {
 }  // namespace
 
 Variable prod(const Variable& x, const ReductionOptions& options) {
-  expect_given(x, "prod", "x");
+  expect_given(x, "F::prod", "x");
 
   return apply<Prod>({x}, options.axis.mask(x.ndim(), "F::prod"), options.keepdims);
 }

@@ -14,15 +14,15 @@ template <class Op>
 Variable rounded(const char* function, const Variable& x) {
   expect_given(x, function, "x");
   if (!is_floating(x.dtype())) {
-    throw TypeError(std::string("F::") + function + ": x has dtype " + name(x.dtype()) + ": x.dtype must be floating");
+    throw TypeError(std::string(function) + ": x has dtype " + name(x.dtype()) + ": x.dtype must be floating");
   }
   return Variable(pointwise(Op{}, x.array()), false);
 }
 
 }  // namespace
 
-Variable floor(const Variable& x) { return rounded<kernels::Floor>("floor", x); }
-Variable ceil(const Variable& x) { return rounded<kernels::Ceil>("ceil", x); }
-Variable fix(const Variable& x) { return rounded<kernels::Trunc>("fix", x); }
+Variable floor(const Variable& x) { return rounded<kernels::Floor>("F::floor", x); }
+Variable ceil(const Variable& x) { return rounded<kernels::Ceil>("F::ceil", x); }
+Variable fix(const Variable& x) { return rounded<kernels::Trunc>("F::fix", x); }
 
 }  // namespace kusari::functions

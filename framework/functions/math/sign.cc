@@ -8,7 +8,7 @@
 namespace kusari::functions {
 
 Variable sign(const Variable& x) {
-  expect_given(x, "sign", "x");
+  expect_given(x, "F::sign", "x");
 
   if (!is_floating(x.dtype())) {
     throw TypeError(std::string("F::sign: x has dtype ") + name(x.dtype()) + ": x.dtype must be floating");

@@ -70,13 +70,13 @@ class SumTo final : public FunctionNode {
 }  // namespace
 
 Variable sum(const Variable& x, const ReductionOptions& options) {
-  expect_given(x, "sum", "x");
+  expect_given(x, "F::sum", "x");
 
   return apply<Sum>({x}, options.axis.mask(x.ndim(), "F::sum"), options.keepdims);
 }
 
 Variable sum_to(const Variable& x, const Shape& shape) {
-  expect_given(x, "sum_to", "x");
+  expect_given(x, "F::sum_to", "x");
   return x.shape() == shape ? x : apply<SumTo>({x}, shape);
 }
 

@@ -65,8 +65,8 @@ Variable arccos(const Variable& x) { return apply<Arccos>({x}); }
 Variable arctan(const Variable& x) { return apply<Arctan>({x}); }
 
 Variable arctan2(const Variable& x1, const Variable& x2) {
-  expect_given(x1, "arctan2", "x1");
-  expect_given(x2, "arctan2", "x2");
+  expect_given(x1, "F::arctan2", "x1");
+  expect_given(x2, "F::arctan2", "x2");
 
   const Shape shape = broadcast_shapes(x1.shape(), x2.shape(), "F::arctan2");
   return apply<Arctan2>({broadcast_to(x1, shape), broadcast_to(x2, shape)});

@@ -31,14 +31,14 @@ class Zeta final : public FunctionNode {
 }  // namespace
 
 Variable zeta(const Variable& x, const Variable& q) {
-  expect_given(x, "zeta", "x");
-  expect_given(q, "zeta", "q");
+  expect_given(x, "F::zeta", "x");
+  expect_given(q, "F::zeta", "q");
   broadcast_shapes(x.shape(), q.shape(), "F::zeta");
   return apply<Zeta>({x, q});
 }
 
 Variable zeta(Scalar x, const Variable& q) {
-  expect_given(q, "zeta", "q");
+  expect_given(q, "F::zeta", "q");
 
   return zeta(Variable(full(Shape{}, x, Dtype::float64, q.device()).astype(q.dtype()), false), q);
 }

@@ -5,6 +5,7 @@
 #include "kusari/framework/autograd/function_node.h"
 #include "kusari/framework/core/config.h"
 #include "kusari/framework/core/error.h"
+#include "kusari/framework/core/number_text.h"
 #include "kusari/framework/core/random.h"
 #include "kusari/framework/functions/math/basic_math.h"
 #include "kusari/framework/kernels/arithmetic.h"
@@ -53,7 +54,7 @@ class Dropout final : public FunctionNode {
 
 Variable dropout(const Variable& x, double ratio, const DropoutOptions& options) {
   if (!(ratio >= 0 && ratio < 1)) {
-    throw ValueError("F::dropout: ratio " + std::to_string(ratio) + " must be in [0, 1)");
+    throw ValueError("F::dropout: ratio " + general_text(ratio) + " must be in [0, 1)");
   }
   if (config().train) return apply<Dropout>({x}, ratio, options);
   if (options.return_mask != nullptr) *options.return_mask = Array();

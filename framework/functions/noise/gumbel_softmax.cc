@@ -3,6 +3,7 @@
 #include "kusari/framework/autograd/function_node.h"
 #include "kusari/framework/autograd/input_caster.h"
 #include "kusari/framework/core/config.h"
+#include "kusari/framework/core/number_text.h"
 #include "kusari/framework/core/random.h"
 #include "kusari/framework/functions/activation/softmax.h"
 #include "kusari/framework/functions/array/cast.h"
@@ -55,7 +56,7 @@ Variable sampled(const Variable& log_pi, const Tau& tau, int64_t axis) {
 
 Variable gumbel_softmax(const Variable& log_pi, double tau, int64_t axis) {
   if (!(tau > 0)) {
-    throw ValueError("F::gumbel_softmax: tau is " + std::to_string(tau) + ": it must be positive");
+    throw ValueError("F::gumbel_softmax: tau is " + general_text(tau) + ": it must be positive");
   }
 
   if (const CompositeInputs in(kGumbelSoftmax, {log_pi}); in.is_cast()) return sampled(in[0], tau, axis);
@@ -63,8 +64,8 @@ Variable gumbel_softmax(const Variable& log_pi, double tau, int64_t axis) {
 }
 
 Variable gumbel_softmax(const Variable& log_pi, const Variable& tau, int64_t axis) {
-  expect_given(log_pi, kGumbelSoftmax, "log_pi");
-  expect_given(tau, kGumbelSoftmax, "tau");
+  expect_given(log_pi, "F::gumbel_softmax", "log_pi");
+  expect_given(tau, "F::gumbel_softmax", "tau");
 
   if (const CompositeInputs in(kGumbelSoftmax, {log_pi, tau}); in.is_cast()) return sampled(in[0], in[1], axis);
   return sampled(log_pi, tau, axis);

@@ -6,6 +6,7 @@
 #include "kusari/framework/autograd/input_caster.h"
 #include "kusari/framework/core/config.h"
 #include "kusari/framework/core/error.h"
+#include "kusari/framework/core/number_text.h"
 #include "kusari/framework/functions/array/broadcast.h"
 #include "kusari/framework/functions/array/reshape.h"
 #include "kusari/framework/functions/connection/linear.h"
@@ -47,7 +48,7 @@ Variable simplified_dropconnect(const Variable& x, const Variable& W, const Vari
   }
   const double ratio = options.train ? options.ratio : 0;
   if (!(ratio >= 0 && ratio < 1)) {
-    throw ValueError(std::string("F::") + kSimplifiedDropconnect + ": ratio " + std::to_string(ratio) +
+    throw ValueError(std::string("F::") + kSimplifiedDropconnect + ": ratio " + general_text(ratio) +
                      " must be in [0, 1)");
   }
   if (config().type_check) check(x, W, b, options.mask);

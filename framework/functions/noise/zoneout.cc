@@ -5,6 +5,7 @@
 #include "kusari/framework/autograd/function_node.h"
 #include "kusari/framework/core/config.h"
 #include "kusari/framework/core/error.h"
+#include "kusari/framework/core/number_text.h"
 #include "kusari/framework/core/random.h"
 #include "kusari/framework/functions/array/where.h"
 #include "kusari/framework/kernels/comparison.h"
@@ -48,7 +49,7 @@ class Zoneout final : public FunctionNode {
 
 Variable zoneout(const Variable& h, const Variable& x, double ratio) {
   if (!(ratio >= 0 && ratio <= 1)) {
-    throw ValueError("F::zoneout: ratio " + std::to_string(ratio) + " must be in [0, 1]");
+    throw ValueError("F::zoneout: ratio " + general_text(ratio) + " must be in [0, 1]");
   }
   return config().train ? apply<Zoneout>({h, x}, ratio) : x;
 }

@@ -7,6 +7,7 @@
 
 #include "kusari/framework/autograd/function_node.h"
 #include "kusari/framework/autograd/input_caster.h"
+#include "kusari/framework/core/argument.h"
 #include "kusari/framework/core/config.h"
 #include "kusari/framework/core/error.h"
 #include "kusari/framework/core/log.h"
@@ -235,10 +236,10 @@ void warn_of_single_elements() {
 kernels::BatchNormalization kernel_options(const Form& form, const Variable& x, const Variable& residual,
                                            const Variable& gamma, const Dims& axis, double eps, bool fixed) {
   const std::string call = std::string("F::") + form.name;
-  expect_given(x, form.name, "x");
-  expect_given(gamma, form.name, "gamma");
-  if (form.residual) expect_given(residual, form.name, "residual");
-  if (!(eps >= 0)) throw ValueError(call + ": eps is " + std::to_string(eps) + ": it must be at least 0");
+  expect_given(x, call.c_str(), "x");
+  expect_given(gamma, call.c_str(), "gamma");
+  if (form.residual) expect_given(residual, call.c_str(), "residual");
+  argument::at_least_zero(call, "eps", eps);
   return {.axes = batch_axes(axis, x.ndim(), gamma.ndim(), call), .eps = eps, .relu = form.relu, .fixed = fixed};
 }
 
@@ -249,7 +250,7 @@ Variable normalize(const Form& form, const Variable& x, const Variable& residual
   }
   kernels::BatchNormalization kernel = kernel_options(form, x, residual, gamma, options.axis, options.eps, false);
   if (!(options.decay >= 0 && options.decay <= 1)) {
-    throw ValueError(std::string("F::") + form.name + ": decay is " + std::to_string(options.decay) +
+    throw ValueError(std::string("F::") + form.name + ": decay is " + general_text(options.decay) +
                      ": it must be in [0, 1]");
   }
   kernel.decay = options.decay;

@@ -4,6 +4,7 @@
 
 #include "kusari/framework/core/config.h"
 #include "kusari/framework/core/error.h"
+#include "kusari/framework/core/number_text.h"
 #include "kusari/framework/functions/array/cast.h"
 #include "kusari/framework/functions/given.h"
 #include "kusari/framework/functions/input_check.h"
@@ -23,8 +24,8 @@ void check_options(const BatchRenormalizationOptions& o) {
     if (!holds) throw ValueError(std::string("F::") + kName + ": " + what);
   };
   expect(o.running_mean.is_defined() && o.running_var.is_defined(), "running_mean and running_var must be given");
-  expect(o.rmax >= 1, "rmax is " + std::to_string(o.rmax) + ": it must be at least 1");
-  expect(o.dmax >= 0, "dmax is " + std::to_string(o.dmax) + ": it must be at least 0");
+  expect(o.rmax >= 1, "rmax is " + general_text(o.rmax) + ": it must be at least 1");
+  expect(o.dmax >= 0, "dmax is " + general_text(o.dmax) + ": it must be at least 0");
 }
 
 void check_inputs(const Variable& x, const Variable& gamma, const Variable& beta, AxisMask axes,
@@ -41,8 +42,8 @@ void check_inputs(const Variable& x, const Variable& gamma, const Variable& beta
 Variable batch_renormalization(const Variable& x, const Variable& gamma, const Variable& beta,
                                const BatchRenormalizationOptions& options) {
   check_options(options);
-  expect_given(x, "batch_renormalization", "x");
-  expect_given(gamma, "batch_renormalization", "gamma");
+  expect_given(x, "F::batch_renormalization", "x");
+  expect_given(gamma, "F::batch_renormalization", "gamma");
   const AxisMask axes = batch_axes({}, x.ndim(), gamma.ndim(), kName);
   if (config().type_check) check_inputs(x, gamma, beta, axes, options);
 

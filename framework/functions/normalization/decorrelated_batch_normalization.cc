@@ -8,6 +8,7 @@
 #include "kusari/framework/autograd/input_caster.h"
 #include "kusari/framework/core/config.h"
 #include "kusari/framework/core/error.h"
+#include "kusari/framework/core/number_text.h"
 #include "kusari/framework/functions/array/cast.h"
 #include "kusari/framework/functions/array/expand_dims.h"
 #include "kusari/framework/functions/array/reshape.h"
@@ -144,7 +145,7 @@ Variable decorrelated_batch_normalization(const Variable& x, const DecorrelatedB
   if (const CompositeInputs in("decorrelated_batch_normalization", {x}); in.is_cast())
     return decorrelated_batch_normalization(in[0], options);
   if (!(options.eps >= 0)) {
-    throw ValueError("F::decorrelated_batch_normalization: eps is " + std::to_string(options.eps) +
+    throw ValueError("F::decorrelated_batch_normalization: eps is " + general_text(options.eps) +
                      ": it must be at least 0");
   }
   const Grouped grouped("decorrelated_batch_normalization", x, options.groups);

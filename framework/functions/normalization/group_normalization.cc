@@ -2,6 +2,7 @@
 
 #include <string>
 
+#include "kusari/framework/core/argument.h"
 #include "kusari/framework/core/error.h"
 #include "kusari/framework/functions/given.h"
 #include "kusari/framework/functions/normalization/normalize_groups.h"
@@ -27,11 +28,9 @@ class GroupNormalization final : public NormalizeGroups {
 
 Variable group_normalization(const Variable& x, int64_t groups, const Variable& gamma, const Variable& beta,
                              double eps) {
-  if (!(eps >= 0)) {
-    throw ValueError("F::group_normalization: eps is " + std::to_string(eps) + ": it must be at least 0");
-  }
+  argument::at_least_zero("F::group_normalization", "eps", eps);
 
-  expect_given(x, "group_normalization", "x");
+  expect_given(x, "F::group_normalization", "x");
   if (groups < 1 || (x.ndim() >= 2 && x.shape()[1] % groups != 0)) {
     throw ValueError("F::group_normalization: groups is " + std::to_string(groups) + " but x has shape " +
                      to_string(x.shape()) + ": groups must divide x.shape[1]");

@@ -1,6 +1,7 @@
 #include "kusari/framework/functions/normalization/l2_normalization.h"
 
 #include "kusari/framework/autograd/function_node.h"
+#include "kusari/framework/core/argument.h"
 #include "kusari/framework/core/config.h"
 #include "kusari/framework/core/error.h"
 #include "kusari/framework/functions/array/cast.h"
@@ -64,11 +65,9 @@ class NormalizeL2 final : public FunctionNode {
 }  // namespace
 
 Variable normalize(const Variable& x, double eps, const Axes& axis) {
-  if (!(eps >= 0)) {
-    throw ValueError("F::normalize: eps is " + std::to_string(eps) + ": it must be at least 0");
-  }
+  argument::at_least_zero("F::normalize", "eps", eps);
 
-  expect_given(x, "normalize", "x");
+  expect_given(x, "F::normalize", "x");
 
   return apply<NormalizeL2>({x}, eps, axis.mask(x.ndim(), "F::normalize"));
 }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <string>
 
+#include "kusari/framework/core/argument.h"
 #include "kusari/framework/core/error.h"
 #include "kusari/framework/functions/array/reshape.h"
 #include "kusari/framework/functions/array/transpose.h"
@@ -48,12 +49,10 @@ class LayerNormalization final : public NormalizeGroups {
 }  // namespace
 
 Variable layer_normalization(const Variable& x, const Variable& gamma, const Variable& beta, double eps) {
-  if (!(eps >= 0)) {
-    throw ValueError("F::layer_normalization: eps is " + std::to_string(eps) + ": it must be at least 0");
-  }
-  expect_given(x, kLayerNormalization, "x");
-  expect_given(gamma, kLayerNormalization, "gamma");
-  expect_given(beta, kLayerNormalization, "beta");
+  argument::at_least_zero("F::layer_normalization", "eps", eps);
+  expect_given(x, "F::layer_normalization", "x");
+  expect_given(gamma, "F::layer_normalization", "gamma");
+  expect_given(beta, "F::layer_normalization", "beta");
   if (x.ndim() == 2 && gamma.ndim() == 1) return apply<LayerNormalization>({x, gamma, beta}, eps);
   expect_last_axes(x, gamma, "gamma");
   expect_last_axes(x, beta, "beta");
@@ -67,8 +66,8 @@ Variable layer_normalization(const Variable& x, const Variable& gamma, const Var
 Variable layer_normalization(const Variable& x, const Variable& gamma, const Variable& beta,
                              const LayerNormalizationOptions& options) {
   if (options.axis.is_all()) return layer_normalization(x, gamma, beta, options.eps);
-  expect_given(x, kLayerNormalization, "x");
-  expect_given(gamma, kLayerNormalization, "gamma");
+  expect_given(x, "F::layer_normalization", "x");
+  expect_given(gamma, "F::layer_normalization", "gamma");
   const AxisMask axes = options.axis.mask(x.ndim(), "F::layer_normalization");
   if (axes.bits == 0) throw ValueError("F::layer_normalization: axis is empty: there must be at least one");
   Dims order, back = Dims::filled(x.ndim(), 0), normalized;

@@ -26,7 +26,7 @@ Variable pool(const char* call, int ndim, const Variable& x, const PerAxis& ksiz
 }  // namespace
 
 Variable average_pooling_nd(const Variable& x, const PerAxis& ksize, const AveragePoolingOptions& options) {
-  expect_given(x, "average_pooling_nd", "x");
+  expect_given(x, "F::average_pooling_nd", "x");
 
   return pool("F::average_pooling_nd", spatial_ndim(x), x, ksize, options);
 }
@@ -41,7 +41,7 @@ Variable average_pooling_3d(const Variable& x, const PerAxis& ksize, const Avera
 }
 
 Variable global_average_pooling_2d(const Variable& x) {
-  expect_given(x, "global_average_pooling_2d", "x");
+  expect_given(x, "F::global_average_pooling_2d", "x");
 
   const PerAxis plane = x.ndim() == 4 ? PerAxis(spatial_sizes(x.shape())) : PerAxis(1);
   const Variable y = pool("F::global_average_pooling_2d", 2, x, plane, {});

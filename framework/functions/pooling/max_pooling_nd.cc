@@ -53,7 +53,7 @@ Variable pool(const char* call, int ndim, const Variable& x, const PerAxis& ksiz
 
 std::pair<Variable, Array> pool_with_indices(const char* call, int ndim, const Variable& x, const PerAxis& ksize,
                                              const MaxPoolingOptions& options) {
-  expect_given(x, call + 3, "x");
+  expect_given(x, call, "x");
 
   Array index;
   const Variable y = pool(call, ndim, x, ksize, options, &index);
@@ -63,7 +63,7 @@ std::pair<Variable, Array> pool_with_indices(const char* call, int ndim, const V
 }  // namespace
 
 Variable max_pooling_nd(const Variable& x, const PerAxis& ksize, const MaxPoolingOptions& options) {
-  expect_given(x, "max_pooling_nd", "x");
+  expect_given(x, "F::max_pooling_nd", "x");
 
   return pool("F::max_pooling_nd", spatial_ndim(x), x, ksize, options);
 }
@@ -79,7 +79,7 @@ Variable max_pooling_3d(const Variable& x, const PerAxis& ksize, const MaxPoolin
 
 std::pair<Variable, Array> max_pooling_nd_with_indices(const Variable& x, const PerAxis& ksize,
                                                        const MaxPoolingOptions& options) {
-  expect_given(x, "max_pooling_nd_with_indices", "x");
+  expect_given(x, "F::max_pooling_nd_with_indices", "x");
   return pool_with_indices("F::max_pooling_nd_with_indices", spatial_ndim(x), x, ksize, options);
 }
 std::pair<Variable, Array> max_pooling_1d_with_indices(const Variable& x, const PerAxis& ksize,

@@ -162,7 +162,7 @@ Roi make_roi(const char* call, RoiKind kind, const PerAxis& outsize, double spat
 
 Variable roi_bins(const char* call, const Roi& roi, const Variable& x, const Variable& rois,
                   const Variable& roi_indices) {
-  if (std::string_view(call) != "F::roi_pooling_2d") expect_given(roi_indices, call + 3, "roi_indices");
+  if (std::string_view(call) != "F::roi_pooling_2d") expect_given(roi_indices, call, "roi_indices");
   return apply<RoiBins>({x, rois, roi_indices}, call, roi);
 }
 

@@ -16,7 +16,7 @@ Variable spatial_pyramid_pooling_2d(const Variable& x, int64_t pyramid_height, c
   if (pyramid_height < 1 || pyramid_height > 31) {
     throw ValueError(call + "pyramid_height is " + std::to_string(pyramid_height) + ": it must be between 1 and 31");
   }
-  expect_given(x, "spatial_pyramid_pooling_2d", "x");
+  expect_given(x, "F::spatial_pyramid_pooling_2d", "x");
   if (x.ndim() == 4 && (x.shape()[2] == 0 || x.shape()[3] == 0)) {
     throw TypeError(call + "x has shape " + to_string(x.shape()) + ": its images must have pixels");
   }

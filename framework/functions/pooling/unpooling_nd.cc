@@ -17,7 +17,7 @@ Variable unpool(const char* call, int ndim, const Variable& x, const PerAxis& ks
 }  // namespace
 
 Variable unpooling_nd(const Variable& x, const PerAxis& ksize, const UnpoolingOptions& options) {
-  expect_given(x, "unpooling_nd", "x");
+  expect_given(x, "F::unpooling_nd", "x");
 
   return unpool("F::unpooling_nd", spatial_ndim(x), x, ksize, options);
 }

@@ -6,8 +6,8 @@
 namespace kusari::functions {
 
 Variable upsampling_2d(const Variable& x, const Array& indexes, const PerAxis& ksize, const UnpoolingOptions& options) {
-  expect_given(x, "upsampling_2d", "x");
-  expect_given(indexes, "upsampling_2d", "indexes");
+  expect_given(x, "F::upsampling_2d", "x");
+  expect_given(indexes, "F::upsampling_2d", "indexes");
 
   const char* const call = "F::upsampling_2d";
   const kernels::Pooling windows = make_windows(call, 2, ksize, options.stride, options.pad);

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "kusari/framework/core/argument.h"
 #include "kusari/framework/core/error.h"
 #include "kusari/framework/functions/activation/maxout.h"
 #include "kusari/framework/links/link_hook.h"
@@ -14,7 +15,7 @@ int64_t maxout_units(int64_t out_size, int64_t pool_size) {
   if (pool_size < 1) {
     throw ValueError("L::Maxout: pool_size is " + std::to_string(pool_size) + ": it must be positive");
   }
-  return given_size("L::Maxout", "out_size", out_size) * pool_size;
+  return argument::not_negative("L::Maxout", "out_size", out_size) * pool_size;
 }
 
 }  // namespace
@@ -30,7 +31,7 @@ Maxout::Maxout(int64_t in_size, int64_t out_size, int64_t pool, Options options)
               .initial_bias = std::move(options.initial_bias)}} {}
 
 Variable Maxout::operator()(const Variable& x) const {
-  const detail::LinkCall call(*this);
+  const LinkCall call(*this);
   return functions::maxout(linear(x), pool_size);
 }
 

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "kusari/framework/core/argument.h"
 #include "kusari/framework/functions/activation/prelu.h"
 #include "kusari/framework/links/link_hook.h"
 #include "kusari/framework/links/sizes.h"
@@ -9,10 +10,10 @@
 namespace kusari::links {
 
 PReLU::PReLU(Options options)
-    : W{*this, "W", given_shape("L::PReLU", "shape", options.shape), std::move(options.init)} {}
+    : W{*this, "W", argument::shape("L::PReLU", "shape", options.shape), std::move(options.init)} {}
 
 Variable PReLU::operator()(const Variable& x) const {
-  const detail::LinkCall call(*this);
+  const LinkCall call(*this);
   return functions::prelu(x, W);
 }
 

@@ -3,6 +3,7 @@
 #include <cmath>
 #include <utility>
 
+#include "kusari/framework/core/argument.h"
 #include "kusari/framework/functions/given.h"
 #include "kusari/framework/initializers/he.h"
 #include "kusari/framework/links/link_hook.h"
@@ -14,19 +15,19 @@ SimplifiedDropconnect::SimplifiedDropconnect(int64_t in_size, int64_t out_size, 
     : ratio{options.ratio},
       W{*this,
         "W",
-        {given_size("L::SimplifiedDropconnect", "out_size", out_size),
+        {argument::not_negative("L::SimplifiedDropconnect", "out_size", out_size),
          size_or_infer("L::SimplifiedDropconnect", "in_size", in_size)},
         options.initial_w ? std::move(options.initial_w) : Initializer(initializers::HeNormal(1 / std::sqrt(2.0)))},
       b{*this, "b", {out_size}, std::move(options.initial_bias), !options.nobias} {}
 
 Variable SimplifiedDropconnect::operator()(const Variable& x, const Call& call) const {
   if (!W.is_initialized()) {
-    functions::expect_given(x, "simplified_dropconnect", "x");
+    functions::expect_given(x, "F::simplified_dropconnect", "x");
     Shape features = x.shape();
     if (!features.empty()) features.erase(0);
     W.infer(1, numel(features));
   }
-  const detail::LinkCall hooked(*this);
+  const LinkCall hooked(*this);
   return functions::simplified_dropconnect(
       x, W, b, {.ratio = ratio, .train = call.train, .mask = call.mask, .use_batchwise_mask = call.use_batchwise_mask});
 }

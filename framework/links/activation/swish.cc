@@ -13,12 +13,12 @@ Swish::Swish(const std::optional<Shape>& beta_shape, Options options)
 
 Variable Swish::operator()(const Variable& x) const {
   if (!beta.is_initialized()) {
-    functions::expect_given(x, "swish", "x");
+    functions::expect_given(x, "F::swish", "x");
     Shape shape = x.shape();
     if (!shape.empty()) shape.erase(0);
     beta.initialize(shape);
   }
-  const detail::LinkCall call(*this);
+  const LinkCall call(*this);
   return functions::swish(x, beta);
 }
 

@@ -1,5 +1,6 @@
 #include "kusari/framework/links/connection/bias.h"
 
+#include "kusari/framework/core/argument.h"
 #include "kusari/framework/core/error.h"
 #include "kusari/framework/functions/math/bias.h"
 #include "kusari/framework/links/link_hook.h"
@@ -9,16 +10,17 @@ namespace kusari::links {
 
 Bias::Bias(Options options)
     : axis{options.axis},
-      b{*this, "b", given_shape("L::Bias", "shape", options.shape.value_or(Shape())), 0, options.shape.has_value()} {}
+      b{*this, "b", argument::shape("L::Bias", "shape", options.shape.value_or(Shape())), 0,
+        options.shape.has_value()} {}
 
 Variable Bias::operator()(const Variable& x) const {
-  const detail::LinkCall call(*this);
+  const LinkCall call(*this);
   if (!b.is_defined()) throw StateError("L::Bias: there is no learnt bias: pass one, or give the link a shape");
   return functions::bias(x, b, axis);
 }
 
 Variable Bias::operator()(const Variable& x, const Variable& y) const {
-  const detail::LinkCall call(*this);
+  const LinkCall call(*this);
   if (b.is_defined()) throw StateError("L::Bias: the link has a learnt bias and takes no other");
   return functions::bias(x, y, axis);
 }

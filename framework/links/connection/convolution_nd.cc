@@ -1,5 +1,6 @@
 #include "kusari/framework/links/connection/convolution_nd.h"
 
+#include "kusari/framework/core/argument.h"
 #include "kusari/framework/functions/connection/convolution_2d.h"
 #include "kusari/framework/links/connection/filters.h"
 #include "kusari/framework/links/link_hook.h"
@@ -19,7 +20,8 @@ const char* convolution_link(int ndim) {
 
 ConvolutionND::ConvolutionND(int ndim, int64_t in_channels, int64_t out_channels, const PerAxis& ksize, Options options)
     : W{*this, "W",
-        filter_shape(convolution_link(ndim), ndim, given_size(convolution_link(ndim), "out_channels", out_channels),
+        filter_shape(convolution_link(ndim), ndim,
+                     argument::not_negative(convolution_link(ndim), "out_channels", out_channels),
                      channels_of_group(convolution_link(ndim), "in_channels", in_channels, options.groups), ksize),
         std::move(options.initial_w)},
       b{*this, "b", {out_channels}, std::move(options.initial_bias), !options.nobias},
@@ -43,7 +45,7 @@ Variable ConvolutionND::operator()(const Variable& x) const {
     check_images(convolution_link(ndim), x, ndim);
     W.infer(1, channels_of_group(convolution_link(ndim), "x.shape[1]", x.shape()[1], geometry_.groups));
   }
-  const detail::LinkCall call(*this);
+  const LinkCall call(*this);
   switch (W.declared_shape().ndim()) {
     case 3:
       return functions::convolution_1d(x, W, b, geometry_);

@@ -1,5 +1,6 @@
 #include "kusari/framework/links/connection/deconvolution_nd.h"
 
+#include "kusari/framework/core/argument.h"
 #include "kusari/framework/functions/connection/deconvolution_2d.h"
 #include "kusari/framework/links/connection/filters.h"
 #include "kusari/framework/links/link_hook.h"
@@ -20,11 +21,12 @@ const char* deconvolution_link(int ndim) {
 DeconvolutionND::DeconvolutionND(int ndim, int64_t in_channels, int64_t out_channels, const PerAxis& ksize,
                                  Options options)
     : W{*this, "W",
-        filter_shape(
-            deconvolution_link(ndim), ndim, size_or_infer(deconvolution_link(ndim), "in_channels", in_channels),
-            channels_of_group(deconvolution_link(ndim), "out_channels",
-                              given_size(deconvolution_link(ndim), "out_channels", out_channels), options.groups),
-            ksize),
+        filter_shape(deconvolution_link(ndim), ndim,
+                     size_or_infer(deconvolution_link(ndim), "in_channels", in_channels),
+                     channels_of_group(deconvolution_link(ndim), "out_channels",
+                                       argument::not_negative(deconvolution_link(ndim), "out_channels", out_channels),
+                                       options.groups),
+                     ksize),
         std::move(options.initial_w)},
       b{*this, "b", {out_channels}, std::move(options.initial_bias), !options.nobias},
       geometry_{options.stride, options.pad, options.outsize, options.dilate, options.groups} {
@@ -48,7 +50,7 @@ Variable DeconvolutionND::operator()(const Variable& x) const {
     channels_of_group(deconvolution_link(ndim), "x.shape[1]", x.shape()[1], geometry_.groups);
     W.infer(0, x.shape()[1]);
   }
-  const detail::LinkCall call(*this);
+  const LinkCall call(*this);
   switch (W.declared_shape().ndim()) {
     case 3:
       return functions::deconvolution_1d(x, W, b, geometry_);

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "kusari/framework/core/argument.h"
 #include "kusari/framework/core/error.h"
 #include "kusari/framework/functions/connection/deformable_convolution_2d_sampler.h"
 #include "kusari/framework/functions/given.h"
@@ -20,7 +21,7 @@ constexpr const char* kDeformable = "L::DeformableConvolution2D";
 DeformableConvolution2DSampler::DeformableConvolution2DSampler(int64_t in_channels, int64_t out_channels,
                                                                const PerAxis& ksize, Options options)
     : W{*this, "W",
-        filter_shape(kSampler, 2, given_size(kSampler, "out_channels", out_channels),
+        filter_shape(kSampler, 2, argument::not_negative(kSampler, "out_channels", out_channels),
                      size_or_infer(kSampler, "in_channels", in_channels), ksize),
         std::move(options.initial_w)},
       b{*this, "b", {out_channels}, std::move(options.initial_bias), !options.nobias},
@@ -29,13 +30,13 @@ DeformableConvolution2DSampler::DeformableConvolution2DSampler(int64_t in_channe
 
 Variable DeformableConvolution2DSampler::operator()(const Variable& x, const Variable& offset) const {
   if (!W.is_initialized()) {
-    functions::expect_given(x, "deformable_convolution_2d_sampler", "x");
+    functions::expect_given(x, "F::deformable_convolution_2d_sampler", "x");
     if (x.ndim() != 4) {
       throw TypeError("L::DeformableConvolution2DSampler: x has shape " + to_string(x.shape()) + ": x.ndim must be 4");
     }
     W.infer(1, x.shape()[1]);
   }
-  const detail::LinkCall call(*this);
+  const LinkCall call(*this);
   return functions::deformable_convolution_2d_sampler(x, offset, W, b, {.stride = stride_, .pad = pad_});
 }
 
@@ -54,7 +55,7 @@ DeformableConvolution2D::DeformableConvolution2D(int64_t in_channels, int64_t ou
       deform_conv{*this,
                   "deform_conv",
                   in_channels,
-                  given_size(kDeformable, "out_channels", out_channels),
+                  argument::not_negative(kDeformable, "out_channels", out_channels),
                   ksize,
                   {.stride = options.stride,
                    .pad = options.pad,
@@ -63,7 +64,7 @@ DeformableConvolution2D::DeformableConvolution2D(int64_t in_channels, int64_t ou
                    .initial_bias = std::move(options.deform_initial_bias)}} {}
 
 Variable DeformableConvolution2D::operator()(const Variable& x) const {
-  const detail::LinkCall call(*this);
+  const LinkCall call(*this);
   const Variable offset = offset_conv(x);
   return deform_conv(x, offset);
 }

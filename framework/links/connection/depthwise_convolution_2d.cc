@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include "kusari/framework/core/argument.h"
 #include "kusari/framework/initializers/he.h"
 #include "kusari/framework/links/connection/filters.h"
 #include "kusari/framework/links/link_hook.h"
@@ -22,7 +23,7 @@ DepthwiseConvolution2D::DepthwiseConvolution2D(int64_t in_channels, int64_t chan
                                                Options options)
     : W{*this, "W",
         filter_shape(kDepthwiseConvolution2D, 2,
-                     given_size(kDepthwiseConvolution2D, "channel_multiplier", channel_multiplier),
+                     argument::not_negative(kDepthwiseConvolution2D, "channel_multiplier", channel_multiplier),
                      size_or_infer(kDepthwiseConvolution2D, "in_channels", in_channels), ksize),
         or_he_normal(std::move(options.initial_w))},
       b{*this,
@@ -38,7 +39,7 @@ Variable DepthwiseConvolution2D::operator()(const Variable& x) const {
     W.infer(1, x.shape()[1]);
     b.infer(0, x.shape()[1] * W.declared_shape()[0]);
   }
-  const detail::LinkCall call(*this);
+  const LinkCall call(*this);
   return functions::depthwise_convolution_2d(x, W, b, geometry_);
 }
 

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "kusari/framework/core/argument.h"
 #include "kusari/framework/functions/connection/embed_id.h"
 #include "kusari/framework/initializers/normal.h"
 #include "kusari/framework/links/connection/filters.h"
@@ -13,7 +14,8 @@ namespace kusari::links {
 EmbedID::EmbedID(int64_t in_size, int64_t out_size, Options options)
     : W{*this,
         "W",
-        {given_size("L::EmbedID", "in_size", in_size), given_size("L::EmbedID", "out_size", out_size)},
+        {argument::not_negative("L::EmbedID", "in_size", in_size),
+         argument::not_negative("L::EmbedID", "out_size", out_size)},
         options.initial_w ? std::move(options.initial_w) : Initializer(initializers::Normal(1))},
       ignore_label{options.ignore_label} {}
 
@@ -23,7 +25,7 @@ EmbedID EmbedID::from_params(const Array& W, std::optional<int64_t> ignore_label
 }
 
 Variable EmbedID::operator()(const Variable& x) const {
-  const detail::LinkCall call(*this);
+  const LinkCall call(*this);
   return functions::embed_id(x, W, ignore_label);
 }
 

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "kusari/framework/core/argument.h"
 #include "kusari/framework/functions/activation/sigmoid.h"
 #include "kusari/framework/functions/math/basic_math.h"
 #include "kusari/framework/links/link_hook.h"
@@ -10,10 +11,10 @@
 namespace kusari::links {
 
 Highway::Highway(int64_t in_out_size, Options options)
-    : activate{callable("L::Highway", "activate", std::move(options.activate))},
+    : activate{argument::callable("L::Highway", "activate", std::move(options.activate))},
       plain{*this,
             "plain",
-            given_size("L::Highway", "in_out_size", in_out_size),
+            argument::not_negative("L::Highway", "in_out_size", in_out_size),
             in_out_size,
             {.nobias = options.nobias,
              .initial_w = std::move(options.init_wh),
@@ -27,7 +28,7 @@ Highway::Highway(int64_t in_out_size, Options options)
                  .initial_bias = std::move(options.init_bt)}} {}
 
 Variable Highway::operator()(const Variable& x) const {
-  const detail::LinkCall call(*this);
+  const LinkCall call(*this);
   const Variable h = activate(plain(x)), gate = functions::sigmoid(transform(x));
   return h * gate + x * (1 - gate);
 }

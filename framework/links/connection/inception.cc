@@ -1,5 +1,6 @@
 #include "kusari/framework/links/connection/inception.h"
 
+#include "kusari/framework/core/argument.h"
 #include "kusari/framework/functions/activation/relu.h"
 #include "kusari/framework/functions/array/concat.h"
 #include "kusari/framework/functions/pooling/max_pooling_nd.h"
@@ -13,7 +14,9 @@ ConvolutionOptions with_pad(const InceptionOptions& o, int64_t pad) {
   return {.pad = pad, .initial_w = o.conv_init, .initial_bias = o.bias_init};
 }
 
-int64_t inception_channels(const char* option, int64_t count) { return given_size("L::Inception", option, count); }
+int64_t inception_channels(const char* option, int64_t count) {
+  return argument::not_negative("L::Inception", option, count);
+}
 
 }  // namespace
 
@@ -31,7 +34,7 @@ Inception::Inception(int64_t in_channels, const Options& o)
       projp{*this, "projp", in_channels, inception_channels("proj_pool", o.proj_pool), 1, with_pad(o, 0)} {}
 
 Variable Inception::operator()(const Variable& x) const {
-  const detail::LinkCall call(*this);
+  const LinkCall call(*this);
   const Variable parts[] = {conv1(x), conv3(functions::relu(proj3(x))), conv5(functions::relu(proj5(x))),
                             projp(functions::max_pooling_2d(x, 3, {.stride = 1, .pad = 1}))};
   return functions::relu(functions::concat(parts));

@@ -1,5 +1,6 @@
 #include "kusari/framework/links/connection/inceptionbn.h"
 
+#include "kusari/framework/core/argument.h"
 #include "kusari/framework/core/config.h"
 #include "kusari/framework/core/error.h"
 #include "kusari/framework/core/small_vector.h"
@@ -16,7 +17,9 @@ ConvolutionOptions convolution(const InceptionBNOptions& o, int64_t pad, int64_t
   return {.stride = stride, .pad = pad, .nobias = true, .initial_w = o.conv_init};
 }
 
-int64_t bn_channels(const char* option, int64_t count) { return given_size("L::InceptionBN", option, count); }
+int64_t bn_channels(const char* option, int64_t count) {
+  return argument::not_negative("L::InceptionBN", option, count);
+}
 
 BatchNormalizationOptions normalization(const InceptionBNOptions& o) { return {.dtype = get_dtype(o.dtype)}; }
 
@@ -58,7 +61,7 @@ InceptionBN::InceptionBN(int64_t in_channels, const Options& o)
 }
 
 Variable InceptionBN::operator()(const Variable& x) const {
-  const detail::LinkCall call(*this);
+  const LinkCall call(*this);
   SmallVector<Variable, 4> parts;
   if (conv1) parts.push_back(conv1n->relu((*conv1)(x)));
   parts.push_back(conv3n.relu(conv3(proj3n.relu(proj3(x)))));

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "kusari/framework/core/argument.h"
 #include "kusari/framework/functions/connection/linear.h"
 #include "kusari/framework/functions/given.h"
 #include "kusari/framework/links/connection/filters.h"
@@ -13,7 +14,7 @@ namespace kusari::links {
 Linear::Linear(int64_t in_size, int64_t out_size, Options options)
     : W{*this,
         "W",
-        {given_size("L::Linear", "out_size", out_size), size_or_infer("L::Linear", "in_size", in_size)},
+        {argument::not_negative("L::Linear", "out_size", out_size), size_or_infer("L::Linear", "in_size", in_size)},
         std::move(options.initial_w)},
       b{*this, "b", {out_size}, std::move(options.initial_bias), !options.nobias} {}
 
@@ -26,13 +27,13 @@ Linear Linear::from_params(const Array& W, const Array& b, bool nobias) {
 
 Variable Linear::operator()(const Variable& x, int n_batch_axes) const {
   if (!W.is_initialized()) {
-    functions::expect_given(x, "linear", "x");
+    functions::expect_given(x, "F::linear", "x");
     if (n_batch_axes < 1) return functions::linear(x, W, b, {.n_batch_axes = n_batch_axes});  // throws
     int64_t in_size = 1;
     for (int axis = n_batch_axes; axis < x.ndim(); ++axis) in_size *= x.shape()[axis];
     W.infer(1, in_size);
   }
-  const detail::LinkCall call(*this);
+  const LinkCall call(*this);
   return functions::linear(x, W, b, {.n_batch_axes = n_batch_axes});
 }
 

@@ -4,6 +4,7 @@
 #include <string>
 #include <utility>
 
+#include "kusari/framework/core/argument.h"
 #include "kusari/framework/core/error.h"
 #include "kusari/framework/functions/connection/local_convolution_2d.h"
 #include "kusari/framework/links/connection/filters.h"
@@ -37,7 +38,7 @@ int64_t places(int64_t size, int64_t ksize, int64_t stride) {
 Shape bias_shape(int64_t out_channels, const PerAxis& in_size, const PerAxis& ksize, const PerAxis& stride) {
   const Dims size = in_size.resolve(2, kLocalConvolution2D, "in_size"), k = positive(ksize, "ksize"),
              s = positive(stride, "stride");
-  return {given_size(kLocalConvolution2D, "out_channels", out_channels), places(size[0], k[0], s[0]),
+  return {argument::not_negative(kLocalConvolution2D, "out_channels", out_channels), places(size[0], k[0], s[0]),
           places(size[1], k[1], s[1])};
 }
 
@@ -70,7 +71,7 @@ Variable LocalConvolution2D::operator()(const Variable& x) const {
     }
     W.infer(3, shape[1]);
   }
-  const detail::LinkCall call(*this);
+  const LinkCall call(*this);
   return functions::local_convolution_2d(x, W, b, {.stride = PerAxis(stride_)});
 }
 

@@ -8,7 +8,7 @@ namespace kusari::links {
 ParameterLink::ParameterLink(const Array& array) : W{*this, "W", array} {}
 
 Variable ParameterLink::operator()() const {
-  const detail::LinkCall call(*this);
+  const LinkCall call(*this);
   return functions::identity(W);
 }
 

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "kusari/framework/core/argument.h"
 #include "kusari/framework/functions/given.h"
 #include "kusari/framework/functions/loss/black_out.h"
 #include "kusari/framework/initializers/constant.h"
@@ -13,15 +14,15 @@ namespace kusari::links {
 BlackOut::BlackOut(int64_t in_size, const std::vector<int64_t>& counts, int64_t n_samples, Options options)
     : W{*this,
         "W",
-        {static_cast<int64_t>(counts.size()), given_size("L::BlackOut", "in_size", in_size)},
+        {static_cast<int64_t>(counts.size()), argument::not_negative("L::BlackOut", "in_size", in_size)},
         options.initial_w ? std::move(options.initial_w) : Initializer(initializers::NaN())},
-      sample_size{given_size("L::BlackOut", "sample_size", n_samples)},
+      sample_size{argument::not_negative("L::BlackOut", "sample_size", n_samples)},
       sampler{std::vector<double>(counts.begin(), counts.end())},
       draw_{std::move(options.sampler)} {}
 
 Variable BlackOut::operator()(const Variable& x, const Variable& t) const {
-  const detail::LinkCall call(*this);
-  functions::expect_given(x, "black_out", "x");
+  const LinkCall call(*this);
+  functions::expect_given(x, "F::black_out", "x");
   const Shape shape{x.ndim() == 0 ? 1 : x.shape()[0], sample_size};  // of a scalar the function complains
   if (draw_) {
     const Array samples = draw_(shape);

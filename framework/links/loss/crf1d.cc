@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "kusari/framework/core/argument.h"
 #include "kusari/framework/core/error.h"
 #include "kusari/framework/functions/array/transpose_sequence.h"
 #include "kusari/framework/links/link_hook.h"
@@ -54,11 +55,11 @@ Variables transposed(std::span<const Variable> sequences, const std::vector<size
 CRF1d::CRF1d(int64_t n_label, Options options)
     : cost{*this,
            "cost",
-           {given_size("L::CRF1d", "n_label", n_label), n_label},
+           {argument::not_negative("L::CRF1d", "n_label", n_label), n_label},
            options.initial_cost ? std::move(options.initial_cost) : Initializer(0)} {}
 
 Variable CRF1d::operator()(std::span<const Variable> xs, std::span<const Variable> ys, const CRF1dCall& options) const {
-  const detail::LinkCall call(*this);
+  const LinkCall call(*this);
   if (!options.transpose) return functions::crf1d(cost, xs, ys, options.reduce);
   const std::vector<size_t> order = by_falling_length(xs);
   check_lengths(xs, ys);

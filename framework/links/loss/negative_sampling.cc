@@ -3,6 +3,7 @@
 #include <cmath>
 #include <utility>
 
+#include "kusari/framework/core/argument.h"
 #include "kusari/framework/core/error.h"
 #include "kusari/framework/functions/given.h"
 #include "kusari/framework/links/link_hook.h"
@@ -23,17 +24,17 @@ NegativeSampling::NegativeSampling(int64_t in_size, const std::vector<int64_t>& 
                                    Options options)
     : W{*this,
         "W",
-        {static_cast<int64_t>(counts.size()), given_size("L::NegativeSampling", "in_size", in_size)},
+        {static_cast<int64_t>(counts.size()), argument::not_negative("L::NegativeSampling", "in_size", in_size)},
         0,
         options.dtype},
-      sample_size{given_size("L::NegativeSampling", "sample_size", n_samples)},
+      sample_size{argument::not_negative("L::NegativeSampling", "sample_size", n_samples)},
       sampler{powers(counts, options.power)},
       draw_{std::move(options.sampler)} {}
 
 Variable NegativeSampling::operator()(const Variable& x, const Variable& t,
                                       const functions::NegativeSamplingOptions& options) const {
-  const detail::LinkCall call(*this);
-  functions::expect_given(x, "negative_sampling", "x");
+  const LinkCall call(*this);
+  functions::expect_given(x, "F::negative_sampling", "x");
   if (draw_) return functions::negative_sampling(x, t, W, draw_, sample_size, options);
   if (sampler.device() != x.device()) sampler.to(x.device());
   const auto draw = [this](const Shape& shape) { return sampler.sample(shape); };

@@ -40,7 +40,7 @@ CifarCnn::CifarCnn(Options o)
       fc2{*this, "fc2", 512, o.n_classes} {}
 
 Variable CifarCnn::operator()(const Variable& x) const {
-  const detail::LinkCall call(*this);
+  const LinkCall call(*this);
   Variable h = x;
   for (size_t i = 0; i < convs.size(); ++i) {
     h = convs[i](h);

@@ -108,7 +108,7 @@ class Classifier : public ClassifierBase {
   template <size_t n, class Self, size_t... kIndex>
   static Variable classify(Self& self, const std::array<const Variable*, n + 1>& arguments,
                            std::index_sequence<kIndex...>) {
-    const kusari::detail::LinkCall hooked(self);
+    const LinkCall hooked(self);
     const kusari::detail::ScopedUse use(self.in_use_, "Classifier");
     self.forget();
     const size_t at = self.label_place(n + 1);
@@ -117,7 +117,7 @@ class Classifier : public ClassifierBase {
   template <class Self>
   static Variable classify_named(Self& self, const DictVariables& batch) {
     using Callee = std::conditional_t<std::is_const_v<Self>, const Predictor, Predictor>;
-    const kusari::detail::LinkCall hooked(self);
+    const LinkCall hooked(self);
     const kusari::detail::ScopedUse use(self.in_use_, "Classifier");
     self.forget();
     const std::string& label = self.label_name(batch);

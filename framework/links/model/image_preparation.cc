@@ -8,7 +8,7 @@
 #include "kusari/framework/core/config.h"
 #include "kusari/framework/core/error.h"
 #include "kusari/framework/core/host_vector.h"
-#include "kusari/framework/core/image_resampling.h"
+#include "kusari/framework/kernels/image_resampling.h"
 
 namespace kusari::links {
 namespace {

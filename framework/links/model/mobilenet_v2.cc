@@ -67,7 +67,7 @@ DepthwiseSeparable::DepthwiseSeparable(int64_t in_channels, int64_t out_channels
       bn2{*this, "bn2", out_channels} {}
 
 Variable DepthwiseSeparable::operator()(const Variable& x) const {
-  const detail::LinkCall call(*this);
+  const LinkCall call(*this);
   return bn2(project(relu6(bn1(depthwise(x)))));
 }
 
@@ -79,7 +79,7 @@ InvertedResidual::InvertedResidual(int64_t in_channels, int64_t out_channels, in
       is_residual_{stride == 1 && in_channels == out_channels} {}
 
 Variable InvertedResidual::operator()(const Variable& x) const {
-  const detail::LinkCall call(*this);
+  const LinkCall call(*this);
   const Variable h = separable(relu6(bn(expand(x))));
   return is_residual_ ? x + h : h;
 }

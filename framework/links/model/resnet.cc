@@ -37,7 +37,7 @@ class BottleneckB : public Chain {
         conv3{*this, "conv3", p.mid, p.out, 1, p.conv()},
         bn3{*this, "bn3", p.out} {}
   Variable operator()(const Variable& x) const {
-    const detail::LinkCall call(*this);
+    const LinkCall call(*this);
     return add_to(x, x);
   }
 
@@ -62,7 +62,7 @@ class BottleneckA : public BottleneckB {
   explicit BottleneckA(const BlockPlan& p)
       : BottleneckB(p), conv4{*this, "conv4", p.in, p.out, 1, p.conv(p.stride)}, bn4{*this, "bn4", p.out} {}
   Variable operator()(const Variable& x) const {
-    const detail::LinkCall call(*this);
+    const LinkCall call(*this);
     return add_to(bn4(conv4(x)), x);
   }
 
@@ -80,7 +80,7 @@ class BasicB : public Chain {
         conv2{*this, "conv2", p.out, p.out, 3, p.conv3x3(1)},
         bn2{*this, "bn2", p.out} {}
   Variable operator()(const Variable& x) const {
-    const detail::LinkCall call(*this);
+    const LinkCall call(*this);
     return add_to(x, x);
   }
 
@@ -102,7 +102,7 @@ class BasicA : public BasicB {
   explicit BasicA(const BlockPlan& p)
       : BasicB(p), conv3{*this, "conv3", p.in, p.out, 1, p.conv(p.stride)}, bn3{*this, "bn3", p.out} {}
   Variable operator()(const Variable& x) const {
-    const detail::LinkCall call(*this);
+    const LinkCall call(*this);
     return add_to(bn3(conv3(x)), x);
   }
 
@@ -158,7 +158,7 @@ ConvolutionOptions stem_options(const ResNetOptions& o, bool chainer) {
 }  // namespace
 
 Variable ResidualBlocks::operator()(const Variable& x) const {
-  const detail::LinkCall call(*this);
+  const LinkCall call(*this);
   Variable h = x;
   for (const AnyLink& block : *this) h = block(h);
   return h;

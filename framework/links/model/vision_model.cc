@@ -78,13 +78,13 @@ std::vector<Variable> VisionModel::run(const Variable& x, const std::vector<size
 }
 
 Variable VisionModel::operator()(const Variable& x) const {
-  const detail::LinkCall call(*this);
+  const LinkCall call(*this);
   const size_t scores = index_of(available_layers(), layer_table().scores);
   return run(x, {scores})[scores];
 }
 
 Activations VisionModel::operator()(const Variable& x, const std::vector<std::string>& layers) const {
-  const detail::LinkCall call(*this);
+  const LinkCall call(*this);
   const std::vector<std::string> names = available_layers();
   std::vector<size_t> wanted;
   for (const std::string& layer : layers) wanted.push_back(index_of(names, layer));

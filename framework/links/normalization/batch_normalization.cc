@@ -18,14 +18,14 @@ BatchNormalization::BatchNormalization(const Shape& size, Options options)
 
 Variable BatchNormalization::operator()(const Variable& x, const BatchNormalizationCall& call) const {
   prepare(x);
-  const detail::LinkCall hooked(*this);
+  const LinkCall hooked(*this);
   if (config().train) return F::batch_normalization(x, scale(), shift(), training_options(call));
   return F::fixed_batch_normalization(x, scale(), shift(), mean(), var(), {.eps = eps, .axis = axis()});
 }
 
 Variable BatchNormalization::relu(const Variable& x, const BatchNormalizationCall& call) const {
   prepare(x);
-  const detail::LinkCall hooked(*this);
+  const LinkCall hooked(*this);
   if (config().train) return F::batch_normalization_relu(x, scale(), shift(), training_options(call));
   return F::fixed_batch_normalization_relu(x, scale(), shift(), mean(), var(), {.eps = eps, .axis = axis()});
 }
@@ -33,7 +33,7 @@ Variable BatchNormalization::relu(const Variable& x, const BatchNormalizationCal
 Variable BatchNormalization::add_relu(const Variable& x, const Variable& residual,
                                       const BatchNormalizationCall& call) const {
   prepare(x);
-  const detail::LinkCall hooked(*this);
+  const LinkCall hooked(*this);
   if (config().train) {
     return F::batch_normalization_add_relu(x, residual, scale(), shift(), training_options(call));
   }

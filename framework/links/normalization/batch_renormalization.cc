@@ -20,7 +20,7 @@ BatchRenormalization::BatchRenormalization(int64_t size, Options options)
 
 Variable BatchRenormalization::operator()(const Variable& x, const BatchNormalizationCall& call) const {
   prepare(x);
-  const detail::LinkCall hooked(*this);
+  const LinkCall hooked(*this);
   if (!config().train) return F::fixed_batch_normalization(x, scale(), shift(), mean(), var(), {.eps = eps});
   const bool again = config().in_recomputing;
   if (!again) {

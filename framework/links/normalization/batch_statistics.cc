@@ -87,7 +87,7 @@ void BatchStatistics::serialize(Serializer& serializer) {
 
 void BatchStatistics::prepare(const Variable& x) const {
   if (has_averages_.is_set() && avg_mean.is_defined()) return;
-  detail::LinkCall::expect_members(*this);
+  LinkCall::expect_members(*this);
   const detail::FirstCall alone;
   if (avg_mean.is_defined()) return has_averages_.set();
   if (!x.is_defined()) throw TypeError(std::string(call_) + ": x is not given: it is required");

@@ -39,7 +39,7 @@ DecorrelatedBatchNormalization::DecorrelatedBatchNormalization(int64_t size, Opt
       N{*this, "N", 0} {}
 
 Variable DecorrelatedBatchNormalization::operator()(const Variable& x, const BatchNormalizationCall& call) const {
-  const detail::LinkCall hooked(*this);
+  const LinkCall hooked(*this);
   if (!config().train) {
     return F::fixed_decorrelated_batch_normalization(x, F::cast(Variable(avg_mean, false), x.dtype()),
                                                      F::cast(Variable(avg_projection, false), x.dtype()), groups);

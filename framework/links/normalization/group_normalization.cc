@@ -26,13 +26,13 @@ GroupNormalization::GroupNormalization(int64_t group_count, int64_t size, Option
 }
 
 Variable GroupNormalization::operator()(const Variable& x) const {
-  functions::expect_given(x, "group_normalization", "x");
+  functions::expect_given(x, "F::group_normalization", "x");
   if (x.ndim() < 2) {
     throw TypeError("L::GroupNormalization: x has shape " + to_string(x.shape()) + ": x.ndim must be at least 2");
   }
   gamma.infer(0, x.shape()[1]);
   beta.infer(0, x.shape()[1]);
-  const detail::LinkCall call(*this);
+  const LinkCall call(*this);
   return functions::group_normalization(x, groups, gamma, beta, eps);
 }
 

@@ -38,7 +38,7 @@ LayerNormalization::LayerNormalization(const Sizes& sizes, Options options)
       axes_{sizes.shape.ndim()} {}
 
 Variable LayerNormalization::operator()(const Variable& x) const {
-  functions::expect_given(x, "layer_normalization", "x");
+  functions::expect_given(x, "F::layer_normalization", "x");
   const int before = x.ndim() - axes_;
   if (before < 0) {
     throw TypeError("L::LayerNormalization: x has shape " + to_string(x.shape()) + ": x.ndim must be at least " +
@@ -48,7 +48,7 @@ Variable LayerNormalization::operator()(const Variable& x) const {
     gamma.infer(axis, x.shape()[before + axis]);
     beta.infer(axis, x.shape()[before + axis]);
   }
-  const detail::LinkCall call(*this);
+  const LinkCall call(*this);
   return functions::layer_normalization(x, gamma, beta, eps);
 }
 

@@ -3,8 +3,8 @@
 #include <cmath>
 #include <numbers>
 
+#include "kusari/framework/core/argument.h"
 #include "kusari/framework/core/error.h"
-#include "kusari/framework/training/arguments.h"
 
 namespace kusari::training::extensions {
 
@@ -14,12 +14,10 @@ CosineShift::CosineShift(std::string attr, int64_t period, CosineShiftOptions op
       period_{static_cast<double>(period)},
       options_{std::move(options)} {
   if (period < 1) throw ValueError("CosineShift: period is " + std::to_string(period) + ": it must be positive");
-  if (options_.warmup < 0) {
-    throw ValueError("CosineShift: warmup is " + std::to_string(options_.warmup) + ": it must not be negative");
-  }
-  arguments::finite("CosineShift", "final_value", options_.final_value);
-  arguments::finite("CosineShift", "warmup_start", options_.warmup_start);
-  arguments::not_negative("CosineShift", "restart_factor", options_.restart_factor);
+  argument::not_negative("CosineShift", "warmup", options_.warmup);
+  argument::finite("CosineShift", "final_value", options_.final_value);
+  argument::finite("CosineShift", "warmup_start", options_.warmup_start);
+  argument::finite_not_negative("CosineShift", "restart_factor", options_.restart_factor);
   if (!(options_.period_factor >= 1)) {
     throw ValueError("CosineShift: period_factor is " + general_text(options_.period_factor) +
                      ": it must be at least 1");

@@ -3,19 +3,19 @@
 #include <filesystem>
 #include <system_error>
 
+#include "kusari/framework/core/argument.h"
 #include "kusari/framework/core/atomic_file.h"
 #include "kusari/framework/core/error.h"
 #include "kusari/framework/core/serializer.h"
-#include "kusari/framework/training/arguments.h"
 #include "kusari/framework/training/extensions/run_program.h"
 #include "kusari/framework/training/trainer.h"
 
 namespace kusari::training::extensions {
 
 DumpGraph::DumpGraph(std::string root_name, DumpGraphOptions options)
-    : root_name_{arguments::not_empty("DumpGraph", "root_name", std::move(root_name), "name a reported variable")},
+    : root_name_{argument::not_empty("DumpGraph", "root_name", std::move(root_name), "name a reported variable")},
       options_{std::move(options)} {
-  arguments::not_empty("DumpGraph", "out_name", options_.out_name, "name a file");
+  argument::not_empty("DumpGraph", "out_name", options_.out_name, "name a file");
 }
 
 void DumpGraph::initialize(Trainer&) {

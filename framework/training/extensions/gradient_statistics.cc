@@ -9,6 +9,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "kusari/framework/core/argument.h"
 #include "kusari/framework/core/atomic_file.h"
 #include "kusari/framework/core/error.h"
 #include "kusari/framework/core/log.h"
@@ -281,9 +282,7 @@ GradientStatistics::GradientStatistics(GradientStatisticsOptions options) {
   if (options.interval < 1) {
     throw ValueError("GradientStatistics: interval is " + std::to_string(options.interval) + " but must be positive");
   }
-  if (options.depth < 0) {
-    throw ValueError("GradientStatistics: depth is " + std::to_string(options.depth) + " but must not be negative");
-  }
+  argument::not_negative("GradientStatistics", "depth", options.depth);
   std::vector<const Column*> columns;
   for (const std::string& name : options.columns) columns.push_back(&column(name));
   state_ = std::make_unique<State>(State{std::move(options), std::move(columns)});

@@ -10,6 +10,7 @@
 #include <system_error>
 #include <utility>
 
+#include "kusari/framework/core/argument.h"
 #include "kusari/framework/core/atomic_file.h"
 #include "kusari/framework/core/config.h"
 #include "kusari/framework/core/error.h"
@@ -18,7 +19,6 @@
 #include "kusari/framework/core/runtime_info.h"
 #include "kusari/framework/links/link.h"
 #include "kusari/framework/links/parameter.h"
-#include "kusari/framework/training/arguments.h"
 #include "kusari/framework/training/extensions/log_report.h"
 #include "kusari/framework/training/extensions/run_program.h"
 #include "kusari/framework/training/html/log_summary.h"
@@ -162,8 +162,8 @@ std::string draw_graph(const std::string& dot, const fs::path& directory) {
 }  // namespace
 
 HtmlReport::HtmlReport(HtmlReportOptions options) : options_{std::move(options)} {
-  arguments::not_empty("HtmlReport", "filename", options_.filename, "name a file");
-  arguments::not_empty("HtmlReport", "log_report", options_.log_report, "name the trainer's LogReport");
+  argument::not_empty("HtmlReport", "filename", options_.filename, "name a file");
+  argument::not_empty("HtmlReport", "log_report", options_.log_report, "name the trainer's LogReport");
   if (options_.x_key && *options_.x_key != "iteration" && *options_.x_key != "epoch") {
     throw ValueError("HtmlReport: x_key is '" + *options_.x_key + "': it must be 'iteration' or 'epoch'");
   }

@@ -2,20 +2,19 @@
 
 #include <cmath>
 
+#include "kusari/framework/core/argument.h"
 #include "kusari/framework/core/error.h"
 #include "kusari/framework/core/number_text.h"
 #include "kusari/framework/core/serializer.h"
-#include "kusari/framework/training/arguments.h"
 #include "kusari/framework/training/optional_entry.h"
 #include "kusari/framework/training/trainer.h"
 
 namespace kusari::training::extensions {
 
 HyperparameterShift::HyperparameterShift(const char* call, std::string attr, ShiftOptions options)
-    : attr_{arguments::not_empty(call, "attr", std::move(attr), "name a hyperparameter")},
-      options_{std::move(options)} {
-  if (options_.init) arguments::finite(call, "init", *options_.init);
-  if (options_.target) arguments::finite(call, "target", *options_.target);
+    : attr_{argument::not_empty(call, "attr", std::move(attr), "name a hyperparameter")}, options_{std::move(options)} {
+  if (options_.init) argument::finite(call, "init", *options_.init);
+  if (options_.target) argument::finite(call, "target", *options_.target);
 }
 
 double& HyperparameterShift::hyperparameter(Trainer& trainer) const {

@@ -2,15 +2,15 @@
 
 #include <cmath>
 
+#include "kusari/framework/core/argument.h"
 #include "kusari/framework/core/error.h"
-#include "kusari/framework/training/arguments.h"
 
 namespace kusari::training::extensions {
 
 InverseShift::InverseShift(std::string attr, double gamma, double power, ShiftOptions options)
     : HyperparameterShift("InverseShift", std::move(attr), std::move(options)),
-      gamma_{arguments::not_negative("InverseShift", "gamma", gamma)},
-      power_{arguments::finite("InverseShift", "power", power)} {}
+      gamma_{argument::finite_not_negative("InverseShift", "gamma", gamma)},
+      power_{argument::finite("InverseShift", "power", power)} {}
 
 std::optional<double> InverseShift::value(int64_t t, double init) const {
   return stop_at_target(init * std::pow(1 + gamma_ * static_cast<double>(t), -power_), power_ < 0);

@@ -1,7 +1,7 @@
 #include "kusari/framework/training/extensions/linear_shift.h"
 
+#include "kusari/framework/core/argument.h"
 #include "kusari/framework/core/error.h"
-#include "kusari/framework/training/arguments.h"
 
 namespace kusari::training::extensions {
 
@@ -10,8 +10,8 @@ LinearShift::LinearShift(std::string attr, std::pair<double, double> value_range
     : HyperparameterShift("LinearShift", std::move(attr), std::move(options)),
       values_{value_range},
       times_{time_range} {
-  arguments::finite("LinearShift", "value_range.first", value_range.first);
-  arguments::finite("LinearShift", "value_range.second", value_range.second);
+  argument::finite("LinearShift", "value_range.first", value_range.first);
+  argument::finite("LinearShift", "value_range.second", value_range.second);
   if (time_range.first >= time_range.second) {
     throw ValueError("LinearShift: the time range is " + std::to_string(time_range.first) + " to " +
                      std::to_string(time_range.second) + ": it must ascend");

@@ -10,11 +10,11 @@
 
 #include <nlohmann/json.hpp>
 
+#include "kusari/framework/core/argument.h"
 #include "kusari/framework/core/atomic_file.h"
 #include "kusari/framework/core/error.h"
 #include "kusari/framework/core/python_repr.h"
 #include "kusari/framework/core/serializer.h"
-#include "kusari/framework/training/arguments.h"
 #include "kusari/framework/training/extensions/replace_all.h"
 #include "kusari/framework/training/trainer.h"
 
@@ -132,7 +132,7 @@ double LogEntry::at(const std::string& key) const {
 }
 
 LogReport::LogReport(LogReportOptions options) : options_{std::move(options)} {
-  if (options_.filename) arguments::not_empty("LogReport", "filename", *options_.filename, "name a file or be nullopt");
+  if (options_.filename) argument::not_empty("LogReport", "filename", *options_.filename, "name a file or be nullopt");
 }
 
 const LogEntry& LogReport::last() const {

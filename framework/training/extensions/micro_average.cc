@@ -1,19 +1,18 @@
 #include "kusari/framework/training/extensions/micro_average.h"
 
+#include "kusari/framework/core/argument.h"
 #include "kusari/framework/core/serializer.h"
-#include "kusari/framework/training/arguments.h"
 #include "kusari/framework/training/trainer.h"
 
 namespace kusari::training::extensions {
 
 MicroAverage::MicroAverage(std::string numerator_key, std::string denominator_key, std::string result_key,
                            TriggerRef trigger)
-    : numerator_key_{arguments::not_empty("MicroAverage", "numerator_key", std::move(numerator_key),
-                                          "name a reported value")},
+    : numerator_key_{argument::not_empty("MicroAverage", "numerator_key", std::move(numerator_key),
+                                         "name a reported value")},
       denominator_key_{
-          arguments::not_empty("MicroAverage", "denominator_key", std::move(denominator_key), "name a reported value")},
-      result_key_{
-          arguments::not_empty("MicroAverage", "result_key", std::move(result_key), "name the value to report")},
+          argument::not_empty("MicroAverage", "denominator_key", std::move(denominator_key), "name a reported value")},
+      result_key_{argument::not_empty("MicroAverage", "result_key", std::move(result_key), "name the value to report")},
       trigger_{std::move(trigger)} {}
 
 void MicroAverage::operator()(Trainer& trainer) {

@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "kusari/framework/core/error.h"
+#include "kusari/framework/core/number_text.h"
 #include "kusari/framework/core/serializer.h"
 #include "kusari/framework/links/link.h"
 #include "kusari/framework/links/parameter.h"
@@ -33,7 +34,7 @@ void restore_float32(Link& model) {
 
 MixedPrecision::MixedPrecision(MixedPrecisionOptions options) : options_{options} {
   if (options_.clip && !(*options_.clip > 0)) {
-    throw ValueError("MixedPrecision: clip is " + std::to_string(*options_.clip) + " but must be positive");
+    throw ValueError("MixedPrecision: clip is " + general_text(*options_.clip) + " but must be positive");
   }
 }
 

@@ -3,13 +3,13 @@
 #include <algorithm>
 #include <cmath>
 
-#include "kusari/framework/training/arguments.h"
+#include "kusari/framework/core/argument.h"
 
 namespace kusari::training::extensions {
 
 MultistepShift::MultistepShift(std::string attr, double gamma, std::vector<int64_t> step_value, ShiftOptions options)
     : HyperparameterShift("MultistepShift", std::move(attr), std::move(options)),
-      gamma_{arguments::not_negative("MultistepShift", "gamma", gamma)},
+      gamma_{argument::finite_not_negative("MultistepShift", "gamma", gamma)},
       step_value_{std::move(step_value)} {}
 
 std::optional<double> MultistepShift::value(int64_t t, double init) const {

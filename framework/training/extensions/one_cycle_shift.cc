@@ -4,8 +4,8 @@
 #include <cmath>
 #include <numbers>
 
+#include "kusari/framework/core/argument.h"
 #include "kusari/framework/core/error.h"
-#include "kusari/framework/training/arguments.h"
 
 namespace kusari::training::extensions {
 
@@ -13,8 +13,8 @@ OneCycleShift::OneCycleShift(std::string attr, int64_t length, const OneCycleShi
     : HyperparameterShift("OneCycleShift", std::move(attr),
                           {.init = options.init, .target = std::nullopt, .optimizer = options.optimizer}),
       length_{static_cast<double>(length)},
-      start_ratio_{arguments::not_negative("OneCycleShift", "start_ratio", options.start_ratio)},
-      final_ratio_{arguments::not_negative("OneCycleShift", "final_ratio", options.final_ratio)},
+      start_ratio_{argument::finite_not_negative("OneCycleShift", "start_ratio", options.start_ratio)},
+      final_ratio_{argument::finite_not_negative("OneCycleShift", "final_ratio", options.final_ratio)},
       rising_{options.rising} {
   if (length < 1) throw ValueError("OneCycleShift: length is " + std::to_string(length) + ": it must be positive");
   if (!(rising_ >= 0 && rising_ <= 1)) {

@@ -9,10 +9,10 @@
 #include <unistd.h>
 #include <nlohmann/json.hpp>
 
+#include "kusari/framework/core/argument.h"
 #include "kusari/framework/core/error.h"
 #include "kusari/framework/core/log.h"
 #include "kusari/framework/core/serializer.h"
-#include "kusari/framework/training/arguments.h"
 #include "kusari/framework/training/charts/gnuplot_chart.h"
 #include "kusari/framework/training/trainer.h"
 
@@ -20,7 +20,7 @@ namespace kusari::training::extensions {
 
 PlotReport::PlotReport(std::vector<std::string> y_keys, std::string x_key, PlotReportOptions options)
     : y_keys_{std::move(y_keys)}, x_key_{std::move(x_key)}, options_{std::move(options)} {
-  arguments::not_empty("PlotReport", "filename", options_.filename, "name a file");
+  argument::not_empty("PlotReport", "filename", options_.filename, "name a file");
   if (x_key_ != "iteration" && x_key_ != "epoch") {
     throw ValueError("PlotReport: x_key is '" + x_key_ + "': it must be 'iteration' or 'epoch'");
   }

@@ -3,14 +3,14 @@
 #include <algorithm>
 #include <cmath>
 
+#include "kusari/framework/core/argument.h"
 #include "kusari/framework/core/error.h"
-#include "kusari/framework/training/arguments.h"
 
 namespace kusari::training::extensions {
 
 PolynomialShift::PolynomialShift(std::string attr, double rate, int64_t max_count, ShiftOptions options)
     : HyperparameterShift("PolynomialShift", std::move(attr), std::move(options)),
-      rate_{arguments::finite("PolynomialShift", "rate", rate)},
+      rate_{argument::finite("PolynomialShift", "rate", rate)},
       max_count_{max_count} {
   if (max_count < 1) {
     throw ValueError("PolynomialShift: max_count is " + std::to_string(max_count) + ": it must be positive");

@@ -5,11 +5,11 @@
 #include <cstdint>
 #include <utility>
 
+#include "kusari/framework/core/argument.h"
 #include "kusari/framework/core/log.h"
 #include "kusari/framework/core/number_text.h"
 #include "kusari/framework/core/python_repr.h"
 #include "kusari/framework/core/serializer.h"
-#include "kusari/framework/training/arguments.h"
 #include "kusari/framework/training/extensions/terminal.h"
 #include "kusari/framework/training/trainer.h"
 
@@ -43,7 +43,7 @@ PrintReport::PrintReport(std::vector<std::string> entries, PrintReportOptions op
       options_{std::move(options)},
       is_terminal_{is_terminal(options_.out)},
       unseen_{entries_} {
-  arguments::not_empty("PrintReport", "log_report", options_.log_report, "name the trainer's LogReport");
+  argument::not_empty("PrintReport", "log_report", options_.log_report, "name the trainer's LogReport");
 }
 
 void PrintReport::print_header() const {

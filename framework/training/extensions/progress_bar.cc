@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "kusari/framework/core/error.h"
+#include "kusari/framework/core/number_text.h"
 #include "kusari/framework/training/extensions/terminal.h"
 #include "kusari/framework/training/trainer.h"
 
@@ -53,7 +54,7 @@ std::string format_timedelta(double seconds) {
 ProgressBar::ProgressBar(ProgressBarOptions options)
     : options_{std::move(options)}, is_terminal_{is_terminal(options_.out)}, last_line_{Clock::now()} {
   if (options_.update_interval < 1 || options_.bar_length < 1) {
-    throw ValueError("ProgressBar: update_interval is " + std::to_string(options_.update_interval) +
+    throw ValueError("ProgressBar: update_interval is " + general_text(options_.update_interval) +
                      " and bar_length is " + std::to_string(options_.bar_length) + ": both must be positive");
   }
   if (options_.training_length && !(options_.training_length->period > 0)) {

@@ -9,11 +9,11 @@
 #include <utility>
 #include <vector>
 
+#include "kusari/framework/core/argument.h"
 #include "kusari/framework/core/atomic_file.h"
 #include "kusari/framework/core/error.h"
 #include "kusari/framework/core/log.h"
 #include "kusari/framework/core/number_text.h"
-#include "kusari/framework/training/arguments.h"
 #include "kusari/framework/training/extensions/replace_all.h"
 #include "kusari/framework/training/trainer.h"
 
@@ -138,7 +138,7 @@ Snapshot::Snapshot(SnapshotOptions options, Target target)
     : options_{std::move(options)},
       target_{std::move(target)},
       writer_{options_.writer ? *options_.writer : Ref<snapshot_writers::Writer>(snapshot_writers::SimpleWriter())} {
-  arguments::not_empty("snapshot", "filename", options_.filename, "name a file");
+  argument::not_empty("snapshot", "filename", options_.filename, "name a file");
   check_fields(options_.filename);
 }
 

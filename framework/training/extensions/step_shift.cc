@@ -2,14 +2,14 @@
 
 #include <cmath>
 
+#include "kusari/framework/core/argument.h"
 #include "kusari/framework/core/error.h"
-#include "kusari/framework/training/arguments.h"
 
 namespace kusari::training::extensions {
 
 StepShift::StepShift(std::string attr, double gamma, int64_t step, ShiftOptions options)
     : HyperparameterShift("StepShift", std::move(attr), std::move(options)),
-      gamma_{arguments::not_negative("StepShift", "gamma", gamma)},
+      gamma_{argument::finite_not_negative("StepShift", "gamma", gamma)},
       step_{step} {
   if (step < 1) throw ValueError("StepShift: step is " + std::to_string(step) + ": it must be positive");
 }

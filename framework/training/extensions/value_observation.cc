@@ -2,8 +2,8 @@
 
 #include <cstddef>
 
+#include "kusari/framework/core/argument.h"
 #include "kusari/framework/kernels/optimizer.h"
-#include "kusari/framework/training/arguments.h"
 #include "kusari/framework/training/trainer.h"
 #include "kusari/optimizers/adam.h"
 #include "kusari/optimizers/optimizer_access.h"
@@ -24,9 +24,9 @@ ObservedValue learning_rate(Optimizer& optimizer) {
 }  // namespace
 
 FunctionExtension observe_value(std::string observation_key, std::function<double(Trainer&)> target_func) {
-  return make_extension([key = arguments::not_empty("observe_value", "observation_key", std::move(observation_key),
-                                                    "name the value to report"),
-                         target = arguments::callable("observe_value", "target_func", std::move(target_func))](
+  return make_extension([key = argument::not_empty("observe_value", "observation_key", std::move(observation_key),
+                                                   "name the value to report"),
+                         target = argument::callable("observe_value", "target_func", std::move(target_func))](
                             Trainer& trainer) { trainer.observation().set(key, target(trainer)); },
                         {.trigger = {1, "epoch"}, .default_name = "_observe_value", .priority = kPriorityWriter});
 }
@@ -34,8 +34,8 @@ FunctionExtension observe_value(std::string observation_key, std::function<doubl
 FunctionExtension observe_lr(std::string optimizer_name, std::string observation_key) {
   return make_extension(
       [name = std::move(optimizer_name),
-       key = arguments::not_empty("observe_lr", "observation_key", std::move(observation_key),
-                                  "name the value to report")](Trainer& trainer) {
+       key = argument::not_empty("observe_lr", "observation_key", std::move(observation_key),
+                                 "name the value to report")](Trainer& trainer) {
         trainer.observation().set(key, learning_rate(trainer.updater().get_optimizer(name)));
       },
       {.trigger = {1, "epoch"}, .default_name = "_observe_value", .priority = kPriorityWriter});

@@ -6,11 +6,11 @@
 #include <filesystem>
 #include <limits>
 
+#include "kusari/framework/core/argument.h"
 #include "kusari/framework/core/error.h"
 #include "kusari/framework/core/log.h"
 #include "kusari/framework/core/serializer.h"
 #include "kusari/framework/links/parameter.h"
-#include "kusari/framework/training/arguments.h"
 #include "kusari/framework/training/charts/gnuplot_chart.h"
 #include "kusari/framework/training/extensions/sample_statistics.h"
 #include "kusari/framework/training/trainer.h"
@@ -38,7 +38,7 @@ VariableStatisticsPlot::VariableStatisticsPlot(std::vector<StatisticsTarget> tar
     : targets_{std::move(targets)}, options_{std::move(options)} {
   const auto fail = [](const std::string& what) { throw ValueError("VariableStatisticsPlot: " + what); };
   if (targets_.empty()) fail("targets is empty: it must have a variable or a link");
-  arguments::not_empty("VariableStatisticsPlot", "filename", options_.filename, "name a file");
+  argument::not_empty("VariableStatisticsPlot", "filename", options_.filename, "name a file");
   if (options_.report_data) kinds_.emplace_back("data");
   if (options_.report_grad) kinds_.emplace_back("grad");
   if (kinds_.empty() || numbers_per_kind() == 0) {

@@ -1,7 +1,7 @@
 #include "kusari/framework/training/extensions/warmup_shift.h"
 
+#include "kusari/framework/core/argument.h"
 #include "kusari/framework/core/error.h"
-#include "kusari/framework/training/arguments.h"
 
 namespace kusari::training::extensions {
 
@@ -11,7 +11,7 @@ WarmupShift::WarmupShift(std::string attr, std::optional<double> warmup_start, i
     : HyperparameterShift("WarmupShift", std::move(attr),
                           {.init = warmup_start, .target = std::nullopt, .optimizer = std::move(optimizer)}),
       warmup_iter_{warmup_iter},
-      init_{arguments::finite("WarmupShift", "init", init)} {
+      init_{argument::finite("WarmupShift", "init", init)} {
   if (warmup_iter < 1) {
     throw ValueError("WarmupShift: warmup_iter is " + std::to_string(warmup_iter) + ": it must be positive");
   }

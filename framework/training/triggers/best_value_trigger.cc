@@ -1,16 +1,16 @@
 #include "kusari/framework/training/triggers/best_value_trigger.h"
 
+#include "kusari/framework/core/argument.h"
 #include "kusari/framework/core/error.h"
 #include "kusari/framework/core/serializer.h"
-#include "kusari/framework/training/arguments.h"
 #include "kusari/framework/training/optional_entry.h"
 #include "kusari/framework/training/trainer.h"
 
 namespace kusari::training::triggers {
 
 BestValueTrigger::BestValueTrigger(std::string key, std::function<bool(double, double)> compare, TriggerRef trigger)
-    : key_{arguments::not_empty("BestValueTrigger", "key", std::move(key), "name a reported value")},
-      compare_{arguments::callable("BestValueTrigger", "compare", std::move(compare))},
+    : key_{argument::not_empty("BestValueTrigger", "key", std::move(key), "name a reported value")},
+      compare_{argument::callable("BestValueTrigger", "compare", std::move(compare))},
       interval_{std::move(trigger)} {}
 
 bool BestValueTrigger::operator()(Trainer& trainer) {

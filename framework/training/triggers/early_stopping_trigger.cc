@@ -4,10 +4,10 @@
 #include <cstdio>
 #include <limits>
 
+#include "kusari/framework/core/argument.h"
 #include "kusari/framework/core/error.h"
 #include "kusari/framework/core/log.h"
 #include "kusari/framework/core/serializer.h"
-#include "kusari/framework/training/arguments.h"
 #include "kusari/framework/training/optional_entry.h"
 #include "kusari/framework/training/trainer.h"
 
@@ -27,7 +27,7 @@ EarlyStoppingTrigger::EarlyStoppingTrigger(EarlyStoppingOptions options)
     : options_{std::move(options)},
       larger_is_better_{is_larger_better(options_.mode, options_.monitor)},
       best_{(larger_is_better_ ? -1 : 1) * std::numeric_limits<double>::infinity()} {
-  arguments::not_empty("EarlyStoppingTrigger", "monitor", options_.monitor, "name a reported value");
+  argument::not_empty("EarlyStoppingTrigger", "monitor", options_.monitor, "name a reported value");
   if (options_.patience < 1) {
     throw ValueError("EarlyStoppingTrigger: patience is " + std::to_string(options_.patience) +
                      ": it must be positive");

@@ -2,11 +2,11 @@
 
 #include <cmath>
 
+#include "kusari/framework/core/argument.h"
 #include "kusari/framework/core/error.h"
 #include "kusari/framework/core/log.h"
 #include "kusari/framework/core/number_text.h"
 #include "kusari/framework/core/serializer.h"
-#include "kusari/framework/training/arguments.h"
 #include "kusari/framework/training/trainer.h"
 
 namespace kusari::training::triggers {
@@ -69,7 +69,7 @@ void PreviousTime::serialize(Serializer& serializer, const char* trigger) {
 }
 
 IntervalTrigger::IntervalTrigger(double period, const std::string& unit)
-    : period_{arguments::positive("IntervalTrigger", "period", period)},
+    : period_{argument::positive("IntervalTrigger", "period", period)},
       unit_{unit_from_name(unit, "IntervalTrigger")} {}
 
 bool IntervalTrigger::operator()(Trainer& trainer) {

@@ -2,10 +2,10 @@
 
 #include <algorithm>
 
+#include "kusari/framework/core/argument.h"
 #include "kusari/framework/core/error.h"
 #include "kusari/framework/core/number_text.h"
 #include "kusari/framework/core/serializer.h"
-#include "kusari/framework/training/arguments.h"
 
 namespace kusari::training::triggers {
 

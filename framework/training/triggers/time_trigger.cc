@@ -1,14 +1,14 @@
 #include "kusari/framework/training/triggers/time_trigger.h"
 
+#include "kusari/framework/core/argument.h"
 #include "kusari/framework/core/error.h"
 #include "kusari/framework/core/serializer.h"
-#include "kusari/framework/training/arguments.h"
 #include "kusari/framework/training/trainer.h"
 
 namespace kusari::training::triggers {
 
 TimeTrigger::TimeTrigger(double period)
-    : period_{arguments::positive("TimeTrigger", "period", period)}, next_time_{period} {}
+    : period_{argument::positive("TimeTrigger", "period", period)}, next_time_{period} {}
 
 bool TimeTrigger::operator()(Trainer& trainer) {
   if (trainer.elapsed_time() <= next_time_) return false;

@@ -67,9 +67,9 @@ TEST_CASE("RandomSizedCrop falls back to the middle") {
 TEST_CASE("RandomSizedCrop: errors") {
   ExampleRandom random(1);
   const Array image = pixels(3, 4, 5, Dtype::uint8);
-  CHECK_THROWS_WITH_AS(
-      (RandomSizedCrop{.size = 2, .scale = {0.5, 0.2}}(image, random)),
-      "transforms::RandomSizedCrop: scale is 0.500000 .. 0.200000: it must ascend from a positive number", ValueError);
+  CHECK_THROWS_WITH_AS((RandomSizedCrop{.size = 2, .scale = {0.5, 0.2}}(image, random)),
+                       "transforms::RandomSizedCrop: scale is 0.5 .. 0.2: it must ascend from a positive number",
+                       ValueError);
   CHECK_THROWS_AS((RandomSizedCrop{.size = 2, .aspect_ratio = {0, 1}}(image, random)), ValueError);
   CHECK_THROWS_AS((RandomSizedCrop{.size = 0}(image, random)), ValueError);
   CHECK_THROWS_WITH_AS((RandomSizedCrop{.size = 2}(pixels(3, 0, 5, Dtype::uint8), random)),

@@ -66,7 +66,7 @@ TEST_CASE("rrelu takes the mean slope outside of training") {
 
 TEST_CASE("rrelu with wrong bounds") {
   const Variable x(ones({2}, Dtype::float32, test_device()));
-  CHECK_THROWS_WITH_AS(F::rrelu(x, 0.5, 0.25), "F::rrelu: l is 0.500000 and u is 0.250000: 0 <= l < u < 1 must hold",
+  CHECK_THROWS_WITH_AS(F::rrelu(x, 0.5, 0.25), "F::rrelu: l is 0.5 and u is 0.25: 0 <= l < u < 1 must hold",
                        ValueError);
   CHECK_THROWS_AS(F::rrelu(x, -0.1, 0.5), ValueError);
   CHECK_THROWS_AS(F::rrelu(x, 0.1, 1), ValueError);

@@ -45,7 +45,7 @@ TEST_CASE("gradients of triplet") {
 
 TEST_CASE("triplet with wrong arguments") {
   const Variable a = anchor(), p = positive();
-  CHECK_THROWS_WITH_AS(F::triplet(a, p, p, 0), "F::triplet: margin is 0.000000: it must be positive", ValueError);
+  CHECK_THROWS_WITH_AS(F::triplet(a, p, p, 0), "F::triplet: margin is 0: it must be positive", ValueError);
   CHECK_THROWS_WITH_AS(F::triplet(a, p, uniform({2, 2}, 0, 1)),
                        "F::triplet: anchor has shape (2, 3) but negative has shape (2, 2): anchor.shape must equal "
                        "negative.shape",

@@ -59,7 +59,7 @@ TEST_CASE("dropout does nothing outside training") {
 
 TEST_CASE("dropout with a wrong ratio or dtype") {
   CHECK_THROWS_WITH_AS(F::dropout(ones({3}, Dtype::float32, test_device()), 1.0),
-                       "F::dropout: ratio 1.000000 must be in [0, 1)", ValueError);
+                       "F::dropout: ratio 1 must be in [0, 1)", ValueError);
   CHECK_THROWS_AS(F::dropout(ones({3}, Dtype::float32, test_device()), -0.1), ValueError);
   CHECK_THROWS_WITH_AS(F::dropout(int_ones({3})), "F::dropout: x has dtype int64: x.dtype must be floating", TypeError);
 }

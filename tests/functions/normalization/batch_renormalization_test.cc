@@ -81,7 +81,7 @@ TEST_CASE("batch_renormalization: errors") {
   CHECK_THROWS_WITH_AS(F::batch_renormalization(x, c3, c3, {}),
                        "F::batch_renormalization: running_mean and running_var must be given", ValueError);
   CHECK_THROWS_WITH_AS(F::batch_renormalization(x, c3, c3, {.rmax = 0.5, .running_mean = n3, .running_var = n3}),
-                       "F::batch_renormalization: rmax is 0.500000: it must be at least 1", ValueError);
+                       "F::batch_renormalization: rmax is 0.5: it must be at least 1", ValueError);
   CHECK_THROWS_AS(F::batch_renormalization(x, c3, c3, {.dmax = -1, .running_mean = n3, .running_var = n3}), ValueError);
   CHECK_THROWS_WITH_AS(
       F::batch_renormalization(x, c4, c4, {.running_mean = n3, .running_var = n3}),

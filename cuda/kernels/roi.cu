@@ -1,0 +1,427 @@
+#include "kusari/framework/kernels/roi.h"
+
+#include "kusari/cuda/kernels/any_numbers.cuh"
+#include "kusari/cuda/kernels/channels_last.h"
+#include "kusari/cuda/kernels/launch.cuh"
+#include "kusari/cuda/kernels/pack_access.cuh"
+#include "kusari/cuda/kernels/pixel_index.cuh"
+#include "kusari/cuda/runtime/context.h"
+#include "kusari/cuda/runtime/register.h"
+#include "kusari/framework/kernels/math.h"
+
+// A first kernel makes a table of the regions. Results are one thread for each bin and pack of channels. The gradient
+// is gathered: each pixel visits the regions of its image that it is in, in their order, so that no two threads meet.
+namespace kusari::cuda {
+namespace {
+
+using kernels::Roi;
+using kernels::RoiKind;
+
+constexpr int kThreads = 256;
+
+bool is_align(const Roi& roi) { return roi.kind == RoiKind::max_align || roi.kind == RoiKind::average_align; }
+bool is_max(const Roi& roi) { return roi.kind == RoiKind::max_pooling || roi.kind == RoiKind::max_align; }
+
+/// One or two neighbouring pixels along an axis with their weights: a pixel of pooling, a sample of align.
+struct Tap {
+  int pixel[2];
+  double weight[2];
+
+  __device__ __forceinline__ bool is_inside() const { return weight[0] > 0 || weight[1] > 0; }
+  __device__ __forceinline__ double of(int at) const {
+    return (pixel[0] == at ? weight[0] : 0) + (pixel[1] == at ? weight[1] : 0);
+  }
+};
+
+/// A region along one axis.
+struct Side {
+  double begin, width;  ///< of the first bin, and of each; in pixels
+  int samples;          ///< of a bin of align; 0 for pooling
+  int size;             ///< pixels of the image
+  int low, high;        ///< the pixels that any bin may touch, `high` excluded
+
+  /// Taps of a bin.
+  __device__ __forceinline__ int count(int bin) const { return samples > 0 ? samples : last(bin) - first(bin); }
+  __device__ __forceinline__ Tap tap(int bin, int i) const {
+    if (samples == 0) return {{first(bin) + i, 0}, {1, 0}};
+    const double inside = (static_cast<double>(i) + 0.5) * width / static_cast<double>(samples);
+    return sample(begin + static_cast<double>(bin) * width + inside);
+  }
+  /// The pixels of a bin of pooling.
+  __device__ __forceinline__ int first(int bin) const { return limited(::floor(static_cast<double>(bin) * width)); }
+  __device__ __forceinline__ int last(int bin) const { return limited(::ceil(static_cast<double>(bin + 1) * width)); }
+
+ private:
+  __device__ __forceinline__ int limited(double offset) const {
+    const double at = offset + begin;
+    return at < 0 ? 0 : at > size ? size : static_cast<int>(at);
+  }
+  /// A linear interpolation at p; no weight at all beyond one pixel from the image.
+  __device__ __forceinline__ Tap sample(double p) const {
+    Tap tap{{0, 0}, {0, 0}};
+    if (!(p >= -1 && p <= static_cast<double>(size))) return tap;
+    const int floor = static_cast<int>(::floor(p)), low_pixel = floor < size ? floor : size - 1, next = low_pixel + 1;
+    if (low_pixel >= 0) {
+      tap.pixel[0] = low_pixel;
+      tap.weight[0] = next >= size ? 1 : static_cast<double>(next) - p;
+    }
+    if (next < size) {
+      tap.pixel[1] = next;
+      tap.weight[1] = low_pixel < 0 ? 1 : p - static_cast<double>(low_pixel);
+    }
+    return tap;
+  }
+};
+
+struct Region {
+  int64_t image;  ///< -1: there is none, and the region holds no pixel
+  Side rows, columns;
+};
+
+__device__ inline int64_t integer_at(const void* data, Dtype dtype, int64_t i) {
+  switch (dtype) {
+    case Dtype::bool_:
+    case Dtype::uint8:
+      return static_cast<const uint8_t*>(data)[i];
+    case Dtype::int8:
+      return static_cast<const int8_t*>(data)[i];
+    case Dtype::int32:
+      return static_cast<const int32_t*>(data)[i];
+    default:
+      return static_cast<const int64_t*>(data)[i];
+  }
+}
+
+__device__ inline Side side_of(const Roi& roi, bool align, int axis, double begin, double end, int size) {
+  Side side;
+  const double bins = static_cast<double>(roi.out[axis]), limit = static_cast<double>(size);
+  side.size = size;
+  side.begin = begin * roi.spatial_scale;
+  end *= roi.spatial_scale;
+  if (align) {
+    const double length = end - side.begin > 1 ? end - side.begin : 1;
+    side.width = length / bins;
+    side.samples = static_cast<int>(roi.sampling_ratio[axis] > 0 ? static_cast<double>(roi.sampling_ratio[axis])
+                                                                 : ::ceil(side.width));
+    // A sample lies between two pixels or less than one beyond the last.
+    const double low = ::floor(side.begin) - 1, high = ::floor(side.begin + length) + 3;
+    side.low = static_cast<int>(low < 0 ? 0 : low > limit - 1 ? limit - 1 : low);
+    side.high = static_cast<int>(high < 0 ? 0 : high > limit ? limit : high);
+  } else {
+    side.begin = ::nearbyint(side.begin);
+    end = ::nearbyint(end) + (roi.includes_last_pixel ? 1 : 0);
+    side.width = (end - side.begin > 1 ? end - side.begin : 1) / bins;
+    side.samples = 0;
+    side.low = side.first(0);
+    side.high = side.last(static_cast<int>(roi.out[axis]) - 1);
+  }
+  return side;
+}
+
+__global__ void __launch_bounds__(kThreads)
+    find_regions(Roi roi, bool align, int64_t count, AnyNumbers rois, const void* indices, Dtype index_dtype,
+                 int64_t images, int height, int width, Region* regions) {
+  const int64_t r = static_cast<int64_t>(blockIdx.x) * kThreads + threadIdx.x;
+  if (r >= count) return;
+  double corner[4];
+  bool is_sound = true;
+  for (int i = 0; i < 4; ++i) {
+    corner[i] = rois.get(4 * r + i);
+    is_sound = is_sound && corner[i] - corner[i] == 0;  // finite
+  }
+  const int64_t image = integer_at(indices, index_dtype, r);
+  is_sound = is_sound && image >= 0 && image < images;
+  regions[r].image = is_sound ? image : -1;
+  if (!is_sound) return;
+  regions[r].rows = side_of(roi, align, 0, corner[0], corner[2], height);
+  regions[r].columns = side_of(roi, align, 1, corner[1], corner[3], width);
+}
+
+/// The arrays of bins and of pixels, channels-last, in packs.
+struct Geometry {
+  int64_t total = 0;          ///< packs of the result
+  Extent packs{1};            ///< of a pixel or bin
+  Extent inner{1}, outer{1};  ///< columns and rows of the result
+  int height = 0, width = 0;  ///< of the images
+  int out[2] = {1, 1};
+  bool align = false;
+  double value_of_nothing = 0;
+
+  Geometry(const Roi& roi, const Shape& images, const Shape& result, int pack)
+      : total{numel(result) / pack},
+        packs{images[1] / pack},
+        inner{result[3]},
+        outer{result[2]},
+        height{static_cast<int>(images[2])},
+        width{static_cast<int>(images[3])},
+        out{static_cast<int>(roi.out[0]), static_cast<int>(roi.out[1])},
+        align{is_align(roi)},
+        value_of_nothing{roi.value_of_nothing} {}
+  LaunchShape shape() const { return {dim3(blocks_for(total, kThreads)), dim3(kThreads)}; }
+  /// What argmax calls tap (i, j) of a bin.
+  __device__ __forceinline__ int number(const Region& region, const Tap& y, int i, const Tap& x, int j) const {
+    return align ? i * region.columns.samples + j : y.pixel[0] * width + x.pixel[0];
+  }
+  /// body(pack of x, weight) for the up to four pixels of a sample.
+  template <class Body>
+  __device__ __forceinline__ void for_each_pixel(const Region& region, const Tap& y, const Tap& x, int pack,
+                                                 const Body& body) const {
+#pragma unroll
+    for (int i = 0; i < 2; ++i) {
+#pragma unroll
+      for (int j = 0; j < 2; ++j) {
+        const double weight = y.weight[i] * x.weight[j];
+        if (weight > 0) {
+          body(((region.image * height + y.pixel[i]) * width + x.pixel[j]) * packs.size() + pack, weight);
+        }
+      }
+    }
+  }
+};
+
+/// The thread's bin, and body(tap of rows, i, tap of columns, j) for each of its taps.
+struct Bin {
+  int64_t region;
+  int row, column, pack;
+  bool exists;
+
+  __device__ __forceinline__ Bin(const Geometry& g, int64_t target) : region{target} {
+    exists = target < g.total;
+    if (!exists) return;
+    pack = g.packs.take(region);
+    column = g.inner.take(region);
+    row = g.outer.take(region);
+  }
+  template <class Body>
+  __device__ __forceinline__ void for_each_tap(const Region& where, const Body& body) const {
+    if (where.image < 0) return;
+    const int rows = where.rows.count(row), columns = where.columns.count(column);
+    for (int i = 0; i < rows; ++i) {
+      const Tap y = where.rows.tap(row, i);
+      if (!y.is_inside()) continue;
+      for (int j = 0; j < columns; ++j) {
+        const Tap x = where.columns.tap(column, j);
+        if (x.is_inside()) body(y, i, x, j);
+      }
+    }
+  }
+};
+
+__device__ __forceinline__ int64_t thread_number() { return static_cast<int64_t>(blockIdx.x) * kThreads + threadIdx.x; }
+
+template <class S, int V>
+__global__ void __launch_bounds__(kThreads)
+    take_largest(Geometry g, const Region* regions, const S* x, S* y, int* argmax) {
+  using T = Compute<S>;
+  const Bin bin(g, thread_number());
+  if (!bin.exists) return;
+  const Region region = regions[bin.region];
+  T best[V];
+  int at[V];
+#pragma unroll
+  for (int v = 0; v < V; ++v) {
+    best[v] = static_cast<T>(g.value_of_nothing);
+    at[v] = -1;
+  }
+  bin.for_each_tap(region, [&](const Tap& ty, int i, const Tap& tx, int j) {
+    T value[V] = {};
+    g.for_each_pixel(region, ty, tx, bin.pack, [&](int64_t pixel, double weight) {
+      const Pack<S, V> pack = load_pack<V>(x, pixel);
+#pragma unroll
+      for (int v = 0; v < V; ++v) value[v] += static_cast<T>(weight) * widen(pack.at[v]);
+    });
+    const int number = g.number(region, ty, i, tx, j);
+#pragma unroll
+    for (int v = 0; v < V; ++v) {
+      if (at[v] >= 0 && (value[v] <= best[v] || best[v] != best[v])) continue;  // the first of equal ones, or of NaN
+      best[v] = value[v];
+      at[v] = number;
+    }
+  });
+  Pack<S, V> out;
+#pragma unroll
+  for (int v = 0; v < V; ++v) {
+    out.at[v] = narrow<S>(best[v]);
+    argmax[thread_number() * V + v] = at[v];
+  }
+  store_pack(y, thread_number(), out);
+}
+
+template <class S, int V>
+__global__ void __launch_bounds__(kThreads) take_mean(Geometry g, const Region* regions, const S* x, S* y) {
+  using T = Compute<S>;
+  const Bin bin(g, thread_number());
+  if (!bin.exists) return;
+  const Region region = regions[bin.region];
+  T sum[V] = {};
+  bin.for_each_tap(region, [&](const Tap& ty, int, const Tap& tx, int) {
+    g.for_each_pixel(region, ty, tx, bin.pack, [&](int64_t pixel, double weight) {
+      const Pack<S, V> pack = load_pack<V>(x, pixel);
+#pragma unroll
+      for (int v = 0; v < V; ++v) sum[v] += static_cast<T>(weight) * widen(pack.at[v]);
+    });
+  });
+  const int taps = region.image < 0 ? 0 : region.rows.count(bin.row) * region.columns.count(bin.column);
+  Pack<S, V> out;
+#pragma unroll
+  for (int v = 0; v < V; ++v) out.at[v] = narrow<S>(sum[v] / static_cast<T>(taps > 1 ? taps : 1));
+  store_pack(y, thread_number(), out);
+}
+
+template <class S, int V>
+__global__ void __launch_bounds__(kThreads)
+    take_picked(Geometry g, const Region* regions, const S* x, const int* argmax, S* y) {
+  using T = Compute<S>;
+  const Bin bin(g, thread_number());
+  if (!bin.exists) return;
+  const Region region = regions[bin.region];
+  T sum[V] = {};
+  bin.for_each_tap(region, [&](const Tap& ty, int i, const Tap& tx, int j) {
+    const int number = g.number(region, ty, i, tx, j);
+    bool wanted[V], any = false;
+#pragma unroll
+    for (int v = 0; v < V; ++v) any |= wanted[v] = argmax[thread_number() * V + v] == number;
+    if (!any) return;
+    g.for_each_pixel(region, ty, tx, bin.pack, [&](int64_t pixel, double weight) {
+      const Pack<S, V> pack = load_pack<V>(x, pixel);
+#pragma unroll
+      for (int v = 0; v < V; ++v) {
+        if (wanted[v]) sum[v] += static_cast<T>(weight) * widen(pack.at[v]);
+      }
+    });
+  });
+  Pack<S, V> out;
+#pragma unroll
+  for (int v = 0; v < V; ++v) out.at[v] = narrow<S>(sum[v]);
+  store_pack(y, thread_number(), out);
+}
+
+/// argmax is null for averages.
+template <class S, int V>
+__global__ void __launch_bounds__(kThreads)
+    gather(Geometry g, int64_t region_count, const Region* regions, const S* gy, const int* argmax, S* gx) {
+  using T = Compute<S>;
+  const int64_t target = thread_number();
+  if (target >= g.total) return;
+  int64_t image = target;
+  const int pack = g.packs.take(image), w = g.inner.take(image), h = g.outer.take(image);
+  T sum[V] = {};
+  for (int64_t r = 0; r < region_count; ++r) {
+    const Region& region = regions[r];
+    if (region.image != image || h < region.rows.low || h >= region.rows.high || w < region.columns.low ||
+        w >= region.columns.high) {
+      continue;
+    }
+    for (int row = 0; row < g.out[0]; ++row) {
+      const int rows = region.rows.count(row);
+      for (int i = 0; i < rows; ++i) {
+        const Tap ty = region.rows.tap(row, i);
+        const double down = ty.of(h);
+        if (!(down > 0)) continue;
+        for (int column = 0; column < g.out[1]; ++column) {
+          const int columns = region.columns.count(column);
+          for (int j = 0; j < columns; ++j) {
+            const Tap tx = region.columns.tap(column, j);
+            const double weight = down * tx.of(w);
+            if (!(weight > 0)) continue;
+            const int64_t bin = ((r * g.out[0] + row) * g.out[1] + column) * g.packs.size() + pack;
+            const Pack<S, V> gradient = load_pack<V>(gy, bin);
+            if (argmax == nullptr) {
+              const T factor = static_cast<T>(weight / static_cast<double>(rows * columns));
+#pragma unroll
+              for (int v = 0; v < V; ++v) sum[v] += factor * widen(gradient.at[v]);
+            } else {
+              const int number = g.number(region, ty, i, tx, j);
+#pragma unroll
+              for (int v = 0; v < V; ++v) {
+                if (argmax[bin * V + v] == number) sum[v] += static_cast<T>(weight) * widen(gradient.at[v]);
+              }
+            }
+          }
+        }
+      }
+    }
+  }
+  Pack<S, V> out;
+#pragma unroll
+  for (int v = 0; v < V; ++v) out.at[v] = narrow<S>(sum[v]);
+  store_pack(gx, target, out);
+}
+
+/// The regions of a call, found on the device.
+class Regions {
+ public:
+  Regions(Context& context, const Roi& roi, const Array& rois, const Array& roi_indices, const Shape& images)
+      : count_{rois.shape()[0]}, scratch_{context, sizeof(Region) * static_cast<size_t>(count_)} {
+    if (count_ == 0) return;
+    const Array corners = rois.contiguous(), indices = roi_indices.contiguous();
+    enqueue(context, {dim3(blocks_for(count_, kThreads)), dim3(kThreads)}, find_regions, roi, is_align(roi), count_,
+            AnyNumbers(corners), indices.raw_data(), indices.dtype(), images[0], static_cast<int>(images[2]),
+            static_cast<int>(images[3]), data());
+  }
+  int64_t count() const { return count_; }
+  Region* data() const { return scratch_.data<Region>(); }
+
+ private:
+  int64_t count_;
+  Scratch scratch_;
+};
+
+void roi_forward(Params<Roi> roi, In x, In rois, In roi_indices, Out y, Out argmax) {
+  if (y->size() == 0) return;
+  Context& context = Context::of(x);
+  const Array from = channels_last_input(x);
+  const ChannelsLastOutput to(y), at(argmax);
+  const Regions regions(context, *roi, rois, roi_indices, x->shape());
+  visit_channel_packs({&from, &to.array()}, [&]<class S, int V>() {
+    const Geometry geometry(*roi, x->shape(), y->shape(), V);
+    S* const result = to.template data<S>();
+    if (is_max(*roi)) {
+      enqueue(context, geometry.shape(), take_largest<S, V>, geometry, regions.data(), from.data<S>(), result,
+              at.template data<int>());
+    } else {
+      enqueue(context, geometry.shape(), take_mean<S, V>, geometry, regions.data(), from.data<S>(), result);
+    }
+  });
+  to.finish();
+  if (is_max(*roi)) at.finish();
+}
+
+void roi_grad(Params<Roi> roi, In gy, In rois, In roi_indices, In argmax, Out gx) {
+  if (gx->size() == 0) return;
+  if (gy->size() == 0) return gx->fill(0.0);
+  Context& context = Context::of(gy);
+  const Array from = channels_last_input(gy), at = argmax ? channels_last_input(argmax) : Array();
+  const ChannelsLastOutput to(gx);
+  const Regions regions(context, *roi, rois, roi_indices, gx->shape());
+  visit_channel_packs({&from, &to.array()}, [&]<class S, int V>() {
+    const Geometry geometry(*roi, gx->shape(), gx->shape(), V);
+    enqueue(context, geometry.shape(), gather<S, V>, geometry, regions.count(), regions.data(), from.data<S>(),
+            at.is_defined() ? at.data<int>() : nullptr, to.template data<S>());
+  });
+  to.finish();
+}
+
+void roi_pick(Params<Roi> roi, In x, In rois, In roi_indices, In argmax, Out y) {
+  if (y->size() == 0) return;
+  Context& context = Context::of(x);
+  const Array from = channels_last_input(x), at = channels_last_input(argmax);
+  const ChannelsLastOutput to(y);
+  const Regions regions(context, *roi, rois, roi_indices, x->shape());
+  visit_channel_packs({&from, &to.array()}, [&]<class S, int V>() {
+    const Geometry geometry(*roi, x->shape(), y->shape(), V);
+    enqueue(context, geometry.shape(), take_picked<S, V>, geometry, regions.data(), from.data<S>(), at.data<int>(),
+            to.template data<S>());
+  });
+  to.finish();
+}
+
+}  // namespace
+
+void register_roi(Backend& backend) {
+  backend.add<kernels::RoiForward>(roi_forward);
+  backend.add<kernels::RoiGrad>(roi_grad);
+  backend.add<kernels::RoiPick>(roi_pick);
+}
+
+}  // namespace kusari::cuda

@@ -1,0 +1,316 @@
+#include <algorithm>
+#include <limits>
+#include <utility>
+
+#include "kusari/cuda/kernels/channels.h"
+#include "kusari/cuda/kernels/convolution_depthwise.h"
+#include "kusari/cuda/kernels/convolution_im2col.h"
+#include "kusari/cuda/libraries/convolution_autotune.h"
+#include "kusari/cuda/libraries/cudnn_route.h"
+#include "kusari/cuda/libraries/kept_weights.h"
+#include "kusari/cuda/runtime/context.h"
+#include "kusari/cuda/runtime/graph.h"
+#include "kusari/cuda/runtime/register.h"
+#include "kusari/cuda/runtime/workspace.h"
+#include "kusari/framework/core/config.h"
+#include "kusari/framework/core/device.h"
+#include "kusari/framework/core/thread_owned.h"
+#include "kusari/framework/kernels/activation.h"
+#include "kusari/framework/kernels/arithmetic.h"
+#include "kusari/framework/kernels/convolution.h"
+#include "kusari/framework/kernels/pointwise.h"
+
+namespace kusari::cuda {
+namespace {
+
+// One of the three convolutions; the result is y, x or w by the pass.
+struct Problem {
+  ConvolutionPass pass;
+  const kernels::Convolution& geometry;
+  const Array &x, &w, &y, &bias;
+  bool is_added = false;  ///< data_grad: to what x holds
+
+  const Array& result() const {
+    return pass == ConvolutionPass::forward ? y : (pass == ConvolutionPass::data_grad ? x : w);
+  }
+  const Array& image() const { return pass == ConvolutionPass::forward ? x : y; }
+};
+
+// What is added to a forward convolution in the same kernel.
+struct Epilogue {
+  Array z, bias;
+  Activation activation = Activation::none;
+};
+
+Array dense(const Shape& shape, Dtype dtype, const Device& device) {
+  return empty_strided(shape, channels_last_strides(shape), dtype, device);
+}
+// With the channels innermost whatever config.channels_last says.
+Array densified(const Array& a, Dtype dtype) {
+  if (a.dtype() == dtype && a.is_channels_last()) return a;
+  const Array result = dense(a.shape(), dtype, a.device());
+  result.copy_from(a);
+  return result;
+}
+
+// A bias as an array that broadcasts to images.
+Array per_channel(const Array& bias, int ndim) {
+  Shape shape = Shape::filled(ndim, 1);
+  shape[1] = bias.size();
+  return bias.contiguous().reshape(shape);
+}
+
+void without_cudnn(const Problem& p) {
+  switch (p.pass) {
+    case ConvolutionPass::forward:
+      return im2col_forward(p.geometry, p.x, p.w, p.bias, p.y);
+    case ConvolutionPass::data_grad:
+      return im2col_data_grad(p.geometry, p.y, p.w, p.bias, p.x);
+    case ConvolutionPass::filter_grad:
+      return im2col_filter_grad(p.geometry, p.x, p.y, p.w);
+  }
+}
+
+void by_depthwise_loops(const Problem& p) {
+  switch (p.pass) {
+    case ConvolutionPass::forward:
+      return depthwise_forward(p.geometry, p.x, p.w, p.bias, p.y);
+    case ConvolutionPass::data_grad:
+      return depthwise_data_grad(p.geometry, p.y, p.w, p.bias, p.x);
+    case ConvolutionPass::filter_grad:
+      return depthwise_filter_grad(p.geometry, p.x, p.y, p.w);
+  }
+}
+
+// cuDNN's sizes are 32-bit, and it has up to three spatial axes.
+bool has_size_for_cudnn(const Problem& p) {
+  if (p.geometry.ndim < 1 || p.geometry.ndim > ConvolutionKey::kMaxSpatialAxes) return false;
+  for (const Array* a : {&p.x, &p.w, &p.y}) {
+    for (const int64_t size : a->shape()) {
+      if (size > std::numeric_limits<int32_t>::max()) return false;
+    }
+  }
+  return true;
+}
+
+bool is_aligned(const Array& a) { return !a.is_defined() || reinterpret_cast<uintptr_t>(a.raw_data()) % 16 == 0; }
+
+ConvolutionKey key_of(const Problem& p, const Epilogue& epilogue, const Context& context) {
+  const Dtype dtype = p.x.dtype();
+  ConvolutionKey key = convolution_key(p.pass, p.geometry, p.x.shape(), p.w.shape(), p.y.shape(), dtype);
+  const bool is_fused =
+      epilogue.z.is_defined() || epilogue.bias.is_defined() || epilogue.activation != Activation::none;
+  key.has_z = epilogue.z.is_defined();
+  key.has_bias = epilogue.bias.is_defined();
+  key.activation = epilogue.activation;
+  key.is_added = p.is_added;
+  const bool all_aligned =
+      is_aligned(p.x) && is_aligned(p.w) && is_aligned(p.y) && is_aligned(epilogue.z) && is_aligned(epilogue.bias);
+  key.alignment = all_aligned ? 16 : itemsize(dtype);
+  const Config& settings = config();
+  key.is_deterministic = settings.cudnn_deterministic;
+  key.allows_tensor_cores = settings.use_cudnn_tensor_core != Use::never;
+  key.allows_tf32 = settings.use_tf32;
+  key.allows_runtime_compilation = is_fused ? 0 : 1;  // what is fused can be computed in parts
+  key.workspace_limit = static_cast<int64_t>(
+      std::min<size_t>(get_max_workspace_size(), static_cast<size_t>(std::numeric_limits<int64_t>::max())));
+  key.device = context.index();
+  return key;
+}
+
+ConvolutionRoute& route_of(const ConvolutionKey& key, Context& context) {
+  static constinit thread_local RouteCache* own = nullptr;
+  RouteCache& cache = kusari::detail::thread_owned(own);
+  if (ConvolutionRoute* route = cache.find(key)) [[likely]]
+    return *route;
+  StreamCapture::refuse_first_use("the choice of cuDNN's plan for convolution " + text_of(key));
+  return *cache.add(key, find_route(key, {context.cudnn(), nullptr}));
+}
+
+// Images or weights with channels of zeros behind the last.
+Array with_channels(Context& context, const Array& a, int64_t added) {
+  Shape shape = a.shape();
+  shape[1] += added;
+  const Array wider = dense(shape, a.dtype(), a.device());
+  widen_channels(context, a.raw_data(), a.size() / a.shape()[1], a.shape()[1], wider.raw_data(), shape[1]);
+  return wider;
+}
+
+// By axis, the zeros that have to follow the image for the padding to be the same on both sides; negative where y is
+// smaller than that.
+Shape missing_behind(const Problem& p) {
+  const kernels::Convolution& g = p.geometry;
+  Shape missing = Shape::filled(g.ndim, 0);
+  for (int i = 0; i < g.ndim; ++i) {
+    const int64_t extent = (p.w.shape()[i + 2] - 1) * g.dilate[i] + 1;
+    const int64_t room = p.x.shape()[i + 2] + 2 * g.pad[i] - extent;
+    const int64_t steps = p.y.shape()[i + 2] - 1;
+    if (room < 0 || room / g.stride[i] != steps) missing[i] = steps * g.stride[i] - room;
+  }
+  return missing;
+}
+
+bool by_cudnn(const Problem& p, const Epilogue& epilogue, const Array& kept);
+
+// With zeros behind the image: cuDNN has engines that give wrong gradients where the padding differs on the sides.
+bool padded_by_cudnn(const Problem& p, const Shape& missing, const Epilogue& epilogue, const Array& kept) {
+  Shape shape = p.x.shape();
+  for (int i = 0; i < missing.ndim(); ++i) shape[i + 2] += missing[i];
+  const Array wide = dense(shape, p.x.dtype(), p.x.device());
+  Array image = wide;
+  for (int i = 2; i < shape.ndim(); ++i) image = image.slice(i, 0, p.x.shape()[i]);
+  const bool makes_image = p.pass == ConvolutionPass::data_grad;
+  if (!makes_image) {
+    wide.fill(0);
+    image.copy_from(p.x);
+  }
+  if (!by_cudnn({p.pass, p.geometry, wide, p.w, p.y, p.bias}, epilogue, kept)) return false;
+  if (makes_image && p.is_added) pointwise_to(p.x, kernels::Add{}, p.x, image);
+  if (makes_image && !p.is_added) p.x.copy_from(image);
+  return true;
+}
+
+// x, w and y are dense and channels-last, of one dtype. False, having done nothing, where cuDNN has no plan. `kept`:
+// the weights that w was made of.
+bool by_cudnn(const Problem& p, const Epilogue& epilogue, const Array& kept) {
+  const Shape missing = missing_behind(p);
+  if (std::any_of(missing.begin(), missing.end(), [](int64_t n) { return n < 0; })) return false;
+  if (std::any_of(missing.begin(), missing.end(), [](int64_t n) { return n > 0; })) {
+    return padded_by_cudnn(p, missing, epilogue, kept);
+  }
+  Context& context = Context::of(p.x);
+  ConvolutionRoute& route = route_of(key_of(p, epilogue, context), context);
+  if (!route.plan) return false;
+  Array x = p.x, w = p.w;
+  if (route.added_channels > 0) {
+    const bool makes_weights = p.pass == ConvolutionPass::filter_grad;
+    x = with_channels(context, p.x, route.added_channels);
+    if (makes_weights) {
+      Shape shape = w.shape();
+      shape[1] += route.added_channels;
+      w = dense(shape, w.dtype(), w.device());
+    } else {
+      const int64_t form = (route.key.x[1] << 8) + static_cast<int64_t>(p.w.dtype());
+      w = kept_weights(kept, p.geometry.weights_are_fixed, form,
+                       [&] { return with_channels(context, p.w, route.added_channels); });
+    }
+  }
+  const ConvolutionPointers pointers = {x.raw_data(), w.raw_data(), p.y.raw_data(),
+                                        epilogue.z.is_defined() ? epilogue.z.raw_data() : nullptr,
+                                        epilogue.bias.is_defined() ? epilogue.bias.raw_data() : nullptr};
+  const auto timed = [&]() -> const ConvolutionPlan& {
+    if (!p.is_added || is_timed(route)) return timed_plan(context, route, pointers);
+    const Array other = dense(x.shape(), x.dtype(), x.device());  // x must not get the sum once for each measurement
+    ConvolutionPointers trial = pointers;
+    trial.x = other.raw_data();
+    return timed_plan(context, route, trial);
+  };
+  const ConvolutionPlan& plan = p.geometry.autotune ? timed() : *route.plan;
+  {
+    const RelaxedCapture relaxed;  // cuDNN makes streams of its own and loads kernels
+    plan.execute(context.cudnn(), route.key, pointers, workspace(context, static_cast<size_t>(plan.workspace())));
+  }
+  if (route.added_channels > 0 && p.pass == ConvolutionPass::filter_grad) {
+    p.w.copy_from(w.slice(1, 0, p.w.shape()[1]));
+  }
+  return true;
+}
+
+// What cuDNN's kernel does not add.
+void add_rest(const Array& result, const Array& z, const Array& bias, Activation activation) {
+  if (z.is_defined()) pointwise_to(result, kernels::Add{}, result, z);
+  if (bias.is_defined()) pointwise_to(result, kernels::Add{}, result, per_channel(bias, result.ndim()));
+  if (activation == Activation::relu) pointwise_to(result, kernels::Relu{}, result);
+}
+
+// The weights, dense and of that dtype.
+Array prepared_weights(const Array& w, Dtype dtype, bool is_fixed) {
+  if (w.dtype() == dtype && w.is_channels_last()) return w;
+  return kept_weights(w, is_fixed, static_cast<int64_t>(dtype), [&] { return densified(w, dtype); });
+}
+
+void convolve(const Problem& p, const Array& z = Array(), Activation activation = Activation::none) {
+  const Array& result = p.result();
+  if (result.size() == 0) return;
+  if (p.x.size() == 0 || p.w.size() == 0 || p.y.size() == 0) {  // sums of nothing
+    result.fill(0);
+    return add_rest(result, z, p.bias, activation);
+  }
+  const Use use = config().use_cudnn;
+  if (use == Use::never || !has_size_for_cudnn(p)) {
+    without_cudnn(p);
+    return add_rest(result, z, Array(), activation);
+  }
+  // The dtype of the images, which the result may differ from if it is the gradient of the weights.
+  const Dtype dtype = p.image().dtype();
+  const bool is_direct = result.dtype() == dtype && result.is_channels_last();
+  const Array target = is_direct ? result : dense(result.shape(), dtype, result.device());
+  const bool makes_weights = p.pass == ConvolutionPass::filter_grad;
+  const auto prepared = [&](const Array& a) -> Array { return &a == &result ? target : densified(a, dtype); };
+  const Array x = prepared(p.x), y = prepared(p.y);
+  const Array w = makes_weights ? target : prepared_weights(p.w, dtype, p.geometry.weights_are_fixed);
+  const Array bias = p.bias.is_defined() ? p.bias.astype(dtype).contiguous() : p.bias;
+  const Problem inner = {p.pass, p.geometry, x, w, y, bias};
+
+  const bool is_forward = p.pass == ConvolutionPass::forward;
+  const bool has_epilogue = z.is_defined() || bias.is_defined() || activation != Activation::none;
+  if (use == Use::automatic && depthwise_supported(p.geometry, x, w, y)) {
+    by_depthwise_loops(inner);
+    add_rest(target, z, Array(), activation);
+  } else if (is_forward && has_epilogue &&
+             by_cudnn(inner, {z.is_defined() ? densified(z, dtype) : z, bias, activation}, p.w)) {
+    // everything is in it
+  } else if (by_cudnn(inner, {}, p.w)) {
+    add_rest(target, z, bias, activation);
+  } else {
+    without_cudnn(inner);
+    add_rest(target, z, Array(), activation);
+  }
+  if (!is_direct) result.copy_from(target);
+}
+
+// x gets the sum in cuDNN's kernel. False, having done nothing, where that is not to be had.
+bool added_by_cudnn(const Problem& p) {
+  const Use use = config().use_cudnn;
+  const Dtype dtype = p.y.dtype();
+  if (use == Use::never || !has_size_for_cudnn(p) || p.w.size() == 0 || p.y.size() == 0) return false;
+  if (p.x.dtype() != dtype || !p.x.is_channels_last()) return false;
+  const Array y = densified(p.y, dtype), w = prepared_weights(p.w, dtype, p.geometry.weights_are_fixed);
+  if (use == Use::automatic && depthwise_supported(p.geometry, p.x, w, y)) return false;
+  return by_cudnn({p.pass, p.geometry, p.x, w, y, p.bias, true}, {}, p.w);
+}
+
+void convolution_forward(Params<kernels::Convolution> geometry, In x, In W, In bias, Out y) {
+  convolve({ConvolutionPass::forward, *geometry, x, W, y, bias});
+}
+void convolution_fused_forward(Params<kernels::Convolution> geometry, Params<kernels::ConvolutionActivation> activation,
+                               In x, In W, In z, In bias, Out y) {
+  convolve({ConvolutionPass::forward, *geometry, x, W, y, bias}, z, *activation);
+}
+void convolution_data_grad(Params<kernels::Convolution> geometry, In gy, In W, In bias, Out gx) {
+  convolve({ConvolutionPass::data_grad, *geometry, gx, W, gy, bias});
+}
+void convolution_data_grad_added(Params<kernels::Convolution> geometry, In gy, In W, InOut gx) {
+  const Array no_bias;
+  const Array& sum = gx;
+  if (sum.size() == 0 || added_by_cudnn({ConvolutionPass::data_grad, *geometry, sum, W, gy, no_bias})) return;
+  const Array own = dense(sum.shape(), sum.dtype(), sum.device());
+  convolve({ConvolutionPass::data_grad, *geometry, own, W, gy, no_bias});
+  pointwise_to(sum, kernels::Add{}, sum, own);
+}
+void convolution_filter_grad(Params<kernels::Convolution> geometry, In x, In gy, Out gW) {
+  const Array no_bias;
+  convolve({ConvolutionPass::filter_grad, *geometry, x, gW, gy, no_bias});
+}
+
+}  // namespace
+
+void register_convolution(Backend& backend) {
+  backend.add<kernels::ConvolutionForward>(&convolution_forward);
+  backend.add<kernels::ConvolutionFusedForward>(&convolution_fused_forward);
+  backend.add<kernels::ConvolutionDataGrad>(&convolution_data_grad);
+  backend.add<kernels::ConvolutionDataGradAdded>(&convolution_data_grad_added);
+  backend.add<kernels::ConvolutionFilterGrad>(&convolution_filter_grad);
+}
+
+}  // namespace kusari::cuda

@@ -1,0 +1,32 @@
+#include "kusari/cuda/runtime/register.h"
+
+#include "kusari/cuda/runtime/backend.h"
+
+namespace kusari::cuda {
+
+void register_kernels(Backend& backend) {
+  register_pooling(backend);
+  register_roi(backend);
+  register_sampling(backend);
+  register_batch_normalization(backend);
+  register_optimizer(backend);
+  register_fused_pointwise(backend);
+  register_user_kernel(backend);
+  register_image_batch(backend);
+  register_summary(backend);
+  register_value_statistics(backend);
+  register_symmetric_eigen(backend);
+  register_matmul(backend);
+  register_convolution(backend);
+  register_backend_info(backend);
+  register_basic(backend);
+  register_pointwise(backend);
+  register_normalization(backend);
+  register_reduction(backend);
+  register_arg_reduction(backend);
+  register_softmax(backend);
+  register_rows(backend);
+  register_random(backend);
+}
+
+}  // namespace kusari::cuda

@@ -1,0 +1,14 @@
+#include "kusari/framework/kernels/image_resampling.h"
+
+#include "kusari/framework/kernels/image_resampling_kernels.h"
+
+namespace kusari {
+
+Array resample_image(const Array& image, int64_t height, int64_t width, Interpolation interpolation) {
+  const int64_t channels = image.shape()[0];
+  const Array result = empty_strided({channels, height, width}, {1, width * channels, channels}, image.dtype());
+  launch<kernels::ResampleImage>(image.device(), interpolation, image, result);
+  return result;
+}
+
+}  // namespace kusari
