@@ -55,6 +55,19 @@ struct Optimizer::Impl {
     detail::KernelRule* rule;  // null: added after setup, or with a rule of somebody's own
     bool is_updated() const { return parameter->is_initialized() && rule != nullptr && rule->enabled; }
   };
+  /// What a step knows of a parameter.
+  struct StepEntry : Member {
+    Parameter* stepped;         // what hooks and kernels see: the parameter or its float32 master
+    Parameter* differentiated;  // whose gradient the step reads: one of these
+    detail::GradientScale scale = {};
+    bool has_zero_gradient = false;  // made up: any scale will do
+  };
+  /// Empty between steps: the next one has its room, and allocates nothing.
+  struct StepLists {
+    std::vector<StepEntry> entries;
+    std::vector<Parameter*> stepped;  // of the initialised entries, for hooks
+    std::vector<UpdateRule*> rules;
+  };
   /// The numbers of a group's kernels where these read them. Recorded steps share them with the group.
   struct GroupNumbers {
     detail::DeviceNumbers numbers, schedule, host_scale;
@@ -87,6 +100,7 @@ struct Optimizer::Impl {
   size_t target_size = 0;      // bytes of its object
   std::vector<Member> members;
   std::vector<Group> groups;  // of the last step
+  StepLists lists;
   detail::HookList hooks;
   std::vector<std::weak_ptr<const GradientObserver>> observers;
   uint64_t recorded_by = 0;  // id of the last GraphCapture that recorded a step

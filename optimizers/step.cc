@@ -87,7 +87,7 @@ Parameter& detail::master_of(KernelRule& rule, const Parameter& parameter) {
   return *rule.master;
 }
 
-Optimizer::Step::Step(Impl& impl) : impl_{impl}, self_{*impl.self} {
+Optimizer::Step::Step(Impl& impl) : impl_{impl}, self_{*impl.self}, lists_{std::move(impl.lists)} {
   impl.warn_of_unused_gradients();
   entries_.reserve(impl.members.size());
   for (const Impl::Member& member : impl.members) {
@@ -109,6 +109,13 @@ Optimizer::Step::Step(Impl& impl) : impl_{impl}, self_{*impl.self} {
     rules_.push_back(entry.rule);
   }
   list_stepped();
+}
+
+Optimizer::Step::~Step() {
+  entries_.clear();
+  stepped_.clear();
+  rules_.clear();
+  impl_.lists = std::move(lists_);
 }
 
 void Optimizer::Step::run() {

@@ -17,6 +17,9 @@ class Optimizer::Step {
  public:
   /// Gives every parameter a gradient that kernels can take: an array of its own, in the parameter's memory order.
   explicit Step(Impl& impl);
+  Step(const Step&) = delete;
+  Step& operator=(const Step&) = delete;
+  ~Step();
 
   /// With the optimizer's own loss scaling.
   void run();
@@ -27,12 +30,7 @@ class Optimizer::Step {
  private:
   friend class StepRecord;
   using Group = Impl::Group;
-  struct Entry : Impl::Member {
-    Parameter* stepped;         // what hooks and kernels see: the parameter or its float32 master
-    Parameter* differentiated;  // whose gradient the step reads: one of these
-    detail::GradientScale scale = {};
-    bool has_zero_gradient = false;  // made up: any scale will do
-  };
+  using Entry = Impl::StepEntry;
 
   void run_as_chainer();
   bool gradients_are_finite() const;
@@ -57,9 +55,10 @@ class Optimizer::Step {
   Impl& impl_;
   Optimizer& self_;
   Array guard_;
-  std::vector<Entry> entries_;
-  std::vector<Parameter*> stepped_;  // of the initialised entries, for hooks
-  std::vector<UpdateRule*> rules_;
+  Impl::StepLists lists_;
+  std::vector<Entry>& entries_ = lists_.entries;
+  std::vector<Parameter*>& stepped_ = lists_.stepped;
+  std::vector<UpdateRule*>& rules_ = lists_.rules;
   size_t group_count_ = 0;
   std::shared_ptr<StepRecord> record_;  // while a static graph records
 };
