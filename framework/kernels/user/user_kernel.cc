@@ -177,7 +177,7 @@ void add_parameters(UserLaunch& launch, const Arguments& arguments, std::span<co
   for (size_t k = 0; k < outputs; ++k) launch.add_array(static_cast<int>(count + k));
 }
 
-std::vector<Bound> bind(const Arguments& arguments, std::span<const Parameter> outputs, std::string* key) {
+std::vector<Bound> bind_arguments(const Arguments& arguments, std::span<const Parameter> outputs, std::string* key) {
   std::vector<Bound> bound;
   for (size_t k = 0; k < arguments.given.size(); ++k) {
     const UserArgument& argument = arguments.given[k];
@@ -254,7 +254,7 @@ struct ElementwiseKernel::Impl {
       flat = flat && (runs.stride[k][0] == itemsize(arrays[static_cast<size_t>(k)].dtype()) || runs.size[0] == 1);
 
     std::string key = std::string(flat ? "f" : "s") + static_cast<char>('0' + runs.ndim);
-    const std::vector<Bound> bound = bind(arguments, out, &key);
+    const std::vector<Bound> bound = bind_arguments(arguments, out, &key);
     UserLaunch launch;
     launch.source = &sources.get(key, call, options, [&] {
       return user::elementwise_source(call, operation, arguments.types.declarations(), options.preamble, bound,
@@ -329,7 +329,7 @@ struct ReductionKernel::Impl {
     const AxisRuns inner = user::axis_runs(shape, arguments.arrays, [&](int axis) { return mask.contains(axis); });
 
     std::string key{static_cast<char>('0' + outer.ndim), static_cast<char>('0' + inner.ndim)};
-    const std::vector<Bound> bound = bind(arguments, out, &key);
+    const std::vector<Bound> bound = bind_arguments(arguments, out, &key);
     UserLaunch launch;
     launch.source = &sources.get(key, call, options, [&] {
       user::ReductionText typed = text;
