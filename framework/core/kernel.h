@@ -22,10 +22,14 @@
 
 namespace kusari {
 
-/// An array that the kernel reads. May be undefined where the kernel says that the argument is optional.
-class In {
+/// What a kernel does to the elements of an array.
+enum class Access : uint8_t { read, write, update };
+
+/// An array, and what the kernel does to it. May be undefined where the kernel says that the argument is optional.
+template <Access kAccess>
+class Marked {
  public:
-  In(const Array& array) noexcept : array_{&array} {}
+  Marked(const Array& array) noexcept : array_{&array} {}
   const Array& operator*() const noexcept { return *array_; }
   const Array* operator->() const noexcept { return array_; }
   operator const Array&() const noexcept { return *array_; }
@@ -34,59 +38,25 @@ class In {
  private:
   const Array* array_;
 };
-
-/// An array whose every element the kernel writes and whose old values it ignores.
-class Out {
- public:
-  Out(const Array& array) noexcept : array_{&array} {}
-  const Array& operator*() const noexcept { return *array_; }
-  const Array* operator->() const noexcept { return array_; }
-  operator const Array&() const noexcept { return *array_; }
-  explicit operator bool() const noexcept { return array_->is_defined(); }
-
- private:
-  const Array* array_;
-};
-
-/// An array that the kernel reads and changes: running statistics, accumulation, updates in place.
-class InOut {
- public:
-  InOut(const Array& array) noexcept : array_{&array} {}
-  const Array& operator*() const noexcept { return *array_; }
-  const Array* operator->() const noexcept { return array_; }
-  operator const Array&() const noexcept { return *array_; }
-  explicit operator bool() const noexcept { return array_->is_defined(); }
-
- private:
-  const Array* array_;
-};
+using In = Marked<Access::read>;
+/// Every element is written, and its old value ignored.
+using Out = Marked<Access::write>;
+/// Read and changed: running statistics, accumulation, updates in place.
+using InOut = Marked<Access::update>;
 
 /// Several arrays at once, for the kernels that visit all parameters of a model.
-class InList {
+template <Access kAccess>
+class MarkedList {
  public:
-  InList(std::span<const Array> arrays) noexcept : arrays_{arrays} {}
+  MarkedList(std::span<const Array> arrays) noexcept : arrays_{arrays} {}
   std::span<const Array> arrays() const noexcept { return arrays_; }
 
  private:
   std::span<const Array> arrays_;
 };
-/// Several arrays that the kernel writes whole, ignoring their old values.
-class OutList {
- public:
-  OutList(std::span<const Array> arrays) noexcept : arrays_{arrays} {}
-  std::span<const Array> arrays() const noexcept { return arrays_; }
-
- private:
-  std::span<const Array> arrays_;
-};
-class InOutList {
- public:
-  InOutList(std::span<const Array> arrays) noexcept : arrays_{arrays} {}
-  std::span<const Array> arrays() const noexcept { return arrays_; }
-
- private:
-  std::span<const Array> arrays_;
-};
+using InList = MarkedList<Access::read>;
+using OutList = MarkedList<Access::write>;
+using InOutList = MarkedList<Access::update>;
 
 /// A value that a recording keeps as it is.
 template <class T>
@@ -237,18 +207,16 @@ struct ArgumentTraits<RandomState> : ValueArgument<RandomState, LaunchArgument::
 /// What the kernel writes is no longer what it was: see Storage::generation.
 template <class Marker>
 void mark_written(const Marker&) noexcept {}
-inline void mark_written(const Out& marker) noexcept {
-  if (marker) marker->mark_written();
+template <Access kAccess>
+void mark_written(const Marked<kAccess>& marker) noexcept {
+  if (kAccess != Access::read && marker) marker->mark_written();
 }
-inline void mark_written(const InOut& marker) noexcept {
-  if (marker) marker->mark_written();
-}
-inline void mark_written(const OutList& marker) noexcept {
-  for (const Array& array : marker.arrays()) array.mark_written();
-}
-inline void mark_written(const InOutList& marker) noexcept {
-  for (const Array& array : marker.arrays()) {
-    if (array.is_defined()) array.mark_written();
+template <Access kAccess>
+void mark_written(const MarkedList<kAccess>& marker) noexcept {
+  if constexpr (kAccess != Access::read) {
+    for (const Array& array : marker.arrays()) {
+      if (array.is_defined()) array.mark_written();
+    }
   }
 }
 
@@ -260,22 +228,12 @@ inline void check_device(const char* kernel, const Device& device, const Array& 
   if (array.is_defined() && (array.device() != device || array.storage().stale != nullptr)) [[unlikely]]
     throw_unusable(kernel, device, array);
 }
-inline void check_device(const char* kernel, const Device& device, const In& marker) {
+template <Access kAccess>
+void check_device(const char* kernel, const Device& device, const Marked<kAccess>& marker) {
   check_device(kernel, device, *marker);
 }
-inline void check_device(const char* kernel, const Device& device, const Out& marker) {
-  check_device(kernel, device, *marker);
-}
-inline void check_device(const char* kernel, const Device& device, const InOut& marker) {
-  check_device(kernel, device, *marker);
-}
-inline void check_device(const char* kernel, const Device& device, const InList& marker) {
-  for (const Array& array : marker.arrays()) check_device(kernel, device, array);
-}
-inline void check_device(const char* kernel, const Device& device, const OutList& marker) {
-  for (const Array& array : marker.arrays()) check_device(kernel, device, array);
-}
-inline void check_device(const char* kernel, const Device& device, const InOutList& marker) {
+template <Access kAccess>
+void check_device(const char* kernel, const Device& device, const MarkedList<kAccess>& marker) {
   for (const Array& array : marker.arrays()) check_device(kernel, device, array);
 }
 

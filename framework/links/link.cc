@@ -6,12 +6,11 @@
 #include <memory>
 #include <mutex>
 
-#include <cxxabi.h>
-
 #include "kusari/framework/core/error.h"
 #include "kusari/framework/core/fork_safe.h"
 #include "kusari/framework/core/log.h"
 #include "kusari/framework/core/serializer.h"
+#include "kusari/framework/core/type_name.h"
 #include "kusari/framework/links/call_model.h"
 #include "kusari/framework/links/link_extras.h"
 #include "kusari/framework/links/link_walk.h"
@@ -239,15 +238,7 @@ std::vector<std::pair<std::string, std::string>> Link::printable_list() {
   return entries;
 }
 
-std::string detail::class_name(Link& link) {
-  const std::type_info& type = LinkWalk::type(link.self());
-  int status = 0;
-  const std::unique_ptr<char, void (*)(void*)> demangled(abi::__cxa_demangle(type.name(), nullptr, nullptr, &status),
-                                                         std::free);
-  std::string name = demangled ? demangled.get() : type.name();
-  name = name.substr(0, name.find('<'));
-  return name.substr(name.rfind(':') == std::string::npos ? 0 : name.rfind(':') + 1);
-}
+std::string detail::class_name(Link& link) { return type_name(LinkWalk::type(link.self())); }
 
 std::string to_string(Link& root) {
   Link& link = root.self();

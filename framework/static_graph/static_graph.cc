@@ -4,23 +4,17 @@
 #include <memory>
 #include <utility>
 
-#include <cxxabi.h>
-
 #include "kusari/framework/core/atomic_file.h"
+#include "kusari/framework/core/type_name.h"
 #include "kusari/framework/static_graph/engines.h"
 
 namespace kusari::detail {
 namespace {
 
-// "Mlp" of "kusari::(anonymous namespace)::Mlp"; a lambda has no name worth telling.
+// A lambda has no name worth telling.
 std::string class_name(const std::type_info& type) {
-  const std::unique_ptr<char, decltype(&std::free)> text(abi::__cxa_demangle(type.name(), nullptr, nullptr, nullptr),
-                                                         &std::free);
-  std::string name = text ? text.get() : type.name();
-  if (name.find("lambda") != std::string::npos || name.find('(') == 0) return "function";
-  name = name.substr(0, name.find('<'));
-  const size_t colon = name.rfind(':');
-  return colon == std::string::npos ? name : name.substr(colon + 1);
+  const std::string name = type_name(type);
+  return name.find_first_of("(){}") != std::string::npos ? "function" : name;
 }
 
 StaticGraphOptions named(StaticGraphOptions options, const std::type_info& callee) {

@@ -3,9 +3,8 @@
 #include <cstdlib>
 #include <typeinfo>
 
-#include <cxxabi.h>
-
 #include "kusari/framework/core/number_text.h"
+#include "kusari/framework/core/type_name.h"
 #include "kusari/framework/training/triggers/interval_trigger.h"
 
 namespace kusari::training {
@@ -42,10 +41,7 @@ std::string TriggerRef::describe() const {
     if (length.period == 1) return "every " + length.unit;
     return "every " + general_text(length.period, 15) + " " + length.unit + "s";
   }
-  const std::unique_ptr<char, decltype(&std::free)> name(
-      abi::__cxa_demangle(typeid(trigger).name(), nullptr, nullptr, nullptr), std::free);
-  const std::string full = name ? name.get() : typeid(trigger).name();
-  return full.substr(full.rfind(':') + 1);
+  return type_name(typeid(trigger));
 }
 
 std::shared_ptr<Trigger> TriggerRef::interval(double period, const std::string& unit) {

@@ -18,6 +18,7 @@ const FunctionTable& function_table() {
     add_noise_functions(all);
     add_normalization_functions(all);
     add_pooling_functions(all);
+    add_rnn_functions(all);
     add_sampling_functions(all);
     return all;
   }();

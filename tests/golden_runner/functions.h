@@ -68,6 +68,7 @@ void add_math_functions(FunctionTable& table);
 void add_noise_functions(FunctionTable& table);
 void add_normalization_functions(FunctionTable& table);
 void add_pooling_functions(FunctionTable& table);
+void add_rnn_functions(FunctionTable& table);
 void add_sampling_functions(FunctionTable& table);
 /// All of them.
 const FunctionTable& function_table();

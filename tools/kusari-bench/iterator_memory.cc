@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "kusari/framework/core/memory.h"
+#include "kusari/framework/core/version.h"
 #include "kusari/framework/datasets/example_random.h"
 #include "kusari/iterators/iterator.h"
 #include "kusari/tools/kusari-bench/cases.h"
