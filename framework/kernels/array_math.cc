@@ -110,31 +110,22 @@ KUSARI_WITH_NUMBERS(floor_divide)
 KUSARI_WITH_NUMBERS(remainder)
 #undef KUSARI_WITH_NUMBERS
 
-Array maximum(const Array& a, const Array& b) {
-  expect_operand(a, "xp::maximum", "a");
-  expect_operand(b, "xp::maximum", "b");
-  return pointwise(kernels::Maximum{}, a, b);
-}
-Array minimum(const Array& a, const Array& b) {
-  expect_operand(a, "xp::minimum", "a");
-  expect_operand(b, "xp::minimum", "b");
-  return pointwise(kernels::Minimum{}, a, b);
-}
+#define KUSARI_BINARY(name, Op)                \
+  Array name(const Array& a, const Array& b) { \
+    expect_operand(a, "xp::" #name, "a");      \
+    expect_operand(b, "xp::" #name, "b");      \
+    return pointwise(kernels::Op{}, a, b);     \
+  }
+KUSARI_BINARY(maximum, Maximum)
+KUSARI_BINARY(minimum, Minimum)
+KUSARI_BINARY(floor_divide, FloorDiv)
+KUSARI_BINARY(remainder, Mod)
+#undef KUSARI_BINARY
+
 Array pow(const Array& a, const Array& b) {
   expect_operand(a, "xp::pow", "a");
   expect_operand(b, "xp::pow", "b");
   return pointwise_as(promote(promote(a.dtype(), b.dtype()), 0.5), kernels::Pow{}, a, b);
-}
-
-Array floor_divide(const Array& a, const Array& b) {
-  expect_operand(a, "xp::floor_divide", "a");
-  expect_operand(b, "xp::floor_divide", "b");
-  return pointwise(kernels::FloorDiv{}, a, b);
-}
-Array remainder(const Array& a, const Array& b) {
-  expect_operand(a, "xp::remainder", "a");
-  expect_operand(b, "xp::remainder", "b");
-  return pointwise(kernels::Mod{}, a, b);
 }
 
 Array clip(const Array& x, Scalar lower, Scalar upper) {
