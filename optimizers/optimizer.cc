@@ -5,6 +5,7 @@
 #include <cmath>
 #include <limits>
 
+#include "kusari/framework/core/argument.h"
 #include "kusari/framework/core/config.h"
 #include "kusari/framework/core/error.h"
 #include "kusari/framework/core/log.h"
@@ -280,10 +281,8 @@ void Optimizer::set_forward_scope(std::function<ForwardScope()> make, bool is_co
 }
 
 void Optimizer::loss_scaling(const LossScalingOptions& options) {
-  const auto require_positive = [&](const char* option, double value) {
-    if (value > 0 && std::isfinite(value)) return;
-    throw ValueError(std::string(name()) + "::loss_scaling: " + option + " is " + general_text(value) +
-                     ": it must be positive and finite");
+  const auto require_positive = [call = std::string(name()) + "::loss_scaling"](const char* option, double value) {
+    argument::finite_positive(call, option, value);
   };
   if (options.scale) require_positive("scale", *options.scale);
   require_positive("interval", options.interval);

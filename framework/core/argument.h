@@ -55,10 +55,6 @@ inline double finite_positive(std::string_view call, const char* name, double va
 inline double at_least_zero(std::string_view call, const char* name, double value) {
   return require(value >= 0, call, name, value, "be at least 0");
 }
-/// In [0, 1].
-inline double zero_to_one(std::string_view call, const char* name, double value) {
-  return require(value >= 0 && value <= 1, call, name, value, "be at least 0 and at most 1");
-}
 /// In [0, 1).
 inline double zero_to_below_one(std::string_view call, const char* name, double value) {
   return require(value >= 0 && value < 1, call, name, value, "be at least 0 and less than 1");

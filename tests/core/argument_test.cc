@@ -38,7 +38,6 @@ TEST_CASE("rules for numbers refuse what they should, and give back the rest") {
       {argument::finite_not_negative, false, true, true, true, false},
       {argument::finite_positive, false, false, true, true, false},
       {argument::at_least_zero, false, true, true, true, true},
-      {argument::zero_to_one, false, true, true, true, false},
       {argument::zero_to_below_one, false, true, true, false, false},
   };
   for (const Rule& r : rules) {

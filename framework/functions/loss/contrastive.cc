@@ -4,8 +4,8 @@
 #include <string>
 
 #include "kusari/framework/autograd/function_node.h"
+#include "kusari/framework/core/argument.h"
 #include "kusari/framework/core/error.h"
-#include "kusari/framework/core/number_text.h"
 #include "kusari/framework/functions/activation/relu.h"
 #include "kusari/framework/functions/array/cast.h"
 #include "kusari/framework/functions/array/reshape.h"
@@ -75,9 +75,7 @@ class Contrastive final : public FunctionNode {
 }  // namespace
 
 Variable contrastive(const Variable& x0, const Variable& x1, const Variable& y, double margin, Reduce reduce) {
-  if (!(margin > 0)) {
-    throw ValueError("F::contrastive: margin is " + general_text(margin) + ": it must be positive");
-  }
+  argument::positive("F::contrastive", "margin", margin);
   return apply<Contrastive>({x0, x1, y}, margin, reduce);
 }
 

@@ -1,8 +1,8 @@
 #include "kusari/framework/functions/loss/huber_loss.h"
 
 #include "kusari/framework/autograd/input_caster.h"
+#include "kusari/framework/core/argument.h"
 #include "kusari/framework/core/error.h"
-#include "kusari/framework/core/number_text.h"
 #include "kusari/framework/functions/given.h"
 #include "kusari/framework/functions/math/basic_math.h"
 #include "kusari/framework/functions/math/clip.h"
@@ -23,9 +23,7 @@ Variable huber_loss(const Variable& x, const Variable& t, double delta, HuberRed
     throw TypeError(std::string("F::huber_loss: x has dtype ") + name(x.dtype()) + " but t has dtype " +
                     name(t.dtype()) + ": x.dtype must equal t.dtype");
   }
-  if (!(delta >= 0)) {
-    throw ValueError("F::huber_loss: delta is " + general_text(delta) + ": it must not be negative");
-  }
+  argument::not_negative("F::huber_loss", "delta", delta);
   if (reduce != HuberReduce::no && x.ndim() < 2) {
     throw TypeError("F::huber_loss: x has shape " + to_string(x.shape()) +
                     ": x.ndim must be at least 2 to sum along the second axis (" + std::to_string(x.ndim()) + " < 2)");

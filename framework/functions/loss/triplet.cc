@@ -3,9 +3,9 @@
 #include <string>
 
 #include "kusari/framework/autograd/input_caster.h"
+#include "kusari/framework/core/argument.h"
 #include "kusari/framework/core/config.h"
 #include "kusari/framework/core/error.h"
-#include "kusari/framework/core/number_text.h"
 #include "kusari/framework/functions/activation/relu.h"
 #include "kusari/framework/functions/array/cast.h"
 #include "kusari/framework/functions/input_check.h"
@@ -27,7 +27,7 @@ void check(const Variable& anchor, const Variable& positive, const Variable& neg
 
 Variable triplet(const Variable& anchor, const Variable& positive, const Variable& negative, double margin,
                  Reduce reduce) {
-  if (!(margin > 0)) throw ValueError("F::triplet: margin is " + general_text(margin) + ": it must be positive");
+  argument::positive("F::triplet", "margin", margin);
   if (const CompositeInputs in("triplet", {anchor, positive, negative}); in.is_cast()) {
     return triplet(in[0], in[1], in[2], margin, reduce);
   }

@@ -2,8 +2,8 @@
 
 #include "kusari/framework/autograd/function_node.h"
 #include "kusari/framework/autograd/input_caster.h"
+#include "kusari/framework/core/argument.h"
 #include "kusari/framework/core/config.h"
-#include "kusari/framework/core/number_text.h"
 #include "kusari/framework/core/random.h"
 #include "kusari/framework/functions/activation/softmax.h"
 #include "kusari/framework/functions/array/cast.h"
@@ -55,9 +55,7 @@ Variable sampled(const Variable& log_pi, const Tau& tau, int64_t axis) {
 }  // namespace
 
 Variable gumbel_softmax(const Variable& log_pi, double tau, int64_t axis) {
-  if (!(tau > 0)) {
-    throw ValueError("F::gumbel_softmax: tau is " + general_text(tau) + ": it must be positive");
-  }
+  argument::positive("F::gumbel_softmax", "tau", tau);
 
   if (const CompositeInputs in(kGumbelSoftmax, {log_pi}); in.is_cast()) return sampled(in[0], tau, axis);
   return sampled(log_pi, tau, axis);
