@@ -89,6 +89,7 @@ void Replica::prepare(std::span<const Entry> main, SentValues& values) {
       case MemberKind::text:
         *static_cast<std::string*>(entries_[i].at) = *static_cast<const std::string*>(main[i].at);
         break;
+      case MemberKind::state:
       case MemberKind::link:
         break;
     }

@@ -360,6 +360,7 @@ void Link::copyparams(Link& source, bool copy_persistent) {
       case MemberKind::text:
         *static_cast<std::string*>(to[i].at) = *static_cast<std::string*>(from[i].at);
         break;
+      case MemberKind::state:
       case MemberKind::link:
         break;
     }
@@ -401,6 +402,9 @@ Link& Link::to(const Device& device) {
       } else if (member.kind == MemberKind::persistent) {
         Array& array = *static_cast<Array*>(LinkWalk::at(link, member));
         if (array.is_defined()) array = array.to_device(device);
+      } else if (member.kind == MemberKind::state) {
+        auto& state = *static_cast<Variable*>(LinkWalk::at(link, member));
+        if (state.is_defined()) state = Variable(state.array().to_device(device), false);
       }
     });
   });
@@ -423,6 +427,9 @@ Link& Link::to(Dtype dtype, const ToDtypeOptions& options) {
       } else if (member.kind == MemberKind::persistent) {
         Array& array = *static_cast<Array*>(LinkWalk::at(link, member));
         if (array.is_defined() && array.is_floating()) array = array.astype(own);
+      } else if (member.kind == MemberKind::state) {
+        auto& state = *static_cast<Variable*>(LinkWalk::at(link, member));
+        if (state.is_defined() && is_floating(state.dtype())) state = Variable(state.array().astype(own), false);
       }
     });
   });
@@ -460,6 +467,7 @@ void Link::serialize(Serializer& serializer) {
       case MemberKind::text:
         serializer(member.name, *static_cast<std::string*>(value));
         break;
+      case MemberKind::state:
       case MemberKind::link:
         break;
     }

@@ -46,7 +46,7 @@ concept LinkType = std::is_base_of_v<Link, T>;
 
 namespace detail {
 
-enum class MemberKind : uint8_t { parameter, persistent, integer, real, boolean, text, link };
+enum class MemberKind : uint8_t { parameter, persistent, integer, real, boolean, text, state, link };
 
 /// A class that declares registered members.
 struct LinkClass {
@@ -108,9 +108,10 @@ class LinkCall;
 /// the parameters that optimizers know; moving keeps everything, and what was moved from throws StateError when it is
 /// called.
 ///
-/// A link's operator() is best const, as those of all links of this library are: then a function may take the model as
+/// A link's operator() is best const, as those of nearly all links of this library are: then a function may take the model as
 /// a const reference. What a call makes when it is the first (parameters of sizes that the batch decides) and what it
-/// counts (running statistics) does not count as a change of the model. chainer.Link.
+/// counts (running statistics) does not count as a change of the model. That of a link with State is not const.
+/// chainer.Link.
 class KUSARI_API Link {
  public:
   virtual ~Link();

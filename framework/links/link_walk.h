@@ -77,6 +77,15 @@ struct LinkWalk {
     });
   }
 
+  template <class Visit>
+  static void states(Link& root, const Visit& visit) {
+    each(root, [&](Link& link) {
+      members(link, [&](const LinkMember& member) {
+        if (member.kind == MemberKind::state) visit(*static_cast<Variable*>(at(link, member)));
+      });
+    });
+  }
+
   /// visit(child, bytes of its object as far as they are known) for the children of one link.
   template <class Visit>
   static void children_with_sizes(Link& link, const Visit& visit) {

@@ -40,27 +40,12 @@ F::RnnActivation activation(Args& a) {
   return a.choice<F::RnnActivation>("activation", {{"tanh", F::RnnActivation::tanh}, {"relu", F::RnnActivation::relu}});
 }
 
+// `function(n_layers, dropout_ratio, ws, bs)`, which goes on to read hx, cx and xs.
 template <class Function>
-Adapter lstm_network(Function function) {
+Adapter network_of(Function function) {
   return [function](Args& a) {
     const Lists ws = lists(a, "ws"), bs = lists(a, "bs");
-    return network(
-        function(a.integer("n_layers"), a.number("dropout_ratio"), a.var("hx"), a.var("cx"), ws, bs, a.vars("xs")));
-  };
-}
-template <class Function>
-Adapter gru_network(Function function) {
-  return [function](Args& a) {
-    const Lists ws = lists(a, "ws"), bs = lists(a, "bs");
-    return network(function(a.integer("n_layers"), a.number("dropout_ratio"), a.var("hx"), ws, bs, a.vars("xs")));
-  };
-}
-template <class Function>
-Adapter rnn_network(Function function) {
-  return [function](Args& a) {
-    const Lists ws = lists(a, "ws"), bs = lists(a, "bs");
-    return network(
-        function(a.integer("n_layers"), a.number("dropout_ratio"), a.var("hx"), ws, bs, a.vars("xs"), activation(a)));
+    return network(function(a, a.integer("n_layers"), a.number("dropout_ratio"), ws, bs));
   };
 }
 
@@ -77,12 +62,24 @@ Variables tree_lstm(Args& a) {
 void add_rnn_functions(FunctionTable& table) {
   table.insert({
       {"lstm", [](Args& a) { return cell(F::lstm(a.var("c_prev"), a.var("x"))); }},
-      {"n_step_bigru", gru_network(F::n_step_bigru)},
-      {"n_step_bilstm", lstm_network(F::n_step_bilstm)},
-      {"n_step_birnn", rnn_network(F::n_step_birnn)},
-      {"n_step_gru", gru_network(F::n_step_gru)},
-      {"n_step_lstm", lstm_network(F::n_step_lstm)},
-      {"n_step_rnn", rnn_network(F::n_step_rnn)},
+      {"n_step_bigru", network_of([](Args& a, int64_t n_layers, double ratio, const Lists& ws, const Lists& bs) {
+         return F::n_step_bigru(n_layers, ratio, a.var("hx"), ws, bs, a.vars("xs"));
+       })},
+      {"n_step_bilstm", network_of([](Args& a, int64_t n_layers, double ratio, const Lists& ws, const Lists& bs) {
+         return F::n_step_bilstm(n_layers, ratio, a.var("hx"), a.var("cx"), ws, bs, a.vars("xs"));
+       })},
+      {"n_step_birnn", network_of([](Args& a, int64_t n_layers, double ratio, const Lists& ws, const Lists& bs) {
+         return F::n_step_birnn(n_layers, ratio, a.var("hx"), ws, bs, a.vars("xs"), activation(a));
+       })},
+      {"n_step_gru", network_of([](Args& a, int64_t n_layers, double ratio, const Lists& ws, const Lists& bs) {
+         return F::n_step_gru(n_layers, ratio, a.var("hx"), ws, bs, a.vars("xs"));
+       })},
+      {"n_step_lstm", network_of([](Args& a, int64_t n_layers, double ratio, const Lists& ws, const Lists& bs) {
+         return F::n_step_lstm(n_layers, ratio, a.var("hx"), a.var("cx"), ws, bs, a.vars("xs"));
+       })},
+      {"n_step_rnn", network_of([](Args& a, int64_t n_layers, double ratio, const Lists& ws, const Lists& bs) {
+         return F::n_step_rnn(n_layers, ratio, a.var("hx"), ws, bs, a.vars("xs"), activation(a));
+       })},
       {"slstm", [](Args& a) { return cell(F::slstm(a.var("c_prev1"), a.var("c_prev2"), a.var("x1"), a.var("x2"))); }},
       {"tree_lstm", tree_lstm},
   });

@@ -16,6 +16,7 @@ const LinkTable& link_table() {
     add_loss_links(all);
     add_model_links(all);
     add_normalization_links(all);
+    add_rnn_links(all);
     add_sampling_links(all);
     return all;
   }();

@@ -95,6 +95,7 @@ void add_convolution_links(LinkTable& table);
 void add_loss_links(LinkTable& table);
 void add_model_links(LinkTable& table);
 void add_normalization_links(LinkTable& table);
+void add_rnn_links(LinkTable& table);
 void add_sampling_links(LinkTable& table);
 /// All of them.
 const LinkTable& link_table();

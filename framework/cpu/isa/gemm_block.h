@@ -163,5 +163,29 @@ template <class T>
   }
 }
 
+// to[p * to_row + j] = from[j * from_column + p] for the `columns` columns of one vector; the other lanes become zero.
+template <class T>
+void pack_transposed(const T* from, i64 from_column, i64 depth, i64 columns, T* to, i64 to_row) {
+  constexpr int kLanes = Simd<T>::kLanes;
+  i64 p = 0;
+  for (; p + kLanes <= depth; p += kLanes) {
+    Vector<T> square[kLanes], other[kLanes];
+    for (int j = 0; j < kLanes; ++j) square[j] = j < columns ? load(from + j * from_column + p) : Vector<T>{};
+    for (int width = 1; width < kLanes; width *= 2) {
+      shuffle_square<T>(square, other);
+      for (int j = 0; j < kLanes; ++j) square[j] = other[j];
+    }
+    for (int j = 0; j < kLanes; ++j) store(to + (p + j) * to_row, square[j]);
+  }
+  for (; p < depth; ++p) {
+    for (int j = 0; j < kLanes; ++j) to[p * to_row + j] = j < columns ? from[j * from_column + p] : T{};
+  }
+}
+
+template <class T>
+void pack_rows(const T* from, i64 from_row, i64 depth, i64 columns, T* to, i64 to_row) {
+  for (i64 p = 0; p < depth; ++p) store(to + p * to_row, load_first(from + p * from_row, columns));
+}
+
 }  // namespace
 }  // namespace kusari::cpu

@@ -1,23 +1,28 @@
 #include "kusari/framework/functions/rnn/n_step.h"
 
 #include <algorithm>
+#include <optional>
 #include <string>
+#include <utility>
 
 #include "kusari/framework/autograd/input_caster.h"
 #include "kusari/framework/core/argument.h"
 #include "kusari/framework/core/error.h"
+#include "kusari/framework/core/graph_capture.h"
 #include "kusari/framework/functions/array/concat.h"
+#include "kusari/framework/functions/array/permutate.h"
 #include "kusari/framework/functions/array/separate.h"
 #include "kusari/framework/functions/array/split_axis.h"
 #include "kusari/framework/functions/array/stack.h"
 #include "kusari/framework/functions/connection/linear.h"
 #include "kusari/framework/functions/given.h"
 #include "kusari/framework/functions/noise/dropout.h"
+#include "kusari/framework/functions/rnn/recurrent_layer.h"
 
 namespace kusari::functions::n_step {
 namespace {
 
-using Sequence = std::vector<Variable>;
+bool has_cells(const Network& n) { return n.cell == kernels::RecurrentCell::lstm; }
 
 std::string item(const char* list, size_t i) { return std::string(list) + "[" + std::to_string(i) + "]"; }
 
@@ -35,8 +40,9 @@ void expect_count(const Network& n, const char* list, size_t found, int64_t expe
                    std::to_string(expected));
 }
 
-void check_sequence(const Network& n, const Variable& hx, std::span<const Variable> xs) {
+void check_times(const Network& n, const Variable& hx, std::span<const Variable> xs) {
   if (xs.empty()) throw ValueError(std::string(n.call) + ": xs is empty: there must be at least one time");
+  expect_floating(hx, n.call, "hx");
   for (size_t t = 0; t < xs.size(); ++t) {
     expect_given(xs[t], n.call, item("xs", t).c_str());
     if (xs[t].ndim() != 2) {
@@ -44,7 +50,7 @@ void check_sequence(const Network& n, const Variable& hx, std::span<const Variab
                       ": it must have two axes, (batch, input)");
     }
     expect_shape(n, item("xs", t), xs[t], {xs[t].shape()[0], xs[0].shape()[1]}, hx.dtype());
-    const int64_t most = t == 0 ? hx.shape()[1] : xs[t - 1].shape()[0];
+    const int64_t most = t == 0 ? (hx.ndim() == 3 ? hx.shape()[1] : xs[0].shape()[0]) : xs[t - 1].shape()[0];
     if (xs[t].shape()[0] <= most) continue;
     throw TypeError(std::string(n.call) + ": " + item("xs", t) + " has " + std::to_string(xs[t].shape()[0]) +
                     " rows, " + (t == 0 ? "hx" : item("xs", t - 1)) + " " + std::to_string(most) +
@@ -52,133 +58,155 @@ void check_sequence(const Network& n, const Variable& hx, std::span<const Variab
   }
 }
 
-void check(const Network& n, const Variable& hx, const Variable& cx, std::span<const std::vector<Variable>> ws,
-           std::span<const std::vector<Variable>> bs, std::span<const Variable> xs) {
+// x: the packed rows.
+void check(const Network& n, const Variable& hx, const Variable& cx, Weights ws, Weights bs, const Variable& x) {
   argument::positive(n.call, "n_layers", n.n_layers);
   argument::zero_to_below_one(n.call, "dropout_ratio", n.dropout_ratio);
   expect_floating(hx, n.call, "hx");
-  const int64_t cells = n.n_layers * n.directions;
-  if (hx.ndim() != 3 || hx.shape()[0] != cells) {
+  const int64_t layers = n.n_layers * n.directions, gates = kernels::gates_of(n.cell);
+  if (hx.ndim() != 3 || hx.shape()[0] != layers) {
     throw TypeError(std::string(n.call) + ": hx has shape " + to_string(hx.shape()) + ": it must have three axes, (" +
-                    std::to_string(cells) + ", batch, units)");
+                    std::to_string(layers) + ", batch, units)");
   }
-  if (n.has_cells) expect_shape(n, "cx", cx, hx.shape(), hx.dtype());
-  expect_count(n, "ws", ws.size(), cells);
-  expect_count(n, "bs", bs.size(), cells);
-  check_sequence(n, hx, xs);
+  if (has_cells(n)) expect_shape(n, "cx", cx, hx.shape(), hx.dtype());
+  expect_count(n, "ws", ws.size(), layers);
+  expect_count(n, "bs", bs.size(), layers);
   const int64_t units = hx.shape()[2];
   for (size_t k = 0; k < ws.size(); ++k) {
-    expect_count(n, item("ws", k).c_str(), ws[k].size(), 2 * n.gates);
-    expect_count(n, item("bs", k).c_str(), bs[k].size(), 2 * n.gates);
+    expect_count(n, item("ws", k).c_str(), ws[k].size(), 2 * gates);
+    expect_count(n, item("bs", k).c_str(), bs[k].size(), 2 * gates);
     const bool is_first = static_cast<int64_t>(k) < n.directions;
-    const int64_t inputs = is_first ? xs[0].shape()[1] : n.directions * units;
+    const int64_t inputs = is_first ? x.shape()[1] : n.directions * units;
     for (size_t g = 0; g < ws[k].size(); ++g) {
-      const bool is_of_x = static_cast<int64_t>(g) < n.gates;
+      const bool is_of_x = static_cast<int64_t>(g) < gates;
       expect_shape(n, item(item("ws", k).c_str(), g), ws[k][g], {units, is_of_x ? inputs : units}, hx.dtype());
       expect_shape(n, item(item("bs", k).c_str(), g), bs[k][g], {units}, hx.dtype());
     }
   }
 }
 
-Cell joined(const std::vector<Variable>& w, const std::vector<Variable>& b, int64_t gates) {
-  const auto part = [&](const std::vector<Variable>& all, int64_t from) {
-    return gates == 1
-               ? all[static_cast<size_t>(from)]
-               : concat(std::span<const Variable>(all).subspan(static_cast<size_t>(from), static_cast<size_t>(gates)),
-                        0);
-  };
-  return {part(w, 0), part(b, 0), part(w, gates), part(b, gates)};
+// Gates [from, from + gates) below each other.
+Variable joined(const std::vector<Variable>& all, int64_t from, int64_t gates) {
+  if (gates == 1) return all[static_cast<size_t>(from)];
+  return concat(std::span<const Variable>(all).subspan(static_cast<size_t>(from), static_cast<size_t>(gates)), 0);
 }
 
-// The rows of h that are at work, and those whose sequences have ended or not begun.
-Variable rows(const Variable& all, int64_t count) {
-  return count < all.shape()[0] ? split_axis(all, {count}, 0)[0] : all;
-}
-Variable with_rows(const Variable& first, const Variable& all) {
-  const int64_t count = first.shape()[0];
-  return count < all.shape()[0] ? concat({first, split_axis(all, {count}, 0)[1]}, 0) : first;
-}
+struct Computed {
+  Variable hy, cy, y;
+};
 
-// One layer in one direction; the products with x of all times are one.
-State run_cell(const Cell& cell, const Sequence& xs, bool is_reversed, State state, const Step& step, Sequence& ys) {
-  std::vector<int64_t> ends;
-  int64_t end = 0;
-  for (const Variable& x : xs) ends.push_back(end += x.shape()[0]);
-  ends.pop_back();
-  const Variable all = linear(xs.size() == 1 ? xs[0] : concat(xs, 0), cell.wx, cell.bx);
-  const Variables from_x = xs.size() == 1 ? Variables(all) : split_axis(all, ends, 0);
-  ys.resize(xs.size());
-  for (size_t i = 0; i < xs.size(); ++i) {
-    const size_t t = is_reversed ? xs.size() - 1 - i : i;
-    const int64_t count = xs[t].shape()[0];
-    const State last{rows(state.h, count), state.c.is_defined() ? rows(state.c, count) : Variable()};
-    const State next = step(from_x[t], linear(last.h, cell.wh, cell.bh), last);
-    ys[t] = next.h;
-    state = {with_rows(next.h, state.h), state.c.is_defined() ? with_rows(next.c, state.c) : Variable()};
-  }
-  return state;
-}
-
-// Each direction has a mask of its own.
-Sequence dropped_out(const Sequence& xs, double ratio) {
-  Sequence result;
-  for (const Variable& x : xs) result.push_back(dropout(x, ratio));
-  return result;
-}
-
-Result compute(const Network& n, const Variable& hx, const Variable& cx, std::span<const std::vector<Variable>> ws,
-               std::span<const std::vector<Variable>> bs, std::span<const Variable> xs, const Step& step) {
-  const Variables h = separate(hx, 0), c = n.has_cells ? separate(cx, 0) : Variables();
-  Sequence layer_input(xs.begin(), xs.end()), hy, cy;
+Computed compute(const Network& n, const Variable& hx, const Variable& cx, Weights ws, Weights bs, Variable x,
+                 std::span<const int64_t> batch_sizes) {
+  const int64_t gates = kernels::gates_of(n.cell);
+  const Variables h = separate(hx, 0), c = has_cells(n) ? separate(cx, 0) : Variables();
+  std::vector<Variable> hy, cy;
   for (int64_t layer = 0; layer < n.n_layers; ++layer) {
-    std::vector<Sequence> ys(static_cast<size_t>(n.directions));
+    Variables ys;
     for (int64_t direction = 0; direction < n.directions; ++direction) {
       const auto k = static_cast<size_t>(layer * n.directions + direction);
-      const Sequence input = layer == 0 ? layer_input : dropped_out(layer_input, n.dropout_ratio);
-      const State first{h[k], n.has_cells ? c[k] : Variable()};
-      const State last = run_cell(joined(ws[k], bs[k], n.gates), input, direction == 1, first, step,
-                                  ys[static_cast<size_t>(direction)]);
-      hy.push_back(last.h);
-      if (n.has_cells) cy.push_back(last.c);
+      const Variable input = layer == 0 ? x : dropout(x, n.dropout_ratio);  // each direction has a mask of its own
+      const Variable from_x = linear(input, joined(ws[k], 0, gates), joined(bs[k], 0, gates));
+      const RecurrentOutput out =
+          recurrent_layer({n.cell, direction == 1}, batch_sizes, from_x, h[k], has_cells(n) ? c[k] : Variable(),
+                          joined(ws[k], gates, gates), joined(bs[k], gates, gates));
+      ys.push_back(out.y);
+      hy.push_back(out.hy);
+      if (has_cells(n)) cy.push_back(out.cy);
     }
-    for (size_t t = 0; t < layer_input.size(); ++t) {
-      layer_input[t] = n.directions == 1 ? ys[0][t] : concat({ys[0][t], ys[1][t]}, 1);
-    }
+    x = n.directions == 1 ? ys[0] : concat({ys[0], ys[1]}, 1);
   }
-  return {stack(hy, 0), n.has_cells ? stack(cy, 0) : Variable(), layer_input};
+  return {stack(hy, 0), has_cells(n) ? stack(cy, 0) : Variable(), x};
 }
+
+// The arguments as autocast may give them back: hx, cx, ws, bs, xs.
+class CastArguments {
+ public:
+  CastArguments(const Network& n, const Variable& h, const Variable& c, Weights w, Weights b,
+                std::span<const Variable> x) {
+    std::vector<Variable> all{h};
+    if (has_cells(n)) all.push_back(c);
+    for (const Weights lists : {w, b}) {
+      for (const std::vector<Variable>& list : lists) all.insert(all.end(), list.begin(), list.end());
+    }
+    all.insert(all.end(), x.begin(), x.end());
+    if (!std::all_of(all.begin(), all.end(), [](const Variable& v) { return v.is_defined(); })) return;
+    in_.emplace(n.name, all);
+    if (!in_->is_cast()) return;
+    size_t next = 0;
+    hx = (*in_)[next++];
+    if (has_cells(n)) cx = (*in_)[next++];
+    for (auto [from, to] : {std::pair{w, &ws}, std::pair{b, &bs}}) {
+      for (const std::vector<Variable>& list : from) {
+        to->emplace_back();
+        for (size_t i = 0; i < list.size(); ++i) to->back().push_back((*in_)[next++]);
+      }
+    }
+    for (size_t i = 0; i < x.size(); ++i) xs.push_back((*in_)[next++]);
+  }
+  bool is_cast() const noexcept { return in_ && in_->is_cast(); }
+
+  Variable hx, cx;
+  std::vector<std::vector<Variable>> ws, bs;
+  std::vector<Variable> xs;
+
+ private:
+  std::optional<CompositeInputs> in_;
+};
 
 }  // namespace
 
-Result run(const Network& n, const Variable& hx, const Variable& cx, std::span<const std::vector<Variable>> ws,
-           std::span<const std::vector<Variable>> bs, std::span<const Variable> xs, const Step& step) {
-  // In the order hx, cx, ws, bs, xs, as autocast may give them back.
-  std::vector<Variable> all{hx};
-  if (n.has_cells) all.push_back(cx);
-  for (const auto& lists : {ws, bs}) {
-    for (const std::vector<Variable>& list : lists) all.insert(all.end(), list.begin(), list.end());
+Result run(const Network& n, const Variable& hx, const Variable& cx, Weights ws, Weights bs,
+           std::span<const Variable> xs) {
+  if (const CastArguments in(n, hx, cx, ws, bs, xs); in.is_cast()) return run(n, in.hx, in.cx, in.ws, in.bs, in.xs);
+  check_times(n, hx, xs);
+  check(n, hx, cx, ws, bs, xs[0]);
+  std::vector<int64_t> batch_sizes, ends;
+  int64_t end = 0;
+  for (const Variable& x : xs) {
+    batch_sizes.push_back(x.shape()[0]);
+    ends.push_back(end += x.shape()[0]);
   }
-  all.insert(all.end(), xs.begin(), xs.end());
-  const bool are_given = std::all_of(all.begin(), all.end(), [](const Variable& v) { return v.is_defined(); });
-  if (are_given) {
-    if (const CompositeInputs in(n.name, all); in.is_cast()) {
-      size_t next = n.has_cells ? 2 : 1;
-      const auto taken = [&](std::span<const std::vector<Variable>> lists) {
-        std::vector<std::vector<Variable>> result;
-        for (const std::vector<Variable>& list : lists) {
-          result.emplace_back();
-          for (size_t i = 0; i < list.size(); ++i) result.back().push_back(in[next++]);
-        }
-        return result;
-      };
-      const auto cast_ws = taken(ws), cast_bs = taken(bs);
-      Sequence cast_xs;
-      for (size_t i = 0; i < xs.size(); ++i) cast_xs.push_back(in[next++]);
-      return run(n, in[0], n.has_cells ? in[1] : Variable(), cast_ws, cast_bs, cast_xs, step);
-    }
+  ends.pop_back();
+  const Computed out = compute(n, hx, cx, ws, bs, xs.size() == 1 ? xs[0] : concat(xs, 0), batch_sizes);
+  const Variables ys = xs.size() == 1 ? Variables(out.y) : split_axis(out.y, ends, 0);
+  return {out.hy, out.cy, {ys.begin(), ys.end()}};
+}
+
+PackedResult run(const Network& n, const Variable& hx, const Variable& cx, Weights ws, Weights bs,
+                 const PackedSequence& xs) {
+  expect_floating(xs.data(), n.call, "xs");
+  if (xs.data().ndim() != 2) {
+    throw TypeError(std::string(n.call) + ": xs has data of shape " + to_string(xs.data().shape()) +
+                    ": it must have two axes, (rows, input)");
   }
-  check(n, hx, cx, ws, bs, xs);
-  return compute(n, hx, cx, ws, bs, xs, step);
+  if (ws.empty() || ws[0].empty()) expect_count(n, "ws", 0, n.n_layers * n.directions);
+  expect_given(ws[0][0], n.call, "ws[0][0]");
+  const Variable& x = xs.data();
+  const int64_t units = ws[0][0].ndim() > 0 ? ws[0][0].shape()[0] : 0;
+  const auto or_zeros = [&](const Variable& state) {
+    if (state.is_defined()) return state;
+    return Variable(zeros({n.n_layers * n.directions, xs.size(), units}, x.dtype(), x.device()), false);
+  };
+  const Variable h = or_zeros(hx), c = has_cells(n) ? or_zeros(cx) : cx;
+  const std::vector<Variable> data{x};
+  if (const CastArguments in(n, h, c, ws, bs, data); in.is_cast()) {
+    return run(n, in.hx, in.cx, in.ws, in.bs, xs.with(in.xs[0]));
+  }
+  check(n, h, c, ws, bs, x);
+  if (h.dtype() != x.dtype()) expect_shape(n, "xs", x, x.shape(), h.dtype());
+  if (h.shape()[1] != xs.size()) {
+    expect_shape(n, "hx", h, {h.shape()[0], xs.size(), units}, x.dtype());
+  }
+  if (xs.is_sorted()) {
+    const Computed out = compute(n, h, c, ws, bs, x, xs.batch_sizes());
+    return {out.hy, out.cy, xs.with(out.y)};
+  }
+  const Array order = host_constant([&] { return array(xs.order(), x.device()); });
+  const auto in_order = [&](const Variable& state, bool inv) {
+    return state.is_defined() ? permutate(state, order, 1, inv) : state;
+  };
+  const Computed out = compute(n, in_order(h, false), in_order(c, false), ws, bs, x, xs.batch_sizes());
+  return {in_order(out.hy, true), in_order(out.cy, true), xs.with(out.y)};
 }
 
 }  // namespace kusari::functions::n_step

@@ -6,6 +6,7 @@
 
 #include "kusari/framework/autograd/variable.h"
 #include "kusari/framework/core/export.h"
+#include "kusari/framework/functions/rnn/packed_sequence.h"
 
 namespace kusari::functions {
 
@@ -13,6 +14,12 @@ namespace kusari::functions {
 struct NStepOutput {
   Variable hy;               ///< (layers * directions, B, H): the last h of each sequence
   std::vector<Variable> ys;  ///< the last layer's h at each time
+};
+
+/// The same for packed sequences.
+struct PackedOutput {
+  Variable hy;  ///< (layers * directions, B, H), in the user's order
+  PackedSequence ys;
 };
 
 /// Layers of gated recurrent units over sequences: r, z = sigmoid((W x + b) + (W' h + b')), g = tanh((W x + b) + r (W'
@@ -32,5 +39,13 @@ KUSARI_API NStepOutput n_step_gru(int64_t n_layers, double dropout_ratio, const 
 KUSARI_API NStepOutput n_step_bigru(int64_t n_layers, double dropout_ratio, const Variable& hx,
                                     std::span<const std::vector<Variable>> ws,
                                     std::span<const std::vector<Variable>> bs, std::span<const Variable> xs);
+
+/// The same for packed sequences. hx, hy: in the user's order; hx undefined for zeros.
+KUSARI_API PackedOutput n_step_gru(int64_t n_layers, double dropout_ratio, const Variable& hx,
+                                   std::span<const std::vector<Variable>> ws, std::span<const std::vector<Variable>> bs,
+                                   const PackedSequence& xs);
+KUSARI_API PackedOutput n_step_bigru(int64_t n_layers, double dropout_ratio, const Variable& hx,
+                                     std::span<const std::vector<Variable>> ws,
+                                     std::span<const std::vector<Variable>> bs, const PackedSequence& xs);
 
 }  // namespace kusari::functions

@@ -6,6 +6,7 @@
 
 #include "kusari/framework/autograd/variable.h"
 #include "kusari/framework/core/export.h"
+#include "kusari/framework/functions/rnn/packed_sequence.h"
 
 namespace kusari::functions {
 
@@ -13,6 +14,12 @@ namespace kusari::functions {
 struct NStepLstmOutput {
   Variable hy, cy;           ///< (layers * directions, B, H): the last h and c of each sequence
   std::vector<Variable> ys;  ///< the last layer's h at each time
+};
+
+/// The same for packed sequences.
+struct PackedLstmOutput {
+  Variable hy, cy;  ///< (layers * directions, B, H), in the user's order
+  PackedSequence ys;
 };
 
 /// Layers of long short-term memory over sequences: c' = f c + i a, h' = o tanh(c'), with i, f, o = sigmoid and a =
@@ -35,5 +42,13 @@ KUSARI_API NStepLstmOutput n_step_lstm(int64_t n_layers, double dropout_ratio, c
 KUSARI_API NStepLstmOutput n_step_bilstm(int64_t n_layers, double dropout_ratio, const Variable& hx, const Variable& cx,
                                          std::span<const std::vector<Variable>> ws,
                                          std::span<const std::vector<Variable>> bs, std::span<const Variable> xs);
+
+/// The same for packed sequences. hx, cx, hy, cy: in the user's order; hx and cx undefined for zeros.
+KUSARI_API PackedLstmOutput n_step_lstm(int64_t n_layers, double dropout_ratio, const Variable& hx, const Variable& cx,
+                                        std::span<const std::vector<Variable>> ws,
+                                        std::span<const std::vector<Variable>> bs, const PackedSequence& xs);
+KUSARI_API PackedLstmOutput n_step_bilstm(int64_t n_layers, double dropout_ratio, const Variable& hx,
+                                          const Variable& cx, std::span<const std::vector<Variable>> ws,
+                                          std::span<const std::vector<Variable>> bs, const PackedSequence& xs);
 
 }  // namespace kusari::functions

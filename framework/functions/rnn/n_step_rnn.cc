@@ -1,21 +1,17 @@
 #include "kusari/framework/functions/rnn/n_step_rnn.h"
 
-#include "kusari/framework/functions/activation/relu.h"
-#include "kusari/framework/functions/activation/tanh.h"
-#include "kusari/framework/functions/math/basic_math.h"
+#include <utility>
+
 #include "kusari/framework/functions/rnn/n_step.h"
 
 namespace kusari::functions {
 namespace {
 
-NStepOutput run_rnn(const n_step::Network& network, const Variable& hx, std::span<const std::vector<Variable>> ws,
-                    std::span<const std::vector<Variable>> bs, std::span<const Variable> xs, RnnActivation activation) {
-  const auto step = [activation](const Variable& from_x, const Variable& from_h, const n_step::State&) {
-    const Variable sum = from_x + from_h;
-    return n_step::State{activation == RnnActivation::tanh ? tanh(sum) : relu(sum), Variable()};
-  };
-  auto [hy, cy, ys] = n_step::run(network, hx, Variable(), ws, bs, xs, step);
-  return {hy, std::move(ys)};
+n_step::Network rnn(bool is_bidirectional, int64_t n_layers, double dropout_ratio, RnnActivation activation) {
+  const auto cell =
+      activation == RnnActivation::relu ? kernels::RecurrentCell::relu : kernels::RecurrentCell::tanh;
+  if (is_bidirectional) return {"F::n_step_birnn", "n_step_birnn", n_layers, 2, cell, dropout_ratio};
+  return {"F::n_step_rnn", "n_step_rnn", n_layers, 1, cell, dropout_ratio};
 }
 
 }  // namespace
@@ -23,13 +19,29 @@ NStepOutput run_rnn(const n_step::Network& network, const Variable& hx, std::spa
 NStepOutput n_step_rnn(int64_t n_layers, double dropout_ratio, const Variable& hx,
                        std::span<const std::vector<Variable>> ws, std::span<const std::vector<Variable>> bs,
                        std::span<const Variable> xs, RnnActivation activation) {
-  return run_rnn({"F::n_step_rnn", "n_step_rnn", n_layers, 1, 1, false, dropout_ratio}, hx, ws, bs, xs, activation);
+  auto out = n_step::run(rnn(false, n_layers, dropout_ratio, activation), hx, Variable(), ws, bs, xs);
+  return {out.hy, std::move(out.ys)};
 }
 
 NStepOutput n_step_birnn(int64_t n_layers, double dropout_ratio, const Variable& hx,
                          std::span<const std::vector<Variable>> ws, std::span<const std::vector<Variable>> bs,
                          std::span<const Variable> xs, RnnActivation activation) {
-  return run_rnn({"F::n_step_birnn", "n_step_birnn", n_layers, 2, 1, false, dropout_ratio}, hx, ws, bs, xs, activation);
+  auto out = n_step::run(rnn(true, n_layers, dropout_ratio, activation), hx, Variable(), ws, bs, xs);
+  return {out.hy, std::move(out.ys)};
+}
+
+PackedOutput n_step_rnn(int64_t n_layers, double dropout_ratio, const Variable& hx,
+                        std::span<const std::vector<Variable>> ws, std::span<const std::vector<Variable>> bs,
+                        const PackedSequence& xs, RnnActivation activation) {
+  auto out = n_step::run(rnn(false, n_layers, dropout_ratio, activation), hx, Variable(), ws, bs, xs);
+  return {out.hy, std::move(out.ys)};
+}
+
+PackedOutput n_step_birnn(int64_t n_layers, double dropout_ratio, const Variable& hx,
+                          std::span<const std::vector<Variable>> ws, std::span<const std::vector<Variable>> bs,
+                          const PackedSequence& xs, RnnActivation activation) {
+  auto out = n_step::run(rnn(true, n_layers, dropout_ratio, activation), hx, Variable(), ws, bs, xs);
+  return {out.hy, std::move(out.ys)};
 }
 
 }  // namespace kusari::functions

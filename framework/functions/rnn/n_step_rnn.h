@@ -6,6 +6,7 @@
 
 #include "kusari/framework/autograd/variable.h"
 #include "kusari/framework/core/export.h"
+#include "kusari/framework/functions/rnn/packed_sequence.h"
 #include "kusari/framework/functions/rnn/n_step_gru.h"
 
 namespace kusari::functions {
@@ -30,5 +31,14 @@ KUSARI_API NStepOutput n_step_birnn(int64_t n_layers, double dropout_ratio, cons
                                     std::span<const std::vector<Variable>> ws,
                                     std::span<const std::vector<Variable>> bs, std::span<const Variable> xs,
                                     RnnActivation activation = RnnActivation::tanh);
+
+/// The same for packed sequences. hx, hy: in the user's order; hx undefined for zeros.
+KUSARI_API PackedOutput n_step_rnn(int64_t n_layers, double dropout_ratio, const Variable& hx,
+                                   std::span<const std::vector<Variable>> ws, std::span<const std::vector<Variable>> bs,
+                                   const PackedSequence& xs, RnnActivation activation = RnnActivation::tanh);
+KUSARI_API PackedOutput n_step_birnn(int64_t n_layers, double dropout_ratio, const Variable& hx,
+                                     std::span<const std::vector<Variable>> ws,
+                                     std::span<const std::vector<Variable>> bs, const PackedSequence& xs,
+                                     RnnActivation activation = RnnActivation::tanh);
 
 }  // namespace kusari::functions

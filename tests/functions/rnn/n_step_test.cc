@@ -58,15 +58,18 @@ struct Net {
   };
   Output run(double dropout = 0) const {
     if (kind == Kind::lstm) {
-      auto [hy, cy, ys] = (directions == 2 ? F::n_step_bilstm : F::n_step_lstm)(layers, dropout, hx, cx, ws, bs, xs);
+      auto [hy, cy, ys] = directions == 2 ? F::n_step_bilstm(layers, dropout, hx, cx, ws, bs, xs)
+                                          : F::n_step_lstm(layers, dropout, hx, cx, ws, bs, xs);
       return {hy, cy, ys};
     }
     if (kind == Kind::gru) {
-      auto [hy, ys] = (directions == 2 ? F::n_step_bigru : F::n_step_gru)(layers, dropout, hx, ws, bs, xs);
+      auto [hy, ys] = directions == 2 ? F::n_step_bigru(layers, dropout, hx, ws, bs, xs)
+                                      : F::n_step_gru(layers, dropout, hx, ws, bs, xs);
       return {hy, {}, ys};
     }
     const auto activation = kind == Kind::tanh ? F::RnnActivation::tanh : F::RnnActivation::relu;
-    auto [hy, ys] = (directions == 2 ? F::n_step_birnn : F::n_step_rnn)(layers, dropout, hx, ws, bs, xs, activation);
+    auto [hy, ys] = directions == 2 ? F::n_step_birnn(layers, dropout, hx, ws, bs, xs, activation)
+                                    : F::n_step_rnn(layers, dropout, hx, ws, bs, xs, activation);
     return {hy, {}, ys};
   }
 

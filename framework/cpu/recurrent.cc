@@ -1,0 +1,241 @@
+#include "kusari/framework/kernels/recurrent.h"
+
+#include <algorithm>
+#include <vector>
+
+#include "kusari/framework/core/threads.h"
+#include "kusari/framework/cpu/isa.h"
+#include "kusari/framework/cpu/isa/recurrent.h"
+#include "kusari/framework/cpu/register.h"
+#include "kusari/framework/cpu/scratch.h"
+
+namespace kusari::cpu {
+namespace {
+
+using kernels::RecurrentCell;
+using kernels::RecurrentLayer;
+
+// Multiplications of one task at least.
+constexpr int64_t kTaskWork = 32768;
+
+const RecurrentLoop& loop_for(Dtype dtype) {
+  static const RecurrentLoops& loops = *KUSARI_LOOPS(isa(), recurrent_loops);
+  return dtype == Dtype::float64 ? loops.f64 : loops.f32;
+}
+
+// The times of packed rows in the order of their computation.
+struct Times {
+  struct Time {
+    int64_t first, rows;  // of the packed rows
+  };
+  std::vector<Time> all;
+
+  Times(const Array& batch_sizes, bool is_reversed) {
+    const int64_t* const rows = batch_sizes.data<int64_t>();
+    int64_t first = 0;
+    for (int64_t t = 0; t < batch_sizes.size(); first += rows[t++]) all.push_back({first, rows[t]});
+    if (is_reversed) std::reverse(all.begin(), all.end());
+  }
+};
+
+char* moved(const Array& array, int64_t elements) {
+  return array.is_defined() ? static_cast<char*>(array.raw_data()) + elements * itemsize(array.dtype()) : nullptr;
+}
+
+// Weights in panels of a few units, which one task computes at every time, so that they stay in its thread's caches.
+class Panels {
+ public:
+  // For gates: h W^T by unit. Otherwise gu W, whose columns are units.
+  Panels(const RecurrentLoop& loop, const Array& w, int64_t gates, bool is_gradient)
+      : loop_{loop},
+        units_{w.shape()[1]},
+        width_{is_gradient || gates == 1 ? 2 * kUnits : kUnits},
+        columns_{is_gradient ? width_ : gates * width_},
+        depth_{is_gradient ? gates * units_ : units_},
+        packed_{count() * columns_ * depth_ * loop.itemsize} {
+    parallel_for(count(), std::max<int64_t>(1, kTaskWork / std::max<int64_t>(columns_ * depth_, 1)),
+                 [&](int64_t begin, int64_t end) {
+                   for (int64_t p = begin; p < end; ++p) {
+                     GatePanel panel;
+                     panel.w = moved(w, is_gradient ? p * width_ : p * width_ * units_);
+                     panel.gate_step = units_ * units_;
+                     panel.unit_step = is_gradient ? 1 : units_;
+                     panel.depth_step = is_gradient ? units_ : 1;
+                     panel.gates = is_gradient ? 1 : gates;
+                     panel.width = width_;
+                     panel.depth = depth_;
+                     panel.units = units_of(p);
+                     loop_.pack(panel, at(p));
+                   }
+                 });
+  }
+
+  int64_t count() const { return (units_ + width_ - 1) / width_; }
+  int64_t width() const { return width_; }
+  int64_t columns() const { return columns_; }
+  int64_t units_of(int64_t p) const { return std::min(width_, units_ - p * width_); }
+  // Panels of a task that has so many rows to multiply.
+  int64_t at_once(int64_t rows) const {
+    return std::max<int64_t>(1, kTaskWork / std::max<int64_t>(rows * columns_ * depth_, 1));
+  }
+  // out: (rows, columns).
+  void multiply(int64_t p, const void* a, int64_t rows, void* out) const {
+    loop_.multiply(a, depth_, rows, depth_, at(p), columns_, out);
+  }
+
+ private:
+  char* at(int64_t p) const { return packed_.get() + p * columns_ * depth_ * loop_.itemsize; }
+
+  const RecurrentLoop& loop_;
+  int64_t units_, width_, columns_, depth_;
+  Scratch<> packed_;
+};
+
+// Half types are computed in float32, in arrays of their own.
+Array widened(const Array& x) {
+  return x.is_defined() && is_half(x.dtype()) ? x.astype(Dtype::float32) : x;
+}
+Array wide_result(const Array& y) {
+  return y.is_defined() && is_half(y.dtype()) ? empty(y.shape(), Dtype::float32) : y;
+}
+void narrow(const Array& wide, const Array& y) {
+  if (y.is_defined() && !wide.is_same(y)) y.copy_from(wide);
+}
+
+void recurrent_forward(Params<RecurrentLayer> layer, In batch_sizes, In x, In h, In c, In w, In b, Out y, Out last_h,
+                       Out last_c, Out saved, Out cells, Out before) {
+  if (is_half(x->dtype())) {
+    const Array wide[] = {wide_result(y),     wide_result(last_h), wide_result(last_c),
+                          wide_result(saved), wide_result(cells),  wide_result(before)};
+    recurrent_forward(layer, batch_sizes, widened(x), widened(h), widened(c), widened(w), widened(b), wide[0], wide[1],
+                      wide[2], wide[3], wide[4], wide[5]);
+    const Array* const narrow_ones[] = {&*y, &*last_h, &*last_c, &*saved, &*cells, &*before};
+    for (int k = 0; k < 6; ++k) narrow(wide[k], *narrow_ones[k]);
+    return;
+  }
+  const RecurrentLoop& loop = loop_for(x->dtype());
+  const RecurrentCell cell = layer->cell;
+  const auto compute = loop.forward[static_cast<int>(cell)];
+  const int64_t units = h->shape()[1], gates = kernels::gates_of(cell), size = loop.itemsize;
+  last_h->copy_from(*h);
+  if (cell == RecurrentCell::lstm) last_c->copy_from(*c);
+  if (x->size() == 0 || units == 0) return;
+  const Times times(*batch_sizes, layer->reversed);
+  const Array inputs = before ? *before : empty(y->shape(), y->dtype());
+  // Rows that begin at a later time than the first begin with the first state.
+  for (size_t i = 0; i < times.all.size(); ++i) {
+    const auto [first, rows] = times.all[i];
+    const int64_t known = i == 0 ? 0 : std::min(rows, times.all[i - 1].rows);
+    std::copy_n(moved(*h, known * units), (rows - known) * units * size, moved(inputs, (first + known) * units));
+  }
+  const Panels panels(loop, *w, gates, false);
+  for (size_t i = 0; i < times.all.size(); ++i) {
+    const auto [first, rows] = times.all[i];
+    if (rows == 0) continue;
+    const bool is_last = i + 1 == times.all.size();
+    parallel_for(panels.count(), panels.at_once(rows), [&, first = first, rows = rows](int64_t begin, int64_t end) {
+      const Scratch<> product(rows * panels.columns() * size);
+      for (int64_t p = begin; p < end; ++p) {
+        panels.multiply(p, moved(inputs, first * units), rows, product.get());
+        for (int64_t at = 0; at < panels.units_of(p); at += kUnits) {
+          const int64_t unit = p * panels.width() + at;
+          CellRows call;
+          call.rows = rows;
+          call.units = std::min(kUnits, units - unit);
+          call.hidden = units;
+          call.product = product.get() + at * size;
+          call.product_row = panels.columns();
+          call.product_gate = panels.width();
+          call.x = moved(*x, first * gates * units + unit);
+          call.b = moved(*b, unit);
+          call.h = moved(inputs, first * units + unit);
+          call.y = moved(*y, first * units + unit);
+          call.last_h = moved(*last_h, unit);
+          call.last_c = moved(*last_c, unit);
+          call.saved = moved(*saved, first * kernels::saved_gates_of(cell) * units + unit);
+          call.cells = moved(*cells, first * units + unit);
+          call.next = is_last ? nullptr : moved(inputs, times.all[i + 1].first * units + unit);
+          call.next_rows = is_last ? 0 : std::min(rows, times.all[i + 1].rows);
+          compute(call);
+        }
+      }
+    });
+  }
+}
+
+void recurrent_gradient(Params<RecurrentLayer> layer, In batch_sizes, In c, In w, In y, In saved, In cells, In before,
+                        In gy, In glast_h, In glast_c, Out gx, Out gu, Out gh, Out gc) {
+  if (is_half(w->dtype())) {
+    const Array wide[] = {wide_result(gx), wide_result(gu), wide_result(gh), wide_result(gc)};
+    recurrent_gradient(layer, batch_sizes, widened(c), widened(w), widened(y), widened(saved), widened(cells),
+                       widened(before), widened(gy), widened(glast_h), widened(glast_c), wide[0], wide[1], wide[2],
+                       wide[3]);
+    const Array* const narrow_ones[] = {&*gx, &*gu, &*gh, &*gc};
+    for (int k = 0; k < 4; ++k) narrow(wide[k], *narrow_ones[k]);
+    return;
+  }
+  const RecurrentLoop& loop = loop_for(w->dtype());
+  const RecurrentCell cell = layer->cell;
+  const auto compute = loop.backward[static_cast<int>(cell)];
+  const int64_t units = w->shape()[1], gates = kernels::gates_of(cell), size = loop.itemsize;
+  const auto begin_with = [](const Array& to, const Array& given) {
+    if (!to.is_defined()) return;
+    if (given.is_defined()) {
+      to.copy_from(given);
+    } else {
+      to.fill(0);
+    }
+  };
+  begin_with(*gh, *glast_h);
+  begin_with(*gc, *glast_c);
+  if (gx->size() == 0) return;
+  const Times times(*batch_sizes, layer->reversed);
+  const Panels panels(loop, *w, gates, true);
+  const Array& to_h = gu ? *gu : *gx;
+  // At each time the gradient of h comes through the products of the time after it; then that of the gates follows.
+  for (size_t i = times.all.size() + 1; i-- > 0;) {
+    const bool has_product = i < times.all.size(), has_gates = i > 0;
+    const Times::Time none{0, 0};
+    const Times::Time after = has_product ? times.all[i] : none, time = has_gates ? times.all[i - 1] : none;
+    const Times::Time last = i > 1 ? times.all[i - 2] : none;
+    if (after.rows + time.rows == 0) continue;
+    parallel_for(panels.count(), panels.at_once(std::max<int64_t>(after.rows, 1)), [&](int64_t begin, int64_t end) {
+      const Scratch<> product(after.rows * panels.columns() * size);
+      for (int64_t p = begin; p < end; ++p) {
+        if (after.rows > 0) panels.multiply(p, moved(to_h, after.first * gates * units), after.rows, product.get());
+        for (int64_t at = 0; at < panels.units_of(p); at += kUnits) {
+          const int64_t unit = p * panels.width() + at;
+          CellGradientRows call;
+          call.rows = time.rows;
+          call.units = std::min(kUnits, units - unit);
+          call.hidden = units;
+          call.product = after.rows > 0 ? product.get() + at * size : nullptr;
+          call.product_row = panels.columns();
+          call.product_rows = after.rows;
+          call.gy = moved(*gy, time.first * units + unit);
+          call.y = moved(*y, time.first * units + unit);
+          call.saved = moved(*saved, time.first * kernels::saved_gates_of(cell) * units + unit);
+          call.cells = moved(*cells, time.first * units + unit);
+          call.before = moved(*before, time.first * units + unit);
+          call.last_cells = moved(*cells, last.first * units + unit);
+          call.first_cells = moved(*c, unit);
+          call.last_rows = last.rows;
+          call.gx = moved(*gx, time.first * gates * units + unit);
+          call.gu = moved(*gu, time.first * gates * units + unit);
+          call.gh = moved(*gh, unit);
+          call.gc = moved(*gc, unit);
+          compute(call);
+        }
+      }
+    });
+  }
+}
+
+}  // namespace
+
+void register_recurrent(Backend& backend) {
+  backend.add<kernels::RecurrentForward>(recurrent_forward);
+  backend.add<kernels::RecurrentGradient>(recurrent_gradient);
+}
+
+}  // namespace kusari::cpu
