@@ -5,9 +5,12 @@
 #include "kusari/framework/functions/pooling/max_pooling_nd.h"
 #include "kusari/framework/links/chain_list.h"
 #include "kusari/framework/links/connection/convolution_2d.h"
+#include "kusari/framework/links/connection/embed_id.h"
 #include "kusari/framework/links/connection/linear.h"
 #include "kusari/framework/links/normalization/batch_normalization.h"
 #include "kusari/framework/links/parameter.h"
+#include "kusari/framework/links/rnn/lstm.h"
+#include "kusari/framework/links/rnn/n_step_lstm.h"
 #include "kusari/framework/links/sequential.h"
 
 // The models of the snapshots, as the cases describe them.
@@ -63,6 +66,18 @@ class CnnBn : public Chain {
   Child<L::BatchNormalization> bn1;
   Child<L::Convolution2D> conv2;
   Child<L::BatchNormalization> bn2;
+  Child<L::Linear> fc;
+};
+
+/// One step of a sequence for each call.
+class LstmChain : public Chain {
+ public:
+  LstmChain() : embed{*this, "embed", 6, 3}, lstm{*this, "lstm", 3, 4}, fc{*this, "fc", 4, 6} {}
+  Variable operator()(const Variable& x) { return fc(lstm(embed(x))); }
+
+ private:
+  Child<L::EmbedID> embed;
+  Child<L::LSTM> lstm;
   Child<L::Linear> fc;
 };
 

@@ -24,7 +24,7 @@
 namespace kusari::golden {
 namespace {
 
-/// The models of the cases, called with x0 and giving y0.
+/// The models of the cases, called with x0, ... and giving y0, ...
 LinkUnderTest make_model(const std::string& name) {
   if (name == "mlp") {
     return link_of_x(Mlp());
@@ -37,6 +37,18 @@ LinkUnderTest make_model(const std::string& name) {
   }
   if (name == "uninitialized") {
     return link_of_x(L::Linear(kInfer, 3));
+  }
+  if (name == "lstm_chain") {
+    return link_under_test(LstmChain(), "forward(*xs)", [](LstmChain& link, Args& args) {
+      Variables ys;
+      for (const Variable& x : args.more_vars()) ys.push_back(link(x));
+      return ys;
+    });
+  }
+  if (name == "n_step") {
+    return link_under_test(L::NStepLSTM(2, 3, 2, 0), "forward(*xs)", [](L::NStepLSTM& link, Args& args) {
+      return link({}, {}, args.more_vars()).ys;
+    });
   }
   throw Unsupported("model " + name);
 }

@@ -45,4 +45,11 @@ void static_overhead(const Settings& settings);
 /// A thousand tiny operations like those of an LSTM: define-by-run, replayed, replayed with fusion.
 void static_chain(const Settings& settings);
 
+/// Training steps of a language model with two layers of 650 LSTM units on 20 sequences of 35 of 10,000 words.
+void lstm_lm(const Settings& settings);
+/// The same with sequences of 5 to 35 words.
+void lstm_ragged(const Settings& settings);
+/// Forward and backward of one layer of 128 LSTM units over 32 sequences of 20.
+void n_step(const Settings& settings);
+
 }  // namespace bench
