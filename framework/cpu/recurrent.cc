@@ -4,6 +4,8 @@
 #include <vector>
 
 #include "kusari/framework/core/threads.h"
+#include "kusari/framework/cpu/bfloat16_gemm.h"
+#include "kusari/framework/cpu/blocks.h"
 #include "kusari/framework/cpu/isa.h"
 #include "kusari/framework/cpu/isa/recurrent.h"
 #include "kusari/framework/cpu/register.h"
@@ -43,16 +45,19 @@ char* moved(const Array& array, int64_t elements) {
 }
 
 // Weights in panels of a few units, which one task computes at every time, so that they stay in its thread's caches.
+// Products of bfloat16 layers have bfloat16 factors and float32 sums where the processor has such.
 class Panels {
  public:
   // For gates: h W^T by unit. Otherwise gu W, whose columns are units.
-  Panels(const RecurrentLoop& loop, const Array& w, int64_t gates, bool is_gradient)
+  Panels(const RecurrentLoop& loop, const Array& w, int64_t gates, bool is_gradient, bool in_bfloat16)
       : loop_{loop},
+        halves_{in_bfloat16 ? &bfloat16_gemm() : nullptr},
         units_{w.shape()[1]},
         width_{is_gradient || gates == 1 ? 2 * kUnits : kUnits},
         columns_{is_gradient ? width_ : gates * width_},
         depth_{is_gradient ? gates * units_ : units_},
-        packed_{count() * columns_ * depth_ * loop.itemsize} {
+        panel_bytes_{in_bfloat16 ? bfloat16_packed_size(depth_, columns_) * 2 : columns_ * depth_ * loop.itemsize},
+        packed_{count() * panel_bytes_} {
     parallel_for(count(), std::max<int64_t>(1, kTaskWork / std::max<int64_t>(columns_ * depth_, 1)),
                  [&](int64_t begin, int64_t end) {
                    for (int64_t p = begin; p < end; ++p) {
@@ -65,7 +70,7 @@ class Panels {
                      panel.width = width_;
                      panel.depth = depth_;
                      panel.units = units_of(p);
-                     loop_.pack(panel, at(p));
+                     pack(panel, at(p));
                    }
                  });
   }
@@ -78,22 +83,51 @@ class Panels {
   int64_t at_once(int64_t rows) const {
     return std::max<int64_t>(1, kTaskWork / std::max<int64_t>(rows * columns_ * depth_, 1));
   }
-  // out: (rows, columns).
+  // Rows of a factor as the products want them: `to` has room for them.
+  const void* prepared(const void* factor, int64_t rows, char* to) const {
+    if (halves_ == nullptr) return factor;
+    convert_loop(Dtype::float32, Dtype::bfloat16)(factor, to, rows * depth_);
+    return to;
+  }
+  int64_t prepared_bytes(int64_t rows) const { return halves_ == nullptr ? 0 : rows * depth_ * 2; }
+  // out: (rows, columns). a: prepared.
   void multiply(int64_t p, const void* a, int64_t rows, void* out) const {
-    loop_.multiply(a, depth_, rows, depth_, at(p), columns_, out);
+    if (halves_ == nullptr) return loop_.multiply(a, depth_, rows, depth_, at(p), columns_, out);
+    halves_->multiply(static_cast<const uint16_t*>(a), depth_, rows, depth_,
+                      reinterpret_cast<const uint16_t*>(at(p)), columns_, static_cast<float*>(out), columns_, false);
   }
 
  private:
-  char* at(int64_t p) const { return packed_.get() + p * columns_ * depth_ * loop_.itemsize; }
+  char* at(int64_t p) const { return packed_.get() + p * panel_bytes_; }
+
+  void pack(const GatePanel& panel, char* to) const {
+    if (halves_ == nullptr) return loop_.pack(panel, to);
+    const Scratch<uint16_t> columns(columns_ * depth_);  // one after another
+    std::fill_n(columns.get(), columns_ * depth_, uint16_t{0});
+    const auto* const w = static_cast<const uint16_t*>(panel.w);
+    for (int64_t gate = 0; gate < panel.gates; ++gate) {
+      for (int64_t unit = 0; unit < panel.units; ++unit) {
+        const uint16_t* const from = w + gate * panel.gate_step + unit * panel.unit_step;
+        uint16_t* const column = columns.get() + (gate * width_ + unit) * depth_;
+        for (int64_t k = 0; k < depth_; ++k) column[k] = from[k * panel.depth_step];
+      }
+    }
+    halves_->pack(columns.get(), 1, depth_, depth_, columns_, reinterpret_cast<uint16_t*>(to));
+  }
 
   const RecurrentLoop& loop_;
-  int64_t units_, width_, columns_, depth_;
+  const Bfloat16GemmLoops* halves_;
+  int64_t units_, width_, columns_, depth_, panel_bytes_;
   Scratch<> packed_;
 };
 
 // Half types are computed in float32, in arrays of their own.
 Array widened(const Array& x) {
   return x.is_defined() && is_half(x.dtype()) ? x.astype(Dtype::float32) : x;
+}
+// bfloat16 factors stay, where there are products of such.
+Array wide_weights(const Array& w) {
+  return w.dtype() == Dtype::bfloat16 && has_bfloat16_dot() ? w : widened(w);
 }
 Array wide_result(const Array& y) {
   return y.is_defined() && is_half(y.dtype()) ? empty(y.shape(), Dtype::float32) : y;
@@ -107,8 +141,8 @@ void recurrent_forward(Params<RecurrentLayer> layer, In batch_sizes, In x, In h,
   if (is_half(x->dtype())) {
     const Array wide[] = {wide_result(y),     wide_result(last_h), wide_result(last_c),
                           wide_result(saved), wide_result(cells),  wide_result(before)};
-    recurrent_forward(layer, batch_sizes, widened(x), widened(h), widened(c), widened(w), widened(b), wide[0], wide[1],
-                      wide[2], wide[3], wide[4], wide[5]);
+    recurrent_forward(layer, batch_sizes, widened(x), widened(h), widened(c), wide_weights(w), widened(b), wide[0],
+                      wide[1], wide[2], wide[3], wide[4], wide[5]);
     const Array* const narrow_ones[] = {&*y, &*last_h, &*last_c, &*saved, &*cells, &*before};
     for (int k = 0; k < 6; ++k) narrow(wide[k], *narrow_ones[k]);
     return;
@@ -128,15 +162,17 @@ void recurrent_forward(Params<RecurrentLayer> layer, In batch_sizes, In x, In h,
     const int64_t known = i == 0 ? 0 : std::min(rows, times.all[i - 1].rows);
     std::copy_n(moved(*h, known * units), (rows - known) * units * size, moved(inputs, (first + known) * units));
   }
-  const Panels panels(loop, *w, gates, false);
+  const Panels panels(loop, *w, gates, false, w->dtype() == Dtype::bfloat16);
+  const Scratch<> rounded(panels.prepared_bytes(h->shape()[0]));
   for (size_t i = 0; i < times.all.size(); ++i) {
     const auto [first, rows] = times.all[i];
     if (rows == 0) continue;
     const bool is_last = i + 1 == times.all.size();
+    const void* const factor = panels.prepared(moved(inputs, first * units), rows, rounded.get());
     parallel_for(panels.count(), panels.at_once(rows), [&, first = first, rows = rows](int64_t begin, int64_t end) {
       const Scratch<> product(rows * panels.columns() * size);
       for (int64_t p = begin; p < end; ++p) {
-        panels.multiply(p, moved(inputs, first * units), rows, product.get());
+        panels.multiply(p, factor, rows, product.get());
         for (int64_t at = 0; at < panels.units_of(p); at += kUnits) {
           const int64_t unit = p * panels.width() + at;
           CellRows call;
@@ -165,16 +201,16 @@ void recurrent_forward(Params<RecurrentLayer> layer, In batch_sizes, In x, In h,
 
 void recurrent_gradient(Params<RecurrentLayer> layer, In batch_sizes, In c, In w, In y, In saved, In cells, In before,
                         In gy, In glast_h, In glast_c, Out gx, Out gu, Out gh, Out gc) {
-  if (is_half(w->dtype())) {
+  if (is_half(before->dtype())) {
     const Array wide[] = {wide_result(gx), wide_result(gu), wide_result(gh), wide_result(gc)};
-    recurrent_gradient(layer, batch_sizes, widened(c), widened(w), widened(y), widened(saved), widened(cells),
+    recurrent_gradient(layer, batch_sizes, widened(c), wide_weights(w), widened(y), widened(saved), widened(cells),
                        widened(before), widened(gy), widened(glast_h), widened(glast_c), wide[0], wide[1], wide[2],
                        wide[3]);
     const Array* const narrow_ones[] = {&*gx, &*gu, &*gh, &*gc};
     for (int k = 0; k < 4; ++k) narrow(wide[k], *narrow_ones[k]);
     return;
   }
-  const RecurrentLoop& loop = loop_for(w->dtype());
+  const RecurrentLoop& loop = loop_for(before->dtype());
   const RecurrentCell cell = layer->cell;
   const auto compute = loop.backward[static_cast<int>(cell)];
   const int64_t units = w->shape()[1], gates = kernels::gates_of(cell), size = loop.itemsize;
@@ -190,7 +226,8 @@ void recurrent_gradient(Params<RecurrentLayer> layer, In batch_sizes, In c, In w
   begin_with(*gc, *glast_c);
   if (gx->size() == 0) return;
   const Times times(*batch_sizes, layer->reversed);
-  const Panels panels(loop, *w, gates, true);
+  const Panels panels(loop, *w, gates, true, w->dtype() == Dtype::bfloat16);
+  const Scratch<> rounded(panels.prepared_bytes(gh->shape()[0]));
   const Array& to_h = gu ? *gu : *gx;
   // At each time the gradient of h comes through the products of the time after it; then that of the gates follows.
   for (size_t i = times.all.size() + 1; i-- > 0;) {
@@ -199,10 +236,11 @@ void recurrent_gradient(Params<RecurrentLayer> layer, In batch_sizes, In c, In w
     const Times::Time after = has_product ? times.all[i] : none, time = has_gates ? times.all[i - 1] : none;
     const Times::Time last = i > 1 ? times.all[i - 2] : none;
     if (after.rows + time.rows == 0) continue;
+    const void* const factor = panels.prepared(moved(to_h, after.first * gates * units), after.rows, rounded.get());
     parallel_for(panels.count(), panels.at_once(std::max<int64_t>(after.rows, 1)), [&](int64_t begin, int64_t end) {
       const Scratch<> product(after.rows * panels.columns() * size);
       for (int64_t p = begin; p < end; ++p) {
-        if (after.rows > 0) panels.multiply(p, moved(to_h, after.first * gates * units), after.rows, product.get());
+        if (after.rows > 0) panels.multiply(p, factor, after.rows, product.get());
         for (int64_t at = 0; at < panels.units_of(p); at += kUnits) {
           const int64_t unit = p * panels.width() + at;
           CellGradientRows call;

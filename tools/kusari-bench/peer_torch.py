@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""PyTorch's side of kusari-bench's image cases on the CPU: the same models, steps, windows and JSON keys.
+"""PyTorch's side of kusari-bench's cases on the CPU: the same models, steps, windows and JSON keys.
 
-    peer_torch.py CASE [--threads N] [--channels-last] [--bfloat16] [--jit] [--seconds S] [--patience S]
+    peer_torch.py CASE [--threads N] [--channels-last] [--bfloat16] [--jit] [--compile] [--seconds S] [--patience S]
 
-Cases: cnn_seed resnet18_cifar resnet50_train resnet50_infer mem. Needs PyTorch from pip. --bfloat16 and --jit (the model
-traced, frozen and optimized for inference: batch normalization folded, convolutions fused) are for resnet50_infer.
+Cases: cnn_seed resnet18_cifar resnet50_train resnet50_infer mem lstm_lm lstm_ragged n_step. Needs PyTorch from pip. --bfloat16 and --jit (the model
+traced, frozen and optimized for inference: batch normalization folded, convolutions fused) are for resnet50_infer; --compile, which runs the model through torch.compile, for the sequences.
 """
 import argparse
 import json
@@ -17,7 +17,7 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
-CASES = ["cnn_seed", "resnet18_cifar", "resnet50_train", "resnet50_infer", "mem"]
+CASES = ["cnn_seed", "resnet18_cifar", "resnet50_train", "resnet50_infer", "mem", "lstm_lm", "lstm_ragged", "n_step"]
 
 
 def cnn_seed():
@@ -160,6 +160,57 @@ def timing(name, unit, seconds, others):
             "min": round(1e3 * min(seconds), 4), "others": round(others, 2)}
 
 
+WORDS, UNITS, TIMES, BATCH = 10000, 650, 35, 20
+
+
+class RnnLm(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.embed = nn.Embedding(WORDS, UNITS)
+        self.lstm = nn.LSTM(UNITS, UNITS, 2)
+        self.out = nn.Linear(UNITS, WORDS)
+
+    def forward(self, words, batch_sizes):
+        xs = self.embed(words)
+        if batch_sizes is None:
+            return self.out(self.lstm(xs)[0])
+        packed = nn.utils.rnn.PackedSequence(xs, batch_sizes)
+        return self.out(self.lstm(packed)[0].data)
+
+
+def lstm_lm(arguments):
+    model = RnnLm()
+    batch_sizes, shape = None, (TIMES, BATCH)
+    if arguments.case == "lstm_ragged":
+        lengths = [TIMES - b * 30 // (BATCH - 1) for b in range(BATCH)]
+        batch_sizes = torch.tensor([sum(length > t for length in lengths) for t in range(TIMES)])
+        shape = (sum(lengths),)
+    call = torch.compile(model) if arguments.compile else model
+    words, t = torch.randint(0, WORDS, shape), torch.randint(0, WORDS, shape).flatten()
+    optimizer = torch.optim.SGD(model.parameters(), lr=1)
+
+    def step():
+        optimizer.zero_grad()
+        F.cross_entropy(call(words, batch_sizes).reshape(-1, WORDS), t).backward()
+        torch.nn.utils.clip_grad_norm_(model.parameters(), 5)
+        optimizer.step()
+
+    seconds, others = sample(step, arguments)
+    return timing(arguments.case, "ms/step", seconds, others) | {"tokens": t.numel()}
+
+
+def n_step(arguments):
+    model, x = nn.LSTM(128, 128), torch.randn(20, 32, 128)
+    call = torch.compile(model) if arguments.compile else model
+
+    def step():
+        model.zero_grad()
+        call(x)[0].sum().backward()
+
+    seconds, others = sample(step, arguments)
+    return timing("n_step", "us/step", [1e3 * each for each in seconds], others)
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("case", choices=CASES)
@@ -167,13 +218,18 @@ def main():
     parser.add_argument("--channels-last", action="store_true")
     parser.add_argument("--bfloat16", action="store_true")
     parser.add_argument("--jit", action="store_true")
+    parser.add_argument("--compile", action="store_true")
     parser.add_argument("--seconds", type=float, default=3, help="time for one measurement")
     parser.add_argument("--patience", type=float, default=60, help="seconds to wait for a quiet machine")
     arguments = parser.parse_args()
     torch.set_num_threads(arguments.threads)
     torch.manual_seed(1)
     case = arguments.case
-    if case == "cnn_seed":
+    if case in ("lstm_lm", "lstm_ragged"):
+        line = lstm_lm(arguments)
+    elif case == "n_step":
+        line = n_step(arguments)
+    elif case == "cnn_seed":
         line = train(case, cnn_seed(), (32, 3, 32, 32), 10, arguments)
     elif case == "resnet18_cifar":
         line = train(case, resnet(False), (64, 3, 32, 32), 10, arguments)

@@ -1,7 +1,7 @@
 #include "kusari/framework/links/rnn/n_step.h"
 
 #include "kusari/framework/core/argument.h"
-#include "kusari/framework/core/number_text.h"
+#include "kusari/framework/core/python_repr.h"
 #include "kusari/framework/links/sizes.h"
 
 namespace kusari::links {
@@ -86,7 +86,7 @@ std::vector<std::pair<std::string, std::string>> NStepBase::printable_specs() co
   return {{"n_layers", std::to_string(n_layers_)},
           {"in_size", in_size_ == kInfer ? "None" : std::to_string(in_size_)},
           {"out_size", std::to_string(out_size_)},
-          {"dropout", general_text(dropout)}};
+          {"dropout", python_repr(dropout)}};
 }
 
 }  // namespace kusari::links
