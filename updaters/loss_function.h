@@ -27,6 +27,16 @@ class LossFunction {
           return detail::call_spread(f, inputs, "loss_func");
         }} {}
 
+  /// A function of any number of variables, and the keys of the data set.
+  using OfAll = std::function<Variable(std::span<const Variable> inputs, std::span<const std::string> keys)>;
+  static LossFunction of_all(OfAll function) {
+    LossFunction result;
+    result.call_ = [f = std::move(function)](const detail::ModelInputs& inputs) {
+      return f(inputs.variables, inputs.keys);
+    };
+    return result;
+  }
+
   explicit operator bool() const noexcept { return static_cast<bool>(call_); }
   /// Throws TypeError when the function takes another number of variables.
   Variable operator()(std::span<const Variable> inputs, std::span<const std::string> keys = {}) const {

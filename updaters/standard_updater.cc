@@ -171,19 +171,26 @@ Variable StandardUpdater::loss_of(Optimizer& optimizer, const Variables& inputs)
   return options_.loss_func ? options_.loss_func(arguments, keys_) : optimizer.call_target(arguments, keys_);
 }
 
-void StandardUpdater::update_once(Optimizer& optimizer, const Variables& inputs) {
-  if (static_step_) return static_step_->update(optimizer, {inputs.data(), inputs.size()});
-  optimizer.update([&] { return loss_of(optimizer, inputs); });
+void StandardUpdater::step(const Variables& inputs) {
+  is_static_step_used_ = true;
+  Optimizer& optimizer = get_optimizer("main");
+  if (static_step_) {
+    static_step_->update(optimizer, {inputs.data(), inputs.size()});
+  } else {
+    optimizer.update([&] { return loss_of(optimizer, inputs); });
+  }
+  begin_epochs(optimizer);
 }
 
 void StandardUpdater::update_core() {
+  if (options_.accumulate == 1) return step(next_inputs());
   is_static_step_used_ = true;
   Optimizer& optimizer = get_optimizer("main");
-  if (options_.accumulate > 1) {
-    update_accumulated(optimizer);
-  } else {
-    update_once(optimizer, next_inputs());
-  }
+  update_accumulated(optimizer);
+  begin_epochs(optimizer);
+}
+
+void StandardUpdater::begin_epochs(Optimizer& optimizer) {
   if (!options_.auto_new_epoch) return;
   for (int64_t i = 0; i < sweep_.completed; ++i) optimizer.new_epoch(true);
 }

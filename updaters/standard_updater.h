@@ -90,6 +90,11 @@ class KUSARI_API StandardUpdater : public Updater {
   Variables next_inputs(const std::string& iterator = "main");
   /// The same with the keys of the data set. Throws ValueError when there are not as many keys.
   DictVariables next_named_inputs(const std::string& iterator = "main");
+  /// The next batch of the iterator "main"; nothing after the last one.
+  std::optional<Variables> try_next_main();
+  /// A step of the optimizer "main" for the loss of these inputs, and its new epochs: for update_cores that prepare
+  /// batches themselves. With `static_graph` it is recorded and replayed.
+  void step(const Variables& inputs);
   /// Keys of the data set of the iterator "main".
   const datasets::Keys& keys() const noexcept { return keys_; }
   /// A batch of examples, taken from an iterator by hand, as variables on the input device.
@@ -109,11 +114,9 @@ class KUSARI_API StandardUpdater : public Updater {
   };
 
   iterators::Iterator& main_iterator() const noexcept { return *iterators_[main_].second; }
-  /// Nothing after the last batch.
-  std::optional<Variables> try_next_main();
   void count_batch();
+  void begin_epochs(Optimizer& optimizer);
   Variable loss_of(Optimizer& optimizer, const Variables& inputs) const;
-  void update_once(Optimizer& optimizer, const Variables& inputs);
   void update_accumulated(Optimizer& optimizer);
   void serialize_feeds(Serializer& serializer);
   void serialize_sweep(Serializer& serializer);

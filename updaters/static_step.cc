@@ -2,6 +2,7 @@
 
 #include <memory>
 
+#include "kusari/framework/core/graph_capture.h"
 #include "kusari/framework/core/log.h"
 #include "kusari/framework/static_graph/signature.h"
 #include "kusari/optimizers/optimizer_access.h"
@@ -13,10 +14,23 @@ using detail::OptimizerAccess;
 struct StaticStep::Call {
   const LossOf& loss_of;
   Optimizer& optimizer;
+  std::span<Variable* const> states = {};  // behind the inputs of a step
 
   static void step(void* object, std::span<const Variable> inputs) {
     const Call& call = *static_cast<Call*>(object);
-    call.optimizer.update([&] { return call.loss_of(call.optimizer, inputs); });
+    const size_t given = inputs.size() - call.states.size();
+    graphs::ScopedStates scope(call.states, inputs.subspan(given));
+    call.optimizer.update([&] { return call.loss_of(call.optimizer, inputs.first(given)); });
+    scope.keep();
+    GraphCapture* const capture = GraphCapture::current();
+    for (Variable* const state : call.states) {
+      if (capture == nullptr) break;
+      if (state->is_defined()) {
+        capture->kept(*state);
+      } else {
+        capture->on_replay(GraphCapture::When::after, [state] { *state = Variable(); });
+      }
+    }
   }
   static Variables loss(void* object, std::span<const Variable> inputs) {
     const Call& call = *static_cast<Call*>(object);
@@ -53,16 +67,20 @@ bool StaticStep::has_obstacle(const Optimizer& optimizer) {
 void StaticStep::update(Optimizer& optimizer, std::span<const Variable> inputs) {
   Call call{loss_of_, optimizer};
   if (!loss_.is_on()) return Call::step(&call, inputs);
+  const std::span<Variable* const> states = states_.of(&optimizer.target());
   const auto update_alone = [&] { optimizer.update([&] { return loss(optimizer, inputs); }); };
   if (!obstacle_.empty() && settings_ == OptimizerAccess::settings(optimizer)) return update_alone();
-  const graphs::StepGraph::Step step{&Call::step, &call, &optimizer.target(), calls_others_};
+  call.states = states;
+  const graphs::StepGraph::Step step{&Call::step, &call, &optimizer.target(), calls_others_, !states.empty()};
+  const Variables with_states = graphs::with_states(inputs, states);
+  const std::span<const Variable> all(with_states.data(), with_states.size());
   const auto surroundings = [&] {
     const auto scope = OptimizerAccess::changing_forward_scope(optimizer);
     return graphs::Surroundings::now();
   }();
-  if (whole_.replay(step, inputs, surroundings)) return;
+  if (whole_.replay(step, all, surroundings)) return;
   if (has_obstacle(optimizer)) return update_alone();
-  whole_.run(step, inputs, surroundings);
+  whole_.run(step, all, surroundings);
 }
 
 Variable StaticStep::loss(Optimizer& optimizer, std::span<const Variable> inputs) {

@@ -8,6 +8,7 @@
 
 #include "kusari/framework/autograd/variable.h"
 #include "kusari/framework/core/export.h"
+#include "kusari/framework/static_graph/carried_states.h"
 #include "kusari/framework/static_graph/static_graph.h"
 #include "kusari/framework/static_graph/step_graph.h"
 #include "kusari/optimizers/optimizer.h"
@@ -55,6 +56,7 @@ class KUSARI_API StaticStep {
   LossOf loss_of_;
   bool calls_others_;
   graphs::StepGraph whole_;
+  graphs::CarriedStates states_;
   detail::StaticGraphCache loss_;
   std::string obstacle_;   // why whole steps of an optimizer are not recorded
   uint64_t settings_ = 0;  // of the optimizer then

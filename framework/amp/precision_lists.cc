@@ -37,11 +37,11 @@ const PrecisionLists& autocast_lists() {
                     "negative_sampling sigmoid_cross_entropy softmax_cross_entropy squared_error "
                     "triplet"),
       .low =
-          names("attention batch_matmul convolution_1d convolution_2d convolution_3d convolution_nd "
+          names("batch_matmul convolution_1d convolution_2d convolution_3d convolution_nd "
                 "deconvolution_1d deconvolution_2d deconvolution_3d deconvolution_nd "
                 "deformable_convolution_2d_sampler depthwise_convolution_2d dilated_convolution_2d einsum gru linear "
                 "local_convolution_2d lstm matmul n_step_bigru n_step_bilstm n_step_birnn n_step_gru n_step_lstm "
-                "n_step_rnn prelu simplified_dropconnect slstm sparse_matmul tree_lstm"),
+                "n_step_rnn prelu scaled_dot_product_attention simplified_dropconnect slstm sparse_matmul tree_lstm"),
       .widest = names("arctan2 batch_normalization_add_relu bilinear dot fixed_batch_normalization_add_relu "
                       "scatter_add spatial_transformer_sampler tensordot"),
       // The one parameter of swish must not make a float32 branch of a 16-bit one.

@@ -18,6 +18,7 @@ class CpuBackend final : public Backend {
     cpu::register_arg_reduction(*this);
     cpu::register_softmax(*this);
     cpu::register_scan(*this);
+    cpu::register_attention(*this);
     cpu::register_recurrent(*this);
     cpu::register_symmetric_eigen(*this);
     cpu::register_linear_algebra(*this);

@@ -72,6 +72,7 @@ class Engine::Observer final : public RecordingObserver {
  public:
   Observer(const Engine& engine, std::shared_ptr<Entry> entry)
       : is_first_{engine.is_first_},
+        copies_outputs_{engine.copies_outputs_},
         open_{engine.open_calls_},
         shared_{engine.shared_},
         entry_{std::move(entry)},
@@ -88,7 +89,7 @@ class Engine::Observer final : public RecordingObserver {
     for (const Recording::Escape& escape : recording.escapes) escaped_->insert(escape.storage_id);
     if (!recording.escapes.empty() && !std::exchange(entry_->left_something, true)) return;
     context.recorder = std::move(recorder);
-    context.copies_outputs = shared_->options.copy_outputs;
+    context.copies_outputs = copies_outputs_;
     context.open_calls = open_.calls();
     entry_->recorded = IntrusivePtr<RecordedCall>(
         new RecordedCall(std::move(recording), shared_->options.passes, std::move(context), scratch_));
@@ -112,7 +113,7 @@ class Engine::Observer final : public RecordingObserver {
   }
 
  private:
-  bool is_first_;
+  bool is_first_, copies_outputs_;
   OpenCall open_;
   std::shared_ptr<EnginesShared> shared_;
   std::shared_ptr<Entry> entry_;
@@ -121,7 +122,7 @@ class Engine::Observer final : public RecordingObserver {
 };
 
 Engine::Engine(std::shared_ptr<EnginesShared> shared, bool is_first)
-    : shared_{std::move(shared)}, options_{shared_->options}, is_first_{is_first} {
+    : shared_{std::move(shared)}, options_{shared_->options}, is_first_{is_first}, copies_outputs_{options_.copy_outputs} {
   (void)config();  // throws bad settings, which is_on() cannot
 }
 
@@ -132,7 +133,38 @@ bool Engine::is_on() const noexcept {
          (!options_.force_test_define_by_run || (settings.train && settings.enable_backprop));
 }
 
+namespace {
+
+// A call that reads the states among its inputs and gives them back among its results.
+struct StatefulCall {
+  const Engine::Callee& callee;
+  std::span<Variable* const> states;
+
+  static Variables run(void* object, std::span<const Variable> inputs) {
+    const StatefulCall& call = *static_cast<StatefulCall*>(object);
+    const size_t given = inputs.size() - call.states.size();
+    ScopedStates scope(call.states, inputs.subspan(given));
+    Variables results = call.callee.call(call.callee.object, inputs.first(given));
+    for (const Variable* const state : call.states) results.push_back(*state);
+    return results;
+  }
+};
+
+}  // namespace
+
 Variables Engine::call(const Callee& callee, std::span<const Variable> inputs) {
+  const std::span<Variable* const> states = states_.of(callee.model);
+  if (states.empty()) [[likely]]
+    return call_stateless(callee, inputs, 0);
+  copies_outputs_ = true;  // the next call reads a state while it computes the one after it
+  StatefulCall call{callee, states};
+  const Variables all = with_states(inputs, states);
+  Variables results = call_stateless({&StatefulCall::run, &call, callee.model}, {all.data(), all.size()}, states.size());
+  for (size_t i = states.size(); i-- > 0; results.pop_back()) *states[i] = std::move(results.back());
+  return results;
+}
+
+Variables Engine::call_stateless(const Callee& callee, std::span<const Variable> inputs, size_t carried) {
   check(inputs);
   const Surroundings surroundings = Surroundings::now();
   Entry* entry = find(inputs, surroundings);
@@ -154,7 +186,7 @@ Variables Engine::call(const Callee& callee, std::span<const Variable> inputs) {
     forget_changed(callee);
   }
   if (entry->state == Entry::State::fresh) {
-    if (entry->unused_recordings < kMaxUnusedRecordings) return record(*entry, callee, inputs);
+    if (entry->unused_recordings < kMaxUnusedRecordings) return record(*entry, callee, inputs, carried);
     entry->state = Entry::State::plain;
     give_up(*shared_, entry->signature,
             std::to_string(kMaxUnusedRecordings) + " recordings in a row were of no use, the last because " +
@@ -215,7 +247,7 @@ void Engine::forget_changed(const Callee& callee) {
   }
 }
 
-Variables Engine::record(Entry& entry, const Callee& callee, std::span<const Variable> inputs) {
+Variables Engine::record(Entry& entry, const Callee& callee, std::span<const Variable> inputs, size_t carried) {
   log(1, entry, "is recorded");
   const auto shared =
       *std::find_if(entries_.begin(), entries_.end(), [&](const auto& each) { return each.get() == &entry; });
@@ -235,7 +267,7 @@ Variables Engine::record(Entry& entry, const Callee& callee, std::span<const Var
         if (result.is_defined()) GraphCapture::current()->used(result);
       }
     }
-    live->add_results(results, callee.model);
+    live->add_results(results, callee.model, carried);
   }
   const CallResults results = live->results();
   const bool is_connected = is_any_connected(results);

@@ -13,6 +13,7 @@
 #include "kusari/framework/links/in_use.h"
 #include "kusari/framework/static_graph/arena.h"
 #include "kusari/framework/static_graph/call_results.h"
+#include "kusari/framework/static_graph/carried_states.h"
 #include "kusari/framework/static_graph/signature.h"
 #include "kusari/framework/static_graph/static_graph.h"
 
@@ -44,6 +45,7 @@ class Engine {
   bool is_on() const noexcept;
   /// Whether calls wait for their backward.
   bool has_open_calls() const noexcept { return open_calls_->count.load(std::memory_order_acquire) > 0; }
+  /// The states of the model go with the inputs, and come with the results.
   Variables call(const Callee& callee, std::span<const Variable> inputs);
 
   std::string summary() const;
@@ -70,18 +72,22 @@ class Engine {
   };
   class Observer;
 
+  /// `carried`: how many of the inputs and of the results, the last ones, are states.
+  Variables call_stateless(const Callee& callee, std::span<const Variable> inputs, size_t carried);
   void check(std::span<const Variable> inputs) const;
   Entry* find(std::span<const Variable> inputs, const Surroundings& surroundings) const noexcept;
   Entry* add(std::span<const Variable> inputs, const Surroundings& surroundings);
   void forget_mode(bool is_training);
   void forget_changed(const Callee& callee);
-  Variables record(Entry& entry, const Callee& callee, std::span<const Variable> inputs);
+  Variables record(Entry& entry, const Callee& callee, std::span<const Variable> inputs, size_t carried);
   Variables replay(const IntrusivePtr<RecordedCall>& recorded, std::span<const Variable> inputs);
   void log(int level, const Entry& entry, const char* what) const;
 
   std::shared_ptr<EnginesShared> shared_;
   const StaticGraphOptions& options_;
   bool is_first_;
+  CarriedStates states_;
+  bool copies_outputs_;
   std::shared_ptr<OpenCalls> open_calls_ = std::make_shared<OpenCalls>();
   std::vector<std::shared_ptr<Entry>> entries_;  // shared with calls that are being recorded
   std::shared_ptr<Scratch> scratch_ = std::make_shared<Scratch>();

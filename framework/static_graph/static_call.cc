@@ -94,7 +94,8 @@ bool LiveCall::is_leaf_of_call(const Variable& result) const {
          });
 }
 
-void LiveCall::add_results(const Variables& results, Link* model) {
+void LiveCall::add_results(const Variables& results, Link* model, size_t carried) {
+  carried_ = carried;
   for (const Recording::Leaf& leaf : recorder_->leaves()) {
     const VariableNode* const grad = leaf.node->grad;
     if (grad != nullptr && grad->array.is_defined() && recorder_->knows(grad->array)) {
@@ -215,8 +216,13 @@ Variables LiveCall::record_backward(const Variables& gy) {
   // Views of results that come back as gradients, or of one another, get memory of their own like every argument; only
   // what is dense can be laid out alike again.
   SmallVector<Array, 2> seeds;
-  for (const Variable& each : gy) {
-    Array seed = each.is_defined() ? each.array() : Array();
+  const Variable& reached = *std::find_if(gy.begin(), gy.end(), [](const Variable& g) { return g.is_defined(); });
+  for (size_t i = 0; i < gy.size(); ++i) {
+    Array seed = gy[i].is_defined() ? gy[i].array() : Array();
+    const bool is_state = i < results_.returned && i + carried_ >= results_.returned;
+    if (!seed.is_defined() && is_state && results_.results[i].is_connected) {
+      seed = zeros(outputs_[i]->shape(), outputs_[i]->dtype(), reached.device());
+    }
     if (seed.is_defined() && !seed.is_dense()) seed = seed.copy();
     if (recorder_->is_refused() || replaced != nullptr) {
       seed_views_.emplace_back();

@@ -42,8 +42,9 @@ class LiveCall {
   Variable add_input(const Variable& input);
   Recorder& recorder() noexcept { return *recorder_; }
   const std::string& name() const noexcept { return name_; }
-  /// After the forward phase. `model`: see Bindings.
-  void add_results(const Variables& results, Link* model);
+  /// After the forward phase. `model`: see Bindings. `carried`: the last results are states, through which gradients
+  /// come in some calls and not in others: a backward that does not reach them is recorded as one that brings zeros.
+  void add_results(const Variables& results, Link* model, size_t carried);
   const CallResults& results() const noexcept { return results_; }
   size_t input_count() const noexcept { return input_views_.size(); }
   std::span<const IntrusivePtr<kusari::detail::VariableNode>> leaves() const noexcept { return leaves_; }
@@ -72,6 +73,7 @@ class LiveCall {
   Arrays lent_;    // the same until the graph is gone, which may need what nobody may then write
   IntrusivePtr<Home> home_;
   Anatomy anatomy_;
+  size_t carried_ = 0;
   bool has_results_ = false, is_spent_ = false;
 };
 

@@ -99,7 +99,8 @@ class StepGraph::Recorded {
   };
 
   Recorded(Recording recording, const StaticGraphOptions& options, Link* model, Anatomy anatomy,
-           std::vector<Gradient> gradients, std::vector<Scale> scales, std::unique_ptr<Recorder> recorder)
+           std::vector<Gradient> gradients, std::vector<Scale> scales, std::unique_ptr<Recorder> recorder,
+           bool has_states)
       : inputs_{std::move(recording.inputs)},
         reports_{std::move(recording.reports)},
         kept_{std::move(recording.kept)},
@@ -110,7 +111,7 @@ class StepGraph::Recorded {
         scales_{std::move(scales)},
         recorder_{std::move(recorder)},
         plan_{rewritten(std::move(recording.program), options.passes, log_)},
-        copies_outputs_{options.copy_outputs && plan_.uses_graphs()} {}
+        copies_outputs_{(options.copy_outputs || has_states) && plan_.uses_graphs()} {}
 
   std::string changed(Link* model) { return bindings_.changed(model); }
   const Plan& plan() const noexcept { return plan_; }
@@ -390,7 +391,7 @@ void StepGraph::record(Entry& entry, const Step& step, std::span<const Variable>
   if (entry.is_doubtful) return;
   entry.recorded =
       std::make_unique<Recorded>(std::move(recording), options_, model, std::move(model != nullptr ? of_model : of_all),
-                                 std::move(gradients), std::move(scales), std::move(recorder));
+                                 std::move(gradients), std::move(scales), std::move(recorder), step.has_states);
 }
 
 std::string StepGraph::summary() const {

@@ -28,6 +28,7 @@ class KUSARI_API StepGraph {
     void* object;
     Link* model;                ///< whose gradients the step clears, and computes anew
     bool calls_others = false;  ///< links beside the model may report, or set members
+    bool has_states = false;    ///< what a step keeps is an input of the next
   };
 
   explicit StepGraph(StaticGraphOptions options);

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstring>
 #include <limits>
+#include <numeric>
 
 namespace kusari::misuse_drawn {
 namespace {
@@ -300,6 +301,17 @@ utils::CooMatrix Draw::draw(As<utils::CooMatrix>, const char* name) {
   Shape shape{m, n};
   if (nasty()) shape = make<Dims>("shape");
   return utils::CooMatrix(data, row, column, shape);
+}
+
+// Mostly sequences that could be.
+PackedSequence Draw::draw(As<PackedSequence>, const char* name) {
+  note(name, "packed");
+  const Variable data = make<Variable>("data");
+  if (nasty()) return PackedSequence(data, make<std::vector<int64_t>>("batch_sizes"), make<std::vector<int64_t>>("order"));
+  const int64_t rows = data.is_defined() && data.ndim() > 0 ? data.shape()[0] : 0;
+  std::vector<int64_t> order(static_cast<size_t>(rows - rows / 2));
+  std::iota(order.rbegin(), order.rend(), int64_t{0});
+  return PackedSequence(data, {rows - rows / 2, rows / 2}, order);
 }
 
 links::BinaryTree Draw::draw(As<links::BinaryTree>, const char* name) {

@@ -103,6 +103,7 @@ class Draw {
   std::function<Variable(const Variable&)> draw(As<std::function<Variable(const Variable&)>>, const char* name);
   utils::CooMatrix draw(As<utils::CooMatrix>, const char* name);
   links::BinaryTree draw(As<links::BinaryTree>, const char* name);
+  PackedSequence draw(As<PackedSequence>, const char* name);
   Array* draw(As<Array*>, const char* name);
   int64_t integer(const char* name, int64_t lowest, int64_t highest);
 
@@ -170,6 +171,7 @@ class Draw {
   void use(const Variable& y);
   void use(const Array& y);
   void use(const utils::CooMatrix& y) { use(y.to_dense()); }
+  void use(const PackedSequence& y) { use(y.data()); }
   template <class T>
   void use(const T& result) {
     if constexpr (Aggregate<T>) {

@@ -1,0 +1,195 @@
+#include "kusari/framework/functions/attention/scaled_dot_product_attention.h"
+
+#include <algorithm>
+#include <cmath>
+#include <string>
+#include <utility>
+
+#include "kusari/framework/autograd/function_node.h"
+#include "kusari/framework/core/argument.h"
+#include "kusari/framework/core/config.h"
+#include "kusari/framework/core/error.h"
+#include "kusari/framework/core/graph_capture.h"
+#include "kusari/framework/core/random.h"
+#include "kusari/framework/functions/activation/softmax.h"
+#include "kusari/framework/functions/array/broadcast.h"
+#include "kusari/framework/functions/array/cast.h"
+#include "kusari/framework/functions/array/reshape.h"
+#include "kusari/framework/functions/array/where.h"
+#include "kusari/framework/functions/given.h"
+#include "kusari/framework/functions/math/basic_math.h"
+#include "kusari/framework/functions/math/matmul.h"
+#include "kusari/framework/kernels/array_operators.h"
+#include "kusari/framework/kernels/attention.h"
+#include "kusari/framework/kernels/random.h"
+
+namespace kusari::functions {
+namespace {
+
+// What the kernel does, in differentiable functions: for gradients of gradients, and for devices that lack the kernel.
+// `kept`: the factors of dropout, (B, heads, n, keys), undefined for none.
+Variable composed(const kernels::AttentionForm& form, const Variable& q, const Variable& k, const Variable& v,
+                  const Array& mask, const Array& lengths, const Array& kept) {
+  const int64_t batch = q.shape()[0], heads = q.shape()[1], n = q.shape()[2], groups = k.shape()[1],
+                keys = k.shape()[2];
+  const Device& device = q.device();
+  const auto for_heads = [&](const Variable& x) {
+    if (groups == heads) return x;
+    const int64_t width = x.shape()[3];
+    const Variable grouped = reshape(x, {batch, groups, 1, keys, width});
+    return reshape(broadcast_to(grouped, {batch, groups, heads / groups, keys, width}), {batch, heads, keys, width});
+  };
+  const Dtype dtype = q.dtype();
+  Variable scores = matmul(q, for_heads(k), {.transb = true}) * form.scale;
+  Array seen;  // true where a query sees a key
+  const auto restrict_to = [&](const Array& allowed) {
+    seen = seen.is_defined() ? (seen * allowed).astype(Dtype::bool_) : allowed;
+  };
+  if (mask.is_defined() && mask.dtype() == Dtype::bool_) restrict_to(mask);
+  if (mask.is_defined() && mask.dtype() != Dtype::bool_) scores = scores + Variable(mask.astype(dtype), false);
+  const Array place = host_constant([&] { return arange(keys, Dtype::int64, device); });
+  if (lengths.is_defined()) restrict_to(place.reshape({1, 1, 1, keys}) < lengths.reshape({batch, 1, 1, 1}));
+  if (form.is_causal) {
+    const Array last = host_constant([&] { return arange(n, Dtype::int64, device) + (keys - n); });
+    restrict_to(place.reshape({1, 1, 1, keys}) <= last.reshape({1, 1, n, 1}));
+  }
+  if (seen.is_defined()) {
+    seen = seen.broadcast_to(scores.shape());
+    const Array never = full({}, dtype == Dtype::float16 ? -3e4 : -1e30, dtype, device);
+    scores = where(Variable(seen, false), scores, broadcast_to(Variable(never, false), scores.shape()));
+  }
+  Variable weights = softmax(scores, 3);
+  if (seen.is_defined()) weights = weights * Variable(seen.astype(dtype), false);
+  if (kept.is_defined()) weights = weights * Variable(kept, false);
+  return matmul(weights, for_heads(v));
+}
+
+// The factors that the kernel multiplies weights by.
+Array factors_of(const kernels::AttentionForm& form, RandomState state, const Shape& shape, Dtype dtype,
+                 const Device& device) {
+  const Array all = ones(shape, dtype, device), kept = empty(shape, dtype, device), unused = empty(shape, dtype, device);
+  launch<kernels::Dropout>(device, kernels::DropoutRatio{form.dropout}, state, all, unused, kept);
+  return kept;
+}
+
+class ScaledDotProductAttention final : public FunctionNode {
+ public:
+  ScaledDotProductAttention(const kernels::AttentionForm& form, Array mask, Array lengths)
+      : form_{form}, mask_{std::move(mask)}, lengths_{std::move(lengths)} {}
+  const char* name() const override { return "scaled_dot_product_attention"; }
+
+ private:
+  Arrays forward(const ArrayRefs& in) override {
+    retain_inputs({0, 1, 2});
+    retain_outputs({0});
+    const Device& device = in[0].device();
+    const Shape& q = in[0].shape();
+    const Array y = empty({q[0], q[1], q[2], in[2].shape()[3]}, in[0].dtype(), device);
+    if (form_.dropout > 0) state_ = random::reserve(static_cast<uint64_t>(q[0] * q[1] * q[2] * in[1].shape()[2]));
+    if (is_recording()) {
+      const Dtype wide = in[0].dtype() == Dtype::float64 ? Dtype::float64 : Dtype::float32;
+      lse_ = empty({q[0], q[1], q[2]}, wide, device);
+      if (form_.dropout > 0) stream_ = empty({2}, Dtype::int64, device);
+    }
+    launch<kernels::Attention>(device, form_, state_, in[0], in[1], in[2], mask_, lengths_, y, lse_, stream_);
+    return {y};
+  }
+
+  Variables backward(const Variables& gy) override {
+    if (config().enable_backprop) return differentiable_gradient(gy[0]);
+    const Array q = retained_input(0).array(), k = retained_input(1).array(), v = retained_input(2).array();
+    const Array gq = empty(q.shape(), q.dtype(), q.device()), gk = empty(k.shape(), k.dtype(), q.device()),
+                gv = empty(v.shape(), v.dtype(), q.device());
+    launch<kernels::AttentionGradient>(q.device(), form_, q, k, v, mask_, lengths_, retained_output(0).array(), lse_,
+                                       stream_, gy[0].array(), gq, gk, gv);
+    return {gq, gk, gv};
+  }
+
+  Variables differentiable_gradient(const Variable& gy) {
+    const Variable inputs[] = {retained_input(0), retained_input(1), retained_input(2)};
+    const Shape& q = inputs[0].shape();
+    const Array kept = form_.dropout > 0 ? factors_of(form_, state_, {q[0], q[1], q[2], inputs[1].shape()[2]},
+                                                      input_dtype(0), inputs[0].device())
+                                         : Array();
+    const Variable y = composed(form_, inputs[0], inputs[1], inputs[2], mask_, lengths_, kept);
+    return grad({&y, 1}, inputs, {.grad_outputs = {&gy, 1}, .enable_double_backprop = true});
+  }
+
+  kernels::AttentionForm form_;
+  Array mask_, lengths_, lse_, stream_;
+  RandomState state_;
+};
+
+[[noreturn]] void refuse_shape(const char* argument, const Shape& shape, const std::string& rule) {
+  throw TypeError(std::string("F::scaled_dot_product_attention: ") + argument + " has shape " + to_string(shape) +
+                  ": " + rule);
+}
+
+void check(const Variable& q, const Variable& k, const Variable& v, const AttentionOptions& options) {
+  const char* const call = "F::scaled_dot_product_attention";
+  expect_floating(q, call, "q");
+  for (const auto& [x, argument] : {std::pair{&k, "k"}, std::pair{&v, "v"}}) {
+    expect_given(*x, call, argument);
+    if (x->dtype() == q.dtype()) continue;
+    throw TypeError(std::string(call) + ": " + argument + " has dtype " + name(x->dtype()) + " and q " +
+                    name(q.dtype()) + ": they must be equal");
+  }
+  for (const auto& [x, argument] : {std::pair{&q, "q"}, std::pair{&k, "k"}, std::pair{&v, "v"}}) {
+    if (x->ndim() != 4) refuse_shape(argument, x->shape(), "it must have four axes, (batch, heads, places, width)");
+  }
+  const Shape &qs = q.shape(), &ks = k.shape(), &vs = v.shape();
+  if (ks[0] != qs[0] || ks[3] != qs[3]) {
+    refuse_shape("k", ks, "batch and width must be those of q, " + to_string(qs));
+  }
+  if (vs[0] != ks[0] || vs[1] != ks[1] || vs[2] != ks[2]) {
+    refuse_shape("v", vs, "all axes but the last must be those of k, " + to_string(ks));
+  }
+  if (ks[1] == 0 ? qs[1] != 0 : qs[1] % ks[1] != 0) {
+    refuse_shape("k", ks, "the heads of q, " + std::to_string(qs[1]) + ", must be a multiple of its heads");
+  }
+  if (options.scale) argument::finite_positive(call, "scale", *options.scale);
+  argument::zero_to_below_one(call, "dropout", options.dropout);
+  const Shape full{qs[0], qs[1], qs[2], ks[2]};
+  if (const Array& mask = options.mask; mask.is_defined()) {
+    if (mask.dtype() != Dtype::bool_ && !mask.is_floating()) {
+      throw TypeError(std::string(call) + ": mask has dtype " + name(mask.dtype()) + ": it must be bool or floating");
+    }
+    bool fits = mask.ndim() <= 4;
+    for (int i = 0; fits && i < mask.ndim(); ++i) {
+      const int64_t size = mask.shape()[mask.ndim() - 1 - i];
+      fits = size == 1 || size == full[3 - i];
+    }
+    if (!fits) refuse_shape("mask", mask.shape(), "it must broadcast to " + to_string(full));
+  }
+  if (const Array& lengths = options.lengths; lengths.is_defined()) {
+    if (lengths.shape() != Shape{qs[0]}) refuse_shape("lengths", lengths.shape(), "it must be " + to_string(Shape{qs[0]}));
+    if (lengths.is_floating() || lengths.dtype() == Dtype::bool_) {
+      throw TypeError(std::string(call) + ": lengths has dtype " + name(lengths.dtype()) + ": it must be integral");
+    }
+  }
+}
+
+}  // namespace
+
+Variable scaled_dot_product_attention(const Variable& q, const Variable& k, const Variable& v,
+                                      const AttentionOptions& options) {
+  check(q, k, v, options);
+  const double width = static_cast<double>(std::max<int64_t>(q.shape()[3], 1));
+  const kernels::AttentionForm form{options.scale.value_or(1 / std::sqrt(width)), config().train ? options.dropout : 0,
+                                    options.is_causal};
+  const Shape full{q.shape()[0], q.shape()[1], q.shape()[2], k.shape()[2]};
+  const Array mask = options.mask.is_defined() ? options.mask.broadcast_to(full) : Array();
+  const Array lengths =
+      options.lengths.is_defined() ? options.lengths.astype(Dtype::int64).contiguous() : Array();
+  const Device& device = q.device();
+  if (device.backend().find(kernel_id<kernels::Attention>()) != nullptr) {
+    return apply<ScaledDotProductAttention>({q, k, v}, form, mask, lengths);
+  }
+  Array kept;
+  if (form.dropout > 0) {
+    kept = factors_of(form, random::reserve(static_cast<uint64_t>(numel(full))), full, q.dtype(), device);
+  }
+  return composed(form, q, k, v, mask, lengths, kept);
+}
+
+}  // namespace kusari::functions

@@ -1,0 +1,35 @@
+#pragma once
+
+#include "kusari/framework/core/kernel.h"
+
+// Attention without a matrix of all scores in memory (Dao et al. 2022).
+namespace kusari::kernels {
+
+struct AttentionForm {
+  double scale;
+  double dropout;  ///< probability with which a weight becomes 0, in [0, 1); others grow by 1 / (1 - dropout)
+  bool is_causal;  ///< query i of n sees the keys up to number (keys - n) + i
+};
+
+/// y[b, h, i] = sum_j softmax_j(scale q[b, h, i] k[b, g, j]) v[b, g, j], g = h / (heads / groups).
+/// q: (B, heads, n, D), k: (B, groups, keys, D), v: (B, groups, keys, E), y: (B, heads, n, E), whose last axes are
+/// contiguous, and n and keys at least 1. mask: (B, heads, n, keys) of any strides, undefined for none: bool, true
+/// where i sees j, or numbers that are added to the scores. lengths: (B), int64: keys of each sequence that there are,
+/// undefined for all. A query that sees no key gives zeros. lse: (B, heads, n), the logarithm of the sum of
+/// exponentials, for the gradient, with y's dtype or float32 for half types. stream: (2), int64: the place of the
+/// random numbers that dropout took, B heads n keys of them, for the gradient; both are undefined when it will not
+/// come, stream also without dropout. q, k, v, y: one floating dtype, half types are computed in float32.
+struct Attention {
+  static constexpr const char* kName = "attention";
+  using Signature = void(Params<AttentionForm> form, RandomState state, In q, In k, In v, In mask, In lengths, Out y,
+                         Out lse, Out stream);
+};
+
+/// Gradients of the same by q, k and v, C-ordered. gy: like y.
+struct AttentionGradient {
+  static constexpr const char* kName = "attention_gradient";
+  using Signature = void(Params<AttentionForm> form, In q, In k, In v, In mask, In lengths, In y, In lse, In stream,
+                         In gy, Out gq, Out gk, Out gv);
+};
+
+}  // namespace kusari::kernels

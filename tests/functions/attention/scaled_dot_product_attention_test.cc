@@ -1,0 +1,208 @@
+#include "kusari/framework/functions/attention/scaled_dot_product_attention.h"
+
+#include <cmath>
+#include <limits>
+#include <vector>
+
+#include "kusari/framework/core/random.h"
+#include "kusari/framework/core/threads.h"
+#include "kusari/framework/functions/array/transpose.h"
+#include "kusari/framework/functions/math/basic_math.h"
+#include "kusari/framework/functions/math/sum.h"
+#include "kusari/tests/functions/testing.h"
+
+namespace kusari::attention_test {
+namespace {
+
+using namespace testing;
+using Values = std::vector<double>;
+
+struct Sizes {
+  int64_t batch, heads, groups, n, keys, width, value_width;
+};
+
+struct Case {
+  Sizes s;
+  F::AttentionOptions options;
+  Variable q, k, v;
+  Case(const Sizes& sizes, const F::AttentionOptions& o = {}, Dtype dtype = Dtype::float64) : s{sizes}, options{o} {
+    q = Variable(uniform({s.batch, s.heads, s.n, s.width}, -1, 1, 1).astype(dtype));
+    k = Variable(uniform({s.batch, s.groups, s.keys, s.width}, -1, 1, 2).astype(dtype));
+    v = Variable(uniform({s.batch, s.groups, s.keys, s.value_width}, -1, 1, 3).astype(dtype));
+  }
+  Variable run() const { return F::scaled_dot_product_attention(q, k, v, options); }
+
+  // By plain loops.
+  Values expected() const {
+    const Values a = q.to_vector<double>(), b = k.to_vector<double>(), c = v.to_vector<double>();
+    Values mask;
+    if (options.mask.is_defined()) {
+      mask = options.mask.broadcast_to({s.batch, s.heads, s.n, s.keys}).astype(Dtype::float64).to_vector<double>();
+    }
+    std::vector<int64_t> lengths(static_cast<size_t>(s.batch), s.keys);
+    if (options.lengths.is_defined()) lengths = options.lengths.to_vector<int64_t>();
+    const double scale = options.scale.value_or(1 / std::sqrt(static_cast<double>(s.width)));
+    Values y;
+    for (int64_t batch = 0; batch < s.batch; ++batch) {
+      for (int64_t h = 0; h < s.heads; ++h) {
+        const int64_t g = batch * s.groups + h / (s.heads / s.groups);
+        for (int64_t i = 0; i < s.n; ++i) {
+          Values weights(static_cast<size_t>(s.keys), 0.0);
+          double sum = 0;
+          for (int64_t j = 0; j < s.keys; ++j) {
+            if (j >= lengths[static_cast<size_t>(batch)] || (options.is_causal && j > s.keys - s.n + i)) continue;
+            double score = 0;
+            for (int64_t d = 0; d < s.width; ++d) {
+              score += a[static_cast<size_t>(((batch * s.heads + h) * s.n + i) * s.width + d)] *
+                       b[static_cast<size_t>((g * s.keys + j) * s.width + d)];
+            }
+            score *= scale;
+            if (!mask.empty()) {
+              const double m = mask[static_cast<size_t>(((batch * s.heads + h) * s.n + i) * s.keys + j)];
+              if (options.mask.dtype() == Dtype::bool_) {
+                if (m == 0) continue;
+              } else {
+                score += m;
+              }
+            }
+            sum += weights[static_cast<size_t>(j)] = std::exp(score);
+          }
+          for (int64_t e = 0; e < s.value_width; ++e) {
+            double total = 0;
+            for (int64_t j = 0; j < s.keys; ++j) {
+              total += weights[static_cast<size_t>(j)] * c[static_cast<size_t>((g * s.keys + j) * s.value_width + e)];
+            }
+            y.push_back(sum > 0 ? total / sum : 0);
+          }
+        }
+      }
+    }
+    return y;
+  }
+  void check(double factor = 100) const {
+    check_close(run().array(), {s.batch, s.heads, s.n, s.value_width}, expected(), factor);
+  }
+};
+
+Array bools(const Shape& shape, int every) {
+  std::vector<uint8_t> values(static_cast<size_t>(numel(shape)));
+  for (size_t i = 0; i < values.size(); ++i) values[i] = i % static_cast<size_t>(every) != 0;
+  return array(values, shape, test_device()).astype(Dtype::bool_);
+}
+
+}  // namespace
+
+TEST_CASE("scaled_dot_product_attention: softmax(q k^T / sqrt(D)) v by head") {
+  for (const Sizes& s : {Sizes{1, 1, 1, 1, 1, 1, 1}, {2, 3, 3, 4, 5, 6, 7}, {2, 4, 2, 3, 3, 8, 8}, {1, 4, 1, 70, 70, 5, 3},
+                         {1, 2, 2, 130, 300, 16, 16}, {1, 1, 1, 2, 600, 4, 33}}) {
+    Case(s).check();
+    Case(s, {.scale = 0.3}).check();
+    if (s.keys >= s.n) Case(s, {.is_causal = true}).check();
+  }
+  Case({1, 1, 1, 5, 3, 4, 4}, {.is_causal = true}).check();  // the first two queries see nothing
+}
+
+TEST_CASE("masks and lengths of scaled_dot_product_attention") {
+  const Sizes s{2, 4, 2, 5, 7, 3, 3};
+  for (const Shape& shape : {Shape{2, 4, 5, 7}, Shape{5, 7}, Shape{2, 1, 1, 7}, Shape{4, 5, 1}, Shape{1}}) {
+    Case(s, {.mask = bools(shape, 3)}).check();
+    Case(s, {.mask = uniform(shape, -2, 2, 9)}).check();
+    Case(s, {.mask = bools(shape, 3), .is_causal = true}).check();
+  }
+  Case(s, {.lengths = array<int32_t>({7, 2}, test_device())}).check();
+  Case(s, {.mask = bools({5, 7}, 2), .lengths = array<int64_t>({0, 5}, test_device()), .is_causal = true}).check();
+  Case({1, 2, 2, 80, 520, 8, 8}, {.mask = uniform({80, 520}, -2, 2, 9), .is_causal = true}).check();
+}
+
+TEST_CASE("scaled_dot_product_attention in every dtype, and with any strides") {
+  for (const Dtype dtype : kFloatingDtypes) Case({2, 2, 1, 9, 9, 8, 8}, {.is_causal = true}, dtype).check(10);
+  // (B, T, H, D) as a projection gives it.
+  const Case plain({2, 3, 3, 4, 4, 8, 8});
+  Case moved = plain;
+  for (Variable* x : {&moved.q, &moved.k, &moved.v}) {
+    *x = F::transpose(Variable(F::transpose(*x, {0, 2, 1, 3}).array().contiguous()), {0, 2, 1, 3});
+  }
+  CHECK(!moved.q.array().is_contiguous());
+  CHECK(moved.run().to_vector<double>() == plain.run().to_vector<double>());
+}
+
+TEST_CASE("gradients of scaled_dot_product_attention") {
+  const auto check = [](const Case& c) {
+    check_gradients(
+        [&](const Variable& q, const Variable& k, const Variable& v) {
+          const Variable y = F::scaled_dot_product_attention(q, k, v, c.options);
+          return F::sum(y * y);
+        },
+        c.q.array(), c.k.array(), c.v.array());
+  };
+  check(Case({1, 1, 1, 3, 4, 2, 3}));
+  check(Case({2, 2, 1, 3, 3, 2, 2}, {.is_causal = true, .scale = 0.7}));
+  check(Case({2, 2, 2, 3, 4, 2, 2}, {.mask = bools({3, 4}, 3), .lengths = array<int64_t>({4, 2}, test_device())}));
+  check(Case({1, 2, 2, 2, 3, 2, 2}, {.mask = uniform({2, 3}, -1, 1, 5)}));
+}
+
+TEST_CASE("gradients over several blocks of queries and keys are those of functions") {
+  for (const F::AttentionOptions& options :
+       {F::AttentionOptions{}, F::AttentionOptions{.is_causal = true},
+        F::AttentionOptions{.mask = uniform({140, 300}, -2, 2, 9)},
+        F::AttentionOptions{.mask = bools({1, 300}, 4), .lengths = array<int64_t>({270}, test_device())},
+        F::AttentionOptions{.is_causal = true, .dropout = 0.3}}) {
+    const Case c({1, 4, 2, 140, 300, 8, 6}, options);
+    const Variable inputs[] = {c.q, c.k, c.v};
+    const auto gradients = [&](bool second_order) {
+      random::seed(7);
+      const Variable y = c.run(), seed(uniform(y.shape(), -1, 1, 11), false);
+      return grad({&y, 1}, inputs, {.grad_outputs = {&seed, 1}, .enable_double_backprop = second_order});
+    };
+    const Variables got = gradients(false), expected = gradients(true);
+    for (size_t i = 0; i < 3; ++i) check_close(got[i].array(), inputs[i].shape(), expected[i].to_vector<double>(), 1000);
+  }
+}
+
+TEST_CASE("dropout of attention: the share that is dropped, alike for any number of threads, none in tests") {
+  const Case c({1, 2, 2, 64, 512, 4, 4}, {.dropout = 0.25});
+  {
+    const auto testing = using_config(&Config::train, false);
+    c.check();
+  }
+  Case ones_case = c;
+  ones_case.v = Variable(ones({1, 2, 512, 4}, Dtype::float64, test_device()));
+  ones_case.q = Variable(zeros({1, 2, 64, 4}, Dtype::float64, test_device()));
+  const int before = num_threads();
+  std::vector<Values> runs;
+  for (const int threads : {1, 3}) {
+    set_num_threads(threads);
+    random::seed(3);
+    runs.push_back(ones_case.run().to_vector<double>());
+  }
+  set_num_threads(before);
+  CHECK(runs[0] == runs[1]);
+  double sum = 0;
+  for (const double y : runs[0]) sum += y;
+  CHECK(sum / static_cast<double>(runs[0].size()) == doctest::Approx(1).epsilon(0.02));
+  CHECK(runs[0] != ones_case.run().to_vector<double>());
+}
+
+TEST_CASE("arguments that scaled_dot_product_attention refuses") {
+  const auto refuse = [](const char* text, const auto& spoil) {
+    Case c({2, 4, 2, 3, 5, 6, 6});
+    spoil(c);
+    CHECK_THROWS_WITH(c.run(), doctest::Contains(text));
+  };
+  refuse("q is not given", [](Case& c) { c.q = Variable(); });
+  refuse("k has dtype float32 and q float64", [](Case& c) { c.k = Variable(c.k.array().astype(Dtype::float32)); });
+  refuse("k has shape (2, 2, 5, 7): batch and width must be those of q, (2, 4, 3, 6)",
+         [](Case& c) { c.k = Variable(zeros({2, 2, 5, 7}, Dtype::float64, test_device())); });
+  refuse("v has shape (2, 2, 4, 6): all axes but the last must be those of k",
+         [](Case& c) { c.v = Variable(zeros({2, 2, 4, 6}, Dtype::float64, test_device())); });
+  refuse("the heads of q, 4, must be a multiple of its heads", [](Case& c) {
+    c.k = c.v = Variable(zeros({2, 3, 5, 6}, Dtype::float64, test_device()));
+  });
+  refuse("mask has shape (3, 4): it must broadcast to (2, 4, 3, 5)", [](Case& c) { c.options.mask = bools({3, 4}, 2); });
+  refuse("mask has dtype int32", [](Case& c) { c.options.mask = ones({3, 5}, Dtype::int32, test_device()); });
+  refuse("lengths has shape (3,): it must be (2,)", [](Case& c) { c.options.lengths = int_ones({3}); });
+  refuse("dropout is 1: it must be", [](Case& c) { c.options.dropout = 1; });
+  refuse("scale is 0", [](Case& c) { c.options.scale = 0; });
+}
+
+}  // namespace kusari::attention_test

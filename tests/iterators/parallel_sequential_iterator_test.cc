@@ -1,0 +1,102 @@
+#include "kusari/iterators/parallel_sequential_iterator.h"
+
+#include <numeric>
+#include <utility>
+#include <vector>
+
+#include <doctest/doctest.h>
+
+#include "kusari/framework/core/error.h"
+#include "kusari/framework/serializers/npz.h"
+#include "kusari/tests/scratch_directory.h"
+
+namespace kusari::parallel_sequential_test {
+namespace {
+
+using iterators::Batch;
+using iterators::ParallelSequentialIterator;
+using Words = std::vector<int32_t>;
+
+Array text(int64_t n) {
+  Words words(static_cast<size_t>(n));
+  std::iota(words.begin(), words.end(), 0);
+  return array(words);
+}
+// Words of a batch, and those that come next.
+std::pair<Words, Words> read(const Batch& batch) {
+  std::pair<Words, Words> result;
+  for (const auto& example : batch) {
+    for (const int32_t word : example[0].to_vector<int32_t>()) result.first.push_back(word);
+    for (const int32_t word : example[1].to_vector<int32_t>()) result.second.push_back(word);
+  }
+  return result;
+}
+
+}  // namespace
+
+TEST_CASE("ParallelSequentialIterator: places lie evenly, and each goes on where it was") {
+  ParallelSequentialIterator iterator(text(10), 3);
+  CHECK(!iterator.previous_epoch_detail());
+  CHECK(read(iterator.next()) == std::pair{Words{0, 3, 6}, Words{1, 4, 7}});
+  CHECK(iterator.previous_epoch_detail() == 0.0);
+  CHECK(iterator.epoch_detail() == doctest::Approx(0.3));
+  CHECK(read(iterator.next()) == std::pair{Words{1, 4, 7}, Words{2, 5, 8}});
+  CHECK(read(iterator.next()) == std::pair{Words{2, 5, 8}, Words{3, 6, 9}});
+  CHECK(!iterator.is_new_epoch());
+  CHECK(read(iterator.next()) == std::pair{Words{3, 6, 9}, Words{4, 7, 0}});
+  CHECK(iterator.is_new_epoch());
+  CHECK(iterator.epoch() == 1);
+  CHECK(read(iterator.next()) == std::pair{Words{4, 7, 0}, Words{5, 8, 1}});
+  iterator.reset();
+  CHECK(read(iterator.next()).first == Words{0, 3, 6});
+  CHECK(iterator.epoch() == 0);
+}
+
+TEST_CASE("ParallelSequentialIterator ends after a sweep unless it repeats") {
+  for (const int64_t window : {0, 1, 2, 3, 9}) {
+    ParallelSequentialIterator iterator(text(11), 3, {.repeat = false, .window = window});
+    Words all;
+    while (const Batch* batch = iterator.try_next()) {
+      for (const int32_t word : read(*batch).first) all.push_back(word);
+    }
+    CHECK(all == Words{0, 3, 7, 1, 4, 8, 2, 5, 9, 3, 6, 10});
+    CHECK(iterator.try_next() == nullptr);
+    CHECK_THROWS_AS(iterator.next(), StateError);
+  }
+}
+
+TEST_CASE("ParallelSequentialIterator with a window gives several times at once") {
+  ParallelSequentialIterator iterator(text(20), 2, {.window = 3});
+  const Batch& batch = iterator.next();
+  REQUIRE(batch.size() == 3);
+  CHECK(batch[0][0].shape() == Shape{2});
+  CHECK(read(batch) == std::pair{Words{0, 10, 1, 11, 2, 12}, Words{1, 11, 2, 12, 3, 13}});
+  CHECK(read(iterator.next()).first == Words{3, 13, 4, 14, 5, 15});
+}
+
+TEST_CASE("snapshots of ParallelSequentialIterator") {
+  for (const int64_t window : {0, 4}) {
+    ParallelSequentialIterator iterator(text(50), 3, {.window = window});
+    for (int i = 0; i < 7; ++i) iterator.next();
+    const testing::ScratchDirectory folder;
+    serializers::save_npz(folder / "iterator.npz", iterator);
+    ParallelSequentialIterator again(text(50), 3, {.window = window});
+    serializers::load_npz(folder / "iterator.npz", again);
+    CHECK(again.epoch() == iterator.epoch());
+    CHECK(again.epoch_detail() == iterator.epoch_detail());
+    CHECK(*again.previous_epoch_detail() == doctest::Approx(*iterator.previous_epoch_detail()));
+    CHECK(again.is_new_epoch() == iterator.is_new_epoch());
+    for (int i = 0; i < 20; ++i) CHECK(read(again.next()) == read(iterator.next()));
+  }
+}
+
+TEST_CASE("texts and sizes that ParallelSequentialIterator refuses") {
+  CHECK_THROWS_WITH_AS(ParallelSequentialIterator(text(3), 0), "ParallelSequentialIterator: batch_size is 0: it must be positive",
+                       ValueError);
+  CHECK_THROWS_WITH_AS(ParallelSequentialIterator(text(0), 1), doctest::Contains("words is empty"), ValueError);
+  CHECK_THROWS_WITH_AS(ParallelSequentialIterator(text(4).reshape({2, 2}), 1), doctest::Contains("words has shape (2, 2)"),
+                       TypeError);
+  CHECK_THROWS_WITH_AS(ParallelSequentialIterator(text(3), 1, {.window = -1}), doctest::Contains("window is -1"), ValueError);
+}
+
+}  // namespace kusari::parallel_sequential_test
