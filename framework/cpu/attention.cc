@@ -73,6 +73,11 @@ struct Problem {
         width{q.shape()[3]},
         value_width{v.shape()[3]} {}
 
+  void draw_from(const Array& stream) {
+    if (!stream.is_defined()) return;
+    seed = static_cast<uint64_t>(stream.data<int64_t>()[0]);
+    offset = static_cast<uint64_t>(stream.data<int64_t>()[1]);
+  }
   int64_t keys_of(int64_t b) const {
     if (!lengths.is_defined()) return keys;
     return std::clamp<int64_t>(lengths.data<int64_t>()[b], 0, keys);
@@ -226,11 +231,10 @@ Array numbers_of(const Array& mask, Dtype dtype) {
 }
 
 template <class T>
-void forward_as(const AttentionForm& form, RandomState state, const Array& q, const Array& k, const Array& v,
+void forward_as(const AttentionForm& form, const Array& stream, const Array& q, const Array& k, const Array& v,
                 const Array& mask, const Array& lengths, const Array& y, const Array& lse) {
   Problem<T> p(form, q, k, v, mask, lengths);
-  p.seed = state.seed;
-  p.offset = state.offset;
+  p.draw_from(stream);
   const int64_t blocks = (p.queries + kQueries - 1) / kQueries, share = p.heads / p.groups;
   parallel_for(q.shape()[0] * p.heads * blocks, 1, [&](int64_t begin, int64_t end) {
     for (int64_t at = begin; at < end; ++at) {
@@ -244,21 +248,16 @@ void forward_as(const AttentionForm& form, RandomState state, const Array& q, co
   });
 }
 
-void attention(Params<AttentionForm> form, RandomState state, In q, In k, In v, In mask, In lengths, Out y, Out lse,
-               Out stream) {
-  if (stream) {
-    stream->data<int64_t>()[0] = static_cast<int64_t>(state.seed);
-    stream->data<int64_t>()[1] = static_cast<int64_t>(state.offset);
-  }
+void attention(Params<AttentionForm> form, In q, In k, In v, In mask, In lengths, In stream, Out y, Out lse) {
   if (y->size() == 0) return;
   const Dtype wide = q->dtype() == Dtype::float64 ? Dtype::float64 : Dtype::float32;
   const Array x = widened(*q, wide), keys = widened(*k, wide), values = widened(*v, wide);
   const Array numbers = numbers_of(*mask, wide);
   const Array result = is_half(y->dtype()) ? empty(y->shape(), wide) : *y;
   if (wide == Dtype::float64) {
-    forward_as<double>(*form, state, x, keys, values, numbers, *lengths, result, *lse);
+    forward_as<double>(*form, *stream, x, keys, values, numbers, *lengths, result, *lse);
   } else {
-    forward_as<float>(*form, state, x, keys, values, numbers, *lengths, result, *lse);
+    forward_as<float>(*form, *stream, x, keys, values, numbers, *lengths, result, *lse);
   }
   if (!result.is_same(*y)) y->copy_from(result);
 }
@@ -268,10 +267,7 @@ void gradient_as(const AttentionForm& form, const Array& stream, const Array& q,
                  const Array& mask, const Array& lengths, const Array& y, const Array& lse, const Array& gy,
                  const Array& gq, const Array& gk, const Array& gv) {
   Problem<T> p(form, q, k, v, mask, lengths);
-  if (stream.is_defined()) {
-    p.seed = static_cast<uint64_t>(stream.data<int64_t>()[0]);
-    p.offset = static_cast<uint64_t>(stream.data<int64_t>()[1]);
-  }
+  p.draw_from(stream);
   gk.fill(0);
   gv.fill(0);
   const int64_t share = p.heads / p.groups;

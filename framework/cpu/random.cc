@@ -52,12 +52,18 @@ void dropout(Params<kernels::DropoutRatio> params, RandomState state, In x, Out 
   pointwise_to(y, kernels::Mul{}, *x, *mask);
 }
 
+void random_place(RandomState state, Out place) {
+  place->data<int64_t>()[0] = static_cast<int64_t>(state.seed);
+  place->data<int64_t>()[1] = static_cast<int64_t>(state.offset);
+}
+
 }  // namespace
 
 void register_random(Backend& backend) {
   backend.add<kernels::Uniform>(&uniform);
   backend.add<kernels::Normal>(&normal);
   backend.add<kernels::Dropout>(&dropout);
+  backend.add<kernels::RandomPlace>(&random_place);
 }
 
 }  // namespace kusari::cpu

@@ -16,13 +16,12 @@ struct AttentionForm {
 /// contiguous, and n and keys at least 1. mask: (B, heads, n, keys) of any strides, undefined for none: bool, true
 /// where i sees j, or numbers that are added to the scores. lengths: (B), int64: keys of each sequence that there are,
 /// undefined for all. A query that sees no key gives zeros. lse: (B, heads, n), the logarithm of the sum of
-/// exponentials, for the gradient, with y's dtype or float32 for half types. stream: (2), int64: the place of the
-/// random numbers that dropout took, B heads n keys of them, for the gradient; both are undefined when it will not
-/// come, stream also without dropout. q, k, v, y: one floating dtype, half types are computed in float32.
+/// exponentials, for the gradient, with y's dtype or float32 for half types; undefined when that will not come. stream:
+/// where the random numbers of dropout are, as RandomPlace tells it; undefined without dropout. Weight (b, h, i, j)
+/// takes the number at its place in C order. q, k, v, y: one floating dtype, half types are computed in float32.
 struct Attention {
   static constexpr const char* kName = "attention";
-  using Signature = void(Params<AttentionForm> form, RandomState state, In q, In k, In v, In mask, In lengths, Out y,
-                         Out lse, Out stream);
+  using Signature = void(Params<AttentionForm> form, In q, In k, In v, In mask, In lengths, In stream, Out y, Out lse);
 };
 
 /// Gradients of the same by q, k and v, C-ordered. gy: like y.

@@ -40,4 +40,10 @@ struct Dropout {
   using Signature = void(Params<DropoutRatio> ratio, RandomState state, In x, Out y, Out mask);
 };
 
+/// place = (seed, offset) of the stream, (2), int64: for kernels that look numbers up again instead of keeping them.
+struct RandomPlace {
+  static constexpr const char* kName = "random_place";
+  using Signature = void(RandomState state, Out place);
+};
+
 }  // namespace kusari::kernels

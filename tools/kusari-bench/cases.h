@@ -51,5 +51,11 @@ void lstm_lm(const Settings& settings);
 void lstm_ragged(const Settings& settings);
 /// Forward and backward of one layer of 128 LSTM units over 32 sequences of 20.
 void n_step(const Settings& settings);
+/// Training steps with AdamW of a transformer with 6 layers of 6 heads and width 384 on 12 texts of 256 characters.
+void gpt_small(const Settings& settings);
+/// The same with 4 layers of 4 heads and width 128 on 12 texts of 64.
+void gpt_nano(const Settings& settings);
+/// Attention forward and backward: 8 x 6 heads of width 64 over 1024 places, causal; and with dropout.
+void attention(const Settings& settings);
 
 }  // namespace bench

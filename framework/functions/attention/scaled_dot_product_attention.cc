@@ -85,13 +85,16 @@ class ScaledDotProductAttention final : public FunctionNode {
     const Device& device = in[0].device();
     const Shape& q = in[0].shape();
     const Array y = empty({q[0], q[1], q[2], in[2].shape()[3]}, in[0].dtype(), device);
-    if (form_.dropout > 0) state_ = random::reserve(static_cast<uint64_t>(q[0] * q[1] * q[2] * in[1].shape()[2]));
+    if (form_.dropout > 0) {
+      state_ = random::reserve(static_cast<uint64_t>(q[0] * q[1] * q[2] * in[1].shape()[2]));
+      stream_ = empty({2}, Dtype::int64, device);
+      launch<kernels::RandomPlace>(device, state_, stream_);
+    }
     if (is_recording()) {
       const Dtype wide = in[0].dtype() == Dtype::float64 ? Dtype::float64 : Dtype::float32;
       lse_ = empty({q[0], q[1], q[2]}, wide, device);
-      if (form_.dropout > 0) stream_ = empty({2}, Dtype::int64, device);
     }
-    launch<kernels::Attention>(device, form_, state_, in[0], in[1], in[2], mask_, lengths_, y, lse_, stream_);
+    launch<kernels::Attention>(device, form_, in[0], in[1], in[2], mask_, lengths_, stream_, y, lse_);
     return {y};
   }
 

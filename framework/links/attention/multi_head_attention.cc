@@ -1,0 +1,94 @@
+#include "kusari/framework/links/attention/multi_head_attention.h"
+
+#include <string>
+
+#include "kusari/framework/core/argument.h"
+#include "kusari/framework/core/error.h"
+#include "kusari/framework/functions/array/reshape.h"
+#include "kusari/framework/functions/array/split_axis.h"
+#include "kusari/framework/functions/array/transpose.h"
+#include "kusari/framework/functions/attention/rotary_embedding.h"
+#include "kusari/framework/functions/attention/scaled_dot_product_attention.h"
+#include "kusari/framework/functions/connection/linear.h"
+#include "kusari/framework/functions/given.h"
+#include "kusari/framework/links/link_hook.h"
+
+namespace kusari::links {
+namespace {
+
+const char* const kCall = "L::MultiHeadAttention";
+
+int64_t divisor(const char* name, int64_t value, const char* what, int64_t of) {
+  argument::positive(kCall, name, value);
+  if (of % value == 0) return value;
+  throw ValueError(std::string(kCall) + ": " + name + " is " + std::to_string(value) + ": it must divide " + what + ", " +
+                   std::to_string(of));
+}
+
+void expect_places(const Variable& x, const char* argument, int64_t width) {
+  functions::expect_given(x, kCall, argument);
+  if (x.ndim() == 3 && x.shape()[2] == width) return;
+  throw TypeError(std::string(kCall) + ": " + argument + " has shape " + to_string(x.shape()) +
+                  ": it must be (batch, places, " + std::to_string(width) + ")");
+}
+
+}  // namespace
+
+MultiHeadAttention::MultiHeadAttention(int64_t width, int64_t heads, Options options)
+    : qkv{*this, "qkv", argument::positive(kCall, "width", width),
+          width + 2 * divisor("groups", options.groups == 0 ? heads : options.groups, "heads", heads) *
+                      (width / divisor("heads", heads, "width", width)),
+          {.nobias = options.nobias, .initial_w = options.initial_w}},
+      out{*this, "out", width, width,
+          {.nobias = options.nobias,
+           .initial_w = options.initial_w_out ? std::move(options.initial_w_out) : options.initial_w}},
+      dropout{argument::zero_to_below_one(kCall, "dropout", options.dropout)},
+      width_{width},
+      heads_{heads},
+      groups_{options.groups == 0 ? heads : options.groups},
+      is_causal_{options.is_causal},
+      rotary_base_{argument::finite_not_negative(kCall, "rotary_base", options.rotary_base)} {}
+
+// (B, T, count D) -> (B, count, T, D), without moving anything.
+Variable MultiHeadAttention::heads_of(const Variable& x, int64_t count) const {
+  const Shape& shape = x.shape();
+  return functions::transpose(functions::reshape(x, {shape[0], shape[1], count, width_ / heads_}), {0, 2, 1, 3});
+}
+
+Variable MultiHeadAttention::attend(const Variable& q, const Variable& k, const Variable& v, const AttentionCall& call,
+                                    bool is_causal) const {
+  const Variable y = functions::scaled_dot_product_attention(
+      q, k, v, {.mask = call.mask, .lengths = call.lengths, .is_causal = is_causal, .dropout = dropout});
+  const Shape& shape = y.shape();
+  return out(functions::reshape(functions::transpose(y, {0, 2, 1, 3}), {shape[0], shape[2], width_}), 2);
+}
+
+Variable MultiHeadAttention::operator()(const Variable& x, const AttentionCall& call) const {
+  const LinkCall hooked(*this);
+  expect_places(x, "x", width_);
+  const int64_t side = groups_ * (width_ / heads_);
+  const Variables parts = functions::split_axis(qkv(x, 2), {width_, width_ + side}, 2);
+  Variable q = heads_of(parts[0], heads_), k = heads_of(parts[1], groups_), v = heads_of(parts[2], groups_);
+  if (rotary_base_ > 0) {
+    const functions::RotaryOptions rotary{.first = call.cache != nullptr ? call.cache->length() : 0,
+                                          .base = rotary_base_};
+    q = functions::rotary_embedding(q, rotary);
+    k = functions::rotary_embedding(k, rotary);
+  }
+  if (call.cache == nullptr) return attend(q, k, v, call, is_causal_);
+  const auto [keys, values] = call.cache->append(k, v);
+  return attend(q, keys, values, call, is_causal_);
+}
+
+Variable MultiHeadAttention::operator()(const Variable& x, const Variable& memory, const AttentionCall& call) const {
+  const LinkCall hooked(*this);
+  expect_places(x, "x", width_);
+  expect_places(memory, "memory", width_);
+  const Variables w = functions::split_axis(qkv.W, {width_}, 0);
+  const Variables b = qkv.b.is_defined() ? functions::split_axis(qkv.b, {width_}, 0) : Variables{Variable(), Variable()};
+  const Variable q = functions::linear(x, w[0], b[0], {.n_batch_axes = 2});
+  const Variables kv = functions::split_axis(functions::linear(memory, w[1], b[1], {.n_batch_axes = 2}), 2, 2);
+  return attend(heads_of(q, heads_), heads_of(kv[0], groups_), heads_of(kv[1], groups_), call, false);
+}
+
+}  // namespace kusari::links

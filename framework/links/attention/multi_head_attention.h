@@ -1,0 +1,61 @@
+#pragma once
+
+#include <cstdint>
+#include <utility>
+
+#include "kusari/framework/core/export.h"
+#include "kusari/framework/links/attention/kv_cache.h"
+#include "kusari/framework/links/connection/linear.h"
+#include "kusari/framework/links/link.h"
+
+namespace kusari::links {
+
+struct MultiHeadAttentionOptions {
+  int64_t groups = 0;        ///< heads of keys and values, of which `heads` is a multiple; 0: as many as heads
+  bool is_causal = false;    ///< no place sees those behind it
+  bool nobias = false;       ///< of both products
+  double dropout = 0;        ///< in [0, 1), of the weights of attention, when config.train
+  double rotary_base = 0;    ///< F::rotary_embedding of queries and keys with this base; 0: none
+  Initializer initial_w = {};      ///< default: LeCunNormal
+  Initializer initial_w_out = {};  ///< of the product behind the heads; default: that of initial_w
+};
+
+/// Options of one call.
+struct AttentionCall {
+  Array mask = {};                ///< as in F::scaled_dot_product_attention
+  Array lengths = {};             ///< likewise
+  KVCacheLayer* cache = nullptr;  ///< keys and values of the places before, which those of x join
+};
+
+/// Attention of several heads between products: out(attention(q, k, v)), q, k and v being qkv(x) for each head.
+/// Vaswani et al. 2017; torch.nn.MultiheadAttention with batch_first.
+class KUSARI_API MultiHeadAttention : public Chain {
+ public:
+  using Options = MultiHeadAttentionOptions;
+  /// Throws ValueError unless width is a multiple of heads, and heads of groups.
+  MultiHeadAttention(int64_t width, int64_t heads, Options options = {});
+
+  /// Of each place of x to all: x: (B, T, width). Returns the same shape. With a cache x is what comes next.
+  Variable operator()(const Variable& x, const AttentionCall& call = {}) const;
+  /// Of each place of x to those of memory, (B, S, width): an encoder's. Never causal, and without rotation.
+  Variable operator()(const Variable& x, const Variable& memory, const AttentionCall& call = {}) const;
+
+  Child<Linear> qkv;  ///< W: (width + 2 groups width / heads, width): q, k, v as blocks
+  Child<Linear> out;  ///< W: (width, width)
+  double dropout;
+
+ private:
+  Variable heads_of(const Variable& x, int64_t count) const;
+  Variable attend(const Variable& q, const Variable& k, const Variable& v, const AttentionCall& call,
+                  bool is_causal) const;
+
+  int64_t width_, heads_, groups_;
+  bool is_causal_;
+  double rotary_base_;
+};
+
+}  // namespace kusari::links
+
+namespace kusari {
+namespace L = links;
+}  // namespace kusari

@@ -1,0 +1,75 @@
+#include "kusari/framework/links/attention/transformer_block.h"
+
+#include "kusari/framework/core/argument.h"
+#include "kusari/framework/functions/activation/gelu.h"
+#include "kusari/framework/functions/activation/relu.h"
+#include "kusari/framework/functions/activation/silu.h"
+#include "kusari/framework/functions/array/split_axis.h"
+#include "kusari/framework/functions/math/basic_math.h"
+#include "kusari/framework/functions/noise/dropout.h"
+#include "kusari/framework/links/link_hook.h"
+
+namespace kusari::links {
+namespace {
+
+AnyLink norm_of(int64_t width, const TransformerBlockOptions& options) {
+  if (options.norm == BlockNorm::rms) return AnyLink(RMSNormalization(width, {.eps = options.eps}));
+  return AnyLink(LayerNormalization(width, {.eps = options.eps}));
+}
+
+int64_t inner_width(int64_t width, const TransformerBlockOptions& options) {
+  argument::not_negative("L::TransformerBlock", "mlp_width", options.mlp_width);
+  return options.mlp_width == 0 ? 4 * width : options.mlp_width;
+}
+
+}  // namespace
+
+TransformerBlock::TransformerBlock(int64_t width, int64_t heads, const Options& o)
+    : ln_1{*this, "ln_1", norm_of(width, o)},
+      attn{*this, "attn", width, heads,
+           {.groups = o.groups,
+            .is_causal = o.is_causal,
+            .nobias = o.nobias,
+            .dropout = o.dropout,
+            .rotary_base = o.rotary_base,
+            .initial_w = o.initial_w,
+            .initial_w_out = o.initial_w_out}},
+      ln_2{*this, "ln_2", norm_of(width, o)},
+      mlp_in{*this, "mlp_in", width, inner_width(width, o) * (o.mlp == BlockMlp::gated_silu ? 2 : 1),
+             {.nobias = o.nobias, .initial_w = o.initial_w}},
+      mlp_out{*this, "mlp_out", inner_width(width, o), width,
+              {.nobias = o.nobias, .initial_w = o.initial_w_out ? o.initial_w_out : o.initial_w}},
+      dropout{o.dropout},
+      pre_norm_{o.pre_norm},
+      mlp_{o.mlp} {}
+
+Variable TransformerBlock::mlp(const Variable& x) const {
+  using namespace functions;
+  const Variable h = mlp_in(x, 2);
+  switch (mlp_) {
+    case BlockMlp::gelu:
+      return mlp_out(gelu(h), 2);
+    case BlockMlp::gelu_tanh:
+      return mlp_out(gelu(h, GeluForm::tanh), 2);
+    case BlockMlp::relu:
+      return mlp_out(relu(h), 2);
+    case BlockMlp::gated_silu: {
+      const Variables halves = split_axis(h, 2, 2);
+      return mlp_out(silu(halves[0]) * halves[1], 2);
+    }
+  }
+  return {};
+}
+
+Variable TransformerBlock::operator()(const Variable& x, const AttentionCall& call) const {
+  const LinkCall hooked(*this);
+  const auto dropped = [&](const Variable& h) { return dropout > 0 ? functions::dropout(h, dropout) : h; };
+  if (pre_norm_) {
+    const Variable h = x + dropped(attn(ln_1(x), call));
+    return h + dropped(mlp(ln_2(h)));
+  }
+  const Variable h = ln_1(x + dropped(attn(x, call)));
+  return ln_2(h + dropped(mlp(h)));
+}
+
+}  // namespace kusari::links

@@ -1,0 +1,68 @@
+#pragma once
+
+#include <cstdint>
+#include <utility>
+
+#include "kusari/framework/core/export.h"
+#include "kusari/framework/links/any_link.h"
+#include "kusari/framework/links/attention/multi_head_attention.h"
+#include "kusari/framework/links/connection/linear.h"
+#include "kusari/framework/links/link.h"
+#include "kusari/framework/links/normalization/layer_normalization.h"
+#include "kusari/framework/links/normalization/rms_normalization.h"
+
+namespace kusari::links {
+
+/// What a transformer block normalizes with, and what its two inner products have between them.
+enum class BlockNorm : uint8_t { layer, rms };
+enum class BlockMlp : uint8_t {
+  gelu,       ///< out(gelu(in(x)))
+  gelu_tanh,  ///< the same with GeluForm::tanh, as in GPT-2
+  relu,
+  gated_silu,  ///< out(silu(g) u), g and u being the halves of in(x), as in Llama
+};
+
+struct TransformerBlockOptions {
+  bool is_causal = false;
+  bool pre_norm = true;      ///< x + f(norm(x)); otherwise norm(x + f(x)), as in the paper
+  double dropout = 0;        ///< in [0, 1), behind both halves and of the weights of attention, when config.train
+  int64_t mlp_width = 0;     ///< 0: 4 width
+  BlockMlp mlp = BlockMlp::gelu;
+  BlockNorm norm = BlockNorm::layer;
+  double eps = 1e-5;         ///< of the normalizations
+  int64_t groups = 0;        ///< heads of keys and values; 0: as many as heads
+  bool nobias = false;       ///< of all products
+  double rotary_base = 0;    ///< F::rotary_embedding of queries and keys; 0: none
+  Initializer initial_w = {};      ///< default: LeCunNormal
+  Initializer initial_w_out = {};  ///< of the products before the two sums; default: that of initial_w
+};
+
+/// A layer of a transformer: attention, then two products for each place, each half added to what it was given.
+/// Vaswani et al. 2017; torch.nn.TransformerEncoderLayer.
+class KUSARI_API TransformerBlock : public Chain {
+ public:
+  using Options = TransformerBlockOptions;
+  /// Throws what MultiHeadAttention throws, and ValueError for a negative mlp_width.
+  TransformerBlock(int64_t width, int64_t heads, const Options& options = {});
+
+  /// x: (B, T, width). Returns the same shape. With a cache x is what comes next.
+  Variable operator()(const Variable& x, const AttentionCall& call = {}) const;
+
+  Child<AnyLink> ln_1;  ///< LayerNormalization or RMSNormalization
+  Child<MultiHeadAttention> attn;
+  Child<AnyLink> ln_2;
+  Child<Linear> mlp_in, mlp_out;
+  double dropout;
+
+ private:
+  Variable mlp(const Variable& x) const;
+
+  bool pre_norm_;
+  BlockMlp mlp_;
+};
+
+}  // namespace kusari::links
+
+namespace kusari {
+namespace L = links;
+}  // namespace kusari

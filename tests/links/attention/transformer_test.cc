@@ -1,0 +1,198 @@
+#include <algorithm>
+#include <cmath>
+#include <string>
+#include <vector>
+
+#include <doctest/doctest.h>
+
+#include "kusari/framework/core/config.h"
+#include "kusari/framework/core/error.h"
+#include "kusari/framework/core/random.h"
+#include "kusari/framework/functions/array/transpose.h"
+#include "kusari/framework/functions/attention/scaled_dot_product_attention.h"
+#include "kusari/framework/functions/connection/linear.h"
+#include "kusari/framework/functions/math/sum.h"
+#include "kusari/framework/links/attention/generate.h"
+#include "kusari/framework/links/attention/kv_cache.h"
+#include "kusari/framework/links/attention/multi_head_attention.h"
+#include "kusari/framework/links/attention/transformer_block.h"
+#include "kusari/framework/links/chain_list.h"
+#include "kusari/framework/links/connection/embed_id.h"
+#include "kusari/framework/static_graph/static_graph.h"
+
+namespace kusari::transformer_test {
+namespace {
+
+Variable drawn(const Shape& shape, int seed = 1) {
+  std::vector<float> values(static_cast<size_t>(numel(shape)));
+  for (size_t i = 0; i < values.size(); ++i) values[i] = static_cast<float>(std::sin(0.7 * static_cast<double>(i) + seed));
+  return Variable(array(values, shape));
+}
+void check_equal(const Variable& got, const Variable& expected) {
+  REQUIRE(got.shape() == expected.shape());
+  const auto a = got.to_vector<float>(), b = expected.to_vector<float>();
+  for (size_t i = 0; i < a.size(); ++i) CHECK(a[i] == doctest::Approx(b[i]).epsilon(1e-4));
+}
+
+/// Words, blocks, and the scores of the next words.
+class Lm : public Chain {
+ public:
+  explicit Lm(const L::TransformerBlockOptions& options) : embed{*this, "embed", 11, 8} {
+    for (int i = 0; i < 2; ++i) blocks.append(L::TransformerBlock(8, 4, options));
+  }
+  Variable operator()(const Variable& ids, KVCache* cache = nullptr) const {
+    Variable x = embed(ids);
+    for (size_t i = 0; i < blocks.size(); ++i) x = blocks[i](x, {.cache = cache == nullptr ? nullptr : &cache->layer(i)});
+    return functions::linear(x, embed.W, Variable(), {.n_batch_axes = 2});
+  }
+  Child<L::EmbedID> embed;
+  Child<ChainList<L::TransformerBlock>> blocks{*this, "blocks"};
+};
+
+const L::TransformerBlockOptions kForms[] = {
+    {.is_causal = true},
+    {.is_causal = true, .pre_norm = false, .mlp = L::BlockMlp::relu},
+    {.is_causal = true,
+     .mlp_width = 12,
+     .mlp = L::BlockMlp::gated_silu,
+     .norm = L::BlockNorm::rms,
+     .groups = 2,
+     .nobias = true,
+     .rotary_base = 10000},
+};
+
+Array words(const std::vector<int32_t>& ids) { return array(ids, {1, static_cast<int64_t>(ids.size())}); }
+
+}  // namespace
+
+TEST_CASE("MultiHeadAttention: attention of each head between two products") {
+  const L::MultiHeadAttention mha(6, 3, {.is_causal = true});
+  const Variable x = drawn({2, 4, 6});
+  const Variable qkv = functions::linear(x, mha.qkv.W, mha.qkv.b, {.n_batch_axes = 2});
+  const auto heads = [&](int64_t part) {
+    const Variable own(qkv.array().slice(2, 6 * part, 6).contiguous());
+    return functions::transpose(Variable(own.array().reshape({2, 4, 3, 2})), {0, 2, 1, 3});
+  };
+  const Variable y = functions::scaled_dot_product_attention(heads(0), heads(1), heads(2), {.is_causal = true});
+  const Variable joined(functions::transpose(y, {0, 2, 1, 3}).array().contiguous().reshape({2, 4, 6}));
+  check_equal(mha(x), functions::linear(joined, mha.out.W, mha.out.b, {.n_batch_axes = 2}));
+  // Attention to a memory that is x itself sees everything.
+  const L::MultiHeadAttention open(6, 3);
+  check_equal(open(x, x), open(x));
+  CHECK(open(x, drawn({2, 7, 6})).shape() == Shape{2, 4, 6});
+}
+
+TEST_CASE("transformer blocks give the same with a cache, place by place") {
+  const auto mode = no_backprop_mode();
+  for (const L::TransformerBlockOptions& options : kForms) {
+    const Lm model(options);
+    const std::vector<int32_t> ids{3, 1, 4, 1, 5, 9, 2, 6};
+    const Variable whole = model(Variable(words(ids), false));
+    KVCache cache(2, 8);
+    check_equal(model(Variable(words({3, 1, 4}), false), &cache), Variable(whole.array().slice(1, 0, 3).copy()));
+    for (size_t t = 3; t < ids.size(); ++t) {
+      check_equal(model(Variable(words({ids[t]}), false), &cache),
+                  Variable(whole.array().slice(1, static_cast<int64_t>(t), 1).copy()));
+    }
+    CHECK(cache.length() == 8);
+    CHECK_THROWS_WITH_AS(model(Variable(words({1}), false), &cache),
+                         doctest::Contains("there are 8 places in the cache of 8: no room for 1 more"), StateError);
+    CHECK(cache.length() == 8);
+    cache.truncate(2);
+    check_equal(model(Variable(words({4}), false), &cache), Variable(whole.array().slice(1, 2, 1).copy()));
+    CHECK_THROWS_AS(cache.truncate(9), ValueError);
+  }
+}
+
+TEST_CASE("transformers train, define-by-run and as static graphs") {
+  for (const L::TransformerBlockOptions& options : kForms) {
+    L::TransformerBlockOptions dropping = options;
+    dropping.dropout = 0.2;
+    Lm model(dropping);
+    auto graph = static_graph(model);
+    const Variable ids(words({3, 1, 4, 1}), false);
+    for (int round = 0; round < 3; ++round) {
+      model.cleargrads();
+      random::seed(round);
+      const Variable y = model(ids);
+      functions::sum(y).backward();
+      std::vector<std::vector<float>> expected;
+      for (Parameter* p : model.params()) expected.push_back(p->grad().to_vector<float>());
+      model.cleargrads();
+      random::seed(round);
+      const Variable z = graph(ids);
+      CHECK(z.to_vector<float>() == y.to_vector<float>());
+      functions::sum(z).backward();
+      size_t i = 0;
+      for (Parameter* p : model.params()) CHECK(p->grad().to_vector<float>() == expected[i++]);
+    }
+  }
+}
+
+TEST_CASE("generate: greedy, seeded, ended, and observed") {
+  const Lm model(kForms[2]);
+  const auto run = [&](GenerateOptions options) {
+    KVCache cache(2, 40);
+    return generate([&](const Variable& x) { return model(x, &cache); }, array<int32_t>({3, 1}), options)
+        .to_vector<int32_t>();
+  };
+  // Greedy: the best token of the whole text each time.
+  std::vector<int32_t> ids{3, 1};
+  std::vector<int32_t> expected;
+  for (int t = 0; t < 10; ++t) {
+    const auto mode = no_backprop_mode();
+    const Variable y = model(Variable(words(ids), false));
+    const std::vector<float> last = y.array().slice(1, static_cast<int64_t>(ids.size()) - 1, 1).copy().to_vector<float>();
+    ids.push_back(static_cast<int32_t>(std::max_element(last.begin(), last.end()) - last.begin()));
+    expected.push_back(ids.back());
+  }
+  CHECK(run({.max_new = 10, .temperature = 0}) == expected);
+  CHECK(run({.max_new = 10, .top_k = 1}) == expected);
+  CHECK(run({.max_new = 10, .top_p = 1e-9}) == expected);
+  CHECK(run({.max_new = 20, .temperature = 3, .seed = 5}) == run({.max_new = 20, .temperature = 3, .seed = 5}));
+  CHECK(run({.max_new = 20, .temperature = 3, .seed = 5}) != run({.max_new = 20, .temperature = 3, .seed = 6}));
+  CHECK(run({.max_new = 10, .temperature = 0, .end = expected[2]}).back() == expected[2]);
+  std::vector<int64_t> observed;
+  const auto seen = run({.max_new = 10, .on_token = [&](int64_t token) {
+                           observed.push_back(token);
+                           return observed.size() < 4;
+                         }});
+  CHECK(seen.size() == 4);
+  CHECK(std::vector<int32_t>(observed.begin(), observed.end()) == seen);
+  CHECK(run({.max_new = 0}).empty());
+}
+
+TEST_CASE("draw_token draws in proportion, from what top_k and top_p leave") {
+  const Array scores = array<double>({std::log(0.1), std::log(0.2), std::log(0.4), std::log(0.3)});
+  const auto shares = [&](const GenerateOptions& options, std::vector<int64_t> came = {}) {
+    std::vector<int> counts(4);
+    for (int i = 0; i < 1000; ++i) ++counts[static_cast<size_t>(draw_token(scores, came, options, (i + 0.5) / 1000))];
+    return counts;
+  };
+  CHECK(shares({}) == std::vector<int>{100, 200, 400, 300});
+  CHECK(shares({.top_k = 2}) == std::vector<int>{0, 0, 571, 429});
+  CHECK(shares({.top_p = 0.75}) == std::vector<int>{0, 222, 444, 334});
+  CHECK(shares({.temperature = 0.5}) == std::vector<int>{33, 134, 533, 300});
+  CHECK(shares({.temperature = 0, .repetition_penalty = 2}, {2}) == std::vector<int>{0, 0, 0, 1000});
+}
+
+TEST_CASE("what transformers and generate refuse") {
+  CHECK_THROWS_WITH_AS(L::MultiHeadAttention(6, 4), doctest::Contains("L::MultiHeadAttention: heads is 4: it must divide width, 6"),
+                       ValueError);
+  CHECK_THROWS_WITH_AS(L::MultiHeadAttention(8, 4, {.groups = 3}), doctest::Contains("groups is 3: it must divide heads, 4"),
+                       ValueError);
+  const L::MultiHeadAttention mha(6, 3);
+  CHECK_THROWS_WITH_AS(mha(drawn({2, 6})), doctest::Contains("x has shape (2, 6): it must be (batch, places, 6)"), TypeError);
+  CHECK_THROWS_AS(KVCache(0, 4), ValueError);
+  const auto scores = [](const Variable&) { return drawn({1, 1, 5}); };
+  CHECK_THROWS_WITH_AS(generate(scores, array<int32_t>({1}), {.temperature = -1}), doctest::Contains("generate: temperature is -1"),
+                       ValueError);
+  CHECK_THROWS_WITH_AS(generate(scores, array<int32_t>({1}), {.top_p = 0}), doctest::Contains("generate: top_p is 0"), ValueError);
+  CHECK_THROWS_WITH_AS(generate(scores, array<float>({1})), doctest::Contains("it must be a vector of integers"), TypeError);
+  const auto flat = [](const Variable&) { return drawn({5}); };
+  CHECK_THROWS_WITH_AS(generate(flat, array<int32_t>({1})), doctest::Contains("the scores have shape (5,)"), TypeError);
+  const auto nan = [](const Variable&) { return Variable(array<float>({NAN, NAN}, {1, 2}), false); };
+  CHECK_THROWS_WITH_AS(generate(nan, array<int32_t>({1})), doctest::Contains("the best score is"), ValueError);
+}
+
+}  // namespace kusari::transformer_test

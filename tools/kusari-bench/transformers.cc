@@ -1,0 +1,96 @@
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "kusari/framework/functions/attention/scaled_dot_product_attention.h"
+#include "kusari/framework/functions/connection/linear.h"
+#include "kusari/framework/functions/loss/token_cross_entropy.h"
+#include "kusari/framework/functions/math/basic_math.h"
+#include "kusari/framework/functions/math/sum.h"
+#include "kusari/framework/links/attention/transformer_block.h"
+#include "kusari/framework/links/chain_list.h"
+#include "kusari/framework/links/connection/embed_id.h"
+#include "kusari/framework/links/normalization/layer_normalization.h"
+#include "kusari/optimizers/decoupled_adamw.h"
+#include "kusari/tools/kusari-bench/cases.h"
+#include "kusari/tools/kusari-bench/training.h"
+#include "kusari/updaters/static_step.h"
+
+namespace bench {
+namespace {
+
+using kusari::Variable;
+namespace F = kusari::functions;
+namespace L = kusari::links;
+
+struct GptSizes {
+  const char* name;
+  int64_t layers, heads, width, block;
+  double dropout = 0;
+};
+
+constexpr int64_t kCharacters = 65, kTexts = 12;
+
+class Gpt : public kusari::Chain {
+ public:
+  explicit Gpt(const GptSizes& s)
+      : wte{*this, "wte", kCharacters, s.width}, wpe{*this, "wpe", s.block, s.width}, ln_f{*this, "ln_f", s.width} {
+    for (int64_t i = 0; i < s.layers; ++i) {
+      h.append(L::TransformerBlock(s.width, s.heads, {.is_causal = true, .dropout = s.dropout}));
+    }
+  }
+  Variable operator()(const Variable& ids, const Variable& places) const {
+    Variable x = wte(ids) + wpe(places);
+    for (const L::TransformerBlock& block : h) x = block(x);
+    return F::linear(ln_f(x), wte.W, Variable(), {.n_batch_axes = 2});
+  }
+  kusari::Child<L::EmbedID> wte, wpe;
+  kusari::Child<kusari::ChainList<L::TransformerBlock>> h{*this, "h"};
+  kusari::Child<L::LayerNormalization> ln_f;
+};
+
+void train_gpt(const Settings& settings, const GptSizes& sizes) {
+  Gpt model(sizes);
+  kusari::optimizers::DecoupledAdamW optimizer({.lr = 1e-3, .beta2 = 0.99, .weight_decay_rate = 0.1});
+  optimizer.setup(model);
+  const int64_t count = kTexts * sizes.block;
+  const Variable ids(draw_labels(count, kCharacters).reshape({kTexts, sizes.block}), false);
+  const Variable next(draw_labels(count, kCharacters).reshape({kTexts, sizes.block}), false);
+  const Variable places(kusari::arange(sizes.block, kusari::Dtype::int32).reshape({1, sizes.block}), false);
+  const auto loss_of = [&](const Variable& x, const Variable& t) { return F::token_cross_entropy(model(x, places), t); };
+  std::optional<kusari::updaters::StaticStep> replayed;
+  if (settings.static_graph == "step") {
+    replayed.emplace(kusari::StaticGraphOptions{},
+                     [&](kusari::Optimizer&, std::span<const Variable> in) { return loss_of(in[0], in[1]); }, false);
+  }
+  const Variable inputs[] = {ids, next};
+  const Samples samples = sample(settings, [&] {
+    if (replayed) return replayed->update(optimizer, inputs);
+    optimizer.update([&] { return loss_of(ids, next); });
+  });
+  report(settings, sizes.name, "ms/step", samples, 1e3,
+         ",\"params\":" + std::to_string(model.count_params()) + static_graph_field(settings));
+}
+
+}  // namespace
+
+void gpt_small(const Settings& settings) {
+  train_gpt(settings, {"gpt_small", 6, 6, 384, 256});
+  train_gpt(settings, {"gpt_small.dropout", 6, 6, 384, 256, 0.2});
+}
+
+void gpt_nano(const Settings& settings) { train_gpt(settings, {"gpt_nano", 4, 4, 128, 64}); }
+
+void attention(const Settings& settings) {
+  const auto drawn = [&] { return Variable(draw_normal({8, 6, 1024, 64})); };
+  const Variable q = drawn(), k = drawn(), v = drawn();
+  for (const double dropout : {0.0, 0.1}) {
+    const Samples samples = sample(settings, [&] {
+      for (Variable x : {q, k, v}) x.cleargrad();
+      F::sum(F::scaled_dot_product_attention(q, k, v, {.is_causal = true, .dropout = dropout})).backward();
+    });
+    report(settings, dropout == 0 ? "attention" : "attention.dropout", "ms", samples, 1e3);
+  }
+}
+
+}  // namespace bench
