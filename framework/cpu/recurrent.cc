@@ -93,8 +93,8 @@ class Panels {
   // out: (rows, columns). a: prepared.
   void multiply(int64_t p, const void* a, int64_t rows, void* out) const {
     if (halves_ == nullptr) return loop_.multiply(a, depth_, rows, depth_, at(p), columns_, out);
-    halves_->multiply(static_cast<const uint16_t*>(a), depth_, rows, depth_,
-                      reinterpret_cast<const uint16_t*>(at(p)), columns_, static_cast<float*>(out), columns_, false);
+    halves_->multiply(static_cast<const uint16_t*>(a), depth_, rows, depth_, reinterpret_cast<const uint16_t*>(at(p)),
+                      columns_, static_cast<float*>(out), columns_, false);
   }
 
  private:
@@ -122,13 +122,9 @@ class Panels {
 };
 
 // Half types are computed in float32, in arrays of their own.
-Array widened(const Array& x) {
-  return x.is_defined() && is_half(x.dtype()) ? x.astype(Dtype::float32) : x;
-}
+Array widened(const Array& x) { return x.is_defined() && is_half(x.dtype()) ? x.astype(Dtype::float32) : x; }
 // bfloat16 factors stay, where there are products of such.
-Array wide_weights(const Array& w) {
-  return w.dtype() == Dtype::bfloat16 && has_bfloat16_dot() ? w : widened(w);
-}
+Array wide_weights(const Array& w) { return w.dtype() == Dtype::bfloat16 && has_bfloat16_dot() ? w : widened(w); }
 Array wide_result(const Array& y) {
   return y.is_defined() && is_half(y.dtype()) ? empty(y.shape(), Dtype::float32) : y;
 }
@@ -231,7 +227,7 @@ void recurrent_gradient(Params<RecurrentLayer> layer, In batch_sizes, In c, In w
   const Array& to_h = gu ? *gu : *gx;
   // At each time the gradient of h comes through the products of the time after it; then that of the gates follows.
   for (size_t i = times.all.size() + 1; i-- > 0;) {
-    const bool has_product = i < times.all.size(), has_gates = i > 0;
+    const bool has_product = i<times.all.size(), has_gates = i> 0;
     const Times::Time none{0, 0};
     const Times::Time after = has_product ? times.all[i] : none, time = has_gates ? times.all[i - 1] : none;
     const Times::Time last = i > 1 ? times.all[i - 2] : none;

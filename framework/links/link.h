@@ -108,9 +108,9 @@ class LinkCall;
 /// the parameters that optimizers know; moving keeps everything, and what was moved from throws StateError when it is
 /// called.
 ///
-/// A link's operator() is best const, as those of nearly all links of this library are: then a function may take the model as
-/// a const reference. What a call makes when it is the first (parameters of sizes that the batch decides) and what it
-/// counts (running statistics) does not count as a change of the model. That of a link with State is not const.
+/// A link's operator() is best const, as those of nearly all links of this library are: then a function may take the
+/// model as a const reference. What a call makes when it is the first (parameters of sizes that the batch decides) and
+/// what it counts (running statistics) does not count as a change of the model. That of a link with State is not const.
 /// chainer.Link.
 class KUSARI_API Link {
  public:

@@ -122,7 +122,10 @@ class Engine::Observer final : public RecordingObserver {
 };
 
 Engine::Engine(std::shared_ptr<EnginesShared> shared, bool is_first)
-    : shared_{std::move(shared)}, options_{shared_->options}, is_first_{is_first}, copies_outputs_{options_.copy_outputs} {
+    : shared_{std::move(shared)},
+      options_{shared_->options},
+      is_first_{is_first},
+      copies_outputs_{options_.copy_outputs} {
   (void)config();  // throws bad settings, which is_on() cannot
 }
 
@@ -159,7 +162,8 @@ Variables Engine::call(const Callee& callee, std::span<const Variable> inputs) {
   copies_outputs_ = true;  // the next call reads a state while it computes the one after it
   StatefulCall call{callee, states};
   const Variables all = with_states(inputs, states);
-  Variables results = call_stateless({&StatefulCall::run, &call, callee.model}, {all.data(), all.size()}, states.size());
+  Variables results =
+      call_stateless({&StatefulCall::run, &call, callee.model}, {all.data(), all.size()}, states.size());
   for (size_t i = states.size(); i-- > 0; results.pop_back()) *states[i] = std::move(results.back());
   return results;
 }

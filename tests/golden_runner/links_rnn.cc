@@ -132,9 +132,9 @@ void add_rnn_links(LinkTable& table) {
        }},
       {"StatelessGRU",
        [](LinkArgs& a) {
-         return link_under_test(L::StatelessGRU(a.integer("in_size"), a.integer("out_size"), gru_options(a)),
-                                "forward(h, x)",
-                                [](L::StatelessGRU& self, Args& given) { return self(given.var("h"), given.var("x")); });
+         return link_under_test(
+             L::StatelessGRU(a.integer("in_size"), a.integer("out_size"), gru_options(a)), "forward(h, x)",
+             [](L::StatelessGRU& self, Args& given) { return self(given.var("h"), given.var("x")); });
        }},
       {"StatelessLSTM",
        [](LinkArgs& a) {
@@ -146,8 +146,9 @@ void add_rnn_links(LinkTable& table) {
        }},
       {"StatelessMGU",
        [](LinkArgs& a) {
-         return link_under_test(L::StatelessMGU(a.integer("n_inputs"), a.integer("n_units")), "forward(h, x)",
-                                [](L::StatelessMGU& self, Args& given) { return self(given.var("h"), given.var("x")); });
+         return link_under_test(
+             L::StatelessMGU(a.integer("n_inputs"), a.integer("n_units")), "forward(h, x)",
+             [](L::StatelessMGU& self, Args& given) { return self(given.var("h"), given.var("x")); });
        }},
   });
 }

@@ -46,9 +46,8 @@ LinkUnderTest make_model(const std::string& name) {
     });
   }
   if (name == "n_step") {
-    return link_under_test(L::NStepLSTM(2, 3, 2, 0), "forward(*xs)", [](L::NStepLSTM& link, Args& args) {
-      return link({}, {}, args.more_vars()).ys;
-    });
+    return link_under_test(L::NStepLSTM(2, 3, 2, 0), "forward(*xs)",
+                           [](L::NStepLSTM& link, Args& args) { return link({}, {}, args.more_vars()).ys; });
   }
   throw Unsupported("model " + name);
 }

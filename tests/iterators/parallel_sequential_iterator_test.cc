@@ -91,12 +91,13 @@ TEST_CASE("snapshots of ParallelSequentialIterator") {
 }
 
 TEST_CASE("texts and sizes that ParallelSequentialIterator refuses") {
-  CHECK_THROWS_WITH_AS(ParallelSequentialIterator(text(3), 0), "ParallelSequentialIterator: batch_size is 0: it must be positive",
-                       ValueError);
+  CHECK_THROWS_WITH_AS(ParallelSequentialIterator(text(3), 0),
+                       "ParallelSequentialIterator: batch_size is 0: it must be positive", ValueError);
   CHECK_THROWS_WITH_AS(ParallelSequentialIterator(text(0), 1), doctest::Contains("words is empty"), ValueError);
-  CHECK_THROWS_WITH_AS(ParallelSequentialIterator(text(4).reshape({2, 2}), 1), doctest::Contains("words has shape (2, 2)"),
-                       TypeError);
-  CHECK_THROWS_WITH_AS(ParallelSequentialIterator(text(3), 1, {.window = -1}), doctest::Contains("window is -1"), ValueError);
+  CHECK_THROWS_WITH_AS(ParallelSequentialIterator(text(4).reshape({2, 2}), 1),
+                       doctest::Contains("words has shape (2, 2)"), TypeError);
+  CHECK_THROWS_WITH_AS(ParallelSequentialIterator(text(3), 1, {.window = -1}), doctest::Contains("window is -1"),
+                       ValueError);
 }
 
 }  // namespace kusari::parallel_sequential_test

@@ -307,7 +307,8 @@ utils::CooMatrix Draw::draw(As<utils::CooMatrix>, const char* name) {
 PackedSequence Draw::draw(As<PackedSequence>, const char* name) {
   note(name, "packed");
   const Variable data = make<Variable>("data");
-  if (nasty()) return PackedSequence(data, make<std::vector<int64_t>>("batch_sizes"), make<std::vector<int64_t>>("order"));
+  if (nasty())
+    return PackedSequence(data, make<std::vector<int64_t>>("batch_sizes"), make<std::vector<int64_t>>("order"));
   const int64_t rows = data.is_defined() && data.ndim() > 0 ? data.shape()[0] : 0;
   std::vector<int64_t> order(static_cast<size_t>(rows - rows / 2));
   std::iota(order.rbegin(), order.rend(), int64_t{0});
@@ -325,6 +326,13 @@ links::BinaryTree Draw::draw(As<links::BinaryTree>, const char* name) {
 Array* Draw::draw(As<Array*>, const char* name) {
   if (random_.chance(0.3)) return nullptr;
   return kept(std::make_shared<Array>(random_.chance(0.7) ? Array() : make<Array>(name)));
+}
+
+KVCacheLayer* Draw::draw(As<KVCacheLayer*>, const char* name) {
+  if (random_.chance(0.5)) return nullptr;
+  const auto places = static_cast<int64_t>(random_.below(4)) + 1;
+  note(name, "cache of " + std::to_string(places));
+  return &kept(std::make_shared<KVCache>(1, places))->layer(0);
 }
 
 // --- arrays ---------------------------------------------------------------------------------------------------------

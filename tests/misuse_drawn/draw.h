@@ -105,6 +105,7 @@ class Draw {
   links::BinaryTree draw(As<links::BinaryTree>, const char* name);
   PackedSequence draw(As<PackedSequence>, const char* name);
   Array* draw(As<Array*>, const char* name);
+  KVCacheLayer* draw(As<KVCacheLayer*>, const char* name);
   int64_t integer(const char* name, int64_t lowest, int64_t highest);
 
   template <class T>

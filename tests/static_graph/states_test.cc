@@ -115,7 +115,8 @@ TEST_CASE("steps of training that carry a state are replayed as a whole") {
     }
     return loss;
   };
-  updaters::StaticStep step({}, [&](Optimizer&, std::span<const Variable> x) { return loss_of(recorded, x); }, false);
+  updaters::StaticStep step(
+      {}, [&](Optimizer&, std::span<const Variable> x) { return loss_of(recorded, x); }, false);
   for (int round = 0; round < 8; ++round) {
     if (round == 5) {
       plain.reset_state();

@@ -114,8 +114,8 @@ TEST_CASE("BPTTUpdater resumes with the state of the model") {
     std::unique_ptr<BPTTUpdater> updater;
     Run() {
       optimizer.setup(model);
-      updater = std::make_unique<BPTTUpdater>(iterator, optimizer,
-                                              BPTTUpdater::Options{.bprop_len = 5, .by_time = true});
+      updater =
+          std::make_unique<BPTTUpdater>(iterator, optimizer, BPTTUpdater::Options{.bprop_len = 5, .by_time = true});
     }
   };
   Run run;
@@ -136,8 +136,8 @@ TEST_CASE("options that BPTTUpdater refuses") {
   optimizers::SGD optimizer(0.5);
   optimizer.setup(model);
   ParallelSequentialIterator iterator(text(), 4);
-  CHECK_THROWS_WITH_AS(BPTTUpdater(iterator, optimizer, {.bprop_len = -1}), "BPTTUpdater: bprop_len is -1: it must not be negative",
-                       ValueError);
+  CHECK_THROWS_WITH_AS(BPTTUpdater(iterator, optimizer, {.bprop_len = -1}),
+                       "BPTTUpdater: bprop_len is -1: it must not be negative", ValueError);
 }
 
 }  // namespace kusari::bptt_test

@@ -3,7 +3,8 @@
 
     peer_torch.py CASE [--threads N] [--channels-last] [--bfloat16] [--jit] [--compile] [--seconds S] [--patience S]
 
-Cases: cnn_seed resnet18_cifar resnet50_train resnet50_infer mem lstm_lm lstm_ragged n_step. Needs PyTorch from pip. --bfloat16 and --jit (the model
+Cases: cnn_seed resnet18_cifar resnet50_train resnet50_infer mem lstm_lm lstm_ragged n_step gpt_small
+gpt_nano attention. Needs PyTorch from pip. --bfloat16 and --jit (the model
 traced, frozen and optimized for inference: batch normalization folded, convolutions fused) are for resnet50_infer; --compile, which runs the model through torch.compile, for the sequences.
 """
 import argparse
@@ -17,7 +18,8 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
-CASES = ["cnn_seed", "resnet18_cifar", "resnet50_train", "resnet50_infer", "mem", "lstm_lm", "lstm_ragged", "n_step"]
+CASES = ["cnn_seed", "resnet18_cifar", "resnet50_train", "resnet50_infer", "mem", "lstm_lm", "lstm_ragged", "n_step",
+         "gpt_small", "gpt_nano", "attention"]
 
 
 def cnn_seed():
@@ -211,6 +213,70 @@ def n_step(arguments):
     return timing("n_step", "us/step", [1e3 * each for each in seconds], others)
 
 
+class GptBlock(nn.Module):
+    def __init__(self, width, heads, dropout):
+        super().__init__()
+        self.heads, self.ratio = heads, dropout
+        self.ln_1, self.ln_2 = nn.LayerNorm(width), nn.LayerNorm(width)
+        self.qkv, self.out = nn.Linear(width, 3 * width), nn.Linear(width, width)
+        self.mlp_in, self.mlp_out = nn.Linear(width, 4 * width), nn.Linear(4 * width, width)
+
+    def forward(self, x):
+        batch, times, width = x.shape
+        q, k, v = (part.view(batch, times, self.heads, width // self.heads).transpose(1, 2)
+                   for part in self.qkv(self.ln_1(x)).split(width, 2))
+        y = F.scaled_dot_product_attention(q, k, v, is_causal=True, dropout_p=self.ratio)
+        h = x + F.dropout(self.out(y.transpose(1, 2).reshape(batch, times, width)), self.ratio)
+        return h + F.dropout(self.mlp_out(F.gelu(self.mlp_in(self.ln_2(h)))), self.ratio)
+
+
+class Gpt(nn.Module):
+    def __init__(self, layers, heads, width, block, dropout):
+        super().__init__()
+        self.wte, self.wpe = nn.Embedding(65, width), nn.Embedding(block, width)
+        self.h = nn.ModuleList(GptBlock(width, heads, dropout) for _ in range(layers))
+        self.ln_f = nn.LayerNorm(width)
+
+    def forward(self, ids, places):
+        x = self.wte(ids) + self.wpe(places)
+        for block in self.h:
+            x = block(x)
+        return F.linear(self.ln_f(x), self.wte.weight)
+
+
+def gpt(arguments):
+    lines = []
+    sizes = {"gpt_small": (6, 6, 384, 256), "gpt_nano": (4, 4, 128, 64)}[arguments.case]
+    for dropout in (0, 0.2) if arguments.case == "gpt_small" else (0,):
+        model = Gpt(*sizes, dropout)
+        call = torch.compile(model) if arguments.compile else model
+        ids, t = torch.randint(0, 65, (12, sizes[3])), torch.randint(0, 65, (12, sizes[3]))
+        places = torch.arange(sizes[3])[None]
+        optimizer = torch.optim.AdamW(model.parameters(), lr=1e-3, betas=(0.9, 0.99), weight_decay=0.1)
+
+        def step():
+            optimizer.zero_grad()
+            F.cross_entropy(call(ids, places).reshape(-1, 65), t.flatten()).backward()
+            optimizer.step()
+
+        seconds, others = sample(step, arguments)
+        lines.append(timing(arguments.case + (".dropout" if dropout else ""), "ms/step", seconds, others))
+    return lines
+
+
+def attention(arguments):
+    q, k, v = (torch.randn(8, 6, 1024, 64, requires_grad=True) for _ in range(3))
+    lines = []
+    for dropout in (0, 0.1):
+        def step():
+            q.grad = k.grad = v.grad = None
+            F.scaled_dot_product_attention(q, k, v, is_causal=True, dropout_p=dropout).sum().backward()
+
+        seconds, others = sample(step, arguments)
+        lines.append(timing("attention" + (".dropout" if dropout else ""), "ms", seconds, others))
+    return lines
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("case", choices=CASES)
@@ -227,6 +293,10 @@ def main():
     case = arguments.case
     if case in ("lstm_lm", "lstm_ragged"):
         line = lstm_lm(arguments)
+    elif case in ("gpt_small", "gpt_nano"):
+        line = gpt(arguments)
+    elif case == "attention":
+        line = attention(arguments)
     elif case == "n_step":
         line = n_step(arguments)
     elif case == "cnn_seed":
@@ -238,9 +308,10 @@ def main():
     else:
         name = "mem.resnet50_train_bs8" if case == "mem" else "resnet50_train_bs8"
         line = train(name, resnet(True), (8, 3, 224, 224), 1000, arguments)
-    common = {"bench": line.pop("bench"), "impl": f"pytorch-{torch.__version__}", "threads": arguments.threads,
-              "layout": "channels_last" if arguments.channels_last else "plain"}
-    print(json.dumps(common | line, separators=(",", ":")))
+    for each in line if isinstance(line, list) else [line]:
+        common = {"bench": each.pop("bench"), "impl": f"pytorch-{torch.__version__}", "threads": arguments.threads,
+                  "layout": "channels_last" if arguments.channels_last else "plain"}
+        print(json.dumps(common | each, separators=(",", ":")))
 
 
 if __name__ == "__main__":

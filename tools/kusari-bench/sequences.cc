@@ -36,9 +36,7 @@ class RnnLm : public kusari::Chain {
       : embed{*this, "embed", kWords, kUnits},
         lstm{*this, "lstm", 2, kUnits, kUnits, 0},
         out{*this, "out", kUnits, kWords} {}
-  Variable operator()(const PackedSequence& words) const {
-    return out(lstm({}, {}, words.map(embed)).ys.data());
-  }
+  Variable operator()(const PackedSequence& words) const { return out(lstm({}, {}, words.map(embed)).ys.data()); }
   kusari::Child<L::EmbedID> embed;
   kusari::Child<L::NStepLSTM> lstm;
   kusari::Child<L::Linear> out;
@@ -46,7 +44,8 @@ class RnnLm : public kusari::Chain {
 
 /// Word numbers of `lengths`.size() sequences, packed.
 PackedSequence draw_words(const std::vector<int64_t>& lengths) {
-  std::vector<int64_t> order(lengths.size()), batch_sizes(static_cast<size_t>(*std::max_element(lengths.begin(), lengths.end())));
+  std::vector<int64_t> order(lengths.size()),
+      batch_sizes(static_cast<size_t>(*std::max_element(lengths.begin(), lengths.end())));
   std::iota(order.begin(), order.end(), int64_t{0});
   for (const int64_t length : lengths) {
     for (int64_t t = 0; t < length; ++t) ++batch_sizes[static_cast<size_t>(t)];
@@ -66,11 +65,12 @@ void train_lm(const Settings& settings, const char* name, const std::vector<int6
   const Variable next(draw_labels(words.count(), kWords), false);
   std::optional<kusari::updaters::StaticStep> replayed;
   if (settings.static_graph == "step") {
-    replayed.emplace(kusari::StaticGraphOptions{},
-                     [&](kusari::Optimizer&, std::span<const Variable> inputs) {
-                       return F::softmax_cross_entropy(model(words.with(inputs[0])), inputs[1]);
-                     },
-                     false);
+    replayed.emplace(
+        kusari::StaticGraphOptions{},
+        [&](kusari::Optimizer&, std::span<const Variable> inputs) {
+          return F::softmax_cross_entropy(model(words.with(inputs[0])), inputs[1]);
+        },
+        false);
   }
   const Variable inputs[] = {words.data(), next};
   const Samples samples = sample(settings, [&] {
@@ -83,9 +83,7 @@ void train_lm(const Settings& settings, const char* name, const std::vector<int6
 
 }  // namespace
 
-void lstm_lm(const Settings& settings) {
-  train_lm(settings, "lstm_lm", std::vector<int64_t>(kBatch, kTimes));
-}
+void lstm_lm(const Settings& settings) { train_lm(settings, "lstm_lm", std::vector<int64_t>(kBatch, kTimes)); }
 
 void lstm_ragged(const Settings& settings) {
   std::vector<int64_t> lengths;

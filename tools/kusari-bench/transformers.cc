@@ -57,11 +57,14 @@ void train_gpt(const Settings& settings, const GptSizes& sizes) {
   const Variable ids(draw_labels(count, kCharacters).reshape({kTexts, sizes.block}), false);
   const Variable next(draw_labels(count, kCharacters).reshape({kTexts, sizes.block}), false);
   const Variable places(kusari::arange(sizes.block, kusari::Dtype::int32).reshape({1, sizes.block}), false);
-  const auto loss_of = [&](const Variable& x, const Variable& t) { return F::token_cross_entropy(model(x, places), t); };
+  const auto loss_of = [&](const Variable& x, const Variable& t) {
+    return F::token_cross_entropy(model(x, places), t);
+  };
   std::optional<kusari::updaters::StaticStep> replayed;
   if (settings.static_graph == "step") {
-    replayed.emplace(kusari::StaticGraphOptions{},
-                     [&](kusari::Optimizer&, std::span<const Variable> in) { return loss_of(in[0], in[1]); }, false);
+    replayed.emplace(
+        kusari::StaticGraphOptions{},
+        [&](kusari::Optimizer&, std::span<const Variable> in) { return loss_of(in[0], in[1]); }, false);
   }
   const Variable inputs[] = {ids, next};
   const Samples samples = sample(settings, [&] {

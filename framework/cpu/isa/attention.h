@@ -16,7 +16,8 @@ struct AttentionLoop {
   void (*scale_and_add)(T* y, T factor, const T* x, i64 n);
   /// y *= factor.
   void (*scale)(T* y, T factor, i64 n);
-  /// p = exp(scale s - shift), and with kept the factors of dropout (or null): s = kept p, g = p (kept g - delta) scale.
+  /// p = exp(scale s - shift), and with kept the factors of dropout (or null): s = kept p, g = p (kept g - delta)
+  /// scale.
   void (*gradient)(T* s, T* g, const T* kept, T scale, T shift, T delta, i64 n);
   /// x *= y.
   void (*multiply)(T* x, const T* y, i64 n);

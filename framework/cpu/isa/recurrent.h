@@ -21,11 +21,11 @@ struct CellRows {
   i64 rows, units, hidden;
   const void* product;  // h W: kUnits to a gate, product_row to a row
   i64 product_row, product_gate;
-  const void *x, *b;                // rows of G hidden; b of one
-  const void* h;                    // before
-  void *y, *last_h, *last_c;        // rows of hidden; last_c is read and written
-  void *saved, *cells;              // null if not wanted
-  void* next;                       // `before` of the next time, for its first next_rows rows
+  const void *x, *b;          // rows of G hidden; b of one
+  const void* h;              // before
+  void *y, *last_h, *last_c;  // rows of hidden; last_c is read and written
+  void *saved, *cells;        // null if not wanted
+  void* next;                 // `before` of the next time, for its first next_rows rows
   i64 next_rows;
 };
 
@@ -34,12 +34,12 @@ struct CellGradientRows {
   i64 rows, units, hidden;
   const void* product;  // gu W of the time after, or null; to its first product_rows rows
   i64 product_row, product_rows;
-  const void *gy;                    // null for none
+  const void* gy;  // null for none
   const void *y, *saved, *cells, *before;
   const void *last_cells, *first_cells;  // c before: the row of the time before, of its last_rows rows, or the first
   i64 last_rows;
-  void *gx, *gu;   // rows of G hidden; gu null where it is gx
-  void *gh, *gc;   // of the state: read and written
+  void *gx, *gu;  // rows of G hidden; gu null where it is gx
+  void *gh, *gc;  // of the state: read and written
 };
 
 /// forward, backward: indexed by kernels::RecurrentCell.

@@ -31,7 +31,8 @@ Variable rotary_embedding(const Variable& x, const RotaryOptions& options) {
                       std::vector<double> values;
                       for (int64_t t = 0; t < times; ++t) {
                         for (int64_t i = 0; i < half; ++i) {
-                          const double turn = std::pow(options.base, -static_cast<double>(i) / static_cast<double>(half));
+                          const double turn =
+                              std::pow(options.base, -static_cast<double>(i) / static_cast<double>(half));
                           values.push_back(function(static_cast<double>(options.first + t) * turn));
                         }
                       }

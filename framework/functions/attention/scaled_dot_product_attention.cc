@@ -67,7 +67,8 @@ Variable composed(const kernels::AttentionForm& form, const Variable& q, const V
 // The factors that the kernel multiplies weights by.
 Array factors_of(const kernels::AttentionForm& form, RandomState state, const Shape& shape, Dtype dtype,
                  const Device& device) {
-  const Array all = ones(shape, dtype, device), kept = empty(shape, dtype, device), unused = empty(shape, dtype, device);
+  const Array all = ones(shape, dtype, device), kept = empty(shape, dtype, device),
+              unused = empty(shape, dtype, device);
   launch<kernels::Dropout>(device, kernels::DropoutRatio{form.dropout}, state, all, unused, kept);
   return kept;
 }
@@ -165,7 +166,8 @@ void check(const Variable& q, const Variable& k, const Variable& v, const Attent
     if (!fits) refuse_shape("mask", mask.shape(), "it must broadcast to " + to_string(full));
   }
   if (const Array& lengths = options.lengths; lengths.is_defined()) {
-    if (lengths.shape() != Shape{qs[0]}) refuse_shape("lengths", lengths.shape(), "it must be " + to_string(Shape{qs[0]}));
+    if (lengths.shape() != Shape{qs[0]})
+      refuse_shape("lengths", lengths.shape(), "it must be " + to_string(Shape{qs[0]}));
     if (lengths.is_floating() || lengths.dtype() == Dtype::bool_) {
       throw TypeError(std::string(call) + ": lengths has dtype " + name(lengths.dtype()) + ": it must be integral");
     }
@@ -182,8 +184,7 @@ Variable scaled_dot_product_attention(const Variable& q, const Variable& k, cons
                                     options.is_causal};
   const Shape full{q.shape()[0], q.shape()[1], q.shape()[2], k.shape()[2]};
   const Array mask = options.mask.is_defined() ? options.mask.broadcast_to(full) : Array();
-  const Array lengths =
-      options.lengths.is_defined() ? options.lengths.astype(Dtype::int64).contiguous() : Array();
+  const Array lengths = options.lengths.is_defined() ? options.lengths.astype(Dtype::int64).contiguous() : Array();
   const Device& device = q.device();
   if (device.backend().find(kernel_id<kernels::Attention>()) != nullptr) {
     return apply<ScaledDotProductAttention>({q, k, v}, form, mask, lengths);

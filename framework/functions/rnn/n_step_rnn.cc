@@ -8,8 +8,7 @@ namespace kusari::functions {
 namespace {
 
 n_step::Network rnn(bool is_bidirectional, int64_t n_layers, double dropout_ratio, RnnActivation activation) {
-  const auto cell =
-      activation == RnnActivation::relu ? kernels::RecurrentCell::relu : kernels::RecurrentCell::tanh;
+  const auto cell = activation == RnnActivation::relu ? kernels::RecurrentCell::relu : kernels::RecurrentCell::tanh;
   if (is_bidirectional) return {"F::n_step_birnn", "n_step_birnn", n_layers, 2, cell, dropout_ratio};
   return {"F::n_step_rnn", "n_step_rnn", n_layers, 1, cell, dropout_ratio};
 }

@@ -6,8 +6,8 @@
 
 #include "kusari/framework/autograd/variable.h"
 #include "kusari/framework/core/export.h"
-#include "kusari/framework/functions/rnn/packed_sequence.h"
 #include "kusari/framework/functions/rnn/n_step_gru.h"
+#include "kusari/framework/functions/rnn/packed_sequence.h"
 
 namespace kusari::functions {
 

@@ -73,7 +73,8 @@ class RecurrentLayerFunction final : public FunctionNode {
     const Device& device = in[0].device();
     sizes_ = host_constant([&] { return array(batch_sizes_); });
     const Array y = empty({rows, units}, dtype, device), hy = empty(in[1].shape(), dtype, device);
-    const Array c = is_lstm() ? in[4].contiguous() : Array(), cy = is_lstm() ? empty(c.shape(), dtype, device) : Array();
+    const Array c = is_lstm() ? in[4].contiguous() : Array(),
+                cy = is_lstm() ? empty(c.shape(), dtype, device) : Array();
     if (is_recording()) {
       const int64_t saved = kernels::saved_gates_of(layer_.cell);
       before_ = empty({rows, units}, dtype, device);

@@ -15,16 +15,16 @@ struct RecurrentOutput {
 };
 
 /// One layer of a recurrent network in one direction over packed rows (kernels/recurrent.h), differentiable to any
-/// order. x: (S, G H), what the inputs contribute to the gates. h, c: (B, H). w: (G H, H), b: (G H). One floating dtype;
-/// the caller has checked shapes.
+/// order. x: (S, G H), what the inputs contribute to the gates. h, c: (B, H). w: (G H, H), b: (G H). One floating
+/// dtype; the caller has checked shapes.
 KUSARI_API RecurrentOutput recurrent_layer(const kernels::RecurrentLayer& layer, std::span<const int64_t> batch_sizes,
-                                const Variable& x, const Variable& h, const Variable& c, const Variable& w,
-                                const Variable& b);
+                                           const Variable& x, const Variable& h, const Variable& c, const Variable& w,
+                                           const Variable& b);
 
 /// The same as a composition of differentiable functions: for gradients of gradients, for devices that lack the
 /// kernel, and to test it.
 KUSARI_API RecurrentOutput recurrent_steps(const kernels::RecurrentLayer& layer, std::span<const int64_t> batch_sizes,
-                                const Variable& x, const Variable& h, const Variable& c, const Variable& w,
-                                const Variable& b);
+                                           const Variable& x, const Variable& h, const Variable& c, const Variable& w,
+                                           const Variable& b);
 
 }  // namespace kusari::functions

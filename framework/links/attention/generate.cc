@@ -47,8 +47,7 @@ double draw_uniform(const std::optional<uint64_t>& seed, uint64_t i) {
 
 }  // namespace
 
-int64_t draw_token(const Array& scores, std::span<const int64_t> came, const GenerateOptions& options,
-                   double uniform) {
+int64_t draw_token(const Array& scores, std::span<const int64_t> came, const GenerateOptions& options, double uniform) {
   check(options);
   std::vector<double> values = scores.astype(Dtype::float64).to_vector<double>();
   if (options.repetition_penalty != 1) {
@@ -111,8 +110,8 @@ Array generate(const std::function<Variable(const Variable& ids)>& scores, const
   check(options);
   functions::expect_given(ids, kCall, "ids");
   if (ids.ndim() != 1 || ids.size() == 0 || ids.is_floating()) {
-    throw TypeError(std::string(kCall) + ": ids has shape " + to_string(ids.shape()) + " and dtype " + name(ids.dtype()) +
-                    ": it must be a vector of integers with one at least");
+    throw TypeError(std::string(kCall) + ": ids has shape " + to_string(ids.shape()) + " and dtype " +
+                    name(ids.dtype()) + ": it must be a vector of integers with one at least");
   }
   const auto without_graph = no_backprop_mode();
   const auto testing = using_config(&Config::train, false);

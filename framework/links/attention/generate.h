@@ -11,13 +11,13 @@
 namespace kusari {
 
 struct GenerateOptions {
-  int64_t max_new = 100;     ///< tokens at most
-  double temperature = 1;    ///< scores are divided by it; 0 takes the best token each time
-  int64_t top_k = 0;         ///< so many of the best tokens alone can come; 0: all
-  double top_p = 1;          ///< in (0, 1]: the fewest of the best tokens whose probabilities reach this
+  int64_t max_new = 100;          ///< tokens at most
+  double temperature = 1;         ///< scores are divided by it; 0 takes the best token each time
+  int64_t top_k = 0;              ///< so many of the best tokens alone can come; 0: all
+  double top_p = 1;               ///< in (0, 1]: the fewest of the best tokens whose probabilities reach this
   double repetition_penalty = 1;  ///< positive: scores above 0 of tokens that came are divided by it, others multiplied
-  std::optional<int64_t> end = std::nullopt;     ///< the token that ends the text; it is the last of the result
-  std::optional<uint64_t> seed = std::nullopt;   ///< the same text each time; the process's stream when not given
+  std::optional<int64_t> end = std::nullopt;         ///< the token that ends the text; it is the last of the result
+  std::optional<uint64_t> seed = std::nullopt;       ///< the same text each time; the process's stream when not given
   std::function<bool(int64_t token)> on_token = {};  ///< gets each token when it is there; false ends the text
 };
 

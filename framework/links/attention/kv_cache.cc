@@ -16,10 +16,10 @@ KVCacheLayer::Filled KVCacheLayer::append(const Variable& key, const Variable& v
     bool same = x.ndim() == 4 && x.shape()[2] == key.array().shape(2);
     for (const int axis : {0, 1, 3}) same = same && (is_first || x.shape()[axis] == kept.shape()[axis]);
     if (same && (is_first || (x.dtype() == kept.dtype() && x.device() == kept.device()))) return;
-    throw TypeError(std::string("KVCacheLayer::append: ") + name + " has shape " + to_string(x.shape()) + " and dtype " +
-                    kusari::name(x.dtype()) + (is_first ? ": it must have four axes, (batch, heads, places, width)"
-                                                        : ": the cache holds " + to_string(kept.shape()) + " of " +
-                                                              kusari::name(kept.dtype())));
+    throw TypeError(std::string("KVCacheLayer::append: ") + name + " has shape " + to_string(x.shape()) +
+                    " and dtype " + kusari::name(x.dtype()) +
+                    (is_first ? ": it must have four axes, (batch, heads, places, width)"
+                              : ": the cache holds " + to_string(kept.shape()) + " of " + kusari::name(kept.dtype())));
   };
   fits(key.array(), key_, "key");
   fits(value.array(), value_, "value");

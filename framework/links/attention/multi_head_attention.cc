@@ -21,8 +21,8 @@ const char* const kCall = "L::MultiHeadAttention";
 int64_t divisor(const char* name, int64_t value, const char* what, int64_t of) {
   argument::positive(kCall, name, value);
   if (of % value == 0) return value;
-  throw ValueError(std::string(kCall) + ": " + name + " is " + std::to_string(value) + ": it must divide " + what + ", " +
-                   std::to_string(of));
+  throw ValueError(std::string(kCall) + ": " + name + " is " + std::to_string(value) + ": it must divide " + what +
+                   ", " + std::to_string(of));
 }
 
 void expect_places(const Variable& x, const char* argument, int64_t width) {
@@ -35,11 +35,16 @@ void expect_places(const Variable& x, const char* argument, int64_t width) {
 }  // namespace
 
 MultiHeadAttention::MultiHeadAttention(int64_t width, int64_t heads, Options options)
-    : qkv{*this, "qkv", argument::positive(kCall, "width", width),
+    : qkv{*this,
+          "qkv",
+          argument::positive(kCall, "width", width),
           width + 2 * divisor("groups", options.groups == 0 ? heads : options.groups, "heads", heads) *
                       (width / divisor("heads", heads, "width", width)),
           {.nobias = options.nobias, .initial_w = options.initial_w}},
-      out{*this, "out", width, width,
+      out{*this,
+          "out",
+          width,
+          width,
           {.nobias = options.nobias,
            .initial_w = options.initial_w_out ? std::move(options.initial_w_out) : options.initial_w}},
       dropout{argument::zero_to_below_one(kCall, "dropout", options.dropout)},
@@ -85,7 +90,8 @@ Variable MultiHeadAttention::operator()(const Variable& x, const Variable& memor
   expect_places(x, "x", width_);
   expect_places(memory, "memory", width_);
   const Variables w = functions::split_axis(qkv.W, {width_}, 0);
-  const Variables b = qkv.b.is_defined() ? functions::split_axis(qkv.b, {width_}, 0) : Variables{Variable(), Variable()};
+  const Variables b =
+      qkv.b.is_defined() ? functions::split_axis(qkv.b, {width_}, 0) : Variables{Variable(), Variable()};
   const Variable q = functions::linear(x, w[0], b[0], {.n_batch_axes = 2});
   const Variables kv = functions::split_axis(functions::linear(memory, w[1], b[1], {.n_batch_axes = 2}), 2, 2);
   return attend(heads_of(q, heads_), heads_of(kv[0], groups_), heads_of(kv[1], groups_), call, false);

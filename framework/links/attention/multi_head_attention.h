@@ -11,11 +11,11 @@
 namespace kusari::links {
 
 struct MultiHeadAttentionOptions {
-  int64_t groups = 0;        ///< heads of keys and values, of which `heads` is a multiple; 0: as many as heads
-  bool is_causal = false;    ///< no place sees those behind it
-  bool nobias = false;       ///< of both products
-  double dropout = 0;        ///< in [0, 1), of the weights of attention, when config.train
-  double rotary_base = 0;    ///< F::rotary_embedding of queries and keys with this base; 0: none
+  int64_t groups = 0;              ///< heads of keys and values, of which `heads` is a multiple; 0: as many as heads
+  bool is_causal = false;          ///< no place sees those behind it
+  bool nobias = false;             ///< of both products
+  double dropout = 0;              ///< in [0, 1), of the weights of attention, when config.train
+  double rotary_base = 0;          ///< F::rotary_embedding of queries and keys with this base; 0: none
   Initializer initial_w = {};      ///< default: LeCunNormal
   Initializer initial_w_out = {};  ///< of the product behind the heads; default: that of initial_w
 };

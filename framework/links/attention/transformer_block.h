@@ -24,15 +24,15 @@ enum class BlockMlp : uint8_t {
 
 struct TransformerBlockOptions {
   bool is_causal = false;
-  bool pre_norm = true;      ///< x + f(norm(x)); otherwise norm(x + f(x)), as in the paper
-  double dropout = 0;        ///< in [0, 1), behind both halves and of the weights of attention, when config.train
-  int64_t mlp_width = 0;     ///< 0: 4 width
+  bool pre_norm = true;   ///< x + f(norm(x)); otherwise norm(x + f(x)), as in the paper
+  double dropout = 0;     ///< in [0, 1), behind both halves and of the weights of attention, when config.train
+  int64_t mlp_width = 0;  ///< 0: 4 width
   BlockMlp mlp = BlockMlp::gelu;
   BlockNorm norm = BlockNorm::layer;
-  double eps = 1e-5;         ///< of the normalizations
-  int64_t groups = 0;        ///< heads of keys and values; 0: as many as heads
-  bool nobias = false;       ///< of all products
-  double rotary_base = 0;    ///< F::rotary_embedding of queries and keys; 0: none
+  double eps = 1e-5;               ///< of the normalizations
+  int64_t groups = 0;              ///< heads of keys and values; 0: as many as heads
+  bool nobias = false;             ///< of all products
+  double rotary_base = 0;          ///< F::rotary_embedding of queries and keys; 0: none
   Initializer initial_w = {};      ///< default: LeCunNormal
   Initializer initial_w_out = {};  ///< of the products before the two sums; default: that of initial_w
 };

@@ -46,9 +46,7 @@ Variable StatefulGRU::operator()(const Variable& x) {
   return h;
 }
 
-void StatefulGRU::set_state(const Variable& new_h) {
-  h = given_state(*this, "L::StatefulGRU::set_state", "h", new_h);
-}
+void StatefulGRU::set_state(const Variable& new_h) { h = given_state(*this, "L::StatefulGRU::set_state", "h", new_h); }
 
 void StatefulGRU::reset_state() { h = Variable(); }
 

@@ -26,8 +26,8 @@ class KUSARI_API StatelessLSTM : public Chain {
   explicit StatelessLSTM(int64_t out_size, Options options = {})
       : StatelessLSTM(kInfer, out_size, std::move(options)) {}
 
-  /// x: (B, in_size). c, h: (B, out_size), or undefined for zeros. Returns the new c and h. Throws TypeError when shapes
-  /// or dtypes do not fit.
+  /// x: (B, in_size). c, h: (B, out_size), or undefined for zeros. Returns the new c and h. Throws TypeError when
+  /// shapes or dtypes do not fit.
   functions::CellOutput operator()(const Variable& c, const Variable& h, const Variable& x) const;
 
   Child<Linear> upward;   ///< W: (4 out_size, in_size), b: (4 out_size): a, i, f, o of one unit after each other

@@ -36,9 +36,7 @@ Variable StatefulMGU::operator()(const Variable& x) {
   return h;
 }
 
-void StatefulMGU::set_state(const Variable& new_h) {
-  h = given_state(*this, "L::StatefulMGU::set_state", "h", new_h);
-}
+void StatefulMGU::set_state(const Variable& new_h) { h = given_state(*this, "L::StatefulMGU::set_state", "h", new_h); }
 
 void StatefulMGU::reset_state() { h = Variable(); }
 

@@ -13,7 +13,8 @@ namespace kusari::links {
 inline Variable zero_state(const Variable& like, int64_t units) {
   return Variable(zeros({like.shape()[0], units}, like.dtype(), like.device()), false);
 }
-/// A state that the user gives, where the link is, with its graph where it is there already. `call`: "L::LSTM::set_state".
+/// A state that the user gives, where the link is, with its graph where it is there already. `call`:
+/// "L::LSTM::set_state".
 inline Variable given_state(const Link& link, const char* call, const char* argument, const Variable& value) {
   functions::expect_given(value, call, argument);
   return value.device() == link.device() ? value : Variable(value.array().to_device(link.device()), false);

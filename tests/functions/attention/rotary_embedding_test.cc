@@ -41,8 +41,10 @@ TEST_CASE("rotary_embedding turns pairs by their place") {
 
 TEST_CASE("arguments that rotary_embedding refuses") {
   const Variable x(ones({3, 4}, Dtype::float64, test_device()));
-  CHECK_THROWS_WITH_AS(F::rotary_embedding(x, {.first = -1}), doctest::Contains("F::rotary_embedding: first is -1"), ValueError);
-  CHECK_THROWS_WITH_AS(F::rotary_embedding(x, {.base = 0}), doctest::Contains("F::rotary_embedding: base is 0"), ValueError);
+  CHECK_THROWS_WITH_AS(F::rotary_embedding(x, {.first = -1}), doctest::Contains("F::rotary_embedding: first is -1"),
+                       ValueError);
+  CHECK_THROWS_WITH_AS(F::rotary_embedding(x, {.base = 0}), doctest::Contains("F::rotary_embedding: base is 0"),
+                       ValueError);
   CHECK_THROWS_WITH_AS(F::rotary_embedding(Variable(ones({3, 5}, Dtype::float64, test_device()))),
                        doctest::Contains("x has shape (3, 5)"), TypeError);
 }

@@ -93,8 +93,12 @@ Array bools(const Shape& shape, int every) {
 }  // namespace
 
 TEST_CASE("scaled_dot_product_attention: softmax(q k^T / sqrt(D)) v by head") {
-  for (const Sizes& s : {Sizes{1, 1, 1, 1, 1, 1, 1}, {2, 3, 3, 4, 5, 6, 7}, {2, 4, 2, 3, 3, 8, 8}, {1, 4, 1, 70, 70, 5, 3},
-                         {1, 2, 2, 130, 300, 16, 16}, {1, 1, 1, 2, 600, 4, 33}}) {
+  for (const Sizes& s : {Sizes{1, 1, 1, 1, 1, 1, 1},
+                         {2, 3, 3, 4, 5, 6, 7},
+                         {2, 4, 2, 3, 3, 8, 8},
+                         {1, 4, 1, 70, 70, 5, 3},
+                         {1, 2, 2, 130, 300, 16, 16},
+                         {1, 1, 1, 2, 600, 4, 33}}) {
     Case(s).check();
     Case(s, {.scale = 0.3}).check();
     if (s.keys >= s.n) Case(s, {.is_causal = true}).check();
@@ -155,7 +159,8 @@ TEST_CASE("gradients over several blocks of queries and keys are those of functi
       return grad({&y, 1}, inputs, {.grad_outputs = {&seed, 1}, .enable_double_backprop = second_order});
     };
     const Variables got = gradients(false), expected = gradients(true);
-    for (size_t i = 0; i < 3; ++i) check_close(got[i].array(), inputs[i].shape(), expected[i].to_vector<double>(), 1000);
+    for (size_t i = 0; i < 3; ++i)
+      check_close(got[i].array(), inputs[i].shape(), expected[i].to_vector<double>(), 1000);
   }
 }
 
@@ -191,14 +196,18 @@ TEST_CASE("arguments that scaled_dot_product_attention refuses") {
   };
   refuse("q is not given", [](Case& c) { c.q = Variable(); });
   refuse("k has dtype float32 and q float64", [](Case& c) { c.k = Variable(c.k.array().astype(Dtype::float32)); });
-  refuse("k has shape (2, 2, 5, 7): batch and width must be those of q, (2, 4, 3, 6)",
-         [](Case& c) { c.k = Variable(zeros({2, 2, 5, 7}, Dtype::float64, test_device())); });
-  refuse("v has shape (2, 2, 4, 6): all axes but the last must be those of k",
-         [](Case& c) { c.v = Variable(zeros({2, 2, 4, 6}, Dtype::float64, test_device())); });
+  refuse("k has shape (2, 2, 5, 7): batch and width must be those of q, (2, 4, 3, 6)", [](Case& c) {
+    c.k = Variable(zeros({2, 2, 5, 7}, Dtype::float64, test_device()));
+  });
+  refuse("v has shape (2, 2, 4, 6): all axes but the last must be those of k", [](Case& c) {
+    c.v = Variable(zeros({2, 2, 4, 6}, Dtype::float64, test_device()));
+  });
   refuse("the heads of q, 4, must be a multiple of its heads", [](Case& c) {
     c.k = c.v = Variable(zeros({2, 3, 5, 6}, Dtype::float64, test_device()));
   });
-  refuse("mask has shape (3, 4): it must broadcast to (2, 4, 3, 5)", [](Case& c) { c.options.mask = bools({3, 4}, 2); });
+  refuse("mask has shape (3, 4): it must broadcast to (2, 4, 3, 5)", [](Case& c) {
+    c.options.mask = bools({3, 4}, 2);
+  });
   refuse("mask has dtype int32", [](Case& c) { c.options.mask = ones({3, 5}, Dtype::int32, test_device()); });
   refuse("lengths has shape (3,): it must be (2,)", [](Case& c) { c.options.lengths = int_ones({3}); });
   refuse("dropout is 1: it must be", [](Case& c) { c.options.dropout = 1; });

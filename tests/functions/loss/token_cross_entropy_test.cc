@@ -17,7 +17,8 @@ TEST_CASE("token_cross_entropy is softmax_cross_entropy over the last axis") {
   CHECK(F::token_cross_entropy(Variable(x), Variable(t, false)).item<double>() == doctest::Approx(expected));
   const Variable each = F::token_cross_entropy(Variable(x), Variable(t, false), {.reduce = F::Reduce::no});
   CHECK(each.shape() == Shape{2, 3});
-  CHECK(each.to_vector<double>() == F::softmax_cross_entropy(flat_x, flat_t, {.reduce = F::Reduce::no}).to_vector<double>());
+  CHECK(each.to_vector<double>() ==
+        F::softmax_cross_entropy(flat_x, flat_t, {.reduce = F::Reduce::no}).to_vector<double>());
   check_gradients(
       [&](const Variable& scores) {
         return F::token_cross_entropy(scores, Variable(t, false), {.enable_double_backprop = true});

@@ -36,9 +36,10 @@ TEST_CASE("rms_normalization: rows divided by the root of their mean square") {
 
 TEST_CASE("arguments that rms_normalization refuses") {
   const Variable x(ones({3, 4}, Dtype::float64, test_device())), gamma(ones({3}, Dtype::float64, test_device()));
-  CHECK_THROWS_WITH_AS(F::rms_normalization(x, gamma), doctest::Contains("F::rms_normalization: gamma has shape (3,) and x (3, 4)"),
-                       TypeError);
-  CHECK_THROWS_WITH_AS(F::rms_normalization(x, gamma, -1), doctest::Contains("F::rms_normalization: eps is -1"), ValueError);
+  CHECK_THROWS_WITH_AS(F::rms_normalization(x, gamma),
+                       doctest::Contains("F::rms_normalization: gamma has shape (3,) and x (3, 4)"), TypeError);
+  CHECK_THROWS_WITH_AS(F::rms_normalization(x, gamma, -1), doctest::Contains("F::rms_normalization: eps is -1"),
+                       ValueError);
 }
 
 }  // namespace kusari::rms_normalization_test

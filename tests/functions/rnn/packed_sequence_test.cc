@@ -29,7 +29,8 @@ std::vector<Variable> sequences(const Sizes& lengths) {
 
 TEST_CASE("pack_sequence: rows by time, longest sequence first") {
   const PackedSequence packed = F::pack_sequence(sequences({1, 3, 0, 2}));
-  CHECK(packed.data().to_vector<double>() == std::vector<double>{100, 101, 300, 301, 0, 1, 102, 103, 302, 303, 104, 105});
+  CHECK(packed.data().to_vector<double>() ==
+        std::vector<double>{100, 101, 300, 301, 0, 1, 102, 103, 302, 303, 104, 105});
   CHECK(packed.batch_sizes() == Sizes{3, 2, 1});
   CHECK(packed.order() == Sizes{1, 3, 0, 2});
   CHECK(packed.size() == 4);
@@ -86,14 +87,14 @@ TEST_CASE("n_step functions take packed sequences in any order") {
 
 TEST_CASE("packed sequences that cannot be") {
   const Variable data(ones({3, 2}, Dtype::float64, test_device()));
-  CHECK_THROWS_WITH_AS(F::pack_sequence(std::vector<Variable>{}), "F::pack_sequence: xs is empty: there must be at least one sequence",
-                       ValueError);
+  CHECK_THROWS_WITH_AS(F::pack_sequence(std::vector<Variable>{}),
+                       "F::pack_sequence: xs is empty: there must be at least one sequence", ValueError);
   CHECK_THROWS_WITH_AS(F::pack_sequence(std::vector<Variable>{Variable()}),
                        doctest::Contains("F::pack_sequence: xs[0] is not given"), TypeError);
-  CHECK_THROWS_WITH_AS(PackedSequence(data, {1, 2}, {0, 1}), doctest::Contains("batch_sizes[1] is 2: it must be in [0, 1]"),
-                       ValueError);
-  CHECK_THROWS_WITH_AS(PackedSequence(data, {2, 2}, {0, 1}), doctest::Contains("data has shape (3, 2): it must have 4 rows"),
-                       ValueError);
+  CHECK_THROWS_WITH_AS(PackedSequence(data, {1, 2}, {0, 1}),
+                       doctest::Contains("batch_sizes[1] is 2: it must be in [0, 1]"), ValueError);
+  CHECK_THROWS_WITH_AS(PackedSequence(data, {2, 2}, {0, 1}),
+                       doctest::Contains("data has shape (3, 2): it must have 4 rows"), ValueError);
   CHECK_THROWS_WITH_AS(PackedSequence(data, {2, 1}, {0, 0}), doctest::Contains("order has 0: it must be a permutation"),
                        ValueError);
   const PackedSequence packed(data, {2, 1}, {1, 0});

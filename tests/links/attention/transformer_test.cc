@@ -25,7 +25,8 @@ namespace {
 
 Variable drawn(const Shape& shape, int seed = 1) {
   std::vector<float> values(static_cast<size_t>(numel(shape)));
-  for (size_t i = 0; i < values.size(); ++i) values[i] = static_cast<float>(std::sin(0.7 * static_cast<double>(i) + seed));
+  for (size_t i = 0; i < values.size(); ++i)
+    values[i] = static_cast<float>(std::sin(0.7 * static_cast<double>(i) + seed));
   return Variable(array(values, shape));
 }
 void check_equal(const Variable& got, const Variable& expected) {
@@ -42,7 +43,8 @@ class Lm : public Chain {
   }
   Variable operator()(const Variable& ids, KVCache* cache = nullptr) const {
     Variable x = embed(ids);
-    for (size_t i = 0; i < blocks.size(); ++i) x = blocks[i](x, {.cache = cache == nullptr ? nullptr : &cache->layer(i)});
+    for (size_t i = 0; i < blocks.size(); ++i)
+      x = blocks[i](x, {.cache = cache == nullptr ? nullptr : &cache->layer(i)});
     return functions::linear(x, embed.W, Variable(), {.n_batch_axes = 2});
   }
   Child<L::EmbedID> embed;
@@ -142,7 +144,8 @@ TEST_CASE("generate: greedy, seeded, ended, and observed") {
   for (int t = 0; t < 10; ++t) {
     const auto mode = no_backprop_mode();
     const Variable y = model(Variable(words(ids), false));
-    const std::vector<float> last = y.array().slice(1, static_cast<int64_t>(ids.size()) - 1, 1).copy().to_vector<float>();
+    const std::vector<float> last =
+        y.array().slice(1, static_cast<int64_t>(ids.size()) - 1, 1).copy().to_vector<float>();
     ids.push_back(static_cast<int32_t>(std::max_element(last.begin(), last.end()) - last.begin()));
     expected.push_back(ids.back());
   }
@@ -177,18 +180,21 @@ TEST_CASE("draw_token draws in proportion, from what top_k and top_p leave") {
 }
 
 TEST_CASE("what transformers and generate refuse") {
-  CHECK_THROWS_WITH_AS(L::MultiHeadAttention(6, 4), doctest::Contains("L::MultiHeadAttention: heads is 4: it must divide width, 6"),
-                       ValueError);
-  CHECK_THROWS_WITH_AS(L::MultiHeadAttention(8, 4, {.groups = 3}), doctest::Contains("groups is 3: it must divide heads, 4"),
-                       ValueError);
+  CHECK_THROWS_WITH_AS(L::MultiHeadAttention(6, 4),
+                       doctest::Contains("L::MultiHeadAttention: heads is 4: it must divide width, 6"), ValueError);
+  CHECK_THROWS_WITH_AS(L::MultiHeadAttention(8, 4, {.groups = 3}),
+                       doctest::Contains("groups is 3: it must divide heads, 4"), ValueError);
   const L::MultiHeadAttention mha(6, 3);
-  CHECK_THROWS_WITH_AS(mha(drawn({2, 6})), doctest::Contains("x has shape (2, 6): it must be (batch, places, 6)"), TypeError);
+  CHECK_THROWS_WITH_AS(mha(drawn({2, 6})), doctest::Contains("x has shape (2, 6): it must be (batch, places, 6)"),
+                       TypeError);
   CHECK_THROWS_AS(KVCache(0, 4), ValueError);
   const auto scores = [](const Variable&) { return drawn({1, 1, 5}); };
-  CHECK_THROWS_WITH_AS(generate(scores, array<int32_t>({1}), {.temperature = -1}), doctest::Contains("generate: temperature is -1"),
+  CHECK_THROWS_WITH_AS(generate(scores, array<int32_t>({1}), {.temperature = -1}),
+                       doctest::Contains("generate: temperature is -1"), ValueError);
+  CHECK_THROWS_WITH_AS(generate(scores, array<int32_t>({1}), {.top_p = 0}), doctest::Contains("generate: top_p is 0"),
                        ValueError);
-  CHECK_THROWS_WITH_AS(generate(scores, array<int32_t>({1}), {.top_p = 0}), doctest::Contains("generate: top_p is 0"), ValueError);
-  CHECK_THROWS_WITH_AS(generate(scores, array<float>({1})), doctest::Contains("it must be a vector of integers"), TypeError);
+  CHECK_THROWS_WITH_AS(generate(scores, array<float>({1})), doctest::Contains("it must be a vector of integers"),
+                       TypeError);
   const auto flat = [](const Variable&) { return drawn({5}); };
   CHECK_THROWS_WITH_AS(generate(flat, array<int32_t>({1})), doctest::Contains("the scores have shape (5,)"), TypeError);
   const auto nan = [](const Variable&) { return Variable(array<float>({NAN, NAN}, {1, 2}), false); };

@@ -27,7 +27,8 @@ namespace {
 
 Variable drawn(const Shape& shape, int seed = 1) {
   std::vector<float> values(static_cast<size_t>(numel(shape)));
-  for (size_t i = 0; i < values.size(); ++i) values[i] = static_cast<float>(std::sin(0.7 * static_cast<double>(i) + seed));
+  for (size_t i = 0; i < values.size(); ++i)
+    values[i] = static_cast<float>(std::sin(0.7 * static_cast<double>(i) + seed));
   return Variable(array(values, shape));
 }
 std::vector<float> numbers(const Variable& v) { return v.to_vector<float>(); }
@@ -117,7 +118,8 @@ TEST_CASE("batches of LSTM may shrink, and not grow") {
 TEST_CASE("how LSTM begins") {
   L::LSTM lstm(3, 2);
   CHECK(lstm.upward.b.to_vector<float>() == std::vector<float>{0, 0, 1, 0, 0, 0, 1, 0});
-  L::LSTM given(3, 2, {.lateral_init = 2, .upward_init = initializers::Orthogonal(1), .bias_init = 3, .forget_bias_init = 4});
+  L::LSTM given(3, 2,
+                {.lateral_init = 2, .upward_init = initializers::Orthogonal(1), .bias_init = 3, .forget_bias_init = 4});
   CHECK(given.upward.b.to_vector<float>() == std::vector<float>{3, 3, 4, 3, 3, 3, 4, 3});
   CHECK(given.lateral.W.to_vector<float>() == std::vector<float>(16, 2));
   // Each quarter of the rows is orthogonal by itself.
@@ -158,7 +160,8 @@ TEST_CASE("tree links with missing children") {
   const Variable none, zero(zeros({2, 2}));
   CHECK(numbers(sum({c, none}, {h, none}, x).h) == numbers(sum({c, zero}, {h, zero}, x).h));
   CHECK(numbers(sum({c}, {h}, none).c) == numbers(sum({c}, {h}, Variable(zeros({2, 3}))).c));
-  CHECK_THROWS_WITH_AS(sum({c, c}, {h}, x), doctest::Contains("L::ChildSumTreeLSTM: cs has 2 entries and hs 1"), ValueError);
+  CHECK_THROWS_WITH_AS(sum({c, c}, {h}, x), doctest::Contains("L::ChildSumTreeLSTM: cs has 2 entries and hs 1"),
+                       ValueError);
   CHECK_THROWS_WITH_AS(sum({none}, {none}, none), doctest::Contains("nothing is given"), ValueError);
   const L::ChildSumTreeLSTM lazy(kInfer, 2);
   CHECK_THROWS_WITH_AS(lazy({c}, {h}, none), doctest::Contains("in_size not known yet"), ValueError);
@@ -199,8 +202,8 @@ TEST_CASE("NStep links with sizes that the first batch tells") {
   CHECK(rnn.params().size() == 8);
   CHECK_THROWS_WITH_AS(L::NStepLSTM(0, 3, 4, 0), "L::NStepLSTM: n_layers is 0: it must be positive", ValueError);
   CHECK_THROWS_WITH_AS(L::NStepLSTM(1, 3, 4, 1), doctest::Contains("L::NStepLSTM: dropout is 1"), ValueError);
-  CHECK_THROWS_WITH_AS(L::NStepLSTM(1, 3, 4, 0)({}, {}, {drawn({2, 5})}), doctest::Contains("F::n_step_lstm: ws[0][0] has shape"),
-                       TypeError);
+  CHECK_THROWS_WITH_AS(L::NStepLSTM(1, 3, 4, 0)({}, {}, {drawn({2, 5})}),
+                       doctest::Contains("F::n_step_lstm: ws[0][0] has shape"), TypeError);
 }
 
 }  // namespace kusari::recurrent_links_test
