@@ -33,13 +33,16 @@ install(FILES "${CMAKE_CURRENT_BINARY_DIR}/kusari-config.cmake" "${CMAKE_CURRENT
 if(NOT BUILD_SHARED_LIBS AND KUSARI_WITH_ONEDNN)
   install(FILES cmake/FindDnnl.cmake DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/kusari)
 endif()
+if(NOT BUILD_SHARED_LIBS AND KUSARI_WITH_PCRE2)
+  install(FILES cmake/FindPCRE2.cmake DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/kusari)
+endif()
 
 # For other build systems. A program that links the static library names what that was built with.
 set(kusari_pc_cflags)
 set(kusari_pc_libs)
 if(NOT BUILD_SHARED_LIBS)
   set(kusari_pc_cflags "-DKUSARI_STATIC")
-  foreach(library IN ITEMS ONEDNN:dnnl CURL:curl JPEG:jpeg PNG:png)
+  foreach(library IN ITEMS ONEDNN:dnnl CURL:curl JPEG:jpeg PNG:png PCRE2:pcre2-8)
     string(REPLACE ":" ";" library ${library})
     list(GET library 0 name)
     list(GET library 1 file)

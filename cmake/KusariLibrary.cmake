@@ -7,7 +7,7 @@ set(kusari_build_include "${CMAKE_CURRENT_BINARY_DIR}/include")
 
 set(kusari_sources)
 foreach(folder framework/core framework/kernels framework/cpu framework/autograd framework/functions
-        framework/initializers framework/links framework/static_graph framework/serializers framework/datasets
+        framework/initializers framework/links framework/static_graph framework/serializers framework/tokenizers framework/models framework/datasets
         framework/amp framework/training framework/distributed iterators optimizers updaters)
   file(GLOB_RECURSE found CONFIGURE_DEPENDS ${folder}/*.cc)
   list(APPEND kusari_sources ${found})
@@ -68,6 +68,10 @@ endif()
 if(KUSARI_WITH_PNG)
   target_compile_definitions(kusari PRIVATE KUSARI_WITH_PNG)
   target_link_libraries(kusari PRIVATE PNG::PNG)
+endif()
+if(KUSARI_WITH_PCRE2)
+  target_compile_definitions(kusari PRIVATE KUSARI_WITH_PCRE2)
+  target_link_libraries(kusari PRIVATE PCRE2::PCRE2)
 endif()
 
 # framework/cpu/isa/*.cc: pointwise, reduction and optimizer loops, compiled once per instruction set and chosen at

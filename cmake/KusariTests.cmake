@@ -38,6 +38,10 @@ if(test_support_sources)
     target_compile_definitions(test_support PUBLIC KUSARI_TEST_EMULATOR="${emulator} ")
   endif()
 
+  if(KUSARI_WITH_PCRE2)
+    target_compile_definitions(test_support PUBLIC KUSARI_WITH_PCRE2)
+  endif()
+
   # The tests of decoders make images with the libraries that read them.
   foreach(format JPEG PNG)
     if(KUSARI_WITH_${format})

@@ -36,6 +36,11 @@ T positive(std::string_view call, const char* name, T value) {
   return require(value > 0, call, name, value, "be positive");
 }
 /// Also for sizes, such as a number of channels.
+/// How many parts something is made of: from 1 to a number that is beyond any use, so that a mistake does not fill the
+/// memory.
+inline int64_t count(std::string_view call, const char* name, int64_t value) {
+  return require(value >= 1 && value <= 10'000, call, name, value, "be in [1, 10000]");
+}
 template <class T>
 T not_negative(std::string_view call, const char* name, T value) {
   return require(value >= 0, call, name, value, "not be negative");

@@ -29,4 +29,8 @@ void unchain_states(Link& model) {
   });
 }
 
+void reset_states(Link& model) {
+  detail::LinkWalk::states(model, [](Variable& state) { state = Variable(); });
+}
+
 }  // namespace kusari

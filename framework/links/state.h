@@ -38,5 +38,7 @@ KUSARI_API std::vector<std::pair<std::string, Variable*>> states(Link& model);
 /// Forgets how the states of a model were computed, so that backward ends there: truncated backpropagation through
 /// time.
 KUSARI_API void unchain_states(Link& model);
+/// All states become undefined: the next call begins anew.
+KUSARI_API void reset_states(Link& model);
 
 }  // namespace kusari

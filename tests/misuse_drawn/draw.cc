@@ -272,6 +272,13 @@ functions::Sampler Draw::draw(As<functions::Sampler>, const char* name) {
   }
 }
 
+std::function<bool(int64_t)> Draw::draw(As<std::function<bool(int64_t)>>, const char* name) {
+  const auto kind = random_.below(3);
+  note(name, "function " + std::to_string(kind));
+  if (kind == 0) return nullptr;
+  return [answer = kind == 1](int64_t) { return answer; };
+}
+
 std::function<Variable(const Variable&)> Draw::draw(As<std::function<Variable(const Variable&)>>, const char* name) {
   const auto kind = nasty() ? random_.below(5) : 0;
   note(name, "function " + std::to_string(kind));
@@ -307,9 +314,9 @@ utils::CooMatrix Draw::draw(As<utils::CooMatrix>, const char* name) {
 PackedSequence Draw::draw(As<PackedSequence>, const char* name) {
   note(name, "packed");
   const Variable data = make<Variable>("data");
-  if (nasty())
-    return PackedSequence(data, make<std::vector<int64_t>>("batch_sizes"), make<std::vector<int64_t>>("order"));
   const int64_t rows = data.is_defined() && data.ndim() > 0 ? data.shape()[0] : 0;
+  if (nasty() || rows > 1000)
+    return PackedSequence(data, make<std::vector<int64_t>>("batch_sizes"), make<std::vector<int64_t>>("order"));
   std::vector<int64_t> order(static_cast<size_t>(rows - rows / 2));
   std::iota(order.rbegin(), order.rend(), int64_t{0});
   return PackedSequence(data, {rows - rows / 2, rows / 2}, order);
@@ -328,11 +335,16 @@ Array* Draw::draw(As<Array*>, const char* name) {
   return kept(std::make_shared<Array>(random_.chance(0.7) ? Array() : make<Array>(name)));
 }
 
-KVCacheLayer* Draw::draw(As<KVCacheLayer*>, const char* name) {
+KVCache* Draw::draw(As<KVCache*>, const char* name) {
   if (random_.chance(0.5)) return nullptr;
-  const auto places = static_cast<int64_t>(random_.below(4)) + 1;
-  note(name, "cache of " + std::to_string(places));
-  return &kept(std::make_shared<KVCache>(1, places))->layer(0);
+  const auto layers = static_cast<int64_t>(random_.below(3)) + 1, places = static_cast<int64_t>(random_.below(4)) + 1;
+  note(name, "cache of " + std::to_string(layers) + " layers and " + std::to_string(places) + " places");
+  return kept(std::make_shared<KVCache>(layers, places));
+}
+
+KVCacheLayer* Draw::draw(As<KVCacheLayer*>, const char* name) {
+  KVCache* cache = make<KVCache*>(name);
+  return cache == nullptr ? nullptr : &cache->layer(0);
 }
 
 // --- arrays ---------------------------------------------------------------------------------------------------------

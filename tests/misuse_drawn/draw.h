@@ -101,10 +101,12 @@ class Draw {
   functions::TensordotAxes draw(As<functions::TensordotAxes>, const char* name);
   functions::Sampler draw(As<functions::Sampler>, const char* name);
   std::function<Variable(const Variable&)> draw(As<std::function<Variable(const Variable&)>>, const char* name);
+  std::function<bool(int64_t)> draw(As<std::function<bool(int64_t)>>, const char* name);
   utils::CooMatrix draw(As<utils::CooMatrix>, const char* name);
   links::BinaryTree draw(As<links::BinaryTree>, const char* name);
   PackedSequence draw(As<PackedSequence>, const char* name);
   Array* draw(As<Array*>, const char* name);
+  KVCache* draw(As<KVCache*>, const char* name);
   KVCacheLayer* draw(As<KVCacheLayer*>, const char* name);
   int64_t integer(const char* name, int64_t lowest, int64_t highest);
 

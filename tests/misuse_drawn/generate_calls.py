@@ -54,6 +54,9 @@ LEFT_OUT = {
     "with_hook": "takes a model",
     "operator +(const Sequential& a, const Sequential& b)": "joins models",
     "to_string(Link& link)": "takes a model",
+    "states": "takes a model",
+    "unchain_states": "takes a model",
+    "reset_states": "takes a model",
     "operator +=": "is operator + and an assignment",
     "operator -=": "is operator - and an assignment",
     "operator *=": "is operator * and an assignment",
@@ -72,7 +75,7 @@ LEFT_OUT = {
 # Methods that Link gives each link are tested with models: tests/links.
 BASES_NOT_CALLED = {"Link", "Chain", "Parameter", "LinkHook"}
 # Made rarely, because each takes long.
-RARE = ("L::GoogLeNet", "L::MobileNetV2", "L::ResNet", "L::CifarCnn", "L::InvertedResidual")
+RARE = ("L::GoogLeNet", "L::MobileNetV2", "L::ResNet", "L::CifarCnn", "L::InvertedResidual", "L::TransformerLM")
 
 
 class Writer:

@@ -4,6 +4,7 @@
 #include <map>
 
 #include "kusari/framework/core/error.h"
+#include "kusari/framework/core/utf8.h"
 #include "kusari/framework/datasets/gzip.h"
 #include "kusari/framework/datasets/reading.h"
 
@@ -11,26 +12,6 @@ namespace kusari::datasets {
 namespace {
 
 constexpr std::string_view kBlanks = " \t\r\v\f";
-
-/// Bytes of the UTF-8 character at `at`; 0 when there is none. Source: Unicode 15, table 3-7.
-size_t character_size(std::string_view text, size_t at) {
-  const auto byte = [&](size_t i) { return at + i < text.size() ? static_cast<unsigned char>(text[at + i]) : 0u; };
-  const auto follows = [&](size_t i, unsigned low = 0x80, unsigned high = 0xbf) {
-    return byte(i) >= low && byte(i) <= high;
-  };
-  const unsigned first = byte(0);
-  if (first < 0x80) return 1;
-  if (first >= 0xc2 && first <= 0xdf) return follows(1) ? 2 : 0;
-  if (first >= 0xe0 && first <= 0xef) {
-    const unsigned low = first == 0xe0 ? 0xa0 : 0x80, high = first == 0xed ? 0x9f : 0xbf;
-    return follows(1, low, high) && follows(2) ? 3 : 0;
-  }
-  if (first >= 0xf0 && first <= 0xf4) {
-    const unsigned low = first == 0xf0 ? 0x90 : 0x80, high = first == 0xf4 ? 0x8f : 0xbf;
-    return follows(1, low, high) && follows(2) && follows(3) ? 4 : 0;
-  }
-  return 0;
-}
 
 void add_words(std::string_view line, std::vector<std::string>* words) {
   for (size_t at = line.find_first_not_of(kBlanks); at != std::string_view::npos;) {
@@ -62,7 +43,7 @@ namespace {
 std::vector<std::string> split_characters(const std::string& path, const std::string& content) {
   std::vector<std::string> characters;
   for (size_t at = 0; at < content.size();) {
-    const size_t size = character_size(content, at);
+    const size_t size = utf8_character_size(content, at);
     if (size == 0) {
       throw IoError("read_characters: " + path + " is not UTF-8: byte " + std::to_string(at) + " is " +
                     std::to_string(static_cast<unsigned char>(content[at])));

@@ -8,6 +8,7 @@
 #include "kusari/framework/core/graph_capture.h"
 #include "kusari/framework/functions/array/concat.h"
 #include "kusari/framework/functions/array/permutate.h"
+#include "kusari/framework/functions/array/reshape.h"
 #include "kusari/framework/functions/array/split_axis.h"
 #include "kusari/framework/functions/given.h"
 
@@ -36,6 +37,20 @@ PackedSequence::PackedSequence(Variable data, std::vector<int64_t> batch_sizes, 
     throw ValueError(call + "order has " + std::to_string(place) + ": it must be a permutation of 0, ..., " +
                      std::to_string(size() - 1));
   }
+}
+
+PackedSequence PackedSequence::from_times(const Variable& xs) {
+  functions::expect_given(xs, "PackedSequence::from_times", "xs");
+  if (xs.ndim() < 2) {
+    throw TypeError("PackedSequence::from_times: xs has shape " + to_string(xs.shape()) +
+                    ": it must have at least two axes, (time, batch, ...)");
+  }
+  const int64_t times = xs.shape()[0], batch = xs.shape()[1];
+  Dims rows = {times * batch};
+  for (int axis = 2; axis < xs.ndim(); ++axis) rows.push_back(xs.shape()[axis]);
+  std::vector<int64_t> order(static_cast<size_t>(batch));
+  std::iota(order.begin(), order.end(), int64_t{0});
+  return PackedSequence(functions::reshape(xs, rows), std::vector<int64_t>(static_cast<size_t>(times), batch), order);
 }
 
 int64_t PackedSequence::count() const noexcept {

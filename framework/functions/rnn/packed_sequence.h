@@ -22,6 +22,9 @@ class KUSARI_API PackedSequence {
   /// three do not fit.
   PackedSequence(Variable data, std::vector<int64_t> batch_sizes, std::vector<int64_t> order);
 
+  /// Sequences of equal lengths. xs: (T, B, ...), B sequences of T elements. Throws TypeError for fewer axes.
+  static PackedSequence from_times(const Variable& xs);
+
   const Variable& data() const noexcept { return data_; }
   const std::vector<int64_t>& batch_sizes() const noexcept { return batch_sizes_; }
   const std::vector<int64_t>& order() const noexcept { return order_; }

@@ -144,6 +144,7 @@ RecurrentOutput recurrent_steps(const kernels::RecurrentLayer& layer, std::span<
                                 const Variable& x, const Variable& h, const Variable& c, const Variable& w,
                                 const Variable& b) {
   const size_t times = batch_sizes.size();
+  if (times == 0) return {Variable(zeros({0, h.shape()[1]}, h.dtype(), h.device()), false), h, c};
   std::vector<int64_t> ends;
   int64_t end = 0;
   for (size_t t = 0; t + 1 < times; ++t) ends.push_back(end += batch_sizes[t]);

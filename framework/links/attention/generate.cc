@@ -49,6 +49,13 @@ double draw_uniform(const std::optional<uint64_t>& seed, uint64_t i) {
 
 int64_t draw_token(const Array& scores, std::span<const int64_t> came, const GenerateOptions& options, double uniform) {
   check(options);
+  if (!scores.is_defined() || scores.ndim() != 1 || scores.size() == 0 || !scores.is_floating()) {
+    throw TypeError("draw_token: scores " +
+                    (scores.is_defined()
+                         ? "has shape " + to_string(scores.shape()) + " and dtype " + name(scores.dtype())
+                         : std::string("is not given")) +
+                    ": it must be a floating vector of at least one number");
+  }
   std::vector<double> values = scores.astype(Dtype::float64).to_vector<double>();
   if (options.repetition_penalty != 1) {
     std::vector<bool> seen(values.size());

@@ -30,7 +30,8 @@ struct GenerateOptions {
 KUSARI_API Array generate(const std::function<Variable(const Variable& ids)>& scores, const Array& ids,
                           const GenerateOptions& options = {});
 
-/// Draws one token as generate() does. scores: (V). came: the tokens so far. uniform: in [0, 1), decides.
+/// Draws one token as generate() does. scores: (V), floating; throws TypeError otherwise. came: the tokens so far.
+/// uniform: in [0, 1), decides.
 KUSARI_API int64_t draw_token(const Array& scores, std::span<const int64_t> came, const GenerateOptions& options,
                               double uniform);
 

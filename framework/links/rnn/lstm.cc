@@ -1,12 +1,20 @@
 #include "kusari/framework/links/rnn/lstm.h"
 
+#include <span>
+#include <string>
 #include <utility>
+#include <vector>
 
+#include "kusari/framework/autograd/input_caster.h"
 #include "kusari/framework/core/argument.h"
 #include "kusari/framework/core/error.h"
 #include "kusari/framework/functions/array/concat.h"
+#include "kusari/framework/functions/array/reshape.h"
+#include "kusari/framework/functions/array/separate.h"
 #include "kusari/framework/functions/array/split_axis.h"
+#include "kusari/framework/functions/connection/linear.h"
 #include "kusari/framework/functions/math/basic_math.h"
+#include "kusari/framework/functions/rnn/recurrent_layer.h"
 #include "kusari/framework/initializers/lecun.h"
 #include "kusari/framework/links/link_hook.h"
 #include "kusari/framework/links/rnn/recurrent.h"
@@ -40,6 +48,21 @@ Initializer gate_biases(Initializer bias, Initializer forget_bias) {
   };
 }
 
+// The state of the first `rows` sequences, and of those behind them (undefined for none).
+std::pair<Variable, Variable> first_rows(const Variable& state, int64_t rows) {
+  if (!state.is_defined() || rows >= state.shape()[0]) return {state, Variable()};
+  const Variables parts = functions::split_axis(state, {rows}, 0);
+  return {parts[0], parts[1]};
+}
+
+// Rows a, i, f, o of each unit, as F::lstm has them, to the blocks i, f, a, o of a recurrent layer.
+Variable gate_by_gate(const Variable& w) {
+  Dims dims = {w.shape()[0] / kGates, kGates};
+  for (int axis = 1; axis < w.ndim(); ++axis) dims.push_back(w.shape()[axis]);
+  const Variables gates = functions::separate(functions::reshape(w, dims), 1);
+  return functions::concat({gates[1], gates[2], gates[0], gates[3]}, 0);
+}
+
 }  // namespace
 
 StatelessLSTM::StatelessLSTM(int64_t in_size, int64_t out_size, Options options)
@@ -66,24 +89,53 @@ functions::CellOutput StatelessLSTM::step(const Variable& c, const Variable& h, 
   return functions::lstm(c.is_defined() ? c : zero_state(gates, lateral.W.shape(1)), gates);
 }
 
+void LSTM::expect_rows(const char* call, int64_t batch) const {
+  if (!h.is_defined() || batch <= h.shape()[0]) return;
+  throw TypeError(std::string(call) + ": x has " + std::to_string(batch) + " rows and the state " +
+                  std::to_string(h.shape()[0]) +
+                  ": a batch must not be larger than the one before it; reset_state() begins anew");
+}
+
 Variable LSTM::operator()(const Variable& x) {
   const LinkCall call(*this);
   const kusari::detail::ScopedUse use(in_use_, "L::LSTM");
   functions::expect_given(x, "L::LSTM", "x");
-  const int64_t batch = x.shape(0);
-  if (h.is_defined() && batch > h.shape()[0]) {
-    throw TypeError("L::LSTM: x has " + std::to_string(batch) + " rows and the state " + std::to_string(h.shape()[0]) +
-                    ": a batch must not be larger than the one before it; reset_state() begins anew");
-  }
-  Variable rest, last = h;
-  if (h.is_defined() && batch < h.shape()[0]) {
-    const Variables parts = functions::split_axis(h, {batch}, 0);
-    last = parts[0], rest = parts[1];
-  }
+  expect_rows("L::LSTM", x.shape(0));
+  const auto [last, rest] = first_rows(h, x.shape(0));
   const auto [new_c, y] = step(c, last, x);
   c = new_c;
   h = rest.is_defined() ? functions::concat({y, rest}, 0) : y;
   return y;
+}
+
+Variable LSTM::sequence(const Variable& xs) {
+  constexpr const char* kCall = "L::LSTM::sequence";
+  const LinkCall call(*this);
+  const kusari::detail::ScopedUse use(in_use_, kCall);
+  functions::expect_given(xs, kCall, "xs");
+  if (xs.ndim() != 3 || xs.shape()[0] == 0) {
+    throw TypeError(std::string(kCall) + ": xs has shape " + to_string(xs.shape()) +
+                    ": it must have three axes, (time, batch, input), and at least one time");
+  }
+  const int64_t times = xs.shape()[0], batch = xs.shape()[1], units = lateral.W.shape(1);
+  expect_rows(kCall, batch);
+  if (!upward.W.is_initialized()) upward.W.infer(1, xs.shape()[2]);
+  const auto [h_first, h_rest] = first_rows(h, batch);
+  const auto [c_first, c_rest] = first_rows(c, batch);
+  const auto or_zeros = [&](const Variable& state) {
+    return state.is_defined() ? state : Variable(zeros({batch, units}, xs.dtype(), xs.device()), false);
+  };
+  const Variable given[] = {xs, or_zeros(h_first), or_zeros(c_first), upward.W, upward.b, lateral.W};
+  const CompositeInputs cast("n_step_lstm", std::span(given));
+  const auto in = [&](size_t i) -> const Variable& { return cast.is_cast() ? cast[i] : given[i]; };
+  const Variable from_x = functions::linear(in(0), gate_by_gate(in(3)), gate_by_gate(in(4)), {.n_batch_axes = 2});
+  const Variable no_bias(zeros({kGates * units}, from_x.dtype(), xs.device()), false);
+  const functions::RecurrentOutput out = functions::recurrent_layer(
+      {kernels::RecurrentCell::lstm, false}, std::vector<int64_t>(static_cast<size_t>(times), batch),
+      functions::reshape(from_x, {times * batch, kGates * units}), in(1), in(2), gate_by_gate(in(5)), no_bias);
+  c = c_rest.is_defined() ? functions::concat({out.cy, c_rest}, 0) : out.cy;
+  h = h_rest.is_defined() ? functions::concat({out.hy, h_rest}, 0) : out.hy;
+  return functions::reshape(out.y, {times, batch, units});
 }
 
 void LSTM::set_state(const Variable& new_c, const Variable& new_h) {

@@ -47,6 +47,9 @@ class KUSARI_API LSTM : public StatelessLSTM {
   /// keep their state, as sequences that have ended. Throws TypeError when it is larger, StateError when another thread
   /// is in a call.
   Variable operator()(const Variable& x);
+  /// The same for all times at once, several times as fast: xs: (T, B, in_size), returns (T, B, out_size). The links
+  /// upward and lateral are not called, so their hooks do not run. Throws TypeError when shapes do not fit.
+  Variable sequence(const Variable& xs);
   /// Goes on from these, (B, out_size), on the link's device. Throws TypeError when one is undefined.
   void set_state(const Variable& c, const Variable& h);
   void reset_state();
@@ -54,6 +57,8 @@ class KUSARI_API LSTM : public StatelessLSTM {
   State c{*this, "c"}, h{*this, "h"};
 
  private:
+  void expect_rows(const char* call, int64_t batch) const;
+
   detail::InUse in_use_;
 };
 

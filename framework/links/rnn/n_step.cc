@@ -59,7 +59,7 @@ NStepBase::NStepBase(const char* call, int64_t gates, int64_t directions, int64_
                      int64_t out_size, double dropout_ratio, const NStepOptions& options)
     : dropout{argument::zero_to_below_one(call, "dropout", dropout_ratio)},
       directions_{directions},
-      n_layers_{argument::positive(call, "n_layers", n_layers)},
+      n_layers_{argument::count(call, "n_layers", n_layers)},
       in_size_{size_or_infer(call, "in_size", in_size)},
       out_size_{argument::not_negative(call, "out_size", out_size)} {
   for (int64_t k = 0; k < n_layers * directions; ++k) {

@@ -88,10 +88,16 @@ functions::CellOutput ChildSumTreeLSTM::operator()(std::initializer_list<Variabl
 
 NaryTreeLSTM::NaryTreeLSTM(int64_t in_size, int64_t out_size, int64_t n_ary)
     : W_x{*this, "W_x", size_or_infer("L::NaryTreeLSTM", "in_size", in_size),
-          (3 + argument::positive("L::NaryTreeLSTM", "n_ary", n_ary)) *
+          (3 + argument::count("L::NaryTreeLSTM", "n_ary", n_ary)) *
               argument::not_negative("L::NaryTreeLSTM", "out_size", out_size)} {
   for (int64_t k = 0; k < n_ary; ++k)
     children_.emplace_back(out_size, (3 + n_ary) * out_size, LinearOptions{.nobias = true});
+}
+
+Linear& NaryTreeLSTM::W_h(size_t k) {
+  if (k < children_.size()) return children_[k];
+  throw IndexError("L::NaryTreeLSTM::W_h: k is " + std::to_string(k) + ": it must be less than " +
+                   std::to_string(children_.size()));
 }
 
 functions::CellOutput NaryTreeLSTM::operator()(std::span<const Variable> cs, std::span<const Variable> hs,

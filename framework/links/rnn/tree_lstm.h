@@ -47,7 +47,8 @@ class KUSARI_API NaryTreeLSTM : public Chain {
 
   Child<Linear> W_x;  ///< W: ((3 + n_ary) out_size, in_size), b: a, i, o, f_1, ..., as blocks
   /// For child k, from 0: W: ((3 + n_ary) out_size, out_size), no bias. Its name is "W_h1" for the first.
-  Linear& W_h(size_t k) { return children_[k]; }
+  /// Throws IndexError unless k < n_ary.
+  Linear& W_h(size_t k);
 
  protected:
   size_t list_size() const noexcept override { return children_.size(); }

@@ -165,6 +165,15 @@ TEST_CASE("generate: greedy, seeded, ended, and observed") {
   CHECK(run({.max_new = 0}).empty());
 }
 
+TEST_CASE("draw_token wants a vector of scores") {
+  CHECK_THROWS_WITH_AS(draw_token(zeros({0, 4}, Dtype::float32), {}, {}, 0.5),
+                       doctest::Contains("draw_token: scores has shape (0, 4)"), TypeError);
+  CHECK_THROWS_AS(draw_token(zeros({0}, Dtype::float32), {}, {}, 0.5), TypeError);
+  CHECK_THROWS_AS(draw_token(zeros({3}, Dtype::int32), {}, {}, 0.5), TypeError);
+  CHECK_THROWS_WITH_AS(draw_token(Array(), {}, {}, 0.5), doctest::Contains("draw_token: scores is not given"),
+                       TypeError);
+}
+
 TEST_CASE("draw_token draws in proportion, from what top_k and top_p leave") {
   const Array scores = array<double>({std::log(0.1), std::log(0.2), std::log(0.4), std::log(0.3)});
   const auto shares = [&](const GenerateOptions& options, std::vector<int64_t> came = {}) {

@@ -8,6 +8,9 @@
 #include "kusari/framework/core/config.h"
 #include "kusari/framework/core/error.h"
 #include "kusari/framework/functions/array/concat.h"
+#include "kusari/framework/functions/array/get_item.h"
+#include "kusari/framework/functions/array/stack.h"
+#include "kusari/framework/functions/math/basic_math.h"
 #include "kusari/framework/functions/math/sum.h"
 #include "kusari/framework/initializers/orthogonal.h"
 #include "kusari/framework/links/any_link.h"
@@ -68,6 +71,9 @@ void check_state(L link, const char* name) {
   unchain_states(link);
   CHECK(link.h.creator() == nullptr);
   CHECK(!link.h.requires_grad());
+  reset_states(link);
+  for (const auto& [path, state] : states(link)) CHECK(!state->is_defined());
+  CHECK(numbers(link(x)) == first);
 }
 
 }  // namespace
@@ -113,6 +119,45 @@ TEST_CASE("batches of LSTM may shrink, and not grow") {
   CHECK(lstm(drawn({0, 3})).shape() == Shape{0, 4});
   CHECK(lstm.h.shape() == Shape{3, 4});
   CHECK_THROWS_WITH_AS(lstm(drawn({4, 3})), doctest::Contains("L::LSTM: x has 4 rows and the state 3"), TypeError);
+}
+
+TEST_CASE("a sequence is as many steps") {
+  L::LSTM steps(3, 4);
+  L::LSTM whole = copy(steps, CopyMode::copy);
+  const auto check_near = [](const Variable& a, const Variable& b) {
+    REQUIRE(a.shape() == b.shape());
+    const auto x = numbers(a), y = numbers(b);
+    for (size_t i = 0; i < x.size(); ++i) CHECK(x[i] == doctest::Approx(y[i]).epsilon(1e-5));
+  };
+  const Variable first = drawn({5, 3, 3}), second = drawn({2, 2, 3}, 4);  // goes on with one sequence less
+  const auto by_steps = [&](const Variable& xs) {
+    std::vector<Variable> ys;
+    for (int64_t t = 0; t < xs.shape(0); ++t) ys.push_back(steps(F::get_item(xs, {t})));
+    return F::stack(ys, 0);
+  };
+  Variable by_whole = F::sum(whole.sequence(first) * whole.sequence(first));
+  by_whole = by_whole + F::sum(whole.sequence(second) * drawn({2, 2, 4}, 9));
+  Variable expected = F::sum(by_steps(first) * by_steps(first));
+  expected = expected + F::sum(by_steps(second) * drawn({2, 2, 4}, 9));
+  check_near(by_whole, expected);
+  check_near(whole.h, steps.h);
+  check_near(whole.c, steps.c);
+  whole.cleargrads();
+  steps.cleargrads();
+  by_whole.backward();
+  expected.backward();
+  check_near(whole.upward.W.grad_var(), steps.upward.W.grad_var());
+  check_near(whole.upward.b.grad_var(), steps.upward.b.grad_var());
+  check_near(whole.lateral.W.grad_var(), steps.lateral.W.grad_var());
+
+  CHECK(whole.sequence(drawn({2, 0, 3})).shape() == Shape{2, 0, 4});
+  CHECK(whole.h.shape() == Shape{3, 4});
+  CHECK_THROWS_WITH_AS(whole.sequence(drawn({2, 4, 3})),
+                       doctest::Contains("L::LSTM::sequence: x has 4 rows and the state 3"), TypeError);
+  CHECK_THROWS_WITH_AS(whole.sequence(drawn({2, 3})), doctest::Contains("(time, batch, input)"), TypeError);
+  CHECK_THROWS_WITH_AS(whole.sequence(drawn({0, 2, 3})), doctest::Contains("at least one time"), TypeError);
+  L::LSTM lazy(2);
+  CHECK(lazy.sequence(drawn({1, 1, 5})).shape() == Shape{1, 1, 2});
 }
 
 TEST_CASE("how LSTM begins") {
@@ -167,6 +212,7 @@ TEST_CASE("tree links with missing children") {
   CHECK_THROWS_WITH_AS(lazy({c}, {h}, none), doctest::Contains("in_size not known yet"), ValueError);
 
   L::NaryTreeLSTM nary(3, 2);
+  CHECK_THROWS_WITH_AS(nary.W_h(2), "L::NaryTreeLSTM::W_h: k is 2: it must be less than 2", IndexError);
   CHECK(nary.n_ary() == 2);
   std::set<std::string> names;
   for (const auto& [path, param] : nary.namedparams()) names.insert(path);
@@ -195,12 +241,12 @@ TEST_CASE("NStep links take sequences in any order") {
 
 TEST_CASE("NStep links with sizes that the first batch tells") {
   L::NStepRNNReLU rnn(2, kInfer, 3, 0);
-  CHECK(to_string(rnn).find("NStepRNNReLU(n_layers=2, in_size=None, out_size=3, dropout=0.0)") == 0);
+  CHECK(to_string(rnn).find("NStepRNNReLU(n_layers=2, in_size=None, out_size=3, dropout=0.0") == 0);
   rnn({}, {drawn({2, 5})});
   CHECK(rnn[0].w0.shape() == Shape{3, 5});
   CHECK(rnn[1].w0.shape() == Shape{3, 3});
   CHECK(rnn.params().size() == 8);
-  CHECK_THROWS_WITH_AS(L::NStepLSTM(0, 3, 4, 0), "L::NStepLSTM: n_layers is 0: it must be positive", ValueError);
+  CHECK_THROWS_WITH_AS(L::NStepLSTM(0, 3, 4, 0), "L::NStepLSTM: n_layers is 0: it must be in [1, 10000]", ValueError);
   CHECK_THROWS_WITH_AS(L::NStepLSTM(1, 3, 4, 1), doctest::Contains("L::NStepLSTM: dropout is 1"), ValueError);
   CHECK_THROWS_WITH_AS(L::NStepLSTM(1, 3, 4, 0)({}, {}, {drawn({2, 5})}),
                        doctest::Contains("F::n_step_lstm: ws[0][0] has shape"), TypeError);

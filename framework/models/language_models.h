@@ -1,0 +1,24 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "kusari/framework/core/dtype.h"
+#include "kusari/framework/core/export.h"
+#include "kusari/framework/links/model/transformer_lm.h"
+
+namespace kusari::models {
+
+struct PretrainedOptions {
+  Dtype dtype = Dtype::float32;  ///< of the parameters, whatever the file has
+  int64_t block = 0;             ///< places that the model will see at most; 0: as many as it was trained for
+};
+
+/// A trained GPT-2: a folder with config.json and model.safetensors (or model.safetensors.index.json and its parts), as
+/// transformers' save_pretrained writes them. Dropout is 0. Throws IoError for missing and damaged files, KeyError for
+/// missing tensors, TypeError for those of other shapes, ValueError for models that differ from GPT-2.
+KUSARI_API L::TransformerLM load_gpt2(const std::string& folder, const PretrainedOptions& options = {});
+/// A trained Llama, or a model of that shape (model_type "llama" or "mistral" without a window), likewise.
+KUSARI_API L::TransformerLM load_llama(const std::string& folder, const PretrainedOptions& options = {});
+
+}  // namespace kusari::models

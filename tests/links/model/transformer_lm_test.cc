@@ -1,0 +1,130 @@
+#include "kusari/framework/links/model/transformer_lm.h"
+
+#include <cmath>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include <doctest/doctest.h>
+
+#include "kusari/framework/core/config.h"
+#include "kusari/framework/core/error.h"
+#include "kusari/framework/functions/loss/token_cross_entropy.h"
+#include "kusari/framework/links/attention/generate.h"
+#include "kusari/framework/static_graph/static_graph.h"
+
+namespace kusari::transformer_lm_test {
+namespace {
+
+const L::TransformerLMOptions kGpt2{.block = 8, .layers = 2, .heads = 2, .width = 8};
+const L::TransformerLMOptions kLlama{.block = 8,
+                                     .layers = 2,
+                                     .heads = 4,
+                                     .width = 8,
+                                     .tied = false,
+                                     .blocks = {.mlp_width = 12,
+                                                .mlp = L::BlockMlp::gated_silu,
+                                                .norm = L::BlockNorm::rms,
+                                                .groups = 2,
+                                                .nobias = true,
+                                                .rotary_base = 10000}};
+
+Variable ids(const Shape& shape) {
+  std::vector<int32_t> values;
+  for (int64_t i = 0; i < numel(shape); ++i) values.push_back(static_cast<int32_t>((7 * i + i * i) % 11));
+  return Variable(array(values, shape), false);
+}
+Variable places(const Variable& x, int64_t first, int64_t count) {
+  return Variable(x.array().slice(1, first, count).copy(), false);
+}
+// The scores of places first, first + 1, ... of a whole text.
+std::vector<float> rows(const Variable& scores, int64_t first, int64_t count) {
+  return Variable(scores.array().slice(1, first, count).copy()).to_vector<float>();
+}
+void check_near(const std::vector<float>& a, const std::vector<float>& b) {
+  REQUIRE(a.size() == b.size());
+  for (size_t i = 0; i < a.size(); ++i) CHECK(a[i] == doctest::Approx(b[i]).epsilon(1e-4));
+}
+
+}  // namespace
+
+TEST_CASE("a cache and the last place give the same scores") {
+  for (const L::TransformerLMOptions& options : {kGpt2, kLlama}) {
+    const L::TransformerLM model(11, options);
+    const Variable text = ids({2, 8});
+    const Variable all = model(text);
+    CHECK(all.shape() == Shape{2, 8, 11});
+    KVCache cache = model.cache();
+    check_near(model(places(text, 0, 3), &cache).to_vector<float>(), rows(all, 0, 3));
+    check_near(model(places(text, 3, 1), &cache).to_vector<float>(), rows(all, 3, 1));
+    const Variable last = model.next(places(text, 4, 4), &cache);
+    CHECK(last.shape() == Shape{2, 1, 11});
+    check_near(last.to_vector<float>(), rows(all, 7, 1));
+    CHECK(cache.length() == 8);
+    CHECK_THROWS_WITH_AS(model.next(places(text, 0, 1), &cache),
+                         "L::TransformerLM: ids ends at place 9: a text has at most 8, the option block", ValueError);
+    // What comes later changes nothing.
+    check_near(model(places(text, 0, 5)).to_vector<float>(), rows(all, 0, 5));
+  }
+}
+
+TEST_CASE("the parameters of a language model") {
+  const auto names = [](L::TransformerLM model) {
+    std::vector<std::string> result;
+    for (const auto& [path, param] : model.namedparams()) result.push_back(path);
+    return result;
+  };
+  L::TransformerLMOptions one = kGpt2;
+  one.layers = 1;
+  CHECK(names(L::TransformerLM(11, one)) ==
+        std::vector<std::string>{"/wpe", "/h/0/attn/out/W", "/h/0/attn/out/b", "/h/0/attn/qkv/W", "/h/0/attn/qkv/b",
+                                 "/h/0/ln_1/beta", "/h/0/ln_1/gamma", "/h/0/ln_2/beta", "/h/0/ln_2/gamma",
+                                 "/h/0/mlp_in/W", "/h/0/mlp_in/b", "/h/0/mlp_out/W", "/h/0/mlp_out/b", "/ln_f/beta",
+                                 "/ln_f/gamma", "/wte/W"});
+  one = kLlama;
+  one.layers = 1;
+  CHECK(names(L::TransformerLM(11, one)) ==
+        std::vector<std::string>{"/lm_head", "/h/0/attn/out/W", "/h/0/attn/qkv/W", "/h/0/ln_1/gamma", "/h/0/ln_2/gamma",
+                                 "/h/0/mlp_in/W", "/h/0/mlp_out/W", "/ln_f/gamma", "/wte/W"});
+  // They begin as GPT-2's.
+  const L::TransformerLM model(500, {.block = 100, .layers = 8, .heads = 4, .width = 100});
+  const auto deviation = [](const Variable& w) {
+    double sum = 0;
+    for (const float value : w.to_vector<float>()) sum += static_cast<double>(value) * static_cast<double>(value);
+    return std::sqrt(sum / static_cast<double>(w.size()));
+  };
+  CHECK(deviation(model.wte.W) == doctest::Approx(0.02).epsilon(0.05));
+  CHECK(deviation(model.wpe) == doctest::Approx(0.02).epsilon(0.05));
+  CHECK(deviation(model.h[0].attn.qkv.W) == doctest::Approx(0.02).epsilon(0.05));
+  CHECK(deviation(model.h[0].attn.out.W) == doctest::Approx(0.005).epsilon(0.05));
+  CHECK(deviation(model.h[0].mlp_out.W) == doctest::Approx(0.005).epsilon(0.05));
+}
+
+TEST_CASE("a language model in a static graph") {
+  L::TransformerLMOptions options = kGpt2;
+  options.dropout = 0.1;
+  L::TransformerLM model(11, options);
+  StaticGraph replayed(model);
+  const auto test_mode = using_config(&Config::train, false);
+  for (int i = 0; i < 3; ++i) {
+    const Variable text = ids({2, 5});
+    CHECK(replayed(text).to_vector<float>() == model(text).to_vector<float>());
+  }
+}
+
+TEST_CASE("language models that do not fit") {
+  CHECK_THROWS_WITH_AS(L::TransformerLM(0), "L::TransformerLM: words is 0: it must be positive", ValueError);
+  CHECK_THROWS_WITH_AS(L::TransformerLM(3, {.layers = 0}), "L::TransformerLM: layers is 0: it must be in [1, 10000]",
+                       ValueError);
+  CHECK_THROWS_AS(L::TransformerLM(3, {.heads = 5, .width = 8}), ValueError);
+  CHECK_THROWS_AS(L::TransformerLM(3, {.layers = 1, .heads = 1, .width = 8, .dropout = 1}), ValueError);
+  const L::TransformerLM model(11, kGpt2);
+  CHECK_THROWS_WITH_AS(model(ids({4})), "L::TransformerLM: ids has shape (4,): it must be (batch, places)", TypeError);
+  CHECK_THROWS_AS(model(ids({1, 9})), ValueError);
+  CHECK_THROWS_AS(model(Variable()), TypeError);
+  CHECK_THROWS_WITH_AS(model.next(ids({1, 0})), doctest::Contains("it must have at least one"), ValueError);
+  KVCache cache(3, 8);
+  CHECK_THROWS_WITH_AS(model(ids({1, 1}), &cache), "L::TransformerLM: cache has 3 layers: the model has 2", ValueError);
+}
+
+}  // namespace kusari::transformer_lm_test
