@@ -312,7 +312,7 @@ endif()
 
 # Trainings of no epochs are refused before anything is read or written.
 foreach(example mnist_train_mnist mnist_train_mnist_custom_loop mnist_train_mnist_data_parallel cifar_train_cifar
-                cifar_compare_precision vae_train_vae word2vec_train_word2vec)
+                cifar_compare_precision vae_train_vae word2vec_train_word2vec ptb_train_ptb ptb_train_ptb_custom_loop)
   if(TARGET example_${example})
     add_test(NAME no_epochs_${example} COMMAND example_${example} --epoch 0)
     set_tests_properties(no_epochs_${example} PROPERTIES LABELS unit PASS_REGULAR_EXPRESSION "--epoch: (Value|Number)")
@@ -338,6 +338,48 @@ if(TARGET example_word2vec_train_word2vec)
                          "query: cat\n(dog|horse|mouse): [0-9.]+\n(dog|horse|mouse): [0-9.]+\n(dog|horse|mouse): .*\"nonsense\" is not found")
   endif()
   set_tests_properties(${words_tests} PROPERTIES LABELS unit TIMEOUT 600)
+endif()
+
+# Language models: recurrent ones and a small transformer learn a text, and write another.
+if(TARGET example_ptb_train_ptb)
+  set(ptb_tests ptb_lstm ptb_gru ptb_resume)
+  set(ptb_result "${CMAKE_CURRENT_BINARY_DIR}/tests/ptb")
+  set(ptb_options --data generated --seed 0 --unit 40 --bproplen 20)
+  add_test(NAME ptb_lstm COMMAND example_ptb_train_ptb ${ptb_options} --epoch 1 --static-graph --out "${ptb_result}")
+  add_test(NAME ptb_resume COMMAND example_ptb_train_ptb ${ptb_options} --epoch 2 --out "${ptb_result}_resumed"
+                                   --resume "${ptb_result}/snapshot_iter_200")
+  add_test(NAME ptb_gru COMMAND example_ptb_train_ptb ${ptb_options} --layers gru --epoch 1 --out "${ptb_result}_gru")
+  # The grammar's own is 3.4.
+  set_tests_properties(ptb_lstm ptb_gru ptb_resume PROPERTIES PASS_REGULAR_EXPRESSION "test perplexity: 3[.][3-9]")
+  set_tests_properties(ptb_lstm PROPERTIES FIXTURES_SETUP ptb_result)
+  set_tests_properties(ptb_resume PROPERTIES FIXTURES_REQUIRED ptb_result)
+  if(TARGET example_ptb_gentxt)
+    list(APPEND ptb_tests ptb_gentxt)
+    add_test(NAME ptb_gentxt COMMAND example_ptb_gentxt --data generated --unit 40 --model "${ptb_result}/model.npz"
+                                     --primetext "alice paints green" --sample -1)
+    set_tests_properties(ptb_gentxt PROPERTIES FIXTURES_REQUIRED ptb_result PASS_REGULAR_EXPRESSION
+                         "alice paints green (cars|boats|trains|planes) [.]")
+  endif()
+  if(TARGET example_ptb_train_ptb_custom_loop)
+    list(APPEND ptb_tests ptb_custom_loop)
+    add_test(NAME ptb_custom_loop COMMAND example_ptb_train_ptb_custom_loop ${ptb_options} --epoch 1
+                                          --out "${ptb_result}_custom_loop")
+    set_tests_properties(ptb_custom_loop PROPERTIES PASS_REGULAR_EXPRESSION "test perplexity: 3[.][3-9]")
+  endif()
+  set_tests_properties(${ptb_tests} PROPERTIES LABELS unit TIMEOUT 600)
+endif()
+if(TARGET example_gpt_train_gpt)
+  set(gpt_result "${CMAKE_CURRENT_BINARY_DIR}/tests/gpt")
+  add_test(NAME gpt COMMAND example_gpt_train_gpt --data generated --seed 0 --layers 2 --heads 2 --width 32 --block 32
+                            --batchsize 8 --iterations 1500 --interval 500 --lr 3e-3 --eval-batches 10 --static-graph
+                            --out "${gpt_result}")
+  set_tests_properties(gpt PROPERTIES FIXTURES_SETUP gpt_result)
+  if(TARGET example_gpt_generate)
+    add_test(NAME gpt_generate COMMAND example_gpt_generate --result "${gpt_result}" --seed 1 --length 200)
+    set_tests_properties(gpt_generate PROPERTIES FIXTURES_REQUIRED gpt_result LABELS unit TIMEOUT 600
+                         PASS_REGULAR_EXPRESSION "(cat|dog|horse|mouse) (eats|wants|smells) ")
+  endif()
+  set_tests_properties(gpt PROPERTIES LABELS unit TIMEOUT 600)
 endif()
 
 # Models that generate, and one that acts; each must have learnt something.
