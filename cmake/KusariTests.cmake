@@ -345,9 +345,9 @@ if(TARGET example_ptb_train_ptb)
   set(ptb_tests ptb_lstm ptb_gru ptb_resume)
   set(ptb_result "${CMAKE_CURRENT_BINARY_DIR}/tests/ptb")
   set(ptb_options --data generated --seed 0 --unit 40 --bproplen 20)
-  add_test(NAME ptb_lstm COMMAND example_ptb_train_ptb ${ptb_options} --epoch 1 --static-graph --out "${ptb_result}")
-  add_test(NAME ptb_resume COMMAND example_ptb_train_ptb ${ptb_options} --epoch 2 --out "${ptb_result}_resumed"
-                                   --resume "${ptb_result}/snapshot_iter_200")
+  add_test(NAME ptb_lstm COMMAND example_ptb_train_ptb ${ptb_options} --epoch 2 --static-graph --out "${ptb_result}")
+  add_test(NAME ptb_resume COMMAND example_ptb_train_ptb ${ptb_options} --epoch 3 --out "${ptb_result}_resumed"
+                                   --resume "${ptb_result}/snapshot_iter_400")
   add_test(NAME ptb_gru COMMAND example_ptb_train_ptb ${ptb_options} --layers gru --epoch 1 --out "${ptb_result}_gru")
   # The grammar's own is 3.4.
   set_tests_properties(ptb_lstm ptb_gru ptb_resume PROPERTIES PASS_REGULAR_EXPRESSION "test perplexity: 3[.][3-9]")

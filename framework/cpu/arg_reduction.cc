@@ -1,4 +1,7 @@
 #include <algorithm>
+#include <cstdint>
+#include <numeric>
+#include <vector>
 
 #include "kusari/framework/core/threads.h"
 #include "kusari/framework/cpu/blocks.h"
@@ -66,9 +69,36 @@ void arg_reduce(bool largest, int axis, const Array& x, const Array& y) {
   if (!direct) y.copy_from(places);
 }
 
+template <class T>
+void top_k(const Array& x, const Array& indices) {
+  const int64_t n = x.shape()[1], k = indices.shape()[1];
+  parallel_for(x.shape()[0], std::max<int64_t>(1, kThreadChunk / n), [&](int64_t begin, int64_t end) {
+    std::vector<int32_t> places(static_cast<size_t>(n));
+    for (int64_t row = begin; row < end; ++row) {
+      const T* const values = x.data<T>() + row * n;
+      const auto is_before = [values](int32_t a, int32_t b) {
+        const T p = values[a], q = values[b];
+        const bool is_nan = p != p, other_is_nan = q != q;
+        if (is_nan || other_is_nan) return is_nan != other_is_nan ? is_nan : a < b;
+        return p != q ? p > q : a < b;
+      };
+      std::iota(places.begin(), places.end(), 0);
+      std::partial_sort(places.begin(), places.begin() + k, places.end(), is_before);
+      std::copy_n(places.begin(), k, indices.data<int32_t>() + row * k);
+    }
+  });
+}
+
 }  // namespace
 
 void register_arg_reduction(Backend& backend) {
+  backend.add<kernels::TopK>([](In x, Out indices) {
+    const Compute compute = compute_of(x->dtype());
+    const Array values = x->astype(dtype_of_compute(compute)).contiguous();
+    if (compute == Compute::float32) return top_k<float>(values, *indices);
+    if (compute == Compute::float64) return top_k<double>(values, *indices);
+    top_k<int64_t>(values, *indices);
+  });
   backend.add<kernels::Argmax>([](Params<int> axis, In x, Out y) { arg_reduce(true, *axis, *x, *y); });
   backend.add<kernels::Argmin>([](Params<int> axis, In x, Out y) { arg_reduce(false, *axis, *x, *y); });
 }

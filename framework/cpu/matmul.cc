@@ -54,6 +54,8 @@ constexpr int64_t kManyParts = 16;
 
 // Reading the matrix bounds the product of a matrix and a vector; oneDNN copies it first.
 bool is_vector_product(const MatrixProduct& p) { return p.m == 1 || p.n == 1; }
+// The same of such a product: what is read in about 10 microseconds.
+constexpr int64_t kVectorPartWork = int64_t{1} << 16;
 
 }  // namespace
 
@@ -80,7 +82,8 @@ struct Grid {
 
   explicit Grid(const MatrixProduct& p) : rows{p.m}, columns{p.n} {
     const int64_t work = p.m * p.n * p.k;
-    const int64_t parts = std::min(work / kPartWork, std::clamp<int64_t>(work / (kPartWork * 64), kManyParts, 64));
+    const int64_t part = is_vector_product(p) ? kVectorPartWork : kPartWork;
+    const int64_t parts = std::min(work / part, std::clamp<int64_t>(work / (kPartWork * 64), kManyParts, 64));
     if (parts < 2) return;
     // Long strips first: each reads one of the two matrices whole, wider ones where that is worth the copies.
     int64_t& longer = p.n >= p.m ? columns : rows;
@@ -170,7 +173,30 @@ void multiply_converted(const MatrixProduct& given) {
   error.rethrow();
 }
 
+// One row and a matrix of 16 bits, whose columns are contiguous: a text that is generated reads all weights for each
+// token, so they are widened in registers.
+bool is_narrow_row(const MatrixProduct& p) {
+  return p.m == 1 && p.a_column == 1 && p.b_row == 1 && is_half(p.b_dtype) && p.dtype != Dtype::float64;
+}
+void multiply_narrow_row(const MatrixProduct& p) {
+  static const GemmLoops& loops = *KUSARI_LOOPS(isa(), gemm_loops);
+  const NarrowRow row = p.b_dtype == Dtype::float16 ? loops.float16_row : loops.bfloat16_row;
+  const bool widens_a = p.a_dtype != Dtype::float32, narrows_c = p.c_dtype != Dtype::float32;
+  const Scratch<float> wide_a(widens_a ? p.k : 0), wide_c(narrows_c ? p.n : 0), bias(p.bias != nullptr ? p.n : 0);
+  if (widens_a) convert_loop(p.a_dtype, Dtype::float32)(p.a, wide_a.get(), p.k);
+  if (p.bias != nullptr) convert_lines(p.bias_dtype, p.bias, 0, Dtype::float32, bias.get(), 0, 1, p.n);
+  const float* const a = widens_a ? wide_a.get() : static_cast<const float*>(p.a);
+  float* const c = narrows_c ? wide_c.get() : static_cast<float*>(p.c);
+  parallel_for(p.n, std::max<int64_t>(1, 2 * kVectorPartWork / p.k), [&](int64_t begin, int64_t end) {
+    row(a, moved(p.b, begin * p.b_column, p.b_dtype), p.b_column, end - begin, p.k, c + begin);
+    if (p.bias == nullptr) return;
+    for (int64_t j = begin; j < end; ++j) c[j] += bias.get()[j];
+  });
+  if (narrows_c) convert_loop(Dtype::float32, p.c_dtype)(c, p.c, p.n);
+}
+
 void multiply(const MatrixProduct& p) {
+  if (is_narrow_row(p)) return multiply_narrow_row(p);
   if (is_convertible(p)) return multiply_converted(p);
   const Grid grid(p);
   if (grid.rows == p.m && grid.columns == p.n) return multiply_alone(p);

@@ -48,6 +48,13 @@ struct Argmin {
   using Signature = void(Params<int> axis, In x, Out y);
 };
 
+/// indices = the places of the k largest elements of each row, from the largest: of equal ones the first, a NaN before
+/// all. x: (rows, n), C-ordered. indices: (rows, k), int32, C-ordered, k <= n.
+struct TopK {
+  static constexpr const char* kName = "top_k";
+  using Signature = void(In x, Out indices);
+};
+
 }  // namespace kernels
 
 /// The dtype of sums and products over elements of `dtype`: int64 for integers and bool, whose own would overflow.

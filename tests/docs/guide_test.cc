@@ -61,18 +61,18 @@ class Elman : public Chain {
         from_state{*this, "from_state", units, units, {.nobias = true}},
         out{*this, "out", units, words} {}
 
-  void reset_state() { h_ = Variable(); }
+  void reset_state() { h = Variable(); }
   // Scores of the next word; remembers the state.
   Variable operator()(const Variable& word) {
     const Variable a = from_word(embed(word));
-    h_ = F::tanh(h_ ? a + from_state(h_) : a);
-    return out(h_);
+    h = F::tanh(h ? a + from_state(h) : a);
+    return out(h);
   }
 
  private:
   Child<L::EmbedID> embed;
   Child<L::Linear> from_word, from_state, out;
-  Variable h_;
+  State h{*this, "h"};
 };
 
 class Mlp : public Chain {

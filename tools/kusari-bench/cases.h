@@ -57,5 +57,7 @@ void gpt_small(const Settings& settings);
 void gpt_nano(const Settings& settings);
 /// Attention forward and backward: 8 x 6 heads of width 64 over 1024 places, causal; and with dropout.
 void attention(const Settings& settings);
+/// A prompt of 128 tokens, and 128 tokens behind it one by one: GPT-2's and a small Llama's sizes.
+void transformer_infer(const Settings& settings);
 
 }  // namespace bench

@@ -30,6 +30,7 @@ int main(int argc, char** argv) {
       {"gpt_small", bench::gpt_small},
       {"gpt_nano", bench::gpt_nano},
       {"attention", bench::attention},
+      {"transformer_infer", bench::transformer_infer},
       {"door", bench::door},
       {"steady_state", bench::steady_state},
       {"graph_million", bench::graph_million},

@@ -4,7 +4,7 @@
     peer_torch.py CASE [--threads N] [--channels-last] [--bfloat16] [--jit] [--compile] [--seconds S] [--patience S]
 
 Cases: cnn_seed resnet18_cifar resnet50_train resnet50_infer mem lstm_lm lstm_ragged n_step gpt_small
-gpt_nano attention. Needs PyTorch from pip. --bfloat16 and --jit (the model
+gpt_nano attention transformer_infer. Needs PyTorch from pip. --bfloat16 and --jit (the model
 traced, frozen and optimized for inference: batch normalization folded, convolutions fused) are for resnet50_infer; --compile, which runs the model through torch.compile, for the sequences.
 """
 import argparse
@@ -19,7 +19,7 @@ import torch.nn.functional as F
 from torch import nn
 
 CASES = ["cnn_seed", "resnet18_cifar", "resnet50_train", "resnet50_infer", "mem", "lstm_lm", "lstm_ragged", "n_step",
-         "gpt_small", "gpt_nano", "attention"]
+         "gpt_small", "gpt_nano", "attention", "transformer_infer"]
 
 
 def cnn_seed():
@@ -264,6 +264,67 @@ def gpt(arguments):
     return lines
 
 
+class CachedBlock(nn.Module):
+    """One of GPT-2's blocks, which writes keys and values into arrays that are there already."""
+
+    def __init__(self, heads, width, places):
+        super().__init__()
+        self.heads = heads
+        self.ln_1, self.ln_2 = nn.LayerNorm(width), nn.LayerNorm(width)
+        self.qkv, self.out = nn.Linear(width, 3 * width), nn.Linear(width, width)
+        self.mlp_in, self.mlp_out = nn.Linear(width, 4 * width), nn.Linear(4 * width, width)
+        self.register_buffer("k", torch.zeros(1, heads, places, width // heads))
+        self.register_buffer("v", torch.zeros(1, heads, places, width // heads))
+
+    def forward(self, x, first):
+        n = x.shape[1]
+        q, k, v = (a.view(1, n, self.heads, -1).transpose(1, 2) for a in self.qkv(self.ln_1(x)).chunk(3, -1))
+        self.k[:, :, first : first + n], self.v[:, :, first : first + n] = k, v
+        y = F.scaled_dot_product_attention(
+            q, self.k[:, :, : first + n], self.v[:, :, : first + n], is_causal=first == 0
+        )
+        x = x + self.out(y.transpose(1, 2).reshape(x.shape))
+        return x + self.mlp_out(F.gelu(self.mlp_in(self.ln_2(x))))
+
+
+class CachedGpt(nn.Module):
+    def __init__(self, words, layers, heads, width, places):
+        super().__init__()
+        self.wte, self.wpe = nn.Embedding(words, width), nn.Embedding(places, width)
+        self.h = nn.ModuleList(CachedBlock(heads, width, places) for _ in range(layers))
+        self.ln_f = nn.LayerNorm(width)
+
+    def forward(self, ids, first):
+        x = self.wte(ids) + self.wpe.weight[first : first + ids.shape[1]]
+        for block in self.h:
+            x = block(x, first)
+        return F.linear(self.ln_f(x[:, -1:]), self.wte.weight)
+
+
+def transformer_infer(arguments):
+    model = CachedGpt(50257, 12, 12, 768, 1024).eval()
+    if arguments.bfloat16:
+        model = model.bfloat16()
+    prompt = torch.randint(0, 50257, (1, 128))
+
+    @torch.inference_mode()
+    def read():
+        model(prompt, 0)
+
+    @torch.inference_mode()
+    def write():
+        token = torch.zeros(1, 1, dtype=torch.int64)
+        for i in range(128):
+            token = model(token, 128 + i).argmax(-1)
+
+    prompts = sample(read, arguments)
+    seconds, others = sample(write, arguments)
+    return [
+        timing("transformer_infer.prompt", "ms", *prompts),
+        timing("transformer_infer", "ms/token", [each / 128 for each in seconds], others),
+    ]
+
+
 def attention(arguments):
     q, k, v = (torch.randn(8, 6, 1024, 64, requires_grad=True) for _ in range(3))
     lines = []
@@ -295,6 +356,8 @@ def main():
         line = lstm_lm(arguments)
     elif case in ("gpt_small", "gpt_nano"):
         line = gpt(arguments)
+    elif case == "transformer_infer":
+        line = transformer_infer(arguments)
     elif case == "attention":
         line = attention(arguments)
     elif case == "n_step":

@@ -1,15 +1,18 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "kusari/framework/functions/attention/scaled_dot_product_attention.h"
 #include "kusari/framework/functions/connection/linear.h"
 #include "kusari/framework/functions/loss/token_cross_entropy.h"
 #include "kusari/framework/functions/math/basic_math.h"
 #include "kusari/framework/functions/math/sum.h"
+#include "kusari/framework/links/attention/generate.h"
 #include "kusari/framework/links/attention/transformer_block.h"
 #include "kusari/framework/links/chain_list.h"
 #include "kusari/framework/links/connection/embed_id.h"
+#include "kusari/framework/links/model/transformer_lm.h"
 #include "kusari/framework/links/normalization/layer_normalization.h"
 #include "kusari/optimizers/decoupled_adamw.h"
 #include "kusari/tools/kusari-bench/cases.h"
@@ -75,7 +78,49 @@ void train_gpt(const Settings& settings, const GptSizes& sizes) {
          ",\"params\":" + std::to_string(model.count_params()) + static_graph_field(settings));
 }
 
+// Tokens one after the other behind a prompt, each the likeliest, with a cache.
+void generate_text(const Settings& settings, const char* name, int64_t words, const L::TransformerLMOptions& options) {
+  constexpr int64_t kPrompt = 128, kNew = 128;
+  L::TransformerLM model(words, options);
+  model.to(settings.dtype.dtype());
+  const auto no_graph = kusari::no_backprop_mode();
+  const auto test_mode = kusari::using_config(&kusari::Config::train, false);
+  kusari::KVCache cache = model.cache(kPrompt + kNew);
+  const Variable prompt(draw_labels(kPrompt, words).reshape({1, kPrompt}), false);
+  const std::string field = ",\"params\":" + std::to_string(model.count_params());
+  const Samples prompts = sample(settings, [&] {
+    cache.truncate(0);
+    model.next(prompt, &cache);
+  });
+  report(settings, (std::string(name) + ".prompt").c_str(), "ms", prompts, 1e3, field);
+  const Samples tokens = sample(settings, [&] {
+    cache.truncate(kPrompt);
+    int64_t token = 0;
+    for (int64_t i = 0; i < kNew; ++i) {
+      const std::vector<int32_t> id{static_cast<int32_t>(token)};
+      const Variable scores = model.next(Variable(kusari::array(id, {1, 1}), false), &cache);
+      token = kusari::draw_token(scores.array().reshape({words}), {}, {.temperature = 0}, 0);
+    }
+  });
+  report(settings, name, "ms/token", tokens, 1e3 / static_cast<double>(kNew), field);
+}
+
 }  // namespace
+
+void transformer_infer(const Settings& settings) {
+  generate_text(settings, "transformer_infer", 50257, {});  // GPT-2's sizes
+  generate_text(settings, "transformer_infer.15m", 32000,   // those of llama2.c's stories15M
+                {.block = 256,
+                 .layers = 6,
+                 .heads = 6,
+                 .width = 288,
+                 .blocks = {.mlp_width = 768,
+                            .mlp = L::BlockMlp::gated_silu,
+                            .norm = L::BlockNorm::rms,
+                            .eps = 1e-5,
+                            .nobias = true,
+                            .rotary_base = 10000}});
+}
 
 void gpt_small(const Settings& settings) {
   train_gpt(settings, {"gpt_small", 6, 6, 384, 256});

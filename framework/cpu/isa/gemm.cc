@@ -1,6 +1,7 @@
 #include "kusari/framework/cpu/isa/gemm.h"
 
 #include "kusari/framework/cpu/isa/gemm_block.h"
+#include "kusari/framework/cpu/isa/half.h"
 
 namespace kusari::cpu {
 namespace {
@@ -49,41 +50,65 @@ void multiply_panel(const GemmCall& call, i64 begin, i64 depth_begin) {
   }
 }
 
-// One row of a against columns of b that are contiguous: reading b bounds the time, so it is read once and never
-// packed. The k-th product goes to lane k modulo the 64 bytes of a cache line, and the lanes are added in a tree, the
-// same for every instruction set.
-template <class T, int kColumns>
-void dot_columns(const GemmCall& call, i64 column) {
-  constexpr int kLanes = Simd<T>::kLanes, kLine = 64 / static_cast<int>(sizeof(T)), kVectors = kLine / kLanes;
-  const T* const a = static_cast<const T*>(call.a);
-  const T* const b = static_cast<const T*>(call.b) + column * call.b_column;
-  Vector<T> sum[kColumns][kVectors] = {};
+// Elements of 4 or 8 bytes as they are, those of 2 bytes as float32.
+template <class T, class S>
+[[gnu::always_inline]] inline Vector<T> load_as(const S* from) {
+  if constexpr (sizeof(S) == sizeof(T)) {
+    return load(from);
+  } else {
+    T wide[Simd<T>::kLanes];
+    widen_lanes<Simd<T>::kLanes>(from, wide);
+    return load(wide);
+  }
+}
+
+// One row of a against one column of b, both contiguous. Reading b bounds the time, so it is read once, never packed,
+// and one column after the other, which the processor sees coming. The k-th product goes to lane k modulo 256 bytes,
+// and the lanes are added in a tree, the same for every instruction set.
+template <class T, class S>
+T dot(const T* a, const S* b, i64 n) {
+  constexpr int kLanes = Simd<T>::kLanes, kLine = 64 / static_cast<int>(sizeof(T)), kAll = 4 * kLine;
+  constexpr int kVectors = kAll / kLanes;
+  Vector<T> sum[kVectors] = {};
   i64 p = 0;
-  for (; p + kLine <= call.k; p += kLine) {
+  for (; p + kAll <= n; p += kAll) {
     for (int v = 0; v < kVectors; ++v) {
-      const Vector<T> left = load(a + p + v * kLanes);
-      for (int j = 0; j < kColumns; ++j) {
-        sum[j][v] = multiply_add<T>(left, load(b + j * call.b_column + p + v * kLanes), sum[j][v]);
-      }
+      sum[v] = multiply_add<T>(load(a + p + v * kLanes), load_as<T>(b + p + v * kLanes), sum[v]);
     }
   }
-  for (int j = 0; j < kColumns; ++j) {
-    T lanes[kLine];
-    for (int v = 0; v < kVectors; ++v) store(lanes + v * kLanes, sum[j][v]);
-    for (i64 q = p; q < call.k; ++q) lanes[q - p] += a[q] * b[j * call.b_column + q];
-    for (int width = kLine / 2; width > 0; width /= 2) {
-      for (int i = 0; i < width; ++i) lanes[i] += lanes[i + width];
-    }
-    const T bias = call.bias != nullptr ? static_cast<const T*>(call.bias)[column + j] : T{};
-    static_cast<T*>(call.c)[column + j] = lanes[0] + bias;
+  const int whole = static_cast<int>((n - p) / kLine * kLine);
+  for (int v = 0; v * kLanes < whole; ++v) {
+    sum[v] = multiply_add<T>(load(a + p + v * kLanes), load_as<T>(b + p + v * kLanes), sum[v]);
   }
+  T lanes[kAll];
+  for (int v = 0; v < kVectors; ++v) store(lanes + v * kLanes, sum[v]);
+  for (i64 q = p + whole; q < n; ++q) {
+    if constexpr (sizeof(S) == 2) {
+      T wide;
+      widen(b + q, &wide, 1);
+      lanes[q - p] += a[q] * wide;
+    } else {
+      lanes[q - p] += a[q] * b[q];
+    }
+  }
+  for (int width = kAll / 2; width > 0; width /= 2) {
+    for (int i = 0; i < width; ++i) lanes[i] += lanes[i + width];
+  }
+  return lanes[0];
 }
 
 template <class T>
 void gemm_row(const GemmCall& call) {
-  i64 column = 0;
-  for (; column + 4 <= call.n; column += 4) dot_columns<T, 4>(call, column);
-  for (; column < call.n; ++column) dot_columns<T, 1>(call, column);
+  const T* const bias = static_cast<const T*>(call.bias);
+  for (i64 column = 0; column < call.n; ++column) {
+    const T sum = dot(static_cast<const T*>(call.a), static_cast<const T*>(call.b) + column * call.b_column, call.k);
+    static_cast<T*>(call.c)[column] = sum + (bias != nullptr ? bias[column] : T{});
+  }
+}
+
+template <class S>
+void narrow_row(const float* a, const void* b, i64 b_column, i64 n, i64 k, float* c) {
+  for (i64 column = 0; column < n; ++column) c[column] = dot(a, static_cast<const S*>(b) + column * b_column, k);
 }
 
 template <class T>
@@ -99,7 +124,7 @@ void gemm(const GemmCall& call) {
   }
 }
 
-constexpr GemmLoops kLoops = {&gemm<float>, &gemm<double>};
+constexpr GemmLoops kLoops = {&gemm<float>, &gemm<double>, &narrow_row<Half>, &narrow_row<Brain>};
 
 }  // namespace
 

@@ -25,9 +25,14 @@ constexpr km::i64 kGemmWorkspace = 32768;
 /// threads, and in every instruction set: each product is added with one rounding.
 using Gemm = void (*)(const GemmCall& call);
 
+/// c[j] = sum of a[i] b[i + j b_column] for i in [0, k), j in [0, n): b of 16 bits, widened as it is read.
+using NarrowRow = void (*)(const float* a, const void* b, km::i64 b_column, km::i64 n, km::i64 k, float* c);
+
 struct GemmLoops {
   Gemm f32;
   Gemm f64;
+  NarrowRow float16_row;
+  NarrowRow bfloat16_row;
 };
 
 }  // namespace kusari::cpu

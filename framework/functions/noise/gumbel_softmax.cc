@@ -4,16 +4,12 @@
 #include "kusari/framework/autograd/input_caster.h"
 #include "kusari/framework/core/argument.h"
 #include "kusari/framework/core/config.h"
-#include "kusari/framework/core/random.h"
 #include "kusari/framework/functions/activation/softmax.h"
 #include "kusari/framework/functions/array/cast.h"
 #include "kusari/framework/functions/given.h"
 #include "kusari/framework/functions/input_check.h"
 #include "kusari/framework/functions/math/basic_math.h"
-#include "kusari/framework/kernels/arithmetic.h"
-#include "kusari/framework/kernels/math_functions.h"
-#include "kusari/framework/kernels/pointwise.h"
-#include "kusari/framework/kernels/random.h"
+#include "kusari/framework/functions/noise/gumbel.h"
 
 namespace kusari::functions {
 namespace {
@@ -24,19 +20,6 @@ void check(const Variable& log_pi) {
   const InputCheck c(kGumbelSoftmax, {&log_pi});
   const auto [log_pi_] = c.args("log_pi");
   c.expect(log_pi_.is_floating());
-}
-
-// -log(-log(u)), u uniform. The ends of [0, 1), where that is infinite, are cut off by half a step of a float32 number.
-Array gumbel_like(const Array& x) {
-  const Array g = empty(x.shape(), promote(x.dtype(), Dtype::float32), x.device());
-  const RandomState state = random::reserve(static_cast<uint64_t>(x.size()));
-  launch<kernels::Uniform>(x.device(), kernels::UniformRange{}, state, g);
-  pointwise_to(g, kernels::Clip{0x1p-25, 1 - 0x1p-24}, g);
-  for (int i = 0; i < 2; ++i) {
-    pointwise_to(g, kernels::Log{}, g);
-    pointwise_to(g, kernels::Neg{}, g);
-  }
-  return g;
 }
 
 double widened(double tau, Dtype) { return tau; }

@@ -13,6 +13,7 @@
 #include "kusari/framework/core/philox.h"
 #include "kusari/framework/core/random.h"
 #include "kusari/framework/functions/given.h"
+#include "kusari/framework/functions/math/minmax.h"
 
 namespace kusari {
 namespace {
@@ -56,6 +57,11 @@ int64_t draw_token(const Array& scores, std::span<const int64_t> came, const Gen
                          : std::string("is not given")) +
                     ": it must be a floating vector of at least one number");
   }
+  const bool is_greedy = options.temperature == 0;
+  if (is_greedy && options.repetition_penalty == 1) {
+    const auto best = functions::argmax(Variable(scores, false)).item<int64_t>();
+    if (std::isfinite(scores.at(best).item<double>())) return best;  // otherwise NaN must be told from infinity
+  }
   std::vector<double> values = scores.astype(Dtype::float64).to_vector<double>();
   if (options.repetition_penalty != 1) {
     std::vector<bool> seen(values.size());
@@ -76,7 +82,6 @@ int64_t draw_token(const Array& scores, std::span<const int64_t> came, const Gen
     return x != y ? x > y : a < b;
   };
   const auto limit = static_cast<size_t>(options.top_k);
-  const bool is_greedy = options.temperature == 0;
   const size_t kept = is_greedy ? 1 : limit > 0 && limit < order.size() ? limit : order.size();
   if (kept < order.size()) {
     std::partial_sort(order.begin(), order.begin() + static_cast<ptrdiff_t>(kept), order.end(), better);
