@@ -175,6 +175,48 @@ TEST_CASE("matmul of half types sums in float32") {
   }
 }
 
+// What generating a text spends its time on.
+TEST_CASE("matmul of one row and weights of any width") {
+  for (const Dtype dtype : {Dtype::float32, Dtype::float64, Dtype::float16, Dtype::bfloat16}) {
+    for (const int64_t k : {1, 7, 15, 16, 33, 63, 64, 65, 131, 800}) {
+      for (const int64_t n : {1, 3, 300}) {
+        for (const Dtype row : {dtype, Dtype::float32}) {
+          CAPTURE(name(dtype));
+          CAPTURE(k);
+          CAPTURE(n);
+          const Array a = numbers({1, k}, row, 2), w = numbers({n, k}, dtype, 3), bias = numbers({n}, row, 4);
+          const MatmulOptions transposed{.transb = true};
+          const double scale = static_cast<double>(k + 4);
+          for (const Array& b : {Array(), bias}) {
+            const auto expected = product(a, w, transposed, b);
+            check_near(multiply(a, w, transposed, b, promote(row, dtype)).to_vector<double>(), expected,
+                       scale * (dtype == Dtype::float64   ? 1e-14
+                                : row == Dtype::float32   ? 1e-6
+                                : dtype == Dtype::float16 ? 2e-3
+                                                          : 2e-2));
+            check_near(multiply(a, w, transposed, b).to_vector<double>(), expected, scale * 1e-6);
+          }
+        }
+      }
+    }
+  }
+}
+
+TEST_CASE("matmul of one row and narrow weights gives the same bits whatever the number of threads") {
+  const int threads = num_threads();
+  for (const Dtype dtype : {Dtype::float32, Dtype::float16, Dtype::bfloat16}) {
+    const Array a = numbers({1, 700}), w = numbers({1500, 700}, dtype, 3);
+    std::vector<float> first;
+    for (const int n : {1, 2, 3, 7}) {
+      set_num_threads(n);
+      const std::vector<float> bits = multiply(a, w, {.transb = true}).to_vector<float>();
+      if (first.empty()) first = bits;
+      CHECK(std::memcmp(bits.data(), first.data(), bits.size() * sizeof(float)) == 0);
+    }
+  }
+  set_num_threads(threads);
+}
+
 TEST_CASE("matmul of vectors whose elements lie apart") {
   for (const Dtype dtype : {Dtype::float16, Dtype::bfloat16, Dtype::float32, Dtype::float64}) {
     CAPTURE(name(dtype));
