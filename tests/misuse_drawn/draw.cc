@@ -272,6 +272,13 @@ functions::Sampler Draw::draw(As<functions::Sampler>, const char* name) {
   }
 }
 
+std::function<void(const Array&)> Draw::draw(As<std::function<void(const Array&)>>, const char* name) {
+  const bool is_given = random_.chance(0.8);
+  note(name, is_given ? "function" : "none");
+  if (!is_given) return nullptr;
+  return [](const Array& array) { static_cast<void>(array.size()); };
+}
+
 std::function<bool(int64_t)> Draw::draw(As<std::function<bool(int64_t)>>, const char* name) {
   const auto kind = random_.below(3);
   note(name, "function " + std::to_string(kind));

@@ -102,6 +102,7 @@ class Draw {
   functions::Sampler draw(As<functions::Sampler>, const char* name);
   std::function<Variable(const Variable&)> draw(As<std::function<Variable(const Variable&)>>, const char* name);
   std::function<bool(int64_t)> draw(As<std::function<bool(int64_t)>>, const char* name);
+  std::function<void(const Array&)> draw(As<std::function<void(const Array&)>>, const char* name);
   utils::CooMatrix draw(As<utils::CooMatrix>, const char* name);
   links::BinaryTree draw(As<links::BinaryTree>, const char* name);
   PackedSequence draw(As<PackedSequence>, const char* name);

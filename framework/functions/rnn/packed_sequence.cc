@@ -13,6 +13,17 @@
 #include "kusari/framework/functions/given.h"
 
 namespace kusari {
+namespace {
+
+// There is a number for each time.
+void expect_packable(const char* call, const std::string& argument, int64_t length) {
+  constexpr int64_t kLongest = 100'000'000;
+  if (length <= kLongest) return;
+  throw ValueError(std::string(call) + ": " + argument + " has a length of " + std::to_string(length) +
+                   ": it must be at most " + std::to_string(kLongest));
+}
+
+}  // namespace
 
 PackedSequence::PackedSequence(Variable data, std::vector<int64_t> batch_sizes, std::vector<int64_t> order)
     : data_{std::move(data)}, batch_sizes_{std::move(batch_sizes)}, order_{std::move(order)} {
@@ -51,6 +62,50 @@ PackedSequence PackedSequence::from_times(const Variable& xs) {
   std::vector<int64_t> order(static_cast<size_t>(batch));
   std::iota(order.begin(), order.end(), int64_t{0});
   return PackedSequence(functions::reshape(xs, rows), std::vector<int64_t>(static_cast<size_t>(times), batch), order);
+}
+
+PackedSequence PackedSequence::from_lengths(Variable data, const Array& lengths) {
+  const char* const call = "PackedSequence::from_lengths";
+  functions::expect_given(data, call, "data");
+  if (!lengths.is_defined() || lengths.ndim() != 1 || !is_integral(lengths.dtype())) {
+    throw TypeError(std::string(call) + ": lengths " +
+                    (lengths.is_defined()
+                         ? "has shape " + to_string(lengths.shape()) + " and dtype " + kusari::name(lengths.dtype())
+                         : std::string("is not given")) +
+                    ": it must be a vector of integers");
+  }
+  const std::vector<int64_t> each = lengths.astype(Dtype::int64).to_vector<int64_t>();
+  const int64_t rows = data.ndim() > 0 ? data.shape()[0] : 0;
+  int64_t count = 0;
+  for (const int64_t length : each) {
+    expect_packable(call, "lengths", length);
+    if (length < 0 || length > rows - count) {
+      throw ValueError(std::string(call) + ": data has shape " + to_string(data.shape()) +
+                       ": lengths must be at least 0 and as many in all as it has rows; one is " +
+                       std::to_string(length));
+    }
+    count += length;
+  }
+  if (count != rows) {
+    throw ValueError(std::string(call) + ": data has shape " + to_string(data.shape()) + ": lengths are " +
+                     std::to_string(count) + " in all, they must be as many as its rows");
+  }
+  auto [order, batch_sizes] = detail::packed_order(each);
+  return PackedSequence(std::move(data), std::move(batch_sizes), std::move(order));
+}
+
+detail::PackedOrder detail::packed_order(std::span<const int64_t> lengths) {
+  PackedOrder result{std::vector<int64_t>(lengths.size()), {}};
+  std::iota(result.order.begin(), result.order.end(), int64_t{0});
+  std::stable_sort(result.order.begin(), result.order.end(), [&](int64_t a, int64_t b) {
+    return lengths[static_cast<size_t>(a)] > lengths[static_cast<size_t>(b)];
+  });
+  if (lengths.empty()) return result;
+  result.batch_sizes.resize(static_cast<size_t>(lengths[static_cast<size_t>(result.order[0])]));
+  for (const int64_t length : lengths) {
+    for (int64_t t = 0; t < length; ++t) ++result.batch_sizes[static_cast<size_t>(t)];
+  }
+  return result;
 }
 
 int64_t PackedSequence::count() const noexcept {
@@ -104,17 +159,10 @@ PackedSequence pack_sequence(std::span<const Variable> xs) {
     const std::string argument = "xs[" + std::to_string(i) + "]";
     expect_given(xs[i], call, argument.c_str());
     if (xs[i].ndim() < 1) throw TypeError(std::string(call) + ": " + argument + " has no axis: it must be a sequence");
+    expect_packable(call, argument, xs[i].shape()[0]);
     lengths.push_back(xs[i].shape()[0]);
   }
-  std::vector<int64_t> order(xs.size());
-  std::iota(order.begin(), order.end(), int64_t{0});
-  std::stable_sort(order.begin(), order.end(), [&](int64_t a, int64_t b) {
-    return lengths[static_cast<size_t>(a)] > lengths[static_cast<size_t>(b)];
-  });
-  std::vector<int64_t> batch_sizes(static_cast<size_t>(lengths[static_cast<size_t>(order[0])]));
-  for (const int64_t length : lengths) {
-    for (int64_t t = 0; t < length; ++t) ++batch_sizes[static_cast<size_t>(t)];
-  }
+  auto [order, batch_sizes] = detail::packed_order(lengths);
   const Variable all = xs.size() == 1 ? xs[0] : concat(xs, 0);
   const Array rows = rows_of_list(lengths, batch_sizes, order, all.device());
   return PackedSequence(xs.size() == 1 ? all : permutate(all, rows), std::move(batch_sizes), std::move(order));

@@ -25,6 +25,11 @@ class KUSARI_API PackedSequence {
   /// Sequences of equal lengths. xs: (T, B, ...), B sequences of T elements. Throws TypeError for fewer axes.
   static PackedSequence from_times(const Variable& xs);
 
+  /// data: packed already; lengths: (B), integers, those of the user's list, sorted by falling length where equal ones
+  /// keep their order: what datasets::pack_sequences gives. Throws TypeError for lengths that are no vector of
+  /// integers, ValueError when there are not as many rows.
+  static PackedSequence from_lengths(Variable data, const Array& lengths);
+
   const Variable& data() const noexcept { return data_; }
   const std::vector<int64_t>& batch_sizes() const noexcept { return batch_sizes_; }
   const std::vector<int64_t>& order() const noexcept { return order_; }
@@ -49,6 +54,14 @@ class KUSARI_API PackedSequence {
   Variable data_;
   std::vector<int64_t> batch_sizes_, order_;
 };
+
+namespace detail {
+/// For sequences of these lengths, none negative, the order in which they are packed, and the rows at each time.
+struct PackedOrder {
+  std::vector<int64_t> order, batch_sizes;
+};
+KUSARI_API PackedOrder packed_order(std::span<const int64_t> lengths);
+}  // namespace detail
 
 namespace functions {
 

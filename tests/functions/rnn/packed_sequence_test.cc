@@ -62,6 +62,13 @@ TEST_CASE("gradients through packed sequences") {
       uniform({1, 2}, -1, 1), uniform({3, 2}, -1, 1, 2));
 }
 
+TEST_CASE("sequences that are too long to be packed") {
+  const Variable x(array(std::vector<float>{1}).broadcast_to({int64_t{1} << 31}), false);
+  CHECK_THROWS_WITH_AS(F::pack_sequence(std::vector<Variable>{x}),
+                       "F::pack_sequence: xs[0] has a length of 2147483648: it must be at most 100000000", ValueError);
+  CHECK_THROWS_AS(PackedSequence::from_lengths(x, array(std::vector<int64_t>{int64_t{1} << 31})), ValueError);
+}
+
 TEST_CASE("n_step functions take packed sequences in any order") {
   const std::vector<Variable> xs = sequences({2, 3, 0});
   std::vector<std::vector<Variable>> ws(2), bs(2);
