@@ -312,7 +312,7 @@ endif()
 
 # Trainings of no epochs are refused before anything is read or written.
 foreach(example mnist_train_mnist mnist_train_mnist_custom_loop mnist_train_mnist_data_parallel cifar_train_cifar
-                cifar_compare_precision vae_train_vae word2vec_train_word2vec ptb_train_ptb ptb_train_ptb_custom_loop)
+                cifar_compare_precision vae_train_vae word2vec_train_word2vec ptb_train_ptb ptb_train_ptb_custom_loop seq2seq_seq2seq)
   if(TARGET example_${example})
     add_test(NAME no_epochs_${example} COMMAND example_${example} --epoch 0)
     set_tests_properties(no_epochs_${example} PROPERTIES LABELS unit PASS_REGULAR_EXPRESSION "--epoch: (Value|Number)")
@@ -380,6 +380,13 @@ if(TARGET example_gpt_train_gpt)
                          PASS_REGULAR_EXPRESSION "(cat|dog|horse|mouse) (eats|wants|smells) ")
   endif()
   set_tests_properties(gpt PROPERTIES LABELS unit TIMEOUT 600)
+endif()
+
+if(TARGET example_seq2seq_seq2seq)
+  add_test(NAME seq2seq COMMAND example_seq2seq_seq2seq --seed 0 --unit 64 --layer 1 --epoch 5
+                                --out "${CMAKE_CURRENT_BINARY_DIR}/tests/seq2seq")
+  set_tests_properties(seq2seq PROPERTIES LABELS unit TIMEOUT 600
+                       PASS_REGULAR_EXPRESSION "exact translations: (1[.]000|0[.][89])")
 endif()
 
 # Models that generate, and one that acts; each must have learnt something.

@@ -6,6 +6,7 @@
 #include "kusari/framework/core/threads.h"
 #include "kusari/framework/cpu/bfloat16_gemm.h"
 #include "kusari/framework/cpu/blocks.h"
+#include "kusari/framework/cpu/flush_denormals.h"
 #include "kusari/framework/cpu/isa.h"
 #include "kusari/framework/cpu/isa/recurrent.h"
 #include "kusari/framework/cpu/register.h"
@@ -166,6 +167,7 @@ void recurrent_forward(Params<RecurrentLayer> layer, In batch_sizes, In x, In h,
     const bool is_last = i + 1 == times.all.size();
     const void* const factor = panels.prepared(moved(inputs, first * units), rows, rounded.get());
     parallel_for(panels.count(), panels.at_once(rows), [&, first = first, rows = rows](int64_t begin, int64_t end) {
+      const FlushDenormals flush;
       const Scratch<> product(rows * panels.columns() * size);
       for (int64_t p = begin; p < end; ++p) {
         panels.multiply(p, factor, rows, product.get());
@@ -234,6 +236,7 @@ void recurrent_gradient(Params<RecurrentLayer> layer, In batch_sizes, In c, In w
     if (after.rows + time.rows == 0) continue;
     const void* const factor = panels.prepared(moved(to_h, after.first * gates * units), after.rows, rounded.get());
     parallel_for(panels.count(), panels.at_once(std::max<int64_t>(after.rows, 1)), [&](int64_t begin, int64_t end) {
+      const FlushDenormals flush;
       const Scratch<> product(after.rows * panels.columns() * size);
       for (int64_t p = begin; p < end; ++p) {
         if (after.rows > 0) panels.multiply(p, factor, after.rows, product.get());

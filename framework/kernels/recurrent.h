@@ -36,7 +36,8 @@ struct RecurrentLayer {
 /// first state; c undefined but for lstm. w: (G H, H), b: (G H). y: (S, H). last_h, last_c: (B, H). saved: (S,
 /// saved_gates H), cells: (S, H) for lstm, before: (S, H), what each row's h was before: for RecurrentGradient, and
 /// undefined when nobody will ask for that. One floating dtype, C-ordered; half types are computed in float32. Each
-/// sum runs over k in order: the same bits whatever the number of threads.
+/// sum runs over k in order: the same bits whatever the number of threads. Numbers that are too small to be normal
+/// may be zeros.
 struct RecurrentForward {
   static constexpr const char* kName = "recurrent_forward";
   using Signature = void(Params<RecurrentLayer> layer, In batch_sizes, In x, In h, In c, In w, In b, Out y, Out last_h,

@@ -1,5 +1,6 @@
 #include "kusari/framework/functions/rnn/recurrent_layer.h"
 
+#include <cmath>
 #include <numeric>
 #include <vector>
 
@@ -51,6 +52,27 @@ std::vector<Array> results(Layer layer_function, const RecurrentLayer& layer, co
 }
 
 }  // namespace
+
+TEST_CASE("states that fade away cost no denormals, and change nothing outside") {
+  Inputs in = draw(RecurrentCell::tanh, 2, 1, 40, Dtype::float32);
+  if (!in.x.device().is_cpu()) return;  // a matter of that kernel
+  for (Variable* v : {&in.x, &in.b}) v->array().fill(0);
+  in.h.array().fill(1e-38);
+  in.w.array().fill(1e-4);
+  const int threads = num_threads();
+  std::vector<float> first;
+  for (const int n : {1, 2}) {
+    set_num_threads(n);
+    const auto y = F::recurrent_layer({RecurrentCell::tanh, false}, Sizes{1, 1}, in.x, in.h, in.c, in.w, in.b).y;
+    const std::vector<float> values = y.to_vector<float>();
+    for (const float value : values) CHECK((value == 0 || std::isnormal(value)));
+    if (first.empty()) first = values;
+    CHECK(values == first);
+  }
+  set_num_threads(threads);
+  volatile float small = 1e-38f;
+  CHECK(small * 0.01f > 0);  // this thread computes as before
+}
 
 TEST_CASE("the kernels of recurrent layers compute what steps of functions do") {
   for (const RecurrentCell cell : kCells) {
