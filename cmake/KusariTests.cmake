@@ -312,7 +312,7 @@ endif()
 
 # Trainings of no epochs are refused before anything is read or written.
 foreach(example mnist_train_mnist mnist_train_mnist_custom_loop mnist_train_mnist_data_parallel cifar_train_cifar
-                cifar_compare_precision vae_train_vae word2vec_train_word2vec ptb_train_ptb ptb_train_ptb_custom_loop seq2seq_seq2seq)
+                cifar_compare_precision vae_train_vae word2vec_train_word2vec ptb_train_ptb ptb_train_ptb_custom_loop seq2seq_seq2seq text_classification_train_text_classifier)
   if(TARGET example_${example})
     add_test(NAME no_epochs_${example} COMMAND example_${example} --epoch 0)
     set_tests_properties(no_epochs_${example} PROPERTIES LABELS unit PASS_REGULAR_EXPRESSION "--epoch: (Value|Number)")
@@ -387,6 +387,16 @@ if(TARGET example_seq2seq_seq2seq)
                                 --out "${CMAKE_CURRENT_BINARY_DIR}/tests/seq2seq")
   set_tests_properties(seq2seq PROPERTIES LABELS unit TIMEOUT 600
                        PASS_REGULAR_EXPRESSION "exact translations: (1[.]000|0[.][89])")
+endif()
+
+if(TARGET example_text_classification_train_text_classifier)
+  foreach(model rnn cnn bow)
+    add_test(NAME text_classification_${model}
+             COMMAND example_text_classification_train_text_classifier --model ${model} --seed 0 --unit 48 --epoch 3
+                     --out "${CMAKE_CURRENT_BINARY_DIR}/tests/text_classification_${model}")
+    set_tests_properties(text_classification_${model} PROPERTIES LABELS unit TIMEOUT 600
+                         PASS_REGULAR_EXPRESSION "Test accuracy: (9[5-9]|100)")
+  endforeach()
 endif()
 
 # Models that generate, and one that acts; each must have learnt something.

@@ -4,6 +4,7 @@
 
 #include "kusari/framework/core/argument.h"
 #include "kusari/framework/core/error.h"
+#include "kusari/framework/functions/array/get_item.h"
 #include "kusari/framework/functions/given.h"
 
 namespace kusari {
@@ -48,12 +49,41 @@ void KVCacheLayer::truncate(int64_t length) {
   length_ = length;
 }
 
+void KVCacheLayer::select(const Array& rows) {
+  if (!rows.is_defined() || rows.ndim() != 1 || !is_integral(rows.dtype()) || rows.dtype() == Dtype::bool_) {
+    throw TypeError("KVCache::select: rows " +
+                    (rows.is_defined()
+                         ? "has shape " + to_string(rows.shape()) + " and dtype " + kusari::name(rows.dtype())
+                         : std::string("is not given")) +
+                    ": it must be a vector of integers");
+  }
+  if (length_ == 0) {
+    key_ = value_ = Array();  // the next places decide on the batch
+    return;
+  }
+  const auto selected = [&](const Array& kept) {
+    const Array taken = functions::get_item(Variable(kept.slice(2, 0, length_), false), rows).array();
+    Shape shape = kept.shape();
+    shape[0] = rows.size();
+    const Array result = empty(shape, kept.dtype(), kept.device());
+    result.slice(2, 0, length_).copy_from(taken);
+    return result;
+  };
+  const Array key = selected(key_);
+  value_ = selected(value_);
+  key_ = key;
+}
+
 KVCache::KVCache(int64_t layers, int64_t capacity)
-    : layers_(static_cast<size_t>(argument::positive("KVCache", "layers", layers)),
+    : layers_(static_cast<size_t>(argument::count("KVCache", "layers", layers)),
               KVCacheLayer(argument::positive("KVCache", "capacity", capacity))) {}
 
 void KVCache::truncate(int64_t length) {
   for (KVCacheLayer& layer : layers_) layer.truncate(length);
+}
+
+void KVCache::select(const Array& rows) {
+  for (KVCacheLayer& layer : layers_) layer.select(rows);
 }
 
 }  // namespace kusari

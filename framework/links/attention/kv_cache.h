@@ -24,6 +24,8 @@ class KUSARI_API KVCacheLayer {
   Filled append(const Variable& key, const Variable& value);
   /// Forgets all places from `length` on.
   void truncate(int64_t length);
+  /// See KVCache::select.
+  void select(const Array& rows);
 
  private:
   friend class KVCache;
@@ -47,6 +49,10 @@ class KUSARI_API KVCache {
   /// Forgets all places from `length` on: 0 begins a new text in the same memory. Throws ValueError when there are not
   /// as many.
   void truncate(int64_t length);
+  /// Row i of the batch goes on from what row rows[i] was: what beam_search asks for, and how one prompt becomes
+  /// several texts. rows: (n), integers, n of any size. Throws TypeError for another array, IndexError for a row that
+  /// there is not. Does nothing while the cache is empty.
+  void select(const Array& rows);
 
  private:
   std::vector<KVCacheLayer> layers_;

@@ -9,7 +9,8 @@
 
 #include "kusari/framework/core/config.h"
 #include "kusari/framework/core/error.h"
-#include "kusari/framework/functions/loss/token_cross_entropy.h"
+#include "kusari/framework/functions/activation/log_softmax.h"
+#include "kusari/framework/links/attention/beam_search.h"
 #include "kusari/framework/links/attention/generate.h"
 #include "kusari/framework/static_graph/static_graph.h"
 
@@ -65,6 +66,61 @@ TEST_CASE("a cache and the last place give the same scores") {
                          "L::TransformerLM: ids ends at place 9: a text has at most 8, the option block", ValueError);
     // What comes later changes nothing.
     check_near(model(places(text, 0, 5)).to_vector<float>(), rows(all, 0, 5));
+  }
+}
+
+TEST_CASE("a cache whose rows are chosen anew") {
+  const L::TransformerLM model(11, kGpt2);
+  const Variable texts = ids({2, 5});
+  KVCache cache = model.cache();
+  model(places(texts, 0, 4), &cache);
+  cache.select(array(std::vector<int64_t>{1, 0, 1}));
+  const auto last = texts.array().slice(1, 4, 1).to_vector<int32_t>();
+  const Variable next(array(std::vector<int32_t>{last[1], last[0], last[1]}, {3, 1}), false);
+  const auto got = model.next(next, &cache).to_vector<float>(), all = rows(model(texts), 4, 1);
+  check_near({got.begin(), got.begin() + 11}, {all.begin() + 11, all.end()});
+  check_near({got.begin() + 11, got.begin() + 22}, {all.begin(), all.begin() + 11});
+  check_near({got.begin() + 22, got.end()}, {all.begin() + 11, all.end()});
+  CHECK_THROWS_AS(cache.select(array(std::vector<int64_t>{3})), IndexError);
+  CHECK_THROWS_WITH_AS(cache.select(array(std::vector<float>{0})),
+                       doctest::Contains("KVCache::select: rows has shape (1,)"), TypeError);
+  CHECK_THROWS_AS(cache.select(Array()), TypeError);
+  // An empty cache takes any batch.
+  cache.truncate(0);
+  cache.select(array(std::vector<int64_t>{0}));
+  CHECK(model.next(ids({1, 2}), &cache).shape() == Shape{1, 1, 11});
+}
+
+TEST_CASE("beams of a transformer are scored as whole texts are") {
+  const L::TransformerLM model(11, kGpt2);
+  const Variable prompt = ids({1, 2});
+  constexpr int64_t kBeams = 3;
+  KVCache cache = model.cache();
+  model(places(prompt, 0, 1), &cache);
+  cache.select(array(std::vector<int64_t>(kBeams, 0)));
+  const int64_t begin = prompt.to_vector<int32_t>()[1];
+  const auto found = beam_search(
+      [&](const Variable& tokens) {
+        return Variable(
+            model.next(Variable(tokens.array().reshape({kBeams, 1}), false), &cache).array().reshape({kBeams, 11}),
+            false);
+      },
+      [&](const Array& which) { cache.select(which); }, 1,
+      {.beams = kBeams, .begin = begin, .end = 10, .max_length = 4, .length_penalty = 0});
+  REQUIRE(!found[0].empty());
+  for (const Beam& beam : found[0]) {
+    std::vector<int32_t> text = prompt.to_vector<int32_t>();
+    const auto tokens = beam.tokens.to_vector<int32_t>();
+    text.insert(text.end(), tokens.begin(), tokens.end());
+    const Variable log_prob =
+        functions::log_softmax(model(Variable(array(text, {1, static_cast<int64_t>(text.size())}), false)), 2);
+    double expected = 0;
+    for (size_t i = 0; i <= tokens.size(); ++i) {
+      if (i == tokens.size() && tokens.size() == 4) break;  // not ended
+      const int64_t next = i < tokens.size() ? tokens[i] : 10;
+      expected += log_prob.array().at(0).at(static_cast<int64_t>(i) + 1).at(next).item<double>();
+    }
+    CHECK(beam.score == doctest::Approx(expected).epsilon(1e-4));
   }
 }
 
