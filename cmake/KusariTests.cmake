@@ -348,7 +348,7 @@ if(TARGET example_ptb_train_ptb)
   add_test(NAME ptb_lstm COMMAND example_ptb_train_ptb ${ptb_options} --epoch 2 --static-graph --out "${ptb_result}")
   add_test(NAME ptb_resume COMMAND example_ptb_train_ptb ${ptb_options} --epoch 3 --out "${ptb_result}_resumed"
                                    --resume "${ptb_result}/snapshot_iter_400")
-  add_test(NAME ptb_gru COMMAND example_ptb_train_ptb ${ptb_options} --layers gru --epoch 1 --out "${ptb_result}_gru")
+  add_test(NAME ptb_gru COMMAND example_ptb_train_ptb ${ptb_options} --layers gru --epoch 2 --out "${ptb_result}_gru")
   # The grammar's own is 3.4.
   set_tests_properties(ptb_lstm ptb_gru ptb_resume PROPERTIES PASS_REGULAR_EXPRESSION "test perplexity: 3[.][3-9]")
   set_tests_properties(ptb_lstm PROPERTIES FIXTURES_SETUP ptb_result)
@@ -362,7 +362,7 @@ if(TARGET example_ptb_train_ptb)
   endif()
   if(TARGET example_ptb_train_ptb_custom_loop)
     list(APPEND ptb_tests ptb_custom_loop)
-    add_test(NAME ptb_custom_loop COMMAND example_ptb_train_ptb_custom_loop ${ptb_options} --epoch 1
+    add_test(NAME ptb_custom_loop COMMAND example_ptb_train_ptb_custom_loop ${ptb_options} --epoch 2
                                           --out "${ptb_result}_custom_loop")
     set_tests_properties(ptb_custom_loop PROPERTIES PASS_REGULAR_EXPRESSION "test perplexity: 3[.][3-9]")
   endif()
