@@ -143,20 +143,128 @@ struct TanhGrad {
   }
 };
 
-/// 0.2 x + 0.5 limited to [0, 1].
+/// alpha x + beta limited to [0, 1].
 struct HardSigmoid {
   static constexpr const char* kName = "hard_sigmoid";
+  double alpha = 0.2;
+  double beta = 0.5;
   template <class T>
   KUSARI_HOST_DEVICE T operator()(T x) const {
-    return km::min(km::max(T(0.2) * x + T(0.5), T(0)), T(1));
+    return km::min(km::max(static_cast<T>(alpha) * x + static_cast<T>(beta), T(0)), T(1));
   }
 };
 
+/// 0 at both edges.
 struct HardSigmoidGrad {
   static constexpr const char* kName = "hard_sigmoid_grad";
+  double alpha = 0.2;
+  double beta = 0.5;
   template <class T>
   KUSARI_HOST_DEVICE T operator()(T x, T gy) const {
-    return (x > T(-2.5) && x < T(2.5)) ? T(0.2) * gy : T(0);
+    const T y = static_cast<T>(alpha) * x + static_cast<T>(beta);
+    return (y > T(0) && y < T(1)) ? static_cast<T>(alpha) * gy : T(0);
+  }
+};
+
+/// x (x / 6 + 1/2), limited to the line 0 below -3 and x above 3. Howard et al. 2019.
+struct HardSwish {
+  static constexpr const char* kName = "hard_swish";
+  template <class T>
+  KUSARI_HOST_DEVICE T operator()(T x) const {
+    return x * km::min(km::max(x * T(1.0 / 6) + T(0.5), T(0)), T(1));
+  }
+};
+
+/// That of the lines at both edges.
+struct HardSwishGrad {
+  static constexpr const char* kName = "hard_swish_grad";
+  template <class T>
+  KUSARI_HOST_DEVICE T operator()(T x, T gy) const {
+    const T slope = x * T(1.0 / 3) + T(0.5);
+    return x <= T(-3) ? T(0) : (x >= T(3) ? gy : slope * gy);
+  }
+};
+
+/// x tanh(log(1 + exp(x))), where tanh(log(1 + e)) = n / (n + 2) with n = e (e + 2). Misra 2019.
+struct Mish {
+  static constexpr const char* kName = "mish";
+  template <class T>
+  KUSARI_HOST_DEVICE T operator()(T x) const {
+    const T e = km::exp(km::min(x, T(20)));  // from there on the factor rounds to 1
+    const T n = e * (e + T(2));
+    return x * (n / (n + T(2)));
+  }
+};
+
+struct MishGrad {
+  static constexpr const char* kName = "mish_grad";
+  template <class T>
+  KUSARI_HOST_DEVICE T operator()(T x, T gy) const {
+    const T e = km::exp(km::min(x, T(20)));
+    const T n = e * (e + T(2));
+    const T t = n / (n + T(2));
+    return gy * (t + x * (T(1) - t * t) * km::sigmoid(x));
+  }
+};
+
+/// x for x >= 0, alpha (exp(x / alpha) - 1) below. Barron 2017.
+struct Celu {
+  static constexpr const char* kName = "celu";
+  double alpha;
+  template <class T>
+  KUSARI_HOST_DEVICE T operator()(T x) const {
+    return x >= T(0) ? x : static_cast<T>(alpha) * km::expm1(x / static_cast<T>(alpha));
+  }
+};
+
+struct CeluGrad {
+  static constexpr const char* kName = "celu_grad";
+  double alpha;
+  template <class T>
+  KUSARI_HOST_DEVICE T operator()(T x, T gy) const {
+    return x > T(0) ? gy : gy * km::exp(x / static_cast<T>(alpha));
+  }
+};
+
+/// x above alpha, else 0; NaN stays NaN.
+struct ThresholdedRelu {
+  static constexpr const char* kName = "thresholded_relu";
+  double alpha;
+  template <class T>
+  KUSARI_HOST_DEVICE T operator()(T x) const {
+    return x <= static_cast<T>(alpha) ? T(0) : x;
+  }
+};
+
+struct ThresholdedReluGrad {
+  static constexpr const char* kName = "thresholded_relu_grad";
+  double alpha;
+  template <class T>
+  KUSARI_HOST_DEVICE T operator()(T x, T gy) const {
+    return x > static_cast<T>(alpha) ? gy : T(0);
+  }
+};
+
+/// x + bias below -lambd, x - bias above lambd, 0 between; NaN stays NaN.
+struct Shrink {
+  static constexpr const char* kName = "shrink";
+  double lambd;
+  double bias;
+  template <class T>
+  KUSARI_HOST_DEVICE T operator()(T x) const {
+    const T l = static_cast<T>(lambd), b = static_cast<T>(bias);
+    const T inside = x == x ? T(0) : x;
+    return x < -l ? x + b : (x > l ? x - b : inside);
+  }
+};
+
+struct ShrinkGrad {
+  static constexpr const char* kName = "shrink_grad";
+  double lambd;
+  template <class T>
+  KUSARI_HOST_DEVICE T operator()(T x, T gy) const {
+    const T l = static_cast<T>(lambd);
+    return (x < -l || x > l) ? gy : T(0);
   }
 };
 
@@ -274,6 +382,16 @@ struct SiluGrad {
   V(TanhGrad)                    \
   V(HardSigmoid)                 \
   V(HardSigmoidGrad)             \
+  V(HardSwish)                   \
+  V(HardSwishGrad)               \
+  V(Mish)                        \
+  V(MishGrad)                    \
+  V(Celu)                        \
+  V(CeluGrad)                    \
+  V(ThresholdedRelu)             \
+  V(ThresholdedReluGrad)         \
+  V(Shrink)                      \
+  V(ShrinkGrad)                  \
   V(Softplus)                    \
   V(Swish)                       \
   V(SwishGrad)                   \

@@ -178,6 +178,80 @@ struct Minimum {
   }
 };
 
+// Of the bits of integers in two's complement. Floating numbers have none: NaN.
+
+/// Bits that both have.
+struct BitwiseAnd {
+  static constexpr const char* kName = "bitwise_and";
+  static constexpr bool kIntegers = true;
+  template <class T>
+  KUSARI_HOST_DEVICE T operator()(T, T) const {
+    return km::Real<T>::kNan;
+  }
+  KUSARI_HOST_DEVICE km::i64 operator()(km::i64 a, km::i64 b) const { return a & b; }
+};
+
+/// Bits that either has.
+struct BitwiseOr {
+  static constexpr const char* kName = "bitwise_or";
+  static constexpr bool kIntegers = true;
+  template <class T>
+  KUSARI_HOST_DEVICE T operator()(T, T) const {
+    return km::Real<T>::kNan;
+  }
+  KUSARI_HOST_DEVICE km::i64 operator()(km::i64 a, km::i64 b) const { return a | b; }
+};
+
+/// Bits that one of the two has.
+struct BitwiseXor {
+  static constexpr const char* kName = "bitwise_xor";
+  static constexpr bool kIntegers = true;
+  template <class T>
+  KUSARI_HOST_DEVICE T operator()(T, T) const {
+    return km::Real<T>::kNan;
+  }
+  KUSARI_HOST_DEVICE km::i64 operator()(km::i64 a, km::i64 b) const { return a ^ b; }
+};
+
+/// Bits that x has not.
+struct BitwiseNot {
+  static constexpr const char* kName = "bitwise_not";
+  static constexpr bool kIntegers = true;
+  template <class T>
+  KUSARI_HOST_DEVICE T operator()(T) const {
+    return km::Real<T>::kNan;
+  }
+  KUSARI_HOST_DEVICE km::i64 operator()(km::i64 x) const { return ~x; }
+};
+
+/// a 2^b, without the bits that do not fit; 0 for b that is negative or above 63.
+struct LeftShift {
+  static constexpr const char* kName = "left_shift";
+  static constexpr bool kIntegers = true;
+  template <class T>
+  KUSARI_HOST_DEVICE T operator()(T, T) const {
+    return km::Real<T>::kNan;
+  }
+  KUSARI_HOST_DEVICE km::i64 operator()(km::i64 a, km::i64 b) const {
+    const km::u64 shifted = static_cast<km::u64>(a) << (static_cast<km::u64>(b) & 63u);
+    return b < 0 || b > 63 ? 0 : static_cast<km::i64>(shifted);
+  }
+};
+
+/// a / 2^b rounded down; 0 for negative b.
+struct RightShift {
+  static constexpr const char* kName = "right_shift";
+  static constexpr bool kIntegers = true;
+  template <class T>
+  KUSARI_HOST_DEVICE T operator()(T, T) const {
+    return km::Real<T>::kNan;
+  }
+  KUSARI_HOST_DEVICE km::i64 operator()(km::i64 a, km::i64 b) const {
+    const km::i64 places = b > 63 ? 63 : b;
+    return b < 0 ? 0 : a >> (places & 63);
+  }
+};
+
 }  // namespace kusari::kernels
 
 #define KUSARI_ARITHMETIC_OPS(V) \
@@ -196,4 +270,10 @@ struct Minimum {
   V(FloorDiv)                    \
   V(Mod)                         \
   V(Maximum)                     \
-  V(Minimum)
+  V(Minimum)                     \
+  V(BitwiseAnd)                  \
+  V(BitwiseOr)                   \
+  V(BitwiseXor)                  \
+  V(BitwiseNot)                  \
+  V(LeftShift)                   \
+  V(RightShift)

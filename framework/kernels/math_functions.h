@@ -385,13 +385,17 @@ struct LogNdtrGrad {
   }
 };
 
-/// The remainder of the division that rounds towards zero.
+/// The remainder of the division that rounds towards zero; an integer remainder by zero is 0.
 struct Fmod {
   static constexpr const char* kName = "fmod";
   static constexpr bool kIsLong = true;
+  static constexpr bool kIntegers = true;
   template <class T>
   KUSARI_HOST_DEVICE T operator()(T x, T divisor) const {
     return km::fmod(x, divisor);
+  }
+  KUSARI_HOST_DEVICE km::i64 operator()(km::i64 x, km::i64 divisor) const {
+    return divisor == 0 || divisor == -1 ? 0 : x % divisor;
   }
 };
 

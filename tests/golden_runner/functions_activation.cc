@@ -22,7 +22,7 @@ void add_activation_functions(FunctionTable& table) {
       {"clipped_relu", call([](Args& a) { return F::clipped_relu(a.var("x"), a.number("z")); })},
       {"crelu", call([](Args& a) { return F::crelu(a.var("x"), a.integer("axis")); })},
       {"elu", call([](Args& a) { return F::elu(a.var("x"), a.number("alpha")); })},
-      {"hard_sigmoid", unary(F::hard_sigmoid)},
+      {"hard_sigmoid", unary([](const Variable& x) { return F::hard_sigmoid(x); })},
       {"leaky_relu", call([](Args& a) { return F::leaky_relu(a.var("x"), a.number("slope")); })},
       {"log_softmax", call([](Args& a) { return F::log_softmax(a.var("x"), a.integer("axis")); })},
       {"maxout", call([](Args& a) { return F::maxout(a.var("x"), a.integer("pool_size"), a.integer("axis")); })},

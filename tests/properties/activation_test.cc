@@ -3,23 +3,29 @@
 #include <utility>
 
 #include "kusari/framework/core/config.h"
+#include "kusari/framework/functions/activation/celu.h"
 #include "kusari/framework/functions/activation/clipped_relu.h"
 #include "kusari/framework/functions/activation/crelu.h"
 #include "kusari/framework/functions/activation/elu.h"
 #include "kusari/framework/functions/activation/gelu.h"
 #include "kusari/framework/functions/activation/hard_sigmoid.h"
+#include "kusari/framework/functions/activation/hard_swish.h"
 #include "kusari/framework/functions/activation/leaky_relu.h"
 #include "kusari/framework/functions/activation/log_softmax.h"
 #include "kusari/framework/functions/activation/maxout.h"
+#include "kusari/framework/functions/activation/mish.h"
 #include "kusari/framework/functions/activation/prelu.h"
 #include "kusari/framework/functions/activation/relu.h"
 #include "kusari/framework/functions/activation/rrelu.h"
+#include "kusari/framework/functions/activation/shrink.h"
 #include "kusari/framework/functions/activation/sigmoid.h"
 #include "kusari/framework/functions/activation/silu.h"
 #include "kusari/framework/functions/activation/softmax.h"
 #include "kusari/framework/functions/activation/softplus.h"
+#include "kusari/framework/functions/activation/softsign.h"
 #include "kusari/framework/functions/activation/swish.h"
 #include "kusari/framework/functions/activation/tanh.h"
+#include "kusari/framework/functions/activation/thresholded_relu.h"
 #include "kusari/tests/properties/property.h"
 
 namespace kusari {
@@ -87,8 +93,58 @@ TEST_CASE("property: silu") {
 }
 
 TEST_CASE("property: hard_sigmoid") {
-  check_pointwise_property(F::hard_sigmoid, [](double v) { return std::min(std::max(0.2 * v + 0.5, 0.0), 1.0); }, -4, 4,
-                           {-2.5, 2.5});
+  check_property([](Draw& draw) -> PropertyCase {
+    const F::HardSigmoidOptions o =
+        draw.flip() ? F::HardSigmoidOptions{} : F::HardSigmoidOptions{draw.number(0.1, 1), draw.number(0.2, 0.8)};
+    return {.inputs = {draw.real_away(draw.shape(0, 4, 5, true), -4, 4, {-o.beta / o.alpha, (1 - o.beta) / o.alpha})},
+            .function = [=](const Variables& x) { return Variables{F::hard_sigmoid(x[0], o)}; },
+            .reference =
+                [=](const References& x) {
+                  const auto formula = [=](double v) { return std::min(std::max(o.alpha * v + o.beta, 0.0), 1.0); };
+                  return References{naive::map(formula, x[0])};
+                }};
+  });
+}
+
+TEST_CASE("property: hard_swish") {
+  check_pointwise_property(F::hard_swish, [](double v) { return v * std::min(std::max(v / 6 + 0.5, 0.0), 1.0); }, -5, 5,
+                           {-3, 3});
+}
+
+TEST_CASE("property: mish") {
+  check_pointwise_property(
+      F::mish, [](double v) { return v * std::tanh(std::log1p(std::exp(v))); }, -6, 6);
+}
+
+TEST_CASE("property: softsign") {
+  check_pointwise_property(F::softsign, [](double v) { return v / (1 + std::abs(v)); }, -4, 4, {0});
+}
+
+TEST_CASE("property: celu") {
+  check_with_option([](Draw& draw) { return draw.number(0.3, 2); }, F::celu,
+                    [](double v, double alpha) { return v >= 0 ? v : alpha * (std::exp(v / alpha) - 1); }, -2, 2,
+                    at_zero);
+}
+
+TEST_CASE("property: thresholded_relu") {
+  check_with_option([](Draw& draw) { return draw.number(-1, 2); }, F::thresholded_relu,
+                    [](double v, double alpha) { return v > alpha ? v : 0; }, -3, 3,
+                    [](double alpha) { return std::vector<double>{alpha}; });
+}
+
+TEST_CASE("property: shrink") {
+  check_property([](Draw& draw) -> PropertyCase {
+    const F::ShrinkOptions o{draw.number(0.1, 1.5), draw.number(-1, 1)};
+    return {.inputs = {draw.real_away(draw.shape(0, 4, 5, true), -3, 3, {-o.lambd, o.lambd})},
+            .function = [=](const Variables& x) { return Variables{F::shrink(x[0], o)}; },
+            .reference =
+                [=](const References& x) {
+                  const auto formula = [=](double v) {
+                    return v < -o.lambd ? v + o.bias : (v > o.lambd ? v - o.bias : 0);
+                  };
+                  return References{naive::map(formula, x[0])};
+                }};
+  });
 }
 
 TEST_CASE("property: leaky_relu") {
