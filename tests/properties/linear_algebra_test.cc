@@ -428,8 +428,9 @@ TEST_CASE("property: ifft") {
   check_property([](Draw& draw) { return transform_case(draw, true); });
 }
 
-PropertyCase running(Draw& draw, const std::function<Variable(const Variable&, std::optional<int64_t>)>& function,
-                     double (*combine)(double, double)) {
+using Running = std::function<Variable(const Variable&, std::optional<int64_t>, const F::ScanOptions&)>;
+
+PropertyCase running(Draw& draw, const Running& function, double neutral, double (*combine)(double, double)) {
   std::vector<double> values;
   const Shape shape = draw.shape(0, 3, 5, true);
   for (int64_t i = 0; i < numel(shape); ++i) values.push_back(draw.integer(0, 7) == 0 ? 0 : draw.number(-2, 2));
@@ -437,27 +438,34 @@ PropertyCase running(Draw& draw, const std::function<Variable(const Variable&, s
   if (shape.ndim() > 0 && draw.flip()) axis = draw.axis(shape.ndim());
   const int at = axis ? naive::positive_axis(*axis, shape.ndim()) : 0;
   const Shape result = axis ? shape : Shape{numel(shape)};
+  const F::ScanOptions options{.exclusive = draw.flip(), .reverse = draw.flip()};
   PropertyCase one;
   one.inputs = {array(values, shape)};
-  one.function = [=](const Variables& x) { return Variables{function(x[0], axis)}; };
+  one.function = [=](const Variables& x) { return Variables{function(x[0], axis, options)}; };
   one.reference = [=](const References& x) {
-    Reference y{result, x[0].values};
-    naive::each(result, [&](const Shape& index) {
-      if (index[at] == 0) return;
-      Shape before = index;
-      --before[at];
-      y.at(index) = combine(y.at(before), y.at(index));
-    });
-    return References{y};
+    const Reference given{result, x[0].values};
+    return References{naive::make(result, [&](const Shape& index) {
+      double total = neutral;
+      for (int64_t i = 0; i < result[at]; ++i) {
+        const int64_t place = options.reverse ? result[at] - 1 - i : i;  // in the order in which they are combined
+        Shape from = index;
+        from[at] = place;
+        const bool is_before = options.reverse ? place > index[at] : place < index[at];
+        if (is_before || (place == index[at] && !options.exclusive)) total = combine(total, given.at(from));
+      }
+      return total;
+    })};
   };
   return one;
 }
 
 TEST_CASE("property: cumsum") {
-  check_property([](Draw& draw) { return running(draw, F::cumsum, [](double a, double b) { return a + b; }); });
+  const auto add = [](double a, double b) { return a + b; };
+  check_property([=](Draw& draw) { return running(draw, F::cumsum, 0, add); });
 }
 TEST_CASE("property: cumprod") {
-  check_property([](Draw& draw) { return running(draw, F::cumprod, [](double a, double b) { return a * b; }); });
+  const auto multiply = [](double a, double b) { return a * b; };
+  check_property([=](Draw& draw) { return running(draw, F::cumprod, 1, multiply); });
 }
 
 // Inputs: the data of the sparse operand and the dense one.

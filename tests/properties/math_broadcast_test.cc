@@ -9,6 +9,7 @@
 #include "kusari/framework/functions/math/linear_interpolate.h"
 #include "kusari/framework/functions/math/maximum.h"
 #include "kusari/framework/functions/math/minimum.h"
+#include "kusari/framework/functions/math/modulo.h"
 #include "kusari/framework/functions/math/polygamma.h"
 #include "kusari/framework/functions/math/scale.h"
 #include "kusari/framework/functions/math/trigonometric.h"
@@ -136,6 +137,17 @@ TEST_CASE("property: fmod") {
   };
   check_binary_property([](const Variable& a, const Variable& b) { return F::fmod(a, b); },
                         [](double a, double b) { return std::fmod(a, b); }, dividend, divisor);
+}
+
+TEST_CASE("property: modulo") {
+  const auto dividend = [](Draw& draw, const Shape& shape) { return grid(draw, shape, 0.25, 0.125); };
+  const auto divisor = [](Draw& draw, const Shape& shape) {
+    std::vector<double> values;
+    for (int64_t n = numel(shape); n > 0; --n) values.push_back(draw.pick({-2.0, -1.0, -0.5, 0.5, 1.0, 2.0}));
+    return array(values, shape);
+  };
+  check_binary_property([](const Variable& a, const Variable& b) { return F::modulo(a, b); },
+                        [](double a, double b) { return a - b * std::floor(a / b); }, dividend, divisor);
 }
 
 // Elements of the two never tie.

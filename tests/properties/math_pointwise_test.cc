@@ -18,6 +18,7 @@
 #include "kusari/framework/functions/math/logarithm_1p.h"
 #include "kusari/framework/functions/math/ndtr.h"
 #include "kusari/framework/functions/math/ndtri.h"
+#include "kusari/framework/functions/math/reciprocal.h"
 #include "kusari/framework/functions/math/rounding.h"
 #include "kusari/framework/functions/math/sign.h"
 #include "kusari/framework/functions/math/sqrt.h"
@@ -42,7 +43,9 @@ using namespace testing;
 
 KUSARI_POINTWISE_PROPERTY(absolute, std::abs(x), -2, 2, {0})
 KUSARI_POINTWISE_PROPERTY(arccos, std::acos(x), -0.9, 0.9)
+KUSARI_POINTWISE_PROPERTY(arccosh, std::acosh(x), 1.1, 5)
 KUSARI_POINTWISE_PROPERTY(arcsin, std::asin(x), -0.9, 0.9)
+KUSARI_POINTWISE_PROPERTY(arcsinh, std::asinh(x), -4, 4)
 KUSARI_POINTWISE_PROPERTY(arctan, std::atan(x), -4, 4)
 KUSARI_POINTWISE_PROPERTY(arctanh, std::atanh(x), -0.8, 0.8)
 KUSARI_POINTWISE_PROPERTY(cos, std::cos(x), -10, 10)
@@ -57,6 +60,7 @@ KUSARI_POINTWISE_PROPERTY(exp, std::exp(x), -4, 4)
 KUSARI_POINTWISE_PROPERTY(expm1, std::expm1(x), -3, 3)
 KUSARI_POINTWISE_PROPERTY(lgamma, std::lgamma(x), -3, 4, {-3, -2, -1, 0})
 KUSARI_POINTWISE_PROPERTY(log, std::log(x), 0.2, 5)
+KUSARI_POINTWISE_PROPERTY(reciprocal, 1 / x, 0.3, 4)
 KUSARI_POINTWISE_PROPERTY(log10, std::log10(x), 0.2, 5)
 KUSARI_POINTWISE_PROPERTY(log1p, std::log1p(x), -0.7, 5)
 KUSARI_POINTWISE_PROPERTY(log2, std::log2(x), 0.2, 5)

@@ -3,23 +3,15 @@
 #include "kusari/framework/autograd/function_node.h"
 #include "kusari/framework/functions/array/cast.h"
 #include "kusari/framework/functions/array/concat.h"
-#include "kusari/framework/functions/array/get_item.h"
+#include "kusari/framework/functions/array/flip.h"
 #include "kusari/framework/functions/array/reshape.h"
 #include "kusari/framework/functions/math/basic_math.h"
+#include "kusari/framework/functions/math/scan_parts.h"
 #include "kusari/framework/kernels/reduce.h"
 #include "kusari/framework/kernels/scan.h"
 
 namespace kusari::functions {
 namespace {
-
-/// Elements start, ..., stop - 1 of an axis.
-Variable part(const Variable& x, int axis, std::optional<int64_t> start, std::optional<int64_t> stop) {
-  SmallVector<Index, 4> slices(static_cast<size_t>(axis), Index(Slice{}));
-  slices.push_back(Slice{start, stop});
-  return get_item(x, std::span<const Index>(slices.data(), slices.size()));
-}
-Variable all_but_first(const Variable& x, int axis) { return part(x, axis, 1, std::nullopt); }
-Variable all_but_last(const Variable& x, int axis) { return part(x, axis, std::nullopt, -1); }
 
 // y[0] = b[0], y[i] = a[i-1] y[i-1] + b[i], or the same from the end; see kernels::LinearRecurrence.
 class Recurrence final : public FunctionNode {
@@ -83,10 +75,13 @@ class Cumprod final : public FunctionNode {
 
 }  // namespace
 
-Variable cumprod(const Variable& x, std::optional<int64_t> axis) {
+Variable cumprod(const Variable& x, std::optional<int64_t> axis, const ScanOptions& options) {
   if (!x.is_defined()) return apply<Cumprod>({x}, 0);  // throws
   const Variable along = axis ? x : flatten(x);
-  return apply<Cumprod>({along}, normalize_axis(axis.value_or(0), along.ndim(), "F::cumprod"));
+  const int k = normalize_axis(axis.value_or(0), along.ndim(), "F::cumprod");
+  const Variable forwards = options.reverse ? flip(along, k) : along;
+  const Variable y = apply<Cumprod>({options.exclusive ? shifted_by_one(forwards, k, false, 1) : forwards}, k);
+  return options.reverse ? flip(y, k) : y;
 }
 
 }  // namespace kusari::functions

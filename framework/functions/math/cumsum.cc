@@ -3,6 +3,7 @@
 #include "kusari/framework/autograd/function_node.h"
 #include "kusari/framework/functions/array/cast.h"
 #include "kusari/framework/functions/array/reshape.h"
+#include "kusari/framework/functions/math/scan_parts.h"
 #include "kusari/framework/kernels/reduce.h"
 #include "kusari/framework/kernels/scan.h"
 
@@ -29,10 +30,12 @@ class Cumsum final : public FunctionNode {
 
 }  // namespace
 
-Variable cumsum(const Variable& x, std::optional<int64_t> axis) {
+Variable cumsum(const Variable& x, std::optional<int64_t> axis, const ScanOptions& options) {
   if (!x.is_defined()) return apply<Cumsum>({x}, kernels::ScanAxis{});  // throws
   const Variable along = axis ? x : flatten(x);
-  return apply<Cumsum>({along}, kernels::ScanAxis{normalize_axis(axis.value_or(0), along.ndim(), "F::cumsum"), false});
+  const int k = normalize_axis(axis.value_or(0), along.ndim(), "F::cumsum");
+  return apply<Cumsum>({options.exclusive ? shifted_by_one(along, k, options.reverse, 0) : along},
+                       kernels::ScanAxis{k, options.reverse});
 }
 
 }  // namespace kusari::functions

@@ -1,6 +1,7 @@
 #include "kusari/framework/functions/math/hyperbolic.h"
 
 #include "kusari/framework/functions/math/basic_math.h"
+#include "kusari/framework/functions/math/sqrt.h"
 #include "kusari/framework/functions/math/square.h"
 #include "kusari/framework/functions/pointwise_function.h"
 #include "kusari/framework/kernels/math_functions.h"
@@ -16,6 +17,18 @@ class Cosh final : public UnaryFunction<kernels::Cosh, Keep::input> {
   Variables backward(const Variables& gy) override { return {sinh(retained_input(0)) * gy[0]}; }
 };
 
+class Arcsinh final : public UnaryFunction<kernels::Arcsinh, Keep::input> {
+  Variables backward(const Variables& gy) override { return {gy[0] * rsqrt(square(retained_input(0)) + 1)}; }
+};
+
+// sqrt(x + 1) sqrt(x - 1) keeps what x^2 - 1 would lose near 1.
+class Arccosh final : public UnaryFunction<kernels::Arccosh, Keep::input> {
+  Variables backward(const Variables& gy) override {
+    const Variable x = retained_input(0);
+    return {gy[0] * rsqrt(x + 1) * rsqrt(x - 1)};
+  }
+};
+
 class Arctanh final : public UnaryFunction<kernels::Arctanh, Keep::input> {
   Variables backward(const Variables& gy) override { return {gy[0] / (1 - square(retained_input(0)))}; }
 };
@@ -24,6 +37,8 @@ class Arctanh final : public UnaryFunction<kernels::Arctanh, Keep::input> {
 
 Variable sinh(const Variable& x) { return apply<Sinh>({x}); }
 Variable cosh(const Variable& x) { return apply<Cosh>({x}); }
+Variable arcsinh(const Variable& x) { return apply<Arcsinh>({x}); }
+Variable arccosh(const Variable& x) { return apply<Arccosh>({x}); }
 Variable arctanh(const Variable& x) { return apply<Arctanh>({x}); }
 
 }  // namespace kusari::functions

@@ -50,6 +50,15 @@ class Extreme final : public FunctionNode {
   bool keepdims_;
 };
 
+template <class Reducer>
+Variable extreme(const char* call, const Variable& x, const ReductionOptions& options) {
+  expect_given(x, call, "x");
+  const AxisMask axes = options.axis.mask(x.ndim(), call);
+  if (is_floating(x.dtype())) return apply<Extreme<Reducer>>({x}, axes, options.keepdims);
+  if (reduced_count(x.shape(), axes) == 0) throw_empty(Reducer::kName, x.shape());
+  return Variable(reduce(Reducer{}, x.array(), axes, options.keepdims), false);
+}
+
 template <class Kernel>
 Variable place(const Variable& x, std::optional<int64_t> axis, const char* call) {
   const int k = axis ? normalize_axis(*axis, x.ndim(), call) : -1;
@@ -63,16 +72,8 @@ Variable place(const Variable& x, std::optional<int64_t> axis, const char* call)
 
 }  // namespace
 
-Variable max(const Variable& x, const ReductionOptions& options) {
-  expect_given(x, "F::max", "x");
-
-  return apply<Extreme<kernels::Max>>({x}, options.axis.mask(x.ndim(), "F::max"), options.keepdims);
-}
-Variable min(const Variable& x, const ReductionOptions& options) {
-  expect_given(x, "F::min", "x");
-
-  return apply<Extreme<kernels::Min>>({x}, options.axis.mask(x.ndim(), "F::min"), options.keepdims);
-}
+Variable max(const Variable& x, const ReductionOptions& options) { return extreme<kernels::Max>("F::max", x, options); }
+Variable min(const Variable& x, const ReductionOptions& options) { return extreme<kernels::Min>("F::min", x, options); }
 
 Variable argmax(const Variable& x, std::optional<int64_t> axis) {
   expect_given(x, "F::argmax", "x");

@@ -9,10 +9,10 @@
 namespace kusari::functions {
 
 /// Largest element along axes; NaN if there is one.
-/// x: any shape, floating, no reduced axis empty. axis: one axis, several or all. keepdims: keep the reduced axes with
-/// size 1. Returns y in x's dtype. Throws TypeError if x is not floating, ValueError for an empty axis, IndexError for
-/// an axis that x does not have. Differentiable to any order; elements that tie get the whole gradient each.
-/// chainer.functions.max.
+/// x: any shape and dtype, no reduced axis empty. axis: one axis, several or all. keepdims: keep the reduced axes with
+/// size 1. Returns y in x's dtype. Throws ValueError for an empty axis, IndexError for an axis that x does not have.
+/// Differentiable to any order where x is floating; elements that tie get the whole gradient each.
+/// chainer.functions.max, which takes floating x alone.
 KUSARI_API Variable max(const Variable& x, const ReductionOptions& options);
 template <int = 0>
 Variable max(const Variable& x, const Axes& axis = std::nullopt, bool keepdims = false) {

@@ -24,5 +24,6 @@ Variable rounded(const char* function, const Variable& x) {
 Variable floor(const Variable& x) { return rounded<kernels::Floor>("F::floor", x); }
 Variable ceil(const Variable& x) { return rounded<kernels::Ceil>("F::ceil", x); }
 Variable fix(const Variable& x) { return rounded<kernels::Trunc>("F::fix", x); }
+Variable round(const Variable& x) { return rounded<kernels::Rint>("F::round", x); }
 
 }  // namespace kusari::functions

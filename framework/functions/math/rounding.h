@@ -20,4 +20,9 @@ KUSARI_API Variable ceil(const Variable& x);
 /// TypeError if x is not floating. chainer.functions.fix.
 KUSARI_API Variable fix(const Variable& x);
 
+/// The nearest integer, of two equally near ones the even one.
+/// x: any shape, floating. Returns y like x, not connected to x: the derivative is 0 almost everywhere. Throws
+/// TypeError if x is not floating. numpy.rint.
+KUSARI_API Variable round(const Variable& x);
+
 }  // namespace kusari::functions

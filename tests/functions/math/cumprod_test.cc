@@ -102,5 +102,21 @@ TEST_CASE("cumprod's errors") {
   CHECK_THROWS_WITH_AS(F::cumprod(Variable(), 0), "F::cumprod: x is not given: it is required", TypeError);
 }
 
+TEST_CASE("cumprod from the end, and without the element itself") {
+  if (lacks_kernel("cumprod")) return;
+  const Array x = array<float>({1, 2, 3, 4, 5, 6}, {2, 3});
+  check_close(F::cumprod(x, 1, {.exclusive = true}), {2, 3}, {1, 1, 2, 1, 4, 20});
+  check_close(F::cumprod(x, 1, {.reverse = true}), {2, 3}, {6, 6, 3, 120, 30, 6});
+  check_close(F::cumprod(x, 1, {.exclusive = true, .reverse = true}), {2, 3}, {6, 3, 1, 30, 6, 1});
+  check_close(F::cumprod(x, std::nullopt, {.exclusive = true}), {6}, {1, 1, 2, 6, 24, 120});
+  check_close(F::cumprod(zeros({0, 2}), 0, {.exclusive = true}), {0, 2}, {});
+  for (const bool exclusive : {false, true}) {
+    for (const bool reverse : {false, true}) {
+      check_gradients([&](const Variable& v) { return F::cumprod(v, 1, {.exclusive = exclusive, .reverse = reverse}); },
+                      uniform({2, 4}, -1, 1));
+    }
+  }
+}
+
 }  // namespace
 }  // namespace kusari

@@ -83,6 +83,26 @@ TEST_CASE("cumsum of integers and bool is int64, as NumPy's") {
   }
 }
 
+TEST_CASE("cumsum from the end, and without the element itself") {
+  if (lacks_kernel("cumsum")) return;
+  const Array x = array<float>({1, 2, 3, 4, 5, 6}, {2, 3});
+  check_close(F::cumsum(x, 1, {.exclusive = true}), {2, 3}, {0, 1, 3, 0, 4, 9});
+  check_close(F::cumsum(x, 1, {.reverse = true}), {2, 3}, {6, 5, 3, 15, 11, 6});
+  check_close(F::cumsum(x, 1, {.exclusive = true, .reverse = true}), {2, 3}, {5, 3, 0, 11, 6, 0});
+  check_close(F::cumsum(x, 0, {.exclusive = true}), {2, 3}, {0, 0, 0, 1, 2, 3});
+  check_close(F::cumsum(x, std::nullopt, {.exclusive = true}), {6}, {0, 1, 3, 6, 10, 15});
+  check_close(F::cumsum(zeros({2, 0}), 1, {.exclusive = true}), {2, 0}, {});
+  const Variable y = F::cumsum(array<uint8_t>({200, 200, 1}), 0, {.exclusive = true, .reverse = true});
+  CHECK(y.dtype() == Dtype::int64);
+  check_close(y, {3}, {201, 1, 0});
+  for (const bool exclusive : {false, true}) {
+    for (const bool reverse : {false, true}) {
+      check_gradients([&](const Variable& v) { return F::cumsum(v, 1, {.exclusive = exclusive, .reverse = reverse}); },
+                      uniform({2, 4, 3}, -1, 1));
+    }
+  }
+}
+
 TEST_CASE("cumsum's errors") {
   CHECK_THROWS_AS(F::cumsum(ones({2}), 1), IndexError);
   CHECK_THROWS_AS(F::cumsum(ones({2}), -2), IndexError);

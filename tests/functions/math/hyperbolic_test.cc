@@ -19,6 +19,17 @@ TEST_CASE("cosh") {
       "cosh", [](const Variable& x) { return F::cosh(x); }, [](double x) { return std::cosh(x); }, -2, 2);
 }
 
+TEST_CASE("arcsinh") {
+  check_unary(
+      "arcsinh", [](const Variable& x) { return F::arcsinh(x); }, [](double x) { return std::asinh(x); }, -3, 3);
+}
+
+TEST_CASE("arccosh") {
+  check_unary(
+      "arccosh", [](const Variable& x) { return F::arccosh(x); }, [](double x) { return std::acosh(x); }, 1.2, 4);
+  CHECK(std::isnan(F::arccosh(array<float>({0.5f})).item<float>()));
+}
+
 TEST_CASE("arctanh") {
   check_unary(
       "arctanh", [](const Variable& x) { return F::arctanh(x); }, [](double x) { return std::atanh(x); }, -0.8, 0.8);

@@ -50,6 +50,22 @@ TEST_CASE("argmax and argmin") {
   CHECK_FALSE(F::argmax(Variable(x)).requires_grad());
 }
 
+TEST_CASE("extremes of integers and bools keep the dtype") {
+  for (const Dtype dtype : {Dtype::uint8, Dtype::int8, Dtype::int32, Dtype::int64}) {
+    const Array x = array<int>({3, 7, 1, 100, 0, 2}, {2, 3}, test_device()).astype(dtype);
+    CHECK(F::max(x).dtype() == dtype);
+    check_close(F::max(x, 1), {2}, {7, 100});
+    check_close(F::min(x, 0, true), {1, 3}, {3, 0, 1});
+  }
+  const Array big = array<int64_t>({INT64_MAX - 1, INT64_MAX, INT64_MIN}, test_device());
+  CHECK(F::max(big).item<int64_t>() == INT64_MAX);
+  CHECK(F::min(big).item<int64_t>() == INT64_MIN);
+  const Variable any = F::max(array<int>({0, 1, 0, 0}, {2, 2}, test_device()).astype(Dtype::bool_), 1);
+  CHECK(any.dtype() == Dtype::bool_);
+  check_close(any, {2}, {1, 0});
+  CHECK_FALSE(any.requires_grad());
+}
+
 TEST_CASE("extremes of nothing") {
   CHECK_THROWS_WITH_AS(F::max(zeros({0, 3})), "F::max: x has shape (0, 3): an axis without elements has no extreme",
                        ValueError);
@@ -59,7 +75,8 @@ TEST_CASE("extremes of nothing") {
   CHECK(F::argmax(zeros({0, 3}), 1).shape() == Shape{0});
   CHECK_THROWS_AS(F::max(ones({2}), 1), IndexError);
   CHECK_THROWS_AS(F::argmax(ones({2}), 1), IndexError);
-  CHECK_THROWS_WITH_AS(F::min(int_ones({2})), "F::min: x has dtype int64: x.dtype must be floating", TypeError);
+  CHECK_THROWS_WITH_AS(F::min(zeros({0}, Dtype::int32)),
+                       "F::min: x has shape (0,): an axis without elements has no extreme", ValueError);
 }
 
 }  // namespace

@@ -19,5 +19,13 @@ TEST_CASE("floor, ceil and fix") {
   CHECK_THROWS_WITH_AS(F::fix(int_ones({2})), "F::fix: x has dtype int64: x.dtype must be floating", TypeError);
 }
 
+TEST_CASE("round takes the even one of two") {
+  const Array x = array<float>({-2.5f, -1.5f, -0.5f, 0.5f, 1.5f, 2.4f, 2.6f, NAN, INFINITY});
+  check_close(F::round(x), {9}, {-2, -2, 0, 0, 2, 2, 3, NAN, INFINITY});
+  CHECK_FALSE(F::round(Variable(x)).requires_grad());
+  CHECK(F::round(x.astype(Dtype::bfloat16)).dtype() == Dtype::bfloat16);
+  CHECK_THROWS_WITH_AS(F::round(int_ones({2})), "F::round: x has dtype int64: x.dtype must be floating", TypeError);
+}
+
 }  // namespace
 }  // namespace kusari
