@@ -1,10 +1,12 @@
 #include <algorithm>
 
 #include "kusari/framework/functions/array/diagonal.h"
+#include "kusari/framework/functions/array/gather_elements.h"
 #include "kusari/framework/functions/array/get_item.h"
 #include "kusari/framework/functions/array/permutate.h"
 #include "kusari/framework/functions/array/scatter_add.h"
 #include "kusari/framework/functions/array/select_item.h"
+#include "kusari/framework/functions/array/triu.h"
 #include "kusari/tests/properties/rearranged.h"
 
 // Functions that pick elements.
@@ -207,6 +209,45 @@ TEST_CASE("property: select_item") {
           const int64_t i = picked[static_cast<size_t>(index[0])];
           return Shape{index[0], i < 0 ? i + shape[1] : i};
         });
+  });
+}
+
+TEST_CASE("property: gather_elements") {
+  check_property([](Draw& draw) -> PropertyCase {
+    const Shape from = draw.shape(1, 4, 4);
+    const int64_t axis = draw.axis(from.ndim());
+    const int at = naive::positive_axis(axis, from.ndim());
+    Shape taken = from;
+    for (int64_t& size : taken) size = draw.integer(1, size);
+    taken[at] = draw.integer(1, 6);
+    return {.inputs = {draw.real(from, -1, 1), draw.integers(taken, -from[at], from[at] - 1)},
+            .function = [=](const Variables& x) { return Variables{F::gather_elements(x[0], x[1], axis)}; },
+            .reference =
+                [=](const References& x) {
+                  return References{naive::make(taken, [&](const Shape& index) {
+                    Shape source = index;
+                    source[at] = static_cast<int64_t>(x[1].at(index));
+                    if (source[at] < 0) source[at] += from[at];
+                    return x[0].at(source);
+                  })};
+                }};
+  });
+}
+
+TEST_CASE("property: triu") {
+  check_property([](Draw& draw) -> PropertyCase {
+    const Shape shape = draw.shape(2, 4, 5, true);
+    const int64_t k = draw.integer(-5, 5);
+    const bool is_upper = draw.flip();
+    return {.inputs = {draw.real(shape, -1, 1)},
+            .function = [=](const Variables& x) { return Variables{is_upper ? F::triu(x[0], k) : F::tril(x[0], k)}; },
+            .reference =
+                [=](const References& x) {
+                  return References{naive::make(shape, [&](const Shape& index) {
+                    const int64_t above = index[shape.ndim() - 1] - index[shape.ndim() - 2];
+                    return (is_upper ? above >= k : above <= k) ? x[0].at(index) : 0;
+                  })};
+                }};
   });
 }
 

@@ -18,12 +18,7 @@ PadWidth::Pair PadWidth::at(int axis, int ndim, const char* call) const {
     throw ValueError(std::string(call) + ": pad_width has " + std::to_string(pairs_.size()) + " pairs but x has " +
                      std::to_string(ndim) + " axes: there must be one pair or one per axis");
   }
-  const Pair& pair = pairs_[pairs_.size() == 1 ? 0 : static_cast<size_t>(axis)];
-  if (pair.first < 0 || pair.second < 0) {
-    throw ValueError(std::string(call) + ": pad_width is (" + std::to_string(pair.first) + ", " +
-                     std::to_string(pair.second) + ") for axis " + std::to_string(axis) + ": it must not be negative");
-  }
-  return pair;
+  return pairs_[pairs_.size() == 1 ? 0 : static_cast<size_t>(axis)];
 }
 
 namespace functions {
@@ -83,6 +78,28 @@ int64_t source_of(int64_t i, int64_t n, PadMode mode) {
   }
 }
 
+std::string text_of(const PadWidth::Pair& width) {
+  return "(" + std::to_string(width.first) + ", " + std::to_string(width.second) + ")";
+}
+
+/// x without what negative widths take away.
+Variable cropped(const Variable& x, const PadWidth& pad_width) {
+  SmallVector<Index, 4> slices;
+  bool is_whole = true;
+  for (int axis = 0; axis < x.ndim(); ++axis) {
+    const PadWidth::Pair width = pad_width.at(axis, x.ndim(), "F::pad");
+    const int64_t n = x.shape()[axis], first = std::min<int64_t>(width.first, 0),
+                  last = std::min<int64_t>(width.second, 0);
+    if (first < -n || last < -n - first) {
+      throw ValueError("F::pad: pad_width is " + text_of(width) + " but x has shape " + to_string(x.shape()) +
+                       ": that takes away more of axis " + std::to_string(axis) + " than there is");
+    }
+    is_whole = is_whole && first == 0 && last == 0;
+    slices.push_back(Slice{-first, n + last});
+  }
+  return is_whole ? x : get_item(x, std::span<const Index>(slices.data(), slices.size()));
+}
+
 Variable pad_axis(const Variable& x, int axis, const PadWidth::Pair& width, PadMode mode) {
   const int64_t n = x.shape()[axis];
   if (n == 0) {
@@ -103,20 +120,21 @@ Variable pad(const Variable& x, const PadWidth& pad_width, PadMode mode, Scalar 
   expect_given(x, "F::pad", "x");
 
   const int ndim = x.ndim();
+  Variable y = cropped(x, pad_width);
   Dims before;
-  Shape shape = x.shape();
-  Variable y = x;
+  Shape shape = y.shape();
   for (int axis = 0; axis < ndim; ++axis) {
-    const PadWidth::Pair width = pad_width.at(axis, ndim, "F::pad");
+    const PadWidth::Pair given = pad_width.at(axis, ndim, "F::pad");
+    const PadWidth::Pair width{std::max<int64_t>(given.first, 0), std::max<int64_t>(given.second, 0)};
     before.push_back(width.first);
     if (__builtin_add_overflow(shape[axis], width.first, &shape[axis]) ||
         __builtin_add_overflow(shape[axis], width.second, &shape[axis])) {
-      throw ValueError("F::pad: pad_width is (" + std::to_string(width.first) + ", " + std::to_string(width.second) +
-                       ") for axis " + std::to_string(axis) + ": the axis must stay shorter than 2^63");
+      throw ValueError("F::pad: pad_width is " + text_of(given) + " for axis " + std::to_string(axis) +
+                       ": the axis must stay shorter than 2^63");
     }
     if (mode != PadMode::constant && (width.first > 0 || width.second > 0)) y = pad_axis(y, axis, width, mode);
   }
-  return mode == PadMode::constant ? apply<PadConstant>({x}, before, shape, constant_values) : y;
+  return mode == PadMode::constant ? apply<PadConstant>({y}, before, shape, constant_values) : y;
 }
 
 }  // namespace functions
