@@ -1,7 +1,10 @@
 #include "kusari/framework/functions/pooling/max_pooling_nd.h"
 
+#include <limits>
+
 #include "kusari/framework/autograd/function_node.h"
 #include "kusari/framework/functions/given.h"
+#include "kusari/framework/functions/pooling/uneven_windows.h"
 #include "kusari/framework/functions/pooling/windows.h"
 #include "kusari/framework/kernels/pooling.h"
 
@@ -47,6 +50,12 @@ class MaxPooling final : public FunctionNode {
 
 Variable pool(const char* call, int ndim, const Variable& x, const PerAxis& ksize, const MaxPoolingOptions& options,
               Array* index = nullptr) {
+  const GivenWindows given{ksize, options.stride, options.pad, options.pad_end, options.dilate, options.cover_all};
+  if (are_uneven(given)) {
+    const PlainWindows plain = plain_windows(call, ndim, x, given, -std::numeric_limits<double>::infinity());
+    const kernels::Pooling windows = make_windows(call, ndim, PerAxis(plain.ksize), PerAxis(plain.stride), 0);
+    return apply<MaxPooling>({plain.x}, call, windows, false, index);
+  }
   const kernels::Pooling windows = make_windows(call, ndim, ksize, options.stride, options.pad);
   return apply<MaxPooling>({x}, call, windows, options.cover_all, index);
 }

@@ -182,13 +182,16 @@ void require_at_least(const char* call, const char* argument, const Dims& values
 
 }  // namespace
 
+Dims window_option(const char* call, const char* option, const PerAxis& values, int ndim, int64_t least) {
+  const Dims result = values.resolve(ndim, call, option);
+  require_at_least(call, option, result, least);
+  return result;
+}
+
 Pooling make_windows(const char* call, int ndim, const PerAxis& ksize, const PerAxis& stride, const PerAxis& pad) {
-  const Dims sizes = ksize.resolve(ndim, call, "ksize");
-  const Dims strides = stride.given().empty() ? sizes : stride.resolve(ndim, call, "stride");
-  const Dims pads = pad.resolve(ndim, call, "pad");
-  require_at_least(call, "ksize", sizes, 1);
-  require_at_least(call, "stride", strides, 1);
-  require_at_least(call, "pad", pads, 0);
+  const Dims sizes = window_option(call, "ksize", ksize, ndim, 1);
+  const Dims strides = window_option(call, "stride", stride.given().empty() ? PerAxis(sizes) : stride, ndim, 1);
+  const Dims pads = window_option(call, "pad", pad, ndim, 0);
   Pooling windows;
   windows.ndim = ndim;
   for (int i = 0; i < ndim; ++i) {

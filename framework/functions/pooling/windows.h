@@ -12,6 +12,10 @@ namespace kusari::functions {
 kernels::Pooling make_windows(const char* call, int ndim, const PerAxis& ksize, const PerAxis& stride,
                               const PerAxis& pad);
 
+/// A number for each of ndim axes. Throws ValueError when there are neither one nor ndim, or one is below `least` or
+/// above what an int32 holds.
+Dims window_option(const char* call, const char* option, const PerAxis& values, int ndim, int64_t least);
+
 /// Windows along axis i for `size` places: as many as fit, or one more where cover_all would leave places out.
 int64_t window_count(const kernels::Pooling& windows, int i, int64_t size, bool cover_all);
 
