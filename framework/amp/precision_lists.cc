@@ -23,19 +23,20 @@ const PrecisionLists& autocast_lists() {
                    "logits"}},
       // Functions that soon leave the range of float16 or magnify its errors; sums of many elements; normalizations
       // (those of batches compute in float32 whatever x is); coordinates; decompositions; losses.
-      .full = names("exp expm1 log log10 log1p log2 pow pow_const rpow_const square rdiv_const rsqrt sinh cosh tan "
-                    "arcsin arccos digamma erfcinv erfcx erfinv lgamma ndtri polygamma zeta softplus "
-                    "softmax log_softmax gumbel_softmax logsumexp sum sum_to prod cumsum cumprod batch_l2_norm_squared "
-                    "layer_normalization group_normalization normalize decorrelated_batch_normalization "
-                    "fixed_decorrelated_batch_normalization "
-                    "spatial_transformer_grid "
-                    "batch_det batch_inv cholesky det inv "
-                    "absolute_error argmax_crf1d bernoulli_nll binary_hierarchical_softmax black_out "
-                    "connectionist_temporal_classification "
-                    "contrastive crf1d cross_covariance decov discriminative_margin_based_clustering_loss "
-                    "gaussian_kl_divergence gaussian_nll hinge huber_loss mean_absolute_error mean_squared_error "
-                    "negative_sampling sigmoid_cross_entropy softmax_cross_entropy squared_error "
-                    "triplet"),
+      .full = names(
+          "exp expm1 log log10 log1p log2 pow pow_const rpow_const square rdiv_const rsqrt sinh cosh tan "
+          "arcsin arccos digamma erfcinv erfcx erfinv lgamma ndtri polygamma zeta softplus "
+          "softmax log_softmax gumbel_softmax logsumexp sum sum_to prod cumsum cumprod batch_l2_norm_squared "
+          "layer_normalization group_normalization instance_normalization normalize decorrelated_batch_normalization "
+          "fixed_decorrelated_batch_normalization "
+          "spatial_transformer_grid "
+          "batch_det batch_inv cholesky det inv "
+          "absolute_error argmax_crf1d bernoulli_nll binary_hierarchical_softmax black_out "
+          "connectionist_temporal_classification "
+          "contrastive crf1d cross_covariance decov discriminative_margin_based_clustering_loss "
+          "gaussian_kl_divergence gaussian_nll hinge huber_loss mean_absolute_error mean_squared_error "
+          "negative_sampling sigmoid_cross_entropy softmax_cross_entropy squared_error "
+          "triplet"),
       .low =
           names("batch_matmul convolution_1d convolution_2d convolution_3d convolution_nd "
                 "deconvolution_1d deconvolution_2d deconvolution_3d deconvolution_nd "

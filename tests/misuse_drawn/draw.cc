@@ -163,11 +163,12 @@ Axes Draw::draw(As<Axes>, const char* name) {
 
 PerAxis Draw::draw(As<PerAxis>, const char* name) {
   const std::string argument = name;
-  Dims values = argument == "stride"   ? plan_.stride
-                : argument == "pad"    ? plan_.pad
-                : argument == "dilate" ? plan_.dilate
-                : argument == "ksize"  ? plan_.ksize
-                                       : plan_.spatial;
+  Dims values = argument == "stride"    ? plan_.stride
+                : argument == "pad"     ? plan_.pad
+                : argument == "pad_end" ? plan_.pad
+                : argument == "dilate"  ? plan_.dilate
+                : argument == "ksize"   ? plan_.ksize
+                                        : plan_.spatial;
   if (nasty()) values = make<Dims>(name);
   if (nasty()) return PerAxis(integer(name, INT64_MIN, INT64_MAX));
   if (std::all_of(values.begin(), values.end(), [&](int64_t value) { return value == values.front(); }) &&

@@ -46,7 +46,7 @@ Plan::Plan(const char* call, Random& random) : function{name_of(call)} {
   int ndim = static_cast<int>(random.below(3));
   if (calls({"1d"})) ndim = 1;
   if (calls({"2d", "_2d", "resize", "spatial", "depth", "response", "roi", "inception", "shift", "googlenet", "resnet",
-             "mobilenet", "residual", "separable", "cifar", "discriminative"})) {
+             "mobilenet", "residual", "separable", "cifar", "discriminative", "grid_sample"})) {
     ndim = 2;
   }
   if (calls({"3d"})) ndim = 3;
@@ -86,7 +86,14 @@ Shape Plan::shape_of(const std::string& a, Random& random) const {
   const int64_t units = x.ndim() > 1 ? numel(x) / std::max<int64_t>(x[0], 1) : 1;
   const Dims kernel = ksize;
   if (calls({"spatial_transformer_grid"})) return {batch, 2, 3};
+  if (calls({"grid_sample"}) && a == "grid") {
+    Shape shape = prefixed({batch}, spatial);
+    shape.push_back(spatial.ndim());
+    return shape;
+  }
   if (a == "grid") return prefixed({batch, 2}, spatial);
+  if (calls({"_elements"})) return x;
+  if (a == "lengths" && x.ndim() > 1) return {x[1]};
   if (a == "rois") return {steps, calls({"roi_pooling"}) ? 5 : 4};
   if (a == "roi_indices") return {steps};
   if (calls({"convolution"}) || calls({"inception"})) {
@@ -191,11 +198,12 @@ Shape Plan::shape_of(const std::string& a, Random& random) const {
 Dtype Plan::dtype_of(const std::string& a, Random& random) const {
   if (calls({"embed"}) && a == "x") return label;
   if (is_one_of(a, {"t", "labels", "ys", "roi_indices", "indices", "samples", "indexes", "paths", "input_length",
-                    "label_length", "row", "col", "places", "n"}) &&
+                    "label_length", "row", "col", "places", "n", "lengths"}) &&
       !calls({"col2im", "mean_", "huber", "absolute_error", "squared"})) {
     return label;
   }
   if (a == "y" && calls({"contrastive"})) return label;
+  if (calls({"bitwise_", "left_shift", "right_shift"})) return label;
   if (a == "condition") return Dtype::bool_;
   if (a == "t" && calls({"binary_accuracy", "sigmoid_cross"})) return Dtype::int32;
   if (a == "codes") return Dtype::float32;
@@ -224,7 +232,8 @@ int64_t Plan::integer_of(const std::string& a, Random& random) const {
 
 int64_t Plan::count_of(const std::string& a, Random& random) const {
   if (random.chance(0.03)) return random.of<int64_t>({0, 9, 40, 300});
-  if (is_one_of(a, {"axes", "reps"})) return x.ndim();
+  if (is_one_of(a, {"axes", "reps", "scales"})) return x.ndim();
+  if (a == "roi") return 2 * x.ndim();
   if (a == "subscripts") return x.ndim();
   if (is_one_of(a, {"probs", "counts", "word_counts"})) return classes;
   if (is_one_of(a, {"x", "xs", "ys"})) return calls({"fft"}) ? 2 : steps;
@@ -239,6 +248,11 @@ Dims Plan::dims_of(const std::string& a, Random& random) const {
     Dims dims;
     const int ndim = calls({"resize", "grid"}) ? 2 : spatial.ndim();
     for (int i = 0; i < ndim; ++i) dims.push_back(random.between(1, 12));
+    return dims;
+  }
+  if (a == "sizes") {
+    Dims dims;
+    for (int i = 0; i < x.ndim(); ++i) dims.push_back(random.between(1, 12));
     return dims;
   }
   if (a == "axis") return random.chance(0.5) ? Dims{} : Dims{0, random.between(1, 3)};
@@ -262,8 +276,8 @@ Dims Plan::dims_of(const std::string& a, Random& random) const {
 }
 
 bool Plan::needs(const std::string& member) const {
-  return is_one_of(member,
-                   {"paths", "codes", "x", "subscripts", "outh", "outw", "groups", "stride", "pad", "dilate"}) ||
+  return is_one_of(member, {"paths", "codes", "x", "subscripts", "outh", "outw", "groups", "stride", "pad", "dilate",
+                            "sizes"}) ||
          (member.starts_with("out") && calls({"inception"})) || (member.starts_with("proj") && calls({"inception"})) ||
          (member.starts_with("running") && calls({"renorm"}));
 }
