@@ -1,4 +1,4 @@
-# Programs: every examples/<folder>/<name>.cc, tools/kusari-bench, tools/inspect, tests/golden_runner and
+# Programs: every examples/<folder>/<name>.cc, tools/kusari-bench, tools/inspect, tools/kusari-run, tests/golden_runner and
 # tests/chainer_exchange.
 
 find_package(CLI11 REQUIRED)
@@ -38,6 +38,11 @@ if(KUSARI_BUILD_TOOLS)
   if(inspect_sources)
     kusari_add_program(kusari-inspect tools ${inspect_sources})
     kusari_compile_together(kusari-inspect 5)
+  endif()
+  file(GLOB run_sources CONFIGURE_DEPENDS tools/kusari-run/*.cc)
+  if(run_sources AND TARGET kusari_onnx)
+    kusari_add_program(kusari-run tools ${run_sources})
+    target_link_libraries(kusari-run PRIVATE kusari::onnx)
   endif()
 endif()
 

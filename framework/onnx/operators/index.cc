@@ -1,0 +1,164 @@
+#include <map>
+#include <vector>
+
+#include "kusari/framework/core/error.h"
+#include "kusari/framework/functions/array/gather_elements.h"
+#include "kusari/framework/functions/array/get_item.h"
+#include "kusari/framework/functions/array/reshape.h"
+#include "kusari/framework/functions/array/scatter_elements.h"
+#include "kusari/framework/functions/array/transpose.h"
+#include "kusari/framework/functions/connection/embed_id.h"
+#include "kusari/framework/kernels/array_math.h"
+#include "kusari/framework/kernels/array_operators.h"
+#include "kusari/framework/onnx/operators/common.h"
+#include "kusari/framework/onnx/operators/families.h"
+
+namespace kusari::onnx {
+
+namespace F = functions;
+
+namespace {
+
+Operation gather(const NodeReader& node) {
+  const int64_t axis = node.integer("axis", 0);
+  return [axis](const Call& call) -> Values {
+    const Variable x = call[0];
+    const int at = normalize_axis(axis, x.ndim(), "axis");
+    std::vector<Index> indices(static_cast<size_t>(at), Index(Slice{}));
+    // One number that is known takes a view.
+    if (call.value(1).is_on_host() && call.shape(1).ndim() == 0) {
+      indices.emplace_back(call.integer(1, "indices"));
+      return {F::get_item(x, indices)};
+    }
+    const Variable places = call[1];
+    if (x.ndim() == 2 && at == 0 && is_floating(x) && !call.value(1).is_on_host()) {
+      const Array rows = xp::where(places.array() < 0, places.array() + x.shape()[0], places.array());
+      return {F::embed_id(rows, x)};
+    }
+    indices.emplace_back(places.array());
+    return {F::get_item(x, indices)};
+  };
+}
+
+F::ScatterReduction reduction_of(const NodeReader& node) {
+  const std::string name = node.text("reduction", "none");
+  expect_one_of("reduction", name, {"none", "add", "mul", "max", "min"});
+  return name == "add"   ? F::ScatterReduction::add
+         : name == "mul" ? F::ScatterReduction::mul
+         : name == "max" ? F::ScatterReduction::max
+         : name == "min" ? F::ScatterReduction::min
+                         : F::ScatterReduction::none;
+}
+
+Operation scatter_elements(const NodeReader& node) {
+  const int64_t axis = node.integer("axis", 0);
+  const F::ScatterReduction reduction = reduction_of(node);
+  return [=](const Call& call) -> Values { return {F::scatter_elements(call[0], call[1], call[2], axis, reduction)}; };
+}
+
+Operation scatter_nd(const NodeReader& node) {
+  const F::ScatterReduction reduction = reduction_of(node);
+  return [=](const Call& call) -> Values { return {F::scatter_nd(call[0], call[1], call[2], reduction)}; };
+}
+
+/// New rows of a cache of keys or values.
+Operation tensor_scatter(const NodeReader& node) {
+  const int64_t axis = node.integer("axis", -2);
+  const std::string mode = node.text("mode", "linear");
+  expect_one_of("mode", mode, {"linear", "circular"});
+  return [=](const Call& call) -> Values {
+    const Variable past = call[0], update = call[1];
+    const int at = normalize_axis(axis, past.ndim(), "axis");
+    const int64_t batch = past.shape()[0], length = past.shape()[at], added = update.shape()[at];
+    const std::vector<int64_t> starts =
+        call.has(2) ? call.integers(2) : std::vector<int64_t>(static_cast<size_t>(batch), 0);
+    if (starts.size() != static_cast<size_t>(batch) || at == 0)
+      throw ValueError("write_indices has " + std::to_string(starts.size()) + " numbers for a batch of " +
+                       std::to_string(batch));
+    std::vector<int64_t> places;
+    for (const int64_t start : starts) {
+      for (int64_t i = 0; i < added; ++i) {
+        const int64_t place = mode == "circular" ? (start + i) % length : start + i;
+        if (place < 0 || place >= length)
+          throw IndexError("write_indices: place " + std::to_string(place) + " is out of range for " +
+                           std::to_string(length));
+        places.push_back(place);
+      }
+    }
+    Shape shape = Shape::filled(past.ndim(), 1);
+    shape[0] = batch;
+    shape[at] = added;
+    const Array index = from_host(places.data(), shape, Dtype::int64, past.device()).broadcast_to(update.shape());
+    return {F::scatter_elements(past, index, update, at)};
+  };
+}
+
+/// The distinct elements or slices, in the order of the first ones or sorted.
+Operation unique(const NodeReader& node) {
+  const std::optional<int64_t> axis = node.has("axis") ? std::optional(node.integer("axis")) : std::nullopt;
+  const bool sorted = node.flag("sorted", true);
+  return [=](const Call& call) -> Values {
+    const Variable x = axis ? call[0] : F::reshape(call[0], {-1});
+    const int at = normalize_axis(axis.value_or(0), x.ndim(), "axis");
+    const Variable rows = F::moveaxis(x, at, 0);
+    const int64_t count = rows.shape()[0], width = count > 0 ? rows.size() / count : 0;
+    const std::vector<double> numbers = rows.array().to_vector<double>();
+    std::map<std::vector<double>, size_t> groups;  // and the number of each
+    std::vector<int64_t> first, counts, inverse;
+    for (int64_t i = 0; i < count; ++i) {
+      const auto begin = numbers.begin() + i * width;
+      const auto [place, is_new] = groups.emplace(std::vector<double>(begin, begin + width), first.size());
+      if (is_new) {
+        first.push_back(i);
+        counts.push_back(0);
+      }
+      ++counts[place->second];
+      inverse.push_back(static_cast<int64_t>(place->second));
+    }
+    if (sorted) {
+      std::vector<int64_t> new_first, new_counts, rank(first.size());
+      for (const auto& [row, group] : groups) {
+        rank[group] = static_cast<int64_t>(new_first.size());
+        new_first.push_back(first[group]);
+        new_counts.push_back(counts[group]);
+      }
+      for (int64_t& group : inverse) group = rank[static_cast<size_t>(group)];
+      first = new_first;
+      counts = new_counts;
+    }
+    const auto integers = [&](const std::vector<int64_t>& values) {
+      return Variable(from_host(values.data(), {static_cast<int64_t>(values.size())}, Dtype::int64, x.device()), false);
+    };
+    std::vector<Index> indices(static_cast<size_t>(at), Index(Slice{}));
+    indices.emplace_back(integers(first).array());
+    return {F::get_item(x, indices), integers(first), integers(inverse), integers(counts)};
+  };
+}
+
+}  // namespace
+
+std::span<const Operator> index_operators() {
+  static constexpr Operator kOperators[] = {
+      {"Gather", gather},
+      {"GatherElements",
+       [](const NodeReader& node) {
+         return binary([axis = node.integer("axis", 0)](const Variable& x, const Variable& indices) {
+           return F::gather_elements(x, indices, axis);
+         });
+       }},
+      {"GatherND",
+       [](const NodeReader& node) {
+         return binary([batch_dims = node.integer("batch_dims", 0)](const Variable& x, const Variable& indices) {
+           return F::gather_nd(x, indices, batch_dims);
+         });
+       }},
+      {"Scatter", scatter_elements},
+      {"ScatterElements", scatter_elements},
+      {"ScatterND", scatter_nd},
+      {"TensorScatter", tensor_scatter},
+      {"Unique", unique},
+  };
+  return kOperators;
+}
+
+}  // namespace kusari::onnx
