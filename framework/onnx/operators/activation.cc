@@ -26,7 +26,6 @@
 #include "kusari/framework/functions/math/minimum.h"
 #include "kusari/framework/functions/math/minmax.h"
 #include "kusari/framework/functions/noise/dropout.h"
-#include "kusari/framework/kernels/array_math.h"
 #include "kusari/framework/onnx/operators/common.h"
 #include "kusari/framework/onnx/operators/families.h"
 
@@ -45,8 +44,8 @@ Variable cut(const Variable& x, std::optional<double> lower, std::optional<doubl
                                              : F::clip(x, lower, upper);
   }
   Variable y = x;
-  if (lower) y = Variable(xp::maximum(y.array(), number_like(x, *lower).array()), false);
-  if (upper) y = Variable(xp::minimum(y.array(), number_like(x, *upper).array()), false);
+  if (lower) y = larger(y, number_like(x, *lower));
+  if (upper) y = smaller(y, number_like(x, *upper));
   return y;
 }
 
@@ -64,8 +63,8 @@ Operation clip(const NodeReader& node) {
       return {cut(call[0], lower, upper)};
     }
     Variable y = call[0];
-    if (call.has(1)) y = F::maximum(y, F::broadcast_to(call[1], y.shape()));
-    if (call.has(2)) y = F::minimum(y, F::broadcast_to(call[2], y.shape()));
+    if (call.has(1)) y = larger(y, F::broadcast_to(call[1], y.shape()));
+    if (call.has(2)) y = smaller(y, F::broadcast_to(call[2], y.shape()));
     return {y};
   };
 }

@@ -15,33 +15,6 @@ namespace F = functions;
 
 namespace {
 
-/// The values that a type without a dtype of ours has, of integers that are wider: the lowest bits, as a C cast keeps.
-Array wrapped(const Array& x, DataType type) {
-  const auto fold = [&](int64_t modulus, bool is_signed) {
-    const Array wide = x.astype(Dtype::int64);
-    const int64_t offset = is_signed ? modulus / 2 : 0;
-    return xp::remainder(wide + offset, modulus) - offset;
-  };
-  switch (type) {
-    case DataType::int16:
-      return fold(int64_t{1} << 16, true);
-    case DataType::uint16:
-      return fold(int64_t{1} << 16, false);
-    case DataType::uint32:
-      return fold(int64_t{1} << 32, false);
-    case DataType::int4:
-      return fold(16, true);
-    case DataType::uint4:
-      return fold(16, false);
-    case DataType::int2:
-      return fold(4, true);
-    case DataType::uint2:
-      return fold(4, false);
-    default:
-      return x;
-  }
-}
-
 Variable cast_to(const Variable& x, DataType type, const char* what) {
   const std::optional<Dtype> dtype = dtype_for(type);
   if (!dtype) throw ValueError(std::string(what) + " is " + to_string(type) + ", of which Kusari has no dtype");

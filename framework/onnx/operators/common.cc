@@ -4,6 +4,10 @@
 
 #include "kusari/framework/core/error.h"
 #include "kusari/framework/core/graph_capture.h"
+#include "kusari/framework/functions/math/maximum.h"
+#include "kusari/framework/functions/math/minimum.h"
+#include "kusari/framework/kernels/array_math.h"
+#include "kusari/framework/kernels/array_operators.h"
 
 namespace kusari::onnx {
 
@@ -56,5 +60,38 @@ void expect_size(const Shape& shape) {
 }
 
 bool is_floating(const Variable& x) { return kusari::is_floating(x.dtype()); }
+
+Variable larger(const Variable& a, const Variable& b) {
+  return is_floating(a) ? functions::maximum(a, b) : Variable(xp::maximum(a.array(), b.array()), false);
+}
+Variable smaller(const Variable& a, const Variable& b) {
+  return is_floating(a) ? functions::minimum(a, b) : Variable(xp::minimum(a.array(), b.array()), false);
+}
+
+Array wrapped(const Array& x, DataType type) {
+  const auto fold = [&](int64_t modulus, bool is_signed) {
+    const Array wide = x.astype(Dtype::int64);
+    const int64_t offset = is_signed ? modulus / 2 : 0;
+    return xp::remainder(wide + offset, modulus) - offset;
+  };
+  switch (type) {
+    case DataType::int16:
+      return fold(int64_t{1} << 16, true);
+    case DataType::uint16:
+      return fold(int64_t{1} << 16, false);
+    case DataType::uint32:
+      return fold(int64_t{1} << 32, false);
+    case DataType::int4:
+      return fold(16, true);
+    case DataType::uint4:
+      return fold(16, false);
+    case DataType::int2:
+      return fold(4, true);
+    case DataType::uint2:
+      return fold(4, false);
+    default:
+      return x;
+  }
+}
 
 }  // namespace kusari::onnx

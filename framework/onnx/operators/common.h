@@ -9,6 +9,7 @@
 #include "kusari/framework/autograd/variable.h"
 #include "kusari/framework/core/shape.h"
 #include "kusari/framework/kernels/axes.h"
+#include "kusari/framework/onnx/format.h"
 
 // What operators of several families use.
 namespace kusari::onnx {
@@ -29,7 +30,12 @@ Shape shape_of(const std::vector<int64_t>& sizes);
 /// Throws ValueError when an array of that shape would have more elements than a model may ask for by a few bytes.
 void expect_size(const Shape& shape);
 
-/// The integers of one dtype to be computed with as another one's: the result goes back.
 bool is_floating(const Variable& x);
+/// By element, of any dtype.
+Variable larger(const Variable& a, const Variable& b);
+Variable smaller(const Variable& a, const Variable& b);
+
+/// What is left of integers in a type that Kusari has no dtype of, but a wider one: its lowest bits, as of a C cast.
+Array wrapped(const Array& x, DataType type);
 
 }  // namespace kusari::onnx

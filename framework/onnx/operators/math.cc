@@ -77,13 +77,6 @@ Variable power(const Variable& base, const Variable& exponent) {
   return F::cast(is_floating(exponent) ? wide : F::round(wide), base.dtype());
 }
 
-Variable larger(const Variable& a, const Variable& b) {
-  return is_floating(a) ? F::maximum(a, b) : Variable(xp::maximum(a.array(), b.array()), false);
-}
-Variable smaller(const Variable& a, const Variable& b) {
-  return is_floating(a) ? F::minimum(a, b) : Variable(xp::minimum(a.array(), b.array()), false);
-}
-
 template <class Both>
 Operation variadic(Both both) {
   return [=](const Call& call) -> Values {

@@ -8,7 +8,6 @@
 #include "kusari/framework/functions/array/scatter_elements.h"
 #include "kusari/framework/functions/math/average.h"
 #include "kusari/framework/functions/math/basic_math.h"
-#include "kusari/framework/functions/math/maximum.h"
 #include "kusari/framework/functions/math/minmax.h"
 #include "kusari/framework/functions/math/sum.h"
 #include "kusari/framework/functions/pooling/average_pooling_nd.h"
@@ -63,8 +62,7 @@ Values max_with_places(const Variable& x, const Windows& windows, const Dims& in
   Array at = numbers[0].array();
   for (size_t i = 1; i < elements.size(); ++i) {
     at = xp::where(elements[i].array() > best.array(), numbers[i].array(), at);
-    best = is_floating(x) ? F::maximum(best, elements[i])
-                          : Variable(xp::maximum(best.array(), elements[i].array()), false);
+    best = larger(best, elements[i]);
   }
   return {best, Variable(at, false)};
 }
