@@ -5,6 +5,7 @@
 #include <string>
 
 #include "kusari/framework/core/dtype.h"
+#include "kusari/framework/core/export.h"
 
 // Numbers of ONNX's file format (onnx.proto).
 namespace kusari::onnx {
@@ -60,11 +61,11 @@ enum class AttributeType : int32_t {
 };
 
 /// ONNX's name of a type: "FLOAT16"; "type 99" for an unknown one.
-std::string to_string(DataType type);
+KUSARI_API std::string to_string(DataType type);
 /// The dtype that holds each value of the type: the type itself, or a wider one for integers that Kusari has no dtype
 /// of. Absent for what no dtype holds: strings, complex numbers, 8-bit and 4-bit floats.
-std::optional<Dtype> dtype_for(DataType type);
+KUSARI_API std::optional<Dtype> dtype_for(DataType type);
 /// The type that a dtype is written as.
-DataType type_of(Dtype dtype);
+KUSARI_API DataType type_of(Dtype dtype);
 
 }  // namespace kusari::onnx

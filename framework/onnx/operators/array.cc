@@ -176,12 +176,12 @@ Operation one_hot(const NodeReader& node) {
   const int64_t axis = node.integer("axis", -1);
   return [axis](const Call& call) -> Values {
     const int64_t depth = call.integer(1, "depth");
-    const Array values = call.numbers(2);
-    if (values.size() != 2)
-      throw ValueError("values has shape " + kusari::to_string(values.shape()) + ": it must have two numbers");
-    const std::vector<double> numbers = values.to_vector<double>();
+    const std::vector<double> numbers = call.reals(2);
+    if (numbers.size() != 2) {
+      throw ValueError("values has shape " + kusari::to_string(call.shape(2)) + ": it must have two numbers");
+    }
     return {F::one_hot(F::cast(call[0], Dtype::int64), depth,
-                       {.on_value = numbers[1], .off_value = numbers[0], .axis = axis, .dtype = values.dtype()})};
+                       {.on_value = numbers[1], .off_value = numbers[0], .axis = axis, .dtype = call.dtype(2)})};
   };
 }
 
@@ -249,9 +249,9 @@ Operation compress(const NodeReader& node) {
     const Variable x = axis ? call[0] : F::reshape(call[0], {-1});
     const int at = normalize_axis(axis.value_or(0), x.ndim(), "axis");
     std::vector<int64_t> kept;
-    const std::vector<bool> condition = call.numbers(1).to_vector<bool>();
+    const std::vector<int64_t> condition = call.integers(1);
     for (size_t i = 0; i < condition.size(); ++i) {
-      if (condition[i]) kept.push_back(static_cast<int64_t>(i));
+      if (condition[i] != 0) kept.push_back(static_cast<int64_t>(i));
     }
     std::vector<Index> indices(static_cast<size_t>(x.ndim()), Index(Slice{}));
     indices[static_cast<size_t>(at)] =

@@ -46,7 +46,7 @@ Operation bit_cast(const NodeReader& node) {
       return one == DataType::int16 || one == DataType::uint16 || one == DataType::uint32;
     };
     if (is_wide(declared) || is_wide(type)) return {cast_to(call[0], type, "to")};
-    const Array x = call.numbers(0).contiguous().to_device(Device());
+    const Array x = call[0].array().contiguous().to_device(Device());
     if (itemsize(x.dtype()) != itemsize(dtype)) {
       throw TypeError("input has dtype " + kusari::to_string(x.dtype()) +
                       ", whose elements are of another size than those of " + kusari::to_string(dtype));

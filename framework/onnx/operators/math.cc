@@ -36,10 +36,10 @@ namespace {
 /// The only number of input i if it is known on the host and stands beside an array that it does not widen.
 std::optional<double> known_number(const Call& call, size_t i, const Variable& other) {
   const Value& value = call.value(i);
-  if (!value.is_on_host() || value.host.size() != 1 || value.host.ndim() > other.ndim() || !is_floating(other)) {
+  if (!other.is_defined() || !value.is_on_host() || value.host.size() != 1 || value.host.ndim() > other.ndim() || !is_floating(other)) {
     return std::nullopt;
   }
-  return value.host.item<double>();
+  return call.real(i, "a number");
 }
 
 /// An operation of two arrays, or of one and a number that is known. Before opset 7 the second array lay along axes of

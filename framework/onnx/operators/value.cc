@@ -41,12 +41,35 @@ const std::vector<Value>& Call::list(size_t i) const {
   return *inputs_[i].sequence;
 }
 
-Array Call::numbers(size_t i) const {
-  const Value& value = inputs_[i];
-  return value.is_on_host() ? value.host : value.variable.array();
+const Value& Call::value(size_t i) const {
+  static const Value none;
+  return i < inputs_.size() ? inputs_[i] : none;
 }
 
-int64_t Call::integer(size_t i, const char* name) const { return only<int64_t>(numbers(i), name); }
-double Call::real(size_t i, const char* name) const { return only<double>(numbers(i), name); }
+const Value& Call::known(size_t i) const {
+  if (!has(i) || inputs_[i].sequence != nullptr) throw TypeError("input " + std::to_string(i) + (has(i) ? " is a list: it must be an array" : " is missing"));
+  return inputs_[i];
+}
+
+template <class Read>
+auto Call::read(size_t i, Read read_array) const {
+  const Value& value = known(i);
+  if (!value.is_on_host()) return read_array(value.variable.array());
+  const ScopedGraphCapture unseen(nullptr);  // a constant of the shapes at hand
+  return read_array(value.host);
+}
+
+std::vector<int64_t> Call::integers(size_t i) const {
+  return read(i, [](const Array& x) { return x.to_vector<int64_t>(); });
+}
+std::vector<double> Call::reals(size_t i) const {
+  return read(i, [](const Array& x) { return x.to_vector<double>(); });
+}
+int64_t Call::integer(size_t i, const char* name) const {
+  return read(i, [name](const Array& x) { return only<int64_t>(x, name); });
+}
+double Call::real(size_t i, const char* name) const {
+  return read(i, [name](const Array& x) { return only<double>(x, name); });
+}
 
 }  // namespace kusari::onnx

@@ -57,17 +57,17 @@ class Call {
   Variables from(size_t first) const;
   /// The elements of input i. Throws TypeError when it is no list.
   const std::vector<Value>& list(size_t i) const;
-  /// Input i as it came.
-  const Value& value(size_t i) const { return inputs_[i]; }
-  const Shape& shape(size_t i) const { return inputs_[i].shape(); }
-  Dtype dtype(size_t i) const { return inputs_[i].dtype(); }
+  /// Input i as it came; an empty one if it is left out.
+  const Value& value(size_t i) const;
+  /// Of an input that must be there: otherwise these throw TypeError.
+  const Shape& shape(size_t i) const { return known(i).shape(); }
+  Dtype dtype(size_t i) const { return known(i).dtype(); }
   int ndim(size_t i) const { return shape(i).ndim(); }
 
   /// Numbers of input i, read on the host: at once where they are known there, else from the device, which a static
   /// graph refuses.
-  Array numbers(size_t i) const;
-  std::vector<int64_t> integers(size_t i) const { return numbers(i).to_vector<int64_t>(); }
-  std::vector<double> reals(size_t i) const { return numbers(i).to_vector<double>(); }
+  std::vector<int64_t> integers(size_t i) const;
+  std::vector<double> reals(size_t i) const;
   /// Throw ValueError when there is not exactly one number.
   int64_t integer(size_t i, const char* name) const;
   double real(size_t i, const char* name) const;
@@ -77,6 +77,10 @@ class Call {
   bool is_host_only() const noexcept { return host_only_; }
 
  private:
+  template <class Read>
+  auto read(size_t i, Read read_array) const;
+  const Value& known(size_t i) const;
+
   std::span<const Value> inputs_;
   Device device_;
   bool host_only_;
