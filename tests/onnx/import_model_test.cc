@@ -19,8 +19,8 @@
 
 using namespace kusari;
 namespace F = functions;
-using onnx::DataType;
 using kusari::testing::ScratchDirectory;
+using onnx::DataType;
 
 namespace {
 
@@ -112,7 +112,8 @@ TEST_CASE("onnx::load: batch normalization and dropout train when config.train")
       .initializer("shift", zeros({2}))
       .initializer("mean", zeros({2}))
       .initializer("var", full({2}, 1, Dtype::float32))
-      .node("BatchNormalization", {"x", "scale", "shift", "mean", "var"}, {"h"}, {{"epsilon", 0.0f}, {"momentum", 0.5f}})
+      .node("BatchNormalization", {"x", "scale", "shift", "mean", "var"}, {"h"},
+            {{"epsilon", 0.0f}, {"momentum", 0.5f}})
       .node("Dropout", {"h"}, {"y"})
       .output("y");
   onnx::Model model = onnx::load_bytes(builder.bytes());
@@ -240,9 +241,15 @@ TEST_CASE("onnx::load: what changed its meaning between versions") {
   expect_close(onnx::load_bytes(old_softmax.bytes())(column).array(), {0.5, 0.5});
   expect_close(onnx::load_bytes(new_softmax.bytes())(column).array(), {1, 1});
   ModelBuilder old_sum(11), new_sum(13);
-  old_sum.input("x", {2, 3}).node("ReduceSum", {"x"}, {"y"}, {{"axes", ModelBuilder::Ints{1}}, {"keepdims", int64_t{0}}}).output("y");
-  new_sum.input("x", {2, 3}).initializer("axes", integers({1})).node("ReduceSum", {"x", "axes"}, {"y"}, {{"keepdims", int64_t{0}}}).output("y");
-  for (const ModelBuilder& model : {old_sum, new_sum}) expect_close(onnx::load_bytes(model.bytes())(x).array(), {1.5, 10.5});
+  old_sum.input("x", {2, 3})
+      .node("ReduceSum", {"x"}, {"y"}, {{"axes", ModelBuilder::Ints{1}}, {"keepdims", int64_t{0}}})
+      .output("y");
+  new_sum.input("x", {2, 3})
+      .initializer("axes", integers({1}))
+      .node("ReduceSum", {"x", "axes"}, {"y"}, {{"keepdims", int64_t{0}}})
+      .output("y");
+  for (const ModelBuilder& model : {old_sum, new_sum})
+    expect_close(onnx::load_bytes(model.bytes())(x).array(), {1.5, 10.5});
 }
 
 TEST_CASE("onnx::load: errors name the node, the operator and its version, all at once") {
@@ -252,15 +259,18 @@ TEST_CASE("onnx::load: errors name the node, the operator and its version, all a
       .node("Gelu", {"a"}, {"b"}, {{"approximate", std::string("best")}})
       .node("Unwind", {"b"}, {"y"}, {}, "my")
       .output("y");
-  CHECK_THROWS_WITH_AS(onnx::load_bytes(builder.bytes()),
-                       "the model: node 'a' (#1): Frobnicate (opset 17) is not supported; node 'b' (#2): Gelu (opset 17): its "
-                       "attribute approximate is 'best': it must be one of 'none', 'tanh'; node 'y' (#3): Unwind (opset 1, domain "
-                       "'my') is not supported. In all, operators that are not supported: Frobnicate (1), my.Unwind (1)",
-                       ValueError);
+  CHECK_THROWS_WITH_AS(
+      onnx::load_bytes(builder.bytes()),
+      "the model: node 'a' (#1): Frobnicate (opset 17) is not supported; node 'b' (#2): Gelu (opset 17): its "
+      "attribute approximate is 'best': it must be one of 'none', 'tanh'; node 'y' (#3): Unwind (opset 1, domain "
+      "'my') is not supported. In all, operators that are not supported: Frobnicate (1), my.Unwind (1)",
+      ValueError);
 
   const onnx::Model model = onnx::load_bytes(mlp().bytes());
-  CHECK_THROWS_WITH_AS(model(zeros({2, 5})), "the model: the input 'x' has shape (2, 5): it must be (batch, 4)", TypeError);
-  CHECK_THROWS_WITH_AS(model(zeros({2, 4}, Dtype::int64)), "the model: the input 'x' has dtype int64: it must be float32", TypeError);
+  CHECK_THROWS_WITH_AS(model(zeros({2, 5})), "the model: the input 'x' has shape (2, 5): it must be (batch, 4)",
+                       TypeError);
+  CHECK_THROWS_WITH_AS(model(zeros({2, 4}, Dtype::int64)),
+                       "the model: the input 'x' has dtype int64: it must be float32", TypeError);
   CHECK_THROWS_WITH_AS(model.call({zeros({2, 4}), zeros({2, 4})}), "the model has 1 inputs, 2 were given", ValueError);
 
   ModelBuilder late;
@@ -271,9 +281,11 @@ TEST_CASE("onnx::load: errors name the node, the operator and its version, all a
   const auto broken = [](const char* message, const ModelBuilder& wrong) {
     CHECK_THROWS_WITH_AS(onnx::load_bytes(wrong.bytes()), doctest::Contains(message), IoError);
   };
-  broken("reads 'z', which nothing before it computes", ModelBuilder().input("x", {2}).node("Relu", {"z"}, {"y"}).output("y"));
+  broken("reads 'z', which nothing before it computes",
+         ModelBuilder().input("x", {2}).node("Relu", {"z"}, {"y"}).output("y"));
   broken("nothing computes the output 'z'", ModelBuilder().input("x", {2}).node("Relu", {"x"}, {"y"}).output("z"));
-  broken("two values are named 'y'", ModelBuilder().input("x", {2}).node("Relu", {"x"}, {"y"}).node("Neg", {"x"}, {"y"}).output("y"));
+  broken("two values are named 'y'",
+         ModelBuilder().input("x", {2}).node("Relu", {"x"}, {"y"}).node("Neg", {"x"}, {"y"}).output("y"));
   CHECK_THROWS_WITH_AS(onnx::load_bytes("no model"), doctest::Contains("the model is damaged"), IoError);
   CHECK_THROWS_WITH_AS(onnx::load_bytes(""), "the model is no ONNX model: it has no graph", IoError);
   CHECK_THROWS_WITH_AS(onnx::load_bytes(ModelBuilder(99).input("x", {2}).output("x").bytes()),
@@ -289,7 +301,8 @@ TEST_CASE("onnx::load: a few bytes may not ask for terabytes") {
       .node("Add", {"x", "big"}, {"y"})
       .output("y");
   const onnx::Model model = onnx::load_bytes(builder.bytes());
-  CHECK_THROWS_WITH_AS(model(zeros({1})), doctest::Contains("ConstantOfShape (opset 17): the result would have shape (1000000, 1000000)"),
+  CHECK_THROWS_WITH_AS(model(zeros({1})),
+                       doctest::Contains("ConstantOfShape (opset 17): the result would have shape (1000000, 1000000)"),
                        ValueError);
 }
 
@@ -302,7 +315,8 @@ TEST_CASE("onnx::load: external data lies beside the model, and nowhere else") {
     writer.add_int64(1, 2);
     writer.add_int32(2, 1);
     writer.add_string(8, "w");
-    for (const auto& [key, value] : {std::pair<std::string, std::string>{"location", location}, {"offset", "4"}, {"length", length}}) {
+    for (const auto& [key, value] :
+         {std::pair<std::string, std::string>{"location", location}, {"offset", "4"}, {"length", length}}) {
       std::string entry;
       protozero::pbf_writer entry_writer(entry);
       entry_writer.add_string(1, key);
@@ -322,7 +336,8 @@ TEST_CASE("onnx::load: external data lies beside the model, and nowhere else") {
   const float numbers[] = {9, 1, 2};
   std::ofstream(folder / "net.data", std::ios::binary).write(reinterpret_cast<const char*>(numbers), sizeof numbers);
   expect_close(model("net.data")(zeros({2})).array(), {1, 2});
-  CHECK_THROWS_WITH_AS(model("net.data", "4"), doctest::Contains("it has 4 bytes of external data: its shape (2,) takes 8"), IoError);
+  CHECK_THROWS_WITH_AS(model("net.data", "4"),
+                       doctest::Contains("it has 4 bytes of external data: its shape (2,) takes 8"), IoError);
   CHECK_THROWS_WITH_AS(model("../net.data"), doctest::Contains("must not lead out of the model's folder"), IoError);
   CHECK_THROWS_WITH_AS(model("/etc/passwd"), doctest::Contains("must be a path relative to the model"), IoError);
   CHECK_THROWS_WITH_AS(model("other.data"), doctest::Contains("cannot be read"), IoError);
@@ -355,7 +370,8 @@ TEST_CASE("onnx::load: damaged files give an error or a model, never a crash") {
   std::mt19937 random(1);
   for (int i = 0; i < 3000; ++i) {
     std::string bytes = whole;
-    for (unsigned changes = 1 + random() % 3; changes > 0; --changes) bytes[random() % bytes.size()] = static_cast<char>(random());
+    for (unsigned changes = 1 + random() % 3; changes > 0; --changes)
+      bytes[random() % bytes.size()] = static_cast<char>(random());
     attempt(bytes);
   }
 }

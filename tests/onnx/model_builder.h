@@ -43,8 +43,8 @@ class ModelBuilder {
     graph_ += field(5, tensor_bytes);
     return *this;
   }
-  ModelBuilder& node(const std::string& op, const Names& inputs, const Names& outputs, const Attributes& attributes = {},
-                     const std::string& domain = {}) {
+  ModelBuilder& node(const std::string& op, const Names& inputs, const Names& outputs,
+                     const Attributes& attributes = {}, const std::string& domain = {}) {
     graph_ += field(1, node_bytes(op, inputs, outputs, attributes, domain));
     return *this;
   }
@@ -76,9 +76,7 @@ class ModelBuilder {
   }
 
   Graph graph() const { return {graph_}; }
-  std::string bytes() const {
-    return number(1, 8) + field(7, graph_) + field(8, opset_bytes("", opset_)) + functions_;
-  }
+  std::string bytes() const { return number(1, 8) + field(7, graph_) + field(8, opset_bytes("", opset_)) + functions_; }
 
   static std::string tensor(const kusari::Array& numbers, const std::string& name) {
     std::string bytes;

@@ -4,6 +4,7 @@
 
 #include "kusari/framework/core/error.h"
 #include "kusari/framework/core/graph_capture.h"
+#include "kusari/framework/functions/math/basic_math.h"
 #include "kusari/framework/functions/math/maximum.h"
 #include "kusari/framework/functions/math/minimum.h"
 #include "kusari/framework/kernels/array_math.h"
@@ -61,6 +62,9 @@ void expect_size(const Shape& shape) {
 
 bool is_floating(const Variable& x) { return kusari::is_floating(x.dtype()); }
 
+Variable absolute(const Variable& x) {
+  return is_floating(x) ? functions::absolute(x) : Variable(xp::abs(x.array()), false);
+}
 Variable larger(const Variable& a, const Variable& b) {
   return is_floating(a) ? functions::maximum(a, b) : Variable(xp::maximum(a.array(), b.array()), false);
 }

@@ -32,6 +32,7 @@ void expect_size(const Shape& shape);
 
 bool is_floating(const Variable& x);
 /// By element, of any dtype.
+Variable absolute(const Variable& x);
 Variable larger(const Variable& a, const Variable& b);
 Variable smaller(const Variable& a, const Variable& b);
 

@@ -32,7 +32,8 @@ std::span<const Operator> comparison_operators() {
       {"BitwiseAnd", [](const NodeReader&) { return binary(F::bitwise_and); }},
       {"BitwiseOr", [](const NodeReader&) { return binary(F::bitwise_or); }},
       {"BitwiseXor", [](const NodeReader&) { return binary(F::bitwise_xor); }},
-      {"BitwiseNot", [](const NodeReader& node) {
+      {"BitwiseNot",
+       [](const NodeReader& node) {
          return unary([declared = node.input_type(0)](const Variable& x) {
            return Variable(wrapped(F::bitwise_not(x).array(), declared).astype(x.dtype()), false);
          });

@@ -36,7 +36,8 @@ namespace {
 /// The only number of input i if it is known on the host and stands beside an array that it does not widen.
 std::optional<double> known_number(const Call& call, size_t i, const Variable& other) {
   const Value& value = call.value(i);
-  if (!other.is_defined() || !value.is_on_host() || value.host.size() != 1 || value.host.ndim() > other.ndim() || !is_floating(other)) {
+  if (!other.is_defined() || !value.is_on_host() || value.host.size() != 1 || value.host.ndim() > other.ndim() ||
+      !is_floating(other)) {
     return std::nullopt;
   }
   return call.real(i, "a number");
@@ -116,8 +117,11 @@ Operation rounding(F function) {
 
 std::span<const Operator> math_operators() {
   static constexpr Operator kOperators[] = {
-      {"Abs", [](const NodeReader&) { return unary(F::absolute); }},
-      {"Neg", [](const NodeReader&) { return unary([](const Variable& x) { return -x; }); }},
+      {"Abs", [](const NodeReader&) { return unary(absolute); }},
+      {"Neg",
+       [](const NodeReader&) {
+         return unary([](const Variable& x) { return is_floating(x) ? -x : Variable(-x.array(), false); });
+       }},
       {"Sign",
        [](const NodeReader&) {
          return unary(

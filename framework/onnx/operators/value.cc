@@ -47,7 +47,8 @@ const Value& Call::value(size_t i) const {
 }
 
 const Value& Call::known(size_t i) const {
-  if (!has(i) || inputs_[i].sequence != nullptr) throw TypeError("input " + std::to_string(i) + (has(i) ? " is a list: it must be an array" : " is missing"));
+  if (!has(i) || inputs_[i].sequence != nullptr)
+    throw TypeError("input " + std::to_string(i) + (has(i) ? " is a list: it must be an array" : " is missing"));
   return inputs_[i];
 }
 
