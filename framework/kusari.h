@@ -145,6 +145,7 @@
 #include "kusari/framework/functions/array/transpose.h"
 #include "kusari/framework/functions/array/transpose_sequence.h"
 #include "kusari/framework/functions/array/triu.h"
+#include "kusari/framework/functions/array/unique.h"
 #include "kusari/framework/functions/array/where.h"
 #include "kusari/framework/functions/attention/rotary_embedding.h"
 #include "kusari/framework/functions/attention/scaled_dot_product_attention.h"

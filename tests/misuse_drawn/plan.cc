@@ -93,6 +93,12 @@ Shape Plan::shape_of(const std::string& a, Random& random) const {
   }
   if (a == "grid") return prefixed({batch, 2}, spatial);
   if (calls({"_elements"})) return x;
+  if (calls({"gather_nd", "scatter_nd"}) && a != "x") {
+    Shape shape{steps};
+    if (a == "indices") return {steps, 1};
+    for (int i = 1; i < x.ndim(); ++i) shape.push_back(x[i]);
+    return shape;
+  }
   if (a == "lengths" && x.ndim() > 1) return {x[1]};
   if (a == "rois") return {steps, calls({"roi_pooling"}) ? 5 : 4};
   if (a == "roi_indices") return {steps};
@@ -223,6 +229,8 @@ int64_t Plan::integer_of(const std::string& a, Random& random) const {
   if (is_one_of(a, {"groups", "group_count"})) return groups;
   if (is_one_of(a, {"n_label", "label_num", "n_classes"})) return classes;
   if (a == "ndim") return spatial.ndim();
+  if (a == "time_axis" || a == "batch_dims") return 0;
+  if (a == "batch_axis") return 1;
   if (a == "n_batch_axes") return random.between(1, 2);
   if (a == "pool_size" || a == "r") return random.between(1, 3);
   if (a == "image_size") return 32;

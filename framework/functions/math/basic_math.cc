@@ -260,7 +260,10 @@ Variable pow(Scalar base, const Variable& exponent) {
   return apply<RPowConst>({x}, base.as_double());
 }
 
-Variable absolute(const Variable& x) { return apply<Absolute>({x}); }
+Variable absolute(const Variable& x) {
+  expect_given(x, "F::absolute", "x");
+  return is_floating(x.dtype()) ? apply<Absolute>({x}) : Variable(pointwise(kernels::Abs{}, x.array()), false);
+}
 
 }  // namespace functions
 

@@ -86,8 +86,8 @@ KUSARI_API Variable pow(const Variable& base, Scalar exponent);
 KUSARI_API Variable pow(Scalar base, const Variable& exponent);
 
 /// Absolute value: y = |x|.
-/// x: any shape, floating. Returns y like x. Throws TypeError if x is not floating. Differentiable to any order, with
-/// derivative 0 at 0. chainer.functions.absolute.
+/// x: any shape and dtype. Returns y like x. Differentiable to any order where x is floating, with derivative 0 at 0.
+/// chainer.functions.absolute, which takes floating x alone.
 KUSARI_API Variable absolute(const Variable& x);
 
 }  // namespace kusari::functions

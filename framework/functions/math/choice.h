@@ -25,16 +25,17 @@ class ChoiceGrad final : public FunctionNode {
   }
 };
 
-/// One of two operands, element by element.
+/// One of two operands, element by element. Integers have no gradient.
 template <class Op, class FirstGrad, class SecondGrad>
 class Choice final : public FunctionNode {
  public:
+  using Functor = Op;
   const char* name() const override { return Op::kName; }
 
  private:
   void check(const TypeCheck& c) const override {
     const auto [x1, x2] = c.args("x1", "x2");
-    c.expect(x1.is_floating(), x1.dtype() == x2.dtype());
+    c.expect(x1.dtype() == x2.dtype());
   }
   Arrays forward(const ArrayRefs& in) override {
     retain_inputs({0, 1});
@@ -52,6 +53,10 @@ template <class Node>
 Variable choose(const char* call, const Variable& x1, const Variable& x2) {
   expect_given(x1, call, "x1");
   expect_given(x2, call, "x2");
+  if (!is_floating(x1.dtype()) && x1.dtype() == x2.dtype()) {
+    broadcast_shapes(x1.shape(), x2.shape(), call);
+    return Variable(pointwise(typename Node::Functor{}, x1.array(), x2.array()), false);
+  }
   if (x1.shape() == x2.shape()) return apply<Node>({x1, x2});
   const Shape shape = broadcast_shapes(x1.shape(), x2.shape(), call);
   return apply<Node>({broadcast_to(x1, shape), broadcast_to(x2, shape)});

@@ -6,8 +6,9 @@
 namespace kusari::functions {
 
 /// The smaller of two values, element by element; NaN if either is NaN.
-/// x1, x2: one floating dtype, shapes that broadcast. Returns y in the common shape. Throws TypeError otherwise.
-/// Differentiable to any order; at a tie the gradient goes to x1. chainer.functions.minimum.
+/// x1, x2: one dtype, shapes that broadcast. Returns y in the common shape. Throws TypeError otherwise. Differentiable
+/// to any order where x1 and x2 are floating; at a tie the gradient goes to x1. chainer.functions.minimum, which takes
+/// floating ones alone.
 KUSARI_API Variable minimum(const Variable& x1, const Variable& x2);
 
 }  // namespace kusari::functions

@@ -6,8 +6,8 @@
 namespace kusari::functions {
 
 /// Sign: y = -1, 0 or 1.
-/// x: any shape, floating. Returns y like x, not connected to x: the derivative is 0 everywhere. Throws TypeError if x
-/// is not floating. chainer.functions.sign.
+/// x: any shape and dtype. Returns y like x, not connected to x: the derivative is 0 everywhere.
+/// chainer.functions.sign, which takes floating x alone.
 KUSARI_API Variable sign(const Variable& x);
 
 }  // namespace kusari::functions

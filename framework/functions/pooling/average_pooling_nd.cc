@@ -1,9 +1,12 @@
 #include "kusari/framework/functions/pooling/average_pooling_nd.h"
 
+#include <span>
 #include <sstream>
+#include <vector>
 
 #include "kusari/framework/core/error.h"
 #include "kusari/framework/core/graph_capture.h"
+#include "kusari/framework/functions/array/pad.h"
 #include "kusari/framework/functions/array/reshape.h"
 #include "kusari/framework/functions/given.h"
 #include "kusari/framework/functions/math/basic_math.h"
@@ -13,16 +16,30 @@
 namespace kusari::functions {
 namespace {
 
-Variable pool_uneven(const char* call, int ndim, const Variable& x, const GivenWindows& given, bool counts_padding) {
+/// Which places the mean counts: 1 for them, 0 for the others; of one image.
+Variable counted_places(const Variable& x, const GivenWindows& given, int ndim, bool counts_padding) {
+  Shape image = x.shape();
+  image[0] = image[1] = 1;
+  const Array inside = host_constant([&] { return ones(image, x.dtype(), x.device()); });
+  if (!counts_padding) return Variable(inside, false);
+  const Dims before = given.pad.resolve(ndim, "", "pad"), behind = given.pad_end.resolve(ndim, "", "pad_end");
+  std::vector<PadWidth::Pair> widths(2, PadWidth::Pair{0, 0});
+  for (int i = 0; i < ndim; ++i) widths.push_back({before[i], behind[i]});
+  return pad(Variable(inside, false), PadWidth(std::span<const PadWidth::Pair>(widths)), PadMode::constant, 1);
+}
+
+Variable pool_uneven(const char* call, int ndim, const Variable& x, GivenWindows given, bool counts_padding) {
+  if (given.pad_end.given().empty()) given.pad_end = given.pad;
   const PlainWindows plain = plain_windows(call, ndim, x, given, 0);
   kernels::AveragePooling average;
   average.pooling = make_windows(call, ndim, PerAxis(plain.ksize), PerAxis(plain.stride), 0);
-  if (counts_padding) return sum_windows(call, plain.x, average, false);
+  // All windows end within the padding, and are full.
+  if (counts_padding && !given.cover_all) return sum_windows(call, plain.x, average, false);
+
   average.divisor = kernels::PoolingDivisor::one;
-  Shape one_image = x.shape();
-  one_image[0] = one_image[1] = 1;
-  const Array inside = host_constant([&] { return ones(one_image, x.dtype(), x.device()); });
-  const Variable counts = plain_windows(call, ndim, Variable(inside, false), given, 0).x;
+  const Variable counted = counted_places(x, given, ndim, counts_padding);
+  if (counts_padding) given.pad = given.pad_end = 0;
+  const Variable counts = plain_windows(call, ndim, counted, given, 0).x;
   return sum_windows(call, plain.x, average, false) / sum_windows(call, counts, average, false);
 }
 
@@ -33,8 +50,8 @@ Variable pool(const char* call, int ndim, const Variable& x, const PerAxis& ksiz
     message << call << ": pad_value is " << *options.pad_value << ": it must be 0 or absent";
     throw ValueError(message.str());
   }
-  const GivenWindows given{ksize, options.stride, options.pad, options.pad_end, options.dilate, false};
-  if (are_uneven(given)) return pool_uneven(call, ndim, x, given, options.pad_value.has_value());
+  const GivenWindows given{ksize, options.stride, options.pad, options.pad_end, options.dilate, options.cover_all};
+  if (are_uneven(given) || options.cover_all) return pool_uneven(call, ndim, x, given, options.pad_value.has_value());
   kernels::AveragePooling average;
   average.pooling = make_windows(call, ndim, ksize, options.stride, options.pad);
   average.divisor = options.pad_value ? kernels::PoolingDivisor::window : kernels::PoolingDivisor::inside;

@@ -31,21 +31,21 @@ struct ResizeNdCase {
   Values values;
 };
 
-// From onnx.reference of onnx 1.22.0: Resize of opset 19, which rounds places to float32 now and then.
+// From onnx.reference.ops.op_resize of onnx 1.22.0 (_interpolate_nd): Resize of opset 19 in float64.
 const ResizeNdCase kResizeNdCases[] = {
     // clang-format off
     {{3, 4}, {.sizes = {4, 3}}, {4, 3},
      {0.5, 1, 1.083333333, 1.645833333, 0.6875, 4.260416667, 1.770833333, 0.6875, 5.541666667, 0.8333333333, 1, 4.5}},
     {{4}, {.sizes = {7}, .mode = Filter::cubic}, {7},
-     {1.297648609, -0.3912187219, -2.105503798, 1.046875, 4.076895535, 2.061589748, 0.1527431905}},
+     {1.297649417, -0.3912172012, -2.105502915, 1.046875, 4.076895044, 2.061588921, 0.1527423469}},
     {{3, 4}, {.sizes = {4, 3}, .coordinates = Coordinates::half_pixel_symmetric}, {4, 3},
      {0.5, 1, 1.083333333, 1.645833333, 0.6875, 4.260416667, 1.770833333, 0.6875, 5.541666667, 0.8333333333, 1, 4.5}},
     {{4}, {.sizes = {7}, .mode = Filter::cubic, .coordinates = Coordinates::half_pixel_symmetric}, {7},
-     {1.297648609, -0.3912187219, -2.105503798, 1.046875, 4.076895535, 2.061589748, 0.1527431905}},
+     {1.297649417, -0.3912172012, -2.105502915, 1.046875, 4.076895044, 2.061588921, 0.1527423469}},
     {{3, 4}, {.sizes = {4, 3}, .coordinates = Coordinates::pytorch_half_pixel}, {4, 3},
      {0.5, 1, 1.083333333, 1.645833333, 0.6875, 4.260416667, 1.770833333, 0.6875, 5.541666667, 0.8333333333, 1, 4.5}},
     {{4}, {.sizes = {7}, .mode = Filter::cubic, .coordinates = Coordinates::pytorch_half_pixel}, {7},
-     {1.297648609, -0.3912187219, -2.105503798, 1.046875, 4.076895535, 2.061589748, 0.1527431905}},
+     {1.297649417, -0.3912172012, -2.105502915, 1.046875, 4.076895044, 2.061588921, 0.1527423469}},
     {{3, 4}, {.sizes = {4, 3}, .coordinates = Coordinates::align_corners}, {4, 3},
      {1, 1, 0.5, 2.333333333, 0.6666666667, 4.833333333, 2, 0.6666666667, 6.666666667, 0, 1, 6}},
     {{4}, {.sizes = {7}, .mode = Filter::cubic, .coordinates = Coordinates::align_corners}, {7},
@@ -53,7 +53,7 @@ const ResizeNdCase kResizeNdCases[] = {
     {{3, 4}, {.sizes = {4, 3}, .coordinates = Coordinates::asymmetric}, {4, 3},
      {1, -4.440892099e-16, 1.666666667, 2.5, -3.330669074e-16, 4.416666667, 1.5, 1.166666667, 4.166666667, 0, 2.333333333, 3}},
     {{4}, {.sizes = {7}, .mode = Filter::cubic, .coordinates = Coordinates::asymmetric}, {7},
-     {1, -1.370262027, -1.464285612, 2.668367743, 3.732508034, 1.002186507, 0.1326534748}},
+     {1, -1.370262391, -1.464285714, 2.668367347, 3.732507289, 1.002186589, 0.1326530612}},
     {{4}, {.sizes = {1}}, {1},
      {1}},
     {{4}, {.sizes = {1}, .coordinates = Coordinates::pytorch_half_pixel}, {1},
@@ -87,13 +87,13 @@ const ResizeNdCase kResizeNdCases[] = {
     {{2, 3}, {.scales = {1.5, 2.5}, .mode = Filter::nearest, .coordinates = Coordinates::align_corners, .nearest_mode = Nearest::floor}, {3, 7},
      {1, 1, 1, 1, -2, -2, -2, 1, 1, 1, 1, -2, -2, -2, 0.5, 0.5, 0.5, 0.5, 3, 3, 3}},
     {{4}, {.sizes = {6}, .mode = Filter::cubic, .cubic_coefficient = -0.5}, {6},
-     {1.173610508, -0.875, -1.410879374, 3.445601702, 2.625, 0.2974545062}},
+     {1.173611111, -0.875, -1.41087963, 3.445601852, 2.625, 0.2974537037}},
     {{4}, {.sizes = {6}, .mode = Filter::cubic, .exclude_outside = true}, {6},
-     {1.304054164, -0.8857142857, -1.338540711, 3.390623824, 2.614285714, 0.1452701419}},
+     {1.304054054, -0.8857142857, -1.338541667, 3.390625, 2.614285714, 0.1452702703}},
     {{4}, {.sizes = {6}, .exclude_outside = true}, {6},
      {1, -0.5, -1, 3, 2.25, 0.5}},
     {{4}, {.sizes = {3}, .mode = Filter::cubic, .coordinates = Coordinates::asymmetric, .exclude_outside = true}, {3},
-     {1, -0.2500001937, 1.791667603}},
+     {1, -0.25, 1.791666667}},
     {{8}, {.sizes = {3}, .antialias = true}, {3},
      {0.5465116279, 1.583333333, 3.302325581}},
     {{8}, {.sizes = {3}, .mode = Filter::cubic, .antialias = true}, {3},
@@ -112,8 +112,8 @@ const ResizeNdCase kResizeNdCases[] = {
      {1.68, 3.225, 4.71, -5, -5, -5}},
     {{5}, {.sizes = {1}, .coordinates = Coordinates::tf_crop_and_resize, .roi = {0.25, 0.9}}, {1},
      {2.95}},
-    {{2, 4, 3}, {.sizes = {3}, .axes = {1}, .mode = Filter::cubic}, {2, 3, 3},
-     {0.9021998942, -1.351848662, 3.26504606, 0.921875, 6.40625, -1.53125, 4.595486164, -1.495368659, 5.156249285, 0.9021998942, -1.351848662, 3.26504606, 0.921875, 6.40625, -1.53125, 4.595486164, -1.495368659, 5.156249285}},
+    {{2, 4, 2}, {.sizes = {3}, .axes = {1}, .mode = Filter::cubic}, {2, 3, 2},
+     {1.447916667, -1.615162037, 3.875, -0.765625, 2.126157407, 5.825810185, -0.5, 5.282407407, -1.5625, 1.859375, 3.638888889, 0.002314814815}},
     {{2, 2, 3}, {.sizes = {2, 3}, .axes = {2, 0}}, {3, 2, 2},
      {0.25, 2.5, 1.125, 0, 1.75, 2.125, 2.0625, 1.875, 3.25, 1.75, 3, 3.75}},
     {{1, 1, 3, 4}, {.sizes = {1, 1, 5, 6}}, {1, 1, 5, 6},
@@ -132,8 +132,8 @@ TEST_CASE("resize_nd gives what ONNX's reference gives") {
     CAPTURE(i);
     const ResizeNdCase& c = kResizeNdCases[i];
     const Array x = resized_input(c.x);
-    check_close(F::resize_nd(x, c.options), c.y, c.values, 1e7);
-    check_close(F::resize_nd(x.transpose().contiguous().transpose(), c.options), c.y, c.values, 1e7);
+    check_close(F::resize_nd(x, c.options), c.y, c.values, 1e5);  // the numbers above have ten digits
+    check_close(F::resize_nd(x.transpose().contiguous().transpose(), c.options), c.y, c.values, 1e5);
     for (const Dtype dtype : {Dtype::float16, Dtype::bfloat16, Dtype::float32}) {
       const Variable y = F::resize_nd(x.astype(dtype), c.options);
       CHECK(y.dtype() == dtype);

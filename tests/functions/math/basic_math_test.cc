@@ -212,8 +212,13 @@ TEST_CASE("F::add takes any number of arguments") {
 }
 
 TEST_CASE("absolute") {
-  check_unary(
-      "absolute", [](const Variable& x) { return F::absolute(x); }, [](double x) { return std::fabs(x); }, 0.5, 2);
+  const auto absolute = [](const Variable& x) { return F::absolute(x); };
+  check_forward(
+      absolute, [](double x) { return std::fabs(x); }, uniform({3, 4}, -2, 2));
+  check_gradients(absolute, uniform({2, 3}, 0.5, 2));
+  const Variable y = F::absolute(array<int8_t>({-100, 0, 7}, test_device()));
+  CHECK(y.dtype() == Dtype::int8);
+  CHECK(y.to_vector<int>() == std::vector<int>{100, 0, 7});
   const Variable x(array<float>({-2, 0, 3}));
   CHECK(gradient(F::absolute(x), x) == std::vector<double>{-1, 0, 1});
 }

@@ -36,5 +36,20 @@ TEST_CASE("maximum of NaN and of unlike arguments") {
   CHECK_THROWS_AS(F::maximum(ones({2}), ones({3})), TypeError);
 }
 
+TEST_CASE("maximum of integers") {
+  for (const Dtype dtype : {Dtype::int8, Dtype::int32, Dtype::int64}) {
+    const Array a = array<int>({-3, 5, 100}, {3, 1}, test_device()).astype(dtype);
+    const Array b = array<int>({-4, 7}, test_device()).astype(dtype);
+    const Variable y = F::maximum(a, b);
+    CHECK(y.dtype() == dtype);
+    CHECK_FALSE(y.requires_grad());
+    CHECK(y.to_vector<int>() == std::vector<int>{-3, 7, 5, 7, 100, 100});
+  }
+  const int64_t big = (int64_t{1} << 60) + 1;
+  CHECK(F::maximum(array<int64_t>({big}), array<int64_t>({big - 1})).item<int64_t>() == big);
+  CHECK_THROWS_AS(F::maximum(int_ones({2}), int_ones({3})), TypeError);
+  CHECK_THROWS_AS(F::maximum(int_ones({2}), ones({2})), TypeError);
+}
+
 }  // namespace
 }  // namespace kusari

@@ -36,5 +36,20 @@ TEST_CASE("minimum of NaN and of unlike arguments") {
   CHECK_THROWS_AS(F::minimum(ones({2}), ones({3})), TypeError);
 }
 
+TEST_CASE("minimum of integers") {
+  for (const Dtype dtype : {Dtype::int8, Dtype::int32, Dtype::int64}) {
+    const Array a = array<int>({-3, 5, 100}, {3, 1}, test_device()).astype(dtype);
+    const Array b = array<int>({-4, 7}, test_device()).astype(dtype);
+    const Variable y = F::minimum(a, b);
+    CHECK(y.dtype() == dtype);
+    CHECK_FALSE(y.requires_grad());
+    CHECK(y.to_vector<int>() == std::vector<int>{-4, -3, -4, 5, -4, 7});
+  }
+  const int64_t big = (int64_t{1} << 60) + 1;
+  CHECK(F::minimum(array<int64_t>({big}), array<int64_t>({big - 1})).item<int64_t>() == big - 1);
+  CHECK_THROWS_AS(F::minimum(int_ones({2}), int_ones({3})), TypeError);
+  CHECK_THROWS_AS(F::minimum(int_ones({2}), ones({2})), TypeError);
+}
+
 }  // namespace
 }  // namespace kusari

@@ -15,7 +15,9 @@ TEST_CASE("sign") {
       sign, [](double x) { return x > 0 ? 1.0 : -1.0; }, uniform({3, 4}, -1, 1));
   check_close(F::sign(array<float>({-2, -0.f, 0, NAN})), {4}, {-1, 0, 0, NAN});
   CHECK_FALSE(F::sign(Variable(ones({2}))).requires_grad());
-  CHECK_THROWS_WITH_AS(F::sign(int_ones({2})), "F::sign: x has dtype int64: x.dtype must be floating", TypeError);
+  const Variable y = F::sign(array<int8_t>({-100, 0, 7}, test_device()));
+  CHECK(y.dtype() == Dtype::int8);
+  CHECK(y.to_vector<int>() == std::vector<int>{-1, 0, 1});
 }
 
 }  // namespace
