@@ -5,6 +5,9 @@ include(CMakePackageConfigHelpers)
 
 target_include_directories(kusari PUBLIC $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
 install(TARGETS kusari EXPORT kusari-targets)
+if(TARGET kusari_onnx)
+  install(TARGETS kusari_onnx EXPORT kusari-targets)
+endif()
 install(EXPORT kusari-targets NAMESPACE kusari:: DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/kusari)
 
 # The CUDA backend can be packed by itself (cmake --install --component cuda): programs find it beside libkusari when
@@ -17,7 +20,7 @@ endif()
 
 # The public headers: what a backend keeps to itself stays here.
 install(DIRECTORY framework DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/kusari
-        FILES_MATCHING PATTERN "*.h" PATTERN framework/cpu EXCLUDE)
+        FILES_MATCHING PATTERN "*.h" PATTERN framework/cpu EXCLUDE PATTERN framework/onnx/export EXCLUDE)
 foreach(folder iterators optimizers updaters)
   if(EXISTS "${CMAKE_CURRENT_SOURCE_DIR}/${folder}")
     install(DIRECTORY ${folder} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/kusari FILES_MATCHING PATTERN "*.h")

@@ -126,3 +126,17 @@ if(kusari_isa_sources)
     kusari_add_isa(v1 kusari_isa_sources)
   endif()
 endif()
+
+# kusari::onnx, a library of its own, so that programs without it load nothing of it.
+if(KUSARI_WITH_ONNX)
+  file(GLOB_RECURSE kusari_onnx_sources CONFIGURE_DEPENDS framework/onnx/*.cc)
+  add_library(kusari_onnx SHARED ${kusari_onnx_sources})
+  add_library(kusari::onnx ALIAS kusari_onnx)
+  kusari_compile_settings(kusari_onnx)
+  kusari_compile_together(kusari_onnx 10)
+  target_link_libraries(kusari_onnx PUBLIC kusari)
+  target_include_directories(kusari_onnx SYSTEM PRIVATE ${KUSARI_PROTOZERO_INCLUDE_DIR})
+  set_target_properties(kusari_onnx PROPERTIES VERSION ${PROJECT_VERSION} SOVERSION ${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR}
+                                               EXPORT_NAME onnx BUILD_RPATH "$ORIGIN" INSTALL_RPATH "$ORIGIN")
+  target_link_options(kusari_onnx PRIVATE LINKER:--as-needed)
+endif()

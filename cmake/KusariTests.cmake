@@ -71,6 +71,10 @@ if(test_support_sources)
     list(REMOVE_ITEM test_folders inspect)
   endif()
 
+  if(NOT TARGET kusari_onnx)
+    list(REMOVE_ITEM test_folders onnx)
+  endif()
+
   foreach(folder ${test_folders})
     add_executable(test_${folder} ${test_sources_${folder}})
     kusari_compile_settings(test_${folder})
@@ -118,6 +122,18 @@ if(test_support_sources)
       kusari_may_skip(${folder}_${need})
     endforeach()
   endforeach()
+
+  # Reads the files that kusari::onnx writes.
+  if(TARGET test_onnx)
+    target_link_libraries(test_onnx PRIVATE kusari_onnx)
+    target_include_directories(test_onnx SYSTEM PRIVATE ${KUSARI_PROTOZERO_INCLUDE_DIR})
+    # For tools/check_onnx_export, which asks ONNX Runtime.
+    add_executable(onnx_export_cases EXCLUDE_FROM_ALL tests/onnx/export_cases.cc)
+    kusari_compile_settings(onnx_export_cases)
+    kusari_compile_quickly(onnx_export_cases -O0)
+    target_link_libraries(onnx_export_cases PRIVATE kusari_onnx)
+    set_target_properties(onnx_export_cases PROPERTIES RUNTIME_OUTPUT_DIRECTORY "${CMAKE_CURRENT_BINARY_DIR}/tests")
+  endif()
 
   # Asks cuDNN itself, which needs no card for that.
   if(TARGET test_cudnn)

@@ -2,6 +2,7 @@
 
 #include "kusari/framework/core/error.h"
 #include "kusari/framework/functions/given.h"
+#include "kusari/framework/functions/pointwise_function.h"
 #include "kusari/framework/kernels/math_functions.h"
 #include "kusari/framework/kernels/pointwise.h"
 
@@ -13,7 +14,7 @@ Variable sign(const Variable& x) {
   if (!is_floating(x.dtype())) {
     throw TypeError(std::string("F::sign: x has dtype ") + name(x.dtype()) + ": x.dtype must be floating");
   }
-  return Variable(pointwise(kernels::Sign{}, x.array()), false);
+  return apply<StepFunction<kernels::Sign>>({Variable(x.array(), false)}, "F::sign");
 }
 
 }  // namespace kusari::functions
