@@ -21,7 +21,7 @@ endif()
 # The public headers: what a backend keeps to itself stays here.
 install(DIRECTORY framework DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/kusari
         FILES_MATCHING PATTERN "*.h" PATTERN framework/cpu EXCLUDE PATTERN framework/onnx/read EXCLUDE
-        PATTERN framework/onnx/operators EXCLUDE)
+        PATTERN framework/onnx/operators EXCLUDE PATTERN framework/onnx/export EXCLUDE)
 foreach(folder iterators optimizers updaters)
   if(EXISTS "${CMAKE_CURRENT_SOURCE_DIR}/${folder}")
     install(DIRECTORY ${folder} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/kusari FILES_MATCHING PATTERN "*.h")

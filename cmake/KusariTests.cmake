@@ -122,6 +122,17 @@ if(test_support_sources)
     endforeach()
   endforeach()
 
+  # Writes files for kusari::onnx, and reads its own.
+  if(TARGET test_onnx)
+    target_link_libraries(test_onnx PRIVATE kusari::onnx Protozero::Protozero)
+    # For tools/check_onnx_export, which asks ONNX Runtime.
+    add_executable(onnx_export_cases EXCLUDE_FROM_ALL tests/onnx/export_cases.cc)
+    kusari_compile_settings(onnx_export_cases)
+    kusari_compile_quickly(onnx_export_cases -O0)
+    target_link_libraries(onnx_export_cases PRIVATE kusari_onnx)
+    set_target_properties(onnx_export_cases PROPERTIES RUNTIME_OUTPUT_DIRECTORY "${CMAKE_CURRENT_BINARY_DIR}/tests")
+  endif()
+
   # Asks cuDNN itself, which needs no card for that.
   if(TARGET test_cudnn)
     file(GLOB cudnn_sources CONFIGURE_DEPENDS cuda/libraries/cudnn_*.cc)
@@ -244,10 +255,6 @@ if(test_support_sources)
       kusari_emulate_cuda(${folder}_emulated 1 KUSARI_TEST_DEVICE=cuda:0)
     endforeach()
   endif()
-endif()
-
-if(TARGET test_onnx)
-  target_link_libraries(test_onnx PRIVATE kusari::onnx Protozero::Protozero)
 endif()
 
 if(TARGET test_inspect)

@@ -8,6 +8,7 @@
 #include "kusari/framework/amp/initialize.h"
 #include "kusari/framework/amp/precision_lists.h"
 #include "kusari/framework/amp/to_fp16.h"
+#include "kusari/framework/autograd/attributes.h"
 #include "kusari/framework/autograd/computational_graph.h"
 #include "kusari/framework/autograd/function_hook.h"
 #include "kusari/framework/autograd/function_hooks/cuda_profile_hook.h"

@@ -1,5 +1,6 @@
 #include "kusari/framework/autograd/cast.h"
 
+#include "kusari/framework/autograd/attributes.h"
 #include "kusari/framework/autograd/function_node.h"
 #include "kusari/framework/core/error.h"
 
@@ -10,6 +11,7 @@ class Cast final : public FunctionNode {
  public:
   explicit Cast(Dtype dtype) : dtype_{dtype} {}
   const char* name() const override { return "cast"; }
+  void describe(Attributes& options) const override { options.set("dtype", dtype_); }
 
  private:
   Arrays forward(const ArrayRefs& in) override { return {in[0].astype(dtype_)}; }

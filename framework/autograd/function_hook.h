@@ -1,5 +1,7 @@
 #pragma once
 
+#include <span>
+
 #include "kusari/framework/autograd/function_node.h"
 #include "kusari/framework/core/export.h"
 
@@ -26,6 +28,10 @@ class KUSARI_API FunctionHook {
 
   virtual void forward_preprocess(const FunctionNode&, const ArrayRefs& /*in*/) {}
   virtual void forward_postprocess(const FunctionNode&, const ArrayRefs& /*in*/, const Arrays& /*out*/) {}
+  /// After that, the variables of the call, whose nodes are the values' identities: an output is an input of later
+  /// calls, with or without a graph. Not called for what a backward computes without functions.
+  virtual void called(const FunctionNode&, std::span<const Variable* const> /*in*/, std::span<const Variable> /*out*/) {
+  }
   /// `gy`: gradients of the outputs, undefined where there is none.
   virtual void backward_preprocess(const FunctionNode&, const Variables& /*gy*/) {}
   /// `gx`: gradients of the inputs, undefined where there is none.
@@ -65,6 +71,10 @@ inline void call_forward_postprocess(const FunctionNode& function, const ArrayRe
   for (FunctionHook* hook = t_function_hooks; hook != nullptr; hook = hook->next()) {
     hook->forward_postprocess(function, in, out);
   }
+}
+inline void call_called(const FunctionNode& function, std::span<const Variable* const> in,
+                        std::span<const Variable> out) {
+  for (FunctionHook* hook = t_function_hooks; hook != nullptr; hook = hook->next()) hook->called(function, in, out);
 }
 inline void call_backward_preprocess(const FunctionNode& function, const Variables& gy) {
   for (FunctionHook* hook = t_function_hooks; hook != nullptr; hook = hook->next()) {

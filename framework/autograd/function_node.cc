@@ -250,11 +250,24 @@ Variable FunctionApplication::run_single(FunctionNode& function, std::span<const
   return run_plain_single(function, cast.get());
 }
 
+void FunctionApplication::tell_hooks(const FunctionNode& function, std::span<const Variable* const> inputs,
+                                     std::span<const Variable> outputs) {
+  const ScopedGraphCapture unseen(nullptr);  // hooks look at arrays: no replay does that
+  detail::call_called(function, inputs, outputs);
+}
+
 Variable FunctionApplication::run_plain_single(FunctionNode& function, std::span<const Variable* const> inputs) {
   Arrays out = compute(function, inputs);
-  if (!function.recording_) return Variable(new VariableNode(std::move(out[0]), any_requires_grad(inputs)));
-  record(function, inputs);
-  return connect(function, std::move(out[0]), 0);
+  Variable result;
+  if (function.recording_) {
+    record(function, inputs);
+    result = connect(function, std::move(out[0]), 0);
+  } else {
+    result = Variable(new VariableNode(std::move(out[0]), any_requires_grad(inputs)));
+  }
+  if (detail::t_function_hooks != nullptr) [[unlikely]]
+    tell_hooks(function, inputs, {&result, 1});
+  return result;
 }
 
 Variables FunctionApplication::run(FunctionNode& function, std::span<const Variable* const> inputs) {
@@ -271,6 +284,8 @@ Variables FunctionApplication::run_plain(FunctionNode& function, std::span<const
   if (!function.recording_) {
     const bool requires_grad = any_requires_grad(inputs);
     for (Array& array : out) result.emplace_back(new VariableNode(std::move(array), requires_grad));
+    if (detail::t_function_hooks != nullptr) [[unlikely]]
+      tell_hooks(function, inputs, {result.data(), result.size()});
     return result;
   }
   record(function, inputs);
@@ -282,6 +297,8 @@ Variables FunctionApplication::run_plain(FunctionNode& function, std::span<const
     }
   }
   for (size_t i = 0; i < out.size(); ++i) result.push_back(connect(function, std::move(out[i]), i));
+  if (detail::t_function_hooks != nullptr) [[unlikely]]
+    tell_hooks(function, inputs, {result.data(), result.size()});
   return result;
 }
 

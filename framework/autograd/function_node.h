@@ -41,6 +41,7 @@ enum class Precision : uint8_t {
   untouched,  ///< nothing
 };
 
+class Attributes;
 class BackwardPass;
 
 /// A vertex between variables: one application of a function. docs/extending.md has a whole example of a subclass.
@@ -62,6 +63,9 @@ class KUSARI_API FunctionNode {
   virtual const char* name() const = 0;
   /// What amp::Autocast does with the inputs. A function of your own says here how it wants to be computed.
   virtual Precision precision() const noexcept { return Precision::listed; }
+  /// Tells the options of this call, those that its inputs do not show: `options.set("axis", axis_)`. Exporters read
+  /// them, and drawings and messages show them. After forward it may also tell what that decided.
+  virtual void describe(Attributes& /*options*/) const {}
   int rank() const noexcept { return rank_; }
   size_t input_count() const noexcept { return inputs_.size(); }
   size_t output_count() const noexcept { return outputs_.size(); }
@@ -163,6 +167,8 @@ struct KUSARI_API FunctionApplication {
   static void require_inputs(const FunctionNode& function, const ArrayRefs& in);
   static Arrays compute(FunctionNode& function, std::span<const Variable* const> inputs);
   static void record(FunctionNode& function, std::span<const Variable* const> inputs);
+  static void tell_hooks(const FunctionNode& function, std::span<const Variable* const> inputs,
+                         std::span<const Variable> outputs);
   static Variable connect(FunctionNode& function, Array array, size_t index);
 };
 

@@ -6,6 +6,7 @@
 #include <unordered_set>
 #include <utility>
 
+#include "kusari/framework/autograd/attributes.h"
 #include "kusari/framework/autograd/function_hook.h"
 #include "kusari/framework/core/config.h"
 #include "kusari/framework/core/error.h"
@@ -29,6 +30,7 @@ class Entrance final : public FunctionNode {
  public:
   explicit Entrance(const std::string& graph) : graph_{graph} {}
   const char* name() const override { return "static_graph_input"; }
+  void describe(Attributes& options) const override { options.set("graph", graph_); }
   Precision precision() const noexcept override { return Precision::untouched; }
 
  private:

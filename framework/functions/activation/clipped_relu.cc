@@ -1,5 +1,6 @@
 #include "kusari/framework/functions/activation/clipped_relu.h"
 
+#include "kusari/framework/autograd/attributes.h"
 #include "kusari/framework/core/argument.h"
 #include "kusari/framework/functions/given.h"
 #include "kusari/framework/functions/pointwise_function.h"
@@ -11,6 +12,7 @@ namespace {
 class ClippedRelu final : public UnaryFunction<kernels::ClippedRelu, Keep::input> {
  public:
   explicit ClippedRelu(double z) : UnaryFunction(kernels::ClippedRelu{z}) {}
+  void describe(Attributes& options) const override { options.set("z", op_.z); }
 
  private:
   Variables backward(const Variables& gy) override {

@@ -1,5 +1,6 @@
 #include "kusari/framework/functions/activation/elu.h"
 
+#include "kusari/framework/autograd/attributes.h"
 #include "kusari/framework/core/argument.h"
 #include "kusari/framework/functions/given.h"
 #include "kusari/framework/functions/math/basic_math.h"
@@ -14,6 +15,7 @@ class EluGrad final : public FunctionNode {
  public:
   explicit EluGrad(double alpha) : alpha_{alpha} {}
   const char* name() const override { return "elu_grad"; }
+  void describe(Attributes& options) const override { options.set("alpha", alpha_); }
 
  private:
   Arrays forward(const ArrayRefs& in) override {
@@ -36,6 +38,7 @@ class EluGrad final : public FunctionNode {
 class Elu final : public UnaryFunction<kernels::Elu, Keep::input> {
  public:
   explicit Elu(double alpha) : UnaryFunction(kernels::Elu{alpha}) {}
+  void describe(Attributes& options) const override { options.set("alpha", op_.alpha); }
 
  private:
   Variables backward(const Variables& gy) override { return {apply<EluGrad>({retained_input(0), gy[0]}, op_.alpha)}; }

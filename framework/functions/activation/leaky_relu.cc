@@ -1,5 +1,6 @@
 #include "kusari/framework/functions/activation/leaky_relu.h"
 
+#include "kusari/framework/autograd/attributes.h"
 #include "kusari/framework/core/argument.h"
 #include "kusari/framework/functions/given.h"
 #include "kusari/framework/functions/pointwise_function.h"
@@ -11,6 +12,7 @@ namespace {
 class LeakyRelu final : public UnaryFunction<kernels::LeakyRelu, Keep::input> {
  public:
   explicit LeakyRelu(double slope) : UnaryFunction(kernels::LeakyRelu{slope}) {}
+  void describe(Attributes& options) const override { options.set("slope", op_.slope); }
 
  private:
   Variables backward(const Variables& gy) override {

@@ -1,5 +1,6 @@
 #include "kusari/framework/functions/activation/log_softmax.h"
 
+#include "kusari/framework/autograd/attributes.h"
 #include "kusari/framework/autograd/function_node.h"
 #include "kusari/framework/functions/given.h"
 #include "kusari/framework/functions/math/basic_math.h"
@@ -15,6 +16,7 @@ class LogSoftmaxGrad final : public FunctionNode {
  public:
   explicit LogSoftmaxGrad(int axis) : axis_{axis} {}
   const char* name() const override { return "log_softmax_grad"; }
+  void describe(Attributes& options) const override { options.set("axis", axis_); }
 
  private:
   Arrays forward(const ArrayRefs& in) override {
@@ -40,6 +42,7 @@ class LogSoftmax final : public FunctionNode {
  public:
   explicit LogSoftmax(int axis) : axis_{axis} {}
   const char* name() const override { return "log_softmax"; }
+  void describe(Attributes& options) const override { options.set("axis", axis_); }
 
  private:
   void check(const TypeCheck& c) const override {

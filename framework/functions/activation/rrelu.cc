@@ -2,6 +2,7 @@
 
 #include <string>
 
+#include "kusari/framework/autograd/attributes.h"
 #include "kusari/framework/autograd/function_node.h"
 #include "kusari/framework/core/config.h"
 #include "kusari/framework/core/error.h"
@@ -19,6 +20,7 @@ class RReLUGrad final : public FunctionNode {
  public:
   explicit RReLUGrad(const Array& r) : r_{r} {}
   const char* name() const override { return "rrelu_grad"; }
+  void describe(Attributes& options) const override { options.set("r", r_); }
 
  private:
   Arrays forward(const ArrayRefs& in) override {
@@ -36,6 +38,11 @@ class RReLU final : public FunctionNode {
  public:
   RReLU(double l, double u, const RReLUOptions& options) : l_{l}, u_{u}, r_{options.r}, return_r_{options.return_r} {}
   const char* name() const override { return "rrelu"; }
+  void describe(Attributes& options) const override {
+    options.set("l", l_);
+    options.set("u", u_);
+    options.set("r", r_);
+  }
 
  private:
   void check(const TypeCheck& c) const override {

@@ -1,5 +1,6 @@
 #include "kusari/framework/functions/activation/softmax.h"
 
+#include "kusari/framework/autograd/attributes.h"
 #include "kusari/framework/autograd/function_node.h"
 #include "kusari/framework/functions/given.h"
 #include "kusari/framework/functions/math/basic_math.h"
@@ -14,6 +15,7 @@ class SoftmaxGrad final : public FunctionNode {
  public:
   explicit SoftmaxGrad(int axis) : axis_{axis} {}
   const char* name() const override { return "softmax_grad"; }
+  void describe(Attributes& options) const override { options.set("axis", axis_); }
 
  private:
   Arrays forward(const ArrayRefs& in) override {
@@ -40,6 +42,7 @@ class Softmax final : public FunctionNode {
  public:
   explicit Softmax(int axis) : axis_{axis} {}
   const char* name() const override { return "softmax"; }
+  void describe(Attributes& options) const override { options.set("axis", axis_); }
 
  private:
   void check(const TypeCheck& c) const override {

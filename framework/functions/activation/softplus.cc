@@ -1,5 +1,6 @@
 #include "kusari/framework/functions/activation/softplus.h"
 
+#include "kusari/framework/autograd/attributes.h"
 #include "kusari/framework/core/argument.h"
 #include "kusari/framework/functions/activation/sigmoid.h"
 #include "kusari/framework/functions/given.h"
@@ -13,6 +14,7 @@ namespace {
 class Softplus final : public UnaryFunction<kernels::Softplus, Keep::input> {
  public:
   explicit Softplus(double beta) : UnaryFunction(kernels::Softplus{beta}) {}
+  void describe(Attributes& options) const override { options.set("beta", op_.beta); }
 
  private:
   Variables backward(const Variables& gy) override { return {gy[0] * sigmoid(op_.beta * retained_input(0))}; }

@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "kusari/framework/autograd/attributes.h"
 #include "kusari/framework/autograd/function_node.h"
 #include "kusari/framework/core/graph_capture.h"
 #include "kusari/framework/core/host_vector.h"
@@ -75,6 +76,14 @@ class MoveGradient final : public FunctionNode {
  public:
   MoveGradient(const Geometry& from, const Geometry& to, const Geometry& input) : from_{from}, to_{to}, input_{input} {}
   const char* name() const override { return "as_strided_grad"; }
+  void describe(Attributes& options) const override {
+    options.set("shape", to_.shape);
+    options.set("strides", to_.strides);
+    options.set("offset", to_.offset);
+    options.set("from_shape", from_.shape);
+    options.set("from_strides", from_.strides);
+    options.set("from_offset", from_.offset);
+  }
 
  private:
   Arrays forward(const ArrayRefs& in) override {
@@ -109,6 +118,11 @@ class AsStrided final : public FunctionNode {
   AsStrided(const Shape& shape, const Strides& strides, std::optional<int64_t> offset)
       : shape_{shape}, strides_{strides}, offset_{offset} {}
   const char* name() const override { return "as_strided"; }
+  void describe(Attributes& options) const override {
+    options.set("shape", shape_);
+    options.set("strides", strides_);
+    options.set("offset", offset_);
+  }
 
  private:
   Arrays forward(const ArrayRefs& in) override {

@@ -1,5 +1,6 @@
 #include "kusari/framework/functions/array/broadcast.h"
 
+#include "kusari/framework/autograd/attributes.h"
 #include "kusari/framework/autograd/function_node.h"
 #include "kusari/framework/functions/given.h"
 #include "kusari/framework/functions/math/sum.h"
@@ -11,6 +12,7 @@ class BroadcastTo final : public FunctionNode {
  public:
   explicit BroadcastTo(const Shape& shape) : shape_{shape} {}
   const char* name() const override { return "broadcast_to"; }
+  void describe(Attributes& options) const override { options.set("shape", shape_); }
 
  private:
   Arrays forward(const ArrayRefs& in) override {

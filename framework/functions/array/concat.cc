@@ -1,5 +1,6 @@
 #include "kusari/framework/functions/array/concat.h"
 
+#include "kusari/framework/autograd/attributes.h"
 #include "kusari/framework/autograd/function_node.h"
 #include "kusari/framework/core/error.h"
 #include "kusari/framework/functions/array/split_axis.h"
@@ -12,6 +13,7 @@ class Concat final : public FunctionNode {
  public:
   explicit Concat(int axis) : axis_{axis} {}
   const char* name() const override { return "concat"; }
+  void describe(Attributes& options) const override { options.set("axis", axis_); }
 
  private:
   void check(const TypeCheck& c) const override {

@@ -1,5 +1,6 @@
 #include "kusari/framework/functions/array/copy.h"
 
+#include "kusari/framework/autograd/attributes.h"
 #include "kusari/framework/autograd/function_node.h"
 #include "kusari/framework/functions/given.h"
 
@@ -10,6 +11,7 @@ class Copy final : public FunctionNode {
  public:
   explicit Copy(const Device& dst) : dst_{dst} {}
   const char* name() const override { return "copy"; }
+  void describe(Attributes& options) const override { options.set("dst", dst_.name()); }
 
  private:
   Arrays forward(const ArrayRefs& in) override {

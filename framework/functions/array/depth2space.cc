@@ -2,6 +2,7 @@
 
 #include <string>
 
+#include "kusari/framework/autograd/attributes.h"
 #include "kusari/framework/autograd/function_node.h"
 #include "kusari/framework/core/error.h"
 #include "kusari/framework/functions/array/space2depth.h"
@@ -33,6 +34,7 @@ class Depth2Space final : public FunctionNode {
  public:
   explicit Depth2Space(int64_t r) : r_{r} {}
   const char* name() const override { return "depth2space"; }
+  void describe(Attributes& options) const override { options.set("r", r_); }
 
  private:
   void check(const TypeCheck& c) const override {
@@ -55,6 +57,7 @@ class Space2Depth final : public FunctionNode {
  public:
   explicit Space2Depth(int64_t r) : r_{r} {}
   const char* name() const override { return "space2depth"; }
+  void describe(Attributes& options) const override { options.set("r", r_); }
 
  private:
   void check(const TypeCheck& c) const override {

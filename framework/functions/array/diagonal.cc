@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <string>
 
+#include "kusari/framework/autograd/attributes.h"
 #include "kusari/framework/autograd/function_node.h"
 #include "kusari/framework/core/error.h"
 
@@ -33,6 +34,11 @@ class Diagonal final : public FunctionNode {
  public:
   explicit Diagonal(const Place& place) : place_{place} {}
   const char* name() const override { return "diagonal"; }
+  void describe(Attributes& options) const override {
+    options.set("offset", place_.offset);
+    options.set("axis1", place_.rows);
+    options.set("axis2", place_.columns);
+  }
 
  private:
   void check(const TypeCheck& c) const override {
@@ -50,6 +56,12 @@ class PutDiagonal final : public FunctionNode {
  public:
   PutDiagonal(const Place& place, const Shape& shape) : place_{place}, shape_{shape} {}
   const char* name() const override { return "diagonal_grad"; }
+  void describe(Attributes& options) const override {
+    options.set("offset", place_.offset);
+    options.set("axis1", place_.rows);
+    options.set("axis2", place_.columns);
+    options.set("shape", shape_);
+  }
 
  private:
   Arrays forward(const ArrayRefs& in) override {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <string>
 
+#include "kusari/framework/autograd/attributes.h"
 #include "kusari/framework/autograd/function_node.h"
 #include "kusari/framework/core/error.h"
 #include "kusari/framework/functions/array/reshape.h"
@@ -21,6 +22,13 @@ struct Patches {
   Dims out;  // patches along each axis
 
   int ndim() const noexcept { return ksize.ndim(); }
+  void describe(Attributes& options) const {
+    options.set("ksize", ksize);
+    options.set("stride", stride);
+    options.set("pad", pad);
+    options.set("dilate", dilate);
+    options.set("out", out);
+  }
 };
 
 /// Positions along one axis whose element lies inside the image: out positions begin .. begin + count, reading elements
@@ -72,6 +80,7 @@ class Im2col final : public FunctionNode {
  public:
   explicit Im2col(const Patches& patches) : patches_{patches} {}
   const char* name() const override { return "im2col"; }
+  void describe(Attributes& options) const override { patches_.describe(options); }
 
  private:
   void check(const TypeCheck& c) const override {
@@ -105,6 +114,10 @@ class Col2im final : public FunctionNode {
  public:
   Col2im(const Patches& patches, const Dims& size) : patches_{patches}, size_{size} {}
   const char* name() const override { return "col2im"; }
+  void describe(Attributes& options) const override {
+    patches_.describe(options);
+    options.set("size", size_);
+  }
 
  private:
   void check(const TypeCheck& c) const override {

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "kusari/framework/autograd/attributes.h"
 #include "kusari/framework/autograd/function_node.h"
 #include "kusari/framework/core/error.h"
 #include "kusari/framework/core/graph_capture.h"
@@ -24,6 +25,12 @@ class GetView final : public FunctionNode {
  public:
   explicit GetView(const ViewSpec& spec) : spec_{spec} {}
   const char* name() const override { return "get_item"; }
+  void describe(Attributes& options) const override {
+    options.set("start", spec_.start);
+    options.set("count", spec_.count);
+    options.set("step", spec_.step);
+    options.set("shape", spec_.shape);
+  }
 
  private:
   Arrays forward(const ArrayRefs& in) override { return {spec_.view_of(in[0])}; }
@@ -37,6 +44,12 @@ class PutView final : public FunctionNode {
  public:
   PutView(const ViewSpec& spec, const Shape& shape) : spec_{spec}, shape_{shape} {}
   const char* name() const override { return "get_item_grad"; }
+  void describe(Attributes& options) const override {
+    options.set("start", spec_.start);
+    options.set("count", spec_.count);
+    options.set("step", spec_.step);
+    options.set("shape", shape_);
+  }
 
  private:
   Arrays forward(const ArrayRefs& in) override {

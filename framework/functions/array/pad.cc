@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "kusari/framework/autograd/attributes.h"
 #include "kusari/framework/autograd/function_node.h"
 #include "kusari/framework/core/error.h"
 #include "kusari/framework/core/graph_capture.h"
@@ -28,6 +29,11 @@ class PadConstant final : public FunctionNode {
  public:
   PadConstant(const Dims& before, const Shape& shape, Scalar value) : before_{before}, shape_{shape}, value_{value} {}
   const char* name() const override { return "pad"; }
+  void describe(Attributes& options) const override {
+    options.set("before", before_);
+    options.set("shape", shape_);
+    options.set("constant_values", value_);
+  }
 
  private:
   Arrays forward(const ArrayRefs& in) override {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "kusari/framework/autograd/attributes.h"
 #include "kusari/framework/autograd/function_node.h"
 #include "kusari/framework/core/error.h"
 #include "kusari/framework/functions/array/get_item.h"
@@ -15,6 +16,10 @@ class PadSequence final : public FunctionNode {
  public:
   explicit PadSequence(const PadSequenceOptions& options) : options_{options} {}
   const char* name() const override { return "pad_sequence"; }
+  void describe(Attributes& options) const override {
+    options.set("length", options_.length);
+    options.set("padding", options_.padding);
+  }
 
  private:
   void check(const TypeCheck& c) const override {

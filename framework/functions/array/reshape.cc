@@ -1,5 +1,6 @@
 #include "kusari/framework/functions/array/reshape.h"
 
+#include "kusari/framework/autograd/attributes.h"
 #include "kusari/framework/autograd/function_node.h"
 #include "kusari/framework/functions/given.h"
 
@@ -10,6 +11,7 @@ class Reshape final : public FunctionNode {
  public:
   explicit Reshape(const Shape& shape) : shape_{shape} {}
   const char* name() const override { return "reshape"; }
+  void describe(Attributes& options) const override { options.set("shape", shape_); }
 
  private:
   Arrays forward(const ArrayRefs& in) override {

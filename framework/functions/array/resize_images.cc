@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "kusari/framework/autograd/attributes.h"
 #include "kusari/framework/autograd/function_node.h"
 #include "kusari/framework/core/error.h"
 #include "kusari/framework/kernels/sampling.h"
@@ -14,6 +15,11 @@ class ResizeImages final : public FunctionNode {
  public:
   ResizeImages(const Dims& size, const kernels::Resize& resize) : size_{size}, resize_{resize} {}
   const char* name() const override { return "resize_images"; }
+  void describe(Attributes& options) const override {
+    options.set("output_shape", size_);
+    options.set("mode", resize_.nearest ? "nearest" : "bilinear");
+    options.set("align_corners", resize_.align_corners);
+  }
 
  private:
   void check(const TypeCheck& c) const override {
@@ -37,6 +43,11 @@ class ResizeImagesGrad final : public FunctionNode {
  public:
   ResizeImagesGrad(const Dims& size, const kernels::Resize& resize) : size_{size}, resize_{resize} {}
   const char* name() const override { return "resize_images_grad"; }
+  void describe(Attributes& options) const override {
+    options.set("output_shape", size_);
+    options.set("mode", resize_.nearest ? "nearest" : "bilinear");
+    options.set("align_corners", resize_.align_corners);
+  }
 
  private:
   Arrays forward(const ArrayRefs& in) override {

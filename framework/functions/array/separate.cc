@@ -1,5 +1,6 @@
 #include "kusari/framework/functions/array/separate.h"
 
+#include "kusari/framework/autograd/attributes.h"
 #include "kusari/framework/autograd/function_node.h"
 #include "kusari/framework/functions/array/stack.h"
 #include "kusari/framework/functions/given.h"
@@ -11,6 +12,7 @@ class Separate final : public FunctionNode {
  public:
   explicit Separate(int axis) : axis_{axis} {}
   const char* name() const override { return "separate"; }
+  void describe(Attributes& options) const override { options.set("axis", axis_); }
 
  private:
   Arrays forward(const ArrayRefs& in) override {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "kusari/framework/autograd/attributes.h"
 #include "kusari/framework/autograd/function_node.h"
 #include "kusari/framework/core/error.h"
 #include "kusari/framework/functions/array/concat.h"
@@ -17,6 +18,10 @@ class SplitAxis final : public FunctionNode {
   /// Piece i ends at ends[i].
   SplitAxis(Ends ends, int axis) : ends_{std::move(ends)}, axis_{axis} {}
   const char* name() const override { return "split_axis"; }
+  void describe(Attributes& options) const override {
+    options.set("axis", axis_);
+    options.set("ends", Attributes::Value(std::vector<int64_t>(ends_.begin(), ends_.end())));
+  }
 
  private:
   Arrays forward(const ArrayRefs& in) override {

@@ -1,5 +1,6 @@
 #include "kusari/framework/functions/array/stack.h"
 
+#include "kusari/framework/autograd/attributes.h"
 #include "kusari/framework/autograd/function_node.h"
 #include "kusari/framework/core/error.h"
 #include "kusari/framework/functions/array/separate.h"
@@ -12,6 +13,7 @@ class Stack final : public FunctionNode {
  public:
   explicit Stack(int axis) : axis_{axis} {}
   const char* name() const override { return "stack"; }
+  void describe(Attributes& options) const override { options.set("axis", axis_); }
 
  private:
   void check(const TypeCheck& c) const override {

@@ -1,5 +1,6 @@
 #include "kusari/framework/functions/array/take_rows.h"
 
+#include "kusari/framework/autograd/attributes.h"
 #include "kusari/framework/autograd/function_node.h"
 
 namespace kusari::functions {
@@ -9,6 +10,10 @@ class TakeRows final : public FunctionNode {
  public:
   TakeRows(const Array& index, const kernels::RowLookup& lookup) : index_{index}, lookup_{lookup} {}
   const char* name() const override { return "take_rows"; }
+  void describe(Attributes& options) const override {
+    options.set("index", index_);
+    if (lookup_.has_ignored) options.set("ignore_label", lookup_.ignored);
+  }
 
  private:
   Arrays forward(const ArrayRefs& in) override {
@@ -28,6 +33,11 @@ class AddRows final : public FunctionNode {
   AddRows(const Array& index, int64_t rows, const kernels::RowLookup& lookup)
       : index_{index}, rows_{rows}, lookup_{lookup} {}
   const char* name() const override { return "add_rows"; }
+  void describe(Attributes& options) const override {
+    options.set("index", index_);
+    options.set("rows", rows_);
+    if (lookup_.has_ignored) options.set("ignore_label", lookup_.ignored);
+  }
 
  private:
   Arrays forward(const ArrayRefs& in) override {

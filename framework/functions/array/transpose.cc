@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "kusari/framework/autograd/attributes.h"
 #include "kusari/framework/autograd/function_node.h"
 #include "kusari/framework/core/error.h"
 #include "kusari/framework/functions/array/permutation.h"
@@ -16,6 +17,7 @@ class Transpose final : public FunctionNode {
  public:
   explicit Transpose(const Dims& axes) : axes_{axes} {}
   const char* name() const override { return "transpose"; }
+  void describe(Attributes& options) const override { options.set("axes", axes_); }
 
  private:
   Arrays forward(const ArrayRefs& in) override { return {in[0].transpose(as_span(axes_))}; }

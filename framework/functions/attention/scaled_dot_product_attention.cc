@@ -5,6 +5,7 @@
 #include <string>
 #include <utility>
 
+#include "kusari/framework/autograd/attributes.h"
 #include "kusari/framework/autograd/function_node.h"
 #include "kusari/framework/core/argument.h"
 #include "kusari/framework/core/config.h"
@@ -78,6 +79,13 @@ class ScaledDotProductAttention final : public FunctionNode {
   ScaledDotProductAttention(const kernels::AttentionForm& form, Array mask, Array lengths)
       : form_{form}, mask_{std::move(mask)}, lengths_{std::move(lengths)} {}
   const char* name() const override { return "scaled_dot_product_attention"; }
+  void describe(Attributes& options) const override {
+    options.set("scale", form_.scale);
+    options.set("dropout", form_.dropout);
+    options.set("is_causal", form_.is_causal);
+    if (mask_.is_defined()) options.set("mask", mask_);
+    if (lengths_.is_defined()) options.set("lengths", lengths_);
+  }
 
  private:
   Arrays forward(const ArrayRefs& in) override {

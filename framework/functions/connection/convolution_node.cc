@@ -4,6 +4,7 @@
 #include <string>
 #include <utility>
 
+#include "kusari/framework/autograd/attributes.h"
 #include "kusari/framework/autograd/function_node.h"
 #include "kusari/framework/core/config.h"
 #include "kusari/framework/core/error.h"
@@ -156,12 +157,28 @@ Variable bias_grad(const Variable& gy) {
 
 Variable without_graph(const Array& array) { return Variable(array, false); }
 
+void describe_settings(const ConvolutionSettings& settings, Attributes& options) {
+  const kernels::Convolution& g = settings.geometry;
+  options.set("stride", Dims(g.stride, g.stride + g.ndim));
+  options.set("pad", Dims(g.pad, g.pad + g.ndim));
+  options.set("dilate", Dims(g.dilate, g.dilate + g.ndim));
+  options.set("groups", g.groups);
+  options.set("cover_all", settings.cover_all);
+  options.set("outsize", settings.outsize);
+  options.set("relu", settings.relu);
+}
+
 // The gradient of W. x: (N, C, in...), gy: (N, O, out...).
 class FilterGrad final : public FunctionNode {
  public:
   FilterGrad(const ConvolutionSettings& settings, const Shape& shape, Dtype dtype)
       : settings_{settings}, shape_{shape}, dtype_{dtype} {}
   const char* name() const override { return "convolution_filter_grad"; }
+  void describe(Attributes& options) const override {
+    describe_settings(settings_, options);
+    options.set("shape", shape_);
+    options.set("dtype", dtype_);
+  }
 
  private:
   Arrays forward(const ArrayRefs& in) override {
@@ -181,6 +198,10 @@ class Convolution final : public FunctionNode {
  public:
   Convolution(const ConvolutionSettings& settings, bool transposed) : settings_{settings}, transposed_{transposed} {}
   const char* name() const override { return settings_.name; }
+  void describe(Attributes& options) const override {
+    describe_settings(settings_, options);
+    options.set("transposed", transposed_);
+  }
 
  private:
   bool is_optional(size_t input) const noexcept override { return input == 2; }

@@ -1,5 +1,6 @@
 #include "kusari/framework/functions/connection/embed_id.h"
 
+#include "kusari/framework/autograd/attributes.h"
 #include "kusari/framework/autograd/function_node.h"
 #include "kusari/framework/functions/array/reshape.h"
 #include "kusari/framework/functions/array/take_rows.h"
@@ -13,6 +14,9 @@ class EmbedId final : public FunctionNode {
   explicit EmbedId(std::optional<int64_t> ignore_label)
       : lookup_{"F::embed_id", ignore_label.has_value(), ignore_label.value_or(0)} {}
   const char* name() const override { return "embed_id"; }
+  void describe(Attributes& options) const override {
+    if (lookup_.has_ignored) options.set("ignore_label", lookup_.ignored);
+  }
 
  private:
   void check(const TypeCheck& c) const override {

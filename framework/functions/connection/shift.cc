@@ -4,6 +4,7 @@
 #include <cstdlib>
 #include <string>
 
+#include "kusari/framework/autograd/attributes.h"
 #include "kusari/framework/autograd/function_node.h"
 #include "kusari/framework/core/error.h"
 
@@ -23,6 +24,10 @@ class Shift final : public FunctionNode {
  public:
   Shift(const Dims& ksize, const Dims& dilate) : ksize_{ksize}, dilate_{dilate} {}
   const char* name() const override { return "shift"; }
+  void describe(Attributes& options) const override {
+    options.set("ksize", ksize_);
+    options.set("dilate", dilate_);
+  }
 
  private:
   void check(const TypeCheck& c) const override {

@@ -1,5 +1,6 @@
 #include "kusari/framework/functions/evaluation/accuracy.h"
 
+#include "kusari/framework/autograd/attributes.h"
 #include "kusari/framework/autograd/function_node.h"
 #include "kusari/framework/core/error.h"
 #include "kusari/framework/kernels/arithmetic.h"
@@ -15,6 +16,7 @@ class Accuracy final : public FunctionNode {
  public:
   explicit Accuracy(std::optional<int64_t> ignore_label) : ignore_label_{ignore_label} {}
   const char* name() const override { return "accuracy"; }
+  void describe(Attributes& options) const override { options.set("ignore_label", ignore_label_); }
 
  private:
   void check(const TypeCheck& c) const override {

@@ -4,6 +4,7 @@
 #include <limits>
 #include <string>
 
+#include "kusari/framework/autograd/attributes.h"
 #include "kusari/framework/autograd/function_node.h"
 #include "kusari/framework/core/argument.h"
 #include "kusari/framework/core/error.h"
@@ -23,6 +24,11 @@ class Summary final : public FunctionNode {
  public:
   Summary(const char* name, const ClassificationSummaryOptions& options) : name_{name}, options_{options} {}
   const char* name() const override { return name_; }
+  void describe(Attributes& options) const override {
+    options.set("label_num", options_.label_num);
+    options.set("beta", options_.beta);
+    options.set("ignore_label", options_.ignore_label);
+  }
 
  private:
   void check(const TypeCheck& c) const override {

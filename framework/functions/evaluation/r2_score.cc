@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdint>
 
+#include "kusari/framework/autograd/attributes.h"
 #include "kusari/framework/autograd/function_node.h"
 #include "kusari/framework/kernels/arithmetic.h"
 #include "kusari/framework/kernels/comparison.h"
@@ -16,6 +17,9 @@ class R2Score final : public FunctionNode {
  public:
   explicit R2Score(Multioutput multioutput) : multioutput_{multioutput} {}
   const char* name() const override { return "r2_score"; }
+  void describe(Attributes& options) const override {
+    options.set("multioutput", multioutput_ == Multioutput::raw_values ? "raw_values" : "uniform_average");
+  }
 
  private:
   void check(const TypeCheck& c) const override {

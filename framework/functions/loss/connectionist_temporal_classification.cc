@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "kusari/framework/autograd/attributes.h"
 #include "kusari/framework/autograd/function_node.h"
 #include "kusari/framework/core/config.h"
 #include "kusari/framework/core/error.h"
@@ -161,6 +162,7 @@ class ConnectionistTemporalClassification final : public FunctionNode {
  public:
   explicit ConnectionistTemporalClassification(int64_t blank_symbol) : blank_{blank_symbol} {}
   const char* name() const override { return "connectionist_temporal_classification"; }
+  void describe(Attributes& options) const override { options.set("blank_symbol", blank_); }
 
  private:
   void check(const TypeCheck& c) const override {

@@ -3,6 +3,7 @@
 #include <limits>
 #include <string>
 
+#include "kusari/framework/autograd/attributes.h"
 #include "kusari/framework/autograd/function_node.h"
 #include "kusari/framework/core/argument.h"
 #include "kusari/framework/core/error.h"
@@ -27,6 +28,10 @@ class Contrastive final : public FunctionNode {
  public:
   Contrastive(double margin, Reduce reduce) : margin_{margin}, reduce_{reduce} {}
   const char* name() const override { return "contrastive"; }
+  void describe(Attributes& options) const override {
+    options.set("margin", margin_);
+    options.set("reduce", name_of(reduce_));
+  }
 
  private:
   void check(const TypeCheck& c) const override {

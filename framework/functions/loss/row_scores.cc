@@ -2,6 +2,7 @@
 
 #include <string>
 
+#include "kusari/framework/autograd/attributes.h"
 #include "kusari/framework/autograd/function_node.h"
 #include "kusari/framework/core/error.h"
 #include "kusari/framework/functions/array/cast.h"
@@ -24,6 +25,10 @@ Variable row_sums(const Variable& g, const Variable& x, const Array& rows, int64
 class RowProduct : public FunctionNode {
  public:
   RowProduct(const Array& rows, const kernels::RowLookup& lookup) : rows_{rows}, lookup_{lookup} {}
+  void describe(Attributes& options) const override {
+    options.set("rows", rows_);
+    if (lookup_.has_ignored) options.set("ignore_label", lookup_.ignored);
+  }
   Precision precision() const noexcept override { return Precision::untouched; }
 
  protected:
@@ -77,6 +82,10 @@ class RowSums final : public RowProduct {
   RowSums(const Array& rows, int64_t n_rows, const kernels::RowLookup& lookup)
       : RowProduct(rows, lookup), n_rows_{n_rows} {}
   const char* name() const override { return "row_sums"; }
+  void describe(Attributes& options) const override {
+    RowProduct::describe(options);
+    options.set("n_rows", n_rows_);
+  }
 
  private:
   Arrays forward(const ArrayRefs& in) override {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "kusari/framework/autograd/attributes.h"
 #include "kusari/framework/autograd/function_node.h"
 #include "kusari/framework/core/error.h"
 #include "kusari/framework/functions/activation/sigmoid.h"
@@ -21,6 +22,10 @@ class SigmoidCrossEntropy final : public FunctionNode {
  public:
   explicit SigmoidCrossEntropy(const SigmoidCrossEntropyOptions& options) : options_{options} {}
   const char* name() const override { return "sigmoid_cross_entropy"; }
+  void describe(Attributes& options) const override {
+    options.set("normalize", options_.normalize);
+    options.set("reduce", name_of(options_.reduce));
+  }
 
  private:
   void check(const TypeCheck& c) const override {

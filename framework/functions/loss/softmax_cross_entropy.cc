@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <string>
 
+#include "kusari/framework/autograd/attributes.h"
 #include "kusari/framework/autograd/function_node.h"
 #include "kusari/framework/autograd/input_caster.h"
 #include "kusari/framework/core/config.h"
@@ -28,6 +29,12 @@ class SoftmaxCrossEntropy final : public FunctionNode {
  public:
   explicit SoftmaxCrossEntropy(const SoftmaxCrossEntropyOptions& options) : options_{options} {}
   const char* name() const override { return "softmax_cross_entropy"; }
+  void describe(Attributes& options) const override {
+    options.set("normalize", options_.normalize);
+    options.set("ignore_label", options_.ignore_label);
+    options.set("reduce", name_of(options_.reduce));
+    if (options_.class_weight.is_defined()) options.set("class_weight", options_.class_weight);
+  }
 
  private:
   void check(const TypeCheck& c) const override {

@@ -1,5 +1,6 @@
 #include "kusari/framework/functions/math/average.h"
 
+#include "kusari/framework/autograd/attributes.h"
 #include "kusari/framework/autograd/function_node.h"
 #include "kusari/framework/core/error.h"
 #include "kusari/framework/functions/array/broadcast.h"
@@ -17,6 +18,10 @@ class Mean final : public FunctionNode {
  public:
   Mean(AxisMask axes, bool keepdims) : axes_{axes}, keepdims_{keepdims} {}
   const char* name() const override { return "average"; }
+  void describe(Attributes& options) const override {
+    options.set("axis", axes_);
+    options.set("keepdims", keepdims_);
+  }
 
  private:
   void check(const TypeCheck& c) const override {

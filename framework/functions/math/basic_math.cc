@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "kusari/framework/autograd/add.h"
+#include "kusari/framework/autograd/attributes.h"
 #include "kusari/framework/functions/array/broadcast.h"
 #include "kusari/framework/functions/array/cast.h"
 #include "kusari/framework/functions/given.h"
@@ -109,6 +110,7 @@ class Neg final : public WithConst<kernels::Neg> {
 class AddConst final : public WithConst<kernels::AddConst> {
  public:
   explicit AddConst(double c) : WithConst(kernels::AddConst{c}) {}
+  void describe(Attributes& options) const override { options.set("c", op_.c); }
 
  private:
   Variables backward(const Variables& gy) override { return {gy[0]}; }
@@ -117,6 +119,7 @@ class AddConst final : public WithConst<kernels::AddConst> {
 class RSubConst final : public WithConst<kernels::RSubConst> {
  public:
   explicit RSubConst(double c) : WithConst(kernels::RSubConst{c}) {}
+  void describe(Attributes& options) const override { options.set("c", op_.c); }
 
  private:
   Variables backward(const Variables& gy) override { return {-gy[0]}; }
@@ -125,6 +128,7 @@ class RSubConst final : public WithConst<kernels::RSubConst> {
 class MulConst final : public WithConst<kernels::MulConst> {
  public:
   explicit MulConst(double c) : WithConst(kernels::MulConst{c}) {}
+  void describe(Attributes& options) const override { options.set("c", op_.c); }
 
  private:
   Variables backward(const Variables& gy) override { return {apply<MulConst>({gy[0]}, op_.c)}; }
@@ -133,6 +137,7 @@ class MulConst final : public WithConst<kernels::MulConst> {
 class DivConst final : public UnaryFunction<kernels::DivConst, Keep::nothing> {
  public:
   explicit DivConst(double c) : UnaryFunction(kernels::DivConst{c}) {}
+  void describe(Attributes& options) const override { options.set("c", op_.c); }
 
  private:
   Variables backward(const Variables& gy) override { return {apply<DivConst>({gy[0]}, op_.c)}; }
@@ -141,6 +146,7 @@ class DivConst final : public UnaryFunction<kernels::DivConst, Keep::nothing> {
 class RDivConst final : public UnaryFunction<kernels::RDivConst, Keep::input> {
  public:
   explicit RDivConst(double c) : UnaryFunction(kernels::RDivConst{c}) {}
+  void describe(Attributes& options) const override { options.set("c", op_.c); }
 
  private:
   Variables backward(const Variables& gy) override {
@@ -152,6 +158,7 @@ class RDivConst final : public UnaryFunction<kernels::RDivConst, Keep::input> {
 class PowConst final : public WithConst<kernels::PowConst, Keep::input> {
  public:
   explicit PowConst(double exponent) : WithConst(kernels::PowConst{exponent}) {}
+  void describe(Attributes& options) const override { options.set("exponent", op_.exponent); }
 
  private:
   Variables backward(const Variables& gy) override {
@@ -162,6 +169,7 @@ class PowConst final : public WithConst<kernels::PowConst, Keep::input> {
 class RPowConst final : public WithConst<kernels::RPowConst, Keep::output> {
  public:
   explicit RPowConst(double base) : WithConst(kernels::RPowConst{base}) {}
+  void describe(Attributes& options) const override { options.set("base", op_.base); }
 
  private:
   Variables backward(const Variables& gy) override { return {std::log(op_.base) * retained_output(0) * gy[0]}; }

@@ -3,6 +3,7 @@
 #include <cmath>
 #include <string>
 
+#include "kusari/framework/autograd/attributes.h"
 #include "kusari/framework/core/error.h"
 #include "kusari/framework/core/number_text.h"
 #include "kusari/framework/functions/pointwise_function.h"
@@ -14,6 +15,10 @@ namespace {
 class Clip final : public UnaryFunction<kernels::Clip, Keep::input> {
  public:
   using UnaryFunction::UnaryFunction;
+  void describe(Attributes& options) const override {
+    options.set("low", op_.low);
+    options.set("high", op_.high);
+  }
 
  private:
   Variables backward(const Variables& gy) override {

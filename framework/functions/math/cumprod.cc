@@ -1,5 +1,6 @@
 #include "kusari/framework/functions/math/cumprod.h"
 
+#include "kusari/framework/autograd/attributes.h"
 #include "kusari/framework/autograd/function_node.h"
 #include "kusari/framework/functions/array/cast.h"
 #include "kusari/framework/functions/array/concat.h"
@@ -18,6 +19,10 @@ class Recurrence final : public FunctionNode {
  public:
   explicit Recurrence(const kernels::ScanAxis& along) : along_{along} {}
   const char* name() const override { return "linear_recurrence"; }
+  void describe(Attributes& options) const override {
+    options.set("axis", along_.axis);
+    options.set("reverse", along_.reverse);
+  }
 
  private:
   Arrays forward(const ArrayRefs& in) override {
@@ -48,6 +53,7 @@ class Cumprod final : public FunctionNode {
  public:
   explicit Cumprod(int axis) : axis_{axis} {}
   const char* name() const override { return "cumprod"; }
+  void describe(Attributes& options) const override { options.set("axis", axis_); }
 
  private:
   Arrays forward(const ArrayRefs& in) override {

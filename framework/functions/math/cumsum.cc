@@ -1,5 +1,6 @@
 #include "kusari/framework/functions/math/cumsum.h"
 
+#include "kusari/framework/autograd/attributes.h"
 #include "kusari/framework/autograd/function_node.h"
 #include "kusari/framework/functions/array/cast.h"
 #include "kusari/framework/functions/array/reshape.h"
@@ -14,6 +15,10 @@ class Cumsum final : public FunctionNode {
  public:
   explicit Cumsum(const kernels::ScanAxis& along) : along_{along} {}
   const char* name() const override { return "cumsum"; }
+  void describe(Attributes& options) const override {
+    options.set("axis", along_.axis);
+    options.set("reverse", along_.reverse);
+  }
 
  private:
   Arrays forward(const ArrayRefs& in) override {

@@ -1,5 +1,6 @@
 #include "kusari/framework/functions/math/det.h"
 
+#include "kusari/framework/autograd/attributes.h"
 #include "kusari/framework/autograd/function_node.h"
 #include "kusari/framework/functions/array/expand_dims.h"
 #include "kusari/framework/functions/array/reshape.h"
@@ -64,6 +65,7 @@ class Det final : public FunctionNode {
  public:
   explicit Det(int ndim) : ndim_{ndim} {}
   const char* name() const override { return ndim_ == 2 ? "det" : "batch_det"; }
+  void describe(Attributes& options) const override { options.set("ndim", ndim_); }
 
  private:
   void check(const TypeCheck& c) const override {

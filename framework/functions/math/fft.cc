@@ -2,6 +2,7 @@
 
 #include <string>
 
+#include "kusari/framework/autograd/attributes.h"
 #include "kusari/framework/autograd/function_node.h"
 #include "kusari/framework/core/error.h"
 #include "kusari/framework/kernels/fft.h"
@@ -13,6 +14,7 @@ class Fft final : public FunctionNode {
  public:
   explicit Fft(bool inverse) : options_{inverse} {}
   const char* name() const override { return options_.inverse ? "ifft" : "fft"; }
+  void describe(Attributes& options) const override { options.set("inverse", options_.inverse); }
 
  private:
   void check(const TypeCheck& c) const override {

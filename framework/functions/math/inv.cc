@@ -1,5 +1,6 @@
 #include "kusari/framework/functions/math/inv.h"
 
+#include "kusari/framework/autograd/attributes.h"
 #include "kusari/framework/autograd/function_node.h"
 #include "kusari/framework/functions/math/basic_math.h"
 #include "kusari/framework/functions/math/matmul.h"
@@ -12,6 +13,7 @@ class Inv final : public FunctionNode {
  public:
   explicit Inv(int ndim) : ndim_{ndim} {}
   const char* name() const override { return ndim_ == 2 ? "inv" : "batch_inv"; }
+  void describe(Attributes& options) const override { options.set("ndim", ndim_); }
 
  private:
   void check(const TypeCheck& c) const override {

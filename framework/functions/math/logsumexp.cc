@@ -1,5 +1,6 @@
 #include "kusari/framework/functions/math/logsumexp.h"
 
+#include "kusari/framework/autograd/attributes.h"
 #include "kusari/framework/autograd/function_node.h"
 #include "kusari/framework/functions/array/broadcast.h"
 #include "kusari/framework/functions/array/reshape.h"
@@ -28,6 +29,7 @@ class LogSumExp final : public FunctionNode {
  public:
   explicit LogSumExp(AxisMask axes) : axes_{axes} {}
   const char* name() const override { return "logsumexp"; }
+  void describe(Attributes& options) const override { options.set("axis", axes_); }
 
  private:
   void check(const TypeCheck& c) const override {

@@ -2,6 +2,7 @@
 
 #include <optional>
 
+#include "kusari/framework/autograd/attributes.h"
 #include "kusari/framework/autograd/function_node.h"
 #include "kusari/framework/functions/array/reshape.h"
 #include "kusari/framework/functions/math/sum.h"
@@ -17,6 +18,11 @@ class MatMul final : public FunctionNode {
  public:
   MatMul(bool transa, bool transb, std::optional<Dtype> dtype) : options_{transa, transb}, dtype_{dtype} {}
   const char* name() const override { return "matmul"; }
+  void describe(Attributes& options) const override {
+    options.set("transa", options_.transa);
+    options.set("transb", options_.transb);
+    options.set("dtype", dtype_);
+  }
   Precision precision() const noexcept override { return dtype_ ? Precision::untouched : Precision::listed; }
 
  private:

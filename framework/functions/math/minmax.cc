@@ -2,6 +2,7 @@
 
 #include <string>
 
+#include "kusari/framework/autograd/attributes.h"
 #include "kusari/framework/autograd/function_node.h"
 #include "kusari/framework/core/error.h"
 #include "kusari/framework/functions/array/broadcast.h"
@@ -25,6 +26,10 @@ class Extreme final : public FunctionNode {
  public:
   Extreme(AxisMask axes, bool keepdims) : axes_{axes}, keepdims_{keepdims} {}
   const char* name() const override { return Reducer::kName; }
+  void describe(Attributes& options) const override {
+    options.set("axis", axes_);
+    options.set("keepdims", keepdims_);
+  }
 
  private:
   void check(const TypeCheck& c) const override {
@@ -50,6 +55,30 @@ class Extreme final : public FunctionNode {
   bool keepdims_;
 };
 
+// An axis of -1: x as one flat range.
+template <class Kernel>
+class Place final : public FunctionNode {
+ public:
+  explicit Place(int axis) : axis_{axis} {}
+  const char* name() const override { return Kernel::kName; }
+  void describe(Attributes& options) const override {
+    if (axis_ >= 0) options.set("axis", axis_);
+  }
+  Precision precision() const noexcept override { return Precision::untouched; }
+
+ private:
+  Arrays forward(const ArrayRefs& in) override {
+    Shape shape = axis_ < 0 ? Shape{} : in[0].shape();
+    if (axis_ >= 0) shape.erase(axis_);
+    const Array y = empty(shape, Dtype::int32, in[0].device());
+    launch<Kernel>(in[0].device(), axis_, in[0], y);
+    return {y};
+  }
+  Variables backward(const Variables&) override { return {Variable()}; }
+
+  int axis_;
+};
+
 template <class Reducer>
 Variable extreme(const char* call, const Variable& x, const ReductionOptions& options) {
   expect_given(x, call, "x");
@@ -62,12 +91,8 @@ Variable extreme(const char* call, const Variable& x, const ReductionOptions& op
 template <class Kernel>
 Variable place(const Variable& x, std::optional<int64_t> axis, const char* call) {
   const int k = axis ? normalize_axis(*axis, x.ndim(), call) : -1;
-  Shape shape = k < 0 ? Shape{} : x.shape();
-  if (k >= 0) shape.erase(k);
   if ((k < 0 ? x.size() : x.shape()[k]) == 0) throw_empty(Kernel::kName, x.shape());
-  const Array y = empty(shape, Dtype::int32, x.device());
-  launch<Kernel>(x.device(), k, x.array(), y);
-  return Variable(y, false);
+  return apply<Place<Kernel>>({Variable(x.array(), false)}, k);
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
 #include "kusari/framework/functions/math/prod.h"
 
+#include "kusari/framework/autograd/attributes.h"
 #include "kusari/framework/autograd/function_node.h"
 #include "kusari/framework/functions/array/broadcast.h"
 #include "kusari/framework/functions/array/cast.h"
@@ -28,6 +29,10 @@ class Prod final : public FunctionNode {
  public:
   Prod(AxisMask axes, bool keepdims) : axes_{axes}, keepdims_{keepdims} {}
   const char* name() const override { return "prod"; }
+  void describe(Attributes& options) const override {
+    options.set("axis", axes_);
+    options.set("keepdims", keepdims_);
+  }
 
  private:
   Arrays forward(const ArrayRefs& in) override {

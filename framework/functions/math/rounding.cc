@@ -4,6 +4,7 @@
 
 #include "kusari/framework/core/error.h"
 #include "kusari/framework/functions/given.h"
+#include "kusari/framework/functions/pointwise_function.h"
 #include "kusari/framework/kernels/math_functions.h"
 #include "kusari/framework/kernels/pointwise.h"
 
@@ -16,7 +17,7 @@ Variable rounded(const char* function, const Variable& x) {
   if (!is_floating(x.dtype())) {
     throw TypeError(std::string(function) + ": x has dtype " + name(x.dtype()) + ": x.dtype must be floating");
   }
-  return Variable(pointwise(Op{}, x.array()), false);
+  return apply<StepFunction<Op>>({Variable(x.array(), false)}, function);
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
 #include "kusari/framework/functions/math/sum.h"
 
+#include "kusari/framework/autograd/attributes.h"
 #include "kusari/framework/autograd/function_node.h"
 #include "kusari/framework/core/error.h"
 #include "kusari/framework/functions/array/broadcast.h"
@@ -15,6 +16,10 @@ class Sum final : public FunctionNode {
  public:
   Sum(AxisMask axes, bool keepdims) : axes_{axes}, keepdims_{keepdims} {}
   const char* name() const override { return "sum"; }
+  void describe(Attributes& options) const override {
+    options.set("axis", axes_);
+    options.set("keepdims", keepdims_);
+  }
 
  private:
   Arrays forward(const ArrayRefs& in) override {
@@ -54,6 +59,7 @@ class SumTo final : public FunctionNode {
  public:
   explicit SumTo(const Shape& shape) : shape_{shape} {}
   const char* name() const override { return "sum_to"; }
+  void describe(Attributes& options) const override { options.set("shape", shape_); }
 
  private:
   Arrays forward(const ArrayRefs& in) override {

@@ -2,6 +2,7 @@
 
 #include <string>
 
+#include "kusari/framework/autograd/attributes.h"
 #include "kusari/framework/autograd/function_node.h"
 #include "kusari/framework/core/config.h"
 #include "kusari/framework/core/error.h"
@@ -20,6 +21,10 @@ class Dropout final : public FunctionNode {
   Dropout(double ratio, const DropoutOptions& options)
       : ratio_{ratio}, mask_{options.mask}, return_mask_{options.return_mask} {}
   const char* name() const override { return "dropout"; }
+  void describe(Attributes& options) const override {
+    options.set("ratio", ratio_);
+    if (mask_.is_defined()) options.set("mask", mask_);
+  }
 
  private:
   void check(const TypeCheck& c) const override {

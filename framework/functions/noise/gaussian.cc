@@ -1,5 +1,6 @@
 #include "kusari/framework/functions/noise/gaussian.h"
 
+#include "kusari/framework/autograd/attributes.h"
 #include "kusari/framework/autograd/function_node.h"
 #include "kusari/framework/core/random.h"
 #include "kusari/framework/functions/math/basic_math.h"
@@ -16,6 +17,9 @@ class Gaussian final : public FunctionNode {
  public:
   explicit Gaussian(const GaussianOptions& options) : eps_{options.eps}, return_eps_{options.return_eps} {}
   const char* name() const override { return "gaussian"; }
+  void describe(Attributes& options) const override {
+    if (eps_.is_defined()) options.set("eps", eps_);
+  }
 
  private:
   void check(const TypeCheck& c) const override {

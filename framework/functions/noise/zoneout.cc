@@ -2,6 +2,7 @@
 
 #include <string>
 
+#include "kusari/framework/autograd/attributes.h"
 #include "kusari/framework/autograd/function_node.h"
 #include "kusari/framework/core/config.h"
 #include "kusari/framework/core/error.h"
@@ -19,6 +20,7 @@ class Zoneout final : public FunctionNode {
  public:
   explicit Zoneout(double ratio) : ratio_{ratio} {}
   const char* name() const override { return "zoneout"; }
+  void describe(Attributes& options) const override { options.set("ratio", ratio_); }
 
  private:
   void check(const TypeCheck& c) const override {

@@ -5,6 +5,7 @@
 #include <string>
 #include <utility>
 
+#include "kusari/framework/autograd/attributes.h"
 #include "kusari/framework/autograd/function_node.h"
 #include "kusari/framework/autograd/input_caster.h"
 #include "kusari/framework/core/argument.h"
@@ -77,6 +78,14 @@ class BatchNormalization final : public FunctionNode {
                      Array running_var = {})
       : form_{form}, kernel_{kernel}, running_mean_{std::move(running_mean)}, running_var_{std::move(running_var)} {}
   const char* name() const override { return form_.name; }
+  void describe(Attributes& options) const override {
+    options.set("axis", kernel_.axes);
+    options.set("eps", kernel_.eps);
+    options.set("decay", kernel_.decay);
+    options.set("fixed", kernel_.fixed);
+    options.set("relu", form_.relu);
+    options.set("residual", form_.residual);
+  }
 
  private:
   enum Input : size_t { kX, kResidual, kGamma, kBeta, kMean, kVar };

@@ -1,5 +1,6 @@
 #include "kusari/framework/functions/normalization/l2_normalization.h"
 
+#include "kusari/framework/autograd/attributes.h"
 #include "kusari/framework/autograd/function_node.h"
 #include "kusari/framework/core/argument.h"
 #include "kusari/framework/core/config.h"
@@ -19,6 +20,10 @@ class NormalizeL2 final : public FunctionNode {
  public:
   NormalizeL2(double eps, AxisMask axes) : options_{eps, axes} {}
   const char* name() const override { return "normalize"; }
+  void describe(Attributes& options) const override {
+    options.set("eps", options_.eps);
+    options.set("axis", options_.axes);
+  }
 
  private:
   void check(const TypeCheck& c) const override {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <string>
 
+#include "kusari/framework/autograd/attributes.h"
 #include "kusari/framework/autograd/function_node.h"
 #include "kusari/framework/core/config.h"
 #include "kusari/framework/core/error.h"
@@ -34,6 +35,12 @@ class LocalResponseNormalization final : public FunctionNode {
  public:
   explicit LocalResponseNormalization(const Options& options) : options_{options} {}
   const char* name() const override { return "local_response_normalization"; }
+  void describe(Attributes& options) const override {
+    options.set("n", 2 * options_.reach + 1);
+    options.set("k", options_.k);
+    options.set("alpha", options_.alpha);
+    options.set("beta", options_.beta);
+  }
 
  private:
   void check(const TypeCheck& c) const override {

@@ -1,5 +1,6 @@
 #include "kusari/framework/functions/normalization/normalize_groups.h"
 
+#include "kusari/framework/autograd/attributes.h"
 #include "kusari/framework/core/config.h"
 #include "kusari/framework/functions/array/cast.h"
 #include "kusari/framework/functions/array/reshape.h"
@@ -40,6 +41,11 @@ Arrays NormalizeGroups::forward(const ArrayRefs& in) {
   inv_std_ = empty_like(mean_);
   launch<kernels::GroupNormalization>(x.device(), options_, x, gamma, in[2], y, mean_, inv_std_);
   return {y};
+}
+
+void NormalizeGroups::describe(Attributes& options) const {
+  options.set("groups", options_.groups);
+  options.set("eps", options_.eps);
 }
 
 Variables NormalizeGroups::backward(const Variables& gy) {

@@ -8,6 +8,9 @@ namespace kusari::functions {
 /// y = gamma (x - mean) / sqrt(variance + eps) + beta for inputs x (N, C, ...), gamma and beta (C), with the mean and
 /// variance of each group of channels of each example. Sums are in float64. A subclass names and checks.
 class NormalizeGroups : public FunctionNode {
+ public:
+  void describe(Attributes& options) const override;
+
  protected:
   explicit NormalizeGroups(const kernels::GroupNormalizationOptions& options) : options_{options} {}
 

@@ -2,6 +2,7 @@
 
 #include <limits>
 
+#include "kusari/framework/autograd/attributes.h"
 #include "kusari/framework/autograd/function_node.h"
 #include "kusari/framework/functions/given.h"
 #include "kusari/framework/functions/pooling/uneven_windows.h"
@@ -17,6 +18,7 @@ class MaxPooling final : public FunctionNode {
   MaxPooling(const char* call, const kernels::Pooling& windows, bool cover_all, Array* index)
       : call_{call}, windows_{windows}, cover_all_{cover_all}, wanted_index_{index} {}
   const char* name() const override { return call_ + 3; }
+  void describe(Attributes& options) const override { describe_windows(windows_, cover_all_, options); }
 
  private:
   void check(const TypeCheck& c) const override {

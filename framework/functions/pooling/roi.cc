@@ -3,6 +3,7 @@
 #include <sstream>
 #include <string>
 
+#include "kusari/framework/autograd/attributes.h"
 #include "kusari/framework/autograd/function_node.h"
 #include "kusari/framework/core/error.h"
 #include "kusari/framework/functions/given.h"
@@ -23,6 +24,14 @@ struct Regions {
   Shape bins(const Shape& x) const { return {rois.shape()[0], x[1], roi.out[0], roi.out[1]}; }
 };
 
+void describe_roi(const Regions& regions, Attributes& options) {
+  const Roi& roi = regions.roi;
+  options.set("outsize", Dims(roi.out, roi.out + 2));
+  options.set("spatial_scale", roi.spatial_scale);
+  options.set("sampling_ratio", Dims(roi.sampling_ratio, roi.sampling_ratio + 2));
+  options.set("includes_last_pixel", roi.includes_last_pixel);
+}
+
 Variable pick(const Variable& x, const Regions& regions);
 
 // The gradient of x: linear in gy.
@@ -30,6 +39,10 @@ class RoiGrad final : public FunctionNode {
  public:
   RoiGrad(const Regions& regions, const Shape& shape) : regions_{regions}, shape_{shape} {}
   const char* name() const override { return "roi_grad"; }
+  void describe(Attributes& options) const override {
+    describe_roi(regions_, options);
+    options.set("shape", shape_);
+  }
 
  private:
   Arrays forward(const ArrayRefs& in) override {
@@ -49,6 +62,7 @@ class RoiPick final : public FunctionNode {
  public:
   explicit RoiPick(const Regions& regions) : regions_{regions} {}
   const char* name() const override { return "roi_pick"; }
+  void describe(Attributes& options) const override { describe_roi(regions_, options); }
 
  private:
   Arrays forward(const ArrayRefs& in) override {
@@ -73,6 +87,7 @@ class RoiBins final : public FunctionNode {
  public:
   RoiBins(const char* call, const Roi& roi) : call_{call} { regions_.roi = roi; }
   const char* name() const override { return call_ + 3; }
+  void describe(Attributes& options) const override { describe_roi(regions_, options); }
 
  private:
   bool is_optional(size_t input) const noexcept override { return input == 2; }

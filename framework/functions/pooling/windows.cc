@@ -3,6 +3,7 @@
 #include <limits>
 #include <string>
 
+#include "kusari/framework/autograd/attributes.h"
 #include "kusari/framework/autograd/function_node.h"
 #include "kusari/framework/core/error.h"
 
@@ -44,11 +45,27 @@ Shape unpooled_shape(const char* call, const Pooling& windows, const Shape& x, c
   return with_spatial(x, sizes);
 }
 
+const char* divisor_name(const AveragePooling& average) {
+  switch (average.divisor) {
+    case kernels::PoolingDivisor::window:
+      return "window";
+    case kernels::PoolingDivisor::inside:
+      return "inside";
+    case kernels::PoolingDivisor::one:
+      break;
+  }
+  return "one";
+}
+
 class SumWindows final : public FunctionNode {
  public:
   SumWindows(const char* call, const AveragePooling& average, bool cover_all)
       : call_{call}, average_{average}, cover_all_{cover_all} {}
   const char* name() const override { return call_ + kPrefix; }
+  void describe(Attributes& options) const override {
+    describe_windows(average_.pooling, cover_all_, options);
+    options.set("divisor", divisor_name(average_));
+  }
 
  private:
   void check(const TypeCheck& c) const override {
@@ -78,6 +95,11 @@ class SpreadWindows final : public FunctionNode {
   SpreadWindows(const char* call, const AveragePooling& average, const Dims& outsize, bool cover_all)
       : call_{call}, average_{average}, outsize_{outsize}, cover_all_{cover_all} {}
   const char* name() const override { return call_ + kPrefix; }
+  void describe(Attributes& options) const override {
+    describe_windows(average_.pooling, cover_all_, options);
+    options.set("divisor", divisor_name(average_));
+    options.set("outsize", outsize_);
+  }
 
  private:
   void check(const TypeCheck& c) const override {
@@ -108,6 +130,10 @@ class ScatterWindows final : public FunctionNode {
   ScatterWindows(const char* call, const Pooling& windows, const Dims& outsize, bool cover_all)
       : call_{call}, windows_{windows}, outsize_{outsize}, cover_all_{cover_all} {}
   const char* name() const override { return call_ + kPrefix; }
+  void describe(Attributes& options) const override {
+    describe_windows(windows_, cover_all_, options);
+    options.set("outsize", outsize_);
+  }
 
  private:
   void check(const TypeCheck& c) const override {
@@ -142,6 +168,7 @@ class PickWindows final : public FunctionNode {
   PickWindows(const char* call, const Pooling& windows, bool cover_all)
       : call_{call}, windows_{windows}, cover_all_{cover_all} {}
   const char* name() const override { return call_ + kPrefix; }
+  void describe(Attributes& options) const override { describe_windows(windows_, cover_all_, options); }
 
  private:
   Arrays forward(const ArrayRefs& in) override {
@@ -200,6 +227,13 @@ Pooling make_windows(const char* call, int ndim, const PerAxis& ksize, const Per
     windows.pad[i] = pads[i];
   }
   return windows;
+}
+
+void describe_windows(const Pooling& windows, bool cover_all, Attributes& options) {
+  options.set("ksize", Dims(windows.ksize, windows.ksize + windows.ndim));
+  options.set("stride", Dims(windows.stride, windows.stride + windows.ndim));
+  options.set("pad", Dims(windows.pad, windows.pad + windows.ndim));
+  options.set("cover_all", cover_all);
 }
 
 int64_t window_count(const Pooling& windows, int i, int64_t size, bool cover_all) {

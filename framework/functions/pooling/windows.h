@@ -1,5 +1,6 @@
 #pragma once
 
+#include "kusari/framework/autograd/attributes.h"
 #include "kusari/framework/autograd/variable.h"
 #include "kusari/framework/functions/per_axis.h"
 #include "kusari/framework/kernels/pooling.h"
@@ -41,6 +42,9 @@ Variable scatter_windows(const char* call, const Variable& x, const Array& index
 /// y = the element of each window at the place `index`. Its gradient is scatter_windows.
 Variable pick_windows(const char* call, const Variable& x, const Array& index, const kernels::Pooling& windows,
                       bool cover_all);
+
+/// For a node's describe().
+void describe_windows(const kernels::Pooling& windows, bool cover_all, Attributes& options);
 
 /// The sizes of the spatial axes.
 inline Dims spatial_sizes(const Shape& shape) { return Dims(shape.begin() + 2, shape.end()); }

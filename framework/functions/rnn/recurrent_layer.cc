@@ -2,6 +2,7 @@
 
 #include <vector>
 
+#include "kusari/framework/autograd/attributes.h"
 #include "kusari/framework/autograd/function_node.h"
 #include "kusari/framework/core/config.h"
 #include "kusari/framework/core/graph_capture.h"
@@ -18,6 +19,20 @@ namespace kusari::functions {
 namespace {
 
 using kernels::RecurrentCell;
+
+const char* name_of(RecurrentCell cell) {
+  switch (cell) {
+    case RecurrentCell::tanh:
+      return "tanh";
+    case RecurrentCell::relu:
+      return "relu";
+    case RecurrentCell::lstm:
+      return "lstm";
+    case RecurrentCell::gru:
+      break;
+  }
+  return "gru";
+}
 
 struct CellState {
   Variable h, c;
@@ -60,6 +75,11 @@ class RecurrentLayerFunction final : public FunctionNode {
   RecurrentLayerFunction(const kernels::RecurrentLayer& layer, std::span<const int64_t> batch_sizes)
       : layer_{layer}, batch_sizes_(batch_sizes.begin(), batch_sizes.end()) {}
   const char* name() const override { return "recurrent_layer"; }
+  void describe(Attributes& options) const override {
+    options.set("cell", name_of(layer_.cell));
+    options.set("reversed", layer_.reversed);
+    options.set("batch_sizes", Attributes::Value(batch_sizes_));
+  }
 
  private:
   bool is_lstm() const { return layer_.cell == RecurrentCell::lstm; }

@@ -5,6 +5,7 @@
 #include <unordered_set>
 #include <vector>
 
+#include "kusari/framework/autograd/attributes.h"
 #include "kusari/framework/autograd/function_hook.h"
 #include "kusari/framework/autograd/function_node.h"
 #include "kusari/framework/autograd/input_caster.h"
@@ -123,6 +124,7 @@ class Forget final : public FunctionNode {
   Forget(std::shared_ptr<const Repeatable> function, size_t arguments, Arrays results)
       : function_{std::move(function)}, arguments_{arguments}, results_{std::move(results)} {}
   const char* name() const override { return "forget"; }
+  void describe(Attributes& options) const override { options.set("arguments", arguments_); }
   Precision precision() const noexcept override { return Precision::untouched; }
   /// What retain_inputs() has no room for.
   void hold(const Variable& input) { held_.push_back(input); }

@@ -1,0 +1,72 @@
+#include <cmath>
+#include <numbers>
+
+#include "kusari/framework/onnx/export/graph_builder.h"
+
+namespace kusari::onnx::exporting {
+namespace {
+
+void write_softplus(const NodeWriter& w) {
+  const double beta = w.options().real("beta");
+  if (beta == 1) return w.op("Softplus");
+  const Dtype dtype = w.input_dtype(0);
+  const std::string scaled = w.make("Mul", {w.input(0), w.scalar(beta, dtype)});
+  w.node("Mul", {w.make("Softplus", {scaled}), w.scalar(1 / beta, dtype)}, {w.output()});
+}
+
+void write_gelu(const NodeWriter& w) {
+  if (w.opset() >= 20) return w.op("Gelu", {{"approximate", std::string("none")}});
+  const Dtype dtype = w.input_dtype(0);
+  const std::string erf = w.make("Erf", {w.make("Mul", {w.input(0), w.scalar(std::numbers::sqrt2 / 2, dtype)})});
+  const std::string half = w.make("Mul", {w.input(0), w.scalar(0.5, dtype)});
+  w.node("Mul", {half, w.make("Add", {erf, w.scalar(1, dtype)})}, {w.output()});
+}
+
+void write_gelu_tanh(const NodeWriter& w) {
+  if (w.opset() >= 20) return w.op("Gelu", {{"approximate", std::string("tanh")}});
+  const Dtype dtype = w.input_dtype(0);
+  const std::string x = w.input(0);
+  const std::string cube = w.make("Mul", {w.make("Mul", {w.make("Mul", {x, x}), x}), w.scalar(0.044715, dtype)});
+  const std::string inner = w.make("Mul", {w.make("Add", {x, cube}), w.scalar(std::sqrt(2 / std::numbers::pi), dtype)});
+  const std::string factor = w.make("Add", {w.make("Tanh", {inner}), w.scalar(1, dtype)});
+  w.node("Mul", {w.make("Mul", {x, w.scalar(0.5, dtype)}), factor}, {w.output()});
+}
+
+void write_swish(const NodeWriter& w) {
+  const std::string scaled = w.make("Mul", {w.input(0), w.unbroadcast_input(1)});
+  w.node("Mul", {w.input(0), w.make("Sigmoid", {scaled})}, {w.output()});
+}
+
+void write_rrelu(const NodeWriter& w) {
+  const Array& r = w.options(true).array("r");
+  if (r.ndim() > 0) w.refuse("in training it draws slopes, which ONNX has no operator for");
+  w.op("LeakyRelu", {{"alpha", r.item<double>()}});
+}
+
+}  // namespace
+
+void add_activation_converters(ConverterTable& table) {
+  table["relu"] = [](const NodeWriter& w) { w.op("Relu"); };
+  table["sigmoid"] = [](const NodeWriter& w) { w.op("Sigmoid"); };
+  table["tanh"] = [](const NodeWriter& w) { w.op("Tanh"); };
+  table["clipped_relu"] = [](const NodeWriter& w) {
+    const Dtype dtype = w.input_dtype(0);
+    w.node("Clip", {w.input(0), w.scalar(0, dtype), w.scalar(w.options().real("z"), dtype)}, {w.output()});
+  };
+  table["leaky_relu"] = [](const NodeWriter& w) { w.op("LeakyRelu", {{"alpha", w.options().real("slope")}}); };
+  table["elu"] = [](const NodeWriter& w) { w.op("Elu", {{"alpha", w.options().real("alpha")}}); };
+  table["hard_sigmoid"] = [](const NodeWriter& w) { w.op("HardSigmoid", {{"alpha", 0.2}, {"beta", 0.5}}); };
+  table["softplus"] = write_softplus;
+  table["gelu"] = write_gelu;
+  table["gelu_tanh"] = write_gelu_tanh;
+  table["silu"] = [](const NodeWriter& w) {
+    w.node("Mul", {w.input(0), w.make("Sigmoid", {w.input(0)})}, {w.output()});
+  };
+  table["swish"] = write_swish;
+  table["prelu"] = [](const NodeWriter& w) { w.op("PRelu"); };
+  table["rrelu"] = write_rrelu;
+  table["softmax"] = [](const NodeWriter& w) { w.op("Softmax", {{"axis", w.options().integer("axis")}}); };
+  table["log_softmax"] = [](const NodeWriter& w) { w.op("LogSoftmax", {{"axis", w.options().integer("axis")}}); };
+}
+
+}  // namespace kusari::onnx::exporting

@@ -1,0 +1,163 @@
+#include <algorithm>
+#include <limits>
+
+#include "kusari/framework/onnx/export/graph_builder.h"
+
+namespace kusari::onnx::exporting {
+namespace {
+
+struct PoolWindows {
+  std::vector<int64_t> ksize, stride, before, behind;
+
+  explicit PoolWindows(const NodeWriter& w)
+      : ksize{w.options().integers("ksize")},
+        stride{w.options().integers("stride")},
+        before{w.options().integers("pad")} {
+    for (size_t i = 0; i < ksize.size(); ++i) {
+      const int axis = static_cast<int>(i) + 2;
+      const int64_t used = (w.output_shape()[axis] - 1) * stride[i] + ksize[i];
+      behind.push_back(w.options().boolean("cover_all")
+                           ? std::max<int64_t>(used - w.input_shape(0)[axis] - before[i], 0)
+                           : before[i]);
+    }
+  }
+  bool covers(const Shape& x) const {
+    for (size_t i = 0; i < ksize.size(); ++i) {
+      if (before[i] != 0 || ksize[i] != x[static_cast<int>(i) + 2]) return false;
+    }
+    return true;
+  }
+  // Runtimes want pads that are shorter than a window.
+  bool has_long_pads() const {
+    for (size_t i = 0; i < ksize.size(); ++i) {
+      if (std::max(before[i], behind[i]) >= ksize[i]) return true;
+    }
+    return false;
+  }
+  std::vector<int64_t> pads() const {
+    std::vector<int64_t> all = before;
+    all.insert(all.end(), behind.begin(), behind.end());
+    return all;
+  }
+  std::vector<int64_t> pads_of_all_axes() const {
+    std::vector<int64_t> all{0, 0};
+    all.insert(all.end(), before.begin(), before.end());
+    all.insert(all.end(), {0, 0});
+    all.insert(all.end(), behind.begin(), behind.end());
+    return all;
+  }
+  Attributes attributes(bool with_pads) const {
+    Attributes result;
+    result.set("kernel_shape", Attributes::Value(ksize));
+    result.set("strides", Attributes::Value(stride));
+    if (with_pads) result.set("pads", Attributes::Value(pads()));
+    return result;
+  }
+};
+
+void require_bfloat16(const NodeWriter& w) {
+  if (w.output_dtype() == Dtype::bfloat16) w.require_opset(22, "pooling in bfloat16");
+}
+
+void write_max_pooling(const NodeWriter& w) {
+  require_bfloat16(w);
+  const PoolWindows windows(w);
+  if (!windows.has_long_pads()) return w.op("MaxPool", windows.attributes(true));
+  const std::string lowest = w.scalar(-std::numeric_limits<double>::infinity(), w.input_dtype(0));
+  const std::string padded = w.make("Pad", {w.input(0), w.integers(windows.pads_of_all_axes()), lowest});
+  w.node("MaxPool", {padded}, {w.output()}, windows.attributes(false));
+}
+
+void write_average_pooling(const NodeWriter& w) {
+  require_bfloat16(w);
+  const PoolWindows windows(w);
+  const std::string divisor = w.options().text("divisor");
+  if (windows.covers(w.input_shape(0)) && divisor != "one") return w.op("GlobalAveragePool");
+  std::string x = w.input(0);
+  const bool is_padded = divisor != "inside" && windows.has_long_pads();
+  if (is_padded) {
+    x = w.make("Pad", {x, w.integers(windows.pads_of_all_axes()), w.scalar(0, w.input_dtype(0))});
+  } else if (windows.has_long_pads()) {
+    w.refuse("a pad as long as the window, with the elements inside counted, has no ONNX operator");
+  }
+  Attributes attributes = windows.attributes(!is_padded);
+  attributes.set("count_include_pad", divisor == "inside" ? 0 : 1);
+  if (divisor != "one") return w.node("AveragePool", {x}, {w.output()}, attributes);
+  double size = 1;
+  for (const int64_t k : windows.ksize) size *= static_cast<double>(k);
+  w.node("Mul", {w.make("AveragePool", {x}, attributes), w.scalar(size, w.input_dtype(0))}, {w.output()});
+}
+
+// y = the sum of x over the windows that hold a place: a transposed convolution with ones, channel by channel.
+void write_unpooling(const NodeWriter& w) {
+  if (w.options().text("divisor") != "one") w.refuse("an average's gradient has no ONNX operator");
+  const std::vector<int64_t>&ksize = w.options().integers("ksize"), &stride = w.options().integers("stride"),
+        &pad = w.options().integers("pad");
+  const Shape &x = w.input_shape(0), &y = w.output_shape();
+  bool is_resized = true;
+  std::vector<float> scales{1, 1};
+  std::vector<int64_t> pads = pad, more;
+  for (size_t i = 0; i < ksize.size(); ++i) {
+    const int axis = static_cast<int>(i) + 2;
+    is_resized = is_resized && ksize[i] == stride[i] && pad[i] == 0 && y[axis] == x[axis] * stride[i];
+    scales.push_back(static_cast<float>(stride[i]));
+    const int64_t behind = stride[i] * (x[axis] - 1) + ksize[i] - y[axis] - pad[i];
+    pads.push_back(std::max<int64_t>(behind, 0));
+    more.push_back(std::max<int64_t>(-behind, 0));
+  }
+  if (is_resized) {
+    return w.node("Resize", {w.input(0), "", w.constant(array(scales))}, {w.output()},
+                  {{"mode", std::string("nearest")},
+                   {"coordinate_transformation_mode", std::string("asymmetric")},
+                   {"nearest_mode", std::string("floor")}});
+  }
+  Shape shape{x[1], 1};
+  for (const int64_t k : ksize) shape.push_back(k);
+  Attributes attributes;
+  attributes.set("kernel_shape", Attributes::Value(ksize));
+  attributes.set("strides", Attributes::Value(stride));
+  attributes.set("pads", Attributes::Value(pads));
+  attributes.set("group", x[1]);
+  if (std::any_of(more.begin(), more.end(), [](int64_t m) { return m > 0; })) {
+    attributes.set("output_padding", Attributes::Value(more));
+  }
+  w.node("ConvTranspose", {w.input(0), w.constant(ones(shape, w.input_dtype(0)))}, {w.output()}, attributes);
+}
+
+// Boxes (x_min, y_min, x_max, y_max) from rows (y_min, x_min, y_max, x_max), and their images.
+NodeWriter::Names regions(const NodeWriter& w) {
+  if (!w.has_input(2)) w.refuse("rows that begin with the image's number have no ONNX operator");
+  const std::vector<int64_t> order{1, 0, 3, 2};
+  const std::string boxes = w.make("Gather", {w.input(1), w.integers(order)}, {{"axis", int64_t{1}}});
+  return {boxes, w.input(2)};
+}
+
+void write_roi_average_align(const NodeWriter& w) {
+  w.require_opset(16, "RoiAlign without a shift of half a pixel");
+  const std::vector<int64_t>&outsize = w.options().integers("outsize"), &ratio = w.options().integers("sampling_ratio");
+  if (ratio[0] != ratio[1]) w.refuse("RoiAlign has one sampling_ratio for both axes");
+  const NodeWriter::Names boxes = regions(w);
+  const std::string images = w.cast(boxes[1], w.input_dtype(2), Dtype::int64);
+  const std::string rois = w.cast(boxes[0], w.input_dtype(1), w.input_dtype(0));
+  w.node("RoiAlign", {w.input(0), rois, images}, {w.output()},
+         {{"output_height", outsize[0]},
+          {"output_width", outsize[1]},
+          {"sampling_ratio", ratio[0]},
+          {"spatial_scale", w.options().real("spatial_scale")},
+          {"coordinate_transformation_mode", std::string("output_half_pixel")}});
+}
+
+}  // namespace
+
+void add_pooling_converters(ConverterTable& table) {
+  for (const char* const axes : {"nd", "1d", "2d", "3d"}) {
+    table[std::string("max_pooling_") + axes] = write_max_pooling;
+    table[std::string("max_pooling_") + axes + "_with_indices"] = write_max_pooling;
+    table[std::string("average_pooling_") + axes] = write_average_pooling;
+    table[std::string("unpooling_") + axes] = write_unpooling;
+  }
+  table["global_average_pooling_2d"] = write_average_pooling;
+  table["roi_average_align_2d"] = write_roi_average_align;
+}
+
+}  // namespace kusari::onnx::exporting

@@ -1,0 +1,58 @@
+#pragma once
+
+#include <span>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "kusari/framework/autograd/function_hook.h"
+#include "kusari/framework/core/kernel.h"
+#include "kusari/framework/links/link_hook.h"
+#include "kusari/framework/onnx/export/trace.h"
+
+namespace kusari::onnx::exporting {
+
+/// Writes a Trace while it is installed: functions through their hooks, what kernels do outside of functions through
+/// the door.
+class TraceRecorder final : public FunctionHook, public LaunchObserver, public LinkHook {
+ public:
+  TraceRecorder(Trace& trace, Link* root);
+  ~TraceRecorder() override;
+  /// This thread's, or null.
+  static TraceRecorder* current() noexcept;
+
+  int argument(const Variable& x);
+  /// The value that a variable names; a constant is added when it is seen first. Throws StateError for what was
+  /// computed from arguments outside of functions.
+  int id_of(const Variable& variable, const std::string& reader);
+  /// Enters a call whose inputs are known, and its outputs.
+  void record(Call call, std::span<const Variable> out);
+  const std::string& path() const noexcept { return path_; }
+  /// While it is above 0, calls are not written.
+  int& muted() noexcept { return muted_; }
+
+  void forward_preprocess(const FunctionNode& function, const ArrayRefs& in) override;
+  void forward_postprocess(const FunctionNode& function, const ArrayRefs& in, const Arrays& out) override;
+  void called(const FunctionNode& function, std::span<const Variable* const> in,
+              std::span<const Variable> out) override;
+  void on_launch(const Launch& launch, void (*proceed)(const Launch&)) override;
+  const char* name() const override { return "onnx"; }
+  void forward_preprocess(Link& link) override;
+  void forward_postprocess(Link& link) override;
+
+ private:
+  int add(Value value);
+
+  Trace& trace_;
+  Link* root_;
+  TraceRecorder* previous_;
+  std::unordered_map<const kusari::detail::VariableNode*, int> by_node_;
+  std::unordered_map<const Link*, std::string> paths_;
+  std::vector<std::string> outer_;
+  std::vector<Variable> held_;
+  std::string path_, reader_;
+  size_t count_ = 0;
+  int depth_ = 0, muted_ = 0;
+};
+
+}  // namespace kusari::onnx::exporting

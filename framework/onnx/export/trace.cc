@@ -1,0 +1,286 @@
+#include "kusari/framework/onnx/export/trace.h"
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include "kusari/framework/autograd/function_hook.h"
+#include "kusari/framework/autograd/function_node.h"
+#include "kusari/framework/core/config.h"
+#include "kusari/framework/core/error.h"
+#include "kusari/framework/core/kernel.h"
+#include "kusari/framework/links/link_hook.h"
+#include "kusari/framework/links/state.h"
+#include "kusari/framework/onnx/export/recorder.h"
+
+namespace kusari::onnx::exporting {
+namespace {
+
+thread_local TraceRecorder* t_recorder = nullptr;
+
+// Gives the states of a model back what they were.
+class KeptStates {
+ public:
+  explicit KeptStates(Link* link) {
+    if (link == nullptr) return;
+    for (const auto& [path, state] : states(*link)) kept_.emplace_back(state, *state);
+  }
+  KeptStates(const KeptStates&) = delete;
+  KeptStates& operator=(const KeptStates&) = delete;
+  ~KeptStates() {
+    for (auto& [state, value] : kept_) *state = value;
+  }
+
+ private:
+  std::vector<std::pair<Variable*, Variable>> kept_;
+};
+
+bool same_elements(const Array& a, const Array& b) {
+  if (a.shape() != b.shape() || a.dtype() != b.dtype()) return false;
+  if (key_of(a) == key_of(b)) return true;
+  const Array x = a.to_device(Device()).contiguous(), y = b.to_device(Device()).contiguous();
+  return std::memcmp(x.raw_data(), y.raw_data(), static_cast<size_t>(x.nbytes())) == 0;
+}
+
+bool same_value(const Attributes::Value& a, const Attributes::Value& b) {
+  if (a.index() != b.index()) return false;
+  if (const Array* const array = std::get_if<Array>(&a)) {
+    const Array& other = std::get<Array>(b);
+    if (!array->is_defined() || !other.is_defined()) return array->is_defined() == other.is_defined();
+    return same_elements(*array, other);
+  }
+  return std::visit(
+      [&]<class T>(const T& value) {
+        if constexpr (std::is_same_v<T, Array>) {
+          return false;
+        } else {
+          return value == std::get<T>(b);
+        }
+      },
+      a);
+}
+
+}  // namespace
+
+bool Value::is_dynamic() const {
+  return std::any_of(grows.begin(), grows.end(), [](int64_t by) { return by != 0; });
+}
+
+std::string Call::place() const { return "call " + std::to_string(number) + (link.empty() ? "" : ", link " + link); }
+
+ArrayKey key_of(const Array& array) {
+  ArrayKey key{array.storage().id, array.raw_data(), array.dtype(), {array.shape().begin(), array.shape().end()}};
+  if (!array.is_contiguous()) {
+    for (int i = 0; i < array.ndim(); ++i) key.geometry.push_back(array.shape()[i] > 1 ? array.strides()[i] : 0);
+  }
+  return key;
+}
+
+int Trace::find(const Array& array) const {
+  const auto found = by_key.find(key_of(array));
+  return found == by_key.end() ? kAbsent : found->second;
+}
+
+TraceRecorder::TraceRecorder(Trace& trace, Link* root) : trace_{trace}, root_{root}, previous_{t_recorder} {
+  t_recorder = this;
+}
+TraceRecorder::~TraceRecorder() { t_recorder = previous_; }
+TraceRecorder* TraceRecorder::current() noexcept { return t_recorder; }
+
+int TraceRecorder::add(Value value) {
+  const int id = static_cast<int>(trace_.values.size());
+  if (value.variable.is_defined()) by_node_.emplace(value.variable.node(), id);
+  trace_.by_key.insert_or_assign(key_of(value.array), id);
+  if (value.kind != Value::Kind::constant) {
+    trace_.dependent.emplace(value.array.storage().id, "F::" + (value.label.empty() ? "identity" : value.label));
+  }
+  trace_.values.push_back(std::move(value));
+  return id;
+}
+
+int TraceRecorder::argument(const Variable& x) {
+  const int id = add({Value::Kind::argument, x, x.array()});
+  trace_.arguments.push_back(id);
+  return id;
+}
+
+int TraceRecorder::id_of(const Variable& variable, const std::string& reader) {
+  if (!variable.is_defined()) return kAbsent;
+  const auto found = by_node_.find(variable.node());
+  if (found != by_node_.end() && trace_.values[static_cast<size_t>(found->second)].array.is_same(variable.array())) {
+    return found->second;
+  }
+  const Array& array = variable.array();
+  if (const int id = trace_.find(array); id != kAbsent) return id;
+  const auto source = trace_.dependent.find(array.storage().id);
+  if (source == trace_.dependent.end()) return add({Value::Kind::constant, variable, array});
+  // The same elements in order, under another shape.
+  for (size_t i = 0; i < trace_.values.size(); ++i) {
+    const Value& value = trace_.values[i];
+    if (value.kind == Value::Kind::constant || !value.array.is_contiguous() || !array.is_contiguous()) continue;
+    if (value.array.raw_data() != array.raw_data() || value.array.size() != array.size()) continue;
+    if (value.array.dtype() != array.dtype()) continue;
+    Call call{"reshape", {}, {static_cast<int>(i)}, {}, path_, ++count_};
+    call.options.set("shape", array.shape());
+    const int id = add({Value::Kind::computed, variable, array, "reshape"});
+    call.outputs = {id};
+    trace_.calls.push_back(std::move(call));
+    return id;
+  }
+  throw StateError("onnx: " + reader + " (call " + std::to_string(count_ + 1) +
+                   (path_.empty() ? "" : ", link " + path_) + ") reads an array of shape " + to_string(array.shape()) +
+                   " that " + source->second +
+                   " made of an argument of the model, outside of functions: it would become a constant");
+}
+
+void TraceRecorder::forward_preprocess(const FunctionNode& function, const ArrayRefs&) {
+  if (depth_++ == 0) reader_ = std::string("F::") + function.name();
+}
+
+void TraceRecorder::forward_postprocess(const FunctionNode&, const ArrayRefs&, const Arrays&) { --depth_; }
+
+void TraceRecorder::called(const FunctionNode& function, std::span<const Variable* const> in,
+                           std::span<const Variable> out) {
+  if (depth_ > 0 || muted_ > 0) return;
+  Call call{function.name(), {}, {}, {}, path_, 0};
+  const std::string reader = std::string("F::") + function.name();
+  for (const Variable* x : in) call.inputs.push_back(id_of(*x, reader));
+  function.describe(call.options);
+  record(std::move(call), out);
+}
+
+void TraceRecorder::record(Call call, std::span<const Variable> out) {
+  call.number = ++count_;
+  const auto depends = [&](int id) {
+    return id != kAbsent && trace_.values[static_cast<size_t>(id)].kind != Value::Kind::constant;
+  };
+  bool is_constant = std::none_of(call.inputs.begin(), call.inputs.end(), depends);
+  for (const auto& [name, value] : call.options) {
+    const Array* const array = std::get_if<Array>(&value);
+    if (array != nullptr && array->is_defined() && trace_.dependent.contains(array->storage().id)) is_constant = false;
+  }
+  std::string label;
+  for (const int id : call.inputs) {
+    if (is_constant && label.empty() && id != kAbsent) label = "~" + std::to_string(id) + "." + call.function;
+  }
+  bool is_new = false;
+  for (const Variable& y : out) {
+    // What only hands its argument through, as F::forget does.
+    const int known = is_constant || !y.array().is_defined() ? kAbsent : trace_.find(y.array());
+    if (known != kAbsent && call.function == "forget") {
+      by_node_.emplace(y.node(), known);
+      held_.push_back(y);
+      call.outputs.push_back(known);
+      continue;
+    }
+    is_new = true;
+    call.outputs.push_back(add({is_constant ? Value::Kind::constant : Value::Kind::computed, y, y.array(),
+                                is_constant ? label : call.function}));
+    if (is_constant && call.function == "broadcast_to") trace_.values.back().broadcast_of = call.inputs[0];
+  }
+  if (!is_constant && is_new) trace_.calls.push_back(std::move(call));
+}
+
+void TraceRecorder::on_launch(const Launch& launch, void (*proceed)(const Launch&)) {
+  proceed(launch);
+  using Kind = LaunchArgument::Kind;
+  const auto each = [&](const LaunchArgument& argument, const auto& visit) {
+    if (argument.kind == Kind::in || argument.kind == Kind::out || argument.kind == Kind::in_out) {
+      const Array& array = *static_cast<const Array*>(argument.value);
+      if (array.is_defined()) visit(array);
+    } else if (argument.kind == Kind::in_list || argument.kind == Kind::out_list ||
+               argument.kind == Kind::in_out_list) {
+      for (const Array& array : *static_cast<const std::span<const Array>*>(argument.value)) {
+        if (array.is_defined()) visit(array);
+      }
+    }
+  };
+  bool depends = false;
+  for (const LaunchArgument& argument : launch.arguments) {
+    if (argument.kind == Kind::out || argument.kind == Kind::out_list) continue;
+    each(argument, [&](const Array& array) { depends |= trace_.dependent.contains(array.storage().id); });
+  }
+  if (!depends) return;
+  for (const LaunchArgument& argument : launch.arguments) {
+    if (argument.kind == Kind::in || argument.kind == Kind::in_list) continue;
+    each(argument, [&](const Array& array) {
+      trace_.dependent.emplace(array.storage().id, depth_ > 0 ? reader_ : std::string("kernel '") + launch.name + "'");
+    });
+  }
+}
+
+void TraceRecorder::forward_preprocess(Link& link) {
+  auto found = paths_.find(&link);
+  if (found == paths_.end() && root_ != nullptr) {
+    paths_.clear();
+    for (const auto& [path, each] : root_->namedlinks()) paths_.emplace(each, path);
+    found = paths_.find(&link);
+  }
+  outer_.push_back(path_);
+  if (found != paths_.end()) path_ = found->second == "/" ? "" : found->second;
+}
+
+void TraceRecorder::forward_postprocess(Link&) {
+  path_ = outer_.back();
+  outer_.pop_back();
+}
+
+Trace trace(const detail::ModelCall& call, Link* link, std::span<const Variable> inputs, bool train) {
+  Trace result;
+  const auto mode = using_config(&Config::train, train);
+  const auto without_graph = no_backprop_mode();
+  const KeptStates kept(link);
+  TraceRecorder recorder(result, link);
+  // Of their own, so that each argument is a value: one may be given twice, or be a parameter.
+  Variables arguments;
+  for (const Variable& x : inputs) {
+    arguments.push_back(Variable(x.array().copy(), false));
+    recorder.argument(arguments.back());
+  }
+  const ScopedFunctionHook functions(recorder);
+  const ScopedLinkHook links(recorder);
+  const ScopedLaunchObserver launches(recorder);
+  const Variables outputs = call({arguments.data(), arguments.size()});
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    if (!outputs[i].is_defined()) {
+      throw StateError("onnx: output " + std::to_string(i) + " of the model is undefined");
+    }
+    result.results.push_back(recorder.id_of(outputs[i], "the result of the model"));
+  }
+  return result;
+}
+
+namespace {
+
+[[noreturn]] void throw_other_calls(const std::string& small, const std::string& large) {
+  throw ValueError("onnx: dynamic_batch: the model applies " + small + " to one batch and " + large +
+                   " to a batch with one example more: its structure depends on the size");
+}
+
+}  // namespace
+
+void compare(Trace& small, const Trace& large, int64_t batch) {
+  small.batch = batch;
+  const auto name = [](const Call& call) { return "F::" + call.function + " (" + call.place() + ")"; };
+  for (size_t i = 0; i < std::max(small.calls.size(), large.calls.size()); ++i) {
+    if (i >= small.calls.size()) throw_other_calls("nothing", name(large.calls[i]));
+    if (i >= large.calls.size()) throw_other_calls(name(small.calls[i]), "nothing");
+    Call& a = small.calls[i];
+    const Call& b = large.calls[i];
+    if (a.function != b.function || a.inputs != b.inputs || a.outputs != b.outputs) throw_other_calls(name(a), name(b));
+    for (const auto& [option, value] : a.options) {
+      const Attributes::Value* const other = b.options.find(option);
+      if (other == nullptr || !same_value(value, *other)) a.changing.insert(option);
+    }
+  }
+  if (small.values.size() != large.values.size()) throw_other_calls("as many values", "others");
+  for (size_t i = 0; i < small.values.size(); ++i) {
+    Value& a = small.values[i];
+    const Array& b = large.values[i].array;
+    if (a.array.ndim() != b.ndim()) throw_other_calls(to_string(a.array.shape()), to_string(b.shape()));
+    for (int axis = 0; axis < b.ndim(); ++axis) a.grows.push_back(b.shape()[axis] - a.array.shape()[axis]);
+    if (a.kind == Value::Kind::constant) a.varies = !same_elements(a.array, b);
+  }
+}
+
+}  // namespace kusari::onnx::exporting
