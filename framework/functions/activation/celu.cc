@@ -1,5 +1,6 @@
 #include "kusari/framework/functions/activation/celu.h"
 
+#include "kusari/framework/autograd/attributes.h"
 #include "kusari/framework/core/argument.h"
 #include "kusari/framework/functions/math/basic_math.h"
 #include "kusari/framework/functions/pointwise_function.h"
@@ -12,6 +13,7 @@ namespace {
 class CeluGrad final : public FunctionNode {
  public:
   explicit CeluGrad(double alpha) : alpha_{alpha} {}
+  void describe(Attributes& options) const override { options.set("alpha", alpha_); }
   const char* name() const override { return "celu_grad"; }
 
  private:
@@ -35,6 +37,7 @@ class CeluGrad final : public FunctionNode {
 class Celu final : public UnaryFunction<kernels::Celu, Keep::input> {
  public:
   explicit Celu(double alpha) : UnaryFunction(kernels::Celu{alpha}) {}
+  void describe(Attributes& options) const override { options.set("alpha", op_.alpha); }
 
  private:
   Variables backward(const Variables& gy) override { return {apply<CeluGrad>({retained_input(0), gy[0]}, op_.alpha)}; }

@@ -1,5 +1,6 @@
 #include "kusari/framework/functions/activation/hard_sigmoid.h"
 
+#include "kusari/framework/autograd/attributes.h"
 #include "kusari/framework/core/argument.h"
 #include "kusari/framework/functions/pointwise_function.h"
 #include "kusari/framework/kernels/activation.h"
@@ -11,6 +12,10 @@ class HardSigmoid final : public UnaryFunction<kernels::HardSigmoid, Keep::input
  public:
   explicit HardSigmoid(const HardSigmoidOptions& options)
       : UnaryFunction(kernels::HardSigmoid{options.alpha, options.beta}) {}
+  void describe(Attributes& options) const override {
+    options.set("alpha", op_.alpha);
+    options.set("beta", op_.beta);
+  }
 
  private:
   Variables backward(const Variables& gy) override {

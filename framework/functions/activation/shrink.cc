@@ -1,5 +1,6 @@
 #include "kusari/framework/functions/activation/shrink.h"
 
+#include "kusari/framework/autograd/attributes.h"
 #include "kusari/framework/core/argument.h"
 #include "kusari/framework/functions/pointwise_function.h"
 #include "kusari/framework/kernels/activation.h"
@@ -10,6 +11,10 @@ namespace {
 class Shrink final : public UnaryFunction<kernels::Shrink, Keep::input> {
  public:
   explicit Shrink(const ShrinkOptions& options) : UnaryFunction(kernels::Shrink{options.lambd, options.bias}) {}
+  void describe(Attributes& options) const override {
+    options.set("lambd", op_.lambd);
+    options.set("bias", op_.bias);
+  }
 
  private:
   Variables backward(const Variables& gy) override {

@@ -1,5 +1,6 @@
 #include "kusari/framework/functions/activation/thresholded_relu.h"
 
+#include "kusari/framework/autograd/attributes.h"
 #include "kusari/framework/core/argument.h"
 #include "kusari/framework/functions/pointwise_function.h"
 #include "kusari/framework/kernels/activation.h"
@@ -10,6 +11,7 @@ namespace {
 class ThresholdedRelu final : public UnaryFunction<kernels::ThresholdedRelu, Keep::input> {
  public:
   explicit ThresholdedRelu(double alpha) : UnaryFunction(kernels::ThresholdedRelu{alpha}) {}
+  void describe(Attributes& options) const override { options.set("alpha", op_.alpha); }
 
  private:
   Variables backward(const Variables& gy) override {
