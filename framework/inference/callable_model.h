@@ -7,7 +7,6 @@
 #include <span>
 #include <tuple>
 #include <type_traits>
-#include <typeinfo>
 #include <utility>
 #include <vector>
 
@@ -74,8 +73,9 @@ inline constexpr bool kTakesSpan = takes_span<F>();
 struct CallableModel {
   std::function<Variables(std::span<const Variable>)> call;
   Link* link = nullptr;        ///< null for a callable that is no link
-  const std::type_info* type;  ///< of the model
   std::vector<bool> accepted;  ///< by the number of inputs; empty: the model itself says
+  /// A model of its own that shares its arrays with this one; empty where copies may share more.
+  std::function<CallableModel()> copied;
 };
 
 template <class F>
@@ -98,8 +98,12 @@ bool call_with(const F& f, std::span<const Variable> inputs, Variables& results)
 template <class F, size_t... kCount>
 CallableModel callable_model(std::shared_ptr<F> model, std::index_sequence<kCount...>) {
   CallableModel result;
-  result.type = &typeid(F);
-  if constexpr (LinkType<F>) result.link = model.get();
+  if constexpr (LinkType<F>) {
+    result.link = model.get();
+    if constexpr (std::is_copy_constructible_v<F>) {
+      result.copied = [model] { return callable_model(std::make_shared<F>(copy(*model)), Counts()); };
+    }
+  }
   if constexpr (kHasCall<F>) {
     result.call = [model](std::span<const Variable> inputs) {
       Variables given;

@@ -44,6 +44,21 @@ std::vector<std::pair<SlotIndex, Array>> memory_of(const Recording& recording) {
   return result;
 }
 
+// Leaves the steps that compute what is needed.
+void keep_steps_for(Program& program, std::vector<bool> is_needed) {
+  std::vector<Step> kept;
+  for (size_t i = program.steps.size(); i-- > 0;) {
+    Step& step = program.steps[i];
+    bool computes = false;
+    graphs::for_each_write(step, [&](const View& view) { computes |= is_needed[index_of(view.slot)]; });
+    if (!computes) continue;
+    graphs::for_each_read(step, [&](const View& view) { is_needed[index_of(view.slot)] = true; });
+    kept.push_back(std::move(step));
+  }
+  std::ranges::reverse(kept);
+  program.steps = std::move(kept);
+}
+
 bool overlap(const Array& a, const Array& b) {
   const auto begin = [](const Array& array) { return static_cast<const char*>(array.storage().data); };
   return a.device() == b.device() && begin(a) < begin(b) + b.storage().bytes && begin(b) < begin(a) + a.storage().bytes;
@@ -71,8 +86,8 @@ std::string FrozenPlan::why_not(const Recording& recording) {
   return {};
 }
 
-FrozenPlan::FrozenPlan(Recording recording, const StaticGraphPasses& passes)
-    : inputs_{recording.inputs}, outputs_{recording.outputs}, plan_{frozen(recording, passes)} {
+FrozenPlan::FrozenPlan(Recording recording, const StaticGraphPasses& passes, ConstantPool& pool)
+    : inputs_{recording.inputs}, outputs_{recording.outputs}, plan_{frozen(recording, passes, pool)} {
   for (size_t i = 0; i < outputs_.size(); ++i) {
     const View& view = outputs_[i];
     is_own_.push_back(false);
@@ -87,10 +102,10 @@ FrozenPlan::FrozenPlan(Recording recording, const StaticGraphPasses& passes)
 }
 
 // The program of a call, once what it needs of constants is there.
-Program FrozenPlan::frozen(Recording& recording, const StaticGraphPasses& passes) {
+Program FrozenPlan::frozen(Recording& recording, const StaticGraphPasses& passes, ConstantPool& pool) {
   for (auto& [slot, array] : memory_of(recording)) {
     sources_.push_back({array, array.storage().generation.load(std::memory_order_relaxed)});
-    bound_.push_back({slot, array});
+    bound_.push_back({slot, std::make_shared<const Array>(array)});
   }
   Program program = graphs::rewritten(std::move(recording.program), passes, log_);
   std::vector<bool> is_needed(program.slots.size());
@@ -107,7 +122,7 @@ Program FrozenPlan::frozen(Recording& recording, const StaticGraphPasses& passes
     if (output.is_defined()) is_needed[index_of(output.slot)] = true;
   }
   program.steps = std::move(constant);
-  compute_constants(program, is_needed);
+  compute_constants(program, is_needed, pool);
   program.steps = std::move(others);
   for (Slot& slot : program.slots) {
     if (slot.kind == Slot::Kind::constant) slot.kind = Slot::Kind::external;
@@ -116,36 +131,51 @@ Program FrozenPlan::frozen(Recording& recording, const StaticGraphPasses& passes
   return program;
 }
 
-void FrozenPlan::compute_constants(Program program, std::vector<bool> is_needed) {
+void FrozenPlan::compute_constants(Program program, const std::vector<bool>& is_needed, ConstantPool& pool) {
   if (program.steps.empty()) return;
-  constant_kernels_ = program.steps.size();
-  for (Step& step : program.steps) step.phase = Phase::forward;
+  const std::scoped_lock lock(pool.mutex());
+  std::vector<int64_t> origins(program.slots.size(), ConstantPool::kNoOrigin);
+  for (const Bound& bound : bound_) origins[index_of(bound.slot)] = pool.origin_of(*bound.array);
+  for (const Step& step : program.steps) pool.note(program, step, origins);
+
+  std::vector<bool> is_missing(program.slots.size());
   std::vector<SlotIndex> results;
   for (size_t i = 0; i < program.slots.size(); ++i) {
-    Slot& slot = program.slots[i];
-    slot.exported = Export::none;
-    if (slot.kind != Slot::Kind::constant) continue;
-    slot.kind = Slot::Kind::intermediate;
-    if (!is_needed[i]) continue;
-    slot.exported = Export::own;
-    results.push_back(static_cast<SlotIndex>(i));
+    if (program.slots[i].kind != Slot::Kind::constant || !is_needed[i]) continue;
+    const auto slot = static_cast<SlotIndex>(i);
+    constant_bytes_ += program.slots[i].bytes;
+    if (auto known = pool.find(origins[i])) {
+      bound_.push_back({slot, std::move(known)});
+      shared_bytes_ += program.slots[i].bytes;
+    } else {
+      is_missing[i] = true;
+      results.push_back(slot);
+    }
   }
+  keep_steps_for(program, std::move(is_missing));
+  constant_kernels_ = program.steps.size();
+  if (results.empty()) return;
+  for (Step& step : program.steps) step.phase = Phase::forward;
+  for (Slot& slot : program.slots) {
+    slot.exported = Export::none;
+    if (slot.kind == Slot::Kind::constant) slot.kind = Slot::Kind::intermediate;
+  }
+  for (const SlotIndex slot : results) program.slots[index_of(slot)].exported = Export::own;
   const Plan plan(std::move(program));
   Instance instance(plan);
   instance.begin();
-  for (const Bound& bound : bound_) instance.bind(bound.slot, bound.array);
+  for (const Bound& bound : bound_) instance.bind(bound.slot, *bound.array);
   instance.run(Phase::forward, RandomState());
   for (const SlotIndex slot : results) {
-    const size_t bytes = plan.program().slots[index_of(slot)].bytes;
-    const Array array = instance.array_of(bytes_of(slot, bytes));
-    bound_.push_back({slot, plan.homes()[index_of(slot)].is_lent ? array.copy() : array});
-    constant_bytes_ += bytes;
+    const Array array = instance.array_of(bytes_of(slot, plan.program().slots[index_of(slot)].bytes));
+    const bool is_lent = plan.homes()[index_of(slot)].is_lent;
+    bound_.push_back({slot, pool.keep(origins[index_of(slot)], is_lent ? array.copy() : array)});
   }
 }
 
 std::unique_ptr<Instance> FrozenPlan::make_instance(std::shared_ptr<graphs::Scratch> scratch) const {
   auto instance = std::make_unique<Instance>(plan_, std::move(scratch));
-  for (const Bound& bound : bound_) instance->bind(bound.slot, bound.array);
+  for (const Bound& bound : bound_) instance->bind(bound.slot, *bound.array);
   return instance;
 }
 
@@ -191,9 +221,9 @@ Arrays FrozenPlan::run(Instance& instance, std::span<const Array> inputs, const 
 std::string FrozenPlan::summary() const {
   const graphs::Packing packing = plan_.memories().empty() ? graphs::Packing() : plan_.memories().front().packing;
   std::string text = graphs::summary(plan_.program(), packing, log_);
-  if (constant_kernels_ > 0) {
-    text +=
-        "  constants: " + std::to_string(constant_kernels_) + " kernels run once, " + size_text(constant_bytes_) + "\n";
+  if (constant_bytes_ > 0) {
+    text += "  constants: " + std::to_string(constant_kernels_) + " kernels run once, " + size_text(constant_bytes_) +
+            ", of which " + size_text(shared_bytes_) + " were there for other inputs\n";
   }
   return text;
 }

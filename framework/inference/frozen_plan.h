@@ -11,6 +11,7 @@
 #include "kusari/framework/autograd/variable.h"
 #include "kusari/framework/core/array.h"
 #include "kusari/framework/core/export.h"
+#include "kusari/framework/inference/constant_pool.h"
 #include "kusari/framework/static_graph/arena.h"
 #include "kusari/framework/static_graph/instance.h"
 #include "kusari/framework/static_graph/passes.h"
@@ -26,8 +27,9 @@ class KUSARI_API FrozenPlan {
   /// Empty, or why replays of the recording would change the model: "it writes into an array of shape (3,) that ...".
   static std::string why_not(const graphs::Recording& recording);
 
-  /// Runs the passes, then the kernels that read parameters alone, whose results it keeps.
-  FrozenPlan(graphs::Recording recording, const StaticGraphPasses& passes);
+  /// Runs the passes, then the kernels that read parameters alone, whose results it keeps, or takes what other plans
+  /// have computed so.
+  FrozenPlan(graphs::Recording recording, const StaticGraphPasses& passes, ConstantPool& pool);
   FrozenPlan(const FrozenPlan&) = delete;
   FrozenPlan& operator=(const FrozenPlan&) = delete;
 
@@ -49,19 +51,19 @@ class KUSARI_API FrozenPlan {
   /// Memory that calls only read.
   struct Bound {
     graphs::SlotIndex slot;
-    Array array;
+    std::shared_ptr<const Array> array;
   };
   struct Source {
     Array array;
     uint64_t generation;
   };
-  graphs::Program frozen(graphs::Recording& recording, const StaticGraphPasses& passes);
-  void compute_constants(graphs::Program program, std::vector<bool> is_needed);
+  graphs::Program frozen(graphs::Recording& recording, const StaticGraphPasses& passes, ConstantPool& pool);
+  void compute_constants(graphs::Program program, const std::vector<bool>& is_needed, ConstantPool& pool);
   bool writes_directly(size_t output, const Array& array, std::span<const Array> inputs) const;
 
   graphs::PassLog log_;
   size_t constant_kernels_ = 0;
-  size_t constant_bytes_ = 0;
+  size_t constant_bytes_ = 0, shared_bytes_ = 0;
   std::vector<Source> sources_;
   std::vector<Bound> bound_;
   std::vector<graphs::View> inputs_, outputs_;

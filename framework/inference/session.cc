@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
+#include <unordered_set>
 
 #include "kusari/framework/autograd/input_caster.h"
 #include "kusari/framework/core/environment.h"
@@ -396,41 +397,64 @@ void Session::build(Entry& entry, const Arrays& inputs) {
 void Session::record(Entry& entry, const Arrays& inputs) {
   const profiler::Range range("inference record");
   const Surroundings surroundings(config_);
-  // What the first call leaves behind may be made once (a table), or be a state that the next one reads: that shows
-  // then.
-  std::unordered_set<uint64_t> escaped;
+  CallableModel scratch;  // holds the parameters that the recording refers to
   Recording recording;
-  if (!recording_of(inputs, escaped, recording, entry.reason)) return;
-  if (!recording.escapes.empty()) {
-    for (const Recording::Escape& escape : recording.escapes) escaped.insert(escape.storage_id);
-    recording = {};
-    if (!recording_of(inputs, escaped, recording, entry.reason)) return;
+  if (model_.copied) scratch = model_.copied();
+  if (!(model_.copied ? record_unseen(scratch, inputs, recording, entry.reason)
+                      : record_live(inputs, recording, entry.reason))) {
+    return;
   }
   if (const std::string reason = FrozenPlan::why_not(recording); !reason.empty()) {
     throw StateError(prefix() + "the model changes with each call: " + reason);
   }
-  entry.plan = std::make_unique<FrozenPlan>(std::move(recording), options_.passes);
+  entry.plan = std::make_unique<FrozenPlan>(std::move(recording), options_.passes, constants_);
 }
 
-bool Session::recording_of(const Arrays& inputs, const std::unordered_set<uint64_t>& escaped, Recording& recording,
-                           std::string& reason) {
-  Recorder recorder(options_.name, true, &escaped);
+// Records a copy of the model, which may keep what was never computed, without running the kernels: that takes no time,
+// and no weights are packed that are not needed once they are folded.
+bool Session::record_unseen(const CallableModel& scratch, const Arrays& inputs, Recording& recording,
+                            std::string& reason) {
+  Recorder recorder(options_.name, false);
+  recorder.only_record();
+  if (!record_call(scratch, inputs, recorder, recording, reason)) return false;
+  if (recording.escapes.empty()) return true;
+  recording = {};
+  return record_live(inputs, recording, reason);
+}
+
+// What a call leaves behind may be made once (a table), or be a state that the next one reads: that shows then.
+bool Session::record_live(const Arrays& inputs, Recording& recording, std::string& reason) {
+  Recorder first(options_.name, false);
+  if (!record_call(model_, inputs, first, recording, reason)) return false;
+  if (recording.escapes.empty()) return true;
+  std::unordered_set<uint64_t> escaped;
+  for (const Recording::Escape& escape : recording.escapes) escaped.insert(escape.storage_id);
+  recording = {};
+  Recorder second(options_.name, false, &escaped);
+  return record_call(model_, inputs, second, recording, reason);
+}
+
+// False, with a reason, for a call that cannot be replayed.
+bool Session::record_call(const CallableModel& model, const Arrays& inputs, Recorder& recorder, Recording& recording,
+                          std::string& reason) const {
   std::vector<View> outputs;
-  {
+  Arrays lent;  // tells who else holds a result
+  try {
     Variables given, results;
     for (const Array& input : inputs) given.push_back(Variable(recorder.input(input).array, false));
     {
       const Recorder::Scope scope(recorder, graphs::Phase::forward);
-      results = call({given.data(), given.size()});
+      results = call(model, {given.data(), given.size()});
       for (const Variable& result : results) {
         if (result.is_defined()) GraphCapture::current()->used(result);
       }
     }
     for (const Variable& result : results) {
       outputs.push_back(result.is_defined() ? recorder.exported(result.array(), graphs::Export::own) : View());
+      if (result.is_defined()) lent.push_back(recorder.lent(result.array()));
     }
-  }
-  if (recorder.is_refused()) {
+  } catch (const StateError&) {
+    if (!recorder.is_refused()) throw;
     reason = recorder.reason();
     return false;
   }
@@ -440,13 +464,13 @@ bool Session::recording_of(const Arrays& inputs, const std::unordered_set<uint64
 }
 
 // The model with its inputs in the session's dtype and its results in float32.
-Variables Session::call(std::span<const Variable> inputs) const {
-  if (!options_.dtype) return model_.call(inputs);
+Variables Session::call(const CallableModel& model, std::span<const Variable> inputs) const {
+  if (!options_.dtype) return model.call(inputs);
   Variables converted;
   for (const Variable& input : inputs) {
     converted.push_back(is_floating(input.dtype()) ? functions::cast(input, *options_.dtype) : input);
   }
-  Variables results = model_.call({converted.data(), converted.size()});
+  Variables results = model.call({converted.data(), converted.size()});
   for (Variable& result : results) {
     if (result.is_defined() && is_half(result.dtype())) result = functions::cast(result, Dtype::float32);
   }
@@ -459,7 +483,7 @@ Arrays Session::call_plainly(const Arrays& inputs, const Arrays* given) const {
   for (const Array& input : inputs) variables.push_back(Variable(input, false));
   Arrays results;
   explained(prefix() + "the model refuses (" + text_of(inputs) + "): ", [&] {
-    for (const Variable& result : call({variables.data(), variables.size()})) {
+    for (const Variable& result : call(model_, {variables.data(), variables.size()})) {
       results.push_back(result.is_defined() ? result.array() : Array());
     }
   });

@@ -6,7 +6,6 @@
 #include <mutex>
 #include <span>
 #include <string>
-#include <unordered_set>
 #include <utility>
 #include <vector>
 
@@ -15,6 +14,7 @@
 #include "kusari/framework/core/config.h"
 #include "kusari/framework/core/fork_safe.h"
 #include "kusari/framework/inference/callable_model.h"
+#include "kusari/framework/inference/constant_pool.h"
 #include "kusari/framework/inference/frozen_plan.h"
 #include "kusari/framework/inference/inference_session.h"
 #include "kusari/framework/static_graph/arena.h"
@@ -82,9 +82,12 @@ class Session {
   void forget(const std::shared_ptr<Entry>& entry) noexcept;
   void build(Entry& entry, const Arrays& inputs);
   void record(Entry& entry, const Arrays& inputs);
-  bool recording_of(const Arrays& inputs, const std::unordered_set<uint64_t>& escaped, graphs::Recording& recording,
-                    std::string& reason);
-  Variables call(std::span<const Variable> inputs) const;
+  bool record_unseen(const CallableModel& scratch, const Arrays& inputs, graphs::Recording& recording,
+                     std::string& reason);
+  bool record_live(const Arrays& inputs, graphs::Recording& recording, std::string& reason);
+  bool record_call(const CallableModel& model, const Arrays& inputs, graphs::Recorder& recorder,
+                   graphs::Recording& recording, std::string& reason) const;
+  Variables call(const CallableModel& model, std::span<const Variable> inputs) const;
   Arrays call_plainly(const Arrays& inputs, const Arrays* given) const;
   std::string text_of(const Arrays& inputs) const;
   static std::string text_of(const std::vector<Key>& inputs);
@@ -94,6 +97,7 @@ class Session {
   InferenceSessionOptions options_;
   ConfigSnapshot config_;
   std::string always_plain_;  ///< why nothing is recorded at all, or empty
+  ConstantPool constants_;
 
   mutable ForkSafeMutex mutex_;  // of what follows
   uint64_t uses_ = 0;

@@ -205,10 +205,11 @@ TEST_CASE("inference sessions pad batches to the sizes that are recorded") {
                        "inputs, but result 0 for a batch of 4 is float32 ()",
                        TypeError);
   const InferenceSession add([](const Variable& a, const Variable& b) { return a + b; }, {.batch_sizes = {4}});
-  CHECK_THROWS_WITH_AS(add.run({numbers({3, 2}), numbers({1, 2})}),
-                       "InferenceSession 'function': with batch_sizes all inputs must have the same first axis, but they "
-                       "are float32 (3, 2), float32 (1, 2)",
-                       TypeError);
+  CHECK_THROWS_WITH_AS(
+      add.run({numbers({3, 2}), numbers({1, 2})}),
+      "InferenceSession 'function': with batch_sizes all inputs must have the same first axis, but they "
+      "are float32 (3, 2), float32 (1, 2)",
+      TypeError);
 }
 
 TEST_CASE("inference sessions compute in the dtype that is asked for") {
@@ -270,23 +271,25 @@ TEST_CASE("inference sessions say what is wrong") {
   const InferenceMlp model;
   const InferenceSession session(model);
   const Array x = numbers({2, 6});
-  CHECK_THROWS_WITH_AS(session.run({x, x}),
-                       "InferenceSession 'InferenceMlp': run got 2 inputs, but the model takes 1", TypeError);
-  CHECK_THROWS_WITH_AS(session.run({Array()}), "InferenceSession 'InferenceMlp': input 0 is undefined", TypeError);
-  CHECK_THROWS_WITH_AS(session.run({numbers({2, 7})}),
-                       "InferenceSession 'InferenceMlp': the model refuses (float32 (2, 7)): F::linear: x has shape (2, "
-                       "7) but W has shape (16, 6): x.shape[1] must equal W.shape[1] (7 != 6)",
+  CHECK_THROWS_WITH_AS(session.run({x, x}), "InferenceSession 'InferenceMlp': run got 2 inputs, but the model takes 1",
                        TypeError);
+  CHECK_THROWS_WITH_AS(session.run({Array()}), "InferenceSession 'InferenceMlp': input 0 is undefined", TypeError);
+  CHECK_THROWS_WITH_AS(
+      session.run({numbers({2, 7})}),
+      "InferenceSession 'InferenceMlp': the model refuses (float32 (2, 7)): F::linear: x has shape (2, "
+      "7) but W has shape (16, 6): x.shape[1] must equal W.shape[1] (7 != 6)",
+      TypeError);
   CHECK(session.plan_count() == 0);
   CHECK_THROWS_WITH_AS(session.run({words({2, 6}, 5)}),
                        doctest::Contains("the model refuses (int32 (2, 6)): F::linear"), TypeError);
   session.run({x});
-  CHECK_THROWS_WITH_AS(session.run({x}, {empty({2, 5})}),
-                       "InferenceSession 'InferenceMlp': result 0 is float32 (2, 4), but the array for it is float32 (2, "
-                       "5)",
+  CHECK_THROWS_WITH_AS(
+      session.run({x}, {empty({2, 5})}),
+      "InferenceSession 'InferenceMlp': result 0 is float32 (2, 4), but the array for it is float32 (2, "
+      "5)",
+      TypeError);
+  CHECK_THROWS_WITH_AS(session.run({x}, {x, x}), "InferenceSession 'InferenceMlp': run got 2 arrays for 1 results",
                        TypeError);
-  CHECK_THROWS_WITH_AS(session.run({x}, {x, x}),
-                       "InferenceSession 'InferenceMlp': run got 2 arrays for 1 results", TypeError);
   CHECK_THROWS_WITH_AS(InferenceSession(model, {.max_plans = 0}),
                        "InferenceSession 'InferenceMlp': max_plans is 0, but must be at least 1", ValueError);
   CHECK_THROWS_WITH_AS(InferenceSession(model, {.batch_sizes = {4, 4}}),
@@ -294,10 +297,11 @@ TEST_CASE("inference sessions say what is wrong") {
                        ValueError);
   CHECK_THROWS_WITH_AS(InferenceSession(model, {.dtype = Dtype::int32}),
                        "InferenceSession 'InferenceMlp': dtype is int32, but must be floating", ValueError);
-  CHECK_THROWS_WITH_AS(InferenceSession([](const Variable& v) { return v; }, {.dtype = Dtype::float16}),
-                       "InferenceSession 'function': dtype needs a link, whose parameters can be converted; convert those "
-                       "of the callable with Link::to",
-                       ValueError);
+  CHECK_THROWS_WITH_AS(
+      InferenceSession([](const Variable& v) { return v; }, {.dtype = Dtype::float16}),
+      "InferenceSession 'function': dtype needs a link, whose parameters can be converted; convert those "
+      "of the callable with Link::to",
+      ValueError);
   CHECK_THROWS_WITH_AS(InferenceSession{Lazy()},
                        "InferenceSession 'Lazy': parameter /fc/W has no numbers yet; load them, or call the model once",
                        StateError);
@@ -317,12 +321,48 @@ TEST_CASE("summaries of inference sessions tell what was recorded") {
   for (const char* const text :
        {"InferenceSession 'ResNet18': recordings for 2 kinds of inputs (at most 8), 2 made, 0 dropped; calls at one "
         "time: 1 at most",
-        "(float32 (1, 3, 32, 32)): recorded in", "(float32 (2, 3, 32, 32)): recorded in", "fold_batch_normalization:",
-        "fuse_convolutions:", "kernels run once", "arena"}) {
-    CAPTURE(text);
-    CHECK(summary.find(text) != std::string::npos);
+        "(float32 (1, 3, 32, 32)): recorded in", "(float32 (2, 3, 32, 32)): recorded in",
+        "fold_batch_normalization:", "convolution_fused_forward", "kernels run once", "arena"}) {
+    const std::string part = text;
+    CAPTURE(part);
+    CAPTURE(summary);
+    CHECK(summary.find(part) != std::string::npos);
   }
   CHECK(summary.find("when parameters change") == std::string::npos);
+  // Folded weights are there once, and what is recorded leaves nothing beside the model's own.
+  CHECK(summary.find("constants: 0 kernels run once, 42.587 MiB, of which 42.587 MiB were there for other inputs") !=
+        std::string::npos);
+  CHECK(model.conv1.W.array().storage().attachment.load() == nullptr);
+}
+
+/// Makes a table at its first call, with kernels.
+struct WithTable : Chain {
+  Child<L::Linear> fc{*this, "fc", 6, 4};
+  mutable Variable table;
+  Variable operator()(const Variable& x) const {
+    if (!table.is_defined()) table = F::exp(Variable(ones({6}), false));
+    return fc(x * table);
+  }
+};
+/// Gives the sum of all that it was given.
+struct Counter : Chain {
+  mutable Variable sum;
+  Variable operator()(const Variable& x) const {
+    sum = sum.is_defined() ? sum + x : x * 1.0;
+    return sum;
+  }
+};
+
+TEST_CASE("inference sessions find out what a model keeps from call to call") {
+  const Array x = numbers({2, 6});
+  const WithTable model;
+  const InferenceSession session(model);
+  for (int i = 0; i < 3; ++i) CHECK(same_bits(session.run({x})[0], called(model, x).array()));
+
+  const InferenceSession counter{Counter()};
+  counter.run({x});
+  CHECK(counter.summary().find("define-by-run, because") != std::string::npos);
+  CHECK(counter.summary().find("that an earlier call computed") != std::string::npos);
 }
 
 }  // namespace

@@ -28,8 +28,7 @@ class InferenceMlp : public Chain {
 /// Two results of two inputs: images and numbers of rows of a table.
 class TwoHeads : public Chain {
  public:
-  TwoHeads()
-      : conv{*this, "conv", 3, 8, 3, {.pad = 1}}, embed{*this, "embed", 11, 8}, fc{*this, "fc", 8, 5} {}
+  TwoHeads() : conv{*this, "conv", 3, 8, 3, {.pad = 1}}, embed{*this, "embed", 11, 8}, fc{*this, "fc", 8, 5} {}
   std::pair<Variable, Variable> operator()(const Variable& x, const Variable& ids) const {
     const Variable h = functions::relu(conv(x));
     const Variable mean = functions::average(h, {{2, 3}});
@@ -57,9 +56,7 @@ class Tagger : public Chain {
 class Decider : public Chain {
  public:
   Decider() : l1{*this, "l1", 6, 4}, l2{*this, "l2", 6, 4} {}
-  Variable operator()(const Variable& x) const {
-    return functions::sum(x).array().item<float>() > 0 ? l1(x) : l2(x);
-  }
+  Variable operator()(const Variable& x) const { return functions::sum(x).array().item<float>() > 0 ? l1(x) : l2(x); }
 
   Child<links::Linear> l1, l2;
 };
