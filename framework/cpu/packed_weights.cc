@@ -22,7 +22,7 @@ class Packed final : public detail::Attachment {
     return nullptr;
   }
   void keep(const void* key, uint64_t generation, std::shared_ptr<void> buffer) {
-    constexpr size_t kMost = 2;  // a program that infers with two batch sizes needs two
+    constexpr size_t kMost = 8;  // a program that infers with eight batch sizes needs eight: InferenceSession's default
     const std::lock_guard lock(mutex_);
     std::erase_if(entries_, [&](const Entry& e) { return e.key == key || e.generation != generation; });
     if (entries_.size() == kMost) entries_.erase(entries_.begin());

@@ -88,6 +88,7 @@ Instance::Instance(const Plan& plan, std::shared_ptr<Scratch> scratch) : plan_{p
   const std::vector<Plan::Home>& homes = plan.homes();
   storages_.resize(homes.size());
   bound_ = std::vector<Bound>(homes.size());
+  is_given_.resize(homes.size());
   own_.resize(homes.size());
   for (size_t i = 0; i < homes.size(); ++i) {
     const auto slot = static_cast<SlotIndex>(i);
@@ -309,6 +310,11 @@ void Instance::bind(const View& recorded, const Array& array) {
 
 void Instance::bind(SlotIndex slot, const Array& array) { hold(slot, array, static_cast<char*>(array.storage().data)); }
 
+void Instance::give(const View& recorded, const Array& array) {
+  hold(recorded.slot, array, static_cast<char*>(array.raw_data()) - recorded.offset);
+  is_given_[static_cast<size_t>(recorded.slot)] = true;
+}
+
 void Instance::copy_in(const View& recorded, const Array& array) {
   if (array.size() == 0) return;
   const auto slot = static_cast<size_t>(recorded.slot);
@@ -342,6 +348,7 @@ void Instance::lend_again() {
 void Instance::renew(Phase phase) {
   for (const SlotIndex slot : renewed_[static_cast<size_t>(phase)]) {
     const auto i = static_cast<size_t>(slot);
+    if (is_given_[i]) continue;
     const Slot& recorded = plan_.program().slots[i];
     const int32_t whole = plan_.homes()[i].whole;
     Array& holder = bound_[i].holder;
@@ -376,7 +383,10 @@ Array Instance::array_of(const View& view) const {
 }
 
 void Instance::unbind() noexcept {
-  for (const SlotIndex slot : released_) bound_[static_cast<size_t>(slot)].holder = Array();
+  for (const SlotIndex slot : released_) {
+    bound_[static_cast<size_t>(slot)].holder = Array();
+    is_given_[static_cast<size_t>(slot)] = false;
+  }
 }
 
 void Instance::run(Phase phase, RandomState first) {

@@ -54,6 +54,9 @@ class KUSARI_API Instance {
   /// The storage of `array` takes the place of the slot's, from its first byte on: for leaves and externals, which
   /// cover whole storages.
   void bind(SlotIndex slot, const Array& array);
+  /// The next run of the forward phase computes an own export into `array`, which equals the recorded array `recorded`
+  /// in shape, dtype, strides and device, instead of a new one. For a slot of Place::renewed that the view covers.
+  void give(const View& recorded, const Array& array);
 
   /// Runs the steps of a phase. `first`: the first of the random numbers that the phase draws. With the forward phase,
   /// what the last call left in memory that this one overwrites becomes stale, if somebody holds it; it may have been
@@ -114,6 +117,7 @@ class KUSARI_API Instance {
   std::vector<SlotIndex> written_;  // by the calls, in their order
   std::vector<Call> calls_;         // of each step
   std::vector<uint32_t> own_;       // of each slot: see own_references
+  std::vector<bool> is_given_;      // of each slot: see give
   // Slots that run() and unbind() go through.
   std::vector<SlotIndex> lent_, released_, renewed_[kPhases];
   struct Source {

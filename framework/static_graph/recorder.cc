@@ -208,7 +208,7 @@ void Recorder::constant(const Array& array) {
 void Recorder::on_launch(const Launch& launch, void (*proceed)(const Launch&)) {
   if (GraphCapture::current() != static_cast<GraphCapture*>(this) || is_refused_) return proceed(launch);
   Step step = step_of(launch);
-  {
+  if (runs_kernels_) {
     const ScopedGraphCapture within_kernel(nullptr);
     proceed(launch);
   }

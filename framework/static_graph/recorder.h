@@ -38,6 +38,9 @@ class KUSARI_API Recorder final : private LaunchObserver, private GraphCapture, 
   /// graph have let escape (Recording::escapes): a call that reads one keeps state, and is refused. With `fallback`,
   /// what cannot be replayed ends the recording and lets the call go on; without, it throws StateError.
   Recorder(std::string name, bool fallback, const std::unordered_set<uint64_t>* earlier_escapes = nullptr);
+  /// From now on kernels are written down and not run: for a call whose numbers nobody wants. Not with `fallback`,
+  /// where the call would go on with numbers that were never computed.
+  void only_record() noexcept { runs_kernels_ = false; }
   ~Recorder() override;
 
   struct Input {
@@ -148,6 +151,7 @@ class KUSARI_API Recorder final : private LaunchObserver, private GraphCapture, 
   const std::string name_;
   const bool fallback_;
   const std::unordered_set<uint64_t>* const earlier_escapes_;
+  bool runs_kernels_ = true;
   bool is_refused_ = false;
   std::string reason_;
 

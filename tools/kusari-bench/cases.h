@@ -26,8 +26,12 @@ void resnet18_cifar(const Settings& settings);
 void resnet50_train(const Settings& settings);
 /// MobileNetV2 for images of 224x224 at batch 8.
 void mobilenet_train(const Settings& settings);
-/// ResNet-50 on one image of 224x224, without a graph.
+/// ResNet-50 on one image of 224x224 (or --batch), without a graph: define-by-run, or with --static-graph or --session.
 void resnet50_infer(const Settings& settings);
+/// The same of ResNet-18 for images of 32x32.
+void resnet18_infer(const Settings& settings);
+/// The same of MobileNetV2 for images of 224x224.
+void mobilenet_infer(const Settings& settings);
 /// Resident memory at its highest in three steps of resnet50_train.
 void mem(const Settings& settings);
 /// Decoding photos, beside libjpeg-turbo alone; and with padding by 4, a random crop and a random flip.

@@ -1,9 +1,12 @@
 #include <cstdint>
 #include <cstdio>
+#include <optional>
+#include <string>
 #include <utility>
 
 #include "kusari/framework/core/config.h"
 #include "kusari/framework/core/version.h"
+#include "kusari/framework/inference/inference_session.h"
 #include "kusari/framework/links/model/cifar_cnn.h"
 #include "kusari/framework/links/model/mobilenet_v2.h"
 #include "kusari/framework/links/model/resnet.h"
@@ -44,6 +47,39 @@ void train_convnet(const Settings& settings, const char* name, const char* gpu_n
   report_training(settings, training, name, gpu_name, "ms/step", 1e3, switches(settings), layout());
 }
 
+/// The same images without a graph: define-by-run, as a static graph, or in an InferenceSession that writes into an
+/// array of the caller.
+template <class Model>
+void infer(const Settings& settings, const char* name, Model model, int64_t size) {
+  const int64_t batch = batch_of(settings, 1, 1);
+  const kusari::Dtype dtype = settings.dtype.dtype();
+  model.to(settings.device);
+  const kusari::Array images = draw_images(batch, size).to_device(settings.device);
+  const kusari::Variable x(images.astype(dtype), false);
+  const auto evaluation = kusari::using_config(&kusari::Config::train, false);
+  const auto no_graph = kusari::no_backprop_mode();
+  auto replayed = kusari::static_graph(model);
+  std::optional<kusari::InferenceSession> session;
+  kusari::Arrays results;
+  if (settings.session) {
+    session.emplace(model, kusari::InferenceSessionOptions{.dtype = dtype});
+    results = session->run({images});
+  }
+  const bool replays = settings.static_graph != "off";
+  const Samples samples = sample(settings, [&] {
+    if (session) return session->run({images}, results);
+    replays ? replayed(x) : model(x);
+  });
+  if (settings.device.is_cpu()) {
+    report(settings, (std::string(name) + "_bs" + std::to_string(batch)).c_str(), "ms", samples, 1e3,
+           switches(settings) + static_graph_field(settings) + (session ? ",\"session\":true" : "") +
+               training_fields(model.count_params()),
+           layout());
+  } else {
+    report_device(settings, name, batch, samples);
+  }
+}
+
 }  // namespace
 
 void cnn_seed(const Settings& settings) {
@@ -63,24 +99,13 @@ void mobilenet_train(const Settings& settings) {
   train_convnet(settings, "mobilenet_train_bs8", "mobilenet_v2", L::MobileNetV2(), {8, 256, 224, 1000});
 }
 
-void resnet50_infer(const Settings& settings) {
-  const int64_t batch = batch_of(settings, 1, 1);
-  L::ResNet50 model;
-  model.to(settings.device);
-  const kusari::Array images = draw_images(batch, 224).to_device(settings.device);
-  const kusari::Variable x(images.astype(settings.dtype.dtype()), false);
-  const auto evaluation = kusari::using_config(&kusari::Config::train, false);
-  const auto no_graph = kusari::no_backprop_mode();
-  auto replayed = kusari::static_graph(model);
-  const bool replays = settings.static_graph != "off";
-  const Samples samples = sample(settings, [&] { replays ? replayed(x) : model(x); });
-  if (settings.device.is_cpu()) {
-    report(settings, "resnet50_infer_bs1", "ms", samples, 1e3,
-           switches(settings) + static_graph_field(settings) + training_fields(model.count_params()), layout());
-  } else {
-    report_device(settings, "resnet50_infer", batch, samples);
-  }
+void resnet50_infer(const Settings& settings) { infer(settings, "resnet50_infer", L::ResNet50(), 224); }
+
+void resnet18_infer(const Settings& settings) {
+  infer(settings, "resnet18_infer", L::ResNet18({.n_classes = 10, .stem = L::ResNetStem::cifar}), 32);
 }
+
+void mobilenet_infer(const Settings& settings) { infer(settings, "mobilenet_infer", L::MobileNetV2(), 224); }
 
 void mem(const Settings& settings) {
   ImageTraining<L::ResNet50> training(settings, L::ResNet50(), optimizer(), draw_images(8, 224), draw_labels(8, 1000));

@@ -39,6 +39,8 @@ int main(int argc, char** argv) {
       {"resnet50_train", bench::resnet50_train},
       {"mobilenet_train", bench::mobilenet_train},
       {"resnet50_infer", bench::resnet50_infer},
+      {"resnet18_infer", bench::resnet18_infer},
+      {"mobilenet_infer", bench::mobilenet_infer},
       {"mem", bench::mem},
       {"jpeg", bench::jpeg},
       {"iterator", bench::iterator},
@@ -83,6 +85,7 @@ int main(int argc, char** argv) {
                  "record once and replay: the forward and backward computations of the model, or whole training steps")
       ->check(CLI::IsMember({"off", "model", "step"}))
       ->capture_default_str();
+  app.add_flag("--session", settings.session, "in the cases of convolutional networks that infer: an InferenceSession");
   app.add_flag("--traffic", settings.traffic,
                "count kernels, bytes and memory of one training step instead of timing it; twice: list every launch");
   app.add_option("--images", settings.images,

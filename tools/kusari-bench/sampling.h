@@ -17,6 +17,7 @@ struct Settings {
   bool autotune = false;
   bool save_memory = false;
   std::string static_graph = "off";  ///< what is recorded and replayed: off, model or step
+  bool session = false;              ///< the cases that infer use an InferenceSession
   int traffic = 0;  ///< count what a training step asks of the device instead of timing it; 2: list the launches too
   kusari::Device device = {};
   kusari::DtypePolicy dtype = kusari::Dtype::float32;
