@@ -5,7 +5,7 @@
 
 #include <kusari/kusari.h>
 
-#include "kusari/examples/seq2seq/sentences.h"
+#include "kusari/examples/sentences.h"
 
 // An encoder reads a sentence, a decoder says its translation from the state that is left: Sutskever et al. 2014.
 class Seq2seq : public kusari::Chain {
@@ -26,10 +26,7 @@ class Seq2seq : public kusari::Chain {
     const auto target = PackedSequence::from_lengths(read, read_lengths.array());
     const auto [hx, cx, hidden] = encoder({}, {}, packed.map(embed_x));
     const auto [hy, cy, os] = decoder(hx, cx, target.map(embed_y));
-    const Variable sum = F::sum(F::softmax_cross_entropy(W(os.data()), said, {.reduce = F::Reduce::no}));
-    const Variable loss = sum / static_cast<double>(packed.size());
-    report({{"loss", loss}, {"perp", F::exp(sum / static_cast<double>(target.count()))}}, *this);
-    return loss;
+    return loss_of_sentences(W(os.data()), said, target, *this);
   }
 
   // Translations of sentences as SentencePairs has them.
@@ -38,24 +35,7 @@ class Seq2seq : public kusari::Chain {
     const auto no_graph = no_backprop_mode();
     const auto test_mode = using_config(&Config::train, false);
     const auto [hx, cx, hidden] = encoder({}, {}, F::pack_sequence(xs).map(embed_x));
-    // Each sentence as many times as there are beams, behind each other
-    Variable h = F::repeat(hx, beams, 1), c = F::repeat(cx, beams, 1);
-    const auto found = beam_search(
-        [&](const Variable& tokens) {
-          const auto words = PackedSequence::from_times(F::expand_dims(tokens, 0));
-          const auto [hy, cy, os] = decoder(h, c, words.map(embed_y));
-          h = hy, c = cy;
-          return W(os.data());
-        },
-        [&](const Array& which) {
-          h = F::get_item(h, {Slice{}, which});
-          c = F::get_item(c, {Slice{}, which});
-        },
-        static_cast<int64_t>(xs.size()),
-        {.beams = beams, .begin = kEnd, .end = kEnd, .max_length = longest, .device = device()});
-    std::vector<Array> texts;
-    for (const auto& of_row : found) texts.push_back(of_row.at(0).tokens);
-    return texts;
+    return say_likeliest({embed_y, decoder, W}, hx, cx, beams, longest);
   }
 
   kusari::Child<kusari::L::EmbedID> embed_x, embed_y;

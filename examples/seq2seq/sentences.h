@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <fstream>
 #include <string>
 #include <tuple>
 #include <utility>
@@ -11,8 +10,8 @@
 
 #include <kusari/kusari.h>
 
-// Words 0 and 1 of every vocabulary.
-inline constexpr int32_t kUnknown = 0, kEnd = 1;
+#include "kusari/examples/lines.h"
+#include "kusari/examples/sentences.h"
 
 // Pairs of sentences. An example is the source backwards (Sutskever et al. 2014), the target behind an end mark, which
 // the decoder reads, and the target with one behind it, which it should say.
@@ -20,11 +19,8 @@ class SentencePairs : public kusari::datasets::Dataset {
  public:
   void add(std::vector<int32_t> source, const std::vector<int32_t>& target) {
     lengths_.push_back(static_cast<int64_t>(source.size()));
-    std::vector<int32_t> said = target, read = target;
-    said.push_back(kEnd);
-    read.insert(read.begin(), kEnd);
-    pairs_.push_back({kusari::array(std::vector<int32_t>(source.rbegin(), source.rend())), kusari::array(read),
-                      kusari::array(said)});
+    const auto [read, said] = read_and_said(target);
+    pairs_.push_back({kusari::array(std::vector<int32_t>(source.rbegin(), source.rend())), read, said});
   }
   int64_t size() const override { return static_cast<int64_t>(pairs_.size()); }
   kusari::datasets::Example get(int64_t i) const override {
@@ -43,26 +39,7 @@ struct Corpus {
   SentencePairs train, validation;
 };
 
-// The most frequent words of a file's lines, behind <UNK> and <EOS>.
-inline kusari::datasets::Vocabulary make_vocabulary(const std::vector<std::vector<std::string>>& lines, int64_t size) {
-  using kusari::datasets::Vocabulary;
-  std::vector<std::string> words;
-  for (const auto& line : lines) words.insert(words.end(), line.begin(), line.end());
-  const Vocabulary kept(words, {.max_size = size});
-  Vocabulary result;
-  result.add("<UNK>", 0);
-  result.add("<EOS>", 0);
-  for (int64_t i = 0; i < kept.size(); ++i) result.add(kept.word(i), kept.count(i));
-  result.set_unknown("<UNK>");
-  return result;
-}
-
-inline std::vector<int32_t> ids_of(const kusari::datasets::Vocabulary& vocabulary,
-                                   const std::vector<std::string>& words) {
-  return vocabulary.encode(words).to_vector<int32_t>();
-}
-
-using Lines = std::vector<std::vector<std::string>>;
+using Lines = std::vector<Words>;
 
 // Numbers in words, and their digits: "seven hundred forty two" is "7 4 2".
 inline std::pair<Lines, Lines> spelled_numbers(int64_t count) {
@@ -92,12 +69,10 @@ inline std::pair<Lines, Lines> spelled_numbers(int64_t count) {
   return lines;
 }
 
-inline Lines read_lines(const std::string& path) {
-  std::ifstream file(path);
-  if (!file) throw kusari::IoError(path + " cannot be read");
-  Lines lines;
-  for (std::string line; std::getline(file, line);) lines.push_back(kusari::datasets::split_words(line, ""));
-  return lines;
+inline Lines read_sentences(const std::string& path) {
+  Lines sentences;
+  for (const std::string& line : read_lines(path)) sentences.push_back(kusari::datasets::split_words(line, ""));
+  return sentences;
 }
 
 // Pairs whose sentences have from 1 to `longest` words.
@@ -123,12 +98,13 @@ inline Corpus load_corpus(const std::string& source_path, const std::string& tar
     const kusari::random::LocalStream same_numbers(1);
     std::tie(source, target) = spelled_numbers(6000);
   } else {
-    source = read_lines(source_path);
-    target = read_lines(target_path);
+    source = read_sentences(source_path);
+    target = read_sentences(target_path);
   }
   Corpus corpus{make_vocabulary(source, words), make_vocabulary(target, words), {}, {}};
   if (!validation_source.empty()) {
-    corpus.validation = make_pairs(corpus, read_lines(validation_source), read_lines(validation_target), longest);
+    corpus.validation =
+        make_pairs(corpus, read_sentences(validation_source), read_sentences(validation_target), longest);
     corpus.train = make_pairs(corpus, source, target, longest);
     return corpus;
   }

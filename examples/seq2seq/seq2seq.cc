@@ -10,6 +10,7 @@
 #include <CLI/CLI.hpp>
 
 #include "kusari/examples/precision.h"
+#include "kusari/examples/sentences.h"
 #include "kusari/examples/seq2seq/model.h"
 #include "kusari/examples/seq2seq/sentences.h"
 
@@ -61,35 +62,31 @@ Arguments parse(CLI::App& parser, int argc, char** argv) {
   return args;
 }
 
-std::string text_of(const datasets::Vocabulary& vocabulary, const Array& ids) {
-  std::string text;
-  for (const std::string& word : vocabulary.decode(ids)) {
-    if (word != "<EOS>") text += (text.empty() ? "" : " ") + word;
-  }
-  return text;
-}
-
-// How many translations of the validation set are its own, word by word; prints some of them.
-double exact_translations(Seq2seq& model, const Corpus& corpus, const Arguments& args, int64_t shown) {
-  int64_t right = 0;
+// Translates the validation set, and compares word by word; prints some of them.
+void compare_translations(Seq2seq& model, const Corpus& corpus, const Arguments& args, int64_t shown) {
+  std::vector<Words> found;
+  std::vector<std::vector<Words>> expected;
   const int64_t n = std::min<int64_t>(corpus.validation.size(), 1000);
+  if (n == 0) return;
   for (int64_t begin = 0; begin < n; begin += args.batchsize) {
     std::vector<Variable> xs;
     for (int64_t i = begin; i < std::min(begin + args.batchsize, n); ++i) {
       xs.emplace_back(corpus.validation.get(i)[0].to_device(model.device()), false);
+      expected.push_back({words_of(corpus.target, corpus.validation.get(i)[2])});
     }
-    const std::vector<Array> found = model.translate(xs, args.beams, args.longest);
-    for (size_t k = 0; k < found.size(); ++k) {
-      const auto example = corpus.validation.get(begin + static_cast<int64_t>(k));
-      const std::string said = text_of(corpus.target, found[k]), expected = text_of(corpus.target, example[2]);
-      right += said == expected ? 1 : 0;
-      if (shown-- <= 0) continue;
-      std::printf("# source : %s\n# result : %s\n# expect : %s\n",
-                  text_of(corpus.source, F::flip(Variable(example[0], false), 0).array()).c_str(), said.c_str(),
-                  expected.c_str());
+    for (const Array& ids : model.translate(xs, args.beams, args.longest)) {
+      found.push_back(words_of(corpus.target, ids));
     }
   }
-  return n == 0 ? 0 : static_cast<double>(right) / static_cast<double>(n);
+  for (size_t i = 0; i < static_cast<size_t>(std::min(shown, n)); ++i) {
+    const Variable backwards(corpus.validation.get(static_cast<int64_t>(i))[0], false);
+    std::printf("# source : %s\n# result : %s\n# expect : %s\n",
+                join(words_of(corpus.source, F::flip(backwards, 0).array())).c_str(), join(found[i]).c_str(),
+                join(expected[i][0]).c_str());
+  }
+  std::printf("BLEU: %.4f\nexact translations: %.3f\n",
+              metrics::bleu(found, expected, {.smoothing = metrics::BleuSmoothing::epsilon}).score,
+              exact_share(found, expected));
 }
 
 void train(const Arguments& args) {
@@ -125,7 +122,7 @@ void train(const Arguments& args) {
 
   trainer.run();
 
-  std::printf("exact translations: %.3f\n", exact_translations(model, corpus, args, 3));
+  compare_translations(model, corpus, args, 3);
   serializers::save_npz((std::filesystem::path(args.out) / "seq2seq.model").string(), model);
 }
 

@@ -4,6 +4,7 @@
 #include <limits>
 #include <vector>
 
+#include "kusari/framework/core/memory.h"
 #include "kusari/framework/core/random.h"
 #include "kusari/framework/core/threads.h"
 #include "kusari/framework/functions/array/transpose.h"
@@ -186,6 +187,31 @@ TEST_CASE("dropout of attention: the share that is dropped, alike for any number
   for (const double y : runs[0]) sum += y;
   CHECK(sum / static_cast<double>(runs[0].size()) == doctest::Approx(1).epsilon(0.02));
   CHECK(runs[0] != ones_case.run().to_vector<double>());
+}
+
+// Scores of 4096 queries and keys alone would be 64 MiB a head, all that is linear here is 4 MiB.
+TEST_CASE("the memory of attention, forward and backward, grows as the sequence does") {
+  const auto peak = [](int64_t n, const F::AttentionOptions& options) {
+    const auto draw = [&](uint64_t seed) {
+      return Variable(uniform({1, 2, n, 16}, -1, 1, seed).astype(Dtype::float32).to_device(get_device("cpu")));
+    };
+    const Variable q = draw(1), k = draw(2), v = draw(3);
+    memory::reset_max_allocated();
+    const int64_t before = memory::statistics().allocated;
+    F::sum(F::scaled_dot_product_attention(q, k, v, options)).backward();
+    REQUIRE(v.grad().is_defined());
+    return memory::statistics().max_allocated - before;
+  };
+  F::AttentionOptions options;
+  SUBCASE("") {}
+  SUBCASE("causal") { options.is_causal = true; }
+  SUBCASE("dropout") { options.dropout = 0.1; }
+  peak(256, options);  // what threads keep for themselves is there from now on
+  const int64_t small = peak(256, options), large = peak(16 * 256, options);
+  CAPTURE(small);
+  CAPTURE(large);
+  CHECK(small >= 4 * 2 * 256 * 16 * 4);  // the result and three gradients
+  CHECK(large <= 17 * small);
 }
 
 TEST_CASE("arguments that scaled_dot_product_attention refuses") {
