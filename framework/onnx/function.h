@@ -14,8 +14,8 @@
 namespace kusari::onnx {
 
 namespace detail {
-KUSARI_API Variables function(const std::string& op, std::span<const Variable> inputs, const Attributes& attributes,
-                              const std::function<Variables(std::span<const Variable>)>& f);
+KUSARI_API Variables call_as_node(const std::string& op, std::span<const Variable> inputs, const Attributes& attributes,
+                                  const std::function<Variables(std::span<const Variable>)>& f);
 }  // namespace detail
 
 /// f(inputs), which an exported model has as one node: `onnx::function("my.domain.Op", {x}, {{"alpha", 0.5}}, f)` is
@@ -26,7 +26,7 @@ template <class F>
 auto function(const std::string& op, const std::vector<Variable>& inputs, const Attributes& attributes, F&& f) {
   using Result = std::invoke_result_t<F&, std::span<const Variable>>;
   const auto call = [&](std::span<const Variable> xs) { return Variables(f(xs)); };
-  Variables ys = detail::function(op, inputs, attributes, call);
+  Variables ys = detail::call_as_node(op, inputs, attributes, call);
   if constexpr (std::is_convertible_v<Result, Variable>) {
     return Variable(ys[0]);
   } else {

@@ -5,8 +5,8 @@
 
 namespace kusari::onnx {
 
-Variables detail::function(const std::string& op, std::span<const Variable> inputs, const Attributes& attributes,
-                           const std::function<Variables(std::span<const Variable>)>& f) {
+Variables detail::call_as_node(const std::string& op, std::span<const Variable> inputs, const Attributes& attributes,
+                               const std::function<Variables(std::span<const Variable>)>& f) {
   if (op.empty() || op.back() == '.') throw ValueError("onnx::function: '" + op + "' is no name of an operator");
   exporting::TraceRecorder* const recorder = exporting::TraceRecorder::current();
   if (recorder == nullptr || recorder->muted() > 0) return f(inputs);

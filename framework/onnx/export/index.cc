@@ -36,10 +36,29 @@ void write_embed_id(const NodeWriter& w) {
   take(w, w.input(1), w.input(0), w.input_dtype(0), w.input_shape(0).ndim(), w.input_dtype(1));
 }
 
+// For each row of the result the place in the index that names it, where each is named once; else empty.
+std::vector<int64_t> inverse_of(const Array& index, int64_t rows) {
+  std::vector<int64_t> inverse(static_cast<size_t>(rows), -1);
+  if (index.size() != rows) return {};
+  int64_t place = 0;
+  for (int64_t row : index.to_vector<int64_t>()) {
+    if (row < 0) row += rows;
+    if (row < 0 || row >= rows || inverse[static_cast<size_t>(row)] != -1) return {};
+    inverse[static_cast<size_t>(row)] = place++;
+  }
+  return inverse;
+}
+
 void write_add_rows(const NodeWriter& w) {
-  w.require_opset(16, "ScatterND with a reduction");
   const Array& index = w.options().array("index");
   if (w.options().has("ignore_label")) w.refuse("rows that are ignored have no ONNX operator");
+  if (!w.graph().trace().dependent.contains(index.storage().id)) {
+    const std::vector<int64_t> inverse = inverse_of(index, w.output_shape()[0]);
+    if (!inverse.empty()) {
+      return w.node("Gather", {w.input(0), w.integers(inverse)}, {w.output()}, {{"axis", int64_t{0}}});
+    }
+  }
+  w.require_opset(16, "ScatterND with a reduction");
   const std::string places = w.cast(w.value(index), index.dtype(), Dtype::int64);
   const std::string zero = w.make("Expand", {w.scalar(0, w.input_dtype(0)), w.output_shape_value()});
   const std::string column = w.make("Unsqueeze", {places, w.integers({1})});
