@@ -1,7 +1,14 @@
 #include "kusari/framework/onnx/load.h"
 
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
 #include <filesystem>
-#include <memory>
+#include <string_view>
+#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -30,8 +37,8 @@ Argument argument(const read::ValueInfo& info) {
   return result;
 }
 
-Model make(std::string bytes, const read::TensorSource& source) {
-  const read::Model model = read::parse_model(std::make_shared<const std::string>(std::move(bytes)), source.name);
+Model make(std::string_view bytes, const read::TensorSource& source) {
+  const read::Model model = read::parse_model(bytes, source.name);
   if (model.ir_version < kOldestIr || model.ir_version > kNewestIr) {
     throw ValueError(source.name + " has the IR version " + std::to_string(model.ir_version) + ": it must be " +
                      std::to_string(kOldestIr) + " to " + std::to_string(kNewestIr));
@@ -51,13 +58,44 @@ Model make(std::string bytes, const read::TensorSource& source) {
   return Model(compile_model(model, source), std::move(inputs), std::move(outputs), source.name);
 }
 
+/// A file's content without a copy.
+class MappedFile {
+ public:
+  MappedFile(const char* call, const std::string& path) {
+    const auto fail = [&](int error) {
+      throw IoError(std::string(call) + ": " + path + " cannot be read: " + std::generic_category().message(error));
+    };
+    const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+    if (file < 0) fail(errno);
+    struct stat status {};
+    int error = ::fstat(file, &status) != 0 ? errno : S_ISREG(status.st_mode) ? 0 : EINVAL;
+    size_ = static_cast<size_t>(status.st_size);
+    if (error == 0 && size_ > 0) {
+      data_ = ::mmap(nullptr, size_, PROT_READ, MAP_PRIVATE, file, 0);
+      if (data_ == MAP_FAILED) error = errno;
+    }
+    ::close(file);
+    if (error != 0) fail(error);
+  }
+  ~MappedFile() {
+    if (size_ > 0) ::munmap(data_, size_);
+  }
+  MappedFile(const MappedFile&) = delete;
+  MappedFile& operator=(const MappedFile&) = delete;
+
+  std::string_view bytes() const { return {static_cast<const char*>(data_), size_}; }
+
+ private:
+  void* data_ = nullptr;
+  size_t size_ = 0;
+};
+
 }  // namespace
 
 Model load(const std::string& path) {
-  std::vector<uint8_t> buffer;
-  const auto bytes = read_whole("onnx::load", path, buffer);
+  const MappedFile mapped("onnx::load", path);
   const std::filesystem::path file(path);
-  return make(std::string(bytes.begin(), bytes.end()), {file.filename().string(), file.parent_path()});
+  return make(mapped.bytes(), {file.filename().string(), file.parent_path()});
 }
 
 Array load_tensor(const std::string& path) {
@@ -68,6 +106,6 @@ Array load_tensor(const std::string& path) {
   return read::to_array(read::parse_tensor(view, path), {file.filename().string(), file.parent_path()});
 }
 
-Model load_bytes(std::string bytes, const std::string& folder) { return make(std::move(bytes), {"the model", folder}); }
+Model load_bytes(std::string_view bytes, const std::string& folder) { return make(bytes, {"the model", folder}); }
 
 }  // namespace kusari::onnx

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 
 #include "kusari/framework/core/export.h"
 #include "kusari/framework/onnx/model.h"
@@ -13,7 +14,7 @@ namespace kusari::onnx {
 KUSARI_API Model load(const std::string& path);
 
 /// The same from the bytes of a file. `folder`: where external data lies, by default the current one.
-KUSARI_API Model load_bytes(std::string bytes, const std::string& folder = {});
+KUSARI_API Model load_bytes(std::string_view bytes, const std::string& folder = {});
 
 /// The numbers of a file that holds a lone tensor (TensorProto), as ONNX's test cases do: input_0.pb. Integers of types
 /// that Kusari has no dtype of become wider ones. Throws IoError for a file that cannot be read or is damaged,

@@ -88,7 +88,6 @@ struct Function {
 };
 
 struct Model {
-  std::shared_ptr<const std::string> bytes;  ///< what the views point into
   int64_t ir_version = 0;
   std::string producer;
   std::map<std::string, int64_t, std::less<>> opsets;  ///< by domain; "" is ONNX's own
@@ -97,9 +96,9 @@ struct Model {
   std::vector<Function> functions;
 };
 
-/// Reads a model's bytes. `source` names them in errors, "net.onnx". Throws IoError for what is no model, is cut off
-/// or nests too deep.
-Model parse_model(std::shared_ptr<const std::string> bytes, const std::string& source);
+/// Reads a model's bytes, which must outlive it. `source` names them in errors, "net.onnx". Throws IoError for what is
+/// no model, is cut off or nests too deep.
+Model parse_model(std::string_view bytes, const std::string& source);
 /// Reads a lone TensorProto, as the tests of ONNX hold them.
 Tensor parse_tensor(std::string_view bytes, const std::string& source);
 

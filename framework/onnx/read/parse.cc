@@ -375,13 +375,12 @@ class Reader {
 
 }  // namespace
 
-Model parse_model(std::shared_ptr<const std::string> bytes, const std::string& source) {
+Model parse_model(std::string_view bytes, const std::string& source) {
   Model result;
-  result.bytes = std::move(bytes);
   bool has_graph = false;
   try {
     Reader reader;
-    pbf_reader message(result.bytes->data(), result.bytes->size());
+    pbf_reader message(bytes.data(), bytes.size());
     while (message.next()) {
       switch (message.tag()) {
         case 1:

@@ -1,0 +1,121 @@
+#include <doctest/doctest.h>
+
+#include <cmath>
+#include <string>
+#include <vector>
+
+#include "kusari/framework/core/config.h"
+#include "kusari/framework/core/random.h"
+#include "kusari/framework/functions/loss/softmax_cross_entropy.h"
+#include "kusari/framework/inference/inference_session.h"
+#include "kusari/framework/initializers/random_array.h"
+#include "kusari/framework/kernels/array_operators.h"
+#include "kusari/framework/links/model/mobilenet_v2.h"
+#include "kusari/framework/links/model/resnet.h"
+#include "kusari/framework/links/model/transformer_lm.h"
+#include "kusari/framework/onnx/export_model.h"
+#include "kusari/framework/onnx/load.h"
+#include "kusari/framework/serializers/npz.h"
+#include "kusari/optimizers/momentum_sgd.h"
+#include "kusari/tests/scratch_directory.h"
+
+// What is exported and loaded again is the same model.
+
+using namespace kusari;
+namespace F = functions;
+namespace L = links;
+using kusari::testing::ScratchDirectory;
+
+namespace {
+
+template <class Model>
+Array inferred(const Model& model, const Array& x) {
+  const auto no_graph = no_backprop_mode();
+  const auto no_training = using_config(&Config::train, false);
+  return model(Variable(x, false)).array();
+}
+
+template <class Model>
+onnx::Model written_and_read(Model& model, const Array& x, const ScratchDirectory& folder) {
+  onnx::export_model(model, {Variable(x, false)}, folder / "net.onnx");
+  return onnx::load(folder / "net.onnx");
+}
+
+std::vector<std::string> paths_of(Link& link) {
+  std::vector<std::string> paths;
+  for (const auto& [path, parameter] : link.namedparams()) paths.push_back(path);
+  return paths;
+}
+
+}  // namespace
+
+TEST_CASE("an exported convolutional network is read with its names and the same bits") {
+  random::seed(1);
+  const ScratchDirectory folder;
+  L::ResNet18 net({.n_classes = 10, .stem = L::ResNetStem::cifar});
+  const Array x = random::uniform({2, 3, 32, 32}, {.dtype = Dtype::float32});
+  const Array expected = inferred(net, x);
+  onnx::Model loaded = written_and_read(net, x, folder);
+  CHECK(paths_of(loaded) == paths_of(net));
+  CHECK((inferred(loaded, x) == expected).all());
+
+  // Snapshots fit both.
+  serializers::save_npz(folder / "net.npz", loaded);
+  L::ResNet18 other({.n_classes = 10, .stem = L::ResNetStem::cifar});
+  inferred(other, x);
+  serializers::load_npz(folder / "net.npz", other);
+  CHECK((inferred(other, x) == expected).all());
+
+  const InferenceSession session(loaded);
+  const Array y = session.run({x})[0];
+  for (int64_t i = 0; i < y.size(); ++i) {
+    CHECK(y.reshape({-1}).at(i).item<double>() == doctest::Approx(expected.reshape({-1}).at(i).item<double>()).epsilon(1e-3));
+  }
+
+  L::MobileNetV2 mobile({.n_classes = 10});
+  const Array image = random::uniform({1, 3, 64, 64}, {.dtype = Dtype::float32});
+  const Array mobile_expected = inferred(mobile, image);
+  onnx::Model mobile_loaded = written_and_read(mobile, image, folder);
+  CHECK((inferred(mobile_loaded, image) == mobile_expected).all());
+}
+
+TEST_CASE("a network that was read trains as the one that was written") {
+  random::seed(2);
+  const ScratchDirectory folder;
+  L::ResNet18 net({.n_classes = 10, .stem = L::ResNetStem::cifar});
+  const Array x = random::uniform({8, 3, 32, 32}, {.dtype = Dtype::float32});
+  const Array t = arange(8, Dtype::int64);
+  inferred(net, x);
+  onnx::Model loaded = written_and_read(net, x, folder);
+  optimizers::MomentumSGD native_optimizer(0.05), loaded_optimizer(0.05);
+  native_optimizer.setup(net);
+  loaded_optimizer.setup(loaded);
+  const auto train = using_config(&Config::train, true);
+  for (int step = 0; step < 3; ++step) {
+    CAPTURE(step);
+    const auto loss_of = [&](auto& model, auto& optimizer) {
+      const Variable loss = F::softmax_cross_entropy(model(Variable(x, false)), t);
+      model.cleargrads();
+      loss.backward();
+      optimizer.update();
+      return loss.template item<double>();
+    };
+    const double native = loss_of(net, native_optimizer);
+    CHECK(loss_of(loaded, loaded_optimizer) == doctest::Approx(native).epsilon(2e-3));
+  }
+  // The running averages have moved, too.
+  CHECK(inferred(loaded, x).at(0).at(0).item<double>() == doctest::Approx(inferred(net, x).at(0).at(0).item<double>()).epsilon(0.02));
+}
+
+TEST_CASE("an exported transformer is read again") {
+  random::seed(3);
+  const ScratchDirectory folder;
+  L::TransformerLM net(50, {.block = 16, .layers = 2, .heads = 4, .width = 32});
+  const int64_t numbers[] = {3, 1, 4, 1, 5, 9, 2, 6};
+  const Array tokens = from_host(numbers, {2, 4}, Dtype::int64);
+  const Array expected = inferred(net, tokens);
+  const onnx::Model loaded = written_and_read(net, tokens, folder);
+  const std::vector<float> found = inferred(loaded, tokens).to_vector<float>(), wanted = expected.to_vector<float>();
+  REQUIRE(found.size() == wanted.size());
+  for (size_t i = 0; i < found.size(); ++i) CHECK(std::abs(found[i] - wanted[i]) < 1e-5f);
+}
