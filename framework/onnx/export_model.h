@@ -110,9 +110,8 @@ KUSARI_API void export_testcase(const ModelCall& call, Link* link, std::span<con
 /// the initializer "conv1.W", as in .safetensors files. The file appears whole or not at all.
 ///
 /// Throws ValueError naming every function that has no ONNX operator, or none in that opset, and for options out of
-/// range; StateError where numbers that depend on an input were computed outside of functions and read by one, because
-/// they would become constants; IoError when the file cannot be written. What a model asks on the host about the
-/// values of its inputs is decided once, for these inputs. onnx_chainer.export.
+/// range; StateError where numbers that depend on an input were computed outside of functions and read by one, or read
+/// on the host, because they would become constants; IoError when the file cannot be written. onnx_chainer.export.
 template <class Model>
 void export_model(Model&& model, std::initializer_list<Variable> inputs, const std::string& path,
                   const ExportOptions& options = {}) {

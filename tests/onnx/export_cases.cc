@@ -18,6 +18,7 @@ using namespace kusari;
 
 std::string g_folder, g_only;
 int g_opset = 21, g_failures = 0, g_cases = 0;
+bool g_train = false;
 
 Variable drawn(const Shape& shape, double low, double high, uint32_t& state) {
   std::vector<float> values(static_cast<size_t>(numel(shape)));
@@ -54,6 +55,7 @@ void write_case(const std::string& name, Model&& model, std::vector<Variable> in
   try {
     onnx::TestcaseOptions options;
     options.model.opset = g_opset;
+    options.model.train = g_train;
     options.model.model = link;
     const std::string folder = g_folder + "/" + name + (dynamic ? ".batch" : "");
     const onnx::detail::ModelCall call = onnx::detail::model_call(model);
@@ -344,6 +346,15 @@ void connections() {
   link_case("link_bilinear", L::Bilinear(3, 4, 5), {uniform({2, 3}), uniform({2, 4})});
   link_case("link_depthwise", L::DepthwiseConvolution2D(4, 2, 3), {x});
   link_case("link_dilated", L::DilatedConvolution2D(4, 6, 3, {.pad = 2, .dilate = 2}), {x});
+  if (g_opset >= 16) {
+    link_case("link_deformable", L::DeformableConvolution2D(4, 6, 3), {x});
+    write_case("connection_transformer_sampler",
+               [](const Variable& v) {
+                 return F::spatial_transformer_sampler(
+                     v, F::broadcast_to(fixed({1, 2, 3, 5}, -1.2, 1.2), {v.shape()[0], 2, 3, 5}));
+               },
+               {x});
+  }
   link_case("link_highway", L::Highway(6), {uniform({2, 6})});
   link_case("link_inception",
             L::Inception(4, {.out1 = 3, .proj3 = 2, .out3 = 3, .proj5 = 2, .out5 = 3, .proj_pool = 2}), {x});
@@ -407,6 +418,17 @@ void normalizations() {
   link_case("link_group_normalization", L::GroupNormalization(2), {x});
   both("normalization_lrn", [](const Variable& v) { return F::local_response_normalization(v); }, {x});
   both("normalization_l2", [](const Variable& v) { return F::normalize(v); }, {uniform({2, 6})});
+}
+
+void in_training() {
+  if (g_opset < 14) return;
+  g_train = true;
+  const Variable x = uniform({2, 6, 5, 4});
+  both("train_batch_normalization", [](const Variable& v) { return F::batch_normalization(v, fixed({6}), fixed({6})); },
+       {x});
+  both("train_batch_normalization_relu",
+       [](const Variable& v) { return F::batch_normalization_add_relu(v, F::exp(v), fixed({6}), fixed({6})); }, {x});
+  g_train = false;
 }
 
 void losses() {
@@ -540,6 +562,7 @@ int main(int count, char** arguments) {
   connections();
   poolings();
   normalizations();
+  in_training();
   losses();
   attentions();
   recurrent();

@@ -161,6 +161,14 @@ TEST_CASE("what cannot be written is named, all at once, and leaves no file") {
       "onnx: F::exp (call 1) reads an array of shape (2, 2) that kernel 'mul_const' made of an argument "
       "of the model, outside of functions: it would become a constant",
       StateError);
+  const auto on_host = [](const Variable& v) {
+    const Variable y = F::exp(v);
+    return y * y.to_vector<float>()[0];
+  };
+  CHECK_THROWS_WITH_AS(onnx::export_model(on_host, {x}, folder / "no.onnx"),
+                       "onnx: before call 2, Array::to_vector reads an array of shape (2, 2) that F::exp made of an "
+                       "argument of the model: what the host makes of it would become a constant",
+                       StateError);
   const auto half = [](const Variable& v) {
     const Array W = ones({1, 1, 1, 1}, Dtype::bfloat16);
     return F::convolution_2d(F::reshape(F::cast(v, Dtype::bfloat16), {1, 1, 2, 2}), W);

@@ -112,6 +112,26 @@ void write_shift(const NodeWriter& w) {
   w.node("Concat", moved, {w.output()}, {{"axis", int64_t{1}}});
 }
 
+// x between the four pixels around points (N, 2, h, w): column and row.
+void write_sample_bilinear(const NodeWriter& w) {
+  w.require_opset(16, "GridSample");
+  const Dtype dtype = w.input_dtype(0);
+  const auto width = static_cast<double>(w.input_shape(0)[3]), height = static_cast<double>(w.input_shape(0)[2]);
+  const auto pair = [&](double first, double second) {
+    return w.constant(array<double>({first, second}).astype(dtype));
+  };
+  // GridSample counts from -1 to 1, between the edges of the image.
+  const std::string points = w.cast(w.input(1), w.input_dtype(1), dtype);
+  const std::string last = w.make("Transpose", {points}, {{"perm", std::vector<int64_t>{0, 2, 3, 1}}});
+  const std::string scaled = w.make("Mul", {last, pair(2 / width, 2 / height)});
+  const std::string grid = w.make("Add", {scaled, pair(1 / width - 1, 1 / height - 1)});
+  Attributes attributes;
+  attributes.set("mode", w.opset() >= 20 ? "linear" : "bilinear");
+  attributes.set("padding_mode", "zeros");
+  attributes.set("align_corners", 0);
+  w.node("GridSample", {w.input(0), grid}, {w.output()}, attributes);
+}
+
 }  // namespace
 
 void add_connection_converters(ConverterTable& table) {
@@ -123,6 +143,7 @@ void add_connection_converters(ConverterTable& table) {
   table["depthwise_convolution_2d"] = write_convolution;
   table["bilinear"] = write_bilinear;
   table["shift"] = write_shift;
+  table["sample_bilinear"] = write_sample_bilinear;
 }
 
 }  // namespace kusari::onnx::exporting

@@ -1,11 +1,13 @@
 #pragma once
 
+#include <functional>
 #include <span>
 #include <string>
 #include <unordered_map>
 #include <vector>
 
 #include "kusari/framework/autograd/function_hook.h"
+#include "kusari/framework/core/graph_capture.h"
 #include "kusari/framework/core/kernel.h"
 #include "kusari/framework/links/link_hook.h"
 #include "kusari/framework/onnx/export/trace.h"
@@ -13,8 +15,8 @@
 namespace kusari::onnx::exporting {
 
 /// Writes a Trace while it is installed: functions through their hooks, what kernels do outside of functions through
-/// the door.
-class TraceRecorder final : public FunctionHook, public LaunchObserver, public LinkHook {
+/// the door, and what the host reads as static graphs learn it.
+class TraceRecorder final : public FunctionHook, public LaunchObserver, public LinkHook, public GraphCapture {
  public:
   TraceRecorder(Trace& trace, Link* root);
   ~TraceRecorder() override;
@@ -36,12 +38,30 @@ class TraceRecorder final : public FunctionHook, public LaunchObserver, public L
   void called(const FunctionNode& function, std::span<const Variable* const> in,
               std::span<const Variable> out) override;
   void on_launch(const Launch& launch, void (*proceed)(const Launch&)) override;
+  /// Throws StateError for numbers that depend on an argument, outside of functions.
+  void host_reads(const char* call, const Array& array) override;
   const char* name() const override { return "onnx"; }
   void forward_preprocess(Link& link) override;
   void forward_postprocess(Link& link) override;
 
  private:
   int add(Value value);
+  std::string place() const;
+
+  // What only replays need to know.
+  void allocated(kusari::detail::Storage&) override {}
+  void freed(const kusari::detail::Storage&) noexcept override {}
+  void host_writes(const char*, const Array&) override {}
+  void copied_between_devices(const Array& from, const Array& to) override;
+  void drawn(RandomState, uint64_t) override {}
+  void reported(std::span<const Reported>, const void*) override {}
+  Array lent(const Array& array) override { return array; }
+  void used(const Variable&) override {}
+  void kept(Variable&) override {}
+  void on_replay(When, std::function<void()>) override {}
+  void require(std::function<bool()>) override {}
+  void constant(const Array&) override {}
+  void refused(const char*, const std::string&) override {}
 
   Trace& trace_;
   Link* root_;

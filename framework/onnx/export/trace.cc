@@ -127,10 +127,26 @@ int TraceRecorder::id_of(const Variable& variable, const std::string& reader) {
     trace_.calls.push_back(std::move(call));
     return id;
   }
-  throw StateError("onnx: " + reader + " (call " + std::to_string(count_ + 1) +
-                   (path_.empty() ? "" : ", link " + path_) + ") reads an array of shape " + to_string(array.shape()) +
+  throw StateError("onnx: " + reader + " (" + place() + ") reads an array of shape " + to_string(array.shape()) +
                    " that " + source->second +
                    " made of an argument of the model, outside of functions: it would become a constant");
+}
+
+std::string TraceRecorder::place() const {
+  return "call " + std::to_string(count_ + 1) + (path_.empty() ? "" : ", link " + path_);
+}
+
+void TraceRecorder::host_reads(const char* call, const Array& array) {
+  if (depth_ > 0 || muted_ > 0) return;
+  const auto source = trace_.dependent.find(array.storage().id);
+  if (source == trace_.dependent.end()) return;
+  throw StateError("onnx: before " + place() + ", " + call + " reads an array of shape " + to_string(array.shape()) +
+                   " that " + source->second +
+                   " made of an argument of the model: what the host makes of it would become a constant");
+}
+
+void TraceRecorder::copied_between_devices(const Array& from, const Array& to) {
+  if (trace_.dependent.contains(from.storage().id)) trace_.dependent.emplace(to.storage().id, "a copy between devices");
 }
 
 void TraceRecorder::forward_preprocess(const FunctionNode& function, const ArrayRefs&) {
@@ -240,6 +256,7 @@ Trace trace(const detail::ModelCall& call, Link* link, std::span<const Variable>
   const ScopedFunctionHook functions(recorder);
   const ScopedLinkHook links(recorder);
   const ScopedLaunchObserver launches(recorder);
+  const ScopedGraphCapture capture(&recorder);
   const Variables outputs = call({arguments.data(), arguments.size()});
   for (size_t i = 0; i < outputs.size(); ++i) {
     if (!outputs[i].is_defined()) {
