@@ -1,5 +1,7 @@
 #include "kusari/framework/inference/loaders.h"
 
+#include <dlfcn.h>
+
 #include <map>
 #include <mutex>
 #include <utility>
@@ -17,6 +19,18 @@ struct Loaders {
 };
 constinit Lazy<Loaders> loaders;
 
+/// The loader for a file, if there is one; `known` gets the extensions that there are.
+Loader loader_for(const std::string& path, std::string& known) {
+  Loader loader;
+  known.clear();
+  const std::scoped_lock lock(loaders->mutex);
+  for (const auto& [extension, each] : loaders->by_extension) {
+    if (path.ends_with(extension)) loader = each;
+    known += (known.empty() ? "" : ", ") + extension;
+  }
+  return loader;
+}
+
 }  // namespace
 
 void register_loader(const std::string& extension, Loader loader) {
@@ -25,14 +39,15 @@ void register_loader(const std::string& extension, Loader loader) {
 }
 
 InferenceSession open_session(const std::string& path, const InferenceSessionOptions& options) {
-  Loader loader;
   std::string known;
-  {
-    const std::scoped_lock lock(loaders->mutex);
-    for (const auto& [extension, each] : loaders->by_extension) {
-      if (path.ends_with(extension)) loader = each;
-      known += (known.empty() ? "" : ", ") + extension;
+  Loader loader = loader_for(path, known);
+  if (!loader && path.ends_with(".onnx")) {
+    // Kusari's own reader, which is found by name where the program has not linked it.
+    if (::dlopen("libkusari_onnx.so", RTLD_NOW | RTLD_GLOBAL) == nullptr) {
+      const char* const reason = ::dlerror();
+      throw IoError("open_session: '" + path + "' needs libkusari_onnx.so: " + (reason != nullptr ? reason : "not found"));
     }
+    loader = loader_for(path, known);
   }
   if (!loader) {
     throw IoError("open_session: no loader for '" + path +

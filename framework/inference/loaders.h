@@ -15,7 +15,8 @@ using Loader = std::function<InferenceSession(const std::string& path, const Inf
 /// knows a format calls it when it is loaded; a later loader takes the place of an earlier one.
 KUSARI_API void register_loader(const std::string& extension, Loader loader);
 
-/// Throws IoError when no loader knows the file's extension, and what the loader throws.
+/// Reads .onnx files too where libkusari_onnx is installed beside the library. Throws IoError when no loader knows the
+/// file's extension, and what the loader throws.
 KUSARI_API InferenceSession open_session(const std::string& path, const InferenceSessionOptions& options = {});
 
 }  // namespace kusari::inference

@@ -14,6 +14,8 @@
 
 #include "kusari/framework/core/error.h"
 #include "kusari/framework/core/input_file.h"
+#include "kusari/framework/inference/inference_session.h"
+#include "kusari/framework/inference/loaders.h"
 #include "kusari/framework/onnx/compile.h"
 #include "kusari/framework/onnx/read/messages.h"
 #include "kusari/framework/onnx/read/tensor.h"
@@ -89,6 +91,14 @@ class MappedFile {
   void* data_ = nullptr;
   size_t size_ = 0;
 };
+
+/// Lets inference::open_session and the C interface read ONNX files.
+[[maybe_unused]] const bool is_registered = [] {
+  inference::register_loader(".onnx", [](const std::string& path, const InferenceSessionOptions& options) {
+    return InferenceSession(load(path), options);
+  });
+  return true;
+}();
 
 }  // namespace
 

@@ -8,6 +8,7 @@
 #include "kusari/framework/core/random.h"
 #include "kusari/framework/functions/loss/softmax_cross_entropy.h"
 #include "kusari/framework/inference/inference_session.h"
+#include "kusari/framework/inference/loaders.h"
 #include "kusari/framework/initializers/random_array.h"
 #include "kusari/framework/kernels/array_operators.h"
 #include "kusari/framework/links/model/mobilenet_v2.h"
@@ -66,7 +67,7 @@ TEST_CASE("an exported convolutional network is read with its names and the same
   serializers::load_npz(folder / "net.npz", other);
   CHECK((inferred(other, x) == expected).all());
 
-  const InferenceSession session(loaded);
+  const InferenceSession session = inference::open_session(folder / "net.onnx");
   const Array y = session.run({x})[0];
   for (int64_t i = 0; i < y.size(); ++i) {
     CHECK(y.reshape({-1}).at(i).item<double>() == doctest::Approx(expected.reshape({-1}).at(i).item<double>()).epsilon(1e-3));

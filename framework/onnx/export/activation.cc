@@ -32,6 +32,19 @@ void write_gelu_tanh(const NodeWriter& w) {
   w.node("Mul", {w.make("Mul", {x, w.scalar(0.5, dtype)}), factor}, {w.output()});
 }
 
+/// An operator from opset 14 on.
+void write_hard_swish(const NodeWriter& w) {
+  if (w.opset() >= 14) return w.op("HardSwish");
+  const std::string part = w.make("HardSigmoid", {w.input(0)}, {{"alpha", 1.0 / 6}, {"beta", 0.5}});
+  w.node("Mul", {w.input(0), part}, {w.output()});
+}
+
+/// An operator from opset 18 on.
+void write_mish(const NodeWriter& w) {
+  if (w.opset() >= 18) return w.op("Mish");
+  w.node("Mul", {w.input(0), w.make("Tanh", {w.make("Softplus", {w.input(0)})})}, {w.output()});
+}
+
 void write_swish(const NodeWriter& w) {
   const std::string scaled = w.make("Mul", {w.input(0), w.unbroadcast_input(1)});
   w.node("Mul", {w.input(0), w.make("Sigmoid", {scaled})}, {w.output()});
@@ -55,7 +68,18 @@ void add_activation_converters(ConverterTable& table) {
   };
   table["leaky_relu"] = [](const NodeWriter& w) { w.op("LeakyRelu", {{"alpha", w.options().real("slope")}}); };
   table["elu"] = [](const NodeWriter& w) { w.op("Elu", {{"alpha", w.options().real("alpha")}}); };
-  table["hard_sigmoid"] = [](const NodeWriter& w) { w.op("HardSigmoid", {{"alpha", 0.2}, {"beta", 0.5}}); };
+  table["hard_sigmoid"] = [](const NodeWriter& w) {
+    w.op("HardSigmoid", {{"alpha", w.options().real("alpha")}, {"beta", w.options().real("beta")}});
+  };
+  table["celu"] = [](const NodeWriter& w) { w.op("Celu", {{"alpha", w.options().real("alpha")}}); };
+  table["thresholded_relu"] = [](const NodeWriter& w) {
+    w.op("ThresholdedRelu", {{"alpha", w.options().real("alpha")}});
+  };
+  table["shrink"] = [](const NodeWriter& w) {
+    w.op("Shrink", {{"lambd", w.options().real("lambd")}, {"bias", w.options().real("bias")}});
+  };
+  table["hard_swish"] = write_hard_swish;
+  table["mish"] = write_mish;
   table["softplus"] = write_softplus;
   table["gelu"] = write_gelu;
   table["gelu_tanh"] = write_gelu_tanh;
