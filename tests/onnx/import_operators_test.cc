@@ -1,0 +1,206 @@
+#include <cmath>
+#include <string>
+#include <vector>
+
+#include <doctest/doctest.h>
+
+#include "kusari/framework/core/config.h"
+#include "kusari/framework/core/error.h"
+#include "kusari/framework/core/random.h"
+#include "kusari/framework/initializers/random_array.h"
+#include "kusari/framework/kernels/array_math.h"
+#include "kusari/framework/kernels/array_operators.h"
+#include "kusari/framework/onnx/load.h"
+#include "kusari/tests/onnx/model_builder.h"
+
+// Operators that are made of several functions, by numbers worked out by hand or in another way. ONNX's own cases are
+// run by tools/check_onnx.
+
+using namespace kusari;
+using onnx::DataType;
+using NodeAttributes = ModelBuilder::Attributes;
+using Ints = ModelBuilder::Ints;
+
+namespace {
+
+DataType type_of(const Array& x) { return onnx::type_of(x.dtype()); }
+
+/// The outputs of one node called with these inputs; an undefined one is left out.
+Variables outputs_of(const std::string& op, const std::vector<Array>& inputs, const NodeAttributes& attributes, size_t count = 1,
+                     int64_t opset = 20) {
+  ModelBuilder model(opset);
+  ModelBuilder::Names names, results;
+  Variables given;
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    if (!inputs[i].is_defined()) {
+      names.emplace_back();
+      continue;
+    }
+    names.push_back("in" + std::to_string(i));
+    std::vector<std::variant<int64_t, std::string>> shape(inputs[i].shape().begin(), inputs[i].shape().end());
+    model.input(names.back(), shape, type_of(inputs[i]));
+    given.push_back(Variable(inputs[i], false));
+  }
+  for (size_t i = 0; i < count; ++i) results.push_back("out" + std::to_string(i));
+  model.node(op, names, results, attributes);
+  for (const std::string& name : results) model.output(name);
+  return onnx::load_bytes(model.bytes()).call(given);
+}
+
+Array output_of(const std::string& op, const std::vector<Array>& inputs, const NodeAttributes& attributes = {}, int64_t opset = 20) {
+  return outputs_of(op, inputs, attributes, 1, opset)[0].array();
+}
+
+Array drawn(const Shape& shape) { return random::uniform(shape, {.low = -1, .high = 1, .dtype = Dtype::float32}); }
+Array floats(const std::vector<float>& values, const Shape& shape) { return from_host(values.data(), shape, Dtype::float32); }
+Array integers(const std::vector<int64_t>& values) {
+  return from_host(values.data(), {static_cast<int64_t>(values.size())}, Dtype::int64);
+}
+
+void expect_equal(const Array& found, const Array& expected, double tolerance = 1e-5) {
+  REQUIRE(found.shape() == expected.shape());
+  CHECK(found.dtype() == expected.dtype());
+  const std::vector<double> x = found.to_vector<double>(), y = expected.to_vector<double>();
+  for (size_t i = 0; i < x.size(); ++i) {
+    CAPTURE(i);
+    CHECK(std::abs(x[i] - y[i]) <= tolerance);
+  }
+}
+
+}  // namespace
+
+TEST_CASE("ONNX LSTM, GRU and RNN: the fused kernel gives what single steps give") {
+  // Clipping far away changes nothing, but is not what the fused kernel does.
+  random::seed(1);
+  struct Case {
+    const char* op;
+    int64_t gates;
+    size_t outputs;
+  };
+  for (const Case& c : {Case{"LSTM", 4, 3}, Case{"GRU", 3, 2}, Case{"RNN", 1, 2}}) {
+    for (const std::string direction : {"forward", "reverse", "bidirectional"}) {
+      for (const bool ragged : {false, true}) {
+        CAPTURE(c.op);
+        CAPTURE(direction);
+        CAPTURE(ragged);
+        const int64_t times = 5, batch = 3, in = 4, hidden = 6, directions = direction == "bidirectional" ? 2 : 1;
+        std::vector<Array> inputs{drawn({times, batch, in}),
+                                  drawn({directions, c.gates * hidden, in}),
+                                  drawn({directions, c.gates * hidden, hidden}),
+                                  drawn({directions, 2 * c.gates * hidden}),
+                                  ragged ? integers({2, 5, 3}).astype(Dtype::int32) : Array(),
+                                  drawn({directions, batch, hidden})};
+        if (c.outputs == 3) inputs.push_back(drawn({directions, batch, hidden}));
+        NodeAttributes attributes{{"hidden_size", hidden}, {"direction", direction}};
+        if (c.gates == 3) attributes.emplace_back("linear_before_reset", int64_t{1});
+        const Variables fused = outputs_of(c.op, inputs, attributes, c.outputs);
+        attributes.emplace_back("clip", 1e6f);
+        const Variables steps = outputs_of(c.op, inputs, attributes, c.outputs);
+        for (size_t i = 0; i < c.outputs; ++i) expect_equal(fused[i].array(), steps[i].array());
+        CHECK(fused[0].shape() == Shape{times, directions, batch, hidden});
+        if (ragged && direction == "forward") {
+          // Behind the end of a sequence there are zeros, and its last state stays.
+          const Array y = fused[0].array(), last = fused[1].array();
+          CHECK((y.slice(0, 2, 3).slice(2, 0, 1) == 0).all());
+          expect_equal(y.at(1).at(0).at(0), last.at(0).at(0));
+        }
+      }
+    }
+  }
+  CHECK_THROWS_WITH_AS(outputs_of("GRU", {drawn({2, 1, 3}), drawn({1, 6, 3}), drawn({1, 6, 2}), Array(), integers({9}).astype(Dtype::int32)},
+                                  {{"hidden_size", int64_t{2}}}),
+                       doctest::Contains("sequence_lens has 9: sequences have at most 2 elements"), ValueError);
+}
+
+TEST_CASE("ONNX Attention: the fused function gives what products and a softmax give") {
+  random::seed(2);
+  const Array q = drawn({2, 4, 3, 8}), k = drawn({2, 2, 5, 8}), v = drawn({2, 2, 5, 6});
+  const Array mask = drawn({3, 5}), past_k = drawn({2, 2, 2, 8}), past_v = drawn({2, 2, 2, 6});
+  struct Case {
+    const char* name;
+    std::vector<Array> inputs;
+    NodeAttributes attributes;
+  };
+  for (const Case& c : {Case{"plain", {q, k, v}, {}}, Case{"mask", {q, k, v, mask}, {}},
+                        Case{"causal", {q, k, v}, {{"is_causal", int64_t{1}}}},
+                        Case{"causal with a mask", {q, k, v, mask}, {{"is_causal", int64_t{1}}}},
+                        Case{"past", {q, k, v, Array(), past_k, past_v}, {{"is_causal", int64_t{1}}, {"scale", 0.3f}}}}) {
+    CAPTURE(c.name);
+    const Array fused = outputs_of("Attention", c.inputs, c.attributes, 3, 23)[0].array();
+    expect_equal(fused, outputs_of("Attention", c.inputs, c.attributes, 4, 23)[0].array());
+  }
+}
+
+TEST_CASE("ONNX pooling: ceil_mode, uneven padding, dilation, places") {
+  const Array x = arange(16, Dtype::float32).reshape({1, 1, 4, 4});
+  expect_equal(output_of("MaxPool", {x}, {{"kernel_shape", Ints{3, 3}}, {"strides", Ints{2, 2}}, {"ceil_mode", int64_t{1}}}),
+               floats({10, 11, 14, 15}, {1, 1, 2, 2}));
+  expect_equal(output_of("MaxPool", {x}, {{"kernel_shape", Ints{2, 2}}, {"strides", Ints{2, 2}}, {"pads", Ints{1, 0, 0, 1}}}),
+               floats({1, 3, 9, 11}, {1, 1, 2, 2}));
+  expect_equal(output_of("MaxPool", {x}, {{"kernel_shape", Ints{2, 2}}, {"dilations", Ints{2, 2}}}), floats({10, 11, 14, 15}, {1, 1, 2, 2}));
+  const Variables both = outputs_of("MaxPool", {x}, {{"kernel_shape", Ints{2, 2}}, {"strides", Ints{2, 2}}}, 2);
+  expect_equal(both[1].array(), integers({5, 7, 13, 15}).reshape({1, 1, 2, 2}));
+  expect_equal(output_of("MaxUnpool", {both[0].array(), both[1].array()}, {{"kernel_shape", Ints{2, 2}}, {"strides", Ints{2, 2}}}),
+               floats({0, 0, 0, 0, 0, 5, 0, 7, 0, 0, 0, 0, 0, 13, 0, 15}, {1, 1, 4, 4}));
+  // The corner window has one element of x: alone, or among four.
+  const NodeAttributes padded{{"kernel_shape", Ints{2, 2}}, {"strides", Ints{2, 2}}, {"pads", Ints{1, 1, 1, 1}}};
+  NodeAttributes counted = padded;
+  counted.emplace_back("count_include_pad", int64_t{1});
+  const Array ones = full({1, 1, 4, 4}, 1, Dtype::float32);
+  expect_equal(output_of("AveragePool", {ones}, padded), full({1, 1, 3, 3}, 1, Dtype::float32));
+  expect_equal(output_of("AveragePool", {ones}, counted), floats({.25f, .5f, .25f, .5f, 1, .5f, .25f, .5f, .25f}, {1, 1, 3, 3}));
+  CHECK_THROWS_WITH_AS(output_of("MaxPool", {x}, {{"kernel_shape", Ints{5, 5}}}), doctest::Contains("does not fit"), ValueError);
+}
+
+TEST_CASE("ONNX convolutions: padding on one side, auto_pad, transposed with output_padding") {
+  random::seed(3);
+  const Array x = drawn({2, 4, 7, 6}), w = drawn({6, 2, 3, 3}), b = drawn({6});
+  const NodeAttributes common{{"group", int64_t{2}}, {"strides", Ints{2, 2}}};
+  // The same with the padding made by Pad.
+  const auto by_pad = [&](const Ints& pads) {
+    const Array wide = output_of("Pad", {x, integers({0, 0, pads[0], pads[1], 0, 0, pads[2], pads[3]})});
+    return output_of("Conv", {wide, w, b}, common);
+  };
+  for (const Ints& pads : {Ints{0, 0, 1, 1}, Ints{1, 0, 0, 2}, Ints{2, 1, 0, 0}, Ints{1, 1, 1, 1}}) {
+    NodeAttributes attributes = common;
+    attributes.emplace_back("pads", pads);
+    expect_equal(output_of("Conv", {x, w, b}, attributes), by_pad(pads), 1e-4);
+  }
+  NodeAttributes same = common;
+  same.emplace_back("auto_pad", std::string("SAME_UPPER"));
+  expect_equal(output_of("Conv", {x, w, b}, same), by_pad({1, 0, 1, 1}), 1e-4);
+
+  // y[p] = sum of x[i] w[k] with p = 2 i + k - pad
+  const Array line = floats({1, 2, 3}, {1, 1, 3}), kernel = floats({1, 10, 100}, {1, 1, 3});
+  expect_equal(output_of("ConvTranspose", {line, kernel}, {{"strides", Ints{2}}}), floats({1, 10, 102, 20, 203, 30, 300}, {1, 1, 7}));
+  expect_equal(output_of("ConvTranspose", {line, kernel}, {{"strides", Ints{2}}, {"pads", Ints{1, 1}}, {"output_padding", Ints{1}}}),
+               floats({10, 102, 20, 203, 30, 300}, {1, 1, 6}));
+  expect_equal(output_of("ConvTranspose", {line, kernel, floats({5}, {1})}, {{"strides", Ints{2}}, {"output_padding", Ints{3}}}),
+               floats({6, 15, 107, 25, 208, 35, 305, 5, 5, 5}, {1, 1, 10}));
+}
+
+TEST_CASE("ONNX selection: TopK from below, Unique, NonMaxSuppression") {
+  const Array x = floats({3, 1, 2, 1}, {1, 4});
+  const Variables least = outputs_of("TopK", {x, integers({2})}, {{"largest", int64_t{0}}}, 2);
+  expect_equal(least[0].array(), floats({1, 1}, {1, 2}));
+  expect_equal(least[1].array(), integers({1, 3}).reshape({1, 2}));
+  const Variables unique = outputs_of("Unique", {floats({2, 1, 1, 3, 4, 3}, {6})}, {}, 4);
+  expect_equal(unique[0].array(), floats({1, 2, 3, 4}, {4}));
+  expect_equal(unique[1].array(), integers({1, 0, 3, 4}));
+  expect_equal(unique[2].array(), integers({1, 0, 0, 2, 3, 2}));
+  expect_equal(unique[3].array(), integers({2, 1, 2, 1}));
+  const Array boxes = floats({0, 0, 1, 1, 0, 0.1f, 1, 1.1f, 0, 10, 1, 11}, {1, 3, 4}), scores = floats({0.9f, 0.8f, 0.7f}, {1, 1, 3});
+  expect_equal(output_of("NonMaxSuppression", {boxes, scores, integers({3}), floats({0.5f}, {1})}), integers({0, 0, 0, 0, 0, 2}).reshape({2, 3}));
+}
+
+TEST_CASE("ONNX quantization: rounding half to even, saturation, by channel, a convolution") {
+  const Array x = floats({0.5f, 1.5f, -300, 300}, {4}), one = floats({1}, {}), zero = full({}, 128, Dtype::uint8);
+  expect_equal(output_of("QuantizeLinear", {x, one, zero}), floats({128, 130, 0, 255}, {4}).astype(Dtype::uint8));
+  const Array q = floats({1, 2, 3, 4}, {2, 2}).astype(Dtype::int8);
+  expect_equal(output_of("DequantizeLinear", {q, floats({0.5f, 2}, {2})}, {{"axis", int64_t{0}}}), floats({0.5f, 1, 6, 8}, {2, 2}));
+  const Array image = floats({1, 2, 3, 4}, {1, 1, 2, 2}).astype(Dtype::uint8), w = floats({2}, {1, 1, 1, 1}).astype(Dtype::int8);
+  const Array offset = full({}, 1, Dtype::uint8), none = zeros({}, Dtype::int8);
+  expect_equal(output_of("ConvInteger", {image, w, offset}), floats({0, 2, 4, 6}, {1, 1, 2, 2}).astype(Dtype::int32));
+  expect_equal(output_of("QLinearConv", {image, one, offset, w, one, none, floats({0.5f}, {}), full({}, 10, Dtype::uint8)}),
+               floats({10, 14, 18, 22}, {1, 1, 2, 2}).astype(Dtype::uint8));
+}
