@@ -45,7 +45,8 @@ InferenceSession open_session(const std::string& path, const InferenceSessionOpt
     // Kusari's own reader, which is found by name where the program has not linked it.
     if (::dlopen("libkusari_onnx.so", RTLD_NOW | RTLD_GLOBAL) == nullptr) {
       const char* const reason = ::dlerror();
-      throw IoError("open_session: '" + path + "' needs libkusari_onnx.so: " + (reason != nullptr ? reason : "not found"));
+      throw IoError("open_session: '" + path +
+                    "' needs libkusari_onnx.so: " + (reason != nullptr ? reason : "not found"));
     }
     loader = loader_for(path, known);
   }

@@ -26,8 +26,8 @@ namespace {
 DataType type_of(const Array& x) { return onnx::type_of(x.dtype()); }
 
 /// The outputs of one node called with these inputs; an undefined one is left out.
-Variables outputs_of(const std::string& op, const std::vector<Array>& inputs, const NodeAttributes& attributes, size_t count = 1,
-                     int64_t opset = 20) {
+Variables outputs_of(const std::string& op, const std::vector<Array>& inputs, const NodeAttributes& attributes,
+                     size_t count = 1, int64_t opset = 20) {
   ModelBuilder model(opset);
   ModelBuilder::Names names, results;
   Variables given;
@@ -47,12 +47,15 @@ Variables outputs_of(const std::string& op, const std::vector<Array>& inputs, co
   return onnx::load_bytes(model.bytes()).call(given);
 }
 
-Array output_of(const std::string& op, const std::vector<Array>& inputs, const NodeAttributes& attributes = {}, int64_t opset = 20) {
+Array output_of(const std::string& op, const std::vector<Array>& inputs, const NodeAttributes& attributes = {},
+                int64_t opset = 20) {
   return outputs_of(op, inputs, attributes, 1, opset)[0].array();
 }
 
 Array drawn(const Shape& shape) { return random::uniform(shape, {.low = -1, .high = 1, .dtype = Dtype::float32}); }
-Array floats(const std::vector<float>& values, const Shape& shape) { return from_host(values.data(), shape, Dtype::float32); }
+Array floats(const std::vector<float>& values, const Shape& shape) {
+  return from_host(values.data(), shape, Dtype::float32);
+}
 Array integers(const std::vector<int64_t>& values) {
   return from_host(values.data(), {static_cast<int64_t>(values.size())}, Dtype::int64);
 }
@@ -107,9 +110,11 @@ TEST_CASE("ONNX LSTM, GRU and RNN: the fused kernel gives what single steps give
       }
     }
   }
-  CHECK_THROWS_WITH_AS(outputs_of("GRU", {drawn({2, 1, 3}), drawn({1, 6, 3}), drawn({1, 6, 2}), Array(), integers({9}).astype(Dtype::int32)},
-                                  {{"hidden_size", int64_t{2}}}),
-                       doctest::Contains("sequence_lens has 9: sequences have at most 2 elements"), ValueError);
+  CHECK_THROWS_WITH_AS(
+      outputs_of("GRU",
+                 {drawn({2, 1, 3}), drawn({1, 6, 3}), drawn({1, 6, 2}), Array(), integers({9}).astype(Dtype::int32)},
+                 {{"hidden_size", int64_t{2}}}),
+      doctest::Contains("sequence_lens has 9: sequences have at most 2 elements"), ValueError);
 }
 
 TEST_CASE("ONNX Attention: the fused function gives what products and a softmax give") {
@@ -121,10 +126,11 @@ TEST_CASE("ONNX Attention: the fused function gives what products and a softmax 
     std::vector<Array> inputs;
     NodeAttributes attributes;
   };
-  for (const Case& c : {Case{"plain", {q, k, v}, {}}, Case{"mask", {q, k, v, mask}, {}},
-                        Case{"causal", {q, k, v}, {{"is_causal", int64_t{1}}}},
-                        Case{"causal with a mask", {q, k, v, mask}, {{"is_causal", int64_t{1}}}},
-                        Case{"past", {q, k, v, Array(), past_k, past_v}, {{"is_causal", int64_t{1}}, {"scale", 0.3f}}}}) {
+  for (const Case& c :
+       {Case{"plain", {q, k, v}, {}}, Case{"mask", {q, k, v, mask}, {}},
+        Case{"causal", {q, k, v}, {{"is_causal", int64_t{1}}}},
+        Case{"causal with a mask", {q, k, v, mask}, {{"is_causal", int64_t{1}}}},
+        Case{"past", {q, k, v, Array(), past_k, past_v}, {{"is_causal", int64_t{1}}, {"scale", 0.3f}}}}) {
     CAPTURE(c.name);
     const Array fused = outputs_of("Attention", c.inputs, c.attributes, 3, 23)[0].array();
     expect_equal(fused, outputs_of("Attention", c.inputs, c.attributes, 4, 23)[0].array());
@@ -133,14 +139,18 @@ TEST_CASE("ONNX Attention: the fused function gives what products and a softmax 
 
 TEST_CASE("ONNX pooling: ceil_mode, uneven padding, dilation, places") {
   const Array x = arange(16, Dtype::float32).reshape({1, 1, 4, 4});
-  expect_equal(output_of("MaxPool", {x}, {{"kernel_shape", Ints{3, 3}}, {"strides", Ints{2, 2}}, {"ceil_mode", int64_t{1}}}),
+  expect_equal(
+      output_of("MaxPool", {x}, {{"kernel_shape", Ints{3, 3}}, {"strides", Ints{2, 2}}, {"ceil_mode", int64_t{1}}}),
+      floats({10, 11, 14, 15}, {1, 1, 2, 2}));
+  expect_equal(
+      output_of("MaxPool", {x}, {{"kernel_shape", Ints{2, 2}}, {"strides", Ints{2, 2}}, {"pads", Ints{1, 0, 0, 1}}}),
+      floats({1, 3, 9, 11}, {1, 1, 2, 2}));
+  expect_equal(output_of("MaxPool", {x}, {{"kernel_shape", Ints{2, 2}}, {"dilations", Ints{2, 2}}}),
                floats({10, 11, 14, 15}, {1, 1, 2, 2}));
-  expect_equal(output_of("MaxPool", {x}, {{"kernel_shape", Ints{2, 2}}, {"strides", Ints{2, 2}}, {"pads", Ints{1, 0, 0, 1}}}),
-               floats({1, 3, 9, 11}, {1, 1, 2, 2}));
-  expect_equal(output_of("MaxPool", {x}, {{"kernel_shape", Ints{2, 2}}, {"dilations", Ints{2, 2}}}), floats({10, 11, 14, 15}, {1, 1, 2, 2}));
   const Variables both = outputs_of("MaxPool", {x}, {{"kernel_shape", Ints{2, 2}}, {"strides", Ints{2, 2}}}, 2);
   expect_equal(both[1].array(), integers({5, 7, 13, 15}).reshape({1, 1, 2, 2}));
-  expect_equal(output_of("MaxUnpool", {both[0].array(), both[1].array()}, {{"kernel_shape", Ints{2, 2}}, {"strides", Ints{2, 2}}}),
+  expect_equal(output_of("MaxUnpool", {both[0].array(), both[1].array()},
+                         {{"kernel_shape", Ints{2, 2}}, {"strides", Ints{2, 2}}}),
                floats({0, 0, 0, 0, 0, 5, 0, 7, 0, 0, 0, 0, 0, 13, 0, 15}, {1, 1, 4, 4}));
   // The corner window has one element of x: alone, or among four.
   const NodeAttributes padded{{"kernel_shape", Ints{2, 2}}, {"strides", Ints{2, 2}}, {"pads", Ints{1, 1, 1, 1}}};
@@ -148,8 +158,10 @@ TEST_CASE("ONNX pooling: ceil_mode, uneven padding, dilation, places") {
   counted.emplace_back("count_include_pad", int64_t{1});
   const Array ones = full({1, 1, 4, 4}, 1, Dtype::float32);
   expect_equal(output_of("AveragePool", {ones}, padded), full({1, 1, 3, 3}, 1, Dtype::float32));
-  expect_equal(output_of("AveragePool", {ones}, counted), floats({.25f, .5f, .25f, .5f, 1, .5f, .25f, .5f, .25f}, {1, 1, 3, 3}));
-  CHECK_THROWS_WITH_AS(output_of("MaxPool", {x}, {{"kernel_shape", Ints{5, 5}}}), doctest::Contains("does not fit"), ValueError);
+  expect_equal(output_of("AveragePool", {ones}, counted),
+               floats({.25f, .5f, .25f, .5f, 1, .5f, .25f, .5f, .25f}, {1, 1, 3, 3}));
+  CHECK_THROWS_WITH_AS(output_of("MaxPool", {x}, {{"kernel_shape", Ints{5, 5}}}), doctest::Contains("does not fit"),
+                       ValueError);
 }
 
 TEST_CASE("ONNX convolutions: padding on one side, auto_pad, transposed with output_padding") {
@@ -172,11 +184,14 @@ TEST_CASE("ONNX convolutions: padding on one side, auto_pad, transposed with out
 
   // y[p] = sum of x[i] w[k] with p = 2 i + k - pad
   const Array line = floats({1, 2, 3}, {1, 1, 3}), kernel = floats({1, 10, 100}, {1, 1, 3});
-  expect_equal(output_of("ConvTranspose", {line, kernel}, {{"strides", Ints{2}}}), floats({1, 10, 102, 20, 203, 30, 300}, {1, 1, 7}));
-  expect_equal(output_of("ConvTranspose", {line, kernel}, {{"strides", Ints{2}}, {"pads", Ints{1, 1}}, {"output_padding", Ints{1}}}),
+  expect_equal(output_of("ConvTranspose", {line, kernel}, {{"strides", Ints{2}}}),
+               floats({1, 10, 102, 20, 203, 30, 300}, {1, 1, 7}));
+  expect_equal(output_of("ConvTranspose", {line, kernel},
+                         {{"strides", Ints{2}}, {"pads", Ints{1, 1}}, {"output_padding", Ints{1}}}),
                floats({10, 102, 20, 203, 30, 300}, {1, 1, 6}));
-  expect_equal(output_of("ConvTranspose", {line, kernel, floats({5}, {1})}, {{"strides", Ints{2}}, {"output_padding", Ints{3}}}),
-               floats({6, 15, 107, 25, 208, 35, 305, 5, 5, 5}, {1, 1, 10}));
+  expect_equal(
+      output_of("ConvTranspose", {line, kernel, floats({5}, {1})}, {{"strides", Ints{2}}, {"output_padding", Ints{3}}}),
+      floats({6, 15, 107, 25, 208, 35, 305, 5, 5, 5}, {1, 1, 10}));
 }
 
 TEST_CASE("ONNX selection: TopK from below, Unique, NonMaxSuppression") {
@@ -189,18 +204,23 @@ TEST_CASE("ONNX selection: TopK from below, Unique, NonMaxSuppression") {
   expect_equal(unique[1].array(), integers({1, 0, 3, 4}));
   expect_equal(unique[2].array(), integers({1, 0, 0, 2, 3, 2}));
   expect_equal(unique[3].array(), integers({2, 1, 2, 1}));
-  const Array boxes = floats({0, 0, 1, 1, 0, 0.1f, 1, 1.1f, 0, 10, 1, 11}, {1, 3, 4}), scores = floats({0.9f, 0.8f, 0.7f}, {1, 1, 3});
-  expect_equal(output_of("NonMaxSuppression", {boxes, scores, integers({3}), floats({0.5f}, {1})}), integers({0, 0, 0, 0, 0, 2}).reshape({2, 3}));
+  const Array boxes = floats({0, 0, 1, 1, 0, 0.1f, 1, 1.1f, 0, 10, 1, 11}, {1, 3, 4}),
+              scores = floats({0.9f, 0.8f, 0.7f}, {1, 1, 3});
+  expect_equal(output_of("NonMaxSuppression", {boxes, scores, integers({3}), floats({0.5f}, {1})}),
+               integers({0, 0, 0, 0, 0, 2}).reshape({2, 3}));
 }
 
 TEST_CASE("ONNX quantization: rounding half to even, saturation, by channel, a convolution") {
   const Array x = floats({0.5f, 1.5f, -300, 300}, {4}), one = floats({1}, {}), zero = full({}, 128, Dtype::uint8);
   expect_equal(output_of("QuantizeLinear", {x, one, zero}), floats({128, 130, 0, 255}, {4}).astype(Dtype::uint8));
   const Array q = floats({1, 2, 3, 4}, {2, 2}).astype(Dtype::int8);
-  expect_equal(output_of("DequantizeLinear", {q, floats({0.5f, 2}, {2})}, {{"axis", int64_t{0}}}), floats({0.5f, 1, 6, 8}, {2, 2}));
-  const Array image = floats({1, 2, 3, 4}, {1, 1, 2, 2}).astype(Dtype::uint8), w = floats({2}, {1, 1, 1, 1}).astype(Dtype::int8);
+  expect_equal(output_of("DequantizeLinear", {q, floats({0.5f, 2}, {2})}, {{"axis", int64_t{0}}}),
+               floats({0.5f, 1, 6, 8}, {2, 2}));
+  const Array image = floats({1, 2, 3, 4}, {1, 1, 2, 2}).astype(Dtype::uint8),
+              w = floats({2}, {1, 1, 1, 1}).astype(Dtype::int8);
   const Array offset = full({}, 1, Dtype::uint8), none = zeros({}, Dtype::int8);
   expect_equal(output_of("ConvInteger", {image, w, offset}), floats({0, 2, 4, 6}, {1, 1, 2, 2}).astype(Dtype::int32));
-  expect_equal(output_of("QLinearConv", {image, one, offset, w, one, none, floats({0.5f}, {}), full({}, 10, Dtype::uint8)}),
-               floats({10, 14, 18, 22}, {1, 1, 2, 2}).astype(Dtype::uint8));
+  expect_equal(
+      output_of("QLinearConv", {image, one, offset, w, one, none, floats({0.5f}, {}), full({}, 10, Dtype::uint8)}),
+      floats({10, 14, 18, 22}, {1, 1, 2, 2}).astype(Dtype::uint8));
 }

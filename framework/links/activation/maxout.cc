@@ -17,8 +17,8 @@ int64_t maxout_units(int64_t out_size, int64_t pool_size) {
   }
   int64_t units = 0;
   if (__builtin_mul_overflow(argument::not_negative("L::Maxout", "out_size", out_size), pool_size, &units)) {
-    throw ValueError("L::Maxout: out_size is " + std::to_string(out_size) + " and pool_size " + std::to_string(pool_size) +
-                     ": their product is too large");
+    throw ValueError("L::Maxout: out_size is " + std::to_string(out_size) + " and pool_size " +
+                     std::to_string(pool_size) + ": their product is too large");
   }
   return units;
 }
