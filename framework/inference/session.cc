@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <unordered_set>
 
+#include "kusari/framework/autograd/function_hook.h"
 #include "kusari/framework/autograd/input_caster.h"
 #include "kusari/framework/core/environment.h"
 #include "kusari/framework/core/error.h"
@@ -414,6 +415,10 @@ void Session::record(Entry& entry, const Arrays& inputs) {
 // and no weights are packed that are not needed once they are folded.
 bool Session::record_unseen(const CallableModel& scratch, const Arrays& inputs, Recording& recording,
                             std::string& reason) {
+  struct Unhooked {  // hooks would see arrays without numbers
+    FunctionHook* hooks = std::exchange(kusari::detail::t_function_hooks, nullptr);
+    ~Unhooked() { kusari::detail::t_function_hooks = hooks; }
+  } const unhooked;
   Recorder recorder(options_.name, false);
   recorder.only_record();
   if (!record_call(scratch, inputs, recorder, recording, reason)) return false;

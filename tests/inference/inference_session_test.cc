@@ -353,6 +353,22 @@ struct Counter : Chain {
   }
 };
 
+struct CountHook final : FunctionHook {
+  int calls = 0;
+  void forward_preprocess(const FunctionNode&, const ArrayRefs&) override { ++calls; }
+};
+
+TEST_CASE("hooks of the thread see nothing of a recording") {
+  const InferenceMlp model;
+  const Array x = numbers({2, 6});
+  CountHook hook;
+  const ScopedFunctionHook scope(hook);
+  const InferenceSession session(model);
+  session.run({x});
+  CHECK(hook.calls == 0);
+  CHECK(session.summary().find("define-by-run") == std::string::npos);
+}
+
 TEST_CASE("inference sessions find out what a model keeps from call to call") {
   const Array x = numbers({2, 6});
   const WithTable model;
