@@ -22,7 +22,8 @@ struct ExportOptions {
   int opset = 21;                              ///< 13 to 22
   /// The first axis of the inputs that have the first one's size there is the batch: the file takes any size of it.
   bool dynamic_batch = false;
-  bool train = false;  ///< write what the model does in training, random numbers left out
+  /// Write what the model does in training: dropout draws at each run. Running statistics move as in other calls.
+  bool train = false;
   /// Weights of that many bytes in all, or more, go to a file of their own beside the model's, NAME.data.
   uint64_t external_threshold = uint64_t{1} << 30;
   std::string graph_name = "kusari";
@@ -90,7 +91,7 @@ ModelCall model_call(F& f) {
 template <class F>
 Link* link_of(F& f) {
   if constexpr (std::derived_from<F, Link>) {
-    return &f;
+    return const_cast<std::remove_const_t<F>*>(&f);  // its lists of members are not const
   } else {
     static_cast<void>(f);
     return nullptr;
@@ -132,6 +133,12 @@ void export_testcase(Model&& model, std::initializer_list<Variable> inputs, cons
                      const TestcaseOptions& options = {}) {
   detail::export_testcase(detail::model_call(model), detail::link_of(model),
                           std::span<const Variable>(inputs.begin(), inputs.size()), folder, options);
+}
+
+template <class Model>
+void export_testcase(Model&& model, std::span<const Variable> inputs, const std::string& folder,
+                     const TestcaseOptions& options = {}) {
+  detail::export_testcase(detail::model_call(model), detail::link_of(model), inputs, folder, options);
 }
 
 }  // namespace kusari::onnx

@@ -365,6 +365,11 @@ void connections() {
   link_case("link_highway", L::Highway(6), {uniform({2, 6})});
   link_case("link_inception",
             L::Inception(4, {.out1 = 3, .proj3 = 2, .out3 = 3, .proj5 = 2, .out5 = 3, .proj_pool = 2}), {x});
+  link_case("link_inception_bn",
+            L::InceptionBN(4, {.out1 = 3, .proj3 = 2, .out3 = 3, .proj33 = 2, .out33 = 3, .proj_pool = 2}), {x});
+  link_case("link_inception_bn_stride",
+            L::InceptionBN(4, {.proj3 = 2, .out3 = 3, .proj33 = 2, .out33 = 3, .pooltype = "avg", .stride = 2}), {x});
+  link_case("link_swish", L::Swish(Shape{4}), {x});
   link_case("link_mlp_convolution", L::MLPConvolution2D(4, {5, 6}, 3), {x});
   link_case("link_scale", L::Scale({.w_shape = Shape{4}, .bias_term = true}), {x});
   link_case("link_maxout", L::Maxout(6, 4, 3), {uniform({2, 6})});
@@ -422,6 +427,7 @@ void normalizations() {
   link_case("link_layer_normalization", L::LayerNormalization(6), {uniform({2, 3, 6})});
   link_case("link_rms_normalization", L::RMSNormalization(6), {uniform({2, 3, 6})});
   both("normalization_group", [=](const Variable& v) { return F::group_normalization(v, 3, gamma, beta); }, {x});
+  link_case("link_batch_renormalization", L::BatchRenormalization(6), {x});
   link_case("link_group_normalization", L::GroupNormalization(2), {x});
   both("normalization_lrn", [](const Variable& v) { return F::local_response_normalization(v); }, {x});
   both("normalization_l2", [](const Variable& v) { return F::normalize(v); }, {uniform({2, 6})});
@@ -482,6 +488,19 @@ void attentions() {
   both("attention_rotary", [](const Variable& x) { return F::rotary_embedding(x); }, {uniform({2, 4, 3, 8})});
   both("attention_rotary_interleaved", [](const Variable& x) { return F::rotary_embedding(x, {.interleaved = true}); },
        {uniform({2, 4, 3, 8})});
+  link_case("model_llama",
+            L::TransformerLM(50, {.block = 8,
+                                  .layers = 2,
+                                  .heads = 4,
+                                  .width = 16,
+                                  .tied = false,
+                                  .blocks = {.mlp_width = 24,
+                                             .mlp = L::BlockMlp::gated_silu,
+                                             .norm = L::BlockNorm::rms,
+                                             .groups = 2,
+                                             .nobias = true,
+                                             .rotary_base = 1e4}}),
+            {integers({2, 6}, 50)});
   link_case("link_attention", L::MultiHeadAttention(16, 4), {uniform({2, 5, 16})});
   link_case("link_transformer_block", L::TransformerBlock(16, 4), {uniform({2, 5, 16})});
   link_case("model_transformer_lm", L::TransformerLM(50, {.block = 8, .layers = 2, .heads = 4, .width = 16}),
@@ -529,6 +548,16 @@ void recurrent() {
   link_case("link_stateless_gru", L::StatelessGRU(5, 6), {uniform({2, 6}), uniform({2, 5})});
   link_case("link_mgu", L::StatelessMGU(5, 6), {uniform({2, 6}), uniform({2, 5})});
   link_case("link_peephole_lstm", L::StatefulPeepholeLSTM(5, 6), {uniform({2, 5})});
+  {
+    L::ChildSumTreeLSTM tree(5, 6);
+    write_case(
+        "link_tree_lstm",
+        [&](const Variable& c, const Variable& h, const Variable& x) {
+          const auto out = tree({c, c}, {h, h}, x);
+          return Variables(out.c, out.h);
+        },
+        {uniform({2, 6}), uniform({2, 6}), uniform({2, 5})}, &tree);
+  }
   link_case("link_zoneout_lstm", L::StatefulZoneoutLSTM(5, 6), {uniform({2, 5})});
 }
 

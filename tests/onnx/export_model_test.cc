@@ -113,7 +113,7 @@ TEST_CASE("large weights go to a file of their own, at places that can be mapped
 
 TEST_CASE("a test case has inputs, outputs and gradients") {
   const ScratchDirectory folder;
-  L::Linear net(3, 2);
+  const L::Linear net(3, 2);
   const Variable x = counted({2, 3});
   onnx::export_testcase(net, {x}, folder / "case", {.output_grad = true});
   const auto tensor = [&](const std::string& name) {

@@ -1,5 +1,6 @@
 #include "kusari/framework/functions/math/modulo.h"
 
+#include "kusari/framework/autograd/attributes.h"
 #include "kusari/framework/autograd/function_node.h"
 #include "kusari/framework/core/error.h"
 #include "kusari/framework/functions/array/broadcast.h"
@@ -18,6 +19,7 @@ class Modulo final : public FunctionNode {
  public:
   explicit Modulo(ModuloSign sign) : sign_{sign} {}
   const char* name() const override { return "modulo"; }
+  void describe(Attributes& options) const override { options.set("fmod", sign_ == ModuloSign::dividend); }
 
  private:
   void check(const TypeCheck& c) const override {

@@ -145,6 +145,15 @@ void add_elementwise(ConverterTable& table) {
   table["maximum"] = elementwise("Max", 2);
   table["minimum"] = elementwise("Min", 2);
   table["where"] = elementwise("Where", 3);
+  table["modulo"] = [](const NodeWriter& w) {
+    // An operator of floating numbers only where the dividend's sign stays.
+    const bool is_dividend = w.options().boolean("fmod");
+    if (is_dividend || !kusari::is_floating(w.input_dtype(0))) {
+      return w.op("Mod", {{"fmod", int64_t{is_dividend}}});
+    }
+    const std::string quotient = w.make("Floor", {w.make("Div", {w.input(0), w.input(1)})});
+    w.node("Sub", {w.input(0), w.make("Mul", {quotient, w.input(1)})}, {w.output()});
+  };
   table["fmod"] = [](const NodeWriter& w) { w.node("Mod", operands(w, 2), {w.output()}, {{"fmod", int64_t{1}}}); };
   table["linear_interpolate"] = [](const NodeWriter& w) {
     const std::string rest = w.make("Sub", {w.scalar(1, w.input_dtype(0)), w.input(0)});
