@@ -104,16 +104,17 @@ TEST_CASE("Calibrator: the numbers of both arrays of a product are observed") {
 
 TEST_CASE("Calibrator: percentile and entropy do not let one outlier take the range") {
   const Cnn model;
-  const Array x = images(32);
+  // Nearly normal: entropy does not see how coarse the steps are where numbers are spread evenly.
+  const Array x = (images(64, 1) + images(64, 2) + images(64, 3) + images(64, 4)) * 0.5;
   const Variable y = model(x);
-  const Array outlier = with_first(x, 300);
+  const Array outlier = with_first(x, 30);
   const auto error = [&](const quantization::Method& method) {
     Calibrator calibrator(model, {.method = method});
     calibrator.observe(outlier);
     return relative_error(calibrator.quantized()(x), y);
   };
   const double of_min_max = error(quantization::min_max());
-  CHECK(of_min_max > 0.2);
+  CHECK(of_min_max > 0.05);
   CHECK(error(quantization::percentile(99.9)) < 0.25 * of_min_max);
   CHECK(error(quantization::entropy()) < 0.5 * of_min_max);
 }

