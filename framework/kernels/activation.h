@@ -362,6 +362,31 @@ struct SiluGrad {
   }
 };
 
+/// What is left of x when it is stored as an integer in [low, high]; halves round to the even integer. NaN stays NaN.
+struct FakeQuantize {
+  static constexpr const char* kName = "fake_quantize";
+  double low;
+  double high;
+  template <class T>
+  KUSARI_HOST_DEVICE T operator()(T x, T scale, T zero) const {
+    const T q = km::rint(x / scale) + zero;
+    const T above = q < static_cast<T>(low) ? static_cast<T>(low) : q;
+    const T inside = above > static_cast<T>(high) ? static_cast<T>(high) : above;
+    return (inside - zero) * scale;
+  }
+};
+/// 1 where FakeQuantize does not cut x off, else 0.
+struct FakeQuantizeMask {
+  static constexpr const char* kName = "fake_quantize_mask";
+  double low;
+  double high;
+  template <class T>
+  KUSARI_HOST_DEVICE T operator()(T x, T scale, T zero) const {
+    const T q = km::rint(x / scale) + zero;
+    return (q >= static_cast<T>(low) && q <= static_cast<T>(high)) ? T(1) : T(0);
+  }
+};
+
 }  // namespace kusari::kernels
 
 #define KUSARI_ACTIVATION_OPS(V) \
@@ -401,4 +426,6 @@ struct SiluGrad {
   V(GeluTanh)                    \
   V(GeluTanhGrad)                \
   V(Silu)                        \
-  V(SiluGrad)
+  V(SiluGrad)                    \
+  V(FakeQuantize)                \
+  V(FakeQuantizeMask)

@@ -49,7 +49,11 @@ struct FilePort {
 
 inline std::pair<std::string, std::string> read_pair(protozero::pbf_reader entry) {
   std::pair<std::string, std::string> result;
-  while (entry.next()) (entry.tag() == 1 ? result.first : result.second) = entry.get_string();
+  while (entry.next()) {
+    const bool is_key = entry.tag() == 1;
+    std::string text = entry.get_string();
+    (is_key ? result.first : result.second) = std::move(text);
+  }
   return result;
 }
 

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cmath>
 #include <optional>
 #include <vector>
@@ -24,6 +25,7 @@
 #include "kusari/framework/functions/math/sqrt.h"
 #include "kusari/framework/functions/math/square.h"
 #include "kusari/framework/functions/math/trigonometric.h"
+#include "kusari/framework/functions/quantization/fake_quantize.h"
 #include "kusari/tests/properties/property.h"
 #include "kusari/tests/special_reference.h"
 
@@ -96,6 +98,50 @@ TEST_CASE("property: clip") {
                   return References{naive::map([=](double v) { return v < low ? low : v > high ? high : v; }, x[0])};
                 },
             .float32_atol = 1e-6};
+  });
+}
+
+// Straight through is no derivative: no difference finds it.
+TEST_CASE("property: fake_quantize") {
+  check_property([](Draw& draw) -> PropertyCase {
+    const Shape shape = draw.shape(1, 4, 5, true);
+    const int64_t axis = draw.axis(static_cast<int>(shape.size()));
+    const bool by_channel = draw.flip(), is_signed = draw.flip(), is_narrow = draw.flip(), has_zero = draw.flip();
+    const int64_t channels = shape[static_cast<int>(axis < 0 ? axis + shape.ndim() : axis)];
+    const Shape scales = by_channel ? Shape{channels} : Shape{};
+    // Powers of two, and numbers away from the middle between two steps: no rounding decides differently.
+    const Array exponents = draw.integers(scales, -4, 2), zero = draw.integers(scales, -20, 20);
+    std::vector<double> scale = exponents.to_vector<double>();
+    for (double& one : scale) one = std::exp2(one);
+    const std::vector<double> zeros = has_zero ? zero.to_vector<double>() : std::vector<double>(scale.size());
+    const Array steps = draw.integers(shape, -300, 300);
+    const Array x = steps.astype(Dtype::float64) * std::exp2(-4) + draw.real(shape, 0.001, 0.02);
+    const double low = (is_signed ? -128 : 0) + (is_narrow ? 1 : 0), high = is_signed ? 127 : 255;
+    return {.inputs = {x},
+            .function =
+                [=](const Variables& v) {
+                  return Variables{F::fake_quantize(v[0], array(scale, scales, v[0].device()),
+                                                    {.zero_point = has_zero ? zero.to_device(v[0].device()) : Array(),
+                                                     .axis = by_channel ? std::optional<int64_t>(axis) : std::nullopt,
+                                                     .dtype = is_signed ? Dtype::int8 : Dtype::uint8,
+                                                     .narrow_range = is_narrow})};
+                },
+            .reference =
+                [=](const References& v) {
+                  Reference y = v[0];
+                  int64_t inner = 1;  // elements of one place of the axis
+                  for (int i = static_cast<int>(axis < 0 ? axis + shape.ndim() : axis) + 1; i < shape.ndim(); ++i) {
+                    inner *= shape[i];
+                  }
+                  for (size_t i = 0; i < y.values.size(); ++i) {
+                    const size_t k = by_channel ? i / static_cast<size_t>(inner) % scale.size() : 0;
+                    const double q = std::clamp(std::nearbyint(y.values[i] / scale[k]) + zeros[k], low, high);
+                    y.values[i] = (q - zeros[k]) * scale[k];
+                  }
+                  return References{y};
+                },
+            .first_order = false,
+            .second_order = false};
   });
 }
 
