@@ -2,7 +2,6 @@
 
 #include <utility>
 
-#include "kusari/framework/core/argument.h"
 #include "kusari/framework/core/error.h"
 #include "kusari/framework/functions/activation/maxout.h"
 #include "kusari/framework/links/link_hook.h"
@@ -15,12 +14,7 @@ int64_t maxout_units(int64_t out_size, int64_t pool_size) {
   if (pool_size < 1) {
     throw ValueError("L::Maxout: pool_size is " + std::to_string(pool_size) + ": it must be positive");
   }
-  int64_t units = 0;
-  if (__builtin_mul_overflow(argument::not_negative("L::Maxout", "out_size", out_size), pool_size, &units)) {
-    throw ValueError("L::Maxout: out_size is " + std::to_string(out_size) + " and pool_size " +
-                     std::to_string(pool_size) + ": their product is too large");
-  }
-  return units;
+  return size_times("L::Maxout", "out_size", out_size, pool_size);
 }
 
 }  // namespace

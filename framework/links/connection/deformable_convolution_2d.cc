@@ -45,7 +45,7 @@ DeformableConvolution2D::DeformableConvolution2D(int64_t in_channels, int64_t ou
     : offset_conv{*this,
                   "offset_conv",
                   size_or_infer(kDeformable, "in_channels", in_channels),
-                  2 * numel(filter_shape(kDeformable, 2, 1, 1, ksize)),
+                  2 * checked_numel(filter_shape(kDeformable, 2, 1, 1, ksize), 2, kDeformable),
                   ksize,
                   {.stride = options.stride,
                    .pad = options.pad,

@@ -6,7 +6,6 @@
 #include <vector>
 
 #include "kusari/framework/autograd/input_caster.h"
-#include "kusari/framework/core/argument.h"
 #include "kusari/framework/core/error.h"
 #include "kusari/framework/functions/array/concat.h"
 #include "kusari/framework/functions/array/reshape.h"
@@ -69,7 +68,7 @@ StatelessLSTM::StatelessLSTM(int64_t in_size, int64_t out_size, Options options)
     : upward{*this,
              "upward",
              size_or_infer("L::LSTM", "in_size", in_size),
-             kGates * argument::not_negative("L::LSTM", "out_size", out_size),
+             size_times("L::LSTM", "out_size", out_size, kGates),
              {.initial_w = by_blocks(std::move(options.upward_init)),
               .initial_bias = gate_biases(std::move(options.bias_init), std::move(options.forget_bias_init))}},
       lateral{*this,

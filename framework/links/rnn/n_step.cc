@@ -42,7 +42,11 @@ NStepWeights::NStepWeights(int64_t gates, int64_t in_size, int64_t out_size, con
       KUSARI_N_STEP_BIAS(5),
       KUSARI_N_STEP_BIAS(6),
       KUSARI_N_STEP_BIAS(7),
-      gates_{gates} {}
+      gates_{gates} {
+  if (gates < 1 || gates > 4) {
+    throw ValueError("L::NStepWeights: gates is " + std::to_string(gates) + ": it must be 1 to 4");
+  }
+}
 
 #undef KUSARI_N_STEP_WEIGHT
 #undef KUSARI_N_STEP_BIAS
@@ -63,7 +67,8 @@ NStepBase::NStepBase(const char* call, int64_t gates, int64_t directions, int64_
       in_size_{size_or_infer(call, "in_size", in_size)},
       out_size_{argument::not_negative(call, "out_size", out_size)} {
   for (int64_t k = 0; k < n_layers * directions; ++k) {
-    append(NStepWeights(gates, k < directions ? in_size : directions * out_size, out_size, options));
+    append(NStepWeights(gates, k < directions ? in_size : size_times(call, "out_size", out_size, directions), out_size,
+                        options));
   }
 }
 

@@ -1,6 +1,5 @@
 #include "kusari/framework/links/rnn/peephole_lstm.h"
 
-#include "kusari/framework/core/argument.h"
 #include "kusari/framework/functions/activation/sigmoid.h"
 #include "kusari/framework/functions/activation/tanh.h"
 #include "kusari/framework/functions/math/basic_math.h"
@@ -16,7 +15,7 @@ using functions::tanh;
 
 StatefulPeepholeLSTM::StatefulPeepholeLSTM(int64_t in_size, int64_t out_size)
     : upward{*this, "upward", size_or_infer("L::StatefulPeepholeLSTM", "in_size", in_size),
-             4 * argument::not_negative("L::StatefulPeepholeLSTM", "out_size", out_size)},
+             size_times("L::StatefulPeepholeLSTM", "out_size", out_size, 4)},
       lateral{*this, "lateral", out_size, 4 * out_size, {.nobias = true}},
       peep_i{*this, "peep_i", out_size, out_size, {.nobias = true}},
       peep_f{*this, "peep_f", out_size, out_size, {.nobias = true}},

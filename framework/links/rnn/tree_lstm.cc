@@ -59,7 +59,7 @@ functions::CellOutput leaf(const Variable& aio, int64_t units) {
 
 ChildSumTreeLSTM::ChildSumTreeLSTM(int64_t in_size, int64_t out_size)
     : W_x{*this, "W_x", size_or_infer("L::ChildSumTreeLSTM", "in_size", in_size),
-          4 * argument::not_negative("L::ChildSumTreeLSTM", "out_size", out_size)},
+          size_times("L::ChildSumTreeLSTM", "out_size", out_size, 4)},
       W_h_aio{*this, "W_h_aio", out_size, 3 * out_size, {.nobias = true}},
       W_h_f{*this, "W_h_f", out_size, out_size, {.nobias = true}} {}
 
@@ -88,8 +88,7 @@ functions::CellOutput ChildSumTreeLSTM::operator()(std::initializer_list<Variabl
 
 NaryTreeLSTM::NaryTreeLSTM(int64_t in_size, int64_t out_size, int64_t n_ary)
     : W_x{*this, "W_x", size_or_infer("L::NaryTreeLSTM", "in_size", in_size),
-          (3 + argument::count("L::NaryTreeLSTM", "n_ary", n_ary)) *
-              argument::not_negative("L::NaryTreeLSTM", "out_size", out_size)} {
+          size_times("L::NaryTreeLSTM", "out_size", out_size, 3 + argument::count("L::NaryTreeLSTM", "n_ary", n_ary))} {
   for (int64_t k = 0; k < n_ary; ++k)
     children_.emplace_back(out_size, (3 + n_ary) * out_size, LinearOptions{.nobias = true});
 }

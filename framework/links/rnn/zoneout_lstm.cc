@@ -21,7 +21,7 @@ double zoneout_ratio(const char* name, double ratio) {
 
 StatefulZoneoutLSTM::StatefulZoneoutLSTM(int64_t in_size, int64_t out_size, Options options)
     : upward{*this, "upward", size_or_infer("L::StatefulZoneoutLSTM", "in_size", in_size),
-             4 * argument::not_negative("L::StatefulZoneoutLSTM", "out_size", out_size)},
+             size_times("L::StatefulZoneoutLSTM", "out_size", out_size, 4)},
       lateral{*this, "lateral", out_size, 4 * out_size, {.nobias = true}},
       c_ratio{zoneout_ratio("c_ratio", options.c_ratio)},
       h_ratio{zoneout_ratio("h_ratio", options.h_ratio)} {}
