@@ -56,7 +56,7 @@ Array drawn(const Shape& shape) { return random::uniform(shape, {.low = -1, .hig
 Array floats(const std::vector<float>& values, const Shape& shape) {
   return from_host(values.data(), shape, Dtype::float32);
 }
-Array integers(const std::vector<int64_t>& values) {
+Array int_vector(const std::vector<int64_t>& values) {
   return from_host(values.data(), {static_cast<int64_t>(values.size())}, Dtype::int64);
 }
 
@@ -91,7 +91,7 @@ TEST_CASE("ONNX LSTM, GRU and RNN: the fused kernel gives what single steps give
                                   drawn({directions, c.gates * hidden, in}),
                                   drawn({directions, c.gates * hidden, hidden}),
                                   drawn({directions, 2 * c.gates * hidden}),
-                                  ragged ? integers({2, 5, 3}).astype(Dtype::int32) : Array(),
+                                  ragged ? int_vector({2, 5, 3}).astype(Dtype::int32) : Array(),
                                   drawn({directions, batch, hidden})};
         if (c.outputs == 3) inputs.push_back(drawn({directions, batch, hidden}));
         NodeAttributes attributes{{"hidden_size", hidden}, {"direction", direction}};
@@ -112,7 +112,7 @@ TEST_CASE("ONNX LSTM, GRU and RNN: the fused kernel gives what single steps give
   }
   CHECK_THROWS_WITH_AS(
       outputs_of("GRU",
-                 {drawn({2, 1, 3}), drawn({1, 6, 3}), drawn({1, 6, 2}), Array(), integers({9}).astype(Dtype::int32)},
+                 {drawn({2, 1, 3}), drawn({1, 6, 3}), drawn({1, 6, 2}), Array(), int_vector({9}).astype(Dtype::int32)},
                  {{"hidden_size", int64_t{2}}}),
       doctest::Contains("sequence_lens has 9: sequences have at most 2 elements"), ValueError);
 }
@@ -148,7 +148,7 @@ TEST_CASE("ONNX pooling: ceil_mode, uneven padding, dilation, places") {
   expect_equal(output_of("MaxPool", {x}, {{"kernel_shape", Ints{2, 2}}, {"dilations", Ints{2, 2}}}),
                floats({10, 11, 14, 15}, {1, 1, 2, 2}));
   const Variables both = outputs_of("MaxPool", {x}, {{"kernel_shape", Ints{2, 2}}, {"strides", Ints{2, 2}}}, 2);
-  expect_equal(both[1].array(), integers({5, 7, 13, 15}).reshape({1, 1, 2, 2}));
+  expect_equal(both[1].array(), int_vector({5, 7, 13, 15}).reshape({1, 1, 2, 2}));
   expect_equal(output_of("MaxUnpool", {both[0].array(), both[1].array()},
                          {{"kernel_shape", Ints{2, 2}}, {"strides", Ints{2, 2}}}),
                floats({0, 0, 0, 0, 0, 5, 0, 7, 0, 0, 0, 0, 0, 13, 0, 15}, {1, 1, 4, 4}));
@@ -170,7 +170,7 @@ TEST_CASE("ONNX convolutions: padding on one side, auto_pad, transposed with out
   const NodeAttributes common{{"group", int64_t{2}}, {"strides", Ints{2, 2}}};
   // The same with the padding made by Pad.
   const auto by_pad = [&](const Ints& pads) {
-    const Array wide = output_of("Pad", {x, integers({0, 0, pads[0], pads[1], 0, 0, pads[2], pads[3]})});
+    const Array wide = output_of("Pad", {x, int_vector({0, 0, pads[0], pads[1], 0, 0, pads[2], pads[3]})});
     return output_of("Conv", {wide, w, b}, common);
   };
   for (const Ints& pads : {Ints{0, 0, 1, 1}, Ints{1, 0, 0, 2}, Ints{2, 1, 0, 0}, Ints{1, 1, 1, 1}}) {
@@ -196,18 +196,18 @@ TEST_CASE("ONNX convolutions: padding on one side, auto_pad, transposed with out
 
 TEST_CASE("ONNX selection: TopK from below, Unique, NonMaxSuppression") {
   const Array x = floats({3, 1, 2, 1}, {1, 4});
-  const Variables least = outputs_of("TopK", {x, integers({2})}, {{"largest", int64_t{0}}}, 2);
+  const Variables least = outputs_of("TopK", {x, int_vector({2})}, {{"largest", int64_t{0}}}, 2);
   expect_equal(least[0].array(), floats({1, 1}, {1, 2}));
-  expect_equal(least[1].array(), integers({1, 3}).reshape({1, 2}));
+  expect_equal(least[1].array(), int_vector({1, 3}).reshape({1, 2}));
   const Variables unique = outputs_of("Unique", {floats({2, 1, 1, 3, 4, 3}, {6})}, {}, 4);
   expect_equal(unique[0].array(), floats({1, 2, 3, 4}, {4}));
-  expect_equal(unique[1].array(), integers({1, 0, 3, 4}));
-  expect_equal(unique[2].array(), integers({1, 0, 0, 2, 3, 2}));
-  expect_equal(unique[3].array(), integers({2, 1, 2, 1}));
+  expect_equal(unique[1].array(), int_vector({1, 0, 3, 4}));
+  expect_equal(unique[2].array(), int_vector({1, 0, 0, 2, 3, 2}));
+  expect_equal(unique[3].array(), int_vector({2, 1, 2, 1}));
   const Array boxes = floats({0, 0, 1, 1, 0, 0.1f, 1, 1.1f, 0, 10, 1, 11}, {1, 3, 4}),
               scores = floats({0.9f, 0.8f, 0.7f}, {1, 1, 3});
-  expect_equal(output_of("NonMaxSuppression", {boxes, scores, integers({3}), floats({0.5f}, {1})}),
-               integers({0, 0, 0, 0, 0, 2}).reshape({2, 3}));
+  expect_equal(output_of("NonMaxSuppression", {boxes, scores, int_vector({3}), floats({0.5f}, {1})}),
+               int_vector({0, 0, 0, 0, 0, 2}).reshape({2, 3}));
 }
 
 TEST_CASE("ONNX quantization: rounding half to even, saturation, by channel, a convolution") {
