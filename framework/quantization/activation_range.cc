@@ -16,11 +16,12 @@ constexpr double kLeastScale = 1e-30;
 }  // namespace
 
 ActivationRange::ActivationRange(const ValueRange& range, bool is_signed_range, const Device& device)
-    : low{*this, "low", full({}, range.low, Dtype::float32, device)},
-      high{*this, "high", full({}, range.high, Dtype::float32, device)},
-      scale{*this, "scale", zeros({}, Dtype::float32, device)},
-      zero_point{*this, "zero_point", zeros({}, Dtype::int32, device)},
+    : low{*this, "low", full({}, range.low, Dtype::float32)},
+      high{*this, "high", full({}, range.high, Dtype::float32)},
+      scale{*this, "scale", zeros({}, Dtype::float32)},
+      zero_point{*this, "zero_point", zeros({}, Dtype::int32)},
       is_signed{*this, "is_signed", is_signed_range} {
+  to(device);
   set_scale();
 }
 

@@ -5,6 +5,7 @@
 
 #include "kusari/framework/core/argument.h"
 #include "kusari/framework/core/error.h"
+#include "kusari/framework/links/link_walk.h"
 
 namespace kusari::quantization {
 
@@ -25,9 +26,6 @@ class QuantizedBase::Caster final : public InputCaster {
   }
   // The functions inside of a composite one are what is counted. An Autocast around sees them one by one, too.
   bool cast_composite(const char*, Inputs&) override { return false; }
-  uint64_t signature() const noexcept override {
-    return reinterpret_cast<uintptr_t>(&link_) ^ (outer_ != nullptr ? outer_->signature() * 2 : 0);
-  }
 
   /// What goes on where this one is now: F::forget calls a part of the model so, and calls it again in backward.
   std::function<std::shared_ptr<void>()> maker() override {
@@ -115,6 +113,10 @@ QuantizedBase::QuantizedBase(Calibration calibration, const QuantizedOptions& op
                       "be in [0, 1]");
   }
   for (ActivationRange& range : calibration.ranges) ranges.append(std::move(range));
+  if (ranges.empty()) return;
+  const Device device = ranges[0].device();
+  kusari::detail::LinkWalk::set_device(*this, device);
+  kusari::detail::LinkWalk::set_device(ranges, device);
 }
 
 std::optional<double> QuantizedBase::decay_now() const {

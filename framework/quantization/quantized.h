@@ -28,7 +28,7 @@ struct Calibration {
 
 struct QuantizedOptions {
   /// Given: calls that train move the ranges towards what they see, by moving averages with this decay, until freeze().
-  /// Not given: the ranges stay as they were calibrated.
+  /// Such calls are made by one thread at a time. Not given: the ranges stay as they were calibrated.
   std::optional<double> range_decay = std::nullopt;
 };
 

@@ -118,6 +118,7 @@ TEST_CASE("Quantized: copies are independent, and a moved one goes on") {
   const auto testing = using_config(&Config::train, false);
   CHECK(numbers(first(x)) == y);
   CHECK(numbers(second(x)) != y);
+  CHECK(second.device() == test_device());
   auto moved = std::move(first);
   CHECK(numbers(moved(x)) == y);
   CHECK_THROWS_AS(first(x), StateError);

@@ -38,7 +38,7 @@ TEST_CASE("fake_quantize") {
 }
 
 TEST_CASE("fake_quantize rounds halves to the even integer") {
-  const Variable x(array<float>({-2.5f, -1.5f, -0.5f, 0.5f, 1.5f, 2.5f}));
+  const Variable x(on_test_device(array<float>({-2.5f, -1.5f, -0.5f, 0.5f, 1.5f, 2.5f})));
   check_close(F::fake_quantize(x, number(1)), {6}, {-2, -2, 0, 0, 2, 2});
 }
 
@@ -58,8 +58,8 @@ TEST_CASE("fake_quantize with a scale for each channel") {
 }
 
 TEST_CASE("fake_quantize: gradients go straight through what is not cut off, to any order") {
-  const Variable x(array<double>({-130, -128.4, -128, 0.3, 127, 127.4, 130}));
-  const Variable w(array<double>({1, 2, 3, 4, 5, 6, 7}));
+  const Variable x(on_test_device(array<double>({-130, -128.4, -128, 0.3, 127, 127.4, 130})));
+  const Variable w(on_test_device(array<double>({1, 2, 3, 4, 5, 6, 7})));
   const std::vector<double> mask = {0, 1, 1, 1, 1, 1, 0};
   const Variable y = F::fake_quantize(x, number(1));
   const Variables gx = grad({F::sum(y * w)}, {x}, {.enable_double_backprop = true});
@@ -75,9 +75,9 @@ TEST_CASE("fake_quantize: gradients go straight through what is not cut off, to 
 }
 
 TEST_CASE("fake_quantize: errors") {
-  const Variable x(zeros({2, 3}));
-  const Array scale = ones({3});
-  CHECK_THROWS_WITH_AS(F::fake_quantize(Variable(int_ones({2})), ones({})),
+  const Variable x(on_test_device(zeros({2, 3})));
+  const Array scale = on_test_device(ones({3})), one = on_test_device(ones({}));
+  CHECK_THROWS_WITH_AS(F::fake_quantize(Variable(int_ones({2})), one),
                        "F::fake_quantize: x has dtype int64: x.dtype must be floating", TypeError);
   CHECK_THROWS_WITH_AS(F::fake_quantize(x, int_ones({})),
                        "F::fake_quantize: scale has dtype int64: scale.dtype must be floating", TypeError);
@@ -89,10 +89,10 @@ TEST_CASE("fake_quantize: errors") {
       "(3 != 2)",
       TypeError);
   CHECK_THROWS_AS(F::fake_quantize(x, scale, {.axis = 2}), IndexError);
-  CHECK_THROWS_AS(F::fake_quantize(x, ones({}), {.zero_point = ones({})}), TypeError);
+  CHECK_THROWS_AS(F::fake_quantize(x, one, {.zero_point = one}), TypeError);
   CHECK_THROWS_AS(F::fake_quantize(x, Array()), TypeError);
-  CHECK_THROWS_AS(F::fake_quantize(Variable(), ones({})), TypeError);
-  CHECK_THROWS_WITH_AS(F::fake_quantize(x, ones({}), {.dtype = Dtype::int32}),
+  CHECK_THROWS_AS(F::fake_quantize(Variable(), one), TypeError);
+  CHECK_THROWS_WITH_AS(F::fake_quantize(x, one, {.dtype = Dtype::int32}),
                        "F::fake_quantize: dtype is int32: it must be int8 or uint8", ValueError);
 }
 
