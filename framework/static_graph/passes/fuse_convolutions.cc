@@ -66,7 +66,7 @@ class Fuse {
     std::vector<int32_t> parts = {first};
     for (;;) {
       const int32_t next = dependencies_.only_reader(convolution.y.slot);
-      if (next < 0 || step(next).phase != step(first).phase) break;
+      if (next < 0 || step(next).phase != step(first).phase || is_taken(next)) break;
       ConvolutionStep wider = convolution;
       if (!take(step(next), wider) || !may_wait(wider, parts, next)) break;
       convolution = wider;
@@ -83,6 +83,11 @@ class Fuse {
     is_fused_[static_cast<size_t>(parts.back())] = true;
     parts.pop_back();
     for (const int32_t part : parts) is_dropped_[static_cast<size_t>(part)] = true;
+  }
+
+  /// Whether a step has gone into another convolution: an addition takes up one of two.
+  bool is_taken(int32_t index) const {
+    return is_dropped_[static_cast<size_t>(index)] || is_fused_[static_cast<size_t>(index)];
   }
 
   static bool take(const Step& next, ConvolutionStep& convolution) {

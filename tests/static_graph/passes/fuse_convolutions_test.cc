@@ -134,6 +134,30 @@ TEST_CASE("fuse_convolutions gives the same bits with fewer kernels") {
   if (names != nullptr) CHECK(net.b.program.steps.back().fused == names);
 }
 
+TEST_CASE("fuse_convolutions puts the sum of two convolutions into one of them") {
+  // A residual block whose shortcut is a convolution, too: once the first has taken the sum, the second must not.
+  for (const bool has_relu : {false, true}) {
+    CAPTURE(has_relu);
+    FusedNet net;
+    const View y = net.b.result(kImages);
+    net.convolve();
+    const View first = net.hidden;
+    net.hidden = net.b.temporary(kImages);
+    net.others.push_back(net.w);
+    net.w = net.b.leaf({8, 4, 3, 3});
+    net.convolve();
+    if (has_relu) {
+      net.b.pointwise_to(y, Relu{}, net.b.pointwise(Add{}, first, net.hidden));
+    } else {
+      net.b.pointwise_to(y, Add{}, first, net.hidden);
+    }
+    const std::vector<float> separate = fused_output(net, y);
+    CHECK(fuse(net.b.program) == (has_relu ? 2 : 1));
+    CHECK(net.b.program.steps.size() == 2);
+    CHECK(fused_output(net, y) == separate);
+  }
+}
+
 TEST_CASE("fuse_convolutions adds numbers of the channels after the sums, whatever computes these") {
   // A bias that sums begin with, as those of depthwise loops and of some of oneDNN's kernels do, would round otherwise.
   for (const auto& [channels, groups] : {std::pair{4, 1}, {7, 1}, {512, 1}, {8, 8}, {16, 2}}) {
