@@ -17,6 +17,7 @@
 #include "kusari/framework/links/model/transformer_lm.h"
 #include "kusari/framework/onnx/export_model.h"
 #include "kusari/framework/onnx/load.h"
+#include "kusari/framework/quantization/calibrator.h"
 #include "kusari/framework/serializers/npz.h"
 #include "kusari/optimizers/momentum_sgd.h"
 #include "kusari/tests/scratch_directory.h"
@@ -41,6 +42,12 @@ template <class Model>
 onnx::Model written_and_read(Model& model, const Array& x, const ScratchDirectory& folder) {
   onnx::export_model(model, {Variable(x, false)}, folder / "net.onnx");
   return onnx::load(folder / "net.onnx");
+}
+
+void expect_same(const Array& found, const Array& expected, double tolerance) {
+  const std::vector<float> x = found.to_vector<float>(), y = expected.to_vector<float>();
+  REQUIRE(x.size() == y.size());
+  for (size_t i = 0; i < x.size(); ++i) CHECK(std::abs(x[i] - y[i]) <= tolerance * (1 + std::abs(y[i])));
 }
 
 std::vector<std::string> paths_of(Link& link) {
@@ -73,10 +80,7 @@ TEST_CASE("an exported convolutional network is read with its names and the same
 
   const InferenceSession session = inference::open_session(folder / "net.onnx");
   const Array y = session.run({x})[0];
-  for (int64_t i = 0; i < y.size(); ++i) {
-    CHECK(y.reshape({-1}).at(i).item<double>() ==
-          doctest::Approx(expected.reshape({-1}).at(i).item<double>()).epsilon(1e-3));
-  }
+  expect_same(y, expected, 1e-4);
 
   L::MobileNetV2 mobile({.n_classes = 10});
   const Array image = random::uniform({1, 3, 64, 64}, {.dtype = Dtype::float32});
@@ -122,7 +126,23 @@ TEST_CASE("an exported transformer is read again") {
   const Array tokens = from_host(numbers, {2, 4}, Dtype::int64);
   const Array expected = inferred(net, tokens);
   const onnx::Model loaded = written_and_read(net, tokens, folder);
-  const std::vector<float> found = inferred(loaded, tokens).to_vector<float>(), wanted = expected.to_vector<float>();
-  REQUIRE(found.size() == wanted.size());
-  for (size_t i = 0; i < found.size(); ++i) CHECK(std::abs(found[i] - wanted[i]) < 1e-5f);
+  expect_same(inferred(loaded, tokens), expected, 1e-5);
+}
+
+TEST_CASE("a quantized network is written with its 8 bits") {
+  random::seed(4);
+  const ScratchDirectory folder;
+  L::ResNet18 net({.n_classes = 10, .stem = L::ResNetStem::cifar});
+  const Array x = random::uniform({2, 3, 32, 32}, {.dtype = Dtype::float32});
+  inferred(net, x);
+  quantization::Calibrator calibrator(net, {.exclude = {"/fc6"}});
+  calibrator.observe(x);
+  auto int8 = calibrator.quantized();
+  const Array expected = inferred(int8, x);
+  const onnx::Model loaded = written_and_read(int8, x, folder);
+  const std::vector<std::string> operations = loaded.operations();
+  CHECK(std::count_if(operations.begin(), operations.end(), [](const std::string& place) {
+          return place.find(": QuantizeLinear") != std::string::npos;
+        }) >= 20);
+  expect_same(inferred(loaded, x), expected, 1e-4);
 }

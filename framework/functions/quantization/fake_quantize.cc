@@ -2,6 +2,7 @@
 
 #include <string>
 
+#include "kusari/framework/autograd/attributes.h"
 #include "kusari/framework/autograd/function_node.h"
 #include "kusari/framework/core/error.h"
 #include "kusari/framework/core/shape.h"
@@ -17,6 +18,11 @@ class FakeQuantize final : public FunctionNode {
  public:
   FakeQuantize(double low, double high, std::optional<int> axis) : low_{low}, high_{high}, axis_{axis} {}
   const char* name() const override { return "fake_quantize"; }
+  void describe(Attributes& options) const override {
+    options.set("low", low_);
+    options.set("high", high_);
+    options.set("axis", axis_);
+  }
   Precision precision() const noexcept override { return Precision::untouched; }
 
  private:

@@ -32,6 +32,7 @@ const ConverterTable& built_in() {
     add_math_converters(all);
     add_normalization_converters(all);
     add_pooling_converters(all);
+    add_quantization_converters(all);
     add_recurrent_converters(all);
     return all;
   }();

@@ -103,6 +103,7 @@ void add_loss_converters(ConverterTable& table);
 void add_math_converters(ConverterTable& table);
 void add_normalization_converters(ConverterTable& table);
 void add_pooling_converters(ConverterTable& table);
+void add_quantization_converters(ConverterTable& table);
 void add_recurrent_converters(ConverterTable& table);
 
 /// ONNX's name of "/l1/W": "l1.W".
