@@ -110,9 +110,10 @@ class Session::Lease {
     std::vector<Lane::Place> dropped;  // destroyed without the lock
     const std::scoped_lock lock(session_.mutex_);
     auto& places = lane_->places;
-    const auto end = std::ranges::partition(places, [](const Lane::Place& place) { return !place.entry->is_dropped; });
-    std::ranges::move(end, std::back_inserter(dropped));
-    places.erase(end.begin(), end.end());
+    const auto is_kept = [](const Lane::Place& place) { return !place.entry->is_dropped; };
+    const auto end = std::partition(places.begin(), places.end(), is_kept);
+    std::move(end, places.end(), std::back_inserter(dropped));
+    places.erase(end, places.end());
     session_.free_.push_back(std::move(lane_));
   }
   Instance& instance() noexcept { return *instance_; }

@@ -31,8 +31,8 @@ class TwoHeads : public Chain {
   TwoHeads() : conv{*this, "conv", 3, 8, 3, {.pad = 1}}, embed{*this, "embed", 11, 8}, fc{*this, "fc", 8, 5} {}
   std::pair<Variable, Variable> operator()(const Variable& x, const Variable& ids) const {
     const Variable h = functions::relu(conv(x));
-    const Variable mean = functions::average(h, {{2, 3}});
-    return {fc(mean + functions::sum(embed(ids), {{1}})), h};
+    const Variable mean = functions::average(h, {2, 3});
+    return {fc(mean + functions::sum(embed(ids), 1)), h};
   }
 
   Child<links::Convolution2D> conv;
