@@ -592,17 +592,9 @@ int main(int count, char** arguments) {
   if (count > 2) g_opset = std::atoi(arguments[2]);
   if (count > 3) g_only = arguments[3];
   const auto mode = using_config(&Config::train, false);
-  activations();
-  mathematics();
-  arrays();
-  connections();
-  poolings();
-  normalizations();
-  in_training();
-  losses();
-  attentions();
-  recurrent();
-  whole_models();
+  for (const auto write : {activations, mathematics, arrays, connections, poolings, normalizations, in_training, losses,
+                           attentions, recurrent, whole_models})
+    write();
   std::printf("%d cases, %d not written\n", g_cases, g_failures);
   return g_failures == 0 ? 0 : 1;
 }

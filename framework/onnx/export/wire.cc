@@ -8,6 +8,7 @@
 #include <protozero/varint.hpp>
 
 #include "kusari/framework/core/version.h"
+#include "kusari/framework/onnx/format.h"
 
 namespace kusari::onnx::exporting {
 namespace {
@@ -73,29 +74,7 @@ constexpr uint32_t kTensorMetadata = 16;
 
 }  // namespace
 
-int64_t type_number(Dtype dtype) {
-  switch (dtype) {
-    case Dtype::bool_:
-      return 9;
-    case Dtype::uint8:
-      return 2;
-    case Dtype::int8:
-      return 3;
-    case Dtype::int32:
-      return 6;
-    case Dtype::int64:
-      return 7;
-    case Dtype::float16:
-      return 10;
-    case Dtype::bfloat16:
-      return 16;
-    case Dtype::float32:
-      return 1;
-    case Dtype::float64:
-      break;
-  }
-  return 11;
-}
+int64_t type_number(Dtype dtype) { return static_cast<int64_t>(type_of(dtype)); }
 
 std::string field_head(uint32_t field, uint64_t length) {
   std::string bytes;

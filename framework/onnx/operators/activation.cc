@@ -2,6 +2,7 @@
 #include <optional>
 
 #include "kusari/framework/core/config.h"
+#include "kusari/framework/functions/activation/celu.h"
 #include "kusari/framework/functions/activation/clipped_relu.h"
 #include "kusari/framework/functions/activation/elu.h"
 #include "kusari/framework/functions/activation/gelu.h"
@@ -12,11 +13,14 @@
 #include "kusari/framework/functions/activation/mish.h"
 #include "kusari/framework/functions/activation/prelu.h"
 #include "kusari/framework/functions/activation/relu.h"
+#include "kusari/framework/functions/activation/shrink.h"
 #include "kusari/framework/functions/activation/sigmoid.h"
 #include "kusari/framework/functions/activation/silu.h"
 #include "kusari/framework/functions/activation/softmax.h"
 #include "kusari/framework/functions/activation/softplus.h"
+#include "kusari/framework/functions/activation/softsign.h"
 #include "kusari/framework/functions/activation/tanh.h"
+#include "kusari/framework/functions/activation/thresholded_relu.h"
 #include "kusari/framework/functions/array/broadcast.h"
 #include "kusari/framework/functions/array/reshape.h"
 #include "kusari/framework/functions/array/where.h"
@@ -44,8 +48,8 @@ Variable cut(const Variable& x, std::optional<double> lower, std::optional<doubl
                                              : F::clip(x, lower, upper);
   }
   Variable y = x;
-  if (lower) y = larger(y, number_like(x, *lower));
-  if (upper) y = smaller(y, number_like(x, *upper));
+  if (lower) y = F::maximum(y, number_like(x, *lower));
+  if (upper) y = F::minimum(y, number_like(x, *upper));
   return y;
 }
 
@@ -63,8 +67,8 @@ Operation clip(const NodeReader& node) {
       return {cut(call[0], lower, upper)};
     }
     Variable y = call[0];
-    if (call.has(1)) y = larger(y, F::broadcast_to(call[1], y.shape()));
-    if (call.has(2)) y = smaller(y, F::broadcast_to(call[2], y.shape()));
+    if (call.has(1)) y = F::maximum(y, F::broadcast_to(call[1], y.shape()));
+    if (call.has(2)) y = F::minimum(y, F::broadcast_to(call[2], y.shape()));
     return {y};
   };
 }
@@ -147,28 +151,22 @@ std::span<const Operator> activation_operators() {
        }},
       {"Celu",
        [](const NodeReader& node) {
-         return unary([alpha = node.real("alpha", 1)](const Variable& x) { return F::elu(x / alpha, 1) * alpha; });
+         return unary([alpha = node.real("alpha", 1)](const Variable& x) { return F::celu(x, alpha); });
        }},
       {"ThresholdedRelu",
        [](const NodeReader& node) {
-         return unary([alpha = node.real("alpha", 1)](const Variable& x) {
-           return F::where(x.array() > alpha, x, number_like(x, 0));
-         });
+         return unary([alpha = node.real("alpha", 1)](const Variable& x) { return F::thresholded_relu(x, alpha); });
        }},
       {"Shrink",
        [](const NodeReader& node) {
-         const double bias = node.real("bias", 0), lambda = node.real("lambd", 0.5);
-         return unary([=](const Variable& x) {
-           const Variable zero = number_like(x, 0);
-           return F::where(x.array() < -lambda, x + number_like(x, bias),
-                           F::where(x.array() > lambda, x - number_like(x, bias), zero));
-         });
+         const F::ShrinkOptions options{.lambd = node.real("lambd", 0.5), .bias = node.real("bias", 0)};
+         return unary([options](const Variable& x) { return F::shrink(x, options); });
        }},
       {"Sigmoid", [](const NodeReader&) { return unary(F::sigmoid); }},
       {"HardSigmoid",
        [](const NodeReader& node) {
-         const double alpha = node.real("alpha", 0.2), beta = node.real("beta", 0.5);
-         return unary([=](const Variable& x) { return F::clip(x * alpha + beta, 0.0, 1.0); });
+         const F::HardSigmoidOptions options{.alpha = node.real("alpha", 0.2), .beta = node.real("beta", 0.5)};
+         return unary([options](const Variable& x) { return F::hard_sigmoid(x, options); });
        }},
       {"HardSwish", [](const NodeReader&) { return unary(F::hard_swish); }},
       {"Swish",
@@ -178,7 +176,7 @@ std::span<const Operator> activation_operators() {
        }},
       {"Tanh", [](const NodeReader&) { return unary(F::tanh); }},
       {"Softplus", [](const NodeReader&) { return unary([](const Variable& x) { return F::softplus(x); }); }},
-      {"Softsign", [](const NodeReader&) { return unary([](const Variable& x) { return x / (F::absolute(x) + 1); }); }},
+      {"Softsign", [](const NodeReader&) { return unary(F::softsign); }},
       {"Mish", [](const NodeReader&) { return unary(F::mish); }},
       {"Gelu",
        [](const NodeReader& node) {

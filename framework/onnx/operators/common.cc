@@ -4,9 +4,6 @@
 
 #include "kusari/framework/core/error.h"
 #include "kusari/framework/core/graph_capture.h"
-#include "kusari/framework/functions/math/basic_math.h"
-#include "kusari/framework/functions/math/maximum.h"
-#include "kusari/framework/functions/math/minimum.h"
 #include "kusari/framework/kernels/array_math.h"
 #include "kusari/framework/kernels/array_operators.h"
 
@@ -61,16 +58,6 @@ void expect_size(const Shape& shape) {
 }
 
 bool is_floating(const Variable& x) { return kusari::is_floating(x.dtype()); }
-
-Variable absolute(const Variable& x) {
-  return is_floating(x) ? functions::absolute(x) : Variable(xp::abs(x.array()), false);
-}
-Variable larger(const Variable& a, const Variable& b) {
-  return is_floating(a) ? functions::maximum(a, b) : Variable(xp::maximum(a.array(), b.array()), false);
-}
-Variable smaller(const Variable& a, const Variable& b) {
-  return is_floating(a) ? functions::minimum(a, b) : Variable(xp::minimum(a.array(), b.array()), false);
-}
 
 Array wrapped(const Array& x, DataType type) {
   const auto fold = [&](int64_t modulus, bool is_signed) {

@@ -31,10 +31,6 @@ Shape shape_of(const std::vector<int64_t>& sizes);
 void expect_size(const Shape& shape);
 
 bool is_floating(const Variable& x);
-/// By element, of any dtype.
-Variable absolute(const Variable& x);
-Variable larger(const Variable& a, const Variable& b);
-Variable smaller(const Variable& a, const Variable& b);
 
 /// What is left of integers in a type that Kusari has no dtype of, but a wider one: its lowest bits, as of a C cast.
 Array wrapped(const Array& x, DataType type);

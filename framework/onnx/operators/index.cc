@@ -1,12 +1,10 @@
-#include <map>
 #include <vector>
 
 #include "kusari/framework/core/error.h"
 #include "kusari/framework/functions/array/gather_elements.h"
 #include "kusari/framework/functions/array/get_item.h"
-#include "kusari/framework/functions/array/reshape.h"
 #include "kusari/framework/functions/array/scatter_elements.h"
-#include "kusari/framework/functions/array/transpose.h"
+#include "kusari/framework/functions/array/unique.h"
 #include "kusari/framework/functions/connection/embed_id.h"
 #include "kusari/framework/kernels/array_math.h"
 #include "kusari/framework/kernels/array_operators.h"
@@ -93,45 +91,12 @@ Operation tensor_scatter(const NodeReader& node) {
   };
 }
 
-/// The distinct elements or slices, in the order of the first ones or sorted.
 Operation unique(const NodeReader& node) {
-  const std::optional<int64_t> axis = node.has("axis") ? std::optional(node.integer("axis")) : std::nullopt;
-  const bool sorted = node.flag("sorted", true);
-  return [=](const Call& call) -> Values {
-    const Variable x = axis ? call[0] : F::reshape(call[0], {-1});
-    const int at = normalize_axis(axis.value_or(0), x.ndim(), "axis");
-    const Variable rows = F::moveaxis(x, at, 0);
-    const int64_t count = rows.shape()[0], width = count > 0 ? rows.size() / count : 0;
-    const std::vector<double> numbers = rows.array().to_vector<double>();
-    std::map<std::vector<double>, size_t> groups;  // and the number of each
-    std::vector<int64_t> first, counts, inverse;
-    for (int64_t i = 0; i < count; ++i) {
-      const auto begin = numbers.begin() + i * width;
-      const auto [place, is_new] = groups.emplace(std::vector<double>(begin, begin + width), first.size());
-      if (is_new) {
-        first.push_back(i);
-        counts.push_back(0);
-      }
-      ++counts[place->second];
-      inverse.push_back(static_cast<int64_t>(place->second));
-    }
-    if (sorted) {
-      std::vector<int64_t> new_first, new_counts, rank(first.size());
-      for (const auto& [row, group] : groups) {
-        rank[group] = static_cast<int64_t>(new_first.size());
-        new_first.push_back(first[group]);
-        new_counts.push_back(counts[group]);
-      }
-      for (int64_t& group : inverse) group = rank[static_cast<size_t>(group)];
-      first = new_first;
-      counts = new_counts;
-    }
-    const auto integers = [&](const std::vector<int64_t>& values) {
-      return Variable(from_host(values.data(), {static_cast<int64_t>(values.size())}, Dtype::int64, x.device()), false);
-    };
-    std::vector<Index> indices(static_cast<size_t>(at), Index(Slice{}));
-    indices.emplace_back(integers(first).array());
-    return {F::get_item(x, indices), integers(first), integers(inverse), integers(counts)};
+  F::UniqueOptions options{.sorted = node.flag("sorted", true)};
+  if (node.has("axis")) options.axis = node.integer("axis");
+  return [options](const Call& call) -> Values {
+    const F::UniqueResult result = F::unique(call[0], options);
+    return {result.values, result.indices, result.inverse, result.counts};
   };
 }
 

@@ -117,7 +117,7 @@ Operation rounding(F function) {
 
 std::span<const Operator> math_operators() {
   static constexpr Operator kOperators[] = {
-      {"Abs", [](const NodeReader&) { return unary(absolute); }},
+      {"Abs", [](const NodeReader&) { return unary(F::absolute); }},
       {"Neg",
        [](const NodeReader&) {
          return unary([](const Variable& x) { return is_floating(x) ? -x : Variable(-x.array(), false); });
@@ -188,8 +188,8 @@ std::span<const Operator> math_operators() {
        }},
       {"Mod", modulo},
       {"Sum", [](const NodeReader&) { return variadic([](const Variable& a, const Variable& b) { return a + b; }); }},
-      {"Max", [](const NodeReader&) { return variadic(larger); }},
-      {"Min", [](const NodeReader&) { return variadic(smaller); }},
+      {"Max", [](const NodeReader&) { return variadic(F::maximum); }},
+      {"Min", [](const NodeReader&) { return variadic(F::minimum); }},
       {"Mean",
        [](const NodeReader&) -> Operation {
          return [sum = variadic([](const Variable& a, const Variable& b) { return a + b; })](

@@ -6,11 +6,11 @@
 #include "kusari/framework/core/graph_capture.h"
 #include "kusari/framework/functions/array/reshape.h"
 #include "kusari/framework/functions/array/scatter_elements.h"
-#include "kusari/framework/functions/math/average.h"
 #include "kusari/framework/functions/math/basic_math.h"
-#include "kusari/framework/functions/math/minmax.h"
+#include "kusari/framework/functions/math/maximum.h"
 #include "kusari/framework/functions/math/sum.h"
 #include "kusari/framework/functions/pooling/average_pooling_nd.h"
+#include "kusari/framework/functions/pooling/global_pooling.h"
 #include "kusari/framework/functions/pooling/max_pooling_nd.h"
 #include "kusari/framework/kernels/array_math.h"
 #include "kusari/framework/kernels/array_operators.h"
@@ -62,7 +62,7 @@ Values max_with_places(const Variable& x, const Windows& windows, const Dims& in
   Array at = numbers[0].array();
   for (size_t i = 1; i < elements.size(); ++i) {
     at = xp::where(elements[i].array() > best.array(), numbers[i].array(), at);
-    best = larger(best, elements[i]);
+    best = F::maximum(best, elements[i]);
   }
   return {best, Variable(at, false)};
 }
@@ -149,11 +149,6 @@ std::vector<int64_t> spatial_axes(const Variable& x) {
   return axes;
 }
 
-Variable global_average(const Variable& x) {
-  return F::mean(x, F::AverageOptions{.axis = axes_of(spatial_axes(x)), .keepdims = true});
-}
-Variable global_max(const Variable& x) { return F::max(x, ReductionOptions{axes_of(spatial_axes(x)), true}); }
-
 Operation global_lp_pool(const NodeReader& node) {
   const double p = static_cast<double>(node.integer("p", 2));
   return unary([p](const Variable& x) {
@@ -195,8 +190,8 @@ std::span<const Operator> pooling_operators() {
       {"MaxPool", max_pool},
       {"AveragePool", average_pool},
       {"LpPool", lp_pool},
-      {"GlobalAveragePool", [](const NodeReader&) { return unary(global_average); }},
-      {"GlobalMaxPool", [](const NodeReader&) { return unary(global_max); }},
+      {"GlobalAveragePool", [](const NodeReader&) { return unary(F::global_average_pooling_nd); }},
+      {"GlobalMaxPool", [](const NodeReader&) { return unary(F::global_max_pooling_nd); }},
       {"GlobalLpPool", global_lp_pool},
       {"MaxUnpool", max_unpool},
   };

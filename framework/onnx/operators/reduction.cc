@@ -148,7 +148,7 @@ std::span<const Operator> reduction_operators() {
        }},
       {"ReduceL1",
        [](const NodeReader& node) {
-         return reduction(node, [](const Variable& x, const ReductionOptions& o) { return sum(absolute(x), o); });
+         return reduction(node, [](const Variable& x, const ReductionOptions& o) { return sum(F::absolute(x), o); });
        }},
       {"ReduceL2",
        [](const NodeReader& node) {
