@@ -40,6 +40,7 @@ Fans get_fans(const Shape& shape) {
   if (shape.ndim() < 2) {
     throw ValueError("get_fans: shape is " + to_string(shape) + " but must have 2 axes or more");
   }
+  checked_numel(shape, 1, "get_fans");
   int64_t receptive = 1;
   for (int axis = 2; axis < shape.ndim(); ++axis) receptive *= shape[axis];
   return {shape[1] * receptive, shape[0] * receptive};

@@ -66,7 +66,7 @@ KUSARI_API Array generate_array(const Initializer& initializer, const Shape& sha
                                 std::optional<Dtype> dtype = std::nullopt, const Device& device = Device());
 
 /// The numbers of inputs and outputs of one unit of a weight of that shape (out, in, k...): in * prod(k) and
-/// out * prod(k). Throws ValueError below 2 axes. chainer.initializers.get_fans.
+/// out * prod(k). Throws ValueError below 2 axes and for a shape that no array has. chainer.initializers.get_fans.
 struct Fans {
   int64_t in;
   int64_t out;

@@ -54,6 +54,7 @@ TEST_CASE("fans") {
   CHECK(initializers::get_fans({4, 3, 5, 2}).in == 30);
   CHECK(initializers::get_fans({4, 3, 5, 2}).out == 40);
   CHECK_THROWS_WITH_AS(initializers::get_fans({4}), "get_fans: shape is (4,) but must have 2 axes or more", ValueError);
+  CHECK_THROWS_AS(initializers::get_fans({4, 3, int64_t{1} << 62, 2}), ValueError);
 }
 
 TEST_CASE("random initializers have the moments of their definitions") {

@@ -35,6 +35,11 @@ TEST_CASE("misuse: links") {
        "F::embed_id: x has dtype float32: x.dtype must be an integer or bool"},
       {[] { L::EmbedID(1, 2)(whole({2})); }, is<IndexError>, "F::embed_id: index 1 is out of range for 1 rows"},
       {[] { L::EmbedID(3, 2)(absent); }, is<TypeError>, "F::embed_id: x is not given: it is required"},
+      {[] {
+         L::ConvolutionND::from_params(ones({3, 2, 1, 1}), ones({3}), {.groups = int64_t{1} << 62});
+       },
+       is<ValueError>,
+       "L::Convolution2D::from_params: groups is 4611686018427387904: 2 times that is more than an int64 holds"},
       {[] { L::EmbedID::from_params(ones({2})); }, is<ValueError>,
        "L::EmbedID::from_params: W has shape (2,) but must have 2 axes"},
       {[] {

@@ -272,6 +272,10 @@ TEST_CASE("misuse: functions of loss, classification") {
        is<ValueError>, "WalkerAlias: probs[1] is inf: it must be a number that is not negative"},
       {[] { utils::WalkerAlias(std::vector<double>{1}).sample({-2}); }, is<ValueError>,
        "WalkerAlias::sample: shape is (-2,): no size of it may be negative"},
+      {[] {
+         utils::WalkerAlias(std::vector<double>{1}).sample({int64_t{1} << 62, 4});
+       },
+       is<ValueError>, "WalkerAlias::sample: shape is (4611686018427387904, 4): it must hold less than 2^63 elements"},
   });
 }
 

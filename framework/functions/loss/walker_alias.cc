@@ -79,11 +79,7 @@ WalkerAlias::WalkerAlias(std::span<const double> probs, const Device& device) {
 }
 
 Array WalkerAlias::sample(const Shape& shape) const {
-  for (const int64_t size : shape) {
-    if (size >= 0) continue;
-    throw ValueError("WalkerAlias::sample: shape is " + to_string(shape) + ": no size of it may be negative");
-  }
-  const int64_t n = threshold_.size(), count = numel(shape);
+  const int64_t n = threshold_.size(), count = checked_numel(shape, sizeof(double), "WalkerAlias::sample");
   const Array place = empty({count}, Dtype::float64, device());
   launch<kernels::Uniform>(device(), kernels::UniformRange{0, static_cast<double>(n)},
                            random::reserve(static_cast<uint64_t>(count)), place);

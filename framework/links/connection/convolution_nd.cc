@@ -33,7 +33,8 @@ ConvolutionND::ConvolutionND(int ndim, int64_t in_channels, int64_t out_channels
 ConvolutionND ConvolutionND::from_params(const Array& W, const Array& b, Options options) {
   const std::string call = std::string(convolution_link(W.is_defined() ? W.ndim() - 2 : 0)) + "::from_params";
   check_filters(call.c_str(), W, 3, kMaxNdim);
-  const int64_t in_channels = W.shape()[1] * options.groups, out_channels = W.shape()[0];
+  const int64_t in_channels = channels_of_groups(call.c_str(), W.shape()[1], options.groups),
+                out_channels = W.shape()[0];
   options.initial_bias = given_bias(call.c_str(), b, out_channels);
   options.initial_w = W;
   return ConvolutionND(W.ndim() - 2, in_channels, out_channels, kernel_of(W.shape()), std::move(options));

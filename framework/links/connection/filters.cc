@@ -1,5 +1,6 @@
 #include "kusari/framework/links/connection/filters.h"
 
+#include "kusari/framework/core/argument.h"
 #include "kusari/framework/core/error.h"
 #include "kusari/framework/links/link.h"
 #include "kusari/framework/links/sizes.h"
@@ -7,14 +8,17 @@
 namespace kusari::links {
 
 int64_t channels_of_group(const char* call, const char* argument, int64_t channels, int64_t groups) {
-  if (groups < 1)
-    throw ValueError(std::string(call) + ": groups is " + std::to_string(groups) + ": it must be positive");
+  argument::positive(call, "groups", groups);
   size_or_infer(call, argument, channels);
   if (channels != kInfer && channels % groups != 0) {
     throw ValueError(std::string(call) + ": " + argument + " is " + std::to_string(channels) + " but groups is " +
                      std::to_string(groups) + ": it must be a multiple of groups");
   }
   return channels == kInfer ? kInfer : channels / groups;
+}
+
+int64_t channels_of_groups(const char* call, int64_t channels, int64_t groups) {
+  return size_times(call, "groups", argument::positive(call, "groups", groups), channels);
 }
 
 Shape filter_shape(const char* call, int ndim, int64_t first, int64_t second, const PerAxis& ksize) {

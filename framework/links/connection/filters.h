@@ -15,6 +15,8 @@ namespace kusari::links {
 /// The channels of one group; kInfer while they are not known. Throws ValueError for negative ones, and unless they are
 /// a multiple of groups.
 int64_t channels_of_group(const char* call, const char* argument, int64_t channels, int64_t groups);
+/// Those of all groups. Throws ValueError unless groups is positive and an int64 holds the product.
+int64_t channels_of_groups(const char* call, int64_t channels, int64_t groups);
 /// (first, second, kernel...).
 Shape filter_shape(const char* call, int ndim, int64_t first, int64_t second, const PerAxis& ksize);
 /// Throws TypeError unless x has a batch axis, one of channels and ndim further ones.
