@@ -41,6 +41,9 @@ if(test_support_sources)
   if(KUSARI_WITH_PCRE2)
     target_compile_definitions(test_support PUBLIC KUSARI_WITH_PCRE2)
   endif()
+  if(KUSARI_WITH_PUGIXML)
+    target_compile_definitions(test_support PUBLIC KUSARI_WITH_PUGIXML)
+  endif()
 
   # The tests of decoders make images with the libraries that read them.
   foreach(format JPEG PNG)
