@@ -10,48 +10,40 @@ namespace {
 
 constexpr float kLeastPair = 1e-6F;  // SSD pairs no box and anchor with less
 
-/// Of each anchor the box with which its IoU is highest, and of each box that highest IoU and the first anchor of it.
+/// Of each anchor the box with which its IoU is highest, and of each box that highest IoU, the first anchor of it, and
+/// all anchors of it.
 struct BestMatches {
   std::vector<float> anchor_iou;
   std::vector<int32_t> anchor_box;
   std::vector<float> box_iou;
   std::vector<size_t> box_anchor;
+  std::vector<std::vector<size_t>> ties;
 };
 
 BestMatches best_matches(const AnchorColumns& anchors, std::span<const Box> bbox, const std::vector<bool>& inside) {
   BestMatches best{std::vector<float>(anchors.size(), 0), std::vector<int32_t>(anchors.size(), 0),
-                   std::vector<float>(bbox.size(), 0), std::vector<size_t>(bbox.size(), 0)};
+                   std::vector<float>(bbox.size(), 0), std::vector<size_t>(bbox.size(), 0),
+                   std::vector<std::vector<size_t>>(bbox.size())};
   std::vector<float> iou(anchors.size());
   for (size_t j = 0; j < bbox.size(); ++j) {
     anchors.iou(bbox[j], iou);
     float highest = 0;
+    std::vector<size_t>& ties = best.ties[j];
     for (size_t i = 0; i < iou.size(); ++i) {
+      if (!(iou[i] > 0)) continue;
       if (iou[i] > best.anchor_iou[i]) {
         best.anchor_iou[i] = iou[i];
         best.anchor_box[i] = static_cast<int32_t>(j);
       }
-      if (iou[i] > highest && (inside.empty() || inside[i])) {
-        highest = iou[i];
-        best.box_anchor[j] = i;
-      }
+      if (iou[i] < highest || !(inside.empty() || inside[i])) continue;
+      if (iou[i] > highest) ties.clear();
+      highest = iou[i];
+      ties.push_back(i);
     }
     best.box_iou[j] = highest;
+    if (!ties.empty()) best.box_anchor[j] = ties.front();
   }
   return best;
-}
-
-/// Calls force(i) for each anchor whose IoU with a box is the box's best.
-template <class Force>
-void for_each_tie(const AnchorColumns& anchors, std::span<const Box> bbox, const BestMatches& best,
-                  const Force& force) {
-  std::vector<float> iou(anchors.size());
-  for (size_t j = 0; j < bbox.size(); ++j) {
-    if (best.box_iou[j] == 0) continue;
-    anchors.iou(bbox[j], iou);
-    for (size_t i = 0; i < iou.size(); ++i) {
-      if (iou[i] == best.box_iou[j]) force(i);
-    }
-  }
 }
 
 /// Pairs off the anchor and the box with the highest IoU of all that are left, of equals the first anchor, then box.
@@ -121,12 +113,20 @@ AnchorColumns::AnchorColumns(std::span<const Box> anchors) {
 }
 
 void AnchorColumns::iou(const Box& box, std::span<float> result) const {
+  const float* const y_min = y_min_.data();
+  const float* const x_min = x_min_.data();
+  const float* const y_max = y_max_.data();
+  const float* const x_max = x_max_.data();
+  const float* const areas = area_.data();
+  float* const to = result.data();
   const float area = box.area();
-  for (size_t i = 0; i < result.size(); ++i) {
-    const float height = std::min(box.y_max, y_max_[i]) - std::max(box.y_min, y_min_[i]);
-    const float width = std::min(box.x_max, x_max_[i]) - std::max(box.x_min, x_min_[i]);
+  const size_t count = result.size();
+#pragma omp simd
+  for (size_t i = 0; i < count; ++i) {
+    const float height = std::min(box.y_max, y_max[i]) - std::max(box.y_min, y_min[i]);
+    const float width = std::min(box.x_max, x_max[i]) - std::max(box.x_min, x_min[i]);
     const float shared = std::max(height, 0.F) * std::max(width, 0.F);
-    result[i] = shared > 0 ? shared / (area + area_[i] - shared) : 0;
+    to[i] = shared / (area + areas[i] - shared);  // anchors and boxes are not empty
   }
 }
 
@@ -144,18 +144,22 @@ AnchorMatch match_anchors(const AnchorColumns& anchors, std::span<const Box> bbo
   switch (rule.matching) {
     case AnchorMatching::retinanet:
     case AnchorMatching::rpn:
-      for_each_tie(anchors, bbox, best, [&](size_t i) { match.box[i] = best.anchor_box[i]; });
+      for (const std::vector<size_t>& ties : best.ties) {
+        for (const size_t i : ties) match.box[i] = best.anchor_box[i];
+      }
       break;
     case AnchorMatching::detectron: {
       std::vector<bool> counted(anchors.size());
-      for_each_tie(anchors, bbox, best, [&](size_t i) {
-        if (best.anchor_iou[i] >= rule.negative) {
-          match.box[i] = best.anchor_box[i];
-        } else if (!counted[i]) {
-          counted[i] = true;
-          ++given_up;
+      for (const std::vector<size_t>& ties : best.ties) {
+        for (const size_t i : ties) {
+          if (best.anchor_iou[i] >= rule.negative) {
+            match.box[i] = best.anchor_box[i];
+          } else if (!counted[i]) {
+            counted[i] = true;
+            ++given_up;
+          }
         }
-      });
+      }
       break;
     }
     case AnchorMatching::efficientdet:
