@@ -31,6 +31,8 @@ Json parsed(const char* call, std::span<const uint8_t> text, const std::string& 
     const bool is_cut_off = error.byte > text.size();
     throw IoError(std::string(call) + ": " + name + (is_cut_off ? " is cut off" : " is no JSON") + " at byte " +
                   std::to_string(error.byte));
+  } catch (const Json::out_of_range&) {
+    throw IoError(std::string(call) + ": " + name + " has a number that is too large");
   }
 }
 

@@ -11,6 +11,7 @@
 #include "kusari/framework/datasets/detection/voc_bbox_dataset.h"
 #include "kusari/framework/datasets/image/save_png.h"
 #include "kusari/tests/datasets/image/codecs.h"
+#include "kusari/tests/datasets/mutation.h"
 #include "kusari/tests/quiet_log.h"
 #include "kusari/tests/scratch_directory.h"
 #include "kusari/tests/shared_data.h"
@@ -272,6 +273,7 @@ TEST_CASE("COCOBboxDataset: what is wrong is named, or left out and counted") {
       {with("\"images\"", "\"pictures\""), "has no list images", -1},
       {std::string(kCocoText).substr(0, 300), "is cut off at byte 301", -1},
       {with("[1, 2, 3.5, 1]", "[1, 2, nan, 1]"), "is no JSON at byte ", -1},
+      {with("[1, 2, 3.5, 1]", "[1, 2, 1e999, 1]"), "has a number that is too large", -1},
       {"[]", "has no list images", -1},
       {"", "is cut off at byte 1", -1},
   };
@@ -295,6 +297,55 @@ TEST_CASE("COCOBboxDataset: what is wrong is named, or left out and counted") {
   }
   const CocoFolder folder;
   CHECK_THROWS_AS(COCOBboxDataset(folder.path(), folder / "no.json"), IoError);
+}
+
+TEST_CASE("annotations changed at random give a data set or an error that names the file") {
+  const QuietLog quiet;
+  Random random(4);
+  const auto changed = [&](std::string text) {
+    for (size_t times = 1 + below(random, 4); times > 0; --times) {
+      const size_t at = below(random, text.size());
+      switch (below(random, 4)) {
+        case 0:
+          text[at] = static_cast<char>(below(random, 256));
+          break;
+        case 1:
+          text.erase(at, 1 + below(random, 20));
+          break;
+        case 2:
+          text.insert(at, text.substr(below(random, text.size()), below(random, 30)));
+          break;
+        default:
+          text.resize(chance(random, 20) ? at + 1 : text.size());
+      }
+      if (text.empty()) text = " ";
+    }
+    return text;
+  };
+  const auto expect = [](const std::string& file, const auto& read) {
+    try {
+      const auto data = read();
+      for (int64_t i = 0; i < data.size(); ++i) {
+        for (const Box& box : boxes_of(data.annotation(i)[0])) CHECK((box.height() > 0 && box.width() > 0));
+      }
+    } catch (const IoError& error) {
+      CHECK(std::string(error.what()).find(file) != std::string::npos);
+    }
+  };
+  for (int i = 0; i < 400; ++i) {
+    CAPTURE(i);
+    const CocoFolder coco;
+    write_file(coco.json(), changed(kCocoText));
+    expect("boxes.json", [&] { return COCOBboxDataset(coco.path(), coco.json(), {.skip_broken = i % 2 == 0}); });
+#ifdef KUSARI_WITH_PUGIXML
+    VocFolder voc;
+    voc.write("Annotations/a.xml",
+              changed("<annotation>" + object("RBC", "1 1 5 4") + object("wbc", "2 1 3.5 4") + "</annotation>"));
+    datasets::VOCBboxDatasetOptions options = cells();
+    options.skip_broken = i % 2 == 0;
+    expect("a.xml", [&] { return VOCBboxDataset(voc.path(), "train", options); });
+#endif
+  }
 }
 
 TEST_CASE("read_coco_results") {
