@@ -73,6 +73,10 @@ if(KUSARI_WITH_PCRE2)
   target_compile_definitions(kusari PRIVATE KUSARI_WITH_PCRE2)
   target_link_libraries(kusari PRIVATE PCRE2::PCRE2)
 endif()
+if(KUSARI_WITH_PUGIXML)
+  target_compile_definitions(kusari PRIVATE KUSARI_WITH_PUGIXML)
+  target_link_libraries(kusari PRIVATE pugixml::pugixml)
+endif()
 
 # framework/cpu/isa/*.cc: pointwise, reduction and optimizer loops, compiled once per instruction set and chosen at
 # run time. No contraction to fused multiply-adds, so that results are the same bits in every instruction set and do not

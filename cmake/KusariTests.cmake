@@ -41,6 +41,9 @@ if(test_support_sources)
   if(KUSARI_WITH_PCRE2)
     target_compile_definitions(test_support PUBLIC KUSARI_WITH_PCRE2)
   endif()
+  if(KUSARI_WITH_PUGIXML)
+    target_compile_definitions(test_support PUBLIC KUSARI_WITH_PUGIXML)
+  endif()
 
   # The tests of decoders make images with the libraries that read them.
   foreach(format JPEG PNG)
@@ -442,6 +445,23 @@ kusari_add_learning_test(memnn_bow memnn_train_memnn "test accuracy: (9[5-9]|100
 kusari_add_learning_test(memnn_positions memnn_train_memnn "test accuracy: (9[89]|100)" --task 4 --encoding pe --epoch 25)
 if(KUSARI_WITH_PNG)
   kusari_add_learning_test(image_captioning image_captioning_train_captions "BLEU: 1[.]0000\nexact captions: 1[.]000" --unit 48 --epoch 25)
+endif()
+
+# What pycocotools 2.0.11 and ChainerCV 0.13.1 say of the same files.
+if(TARGET example_detection_eval_detection)
+  set(detection_cases "${CMAKE_CURRENT_SOURCE_DIR}/tests/golden/detection")
+  set(detection_files --annotations "${detection_cases}/annotations.json" --results "${detection_cases}/results.json")
+  add_test(NAME eval_detection COMMAND example_detection_eval_detection ${detection_files})
+  add_test(NAME eval_detection_voc COMMAND example_detection_eval_detection ${detection_files} --voc)
+  add_test(NAME eval_detection_voc07 COMMAND example_detection_eval_detection ${detection_files} --voc07)
+  add_test(NAME eval_detection_refuses COMMAND example_detection_eval_detection
+                                               --annotations "${detection_cases}/results.json" --results "${detection_cases}/results.json")
+  set_tests_properties(eval_detection PROPERTIES PASS_REGULAR_EXPRESSION
+    "^{\"AP\":0[.]273102310.*\"AP50\":0[.]305280528.*\"APl\":0[.]157178217.*\"AR1\":0[.]19375,.*\"ARl\":0[.]30625}\n$")
+  set_tests_properties(eval_detection_voc PROPERTIES PASS_REGULAR_EXPRESSION "\"map\":0[.]42708333.*\"c1\":null")
+  set_tests_properties(eval_detection_voc07 PROPERTIES PASS_REGULAR_EXPRESSION "\"map\":0[.]43939393")
+  set_tests_properties(eval_detection_refuses PROPERTIES PASS_REGULAR_EXPRESSION "results[.]json has no list images")
+  set_tests_properties(eval_detection eval_detection_voc eval_detection_voc07 eval_detection_refuses PROPERTIES LABELS unit)
 endif()
 
 # Models that generate, and one that acts; each must have learnt something.

@@ -338,6 +338,14 @@ links::BinaryTree Draw::draw(As<links::BinaryTree>, const char* name) {
   return tree;
 }
 
+links::AnchorGrid Draw::draw(As<links::AnchorGrid>, const char* name) {
+  const auto kind = random_.below(3);
+  note(name, "grid " + std::to_string(kind));
+  if (kind == 0) return links::AnchorGrid();
+  if (kind == 1) return links::AnchorGrid::rpn();
+  return links::AnchorGrid({.levels = {2}, .octaves = 1, .ratios = {1}});
+}
+
 Array* Draw::draw(As<Array*>, const char* name) {
   if (random_.chance(0.3)) return nullptr;
   return kept(std::make_shared<Array>(random_.chance(0.7) ? Array() : make<Array>(name)));

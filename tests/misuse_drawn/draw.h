@@ -89,6 +89,7 @@ class Draw {
   Dtype draw(As<Dtype>, const char* name);
   Device draw(As<Device>, const char* name);
   double draw(As<double>, const char* name);
+  float draw(As<float>, const char* name) { return static_cast<float>(make<double>(name)); }
   bool draw(As<bool>, const char* name);
   Scalar draw(As<Scalar>, const char* name);
   std::string draw(As<std::string>, const char* name);
@@ -106,6 +107,7 @@ class Draw {
   utils::CooMatrix draw(As<utils::CooMatrix>, const char* name);
   links::BinaryTree draw(As<links::BinaryTree>, const char* name);
   PackedSequence draw(As<PackedSequence>, const char* name);
+  links::AnchorGrid draw(As<links::AnchorGrid>, const char* name);
   Array* draw(As<Array*>, const char* name);
   KVCache* draw(As<KVCache*>, const char* name);
   KVCacheLayer* draw(As<KVCacheLayer*>, const char* name);

@@ -25,12 +25,12 @@ std::string chunk(const std::string& type, const std::string& data) {
   return big_endian(static_cast<uint32_t>(data.size())) + body + big_endian(static_cast<uint32_t>(crc));
 }
 
-std::string deflated(const std::string& data, const std::string& path) {
+std::string deflated(const char* call, const std::string& data) {
   uLongf size = compressBound(static_cast<uLong>(data.size()));
   std::string result(size, '\0');
   const int status = compress(reinterpret_cast<Bytef*>(result.data()), &size,
                               reinterpret_cast<const Bytef*>(data.data()), static_cast<uLong>(data.size()));
-  if (status != Z_OK) throw IoError("save_png: " + path + ": zlib cannot compress the image: " + zError(status));
+  if (status != Z_OK) throw IoError(std::string(call) + ": zlib cannot compress the image: " + zError(status));
   result.resize(size);
   return result;
 }
@@ -47,17 +47,16 @@ std::vector<uint8_t> samples(const Array& image) {
   return bytes;
 }
 
-}  // namespace
-
-void save_png(const std::string& path, const Array& image) {
+std::string png_bytes(const char* call, const Array& image) {
+  const std::string prefix = std::string(call) + ": ";
   if (image.dtype() != Dtype::uint8 && !image.is_floating()) {
-    throw TypeError(std::string("save_png: image has dtype ") + name(image.dtype()) + ": it must be uint8 or floating");
+    throw TypeError((prefix + "image has dtype ") + name(image.dtype()) + ": it must be uint8 or floating");
   }
   const bool is_plane = image.ndim() == 2;
   constexpr int64_t kLargest = INT32_MAX;  // that the format allows
   if (!(is_plane || (image.ndim() == 3 && (image.shape(0) == 1 || image.shape(0) == 3))) || image.size() == 0 ||
       image.shape(-1) > kLargest || image.shape(-2) > kLargest) {
-    throw ValueError("save_png: image has shape " + to_string(image.shape()) +
+    throw ValueError(prefix + "image has shape " + to_string(image.shape()) +
                      ": it must be (H, W), (1, H, W) or (3, H, W), not empty");
   }
   const Array planes = is_plane ? image.expand_dims(0) : image;
@@ -71,16 +70,23 @@ void save_png(const std::string& path, const Array& image) {
     scanlines.push_back(0);  // filter type None
     scanlines.append(row, row + row_bytes);
   }
-  const std::string data = deflated(scanlines, path);
+  const std::string data = deflated(call, scanlines);
   if (data.size() > static_cast<size_t>(kLargest)) {
-    throw ValueError("save_png: image has shape " + to_string(image.shape()) + ": it takes more than 2^31 bytes");
+    throw ValueError(prefix + "image has shape " + to_string(image.shape()) + ": it takes more than 2^31 bytes");
   }
 
   const char depth = 8, color = channels == 1 ? 0 : 2;  // grey, RGB
   const std::string header = big_endian(static_cast<uint32_t>(width)) + big_endian(static_cast<uint32_t>(height)) +
                              std::string{depth, color, 0, 0, 0};  // deflate, adaptive filters, not interlaced
-  write_file_atomically(path, "\x89PNG\r\n\x1a\n" + chunk("IHDR", header) + chunk("IDAT", data) + chunk("IEND", ""),
-                        false);
+  return "\x89PNG\r\n\x1a\n" + chunk("IHDR", header) + chunk("IDAT", data) + chunk("IEND", "");
 }
+
+}  // namespace
+
+void save_png(const std::string& path, const Array& image) {
+  write_file_atomically(path, png_bytes("save_png", image), false);
+}
+
+std::string encode_png(const Array& image) { return png_bytes("encode_png", image); }
 
 }  // namespace kusari::datasets

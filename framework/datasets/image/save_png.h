@@ -13,4 +13,7 @@ namespace kusari::datasets {
 /// dtype, ValueError for another shape, IoError when the file cannot be written.
 KUSARI_API void save_png(const std::string& path, const Array& image);
 
+/// The bytes that save_png writes.
+KUSARI_API std::string encode_png(const Array& image);
+
 }  // namespace kusari::datasets

@@ -52,6 +52,9 @@ class KUSARI_API Evaluator : public Extension {
   Link& get_target() const { return home_->get(); }
 
  protected:
+  /// For evaluators that override evaluate(): the model need not be callable if options.eval_func is given.
+  Evaluator(iterators::IteratorRef iterator, Link& model, EvaluatorOptions options)
+      : Evaluator(std::move(iterator), model, nullptr, std::move(options)) {}
   /// Goes over the data once and returns the means.
   virtual DictSummary::Values evaluate();
 

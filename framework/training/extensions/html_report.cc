@@ -19,7 +19,9 @@
 #include "kusari/framework/core/runtime_info.h"
 #include "kusari/framework/links/link.h"
 #include "kusari/framework/links/parameter.h"
+#include "kusari/framework/training/charts/markup.h"
 #include "kusari/framework/training/extensions/log_report.h"
+#include "kusari/framework/training/extensions/report_picture.h"
 #include "kusari/framework/training/extensions/run_program.h"
 #include "kusari/framework/training/html/log_summary.h"
 #include "kusari/framework/training/html/run_report.h"
@@ -138,6 +140,35 @@ std::vector<Section> sections(Trainer& trainer, const NamedTexts& configuration)
   return result;
 }
 
+/// RFC 4648.
+std::string base64(const std::string& bytes) {
+  const char* const digits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+  std::string text;
+  text.reserve((bytes.size() + 2) / 3 * 4);
+  for (size_t i = 0; i < bytes.size(); i += 3) {
+    const size_t left = std::min<size_t>(bytes.size() - i, 3);
+    uint32_t bits = 0;
+    for (size_t k = 0; k < 3; ++k) bits = bits << 8 | (k < left ? static_cast<unsigned char>(bytes[i + k]) : 0U);
+    for (size_t k = 0; k < 4; ++k) text += k <= left ? digits[bits >> (18 - 6 * k) & 63] : '=';
+  }
+  return text;
+}
+
+/// What extensions have drawn, a section for each.
+void add_pictures(Trainer& trainer, std::vector<Section>& result) {
+  for (const auto& summary : trainer.extensions()) {
+    const auto* const source = dynamic_cast<const PictureSource*>(&trainer.get_extension(summary.name));
+    if (source == nullptr || source->pictures().empty()) continue;
+    Section section{.title = summary.name};
+    for (const ReportPicture& picture : source->pictures()) {
+      section.svg += "<figure><img style=\"max-width: 100%\" width=\"" + std::to_string(picture.width) +
+                     "\" alt=\"\" src=\"data:image/png;base64," + base64(picture.png) + "\"><figcaption>" +
+                     charts::escaped(picture.title) + "</figcaption></figure>\n";
+    }
+    result.push_back(std::move(section));
+  }
+}
+
 std::string read_text(const fs::path& path) {
   std::error_code ignored;
   if (!fs::is_regular_file(path, ignored)) return "";
@@ -195,6 +226,7 @@ void HtmlReport::write(Trainer& trainer, bool is_over) {
   page.tiles = tiles(trainer, table, page.charts, is_over);
   page.log = log;
   page.sections = sections(trainer, options_.configuration);
+  add_pictures(trainer, page.sections);
   if (const std::string dot = options_.graph.empty() ? "" : read_text(directory / options_.graph); !dot.empty()) {
     if (dot != drawn_dot_) graph_svg_ = draw_graph(drawn_dot_ = dot, directory);
     page.sections.push_back({.title = "Computational graph", .text = dot, .svg = graph_svg_, .is_folded = true});

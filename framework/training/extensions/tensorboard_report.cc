@@ -6,6 +6,7 @@
 #include "kusari/framework/core/runtime_info.h"
 #include "kusari/framework/core/serializer.h"
 #include "kusari/framework/links/parameter.h"
+#include "kusari/framework/training/extensions/report_picture.h"
 #include "kusari/framework/training/extensions/sample_statistics.h"
 #include "kusari/framework/training/trainer.h"
 #include "kusari/optimizers/optimizer.h"
@@ -58,6 +59,18 @@ void TensorBoardReport::operator()(Trainer& trainer) {
     summary_.clear();
   }
   if (options_.histograms(trainer)) write_histograms(trainer);
+  write_pictures(trainer);
+}
+
+void TensorBoardReport::write_pictures(Trainer& trainer) {
+  for (const auto& summary : trainer.extensions()) {
+    const auto* const source = dynamic_cast<const PictureSource*>(&trainer.get_extension(summary.name));
+    if (source == nullptr || std::exchange(drawn_[summary.name], source->drawn()) == source->drawn()) continue;
+    for (const ReportPicture& picture : source->pictures()) {
+      writer_->add_image(summary.name + "/" + picture.title, picture.png, picture.height, picture.width,
+                         trainer.updater().iteration());
+    }
+  }
 }
 
 void TensorBoardReport::write_texts(Trainer& trainer) {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <map>
 #include <memory>
 #include <string>
 #include <utility>
@@ -23,7 +24,8 @@ struct TensorBoardReportOptions {
 };
 
 /// Writes what is reported to event files, for `tensorboard --logdir result`: like LogReport, each value as its mean
-/// since the last time, over iterations; besides, the tree of links and the environment as texts. A run that is resumed
+/// since the last time, over iterations; besides, the tree of links and the environment as texts, and pictures of
+/// a DetectionVisReport. A run that is resumed
 /// begins another file, and TensorBoard forgets what the interrupted one wrote after the snapshot.
 class KUSARI_API TensorBoardReport final : public Extension {
  public:
@@ -38,11 +40,13 @@ class KUSARI_API TensorBoardReport final : public Extension {
   void begin_file(const Trainer& trainer);
   void write_texts(Trainer& trainer);
   void write_histograms(Trainer& trainer);
+  void write_pictures(Trainer& trainer);
 
   TensorBoardReportOptions options_;
   DictSummary summary_;
   std::unique_ptr<tensorboard::EventWriter> writer_;  // from the first call to the end of the run
   bool has_texts_ = false;                            // in the writer's file
+  std::map<std::string, int64_t> drawn_;              // pictures of each extension that are written
 };
 
 }  // namespace kusari::training::extensions

@@ -156,6 +156,14 @@ void EventWriter::add_histogram(std::string_view tag, std::span<const double> va
   add_value(summary_value, step);
 }
 
+void EventWriter::add_image(std::string_view tag, std::string_view png, int64_t height, int64_t width, int64_t step) {
+  Message image, summary_value;
+  const uint64_t rgb = 3;
+  image.integer(1, static_cast<uint64_t>(height)).integer(2, static_cast<uint64_t>(width)).integer(3, rgb).text(4, png);
+  summary_value.text(1, tag).message(4, image);
+  add_value(summary_value, step);
+}
+
 void EventWriter::add_text(std::string_view tag, std::string_view text, int64_t step) {
   Message plugin, metadata, axis, shape, tensor, summary_value;
   plugin.text(1, "text");

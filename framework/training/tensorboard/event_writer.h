@@ -36,6 +36,8 @@ class KUSARI_API EventWriter {
   /// How many of the finite values lie in each of TensorFlow's buckets, whose limits grow by a tenth; nothing is
   /// written when there are none.
   void add_histogram(std::string_view tag, std::span<const double> values, int64_t step);
+  /// A picture that is a PNG file's content, with its size.
+  void add_image(std::string_view tag, std::string_view png, int64_t height, int64_t width, int64_t step);
   /// Markdown.
   void add_text(std::string_view tag, std::string_view text, int64_t step);
   void flush();

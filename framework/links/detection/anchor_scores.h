@@ -1,0 +1,27 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "kusari/framework/functions/detection/box.h"
+#include "kusari/framework/links/detection/anchor_coder.h"
+
+namespace kusari::links::detail {
+
+/// A class that an anchor is said to show.
+struct ScoredAnchor {
+  int64_t anchor;
+  int32_t label;
+  float score;
+};
+
+/// Those of a network's outputs (anchors, columns) that options.score_thresh, .best_class_only and .candidates let
+/// pass, in the order of the anchors. level_counts: the anchors of each level.
+std::vector<ScoredAnchor> best_scores(std::span<const float> outputs, int64_t columns,
+                                      const std::vector<int64_t>& level_counts, const AnchorDecodeOptions& options);
+
+/// What is left of detections when of those that lie on each other the best remain, best first, .limit of them.
+Detections suppressed(const Detections& found, const AnchorDecodeOptions& options);
+
+}  // namespace kusari::links::detail
