@@ -1,3 +1,5 @@
+#include <limits>
+
 #include "kusari/tests/misuse/misuse.h"
 
 namespace kusari::misuse {
@@ -47,7 +49,14 @@ TEST_CASE("misuse: functions of connection, convolutions") {
        },
        is<TypeError>,
        "F::convolution_2d: x has shape (1, 3, 5, 5) but W has shape (2, 3, 3, 3) and groups is 2: x.shape[1] must "
-       "equal W.shape[1] * groups (3 != 6)"},
+       "equal W.shape[1] * groups (3 != 3 * 2)"},
+      {[] {
+         F::convolution_2d(real({2, 4, 3, 6}), real({2, 4, 1, 1}), absent,
+                           {.groups = std::numeric_limits<int64_t>::max()});
+       },
+       is<TypeError>,
+       "F::convolution_2d: x has shape (2, 4, 3, 6) but W has shape (2, 4, 1, 1) and groups is 9223372036854775807: "
+       "x.shape[1] must equal W.shape[1] * groups (4 != 4 * 9223372036854775807)"},
       {[] {
          F::convolution_2d(real({1, 4, 5, 5}), real({3, 2, 3, 3}), absent, {.groups = 2});
        },

@@ -79,6 +79,11 @@ Dims transposed_size(const ConvolutionSettings& s, const Shape& x, const Shape& 
   return out;
 }
 
+// Whether channels == in_group * groups, without the product: groups may be any number.
+bool are_in_groups(int64_t channels, int64_t in_group, int64_t groups) {
+  return channels % groups == 0 && channels / groups == in_group;
+}
+
 // What x, W and b must be; `own` is the axis of W with the channels of x. Axis 0 has all channels, axis 1 those of one
 // group.
 void check_arguments(const TypeCheck& c, const ConvolutionSettings& s, int own) {
@@ -95,18 +100,18 @@ void check_arguments(const TypeCheck& c, const ConvolutionSettings& s, int own) 
   };
   if (scale == 1) {
     c.expect(x.shape(1) == W.shape(own));
-  } else if (x.shape(1).value != W.shape(own).value * scale) {
+  } else if (!are_in_groups(x.shape(1).value, W.shape(own).value, scale)) {
     fail("x.shape[1] must equal W.shape[1] * groups (" + std::to_string(x.shape(1).value) +
-         " != " + std::to_string(W.shape(own).value * scale) + ")");
+         " != " + std::to_string(W.shape(own).value) + " * " + std::to_string(scale) + ")");
   }
   if (W.shape(0).value % groups != 0) fail("W.shape[0] must be a multiple of groups");
   if (!b.is_given()) return;
   c.expect(b.ndim() == 1, b.dtype() == x.dtype());
   if (result_scale == 1) {
     c.expect(b.shape(0) == W.shape(other));
-  } else if (b.shape(0).value != W.shape(other).value * result_scale) {
+  } else if (!are_in_groups(b.shape(0).value, W.shape(other).value, result_scale)) {
     fail("b.shape[0] must equal W.shape[1] * groups (" + std::to_string(b.shape(0).value) +
-         " != " + std::to_string(W.shape(other).value * result_scale) + ")");
+         " != " + std::to_string(W.shape(other).value) + " * " + std::to_string(result_scale) + ")");
   }
 }
 

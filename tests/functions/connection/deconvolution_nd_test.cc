@@ -88,7 +88,7 @@ TEST_CASE("deconvolution's rules") {
                        TypeError);
   CHECK_THROWS_WITH_AS(F::deconvolution_2d(x, W, zeros({6}), {.groups = 2}),
                        "F::deconvolution_2d: x has shape (2, 4, 5, 5) but W has shape (4, 6, 3, 3) and groups is 2: "
-                       "b.shape[0] must equal W.shape[1] * groups (6 != 12)",
+                       "b.shape[0] must equal W.shape[1] * groups (6 != 6 * 2)",
                        TypeError);
   CHECK_THROWS_WITH_AS(F::deconvolution_2d(x, W, Variable(), {.stride = 2, .outsize = {11, 13}}),
                        "F::deconvolution_2d: x has shape (2, 4, 5, 5) but W has shape (4, 6, 3, 3) and outsize is (11, "
