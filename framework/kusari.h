@@ -361,6 +361,7 @@
 #include "kusari/framework/links/model/transformer_lm.h"
 #include "kusari/framework/links/model/vgg.h"
 #include "kusari/framework/links/model/vision_model.h"
+#include "kusari/framework/links/model_summary.h"
 #include "kusari/framework/links/normalization/batch_normalization.h"
 #include "kusari/framework/links/normalization/batch_renormalization.h"
 #include "kusari/framework/links/normalization/decorrelated_batch_normalization.h"

@@ -18,4 +18,10 @@ std::string general_text(double value, int digits) { return text_of(value, std::
 
 std::string fixed_text(double value, int digits) { return text_of(value, std::chars_format::fixed, digits); }
 
+std::string grouped_text(int64_t number) {
+  std::string digits = std::to_string(number);
+  for (size_t i = digits.size(); i > (number < 0 ? 4U : 3U); i -= 3) digits.insert(i - 3, 1, ',');
+  return digits;
+}
+
 }  // namespace kusari

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <string>
 
 #include "kusari/framework/core/export.h"
@@ -11,5 +12,7 @@ namespace kusari {
 KUSARI_API std::string general_text(double value, int digits = 6);
 /// The same for "%.<digits>f".
 KUSARI_API std::string fixed_text(double value, int digits);
+/// With commas between groups of three digits.
+KUSARI_API std::string grouped_text(int64_t number);
 
 }  // namespace kusari

@@ -32,6 +32,15 @@ TEST_CASE("numbers as printf prints them") {
   CHECK(general_text(-std::nan("")) == "nan");
 }
 
+TEST_CASE("digits in groups of three") {
+  CHECK(grouped_text(0) == "0");
+  CHECK(grouped_text(999) == "999");
+  CHECK(grouped_text(1000) == "1,000");
+  CHECK(grouped_text(1234567) == "1,234,567");
+  CHECK(grouped_text(-123) == "-123");
+  CHECK(grouped_text(-1234) == "-1,234");
+}
+
 TEST_CASE("numbers have points, whatever the program's locale") {
   bool has_locale = false;
   for (const char* locale : {"de_DE.UTF-8", "de_DE.utf8", "fr_FR.UTF-8", "fr_FR.utf8"}) {

@@ -1,6 +1,7 @@
 // The programs of docs/guide.md, compiled and run. tests/docs/blocks_test.cc compares the texts.
 #include <algorithm>
 #include <cmath>
+#include <cstdio>
 #include <filesystem>
 #include <limits>
 #include <map>
@@ -96,6 +97,14 @@ TEST_CASE("guide: models of several layers") {
   ResidualNet net(8, 3, 10);
   CHECK(net(random::normal({2, 3, 8, 8})).shape() == Shape{2, 10});
   CHECK(net.params().size() == 2 + 3 * 6 + 2);
+}
+
+TEST_CASE("guide: summary") {
+  ResidualNet net(16, 2, 10);
+  const ModelSummary what = summary(net, {zeros({1, 3, 32, 32})});
+  std::printf("%s", what.text().c_str());
+  CHECK(what.parameters == 9962);
+  CHECK(what.rows[0].outputs == std::vector<Shape>{{1, 10}});
 }
 
 TEST_CASE("guide: a recurrent network is a loop") {

@@ -53,7 +53,8 @@ TEST_CASE("HtmlReport shows a run on one page") {
   const ScratchDirectory dir;
   AdamUpdater updater;
   Trainer trainer(updater, {3, "epoch"}, dir / "out");
-  trainer.extend(HtmlReport({.title = "A <run>", .configuration = {{"data", "<MNIST>"}}, .reload_seconds = 20}));
+  trainer.extend(HtmlReport(
+      {.title = "A <run>", .configuration = {{"data", "<MNIST>"}}, .model_summary = "1 & 2", .reload_seconds = 20}));
   trainer.extend(extensions::LogReport());
   std::string on_the_way;
   trainer.extend([&](Trainer&) { on_the_way = read_file(dir / "out/report.html"); },
@@ -68,6 +69,8 @@ TEST_CASE("HtmlReport shows a run on one page") {
   CHECK(html.rfind("<!DOCTYPE html>\n", 0) == 0);
   CHECK(contains(html, "<title>A &lt;run&gt;</title>"));
   CHECK_FALSE(contains(html, "A <run>"));
+  CHECK(contains(html, "Model summary"));
+  CHECK(contains(html, "1 &amp; 2"));
   CHECK(contains(html, "<span class=\"state finished\">finished</span>"));
   CHECK_FALSE(contains(html, "http-equiv=\"refresh\""));
   CHECK_FALSE(contains(html, "<dt>Remaining</dt>"));

@@ -32,7 +32,6 @@
 namespace kusari::training::extensions {
 namespace {
 
-using html::grouped;
 using html::NamedTexts;
 using html::RunReport;
 using html::RunState;
@@ -66,8 +65,8 @@ NamedTexts tiles(Trainer& trainer, const html::LogTable& log, const std::vector<
   const auto of = [&](const char* unit) {
     return length && length->unit == unit ? "\nof " + general_text(length->period, 15) : std::string();
   };
-  NamedTexts result{{"Epoch", grouped(updater.epoch()) + of("epoch")},
-                    {"Iteration", grouped(updater.iteration()) + of("iteration")},
+  NamedTexts result{{"Epoch", grouped_text(updater.epoch()) + of("epoch")},
+                    {"Iteration", grouped_text(updater.iteration()) + of("iteration")},
                     {"Elapsed", short_duration(elapsed)}};
   if (const auto share = progress(trainer); share && !is_over && *share > 0) {
     result.emplace_back("Remaining", short_duration(elapsed * (1 - *share) / *share));
@@ -100,7 +99,7 @@ Section optimizer_section(const std::string& name, Optimizer& optimizer, bool is
   }
   for (const std::string& hook : detail::OptimizerAccess::hooks(optimizer)) section.values.emplace_back("hook", hook);
   if (optimizer.has_loss_scaling()) section.values.emplace_back("loss scale", general_text(optimizer.loss_scale()));
-  section.values.emplace_back("steps", grouped(optimizer.t()));
+  section.values.emplace_back("steps", grouped_text(optimizer.t()));
   return section;
 }
 
@@ -111,7 +110,7 @@ Section model_section(const std::string& name, Link& model, bool is_only) {
     parameters += parameter->array().size();
     bytes += parameter->array().nbytes();
   }
-  section.values = {{"parameters", grouped(parameters)},
+  section.values = {{"parameters", grouped_text(parameters)},
                     {"memory", general_text(static_cast<double>(bytes) / (1 << 20), 4) + " MiB"},
                     {"device", model.device().name()}};
   constexpr int64_t kShownLines = 60;
@@ -119,16 +118,19 @@ Section model_section(const std::string& name, Link& model, bool is_only) {
   return section;
 }
 
-std::vector<Section> sections(Trainer& trainer, const NamedTexts& configuration) {
+std::vector<Section> sections(Trainer& trainer, const HtmlReportOptions& options) {
   std::vector<Section> result;
   const auto optimizers = trainer.updater().get_all_optimizers();
   for (const auto& [name, optimizer] : optimizers) {
     if (optimizer->has_target()) result.push_back(model_section(name, optimizer->target(), optimizers.size() == 1));
   }
+  if (!options.model_summary.empty()) result.push_back({.title = "Model summary", .text = options.model_summary});
   for (const auto& [name, optimizer] : optimizers) {
     result.push_back(optimizer_section(name, *optimizer, optimizers.size() == 1));
   }
-  if (!configuration.empty()) result.push_back({.title = "Configuration", .values = configuration});
+  if (!options.configuration.empty()) {
+    result.push_back({.title = "Configuration", .values = options.configuration});
+  }
   Section extensions{.title = "Extensions"};
   extensions.table.push_back({"name", "trigger", "priority"});
   for (const auto& extension : trainer.extensions()) {
@@ -225,7 +227,7 @@ void HtmlReport::write(Trainer& trainer, bool is_over) {
   page.charts = html::log_charts(table, options_.x_key.value_or(html::x_axis(table)));
   page.tiles = tiles(trainer, table, page.charts, is_over);
   page.log = log;
-  page.sections = sections(trainer, options_.configuration);
+  page.sections = sections(trainer, options_);
   add_pictures(trainer, page.sections);
   if (const std::string dot = options_.graph.empty() ? "" : read_text(directory / options_.graph); !dot.empty()) {
     if (dot != drawn_dot_) graph_svg_ = draw_graph(drawn_dot_ = dot, directory);

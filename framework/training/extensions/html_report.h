@@ -17,8 +17,9 @@ struct HtmlReportOptions {
   std::optional<std::string> x_key = {};  ///< "epoch" or "iteration"; what suits the log when not given
   /// Shown with the rest of the configuration: {{"batch size", "100"}, {"data", "MNIST"}}.
   std::vector<std::pair<std::string, std::string>> configuration = {};
-  std::string graph = "cg.dot";  ///< where DumpGraph has written the graph, in the output directory
-  int reload_seconds = 0;        ///< a browser loads the page anew so often while the run goes on; 0: never
+  std::string model_summary = {};  ///< shown below the model, where given: `summary(model, {x}).text()`
+  std::string graph = "cg.dot";    ///< where DumpGraph has written the graph, in the output directory
+  int reload_seconds = 0;          ///< a browser loads the page anew so often while the run goes on; 0: never
 };
 
 /// A run as a page to look at: how far it is, its curves (training and validation of one quantity in one chart), the

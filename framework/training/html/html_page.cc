@@ -105,7 +105,7 @@ std::string log_table(const Log& log) {
   html += "</tbody>\n</table>\n</div>\n";
   if (first > 0) {
     html += "<p class=\"note\">The last " + std::to_string(kShownRows) + " of " +
-            grouped(static_cast<int64_t>(log.size())) + " rows.</p>\n";
+            grouped_text(static_cast<int64_t>(log.size())) + " rows.</p>\n";
   }
   return html;
 }

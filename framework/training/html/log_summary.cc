@@ -151,10 +151,4 @@ std::string short_duration(double seconds) {
   return format("%lld days %lld h", total / 86400, total / 3600 % 24);
 }
 
-std::string grouped(int64_t number) {
-  std::string digits = std::to_string(number);
-  for (size_t i = digits.size(); i > (number < 0 ? 4U : 3U); i -= 3) digits.insert(i - 3, 1, ',');
-  return digits;
-}
-
 }  // namespace kusari::training::html

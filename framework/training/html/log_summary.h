@@ -52,7 +52,5 @@ KUSARI_API std::vector<charts::LineChart> log_charts(const LogTable& log, const 
 KUSARI_API std::string short_number(const extensions::LogNumber& number);
 /// "12.4 s", "3 min 12 s", "5 h 03 min", "2 days 4 h".
 KUSARI_API std::string short_duration(double seconds);
-/// With commas between groups of three digits.
-KUSARI_API std::string grouped(int64_t number);
 
 }  // namespace kusari::training::html
