@@ -73,7 +73,7 @@ class KUSARI_API Optimizer {
   requires std::is_invocable_r_v<Variable, F&, Args...>
   void update(F&& lossfun, Args&&... args) {
     cleargrads();
-    bool is_noted = false;
+    [[maybe_unused]] bool is_noted = false;
     ((is_noted = is_noted || note_batch(args)), ...);
     const auto forward = [&] {
       const ForwardScope scope = forward_scope();
