@@ -143,6 +143,7 @@ struct Optimizer::Impl {
     return rule != nullptr && rule->owner == id ? rule : nullptr;
   }
   [[noreturn]] void throw_displaced(Link& target) const;
+  std::vector<Parameter*> all_parameters() const;
   /// Finds the target's parameters. Throws StateError when another optimizer has taken some.
   void refresh();
   /// Gives kernels their numbers; whether one must compute them from the schedule.

@@ -13,6 +13,7 @@ void detail::make_multi_node(Optimizer& optimizer, const Communicator& communica
     exchange.bucket_bytes =
         argument::not_negative("create_multi_node_optimizer", "bucket_bytes", *options.bucket_bytes);
   }
+  exchange.overlaps = options.overlap;
   kusari::detail::attach_exchange(optimizer, std::make_shared<GradientExchange>(communicator.shared_group(), exchange));
 }
 

@@ -16,6 +16,9 @@ namespace kusari::distributed {
 struct MultiNodeOptimizerOptions {
   /// Gradients of one dtype travel together up to this many bytes; what the communicator does when not given.
   std::optional<int64_t> bucket_bytes = std::nullopt;
+  /// Exchange gradients while backward computes those of other parameters: in update(lossfun), what StandardUpdater
+  /// calls. The results are the same bits. All parameters are exchanged, those without a gradient as zeros.
+  bool overlap = false;
 };
 
 /// How the communicator of that name exchanges gradients.
