@@ -1,0 +1,42 @@
+#include "kusari/framework/distributed/functions/bcast.h"
+
+#include "kusari/framework/autograd/attributes.h"
+#include "kusari/framework/distributed/functions/connections.h"
+#include "kusari/framework/distributed/functions/reduce.h"
+#include "kusari/framework/functions/given.h"
+
+namespace kusari::distributed::functions {
+namespace {
+
+class Bcast final : public CommunicatorFunction {
+ public:
+  Bcast(const Communicator& comm, int root) : CommunicatorFunction(comm), root_{root} {}
+  const char* name() const override { return "bcast"; }
+  void describe(Attributes& options) const override { options.set("root", root_); }
+
+ private:
+  Arrays forward(const ArrayRefs& in) override {
+    refuse_recording();
+    device_ = in[0].device();
+    return {comm().bcast(in[0], root_)};
+  }
+
+  Variables backward(const Variables& gy) override {
+    const Variable gx = reduce(comm(), gy[0], root_);
+    if (comm().rank() == root_) return {gx};
+    return {gradient_through(gx, input_shape(0), input_dtype(0), device_)};
+  }
+
+  int root_;
+  Device device_;
+};
+
+}  // namespace
+
+Variable bcast(const Communicator& comm, const Variable& x, int root) {
+  expect_rank(comm, "F::bcast", "root", root);
+  if (comm.rank() == root) kusari::functions::expect_given(x, "F::bcast", "x");
+  return apply<Bcast>({x.is_defined() ? connected(x) : new_delegate()}, comm, root);
+}
+
+}  // namespace kusari::distributed::functions
