@@ -14,17 +14,6 @@
 #include "kusari/framework/core/error.h"
 #include "kusari/framework/core/export.h"
 
-namespace kusari {
-
-/// Another rank of a run of several processes failed, left, or did not come. what() names it.
-class KUSARI_API RemoteError : public Error {
- public:
-  explicit RemoteError(const std::string& message);
-  ~RemoteError() override;
-};
-
-}  // namespace kusari
-
 /// How several processes (ranks) exchange bytes: a Transport moves messages between two ranks, a Group has the
 /// operations of all its ranks, and looks for failed and silent ranks wherever it waits. Nothing here knows arrays.
 namespace kusari::collectives {
@@ -39,12 +28,14 @@ class KUSARI_API Ticket {
   Ticket() = default;
   Ticket(const Ticket&) = delete;
   Ticket& operator=(const Ticket&) = delete;
-  /// Gives up what is not done.
+  /// Gives up what is not done; `held` stays alive as long as something may still read or write there.
   virtual ~Ticket();
   /// Moves on; whether it is done. Never waits.
   virtual bool test() = 0;
   /// Adds the ranks whose messages it still waits for, as the transport numbers them.
   virtual void list_awaited(std::vector<int>& ranks) const = 0;
+
+  std::shared_ptr<const void> held = nullptr;  // owner of the memory, for one that may be given up
 };
 using TicketPtr = std::unique_ptr<Ticket>;
 
@@ -54,8 +45,9 @@ struct Notice {
   static constexpr size_t kTextBytes = 1000;
 
   Kind kind = Kind::left;
-  int32_t from = 0;        // rank in the transport
-  int64_t number = 0;      // of the operation
+  int32_t from = 0;     // rank in the transport
+  int32_t context = 0;  // of the group; -1: all of them
+  int64_t number = 0;   // of the operation
   char text[kTextBytes] = {};
 };
 
@@ -86,6 +78,8 @@ class KUSARI_API Transport {
   virtual std::optional<Notice> poll() = 0;
   /// Ends the whole run, ranks that do not answer included; a transport within one process does nothing.
   virtual void abort() noexcept = 0;
+  /// The end of a run in which nothing failed; waits for the other ranks.
+  virtual void finish() noexcept = 0;
 };
 
 struct WorldOptions {
@@ -94,6 +88,14 @@ struct WorldOptions {
 };
 
 class World;
+
+/// Whom others see as failed: "rank 3 of 4 (node7, process 1234)", and what this process is waiting for just now:
+/// "all-reduce 1042 (bucket 3: /conv1/W ..)". Written for signal handlers; empty strings when there is nothing.
+struct Status {
+  char self[256];
+  char waits_for[512];
+};
+KUSARI_API const Status& status() noexcept;
 
 /// An operation of a group for messages: "all-reduce", "bcast", and details: "bucket 3: /conv1/W .. /conv2/b".
 struct Operation {
@@ -105,12 +107,15 @@ struct Operation {
 /// RemoteError; an operation that another rank takes for another one throws StateError there with both names.
 class KUSARI_API Group {
  public:
-  using Bytes = std::span<const std::byte>;
+  /// Tags of a transport that one group uses: as many for send(), and as many for operations.
+  static constexpr int kTagsOfGroup = 65536;
+  static constexpr int kUserTags = kTagsOfGroup / 2;
 
   /// This process alone: no transport, and nothing ever waits.
   Group();
   /// All ranks of the transport.
-  explicit Group(std::unique_ptr<Transport> transport, const WorldOptions& options = {});
+  /// `is_of_process`: what announce_failure() of any thread tells; otherwise that of the calling one.
+  explicit Group(std::unique_ptr<Transport> transport, const WorldOptions& options = {}, bool is_of_process = true);
   Group(const Group&) = delete;
   Group& operator=(const Group&) = delete;
   ~Group();
@@ -128,6 +133,7 @@ class KUSARI_API Group {
   /// A number that differs between ranks which called other operations.
   uint64_t history() const noexcept { return history_; }
 
+  /// The group of the ranks that give the same color, ordered by key, then by rank.
   std::shared_ptr<Group> split(int color, int key);
 
   // --- any number of bytes, which the receiver learns with them ---
@@ -158,17 +164,23 @@ class KUSARI_API Group {
   // --- failures ---
 
   /// Tells the other ranks that this one has failed, so that they stop waiting. Once.
-  void fail(std::string_view message) noexcept;
+  void fail(std::string_view message) const noexcept;
   /// Tells them that it does not come any more.
   void leave() noexcept;
-  bool has_left() const noexcept;
+  bool has_left() const noexcept { return has_left_; }
 
-  World* world() const noexcept { return world_.get(); }
+  /// Whether KUSARI_DISTRIBUTED_DEBUG asks for each operation to be compared before it starts.
+  bool checks_calls() const noexcept;
 
  private:
-  friend class World;
+  struct Call;
   Group(std::shared_ptr<World> world, std::vector<int> members, int rank, int context);
+  Call begin(const Operation& operation);
+  void compare_calls(const Operation& operation, size_t bytes);
   void find_places();
+  int world_rank(int rank) const { return members_[static_cast<size_t>(rank)]; }
+  int group_rank(int world_rank) const;
+  double wait_for(Ticket& ticket, const Call& call);
 
   std::shared_ptr<World> world_;
   std::vector<int> members_;  // ranks in the transport
@@ -177,6 +189,7 @@ class KUSARI_API Group {
   int intra_rank_ = 0, intra_size_ = 1, inter_rank_ = 0, inter_size_ = 1;
   int64_t operations_ = 0;
   uint64_t history_ = 0;
+  bool has_left_ = false;
 };
 
 /// libkusari_mpi.so's transport of all processes that the launcher started; loads the library. Throws DeviceError when
@@ -188,5 +201,9 @@ KUSARI_API std::vector<std::unique_ptr<Transport>> thread_transports(int n, int 
 /// Tells the groups of this process (of this thread, where ranks are threads) that it fails for that reason, unless it
 /// is a RemoteError itself. For loops that catch exceptions to clean up before they go on.
 KUSARI_API void announce_failure(const std::exception_ptr& reason) noexcept;
+/// "ValueError: ..."
+KUSARI_API std::string failure_text(const std::exception_ptr& reason);
+/// At the end of the process: tells the other ranks, and ends the run: at once for all when something has failed.
+KUSARI_API void finish_run() noexcept;
 
 }  // namespace kusari::collectives
