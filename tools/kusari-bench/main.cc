@@ -88,6 +88,8 @@ int main(int argc, char** argv) {
   app.add_flag("--session", settings.session, "in the cases of convolutional networks that infer: an InferenceSession");
   app.add_flag("--traffic", settings.traffic,
                "count kernels, bytes and memory of one training step instead of timing it; twice: list every launch");
+  app.add_flag("--gradient-times", settings.gradient_times,
+               "tell when in a training step each parameter's gradient is final, for tools/scaling_model");
   app.add_option("--images", settings.images,
                  "tar archive of photos, for the cases jpeg and iterator, which are skipped without; iterator takes a "
                  "folder too");
