@@ -11,8 +11,8 @@
 #include <string_view>
 #include <vector>
 
-#include "kusari/framework/core/error.h"
 #include "kusari/framework/core/export.h"
+#include "kusari/framework/core/remote_error.h"
 
 /// How several processes (ranks) exchange bytes: a Transport moves messages between two ranks, a Group has the
 /// operations of all its ranks, and looks for failed and silent ranks wherever it waits. Nothing here knows arrays.
@@ -149,15 +149,17 @@ class KUSARI_API Group {
 
   // --- sizes that all know; started, to be waited for by wait() or tested ---
 
-  /// Rank r gets `counts[r]` bytes of `to_send` from the byte `offsets[r]` on, and each rank's part for this one comes
+  /// Takes the numbers of `count` operations that will be started in any order: the first of them.
+  int64_t reserve(Operation operation, int count);
+  /// `number`: one that was reserved, else the next. Rank r gets `counts[r]` bytes of `to_send` from the byte `offsets[r]` on, and each rank's part for this one comes
   /// to `received + r * stride`.
   TicketPtr start_alltoall(Operation operation, const void* to_send, std::span<const size_t> offsets,
-                           std::span<const size_t> counts, void* received, size_t stride);
+                           std::span<const size_t> counts, void* received, size_t stride, int64_t number = 0);
   /// Part r of `data`, which is rank r's, comes to all others.
   TicketPtr start_allgather(Operation operation, void* data, std::span<const size_t> offsets,
-                            std::span<const size_t> counts);
-  /// Waits until it is done; seconds that it took.
-  double wait(Ticket& ticket, Operation operation);
+                            std::span<const size_t> counts, int64_t number = 0);
+  /// Waits until it is done; seconds that it took. `number`: what messages about the wait call it; else the last.
+  double wait(Ticket& ticket, Operation operation, int64_t number = 0);
   /// Throws what wait() would throw now, without waiting.
   void check();
 
@@ -171,12 +173,14 @@ class KUSARI_API Group {
 
   /// Whether KUSARI_DISTRIBUTED_DEBUG asks for each operation to be compared before it starts.
   bool checks_calls() const noexcept;
+  /// Does so for one of that many bytes: StateError with both calls where ranks differ.
+  void compare_calls(const Operation& operation, size_t bytes);
 
  private:
   struct Call;
   Group(std::shared_ptr<World> world, std::vector<int> members, int rank, int context);
   Call begin(const Operation& operation);
-  void compare_calls(const Operation& operation, size_t bytes);
+  Call reserved(const Operation& operation, int64_t number);
   void find_places();
   int world_rank(int rank) const { return members_[static_cast<size_t>(rank)]; }
   int group_rank(int world_rank) const;

@@ -34,6 +34,12 @@ uint64_t hash_of(std::string_view text) noexcept {
 /// Several tickets, done when all are.
 class Tickets final : public Ticket {
  public:
+  Tickets() = default;
+  ~Tickets() override {
+    for (const TicketPtr& ticket : tickets_) {
+      if (ticket->held == nullptr) ticket->held = held;
+    }
+  }
   void add(TicketPtr ticket) { tickets_.push_back(std::move(ticket)); }
   bool test() override {
     std::erase_if(tickets_, [](const TicketPtr& ticket) { return ticket->test(); });
@@ -208,19 +214,28 @@ int Group::group_rank(int wanted) const {
 
 Group::Call Group::begin(const Operation& operation) {
   if (has_left_) throw StateError(std::string(operation.name) + ": the communicator was finalized");
-  world_->check();
-  ++operations_;
+  return reserved(operation, reserve(operation, 1));
+}
+
+int64_t Group::reserve(Operation operation, int count) {
+  if (world_ != nullptr) world_->check();
+  const int64_t first = operations_ + 1;
+  operations_ += count;
   history_ = mix(history_, hash_of(operation.name));
-  return {operation, operations_, context_ * kTagsOfGroup + kUserTags + static_cast<int>(operations_ % kUserTags)};
+  return first;
+}
+
+Group::Call Group::reserved(const Operation& operation, int64_t number) {
+  return {operation, number, context_ * kTagsOfGroup + kUserTags + static_cast<int>(number % kUserTags)};
 }
 
 double Group::wait_for(Ticket& ticket, const Call& call) {
   return world_->wait(ticket, {call.operation, call.number, context_, members_});
 }
 
-double Group::wait(Ticket& ticket, Operation operation) {
+double Group::wait(Ticket& ticket, Operation operation, int64_t number) {
   if (world_ == nullptr) return 0;
-  return world_->wait(ticket, {operation, operations_, context_, members_});
+  return world_->wait(ticket, {operation, number != 0 ? number : operations_, context_, members_});
 }
 
 void Group::check() {
@@ -406,7 +421,7 @@ void Group::barrier() { allgather({"barrier"}, {}); }
 
 // Operations whose sizes all know have no envelopes.
 void Group::compare_calls(const Operation& operation, size_t bytes) {
-  if (!checks_calls()) return;
+  if (!checks_calls() || size() == 1) return;
   const std::string own = std::string(operation.name) + " of " + std::to_string(bytes) + " bytes" +
                           (operation.detail.empty() ? "" : " (" + std::string(operation.detail) + ")");
   const std::vector<std::string> calls = allgather({"comparison of calls"}, own);
@@ -421,15 +436,15 @@ void Group::compare_calls(const Operation& operation, size_t bytes) {
 }
 
 TicketPtr Group::start_alltoall(Operation operation, const void* to_send, std::span<const size_t> offsets,
-                                std::span<const size_t> counts, void* received, size_t stride) {
+                                std::span<const size_t> counts, void* received, size_t stride, int64_t number) {
   auto all = std::make_unique<Tickets>();
   const auto own = static_cast<size_t>(rank_);
   const char* const from_here = static_cast<const char*>(to_send);
   char* const to_here = static_cast<char*>(received);
   if (counts[own] != 0) std::memcpy(to_here + own * stride, from_here + offsets[own], counts[own]);
   if (world_ == nullptr) return all;
-  compare_calls(operation, std::accumulate(counts.begin(), counts.end(), size_t{0}));
-  const Call call = begin(operation);
+  if (number == 0) compare_calls(operation, std::accumulate(counts.begin(), counts.end(), size_t{0}));
+  const Call call = number == 0 ? begin(operation) : reserved(operation, number);
   for (int i = 1; i < size(); ++i) {
     const int from = (rank_ + size() - i) % size(), to = (rank_ + i) % size();
     if (counts[own] != 0) {
@@ -444,11 +459,11 @@ TicketPtr Group::start_alltoall(Operation operation, const void* to_send, std::s
 }
 
 TicketPtr Group::start_allgather(Operation operation, void* data, std::span<const size_t> offsets,
-                                 std::span<const size_t> counts) {
+                                 std::span<const size_t> counts, int64_t number) {
   auto all = std::make_unique<Tickets>();
   if (world_ == nullptr) return all;
-  compare_calls(operation, std::accumulate(counts.begin(), counts.end(), size_t{0}));
-  const Call call = begin(operation);
+  if (number == 0) compare_calls(operation, std::accumulate(counts.begin(), counts.end(), size_t{0}));
+  const Call call = number == 0 ? begin(operation) : reserved(operation, number);
   char* const bytes = static_cast<char*>(data);
   const auto own = static_cast<size_t>(rank_);
   for (int i = 1; i < size(); ++i) {

@@ -13,6 +13,13 @@
 #include "kusari/framework/core/number_text.h"
 #include "kusari/framework/core/type_name.h"
 
+namespace kusari {
+
+RemoteError::RemoteError(const std::string& message) : Error(message) {}
+RemoteError::~RemoteError() = default;
+
+}  // namespace kusari
+
 namespace kusari::collectives {
 namespace {
 

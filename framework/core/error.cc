@@ -21,8 +21,6 @@ DeviceError::DeviceError(const std::string& message) : Error(message) {}
 DeviceError::~DeviceError() = default;
 WorkerError::WorkerError(const std::string& message) : Error(message) {}
 WorkerError::~WorkerError() = default;
-RemoteError::RemoteError(const std::string& message) : Error(message) {}
-RemoteError::~RemoteError() = default;
 StateError::StateError(const std::string& message) : Error(message) {}
 StateError::~StateError() = default;
 

@@ -70,13 +70,6 @@ class KUSARI_API WorkerError : public Error {
   ~WorkerError() override;
 };
 
-/// Another process of a run of several failed, left, or did not come; what() names it.
-class KUSARI_API RemoteError : public Error {
- public:
-  explicit RemoteError(const std::string& message);
-  ~RemoteError() override;
-};
-
 /// A call at a time when it makes no sense (backward without a graph, a finished iterator read, ...).
 class KUSARI_API StateError : public Error {
  public:

@@ -29,6 +29,7 @@ class CpuBackend final : public Backend {
     cpu::register_rows(*this);
     cpu::register_row_products(*this);
     cpu::register_optimizer(*this);
+    cpu::register_sum_rows(*this);
     cpu::register_summary(*this);
     cpu::register_value_statistics(*this);
     cpu::register_batch_normalization(*this);

@@ -24,6 +24,7 @@ void register_convolution(Backend& backend);
 void register_rows(Backend& backend);
 void register_row_products(Backend& backend);
 void register_optimizer(Backend& backend);
+void register_sum_rows(Backend& backend);
 void register_summary(Backend& backend);
 void register_value_statistics(Backend& backend);
 void register_batch_normalization(Backend& backend);

@@ -25,7 +25,7 @@ class Group;
 namespace distributed {
 
 /// Numbers under names, such as what an evaluator reports.
-using Observation = std::map<std::string, double>;
+using NamedNumbers = std::map<std::string, double>;
 
 struct CommunicatorOptions {
   /// The dtype in which gradients travel: a floating one. Not given: each gradient's own. Sums of 16-bit gradients are
@@ -109,7 +109,7 @@ class KUSARI_API Communicator {
   std::string allreduce_obj(std::string_view bytes,
                             const std::function<std::string(const std::string&, const std::string&)>& combine) const;
   /// Sums under each name; one that a rank lacks counts as 0 there.
-  Observation allreduce_obj(const Observation& observation) const;
+  NamedNumbers allreduce_obj(const NamedNumbers& numbers) const;
   double allreduce_obj(double number) const;
 
   /// Returns once all ranks have called it.
