@@ -12,7 +12,7 @@ namespace bench {
 GradientTimes::GradientTimes(const Settings& settings, kusari::Link& model) : settings_{settings}, model_{model} {}
 
 double GradientTimes::moment() const {
-  if (!settings_.device.is_cpu()) settings_.device.synchronize();
+  if (!settings_.device.is_cpu()) kusari::synchronize(settings_.device);
   return now();
 }
 

@@ -6,6 +6,8 @@
 #include <vector>
 
 #include "kusari/framework/autograd/function_hook.h"
+#include "kusari/framework/autograd/variable.h"
+#include "kusari/framework/core/error.h"
 #include "kusari/framework/links/link.h"
 #include "kusari/tools/kusari-bench/sampling.h"
 
@@ -44,5 +46,27 @@ class GradientTimes final : public kusari::FunctionHook {
   double begun_ = 0, backward_begun_ = 0, last_ = 0;
   std::vector<double> forward_, backward_, update_;
 };
+
+/// When in a step of `optimizer.update(loss)` each gradient is final: after 3 steps to warm up, in as many as the time
+/// allows, at least 5.
+template <class Optimizer, class Loss>
+void report_gradient_times(const Settings& settings, const char* name, int64_t batch, kusari::Link& model,
+                           Optimizer& optimizer, const Loss& loss) {
+  if (settings.static_graph != "off") throw kusari::ValueError("--gradient-times needs --static-graph off");
+  for (int i = 0; i < 3; ++i) optimizer.update(loss);
+  GradientTimes times(settings, model);
+  const double begin = now();
+  for (int i = 0; i < 5 || now() - begin < settings.seconds; ++i) {
+    const kusari::ScopedFunctionHook seen(times);
+    times.begin_step();
+    optimizer.update([&] {
+      const kusari::Variable value = loss();
+      times.begin_backward();
+      return value;
+    });
+    times.end_step();
+  }
+  times.print(name, batch);
+}
 
 }  // namespace bench

@@ -9,7 +9,6 @@
 #include <vector>
 
 #include "kusari/framework/core/device.h"
-#include "kusari/framework/core/error.h"
 #include "kusari/framework/core/random.h"
 #include "kusari/framework/functions/loss/softmax_cross_entropy.h"
 #include "kusari/framework/links/link.h"
@@ -69,18 +68,11 @@ class Training {
       return kusari::functions::softmax_cross_entropy(y, inputs_[1]);
     });
   }
-  /// A step of which the times are noted; define-by-run.
-  void step(GradientTimes& times) {
-    const kusari::ScopedFunctionHook seen(times);
-    times.begin_step();
-    optimizer_.update([&] {
-      const kusari::Variable loss = kusari::functions::softmax_cross_entropy(model_(inputs_[0]), inputs_[1]);
-      times.begin_backward();
-      return loss;
+  void report_gradients(const Settings& settings, const char* name) {
+    report_gradient_times(settings, name, batch(), model_, optimizer_, [this] {
+      return kusari::functions::softmax_cross_entropy(model_(inputs_[0]), inputs_[1]);
     });
-    times.end_step();
   }
-  kusari::Link& model() { return model_; }
   int64_t parameters() { return model_.count_params(); }
   int64_t batch() const { return inputs_[0].shape()[0]; }
   kusari::updaters::StaticStep::LossOf loss_of() {
@@ -103,24 +95,13 @@ inline std::string training_fields(int64_t parameters) {
          ",\"peak_rss_mib\":" + std::to_string(static_cast<int>(peak_resident_mib()));
 }
 
-/// When in a step each gradient is final: after 3 steps to warm up, in as many as the time allows, at least 5.
-template <class Model, class Optimizer>
-void report_gradient_times(const Settings& settings, Training<Model, Optimizer>& training, const char* name) {
-  if (settings.static_graph != "off") throw kusari::ValueError("--gradient-times needs --static-graph off");
-  for (int i = 0; i < 3; ++i) training.step();
-  GradientTimes times(settings, training.model());
-  const double begin = now();
-  for (int i = 0; i < 5 || now() - begin < settings.seconds; ++i) training.step(times);
-  times.print(name, training.batch());
-}
-
 /// Measures the steps of a training and prints the result: under `name` in `unit` with `scale` on the processor, as
 /// the programs of GPU frameworks do under `gpu_name` on a GPU.
 template <class Model, class Optimizer>
 void report_training(const Settings& settings, Training<Model, Optimizer>& training, const char* name,
                      const char* gpu_name, const char* unit, double scale, const std::string& more = "",
                      const char* layout = "plain") {
-  if (settings.gradient_times) return report_gradient_times(settings, training, gpu_name);
+  if (settings.gradient_times) return training.report_gradients(settings, gpu_name);
   if (settings.traffic > 0) return report_traffic(settings, gpu_name, training.batch(), [&] { training.step(); });
   if (!settings.device.is_cpu()) {
     training.step();  // what stays from the first step on: parameters' state
