@@ -12,6 +12,7 @@
 #include "kusari/framework/core/argument.h"
 #include "kusari/framework/core/error.h"
 #include "kusari/framework/core/log.h"
+#include "kusari/framework/core/remote_error.h"
 #include "kusari/framework/distributed/byte_messages.h"
 
 namespace kusari::distributed {

@@ -12,19 +12,16 @@ class AllReduce final : public CommunicatorFunction {
   const char* name() const override { return "allreduce"; }
 
  private:
-  Arrays forward(const ArrayRefs& in) override {
-    refuse_recording();
-    return {comm().allreduce(in[0])};
-  }
+  Arrays forward(const ArrayRefs& in) override { return tied({comm().allreduce(in[0])}); }
 
-  Variables backward(const Variables& gy) override { return {allreduce(comm(), gy[0])}; }
+  Variables backward(const Variables& gy) override { return {allreduce(comm(), tied_gradients(gy)[0])}; }
 };
 
 }  // namespace
 
 Variable allreduce(const Communicator& comm, const Variable& x) {
   kusari::functions::expect_given(x, "F::allreduce", "x");
-  return apply<AllReduce>({connected(x)}, comm);
+  return apply_all<AllReduce>({connected(x)}, comm)[1];
 }
 
 }  // namespace kusari::distributed::functions

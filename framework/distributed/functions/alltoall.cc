@@ -1,7 +1,5 @@
 #include "kusari/framework/distributed/functions/alltoall.h"
 
-#include <vector>
-
 #include "kusari/framework/distributed/functions/connections.h"
 
 namespace kusari::distributed::functions {
@@ -13,24 +11,16 @@ class AllToAll final : public CommunicatorFunction {
   const char* name() const override { return "alltoall"; }
 
  private:
-  Arrays forward(const ArrayRefs& in) override {
-    refuse_recording();
-    Arrays received;
-    for (Array& array : comm().alltoall(arrays_of(in))) received.push_back(std::move(array));
-    forms_.keep(received);
-    return received;
-  }
+  Arrays forward(const ArrayRefs& in) override { return tied(comm().alltoall(arrays_of(in))); }
 
-  Variables backward(const Variables& gy) override { return alltoall(comm(), forms_.filled(gy)); }
-
-  OutputForms forms_;
+  Variables backward(const Variables& gy) override { return alltoall(comm(), tied_gradients(gy)); }
 };
 
 }  // namespace
 
 Variables alltoall(const Communicator& comm, std::span<const Variable> xs) {
   expect_one_for_each_rank(comm, "F::alltoall", xs);
-  return apply_all<AllToAll>(all_connected(xs), comm);
+  return without_tie(apply_all<AllToAll>(all_connected(xs), comm));
 }
 
 }  // namespace kusari::distributed::functions

@@ -16,14 +16,13 @@ class Bcast final : public CommunicatorFunction {
 
  private:
   Arrays forward(const ArrayRefs& in) override {
-    refuse_recording();
     device_ = in[0].device();
-    return {comm().bcast(in[0], root_)};
+    return tied({comm().bcast(in[0], root_)});
   }
 
   Variables backward(const Variables& gy) override {
-    const Variable gx = reduce(comm(), gy[0], root_);
-    if (comm().rank() == root_) return {gx};
+    const Variable gx = reduce(comm(), tied_gradients(gy)[0], root_);
+    if (is_rank(root_)) return {gx};
     return {gradient_through(gx, input_shape(0), input_dtype(0), device_)};
   }
 
@@ -36,7 +35,7 @@ class Bcast final : public CommunicatorFunction {
 Variable bcast(const Communicator& comm, const Variable& x, int root) {
   expect_rank(comm, "F::bcast", "root", root);
   if (comm.rank() == root) kusari::functions::expect_given(x, "F::bcast", "x");
-  return apply<Bcast>({x.is_defined() ? connected(x) : new_delegate()}, comm, root);
+  return apply_all<Bcast>({x.is_defined() ? connected(x) : new_delegate()}, comm, root)[1];
 }
 
 }  // namespace kusari::distributed::functions

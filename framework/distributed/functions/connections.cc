@@ -2,8 +2,10 @@
 
 #include <string>
 
+#include "kusari/framework/core/config.h"
 #include "kusari/framework/core/error.h"
 #include "kusari/framework/core/graph_capture.h"
+#include "kusari/framework/distributed/functions/pseudo_connect.h"
 #include "kusari/framework/functions/array/broadcast.h"
 #include "kusari/framework/functions/array/cast.h"
 #include "kusari/framework/functions/array/copy.h"
@@ -39,22 +41,37 @@ Variable gradient_through(const Variable& delegate, const Shape& shape, Dtype dt
   return F::broadcast_to(F::cast(on_device(delegate, device), dtype), shape);
 }
 
-void OutputForms::keep(const Arrays& outputs) {
-  for (const Array& output : outputs) forms_.push_back({output.shape(), output.dtype(), output.device()});
-}
-
-std::vector<Variable> OutputForms::filled(const Variables& gradients) const {
-  std::vector<Variable> all;
-  for (size_t i = 0; i < forms_.size(); ++i) {
-    const Form& form = forms_[i];
-    all.push_back(gradients[i].is_defined() ? gradients[i]
-                                            : Variable(zeros(form.shape, form.dtype, form.device), false));
+Arrays CommunicatorFunction::tied(std::vector<Array> outputs) {
+  GraphCapture::refuse(name(), "it exchanges arrays with other processes");
+  retain_outputs({0});
+  Arrays all{zeros({}, Dtype::float32)};
+  for (Array& output : outputs) {
+    forms_.push_back({output.shape(), output.dtype(), output.device()});
+    all.push_back(std::move(output));
   }
   return all;
 }
 
-void CommunicatorFunction::refuse_recording() const {
-  GraphCapture::refuse(name(), "it exchanges arrays with other processes");
+std::vector<Variable> CommunicatorFunction::tied_gradients(const Variables& gy) {
+  std::vector<Variable> gradients;
+  for (size_t i = 0; i < forms_.size(); ++i) {
+    const Form& form = forms_[i];
+    const Variable& given = gy[i + 1];
+    gradients.push_back(given.is_defined() ? given : Variable(zeros(form.shape, form.dtype, form.device), false));
+  }
+  if (!config().enable_backprop) return gradients;
+  const Variables connected = pseudo_connect(retained_output(0), gradients);
+  return std::vector<Variable>(connected.begin(), connected.end());
+}
+
+Variable CommunicatorFunction::tie_gradient(const Variables& gy) {
+  return config().enable_backprop ? pseudo_connect(retained_output(0), gy[0]) : gy[0];
+}
+
+Variables without_tie(const Variables& outputs) {
+  Variables visible;
+  for (size_t i = 1; i < outputs.size(); ++i) visible.push_back(outputs[i]);
+  return visible;
 }
 
 void expect_rank(const Communicator& comm, const char* call, const char* argument, int rank) {

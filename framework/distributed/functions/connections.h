@@ -1,6 +1,7 @@
 #pragma once
 
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "kusari/framework/autograd/function_node.h"
@@ -26,22 +27,11 @@ Variable new_delegate();
 /// `delegate`, so that who goes on backward from it reaches what `delegate` is connected with.
 Variable gradient_through(const Variable& delegate, const Shape& shape, Dtype dtype, const Device& device);
 
-/// The shapes of a function's outputs, to give zeros for gradients that did not come.
-class OutputForms {
- public:
-  void keep(const Arrays& outputs);
-  std::vector<Variable> filled(const Variables& gradients) const;
-
- private:
-  struct Form {
-    Shape shape;
-    Dtype dtype;
-    Device device;
-  };
-  std::vector<Form> forms_;
-};
-
 /// The base of functions between ranks.
+///
+/// Output 0 of each is its tie: a delegate that callers do not see, or that is the delegate they get. Gradients that a
+/// recorded backward sends are connected with it, so that who goes backward through these comes by the call itself as
+/// well: on all ranks of the call, whatever the gradient of each of them depends on.
 class CommunicatorFunction : public FunctionNode {
  public:
   explicit CommunicatorFunction(const Communicator& comm) : comm_{comm} {}
@@ -49,12 +39,27 @@ class CommunicatorFunction : public FunctionNode {
 
  protected:
   const Communicator& comm() const noexcept { return comm_; }
-  /// In forward: a static graph cannot replay it.
-  void refuse_recording() const;
+  bool is_rank(int rank) const noexcept { return comm_.rank() == rank; }
+  /// What forward returns: the tie and the outputs. A static graph cannot replay it.
+  Arrays tied(std::vector<Array> outputs);
+  /// In backward: the gradients of the outputs without the tie, zeros where none came, connected with the tie.
+  std::vector<Variable> tied_gradients(const Variables& gy);
+  /// The same where the tie is the only output.
+  Variable tie_gradient(const Variables& gy);
 
  private:
+  struct Form {
+    Shape shape;
+    Dtype dtype;
+    Device device;
+  };
+
   Communicator comm_;
+  std::vector<Form> forms_;
 };
+
+/// The outputs of a function without its tie.
+Variables without_tie(const Variables& outputs);
 
 /// Throws ValueError, naming `call`, for a rank that the communicator does not have.
 void expect_rank(const Communicator& comm, const char* call, const char* argument, int rank);

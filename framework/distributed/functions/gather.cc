@@ -1,8 +1,5 @@
 #include "kusari/framework/distributed/functions/gather.h"
 
-#include <utility>
-#include <vector>
-
 #include "kusari/framework/autograd/attributes.h"
 #include "kusari/framework/distributed/functions/connections.h"
 #include "kusari/framework/distributed/functions/scatter.h"
@@ -19,23 +16,17 @@ class Gather final : public CommunicatorFunction {
 
  private:
   Arrays forward(const ArrayRefs& in) override {
-    refuse_recording();
     device_ = in[0].device();
-    Arrays gathered;
-    for (Array& array : comm().gather(in[0], root_)) gathered.push_back(std::move(array));
-    if (comm().rank() != root_) return {zeros({}, Dtype::float32)};
-    forms_.keep(gathered);
-    return gathered;
+    return tied(comm().gather(in[0], root_));  // of nothing where this is not the root
   }
 
   Variables backward(const Variables& gy) override {
-    if (comm().rank() == root_) return {scatter(comm(), forms_.filled(gy), root_)};
-    return {on_device(scatter(comm(), {gy[0]}, root_), device_)};
+    if (is_rank(root_)) return {scatter(comm(), tied_gradients(gy), root_)};
+    return {on_device(scatter(comm(), {tie_gradient(gy)}, root_), device_)};
   }
 
   int root_;
   Device device_;
-  OutputForms forms_;
 };
 
 }  // namespace
@@ -43,7 +34,8 @@ class Gather final : public CommunicatorFunction {
 Variables gather(const Communicator& comm, const Variable& x, int root) {
   expect_rank(comm, "F::gather", "root", root);
   kusari::functions::expect_given(x, "F::gather", "x");
-  return apply_all<Gather>({connected(x)}, comm, root);
+  const Variables outputs = apply_all<Gather>({connected(x)}, comm, root);
+  return comm.rank() == root ? without_tie(outputs) : outputs;
 }
 
 }  // namespace kusari::distributed::functions

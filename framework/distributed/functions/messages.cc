@@ -15,7 +15,7 @@ void send_message(const Communicator& comm, std::span<const Array> arrays, int r
   for (const Array& array : arrays) comm.send(array, rank, tag);
 }
 
-Arrays recv_message(const Communicator& comm, int rank, int tag, const Device& device) {
+std::vector<Array> recv_message(const Communicator& comm, int rank, int tag, const Device& device) {
   const std::string head = comm.recv_obj(rank, tag);
   int64_t count = 0;
   if (head.size() != sizeof count) {
@@ -23,7 +23,7 @@ Arrays recv_message(const Communicator& comm, int rank, int tag, const Device& d
                      " has sent does not come from F::send: a message of Communicator::recv or recv_obj");
   }
   std::memcpy(&count, head.data(), sizeof count);
-  Arrays arrays;
+  std::vector<Array> arrays;
   for (int64_t i = 0; i < count; ++i) arrays.push_back(comm.recv(rank, tag).to_device(device));
   return arrays;
 }

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <span>
+#include <vector>
 
 #include "kusari/framework/autograd/variable.h"
 #include "kusari/framework/distributed/communicator.h"
@@ -9,7 +10,7 @@
 namespace kusari::distributed::functions {
 
 void send_message(const Communicator& comm, std::span<const Array> arrays, int rank, int tag);
-Arrays recv_message(const Communicator& comm, int rank, int tag, const Device& device);
+std::vector<Array> recv_message(const Communicator& comm, int rank, int tag, const Device& device);
 
 /// Throws ValueError unless `rank` is another one of the communicator's, and for a tag out of range.
 void expect_peer(const Communicator& comm, const char* call, int rank, int tag);

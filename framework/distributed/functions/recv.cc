@@ -24,16 +24,13 @@ class Recv final : public CommunicatorFunction {
 
  private:
   Arrays forward(const ArrayRefs& in) override {
-    refuse_recording();
     delegate_device_ = in[0].device();
-    Arrays received = recv_message(comm(), rank_, tag_, device_);
-    forms_.keep(received);
-    return received;
+    return tied(recv_message(comm(), rank_, tag_, device_));
   }
 
   Variables backward(const Variables& gy) override {
     std::vector<Variable> gradients;
-    for (const Variable& gradient : forms_.filled(gy)) {
+    for (const Variable& gradient : tied_gradients(gy)) {
       if (is_floating(gradient.dtype())) gradients.push_back(gradient);
     }
     const Variable sent = send(gradients, comm(), rank_, tag_);
@@ -42,7 +39,6 @@ class Recv final : public CommunicatorFunction {
 
   int rank_, tag_;
   Device device_, delegate_device_;
-  OutputForms forms_;
 };
 
 }  // namespace
@@ -57,7 +53,8 @@ Variable recv(const Communicator& communicator, int rank, const RecvOptions& opt
 Variables recv_all(const Communicator& communicator, int rank, const RecvOptions& options) {
   expect_peer(communicator, "F::recv", rank, options.tag);
   const Variable& given = options.delegate_variable;
-  return apply_all<Recv>({given.is_defined() ? connected(given) : new_delegate()}, communicator, rank, options);
+  return without_tie(
+      apply_all<Recv>({given.is_defined() ? connected(given) : new_delegate()}, communicator, rank, options));
 }
 
 }  // namespace kusari::distributed::functions

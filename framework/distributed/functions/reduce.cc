@@ -16,15 +16,15 @@ class Reduce final : public CommunicatorFunction {
 
  private:
   Arrays forward(const ArrayRefs& in) override {
-    refuse_recording();
     device_ = in[0].device();
     const Array sum = comm().reduce(in[0], root_);
-    return {comm().rank() == root_ ? sum : zeros({}, Dtype::float32)};
+    if (!is_rank(root_)) return tied({});
+    return tied({sum});
   }
 
   Variables backward(const Variables& gy) override {
-    const Variable gx = bcast(comm(), gy[0], root_);
-    return {comm().rank() == root_ ? gx : on_device(gx, device_)};
+    const Variable own = is_rank(root_) ? tied_gradients(gy)[0] : tie_gradient(gy);
+    return {on_device(bcast(comm(), own, root_), device_)};
   }
 
   int root_;
@@ -36,7 +36,8 @@ class Reduce final : public CommunicatorFunction {
 Variable reduce(const Communicator& comm, const Variable& x, int root) {
   expect_rank(comm, "F::reduce", "root", root);
   kusari::functions::expect_given(x, "F::reduce", "x");
-  return apply<Reduce>({connected(x)}, comm, root);
+  const Variables outputs = apply_all<Reduce>({connected(x)}, comm, root);
+  return outputs[comm.rank() == root ? 1 : 0];
 }
 
 }  // namespace kusari::distributed::functions

@@ -1,7 +1,5 @@
 #include "kusari/framework/distributed/functions/reduce_scatter.h"
 
-#include <vector>
-
 #include "kusari/framework/distributed/functions/allgather.h"
 #include "kusari/framework/distributed/functions/connections.h"
 
@@ -14,19 +12,16 @@ class ReduceScatter final : public CommunicatorFunction {
   const char* name() const override { return "reduce_scatter"; }
 
  private:
-  Arrays forward(const ArrayRefs& in) override {
-    refuse_recording();
-    return {comm().reduce_scatter(arrays_of(in))};
-  }
+  Arrays forward(const ArrayRefs& in) override { return tied({comm().reduce_scatter(arrays_of(in))}); }
 
-  Variables backward(const Variables& gy) override { return allgather(comm(), gy[0]); }
+  Variables backward(const Variables& gy) override { return allgather(comm(), tied_gradients(gy)[0]); }
 };
 
 }  // namespace
 
 Variable reduce_scatter(const Communicator& comm, std::span<const Variable> xs) {
   expect_one_for_each_rank(comm, "F::reduce_scatter", xs);
-  return apply_all<ReduceScatter>(all_connected(xs), comm)[0];
+  return apply_all<ReduceScatter>(all_connected(xs), comm)[1];
 }
 
 }  // namespace kusari::distributed::functions

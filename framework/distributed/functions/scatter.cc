@@ -1,7 +1,6 @@
 #include "kusari/framework/distributed/functions/scatter.h"
 
 #include <string>
-#include <vector>
 
 #include "kusari/framework/autograd/attributes.h"
 #include "kusari/framework/core/error.h"
@@ -20,15 +19,14 @@ class Scatter final : public CommunicatorFunction {
 
  private:
   Arrays forward(const ArrayRefs& in) override {
-    refuse_recording();
     device_ = in[0].device();
-    if (comm().rank() == root_) return {comm().scatter(arrays_of(in), root_)};
-    return {comm().scatter({}, root_).to_device(device_)};
+    if (is_rank(root_)) return tied({comm().scatter(arrays_of(in), root_)});
+    return tied({comm().scatter({}, root_).to_device(device_)});
   }
 
   Variables backward(const Variables& gy) override {
-    const Variables gxs = gather(comm(), gy[0], root_);
-    if (comm().rank() == root_) return gxs;
+    const Variables gxs = gather(comm(), tied_gradients(gy)[0], root_);
+    if (is_rank(root_)) return gxs;
     return {gradient_through(gxs[0], input_shape(0), input_dtype(0), device_)};
   }
 
@@ -42,14 +40,14 @@ Variable scatter(const Communicator& comm, std::span<const Variable> xs, int roo
   expect_rank(comm, "F::scatter", "root", root);
   if (comm.rank() == root) {
     expect_one_for_each_rank(comm, "F::scatter", xs);
-    return apply_all<Scatter>(all_connected(xs), comm, root)[0];
+    return apply_all<Scatter>(all_connected(xs), comm, root)[1];
   }
   if (xs.size() > 1) {
     throw ValueError("F::scatter: xs has " + std::to_string(xs.size()) +
                      " variables on a rank that is not the root: there must be none, or one that connects the graph");
   }
   kusari::functions::expect_all_given(xs, "F::scatter");
-  return apply_all<Scatter>({xs.empty() ? new_delegate() : connected(xs[0])}, comm, root)[0];
+  return apply_all<Scatter>({xs.empty() ? new_delegate() : connected(xs[0])}, comm, root)[1];
 }
 
 }  // namespace kusari::distributed::functions

@@ -23,15 +23,15 @@ class Send final : public CommunicatorFunction {
 
  private:
   Arrays forward(const ArrayRefs& in) override {
-    refuse_recording();
     device_ = in[0].device();
     send_message(comm(), arrays_of(in), rank_, tag_);
-    return {zeros({}, Dtype::float32)};
+    return tied({});
   }
 
   // The gradients of the floating inputs come, in their order.
   Variables backward(const Variables& gy) override {
-    const Variables received = recv_all(comm(), rank_, {.delegate_variable = gy[0], .tag = tag_, .device = device_});
+    const Variables received =
+        recv_all(comm(), rank_, {.delegate_variable = tie_gradient(gy), .tag = tag_, .device = device_});
     Variables gradients(input_count());
     size_t next = 0;
     for (size_t i = 0; i < input_count(); ++i) {
