@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "kusari/framework/links/stray_links.h"
+#include "kusari/optimizers/gradient_exchange.h"
 #include "kusari/optimizers/loss_scale.h"
 #include "kusari/optimizers/optimizer.h"
 #include "kusari/optimizers/optimizer_access.h"
@@ -104,6 +105,7 @@ struct Optimizer::Impl {
   detail::HookList hooks;
   std::vector<std::weak_ptr<const GradientObserver>> observers;
   uint64_t recorded_by = 0;  // id of the last GraphCapture that recorded a step
+  std::shared_ptr<GradientExchange> exchange;  // with other processes; null: there are none
   std::function<ForwardScope()> forward_scope;
   bool forward_scope_is_constant = true;  // there is none
   bool fp32_update = false;

@@ -11,9 +11,16 @@
 #include "kusari/framework/core/serializer.h"
 #include "kusari/framework/core/summary.h"
 #include "kusari/framework/functions/math/basic_math.h"
+#include "kusari/optimizers/optimizer_access.h"
 
 namespace kusari::updaters {
 namespace {
+
+/// How many examples there are for a step, of which several processes have parts.
+void note_batch(Optimizer& optimizer, const Variables& inputs) {
+  if (inputs.empty() || inputs[0].ndim() == 0) return;
+  detail::OptimizerAccess::note_examples(optimizer, inputs[0].shape(0));
+}
 
 template <class Named>
 size_t find(const Named& named, const std::string& name, const char* what) {
@@ -174,6 +181,7 @@ Variable StandardUpdater::loss_of(Optimizer& optimizer, const Variables& inputs)
 void StandardUpdater::step(const Variables& inputs) {
   is_static_step_used_ = true;
   Optimizer& optimizer = get_optimizer("main");
+  note_batch(optimizer, inputs);
   if (static_step_) {
     static_step_->update(optimizer, {inputs.data(), inputs.size()});
   } else {
@@ -207,6 +215,7 @@ void StandardUpdater::update_accumulated(Optimizer& optimizer) {
       const std::optional<ReportScope> scope = report_to(observation);
       const std::optional<Variables> inputs = done == 0 ? next_inputs() : try_next_main();
       if (!inputs) break;
+      note_batch(optimizer, *inputs);
       optimizer.accumulate([&] { return loss_of(optimizer, *inputs); }, share);
     }
     ++done;

@@ -2,19 +2,26 @@
 
 #include <algorithm>
 #include <cstring>
+#include <limits>
 #include <utility>
 
 #include "kusari/framework/core/collectives.h"
 #include "kusari/framework/core/environment.h"
 #include "kusari/framework/core/error.h"
+#include "kusari/framework/core/kernel.h"
 #include "kusari/framework/core/number_text.h"
-#include "kusari/framework/distributed/array_message.h"
+#include "kusari/framework/distributed/multi_node_optimizer.h"
 #include "kusari/framework/kernels/all_reduce.h"
+#include "kusari/framework/kernels/sum_rows.h"
+#include "kusari/framework/links/link.h"
+#include "kusari/framework/serializers/dictionary_message.h"
+#include "kusari/optimizers/gradient_exchange.h"
 
 namespace kusari::distributed {
 
 using collectives::Group;
-using collectives::Operation;
+using serializers::pack_array;
+using serializers::unpack_array;
 
 struct Communicator::State {
   std::shared_ptr<Group> group;
@@ -62,11 +69,11 @@ std::vector<std::string> packed(const char* method, std::span<const Array> array
   return messages;
 }
 
-Array unpacked(std::string message, const Device& device) { return unpack_array(std::move(message)).to_device(device); }
+Array unpacked(const std::string& message, const Device& device) { return unpack_array(message).to_device(device); }
 
-std::vector<Array> unpacked(std::vector<std::string> messages, const Device& device) {
+std::vector<Array> unpacked(const std::vector<std::string>& messages, const Device& device) {
   std::vector<Array> arrays;
-  for (std::string& message : messages) arrays.push_back(unpacked(std::move(message), device));
+  for (const std::string& message : messages) arrays.push_back(unpacked(message, device));
   return arrays;
 }
 
@@ -110,6 +117,14 @@ Array host_copy(const Array& array) {
 
 }  // namespace
 
+GradientExchangeOptions exchange_options(const Communicator& communicator) {
+  GradientExchangeOptions options{.wire_dtype = communicator.options().allreduce_grad_dtype};
+  if (communicator.name() == "naive") options.bucket_bytes = 0;
+  if (communicator.name() == "flat") options.bucket_bytes = std::numeric_limits<int64_t>::max();
+  options.exchanges = communicator.name() != "dummy";
+  return options;
+}
+
 Communicator::Communicator() : Communicator(std::make_shared<Group>()) {}
 
 Communicator::Communicator(std::shared_ptr<Group> group, std::string name, const CommunicatorOptions& options)
@@ -124,6 +139,7 @@ int Communicator::inter_size() const noexcept { return state_->group->inter_size
 const std::string& Communicator::name() const noexcept { return state_->name; }
 const CommunicatorOptions& Communicator::options() const noexcept { return state_->options; }
 Group& Communicator::group() const { return *state_->group; }
+std::shared_ptr<Group> Communicator::shared_group() const { return state_->group; }
 
 Communicator Communicator::split(int color, int key) const {
   if (color < 0) {
@@ -199,7 +215,9 @@ Array Communicator::reduce_scatter(std::span<const Array> xs) const {
   const Array& own = parts[0];
   const Array rows = empty({size(), own.size()}, own.dtype());
   for (int r = 0; r < size(); ++r) rows.at(r).copy_from(parts[static_cast<size_t>(r)].reshape({-1}));
-  return sum_of_rows(rows).reshape(own.shape()).to_device(device_of(xs));
+  const Array sum = empty({own.size()}, own.dtype());
+  launch<kernels::SumRows>(Device(), rows, Array(), 1.0, sum);
+  return sum.reshape(own.shape()).to_device(device_of(xs));
 }
 
 Array Communicator::multi_node_mean(const Array& data) const {
@@ -280,6 +298,20 @@ NamedNumbers Communicator::allreduce_obj(const NamedNumbers& numbers) const {
 
 double Communicator::allreduce_obj(double number) const { return allreduce_obj(NamedNumbers{{"", number}}).at(""); }
 
+void Communicator::bcast_data(Link& model) const {
+  if (size() == 1) return;
+  kusari::detail::compare_models("Communicator::bcast_data", group(), model);
+  for (const auto& [path, parameter] : model.namedparams(false)) {
+    const std::string shared =
+        group().bcast({"bcast_data", path}, is_root() ? pack_array(parameter->array()) : std::string(), 0);
+    if (!is_root()) parameter->array().copy_from(unpack_array(shared));
+  }
+}
+
+void Communicator::multi_node_mean_grad(Link& model, bool zero_fill) const {
+  GradientExchange(state_->group, exchange_options(*this)).average(model, zero_fill);
+}
+
 void Communicator::barrier() const { group().barrier(); }
 
 void Communicator::set_config(const std::string& entry, const std::string& value) {
@@ -288,7 +320,7 @@ void Communicator::set_config(const std::string& entry, const std::string& value
   } else if (entry == "allreduce_grad_dtype") {
     std::optional<Dtype> dtype;
     if (value != "none") dtype = dtype_from_name(value);
-    state_->options.allreduce_grad_dtype = checked_gradient_dtype("Communicator::set_config", dtype);
+    state_->options.allreduce_grad_dtype = kusari::detail::checked_wire_dtype("Communicator::set_config", "allreduce_grad_dtype", dtype);
   } else {
     throw KeyError("Communicator::set_config: there is no '" + entry +
                    "': it must be allreduce_grad_dtype or batched_copy");

@@ -139,6 +139,7 @@ class KUSARI_API Communicator {
 
   /// The ranks and how bytes travel among them.
   collectives::Group& group() const;
+  std::shared_ptr<collectives::Group> shared_group() const;
 
  private:
   struct State;

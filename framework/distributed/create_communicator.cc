@@ -11,11 +11,10 @@
 #include "kusari/framework/core/error.h"
 #include "kusari/framework/core/fork_safe.h"
 #include "kusari/framework/core/log.h"
-#include "kusari/framework/core/random.h"
 #include "kusari/framework/core/threads.h"
-#include "kusari/framework/distributed/array_message.h"
 #include "kusari/framework/distributed/communicator.h"
 #include "kusari/framework/distributed/process_guard.h"
+#include "kusari/optimizers/gradient_exchange.h"
 
 namespace kusari::distributed {
 
@@ -94,7 +93,7 @@ Communicator create_communicator(const std::string& name, const CommunicatorOpti
     for (const char* const known : kNames) names += (names.empty() ? "" : ", ") + std::string(known);
     throw ValueError("create_communicator: '" + name + "' is no communicator: it must be one of " + names);
   }
-  checked_gradient_dtype("create_communicator", options.allreduce_grad_dtype);
+  kusari::detail::checked_wire_dtype("create_communicator", "allreduce_grad_dtype", options.allreduce_grad_dtype);
   Group& world = process_group();
   if (world.size() == 1) return Communicator(std::make_shared<Group>(), name, options);
   const std::shared_ptr<Group> group = world.split(0, world.rank());
