@@ -22,7 +22,7 @@ class StageCall {
     const MultiNodeLinkOptions& options = stage.options();
     Variables outputs;
     if (!options.rank_in.empty()) {
-      outputs = stage.call(receive(options.rank_in));
+      outputs = stage.call(receive(options.rank_in, stage.link_device()));
     } else if (is_first || !delegate_.is_defined()) {
       outputs = stage.call(inputs_);
     } else if (inputs_.empty()) {
@@ -52,12 +52,12 @@ class StageCall {
   }
 
  private:
-  Variables receive(const Ranks& ranks) {
+  Variables receive(const Ranks& ranks, const Device& device) {
     Variables inputs;
     for (const int rank : ranks) {
       const Variables message = rank == comm_.rank()
                                     ? take_own()
-                                    : functions::recv_all(comm_, rank, {.delegate_variable = delegate_});
+                                    : functions::recv_all(comm_, rank, {.delegate_variable = delegate_, .device = device});
       for (const Variable& variable : message) inputs.push_back(variable);
       delegate_ = message[0];
     }

@@ -130,6 +130,8 @@ class KUSARI_API MultiNodeStage : public Link {
 
   const MultiNodeLinkOptions& options() const noexcept { return options_; }
   Variables call(std::span<const Variable> inputs) const;
+  /// Where the link is, and what it receives goes.
+  Device link_device() const { return held_ ? held_->link().device() : Device(); }
   /// The link as a T, or null when it is none.
   template <class T>
   T* get() noexcept {
