@@ -545,6 +545,14 @@ if(Python3_Interpreter_FOUND)
   set_tests_properties(compare scaling_model PROPERTIES LABELS tree)
 endif()
 
+# Several processes; skipped without mpirun.
+if(Python3_Interpreter_FOUND AND TARGET distributed_ranks)
+  add_test(NAME distributed_mpi
+           COMMAND Python3::Interpreter -B "${CMAKE_CURRENT_SOURCE_DIR}/tests/distributed/mpi_test.py"
+                   "${CMAKE_CURRENT_SOURCE_DIR}/tools/mpirun_here" $<TARGET_FILE:distributed_ranks> 2)
+  set_tests_properties(distributed_mpi PROPERTIES LABELS unit TIMEOUT 300 SKIP_RETURN_CODE 77)
+endif()
+
 # Skipped unless KUSARI_CHAINER_PYTHON names a Python that has Chainer.
 if(Python3_Interpreter_FOUND AND TARGET chainer_exchange)
   add_test(NAME chainer_exchange

@@ -115,11 +115,10 @@ GradientExchange::~GradientExchange() = default;
 
 void GradientExchange::note_examples(int64_t examples) noexcept { examples_ = examples_.value_or(0) + examples; }
 
-std::shared_ptr<void> GradientExchange::forward_scope(std::shared_ptr<void> outer, bool is_first) const {
-  if (group_->size() == 1) return outer;
+std::shared_ptr<void> GradientExchange::forward_scope(std::shared_ptr<void> outer, bool makes_parameters) const {
+  if (group_->size() == 1 || makes_parameters) return outer;
   const uint64_t common = random::bits();
-  const uint64_t rank = is_first ? 0 : static_cast<uint64_t>(group_->rank());
-  return std::make_shared<RankScope>(std::move(outer), mixed_in(common, rank));
+  return std::make_shared<RankScope>(std::move(outer), mixed_in(common, static_cast<uint64_t>(group_->rank())));
 }
 
 void GradientExchange::share(Optimizer& optimizer) {

@@ -63,9 +63,9 @@ class KUSARI_API GradientExchange {
   /// gradient on any rank get zeros.
   void average(Link& model, bool zero_fill);
 
-  /// What lives while a loss is computed: random numbers of this rank alone. `is_first`: some parameters are made in
-  /// it, alike on all ranks.
-  std::shared_ptr<void> forward_scope(std::shared_ptr<void> outer, bool is_first) const;
+  /// What lives while a loss is computed: random numbers of this rank alone. Where it makes parameters, they are those
+  /// that all ranks have in common, and that one process would draw.
+  std::shared_ptr<void> forward_scope(std::shared_ptr<void> outer, bool makes_parameters) const;
 
   /// Seconds that steps have waited for other ranks.
   double waited() const noexcept { return waited_; }

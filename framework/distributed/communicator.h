@@ -13,6 +13,7 @@
 #include "kusari/framework/core/array.h"
 #include "kusari/framework/core/dtype.h"
 #include "kusari/framework/core/export.h"
+#include "kusari/framework/core/remote_error.h"
 #include "kusari/iterators/shard.h"
 
 namespace kusari {

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "kusari/framework/core/collectives.h"
+#include "kusari/framework/core/error.h"
 #include "kusari/framework/core/random.h"
 
 namespace kusari::distributed {
@@ -37,10 +38,10 @@ void on_terminate_signal(int signal) {
 
 [[noreturn]] void on_terminate() {
   if (getpid() == guarded_process) {
-    if (const std::exception_ptr reason = std::current_exception()) {
-      std::fprintf(stderr, "%s: %s\n", collectives::status().self, collectives::failure_text(reason).c_str());
-      collectives::announce_failure(reason);
-    }
+    std::exception_ptr reason = std::current_exception();
+    if (!reason) reason = std::make_exception_ptr(StateError("std::terminate was called"));
+    std::fprintf(stderr, "%s: %s\n", collectives::status().self, collectives::failure_text(reason).c_str());
+    collectives::announce_failure(reason);
     collectives::finish_run();
   }
   if (next_handler != nullptr) next_handler();
