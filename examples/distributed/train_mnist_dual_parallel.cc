@@ -1,6 +1,6 @@
-// Trains a network on MNIST whose layers are spread over two processes, in several such pairs that have different images:
-// `mpirun -n 4 train_mnist_dual_parallel`. Process 2 i has the first layer and the loss of pair i, process 2 i + 1 the
-// other layers. Gradients are averaged over the processes that have the same layers.
+// Trains a network on MNIST whose layers are spread over two processes, in several such pairs that have different
+// images: `mpirun -n 4 train_mnist_dual_parallel`. Process 2 i has the first layer and the loss of pair i, process 2 i
+// + 1 the other layers. Gradients are averaged over the processes that have the same layers.
 #include <cstdint>
 #include <cstdio>
 #include <optional>
@@ -36,8 +36,8 @@ void train_stage(const two_stages::Arguments& args, const Axes& axes, const Devi
   iterators::SerialIterator test_iter(own_test, args.batchsize, {.repeat = false, .shuffle = false});
   updaters::StandardUpdater updater(train_iter, optimizer, {.device = device});
   training::Trainer trainer(updater, {args.epoch, "epoch"}, args.out);
-  trainer.extend(distributed::create_multi_node_evaluator(
-      extensions::Evaluator(test_iter, model, {.device = device}), axes.data));
+  trainer.extend(
+      distributed::create_multi_node_evaluator(extensions::Evaluator(test_iter, model, {.device = device}), axes.data));
 
   extensions::LogReport log;
   if (axes.all.is_root()) two_stages::extend_with_reports(trainer, log);

@@ -1,7 +1,7 @@
 #pragma once
 
-// A network of three layers that is spread over two ranks, as Chainer's examples of model parallelism have it: the first
-// layer and the loss on rank 0, the two others on rank 1.
+// A network of three layers that is spread over two ranks, as Chainer's examples of model parallelism have it: the
+// first layer and the loss on rank 0, the two others on rank 1.
 
 #include <cstdint>
 #include <cstdio>
@@ -97,8 +97,8 @@ inline void print_head(const Arguments& args, const char* parallelism, int proce
 // What prints and logs, for the one rank that does.
 inline void extend_with_reports(kusari::training::Trainer& trainer, kusari::extensions::LogReport& log) {
   trainer.extend(log);
-  trainer.extend(kusari::extensions::PrintReport({"epoch", "main/loss", "validation/main/loss", "main/accuracy",
-                                                  "validation/main/accuracy", "elapsed_time"}));
+  trainer.extend(kusari::extensions::PrintReport(
+      {"epoch", "main/loss", "validation/main/loss", "main/accuracy", "validation/main/accuracy", "elapsed_time"}));
   trainer.extend(kusari::extensions::ProgressBar());
 }
 

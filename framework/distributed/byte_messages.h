@@ -27,8 +27,8 @@ class MessageWriter {
   std::string bytes_;
 };
 
-/// Reads in the order of writing. Throws StateError, naming `call`, where the bytes are of another kind: ranks that call
-/// different things.
+/// Reads in the order of writing. Throws StateError, naming `call`, where the bytes are of another kind: ranks that
+/// call different things.
 class MessageReader {
  public:
   /// `bytes` must live as long.

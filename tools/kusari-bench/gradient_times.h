@@ -25,15 +25,16 @@ class GradientTimes final : public kusari::FunctionHook {
   void backward_postprocess(const kusari::FunctionNode& function, const kusari::Variables& gy,
                             const kusari::Variables& gx) override;
 
-  /// One line of JSON with medians over the steps, in ms: of the parts of a step, and for each parameter with a gradient
-  /// its path, elements, bytes, and the time from the beginning of backward; the first that is final comes first.
+  /// One line of JSON with medians over the steps, in ms: of the parts of a step, and for each parameter with a
+  /// gradient its path, elements, bytes, and the time from the beginning of backward; the first that is final comes
+  /// first.
   void print(const char* name, int64_t batch) const;
 
  private:
   struct Entry {
     std::string path;
     int64_t elements, bytes;
-    double final_time = -1;      // of the step under way; -1: no gradient has come
+    double final_time = -1;     // of the step under way; -1: no gradient has come
     std::vector<double> times;  // since the beginning of backward
   };
 

@@ -19,9 +19,9 @@ const std::map<std::string, kusari::DtypePolicy> kDtypes = {
     {"mixed16", kusari::mixed16},        {"mixed_bf16", kusari::mixed_bf16},  {"float64", kusari::Dtype::float64}};
 
 /// Those that train by Optimizer::update, of which --gradient-times can tell something.
-const std::set<std::string> kTrainings = {"mlp",           "small_mlp",      "cnn_seed",  "resnet18_cifar",
-                                          "resnet50_train", "mobilenet_train", "lstm_lm",   "lstm_ragged",
-                                          "gpt_small",     "gpt_nano"};
+const std::set<std::string> kTrainings = {
+    "mlp",     "small_mlp",   "cnn_seed",  "resnet18_cifar", "resnet50_train", "mobilenet_train",
+    "lstm_lm", "lstm_ragged", "gpt_small", "gpt_nano"};
 
 }  // namespace
 

@@ -69,9 +69,8 @@ class Training {
     });
   }
   void report_gradients(const Settings& settings, const char* name) {
-    report_gradient_times(settings, name, batch(), model_, optimizer_, [this] {
-      return kusari::functions::softmax_cross_entropy(model_(inputs_[0]), inputs_[1]);
-    });
+    report_gradient_times(settings, name, batch(), model_, optimizer_,
+                          [this] { return kusari::functions::softmax_cross_entropy(model_(inputs_[0]), inputs_[1]); });
   }
   int64_t parameters() { return model_.count_params(); }
   int64_t batch() const { return inputs_[0].shape()[0]; }

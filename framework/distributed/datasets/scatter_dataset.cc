@@ -41,9 +41,7 @@ std::string packed(const datasets::Dataset& dataset, const std::vector<int64_t>&
 
 }  // namespace
 
-int64_t ScatteredDataset::size() const {
-  return part_ ? (*part_)->size() : static_cast<int64_t>(examples_->size());
-}
+int64_t ScatteredDataset::size() const { return part_ ? (*part_)->size() : static_cast<int64_t>(examples_->size()); }
 
 datasets::Example ScatteredDataset::get(int64_t i) const {
   check_index("ScatteredDataset::get", i, size());

@@ -40,20 +40,20 @@ class KUSARI_API ScatteredDataset final : public datasets::Dataset {
   std::optional<datasets::DatasetRef> part_;  // on the root, instead of examples_
 };
 
-/// Gives each rank its part of the root's data set: examples begin .. end-1 of scatter_index, of the data set's order or
-/// a random one. `dataset`: of the root; what others give is ignored: `std::nullopt`. Where all ranks can read the
+/// Gives each rank its part of the root's data set: examples begin .. end-1 of scatter_index, of the data set's order
+/// or a random one. `dataset`: of the root; what others give is ignored: `std::nullopt`. Where all ranks can read the
 /// data, `SubDataset(dataset, begin, end, order)` with scatter_index, or an iterator's `.shard`, sends nothing.
-/// Each example belongs to one rank for the whole run, as in Chainer; the parts that an iterator's `.shard` gives change
-/// with each sweep. In Chainer all ranks get the whole data set and look at their part of it.
-/// Collective. Throws ValueError for a root that is no rank, TypeError on the root without a data set, RemoteError as
-/// Communicator does. chainermn.scatter_dataset.
+/// Each example belongs to one rank for the whole run, as in Chainer; the parts that an iterator's `.shard` gives
+/// change with each sweep. In Chainer all ranks get the whole data set and look at their part of it. Collective. Throws
+/// ValueError for a root that is no rank, TypeError on the root without a data set, RemoteError as Communicator does.
+/// chainermn.scatter_dataset.
 KUSARI_API ScatteredDataset scatter_dataset(const std::optional<datasets::DatasetRef>& dataset,
                                             const Communicator& comm, const ScatterDatasetOptions& options = {});
 
 /// Begin and end of this rank's part of n examples, n = `n_total_samples` of the root. With `force_equal_length` rank r
-/// of N has the examples from floor(n r / N) on, ceil(n / N) of them: the last ones of some ranks are the first of their
-/// neighbours'. Without, each example is one rank's, and the first n mod N ranks have one more.
-/// Collective. Throws ValueError for a root that is no rank and a negative n. chainermn.scatter_index.
+/// of N has the examples from floor(n r / N) on, ceil(n / N) of them: the last ones of some ranks are the first of
+/// their neighbours'. Without, each example is one rank's, and the first n mod N ranks have one more. Collective.
+/// Throws ValueError for a root that is no rank and a negative n. chainermn.scatter_index.
 KUSARI_API std::pair<int64_t, int64_t> scatter_index(int64_t n_total_samples, const Communicator& comm, int root = 0,
                                                      bool force_equal_length = true);
 

@@ -27,11 +27,11 @@ class KUSARI_API AgreedTrigger final : public training::Trigger {
   int root_;
 };
 
-/// A trigger that fires on all ranks when it fires on the root: for triggers that look at a clock, or at values that the
-/// ranks do not share, where some ranks would stop training, or begin an extension that all take part in, and others
-/// not. All ranks ask it at the same time, each with its own trigger, which keeps its state; one short message a call.
-/// `trainer.extend(evaluator, {.trigger = agreed(triggers::TimeTrigger(60), comm)})`.
-/// Throws ValueError for a root that is no rank, and without a trigger.
+/// A trigger that fires on all ranks when it fires on the root: for triggers that look at a clock, or at values that
+/// the ranks do not share, where some ranks would stop training, or begin an extension that all take part in, and
+/// others not. All ranks ask it at the same time, each with its own trigger, which keeps its state; one short message a
+/// call. `trainer.extend(evaluator, {.trigger = agreed(triggers::TimeTrigger(60), comm)})`. Throws ValueError for a
+/// root that is no rank, and without a trigger.
 inline AgreedTrigger agreed(training::TriggerRef trigger, const Communicator& comm, int root = 0) {
   return AgreedTrigger(std::move(trigger), comm, root);
 }

@@ -16,7 +16,7 @@ namespace {
 struct Statistic {
   std::string path;
   Array* array;
-  size_t begin;               // of its numbers among those of all
+  size_t begin;                 // of its numbers among those of all
   const Array* mean = nullptr;  // of a variance: the array of means that it belongs to
 };
 

@@ -11,8 +11,8 @@ namespace kusari::distributed {
 
 /// Merges the running statistics of all ranks: each floating persistent array of the model becomes its mean over the
 /// ranks, and the running variance of a normalization the variance of what all ranks saw together: the mean of their
-/// variances and the variance of their means. (In Chainer the latter is lost.) Integers are left alone. Before a model is
-/// evaluated or saved, once an epoch unless told otherwise; not needed where batch normalizations are synchronized.
+/// variances and the variance of their means. (In Chainer the latter is lost.) Integers are left alone. Before a model
+/// is evaluated or saved, once an epoch unless told otherwise; not needed where batch normalizations are synchronized.
 /// Collective; the results are the same bits on all ranks. Throws StateError where the ranks' models differ.
 /// chainermn.extensions.AllreducePersistent.
 class KUSARI_API AllreducePersistent final : public training::Extension {

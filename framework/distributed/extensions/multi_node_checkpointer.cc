@@ -52,7 +52,8 @@ void MultiNodeCheckpointer::operator()(training::Trainer& trainer) {
 
 void MultiNodeCheckpointer::find_directory(const std::string& path) {
   if (!options_.path.empty()) return;
-  if (path.empty()) throw StateError("MultiNodeCheckpointer: path is not given, and there is no trainer to take it from");
+  if (path.empty())
+    throw StateError("MultiNodeCheckpointer: path is not given, and there is no trainer to take it from");
   options_.path = path;
 }
 

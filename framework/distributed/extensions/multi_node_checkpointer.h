@@ -46,9 +46,10 @@ class KUSARI_API MultiNodeCheckpointer final : public training::Extension {
   void save(T& target, int64_t iteration) {
     save_as(iteration, [&](const std::string& file) { serializers::save_npz(file, target); });
   }
-  /// Gives the object what it was at the newest iteration that all ranks have, if any; nothing otherwise. Where a rank's
-  /// file is damaged or does not fit, all take the one before, with a warning; IoError when there is none that all can read. `path`:
-  /// the directory, when the options name none; a trainer's output directory when empty. Returns the iteration.
+  /// Gives the object what it was at the newest iteration that all ranks have, if any; nothing otherwise. Where a
+  /// rank's file is damaged or does not fit, all take the one before, with a warning; IoError when there is none that
+  /// all can read. `path`: the directory, when the options name none; a trainer's output directory when empty. Returns
+  /// the iteration.
   template <class T>
   std::optional<int64_t> maybe_load(T& target, const std::string& path = {}) {
     if constexpr (std::is_base_of_v<training::Trainer, T>) {

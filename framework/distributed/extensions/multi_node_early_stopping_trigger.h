@@ -30,7 +30,9 @@ class KUSARI_API MultiNodeEarlyStoppingTrigger final : public training::Trigger 
   explicit MultiNodeEarlyStoppingTrigger(const Communicator& comm, const MultiNodeEarlyStoppingOptions& options = {});
 
   bool operator()(training::Trainer& trainer) override;
-  std::optional<training::TrainingLength> get_training_length() const override { return trigger_.get_training_length(); }
+  std::optional<training::TrainingLength> get_training_length() const override {
+    return trigger_.get_training_length();
+  }
   void serialize(Serializer& serializer) override;
 
  private:

@@ -14,8 +14,8 @@ namespace kusari::distributed {
 /// Options of ObservationAggregator.
 struct ObservationAggregatorOptions {
   training::TriggerRef comm_trigger = {1, "iteration"};  ///< when the ranks tell each other what they have observed
-  /// What is made of the observations of each rank since the last time, in the order of the ranks, on rank 0; their mean,
-  /// each observation counting the same, when not given.
+  /// What is made of the observations of each rank since the last time, in the order of the ranks, on rank 0; their
+  /// mean, each observation counting the same, when not given.
   std::function<double(const std::vector<std::vector<double>>&)> aggregator = {};
 };
 

@@ -15,7 +15,8 @@ namespace kusari::distributed::functions {
 /// Throws TypeError for one that is not given. Differentiable to any order. chainermn.functions.pseudo_connect.
 KUSARI_API Variables pseudo_connect(const Variable& delegate_variable, std::span<const Variable> actual_variables);
 inline Variables pseudo_connect(const Variable& delegate_variable, std::initializer_list<Variable> actual_variables) {
-  return pseudo_connect(delegate_variable, std::span<const Variable>(actual_variables.begin(), actual_variables.size()));
+  return pseudo_connect(delegate_variable,
+                        std::span<const Variable>(actual_variables.begin(), actual_variables.size()));
 }
 /// The same for a single one.
 KUSARI_API Variable pseudo_connect(const Variable& delegate_variable, const Variable& actual_variable);

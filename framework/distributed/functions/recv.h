@@ -11,7 +11,7 @@ struct RecvOptions {
   /// What this rank computed before and is not connected with what comes, such as a send(): backward goes on there when
   /// the gradient has been sent. Its gradient is zeros.
   Variable delegate_variable = {};
-  int tag = 0;        ///< of the message, 0 <= tag < 32768
+  int tag = 0;         ///< of the message, 0 <= tag < 32768
   Device device = {};  ///< where the arrays go
 };
 

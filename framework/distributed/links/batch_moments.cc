@@ -27,8 +27,8 @@ class BatchMoments final : public FunctionNode {
     if (x.size() == 0) return {zeros(channels, dtype_, x.device()), zeros(channels, dtype_, x.device())};
     const Array mean = empty(channels, dtype_, x.device()), inv_std = empty(channels, dtype_, x.device());
     const Array gamma = full(channels, 1, dtype_, x.device());  // the kernel takes the dtype of its sums from it
-    launch<kernels::BatchNormalizationForward>(x.device(), kernels::BatchNormalization{.axes = axes_}, x, Array(), gamma,
-                                               gamma, Array(), Array(), mean, inv_std, Array());
+    launch<kernels::BatchNormalizationForward>(x.device(), kernels::BatchNormalization{.axes = axes_}, x, Array(),
+                                               gamma, gamma, Array(), Array(), mean, inv_std, Array());
     return {mean, count_ / (inv_std * inv_std)};
   }
 

@@ -11,8 +11,8 @@
 namespace kusari::distributed {
 
 /// The statistics of the batches of all ranks together, each element counting the same: numbers of elements, means and
-/// sums of squared differences travel once a call, in float64, and are merged after Chan et al. 1979 on each rank, which
-/// gives the same bits on all. Backward sums what the ranks want of each other's statistics.
+/// sums of squared differences travel once a call, in float64, and are merged after Chan et al. 1979 on each rank,
+/// which gives the same bits on all. Backward sums what the ranks want of each other's statistics.
 ///
 /// What a rank sends back is weighed by its number of examples (the size of x's first axis) over the receiver's: so the
 /// gradients are right where the loss of a rank is a mean over its own examples, and gradients are averaged by numbers
@@ -26,12 +26,11 @@ class KUSARI_API CommunicatorStatistics final : public links::StatisticsExchange
   Communicator comm_;
 };
 
-/// L::BatchNormalization by the statistics of the batches of all ranks, while training; the moving averages are those of
-/// all ranks too, the variances with the unbiased factor of the whole batch. All ranks call it at the same time, and go
-/// backward through it, also with a batch of no examples. In Chainer the unbiased factor is that of a rank's own batch,
-/// and the ranks weigh the same whatever the sizes of their batches.
-/// Throws what L::BatchNormalization throws, and RemoteError as Communicator does.
-/// chainermn.links.MultiNodeBatchNormalization.
+/// L::BatchNormalization by the statistics of the batches of all ranks, while training; the moving averages are those
+/// of all ranks too, the variances with the unbiased factor of the whole batch. All ranks call it at the same time, and
+/// go backward through it, also with a batch of no examples. In Chainer the unbiased factor is that of a rank's own
+/// batch, and the ranks weigh the same whatever the sizes of their batches. Throws what L::BatchNormalization throws,
+/// and RemoteError as Communicator does. chainermn.links.MultiNodeBatchNormalization.
 class KUSARI_API MultiNodeBatchNormalization : public links::BatchNormalization {
  public:
   MultiNodeBatchNormalization(const Shape& size, const Communicator& comm, Options options = {})

@@ -55,9 +55,9 @@ class StageCall {
   Variables receive(const Ranks& ranks, const Device& device) {
     Variables inputs;
     for (const int rank : ranks) {
-      const Variables message = rank == comm_.rank()
-                                    ? take_own()
-                                    : functions::recv_all(comm_, rank, {.delegate_variable = delegate_, .device = device});
+      const Variables message =
+          rank == comm_.rank() ? take_own()
+                               : functions::recv_all(comm_, rank, {.delegate_variable = delegate_, .device = device});
       for (const Variable& variable : message) inputs.push_back(variable);
       delegate_ = message[0];
     }
@@ -108,8 +108,9 @@ void MultiNodeChainList::expect_fit(const MultiNodeLinkOptions& options) const {
   if (!options.rank_out.empty()) return;
   for (const MultiNodeStage& stage : *this) {
     if (!stage.options().rank_out.empty()) continue;
-    throw ValueError("MultiNodeChainList::add_link: a component without rank_out is there already: only one may give "
-                     "the model's output");
+    throw ValueError(
+        "MultiNodeChainList::add_link: a component without rank_out is there already: only one may give "
+        "the model's output");
   }
 }
 

@@ -14,9 +14,9 @@
 
 namespace kusari::distributed {
 
-/// This rank's components of a model that is spread over several ranks. A call runs them in the order in which they were
-/// added: each takes the model's inputs, or what other ranks send to this one, and gives the model's output, or sends
-/// what it gives to other ranks. Backward goes through them in the reverse order, whatever connects them.
+/// This rank's components of a model that is spread over several ranks. A call runs them in the order in which they
+/// were added: each takes the model's inputs, or what other ranks send to this one, and gives the model's output, or
+/// sends what it gives to other ranks. Backward goes through them in the reverse order, whatever connects them.
 ///
 ///   distributed::MultiNodeChainList model(comm);                                   // rank 0
 ///   model.add_link(First(), {.rank_out = 1});
@@ -25,10 +25,9 @@ namespace kusari::distributed {
 ///   model.add_link(Second(), {.rank_in = 0, .rank_out = 0});
 ///
 /// A call gives the output of the one component without rank_out; where there is none, a delegate variable, from which
-/// this rank has to go backward all the same: `optimizer.update([&] { return model(); })`. A rank in rank_in or rank_out
-/// may be this one: what was sent first is taken first.
-/// Calls throw ValueError when what was sent to this rank itself is not taken, or is not there. Differentiable to the
-/// order of its links. chainermn.MultiNodeChainList.
+/// this rank has to go backward all the same: `optimizer.update([&] { return model(); })`. A rank in rank_in or
+/// rank_out may be this one: what was sent first is taken first. Calls throw ValueError when what was sent to this rank
+/// itself is not taken, or is not there. Differentiable to the order of its links. chainermn.MultiNodeChainList.
 class KUSARI_API MultiNodeChainList : public ChainList<MultiNodeStage> {
  public:
   explicit MultiNodeChainList(const Communicator& comm) : comm_{comm} {}

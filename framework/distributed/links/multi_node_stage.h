@@ -112,8 +112,8 @@ struct MultiNodeLinkOptions {
   Ranks rank_out = {};  ///< ranks that get its outputs; none: they are the model's
 };
 
-/// A child of MultiNodeChainList: a link of any type with its ranks, held on the heap by value. In the tree of parameters
-/// it is the link it holds.
+/// A child of MultiNodeChainList: a link of any type with its ranks, held on the heap by value. In the tree of
+/// parameters it is the link it holds.
 class KUSARI_API MultiNodeStage : public Link {
  public:
   template <class T>

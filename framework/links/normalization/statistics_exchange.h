@@ -12,8 +12,8 @@ struct BatchMoments {
   double count = 0;  ///< elements of each channel
 };
 
-/// What gives a batch normalization, while it trains, the statistics of more than its own batch: those of the batches of
-/// several processes together.
+/// What gives a batch normalization, while it trains, the statistics of more than its own batch: those of the batches
+/// of several processes together.
 class KUSARI_API StatisticsExchange {
  public:
   virtual ~StatisticsExchange();

@@ -95,8 +95,8 @@ TEST_CASE("scatter_dataset: each rank gets its part, of any components, in order
       for (const auto& part : parts) CHECK(part.size() == static_cast<size_t>((11 + n - 1) / n));
 
       const auto shuffled = on_ranks<std::vector<int64_t>>(n, [&](Communicator& comm) {
-        return numbers_in(scatter_dataset(whole, comm,
-                                          {.root = root, .shuffle = true, .seed = 5, .force_equal_length = false}));
+        return numbers_in(
+            scatter_dataset(whole, comm, {.root = root, .shuffle = true, .seed = 5, .force_equal_length = false}));
       });
       std::vector<int64_t> all;
       for (const auto& part : shuffled) all.insert(all.end(), part.begin(), part.end());

@@ -45,7 +45,9 @@ class Network : public Chain {
 };
 
 TEST_CASE("AllreducePersistent: means of all ranks, and variances with what is between the ranks") {
-  const auto rank_values = [](int rank, uint64_t seed) { return uniform({3}, 0, 2, seed + 10 * static_cast<uint64_t>(rank)); };
+  const auto rank_values = [](int rank, uint64_t seed) {
+    return uniform({3}, 0, 2, seed + 10 * static_cast<uint64_t>(rank));
+  };
   const auto found = on_ranks<Numbers>(3, [&](Communicator& comm) {
     Network model;
     Network moved(std::move(model));
@@ -139,10 +141,9 @@ TEST_CASE("ObservationAggregator: the mean of what all ranks observed, each obse
       run.trainer.run();
       return values;
     });
-    const Numbers expected = interval == 1 ? Numbers{(1 + 11 + 21) / 3.0, (2 + 12) / 2.0, (3 + 13 + 23) / 3.0,
-                                                     (4 + 14) / 2.0, -1, -1}
-                                           : Numbers{-1, (1 + 11 + 21 + 2 + 12) / 5.0, -1,
-                                                     (3 + 13 + 23 + 4 + 14) / 5.0, -1, -1};
+    const Numbers expected =
+        interval == 1 ? Numbers{(1 + 11 + 21) / 3.0, (2 + 12) / 2.0, (3 + 13 + 23) / 3.0, (4 + 14) / 2.0, -1, -1}
+                      : Numbers{-1, (1 + 11 + 21 + 2 + 12) / 5.0, -1, (3 + 13 + 23 + 4 + 14) / 5.0, -1, -1};
     for (const Numbers& values : found) CHECK(values == expected);
   }
 }
@@ -171,7 +172,8 @@ TEST_CASE("agreed: the root's verdict is everybody's") {
       Run run(distributed::agreed(
                   [&](Trainer& trainer) {
                     ++asked;
-                    return trainer.updater().iteration() >= 3 + 2 * comm.rank();  // each by itself would leave elsewhere
+                    return trainer.updater().iteration() >=
+                           3 + 2 * comm.rank();  // each by itself would leave elsewhere
                   },
                   comm, root),
               [](int64_t) { return std::nullopt; });

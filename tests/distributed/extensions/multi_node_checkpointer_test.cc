@@ -32,7 +32,8 @@ struct Counter {
 
 std::vector<std::string> files_in(const std::string& directory) {
   std::vector<std::string> names;
-  for (const auto& entry : std::filesystem::directory_iterator(directory)) names.push_back(entry.path().filename().string());
+  for (const auto& entry : std::filesystem::directory_iterator(directory))
+    names.push_back(entry.path().filename().string());
   std::sort(names.begin(), names.end());
   return names;
 }
@@ -53,8 +54,8 @@ TEST_CASE("create_multi_node_checkpointer: files of each rank, the newest that a
     CHECK(std::filesystem::exists(directory / ("run.1." + std::to_string(comm.rank()) + ".10")));
     checkpointer.save(counter, 60);  // the sixth: more than 2 + 3
     comm.barrier();
-    CHECK(files_in(directory.path()) == std::vector<std::string>{"run.1.0.50", "run.1.0.60", "run.1.1.50", "run.1.1.60",
-                                                                 "run.1.2.50", "run.1.2.60"});
+    CHECK(files_in(directory.path()) ==
+          std::vector<std::string>{"run.1.0.50", "run.1.0.60", "run.1.1.50", "run.1.1.60", "run.1.2.50", "run.1.2.60"});
     CHECK(checkpointer.get_stats().starts_with("Snapshot duration stats (sec): avg=0."));
     return 0;
   });

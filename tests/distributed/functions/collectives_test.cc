@@ -118,14 +118,13 @@ TEST_CASE("distributed functions: bcast and scatter from any root, gather and re
         },
         shape_by_rank);
 
-    check_between_ranks(
-        [&](Communicator& comm, const Variable& x) { return listed(D::gather(comm, x, root(comm))); },
-        [&](const std::vector<Variable>& xs) {
-          Lists outputs(xs.size());
-          outputs[static_cast<size_t>(root_of(xs.size()))] = xs;
-          return outputs;
-        },
-        shape_by_rank);
+    check_between_ranks([&](Communicator& comm, const Variable& x) { return listed(D::gather(comm, x, root(comm))); },
+                        [&](const std::vector<Variable>& xs) {
+                          Lists outputs(xs.size());
+                          outputs[static_cast<size_t>(root_of(xs.size()))] = xs;
+                          return outputs;
+                        },
+                        shape_by_rank);
 
     check_between_ranks(
         [&](Communicator& comm, const Variable& x) { return std::vector<Variable>{D::reduce(comm, x, root(comm))}; },
@@ -198,17 +197,15 @@ TEST_CASE("distributed functions: errors name the call and what was wrong") {
   CHECK_THROWS_WITH_AS(D::bcast(alone, Variable()), "F::bcast: x is not given: it is required", TypeError);
   CHECK_THROWS_WITH_AS(D::allgather(alone, Variable()), "F::allgather: x is not given: it is required", TypeError);
   CHECK_THROWS_WITH_AS(D::reduce(alone, Variable()), "F::reduce: x is not given: it is required", TypeError);
-  CHECK_THROWS_WITH_AS(D::alltoall(alone, two),
-                       "F::alltoall: xs has 2 variables: there must be 1, one for each rank", ValueError);
+  CHECK_THROWS_WITH_AS(D::alltoall(alone, two), "F::alltoall: xs has 2 variables: there must be 1, one for each rank",
+                       ValueError);
   CHECK_THROWS_WITH_AS(D::scatter(alone, two), "F::scatter: xs has 2 variables: there must be 1, one for each rank",
                        ValueError);
-  CHECK_THROWS_WITH_AS(D::reduce_scatter(alone, {Variable()}),
-                       "F::reduce_scatter: xs[0] is not given: it is required", TypeError);
-  CHECK_THROWS_AS(distributed::run_ranks(2,
-                                         [](Communicator& comm) {
-                                           D::allreduce(comm, Variable(ones({comm.rank() + 1})));
-                                         }),
-                  TypeError);
+  CHECK_THROWS_WITH_AS(D::reduce_scatter(alone, {Variable()}), "F::reduce_scatter: xs[0] is not given: it is required",
+                       TypeError);
+  CHECK_THROWS_AS(
+      distributed::run_ranks(2, [](Communicator& comm) { D::allreduce(comm, Variable(ones({comm.rank() + 1}))); }),
+      TypeError);
 }
 
 }  // namespace

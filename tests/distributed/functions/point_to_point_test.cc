@@ -103,8 +103,8 @@ TEST_CASE("distributed functions: several variables as one message, of several d
       CHECK(got[1].to_vector<int32_t>() == std::vector<int32_t>{4, 5});
       CHECK(got[2].dtype() == Dtype::float16);
       (F::sum(got[0]) * 2.0 + F::sum(F::cast(got[2], Dtype::float64)) * 5.0).backward();
-      CHECK_THROWS_WITH_AS(D::recv(comm, 0),
-                           "F::recv: rank 0 has sent 2 variables as one message: take it by recv_all", ValueError);
+      CHECK_THROWS_WITH_AS(D::recv(comm, 0), "F::recv: rank 0 has sent 2 variables as one message: take it by recv_all",
+                           ValueError);
     }
     return 0;
   });
@@ -136,11 +136,10 @@ TEST_CASE("distributed functions: send and recv refuse ranks, tags and messages 
   const Variable x(ones({2}));
   on_ranks<int>(2, [&](Communicator& comm) {
     const std::string self = std::to_string(comm.rank());
-    CHECK_THROWS_WITH_AS(D::send(x, comm, comm.rank()),
-                         ("F::send: rank is " + self +
-                          ", this rank itself: it must be another one, nobody else would answer")
-                             .c_str(),
-                         ValueError);
+    CHECK_THROWS_WITH_AS(
+        D::send(x, comm, comm.rank()),
+        ("F::send: rank is " + self + ", this rank itself: it must be another one, nobody else would answer").c_str(),
+        ValueError);
     CHECK_THROWS_WITH_AS(D::recv(comm, 2), "F::recv: rank is 2: it must be in [0, 2), the ranks of the communicator",
                          ValueError);
     CHECK_THROWS_WITH_AS(D::send(x, comm, 1 - comm.rank(), 32768), "F::send: tag is 32768: it must be in [0, 32768)",

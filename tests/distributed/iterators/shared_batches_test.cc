@@ -78,10 +78,9 @@ TEST_CASE("create_multi_node_iterator: what the master has saved, all go on from
   const std::string path = directory / "iterator.npz";
   on_ranks<int>(2, [&](Communicator& comm) {
     const datasets::DictDataset data({{"x", numbered(9)[0][0].reshape({1})}});
-    CHECK(create_multi_node_iterator(comm.is_root() ? std::optional<iterators::IteratorRef>(
-                                                          iterators::SerialIterator(data, 1))
-                                                    : std::nullopt,
-                                     comm)
+    CHECK(create_multi_node_iterator(
+              comm.is_root() ? std::optional<iterators::IteratorRef>(iterators::SerialIterator(data, 1)) : std::nullopt,
+              comm)
               .keys() == datasets::Keys{"x"});
     const TupleDataset numbers = numbered(9);
     const auto make = [&] {

@@ -62,7 +62,10 @@ TEST_CASE("MultiNodeBatchNormalization: gradients of first and second order are 
           for (const Variable& part : F::split_axis(y, static_cast<int64_t>(xs.size()), 0)) outputs.push_back({part});
           return outputs;
         },
-        [](int) { return Shape{3, 3, 2}; }, 1e-12);
+        [](int) {
+          return Shape{3, 3, 2};
+        },
+        1e-12);
   }
 }
 
@@ -89,9 +92,12 @@ TEST_CASE("MultiNodeBatchNormalization: uneven batches, one of them empty, give 
       const Variable x(whole.slice(0, begin, count).copy());
       const Variable y = link(x);
       loss_of(y, weights.slice(0, begin, count), count).backward();
-      return Result{y.to_vector<double>(),        x.grad().to_vector<double>(),
-                    link.gamma.grad().to_vector<double>(), link.beta.grad().to_vector<double>(),
-                    link.avg_mean.to_vector<double>(), link.avg_var.to_vector<double>()};
+      return Result{y.to_vector<double>(),
+                    x.grad().to_vector<double>(),
+                    link.gamma.grad().to_vector<double>(),
+                    link.beta.grad().to_vector<double>(),
+                    link.avg_mean.to_vector<double>(),
+                    link.avg_var.to_vector<double>()};
     });
 
     L::BatchNormalization link(3, {.dtype = Dtype::float64});
@@ -125,8 +131,8 @@ TEST_CASE("MultiNodeBatchNormalization: statistics far from zero keep their digi
   // E[x^2] - mean^2 in float32 would lose the variance of 1 beside 1e8 altogether.
   on_ranks<int>(2, [](Communicator& comm) {
     const float at = 10000.0f;
-    const Variable x(array<float>(comm.is_root() ? std::vector<float>{at - 1, at + 1} : std::vector<float>{at, at + 2},
-                                  {2, 1}));
+    const Variable x(
+        array<float>(comm.is_root() ? std::vector<float>{at - 1, at + 1} : std::vector<float>{at, at + 2}, {2, 1}));
     MultiNodeBatchNormalization link(1, comm, {.decay = 0.0});
     link(x);
     CHECK(link.avg_mean.to_vector<float>()[0] == at + 0.5f);
@@ -148,7 +154,8 @@ TEST_CASE("MultiNodeBatchNormalization: test mode uses the averages and asks nob
     MultiNodeBatchNormalization link(2, comm);
     const auto testing_mode = using_config(&Config::train, false);
     if (comm.is_root()) {  // the other rank does not call it
-      CHECK(link(Variable(full({1, 2}, 3.0, Dtype::float32))).to_vector<float>()[0] == doctest::Approx(3.0).epsilon(1e-4));
+      CHECK(link(Variable(full({1, 2}, 3.0, Dtype::float32))).to_vector<float>()[0] ==
+            doctest::Approx(3.0).epsilon(1e-4));
     }
     return 0;
   });
@@ -214,7 +221,8 @@ TEST_CASE("create_mnbn_model: a copy that trains as one process with the whole b
   optimizers::MomentumSGD alone(0.05, 0.9);
   alone.setup(model);
   for (int step = 0; step < kSteps; ++step) {
-    alone.update([&] { return F::mean_squared_error(model(Variable(batch(step), false)), Variable(targets(step), false)); });
+    alone.update(
+        [&] { return F::mean_squared_error(model(Variable(batch(step), false)), Variable(targets(step), false)); });
   }
 
   for (const int n : {2, 3, 4}) {  // of 7 examples some ranks have one more

@@ -196,9 +196,8 @@ TEST_CASE("MultiNodeChainList: errors") {
                        ValueError);
   MultiNodeChainList pair(alone);
   pair.add_link(Pair(layer(2, 2, 1)));
-  CHECK_THROWS_WITH_AS(pair(x),
-                       "MultiNodeChainList: the component without rank_out gives 2 variables: take them by call()",
-                       ValueError);
+  CHECK_THROWS_WITH_AS(
+      pair(x), "MultiNodeChainList: the component without rank_out gives 2 variables: take them by call()", ValueError);
   CHECK(pair.call(std::vector<Variable>{x}).size() == 2);
 }
 
