@@ -52,13 +52,15 @@ ScatteredDataset scatter_dataset(const std::optional<datasets::DatasetRef>& data
                                  const ScatterDatasetOptions& options) {
   constexpr const char* kCall = "scatter_dataset";
   expect_root(kCall, comm, options.root);
+  // All ranks draw, so that their random streams stay alike.
+  const uint64_t seed = options.seed ? *options.seed : (options.shuffle ? random::bits() : 0);
   if (comm.rank() == options.root) {
     if (!dataset) throw TypeError("scatter_dataset: dataset is not given: it is required on the root");
     const datasets::Dataset& whole = **dataset;
     const int64_t n = whole.size();
     std::vector<int64_t> order(static_cast<size_t>(n));
     std::iota(order.begin(), order.end(), int64_t{0});
-    if (options.shuffle) order = options.seed ? random::permutation(n, *options.seed) : random::permutation(n);
+    if (options.shuffle) order = random::permutation(n, seed);
     std::vector<std::string> parts(static_cast<size_t>(comm.size()));
     for (int rank = 0; rank < comm.size(); ++rank) {
       if (rank == comm.rank()) continue;

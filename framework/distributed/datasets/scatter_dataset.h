@@ -17,7 +17,7 @@ namespace kusari::distributed {
 struct ScatterDatasetOptions {
   int root = 0;                                 ///< the rank whose data set is given away
   bool shuffle = false;                         ///< in a random order
-  std::optional<uint64_t> seed = std::nullopt;  ///< that determines the order; else the root's random stream does
+  std::optional<uint64_t> seed = std::nullopt;  ///< that determines the order; else the random stream does
   bool force_equal_length = true;               ///< see scatter_index
 };
 

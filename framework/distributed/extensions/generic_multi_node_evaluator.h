@@ -56,8 +56,8 @@ class KUSARI_API GenericMultiNodeEvaluator : public training::Extension {
  protected:
   /// What the model gives for a batch. Throws TypeError for a model that cannot be called with variables.
   virtual Result calc_local(std::span<const Variable> inputs);
-  /// On the root: batch 0 of each rank, in their order, then batch 1 of each that has one, and so on. Whatever it reports
-  /// is reported on the root alone. Does nothing by default.
+  /// On the root: batch 0 of each rank, in their order, then batch 1 of each that has one, and so on. Whatever it
+  /// reports is reported on the root alone. Does nothing by default.
   virtual void aggregate(const std::vector<Result>& results);
 
   const Communicator& communicator() const noexcept { return comm_; }

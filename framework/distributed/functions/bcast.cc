@@ -34,8 +34,9 @@ class Bcast final : public CommunicatorFunction {
 
 Variable bcast(const Communicator& comm, const Variable& x, int root) {
   expect_rank(comm, "F::bcast", "root", root);
-  if (comm.rank() == root) kusari::functions::expect_given(x, "F::bcast", "x");
-  return apply_all<Bcast>({x.is_defined() ? connected(x) : new_delegate()}, comm, root)[1];
+  if (comm.rank() != root) return apply_all<Bcast>({connection(x)}, comm, root)[1];
+  kusari::functions::expect_given(x, "F::bcast", "x");
+  return apply_all<Bcast>({connected(x)}, comm, root)[1];
 }
 
 }  // namespace kusari::distributed::functions

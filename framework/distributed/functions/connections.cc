@@ -36,6 +36,11 @@ Variable on_device(const Variable& x, const Device& device) { return x.device() 
 
 Variable new_delegate() { return Variable(zeros({}, Dtype::float32), true); }
 
+Variable connection(const Variable& delegate) {
+  if (!delegate.is_defined() || !is_floating(delegate.dtype())) return new_delegate();
+  return connected(delegate);
+}
+
 Variable gradient_through(const Variable& delegate, const Shape& shape, Dtype dtype, const Device& device) {
   if (delegate.creator() == nullptr) return Variable(zeros(shape, dtype, device), false);
   return F::broadcast_to(F::cast(on_device(delegate, device), dtype), shape);

@@ -23,6 +23,10 @@ Variable on_device(const Variable& x, const Device& device);
 /// A variable of no content that requires a gradient: 0, float32, of shape ().
 Variable new_delegate();
 
+/// A variable that only connects the graph, as an input that requires a gradient; a new one where there is none, or it
+/// cannot have a gradient.
+Variable connection(const Variable& delegate);
+
 /// A gradient of that form for an argument that stands for a connection alone: zeros which the graph computes from
 /// `delegate`, so that who goes on backward from it reaches what `delegate` is connected with.
 Variable gradient_through(const Variable& delegate, const Shape& shape, Dtype dtype, const Device& device);

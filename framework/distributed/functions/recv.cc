@@ -52,9 +52,7 @@ Variable recv(const Communicator& communicator, int rank, const RecvOptions& opt
 
 Variables recv_all(const Communicator& communicator, int rank, const RecvOptions& options) {
   expect_peer(communicator, "F::recv", rank, options.tag);
-  const Variable& given = options.delegate_variable;
-  return without_tie(
-      apply_all<Recv>({given.is_defined() ? connected(given) : new_delegate()}, communicator, rank, options));
+  return without_tie(apply_all<Recv>({connection(options.delegate_variable)}, communicator, rank, options));
 }
 
 }  // namespace kusari::distributed::functions

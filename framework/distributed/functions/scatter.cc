@@ -47,7 +47,7 @@ Variable scatter(const Communicator& comm, std::span<const Variable> xs, int roo
                      " variables on a rank that is not the root: there must be none, or one that connects the graph");
   }
   kusari::functions::expect_all_given(xs, "F::scatter");
-  return apply_all<Scatter>({xs.empty() ? new_delegate() : connected(xs[0])}, comm, root)[1];
+  return apply_all<Scatter>({connection(xs.empty() ? Variable() : xs[0])}, comm, root)[1];
 }
 
 }  // namespace kusari::distributed::functions

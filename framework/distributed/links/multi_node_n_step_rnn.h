@@ -29,8 +29,8 @@ struct MultiNodeRnnOutput : Output {
   Variable delegate_variable;
 };
 
-/// A recurrent link over sequences (L::NStepLSTM and its like) whose first states come from another rank, and whose last
-/// ones go to another: an encoder and a decoder on two ranks. chainermn.links.create_multi_node_n_step_rnn.
+/// A recurrent link over sequences (L::NStepLSTM and its like) whose first states come from another rank, and whose
+/// last ones go to another: an encoder and a decoder on two ranks. chainermn.links.create_multi_node_n_step_rnn.
 template <LinkType Rnn>
 class MultiNodeNStepRNN : public Chain {
  public:

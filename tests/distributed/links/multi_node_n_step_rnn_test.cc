@@ -42,8 +42,8 @@ Variable sum_of(const std::vector<Variable>& ys) {
 void check_gradients_of(Link& found, Link& expected, const std::string& prefix) {
   for (const auto& [path, parameter] : expected.namedparams()) {
     CAPTURE(path);
-    testing::check_close(found.param(prefix + path).grad(), parameter->shape(),
-                         parameter->grad().to_vector<double>(), 100);
+    testing::check_close(found.param(prefix + path).grad(), parameter->shape(), parameter->grad().to_vector<double>(),
+                         100);
   }
 }
 
