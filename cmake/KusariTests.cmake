@@ -537,10 +537,12 @@ if(Python3_Interpreter_FOUND)
                        check_kernels PROPERTIES LABELS tree)
 endif()
 
-# tools/compare gives its peer no kernels that the processor lacks.
+# tools/compare gives its peer no kernels that the processor lacks; tools/scaling_model agrees with published runs.
 if(Python3_Interpreter_FOUND)
   add_test(NAME compare COMMAND Python3::Interpreter -B "${CMAKE_CURRENT_SOURCE_DIR}/tests/compare/compare_test.py")
-  set_tests_properties(compare PROPERTIES LABELS tree)
+  add_test(NAME scaling_model
+           COMMAND Python3::Interpreter -B "${CMAKE_CURRENT_SOURCE_DIR}/tests/scaling_model/scaling_model_test.py")
+  set_tests_properties(compare scaling_model PROPERTIES LABELS tree)
 endif()
 
 # Several processes; skipped without mpirun.

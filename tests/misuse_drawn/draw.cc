@@ -346,6 +346,14 @@ links::AnchorGrid Draw::draw(As<links::AnchorGrid>, const char* name) {
   return links::AnchorGrid({.levels = {2}, .octaves = 1, .ratios = {1}});
 }
 
+std::shared_ptr<const links::StatisticsExchange> Draw::draw(As<std::shared_ptr<const links::StatisticsExchange>>,
+                                                            const char* name) {
+  const bool is_given = random_.chance(0.5);
+  note(name, is_given ? "of one rank" : "none");
+  if (!is_given) return nullptr;
+  return std::make_shared<const distributed::CommunicatorStatistics>(distributed::Communicator());
+}
+
 Array* Draw::draw(As<Array*>, const char* name) {
   if (random_.chance(0.3)) return nullptr;
   return kept(std::make_shared<Array>(random_.chance(0.7) ? Array() : make<Array>(name)));

@@ -108,6 +108,10 @@ class Draw {
   links::BinaryTree draw(As<links::BinaryTree>, const char* name);
   PackedSequence draw(As<PackedSequence>, const char* name);
   links::AnchorGrid draw(As<links::AnchorGrid>, const char* name);
+  /// A process alone: calls of several ranks are those of tests/distributed.
+  distributed::Communicator draw(As<distributed::Communicator>, const char*) { return {}; }
+  std::shared_ptr<const links::StatisticsExchange> draw(As<std::shared_ptr<const links::StatisticsExchange>>,
+                                                        const char* name);
   Array* draw(As<Array*>, const char* name);
   KVCache* draw(As<KVCache*>, const char* name);
   KVCacheLayer* draw(As<KVCacheLayer*>, const char* name);

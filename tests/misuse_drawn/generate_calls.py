@@ -15,7 +15,7 @@ import sys
 from header_reader import Reader, Unreadable, skip_angles, text_of
 
 # Folders whose public headers are drawn from, and single headers.
-FOLDERS = ("framework/functions/", "framework/links/", "framework/initializers/")
+FOLDERS = ("framework/functions/", "framework/links/", "framework/initializers/", "framework/distributed/functions/")
 HEADERS = ("framework/core/array.h", "framework/kernels/axes.h", "framework/kernels/array_math.h", "framework/autograd/variable.h")
 # Namespaces whose functions are called, with what users call them.
 NAMESPACES = {
@@ -26,6 +26,7 @@ NAMESPACES = {
     "kusari::initializers": "initializers::",
     "kusari::random": "random::",
     "kusari::utils": "utils::",
+    "kusari::distributed::functions": "distributed::functions::",
 }
 # Classes of objects that are drawn themselves and whose methods are called. Of other classes each constructor is called.
 VALUES = ("Array", "Variable")
@@ -50,6 +51,7 @@ LEFT_OUT = {
     "L::Classifier": "wraps a model",
     "L::classifier": "wraps a model",
     "copy": "takes a model",
+    "summary": "takes a model",
     "repeat": "takes a model",
     "with_hook": "takes a model",
     "operator +(const Sequential& a, const Sequential& b)": "joins models",

@@ -1,10 +1,12 @@
 #pragma once
 
+#include <memory>
 #include <optional>
 #include <utility>
 
 #include "kusari/framework/functions/normalization/batch_normalization.h"
 #include "kusari/framework/links/normalization/batch_statistics.h"
+#include "kusari/framework/links/normalization/statistics_exchange.h"
 
 namespace kusari::links {
 
@@ -41,8 +43,21 @@ class KUSARI_API BatchNormalization : public BatchStatistics {
   /// relu(bn(x) + residual) in one pass over the memory.
   Variable add_relu(const Variable& x, const Variable& residual, const BatchNormalizationCall& call = {}) const;
 
+  /// While training, statistics come from there instead of from x alone; none: from x. Copies of the link share it.
+  void set_exchange(std::shared_ptr<const StatisticsExchange> exchange) noexcept { exchange_ = std::move(exchange); }
+  const std::shared_ptr<const StatisticsExchange>& exchange() const noexcept { return exchange_; }
+
  private:
+  struct Fixed {
+    Variable scale, shift, mean, var;
+  };
+
+  bool uses_batch() const;
   functions::BatchNormalizationOptions training_options(const BatchNormalizationCall& call) const;
+  Fixed fixed(const Variable& x, const BatchNormalizationCall& call) const;
+  Dims aggregated_axes(int ndim) const;
+
+  std::shared_ptr<const StatisticsExchange> exchange_;
 };
 
 }  // namespace kusari::links
