@@ -73,11 +73,18 @@ LEFT_OUT = {
     "L::ResNet101Layers": "like ResNet50Layers",
     "L::ResNet152Layers": "like ResNet50Layers",
     "L::VisionModel::prepare": "drawn as L::prepare",
+    "L::RetinaNet": "takes seconds to make",
+    "L::EfficientDet": "takes seconds to make",
+    "L::SSD300": "takes seconds to make",
+    "L::VGG16Extractor300": "takes seconds to make",
+    "L::DetectionTrainChain": "wraps a model",
+    "L::freeze_batch_normalization": "takes a model",
 }
 # Methods that Link gives each link are tested with models: tests/links.
 BASES_NOT_CALLED = {"Link", "Chain", "Parameter", "LinkHook"}
 # Made rarely, because each takes long.
-RARE = ("L::GoogLeNet", "L::MobileNetV2", "L::ResNet", "L::CifarCnn", "L::InvertedResidual", "L::TransformerLM")
+RARE = ("L::GoogLeNet", "L::MobileNetV2", "L::ResNet", "L::CifarCnn", "L::InvertedResidual", "L::TransformerLM",
+        "L::EfficientNet", "L::MBConv", "L::BiFPN")
 
 
 class Writer:
