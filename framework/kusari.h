@@ -95,6 +95,7 @@
 #include "kusari/framework/datasets/transforms/random_sized_crop.h"
 #include "kusari/framework/datasets/transforms/resize.h"
 #include "kusari/framework/datasets/transforms/resize_contain.h"
+#include "kusari/framework/datasets/transforms/scale_jitter.h"
 #include "kusari/framework/datasets/transforms/ten_crop.h"
 #include "kusari/framework/datasets/tuple_dataset.h"
 #include "kusari/framework/functions/activation/celu.h"
