@@ -15,6 +15,17 @@ namespace {
 
 const char* const kVisReport = "DetectionVisReport";
 
+Detections above(const Detections& found, double score_thresh) {
+  Detections kept;
+  for (size_t i = 0; i < found.bbox.size(); ++i) {
+    if (i < found.score.size() && static_cast<double>(found.score[i]) < score_thresh) continue;
+    kept.bbox.push_back(found.bbox[i]);
+    if (i < found.label.size()) kept.label.push_back(found.label[i]);
+    if (i < found.score.size()) kept.score.push_back(found.score[i]);
+  }
+  return kept;
+}
+
 /// Two pictures of one size, side by side.
 Array side_by_side(const Array& left, const Array& right) {
   constexpr int64_t kGap = 4;
@@ -49,7 +60,7 @@ Array DetectionVisReport::draw(const datasets::Example& example, const Detection
   };
   const Array* const image = component("image");
   if (image == nullptr) throw ValueError(std::string(kVisReport) + ": an example has no 'image'");
-  const Array picture = datasets::vis_bbox(*image, found, options_.vis);
+  const Array picture = datasets::vis_bbox(*image, above(found, options_.score_thresh), options_.vis);
   const Array* const bbox = component("bbox");
   const Array* const label = component("label");
   if (bbox == nullptr || label == nullptr) return picture;
