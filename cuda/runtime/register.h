@@ -27,5 +27,7 @@ void register_convolution(Backend& backend);          // convolution.cc
 void register_image_batch(Backend& backend);          // image_batch.cu
 void register_summary(Backend& backend);              // summary.cu
 void register_value_statistics(Backend& backend);     // value_statistics.cu
+void register_hard_negatives(Backend& backend);       // hard_negatives.cu
+void register_sigmoid_focal_loss(Backend& backend);   // sigmoid_focal_loss.cu
 
 }  // namespace kusari::cuda

@@ -39,6 +39,8 @@ class CpuBackend final : public Backend {
     cpu::register_image_batch(*this);
     cpu::register_image_resampling(*this);
     cpu::register_connectionist_temporal_classification(*this);
+    cpu::register_hard_negatives(*this);
+    cpu::register_sigmoid_focal_loss(*this);
   }
 
   const char* name() const override { return "cpu"; }

@@ -34,5 +34,7 @@ void register_roi(Backend& backend);
 void register_image_batch(Backend& backend);
 void register_image_resampling(Backend& backend);
 void register_connectionist_temporal_classification(Backend& backend);
+void register_hard_negatives(Backend& backend);
+void register_sigmoid_focal_loss(Backend& backend);
 
 }  // namespace kusari::cpu

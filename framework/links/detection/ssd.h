@@ -15,14 +15,14 @@ namespace kusari::links {
 
 struct SSD300Options {
   int64_t n_classes = 20;      ///< without the background
-  Initializer initial_w = {};  ///< default: GlorotUniform
+  Initializer initial_w = {};  ///< default: LeCunNormal in VGG16, LeCunUniform in what is added
 };
 
 /// Vectors over channels, brought to length 1 and scaled for each channel: F::normalize(x) * scale.
 /// x: (N, C, H, W). chainercv.links.model.ssd.Normalize.
 class KUSARI_API Normalize : public Link {
  public:
-  explicit Normalize(int64_t channels, const Initializer& initial_scale = 0, double norm_eps = 1e-5);
+  explicit Normalize(int64_t channels, Initializer initial_scale = 0, double norm_eps = 1e-5);
   Variable operator()(const Variable& x) const;
 
   Parameter scale;  ///< (channels)
@@ -51,6 +51,9 @@ class KUSARI_API Multibox : public Chain {
   std::pair<Variable, Variable> operator()(const Variables& xs) const;
 
   Child<LinkList<Convolution2D>> loc, conf;
+
+ private:
+  int64_t outputs_;
 };
 
 /// Single shot multibox detector for images of 300x300; confs has a number for the background before those of the

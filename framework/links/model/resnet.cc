@@ -178,7 +178,9 @@ ResNet::ResNet(const Plan& p, Options o)
       res5{*this, "res5", make_blocks(p.blocks[3], p.bottleneck, plan_of(5, p.bottleneck, o, weights(o)))},
       fc6{*this, "fc6", o.fc6, Linear(o.fc6 ? (p.bottleneck ? 2048 : 512) : kInfer, o.n_classes)},
       stem_{o.stem},
-      chainer_{p.chainer} {}
+      chainer_{p.chainer} {
+  if (o.frozen_bn) freeze_batch_normalization(*this);
+}
 
 ResNetLayers::ResNetLayers(const Plan& plan, Options o)
     : ResNet(plan,

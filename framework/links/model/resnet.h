@@ -22,6 +22,7 @@ struct ResNetOptions {
   bool downsample_1x1 = false;  ///< stride 2 in the first 1x1 convolution of a bottleneck, instead of the 3x3 one
   Initializer initial_w = {};   ///< of the convolutions; default: HeNormal
   bool fc6 = true;              ///< false: without "fc6" and "prob"; a call gives "pool5"
+  bool frozen_bn = false;       ///< see BatchNormalization::freeze
 };
 
 /// Residual blocks of one size: the first, "a", may change size and channels, the others are "b1", "b2", ...

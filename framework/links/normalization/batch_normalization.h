@@ -20,6 +20,7 @@ struct BatchNormalizationOptions {
   Dims axis = {};  ///< axes to average over; empty: the first and those behind the size's
   Initializer initial_avg_mean = 0;
   Initializer initial_avg_var = 1;
+  bool frozen = false;  ///< see BatchNormalization::freeze
 };
 
 /// y = gamma (x - mean) / sqrt(var + eps) + beta: by the statistics of the batch while training, which also enter the
@@ -41,9 +42,24 @@ class KUSARI_API BatchNormalization : public BatchStatistics {
   /// relu(bn(x) + residual) in one pass over the memory.
   Variable add_relu(const Variable& x, const Variable& residual, const BatchNormalizationCall& call = {}) const;
 
+  /// From now on the link does not learn: it normalizes by its averages, which stay as they are, also while training,
+  /// and gamma and beta get neither gradients nor updates. For batches too small for statistics.
+  /// torchvision.ops.FrozenBatchNorm2d.
+  void freeze();
+  /// The opposite.
+  void unfreeze();
+  bool is_frozen() const noexcept { return is_frozen_; }
+
  private:
+  bool takes_batch_statistics() const;
+  Variable fixed(const Variable& parameter) const;
+  bool is_frozen_ = false;
+
   functions::BatchNormalizationOptions training_options(const BatchNormalizationCall& call) const;
 };
+
+/// Freezes all normalizations by batches of a model.
+KUSARI_API void freeze_batch_normalization(Link& model);
 
 }  // namespace kusari::links
 
