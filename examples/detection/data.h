@@ -16,7 +16,7 @@
 
 struct DataFlags {
   std::string data = "bccd";
-  std::string root;
+  std::string root = {};
   std::string train = {}, test = {};  // a split (bccd, voc), or a file of annotations (coco)
   std::string test_root = {};         // coco: of the images to test with, if elsewhere
   bool skip_broken = false;

@@ -2,7 +2,6 @@
 
 // What a detector finds in one image, with the time that each part takes.
 
-#include <algorithm>
 #include <chrono>
 #include <vector>
 
@@ -42,14 +41,16 @@ kusari::Detections find_objects(const kusari::L::Detector& detector, Network&& n
   const Array x = detector.batch_of({prepared});
   times.prepare = watch.lap();
   const auto [locs, confs] = network(Variable(x, false));
-  const Array loc = locs.array().at(0).to_device(Device()), conf = confs.array().at(0).to_device(Device());
+  const auto on_host = [](const Variable& y) { return y.array().at(0).astype(Dtype::float32).to_device(Device()); };
+  const Array loc = on_host(locs), conf = on_host(confs);
   times.network = watch.lap();
-  Detections found = detector.coder(x.shape(2), x.shape(3)).decode(loc, conf, detector.decoding);
-  const auto height = static_cast<float>(image.shape(1)), width = static_cast<float>(image.shape(2));
-  const auto y_scale = static_cast<float>(prepared.y_scale), x_scale = static_cast<float>(prepared.x_scale);
+  L::AnchorDecodeOptions options = detector.decoding;  // boxes in the image, not in what it was filled up with
+  options.height = static_cast<double>(prepared.image.shape(1));
+  options.width = static_cast<double>(prepared.image.shape(2));
+  Detections found = detector.coder(x.shape(2), x.shape(3)).decode(loc, conf, options);
+  const auto y_factor = static_cast<float>(1 / prepared.y_scale), x_factor = static_cast<float>(1 / prepared.x_scale);
   for (Box& box : found.bbox) {
-    box = {std::min(box.y_min / y_scale, height), std::min(box.x_min / x_scale, width),
-           std::min(box.y_max / y_scale, height), std::min(box.x_max / x_scale, width)};
+    box = {box.y_min * y_factor, box.x_min * x_factor, box.y_max * y_factor, box.x_max * x_factor};
   }
   times.boxes = watch.lap();
   return found;
