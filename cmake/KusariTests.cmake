@@ -508,11 +508,20 @@ if(TARGET example_detection_train_detection AND TARGET example_detection_detect 
            COMMAND sh -c "echo no image | '$<TARGET_FILE:example_detection_detect>' - --result '${detection_result}'")
   set_tests_properties(detection_refuses_streams PROPERTIES PASS_REGULAR_EXPRESSION
                        "detect: standard input: image 0 does not begin as a JPEG file does")
+  # A file that comes while detect watches the folder.
+  set(watched "${detection_result}/watched")
+  add_test(NAME detection_watches
+           COMMAND sh -c "rm -rf '${watched}' && mkdir '${watched}' && { (sleep 1; cp '${detection_result}/detection_iter=100_idx=0.png' \
+'${watched}/late.png') & } && '$<TARGET_FILE:example_detection_detect>' '${watched}' --result '${detection_result}' --watch \
+--interval 0.05 --limit 1 --no-pictures")
+  set_tests_properties(detection_watches PROPERTIES PASS_REGULAR_EXPRESSION "{\"image\":\"[^\"]*late[.]png\",\"height\":")
   add_test(NAME detection_needs_a_root COMMAND example_detection_train_detection --data voc --out "${detection_result}_none")
   set_tests_properties(detection_needs_a_root PROPERTIES PASS_REGULAR_EXPRESSION "train_detection: --root: name the folder")
-  set_tests_properties(detection_resumes detection_finds detection_refuses_streams PROPERTIES FIXTURES_REQUIRED detection_result)
+  set_tests_properties(detection_resumes detection_finds detection_watches detection_refuses_streams PROPERTIES FIXTURES_REQUIRED
+                                                                                                                detection_result)
   set_tests_properties(${detection_tests} detection_learns detection_resumes detection_is_tested detection_is_tested_again
-                       detection_finds detection_refuses_streams detection_needs_a_root PROPERTIES LABELS unit TIMEOUT 600)
+                       detection_finds detection_watches detection_refuses_streams detection_needs_a_root
+                       PROPERTIES LABELS unit TIMEOUT 600)
 endif()
 if(TARGET example_segmentation_train_segmentation AND KUSARI_WITH_PNG)
   add_test(NAME segmentation COMMAND example_segmentation_train_segmentation --seed 0 --epoch 2 --batchsize 8 --learnrate 0.05
