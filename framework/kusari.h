@@ -383,6 +383,7 @@
 #include "kusari/framework/links/normalization/instance_normalization.h"
 #include "kusari/framework/links/normalization/layer_normalization.h"
 #include "kusari/framework/links/normalization/rms_normalization.h"
+#include "kusari/framework/links/optional_child.h"
 #include "kusari/framework/links/parameter.h"
 #include "kusari/framework/links/rnn/gru.h"
 #include "kusari/framework/links/rnn/lstm.h"

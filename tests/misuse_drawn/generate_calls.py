@@ -50,6 +50,7 @@ LEFT_OUT = {
     "L::Classifier": "wraps a model",
     "L::classifier": "wraps a model",
     "copy": "takes a model",
+    "summary": "takes a model",
     "repeat": "takes a model",
     "with_hook": "takes a model",
     "operator +(const Sequential& a, const Sequential& b)": "joins models",
@@ -71,11 +72,18 @@ LEFT_OUT = {
     "L::ResNet101Layers": "like ResNet50Layers",
     "L::ResNet152Layers": "like ResNet50Layers",
     "L::VisionModel::prepare": "drawn as L::prepare",
+    "L::RetinaNet": "takes seconds to make",
+    "L::EfficientDet": "takes seconds to make",
+    "L::SSD300": "takes seconds to make",
+    "L::VGG16Extractor300": "takes seconds to make",
+    "L::DetectionTrainChain": "wraps a model",
+    "L::freeze_batch_normalization": "takes a model",
 }
 # Methods that Link gives each link are tested with models: tests/links.
 BASES_NOT_CALLED = {"Link", "Chain", "Parameter", "LinkHook"}
 # Made rarely, because each takes long.
-RARE = ("L::GoogLeNet", "L::MobileNetV2", "L::ResNet", "L::CifarCnn", "L::InvertedResidual", "L::SegNetBasic", "L::TransformerLM")
+RARE = ("L::GoogLeNet", "L::MobileNetV2", "L::ResNet", "L::CifarCnn", "L::InvertedResidual", "L::SegNetBasic", "L::TransformerLM",
+        "L::EfficientNet", "L::MBConv", "L::BiFPN")
 
 
 class Writer:

@@ -36,6 +36,15 @@ LinkList<BiFPNProjection> projections(std::span<const int64_t> in_channels, int6
   return list;
 }
 
+const BiFPNOptions& checked_options(const BiFPNOptions& o, const std::vector<int64_t>& in_channels) {
+  argument::positive(kBiFPN, "channels", o.channels);
+  argument::count(kBiFPN, "repeats", o.repeats);
+  argument::require(o.levels >= 2 && o.levels <= 20, kBiFPN, "levels", o.levels, "be in [2, 20]");
+  argument::require(static_cast<int64_t>(in_channels.size()) <= o.levels, kBiFPN, "in_channels.size()",
+                    static_cast<int64_t>(in_channels.size()), "be at most levels");
+  return o;
+}
+
 LinkList<BiFPNNode> make_nodes(const BiFPNOptions& o) {
   LinkList<BiFPNNode> nodes;
   for (int64_t i = 0; i + 1 < o.levels; ++i) nodes.append(BiFPNNode(2, o.channels));
@@ -45,11 +54,8 @@ LinkList<BiFPNNode> make_nodes(const BiFPNOptions& o) {
 }
 
 LinkList<BiFPNCell> make_cells(const std::vector<int64_t>& in_channels, const BiFPNOptions& o) {
-  const auto given = static_cast<int64_t>(in_channels.size());
-  argument::positive(kBiFPN, "channels", o.channels);
-  argument::count(kBiFPN, "repeats", o.repeats);
-  argument::require(o.levels >= 2 && o.levels <= 20, kBiFPN, "levels", o.levels, "be in [2, 20]");
-  argument::require(given >= 1 && given <= o.levels, kBiFPN, "in_channels.size()", given, "be in [1, levels]");
+  argument::require(!in_channels.empty(), kBiFPN, "in_channels.size()", int64_t{0}, "be at least 1");
+  checked_options(o, in_channels);
   LinkList<BiFPNCell> cells;
   cells.append(BiFPNCell(in_channels, o));
   for (int64_t i = 1; i < o.repeats; ++i) cells.append(BiFPNCell({}, o));
@@ -67,7 +73,7 @@ Variable BiFPNProjection::operator()(const Variable& x) const {
 }
 
 BiFPNNode::BiFPNNode(int64_t inputs, int64_t channels)
-    : w{*this, "w", {inputs}, 1},
+    : w{*this, "w", {argument::count("L::BiFPNNode", "inputs", inputs)}, 1},
       conv{*this, "conv", channels, channels, 3, {.pad = 1}},
       bn{*this, "bn", channels, slow_statistics()} {}
 
@@ -88,7 +94,7 @@ Variable BiFPNNode::operator()(std::span<const Variable> xs) const {
 }
 
 BiFPNCell::BiFPNCell(const std::vector<int64_t>& in_channels, const BiFPNOptions& o)
-    : down{*this, "down", projections(in_channels, o.channels)},
+    : down{*this, "down", projections(in_channels, checked_options(o, in_channels).channels)},
       up{*this, "up", projections(std::span(in_channels).subspan(in_channels.empty() ? 0 : 1), o.channels)},
       top{*this, "top",
           projections(std::span(in_channels)
@@ -98,6 +104,11 @@ BiFPNCell::BiFPNCell(const std::vector<int64_t>& in_channels, const BiFPNOptions
       levels_{o.levels} {}
 
 Variables BiFPNCell::operator()(std::span<const Variable> xs) const {
+  const auto expected = down.empty() ? static_cast<size_t>(levels_) : down.size();
+  if (xs.size() != expected) {
+    throw ValueError("L::BiFPNCell: there are " + std::to_string(xs.size()) + " maps: it must be " +
+                     std::to_string(expected));
+  }
   const LinkCall call(*this);
   const auto levels = static_cast<size_t>(levels_), given = xs.size();
   Variables in_down(levels), in_up(levels);

@@ -39,6 +39,9 @@ EfficientDetHead::Sizes head_sizes(const EfficientDetOptions& o, int64_t numbers
 }
 
 LinkList<SeparableConvolution2D> head_convs_of(const EfficientDetHead::Sizes& sizes) {
+  argument::count("L::EfficientDetHead", "repeats", sizes.repeats);
+  argument::require(sizes.levels >= 1 && sizes.levels <= 20, "L::EfficientDetHead", "levels", sizes.levels,
+                    "be in [1, 20]");
   LinkList<SeparableConvolution2D> convs;
   for (int64_t i = 0; i < sizes.repeats; ++i) {
     convs.append(SeparableConvolution2D(sizes.channels, sizes.channels, 3, {.pad = 1}));

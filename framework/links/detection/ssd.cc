@@ -32,6 +32,9 @@ LinkList<Convolution2D> box_convs(int64_t numbers, const std::vector<int64_t>& a
     throw ValueError("L::Multibox: anchors has " + std::to_string(anchors.size()) + " entries and channels " +
                      std::to_string(channels.size()) + ": there must be as many");
   }
+  argument::count("L::Multibox", "anchors.size()", static_cast<int64_t>(anchors.size()));
+  argument::require(numbers >= 1 && numbers <= 1'000'000, "L::Multibox", "outputs", numbers, "be in [1, 1000000]");
+  for (const int64_t at_place : anchors) argument::count("L::Multibox", "anchors[i]", at_place);
   LinkList<Convolution2D> convs;
   for (size_t i = 0; i < anchors.size(); ++i) {
     convs.append(
@@ -49,7 +52,8 @@ std::vector<int64_t> anchors_at_places(const AnchorGrid& grid) {
 }  // namespace
 
 Normalize::Normalize(int64_t channels, Initializer initial_scale, double norm_eps)
-    : scale{*this, "scale", {channels}, std::move(initial_scale)}, eps{norm_eps} {}
+    : scale{*this, "scale", {argument::positive("L::Normalize", "channels", channels)}, std::move(initial_scale)},
+      eps{norm_eps} {}
 
 Variable Normalize::operator()(const Variable& x) const {
   const LinkCall call(*this);

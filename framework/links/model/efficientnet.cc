@@ -63,7 +63,7 @@ Initializer weights(const EfficientNetOptions& o) {
   return o.initial_w ? o.initial_w : initializers::HeNormal(1, initializers::FanOption::fan_out);
 }
 
-ConvolutionOptions conv1x1(const Initializer& initial_w) { return {.nobias = true, .initial_w = initial_w}; }
+ConvolutionOptions pointwise_conv(const Initializer& initial_w) { return {.nobias = true, .initial_w = initial_w}; }
 
 LinkList<LinkList<MBConv>> make_stages(const EfficientNetOptions& o) {
   const Scaling& scaling = scaling_of(o.phi);
@@ -90,6 +90,16 @@ LinkList<LinkList<MBConv>> make_stages(const EfficientNetOptions& o) {
   return stages;
 }
 
+// The channels inside a block.
+int64_t expanded(const MBConv::Sizes& s) {
+  const char* const call = "L::MBConv";
+  argument::count(call, "in_channels", s.in_channels);
+  argument::count(call, "expansion", s.expansion);
+  argument::require(s.ksize >= 1 && s.ksize <= 101 && s.ksize % 2 == 1, call, "ksize", s.ksize, "be odd, in [1, 101]");
+  argument::zero_to_below_one(call, "drop_connect", s.drop_connect);
+  return s.expansion * s.in_channels;
+}
+
 // The whole branch of an example is left out, and those of others count for more.
 Variable drop_connect(const Variable& h, double ratio) {
   if (ratio == 0 || !config().train) return h;
@@ -101,26 +111,23 @@ Variable drop_connect(const Variable& h, double ratio) {
 
 MBConv::MBConv(const Sizes& s, const Initializer& initial_w)
     : expand{*this, "expand", s.expansion != 1,
-             Convolution2D(s.in_channels, s.expansion * s.in_channels, 1, conv1x1(initial_w))},
-      bn0{*this, "bn0", s.expansion != 1, BatchNormalization(s.expansion * s.in_channels, slow_averages())},
-      depthwise{*this,
-                "depthwise",
-                s.expansion * s.in_channels,
-                s.expansion * s.in_channels,
-                s.ksize,
-                {.stride = s.stride,
-                 .pad = s.ksize / 2,
-                 .nobias = true,
-                 .initial_w = initial_w,
-                 .groups = s.expansion * s.in_channels}},
-      bn1{*this, "bn1", s.expansion * s.in_channels, slow_averages()},
+             Convolution2D(s.in_channels, expanded(s), 1, pointwise_conv(initial_w))},
+      bn0{*this, "bn0", s.expansion != 1, BatchNormalization(expanded(s), slow_averages())},
+      depthwise{
+          *this,
+          "depthwise",
+          expanded(s),
+          expanded(s),
+          s.ksize,
+          {.stride = s.stride, .pad = s.ksize / 2, .nobias = true, .initial_w = initial_w, .groups = expanded(s)}},
+      bn1{*this, "bn1", expanded(s), slow_averages()},
       se{*this,
          "se",
-         s.expansion * s.in_channels,
+         expanded(s),
          {.squeezed = std::max<int64_t>(1, s.in_channels / 4),
           .activation = SEActivation::swish,
           .initial_w = initial_w}},
-      project{*this, "project", s.expansion * s.in_channels, s.out_channels, 1, conv1x1(initial_w)},
+      project{*this, "project", expanded(s), s.out_channels, 1, pointwise_conv(initial_w)},
       bn2{*this, "bn2", s.out_channels, slow_averages()},
       is_residual_{s.stride == 1 && s.in_channels == s.out_channels},
       drop_connect_{s.drop_connect} {}
@@ -143,7 +150,7 @@ EfficientNet::EfficientNet(Options o)
       stages{*this, "stages", make_stages(o)},
       top{*this, "top", o.top,
           Convolution2D(stage_channels(o.phi, kStageCount),
-                        o.top ? scaled_channels(kTopChannels, scaling_of(o.phi)) : 1, 1, conv1x1(weights(o)))},
+                        o.top ? scaled_channels(kTopChannels, scaling_of(o.phi)) : 1, 1, pointwise_conv(weights(o)))},
       top_bn{*this, "top_bn", o.top,
              BatchNormalization(o.top ? scaled_channels(kTopChannels, scaling_of(o.phi)) : 1, slow_averages())},
       fc{*this, "fc", o.top, Linear(o.top ? scaled_channels(kTopChannels, scaling_of(o.phi)) : kInfer, o.n_classes)},

@@ -9,6 +9,7 @@
 #include "kusari/framework/links/connection/se_block.h"
 #include "kusari/framework/links/model/vision_model.h"
 #include "kusari/framework/links/normalization/batch_normalization.h"
+#include "kusari/framework/links/optional_child.h"
 
 namespace kusari::links {
 
