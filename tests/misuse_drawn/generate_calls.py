@@ -83,7 +83,7 @@ LEFT_OUT = {
 # Methods that Link gives each link are tested with models: tests/links.
 BASES_NOT_CALLED = {"Link", "Chain", "Parameter", "LinkHook"}
 # Made rarely, because each takes long.
-RARE = ("L::GoogLeNet", "L::MobileNetV2", "L::ResNet", "L::CifarCnn", "L::InvertedResidual", "L::TransformerLM",
+RARE = ("L::GoogLeNet", "L::MobileNetV2", "L::ResNet", "L::CifarCnn", "L::InvertedResidual", "L::SegNetBasic", "L::TransformerLM",
         "L::EfficientNet", "L::MBConv", "L::BiFPN")
 
 
