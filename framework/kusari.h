@@ -129,6 +129,27 @@
 #include "kusari/framework/distributed/multi_node_optimizer.h"
 #include "kusari/framework/distributed/multi_node_snapshot.h"
 #include "kusari/framework/distributed/run_ranks.h"
+#include "kusari/framework/distributions/bernoulli.h"
+#include "kusari/framework/distributions/beta.h"
+#include "kusari/framework/distributions/categorical.h"
+#include "kusari/framework/distributions/cauchy.h"
+#include "kusari/framework/distributions/chisquare.h"
+#include "kusari/framework/distributions/dirichlet.h"
+#include "kusari/framework/distributions/distribution.h"
+#include "kusari/framework/distributions/exponential.h"
+#include "kusari/framework/distributions/gamma.h"
+#include "kusari/framework/distributions/geometric.h"
+#include "kusari/framework/distributions/gumbel.h"
+#include "kusari/framework/distributions/independent.h"
+#include "kusari/framework/distributions/kl_divergence.h"
+#include "kusari/framework/distributions/laplace.h"
+#include "kusari/framework/distributions/log_normal.h"
+#include "kusari/framework/distributions/multivariate_normal.h"
+#include "kusari/framework/distributions/normal.h"
+#include "kusari/framework/distributions/one_hot_categorical.h"
+#include "kusari/framework/distributions/pareto.h"
+#include "kusari/framework/distributions/poisson.h"
+#include "kusari/framework/distributions/uniform.h"
 #include "kusari/framework/functions/activation/celu.h"
 #include "kusari/framework/functions/activation/clipped_relu.h"
 #include "kusari/framework/functions/activation/crelu.h"
@@ -240,6 +261,7 @@
 #include "kusari/framework/functions/math/basic_math.h"
 #include "kusari/framework/functions/math/batch_l2_norm_squared.h"
 #include "kusari/framework/functions/math/batch_matmul.h"
+#include "kusari/framework/functions/math/betainc.h"
 #include "kusari/framework/functions/math/bias.h"
 #include "kusari/framework/functions/math/cholesky.h"
 #include "kusari/framework/functions/math/clip.h"
@@ -258,6 +280,7 @@
 #include "kusari/framework/functions/math/exponential_m1.h"
 #include "kusari/framework/functions/math/fft.h"
 #include "kusari/framework/functions/math/fmod.h"
+#include "kusari/framework/functions/math/gammainc.h"
 #include "kusari/framework/functions/math/hyperbolic.h"
 #include "kusari/framework/functions/math/identity.h"
 #include "kusari/framework/functions/math/inv.h"
@@ -542,6 +565,8 @@ namespace kusari {
 
 namespace functions {}
 namespace F = functions;
+namespace distributions {}
+namespace D = distributions;
 namespace links {}
 namespace L = links;
 namespace training::extensions {}

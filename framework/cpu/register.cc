@@ -24,6 +24,7 @@ class CpuBackend final : public Backend {
     cpu::register_linear_algebra(*this);
     cpu::register_fft(*this);
     cpu::register_random(*this);
+    cpu::register_rejection_sampling(*this);
     cpu::register_matmul(*this);
     cpu::register_convolution(*this);
     cpu::register_rows(*this);

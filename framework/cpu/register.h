@@ -19,6 +19,7 @@ void register_symmetric_eigen(Backend& backend);
 void register_linear_algebra(Backend& backend);
 void register_fft(Backend& backend);
 void register_random(Backend& backend);
+void register_rejection_sampling(Backend& backend);
 void register_matmul(Backend& backend);
 void register_convolution(Backend& backend);
 void register_rows(Backend& backend);
