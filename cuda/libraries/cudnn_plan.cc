@@ -107,6 +107,9 @@ void PlanSearch::ask(cudnnBackendHeurMode_t mode) {
     candidate.config = std::move(config);
     candidates_.push_back(std::move(candidate));
   }
+  std::stable_partition(candidates_.begin(), candidates_.end(), [](const Candidate& candidate) {
+    return candidate.plan.has_note(CUDNN_NUMERICAL_NOTE_TENSOR_CORE);
+  });
 }
 
 std::optional<ConvolutionPlan> PlanSearch::build(Candidate candidate) {

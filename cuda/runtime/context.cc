@@ -67,6 +67,7 @@ DeviceFacts facts_of(int index) {
   facts.shared_per_block = static_cast<int>(properties.sharedMemPerBlock);
   facts.shared_per_block_opt_in = static_cast<int>(properties.sharedMemPerBlockOptin);
   facts.l2_bytes = properties.l2CacheSize;
+  facts.total_memory = properties.totalGlobalMem;
   facts.major = properties.major;
   facts.minor = properties.minor;
   static_assert(sizeof(facts.name) == sizeof(properties.name));

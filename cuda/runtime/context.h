@@ -20,6 +20,7 @@ struct DeviceFacts {
   int shared_per_block = 0;         ///< bytes that any kernel may ask for
   int shared_per_block_opt_in = 0;  ///< bytes after cudaFuncSetAttribute
   int l2_bytes = 0;
+  size_t total_memory = 0;   ///< bytes
   int major = 0, minor = 0;  ///< compute capability
   char name[256] = {};
 };

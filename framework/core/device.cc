@@ -1,7 +1,9 @@
 #include "kusari/framework/core/device.h"
 
 #include <dlfcn.h>
+#include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <charconv>
 #include <chrono>
@@ -25,7 +27,7 @@ struct KernelNames {
   std::vector<std::pair<std::string, std::string>> entries;  // name, mangled signature
 };
 
-constinit Lazy<KernelNames> kernel_names;  // read by statics of every library
+constinit Lazy<KernelNames> interned_kernels;  // read by statics of every library
 
 const detail::DeviceState* make_cpu_state() {
   static const detail::DeviceState* state = new detail::DeviceState{&detail::cpu_backend(), 0, "cpu"};
@@ -75,17 +77,22 @@ bool parse_index(const char* text, int* index) {
   return error == std::errc{} && stop == end && *index >= 0;
 }
 
-std::atomic<size_t> max_cuda_workspace_size{size_t{8} << 20};
-
 std::atomic<size_t>& max_workspace_size() {
   static std::atomic<size_t> bytes = environment::number("KUSARI_MAX_WORKSPACE_SIZE").value_or(size_t{256} << 20);
+  return bytes;
+}
+
+// What was set for CUDA devices, or kDeviceShare.
+constexpr size_t kDeviceShare = ~size_t{0};
+std::atomic<size_t>& max_cuda_workspace_size() {
+  static std::atomic<size_t> bytes = environment::number("KUSARI_MAX_WORKSPACE_SIZE").value_or(kDeviceShare);
   return bytes;
 }
 
 }  // namespace
 
 KernelId intern_kernel(const char* name, const std::type_info& signature) {
-  KernelNames& names = *kernel_names;
+  KernelNames& names = *interned_kernels;
   const std::scoped_lock lock(names.mutex);
   for (size_t i = 0; i < names.entries.size(); ++i) {
     if (names.entries[i].first != name) continue;
@@ -96,6 +103,22 @@ KernelId intern_kernel(const char* name, const std::type_info& signature) {
   }
   names.entries.emplace_back(name, signature.name());
   return {static_cast<int>(names.entries.size()) - 1};
+}
+
+std::vector<std::string> Backend::kernel_names() const {
+  KernelNames& names = *interned_kernels;
+  std::vector<std::string> found;
+  const std::scoped_lock lock(names.mutex);
+  for (size_t i = 0; i < names.entries.size(); ++i) {
+    if (find({static_cast<int>(i)}) != nullptr) found.push_back(names.entries[i].first);
+  }
+  std::sort(found.begin(), found.end());
+  return found;
+}
+
+bool Backend::has_kernel(const std::string& name) const {
+  const std::vector<std::string> names = kernel_names();
+  return std::binary_search(names.begin(), names.end(), name);
 }
 
 Backend::Backend() = default;
@@ -130,6 +153,9 @@ void Backend::run_graph(int, void*) {}
 size_t Backend::graph_bytes(int, void*) const { return 0; }
 void Backend::destroy_graph(int, void*) noexcept {}
 
+size_t Backend::total_memory(int) {
+  return static_cast<size_t>(sysconf(_SC_PHYS_PAGES)) * static_cast<size_t>(sysconf(_SC_PAGE_SIZE));
+}
 memory::Statistics Backend::memory_statistics(int) { return memory::statistics(); }
 void Backend::reset_max_allocated(int) { memory::reset_max_allocated(); }
 void Backend::release_cached(int) { memory::release_cached(); }
@@ -230,9 +256,17 @@ void set_max_workspace_size(size_t bytes) { max_workspace_size() = bytes; }
 
 size_t get_max_workspace_size() { return max_workspace_size(); }
 
-void cuda::set_max_workspace_size(size_t bytes) { max_cuda_workspace_size = bytes; }
+void cuda::set_max_workspace_size(size_t bytes) { max_cuda_workspace_size() = std::min(bytes, kDeviceShare - 1); }
 
-size_t cuda::get_max_workspace_size() { return max_cuda_workspace_size; }
+size_t cuda::get_max_workspace_size(int index) {
+  const size_t set = max_cuda_workspace_size();
+  if (set != kDeviceShare) return set;
+  const CudaBackend& cuda = loaded_cuda();
+  const bool is_there = index >= 0 && static_cast<size_t>(index) < cuda.devices.size();
+  return detail::default_max_workspace_size(is_there ? cuda.backend->total_memory(index) : ~size_t{0});
+}
+
+size_t cuda::total_memory(int index) { return cuda_device(index).backend().total_memory(index); }
 
 std::string cuda::memory_summary(int index) { return cuda_device(index).backend().memory_summary(index); }
 

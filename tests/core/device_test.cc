@@ -1,5 +1,7 @@
 #include "kusari/framework/core/device.h"
 
+#include <algorithm>
+
 #include <doctest/doctest.h>
 
 #include "kusari/framework/core/array.h"
@@ -38,7 +40,10 @@ TEST_CASE("a CUDA device that is not there") {
 
 TEST_CASE("the workspace limit is a setting") {
   const size_t before = cuda::get_max_workspace_size();
-  CHECK(before == size_t{8} << 20);
+  const size_t share = cuda::is_available() ? cuda::total_memory() / 16 : size_t{1} << 30;
+  CHECK(before == std::min(share, size_t{1} << 30));
+  CHECK(detail::default_max_workspace_size(size_t{8} << 30) == size_t{512} << 20);
+  CHECK(detail::default_max_workspace_size(size_t{80} << 30) == size_t{1} << 30);
   cuda::set_max_workspace_size(size_t{512} << 20);
   CHECK(cuda::get_max_workspace_size() == size_t{512} << 20);
   cuda::set_max_workspace_size(before);
