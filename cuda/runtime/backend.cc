@@ -225,7 +225,6 @@ void CudaBackend::run_graph(int index, void* graph) { static_cast<Graph*>(graph)
 size_t CudaBackend::graph_bytes(int, void* graph) const { return static_cast<const Graph*>(graph)->bytes(); }
 void CudaBackend::destroy_graph(int, void* graph) noexcept { delete static_cast<Graph*>(graph); }
 
-size_t CudaBackend::total_memory(int index) { return Context::of(index).facts().total_memory; }
 memory::Statistics CudaBackend::memory_statistics(int index) { return Context::of(index).allocator().statistics(); }
 void CudaBackend::reset_max_allocated(int index) { Context::of(index).allocator().reset_max_allocated(); }
 void CudaBackend::release_cached(int index) {

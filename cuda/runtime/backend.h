@@ -45,7 +45,6 @@ class CudaBackend final : public Backend {
   size_t graph_bytes(int index, void* graph) const override;
   void destroy_graph(int index, void* graph) noexcept override;
 
-  size_t total_memory(int index) override;
   memory::Statistics memory_statistics(int index) override;
   void reset_max_allocated(int index) override;
   void release_cached(int index) override;

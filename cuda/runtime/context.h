@@ -47,6 +47,8 @@ class Context {
 
   int index() const noexcept { return index_; }
   const DeviceFacts& facts() const noexcept { return facts_; }
+  /// Most bytes that an algorithm of a library may use as scratch: what was set, or else a share of the memory.
+  size_t workspace_limit() const;
 
   /// The stream that the calling thread's kernels go to: the device's own unless a ScopedStream or a StreamCapture
   /// (graph.h) says otherwise.

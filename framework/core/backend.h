@@ -36,7 +36,7 @@ KernelId kernel_id() {
 
 /// The version of what libraries of backends and core know of each other: changes whenever Backend, Array or the door
 /// change their layout.
-inline constexpr int kBackendInterface = 7;
+inline constexpr int kBackendInterface = 6;
 
 /// What one kind of device can do: memory, copies and a table of kernels. One object per backend library.
 class KUSARI_API Backend {
@@ -106,8 +106,6 @@ class KUSARI_API Backend {
   /// After the runs that are under way.
   virtual void destroy_graph(int index, void* graph) noexcept;
 
-  /// Bytes of the device's memory.
-  virtual size_t total_memory(int index);
   /// The device memory that arrays hold and that the pool keeps.
   virtual memory::Statistics memory_statistics(int index);
   virtual void reset_max_allocated(int index);
@@ -135,9 +133,6 @@ class KUSARI_API Backend {
   AnyKernel find(KernelId id) const noexcept {
     return static_cast<size_t>(id.index) < table_.size() ? table_[static_cast<size_t>(id.index)] : nullptr;
   }
-  /// The names of all kernels that this backend has, sorted.
-  std::vector<std::string> kernel_names() const;
-  bool has_kernel(const std::string& name) const;
 
  protected:
   Backend();

@@ -1,7 +1,6 @@
 #include "kusari/framework/core/device.h"
 
 #include <dlfcn.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
@@ -18,6 +17,8 @@
 #include "kusari/framework/core/environment.h"
 #include "kusari/framework/core/error.h"
 #include "kusari/framework/core/fork_safe.h"
+#include "kusari/framework/core/kernel_table.h"
+#include "kusari/framework/core/workspace_limit.h"
 
 namespace kusari {
 namespace {
@@ -105,19 +106,19 @@ KernelId intern_kernel(const char* name, const std::type_info& signature) {
   return {static_cast<int>(names.entries.size()) - 1};
 }
 
-std::vector<std::string> Backend::kernel_names() const {
+std::vector<std::string> kernel_names(const Backend& backend) {
   KernelNames& names = *interned_kernels;
   std::vector<std::string> found;
   const std::scoped_lock lock(names.mutex);
   for (size_t i = 0; i < names.entries.size(); ++i) {
-    if (find({static_cast<int>(i)}) != nullptr) found.push_back(names.entries[i].first);
+    if (backend.find({static_cast<int>(i)}) != nullptr) found.push_back(names.entries[i].first);
   }
   std::sort(found.begin(), found.end());
   return found;
 }
 
-bool Backend::has_kernel(const std::string& name) const {
-  const std::vector<std::string> names = kernel_names();
+bool has_kernel(const Backend& backend, const std::string& name) {
+  const std::vector<std::string> names = kernel_names(backend);
   return std::binary_search(names.begin(), names.end(), name);
 }
 
@@ -153,9 +154,6 @@ void Backend::run_graph(int, void*) {}
 size_t Backend::graph_bytes(int, void*) const { return 0; }
 void Backend::destroy_graph(int, void*) noexcept {}
 
-size_t Backend::total_memory(int) {
-  return static_cast<size_t>(sysconf(_SC_PHYS_PAGES)) * static_cast<size_t>(sysconf(_SC_PAGE_SIZE));
-}
 memory::Statistics Backend::memory_statistics(int) { return memory::statistics(); }
 void Backend::reset_max_allocated(int) { memory::reset_max_allocated(); }
 void Backend::release_cached(int) { memory::release_cached(); }
@@ -258,15 +256,18 @@ size_t get_max_workspace_size() { return max_workspace_size(); }
 
 void cuda::set_max_workspace_size(size_t bytes) { max_cuda_workspace_size() = std::min(bytes, kDeviceShare - 1); }
 
-size_t cuda::get_max_workspace_size(int index) {
-  const size_t set = max_cuda_workspace_size();
-  if (set != kDeviceShare) return set;
+size_t cuda::get_max_workspace_size() {
+  if (const std::optional<size_t> given = detail::given_cuda_workspace_size()) return *given;
   const CudaBackend& cuda = loaded_cuda();
-  const bool is_there = index >= 0 && static_cast<size_t>(index) < cuda.devices.size();
-  return detail::default_max_workspace_size(is_there ? cuda.backend->total_memory(index) : ~size_t{0});
+  const auto find = cuda.devices.empty() ? nullptr : cuda.backend->find(kernel_id<kernels::DeviceMemory>());
+  const size_t memory = find == nullptr ? ~size_t{0} : reinterpret_cast<kernels::DeviceMemory::Signature*>(find)(0);
+  return detail::default_max_workspace_size(memory);
 }
 
-size_t cuda::total_memory(int index) { return cuda_device(index).backend().total_memory(index); }
+std::optional<size_t> detail::given_cuda_workspace_size() {
+  const size_t given = max_cuda_workspace_size();
+  return given == kDeviceShare ? std::nullopt : std::optional(given);
+}
 
 std::string cuda::memory_summary(int index) { return cuda_device(index).backend().memory_summary(index); }
 

@@ -72,28 +72,14 @@ class KUSARI_API Event {
 KUSARI_API void set_max_workspace_size(size_t bytes);
 KUSARI_API size_t get_max_workspace_size();
 
-namespace detail {
-/// What a device of so much memory gives to workspaces where nobody has set how much.
-constexpr size_t default_max_workspace_size(size_t total_memory) {
-  const size_t share = total_memory / 16, most = size_t{1} << 30;
-  return share < most ? share : most;
-}
-}  // namespace detail
-
 namespace cuda {
 /// Whether the CUDA backend is installed and finds a device.
 KUSARI_API bool is_available();
 /// How many CUDA devices there are; 0 without a driver, a card or the backend.
 KUSARI_API int device_count();
-/// Most bytes that an algorithm of a library may use as scratch, for each stream, on all CUDA devices of the process.
-/// Where nothing is set, neither here nor by $KUSARI_MAX_WORKSPACE_SIZE (bytes), it is a sixteenth of the device's
-/// memory, 1 GiB at most. Chainer's 8 MiB keep most float32 convolutions of cards before Hopper off the tensor cores.
-/// chainer.backends.cuda.set_max_workspace_size.
+/// Scratch of a library's algorithm, bytes: at first $KUSARI_MAX_WORKSPACE_SIZE or a 16th of the card's, 1 GiB at most.
 KUSARI_API void set_max_workspace_size(size_t bytes);
-/// What holds for device `index`; 1 GiB where nothing is set and there is no such device.
-KUSARI_API size_t get_max_workspace_size(int index = 0);
-/// Bytes of the device's memory. Throws DeviceError when there is no such device.
-KUSARI_API size_t total_memory(int index = 0);
+KUSARI_API size_t get_max_workspace_size();
 /// What the caching pool of a CUDA device holds, as a table. Throws DeviceError when there is no such device.
 KUSARI_API std::string memory_summary(int index = 0);
 /// Most bytes that arrays of the device held at once since the start or the last reset.

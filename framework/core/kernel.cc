@@ -4,6 +4,7 @@
 
 #include "kusari/framework/core/error.h"
 #include "kusari/framework/core/graph_capture.h"
+#include "kusari/framework/core/kernel_table.h"
 
 namespace kusari {
 
@@ -35,7 +36,7 @@ void observe_launch(const Launch& launch) {
 }
 
 void detail::throw_missing_kernel(const char* kernel, const Device& device) {
-  const bool is_elsewhere = !device.is_cpu() && detail::cpu_backend().has_kernel(kernel);
+  const bool is_elsewhere = !device.is_cpu() && has_kernel(detail::cpu_backend(), kernel);
   throw DeviceError(std::string("launch: the backend '") + device.backend().name() + "' of device '" + device.name() +
                     "' has no kernel '" + kernel + "'" +
                     (is_elsewhere

@@ -85,18 +85,6 @@ class DeviceScalar {
   const Array* array_;
 };
 
-/// An array in the host's memory that decides what a kernel gives to its device: read before, by any backend. A
-/// recording keeps what it holds.
-class HostIn {
- public:
-  HostIn(const Array& array) noexcept : array_{&array} {}
-  const Array& operator*() const noexcept { return *array_; }
-  const Array* operator->() const noexcept { return array_; }
-
- private:
-  const Array* array_;
-};
-
 /// Scratch bytes on the kernel's device that nobody reads afterwards.
 struct Workspace {
   void* data = nullptr;
@@ -190,8 +178,6 @@ template <>
 struct ArgumentTraits<InOut> : ArrayArgument<InOut, LaunchArgument::Kind::in_out> {};
 template <>
 struct ArgumentTraits<DeviceScalar> : ArrayArgument<DeviceScalar, LaunchArgument::Kind::device_scalar> {};
-template <>
-struct ArgumentTraits<HostIn> : ArrayArgument<HostIn, LaunchArgument::Kind::in> {};
 template <class Marker, LaunchArgument::Kind kKind>
 struct ListArgument {
   static LaunchArgument wrap(const Marker& m) { return {kKind, &m, 0}; }  // Marker holds exactly one span
@@ -241,9 +227,6 @@ void check_device(const char*, const Device&, const Marker&) {}
 inline void check_device(const char* kernel, const Device& device, const Array& array) {
   if (array.is_defined() && (array.device() != device || array.storage().stale != nullptr)) [[unlikely]]
     throw_unusable(kernel, device, array);
-}
-inline void check_device(const char* kernel, const Device&, const HostIn& array) {
-  check_device(kernel, Device(), *array);
 }
 template <Access kAccess>
 void check_device(const char* kernel, const Device& device, const Marked<kAccess>& marker) {

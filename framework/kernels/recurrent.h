@@ -2,7 +2,7 @@
 
 #include <cstdint>
 
-#include "kusari/framework/core/kernel.h"
+#include "kusari/framework/core/host_in.h"
 
 // One layer of a recurrent network in one direction, over all times of a batch of ragged sequences.
 //

@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <string>
 
-#include "kusari/framework/core/device.h"
+#include "kusari/framework/core/workspace_limit.h"
 
 namespace kusari::cuda {
 
