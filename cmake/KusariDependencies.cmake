@@ -37,7 +37,7 @@ if(KUSARI_WITH_MPI AND NOT BUILD_SHARED_LIBS)
   set(KUSARI_WITH_MPI OFF)
 endif()
 
-kusari_find(CUDA "${KUSARI_CUDA}" CUDAToolkit 12)
+kusari_find(CUDA "${KUSARI_CUDA}" CUDAToolkit 12.8) # cudaLibraryLoadData
 if(KUSARI_WITH_CUDA)
   find_path(KUSARI_CUDNN_INCLUDE_DIR cudnn.h HINTS ${CUDAToolkit_INCLUDE_DIRS} ENV CUDNN_INCLUDE_DIR)
   find_library(KUSARI_CUDNN_LIBRARY NAMES cudnn libcudnn.so.9 HINTS ${CUDAToolkit_LIBRARY_DIR} "${CUDAToolkit_LIBRARY_ROOT}/lib")
@@ -61,7 +61,7 @@ endif()
 set(KUSARI_WITH_CUDA_EMULATED OFF)
 # ThreadSanitizer does not know its fibers.
 if(KUSARI_BUILD_TESTS AND BUILD_SHARED_LIBS AND NOT "${KUSARI_CUDA_EMULATED}" STREQUAL "OFF" AND NOT KUSARI_SANITIZE MATCHES "thread")
-  find_package(CUDAToolkit 12 QUIET)
+  find_package(CUDAToolkit 12.8 QUIET)
   find_path(KUSARI_CUDNN_INCLUDE_DIR cudnn.h HINTS ${CUDAToolkit_INCLUDE_DIRS} ENV CUDNN_INCLUDE_DIR)
   find_package(Boost COMPONENTS context QUIET)
   set(KUSARI_WITH_CUDA_EMULATED ON)

@@ -30,6 +30,7 @@ if(PROJECT_IS_TOP_LEVEL)
   set(kusari_cuda_default AUTO)
 endif()
 set(KUSARI_CUDA ${kusari_cuda_default} CACHE STRING "Build the CUDA backend: AUTO, ON or OFF")
+option(KUSARI_CUDA_EVERY_CARD "Make CUDA code for all cards since Ampere, also where this machine has one" OFF)
 set(KUSARI_CUDA_EMULATED AUTO CACHE STRING "Test the CUDA backend on a device that the processor plays: AUTO, ON or OFF")
 set(KUSARI_SANITIZE "" CACHE STRING "Sanitizers to build with, such as address,undefined")
 set(KUSARI_SHARED_DIR "${CMAKE_CURRENT_SOURCE_DIR}/../shared" CACHE PATH

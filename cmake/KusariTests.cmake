@@ -593,6 +593,7 @@ if(Python3_Interpreter_FOUND)
   add_test(NAME check_layers COMMAND Python3::Interpreter "${CMAKE_CURRENT_SOURCE_DIR}/tools/check_layers")
   add_test(NAME check_layers_finds_offences
            COMMAND Python3::Interpreter "${CMAKE_CURRENT_SOURCE_DIR}/tests/check_layers/check_layers_test.py")
+  add_test(NAME gpu_check COMMAND Python3::Interpreter "${CMAKE_CURRENT_SOURCE_DIR}/tests/gpu_check/gpu_check_test.py")
   add_test(NAME check_headers COMMAND Python3::Interpreter "${CMAKE_CURRENT_SOURCE_DIR}/tools/check_headers")
   add_test(NAME check_headers_finds_offences
            COMMAND Python3::Interpreter "${CMAKE_CURRENT_SOURCE_DIR}/tests/check_headers/check_headers_test.py")

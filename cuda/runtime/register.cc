@@ -29,6 +29,13 @@ void register_kernels(Backend& backend) {
   register_softmax(backend);
   register_rows(backend);
   register_random(backend);
+  register_scan(backend);
+  register_row_products(backend);
+  register_fft(backend);
+  register_linear_algebra(backend);
+  register_connectionist_temporal_classification(backend);
+  register_attention(backend);
+  register_recurrent(backend);
 }
 
 }  // namespace kusari::cuda
