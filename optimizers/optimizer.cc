@@ -179,9 +179,9 @@ bool Optimizer::note_batch(const Variable& x) {
   return true;
 }
 
-void Optimizer::exchange_gradients() {
-  if (impl_->exchange == nullptr) return;
-  impl_->exchange->run_once(*this, impl_->all_parameters());
+// Whether there are gradients for a step.
+bool Optimizer::exchange_gradients() {
+  return impl_->exchange == nullptr || impl_->exchange->run_once(*this, impl_->all_parameters());
 }
 
 std::vector<Parameter*> Optimizer::Impl::all_parameters() const {
@@ -255,8 +255,7 @@ void Optimizer::accumulate(const std::function<Variable()>& lossfun, double weig
 void Optimizer::update() {
   const profiler::Range range("update");
   impl_->refresh();
-  exchange_gradients();
-  Step(*impl_).run();
+  if (exchange_gradients()) Step(*impl_).run();
   if (impl_->exchange != nullptr) impl_->exchange->forget_exchanged();
 }
 

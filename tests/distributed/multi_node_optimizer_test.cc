@@ -350,6 +350,33 @@ TEST_CASE("multi-node optimizer: each rank drops other units, in the same way in
   CHECK(masks() == first);
 }
 
+TEST_CASE("multi-node optimizer: double buffering takes each step with the gradients before") {
+  run_ranks(2, [](Communicator& comm) {
+    TestMlp model;
+    model(Variable(test_batch(4, {3}, 0).x, false));
+    auto optimizer = create_multi_node_optimizer(optimizers::SGD(1), comm, {.double_buffering = true});
+    optimizer.setup(model);
+    const auto bias = [&] { return model.l2.b.array().to_vector<double>()[0]; };
+    const auto step = [&](double mean) {
+      model.cleargrads();
+      model.l2.b.set_grad(full_like(model.l2.b.array(), comm.rank() == 0 ? mean - 1 : mean + 1));
+      optimizer.update();
+    };
+    const double before = bias();
+    step(2);
+    CHECK(bias() == before);
+    CHECK(optimizer.t() == 0);
+    step(5);
+    CHECK(bias() == doctest::Approx(before - 2));
+    step(7);
+    CHECK(bias() == doctest::Approx(before - 7));
+    CHECK(optimizer.t() == 2);
+  });
+  CHECK_THROWS_AS(create_multi_node_optimizer(optimizers::SGD(), distributed::create_communicator(),
+                                              {.overlap = true, .double_buffering = true}),
+                  ValueError);
+}
+
 TEST_CASE("multi-node optimizer: ranks that differ are told apart") {
   const auto other_models = [](Communicator& comm) {
     TestMlp model(comm.rank() == 0 ? 16 : 8);
