@@ -9,8 +9,8 @@
 #include "kusari/framework/core/collectives.h"
 #include "kusari/framework/core/error.h"
 
-// Messages between the processes that an MPI launcher started. MPI moves bytes, and nothing here waits but the start and
-// the end: the callers test, and look after ranks that do not answer.
+// Messages between the processes that an MPI launcher started. MPI moves bytes, and nothing here waits but the start
+// and the end: the callers test, and look after ranks that do not answer.
 namespace kusari::collectives {
 namespace {
 

@@ -230,7 +230,9 @@ GradientExchange::Word GradientExchange::own_word(std::span<Parameter* const> pa
           .history = group_->history(),
           .structure = structure,
           .present = present,
-          .settings = mixed_in(mixed_in(wire, static_cast<uint64_t>(options_.bucket_bytes)), (options_.exchanges ? 1u : 0u) + (options_.overlaps ? 2u : 0u) + (options_.double_buffering ? 4u : 0u)),
+          .settings = mixed_in(
+              mixed_in(wire, static_cast<uint64_t>(options_.bucket_bytes)),
+              (options_.exchanges ? 1u : 0u) + (options_.overlaps ? 2u : 0u) + (options_.double_buffering ? 4u : 0u)),
           .examples = examples_.value_or(-1),
           .flags = must_share_ || structure != shared_structure_ ? uint64_t{Word::kMustShare} : 0,
           .spare = 0};
@@ -407,7 +409,8 @@ void GradientExchange::average(Link& model, bool zero_fill) {
   const std::vector<double> weights(static_cast<size_t>(group_->size()), 1.0 / group_->size());
   if (!options_.exchanges) return;
   for (GradientBucket& bucket : plan(model, parameters, present)) {
-    bucket.start(*group_, [](const Device&) { return GradientScale(); }, 0);
+    bucket.start(
+        *group_, [](const Device&) { return GradientScale(); }, 0);
     bucket.finish(weights, GradientBucket::Use::unchanged);
   }
 }

@@ -106,7 +106,7 @@ class KUSARI_API GradientExchange {
   std::optional<int64_t> examples_;
   bool must_share_ = true;
   bool is_exchanged_ = false;
-  bool has_step_ = true;  // whether what was exchanged last is for a step
+  bool has_step_ = true;        // whether what was exchanged last is for a step
   std::unique_ptr<Step> step_;  // one that has begun before its gradients were complete
   std::unique_ptr<Early> early_;
   std::vector<GradientBucket> previous_;  // with double_buffering: on their way

@@ -168,9 +168,9 @@ void Optimizer::cleargrads() {
 Optimizer::ForwardScope Optimizer::forward_scope() const {
   ForwardScope scope = impl_->forward_scope ? impl_->forward_scope() : ForwardScope();
   if (impl_->exchange == nullptr) return scope;
-  const bool makes_parameters = std::any_of(impl_->members.begin(), impl_->members.end(), [](const Impl::Member& member) {
-    return !member.parameter->is_initialized();
-  });
+  const bool makes_parameters =
+      std::any_of(impl_->members.begin(), impl_->members.end(),
+                  [](const Impl::Member& member) { return !member.parameter->is_initialized(); });
   return impl_->exchange->forward_scope(std::move(scope), makes_parameters);
 }
 

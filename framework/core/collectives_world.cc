@@ -289,8 +289,8 @@ class World::Stall {
     }
   }
 
-  // "rank 2 has not reached all-reduce 1042; ranks 0, 1, 3 wait for 30 s". Ranks of the group that neither say that they
-  // wait here nor sit in another operation are those that it is about.
+  // "rank 2 has not reached all-reduce 1042; ranks 0, 1, 3 wait for 30 s". Ranks of the group that neither say that
+  // they wait here nor sit in another operation are those that it is about.
   std::string describe(Seconds waited, Ticket& ticket) {
     std::vector<int> waiting{world_.transport_->rank()}, silent, awaited;
     ticket.list_awaited(awaited);

@@ -41,7 +41,8 @@ KUSARI_API void make_multi_node(Optimizer& optimizer, const Communicator& commun
 /// With one rank nothing changes, to the bit. The rate is not scaled. Steps are collective.
 ///
 /// Of an lvalue it gives the reference back, of an rvalue the object. Throws ValueError for a bucket size that is
-/// negative, and for both overlap and double_buffering. chainermn.create_multi_node_optimizer, whose first update takes no step.
+/// negative, and for both overlap and double_buffering. chainermn.create_multi_node_optimizer, whose first update takes
+/// no step.
 template <std::derived_from<Optimizer> T>
 T& create_multi_node_optimizer(T& optimizer, const Communicator& communicator,
                                const MultiNodeOptimizerOptions& options = {}) {
