@@ -620,6 +620,15 @@ if(Python3_Interpreter_FOUND AND TARGET distributed_ranks)
   set_tests_properties(distributed_mpi PROPERTIES LABELS unit TIMEOUT 300 SKIP_RETURN_CODE 77)
 endif()
 
+if(Python3_Interpreter_FOUND AND TARGET kusari_mpi AND TARGET example_distributed_train_mnist)
+  add_dependencies(example_distributed_train_mnist kusari_mpi)  # which it loads by name
+  add_test(NAME distributed_twins
+           COMMAND Python3::Interpreter -B "${CMAKE_CURRENT_SOURCE_DIR}/tests/distributed/twins_test.py"
+                   "${CMAKE_CURRENT_SOURCE_DIR}/tools/mpirun_here" $<TARGET_FILE:example_distributed_train_mnist>
+                   $<TARGET_FILE:example_mnist_train_mnist> "${CMAKE_CURRENT_BINARY_DIR}/tests/distributed_twins" 2)
+  set_tests_properties(distributed_twins PROPERTIES LABELS unit TIMEOUT 300 SKIP_RETURN_CODE 77)
+endif()
+
 # Skipped unless KUSARI_CHAINER_PYTHON names a Python that has Chainer.
 if(Python3_Interpreter_FOUND AND TARGET chainer_exchange)
   add_test(NAME chainer_exchange

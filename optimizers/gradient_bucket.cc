@@ -1,9 +1,12 @@
 #include "kusari/optimizers/gradient_bucket.h"
 
+#include <cmath>
 #include <utility>
 
 #include "kusari/framework/core/error.h"
+#include "kusari/framework/core/log.h"
 #include "kusari/optimizers/conversions.h"
+#include "kusari/optimizers/hooks/fused.h"
 #include "kusari/optimizers/optimizer_impl.h"
 
 namespace kusari {
@@ -40,6 +43,7 @@ void GradientBucket::start(collectives::Group& group, const ScaleOf& scale_of, i
   buffer_ = empty({size_}, wire_, members_[0]->device());
   detail::Conversions pack;
   int64_t at = 0;
+  if (group.checks_calls()) warn_of_non_finite(group);
   for (Parameter* const parameter : members_) {
     if (!parameter->array().is_dense()) parameter->set_array(parameter->array().contiguous());
     const Array& array = parameter->array();
@@ -60,16 +64,26 @@ void GradientBucket::start(collectives::Group& group, const ScaleOf& scale_of, i
       group, host_, AllReduceOptions{.detail = detail_, .first_number = number, .awaits_weights = true});
 }
 
-double GradientBucket::finish(const std::vector<double>& weights) {
+void GradientBucket::warn_of_non_finite(const collectives::Group& group) const {
+  for (Parameter* const parameter : members_) {
+    const Array sum = optimizer_hooks::gradient_square_sum({&parameter, 1});
+    if (!sum.is_defined() || std::isfinite(sum.item<double>())) continue;
+    log::warn("the gradient of '" + parameter->name() + "' (" + detail_ + ") of " + group.describe(group.rank()) +
+              " is not finite");
+  }
+}
+
+double GradientBucket::finish(const std::vector<double>& weights, Use use) {
   reduction_->set_weights(weights);
   const double waited = reduction_->wait();
   reduction_ = nullptr;
   if (!buffer_.device().is_cpu()) buffer_.copy_from(host_);
   host_ = Array();
+  if (use == Use::none) return waited;
   detail::Conversions unpack;
   for (size_t i = 0; i < members_.size(); ++i) {
     Parameter& parameter = *members_[i];
-    if (!(written_state(parameter) == sent_[i].written)) {
+    if (use == Use::unchanged && !(written_state(parameter) == sent_[i].written)) {
       throw StateError("Optimizer::update: the gradient of '" + parameter.name() + "' (" + detail_ +
                        ") has changed after it was sent to the other processes: leave out `overlap` for such models");
     }

@@ -32,11 +32,14 @@ class GradientBucket {
   void start(collectives::Group& group, const ScaleOf& scale_of, int64_t number);
   bool is_started() const noexcept { return reduction_ != nullptr; }
   bool test() { return reduction_->test(); }
-  /// Waits for the sum with these weights of the ranks, and puts it in the place of the gradients; seconds of waiting.
-  /// Throws StateError when a gradient has changed since start().
-  double finish(const std::vector<double>& weights);
+  /// What becomes of the sum: it takes the place of gradients that have not changed since start(), or of any, or none.
+  enum class Use { unchanged, any, none };
+  /// Waits for the sum with these weights of the ranks; seconds of waiting. Throws StateError when a gradient has
+  /// changed that must not.
+  double finish(const std::vector<double>& weights, Use use);
 
  private:
+  void warn_of_non_finite(const collectives::Group& group) const;
   struct Sent {
     detail::GradientScale scale;
     detail::WrittenState written;  // of the gradient; storage 0: there was none

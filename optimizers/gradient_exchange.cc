@@ -2,12 +2,14 @@
 
 #include <algorithm>
 #include <cstring>
+#include <exception>
 #include <unordered_map>
 
 #include "kusari/framework/autograd/final_leaves.h"
 #include "kusari/framework/core/collectives.h"
 #include "kusari/framework/core/error.h"
 #include "kusari/framework/core/graph_capture.h"
+#include "kusari/framework/core/log.h"
 #include "kusari/framework/core/profiler.h"
 #include "kusari/framework/core/random.h"
 #include "kusari/framework/serializers/dictionary_message.h"
@@ -143,7 +145,14 @@ class GradientExchange::Early final : public detail::FinalLeaves {
 GradientExchange::GradientExchange(std::shared_ptr<Group> group, const GradientExchangeOptions& options)
     : group_{std::move(group)}, options_{options} {}
 
-GradientExchange::~GradientExchange() = default;
+GradientExchange::~GradientExchange() {
+  if (previous_.empty() || std::uncaught_exceptions() > 0) return;
+  try {  // nobody takes a step with them, but other ranks wait for this one's part
+    for (GradientBucket& bucket : previous_) bucket.finish(previous_weights_, GradientBucket::Use::none);
+  } catch (const std::exception& error) {
+    log::warn(std::string("GradientExchange: the last exchange was given up: ") + error.what());
+  }
+}
 
 void GradientExchange::note_examples(int64_t examples) noexcept { examples_ = examples_.value_or(0) + examples; }
 
@@ -204,9 +213,10 @@ std::vector<bool> GradientExchange::share_state(Optimizer& optimizer, bool with_
   return has_parameters;
 }
 
-void GradientExchange::run_once(Optimizer& optimizer, std::span<Parameter* const> parameters) {
-  if (!is_exchanged_) run(optimizer, parameters);
+bool GradientExchange::run_once(Optimizer& optimizer, std::span<Parameter* const> parameters) {
+  if (!is_exchanged_) has_step_ = run(optimizer, parameters);
   is_exchanged_ = true;
+  return has_step_;
 }
 
 GradientExchange::Word GradientExchange::own_word(std::span<Parameter* const> parameters) const {
@@ -220,7 +230,9 @@ GradientExchange::Word GradientExchange::own_word(std::span<Parameter* const> pa
           .history = group_->history(),
           .structure = structure,
           .present = present,
-          .settings = mixed_in(mixed_in(wire, static_cast<uint64_t>(options_.bucket_bytes)), (options_.exchanges ? 1u : 0u) + (options_.overlaps ? 2u : 0u)),
+          .settings = mixed_in(
+              mixed_in(wire, static_cast<uint64_t>(options_.bucket_bytes)),
+              (options_.exchanges ? 1u : 0u) + (options_.overlaps ? 2u : 0u) + (options_.double_buffering ? 4u : 0u)),
           .examples = examples_.value_or(-1),
           .flags = must_share_ || structure != shared_structure_ ? uint64_t{Word::kMustShare} : 0,
           .spare = 0};
@@ -331,11 +343,11 @@ void GradientExchange::start_until(Step& step, size_t count) {
   }
 }
 
-void GradientExchange::run(Optimizer& optimizer, std::span<Parameter* const> parameters) {
+bool GradientExchange::run(Optimizer& optimizer, std::span<Parameter* const> parameters) {
   if (group_->size() == 1) {
     ++steps_;
     examples_.reset();
-    return;
+    return true;
   }
   GraphCapture::refuse("Optimizer::update", "gradients are exchanged with other processes");
   const profiler::Range range("exchange");
@@ -355,19 +367,37 @@ void GradientExchange::run(Optimizer& optimizer, std::span<Parameter* const> par
     for (size_t i = 0; i < weights.size() && all > 0; ++i) weights[i] = had_it[i] ? weights[i] / all : 0;
     shared_structure_ = words[0].structure;
   }
+  bool has_step = true;
   if (plans_ahead) {
     start_until(*step, step->buckets.size());
-    for (GradientBucket& bucket : step->buckets) waited_ += bucket.finish(weights);
+    for (GradientBucket& bucket : step->buckets) waited_ += bucket.finish(weights, GradientBucket::Use::unchanged);
   } else if (options_.exchanges) {
     const bool differ = any_word([&](const Word& word) { return word.present != words[0].present; });
-    for (GradientBucket& bucket : plan(optimizer.target(), parameters, present_in(parameters, differ))) {
-      bucket.start(*group_, [&](const Device& device) { return detail::OptimizerAccess::gradient_scale(optimizer, device); },
-                   0);
-      waited_ += bucket.finish(weights);
+    std::vector<GradientBucket> buckets = plan(optimizer.target(), parameters, present_in(parameters, differ));
+    const auto scale_of = [&](const Device& device) {
+      return detail::OptimizerAccess::gradient_scale(optimizer, device);
+    };
+    for (GradientBucket& bucket : buckets) {
+      bucket.start(*group_, scale_of, 0);
+      if (!options_.double_buffering) waited_ += bucket.finish(weights, GradientBucket::Use::unchanged);
     }
+    if (options_.double_buffering) has_step = finish_previous(std::move(buckets), weights);
   }
   ++steps_;
   examples_.reset();
+  return has_step;
+}
+
+// Whether there were gradients of the step before.
+bool GradientExchange::finish_previous(std::vector<GradientBucket> started, const std::vector<double>& weights) {
+  for (const GradientBucket& bucket : started) {
+    for (Parameter* const parameter : bucket.members()) parameter->cleargrad();
+  }
+  const bool has_step = !previous_.empty();
+  for (GradientBucket& bucket : previous_) waited_ += bucket.finish(previous_weights_, GradientBucket::Use::any);
+  previous_ = std::move(started);
+  previous_weights_ = weights;
+  return has_step;
 }
 
 void GradientExchange::average(Link& model, bool zero_fill) {
@@ -379,8 +409,9 @@ void GradientExchange::average(Link& model, bool zero_fill) {
   const std::vector<double> weights(static_cast<size_t>(group_->size()), 1.0 / group_->size());
   if (!options_.exchanges) return;
   for (GradientBucket& bucket : plan(model, parameters, present)) {
-    bucket.start(*group_, [](const Device&) { return GradientScale(); }, 0);
-    bucket.finish(weights);
+    bucket.start(
+        *group_, [](const Device&) { return GradientScale(); }, 0);
+    bucket.finish(weights, GradientBucket::Use::unchanged);
   }
 }
 

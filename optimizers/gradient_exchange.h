@@ -34,6 +34,8 @@ struct GradientExchangeOptions {
   bool exchanges = true;
   /// Start buckets while backward computes the gradients of others: update(lossfun) alone.
   bool overlaps = false;
+  /// Take each step with the gradients of the one before, whose exchange then has a step's time.
+  bool double_buffering = false;
 };
 
 /// What an optimizer does together with those of other processes: all begin with the same values, and each step takes
@@ -57,11 +59,12 @@ class KUSARI_API GradientExchange {
   void note_examples(int64_t examples) noexcept;
   bool knows_examples() const noexcept { return examples_.has_value(); }
 
-  /// Replaces the gradients of a target's initialised parameters by the weighted means over the ranks. Collective.
-  void run(Optimizer& optimizer, std::span<Parameter* const> parameters);
+  /// Replaces the gradients of a target's initialised parameters by the weighted means over the ranks. False: there are
+  /// none yet to take a step with (double_buffering). Collective.
+  bool run(Optimizer& optimizer, std::span<Parameter* const> parameters);
   /// The gradients are new: see Optimizer::update.
   void forget_exchanged() noexcept { is_exchanged_ = false; }
-  void run_once(Optimizer& optimizer, std::span<Parameter* const> parameters);
+  bool run_once(Optimizer& optimizer, std::span<Parameter* const> parameters);
 
   /// The same for a model without an optimizer, of gradients that weigh alike. With `zero_fill` parameters without a
   /// gradient on any rank get zeros.
@@ -96,14 +99,18 @@ class KUSARI_API GradientExchange {
                                    const std::vector<bool>& present);
   void plan_ahead(Step& step, Optimizer& optimizer, std::span<Parameter* const> parameters);
   void start_until(Step& step, size_t count);
+  bool finish_previous(std::vector<GradientBucket> started, const std::vector<double>& weights);
 
   std::shared_ptr<collectives::Group> group_;
   GradientExchangeOptions options_;
   std::optional<int64_t> examples_;
   bool must_share_ = true;
   bool is_exchanged_ = false;
+  bool has_step_ = true;        // whether what was exchanged last is for a step
   std::unique_ptr<Step> step_;  // one that has begun before its gradients were complete
   std::unique_ptr<Early> early_;
+  std::vector<GradientBucket> previous_;  // with double_buffering: on their way
+  std::vector<double> previous_weights_;
   uint64_t shared_structure_ = 0;
   int64_t steps_ = 0;
   double waited_ = 0;

@@ -168,9 +168,9 @@ void Optimizer::cleargrads() {
 Optimizer::ForwardScope Optimizer::forward_scope() const {
   ForwardScope scope = impl_->forward_scope ? impl_->forward_scope() : ForwardScope();
   if (impl_->exchange == nullptr) return scope;
-  const bool makes_parameters = std::any_of(impl_->members.begin(), impl_->members.end(), [](const Impl::Member& member) {
-    return !member.parameter->is_initialized();
-  });
+  const bool makes_parameters =
+      std::any_of(impl_->members.begin(), impl_->members.end(),
+                  [](const Impl::Member& member) { return !member.parameter->is_initialized(); });
   return impl_->exchange->forward_scope(std::move(scope), makes_parameters);
 }
 
@@ -179,9 +179,9 @@ bool Optimizer::note_batch(const Variable& x) {
   return true;
 }
 
-void Optimizer::exchange_gradients() {
-  if (impl_->exchange == nullptr) return;
-  impl_->exchange->run_once(*this, impl_->all_parameters());
+// Whether there are gradients for a step.
+bool Optimizer::exchange_gradients() {
+  return impl_->exchange == nullptr || impl_->exchange->run_once(*this, impl_->all_parameters());
 }
 
 std::vector<Parameter*> Optimizer::Impl::all_parameters() const {
@@ -255,8 +255,7 @@ void Optimizer::accumulate(const std::function<Variable()>& lossfun, double weig
 void Optimizer::update() {
   const profiler::Range range("update");
   impl_->refresh();
-  exchange_gradients();
-  Step(*impl_).run();
+  if (exchange_gradients()) Step(*impl_).run();
   if (impl_->exchange != nullptr) impl_->exchange->forget_exchanged();
 }
 

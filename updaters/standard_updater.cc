@@ -132,7 +132,8 @@ void StandardUpdater::update() {
 double StandardUpdater::seconds_waited() const {
   double seconds = 0;
   for (const auto& [name, optimizer] : optimizers_) {
-    if (const GradientExchange* const exchange = detail::OptimizerAccess::exchange(*optimizer)) seconds += exchange->waited();
+    if (const GradientExchange* const exchange = detail::OptimizerAccess::exchange(*optimizer))
+      seconds += exchange->waited();
   }
   return seconds;
 }

@@ -6,8 +6,7 @@ namespace kusari::updaters {
 
 StepTimes StepTimes::since(const StepTimes& earlier) const noexcept {
   if (iterations < earlier.iterations) return *this;
-  return {data - earlier.data, compute - earlier.compute, iterations - earlier.iterations,
-          exchange - earlier.exchange};
+  return {data - earlier.data, compute - earlier.compute, iterations - earlier.iterations, exchange - earlier.exchange};
 }
 
 void StepTimes::serialize(Serializer& serializer) {

@@ -8,9 +8,9 @@
 namespace kusari {
 namespace {
 
-constexpr int64_t kWhole = 16 * 1024;           // bytes up to which each rank sums for itself
+constexpr int64_t kWhole = 16 * 1024;              // bytes up to which each rank sums for itself
 constexpr int64_t kSliceBytes = int64_t{4} << 20;  // what is summed is still in a cache
-constexpr int64_t kAlign = 64;                  // bytes: chunks begin with a cache line
+constexpr int64_t kAlign = 64;                     // bytes: chunks begin with a cache line
 
 int64_t slice_size(int64_t size, Dtype dtype) {
   return size * itemsize(dtype) <= kWhole ? size : kSliceBytes / itemsize(dtype);
@@ -23,7 +23,7 @@ struct AllReduce::Slice {
 
   State state;
   int64_t begin, size;
-  Array rows;  // what has come from the ranks
+  Array rows;                           // what has come from the ranks
   std::vector<size_t> offsets, counts;  // bytes of the ranks' chunks
   collectives::TicketPtr ticket;
 };
@@ -36,8 +36,8 @@ AllReduce::AllReduce(collectives::Group& group, const Array& data, AllReduceOpti
   if (options_.first_number == 0) group.compare_calls(operation(), static_cast<size_t>(data_.nbytes()));
   slice_size_ = slice_size(size, data_.dtype());
   slice_count_ = static_cast<size_t>((size + slice_size_ - 1) / slice_size_);
-  first_number_ = options_.first_number != 0 ? options_.first_number
-                                             : group.reserve(operation(), operations(size, data_.dtype()));
+  first_number_ =
+      options_.first_number != 0 ? options_.first_number : group.reserve(operation(), operations(size, data_.dtype()));
   under_way_.resize(2);
   for (size_t i = 0; i < std::min<size_t>(2, slice_count_); ++i) start(i);
 }
@@ -115,9 +115,9 @@ bool AllReduce::advance(Slice& slice, size_t index) {
   }
   slice.rows = Array();
   slice.state = Slice::State::gathers;
-  slice.ticket = group_.start_allgather(operation(), static_cast<char*>(data_.raw_data()) + slice.begin * item,
-                                        slice.offsets, slice.counts,
-                                        first_number_ + 2 * static_cast<int64_t>(index) + 1);
+  slice.ticket =
+      group_.start_allgather(operation(), static_cast<char*>(data_.raw_data()) + slice.begin * item, slice.offsets,
+                             slice.counts, first_number_ + 2 * static_cast<int64_t>(index) + 1);
   slice.ticket->held = std::make_shared<const Array>(data_);
   return advance(slice, index);
 }

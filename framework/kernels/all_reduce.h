@@ -21,9 +21,9 @@ struct AllReduceOptions {
 };
 
 /// Replaces `data` by scale * the weighted sum of the ranks' arrays: of the same dtype and size on all ranks, on the
-/// CPU, in C order, contiguous. Bytes alone travel, and each sum is made once, by kernels::SumRows: the same bits on all
-/// ranks, with any MPI and any number of machines. A large array goes in slices, each as chunks to the ranks that sum
-/// them and back; up to 16 KiB go whole, and each rank sums for itself.
+/// CPU, in C order, contiguous. Bytes alone travel, and each sum is made once, by kernels::SumRows: the same bits on
+/// all ranks, with any MPI and any number of machines. A large array goes in slices, each as chunks to the ranks that
+/// sum them and back; up to 16 KiB go whole, and each rank sums for itself.
 class KUSARI_API AllReduce final : public collectives::Ticket {
  public:
   /// Starts it. Collective.

@@ -156,11 +156,13 @@ TEST_CASE("multi-node evaluator: values that some ranks lack, and batches that a
     iterators::SerialIterator test(examples, 2, {.repeat = false, .shuffle = false});
     TestMlp model;
     auto evaluator = distributed::create_multi_node_evaluator(
-        extensions::Evaluator(test, model, {.eval_func = [&](const Variable& x, const Variable&) {
-          report({{"size", static_cast<double>(x.shape(0))}}, model);
-          if (comm.rank() == 1) report({{"only here", 3.0}}, model);
-          return x;
-        }}),
+        extensions::Evaluator(test, model,
+                              {.eval_func =
+                                   [&](const Variable& x, const Variable&) {
+                                     report({{"size", static_cast<double>(x.shape(0))}}, model);
+                                     if (comm.rank() == 1) report({{"only here", 3.0}}, model);
+                                     return x;
+                                   }}),
         comm);
     const DictSummary::Values means = evaluator();
     REQUIRE(means.size() == 2);
