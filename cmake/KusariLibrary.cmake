@@ -77,6 +77,10 @@ if(KUSARI_WITH_PUGIXML)
   target_compile_definitions(kusari PRIVATE KUSARI_WITH_PUGIXML)
   target_link_libraries(kusari PRIVATE pugixml::pugixml)
 endif()
+if(KUSARI_WITH_HDF5)
+  target_compile_definitions(kusari PRIVATE KUSARI_WITH_HDF5)
+  target_link_libraries(kusari PRIVATE Hdf5::hdf5)
+endif()
 
 # framework/cpu/isa/*.cc: pointwise, reduction and optimizer loops, compiled once per instruction set and chosen at
 # run time. No contraction to fused multiply-adds, so that results are the same bits in every instruction set and do not

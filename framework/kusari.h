@@ -390,6 +390,7 @@
 #include "kusari/framework/quantization/quantizable_call.h"
 #include "kusari/framework/quantization/quantized.h"
 #include "kusari/framework/serializers/dictionary.h"
+#include "kusari/framework/serializers/hdf5.h"
 #include "kusari/framework/serializers/npy_file.h"
 #include "kusari/framework/serializers/npz.h"
 #include "kusari/framework/serializers/safetensors.h"
