@@ -8,7 +8,7 @@ set(kusari_build_include "${CMAKE_CURRENT_BINARY_DIR}/include")
 set(kusari_sources)
 foreach(folder framework/core framework/kernels framework/cpu framework/autograd framework/functions
         framework/initializers framework/links framework/static_graph framework/inference framework/quantization framework/serializers framework/tokenizers framework/models framework/datasets
-        framework/amp framework/training framework/distributed iterators optimizers updaters)
+        framework/amp framework/training framework/testing framework/distributed iterators optimizers updaters)
   file(GLOB_RECURSE found CONFIGURE_DEPENDS ${folder}/*.cc)
   list(APPEND kusari_sources ${found})
 endforeach()

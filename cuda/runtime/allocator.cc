@@ -117,6 +117,16 @@ int64_t CachingAllocator::allocated_for(void* stream) const {
   return bytes;
 }
 
+void CachingAllocator::set_limit(size_t bytes) {
+  const std::scoped_lock lock(mutex_);
+  limit_ = bytes;
+}
+
+size_t CachingAllocator::limit() const {
+  const std::scoped_lock lock(mutex_);
+  return limit_;
+}
+
 void CachingAllocator::release_cached() {
   const std::scoped_lock lock(mutex_);
   finish_deferred(false);
@@ -169,6 +179,7 @@ std::string CachingAllocator::summary() const {
   row("most in use", "", "", mib(statistics_.max_allocated));
   row("most reserved", "", "", mib(max_reserved_));
   row("driver allocations", "", "", std::to_string(statistics_.system_allocations));
+  if (limit_ != 0) row("limit", "", "", mib(limit_));
   row("free on the device", "", "", mib(info.free));
   row("of", "", "", mib(info.total));
   return text;
@@ -202,6 +213,7 @@ void CachingAllocator::recycle(Block* block) noexcept {
 
 // A block that is a whole segment, or null.
 Block* CachingAllocator::from_source(Pool* pool, size_t bytes) {
+  if (limit_ != 0 && (bytes > limit_ || static_cast<size_t>(statistics_.reserved) > limit_ - bytes)) return nullptr;
   void* const data = source_.allocate_segment(bytes);
   if (data == nullptr) return nullptr;
   statistics_.reserved += static_cast<int64_t>(bytes);
@@ -324,7 +336,8 @@ void CachingAllocator::throw_out_of_memory(size_t bytes) {
   const SegmentSource::MemoryInfo info = source_.memory_info();
   throw OutOfMemoryError(device_ + ": no memory for " + mib(bytes) + "; arrays hold " + mib(statistics_.allocated) +
                          ", the pool keeps " + mib(statistics_.reserved - statistics_.allocated) + " in pieces, " +
-                         mib(info.free) + " of " + mib(info.total) + " are free");
+                         mib(info.free) + " of " + mib(info.total) + " are free" +
+                         (limit_ != 0 ? "; the pool's limit is " + mib(limit_) : std::string()));
 }
 
 }  // namespace kusari::cuda

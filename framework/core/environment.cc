@@ -44,6 +44,7 @@ constexpr Known kKnown[] = {
     {.variable = "KUSARI_CONVOLUTION", .kind = Kind::choice, .names = {"direct", "blocked", "winograd", "im2col"}},
     {.variable = "KUSARI_CPU_ISA", .kind = Kind::choice, .names = {"v1", "v3", "v4", "v4_bf16"}},
     {.variable = "KUSARI_CUDA_GRAPHS", .kind = Kind::flag},
+    {.variable = "KUSARI_CUDA_MEMORY_LIMIT", .kind = Kind::number},
     {.variable = "KUSARI_LAYOUT", .kind = Kind::choice, .names = {"nchw", "nhwc"}},
     {.variable = "KUSARI_LOG_LEVEL", .kind = Kind::choice, .names = {"trace", "debug", "info", "warn", "error", "off"}},
     {.variable = "KUSARI_MAX_WORKSPACE_SIZE", .kind = Kind::number},

@@ -219,6 +219,32 @@ TEST_CASE("allocator: out of memory") {
   }
 }
 
+TEST_CASE("allocator: a limit") {
+  for (const bool pooled : {true, false}) {
+    CAPTURE(pooled);
+    FakeDevice device(kGiB);
+    CachingAllocator pool(device, "cuda:0", pooled);
+    CHECK(pool.limit() == 0);
+    pool.set_limit(100 * kMiB);
+    CHECK(pool.limit() == 100 * kMiB);
+    void* const kept = pool.allocate(60 * kMiB, kStreamA);
+    pool.deallocate(pool.allocate(30 * kMiB, kStreamB));
+    // What is cached for another stream makes room.
+    pool.allocate(40 * kMiB, kStreamA);
+    CHECK(device.held == 100 * kMiB);
+    CHECK_THROWS_WITH_AS(pool.allocate(2 * kMiB, kStreamA), doctest::Contains("; the pool's limit is 100.0 MiB"),
+                         OutOfMemoryError);
+    CHECK_THROWS_AS(pool.allocate(200 * kMiB, kStreamA), OutOfMemoryError);
+    CHECK(device.held == 100 * kMiB);
+    // One below what is held: nothing more, and nothing lost.
+    pool.set_limit(kMiB);
+    CHECK_THROWS_AS(pool.allocate(kMiB, kStreamB), OutOfMemoryError);
+    pool.set_limit(0);
+    CHECK(pool.allocate(300 * kMiB, kStreamA) != nullptr);
+    pool.deallocate(kept);
+  }
+}
+
 TEST_CASE("allocator: a released segment is whole and unused") {
   FakeDevice device(kGiB);
   CachingAllocator pool(device, "cuda:0", true);
