@@ -85,10 +85,6 @@ class CachingAllocator {
   void release_hold(void* stream) noexcept;
   /// Bytes in use that were allocated for the stream.
   int64_t allocated_for(void* stream) const;
-  /// Most bytes of segments; 0: as many as the device has. What is held already stays. Asking for more is as if the
-  /// device had no more.
-  void set_limit(size_t bytes);
-  size_t limit() const;
   /// Gives segments that nobody uses back to the source, after the work on them.
   void release_cached();
 
@@ -139,7 +135,6 @@ class CachingAllocator {
   Block* unused_ = nullptr;
   memory::Statistics statistics_;
   int64_t max_reserved_ = 0;
-  size_t limit_ = 0;
 };
 
 }  // namespace kusari::cuda

@@ -232,8 +232,6 @@ void CudaBackend::release_cached(int index) {
   pinned_pool().release_cached();
 }
 std::string CudaBackend::memory_summary(int index) { return Context::of(index).allocator().summary(); }
-void CudaBackend::set_memory_limit(int index, size_t bytes) { Context::of(index).allocator().set_limit(bytes); }
-size_t CudaBackend::memory_limit(int index) { return Context::of(index).allocator().limit(); }
 
 void* CudaBackend::create_event(int index) {
   (void)Context::of(index);  // makes it current: events belong to that

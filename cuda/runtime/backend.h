@@ -49,8 +49,6 @@ class CudaBackend final : public Backend {
   void reset_max_allocated(int index) override;
   void release_cached(int index) override;
   std::string memory_summary(int index) override;
-  void set_memory_limit(int index, size_t bytes) override;
-  size_t memory_limit(int index) override;
 
   void* create_event(int index) override;
   void record_event(int index, void* event) override;

@@ -158,9 +158,7 @@ class DriverMemory final : public SegmentSource {
 
 struct Context::Parts {
   Parts(int index, const char* name)
-      : memory{index}, allocator{memory, "cuda:" + std::to_string(index) + " (" + name + ")", is_pooled()} {
-    allocator.set_limit(environment::number("KUSARI_CUDA_MEMORY_LIMIT").value_or(0));
-  }
+      : memory{index}, allocator{memory, "cuda:" + std::to_string(index) + " (" + name + ")", is_pooled()} {}
 
   Stream stream;
   Stream copy_stream;

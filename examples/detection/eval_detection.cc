@@ -8,29 +8,21 @@
 #include <vector>
 
 #include <kusari/kusari.h>
-#include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
+
+#include "kusari/examples/common/flags.h"
 
 using namespace kusari;
 
 namespace {
 
-struct Arguments {
-  std::string annotations, results;
-  bool voc = false, voc07 = false;
+struct Arguments : Flags {
+  std::string annotations =
+      text("-a,--annotations", "", "What is to be found: a JSON file in COCO's format", required());
+  std::string results = text("-r,--results", "", "What was found: a JSON list in COCO's format of results", required());
+  bool voc = flag("--voc", "Print PASCAL VOC's average precisions instead");
+  bool voc07 = flag("--voc07", "The same as in 2007, by 11 points", excludes("--voc"));
 };
-
-Arguments parse(CLI::App& parser, int argc, char** argv) {
-  Arguments args;
-  parser.add_option("-a,--annotations", args.annotations, "What is to be found: a JSON file in COCO's format")
-      ->required();
-  parser.add_option("-r,--results", args.results, "What was found: a JSON list in COCO's format of results")
-      ->required();
-  CLI::Option* const voc = parser.add_flag("--voc", args.voc, "Print PASCAL VOC's average precisions instead");
-  parser.add_flag("--voc07", args.voc07, "The same as in 2007, by 11 points")->excludes(voc);
-  parser.parse(argc, argv);
-  return args;
-}
 
 /// JSON has no NaN.
 nlohmann::ordered_json number(double value) {
@@ -87,22 +79,16 @@ nlohmann::ordered_json evaluate_coco(const datasets::CocoAnnotations& truth,
           {"AR100", coco.ar100},   {"ARs", coco.ar_small}, {"ARm", coco.ar_medium}, {"ARl", coco.ar_large}};
 }
 
+void evaluate(const Arguments& args) {
+  const datasets::CocoAnnotations truth = datasets::read_coco_annotations(args.annotations);
+  const std::vector<datasets::CocoResult> results = datasets::read_coco_results(args.results);
+  const nlohmann::ordered_json line =
+      args.voc || args.voc07 ? evaluate_voc(truth, results, args.voc07) : evaluate_coco(truth, results);
+  std::printf("%s\n", line.dump().c_str());
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
-  CLI::App parser("Detections against annotations");
-  try {
-    const Arguments args = parse(parser, argc, argv);
-    const datasets::CocoAnnotations truth = datasets::read_coco_annotations(args.annotations);
-    const std::vector<datasets::CocoResult> results = datasets::read_coco_results(args.results);
-    const nlohmann::ordered_json line =
-        args.voc || args.voc07 ? evaluate_voc(truth, results, args.voc07) : evaluate_coco(truth, results);
-    std::printf("%s\n", line.dump().c_str());
-  } catch (const CLI::ParseError& error) {
-    return parser.exit(error);
-  } catch (const std::exception& error) {
-    std::fprintf(stderr, "eval_detection: %s\n", error.what());
-    return 1;
-  }
-  return 0;
+  return run_program<Arguments>(argc, argv, "Detections against annotations", evaluate);
 }

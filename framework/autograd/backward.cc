@@ -156,10 +156,10 @@ class BackwardPass {
     bool any = false;
     for (VariableNode* output : function.outputs_) any |= gy.emplace_back(take(output)).is_defined();
     if (!any) return;
-    const bool hooked = detail::is_hooked(function);
+    const bool hooked = detail::t_function_hooks != nullptr;
     if (hooked) [[unlikely]] {
       const ScopedGraphCapture unseen(nullptr);  // hooks look at arrays: no replay does that
-      detail::for_each_hook(function, [&](FunctionHook& hook) { hook.backward_preprocess(function, gy); });
+      detail::call_backward_preprocess(function, gy);
     }
     const auto backward = [&] {
       const autograd::FunctionRange range(function, "backward", gy);
@@ -169,7 +169,7 @@ class BackwardPass {
     Variables gx = backward();
     if (hooked) [[unlikely]] {
       const ScopedGraphCapture unseen(nullptr);  // hooks look at arrays: no replay does that
-      detail::for_each_hook(function, [&](FunctionHook& hook) { hook.backward_postprocess(function, gy, gx); });
+      detail::call_backward_postprocess(function, gy, gx);
     }
     gy.clear();  // so that gradients handed through unchanged have one owner
     if (options_.release_graph) function.release_retained();

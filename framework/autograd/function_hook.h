@@ -1,10 +1,6 @@
 #pragma once
 
-#include <memory>
 #include <span>
-#include <string>
-#include <utility>
-#include <vector>
 
 #include "kusari/framework/autograd/function_node.h"
 #include "kusari/framework/core/export.h"
@@ -65,20 +61,30 @@ class KUSARI_API ScopedFunctionHook {
 
 namespace detail {
 
-struct LocalHooks {
-  std::vector<std::pair<std::string, std::shared_ptr<FunctionHook>>> hooks;
-};
-
-// For the engine: nothing but two tests of a pointer while no hook is there.
-inline bool is_hooked(const FunctionNode& function) noexcept {
-  return t_function_hooks != nullptr || function.local_hooks() != nullptr;
+// For the engine: nothing but a test of one pointer while no hook is installed.
+inline void call_forward_preprocess(const FunctionNode& function, const ArrayRefs& in) {
+  for (FunctionHook* hook = t_function_hooks; hook != nullptr; hook = hook->next()) {
+    hook->forward_preprocess(function, in);
+  }
 }
-template <class Call>
-void for_each_hook(const FunctionNode& function, Call&& call) {
-  for (FunctionHook* hook = t_function_hooks; hook != nullptr; hook = hook->next()) call(*hook);
-  if (function.local_hooks() == nullptr) return;
-  const auto local = function.local_hooks()->hooks;  // a hook may remove itself
-  for (const auto& [name, hook] : local) call(*hook);
+inline void call_forward_postprocess(const FunctionNode& function, const ArrayRefs& in, const Arrays& out) {
+  for (FunctionHook* hook = t_function_hooks; hook != nullptr; hook = hook->next()) {
+    hook->forward_postprocess(function, in, out);
+  }
+}
+inline void call_called(const FunctionNode& function, std::span<const Variable* const> in,
+                        std::span<const Variable> out) {
+  for (FunctionHook* hook = t_function_hooks; hook != nullptr; hook = hook->next()) hook->called(function, in, out);
+}
+inline void call_backward_preprocess(const FunctionNode& function, const Variables& gy) {
+  for (FunctionHook* hook = t_function_hooks; hook != nullptr; hook = hook->next()) {
+    hook->backward_preprocess(function, gy);
+  }
+}
+inline void call_backward_postprocess(const FunctionNode& function, const Variables& gy, const Variables& gx) {
+  for (FunctionHook* hook = t_function_hooks; hook != nullptr; hook = hook->next()) {
+    hook->backward_postprocess(function, gy, gx);
+  }
 }
 
 }  // namespace detail

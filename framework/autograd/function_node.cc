@@ -188,10 +188,10 @@ Arrays FunctionApplication::compute(FunctionNode& function, std::span<const Vari
     if (any_absent) explain_undefined(function, inputs);
     throw;
   }
-  const bool hooked = detail::is_hooked(function);
+  const bool hooked = detail::t_function_hooks != nullptr;
   if (hooked) [[unlikely]] {
     const ScopedGraphCapture unseen(nullptr);  // hooks look at arrays: no replay does that
-    detail::for_each_hook(function, [&](FunctionHook& hook) { hook.forward_preprocess(function, in); });
+    detail::call_forward_preprocess(function, in);
   }
   if (GraphCapture* const capture = GraphCapture::current()) [[unlikely]] {
     for (const Variable* input : inputs) {
@@ -210,7 +210,7 @@ Arrays FunctionApplication::compute(FunctionNode& function, std::span<const Vari
   Arrays out = forward();
   if (hooked) [[unlikely]] {
     const ScopedGraphCapture unseen(nullptr);  // hooks look at arrays: no replay does that
-    detail::for_each_hook(function, [&](FunctionHook& hook) { hook.forward_postprocess(function, in, out); });
+    detail::call_forward_postprocess(function, in, out);
   }
   if (settings.debug) [[unlikely]] {
     check_finite(function, out);
@@ -253,7 +253,7 @@ Variable FunctionApplication::run_single(FunctionNode& function, std::span<const
 void FunctionApplication::tell_hooks(const FunctionNode& function, std::span<const Variable* const> inputs,
                                      std::span<const Variable> outputs) {
   const ScopedGraphCapture unseen(nullptr);  // hooks look at arrays: no replay does that
-  detail::for_each_hook(function, [&](FunctionHook& hook) { hook.called(function, inputs, outputs); });
+  detail::call_called(function, inputs, outputs);
 }
 
 Variable FunctionApplication::run_plain_single(FunctionNode& function, std::span<const Variable* const> inputs) {
@@ -265,7 +265,7 @@ Variable FunctionApplication::run_plain_single(FunctionNode& function, std::span
   } else {
     result = Variable(new VariableNode(std::move(out[0]), any_requires_grad(inputs)));
   }
-  if (detail::is_hooked(function)) [[unlikely]]
+  if (detail::t_function_hooks != nullptr) [[unlikely]]
     tell_hooks(function, inputs, {&result, 1});
   return result;
 }
@@ -284,7 +284,7 @@ Variables FunctionApplication::run_plain(FunctionNode& function, std::span<const
   if (!function.recording_) {
     const bool requires_grad = any_requires_grad(inputs);
     for (Array& array : out) result.emplace_back(new VariableNode(std::move(array), requires_grad));
-    if (detail::is_hooked(function)) [[unlikely]]
+    if (detail::t_function_hooks != nullptr) [[unlikely]]
       tell_hooks(function, inputs, {result.data(), result.size()});
     return result;
   }
@@ -297,7 +297,7 @@ Variables FunctionApplication::run_plain(FunctionNode& function, std::span<const
     }
   }
   for (size_t i = 0; i < out.size(); ++i) result.push_back(connect(function, std::move(out[i]), i));
-  if (detail::is_hooked(function)) [[unlikely]]
+  if (detail::t_function_hooks != nullptr) [[unlikely]]
     tell_hooks(function, inputs, {result.data(), result.size()});
   return result;
 }

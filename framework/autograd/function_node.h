@@ -4,12 +4,10 @@
 #include <atomic>
 #include <cstdint>
 #include <initializer_list>
-#include <memory>
 #include <span>
 #include <string>
 #include <type_traits>
 #include <utility>
-#include <vector>
 
 #include "kusari/framework/autograd/type_check.h"
 #include "kusari/framework/autograd/variable.h"
@@ -45,15 +43,6 @@ enum class Precision : uint8_t {
 
 class Attributes;
 class BackwardPass;
-class FunctionHook;
-
-namespace detail {
-/// The hooks of one node.
-struct LocalHooks;
-struct KUSARI_API LocalHooksDelete {
-  void operator()(LocalHooks* hooks) const noexcept;
-};
-}  // namespace detail
 
 /// A vertex between variables: one application of a function. docs/extending.md has a whole example of a subclass.
 ///
@@ -89,16 +78,6 @@ class KUSARI_API FunctionNode {
   void forget_output(size_t i) noexcept { outputs_[i] = nullptr; }
   /// Frees what forward retained for backward, which then cannot be called again.
   void release_retained() noexcept;
-
-  /// Lets a hook see this function alone, after the hooks of the thread: its backward, as `y.creator()->add_hook(...)`,
-  /// and its forward as well where the function's own constructor adds it. Throws ValueError for no hook, KeyError when
-  /// there is one of that name. chainer.FunctionNode.add_hook.
-  void add_hook(std::shared_ptr<FunctionHook> hook, const std::string& hook_name);
-  /// Throws KeyError when there is no hook of that name.
-  void delete_hook(const std::string& hook_name);
-  /// In the order of their addition. chainer.FunctionNode.local_function_hooks.
-  std::vector<std::pair<std::string, std::shared_ptr<FunctionHook>>> local_function_hooks() const;
-  const detail::LocalHooks* local_hooks() const noexcept { return local_hooks_.get(); }  // for the engine
 
   void retain() noexcept {
     if (references_.load(std::memory_order_relaxed) == 0) {  // new: only its maker knows it
@@ -170,7 +149,6 @@ class KUSARI_API FunctionNode {
   SmallVector<IntrusivePtr<detail::VariableNode>, 3> inputs_;
   SmallVector<detail::VariableNode*, 1> outputs_;  // weak: a vertex that dies clears its entry
   Arrays output_arrays_;                           // retained outputs by index; empty when none are retained
-  std::unique_ptr<detail::LocalHooks, detail::LocalHooksDelete> local_hooks_;
 };
 
 inline detail::VariableNode::VariableNode(Array data, bool needs_grad) noexcept

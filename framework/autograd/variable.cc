@@ -2,9 +2,7 @@
 
 #include <ostream>
 
-#include "kusari/framework/autograd/array_statistics.h"
 #include "kusari/framework/autograd/function_node.h"
-#include "kusari/framework/core/backend.h"
 #include "kusari/framework/core/error.h"
 
 namespace kusari {
@@ -135,18 +133,6 @@ void Variable::unchain_backward() {
     }
     function->unchain();
   }
-}
-
-std::string Variable::debug_print() const {
-  const Array data = is_defined() ? array() : Array(), gradient = is_defined() ? grad() : Array();
-  const bool has_data = data.is_defined();
-  const auto row = [](const char* what, const std::string& value) { return std::string("\n- ") + what + ": " + value; };
-  const auto statistics = [](const Array& of) { return of.is_defined() ? autograd::mean_and_std(of) : "None"; };
-  return to_string(*this) + row("device", has_data ? data.device().name() : "None") +
-         row("backend", has_data ? data.device().backend().name() : "None") +
-         row("shape", has_data ? to_string(data.shape()) : "None") +
-         row("dtype", has_data ? kusari::name(data.dtype()) : "None") + row("statistics", statistics(data)) +
-         row("grad", statistics(gradient));
 }
 
 std::string to_string(const Variable& variable) {

@@ -261,10 +261,6 @@ class KUSARI_API Variable {
   /// Forgets the whole graph below this variable: truncated backpropagation through time.
   void unchain_backward();
 
-  /// What to_string gives, and below it device, backend, shape, dtype, mean and standard deviation of the array and of
-  /// the gradient, a line each. chainer.Variable.debug_print.
-  std::string debug_print() const;
-
   friend bool is_same(const Variable& a, const Variable& b) noexcept { return a.node() == b.node(); }
 
   // For the engine.

@@ -36,7 +36,7 @@ KernelId kernel_id() {
 
 /// The version of what libraries of backends and core know of each other: changes whenever Backend, Array or the door
 /// change their layout.
-inline constexpr int kBackendInterface = 7;
+inline constexpr int kBackendInterface = 6;
 
 /// What one kind of device can do: memory, copies and a table of kernels. One object per backend library.
 class KUSARI_API Backend {
@@ -111,9 +111,6 @@ class KUSARI_API Backend {
   virtual void reset_max_allocated(int index);
   virtual void release_cached(int index);
   virtual std::string memory_summary(int index);
-  /// Most bytes that the pool takes from the device; 0: no limit. Throws DeviceError where there is none to set.
-  virtual void set_memory_limit(int index, size_t bytes);
-  virtual size_t memory_limit(int index);
 
   /// Marks a moment in the device's work; null where the host's clock serves.
   virtual void* create_event(int index);

@@ -134,10 +134,6 @@ memory::Statistics Backend::memory_statistics(int) { return memory::statistics()
 void Backend::reset_max_allocated(int) { memory::reset_max_allocated(); }
 void Backend::release_cached(int) { memory::release_cached(); }
 std::string Backend::memory_summary(int) { return memory::summary(); }
-void Backend::set_memory_limit(int, size_t) {
-  throw DeviceError(std::string("the memory pool of ") + name() + " has no limit to set");
-}
-size_t Backend::memory_limit(int) { return 0; }
 
 void* Backend::create_event(int) { return nullptr; }
 void Backend::record_event(int, void*) {}
@@ -247,10 +243,6 @@ size_t cuda::max_memory_allocated(int index) {
 void cuda::reset_max_memory_allocated(int index) { cuda_device(index).backend().reset_max_allocated(index); }
 
 void cuda::release_cached_memory(int index) { cuda_device(index).backend().release_cached(index); }
-
-void cuda::set_memory_limit(size_t bytes, int index) { cuda_device(index).backend().set_memory_limit(index, bytes); }
-
-size_t cuda::get_memory_limit(int index) { return cuda_device(index).backend().memory_limit(index); }
 
 std::ostream& operator<<(std::ostream& stream, const Device& device) { return stream << device.name(); }
 

@@ -87,11 +87,6 @@ KUSARI_API size_t max_memory_allocated(int index = 0);
 KUSARI_API void reset_max_memory_allocated(int index = 0);
 /// Gives cached memory back to the driver.
 KUSARI_API void release_cached_memory(int index = 0);
-/// Most bytes that the pool of a CUDA device takes from the driver; 0: no limit. $KUSARI_CUDA_MEMORY_LIMIT at the
-/// start. Arrays that exist already stay. Where more is needed, cached memory is given back first; then
-/// OutOfMemoryError. cupy.get_default_memory_pool().set_limit.
-KUSARI_API void set_memory_limit(size_t bytes, int index = 0);
-KUSARI_API size_t get_memory_limit(int index = 0);
 }  // namespace cuda
 
 }  // namespace kusari

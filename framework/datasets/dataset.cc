@@ -3,10 +3,11 @@
 #include <algorithm>
 
 #include "kusari/framework/core/error.h"
+#include "kusari/framework/datasets/range_indices.h"
 
 namespace kusari::datasets {
 
-std::vector<int64_t> detail::indices_of(const char* call, const Range& range, int64_t size) {
+std::vector<int64_t> range_indices(const char* call, const Range& range, int64_t size) {
   if (range.step == 0) throw ValueError(std::string(call) + ": step is 0: it must be another number");
   const bool forward = range.step > 0;
   const int64_t step = std::clamp(range.step, -size - 1, size + 1);  // larger ones do the same, and may overflow
@@ -34,7 +35,7 @@ std::vector<Example> Dataset::take(std::span<const int64_t> indices) const {
 }
 
 std::vector<Example> Dataset::slice(const Range& range) const {
-  return take(detail::indices_of("Dataset::slice", range, size()));
+  return take(range_indices("Dataset::slice", range, size()));
 }
 
 size_t Dataset::component(std::string_view key) const {

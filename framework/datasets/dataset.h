@@ -30,11 +30,6 @@ struct Range {
   int64_t step = 1;
 };
 
-namespace detail {
-/// Indices of Python's range(*slice(start, stop, step).indices(size)). Throws ValueError, naming `call`, for step 0.
-KUSARI_API std::vector<int64_t> indices_of(const char* call, const Range& range, int64_t size);
-}  // namespace detail
-
 /// A sequence of examples. Derive from it, and from nothing else, to feed own data to an iterator.
 /// Iterators with workers call get() from several threads or processes at once.
 class KUSARI_API Dataset {

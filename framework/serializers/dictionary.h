@@ -71,7 +71,7 @@ class KUSARI_API EntrySource {
   EntrySource& operator=(const EntrySource&) = default;
 };
 
-/// Opens a file of entries by its content: .npz, HDF5, or else .safetensors. Throws IoError.
+/// Opens a file of entries by its content: .npz, or else .safetensors. Throws IoError.
 KUSARI_API std::shared_ptr<const EntrySource> open_entries(const std::string& path);
 
 struct LoadOptions {

@@ -13,8 +13,6 @@
 #include "kusari/framework/autograd/function_hooks/timer_hook.h"
 #include "kusari/framework/core/error.h"
 #include "kusari/framework/functions/math/exponential.h"
-#include "kusari/framework/functions/math/sum.h"
-#include "kusari/framework/functions/math/trigonometric.h"
 #include "kusari/tests/autograd/nodes.h"
 
 namespace kusari {
@@ -130,60 +128,6 @@ TEST_CASE("TimerHook counts and times") {
   std::ostringstream out;
   timer.print_report(out);
   CHECK(out.str() == report);
-}
-
-// Notes what it sees of a function.
-class NotingHook final : public FunctionHook {
- public:
-  explicit NotingHook(std::string& seen) : seen_{seen} {}
-  void forward_preprocess(const FunctionNode& f, const ArrayRefs&) override { note("<", f); }
-  void forward_postprocess(const FunctionNode& f, const ArrayRefs&, const Arrays&) override { note(">", f); }
-  void backward_preprocess(const FunctionNode& f, const Variables&) override { note("[", f); }
-  void backward_postprocess(const FunctionNode& f, const Variables&, const Variables&) override { note("]", f); }
-
- private:
-  void note(const char* when, const FunctionNode& f) { seen_ += std::string(when) + f.name() + " "; }
-  std::string& seen_;
-};
-
-// Adds a hook to itself.
-class SelfHooked final : public FunctionNode {
- public:
-  explicit SelfHooked(std::string& seen) { add_hook(std::make_shared<NotingHook>(seen), "own"); }
-  const char* name() const override { return "self_hooked"; }
-
- private:
-  Arrays forward(const ArrayRefs& in) override { return {in[0]}; }
-  Variables backward(const Variables& gy) override { return {gy[0]}; }
-};
-
-TEST_CASE("a hook of one function sees that alone") {
-  std::string seen, of_thread;
-  const Variable x(ones({2}));
-  const Variable h = F::exp(x), y = F::sum(F::sin(h));
-  h.creator()->add_hook(std::make_shared<NotingHook>(seen), "note");
-  CHECK_THROWS_WITH_AS(h.creator()->add_hook(std::make_shared<NotingHook>(seen), "note"),
-                       "FunctionNode::add_hook: exp has a hook 'note' already", KeyError);
-  CHECK_THROWS_WITH_AS(h.creator()->add_hook(nullptr, "none"), "FunctionNode::add_hook: no hook is given for exp",
-                       ValueError);
-  CHECK(h.creator()->local_function_hooks().size() == 1);
-  NotingHook hook(of_thread);
-  {
-    const ScopedFunctionHook scope(hook);
-    y.backward();
-  }
-  CHECK(seen == "[exp ]exp ");
-  CHECK(of_thread.find("[exp ") != std::string::npos);
-  CHECK(of_thread.find("[sin ") != std::string::npos);
-
-  h.creator()->delete_hook("note");
-  CHECK_THROWS_WITH_AS(h.creator()->delete_hook("note"), "FunctionNode::delete_hook: exp has no hook 'note'", KeyError);
-  y.backward();
-  CHECK(seen == "[exp ]exp ");
-
-  std::string own;
-  F::sum(apply<SelfHooked>({x}, own)).backward();
-  CHECK(own == "<self_hooked >self_hooked [self_hooked ]self_hooked ");
 }
 
 TEST_CASE("TimerHook survives a function that throws") {

@@ -207,19 +207,6 @@ TEST_CASE("variables print as Chainer's") {
   CHECK(printed(Variable(Array())) == "variable(None)");
 }
 
-TEST_CASE("debug_print tells all of a variable") {
-  Variable x(array<float>({1, 3}));
-  CHECK(x.debug_print() ==
-        "variable([1. 3.])\n- device: cpu\n- backend: cpu\n- shape: (2,)\n- dtype: float32\n"
-        "- statistics: mean=2.00000000, std=1.00000000\n- grad: None");
-  x.set_grad(array<float>({0.5, 0.5}));
-  CHECK(x.debug_print().ends_with("\n- grad: mean=0.50000000, std=0.00000000"));
-  CHECK(Variable().debug_print() ==
-        "variable(None)\n- device: None\n- backend: None\n- shape: None\n- dtype: None\n- statistics: None\n"
-        "- grad: None");
-  CHECK(Variable(zeros({0, 2})).debug_print().find("- statistics: mean=nan, std=nan") != std::string::npos);
-}
-
 TEST_CASE("a variable that never had an array has no shape") {
   const Variable x{Array()};
   CHECK_THROWS_AS(x.shape(), StateError);

@@ -12,6 +12,7 @@
 
 #include "fake_device.h"
 #include "kusari/framework/core/error.h"
+#include "kusari/framework/core/memory_limit.h"
 
 namespace kusari {
 namespace {
@@ -224,9 +225,9 @@ TEST_CASE("allocator: a limit") {
     CAPTURE(pooled);
     FakeDevice device(kGiB);
     CachingAllocator pool(device, "cuda:0", pooled);
-    CHECK(pool.limit() == 0);
-    pool.set_limit(100 * kMiB);
-    CHECK(pool.limit() == 100 * kMiB);
+    CHECK(cuda::get_memory_limit() == 0);
+    cuda::set_memory_limit(100 * kMiB);
+    CHECK(cuda::get_memory_limit() == 100 * kMiB);
     void* const kept = pool.allocate(60 * kMiB, kStreamA);
     pool.deallocate(pool.allocate(30 * kMiB, kStreamB));
     // What is cached for another stream makes room.
@@ -237,9 +238,9 @@ TEST_CASE("allocator: a limit") {
     CHECK_THROWS_AS(pool.allocate(200 * kMiB, kStreamA), OutOfMemoryError);
     CHECK(device.held == 100 * kMiB);
     // One below what is held: nothing more, and nothing lost.
-    pool.set_limit(kMiB);
+    cuda::set_memory_limit(kMiB);
     CHECK_THROWS_AS(pool.allocate(kMiB, kStreamB), OutOfMemoryError);
-    pool.set_limit(0);
+    cuda::set_memory_limit(0);
     CHECK(pool.allocate(300 * kMiB, kStreamA) != nullptr);
     pool.deallocate(kept);
   }

@@ -6,6 +6,7 @@
 
 #include "kusari/framework/core/argument.h"
 #include "kusari/framework/core/error.h"
+#include "kusari/framework/datasets/range_indices.h"
 
 namespace kusari::datasets {
 namespace {
@@ -248,7 +249,7 @@ TabularView view_of(Args&&... args) {
 
 std::optional<std::vector<int64_t>> RowSelection::indices(const char* call, int64_t size) const {
   if (std::holds_alternative<std::monostate>(rows_)) return std::nullopt;
-  if (const Range* const range = std::get_if<Range>(&rows_)) return detail::indices_of(call, *range, size);
+  if (const Range* const range = std::get_if<Range>(&rows_)) return range_indices(call, *range, size);
   std::vector<int64_t> chosen_rows;
   if (const auto* const mask = std::get_if<std::vector<bool>>(&rows_)) {
     if (static_cast<int64_t>(mask->size()) != size) {
