@@ -9,27 +9,27 @@
 #include <vector>
 
 #include <kusari/kusari.h>
-#include <CLI/CLI.hpp>
+
+#include "kusari/examples/common/flags.h"
 
 struct AugmentationFlags {
-  std::string augment = {};  // that of the model's paper when empty
+  std::string augment;  // that of the model's paper when empty
   double min_scale = 0.5, max_scale = 1.5;
   bool flip_vertical = false;
 };
 
-inline void add_augmentation_flags(CLI::App& parser, AugmentationFlags& flags) {
-  parser
-      .add_option("--augment", flags.augment,
-                  "none; flip: mirrored; jitter: mirrored and of any scale; ssd: colours, scale, parts, mirrored "
-                  "(default: that of the model's paper)")
-      ->check(CLI::IsMember({"none", "flip", "jitter", "ssd"}));
-  parser.add_option("--min-scale", flags.min_scale, "Of jitter: the smallest scale (EfficientDet's paper: 0.1)")
-      ->check(CLI::Range(0.01, 10.0))
-      ->capture_default_str();
-  parser.add_option("--max-scale", flags.max_scale, "Of jitter: the largest scale (EfficientDet's paper: 2)")
-      ->check(CLI::Range(0.01, 10.0))
-      ->capture_default_str();
-  parser.add_flag("--flip-vertical", flags.flip_vertical, "Turn images upside down too, where that changes nothing");
+inline AugmentationFlags augmentation_flags(Flags& flags) {
+  AugmentationFlags read;
+  read.augment = flags.text("--augment", "",
+                            "none; flip: mirrored; jitter: mirrored and of any scale; ssd: colours, scale, parts, "
+                            "mirrored (default: that of the model's paper)",
+                            Flags::one_of({"none", "flip", "jitter", "ssd"}));
+  read.min_scale = flags.real("--min-scale", read.min_scale,
+                              "Of jitter: the smallest scale (EfficientDet's paper: 0.1)", Flags::between(0.01, 10.0));
+  read.max_scale = flags.real("--max-scale", read.max_scale, "Of jitter: the largest scale (EfficientDet's paper: 2)",
+                              Flags::between(0.01, 10.0));
+  read.flip_vertical = flags.flag("--flip-vertical", "Turn images upside down too, where that changes nothing");
+  return read;
 }
 
 inline std::string augmentation_of(const AugmentationFlags& flags) {

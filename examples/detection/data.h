@@ -12,36 +12,38 @@
 #include <vector>
 
 #include <kusari/kusari.h>
-#include <CLI/CLI.hpp>
+
+#include "kusari/examples/common/flags.h"
 
 struct DataFlags {
-  std::string data = "bccd";
-  std::string root = {};
-  std::string train = {}, test = {};  // a split (bccd, voc), or a file of annotations (coco)
-  std::string test_root = {};         // coco: of the images to test with, if elsewhere
+  std::string data;
+  std::string root;
+  std::string train, test;  // a split (bccd, voc), or a file of annotations (coco)
+  std::string test_root;    // coco: of the images to test with, if elsewhere
   bool skip_broken = false;
   int64_t images = 0;  // the most that are trained with; 0: all
 };
 
-inline void add_data_flags(CLI::App& parser, DataFlags& flags) {
-  parser
-      .add_option("--data", flags.data,
-                  "bccd (blood cells in Pascal VOC's layout), voc, coco, or generated: drawn shapes, without files")
-      ->check(CLI::IsMember({"bccd", "voc", "coco", "generated"}))
-      ->capture_default_str();
-  parser.add_option("--root", flags.root,
-                    "Folder or tar archive of the data: that of JPEGImages (bccd, voc), or of the images (coco)");
-  parser.add_option("--train-split,--train-json", flags.train,
-                    "Images to train with: a split (bccd: trainval; voc: trainval), or a file in COCO's format "
-                    "(default: annotations/instances_train2017.json below the root)");
-  parser.add_option("--test-split,--test-json", flags.test,
-                    "Images to test with, likewise (bccd: test; voc: test; coco: annotations/instances_val2017.json)");
-  parser.add_option("--test-root", flags.test_root, "Folder or archive of COCO's images to test with");
-  parser.add_flag("--skip-broken", flags.skip_broken,
-                  "Leave out what is wrong with annotations and images, and say how much it was, instead of ending");
-  parser.add_option("--images", flags.images, "Train with the first so many images alone (0: all)")
-      ->check(CLI::NonNegativeNumber)
-      ->capture_default_str();
+inline DataFlags data_flags(Flags& flags) {
+  DataFlags read;
+  read.data =
+      flags.choice("--data", {"bccd", "voc", "coco", "generated"}, "bccd",
+                   "bccd (blood cells in Pascal VOC's layout), voc, coco, or generated: drawn shapes, without files");
+  read.root = flags.text("--root", "",
+                         "Folder or tar archive of the data: that of JPEGImages (bccd, voc), or of the images (coco)");
+  read.train = flags.text("--train-split,--train-json", "",
+                          "Images to train with: a split (bccd: trainval; voc: trainval), or a file in COCO's format "
+                          "(default: annotations/instances_train2017.json below the root)");
+  read.test =
+      flags.text("--test-split,--test-json", "",
+                 "Images to test with, likewise (bccd: test; voc: test; coco: annotations/instances_val2017.json)");
+  read.test_root = flags.text("--test-root", "", "Folder or archive of COCO's images to test with");
+  read.skip_broken =
+      flags.flag("--skip-broken",
+                 "Leave out what is wrong with annotations and images, and say how much it was, instead of ending");
+  read.images =
+      flags.number("--images", 0, "Train with the first so many images alone (0: all)", Flags::not_negative());
+  return read;
 }
 
 struct DetectionData {

@@ -27,60 +27,39 @@
 #include <vector>
 
 #include <kusari/kusari.h>
-#include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
+#include "kusari/examples/common/flags.h"
 #include "kusari/examples/detection/detectors.h"
 #include "kusari/examples/detection/finder.h"
 #include "kusari/examples/detection/jpeg_stream.h"
-#include "kusari/examples/training_flags.h"
+#include "kusari/examples/precision.h"
 
 using namespace kusari;
 namespace fs = std::filesystem;
 
 namespace {
 
-struct Arguments {
-  std::string input;
-  std::string result = "result";
-  std::string weights;
-  std::string out = "detections";
-  std::string device = "cpu";
-  double score = 0.3;
-  bool no_pictures = false;
-  bool watch = false;
-  bool skip_broken = false;
-  bool static_graph = false;
-  int64_t limit = 0;
-  double interval = 0.2;
-  PrecisionFlags precision;
+struct Arguments : Flags {
+  std::string input =
+      text("input", "",
+           "A folder of JPEG and PNG files, one such file, or - for JPEG files one after the other from "
+           "standard input",
+           required());
+  std::string result = text("--result", "result", "Output directory of a train_detection");
+  std::string weights = text("--weights", "", "Other weights than model.npz there");
+  std::string out = text("-o,--out", "detections", "Folder of the pictures that are drawn");
+  bool no_pictures = flag("--no-pictures", "Draw none");
+  double score = real("--score", 0.3, "What is less sure does not count", between(0.0, 1.0));
+  bool watch = flag("--watch", "Go on with files that come into the folder, until Ctrl-C");
+  double interval = real("--interval", 0.2, "Seconds between two looks into the folder", between(0.01, 3600.0));
+  int64_t limit = number("--limit", 0, "End after so many images (0: none)", not_negative());
+  bool skip_broken =
+      flag("--skip-broken", "Print a line with an error for a file that cannot be read, and go on, instead of ending");
+  bool static_graph = flag("--static-graph", "Record the network once for each size, then replay it");
+  std::string device = device_flag();
+  std::string dtype = dtype_flag(*this);
 };
-
-void add_flags(CLI::App& parser, Arguments& args) {
-  parser
-      .add_option("input", args.input,
-                  "A folder of JPEG and PNG files, one such file, or - for JPEG files one after "
-                  "the other from standard input")
-      ->required();
-  parser.add_option("--result", args.result, "Output directory of a train_detection")->capture_default_str();
-  parser.add_option("--weights", args.weights, "Other weights than model.npz there");
-  parser.add_option("-o,--out", args.out, "Folder of the pictures that are drawn")->capture_default_str();
-  parser.add_flag("--no-pictures", args.no_pictures, "Draw none");
-  parser.add_option("--score", args.score, "What is less sure does not count")
-      ->check(CLI::Range(0.0, 1.0))
-      ->capture_default_str();
-  parser.add_flag("--watch", args.watch, "Go on with files that come into the folder, until Ctrl-C");
-  parser.add_option("--interval", args.interval, "Seconds between two looks into the folder")
-      ->check(CLI::Range(0.01, 3600.0))
-      ->capture_default_str();
-  parser.add_option("--limit", args.limit, "End after so many images (0: none)")->check(CLI::NonNegativeNumber);
-  parser.add_flag("--skip-broken", args.skip_broken,
-                  "Print a line with an error for a file that cannot be read, and go on, instead of ending");
-  parser.add_flag("--static-graph", args.static_graph, "Record the network once for each size, then replay it");
-  parser.add_option("-d,--device,-g,--gpu", args.device, "cpu, or cuda:N or N for a GPU")->capture_default_str();
-  parser.add_option("--dtype", args.precision.dtype, "dtype of the network (default: that of KUSARI_DTYPE)")
-      ->check(CLI::IsMember(&kDtypes));
-}
 
 volatile std::sig_atomic_t g_interrupted = 0;
 
@@ -247,7 +226,6 @@ void find_in_stream(Program& program) {
 }
 
 void run(const Arguments& args) {
-  set_dtype(args.precision);
   Program program(args);
   std::signal(SIGINT, [](int) { g_interrupted = 1; });
   if (args.input == "-") {
@@ -266,8 +244,5 @@ void run(const Arguments& args) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  CLI::App parser("Kusari example: finding objects with a trained detector");
-  Arguments args;
-  add_flags(parser, args);
-  return run_program("detect", parser, argc, argv, [&] { run(args); });
+  return run_program<Arguments>(argc, argv, "Kusari example: finding objects with a trained detector", run);
 }

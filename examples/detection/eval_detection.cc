@@ -14,46 +14,34 @@
 #include <vector>
 
 #include <kusari/kusari.h>
-#include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
+#include "kusari/examples/common/flags.h"
 #include "kusari/examples/detection/data.h"
 #include "kusari/examples/detection/detectors.h"
 #include "kusari/examples/detection/finder.h"
-#include "kusari/examples/training_flags.h"
+#include "kusari/examples/precision.h"
 
 using namespace kusari;
 
 namespace {
 
-struct Arguments {
-  std::string annotations, results;
-  bool voc = false, voc07 = false, coco = false;
-  std::string result, weights, save;
-  DataFlags data;
-  int64_t batchsize = 8;
-  std::string device = "cpu";
-  PrecisionFlags precision;
+struct Arguments : Flags {
+  std::string annotations = text("-a,--annotations", "", "What is to be found: a JSON file in COCO's format");
+  std::string results = text("-r,--results", "", "What was found: a JSON list in COCO's format of results");
+  bool voc = flag("--voc", "Print PASCAL VOC's average precisions");
+  bool voc07 = flag("--voc07", "The same as in 2007, by 11 points", excludes("--voc"));
+  bool coco = flag("--coco", "Print COCO's numbers (default: VOC's for --data bccd and voc, else COCO's)",
+                   excludes("--voc"), excludes("--voc07"));
+  std::string result = text("--result", "", "Output directory of a train_detection, whose model is to be tested");
+  std::string weights = text("--weights", "", "Other weights than model.npz there");
+  std::string save = text(
+      "--save", "", "Write <this>annotations.json and <this>results.json in COCO's format, for a later comparison");
+  DataFlags data = data_flags(*this);
+  int64_t batchsize = count("-b,--batchsize", 8, "Images that go through the network together");
+  std::string device = device_flag();
+  std::string dtype = dtype_flag(*this);
 };
-
-void add_flags(CLI::App& parser, Arguments& args) {
-  parser.add_option("-a,--annotations", args.annotations, "What is to be found: a JSON file in COCO's format");
-  parser.add_option("-r,--results", args.results, "What was found: a JSON list in COCO's format of results");
-  CLI::Option* const voc = parser.add_flag("--voc", args.voc, "Print PASCAL VOC's average precisions");
-  CLI::Option* const voc07 = parser.add_flag("--voc07", args.voc07, "The same as in 2007, by 11 points")->excludes(voc);
-  parser.add_flag("--coco", args.coco, "Print COCO's numbers (default: VOC's for --data bccd and voc, else COCO's)")
-      ->excludes(voc)
-      ->excludes(voc07);
-  parser.add_option("--result", args.result, "Output directory of a train_detection, whose model is to be tested");
-  parser.add_option("--weights", args.weights, "Other weights than model.npz there");
-  parser.add_option("--save", args.save,
-                    "Write <this>annotations.json and <this>results.json in COCO's format, for a later comparison");
-  add_data_flags(parser, args.data);
-  add_count(parser, "-b,--batchsize", args.batchsize, "Images that go through the network together");
-  parser.add_option("-d,--device,-g,--gpu", args.device, "cpu, or cuda:N or N for a GPU")->capture_default_str();
-  parser.add_option("--dtype", args.precision.dtype, "dtype of the network (default: that of KUSARI_DTYPE)")
-      ->check(CLI::IsMember(&kDtypes));
-}
 
 /// JSON has no NaN.
 nlohmann::ordered_json number(double value) {
@@ -202,7 +190,6 @@ void save(const std::string& prefix, const Comparison& comparison, const std::ve
 }
 
 nlohmann::ordered_json evaluate_model(const Arguments& args) {
-  set_dtype(args.precision);
   const DetectorSpec spec = load_spec(args.result);
   const auto detector = load_detector(spec, args.result, args.weights, get_device(args.device));
   detector->use_preset("evaluate");
@@ -232,14 +219,13 @@ nlohmann::ordered_json evaluate_files(const Arguments& args) {
   return args.voc || args.voc07 ? evaluate_voc(truth, results, args.voc07) : evaluate_coco(truth, results);
 }
 
+void evaluate(const Arguments& args) {
+  const nlohmann::ordered_json line = args.result.empty() ? evaluate_files(args) : evaluate_model(args);
+  std::printf("%s\n", line.dump().c_str());
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
-  CLI::App parser("Detections against annotations");
-  Arguments args;
-  add_flags(parser, args);
-  return run_program("eval_detection", parser, argc, argv, [&] {
-    const nlohmann::ordered_json line = args.result.empty() ? evaluate_files(args) : evaluate_model(args);
-    std::printf("%s\n", line.dump().c_str());
-  });
+  return run_program<Arguments>(argc, argv, "Detections against annotations", evaluate);
 }

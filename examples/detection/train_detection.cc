@@ -18,8 +18,8 @@
 #include <vector>
 
 #include <kusari/kusari.h>
-#include <CLI/CLI.hpp>
 
+#include "kusari/examples/common/banner.h"
 #include "kusari/examples/detection/augmentation.h"
 #include "kusari/examples/detection/data.h"
 #include "kusari/examples/detection/detectors.h"
@@ -29,24 +29,40 @@ using namespace kusari;
 
 namespace {
 
-struct Arguments {
-  TrainingFlags training{.batchsize = 8, .epoch = 100};
-  DataFlags data;
-  DetectorSpec detector;
-  AugmentationFlags augmentation;
-  std::string initmodel;
-  std::string optimizer = "momentum_sgd";
-  double learnrate = 0;
-  double weight_decay = -1;
-  double clip = 10;
-  int64_t warmup = -1;
-  double ema = -1;
-  int64_t loaderjob = 2;
-  int64_t eval_interval = 1;
-  int64_t accumulate = 1;
-  bool static_graph = false;
-  bool fp16 = false;
-  bool tensorboard = false;
+struct Arguments : TrainingArguments {
+  Arguments() : TrainingArguments({.batchsize = 8, .epoch = 100}) {}
+
+  DataFlags data = data_flags(*this);
+  std::string model =
+      text("-m,--model", "retinanet_resnet18", "The network to train", checked(CLI::IsMember(kDetectors)));
+  int64_t size = number("--size", 512,
+                        "Images are brought in proportion into squares of this side (ssd300: 300, out of proportion)",
+                        between(64, 2048));
+  double anchor_scale =
+      real("--anchor-scale", 4,
+           "Size of RetinaNet's smallest anchors, in strides of 8 pixels; less for small images of small things",
+           between(0.5, 16.0));
+  bool frozen_bn = flag("--frozen-bn", "RetinaNet's normalizations do not learn: for trained weights");
+  std::string initmodel = text("--initmodel", "", "Begin with the weights in this file");
+  AugmentationFlags augmentation = augmentation_flags(*this);
+  std::string optimizer = choice("--optimizer", {"momentum_sgd", "adamw"}, "momentum_sgd", "How parameters learn");
+  double learnrate =
+      real("-l,--learnrate", 0, "Highest learning rate (0: that of the paper for the size of the batch; adamw: 5e-4)");
+  double weight_decay = real("--weight-decay", -1, "Decay of weights (negative: that of the paper; adamw: 0.05)");
+  double clip = real("--clip", 10, "Largest norm of all gradients (0: any)", not_negative());
+  int64_t warmup =
+      number("--warmup", -1, "Steps in which the learning rate rises (negative: 500, but a tenth of all at most)");
+  double ema = real("--ema", -1,
+                    "Test and save averages of the parameters that keep this much at each step (0: none; negative: "
+                    "0.9998 for EfficientDet, otherwise none)",
+                    between(-1.0, 0.999999));
+  int64_t loaderjob =
+      number("-j,--loaderjob", 2, "Processes that prepare images and targets (0: none)", not_negative());
+  int64_t eval_interval = count("--eval-interval", 1, "Epochs between two tests");
+  int64_t accumulate = count("--accumulate", 1, "Batches of one step");
+  bool static_graph = flag("--static-graph", "Record a training step once, then replay it");
+  bool fp16 = flag("--fp16", "Train in float16, normalizations in float32: --dtype mixed16");
+  bool tensorboard = flag("--tensorboard", "Write event files for TensorBoard too");
 };
 
 // How the papers train them: the learning rate for an image of a batch, and the decay of weights.
@@ -59,52 +75,6 @@ const std::map<std::string, Recipe> kRecipes{{"retinanet_resnet18", {0.01 / 16, 
                                              {"efficientdet_d0", {0.08 / 64, 4e-5, 0.9998, "jitter"}},
                                              {"ssd300", {1e-3 / 32, 5e-4, 0, "ssd"}}};
 
-void add_flags(CLI::App& parser, Arguments& args) {
-  add_training_flags(parser, args.training);
-  add_data_flags(parser, args.data);
-  parser.add_option("-m,--model", args.detector.model, "The network to train")
-      ->check(CLI::IsMember(kDetectors))
-      ->capture_default_str();
-  parser
-      .add_option("--size", args.detector.size,
-                  "Images are brought in proportion into squares of this side (ssd300: 300, out of proportion)")
-      ->check(CLI::Range(64, 2048))
-      ->capture_default_str();
-  parser
-      .add_option("--anchor-scale", args.detector.anchor_scale,
-                  "Size of RetinaNet's smallest anchors, in strides of 8 pixels; less for small images of small things")
-      ->check(CLI::Range(0.5, 16.0))
-      ->capture_default_str();
-  parser.add_flag("--frozen-bn", args.detector.frozen_bn,
-                  "RetinaNet's normalizations do not learn: for trained weights");
-  parser.add_option("--initmodel", args.initmodel, "Begin with the weights in this file");
-  add_augmentation_flags(parser, args.augmentation);
-  parser.add_option("--optimizer", args.optimizer, "momentum_sgd or adamw")
-      ->check(CLI::IsMember({"momentum_sgd", "adamw"}))
-      ->capture_default_str();
-  parser.add_option("-l,--learnrate", args.learnrate,
-                    "Highest learning rate (0: that of the paper for the size of the batch; adamw: 5e-4)");
-  parser.add_option("--weight-decay", args.weight_decay, "Decay of weights (negative: that of the paper; adamw: 0.05)");
-  parser.add_option("--clip", args.clip, "Largest norm of all gradients (0: any)")
-      ->check(CLI::NonNegativeNumber)
-      ->capture_default_str();
-  parser.add_option("--warmup", args.warmup,
-                    "Steps in which the learning rate rises (negative: 500, but a tenth of all at most)");
-  parser
-      .add_option("--ema", args.ema,
-                  "Test and save averages of the parameters that keep this much at each step (0: none; negative: "
-                  "0.9998 for EfficientDet, otherwise none)")
-      ->check(CLI::Range(-1.0, 0.999999));
-  parser.add_option("-j,--loaderjob", args.loaderjob, "Processes that prepare images and targets (0: none)")
-      ->check(CLI::NonNegativeNumber)
-      ->capture_default_str();
-  add_count(parser, "--eval-interval", args.eval_interval, "Epochs between two tests");
-  add_count(parser, "--accumulate", args.accumulate, "Batches of one step");
-  parser.add_flag("--static-graph", args.static_graph, "Record a training step once, then replay it");
-  parser.add_flag("--fp16", args.fp16, "Train in float16, normalizations in float32: --dtype mixed16");
-  parser.add_flag("--tensorboard", args.tensorboard, "Write event files for TensorBoard too");
-}
-
 // A detector with its loss, whatever class it is of.
 struct Trained {
   Link& chain;
@@ -113,13 +83,13 @@ struct Trained {
 };
 
 std::unique_ptr<Optimizer> make_optimizer(const Arguments& args) {
-  const Recipe& recipe = kRecipes.at(args.detector.model);
+  const Recipe& recipe = kRecipes.at(args.model);
   if (args.optimizer == "adamw") {
     return std::make_unique<optimizers::DecoupledAdamW>(
         optimizers::DecoupledAdamWOptions{.lr = args.learnrate > 0 ? args.learnrate : 5e-4,
                                           .weight_decay_rate = args.weight_decay >= 0 ? args.weight_decay : 0.05});
   }
-  const auto batch = static_cast<double>(args.training.batchsize * args.accumulate);
+  const auto batch = static_cast<double>(args.batchsize * args.accumulate);
   return std::make_unique<optimizers::MomentumSGD>(args.learnrate > 0 ? args.learnrate : recipe.learnrate * batch, 0.9);
 }
 
@@ -136,26 +106,26 @@ struct DoubleRate {
 // Weights decay, biases and normalizations do not; SSD's biases learn at twice the rate.
 void add_rules(const Arguments& args, Optimizer& optimizer) {
   if (args.optimizer == "adamw") return;
-  const double decay = args.weight_decay >= 0 ? args.weight_decay : kRecipes.at(args.detector.model).weight_decay;
+  const double decay = args.weight_decay >= 0 ? args.weight_decay : kRecipes.at(args.model).weight_decay;
   for (const auto& [path, parameter] : optimizer.target().namedparams()) {
     if (path.ends_with("/W") && decay > 0) parameter->update_rule().add_hook(optimizer_hooks::WeightDecay(decay));
-    if (path.ends_with("/b") && args.detector.model == "ssd300") parameter->update_rule().add_hook(DoubleRate());
+    if (path.ends_with("/b") && args.model == "ssd300") parameter->update_rule().add_hook(DoubleRate());
   }
 }
 
 training::TriggerRef testing_epochs(const Arguments& args) {
   std::vector<double> epochs;
-  for (int64_t epoch = args.eval_interval; epoch < args.training.epoch; epoch += args.eval_interval) {
+  for (int64_t epoch = args.eval_interval; epoch < args.epoch; epoch += args.eval_interval) {
     epochs.push_back(static_cast<double>(epoch));
   }
-  epochs.push_back(static_cast<double>(args.training.epoch));
+  epochs.push_back(static_cast<double>(args.epoch));
   return triggers::ManualScheduleTrigger(epochs, "epoch");
 }
 
 std::shared_ptr<iterators::Iterator> training_batches(const Arguments& args, const datasets::DatasetRef& examples) {
-  if (args.loaderjob == 0) return std::make_shared<iterators::SerialIterator>(examples, args.training.batchsize);
+  if (args.loaderjob == 0) return std::make_shared<iterators::SerialIterator>(examples, args.batchsize);
   return std::make_shared<iterators::MultiprocessIterator>(
-      examples, args.training.batchsize,
+      examples, args.batchsize,
       iterators::MultiprocessIteratorOptions{.n_processes = args.loaderjob, .n_prefetch = 2, .dataset_timeout = 120});
 }
 
@@ -175,14 +145,14 @@ void train(const Arguments& args, const DetectionData& data, const Trained& trai
   const auto train_iter = training_batches(args, examples);
   const auto test_batches = [&] {
     return std::make_shared<iterators::MultithreadIterator>(
-        data.test, args.training.batchsize,
+        data.test, args.batchsize,
         iterators::MultithreadIteratorOptions{.repeat = false, .shuffle = false, .n_threads = 1});
   };
 
   // Set up an optimizer
   const auto optimizer = make_optimizer(args);
   trained.set_up(*optimizer);
-  const auto session = set_up_precision(args.training.precision, *optimizer);
+  const auto session = set_up_precision(args.precision, *optimizer);
   add_rules(args, *optimizer);
   if (args.clip > 0) optimizer->add_hook(optimizer_hooks::GradientClipping(args.clip));
 
@@ -193,15 +163,15 @@ void train(const Arguments& args, const DetectionData& data, const Trained& trai
                                      .prefetch = 2,
                                      .accumulate = args.accumulate,
                                      .static_graph = args.static_graph});
-  training::Trainer trainer(updater, {args.training.epoch, "epoch"}, args.training.out);
-  const int64_t batch = args.training.batchsize * args.accumulate;
-  const int64_t steps = std::max<int64_t>((data.train->size() * args.training.epoch + batch - 1) / batch, 1);
+  training::Trainer trainer(updater, {args.epoch, "epoch"}, args.out);
+  const int64_t batch = args.batchsize * args.accumulate;
+  const int64_t steps = std::max<int64_t>((data.train->size() * args.epoch + batch - 1) / batch, 1);
   const int64_t warmup = args.warmup >= 0 ? args.warmup : std::min<int64_t>(500, steps / 10);
   trainer.extend(extensions::CosineShift("lr", std::max<int64_t>(steps - warmup, 1), {.warmup = warmup}),
                  {.trigger = {1, "iteration"}});
 
   // What is tested and saved are averages of the parameters over the steps, if wanted
-  const double decay = args.ema >= 0 ? args.ema : kRecipes.at(args.detector.model).ema;
+  const double decay = args.ema >= 0 ? args.ema : kRecipes.at(args.model).ema;
   extensions::ExponentialMovingAverage average(trained.chain, {.decay = decay});
   if (decay > 0) trainer.extend(average);
   const auto extend = [&](training::ExtensionRef extension) {
@@ -217,15 +187,13 @@ void train(const Arguments& args, const DetectionData& data, const Trained& trai
   }
   extend(extensions::DetectionVisReport(test_batches(), detector,
                                         {.vis = {.label_names = data.label_names}, .score_thresh = 0.3}));
-  std::filesystem::create_directories(args.training.out);
-  save_spec(args.training.out, args.detector);
   extend(extensions::snapshot_object(detector, "model.npz"));
 
   const std::vector<std::pair<std::string, std::string>> configuration{
       {"data", args.data.data},
-      {"model", args.detector.model},
+      {"model", args.model},
       {"side of images", std::to_string(side)},
-      {"batch size", std::to_string(args.training.batchsize)},
+      {"batch size", std::to_string(args.batchsize)},
       {"augmentation", augmentation_of(args.augmentation)}};
   trainer.extend(extensions::HtmlReport({.configuration = configuration}));
   if (args.tensorboard) trainer.extend(extensions::TensorBoardReport({.configuration = configuration}));
@@ -234,7 +202,7 @@ void train(const Arguments& args, const DetectionData& data, const Trained& trai
                                    "main/loss/loc", "main/loss/conf", "validation/main/map"};
   if (is_coco) columns.emplace_back("validation/main/map50");
   columns.emplace_back("elapsed_time");
-  const auto last = run_training(trainer, args.training, columns);
+  const auto last = run_training(trainer, args, columns);
 
   if (const auto* boxes = dynamic_cast<const datasets::BboxDataset*>(data.test.get()); boxes && boxes->broken() > 0) {
     std::printf("# broken test images: %lld\n", static_cast<long long>(boxes->broken()));
@@ -244,18 +212,24 @@ void train(const Arguments& args, const DetectionData& data, const Trained& trai
 }
 
 void run(Arguments args) {
-  if (args.fp16) args.training.precision.dtype = "mixed16";
-  if (args.augmentation.augment.empty()) args.augmentation.augment = kRecipes.at(args.detector.model).augment;
-  const auto device = begin_training(args.training);
-  std::printf("Device: %s\n", device.name().c_str());
-  std::printf("Model: %s\n", args.detector.model.c_str());
-  std::printf("Dtype: %s\n", name(get_dtype()));
-  std::printf("# Minibatch-size: %lld\n", static_cast<long long>(args.training.batchsize));
-  std::printf("# epoch: %lld\n", static_cast<long long>(args.training.epoch));
+  if (args.fp16) set_dtype({.dtype = args.precision.dtype = "mixed16"});
+  if (args.augmentation.augment.empty()) args.augmentation.augment = kRecipes.at(args.model).augment;
+  const auto device = get_device(args.device);
+  print_lines({{"Device", device},
+               {"Model", args.model},
+               {"Dtype", std::string(name(get_dtype()))},
+               {"# Minibatch-size", args.batchsize},
+               {"# epoch", args.epoch}});
   const DetectionData data = load_detection_data(args.data);
   std::printf("\n");
-  args.detector.label_names = data.label_names;
-  with_detector(args.detector, [&](auto detector) {
+  const DetectorSpec spec{.model = args.model,
+                          .label_names = data.label_names,
+                          .size = args.size,
+                          .anchor_scale = args.anchor_scale,
+                          .frozen_bn = args.frozen_bn};
+  std::filesystem::create_directories(args.out);
+  save_spec(args.out, spec);
+  with_detector(spec, [&](auto detector) {
     L::DetectionTrainChain<decltype(detector)> chain(std::move(detector));
     train(args, data, {chain, chain.model, [&](Optimizer& optimizer) { optimizer.setup(chain); }}, device);
   });
@@ -263,9 +237,4 @@ void run(Arguments args) {
 
 }  // namespace
 
-int main(int argc, char** argv) {
-  CLI::App parser("Kusari example: object detection");
-  Arguments args;
-  add_flags(parser, args);
-  return run_program("train_detection", parser, argc, argv, [&] { run(args); });
-}
+int main(int argc, char** argv) { return run_program<Arguments>(argc, argv, "Kusari example: object detection", run); }

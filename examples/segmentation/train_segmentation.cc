@@ -10,8 +10,8 @@
 #include <vector>
 
 #include <kusari/kusari.h>
-#include <CLI/CLI.hpp>
 
+#include "kusari/examples/common/banner.h"
 #include "kusari/examples/segmentation/data.h"
 #include "kusari/examples/training_flags.h"
 
@@ -19,29 +19,18 @@ using namespace kusari;
 
 namespace {
 
-struct Arguments {
-  TrainingFlags training{.batchsize = 12, .epoch = 10};
-  std::string data = "generated", root;
-  double learnrate = 0.1;
-  bool class_weight = true;
-  bool static_graph = false;
-  double ema = 0;
-};
+struct Arguments : TrainingArguments {
+  Arguments() : TrainingArguments({.batchsize = 12, .epoch = 10}) {}
 
-void add_flags(CLI::App& parser, Arguments& args) {
-  add_training_flags(parser, args.training);
-  parser.add_option("--data", args.data, "generated (drawn shapes, without files) or camvid")
-      ->check(CLI::IsMember({"generated", "camvid"}))
-      ->capture_default_str();
-  parser.add_option("--root", args.root, "Folder of CamVid as SegNet's authors give it: train.txt, test.txt, images");
-  parser.add_option("-l,--learnrate", args.learnrate, "Learning rate of SGD with momentum")
-      ->check(CLI::PositiveNumber)
-      ->capture_default_str();
-  parser.add_flag("!--no-class-weight", args.class_weight, "Rare classes count no more than others");
-  parser.add_option("--ema", args.ema, "Test and save averages that keep this much at each step (0: none)")
-      ->check(CLI::Range(0.0, 0.999999));
-  parser.add_flag("--static-graph", args.static_graph, "Record a training step once, then replay it");
-}
+  std::string data =
+      choice("--data", {"generated", "camvid"}, "generated", "generated (drawn shapes, without files) or camvid");
+  std::string root = text("--root", "", "Folder of CamVid as SegNet's authors give it: train.txt, test.txt, images");
+  double learnrate = real("-l,--learnrate", 0.1, "Learning rate of SGD with momentum", positive());
+  bool class_weight = flag("!--no-class-weight", "Rare classes count no more than others");
+  double ema =
+      real("--ema", 0, "Test and save averages that keep this much at each step (0: none)", between(0.0, 0.999999));
+  bool static_graph = flag("--static-graph", "Record a training step once, then replay it");
+};
 
 // Mirrored by chance.
 datasets::TransformDataset mirrored(const std::shared_ptr<datasets::Dataset>& data) {
@@ -68,10 +57,8 @@ std::vector<extensions::TitledImage> draw(const L::SegNetBasic& model, const dat
 }
 
 void run(const Arguments& args) {
-  const auto device = begin_training(args.training);
-  std::printf("Device: %s\n", device.name().c_str());
-  std::printf("# Minibatch-size: %lld\n", static_cast<long long>(args.training.batchsize));
-  std::printf("# epoch: %lld\n\n", static_cast<long long>(args.training.epoch));
+  const auto device = get_device(args.device);
+  print_banner({{"Device", device}, {"# Minibatch-size", args.batchsize}, {"# epoch", args.epoch}});
   const SegmentationData data = load_segmentation_data(args.data, args.root);
   const auto n_class = static_cast<int64_t>(data.label_names.size());
 
@@ -84,16 +71,15 @@ void run(const Arguments& args) {
   model.to(device);
   optimizers::MomentumSGD optimizer(args.learnrate, 0.9);
   optimizer.setup(model);
-  const auto session = set_up_precision(args.training.precision, optimizer);
+  const auto session = set_up_precision(args.precision, optimizer);
   optimizer.add_hook(optimizer_hooks::WeightDecay(5e-4));
 
   const auto examples = mirrored(data.train);
   updaters::StandardUpdater updater(
-      iterators::MultithreadIterator(examples, args.training.batchsize), optimizer,
+      iterators::MultithreadIterator(examples, args.batchsize), optimizer,
       {.converter = datasets::image_converter(), .device = device, .prefetch = 2, .static_graph = args.static_graph});
-  training::Trainer trainer(updater, {args.training.epoch, "epoch"}, args.training.out);
-  const int64_t steps =
-      (data.train->size() * args.training.epoch + args.training.batchsize - 1) / args.training.batchsize;
+  training::Trainer trainer(updater, {args.epoch, "epoch"}, args.out);
+  const int64_t steps = (data.train->size() * args.epoch + args.batchsize - 1) / args.batchsize;
   trainer.extend(extensions::OneCycleShift("lr", steps), {.trigger = {1, "iteration"}});
 
   extensions::ExponentialMovingAverage average(model, {.decay = args.ema});
@@ -103,13 +89,13 @@ void run(const Arguments& args) {
     trainer.extend(std::move(extension));
   };
   extend(extensions::SemanticSegmentationEvaluator(
-      iterators::SerialIterator(*data.test, args.training.batchsize, {.repeat = false, .shuffle = false}),
-      model.predictor, {.label_names = data.label_names}));
+      iterators::SerialIterator(*data.test, args.batchsize, {.repeat = false, .shuffle = false}), model.predictor,
+      {.label_names = data.label_names}));
   extend(extensions::PictureReport([&] { return draw(model.predictor, *data.test); }));
   extend(extensions::snapshot_object(model.predictor, "model.npz"));
   trainer.extend(extensions::HtmlReport({.configuration = {{"data", args.data}}}));
   trainer.extend(extensions::TensorBoardReport());
-  const auto last = run_training(trainer, args.training,
+  const auto last = run_training(trainer, args,
                                  {"epoch", "iteration", "main/loss", "main/accuracy", "validation/main/miou",
                                   "validation/main/pixel_accuracy", "elapsed_time"});
   std::printf("Test mIoU: %.3f\n", last.at("validation/main/miou"));
@@ -118,8 +104,5 @@ void run(const Arguments& args) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  CLI::App parser("Kusari example: semantic segmentation");
-  Arguments args;
-  add_flags(parser, args);
-  return run_program("train_segmentation", parser, argc, argv, [&] { run(args); });
+  return run_program<Arguments>(argc, argv, "Kusari example: semantic segmentation", run);
 }
