@@ -19,7 +19,7 @@ namespace kusari::serializers {
 namespace {
 
 constexpr uint64_t kSafetensorsAlignment = 8;  // of the data in the file
-constexpr const char* kTextPrefix = "kusari.text.";
+constexpr const char* kText = "kusari.text.";
 constexpr const char* kNone = "kusari.none.";
 
 std::string quoted(const std::string& text) {
@@ -175,13 +175,13 @@ std::vector<std::string> SafetensorsReader::keys() const {
 }
 
 bool SafetensorsReader::contains(const std::string& key) const {
-  return state_->find(key) != nullptr || state_->find_metadata(kTextPrefix, key) != nullptr ||
+  return state_->find(key) != nullptr || state_->find_metadata(kText, key) != nullptr ||
          state_->find_metadata(kNone, key) != nullptr;
 }
 
 Entry SafetensorsReader::value(const std::string& key) const {
   if (const SafetensorsEntry* entry = state_->find(key)) return {state_->read(*entry), {}, false};
-  if (const std::string* text = state_->find_metadata(kTextPrefix, key)) return {Array(), *text, true};
+  if (const std::string* text = state_->find_metadata(kText, key)) return {Array(), *text, true};
   if (state_->find_metadata(kNone, key) == nullptr) state_->fail_missing(key);
   return {};
 }
@@ -222,7 +222,7 @@ void save_safetensors_dictionary(const std::string& path, const Dictionary& dict
       throw ValueError("save_safetensors: '" + name + "' would be written as '" + key + "', which is taken");
     }
     if (entry.is_text) {
-      metadata[kTextPrefix + key] = entry.text;
+      metadata[kText + key] = entry.text;
     } else if (entry.array.is_defined()) {
       tensors.push_back({key, entry.array});
     } else {
