@@ -84,8 +84,8 @@ std::vector<Setting> settings() {
       number("KUSARI_SEED", "0", kMax),
       number("CHAINER_SEED", "0", kMax),
   };
-  for (const char* variable : {"KUSARI_CUDA_GRAPHS", "KUSARI_DISTRIBUTED_DEBUG", "KUSARI_MEMORY_POOL", "KUSARI_NVTX",
-                               "KUSARI_STATIC_GRAPH"}) {
+  for (const char* variable :
+       {"KUSARI_CUDA_GRAPHS", "KUSARI_DISTRIBUTED_DEBUG", "KUSARI_MEMORY_POOL", "KUSARI_NVTX", "KUSARI_STATIC_GRAPH"}) {
     all.push_back({variable, kFlags, is_flag, {"0 or 1"}});
   }
   for (const std::string prefix : {"KUSARI_", "CHAINER_"}) {
