@@ -43,7 +43,7 @@ uint64_t hash_of(std::string_view bytes) noexcept {
   return hash;
 }
 
-bool has_gradient(const Parameter& parameter) { return parameter.node()->grad != nullptr; }
+bool holds_gradient(const Parameter& parameter) { return parameter.node()->grad != nullptr; }
 
 uint64_t structure_of(std::span<Parameter* const> parameters) {
   uint64_t hash = kBasis;
@@ -222,7 +222,7 @@ bool GradientExchange::run_once(Optimizer& optimizer, std::span<Parameter* const
 GradientExchange::Word GradientExchange::own_word(std::span<Parameter* const> parameters) const {
   uint64_t present = kBasis;
   for (const Parameter* const parameter : parameters) {
-    present = mixed_in(present, parameter->is_initialized() && has_gradient(*parameter) ? 1 : 0);
+    present = mixed_in(present, parameter->is_initialized() && holds_gradient(*parameter) ? 1 : 0);
   }
   const uint64_t wire = options_.wire_dtype ? static_cast<uint64_t>(*options_.wire_dtype) + 1 : 0;
   const uint64_t structure = structure_of(parameters);
@@ -302,7 +302,7 @@ std::vector<double> GradientExchange::weights_of(const std::vector<Word>& words)
 std::vector<bool> GradientExchange::present_in(std::span<Parameter* const> parameters, bool ranks_differ) {
   std::string own;
   for (const Parameter* const parameter : parameters) {
-    own.push_back(parameter->is_initialized() && has_gradient(*parameter) ? 1 : 0);
+    own.push_back(parameter->is_initialized() && holds_gradient(*parameter) ? 1 : 0);
   }
   std::vector<bool> present(own.begin(), own.end());
   if (!ranks_differ) return present;
