@@ -511,12 +511,12 @@ endif()
 if(BUILD_SHARED_LIBS AND TARGET test_gpu)
   add_test(NAME programs_link_no_cuda
            COMMAND ${CMAKE_COMMAND} "-DFILES=$<TARGET_FILE:kusari>;$<TARGET_FILE:test_gpu>"
-                   -P "${CMAKE_CURRENT_SOURCE_DIR}/cmake/check_no_cuda.cmake")
+                   -P "${CMAKE_CURRENT_SOURCE_DIR}/cmake/check_optional_libraries.cmake")
   set_tests_properties(programs_link_no_cuda PROPERTIES LABELS tree)
   if(TARGET kusari_cuda)
     add_test(NAME check_no_cuda_finds_cuda
              COMMAND ${CMAKE_COMMAND} -DFILES=$<TARGET_FILE:kusari_cuda>
-                     -P "${CMAKE_CURRENT_SOURCE_DIR}/cmake/check_no_cuda.cmake")
+                     -P "${CMAKE_CURRENT_SOURCE_DIR}/cmake/check_optional_libraries.cmake")
     set_tests_properties(check_no_cuda_finds_cuda PROPERTIES LABELS tree WILL_FAIL ON)
     add_test(NAME cuda_library_loads COMMAND test_gpu "--test-case=cuda backend: its library loads")
     set_tests_properties(cuda_library_loads PROPERTIES LABELS tree ENVIRONMENT KUSARI_TEST_CUDA_LIBRARY=1)
@@ -551,6 +551,25 @@ if(Python3_Interpreter_FOUND AND TARGET distributed_ranks)
            COMMAND Python3::Interpreter -B "${CMAKE_CURRENT_SOURCE_DIR}/tests/distributed/mpi_test.py"
                    "${CMAKE_CURRENT_SOURCE_DIR}/tools/mpirun_here" $<TARGET_FILE:distributed_ranks> 2)
   set_tests_properties(distributed_mpi PROPERTIES LABELS unit TIMEOUT 300 SKIP_RETURN_CODE 77)
+endif()
+
+if(BUILD_SHARED_LIBS AND TARGET kusari_mpi AND TARGET test_distributed)
+  add_test(NAME programs_link_no_mpi
+           COMMAND ${CMAKE_COMMAND} "-DFILES=$<TARGET_FILE:kusari>;$<TARGET_FILE:test_distributed>"
+                   -P "${CMAKE_CURRENT_SOURCE_DIR}/cmake/check_optional_libraries.cmake")
+  add_test(NAME check_optional_libraries_finds_mpi
+           COMMAND ${CMAKE_COMMAND} -DFILES=$<TARGET_FILE:kusari_mpi>
+                   -P "${CMAKE_CURRENT_SOURCE_DIR}/cmake/check_optional_libraries.cmake")
+  set_tests_properties(check_optional_libraries_finds_mpi PROPERTIES WILL_FAIL ON)
+  set_tests_properties(programs_link_no_mpi check_optional_libraries_finds_mpi PROPERTIES LABELS tree)
+endif()
+if(Python3_Interpreter_FOUND AND TARGET kusari_mpi AND TARGET example_distributed_train_mnist)
+  add_dependencies(example_distributed_train_mnist kusari_mpi)  # which it loads by name
+  add_test(NAME distributed_twins
+           COMMAND Python3::Interpreter -B "${CMAKE_CURRENT_SOURCE_DIR}/tests/distributed/twins_test.py"
+                   "${CMAKE_CURRENT_SOURCE_DIR}/tools/mpirun_here" $<TARGET_FILE:example_distributed_train_mnist>
+                   $<TARGET_FILE:example_mnist_train_mnist> "${CMAKE_CURRENT_BINARY_DIR}/tests/distributed_twins" 2)
+  set_tests_properties(distributed_twins PROPERTIES LABELS unit TIMEOUT 300 SKIP_RETURN_CODE 77)
 endif()
 
 # Skipped unless KUSARI_CHAINER_PYTHON names a Python that has Chainer.

@@ -2,6 +2,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <list>
 #include <mutex>
 #include <utility>
@@ -9,8 +10,8 @@
 #include "kusari/framework/core/collectives.h"
 #include "kusari/framework/core/error.h"
 
-// Messages between the processes that an MPI launcher started. MPI moves bytes, and nothing here waits but the start and
-// the end: the callers test, and look after ranks that do not answer.
+// Messages between the processes that an MPI launcher started. MPI moves bytes, and nothing here waits but the start
+// and the end: the callers test, and look after ranks that do not answer.
 namespace kusari::collectives {
 namespace {
 
@@ -190,6 +191,9 @@ extern "C" __attribute__((visibility("default"))) kusari::collectives::Transport
   if (is_there != 0) {
     MPI_Query_thread(&provided);
   } else {
+    // Workers that are forked later never call MPI.
+    setenv("OMPI_MCA_mpi_warn_on_fork", "0", 0);
+    setenv("IBV_FORK_UNNEEDED", "1", 0);
     MPI_Init_thread(nullptr, nullptr, MPI_THREAD_SERIALIZED, &provided);
   }
   if (provided < MPI_THREAD_SERIALIZED) {

@@ -1,17 +1,19 @@
 #include "kusari/optimizers/gradient_exchange.h"
 
 #include <algorithm>
-#include <chrono>
 #include <cstring>
+#include <exception>
+#include <unordered_map>
 
+#include "kusari/framework/autograd/final_leaves.h"
 #include "kusari/framework/core/collectives.h"
 #include "kusari/framework/core/error.h"
 #include "kusari/framework/core/graph_capture.h"
+#include "kusari/framework/core/log.h"
 #include "kusari/framework/core/profiler.h"
 #include "kusari/framework/core/random.h"
-#include "kusari/framework/kernels/all_reduce.h"
 #include "kusari/framework/serializers/dictionary_message.h"
-#include "kusari/optimizers/conversions.h"
+#include "kusari/optimizers/gradient_bucket.h"
 #include "kusari/optimizers/optimizer_impl.h"
 
 namespace kusari {
@@ -21,6 +23,7 @@ using detail::GradientScale;
 
 namespace {
 
+constexpr const char* kStep = "step";
 constexpr uint64_t kBasis = 0xcbf29ce484222325u;
 
 uint64_t mixed_in(uint64_t hash, uint64_t value) noexcept {
@@ -40,7 +43,7 @@ uint64_t hash_of(std::string_view bytes) noexcept {
   return hash;
 }
 
-bool has_gradient(const Parameter& parameter) { return parameter.node()->grad != nullptr; }
+bool holds_gradient(const Parameter& parameter) { return parameter.node()->grad != nullptr; }
 
 uint64_t structure_of(std::span<Parameter* const> parameters) {
   uint64_t hash = kBasis;
@@ -83,15 +86,6 @@ struct RankScope {
   random::LocalStream stream;
 };
 
-/// A gradient, and what it was multiplied by, which set_grad does not know.
-void replace_gradient(Parameter& parameter, const Array& gradient, const GradientScale& scale) {
-  parameter.set_grad(gradient);
-  if (scale == GradientScale()) return;
-  auto& saved = parameter.node()->saved_state();
-  saved.loss_scale = scale.host;
-  saved.device_loss_scale = scale.device;
-}
-
 }  // namespace
 
 /// What each rank tells the others at each step.
@@ -108,10 +102,57 @@ struct GradientExchange::Word {
   uint64_t spare;
 };
 
+/// A step under way.
+struct GradientExchange::Step {
+  std::shared_ptr<std::vector<Word>> words;
+  collectives::TicketPtr ticket;
+  int64_t number;
+  // With `overlaps`: what is exchanged, and the reserved numbers.
+  std::vector<GradientBucket> buckets = {};
+  std::vector<int64_t> numbers = {};
+  GradientBucket::ScaleOf scale_of = {};
+  size_t started = 0;
+};
+
+/// Starts buckets in their order, each when all its gradients are there.
+class GradientExchange::Early final : public detail::FinalLeaves {
+ public:
+  Early(GradientExchange& exchange, Step& step, std::span<const std::vector<Parameter*>> members)
+      : exchange_{exchange}, step_{step} {
+    for (size_t bucket = 0; bucket < members.size(); ++bucket) {
+      awaited_.push_back(members[bucket].size());
+      for (const Parameter* const parameter : members[bucket]) bucket_of_.emplace(parameter->node(), bucket);
+    }
+  }
+  void is_final(detail::VariableNode* leaf) override {
+    const auto found = bucket_of_.find(leaf);
+    if (found != bucket_of_.end()) --awaited_[found->second];
+    size_t ready = step_.started;
+    while (ready < awaited_.size() && awaited_[ready] == 0) ++ready;
+    exchange_.start_until(step_, ready);
+  }
+  void look() override {
+    for (size_t i = 0; i < step_.started; ++i) step_.buckets[i].test();
+  }
+
+ private:
+  GradientExchange& exchange_;
+  Step& step_;
+  std::vector<size_t> awaited_;  // gradients of each bucket
+  std::unordered_map<const detail::VariableNode*, size_t> bucket_of_;
+};
+
 GradientExchange::GradientExchange(std::shared_ptr<Group> group, const GradientExchangeOptions& options)
     : group_{std::move(group)}, options_{options} {}
 
-GradientExchange::~GradientExchange() = default;
+GradientExchange::~GradientExchange() {
+  if (previous_.empty() || std::uncaught_exceptions() > 0) return;
+  try {  // nobody takes a step with them, but other ranks wait for this one's part
+    for (GradientBucket& bucket : previous_) bucket.finish(previous_weights_, GradientBucket::Use::none);
+  } catch (const std::exception& error) {
+    log::warn(std::string("GradientExchange: the last exchange was given up: ") + error.what());
+  }
+}
 
 void GradientExchange::note_examples(int64_t examples) noexcept { examples_ = examples_.value_or(0) + examples; }
 
@@ -152,7 +193,6 @@ std::vector<bool> GradientExchange::share_state(Optimizer& optimizer, bool with_
   for (const std::string& other : digests) {
     has_parameters.push_back(std::memcmp(other.data(), digests[0].data(), sizeof(uint64_t)) == 0);
   }
-  has_foreign_values_ = !has_parameters[static_cast<size_t>(group_->rank())];
   if (std::any_of(digests.begin(), digests.end(), [&](const std::string& other) { return other != digests[0]; })) {
     const auto take = [&](const char* what, const std::string& mine, const auto& visit) {
       const std::string shared = group_->bcast({what}, mine, 0);
@@ -173,15 +213,16 @@ std::vector<bool> GradientExchange::share_state(Optimizer& optimizer, bool with_
   return has_parameters;
 }
 
-void GradientExchange::run_once(Optimizer& optimizer, std::span<Parameter* const> parameters) {
-  if (!is_exchanged_) run(optimizer, parameters);
+bool GradientExchange::run_once(Optimizer& optimizer, std::span<Parameter* const> parameters) {
+  if (!is_exchanged_) has_step_ = run(optimizer, parameters);
   is_exchanged_ = true;
+  return has_step_;
 }
 
 GradientExchange::Word GradientExchange::own_word(std::span<Parameter* const> parameters) const {
   uint64_t present = kBasis;
   for (const Parameter* const parameter : parameters) {
-    present = mixed_in(present, parameter->is_initialized() && has_gradient(*parameter) ? 1 : 0);
+    present = mixed_in(present, parameter->is_initialized() && holds_gradient(*parameter) ? 1 : 0);
   }
   const uint64_t wire = options_.wire_dtype ? static_cast<uint64_t>(*options_.wire_dtype) + 1 : 0;
   const uint64_t structure = structure_of(parameters);
@@ -189,24 +230,31 @@ GradientExchange::Word GradientExchange::own_word(std::span<Parameter* const> pa
           .history = group_->history(),
           .structure = structure,
           .present = present,
-          .settings = mixed_in(mixed_in(wire, static_cast<uint64_t>(options_.bucket_bytes)), options_.exchanges ? 1 : 0),
+          .settings = mixed_in(
+              mixed_in(wire, static_cast<uint64_t>(options_.bucket_bytes)),
+              (options_.exchanges ? 1u : 0u) + (options_.overlaps ? 2u : 0u) + (options_.double_buffering ? 4u : 0u)),
           .examples = examples_.value_or(-1),
           .flags = must_share_ || structure != shared_structure_ ? uint64_t{Word::kMustShare} : 0,
           .spare = 0};
 }
 
-std::vector<GradientExchange::Word> GradientExchange::exchange_words(const Word& own) {
+std::unique_ptr<GradientExchange::Step> GradientExchange::begin_step(std::span<Parameter* const> parameters) {
   static_assert(sizeof(Word) == 64);
   const auto size = static_cast<size_t>(group_->size());
-  const auto words = std::make_shared<std::vector<Word>>(size);
-  (*words)[static_cast<size_t>(group_->rank())] = own;
+  auto step = std::make_unique<Step>();
+  step->words = std::make_shared<std::vector<Word>>(size);
+  (*step->words)[static_cast<size_t>(group_->rank())] = own_word(parameters);
   std::vector<size_t> offsets(size), counts(size, sizeof(Word));
   for (size_t rank = 0; rank < size; ++rank) offsets[rank] = rank * sizeof(Word);
-  const collectives::Operation operation{"step", {}};
-  const collectives::TicketPtr ticket = group_->start_allgather(operation, words->data(), offsets, counts);
-  ticket->held = words;
-  waited_ += group_->wait(*ticket, operation);
-  return *words;
+  step->ticket = group_->start_allgather({kStep}, step->words->data(), offsets, counts);
+  step->ticket->held = step->words;
+  step->number = group_->operations();
+  return step;
+}
+
+std::vector<GradientExchange::Word> GradientExchange::wait_for_words(Step& step) {
+  waited_ += group_->wait(*step.ticket, {kStep}, step.number);
+  return *step.words;
 }
 
 void GradientExchange::check_words(Optimizer& optimizer, const std::vector<Word>& words,
@@ -254,7 +302,7 @@ std::vector<double> GradientExchange::weights_of(const std::vector<Word>& words)
 std::vector<bool> GradientExchange::present_in(std::span<Parameter* const> parameters, bool ranks_differ) {
   std::string own;
   for (const Parameter* const parameter : parameters) {
-    own.push_back(parameter->is_initialized() && has_gradient(*parameter) ? 1 : 0);
+    own.push_back(parameter->is_initialized() && holds_gradient(*parameter) ? 1 : 0);
   }
   std::vector<bool> present(own.begin(), own.end());
   if (!ranks_differ) return present;
@@ -264,32 +312,92 @@ std::vector<bool> GradientExchange::present_in(std::span<Parameter* const> param
   return present;
 }
 
-void GradientExchange::run(Optimizer& optimizer, std::span<Parameter* const> parameters) {
+detail::FinalLeaves* GradientExchange::begin_backward(Optimizer& optimizer, std::span<Parameter* const> parameters) {
+  early_ = nullptr;
+  step_ = nullptr;
+  if (!options_.overlaps || !options_.exchanges || group_->size() == 1 || is_exchanged_) return nullptr;
+  step_ = begin_step(parameters);
+  plan_ahead(*step_, optimizer, parameters);
+  if (must_share_ || structure_of(parameters) != shared_structure_) return nullptr;
+  std::vector<std::vector<Parameter*>> members;
+  for (const GradientBucket& bucket : step_->buckets) members.push_back(bucket.members());
+  early_ = std::make_unique<Early>(*this, *step_, members);
+  return early_.get();
+}
+
+void GradientExchange::plan_ahead(Step& step, Optimizer& optimizer, std::span<Parameter* const> parameters) {
+  std::vector<bool> present;
+  for (const Parameter* const parameter : parameters) present.push_back(parameter->is_initialized());
+  step.buckets = plan(optimizer.target(), parameters, present);
+  step.scale_of = [&optimizer](const Device& device) {
+    return detail::OptimizerAccess::gradient_scale(optimizer, device);
+  };
+  for (const GradientBucket& bucket : step.buckets) {
+    step.numbers.push_back(group_->reserve({"all-reduce"}, bucket.operations()));
+  }
+}
+
+void GradientExchange::start_until(Step& step, size_t count) {
+  for (; step.started < count; ++step.started) {
+    step.buckets[step.started].start(*group_, step.scale_of, step.numbers[step.started]);
+  }
+}
+
+bool GradientExchange::run(Optimizer& optimizer, std::span<Parameter* const> parameters) {
   if (group_->size() == 1) {
     ++steps_;
     examples_.reset();
-    return;
+    return true;
   }
   GraphCapture::refuse("Optimizer::update", "gradients are exchanged with other processes");
   const profiler::Range range("exchange");
-  const std::vector<Word> words = exchange_words(own_word(parameters));
+  early_ = nullptr;
+  const std::unique_ptr<Step> step = step_ ? std::move(step_) : begin_step(parameters);
+  const bool plans_ahead = options_.overlaps && options_.exchanges;
+  if (plans_ahead && step->buckets.empty()) plan_ahead(*step, optimizer, parameters);
+  const std::vector<Word> words = wait_for_words(*step);
   check_words(optimizer, words, parameters);
   std::vector<double> weights = weights_of(words);
-  if (std::any_of(words.begin(), words.end(), [](const Word& word) { return (word.flags & Word::kMustShare) != 0; })) {
+  const auto any_word = [&](const auto& test) { return std::any_of(words.begin(), words.end(), test); };
+  if (any_word([](const Word& word) { return (word.flags & Word::kMustShare) != 0; })) {
     // Gradients of a rank that had other values than the root are none of this model's.
     const std::vector<bool> had_it = share_state(optimizer, false);
     double all = 0;
     for (size_t i = 0; i < weights.size(); ++i) all += had_it[i] ? weights[i] : 0;
     for (size_t i = 0; i < weights.size() && all > 0; ++i) weights[i] = had_it[i] ? weights[i] / all : 0;
     shared_structure_ = words[0].structure;
-  } else {
-    has_foreign_values_ = false;
   }
-  const bool differ = std::any_of(words.begin(), words.end(), [&](const Word& word) { return word.present != words[0].present; });
-  exchange_all(optimizer.target(), parameters, present_in(parameters, differ), weights,
-               [&](const Device& device) { return detail::OptimizerAccess::gradient_scale(optimizer, device); });
+  bool has_step = true;
+  if (plans_ahead) {
+    start_until(*step, step->buckets.size());
+    for (GradientBucket& bucket : step->buckets) waited_ += bucket.finish(weights, GradientBucket::Use::unchanged);
+  } else if (options_.exchanges) {
+    const bool differ = any_word([&](const Word& word) { return word.present != words[0].present; });
+    std::vector<GradientBucket> buckets = plan(optimizer.target(), parameters, present_in(parameters, differ));
+    const auto scale_of = [&](const Device& device) {
+      return detail::OptimizerAccess::gradient_scale(optimizer, device);
+    };
+    for (GradientBucket& bucket : buckets) {
+      bucket.start(*group_, scale_of, 0);
+      if (!options_.double_buffering) waited_ += bucket.finish(weights, GradientBucket::Use::unchanged);
+    }
+    if (options_.double_buffering) has_step = finish_previous(std::move(buckets), weights);
+  }
   ++steps_;
   examples_.reset();
+  return has_step;
+}
+
+// Whether there were gradients of the step before.
+bool GradientExchange::finish_previous(std::vector<GradientBucket> started, const std::vector<double>& weights) {
+  for (const GradientBucket& bucket : started) {
+    for (Parameter* const parameter : bucket.members()) parameter->cleargrad();
+  }
+  const bool has_step = !previous_.empty();
+  for (GradientBucket& bucket : previous_) waited_ += bucket.finish(previous_weights_, GradientBucket::Use::any);
+  previous_ = std::move(started);
+  previous_weights_ = weights;
+  return has_step;
 }
 
 void GradientExchange::average(Link& model, bool zero_fill) {
@@ -299,20 +407,23 @@ void GradientExchange::average(Link& model, bool zero_fill) {
   std::vector<bool> present = present_in(parameters, true);
   for (size_t i = 0; i < present.size() && zero_fill; ++i) present[i] = parameters[i]->is_initialized();
   const std::vector<double> weights(static_cast<size_t>(group_->size()), 1.0 / group_->size());
-  exchange_all(model, parameters, present, weights, [](const Device&) { return GradientScale(); });
+  if (!options_.exchanges) return;
+  for (GradientBucket& bucket : plan(model, parameters, present)) {
+    bucket.start(
+        *group_, [](const Device&) { return GradientScale(); }, 0);
+    bucket.finish(weights, GradientBucket::Use::unchanged);
+  }
 }
 
-void GradientExchange::exchange_all(Link& target, std::span<Parameter* const> parameters,
-                                    const std::vector<bool>& present, const std::vector<double>& weights,
-                                    const ScaleOf& scale_of) {
-  if (!options_.exchanges) return;
-  // Backward computes the last parameters' gradients first.
+// Backward computes the last parameters' gradients first.
+std::vector<GradientBucket> GradientExchange::plan(Link& target, std::span<Parameter* const> parameters,
+                                                   const std::vector<bool>& present) {
+  std::vector<GradientBucket> buckets;
   std::vector<Parameter*> members;
-  size_t bucket = 0;
   int64_t bytes = 0;
   Dtype wire = Dtype::float32;
   const auto flush = [&] {
-    if (!members.empty()) exchange_bucket(target, members, wire, bucket++, weights, scale_of);
+    if (!members.empty()) buckets.emplace_back(members, wire, detail_of(target, members, buckets.size()));
     members.clear();
     bytes = 0;
   };
@@ -329,6 +440,7 @@ void GradientExchange::exchange_all(Link& target, std::span<Parameter* const> pa
     }
     flush();
   }
+  return buckets;
 }
 
 const std::string& GradientExchange::detail_of(Link& target, std::span<Parameter* const> members, size_t bucket) {
@@ -342,53 +454,6 @@ const std::string& GradientExchange::detail_of(Link& target, std::span<Parameter
     if (parameter == detail.last && detail.first != detail.last) last = " .. " + path;
   }
   return detail.text += last;
-}
-
-void GradientExchange::exchange_bucket(Link& target, std::span<Parameter* const> members, Dtype wire, size_t bucket,
-                                       const std::vector<double>& weights, const ScaleOf& scale_of) {
-  int64_t size = 0;
-  for (const Parameter* const parameter : members) size += parameter->size();
-  const Array buffer = empty({size}, wire, members[0]->device());
-  std::vector<Array> views;
-  std::vector<GradientScale> scales;
-  detail::Conversions pack;
-  int64_t at = 0;
-  for (Parameter* const parameter : members) {
-    const Array& array = parameter->array();
-    if (!array.is_dense()) parameter->set_array(array.contiguous());
-    const Array& dense = parameter->array();
-    views.push_back(buffer.slice(0, at, dense.size()).as_strided(dense.shape(), dense.strides()));
-    at += dense.size();
-    const bool is_own = has_gradient(*parameter) && !has_foreign_values_;
-    if (is_own) {
-      const Array gradient = detail::conform(detail::gradient_of(*parameter), dense);
-      pack.add(gradient, views.back(), GradientScale());
-      scales.push_back({parameter->device_loss_scale(), parameter->loss_scale()});
-    } else {
-      views.back().fill(0);
-      scales.push_back(scale_of(dense.device()));
-    }
-  }
-  pack.run();
-  {
-    AllReduceOptions options{.weights = weights, .detail = detail_of(target, members, bucket)};
-    const Array host = buffer.to_device(Device());
-    AllReduce reduction(*group_, host, std::move(options));
-    waited_ += reduction.wait();
-    if (!buffer.device().is_cpu()) buffer.copy_from(host);
-  }
-  detail::Conversions unpack;
-  for (size_t i = 0; i < members.size(); ++i) {
-    Parameter& parameter = *members[i];
-    if (wire == parameter.dtype()) {
-      replace_gradient(parameter, views[i], scales[i]);
-      continue;
-    }
-    const Array gradient = empty_like(parameter.array());
-    unpack.add(views[i], gradient, GradientScale());
-    replace_gradient(parameter, gradient, scales[i]);
-  }
-  unpack.run();
 }
 
 namespace detail {

@@ -1,7 +1,6 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -14,13 +13,16 @@
 #include "kusari/framework/core/export.h"
 #include "kusari/framework/links/link.h"
 #include "kusari/framework/links/parameter.h"
-#include "kusari/optimizers/optimizer_access.h"
 
 namespace kusari {
 
+class GradientBucket;
 class Optimizer;
 namespace collectives {
 class Group;
+}
+namespace detail {
+class FinalLeaves;
 }
 
 struct GradientExchangeOptions {
@@ -30,6 +32,10 @@ struct GradientExchangeOptions {
   int64_t bucket_bytes = int64_t{8} << 20;
   /// False: everything but the exchange of gradients.
   bool exchanges = true;
+  /// Start buckets while backward computes the gradients of others: update(lossfun) alone.
+  bool overlaps = false;
+  /// Take each step with the gradients of the one before, whose exchange then has a step's time.
+  bool double_buffering = false;
 };
 
 /// What an optimizer does together with those of other processes: all begin with the same values, and each step takes
@@ -53,15 +59,20 @@ class KUSARI_API GradientExchange {
   void note_examples(int64_t examples) noexcept;
   bool knows_examples() const noexcept { return examples_.has_value(); }
 
-  /// Replaces the gradients of a target's initialised parameters by the weighted means over the ranks. Collective.
-  void run(Optimizer& optimizer, std::span<Parameter* const> parameters);
+  /// Replaces the gradients of a target's initialised parameters by the weighted means over the ranks. False: there are
+  /// none yet to take a step with (double_buffering). Collective.
+  bool run(Optimizer& optimizer, std::span<Parameter* const> parameters);
   /// The gradients are new: see Optimizer::update.
   void forget_exchanged() noexcept { is_exchanged_ = false; }
-  void run_once(Optimizer& optimizer, std::span<Parameter* const> parameters);
+  bool run_once(Optimizer& optimizer, std::span<Parameter* const> parameters);
 
   /// The same for a model without an optimizer, of gradients that weigh alike. With `zero_fill` parameters without a
   /// gradient on any rank get zeros.
   void average(Link& model, bool zero_fill);
+
+  /// Before the backward pass of a step: tells the others of the step, and starts the exchange of gradients that the
+  /// pass tells it of. The listener lives as long as the exchange; null: nothing starts early.
+  detail::FinalLeaves* begin_backward(Optimizer& optimizer, std::span<Parameter* const> parameters);
 
   /// What lives while a loss is computed: random numbers of this rank alone. Where it makes parameters, they are those
   /// that all ranks have in common, and that one process would draw.
@@ -73,27 +84,33 @@ class KUSARI_API GradientExchange {
 
  private:
   struct Word;
+  struct Step;
+  class Early;
 
   Word own_word(std::span<Parameter* const> parameters) const;
-  std::vector<Word> exchange_words(const Word& own);
+  std::unique_ptr<Step> begin_step(std::span<Parameter* const> parameters);
+  std::vector<Word> wait_for_words(Step& step);
   void check_words(Optimizer& optimizer, const std::vector<Word>& words, std::span<Parameter* const> parameters);
   std::vector<double> weights_of(const std::vector<Word>& words) const;
   std::vector<bool> present_in(std::span<Parameter* const> parameters, bool ranks_differ);
   std::vector<bool> share_state(Optimizer& optimizer, bool with_persistents);
   const std::string& detail_of(Link& target, std::span<Parameter* const> members, size_t bucket);
-  /// What a gradient on the device was multiplied by, for one that a rank lacks.
-  using ScaleOf = std::function<detail::GradientScale(const Device& device)>;
-  void exchange_all(Link& target, std::span<Parameter* const> parameters, const std::vector<bool>& present,
-                    const std::vector<double>& weights, const ScaleOf& scale_of);
-  void exchange_bucket(Link& target, std::span<Parameter* const> members, Dtype wire, size_t bucket,
-                       const std::vector<double>& weights, const ScaleOf& scale_of);
+  std::vector<GradientBucket> plan(Link& target, std::span<Parameter* const> parameters,
+                                   const std::vector<bool>& present);
+  void plan_ahead(Step& step, Optimizer& optimizer, std::span<Parameter* const> parameters);
+  void start_until(Step& step, size_t count);
+  bool finish_previous(std::vector<GradientBucket> started, const std::vector<double>& weights);
 
   std::shared_ptr<collectives::Group> group_;
   GradientExchangeOptions options_;
   std::optional<int64_t> examples_;
   bool must_share_ = true;
   bool is_exchanged_ = false;
-  bool has_foreign_values_ = false;  // had, before this step
+  bool has_step_ = true;        // whether what was exchanged last is for a step
+  std::unique_ptr<Step> step_;  // one that has begun before its gradients were complete
+  std::unique_ptr<Early> early_;
+  std::vector<GradientBucket> previous_;  // with double_buffering: on their way
+  std::vector<double> previous_weights_;
   uint64_t shared_structure_ = 0;
   int64_t steps_ = 0;
   double waited_ = 0;

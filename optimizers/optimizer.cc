@@ -5,6 +5,7 @@
 #include <cmath>
 #include <limits>
 
+#include "kusari/framework/autograd/final_leaves.h"
 #include "kusari/framework/core/argument.h"
 #include "kusari/framework/core/config.h"
 #include "kusari/framework/core/error.h"
@@ -167,9 +168,9 @@ void Optimizer::cleargrads() {
 Optimizer::ForwardScope Optimizer::forward_scope() const {
   ForwardScope scope = impl_->forward_scope ? impl_->forward_scope() : ForwardScope();
   if (impl_->exchange == nullptr) return scope;
-  const bool makes_parameters = std::any_of(impl_->members.begin(), impl_->members.end(), [](const Impl::Member& member) {
-    return !member.parameter->is_initialized();
-  });
+  const bool makes_parameters =
+      std::any_of(impl_->members.begin(), impl_->members.end(),
+                  [](const Impl::Member& member) { return !member.parameter->is_initialized(); });
   return impl_->exchange->forward_scope(std::move(scope), makes_parameters);
 }
 
@@ -178,12 +179,16 @@ bool Optimizer::note_batch(const Variable& x) {
   return true;
 }
 
-void Optimizer::exchange_gradients() {
-  if (impl_->exchange == nullptr) return;
+// Whether there are gradients for a step.
+bool Optimizer::exchange_gradients() {
+  return impl_->exchange == nullptr || impl_->exchange->run_once(*this, impl_->all_parameters());
+}
+
+std::vector<Parameter*> Optimizer::Impl::all_parameters() const {
   std::vector<Parameter*> parameters;
-  parameters.reserve(impl_->members.size());
-  for (const Impl::Member& member : impl_->members) parameters.push_back(member.parameter);
-  impl_->exchange->run_once(*this, parameters);
+  parameters.reserve(members.size());
+  for (const Member& member : members) parameters.push_back(member.parameter);
+  return parameters;
 }
 
 void Optimizer::backward(const Variable& loss, const BackwardOptions& options) {
@@ -209,7 +214,13 @@ void Optimizer::update_for(Variable loss) {
                     "::update: the loss function returned an undefined variable: it must return the loss");
   }
   cleargrads();  // what the loss function may have left
-  backward(loss, {.release_graph = !config().keep_graph_on_report});
+  if (impl_->exchange == nullptr) {
+    backward(loss, {.release_graph = !config().keep_graph_on_report});
+  } else {
+    impl_->exchange->forget_exchanged();
+    const detail::ScopedFinalLeaves early(impl_->exchange->begin_backward(*this, impl_->all_parameters()));
+    backward(loss, {.release_graph = !config().keep_graph_on_report});
+  }
   loss = Variable();
   update();
 }
@@ -244,8 +255,7 @@ void Optimizer::accumulate(const std::function<Variable()>& lossfun, double weig
 void Optimizer::update() {
   const profiler::Range range("update");
   impl_->refresh();
-  exchange_gradients();
-  Step(*impl_).run();
+  if (exchange_gradients()) Step(*impl_).run();
   if (impl_->exchange != nullptr) impl_->exchange->forget_exchanged();
 }
 

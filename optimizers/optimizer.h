@@ -196,7 +196,7 @@ class KUSARI_API Optimizer {
     return false;
   }
   bool note_batch(const Variable& x);
-  void exchange_gradients();
+  bool exchange_gradients();
   Variable weighted_loss(const std::function<Variable()>& lossfun, double weight) const;
   void update_for(Variable loss);
   void report_skipped() const;

@@ -129,8 +129,7 @@ void OptimizerAccess::update(Optimizer& optimizer, const Array& guard, const Arr
     constexpr double kInfinity = std::numeric_limits<double>::infinity();
     impl.skips = std::make_shared<LossScale>(kernels::LossScaleRule{1, 1, 1, 0, kInfinity, 0}, 1);
   }
-  optimizer.exchange_gradients();
-  Optimizer::Step(impl).run_guarded(guard, loss_scale);
+  if (optimizer.exchange_gradients()) Optimizer::Step(impl).run_guarded(guard, loss_scale);
   if (impl.exchange != nullptr) impl.exchange->forget_exchanged();
 }
 

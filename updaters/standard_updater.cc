@@ -11,6 +11,7 @@
 #include "kusari/framework/core/serializer.h"
 #include "kusari/framework/core/summary.h"
 #include "kusari/framework/functions/math/basic_math.h"
+#include "kusari/optimizers/gradient_exchange.h"
 #include "kusari/optimizers/optimizer_access.h"
 
 namespace kusari::updaters {
@@ -112,6 +113,7 @@ std::vector<std::pair<std::string, Optimizer*>> StandardUpdater::get_all_optimiz
 
 void StandardUpdater::update() {
   timer_.begin_step();
+  const double waited = seconds_waited();
   sweep_ = {};
   {
     // Several optimizers may have losses that share a graph, as the two of a GAN do: the first must leave it whole.
@@ -124,7 +126,16 @@ void StandardUpdater::update() {
   }
   look_ahead();
   ++iteration_;
-  timer_.end_step();
+  timer_.end_step(seconds_waited() - waited);
+}
+
+double StandardUpdater::seconds_waited() const {
+  double seconds = 0;
+  for (const auto& [name, optimizer] : optimizers_) {
+    if (const GradientExchange* const exchange = detail::OptimizerAccess::exchange(*optimizer))
+      seconds += exchange->waited();
+  }
+  return seconds;
 }
 
 std::optional<double> StandardUpdater::previous_epoch_detail() const {

@@ -1,6 +1,6 @@
 // Trains a convolutional network on CIFAR-10 or CIFAR-100 in several processes: `mpirun -n 4 train_cifar`. Batches with
-// their shifts and mirrors are those of examples/cifar/train_cifar with the same flags, whatever the number of processes
-// is; so are log and snapshots up to rounding, but for what batch normalization makes of each process's part.
+// their shifts and mirrors are those of examples/cifar/train_cifar with the same flags, whatever the number of
+// processes is; so are log and snapshots up to rounding, but for what batch normalization makes of each process's part.
 #include <cstdint>
 #include <cstdio>
 #include <string>
@@ -54,7 +54,8 @@ Arguments parse(CLI::App& parser, int argc, char** argv) {
       ->capture_default_str();
   parser.add_option("-o,--out", args.out, "Directory to output the result")->capture_default_str();
   parser.add_flag("--autoload", args.autoload, "Resume from the newest snapshot in the output directory, if any");
-  parser.add_option("--communicator", args.communicator, "How gradients are exchanged: auto, or one of ChainerMN's names")
+  parser
+      .add_option("--communicator", args.communicator, "How gradients are exchanged: auto, or one of ChainerMN's names")
       ->capture_default_str();
   parser.add_flag("--early-stopping", args.early_stopping, "Stop when the test loss has not fallen for three epochs");
   parser.add_option("--data", args.data,
@@ -104,8 +105,7 @@ void train(const Arguments& args) {
 
   // Each process takes its part of each batch.
   iterators::SerialIterator train_iter(augmented, args.batchsize, {.shard = comm.shard()});
-  iterators::SerialIterator test_iter(test, args.batchsize,
-                                      {.repeat = false, .shuffle = false, .shard = comm.shard()});
+  iterators::SerialIterator test_iter(test, args.batchsize, {.repeat = false, .shuffle = false, .shard = comm.shard()});
 
   // Set up a trainer
   training::TriggerRef stop_trigger(args.epoch, "epoch");

@@ -41,7 +41,8 @@ void add_flags(CLI::App& parser, Arguments& args) {
       ->check(CLI::PositiveNumber)
       ->capture_default_str();
   parser.add_option("-f,--frequency", args.frequency, "Epochs between two snapshots (-1: one at the end)");
-  parser.add_option("--communicator", args.communicator, "How gradients are exchanged: auto, or one of ChainerMN's names")
+  parser
+      .add_option("--communicator", args.communicator, "How gradients are exchanged: auto, or one of ChainerMN's names")
       ->capture_default_str();
   parser.add_option("-d,--device,-g,--gpu", args.device, "cpu, cuda:N, or cuda: the GPU of a process's number")
       ->capture_default_str();

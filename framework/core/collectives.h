@@ -51,8 +51,8 @@ struct Notice {
   char text[kTextBytes] = {};
 };
 
-/// Messages between two ranks of a run, in order for each pair and tag, and notices. Any thread may call, one at a time:
-/// World sees to it.
+/// Messages between two ranks of a run, in order for each pair and tag, and notices. Any thread may call, one at a
+/// time: World sees to it.
 class KUSARI_API Transport {
  public:
   Transport() = default;
@@ -151,8 +151,8 @@ class KUSARI_API Group {
 
   /// Takes the numbers of `count` operations that will be started in any order: the first of them.
   int64_t reserve(Operation operation, int count);
-  /// `number`: one that was reserved, else the next. Rank r gets `counts[r]` bytes of `to_send` from the byte `offsets[r]` on, and each rank's part for this one comes
-  /// to `received + r * stride`.
+  /// `number`: one that was reserved, else the next. Rank r gets `counts[r]` bytes of `to_send` from the byte
+  /// `offsets[r]` on, and each rank's part for this one comes to `received + r * stride`.
   TicketPtr start_alltoall(Operation operation, const void* to_send, std::span<const size_t> offsets,
                            std::span<const size_t> counts, void* received, size_t stride, int64_t number = 0);
   /// Part r of `data`, which is rank r's, comes to all others.

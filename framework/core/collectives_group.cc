@@ -333,8 +333,7 @@ std::string Group::bcast(Operation operation, std::string_view bytes, int root) 
   for (int next = step >> 1; next > 0; next >>= 1) {
     if (place + next >= size()) continue;
     const int to = (place + next + root) % size();
-    sends.add(
-        std::make_unique<Outgoing>(transport, operation.name, call.number, bytes, world_rank(to), call.tag));
+    sends.add(std::make_unique<Outgoing>(transport, operation.name, call.number, bytes, world_rank(to), call.tag));
   }
   wait_for(sends, call);
   return place == 0 ? std::string(bytes) : received;

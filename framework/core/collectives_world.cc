@@ -157,7 +157,7 @@ void World::poll() {
         ended_.insert(notice->from);
         break;
       case Notice::Kind::left:
-        left_[notice->context].insert(notice->from);
+        left_[notice->context][notice->from] = notice->text;
         if (notice->context < 0) ended_.insert(notice->from);
         break;
       case Notice::Kind::waits:
@@ -206,7 +206,8 @@ void World::fail(std::string_view message) noexcept {
 
 void World::leave(int context, std::span<const int> members) noexcept {
   try {
-    const Notice notice{.kind = Notice::Kind::left, .from = transport_->rank(), .context = context};
+    Notice notice{.kind = Notice::Kind::left, .from = transport_->rank(), .context = context};
+    if (std::uncaught_exceptions() > 0) copy_text(" by an exception", notice.text, sizeof(notice.text));
     for (const int rank : members) {
       if (rank != transport_->rank()) transport_->post(notice, rank);
     }
@@ -251,12 +252,12 @@ class World::Stall {
   void look_for_left(Seconds waited, Ticket& ticket) {
     std::vector<int> awaited;
     ticket.list_awaited(awaited);
-    const std::optional<int> gone = left_of(awaited);
+    const std::optional<std::string> gone = left_of(awaited);
     if (!gone) return;
     if (!left_since_) left_since_ = waited;
     if (waited - *left_since_ < kLastMessages) return;
-    const std::string text = world_.describe(*gone) + " has left the group, and " +
-                             world_.describe(world_.transport_->rank()) + " waits for it in " + text_of(waiting_);
+    const std::string text =
+        *gone + ", and " + world_.describe(world_.transport_->rank()) + " waits for it in " + text_of(waiting_);
     world_.fail(text);
     throw RemoteError(text);
   }
@@ -264,13 +265,15 @@ class World::Stall {
  private:
   Seconds warn_at() const { return world_.options_.stall_warning; }
 
-  std::optional<int> left_of(const std::vector<int>& awaited) {
+  /// "rank 1 of 2 (node7, process 1234) has left the group"; of the first of these ranks that has.
+  std::optional<std::string> left_of(const std::vector<int>& awaited) {
     const std::scoped_lock lock(world_.mutex_);
     for (const int context : {waiting_.context, -1}) {
       const auto found = world_.left_.find(context);
       if (found == world_.left_.end()) continue;
       for (const int rank : awaited) {
-        if (found->second.count(rank) != 0) return rank;
+        const auto how = found->second.find(rank);
+        if (how != found->second.end()) return world_.describe(rank) + " has left the group" + how->second;
       }
     }
     return std::nullopt;
@@ -289,8 +292,8 @@ class World::Stall {
     }
   }
 
-  // "rank 2 has not reached all-reduce 1042; ranks 0, 1, 3 wait for 30 s". Ranks of the group that neither say that they
-  // wait here nor sit in another operation are those that it is about.
+  // "rank 2 has not reached all-reduce 1042; ranks 0, 1, 3 wait for 30 s". Ranks of the group that neither say that
+  // they wait here nor sit in another operation are those that it is about.
   std::string describe(Seconds waited, Ticket& ticket) {
     std::vector<int> waiting{world_.transport_->rank()}, silent, awaited;
     ticket.list_awaited(awaited);

@@ -67,11 +67,11 @@ class World {
   int next_context_ = 1;
 
   std::mutex mutex_;
-  std::string failure_;      // of another rank
-  std::string own_failure_;  // what this one has told the others
-  std::map<int, std::set<int>> left_;                        // by context
-  std::map<std::pair<int, int>, Notice> waits_;              // of other ranks, by context and rank
-  std::set<int> ended_;                                      // left all groups, or failed
+  std::string failure_;                             // of another rank
+  std::string own_failure_;                         // what this one has told the others
+  std::map<int, std::map<int, std::string>> left_;  // by context and rank: how
+  std::map<std::pair<int, int>, Notice> waits_;     // of other ranks, by context and rank
+  std::set<int> ended_;                             // left all groups, or failed
 };
 
 /// The world of the caller: the one of its thread, else the process's; null without one.

@@ -18,8 +18,8 @@ constexpr size_t kEager = 4096;
 struct Message {
   int from, tag;
   size_t bytes;
-  std::string copy;                           // of a short one
-  const void* data;                           // of a long one: the sender's memory
+  std::string copy;                            // of a short one
+  const void* data;                            // of a long one: the sender's memory
   std::shared_ptr<std::atomic<bool>> is_done;  // of a long one
 };
 

@@ -1,6 +1,7 @@
 #include "kusari/framework/kernels/sum_rows.h"
 
 #include <algorithm>
+#include <cstring>
 
 #include "kusari/framework/core/threads.h"
 #include "kusari/framework/cpu/blocks.h"
@@ -26,6 +27,10 @@ class RowTree {
   /// Of the rows first .. first + count - 1, at `offset` bytes in each; lies in a row or in the buffers.
   const void* sum(int64_t first, int64_t count, int64_t offset, int64_t n, int level = 0) {
     char* const buffer = buffers_ + level * kBlockBytes;
+    if (count == 1 && weights_ != nullptr && weights_[first] == 0) {
+      std::memset(buffer, 0, kBlockBytes);
+      return buffer;
+    }
     if (count == 1) {
       const void* const values = reader_.read(rows_ + first * stride_ + offset, n, buffer);
       return weights_ != nullptr ? scaled(values, weights_[first], n, buffer) : values;

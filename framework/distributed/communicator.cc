@@ -320,7 +320,8 @@ void Communicator::set_config(const std::string& entry, const std::string& value
   } else if (entry == "allreduce_grad_dtype") {
     std::optional<Dtype> dtype;
     if (value != "none") dtype = dtype_from_name(value);
-    state_->options.allreduce_grad_dtype = kusari::detail::checked_wire_dtype("Communicator::set_config", "allreduce_grad_dtype", dtype);
+    state_->options.allreduce_grad_dtype =
+        kusari::detail::checked_wire_dtype("Communicator::set_config", "allreduce_grad_dtype", dtype);
   } else {
     throw KeyError("Communicator::set_config: there is no '" + entry +
                    "': it must be allreduce_grad_dtype or batched_copy");

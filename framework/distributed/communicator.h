@@ -40,9 +40,9 @@ struct CommunicatorOptions {
 /// alone. Copies are handles of one group. The ranks of a group call its collective methods in the same order, and wait
 /// there for each other; a call that another rank has answered by another one throws StateError with both.
 ///
-/// Arrays travel with their shape and dtype, so who receives needs to know neither; they arrive in C order on the device
-/// of the receiver's own argument, else on the CPU. Sums are added in a fixed order: they are the same bits on all ranks
-/// and in each run. 16-bit numbers are summed in float32.
+/// Arrays travel with their shape and dtype, so who receives needs to know neither; they arrive in C order on the
+/// device of the receiver's own argument, else on the CPU. Sums are added in a fixed order: they are the same bits on
+/// all ranks and in each run. 16-bit numbers are summed in float32.
 ///
 /// Each method throws RemoteError when another rank has failed or left, or does not come within the timeout
 /// (KUSARI_DISTRIBUTED_TIMEOUT); ValueError naming itself for a rank or root that the group does not have.
@@ -79,7 +79,8 @@ class KUSARI_API Communicator {
   /// not before the other side has begun to receive, for large arrays.
   void send(const Array& data, int dest, int tag = 0) const;
   Array recv(int source, int tag = 0) const;
-  /// The root's array, on all ranks. What the others give may be undefined; if not, its device is where the result goes.
+  /// The root's array, on all ranks. What the others give may be undefined; if not, its device is where the result
+  /// goes.
   Array bcast(const Array& data, int root = 0) const;
   /// The arrays of all ranks, in their order, on the root; no arrays elsewhere. Shapes and dtypes may differ.
   std::vector<Array> gather(const Array& data, int root = 0) const;

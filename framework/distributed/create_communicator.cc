@@ -72,8 +72,8 @@ Group& process_group() {
   if (launch.size == 1) return *(world = new Group());
   auto transport = collectives::mpi_transport();
   if (transport->size() != launch.size) {
-    throw StateError("create_communicator: MPI sees " + std::to_string(transport->size()) + " processes and the launcher " +
-                     std::to_string(launch.size) + " (" + launch.variable +
+    throw StateError("create_communicator: MPI sees " + std::to_string(transport->size()) +
+                     " processes and the launcher " + std::to_string(launch.size) + " (" + launch.variable +
                      "): it must be the launcher of the MPI that libkusari_mpi.so was built with");
   }
   world = new Group(std::move(transport));

@@ -13,6 +13,11 @@ void detail::make_multi_node(Optimizer& optimizer, const Communicator& communica
     exchange.bucket_bytes =
         argument::not_negative("create_multi_node_optimizer", "bucket_bytes", *options.bucket_bytes);
   }
+  if (options.overlap && options.double_buffering) {
+    throw ValueError("create_multi_node_optimizer: overlap and double_buffering are both given: one of them must do");
+  }
+  exchange.overlaps = options.overlap;
+  exchange.double_buffering = options.double_buffering;
   kusari::detail::attach_exchange(optimizer, std::make_shared<GradientExchange>(communicator.shared_group(), exchange));
 }
 

@@ -16,6 +16,12 @@ namespace kusari::distributed {
 struct MultiNodeOptimizerOptions {
   /// Gradients of one dtype travel together up to this many bytes; what the communicator does when not given.
   std::optional<int64_t> bucket_bytes = std::nullopt;
+  /// Exchange gradients while backward computes those of other parameters: in update(lossfun), what StandardUpdater
+  /// calls. The results are the same bits. All parameters are exchanged, those without a gradient as zeros.
+  bool overlap = false;
+  /// Chainer's: take each step with the gradients of the one before, so that their exchange has the time of a step. The
+  /// first update takes none, and the last gradients are never used; not with overlap or amp::GradScaler.
+  bool double_buffering = false;
 };
 
 /// How the communicator of that name exchanges gradients.
@@ -35,7 +41,8 @@ KUSARI_API void make_multi_node(Optimizer& optimizer, const Communicator& commun
 /// With one rank nothing changes, to the bit. The rate is not scaled. Steps are collective.
 ///
 /// Of an lvalue it gives the reference back, of an rvalue the object. Throws ValueError for a bucket size that is
-/// negative. chainermn.create_multi_node_optimizer, whose first update takes no step.
+/// negative, and for both overlap and double_buffering. chainermn.create_multi_node_optimizer, whose first update takes
+/// no step.
 template <std::derived_from<Optimizer> T>
 T& create_multi_node_optimizer(T& optimizer, const Communicator& communicator,
                                const MultiNodeOptimizerOptions& options = {}) {

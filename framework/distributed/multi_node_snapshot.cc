@@ -35,7 +35,8 @@ std::string pack_persistents(Trainer& trainer) {
 }
 
 void restore_persistents(Trainer& trainer, const std::string& bytes) {
-  const auto source = serializers::entries_in_memory("a rank's persistent values", serializers::unpack_dictionary(bytes));
+  const auto source =
+      serializers::entries_in_memory("a rank's persistent values", serializers::unpack_dictionary(bytes));
   serializers::EntryDeserializer reader("multi_node_snapshot", source, {.strict = false});
   for (const auto& [name, optimizer] : trainer.updater().get_all_optimizers()) {
     optimizer->target().serialize(*reader.child(name));

@@ -68,8 +68,7 @@ void guard_process() {
 void share_random_state(collectives::Group& group) {
   if (group.size() == 1) return;
   RandomState state = random::state();
-  const std::string shared =
-      group.bcast({"random state"}, {reinterpret_cast<const char*>(&state), sizeof(state)}, 0);
+  const std::string shared = group.bcast({"random state"}, {reinterpret_cast<const char*>(&state), sizeof(state)}, 0);
   std::memcpy(&state, shared.data(), sizeof(state));
   random::set_state({state.seed, state.offset});
 }

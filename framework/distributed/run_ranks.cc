@@ -35,7 +35,8 @@ void run_ranks(int n, const std::function<void(Communicator&)>& f, const RunRank
   argument::callable("run_ranks", "f", f);
   const ConfigSnapshot config;
   const uint64_t seed = random::bits();
-  std::vector<std::unique_ptr<collectives::Transport>> transports = collectives::thread_transports(n, options.intra_size);
+  std::vector<std::unique_ptr<collectives::Transport>> transports =
+      collectives::thread_transports(n, options.intra_size);
   std::vector<std::exception_ptr> failures(static_cast<size_t>(n));
   const auto run_rank = [&](size_t rank) {
     try {

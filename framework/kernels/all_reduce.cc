@@ -8,9 +8,13 @@
 namespace kusari {
 namespace {
 
-constexpr int64_t kWhole = 16 * 1024;           // bytes up to which each rank sums for itself
+constexpr int64_t kWhole = 16 * 1024;              // bytes up to which each rank sums for itself
 constexpr int64_t kSliceBytes = int64_t{4} << 20;  // what is summed is still in a cache
-constexpr int64_t kAlign = 64;                  // bytes: chunks begin with a cache line
+constexpr int64_t kAlign = 64;                     // bytes: chunks begin with a cache line
+
+int64_t slice_size(int64_t size, Dtype dtype) {
+  return size * itemsize(dtype) <= kWhole ? size : kSliceBytes / itemsize(dtype);
+}
 
 }  // namespace
 
@@ -19,31 +23,42 @@ struct AllReduce::Slice {
 
   State state;
   int64_t begin, size;
-  Array rows;  // what has come from the ranks
+  Array rows;                           // what has come from the ranks
   std::vector<size_t> offsets, counts;  // bytes of the ranks' chunks
   collectives::TicketPtr ticket;
 };
 
 AllReduce::AllReduce(collectives::Group& group, const Array& data, AllReduceOptions options)
-    : group_{group}, data_{data.reshape({-1})}, options_{std::move(options)} {
-  const auto differs = [&](double weight) { return weight != options_.weights[0]; };
-  if (std::any_of(options_.weights.begin(), options_.weights.end(), differs)) {
-    weights_ = array<double>(options_.weights);
-  } else if (!options_.weights.empty()) {
-    options_.scale *= options_.weights[0];
-  }
-  const int64_t size = data_.size(), bytes = data_.nbytes();
-  if (size == 0) return;
-  if (group.size() == 1) {
-    if (options_.scale != 1 || weights_.is_defined()) sum(data_.copy().reshape({1, size}), data_);
-    return;
-  }
-  group.compare_calls(operation(), static_cast<size_t>(bytes));
-  slice_size_ = bytes <= kWhole ? size : kSliceBytes / itemsize(data_.dtype());
+    : group_{group}, data_{data.reshape({-1})}, options_{std::move(options)}, may_sum_{!options_.awaits_weights} {
+  if (may_sum_) set_weights(options_.weights);
+  const int64_t size = data_.size();
+  if (size == 0 || group.size() == 1) return;
+  if (options_.first_number == 0) group.compare_calls(operation(), static_cast<size_t>(data_.nbytes()));
+  slice_size_ = slice_size(size, data_.dtype());
   slice_count_ = static_cast<size_t>((size + slice_size_ - 1) / slice_size_);
-  first_number_ = group.reserve(operation(), static_cast<int>(2 * slice_count_));
+  first_number_ =
+      options_.first_number != 0 ? options_.first_number : group.reserve(operation(), operations(size, data_.dtype()));
   under_way_.resize(2);
   for (size_t i = 0; i < std::min<size_t>(2, slice_count_); ++i) start(i);
+}
+
+int AllReduce::operations(int64_t size, Dtype dtype) {
+  const int64_t slice = std::max<int64_t>(1, slice_size(size, dtype));
+  return static_cast<int>(2 * ((size + slice - 1) / slice));
+}
+
+void AllReduce::set_weights(const std::vector<double>& weights) {
+  options_.weights = weights;
+  const auto differs = [&](double weight) { return weight != weights[0]; };
+  if (std::any_of(weights.begin(), weights.end(), differs)) {
+    weights_ = array<double>(weights);
+  } else if (!weights.empty()) {
+    options_.scale *= weights[0];
+  }
+  may_sum_ = true;
+  if (group_.size() == 1 && data_.size() > 0 && options_.scale != 1) {
+    sum(data_.copy().reshape({1, data_.size()}), data_);
+  }
 }
 
 AllReduce::~AllReduce() = default;
@@ -84,8 +99,9 @@ void AllReduce::start(size_t index) {
 
 // Whether the slice is done.
 bool AllReduce::advance(Slice& slice, size_t index) {
-  if (!slice.ticket->test()) return false;
+  if (slice.ticket != nullptr && !slice.ticket->test()) return false;
   slice.ticket = nullptr;
+  if (!may_sum_) return false;
   const int64_t item = itemsize(data_.dtype());
   if (slice.state == Slice::State::gathers) {
     if (slice.rows.is_defined()) sum(slice.rows, data_);
@@ -99,9 +115,9 @@ bool AllReduce::advance(Slice& slice, size_t index) {
   }
   slice.rows = Array();
   slice.state = Slice::State::gathers;
-  slice.ticket = group_.start_allgather(operation(), static_cast<char*>(data_.raw_data()) + slice.begin * item,
-                                        slice.offsets, slice.counts,
-                                        first_number_ + 2 * static_cast<int64_t>(index) + 1);
+  slice.ticket =
+      group_.start_allgather(operation(), static_cast<char*>(data_.raw_data()) + slice.begin * item, slice.offsets,
+                             slice.counts, first_number_ + 2 * static_cast<int64_t>(index) + 1);
   slice.ticket->held = std::make_shared<const Array>(data_);
   return advance(slice, index);
 }

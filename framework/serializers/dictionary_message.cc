@@ -60,7 +60,7 @@ Array take_array(MessageReader& reader) {
 }
 
 // What an entry is.
-constexpr int64_t kNone = 0, kText = 1, kArray = 2;
+constexpr int64_t kIsNone = 0, kIsText = 1, kIsArray = 2;
 
 class MemorySource final : public EntrySource {
  public:
@@ -110,7 +110,7 @@ std::string pack_dictionary(const Dictionary& dictionary) {
   message.reserve(bytes);
   for (const auto& [key, entry] : dictionary) {
     put_text(message, key);
-    put_number(message, entry.is_text ? kText : entry.array.is_defined() ? kArray : kNone);
+    put_number(message, entry.is_text ? kIsText : entry.array.is_defined() ? kIsArray : kIsNone);
     if (entry.is_text) {
       put_text(message, entry.text);
     } else if (entry.array.is_defined()) {
@@ -127,9 +127,9 @@ Dictionary unpack_dictionary(std::string_view bytes) {
     std::string key(reader.text());
     const int64_t kind = reader.number();
     Entry entry;
-    entry.is_text = kind == kText;
-    if (kind == kText) entry.text = reader.text();
-    if (kind == kArray) entry.array = take_array(reader);
+    entry.is_text = kind == kIsText;
+    if (kind == kIsText) entry.text = reader.text();
+    if (kind == kIsArray) entry.array = take_array(reader);
     dictionary.emplace_back(std::move(key), std::move(entry));
   }
   return dictionary;

@@ -64,7 +64,9 @@ TEST_CASE("multi-node optimizer: several ranks take the steps of one with the wh
       {"MLP, momentum", [&](int ranks) { return train<TestMlp, optimizers::MomentumSGD>(ranks, 26, 50, {12}, sgd); }},
       {"MLP, Adam", [&](int ranks) { return train<TestMlp, optimizers::Adam>(ranks, 24, 50, {12}, adam); }},
       {"CNN, momentum",
-       [&](int ranks) { return train<TestCnn, optimizers::MomentumSGD>(ranks, 13, 50, {3, 9, 9}, sgd); }},
+       [&](int ranks) {
+         return train<TestCnn, optimizers::MomentumSGD>(ranks, 13, 50, {3, 9, 9}, sgd);
+       }},
   };
   for (const Case& c : cases) {
     CAPTURE(c.name);
@@ -350,6 +352,33 @@ TEST_CASE("multi-node optimizer: each rank drops other units, in the same way in
   CHECK(masks() == first);
 }
 
+TEST_CASE("multi-node optimizer: double buffering takes each step with the gradients before") {
+  run_ranks(2, [](Communicator& comm) {
+    TestMlp model;
+    model(Variable(test_batch(4, {3}, 0).x, false));
+    auto optimizer = create_multi_node_optimizer(optimizers::SGD(1), comm, {.double_buffering = true});
+    optimizer.setup(model);
+    const auto bias = [&] { return model.l2.b.array().to_vector<double>()[0]; };
+    const auto step = [&](double mean) {
+      model.cleargrads();
+      model.l2.b.set_grad(full_like(model.l2.b.array(), comm.rank() == 0 ? mean - 1 : mean + 1));
+      optimizer.update();
+    };
+    const double before = bias();
+    step(2);
+    CHECK(bias() == before);
+    CHECK(optimizer.t() == 0);
+    step(5);
+    CHECK(bias() == doctest::Approx(before - 2));
+    step(7);
+    CHECK(bias() == doctest::Approx(before - 7));
+    CHECK(optimizer.t() == 2);
+  });
+  CHECK_THROWS_AS(create_multi_node_optimizer(optimizers::SGD(), distributed::create_communicator(),
+                                              {.overlap = true, .double_buffering = true}),
+                  ValueError);
+}
+
 TEST_CASE("multi-node optimizer: ranks that differ are told apart") {
   const auto other_models = [](Communicator& comm) {
     TestMlp model(comm.rank() == 0 ? 16 : 8);
@@ -357,10 +386,11 @@ TEST_CASE("multi-node optimizer: ranks that differ are told apart") {
     auto optimizer = create_multi_node_optimizer(optimizers::SGD(1), comm);
     optimizer.setup(model);
   };
-  CHECK_THROWS_WITH_AS(run_ranks(2, other_models),
-                       "Optimizer::setup: the models differ: rank 0 of 2 (thread 0) has '/l1/W' (float32 (16, 3)) where "
-                       "rank 1 of 2 (thread 1) has '/l1/W' (float32 (8, 3))",
-                       StateError);
+  CHECK_THROWS_WITH_AS(
+      run_ranks(2, other_models),
+      "Optimizer::setup: the models differ: rank 0 of 2 (thread 0) has '/l1/W' (float32 (16, 3)) where "
+      "rank 1 of 2 (thread 1) has '/l1/W' (float32 (8, 3))",
+      StateError);
   const auto other_calls = [](Communicator& comm) {
     TestMlp model;
     model(Variable(test_batch(4, {3}, 0).x, false));

@@ -9,8 +9,8 @@
 #include "kusari/framework/functions/activation/relu.h"
 #include "kusari/framework/links/connection/convolution_2d.h"
 #include "kusari/framework/links/connection/linear.h"
-#include "kusari/framework/links/model/classifier.h"
 #include "kusari/framework/links/link.h"
+#include "kusari/framework/links/model/classifier.h"
 
 // Small models and batches for tests of several ranks.
 namespace kusari::testing {

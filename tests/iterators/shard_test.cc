@@ -47,22 +47,21 @@ std::unique_ptr<Iterator> make(int64_t n, int64_t batch, OrderOptions options) {
   if constexpr (std::is_same_v<T, SerialIterator>) {
     return std::make_unique<T>(Counting(n), batch, options);
   } else if constexpr (std::is_same_v<T, MultithreadIterator>) {
-    return std::make_unique<T>(Counting(n), batch,
-                               MultithreadIteratorOptions{.repeat = options.repeat,
-                                                          .shuffle = options.shuffle,
-                                                          .n_threads = 2,
-                                                          .shard = options.shard});
+    return std::make_unique<T>(
+        Counting(n), batch,
+        MultithreadIteratorOptions{
+            .repeat = options.repeat, .shuffle = options.shuffle, .n_threads = 2, .shard = options.shard});
   } else {
-    return std::make_unique<T>(Counting(n), batch,
-                               MultiprocessIteratorOptions{.repeat = options.repeat,
-                                                           .shuffle = options.shuffle,
-                                                           .n_processes = 2,
-                                                           .shard = options.shard});
+    return std::make_unique<T>(
+        Counting(n), batch,
+        MultiprocessIteratorOptions{
+            .repeat = options.repeat, .shuffle = options.shuffle, .n_processes = 2, .shard = options.shard});
   }
 }
 
 TEST_CASE("shards: the parts of several make the batches of one, random numbers included") {
-  for (const Make make_iterator : {Make(make<SerialIterator>), Make(make<MultithreadIterator>), Make(make<MultiprocessIterator>)}) {
+  for (const Make make_iterator :
+       {Make(make<SerialIterator>), Make(make<MultithreadIterator>), Make(make<MultiprocessIterator>)}) {
     for (const int size : {2, 3}) {
       const auto whole = make_iterator(11, 4, {});
       std::vector<std::unique_ptr<Iterator>> parts;
@@ -73,7 +72,8 @@ TEST_CASE("shards: the parts of several make the batches of one, random numbers 
         Numbers joined(4);
         for (int rank = 0; rank < size; ++rank) {
           const Numbers own = numbers_of(parts[static_cast<size_t>(rank)]->next());
-          for (size_t i = 0; i < own.size(); ++i) joined.at(static_cast<size_t>(rank) + i * static_cast<size_t>(size)) = own[i];
+          for (size_t i = 0; i < own.size(); ++i)
+            joined.at(static_cast<size_t>(rank) + i * static_cast<size_t>(size)) = own[i];
           CHECK(parts[static_cast<size_t>(rank)]->epoch() == whole->epoch());
           CHECK(parts[static_cast<size_t>(rank)]->epoch_detail() == whole->epoch_detail());
           CHECK(parts[static_cast<size_t>(rank)]->is_new_epoch() == whole->is_new_epoch());

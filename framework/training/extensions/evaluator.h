@@ -6,7 +6,6 @@
 #include <string>
 #include <utility>
 #include <vector>
-#include <vector>
 
 #include "kusari/framework/core/device.h"
 #include "kusari/framework/core/export.h"

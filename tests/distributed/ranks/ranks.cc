@@ -57,7 +57,8 @@ class Interrupted final : public training::Extension {
 void save_values(Link& model, const std::string& path) {
   const std::vector<double> values = testing::values_of(model);
   std::ofstream file(path, std::ios::binary);
-  file.write(reinterpret_cast<const char*>(values.data()), static_cast<std::streamsize>(values.size() * sizeof(double)));
+  file.write(reinterpret_cast<const char*>(values.data()),
+             static_cast<std::streamsize>(values.size() * sizeof(double)));
 }
 
 class Examples final : public datasets::Dataset {
