@@ -15,10 +15,11 @@ namespace kusari::distributed {
 
 /// Options of scatter_dataset.
 struct ScatterDatasetOptions {
-  int root = 0;                                 ///< the rank whose data set is given away
-  bool shuffle = false;                         ///< in a random order
-  std::optional<uint64_t> seed = std::nullopt;  ///< that determines the order; else the random stream does
-  bool force_equal_length = true;               ///< see scatter_index
+  int root = 0;          ///< the rank whose data set is given away
+  bool shuffle = false;  ///< in a random order
+  std::optional<uint64_t> seed =
+      std::nullopt;                ///< that determines the order; else the random stream, of which all ranks draw
+  bool force_equal_length = true;  ///< see scatter_index
 };
 
 /// A rank's examples of a data set that one of the ranks has. They stay in memory; those of the root stay in its data

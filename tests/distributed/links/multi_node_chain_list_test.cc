@@ -24,6 +24,7 @@ using Numbers = std::vector<double>;
 
 L::Linear layer(int64_t in, int64_t out, uint64_t seed) {
   L::Linear link(in, out);
+  link.cleargrads();
   link.W.set_array(uniform({out, in}, -1, 1, seed));
   link.b.set_array(uniform({out}, -1, 1, seed + 1));
   return link;

@@ -4,6 +4,7 @@
 
 #include <vector>
 
+#include "kusari/framework/functions/array/cast.h"
 #include "kusari/framework/links/rnn/n_step_gru.h"
 #include "kusari/framework/links/rnn/n_step_lstm.h"
 #include "kusari/tests/distributed/functions/collective_check.h"
@@ -21,6 +22,7 @@ template <class Rnn>
 Rnn made(uint64_t seed) {
   Rnn rnn(2, 3, 4, 0.0);
   rnn.to(Dtype::float64);
+  rnn.cleargrads();
   for (const auto& [path, parameter] : rnn.namedparams()) {
     parameter->set_array(uniform(parameter->shape(), -1, 1, seed++));
   }
@@ -56,7 +58,7 @@ void check_encoder_and_decoder(const RunAlone& run_alone) {
     if (comm.is_root()) {
       auto own = create_multi_node_n_step_rnn(made<Rnn>(1), comm, {.rank_out = 1});
       const auto output = own(std::span<const Variable>(sequences(10)));
-      (sum_of(output.ys) + output.delegate_variable).backward();
+      (sum_of(output.ys) + F::cast(output.delegate_variable, Dtype::float64)).backward();
       check_gradients_of(own, encoder, "/actual_rnn");
     } else {
       auto own = create_multi_node_n_step_rnn(made<Rnn>(50), comm, {.rank_in = 0});

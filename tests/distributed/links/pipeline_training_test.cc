@@ -35,6 +35,7 @@ constexpr int64_t kExamples = 12, kTestExamples = 5, kInputs = 6, kUnits = 8, kC
 
 L::Linear layer(int64_t in, int64_t out, uint64_t seed) {
   L::Linear link(in, out);
+  link.cleargrads();
   link.W.set_array(uniform({out, in}, -0.5, 0.5, seed).astype(Dtype::float32));
   link.b.set_array(uniform({out}, -0.5, 0.5, seed + 1).astype(Dtype::float32));
   return link;
@@ -88,8 +89,7 @@ double train(Model& model, Optimizer& optimizer, const datasets::Dataset& train,
   updaters::StandardUpdater updater(train_iter, optimizer);
   training::Trainer trainer(updater, {2, "epoch"}, directory.path());
   if (data_ranks != nullptr) {
-    trainer.extend(
-        distributed::create_multi_node_evaluator(extensions::Evaluator(test_iter, model), *data_ranks));
+    trainer.extend(distributed::create_multi_node_evaluator(extensions::Evaluator(test_iter, model), *data_ranks));
   } else {
     trainer.extend(extensions::Evaluator(test_iter, model));
   }
