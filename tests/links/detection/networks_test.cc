@@ -141,8 +141,7 @@ TEST_CASE("RetinaNet computes what torchvision's does") {
         {.n_classes = expected.at("classes"), .depth = expected.at("depth"), .grid = L::AnchorGrid::torchvision()});
     draw_weights(model);
     model.to(Dtype::float64);
-    const Array x =
-        drawn_array("x", {2, 3, expected.at("height"), expected.at("width")}, -2, 2).astype(Dtype::float64);
+    const Array x = drawn_array("x", {2, 3, expected.at("height"), expected.at("width")}, -2, 2).astype(Dtype::float64);
     check_found(expected.at("found"), found_in(expected, model, x, {.limit = 300}));
     L::DetectionTrainChain chain(
         model, {.loss = L::DetectionLossOptions{.loc = L::BoxLoss::l1, .normalizer = F::DetectionNormalizer::image}});
