@@ -48,6 +48,9 @@ void check_targets(const Variable& locs, const Variable& gt_locs, const Variable
   }
 }
 
+// Losses are computed in float32 at least, whatever policy is on: float16 has steps of 0.001 near 1.
+Dtype wide_of(const Variable& x) { return x.dtype() == Dtype::float64 ? Dtype::float64 : Dtype::float32; }
+
 // Sums of images, (N), over their divisors.
 Variable divided(const Variable& sums, const Array& divisors) {
   return F::sum(sums / Variable(divisors.astype(sums.dtype()), false));
@@ -55,8 +58,8 @@ Variable divided(const Variable& sums, const Array& divisors) {
 
 Variable box_loss(const DetectionLossOptions& o, const Variable& locs, const Variable& gt_locs, const Array& labels,
                   const Array& divisors) {
-  // Whatever policy is on: float16 has steps of 0.001 near 1.
-  const Variable d = F::cast(locs, Dtype::float32) - F::cast(gt_locs, Dtype::float32);
+  const Dtype wide = wide_of(locs);
+  const Variable d = F::cast(locs, wide) - F::cast(gt_locs, wide);
   Variable each;
   if (o.loc == BoxLoss::l1) {
     each = F::absolute(d);
@@ -65,7 +68,7 @@ Variable box_loss(const DetectionLossOptions& o, const Variable& locs, const Var
     each = near * (d - 0.5 * near);
     if (o.loc == BoxLoss::smooth_l1) each = each / o.delta;
   }
-  const Variable counts(Array(labels >= int64_t{0}).astype(Dtype::float32).expand_dims(2), false);
+  const Variable counts(Array(labels >= int64_t{0}).astype(wide).expand_dims(2), false);
   return divided(F::sum(each * counts, {1, 2}), divisors);
 }
 
@@ -75,12 +78,13 @@ Variable multibox_loss(const DetectionLossOptions& o, const Variable& confs, con
   const Array t = labels.astype(Dtype::int32).contiguous();
   // The background is class 0, and what does not count -1.
   const Array classes = (t + int64_t{1}).astype(Dtype::int32).reshape({shape[0] * shape[1]});
-  const Variable flat = F::reshape(F::cast(confs, Dtype::float32), {shape[0] * shape[1], shape[2]});
+  const Variable flat = F::reshape(F::cast(confs, wide_of(confs)), {shape[0] * shape[1], shape[2]});
   const Variable losses = F::reshape(
       F::softmax_cross_entropy(flat, Variable(classes, false), {.reduce = F::Reduce::no}), {shape[0], shape[1]});
   const Array counts = empty({shape[0], shape[1]}, Dtype::float32, confs.device());
-  launch<kernels::HardNegatives>(confs.device(), o.negative_ratio, losses.array().contiguous(), t, counts);
-  return divided(F::sum(losses * Variable(counts, false), 1), divisors);
+  launch<kernels::HardNegatives>(confs.device(), o.negative_ratio, losses.array().astype(Dtype::float32).contiguous(),
+                                 t, counts);
+  return divided(F::sum(losses * Variable(counts.astype(losses.dtype()), false), 1), divisors);
 }
 
 }  // namespace
@@ -102,7 +106,7 @@ Variable DetectionTrainChainBase::compare(const std::pair<Variable, Variable>& o
   checked_options(options);
   const Array& labels = gt_labels.array();
   const Array counted = positives.is_defined() ? positives.array() : Array();
-  const Array divisors = F::detection_divisors(options.normalizer, labels, counted, Dtype::float32);
+  const Array divisors = F::detection_divisors(options.normalizer, labels, counted, wide_of(locs));
   loc_loss = box_loss(options, locs, gt_locs, labels, divisors);
   if (options.conf == ClassLoss::multibox) {
     conf_loss = multibox_loss(options, confs, labels, divisors);
@@ -111,7 +115,6 @@ Variable DetectionTrainChainBase::compare(const std::pair<Variable, Variable>& o
         confs, gt_labels,
         {.alpha = options.alpha, .gamma = options.gamma, .normalizer = options.normalizer, .positives = counted});
   }
-  conf_loss = F::cast(conf_loss, Dtype::float32);
   loss = options.loc_weight == 1 ? conf_loss + loc_loss : conf_loss + options.loc_weight * loc_loss;
   report({{"loss", loss}, {"loss/loc", loc_loss}, {"loss/conf", conf_loss}}, *this);
   if (GraphCapture* const capture = GraphCapture::current()) {

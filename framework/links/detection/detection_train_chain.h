@@ -40,8 +40,8 @@ class KUSARI_API DetectionTrainChainBase : public Chain {
 /// A detector with its loss: `L::DetectionTrainChain chain(L::RetinaNet({.n_classes = 3}))`. A call takes prepared
 /// images (N, 3, H, W) and what AnchorCoder::encode makes of their boxes: locs (N, K, 4), labels (N, K), and if wanted
 /// `positives` (N); otherwise the labels that are 0 or more are the positives. Returns the loss, a float32 scalar
-/// whatever dtype the network computes in, and reports "loss", "loss/loc" (before its weight) and "loss/conf". A call
-/// sets members, so threads need a copy each.
+/// also where the network computes in 16 bits, and reports "loss", "loss/loc" (before its weight) and "loss/conf". A
+/// call sets members, so threads need a copy each.
 template <class Model>
 class DetectionTrainChain : public DetectionTrainChainBase {
   static_assert(std::is_base_of_v<Detector, Model>, "DetectionTrainChain takes a Detector");

@@ -111,7 +111,7 @@ TEST_CASE("sigmoid_focal_loss's gradients") {
 TEST_CASE("sigmoid_focal_loss of what does not fit") {
   const Array x = ones({2, 3, 4}, Dtype::float32, test_device()), t = int_ones({2, 3});
   CHECK_THROWS_WITH_AS(F::sigmoid_focal_loss(x, int_ones({2, 4})),
-                       "F::sigmoid_focal_loss: x has shape (2, 3, 4) but t has shape (2, 4): t.shape[1] must equal "
+                       "F::sigmoid_focal_loss: t has shape (2, 4) but x has shape (2, 3, 4): t.shape[1] must equal "
                        "x.shape[1] (4 != 3)",
                        TypeError);
   CHECK_THROWS_AS(F::sigmoid_focal_loss(x, x), TypeError);

@@ -124,6 +124,21 @@ def detections(result, label_shift=0):
     ]
 
 
+def found_by(model, x):
+    """What a RetinaNet finds with a threshold that 300 scores reach."""
+    model.eval()
+    with torch.no_grad():
+        features = list(model.backbone(x).values())
+        head = model.head(features)
+        size = tuple(x.shape[2:])
+        anchors = model.anchor_generator(ImageList(x, [size] * len(x)), features)
+        counts = [f.shape[2] * f.shape[3] * 9 for f in features]
+        confs = head["cls_logits"].flatten()
+        model.score_thresh = float(torch.sigmoid(torch.quantile(confs, 1 - 300 / confs.numel())))
+        split = {k: list(v.split(counts, dim=1)) for k, v in head.items()}
+        return detections(model.postprocess_detections(split, [list(a.split(counts)) for a in anchors], [size] * len(x)))
+
+
 def retinanet_case(depth, classes):
     body = resnet_fpn_backbone(backbone_name=f"resnet{depth}", weights=None, norm_layer=torch.nn.BatchNorm2d,
                                trainable_layers=5, returned_layers=[2, 3, 4], extra_blocks=LastLevelP6P7(256, 256))
@@ -158,6 +173,7 @@ def retinanet_case(depth, classes):
     bbox = [[[10, 20, 60, 90], [30, 5, 90, 40], [50, 60, 80, 120]], []]
     label = [[0, classes - 1, 1], []]
     x = tensor(uniform("x", (2, 3, height, width), -2, 2))
+    found = found_by(model, x)  # before training moves the running statistics
     model.train()
     features = list(model.backbone(x).values())
     head = model.head(features)
@@ -182,19 +198,9 @@ def retinanet_case(depth, classes):
         "loss/conf": losses["classification"].item(),
         "loss/loc": losses["bbox_regression"].item(),
         "gradients": load.gradients(),
+        "score_thresh": model.score_thresh,
+        "found": found,
     }
-
-    model.eval()
-    with torch.no_grad():
-        features = list(model.backbone(x).values())
-        head = model.head(features)
-        counts = [f.shape[2] * f.shape[3] * 9 for f in features]
-        confs = head["cls_logits"].flatten()
-        model.score_thresh = float(torch.sigmoid(torch.quantile(confs, 1 - 300 / confs.numel())))
-        split = {k: list(v.split(counts, dim=1)) for k, v in head.items()}
-        found = model.postprocess_detections(split, [list(a.split(counts)) for a in anchors], [(height, width)] * 2)
-        case["score_thresh"] = model.score_thresh
-        case["found"] = detections(found)
     return case
 
 

@@ -5,11 +5,12 @@
 #include <string>
 #include <vector>
 
+#include <zlib.h>
+
 #include "kusari/framework/core/array.h"
 #include "kusari/framework/links/link.h"
 #include "kusari/framework/links/normalization/batch_normalization.h"
 #include "kusari/framework/links/parameter.h"
-#include "kusari/framework/serializers/crc32.h"
 
 // Numbers that follow from a name: those of tests/golden/detection/make_networks.py.
 namespace kusari::testing {
@@ -17,7 +18,7 @@ namespace kusari::testing {
 inline std::vector<float> drawn_numbers(const std::string& name, int64_t n, double low, double high) {
   std::vector<float> numbers;
   numbers.reserve(static_cast<size_t>(n));
-  const uint64_t start = serializers::crc32_of(name.data(), name.size());
+  const uint64_t start = crc32(0, reinterpret_cast<const Bytef*>(name.data()), static_cast<uInt>(name.size()));
   for (uint64_t i = 1; i <= static_cast<uint64_t>(n); ++i) {
     uint64_t z = start + i * 0x9E3779B97F4A7C15;
     z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9;

@@ -140,7 +140,8 @@ TEST_CASE("RetinaNet computes what torchvision's does") {
     L::RetinaNet model(
         {.n_classes = expected.at("classes"), .depth = expected.at("depth"), .grid = L::AnchorGrid::torchvision()});
     draw_weights(model);
-    const Array x = drawn_array("x", {2, 3, expected.at("height"), expected.at("width")}, -2, 2);
+    model.to(Dtype::float64);
+    const Array x = drawn_array("x", {2, 3, expected.at("height"), expected.at("width")}, -2, 2).astype(Dtype::float64);
     check_found(expected.at("found"), found_in(expected, model, x, {.limit = 300}));
     L::DetectionTrainChain chain(
         model, {.loss = L::DetectionLossOptions{.loc = L::BoxLoss::l1, .normalizer = F::DetectionNormalizer::image}});
@@ -153,7 +154,8 @@ TEST_CASE("SSD300 computes what torchvision's does") {
     L::SSD300 model({.n_classes = expected.at("classes")});
     model.extractor.norm4.eps = 0;  // torchvision's is 1e-12, and no sum
     draw_weights(model);
-    const Array x = drawn_array("x", {1, 3, 300, 300}, -2, 2);
+    model.to(Dtype::float64);
+    const Array x = drawn_array("x", {1, 3, 300, 300}, -2, 2).astype(Dtype::float64);
     L::AnchorDecodeOptions options = model.decoding;
     check_found(expected.at("found"), found_in(expected, model, x, options));
     L::DetectionTrainChain chain(model);
