@@ -21,7 +21,7 @@ struct DataFlags {
   std::string train, test;  // a split (bccd, voc), or a file of annotations (coco)
   std::string test_root;    // coco: of the images to test with, if elsewhere
   bool skip_broken = false;
-  int64_t images = 0;  // the most that are trained with; 0: all
+  int64_t images = 0;  // the most that are trained with, and of drawn ones tested with; 0: all
 };
 
 inline DataFlags data_flags(Flags& flags) {
@@ -91,7 +91,8 @@ inline std::shared_ptr<kusari::datasets::BboxDataset> open_boxes(const DataFlags
 inline DetectionData load_test_data(const DataFlags& flags) {
   using namespace kusari;
   if (flags.data == "generated") {
-    auto shapes = std::make_shared<datasets::DrawnShapesDataset>(40, datasets::DrawnShapesOptions{.seed = 1});
+    const int64_t count = flags.images > 0 ? std::min<int64_t>(flags.images, 40) : 40;
+    auto shapes = std::make_shared<datasets::DrawnShapesDataset>(count, datasets::DrawnShapesOptions{.seed = 1});
     const auto names = shapes->label_names();
     return {nullptr, shapes, names};
   }
