@@ -28,7 +28,7 @@ class KUSARI_API Cauchy final : public DistributionOf<Cauchy> {
   Variable entropy() const override;
 
  private:
-  explicit Cauchy(const Variables& parameters);
+  Cauchy(Checked, const Variables& parameters);
   Variable do_sample(const Shape& shape) const override;
   Variable do_log_prob(const Variable& x) const override;
   Variable do_cdf(const Variable& x) const override;

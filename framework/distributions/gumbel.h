@@ -27,7 +27,7 @@ class KUSARI_API Gumbel final : public DistributionOf<Gumbel> {
   Variable entropy() const override;
 
  private:
-  explicit Gumbel(const Variables& parameters);
+  Gumbel(Checked, const Variables& parameters);
   Variable do_sample(const Shape& shape) const override;
   Variable do_log_prob(const Variable& x) const override;
   Variable do_cdf(const Variable& x) const override;

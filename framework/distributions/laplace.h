@@ -28,7 +28,7 @@ class KUSARI_API Laplace final : public DistributionOf<Laplace> {
   Variable entropy() const override;
 
  private:
-  explicit Laplace(const Variables& parameters);
+  Laplace(Checked, const Variables& parameters);
   Variable do_sample(const Shape& shape) const override;
   Variable do_log_prob(const Variable& x) const override;
   Variable do_cdf(const Variable& x) const override;

@@ -17,9 +17,9 @@ Variable log_of_positive(const Variable& x) { return F::log(where_or(x > 0, x, 1
 }  // namespace
 
 LogNormal::LogNormal(const ParameterValue& mu, const ParameterValue& sigma)
-    : LogNormal(broadcast_parameters("D::LogNormal", {{"mu", mu}, {"sigma", sigma}})) {}
+    : LogNormal(Checked{}, broadcast_parameters("D::LogNormal", {{"mu", mu}, {"sigma", sigma}})) {}
 
-LogNormal::LogNormal(const Variables& parameters)
+LogNormal::LogNormal(Checked, const Variables& parameters)
     : DistributionOf("D::LogNormal", parameters[0], parameters[0].shape()), mu_{parameters[0]}, sigma_{parameters[1]} {}
 
 Variable LogNormal::mean() const { return F::exp(mu_ + 0.5 * F::square(sigma_)); }

@@ -29,7 +29,7 @@ class KUSARI_API LogNormal final : public DistributionOf<LogNormal> {
   Variable entropy() const override;
 
  private:
-  explicit LogNormal(const Variables& parameters);
+  LogNormal(Checked, const Variables& parameters);
   Variable do_sample(const Shape& shape) const override;
   Variable do_log_prob(const Variable& x) const override;
   Variable do_cdf(const Variable& x) const override;

@@ -56,9 +56,9 @@ Variables broadcast_batches(const ParameterValue& loc, const ParameterValue& sca
 }  // namespace
 
 MultivariateNormal::MultivariateNormal(const ParameterValue& loc, const MultivariateNormalScale& scale)
-    : MultivariateNormal(broadcast_batches(loc, scale.scale_tril)) {}
+    : MultivariateNormal(Checked{}, broadcast_batches(loc, scale.scale_tril)) {}
 
-MultivariateNormal::MultivariateNormal(const Variables& loc_and_scale)
+MultivariateNormal::MultivariateNormal(Checked, const Variables& loc_and_scale)
     : DistributionOf("D::MultivariateNormal", loc_and_scale[0],
                      batch_of("D::MultivariateNormal", "loc", loc_and_scale[0].shape(), 1), {loc_and_scale[0].shape(-1)}),
       loc_{loc_and_scale[0]},

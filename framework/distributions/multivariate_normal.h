@@ -37,7 +37,7 @@ class KUSARI_API MultivariateNormal final : public DistributionOf<MultivariateNo
   Variable entropy() const override;
 
  private:
-  explicit MultivariateNormal(const Variables& loc_and_scale);
+  MultivariateNormal(Checked, const Variables& loc_and_scale);
   Variable do_sample(const Shape& shape) const override;
   Variable do_log_prob(const Variable& x) const override;
 

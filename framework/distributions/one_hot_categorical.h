@@ -27,7 +27,7 @@ class KUSARI_API OneHotCategorical final : public DistributionOf<OneHotCategoric
   Variable entropy() const override;
 
  private:
-  explicit OneHotCategorical(const Variables& parameters);
+  OneHotCategorical(Checked, const Variables& parameters);
   Variable do_sample(const Shape& shape) const override;
   Variable do_log_prob(const Variable& x) const override;
 

@@ -14,9 +14,9 @@
 namespace kusari::distributions {
 
 Pareto::Pareto(const ParameterValue& scale, const ParameterValue& alpha)
-    : Pareto(broadcast_parameters("D::Pareto", {{"scale", scale}, {"alpha", alpha}})) {}
+    : Pareto(Checked{}, broadcast_parameters("D::Pareto", {{"scale", scale}, {"alpha", alpha}})) {}
 
-Pareto::Pareto(const Variables& parameters)
+Pareto::Pareto(Checked, const Variables& parameters)
     : DistributionOf("D::Pareto", parameters[0], parameters[0].shape()), scale_{parameters[0]}, alpha_{parameters[1]} {}
 
 // log(x / scale), 0 below the scale.

@@ -27,7 +27,7 @@ class KUSARI_API Pareto final : public DistributionOf<Pareto> {
   Variable entropy() const override;
 
  private:
-  explicit Pareto(const Variables& parameters);
+  Pareto(Checked, const Variables& parameters);
   Variable do_sample(const Shape& shape) const override;
   Variable do_log_prob(const Variable& x) const override;
   Variable do_cdf(const Variable& x) const override;
