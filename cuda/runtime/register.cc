@@ -27,6 +27,7 @@ void register_kernels(Backend& backend) {
   register_softmax(backend);
   register_rows(backend);
   register_random(backend);
+  register_rejection_sampling(backend);
 }
 
 }  // namespace kusari::cuda
