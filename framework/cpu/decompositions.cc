@@ -151,8 +151,8 @@ void solve_linear(Params<kernels::MatrixCall> call, In a, In b, Out x) {
       if (left.rows == 0) return;
       const Eigen::PartialPivLU<ColumnMatrix<T>> solver(left.at<T>(i));
       if ((solver.matrixLU().diagonal().array() == T(0)).any()) {
-        throw ValueError(std::string(call->call) + ": " + (left.count == 1 ? "a" : "matrix " + std::to_string(i) + " of a") +
-                         " is singular");
+        throw ValueError(std::string(call->call) + ": " +
+                         (left.count == 1 ? "a" : "matrix " + std::to_string(i) + " of a") + " is singular");
       }
       results.at<T>(i) = solver.solve(right.at<T>(i));
     });

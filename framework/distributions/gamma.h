@@ -10,8 +10,8 @@
 namespace kusari::distributions {
 
 /// Gamma distributions of shape k and scale theta, of density proportional to x^(k - 1) exp(-x / theta).
-/// k, theta: one floating dtype, shapes that broadcast; positive. Samples are differentiable: once by k, to any order by
-/// theta. Throws TypeError when they do not fit. chainer.distributions.Gamma.
+/// k, theta: one floating dtype, shapes that broadcast; positive. Samples are differentiable: once by k, to any order
+/// by theta. Throws TypeError when they do not fit. chainer.distributions.Gamma.
 class KUSARI_API Gamma final : public DistributionOf<Gamma> {
  public:
   Gamma(const ParameterValue& k, const ParameterValue& theta);

@@ -10,8 +10,8 @@
 namespace kusari::distributions {
 
 /// Gumbel distributions, those of the largest of many numbers: of mode `loc` and scale `scale`.
-/// loc, scale: one floating dtype, shapes that broadcast; scale positive. Samples are differentiable. Throws TypeError when
-/// they do not fit. chainer.distributions.Gumbel.
+/// loc, scale: one floating dtype, shapes that broadcast; scale positive. Samples are differentiable. Throws TypeError
+/// when they do not fit. chainer.distributions.Gumbel.
 class KUSARI_API Gumbel final : public DistributionOf<Gumbel> {
  public:
   Gumbel(const ParameterValue& loc, const ParameterValue& scale);

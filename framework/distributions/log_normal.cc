@@ -40,8 +40,12 @@ Variable LogNormal::do_log_prob(const Variable& x) const {
   const Variable y = log_of_positive(x);
   return where_or(x > 0, of_logarithm().log_prob(y) - y, -kInfinite);
 }
-Variable LogNormal::do_cdf(const Variable& x) const { return where_or(x > 0, of_logarithm().cdf(log_of_positive(x)), 0); }
-Variable LogNormal::do_log_cdf(const Variable& x) const { return where_or(x > 0, of_logarithm().log_cdf(log_of_positive(x)), -kInfinite); }
+Variable LogNormal::do_cdf(const Variable& x) const {
+  return where_or(x > 0, of_logarithm().cdf(log_of_positive(x)), 0);
+}
+Variable LogNormal::do_log_cdf(const Variable& x) const {
+  return where_or(x > 0, of_logarithm().log_cdf(log_of_positive(x)), -kInfinite);
+}
 Variable LogNormal::do_survival_function(const Variable& x) const {
   return where_or(x > 0, of_logarithm().survival_function(log_of_positive(x)), 1);
 }

@@ -10,8 +10,8 @@
 namespace kusari::distributions {
 
 /// One of K vectors of zeros with a single 1, at a place that has a probability of its own.
-/// p: (..., K), floating, summing to 1 along its last axis. Samples are not differentiable. Throws TypeError when p does
-/// not fit. chainer.distributions.OneHotCategorical.
+/// p: (..., K), floating, summing to 1 along its last axis. Samples are not differentiable. Throws TypeError when p
+/// does not fit. chainer.distributions.OneHotCategorical.
 class KUSARI_API OneHotCategorical final : public DistributionOf<OneHotCategorical> {
  public:
   explicit OneHotCategorical(const ParameterValue& p);

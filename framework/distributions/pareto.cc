@@ -51,8 +51,8 @@ Variable Pareto::do_icdf(const Variable& p) const {
 }
 
 Variable divergence(const Pareto& p, const Pareto& q) {
-  const Variable y = F::log(p.alpha() / q.alpha()) + q.alpha() * (F::log(p.scale()) - F::log(q.scale())) +
-                     q.alpha() / p.alpha() - 1;
+  const Variable y =
+      F::log(p.alpha() / q.alpha()) + q.alpha() * (F::log(p.scale()) - F::log(q.scale())) + q.alpha() / p.alpha() - 1;
   return where_or(p.scale() >= q.scale(), y, kInfinite);
 }
 

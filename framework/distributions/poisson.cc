@@ -12,8 +12,7 @@
 
 namespace kusari::distributions {
 
-Poisson::Poisson(const ParameterValue& lam)
-    : Poisson(Checked{}, broadcast_parameters("D::Poisson", {{"lam", lam}})) {}
+Poisson::Poisson(const ParameterValue& lam) : Poisson(Checked{}, broadcast_parameters("D::Poisson", {{"lam", lam}})) {}
 
 Poisson::Poisson(Checked, const Variables& parameters)
     : DistributionOf("D::Poisson", parameters[0], parameters[0].shape()), lam_{parameters[0]} {}

@@ -14,8 +14,9 @@ struct QrDecomposition {
   using Signature = void(In a, Out q, Out r);
 };
 
-/// a = u diag(s) vt, s descending, u and vt^T with orthonormal columns. a: (..., m, n); s: (..., min(m, n)); u: (..., m,
-/// k) and vt: (..., k, n), k being min(m, n), or m and n for the full matrices; both are undefined if nobody wants them.
+/// a = u diag(s) vt, s descending, u and vt^T with orthonormal columns. a: (..., m, n); s: (..., min(m, n)); u: (...,
+/// m, k) and vt: (..., k, n), k being min(m, n), or m and n for the full matrices; both are undefined if nobody wants
+/// them.
 struct SingularValueDecomposition {
   static constexpr const char* kName = "singular_value_decomposition";
   using Signature = void(In a, Out u, Out s, Out vt);
@@ -28,8 +29,8 @@ struct SolveLinear {
   using Signature = void(Params<MatrixCall> call, In a, In b, Out x);
 };
 
-/// sign and log of the absolute value of the determinants of a: (..., n, n); sign, log: (...). 0 and -inf for a singular
-/// one.
+/// sign and log of the absolute value of the determinants of a: (..., n, n); sign, log: (...). 0 and -inf for a
+/// singular one.
 struct LogDeterminant {
   static constexpr const char* kName = "log_determinant";
   using Signature = void(In a, Out sign, Out log);

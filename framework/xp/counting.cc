@@ -43,8 +43,8 @@ Array bincount(const Array& x, const BincountOptions& options) {
     argument::require(most < int64_t{1} << 48, kCall, "the largest number of x", most, "be below 2^48");
     length = std::max(length, most + 1);
   }
-  const Array counts = zeros({length, 1}, promote(weights.dtype(), weights.is_floating() ? Dtype::float32 : Dtype::int64),
-                             x.device());
+  const Array counts =
+      zeros({length, 1}, promote(weights.dtype(), weights.is_floating() ? Dtype::float32 : Dtype::int64), x.device());
   if (x.size() > 0) {
     launch<kernels::AddRows>(x.device(), kernels::RowLookup{.call = kCall},
                              weights.astype(counts.dtype()).contiguous().reshape({x.size(), 1}),

@@ -8,8 +8,8 @@
 #include "kusari/framework/core/export.h"
 #include "kusari/framework/kernels/axes.h"
 
-// Counts, running sums and spreads, by NumPy's names and rules. An undefined array throws StateError, an axis that x does
-// not have IndexError.
+// Counts, running sums and spreads, by NumPy's names and rules. An undefined array throws StateError, an axis that x
+// does not have IndexError.
 namespace kusari::xp {
 
 struct BincountOptions {
@@ -27,8 +27,8 @@ struct Histogram {
   Array edges;   ///< float64, one more than bins
 };
 /// How many elements of x, flattened, are in each of `bins` parts of equal length of a range, by default that from the
-/// smallest to the largest; the last part has both of its ends. NaN is in none. The host waits; on devices other than the
-/// CPU DeviceError. Throws ValueError for bins below 1 and a range that is not finite or descends. numpy.histogram.
+/// smallest to the largest; the last part has both of its ends. NaN is in none. The host waits; on devices other than
+/// the CPU DeviceError. Throws ValueError for bins below 1 and a range that is not finite or descends. numpy.histogram.
 KUSARI_API Histogram histogram(const Array& x, int64_t bins = 10,
                                const std::optional<std::pair<double, double>>& range = std::nullopt);
 /// The same between given edges, of one axis and ascending.

@@ -81,7 +81,8 @@ Array linspace(double start, double stop, int64_t num, const LinspaceOptions& op
 Arrays meshgrid(std::span<const Array> xs, const MeshgridOptions& options) {
   constexpr const char* kCall = "xp::meshgrid";
   const int n = static_cast<int>(xs.size());
-  if (n > kMaxNdim) throw ValueError(std::string(kCall) + ": there are more than " + std::to_string(kMaxNdim) + " arrays");
+  if (n > kMaxNdim)
+    throw ValueError(std::string(kCall) + ": there are more than " + std::to_string(kMaxNdim) + " arrays");
   const auto axis_of = [&](int i) { return !options.ij && n > 1 && i < 2 ? 1 - i : i; };
   Shape shape = Shape::filled(n, 1);
   for (int i = 0; i < n; ++i) {

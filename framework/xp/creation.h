@@ -14,7 +14,8 @@ namespace kusari::xp {
 
 /// Of which dtype, and where, a new array is.
 struct CreationOptions {
-  std::optional<Dtype> dtype = std::nullopt;  ///< config.dtype's floating dtype (arange of integers: int64) if not given
+  std::optional<Dtype> dtype =
+      std::nullopt;  ///< config.dtype's floating dtype (arange of integers: int64) if not given
   Device device = Device();
 };
 
@@ -47,8 +48,8 @@ KUSARI_API Array linspace(double start, double stop, int64_t num = 50, const Lin
 struct MeshgridOptions {
   bool ij = false;  ///< axes in the order of the arrays, instead of the first two exchanged (NumPy's "xy")
 };
-/// Arrays of one axis broadcast against each other, each along an axis of its own; copies. Throws TypeError for an array
-/// with more axes. numpy.meshgrid.
+/// Arrays of one axis broadcast against each other, each along an axis of its own; copies. Throws TypeError for an
+/// array with more axes. numpy.meshgrid.
 KUSARI_API Arrays meshgrid(std::span<const Array> xs, const MeshgridOptions& options = {});
 inline Arrays meshgrid(std::initializer_list<Array> xs, const MeshgridOptions& options = {}) {
   return meshgrid(std::span<const Array>(xs.begin(), xs.size()), options);
@@ -63,8 +64,8 @@ struct DiagonalAxes {
   int64_t axis1 = 0;   ///< of the rows
   int64_t axis2 = 1;   ///< of the columns
 };
-/// The diagonals of the matrices that two axes make, as the last axis; a view. Throws TypeError for fewer than two axes,
-/// IndexError for an axis that x does not have, ValueError for one axis twice. numpy.diagonal.
+/// The diagonals of the matrices that two axes make, as the last axis; a view. Throws TypeError for fewer than two
+/// axes, IndexError for an axis that x does not have, ValueError for one axis twice. numpy.diagonal.
 KUSARI_API Array diagonal(const Array& x, const DiagonalAxes& axes = {});
 /// The sums of these diagonals; integers in int64. numpy.trace.
 KUSARI_API Array trace(const Array& x, const DiagonalAxes& axes = {});

@@ -56,8 +56,9 @@ double epsilon(Dtype dtype) {
 
 /// 1 / s, or 0 for singular values that count as 0; (..., k).
 Array inverse_or_zero(const char* call, const Array& a, const Array& s, const RankOptions& options) {
-  const double rcond = options.rcond ? argument::not_negative(call, "rcond", argument::not_nan(call, "rcond", *options.rcond))
-                                     : epsilon(a.dtype()) * static_cast<double>(std::max(a.shape(-1), a.shape(-2)));
+  const double rcond = options.rcond
+                           ? argument::not_negative(call, "rcond", argument::not_nan(call, "rcond", *options.rcond))
+                           : epsilon(a.dtype()) * static_cast<double>(std::max(a.shape(-1), a.shape(-2)));
   if (s.size() == 0) return s;
   const Array limit = max(s, -1, true) * rcond, counts = s > limit;
   return where(counts, 1 / where(counts, s, 1), 0);
@@ -78,9 +79,8 @@ Array einsum(std::string_view subscripts, std::span<const Array> operands) {
   const Dtype work = is_integral(dtype) ? Dtype::float64 : dtype;  // exact up to 2^53
   std::vector<Variable> xs;
   for (const Array& x : operands) xs.emplace_back(x.astype(work), false);
-  return without_graph("xp::einsum", [&] {
-    return functions::einsum(subscripts, std::span<const Variable>(xs)).array().astype(dtype);
-  });
+  return without_graph(
+      "xp::einsum", [&] { return functions::einsum(subscripts, std::span<const Variable>(xs)).array().astype(dtype); });
 }
 
 Array outer(const Array& a, const Array& b) {

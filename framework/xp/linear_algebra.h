@@ -12,8 +12,8 @@
 
 // Linear algebra of arrays, by NumPy's names and rules: matrices are the last two axes, and those before are a batch.
 // Integers and bool are computed in config.dtype's floating dtype (products apart), half types in float32. All but the
-// products, eigh, eigvalsh and norms of vectors are on the CPU alone; elsewhere they throw DeviceError. Matrices that are
-// not square where they must be, and other shapes that do not fit, throw TypeError, an undefined array StateError.
+// products, eigh, eigvalsh and norms of vectors are on the CPU alone; elsewhere they throw DeviceError. Matrices that
+// are not square where they must be, and other shapes that do not fit, throw TypeError, an undefined array StateError.
 namespace kusari::xp {
 
 /// The product of matrices, or of vectors; leading axes broadcast. numpy.matmul.
@@ -37,11 +37,11 @@ struct SignedLog {
 };
 /// The sign of the determinant and the logarithm of its size; 0 and -inf for a singular matrix. numpy.linalg.slogdet.
 KUSARI_API SignedLog slogdet(const Array& a);
-/// The lower triangular y with y y^T = a, reading a's lower triangle. Throws ValueError for a matrix that is not positive
-/// definite. numpy.linalg.cholesky.
+/// The lower triangular y with y y^T = a, reading a's lower triangle. Throws ValueError for a matrix that is not
+/// positive definite. numpy.linalg.cholesky.
 KUSARI_API Array cholesky(const Array& a);
-/// x with a x = b. a: (..., n, n); b: (..., n, m), or one vector (n). Batches broadcast. Throws ValueError for a singular
-/// matrix. numpy.linalg.solve.
+/// x with a x = b. a: (..., n, n); b: (..., n, m), or one vector (n). Batches broadcast. Throws ValueError for a
+/// singular matrix. numpy.linalg.solve.
 KUSARI_API Array solve(const Array& a, const Array& b);
 
 /// What qr gives: a = q r.

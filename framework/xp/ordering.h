@@ -25,8 +25,8 @@ struct TopkOptions {
   int64_t axis = -1;
   bool largest = true;  ///< or the smallest
 };
-/// The k largest elements along an axis, from the largest, of equal ones the first. Throws ValueError unless k is in [0,
-/// the axis's size]. torch.topk.
+/// The k largest elements along an axis, from the largest, of equal ones the first. Throws ValueError unless k is in
+/// [0, the axis's size]. torch.topk.
 KUSARI_API TopElements topk(const Array& x, int64_t k, const TopkOptions& options = {});
 
 /// The place of the largest or smallest element along an axis, or in the flattened array; a NaN comes before all, of

@@ -85,9 +85,9 @@ inline Variable ask(const D::Distribution& d, const std::string& what, const Var
   };
   using Property = Variable (D::Distribution::*)() const;
   static const std::map<std::string, Property> properties = {
-      {"mean", &D::Distribution::mean},         {"mode", &D::Distribution::mode},
-      {"median", &D::Distribution::median},     {"variance", &D::Distribution::variance},
-      {"stddev", &D::Distribution::stddev},     {"covariance", &D::Distribution::covariance},
+      {"mean", &D::Distribution::mean},       {"mode", &D::Distribution::mode},
+      {"median", &D::Distribution::median},   {"variance", &D::Distribution::variance},
+      {"stddev", &D::Distribution::stddev},   {"covariance", &D::Distribution::covariance},
       {"entropy", &D::Distribution::entropy},
   };
   if (x.is_defined()) return (d.*methods.at(what))(x);

@@ -31,9 +31,7 @@ class Point final : public D::DistributionOf<Point> {
   Variable mean() const override { return at_; }
 
  private:
-  Variable do_log_prob(const Variable& x) const override {
-    return F::log(Variable((x == at_).astype(dtype()), false));
-  }
+  Variable do_log_prob(const Variable& x) const override { return F::log(Variable((x == at_).astype(dtype()), false)); }
 
   Variable at_;
 };
@@ -65,7 +63,8 @@ TEST_CASE("distributions: parameters are variables, arrays or numbers") {
   CHECK_THROWS_WITH_AS(D::Normal(int_ones({2}), 1), "D::Normal: loc has dtype int64: loc.dtype must be floating",
                        TypeError);
   CHECK_THROWS_WITH_AS(D::Normal(loc, loc.astype(Dtype::float32)),
-                       "D::Normal: loc has dtype float64 but scale has dtype float32: they must be the same", TypeError);
+                       "D::Normal: loc has dtype float64 but scale has dtype float32: they must be the same",
+                       TypeError);
   CHECK_THROWS_AS(D::Normal(loc, row({1, 2})), TypeError);
   CHECK_THROWS_AS(D::Uniform({.low = 1, .scale = 2}), ValueError);
   CHECK_THROWS_AS(D::Uniform(D::UniformParameters{.low = 1}), TypeError);
@@ -89,9 +88,9 @@ TEST_CASE("distributions: values broadcast with the batch") {
   const D::Dirichlet shares(row({1, 2, 3}));
   CHECK(shares.event_shape() == Shape{3});
   CHECK(shares.batch_shape() == Shape{});
-  CHECK_THROWS_WITH_AS(
-      shares.log_prob(row({1, 2})),
-      "D::Dirichlet::log_prob: x has shape (2,): its last axes must be those of a sample, (3,)", TypeError);
+  CHECK_THROWS_WITH_AS(shares.log_prob(row({1, 2})),
+                       "D::Dirichlet::log_prob: x has shape (2,): its last axes must be those of a sample, (3,)",
+                       TypeError);
   CHECK_THROWS_WITH_AS(shares.cdf(row({1, 0, 0})), "D::Dirichlet::cdf: this distribution does not offer it", TypeError);
 }
 
@@ -184,7 +183,8 @@ TEST_CASE("distributions: divergences of users, and those that are not known") {
   const Point point(row({1, 2}));
   const D::Normal normal(row({0}), 1);
   CHECK_THROWS_WITH_AS(D::kl_divergence(point, normal),
-                       "D::kl_divergence: there is no formula for Point and Normal: D::register_kl can add one", KeyError);
+                       "D::kl_divergence: there is no formula for Point and Normal: D::register_kl can add one",
+                       KeyError);
   D::register_kl<Point, D::Normal>([](const Point& p, const D::Normal& q) { return -q.log_prob(p.at()); });
   check_close(D::kl_divergence(point, normal), {2}, {0.5 + std::log(2 * M_PI) / 2, 2 + std::log(2 * M_PI) / 2});
   CHECK_THROWS_AS(D::kl_divergence(normal, point), KeyError);
@@ -211,6 +211,5 @@ TEST_CASE("distributions: divergences that are infinite, broadcast, or do not fi
   CHECK_THROWS_AS(D::kl_divergence(q, D::Normal(on_test_device(zeros({2})), 1)), TypeError);
   CHECK_THROWS_AS(D::kl_divergence(D::Dirichlet(row({1, 2})), D::Dirichlet(row({1, 2, 3}))), TypeError);
   const D::Normal p(row({1}), 2);
-  check_close(D::cross_entropy(p, D::Normal(row({0}), 1)), {1},
-              {std::log(2 * M_PI) / 2 + 0.5 * (4 + 1)});
+  check_close(D::cross_entropy(p, D::Normal(row({0}), 1)), {1}, {std::log(2 * M_PI) / 2 + 0.5 * (4 + 1)});
 }

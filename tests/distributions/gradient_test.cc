@@ -25,8 +25,8 @@ struct Case {
   bool second_order = true;  // by parameters
 };
 
-const std::vector<std::string> kAll = {"log_prob", "prob", "cdf", "log_cdf", "survival_function",
-                                       "log_survival_function", "icdf"};
+const std::vector<std::string> kAll = {
+    "log_prob", "prob", "cdf", "log_cdf", "survival_function", "log_survival_function", "icdf"};
 const std::vector<std::string> kWithoutInverse(kAll.begin(), kAll.end() - 1);
 
 const std::vector<Case>& cases() {
@@ -39,9 +39,19 @@ const std::vector<Case>& cases() {
       {"Gamma", {{"k", 0.5, 4}, {"theta", 0.5, 2}}, 0.2, 5, kWithoutInverse, {"mean", "variance", "entropy"}},
       {"Gumbel", {{"loc", -1, 1}, {"scale", 0.5, 2}}, -2, 2, kAll, {"mean", "variance", "entropy", "median"}},
       {"Laplace", {{"loc", -0.1, 0}, {"scale", 0.5, 2}}, 0.2, 2, kAll, {"variance", "entropy", "median"}},
-      {"LogNormal", {{"mu", -1, 1}, {"sigma", 0.5, 1}}, 0.3, 3, kAll, {"mean", "mode", "variance", "entropy", "median"}},
+      {"LogNormal",
+       {{"mu", -1, 1}, {"sigma", 0.5, 1}},
+       0.3,
+       3,
+       kAll,
+       {"mean", "mode", "variance", "entropy", "median"}},
       {"Pareto", {{"scale", 0.5, 1}, {"alpha", 2.5, 4}}, 1.2, 4, kAll, {"mean", "mode", "variance", "entropy"}},
-      {"Uniform", {{"low", -1, 0}, {"high", 3, 4}}, 0.2, 2, {"cdf", "survival_function", "icdf"}, {"mean", "variance", "entropy"}},
+      {"Uniform",
+       {{"low", -1, 0}, {"high", 3, 4}},
+       0.2,
+       2,
+       {"cdf", "survival_function", "icdf"},
+       {"mean", "variance", "entropy"}},
   };
   return list;
 }
@@ -147,12 +157,11 @@ TEST_CASE("distributions: gradients of discrete ones and of vectors") {
 TEST_CASE("distributions: gradients are no NaN outside of the support") {
   const Variable a(full({}, 1.0, Dtype::float64, test_device())), b(full({}, 2.0, Dtype::float64, test_device()));
   const Variable x(array<double>({-1, 0, 0.5, 3}).to_device(test_device()), false);
-  for (const auto& d : std::vector<Made>{make_distribution("Gamma", {{"k", a}, {"theta", b}}),
-                                         make_distribution("LogNormal", {{"mu", a}, {"sigma", b}}),
-                                         make_distribution("Beta", {{"a", a}, {"b", b}}),
-                                         make_distribution("Pareto", {{"scale", a}, {"alpha", b}}),
-                                         make_distribution("Exponential", {{"lam", a}}),
-                                         make_distribution("Uniform", {{"low", a}, {"high", b}})}) {
+  for (const auto& d : std::vector<Made>{
+           make_distribution("Gamma", {{"k", a}, {"theta", b}}),
+           make_distribution("LogNormal", {{"mu", a}, {"sigma", b}}), make_distribution("Beta", {{"a", a}, {"b", b}}),
+           make_distribution("Pareto", {{"scale", a}, {"alpha", b}}), make_distribution("Exponential", {{"lam", a}}),
+           make_distribution("Uniform", {{"low", a}, {"high", b}})}) {
     CAPTURE(d->name());
     for (const std::string& method : kWithoutInverse) {
       CAPTURE(method);

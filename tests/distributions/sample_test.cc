@@ -60,13 +60,15 @@ void check_counts(const std::vector<double>& x, int64_t low, int64_t high, const
     expected = seen = 0;
   }
   const double f = cells - 1, third = 2 / (9 * f);
-  CHECK(statistic < f * std::pow(1 - third + 4.753 * std::sqrt(third), 3));  // Wilson and Hilferty, the 1 - 1e-6 quantile
+  CHECK(statistic <
+        f * std::pow(1 - third + 4.753 * std::sqrt(third), 3));  // Wilson and Hilferty, the 1 - 1e-6 quantile
 }
 
 void check_discrete(const D::Distribution& d, int64_t low, int64_t high) {
   const std::vector<double> x = d.sample_n(kSamples).to_vector<double>();
   for (const double each : x) REQUIRE(each == std::floor(each));
-  check_counts(x, low, high, [&](int64_t k) { return d.cdf(number(static_cast<double>(k), d.dtype())).item<double>(); });
+  check_counts(x, low, high,
+               [&](int64_t k) { return d.cdf(number(static_cast<double>(k), d.dtype())).item<double>(); });
 }
 
 /// Samples by the same random numbers move with a parameter as their gradient says.
@@ -174,8 +176,8 @@ TEST_CASE("distributions: samples of vectors have their mean and covariance") {
   const Variable tril(array<double>({2, 9, 9, 0.5, 1, 9, -1, 0.3, 0.7}, {3, 3}).to_device(test_device()), false);
   const D::Dirichlet dirichlet(alpha);
   const D::MultivariateNormal normal(loc, {.scale_tril = tril});
-  for (const D::Distribution* d : {static_cast<const D::Distribution*>(&dirichlet),
-                                   static_cast<const D::Distribution*>(&normal)}) {
+  for (const D::Distribution* d :
+       {static_cast<const D::Distribution*>(&dirichlet), static_cast<const D::Distribution*>(&normal)}) {
     const std::vector<double> x = d->sample({kSamples}).to_vector<double>(), mean = d->mean().to_vector<double>(),
                               covariance = d->covariance().to_vector<double>();
     for (size_t i = 0; i < 3; ++i) {

@@ -43,7 +43,7 @@ static void call_distribution(Draw& draw) {
   });
 }
 
-std::vector<Entry> calls_by_hand() { 
+std::vector<Entry> calls_by_hand() {
   namespace D = distributions;
   return {{"F::forget(function, xs)", call_forget, false},
           {"D::Normal", call_distribution<D::Normal>, false},

@@ -9,9 +9,12 @@ using namespace kusari::testing;
 TEST_CASE("xp::concatenate and stack along every axis") {
   const Array a = integers({2, 3}, 0, 9, 1), b = integers({2, 3}, 0, 9, 2);
   const std::vector<double> u = numbers(a), v = numbers(b);
-  check_equal(xp::concatenate({a, b}), {4, 3}, {u[0], u[1], u[2], u[3], u[4], u[5], v[0], v[1], v[2], v[3], v[4], v[5]});
-  check_equal(xp::concatenate({a, b}, -1), {2, 6}, {u[0], u[1], u[2], v[0], v[1], v[2], u[3], u[4], u[5], v[3], v[4], v[5]});
-  check_equal(xp::stack({a, b}, 2), {2, 3, 2}, {u[0], v[0], u[1], v[1], u[2], v[2], u[3], v[3], u[4], v[4], u[5], v[5]});
+  check_equal(xp::concatenate({a, b}), {4, 3},
+              {u[0], u[1], u[2], u[3], u[4], u[5], v[0], v[1], v[2], v[3], v[4], v[5]});
+  check_equal(xp::concatenate({a, b}, -1), {2, 6},
+              {u[0], u[1], u[2], v[0], v[1], v[2], u[3], u[4], u[5], v[3], v[4], v[5]});
+  check_equal(xp::stack({a, b}, 2), {2, 3, 2},
+              {u[0], v[0], u[1], v[1], u[2], v[2], u[3], v[3], u[4], v[4], u[5], v[5]});
   check_equal(xp::vstack({a.at(0), b.at(0)}), xp::stack({a.at(0), b.at(0)}));
   check_equal(xp::hstack({a.at(0), b.at(0)}), {6}, {u[0], u[1], u[2], v[0], v[1], v[2]});
   CHECK(xp::concatenate({a.astype(Dtype::int32), b.astype(Dtype::float32)}).dtype() == Dtype::float64);
@@ -19,7 +22,8 @@ TEST_CASE("xp::concatenate and stack along every axis") {
   CHECK(xp::concatenate({a, zeros({0, 3}, Dtype::float64, test_device())}).shape() == Shape{2, 3});
   CHECK_THROWS_AS(xp::concatenate({a, b.transpose()}), TypeError);
   CHECK_THROWS_AS(xp::concatenate({a}, 2), IndexError);
-  CHECK_THROWS_WITH_AS(xp::stack(std::span<const Array>()), "xp::stack: xs is empty: there must be an array", ValueError);
+  CHECK_THROWS_WITH_AS(xp::stack(std::span<const Array>()), "xp::stack: xs is empty: there must be an array",
+                       ValueError);
   CHECK_THROWS_AS(xp::stack({a, Array()}), StateError);
 }
 

@@ -68,7 +68,8 @@ TEST_CASE("xp::inv, det, slogdet, cholesky and solve") {
   CHECK_THROWS_WITH_AS(xp::solve(singular, array<double>({1, 2})), "xp::solve: a is singular", ValueError);
   CHECK_THROWS_AS(xp::inv(singular), ValueError);
   CHECK_THROWS_AS(xp::cholesky(-singular), ValueError);
-  CHECK_THROWS_WITH_AS(xp::inv(zeros({2, 3})), "xp::inv: a has shape (2, 3): its last two sizes must be equal", TypeError);
+  CHECK_THROWS_WITH_AS(xp::inv(zeros({2, 3})), "xp::inv: a has shape (2, 3): its last two sizes must be equal",
+                       TypeError);
   CHECK_THROWS_AS(xp::det(zeros({3})), TypeError);
   CHECK_THROWS_AS(xp::solve(singular, zeros({3})), TypeError);
 }

@@ -44,17 +44,21 @@ TEST_CASE("gammainc, gammaincc: numbers of mpmath 1.4") {
 }
 
 TEST_CASE("gammainc, gammaincc: edges and gradients") {
-  const auto at = [](double a, double x) { return F::gammainc(one(a, Dtype::float64), one(x, Dtype::float64)).item<double>(); };
+  const auto at = [](double a, double x) {
+    return F::gammainc(one(a, Dtype::float64), one(x, Dtype::float64)).item<double>();
+  };
   CHECK(at(2, 0) == 0);
   CHECK(at(2, INFINITY) == 1);
   CHECK(at(0, 1) == 1);
   CHECK(at(1e300, 1) == 0);
   CHECK(at(3, 1e300) == 1);
-  for (const auto& [a, x] : {std::pair{-1.0, 1.0}, {1.0, -1.0}, {NAN, 1.0}, {1.0, NAN}, {INFINITY, INFINITY}}) CHECK(std::isnan(at(a, x)));
+  for (const auto& [a, x] : {std::pair{-1.0, 1.0}, {1.0, -1.0}, {NAN, 1.0}, {1.0, NAN}, {INFINITY, INFINITY}})
+    CHECK(std::isnan(at(a, x)));
   const Array a = uniform({2, 3}, 0.3, 5), x = uniform({2, 3}, 0.2, 8, 2);
   check_gradients([](const Variable& p, const Variable& q) { return F::gammainc(p, q); }, a, x);
   check_gradients([](const Variable& p, const Variable& q) { return F::gammaincc(p, q); }, a, x);
-  check_gradients([](const Variable& p, const Variable& q) { return F::gammainc(p, q); }, uniform({3}, 20, 60), uniform({2, 1}, 20, 60));
+  check_gradients([](const Variable& p, const Variable& q) { return F::gammainc(p, q); }, uniform({3}, 20, 60),
+                  uniform({2, 1}, 20, 60));
   CHECK_THROWS_AS(F::gammainc(int_ones({2, 3}), Variable(on_test_device(x))), TypeError);
   CHECK_THROWS_AS(F::gammainc(Variable(), Variable(on_test_device(x))), TypeError);
 }
