@@ -36,6 +36,7 @@ void register_kernels(Backend& backend) {
   register_connectionist_temporal_classification(backend);
   register_attention(backend);
   register_recurrent(backend);
+  register_rejection_sampling(backend);
 }
 
 }  // namespace kusari::cuda

@@ -9,6 +9,7 @@ void register_backend_info(Backend& backend);                           // backe
 void register_basic(Backend& backend);                                  // basic.cu
 void register_pointwise(Backend& backend);                              // pointwise.cc
 void register_random(Backend& backend);                                 // random.cu
+void register_rejection_sampling(Backend& backend);                     // rejection_sampling.cu
 void register_reduction(Backend& backend);                              // reduction.cu
 void register_arg_reduction(Backend& backend);                          // arg_reduction.cu
 void register_softmax(Backend& backend);                                // softmax.cu

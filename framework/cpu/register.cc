@@ -22,6 +22,8 @@ class CpuBackend final : public Backend {
     cpu::register_recurrent(*this);
     cpu::register_symmetric_eigen(*this);
     cpu::register_linear_algebra(*this);
+    cpu::register_decompositions(*this);
+    cpu::register_ordering(*this);
     cpu::register_fft(*this);
     cpu::register_random(*this);
     cpu::register_rejection_sampling(*this);

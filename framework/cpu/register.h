@@ -17,6 +17,8 @@ void register_attention(Backend& backend);
 void register_recurrent(Backend& backend);
 void register_symmetric_eigen(Backend& backend);
 void register_linear_algebra(Backend& backend);
+void register_decompositions(Backend& backend);
+void register_ordering(Backend& backend);
 void register_fft(Backend& backend);
 void register_random(Backend& backend);
 void register_rejection_sampling(Backend& backend);

@@ -51,9 +51,9 @@ Variable Bernoulli::do_sample(const Shape& shape) const {
 }
 
 Variable Bernoulli::do_log_prob(const Variable& x) const {
-  const Variable y = p_.is_defined() ? xlogy(x, p_) + xlog1py(1 - x, -p_)
-                                     : -times_unless_zero(x, F::softplus(-logit_)) -
-                                           times_unless_zero(1 - x, F::softplus(logit_));
+  const Variable y = p_.is_defined()
+                         ? xlogy(x, p_) + xlog1py(1 - x, -p_)
+                         : -times_unless_zero(x, F::softplus(-logit_)) - times_unless_zero(1 - x, F::softplus(logit_));
   return binary_check_ ? where_or((x == 0) | (x == 1), y, -kInfinite) : y;
 }
 
@@ -62,9 +62,7 @@ Variable Bernoulli::do_prob(const Variable& x) const {
   return binary_check_ ? where_or((x == 0) | (x == 1), y, 0) : y;
 }
 
-Variable Bernoulli::do_cdf(const Variable& x) const {
-  return where_or(x >= 0, where_or(x < 1, 1 - p(), 1), 0);
-}
+Variable Bernoulli::do_cdf(const Variable& x) const { return where_or(x >= 0, where_or(x < 1, 1 - p(), 1), 0); }
 
 Variable Bernoulli::do_icdf(const Variable& p) const {
   const Variable number = (p > 1 - this->p()).astype(dtype());

@@ -17,9 +17,9 @@
 namespace kusari::distributions {
 
 Beta::Beta(const ParameterValue& a, const ParameterValue& b)
-    : Beta(broadcast_parameters("D::Beta", {{"a", a}, {"b", b}})) {}
+    : Beta(Checked{}, broadcast_parameters("D::Beta", {{"a", a}, {"b", b}})) {}
 
-Beta::Beta(const Variables& parameters)
+Beta::Beta(Checked, const Variables& parameters)
     : DistributionOf("D::Beta", parameters[0], parameters[0].shape()), a_{parameters[0]}, b_{parameters[1]} {}
 
 Variable Beta::mean() const { return a_ / (a_ + b_); }

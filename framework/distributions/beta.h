@@ -10,8 +10,8 @@
 namespace kusari::distributions {
 
 /// Beta distributions on [0, 1], of density proportional to x^(a - 1) (1 - x)^(b - 1).
-/// a, b: one floating dtype, shapes that broadcast; positive. Samples are differentiable once. Throws TypeError when they
-/// do not fit. chainer.distributions.Beta.
+/// a, b: one floating dtype, shapes that broadcast; positive. Samples are differentiable once. Throws TypeError when
+/// they do not fit. chainer.distributions.Beta.
 class KUSARI_API Beta final : public DistributionOf<Beta> {
  public:
   Beta(const ParameterValue& a, const ParameterValue& b);
@@ -27,7 +27,7 @@ class KUSARI_API Beta final : public DistributionOf<Beta> {
   Variable entropy() const override;
 
  private:
-  explicit Beta(const Variables& parameters);
+  Beta(Checked, const Variables& parameters);
   Variable do_sample(const Shape& shape) const override;
   Variable do_log_prob(const Variable& x) const override;
   Variable do_cdf(const Variable& x) const override;

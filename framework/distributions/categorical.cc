@@ -32,12 +32,10 @@ Shape with_axis(Shape shape, int64_t n) {
 
 }  // namespace
 
-Categorical::Categorical(const CategoricalParameters& given)
-    : Categorical(weights_of(given), given.logit.is_given()) {}
+Categorical::Categorical(const CategoricalParameters& given) : Categorical(weights_of(given), given.logit.is_given()) {}
 
 Categorical::Categorical(const Variable& given, bool is_logit)
-    : DistributionOf("D::Categorical", given,
-                     batch_of("D::Categorical", is_logit ? "logit" : "p", given.shape(), 1)) {
+    : DistributionOf("D::Categorical", given, batch_of("D::Categorical", is_logit ? "logit" : "p", given.shape(), 1)) {
   if (given.shape(-1) == 0) {
     throw TypeError("D::Categorical: " + std::string(is_logit ? "logit" : "p") + " has shape " +
                     to_string(given.shape()) + ": its last axis must not be empty");

@@ -16,8 +16,8 @@ struct CategoricalParameters {
 };
 
 /// An index from 0 to K - 1, each with a probability of its own: D::Categorical(p), D::Categorical({.logit = l}).
-/// p: (..., K), floating, summing to 1 along its last axis; logit: their logarithms up to a summand. Samples are int32 and
-/// not differentiable. Throws TypeError when they do not fit, ValueError unless one of them is given.
+/// p: (..., K), floating, summing to 1 along its last axis; logit: their logarithms up to a summand. Samples are int32
+/// and not differentiable. Throws TypeError when they do not fit, ValueError unless one of them is given.
 /// chainer.distributions.Categorical.
 class KUSARI_API Categorical final : public DistributionOf<Categorical> {
  public:

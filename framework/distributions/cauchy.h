@@ -10,8 +10,8 @@
 namespace kusari::distributions {
 
 /// Cauchy distributions of median `loc` and half width at half height `scale`.
-/// loc, scale: one floating dtype, shapes that broadcast; scale positive. mean() and variance() are NaN, as there are none.
-/// Samples are differentiable. Throws TypeError when they do not fit. chainer.distributions.Cauchy.
+/// loc, scale: one floating dtype, shapes that broadcast; scale positive. mean() and variance() are NaN, as there are
+/// none. Samples are differentiable. Throws TypeError when they do not fit. chainer.distributions.Cauchy.
 class KUSARI_API Cauchy final : public DistributionOf<Cauchy> {
  public:
   Cauchy(const ParameterValue& loc, const ParameterValue& scale);
@@ -28,7 +28,7 @@ class KUSARI_API Cauchy final : public DistributionOf<Cauchy> {
   Variable entropy() const override;
 
  private:
-  explicit Cauchy(const Variables& parameters);
+  Cauchy(Checked, const Variables& parameters);
   Variable do_sample(const Shape& shape) const override;
   Variable do_log_prob(const Variable& x) const override;
   Variable do_cdf(const Variable& x) const override;

@@ -8,9 +8,9 @@
 namespace kusari::distributions {
 
 Chisquare::Chisquare(const ParameterValue& k)
-    : Chisquare(broadcast_parameters("D::Chisquare", {{"k", k}})) {}
+    : Chisquare(Checked{}, broadcast_parameters("D::Chisquare", {{"k", k}})) {}
 
-Chisquare::Chisquare(const Variables& parameters)
+Chisquare::Chisquare(Checked, const Variables& parameters)
     : DistributionOf("D::Chisquare", parameters[0], parameters[0].shape()), k_{parameters[0]} {}
 
 Gamma Chisquare::as_gamma() const { return Gamma(k_ * 0.5, 2); }

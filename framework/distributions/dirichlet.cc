@@ -27,9 +27,10 @@ Variable log_multivariate_beta(const Variable& alpha) {
 
 }  // namespace
 
-Dirichlet::Dirichlet(const ParameterValue& alpha) : Dirichlet(parameters("D::Dirichlet", {{"alpha", alpha}})) {}
+Dirichlet::Dirichlet(const ParameterValue& alpha)
+    : Dirichlet(Checked{}, parameters("D::Dirichlet", {{"alpha", alpha}})) {}
 
-Dirichlet::Dirichlet(const Variables& parameters)
+Dirichlet::Dirichlet(Checked, const Variables& parameters)
     : DistributionOf("D::Dirichlet", parameters[0], batch_of("D::Dirichlet", "alpha", parameters[0].shape(), 1),
                      {parameters[0].shape(-1)}),
       alpha_{parameters[0]} {}

@@ -27,7 +27,7 @@ class KUSARI_API Dirichlet final : public DistributionOf<Dirichlet> {
   Variable entropy() const override;
 
  private:
-  explicit Dirichlet(const Variables& parameters);
+  Dirichlet(Checked, const Variables& parameters);
   Variable do_sample(const Shape& shape) const override;
   Variable do_log_prob(const Variable& x) const override;
 

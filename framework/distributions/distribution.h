@@ -96,6 +96,9 @@ class KUSARI_API Distribution {
   Variable perplexity() const;       ///< exp(entropy())
 
  protected:
+  /// Tells a constructor that its parameters have been checked.
+  struct Checked {};
+
   /// `parameter`: one whose dtype and device are the distribution's.
   Distribution(std::string name, const Variable& parameter, Shape batch_shape, Shape event_shape = {});
   Distribution(std::string name, Dtype dtype, const Device& device, Shape batch_shape, Shape event_shape);

@@ -13,9 +13,9 @@
 namespace kusari::distributions {
 
 Exponential::Exponential(const ParameterValue& lam)
-    : Exponential(broadcast_parameters("D::Exponential", {{"lam", lam}})) {}
+    : Exponential(Checked{}, broadcast_parameters("D::Exponential", {{"lam", lam}})) {}
 
-Exponential::Exponential(const Variables& parameters)
+Exponential::Exponential(Checked, const Variables& parameters)
     : DistributionOf("D::Exponential", parameters[0], parameters[0].shape()), lam_{parameters[0]} {}
 
 namespace {

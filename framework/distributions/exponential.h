@@ -26,7 +26,7 @@ class KUSARI_API Exponential final : public DistributionOf<Exponential> {
   Variable entropy() const override;
 
  private:
-  explicit Exponential(const Variables& parameters);
+  Exponential(Checked, const Variables& parameters);
   Variable do_sample(const Shape& shape) const override;
   Variable do_log_prob(const Variable& x) const override;
   Variable do_cdf(const Variable& x) const override;

@@ -13,13 +13,9 @@ Variable where_or(const Array& inside, const Variable& x, double outside) {
   return F::where(inside, x, full({}, outside, x.dtype(), x.device()));
 }
 
-Variable xlogy(const Variable& x, const Variable& y) {
-  return x * F::log(where_or(~((x == 0) & (y == 0)), y, 1));
-}
+Variable xlogy(const Variable& x, const Variable& y) { return x * F::log(where_or(~((x == 0) & (y == 0)), y, 1)); }
 
-Variable xlog1py(const Variable& x, const Variable& y) {
-  return x * F::log1p(where_or(~((x == 0) & (y == -1)), y, 0));
-}
+Variable xlog1py(const Variable& x, const Variable& y) { return x * F::log1p(where_or(~((x == 0) & (y == -1)), y, 0)); }
 
 Variable times_unless_zero(const Variable& p, const Variable& t) { return p * where_or(p != 0, t, 0); }
 

@@ -15,9 +15,9 @@
 namespace kusari::distributions {
 
 Gamma::Gamma(const ParameterValue& k, const ParameterValue& theta)
-    : Gamma(broadcast_parameters("D::Gamma", {{"k", k}, {"theta", theta}})) {}
+    : Gamma(Checked{}, broadcast_parameters("D::Gamma", {{"k", k}, {"theta", theta}})) {}
 
-Gamma::Gamma(const Variables& parameters)
+Gamma::Gamma(Checked, const Variables& parameters)
     : DistributionOf("D::Gamma", parameters[0], parameters[0].shape()), k_{parameters[0]}, theta_{parameters[1]} {}
 
 Variable Gamma::mean() const { return k_ * theta_; }

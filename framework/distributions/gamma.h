@@ -10,8 +10,8 @@
 namespace kusari::distributions {
 
 /// Gamma distributions of shape k and scale theta, of density proportional to x^(k - 1) exp(-x / theta).
-/// k, theta: one floating dtype, shapes that broadcast; positive. Samples are differentiable: once by k, to any order by
-/// theta. Throws TypeError when they do not fit. chainer.distributions.Gamma.
+/// k, theta: one floating dtype, shapes that broadcast; positive. Samples are differentiable: once by k, to any order
+/// by theta. Throws TypeError when they do not fit. chainer.distributions.Gamma.
 class KUSARI_API Gamma final : public DistributionOf<Gamma> {
  public:
   Gamma(const ParameterValue& k, const ParameterValue& theta);
@@ -27,7 +27,7 @@ class KUSARI_API Gamma final : public DistributionOf<Gamma> {
   Variable entropy() const override;
 
  private:
-  explicit Gamma(const Variables& parameters);
+  Gamma(Checked, const Variables& parameters);
   Variable do_sample(const Shape& shape) const override;
   Variable do_log_prob(const Variable& x) const override;
   Variable do_cdf(const Variable& x) const override;

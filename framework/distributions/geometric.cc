@@ -16,9 +16,9 @@
 namespace kusari::distributions {
 
 Geometric::Geometric(const ParameterValue& p)
-    : Geometric(broadcast_parameters("D::Geometric", {{"p", p}})) {}
+    : Geometric(Checked{}, broadcast_parameters("D::Geometric", {{"p", p}})) {}
 
-Geometric::Geometric(const Variables& parameters)
+Geometric::Geometric(Checked, const Variables& parameters)
     : DistributionOf("D::Geometric", parameters[0], parameters[0].shape()), p_{parameters[0]} {}
 
 namespace {

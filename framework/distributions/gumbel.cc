@@ -13,9 +13,9 @@
 namespace kusari::distributions {
 
 Gumbel::Gumbel(const ParameterValue& loc, const ParameterValue& scale)
-    : Gumbel(broadcast_parameters("D::Gumbel", {{"loc", loc}, {"scale", scale}})) {}
+    : Gumbel(Checked{}, broadcast_parameters("D::Gumbel", {{"loc", loc}, {"scale", scale}})) {}
 
-Gumbel::Gumbel(const Variables& parameters)
+Gumbel::Gumbel(Checked, const Variables& parameters)
     : DistributionOf("D::Gumbel", parameters[0], parameters[0].shape()), loc_{parameters[0]}, scale_{parameters[1]} {}
 
 Variable Gumbel::standardized(const Variable& x) const { return (x - loc_) / scale_; }

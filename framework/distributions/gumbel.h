@@ -10,8 +10,8 @@
 namespace kusari::distributions {
 
 /// Gumbel distributions, those of the largest of many numbers: of mode `loc` and scale `scale`.
-/// loc, scale: one floating dtype, shapes that broadcast; scale positive. Samples are differentiable. Throws TypeError when
-/// they do not fit. chainer.distributions.Gumbel.
+/// loc, scale: one floating dtype, shapes that broadcast; scale positive. Samples are differentiable. Throws TypeError
+/// when they do not fit. chainer.distributions.Gumbel.
 class KUSARI_API Gumbel final : public DistributionOf<Gumbel> {
  public:
   Gumbel(const ParameterValue& loc, const ParameterValue& scale);
@@ -27,7 +27,7 @@ class KUSARI_API Gumbel final : public DistributionOf<Gumbel> {
   Variable entropy() const override;
 
  private:
-  explicit Gumbel(const Variables& parameters);
+  Gumbel(Checked, const Variables& parameters);
   Variable do_sample(const Shape& shape) const override;
   Variable do_log_prob(const Variable& x) const override;
   Variable do_cdf(const Variable& x) const override;

@@ -55,10 +55,10 @@ Independent::Independent(std::shared_ptr<const Distribution> distribution,
                   distribution == nullptr ? 0 : distribution->batch_shape().ndim()) {}
 
 Independent::Independent(std::shared_ptr<const Distribution> distribution, int axes, int batch_axes)
-    : DistributionOf("D::Independent", distribution->dtype(), distribution->device(),
-                     part_of(distribution->batch_shape(), 0, batch_axes - axes),
-                     and_then(part_of(distribution->batch_shape(), batch_axes - axes, batch_axes),
-                              distribution->event_shape())),
+    : DistributionOf(
+          "D::Independent", distribution->dtype(), distribution->device(),
+          part_of(distribution->batch_shape(), 0, batch_axes - axes),
+          and_then(part_of(distribution->batch_shape(), batch_axes - axes, batch_axes), distribution->event_shape())),
       distribution_{std::move(distribution)},
       axes_{axes} {}
 

@@ -17,6 +17,7 @@
 #include "kusari/framework/distributions/geometric.h"
 #include "kusari/framework/distributions/gumbel.h"
 #include "kusari/framework/distributions/independent.h"
+#include "kusari/framework/distributions/known_divergences.h"
 #include "kusari/framework/distributions/laplace.h"
 #include "kusari/framework/distributions/log_normal.h"
 #include "kusari/framework/distributions/multivariate_normal.h"
@@ -25,7 +26,6 @@
 #include "kusari/framework/distributions/pareto.h"
 #include "kusari/framework/distributions/poisson.h"
 #include "kusari/framework/distributions/uniform.h"
-#include "kusari/framework/distributions/known_divergences.h"
 #include "kusari/framework/functions/math/basic_math.h"
 
 namespace kusari::distributions {

@@ -11,9 +11,9 @@
 namespace kusari::distributions {
 
 /// The Kullback-Leibler divergence of p from q, sum or integral of p (log p - log q), by a formula for the classes of
-/// both. Returns their common batch_shape; infinite where p has samples that q cannot have. Differentiable to any order.
-/// Throws KeyError for two classes without a formula (see register_kl), TypeError when dtypes or shapes do not fit.
-/// chainer.kl_divergence.
+/// both. Returns their common batch_shape; infinite where p has samples that q cannot have. Differentiable to any
+/// order. Throws KeyError for two classes without a formula (see register_kl), TypeError when dtypes or shapes do not
+/// fit. chainer.kl_divergence.
 KUSARI_API Variable kl_divergence(const Distribution& p, const Distribution& q);
 
 /// The cross entropy of p and q in nats: p.entropy() + kl_divergence(p, q). chainer.cross_entropy.

@@ -12,9 +12,9 @@
 namespace kusari::distributions {
 
 Laplace::Laplace(const ParameterValue& loc, const ParameterValue& scale)
-    : Laplace(broadcast_parameters("D::Laplace", {{"loc", loc}, {"scale", scale}})) {}
+    : Laplace(Checked{}, broadcast_parameters("D::Laplace", {{"loc", loc}, {"scale", scale}})) {}
 
-Laplace::Laplace(const Variables& parameters)
+Laplace::Laplace(Checked, const Variables& parameters)
     : DistributionOf("D::Laplace", parameters[0], parameters[0].shape()), loc_{parameters[0]}, scale_{parameters[1]} {}
 
 Variable Laplace::standardized(const Variable& x) const { return (x - loc_) / scale_; }

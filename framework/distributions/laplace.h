@@ -10,8 +10,8 @@
 namespace kusari::distributions {
 
 /// Laplace distributions, of density proportional to exp(-|x - loc| / scale).
-/// loc, scale: one floating dtype, shapes that broadcast; scale positive. Samples are differentiable. Throws TypeError when
-/// they do not fit. chainer.distributions.Laplace.
+/// loc, scale: one floating dtype, shapes that broadcast; scale positive. Samples are differentiable. Throws TypeError
+/// when they do not fit. chainer.distributions.Laplace.
 class KUSARI_API Laplace final : public DistributionOf<Laplace> {
  public:
   Laplace(const ParameterValue& loc, const ParameterValue& scale);
@@ -28,7 +28,7 @@ class KUSARI_API Laplace final : public DistributionOf<Laplace> {
   Variable entropy() const override;
 
  private:
-  explicit Laplace(const Variables& parameters);
+  Laplace(Checked, const Variables& parameters);
   Variable do_sample(const Shape& shape) const override;
   Variable do_log_prob(const Variable& x) const override;
   Variable do_cdf(const Variable& x) const override;

@@ -17,9 +17,9 @@ Variable log_of_positive(const Variable& x) { return F::log(where_or(x > 0, x, 1
 }  // namespace
 
 LogNormal::LogNormal(const ParameterValue& mu, const ParameterValue& sigma)
-    : LogNormal(broadcast_parameters("D::LogNormal", {{"mu", mu}, {"sigma", sigma}})) {}
+    : LogNormal(Checked{}, broadcast_parameters("D::LogNormal", {{"mu", mu}, {"sigma", sigma}})) {}
 
-LogNormal::LogNormal(const Variables& parameters)
+LogNormal::LogNormal(Checked, const Variables& parameters)
     : DistributionOf("D::LogNormal", parameters[0], parameters[0].shape()), mu_{parameters[0]}, sigma_{parameters[1]} {}
 
 Variable LogNormal::mean() const { return F::exp(mu_ + 0.5 * F::square(sigma_)); }
@@ -40,8 +40,12 @@ Variable LogNormal::do_log_prob(const Variable& x) const {
   const Variable y = log_of_positive(x);
   return where_or(x > 0, of_logarithm().log_prob(y) - y, -kInfinite);
 }
-Variable LogNormal::do_cdf(const Variable& x) const { return where_or(x > 0, of_logarithm().cdf(log_of_positive(x)), 0); }
-Variable LogNormal::do_log_cdf(const Variable& x) const { return where_or(x > 0, of_logarithm().log_cdf(log_of_positive(x)), -kInfinite); }
+Variable LogNormal::do_cdf(const Variable& x) const {
+  return where_or(x > 0, of_logarithm().cdf(log_of_positive(x)), 0);
+}
+Variable LogNormal::do_log_cdf(const Variable& x) const {
+  return where_or(x > 0, of_logarithm().log_cdf(log_of_positive(x)), -kInfinite);
+}
 Variable LogNormal::do_survival_function(const Variable& x) const {
   return where_or(x > 0, of_logarithm().survival_function(log_of_positive(x)), 1);
 }

@@ -11,8 +11,8 @@
 namespace kusari::distributions {
 
 /// Distributions of positive numbers whose logarithms are normal, of mean mu and standard deviation sigma.
-/// mu, sigma: one floating dtype, shapes that broadcast; sigma positive. Samples are differentiable. Throws TypeError when
-/// they do not fit. chainer.distributions.LogNormal.
+/// mu, sigma: one floating dtype, shapes that broadcast; sigma positive. Samples are differentiable. Throws TypeError
+/// when they do not fit. chainer.distributions.LogNormal.
 class KUSARI_API LogNormal final : public DistributionOf<LogNormal> {
  public:
   LogNormal(const ParameterValue& mu, const ParameterValue& sigma);
@@ -29,7 +29,7 @@ class KUSARI_API LogNormal final : public DistributionOf<LogNormal> {
   Variable entropy() const override;
 
  private:
-  explicit LogNormal(const Variables& parameters);
+  LogNormal(Checked, const Variables& parameters);
   Variable do_sample(const Shape& shape) const override;
   Variable do_log_prob(const Variable& x) const override;
   Variable do_cdf(const Variable& x) const override;

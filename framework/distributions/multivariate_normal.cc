@@ -39,11 +39,13 @@ Variable log_determinant(const Variable& triangular) {
 Variables broadcast_batches(const ParameterValue& loc, const ParameterValue& scale_tril) {
   const char* const call = "D::MultivariateNormal";
   const Variables given = parameters(call, {{"loc", loc}, {"scale_tril", scale_tril}});
-  const Shape of_loc = batch_of(call, "loc", given[0].shape(), 1), of_scale = batch_of(call, "scale_tril", given[1].shape(), 2);
+  const Shape of_loc = batch_of(call, "loc", given[0].shape(), 1),
+              of_scale = batch_of(call, "scale_tril", given[1].shape(), 2);
   const int64_t d = given[0].shape(-1);
   if (given[1].shape(-1) != d || given[1].shape(-2) != d) {
-    throw TypeError(std::string(call) + ": loc has shape " + to_string(given[0].shape()) + " but scale_tril has shape " +
-                    to_string(given[1].shape()) + ": its last two axes must have the size of loc's last one");
+    throw TypeError(std::string(call) + ": loc has shape " + to_string(given[0].shape()) +
+                    " but scale_tril has shape " + to_string(given[1].shape()) +
+                    ": its last two axes must have the size of loc's last one");
   }
   Shape vectors = broadcast_shapes(of_loc, of_scale, call);
   Shape matrices = vectors;
@@ -56,11 +58,12 @@ Variables broadcast_batches(const ParameterValue& loc, const ParameterValue& sca
 }  // namespace
 
 MultivariateNormal::MultivariateNormal(const ParameterValue& loc, const MultivariateNormalScale& scale)
-    : MultivariateNormal(broadcast_batches(loc, scale.scale_tril)) {}
+    : MultivariateNormal(Checked{}, broadcast_batches(loc, scale.scale_tril)) {}
 
-MultivariateNormal::MultivariateNormal(const Variables& loc_and_scale)
+MultivariateNormal::MultivariateNormal(Checked, const Variables& loc_and_scale)
     : DistributionOf("D::MultivariateNormal", loc_and_scale[0],
-                     batch_of("D::MultivariateNormal", "loc", loc_and_scale[0].shape(), 1), {loc_and_scale[0].shape(-1)}),
+                     batch_of("D::MultivariateNormal", "loc", loc_and_scale[0].shape(), 1),
+                     {loc_and_scale[0].shape(-1)}),
       loc_{loc_and_scale[0]},
       scale_tril_{loc_and_scale[1]} {}
 

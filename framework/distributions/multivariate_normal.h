@@ -14,10 +14,10 @@ struct MultivariateNormalScale {
 };
 
 /// Normal distributions of vectors, of mean `loc`: D::MultivariateNormal(loc, {.scale_tril = l}).
-/// loc: (..., d). scale_tril: (..., d, d), of which what lies above the diagonal is not looked at; its diagonal positive.
-/// One floating dtype; the axes before broadcast. Samples are differentiable. Throws TypeError when they do not fit;
-/// DeviceError for what needs the inverse of scale_tril (log_prob, kl_divergence) on a device without that kernel.
-/// chainer.distributions.MultivariateNormal.
+/// loc: (..., d). scale_tril: (..., d, d), of which what lies above the diagonal is not looked at; its diagonal
+/// positive. One floating dtype; the axes before broadcast. Samples are differentiable. Throws TypeError when they do
+/// not fit; DeviceError for what needs the inverse of scale_tril (log_prob, kl_divergence) on a device without that
+/// kernel. chainer.distributions.MultivariateNormal.
 class KUSARI_API MultivariateNormal final : public DistributionOf<MultivariateNormal> {
  public:
   MultivariateNormal(const ParameterValue& loc, const MultivariateNormalScale& scale);
@@ -37,7 +37,7 @@ class KUSARI_API MultivariateNormal final : public DistributionOf<MultivariateNo
   Variable entropy() const override;
 
  private:
-  explicit MultivariateNormal(const Variables& loc_and_scale);
+  MultivariateNormal(Checked, const Variables& loc_and_scale);
   Variable do_sample(const Shape& shape) const override;
   Variable do_log_prob(const Variable& x) const override;
 

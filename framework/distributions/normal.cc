@@ -22,9 +22,9 @@ Variables loc_and_scale(const ParameterValue& loc, const NormalScale& given) {
 }  // namespace
 
 Normal::Normal(const ParameterValue& loc, const NormalScale& scale)
-    : Normal(loc_and_scale(loc, scale), scale.log_scale.is_given()) {}
+    : Normal(Checked{}, loc_and_scale(loc, scale), scale.log_scale.is_given()) {}
 
-Normal::Normal(const Variables& loc_and_scale, bool is_log)
+Normal::Normal(Checked, const Variables& loc_and_scale, bool is_log)
     : DistributionOf("D::Normal", loc_and_scale[0], loc_and_scale[0].shape()), loc_{loc_and_scale[0]} {
   (is_log ? log_scale_ : scale_) = loc_and_scale[1];
 }

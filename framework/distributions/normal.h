@@ -39,7 +39,7 @@ class KUSARI_API Normal final : public DistributionOf<Normal> {
   Variable entropy() const override;
 
  private:
-  Normal(const Variables& loc_and_scale, bool is_log);
+  Normal(Checked, const Variables& loc_and_scale, bool is_log);
   Variable do_sample(const Shape& shape) const override;
   Variable do_log_prob(const Variable& x) const override;
   Variable do_cdf(const Variable& x) const override;

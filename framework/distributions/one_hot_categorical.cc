@@ -21,9 +21,9 @@ Variable one_hot_like(const Variable& index, const Variable& p) {
 }  // namespace
 
 OneHotCategorical::OneHotCategorical(const ParameterValue& p)
-    : OneHotCategorical(parameters("D::OneHotCategorical", {{"p", p}})) {}
+    : OneHotCategorical(Checked{}, parameters("D::OneHotCategorical", {{"p", p}})) {}
 
-OneHotCategorical::OneHotCategorical(const Variables& parameters)
+OneHotCategorical::OneHotCategorical(Checked, const Variables& parameters)
     : DistributionOf("D::OneHotCategorical", parameters[0],
                      batch_of("D::OneHotCategorical", "p", parameters[0].shape(), 1), {parameters[0].shape(-1)}),
       p_{parameters[0]} {}

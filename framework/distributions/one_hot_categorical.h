@@ -10,8 +10,8 @@
 namespace kusari::distributions {
 
 /// One of K vectors of zeros with a single 1, at a place that has a probability of its own.
-/// p: (..., K), floating, summing to 1 along its last axis. Samples are not differentiable. Throws TypeError when p does
-/// not fit. chainer.distributions.OneHotCategorical.
+/// p: (..., K), floating, summing to 1 along its last axis. Samples are not differentiable. Throws TypeError when p
+/// does not fit. chainer.distributions.OneHotCategorical.
 class KUSARI_API OneHotCategorical final : public DistributionOf<OneHotCategorical> {
  public:
   explicit OneHotCategorical(const ParameterValue& p);
@@ -27,7 +27,7 @@ class KUSARI_API OneHotCategorical final : public DistributionOf<OneHotCategoric
   Variable entropy() const override;
 
  private:
-  explicit OneHotCategorical(const Variables& parameters);
+  OneHotCategorical(Checked, const Variables& parameters);
   Variable do_sample(const Shape& shape) const override;
   Variable do_log_prob(const Variable& x) const override;
 

@@ -14,9 +14,9 @@
 namespace kusari::distributions {
 
 Pareto::Pareto(const ParameterValue& scale, const ParameterValue& alpha)
-    : Pareto(broadcast_parameters("D::Pareto", {{"scale", scale}, {"alpha", alpha}})) {}
+    : Pareto(Checked{}, broadcast_parameters("D::Pareto", {{"scale", scale}, {"alpha", alpha}})) {}
 
-Pareto::Pareto(const Variables& parameters)
+Pareto::Pareto(Checked, const Variables& parameters)
     : DistributionOf("D::Pareto", parameters[0], parameters[0].shape()), scale_{parameters[0]}, alpha_{parameters[1]} {}
 
 // log(x / scale), 0 below the scale.
@@ -51,8 +51,8 @@ Variable Pareto::do_icdf(const Variable& p) const {
 }
 
 Variable divergence(const Pareto& p, const Pareto& q) {
-  const Variable y = F::log(p.alpha() / q.alpha()) + q.alpha() * (F::log(p.scale()) - F::log(q.scale())) +
-                     q.alpha() / p.alpha() - 1;
+  const Variable y =
+      F::log(p.alpha() / q.alpha()) + q.alpha() * (F::log(p.scale()) - F::log(q.scale())) + q.alpha() / p.alpha() - 1;
   return where_or(p.scale() >= q.scale(), y, kInfinite);
 }
 

@@ -12,10 +12,9 @@
 
 namespace kusari::distributions {
 
-Poisson::Poisson(const ParameterValue& lam)
-    : Poisson(broadcast_parameters("D::Poisson", {{"lam", lam}})) {}
+Poisson::Poisson(const ParameterValue& lam) : Poisson(Checked{}, broadcast_parameters("D::Poisson", {{"lam", lam}})) {}
 
-Poisson::Poisson(const Variables& parameters)
+Poisson::Poisson(Checked, const Variables& parameters)
     : DistributionOf("D::Poisson", parameters[0], parameters[0].shape()), lam_{parameters[0]} {}
 
 Variable Poisson::mode() const { return floored(lam_); }

@@ -25,7 +25,7 @@ class KUSARI_API Poisson final : public DistributionOf<Poisson> {
   Variable variance() const override { return lam_; }
 
  private:
-  explicit Poisson(const Variables& parameters);
+  Poisson(Checked, const Variables& parameters);
   Variable do_sample(const Shape& shape) const override;
   Variable do_log_prob(const Variable& x) const override;
   Variable do_cdf(const Variable& x) const override;

@@ -31,9 +31,9 @@ Variables ends_of(const UniformParameters& given) {
 Uniform::Uniform(const ParameterValue& low, const ParameterValue& high)
     : Uniform(UniformParameters{low, high, {}, {}}) {}
 
-Uniform::Uniform(const UniformParameters& given) : Uniform(ends_of(given)) {}
+Uniform::Uniform(const UniformParameters& given) : Uniform(Checked{}, ends_of(given)) {}
 
-Uniform::Uniform(const Variables& ends)
+Uniform::Uniform(Checked, const Variables& ends)
     : DistributionOf("D::Uniform", ends[0], ends[0].shape()), low_{ends[0]}, high_{ends[1]} {}
 
 Variable Uniform::scale() const { return high_ - low_; }

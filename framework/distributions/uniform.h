@@ -39,7 +39,7 @@ class KUSARI_API Uniform final : public DistributionOf<Uniform> {
   Variable entropy() const override;
 
  private:
-  explicit Uniform(const Variables& ends);
+  Uniform(Checked, const Variables& ends);
   Variable do_sample(const Shape& shape) const override;
   Variable do_log_prob(const Variable& x) const override;
   Variable do_cdf(const Variable& x) const override;

@@ -21,8 +21,7 @@ KUSARI_HOST_DEVICE double beta_front(double a, double b, double x, double y) {
   if (low >= 16.0) {
     const double distance = x * b - y * a;  // of x from a / (a + b), times a + b
     const double exponent = -a * minus_log1p(distance / a) - b * minus_log1p(-distance / b);
-    return exp(exponent + (stirling(sum) - stirling(a) - stirling(b))) *
-           sqrt(a / 6.28318530717958647693 * (b / sum));
+    return exp(exponent + (stirling(sum) - stirling(a) - stirling(b))) * sqrt(a / 6.28318530717958647693 * (b / sum));
   }
   const double log_beta = lgamma(low) + (high >= 16.0 ? log_gamma_ratio(high, low) : lgamma(high) - lgamma(sum));
   const double log_x = x < 0.5 ? log(x) : log1p(-y), log_y = x < 0.5 ? log1p(-x) : log(y);
@@ -84,8 +83,8 @@ KUSARI_HOST_DEVICE double betainc_slope(double a, double b, double x) {
   if (front == 0.0) return 0.0;
   const detail::Jet moving(a, 1.0), still(b);
   const bool is_low = detail::is_low_beta(a, b, x);
-  const detail::Jet share = is_low ? detail::beta_fraction(moving, still, x) / moving
-                                   : detail::beta_fraction(still, moving, y) / still;
+  const detail::Jet share =
+      is_low ? detail::beta_fraction(moving, still, x) / moving : detail::beta_fraction(still, moving, y) / still;
   const double l = log(x) + digamma(a + b) - digamma(a);  // the derivative of log(front)
   return (is_low ? front : -front) * (share.value * l + share.first);
 }

@@ -193,9 +193,7 @@ KUSARI_HOST_DEVICE double gammainc_slope(double a, double x, int order) {
 
 /// The derivative of log z by a of a gamma distributed z of shape a that is moved so that its share stays the same:
 /// the implicit reparametrization of Figurnov, Mohamed and Mnih 2018. Finite where z itself would be 0.
-KUSARI_HOST_DEVICE double log_gamma_slope(double a, double log_z) {
-  return detail::log_gamma_quantile_slope(a, log_z);
-}
+KUSARI_HOST_DEVICE double log_gamma_slope(double a, double log_z) { return detail::log_gamma_quantile_slope(a, log_z); }
 
 KUSARI_HOST_DEVICE float gammainc(float a, float x) {
   return static_cast<float>(gammainc(static_cast<double>(a), static_cast<double>(x)));

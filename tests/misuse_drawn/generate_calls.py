@@ -15,13 +15,15 @@ import sys
 from header_reader import Reader, Unreadable, skip_angles, text_of
 
 # Folders whose public headers are drawn from, and single headers.
-FOLDERS = ("framework/functions/", "framework/links/", "framework/initializers/", "framework/distributed/functions/")
+FOLDERS = ("framework/functions/", "framework/xp/", "framework/distributions/", "framework/links/", "framework/initializers/",
+           "framework/distributed/functions/")
 HEADERS = ("framework/core/array.h", "framework/kernels/axes.h", "framework/kernels/array_math.h", "framework/autograd/variable.h")
 # Namespaces whose functions are called, with what users call them.
 NAMESPACES = {
     "kusari": "",
     "kusari::xp": "xp::",
     "kusari::functions": "F::",
+    "kusari::distributions": "D::",
     "kusari::links": "L::",
     "kusari::initializers": "initializers::",
     "kusari::random": "random::",
@@ -48,6 +50,16 @@ LEFT_OUT = {
     "Variable::creator": "for the engine",
     # Templates over what users write themselves.
     "F::forget": "takes a callable: see calls_by_hand.cc",
+    "D::Distribution": "is abstract",
+    "D::DistributionOf": "is a base",
+    "D::Independent": "takes a distribution: see calls_by_hand.cc",
+    "D::kl_divergence": "takes distributions: see calls_by_hand.cc",
+    "D::cross_entropy": "takes distributions: see calls_by_hand.cc",
+    "D::register_kl": "takes a callable",
+    "D::ParameterValue": "is drawn as a parameter",
+    "xp::Items": "is what xp::at returns",
+    "xp::at": "takes any number of indices: see get_item and set_item",
+    "summary": "takes a model",
     "L::Classifier": "wraps a model",
     "L::classifier": "wraps a model",
     "copy": "takes a model",

@@ -66,8 +66,7 @@ Variable betainc(const Variable& a, const Variable& b, const Variable& x) {
   expect_given(b, "F::betainc", "b");
   expect_given(x, "F::betainc", "x");
 
-  const Shape shape =
-      broadcast_shapes(broadcast_shapes(a.shape(), b.shape(), "F::betainc"), x.shape(), "F::betainc");
+  const Shape shape = broadcast_shapes(broadcast_shapes(a.shape(), b.shape(), "F::betainc"), x.shape(), "F::betainc");
   return apply<Betainc>({broadcast_to(a, shape), broadcast_to(b, shape), broadcast_to(x, shape)});
 }
 

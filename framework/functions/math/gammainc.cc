@@ -39,9 +39,7 @@ class GammaDensity final : public OfShapeAndNumber<kernels::GammaDensity> {
 };
 
 class GammaincCurvature final : public OfShapeAndNumber<kernels::GammaincCurvature> {
-  Variables backward(const Variables&) override {
-    throw StateError("F::gammainc: there is no third derivative by a");
-  }
+  Variables backward(const Variables&) override { throw StateError("F::gammainc: there is no third derivative by a"); }
 };
 
 class GammaincSlope final : public OfShapeAndNumber<kernels::GammaincSlope> {
