@@ -600,8 +600,14 @@ if(Python3_Interpreter_FOUND)
   add_test(NAME generate_calls
            COMMAND Python3::Interpreter "${CMAKE_CURRENT_SOURCE_DIR}/tests/misuse_drawn/generate_calls_test.py")
   add_test(NAME check_kernels COMMAND Python3::Interpreter "${CMAKE_CURRENT_SOURCE_DIR}/tools/check_kernels")
-  set_tests_properties(check_layers check_layers_finds_offences check_headers check_headers_finds_offences generate_calls
+  set_tests_properties(gpu_check check_layers check_layers_finds_offences check_headers check_headers_finds_offences generate_calls
                        check_kernels PROPERTIES LABELS tree)
+endif()
+
+# What kernels take of a multiprocessor is as in the table; with cuobjdump and the architecture of the table.
+if(TARGET kusari_cuda AND Python3_Interpreter_FOUND)
+  add_test(NAME check_ptxas COMMAND Python3::Interpreter "${CMAKE_CURRENT_SOURCE_DIR}/tools/check_ptxas" --build "${CMAKE_CURRENT_BINARY_DIR}")
+  set_tests_properties(check_ptxas PROPERTIES LABELS tree SKIP_RETURN_CODE 77)
 endif()
 
 # tools/compare gives its peer no kernels that the processor lacks; tools/scaling_model agrees with published runs.

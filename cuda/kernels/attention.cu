@@ -288,7 +288,7 @@ void attention(Params<AttentionForm> form, In q, In k, In v, In mask, In lengths
 void attention_gradient(Params<AttentionForm> form, In q, In k, In v, In mask, In lengths, In y, In lse, In stream,
                         In gy, Out gq, Out gk, Out gv) {
   if (gy->size() == 0) {
-    for (const Array* g : {&*gq, &*gk, &*gv}) g->fill(0);
+    for (const Array* g : {&*gq, &*gk, &*gv}) g->fill(0.0);
     return;
   }
   visit_floating(q->dtype(), [&]<class T>() {

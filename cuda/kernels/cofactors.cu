@@ -59,7 +59,7 @@ __device__ double dot_columns(const double* w, int n, int p, int q) {
 
 /// One-sided Jacobi (Hestenes 1958): the columns of w = a v become orthogonal. Then a = u diag(values) v^T; columns of
 /// u without a value complete it. Returns the sign of det(u) det(v).
-__device__ double decompose(const double* a, int n, const CofactorSpace& s) {
+__device__ __attribute__((noinline)) double decompose(const double* a, int n, const CofactorSpace& s) {
   constexpr int kSweeps = 60;
   constexpr double kEpsilon = 0x1p-52;
   for_elements(n, [&](int64_t at, int i, int j) {
@@ -145,7 +145,7 @@ __device__ double product_without(const double* values, int n, int i, int j) {
 }
 
 /// The inverse in s.w, and whether it can be trusted: a small pivot may be rounding alone.
-__device__ bool invert(const double* a, int n, const CofactorSpace& s, double* determinant) {
+__device__ __attribute__((noinline)) bool invert(const double* a, int n, const CofactorSpace& s, double* determinant) {
   int is_infinite = 0;
   for_elements(n, [&](int64_t at, int, int) {
     s.w[at] = a[at];

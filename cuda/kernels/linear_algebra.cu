@@ -90,7 +90,7 @@ void inverse(Params<kernels::MatrixCall>, In a, Out y) {
 
 void determinant(In a, Out y) {
   if (y->size() == 0) return;
-  if (a->size() == 0) return y->fill(1);
+  if (a->size() == 0) return y->fill(1.0);
   in_matrix_type(*a, [&]<class T>() {
     const Array work = empty(a->shape(), dtype_of<T>, a->device());
     work.copy_from(*a);

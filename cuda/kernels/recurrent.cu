@@ -172,7 +172,7 @@ Array state_from(const Array& given, const Array& like) {
   if (given.is_defined()) {
     state.copy_from(given);
   } else {
-    state.fill(0);
+    state.fill(0.0);
   }
   return state;
 }

@@ -114,7 +114,7 @@ void row_combinations(Params<kernels::RowLookup> lookup, In g, In W, In rows, Ou
 
 void row_sums(Params<kernels::RowLookup> lookup, In g, In x, In rows, Out y) {
   if (y->size() == 0) return;
-  y->fill(0);
+  y->fill(0.0);
   if (g->size() == 0) return;
   Context& context = Context::of(*y);
   const Array places = flat(*rows);

@@ -83,7 +83,12 @@ struct Captures {
   std::vector<std::unique_ptr<Capture>> all;
   std::atomic<size_t> count = 0;
   unsigned long long last_id = 0;
+  std::mt19937_64 numbers{settings().stream_seed};
 
+  std::vector<size_t> order(const Work& work) {
+    const std::lock_guard lock(mutex);
+    return order_of(work, numbers);
+  }
   Capture* find(cudaStream_t stream) {
     for (const auto& capture : all) {
       if (capture->last.contains(stream)) return capture.get();
@@ -247,8 +252,7 @@ cudaError_t cudaGraphLaunch(cudaGraphExec_t executable, cudaStream_t stream) {
   cudaError_t status = submit_wait(stream, executable->last_run);
   const std::shared_ptr<const Work> work = executable->work;
   // At once, work runs as it was captured, which is one of the orders.
-  static thread_local std::mt19937_64 numbers{settings().stream_seed};
-  const std::vector<size_t> order = defers_work() ? order_of(*work, numbers) : std::vector<size_t>();
+  const std::vector<size_t> order = defers_work() ? captures().order(*work) : std::vector<size_t>();
   for (size_t turn = 0; turn < work->size() && status == cudaSuccess; ++turn) {
     const size_t i = defers_work() ? order[turn] : turn;
     // The whole graph lives as long as its run.

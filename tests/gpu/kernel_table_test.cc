@@ -35,7 +35,7 @@ TEST_CASE("kernel table: what a device lacks is named, and where it is") {
   const auto device = gpu_device();
   if (!device) return;
   const Array x = ones({3, 4, 4}, Dtype::float32, *device);
-  CHECK_THROWS_WITH_AS(launch<kernels::ResampleImage>(*device, kernels::Interpolation{}, x, x),
+  CHECK_THROWS_WITH_AS(launch<kernels::ResampleImage>(*device, Interpolation::bilinear, x, x),
                        "launch: the backend 'cuda' of device 'cuda:0' has no kernel 'resample_image'; the CPU has it: "
                        "call the function with arrays that to_device(Device()) has moved there, and move the result "
                        "back",
