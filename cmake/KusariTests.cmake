@@ -219,7 +219,7 @@ if(test_support_sources)
 
   # Convolutions with each algorithm, wherever it can. One case goes through the algorithms by itself.
   if(TARGET test_cpu)
-    foreach(algorithm direct blocked winograd im2col)
+    foreach(algorithm direct blocked winograd im2col packed depthwise)
       add_test(NAME convolution_${algorithm} COMMAND test_cpu --test-case=*convolution*
                                                      "--test-case-exclude=*through each algorithm"
                                                      "--test-suite-exclude=needs *")

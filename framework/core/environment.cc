@@ -41,7 +41,9 @@ struct Known {
 // KUSARI_DATASET_ROOT.
 constexpr Known kKnown[] = {
     {.variable = "CHAINER_SEED", .kind = Kind::number},
-    {.variable = "KUSARI_CONVOLUTION", .kind = Kind::choice, .names = {"direct", "blocked", "winograd", "im2col"}},
+    {.variable = "KUSARI_CONVOLUTION",
+     .kind = Kind::choice,
+     .names = {"direct", "blocked", "winograd", "im2col", "packed", "depthwise"}},
     {.variable = "KUSARI_CPU_ISA", .kind = Kind::choice, .names = {"v1", "v3", "v4", "v4_bf16"}},
     {.variable = "KUSARI_CUDA_GRAPHS", .kind = Kind::flag},
     {.variable = "KUSARI_CUDA_MEMORY_LIMIT", .kind = Kind::number},
