@@ -36,12 +36,14 @@ inline kusari::datasets::TupleDataset load_shards(const std::vector<std::string>
 // The first n examples.
 inline kusari::datasets::TupleDataset first_examples(const kusari::datasets::TupleDataset& examples, int64_t n) {
   kusari::datasets::Example arrays;
-  for (const kusari::Array& array : examples.arrays()) arrays.push_back(array.slice(0, 0, std::min(n, examples.size())));
+  for (const kusari::Array& array : examples.arrays())
+    arrays.push_back(array.slice(0, 0, std::min(n, examples.size())));
   return kusari::datasets::TupleDataset(arrays);
 }
 
-// Training and test set as 8-bit images: "digits", which are drawn and only look the part; or out of `folder`, which has either train-*.tar and test-*.tar (images below a
-// folder for each class) or CIFAR's binary files; or, without a folder, from where the library finds or downloads them.
+// Training and test set as 8-bit images: "digits", which are drawn and only look the part; or out of `folder`, which
+// has either train-*.tar and test-*.tar (images below a folder for each class) or CIFAR's binary files; or, without a
+// folder, from where the library finds or downloads them.
 inline kusari::datasets::TrainTest load_cifar(const std::string& dataset, const std::string& folder) {
   using namespace kusari;
   if (folder == "digits") return {colored_digits(5000), colored_digits(1000, 1)};

@@ -30,9 +30,10 @@ struct Arguments : Flags {
       text("--data", "", "Folder of the data set: binary files or tar shards of images (default: find or download it)");
   bool autotune = flag("--autotune", "Measure which way of computing each convolution is the fastest");
   bool static_graph = flag("--static-graph", "Record a training step once, then replay it");
-  bool chainer = flag("--chainer",
-                      "Chainer's own training: vgg, batches of 64, and a rate of 0.05 that is halved every 25 of 300 epochs, "
-                      "unless other flags say otherwise");
+  bool chainer =
+      flag("--chainer",
+           "Chainer's own training: vgg, batches of 64, and a rate of 0.05 that is halved every 25 of 300 epochs, "
+           "unless other flags say otherwise");
   int64_t seed = seed_flag();
   PrecisionFlags precision = precision_flags(*this);
 

@@ -17,7 +17,8 @@ using namespace kusari;
 namespace {
 
 struct Arguments : Flags {
-  std::string dataset = choice("--dataset", {"cifar10", "cifar100"}, "cifar10", "The dataset to use: cifar10 or cifar100");
+  std::string dataset =
+      choice("--dataset", {"cifar10", "cifar100"}, "cifar10", "The dataset to use: cifar10 or cifar100");
   std::string model = text("-m,--model", "vgg", "The network to train", checked(CLI::IsMember(&kModels)));
   int64_t batchsize = count("-b,--batchsize", 64, "Number of images in each mini-batch");
   double learnrate = real("-l,--learnrate", 0.05, "Learning rate for SGD");
@@ -25,7 +26,8 @@ struct Arguments : Flags {
   std::string device = device_flag();
   std::string out = out_flag();
   bool test = flag("--test", "Use tiny datasets for quick tests");
-  std::string data = text("--data", "", "Folder of the data set, or digits: generated ones (default: find or download it)");
+  std::string data =
+      text("--data", "", "Folder of the data set, or digits: generated ones (default: find or download it)");
   int64_t seed = seed_flag();
 };
 

@@ -5,8 +5,8 @@
 
 #include <kusari/kusari.h>
 
-/// Small pictures where no data set is at hand: generated stroke digits in random colors on darker grounds, 8-bit RGB of
-/// 32x32, with their labels. The same for the same seed.
+/// Small pictures where no data set is at hand: generated stroke digits in random colors on darker grounds, 8-bit RGB
+/// of 32x32, with their labels. The same for the same seed.
 inline kusari::datasets::TupleDataset colored_digits(int64_t count, uint64_t seed = 0) {
   using namespace kusari;
   const auto digits = datasets::get_stroke_digits({.n_train = count, .n_test = 0, .seed = seed, .scale = 255}).train;

@@ -59,10 +59,10 @@ datasets::DatasetRef load_images(const Arguments& args) {
   return datasets::TupleDataset(pixels.astype(Dtype::float32));
 }
 
-Optimizer& set_up(optimizers::Adam& optimizer, Link& model) {
+template <class Model>
+void set_up(optimizers::Adam& optimizer, Model& model) {
   optimizer.setup(model);
   optimizer.add_hook(optimizer_hooks::WeightDecay(0.0001));
-  return optimizer;
 }
 
 void train(const Arguments& args) {
@@ -88,7 +88,8 @@ void train(const Arguments& args) {
   // Set up a trainer
   DcganUpdater updater(train_iter, gen, dis, gen_optimizer, dis_optimizer, device);
   training::Trainer trainer(updater, {args.epoch, "epoch"}, args.out);
-  const training::TriggerRef snapshots(args.snapshot_interval, "iteration"), display(args.display_interval, "iteration");
+  const training::TriggerRef snapshots(args.snapshot_interval, "iteration"),
+      display(args.display_interval, "iteration");
   trainer.extend(extensions::snapshot({.filename = "snapshot_iter_{.updater.iteration}.npz"}), {.trigger = snapshots});
   trainer.extend(extensions::snapshot_object(gen, "gen_iter_{.updater.iteration}.npz"), {.trigger = snapshots});
   trainer.extend(extensions::snapshot_object(dis, "dis_iter_{.updater.iteration}.npz"), {.trigger = snapshots});

@@ -19,9 +19,12 @@
 inline void write_mushrooms(const std::string& path, int64_t count, uint64_t seed = 0) {
   using namespace kusari;
   const std::vector<std::pair<std::string, std::string>> kColumns{
-      {"cap-shape", "bcxfks"}, {"cap-surface", "fgys"},   {"cap-color", "nbcgrpuewy"}, {"bruises", "tf"},
-      {"odor", "alcyfmnps"},   {"gill-size", "bn"},       {"stalk-shape", "et"},       {"stalk-root", "bcuezr"},
-      {"ring-type", "ceflnps"}, {"spore-print-color", "knbhrouwy"}, {"population", "acnsvy"}, {"habitat", "glmpuwd"}};
+      {"cap-shape", "bcxfks"},     {"cap-surface", "fgys"},
+      {"cap-color", "nbcgrpuewy"}, {"bruises", "tf"},
+      {"odor", "alcyfmnps"},       {"gill-size", "bn"},
+      {"stalk-shape", "et"},       {"stalk-root", "bcuezr"},
+      {"ring-type", "ceflnps"},    {"spore-print-color", "knbhrouwy"},
+      {"population", "acnsvy"},    {"habitat", "glmpuwd"}};
   datasets::ExampleRandom random(seed);
   std::ofstream file(path);
   file << "class";

@@ -8,7 +8,8 @@
 #include <kusari/kusari.h>
 
 // Pairs of a plan, of the kind of the CMP Facade Database, and a picture of a house that follows it. Both are drawn;
-// there are no files. The plan has a channel, 0 or 1, for each of twelve kinds of things; the picture is RGB of -1 .. 1.
+// there are no files. The plan has a channel, 0 or 1, for each of twelve kinds of things; the picture is RGB of -1
+// .. 1.
 class Facades final : public kusari::datasets::Dataset {
  public:
   static constexpr int64_t kKinds = 12;
@@ -48,10 +49,15 @@ class Facades final : public kusari::datasets::Dataset {
           plan(static_cast<size_t>(kKinds * side * side)),
           picture(static_cast<size_t>(3 * side * side)) {
       // What a kind of thing looks like is much the same for all houses.
-      constexpr std::array<std::array<double, 3>, kKinds> kColors{
-          {{0.1, 0.4, 0.9}, {0.5, 0.1, -0.2}, {-0.6, -0.5, -0.2}, {-0.3, -0.6, -0.8}, {0.8, 0.8, 0.7}, {0.7, 0.7, 0.6}}};
+      constexpr std::array<std::array<double, 3>, kKinds> kColors{{{0.1, 0.4, 0.9},
+                                                                   {0.5, 0.1, -0.2},
+                                                                   {-0.6, -0.5, -0.2},
+                                                                   {-0.3, -0.6, -0.8},
+                                                                   {0.8, 0.8, 0.7},
+                                                                   {0.7, 0.7, 0.6}}};
       for (size_t kind = 0; kind < colors_.size(); ++kind) {
-        for (size_t c = 0; c < 3; ++c) colors_[kind][c] = std::clamp(kColors[kind][c] + random.normal(0, 0.1), -1.0, 1.0);
+        for (size_t c = 0; c < 3; ++c)
+          colors_[kind][c] = std::clamp(kColors[kind][c] + random.normal(0, 0.1), -1.0, 1.0);
       }
     }
 

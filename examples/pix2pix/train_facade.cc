@@ -32,7 +32,8 @@ struct Arguments : Flags {
   int64_t channels = count("--channels", 64, "Channels of the first layer, a multiple of 2");
 };
 
-void set_up(optimizers::Adam& optimizer, Link& model) {
+template <class Model>
+void set_up(optimizers::Adam& optimizer, Model& model) {
   optimizer.setup(model);
   optimizer.add_hook(optimizer_hooks::WeightDecay(0.00001));
 }
@@ -59,9 +60,9 @@ void train(const Arguments& args) {
   Encoder enc(Facades::kKinds, channels);
   Decoder dec(3, channels);
   Discriminator dis(Facades::kKinds, 3, args.channels);
-  for (Link* const model : {static_cast<Link*>(&enc), static_cast<Link*>(&dec), static_cast<Link*>(&dis)}) {
-    model->to(device);
-  }
+  enc.to(device);
+  dec.to(device);
+  dis.to(device);
   optimizers::Adam enc_optimizer({.alpha = 0.0002, .beta1 = 0.5});
   optimizers::Adam dec_optimizer({.alpha = 0.0002, .beta1 = 0.5});
   optimizers::Adam dis_optimizer({.alpha = 0.0002, .beta1 = 0.5});
@@ -77,13 +78,15 @@ void train(const Arguments& args) {
   FacadeUpdater updater(train_iter, {enc, dec, dis},
                         {{"enc", enc_optimizer}, {"dec", dec_optimizer}, {"dis", dis_optimizer}}, device);
   training::Trainer trainer(updater, {args.epoch, "epoch"}, args.out);
-  const training::TriggerRef snapshots(args.snapshot_interval, "iteration"), display(args.display_interval, "iteration");
+  const training::TriggerRef snapshots(args.snapshot_interval, "iteration"),
+      display(args.display_interval, "iteration");
   trainer.extend(extensions::snapshot({.filename = "snapshot_iter_{.updater.iteration}.npz"}), {.trigger = snapshots});
   trainer.extend(extensions::snapshot_object(enc, "enc_iter_{.updater.iteration}.npz"), {.trigger = snapshots});
   trainer.extend(extensions::snapshot_object(dec, "dec_iter_{.updater.iteration}.npz"), {.trigger = snapshots});
   trainer.extend(extensions::snapshot_object(dis, "dis_iter_{.updater.iteration}.npz"), {.trigger = snapshots});
   trainer.extend(extensions::LogReport({.trigger = display}));
-  trainer.extend(extensions::PrintReport({"epoch", "iteration", "enc/loss", "dec/loss", "dis/loss"}), {.trigger = display});
+  trainer.extend(extensions::PrintReport({"epoch", "iteration", "enc/loss", "dec/loss", "dis/loss"}),
+                 {.trigger = display});
   trainer.extend(extensions::ProgressBar({.update_interval = 10}));
 
   // Draw the houses of the test's plans: what was made, and below it what it should be

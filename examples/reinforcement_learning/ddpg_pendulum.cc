@@ -94,9 +94,10 @@ void run(const Arguments& args) {
   datasets::ExampleRandom draw(static_cast<uint64_t>(args.seed));  // of samples and noise
   const auto device = get_device(args.device);
   std::printf("Device: %s\n", device.name().c_str());
-  std::printf("%s is an unsolved environment, which means it does not have a specified reward threshold at which it's "
-              "considered solved.\n",
-              args.env.c_str());
+  std::printf(
+      "%s is an unsolved environment, which means it does not have a specified reward threshold at which it's "
+      "considered solved.\n",
+      args.env.c_str());
 
   Pendulum env(static_cast<uint64_t>(args.seed) + 1);
   QFunction q(args.unit);

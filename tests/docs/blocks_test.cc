@@ -33,7 +33,7 @@ std::vector<std::string> blocks(const std::string& page) {
 }
 
 TEST_CASE("programs of the pages are those that the tests run") {
-  for (const std::string& page : {std::string("guide"), std::string("extending"), std::string("sequences"),
+  for (const std::string& page : {std::string("how_to"), std::string("extending"), std::string("sequences"),
                                   std::string("inference"), std::string("quantization")}) {
     const std::string source = without_blanks(read("tests/docs/" + page + "_test.cc"));
     const auto programs = blocks(read("docs/" + page + ".md"));
