@@ -122,6 +122,8 @@ class Flags {
     return std::stoll(seed);
   }
 
+  /// Whether the command line has this flag.
+  static bool is_given(const std::string& name) { return current().parser.count(name) > 0; }
   /// Whether the command line has been read.
   static bool is_read() { return current().is_read; }
 

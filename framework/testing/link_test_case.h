@@ -32,7 +32,8 @@ class KUSARI_API LinkTestCase {
   void run_test_forward();
   /// Gradients of inputs and parameters against differences, in float64.
   void run_test_backward();
-  /// A second link that takes the first one's values through an .npz file gives the same results, to the bit.
+  /// A second link that takes the first one's values through an .npz file has the same parameters and persistent
+  /// values, to the bit.
   void run_test_serialization();
 
   /// Those that gradients are checked for; all of the link when empty: "/l1/W".

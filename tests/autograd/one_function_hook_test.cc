@@ -5,6 +5,7 @@
 #include <doctest/doctest.h>
 
 #include "kusari/framework/core/error.h"
+#include "kusari/framework/functions/math/basic_math.h"
 #include "kusari/framework/functions/math/exponential.h"
 #include "kusari/framework/functions/math/sum.h"
 #include "kusari/framework/functions/math/trigonometric.h"

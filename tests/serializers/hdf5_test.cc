@@ -148,7 +148,7 @@ TEST_SUITE("hdf5") {
     CHECK(model.l1.W.array().to_vector<float>() == before);
     const LoadReport report = load_hdf5(dir / "log.h5", model, {.strict = false});
     CHECK(report.unexpected == std::vector<std::string>{"_log"});
-    CHECK(report.missing.size() == 11);
+    CHECK(report.missing.size() == 12);
 
     save_hdf5_dictionary(dir / "inside.h5", {{"updater/model:main/x", Entry{ones({2})}}});
     OneValue<Array> x{"x", Array()};
