@@ -48,10 +48,11 @@ inline kusari::Device begin_training(const TrainingFlags& flags) {
 
 // Trains, with snapshots and a line of these values for each epoch. Returns what the last line reports.
 inline kusari::training::extensions::LogEntry run_training(kusari::training::Trainer& trainer,
-                                                           const TrainingFlags& flags,
-                                                           std::vector<std::string> columns) {
+                                                           const TrainingFlags& flags, std::vector<std::string> columns,
+                                                           const kusari::training::TriggerRef& snapshots = {1,
+                                                                                                            "epoch"}) {
   using namespace kusari;
-  trainer.extend(extensions::snapshot({.n_retains = 1}), {.trigger = {1, "epoch"}});
+  trainer.extend(extensions::snapshot({.n_retains = 1}), {.trigger = snapshots});
   extensions::LogReport log;
   trainer.extend(log);
   trainer.extend(extensions::PrintReport(std::move(columns)));

@@ -98,7 +98,7 @@ void add_flags(CLI::App& parser, Arguments& args) {
   parser.add_option("-j,--loaderjob", args.loaderjob, "Processes that prepare images and targets (0: none)")
       ->check(CLI::NonNegativeNumber)
       ->capture_default_str();
-  add_count(parser, "--eval-interval", args.eval_interval, "Epochs between two tests");
+  add_count(parser, "--eval-interval", args.eval_interval, "Epochs between two tests, and two snapshots");
   add_count(parser, "--accumulate", args.accumulate, "Batches of one step");
   parser.add_flag("--static-graph", args.static_graph, "Record a training step once, then replay it");
   parser.add_flag("--fp16", args.fp16, "Train in float16, normalizations in float32: --dtype mixed16");
@@ -234,7 +234,7 @@ void train(const Arguments& args, const DetectionData& data, const Trained& trai
                                    "main/loss/loc", "main/loss/conf", "validation/main/map"};
   if (is_coco) columns.emplace_back("validation/main/map50");
   columns.emplace_back("elapsed_time");
-  const auto last = run_training(trainer, args.training, columns);
+  const auto last = run_training(trainer, args.training, columns, testing_epochs(args));
 
   if (const auto* boxes = dynamic_cast<const datasets::BboxDataset*>(data.test.get()); boxes && boxes->broken() > 0) {
     std::printf("# broken test images: %lld\n", static_cast<long long>(boxes->broken()));
