@@ -47,7 +47,8 @@ Variable Gamma::do_survival_function(const Variable& x) const {
 Variable divergence(const Gamma& p, const Gamma& q) {
   const Variable a = in_float64(p.k()), b = in_float64(q.k());
   const Variable s = in_float64(p.theta()), t = in_float64(q.theta());
-  const Variable y = (a - b) * F::digamma(a) - F::lgamma(a) + F::lgamma(b) + b * (F::log(t) - F::log(s)) + a * (s / t - 1);
+  const Variable y =
+      (a - b) * F::digamma(a) - F::lgamma(a) + F::lgamma(b) + b * (F::log(t) - F::log(s)) + a * (s / t - 1);
   return F::cast(y, p.dtype());
 }
 
