@@ -18,6 +18,12 @@ if(TARGET kusari_cuda)
   install(EXPORT kusari-cuda-targets NAMESPACE kusari:: DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/kusari COMPONENT cuda)
 endif()
 
+# So can MPI's part (--component mpi), which programs find in the same way when a launcher starts several of them.
+if(TARGET kusari_mpi)
+  set_target_properties(kusari_mpi PROPERTIES INSTALL_RPATH "$ORIGIN" INSTALL_RPATH_USE_LINK_PATH ON)
+  install(TARGETS kusari_mpi LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT mpi)
+endif()
+
 # The public headers: what a backend keeps to itself stays here.
 install(DIRECTORY framework DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/kusari
         FILES_MATCHING PATTERN "*.h" PATTERN framework/cpu EXCLUDE PATTERN framework/onnx/read EXCLUDE
@@ -37,6 +43,9 @@ install(FILES "${CMAKE_CURRENT_BINARY_DIR}/kusari-config.cmake" "${CMAKE_CURRENT
 if(NOT BUILD_SHARED_LIBS AND KUSARI_WITH_ONEDNN)
   install(FILES cmake/FindDnnl.cmake DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/kusari)
 endif()
+if(NOT BUILD_SHARED_LIBS AND KUSARI_WITH_HDF5)
+  install(FILES cmake/FindHdf5.cmake DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/kusari)
+endif()
 if(NOT BUILD_SHARED_LIBS AND KUSARI_WITH_PCRE2)
   install(FILES cmake/FindPCRE2.cmake DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/kusari)
 endif()
@@ -46,7 +55,11 @@ set(kusari_pc_cflags)
 set(kusari_pc_libs)
 if(NOT BUILD_SHARED_LIBS)
   set(kusari_pc_cflags "-DKUSARI_STATIC")
-  foreach(library IN ITEMS ONEDNN:dnnl CURL:curl JPEG:jpeg PNG:png PCRE2:pcre2-8 PUGIXML:pugixml)
+  set(hdf5 hdf5)
+  if(Hdf5_LIBRARY MATCHES "hdf5_serial")
+    set(hdf5 hdf5_serial)  # Debian's
+  endif()
+  foreach(library IN ITEMS ONEDNN:dnnl CURL:curl JPEG:jpeg PNG:png PCRE2:pcre2-8 PUGIXML:pugixml HDF5:${hdf5})
     string(REPLACE ":" ";" library ${library})
     list(GET library 0 name)
     list(GET library 1 file)

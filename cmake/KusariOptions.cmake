@@ -23,7 +23,9 @@ set(KUSARI_JPEG AUTO CACHE STRING "Read JPEG images with libjpeg-turbo: AUTO, ON
 set(KUSARI_PNG AUTO CACHE STRING "Read PNG images with libpng: AUTO, ON or OFF")
 set(KUSARI_PCRE2 AUTO CACHE STRING "Tokenizers with patterns, by PCRE2: AUTO, ON or OFF")
 set(KUSARI_PUGIXML AUTO CACHE STRING "Pascal VOC annotations, by pugixml: AUTO, ON or OFF")
+set(KUSARI_HDF5 AUTO CACHE STRING "Read and write HDF5 files with libhdf5: AUTO, ON or OFF")
 set(KUSARI_ONNX AUTO CACHE STRING "Read and write ONNX files (libkusari_onnx), with protozero: AUTO, ON or OFF")
+set(KUSARI_MPI AUTO CACHE STRING "Train in several processes through MPI (libkusari_mpi): AUTO, ON or OFF")
 set(kusari_cuda_default OFF)
 if(PROJECT_IS_TOP_LEVEL)
   set(kusari_cuda_default AUTO)
@@ -34,7 +36,7 @@ set(KUSARI_CUDA_EMULATED AUTO CACHE STRING "Test the CUDA backend on a device th
 set(KUSARI_SANITIZE "" CACHE STRING "Sanitizers to build with, such as address,undefined")
 set(KUSARI_SHARED_DIR "${CMAKE_CURRENT_SOURCE_DIR}/../shared" CACHE PATH
     "Where real data that is not part of the repository lies (data/), for tests; it may be absent")
-foreach(option KUSARI_ONEDNN KUSARI_CURL KUSARI_JPEG KUSARI_PNG KUSARI_PCRE2 KUSARI_PUGIXML KUSARI_ONNX KUSARI_CUDA KUSARI_CUDA_EMULATED)
+foreach(option KUSARI_ONEDNN KUSARI_CURL KUSARI_JPEG KUSARI_PNG KUSARI_PCRE2 KUSARI_PUGIXML KUSARI_HDF5 KUSARI_ONNX KUSARI_MPI KUSARI_CUDA KUSARI_CUDA_EMULATED)
   set_property(CACHE ${option} PROPERTY STRINGS AUTO ON OFF)
 endforeach()
 

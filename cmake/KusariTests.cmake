@@ -219,7 +219,7 @@ if(test_support_sources)
 
   # Convolutions with each algorithm, wherever it can. One case goes through the algorithms by itself.
   if(TARGET test_cpu)
-    foreach(algorithm direct blocked winograd im2col)
+    foreach(algorithm direct blocked winograd im2col packed depthwise)
       add_test(NAME convolution_${algorithm} COMMAND test_cpu --test-case=*convolution*
                                                      "--test-case-exclude=*through each algorithm"
                                                      "--test-suite-exclude=needs *")
@@ -464,6 +464,72 @@ if(TARGET example_detection_eval_detection)
   set_tests_properties(eval_detection eval_detection_voc eval_detection_voc07 eval_detection_refuses PROPERTIES LABELS unit)
 endif()
 
+# Each detector trains a little on drawn shapes; one learns them, goes on from a snapshot, is tested, and finds objects
+# in files, and in what comes from standard input.
+if(TARGET example_detection_train_detection AND TARGET example_detection_detect AND KUSARI_WITH_PNG)
+  set(detection_result "${CMAKE_CURRENT_BINARY_DIR}/tests/detection")
+  set(detection_smoke --data generated --seed 0 --images 8 --batchsize 4 --epoch 1 --size 64)
+  set(detection_tests)
+  foreach(model retinanet_resnet50 efficientdet_d0 ssd300)
+    add_test(NAME detection_${model} COMMAND example_detection_train_detection ${detection_smoke} --model ${model}
+                                             --out "${detection_result}_${model}")
+    list(APPEND detection_tests detection_${model})
+  endforeach()
+  foreach(way "--static-graph" "--fp16" "--amp autocast --dtype bfloat16 --ema 0.9" "--loaderjob 0 --accumulate 2 --tensorboard")
+    string(MAKE_C_IDENTIFIER "${way}" way_name)
+    separate_arguments(way)
+    add_test(NAME detection${way_name} COMMAND example_detection_train_detection ${detection_smoke} ${way}
+                                               --out "${detection_result}${way_name}")
+    list(APPEND detection_tests detection${way_name})
+  endforeach()
+  set_tests_properties(${detection_tests} PROPERTIES PASS_REGULAR_EXPRESSION "Test mAP: [0-9nan.-]+\n")
+  set(detection_learns --data generated --seed 0 --size 64 --anchor-scale 2 --images 40 --optimizer adamw --learnrate 1e-3
+                       --eval-interval 10 --ema 0.99 --static-graph)
+  add_test(NAME detection_learns COMMAND example_detection_train_detection ${detection_learns} --epoch 20
+                                         --out "${detection_result}")
+  set_tests_properties(detection_learns PROPERTIES FIXTURES_SETUP detection_result)
+  add_test(NAME detection_resumes COMMAND example_detection_train_detection ${detection_learns} --epoch 21
+                                          --out "${detection_result}_resumed" --resume "${detection_result}/snapshot_iter_100")
+  add_test(NAME detection_is_tested COMMAND example_detection_eval_detection --result "${detection_result}" --data generated
+                                            --save "${detection_result}/")
+  set_tests_properties(detection_learns detection_resumes PROPERTIES PASS_REGULAR_EXPRESSION "Test mAP: 0[.][1-9]")
+  set_tests_properties(detection_is_tested PROPERTIES PASS_REGULAR_EXPRESSION "{\"map\":0[.][1-9]" FIXTURES_SETUP detection_files
+                                                      FIXTURES_REQUIRED detection_result)
+  add_test(NAME detection_is_tested_again COMMAND example_detection_eval_detection --voc
+                                                  --annotations "${detection_result}/annotations.json"
+                                                  --results "${detection_result}/results.json")
+  set_tests_properties(detection_is_tested_again PROPERTIES PASS_REGULAR_EXPRESSION "{\"map\":0[.][1-9]"
+                                                            FIXTURES_REQUIRED detection_files)
+  add_test(NAME detection_finds COMMAND example_detection_detect "${detection_result}" --result "${detection_result}"
+                                        --skip-broken --limit 3 --out "${detection_result}/found")
+  set_tests_properties(detection_finds PROPERTIES PASS_REGULAR_EXPRESSION
+    "{\"image\":.*\"boxes\":.*\"ms\":{\"decode\":[0-9.]+,\"prepare\":[0-9.]+,\"network\":[0-9.]+,\"boxes\":[0-9.]+}")
+  add_test(NAME detection_refuses_streams
+           COMMAND sh -c "echo no image | '$<TARGET_FILE:example_detection_detect>' - --result '${detection_result}'")
+  set_tests_properties(detection_refuses_streams PROPERTIES PASS_REGULAR_EXPRESSION
+                       "detect: standard input: image 0 does not begin as a JPEG file does")
+  # A file that comes while detect watches the folder.
+  set(watched "${detection_result}/watched")
+  add_test(NAME detection_watches
+           COMMAND sh -c "rm -rf '${watched}' && mkdir '${watched}' && { (sleep 1; cp '${detection_result}/detection_iter=100_idx=0.png' \
+'${watched}/late.png') & } && '$<TARGET_FILE:example_detection_detect>' '${watched}' --result '${detection_result}' --watch \
+--interval 0.05 --limit 1 --no-pictures")
+  set_tests_properties(detection_watches PROPERTIES PASS_REGULAR_EXPRESSION "{\"image\":\"[^\"]*late[.]png\",\"height\":")
+  add_test(NAME detection_needs_a_root COMMAND example_detection_train_detection --data voc --out "${detection_result}_none")
+  set_tests_properties(detection_needs_a_root PROPERTIES PASS_REGULAR_EXPRESSION "train_detection: --root: name the folder")
+  set_tests_properties(detection_resumes detection_finds detection_watches detection_refuses_streams PROPERTIES FIXTURES_REQUIRED
+                                                                                                                detection_result)
+  set_tests_properties(${detection_tests} detection_learns detection_resumes detection_is_tested detection_is_tested_again
+                       detection_finds detection_watches detection_refuses_streams detection_needs_a_root
+                       PROPERTIES LABELS unit TIMEOUT 600)
+endif()
+if(TARGET example_segmentation_train_segmentation AND KUSARI_WITH_PNG)
+  add_test(NAME segmentation COMMAND example_segmentation_train_segmentation --seed 0 --epoch 2 --batchsize 8 --learnrate 0.05
+                                     --out "${CMAKE_CURRENT_BINARY_DIR}/tests/segmentation")
+  # 0.2 when all is background.
+  set_tests_properties(segmentation PROPERTIES LABELS unit TIMEOUT 600 PASS_REGULAR_EXPRESSION "Test mIoU: 0[.][4-9]")
+endif()
+
 # Models that generate, and one that acts; each must have learnt something.
 set(learning_tests)
 if(TARGET example_vae_train_vae)
@@ -511,12 +577,12 @@ endif()
 if(BUILD_SHARED_LIBS AND TARGET test_gpu)
   add_test(NAME programs_link_no_cuda
            COMMAND ${CMAKE_COMMAND} "-DFILES=$<TARGET_FILE:kusari>;$<TARGET_FILE:test_gpu>"
-                   -P "${CMAKE_CURRENT_SOURCE_DIR}/cmake/check_no_cuda.cmake")
+                   -P "${CMAKE_CURRENT_SOURCE_DIR}/cmake/check_optional_libraries.cmake")
   set_tests_properties(programs_link_no_cuda PROPERTIES LABELS tree)
   if(TARGET kusari_cuda)
     add_test(NAME check_no_cuda_finds_cuda
              COMMAND ${CMAKE_COMMAND} -DFILES=$<TARGET_FILE:kusari_cuda>
-                     -P "${CMAKE_CURRENT_SOURCE_DIR}/cmake/check_no_cuda.cmake")
+                     -P "${CMAKE_CURRENT_SOURCE_DIR}/cmake/check_optional_libraries.cmake")
     set_tests_properties(check_no_cuda_finds_cuda PROPERTIES LABELS tree WILL_FAIL ON)
     add_test(NAME cuda_library_loads COMMAND test_gpu "--test-case=cuda backend: its library loads")
     set_tests_properties(cuda_library_loads PROPERTIES LABELS tree ENVIRONMENT KUSARI_TEST_CUDA_LIBRARY=1)
@@ -544,10 +610,39 @@ if(TARGET kusari_cuda AND Python3_Interpreter_FOUND)
   set_tests_properties(check_ptxas PROPERTIES LABELS tree SKIP_RETURN_CODE 77)
 endif()
 
-# tools/compare gives its peer no kernels that the processor lacks.
+# tools/compare gives its peer no kernels that the processor lacks; tools/scaling_model agrees with published runs.
 if(Python3_Interpreter_FOUND)
   add_test(NAME compare COMMAND Python3::Interpreter -B "${CMAKE_CURRENT_SOURCE_DIR}/tests/compare/compare_test.py")
-  set_tests_properties(compare PROPERTIES LABELS tree)
+  add_test(NAME scaling_model
+           COMMAND Python3::Interpreter -B "${CMAKE_CURRENT_SOURCE_DIR}/tests/scaling_model/scaling_model_test.py")
+  set_tests_properties(compare scaling_model PROPERTIES LABELS tree)
+endif()
+
+# Several processes; skipped without mpirun.
+if(Python3_Interpreter_FOUND AND TARGET distributed_ranks)
+  add_test(NAME distributed_mpi
+           COMMAND Python3::Interpreter -B "${CMAKE_CURRENT_SOURCE_DIR}/tests/distributed/mpi_test.py"
+                   "${CMAKE_CURRENT_SOURCE_DIR}/tools/mpirun_here" $<TARGET_FILE:distributed_ranks> 2)
+  set_tests_properties(distributed_mpi PROPERTIES LABELS unit TIMEOUT 300 SKIP_RETURN_CODE 77)
+endif()
+
+if(BUILD_SHARED_LIBS AND TARGET kusari_mpi AND TARGET test_distributed)
+  add_test(NAME programs_link_no_mpi
+           COMMAND ${CMAKE_COMMAND} "-DFILES=$<TARGET_FILE:kusari>;$<TARGET_FILE:test_distributed>"
+                   -P "${CMAKE_CURRENT_SOURCE_DIR}/cmake/check_optional_libraries.cmake")
+  add_test(NAME check_optional_libraries_finds_mpi
+           COMMAND ${CMAKE_COMMAND} -DFILES=$<TARGET_FILE:kusari_mpi>
+                   -P "${CMAKE_CURRENT_SOURCE_DIR}/cmake/check_optional_libraries.cmake")
+  set_tests_properties(check_optional_libraries_finds_mpi PROPERTIES WILL_FAIL ON)
+  set_tests_properties(programs_link_no_mpi check_optional_libraries_finds_mpi PROPERTIES LABELS tree)
+endif()
+if(Python3_Interpreter_FOUND AND TARGET kusari_mpi AND TARGET example_distributed_train_mnist)
+  add_dependencies(example_distributed_train_mnist kusari_mpi)  # which it loads by name
+  add_test(NAME distributed_twins
+           COMMAND Python3::Interpreter -B "${CMAKE_CURRENT_SOURCE_DIR}/tests/distributed/twins_test.py"
+                   "${CMAKE_CURRENT_SOURCE_DIR}/tools/mpirun_here" $<TARGET_FILE:example_distributed_train_mnist>
+                   $<TARGET_FILE:example_mnist_train_mnist> "${CMAKE_CURRENT_BINARY_DIR}/tests/distributed_twins" 2)
+  set_tests_properties(distributed_twins PROPERTIES LABELS unit TIMEOUT 300 SKIP_RETURN_CODE 77)
 endif()
 
 # Skipped unless KUSARI_CHAINER_PYTHON names a Python that has Chainer.

@@ -15,6 +15,8 @@ void register_kernels(Backend& backend) {
   register_image_batch(backend);
   register_summary(backend);
   register_value_statistics(backend);
+  register_hard_negatives(backend);
+  register_sigmoid_focal_loss(backend);
   register_symmetric_eigen(backend);
   register_matmul(backend);
   register_convolution(backend);
@@ -34,6 +36,7 @@ void register_kernels(Backend& backend) {
   register_connectionist_temporal_classification(backend);
   register_attention(backend);
   register_recurrent(backend);
+  register_rejection_sampling(backend);
 }
 
 }  // namespace kusari::cuda

@@ -9,6 +9,7 @@ void register_backend_info(Backend& backend);                           // backe
 void register_basic(Backend& backend);                                  // basic.cu
 void register_pointwise(Backend& backend);                              // pointwise.cc
 void register_random(Backend& backend);                                 // random.cu
+void register_rejection_sampling(Backend& backend);                     // rejection_sampling.cu
 void register_reduction(Backend& backend);                              // reduction.cu
 void register_arg_reduction(Backend& backend);                          // arg_reduction.cu
 void register_softmax(Backend& backend);                                // softmax.cu
@@ -35,5 +36,7 @@ void register_cofactors(Backend& backend);                              // cofac
 void register_attention(Backend& backend);                              // attention.cu
 void register_recurrent(Backend& backend);                              // recurrent.cu
 void register_connectionist_temporal_classification(Backend& backend);  // the .cu of that name
+void register_hard_negatives(Backend& backend);                         // hard_negatives.cu
+void register_sigmoid_focal_loss(Backend& backend);                     // sigmoid_focal_loss.cu
 
 }  // namespace kusari::cuda
