@@ -241,7 +241,7 @@ void dropout(Params<kernels::DropoutRatio> params, RandomState state, In x, Out 
   });
 }
 
-__global__ void place_kernel(RandomState state, int64_t* place) {
+__global__ void __launch_bounds__(1) place_kernel(RandomState state, int64_t* place) {
   place[0] = static_cast<int64_t>(state.seed);
   place[1] = static_cast<int64_t>(first_place(state));
 }
