@@ -528,6 +528,34 @@ if(TARGET example_segmentation_train_segmentation AND KUSARI_WITH_PNG)
   set_tests_properties(segmentation PROPERTIES LABELS unit TIMEOUT 600 PASS_REGULAR_EXPRESSION "Test mIoU: 0[.][0-9]+\n")
 endif()
 
+# Small ones: files that are written and read again, a table of mushrooms, halves of a network on two devices.
+if(TARGET example_serialization_save AND TARGET example_serialization_load)
+  set(serialization_result "${CMAKE_CURRENT_BINARY_DIR}/tests/serialization")
+  file(MAKE_DIRECTORY "${serialization_result}")
+  add_test(NAME serialization_save COMMAND example_serialization_save --out "${serialization_result}")
+  add_test(NAME serialization_load COMMAND example_serialization_load --out "${serialization_result}")
+  set_tests_properties(serialization_save PROPERTIES FIXTURES_SETUP serialization LABELS unit)
+  set_tests_properties(serialization_load PROPERTIES FIXTURES_REQUIRED serialization LABELS unit
+                       PASS_REGULAR_EXPRESSION "model.safetensors loaded!")
+endif()
+if(TARGET example_glance_glance)
+  add_test(NAME glance COMMAND example_glance_glance --seed 0 --epoch 20 --out "${CMAKE_CURRENT_BINARY_DIR}/tests/glance")
+  # Those of one class are 75 %.
+  set_tests_properties(glance PROPERTIES LABELS unit TIMEOUT 600 PASS_REGULAR_EXPRESSION "Test accuracy: (8[5-9]|9|100)")
+endif()
+if(TARGET example_mnist_train_mnist_model_parallel)
+  add_test(NAME model_parallel
+           COMMAND example_mnist_train_mnist_model_parallel --data stroke-digits --seed 0 --unit 40 --batchsize 500 --epoch 1 --device0 cpu
+                   --device1 cpu --out "${CMAKE_CURRENT_BINARY_DIR}/tests/model_parallel")
+  set_tests_properties(model_parallel PROPERTIES LABELS unit TIMEOUT 600 PASS_REGULAR_EXPRESSION "Test accuracy: [5-9]")
+endif()
+if(TARGET example_cifar_train_cifar_custom_loop)
+  add_test(NAME cifar_custom_loop
+           COMMAND example_cifar_train_cifar_custom_loop --data digits --test --model small --seed 0 --batchsize 20 --epoch 2
+                   --out "${CMAKE_CURRENT_BINARY_DIR}/tests/cifar_custom_loop")
+  set_tests_properties(cifar_custom_loop PROPERTIES LABELS unit TIMEOUT 600 PASS_REGULAR_EXPRESSION "epoch: 2.*save the optimizer")
+endif()
+
 # Models that generate, and one that acts; each must have learnt something.
 set(learning_tests)
 if(TARGET example_vae_train_vae)
@@ -551,10 +579,27 @@ if(TARGET example_reinforcement_learning_dqn_cartpole)
   set_tests_properties(dqn_cartpole PROPERTIES PASS_REGULAR_EXPRESSION "average_R: 1[0-9][0-9]")
   add_test(NAME double_dqn_cartpole COMMAND example_reinforcement_learning_dqn_cartpole --test --target-type double_dqn)
 endif()
+if(TARGET example_reinforcement_learning_ddpg_pendulum)
+  list(APPEND learning_tests ddpg_pendulum)
+  add_test(NAME ddpg_pendulum COMMAND example_reinforcement_learning_ddpg_pendulum --test)
+  set_tests_properties(ddpg_pendulum PROPERTIES PASS_REGULAR_EXPRESSION "episode: 2 iteration: 600 R:-[0-9]")
+endif()
+if(TARGET example_dcgan_train_dcgan)
+  list(APPEND learning_tests dcgan)
+  add_test(NAME dcgan COMMAND example_dcgan_train_dcgan --dataset digits --images 200 --channels 16 --batchsize 25 --epoch 2
+                              --display_interval 4 --snapshot_interval 16 --out "${CMAKE_CURRENT_BINARY_DIR}/tests/dcgan")
+  set_tests_properties(dcgan PROPERTIES PASS_REGULAR_EXPRESSION "\n2 +16 +[0-9.]+ +[0-9.]+")
+endif()
+if(TARGET example_pix2pix_train_facade)
+  list(APPEND learning_tests pix2pix)
+  add_test(NAME pix2pix COMMAND example_pix2pix_train_facade --size 32 --channels 8 --images 60 --batchsize 4 --epoch 8
+                                --display_interval 30 --snapshot_interval 120 --out "${CMAKE_CURRENT_BINARY_DIR}/tests/pix2pix")
+  set_tests_properties(pix2pix PROPERTIES PASS_REGULAR_EXPRESSION "test error after: 0[.][012]")
+endif()
 if(learning_tests)
   # With a PASS_REGULAR_EXPRESSION the exit status does not count.
   set_tests_properties(${learning_tests} PROPERTIES LABELS unit TIMEOUT 600
-                                                    FAIL_REGULAR_EXPRESSION "(train_vae|train_wgan_gp|dqn_cartpole): ")
+                                                    FAIL_REGULAR_EXPRESSION "(train_vae|train_wgan_gp|dqn_cartpole|ddpg_pendulum|train_dcgan|train_facade): ")
 endif()
 if(TARGET kusari_cuda_emulated)
   if(TARGET example_vae_train_vae)
