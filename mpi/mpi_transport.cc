@@ -35,10 +35,17 @@ struct Calls {
   std::list<std::pair<std::vector<MPI_Request>, std::shared_ptr<const void>>> given_up;
 };
 
+/// What a transfer is about, for messages.
+struct Transfer {
+  bool is_receipt;
+  int rank, other;
+  size_t bytes;
+};
+
 class MpiTicket final : public Ticket {
  public:
-  MpiTicket(std::shared_ptr<Calls> calls, std::vector<MPI_Request> requests, int other)
-      : calls_{std::move(calls)}, requests_{std::move(requests)}, other_{other} {}
+  MpiTicket(std::shared_ptr<Calls> calls, std::vector<MPI_Request> requests, const Transfer& transfer)
+      : calls_{std::move(calls)}, requests_{std::move(requests)}, transfer_{transfer} {}
   ~MpiTicket() override {
     const std::scoped_lock lock(calls_->mutex);
     if (is_done_ || calls_->is_over) return;
@@ -47,18 +54,39 @@ class MpiTicket final : public Ticket {
   bool test() override {
     if (is_done_) return true;
     const std::scoped_lock lock(calls_->mutex);
-    int flag = 0;
-    check(MPI_Testall(static_cast<int>(requests_.size()), requests_.data(), &flag, MPI_STATUSES_IGNORE), "MPI_Testall");
-    return is_done_ = flag != 0;
+    for (; done_ < requests_.size(); ++done_) {
+      int flag = 0;
+      MPI_Status status;
+      const int result = MPI_Test(&requests_[done_], &flag, &status);
+      if (result == MPI_SUCCESS && flag == 0) return false;
+      int kind = MPI_SUCCESS;
+      MPI_Error_class(result, &kind);
+      if (kind == MPI_ERR_TRUNCATE) throw_other_size("more than " + std::to_string(transfer_.bytes));
+      check(result, "MPI_Test");
+      int received = 0;
+      if (transfer_.is_receipt) MPI_Get_count(&status, MPI_BYTE, &received);
+      received_ += static_cast<size_t>(received);
+    }
+    if (transfer_.is_receipt && received_ != transfer_.bytes) throw_other_size(std::to_string(received_));
+    return is_done_ = true;
   }
   void list_awaited(std::vector<int>& ranks) const override {
-    if (!is_done_) ranks.push_back(other_);
+    if (!is_done_) ranks.push_back(transfer_.other);
   }
 
  private:
+  [[noreturn]] void throw_other_size(const std::string& bytes) {
+    is_done_ = true;
+    throw StateError("Communicator: rank " + std::to_string(transfer_.other) + " sent " + bytes + " bytes where rank " +
+                     std::to_string(transfer_.rank) + " expects " + std::to_string(transfer_.bytes) +
+                     ": all ranks must call the same operations in the same order (KUSARI_DISTRIBUTED_DEBUG=1 "
+                     "compares each)");
+  }
+
   std::shared_ptr<Calls> calls_;
   std::vector<MPI_Request> requests_;
-  int other_;
+  Transfer transfer_;
+  size_t done_ = 0, received_ = 0;
   bool is_done_ = false;
 };
 
@@ -89,12 +117,12 @@ class MpiTransport final : public Transport {
   int max_tag() const noexcept override { return max_tag_; }
 
   TicketPtr send(const void* data, size_t bytes, int to, int tag) override {
-    return start(bytes, to, [&](size_t at, int n, MPI_Request* request) {
+    return start({false, rank_, to, bytes}, [&](size_t at, int n, MPI_Request* request) {
       check(MPI_Isend(static_cast<const char*>(data) + at, n, MPI_BYTE, to, tag, messages_, request), "MPI_Isend");
     });
   }
   TicketPtr recv(void* data, size_t bytes, int from, int tag) override {
-    return start(bytes, from, [&](size_t at, int n, MPI_Request* request) {
+    return start({true, rank_, from, bytes}, [&](size_t at, int n, MPI_Request* request) {
       check(MPI_Irecv(static_cast<char*>(data) + at, n, MPI_BYTE, from, tag, messages_, request), "MPI_Irecv");
     });
   }
@@ -134,18 +162,18 @@ class MpiTransport final : public Transport {
 
  private:
   template <class Start>
-  TicketPtr start(size_t bytes, int other, const Start& start_piece) {
+  TicketPtr start(const Transfer& transfer, const Start& start_piece) {
     std::vector<MPI_Request> requests;
     const std::scoped_lock lock(calls_->mutex);
     if (calls_->is_over) throw StateError("Communicator: the run is over");
     size_t at = 0;
     do {
-      const size_t n = std::min(kPiece, bytes - at);
+      const size_t n = std::min(kPiece, transfer.bytes - at);
       requests.push_back(MPI_REQUEST_NULL);
       start_piece(at, static_cast<int>(n), &requests.back());
       at += n;
-    } while (at < bytes);
-    return std::make_unique<MpiTicket>(calls_, std::move(requests), other);
+    } while (at < transfer.bytes);
+    return std::make_unique<MpiTicket>(calls_, std::move(requests), transfer);
   }
 
   void forget_posted() {

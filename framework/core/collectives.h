@@ -36,6 +36,7 @@ class KUSARI_API Ticket {
   virtual void list_awaited(std::vector<int>& ranks) const = 0;
 
   std::shared_ptr<const void> held = nullptr;  // owner of the memory, for one that may be given up
+  uint64_t moves = 0;                          // another number whenever a part of it was done
 };
 using TicketPtr = std::unique_ptr<Ticket>;
 
@@ -173,13 +174,13 @@ class KUSARI_API Group {
 
   /// Whether KUSARI_DISTRIBUTED_DEBUG asks for each operation to be compared before it starts.
   bool checks_calls() const noexcept;
-  /// Does so for one of that many bytes: StateError with both calls where ranks differ.
-  void compare_calls(const Operation& operation, size_t bytes);
+  /// Does so, for one of that many bytes if all ranks must agree in them: StateError with both calls where they differ.
+  void compare_calls(const Operation& operation, std::optional<size_t> bytes = std::nullopt);
 
  private:
   struct Call;
   Group(std::shared_ptr<World> world, std::vector<int> members, int rank, int context);
-  Call begin(const Operation& operation);
+  Call begin(const Operation& operation, std::optional<size_t> bytes = std::nullopt);
   Call reserved(const Operation& operation, int64_t number);
   void find_places();
   int world_rank(int rank) const { return members_[static_cast<size_t>(rank)]; }

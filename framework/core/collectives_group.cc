@@ -10,6 +10,8 @@
 namespace kusari::collectives {
 namespace {
 
+constexpr const char* kComparison = "comparison of calls";
+
 /// What goes ahead of a message of any length; short ones are in it.
 struct Envelope {
   static constexpr size_t kInline = 192;
@@ -42,7 +44,7 @@ class Tickets final : public Ticket {
   }
   void add(TicketPtr ticket) { tickets_.push_back(std::move(ticket)); }
   bool test() override {
-    std::erase_if(tickets_, [](const TicketPtr& ticket) { return ticket->test(); });
+    moves += std::erase_if(tickets_, [](const TicketPtr& ticket) { return ticket->test(); });
     return tickets_.empty();
   }
   void list_awaited(std::vector<int>& ranks) const override {
@@ -131,7 +133,7 @@ class Borrowed final : public Ticket {
  public:
   explicit Borrowed(std::vector<Ticket*> tickets) : tickets_{std::move(tickets)} {}
   bool test() override {
-    std::erase_if(tickets_, [](Ticket* ticket) { return ticket->test(); });
+    moves += std::erase_if(tickets_, [](Ticket* ticket) { return ticket->test(); });
     return tickets_.empty();
   }
   void list_awaited(std::vector<int>& ranks) const override {
@@ -212,8 +214,9 @@ int Group::group_rank(int wanted) const {
   return static_cast<int>(std::find(members_.begin(), members_.end(), wanted) - members_.begin());
 }
 
-Group::Call Group::begin(const Operation& operation) {
+Group::Call Group::begin(const Operation& operation, std::optional<size_t> bytes) {
   if (has_left_) throw StateError(std::string(operation.name) + ": the communicator was finalized");
+  compare_calls(operation, bytes);
   return reserved(operation, reserve(operation, 1));
 }
 
@@ -418,12 +421,11 @@ std::string Group::scatter(Operation operation, std::span<const std::string> par
 
 void Group::barrier() { allgather({"barrier"}, {}); }
 
-// Operations whose sizes all know have no envelopes.
-void Group::compare_calls(const Operation& operation, size_t bytes) {
-  if (!checks_calls() || size() == 1) return;
-  const std::string own = std::string(operation.name) + " of " + std::to_string(bytes) + " bytes" +
+void Group::compare_calls(const Operation& operation, std::optional<size_t> bytes) {
+  if (!checks_calls() || size() == 1 || operation.name == kComparison) return;
+  const std::string own = std::string(operation.name) + (bytes ? " of " + std::to_string(*bytes) + " bytes" : "") +
                           (operation.detail.empty() ? "" : " (" + std::string(operation.detail) + ")");
-  const std::vector<std::string> calls = allgather({"comparison of calls"}, own);
+  const std::vector<std::string> calls = allgather({kComparison}, own);
   for (int rank = 0; rank < size(); ++rank) {
     const std::string& other = calls[static_cast<size_t>(rank)];
     if (other == own) continue;
@@ -442,8 +444,8 @@ TicketPtr Group::start_alltoall(Operation operation, const void* to_send, std::s
   char* const to_here = static_cast<char*>(received);
   if (counts[own] != 0) std::memcpy(to_here + own * stride, from_here + offsets[own], counts[own]);
   if (world_ == nullptr) return all;
-  if (number == 0) compare_calls(operation, std::accumulate(counts.begin(), counts.end(), size_t{0}));
-  const Call call = number == 0 ? begin(operation) : reserved(operation, number);
+  const Call call = number == 0 ? begin(operation, std::accumulate(counts.begin(), counts.end(), size_t{0}))
+                                : reserved(operation, number);
   for (int i = 1; i < size(); ++i) {
     const int from = (rank_ + size() - i) % size(), to = (rank_ + i) % size();
     if (counts[own] != 0) {
@@ -461,8 +463,8 @@ TicketPtr Group::start_allgather(Operation operation, void* data, std::span<cons
                                  std::span<const size_t> counts, int64_t number) {
   auto all = std::make_unique<Tickets>();
   if (world_ == nullptr) return all;
-  if (number == 0) compare_calls(operation, std::accumulate(counts.begin(), counts.end(), size_t{0}));
-  const Call call = number == 0 ? begin(operation) : reserved(operation, number);
+  const Call call = number == 0 ? begin(operation, std::accumulate(counts.begin(), counts.end(), size_t{0}))
+                                : reserved(operation, number);
   char* const bytes = static_cast<char*>(data);
   const auto own = static_cast<size_t>(rank_);
   for (int i = 1; i < size(); ++i) {

@@ -68,7 +68,9 @@ class Receiving final : public Ticket {
     if (found == messages.end()) return false;
     if (found->bytes != bytes_) {
       throw StateError("Communicator: rank " + std::to_string(from_) + " sent " + std::to_string(found->bytes) +
-                       " bytes where rank " + std::to_string(rank_) + " expects " + std::to_string(bytes_));
+                       " bytes where rank " + std::to_string(rank_) + " expects " + std::to_string(bytes_) +
+                       ": all ranks must call the same operations in the same order (KUSARI_DISTRIBUTED_DEBUG=1 "
+                       "compares each)");
     }
     if (bytes_ != 0) std::memcpy(data_, found->is_done ? found->data : found->copy.data(), bytes_);
     if (found->is_done) found->is_done->store(true, std::memory_order_release);
