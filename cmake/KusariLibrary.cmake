@@ -6,9 +6,9 @@ file(CREATE_LINK "${CMAKE_CURRENT_SOURCE_DIR}" "${CMAKE_CURRENT_BINARY_DIR}/incl
 set(kusari_build_include "${CMAKE_CURRENT_BINARY_DIR}/include")
 
 set(kusari_sources)
-foreach(folder framework/core framework/kernels framework/cpu framework/autograd framework/functions
-        framework/initializers framework/links framework/static_graph framework/inference framework/quantization framework/serializers framework/tokenizers framework/models framework/datasets
-        framework/amp framework/training framework/distributed iterators optimizers updaters)
+foreach(folder framework/core framework/kernels framework/cpu framework/autograd framework/functions framework/xp
+        framework/initializers framework/distributions framework/links framework/static_graph framework/inference framework/quantization framework/serializers framework/tokenizers framework/models framework/datasets
+        framework/amp framework/training framework/testing framework/distributed iterators optimizers updaters)
   file(GLOB_RECURSE found CONFIGURE_DEPENDS ${folder}/*.cc)
   list(APPEND kusari_sources ${found})
 endforeach()
@@ -24,9 +24,9 @@ endif()
 add_library(kusari ${kusari_sources})
 add_library(kusari::kusari ALIAS kusari)
 kusari_compile_settings(kusari)
-# Kernels' sources are long by themselves.
+# Kernels' sources are long by themselves; that of HDF5 files sees a library that no other does.
 set(kusari_kernel_sources ${kusari_sources})
-list(FILTER kusari_kernel_sources INCLUDE REGEX "/framework/cpu/")
+list(FILTER kusari_kernel_sources INCLUDE REGEX "/framework/cpu/|/serializers/hdf5.cc")
 kusari_compile_together(kusari 10 ${kusari_kernel_sources})
 if(KUSARI_PCH)
   target_precompile_headers(kusari PRIVATE cmake/precompiled.h)
@@ -76,6 +76,10 @@ endif()
 if(KUSARI_WITH_PUGIXML)
   target_compile_definitions(kusari PRIVATE KUSARI_WITH_PUGIXML)
   target_link_libraries(kusari PRIVATE pugixml::pugixml)
+endif()
+if(KUSARI_WITH_HDF5)
+  set_source_files_properties(framework/serializers/hdf5.cc PROPERTIES COMPILE_DEFINITIONS KUSARI_WITH_HDF5 INCLUDE_DIRECTORIES "${Hdf5_INCLUDE_DIR}")
+  target_link_libraries(kusari PRIVATE $<LINK_ONLY:Hdf5::hdf5>)
 endif()
 
 # framework/cpu/isa/*.cc: pointwise, reduction and optimizer loops, compiled once per instruction set and chosen at

@@ -8,7 +8,8 @@
 #include <string>
 
 #include <kusari/kusari.h>
-#include <CLI/CLI.hpp>
+
+#include "kusari/examples/common/flags.h"
 
 struct PrecisionFlags {
   std::string dtype = {};    // of parameters and batches (that of KUSARI_DTYPE when empty), or a recipe's 16-bit dtype
@@ -21,22 +22,6 @@ inline const std::map<std::string, kusari::DtypePolicy> kDtypes{
     {"float16", kusari::Dtype::float16}, {"bfloat16", kusari::Dtype::bfloat16}, {"float32", kusari::Dtype::float32},
     {"float64", kusari::Dtype::float64}, {"mixed16", kusari::mixed16},          {"mixed_bf16", kusari::mixed_bf16}};
 
-inline void add_precision_flags(CLI::App& parser, PrecisionFlags& precision) {
-  parser
-      .add_option("--dtype", precision.dtype,
-                  "dtype of the model and its inputs (default: that of KUSARI_DTYPE), or with --amp the 16-bit one")
-      ->check(CLI::IsMember(&kDtypes));
-  parser.add_option("--amp", precision.amp, "Recipe for mixed precision of a float32 model")
-      ->check(CLI::IsMember({"none", "autocast", "O1", "O2", "O3", "rewrite", "to_fp16"}))
-      ->capture_default_str();
-  parser
-      .add_option("--loss-scale", precision.loss_scale,
-                  "Factor of the loss, dynamic or none (default: dynamic for float16, otherwise none)")
-      ->check(CLI::IsMember({"dynamic", "none"}) | CLI::PositiveNumber);
-  parser.add_flag("!--no-fp32-update", precision.use_fp32_update, "Update 16-bit parameters in 16 bits");
-}
-
-// To be called before the model is made.
 inline void set_dtype(const PrecisionFlags& precision) {
   using namespace kusari;
   if (precision.amp != "none") {
@@ -44,6 +29,32 @@ inline void set_dtype(const PrecisionFlags& precision) {
   } else if (!precision.dtype.empty()) {
     global_config().dtype = kDtypes.at(precision.dtype);
   }
+}
+
+// The flags, the last ones of a program: `PrecisionFlags precision = precision_flags(*this);`. The dtype of the model
+// is set when they are read.
+inline PrecisionFlags precision_flags(Flags& flags) {
+  PrecisionFlags precision;
+  precision.dtype = flags.text(
+      "--dtype", "", "dtype of the model and its inputs (default: that of KUSARI_DTYPE), or with --amp the 16-bit one",
+      Flags::checked(CLI::IsMember(&kDtypes)));
+  precision.amp = flags.choice("--amp", {"none", "autocast", "O1", "O2", "O3", "rewrite", "to_fp16"}, "none",
+                               "Recipe for mixed precision of a float32 model");
+  precision.loss_scale = flags.text(
+      "--loss-scale", "", "Factor of the loss, dynamic or none (default: dynamic for float16, otherwise none)",
+      Flags::checked(CLI::IsMember({"dynamic", "none"}) | CLI::PositiveNumber));
+  precision.use_fp32_update = flags.flag("!--no-fp32-update", "Update 16-bit parameters in 16 bits");
+  if (Flags::is_read()) set_dtype(precision);
+  return precision;
+}
+
+// The flag of programs that do not train: `std::string dtype = dtype_flag(*this);`.
+inline std::string dtype_flag(Flags& flags) {
+  PrecisionFlags precision;
+  precision.dtype = flags.text("--dtype", "", "dtype of the network (default: that of KUSARI_DTYPE)",
+                               Flags::checked(CLI::IsMember(&kDtypes)));
+  if (Flags::is_read()) set_dtype(precision);
+  return precision.dtype;
 }
 
 inline void set_loss_scale(const PrecisionFlags& precision, kusari::Dtype dtype, kusari::Optimizer& optimizer,

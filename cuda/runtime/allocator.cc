@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "kusari/framework/core/error.h"
+#include "kusari/framework/core/memory_limit.h"
 
 namespace kusari::cuda {
 namespace {
@@ -169,6 +170,7 @@ std::string CachingAllocator::summary() const {
   row("most in use", "", "", mib(statistics_.max_allocated));
   row("most reserved", "", "", mib(max_reserved_));
   row("driver allocations", "", "", std::to_string(statistics_.system_allocations));
+  if (const size_t limit = get_memory_limit(); limit != 0) row("limit", "", "", mib(limit));
   row("free on the device", "", "", mib(info.free));
   row("of", "", "", mib(info.total));
   return text;
@@ -202,6 +204,8 @@ void CachingAllocator::recycle(Block* block) noexcept {
 
 // A block that is a whole segment, or null.
 Block* CachingAllocator::from_source(Pool* pool, size_t bytes) {
+  const size_t limit = get_memory_limit();
+  if (limit != 0 && (bytes > limit || static_cast<size_t>(statistics_.reserved) > limit - bytes)) return nullptr;
   void* const data = source_.allocate_segment(bytes);
   if (data == nullptr) return nullptr;
   statistics_.reserved += static_cast<int64_t>(bytes);
@@ -322,9 +326,11 @@ void CachingAllocator::give_to_source(Block* segment) noexcept {
 
 void CachingAllocator::throw_out_of_memory(size_t bytes) {
   const SegmentSource::MemoryInfo info = source_.memory_info();
+  const size_t limit = get_memory_limit();
   throw OutOfMemoryError(device_ + ": no memory for " + mib(bytes) + "; arrays hold " + mib(statistics_.allocated) +
                          ", the pool keeps " + mib(statistics_.reserved - statistics_.allocated) + " in pieces, " +
-                         mib(info.free) + " of " + mib(info.total) + " are free");
+                         mib(info.free) + " of " + mib(info.total) + " are free" +
+                         (limit != 0 ? "; the pool's limit is " + mib(limit) : std::string()));
 }
 
 }  // namespace kusari::cuda

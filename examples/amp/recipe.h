@@ -4,12 +4,11 @@
 
 #include <cstdint>
 #include <cstdio>
-#include <exception>
 #include <string>
 
 #include <kusari/kusari.h>
-#include <CLI/CLI.hpp>
 
+#include "kusari/examples/common/flags.h"
 #include "kusari/examples/mnist/data.h"
 #include "kusari/examples/mnist/mlp.h"
 
@@ -19,31 +18,21 @@ struct Task {
   kusari::datasets::TrainTest digits;
 };
 
+struct TaskArguments : Flags {
+  std::string device = device_flag();
+  int64_t epoch = number("-e,--epoch", 2, "Number of sweeps over the digits");
+  uint64_t seed = value<uint64_t>("--seed", 0, "Seed of the random numbers");
+  std::string data = digits_flag();
+};
+
 // Calls train(task) with what the command line says.
 template <class Train>
 int run_recipe(int argc, char** argv, const char* description, Train train) {
-  CLI::App parser(description);
-  std::string device = "cpu", data = "auto";
-  int64_t epoch = 2;
-  uint64_t seed = 0;
-  parser.add_option("-d,--device,-g,--gpu", device, "cpu, or cuda:N or N for a GPU")->capture_default_str();
-  parser.add_option("-e,--epoch", epoch, "Number of sweeps over the digits")->capture_default_str();
-  parser.add_option("--seed", seed, "Seed of the random numbers")->capture_default_str();
-  parser.add_option("--data", data, "mnist, stroke-digits, or auto: MNIST where there is a way to it")
-      ->check(CLI::IsMember({"auto", "mnist", "stroke-digits"}))
-      ->capture_default_str();
-  try {
-    parser.parse(argc, argv);
-    kusari::random::seed(seed);
+  return run_program<TaskArguments>(argc, argv, description, [&](const TaskArguments& args) {
+    kusari::random::seed(args.seed);
     kusari::global_config().dtype = kusari::Dtype::float32;  // KUSARI_DTYPE would be one more recipe
-    train(Task{kusari::get_device(device), epoch, load_digits(data)});
-    return 0;
-  } catch (const CLI::ParseError& error) {
-    return parser.exit(error);
-  } catch (const std::exception& error) {
-    std::fprintf(stderr, "%s: %s\n", argv[0], error.what());
-    return 1;
-  }
+    train(Task{kusari::get_device(args.device), args.epoch, load_digits(args.data)});
+  });
 }
 
 // Calls step(x, t) with every batch.

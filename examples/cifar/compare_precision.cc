@@ -13,11 +13,11 @@
 #include <vector>
 
 #include <kusari/kusari.h>
-#include <CLI/CLI.hpp>
 
 #include "kusari/examples/cifar/data.h"
 #include "kusari/examples/cifar/models.h"
 #include "kusari/examples/cifar/precision_report.h"
+#include "kusari/examples/common/flags.h"
 #include "kusari/examples/precision.h"
 
 using namespace kusari;
@@ -45,48 +45,30 @@ const std::vector<Mode> kModes{
     {"plain_float16", {.dtype = "float16", .loss_scale = "none", .use_fp32_update = false}},
 };
 
-struct Arguments {
-  std::vector<std::string> models{"resnet18", "resnet50", "cnn"};
-  std::vector<std::string> modes;
-  int64_t train_images = -1;
-  int64_t test_images = -1;
-  int64_t batchsize = 128;
-  int64_t epoch = 10;
-  double learnrate = 0.05;
-  std::vector<int64_t> seeds{0};
-  std::string device = "cpu";
-  std::string data;
-  std::string out = "result";
-  bool autotune = false;
-};
-
-Arguments parse(CLI::App& parser, int argc, char** argv) {
-  Arguments args;
-  std::vector<std::string> modes;
-  for (const Mode& mode : kModes) modes.push_back(mode.name);
-  parser.add_option("-m,--model", args.models, "The networks to train")
-      ->check(CLI::IsMember(&kModels))
-      ->capture_default_str();
-  parser.add_option("--mode", args.modes, "The precisions to train in (default: all that the device has)")
-      ->check(CLI::IsMember(modes));
-  parser.add_option("--train-images", args.train_images, "Train with the first N images only");
-  parser.add_option("--test-images", args.test_images, "Test with the first N images only");
-  parser.add_option("-b,--batchsize", args.batchsize, "Number of images in each mini-batch")
-      ->check(CLI::PositiveNumber)
-      ->capture_default_str();
-  parser.add_option("-e,--epoch", args.epoch, "Number of sweeps over the images")
-      ->check(CLI::PositiveNumber)
-      ->capture_default_str();
-  parser.add_option("-l,--learnrate", args.learnrate, "Highest learning rate for SGD")->capture_default_str();
-  parser.add_option("--seed", args.seeds, "Seeds; the accuracy is the mean over them")->capture_default_str();
-  parser.add_option("-d,--device,-g,--gpu", args.device, "cpu, or cuda:N or N for a GPU")->capture_default_str();
-  parser.add_option("--data", args.data,
-                    "Folder of CIFAR-10: binary files or tar shards (default: find or download it)");
-  parser.add_option("-o,--out", args.out, "Directory for the table and the picture")->capture_default_str();
-  parser.add_flag("--autotune", args.autotune, "Measure which way of computing each convolution is the fastest");
-  parser.parse(argc, argv);
-  return args;
+std::vector<std::string> mode_names() {
+  std::vector<std::string> names;
+  for (const Mode& mode : kModes) names.push_back(mode.name);
+  return names;
 }
+
+struct Arguments : Flags {
+  std::vector<std::string> models = value<std::vector<std::string>>(
+      "-m,--model", {"resnet18", "resnet50", "cnn"}, "The networks to train", checked(CLI::IsMember(&kModels)));
+  std::vector<std::string> modes =
+      value<std::vector<std::string>>("--mode", {}, "The precisions to train in (default: all that the device has)",
+                                      checked(CLI::IsMember(mode_names())));
+  int64_t train_images = number("--train-images", -1, "Train with the first N images only");
+  int64_t test_images = number("--test-images", -1, "Test with the first N images only");
+  int64_t batchsize = count("-b,--batchsize", 128, "Number of images in each mini-batch");
+  int64_t epoch = count("-e,--epoch", 10, "Number of sweeps over the images");
+  double learnrate = real("-l,--learnrate", 0.05, "Highest learning rate for SGD");
+  std::vector<int64_t> seeds = value<std::vector<int64_t>>("--seed", {0}, "Seeds; the accuracy is the mean over them");
+  std::string device = device_flag();
+  std::string data =
+      text("--data", "", "Folder of CIFAR-10: binary files or tar shards (default: find or download it)");
+  std::string out = text("-o,--out", "result", "Directory for the table and the picture");
+  bool autotune = flag("--autotune", "Measure which way of computing each convolution is the fastest");
+};
 
 datasets::SubDataset first(const datasets::DatasetRef& dataset, int64_t count) {
   return {dataset, 0, count < 0 ? dataset->size() : std::min(count, dataset->size())};
@@ -180,14 +162,5 @@ void compare(const Arguments& args) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  CLI::App parser("Kusari example: CIFAR-10 in every precision");
-  try {
-    compare(parse(parser, argc, argv));
-    return 0;
-  } catch (const CLI::ParseError& error) {
-    return parser.exit(error);
-  } catch (const std::exception& error) {
-    std::fprintf(stderr, "compare_precision: %s\n", error.what());
-    return 1;
-  }
+  return run_program<Arguments>(argc, argv, "Kusari example: CIFAR-10 in every precision", compare);
 }

@@ -8,6 +8,15 @@
 
 #include <kusari/kusari.h>
 
+#include "kusari/examples/common/flags.h"
+
+inline std::string communicator_flag(Flags& flags) {
+  return flags.text("--communicator", "auto", "How gradients are exchanged: auto, or one of ChainerMN's names");
+}
+inline std::string device_of_rank_flag(Flags& flags) {
+  return flags.text("-d,--device,-g,--gpu", "cpu", "cpu, cuda:N, or cuda: the GPU of a process's number");
+}
+
 // The device that a rank takes by itself: each of a machine another GPU.
 inline std::string device_of_rank(const std::string& device, const kusari::distributed::Communicator& comm) {
   return device == "cuda" ? "cuda:" + std::to_string(comm.intra_rank()) : device;

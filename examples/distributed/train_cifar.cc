@@ -6,10 +6,11 @@
 #include <string>
 
 #include <kusari/kusari.h>
-#include <CLI/CLI.hpp>
 
 #include "kusari/examples/cifar/data.h"
 #include "kusari/examples/cifar/models.h"
+#include "kusari/examples/common/banner.h"
+#include "kusari/examples/common/flags.h"
 #include "kusari/examples/distributed/common.h"
 #include "kusari/examples/precision.h"
 
@@ -17,71 +18,38 @@ using namespace kusari;
 
 namespace {
 
-struct Arguments {
-  std::string dataset = "cifar10";
-  std::string model = "small";
-  int64_t batchsize = 128;
-  double learnrate = 0.1;
-  int64_t epoch = 10;
-  std::string device = "cpu";
-  std::string out = "result";
-  bool autoload = false;
-  bool early_stopping = false;
-  std::string communicator = "auto";
-  std::string data;
-  bool autotune = false;
-  bool static_graph = false;
-  int64_t seed = -1;
-  PrecisionFlags precision;
+struct Arguments : Flags {
+  std::string dataset =
+      choice("--dataset", {"cifar10", "cifar100"}, "cifar10", "The dataset to use: cifar10 or cifar100");
+  std::string model = text("-m,--model", "small", "The network to train", checked(CLI::IsMember(&kModels)));
+  int64_t batchsize = count("-b,--batchsize", 128, "Number of images in each mini-batch, of all processes together");
+  double learnrate = real("-l,--learnrate", 0.1, "Highest learning rate for SGD");
+  int64_t epoch = count("-e,--epoch", 10, "Number of sweeps over the dataset to train");
+  std::string device = device_of_rank_flag(*this);
+  std::string out = out_flag();
+  bool autoload = flag("--autoload", "Resume from the newest snapshot in the output directory, if any");
+  std::string communicator = communicator_flag(*this);
+  bool early_stopping = flag("--early-stopping", "Stop when the test loss has not fallen for three epochs");
+  std::string data =
+      text("--data", "", "Folder of the data set: binary files or tar shards of images (default: find or download it)");
+  bool autotune = flag("--autotune", "Measure which way of computing each convolution is the fastest");
+  bool static_graph = flag("--static-graph", "Record a training step once, then replay it");
+  int64_t seed = seed_flag();
+  PrecisionFlags precision = precision_flags(*this);
 };
 
-Arguments parse(CLI::App& parser, int argc, char** argv) {
-  Arguments args;
-  parser.add_option("--dataset", args.dataset, "The dataset to use: cifar10 or cifar100")
-      ->check(CLI::IsMember({"cifar10", "cifar100"}))
-      ->capture_default_str();
-  parser.add_option("-m,--model", args.model, "The network to train")
-      ->check(CLI::IsMember(&kModels))
-      ->capture_default_str();
-  parser.add_option("-b,--batchsize", args.batchsize, "Number of images in each mini-batch, of all processes together")
-      ->check(CLI::PositiveNumber)
-      ->capture_default_str();
-  parser.add_option("-l,--learnrate", args.learnrate, "Highest learning rate for SGD")->capture_default_str();
-  parser.add_option("-e,--epoch", args.epoch, "Number of sweeps over the dataset to train")
-      ->check(CLI::PositiveNumber)
-      ->capture_default_str();
-  parser.add_option("-d,--device,-g,--gpu", args.device, "cpu, cuda:N, or cuda: the GPU of a process's number")
-      ->capture_default_str();
-  parser.add_option("-o,--out", args.out, "Directory to output the result")->capture_default_str();
-  parser.add_flag("--autoload", args.autoload, "Resume from the newest snapshot in the output directory, if any");
-  parser
-      .add_option("--communicator", args.communicator, "How gradients are exchanged: auto, or one of ChainerMN's names")
-      ->capture_default_str();
-  parser.add_flag("--early-stopping", args.early_stopping, "Stop when the test loss has not fallen for three epochs");
-  parser.add_option("--data", args.data,
-                    "Folder of the data set: binary files or tar shards of images (default: find or download it)");
-  parser.add_flag("--autotune", args.autotune, "Measure which way of computing each convolution is the fastest");
-  parser.add_flag("--static-graph", args.static_graph, "Record a training step once, then replay it");
-  parser.add_option("--seed", args.seed, "Seed of the random numbers; runs with the same one are the same");
-  add_precision_flags(parser, args.precision);
-  parser.parse(argc, argv);
-  return args;
-}
-
 void train(const Arguments& args) {
-  if (args.seed >= 0) random::seed(static_cast<uint64_t>(args.seed));
   if (args.autotune) global_config().autotune = true;
   const auto comm = distributed::create_communicator(args.communicator);  // before what draws random numbers
   const auto device = get_device(device_of_rank(args.device, comm));
-  set_dtype(args.precision);
 
   if (comm.is_root()) {
-    std::printf("Device: %s\n", device.name().c_str());
-    std::printf("# processes: %d\n", comm.size());
-    std::printf("Dataset: %s\n", args.dataset.c_str());
-    std::printf("Model: %s\n", args.model.c_str());
-    std::printf("# Minibatch-size: %lld\n", static_cast<long long>(args.batchsize));
-    std::printf("# epoch: %lld\n\n", static_cast<long long>(args.epoch));
+    print_banner({{"Device", device},
+                  {"# processes", int64_t{comm.size()}},
+                  {"Dataset", args.dataset},
+                  {"Model", args.model},
+                  {"# Minibatch-size", args.batchsize},
+                  {"# epoch", args.epoch}});
   }
 
   // Set up a neural network to train.
@@ -149,14 +117,5 @@ void train(const Arguments& args) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  CLI::App parser("Kusari example: CIFAR in several processes");
-  try {
-    train(parse(parser, argc, argv));
-    return 0;
-  } catch (const CLI::ParseError& error) {
-    return parser.exit(error);
-  } catch (const std::exception& error) {
-    std::fprintf(stderr, "train_cifar: %s\n", error.what());
-    return 1;
-  }
+  return run_program<Arguments>(argc, argv, "Kusari example: CIFAR in several processes", train);
 }

@@ -6,8 +6,9 @@
 #include <string>
 
 #include <kusari/kusari.h>
-#include <CLI/CLI.hpp>
 
+#include "kusari/examples/common/banner.h"
+#include "kusari/examples/common/flags.h"
 #include "kusari/examples/distributed/common.h"
 #include "kusari/examples/mnist/data.h"
 #include "kusari/examples/mnist/mlp.h"
@@ -17,59 +18,32 @@ using namespace kusari;
 
 namespace {
 
-struct Arguments {
-  int64_t batchsize = 100;
-  int64_t epoch = 20;
-  int64_t frequency = -1;
-  std::string communicator = "auto";
-  std::string device = "cpu";
-  std::string out = "result";
-  bool autoload = false;
-  int64_t unit = 1000;
-  bool noplot = false;
-  bool static_graph = false;
-  int64_t seed = -1;
-  std::string data = "auto";
-  PrecisionFlags precision;
+struct Arguments : Flags {
+  int64_t batchsize = count("-b,--batchsize", 100, "Number of images in each mini-batch, of all processes together");
+  int64_t epoch = count("-e,--epoch", 20, "Number of sweeps over the dataset to train");
+  int64_t frequency = number("-f,--frequency", -1, "Epochs between two snapshots (-1: one at the end)");
+  std::string communicator = communicator_flag(*this);
+  std::string device = device_of_rank_flag(*this);
+  std::string out = out_flag();
+  bool autoload = flag("--autoload", "Resume from the newest snapshot in the output directory, if any");
+  int64_t unit = count("-u,--unit", 1000, "Number of units");
+  bool noplot = flag("--noplot", "Do not plot loss and accuracy");
+  bool static_graph = flag("--static-graph", "Record a training step once, then replay it");
+  int64_t seed = seed_flag();
+  std::string data = digits_flag();
+  PrecisionFlags precision = precision_flags(*this);
 };
 
-void add_flags(CLI::App& parser, Arguments& args) {
-  parser.add_option("-b,--batchsize", args.batchsize, "Number of images in each mini-batch, of all processes together")
-      ->check(CLI::PositiveNumber)
-      ->capture_default_str();
-  parser.add_option("-e,--epoch", args.epoch, "Number of sweeps over the dataset to train")
-      ->check(CLI::PositiveNumber)
-      ->capture_default_str();
-  parser.add_option("-f,--frequency", args.frequency, "Epochs between two snapshots (-1: one at the end)");
-  parser
-      .add_option("--communicator", args.communicator, "How gradients are exchanged: auto, or one of ChainerMN's names")
-      ->capture_default_str();
-  parser.add_option("-d,--device,-g,--gpu", args.device, "cpu, cuda:N, or cuda: the GPU of a process's number")
-      ->capture_default_str();
-  parser.add_option("-o,--out", args.out, "Directory to output the result")->capture_default_str();
-  parser.add_flag("--autoload", args.autoload, "Resume from the newest snapshot in the output directory, if any");
-  parser.add_option("-u,--unit", args.unit, "Number of units")->check(CLI::PositiveNumber)->capture_default_str();
-  parser.add_flag("--noplot", args.noplot, "Do not plot loss and accuracy");
-  parser.add_flag("--static-graph", args.static_graph, "Record a training step once, then replay it");
-  parser.add_option("--seed", args.seed, "Seed of the random numbers; runs with the same one are the same");
-  parser.add_option("--data", args.data, "mnist, stroke-digits, or auto: MNIST where there is a way to it")
-      ->check(CLI::IsMember({"auto", "mnist", "stroke-digits"}))
-      ->capture_default_str();
-  add_precision_flags(parser, args.precision);
-}
-
 void train(const Arguments& args) {
-  if (args.seed >= 0) random::seed(static_cast<uint64_t>(args.seed));
   const auto comm = distributed::create_communicator(args.communicator);  // (*) before what draws random numbers
   const auto device = get_device(device_of_rank(args.device, comm));
-  set_dtype(args.precision);
 
   if (comm.is_root()) {
-    std::printf("Device: %s\n", device.name().c_str());
-    std::printf("# processes: %d\n", comm.size());
-    std::printf("# unit: %lld\n", static_cast<long long>(args.unit));
-    std::printf("# Minibatch-size: %lld\n", static_cast<long long>(args.batchsize));
-    std::printf("# epoch: %lld\n\n", static_cast<long long>(args.epoch));
+    print_banner({{"Device", device},
+                  {"# processes", int64_t{comm.size()}},
+                  {"# unit", args.unit},
+                  {"# Minibatch-size", args.batchsize},
+                  {"# epoch", args.epoch}});
   }
 
   auto model = L::classifier(Mlp(args.unit, 10));
@@ -123,17 +97,5 @@ void train(const Arguments& args) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  CLI::App parser("Kusari example: MNIST in several processes");
-  Arguments args;
-  add_flags(parser, args);
-  try {
-    parser.parse(argc, argv);
-    train(args);
-    return 0;
-  } catch (const CLI::ParseError& error) {
-    return parser.exit(error);
-  } catch (const std::exception& error) {
-    std::fprintf(stderr, "train_mnist: %s\n", error.what());
-    return 1;
-  }
+  return run_program<Arguments>(argc, argv, "Kusari example: MNIST in several processes", train);
 }

@@ -7,8 +7,8 @@
 #include <string>
 
 #include <kusari/kusari.h>
-#include <CLI/CLI.hpp>
 
+#include "kusari/examples/common/flags.h"
 #include "kusari/examples/distributed/common.h"
 #include "kusari/examples/distributed/two_stages.h"
 #include "kusari/examples/mnist/data.h"
@@ -46,7 +46,6 @@ void train_stage(const two_stages::Arguments& args, const Axes& axes, const Devi
 }
 
 void train(const two_stages::Arguments& args) {
-  if (args.seed >= 0) random::seed(static_cast<uint64_t>(args.seed));
   const auto comm = distributed::create_communicator();
   if (comm.size() % 2 != 0) {
     throw ValueError("the network has two parts: start an even number of processes, with mpirun, instead of " +
@@ -78,17 +77,6 @@ void train(const two_stages::Arguments& args) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  CLI::App parser("Kusari example: MNIST, layers spread over pairs of processes");
-  two_stages::Arguments args;
-  two_stages::add_flags(parser, args);
-  try {
-    parser.parse(argc, argv);
-    train(args);
-    return 0;
-  } catch (const CLI::ParseError& error) {
-    return parser.exit(error);
-  } catch (const std::exception& error) {
-    std::fprintf(stderr, "train_mnist_dual_parallel: %s\n", error.what());
-    return 1;
-  }
+  return run_program<two_stages::Arguments>(argc, argv, "Kusari example: MNIST, layers spread over pairs of processes",
+                                            train);
 }

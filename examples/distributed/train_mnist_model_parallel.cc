@@ -6,8 +6,8 @@
 #include <string>
 
 #include <kusari/kusari.h>
-#include <CLI/CLI.hpp>
 
+#include "kusari/examples/common/flags.h"
 #include "kusari/examples/distributed/common.h"
 #include "kusari/examples/distributed/two_stages.h"
 #include "kusari/examples/mnist/data.h"
@@ -38,7 +38,6 @@ void train_stage(const two_stages::Arguments& args, const distributed::Communica
 }
 
 void train(const two_stages::Arguments& args) {
-  if (args.seed >= 0) random::seed(static_cast<uint64_t>(args.seed));
   const auto comm = distributed::create_communicator();
   if (comm.size() != 2) {
     throw ValueError("the network has two parts: start two processes, with mpirun -n 2, instead of " +
@@ -59,17 +58,6 @@ void train(const two_stages::Arguments& args) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  CLI::App parser("Kusari example: MNIST, layers spread over two processes");
-  two_stages::Arguments args;
-  two_stages::add_flags(parser, args);
-  try {
-    parser.parse(argc, argv);
-    train(args);
-    return 0;
-  } catch (const CLI::ParseError& error) {
-    return parser.exit(error);
-  } catch (const std::exception& error) {
-    std::fprintf(stderr, "train_mnist_model_parallel: %s\n", error.what());
-    return 1;
-  }
+  return run_program<two_stages::Arguments>(argc, argv, "Kusari example: MNIST, layers spread over two processes",
+                                            train);
 }

@@ -9,7 +9,10 @@
 #include <utility>
 
 #include <kusari/kusari.h>
-#include <CLI/CLI.hpp>
+
+#include "kusari/examples/common/banner.h"
+#include "kusari/examples/common/flags.h"
+#include "kusari/examples/distributed/common.h"
 
 namespace two_stages {
 
@@ -59,39 +62,22 @@ inline kusari::distributed::MultiNodeChainList second_stage(const kusari::distri
   return model;
 }
 
-struct Arguments {
-  int64_t batchsize = 100;
-  int64_t epoch = 20;
-  std::string device = "cpu";
-  std::string out = "result";
-  int64_t unit = 1000;
-  int64_t seed = -1;
-  std::string data = "auto";
+struct Arguments : Flags {
+  int64_t batchsize = count("-b,--batchsize", 100, "Number of images in each mini-batch");
+  int64_t epoch = count("-e,--epoch", 20, "Number of sweeps over the dataset to train");
+  std::string device = device_of_rank_flag(*this);
+  std::string out = out_flag();
+  int64_t unit = count("-u,--unit", 1000, "Number of units");
+  int64_t seed = seed_flag();
+  std::string data = digits_flag();
 };
 
-inline void add_flags(CLI::App& parser, Arguments& args) {
-  parser.add_option("-b,--batchsize", args.batchsize, "Number of images in each mini-batch")
-      ->check(CLI::PositiveNumber)
-      ->capture_default_str();
-  parser.add_option("-e,--epoch", args.epoch, "Number of sweeps over the dataset to train")
-      ->check(CLI::PositiveNumber)
-      ->capture_default_str();
-  parser.add_option("-d,--device,-g,--gpu", args.device, "cpu, cuda:N, or cuda: the GPU of a process's number")
-      ->capture_default_str();
-  parser.add_option("-o,--out", args.out, "Directory to output the result")->capture_default_str();
-  parser.add_option("-u,--unit", args.unit, "Number of units")->check(CLI::PositiveNumber)->capture_default_str();
-  parser.add_option("--seed", args.seed, "Seed of the random numbers; runs with the same one are the same");
-  parser.add_option("--data", args.data, "mnist, stroke-digits, or auto: MNIST where there is a way to it")
-      ->check(CLI::IsMember({"auto", "mnist", "stroke-digits"}))
-      ->capture_default_str();
-}
-
-inline void print_head(const Arguments& args, const char* parallelism, int processes) {
-  std::printf("Device: %s\n", args.device.c_str());
-  std::printf("# processes: %d, %s\n", processes, parallelism);
-  std::printf("# unit: %lld\n", static_cast<long long>(args.unit));
-  std::printf("# Minibatch-size: %lld\n", static_cast<long long>(args.batchsize));
-  std::printf("# epoch: %lld\n\n", static_cast<long long>(args.epoch));
+inline void print_head(const Arguments& args, const std::string& parallelism, int processes) {
+  print_banner({{"Device", args.device},
+                {"# processes", std::to_string(processes) + ", " + parallelism},
+                {"# unit", args.unit},
+                {"# Minibatch-size", args.batchsize},
+                {"# epoch", args.epoch}});
 }
 
 // What prints and logs, for the one rank that does.

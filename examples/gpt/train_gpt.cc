@@ -8,8 +8,8 @@
 #include <vector>
 
 #include <kusari/kusari.h>
-#include <CLI/CLI.hpp>
 
+#include "kusari/examples/common/flags.h"
 #include "kusari/examples/gpt/corpus.h"
 #include "kusari/examples/gpt/model.h"
 #include "kusari/examples/precision.h"
@@ -18,59 +18,30 @@ using namespace kusari;
 
 namespace {
 
-struct Arguments {
-  Sizes sizes;
-  int64_t batchsize = 12;
-  int64_t iterations = 2000;
-  double lr = 1e-3;
-  double min_lr = 1e-4;
-  int64_t warmup = 100;
-  int64_t interval = 250;
-  int64_t eval_batches = 50;
-  std::string device = "cpu";
-  std::string out = "result";
-  std::string resume;
-  std::string data = "auto";
-  bool static_graph = false;
-  int64_t seed = -1;
-  PrecisionFlags precision;
+struct Arguments : Flags {
+  Sizes sizes{.layers = count("--layers", 4, "Number of transformer blocks"),
+              .heads = count("--heads", 4, "Heads of each, a divisor of the width"),
+              .width = count("--width", 128, "Numbers of each place"),
+              .block = count("--block", 64, "Characters that the model sees at once"),
+              .dropout = real("--dropout", 0, "Dropout ratio", between(0.0, 0.99))};
+  int64_t batchsize = count("-b,--batchsize", 12, "Number of blocks in each mini-batch");
+  int64_t iterations = count("-i,--iterations", 2000, "Number of training steps");
+  double lr = real("--lr", 1e-3, "Highest learning rate", positive());
+  double min_lr = real("--min-lr", 1e-4, "Learning rate of the last step");
+  int64_t warmup = number("--warmup", 100, "Steps in which the learning rate rises");
+  int64_t interval = count("--interval", 250, "Steps between two evaluations and snapshots");
+  int64_t eval_batches = count("--eval-batches", 50, "Mini-batches of an evaluation");
+  std::string device = device_flag();
+  std::string out = out_flag();
+  std::string resume = resume_flag();
+  std::string data = text("--data", "auto", "shakespeare, generated, a file, or auto: the first there is");
+  bool static_graph = flag("--static-graph", "Record a training step once, then replay it");
+  int64_t seed = seed_flag();
+  PrecisionFlags precision = precision_flags(*this);
 };
 
-Arguments parse(CLI::App& parser, int argc, char** argv) {
-  Arguments args;
-  const auto positive = [&](const std::string& name, int64_t& value, const std::string& what) {
-    parser.add_option(name, value, what)->check(CLI::PositiveNumber)->capture_default_str();
-  };
-  positive("--layers", args.sizes.layers, "Number of transformer blocks");
-  positive("--heads", args.sizes.heads, "Heads of each, a divisor of the width");
-  positive("--width", args.sizes.width, "Numbers of each place");
-  positive("--block", args.sizes.block, "Characters that the model sees at once");
-  parser.add_option("--dropout", args.sizes.dropout, "Dropout ratio")
-      ->check(CLI::Range(0.0, 0.99))
-      ->capture_default_str();
-  positive("-b,--batchsize", args.batchsize, "Number of blocks in each mini-batch");
-  positive("-i,--iterations", args.iterations, "Number of training steps");
-  parser.add_option("--lr", args.lr, "Highest learning rate")->check(CLI::PositiveNumber)->capture_default_str();
-  parser.add_option("--min-lr", args.min_lr, "Learning rate of the last step")->capture_default_str();
-  parser.add_option("--warmup", args.warmup, "Steps in which the learning rate rises")->capture_default_str();
-  positive("--interval", args.interval, "Steps between two evaluations and snapshots");
-  positive("--eval-batches", args.eval_batches, "Mini-batches of an evaluation");
-  parser.add_option("-d,--device,-g,--gpu", args.device, "cpu, or cuda:N or N for a GPU")->capture_default_str();
-  parser.add_option("-o,--out", args.out, "Directory to output the result")->capture_default_str();
-  parser.add_option("-r,--resume", args.resume, "Resume the training from this snapshot");
-  parser.add_option("--data", args.data, "shakespeare, generated, a file, or auto: the first there is")
-      ->capture_default_str();
-  parser.add_flag("--static-graph", args.static_graph, "Record a training step once, then replay it");
-  parser.add_option("--seed", args.seed, "Seed of the random numbers; runs with the same one are the same");
-  add_precision_flags(parser, args.precision);
-  parser.parse(argc, argv);
-  return args;
-}
-
 void train(const Arguments& args) {
-  if (args.seed >= 0) random::seed(static_cast<uint64_t>(args.seed));
   const auto device = get_device(args.device);
-  set_dtype(args.precision);
 
   // Blocks of the text, and evenly spaced ones of its end
   const Characters text = load_characters(args.data);
@@ -130,14 +101,5 @@ void train(const Arguments& args) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  CLI::App parser("Kusari example: a small transformer that writes characters");
-  try {
-    train(parse(parser, argc, argv));
-    return 0;
-  } catch (const CLI::ParseError& error) {
-    return parser.exit(error);
-  } catch (const std::exception& error) {
-    std::fprintf(stderr, "train_gpt: %s\n", error.what());
-    return 1;
-  }
+  return run_program<Arguments>(argc, argv, "Kusari example: a small transformer that writes characters", train);
 }

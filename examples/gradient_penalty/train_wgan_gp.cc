@@ -8,8 +8,9 @@
 #include <vector>
 
 #include <kusari/kusari.h>
-#include <CLI/CLI.hpp>
 
+#include "kusari/examples/common/banner.h"
+#include "kusari/examples/common/flags.h"
 #include "kusari/examples/gradient_penalty/gaussian_ring.h"
 #include "kusari/examples/gradient_penalty/net.h"
 #include "kusari/examples/gradient_penalty/updater.h"
@@ -18,55 +19,25 @@ using namespace kusari;
 
 namespace {
 
-struct Arguments {
-  int64_t batchsize = 256;
-  int64_t iteration = 3000;
-  int64_t interval = 500;
-  std::string device = "cpu";
-  std::string out = "result";
-  std::string resume;
-  int64_t unit = 128;
-  int64_t n_critic = 5;
-  double gradient_weight = 1;
-  double alpha = 1e-3;
-  double deviation = 0.05;
-  bool test = false;
-  int64_t seed = 0;
-};
+struct Arguments : Flags {
+  int64_t batchsize = count("-b,--batchsize", 256, "Number of points in each mini-batch");
+  int64_t iteration = count("-i,--iteration", 3000, "Number of steps of the generator");
+  int64_t interval = count("--interval", 500, "Iterations between two rows of the log");
+  std::string device = device_flag();
+  std::string out = out_flag();
+  std::string resume = resume_flag();
+  int64_t unit = count("-u,--unit", 128, "Number of units");
+  int64_t n_critic = count("--n-critic", 5, "Steps of the critic for one of the generator");
+  double gradient_weight = real("--lambda", 1, "Weight of the gradient penalty");
+  double alpha = real("--alpha", 1e-3, "Step size of Adam at the beginning");
+  double deviation = real("--deviation", 0.05, "Standard deviation of points around their centers");
+  bool test = flag("--test", "Take 20 steps with a few points for a quick test");
+  int64_t seed = number("--seed", 0, "Seed of the random numbers; runs with the same one are the same");
 
-Arguments parse(CLI::App& parser, int argc, char** argv) {
-  Arguments args;
-  parser.add_option("-b,--batchsize", args.batchsize, "Number of points in each mini-batch")
-      ->check(CLI::PositiveNumber)
-      ->capture_default_str();
-  parser.add_option("-i,--iteration", args.iteration, "Number of steps of the generator")
-      ->check(CLI::PositiveNumber)
-      ->capture_default_str();
-  parser.add_option("--interval", args.interval, "Iterations between two rows of the log")
-      ->check(CLI::PositiveNumber)
-      ->capture_default_str();
-  parser.add_option("-d,--device,-g,--gpu", args.device, "cpu, or cuda:N or N for a GPU")->capture_default_str();
-  parser.add_option("-o,--out", args.out, "Directory to output the result")->capture_default_str();
-  parser.add_option("-r,--resume", args.resume, "Resume the training from this snapshot");
-  parser.add_option("-u,--unit", args.unit, "Number of units")->check(CLI::PositiveNumber)->capture_default_str();
-  parser.add_option("--n-critic", args.n_critic, "Steps of the critic for one of the generator")
-      ->check(CLI::PositiveNumber)
-      ->capture_default_str();
-  parser.add_option("--lambda", args.gradient_weight, "Weight of the gradient penalty")->capture_default_str();
-  parser.add_option("--alpha", args.alpha, "Step size of Adam at the beginning")->capture_default_str();
-  parser.add_option("--deviation", args.deviation, "Standard deviation of points around their centers")
-      ->capture_default_str();
-  parser.add_flag("--test", args.test, "Take 20 steps with a few points for a quick test");
-  parser.add_option("--seed", args.seed, "Seed of the random numbers; runs with the same one are the same")
-      ->capture_default_str();
-  parser.parse(argc, argv);
-  if (args.test) {
-    args.batchsize = 16;
-    args.iteration = 20;
-    args.interval = 10;
+  Arguments() {
+    if (test) batchsize = 16, iteration = 20, interval = 10;
   }
-  return args;
-}
+};
 
 // Draws points as dots on a plane of -1.5 .. 1.5, real ones orange and generated ones blue.
 void save_points(const std::string& path, const Array& real, const Array& generated) {
@@ -90,10 +61,10 @@ void save_points(const std::string& path, const Array& real, const Array& genera
 void train(const Arguments& args) {
   random::seed(static_cast<uint64_t>(args.seed));
   const auto device = get_device(args.device);
-  std::printf("Device: %s\n", device.name().c_str());
-  std::printf("# unit: %lld\n", static_cast<long long>(args.unit));
-  std::printf("# Minibatch-size: %lld\n", static_cast<long long>(args.batchsize));
-  std::printf("# iteration: %lld\n\n", static_cast<long long>(args.iteration));
+  print_banner({{"Device", device},
+                {"# unit", args.unit},
+                {"# Minibatch-size", args.batchsize},
+                {"# iteration", args.iteration}});
 
   // Set up the points to imitate
   const GaussianRing ring(args.deviation);
@@ -151,15 +122,4 @@ void train(const Arguments& args) {
 
 }  // namespace
 
-int main(int argc, char** argv) {
-  CLI::App parser("Kusari example: WGAN-GP");
-  try {
-    train(parse(parser, argc, argv));
-    return 0;
-  } catch (const CLI::ParseError& error) {
-    return parser.exit(error);
-  } catch (const std::exception& error) {
-    std::fprintf(stderr, "train_wgan_gp: %s\n", error.what());
-    return 1;
-  }
-}
+int main(int argc, char** argv) { return run_program<Arguments>(argc, argv, "Kusari example: WGAN-GP", train); }

@@ -9,7 +9,6 @@
 #include <vector>
 
 #include <kusari/kusari.h>
-#include <CLI/CLI.hpp>
 
 #include "kusari/examples/image_captioning/model.h"
 #include "kusari/examples/image_captioning/pictures.h"
@@ -19,15 +18,18 @@ using namespace kusari;
 
 namespace {
 
-struct Arguments {
-  TrainingFlags training{.batchsize = 16, .epoch = 20};
-  std::string pictures, captions;
-  std::string cnn = "small";
-  std::string weights;
-  int64_t size = 0;
-  int64_t words = 10000;
-  int64_t unit = 128;
-  int64_t beams = 3;
+struct Arguments : TrainingArguments {
+  Arguments() : TrainingArguments({.batchsize = 16, .epoch = 20}) {}
+  std::string pictures = text("PICTURES", "", "a folder of JPEG and PNG files; none: drawn ones", needs("CAPTIONS"));
+  std::string captions = text("CAPTIONS", "", "lines: the name of a file, a tab, and a caption");
+  std::string cnn = choice("--cnn", {"small", "resnet50"}, "small",
+                           "small, which is trained; resnet50, with --weights, which is not");
+  std::string weights = text("--weights", "", "Chainer's ResNet-50-model.npz", needs("--cnn"));
+  int64_t size =
+      number("--size", 0, "Height and width of the pictures for the network; 0: 32, of resnet50 224", not_negative());
+  int64_t words = count("--words", 10000, "Words of the vocabulary, the most frequent ones");
+  int64_t unit = count("-u,--unit", 128, "Number of units");
+  int64_t beams = count("--beams", 3, "Captions that are looked at side by side");
 };
 
 // Says what is in the pictures, and compares; prints some.
@@ -52,11 +54,10 @@ void compare_captions(const Model& model, std::span<const Picture> pictures, con
 
 template <class Cnn>
 void train(Arguments args) {
-  const TrainingFlags& flags = args.training;
-  const Device device = begin_training(flags);
+  const Device device = get_device(args.device);
   if (args.pictures.empty()) {
     const random::LocalStream same_pictures(1);
-    args.pictures = (std::filesystem::path(flags.out) / "pictures").string();
+    args.pictures = (std::filesystem::path(args.out) / "pictures").string();
     args.captions = (std::filesystem::path(args.pictures) / "captions.txt").string();
     draw_pictures(args.pictures, 15);
   }
@@ -79,39 +80,25 @@ void train(Arguments args) {
   optimizers::Adam optimizer({.alpha = 5e-3});
   optimizer.setup(model);
   optimizer.add_hook(optimizer_hooks::GradientClipping(5));
-  const auto session = set_up_precision(flags.precision, optimizer);
+  const auto session = set_up_precision(args.precision, optimizer);
 
   const CaptionDataset train_set(known, words, model.cnn.preparation),
       validation_set(others, words, model.cnn.preparation);
-  iterators::MultithreadIterator train_iter(train_set, flags.batchsize);
-  iterators::MultithreadIterator val_iter(validation_set, flags.batchsize, {.repeat = false, .shuffle = false});
+  iterators::MultithreadIterator train_iter(train_set, args.batchsize);
+  iterators::MultithreadIterator val_iter(validation_set, args.batchsize, {.repeat = false, .shuffle = false});
   updaters::StandardUpdater updater(train_iter, optimizer, {.converter = join_captions, .device = device});
-  training::Trainer trainer(updater, {flags.epoch, "epoch"}, flags.out);
+  training::Trainer trainer(updater, {args.epoch, "epoch"}, args.out);
   trainer.extend(extensions::Evaluator(val_iter, model, {.converter = join_captions, .device = device}));
-  const int64_t steps = flags.epoch * train_set.size() / flags.batchsize;
+  const int64_t steps = args.epoch * train_set.size() / args.batchsize;
   trainer.extend(extensions::CosineShift("alpha", std::max<int64_t>(steps, 1)), {.trigger = {1, "iteration"}});
-  run_training(trainer, flags, {"epoch", "main/loss", "main/perp", "validation/main/perp", "elapsed_time"});
+  run_training(trainer, args, {"epoch", "main/loss", "main/perp", "validation/main/perp", "elapsed_time"});
   compare_captions(model, others, words, args, 3);
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
-  CLI::App parser("Kusari example: captions of pictures");
-  Arguments args;
-  auto* pictures = parser.add_option("PICTURES", args.pictures, "a folder of JPEG and PNG files; none: drawn ones");
-  pictures->needs(parser.add_option("CAPTIONS", args.captions, "lines: the name of a file, a tab, and a caption"));
-  auto* cnn = parser.add_option("--cnn", args.cnn, "small, which is trained; resnet50, with --weights, which is not")
-                  ->check(CLI::IsMember({"small", "resnet50"}))
-                  ->capture_default_str();
-  parser.add_option("--weights", args.weights, "Chainer's ResNet-50-model.npz")->needs(cnn);
-  parser.add_option("--size", args.size, "Height and width of the pictures for the network; 0: 32, of resnet50 224")
-      ->check(CLI::NonNegativeNumber)
-      ->capture_default_str();
-  add_count(parser, "--words", args.words, "Words of the vocabulary, the most frequent ones");
-  add_count(parser, "-u,--unit", args.unit, "Number of units");
-  add_count(parser, "--beams", args.beams, "Captions that are looked at side by side");
-  add_training_flags(parser, args.training);
-  return run_program("train_captions", parser, argc, argv,
-                     [&] { args.cnn == "small" ? train<SmallCnn>(args) : train<FrozenResNet>(args); });
+  return run_program<Arguments>(argc, argv, "Kusari example: captions of pictures", [](const Arguments& args) {
+    args.cnn == "small" ? train<SmallCnn>(args) : train<FrozenResNet>(args);
+  });
 }

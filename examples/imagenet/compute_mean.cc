@@ -5,8 +5,8 @@
 #include <vector>
 
 #include <kusari/kusari.h>
-#include <CLI/CLI.hpp>
 
+#include "kusari/examples/common/flags.h"
 #include "kusari/examples/imagenet/images.h"
 #include "kusari/examples/imagenet/loader.h"
 
@@ -14,28 +14,14 @@ using namespace kusari;
 
 namespace {
 
-struct Arguments {
-  std::string dataset;
-  std::string root = ".";
-  std::string output = "mean.npy";
-  int64_t size = 256;
-  LoaderFlags loader;
+struct Arguments : Flags {
+  std::string dataset =
+      text("dataset", "", "Training images: an image-label list file, or a folder or tar of classes", required());
+  std::string root = text("-R,--root", ".", "Root directory path of the image files of a list");
+  std::string output = text("-o,--output", "mean.npy", "Path of the mean image");
+  int64_t size = count("-s,--size", 256, "Side of the mean image; images of another size are scaled and cropped");
+  LoaderFlags loader = loader_flags(*this);
 };
-
-Arguments parse(CLI::App& parser, int argc, char** argv) {
-  Arguments args;
-  parser
-      .add_option("dataset", args.dataset, "Training images: an image-label list file, or a folder or tar of classes")
-      ->required();
-  parser.add_option("-R,--root", args.root, "Root directory path of the image files of a list")->capture_default_str();
-  parser.add_option("-o,--output", args.output, "Path of the mean image")->capture_default_str();
-  parser.add_option("-s,--size", args.size, "Side of the mean image; images of another size are scaled and cropped")
-      ->check(CLI::PositiveNumber)
-      ->capture_default_str();
-  add_loader_flags(parser, args.loader);
-  parser.parse(argc, argv);
-  return args;
-}
 
 void compute_mean(const Arguments& args) {
   const Images images = open_images(args.dataset, args.root, args.size);
@@ -65,14 +51,5 @@ void compute_mean(const Arguments& args) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  CLI::App parser("Compute images mean array");
-  try {
-    compute_mean(parse(parser, argc, argv));
-    return 0;
-  } catch (const CLI::ParseError& error) {
-    return parser.exit(error);
-  } catch (const std::exception& error) {
-    std::fprintf(stderr, "compute_mean: %s\n", error.what());
-    return 1;
-  }
+  return run_program<Arguments>(argc, argv, "Compute images mean array", compute_mean);
 }

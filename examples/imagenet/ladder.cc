@@ -19,9 +19,9 @@
 #include <vector>
 
 #include <kusari/kusari.h>
-#include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
+#include "kusari/examples/common/flags.h"
 #include "kusari/examples/imagenet/archs.h"
 #include "kusari/examples/imagenet/ladder_data.h"
 #include "kusari/examples/imagenet/ladder_measure.h"
@@ -37,55 +37,29 @@ namespace {
 constexpr const char* kNetworkAlone = "network_alone";
 constexpr const char* kLoaderAlone = "loader_alone";
 
-struct Arguments {
-  std::string train;
-  std::string root = ".";
-  std::string arch = "resnet50";
-  std::string device = "cpu";
-  int64_t batchsize = 32;
-  int64_t larger_batchsize = 0;
-  int64_t iterations = 50;
-  int64_t warmup = 10;
-  int64_t image_side = 0;
-  LoaderFlags loader{.loader = "process"};
-  std::vector<std::string> steps;
-  std::string out = "result";
-  std::string measure;
-};
+struct Arguments : Flags {
+  std::string train =
+      text("--train", "", "Training images: a folder or tar of classes, or an image-label list file (default: noise)");
+  std::string root = text("-R,--root", ".", "Root directory path of the image files of a list");
+  std::string arch = text("-a,--arch", "resnet50", "Convnet architecture", checked(CLI::IsMember(&kArchs)));
+  std::string device = device_flag();
+  int64_t batchsize = count("-B,--batchsize", 32, "Learning minibatch size");
+  int64_t larger_batchsize = count("--larger-batchsize", 0, "That of the last step (default: twice as large)");
+  int64_t iterations = count("-i,--iterations", 50, "Iterations that are measured on each step");
+  int64_t warmup = count("--warmup", 10, "Iterations before them");
+  int64_t image_side = count("--image-side", 0, "Side of the images in a batch (default: that of the architecture)");
+  std::vector<std::string> steps =
+      value<std::vector<std::string>>("--steps", {}, "The steps to measure (default: all)");
+  std::string out = text("-o,--out", "result", "Directory for the table and the chart");
+  std::string measure = text("--measure", "", "Measure one step in this process", hidden());
+  LoaderFlags loader = loader_flags(*this, "process");
 
-Arguments parse(CLI::App& parser, int argc, char** argv) {
-  Arguments args;
-  parser.add_option("--train", args.train,
-                    "Training images: a folder or tar of classes, or an image-label list file (default: noise)");
-  parser.add_option("-R,--root", args.root, "Root directory path of the image files of a list")->capture_default_str();
-  parser.add_option("-a,--arch", args.arch, "Convnet architecture")
-      ->check(CLI::IsMember(&kArchs))
-      ->capture_default_str();
-  parser.add_option("-d,--device,-g,--gpu", args.device, "cpu, or cuda:N or N for a GPU")->capture_default_str();
-  parser.add_option("-B,--batchsize", args.batchsize, "Learning minibatch size")
-      ->check(CLI::PositiveNumber)
-      ->capture_default_str();
-  parser.add_option("--larger-batchsize", args.larger_batchsize, "That of the last step (default: twice as large)")
-      ->check(CLI::PositiveNumber);
-  parser.add_option("-i,--iterations", args.iterations, "Iterations that are measured on each step")
-      ->check(CLI::PositiveNumber)
-      ->capture_default_str();
-  parser.add_option("--warmup", args.warmup, "Iterations before them")
-      ->check(CLI::PositiveNumber)
-      ->capture_default_str();
-  parser
-      .add_option("--image-side", args.image_side, "Side of the images in a batch (default: that of the architecture)")
-      ->check(CLI::PositiveNumber);
-  add_loader_flags(parser, args.loader);
-  parser.add_option("--steps", args.steps, "The steps to measure (default: all)");
-  parser.add_option("-o,--out", args.out, "Directory for the table and the chart")->capture_default_str();
-  parser.add_option("--measure", args.measure, "Measure one step in this process")->group("");
-  parser.parse(argc, argv);
-  if (args.larger_batchsize == 0) args.larger_batchsize = 2 * args.batchsize;
-  if (args.loader.jobs == 0) args.loader.jobs = num_threads();
-  if (args.image_side == 0) args.image_side = kArchs.at(args.arch).insize;
-  return args;
-}
+  Arguments() {
+    if (larger_batchsize == 0) larger_batchsize = 2 * batchsize;
+    if (loader.jobs == 0) loader.jobs = num_threads();
+    if (image_side == 0) image_side = kArchs.at(arch).insize;
+  }
+};
 
 struct Ladder {
   explicit Ladder(const Arguments& args)
@@ -248,16 +222,10 @@ int climb(const Arguments& args, int argc, char** argv) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  CLI::App parser("Kusari example: a training made fast, one change at a time");
-  try {
-    const Arguments args = parse(parser, argc, argv);
-    if (args.measure.empty()) return climb(args, argc, argv);
-    measure(args);
-    return 0;
-  } catch (const CLI::ParseError& error) {
-    return parser.exit(error);
-  } catch (const std::exception& error) {
-    std::fprintf(stderr, "ladder: %s\n", error.what());
-    return 1;
-  }
+  return run_program<Arguments>(argc, argv, "Kusari example: a training made fast, one change at a time",
+                                [&](const Arguments& args) {
+                                  if (args.measure.empty()) return climb(args, argc, argv);
+                                  measure(args);
+                                  return 0;
+                                });
 }

@@ -6,7 +6,8 @@
 #include <string>
 
 #include <kusari/kusari.h>
-#include <CLI/CLI.hpp>
+
+#include "kusari/examples/common/flags.h"
 
 // Who prepares the examples of batches: this thread when they are asked for, or workers, ahead of that.
 enum class Loader { serial, thread, process };
@@ -14,21 +15,21 @@ enum class Loader { serial, thread, process };
 inline const std::map<std::string, Loader> kLoaders{
     {"process", Loader::process}, {"serial", Loader::serial}, {"thread", Loader::thread}};
 
-// The flags --loader and --loaderjob.
 struct LoaderFlags {
-  std::string loader = "thread";
+  std::string loader;
   int64_t jobs = 0;
 };
 
-inline void add_loader_flags(CLI::App& parser, LoaderFlags& flags) {
-  parser
-      .add_option("--loader", flags.loader,
-                  "What prepares images: thread or process, ahead of their use, or serial, when they are used")
-      ->check(CLI::IsMember(&kLoaders))
-      ->capture_default_str();
-  parser.add_option("-j,--loaderjob", flags.jobs, "Number of threads or processes that prepare images (0: all cores)")
-      ->check(CLI::NonNegativeNumber)
-      ->capture_default_str();
+// The flags --loader and --loaderjob.
+inline LoaderFlags loader_flags(Flags& flags, const std::string& otherwise = "thread") {
+  LoaderFlags loader;
+  loader.loader =
+      flags.text("--loader", otherwise,
+                 "What prepares images: thread or process, ahead of their use, or serial, when they are used",
+                 Flags::checked(CLI::IsMember(&kLoaders)));
+  loader.jobs = flags.number("-j,--loaderjob", 0, "Number of threads or processes that prepare images (0: all cores)",
+                             Flags::not_negative());
+  return loader;
 }
 
 // The same examples in the same order from each of them.

@@ -15,8 +15,9 @@
 #include <vector>
 
 #include <kusari/kusari.h>
-#include <CLI/CLI.hpp>
 
+#include "kusari/examples/common/banner.h"
+#include "kusari/examples/common/flags.h"
 #include "kusari/examples/imagenet/archs.h"
 #include "kusari/examples/imagenet/images.h"
 #include "kusari/examples/imagenet/loader.h"
@@ -26,55 +27,25 @@ using namespace kusari;
 
 namespace {
 
-struct Arguments {
-  std::string train;
-  std::string val;
-  std::string arch = "nin";
-  int64_t batchsize = 32;
-  PrecisionFlags precision;
-  int64_t epoch = 10;
-  std::string device = "cpu";
-  std::string initmodel;
-  LoaderFlags loader;
-  std::string mean = "mean.npy";
-  std::string resume;
-  std::string out = "result";
-  std::string root = ".";
-  int64_t val_batchsize = 250;
-  bool test = false;
-  bool static_graph = false;
+struct Arguments : Flags {
+  std::string train =
+      text("train", "", "Training images: an image-label list file, or a folder or tar of classes", required());
+  std::string val = text("val", "", "Validation images, likewise", required());
+  std::string arch = text("-a,--arch", "nin", "Convnet architecture", checked(CLI::IsMember(&kArchs)));
+  int64_t batchsize = count("-B,--batchsize", 32, "Learning minibatch size");
+  bool static_graph = flag("--static-graph", "Record a training step once, then replay it");
+  int64_t epoch = count("-E,--epoch", 10, "Number of epochs to train");
+  std::string device = device_flag();
+  std::string initmodel = text("--initmodel", "", "Initialize the model from given file");
+  std::string mean = text("-m,--mean", "mean.npy", "Mean file (computed by compute_mean)");
+  std::string resume = text("-r,--resume", "", "Initialize the trainer from given file");
+  std::string out = text("-o,--out", "result", "Output directory");
+  std::string root = text("-R,--root", ".", "Root directory path of the image files of a list");
+  int64_t val_batchsize = count("-b,--val_batchsize", 250, "Validation minibatch size");
+  bool test = flag("--test", "Validate, log and save at every iteration");
+  PrecisionFlags precision = precision_flags(*this);
+  LoaderFlags loader = loader_flags(*this);
 };
-
-Arguments parse(CLI::App& parser, int argc, char** argv) {
-  Arguments args;
-  parser.add_option("train", args.train, "Training images: an image-label list file, or a folder or tar of classes")
-      ->required();
-  parser.add_option("val", args.val, "Validation images, likewise")->required();
-  parser.add_option("-a,--arch", args.arch, "Convnet architecture")
-      ->check(CLI::IsMember(&kArchs))
-      ->capture_default_str();
-  parser.add_option("-B,--batchsize", args.batchsize, "Learning minibatch size")
-      ->check(CLI::PositiveNumber)
-      ->capture_default_str();
-  parser.add_flag("--static-graph", args.static_graph, "Record a training step once, then replay it");
-  add_precision_flags(parser, args.precision);
-  parser.add_option("-E,--epoch", args.epoch, "Number of epochs to train")
-      ->check(CLI::PositiveNumber)
-      ->capture_default_str();
-  parser.add_option("-d,--device,-g,--gpu", args.device, "cpu, or cuda:N or N for a GPU")->capture_default_str();
-  parser.add_option("--initmodel", args.initmodel, "Initialize the model from given file");
-  add_loader_flags(parser, args.loader);
-  parser.add_option("-m,--mean", args.mean, "Mean file (computed by compute_mean)")->capture_default_str();
-  parser.add_option("-r,--resume", args.resume, "Initialize the trainer from given file");
-  parser.add_option("-o,--out", args.out, "Output directory")->capture_default_str();
-  parser.add_option("-R,--root", args.root, "Root directory path of the image files of a list")->capture_default_str();
-  parser.add_option("-b,--val_batchsize", args.val_batchsize, "Validation minibatch size")
-      ->check(CLI::PositiveNumber)
-      ->capture_default_str();
-  parser.add_flag("--test", args.test, "Validate, log and save at every iteration");
-  parser.parse(argc, argv);
-  return args;
-}
 
 Array load_mean(const std::string& path) {
   if (!std::filesystem::exists(path)) {
@@ -110,12 +81,10 @@ datasets::TransformDataset cropped(const Images& images, int64_t side, int64_t c
 
 void train(const Arguments& args) {
   const auto device = get_device(args.device);
-  set_dtype(args.precision);
 
   std::printf("Device: %s\n", device.name().c_str());
   std::printf("Dtype: %s\n", name(get_dtype()));
-  std::printf("# Minibatch-size: %lld\n", static_cast<long long>(args.batchsize));
-  std::printf("# epoch: %lld\n\n", static_cast<long long>(args.epoch));
+  print_banner({{"# Minibatch-size", args.batchsize}, {"# epoch", args.epoch}});
 
   // Initialize the model to train
   const Arch& arch = kArchs.at(args.arch);
@@ -179,14 +148,5 @@ void train(const Arguments& args) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  CLI::App parser("Learning convnet from ILSVRC2012 dataset");
-  try {
-    train(parse(parser, argc, argv));
-    return 0;
-  } catch (const CLI::ParseError& error) {
-    return parser.exit(error);
-  } catch (const std::exception& error) {
-    std::fprintf(stderr, "train_imagenet: %s\n", error.what());
-    return 1;
-  }
+  return run_program<Arguments>(argc, argv, "Learning convnet from ILSVRC2012 dataset", train);
 }

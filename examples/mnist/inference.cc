@@ -6,8 +6,8 @@
 #include <vector>
 
 #include <kusari/kusari.h>
-#include <CLI/CLI.hpp>
 
+#include "kusari/examples/common/flags.h"
 #include "kusari/examples/mnist/data.h"
 #include "kusari/examples/mnist/mlp.h"
 
@@ -15,27 +15,14 @@ using namespace kusari;
 
 namespace {
 
-struct Arguments {
-  std::string device = "cpu";
-  std::string snapshot = "result/snapshot_iter_12000";
-  int64_t unit = 1000;
-  int64_t count = 10;
-  std::string data = "auto";
+struct Arguments : Flags {
+  std::string device = device_flag();
+  std::string snapshot = text("-s,--snapshot", "result/snapshot_iter_12000",
+                              "The path to a saved snapshot (NPZ), of a trainer or a model");
+  int64_t unit = number("-u,--unit", 1000, "Number of units");
+  int64_t count = number("-n,--count", 10, "Number of test images to read");
+  std::string data = digits_flag();
 };
-
-Arguments parse(CLI::App& parser, int argc, char** argv) {
-  Arguments args;
-  parser.add_option("-d,--device,-g,--gpu", args.device, "cpu, or cuda:N or N for a GPU")->capture_default_str();
-  parser.add_option("-s,--snapshot", args.snapshot, "The path to a saved snapshot (NPZ), of a trainer or a model")
-      ->capture_default_str();
-  parser.add_option("-u,--unit", args.unit, "Number of units")->capture_default_str();
-  parser.add_option("-n,--count", args.count, "Number of test images to read")->capture_default_str();
-  parser.add_option("--data", args.data, "mnist, stroke-digits, or auto: MNIST where there is a way to it")
-      ->check(CLI::IsMember({"auto", "mnist", "stroke-digits"}))
-      ->capture_default_str();
-  parser.parse(argc, argv);
-  return args;
-}
 
 void predict(const Arguments& args) {
   const auto device = get_device(args.device);
@@ -71,14 +58,5 @@ void predict(const Arguments& args) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  CLI::App parser("Kusari example: reading digits with a trained network");
-  try {
-    predict(parse(parser, argc, argv));
-    return 0;
-  } catch (const CLI::ParseError& error) {
-    return parser.exit(error);
-  } catch (const std::exception& error) {
-    std::fprintf(stderr, "inference: %s\n", error.what());
-    return 1;
-  }
+  return run_program<Arguments>(argc, argv, "Kusari example: reading digits with a trained network", predict);
 }

@@ -5,8 +5,9 @@
 #include <string>
 
 #include <kusari/kusari.h>
-#include <CLI/CLI.hpp>
 
+#include "kusari/examples/common/banner.h"
+#include "kusari/examples/common/flags.h"
 #include "kusari/examples/mnist/data.h"
 #include "kusari/examples/mnist/mlp.h"
 #include "kusari/examples/precision.h"
@@ -15,56 +16,27 @@ using namespace kusari;
 
 namespace {
 
-struct Arguments {
-  int64_t batchsize = 100;
-  int64_t epoch = 20;
-  int64_t frequency = -1;
-  std::string device = "cpu";
-  std::string out = "result";
-  std::string resume;
-  bool autoload = false;
-  int64_t unit = 1000;
-  bool noplot = false;
-  bool static_graph = false;
-  int64_t seed = -1;
-  std::string data = "auto";
-  PrecisionFlags precision;
+struct Arguments : Flags {
+  int64_t batchsize = count("-b,--batchsize", 100, "Number of images in each mini-batch");
+  int64_t epoch = count("-e,--epoch", 20, "Number of sweeps over the dataset to train");
+  int64_t frequency = number("-f,--frequency", -1, "Epochs between two snapshots (-1: one at the end)");
+  std::string device = device_flag();
+  std::string out = out_flag();
+  std::string resume = resume_flag();
+  bool autoload = flag("--autoload", "Resume from the newest snapshot in the output directory, if any");
+  int64_t unit = count("-u,--unit", 1000, "Number of units");
+  bool noplot = flag("--noplot", "Do not plot loss and accuracy");
+  bool static_graph = flag("--static-graph", "Record a training step once, then replay it");
+  int64_t seed = seed_flag();
+  std::string data = digits_flag();
+  PrecisionFlags precision = precision_flags(*this);
 };
 
-Arguments parse(CLI::App& parser, int argc, char** argv) {
-  Arguments args;
-  parser.add_option("-b,--batchsize", args.batchsize, "Number of images in each mini-batch")
-      ->check(CLI::PositiveNumber)
-      ->capture_default_str();
-  parser.add_option("-e,--epoch", args.epoch, "Number of sweeps over the dataset to train")
-      ->check(CLI::PositiveNumber)
-      ->capture_default_str();
-  parser.add_option("-f,--frequency", args.frequency, "Epochs between two snapshots (-1: one at the end)");
-  parser.add_option("-d,--device,-g,--gpu", args.device, "cpu, or cuda:N or N for a GPU")->capture_default_str();
-  parser.add_option("-o,--out", args.out, "Directory to output the result")->capture_default_str();
-  parser.add_option("-r,--resume", args.resume, "Resume the training from this snapshot");
-  parser.add_flag("--autoload", args.autoload, "Resume from the newest snapshot in the output directory, if any");
-  parser.add_option("-u,--unit", args.unit, "Number of units")->check(CLI::PositiveNumber)->capture_default_str();
-  parser.add_flag("--noplot", args.noplot, "Do not plot loss and accuracy");
-  parser.add_flag("--static-graph", args.static_graph, "Record a training step once, then replay it");
-  parser.add_option("--seed", args.seed, "Seed of the random numbers; runs with the same one are the same");
-  parser.add_option("--data", args.data, "mnist, stroke-digits, or auto: MNIST where there is a way to it")
-      ->check(CLI::IsMember({"auto", "mnist", "stroke-digits"}))
-      ->capture_default_str();
-  add_precision_flags(parser, args.precision);
-  parser.parse(argc, argv);
-  return args;
-}
-
 void train(const Arguments& args) {
-  if (args.seed >= 0) random::seed(static_cast<uint64_t>(args.seed));
   const auto device = get_device(args.device);
-  set_dtype(args.precision);
 
-  std::printf("Device: %s\n", device.name().c_str());
-  std::printf("# unit: %lld\n", static_cast<long long>(args.unit));
-  std::printf("# Minibatch-size: %lld\n", static_cast<long long>(args.batchsize));
-  std::printf("# epoch: %lld\n\n", static_cast<long long>(args.epoch));
+  print_banner(
+      {{"Device", device}, {"# unit", args.unit}, {"# Minibatch-size", args.batchsize}, {"# epoch", args.epoch}});
 
   // Set up a neural network to train.
   // Classifier reports softmax cross entropy loss and accuracy at every iteration, which will be used by the
@@ -129,15 +101,4 @@ void train(const Arguments& args) {
 
 }  // namespace
 
-int main(int argc, char** argv) {
-  CLI::App parser("Kusari example: MNIST");
-  try {
-    train(parse(parser, argc, argv));
-    return 0;
-  } catch (const CLI::ParseError& error) {
-    return parser.exit(error);
-  } catch (const std::exception& error) {
-    std::fprintf(stderr, "train_mnist: %s\n", error.what());
-    return 1;
-  }
-}
+int main(int argc, char** argv) { return run_program<Arguments>(argc, argv, "Kusari example: MNIST", train); }

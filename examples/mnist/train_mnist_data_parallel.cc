@@ -5,8 +5,9 @@
 #include <string>
 
 #include <kusari/kusari.h>
-#include <CLI/CLI.hpp>
 
+#include "kusari/examples/common/banner.h"
+#include "kusari/examples/common/flags.h"
 #include "kusari/examples/mnist/data.h"
 #include "kusari/examples/mnist/mlp.h"
 
@@ -14,51 +15,25 @@ using namespace kusari;
 
 namespace {
 
-struct Arguments {
-  int64_t batchsize = 400;
-  int64_t epoch = 20;
-  std::string device0 = "cuda:0";
-  std::string device1 = "cuda:1";
-  std::string out = "result_data_parallel";
-  std::string resume;
-  int64_t unit = 1000;
-  bool sum = false;
-  int64_t seed = -1;
-  std::string data = "auto";
+struct Arguments : Flags {
+  int64_t batchsize = count("-b,--batchsize", 400, "Number of images in each mini-batch");
+  int64_t epoch = count("-e,--epoch", 20, "Number of sweeps over the dataset to train");
+  std::string device0 = text("-d,--device0,-g,--gpu0", "cuda:0", "First device: cpu, or cuda:N or N for a GPU");
+  std::string device1 = text("-D,--device1,-G,--gpu1", "cuda:1", "Second device");
+  std::string out = out_flag("result_data_parallel");
+  std::string resume = resume_flag();
+  int64_t unit = count("-u,--unit", 1000, "Number of units");
+  bool sum = flag("--sum", "Sum the gradients of the halves, as Chainer does, instead of averaging them");
+  int64_t seed = seed_flag();
+  std::string data = digits_flag();
 };
 
-Arguments parse(CLI::App& parser, int argc, char** argv) {
-  Arguments args;
-  parser.add_option("-b,--batchsize", args.batchsize, "Number of images in each mini-batch")
-      ->check(CLI::PositiveNumber)
-      ->capture_default_str();
-  parser.add_option("-e,--epoch", args.epoch, "Number of sweeps over the dataset to train")
-      ->check(CLI::PositiveNumber)
-      ->capture_default_str();
-  parser.add_option("-d,--device0,-g,--gpu0", args.device0, "First device: cpu, or cuda:N or N for a GPU")
-      ->capture_default_str();
-  parser.add_option("-D,--device1,-G,--gpu1", args.device1, "Second device")->capture_default_str();
-  parser.add_option("-o,--out", args.out, "Directory to output the result")->capture_default_str();
-  parser.add_option("-r,--resume", args.resume, "Resume the training from this snapshot");
-  parser.add_option("-u,--unit", args.unit, "Number of units")->check(CLI::PositiveNumber)->capture_default_str();
-  parser.add_flag("--sum", args.sum, "Sum the gradients of the halves, as Chainer does, instead of averaging them");
-  parser.add_option("--seed", args.seed, "Seed of the random numbers; runs with the same one are the same");
-  parser.add_option("--data", args.data, "mnist, stroke-digits, or auto: MNIST where there is a way to it")
-      ->check(CLI::IsMember({"auto", "mnist", "stroke-digits"}))
-      ->capture_default_str();
-  parser.parse(argc, argv);
-  return args;
-}
-
 void train(const Arguments& args) {
-  if (args.seed >= 0) random::seed(static_cast<uint64_t>(args.seed));
   const auto device0 = get_device(args.device0);
   const auto device1 = get_device(args.device1);
 
   std::printf("Devices: %s, %s\n", device0.name().c_str(), device1.name().c_str());
-  std::printf("# unit: %lld\n", static_cast<long long>(args.unit));
-  std::printf("# Minibatch-size: %lld\n", static_cast<long long>(args.batchsize));
-  std::printf("# epoch: %lld\n\n", static_cast<long long>(args.epoch));
+  print_banner({{"# unit", args.unit}, {"# Minibatch-size", args.batchsize}, {"# epoch", args.epoch}});
 
   auto model = L::classifier(Mlp(args.unit, 10));
   optimizers::Adam optimizer;
@@ -92,14 +67,5 @@ void train(const Arguments& args) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  CLI::App parser("Kusari example: MNIST on two devices");
-  try {
-    train(parse(parser, argc, argv));
-    return 0;
-  } catch (const CLI::ParseError& error) {
-    return parser.exit(error);
-  } catch (const std::exception& error) {
-    std::fprintf(stderr, "train_mnist_data_parallel: %s\n", error.what());
-    return 1;
-  }
+  return run_program<Arguments>(argc, argv, "Kusari example: MNIST on two devices", train);
 }

@@ -6,7 +6,6 @@
 #include <vector>
 
 #include <kusari/kusari.h>
-#include <CLI/CLI.hpp>
 
 #include "kusari/examples/pos/model.h"
 #include "kusari/examples/pos/sentences.h"
@@ -16,14 +15,17 @@ using namespace kusari;
 
 namespace {
 
-struct Arguments {
-  TrainingFlags training{.batchsize = 30, .epoch = 20};
-  std::string train, validation;
-  std::string format = "columns";
-  std::string model = "lstm";
-  int64_t min_count = 2;
-  int64_t unit = 128;
-  int64_t layer = 1;
+struct Arguments : TrainingArguments {
+  Arguments() : TrainingArguments({.batchsize = 30, .epoch = 20}) {}
+  std::string train = text("TRAIN", "", "tagged sentences; none: generated ones");
+  std::string validation = text("VALIDATION", "", "tagged sentences for validation; none: the last tenth of TRAIN");
+  std::string format = choice("--format", {"slashes", "columns", "conllu"}, "columns",
+                              "slashes: the/DET dog/NOUN; columns, as CoNLL-2000 has them; or conllu");
+  std::string model =
+      choice("-m,--model", {"lstm", "words"}, "lstm", "lstm, or words: each word alone, as in Chainer's example");
+  int64_t min_count = count("--min-count", 2, "Words that come more rarely are one");
+  int64_t unit = count("-u,--unit", 128, "Number of units");
+  int64_t layer = count("-l,--layer", 1, "Number of layers");
 };
 
 template <class Model>
@@ -38,8 +40,7 @@ void show(const Model& model, const TaggedCorpus& corpus, int64_t count) {
 
 template <class Scores>
 void train(const Arguments& args) {
-  const TrainingFlags& flags = args.training;
-  const Device device = begin_training(flags);
+  const Device device = get_device(args.device);
   const TaggedCorpus corpus = load_tagged_corpus(args.train, args.validation, args.format, args.min_count);
   std::printf("# words: %lld\n# tags: %lld\n# training sentences: %lld\n# validation sentences: %lld\n",
               static_cast<long long>(corpus.words.size()), static_cast<long long>(corpus.tags.size()),
@@ -49,18 +50,18 @@ void train(const Arguments& args) {
   optimizers::Adam optimizer;
   optimizer.setup(model);
   optimizer.add_hook(optimizer_hooks::WeightDecay(1e-4));
-  const auto session = set_up_precision(flags.precision, optimizer);
+  const auto session = set_up_precision(args.precision, optimizer);
 
-  iterators::SerialIterator train_iter(corpus.train, flags.batchsize);
-  iterators::SerialIterator val_iter(corpus.validation, flags.batchsize, {.repeat = false, .shuffle = false});
+  iterators::SerialIterator train_iter(corpus.train, args.batchsize);
+  iterators::SerialIterator val_iter(corpus.validation, args.batchsize, {.repeat = false, .shuffle = false});
   updaters::StandardUpdater updater(train_iter, optimizer, {.converter = datasets::pack_sequences, .device = device});
-  training::Trainer trainer(updater, {flags.epoch, "epoch"}, flags.out);
+  training::Trainer trainer(updater, {args.epoch, "epoch"}, args.out);
   trainer.extend(extensions::Evaluator(val_iter, model, {.converter = datasets::pack_sequences, .device = device}));
   trainer.extend(extensions::MicroAverage("main/correct", "main/total", "main/accuracy"));
   trainer.extend(
       extensions::MicroAverage("validation/main/correct", "validation/main/total", "validation/main/accuracy"));
   const auto last = run_training(
-      trainer, flags,
+      trainer, args,
       {"epoch", "main/loss", "validation/main/loss", "main/accuracy", "validation/main/accuracy", "elapsed_time"});
   show(model, corpus, 3);
   std::printf("validation accuracy: %.2f %%\n", 100 * last.at("validation/main/accuracy"));
@@ -69,20 +70,7 @@ void train(const Arguments& args) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  CLI::App parser("Kusari example: part-of-speech tagging");
-  Arguments args;
-  parser.add_option("TRAIN", args.train, "tagged sentences; none: generated ones");
-  parser.add_option("VALIDATION", args.validation, "tagged sentences for validation; none: the last tenth of TRAIN");
-  parser.add_option("--format", args.format, "slashes: the/DET dog/NOUN; columns, as CoNLL-2000 has them; or conllu")
-      ->check(CLI::IsMember({"slashes", "columns", "conllu"}))
-      ->capture_default_str();
-  parser.add_option("-m,--model", args.model, "lstm, or words: each word alone, as in Chainer's example")
-      ->check(CLI::IsMember({"lstm", "words"}))
-      ->capture_default_str();
-  add_count(parser, "--min-count", args.min_count, "Words that come more rarely are one");
-  add_count(parser, "-u,--unit", args.unit, "Number of units");
-  add_count(parser, "-l,--layer", args.layer, "Number of layers");
-  add_training_flags(parser, args.training);
-  return run_program("train_pos", parser, argc, argv,
-                     [&] { args.model == "lstm" ? train<ContextScores>(args) : train<WordScores>(args); });
+  return run_program<Arguments>(argc, argv, "Kusari example: part-of-speech tagging", [](const Arguments& args) {
+    args.model == "lstm" ? train<ContextScores>(args) : train<WordScores>(args);
+  });
 }

@@ -5,8 +5,8 @@
 #include <vector>
 
 #include <kusari/kusari.h>
-#include <CLI/CLI.hpp>
 
+#include "kusari/examples/common/flags.h"
 #include "kusari/examples/ptb/corpus.h"
 #include "kusari/examples/ptb/models.h"
 
@@ -14,38 +14,17 @@ using namespace kusari;
 
 namespace {
 
-struct Arguments {
-  std::string model;
-  std::string primetext;
-  int64_t seed = 123;
-  int64_t unit = 650;
-  int sample = 1;
-  int64_t length = 20;
-  std::string device = "cpu";
-  std::string layers = "lstm";
-  std::string data = "auto";
+struct Arguments : Flags {
+  std::string model = text("-m,--model", "", "model data, saved by train_ptb", required());
+  std::string primetext = text("-p,--primetext", "", "base text data, used for text generation");
+  int64_t seed = number("-s,--seed", 123, "random seed for text generation", not_negative());
+  int64_t unit = count("-u,--unit", 650, "number of units");
+  int sample = value<int>("--sample", 1, "negative value indicates NOT use random choice");
+  int64_t length = count("--length", 20, "length of the generated text");
+  std::string device = device_flag();
+  std::string layers = text("--layers", "lstm", "What the two layers are", checked(CLI::IsMember(kLayers)));
+  std::string data = text("--data", "auto", "The text of the training, for its words");
 };
-
-Arguments parse(CLI::App& parser, int argc, char** argv) {
-  Arguments args;
-  parser.add_option("-m,--model", args.model, "model data, saved by train_ptb")->required();
-  parser.add_option("-p,--primetext", args.primetext, "base text data, used for text generation");
-  parser.add_option("-s,--seed", args.seed, "random seed for text generation")
-      ->check(CLI::NonNegativeNumber)
-      ->capture_default_str();
-  parser.add_option("-u,--unit", args.unit, "number of units")->check(CLI::PositiveNumber)->capture_default_str();
-  parser.add_option("--sample", args.sample, "negative value indicates NOT use random choice")->capture_default_str();
-  parser.add_option("--length", args.length, "length of the generated text")
-      ->check(CLI::PositiveNumber)
-      ->capture_default_str();
-  parser.add_option("-d,--device,-g,--gpu", args.device, "cpu, or cuda:N or N for a GPU")->capture_default_str();
-  parser.add_option("--layers", args.layers, "What the two layers are")
-      ->check(CLI::IsMember(kLayers))
-      ->capture_default_str();
-  parser.add_option("--data", args.data, "The text of the training, for its words")->capture_default_str();
-  parser.parse(argc, argv);
-  return args;
-}
 
 template <class Model>
 void write_text(const Arguments& args, const datasets::Vocabulary& vocabulary, Model& model) {
@@ -75,19 +54,14 @@ void write_text(const Arguments& args, const datasets::Vocabulary& vocabulary, M
   std::printf("\n");
 }
 
+void write_text(const Arguments& args) {
+  const datasets::Vocabulary vocabulary = load_corpus(args.data).vocabulary;
+  with_model(args.layers, vocabulary.size(), args.unit, [&](auto& model) { write_text(args, vocabulary, model); });
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
-  CLI::App parser("Kusari example: text of a recurrent language model");
-  try {
-    const Arguments args = parse(parser, argc, argv);
-    const datasets::Vocabulary vocabulary = load_corpus(args.data).vocabulary;
-    with_model(args.layers, vocabulary.size(), args.unit, [&](auto& model) { write_text(args, vocabulary, model); });
-    return 0;
-  } catch (const CLI::ParseError& error) {
-    return parser.exit(error);
-  } catch (const std::exception& error) {
-    std::fprintf(stderr, "gentxt: %s\n", error.what());
-    return 1;
-  }
+  return run_program<Arguments>(argc, argv, "Kusari example: text of a recurrent language model",
+                                [](const Arguments& args) { write_text(args); });
 }

@@ -4,11 +4,12 @@
 #include <cstdint>
 #include <cstdio>
 #include <filesystem>
+#include <iostream>
 #include <string>
 
 #include <kusari/kusari.h>
-#include <CLI/CLI.hpp>
 
+#include "kusari/examples/common/flags.h"
 #include "kusari/examples/ptb/corpus.h"
 #include "kusari/examples/ptb/models.h"
 
@@ -16,52 +17,21 @@ using namespace kusari;
 
 namespace {
 
-struct Arguments {
-  int64_t batchsize = 20;
-  int64_t bproplen = 35;
-  int64_t epoch = 39;
-  std::string device = "cpu";
-  double gradclip = 5;
-  std::string out = "result";
-  bool test = false;
-  int64_t unit = 650;
-  std::string model = "model.npz";
-  std::string layers = "lstm";
-  std::string data = "auto";
-  int64_t seed = -1;
+struct Arguments : Flags {
+  int64_t batchsize = count("-b,--batchsize", 20, "Number of places of the text in each mini-batch");
+  int64_t bproplen = count("-l,--bproplen", 35, "Number of words in each mini-batch (length of truncated BPTT)");
+  int64_t epoch = count("-e,--epoch", 39, "Number of sweeps over the dataset to train");
+  std::string device = device_flag();
+  double gradclip = real("-c,--gradclip", 5, "Gradient norm threshold to clip", positive());
+  std::string out = out_flag();
+  bool test = flag("--test", "Use tiny datasets for quick tests");
+  int64_t unit = count("-u,--unit", 650, "Number of LSTM units in each layer");
+  std::string model = text("-m,--model", "model.npz", "Model file name to serialize, in the output directory");
+  std::string layers =
+      text("--layers", "lstm", "What the two layers are; tanh: an Elman network", checked(CLI::IsMember(kLayers)));
+  std::string data = text("--data", "auto", "ptb, wikitext2, generated, a file of words, or auto: the first there is");
+  int64_t seed = seed_flag();
 };
-
-Arguments parse(CLI::App& parser, int argc, char** argv) {
-  Arguments args;
-  parser.add_option("-b,--batchsize", args.batchsize, "Number of places of the text in each mini-batch")
-      ->check(CLI::PositiveNumber)
-      ->capture_default_str();
-  parser.add_option("-l,--bproplen", args.bproplen, "Number of words in each mini-batch (length of truncated BPTT)")
-      ->check(CLI::PositiveNumber)
-      ->capture_default_str();
-  parser.add_option("-e,--epoch", args.epoch, "Number of sweeps over the dataset to train")
-      ->check(CLI::PositiveNumber)
-      ->capture_default_str();
-  parser.add_option("-d,--device,-g,--gpu", args.device, "cpu, or cuda:N or N for a GPU")->capture_default_str();
-  parser.add_option("-c,--gradclip", args.gradclip, "Gradient norm threshold to clip")
-      ->check(CLI::PositiveNumber)
-      ->capture_default_str();
-  parser.add_option("-o,--out", args.out, "Directory to output the result")->capture_default_str();
-  parser.add_flag("--test", args.test, "Use tiny datasets for quick tests");
-  parser.add_option("-u,--unit", args.unit, "Number of LSTM units in each layer")
-      ->check(CLI::PositiveNumber)
-      ->capture_default_str();
-  parser.add_option("-m,--model", args.model, "Model file name to serialize, in the output directory")
-      ->capture_default_str();
-  parser.add_option("--layers", args.layers, "What the two layers are; tanh: an Elman network")
-      ->check(CLI::IsMember(kLayers))
-      ->capture_default_str();
-  parser.add_option("--data", args.data, "ptb, wikitext2, generated, a file of words, or auto: the first there is")
-      ->capture_default_str();
-  parser.add_option("--seed", args.seed, "Seed of the random numbers; runs with the same one are the same");
-  parser.parse(argc, argv);
-  return args;
-}
 
 template <class Model>
 void train(const Arguments& args, const Corpus& corpus, Model& model) {
@@ -117,21 +87,15 @@ void train(const Arguments& args, const Corpus& corpus, Model& model) {
   serializers::save_npz((std::filesystem::path(args.out) / args.model).string(), model);
 }
 
+void train_layers(const Arguments& args) {
+  const Corpus corpus = load_corpus(args.data);
+  std::cout << "#vocab = " << corpus.vocabulary.size() << '\n';
+  with_model(args.layers, corpus.vocabulary.size(), args.unit, [&](auto& model) { train(args, corpus, model); });
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
-  CLI::App parser("Kusari example: a recurrent language model with a training loop written out");
-  try {
-    const Arguments args = parse(parser, argc, argv);
-    if (args.seed >= 0) random::seed(static_cast<uint64_t>(args.seed));
-    const Corpus corpus = load_corpus(args.data);
-    std::printf("#vocab = %lld\n", static_cast<long long>(corpus.vocabulary.size()));
-    with_model(args.layers, corpus.vocabulary.size(), args.unit, [&](auto& model) { train(args, corpus, model); });
-    return 0;
-  } catch (const CLI::ParseError& error) {
-    return parser.exit(error);
-  } catch (const std::exception& error) {
-    std::fprintf(stderr, "train_ptb_custom_loop: %s\n", error.what());
-    return 1;
-  }
+  return run_program<Arguments>(
+      argc, argv, "Kusari example: a recurrent language model with a training loop written out", train_layers);
 }

@@ -8,8 +8,8 @@
 #include <string>
 
 #include <kusari/kusari.h>
-#include <CLI/CLI.hpp>
 
+#include "kusari/examples/common/flags.h"
 #include "kusari/examples/reinforcement_learning/cart_pole.h"
 #include "kusari/examples/reinforcement_learning/replay_buffer.h"
 
@@ -25,64 +25,28 @@ struct Task {
 };
 const std::map<std::string, Task> kTasks{{"CartPole-v0", {200, 195}}, {"CartPole-v1", {500, 475}}};
 
-struct Arguments {
-  std::string env = "CartPole-v0";
-  int64_t batch_size = 64;
-  int64_t episodes = 1000;
-  std::string device = "cpu";
-  int64_t unit = 100;
-  std::string target_type = "dqn";
-  double gamma = 0.99;
-  double reward_scale = 1e-2;
-  int64_t replay_start_size = 500;
-  int64_t iterations_to_decay_epsilon = 5000;
-  double min_epsilon = 0.01;
-  int64_t target_update_freq = 100;
-  bool test = false;
-  int64_t seed = 0;
-};
+struct Arguments : Flags {
+  std::string env = text("--env", "CartPole-v0", "CartPole-v0, of 200 steps at most, or CartPole-v1, of 500",
+                         checked(CLI::IsMember(&kTasks)));
+  int64_t batch_size = count("-b,--batch-size", 64, "Number of transitions in each mini-batch");
+  int64_t episodes = count("-e,--episodes", 1000, "Number of episodes to run");
+  std::string device = device_flag();
+  int64_t unit = count("-u,--unit", 100, "Number of units");
+  std::string target_type = choice("--target-type", {"dqn", "double_dqn"}, "dqn", "Target type: dqn or double_dqn");
+  double gamma = real("--gamma", 0.99, "Discount of rewards one step later");
+  double reward_scale = real("--reward-scale", 1e-2, "Reward scale factor");
+  int64_t replay_start_size = count("--replay-start-size", 500, "Number of iterations after which replay is started");
+  int64_t iterations_to_decay_epsilon =
+      count("--iterations-to-decay-epsilon", 5000, "Number of steps used to linearly decay epsilon");
+  double min_epsilon = real("--min-epsilon", 0.01, "Minimum value of epsilon");
+  int64_t target_update_freq = count("--target-update-freq", 100, "Frequency of target network update");
+  bool test = flag("--test", "Run 5 episodes for a quick test");
+  int64_t seed = number("--seed", 0, "Seed of the random numbers; runs with the same one are the same");
 
-Arguments parse(CLI::App& parser, int argc, char** argv) {
-  Arguments args;
-  parser.add_option("--env", args.env, "CartPole-v0, of 200 steps at most, or CartPole-v1, of 500")
-      ->check(CLI::IsMember(&kTasks))
-      ->capture_default_str();
-  parser.add_option("-b,--batch-size", args.batch_size, "Number of transitions in each mini-batch")
-      ->check(CLI::PositiveNumber)
-      ->capture_default_str();
-  parser.add_option("-e,--episodes", args.episodes, "Number of episodes to run")
-      ->check(CLI::PositiveNumber)
-      ->capture_default_str();
-  parser.add_option("-d,--device,-g,--gpu", args.device, "cpu, or cuda:N or N for a GPU")->capture_default_str();
-  parser.add_option("-u,--unit", args.unit, "Number of units")->check(CLI::PositiveNumber)->capture_default_str();
-  parser.add_option("--target-type", args.target_type, "Target type: dqn or double_dqn")
-      ->check(CLI::IsMember({"dqn", "double_dqn"}))
-      ->capture_default_str();
-  parser.add_option("--gamma", args.gamma, "Discount of rewards one step later")->capture_default_str();
-  parser.add_option("--reward-scale", args.reward_scale, "Reward scale factor")->capture_default_str();
-  parser
-      .add_option("--replay-start-size", args.replay_start_size, "Number of iterations after which replay is started")
-      ->check(CLI::PositiveNumber)
-      ->capture_default_str();
-  parser
-      .add_option("--iterations-to-decay-epsilon", args.iterations_to_decay_epsilon,
-                  "Number of steps used to linearly decay epsilon")
-      ->check(CLI::PositiveNumber)
-      ->capture_default_str();
-  parser.add_option("--min-epsilon", args.min_epsilon, "Minimum value of epsilon")->capture_default_str();
-  parser.add_option("--target-update-freq", args.target_update_freq, "Frequency of target network update")
-      ->check(CLI::PositiveNumber)
-      ->capture_default_str();
-  parser.add_flag("--test", args.test, "Run 5 episodes for a quick test");
-  parser.add_option("--seed", args.seed, "Seed of the random numbers; runs with the same one are the same")
-      ->capture_default_str();
-  parser.parse(argc, argv);
-  if (args.test) {
-    args.episodes = 5;
-    args.replay_start_size = 20;
+  Arguments() {
+    if (test) episodes = 5, replay_start_size = 20;
   }
-  return args;
-}
+};
 
 // Q-function represented by a MLP
 class QFunction : public Chain {
@@ -196,15 +160,4 @@ void run(const Arguments& args) {
 
 }  // namespace
 
-int main(int argc, char** argv) {
-  CLI::App parser("Kusari example: DQN");
-  try {
-    run(parse(parser, argc, argv));
-    return 0;
-  } catch (const CLI::ParseError& error) {
-    return parser.exit(error);
-  } catch (const std::exception& error) {
-    std::fprintf(stderr, "dqn_cartpole: %s\n", error.what());
-    return 1;
-  }
-}
+int main(int argc, char** argv) { return run_program<Arguments>(argc, argv, "Kusari example: DQN", run); }

@@ -7,8 +7,8 @@
 #include <vector>
 
 #include <kusari/kusari.h>
-#include <CLI/CLI.hpp>
 
+#include "kusari/examples/common/flags.h"
 #include "kusari/examples/precision.h"
 #include "kusari/examples/sentences.h"
 #include "kusari/examples/seq2seq/model.h"
@@ -18,49 +18,25 @@ using namespace kusari;
 
 namespace {
 
-struct Arguments {
-  std::string source, target, validation_source, validation_target;
-  int64_t words = 40000;
-  int64_t longest = 50;
-  int64_t batchsize = 64;
-  int64_t epoch = 20;
-  int64_t unit = 1024;
-  int64_t layer = 3;
-  int64_t beams = 4;
-  std::string device = "cpu";
-  std::string out = "result";
-  std::string resume;
-  int64_t seed = -1;
-  PrecisionFlags precision;
+struct Arguments : Flags {
+  std::string source = text("SOURCE", "", "source sentence list: a line each; none: spelled numbers", needs("TARGET"));
+  std::string target = text("TARGET", "", "target sentence list");
+  std::string validation_source =
+      text("--validation-source", "", "source sentences for validation", needs("--validation-target"));
+  std::string validation_target = text("--validation-target", "", "target sentences for validation");
+  int64_t words = count("--words", 40000, "words of each language, the most frequent ones");
+  int64_t longest = count("--max-length", 50, "words of a sentence; longer ones are left out");
+  int64_t batchsize = count("-b,--batchsize", 64, "number of sentence pairs in each mini-batch");
+  int64_t epoch = count("-e,--epoch", 20, "number of sweeps over the dataset to train");
+  int64_t unit = count("-u,--unit", 1024, "number of units");
+  int64_t layer = count("-l,--layer", 3, "number of layers");
+  int64_t beams = count("--beams", 4, "translations that are looked at side by side");
+  std::string device = device_flag();
+  std::string out = text("-o,--out", "result", "directory to output the result");
+  std::string resume = text("-r,--resume", "", "resume the training from this snapshot");
+  int64_t seed = seed_flag();
+  PrecisionFlags precision = precision_flags(*this);
 };
-
-Arguments parse(CLI::App& parser, int argc, char** argv) {
-  Arguments args;
-  const auto positive = [&](const std::string& name, int64_t& value, const std::string& what) {
-    parser.add_option(name, value, what)->check(CLI::PositiveNumber)->capture_default_str();
-  };
-  auto* source = parser.add_option("SOURCE", args.source, "source sentence list: a line each; none: spelled numbers");
-  auto* target = parser.add_option("TARGET", args.target, "target sentence list");
-  source->needs(target);
-  auto* validation =
-      parser.add_option("--validation-source", args.validation_source, "source sentences for validation");
-  validation->needs(
-      parser.add_option("--validation-target", args.validation_target, "target sentences for validation"));
-  positive("--words", args.words, "words of each language, the most frequent ones");
-  positive("--max-length", args.longest, "words of a sentence; longer ones are left out");
-  positive("-b,--batchsize", args.batchsize, "number of sentence pairs in each mini-batch");
-  positive("-e,--epoch", args.epoch, "number of sweeps over the dataset to train");
-  positive("-u,--unit", args.unit, "number of units");
-  positive("-l,--layer", args.layer, "number of layers");
-  positive("--beams", args.beams, "translations that are looked at side by side");
-  parser.add_option("-d,--device,-g,--gpu", args.device, "cpu, or cuda:N or N for a GPU")->capture_default_str();
-  parser.add_option("-o,--out", args.out, "directory to output the result")->capture_default_str();
-  parser.add_option("-r,--resume", args.resume, "resume the training from this snapshot");
-  parser.add_option("--seed", args.seed, "seed of the random numbers; runs with the same one are the same");
-  add_precision_flags(parser, args.precision);
-  parser.parse(argc, argv);
-  return args;
-}
 
 // Translates the validation set, and compares word by word; prints some of them.
 void compare_translations(Seq2seq& model, const Corpus& corpus, const Arguments& args, int64_t shown) {
@@ -90,9 +66,7 @@ void compare_translations(Seq2seq& model, const Corpus& corpus, const Arguments&
 }
 
 void train(const Arguments& args) {
-  if (args.seed >= 0) random::seed(static_cast<uint64_t>(args.seed));
   const auto device = get_device(args.device);
-  set_dtype(args.precision);
   const Corpus corpus = load_corpus(args.source, args.target, args.validation_source, args.validation_target,
                                     args.words, static_cast<size_t>(args.longest));
   std::printf("Source vocabulary: %lld\nTarget vocabulary: %lld\nTrain pairs: %lld\nValidation pairs: %lld\n\n",
@@ -128,15 +102,4 @@ void train(const Arguments& args) {
 
 }  // namespace
 
-int main(int argc, char** argv) {
-  CLI::App parser("Kusari example: seq2seq");
-  try {
-    train(parse(parser, argc, argv));
-    return 0;
-  } catch (const CLI::ParseError& error) {
-    return parser.exit(error);
-  } catch (const std::exception& error) {
-    std::fprintf(stderr, "seq2seq: %s\n", error.what());
-    return 1;
-  }
-}
+int main(int argc, char** argv) { return run_program<Arguments>(argc, argv, "Kusari example: seq2seq", train); }

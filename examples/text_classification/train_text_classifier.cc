@@ -4,8 +4,8 @@
 #include <string>
 
 #include <kusari/kusari.h>
-#include <CLI/CLI.hpp>
 
+#include "kusari/examples/common/flags.h"
 #include "kusari/examples/precision.h"
 #include "kusari/examples/text_classification/nets.h"
 #include "kusari/examples/text_classification/texts.h"
@@ -14,48 +14,23 @@ using namespace kusari;
 
 namespace {
 
-struct Arguments {
-  int64_t batchsize = 64;
-  int64_t epoch = 30;
-  std::string device = "cpu";
-  std::string out = "result";
-  std::string resume;
-  int64_t unit = 300;
-  int64_t layer = 1;
-  double dropout = 0.4;
-  std::string data = "generated";
-  int64_t words = 40000;
-  std::string model = "cnn";
-  bool char_based = false;
-  int64_t seed = -1;
-  PrecisionFlags precision;
+struct Arguments : Flags {
+  int64_t batchsize = count("-b,--batchsize", 64, "Number of texts in each mini-batch");
+  int64_t epoch = count("-e,--epoch", 30, "Number of sweeps over the dataset to train");
+  std::string device = device_flag();
+  std::string out = out_flag();
+  std::string resume = resume_flag();
+  int64_t unit = count("-u,--unit", 300, "Number of units");
+  int64_t layer = count("-l,--layer", 1, "Number of layers of the recurrent network");
+  double dropout = real("--dropout", 0.4, "Dropout rate", between(0.0, 0.99));
+  std::string data =
+      text("--data", "generated", "generated, or a file with a line for each text: its label, then its words");
+  int64_t words = count("--words", 40000, "Words of the vocabulary, the most frequent ones");
+  std::string model = choice("-m,--model", {"cnn", "rnn", "bow"}, "cnn", "Name of the encoder");
+  bool char_based = flag("--char-based", "Characters in place of words");
+  int64_t seed = seed_flag();
+  PrecisionFlags precision = precision_flags(*this);
 };
-
-Arguments parse(CLI::App& parser, int argc, char** argv) {
-  Arguments args;
-  const auto positive = [&](const std::string& name, int64_t& value, const std::string& what) {
-    parser.add_option(name, value, what)->check(CLI::PositiveNumber)->capture_default_str();
-  };
-  positive("-b,--batchsize", args.batchsize, "Number of texts in each mini-batch");
-  positive("-e,--epoch", args.epoch, "Number of sweeps over the dataset to train");
-  parser.add_option("-d,--device,-g,--gpu", args.device, "cpu, or cuda:N or N for a GPU")->capture_default_str();
-  parser.add_option("-o,--out", args.out, "Directory to output the result")->capture_default_str();
-  parser.add_option("-r,--resume", args.resume, "Resume the training from this snapshot");
-  positive("-u,--unit", args.unit, "Number of units");
-  positive("-l,--layer", args.layer, "Number of layers of the recurrent network");
-  parser.add_option("--dropout", args.dropout, "Dropout rate")->check(CLI::Range(0.0, 0.99))->capture_default_str();
-  parser.add_option("--data", args.data, "generated, or a file with a line for each text: its label, then its words")
-      ->capture_default_str();
-  positive("--words", args.words, "Words of the vocabulary, the most frequent ones");
-  parser.add_option("-m,--model", args.model, "Name of the encoder")
-      ->check(CLI::IsMember({"cnn", "rnn", "bow"}))
-      ->capture_default_str();
-  parser.add_flag("--char-based", args.char_based, "Characters in place of words");
-  parser.add_option("--seed", args.seed, "Seed of the random numbers; runs with the same one are the same");
-  add_precision_flags(parser, args.precision);
-  parser.parse(argc, argv);
-  return args;
-}
 
 template <class Encoder>
 void train(const Arguments& args, const TextCollection& texts) {
@@ -87,26 +62,19 @@ void train(const Arguments& args, const TextCollection& texts) {
   std::printf("Test accuracy: %.2f %%\n", 100 * log.last().at("validation/main/accuracy"));
 }
 
+void train_encoder(const Arguments& args) {
+  const TextCollection texts = load_texts(args.data, args.char_based, args.words);
+  print_lines({{"# train data", texts.train.size()},
+               {"# test  data", texts.test.size()},
+               {"# vocab", texts.words.size()},
+               {"# class", texts.labels.size()}});
+  if (args.model == "rnn") train<RnnEncoder>(args, texts);
+  if (args.model == "cnn") train<CnnEncoder>(args, texts);
+  if (args.model == "bow") train<BowEncoder>(args, texts);
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
-  CLI::App parser("Kusari example: classes of texts");
-  try {
-    const Arguments args = parse(parser, argc, argv);
-    if (args.seed >= 0) random::seed(static_cast<uint64_t>(args.seed));
-    set_dtype(args.precision);
-    const TextCollection texts = load_texts(args.data, args.char_based, args.words);
-    std::printf("# train data: %lld\n# test  data: %lld\n# vocab: %lld\n# class: %lld\n",
-                static_cast<long long>(texts.train.size()), static_cast<long long>(texts.test.size()),
-                static_cast<long long>(texts.words.size()), static_cast<long long>(texts.labels.size()));
-    if (args.model == "rnn") train<RnnEncoder>(args, texts);
-    if (args.model == "cnn") train<CnnEncoder>(args, texts);
-    if (args.model == "bow") train<BowEncoder>(args, texts);
-    return 0;
-  } catch (const CLI::ParseError& error) {
-    return parser.exit(error);
-  } catch (const std::exception& error) {
-    std::fprintf(stderr, "train_text_classifier: %s\n", error.what());
-    return 1;
-  }
+  return run_program<Arguments>(argc, argv, "Kusari example: classes of texts", train_encoder);
 }

@@ -6,8 +6,9 @@
 #include <vector>
 
 #include <kusari/kusari.h>
-#include <CLI/CLI.hpp>
 
+#include "kusari/examples/common/banner.h"
+#include "kusari/examples/common/flags.h"
 #include "kusari/examples/mnist/data.h"
 #include "kusari/examples/vae/net.h"
 
@@ -16,55 +17,22 @@ namespace fs = std::filesystem;
 
 namespace {
 
-struct Arguments {
-  std::string initmodel;
-  std::string resume;
-  std::string device = "cpu";
-  std::string out = "results";
-  int64_t epoch = 100;
-  int64_t dim_z = 20;
-  int64_t dim_h = 500;
-  double beta = 1;
-  int64_t k = 1;
-  bool binary = false;
-  int64_t batch_size = 100;
-  bool test = false;
-  std::string data = "auto";
-  int64_t seed = -1;
+struct Arguments : Flags {
+  std::string initmodel = text("-m,--initmodel", "", "Initialize the model from given file");
+  std::string resume = text("-r,--resume", "", "Resume the optimization from snapshot");
+  std::string device = device_flag();
+  std::string out = out_flag("results");
+  int64_t epoch = count("-e,--epoch", 100, "Number of epochs to learn");
+  int64_t dim_z = count("-z,--dim-z", 20, "Dimension of encoded vector");
+  int64_t dim_h = count("--dim-h", 500, "Dimension of hidden layer");
+  double beta = real("--beta", 1, "Regularization coefficient for the second term of ELBO bound");
+  int64_t k = count("-k,--k", 1, "Number of Monte Carlo samples used in encoded vector");
+  bool binary = flag("--binary", "Use binarized MNIST");
+  int64_t batch_size = count("-b,--batch-size", 100, "Learning minibatch size");
+  bool test = flag("--test", "Use tiny datasets for quick tests");
+  std::string data = digits_flag();
+  int64_t seed = seed_flag();
 };
-
-Arguments parse(CLI::App& parser, int argc, char** argv) {
-  Arguments args;
-  parser.add_option("-m,--initmodel", args.initmodel, "Initialize the model from given file");
-  parser.add_option("-r,--resume", args.resume, "Resume the optimization from snapshot");
-  parser.add_option("-d,--device,-g,--gpu", args.device, "cpu, or cuda:N or N for a GPU")->capture_default_str();
-  parser.add_option("-o,--out", args.out, "Directory to output the result")->capture_default_str();
-  parser.add_option("-e,--epoch", args.epoch, "Number of epochs to learn")
-      ->check(CLI::PositiveNumber)
-      ->capture_default_str();
-  parser.add_option("-z,--dim-z", args.dim_z, "Dimension of encoded vector")
-      ->check(CLI::PositiveNumber)
-      ->capture_default_str();
-  parser.add_option("--dim-h", args.dim_h, "Dimension of hidden layer")
-      ->check(CLI::PositiveNumber)
-      ->capture_default_str();
-  parser.add_option("--beta", args.beta, "Regularization coefficient for the second term of ELBO bound")
-      ->capture_default_str();
-  parser.add_option("-k,--k", args.k, "Number of Monte Carlo samples used in encoded vector")
-      ->check(CLI::PositiveNumber)
-      ->capture_default_str();
-  parser.add_flag("--binary", args.binary, "Use binarized MNIST");
-  parser.add_option("-b,--batch-size", args.batch_size, "Learning minibatch size")
-      ->check(CLI::PositiveNumber)
-      ->capture_default_str();
-  parser.add_flag("--test", args.test, "Use tiny datasets for quick tests");
-  parser.add_option("--data", args.data, "mnist, stroke-digits, or auto: MNIST where there is a way to it")
-      ->check(CLI::IsMember({"auto", "mnist", "stroke-digits"}))
-      ->capture_default_str();
-  parser.add_option("--seed", args.seed, "Seed of the random numbers; runs with the same one are the same");
-  parser.parse(argc, argv);
-  return args;
-}
 
 // The images without their labels, (784) in 0 .. 1, as far as they are asked for.
 datasets::TupleDataset images_of(const datasets::TupleDataset& digits, const Arguments& args) {
@@ -94,22 +62,19 @@ void save_images(const Arguments& args, const Device& device, const AvgElboLoss&
                              const std::string& name) {
     const Variable x = datasets::concat_examples(images.take(indices), device)[0];
     save3x3(out / (name + ".png"), x);
-    save3x3(out / (name + "_reconstructed.png"), F::sigmoid(model.decoder(model.encoder(x).mean)));
+    save3x3(out / (name + "_reconstructed.png"), model.decoder(model.encoder(x).mean()).mean());
   };
   save_pair(train, {1, 3, 5, 10, 2, 0, 13, 15, 17}, "train");
   save_pair(test, {3, 2, 1, 18, 4, 8, 11, 17, 61}, "test");
 
   const Variable z = random::normal({9, args.dim_z}, {.device = device});
-  save3x3(out / "sampled.png", F::sigmoid(model.decoder(z)));
+  save3x3(out / "sampled.png", model.decoder(z).mean());
 }
 
 void train(const Arguments& args) {
-  if (args.seed >= 0) random::seed(static_cast<uint64_t>(args.seed));
   const auto device = get_device(args.device);
-  std::printf("Device: %s\n", device.name().c_str());
-  std::printf("# dim z: %lld\n", static_cast<long long>(args.dim_z));
-  std::printf("# Minibatch-size: %lld\n", static_cast<long long>(args.batch_size));
-  std::printf("# epoch: %lld\n\n", static_cast<long long>(args.epoch));
+  print_banner(
+      {{"Device", device}, {"# dim z", args.dim_z}, {"# Minibatch-size", args.batch_size}, {"# epoch", args.epoch}});
 
   // Prepare VAE model, defined in net.h
   AvgElboLoss model(Encoder(784, args.dim_z, args.dim_h), Decoder(784, args.dim_z, args.dim_h),
@@ -156,15 +121,4 @@ void train(const Arguments& args) {
 
 }  // namespace
 
-int main(int argc, char** argv) {
-  CLI::App parser("Kusari example: VAE");
-  try {
-    train(parse(parser, argc, argv));
-    return 0;
-  } catch (const CLI::ParseError& error) {
-    return parser.exit(error);
-  } catch (const std::exception& error) {
-    std::fprintf(stderr, "train_vae: %s\n", error.what());
-    return 1;
-  }
-}
+int main(int argc, char** argv) { return run_program<Arguments>(argc, argv, "Kusari example: VAE", train); }

@@ -12,7 +12,8 @@
 #include <vector>
 
 #include <kusari/kusari.h>
-#include <CLI/CLI.hpp>
+
+#include "kusari/examples/common/flags.h"
 
 using namespace kusari;
 
@@ -20,18 +21,11 @@ namespace {
 
 constexpr size_t kResults = 5;  // words to show
 
-struct Arguments {
-  std::string result = "result";
-  std::vector<std::string> words;
+struct Arguments : Flags {
+  std::string result = text("--result", "result", "Directory of a training result");
+  std::vector<std::string> words = value<std::vector<std::string>>(
+      "words", , "Words to search for; without any they are read from the standard input");
 };
-
-Arguments parse(CLI::App& parser, int argc, char** argv) {
-  Arguments args;
-  parser.add_option("--result", args.result, "Directory of a training result")->capture_default_str();
-  parser.add_option("words", args.words, "Words to search for; without any they are read from the standard input");
-  parser.parse(argc, argv);
-  return args;
-}
 
 struct Vectors {
   std::vector<std::string> words;
@@ -93,14 +87,5 @@ void run(const Arguments& args) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  CLI::App parser("Kusari example: words with similar vectors");
-  try {
-    run(parse(parser, argc, argv));
-    return 0;
-  } catch (const CLI::ParseError& error) {
-    return parser.exit(error);
-  } catch (const std::exception& error) {
-    std::fprintf(stderr, "search: %s\n", error.what());
-    return 1;
-  }
+  return run_program<Arguments>(argc, argv, "Kusari example: words with similar vectors", run);
 }

@@ -10,8 +10,9 @@
 #include <vector>
 
 #include <kusari/kusari.h>
-#include <CLI/CLI.hpp>
 
+#include "kusari/examples/common/banner.h"
+#include "kusari/examples/common/flags.h"
 #include "kusari/examples/word2vec/corpus.h"
 #include "kusari/examples/word2vec/models.h"
 #include "kusari/examples/word2vec/window_iterator.h"
@@ -20,55 +21,24 @@ using namespace kusari;
 
 namespace {
 
-struct Arguments {
-  std::string device = "cpu";
-  int64_t unit = 100;
-  int64_t window = 5;
-  int64_t batchsize = 1000;
-  int64_t epoch = 20;
-  std::string model = "skipgram";
-  int64_t negative_size = 5;
-  std::string out_type = "hsm";
-  std::string out = "result";
-  std::string resume;
-  int64_t snapshot_interval = -1;
-  bool test = false;
-  std::string data = "auto";
-  int64_t seed = -1;
+struct Arguments : Flags {
+  std::string device = device_flag();
+  int64_t unit = count("-u,--unit", 100, "Number of units");
+  int64_t window = number("-w,--window", 5, "Window size", between(2, 1000));
+  int64_t batchsize = count("-b,--batchsize", 1000, "Learning minibatch size");
+  int64_t epoch = count("-e,--epoch", 20, "Number of epochs to learn");
+  std::string model = choice("-m,--model", {"skipgram", "cbow"}, "skipgram", "Model type");
+  int64_t negative_size = count("--negative-size", 5, "Number of negative samples");
+  std::string out_type =
+      choice("-o,--out-type", {"hsm", "ns", "original"}, "hsm",
+             "Output model type: hsm (hierarchical softmax), ns (negative sampling), original (no approximation)");
+  std::string out = text("--out", "result", "Directory to output the result");
+  std::string resume = resume_flag();
+  int64_t snapshot_interval = number("--snapshot-interval", -1, "Epochs between two snapshots (-1: one at the end)");
+  bool test = flag("--test", "Learn from 100 words");
+  std::string data = text("--data", "auto", "A file of words, ptb, generated, or auto: the first text that there is");
+  int64_t seed = seed_flag();
 };
-
-Arguments parse(CLI::App& parser, int argc, char** argv) {
-  Arguments args;
-  parser.add_option("-d,--device,-g,--gpu", args.device, "cpu, or cuda:N or N for a GPU")->capture_default_str();
-  parser.add_option("-u,--unit", args.unit, "Number of units")->check(CLI::PositiveNumber)->capture_default_str();
-  parser.add_option("-w,--window", args.window, "Window size")->check(CLI::Range(2, 1000))->capture_default_str();
-  parser.add_option("-b,--batchsize", args.batchsize, "Learning minibatch size")
-      ->check(CLI::PositiveNumber)
-      ->capture_default_str();
-  parser.add_option("-e,--epoch", args.epoch, "Number of epochs to learn")
-      ->check(CLI::PositiveNumber)
-      ->capture_default_str();
-  parser.add_option("-m,--model", args.model, "Model type")
-      ->check(CLI::IsMember({"skipgram", "cbow"}))
-      ->capture_default_str();
-  parser.add_option("--negative-size", args.negative_size, "Number of negative samples")
-      ->check(CLI::PositiveNumber)
-      ->capture_default_str();
-  parser
-      .add_option("-o,--out-type", args.out_type,
-                  "Output model type: hsm (hierarchical softmax), ns (negative sampling), original (no approximation)")
-      ->check(CLI::IsMember({"hsm", "ns", "original"}))
-      ->capture_default_str();
-  parser.add_option("--out", args.out, "Directory to output the result")->capture_default_str();
-  parser.add_option("-r,--resume", args.resume, "Resume the training from this snapshot");
-  parser.add_option("--snapshot-interval", args.snapshot_interval, "Epochs between two snapshots (-1: one at the end)");
-  parser.add_flag("--test", args.test, "Learn from 100 words");
-  parser.add_option("--data", args.data, "A file of words, ptb, generated, or auto: the first text that there is")
-      ->capture_default_str();
-  parser.add_option("--seed", args.seed, "Seed of the random numbers; runs with the same one are the same");
-  parser.parse(argc, argv);
-  return args;
-}
 
 // The link that tells words from vectors of args.unit numbers.
 AnyLink make_loss(const Arguments& args, const datasets::Vocabulary& vocabulary) {
@@ -127,15 +97,14 @@ void train(const Arguments& args, const Device& device, Corpus corpus) {
 }
 
 void run(const Arguments& args) {
-  if (args.seed >= 0) random::seed(static_cast<uint64_t>(args.seed));
   const auto device = get_device(args.device);
-  std::printf("Device: %s\n", device.name().c_str());
-  std::printf("# unit: %lld\n", static_cast<long long>(args.unit));
-  std::printf("Window: %lld\n", static_cast<long long>(args.window));
-  std::printf("Minibatch-size: %lld\n", static_cast<long long>(args.batchsize));
-  std::printf("# epoch: %lld\n", static_cast<long long>(args.epoch));
-  std::printf("Training model: %s\n", args.model.c_str());
-  std::printf("Output type: %s\n\n", args.out_type.c_str());
+  print_banner({{"Device", device},
+                {"# unit", args.unit},
+                {"Window", args.window},
+                {"Minibatch-size", args.batchsize},
+                {"# epoch", args.epoch},
+                {"Training model", args.model},
+                {"Output type", args.out_type}});
 
   Corpus corpus = load_corpus(args.data);
   if (args.test) {
@@ -153,15 +122,4 @@ void run(const Arguments& args) {
 
 }  // namespace
 
-int main(int argc, char** argv) {
-  CLI::App parser("Kusari example: word2vec");
-  try {
-    run(parse(parser, argc, argv));
-    return 0;
-  } catch (const CLI::ParseError& error) {
-    return parser.exit(error);
-  } catch (const std::exception& error) {
-    std::fprintf(stderr, "train_word2vec: %s\n", error.what());
-    return 1;
-  }
-}
+int main(int argc, char** argv) { return run_program<Arguments>(argc, argv, "Kusari example: word2vec", run); }

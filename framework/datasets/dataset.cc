@@ -3,13 +3,12 @@
 #include <algorithm>
 
 #include "kusari/framework/core/error.h"
+#include "kusari/framework/datasets/range_indices.h"
 
 namespace kusari::datasets {
-namespace {
 
-/// Indices of Python's range(*slice(start, stop, step).indices(size)).
-std::vector<int64_t> indices_of(const Range& range, int64_t size) {
-  if (range.step == 0) throw ValueError("Dataset::slice: step is 0: it must be another number");
+std::vector<int64_t> range_indices(const char* call, const Range& range, int64_t size) {
+  if (range.step == 0) throw ValueError(std::string(call) + ": step is 0: it must be another number");
   const bool forward = range.step > 0;
   const int64_t step = std::clamp(range.step, -size - 1, size + 1);  // larger ones do the same, and may overflow
   const int64_t lowest = forward ? 0 : -1, highest = forward ? size : size - 1;
@@ -24,8 +23,6 @@ std::vector<int64_t> indices_of(const Range& range, int64_t size) {
   return indices;
 }
 
-}  // namespace
-
 Dataset::~Dataset() = default;
 
 Keys Dataset::keys() const { return {}; }
@@ -37,7 +34,9 @@ std::vector<Example> Dataset::take(std::span<const int64_t> indices) const {
   return examples;
 }
 
-std::vector<Example> Dataset::slice(const Range& range) const { return take(indices_of(range, size())); }
+std::vector<Example> Dataset::slice(const Range& range) const {
+  return take(range_indices("Dataset::slice", range, size()));
+}
 
 size_t Dataset::component(std::string_view key) const {
   const Keys names = keys();

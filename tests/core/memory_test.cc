@@ -283,8 +283,8 @@ TEST_CASE("small blocks go back to the system on request, those that other threa
 
 constexpr int64_t kMemoryLimit = int64_t{1000} << 20;
 
-// Bytes of blocks of one size that there is room for, all of which are freed. The list of blocks is given, with room for
-// all of them, since malloc has nothing left for it where the pool has it all.
+// Bytes of blocks of one size that there is room for, all of which are freed. The list of blocks is given, with room
+// for all of them, since malloc has nothing left for it where the pool has it all.
 int64_t room_for(size_t bytes, std::vector<void*>& blocks) {
   blocks.clear();
   try {

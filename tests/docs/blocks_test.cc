@@ -32,9 +32,20 @@ std::vector<std::string> blocks(const std::string& page) {
   return found;
 }
 
+TEST_CASE("programs of the tutorial are those that the tests run") {
+  const std::string source = without_blanks(read("tests/docs/tutorial_test.cc"));
+  for (const char* page : {"1_a_first_net", "2_the_trainer", "3_your_own_photos"}) {
+    for (const std::string& program : blocks(read(std::string("docs/tutorial/") + page + ".md"))) {
+      CAPTURE(program);
+      CHECK(source.find(without_blanks(program)) != std::string::npos);
+    }
+  }
+}
+
 TEST_CASE("programs of the pages are those that the tests run") {
-  for (const std::string& page : {std::string("guide"), std::string("extending"), std::string("sequences"),
-                                  std::string("inference"), std::string("quantization")}) {
+  for (const std::string& page :
+       {std::string("how_to"), std::string("extending"), std::string("sequences"), std::string("inference"),
+        std::string("quantization"), std::string("distributions")}) {
     const std::string source = without_blanks(read("tests/docs/" + page + "_test.cc"));
     const auto programs = blocks(read("docs/" + page + ".md"));
     CHECK(programs.size() >= 5);

@@ -12,6 +12,7 @@
 
 #include "fake_device.h"
 #include "kusari/framework/core/error.h"
+#include "kusari/framework/core/memory_limit.h"
 
 namespace kusari {
 namespace {
@@ -216,6 +217,32 @@ TEST_CASE("allocator: out of memory") {
     CHECK(pool.statistics().allocated == static_cast<int64_t>(30 * kMiB));
     pool.deallocate(kept);
     CHECK(pool.allocate(100 * kMiB, kStreamA) != nullptr);
+  }
+}
+
+TEST_CASE("allocator: a limit") {
+  for (const bool pooled : {true, false}) {
+    CAPTURE(pooled);
+    FakeDevice device(kGiB);
+    CachingAllocator pool(device, "cuda:0", pooled);
+    CHECK(cuda::get_memory_limit() == 0);
+    cuda::set_memory_limit(100 * kMiB);
+    CHECK(cuda::get_memory_limit() == 100 * kMiB);
+    void* const kept = pool.allocate(60 * kMiB, kStreamA);
+    pool.deallocate(pool.allocate(30 * kMiB, kStreamB));
+    // What is cached for another stream makes room.
+    pool.allocate(40 * kMiB, kStreamA);
+    CHECK(device.held == 100 * kMiB);
+    CHECK_THROWS_WITH_AS(pool.allocate(2 * kMiB, kStreamA), doctest::Contains("; the pool's limit is 100.0 MiB"),
+                         OutOfMemoryError);
+    CHECK_THROWS_AS(pool.allocate(200 * kMiB, kStreamA), OutOfMemoryError);
+    CHECK(device.held == 100 * kMiB);
+    // One below what is held: nothing more, and nothing lost.
+    cuda::set_memory_limit(kMiB);
+    CHECK_THROWS_AS(pool.allocate(kMiB, kStreamB), OutOfMemoryError);
+    cuda::set_memory_limit(0);
+    CHECK(pool.allocate(300 * kMiB, kStreamA) != nullptr);
+    pool.deallocate(kept);
   }
 }
 

@@ -208,6 +208,11 @@ Index Draw::draw(As<Index>, const char* name) {
   }
 }
 
+distributions::ParameterValue Draw::draw(As<distributions::ParameterValue>, const char* name) {
+  if (random_.chance(0.3)) return make<double>(name);
+  return make<Variable>(name);
+}
+
 Initializer Draw::draw(As<Initializer>, const char* name) {
   const auto kind = random_.below(nasty() ? 14 : 5);
   note(name, "initializer " + std::to_string(kind));

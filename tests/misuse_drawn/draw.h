@@ -98,6 +98,7 @@ class Draw {
   PadWidth draw(As<PadWidth>, const char* name);
   Index draw(As<Index>, const char* name);
   Initializer draw(As<Initializer>, const char* name);
+  distributions::ParameterValue draw(As<distributions::ParameterValue>, const char* name);
   ByName draw(As<ByName>, const char*) { return {}; }
   functions::TensordotAxes draw(As<functions::TensordotAxes>, const char* name);
   functions::Sampler draw(As<functions::Sampler>, const char* name);

@@ -4,6 +4,7 @@
 
 #include <fnmatch.h>
 
+#include "kusari/framework/serializers/hdf5.h"
 #include "kusari/framework/serializers/safetensors.h"
 
 namespace inspect {
@@ -40,6 +41,7 @@ Item describe(const serializers::SafetensorsEntry& entry) {
 
 Contents read_contents(const std::string& path, const std::string& filter) {
   Contents contents{serializers::open_entries(path), "npz", {}};
+  if (dynamic_cast<const serializers::Hdf5Reader*>(contents.file.get()) != nullptr) contents.format = "hdf5";
   if (const auto* const file = dynamic_cast<const serializers::SafetensorsReader*>(contents.file.get())) {
     contents.format = "safetensors";
     if (file->has_checksums()) file->verify();

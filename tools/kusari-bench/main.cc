@@ -2,6 +2,7 @@
 #include <functional>
 #include <iostream>
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 
@@ -47,6 +48,9 @@ int main(int argc, char** argv) {
       {"resnet50_infer", bench::resnet50_infer},
       {"resnet18_infer", bench::resnet18_infer},
       {"mobilenet_infer", bench::mobilenet_infer},
+      {"retinanet_train", bench::retinanet_train},
+      {"efficientdet_train", bench::efficientdet_train},
+      {"detect", bench::detect},
       {"mem", bench::mem},
       {"jpeg", bench::jpeg},
       {"iterator", bench::iterator},
@@ -60,7 +64,7 @@ int main(int argc, char** argv) {
       "over the timed windows.");
   std::string name;
   bench::Settings settings;
-  size_t workspace_mib = 512;
+  std::optional<size_t> workspace_mib;
   app.add_option("case", name, "what to measure")->required()->check(CLI::IsMember(cases));
   app.add_option("--threads", settings.threads, "threads that Kusari uses")
       ->check(CLI::PositiveNumber)
@@ -81,9 +85,9 @@ int main(int argc, char** argv) {
       ->check(CLI::NonNegativeNumber)
       ->capture_default_str();
   app.add_flag("--no-tf32", no_tf32, "compute float32 products of a GPU in full precision");
-  app.add_option("--workspace-mib", workspace_mib, "scratch memory that a convolution on a GPU may use")
-      ->check(CLI::NonNegativeNumber)
-      ->capture_default_str();
+  app.add_option("--workspace-mib", workspace_mib,
+                 "scratch memory that a convolution on a GPU may use; otherwise the library's default")
+      ->check(CLI::NonNegativeNumber);
   app.add_flag("--autotune", settings.autotune, "time the ways of computing a convolution and keep the fastest");
   app.add_flag("--save-memory", settings.save_memory,
                "compute normalizations again in backward instead of keeping them");
@@ -125,7 +129,7 @@ int main(int argc, char** argv) {
     kusari::global_config().dtype = settings.dtype;
     kusari::global_config().use_tf32 = !no_tf32;
     if (no_tf32) settings.mode += "_strict";
-    kusari::cuda::set_max_workspace_size(workspace_mib << 20);
+    if (workspace_mib) kusari::cuda::set_max_workspace_size(*workspace_mib << 20);
     kusari::set_num_threads(settings.threads);
     kusari::random::seed(1);
     kusari::global_config().autotune = settings.autotune;

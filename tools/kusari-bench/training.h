@@ -95,12 +95,14 @@ inline std::string training_fields(int64_t parameters) {
 }
 
 /// Measures the steps of a training and prints the result: under `name` in `unit` with `scale` on the processor, as
-/// the programs of GPU frameworks do under `gpu_name` on a GPU.
-template <class Model, class Optimizer>
-void report_training(const Settings& settings, Training<Model, Optimizer>& training, const char* name,
-                     const char* gpu_name, const char* unit, double scale, const std::string& more = "",
-                     const char* layout = "plain") {
-  if (settings.gradient_times) return training.report_gradients(settings, gpu_name);
+/// the programs of GPU frameworks do under `gpu_name` on a GPU. `training`: a Training, or what has its step(),
+/// parameters() and batch().
+template <class Measured>
+void report_training(const Settings& settings, Measured& training, const char* name, const char* gpu_name,
+                     const char* unit, double scale, const std::string& more = "", const char* layout = "plain") {
+  if constexpr (requires { training.report_gradients(settings, gpu_name); }) {
+    if (settings.gradient_times) return training.report_gradients(settings, gpu_name);
+  }
   if (settings.traffic > 0) return report_traffic(settings, gpu_name, training.batch(), [&] { training.step(); });
   if (!settings.device.is_cpu()) {
     training.step();  // what stays from the first step on: parameters' state

@@ -1,22 +1,16 @@
 #include "kusari/framework/autograd/function_hooks/print_hook.h"
 
-#include <cmath>
-#include <cstdio>
 #include <iostream>
+
+#include "kusari/framework/autograd/array_statistics.h"
 
 namespace kusari::function_hooks {
 namespace {
 
 std::string describe(const Array& array) {
   if (!array.is_defined()) return "- none\n";
-  const std::vector<double> values = array.to_vector<double>();
-  double mean = 0, square = 0;
-  for (const double v : values) mean += v / static_cast<double>(values.size());
-  for (const double v : values) square += (v - mean) * (v - mean) / static_cast<double>(values.size());
-  char statistics[96];
-  std::snprintf(statistics, sizeof(statistics), "mean=%.8f, std=%.8f", mean, std::sqrt(square));
   return "- shape: " + to_string(array.shape()) + ", dtype: " + name(array.dtype()) +
-         ", device: " + array.device().name() + ", " + statistics + "\n";
+         ", device: " + array.device().name() + ", " + autograd::mean_and_std(array) + "\n";
 }
 
 }  // namespace

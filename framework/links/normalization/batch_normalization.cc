@@ -20,12 +20,36 @@ BatchNormalization::BatchNormalization(const Shape& size, Options options)
     : BatchStatistics("L::BatchNormalization", size,
                       {options.decay, options.eps, options.dtype, options.use_gamma, options.use_beta,
                        std::move(options.initial_gamma), std::move(options.initial_beta), options.axis,
-                       std::move(options.initial_avg_mean), std::move(options.initial_avg_var)}) {}
+                       std::move(options.initial_avg_mean), std::move(options.initial_avg_var)}) {
+  if (options.frozen) freeze();
+}
+
+void BatchNormalization::freeze() {
+  is_frozen_ = true;
+  gamma.disable_update();
+  beta.disable_update();
+}
+
+void BatchNormalization::unfreeze() {
+  is_frozen_ = false;
+  gamma.enable_update();
+  beta.enable_update();
+}
+
+bool BatchNormalization::takes_batch_statistics() const {
+  return config().train && !is_frozen_ && exchange_ == nullptr;
+}
+
+void freeze_batch_normalization(Link& model) {
+  for (Link* const link : model.links()) {
+    if (auto* const bn = dynamic_cast<BatchNormalization*>(link)) bn->freeze();
+  }
+}
 
 Variable BatchNormalization::operator()(const Variable& x, const BatchNormalizationCall& call) const {
   prepare(x);
   const LinkCall hooked(*this);
-  if (uses_batch()) return F::batch_normalization(x, scale(), shift(), training_options(call));
+  if (takes_batch_statistics()) return F::batch_normalization(x, scale(), shift(), training_options(call));
   const Fixed by = fixed(x, call);
   return F::fixed_batch_normalization(x, by.scale, by.shift, by.mean, by.var, {.eps = eps, .axis = axis()});
 }
@@ -33,7 +57,7 @@ Variable BatchNormalization::operator()(const Variable& x, const BatchNormalizat
 Variable BatchNormalization::relu(const Variable& x, const BatchNormalizationCall& call) const {
   prepare(x);
   const LinkCall hooked(*this);
-  if (uses_batch()) return F::batch_normalization_relu(x, scale(), shift(), training_options(call));
+  if (takes_batch_statistics()) return F::batch_normalization_relu(x, scale(), shift(), training_options(call));
   const Fixed by = fixed(x, call);
   return F::fixed_batch_normalization_relu(x, by.scale, by.shift, by.mean, by.var, {.eps = eps, .axis = axis()});
 }
@@ -42,15 +66,18 @@ Variable BatchNormalization::add_relu(const Variable& x, const Variable& residua
                                       const BatchNormalizationCall& call) const {
   prepare(x);
   const LinkCall hooked(*this);
-  if (uses_batch()) return F::batch_normalization_add_relu(x, residual, scale(), shift(), training_options(call));
+  if (takes_batch_statistics()) {
+    return F::batch_normalization_add_relu(x, residual, scale(), shift(), training_options(call));
+  }
   const Fixed by = fixed(x, call);
   return F::fixed_batch_normalization_add_relu(x, residual, by.scale, by.shift, by.mean, by.var,
                                                {.eps = eps, .axis = axis()});
 }
 
-bool BatchNormalization::uses_batch() const { return config().train && exchange_ == nullptr; }
-
 BatchNormalization::Fixed BatchNormalization::fixed(const Variable& x, const BatchNormalizationCall& call) const {
+  if (is_frozen_) {  // no gradients
+    return {Variable(scale().array(), false), Variable(shift().array(), false), mean(), var()};
+  }
   if (!config().train) return {scale(), shift(), mean(), var()};
   F::expect_given(x, "L::BatchNormalization", "x");
   const Variable gamma_or_1 = scale();
