@@ -45,7 +45,7 @@ double iterations_per_second(const MeasureOptions& options, const Iterate& itera
   return rates[rates.size() / 2];
 }
 
-inline void apply_config(const Settings& settings, const kusari::Device& device) {
+inline void apply_config(const Settings& settings) {
   using namespace kusari;
   Config& config = global_config();
   config.use_cudnn = settings.has_library_convolutions ? Use::automatic : Use::never;
