@@ -63,7 +63,6 @@ LEFT_OUT = {
     "L::Classifier": "wraps a model",
     "L::classifier": "wraps a model",
     "copy": "takes a model",
-    "summary": "takes a model",
     "repeat": "takes a model",
     "with_hook": "takes a model",
     "operator +(const Sequential& a, const Sequential& b)": "joins models",
