@@ -40,9 +40,9 @@ struct Matrices {
 };
 
 /// A result in the dtype of the computation, which goes to its array at the end.
-class Result {
+class MatrixResult {
  public:
-  Result(const Array& to, Dtype dtype)
+  MatrixResult(const Array& to, Dtype dtype)
       : to_{to}, array_{to.dtype() == dtype && to.is_contiguous() ? to : empty(to.shape(), dtype)} {}
   void finish() const {
     if (!array_.is_same(to_)) to_.copy_from(array_);
@@ -78,7 +78,7 @@ void in_precision_of(Dtype dtype, const Body& body) {
 void qr_decomposition(In a, Out q, Out r) {
   in_precision_of(a->dtype(), [&]<class T>(Dtype dtype) {
     const Matrices from(*a, dtype);
-    const Result to_q(*q, dtype), to_r(*r, dtype);
+    const MatrixResult to_q(*q, dtype), to_r(*r, dtype);
     const Matrices qs(to_q.array(), dtype), rs(to_r.array(), dtype);
     for_each_matrix(from.count, from.rows * from.columns * from.columns, [&](int64_t i) {
       auto qi = qs.at<T>(i);
@@ -105,7 +105,7 @@ void singular_value_decomposition(In a, Out u, Out s, Out vt) {
   in_precision_of(a->dtype(), [&]<class T>(Dtype dtype) {
     const Matrices from(*a, dtype);
     const bool wants_vectors = static_cast<bool>(u);
-    const Result to_s(*s, dtype), to_u(wants_vectors ? *u : *s, dtype), to_vt(wants_vectors ? *vt : *s, dtype);
+    const MatrixResult to_s(*s, dtype), to_u(wants_vectors ? *u : *s, dtype), to_vt(wants_vectors ? *vt : *s, dtype);
     const int64_t k = std::min(from.rows, from.columns);
     const bool is_full = wants_vectors && (u->shape(-1) != k || vt->shape(-2) != k);
     const unsigned wanted = !wants_vectors ? 0
@@ -145,7 +145,7 @@ void singular_value_decomposition(In a, Out u, Out s, Out vt) {
 void solve_linear(Params<kernels::MatrixCall> call, In a, In b, Out x) {
   in_precision_of(a->dtype(), [&]<class T>(Dtype dtype) {
     const Matrices left(*a, dtype), right(*b, dtype);
-    const Result to(*x, dtype);
+    const MatrixResult to(*x, dtype);
     const Matrices results(to.array(), dtype);
     for_each_matrix(left.count, left.rows * left.rows * (left.rows + right.columns), [&](int64_t i) {
       if (left.rows == 0) return;
@@ -163,7 +163,7 @@ void solve_linear(Params<kernels::MatrixCall> call, In a, In b, Out x) {
 void log_determinant(In a, Out sign, Out log) {
   in_precision_of(a->dtype(), [&]<class T>(Dtype dtype) {
     const Matrices from(*a, dtype);
-    const Result to_sign(*sign, dtype), to_log(*log, dtype);
+    const MatrixResult to_sign(*sign, dtype), to_log(*log, dtype);
     for_each_matrix(from.count, from.rows * from.rows * from.rows, [&](int64_t i) {
       T s = 1, l = 0;
       if (from.rows > 0) {
