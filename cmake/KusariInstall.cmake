@@ -4,11 +4,12 @@ include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 
 target_include_directories(kusari PUBLIC $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
-install(TARGETS kusari EXPORT kusari-targets)
+set(kusari_places RUNTIME COMPONENT library LIBRARY COMPONENT library NAMELINK_COMPONENT dev ARCHIVE COMPONENT dev)
+install(TARGETS kusari EXPORT kusari-targets ${kusari_places})
 if(TARGET kusari_onnx)
-  install(TARGETS kusari_onnx EXPORT kusari-targets)
+  install(TARGETS kusari_onnx EXPORT kusari-targets ${kusari_places})
 endif()
-install(EXPORT kusari-targets NAMESPACE kusari:: DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/kusari)
+install(EXPORT kusari-targets NAMESPACE kusari:: DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/kusari COMPONENT dev)
 
 # The CUDA backend can be packed by itself (cmake --install --component cuda): programs find it beside libkusari when
 # they ask for a CUDA device, and find_package(kusari) does without.
@@ -25,29 +26,29 @@ if(TARGET kusari_mpi)
 endif()
 
 # The public headers: what a backend keeps to itself stays here.
-install(DIRECTORY framework DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/kusari
+install(DIRECTORY framework DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/kusari COMPONENT dev
         FILES_MATCHING PATTERN "*.h" PATTERN framework/cpu EXCLUDE PATTERN framework/onnx/read EXCLUDE
         PATTERN framework/onnx/operators EXCLUDE PATTERN framework/onnx/export EXCLUDE)
 foreach(folder iterators optimizers updaters)
   if(EXISTS "${CMAKE_CURRENT_SOURCE_DIR}/${folder}")
-    install(DIRECTORY ${folder} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/kusari FILES_MATCHING PATTERN "*.h")
+    install(DIRECTORY ${folder} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/kusari COMPONENT dev FILES_MATCHING PATTERN "*.h")
   endif()
 endforeach()
-install(FILES kusari.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/kusari OPTIONAL)
+install(FILES kusari.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/kusari COMPONENT dev OPTIONAL)
 
 configure_package_config_file(cmake/kusari-config.cmake.in "${CMAKE_CURRENT_BINARY_DIR}/kusari-config.cmake"
                               INSTALL_DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/kusari)
 write_basic_package_version_file("${CMAKE_CURRENT_BINARY_DIR}/kusari-config-version.cmake" COMPATIBILITY SameMinorVersion)
 install(FILES "${CMAKE_CURRENT_BINARY_DIR}/kusari-config.cmake" "${CMAKE_CURRENT_BINARY_DIR}/kusari-config-version.cmake"
-        DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/kusari)
+        DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/kusari COMPONENT dev)
 if(NOT BUILD_SHARED_LIBS AND KUSARI_WITH_ONEDNN)
-  install(FILES cmake/FindDnnl.cmake DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/kusari)
+  install(FILES cmake/FindDnnl.cmake DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/kusari COMPONENT dev)
 endif()
 if(NOT BUILD_SHARED_LIBS AND KUSARI_WITH_HDF5)
-  install(FILES cmake/FindHdf5.cmake DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/kusari)
+  install(FILES cmake/FindHdf5.cmake DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/kusari COMPONENT dev)
 endif()
 if(NOT BUILD_SHARED_LIBS AND KUSARI_WITH_PCRE2)
-  install(FILES cmake/FindPCRE2.cmake DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/kusari)
+  install(FILES cmake/FindPCRE2.cmake DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/kusari COMPONENT dev)
 endif()
 
 # For other build systems. A program that links the static library names what that was built with.
@@ -76,11 +77,14 @@ set(kusari_pkgconfig_folder "${CMAKE_INSTALL_LIBDIR}/pkgconfig")
 file(RELATIVE_PATH kusari_pc_prefix "/${kusari_pkgconfig_folder}" "/")
 string(REGEX REPLACE "/$" "" kusari_pc_prefix "${kusari_pc_prefix}")
 configure_file(cmake/kusari.pc.in "${CMAKE_CURRENT_BINARY_DIR}/kusari.pc" @ONLY)
-install(FILES "${CMAKE_CURRENT_BINARY_DIR}/kusari.pc" DESTINATION "${kusari_pkgconfig_folder}")
+install(FILES "${CMAKE_CURRENT_BINARY_DIR}/kusari.pc" DESTINATION "${kusari_pkgconfig_folder}" COMPONENT dev)
 
-if(TARGET kusari-inspect)
-  file(RELATIVE_PATH kusari_from_bin "/${CMAKE_INSTALL_BINDIR}" "/${CMAKE_INSTALL_LIBDIR}")
-  set_target_properties(kusari-inspect PROPERTIES INSTALL_RPATH "$ORIGIN/${kusari_from_bin}")
-  # Where it was not built, because only some targets were, the rest is installed without it.
-  install(TARGETS kusari-inspect RUNTIME OPTIONAL)
-endif()
+foreach(tool IN ITEMS kusari-inspect kusari-run)
+  if(TARGET ${tool})
+    file(RELATIVE_PATH kusari_from_bin "/${CMAKE_INSTALL_BINDIR}" "/${CMAKE_INSTALL_LIBDIR}")
+    set_target_properties(${tool} PROPERTIES INSTALL_RPATH "$ORIGIN/${kusari_from_bin}")
+    # Where it was not built, because only some targets were, the rest is installed without it.
+    install(TARGETS ${tool} RUNTIME COMPONENT tools OPTIONAL)
+  endif()
+endforeach()
+install(PROGRAMS tools/new_project DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT tools RENAME kusari-new-project)

@@ -58,7 +58,7 @@ struct Arguments : TrainingArguments {
                     between(-1.0, 0.999999));
   int64_t loaderjob =
       number("-j,--loaderjob", 2, "Processes that prepare images and targets (0: none)", not_negative());
-  int64_t eval_interval = count("--eval-interval", 1, "Epochs between two tests");
+  int64_t eval_interval = count("--eval-interval", 1, "Epochs between two tests, and two snapshots");
   int64_t accumulate = count("--accumulate", 1, "Batches of one step");
   bool static_graph = flag("--static-graph", "Record a training step once, then replay it");
   bool fp16 = flag("--fp16", "Train in float16, normalizations in float32: --dtype mixed16");
@@ -202,7 +202,7 @@ void train(const Arguments& args, const DetectionData& data, const Trained& trai
                                    "main/loss/loc", "main/loss/conf", "validation/main/map"};
   if (is_coco) columns.emplace_back("validation/main/map50");
   columns.emplace_back("elapsed_time");
-  const auto last = run_training(trainer, args, columns);
+  const auto last = run_training(trainer, args, columns, testing_epochs(args));
 
   if (const auto* boxes = dynamic_cast<const datasets::BboxDataset*>(data.test.get()); boxes && boxes->broken() > 0) {
     std::printf("# broken test images: %lld\n", static_cast<long long>(boxes->broken()));

@@ -14,8 +14,8 @@
 #include "kusari/examples/lines.h"
 
 // Mushrooms of the kind that the data set of the Audubon Society Field Guide has (archive.ics.uci.edu/dataset/73): a
-// class, e or p, and letters for what is seen of each. Here they are drawn, and what smells foul, is of the color of
-// spores that are green, or bruises on a narrow stalk is poisonous.
+// class, e or p, and letters for what is seen of each. Here they are drawn, and what smells of spice or fish, or has
+// narrow gills and pale spores, is poisonous.
 inline void write_mushrooms(const std::string& path, int64_t count, uint64_t seed = 0) {
   using namespace kusari;
   const std::vector<std::pair<std::string, std::string>> kColumns{
@@ -37,9 +37,9 @@ inline void write_mushrooms(const std::string& path, int64_t count, uint64_t see
       seen[name] = letters[static_cast<size_t>(random.integer(static_cast<int64_t>(letters.size())))];
       row += std::string(",") + seen[name];
     }
-    const bool is_foul = std::string("cyfmps").find(seen["odor"]) != std::string::npos;
-    const bool is_bruised = seen["bruises"] == 't' && seen["gill-size"] == 'n' && seen["odor"] == 'n';
-    file << (is_foul || seen["spore-print-color"] == 'r' || is_bruised ? 'p' : 'e') << row << '\n';
+    const bool smells = seen["odor"] >= 'p';  // pungent, spicy, fishy
+    const bool is_pale = seen["spore-print-color"] >= 'u' && seen["gill-size"] == 'n';
+    file << (smells || is_pale ? 'p' : 'e') << row << '\n';
   }
 }
 

@@ -36,6 +36,7 @@ class KUSARI_API Ticket {
   virtual void list_awaited(std::vector<int>& ranks) const = 0;
 
   std::shared_ptr<const void> held = nullptr;  // owner of the memory, for one that may be given up
+  uint64_t moves = 0;                          // another number whenever a part of it was done
 };
 using TicketPtr = std::unique_ptr<Ticket>;
 

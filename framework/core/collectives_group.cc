@@ -44,7 +44,7 @@ class Tickets final : public Ticket {
   }
   void add(TicketPtr ticket) { tickets_.push_back(std::move(ticket)); }
   bool test() override {
-    std::erase_if(tickets_, [](const TicketPtr& ticket) { return ticket->test(); });
+    moves += std::erase_if(tickets_, [](const TicketPtr& ticket) { return ticket->test(); });
     return tickets_.empty();
   }
   void list_awaited(std::vector<int>& ranks) const override {
@@ -133,7 +133,7 @@ class Borrowed final : public Ticket {
  public:
   explicit Borrowed(std::vector<Ticket*> tickets) : tickets_{std::move(tickets)} {}
   bool test() override {
-    std::erase_if(tickets_, [](Ticket* ticket) { return ticket->test(); });
+    moves += std::erase_if(tickets_, [](Ticket* ticket) { return ticket->test(); });
     return tickets_.empty();
   }
   void list_awaited(std::vector<int>& ranks) const override {

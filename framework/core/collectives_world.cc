@@ -7,6 +7,7 @@
 #include <cstring>
 #include <exception>
 #include <thread>
+#include <utility>
 
 #include "kusari/framework/core/environment.h"
 #include "kusari/framework/core/log.h"
@@ -56,13 +57,14 @@ std::string listed(const std::vector<int>& ranks) {
   return text;
 }
 
-// Messages come within microseconds, or when another rank has computed what it must.
+// Messages come within microseconds, large ones in milliseconds, or when another rank has computed what it must. MPI
+// moves bytes only while it is called.
 void back_off(Seconds waited) {
   if (waited < Seconds(50e-6)) {
 #if defined(__x86_64__)
     for (int i = 0; i < 16; ++i) __builtin_ia32_pause();
 #endif
-  } else if (waited < Seconds(2e-3)) {
+  } else if (waited < Seconds(5e-3)) {
     std::this_thread::yield();
   } else {
     std::this_thread::sleep_for(std::clamp(waited / 50, Seconds(20e-6), Seconds(1e-3)));
@@ -358,15 +360,18 @@ double World::wait(Ticket& ticket, const Waiting& waiting) {
     }
   } done{is_of_process};
   Stall stall(*this, waiting);
+  uint64_t moves = ticket.moves;
+  Seconds moved{0};  // when a part was done last
   for (int64_t round = 0;; ++round) {
     if (ticket.test()) return Seconds(Clock::now() - begin).count();
     const Seconds waited = Clock::now() - begin;
+    if (std::exchange(moves, ticket.moves) != ticket.moves) moved = waited;
     if (round % 16 == 15) {
       check();
       stall.look_for_left(waited, ticket);
       stall.look(waited, ticket);
     }
-    back_off(waited);
+    back_off(waited - moved);
   }
 }
 

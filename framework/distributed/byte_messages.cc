@@ -1,15 +1,12 @@
 #include "kusari/framework/distributed/byte_messages.h"
 
 #include <cstring>
-#include <map>
-#include <memory>
 #include <span>
-#include <utility>
-#include <vector>
 
 #include "kusari/framework/core/error.h"
 #include "kusari/framework/datasets/example_format.h"
 #include "kusari/framework/serializers/dictionary.h"
+#include "kusari/framework/serializers/dictionary_message.h"
 
 namespace kusari::distributed {
 namespace {
@@ -19,43 +16,6 @@ namespace format = datasets::example_format;
 std::span<const uint8_t> as_bytes(std::string_view text) {
   return {reinterpret_cast<const uint8_t*>(text.data()), text.size()};
 }
-
-enum class EntryKind : int64_t { none, array, text };
-
-/// Entries that came in a message.
-class ReceivedEntries final : public serializers::EntrySource {
- public:
-  ReceivedEntries(const char* call, std::string_view bytes) : place_{std::string("what rank 0 has sent to ") + call} {
-    MessageReader reader(call, bytes);
-    for (int64_t left = reader.number(); left > 0; --left) {
-      const std::string key = reader.text();
-      const auto kind = static_cast<EntryKind>(reader.number());
-      serializers::Entry entry;
-      if (kind == EntryKind::text) {
-        entry.text = reader.text();
-        entry.is_text = true;
-      } else if (kind == EntryKind::array) {
-        const datasets::Example example = reader.example();
-        if (!example.empty()) entry.array = example[0];
-      }
-      keys_.push_back(key);
-      entries_.emplace(key, std::move(entry));
-    }
-  }
-  const std::string& path() const noexcept override { return place_; }
-  std::vector<std::string> keys() const override { return keys_; }
-  bool contains(const std::string& key) const override { return entries_.contains(key); }
-  serializers::Entry value(const std::string& key) const override {
-    const auto found = entries_.find(key);
-    if (found == entries_.end()) throw KeyError(place_ + ": there is no entry '" + key + "'");
-    return found->second;
-  }
-
- private:
-  std::string place_;
-  std::vector<std::string> keys_;
-  std::map<std::string, serializers::Entry> entries_;
-};
 
 }  // namespace
 
@@ -107,25 +67,12 @@ datasets::Example MessageReader::example() {
 std::string state_message(const std::function<void(Serializer&)>& serialize) {
   serializers::DictionarySerializer serializer;
   serialize(serializer);
-  MessageWriter writer;
-  writer.number(static_cast<int64_t>(serializer.dictionary().size()));
-  for (const auto& [key, entry] : serializer.dictionary()) {
-    writer.text(key);
-    if (entry.is_text) {
-      writer.number(static_cast<int64_t>(EntryKind::text));
-      writer.text(entry.text);
-    } else if (!entry.array.is_defined()) {
-      writer.number(static_cast<int64_t>(EntryKind::none));
-    } else {
-      writer.number(static_cast<int64_t>(EntryKind::array));
-      writer.example({entry.array});
-    }
-  }
-  return writer.bytes();
+  return serializers::pack_dictionary(serializer.dictionary());
 }
 
 void read_state_message(const char* call, std::string_view bytes, const std::function<void(Serializer&)>& serialize) {
-  serializers::EntryDeserializer reader(call, std::make_shared<const ReceivedEntries>(call, bytes), {});
+  serializers::EntryDeserializer reader(
+      call, serializers::entries_in_memory("what rank 0 has sent", serializers::unpack_dictionary(bytes)), {});
   serializers::load_entries(reader, serialize);
 }
 

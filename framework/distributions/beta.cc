@@ -6,6 +6,7 @@
 #include "kusari/framework/distributions/rejection_noise.h"
 #include "kusari/framework/functions/activation/sigmoid.h"
 #include "kusari/framework/functions/array/broadcast.h"
+#include "kusari/framework/functions/array/cast.h"
 #include "kusari/framework/functions/array/where.h"
 #include "kusari/framework/functions/math/basic_math.h"
 #include "kusari/framework/functions/math/betainc.h"
@@ -32,8 +33,9 @@ Variable Beta::variance() const {
   return a_ * b_ / (F::square(sum) * (sum + 1));
 }
 Variable Beta::entropy() const {
-  const Variable sum = a_ + b_;
-  return log_beta(a_, b_) - (a_ - 1) * F::digamma(a_) - (b_ - 1) * F::digamma(b_) + (sum - 2) * F::digamma(sum);
+  const Variable a = in_float64(a_), b = in_float64(b_), sum = a + b;
+  const Variable y = log_beta(a, b) - (a - 1) * F::digamma(a) - (b - 1) * F::digamma(b) + (sum - 2) * F::digamma(sum);
+  return F::cast(y, dtype());
 }
 
 // Of two gamma distributed numbers the share of the first.
@@ -43,8 +45,8 @@ Variable Beta::do_sample(const Shape& shape) const {
 }
 Variable Beta::do_log_prob(const Variable& x) const {
   const BoolArray inside = (x >= 0) & (x <= 1);
-  const Variable y = where_or(inside, x, 0.5);
-  return where_or(inside, xlogy(a_ - 1, y) + xlog1py(b_ - 1, -y) - log_beta(a_, b_), -kInfinite);
+  const Variable a = in_float64(a_), b = in_float64(b_), y = in_float64(where_or(inside, x, 0.5));
+  return F::cast(where_or(inside, xlogy(a - 1, y) + xlog1py(b - 1, -y) - log_beta(a, b), -kInfinite), dtype());
 }
 Variable Beta::do_cdf(const Variable& x) const {
   return where_or(x > 0, where_or(x < 1, F::betainc(a_, b_, where_or((x > 0) & (x < 1), x, 0.5)), 1), 0);
@@ -54,9 +56,10 @@ Variable Beta::do_survival_function(const Variable& x) const {
 }
 
 Variable divergence(const Beta& p, const Beta& q) {
-  const Variable a = p.a() - q.a(), b = p.b() - q.b();
-  return log_beta(q.a(), q.b()) - log_beta(p.a(), p.b()) + a * F::digamma(p.a()) + b * F::digamma(p.b()) -
-         (a + b) * F::digamma(p.a() + p.b());
+  const Variable a = in_float64(p.a()), b = in_float64(p.b()), c = in_float64(q.a()), d = in_float64(q.b());
+  const Variable y = log_beta(c, d) - log_beta(a, b) + (a - c) * F::digamma(a) + (b - d) * F::digamma(b) +
+                     (c - a + d - b) * F::digamma(a + b);
+  return F::cast(y, p.dtype());
 }
 
 }  // namespace kusari::distributions

@@ -6,6 +6,7 @@
 #include "kusari/framework/distributions/rejection_noise.h"
 #include "kusari/framework/functions/activation/softmax.h"
 #include "kusari/framework/functions/array/broadcast.h"
+#include "kusari/framework/functions/array/cast.h"
 #include "kusari/framework/functions/array/expand_dims.h"
 #include "kusari/framework/functions/math/basic_math.h"
 #include "kusari/framework/functions/math/digamma.h"
@@ -32,7 +33,7 @@ Dirichlet::Dirichlet(const ParameterValue& alpha)
 
 Dirichlet::Dirichlet(Checked, const Variables& parameters)
     : DistributionOf("D::Dirichlet", parameters[0], batch_of("D::Dirichlet", "alpha", parameters[0].shape(), 1),
-                     {parameters[0].shape(-1)}),
+                     {last_size("D::Dirichlet", "alpha", parameters[0].shape())}),
       alpha_{parameters[0]} {}
 
 Variable Dirichlet::mean() const { return alpha_ / total(alpha_); }
@@ -50,9 +51,10 @@ Variable Dirichlet::covariance() const {
   return (one * column - column * row) / F::expand_dims(total(alpha_) + 1, -1);
 }
 Variable Dirichlet::entropy() const {
-  const Variable sum = F::sum(alpha_, -1);
-  return log_multivariate_beta(alpha_) + (sum - alpha_.shape(-1)) * F::digamma(sum) -
-         F::sum((alpha_ - 1) * F::digamma(alpha_), -1);
+  const Variable alpha = in_float64(alpha_), sum = F::sum(alpha, -1);
+  const Variable y = log_multivariate_beta(alpha) + (sum - alpha.shape(-1)) * F::digamma(sum) -
+                     F::sum((alpha - 1) * F::digamma(alpha), -1);
+  return F::cast(y, dtype());
 }
 
 // The shares of gamma distributed numbers in their sum.
@@ -60,14 +62,16 @@ Variable Dirichlet::do_sample(const Shape& shape) const {
   return F::softmax(log_gamma_sample(F::broadcast_to(alpha_, shape)), -1);
 }
 Variable Dirichlet::do_log_prob(const Variable& x) const {
-  const Variable y = F::sum(xlogy(alpha_ - 1, where_or(x >= 0, x, 1)), -1) - log_multivariate_beta(alpha_);
-  return where_or(xp::min(x.array(), -1) >= 0, y, -kInfinite);
+  const Variable alpha = in_float64(alpha_), inside = in_float64(where_or(x >= 0, x, 1));
+  const Variable y = F::sum(xlogy(alpha - 1, inside), -1) - log_multivariate_beta(alpha);
+  return F::cast(where_or(xp::min(x.array(), -1) >= 0, y, -kInfinite), dtype());
 }
 
 Variable divergence(const Dirichlet& p, const Dirichlet& q) {
-  const Variable psi = F::digamma(p.alpha()) - F::digamma(total(p.alpha()));
-  return log_multivariate_beta(q.alpha()) - log_multivariate_beta(p.alpha()) +
-         F::sum((p.alpha() - q.alpha()) * psi, -1);
+  const Variable a = in_float64(p.alpha()), b = in_float64(q.alpha());
+  const Variable psi = F::digamma(a) - F::digamma(total(a));
+  const Variable y = log_multivariate_beta(b) - log_multivariate_beta(a) + F::sum((a - b) * psi, -1);
+  return F::cast(y, p.dtype());
 }
 
 }  // namespace kusari::distributions

@@ -1,5 +1,6 @@
 #include "kusari/framework/distributions/formulas.h"
 
+#include "kusari/framework/functions/array/cast.h"
 #include "kusari/framework/functions/array/where.h"
 #include "kusari/framework/functions/math/basic_math.h"
 #include "kusari/framework/functions/math/exponential.h"
@@ -20,6 +21,8 @@ Variable xlog1py(const Variable& x, const Variable& y) { return x * F::log1p(whe
 Variable times_unless_zero(const Variable& p, const Variable& t) { return p * where_or(p != 0, t, 0); }
 
 Variable log_beta(const Variable& a, const Variable& b) { return F::lgamma(a) + F::lgamma(b) - F::lgamma(a + b); }
+
+Variable in_float64(const Variable& x) { return F::cast(x, Dtype::float64); }
 
 Array identity_matrix(const Variable& x) {
   const int64_t n = x.shape(-1);

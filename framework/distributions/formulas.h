@@ -28,6 +28,8 @@ Variable xlog1py(const Variable& x, const Variable& y);
 Variable times_unless_zero(const Variable& p, const Variable& t);
 /// The logarithm of the beta function.
 Variable log_beta(const Variable& a, const Variable& b);
+/// x in float64: differences of logarithms of gamma functions lose too many digits of other dtypes.
+Variable in_float64(const Variable& x);
 /// The identity matrix of the size of x's last axis, in x's dtype.
 Array identity_matrix(const Variable& x);
 /// The largest integers up to x; not connected to it.

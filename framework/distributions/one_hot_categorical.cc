@@ -25,7 +25,8 @@ OneHotCategorical::OneHotCategorical(const ParameterValue& p)
 
 OneHotCategorical::OneHotCategorical(Checked, const Variables& parameters)
     : DistributionOf("D::OneHotCategorical", parameters[0],
-                     batch_of("D::OneHotCategorical", "p", parameters[0].shape(), 1), {parameters[0].shape(-1)}),
+                     batch_of("D::OneHotCategorical", "p", parameters[0].shape(), 1),
+                     {last_size("D::OneHotCategorical", "p", parameters[0].shape())}),
       p_{parameters[0]} {}
 
 Variable OneHotCategorical::mode() const { return one_hot_like(Categorical(p_).mode(), p_); }

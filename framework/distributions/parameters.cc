@@ -43,12 +43,17 @@ Variables broadcast_parameters(const char* distribution, std::initializer_list<N
   return results;
 }
 
-const NamedParameter& one_of(const char* distribution, const NamedParameter& a, const NamedParameter& b) {
+NamedParameter one_of(const char* distribution, const NamedParameter& a, const NamedParameter& b) {
   if (a.value.is_given() == b.value.is_given()) {
     throw ValueError(std::string(distribution) + ": " + (a.value.is_given() ? "both" : "none") + " of " + a.name +
                      " and " + b.name + " is given: it must be one of them");
   }
   return a.value.is_given() ? a : b;
+}
+
+int64_t last_size(const char* distribution, const char* parameter, const Shape& shape) {
+  batch_of(distribution, parameter, shape, 1);
+  return shape[shape.ndim() - 1];
 }
 
 Shape batch_of(const char* distribution, const char* parameter, const Shape& shape, int axes) {

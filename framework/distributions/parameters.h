@@ -19,7 +19,9 @@ Variables parameters(const char* distribution, std::initializer_list<NamedParame
 /// The same, broadcast to their common shape.
 Variables broadcast_parameters(const char* distribution, std::initializer_list<NamedParameter> given);
 /// Which of two parameters was given. Throws ValueError unless exactly one was.
-const NamedParameter& one_of(const char* distribution, const NamedParameter& a, const NamedParameter& b);
+NamedParameter one_of(const char* distribution, const NamedParameter& a, const NamedParameter& b);
+/// The size of a parameter's last axis. Throws TypeError, naming the parameter, when it has none.
+int64_t last_size(const char* distribution, const char* parameter, const Shape& shape);
 /// `shape` without its last `axes` axes. Throws TypeError, naming the parameter, when it has fewer.
 Shape batch_of(const char* distribution, const char* parameter, const Shape& shape, int axes);
 

@@ -5,6 +5,7 @@
 #include "kusari/framework/distributions/parameters.h"
 #include "kusari/framework/distributions/rejection_noise.h"
 #include "kusari/framework/functions/array/broadcast.h"
+#include "kusari/framework/functions/array/cast.h"
 #include "kusari/framework/functions/math/basic_math.h"
 #include "kusari/framework/functions/math/exponential.h"
 #include "kusari/framework/functions/math/gammainc.h"
@@ -22,8 +23,8 @@ Variable Poisson::mode() const { return floored(lam_); }
 Variable Poisson::do_sample(const Shape& shape) const { return poisson_noise(lam_.array().broadcast_to(shape)); }
 Variable Poisson::do_log_prob(const Variable& x) const {
   const BoolArray inside = (x >= 0) & (x == floored(x));
-  const Variable k = where_or(inside, x, 0);
-  return where_or(inside, xlogy(k, lam_) - lam_ - F::lgamma(k + 1), -kInfinite);
+  const Variable k = in_float64(where_or(inside, x, 0)), lam = in_float64(lam_);
+  return F::cast(where_or(inside, xlogy(k, lam) - lam - F::lgamma(k + 1), -kInfinite), dtype());
 }
 Variable Poisson::do_cdf(const Variable& x) const {
   return where_or(x >= 0, F::gammaincc(floored(where_or(x >= 0, x, 0)) + 1, lam_), 0);

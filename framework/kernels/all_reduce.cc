@@ -100,6 +100,7 @@ void AllReduce::start(size_t index) {
 // Whether the slice is done.
 bool AllReduce::advance(Slice& slice, size_t index) {
   if (slice.ticket != nullptr && !slice.ticket->test()) return false;
+  if (slice.ticket != nullptr) ++moves;
   slice.ticket = nullptr;
   if (!may_sum_) return false;
   const int64_t item = itemsize(data_.dtype());

@@ -53,11 +53,15 @@ Array arange(Scalar start, Scalar stop, Scalar step, const CreationOptions& opti
   checked_numel({count}, 8, kCall);
   if (is_integral) {
     // Exactly, also where float64 has not all integers.
-    const __int128 distance = static_cast<__int128>(stop.as_int64()) - start.as_int64(), by = step.as_int64();
-    const __int128 exact = by > 0 ? (distance + by - 1) / by : (distance + by + 1) / by;
-    count = distance == 0 || (distance > 0) != (by > 0) ? 0 : static_cast<int64_t>(exact);
+    // The distance as an unsigned number, which has room for that of any two.
+    const int64_t low = start.as_int64(), high = stop.as_int64(), by = step.as_int64();
+    const bool is_ahead = by > 0 ? high > low : high < low;
+    const uint64_t distance = by > 0 ? static_cast<uint64_t>(high) - static_cast<uint64_t>(low)
+                                     : static_cast<uint64_t>(low) - static_cast<uint64_t>(high);
+    const uint64_t pace = by > 0 ? static_cast<uint64_t>(by) : uint64_t{0} - static_cast<uint64_t>(by);
+    count = is_ahead ? static_cast<int64_t>((distance - 1) / pace + 1) : 0;
     std::vector<int64_t> values = host_vector<int64_t>({count}, kCall);
-    for (int64_t i = 0; i < count; ++i) values[static_cast<size_t>(i)] = start.as_int64() + i * step.as_int64();
+    for (int64_t i = 0; i < count; ++i) values[static_cast<size_t>(i)] = low + i * by;
     return kusari::array(values).astype(dtype).to_device(options.device);
   }
   std::vector<double> values = host_vector<double>({count}, kCall);

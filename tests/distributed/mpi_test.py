@@ -149,7 +149,7 @@ class Ranks(unittest.TestCase):
     def test_other_model(self):
         run = self.fails(2, "model")
         self.assertIn("the models differ: rank 0 of 2", run.text)
-        self.assertIn("'/predictor/l1/W'", run.text)
+        self.assertIn("'/predictor/l1/b' (float32 (16,))", run.text)
 
     def test_other_calls(self):
         run = self.fails(2, "order")

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cmath>
+#include <concepts>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -22,7 +23,7 @@ inline constexpr Dtype kAllDtypes[] = {Dtype::bool_,   Dtype::uint8,    Dtype::i
 inline Array integers(const Shape& shape, int64_t low, int64_t high, uint64_t seed = 1, Dtype dtype = Dtype::float64) {
   std::vector<double> values(static_cast<size_t>(numel(shape)));
   for (size_t i = 0; i < values.size(); ++i) {
-    values[i] = static_cast<double>(low + philox_word(seed, i) % static_cast<uint64_t>(high - low + 1));
+    values[i] = static_cast<double>(low + static_cast<int64_t>(philox_word(seed, i)) % (high - low + 1));
   }
   return array(values, shape).astype(dtype).to_device(test_device());
 }
@@ -46,7 +47,8 @@ inline void check_equal(const Array& y, const Shape& shape, const std::vector<do
     CHECK(values[i] == doctest::Approx(expected[i]).epsilon(tolerance).scale(1));
   }
 }
-inline void check_equal(const Array& y, const Array& expected, double tolerance = 0) {
+template <std::same_as<Array> Expected>
+void check_equal(const Array& y, const Expected& expected, double tolerance = 0) {
   check_equal(y, expected.shape(), numbers(expected), tolerance);
 }
 

@@ -17,7 +17,7 @@ TEST_CASE("xp::concatenate and stack along every axis") {
               {u[0], v[0], u[1], v[1], u[2], v[2], u[3], v[3], u[4], v[4], u[5], v[5]});
   check_equal(xp::vstack({a.at(0), b.at(0)}), xp::stack({a.at(0), b.at(0)}));
   check_equal(xp::hstack({a.at(0), b.at(0)}), {6}, {u[0], u[1], u[2], v[0], v[1], v[2]});
-  CHECK(xp::concatenate({a.astype(Dtype::int32), b.astype(Dtype::float32)}).dtype() == Dtype::float64);
+  CHECK(xp::concatenate({a.astype(Dtype::int32), b.astype(Dtype::float32)}).dtype() == Dtype::float32);
   CHECK(xp::concatenate({a.astype(Dtype::bool_), b.astype(Dtype::uint8)}).dtype() == Dtype::uint8);
   CHECK(xp::concatenate({a, zeros({0, 3}, Dtype::float64, test_device())}).shape() == Shape{2, 3});
   CHECK_THROWS_AS(xp::concatenate({a, b.transpose()}), TypeError);

@@ -199,22 +199,28 @@ void pack(const float* w, i64 depth, i64 outs, i64 first, i64 last, float* packe
 template <class T>
 void find_addresses(const PackedConvolution& call, i64 begin, i64 end, const void** addresses) {
   const i64 taps = call.kernel[0] * call.kernel[1], image_size = call.out_height * call.out_width;
+  i64 image = begin / image_size, line = begin % image_size / call.out_width, column = begin % call.out_width;
+  const T* const outside = static_cast<const T*>(call.zeros);
   for (i64 first = begin; first < end; first += kTileRows, addresses += taps * kTileRows) {
     for (i64 r = 0; r < kTileRows; ++r) {
-      const i64 row = first + r < end ? first + r : end - 1;
-      const i64 image = row / image_size, place = row % image_size;
-      const i64 top = place / call.out_width * call.stride[0] - call.pad[0];
-      const i64 left = place % call.out_width * call.stride[1] - call.pad[1];
+      const i64 top = line * call.stride[0] - call.pad[0], left = column * call.stride[1] - call.pad[1];
       const T* const x = static_cast<const T*>(call.x) + image * call.x_image;
       for (i64 i = 0; i < call.kernel[0]; ++i) {
-        const i64 line = top + i * call.dilate[0];
+        const i64 y = top + i * call.dilate[0];
+        const bool is_line = y >= 0 && y < call.height;
         for (i64 j = 0; j < call.kernel[1]; ++j) {
           const i64 at = left + j * call.dilate[1];
-          const bool is_inside = line >= 0 && line < call.height && at >= 0 && at < call.width;
+          const bool is_inside = is_line && at >= 0 && at < call.width;
           addresses[(i * call.kernel[1] + j) * kTileRows + r] =
-              is_inside ? x + line * call.x_line + at * call.x_step : static_cast<const T*>(call.zeros);
+              is_inside ? x + y * call.x_line + at * call.x_step : outside;
         }
       }
+      if (first + r + 1 >= end) continue;  // the last row again
+      if (++column < call.out_width) continue;
+      column = 0;
+      if (++line < call.out_height) continue;
+      line = 0;
+      ++image;
     }
   }
 }

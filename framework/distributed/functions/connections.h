@@ -4,6 +4,7 @@
 #include <utility>
 #include <vector>
 
+#include "kusari/framework/autograd/attributes.h"
 #include "kusari/framework/autograd/function_node.h"
 #include "kusari/framework/autograd/variable.h"
 #include "kusari/framework/distributed/communicator.h"
@@ -40,6 +41,7 @@ class CommunicatorFunction : public FunctionNode {
  public:
   explicit CommunicatorFunction(const Communicator& comm) : comm_{comm} {}
   Precision precision() const noexcept override { return Precision::untouched; }
+  void describe(Attributes& options) const override { options.set("ranks", comm_.size()); }
 
  protected:
   const Communicator& comm() const noexcept { return comm_; }

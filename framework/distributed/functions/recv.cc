@@ -2,7 +2,6 @@
 
 #include <vector>
 
-#include "kusari/framework/autograd/attributes.h"
 #include "kusari/framework/core/error.h"
 #include "kusari/framework/distributed/functions/connections.h"
 #include "kusari/framework/distributed/functions/messages.h"
@@ -18,6 +17,7 @@ class Recv final : public CommunicatorFunction {
       : CommunicatorFunction(comm), rank_{peer_rank}, tag_{options.tag}, device_{options.device} {}
   const char* name() const override { return "recv"; }
   void describe(Attributes& options) const override {
+    CommunicatorFunction::describe(options);
     options.set("rank", rank_);
     options.set("tag", tag_);
   }

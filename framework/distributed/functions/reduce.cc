@@ -1,6 +1,5 @@
 #include "kusari/framework/distributed/functions/reduce.h"
 
-#include "kusari/framework/autograd/attributes.h"
 #include "kusari/framework/distributed/functions/bcast.h"
 #include "kusari/framework/distributed/functions/connections.h"
 #include "kusari/framework/functions/given.h"
@@ -12,7 +11,10 @@ class Reduce final : public CommunicatorFunction {
  public:
   Reduce(const Communicator& comm, int root) : CommunicatorFunction(comm), root_{root} {}
   const char* name() const override { return "reduce"; }
-  void describe(Attributes& options) const override { options.set("root", root_); }
+  void describe(Attributes& options) const override {
+    CommunicatorFunction::describe(options);
+    options.set("root", root_);
+  }
 
  private:
   Arrays forward(const ArrayRefs& in) override {

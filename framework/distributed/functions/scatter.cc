@@ -2,7 +2,6 @@
 
 #include <string>
 
-#include "kusari/framework/autograd/attributes.h"
 #include "kusari/framework/core/error.h"
 #include "kusari/framework/distributed/functions/connections.h"
 #include "kusari/framework/distributed/functions/gather.h"
@@ -15,7 +14,10 @@ class Scatter final : public CommunicatorFunction {
  public:
   Scatter(const Communicator& comm, int root) : CommunicatorFunction(comm), root_{root} {}
   const char* name() const override { return "scatter"; }
-  void describe(Attributes& options) const override { options.set("root", root_); }
+  void describe(Attributes& options) const override {
+    CommunicatorFunction::describe(options);
+    options.set("root", root_);
+  }
 
  private:
   Arrays forward(const ArrayRefs& in) override {

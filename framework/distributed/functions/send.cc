@@ -2,7 +2,6 @@
 
 #include <vector>
 
-#include "kusari/framework/autograd/attributes.h"
 #include "kusari/framework/core/error.h"
 #include "kusari/framework/distributed/functions/connections.h"
 #include "kusari/framework/distributed/functions/messages.h"
@@ -17,6 +16,7 @@ class Send final : public CommunicatorFunction {
   Send(const Communicator& comm, int peer_rank, int tag) : CommunicatorFunction(comm), rank_{peer_rank}, tag_{tag} {}
   const char* name() const override { return "send"; }
   void describe(Attributes& options) const override {
+    CommunicatorFunction::describe(options);
     options.set("rank", rank_);
     options.set("tag", tag_);
   }

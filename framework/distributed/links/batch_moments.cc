@@ -1,5 +1,6 @@
 #include "kusari/framework/distributed/links/batch_moments.h"
 
+#include "kusari/framework/autograd/attributes.h"
 #include "kusari/framework/autograd/function_node.h"
 #include "kusari/framework/core/kernel.h"
 #include "kusari/framework/functions/math/basic_math.h"
@@ -15,6 +16,10 @@ class BatchMoments final : public FunctionNode {
  public:
   BatchMoments(const Dims& axis, AxisMask axes, Dtype dtype) : axis_{axis}, axes_{axes}, dtype_{dtype} {}
   const char* name() const override { return "batch_moments"; }
+  void describe(Attributes& options) const override {
+    options.set("axis", axis_);
+    options.set("dtype", dtype_);
+  }
   Precision precision() const noexcept override { return Precision::untouched; }
 
  private:
@@ -53,6 +58,7 @@ class ScaleGradient final : public FunctionNode {
  public:
   explicit ScaleGradient(double factor) : factor_{factor} {}
   const char* name() const override { return "scale_gradient"; }
+  void describe(Attributes& options) const override { options.set("factor", factor_); }
   Precision precision() const noexcept override { return Precision::untouched; }
 
  private:

@@ -33,12 +33,12 @@ DetectorPreparation preparation_of(const EfficientDetOptions& o) {
   return preparation;
 }
 
-EfficientDetHead::Sizes head_sizes(const EfficientDetOptions& o, int64_t numbers) {
+EfficientDetHeadSizes head_sizes(const EfficientDetOptions& o, int64_t numbers) {
   const Compound& compound = compound_of(o);
   return {compound.channels, compound.repeats, kLevels, kAnchors * numbers};
 }
 
-LinkList<SeparableConvolution2D> head_convs_of(const EfficientDetHead::Sizes& sizes) {
+LinkList<SeparableConvolution2D> head_convs_of(const EfficientDetHeadSizes& sizes) {
   argument::count("L::EfficientDetHead", "repeats", sizes.repeats);
   argument::require(sizes.levels >= 1 && sizes.levels <= 20, "L::EfficientDetHead", "levels", sizes.levels,
                     "be in [1, 20]");
@@ -49,7 +49,7 @@ LinkList<SeparableConvolution2D> head_convs_of(const EfficientDetHead::Sizes& si
   return convs;
 }
 
-LinkList<BatchNormalization> head_bns_of(const EfficientDetHead::Sizes& sizes) {
+LinkList<BatchNormalization> head_bns_of(const EfficientDetHeadSizes& sizes) {
   LinkList<BatchNormalization> bns;
   for (int64_t i = 0; i < sizes.repeats * sizes.levels; ++i) {
     bns.append(BatchNormalization(sizes.channels, {.decay = 0.99, .eps = 1e-3}));
@@ -59,7 +59,7 @@ LinkList<BatchNormalization> head_bns_of(const EfficientDetHead::Sizes& sizes) {
 
 }  // namespace
 
-EfficientDetHead::EfficientDetHead(const Sizes& sizes, double initial_bias)
+EfficientDetHead::EfficientDetHead(const EfficientDetHeadSizes& sizes, double initial_bias)
     : convs{*this, "convs", head_convs_of(sizes)},
       bns{*this, "bns", head_bns_of(sizes)},
       out{*this, "out", sizes.channels, sizes.out_channels, 3, {.pad = 1, .initial_bias = initial_bias}},

@@ -21,14 +21,16 @@ struct EfficientDetOptions {
   DetectorPreparation preparation = {.size = 0};  ///< size 0: 512, 640, 768, 896 or 1024 by phi
 };
 
+/// What an EfficientDetHead is: its convolutions and levels, and its outputs at each place.
+struct EfficientDetHeadSizes {
+  int64_t channels, repeats, levels, out_channels;
+};
+
 /// What EfficientDet says at each place: separable convolutions with swish that all levels share, between them
 /// normalizations of each level's own, and a last separable convolution.
 class KUSARI_API EfficientDetHead : public Chain {
  public:
-  struct Sizes {
-    int64_t channels, repeats, levels, out_channels;
-  };
-  EfficientDetHead(const Sizes& sizes, double initial_bias);
+  EfficientDetHead(const EfficientDetHeadSizes& sizes, double initial_bias);
   /// x: the map of a level.
   Variable operator()(const Variable& x, int64_t level) const;
 

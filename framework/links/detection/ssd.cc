@@ -111,7 +111,7 @@ Multibox::Multibox(int64_t outputs, const std::vector<int64_t>& anchors, const s
       conf{*this, "conf", box_convs(outputs, anchors, channels, initial_w)},
       outputs_{outputs} {}
 
-std::pair<Variable, Variable> Multibox::operator()(const Variables& xs) const {
+std::pair<Variable, Variable> Multibox::operator()(std::span<const Variable> xs) const {
   if (xs.size() != loc.size()) {
     throw ValueError("L::Multibox: there are " + std::to_string(xs.size()) + " maps: it must be " +
                      std::to_string(loc.size()));
@@ -144,6 +144,9 @@ SSD300::SSD300(Options o)
                std::vector<int64_t>{512, 1024, 512, 256, 256, 256},
                o.initial_w} {}
 
-std::pair<Variable, Variable> SSD300::forward(const Variable& x) const { return multibox(extractor(x)); }
+std::pair<Variable, Variable> SSD300::forward(const Variable& x) const {
+  const Variables maps = extractor(x);
+  return multibox({maps.data(), maps.size()});
+}
 
 }  // namespace kusari::links

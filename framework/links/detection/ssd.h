@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -48,7 +49,8 @@ class KUSARI_API Multibox : public Chain {
   /// outputs: scores for each anchor; anchors: at a place of each map; channels: of each map.
   Multibox(int64_t outputs, const std::vector<int64_t>& anchors, const std::vector<int64_t>& channels,
            const Initializer& initial_w);
-  std::pair<Variable, Variable> operator()(const Variables& xs) const;
+  /// xs: the maps. Returns codes (N, K, 4) and scores (N, K, outputs). Throws ValueError for another number of maps.
+  std::pair<Variable, Variable> operator()(std::span<const Variable> xs) const;
 
   Child<LinkList<Convolution2D>> loc, conf;
 

@@ -91,7 +91,7 @@ LinkList<LinkList<MBConv>> make_stages(const EfficientNetOptions& o) {
 }
 
 // The channels inside a block.
-int64_t expanded(const MBConv::Sizes& s) {
+int64_t expanded(const MBConvSizes& s) {
   const char* const call = "L::MBConv";
   argument::count(call, "in_channels", s.in_channels);
   argument::count(call, "expansion", s.expansion);
@@ -109,7 +109,7 @@ Variable drop_connect(const Variable& h, double ratio) {
 
 }  // namespace
 
-MBConv::MBConv(const Sizes& s, const Initializer& initial_w)
+MBConv::MBConv(const MBConvSizes& s, const Initializer& initial_w)
     : expand{*this, "expand", s.expansion != 1,
              Convolution2D(s.in_channels, expanded(s), 1, pointwise_conv(initial_w))},
       bn0{*this, "bn0", s.expansion != 1, BatchNormalization(expanded(s), slow_averages())},

@@ -21,15 +21,19 @@ struct EfficientNetOptions {
   Initializer initial_w = {};  ///< of the convolutions; default: HeNormal by outputs
 };
 
+/// What an MBConv is.
+struct MBConvSizes {
+  int64_t in_channels, out_channels;
+  int64_t expansion;      ///< so many times as many channels inside
+  int64_t ksize, stride;  ///< of the depthwise convolution
+  double drop_connect;    ///< how often it is left out beside its input
+};
+
 /// Inverted residual block: more channels by a 1x1 convolution, a depthwise one, squeeze and excitation, fewer channels
 /// by another 1x1 convolution, beside the input where sizes and channels stay; with swish.
 class KUSARI_API MBConv : public Chain {
  public:
-  struct Sizes {
-    int64_t in_channels, out_channels, expansion, ksize, stride;
-    double drop_connect;
-  };
-  MBConv(const Sizes& sizes, const Initializer& initial_w);
+  MBConv(const MBConvSizes& sizes, const Initializer& initial_w);
   Variable operator()(const Variable& x) const;
 
   OptionalChild<Convolution2D> expand;  ///< absent when no channels are added, as is bn0

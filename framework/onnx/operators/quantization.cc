@@ -208,7 +208,7 @@ Operation qlinear_conv(const NodeReader& node) {
 std::span<const Operator> quantization_operators() {
   static constexpr Operator kOperators[] = {
       {"QuantizeLinear", quantize_linear},
-      {"DequantizeLinear", dequantize_linear},
+      {.name = "DequantizeLinear", .build = dequantize_linear, .stays = true},
       {"DynamicQuantizeLinear", dynamic_quantize_linear},
       {"MatMulInteger", matmul_integer},
       {"QLinearMatMul", qlinear_matmul},
