@@ -78,15 +78,17 @@ TEST_CASE("cudnn cards: ResNet-50 trains on tensor cores without any setting") {
     const std::optional<CudnnDescriptor> device = described(card);
     if (!device) continue;
     any = true;
-    CAPTURE(card.name);
+    const std::string card_name = card.name;
+    CAPTURE(card_name);
     for (const Dtype dtype : {Dtype::float32, Dtype::float16, Dtype::bfloat16}) {
-      CAPTURE(name(dtype));
+      const std::string dtype_name = name(dtype);
+      CAPTURE(dtype_name);
       const Count with_default = count_plans(convolutions, dtype, card.workspace_limit(), *device);
       CHECK(with_default.tensor_cores >= 66);
       CHECK(with_default.most_workspace <= card.workspace_limit());
       const Count with_little = count_plans(convolutions, dtype, int64_t{8} << 20, *device);
       CHECK(with_little.tensor_cores <= with_default.tensor_cores);
-      MESSAGE(card.name, ", ", name(dtype), ": ", with_default.tensor_cores, " of ", with_default.all, " (",
+      MESSAGE(card_name, ", ", dtype_name, ": ", with_default.tensor_cores, " of ", with_default.all, " (",
               with_little.tensor_cores, " within 8 MiB), at most ", with_default.most_workspace >> 20, " MiB");
     }
   }
@@ -100,12 +102,13 @@ TEST_CASE("cudnn cards: a smaller card of each generation still has a plan for e
     card.multiprocessors = 24;
     const std::optional<CudnnDescriptor> device = described(card);
     if (!device) KUSARI_SKIP("this cuDNN takes no description of a card");
-    CAPTURE(card.name);
+    const std::string card_name = card.name;
+    CAPTURE(card_name);
     CHECK(card.workspace_limit() == int64_t{512} << 20);
     for (const Dtype dtype : {Dtype::float32, Dtype::float16}) {
       const Count count = count_plans(convolutions, dtype, card.workspace_limit(), *device);
       CHECK(count.tensor_cores >= (dtype == Dtype::float32 ? 40 : 66));
-      MESSAGE(card.name, " with 8 GiB, ", name(dtype), ": ", count.tensor_cores, " of ", count.all);
+      MESSAGE(card_name, " with 8 GiB, ", std::string(name(dtype)), ": ", count.tensor_cores, " of ", count.all);
     }
   }
 }
