@@ -45,28 +45,28 @@ using Made = std::shared_ptr<const D::Distribution>;
 inline Made make_distribution(const std::string& name, Parameters p) {
   using Maker = std::function<Made(Parameters&)>;
   static const std::map<std::string, Maker> makers = {
-      {"Bernoulli", [](Parameters& p) { return std::make_shared<D::Bernoulli>(p["p"]); }},
-      {"Beta", [](Parameters& p) { return std::make_shared<D::Beta>(p["a"], p["b"]); }},
-      {"Categorical", [](Parameters& p) { return std::make_shared<D::Categorical>(p["p"]); }},
-      {"Cauchy", [](Parameters& p) { return std::make_shared<D::Cauchy>(p["loc"], p["scale"]); }},
-      {"Chisquare", [](Parameters& p) { return std::make_shared<D::Chisquare>(p["k"]); }},
-      {"Dirichlet", [](Parameters& p) { return std::make_shared<D::Dirichlet>(p["alpha"]); }},
-      {"Exponential", [](Parameters& p) { return std::make_shared<D::Exponential>(p["lam"]); }},
-      {"Gamma", [](Parameters& p) { return std::make_shared<D::Gamma>(p["k"], p["theta"]); }},
-      {"Geometric", [](Parameters& p) { return std::make_shared<D::Geometric>(p["p"]); }},
-      {"Gumbel", [](Parameters& p) { return std::make_shared<D::Gumbel>(p["loc"], p["scale"]); }},
-      {"Laplace", [](Parameters& p) { return std::make_shared<D::Laplace>(p["loc"], p["scale"]); }},
-      {"LogNormal", [](Parameters& p) { return std::make_shared<D::LogNormal>(p["mu"], p["sigma"]); }},
+      {"Bernoulli", [](Parameters& of) { return std::make_shared<D::Bernoulli>(of["p"]); }},
+      {"Beta", [](Parameters& of) { return std::make_shared<D::Beta>(of["a"], of["b"]); }},
+      {"Categorical", [](Parameters& of) { return std::make_shared<D::Categorical>(of["p"]); }},
+      {"Cauchy", [](Parameters& of) { return std::make_shared<D::Cauchy>(of["loc"], of["scale"]); }},
+      {"Chisquare", [](Parameters& of) { return std::make_shared<D::Chisquare>(of["k"]); }},
+      {"Dirichlet", [](Parameters& of) { return std::make_shared<D::Dirichlet>(of["alpha"]); }},
+      {"Exponential", [](Parameters& of) { return std::make_shared<D::Exponential>(of["lam"]); }},
+      {"Gamma", [](Parameters& of) { return std::make_shared<D::Gamma>(of["k"], of["theta"]); }},
+      {"Geometric", [](Parameters& of) { return std::make_shared<D::Geometric>(of["p"]); }},
+      {"Gumbel", [](Parameters& of) { return std::make_shared<D::Gumbel>(of["loc"], of["scale"]); }},
+      {"Laplace", [](Parameters& of) { return std::make_shared<D::Laplace>(of["loc"], of["scale"]); }},
+      {"LogNormal", [](Parameters& of) { return std::make_shared<D::LogNormal>(of["mu"], of["sigma"]); }},
       {"MultivariateNormal",
-       [](Parameters& p) {
-         return std::make_shared<D::MultivariateNormal>(p["loc"],
-                                                        D::MultivariateNormalScale{.scale_tril = p["scale_tril"]});
+       [](Parameters& of) {
+         return std::make_shared<D::MultivariateNormal>(of["loc"],
+                                                        D::MultivariateNormalScale{.scale_tril = of["scale_tril"]});
        }},
-      {"Normal", [](Parameters& p) { return std::make_shared<D::Normal>(p["loc"], p["scale"]); }},
-      {"OneHotCategorical", [](Parameters& p) { return std::make_shared<D::OneHotCategorical>(p["p"]); }},
-      {"Pareto", [](Parameters& p) { return std::make_shared<D::Pareto>(p["scale"], p["alpha"]); }},
-      {"Poisson", [](Parameters& p) { return std::make_shared<D::Poisson>(p["lam"]); }},
-      {"Uniform", [](Parameters& p) { return std::make_shared<D::Uniform>(p["low"], p["high"]); }},
+      {"Normal", [](Parameters& of) { return std::make_shared<D::Normal>(of["loc"], of["scale"]); }},
+      {"OneHotCategorical", [](Parameters& of) { return std::make_shared<D::OneHotCategorical>(of["p"]); }},
+      {"Pareto", [](Parameters& of) { return std::make_shared<D::Pareto>(of["scale"], of["alpha"]); }},
+      {"Poisson", [](Parameters& of) { return std::make_shared<D::Poisson>(of["lam"]); }},
+      {"Uniform", [](Parameters& of) { return std::make_shared<D::Uniform>(of["low"], of["high"]); }},
   };
   return makers.at(name)(p);
 }

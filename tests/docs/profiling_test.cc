@@ -11,7 +11,7 @@
 namespace kusari {
 namespace {
 
-std::string text_of(const std::filesystem::path& path) {
+std::string whole_text(const std::filesystem::path& path) {
   std::ifstream file(path);
   std::stringstream text;
   text << file.rdbuf();
@@ -32,7 +32,7 @@ std::set<std::string> kernels_of_sources(const std::filesystem::path& root) {
   const std::regex definition(R"(__global__ void(?:\s+__launch_bounds__\((?:[^()]|\([^()]*\))*\))?\s+(\w+)\s*\()");
   for (const auto& entry : std::filesystem::recursive_directory_iterator(root / "cuda" / "kernels")) {
     if (!entry.is_regular_file()) continue;
-    names.merge(matches(text_of(entry.path()), definition));
+    names.merge(matches(whole_text(entry.path()), definition));
   }
   return names;
 }
@@ -41,7 +41,7 @@ TEST_CASE("docs/profiling.md names kernels that there are") {
   const std::filesystem::path root = KUSARI_SOURCE_DIR;
   const std::set<std::string> kernels = kernels_of_sources(root);
   CHECK(kernels.size() > 80);
-  const std::string page = text_of(root / "docs" / "profiling.md");
+  const std::string page = whole_text(root / "docs" / "profiling.md");
   const size_t table = page.find("| kernels | of |");
   REQUIRE(table != std::string::npos);
   const std::string rows = page.substr(table, page.find("\n\n", table) - table);

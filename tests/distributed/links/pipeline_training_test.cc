@@ -31,9 +31,9 @@ using testing::on_ranks;
 using testing::uniform;
 namespace L = links;
 
-constexpr int64_t kExamples = 12, kTestExamples = 5, kInputs = 6, kUnits = 8, kClasses = 3;
+constexpr int64_t kTrainExamples = 12, kTestExamples = 5, kInputs = 6, kUnits = 8, kClasses = 3;
 
-L::Linear layer(int64_t in, int64_t out, uint64_t seed) {
+L::Linear fixed_layer(int64_t in, int64_t out, uint64_t seed) {
   L::Linear link(in, out);
   link.cleargrads();
   link.W.set_array(uniform({out, in}, -0.5, 0.5, seed).astype(Dtype::float32));
@@ -43,7 +43,7 @@ L::Linear layer(int64_t in, int64_t out, uint64_t seed) {
 
 class First : public Chain {
  public:
-  First() : l1{*this, "l1", layer(kInputs, kUnits, 1)} {}
+  First() : l1{*this, "l1", fixed_layer(kInputs, kUnits, 1)} {}
   Variable operator()(const Variable& x) const { return F::relu(l1(x)); }
   Child<L::Linear> l1;
 };
@@ -53,7 +53,7 @@ class Scores : public Chain {
 };
 class Others : public Chain {
  public:
-  Others() : l2{*this, "l2", layer(kUnits, kUnits, 3)}, l3{*this, "l3", layer(kUnits, kClasses, 5)} {}
+  Others() : l2{*this, "l2", fixed_layer(kUnits, kUnits, 3)}, l3{*this, "l3", fixed_layer(kUnits, kClasses, 5)} {}
   Variable operator()(const Variable& h) const { return l3(F::relu(l2(h))); }
   Child<L::Linear> l2, l3;
 };
@@ -109,7 +109,7 @@ void check_values(Link& found, const std::string& prefix, const Values& expected
 }
 
 TEST_CASE("a pipeline of two ranks trains as the model in one process does, and evaluates") {
-  const datasets::TupleDataset train_data = data(kExamples, 11), test_data = data(kTestExamples, 12);
+  const datasets::TupleDataset train_data = data(kTrainExamples, 11), test_data = data(kTestExamples, 12);
   auto whole = L::classifier(Whole());
   optimizers::Adam alone;
   const double loss = train(whole, alone, train_data, test_data, 4);
@@ -134,7 +134,7 @@ TEST_CASE("a pipeline of two ranks trains as the model in one process does, and 
 }
 
 TEST_CASE("two pipelines of two ranks train as one process with the whole batch does") {
-  const datasets::TupleDataset train_data = data(kExamples, 11), test_data = data(4, 12);
+  const datasets::TupleDataset train_data = data(kTrainExamples, 11), test_data = data(4, 12);
   // Rank 0 and 2 have examples 0 .. 5 and 6 .. 11: of each batch of 4, one process takes two of each.
   class Interleaved final : public datasets::Dataset {
    public:
