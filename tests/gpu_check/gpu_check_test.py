@@ -115,7 +115,7 @@ touch {scratch / "second"}; echo '{{"ms_per_step": 2.5, "batch": 4}}'""")
         killed.wait(timeout=20)
         expect(len(json.loads((scratch / "killed.json").read_text())["rows"]) == 1, "what was measured before a kill")
         child = int(pid_file.read_text())
-        for _ in range(50):
+        for _ in range(200):
             if not Path(f"/proc/{child}").exists() or "Z" in Path(f"/proc/{child}/stat").read_text().split()[2]:
                 break
             time.sleep(0.1)
