@@ -12,7 +12,8 @@ set(kusari_nvrtc_headers framework/core/host_device.h framework/core/philox.h fr
                          framework/kernels/arithmetic.h framework/kernels/comparison.h framework/kernels/half.h
                          framework/kernels/macros.h framework/kernels/math.h framework/kernels/math_basic.h
                          framework/kernels/math_explog.h framework/kernels/math_functions.h
-                         framework/kernels/math_gamma.h framework/kernels/math_normal.h
+                         framework/kernels/incomplete_functions.h framework/kernels/math_gamma.h
+                         framework/kernels/math_incomplete_beta.h framework/kernels/math_incomplete_gamma.h framework/kernels/math_normal.h
                          framework/kernels/math_arc.h framework/kernels/math_erf.h framework/kernels/math_hyperbolic.h
                          framework/kernels/math_lgamma.h framework/kernels/math_pow.h framework/kernels/math_special.h framework/kernels/math_trig.h
                          framework/kernels/user/prelude.h)
@@ -42,16 +43,25 @@ function(kusari_cuda_settings target)
 endfunction()
 
 if(KUSARI_WITH_CUDA)
-  if(NOT DEFINED CMAKE_CUDA_ARCHITECTURES)
-    # The card of this machine; without one, Hopper.
+  if(NOT DEFINED CMAKE_CUDA_ARCHITECTURES AND NOT "$ENV{CUDAARCHS}" STREQUAL "")
+    set(CMAKE_CUDA_ARCHITECTURES "$ENV{CUDAARCHS}")
+  elseif(NOT DEFINED CMAKE_CUDA_ARCHITECTURES)
+    # The card of this machine; without one, all since Ampere. Later ones compile the text (PTX) of the newest.
     execute_process(COMMAND nvidia-smi --query-gpu=compute_cap --format=csv,noheader
                     OUTPUT_VARIABLE capability RESULT_VARIABLE status ERROR_QUIET)
-    if(status EQUAL 0 AND capability MATCHES "^([0-9]+)\\.([0-9]+)")
+    if(status EQUAL 0 AND capability MATCHES "^([0-9]+)\\.([0-9]+)" AND NOT KUSARI_CUDA_EVERY_CARD)
       set(CMAKE_CUDA_ARCHITECTURES ${CMAKE_MATCH_1}${CMAKE_MATCH_2})
     else()
-      set(CMAKE_CUDA_ARCHITECTURES 90)
+      set(CMAKE_CUDA_ARCHITECTURES 80-real 86-real 89-real 90-real 100-real 120)
+      if(CMAKE_SYSTEM_PROCESSOR MATCHES "aarch64|arm64")  # Jetson Orin and Thor
+        list(INSERT CMAKE_CUDA_ARCHITECTURES 2 87-real)
+        if(CUDAToolkit_VERSION VERSION_GREATER_EQUAL 13)
+          list(INSERT CMAKE_CUDA_ARCHITECTURES 6 110-real)
+        endif()
+      endif()
     endif()
   endif()
+  message(STATUS "Kusari: CUDA code for ${CMAKE_CUDA_ARCHITECTURES}")
   if(KUSARI_CCACHE_PROGRAM AND NOT CMAKE_CUDA_COMPILER_LAUNCHER)
     set(CMAKE_CUDA_COMPILER_LAUNCHER "${KUSARI_CCACHE_PROGRAM}")
   endif()
@@ -75,8 +85,10 @@ if(KUSARI_WITH_CUDA)
     kusari_cuda PRIVATE
     $<$<COMPILE_LANGUAGE:CXX>:-Wall -Wextra -Wpedantic -Wshadow $<$<BOOL:${KUSARI_WERROR}>:-Werror>>
     $<$<COMPILE_LANGUAGE:CUDA>:-Xcompiler=-Wall,-Wextra $<$<BOOL:${KUSARI_WERROR}>:--Werror=all-warnings>>)
-  target_link_libraries(kusari_cuda PRIVATE CUDA::cudart CUDA::cublasLt CUDA::nvrtc ${KUSARI_CUDNN_LIBRARY})
-  target_link_options(kusari_cuda PRIVATE LINKER:--no-undefined LINKER:-z,nodelete)  # not at the first get_device("cuda:0")
-  set_target_properties(kusari_cuda PROPERTIES VERSION ${PROJECT_VERSION}
+  # The runtime is inside: the library needs the driver, cuBLASLt, NVRTC and cuDNN of the machine, and no more.
+  target_link_libraries(kusari_cuda PRIVATE CUDA::cudart_static CUDA::cublasLt CUDA::nvrtc ${KUSARI_CUDNN_LIBRARY})
+  target_link_options(kusari_cuda PRIVATE LINKER:--no-undefined LINKER:-z,nodelete
+                                         LINKER:--exclude-libs,libcudart_static.a)  # not at the first get_device("cuda:0")
+  set_target_properties(kusari_cuda PROPERTIES CUDA_RUNTIME_LIBRARY Static VERSION ${PROJECT_VERSION}
                                                SOVERSION ${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR})
 endif()

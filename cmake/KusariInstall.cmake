@@ -19,6 +19,12 @@ if(TARGET kusari_cuda)
   install(EXPORT kusari-cuda-targets NAMESPACE kusari:: DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/kusari COMPONENT cuda)
 endif()
 
+# So can MPI's part (--component mpi), which programs find in the same way when a launcher starts several of them.
+if(TARGET kusari_mpi)
+  set_target_properties(kusari_mpi PROPERTIES INSTALL_RPATH "$ORIGIN" INSTALL_RPATH_USE_LINK_PATH ON)
+  install(TARGETS kusari_mpi LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT mpi)
+endif()
+
 # The public headers: what a backend keeps to itself stays here.
 install(DIRECTORY framework DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/kusari COMPONENT dev
         FILES_MATCHING PATTERN "*.h" PATTERN framework/cpu EXCLUDE PATTERN framework/onnx/read EXCLUDE

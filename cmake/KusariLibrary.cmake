@@ -6,8 +6,8 @@ file(CREATE_LINK "${CMAKE_CURRENT_SOURCE_DIR}" "${CMAKE_CURRENT_BINARY_DIR}/incl
 set(kusari_build_include "${CMAKE_CURRENT_BINARY_DIR}/include")
 
 set(kusari_sources)
-foreach(folder framework/core framework/kernels framework/cpu framework/autograd framework/functions
-        framework/initializers framework/links framework/static_graph framework/inference framework/quantization framework/serializers framework/tokenizers framework/models framework/datasets
+foreach(folder framework/core framework/kernels framework/cpu framework/autograd framework/functions framework/xp
+        framework/initializers framework/distributions framework/links framework/static_graph framework/inference framework/quantization framework/serializers framework/tokenizers framework/models framework/datasets
         framework/amp framework/training framework/testing framework/distributed iterators optimizers updaters)
   file(GLOB_RECURSE found CONFIGURE_DEPENDS ${folder}/*.cc)
   list(APPEND kusari_sources ${found})

@@ -219,7 +219,7 @@ if(test_support_sources)
 
   # Convolutions with each algorithm, wherever it can. One case goes through the algorithms by itself.
   if(TARGET test_cpu)
-    foreach(algorithm direct blocked winograd im2col)
+    foreach(algorithm direct blocked winograd im2col packed depthwise)
       add_test(NAME convolution_${algorithm} COMMAND test_cpu --test-case=*convolution*
                                                      "--test-case-exclude=*through each algorithm"
                                                      "--test-suite-exclude=needs *")
@@ -464,6 +464,70 @@ if(TARGET example_detection_eval_detection)
   set_tests_properties(eval_detection eval_detection_voc eval_detection_voc07 eval_detection_refuses PROPERTIES LABELS unit)
 endif()
 
+# Each detector trains a little on drawn shapes; one goes on from a snapshot, is tested, and finds objects in files, and in
+# what comes from standard input.
+if(TARGET example_detection_train_detection AND TARGET example_detection_detect AND KUSARI_WITH_PNG)
+  set(detection_result "${CMAKE_CURRENT_BINARY_DIR}/tests/detection")
+  set(detection_smoke --data generated --seed 0 --images 8 --batchsize 4 --size 64)
+  set(detection_tests)
+  foreach(model retinanet_resnet50 efficientdet_d0 ssd300)
+    add_test(NAME detection_${model} COMMAND example_detection_train_detection ${detection_smoke} --epoch 1 --model ${model}
+                                             --out "${detection_result}_${model}")
+    list(APPEND detection_tests detection_${model})
+  endforeach()
+  foreach(way "--static-graph" "--fp16" "--amp autocast --dtype bfloat16 --ema 0.9" "--loaderjob 0 --accumulate 2 --tensorboard")
+    string(MAKE_C_IDENTIFIER "${way}" way_name)
+    separate_arguments(way)
+    add_test(NAME detection${way_name} COMMAND example_detection_train_detection ${detection_smoke} --epoch 1 ${way}
+                                               --out "${detection_result}${way_name}")
+    list(APPEND detection_tests detection${way_name})
+  endforeach()
+  set_tests_properties(${detection_tests} PROPERTIES PASS_REGULAR_EXPRESSION "Test mAP: [0-9nan.-]+\n")
+  set(detection_again ${detection_smoke} --anchor-scale 2 --ema 0.9 --static-graph)
+  add_test(NAME detection_trains COMMAND example_detection_train_detection ${detection_again} --epoch 2 --out "${detection_result}")
+  set_tests_properties(detection_trains PROPERTIES FIXTURES_SETUP detection_result)
+  add_test(NAME detection_resumes COMMAND example_detection_train_detection ${detection_again} --epoch 3
+                                          --out "${detection_result}_resumed" --resume "${detection_result}/snapshot_iter_4")
+  add_test(NAME detection_is_tested COMMAND example_detection_eval_detection --result "${detection_result}" --data generated
+                                            --save "${detection_result}/")
+  set_tests_properties(detection_trains PROPERTIES PASS_REGULAR_EXPRESSION "\n2 +4 .*Test mAP: [0-9.]+\n")
+  set_tests_properties(detection_resumes PROPERTIES PASS_REGULAR_EXPRESSION "\n3 +6 .*Test mAP: [0-9.]+\n")
+  set_tests_properties(detection_is_tested PROPERTIES PASS_REGULAR_EXPRESSION "{\"map\":[0-9.]+,\"ap\":{\"disc\":.*\"images\":40"
+                                                      FIXTURES_SETUP detection_files FIXTURES_REQUIRED detection_result)
+  add_test(NAME detection_is_tested_again COMMAND example_detection_eval_detection --voc
+                                                  --annotations "${detection_result}/annotations.json"
+                                                  --results "${detection_result}/results.json")
+  set_tests_properties(detection_is_tested_again PROPERTIES PASS_REGULAR_EXPRESSION "{\"map\":[0-9.]+,\"ap\":{\"disc\":"
+                                                            FIXTURES_REQUIRED detection_files)
+  add_test(NAME detection_finds COMMAND example_detection_detect "${detection_result}" --result "${detection_result}"
+                                        --skip-broken --limit 3 --out "${detection_result}/found")
+  set_tests_properties(detection_finds PROPERTIES PASS_REGULAR_EXPRESSION
+    "{\"image\":.*\"boxes\":.*\"ms\":{\"decode\":[0-9.]+,\"prepare\":[0-9.]+,\"network\":[0-9.]+,\"boxes\":[0-9.]+}")
+  add_test(NAME detection_refuses_streams
+           COMMAND sh -c "echo no image | '$<TARGET_FILE:example_detection_detect>' - --result '${detection_result}'")
+  set_tests_properties(detection_refuses_streams PROPERTIES PASS_REGULAR_EXPRESSION
+                       "detect: standard input: image 0 does not begin as a JPEG file does")
+  # A file that comes while detect watches the folder.
+  set(watched "${detection_result}/watched")
+  add_test(NAME detection_watches
+           COMMAND sh -c "rm -rf '${watched}' && mkdir '${watched}' && { (sleep 1; cp '${detection_result}/detection_iter=4_idx=0.png' \
+'${watched}/late.png') & } && '$<TARGET_FILE:example_detection_detect>' '${watched}' --result '${detection_result}' --watch \
+--interval 0.05 --limit 1 --no-pictures")
+  set_tests_properties(detection_watches PROPERTIES PASS_REGULAR_EXPRESSION "{\"image\":\"[^\"]*late[.]png\",\"height\":")
+  add_test(NAME detection_needs_a_root COMMAND example_detection_train_detection --data voc --out "${detection_result}_none")
+  set_tests_properties(detection_needs_a_root PROPERTIES PASS_REGULAR_EXPRESSION "train_detection: --root: name the folder")
+  set_tests_properties(detection_resumes detection_finds detection_watches detection_refuses_streams PROPERTIES FIXTURES_REQUIRED
+                                                                                                                detection_result)
+  set_tests_properties(${detection_tests} detection_trains detection_resumes detection_is_tested detection_is_tested_again
+                       detection_finds detection_watches detection_refuses_streams detection_needs_a_root
+                       PROPERTIES LABELS unit TIMEOUT 600)
+endif()
+if(TARGET example_segmentation_train_segmentation AND KUSARI_WITH_PNG)
+  add_test(NAME segmentation COMMAND example_segmentation_train_segmentation --seed 0 --epoch 1 --batchsize 8 --learnrate 0.05
+                                     --out "${CMAKE_CURRENT_BINARY_DIR}/tests/segmentation")
+  set_tests_properties(segmentation PROPERTIES LABELS unit TIMEOUT 600 PASS_REGULAR_EXPRESSION "Test mIoU: 0[.][0-9]+\n")
+endif()
+
 # Small ones: files that are written and read again, a table of mushrooms, halves of a network on two devices.
 if(TARGET example_serialization_save AND TARGET example_serialization_load)
   set(serialization_result "${CMAKE_CURRENT_BINARY_DIR}/tests/serialization")
@@ -556,12 +620,12 @@ endif()
 if(BUILD_SHARED_LIBS AND TARGET test_gpu)
   add_test(NAME programs_link_no_cuda
            COMMAND ${CMAKE_COMMAND} "-DFILES=$<TARGET_FILE:kusari>;$<TARGET_FILE:test_gpu>"
-                   -P "${CMAKE_CURRENT_SOURCE_DIR}/cmake/check_no_cuda.cmake")
+                   -P "${CMAKE_CURRENT_SOURCE_DIR}/cmake/check_optional_libraries.cmake")
   set_tests_properties(programs_link_no_cuda PROPERTIES LABELS tree)
   if(TARGET kusari_cuda)
     add_test(NAME check_no_cuda_finds_cuda
              COMMAND ${CMAKE_COMMAND} -DFILES=$<TARGET_FILE:kusari_cuda>
-                     -P "${CMAKE_CURRENT_SOURCE_DIR}/cmake/check_no_cuda.cmake")
+                     -P "${CMAKE_CURRENT_SOURCE_DIR}/cmake/check_optional_libraries.cmake")
     set_tests_properties(check_no_cuda_finds_cuda PROPERTIES LABELS tree WILL_FAIL ON)
     add_test(NAME cuda_library_loads COMMAND test_gpu "--test-case=cuda backend: its library loads")
     set_tests_properties(cuda_library_loads PROPERTIES LABELS tree ENVIRONMENT KUSARI_TEST_CUDA_LIBRARY=1)
@@ -572,20 +636,56 @@ if(Python3_Interpreter_FOUND)
   add_test(NAME check_layers COMMAND Python3::Interpreter "${CMAKE_CURRENT_SOURCE_DIR}/tools/check_layers")
   add_test(NAME check_layers_finds_offences
            COMMAND Python3::Interpreter "${CMAKE_CURRENT_SOURCE_DIR}/tests/check_layers/check_layers_test.py")
+  add_test(NAME gpu_check COMMAND Python3::Interpreter "${CMAKE_CURRENT_SOURCE_DIR}/tests/gpu_check/gpu_check_test.py")
   add_test(NAME check_headers COMMAND Python3::Interpreter "${CMAKE_CURRENT_SOURCE_DIR}/tools/check_headers")
   add_test(NAME check_headers_finds_offences
            COMMAND Python3::Interpreter "${CMAKE_CURRENT_SOURCE_DIR}/tests/check_headers/check_headers_test.py")
   add_test(NAME generate_calls
            COMMAND Python3::Interpreter "${CMAKE_CURRENT_SOURCE_DIR}/tests/misuse_drawn/generate_calls_test.py")
   add_test(NAME check_kernels COMMAND Python3::Interpreter "${CMAKE_CURRENT_SOURCE_DIR}/tools/check_kernels")
-  set_tests_properties(check_layers check_layers_finds_offences check_headers check_headers_finds_offences generate_calls
+  set_tests_properties(gpu_check check_layers check_layers_finds_offences check_headers check_headers_finds_offences generate_calls
                        check_kernels PROPERTIES LABELS tree)
 endif()
 
-# tools/compare gives its peer no kernels that the processor lacks.
+# What kernels take of a multiprocessor is as in the table; with cuobjdump and the architecture of the table.
+if(TARGET kusari_cuda AND Python3_Interpreter_FOUND)
+  add_test(NAME check_ptxas COMMAND Python3::Interpreter "${CMAKE_CURRENT_SOURCE_DIR}/tools/check_ptxas" --build "${CMAKE_CURRENT_BINARY_DIR}")
+  set_tests_properties(check_ptxas PROPERTIES LABELS tree SKIP_RETURN_CODE 77)
+endif()
+
+# tools/compare gives its peer no kernels that the processor lacks; tools/scaling_model agrees with published runs.
 if(Python3_Interpreter_FOUND)
   add_test(NAME compare COMMAND Python3::Interpreter -B "${CMAKE_CURRENT_SOURCE_DIR}/tests/compare/compare_test.py")
-  set_tests_properties(compare PROPERTIES LABELS tree)
+  add_test(NAME scaling_model
+           COMMAND Python3::Interpreter -B "${CMAKE_CURRENT_SOURCE_DIR}/tests/scaling_model/scaling_model_test.py")
+  set_tests_properties(compare scaling_model PROPERTIES LABELS tree)
+endif()
+
+# Several processes; skipped without mpirun.
+if(Python3_Interpreter_FOUND AND TARGET distributed_ranks)
+  add_test(NAME distributed_mpi
+           COMMAND Python3::Interpreter -B "${CMAKE_CURRENT_SOURCE_DIR}/tests/distributed/mpi_test.py"
+                   "${CMAKE_CURRENT_SOURCE_DIR}/tools/mpirun_here" $<TARGET_FILE:distributed_ranks> 2)
+  set_tests_properties(distributed_mpi PROPERTIES LABELS unit TIMEOUT 300 SKIP_RETURN_CODE 77)
+endif()
+
+if(BUILD_SHARED_LIBS AND TARGET kusari_mpi AND TARGET test_distributed)
+  add_test(NAME programs_link_no_mpi
+           COMMAND ${CMAKE_COMMAND} "-DFILES=$<TARGET_FILE:kusari>;$<TARGET_FILE:test_distributed>"
+                   -P "${CMAKE_CURRENT_SOURCE_DIR}/cmake/check_optional_libraries.cmake")
+  add_test(NAME check_optional_libraries_finds_mpi
+           COMMAND ${CMAKE_COMMAND} -DFILES=$<TARGET_FILE:kusari_mpi>
+                   -P "${CMAKE_CURRENT_SOURCE_DIR}/cmake/check_optional_libraries.cmake")
+  set_tests_properties(check_optional_libraries_finds_mpi PROPERTIES WILL_FAIL ON)
+  set_tests_properties(programs_link_no_mpi check_optional_libraries_finds_mpi PROPERTIES LABELS tree)
+endif()
+if(Python3_Interpreter_FOUND AND TARGET kusari_mpi AND TARGET example_distributed_train_mnist)
+  add_dependencies(example_distributed_train_mnist kusari_mpi)  # which it loads by name
+  add_test(NAME distributed_twins
+           COMMAND Python3::Interpreter -B "${CMAKE_CURRENT_SOURCE_DIR}/tests/distributed/twins_test.py"
+                   "${CMAKE_CURRENT_SOURCE_DIR}/tools/mpirun_here" $<TARGET_FILE:example_distributed_train_mnist>
+                   $<TARGET_FILE:example_mnist_train_mnist> "${CMAKE_CURRENT_BINARY_DIR}/tests/distributed_twins" 2)
+  set_tests_properties(distributed_twins PROPERTIES LABELS unit TIMEOUT 300 SKIP_RETURN_CODE 77)
 endif()
 
 # Skipped unless KUSARI_CHAINER_PYTHON names a Python that has Chainer.

@@ -48,6 +48,15 @@ inline PrecisionFlags precision_flags(Flags& flags) {
   return precision;
 }
 
+// The flag of programs that do not train: `std::string dtype = dtype_flag(*this);`.
+inline std::string dtype_flag(Flags& flags) {
+  PrecisionFlags precision;
+  precision.dtype = flags.text("--dtype", "", "dtype of the network (default: that of KUSARI_DTYPE)",
+                               Flags::checked(CLI::IsMember(&kDtypes)));
+  if (Flags::is_read()) set_dtype(precision);
+  return precision.dtype;
+}
+
 inline void set_loss_scale(const PrecisionFlags& precision, kusari::Dtype dtype, kusari::Optimizer& optimizer,
                            const kusari::LossScalingOptions& dynamic = {}) {
   const std::string& scale = precision.loss_scale;

@@ -34,11 +34,11 @@ struct TrainingArguments : Flags {
 };
 
 // Trains, with snapshots and a line of these values for each epoch. Returns what the last line reports.
-inline kusari::training::extensions::LogEntry run_training(kusari::training::Trainer& trainer,
-                                                           const TrainingArguments& args,
-                                                           std::vector<std::string> columns) {
+inline kusari::training::extensions::LogEntry run_training(
+    kusari::training::Trainer& trainer, const TrainingArguments& args, std::vector<std::string> columns,
+    const kusari::training::TriggerRef& snapshots = {1, "epoch"}) {
   using namespace kusari;
-  trainer.extend(extensions::snapshot({.n_retains = 1}), {.trigger = {1, "epoch"}});
+  trainer.extend(extensions::snapshot({.n_retains = 1}), {.trigger = snapshots});
   extensions::LogReport log;
   trainer.extend(log);
   trainer.extend(extensions::PrintReport(std::move(columns)));

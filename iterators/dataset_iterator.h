@@ -39,7 +39,9 @@ class KUSARI_API DatasetIterator : public Iterator {
   /// What was consumed; batches ahead are dropped on reading, and loaded again by another iterator that reads this.
   void serialize(Serializer& serializer) override;
 
+  /// Of all shards together.
   int64_t batch_size() const noexcept { return consumed_.batch_size(); }
+  const Shard& shard() const noexcept { return consumed_.shard(); }
   int64_t current_position() const noexcept { return consumed_.current_position(); }
   const datasets::Dataset& dataset() const noexcept { return *dataset_; }
 

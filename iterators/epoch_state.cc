@@ -62,6 +62,7 @@ EpochState::EpochState(const char* iterator, int64_t dataset_size, int64_t batch
       dataset_size_{dataset_size},
       batch_size_{batch_size},
       repeat_{options.repeat},
+      shard_{options.shard},
       seed_{random::bits()} {
   if (batch_size < 1) {
     throw ValueError(std::string(iterator) + ": batch_size is " + std::to_string(batch_size) + ": it must be positive");
@@ -74,6 +75,11 @@ EpochState::EpochState(const char* iterator, int64_t dataset_size, int64_t batch
   if (options.shuffle && options.order_sampler) {
     throw ValueError(std::string(iterator) +
                      ": shuffle and order_sampler are both given: leave out shuffle to use an order sampler");
+  }
+  if (shard_.size < 1 || shard_.rank < 0 || shard_.rank >= shard_.size || (repeat_ && batch_size < shard_.size)) {
+    throw ValueError(std::string(iterator) + ": shard is " + std::to_string(shard_.rank) + " of " +
+                     std::to_string(shard_.size) + ": it must be one of at least 1, and of at most as many as the " +
+                     std::to_string(batch_size) + " examples of a batch");
   }
   orders_ = std::make_shared<Orders>(options);
   order_ = first_order(0, dataset_size);
@@ -151,8 +157,10 @@ bool EpochState::advance(int64_t dataset_size, std::vector<ExampleKey>& keys) {
   }
   OrderPtr order = order_;
   int64_t sweep = sweep_;
+  int64_t place = 0;  // in the batch
   const auto take = [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i) {
+      if (place++ % shard_.size != shard_.rank) continue;
       keys.push_back({order ? (*order)[static_cast<size_t>(i)] : i, sweep,
                       // A sampler of the user's may name an example twice in a sweep.
                       orders_->sampler() != nullptr ? mixed(seed_, i) : seed_});
@@ -179,7 +187,7 @@ bool EpochState::advance(int64_t dataset_size, std::vector<ExampleKey>& keys) {
   epoch_ += completed;
   is_new_epoch_ = completed > 0;
   previous_epoch_detail_ = detail;
-  return true;
+  return !keys.empty() || shard_.size == 1;  // of a last batch there may be nothing for this shard
 }
 
 void EpochState::serialize(Serializer& serializer) {

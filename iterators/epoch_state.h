@@ -8,6 +8,7 @@
 
 #include "kusari/framework/core/export.h"
 #include "kusari/iterators/order_samplers.h"
+#include "kusari/iterators/shard.h"
 
 namespace kusari {
 class Serializer;
@@ -20,6 +21,7 @@ struct OrderOptions {
   bool repeat = true;                                           ///< go on with the next sweep
   std::optional<bool> shuffle = std::nullopt;                   ///< true when not given
   std::optional<OrderSamplerRef> order_sampler = std::nullopt;  ///< in place of shuffle
+  Shard shard = {};                                             ///< the part of each batch that this process takes
 };
 
 /// An example of a batch, and what determines its random numbers: ExampleRandomScope(seed, epoch, index).
@@ -36,12 +38,12 @@ struct ExampleKey {
 class KUSARI_API EpochState {
  public:
   /// Takes the iterator's seed from the process's random stream.
-  /// Throws ValueError, naming `iterator`, for a batch size below 1, one above the data set's and 2^24 with repeat, or
-  /// shuffle together with an order sampler.
+  /// Throws ValueError, naming `iterator`, for a batch size below 1, one above the data set's and 2^24 with repeat,
+  /// shuffle together with an order sampler, or a shard that is none or would be empty.
   EpochState(const char* iterator, int64_t dataset_size, int64_t batch_size, const OrderOptions& options);
 
   /// Steps over the next batch and writes its examples to `keys`: batch_size of them, fewer in the last batch without
-  /// repeat. False, and no keys, when there is none.
+  /// repeat; of a shard, those of this process. False, and no keys, when there is none.
   /// Throws ValueError for an empty data set that should repeat, and for an order sampler that changes the length; the
   /// state is then what it was.
   bool advance(int64_t dataset_size, std::vector<ExampleKey>& keys);
@@ -52,7 +54,9 @@ class KUSARI_API EpochState {
   /// Forgets the orders of sweeps before this one, for all copies.
   void discard_past() noexcept;
 
+  /// Of all shards together.
   int64_t batch_size() const noexcept { return batch_size_; }
+  const Shard& shard() const noexcept { return shard_; }
   bool repeat() const noexcept { return repeat_; }
   /// Examples of the sweep under way that were handed out.
   int64_t current_position() const noexcept { return position_; }
@@ -82,6 +86,7 @@ class KUSARI_API EpochState {
   int64_t dataset_size_;
   int64_t batch_size_;
   bool repeat_;
+  Shard shard_;
   uint64_t seed_;
   std::shared_ptr<Orders> orders_;
   OrderPtr order_;     // of this sweep; null: 0, 1, 2, ...

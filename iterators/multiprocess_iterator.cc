@@ -22,7 +22,7 @@ constexpr int64_t kMaxExampleBytes = int64_t{1} << 47;  // what a process can ad
 MultiprocessIterator::MultiprocessIterator(datasets::DatasetRef dataset, int64_t batch_size,
                                            const MultiprocessIteratorOptions& options)
     : DatasetIterator(kMultiprocessIterator, std::move(dataset), batch_size,
-                      {options.repeat, options.shuffle, options.order_sampler}, options.n_prefetch),
+                      {options.repeat, options.shuffle, options.order_sampler, options.shard}, options.n_prefetch),
       n_processes_{options.n_processes == 0 ? num_threads() : options.n_processes} {
   expect_option(kMultiprocessIterator, n_processes_ > 0 && n_processes_ <= kMaxProcesses, "n_processes",
                 std::to_string(options.n_processes), "be positive and at most 65536, or 0 for all cores");

@@ -19,7 +19,7 @@ constexpr int64_t kMaxThreads = 4096;
 MultithreadIterator::MultithreadIterator(datasets::DatasetRef dataset, int64_t batch_size,
                                          const MultithreadIteratorOptions& options)
     : DatasetIterator(kMultithreadIterator, std::move(dataset), batch_size,
-                      {options.repeat, options.shuffle, options.order_sampler}, options.n_prefetch),
+                      {options.repeat, options.shuffle, options.order_sampler, options.shard}, options.n_prefetch),
       n_threads_{options.n_threads == 0 ? num_threads() : options.n_threads} {
   expect_option(kMultithreadIterator, n_threads_ > 0 && n_threads_ <= kMaxThreads, "n_threads",
                 std::to_string(options.n_threads), "be positive and at most 4096, or 0 for all cores");

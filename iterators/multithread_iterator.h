@@ -8,6 +8,7 @@
 #include "kusari/iterators/dataset_iterator.h"
 #include "kusari/iterators/on_failure.h"
 #include "kusari/iterators/order_samplers.h"
+#include "kusari/iterators/shard.h"
 
 namespace kusari::iterators {
 
@@ -20,6 +21,7 @@ struct MultithreadIteratorOptions {
   std::optional<double> dataset_timeout = 30;                   ///< seconds for one example; none: for ever
   OnFailure on_failure = OnFailure::raise;
   int64_t max_retries = 3;
+  Shard shard = {};  ///< the part of each batch that this process takes
 };
 
 /// A SerialIterator whose batches are prepared ahead by threads: the same examples in the same order with the same

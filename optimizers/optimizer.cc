@@ -5,6 +5,7 @@
 #include <cmath>
 #include <limits>
 
+#include "kusari/framework/autograd/final_leaves.h"
 #include "kusari/framework/core/argument.h"
 #include "kusari/framework/core/config.h"
 #include "kusari/framework/core/error.h"
@@ -129,6 +130,7 @@ void Optimizer::setup_target(Link& link, size_t size, detail::CallModel call) {
   for (Parameter* parameter : link.params()) {
     parameter->set_update_rule(std::make_unique<KernelRule>(impl_->id, state_names(), hyperparameters));
   }
+  if (impl_->exchange) impl_->exchange->share(*this);
 }
 
 void Optimizer::check_hyperparameters() {
@@ -164,13 +166,36 @@ void Optimizer::cleargrads() {
 }
 
 Optimizer::ForwardScope Optimizer::forward_scope() const {
-  return impl_->forward_scope ? impl_->forward_scope() : ForwardScope();
+  ForwardScope scope = impl_->forward_scope ? impl_->forward_scope() : ForwardScope();
+  if (impl_->exchange == nullptr) return scope;
+  const bool makes_parameters =
+      std::any_of(impl_->members.begin(), impl_->members.end(),
+                  [](const Impl::Member& member) { return !member.parameter->is_initialized(); });
+  return impl_->exchange->forward_scope(std::move(scope), makes_parameters);
+}
+
+bool Optimizer::note_batch(const Variable& x) {
+  if (impl_->exchange != nullptr && x.is_defined() && x.ndim() > 0) impl_->exchange->note_examples(x.shape(0));
+  return true;
+}
+
+// Whether there are gradients for a step.
+bool Optimizer::exchange_gradients() {
+  return impl_->exchange == nullptr || impl_->exchange->run_once(*this, impl_->all_parameters());
+}
+
+std::vector<Parameter*> Optimizer::Impl::all_parameters() const {
+  std::vector<Parameter*> parameters;
+  parameters.reserve(members.size());
+  for (const Member& member : members) parameters.push_back(member.parameter);
+  return parameters;
 }
 
 void Optimizer::backward(const Variable& loss, const BackwardOptions& options) {
   if (!loss.is_defined()) throw TypeError(std::string(name()) + "::backward: loss is not given: it is required");
 
   Impl& impl = *impl_;
+  if (impl.exchange != nullptr) impl.exchange->forget_exchanged();
   BackwardOptions scaled = options;
   if (!options.loss_scale && !options.device_loss_scale.is_defined()) {
     if (impl.scaling == Impl::Scaling::device) {
@@ -189,7 +214,13 @@ void Optimizer::update_for(Variable loss) {
                     "::update: the loss function returned an undefined variable: it must return the loss");
   }
   cleargrads();  // what the loss function may have left
-  backward(loss, {.release_graph = !config().keep_graph_on_report});
+  if (impl_->exchange == nullptr) {
+    backward(loss, {.release_graph = !config().keep_graph_on_report});
+  } else {
+    impl_->exchange->forget_exchanged();
+    const detail::ScopedFinalLeaves early(impl_->exchange->begin_backward(*this, impl_->all_parameters()));
+    backward(loss, {.release_graph = !config().keep_graph_on_report});
+  }
   loss = Variable();
   update();
 }
@@ -224,7 +255,8 @@ void Optimizer::accumulate(const std::function<Variable()>& lossfun, double weig
 void Optimizer::update() {
   const profiler::Range range("update");
   impl_->refresh();
-  Step(*impl_).run();
+  if (exchange_gradients()) Step(*impl_).run();
+  if (impl_->exchange != nullptr) impl_->exchange->forget_exchanged();
 }
 
 void Optimizer::Impl::refresh() {
@@ -386,6 +418,7 @@ void Optimizer::serialize(Serializer& serializer) {
   if (!writer) {
     impl.clock = detail::StepClock(steps, skipped);
     ++impl.settings;
+    if (impl.exchange != nullptr) impl.exchange->request_sharing();
   }
   const std::unique_ptr<Serializer> below = serializer.child("hyperparam");
   for (const Field& field : fields()) {
@@ -426,6 +459,14 @@ void Optimizer::serialize(Serializer& serializer) {
       }
     });
   }
+}
+
+void detail::attach_exchange(Optimizer& optimizer, std::shared_ptr<GradientExchange> exchange) {
+  OptimizerAccess::attach_exchange(optimizer, std::move(exchange));
+}
+
+GradientExchange* detail::exchange_of(const Optimizer& optimizer) noexcept {
+  return OptimizerAccess::exchange(optimizer);
 }
 
 }  // namespace kusari

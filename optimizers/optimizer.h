@@ -73,6 +73,8 @@ class KUSARI_API Optimizer {
   requires std::is_invocable_r_v<Variable, F&, Args...>
   void update(F&& lossfun, Args&&... args) {
     cleargrads();
+    [[maybe_unused]] bool is_noted = false;
+    ((is_noted = is_noted || note_batch(args)), ...);
     const auto forward = [&] {
       const ForwardScope scope = forward_scope();
       const profiler::Range range("forward");
@@ -188,6 +190,13 @@ class KUSARI_API Optimizer {
   Variable call_model(Link& model, const detail::ModelInputs& inputs) const;
   ForwardScope forward_scope() const;
   void cleargrads();
+  // For several processes, whose gradients weigh as many examples as they are of: the first axis of the first variable.
+  template <class T>
+  static constexpr bool note_batch(const T&) {
+    return false;
+  }
+  bool note_batch(const Variable& x);
+  bool exchange_gradients();
   Variable weighted_loss(const std::function<Variable()>& lossfun, double weight) const;
   void update_for(Variable loss);
   void report_skipped() const;

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "kusari/framework/core/collectives.h"
 #include "kusari/framework/core/config.h"
 #include "kusari/framework/core/error.h"
 #include "kusari/framework/core/graph_capture.h"
@@ -61,6 +62,20 @@ Array OptimizerAccess::step_numbers(const Optimizer& optimizer) {
   return numbers;
 }
 
+void OptimizerAccess::attach_exchange(Optimizer& optimizer, std::shared_ptr<GradientExchange> exchange) {
+  optimizer.impl_->exchange = std::move(exchange);
+  ++optimizer.impl_->settings;
+  if (optimizer.impl_->exchange != nullptr && optimizer.has_target()) optimizer.impl_->exchange->share(optimizer);
+}
+
+GradientExchange* OptimizerAccess::exchange(const Optimizer& optimizer) noexcept {
+  return optimizer.impl_->exchange.get();
+}
+
+void OptimizerAccess::note_examples(Optimizer& optimizer, int64_t examples) {
+  if (optimizer.impl_->exchange != nullptr) optimizer.impl_->exchange->note_examples(examples);
+}
+
 std::vector<std::pair<std::string, double>> OptimizerAccess::hyperparameters(Optimizer& optimizer) {
   std::vector<std::pair<std::string, double>> result;
   for (const Optimizer::Field& field : optimizer.fields()) result.emplace_back(field.name, *field.value);
@@ -94,6 +109,7 @@ LossScale* OptimizerAccess::loss_scale(Optimizer& optimizer) noexcept { return o
 
 Array OptimizerAccess::squared_norm(Optimizer& optimizer) {
   optimizer.impl_->refresh();
+  optimizer.exchange_gradients();
   std::vector<Parameter*> parameters;
   for (const Optimizer::Impl::Member& member : optimizer.impl_->members) {
     if (member.parameter->is_initialized()) parameters.push_back(member.parameter);
@@ -113,11 +129,13 @@ void OptimizerAccess::update(Optimizer& optimizer, const Array& guard, const Arr
     constexpr double kInfinity = std::numeric_limits<double>::infinity();
     impl.skips = std::make_shared<LossScale>(kernels::LossScaleRule{1, 1, 1, 0, kInfinity, 0}, 1);
   }
-  Optimizer::Step(impl).run_guarded(guard, loss_scale);
+  if (optimizer.exchange_gradients()) Optimizer::Step(impl).run_guarded(guard, loss_scale);
+  if (impl.exchange != nullptr) impl.exchange->forget_exchanged();
 }
 
 void OptimizerAccess::unscale(Optimizer& optimizer, const Array& loss_scale) {
   optimizer.impl_->refresh();
+  optimizer.exchange_gradients();
   Conversions conversions;
   for (const Optimizer::Impl::Member& member : optimizer.impl_->members) {
     Parameter& parameter = *member.parameter;
@@ -140,6 +158,9 @@ std::string OptimizerAccess::obstacle(const Optimizer& optimizer) {
   using Scaling = Optimizer::Impl::Scaling;
   if (impl.scaling == Scaling::chainer_fixed || impl.scaling == Scaling::chainer_dynamic) {
     return "its loss scaling is chainer_compatible, which looks at gradients on the host";
+  }
+  if (impl.exchange != nullptr && impl.exchange->group().size() > 1) {
+    return "its gradients are exchanged with other processes";
   }
   const auto lives = [](const auto& observer) { return !observer.expired(); };
   if (std::any_of(impl.observers.begin(), impl.observers.end(), lives)) {

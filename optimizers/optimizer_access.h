@@ -15,6 +15,7 @@
 
 namespace kusari {
 
+class GradientExchange;
 class Link;
 class LossScale;
 class Optimizer;
@@ -48,6 +49,14 @@ struct KUSARI_API OptimizerAccess {
   /// The numbers of the last step's kernels, float64, on their device, where that alone knows how many steps there
   /// were; undefined where the host does, and before the first step.
   static Array step_numbers(const Optimizer& optimizer);
+
+  // For several processes.
+
+  static void attach_exchange(Optimizer& optimizer, std::shared_ptr<GradientExchange> exchange);
+  /// Null without one.
+  static GradientExchange* exchange(const Optimizer& optimizer) noexcept;
+  /// The gradients to come are of so many more examples.
+  static void note_examples(Optimizer& optimizer, int64_t examples);
 
   // For reports.
 

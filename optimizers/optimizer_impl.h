@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "kusari/framework/links/stray_links.h"
+#include "kusari/optimizers/gradient_exchange.h"
 #include "kusari/optimizers/loss_scale.h"
 #include "kusari/optimizers/optimizer.h"
 #include "kusari/optimizers/optimizer_access.h"
@@ -103,7 +104,8 @@ struct Optimizer::Impl {
   StepLists lists;
   detail::HookList hooks;
   std::vector<std::weak_ptr<const GradientObserver>> observers;
-  uint64_t recorded_by = 0;  // id of the last GraphCapture that recorded a step
+  uint64_t recorded_by = 0;                    // id of the last GraphCapture that recorded a step
+  std::shared_ptr<GradientExchange> exchange;  // with other processes; null: there are none
   std::function<ForwardScope()> forward_scope;
   bool forward_scope_is_constant = true;  // there is none
   bool fp32_update = false;
@@ -141,6 +143,7 @@ struct Optimizer::Impl {
     return rule != nullptr && rule->owner == id ? rule : nullptr;
   }
   [[noreturn]] void throw_displaced(Link& target) const;
+  std::vector<Parameter*> all_parameters() const;
   /// Finds the target's parameters. Throws StateError when another optimizer has taken some.
   void refresh();
   /// Gives kernels their numbers; whether one must compute them from the schedule.

@@ -11,9 +11,17 @@
 #include "kusari/framework/core/serializer.h"
 #include "kusari/framework/core/summary.h"
 #include "kusari/framework/functions/math/basic_math.h"
+#include "kusari/optimizers/gradient_exchange.h"
+#include "kusari/optimizers/optimizer_access.h"
 
 namespace kusari::updaters {
 namespace {
+
+/// How many examples there are for a step, of which several processes have parts.
+void note_batch(Optimizer& optimizer, const Variables& inputs) {
+  if (inputs.empty() || inputs[0].ndim() == 0) return;
+  detail::OptimizerAccess::note_examples(optimizer, inputs[0].shape(0));
+}
 
 template <class Named>
 size_t find(const Named& named, const std::string& name, const char* what) {
@@ -105,6 +113,7 @@ std::vector<std::pair<std::string, Optimizer*>> StandardUpdater::get_all_optimiz
 
 void StandardUpdater::update() {
   timer_.begin_step();
+  const double waited = seconds_waited();
   sweep_ = {};
   {
     // Several optimizers may have losses that share a graph, as the two of a GAN do: the first must leave it whole.
@@ -117,7 +126,16 @@ void StandardUpdater::update() {
   }
   look_ahead();
   ++iteration_;
-  timer_.end_step();
+  timer_.end_step(seconds_waited() - waited);
+}
+
+double StandardUpdater::seconds_waited() const {
+  double seconds = 0;
+  for (const auto& [name, optimizer] : optimizers_) {
+    if (const GradientExchange* const exchange = detail::OptimizerAccess::exchange(*optimizer))
+      seconds += exchange->waited();
+  }
+  return seconds;
 }
 
 std::optional<double> StandardUpdater::previous_epoch_detail() const {
@@ -174,6 +192,7 @@ Variable StandardUpdater::loss_of(Optimizer& optimizer, const Variables& inputs)
 void StandardUpdater::step(const Variables& inputs) {
   is_static_step_used_ = true;
   Optimizer& optimizer = get_optimizer("main");
+  note_batch(optimizer, inputs);
   if (static_step_) {
     static_step_->update(optimizer, {inputs.data(), inputs.size()});
   } else {
@@ -207,6 +226,7 @@ void StandardUpdater::update_accumulated(Optimizer& optimizer) {
       const std::optional<ReportScope> scope = report_to(observation);
       const std::optional<Variables> inputs = done == 0 ? next_inputs() : try_next_main();
       if (!inputs) break;
+      note_batch(optimizer, *inputs);
       optimizer.accumulate([&] { return loss_of(optimizer, *inputs); }, share);
     }
     ++done;

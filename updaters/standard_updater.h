@@ -114,6 +114,7 @@ class KUSARI_API StandardUpdater : public Updater {
   };
 
   iterators::Iterator& main_iterator() const noexcept { return *iterators_[main_].second; }
+  double seconds_waited() const;
   void count_batch();
   void begin_epochs(Optimizer& optimizer);
   Variable loss_of(Optimizer& optimizer, const Variables& inputs) const;

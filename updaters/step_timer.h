@@ -41,8 +41,9 @@ class KUSARI_API StepTimer {
     data_ = {};
     begin_ = Clock::now();
   }
-  /// Steps that do not come to their end are not counted.
-  void end_step() noexcept;
+  /// `exchange`: seconds of the step that went to waiting for other processes. Steps that do not come to their end are
+  /// not counted.
+  void end_step(double exchange = 0) noexcept;
   const StepTimes& times() const noexcept { return times_; }
   /// Snapshots of Chainer have no times.
   void serialize(Serializer& serializer);

@@ -19,11 +19,13 @@ class Trainer;
 
 namespace kusari::updaters {
 
-/// Seconds that steps took, all together: waiting for batches, preparing and sending them; and the rest.
+/// Seconds that steps took, all together: waiting for batches, preparing and sending them; waiting for other processes;
+/// and the rest.
 struct KUSARI_API StepTimes {
   double data = 0;
   double compute = 0;
   int64_t iterations = 0;
+  double exchange = 0;
 
   /// What came after `earlier`; everything when that is of another run.
   StepTimes since(const StepTimes& earlier) const noexcept;

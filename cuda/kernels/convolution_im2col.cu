@@ -284,7 +284,9 @@ class Im2col {
   }
 
   int64_t chunk_rows(int64_t size) const {
-    return rows_of_chunk(sizes_.rows(), sizes_.depth() * sizes_.groups * size, get_max_workspace_size());
+    constexpr size_t kEnough = size_t{64} << 20;  // products of larger chunks are no faster
+    const size_t limit = std::min(context_.workspace_limit(), kEnough);
+    return rows_of_chunk(sizes_.rows(), sizes_.depth() * sizes_.groups * size, limit);
   }
   Scratch scratch(int64_t rows, int64_t size) const {
     return Scratch(context_, static_cast<size_t>(rows * sizes_.depth() * sizes_.groups * size));

@@ -54,6 +54,16 @@ KUSARI_HOST_DEVICE km::i64 widen(int8_t x) { return x; }
 KUSARI_HOST_DEVICE km::i64 widen(uint8_t x) { return x; }
 KUSARI_HOST_DEVICE km::i64 widen(bool x) { return x ? 1 : 0; }
 
+/// A floating number as an integer: what T cannot hold is its nearest number, as cards convert.
+template <class T, class From>
+KUSARI_HOST_DEVICE T integer_from(From x) {
+#if defined(KUSARI_CUDA_EMULATED)
+  return emulated::saturated<T>(x);
+#else
+  return static_cast<T>(x);
+#endif
+}
+
 /// x as an element of type T: halves are rounded to nearest, to even at a tie (a NaN is a quiet one, whose other digits
 /// are the hardware's); bool is "is not zero".
 template <class T, class From>
@@ -77,7 +87,9 @@ KUSARI_HOST_DEVICE T narrow(From x) {
   } else if constexpr (dtype_of<T> == Dtype::bool_) {
     return x != From{};
   } else if constexpr (sizeof(T) == 1 && From(0.5) != From(0)) {
-    return static_cast<T>(static_cast<int>(x));  // what lies outside the small type wraps, as on the CPU
+    return static_cast<T>(integer_from<int>(x));  // what lies outside the small type wraps, as on the CPU
+  } else if constexpr (T(0.5) == T(0) && From(0.5) != From(0)) {
+    return integer_from<T>(x);
   } else {
     return static_cast<T>(x);
   }

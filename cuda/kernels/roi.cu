@@ -5,12 +5,14 @@
 #include "kusari/cuda/kernels/launch.cuh"
 #include "kusari/cuda/kernels/pack_access.cuh"
 #include "kusari/cuda/kernels/pixel_index.cuh"
+#include "kusari/cuda/kernels/row_index.cuh"
 #include "kusari/cuda/runtime/context.h"
 #include "kusari/cuda/runtime/register.h"
 #include "kusari/framework/kernels/math.h"
 
 // A first kernel makes a table of the regions. Results are one thread for each bin and pack of channels. The gradient
-// is gathered: each pixel visits the regions of its image that it is in, in their order, so that no two threads meet.
+// is gathered: each pixel visits the regions of its image, which are sorted by it, in their order, so that no two
+// threads meet.
 namespace kusari::cuda {
 namespace {
 
@@ -23,51 +25,112 @@ bool is_align(const Roi& roi) { return roi.kind == RoiKind::max_align || roi.kin
 bool is_max(const Roi& roi) { return roi.kind == RoiKind::max_pooling || roi.kind == RoiKind::max_align; }
 
 /// One or two neighbouring pixels along an axis with their weights: a pixel of pooling, a sample of align.
+template <class T>
 struct Tap {
   int pixel[2];
-  double weight[2];
+  T weight[2];
 
   __device__ __forceinline__ bool is_inside() const { return weight[0] > 0 || weight[1] > 0; }
-  __device__ __forceinline__ double of(int at) const {
+  __device__ __forceinline__ T of(int at) const {
     return (pixel[0] == at ? weight[0] : 0) + (pixel[1] == at ? weight[1] : 0);
+  }
+};
+
+/// A number of pixels as two floats, of about 48 bits: cards for games compute 64 times as slowly in float64.
+struct Pair {
+  float high, low;
+
+  __device__ __forceinline__ static Pair of(double x) {
+    const auto high = static_cast<float>(x);
+    return {high, static_cast<float>(x - static_cast<double>(high))};
+  }
+  /// The exact product and sum of the high parts (Dekker 1971).
+  __device__ __forceinline__ Pair times(float factor) const {
+    const float product = __fmul_rn(high, factor);
+    return Pair{product, __fmaf_rn(low, factor, __fmaf_rn(high, factor, -product))}.normalized();
+  }
+  __device__ __forceinline__ Pair plus(const Pair& other) const {
+    const float sum = __fadd_rn(high, other.high), part = __fadd_rn(sum, -high);
+    const float rest = __fadd_rn(__fadd_rn(high, -__fadd_rn(sum, -part)), __fadd_rn(other.high, -part));
+    return Pair{sum, __fadd_rn(rest, __fadd_rn(low, other.low))}.normalized();
+  }
+  __device__ __forceinline__ Pair normalized() const {
+    const float sum = __fadd_rn(high, low);
+    return {sum, __fadd_rn(low, -__fadd_rn(sum, -high))};
+  }
+  __device__ __forceinline__ int floor() const {
+    const float whole = ::floorf(high);
+    return static_cast<int>(whole) - (whole == high && low < 0 ? 1 : 0);
+  }
+  __device__ __forceinline__ float minus(int whole) const {
+    return __fadd_rn(__fadd_rn(high, -static_cast<float>(whole)), low);
   }
 };
 
 /// A region along one axis.
 struct Side {
-  double begin, width;  ///< of the first bin, and of each; in pixels
-  int samples;          ///< of a bin of align; 0 for pooling
-  int size;             ///< pixels of the image
-  int low, high;        ///< the pixels that any bin may touch, `high` excluded
+  double begin, width, step;  ///< of the first bin, of each, and of a sample; in pixels
+  Pair begin_pair, width_pair, step_pair;
+  int samples;       ///< of a bin of align; 0 for pooling
+  int size;          ///< pixels of the image
+  int low, high;     ///< the pixels that any bin may touch, `high` excluded
+  const int* edges;  ///< first pixel of each bin of pooling, and the one behind its last
 
   /// Taps of a bin.
-  __device__ __forceinline__ int count(int bin) const { return samples > 0 ? samples : last(bin) - first(bin); }
-  __device__ __forceinline__ Tap tap(int bin, int i) const {
-    if (samples == 0) return {{first(bin) + i, 0}, {1, 0}};
-    const double inside = (static_cast<double>(i) + 0.5) * width / static_cast<double>(samples);
-    return sample(begin + static_cast<double>(bin) * width + inside);
+  __device__ __forceinline__ int count(int bin) const {
+    return samples > 0 ? samples : edges[2 * bin + 1] - edges[2 * bin];
   }
-  /// The pixels of a bin of pooling.
-  __device__ __forceinline__ int first(int bin) const { return limited(::floor(static_cast<double>(bin) * width)); }
-  __device__ __forceinline__ int last(int bin) const { return limited(::ceil(static_cast<double>(bin + 1) * width)); }
+  template <class T>
+  __device__ __forceinline__ Tap<T> tap(int bin, int i) const {
+    if (samples == 0) return {{edges[2 * bin] + i, 0}, {1, 0}};
+    if constexpr (sizeof(T) == sizeof(double)) {
+      const double p = begin + static_cast<double>(bin) * width + (static_cast<double>(i) + 0.5) * step;
+      const int floor = p >= -1 && p <= static_cast<double>(size) ? static_cast<int>(::floor(p)) : size + 1;
+      return sample<double>(floor, p - static_cast<double>(floor));
+    } else {
+      const Pair p = begin_pair.plus(width_pair.times(static_cast<float>(bin)))
+                         .plus(step_pair.times(static_cast<float>(i) + 0.5f));
+      const bool is_near = p.high >= -2 && p.high <= static_cast<float>(size + 1);
+      const int floor = is_near ? p.floor() : size + 1;
+      return sample<float>(floor, p.minus(floor));
+    }
+  }
+  /// body(bin, i, tap) for the taps that touch pixel `at`, in their order.
+  template <class T, class Body>
+  __device__ __forceinline__ void for_each_near(int at, int bins, const Body& body) const {
+    if (samples == 0) {
+      for (int bin = 0; bin < bins; ++bin) {
+        if (at >= edges[2 * bin] && at < edges[2 * bin + 1])
+          body(bin, at - edges[2 * bin], tap<T>(bin, at - edges[2 * bin]));
+      }
+      return;
+    }
+    // Samples lie `step` apart, and touch pixels less than one from them; one more on either side for the rounding.
+    const float distance = (static_cast<float>(at) - begin_pair.high) - begin_pair.low, each = 1 / step_pair.high;
+    const float most = static_cast<float>(bins) * static_cast<float>(samples);
+    const float first = (distance - 1) * each - 1.5f, last = (distance + 1) * each + 1.5f;
+    const int begin_sample = static_cast<int>(first < 0 ? 0 : first > most ? most : first);
+    const int end_sample = static_cast<int>(last < 0 ? 0 : last > most ? most : ::ceilf(last));
+    for (int k = begin_sample; k < end_sample; ++k) {
+      const Tap<T> near = tap<T>(k / samples, k % samples);
+      if (near.of(at) > 0) body(k / samples, k % samples, near);
+    }
+  }
 
  private:
-  __device__ __forceinline__ int limited(double offset) const {
-    const double at = offset + begin;
-    return at < 0 ? 0 : at > size ? size : static_cast<int>(at);
-  }
-  /// A linear interpolation at p; no weight at all beyond one pixel from the image.
-  __device__ __forceinline__ Tap sample(double p) const {
-    Tap tap{{0, 0}, {0, 0}};
-    if (!(p >= -1 && p <= static_cast<double>(size))) return tap;
-    const int floor = static_cast<int>(::floor(p)), low_pixel = floor < size ? floor : size - 1, next = low_pixel + 1;
+  /// A linear interpolation `part` behind pixel `floor`; no weight at all beyond one pixel from the image.
+  template <class T>
+  __device__ __forceinline__ Tap<T> sample(int floor, T part) const {
+    Tap<T> tap{{0, 0}, {0, 0}};
+    if (floor < -1 || floor > size || (floor == size && part > 0)) return tap;
+    const int low_pixel = floor < size ? floor : size - 1, next = low_pixel + 1;
     if (low_pixel >= 0) {
       tap.pixel[0] = low_pixel;
-      tap.weight[0] = next >= size ? 1 : static_cast<double>(next) - p;
+      tap.weight[0] = next >= size ? 1 : T(1) - part;
     }
     if (next < size) {
       tap.pixel[1] = next;
-      tap.weight[1] = low_pixel < 0 ? 1 : p - static_cast<double>(low_pixel);
+      tap.weight[1] = low_pixel < 0 ? 1 : part;
     }
     return tap;
   }
@@ -78,22 +141,12 @@ struct Region {
   Side rows, columns;
 };
 
-__device__ inline int64_t integer_at(const void* data, Dtype dtype, int64_t i) {
-  switch (dtype) {
-    case Dtype::bool_:
-    case Dtype::uint8:
-      return static_cast<const uint8_t*>(data)[i];
-    case Dtype::int8:
-      return static_cast<const int8_t*>(data)[i];
-    case Dtype::int32:
-      return static_cast<const int32_t*>(data)[i];
-    default:
-      return static_cast<const int64_t*>(data)[i];
-  }
-}
+/// The pixel that is so far from the first bin's begin, in the image or at its edge.
+__device__ inline int limited(double at, int size) { return at < 0 ? 0 : at > size ? size : static_cast<int>(at); }
 
-__device__ inline Side side_of(const Roi& roi, bool align, int axis, double begin, double end, int size) {
-  Side side;
+/// edges: room for two numbers for each bin.
+__device__ inline Side side_of(const Roi& roi, bool align, int axis, double begin, double end, int size, int* edges) {
+  Side side{};
   const double bins = static_cast<double>(roi.out[axis]), limit = static_cast<double>(size);
   side.size = size;
   side.begin = begin * roi.spatial_scale;
@@ -111,16 +164,25 @@ __device__ inline Side side_of(const Roi& roi, bool align, int axis, double begi
     side.begin = ::nearbyint(side.begin);
     end = ::nearbyint(end) + (roi.includes_last_pixel ? 1 : 0);
     side.width = (end - side.begin > 1 ? end - side.begin : 1) / bins;
-    side.samples = 0;
-    side.low = side.first(0);
-    side.high = side.last(static_cast<int>(roi.out[axis]) - 1);
+    side.edges = edges;
+    const int out = static_cast<int>(roi.out[axis]);
+    for (int bin = 0; bin < out; ++bin) {
+      edges[2 * bin] = limited(::floor(static_cast<double>(bin) * side.width) + side.begin, size);
+      edges[2 * bin + 1] = limited(::ceil(static_cast<double>(bin + 1) * side.width) + side.begin, size);
+    }
+    side.low = edges[0];
+    side.high = edges[2 * out - 1];
   }
+  side.step = align ? side.width / static_cast<double>(side.samples) : 0;
+  side.begin_pair = Pair::of(side.begin);
+  side.width_pair = Pair::of(side.width);
+  side.step_pair = Pair::of(side.step);
   return side;
 }
 
 __global__ void __launch_bounds__(kThreads)
     find_regions(Roi roi, bool align, int64_t count, AnyNumbers rois, const void* indices, Dtype index_dtype,
-                 int64_t images, int height, int width, Region* regions) {
+                 int64_t images, int height, int width, int* edges, Region* regions) {
   const int64_t r = static_cast<int64_t>(blockIdx.x) * kThreads + threadIdx.x;
   if (r >= count) return;
   double corner[4];
@@ -129,12 +191,13 @@ __global__ void __launch_bounds__(kThreads)
     corner[i] = rois.get(4 * r + i);
     is_sound = is_sound && corner[i] - corner[i] == 0;  // finite
   }
-  const int64_t image = integer_at(indices, index_dtype, r);
+  const int64_t image = load_integer(indices, index_dtype, r);
   is_sound = is_sound && image >= 0 && image < images;
   regions[r].image = is_sound ? image : -1;
   if (!is_sound) return;
-  regions[r].rows = side_of(roi, align, 0, corner[0], corner[2], height);
-  regions[r].columns = side_of(roi, align, 1, corner[1], corner[3], width);
+  int* const own_edges = edges + r * 2 * (roi.out[0] + roi.out[1]);
+  regions[r].rows = side_of(roi, align, 0, corner[0], corner[2], height, own_edges);
+  regions[r].columns = side_of(roi, align, 1, corner[1], corner[3], width, own_edges + 2 * roi.out[0]);
 }
 
 /// The arrays of bins and of pixels, channels-last, in packs.
@@ -159,18 +222,19 @@ struct Geometry {
         value_of_nothing{roi.value_of_nothing} {}
   LaunchShape shape() const { return {dim3(blocks_for(total, kThreads)), dim3(kThreads)}; }
   /// What argmax calls tap (i, j) of a bin.
-  __device__ __forceinline__ int number(const Region& region, const Tap& y, int i, const Tap& x, int j) const {
+  template <class T>
+  __device__ __forceinline__ int number(const Region& region, const Tap<T>& y, int i, const Tap<T>& x, int j) const {
     return align ? i * region.columns.samples + j : y.pixel[0] * width + x.pixel[0];
   }
   /// body(pack of x, weight) for the up to four pixels of a sample.
-  template <class Body>
-  __device__ __forceinline__ void for_each_pixel(const Region& region, const Tap& y, const Tap& x, int pack,
+  template <class T, class Body>
+  __device__ __forceinline__ void for_each_pixel(const Region& region, const Tap<T>& y, const Tap<T>& x, int pack,
                                                  const Body& body) const {
 #pragma unroll
     for (int i = 0; i < 2; ++i) {
 #pragma unroll
       for (int j = 0; j < 2; ++j) {
-        const double weight = y.weight[i] * x.weight[j];
+        const T weight = y.weight[i] * x.weight[j];
         if (weight > 0) {
           body(((region.image * height + y.pixel[i]) * width + x.pixel[j]) * packs.size() + pack, weight);
         }
@@ -192,15 +256,15 @@ struct Bin {
     column = g.inner.take(region);
     row = g.outer.take(region);
   }
-  template <class Body>
+  template <class T, class Body>
   __device__ __forceinline__ void for_each_tap(const Region& where, const Body& body) const {
     if (where.image < 0) return;
     const int rows = where.rows.count(row), columns = where.columns.count(column);
     for (int i = 0; i < rows; ++i) {
-      const Tap y = where.rows.tap(row, i);
+      const Tap<T> y = where.rows.tap<T>(row, i);
       if (!y.is_inside()) continue;
       for (int j = 0; j < columns; ++j) {
-        const Tap x = where.columns.tap(column, j);
+        const Tap<T> x = where.columns.tap<T>(column, j);
         if (x.is_inside()) body(y, i, x, j);
       }
     }
@@ -223,12 +287,12 @@ __global__ void __launch_bounds__(kThreads)
     best[v] = static_cast<T>(g.value_of_nothing);
     at[v] = -1;
   }
-  bin.for_each_tap(region, [&](const Tap& ty, int i, const Tap& tx, int j) {
+  bin.for_each_tap<T>(region, [&](const Tap<T>& ty, int i, const Tap<T>& tx, int j) {
     T value[V] = {};
-    g.for_each_pixel(region, ty, tx, bin.pack, [&](int64_t pixel, double weight) {
+    g.for_each_pixel(region, ty, tx, bin.pack, [&](int64_t pixel, T weight) {
       const Pack<S, V> pack = load_pack<V>(x, pixel);
 #pragma unroll
-      for (int v = 0; v < V; ++v) value[v] += static_cast<T>(weight) * widen(pack.at[v]);
+      for (int v = 0; v < V; ++v) value[v] += weight * widen(pack.at[v]);
     });
     const int number = g.number(region, ty, i, tx, j);
 #pragma unroll
@@ -254,11 +318,11 @@ __global__ void __launch_bounds__(kThreads) take_mean(Geometry g, const Region* 
   if (!bin.exists) return;
   const Region region = regions[bin.region];
   T sum[V] = {};
-  bin.for_each_tap(region, [&](const Tap& ty, int, const Tap& tx, int) {
-    g.for_each_pixel(region, ty, tx, bin.pack, [&](int64_t pixel, double weight) {
+  bin.for_each_tap<T>(region, [&](const Tap<T>& ty, int, const Tap<T>& tx, int) {
+    g.for_each_pixel(region, ty, tx, bin.pack, [&](int64_t pixel, T weight) {
       const Pack<S, V> pack = load_pack<V>(x, pixel);
 #pragma unroll
-      for (int v = 0; v < V; ++v) sum[v] += static_cast<T>(weight) * widen(pack.at[v]);
+      for (int v = 0; v < V; ++v) sum[v] += weight * widen(pack.at[v]);
     });
   });
   const int taps = region.image < 0 ? 0 : region.rows.count(bin.row) * region.columns.count(bin.column);
@@ -276,17 +340,17 @@ __global__ void __launch_bounds__(kThreads)
   if (!bin.exists) return;
   const Region region = regions[bin.region];
   T sum[V] = {};
-  bin.for_each_tap(region, [&](const Tap& ty, int i, const Tap& tx, int j) {
+  bin.for_each_tap<T>(region, [&](const Tap<T>& ty, int i, const Tap<T>& tx, int j) {
     const int number = g.number(region, ty, i, tx, j);
     bool wanted[V], any = false;
 #pragma unroll
     for (int v = 0; v < V; ++v) any |= wanted[v] = argmax[thread_number() * V + v] == number;
     if (!any) return;
-    g.for_each_pixel(region, ty, tx, bin.pack, [&](int64_t pixel, double weight) {
+    g.for_each_pixel(region, ty, tx, bin.pack, [&](int64_t pixel, T weight) {
       const Pack<S, V> pack = load_pack<V>(x, pixel);
 #pragma unroll
       for (int v = 0; v < V; ++v) {
-        if (wanted[v]) sum[v] += static_cast<T>(weight) * widen(pack.at[v]);
+        if (wanted[v]) sum[v] += weight * widen(pack.at[v]);
       }
     });
   });
@@ -296,51 +360,67 @@ __global__ void __launch_bounds__(kThreads)
   store_pack(y, thread_number(), out);
 }
 
+/// Regions ordered by image: the first place of an image's among the keys.
+struct RegionOrder {
+  const RowKey* keys;
+  int64_t count;
+  int bits;
+
+  __device__ __forceinline__ int64_t first_of(int64_t image) const {
+    const RowKey wanted = static_cast<RowKey>(image) << bits;
+    int64_t low = 0, high = count;
+    while (low < high) {
+      const int64_t middle = low + (high - low) / 2;
+      if (keys[middle] < wanted) {
+        low = middle + 1;
+      } else {
+        high = middle;
+      }
+    }
+    return low;
+  }
+  __device__ __forceinline__ int64_t image(int64_t place) const { return static_cast<int64_t>(keys[place] >> bits); }
+  __device__ __forceinline__ int64_t region(int64_t place) const {
+    return static_cast<int64_t>(keys[place] & ((RowKey{1} << bits) - 1));
+  }
+};
+
 /// argmax is null for averages.
 template <class S, int V>
 __global__ void __launch_bounds__(kThreads)
-    gather(Geometry g, int64_t region_count, const Region* regions, const S* gy, const int* argmax, S* gx) {
+    gather(Geometry g, RegionOrder order, const Region* regions, const S* gy, const int* argmax, S* gx) {
   using T = Compute<S>;
   const int64_t target = thread_number();
   if (target >= g.total) return;
   int64_t image = target;
   const int pack = g.packs.take(image), w = g.inner.take(image), h = g.outer.take(image);
   T sum[V] = {};
-  for (int64_t r = 0; r < region_count; ++r) {
+  for (int64_t place = order.first_of(image); place < order.count && order.image(place) == image; ++place) {
+    const int64_t r = order.region(place);
     const Region& region = regions[r];
     if (region.image != image || h < region.rows.low || h >= region.rows.high || w < region.columns.low ||
         w >= region.columns.high) {
       continue;
     }
-    for (int row = 0; row < g.out[0]; ++row) {
-      const int rows = region.rows.count(row);
-      for (int i = 0; i < rows; ++i) {
-        const Tap ty = region.rows.tap(row, i);
-        const double down = ty.of(h);
-        if (!(down > 0)) continue;
-        for (int column = 0; column < g.out[1]; ++column) {
-          const int columns = region.columns.count(column);
-          for (int j = 0; j < columns; ++j) {
-            const Tap tx = region.columns.tap(column, j);
-            const double weight = down * tx.of(w);
-            if (!(weight > 0)) continue;
-            const int64_t bin = ((r * g.out[0] + row) * g.out[1] + column) * g.packs.size() + pack;
-            const Pack<S, V> gradient = load_pack<V>(gy, bin);
-            if (argmax == nullptr) {
-              const T factor = static_cast<T>(weight / static_cast<double>(rows * columns));
+    region.rows.for_each_near<T>(h, g.out[0], [&](int row, int i, const Tap<T>& ty) {
+      const T down = ty.of(h);
+      region.columns.for_each_near<T>(w, g.out[1], [&](int column, int j, const Tap<T>& tx) {
+        const T weight = down * tx.of(w);
+        const int64_t bin = ((r * g.out[0] + row) * g.out[1] + column) * g.packs.size() + pack;
+        const Pack<S, V> gradient = load_pack<V>(gy, bin);
+        if (argmax == nullptr) {
+          const T factor = weight / static_cast<T>(region.rows.count(row) * region.columns.count(column));
 #pragma unroll
-              for (int v = 0; v < V; ++v) sum[v] += factor * widen(gradient.at[v]);
-            } else {
-              const int number = g.number(region, ty, i, tx, j);
+          for (int v = 0; v < V; ++v) sum[v] += factor * widen(gradient.at[v]);
+        } else {
+          const int number = g.number(region, ty, i, tx, j);
 #pragma unroll
-              for (int v = 0; v < V; ++v) {
-                if (argmax[bin * V + v] == number) sum[v] += static_cast<T>(weight) * widen(gradient.at[v]);
-              }
-            }
+          for (int v = 0; v < V; ++v) {
+            if (argmax[bin * V + v] == number) sum[v] += weight * widen(gradient.at[v]);
           }
         }
-      }
-    }
+      });
+    });
   }
   Pack<S, V> out;
 #pragma unroll
@@ -352,12 +432,15 @@ __global__ void __launch_bounds__(kThreads)
 class Regions {
  public:
   Regions(Context& context, const Roi& roi, const Array& rois, const Array& roi_indices, const Shape& images)
-      : count_{rois.shape()[0]}, scratch_{context, sizeof(Region) * static_cast<size_t>(count_)} {
+      : count_{rois.shape()[0]},
+        scratch_{context, static_cast<size_t>(count_) *
+                              (sizeof(Region) + 2 * sizeof(int) * static_cast<size_t>(roi.out[0] + roi.out[1]))} {
     if (count_ == 0) return;
+    int* const edges = reinterpret_cast<int*>(data() + count_);
     const Array corners = rois.contiguous(), indices = roi_indices.contiguous();
     enqueue(context, {dim3(blocks_for(count_, kThreads)), dim3(kThreads)}, find_regions, roi, is_align(roi), count_,
             AnyNumbers(corners), indices.raw_data(), indices.dtype(), images[0], static_cast<int>(images[2]),
-            static_cast<int>(images[3]), data());
+            static_cast<int>(images[3]), edges, data());
   }
   int64_t count() const { return count_; }
   Region* data() const { return scratch_.data<Region>(); }
@@ -394,9 +477,12 @@ void roi_grad(Params<Roi> roi, In gy, In rois, In roi_indices, In argmax, Out gx
   const Array from = channels_last_input(gy), at = argmax ? channels_last_input(argmax) : Array();
   const ChannelsLastOutput to(gx);
   const Regions regions(context, *roi, rois, roi_indices, gx->shape());
+  const Array images = roi_indices->contiguous();
+  const SortedRows sorted(context, RowIndex({"roi_grad"}, images, gx->shape()[0]));
+  const RegionOrder order{sorted.keys(), regions.count(), sorted.bits()};
   visit_channel_packs({&from, &to.array()}, [&]<class S, int V>() {
     const Geometry geometry(*roi, gx->shape(), gx->shape(), V);
-    enqueue(context, geometry.shape(), gather<S, V>, geometry, regions.count(), regions.data(), from.data<S>(),
+    enqueue(context, geometry.shape(), gather<S, V>, geometry, order, regions.data(), from.data<S>(),
             at.is_defined() ? at.data<int>() : nullptr, to.template data<S>());
   });
   to.finish();

@@ -4,41 +4,12 @@
 #include <utility>
 
 #include "kusari/cuda/kernels/launch.cuh"
-#include "kusari/cuda/kernels/source.cuh"
+#include "kusari/cuda/kernels/row_index.cuh"
 #include "kusari/cuda/kernels/strided_index.cuh"
 #include "kusari/cuda/runtime/register.h"
 
 namespace kusari::cuda {
 namespace {
-
-constexpr int64_t kNoRow = -1;
-
-/// Indices as rows in [0, rows), or kNoRow for those that stand for none or are out of range.
-struct RowIndex {
-  const void* data;
-  Dtype dtype;
-  int64_t stride;  // elements
-  int64_t count;
-  int64_t rows;
-  bool has_ignored;
-  int64_t ignored;
-
-  RowIndex(const kernels::RowLookup& lookup, const Array& index, int64_t row_count)
-      : data{index.raw_data()},
-        dtype{index.dtype()},
-        stride{index.strides()[0]},
-        count{index.size()},
-        rows{row_count},
-        has_ignored{lookup.has_ignored},
-        ignored{lookup.ignored} {}
-
-  __device__ __forceinline__ int64_t row(int64_t i) const {
-    const int64_t given = load_integer(data, dtype, i * stride);
-    if (has_ignored && given == ignored) return kNoRow;
-    const int64_t place = given < 0 ? given + rows : given;
-    return place >= 0 && place < rows ? place : kNoRow;
-  }
-};
 
 constexpr int kTakeBlock = 256;
 
@@ -77,7 +48,7 @@ void take_rows(Params<kernels::RowLookup> lookup, In x, In index, Out y) {
       take_as<unsigned short>(rows, x, y) || take_as<unsigned char>(rows, x, y);
 }
 
-using Key = unsigned long long;
+using Key = RowKey;
 
 /// Keys that a block sorts by itself.
 constexpr int kSortChunk = 2048;
@@ -213,14 +184,9 @@ void add_rows(Params<kernels::RowLookup> lookup, In x, In index, InOut y) {
   if (count == 0 || y->size() == 0) return;
   Context& context = Context::of(*y);
   const RowIndex rows(*lookup, index, y->shape()[0]);
-  const int bits = std::bit_width(static_cast<uint64_t>(count));
-  const Scratch scratch(context, 2 * static_cast<size_t>(count) * sizeof(Key));
-  Key *keys = scratch.data<Key>(), *other = keys + count;
-  enqueue(context, {dim3(blocks_for(count, kSortChunk)), dim3(kSortBlock)}, sort_chunks, rows, bits, keys);
-  for (int64_t run = kSortChunk; run < count; run *= 2) {
-    enqueue(context, {dim3(blocks_for(count, kMergeBlock)), dim3(kMergeBlock)}, merge_runs, keys, count, run, other);
-    std::swap(keys, other);
-  }
+  const SortedRows sorted(context, rows);
+  const Key* const keys = sorted.keys();
+  const int bits = sorted.bits();
   visit_dtype(x->dtype(), [&]<class X>() {
     if constexpr (dtype_of<X> == Dtype::float16 || dtype_of<X> == Dtype::bfloat16) {
       if (y->dtype() == Dtype::float32) return add_rows_of<X, float>(context, keys, count, bits, x, y);
@@ -230,6 +196,19 @@ void add_rows(Params<kernels::RowLookup> lookup, In x, In index, InOut y) {
 }
 
 }  // namespace
+
+SortedRows::SortedRows(Context& context, const RowIndex& index)
+    : bits_{static_cast<int>(std::bit_width(static_cast<uint64_t>(index.count)))},
+      scratch_{context, 2 * static_cast<size_t>(index.count) * sizeof(RowKey)},
+      keys_{scratch_.data<RowKey>()} {
+  const int64_t count = index.count;
+  RowKey* other = keys_ + count;
+  enqueue(context, {dim3(blocks_for(count, kSortChunk)), dim3(kSortBlock)}, sort_chunks, index, bits_, keys_);
+  for (int64_t run = kSortChunk; run < count; run *= 2) {
+    enqueue(context, {dim3(blocks_for(count, kMergeBlock)), dim3(kMergeBlock)}, merge_runs, keys_, count, run, other);
+    std::swap(keys_, other);
+  }
+}
 
 void register_rows(Backend& backend) {
   backend.add<kernels::TakeRows>(take_rows);

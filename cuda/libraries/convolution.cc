@@ -113,7 +113,7 @@ ConvolutionKey key_of(const Problem& p, const Epilogue& epilogue, const Context&
   key.allows_tf32 = settings.use_tf32;
   key.allows_runtime_compilation = is_fused ? 0 : 1;  // what is fused can be computed in parts
   key.workspace_limit = static_cast<int64_t>(
-      std::min<size_t>(get_max_workspace_size(), static_cast<size_t>(std::numeric_limits<int64_t>::max())));
+      std::min<size_t>(context.workspace_limit(), static_cast<size_t>(std::numeric_limits<int64_t>::max())));
   key.device = context.index();
   return key;
 }

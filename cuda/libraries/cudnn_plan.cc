@@ -26,10 +26,14 @@ constexpr int64_t kMostKnobs = CUDNN_KNOB_TYPE_COUNTS;
 }  // namespace
 
 CudnnDescriptor describe_device(const std::string& json) {
+#if CUDNN_VERSION < 90800
+  throw DeviceError("cuDNN: describing a card needs version 9.8 or later: " + json);
+#else
   CudnnDescriptor device(CUDNN_BACKEND_DEVICEPROP_DESCRIPTOR);
   device.set(CUDNN_ATTR_DEVICEPROP_JSON_REPRESENTATION, json);
   device.finalize();
   return device;
+#endif
 }
 
 const CudnnDescriptor& ConvolutionPlan::pack_of(const ConvolutionKey& key, const ConvolutionPointers& p,
@@ -83,7 +87,9 @@ void PlanSearch::ask(cudnnBackendHeurMode_t mode) {
   CudnnDescriptor heuristics(CUDNN_BACKEND_ENGINEHEUR_DESCRIPTOR);
   heuristics.set(CUDNN_ATTR_ENGINEHEUR_OPERATION_GRAPH, graph_);
   heuristics.set(CUDNN_ATTR_ENGINEHEUR_MODE, mode);
+#if CUDNN_VERSION >= 90800
   if (target_.device != nullptr) heuristics.set(CUDNN_ATTR_ENGINEHEUR_DEVICEPROP, *target_.device);
+#endif
   if (heuristics.try_finalize() != CUDNN_STATUS_SUCCESS) {
     cudnn_message_ = last_cudnn_message();
     return;
@@ -107,13 +113,18 @@ void PlanSearch::ask(cudnnBackendHeurMode_t mode) {
     candidate.config = std::move(config);
     candidates_.push_back(std::move(candidate));
   }
+  std::stable_partition(candidates_.begin(), candidates_.end(), [](const Candidate& candidate) {
+    return candidate.plan.has_note(CUDNN_NUMERICAL_NOTE_TENSOR_CORE);
+  });
 }
 
 std::optional<ConvolutionPlan> PlanSearch::build(Candidate candidate) {
   CudnnDescriptor plan(CUDNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR);
   plan.set(CUDNN_ATTR_EXECUTION_PLAN_ENGINE_CONFIG, candidate.config);
   if (target_.handle != nullptr) plan.set(CUDNN_ATTR_EXECUTION_PLAN_HANDLE, target_.handle);
+#if CUDNN_VERSION >= 90800
   if (target_.device != nullptr) plan.set(CUDNN_ATTR_EXECUTION_PLAN_DEVICEPROP, *target_.device);
+#endif
   if (plan.try_finalize() != CUDNN_STATUS_SUCCESS) {
     ++by_cudnn_;
     cudnn_message_ = last_cudnn_message();
@@ -176,7 +187,9 @@ std::optional<ConvolutionPlan> PlanSearch::named(Candidate candidate, std::istre
   CudnnDescriptor engine(CUDNN_BACKEND_ENGINE_DESCRIPTOR);
   engine.set(CUDNN_ATTR_ENGINE_OPERATION_GRAPH, graph_);
   engine.set(CUDNN_ATTR_ENGINE_GLOBAL_INDEX, candidate.plan.engine_);
+#if CUDNN_VERSION >= 90800
   if (target_.device != nullptr) engine.set(CUDNN_ATTR_ENGINE_DEVICEPROP, *target_.device);
+#endif
   if (engine.try_finalize() != CUDNN_STATUS_SUCCESS) return std::nullopt;
   candidate.plan.numerical_notes_ = engine.get_notes(CUDNN_ATTR_ENGINE_NUMERICAL_NOTE, CUDNN_TYPE_NUMERICAL_NOTE);
   candidate.plan.behavior_notes_ = engine.get_notes(CUDNN_ATTR_ENGINE_BEHAVIOR_NOTE, CUDNN_TYPE_BEHAVIOR_NOTE);

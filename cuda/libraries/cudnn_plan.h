@@ -62,9 +62,10 @@ class ConvolutionPlan {
   std::string choice_;
 };
 
-/// The plans for a key that keep its rules (determinism, tensor cores, TF32, workspace limit), the one that cuDNN
-/// thinks fastest first. Engines that compile at run time come last, and only if the key allows them: building one
-/// takes about a second.
+/// The plans for a key that keep its rules (determinism, tensor cores, TF32, workspace limit): those on tensor cores,
+/// then the others that cuDNN's heuristics name, each time the one that cuDNN thinks fastest first, then those of its
+/// fallback. Without that order cards before Hopper compute many float32 convolutions beside the tensor cores. Engines
+/// that compile at run time come last, and only if the key allows them: building one takes about a second.
 class PlanSearch {
  public:
   PlanSearch(const ConvolutionKey& key, const PlanTarget& target);

@@ -262,8 +262,23 @@ double CudaBackend::seconds_between(int index, void* begin, void* end) {
 
 void CudaBackend::destroy_event(int, void* event) noexcept { cudaEventDestroy(static_cast<cudaEvent_t>(event)); }
 
-void CudaBackend::push_range(const char* text) noexcept { nvtxRangePushA(text); }
-void CudaBackend::pop_range() noexcept { nvtxRangePop(); }
+namespace {
+// Ranges of the library are told from those of the program.
+nvtxDomainHandle_t nvtx_domain() {
+  static const nvtxDomainHandle_t domain = nvtxDomainCreateA("kusari");
+  return domain;
+}
+}  // namespace
+
+void CudaBackend::push_range(const char* text) noexcept {
+  nvtxEventAttributes_t event = {};
+  event.version = NVTX_VERSION;
+  event.size = NVTX_EVENT_ATTRIB_STRUCT_SIZE;
+  event.messageType = NVTX_MESSAGE_TYPE_ASCII;
+  event.message.ascii = text;
+  nvtxDomainRangePushEx(nvtx_domain(), &event);
+}
+void CudaBackend::pop_range() noexcept { nvtxDomainRangePop(nvtx_domain()); }
 
 }  // namespace kusari::cuda
 

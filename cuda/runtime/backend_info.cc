@@ -3,7 +3,9 @@
 #include <cuda_runtime_api.h>
 #include <cudnn.h>
 
+#include "kusari/cuda/runtime/context.h"
 #include "kusari/cuda/runtime/register.h"
+#include "kusari/framework/core/workspace_limit.h"
 
 namespace kusari::cuda {
 namespace {
@@ -39,6 +41,9 @@ std::string backend_info() {
 
 }  // namespace
 
-void register_backend_info(Backend& backend) { backend.add<kernels::BackendInfo>(&backend_info); }
+void register_backend_info(Backend& backend) {
+  backend.add<kernels::BackendInfo>(&backend_info);
+  backend.add<kernels::DeviceMemory>([](int index) { return Context::of(index).facts().total_memory; });
+}
 
 }  // namespace kusari::cuda

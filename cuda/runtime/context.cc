@@ -14,6 +14,7 @@
 #include "kusari/framework/core/environment.h"
 #include "kusari/framework/core/error.h"
 #include "kusari/framework/core/thread_owned.h"
+#include "kusari/framework/core/workspace_limit.h"
 
 namespace kusari::cuda {
 namespace {
@@ -67,6 +68,7 @@ DeviceFacts facts_of(int index) {
   facts.shared_per_block = static_cast<int>(properties.sharedMemPerBlock);
   facts.shared_per_block_opt_in = static_cast<int>(properties.sharedMemPerBlockOptin);
   facts.l2_bytes = properties.l2CacheSize;
+  facts.total_memory = properties.totalGlobalMem;
   facts.major = properties.major;
   facts.minor = properties.minor;
   static_assert(sizeof(facts.name) == sizeof(properties.name));
@@ -203,6 +205,11 @@ void Context::enter_any() {
 Context::Context(int index)
     : index_{index}, facts_{facts_of(index)}, parts_{std::make_unique<Parts>(index, facts_.name)} {}
 Context::~Context() = default;
+
+size_t Context::workspace_limit() const {
+  return kusari::detail::given_cuda_workspace_size().value_or(
+      kusari::detail::default_max_workspace_size(facts_.total_memory));
+}
 
 bool Context::is_capturing() const noexcept {
   const StreamCapture* const capture = StreamCapture::current();

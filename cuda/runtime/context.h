@@ -20,6 +20,7 @@ struct DeviceFacts {
   int shared_per_block = 0;         ///< bytes that any kernel may ask for
   int shared_per_block_opt_in = 0;  ///< bytes after cudaFuncSetAttribute
   int l2_bytes = 0;
+  size_t total_memory = 0;   ///< bytes
   int major = 0, minor = 0;  ///< compute capability
   char name[256] = {};
 };
@@ -46,6 +47,8 @@ class Context {
 
   int index() const noexcept { return index_; }
   const DeviceFacts& facts() const noexcept { return facts_; }
+  /// Most bytes that an algorithm of a library may use as scratch: what was set, or else a share of the memory.
+  size_t workspace_limit() const;
 
   /// The stream that the calling thread's kernels go to: the device's own unless a ScopedStream or a StreamCapture
   /// (graph.h) says otherwise.

@@ -15,6 +15,8 @@ void register_kernels(Backend& backend) {
   register_image_batch(backend);
   register_summary(backend);
   register_value_statistics(backend);
+  register_hard_negatives(backend);
+  register_sigmoid_focal_loss(backend);
   register_symmetric_eigen(backend);
   register_matmul(backend);
   register_convolution(backend);
@@ -27,6 +29,14 @@ void register_kernels(Backend& backend) {
   register_softmax(backend);
   register_rows(backend);
   register_random(backend);
+  register_scan(backend);
+  register_row_products(backend);
+  register_fft(backend);
+  register_linear_algebra(backend);
+  register_connectionist_temporal_classification(backend);
+  register_attention(backend);
+  register_recurrent(backend);
+  register_rejection_sampling(backend);
 }
 
 }  // namespace kusari::cuda

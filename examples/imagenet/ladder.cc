@@ -102,7 +102,7 @@ void measure(const Arguments& args) {
   const Settings settings = settings_at(ladder.steps, step, ladder.bottom, ladder.top);
   const Device device = get_device(args.device);
   random::seed(0);
-  apply_config(settings, device);
+  apply_config(settings);
   if (settings.autotune) {
     std::ifstream choices(tuning_file(args));
     tuning::restore({std::istreambuf_iterator<char>(choices), {}});

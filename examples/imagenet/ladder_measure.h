@@ -45,13 +45,12 @@ double iterations_per_second(const MeasureOptions& options, const Iterate& itera
   return rates[rates.size() / 2];
 }
 
-inline void apply_config(const Settings& settings, const kusari::Device& device) {
+inline void apply_config(const Settings& settings) {
   using namespace kusari;
   Config& config = global_config();
   config.use_cudnn = settings.has_library_convolutions ? Use::automatic : Use::never;
   config.use_tf32 = settings.use_tf32;
   config.autotune = settings.autotune;
-  if (settings.autotune && !device.is_cpu()) cuda::set_max_workspace_size(size_t{512} << 20);
   config.dtype = settings.dtype;
 }
 

@@ -53,7 +53,7 @@ inline std::vector<Step> ladder_steps(bool is_cpu, const Settings& top) {
     add("no_cudnn", "no cuDNN, no TF32", "global_config().use_cudnn = Use::never;\nglobal_config().use_tf32 = false;",
         [](Settings&, const Settings&) {});
     add("cudnn", "cuDNN", "global_config().use_cudnn = Use::automatic;", library);
-    add("autotune", "autotune", "global_config().autotune = true;\ncuda::set_max_workspace_size(512 << 20);", autotune);
+    add("autotune", "autotune", "global_config().autotune = true;", autotune);
     add("tf32", "TF32", "global_config().use_tf32 = true;", [](Settings& s, const Settings&) { s.use_tf32 = true; });
     add("float16", "float16",
         "global_config().dtype = mixed16;\noptimizer.use_fp32_update();\noptimizer.loss_scaling();",

@@ -5,6 +5,7 @@
 
 #include <kusari/kusari.h>
 
+#include "kusari/examples/common/banner.h"
 #include "kusari/examples/common/flags.h"
 #include "kusari/examples/precision.h"
 #include "kusari/examples/text_classification/nets.h"

@@ -5,13 +5,8 @@
 
 #include <kusari/kusari.h>
 
-// A diagonal Gaussian distribution: mean and logarithm of the variance, one per coordinate.
-struct Gaussian {
-  kusari::Variable mean;
-  kusari::Variable ln_var;
-};
-
-// q(z|x), the approximate posterior distribution of the latent variables z of an image x (n, n_in)
+// q(z|x), the approximate posterior distribution of the latent variables z of an image x (n, n_in): normal, each
+// coordinate by itself.
 class Encoder : public kusari::Chain {
  public:
   Encoder(int64_t n_in, int64_t n_latent, int64_t n_h)
@@ -19,25 +14,25 @@ class Encoder : public kusari::Chain {
         mu{*this, "mu", n_h, n_latent},
         ln_sigma{*this, "ln_sigma", n_h, n_latent} {}
 
-  Gaussian operator()(const kusari::Variable& x) const {
+  kusari::D::Independent operator()(const kusari::Variable& x) const {
     const auto h = kusari::F::tanh(linear(x));
-    return {mu(h), 2 * ln_sigma(h)};
+    return kusari::D::Independent(kusari::D::Normal(mu(h), {.log_scale = ln_sigma(h)}));
   }
 
  private:
   kusari::Child<kusari::L::Linear> linear, mu, ln_sigma;
 };
 
-// p(x|z): the logits of independent Bernoulli distributions, one per pixel. z: (..., n_latent)
+// p(x|z): each pixel is 1 with a probability of its own. z: (..., n_latent)
 class Decoder : public kusari::Chain {
  public:
   Decoder(int64_t n_in, int64_t n_latent, int64_t n_h)
       : linear{*this, "linear", n_latent, n_h}, output{*this, "output", n_h, n_in} {}
 
-  kusari::Variable operator()(const kusari::Variable& z) const {
+  kusari::D::Independent operator()(const kusari::Variable& z) const {
     const int n_batch_axes = z.ndim() - 1;
     const auto h = kusari::F::tanh(linear(z, n_batch_axes));
-    return output(h, n_batch_axes);
+    return kusari::D::Independent(kusari::D::Bernoulli({.logit = output(h, n_batch_axes)}), 1);
   }
 
  private:
@@ -59,13 +54,12 @@ class AvgElboLoss : public kusari::Chain {
   kusari::Variable operator()(const kusari::Variable& x) const {
     using namespace kusari;
     const auto q_z = encoder(x);
-    const int64_t k = options_.k, n = x.shape(0), n_latent = q_z.mean.shape(1);
-    const auto z =
-        F::gaussian(F::broadcast_to(q_z.mean, {k, n, n_latent}), F::broadcast_to(q_z.ln_var, {k, n, n_latent}));
+    const auto z = q_z.sample({options_.k});
+    const auto p_x = decoder(z);
+    const D::Independent p_z(D::Normal(zeros_like(q_z.mean().array()), 1));
 
-    const auto nll = F::bernoulli_nll(F::broadcast_to(x, {k, n, x.shape(1)}), decoder(z));
-    const auto reconstr = -nll / (k * n);
-    const auto kl_penalty = F::gaussian_kl_divergence(q_z.mean, q_z.ln_var) / n;
+    const auto reconstr = F::average(p_x.log_prob(x));
+    const auto kl_penalty = F::average(D::kl_divergence(q_z, p_z));
     const auto loss = -(reconstr - options_.beta * kl_penalty);
     report({{"loss", loss}, {"reconstr", reconstr}, {"kl_penalty", kl_penalty}}, *this);
     return loss;

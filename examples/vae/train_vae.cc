@@ -62,13 +62,13 @@ void save_images(const Arguments& args, const Device& device, const AvgElboLoss&
                              const std::string& name) {
     const Variable x = datasets::concat_examples(images.take(indices), device)[0];
     save3x3(out / (name + ".png"), x);
-    save3x3(out / (name + "_reconstructed.png"), F::sigmoid(model.decoder(model.encoder(x).mean)));
+    save3x3(out / (name + "_reconstructed.png"), model.decoder(model.encoder(x).mean()).mean());
   };
   save_pair(train, {1, 3, 5, 10, 2, 0, 13, 15, 17}, "train");
   save_pair(test, {3, 2, 1, 18, 4, 8, 11, 17, 61}, "test");
 
   const Variable z = random::normal({9, args.dim_z}, {.device = device});
-  save3x3(out / "sampled.png", F::sigmoid(model.decoder(z)));
+  save3x3(out / "sampled.png", model.decoder(z).mean());
 }
 
 void train(const Arguments& args) {

@@ -24,7 +24,7 @@ constexpr size_t kResults = 5;  // words to show
 struct Arguments : Flags {
   std::string result = text("--result", "result", "Directory of a training result");
   std::vector<std::string> words = value<std::vector<std::string>>(
-      "words", , "Words to search for; without any they are read from the standard input");
+      "words", {}, "Words to search for; without any they are read from the standard input");
 };
 
 struct Vectors {

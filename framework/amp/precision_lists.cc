@@ -25,7 +25,7 @@ const PrecisionLists& autocast_lists() {
       // (those of batches compute in float32 whatever x is); coordinates; decompositions; losses.
       .full = names(
           "exp expm1 log log10 log1p log2 pow pow_const rpow_const square rdiv_const rsqrt sinh cosh tan "
-          "arcsin arccos digamma erfcinv erfcx erfinv lgamma ndtri polygamma zeta softplus "
+          "arcsin arccos betainc digamma erfcinv erfcx erfinv gammainc gammaincc lgamma ndtri polygamma zeta softplus "
           "softmax log_softmax gumbel_softmax logsumexp sum sum_to prod cumsum cumprod batch_l2_norm_squared "
           "layer_normalization group_normalization instance_normalization normalize decorrelated_batch_normalization "
           "fixed_decorrelated_batch_normalization "
@@ -47,10 +47,10 @@ const PrecisionLists& autocast_lists() {
                       "scatter_add spatial_transformer_sampler tensordot"),
       // The one parameter of swish must not make a float32 branch of a 16-bit one.
       .narrowest = names("swish"),
-      // Images and features may have 16 bits beside parameters, statistics and coordinates in float32. The strides of
-      // as_strided belong to the memory that it is given.
+      // Images, features and scores may have 16 bits beside parameters, statistics, coordinates and divisors in
+      // float32. The strides of as_strided belong to the memory that it is given.
       .untouched = names("as_strided batch_normalization batch_normalization_relu cast fixed_batch_normalization "
-                         "fixed_batch_normalization_relu sample_bilinear"),
+                         "fixed_batch_normalization_relu sample_bilinear sigmoid_focal_loss"),
   };
   return lists;
 }
@@ -79,7 +79,7 @@ const PrecisionLists& tensorflow_lists() {
                          "absolute accuracy as_strided binary_accuracy broadcast_to cast ceil clip clipped_relu "
                          "col2im copy depth2space dropout embed_id floor get_item hard_sigmoid identity im2col max "
                          "max_pooling_1d max_pooling_2d max_pooling_3d max_pooling_nd min neg pad pad_sequence relu "
-                         "reshape separate sign space2depth split_axis take_rows transpose"),
+                         "reshape separate sigmoid_focal_loss sign space2depth split_axis take_rows transpose"),
       .unlisted = Precision::full,
   };
   return lists;

@@ -1,10 +1,12 @@
 #include <algorithm>
 #include <atomic>
+#include <optional>
 #include <unordered_set>
 #include <utility>
 #include <vector>
 
 #include "kusari/framework/autograd/add.h"
+#include "kusari/framework/autograd/final_leaves.h"
 #include "kusari/framework/autograd/function_hook.h"
 #include "kusari/framework/autograd/function_node.h"
 #include "kusari/framework/autograd/function_range.h"
@@ -52,6 +54,12 @@ class BackwardPass {
     t_outermost = outermost_;
   }
 
+  // Tells the listener, if there is one, which leaves are done. To be called before run().
+  void tell_of_leaves(std::span<const Variable> roots) {
+    if (outermost_ != 0) return;
+    if (detail::FinalLeaves* const listener = detail::take_final_leaves()) uses_.emplace(roots, *listener);
+  }
+
   // Starts from a root with gradient `seed`.
   void seed(VariableNode* root, Variable seed) {
     if (root->is_leaf()) {
@@ -70,6 +78,8 @@ class BackwardPass {
       FunctionNode* const function = heap_.back().function;
       heap_.pop_back();
       step(*function);
+      if (uses_) [[unlikely]]
+        uses_->count_down(*function);
     }
     if (!options_.double_backprop) own_leaf_gradients();
   }
@@ -353,6 +363,7 @@ class BackwardPass {
   SmallVector<VariableNode*, 16> claimed_;
   SmallVector<Displaced, 1> displaced_;
   SmallVector<Result, 1> results_;
+  std::optional<detail::LeafUses> uses_;
 };
 
 namespace {
@@ -397,6 +408,7 @@ void backward_from(std::span<const Variable> roots, const BackwardOptions& optio
       pass.seed(root.node(), seed_of(root, options, call));
     }
   }
+  pass.tell_of_leaves(roots);
   pass.run();
 }
 

@@ -2,6 +2,7 @@
 
 #include <dlfcn.h>
 
+#include <algorithm>
 #include <atomic>
 #include <charconv>
 #include <chrono>
@@ -16,6 +17,8 @@
 #include "kusari/framework/core/environment.h"
 #include "kusari/framework/core/error.h"
 #include "kusari/framework/core/fork_safe.h"
+#include "kusari/framework/core/kernel_table.h"
+#include "kusari/framework/core/workspace_limit.h"
 
 namespace kusari {
 namespace {
@@ -25,7 +28,7 @@ struct KernelNames {
   std::vector<std::pair<std::string, std::string>> entries;  // name, mangled signature
 };
 
-constinit Lazy<KernelNames> kernel_names;  // read by statics of every library
+constinit Lazy<KernelNames> interned_kernels;  // read by statics of every library
 
 const detail::DeviceState* make_cpu_state() {
   static const detail::DeviceState* state = new detail::DeviceState{&detail::cpu_backend(), 0, "cpu"};
@@ -75,17 +78,22 @@ bool parse_index(const char* text, int* index) {
   return error == std::errc{} && stop == end && *index >= 0;
 }
 
-std::atomic<size_t> max_cuda_workspace_size{size_t{8} << 20};
-
 std::atomic<size_t>& max_workspace_size() {
   static std::atomic<size_t> bytes = environment::number("KUSARI_MAX_WORKSPACE_SIZE").value_or(size_t{256} << 20);
+  return bytes;
+}
+
+// What was set for CUDA devices, or kDeviceShare.
+constexpr size_t kDeviceShare = ~size_t{0};
+std::atomic<size_t>& max_cuda_workspace_size() {
+  static std::atomic<size_t> bytes = environment::number("KUSARI_MAX_WORKSPACE_SIZE").value_or(kDeviceShare);
   return bytes;
 }
 
 }  // namespace
 
 KernelId intern_kernel(const char* name, const std::type_info& signature) {
-  KernelNames& names = *kernel_names;
+  KernelNames& names = *interned_kernels;
   const std::scoped_lock lock(names.mutex);
   for (size_t i = 0; i < names.entries.size(); ++i) {
     if (names.entries[i].first != name) continue;
@@ -96,6 +104,22 @@ KernelId intern_kernel(const char* name, const std::type_info& signature) {
   }
   names.entries.emplace_back(name, signature.name());
   return {static_cast<int>(names.entries.size()) - 1};
+}
+
+std::vector<std::string> kernel_names(const Backend& backend) {
+  KernelNames& names = *interned_kernels;
+  std::vector<std::string> found;
+  const std::scoped_lock lock(names.mutex);
+  for (size_t i = 0; i < names.entries.size(); ++i) {
+    if (backend.find({static_cast<int>(i)}) != nullptr) found.push_back(names.entries[i].first);
+  }
+  std::sort(found.begin(), found.end());
+  return found;
+}
+
+bool has_kernel(const Backend& backend, const std::string& name) {
+  const std::vector<std::string> names = kernel_names(backend);
+  return std::binary_search(names.begin(), names.end(), name);
 }
 
 Backend::Backend() = default;
@@ -230,9 +254,20 @@ void set_max_workspace_size(size_t bytes) { max_workspace_size() = bytes; }
 
 size_t get_max_workspace_size() { return max_workspace_size(); }
 
-void cuda::set_max_workspace_size(size_t bytes) { max_cuda_workspace_size = bytes; }
+void cuda::set_max_workspace_size(size_t bytes) { max_cuda_workspace_size() = std::min(bytes, kDeviceShare - 1); }
 
-size_t cuda::get_max_workspace_size() { return max_cuda_workspace_size; }
+size_t cuda::get_max_workspace_size() {
+  if (const std::optional<size_t> given = detail::given_cuda_workspace_size()) return *given;
+  const CudaBackend& cuda = loaded_cuda();
+  const auto find = cuda.devices.empty() ? nullptr : cuda.backend->find(kernel_id<kernels::DeviceMemory>());
+  const size_t memory = find == nullptr ? ~size_t{0} : reinterpret_cast<kernels::DeviceMemory::Signature*>(find)(0);
+  return detail::default_max_workspace_size(memory);
+}
+
+std::optional<size_t> detail::given_cuda_workspace_size() {
+  const size_t given = max_cuda_workspace_size();
+  return given == kDeviceShare ? std::nullopt : std::optional(given);
+}
 
 std::string cuda::memory_summary(int index) { return cuda_device(index).backend().memory_summary(index); }
 

@@ -77,7 +77,7 @@ namespace cuda {
 KUSARI_API bool is_available();
 /// How many CUDA devices there are; 0 without a driver, a card or the backend.
 KUSARI_API int device_count();
-/// Most bytes that a cuDNN algorithm may use as scratch; process-wide, 8 MiB at the start, as in Chainer.
+/// Scratch of a library's algorithm, bytes: at first $KUSARI_MAX_WORKSPACE_SIZE or a 16th of the card's, 1 GiB at most.
 KUSARI_API void set_max_workspace_size(size_t bytes);
 KUSARI_API size_t get_max_workspace_size();
 /// What the caching pool of a CUDA device holds, as a table. Throws DeviceError when there is no such device.

@@ -41,10 +41,15 @@ struct Known {
 // KUSARI_DATASET_ROOT.
 constexpr Known kKnown[] = {
     {.variable = "CHAINER_SEED", .kind = Kind::number},
-    {.variable = "KUSARI_CONVOLUTION", .kind = Kind::choice, .names = {"direct", "blocked", "winograd", "im2col"}},
+    {.variable = "KUSARI_CONVOLUTION",
+     .kind = Kind::choice,
+     .names = {"direct", "blocked", "winograd", "im2col", "packed", "depthwise"}},
     {.variable = "KUSARI_CPU_ISA", .kind = Kind::choice, .names = {"v1", "v3", "v4", "v4_bf16"}},
     {.variable = "KUSARI_CUDA_GRAPHS", .kind = Kind::flag},
     {.variable = "KUSARI_CUDA_MEMORY_LIMIT", .kind = Kind::number},
+    {.variable = "KUSARI_DISTRIBUTED_DEBUG", .kind = Kind::flag},
+    {.variable = "KUSARI_DISTRIBUTED_STALL_WARNING", .kind = Kind::number, .low = 1, .high = 1'000'000},
+    {.variable = "KUSARI_DISTRIBUTED_TIMEOUT", .kind = Kind::number, .low = 1, .high = 100'000'000},
     {.variable = "KUSARI_LAYOUT", .kind = Kind::choice, .names = {"nchw", "nhwc"}},
     {.variable = "KUSARI_LOG_LEVEL", .kind = Kind::choice, .names = {"trace", "debug", "info", "warn", "error", "off"}},
     {.variable = "KUSARI_MAX_WORKSPACE_SIZE", .kind = Kind::number},

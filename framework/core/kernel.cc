@@ -4,6 +4,7 @@
 
 #include "kusari/framework/core/error.h"
 #include "kusari/framework/core/graph_capture.h"
+#include "kusari/framework/core/kernel_table.h"
 
 namespace kusari {
 
@@ -35,8 +36,13 @@ void observe_launch(const Launch& launch) {
 }
 
 void detail::throw_missing_kernel(const char* kernel, const Device& device) {
+  const bool is_elsewhere = !device.is_cpu() && has_kernel(detail::cpu_backend(), kernel);
   throw DeviceError(std::string("launch: the backend '") + device.backend().name() + "' of device '" + device.name() +
-                    "' has no kernel '" + kernel + "'");
+                    "' has no kernel '" + kernel + "'" +
+                    (is_elsewhere
+                         ? "; the CPU has it: call the function with arrays that to_device(Device()) has moved "
+                           "there, and move the result back"
+                         : ""));
 }
 
 void detail::throw_unusable(const char* kernel, const Device& device, const Array& array) {

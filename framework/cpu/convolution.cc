@@ -1,9 +1,11 @@
 #include "kusari/framework/cpu/convolution.h"
 
 #include <algorithm>
+#include <cstring>
 
 #include "kusari/framework/core/array.h"
 #include "kusari/framework/cpu/blocks.h"
+#include "kusari/framework/cpu/pointwise.h"
 #include "kusari/framework/cpu/register.h"
 #include "kusari/framework/kernels/activation.h"
 #include "kusari/framework/kernels/arithmetic.h"
@@ -30,6 +32,7 @@ struct Call {
   Array x, w, y, bias;
   Array z = {};  // added to y, which is then cut at 0 if `relu`
   bool relu = false;
+  kernels::UnaryFunctor function = {};  // of the sum instead, if there is one
 
   const Array& result() const {
     return pass == ConvolutionPass::forward ? y : (pass == ConvolutionPass::data_grad ? x : w);
@@ -49,6 +52,11 @@ struct Call {
     p.bias_is_own = bias.is_defined() && geometry.bias_comes_after && dtype != Dtype::bfloat16 ? 1 : 0;
     p.has_z = z.is_defined() ? 1 : 0;
     p.relu = relu ? 1 : 0;
+    if (function.kernel.index >= 0) {
+      p.has_function = 1;
+      p.function = function.kernel.index;
+      std::memcpy(p.functor, function.functor, sizeof(p.functor));
+    }
     for (int i = 0; i < geometry.ndim; ++i) {
       p.in[i] = x.shape()[i + 2];
       p.out[i] = y.shape()[i + 2];
@@ -124,7 +132,8 @@ void convolve_in_chunks(const Call& call, Dtype dtype) {
                         part(call.y, y_buffer, call.pass == ConvolutionPass::forward),
                         call.bias,
                         call.z.is_defined() ? call.z.slice(0, first, count) : Array(),
-                        call.relu};
+                        call.relu,
+                        call.function};
     convolve_whole(chunk, chunk.problem(dtype, dtype));
     if (is_filter) {
       if (first > 0) pointwise_to(w, kernels::Add{}, w, addend);
@@ -136,8 +145,9 @@ void convolve_in_chunks(const Call& call, Dtype dtype) {
 }
 
 void convolve_arrays(ConvolutionPass pass, const kernels::Convolution& g, const Array& x, const Array& w,
-                     const Array& y, const Array& bias, const Array& z = Array(), bool relu = false) {
-  const Call given = {pass, g, x, w, y, bias, z, relu};
+                     const Array& y, const Array& bias, const Array& z = Array(), bool relu = false,
+                     const kernels::UnaryFunctor& function = {}) {
+  const Call given = {pass, g, x, w, y, bias, z, relu, function};
   const Array& result = given.result();
   if (result.size() == 0) return;
   if (x.size() == 0 || w.size() == 0 || y.size() == 0) {  // sums of nothing
@@ -149,11 +159,15 @@ void convolve_arrays(ConvolutionPass pass, const kernels::Convolution& g, const 
     }
     if (z.is_defined()) pointwise_to(result, kernels::Add{}, result, z);
     if (relu) pointwise_to(result, kernels::Relu{}, result);
+    if (function.kernel.index >= 0) {
+      const Array* const operands[] = {&result, &result};
+      pointwise_general(loops_of_kernel(function.kernel), "convolution", function.functor, operands);
+    }
     return;
   }
   const Array& image = pass == ConvolutionPass::forward ? x : y;
   const Dtype dtype = dtype_of_compute(compute_of(image.dtype()));
-  const Call call = {pass, g, x, w, y, bias.is_defined() ? bias.astype(dtype).contiguous() : bias, z, relu};
+  const Call call = {pass, g, x, w, y, bias.is_defined() ? bias.astype(dtype).contiguous() : bias, z, relu, function};
   if (x.dtype() == Dtype::bfloat16 && y.dtype() == Dtype::bfloat16) {
     const Dtype w_dtype = w.dtype() == Dtype::bfloat16 ? Dtype::bfloat16 : Dtype::float32;
     const ConvolutionProblem p = call.problem(Dtype::bfloat16, w_dtype);
@@ -171,6 +185,10 @@ void convolution_fused_forward(Params<kernels::Convolution> geometry, Params<ker
   convolve_arrays(ConvolutionPass::forward, *geometry, x, W, y, bias, z,
                   *activation == kernels::ConvolutionActivation::relu);
 }
+void convolution_function_forward(Params<kernels::Convolution> geometry, Params<kernels::UnaryFunctor> function, In x,
+                                  In W, In z, In bias, Out y) {
+  convolve_arrays(ConvolutionPass::forward, *geometry, x, W, y, bias, z, false, *function);
+}
 void convolution_data_grad(Params<kernels::Convolution> geometry, In gy, In W, In bias, Out gx) {
   convolve_arrays(ConvolutionPass::data_grad, *geometry, gx, W, gy, bias);
 }
@@ -183,6 +201,7 @@ void convolution_filter_grad(Params<kernels::Convolution> geometry, In x, In gy,
 void register_convolution(Backend& backend) {
   backend.add<kernels::ConvolutionForward>(&convolution_forward);
   backend.add<kernels::ConvolutionFusedForward>(&convolution_fused_forward);
+  backend.add<kernels::ConvolutionFunctionForward>(&convolution_function_forward);
   backend.add<kernels::ConvolutionDataGrad>(&convolution_data_grad);
   backend.add<kernels::ConvolutionFilterGrad>(&convolution_filter_grad);
 }

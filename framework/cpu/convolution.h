@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <optional>
 
 #include "kusari/framework/core/array.h"
 #include "kusari/framework/core/dtype.h"
@@ -26,10 +27,12 @@ struct ConvolutionProblem {
   int64_t w_dtype = 0;  // the same, or float32 beside bfloat16
   int64_t ndim = 0;
   int64_t batch = 0, in_channels = 0, out_channels = 0, groups = 1;
-  int64_t has_bias = 0;     // added to y in the forward pass, to x in the data gradient
-  int64_t bias_is_own = 0;  // it is added to the rounded sums; the forward pass alone has this and the next two
-  int64_t has_z = 0;        // another array like y is added to it
-  int64_t relu = 0;         // y is cut at 0 in the end
+  int64_t has_bias = 0;      // added to y in the forward pass, to x in the data gradient
+  int64_t bias_is_own = 0;   // it is added to the rounded sums; the forward pass alone has this and the next two
+  int64_t has_z = 0;         // another array like y is added to it
+  int64_t relu = 0;          // y is cut at 0 in the end
+  int64_t has_function = 0;  // instead, a pointwise functor of one argument: its kernel, its members
+  int64_t function = 0, functor[2] = {};
   int64_t in[kernels::kMaxSpatial] = {}, out[kernels::kMaxSpatial] = {}, kernel[kernels::kMaxSpatial] = {};
   int64_t stride[kernels::kMaxSpatial] = {}, pad[kernels::kMaxSpatial] = {}, dilate[kernels::kMaxSpatial] = {};
 
@@ -41,12 +44,12 @@ struct ConvolutionProblem {
   /// Whether sums may begin with the bias.
   bool has_inner_bias() const { return has_bias != 0 && bias_is_own == 0; }
   /// Whether y needs more than the sums and an inner bias.
-  bool has_epilogue() const { return bias_is_own != 0 || has_z != 0 || relu != 0; }
+  bool has_epilogue() const { return bias_is_own != 0 || has_z != 0 || relu != 0 || has_function != 0; }
   /// The problem without its epilogue: what a convolution is that other kernels follow.
   ConvolutionProblem sums() const {
     ConvolutionProblem p = *this;
     p.has_bias = has_inner_bias() ? 1 : 0;
-    p.bias_is_own = p.has_z = p.relu = 0;
+    p.bias_is_own = p.has_z = p.relu = p.has_function = p.function = p.functor[0] = p.functor[1] = 0;
     return p;
   }
   /// Multiplications and additions, two each.
@@ -83,8 +86,13 @@ struct ConvolutionArrays {
 };
 
 /// The epilogue of n positions (n out_channels neighbouring elements) that begin `skip` elements behind a.y, on the
-/// calling thread: y += bias if it is its own, y += z, y cut at 0; each where the problem has it.
+/// calling thread: y += bias if it is its own, y += z, y cut at 0 or its function; each where the problem has it.
 void finish_convolution(const ConvolutionProblem& p, const ConvolutionArrays& a, int64_t skip, int64_t n);
+
+/// Where the problem has a functor: that of n neighbouring elements of y, in place, on the calling thread.
+void apply_function(const ConvolutionProblem& p, void* y, int64_t n);
+/// The largest result where the functor, or ReLU, cuts float32 results at 0 and there.
+std::optional<float> range_limit(const ConvolutionProblem& p);
 
 // Each algorithm computes all of the problem, with its epilogue, except convolve_im2col.
 
@@ -97,6 +105,14 @@ void convolve_im2col(const ConvolutionProblem& p, const ConvolutionArrays& a);
 bool winograd_supports(const ConvolutionProblem& p);
 size_t winograd_workspace(const ConvolutionProblem& p);  ///< bytes
 void convolve_winograd(const ConvolutionProblem& p, const ConvolutionArrays& a);
+
+/// Products with packed weights, read where they lie in x: float32 of one or two axes, forward alone.
+bool packed_supports(const ConvolutionProblem& p);
+void convolve_packed(const ConvolutionProblem& p, const ConvolutionArrays& a);
+
+/// Loops over lines of y: float32 of one or two axes, one result for each channel, forward alone.
+bool depthwise_supports(const ConvolutionProblem& p);
+void convolve_depthwise_lines(const ConvolutionProblem& p, const ConvolutionArrays& a);
 
 /// How oneDNN gets x and y: as they are, or reordered to blocks of channels and back.
 enum class OneDnnOrder : int64_t { channels_last, blocked };

@@ -19,8 +19,6 @@
 #include "kusari/framework/cpu/blocks.h"
 #include "kusari/framework/cpu/convolution.h"
 #include "kusari/framework/cpu/isa.h"
-#include "kusari/framework/cpu/isa/bfloat16_winograd.h"
-#include "kusari/framework/cpu/isa/convolution.h"
 
 // Which algorithm computes a convolution.
 namespace kusari::cpu {
@@ -57,7 +55,11 @@ constexpr Algorithm kIm2col = {"im2col", im2col_supports,
                                [](const ConvolutionProblem&) { return size_t{0}; },  // some hundred KiB for each thread
                                convolve_im2col};
 
-constexpr const Algorithm* kAlgorithms[] = {&kDirect, &kBlocked, &kWinograd, &kIm2col};
+constexpr size_t no_workspace(const ConvolutionProblem&) { return 0; }
+constexpr Algorithm kPacked = {"packed", packed_supports, no_workspace, convolve_packed};
+constexpr Algorithm kDepthwise = {"depthwise", depthwise_supports, no_workspace, convolve_depthwise_lines};
+
+constexpr const Algorithm* kAlgorithms[] = {&kDirect, &kBlocked, &kWinograd, &kIm2col, &kPacked, &kDepthwise};
 
 // $KUSARI_CONVOLUTION names the algorithm to use wherever it can be: to test one, or to look for the one at fault.
 const Algorithm* forced(const ConvolutionProblem& p) {
@@ -80,6 +82,7 @@ struct WinogradRates {
   double direct_flops, flops, per_channel_of_tile, per_weight;
 };
 constexpr WinogradRates kFloat32Rates = {2.1e11, 2.1e11, 8.5e-9, 16e-9};
+constexpr WinogradRates kAvx2Rates = {9e10, 8.5e10, 12e-9, 12e-9};  // of one core without AVX-512
 constexpr WinogradRates kBfloat16Rates = {3.6e11, 4.3e11, 8e-9, 9e-9};
 constexpr WinogradRates kBfloat16FilterRates = {3.6e11, 4.3e11, 11e-9, 25e-9};
 
@@ -89,7 +92,8 @@ bool is_worth_winograd(const ConvolutionProblem& p) {
   if (!winograd_supports(p)) return false;
   constexpr double kClearly = 0.8;
   const bool is_data = p.pass == ConvolutionPass::data_grad, is_filter = p.pass == ConvolutionPass::filter_grad;
-  const WinogradRates& rates = p.element() != Dtype::bfloat16 ? kFloat32Rates
+  const WinogradRates& float32 = isa() == Isa::v3 ? kAvx2Rates : kFloat32Rates;
+  const WinogradRates& rates = p.element() != Dtype::bfloat16 ? float32
                                : is_filter                    ? kBfloat16FilterRates
                                                               : kBfloat16Rates;
   const int64_t* const size = is_data ? p.in : p.out;
@@ -116,6 +120,10 @@ bool is_worth_im2col(const ConvolutionProblem& p) {
 // on the sizes alone.
 const Algorithm& usual(const ConvolutionProblem& p) {
   if (is_worth_winograd(p)) return kWinograd;
+  if (isa() >= Isa::v3) {  // before, multiplications and additions are instructions of their own
+    if (kDepthwise.supports(p)) return kDepthwise;
+    if (kPacked.supports(p)) return kPacked;
+  }
   if (!kDirect.supports(p)) {
     return kIm2col.supports(p) ? kIm2col : (winograd_supports(p) ? kWinograd : kBlocked);
   }
@@ -257,17 +265,6 @@ const Algorithm* with_timing(const ConvolutionProblem& p, const ConvolutionArray
 }  // namespace
 
 size_t hash_of(const ConvolutionProblem& p) noexcept { return hash_words(p); }
-
-void finish_convolution(const ConvolutionProblem& p, const ConvolutionArrays& a, int64_t skip, int64_t n) {
-  static const ConvolutionLoops& loops = *KUSARI_LOOPS(isa(), convolution_loops);
-  static const Bfloat16WinogradLoops* const bfloat16_loops = KUSARI_BFLOAT16_LOOPS(bfloat16_winograd_loops);
-  const int64_t bytes = skip * itemsize(p.element());
-  const void* const z = p.has_z != 0 ? static_cast<const char*>(a.z) + bytes : nullptr;
-  void* const y = static_cast<char*>(a.y) + bytes;
-  if (p.element() == Dtype::bfloat16) return bfloat16_loops->finish(z, p.relu != 0, y, n * p.out_channels);
-  const ConvolutionLoop& loop = p.element() == Dtype::float64 ? loops.f64 : loops.f32;
-  loop.finish(p.bias_is_own != 0 ? a.bias : nullptr, z, p.relu != 0, y, n, p.out_channels);
-}
 
 bool can_convolve(const ConvolutionProblem& p) {
   return std::any_of(std::begin(kAlgorithms), std::end(kAlgorithms),

@@ -30,10 +30,13 @@ int64_t tiles_of_a_block(const Tiles& tiles, int64_t ins, int64_t outs) {
   return std::min(tiles.count, std::max(cached, worthwhile));
 }
 
-// Target = source filtered with the transformed weights u, + bias + z, cut at 0 if `relu`. The source lies `before` the
-// target by that many positions; z is laid out like the target.
+// Target = source filtered with the transformed weights u, + bias + z. The source lies `before` the
+// target by that many positions; z is laid out like the target; then comes what `epilogue` says of y.
 void filter_images(const Images& source, const Images& target, int64_t batch, int64_t before_row, int64_t before_column,
-                   const float* u, const float* bias, float* z = nullptr, bool relu = false) {
+                   const float* u, const float* bias, float* z = nullptr,
+                   const ConvolutionProblem* epilogue = nullptr) {
+  const bool relu = epilogue != nullptr && epilogue->relu != 0;
+  const bool has_function = epilogue != nullptr && epilogue->has_function != 0;
   const Tiles tiles(batch, target.height, target.width);
   const Images addend = {z, target.height, target.width, target.channels};
   const int64_t rows = source.channels, columns = target.channels, panels = columns / kPanel;
@@ -67,6 +70,9 @@ void filter_images(const Images& source, const Images& target, int64_t batch, in
         tiles.addresses<4>(target, first + t, 0, 0, nullptr, addresses);
         if (z != nullptr) tiles.addresses<4>(addend, first + t, 0, 0, nullptr, addends);
         loops().output(m + t * columns, m_stride, columns, bias, z != nullptr ? addends : nullptr, relu, addresses);
+        for (int i = 0; has_function && i < 16; ++i) {
+          if (addresses[i] != nullptr) apply_function(*epilogue, addresses[i], columns);
+        }
       }
     });
   }
@@ -168,7 +174,7 @@ void convolve_winograd(const ConvolutionProblem& p, const ConvolutionArrays& a) 
   const auto* const bias = static_cast<const float*>(a.bias);
   if (p.pass == ConvolutionPass::forward) {
     auto* const z = static_cast<float*>(const_cast<void*>(a.z));
-    return filter_images(x, y, p.batch, p.pad[0], p.pad[1], u, bias, z, p.relu != 0);
+    return filter_images(x, y, p.batch, p.pad[0], p.pad[1], u, bias, z, &p);
   }
   filter_images(y, x, p.batch, 2 - p.pad[0], 2 - p.pad[1], u, bias);
 }

@@ -36,10 +36,12 @@ int64_t tiles_of_a_block(const Tiles& tiles, int64_t rows) {
 }
 constexpr int64_t kTilesOfAChunk = 64;  // the products of a chunk and panel fit a third of the second-level cache
 
-// Target = source filtered with the transformed weights u, + bias + z, cut at 0 if `relu`. The source lies `before` the
-// target by that many positions; z is laid out like the target.
+// Target = source filtered with the transformed weights u, + bias + z. The source lies `before` the
+// target by that many positions; z is laid out like the target; then comes what `epilogue` says of y.
 void filter_images(const Images& source, const Images& target, int64_t batch, int64_t before_row, int64_t before_column,
-                   const Bits* u, const float* bias, Bits* z = nullptr, bool relu = false) {
+                   const Bits* u, const float* bias, Bits* z = nullptr, const ConvolutionProblem* epilogue = nullptr) {
+  const bool relu = epilogue != nullptr && epilogue->relu != 0;
+  const bool has_function = epilogue != nullptr && epilogue->has_function != 0;
   const Tiles tiles(batch, target.height, target.width);
   const Images addend = {z, target.height, target.width, target.channels};
   const int64_t rows = source.channels, columns = target.channels, panels = columns / kPanel;
@@ -76,6 +78,9 @@ void filter_images(const Images& source, const Images& target, int64_t batch, in
           if (z != nullptr) tiles.addresses<4>(addend, first + start + t, 0, 0, nullptr, addends);
           loops().output(m.get() + t * kPanel, m_stride, kPanel, bias, z != nullptr ? addends : nullptr, relu,
                          addresses, panel * kPanel);
+          for (int i = 0; has_function && i < 16; ++i) {
+            if (addresses[i] != nullptr) apply_function(*epilogue, addresses[i] + panel * kPanel, kPanel);
+          }
         }
       }
     });
@@ -197,7 +202,7 @@ void convolve_winograd_bfloat16(const ConvolutionProblem& p, const ConvolutionAr
   const auto* const bias = static_cast<const float*>(a.bias);
   if (p.pass == ConvolutionPass::forward) {
     auto* const z = static_cast<Bits*>(const_cast<void*>(a.z));
-    return filter_images(x, y, p.batch, p.pad[0], p.pad[1], u, bias, z, p.relu != 0);
+    return filter_images(x, y, p.batch, p.pad[0], p.pad[1], u, bias, z, &p);
   }
   filter_images(y, x, p.batch, 2 - p.pad[0], 2 - p.pad[1], u, bias);
 }

@@ -133,8 +133,8 @@ void narrow(const Array& wide, const Array& y) {
   if (y.is_defined() && !wide.is_same(y)) y.copy_from(wide);
 }
 
-void recurrent_forward(Params<RecurrentLayer> layer, In batch_sizes, In x, In h, In c, In w, In b, Out y, Out last_h,
-                       Out last_c, Out saved, Out cells, Out before) {
+void recurrent_forward(Params<RecurrentLayer> layer, HostIn batch_sizes, In x, In h, In c, In w, In b, Out y,
+                       Out last_h, Out last_c, Out saved, Out cells, Out before) {
   if (is_half(x->dtype())) {
     const Array wide[] = {wide_result(y),     wide_result(last_h), wide_result(last_c),
                           wide_result(saved), wide_result(cells),  wide_result(before)};
@@ -197,8 +197,8 @@ void recurrent_forward(Params<RecurrentLayer> layer, In batch_sizes, In x, In h,
   }
 }
 
-void recurrent_gradient(Params<RecurrentLayer> layer, In batch_sizes, In c, In w, In y, In saved, In cells, In before,
-                        In gy, In glast_h, In glast_c, Out gx, Out gu, Out gh, Out gc) {
+void recurrent_gradient(Params<RecurrentLayer> layer, HostIn batch_sizes, In c, In w, In y, In saved, In cells,
+                        In before, In gy, In glast_h, In glast_c, Out gx, Out gu, Out gh, Out gc) {
   if (is_half(before->dtype())) {
     const Array wide[] = {wide_result(gx), wide_result(gu), wide_result(gh), wide_result(gc)};
     recurrent_gradient(layer, batch_sizes, widened(c), wide_weights(w), widened(y), widened(saved), widened(cells),

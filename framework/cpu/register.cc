@@ -22,13 +22,18 @@ class CpuBackend final : public Backend {
     cpu::register_recurrent(*this);
     cpu::register_symmetric_eigen(*this);
     cpu::register_linear_algebra(*this);
+    cpu::register_decompositions(*this);
+    cpu::register_ordering(*this);
     cpu::register_fft(*this);
     cpu::register_random(*this);
+    cpu::register_rejection_sampling(*this);
     cpu::register_matmul(*this);
     cpu::register_convolution(*this);
+    cpu::register_quantized_convolution(*this);
     cpu::register_rows(*this);
     cpu::register_row_products(*this);
     cpu::register_optimizer(*this);
+    cpu::register_sum_rows(*this);
     cpu::register_summary(*this);
     cpu::register_value_statistics(*this);
     cpu::register_batch_normalization(*this);
@@ -39,6 +44,8 @@ class CpuBackend final : public Backend {
     cpu::register_image_batch(*this);
     cpu::register_image_resampling(*this);
     cpu::register_connectionist_temporal_classification(*this);
+    cpu::register_hard_negatives(*this);
+    cpu::register_sigmoid_focal_loss(*this);
   }
 
   const char* name() const override { return "cpu"; }

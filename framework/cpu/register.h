@@ -17,13 +17,18 @@ void register_attention(Backend& backend);
 void register_recurrent(Backend& backend);
 void register_symmetric_eigen(Backend& backend);
 void register_linear_algebra(Backend& backend);
+void register_decompositions(Backend& backend);
+void register_ordering(Backend& backend);
 void register_fft(Backend& backend);
 void register_random(Backend& backend);
+void register_rejection_sampling(Backend& backend);
 void register_matmul(Backend& backend);
 void register_convolution(Backend& backend);
+void register_quantized_convolution(Backend& backend);
 void register_rows(Backend& backend);
 void register_row_products(Backend& backend);
 void register_optimizer(Backend& backend);
+void register_sum_rows(Backend& backend);
 void register_summary(Backend& backend);
 void register_value_statistics(Backend& backend);
 void register_batch_normalization(Backend& backend);
@@ -34,5 +39,7 @@ void register_roi(Backend& backend);
 void register_image_batch(Backend& backend);
 void register_image_resampling(Backend& backend);
 void register_connectionist_temporal_classification(Backend& backend);
+void register_hard_negatives(Backend& backend);
+void register_sigmoid_focal_loss(Backend& backend);
 
 }  // namespace kusari::cpu

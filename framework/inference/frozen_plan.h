@@ -40,6 +40,8 @@ class KUSARI_API FrozenPlan {
   /// inputs and parameters.
   Arrays run(graphs::Instance& instance, std::span<const Array> inputs, const Arrays* given) const;
 
+  /// Keeps nothing but what calls read; is_outdated() is false from then on.
+  void release_sources() noexcept { sources_.clear(); }
   /// Whether somebody has written into what the constants were made of.
   bool is_outdated() const noexcept;
   std::span<const graphs::View> outputs() const noexcept { return outputs_; }

@@ -30,6 +30,10 @@ struct InferenceSessionOptions {
   /// Calls get rows of zeros until their first axis has one of these sizes; larger ones are computed in parts. Each row
   /// of a result must depend on the same row of the inputs alone. Empty: shapes are taken as they are.
   std::vector<int64_t> batch_sizes = {};
+  /// Once the calls in `shapes` are prepared, the session gives up its model: parameters that are only needed folded or
+  /// packed are freed if nobody else has them, as nobody has those of an rvalue. Calls with other shapes throw
+  /// StateError, and so does the constructor where a call cannot be recorded.
+  bool release_parameters = false;
   int max_plans = 8;  ///< kinds of inputs for which a recording is kept; the least recently used one goes
   StaticGraphPasses passes = {};
 };

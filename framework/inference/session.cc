@@ -197,6 +197,22 @@ void Session::prepare() {
       run(inputs, nullptr);  // weights are packed by the first replay
     }
   }
+  if (options_.release_parameters) release();
+}
+
+void Session::release() {
+  std::string reason = options_.shapes.empty() ? "shapes is empty" : always_plain_;
+  for (const auto& entry : entries_) {
+    if (entry->plan == nullptr) reason = entry->reason;
+  }
+  if (!reason.empty()) {
+    throw StateError(prefix() + "release_parameters needs calls that are prepared and recorded, but " + reason);
+  }
+  for (const auto& entry : entries_) entry->plan->release_sources();
+  model_.call = nullptr;
+  model_.copied = nullptr;
+  model_.link = nullptr;
+  is_released_ = true;
 }
 
 // --- calls ----------------------------------------------------------------------------------------------------------
@@ -316,6 +332,9 @@ Arrays Session::run_padded(const Arrays& inputs, const Arrays* given) {
 }
 
 Arrays Session::run_exactly(const Arrays& inputs, const Arrays* given) {
+  if (is_released_ && GraphCapture::current() != nullptr) {
+    throw StateError(prefix() + "the model was released, so that the call cannot become part of a recording");
+  }
   if (!always_plain_.empty() || GraphCapture::current() != nullptr) return call_plainly(inputs, given);
   if (!std::ranges::all_of(inputs, [](const Array& input) { return input.is_dense(); })) {
     Arrays dense;
@@ -355,6 +374,10 @@ std::shared_ptr<Session::Entry> Session::entry_for(const Arrays& inputs) {
   if (found != entries_.end()) {
     (*found)->last_use = ++uses_;
     return *found;
+  }
+  if (is_released_) {
+    throw StateError(prefix() + "the model was released when the calls in shapes were prepared, so that (" +
+                     text_of(inputs) + ") cannot be recorded");
   }
   if (entries_.size() >= static_cast<size_t>(options_.max_plans)) drop_oldest();
   const auto& entry = entries_.emplace_back(std::make_shared<Entry>());
@@ -523,6 +546,7 @@ std::string Session::summary() const {
     for (const int64_t size : options_.batch_sizes) text += ' ' + std::to_string(size);
     text += "\n";
   }
+  if (is_released_) text += "  the model was released\n";
   if (!always_plain_.empty()) text += "  all calls run define-by-run: " + always_plain_ + "\n";
   for (const auto& entry : entries_) {
     text += "(" + text_of(entry->inputs) + "): ";

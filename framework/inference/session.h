@@ -70,6 +70,7 @@ class Session {
   void check_options() const;
   void check_model();
   void prepare();
+  void release();
   void check_inputs(const Arrays& inputs) const;
   void check_given(std::span<const graphs::View> outputs, const Arrays& given) const;
   void check_given(const Arrays& results, const Arrays& given) const;
@@ -96,6 +97,7 @@ class Session {
   CallableModel model_;
   InferenceSessionOptions options_;
   ConfigSnapshot config_;
+  bool is_released_ = false;  ///< the model is gone
   std::string always_plain_;  ///< why nothing is recorded at all, or empty
   ConstantPool constants_;
 

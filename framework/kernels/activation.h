@@ -375,6 +375,26 @@ struct FakeQuantize {
     return (inside - zero) * scale;
   }
 };
+/// The integer of FakeQuantize. NaN becomes `low`.
+struct Quantize {
+  static constexpr const char* kName = "quantize";
+  double low;
+  double high;
+  template <class T>
+  KUSARI_HOST_DEVICE T operator()(T x, T scale, T zero) const {
+    const T q = km::rint(x / scale) + zero;
+    const T above = q > static_cast<T>(low) ? q : static_cast<T>(low);
+    return above > static_cast<T>(high) ? static_cast<T>(high) : above;
+  }
+};
+/// What an integer of Quantize stands for.
+struct Dequantize {
+  static constexpr const char* kName = "dequantize";
+  template <class T>
+  KUSARI_HOST_DEVICE T operator()(T q, T scale, T zero) const {
+    return (q - zero) * scale;
+  }
+};
 /// 1 where FakeQuantize does not cut x off, else 0.
 struct FakeQuantizeMask {
   static constexpr const char* kName = "fake_quantize_mask";
@@ -428,4 +448,6 @@ struct FakeQuantizeMask {
   V(Silu)                        \
   V(SiluGrad)                    \
   V(FakeQuantize)                \
+  V(Quantize)                    \
+  V(Dequantize)                  \
   V(FakeQuantizeMask)

@@ -18,7 +18,7 @@ struct LabelAlignment {
 /// comes as softmax(x) and becomes d loss[b] / d x[t, b, v]: 0 behind the last frame and where the loss is infinite.
 /// log_p: log softmax(x), (T, B, V), float32 or float64; p and loss (B): of its dtype; p C-ordered. t: (B, M),
 /// input_length, label_length: (B), integers. On the CPU, labels outside [0, V) throw IndexError, lengths outside
-/// [0, T] and [0, M] ValueError.
+/// [0, T] and [0, M] ValueError; elsewhere such a sequence's loss and gradient are NaN.
 struct ConnectionistTemporalClassification {
   static constexpr const char* kName = "connectionist_temporal_classification";
   using Signature = void(Params<LabelAlignment> alignment, In log_p, In t, In input_length, In label_length, Out loss,

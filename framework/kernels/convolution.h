@@ -1,5 +1,8 @@
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
+
 #include "kusari/framework/core/kernel.h"
 
 namespace kusari::kernels {
@@ -41,6 +44,21 @@ struct ConvolutionFusedForward {
   static constexpr const char* kName = "convolution_fused_forward";
   using Signature = void(Params<Convolution> geometry, Params<ConvolutionActivation> activation, In x, In W, In z,
                          In bias, Out y);
+};
+
+/// A pointwise functor of one argument by the kernel that it belongs to, Pointwise<Op>, and its members.
+struct UnaryFunctor {
+  static constexpr size_t kBytes = 16;
+  KernelId kernel{-1};
+  int32_t unused = 0;  // so that equal ones are equal bytes
+  alignas(8) std::byte functor[kBytes] = {};
+};
+
+/// ConvolutionFusedForward with another function in the end: the bits of a kernel of its own after it. For inference; a
+/// backend may lack it.
+struct ConvolutionFunctionForward {
+  static constexpr const char* kName = "convolution_function_forward";
+  using Signature = void(Params<Convolution> geometry, Params<UnaryFunctor> function, In x, In W, In z, In bias, Out y);
 };
 
 /// gx = the gradient of x, which is a transposed convolution of gy; plus bias (C), undefined for a gradient.

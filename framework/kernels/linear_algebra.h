@@ -11,13 +11,13 @@ struct MatrixCall {
 };
 
 /// y = the lower triangular matrix with y y^T = a. Reads a's lower triangle alone. On the CPU a matrix that is not
-/// positive definite throws ValueError.
+/// positive definite throws ValueError; elsewhere its y is NaN.
 struct Cholesky {
   static constexpr const char* kName = "cholesky";
   using Signature = void(Params<MatrixCall> call, In a, Out y);
 };
 
-/// y = a^-1. On the CPU a singular matrix throws ValueError.
+/// y = a^-1. On the CPU a singular matrix throws ValueError; elsewhere its y is NaN.
 struct Inverse {
   static constexpr const char* kName = "inverse";
   using Signature = void(Params<MatrixCall> call, In a, Out y);

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "kusari/framework/kernels/incomplete_functions.h"
 #include "kusari/framework/kernels/math.h"
 #include "kusari/framework/kernels/math_gamma.h"
 #include "kusari/framework/kernels/math_normal.h"
@@ -468,6 +469,7 @@ struct ClipGrad {
 }  // namespace kusari::kernels
 
 #define KUSARI_MATH_FUNCTION_OPS(V) \
+  KUSARI_INCOMPLETE_FUNCTION_OPS(V) \
   V(Pow)                            \
   V(PowConst)                       \
   V(RPowConst)                      \

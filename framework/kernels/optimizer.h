@@ -390,6 +390,17 @@ struct NoiseHook {
   }
 };
 
+/// Moves an average towards a value.
+struct MovingAverageStep {
+  static constexpr const char* kName = "moving_average";
+  static constexpr int kStates = 0;
+  double rate;
+  template <class T>
+  KUSARI_HOST_DEVICE void operator()(T value, T& average) const {
+    average += static_cast<T>(rate) * (value - average);
+  }
+};
+
 /// The numbers of NoiseHook after t steps.
 struct NoiseSchedule {
   static constexpr const char* kName = "gradient_noise_numbers";
@@ -457,7 +468,8 @@ struct LarsRate {
   V(HardClippingHook)             \
   V(LarsHook)                     \
   V(AddHook)                      \
-  V(NoiseHook)
+  V(NoiseHook)                    \
+  V(MovingAverageStep)
 
 #define KUSARI_STEP_SCHEDULES(V) \
   V(AdamSchedule)                \

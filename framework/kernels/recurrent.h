@@ -2,7 +2,7 @@
 
 #include <cstdint>
 
-#include "kusari/framework/core/kernel.h"
+#include "kusari/framework/core/host_in.h"
 
 // One layer of a recurrent network in one direction, over all times of a batch of ragged sequences.
 //
@@ -32,7 +32,7 @@ struct RecurrentLayer {
   bool reversed;  ///< from the last time to the first
 };
 
-/// batch_sizes: (T), int64, on the host. x: (S, G H), what the inputs contribute to the G gates. h, c: (B, H), the
+/// batch_sizes: (T), int64. x: (S, G H), what the inputs contribute to the G gates. h, c: (B, H), the
 /// first state; c undefined but for lstm. w: (G H, H), b: (G H). y: (S, H). last_h, last_c: (B, H). saved: (S,
 /// saved_gates H), cells: (S, H) for lstm, before: (S, H), what each row's h was before: for RecurrentGradient, and
 /// undefined when nobody will ask for that. One floating dtype, C-ordered; half types are computed in float32. Each
@@ -40,8 +40,8 @@ struct RecurrentLayer {
 /// may be zeros.
 struct RecurrentForward {
   static constexpr const char* kName = "recurrent_forward";
-  using Signature = void(Params<RecurrentLayer> layer, In batch_sizes, In x, In h, In c, In w, In b, Out y, Out last_h,
-                         Out last_c, Out saved, Out cells, Out before);
+  using Signature = void(Params<RecurrentLayer> layer, HostIn batch_sizes, In x, In h, In c, In w, In b, Out y,
+                         Out last_h, Out last_c, Out saved, Out cells, Out before);
 };
 
 /// Gradients of the same by x, h and c, and by u (gu; undefined where it is gx: but for gru). gy, glast_h, glast_c:
@@ -49,8 +49,8 @@ struct RecurrentForward {
 /// gave. The gradients of w and b are gu^T before and the sums of gu's rows.
 struct RecurrentGradient {
   static constexpr const char* kName = "recurrent_gradient";
-  using Signature = void(Params<RecurrentLayer> layer, In batch_sizes, In c, In w, In y, In saved, In cells, In before,
-                         In gy, In glast_h, In glast_c, Out gx, Out gu, Out gh, Out gc);
+  using Signature = void(Params<RecurrentLayer> layer, HostIn batch_sizes, In c, In w, In y, In saved, In cells,
+                         In before, In gy, In glast_h, In glast_c, Out gx, Out gu, Out gh, Out gc);
 };
 
 }  // namespace kusari::kernels

@@ -191,7 +191,7 @@ class GraphCompiler {
       ++all_.unsupported[domain + std::string(node.op_type)];
       problem(step.place + " is not supported");
     }
-    if (step.run != nullptr && !step.is_random && fold(step, node, scope)) return;
+    if (step.run != nullptr && !step.is_random && !step.stays && fold(step, node, scope)) return;
     for (const std::string_view output : node.outputs) {
       const int value = output.empty() ? -1 : new_value();
       define(scope, output, value);
@@ -215,6 +215,7 @@ class GraphCompiler {
     };
     step.reads_shapes_only = op.reads_shapes_only;
     step.is_random = op.is_random;
+    step.stays = op.stays;
     try {
       const NodeReader::DeclaredType declared = [&](std::string_view name) {
         const auto found = all_.types.find(name);

@@ -44,6 +44,9 @@ using ModelCall = std::function<Variables(std::span<const Variable>)>;
 
 inline Variables as_variables(Variable y) { return Variables(std::move(y)); }
 inline Variables as_variables(Variables ys) { return ys; }
+inline Variables as_variables(std::pair<Variable, Variable> ys) {
+  return Variables(std::move(ys.first), std::move(ys.second));
+}
 inline Variables as_variables(const std::vector<Variable>& ys) {
   Variables all;
   for (const Variable& y : ys) all.push_back(y);
@@ -107,8 +110,8 @@ KUSARI_API void export_testcase(const ModelCall& call, Link* link, std::span<con
 
 /// Calls a model with `inputs`, config.train being options.train, and writes the functions that it applied as an ONNX
 /// model: `onnx::export_model(net, {x}, "net.onnx", {.dynamic_batch = true})`. `model`: a link, or anything that can be
-/// called with that many variables, or with a span of them, and gives a Variable or several. The parameter /conv1/W is
-/// the initializer "conv1.W", as in .safetensors files. The file appears whole or not at all.
+/// called with that many variables, or with a span of them, and gives a Variable, a pair or several. The parameter
+/// /conv1/W is the initializer "conv1.W", as in .safetensors files. The file appears whole or not at all.
 ///
 /// Throws ValueError naming every function that has no ONNX operator, or none in that opset, and for options out of
 /// range; StateError where numbers that depend on an input were computed outside of functions and read by one, or read

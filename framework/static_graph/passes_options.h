@@ -10,9 +10,11 @@ struct StaticGraphPasses {
   bool constants = true;                 ///< inference: compute what depends on parameters alone when these change
   bool fold_batch_normalization = true;  ///< inference: scale the weights of the layer before instead
   bool fuse_convolutions = true;         ///< bias, addition and activation inside the convolution
+  bool pack_products = true;             ///< inference: weights of products packed, the same inside of them
+  bool lower_quantized = true;           ///< inference: convolutions of what 8 bits leave compute with the integers
   bool fuse_pointwise = true;            ///< chains of pointwise kernels in one loop
 
-  static constexpr StaticGraphPasses none() { return {false, false, false, false, false, false}; }
+  static constexpr StaticGraphPasses none() { return {false, false, false, false, false, false, false, false}; }
 };
 
 }  // namespace kusari

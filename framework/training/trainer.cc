@@ -6,6 +6,7 @@
 #include <system_error>
 
 #include "kusari/framework/core/argument.h"
+#include "kusari/framework/core/collectives.h"
 #include "kusari/framework/core/profiler.h"
 #include "kusari/framework/core/random.h"
 #include "kusari/framework/core/serializer.h"
@@ -120,6 +121,7 @@ void Trainer::run(bool show_loop_exception_msg) {
       }
     }
   } catch (const std::exception& e) {
+    collectives::announce_failure(std::current_exception());  // before anything that may take long
     handle_error(e, order, show_loop_exception_msg);
     finalize(order, false);
     throw;

@@ -73,16 +73,19 @@ Setting number(const std::string& variable, const std::string& low, const std::s
 std::vector<Setting> settings() {
   const std::string kMax = "18446744073709551615";
   std::vector<Setting> all = {
-      choice("KUSARI_CONVOLUTION", {"direct", "blocked", "winograd", "im2col"}),
+      choice("KUSARI_CONVOLUTION", {"direct", "blocked", "winograd", "im2col", "packed", "depthwise"}),
       choice("KUSARI_CPU_ISA", {"v1", "v3", "v4", "v4_bf16"}),
       choice("KUSARI_LAYOUT", {"nchw", "nhwc"}),
       choice("KUSARI_LOG_LEVEL", {"trace", "debug", "info", "warn", "error", "off"}),
+      number("KUSARI_DISTRIBUTED_STALL_WARNING", "1", "1000000"),
+      number("KUSARI_DISTRIBUTED_TIMEOUT", "1", "100000000"),
       number("KUSARI_MAX_WORKSPACE_SIZE", "0", kMax),
       number("KUSARI_NUM_THREADS", "1", "4096"),
       number("KUSARI_SEED", "0", kMax),
       number("CHAINER_SEED", "0", kMax),
   };
-  for (const char* variable : {"KUSARI_CUDA_GRAPHS", "KUSARI_MEMORY_POOL", "KUSARI_NVTX", "KUSARI_STATIC_GRAPH"}) {
+  for (const char* variable :
+       {"KUSARI_CUDA_GRAPHS", "KUSARI_DISTRIBUTED_DEBUG", "KUSARI_MEMORY_POOL", "KUSARI_NVTX", "KUSARI_STATIC_GRAPH"}) {
     all.push_back({variable, kFlags, is_flag, {"0 or 1"}});
   }
   for (const std::string prefix : {"KUSARI_", "CHAINER_"}) {

@@ -5,6 +5,7 @@
 #include "kusari/framework/core/array.h"
 #include "kusari/framework/core/backend.h"
 #include "kusari/framework/core/error.h"
+#include "kusari/framework/core/workspace_limit.h"
 
 namespace kusari {
 namespace {
@@ -38,7 +39,9 @@ TEST_CASE("a CUDA device that is not there") {
 
 TEST_CASE("the workspace limit is a setting") {
   const size_t before = cuda::get_max_workspace_size();
-  CHECK(before == size_t{8} << 20);
+  if (!detail::given_cuda_workspace_size()) CHECK(before <= size_t{1} << 30);
+  CHECK(detail::default_max_workspace_size(size_t{8} << 30) == size_t{512} << 20);
+  CHECK(detail::default_max_workspace_size(size_t{80} << 30) == size_t{1} << 30);
   cuda::set_max_workspace_size(size_t{512} << 20);
   CHECK(cuda::get_max_workspace_size() == size_t{512} << 20);
   cuda::set_max_workspace_size(before);

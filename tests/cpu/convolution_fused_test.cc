@@ -1,8 +1,10 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <limits>
 #include <string>
+#include <type_traits>
 #include <vector>
 
 #include <doctest/doctest.h>
@@ -61,7 +63,8 @@ struct Layer {
 
 // One of each algorithm: Winograd's where it pays, oneDNN's direct one, depthwise loops, products of matrices.
 constexpr Layer kLayers[] = {{1, 64, 64, 56, 3, 1, 1}, {2, 32, 48, 9, 3, 2, 1},  {1, 64, 256, 7, 1, 1, 1},
-                             {1, 3, 20, 15, 7, 2, 1},  {2, 16, 16, 9, 3, 1, 16}, {1, 512, 96, 7, 1, 1, 1}};
+                             {1, 3, 20, 15, 7, 2, 1},  {2, 16, 16, 9, 3, 1, 16}, {1, 512, 96, 7, 1, 1, 1},
+                             {2, 19, 19, 9, 5, 2, 19}, {1, 32, 24, 11, 3, 1, 2}, {1, 24, 33, 10, 3, 1, 1}};
 
 Array draw(const Shape& shape, Dtype dtype) {
   return initializers::generate_array(initializers::Normal(1.0), shape, dtype, Device()).channels_last();
@@ -130,6 +133,65 @@ TEST_CASE("fused convolutions give the numbers of separate kernels, NaN too") {
       }
     }
   }
+}
+
+TEST_CASE("convolutions with a function give the numbers of separate kernels") {
+  const auto check = [](const auto& op) {
+    using Op = std::remove_cvref_t<decltype(op)>;
+    for (const Dtype dtype : {Dtype::float32, Dtype::float64, Dtype::float16, Dtype::bfloat16}) {
+      for (const Layer& layer : kLayers) {
+        for (const bool has_z : {false, true}) {
+          CAPTURE(std::string(name(dtype)));
+          CAPTURE(layer.in);
+          CAPTURE(layer.kernel);
+          CAPTURE(has_z);
+          const int64_t size = (layer.size - 1) / layer.stride + 1;
+          const Array x = draw({layer.batch, layer.in, layer.size, layer.size}, dtype);
+          const Array w = draw({layer.out, layer.in / layer.groups, layer.kernel, layer.kernel}, dtype);
+          const Array bias = draw({layer.out}, Dtype::float32);
+          const Shape shape = {layer.batch, layer.out, size, size};
+          const Array z = has_z ? draw(shape, dtype) : Array();
+          const Array separate = empty_channels_last(shape, dtype), fused = empty_channels_last(shape, dtype);
+          launch<kernels::ConvolutionFusedForward>(Device(), layer.geometry(), kernels::ConvolutionActivation::none, x,
+                                                   w, z, bias, separate);
+          pointwise_to(separate, op, separate);
+          kernels::UnaryFunctor function;
+          function.kernel = kernel_id<kernels::Pointwise<Op>>();
+          std::memcpy(function.functor, &op, sizeof(op));
+          launch<kernels::ConvolutionFunctionForward>(Device(), layer.geometry(), function, x, w, z, bias, fused);
+          const auto expected = separate.astype(Dtype::float64).template to_vector<double>();
+          const auto found = fused.astype(Dtype::float64).template to_vector<double>();
+          // In float16 the sums are not rounded before the function is computed.
+          const double tolerance = itemsize(dtype) == 2 ? 0.02 : 0;
+          size_t wrong = 0;
+          for (size_t i = 0; i < found.size(); ++i) {
+            if (!(std::abs(found[i] - expected[i]) <= tolerance * (1 + std::abs(expected[i])))) ++wrong;
+          }
+          CHECK(wrong == 0);
+        }
+      }
+    }
+  };
+  check(kernels::ClippedRelu{0.7});
+  check(kernels::Silu{});
+  check(kernels::HardSigmoid{0.25, 0.4});
+}
+
+TEST_CASE("a clipped ReLU inside of a convolution keeps NaN, and gives 0 for -0") {
+  const Array x = array<float>({std::numeric_limits<float>::quiet_NaN(), -0.0f, -1, 9}, {1, 1, 2, 2});
+  const Array w = array<float>({1}, {1, 1, 1, 1}), y = empty({1, 1, 2, 2}, Dtype::float32);
+  kernels::Convolution g;
+  g.ndim = 2;
+  for (int i = 0; i < 2; ++i) g.stride[i] = g.dilate[i] = 1;
+  const kernels::ClippedRelu op{6};
+  kernels::UnaryFunctor function;
+  function.kernel = kernel_id<kernels::Pointwise<kernels::ClippedRelu>>();
+  std::memcpy(function.functor, &op, sizeof(op));
+  launch<kernels::ConvolutionFunctionForward>(Device(), g, function, x, w, Array(), Array(), y);
+  const auto results = y.to_vector<float>();
+  CHECK(std::isnan(results[0]));
+  for (int i : {1, 2}) CHECK((results[static_cast<size_t>(i)] == 0 && !std::signbit(results[static_cast<size_t>(i)])));
+  CHECK(results[3] == 6);
 }
 
 TEST_CASE("fused convolutions: a bias that comes after gives the bits of a separate addition") {

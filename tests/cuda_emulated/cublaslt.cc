@@ -212,6 +212,11 @@ void multiply(const Problem& p, T alpha, const void* a, const void* b, T beta, c
   for (int64_t batch = 0; batch < p.d.batch; ++batch) {
     unpack(p.a, a, batch, p.operation.transposes_a != CUBLAS_OP_N, m, depth, left);
     unpack(p.b, b, batch, p.operation.transposes_b != CUBLAS_OP_N, depth, n, right);
+    if (p.operation.compute == CUBLAS_COMPUTE_32F_FAST_TF32 && settings().rounds_tf32) {
+      for (std::vector<T>* operand : {&left, &right}) {
+        for (T& x : *operand) x = static_cast<T>(tf32_of(static_cast<float>(x)));
+      }
+    }
     if (p.operation.epilogue == CUBLASLT_EPILOGUE_BGRADA) store_sums(left, m, depth, p.operation.bias, out);
     if (p.operation.epilogue == CUBLASLT_EPILOGUE_BGRADB) {
       std::vector<T> columns;

@@ -224,6 +224,8 @@ cudnnStatus_t finalize_pointwise(const Content& content) {
 constexpr int64_t kEngines = 2;
 constexpr int64_t kWorkspaceOfEngine[kEngines] = {0, 4096};
 
+bool has_tensor_cores(const Content& engine) { return engine.value<int64_t>(CUDNN_ATTR_ENGINE_GLOBAL_INDEX, 0) == 1; }
+
 cudnnStatus_t finalize_engine(Content& content) {
   const Content& graph = content.at(CUDNN_ATTR_ENGINE_OPERATION_GRAPH);
   const int64_t index = content.value<int64_t>(CUDNN_ATTR_ENGINE_GLOBAL_INDEX, -1);
@@ -414,17 +416,16 @@ cudnnStatus_t cudnnBackendExecute(cudnnHandle_t handle, cudnnBackendDescriptor_t
   if (!can_call_library(stream)) return bad("the thread has no current device, or another than the stream's");
   if (settings().trace) std::fprintf(stderr, "device: cudnnBackendExecute\n");
   if (!settings().execute) return CUDNN_STATUS_SUCCESS;
-  const auto& graph = plan.at(CUDNN_ATTR_EXECUTION_PLAN_ENGINE_CONFIG)
-                          .at(CUDNN_ATTR_ENGINECFG_ENGINE)
-                          .find(CUDNN_ATTR_ENGINE_OPERATION_GRAPH)
-                          ->contents.front();
+  const Content& engine = plan.at(CUDNN_ATTR_EXECUTION_PLAN_ENGINE_CONFIG).at(CUDNN_ATTR_ENGINECFG_ENGINE);
+  const auto& graph = engine.find(CUDNN_ATTR_ENGINE_OPERATION_GRAPH)->contents.front();
+  const bool in_tf32 = settings().rounds_tf32 && has_tensor_cores(engine);
   const auto needed = static_cast<size_t>(plan.value<int64_t>(CUDNN_ATTR_EXECUTION_PLAN_WORKSPACE_SIZE, 0));
   void* const workspace = pack->value<void*>(CUDNN_ATTR_VARIANT_PACK_WORKSPACE, nullptr);
   if (needed > 0 && device_of(workspace) < 0) return bad("the workspace is no device memory");
   const auto execute = [=] {
     const DeviceAccess access;
     if (needed > 0) std::memset(workspace, 0xff, needed);
-    return execute_graph(*graph, *pack);
+    return execute_graph(*graph, *pack, in_tf32);
   };
   if (!keeps_work(stream)) return execute();
   const cudaError_t status = submit(stream, [execute] {

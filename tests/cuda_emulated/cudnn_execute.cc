@@ -286,19 +286,30 @@ double scale_of(const CudnnContent& operation, cudnnBackendAttributeName_t name)
                                                          : operation.value<float>(name, 0);
 }
 
+/// An operand as an engine reads it.
+template <class T>
+std::vector<T> operand(const CudnnTensor& t, const void* data, bool in_tf32) {
+  std::vector<T> values = read<T>(t, data);
+  if (in_tf32 && t.type == CUDNN_DATA_FLOAT) {
+    for (T& x : values) x = static_cast<T>(tf32_of(static_cast<float>(x)));
+  }
+  return values;
+}
+
 template <class T>
 void convolve(const CudnnContent& operation, const CudnnTensor& tx, const CudnnTensor& tw, const CudnnTensor& ty,
-              void* x, void* w, void* y) {
+              void* x, void* w, void* y, bool in_tf32) {
   const CudnnConvolutionNames& names = *convolution_names(operation.type);
   const Geometry g(operation.at(names.geometry), tx, tw, ty);
   const double alpha = scale_of(operation, names.alpha), beta = scale_of(operation, names.beta);
+  const auto given = [in_tf32](const CudnnTensor& t, const void* data) { return operand<T>(t, data, in_tf32); };
   switch (operation.type) {
     case CUDNN_BACKEND_OPERATION_CONVOLUTION_FORWARD_DESCRIPTOR:
-      return write(ty, forward(g, read<T>(tx, x), read<T>(tw, w), static_cast<size_t>(ty.size())), alpha, beta, y);
+      return write(ty, forward(g, given(tx, x), given(tw, w), static_cast<size_t>(ty.size())), alpha, beta, y);
     case CUDNN_BACKEND_OPERATION_CONVOLUTION_BACKWARD_DATA_DESCRIPTOR:
-      return write(tx, data_grad(g, read<T>(tw, w), read<T>(ty, y), static_cast<size_t>(tx.size())), alpha, beta, x);
+      return write(tx, data_grad(g, given(tw, w), given(ty, y), static_cast<size_t>(tx.size())), alpha, beta, x);
     default:
-      return write(tw, filter_grad(g, read<T>(tx, x), read<T>(ty, y), static_cast<size_t>(tw.size())), alpha, beta, w);
+      return write(tw, filter_grad(g, given(tx, x), given(ty, y), static_cast<size_t>(tw.size())), alpha, beta, w);
   }
 }
 
@@ -324,7 +335,7 @@ void run_pointwise(cudnnPointwiseMode_t mode, const CudnnTensor& tx, const void*
 
 }  // namespace
 
-cudnnStatus_t execute_graph(const CudnnContent& graph, const CudnnContent& pack) {
+cudnnStatus_t execute_graph(const CudnnContent& graph, const CudnnContent& pack, bool in_tf32) {
   Tensors tensors(pack);
   const auto missing = [](const CudnnTensor& t) {
     const std::string text = "tensor " + std::to_string(t.id) +
@@ -339,9 +350,9 @@ cudnnStatus_t execute_graph(const CudnnContent& graph, const CudnnContent& pack)
       if (w == nullptr) return missing(tw);
       if (y == nullptr) return missing(ty);
       if (tx.type == CUDNN_DATA_DOUBLE) {
-        convolve<double>(*operation, tx, tw, ty, x, w, y);
+        convolve<double>(*operation, tx, tw, ty, x, w, y, false);
       } else {
-        convolve<float>(*operation, tx, tw, ty, x, w, y);
+        convolve<float>(*operation, tx, tw, ty, x, w, y, in_tf32);
       }
       continue;
     }

@@ -71,7 +71,7 @@ const CudnnConvolutionNames* convolution_names(cudnnBackendDescriptorType_t type
 /// Why the device has no engine for a finalized graph, or null.
 const char* find_obstacle(const CudnnContent& graph);
 
-/// Runs a finalized graph on the arrays of a variant pack.
-cudnnStatus_t execute_graph(const CudnnContent& graph, const CudnnContent& pack);
+/// Runs a finalized graph on the arrays of a variant pack; in_tf32: float32 images and weights are read so.
+cudnnStatus_t execute_graph(const CudnnContent& graph, const CudnnContent& pack, bool in_tf32);
 
 }  // namespace kusari::cuda::emulated

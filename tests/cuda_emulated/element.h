@@ -14,6 +14,17 @@ inline int64_t element_bytes(Element element) {
   return element == Element::real ? 8 : element == Element::single ? 4 : 2;
 }
 
+/// What a tensor core reads of a float32 operand: 10 digits of the mantissa, rounded to nearest, away from zero at a
+/// tie (PTX: cvt.rna.tf32.f32).
+inline float tf32_of(float x) {
+  uint32_t bits;
+  std::memcpy(&bits, &x, sizeof(bits));
+  if ((bits & 0x7f800000u) == 0x7f800000u) return x;
+  bits = (bits + 0x1000u) & 0xffffe000u;
+  std::memcpy(&x, &bits, sizeof(x));
+  return x;
+}
+
 /// Element `index` of an array, widened to T (float or double).
 template <class T>
 T load_element(const void* data, int64_t index, Element element) {

@@ -9,6 +9,7 @@
 #include <cmath>
 #include <cstdint>
 #include <cstring>
+#include <limits>
 #include <type_traits>
 
 #include "executor.h"
@@ -121,6 +122,18 @@ inline float __uint_as_float(unsigned x) { return std::bit_cast<float>(x); }
 inline long long __double_as_longlong(double x) { return std::bit_cast<long long>(x); }
 inline double __longlong_as_double(long long x) { return std::bit_cast<double>(x); }
 
+namespace kusari::cuda::emulated {
+/// A floating number as an integer, as a card converts it: what the type cannot hold is its nearest number, NaN is 0.
+template <class T, class From>
+constexpr T saturated(From x) {
+  constexpr T kLeast = std::numeric_limits<T>::min(), kMost = std::numeric_limits<T>::max();
+  if (x != x) return T{0};
+  if (x >= static_cast<From>(kMost)) return kMost;
+  if (x <= static_cast<From>(kLeast)) return kLeast;
+  return static_cast<T>(x);
+}
+}  // namespace kusari::cuda::emulated
+
 // Arithmetic. glibc declares, but does not export, some of these names: hence the macros.
 #define __expf(x) ::expf(x)
 #define __exp10f(x) ::exp10f(x)
@@ -145,9 +158,9 @@ inline double __dmul_rn(double a, double b) { return a * b; }
 inline double __fma_rn(double a, double b, double c) { return ::fma(a, b, c); }
 inline float rsqrtf(float x) { return 1 / ::sqrtf(x); }
 inline double rsqrt(double x) { return 1 / ::sqrt(x); }
-inline int __float2int_rn(float x) { return static_cast<int>(::nearbyintf(x)); }
-inline int __float2int_rd(float x) { return static_cast<int>(::floorf(x)); }
-inline int __float2int_rz(float x) { return static_cast<int>(x); }
+inline int __float2int_rn(float x) { return kusari::cuda::emulated::saturated<int>(::nearbyintf(x)); }
+inline int __float2int_rd(float x) { return kusari::cuda::emulated::saturated<int>(::floorf(x)); }
+inline int __float2int_rz(float x) { return kusari::cuda::emulated::saturated<int>(x); }
 inline float __int2float_rn(int x) { return static_cast<float>(x); }
 inline float __uint2float_rn(unsigned x) { return static_cast<float>(x); }
 inline float __double2float_rn(double x) { return static_cast<float>(x); }

@@ -1,5 +1,6 @@
 #include <cuda_runtime.h>
 
+#include <algorithm>
 #include <thread>
 #include <vector>
 
@@ -57,6 +58,50 @@ TEST_CASE("deferred or not: a graph does at each launch what was captured, in or
   }
   CHECK(cudaDeviceSynchronize() == cudaSuccess);  // though the graph is gone
   CHECK(done == std::vector<int>{-1, 0, 1, 2, 3, 4, 0, 1, 2, 3, 4, -2});
+}
+
+TEST_CASE("deferred or not: a stream that waits for a captured one is captured with it") {
+  const Stream stream, other;
+  cudaEvent_t fork = nullptr, join = nullptr;
+  REQUIRE(cudaEventCreate(&fork) == cudaSuccess);
+  REQUIRE(cudaEventCreate(&join) == cudaSuccess);
+  std::vector<int> done;
+  const auto work = [&](const Stream& on, int number) { submit(on.raw, [&done, number] { done.push_back(number); }); };
+  for (const bool joins : {true, false}) {
+    const Captured graph(stream, [&] {
+      work(stream, 0);
+      CHECK(cudaEventRecord(fork, stream.raw) == cudaSuccess);
+      CHECK(cudaStreamWaitEvent(other.raw, fork, 0) == cudaSuccess);
+      work(stream, 1);
+      work(other, 2);
+      work(other, 3);
+      CHECK(cudaEventRecord(join, other.raw) == cudaSuccess);
+      if (joins) CHECK(cudaStreamWaitEvent(stream.raw, join, 0) == cudaSuccess);
+      work(stream, 4);
+    });
+    CHECK(graph.status == (joins ? cudaSuccess : cudaErrorStreamCaptureUnjoined));
+    CHECK(done.empty());
+    if (!joins) continue;
+    bool other_order = false;
+    for (int run = 0; run < 30; ++run) {
+      CHECK(cudaGraphLaunch(graph.executable, stream.raw) == cudaSuccess);
+      CHECK(cudaStreamSynchronize(stream.raw) == cudaSuccess);
+      REQUIRE(done.size() == 5);
+      const auto place = [&](int number) { return std::find(done.begin(), done.end(), number) - done.begin(); };
+      CHECK(place(0) == 0);
+      CHECK(place(2) < place(3));
+      CHECK(place(4) == 4);
+      other_order |= place(1) > place(2);
+      done.clear();
+    }
+    CHECK(other_order == defers_work());  // nothing orders 1 and 2
+  }
+  // Outside of the capture the other stream is free again.
+  work(other, 5);
+  CHECK(cudaStreamSynchronize(other.raw) == cudaSuccess);
+  CHECK(done == std::vector<int>{5});
+  cudaEventDestroy(fork);
+  cudaEventDestroy(join);
 }
 
 TEST_CASE("deferred or not: what a capture forbids fails and spoils it") {

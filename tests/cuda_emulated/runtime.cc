@@ -33,6 +33,7 @@ struct CUevent_st {
   unsigned flags;
   bool recorded;
   unsigned long long capture;  // in which it was recorded, or 0
+  std::vector<size_t> place;   // there
   std::chrono::steady_clock::time_point time;
   std::shared_ptr<Mark> mark;  // where work is deferred
 };
@@ -464,19 +465,16 @@ cudaError_t cudaStreamQuery(cudaStream_t stream) {
 }
 cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned) {
   if (event == nullptr) return result(cudaErrorInvalidResourceHandle);
-  if (event->capture == capture_of(stream)) {
-    return event->capture != 0 ? cudaSuccess : result(submit_wait(stream, event->mark));
-  }
-  if (event->capture == 0) return result(break_capture(stream, cudaErrorStreamCaptureIsolation));
-  std::fprintf(stderr, "emulated device: a stream does not join a capture by an event\n");
-  return result(cudaErrorNotSupported);
+  if (event->capture != 0) return result(join_capture(stream, event->capture, event->place));
+  if (capture_of(stream) == 0) return result(submit_wait(stream, event->mark));
+  return result(break_capture(stream, cudaErrorStreamCaptureIsolation));
 }
 cudaError_t cudaLaunchHostFunc(cudaStream_t stream, cudaHostFn_t function, void* data) {
   return result(submit(stream, [=] { function(data); }));
 }
 cudaError_t cudaEventCreateWithFlags(cudaEvent_t* event, unsigned flags) {
   if (settings().devices == 0) return result(cudaErrorNoDevice);
-  *event = new CUevent_st{t_device, flags, false, 0, {}, nullptr};
+  *event = new CUevent_st{t_device, flags, false, 0, {}, {}, nullptr};
   return cudaSuccess;
 }
 cudaError_t cudaEventCreate(cudaEvent_t* event) { return cudaEventCreateWithFlags(event, 0); }
@@ -491,7 +489,10 @@ cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream) {
   }
   event->recorded = true;
   event->capture = capture_of(stream);
-  if (event->capture != 0) return cudaSuccess;
+  if (event->capture != 0) {
+    event->place = capture_place(stream);
+    return cudaSuccess;
+  }
   if (defers_work()) {
     event->mark = submit_mark(stream);
   } else {

@@ -23,6 +23,7 @@ const Settings& settings() {
     read("KUSARI_EMULATED_MULTIPROCESSORS", s.multiprocessors);
     read("KUSARI_EMULATED_PROTECT", s.protect);
     read("KUSARI_EMULATED_EXECUTE", s.execute);
+    read("KUSARI_EMULATED_TF32", s.rounds_tf32);
     read("KUSARI_EMULATED_TRACE", s.trace);
     constexpr char kDeferred[] = "deferred";
     if (const char* text = std::getenv("KUSARI_EMULATED_STREAMS");

@@ -14,6 +14,7 @@
 #include "kusari/framework/links/model/cifar_cnn.h"
 #include "kusari/framework/links/model/mobilenet_v2.h"
 #include "kusari/framework/links/model/resnet.h"
+#include "kusari/tests/cudnn/cards.h"
 #include "kusari/tests/cudnn/model_convolutions.h"
 #include "kusari/tests/skip.h"
 
@@ -24,20 +25,11 @@ namespace {
 
 constexpr Dtype kDtypes[] = {Dtype::float16, Dtype::bfloat16, Dtype::float32};
 
-// What cuDNN's CUDNN_ATTR_DEVICEPROP_JSON_REPRESENTATION takes for an H200.
-constexpr const char* kH200 =
-    R"({"deviceName":"NVIDIA H200","cudaDeviceId":0,"deviceVer":900,"multiProcessorCount":132,"driverVer":13000,)"
-    R"("totalGlobalMem":150754820096,"maxSharedMemoryPerBlock":49152,"maxSharedMemoryPerBlockOptin":232448,)"
-    R"("reservedSharedMemoryPerBlock":1024,"regsPerBlock":65536,"maxRegistersPerSM":65536,"maxCtasPerSM":32,)"
-    R"("maxThreadsPerBlock":1024,"maxThreadsPerSM":2048,"warpSize":32,"maxGridSize":[2147483647,65535,65535],)"
-    R"("maxBlockSize":[1024,1024,64],"pciDeviceId":0,"isTccDriver":0,"supportCoopLaunch":1,"smClockRateKHz":1980000,)"
-    R"("memClockRateKHz":3201000,"l2CacheSize":62914560})";
-
 // The H200, or nothing where this cuDNN takes no description of a card (before 9.11).
 const PlanTarget* h200() {
   static const std::unique_ptr<const CudnnDescriptor> device = []() -> std::unique_ptr<const CudnnDescriptor> {
     try {
-      return std::make_unique<CudnnDescriptor>(describe_device(kH200));
+      return std::make_unique<CudnnDescriptor>(describe_device(kCards[kH200].description()));
     } catch (const DeviceError&) {
       return nullptr;
     }
@@ -47,7 +39,7 @@ const PlanTarget* h200() {
 }
 
 ConvolutionKey limited(ConvolutionKey key) {
-  key.workspace_limit = static_cast<int64_t>(get_max_workspace_size());
+  key.workspace_limit = kCards[kH200].workspace_limit();
   return key;
 }
 
@@ -346,7 +338,7 @@ TEST_CASE("cudnn plans: a key is its bytes") {
   }
   CHECK(text_of(key) ==
         "forward float16 x 8x64x28x28 w 64x64x3x3 y 8x64x28x28 stride 1x1 pad 1x1 dilate 1x1 "
-        "workspace 8388608");
+        "workspace 1073741824");
 }
 
 TEST_CASE("cudnn plans: a route is found again in no time") {

@@ -43,8 +43,9 @@ TEST_CASE("programs of the tutorial are those that the tests run") {
 }
 
 TEST_CASE("programs of the pages are those that the tests run") {
-  for (const std::string& page : {std::string("how_to"), std::string("extending"), std::string("sequences"),
-                                  std::string("inference"), std::string("quantization")}) {
+  for (const std::string& page :
+       {std::string("how_to"), std::string("extending"), std::string("sequences"), std::string("inference"),
+        std::string("quantization"), std::string("distributions")}) {
     const std::string source = without_blanks(read("tests/docs/" + page + "_test.cc"));
     const auto programs = blocks(read("docs/" + page + ".md"));
     CHECK(programs.size() >= 5);

@@ -37,13 +37,6 @@ inline bool has_image_layout(const Array& image) {
   return config().channels_last ? image.is_channels_last() : image.is_contiguous();
 }
 
-/// Whether the test's device has no kernel of a function, so that its test is to be left.
-inline bool lacks_kernel(const char* function) {
-  if (test_device().is_cpu()) return false;
-  skip(std::string(function) + " has a kernel on the CPU only");
-  return true;
-}
-
 inline Array int_ones(const Shape& shape) { return ones(shape, Dtype::int64, test_device()); }
 
 /// Relative tolerance for a few operations in a dtype; also the absolute one for values near 1.

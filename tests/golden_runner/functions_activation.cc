@@ -38,7 +38,7 @@ void add_activation_functions(FunctionTable& table) {
       {"sigmoid", unary(F::sigmoid)},
       {"softmax", call([](Args& a) { return F::softmax(a.var("x"), a.integer("axis")); })},
       {"softplus", call([](Args& a) { return F::softplus(a.var("x"), a.number("beta")); })},
-      {"swish", binary(F::swish, "x", "beta")},
+      {"swish", call([](Args& a) { return F::swish(a.var("x"), a.var("beta")); })},
       {"tanh", unary(F::tanh)},
   });
 }

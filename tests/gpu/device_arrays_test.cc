@@ -7,6 +7,7 @@
 #include "kusari/framework/core/array.h"
 #include "kusari/framework/core/dlpack.h"
 #include "kusari/framework/core/error.h"
+#include "kusari/framework/functions/array/permutate.h"
 #include "kusari/framework/functions/loss/mean_squared_error.h"
 #include "kusari/framework/links/connection/linear.h"
 #include "kusari/framework/serializers/npz.h"
@@ -272,6 +273,31 @@ TEST_CASE("device arrays: snapshots go from one device to another") {
       check_same(its.to_device(Device()), mine.to_device(Device()), 10);
     }
   }
+}
+
+TEST_CASE("device arrays: permutate does not wait for the indices") {
+  const auto device = gpu_device();
+  if (!device) return;
+  const Array x = array<float>({1, 2, 3}, *device), indices = array<int32_t>({2, 0, 1}, *device);
+  const Array y = empty_like(x);
+  const auto work = [&] { y.copy_from(functions::permutate(x, indices).array()); };
+  work();  // loads the kernels
+  y.fill(0);
+  Backend& backend = device->backend();
+  backend.begin_graph(device->index());
+  try {
+    work();  // reading from the device is an error now
+  } catch (...) {
+    backend.abandon_graph(device->index());
+    throw;
+  }
+  void* const graph = backend.end_graph(device->index());
+  backend.run_graph(device->index(), graph);
+  CHECK(y.to_vector<float>() == std::vector<float>{3, 1, 2});
+  backend.destroy_graph(device->index(), graph);
+  // What is no permutation gives zeros there.
+  const Variable none = functions::permutate(x, array<int32_t>({0, 1, 7}, *device));
+  CHECK(none.to_vector<float>() == std::vector<float>{1, 2, 0});
 }
 
 }  // namespace

@@ -11,8 +11,10 @@
 #include "kusari/framework/core/error.h"
 #include "kusari/framework/core/random.h"
 #include "kusari/framework/functions/activation/tanh.h"
+#include "kusari/framework/functions/attention/scaled_dot_product_attention.h"
 #include "kusari/framework/functions/math/basic_math.h"
 #include "kusari/framework/functions/math/sum.h"
+#include "kusari/framework/functions/rnn/recurrent_layer.h"
 #include "kusari/framework/links/model/classifier.h"
 #include "kusari/optimizers/momentum_sgd.h"
 #include "kusari/tests/gpu/testing.h"
@@ -206,6 +208,39 @@ TEST_CASE("static_graph on a device: no more memory than define-by-run") {
   CAPTURE(define_by_run);
   CAPTURE(replayed);
   CHECK(static_cast<double>(replayed) < 1.25 * static_cast<double>(define_by_run));
+}
+
+// What reads sizes on the host, and what is cut into parts.
+TEST_CASE("static_graph on a device: recurrent layers and attention") {
+  const auto device = gpu_device();
+  if (!device) return;
+  const auto numbers = [&](const Shape& shape, int seed) {
+    return uniform_like(zeros(shape), seed).to_device(*device);
+  };
+  const std::vector<int64_t> sizes = {3, 2, 1};
+  const Array w = numbers({16, 4}, 1), b = numbers({16}, 2), h = numbers({3, 4}, 3), c = numbers({3, 4}, 4);
+  const auto recurrent = [&](const Variable& x) {
+    const kernels::RecurrentLayer layer{kernels::RecurrentCell::lstm, true};
+    return F::recurrent_layer(layer, sizes, x, Variable(h), Variable(c), Variable(w), Variable(b)).y;
+  };
+  const auto attention = [](const Variable& q) {
+    return F::scaled_dot_product_attention(q, q, q, {.is_causal = true, .dropout = 0.2});
+  };
+  const auto run = [&](const auto& call, const Shape& shape, bool is_recorded) {
+    const auto guard = using_config(&Config::use_static_graph, is_recorded);
+    random::seed(7);
+    auto graph = static_graph(call);
+    std::vector<float> result;
+    for (int i = 0; i < 4; ++i) {
+      const Variable x(numbers(shape, 10 + i));
+      const Variable y = graph(x);
+      append(result, y.array());
+      append(result, grad({F::sum(y * y)}, {x})[0].array());
+    }
+    return result;
+  };
+  CHECK(run(recurrent, {6, 16}, true) == run(recurrent, {6, 16}, false));
+  CHECK(run(attention, {2, 2, 5, 4}, true) == run(attention, {2, 2, 5, 4}, false));
 }
 
 }  // namespace

@@ -386,5 +386,27 @@ TEST_CASE("inference sessions find out what a model keeps from call to call") {
   CHECK(counter.summary().find("that an earlier call computed") != std::string::npos);
 }
 
+TEST_CASE("a session gives up its model once its calls are prepared") {
+  InferenceMlp model;
+  testing::draw_statistics(model);
+  const Array x = numbers({3, 6}), other = numbers({2, 6});
+  const Array expected = InferenceSession(model).run({x})[0];
+  InferenceSession session(copy(model, CopyMode::copy), {.shapes = {{{3, 6}}}, .release_parameters = true});
+  CHECK(same_bits(session.run({x})[0], expected));
+  CHECK(session.summary().find("the model was released") != std::string::npos);
+  CHECK_THROWS_WITH_AS(
+      session.run({other}),
+      "InferenceSession 'InferenceMlp': the model was released when the calls in shapes were prepared, so "
+      "that (float32 (2, 6)) cannot be recorded",
+      StateError);
+  CHECK(same_bits(session.run({x})[0], expected));
+  CHECK_THROWS_WITH_AS(
+      InferenceSession(copy(model, CopyMode::copy), {.release_parameters = true}),
+      "InferenceSession 'InferenceMlp': release_parameters needs calls that are prepared and recorded, "
+      "but shapes is empty",
+      StateError);
+  CHECK_THROWS_AS(InferenceSession(testing::Decider(), {.shapes = {{{3, 6}}}, .release_parameters = true}), StateError);
+}
+
 }  // namespace
 }  // namespace kusari

@@ -110,6 +110,7 @@ inline double relative_error(const Array& a, const Array& b) {
 inline StaticGraphPasses exact_passes() {
   StaticGraphPasses passes;
   passes.fold_batch_normalization = false;
+  passes.pack_products = false;
   return passes;
 }
 

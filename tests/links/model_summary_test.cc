@@ -85,8 +85,8 @@ TEST_CASE("summary tells links and functions in the order of their calls") {
   CHECK(result.operations == conv.operations + fc.operations);
 
   const std::string text = result.text();
-  CHECK(text.find("  conv: Convolution2D       (2, 4, 4, 4)         112          3,456      1\n") != std::string::npos);
-  CHECK(text.find("  unused: Linear            -                      8                      \n") != std::string::npos);
+  CHECK(text.find("  conv: Convolution2D     (2, 4, 4, 4)         112          3,456      1\n") != std::string::npos);
+  CHECK(text.find("  unused: Linear          -                      8                      \n") != std::string::npos);
   CHECK(text.find("453 parameters (0.00 MiB), 4,096 multiply-adds, results of 0.0") != std::string::npos);
 }
 

@@ -208,6 +208,11 @@ Index Draw::draw(As<Index>, const char* name) {
   }
 }
 
+distributions::ParameterValue Draw::draw(As<distributions::ParameterValue>, const char* name) {
+  if (random_.chance(0.3)) return make<double>(name);
+  return make<Variable>(name);
+}
+
 Initializer Draw::draw(As<Initializer>, const char* name) {
   const auto kind = random_.below(nasty() ? 14 : 5);
   note(name, "initializer " + std::to_string(kind));
@@ -344,6 +349,14 @@ links::AnchorGrid Draw::draw(As<links::AnchorGrid>, const char* name) {
   if (kind == 0) return links::AnchorGrid();
   if (kind == 1) return links::AnchorGrid::rpn();
   return links::AnchorGrid({.levels = {2}, .octaves = 1, .ratios = {1}});
+}
+
+std::shared_ptr<const links::StatisticsExchange> Draw::draw(As<std::shared_ptr<const links::StatisticsExchange>>,
+                                                            const char* name) {
+  const bool is_given = random_.chance(0.5);
+  note(name, is_given ? "of one rank" : "none");
+  if (!is_given) return nullptr;
+  return std::make_shared<const distributed::CommunicatorStatistics>(distributed::Communicator());
 }
 
 Array* Draw::draw(As<Array*>, const char* name) {

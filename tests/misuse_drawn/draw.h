@@ -98,6 +98,7 @@ class Draw {
   PadWidth draw(As<PadWidth>, const char* name);
   Index draw(As<Index>, const char* name);
   Initializer draw(As<Initializer>, const char* name);
+  distributions::ParameterValue draw(As<distributions::ParameterValue>, const char* name);
   ByName draw(As<ByName>, const char*) { return {}; }
   functions::TensordotAxes draw(As<functions::TensordotAxes>, const char* name);
   functions::Sampler draw(As<functions::Sampler>, const char* name);
@@ -108,6 +109,10 @@ class Draw {
   links::BinaryTree draw(As<links::BinaryTree>, const char* name);
   PackedSequence draw(As<PackedSequence>, const char* name);
   links::AnchorGrid draw(As<links::AnchorGrid>, const char* name);
+  /// A process alone: calls of several ranks are those of tests/distributed.
+  distributed::Communicator draw(As<distributed::Communicator>, const char*) { return {}; }
+  std::shared_ptr<const links::StatisticsExchange> draw(As<std::shared_ptr<const links::StatisticsExchange>>,
+                                                        const char* name);
   Array* draw(As<Array*>, const char* name);
   KVCache* draw(As<KVCache*>, const char* name);
   KVCacheLayer* draw(As<KVCacheLayer*>, const char* name);

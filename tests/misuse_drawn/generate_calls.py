@@ -15,17 +15,20 @@ import sys
 from header_reader import Reader, Unreadable, skip_angles, text_of
 
 # Folders whose public headers are drawn from, and single headers.
-FOLDERS = ("framework/functions/", "framework/links/", "framework/initializers/")
+FOLDERS = ("framework/functions/", "framework/xp/", "framework/distributions/", "framework/links/", "framework/initializers/",
+           "framework/distributed/functions/")
 HEADERS = ("framework/core/array.h", "framework/kernels/axes.h", "framework/kernels/array_math.h", "framework/autograd/variable.h")
 # Namespaces whose functions are called, with what users call them.
 NAMESPACES = {
     "kusari": "",
     "kusari::xp": "xp::",
     "kusari::functions": "F::",
+    "kusari::distributions": "D::",
     "kusari::links": "L::",
     "kusari::initializers": "initializers::",
     "kusari::random": "random::",
     "kusari::utils": "utils::",
+    "kusari::distributed::functions": "distributed::functions::",
 }
 # Classes of objects that are drawn themselves and whose methods are called. Of other classes each constructor is called.
 VALUES = ("Array", "Variable")
@@ -47,6 +50,16 @@ LEFT_OUT = {
     "Variable::creator": "for the engine",
     # Templates over what users write themselves.
     "F::forget": "takes a callable: see calls_by_hand.cc",
+    "D::Distribution": "is abstract",
+    "D::DistributionOf": "is a base",
+    "D::Independent": "takes a distribution: see calls_by_hand.cc",
+    "D::kl_divergence": "takes distributions: see calls_by_hand.cc",
+    "D::cross_entropy": "takes distributions: see calls_by_hand.cc",
+    "D::register_kl": "takes a callable",
+    "D::ParameterValue": "is drawn as a parameter",
+    "xp::Items": "is what xp::at returns",
+    "xp::at": "takes any number of indices: see get_item and set_item",
+    "summary": "takes a model",
     "L::Classifier": "wraps a model",
     "L::classifier": "wraps a model",
     "copy": "takes a model",
@@ -71,11 +84,18 @@ LEFT_OUT = {
     "L::ResNet101Layers": "like ResNet50Layers",
     "L::ResNet152Layers": "like ResNet50Layers",
     "L::VisionModel::prepare": "drawn as L::prepare",
+    "L::RetinaNet": "takes seconds to make",
+    "L::EfficientDet": "takes seconds to make",
+    "L::SSD300": "takes seconds to make",
+    "L::VGG16Extractor300": "takes seconds to make",
+    "L::DetectionTrainChain": "wraps a model",
+    "L::freeze_batch_normalization": "takes a model",
 }
 # Methods that Link gives each link are tested with models: tests/links.
 BASES_NOT_CALLED = {"Link", "Chain", "Parameter", "LinkHook"}
 # Made rarely, because each takes long.
-RARE = ("L::GoogLeNet", "L::MobileNetV2", "L::ResNet", "L::CifarCnn", "L::InvertedResidual", "L::TransformerLM")
+RARE = ("L::GoogLeNet", "L::MobileNetV2", "L::ResNet", "L::CifarCnn", "L::InvertedResidual", "L::SegNetBasic", "L::TransformerLM",
+        "L::EfficientNet", "L::MBConv", "L::BiFPN")
 
 
 class Writer:

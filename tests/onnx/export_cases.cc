@@ -564,6 +564,9 @@ void recurrent() {
 void whole_models() {
   const Variable small = uniform({2, 3, 32, 32}, 0, 1);
   link_case("model_cifar_cnn", L::CifarCnn(), {small});
+  const Variable photo = uniform({1, 3, 100, 64});
+  link_case("model_retinanet_resnet18", L::RetinaNet({.n_classes = 3, .depth = 18}), {photo});
+  link_case("model_efficientdet_d0", L::EfficientDet({.n_classes = 3}), {photo});
   link_case("model_resnet18_cifar", L::ResNet18({.n_classes = 10, .stem = L::ResNetStem::cifar}), {small});
   link_case("model_mobilenet_v2_cifar", L::MobileNetV2({.n_classes = 10, .stem = L::MobileNetV2Stem::cifar}), {small});
   link_case("model_vgg16_small", L::VGG16Layers({.n_classes = 10, .image_size = 32}), {small});

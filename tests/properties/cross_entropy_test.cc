@@ -2,6 +2,7 @@
 #include <utility>
 
 #include "kusari/framework/functions/loss/sigmoid_cross_entropy.h"
+#include "kusari/framework/functions/loss/sigmoid_focal_loss.h"
 #include "kusari/framework/functions/loss/softmax_cross_entropy.h"
 #include "kusari/tests/properties/property.h"
 
@@ -30,6 +31,50 @@ TEST_CASE("property: sigmoid_cross_entropy") {
                   if (options.reduce == F::Reduce::no) return References{terms};
                   const double divisor = options.normalize ? std::max(count, 1.0) : static_cast<double>(shape[0]);
                   return References{scalar(naive::sum(terms.values) / divisor)};
+                }};
+  });
+}
+
+TEST_CASE("property: sigmoid_focal_loss") {
+  check_property([](Draw& draw) -> PropertyCase {
+    const Shape shape = draw.shape(3, 3);
+    const F::SigmoidFocalLossOptions options{
+        .alpha = draw.number(0, 1),
+        .gamma = draw.number(0, 3),
+        .normalizer = draw.pick({F::DetectionNormalizer::batch, F::DetectionNormalizer::images_plus_one,
+                                 F::DetectionNormalizer::image, F::DetectionNormalizer::positives,
+                                 F::DetectionNormalizer::none})};
+    return {.inputs = {draw.real(shape, -4, 4),
+                       draw.integers({shape[0], shape[1]}, -2, shape[2] - 1, draw.pick({Dtype::int32, Dtype::int64}))},
+            .function = [=](const Variables& x) { return Variables{F::sigmoid_focal_loss(x[0], x[1], options)}; },
+            .reference =
+                [=](const References& x) {
+                  const auto n = static_cast<size_t>(shape[0]), anchors = static_cast<size_t>(shape[1]);
+                  const auto classes = static_cast<size_t>(shape[2]);
+                  std::vector<double> losses(n), positives(n);
+                  for (size_t k = 0; k < n * anchors; ++k) {
+                    const double t = x[1].values[k];
+                    positives[k / anchors] += t >= 0 ? 1 : 0;
+                    for (size_t c = 0; c < classes && t != -2; ++c) {
+                      const bool is_it = t == static_cast<double>(c);
+                      const double v = x[0].values[k * classes + c], p = 1 / (1 + std::exp(is_it ? -v : v));
+                      losses[k / anchors] +=
+                          (is_it ? options.alpha : 1 - options.alpha) * std::pow(1 - p, options.gamma) * -std::log(p);
+                    }
+                  }
+                  const double all = naive::sum(positives), images = static_cast<double>(n);
+                  double total = 0;
+                  for (size_t i = 0; i < n; ++i) {
+                    double divisor = 1;
+                    if (options.normalizer == F::DetectionNormalizer::batch) divisor = 1 + all;
+                    if (options.normalizer == F::DetectionNormalizer::images_plus_one) divisor = all + images;
+                    if (options.normalizer == F::DetectionNormalizer::image) {
+                      divisor = images * std::max(positives[i], 1.0);
+                    }
+                    if (options.normalizer == F::DetectionNormalizer::positives) divisor = std::max(all, 1.0);
+                    total += losses[i] / divisor;
+                  }
+                  return References{scalar(total)};
                 }};
   });
 }

@@ -6,6 +6,7 @@
 #include "kusari/framework/functions/math/basic_math.h"
 #include "kusari/framework/functions/math/bias.h"
 #include "kusari/framework/functions/math/fmod.h"
+#include "kusari/framework/functions/math/gammainc.h"
 #include "kusari/framework/functions/math/linear_interpolate.h"
 #include "kusari/framework/functions/math/maximum.h"
 #include "kusari/framework/functions/math/minimum.h"
@@ -162,6 +163,26 @@ TEST_CASE("property: maximum") {
 TEST_CASE("property: minimum") {
   check_binary_property([](const Variable& a, const Variable& b) { return F::minimum(a, b); },
                         [](double a, double b) { return a < b ? a : b; }, kOnGrid, kOffGrid);
+}
+
+/// The sum of x^(a + n) exp(-x) / gamma(a + n + 1).
+double gammainc_reference(double a, double x) {
+  long double sum = 0;
+  for (int n = 0; n < 80; ++n) {
+    const long double power = static_cast<long double>(a) + n;
+    sum += std::exp(power * std::log(static_cast<long double>(x)) - x - std::lgamma(power + 1));
+  }
+  return static_cast<double>(sum);
+}
+
+TEST_CASE("property: gammainc") {
+  check_binary_property([](const Variable& a, const Variable& x) { return F::gammainc(a, x); }, gammainc_reference,
+                        positive, positive);
+}
+
+TEST_CASE("property: gammaincc") {
+  check_binary_property([](const Variable& a, const Variable& x) { return F::gammaincc(a, x); },
+                        [](double a, double x) { return 1 - gammainc_reference(a, x); }, positive, positive);
 }
 
 TEST_CASE("property: polygamma") {

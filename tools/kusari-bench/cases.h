@@ -32,6 +32,12 @@ void resnet50_infer(const Settings& settings);
 void resnet18_infer(const Settings& settings);
 /// The same of MobileNetV2 for images of 224x224.
 void mobilenet_infer(const Settings& settings);
+/// RetinaNet over ResNet-18, 80 classes, images of 300x300 at batch 2.
+void retinanet_train(const Settings& settings);
+/// The same of EfficientDet-D0.
+void efficientdet_train(const Settings& settings);
+/// Both finding things in a photo of 480x640 on 512x512, all of it and the networks alone.
+void detect(const Settings& settings);
 /// Resident memory at its highest in three steps of resnet50_train.
 void mem(const Settings& settings);
 /// Decoding photos, beside libjpeg-turbo alone; and with padding by 4, a random crop and a random flip.

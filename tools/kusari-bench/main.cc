@@ -2,6 +2,8 @@
 #include <functional>
 #include <iostream>
 #include <map>
+#include <optional>
+#include <set>
 #include <string>
 
 #include <CLI/CLI.hpp>
@@ -16,6 +18,11 @@ namespace {
 const std::map<std::string, kusari::DtypePolicy> kDtypes = {
     {"float32", kusari::Dtype::float32}, {"float16", kusari::Dtype::float16}, {"bfloat16", kusari::Dtype::bfloat16},
     {"mixed16", kusari::mixed16},        {"mixed_bf16", kusari::mixed_bf16},  {"float64", kusari::Dtype::float64}};
+
+/// Those that train by Optimizer::update, of which --gradient-times can tell something.
+const std::set<std::string> kTrainings = {
+    "mlp",     "small_mlp",   "cnn_seed",  "resnet18_cifar", "resnet50_train", "mobilenet_train",
+    "lstm_lm", "lstm_ragged", "gpt_small", "gpt_nano"};
 
 }  // namespace
 
@@ -41,6 +48,9 @@ int main(int argc, char** argv) {
       {"resnet50_infer", bench::resnet50_infer},
       {"resnet18_infer", bench::resnet18_infer},
       {"mobilenet_infer", bench::mobilenet_infer},
+      {"retinanet_train", bench::retinanet_train},
+      {"efficientdet_train", bench::efficientdet_train},
+      {"detect", bench::detect},
       {"mem", bench::mem},
       {"jpeg", bench::jpeg},
       {"iterator", bench::iterator},
@@ -54,7 +64,7 @@ int main(int argc, char** argv) {
       "over the timed windows.");
   std::string name;
   bench::Settings settings;
-  size_t workspace_mib = 512;
+  std::optional<size_t> workspace_mib;
   app.add_option("case", name, "what to measure")->required()->check(CLI::IsMember(cases));
   app.add_option("--threads", settings.threads, "threads that Kusari uses")
       ->check(CLI::PositiveNumber)
@@ -75,9 +85,9 @@ int main(int argc, char** argv) {
       ->check(CLI::NonNegativeNumber)
       ->capture_default_str();
   app.add_flag("--no-tf32", no_tf32, "compute float32 products of a GPU in full precision");
-  app.add_option("--workspace-mib", workspace_mib, "scratch memory that a convolution on a GPU may use")
-      ->check(CLI::NonNegativeNumber)
-      ->capture_default_str();
+  app.add_option("--workspace-mib", workspace_mib,
+                 "scratch memory that a convolution on a GPU may use; otherwise the library's default")
+      ->check(CLI::NonNegativeNumber);
   app.add_flag("--autotune", settings.autotune, "time the ways of computing a convolution and keep the fastest");
   app.add_flag("--save-memory", settings.save_memory,
                "compute normalizations again in backward instead of keeping them");
@@ -88,6 +98,8 @@ int main(int argc, char** argv) {
   app.add_flag("--session", settings.session, "in the cases of convolutional networks that infer: an InferenceSession");
   app.add_flag("--traffic", settings.traffic,
                "count kernels, bytes and memory of one training step instead of timing it; twice: list every launch");
+  app.add_flag("--gradient-times", settings.gradient_times,
+               "tell when in a training step each parameter's gradient is final, for tools/scaling_model");
   app.add_option("--images", settings.images,
                  "tar archive of photos, for the cases jpeg and iterator, which are skipped without; iterator takes a "
                  "folder too");
@@ -107,13 +119,17 @@ int main(int argc, char** argv) {
       ->check(CLI::IsMember({"whole", "part", "reduced"}))
       ->capture_default_str();
   CLI11_PARSE(app, argc, argv);
+  if (settings.gradient_times && !kTrainings.contains(name)) {
+    std::cerr << "kusari-bench: --gradient-times tells nothing about " << name << ", which is no training\n";
+    return 1;
+  }
   try {
     settings.device = kusari::get_device(device);
     settings.dtype = kDtypes.at(settings.mode);
     kusari::global_config().dtype = settings.dtype;
     kusari::global_config().use_tf32 = !no_tf32;
     if (no_tf32) settings.mode += "_strict";
-    kusari::cuda::set_max_workspace_size(workspace_mib << 20);
+    if (workspace_mib) kusari::cuda::set_max_workspace_size(*workspace_mib << 20);
     kusari::set_num_threads(settings.threads);
     kusari::random::seed(1);
     kusari::global_config().autotune = settings.autotune;

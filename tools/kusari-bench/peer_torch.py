@@ -4,8 +4,10 @@
     peer_torch.py CASE [--threads N] [--channels-last] [--bfloat16] [--jit] [--compile] [--seconds S] [--patience S]
 
 Cases: cnn_seed resnet18_cifar resnet50_train resnet50_infer mem lstm_lm lstm_ragged n_step gpt_small
-gpt_nano attention transformer_infer. Needs PyTorch from pip. --bfloat16 and --jit (the model
-traced, frozen and optimized for inference: batch normalization folded, convolutions fused) are for resnet50_infer; --compile, which runs the model through torch.compile, for the sequences.
+gpt_nano attention transformer_infer retinanet_train efficientdet_train detect. Needs PyTorch from pip, and for the last
+three torchvision. --bfloat16 and --jit (the model
+traced, frozen and optimized for inference: batch normalization folded, convolutions fused) are for resnet50_infer; --compile, which runs the model through torch.compile, for the
+sequences and the detectors.
 """
 import argparse
 import json
@@ -338,6 +340,51 @@ def attention(arguments):
     return lines
 
 
+def train_detector(arguments, name):
+    import peer_detectors
+
+    layout = {"memory_format": torch.channels_last} if arguments.channels_last else {}
+    model, loss_of = peer_detectors.detector(name)
+    model = model.to(**layout)
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.01, momentum=0.9)
+    x = torch.randn(2, 3, peer_detectors.SIZE, peer_detectors.SIZE).contiguous(**layout)
+    targets = peer_detectors.drawn_targets(2)
+
+    def loss():
+        return loss_of(model(x), targets)
+
+    compute = torch.compile(loss) if arguments.compile else loss
+
+    def step():
+        optimizer.zero_grad()
+        compute().backward()
+        optimizer.step()
+
+    seconds, others = sample(step, arguments)
+    return timing(f"{name}_train_bs2", "ms/step", seconds, others) | {
+        "params": sum(p.numel() for p in model.parameters()), "peak_rss_mib": peak_rss_mib(),
+        "compile": arguments.compile}
+
+
+def detect(arguments):
+    """A photo of 480x640 on 512x512 through torchvision's RetinaNet, all of it and the network alone."""
+    import peer_detectors
+
+    model = peer_detectors.RetinaNetOutputs().eval()
+    model.detector.transform.min_size, model.detector.transform.max_size = (384,), 512
+    photo = (torch.randn(3, 480, 640) * 50 + 128).clamp(0, 255) / 255
+    x = torch.randn(1, 3, 512, 512)
+    if arguments.channels_last:
+        model, x = model.to(memory_format=torch.channels_last), x.contiguous(memory_format=torch.channels_last)
+    lines = []
+    network = torch.compile(model) if arguments.compile else model
+    with torch.inference_mode():
+        for name, call in ((".network", lambda: network(x)), ("", lambda: model.detector([photo]))):
+            seconds, others = sample(call, arguments)
+            lines.append(timing("detect.retinanet" + name, "ms", seconds, others) | {"compile": arguments.compile})
+    return lines
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("case", choices=CASES)
@@ -362,6 +409,10 @@ def main():
         line = attention(arguments)
     elif case == "n_step":
         line = n_step(arguments)
+    elif case in ("retinanet_train", "efficientdet_train"):
+        line = train_detector(arguments, case.removesuffix("_train"))
+    elif case == "detect":
+        line = detect(arguments)
     elif case == "cnn_seed":
         line = train(case, cnn_seed(), (32, 3, 32, 32), 10, arguments)
     elif case == "resnet18_cifar":

@@ -73,9 +73,12 @@ void train_lm(const Settings& settings, const char* name, const std::vector<int6
         false);
   }
   const Variable inputs[] = {words.data(), next};
+  const auto loss = [&] { return F::softmax_cross_entropy(model(words), next); };
+  const auto batch = static_cast<int64_t>(lengths.size());
+  if (settings.gradient_times) return report_gradient_times(settings, name, batch, model, optimizer, loss);
   const Samples samples = sample(settings, [&] {
     if (replayed) return replayed->update(optimizer, inputs);
-    optimizer.update([&] { return F::softmax_cross_entropy(model(words), next); });
+    optimizer.update(loss);
   });
   report(settings, name, "ms/step", samples, 1e3,
          ",\"tokens\":" + std::to_string(words.count()) + static_graph_field(settings));

@@ -12,6 +12,7 @@
 #include "kusari/framework/core/random.h"
 #include "kusari/framework/functions/loss/softmax_cross_entropy.h"
 #include "kusari/framework/links/link.h"
+#include "kusari/tools/kusari-bench/gradient_times.h"
 #include "kusari/tools/kusari-bench/sampling.h"
 #include "kusari/tools/kusari-bench/traffic.h"
 #include "kusari/updaters/static_step.h"
@@ -67,6 +68,10 @@ class Training {
       return kusari::functions::softmax_cross_entropy(y, inputs_[1]);
     });
   }
+  void report_gradients(const Settings& settings, const char* name) {
+    report_gradient_times(settings, name, batch(), model_, optimizer_,
+                          [this] { return kusari::functions::softmax_cross_entropy(model_(inputs_[0]), inputs_[1]); });
+  }
   int64_t parameters() { return model_.count_params(); }
   int64_t batch() const { return inputs_[0].shape()[0]; }
   kusari::updaters::StaticStep::LossOf loss_of() {
@@ -90,11 +95,14 @@ inline std::string training_fields(int64_t parameters) {
 }
 
 /// Measures the steps of a training and prints the result: under `name` in `unit` with `scale` on the processor, as
-/// the programs of GPU frameworks do under `gpu_name` on a GPU.
-template <class Model, class Optimizer>
-void report_training(const Settings& settings, Training<Model, Optimizer>& training, const char* name,
-                     const char* gpu_name, const char* unit, double scale, const std::string& more = "",
-                     const char* layout = "plain") {
+/// the programs of GPU frameworks do under `gpu_name` on a GPU. `training`: a Training, or what has its step(),
+/// parameters() and batch().
+template <class Measured>
+void report_training(const Settings& settings, Measured& training, const char* name, const char* gpu_name,
+                     const char* unit, double scale, const std::string& more = "", const char* layout = "plain") {
+  if constexpr (requires { training.report_gradients(settings, gpu_name); }) {
+    if (settings.gradient_times) return training.report_gradients(settings, gpu_name);
+  }
   if (settings.traffic > 0) return report_traffic(settings, gpu_name, training.batch(), [&] { training.step(); });
   if (!settings.device.is_cpu()) {
     training.step();  // what stays from the first step on: parameters' state

@@ -70,9 +70,11 @@ void train_gpt(const Settings& settings, const GptSizes& sizes) {
         [&](kusari::Optimizer&, std::span<const Variable> in) { return loss_of(in[0], in[1]); }, false);
   }
   const Variable inputs[] = {ids, next};
+  const auto loss = [&] { return loss_of(ids, next); };
+  if (settings.gradient_times) return report_gradient_times(settings, sizes.name, kTexts, model, optimizer, loss);
   const Samples samples = sample(settings, [&] {
     if (replayed) return replayed->update(optimizer, inputs);
-    optimizer.update([&] { return loss_of(ids, next); });
+    optimizer.update(loss);
   });
   report(settings, sizes.name, "ms/step", samples, 1e3,
          ",\"params\":" + std::to_string(model.count_params()) + static_graph_field(settings));

@@ -241,9 +241,19 @@ void dropout(Params<kernels::DropoutRatio> params, RandomState state, In x, Out 
   });
 }
 
+__global__ void __launch_bounds__(1) place_kernel(RandomState state, int64_t* place) {
+  place[0] = static_cast<int64_t>(state.seed);
+  place[1] = static_cast<int64_t>(first_place(state));
+}
+
+void random_place(RandomState state, Out place) {
+  enqueue(Context::of(*place), {dim3(1), dim3(1)}, place_kernel, state, place->data<int64_t>());
+}
+
 }  // namespace
 
 void register_random(Backend& backend) {
+  backend.add<kernels::RandomPlace>(&random_place);
   backend.add<kernels::Uniform>(&uniform);
   backend.add<kernels::Normal>(&normal);
   backend.add<kernels::Dropout>(&dropout);

@@ -14,7 +14,7 @@ namespace {
 using km::i64;
 
 // kBlockRows x kBlockVectors accumulators stay in registers.
-constexpr int kBlockRows = kVectorBytes == 64 ? 8 : 4;
+constexpr int kBlockRows = kVectorBytes == 64 ? 12 : (kVectorBytes == 32 ? 6 : 4);
 constexpr int kBlockVectors = 2;
 
 #if defined(__x86_64__) && !defined(__FMA__)
@@ -128,6 +128,12 @@ void multiply_rows(Block<T> block, i64 m) {
     m -= rows;
   };
   for (; m >= kBlockRows; advance(kBlockRows)) multiply<T, kBlockRows, kVectors, kAlongK>(block);
+  if constexpr (kBlockRows > 8) {
+    if (m >= 8) {
+      multiply<T, 8, kVectors, kAlongK>(block);
+      advance(8);
+    }
+  }
   if constexpr (kBlockRows > 4) {
     if (m >= 4) {
       multiply<T, 4, kVectors, kAlongK>(block);

@@ -3,6 +3,7 @@
 #include "kusari/framework/autograd/function_node.h"
 #include "kusari/framework/core/config.h"
 #include "kusari/framework/functions/activation/sigmoid.h"
+#include "kusari/framework/functions/activation/silu.h"
 #include "kusari/framework/functions/channel_parameter.h"
 #include "kusari/framework/functions/given.h"
 #include "kusari/framework/functions/math/basic_math.h"
@@ -55,5 +56,7 @@ Variable swish(const Variable& x, const Variable& beta) {
 
   return apply<Swish>({x, align_axes(x, beta, 1, "F::swish", "beta")});
 }
+
+Variable swish(const Variable& x) { return silu(x); }
 
 }  // namespace kusari::functions

@@ -11,4 +11,7 @@ namespace kusari::functions {
 /// fit, TypeError for other dtypes. Differentiable to any order. Ramachandran et al. 2017; chainer.functions.swish.
 KUSARI_API Variable swish(const Variable& x, const Variable& beta);
 
+/// Swish with beta = 1, y = x sigmoid(x): F::silu, one kernel each way that keeps x alone.
+KUSARI_API Variable swish(const Variable& x);
+
 }  // namespace kusari::functions

@@ -36,8 +36,10 @@ Variable permutate(const Variable& x, const Array& indices, int64_t axis, bool i
                     " but must hold " + std::to_string(x.shape()[along]) + " integers, one for each element of axis " +
                     std::to_string(axis));
   }
-  // A static graph reads the indices when it is replayed.
-  if (GraphCapture::current() == nullptr) check_permutation(indices.to_vector<int64_t>());
+  // A static graph reads the indices when it is replayed, and those of a device would have to be waited for.
+  if (GraphCapture::current() == nullptr && indices.device().is_cpu()) {
+    check_permutation(indices.to_vector<int64_t>());
+  }
   SmallVector<Index, 4> slices(static_cast<size_t>(along), Index(Slice{}));
   slices.push_back(indices);
   const IndexPlan plan("F::permutate", x.shape(), std::span<const Index>(slices.data(), slices.size()));

@@ -27,7 +27,7 @@
 namespace kusari::functions {
 namespace {
 
-// What the kernel does, in differentiable functions: for gradients of gradients, and for devices that lack the kernel.
+// What the kernel does, in differentiable functions, for gradients of gradients.
 // `kept`: the factors of dropout, (B, heads, n, keys), undefined for none.
 Variable composed(const kernels::AttentionForm& form, const Variable& q, const Variable& k, const Variable& v,
                   const Array& mask, const Array& lengths, const Array& kept) {
@@ -193,15 +193,7 @@ Variable scaled_dot_product_attention(const Variable& q, const Variable& k, cons
   const Shape full{q.shape()[0], q.shape()[1], q.shape()[2], k.shape()[2]};
   const Array mask = options.mask.is_defined() ? options.mask.broadcast_to(full) : Array();
   const Array lengths = options.lengths.is_defined() ? options.lengths.astype(Dtype::int64).contiguous() : Array();
-  const Device& device = q.device();
-  if (device.backend().find(kernel_id<kernels::Attention>()) != nullptr) {
-    return apply<ScaledDotProductAttention>({q, k, v}, form, mask, lengths);
-  }
-  Array kept;
-  if (form.dropout > 0) {
-    kept = factors_of(form, random::reserve(static_cast<uint64_t>(numel(full))), full, q.dtype(), device);
-  }
-  return composed(form, q, k, v, mask, lengths, kept);
+  return apply<ScaledDotProductAttention>({q, k, v}, form, mask, lengths);
 }
 
 }  // namespace kusari::functions

@@ -1,7 +1,6 @@
 #include "kusari/framework/functions/loss/connectionist_temporal_classification.h"
 
 #include <algorithm>
-#include <limits>
 #include <string>
 #include <vector>
 
@@ -36,8 +35,7 @@ namespace {
 // The logarithm of the probability of what cannot happen: unlike -inf, its gradients are numbers.
 constexpr double kNever = -1e30;
 
-// The kernel's recurrences once more in differentiable functions: for gradients of gradients, and for devices that lack
-// the kernel.
+// The kernel's recurrences once more in differentiable functions, for gradients of gradients.
 class DifferentiableAlignment {
  public:
   DifferentiableAlignment(const Variable& x, const Array& t, const Array& input_length, const Array& label_length,
@@ -66,17 +64,6 @@ class DifferentiableAlignment {
     start_ = constant(start);
     end_ = constant(end);
     may_skip_ = constant(may_skip);
-  }
-
-  // -log P(labels), in float64 on the host: infinite where they do not fit.
-  std::vector<double> losses() {
-    const std::vector<double> total = log_total().to_vector<double>();
-    std::vector<double> result;
-    for (size_t b = 0; b < total.size(); ++b) {
-      const bool is_nothing = input_length_[b] == 0 && label_length_[b] == 0;
-      result.push_back(is_nothing ? 0 : (is_never(total[b]) ? std::numeric_limits<double>::infinity() : -total[b]));
-    }
-    return result;
   }
 
   // d loss[b] / d x[t, b, v].
@@ -176,29 +163,13 @@ class ConnectionistTemporalClassification final : public FunctionNode {
     retain_inputs({0, 1, 2, 3});
     const Dtype dtype = in[0].dtype(), wide = is_half(dtype) ? Dtype::float32 : dtype;
     const Array x = in[0].astype(wide);
-    const Array loss = has_kernel(x.device()) ? run_kernel(x, in) : run_functions(x, in);
-    return {loss.astype(dtype)};
-  }
-
-  static bool has_kernel(const Device& device) {
-    return device.backend().find(kernel_id<kernels::ConnectionistTemporalClassification>()) != nullptr;
-  }
-
-  Array run_kernel(const Array& x, const ArrayRefs& in) {
     const Array log_p = empty(x.shape(), x.dtype(), x.device());
     launch<kernels::LogSoftmax>(x.device(), 2, x, log_p);
     if (is_recording()) gradient_ = pointwise(kernels::Exp{}, log_p);
     const Array loss = empty({x.shape()[1]}, x.dtype(), x.device());
     launch<kernels::ConnectionistTemporalClassification>(x.device(), kernels::LabelAlignment{blank_}, log_p, in[1],
                                                          in[2], in[3], loss, gradient_);
-    return loss;
-  }
-
-  Array run_functions(const Array& x, const ArrayRefs& in) {
-    const auto no_graph = no_backprop_mode();
-    DifferentiableAlignment alignment(Variable(x, false), in[1], in[2], in[3], blank_);
-    if (is_recording()) gradient_ = alignment.gradient().array();
-    return array(alignment.losses(), x.device()).astype(x.dtype());
+    return {loss.astype(dtype)};
   }
 
   Variables backward(const Variables& gy) override {

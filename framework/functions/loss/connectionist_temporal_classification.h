@@ -23,9 +23,10 @@ struct ConnectionistTemporalClassificationOptions {
 /// [0, V) as far as label_length reaches. blank_symbol: in [0, V). Returns a scalar of x's dtype, or (B) with
 /// Reduce::no; 16-bit types are computed in float32. Labels that need more frames than there are give an infinite loss
 /// and a gradient of 0. Throws TypeError when shapes or dtypes do not fit, ValueError for no frame, a blank symbol or
-/// length out of range, IndexError for a label out of range. Differentiable to any order by x. Gradients of gradients,
-/// and on a GPU the loss too, take steps of many functions, which read labels and lengths on the host.
-/// Graves et al. 2006; chainer.functions.connectionist_temporal_classification.
+/// length out of range, IndexError for a label out of range; of labels and lengths on the CPU alone, elsewhere the loss
+/// of such a sequence is NaN. Differentiable to any order by x. Gradients of gradients take steps of many functions,
+/// which read labels and lengths on the host. Graves et al. 2006;
+/// chainer.functions.connectionist_temporal_classification.
 KUSARI_API Variable
 connectionist_temporal_classification(std::span<const Variable> x, const Variable& t, int64_t blank_symbol,
                                       const ConnectionistTemporalClassificationOptions& options = {});

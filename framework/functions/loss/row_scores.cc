@@ -6,11 +6,7 @@
 #include "kusari/framework/autograd/function_node.h"
 #include "kusari/framework/core/error.h"
 #include "kusari/framework/functions/array/cast.h"
-#include "kusari/framework/functions/array/expand_dims.h"
-#include "kusari/framework/functions/array/reshape.h"
-#include "kusari/framework/functions/array/take_rows.h"
 #include "kusari/framework/functions/given.h"
-#include "kusari/framework/functions/math/matmul.h"
 #include "kusari/framework/kernels/row_products.h"
 
 namespace kusari::functions {
@@ -110,17 +106,11 @@ Variable row_sums(const Variable& g, const Variable& x, const Array& rows, int64
   return apply<RowSums>({g, x}, rows, n_rows, lookup);
 }
 
-bool has_kernels(const Device& device) { return device.backend().find(kernel_id<kernels::RowDots>()) != nullptr; }
-
 }  // namespace
 
 Variable row_scores(const Variable& x, const Variable& W, const Array& rows, const kernels::RowLookup& lookup) {
   const Dtype dtype = x.dtype() == Dtype::float64 || W.dtype() == Dtype::float64 ? Dtype::float64 : Dtype::float32;
-  const Variable wide = cast(x, dtype);
-  if (has_kernels(x.device())) return row_dots(wide, W, rows, lookup);
-  const Variable taken = cast(take_rows(W, rows.reshape({rows.size()}), lookup), dtype);
-  const Variable each = reshape(taken, {rows.shape()[0], rows.shape()[1], W.shape()[1]});
-  return reshape(matmul(each, expand_dims(wide, 2)), rows.shape());
+  return row_dots(cast(x, dtype), W, rows, lookup);
 }
 
 void check_row_scores(const char* call, const Variable& x, const Variable& t, const Variable& W) {

@@ -7,9 +7,9 @@ namespace kusari::functions {
 
 /// The lower triangular matrix y with y y^T = a.
 /// a: (n, n), floating, symmetric and positive definite; its lower triangle alone is read. Returns y: (n, n) in a's
-/// dtype, half types computed in float32. Throws TypeError if a is not such an array, ValueError (on the CPU) if it is
-/// not positive definite. Differentiable to any order; the gradient is symmetric, that of a symmetric a.
-/// chainer.functions.cholesky.
+/// dtype, half types computed in float32. Throws TypeError if a is not such an array, ValueError if it is not positive
+/// definite; on a GPU the result is NaN then. Differentiable to any order; the gradient is symmetric, that of a
+/// symmetric a. chainer.functions.cholesky.
 KUSARI_API Variable cholesky(const Variable& a);
 
 }  // namespace kusari::functions

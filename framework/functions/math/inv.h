@@ -7,7 +7,8 @@ namespace kusari::functions {
 
 /// The inverse of a matrix.
 /// a: (n, n), floating. Returns its inverse in a's dtype, half types computed in float32. Throws TypeError if a is not
-/// such an array, ValueError (on the CPU) if it is singular. Differentiable to any order. chainer.functions.inv.
+/// such an array, ValueError if it is singular; on a GPU the result is NaN then. Differentiable to any order.
+/// chainer.functions.inv.
 KUSARI_API Variable inv(const Variable& a);
 
 /// The inverses of several matrices.

@@ -1,15 +1,12 @@
 #include "kusari/framework/functions/math/top_k.h"
 
-#include <limits>
 #include <string>
 
-#include "kusari/framework/core/backend.h"
 #include "kusari/framework/core/error.h"
 #include "kusari/framework/functions/array/get_item.h"
 #include "kusari/framework/functions/array/reshape.h"
 #include "kusari/framework/functions/array/transpose.h"
 #include "kusari/framework/functions/given.h"
-#include "kusari/framework/kernels/array_math.h"
 #include "kusari/framework/kernels/axes.h"
 #include "kusari/framework/kernels/reduce.h"
 
@@ -20,23 +17,7 @@ namespace {
 Array places_of(const Array& x, int64_t k) {
   const Array places = empty({x.shape()[0], k}, Dtype::int32, x.device());
   if (places.size() == 0) return places;
-  if (x.device().backend().find(kernel_id<kernels::TopK>()) != nullptr) {
-    launch<kernels::TopK>(x.device(), x, places);
-    return places;
-  }
-  // One after the other; those that were taken are below all others.
-  const bool is_floating = x.is_floating();
-  Array left = x.astype(is_floating ? Dtype::float64 : Dtype::int64);
-  const Scalar taken =
-      is_floating ? Scalar(-std::numeric_limits<double>::infinity()) : Scalar(std::numeric_limits<int64_t>::lowest());
-  if (is_floating) left = xp::where(left == taken, Scalar(std::numeric_limits<double>::lowest()), left);
-  const Array columns = arange(x.shape()[1], Dtype::int32, x.device()).reshape({1, x.shape()[1]});
-  for (int64_t i = 0; i < k; ++i) {
-    const Array place = empty({x.shape()[0]}, Dtype::int32, x.device());
-    launch<kernels::Argmax>(x.device(), 1, left, place);
-    places.slice(1, i, 1).copy_from(place.reshape({x.shape()[0], 1}));
-    left = xp::where(columns == place.reshape({x.shape()[0], 1}), taken, left);
-  }
+  launch<kernels::TopK>(x.device(), x, places);
   return places;
 }
 

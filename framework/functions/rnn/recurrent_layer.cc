@@ -154,10 +154,6 @@ class RecurrentLayerFunction final : public FunctionNode {
   Array sizes_, saved_, cells_, before_;
 };
 
-bool has_kernel(const Device& device) {
-  return device.backend().find(kernel_id<kernels::RecurrentForward>()) != nullptr;
-}
-
 }  // namespace
 
 RecurrentOutput recurrent_steps(const kernels::RecurrentLayer& layer, std::span<const int64_t> batch_sizes,
@@ -184,7 +180,6 @@ RecurrentOutput recurrent_steps(const kernels::RecurrentLayer& layer, std::span<
 RecurrentOutput recurrent_layer(const kernels::RecurrentLayer& layer, std::span<const int64_t> batch_sizes,
                                 const Variable& x, const Variable& h, const Variable& c, const Variable& w,
                                 const Variable& b) {
-  if (!has_kernel(x.device())) return recurrent_steps(layer, batch_sizes, x, h, c, w, b);
   Variables inputs{x, h, w, b};
   if (layer.cell == RecurrentCell::lstm) inputs.push_back(c);
   const Variables out =

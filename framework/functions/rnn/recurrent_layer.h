@@ -21,8 +21,7 @@ KUSARI_API RecurrentOutput recurrent_layer(const kernels::RecurrentLayer& layer,
                                            const Variable& x, const Variable& h, const Variable& c, const Variable& w,
                                            const Variable& b);
 
-/// The same as a composition of differentiable functions: for gradients of gradients, for devices that lack the
-/// kernel, and to test it.
+/// The same as a composition of differentiable functions: for gradients of gradients, and to test the kernel.
 KUSARI_API RecurrentOutput recurrent_steps(const kernels::RecurrentLayer& layer, std::span<const int64_t> batch_sizes,
                                            const Variable& x, const Variable& h, const Variable& c, const Variable& w,
                                            const Variable& b);

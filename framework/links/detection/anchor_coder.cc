@@ -167,6 +167,8 @@ Detections AnchorCoder::decode(const Array& loc, const Array& conf, const Anchor
   argument::not_negative(kDecode, "candidates", options.candidates);
   argument::not_negative(kDecode, "limit", options.limit);
   argument::not_nan(kDecode, "nms_thresh", options.nms_thresh);
+  argument::finite_not_negative(kDecode, "height", options.height);
+  argument::finite_not_negative(kDecode, "width", options.width);
   const auto count = static_cast<int64_t>(state_->anchors.size());
   const Array codes = host_matrix(loc, "loc", count, "(anchors, 4)");
   const Array outputs = host_matrix(conf, "conf", count, "(anchors, classes)");
@@ -176,7 +178,8 @@ Detections AnchorCoder::decode(const Array& loc, const Array& conf, const Anchor
   }
 
   Detections found;
-  const auto bottom = static_cast<float>(height()), right = static_cast<float>(width());
+  const auto bottom = static_cast<float>(options.height > 0 ? options.height : static_cast<double>(height()));
+  const auto right = static_cast<float>(options.width > 0 ? options.width : static_cast<double>(width()));
   for (const detail::ScoredAnchor& candidate :
        detail::best_scores({outputs.data<float>(), static_cast<size_t>(outputs.size())}, outputs.shape(1),
                            state_->level_counts, options)) {

@@ -65,6 +65,8 @@ struct AnchorDecodeOptions {
   double nms_thresh = 0.5;       ///< within each class
   std::optional<functions::SoftNmsOptions> soft_nms = std::nullopt;  ///< instead of nms_thresh
   int64_t limit = 100;                                               ///< boxes of an image; 0: all
+  double height = 0;  ///< the part of the picture, from its upper left, that the image fills: boxes end there; 0: all
+  double width = 0;
 };
 
 /// Turns boxes into what a detector's outputs should be, and outputs into boxes. For an anchor with centre (ay, ax) and

@@ -1,7 +1,9 @@
 #include "kusari/framework/links/model/resnet.h"
 
+#include <span>
 #include <string>
 
+#include "kusari/framework/core/argument.h"
 #include "kusari/framework/functions/activation/relu.h"
 #include "kusari/framework/functions/activation/softmax.h"
 #include "kusari/framework/functions/pooling/average_pooling_nd.h"
@@ -174,9 +176,11 @@ ResNet::ResNet(const Plan& p, Options o)
       res3{*this, "res3", make_blocks(p.blocks[1], p.bottleneck, plan_of(3, p.bottleneck, o, weights(o)))},
       res4{*this, "res4", make_blocks(p.blocks[2], p.bottleneck, plan_of(4, p.bottleneck, o, weights(o)))},
       res5{*this, "res5", make_blocks(p.blocks[3], p.bottleneck, plan_of(5, p.bottleneck, o, weights(o)))},
-      fc6{*this, "fc6", p.bottleneck ? 2048 : 512, o.n_classes},
+      fc6{*this, "fc6", o.fc6, Linear(o.fc6 ? (p.bottleneck ? 2048 : 512) : kInfer, o.n_classes)},
       stem_{o.stem},
-      chainer_{p.chainer} {}
+      chainer_{p.chainer} {
+  if (o.frozen_bn) freeze_batch_normalization(*this);
+}
 
 ResNetLayers::ResNetLayers(const Plan& plan, Options o)
     : ResNet(plan,
@@ -199,7 +203,30 @@ VisionModel::LayerTable ResNet::layer_table() const {
       layer<ResNet>("pool5", [](const ResNet&, const Variable& h) { return F::global_average_pooling_2d(h); }),
       layer<ResNet>("fc6", [](const ResNet& m, const Variable& h) { return m.fc6(h); }),
       layer<ResNet>("prob", [](const ResNet&, const Variable& h) { return F::softmax(h); })};
+  if (!fc6.is_present()) return {std::span(layers).first(7), "pool5", "pool5"};
   return {layers, "fc6", "pool5"};
+}
+
+ResNet::Plan ResNetN::plan_of_depth(int64_t depth) {
+  switch (depth) {
+    case 18:
+      return {{2, 2, 2, 2}, false};
+    case 34:
+      return {{3, 4, 6, 3}, false};
+    case 50:
+      return {{3, 4, 6, 3}, true};
+    case 101:
+      return {{3, 4, 23, 3}, true};
+    case 152:
+      return {{3, 8, 36, 3}, true};
+    default:
+      argument::refuse("L::ResNetN", "depth", std::to_string(depth), "be 18, 34, 50, 101 or 152");
+  }
+}
+
+int64_t ResNetN::stage_channels(int64_t depth, int64_t stage) {
+  argument::require(stage >= 2 && stage <= 5, "L::ResNetN::stage_channels", "stage", stage, "be in [2, 5]");
+  return (int64_t{64} << (stage - 2)) * (plan_of_depth(depth).bottleneck ? 4 : 1);
 }
 
 }  // namespace kusari::links

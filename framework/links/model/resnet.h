@@ -9,6 +9,7 @@
 #include "kusari/framework/links/connection/linear.h"
 #include "kusari/framework/links/model/vision_model.h"
 #include "kusari/framework/links/normalization/batch_normalization.h"
+#include "kusari/framework/links/optional_child.h"
 
 namespace kusari::links {
 
@@ -21,6 +22,8 @@ struct ResNetOptions {
   ResNetStem stem = ResNetStem::imagenet;
   bool downsample_1x1 = false;  ///< stride 2 in the first 1x1 convolution of a bottleneck, instead of the 3x3 one
   Initializer initial_w = {};   ///< of the convolutions; default: HeNormal
+  bool fc6 = true;              ///< false: without "fc6" and "prob"; a call gives "pool5"
+  bool frozen_bn = false;       ///< see BatchNormalization::freeze
 };
 
 /// Residual blocks of one size: the first, "a", may change size and channels, the others are "b1", "b2", ...
@@ -41,7 +44,7 @@ class KUSARI_API ResNet : public VisionModel {
   Child<Convolution2D> conv1;
   Child<BatchNormalization> bn1;
   Child<ResidualBlocks> res2, res3, res4, res5;
-  Child<Linear> fc6;
+  OptionalChild<Linear> fc6;
 
  protected:
   /// Numbers of blocks in res2 .. res5, and whether a block is three convolutions (1x1, 3x3, 1x1) or two of 3x3.
@@ -84,6 +87,17 @@ class KUSARI_API ResNet101 : public ResNet {
 class KUSARI_API ResNet152 : public ResNet {
  public:
   explicit ResNet152(Options options = {}) : ResNet({{3, 8, 36, 3}, true}, std::move(options)) {}
+};
+
+/// One of these, chosen when it is made. depth: 18, 34, 50, 101 or 152; ValueError for another.
+class KUSARI_API ResNetN : public ResNet {
+ public:
+  explicit ResNetN(int64_t depth, Options options = {}) : ResNet(plan_of_depth(depth), std::move(options)) {}
+  /// Channels of res2 .. res5: stage_channels(50, 5) is 2048.
+  static int64_t stage_channels(int64_t depth, int64_t stage);
+
+ private:
+  static Plan plan_of_depth(int64_t depth);
 };
 
 struct ResNetLayersOptions {

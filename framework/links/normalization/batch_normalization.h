@@ -1,10 +1,12 @@
 #pragma once
 
+#include <memory>
 #include <optional>
 #include <utility>
 
 #include "kusari/framework/functions/normalization/batch_normalization.h"
 #include "kusari/framework/links/normalization/batch_statistics.h"
+#include "kusari/framework/links/normalization/statistics_exchange.h"
 
 namespace kusari::links {
 
@@ -20,6 +22,7 @@ struct BatchNormalizationOptions {
   Dims axis = {};  ///< axes to average over; empty: the first and those behind the size's
   Initializer initial_avg_mean = 0;
   Initializer initial_avg_var = 1;
+  bool frozen = false;  ///< see BatchNormalization::freeze
 };
 
 /// y = gamma (x - mean) / sqrt(var + eps) + beta: by the statistics of the batch while training, which also enter the
@@ -41,9 +44,34 @@ class KUSARI_API BatchNormalization : public BatchStatistics {
   /// relu(bn(x) + residual) in one pass over the memory.
   Variable add_relu(const Variable& x, const Variable& residual, const BatchNormalizationCall& call = {}) const;
 
+  /// While training, statistics come from there instead of from x alone; none: from x. Copies of the link share it.
+  void set_exchange(std::shared_ptr<const StatisticsExchange> exchange) noexcept { exchange_ = std::move(exchange); }
+  const std::shared_ptr<const StatisticsExchange>& exchange() const noexcept { return exchange_; }
+
+  /// From now on the link does not learn: it normalizes by its averages, which stay as they are, also while training,
+  /// and gamma and beta get neither gradients nor updates. For batches too small for statistics.
+  /// torchvision.ops.FrozenBatchNorm2d.
+  void freeze();
+  /// The opposite.
+  void unfreeze();
+  bool is_frozen() const noexcept { return is_frozen_; }
+
  private:
+  struct Fixed {
+    Variable scale, shift, mean, var;
+  };
+
+  bool takes_batch_statistics() const;
   functions::BatchNormalizationOptions training_options(const BatchNormalizationCall& call) const;
+  Fixed fixed(const Variable& x, const BatchNormalizationCall& call) const;
+  Dims aggregated_axes(int ndim) const;
+
+  std::shared_ptr<const StatisticsExchange> exchange_;
+  bool is_frozen_ = false;
 };
+
+/// Freezes all normalizations by batches of a model.
+KUSARI_API void freeze_batch_normalization(Link& model);
 
 }  // namespace kusari::links
 

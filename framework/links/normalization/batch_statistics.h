@@ -69,7 +69,7 @@ class KUSARI_API BatchStatistics : public Link {
   Dims axis_;
   mutable Dtype dtype_;
   Initializer initial_avg_mean_, initial_avg_var_;
-  mutable detail::MadeFlag has_averages_;
+  mutable kusari::detail::MadeFlag has_averages_;
 };
 
 }  // namespace kusari::links

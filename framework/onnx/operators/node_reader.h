@@ -83,6 +83,7 @@ struct Operator {
   /// Gives host values whatever its inputs are: it looks at their shapes alone.
   bool reads_shapes_only = false;
   bool is_random = false;  ///< gives other numbers each time
+  bool stays = false;      ///< not worked out before, so that recordings see it: integers of weights
 };
 
 /// The operator of a domain ("" for ONNX's own), or null.

@@ -3,6 +3,7 @@
 #include <string>
 #include <vector>
 
+#include "kusari/framework/core/config.h"
 #include "kusari/framework/core/error.h"
 #include "kusari/framework/functions/array/broadcast.h"
 #include "kusari/framework/functions/array/cast.h"
@@ -15,7 +16,9 @@
 #include "kusari/framework/functions/math/minimum.h"
 #include "kusari/framework/functions/math/minmax.h"
 #include "kusari/framework/functions/math/rounding.h"
+#include "kusari/framework/kernels/activation.h"
 #include "kusari/framework/kernels/array_operators.h"
+#include "kusari/framework/kernels/pointwise.h"
 #include "kusari/framework/onnx/operators/common.h"
 #include "kusari/framework/onnx/operators/convolution.h"
 #include "kusari/framework/onnx/operators/families.h"
@@ -73,16 +76,36 @@ Variable beside(const Variable& p, const Variable& x, int64_t axis, int64_t bloc
   return F::reshape(p, shape);
 }
 
+/// Whether one kernel of float32 numbers does: nobody asks for gradients, which integers do not pass on to x, but a
+/// scale may want.
+bool is_one_kernel(const Variable& x, const Variable& scale, Dtype q) {
+  return !config().enable_backprop && x.dtype() == Dtype::float32 && scale.dtype() == Dtype::float32 &&
+         (q == Dtype::uint8 || q == Dtype::int8);
+}
+Array zero_or_none(const Variable& zero, const Array& x) {
+  return zero.is_defined() ? zero.array() : zeros({}, Dtype::float32, x.device());
+}
+
 /// round(x / scale) + zero point, cut at the type's range.
 Variable quantized(const Variable& x, const Variable& scale, const Variable& zero, DataType type) {
+  const Dtype stored = *dtype_for(type);
+  if (is_one_kernel(x, scale, stored)) {
+    const kernels::Quantize op = {range_of(type).least, range_of(type).most};
+    return Variable(pointwise_as(stored, op, x.array(), scale.array(), zero_or_none(zero, x.array())), false);
+  }
   const Dtype wide = promote(x.dtype(), Dtype::float32);
   Variable q = F::round(F::cast(x, wide) / F::cast(scale, wide));
   if (zero.is_defined()) q = q + F::cast(zero, wide);
   const Range range = range_of(type);
-  return F::cast(F::clip(q, range.least, range.most), *dtype_for(type));
+  return F::cast(F::clip(q, range.least, range.most), stored);
 }
 
 Variable dequantized(const Variable& q, const Variable& scale, const Variable& zero) {
+  if (is_one_kernel(scale, scale, q.dtype())) {
+    return Variable(
+        pointwise_as(Dtype::float32, kernels::Dequantize{}, q.array(), scale.array(), zero_or_none(zero, q.array())),
+        false);
+  }
   const Dtype wide = promote(scale.dtype(), Dtype::float32);
   Variable x = F::cast(q, wide);
   if (zero.is_defined()) x = x - F::cast(zero, wide);
@@ -185,7 +208,7 @@ Operation qlinear_conv(const NodeReader& node) {
 std::span<const Operator> quantization_operators() {
   static constexpr Operator kOperators[] = {
       {"QuantizeLinear", quantize_linear},
-      {"DequantizeLinear", dequantize_linear},
+      {.name = "DequantizeLinear", .build = dequantize_linear, .stays = true},
       {"DynamicQuantizeLinear", dynamic_quantize_linear},
       {"MatMulInteger", matmul_integer},
       {"QLinearMatMul", qlinear_matmul},

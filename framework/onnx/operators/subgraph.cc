@@ -58,7 +58,7 @@ Values Subgraph::run(std::span<const Value> given, std::span<const Value> captur
   Values arguments;
   for (const Step& step : steps) {
     arguments.clear();
-    bool all_on_host = !step.is_random;
+    bool all_on_host = !step.is_random && !step.stays;
     for (const int input : step.inputs) {
       arguments.push_back(input >= 0 ? values[static_cast<size_t>(input)] : Value());
       all_on_host = all_on_host && (!arguments.back().is_given() || arguments.back().is_on_host());

@@ -21,6 +21,7 @@ class Subgraph {
     std::vector<int> last_used;        ///< values that nobody needs after this step
     bool reads_shapes_only = false;
     bool is_random = false;  ///< gives other numbers each time, also from constants
+    bool stays = false;      ///< see Operator
   };
 
   /// inputs: those of the graph. captured: the values of graphs around it that its nodes read, in captures' order.

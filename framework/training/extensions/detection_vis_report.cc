@@ -1,15 +1,12 @@
 #include "kusari/framework/training/extensions/detection_vis_report.h"
 
 #include <algorithm>
-#include <filesystem>
 #include <optional>
 
 #include "kusari/framework/autograd/variable.h"
 #include "kusari/framework/core/argument.h"
-#include "kusari/framework/core/atomic_file.h"
 #include "kusari/framework/core/config.h"
 #include "kusari/framework/core/error.h"
-#include "kusari/framework/datasets/image/save_png.h"
 #include "kusari/framework/datasets/transforms/image.h"
 #include "kusari/framework/training/trainer.h"
 
@@ -18,13 +15,15 @@ namespace {
 
 const char* const kVisReport = "DetectionVisReport";
 
-/// `text` with each `name` replaced.
-std::string with_number(std::string text, const std::string& name, int64_t number) {
-  const std::string digits = std::to_string(number);
-  for (size_t at = text.find(name); at != std::string::npos; at = text.find(name, at + digits.size())) {
-    text.replace(at, name.size(), digits);
+Detections above(const Detections& found, double score_thresh) {
+  Detections kept;
+  for (size_t i = 0; i < found.bbox.size(); ++i) {
+    if (i < found.score.size() && static_cast<double>(found.score[i]) < score_thresh) continue;
+    kept.bbox.push_back(found.bbox[i]);
+    if (i < found.label.size()) kept.label.push_back(found.label[i]);
+    if (i < found.score.size()) kept.score.push_back(found.score[i]);
   }
-  return text;
+  return kept;
 }
 
 /// Two pictures of one size, side by side.
@@ -61,7 +60,7 @@ Array DetectionVisReport::draw(const datasets::Example& example, const Detection
   };
   const Array* const image = component("image");
   if (image == nullptr) throw ValueError(std::string(kVisReport) + ": an example has no 'image'");
-  const Array picture = datasets::vis_bbox(*image, found, options_.vis);
+  const Array picture = datasets::vis_bbox(*image, above(found, options_.score_thresh), options_.vis);
   const Array* const bbox = component("bbox");
   const Array* const label = component("label");
   if (bbox == nullptr || label == nullptr) return picture;
@@ -72,7 +71,6 @@ Array DetectionVisReport::draw(const datasets::Example& example, const Detection
 void DetectionVisReport::operator()(Trainer& trainer) {
   const auto test_mode = using_config(&Config::train, false);
   const auto no_graph = no_backprop_mode();
-  const int64_t iteration = trainer.updater().iteration();
   pictures_.clear();
   ++drawn_;
   iterator_->reset();
@@ -93,13 +91,9 @@ void DetectionVisReport::operator()(Trainer& trainer) {
                        " predictions for " + std::to_string(images.size()) + " images");
     }
     for (size_t i = 0; i < images.size(); ++i) {
-      const Array picture = draw(batch[i], found[i]);
       const auto index = static_cast<int64_t>(pictures_.size());
-      pictures_.push_back(
-          {"image " + std::to_string(index), datasets::encode_png(picture), picture.shape(1), picture.shape(2)});
-      if (options_.filename.empty()) continue;
-      const std::string name = with_number(with_number(options_.filename, "{iteration}", iteration), "{index}", index);
-      write_file_atomically((std::filesystem::path(trainer.out()) / name).string(), pictures_.back().png, false);
+      pictures_.push_back(report_picture("image " + std::to_string(index), draw(batch[i], found[i])));
+      write_picture(trainer, options_.filename, index, pictures_.back());
     }
     if (pictures_.size() >= static_cast<size_t>(options_.images)) break;
   }

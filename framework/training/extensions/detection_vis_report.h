@@ -18,6 +18,7 @@ namespace kusari::training::extensions {
 struct DetectionVisReportOptions {
   datasets::VisBboxOptions vis = {};  ///< with .label_names
   int64_t images = 4;                 ///< so many of the data set's first images
+  double score_thresh = 0;            ///< what is less sure is not drawn
   /// In the trainer's output directory, with the iteration and the image's number; empty: no files.
   std::string filename = "detection_iter={iteration}_idx={index}.png";
 };

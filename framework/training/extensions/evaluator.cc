@@ -1,6 +1,7 @@
 #include "kusari/framework/training/extensions/evaluator.h"
 
 #include <memory>
+#include <utility>
 
 #include "kusari/framework/core/config.h"
 #include "kusari/framework/core/error.h"
@@ -31,7 +32,12 @@ DictSummary::Values Evaluator::operator()() {
   {
     const auto scope = reporter.scope(reporter.observation());
     const auto test_mode = using_config(&Config::train, false);
+    reports_.clear();
     means = evaluate();
+    if (combine_) {
+      if (reports_.empty() && !means.empty()) reports_.push_back({1, std::move(means)});
+      means = combine_(std::exchange(reports_, {}));
+    }
   }
   for (const auto& [key, mean] : means) report({{key, mean}});
   return means;
@@ -65,6 +71,10 @@ DictSummary::Values Evaluator::evaluate() {
       }
     }
     summary.add(observation);
+    if (!combine_) continue;
+    DictSummary own;
+    own.add(observation);
+    reports_.push_back({static_cast<int64_t>(batch.size()), own.compute_mean()});
   }
   return summary.compute_mean();
 }

@@ -40,10 +40,21 @@ class KUSARI_API Evaluator : public Extension {
   Evaluator(iterators::IteratorRef iterator, Model& model, EvaluatorOptions options = {})
       : Evaluator(std::move(iterator), model, detail::model_caller<Model>(), std::move(options)) {}
 
+  /// What the model reported for one batch.
+  struct BatchReport {
+    int64_t examples;
+    DictSummary::Values values;
+  };
+  /// Makes means of the batches of this process and those of others.
+  using Combine = std::function<DictSummary::Values(std::vector<BatchReport> batches)>;
+
   void operator()(Trainer& trainer) override;
   /// The same without a trainer: the means, which are also reported to the current reporter, if any. Outside a trainer
   /// the names have no prefix unless set_name gave one.
   DictSummary::Values operator()();
+  /// In place of the means of this process alone. Evaluators that override evaluate() give what that returns as one
+  /// batch.
+  void combine_with(Combine combine) { combine_ = std::move(combine); }
   void finalize() override;
   std::string default_name() const override { return "validation"; }
   TriggerRef default_trigger() const override { return {1, "epoch"}; }
@@ -69,6 +80,8 @@ class KUSARI_API Evaluator : public Extension {
   IntrusivePtr<Home> home_;
   detail::CallModel call_;
   EvaluatorOptions options_;
+  Combine combine_;
+  std::vector<BatchReport> reports_;  // during an evaluation
 };
 
 }  // namespace kusari::training::extensions

@@ -24,10 +24,10 @@ struct HtmlReportOptions {
 
 /// A run as a page to look at: how far it is, its curves (training and validation of one quantity in one chart), the
 /// rows of a LogReport with the best values marked, model, optimizers, extensions, configuration, environment, and the
-/// computational graph if there is a DumpGraph, pictures if there is a DetectionVisReport. One HTML file that needs no
-/// other and no network; replaced whole each epoch, unless told otherwise, and when the run ends or fails. The graph is
-/// drawn by Graphviz's `dot`, and is text where that is not installed. Throws ValueError for another x_key; when the
-/// run begins, where the trainer has no such LogReport.
+/// computational graph if there is a DumpGraph, pictures if there is a DetectionVisReport or PictureReport. One HTML
+/// file that needs no other and no network; replaced whole each epoch, unless told otherwise, and when the run ends or
+/// fails. The graph is drawn by Graphviz's `dot`, and is text where that is not installed. Throws ValueError for
+/// another x_key; when the run begins, where the trainer has no such LogReport.
 class KUSARI_API HtmlReport final : public Extension {
  public:
   explicit HtmlReport(HtmlReportOptions options = {});

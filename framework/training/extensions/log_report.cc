@@ -163,6 +163,7 @@ void LogReport::operator()(Trainer& trainer) {
   if (times.iterations > 0) {
     entry.set("data_time", times.data / static_cast<double>(times.iterations));
     entry.set("compute_time", times.compute / static_cast<double>(times.iterations));
+    if (times.exchange > 0) entry.set("exchange_time", times.exchange / static_cast<double>(times.iterations));
   }
   if (options_.postprocess) options_.postprocess(entry);
   log_.push_back(std::move(entry));

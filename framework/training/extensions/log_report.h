@@ -49,10 +49,10 @@ struct LogReportOptions {
 };
 
 /// Averages what is reported between the firings of a trigger, adds `epoch`, `iteration`, `elapsed_time` (seconds) and,
-/// where the updater measures them, `data_time` and `compute_time` (seconds of an iteration, updaters::StepTimes), and
-/// writes all rows to a JSON file, which is replaced whole. It is synced to the disk when training ends, and otherwise
-/// at most once a second: a power cut may cost what came since. Numbers that are not finite are written as null.
-/// chainer.training.extensions.LogReport.
+/// where the updater measures them, `data_time` and `compute_time` (seconds of an iteration, updaters::StepTimes; with
+/// several processes `exchange_time` too), and writes all rows to a JSON file, which is replaced whole. It is synced to
+/// the disk when training ends, and otherwise at most once a second: a power cut may cost what came since. Numbers that
+/// are not finite are written as null. chainer.training.extensions.LogReport.
 class KUSARI_API LogReport final : public Extension {
  public:
   explicit LogReport(LogReportOptions options = {});

@@ -142,17 +142,25 @@ Snapshot::Snapshot(SnapshotOptions options, Target target)
   check_fields(options_.filename);
 }
 
+SnapshotRanks::~SnapshotRanks() = default;
+
 void Snapshot::visit(Trainer& trainer, Serializer& serializer) const {
   if (target_) {
     target_(serializer);
   } else {
     trainer.serialize(serializer);
   }
+  if (ranks_) ranks_->serialize(trainer, serializer);
 }
 
 void Snapshot::initialize(Trainer& trainer) {
   const fs::path path = fs::path(trainer.out()) / options_.filename, directory = path.parent_path();
   const std::string pattern = path.filename().string();
+  if (!writes()) {
+    const auto loaded = options_.autoload ? ranks_->share(nullptr) : nullptr;
+    if (loaded) load(trainer, loaded);
+    return;
+  }
   if (options_.autoload) load_newest(trainer, pattern, directory);
   if (options_.autoload || options_.n_retains > 0) remove_stale_temporary_files(directory.string());
   if (options_.n_retains > 0 && !cleanup_hooked_) {
@@ -170,15 +178,19 @@ void Snapshot::initialize(Trainer& trainer) {
 void Snapshot::load_newest(Trainer& trainer, const std::string& pattern, const std::filesystem::path& directory) {
   const std::vector<fs::path> files = find_snapshots(pattern, directory);
   for (auto file = files.rbegin(); file != files.rend(); ++file) {
+    std::shared_ptr<const serializers::EntrySource> source;
     try {
-      serializers::EntryDeserializer reader("snapshot", serializers::open_entries(file->string()), {});
-      serializers::load_entries(reader, [&](Serializer& serializer) { visit(trainer, serializer); });
+      source = serializers::open_entries(file->string());
+      load(trainer, source);
       log::info("snapshot: loaded " + file->string());
-      return;
     } catch (const std::exception& error) {
       log::warn("snapshot: " + file->string() + " cannot be used and is passed over: " + error.what());
+      continue;
     }
+    if (ranks_) ranks_->share(source);
+    return;
   }
+  if (ranks_) ranks_->share(nullptr);
   const std::string none = "snapshot: no whole file in '" + directory.string() + "' matches " + pattern;
   if (files.empty()) {
     log::info(none);
@@ -187,12 +199,19 @@ void Snapshot::load_newest(Trainer& trainer, const std::string& pattern, const s
   }
 }
 
+void Snapshot::load(Trainer& trainer, std::shared_ptr<const serializers::EntrySource> source) {
+  serializers::EntryDeserializer reader("snapshot", std::move(source), {});
+  serializers::load_entries(reader, [&](Serializer& serializer) { visit(trainer, serializer); });
+}
+
 void Snapshot::operator()(Trainer& trainer) {
-  if (!options_.condition || options_.condition()) save(trainer);
+  if (options_.condition && !options_.condition()) return;
+  if (ranks_) ranks_->gather(trainer);
+  if (writes()) save(trainer);
 }
 
 void Snapshot::on_error(Trainer& trainer, const std::exception&) {
-  if (options_.snapshot_on_error) save(trainer);
+  if (options_.snapshot_on_error && writes()) save(trainer);
 }
 
 void Snapshot::save(Trainer& trainer) {

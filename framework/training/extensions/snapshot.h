@@ -33,12 +33,34 @@ struct SnapshotOptions {
   bool autoload = false;
 };
 
+/// What several processes do about one snapshot: one writes it, and all go on from what that one has loaded.
+class KUSARI_API SnapshotRanks {
+ public:
+  virtual ~SnapshotRanks();
+  virtual bool is_writer() const = 0;
+  /// Before the writer saves, on all ranks: collects what each has for itself.
+  virtual void gather(Trainer& trainer) = 0;
+  /// Writes what was collected, or reads this rank's part of it, as entries beside the target's.
+  virtual void serialize(Trainer& trainer, Serializer& serializer) = 0;
+  /// Gives all ranks what the writer has loaded (null elsewhere; null there: nothing).
+  virtual std::shared_ptr<const serializers::EntrySource> share(
+      std::shared_ptr<const serializers::EntrySource> loaded) = 0;
+
+ protected:
+  SnapshotRanks() = default;
+  SnapshotRanks(const SnapshotRanks&) = default;
+  SnapshotRanks& operator=(const SnapshotRanks&) = default;
+};
+
 /// Writes a snapshot to a file that appears whole or not at all. See snapshot() and snapshot_object().
 class KUSARI_API Snapshot final : public Extension {
  public:
   using Target = std::function<void(Serializer&)>;
   /// Without a target, the trainer. Throws ValueError for a field that is unknown.
   explicit Snapshot(SnapshotOptions options, Target target = {});
+
+  /// Makes it one of as many processes as there are ranks. `condition` must then say the same on all of them.
+  void share_with(std::shared_ptr<SnapshotRanks> ranks) { ranks_ = std::move(ranks); }
 
   void operator()(Trainer& trainer) override;
   void initialize(Trainer& trainer) override;
@@ -50,12 +72,15 @@ class KUSARI_API Snapshot final : public Extension {
 
  private:
   void load_newest(Trainer& trainer, const std::string& pattern, const std::filesystem::path& directory);
+  void load(Trainer& trainer, std::shared_ptr<const serializers::EntrySource> source);
+  bool writes() const { return ranks_ == nullptr || ranks_->is_writer(); }
   void save(Trainer& trainer);
   void visit(Trainer& trainer, Serializer& serializer) const;
 
   SnapshotOptions options_;
   Target target_;
   Ref<snapshot_writers::Writer> writer_;
+  std::shared_ptr<SnapshotRanks> ranks_;  // null: this process alone
   bool cleanup_hooked_ = false;
 };
 

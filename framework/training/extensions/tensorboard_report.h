@@ -25,8 +25,8 @@ struct TensorBoardReportOptions {
 
 /// Writes what is reported to event files, for `tensorboard --logdir result`: like LogReport, each value as its mean
 /// since the last time, over iterations; besides, the tree of links and the environment as texts, and pictures of
-/// a DetectionVisReport. A run that is resumed
-/// begins another file, and TensorBoard forgets what the interrupted one wrote after the snapshot.
+/// a DetectionVisReport or a PictureReport. A run that is resumed begins another file, and TensorBoard forgets what the
+/// interrupted one wrote after the snapshot.
 class KUSARI_API TensorBoardReport final : public Extension {
  public:
   explicit TensorBoardReport(TensorBoardReportOptions options = {});

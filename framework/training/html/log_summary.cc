@@ -23,7 +23,9 @@ bool is_one_of(const std::string& key, std::initializer_list<const char*> names)
 }
 
 bool is_place(const std::string& key) { return is_one_of(key, {"epoch", "iteration"}); }
-bool is_time(const std::string& key) { return is_one_of(key, {"data_time", "compute_time", "elapsed_time"}); }
+bool is_time(const std::string& key) {
+  return is_one_of(key, {"data_time", "compute_time", "exchange_time", "elapsed_time"});
+}
 
 /// "a/percentile" of "a/percentile/3".
 std::string without_index(const std::string& key) {

@@ -13,8 +13,7 @@ namespace {
 using namespace testing;
 
 TEST_CASE("fft") {
-  if (lacks_kernel("fft")) return;
-  const Array re = array<float>({1, 2, 3, 4}), im = array<float>({0, 1, 0, -1});
+  const Array re = array<float>({1, 2, 3, 4}, test_device()), im = array<float>({0, 1, 0, -1}, test_device());
   for (const Dtype dtype : kFloatingDtypes) {
     const Variables y = F::fft({re.astype(dtype), im.astype(dtype)});
     REQUIRE(y.size() == 2);
@@ -26,14 +25,15 @@ TEST_CASE("fft") {
     check_close(x[0], {4}, {1, 2, 3, 4});
     check_close(x[1], {4}, {0, 1, 0, -1});
   }
-  check_close(F::fft({ones({2, 1}), zeros({2, 1})})[0], {2, 1}, {1, 1});
-  check_close(F::fft({ones({0, 3}), zeros({0, 3})})[1], {0, 3}, {});
+  check_close(F::fft({ones({2, 1}, Dtype::float32, test_device()), zeros({2, 1}, Dtype::float32, test_device())})[0],
+              {2, 1}, {1, 1});
+  check_close(F::fft({ones({0, 3}, Dtype::float32, test_device()), zeros({0, 3}, Dtype::float32, test_device())})[1],
+              {0, 3}, {});
 }
 
 // Against the sum that defines it, at lengths with small factors, prime ones, and primes beyond which another way is
 // taken.
 TEST_CASE("fft of any length") {
-  if (lacks_kernel("fft")) return;
   for (const int64_t n : {1, 2, 3, 6, 7, 30, 97, 101, 128, 202, 303, 509}) {
     CAPTURE(n);
     const Array re = uniform({2, n}, -1, 1, 1), im = uniform({2, n}, -1, 1, 2);
@@ -62,11 +62,10 @@ TEST_CASE("fft of any length") {
 }
 
 TEST_CASE("fft of a long prime length is quick and exact") {
-  if (lacks_kernel("fft")) return;
   const int64_t n = 65537;
   std::vector<double> impulse(static_cast<size_t>(n), 0);
   impulse[1] = 1;
-  const Variables y = F::fft({array(impulse), zeros({n}, Dtype::float64)});
+  const Variables y = F::fft({array(impulse, test_device()), zeros({n}, Dtype::float64, test_device())});
   const std::vector<double> re = y[0].to_vector<double>(), im = y[1].to_vector<double>();
   double worst = 0;
   for (size_t k = 0; k < re.size(); ++k) {
@@ -77,18 +76,17 @@ TEST_CASE("fft of a long prime length is quick and exact") {
 }
 
 TEST_CASE("fft's gradients") {
-  if (lacks_kernel("fft")) return;
   for (const bool inverse : {false, true}) {
     const auto transform = [=](const Variable& re, const Variable& im) {
       const Variables y = inverse ? F::ifft({re, im}) : F::fft({re, im});
       return F::stack({y[0], y[1]});
     };
     check_gradients(transform, uniform({2, 5}, -1, 1, 1), uniform({2, 5}, -1, 1, 2));
-    check_gradients([&](const Variable& re) { return transform(re, zeros({4}, Dtype::float64)); },
+    check_gradients([&](const Variable& re) { return transform(re, zeros({4}, Dtype::float64, test_device())); },
                     uniform({4}, -1, 1, 3));
   }
   // Of one part alone: y[1] is the imaginary part of the sum.
-  const Variable re(array<float>({1, 2})), im(array<float>({3, 4}));
+  const Variable re(array<float>({1, 2}, test_device())), im(array<float>({3, 4}, test_device()));
   const Variables y = F::fft({re, im});
   CHECK(gradient(y[1], im) == std::vector<double>{2, 0});
   CHECK(gradient(y[1], re) == std::vector<double>{0, 0});

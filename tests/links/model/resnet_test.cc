@@ -184,5 +184,26 @@ TEST_CASE("extract and predict prepare the images") {
   CHECK_THROWS_AS(model.predict({}), ValueError);
 }
 
+TEST_CASE("a ResNet without its last layer") {
+  L::ResNet18 model({.initial_w = 0, .fc6 = false});
+  CHECK(model.count_params() == 11'689'512 - 513'000);
+  CHECK(model.available_layers() == Names{"conv1", "pool1", "res2", "res3", "res4", "res5", "pool5"});
+  const auto evaluation = using_config(&Config::train, false);
+  CHECK(model(images(2, 64)).shape() == Shape{2, 512});
+  CHECK_THROWS_AS(model(images(2, 64), Names{"fc6"}), ValueError);
+  L::ResNet18 other({.initial_w = 0, .fc6 = false});
+  other = model;
+  CHECK(other.namedparams().size() == model.namedparams().size());
+}
+
+TEST_CASE("ResNetN is the ResNet of its depth") {
+  CHECK(L::ResNetN(34, {.initial_w = 0}).count_params() == 21'797'672);
+  CHECK(L::ResNetN(50, {.initial_w = 0}).count_params() == 25'557'032);
+  CHECK(L::ResNetN::stage_channels(18, 5) == 512);
+  CHECK(L::ResNetN::stage_channels(101, 3) == 512);
+  CHECK_THROWS_AS(L::ResNetN(20), ValueError);
+  CHECK_THROWS_AS(L::ResNetN::stage_channels(18, 1), ValueError);
+}
+
 }  // namespace
 }  // namespace kusari::testing

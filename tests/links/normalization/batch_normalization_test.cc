@@ -258,3 +258,36 @@ TEST_CASE("DecorrelatedBatchNormalization reads averages that all groups shared"
   CHECK(link.N == 5);
   CHECK_THROWS_AS(serializers::load_npz(scratch / "old.npz", other), TypeError);
 }
+
+TEST_CASE("a frozen BatchNormalization uses its averages while training, and does not learn") {
+  L::BatchNormalization bn(3, {.eps = 1e-3, .frozen = true});
+  CHECK(bn.is_frozen());
+  bn.avg_mean.copy_from(array<float>({1, -1, 0.5F}));
+  bn.avg_var.copy_from(array<float>({2, 0.5F, 1}));
+  bn.gamma.array().fill(2);
+  const Array x = batch(1), residual = batch(2);
+  const Variable fixed = F::fixed_batch_normalization(x, bn.gamma, bn.beta, bn.avg_mean, bn.avg_var, {.eps = 1e-3});
+  bn.cleargrads();
+  Variable vx(x);
+  Variable y = bn(vx);
+  check_close(y, x.shape(), fixed.to_vector<double>());
+  check_close(bn.relu(x), x.shape(), F::relu(fixed).to_vector<double>());
+  check_close(bn.add_relu(x, residual), x.shape(), F::relu(fixed + residual).to_vector<double>());
+  CHECK(bn.avg_mean.to_vector<double>() == Values{1, -1, 0.5});
+  y.set_grad(ones(x.shape(), Dtype::float32));
+  y.backward();
+  CHECK(vx.grad().at(0).at(0).at(0).at(0).item<double>() == doctest::Approx(2 / std::sqrt(2 + 1e-3)));
+  CHECK_FALSE(bn.gamma.has_gradient());
+  CHECK_FALSE(bn.beta.has_gradient());
+  CHECK_FALSE(bn.gamma.update_enabled());
+
+  L::BatchNormalization copied(bn);
+  CHECK(copied.is_frozen());
+  copied.unfreeze();
+  copied(x);
+  CHECK(copied.avg_mean.to_vector<double>() != Values{1, -1, 0.5});
+  CHECK(copied.gamma.update_enabled());
+  auto two = Sequential(L::BatchNormalization(3), L::BatchNormalization(3));
+  L::freeze_batch_normalization(two);
+  for (const auto& [path, parameter] : two.namedparams()) CHECK_FALSE(parameter->update_enabled());
+}

@@ -1,5 +1,7 @@
 #include "kusari/framework/static_graph/passes/fuse_convolutions.h"
 
+#include <algorithm>
+#include <cmath>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -12,6 +14,7 @@
 #include "kusari/framework/kernels/activation.h"
 #include "kusari/framework/kernels/arithmetic.h"
 #include "kusari/framework/kernels/convolution.h"
+#include "kusari/framework/kernels/matmul.h"
 #include "kusari/tests/static_graph/program_testing.h"
 
 namespace kusari::graphs {
@@ -170,6 +173,205 @@ TEST_CASE("fuse_convolutions adds numbers of the channels after the sums, whatev
     const std::vector<float> separate = fused_output(net, y);
     CHECK(fuse(net.b.program) == 1);
     CHECK(fused_output(net, y) == separate);
+  }
+}
+
+template <class Op>
+void check_function(const Op& op, bool has_bias, bool has_z) {
+  CAPTURE(Op::kName);
+  CAPTURE(has_bias);
+  CAPTURE(has_z);
+  for (const auto& [channels, groups] : {std::pair{4, 1}, {8, 8}, {32, 1}}) {
+    CAPTURE(channels);
+    FusedNet net(channels, groups);
+    const View y = net.b.result(kImages);
+    net.convolve();
+    View sum = net.hidden;
+    if (has_bias) sum = net.b.pointwise(Add{}, sum, FusedNet::per_channel(net.argument({8})));
+    if (has_z) sum = net.b.pointwise(Add{}, sum, net.argument(kImages));
+    net.b.pointwise_to(y, op, sum);
+    const std::vector<float> separate = fused_output(net, y);
+    CHECK(fuse(net.b.program) == 1 + (has_bias ? 1 : 0) + (has_z ? 1 : 0));
+    CHECK(net.b.program.steps.size() == 1);
+    CHECK(fused_output(net, y) == separate);
+  }
+}
+
+TEST_CASE("fuse_convolutions takes up any function of one argument") {
+  for (const bool has_bias : {false, true}) {
+    for (const bool has_z : {false, true}) {
+      check_function(kernels::ClippedRelu{0.75}, has_bias, has_z);
+      check_function(kernels::LeakyRelu{0.1}, has_bias, has_z);
+      check_function(kernels::Sigmoid{}, has_bias, has_z);
+      check_function(kernels::Silu{}, has_bias, has_z);
+      check_function(kernels::Gelu{}, has_bias, has_z);
+      check_function(kernels::GeluTanh{}, has_bias, has_z);
+      check_function(kernels::HardSwish{}, has_bias, has_z);
+      check_function(kernels::HardSigmoid{0.3, 0.4}, has_bias, has_z);
+      check_function(kernels::Shrink{0.5, 0.25}, has_bias, has_z);
+      check_function(kernels::Mish{}, has_bias, has_z);
+      check_function(kernels::Tanh{}, has_bias, has_z);
+    }
+  }
+}
+
+TEST_CASE("fuse_convolutions sees x sigmoid(x) and x hard_sigmoid(x)") {
+  for (const bool is_hard : {false, true}) {
+    for (const bool is_left : {false, true}) {
+      CAPTURE(is_hard);
+      CAPTURE(is_left);
+      FusedNet net;
+      const View y = net.b.result(kImages);
+      net.convolve();
+      const View gate = is_hard ? net.b.pointwise(kernels::HardSigmoid{static_cast<double>(1.0f / 6), 0.5}, net.hidden)
+                                : net.b.pointwise(kernels::Sigmoid{}, net.hidden);
+      const View &a = is_left ? net.hidden : gate, &b = is_left ? gate : net.hidden;
+      net.b.pointwise_to(y, kernels::Mul{}, a, b);
+      const std::vector<float> separate = fused_output(net, y);
+      CHECK(fuse(net.b.program) == 2);
+      CHECK(net.b.program.steps.size() == 1);
+      CHECK(fused_output(net, y) == separate);
+    }
+  }
+}
+
+TEST_CASE("fuse_convolutions leaves gates of another kind") {
+  FusedNet net;
+  const View y = net.b.result(kImages);
+  net.convolve();
+  SUBCASE("the gate has another reader") {
+    const View gate = net.b.pointwise(kernels::Sigmoid{}, net.hidden);
+    net.b.pointwise_to(y, kernels::Mul{}, net.hidden, gate);
+    net.b.pointwise_to(net.b.result(kImages), Neg{}, gate);
+  }
+  SUBCASE("the sum has another reader") {
+    net.b.pointwise_to(y, kernels::Mul{}, net.hidden, net.b.pointwise(kernels::Sigmoid{}, net.hidden));
+    net.b.pointwise_to(net.b.result(kImages), Neg{}, net.hidden);
+  }
+  SUBCASE("another slope") {
+    net.b.pointwise_to(y, kernels::Mul{}, net.hidden, net.b.pointwise(kernels::HardSigmoid{0.2, 0.5}, net.hidden));
+  }
+  SUBCASE("a sum instead of a product") {
+    net.b.pointwise_to(y, Add{}, net.hidden, net.b.pointwise(kernels::Sigmoid{}, net.hidden));
+  }
+  CHECK(fuse(net.b.program) == 0);
+}
+
+/// x W or x W^T and what follows.
+struct ProductNet {
+  ProgramBuilder b;
+  View x, w, bias, y;
+  std::vector<View> drawn;
+
+  ProductNet(const Shape& rows, int64_t outs, bool transb) {
+    const int64_t ins = rows[rows.ndim() - 1];
+    x = draw(rows);
+    w = b.leaf(transb ? Shape{outs, ins} : Shape{ins, outs});
+    drawn.push_back(w);
+    options.transb = transb;
+    shape = rows;
+    shape[rows.ndim() - 1] = outs;
+  }
+  View draw(const Shape& of) {
+    drawn.push_back(b.input(of));
+    return drawn.back();
+  }
+  void multiply(const View& to) {
+    b.add<kernels::Matmul>({operand_of(Kind::in, x), operand_of(Kind::in, w), operand_of(Kind::in, bias),
+                            params_of(options), operand_of(Kind::out, to)});
+  }
+  kernels::MatmulOptions options;
+  Shape shape;
+};
+
+std::vector<float> product_output(const ProductNet& net, const View& y) {
+  const ProgramRunner runner(net.b.program);
+  random::seed(7);
+  for (const View& view : net.drawn) {
+    runner.at(view).copy_from(
+        initializers::generate_array(initializers::Normal(1.0), view.shape, Dtype::float32, Device()));
+  }
+  runner.run();
+  return runner.at(y).to_vector<float>();
+}
+
+TEST_CASE("pack_products gives the numbers of products and what follows") {
+  for (const Shape& rows : {Shape{5, 7}, {2, 9, 33}, {64, 48}, {1, 4, 3, 20}}) {
+    for (const int64_t outs : {1, 8, 40}) {
+      for (const bool transb : {false, true}) {
+        for (int parts = 0; parts < 8; ++parts) {
+          CAPTURE(to_string(rows));
+          CAPTURE(outs);
+          CAPTURE(transb);
+          CAPTURE(parts);
+          ProductNet net(rows, outs, transb);
+          if ((parts & 1) != 0) net.bias = net.draw({outs});
+          const View y = net.b.result(net.shape);
+          if ((parts & 6) == 0) {
+            net.multiply(y);
+          } else {
+            View sum = net.b.temporary(net.shape);
+            net.multiply(sum);
+            if ((parts & 2) != 0) {
+              const View z = net.draw(net.shape);
+              if ((parts & 4) == 0) {
+                net.b.pointwise_to(y, Add{}, z, sum);
+              } else {
+                sum = net.b.pointwise(Add{}, sum, z);
+              }
+            }
+            if ((parts & 4) != 0) net.b.pointwise_to(y, kernels::Gelu{}, sum);
+          }
+          const std::vector<float> separate = product_output(net, y);
+          PassLog log;
+          CHECK(pack_products(net.b.program, log) == 1);
+          CHECK(log.entries.size() == 1);
+          const std::vector<float> fused = product_output(net, y);
+          REQUIRE(fused.size() == separate.size());
+          double worst = 0, largest = 1e-30;
+          for (size_t i = 0; i < fused.size(); ++i) {
+            worst = std::max(worst, static_cast<double>(std::abs(fused[i] - separate[i])));
+            largest = std::max(largest, static_cast<double>(std::abs(separate[i])));
+          }
+          CHECK(worst <= 1e-6 * largest);
+        }
+      }
+    }
+  }
+}
+
+TEST_CASE("pack_products leaves what it may not change") {
+  const auto count = [](ProductNet& net) {
+    PassLog log;
+    const size_t steps = net.b.program.steps.size();
+    const int packed = pack_products(net.b.program, log);
+    CHECK(net.b.program.steps.size() == steps);
+    return packed;
+  };
+  SUBCASE("weights that change") {
+    ProductNet net({8, 8}, 8, true);
+    net.w = net.draw({8, 8});
+    net.multiply(net.b.result(net.shape));
+    CHECK(count(net) == 0);
+  }
+  SUBCASE("few rows") {
+    ProductNet net({2, 8}, 8, true);
+    net.multiply(net.b.result(net.shape));
+    CHECK(count(net) == 0);
+  }
+  SUBCASE("training") {
+    ProductNet net({8, 8}, 8, true);
+    net.multiply(net.b.result(net.shape));
+    net.b.phase = Phase::backward;
+    net.b.pointwise_to(net.b.result(net.shape), Neg{}, net.x);
+    CHECK(count(net) == 0);
+  }
+  SUBCASE("x with gaps") {
+    ProductNet net({8, 16}, 8, true);
+    net.x.shape = {8, 8};
+    net.w = net.b.leaf({8, 8});
+    net.multiply(net.b.result({8, 8}));
+    CHECK(count(net) == 0);
   }
 }
 

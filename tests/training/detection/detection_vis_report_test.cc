@@ -8,6 +8,7 @@
 
 #include "kusari/framework/core/error.h"
 #include "kusari/framework/datasets/dict_dataset.h"
+#include "kusari/framework/datasets/image/save_png.h"
 #include "kusari/framework/datasets/tuple_dataset.h"
 #include "kusari/framework/training/extensions/html_report.h"
 #include "kusari/framework/training/extensions/log_report.h"
@@ -78,6 +79,25 @@ TEST_CASE("DetectionVisReport draws files, and pictures for the reports") {
   for (size_t at = events.find("\x89PNG"); at != std::string::npos; at = events.find("\x89PNG", at + 1)) ++written;
   CHECK(written == 6);  // each picture once
   CHECK(contains(events, "DetectionVisReport/image 0"));
+}
+
+TEST_CASE("DetectionVisReport leaves out what is not sure") {
+  const ScratchDirectory dir;
+  const datasets::TupleDataset images(zeros({1, 3, 16, 20}, Dtype::uint8));
+  Fixed model;
+  testing::FakeUpdater updater(1);
+  std::vector<std::string> drawn;
+  for (const double thresh : {0.5, 0.51}) {
+    training::Trainer trainer(updater, {1, "iteration"}, dir / "out");
+    updater.count = 0;
+    trainer.extend(DetectionVisReport(iterators::SerialIterator(images, 2, {.repeat = false, .shuffle = false}), model,
+                                      {.score_thresh = thresh, .filename = ""}));
+    trainer.run();
+    drawn.push_back(trainer.get_extension<DetectionVisReport>("DetectionVisReport").pictures()[0].png);
+  }
+  const Array black = zeros({3, 16, 20}, Dtype::uint8);
+  CHECK(drawn[0] == datasets::encode_png(datasets::vis_bbox(black, Detections{{{2, 2, 12, 12}}, {0}, {0.5F}})));
+  CHECK(drawn[1] == datasets::encode_png(black));
 }
 
 TEST_CASE("DetectionVisReport: examples without boxes, and what it refuses") {

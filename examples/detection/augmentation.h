@@ -1,0 +1,87 @@
+#pragma once
+
+// How images are changed by chance while a detector is trained, and the targets that are made of their boxes.
+
+#include <cmath>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <kusari/kusari.h>
+
+#include "kusari/examples/common/flags.h"
+
+struct AugmentationFlags {
+  std::string augment;  // that of the model's paper when empty
+  double min_scale = 0.5, max_scale = 1.5;
+  bool flip_vertical = false;
+};
+
+inline AugmentationFlags augmentation_flags(Flags& flags) {
+  AugmentationFlags read;
+  read.augment = flags.text("--augment", "",
+                            "none; flip: mirrored; jitter: mirrored and of any scale; ssd: colours, scale, parts, "
+                            "mirrored (default: that of the model's paper)",
+                            Flags::one_of({"none", "flip", "jitter", "ssd"}));
+  read.min_scale = flags.real("--min-scale", read.min_scale,
+                              "Of jitter: the smallest scale (EfficientDet's paper: 0.1)", Flags::between(0.01, 10.0));
+  read.max_scale = flags.real("--max-scale", read.max_scale, "Of jitter: the largest scale (EfficientDet's paper: 2)",
+                              Flags::between(0.01, 10.0));
+  read.flip_vertical = flags.flag("--flip-vertical", "Turn images upside down too, where that changes nothing");
+  return read;
+}
+
+inline std::string augmentation_of(const AugmentationFlags& flags) {
+  std::string text = flags.augment;
+  if (flags.augment == "jitter") {
+    text += " " + std::to_string(flags.min_scale) + " .. " + std::to_string(flags.max_scale);
+  }
+  return text + (flags.flip_vertical ? ", upside down" : "");
+}
+
+using BoxTransform =
+    std::function<kusari::datasets::Example(const kusari::datasets::Example&, kusari::datasets::ExampleRandom&)>;
+
+// Images of exactly the size that the detector is trained with.
+inline BoxTransform augmentation(const AugmentationFlags& flags, const kusari::L::DetectorPreparation& preparation) {
+  using namespace kusari;
+  using namespace kusari::transforms;
+  const int64_t side = preparation.size;
+  std::vector<double> fill;
+  for (const double mean : preparation.mean) fill.push_back(std::round(mean));
+  const bool stretches = preparation.fit == L::DetectorFit::stretch;
+  const ResizeContain contain{.size = side, .fill = fill, .enlarge = true, .centre = false};
+  const RandomFlip flip{.horizontal = true, .vertical = flags.flip_vertical};
+  if (flags.augment == "ssd") {
+    const RandomExpand expand{.fill = fill, .probability = 0.5};
+    if (stretches) return on_boxes(RandomDistort{}, expand, RandomBoxCrop{}, Resize{side}, flip);
+    return on_boxes(RandomDistort{}, expand, RandomBoxCrop{}, flip, contain);
+  }
+  if (flags.augment == "jitter") {
+    return on_boxes(
+        flip, ScaleJitter{.size = side, .min_scale = flags.min_scale, .max_scale = flags.max_scale, .fill = fill});
+  }
+  if (flags.augment == "flip") {
+    if (stretches) return on_boxes(flip, Resize{side});
+    return on_boxes(flip, contain);
+  }
+  if (stretches) return on_boxes(Resize{side});
+  return on_boxes(contain);
+}
+
+// Examples (image, loc, label) for DetectionTrainChain: all of one shape, so that batches are collected without
+// copies, and steps can be static graphs.
+inline std::shared_ptr<kusari::datasets::Dataset> with_targets(const std::shared_ptr<kusari::datasets::Dataset>& data,
+                                                               const AugmentationFlags& flags,
+                                                               const kusari::L::Detector& detector) {
+  using namespace kusari;
+  const int64_t side = detector.preparation.size;
+  const auto encode = [change = augmentation(flags, detector.preparation), coder = detector.coder(side, side)](
+                          const datasets::Example& example, datasets::ExampleRandom& random) {
+    const datasets::Example moved = change(example, random);
+    const L::AnchorTargets targets = coder.encode(moved[1], moved[2]);
+    return datasets::Example{moved[0], targets.loc, targets.label};
+  };
+  return std::make_shared<datasets::TransformDataset>(data, encode, datasets::Keys());
+}

@@ -1,0 +1,51 @@
+#pragma once
+
+#include "kusari/framework/cpu/isa/tables.h"
+#include "kusari/framework/kernels/macros.h"
+
+// Forward convolutions as products with packed weights: a row for each position of y, whose factors are read where they
+// lie in x. Compiled once per instruction set like the loops beside it.
+namespace kusari::cpu {
+
+/// What a loop does to a result in registers.
+enum class ResultCut : km::i64 { none, below_zero, to_range };
+
+/// One group of a convolution over two axes. Elements of x and w are float32 numbers or pairs of int16 numbers,
+/// distances are in elements.
+struct PackedConvolution {
+  km::i64 height, width, out_height, out_width;  // of x, y
+  km::i64 kernel[2], stride[2], pad[2], dilate[2];
+  km::i64 depth;                    // neighbouring elements of x that a position of the kernel meets
+  km::i64 x_image, x_line, x_step;  // from one image, line, position of x to the next
+  km::i64 outs, y_step;             // channels of the group; from one position of y to the next
+  const void* x;
+  const void* zeros;   // `depth` of them: what lies outside of x
+  const void* w;       // packed
+  const float* scale;  // of pairs: by which sums are multiplied
+  const float* bias;   // or null: added to the sums
+  const float* z;      // or null: like y, added then
+  float* y;
+  km::i64 y_first;  // the position that y begins with
+  ResultCut cut;
+  float limit;  // of ResultCut::to_range: [0, limit]
+};
+
+struct PackedConvolutionLoops {
+  km::i64 rows, columns;   // of a tile of y that is computed at a time; a panel of weights has so many columns
+  km::i64 narrow_columns;  // of the last panel where no more are left
+
+  /// Panels [first, last) of w: (outs, depth) in order, both of them any number. A panel is (depth, columns).
+  void (*pack)(const float* w, km::i64 depth, km::i64 outs, km::i64 first, km::i64 last, float* packed);
+  /// Positions [begin, end) of all images, columns of the panels [first, last). `addresses`: room for the kernel's
+  /// positions times (end - begin) rounded up to whole tiles. Each sum is over the positions of the kernel and the
+  /// channels in order, each product added with one rounding.
+  void (*run)(const PackedConvolution& call, km::i64 begin, km::i64 end, km::i64 first, km::i64 last,
+              const void** addresses);
+  /// The same for pairs, both of whose products are added to sums of 32 bits: exact where these suffice.
+  void (*run_pairs)(const PackedConvolution& call, km::i64 begin, km::i64 end, km::i64 first, km::i64 last,
+                    const void** addresses);
+};
+
+KUSARI_DECLARE_LOOPS(PackedConvolutionLoops, packed_convolution_loops)
+
+}  // namespace kusari::cpu

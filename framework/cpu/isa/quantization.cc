@@ -1,0 +1,51 @@
+#include "kusari/framework/cpu/isa/quantization.h"
+
+#include "kusari/framework/cpu/isa/simd.h"
+#include "kusari/framework/kernels/activation.h"
+
+namespace kusari::cpu {
+namespace {
+
+using km::i64;
+
+template <class Q>
+void widen_as(const Q* x, int zero, i64 n, i64 channels, i64 padded, short* to) {
+  if (channels == padded) {
+    n *= channels;
+    channels = padded = n;
+    n = n > 0 ? 1 : 0;
+  }
+  const short offset = static_cast<short>(zero);
+  for (i64 i = 0; i < n; ++i, x += channels, to += padded) {
+#pragma omp simd
+    for (i64 c = 0; c < channels; ++c) to[c] = static_cast<short>(static_cast<short>(x[c]) - offset);
+    for (i64 c = channels; c < padded; ++c) to[c] = 0;
+  }
+}
+
+void widen(const void* x, bool is_signed, int zero, i64 n, i64 channels, i64 padded, short* to) {
+  if (is_signed) return widen_as(static_cast<const signed char*>(x), zero, n, channels, padded, to);
+  widen_as(static_cast<const unsigned char*>(x), zero, n, channels, padded, to);
+}
+
+template <class Q>
+void quantize_as(const float* x, float scale, float zero, float low, float high, Q* q, i64 n) {
+  const kernels::Quantize op = {low, high};
+#pragma omp simd
+  for (i64 i = 0; i < n; ++i) q[i] = static_cast<Q>(static_cast<int>(op(x[i], scale, zero)));
+}
+
+void quantize(const float* x, float scale, float zero, float low, float high, bool is_signed, void* q, i64 n) {
+  if (is_signed) return quantize_as(x, scale, zero, low, high, static_cast<signed char*>(q), n);
+  quantize_as(x, scale, zero, low, high, static_cast<unsigned char*>(q), n);
+}
+
+constexpr QuantizationLoops kLoops = {widen, quantize};
+
+}  // namespace
+
+namespace KUSARI_ISA {
+const QuantizationLoops* quantization_loops() { return &kLoops; }
+}  // namespace KUSARI_ISA
+
+}  // namespace kusari::cpu

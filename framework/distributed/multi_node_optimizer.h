@@ -1,0 +1,67 @@
+#pragma once
+
+#include <concepts>
+#include <memory>
+#include <optional>
+#include <type_traits>
+#include <utility>
+
+#include "kusari/framework/core/export.h"
+#include "kusari/framework/distributed/communicator.h"
+#include "kusari/optimizers/gradient_exchange.h"
+#include "kusari/optimizers/optimizer.h"
+
+namespace kusari::distributed {
+
+struct MultiNodeOptimizerOptions {
+  /// Gradients of one dtype travel together up to this many bytes; what the communicator does when not given.
+  std::optional<int64_t> bucket_bytes = std::nullopt;
+  /// Exchange gradients while backward computes those of other parameters: in update(lossfun), what StandardUpdater
+  /// calls. The results are the same bits. All parameters are exchanged, those without a gradient as zeros.
+  bool overlap = false;
+  /// Chainer's: take each step with the gradients of the one before, so that their exchange has the time of a step. The
+  /// first update takes none, and the last gradients are never used; not with overlap or amp::GradScaler.
+  bool double_buffering = false;
+};
+
+/// How the communicator of that name exchanges gradients.
+KUSARI_API GradientExchangeOptions exchange_options(const Communicator& communicator);
+
+namespace detail {
+KUSARI_API void make_multi_node(Optimizer& optimizer, const Communicator& communicator,
+                                const MultiNodeOptimizerOptions& options);
+}
+
+/// The same optimizer, one of as many as there are ranks: `setup` and the first step give all of them the root's
+/// parameters, persistent values, optimizer state and random numbers, without losing a gradient; each step takes the
+/// mean of the ranks' gradients before hooks, loss scaling and the update see them, so all ranks stay alike. Where the
+/// numbers of examples are known (update(model, x, t), StandardUpdater, note_examples) the mean is that over all
+/// examples: what one process would compute from the whole batch, up to rounding. A parameter that has a gradient on
+/// some ranks only counts as zero on the others. The forward computation of each rank draws random numbers of its own.
+/// With one rank nothing changes, to the bit. The rate is not scaled. Steps are collective.
+///
+/// Of an lvalue it gives the reference back, of an rvalue the object. Throws ValueError for a bucket size that is
+/// negative, and for both overlap and double_buffering. chainermn.create_multi_node_optimizer, whose first update takes
+/// no step.
+template <std::derived_from<Optimizer> T>
+T& create_multi_node_optimizer(T& optimizer, const Communicator& communicator,
+                               const MultiNodeOptimizerOptions& options = {}) {
+  detail::make_multi_node(optimizer, communicator, options);
+  return optimizer;
+}
+template <class T>
+requires(std::derived_from<T, Optimizer> && !std::is_lvalue_reference_v<T>) T
+    create_multi_node_optimizer(T&& optimizer, const Communicator& communicator,
+                                const MultiNodeOptimizerOptions& options = {}) {
+  T result = std::move(optimizer);
+  detail::make_multi_node(result, communicator, options);
+  return result;
+}
+
+/// For training loops of one's own that call backward() themselves: the gradients of the next step are of so many
+/// (more) examples. Ranks of which one does not say so weigh alike.
+KUSARI_API void note_examples(Optimizer& optimizer, int64_t examples);
+/// Seconds that the optimizer's steps have waited for other ranks; 0 for one that is not multi-node.
+KUSARI_API double exchange_time(const Optimizer& optimizer);
+
+}  // namespace kusari::distributed

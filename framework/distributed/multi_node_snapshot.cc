@@ -1,0 +1,106 @@
+#include "kusari/framework/distributed/multi_node_snapshot.h"
+
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "kusari/framework/core/serializer.h"
+#include "kusari/framework/links/link.h"
+#include "kusari/framework/serializers/dictionary_message.h"
+#include "kusari/framework/training/trainer.h"
+#include "kusari/optimizers/optimizer.h"
+
+namespace kusari::distributed {
+namespace {
+
+using serializers::EntrySource;
+using training::Trainer;
+
+constexpr const char* kEntries = "ranks";
+
+/// The persistent values of the models of all optimizers, as bytes.
+std::string pack_persistents(Trainer& trainer) {
+  serializers::DictionarySerializer writer;
+  std::set<std::string> parameters;
+  for (const auto& [name, optimizer] : trainer.updater().get_all_optimizers()) {
+    optimizer->target().serialize(*writer.child(name));
+    for (const auto& [path, parameter] : optimizer->target().namedparams()) parameters.insert(name + path);
+  }
+  serializers::Dictionary persistents;
+  for (const auto& [key, entry] : writer.dictionary()) {
+    if (parameters.count(key) == 0) persistents.emplace_back(key, entry);
+  }
+  return serializers::pack_dictionary(persistents);
+}
+
+void restore_persistents(Trainer& trainer, const std::string& bytes) {
+  const auto source =
+      serializers::entries_in_memory("a rank's persistent values", serializers::unpack_dictionary(bytes));
+  serializers::EntryDeserializer reader("multi_node_snapshot", source, {.strict = false});
+  for (const auto& [name, optimizer] : trainer.updater().get_all_optimizers()) {
+    optimizer->target().serialize(*reader.child(name));
+  }
+}
+
+class GroupSnapshot final : public training::extensions::SnapshotRanks {
+ public:
+  explicit GroupSnapshot(Communicator communicator) : communicator_{std::move(communicator)} {}
+
+  bool is_writer() const override { return communicator_.is_root(); }
+
+  void gather(Trainer& trainer) override { of_ranks_ = communicator_.gather_obj(pack_persistents(trainer)); }
+
+  void serialize(Trainer& trainer, Serializer& serializer) override {
+    const std::unique_ptr<Serializer> entries = serializer.child(kEntries);
+    if (serializer.is_writer()) {
+      // What a failed load or an error saves is without: the other ranks are not there to be asked.
+      if (serializer.restores() || of_ranks_.empty()) return;
+      int64_t size = communicator_.size();
+      (*entries)("size", size);
+      for (size_t rank = 1; rank < of_ranks_.size(); ++rank) {
+        if (of_ranks_[rank] == of_ranks_[0]) continue;
+        const std::string& bytes = of_ranks_[rank];
+        Array packed = from_host(bytes.data(), {static_cast<int64_t>(bytes.size())}, Dtype::uint8);
+        (*entries)(std::to_string(rank), packed);
+      }
+      of_ranks_.clear();
+      return;
+    }
+    int64_t size = 0;
+    if (entries->contains("size")) (*entries)("size", size);
+    const std::string own = std::to_string(communicator_.rank());
+    if (size != communicator_.size() || !entries->contains(own)) return;
+    Array packed;
+    (*entries)(own, packed);
+    const std::vector<uint8_t> bytes = packed.to_vector<uint8_t>();
+    restore_persistents(trainer, std::string(bytes.begin(), bytes.end()));
+  }
+
+  std::shared_ptr<const EntrySource> share(std::shared_ptr<const EntrySource> loaded) override {
+    std::string message;
+    if (loaded) {
+      serializers::Dictionary entries;
+      for (const std::string& key : loaded->keys()) entries.emplace_back(key, loaded->value(key));
+      message = "+" + serializers::pack_dictionary(entries);
+    }
+    message = communicator_.bcast_obj(message);
+    if (message.empty()) return nullptr;
+    return serializers::entries_in_memory("rank 0's snapshot",
+                                          serializers::unpack_dictionary(std::string_view(message).substr(1)));
+  }
+
+ private:
+  Communicator communicator_;
+  std::vector<std::string> of_ranks_;  // on the root, until they are written
+};
+
+}  // namespace
+
+training::extensions::Snapshot multi_node_snapshot(const Communicator& communicator,
+                                                   training::extensions::Snapshot snapshot) {
+  if (communicator.size() > 1) snapshot.share_with(std::make_shared<GroupSnapshot>(communicator));
+  return snapshot;
+}
+
+}  // namespace kusari::distributed

@@ -1,0 +1,51 @@
+#include "kusari/framework/distributions/laplace.h"
+
+#include "kusari/framework/distributions/formulas.h"
+#include "kusari/framework/distributions/known_divergences.h"
+#include "kusari/framework/distributions/noise.h"
+#include "kusari/framework/distributions/parameters.h"
+#include "kusari/framework/functions/array/where.h"
+#include "kusari/framework/functions/math/basic_math.h"
+#include "kusari/framework/functions/math/exponential.h"
+#include "kusari/framework/functions/math/square.h"
+
+namespace kusari::distributions {
+
+Laplace::Laplace(const ParameterValue& loc, const ParameterValue& scale)
+    : Laplace(Checked{}, broadcast_parameters("D::Laplace", {{"loc", loc}, {"scale", scale}})) {}
+
+Laplace::Laplace(Checked, const Variables& parameters)
+    : DistributionOf("D::Laplace", parameters[0], parameters[0].shape()), loc_{parameters[0]}, scale_{parameters[1]} {}
+
+Variable Laplace::standardized(const Variable& x) const { return (x - loc_) / scale_; }
+
+Variable Laplace::variance() const { return F::square(scale_) * 2; }
+Variable Laplace::entropy() const { return F::log(scale_ * 2) + 1; }
+
+// The difference of two exponentially distributed numbers.
+Variable Laplace::do_sample(const Shape& shape) const {
+  const NoiseKind kind{shape, dtype(), device()};
+  const Array first = exponential_noise(kind);
+  return loc_ + scale_ * (first - exponential_noise(kind));
+}
+Variable Laplace::do_log_prob(const Variable& x) const { return -F::absolute(standardized(x)) - F::log(scale_ * 2); }
+Variable Laplace::do_cdf(const Variable& x) const {
+  const Variable z = standardized(x), tail = 0.5 * F::exp(-F::absolute(z));
+  return F::where(z < 0, tail, 1 - tail);
+}
+Variable Laplace::do_survival_function(const Variable& x) const {
+  const Variable z = standardized(x), tail = 0.5 * F::exp(-F::absolute(z));
+  return F::where(z > 0, tail, 1 - tail);
+}
+Variable Laplace::do_icdf(const Variable& p) const {
+  const BoolArray is_low = p < 0.5;
+  const Variable size = F::log(2 * F::where(is_low, p, 1 - p));
+  return loc_ + scale_ * F::where(is_low, size, -size);
+}
+
+Variable divergence(const Laplace& p, const Laplace& q) {
+  const Variable distance = F::absolute(p.loc() - q.loc());
+  return F::log(q.scale()) - F::log(p.scale()) + (distance + p.scale() * F::exp(-distance / p.scale())) / q.scale() - 1;
+}
+
+}  // namespace kusari::distributions

@@ -1,0 +1,61 @@
+#include "kusari/framework/distributions/log_normal.h"
+
+#include "kusari/framework/distributions/formulas.h"
+#include "kusari/framework/distributions/known_divergences.h"
+#include "kusari/framework/distributions/parameters.h"
+#include "kusari/framework/functions/math/basic_math.h"
+#include "kusari/framework/functions/math/exponential.h"
+#include "kusari/framework/functions/math/exponential_m1.h"
+#include "kusari/framework/functions/math/square.h"
+
+namespace kusari::distributions {
+
+namespace {
+
+Variable log_of_positive(const Variable& x) { return F::log(where_or(x > 0, x, 1)); }
+
+}  // namespace
+
+LogNormal::LogNormal(const ParameterValue& mu, const ParameterValue& sigma)
+    : LogNormal(Checked{}, broadcast_parameters("D::LogNormal", {{"mu", mu}, {"sigma", sigma}})) {}
+
+LogNormal::LogNormal(Checked, const Variables& parameters)
+    : DistributionOf("D::LogNormal", parameters[0], parameters[0].shape()), mu_{parameters[0]}, sigma_{parameters[1]} {}
+
+Variable LogNormal::mean() const { return F::exp(mu_ + 0.5 * F::square(sigma_)); }
+Variable LogNormal::mode() const { return F::exp(mu_ - F::square(sigma_)); }
+Variable LogNormal::median() const { return F::exp(mu_); }
+Variable LogNormal::variance() const {
+  const Variable square = F::square(sigma_);
+  return F::exp(2 * mu_ + square) * F::expm1(square);
+}
+Variable LogNormal::entropy() const { return mu_ + F::log(sigma_) + (kHalfLog2Pi + 0.5); }
+
+Variable LogNormal::do_sample(const Shape& shape) const {
+  Shape free;
+  for (int i = 0; i < shape.ndim() - batch_shape().ndim(); ++i) free.push_back(shape[i]);
+  return F::exp(of_logarithm().sample(free));
+}
+Variable LogNormal::do_log_prob(const Variable& x) const {
+  const Variable y = log_of_positive(x);
+  return where_or(x > 0, of_logarithm().log_prob(y) - y, -kInfinite);
+}
+Variable LogNormal::do_cdf(const Variable& x) const {
+  return where_or(x > 0, of_logarithm().cdf(log_of_positive(x)), 0);
+}
+Variable LogNormal::do_log_cdf(const Variable& x) const {
+  return where_or(x > 0, of_logarithm().log_cdf(log_of_positive(x)), -kInfinite);
+}
+Variable LogNormal::do_survival_function(const Variable& x) const {
+  return where_or(x > 0, of_logarithm().survival_function(log_of_positive(x)), 1);
+}
+Variable LogNormal::do_log_survival_function(const Variable& x) const {
+  return where_or(x > 0, of_logarithm().log_survival_function(log_of_positive(x)), 0);
+}
+Variable LogNormal::do_icdf(const Variable& p) const { return F::exp(of_logarithm().icdf(p)); }
+
+Variable divergence(const LogNormal& p, const LogNormal& q) {
+  return divergence(Normal(p.mu(), p.sigma()), Normal(q.mu(), q.sigma()));
+}
+
+}  // namespace kusari::distributions

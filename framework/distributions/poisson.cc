@@ -1,0 +1,40 @@
+#include "kusari/framework/distributions/poisson.h"
+
+#include "kusari/framework/distributions/formulas.h"
+#include "kusari/framework/distributions/known_divergences.h"
+#include "kusari/framework/distributions/parameters.h"
+#include "kusari/framework/distributions/rejection_noise.h"
+#include "kusari/framework/functions/array/broadcast.h"
+#include "kusari/framework/functions/array/cast.h"
+#include "kusari/framework/functions/math/basic_math.h"
+#include "kusari/framework/functions/math/exponential.h"
+#include "kusari/framework/functions/math/gammainc.h"
+#include "kusari/framework/functions/math/lgamma.h"
+
+namespace kusari::distributions {
+
+Poisson::Poisson(const ParameterValue& lam) : Poisson(Checked{}, broadcast_parameters("D::Poisson", {{"lam", lam}})) {}
+
+Poisson::Poisson(Checked, const Variables& parameters)
+    : DistributionOf("D::Poisson", parameters[0], parameters[0].shape()), lam_{parameters[0]} {}
+
+Variable Poisson::mode() const { return floored(lam_); }
+
+Variable Poisson::do_sample(const Shape& shape) const { return poisson_noise(lam_.array().broadcast_to(shape)); }
+Variable Poisson::do_log_prob(const Variable& x) const {
+  const BoolArray inside = (x >= 0) & (x == floored(x));
+  const Variable k = in_float64(where_or(inside, x, 0)), lam = in_float64(lam_);
+  return F::cast(where_or(inside, xlogy(k, lam) - lam - F::lgamma(k + 1), -kInfinite), dtype());
+}
+Variable Poisson::do_cdf(const Variable& x) const {
+  return where_or(x >= 0, F::gammaincc(floored(where_or(x >= 0, x, 0)) + 1, lam_), 0);
+}
+Variable Poisson::do_survival_function(const Variable& x) const {
+  return where_or(x >= 0, F::gammainc(floored(where_or(x >= 0, x, 0)) + 1, lam_), 1);
+}
+
+Variable divergence(const Poisson& p, const Poisson& q) {
+  return xlogy(p.lam(), p.lam()) - xlogy(p.lam(), q.lam()) - p.lam() + q.lam();
+}
+
+}  // namespace kusari::distributions

@@ -1,0 +1,28 @@
+#pragma once
+
+#include "kusari/framework/core/kernel.h"
+#include "kusari/framework/kernels/convolution.h"
+
+namespace kusari::kernels {
+
+struct QuantizedConvolution {
+  Convolution geometry;
+  UnaryFunctor function = {};  ///< of the sum; kernel.index < 0: none
+  double low = 0, high = 0;    ///< of y, if it is of 8 bits
+};
+
+/// y = function(x_scale W_scale[o] sum of (x - x_zero)(W - W_zero[o]) + z + bias[o]), the sum exact in 32 bits whatever
+/// the processor, the rest in float32; for inference. x: (N, C, in...) uint8 or int8, its scale and zero point one
+/// number each; W: (O, C / groups, kernel...) int8 or uint8, W_scale and W_zero (O) or one number; z: like y in
+/// float32, or undefined; bias: (O) or undefined. y: (N, O, out...) float32, or uint8 or int8: then rint(y / y_scale) +
+/// y_zero between low and high (y_scale, y_zero: one number each, undefined for float32). Terms of a sum: at most
+/// kMostQuantizedTerms. A backend may lack it.
+struct QuantizedConvolutionForward {
+  static constexpr const char* kName = "quantized_convolution_forward";
+  using Signature = void(Params<QuantizedConvolution> options, In x, In x_scale, In x_zero, In W, In W_scale, In W_zero,
+                         In z, In bias, In y_scale, In y_zero, Out y);
+};
+/// 255 times 255 as often does not exceed 31 bits.
+inline constexpr int64_t kMostQuantizedTerms = 33025;
+
+}  // namespace kusari::kernels

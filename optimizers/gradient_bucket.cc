@@ -1,0 +1,102 @@
+#include "kusari/optimizers/gradient_bucket.h"
+
+#include <cmath>
+#include <utility>
+
+#include "kusari/framework/core/error.h"
+#include "kusari/framework/core/log.h"
+#include "kusari/optimizers/conversions.h"
+#include "kusari/optimizers/hooks/fused.h"
+#include "kusari/optimizers/optimizer_impl.h"
+
+namespace kusari {
+
+using detail::GradientScale;
+using detail::WrittenState;
+
+namespace {
+
+/// A gradient, and what it was multiplied by, which set_grad does not know.
+void replace_gradient(Parameter& parameter, const Array& gradient, const GradientScale& scale) {
+  parameter.set_grad(gradient);
+  if (scale == GradientScale()) return;
+  auto& saved = parameter.node()->saved_state();
+  saved.loss_scale = scale.host;
+  saved.device_loss_scale = scale.device;
+}
+
+WrittenState written_state(const Parameter& parameter) {
+  if (parameter.node()->grad == nullptr) return {0, 0, parameter.dtype()};
+  return WrittenState::of(detail::gradient_of(parameter));
+}
+
+}  // namespace
+
+GradientBucket::GradientBucket(std::vector<Parameter*> members, Dtype wire, std::string text)
+    : members_{std::move(members)}, wire_{wire}, detail_{std::move(text)} {
+  for (const Parameter* const parameter : members_) size_ += parameter->size();
+}
+
+int GradientBucket::operations() const { return AllReduce::operations(size_, wire_); }
+
+void GradientBucket::start(collectives::Group& group, const ScaleOf& scale_of, int64_t number) {
+  buffer_ = empty({size_}, wire_, members_[0]->device());
+  detail::Conversions pack;
+  int64_t at = 0;
+  if (group.checks_calls()) warn_of_non_finite(group);
+  for (Parameter* const parameter : members_) {
+    if (!parameter->array().is_dense()) parameter->set_array(parameter->array().contiguous());
+    const Array& array = parameter->array();
+    views_.push_back(buffer_.slice(0, at, array.size()).as_strided(array.shape(), array.strides()));
+    at += array.size();
+    const WrittenState written = written_state(*parameter);
+    if (written.storage == 0) {
+      views_.back().fill(0);
+      sent_.push_back({scale_of(array.device()), written});
+    } else {
+      pack.add(detail::conform(detail::gradient_of(*parameter), array), views_.back(), GradientScale());
+      sent_.push_back({{parameter->device_loss_scale(), parameter->loss_scale()}, written});
+    }
+  }
+  pack.run();
+  host_ = buffer_.to_device(Device());
+  reduction_ = std::make_unique<AllReduce>(
+      group, host_, AllReduceOptions{.detail = detail_, .first_number = number, .awaits_weights = true});
+}
+
+void GradientBucket::warn_of_non_finite(const collectives::Group& group) const {
+  for (Parameter* const parameter : members_) {
+    const Array sum = optimizer_hooks::gradient_square_sum({&parameter, 1});
+    if (!sum.is_defined() || std::isfinite(sum.item<double>())) continue;
+    log::warn("the gradient of '" + parameter->name() + "' (" + detail_ + ") of " + group.describe(group.rank()) +
+              " is not finite");
+  }
+}
+
+double GradientBucket::finish(const std::vector<double>& weights, Use use) {
+  reduction_->set_weights(weights);
+  const double waited = reduction_->wait();
+  reduction_ = nullptr;
+  if (!buffer_.device().is_cpu()) buffer_.copy_from(host_);
+  host_ = Array();
+  if (use == Use::none) return waited;
+  detail::Conversions unpack;
+  for (size_t i = 0; i < members_.size(); ++i) {
+    Parameter& parameter = *members_[i];
+    if (use == Use::unchanged && !(written_state(parameter) == sent_[i].written)) {
+      throw StateError("Optimizer::update: the gradient of '" + parameter.name() + "' (" + detail_ +
+                       ") has changed after it was sent to the other processes: leave out `overlap` for such models");
+    }
+    if (wire_ == parameter.dtype()) {
+      replace_gradient(parameter, views_[i], sent_[i].scale);
+      continue;
+    }
+    const Array gradient = empty_like(parameter.array());
+    unpack.add(views_[i], gradient, GradientScale());
+    replace_gradient(parameter, gradient, sent_[i].scale);
+  }
+  unpack.run();
+  return waited;
+}
+
+}  // namespace kusari

@@ -1,0 +1,489 @@
+#include "kusari/optimizers/gradient_exchange.h"
+
+#include <algorithm>
+#include <cstring>
+#include <exception>
+#include <unordered_map>
+
+#include "kusari/framework/autograd/final_leaves.h"
+#include "kusari/framework/core/collectives.h"
+#include "kusari/framework/core/error.h"
+#include "kusari/framework/core/graph_capture.h"
+#include "kusari/framework/core/log.h"
+#include "kusari/framework/core/profiler.h"
+#include "kusari/framework/core/random.h"
+#include "kusari/framework/serializers/dictionary_message.h"
+#include "kusari/optimizers/gradient_bucket.h"
+#include "kusari/optimizers/optimizer_impl.h"
+
+namespace kusari {
+
+using collectives::Group;
+using detail::GradientScale;
+
+namespace {
+
+constexpr const char* kStep = "step";
+constexpr uint64_t kBasis = 0xcbf29ce484222325u;
+
+uint64_t mixed_in(uint64_t hash, uint64_t value) noexcept {
+  hash = (hash ^ value) * 0x9e3779b97f4a7c15u;
+  return hash ^ (hash >> 32);
+}
+
+uint64_t hash_of(std::string_view bytes) noexcept {
+  uint64_t hash = kBasis;
+  size_t at = 0;
+  for (; at + sizeof(uint64_t) <= bytes.size(); at += sizeof(uint64_t)) {
+    uint64_t word;
+    std::memcpy(&word, bytes.data() + at, sizeof(word));
+    hash = mixed_in(hash, word);
+  }
+  for (; at < bytes.size(); ++at) hash = mixed_in(hash, static_cast<unsigned char>(bytes[at]));
+  return hash;
+}
+
+bool holds_gradient(const Parameter& parameter) { return parameter.node()->grad != nullptr; }
+
+uint64_t structure_of(std::span<Parameter* const> parameters) {
+  uint64_t hash = kBasis;
+  for (const Parameter* const parameter : parameters) {
+    if (!parameter->is_initialized()) {
+      hash = mixed_in(hash, 1);
+      continue;
+    }
+    hash = mixed_in(hash, 2 + static_cast<uint64_t>(parameter->dtype()));
+    for (const int64_t size : parameter->shape()) hash = mixed_in(hash, static_cast<uint64_t>(size) + 16);
+  }
+  return hash;
+}
+
+std::string model_text(Link& model) {
+  std::string text;
+  for (const auto& [path, parameter] : model.namedparams()) {
+    text += path + "\t" +
+            (parameter->is_initialized() ? std::string(name(parameter->dtype())) + " " + to_string(parameter->shape())
+                                         : std::string("unknown shape")) +
+            "\n";
+  }
+  return text;
+}
+
+std::vector<std::pair<std::string, std::string>> lines_of(const std::string& text) {
+  std::vector<std::pair<std::string, std::string>> lines;
+  for (size_t at = 0; at < text.size();) {
+    const size_t tab = text.find('\t', at), end = text.find('\n', tab);
+    lines.emplace_back(text.substr(at, tab - at), text.substr(tab + 1, end - tab - 1));
+    at = end + 1;
+  }
+  return lines;
+}
+
+/// What lives while a loss is computed.
+struct RankScope {
+  RankScope(std::shared_ptr<void> around, uint64_t seed) : outer{std::move(around)}, stream{seed} {}
+  std::shared_ptr<void> outer;
+  random::LocalStream stream;
+};
+
+}  // namespace
+
+/// What each rank tells the others at each step.
+struct GradientExchange::Word {
+  enum Flags : uint64_t { kMustShare = 1 };
+
+  int64_t step;
+  uint64_t history;    // of the group's operations
+  uint64_t structure;  // of the parameters: shapes and dtypes
+  uint64_t present;    // which of them have gradients
+  uint64_t settings;
+  int64_t examples;  // -1: unknown
+  uint64_t flags;
+  uint64_t spare;
+};
+
+/// A step under way.
+struct GradientExchange::Step {
+  std::shared_ptr<std::vector<Word>> words;
+  collectives::TicketPtr ticket;
+  int64_t number;
+  // With `overlaps`: what is exchanged, and the reserved numbers.
+  std::vector<GradientBucket> buckets = {};
+  std::vector<int64_t> numbers = {};
+  GradientBucket::ScaleOf scale_of = {};
+  size_t started = 0;
+};
+
+/// Starts buckets in their order, each when all its gradients are there.
+class GradientExchange::Early final : public detail::FinalLeaves {
+ public:
+  Early(GradientExchange& exchange, Step& step, std::span<const std::vector<Parameter*>> members)
+      : exchange_{exchange}, step_{step} {
+    for (size_t bucket = 0; bucket < members.size(); ++bucket) {
+      awaited_.push_back(members[bucket].size());
+      for (const Parameter* const parameter : members[bucket]) bucket_of_.emplace(parameter->node(), bucket);
+    }
+  }
+  void is_final(detail::VariableNode* leaf) override {
+    const auto found = bucket_of_.find(leaf);
+    if (found != bucket_of_.end()) --awaited_[found->second];
+    size_t ready = step_.started;
+    while (ready < awaited_.size() && awaited_[ready] == 0) ++ready;
+    exchange_.start_until(step_, ready);
+  }
+  void look() override {
+    for (size_t i = 0; i < step_.started; ++i) step_.buckets[i].test();
+  }
+
+ private:
+  GradientExchange& exchange_;
+  Step& step_;
+  std::vector<size_t> awaited_;  // gradients of each bucket
+  std::unordered_map<const detail::VariableNode*, size_t> bucket_of_;
+};
+
+GradientExchange::GradientExchange(std::shared_ptr<Group> group, const GradientExchangeOptions& options)
+    : group_{std::move(group)}, options_{options} {}
+
+GradientExchange::~GradientExchange() {
+  if (previous_.empty() || std::uncaught_exceptions() > 0) return;
+  try {  // nobody takes a step with them, but other ranks wait for this one's part
+    for (GradientBucket& bucket : previous_) bucket.finish(previous_weights_, GradientBucket::Use::none);
+  } catch (const std::exception& error) {
+    log::warn(std::string("GradientExchange: the last exchange was given up: ") + error.what());
+  }
+}
+
+void GradientExchange::note_examples(int64_t examples) noexcept { examples_ = examples_.value_or(0) + examples; }
+
+std::shared_ptr<void> GradientExchange::forward_scope(std::shared_ptr<void> outer, bool makes_parameters) const {
+  if (group_->size() == 1 || makes_parameters) return outer;
+  const uint64_t common = random::bits();
+  return std::make_shared<RankScope>(std::move(outer), mixed_in(common, static_cast<uint64_t>(group_->rank())));
+}
+
+void GradientExchange::share(Optimizer& optimizer) {
+  if (group_->size() == 1) return;
+  detail::compare_models("Optimizer::setup", *group_, optimizer.target());
+  share_state(optimizer, true);
+}
+
+// Gives all ranks what the root has; which ranks had its parameters.
+std::vector<bool> GradientExchange::share_state(Optimizer& optimizer, bool with_persistents) {
+  const auto packed = [](const auto& visit) {
+    serializers::DictionarySerializer writer;
+    visit(static_cast<Serializer&>(writer));
+    return serializers::pack_dictionary(writer.dictionary());
+  };
+  const auto model = [&](Serializer& serializer) { optimizer.target().serialize(serializer); };
+  const auto rules = [&](Serializer& serializer) { optimizer.serialize(serializer); };
+  std::string own[] = {packed(model), packed(rules)};
+  struct Digest {
+    uint64_t parameters, state;
+  };
+  Digest digest{kBasis, hash_of(own[1])};
+  for (const auto& [path, parameter] : optimizer.target().namedparams(false)) {
+    digest.parameters = mixed_in(digest.parameters, hash_of(serializers::pack_array(parameter->array())));
+  }
+  // What ranks count for themselves, such as running means, may have gone its ways since the setup.
+  if (with_persistents) digest.state = mixed_in(digest.state, hash_of(own[0]));
+  const std::vector<std::string> digests =
+      group_->allgather({"comparison of states"}, {reinterpret_cast<const char*>(&digest), sizeof(digest)});
+  std::vector<bool> has_parameters;
+  for (const std::string& other : digests) {
+    has_parameters.push_back(std::memcmp(other.data(), digests[0].data(), sizeof(uint64_t)) == 0);
+  }
+  if (std::any_of(digests.begin(), digests.end(), [&](const std::string& other) { return other != digests[0]; })) {
+    const auto take = [&](const char* what, const std::string& mine, const auto& visit) {
+      const std::string shared = group_->bcast({what}, mine, 0);
+      if (digests[static_cast<size_t>(group_->rank())] == digests[0]) return;
+      serializers::EntryDeserializer reader(
+          "Optimizer", serializers::entries_in_memory(what, serializers::unpack_dictionary(shared)), {});
+      visit(static_cast<Serializer&>(reader));
+    };
+    take("the root's model", own[0], model);
+    take("the root's optimizer", packed(rules), rules);
+  }
+  RandomState stream = random::state();
+  const std::string shared =
+      group_->bcast({"the root's random numbers"}, {reinterpret_cast<const char*>(&stream), sizeof(stream)}, 0);
+  std::memcpy(&stream, shared.data(), sizeof(stream));
+  random::set_state({stream.seed, stream.offset});
+  must_share_ = false;
+  return has_parameters;
+}
+
+bool GradientExchange::run_once(Optimizer& optimizer, std::span<Parameter* const> parameters) {
+  if (!is_exchanged_) has_step_ = run(optimizer, parameters);
+  is_exchanged_ = true;
+  return has_step_;
+}
+
+GradientExchange::Word GradientExchange::own_word(std::span<Parameter* const> parameters) const {
+  uint64_t present = kBasis;
+  for (const Parameter* const parameter : parameters) {
+    present = mixed_in(present, parameter->is_initialized() && holds_gradient(*parameter) ? 1 : 0);
+  }
+  const uint64_t wire = options_.wire_dtype ? static_cast<uint64_t>(*options_.wire_dtype) + 1 : 0;
+  const uint64_t structure = structure_of(parameters);
+  return {.step = steps_ + 1,
+          .history = group_->history(),
+          .structure = structure,
+          .present = present,
+          .settings = mixed_in(
+              mixed_in(wire, static_cast<uint64_t>(options_.bucket_bytes)),
+              (options_.exchanges ? 1u : 0u) + (options_.overlaps ? 2u : 0u) + (options_.double_buffering ? 4u : 0u)),
+          .examples = examples_.value_or(-1),
+          .flags = must_share_ || structure != shared_structure_ ? uint64_t{Word::kMustShare} : 0,
+          .spare = 0};
+}
+
+std::unique_ptr<GradientExchange::Step> GradientExchange::begin_step(std::span<Parameter* const> parameters) {
+  static_assert(sizeof(Word) == 64);
+  const auto size = static_cast<size_t>(group_->size());
+  auto step = std::make_unique<Step>();
+  step->words = std::make_shared<std::vector<Word>>(size);
+  (*step->words)[static_cast<size_t>(group_->rank())] = own_word(parameters);
+  std::vector<size_t> offsets(size), counts(size, sizeof(Word));
+  for (size_t rank = 0; rank < size; ++rank) offsets[rank] = rank * sizeof(Word);
+  step->ticket = group_->start_allgather({kStep}, step->words->data(), offsets, counts);
+  step->ticket->held = step->words;
+  step->number = group_->operations();
+  return step;
+}
+
+std::vector<GradientExchange::Word> GradientExchange::wait_for_words(Step& step) {
+  waited_ += group_->wait(*step.ticket, {kStep}, step.number);
+  return *step.words;
+}
+
+void GradientExchange::check_words(Optimizer& optimizer, const std::vector<Word>& words,
+                                   std::span<Parameter* const> parameters) {
+  const Word& first = words[0];
+  for (size_t rank = 0; rank < words.size(); ++rank) {
+    const Word& word = words[rank];
+    const auto refuse = [&](const std::string& what) {
+      const std::string text = std::string(optimizer.name()) + "::update: " + group_->describe(static_cast<int>(rank)) +
+                               " and " + group_->describe(0) + " " + what;
+      group_->fail("StateError: " + text);
+      throw StateError(text);
+    };
+    if (word.step != first.step) {
+      refuse("are at steps " + std::to_string(word.step) + " and " + std::to_string(first.step) +
+             ": optimizers must take their steps on all ranks in the same order");
+    }
+    if (word.history != first.history) {
+      refuse("have called other operations before step " + std::to_string(word.step) +
+             "; KUSARI_DISTRIBUTED_DEBUG=1 compares each of them");
+    }
+    if (word.settings != first.settings) refuse("exchange gradients with other options");
+  }
+  const auto differs = [&](const Word& word) { return word.structure != first.structure; };
+  if (std::any_of(words.begin(), words.end(), differs)) {
+    detail::compare_models((std::string(optimizer.name()) + "::update").c_str(), *group_, optimizer.target());
+    throw StateError(std::string(optimizer.name()) + "::update: the ranks have initialised other parameters: " +
+                     std::to_string(parameters.size()) + " of them on " + group_->describe(group_->rank()));
+  }
+}
+
+std::vector<double> GradientExchange::weights_of(const std::vector<Word>& words) const {
+  std::vector<double> weights(words.size(), 1.0 / static_cast<double>(words.size()));
+  double all = 0;
+  for (const Word& word : words) {
+    if (word.examples < 0) return weights;
+    all += static_cast<double>(word.examples);
+  }
+  if (all == 0) return weights;
+  for (size_t i = 0; i < words.size(); ++i) weights[i] = static_cast<double>(words[i].examples) / all;
+  return weights;
+}
+
+// Where the ranks differ, who lacks a gradient gives zeros.
+std::vector<bool> GradientExchange::present_in(std::span<Parameter* const> parameters, bool ranks_differ) {
+  std::string own;
+  for (const Parameter* const parameter : parameters) {
+    own.push_back(parameter->is_initialized() && holds_gradient(*parameter) ? 1 : 0);
+  }
+  std::vector<bool> present(own.begin(), own.end());
+  if (!ranks_differ) return present;
+  for (const std::string& other : group_->allgather({"gradients that there are"}, own)) {
+    for (size_t i = 0; i < present.size(); ++i) present[i] = present[i] || other[i] != 0;
+  }
+  return present;
+}
+
+detail::FinalLeaves* GradientExchange::begin_backward(Optimizer& optimizer, std::span<Parameter* const> parameters) {
+  early_ = nullptr;
+  step_ = nullptr;
+  if (!options_.overlaps || !options_.exchanges || group_->size() == 1 || is_exchanged_) return nullptr;
+  step_ = begin_step(parameters);
+  plan_ahead(*step_, optimizer, parameters);
+  if (must_share_ || structure_of(parameters) != shared_structure_) return nullptr;
+  std::vector<std::vector<Parameter*>> members;
+  for (const GradientBucket& bucket : step_->buckets) members.push_back(bucket.members());
+  early_ = std::make_unique<Early>(*this, *step_, members);
+  return early_.get();
+}
+
+void GradientExchange::plan_ahead(Step& step, Optimizer& optimizer, std::span<Parameter* const> parameters) {
+  std::vector<bool> present;
+  for (const Parameter* const parameter : parameters) present.push_back(parameter->is_initialized());
+  step.buckets = plan(optimizer.target(), parameters, present);
+  step.scale_of = [&optimizer](const Device& device) {
+    return detail::OptimizerAccess::gradient_scale(optimizer, device);
+  };
+  for (const GradientBucket& bucket : step.buckets) {
+    step.numbers.push_back(group_->reserve({"all-reduce"}, bucket.operations()));
+  }
+}
+
+void GradientExchange::start_until(Step& step, size_t count) {
+  for (; step.started < count; ++step.started) {
+    step.buckets[step.started].start(*group_, step.scale_of, step.numbers[step.started]);
+  }
+}
+
+bool GradientExchange::run(Optimizer& optimizer, std::span<Parameter* const> parameters) {
+  if (group_->size() == 1) {
+    ++steps_;
+    examples_.reset();
+    return true;
+  }
+  GraphCapture::refuse("Optimizer::update", "gradients are exchanged with other processes");
+  const profiler::Range range("exchange");
+  early_ = nullptr;
+  const std::unique_ptr<Step> step = step_ ? std::move(step_) : begin_step(parameters);
+  const bool plans_ahead = options_.overlaps && options_.exchanges;
+  if (plans_ahead && step->buckets.empty()) plan_ahead(*step, optimizer, parameters);
+  const std::vector<Word> words = wait_for_words(*step);
+  check_words(optimizer, words, parameters);
+  std::vector<double> weights = weights_of(words);
+  const auto any_word = [&](const auto& test) { return std::any_of(words.begin(), words.end(), test); };
+  if (any_word([](const Word& word) { return (word.flags & Word::kMustShare) != 0; })) {
+    // Gradients of a rank that had other values than the root are none of this model's.
+    const std::vector<bool> had_it = share_state(optimizer, false);
+    double all = 0;
+    for (size_t i = 0; i < weights.size(); ++i) all += had_it[i] ? weights[i] : 0;
+    for (size_t i = 0; i < weights.size() && all > 0; ++i) weights[i] = had_it[i] ? weights[i] / all : 0;
+    shared_structure_ = words[0].structure;
+  }
+  bool has_step = true;
+  if (plans_ahead) {
+    start_until(*step, step->buckets.size());
+    for (GradientBucket& bucket : step->buckets) waited_ += bucket.finish(weights, GradientBucket::Use::unchanged);
+  } else if (options_.exchanges) {
+    const bool differ = any_word([&](const Word& word) { return word.present != words[0].present; });
+    std::vector<GradientBucket> buckets = plan(optimizer.target(), parameters, present_in(parameters, differ));
+    const auto scale_of = [&](const Device& device) {
+      return detail::OptimizerAccess::gradient_scale(optimizer, device);
+    };
+    for (GradientBucket& bucket : buckets) {
+      bucket.start(*group_, scale_of, 0);
+      if (!options_.double_buffering) waited_ += bucket.finish(weights, GradientBucket::Use::unchanged);
+    }
+    if (options_.double_buffering) has_step = finish_previous(std::move(buckets), weights);
+  }
+  ++steps_;
+  examples_.reset();
+  return has_step;
+}
+
+// Whether there were gradients of the step before.
+bool GradientExchange::finish_previous(std::vector<GradientBucket> started, const std::vector<double>& weights) {
+  for (const GradientBucket& bucket : started) {
+    for (Parameter* const parameter : bucket.members()) parameter->cleargrad();
+  }
+  const bool has_step = !previous_.empty();
+  for (GradientBucket& bucket : previous_) waited_ += bucket.finish(previous_weights_, GradientBucket::Use::any);
+  previous_ = std::move(started);
+  previous_weights_ = weights;
+  return has_step;
+}
+
+void GradientExchange::average(Link& model, bool zero_fill) {
+  if (group_->size() == 1) return;
+  detail::compare_models("Communicator::multi_node_mean_grad", *group_, model);
+  const std::vector<Parameter*> parameters = model.params();
+  std::vector<bool> present = present_in(parameters, true);
+  for (size_t i = 0; i < present.size() && zero_fill; ++i) present[i] = parameters[i]->is_initialized();
+  const std::vector<double> weights(static_cast<size_t>(group_->size()), 1.0 / group_->size());
+  if (!options_.exchanges) return;
+  for (GradientBucket& bucket : plan(model, parameters, present)) {
+    bucket.start(
+        *group_, [](const Device&) { return GradientScale(); }, 0);
+    bucket.finish(weights, GradientBucket::Use::unchanged);
+  }
+}
+
+// Backward computes the last parameters' gradients first.
+std::vector<GradientBucket> GradientExchange::plan(Link& target, std::span<Parameter* const> parameters,
+                                                   const std::vector<bool>& present) {
+  std::vector<GradientBucket> buckets;
+  std::vector<Parameter*> members;
+  int64_t bytes = 0;
+  Dtype wire = Dtype::float32;
+  const auto flush = [&] {
+    if (!members.empty()) buckets.emplace_back(members, wire, detail_of(target, members, buckets.size()));
+    members.clear();
+    bytes = 0;
+  };
+  for (int dtype = 0; dtype < kDtypeCount; ++dtype) {
+    for (size_t i = parameters.size(); i-- > 0;) {
+      Parameter& parameter = *parameters[i];
+      if (!present[i] || parameter.dtype() != static_cast<Dtype>(dtype)) continue;
+      wire = options_.wire_dtype.value_or(parameter.dtype());
+      const bool is_elsewhere = !members.empty() && members[0]->device() != parameter.device();
+      const int64_t more = parameter.size() * itemsize(wire);
+      if (!members.empty() && (is_elsewhere || bytes + more > options_.bucket_bytes)) flush();
+      members.push_back(&parameter);
+      bytes += more;
+    }
+    flush();
+  }
+  return buckets;
+}
+
+const std::string& GradientExchange::detail_of(Link& target, std::span<Parameter* const> members, size_t bucket) {
+  details_.resize(std::max(details_.size(), bucket + 1));
+  Detail& detail = details_[bucket];
+  if (detail.first == members.front() && detail.last == members.back()) return detail.text;
+  detail = {members.front(), members.back(), "bucket " + std::to_string(bucket) + ": "};
+  std::string last;
+  for (const auto& [path, parameter] : target.namedparams()) {
+    if (parameter == detail.first) detail.text += path;
+    if (parameter == detail.last && detail.first != detail.last) last = " .. " + path;
+  }
+  return detail.text += last;
+}
+
+namespace detail {
+
+std::optional<Dtype> checked_wire_dtype(const char* call, const char* option, std::optional<Dtype> dtype) {
+  if (!dtype || is_floating(*dtype)) return dtype;
+  throw ValueError(std::string(call) + ": " + option + " is " + name(*dtype) +
+                   ": it must be float16, bfloat16, float32 or float64");
+}
+
+void compare_models(const char* call, Group& group, Link& model) {
+  const std::string own = model_text(model);
+  const std::vector<std::string> texts = group.allgather({"comparison of models"}, own);
+  const auto root = lines_of(texts[0]);
+  for (int rank = 1; rank < group.size(); ++rank) {
+    const auto other = lines_of(texts[static_cast<size_t>(rank)]);
+    for (size_t i = 0; i < std::max(root.size(), other.size()); ++i) {
+      const auto text = [&](const auto& lines) {
+        return i < lines.size() ? "'" + lines[i].first + "' (" + lines[i].second + ")" : "no further parameter";
+      };
+      const bool is_unknown = i < root.size() && i < other.size() && root[i].first == other[i].first &&
+                              (root[i].second == "unknown shape" || other[i].second == "unknown shape");
+      if (text(root) == text(other) || is_unknown) continue;
+      const std::string message = std::string(call) + ": the models differ: " + group.describe(0) + " has " +
+                                  text(root) + " where " + group.describe(rank) + " has " + text(other);
+      group.fail("StateError: " + message);
+      throw StateError(message);
+    }
+  }
+}
+
+}  // namespace detail
+}  // namespace kusari

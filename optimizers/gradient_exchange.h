@@ -1,0 +1,140 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "kusari/framework/core/array.h"
+#include "kusari/framework/core/dtype.h"
+#include "kusari/framework/core/export.h"
+#include "kusari/framework/links/link.h"
+#include "kusari/framework/links/parameter.h"
+
+namespace kusari {
+
+class GradientBucket;
+class Optimizer;
+namespace collectives {
+class Group;
+}
+namespace detail {
+class FinalLeaves;
+}
+
+struct GradientExchangeOptions {
+  /// In which gradients travel; each gradient's own when not given.
+  std::optional<Dtype> wire_dtype = std::nullopt;
+  /// Gradients of one dtype are exchanged together up to this many bytes; 0: each by itself.
+  int64_t bucket_bytes = int64_t{8} << 20;
+  /// False: everything but the exchange of gradients.
+  bool exchanges = true;
+  /// Start buckets while backward computes the gradients of others: update(lossfun) alone.
+  bool overlaps = false;
+  /// Take each step with the gradients of the one before, whose exchange then has a step's time.
+  bool double_buffering = false;
+};
+
+/// What an optimizer does together with those of other processes: all begin with the same values, and each step takes
+/// the mean of all ranks' gradients, weighted by their numbers of examples where these are known.
+class KUSARI_API GradientExchange {
+ public:
+  GradientExchange(std::shared_ptr<collectives::Group> group, const GradientExchangeOptions& options);
+  GradientExchange(const GradientExchange&) = delete;
+  GradientExchange& operator=(const GradientExchange&) = delete;
+  ~GradientExchange();
+
+  collectives::Group& group() const noexcept { return *group_; }
+  const GradientExchangeOptions& options() const noexcept { return options_; }
+
+  /// Gives all ranks what the root's model and optimizer have, and its random numbers. Throws StateError where the
+  /// models differ, naming the first parameter that does. Collective.
+  void share(Optimizer& optimizer);
+  /// Somebody has written to the values of this rank: the next step shares the root's again.
+  void request_sharing() noexcept { must_share_ = true; }
+  /// Examples of which the gradients of the next step are; sums are counted until then.
+  void note_examples(int64_t examples) noexcept;
+  bool knows_examples() const noexcept { return examples_.has_value(); }
+
+  /// Replaces the gradients of a target's initialised parameters by the weighted means over the ranks. False: there are
+  /// none yet to take a step with (double_buffering). Collective.
+  bool run(Optimizer& optimizer, std::span<Parameter* const> parameters);
+  /// The gradients are new: see Optimizer::update.
+  void forget_exchanged() noexcept { is_exchanged_ = false; }
+  bool run_once(Optimizer& optimizer, std::span<Parameter* const> parameters);
+
+  /// The same for a model without an optimizer, of gradients that weigh alike. With `zero_fill` parameters without a
+  /// gradient on any rank get zeros.
+  void average(Link& model, bool zero_fill);
+
+  /// Before the backward pass of a step: tells the others of the step, and starts the exchange of gradients that the
+  /// pass tells it of. The listener lives as long as the exchange; null: nothing starts early.
+  detail::FinalLeaves* begin_backward(Optimizer& optimizer, std::span<Parameter* const> parameters);
+
+  /// What lives while a loss is computed: random numbers of this rank alone. Where it makes parameters, they are those
+  /// that all ranks have in common, and that one process would draw.
+  std::shared_ptr<void> forward_scope(std::shared_ptr<void> outer, bool makes_parameters) const;
+
+  /// Seconds that steps have waited for other ranks.
+  double waited() const noexcept { return waited_; }
+  int64_t steps() const noexcept { return steps_; }
+
+ private:
+  struct Word;
+  struct Step;
+  class Early;
+
+  Word own_word(std::span<Parameter* const> parameters) const;
+  std::unique_ptr<Step> begin_step(std::span<Parameter* const> parameters);
+  std::vector<Word> wait_for_words(Step& step);
+  void check_words(Optimizer& optimizer, const std::vector<Word>& words, std::span<Parameter* const> parameters);
+  std::vector<double> weights_of(const std::vector<Word>& words) const;
+  std::vector<bool> present_in(std::span<Parameter* const> parameters, bool ranks_differ);
+  std::vector<bool> share_state(Optimizer& optimizer, bool with_persistents);
+  const std::string& detail_of(Link& target, std::span<Parameter* const> members, size_t bucket);
+  std::vector<GradientBucket> plan(Link& target, std::span<Parameter* const> parameters,
+                                   const std::vector<bool>& present);
+  void plan_ahead(Step& step, Optimizer& optimizer, std::span<Parameter* const> parameters);
+  void start_until(Step& step, size_t count);
+  bool finish_previous(std::vector<GradientBucket> started, const std::vector<double>& weights);
+
+  std::shared_ptr<collectives::Group> group_;
+  GradientExchangeOptions options_;
+  std::optional<int64_t> examples_;
+  bool must_share_ = true;
+  bool is_exchanged_ = false;
+  bool has_step_ = true;        // whether what was exchanged last is for a step
+  std::unique_ptr<Step> step_;  // one that has begun before its gradients were complete
+  std::unique_ptr<Early> early_;
+  std::vector<GradientBucket> previous_;  // with double_buffering: on their way
+  std::vector<double> previous_weights_;
+  uint64_t shared_structure_ = 0;
+  int64_t steps_ = 0;
+  double waited_ = 0;
+  struct Detail {
+    const Parameter* first = nullptr;
+    const Parameter* last = nullptr;
+    std::string text = {};
+  };
+  std::vector<Detail> details_;  // what messages call the buckets
+};
+
+namespace detail {
+
+/// The dtype, if gradients may travel in it. Throws ValueError naming `call` and `option` for one that is not floating.
+KUSARI_API std::optional<Dtype> checked_wire_dtype(const char* call, const char* option, std::optional<Dtype> dtype);
+
+/// Has the optimizer exchange its gradients from now on; null: no longer. Collective if it has a target.
+KUSARI_API void attach_exchange(Optimizer& optimizer, std::shared_ptr<GradientExchange> exchange);
+/// Null for an optimizer without.
+KUSARI_API GradientExchange* exchange_of(const Optimizer& optimizer) noexcept;
+
+/// Whether all ranks' models have the same parameters: paths, shapes (unknown ones fit all) and dtypes. Throws
+/// StateError naming `call` and the first that differs. Collective.
+KUSARI_API void compare_models(const char* call, collectives::Group& group, Link& model);
+
+}  // namespace detail
+}  // namespace kusari

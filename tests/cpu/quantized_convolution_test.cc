@@ -1,0 +1,229 @@
+#include "kusari/framework/kernels/quantized_convolution.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <cstring>
+#include <vector>
+
+#include <doctest/doctest.h>
+
+#include "kusari/framework/core/array.h"
+#include "kusari/framework/core/error.h"
+#include "kusari/framework/core/philox.h"
+#include "kusari/framework/core/threads.h"
+#include "kusari/framework/kernels/activation.h"
+#include "kusari/framework/kernels/pointwise.h"
+#include "kusari/tests/cpu/convolution_problems.h"
+
+namespace kusari {
+namespace {
+
+using testing::Choices;
+using testing::Problem;
+
+/// Drawn integers of a dtype's whole range, or `most` everywhere.
+Array integers(const Shape& shape, Dtype dtype, uint64_t seed, bool is_extreme) {
+  const int64_t low = dtype == Dtype::int8 ? -128 : 0;
+  std::vector<int32_t> values;
+  for (int64_t i = 0; i < numel(shape); ++i) {
+    const auto drawn = static_cast<int64_t>(philox_word(seed, static_cast<uint64_t>(i)) % 256);
+    values.push_back(static_cast<int32_t>(low + (is_extreme ? 255 : drawn)));
+  }
+  return array(values, shape).astype(dtype);
+}
+Array reals(const Shape& shape, uint64_t seed) {
+  std::vector<float> values;
+  for (int64_t i = 0; i < numel(shape); ++i) {
+    values.push_back(
+        static_cast<float>(static_cast<double>(philox_word(seed, static_cast<uint64_t>(i)) % 2000) / 1000 - 1));
+  }
+  return array(values, shape);
+}
+
+struct Case {
+  Problem problem;
+  Dtype x, W, y;
+  bool by_channel, has_bias, has_z, is_extreme;
+  int function;  // none, ReLU, ReLU to 6, sigmoid
+};
+
+kernels::UnaryFunctor functor_of(int function) {
+  kernels::UnaryFunctor result;
+  const auto set = [&](const auto& op) {
+    using Op = std::remove_cvref_t<decltype(op)>;
+    result.kernel = kernel_id<kernels::Pointwise<Op>>();
+    std::memcpy(result.functor, &op, sizeof(op));
+  };
+  if (function == 1) set(kernels::Relu{});
+  if (function == 2) set(kernels::ClippedRelu{6});
+  if (function == 3) set(kernels::Sigmoid{});
+  return result;
+}
+double function_of(int function, double v) {
+  if (function == 1) return std::max(v, 0.0);
+  if (function == 2) return std::min(std::max(v, 0.0), 6.0);
+  return function == 3 ? 1 / (1 + std::exp(-v)) : v;
+}
+
+constexpr float kYScale = 0.05f;
+
+/// By plain loops over integers.
+std::vector<double> expected_results(const Case& c, const Array& x, const Array& W, float x_scale, int x_zero,
+                                     const Array& w_scale, const Array& w_zero, const Array& bias, const Array& z) {
+  const Problem& p = c.problem;
+  const auto xs = x.to_vector<int64_t>(), ws = W.to_vector<int64_t>();
+  const auto scales = w_scale.to_vector<float>();
+  const auto zeros = w_zero.to_vector<int64_t>();
+  const auto biases = bias.is_defined() ? bias.to_vector<float>() : std::vector<float>();
+  const auto zs = z.is_defined() ? z.to_vector<float>() : std::vector<float>();
+  const int64_t channels = p.W[1], outs = p.y[1], own = outs / p.geometry.groups;
+  const int ndim = p.x.ndim() - 2;
+  const auto size = [&](const Shape& shape, int axis) { return axis < ndim ? shape[axis + 2] : 1; };
+  std::vector<double> results;
+  for (int64_t n = 0; n < p.y[0]; ++n) {
+    for (int64_t o = 0; o < outs; ++o) {
+      const auto by = [&](const auto& values) { return values[values.size() == 1 ? 0 : static_cast<size_t>(o)]; };
+      for (int64_t i = 0; i < size(p.y, 0); ++i) {
+        for (int64_t j = 0; j < size(p.y, 1); ++j) {
+          int64_t sum = 0;
+          for (int64_t ch = 0; ch < channels; ++ch) {
+            for (int64_t ki = 0; ki < size(p.W, 0); ++ki) {
+              for (int64_t kj = 0; kj < size(p.W, 1); ++kj) {
+                const int64_t at0 = i * p.geometry.stride[0] - p.geometry.pad[0] + ki * p.geometry.dilate[0];
+                const int64_t at1 =
+                    ndim > 1 ? j * p.geometry.stride[1] - p.geometry.pad[1] + kj * p.geometry.dilate[1] : 0;
+                if (at0 < 0 || at0 >= size(p.x, 0) || at1 < 0 || at1 >= size(p.x, 1)) continue;
+                const int64_t from = o / own * channels + ch;
+                const int64_t xi = ((n * p.x[1] + from) * size(p.x, 0) + at0) * size(p.x, 1) + at1;
+                const int64_t wi = ((o * channels + ch) * size(p.W, 0) + ki) * size(p.W, 1) + kj;
+                sum += (xs[static_cast<size_t>(xi)] - x_zero) * (ws[static_cast<size_t>(wi)] - by(zeros));
+              }
+            }
+          }
+          double v = static_cast<double>(sum) * static_cast<double>(x_scale) * static_cast<double>(by(scales));
+          const size_t place = results.size();
+          if (!biases.empty()) v += static_cast<double>(biases[static_cast<size_t>(o)]);
+          if (!zs.empty()) v += static_cast<double>(zs[place]);
+          results.push_back(function_of(c.function, v));
+        }
+      }
+    }
+  }
+  return results;
+}
+
+void check(const Case& c, uint64_t seed) {
+  const Problem& p = c.problem;
+  CAPTURE(p.text());
+  const Array x = integers(p.x, c.x, seed, c.is_extreme), W = integers(p.W, c.W, seed + 1, c.is_extreme);
+  const float x_scale = 0.02f;
+  const int x_zero = c.x == Dtype::uint8 ? static_cast<int>(seed % 200) : static_cast<int>(seed % 100) - 50;
+  const int64_t outs = p.y[1];
+  std::vector<float> scales;
+  std::vector<int32_t> zeros;
+  for (int64_t o = 0; o < (c.by_channel ? outs : 1); ++o) {
+    scales.push_back(0.01f + 0.001f * static_cast<float>(o % 7));
+    zeros.push_back(c.W == Dtype::uint8 ? static_cast<int32_t>(100 + o % 50) : static_cast<int32_t>(o % 3));
+  }
+  const Shape by = {static_cast<int64_t>(scales.size())};
+  const Array w_scale = array(scales, by), w_zero = array(zeros, by);
+  const Array bias = c.has_bias ? reals({outs}, seed + 2) : Array(), z = c.has_z ? reals(p.y, seed + 3) : Array();
+  const std::vector<double> expected = expected_results(c, x, W, x_scale, x_zero, w_scale, w_zero, bias, z);
+
+  kernels::QuantizedConvolution options;
+  options.geometry = p.parameters();
+  options.function = functor_of(c.function);
+  const bool is_narrow = c.y != Dtype::float32;
+  const int y_zero = c.y == Dtype::uint8 ? 30 : -10;
+  if (is_narrow) {
+    options.low = c.y == Dtype::uint8 ? 0 : -128;
+    options.high = c.y == Dtype::uint8 ? 255 : 127;
+  }
+  const auto run = [&](testing::Order order) {
+    const Array y = testing::in_order(empty(p.y, c.y), order);
+    launch<kernels::QuantizedConvolutionForward>(Device(), options, testing::in_order(x, order),
+                                                 full({}, x_scale, Dtype::float32), full({}, x_zero, Dtype::int32), W,
+                                                 w_scale, w_zero, z, bias,
+                                                 is_narrow ? full({}, kYScale, Dtype::float32) : Array(),
+                                                 is_narrow ? full({}, y_zero, Dtype::int32) : Array(), y);
+    return y.astype(Dtype::float64).to_vector<double>();
+  };
+  const std::vector<double> found = run(testing::Order::channels_last);
+  CHECK(run(testing::Order::c) == found);
+  const int threads = num_threads();
+  for (const int n : {1, 3}) {
+    set_num_threads(n);
+    CHECK(run(testing::Order::channels_last) == found);
+  }
+  set_num_threads(threads);
+  size_t wrong = 0;
+  double largest = 1;
+  for (const double v : expected) largest = std::max(largest, std::abs(v));
+  for (size_t i = 0; i < expected.size(); ++i) {
+    if (!is_narrow) {
+      if (!(std::abs(found[i] - expected[i]) <= 2e-6 * largest)) ++wrong;
+      continue;
+    }
+    const double q =
+        std::clamp(std::nearbyint(expected[i] / static_cast<double>(kYScale)) + y_zero, options.low, options.high);
+    // Where the value lies between two steps, rounding decides.
+    const double fraction = expected[i] / static_cast<double>(kYScale),
+                 away = std::abs(fraction - std::floor(fraction) - 0.5);
+    if (!(std::abs(found[i] - q) <= (away < 1e-3 ? 1 : 0))) ++wrong;
+  }
+  CHECK(wrong == 0);
+}
+
+TEST_CASE("convolutions of 8 bits are exact sums of integers") {
+  for (uint64_t seed = 1; seed <= 150; ++seed) {
+    Choices choose(seed);
+    Problem p = testing::random_problem(seed + 1000);
+    if (p.x.ndim() > 4) continue;
+    if (p.geometry.groups > 1 && p.W[1] % 2 != 0) continue;
+    CAPTURE(seed);
+    const auto dtype = [&] { return choose(0, 1) == 0 ? Dtype::uint8 : Dtype::int8; };
+    const Case c = {p,
+                    dtype(),
+                    dtype(),
+                    choose(0, 1) == 0 ? Dtype::float32 : dtype(),
+                    choose(0, 1) == 0,
+                    choose(0, 1) == 0,
+                    choose(0, 1) == 0,
+                    choose(0, 4) == 0,
+                    static_cast<int>(choose(0, 3))};
+    check(c, seed);
+  }
+}
+
+TEST_CASE("convolutions of 8 bits do not saturate") {
+  const Problem p = {{{1, 1}, {1, 1}, {1, 1}}, {1, 64, 9, 9}, {40, 64, 3, 3}, {1, 40, 9, 9}};
+  check({p, Dtype::uint8, Dtype::int8, Dtype::float32, true, true, false, true, 0}, 7);
+  check({p, Dtype::uint8, Dtype::uint8, Dtype::int8, false, true, true, true, 1}, 8);
+}
+
+TEST_CASE("convolutions of 8 bits over several blocks") {
+  for (const Problem& p : testing::long_problems()) {
+    if (p.geometry.groups > 1 && p.W[1] % 2 != 0) continue;
+    check({p, Dtype::uint8, Dtype::int8, Dtype::uint8, true, true, false, false, 2}, 11);
+    check({p, Dtype::int8, Dtype::int8, Dtype::float32, true, false, true, false, 3}, 12);
+  }
+}
+
+TEST_CASE("convolutions of 8 bits name what they cannot do") {
+  const Array x = zeros({1, 4, 5}, Dtype::float32), W = zeros({2, 4, 3}, Dtype::int8),
+              one = full({}, 1, Dtype::float32);
+  kernels::QuantizedConvolution options;
+  options.geometry.ndim = 1;
+  options.geometry.stride[0] = options.geometry.dilate[0] = 1;
+  const Array y = empty({1, 2, 3}, Dtype::float32);
+  CHECK_THROWS_WITH_AS(
+      launch<kernels::QuantizedConvolutionForward>(Device(), options, x, one, one, W, one, one, Array(), Array(),
+                                                   Array(), Array(), y),
+      "quantized_convolution_forward: x, W and y have dtypes float32, int8 and float32: x and W must be "
+      "uint8 or int8, y one of these or float32",
+      TypeError);
+}
+
+}  // namespace
+}  // namespace kusari

@@ -1,0 +1,440 @@
+#include "kusari/framework/distributed/multi_node_optimizer.h"
+
+#include <doctest/doctest.h>
+
+#include <functional>
+#include <limits>
+#include <string>
+#include <vector>
+
+#include "kusari/framework/amp/grad_scaler.h"
+#include "kusari/framework/core/config.h"
+#include "kusari/framework/core/error.h"
+#include "kusari/framework/core/random.h"
+#include "kusari/framework/distributed/run_ranks.h"
+#include "kusari/framework/functions/math/basic_math.h"
+#include "kusari/framework/functions/math/sum.h"
+#include "kusari/framework/functions/noise/dropout.h"
+#include "kusari/framework/serializers/dictionary_message.h"
+#include "kusari/optimizers/adam.h"
+#include "kusari/optimizers/momentum_sgd.h"
+#include "kusari/optimizers/optimizer_hooks.h"
+#include "kusari/optimizers/sgd.h"
+#include "kusari/tests/distributed/small_models.h"
+
+namespace kusari::testing {
+namespace {
+
+using distributed::Communicator;
+using distributed::create_multi_node_optimizer;
+using distributed::run_ranks;
+
+using Values = std::vector<double>;
+
+/// Parameters of each rank after `steps` steps with its part of each batch of `n` examples.
+template <class Model, class Optimizer>
+std::vector<Values> train(int ranks, int64_t n, int steps, Shape shape, const std::function<Optimizer()>& make,
+                          const std::string& communicator = "auto",
+                          const distributed::CommunicatorOptions& options = {}) {
+  std::vector<Values> results(static_cast<size_t>(ranks));
+  random::seed(7);
+  run_ranks(ranks, [&](Communicator& world) {
+    const Communicator comm(world.shared_group(), communicator, options);
+    auto model = links::classifier(Model());
+    auto optimizer = create_multi_node_optimizer(make(), comm);
+    optimizer.setup(model);
+    for (int step = 0; step < steps; ++step) {
+      const TestBatch batch = test_batch(n, shape, step, get_dtype()).part(comm.rank(), comm.size());
+      optimizer.update(model, Variable(batch.x, false), Variable(batch.t, false));
+    }
+    CHECK(optimizer.t() == steps);
+    results[static_cast<size_t>(comm.rank())] = values_of(model);
+  });
+  return results;
+}
+
+TEST_CASE("multi-node optimizer: several ranks take the steps of one with the whole batch") {
+  const auto sgd = [] { return optimizers::MomentumSGD(0.1, 0.9); };
+  const auto adam = [] { return optimizers::Adam(); };
+  struct Case {
+    const char* name;
+    std::function<std::vector<Values>(int ranks)> train;
+  };
+  const Case cases[] = {
+      {"MLP, momentum", [&](int ranks) { return train<TestMlp, optimizers::MomentumSGD>(ranks, 26, 50, {12}, sgd); }},
+      {"MLP, Adam", [&](int ranks) { return train<TestMlp, optimizers::Adam>(ranks, 24, 50, {12}, adam); }},
+      {"CNN, momentum",
+       [&](int ranks) {
+         return train<TestCnn, optimizers::MomentumSGD>(ranks, 13, 50, {3, 9, 9}, sgd);
+       }},
+  };
+  for (const Case& c : cases) {
+    CAPTURE(c.name);
+    for (const Dtype dtype : {Dtype::float32, Dtype::float64}) {
+      CAPTURE(name(dtype));
+      const auto config = using_config(&Config::dtype, dtype);
+      const Values one = c.train(1)[0];
+      for (const int ranks : {2, 3, 4}) {
+        CAPTURE(ranks);
+        const std::vector<Values> all = c.train(ranks);
+        const double bound = dtype == Dtype::float64 ? 1e-12 : 1e-5;
+        CHECK(difference(one, all[0]) <= bound);
+        for (const Values& values : all) CHECK(values == all[0]);
+        if (ranks == 3) CHECK(c.train(ranks)[0] == all[0]);  // a second run: the same bits
+      }
+    }
+  }
+}
+
+TEST_CASE("multi-node optimizer: with one rank nothing changes") {
+  const auto plain = [](bool is_multi_node) {
+    random::seed(3);
+    auto model = links::classifier(TestMlp());
+    optimizers::Adam optimizer;
+    optimizer.setup(model);
+    if (is_multi_node) {
+      CHECK(&create_multi_node_optimizer(optimizer, distributed::create_communicator()) == &optimizer);
+    }
+    for (int step = 0; step < 5; ++step) {
+      const TestBatch batch = test_batch(9, {7}, step);
+      optimizer.update([&] { return model(functions::dropout(Variable(batch.x, false)), Variable(batch.t, false)); });
+    }
+    return values_of(model);
+  };
+  CHECK(plain(true) == plain(false));
+}
+
+TEST_CASE("multi-node optimizer: buckets of any size give the same bits") {
+  const auto sgd = [] { return optimizers::MomentumSGD(0.1, 0.9); };
+  const auto with = [&](const std::string& name) {
+    return train<TestMlp, optimizers::MomentumSGD>(3, 12, 5, {8}, sgd, name)[0];
+  };
+  const Values reference = with("auto");
+  for (const char* name : {"naive", "flat", "pure_nccl", "non_cuda_aware"}) {
+    CAPTURE(name);
+    CHECK(with(name) == reference);
+  }
+  const std::vector<Values> alone = train<TestMlp, optimizers::MomentumSGD>(2, 12, 5, {8}, sgd, "dummy");
+  CHECK(alone[0] != alone[1]);  // it exchanges nothing
+}
+
+TEST_CASE("multi-node optimizer: gradients that travel in 16 bits are sums in float32") {
+  const auto sgd = [] { return optimizers::SGD(0.1); };
+  const Values exact = train<TestMlp, optimizers::SGD>(4, 12, 10, {8}, sgd)[0];
+  for (const Dtype wire : {Dtype::float16, Dtype::bfloat16}) {
+    const std::vector<Values> all =
+        train<TestMlp, optimizers::SGD>(4, 12, 10, {8}, sgd, "auto", {.allreduce_grad_dtype = wire});
+    for (const Values& values : all) CHECK(values == all[0]);
+    CHECK(all[0] != exact);
+    CHECK(difference(exact, all[0]) < (wire == Dtype::float16 ? 1e-3 : 1e-2));
+  }
+  // Sums of what float16 just holds would overflow.
+  run_ranks(4, [](Communicator& world) {
+    const Communicator comm(world.shared_group(), "auto", {.allreduce_grad_dtype = Dtype::float16});
+    TestMlp model;
+    model(Variable(test_batch(2, {3}, 0).x, false));
+    for (Parameter* parameter : model.params()) parameter->set_grad(full_like(parameter->array(), 60000));
+    comm.multi_node_mean_grad(model);
+    for (Parameter* parameter : model.params()) {
+      for (const double g : parameter->grad().to_vector<double>()) REQUIRE(g == 60000);
+    }
+  });
+}
+
+TEST_CASE("multi-node optimizer: all ranks begin with the root's values, and no gradient is lost") {
+  // Each rank has made other parameters, in the optimizer's setup or by hand.
+  for (const bool is_late : {false, true}) {
+    CAPTURE(is_late);
+    std::vector<Values> begun(3), stepped(3);
+    run_ranks(3, [&](Communicator& comm) {
+      const auto rank = static_cast<size_t>(comm.rank());
+      random::seed(100 + rank);
+      auto model = links::classifier(TestMlp());
+      const TestBatch batch = test_batch(12, {8}, 0).part(comm.rank(), comm.size());
+      const Variable x(batch.x, false), t(batch.t, false);
+      if (!is_late) model(x, t);
+      optimizers::SGD optimizer(0.1);
+      optimizer.setup(model);
+      create_multi_node_optimizer(optimizer, comm);
+      if (is_late) {
+        random::seed(100 + rank);  // as if a program had drawn other numbers
+        model(x, t);
+      }
+      begun[rank] = values_of(model);
+      optimizer.update(model, x, t);
+      stepped[rank] = values_of(model);
+      CHECK(optimizer.t() == 1);
+    });
+    CHECK(stepped[1] == stepped[0]);
+    CHECK(stepped[2] == stepped[0]);
+    CHECK(stepped[0] != begun[0]);
+    CHECK((begun[1] == begun[0]) == !is_late);
+    // The step from the root's values with the root's part, or with the whole batch.
+    random::seed(100);
+    auto model = links::classifier(TestMlp());
+    const TestBatch whole = test_batch(12, {8}, 0);
+    const TestBatch batch = is_late ? whole.part(0, 3) : whole;
+    const Variable x(batch.x, false), t(batch.t, false);
+    if (is_late) random::seed(100);
+    model(x, t);
+    CHECK(values_of(model) == begun[0]);
+    optimizers::SGD optimizer(0.1);
+    optimizer.setup(model);
+    optimizer.update(model, x, t);
+    CHECK(difference(values_of(model), stepped[0]) < 1e-6);
+  }
+}
+
+TEST_CASE("multi-node optimizer: what one rank loads, all have") {
+  run_ranks(2, [](Communicator& comm) {
+    auto model = links::classifier(TestMlp());
+    auto optimizer = create_multi_node_optimizer(optimizers::Adam(), comm);
+    optimizer.setup(model);
+    const auto step = [&](int number) {
+      const TestBatch batch = test_batch(8, {5}, number).part(comm.rank(), 2);
+      optimizer.update(model, Variable(batch.x, false), Variable(batch.t, false));
+    };
+    step(0);
+    serializers::DictionarySerializer saved;
+    model.serialize(*saved.child("model"));
+    optimizer.serialize(*saved.child("optimizer"));
+    const serializers::Dictionary kept = serializers::copied(saved.dictionary());
+    step(1);
+    const Values once = values_of(model);
+    step(2);
+    if (comm.is_root()) {
+      serializers::EntryDeserializer reader("test", serializers::entries_in_memory("memory", kept), {});
+      model.serialize(*reader.child("model"));
+      optimizer.serialize(*reader.child("optimizer"));
+    }
+    step(1);
+    CHECK(optimizer.t() == 2);
+    const std::vector<Array> all = comm.allgather(array<double>(values_of(model)));
+    CHECK(all[0].to_vector<double>() == all[1].to_vector<double>());
+    // Of that step only the root's gradient was one of the loaded values.
+    CHECK(difference(once, values_of(model)) < 0.05);
+  });
+}
+
+TEST_CASE("multi-node optimizer: a parameter that some ranks have no gradient for") {
+  run_ranks(2, [](Communicator& comm) {
+    TestMlp model;
+    const Variable x(test_batch(4, {3}, 0).x, false);
+    model(x);
+    auto optimizer = create_multi_node_optimizer(optimizers::SGD(1), comm);
+    optimizer.setup(model);
+    model.cleargrads();  // a new parameter's gradient is NaN
+    const Values before = model.l1.W.array().to_vector<double>();
+    const Values other = model.l2.W.array().to_vector<double>();
+    if (comm.rank() == 1) model.l1.W.set_grad(full_like(model.l1.W.array(), 4));
+    optimizer.update();
+    const Values after = model.l1.W.array().to_vector<double>();
+    for (size_t i = 0; i < before.size(); ++i) CHECK(after[i] == doctest::Approx(before[i] - 2));
+    CHECK(model.l2.W.array().to_vector<double>() == other);
+  });
+}
+
+TEST_CASE("multi-node optimizer: gradients of more examples weigh more") {
+  run_ranks(3, [](Communicator& comm) {
+    TestMlp model;
+    model(Variable(test_batch(4, {3}, 0).x, false));
+    auto optimizer = create_multi_node_optimizer(optimizers::SGD(1), comm);
+    optimizer.setup(model);
+    const double before = model.l2.b.array().to_vector<double>()[0];
+    // Examples 2, 4, 0: a rank without any gives zeros.
+    const int64_t examples[] = {2, 4, 0};
+    if (comm.rank() != 2) model.l2.b.set_grad(full_like(model.l2.b.array(), comm.rank() == 0 ? 3 : 6));
+    distributed::note_examples(optimizer, examples[comm.rank()]);
+    optimizer.update();
+    CHECK(model.l2.b.array().to_vector<double>()[0] == doctest::Approx(before - (2 * 3 + 4 * 6) / 6.0));
+  });
+}
+
+TEST_CASE("multi-node optimizer: hooks see the mean") {
+  run_ranks(2, [](Communicator& comm) {
+    TestMlp model;
+    model(Variable(test_batch(4, {3}, 0).x, false));
+    auto optimizer = create_multi_node_optimizer(optimizers::SGD(1), comm);
+    optimizer.setup(model);
+    optimizer.add_hook(optimizer_hooks::GradientClipping(1));
+    const double before = model.l2.b.array().to_vector<double>()[0];
+    // The mean has norm 0: what each rank has alone would be clipped.
+    model.l2.b.set_grad(full_like(model.l2.b.array(), comm.rank() == 0 ? 50 : -50));
+    optimizer.update();
+    CHECK(model.l2.b.array().to_vector<double>()[0] == before);
+  });
+}
+
+TEST_CASE("multi-node optimizer: an overflow on one rank is a skipped step on all") {
+  run_ranks(2, [](Communicator& comm) {
+    for (const bool is_scaler : {false, true}) {
+      TestMlp model;
+      const Variable x(test_batch(4, {3}, 0).x, false);
+      model(x);
+      auto optimizer = create_multi_node_optimizer(optimizers::SGD(1), comm);
+      optimizer.setup(model);
+      amp::GradScaler scaler;
+      if (!is_scaler) optimizer.loss_scaling();
+      const Values before = values_of(model);
+      const auto step = [&](double factor) {
+        model.cleargrads();
+        const Variable loss = functions::sum(model(x)) * factor;
+        if (is_scaler) {
+          scaler.scale(loss).backward();
+          scaler.step(optimizer);
+          scaler.update();
+        } else {
+          optimizer.backward(loss);
+          optimizer.update();
+        }
+      };
+      const double first = is_scaler ? scaler.get_scale() : optimizer.loss_scale();
+      step(comm.rank() == 1 ? std::numeric_limits<double>::infinity() : 1);
+      CHECK(values_of(model) == before);
+      CHECK((is_scaler ? scaler.get_scale() : optimizer.loss_scale()) < first);
+      step(1e-3);
+      CHECK(values_of(model) != before);
+      CHECK(optimizer.t() == 1);
+      const std::vector<Array> all = comm.allgather(array<double>(values_of(model)));
+      CHECK(all[0].to_vector<double>() == all[1].to_vector<double>());
+    }
+  });
+}
+
+TEST_CASE("multi-node optimizer: gradients of several backward passes are exchanged once") {
+  const auto run = [](int ranks, bool accumulates) {
+    Values result;
+    random::seed(5);
+    run_ranks(ranks, [&](Communicator& comm) {
+      auto model = links::classifier(TestMlp());
+      auto optimizer = create_multi_node_optimizer(optimizers::MomentumSGD(0.1), comm);
+      optimizer.setup(model);
+      for (int step = 0; step < 4; ++step) {
+        optimizer.target().cleargrads();
+        const auto loss_of = [&](int part) {
+          const TestBatch batch = test_batch(8, {5}, 2 * step + part).part(comm.rank(), comm.size());
+          return model(Variable(batch.x, false), Variable(batch.t, false));
+        };
+        if (accumulates) {
+          for (const int part : {0, 1}) optimizer.accumulate([&] { return loss_of(part); }, 0.5);
+        } else {
+          for (const int part : {0, 1}) optimizer.backward(loss_of(part) * 0.5);
+        }
+        optimizer.update();
+      }
+      if (comm.is_root()) result = values_of(model);
+    });
+    return result;
+  };
+  const Values one = run(1, true);
+  CHECK(difference(one, run(2, true)) < 1e-5);
+  CHECK(difference(one, run(2, false)) < 1e-5);
+}
+
+TEST_CASE("multi-node optimizer: each rank drops other units, in the same way in each run") {
+  const auto masks = [] {
+    std::vector<Values> drawn(2);
+    random::seed(11);
+    run_ranks(2, [&](Communicator& comm) {
+      TestMlp model;
+      const Variable x(test_batch(4, {3}, 0).x, false);
+      model(x);
+      auto optimizer = create_multi_node_optimizer(optimizers::SGD(1), comm);
+      optimizer.setup(model);
+      optimizer.update([&] {
+        const Variable dropped = functions::dropout(Variable(ones({64}), false));
+        drawn[static_cast<size_t>(comm.rank())] = dropped.to_vector<double>();
+        return functions::sum(model(x));
+      });
+    });
+    return drawn;
+  };
+  const std::vector<Values> first = masks();
+  CHECK(first[0] != first[1]);
+  CHECK(masks() == first);
+}
+
+TEST_CASE("multi-node optimizer: double buffering takes each step with the gradients before") {
+  run_ranks(2, [](Communicator& comm) {
+    TestMlp model;
+    model(Variable(test_batch(4, {3}, 0).x, false));
+    auto optimizer = create_multi_node_optimizer(optimizers::SGD(1), comm, {.double_buffering = true});
+    optimizer.setup(model);
+    const auto bias = [&] { return model.l2.b.array().to_vector<double>()[0]; };
+    const auto step = [&](double mean) {
+      model.cleargrads();
+      model.l2.b.set_grad(full_like(model.l2.b.array(), comm.rank() == 0 ? mean - 1 : mean + 1));
+      optimizer.update();
+    };
+    const double before = bias();
+    step(2);
+    CHECK(bias() == before);
+    CHECK(optimizer.t() == 0);
+    step(5);
+    CHECK(bias() == doctest::Approx(before - 2));
+    step(7);
+    CHECK(bias() == doctest::Approx(before - 7));
+    CHECK(optimizer.t() == 2);
+  });
+  CHECK_THROWS_AS(create_multi_node_optimizer(optimizers::SGD(), distributed::create_communicator(),
+                                              {.overlap = true, .double_buffering = true}),
+                  ValueError);
+}
+
+TEST_CASE("multi-node optimizer: ranks that differ are told apart") {
+  const auto other_models = [](Communicator& comm) {
+    TestMlp model(comm.rank() == 0 ? 16 : 8);
+    model(Variable(test_batch(4, {3}, 0).x, false));
+    auto optimizer = create_multi_node_optimizer(optimizers::SGD(1), comm);
+    optimizer.setup(model);
+  };
+  CHECK_THROWS_WITH_AS(
+      run_ranks(2, other_models),
+      "Optimizer::setup: the models differ: rank 0 of 2 (thread 0) has '/l1/W' (float32 (16, 3)) where "
+      "rank 1 of 2 (thread 1) has '/l1/W' (float32 (8, 3))",
+      StateError);
+  const auto other_calls = [](Communicator& comm) {
+    TestMlp model;
+    model(Variable(test_batch(4, {3}, 0).x, false));
+    auto optimizer = create_multi_node_optimizer(optimizers::SGD(1), comm);
+    optimizer.setup(model);
+    if (comm.rank() == 1) optimizer.update();
+    comm.allreduce_obj(1.0);
+    if (comm.rank() == 0) optimizer.update();
+  };
+  CHECK_THROWS_AS(run_ranks(2, other_calls), Error);
+  const auto leaves = [](Communicator& comm) {
+    TestMlp model;
+    model(Variable(test_batch(4, {3}, 0).x, false));
+    auto optimizer = create_multi_node_optimizer(optimizers::SGD(1), comm);
+    optimizer.setup(model);
+    optimizer.update();
+    if (comm.rank() == 0) optimizer.update();
+  };
+  CHECK_THROWS_AS(run_ranks(2, leaves), RemoteError);
+  run_ranks(1, [](Communicator& comm) {
+    CHECK_THROWS_WITH_AS(create_multi_node_optimizer(optimizers::SGD(), comm, {.bucket_bytes = -1}),
+                         "create_multi_node_optimizer: bucket_bytes is -1: it must not be negative", ValueError);
+  });
+}
+
+TEST_CASE("communicator: models share the root's values, and means of gradients") {
+  run_ranks(3, [](Communicator& comm) {
+    random::seed(static_cast<uint64_t>(comm.rank()));
+    TestMlp model;
+    model(Variable(test_batch(4, {3}, 0).x, false));
+    model.cleargrads();
+    comm.bcast_data(model);
+    const std::vector<Array> all = comm.allgather(array<double>(values_of(model)));
+    for (const Array& other : all) CHECK(other.to_vector<double>() == all[0].to_vector<double>());
+    if (comm.rank() != 0) model.l1.b.set_grad(full_like(model.l1.b.array(), 3));
+    comm.multi_node_mean_grad(model);
+    CHECK(model.l1.b.grad().to_vector<double>()[0] == doctest::Approx(2));
+    CHECK(!model.l2.b.grad().is_defined());
+    comm.allreduce_grad(model, true);
+    CHECK(model.l2.b.grad().to_vector<double>()[0] == 0);
+  });
+}
+
+}  // namespace
+}  // namespace kusari::testing

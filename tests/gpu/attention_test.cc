@@ -1,0 +1,104 @@
+#include "kusari/framework/kernels/attention.h"
+
+#include <cmath>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <doctest/doctest.h>
+
+#include "kusari/framework/core/random.h"
+#include "kusari/framework/kernels/random.h"
+#include "kusari/tests/gpu/testing.h"
+
+namespace kusari::testing {
+namespace {
+
+struct AttentionCase {
+  int64_t batch, heads, groups, queries, keys, width, value_width;
+};
+const AttentionCase kAttentionCases[] = {{2, 4, 4, 5, 7, 8, 8},
+                                         {1, 6, 2, 9, 9, 16, 24},
+                                         {3, 2, 1, 1, 33, 3, 5},
+                                         {1, 1, 1, 70, 130, 32, 32},
+                                         {2, 2, 2, 12, 5, 4, 4}};
+
+struct AttentionOf {
+  kernels::AttentionForm form;
+  RandomState state{7, 3};
+
+  std::vector<Array> operator()(const Array& q, const Array& k, const Array& v, const Array& mask, const Array& lengths,
+                                const Array& gy) const {
+    const Device& device = q.device();
+    const Array y = empty(gy.shape(), q.dtype(), device);
+    const Dtype wide = q.dtype() == Dtype::float64 ? Dtype::float64 : Dtype::float32;
+    const Array lse = empty({q.shape()[0], q.shape()[1], q.shape()[2]}, wide, device);
+    Array stream;
+    if (form.dropout > 0) {
+      stream = empty({2}, Dtype::int64, device);
+      launch<kernels::RandomPlace>(device, state, stream);
+    }
+    launch<kernels::Attention>(device, form, q, k, v, mask, lengths, stream, y, lse);
+    const Array gq = empty(q.shape(), q.dtype(), device), gk = empty(k.shape(), k.dtype(), device),
+                gv = empty(v.shape(), v.dtype(), device);
+    launch<kernels::AttentionGradient>(device, form, q, k, v, mask, lengths, y, lse, stream, gy, gq, gk, gv);
+    return {y, gq, gk, gv};
+  }
+};
+
+TEST_CASE("attention: as on the CPU, with its gradients") {
+  const auto device = gpu_device();
+  if (!device) return;
+  for (const AttentionCase& c : kAttentionCases) {
+    CAPTURE(c.queries);
+    CAPTURE(c.keys);
+    for (const Dtype dtype : kFloatingDtypes) {
+      CAPTURE(name(dtype));
+      const Array q = uniform_array({c.batch, c.heads, c.queries, c.width}, -1, 1, dtype, 1);
+      const Array k = uniform_array({c.batch, c.groups, c.keys, c.width}, -1, 1, dtype, 2);
+      const Array v = uniform_array({c.batch, c.groups, c.keys, c.value_width}, -1, 1, dtype, 3);
+      const Array gy = uniform_array({c.batch, c.heads, c.queries, c.value_width}, -1, 1, dtype, 4);
+      const Shape full{c.batch, c.heads, c.queries, c.keys};
+      std::vector<int64_t> counts;
+      for (int64_t b = 0; b < c.batch; ++b) counts.push_back(b == 1 ? 0 : c.keys - b);
+      const Array lengths = array(counts);
+      const Array added = uniform_array({1, c.heads, c.queries, c.keys}, -1, 1, dtype, 5).broadcast_to(full);
+      const Array seen = uniform_array({c.batch, 1, c.queries, c.keys}, -1, 2, Dtype::float32, 6)
+                             .astype(Dtype::int32)
+                             .astype(Dtype::bool_)
+                             .broadcast_to(full);
+      const double scale = 1 / std::sqrt(static_cast<double>(c.width));
+      const double factor = is_half(dtype) ? 4 : 40;
+      check_on_gpu(*device, AttentionOf{{scale, 0, false}}, factor, q, k, v, Array(), Array(), gy);
+      check_on_gpu(*device, AttentionOf{{scale, 0, true}}, factor, q, k, v, Array(), Array(), gy);
+      check_on_gpu(*device, AttentionOf{{2 * scale, 0, false}}, factor, q, k, v, added, lengths, gy);
+      check_on_gpu(*device, AttentionOf{{scale, 0, true}}, factor, q, k, v, seen, lengths, gy);
+      check_on_gpu(*device, AttentionOf{{scale, 0.3, false}}, factor, q, k, v, Array(), lengths, gy);
+    }
+  }
+}
+
+TEST_CASE("attention: heads beside each other in memory") {
+  const auto device = gpu_device();
+  if (!device) return;
+  // (batch, places, heads, width), as a linear layer gives them.
+  const auto heads = [](int64_t places, uint64_t seed) {
+    return uniform_array({2, places, 3, 8}, -1, 1, Dtype::float32, seed).transpose({0, 2, 1, 3});
+  };
+  check_on_gpu(*device, AttentionOf{{0.4, 0, true}}, 40, heads(6, 1), heads(9, 2), heads(9, 3), Array(), Array(),
+               heads(6, 4).contiguous());
+}
+
+TEST_CASE("attention: cut into parts as a whole") {
+  const auto device = gpu_device();
+  if (!device) return;
+  // Causal queries are cut at 512.
+  const Array q = uniform_array({1, 2, 600, 4}, -1, 1, Dtype::float32, 1),
+              k = uniform_array({1, 1, 600, 4}, -1, 1, Dtype::float32, 2),
+              v = uniform_array({1, 1, 600, 4}, -1, 1, Dtype::float32, 3),
+              gy = uniform_array({1, 2, 600, 4}, -1, 1, Dtype::float32, 4);
+  check_on_gpu(*device, AttentionOf{{0.5, 0, true}}, 60, q, k, v, Array(), Array(), gy);
+}
+
+}  // namespace
+}  // namespace kusari::testing
