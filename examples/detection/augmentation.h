@@ -13,7 +13,7 @@
 #include "kusari/examples/common/flags.h"
 
 struct AugmentationFlags {
-  std::string augment;  // that of the model's paper when empty
+  std::string augment = {};  // that of the model's paper when empty
   double min_scale = 0.5, max_scale = 1.5;
   bool flip_vertical = false;
 };

@@ -16,10 +16,10 @@
 #include "kusari/examples/common/flags.h"
 
 struct DataFlags {
-  std::string data;
-  std::string root;
-  std::string train, test;  // a split (bccd, voc), or a file of annotations (coco)
-  std::string test_root;    // coco: of the images to test with, if elsewhere
+  std::string data = {};
+  std::string root = {};
+  std::string train = {}, test = {};  // a split (bccd, voc), or a file of annotations (coco)
+  std::string test_root = {};         // coco: of the images to test with, if elsewhere
   bool skip_broken = false;
   int64_t images = 0;  // the most that are trained with, and of drawn ones tested with; 0: all
 };
