@@ -37,7 +37,7 @@ const std::vector<std::string> kLacking = {"argsort_rows",
 TEST_CASE("kernel table: a CUDA device has every kernel of the CPU but those that are listed") {
   const auto device = gpu_device();
   if (!device) return;
-  const std::vector<std::string> cpu = kernel_names(detail::cpu_backend()), cuda = kernel_names(device->backend());
+  const std::vector<std::string> cpu = kernel_names(Device().backend()), cuda = kernel_names(device->backend());
   CHECK(cpu.size() > 300);
   CHECK(missing(cpu, cuda) == kLacking);
   // And the CPU has all but these.
