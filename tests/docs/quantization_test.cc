@@ -72,7 +72,9 @@ TEST_CASE("docs/quantization.md") {
 
   const InferenceSession session(int8, {.shapes = {{batches[0].shape()}}});
   const Arrays scores = session.run({batches[0]});
-  CHECK(scores[0].to_vector<float>() == found);
+  // The last layer's float32 products are packed in the session alone, and rounded otherwise.
+  const auto served = scores[0].to_vector<float>();
+  for (size_t i = 0; i < found.size(); ++i) CHECK(std::abs(served[i] - found[i]) < 1e-5);
   CHECK(session.summary().find("made 1 convolutions of integers") != std::string::npos);
 
   const Variable rounded = F::fake_quantize(y, full({}, 0.05, Dtype::float32), {.dtype = Dtype::int8});

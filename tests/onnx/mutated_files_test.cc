@@ -3,11 +3,13 @@
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
+#include <fstream>
 #include <string>
 #include <vector>
 
 #include <doctest/doctest.h>
 #include <sys/resource.h>
+#include <unistd.h>
 
 #include "kusari/framework/core/config.h"
 #include "kusari/framework/core/error.h"
@@ -148,16 +150,27 @@ int mutated_files() {
   return given != nullptr ? std::atoi(given) : 1500;
 }
 
-/// So that a file which asks for terabytes gets an error: sanitizers' own memory is not to be limited.
-void limit_memory() {
+/// Addresses for 8 GiB more than there are now, while it lives, so that a file which asks for terabytes gets an error.
+/// Sanitizers' own memory is not to be limited.
+class LimitedMemory {
+ public:
+  LimitedMemory() {
+    ::getrlimit(RLIMIT_AS, &before_);
 #if !defined(__SANITIZE_ADDRESS__)
-  constexpr rlim_t kLimit = rlim_t{8} << 30;
-  rlimit limit{};
-  ::getrlimit(RLIMIT_AS, &limit);
-  limit.rlim_cur = std::min<rlim_t>(limit.rlim_max, kLimit);
-  ::setrlimit(RLIMIT_AS, &limit);
+    rlim_t pages = 0;
+    std::ifstream("/proc/self/statm") >> pages;
+    rlimit limit = before_;
+    limit.rlim_cur = std::min(limit.rlim_max, pages * static_cast<rlim_t>(::sysconf(_SC_PAGESIZE)) + (rlim_t{8} << 30));
+    ::setrlimit(RLIMIT_AS, &limit);
 #endif
-}
+  }
+  LimitedMemory(const LimitedMemory&) = delete;
+  LimitedMemory& operator=(const LimitedMemory&) = delete;
+  ~LimitedMemory() { ::setrlimit(RLIMIT_AS, &before_); }
+
+ private:
+  rlimit before_{};
+};
 
 /// Runs a model whose inputs are small.
 void call(const onnx::Model& model) {
@@ -182,7 +195,7 @@ void call(const onnx::Model& model) {
 }  // namespace
 
 TEST_CASE("damaged ONNX files are refused by errors, or loaded") {
-  limit_memory();
+  const LimitedMemory limited;
   const std::vector<std::string> files = originals();
   for (const std::string& file : files) call(onnx::load_bytes(file));
   Damage damage(11);
