@@ -77,6 +77,7 @@ std::vector<Setting> settings() {
       choice("KUSARI_CPU_ISA", {"v1", "v3", "v4", "v4_bf16"}),
       choice("KUSARI_LAYOUT", {"nchw", "nhwc"}),
       choice("KUSARI_LOG_LEVEL", {"trace", "debug", "info", "warn", "error", "off"}),
+      number("KUSARI_CUDA_MEMORY_LIMIT", "0", kMax),
       number("KUSARI_DISTRIBUTED_STALL_WARNING", "1", "1000000"),
       number("KUSARI_DISTRIBUTED_TIMEOUT", "1", "100000000"),
       number("KUSARI_MAX_WORKSPACE_SIZE", "0", kMax),
