@@ -85,10 +85,10 @@ if(KUSARI_WITH_CUDA)
     kusari_cuda PRIVATE
     $<$<COMPILE_LANGUAGE:CXX>:-Wall -Wextra -Wpedantic -Wshadow $<$<BOOL:${KUSARI_WERROR}>:-Werror>>
     $<$<COMPILE_LANGUAGE:CUDA>:-Xcompiler=-Wall,-Wextra $<$<BOOL:${KUSARI_WERROR}>:--Werror=all-warnings>>)
-  # The runtime is inside: the library needs the driver, cuBLASLt, NVRTC and cuDNN of the machine, and no more.
-  target_link_libraries(kusari_cuda PRIVATE CUDA::cudart_static CUDA::cublasLt CUDA::nvrtc ${KUSARI_CUDNN_LIBRARY})
-  target_link_options(kusari_cuda PRIVATE LINKER:--no-undefined LINKER:-z,nodelete
-                                         LINKER:--exclude-libs,libcudart_static.a)  # not at the first get_device("cuda:0")
-  set_target_properties(kusari_cuda PROPERTIES CUDA_RUNTIME_LIBRARY Static VERSION ${PROJECT_VERSION}
+  # The runtime is a library of its own: inside of this one it would take 4 KiB of the block of variables of threads, for
+  # which dlopen() has no room.
+  target_link_libraries(kusari_cuda PRIVATE CUDA::cudart CUDA::cublasLt CUDA::nvrtc ${KUSARI_CUDNN_LIBRARY})
+  target_link_options(kusari_cuda PRIVATE LINKER:--no-undefined LINKER:-z,nodelete)  # not at the first get_device("cuda:0")
+  set_target_properties(kusari_cuda PROPERTIES VERSION ${PROJECT_VERSION}
                                                SOVERSION ${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR})
 endif()

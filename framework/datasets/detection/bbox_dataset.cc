@@ -5,8 +5,8 @@
 
 #include "kusari/framework/core/error.h"
 #include "kusari/framework/core/log.h"
-#include "kusari/framework/core/thread_owned.h"
 #include "kusari/framework/datasets/detection/bbox_dataset_state.h"
+#include "kusari/framework/datasets/image/file_bytes.h"
 
 namespace kusari::datasets {
 namespace {
@@ -69,8 +69,7 @@ Example BboxDataset::annotation(int64_t i) const {
 
 Example BboxDataset::get(int64_t index) const {
   check_index("BboxDataset::get", index, size());
-  static constinit thread_local std::vector<uint8_t>* own = nullptr;
-  std::vector<uint8_t>& buffer = kusari::detail::thread_owned(own);
+  std::vector<uint8_t>& buffer = file_bytes();
   for (int64_t tried = 0; tried < size(); ++tried) {
     const int64_t i = (index + tried) % size();
     if (state_->skip_broken) {

@@ -5,8 +5,8 @@
 
 #include "kusari/framework/core/error.h"
 #include "kusari/framework/core/input_file.h"
-#include "kusari/framework/core/thread_owned.h"
 #include "kusari/framework/datasets/image/exif.h"
+#include "kusari/framework/datasets/image/file_bytes.h"
 #include "kusari/framework/datasets/image/jpeg.h"
 #include "kusari/framework/datasets/image/pixels.h"
 #include "kusari/framework/datasets/image/png.h"
@@ -60,8 +60,7 @@ Array decode_image(std::span<const uint8_t> bytes, const DecodeOptions& options,
 }
 
 Array read_image(const std::string& path, const DecodeOptions& options) {
-  static constinit thread_local std::vector<uint8_t>* own = nullptr;
-  std::vector<uint8_t>& buffer = kusari::detail::thread_owned(own);
+  std::vector<uint8_t>& buffer = file_bytes();
   return decode_image(read_whole("read_image", path, buffer), options, path);
 }
 

@@ -7,7 +7,7 @@
 #include "kusari/framework/core/error.h"
 #include "kusari/framework/core/fork_safe.h"
 #include "kusari/framework/core/log.h"
-#include "kusari/framework/core/thread_owned.h"
+#include "kusari/framework/datasets/image/file_bytes.h"
 
 namespace kusari::datasets {
 
@@ -38,8 +38,7 @@ int64_t EncodedImageDataset::broken() const { return broken_->count(); }
 
 /// random: not null where a random part is taken.
 Array EncodedImageDataset::decode(int64_t i, ExampleRandom* random) const {
-  static constinit thread_local std::vector<uint8_t>* own = nullptr;
-  std::vector<uint8_t>& buffer = kusari::detail::thread_owned(own);
+  std::vector<uint8_t>& buffer = file_bytes();
   const auto bytes = load(i, buffer);
   if (random == nullptr) return decode_image(bytes, form_.decode, name(i)).astype(form_.dtype);
   DecodeOptions options = form_.decode;

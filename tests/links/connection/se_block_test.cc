@@ -52,6 +52,7 @@ TEST_CASE("SEBlock: the formula and its gradient") {
 TEST_CASE("SEBlock keeps x's dtype, and refuses to leave no channel") {
   L::SEBlock block(4, {.squeezed = 3});
   CHECK(block.down.W.shape() == Shape{3, 4});
+  block.to(Dtype::bfloat16);
   CHECK(block(zeros({1, 4, 2, 2}, Dtype::bfloat16)).dtype() == Dtype::bfloat16);
   CHECK_THROWS_WITH_AS(L::SEBlock(4), "L::SEBlock: ratio is 16: it must be in [1, channels]", ValueError);
   CHECK_THROWS_AS(L::SEBlock(0), ValueError);
