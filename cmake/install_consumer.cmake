@@ -100,7 +100,7 @@ endforeach()
 foreach(entry IN LISTS cache_of_parent)
   string(REPLACE "/parent" "/alone" before "${entry}")
   if(NOT before IN_LIST cache_of_alone
-     AND NOT entry MATCHES "^(WITH_KUSARI|KUSARI_|kusari_|(ZLIB|Eigen3|OpenMP|spdlog|fmt|nlohmann_json|Dnnl|CURL|JPEG|PNG|PCRE2|pugixml|Hdf5|Protozero|PC|PKG_CONFIG|pkgcfg_lib)_)")
+     AND NOT entry MATCHES "^(WITH_KUSARI|KUSARI_|kusari_|(ZLIB|Eigen3|OpenMP|spdlog|fmt|nlohmann_json|Dnnl|CURL|JPEG|PNG|PCRE2|pugixml|Hdf5|Protozero|MPI|MPIEXEC|PC|PKG_CONFIG|pkgcfg_lib)_)")
     message(FATAL_ERROR "add_subdirectory(kusari) adds ${entry}")
   endif()
 endforeach()
