@@ -161,7 +161,7 @@ TEST_CASE("VOCBboxDataset: what is wrong is named, or left out and counted") {
 }
 
 TEST_CASE("VOCBboxDataset: BCCD" * doctest::test_suite("needs bccd")) {
-  const std::string archive = shared_path("bccd/bccd-voc.tar");
+  const std::string archive = shared_path("data/bccd/bccd-voc.tar");
   if (archive.empty()) KUSARI_SKIP("no data/bccd");
   const datasets::VOCBboxDatasetOptions options{.names = {"RBC", "WBC", "Platelets"}};
   int64_t boxes = 0, empty = 0, images = 0;
@@ -366,7 +366,7 @@ TEST_CASE("read_coco_results") {
 }
 
 TEST_CASE("COCOBboxDataset: a part of COCO" * doctest::test_suite("needs coco-mini")) {
-  const std::string archive = shared_path("coco-mini/coco-mini.tar");
+  const std::string archive = shared_path("data/coco-mini/coco-mini.tar");
   if (archive.empty()) KUSARI_SKIP("no data/coco-mini");
   int64_t boxes = 0;
   const COCOBboxDataset train(archive, "annotations/instances_train.json",
