@@ -24,6 +24,7 @@ struct AdamOptions {
 class KUSARI_API Adam : public Optimizer, public AdamOptions {
  public:
   explicit Adam(const AdamOptions& options = {}) : AdamOptions{options}, initial_alpha_{options.alpha} {}
+  explicit Adam(double step_size) : Adam(AdamOptions{.alpha = step_size}) {}
   const char* name() const override { return "Adam"; }
   /// The bias-corrected step size alpha_t of the last step. Throws StateError before the first.
   double lr() const;
@@ -45,6 +46,7 @@ class KUSARI_API Adam : public Optimizer, public AdamOptions {
 class KUSARI_API AdamW : public Adam {
  public:
   explicit AdamW(const AdamOptions& options = {}) : Adam(options) {}
+  explicit AdamW(double step_size) : AdamW(AdamOptions{.alpha = step_size}) {}
   const char* name() const override { return "AdamW"; }
 };
 
@@ -52,6 +54,7 @@ class KUSARI_API AdamW : public Adam {
 class KUSARI_API AMSGrad : public Adam {
  public:
   explicit AMSGrad(const AdamOptions& options = {}) : Adam(options) { amsgrad = true; }
+  explicit AMSGrad(double step_size) : AMSGrad(AdamOptions{.alpha = step_size}) {}
   const char* name() const override { return "AMSGrad"; }
 };
 
@@ -59,6 +62,7 @@ class KUSARI_API AMSGrad : public Adam {
 class KUSARI_API AdaBound : public Adam {
  public:
   explicit AdaBound(const AdamOptions& options = {}) : Adam(options) { adabound = true; }
+  explicit AdaBound(double step_size) : AdaBound(AdamOptions{.alpha = step_size}) {}
   const char* name() const override { return "AdaBound"; }
 };
 
@@ -66,6 +70,7 @@ class KUSARI_API AdaBound : public Adam {
 class KUSARI_API AMSBound : public Adam {
  public:
   explicit AMSBound(const AdamOptions& options = {}) : Adam(options) { amsgrad = adabound = true; }
+  explicit AMSBound(double step_size) : AMSBound(AdamOptions{.alpha = step_size}) {}
   const char* name() const override { return "AMSBound"; }
 };
 

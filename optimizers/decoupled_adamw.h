@@ -21,6 +21,7 @@ struct DecoupledAdamWOptions {
 class KUSARI_API DecoupledAdamW : public Optimizer, public DecoupledAdamWOptions {
  public:
   explicit DecoupledAdamW(const DecoupledAdamWOptions& options = {}) : DecoupledAdamWOptions{options} {}
+  explicit DecoupledAdamW(double learning_rate) : DecoupledAdamW(DecoupledAdamWOptions{.lr = learning_rate}) {}
   const char* name() const override { return "DecoupledAdamW"; }
 
  private:

@@ -19,6 +19,7 @@ struct LAMBOptions {
 class KUSARI_API LAMB : public Optimizer, public LAMBOptions {
  public:
   explicit LAMB(const LAMBOptions& options = {}) : LAMBOptions{options} {}
+  explicit LAMB(double learning_rate) : LAMB(LAMBOptions{.lr = learning_rate}) {}
   const char* name() const override { return "LAMB"; }
 
  private:

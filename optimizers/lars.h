@@ -21,6 +21,7 @@ struct LARSOptions {
 class KUSARI_API LARS : public Optimizer, public LARSOptions {
  public:
   explicit LARS(const LARSOptions& options = {}) : LARSOptions{options} {}
+  explicit LARS(double learning_rate) : LARS(LARSOptions{.lr = learning_rate}) {}
   const char* name() const override { return "LARS"; }
 
  private:

@@ -17,6 +17,7 @@ struct MSVAGOptions {
 class KUSARI_API MSVAG : public Optimizer, public MSVAGOptions {
  public:
   explicit MSVAG(const MSVAGOptions& options = {}) : MSVAGOptions{options} {}
+  explicit MSVAG(double learning_rate) : MSVAG(MSVAGOptions{.lr = learning_rate}) {}
   const char* name() const override { return "MSVAG"; }
 
  private:

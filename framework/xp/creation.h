@@ -36,6 +36,8 @@ KUSARI_API Array tri(int64_t n, const EyeOptions& options = {});
 /// start, start + step, ... up to and without stop: ceil((stop - start) / step) numbers. int64 where all three are
 /// integers and no dtype is given. Throws ValueError for a step of 0 or numbers that are not finite. numpy.arange.
 KUSARI_API Array arange(Scalar start, Scalar stop, Scalar step = 1, const CreationOptions& options = {});
+/// 0, 1, ... up to and without stop.
+inline Array arange(Scalar stop, const CreationOptions& options = {}) { return arange(0, stop, 1, options); }
 
 struct LinspaceOptions {
   bool endpoint = true;  ///< whether `stop` is the last number, or the next one after it

@@ -30,6 +30,15 @@ TEST_CASE("optimizers take hyperparameters by name") {
   CHECK(O::RMSprop({.lr = 0.5}).lr == O::RMSprop(0.5).lr);
   CHECK(O::RMSpropGraves({.lr = 0.5, .momentum = 0.1}).momentum == 0.1);
   CHECK(O::Adam({.alpha = 0.5}).alpha == 0.5);
+  CHECK(O::Adam(0.5).alpha == 0.5);
+  CHECK(O::AdamW(0.5).alpha == 0.5);
+  CHECK((O::AMSGrad(0.5).alpha == 0.5 && O::AMSGrad(0.5).amsgrad));
+  CHECK((O::AdaBound(0.5).alpha == 0.5 && O::AdaBound(0.5).adabound));
+  CHECK((O::AMSBound(0.5).alpha == 0.5 && O::AMSBound(0.5).adabound));
+  CHECK(O::DecoupledAdamW(0.5).lr == 0.5);
+  CHECK(O::LAMB(0.5).lr == 0.5);
+  CHECK(O::LARS(0.5).lr == 0.5);
+  CHECK(O::MSVAG(0.5).lr == 0.5);
   TwoLayers model(3);
   O::MomentumSGD bad({.lr = 0.1, .momentum = -1});
   CHECK_THROWS_WITH_AS(bad.setup(model), "MomentumSGD: momentum is -1: it must be finite and not negative", ValueError);

@@ -31,6 +31,8 @@ TEST_CASE("xp::eye, identity and tri have ones where they should") {
 
 TEST_CASE("xp::arange counts as NumPy does") {
   check_equal(xp::arange(2, 7), {5}, {2, 3, 4, 5, 6});
+  check_equal(xp::arange(3), {3}, {0, 1, 2});
+  CHECK(xp::arange(2.5, {.dtype = Dtype::float64}).to_vector<double>() == std::vector<double>{0, 1, 2});
   check_equal(xp::arange(2, 8, 3), {2}, {2, 5});
   check_equal(xp::arange(8, 2, -3), {2}, {8, 5});
   check_equal(xp::arange(8, 2), {0}, std::vector<double>());
