@@ -1,4 +1,4 @@
-#include "kusari/cuda/kernels/elimination.cuh"
+#include "kusari/cuda/kernels/jacobi.cuh"
 #include "kusari/cuda/kernels/launch.cuh"
 #include "kusari/cuda/kernels/matrices.h"
 #include "kusari/cuda/runtime/register.h"
@@ -12,11 +12,11 @@ namespace {
 /// Memory of one block.
 struct CofactorSpace {
   double *w, *u, *v, *h;  // (n, n) each
-  double *values, *factors;
+  double *values, *factors, *completion;
   int* order;
 
   static size_t bytes(int64_t n) {
-    return static_cast<size_t>(4 * n * n + 2 * n) * sizeof(double) + static_cast<size_t>(n + n % 2) * sizeof(int);
+    return static_cast<size_t>(4 * n * n + 4 * n) * sizeof(double) + static_cast<size_t>(n + n % 2) * sizeof(int);
   }
   __device__ CofactorSpace(char* all, size_t bytes_each, int n) {
     const int64_t square = int64_t{n} * n;
@@ -26,7 +26,8 @@ struct CofactorSpace {
     h = v + square;
     values = h + square;
     factors = values + n;
-    order = reinterpret_cast<int*>(factors + n);
+    completion = factors + n;
+    order = reinterpret_cast<int*>(completion + 2 * n);
   }
 };
 
@@ -51,86 +52,20 @@ __device__ void multiply_block(int n, const double* a, const double* b, double* 
   });
 }
 
-__device__ double dot_columns(const double* w, int n, int p, int q) {
-  double sum = 0;
-  for (int i = 0; i < n; ++i) sum += w[int64_t{i} * n + p] * w[int64_t{i} * n + q];
-  return sum;
-}
-
-/// One-sided Jacobi (Hestenes 1958): the columns of w = a v become orthogonal. Then a = u diag(values) v^T; columns of
-/// u without a value complete it. Returns the sign of det(u) det(v).
+/// a = u diag(values) v^T; columns of u without a value complete it. Returns the sign of det(u) det(v).
 __device__ __attribute__((noinline)) double decompose(const double* a, int n, const CofactorSpace& s) {
-  constexpr int kSweeps = 60;
-  constexpr double kEpsilon = 0x1p-52;
-  for_elements(n, [&](int64_t at, int i, int j) {
-    s.w[at] = a[at];
-    s.v[at] = i == j ? 1 : 0;
-  });
-  const int pairs = (n + 1) / 2, last = 2 * pairs - 1;
-  for (int sweep = 0; sweep < kSweeps; ++sweep) {
-    int rotated = 0;
-    for (int round = 0; round < last; ++round) {
-      for (int k = static_cast<int>(threadIdx.x); k < pairs; k += static_cast<int>(blockDim.x)) {
-        const int one = k == 0 ? last : (round + k) % last, other = k == 0 ? round : (round - k + last) % last;
-        const int p = one < other ? one : other, q = one < other ? other : one;
-        if (q >= n) continue;
-        const double pp = dot_columns(s.w, n, p, p), qq = dot_columns(s.w, n, q, q), pq = dot_columns(s.w, n, p, q);
-        if (!(km::abs(pq) > kEpsilon * km::sqrt(pp) * km::sqrt(qq))) continue;
-        rotated = 1;
-        const double theta = (qq - pp) / (2 * pq);
-        const double t = (theta < 0 ? -1.0 : 1.0) / (km::abs(theta) + km::sqrt(theta * theta + 1));
-        const double c = 1 / km::sqrt(t * t + 1), sine = t * c;
-        for (double* const m : {s.w, s.v}) {
-          for (int i = 0; i < n; ++i) {
-            double &x = m[int64_t{i} * n + p], &y = m[int64_t{i} * n + q];
-            const double old = x;
-            x = c * old - sine * y;
-            y = sine * old + c * y;
-          }
-        }
-      }
-      __syncthreads();
-    }
-    if (__syncthreads_or(rotated) == 0) break;
-  }
-  for (int j = static_cast<int>(threadIdx.x); j < n; j += static_cast<int>(blockDim.x)) {
-    s.values[j] = km::sqrt(dot_columns(s.w, n, j, j));
-  }
-  __syncthreads();
+  for_elements(n, [&](int64_t at, int, int) { s.w[at] = a[at]; });
+  orthogonalize_columns(s.w, n, n, s.v);
+  column_lengths(s.w, n, n, s.values);
   double largest = 0;
   for (int j = 0; j < n; ++j) largest = s.values[j] > largest ? s.values[j] : largest;
-  const double negligible = kEpsilon * n * largest;
-  for_elements(n, [&](int64_t at, int, int j) { s.u[at] = s.values[j] > negligible ? s.w[at] / s.values[j] : 0; });
-  if (threadIdx.x == 0) {
-    for (int j = 0; j < n; ++j) {
-      if (s.values[j] > negligible) continue;
-      s.values[j] = 0;
-      // The axis that is farthest from the others, made orthogonal to them twice for the digits.
-      int axis = 0;
-      double least = 2;
-      for (int i = 0; i < n; ++i) {
-        double inside = 0;
-        for (int k = 0; k < n; ++k) inside += s.u[int64_t{i} * n + k] * s.u[int64_t{i} * n + k];
-        if (inside < least) {
-          least = inside;
-          axis = i;
-        }
-      }
-      for (int i = 0; i < n; ++i) s.factors[i] = i == axis ? 1 : 0;
-      for (int pass = 0; pass < 2; ++pass) {
-        for (int k = 0; k < n; ++k) {
-          double along = 0;
-          for (int i = 0; i < n; ++i) along += s.factors[i] * s.u[int64_t{i} * n + k];
-          for (int i = 0; i < n; ++i) s.factors[i] -= along * s.u[int64_t{i} * n + k];
-        }
-      }
-      double length = 0;
-      for (int i = 0; i < n; ++i) length += s.factors[i] * s.factors[i];
-      length = km::sqrt(length);
-      for (int i = 0; i < n; ++i) s.u[int64_t{i} * n + j] = s.factors[i] / length;
-    }
+  const double negligible = kRounding<double> * n * largest;
+  const auto is_missing = [&](int j) { return !(s.values[j] > negligible); };
+  for_elements(n, [&](int64_t at, int, int j) { s.u[at] = is_missing(j) ? 0 : s.w[at] / s.values[j]; });
+  complete_columns(s.u, n, n, is_missing, s.completion);
+  for (int j = static_cast<int>(threadIdx.x); j < n; j += static_cast<int>(blockDim.x)) {
+    if (is_missing(j)) s.values[j] = 0;
   }
-  __syncthreads();
   for_elements(n, [&](int64_t at, int, int) { s.w[at] = s.u[at]; });
   const Pivots<double> of_u = eliminate<false>(s.w, n, s.order, s.factors);
   return of_u.determinant < 0 ? -1 : 1;  // v is a product of rotations
@@ -146,15 +81,11 @@ __device__ double product_without(const double* values, int n, int i, int j) {
 
 /// The inverse in s.w, and whether it can be trusted: a small pivot may be rounding alone.
 __device__ __attribute__((noinline)) bool invert(const double* a, int n, const CofactorSpace& s, double* determinant) {
-  int is_infinite = 0;
-  for_elements(n, [&](int64_t at, int, int) {
-    s.w[at] = a[at];
-    is_infinite |= !km::isfinite(a[at]);
-  });
-  const bool has_infinite = __syncthreads_or(is_infinite) != 0;
+  for_elements(n, [&](int64_t at, int, int) { s.w[at] = a[at]; });
+  const bool is_finite = is_finite_block(a, int64_t{n} * n);
   const Pivots<double> pivots = eliminate<true>(s.w, n, s.order, s.factors);
   *determinant = pivots.determinant;
-  if (has_infinite) {
+  if (!is_finite) {
     *determinant = km::Real<double>::kNan;
     return true;
   }

@@ -9,12 +9,6 @@
 namespace kusari::cuda {
 namespace {
 
-template <class T>
-__device__ void fill_block(T* to, int64_t count, T value) {
-  __syncthreads();
-  for (int64_t i = threadIdx.x; i < count; i += blockDim.x) to[i] = value;
-}
-
 /// Column after column of the lower triangle: a warp computes the elements of a row.
 template <class T>
 __global__ void __launch_bounds__(kMatrixBlock) cholesky_kernel(int n, const T* a, T* y) {
@@ -60,12 +54,6 @@ __global__ void __launch_bounds__(kMatrixBlock) determinant_kernel(int n, int* o
   const Pivots<T> pivots = eliminate<false>(a + blockIdx.x * int64_t{n} * n, n, orders + blockIdx.x * int64_t{n},
                                             factors + blockIdx.x * int64_t{n});
   if (threadIdx.x == 0) y[blockIdx.x] = pivots.determinant;
-}
-
-template <class Body>
-void in_matrix_type(const Array& a, const Body& body) {
-  if (a.dtype() == Dtype::float64) return body.template operator()<double>();
-  body.template operator()<float>();
 }
 
 void cholesky(Params<kernels::MatrixCall>, In a, Out y) {

@@ -6,7 +6,7 @@
 
 namespace kusari::cuda {
 
-/// Square matrices (..., n, n) as C-ordered ones of T: to be read, or a result that finish() converts.
+/// Matrices (..., rows, n) as C-ordered ones of T: to be read, or a result that finish() converts.
 template <class T>
 class Matrices {
  public:
@@ -16,8 +16,14 @@ class Matrices {
         work_{is_direct_ ? given : empty(given.shape(), dtype_of<T>, given.device())} {}
 
   int n() const { return static_cast<int>(given_.shape()[given_.ndim() - 1]); }
-  int64_t count() const { return given_.size() / n() / n(); }
+  int rows() const { return static_cast<int>(given_.shape()[given_.ndim() - 2]); }
+  int64_t count() const {
+    int64_t result = 1;
+    for (int i = 0; i < given_.ndim() - 2; ++i) result *= given_.shape()[i];
+    return result;
+  }
   Context& context() const { return Context::of(given_); }
+  /// A block for each matrix.
   LaunchShape shape() const { return {dim3(static_cast<unsigned>(count())), dim3(threads_for_matrix(n()))}; }
   const Array& array() const { return work_; }
   T* result() const { return work_.template data<T>(); }
@@ -35,6 +41,26 @@ class Matrices {
   bool is_direct_;
   Array work_;
 };
+
+/// Calls body.template operator()<T>() with the type in which matrices of a dtype are computed.
+template <class Body>
+void in_matrix_type(const Array& a, const Body& body) {
+  if (a.dtype() == Dtype::float64) return body.template operator()<double>();
+  body.template operator()<float>();
+}
+
+template <class T>
+__device__ void fill_block(T* to, int64_t count, T value) {
+  __syncthreads();
+  for (int64_t i = threadIdx.x; i < count; i += blockDim.x) to[i] = value;
+}
+/// Whether a block's matrix holds NaN or infinite numbers, found by all of its threads.
+template <class T>
+__device__ bool is_finite_block(const T* from, int64_t count) {
+  int is_infinite = 0;
+  for (int64_t i = threadIdx.x; i < count; i += blockDim.x) is_infinite |= !km::isfinite(from[i]);
+  return __syncthreads_or(is_infinite) == 0;
+}
 
 /// What elimination needs beside the matrices.
 template <class T>

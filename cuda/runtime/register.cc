@@ -33,6 +33,9 @@ void register_kernels(Backend& backend) {
   register_row_products(backend);
   register_fft(backend);
   register_linear_algebra(backend);
+  register_decompositions(backend);
+  register_ordering(backend);
+  register_sum_rows(backend);
   register_connectionist_temporal_classification(backend);
   register_attention(backend);
   register_recurrent(backend);

@@ -33,6 +33,9 @@ void register_row_products(Backend& backend);                           // row_p
 void register_fft(Backend& backend);                                    // fft.cu
 void register_linear_algebra(Backend& backend);                         // linear_algebra.cu
 void register_cofactors(Backend& backend);                              // cofactors.cu, for linear_algebra.cu
+void register_decompositions(Backend& backend);                         // decompositions.cu
+void register_ordering(Backend& backend);                               // ordering.cu
+void register_sum_rows(Backend& backend);                               // rounded/sum_rows.cu
 void register_attention(Backend& backend);                              // attention.cu
 void register_recurrent(Backend& backend);                              // recurrent.cu
 void register_connectionist_temporal_classification(Backend& backend);  // the .cu of that name

@@ -25,7 +25,7 @@ struct SearchSorted {
 };
 
 /// y[index[i]] = x[i] for i in order. y: (rows, n), x: (indices, n), C-ordered and of one dtype; index: (indices),
-/// int64, not negative and in range.
+/// int64, in range; on devices that cannot throw, -1 stands for no row.
 struct PutRows {
   static constexpr const char* kName = "put_rows";
   using Signature = void(In x, In index, InOut y);

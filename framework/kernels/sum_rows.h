@@ -14,7 +14,7 @@ constexpr int64_t first_half(int64_t n) {
 
 /// y = scale * sum over r of weights[r] * rows[r], for each column by itself, in the tree of first_half over the rows:
 /// the same bits whatever part of the columns a call has. rows: (N, n), any dtype but bool, at most 1024 rows. weights:
-/// (N) float64 on the CPU; undefined: all 1; rows of weight 0 are not read. y: (n), the dtype of rows. 16-bit floats
+/// (N) float64; undefined: all 1; rows of weight 0 are not read. y: (n), the dtype of rows. 16-bit floats
 /// are summed in float32; integers wrap, and have no weights and scale 1. Columns lie side by side.
 struct SumRows {
   static constexpr const char* kName = "sum_rows";

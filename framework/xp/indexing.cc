@@ -21,10 +21,11 @@ void expect_integers(const char* call, const char* name, const Array& x) {
   }
 }
 
-/// The place of each of the elements in the flattened array, in the shape of x[slices].
+/// The place of each of the elements in the flattened array, in the shape of x[slices]; -1 for an index out of range
+/// where that does not throw.
 Array places_of(const char* call, const Array& x, std::span<const Index> slices) {
-  const Array all = kusari::arange(x.size(), Dtype::int64, x.device()).reshape(x.shape());
-  return functions::IndexPlan(call, x.shape(), slices).take(all).array();
+  const Array from_one = kusari::arange(x.size(), Dtype::int64, x.device()) + 1;
+  return functions::IndexPlan(call, x.shape(), slices).take(from_one.reshape(x.shape())).array() - 1;
 }
 
 bool has_arrays(std::span<const Index> slices) {
@@ -110,9 +111,8 @@ void put(const Array& x, const Array& indices, const Array& values) {
     throw ValueError(std::string(kCall) + ": values is empty but there are " + std::to_string(count) + " indices");
   }
   without_graph(kCall, [&] {
-    const Array flat = kusari::arange(x.size(), Dtype::int64, x.device());
     const Index index = indices.reshape({count});
-    const Array places = functions::IndexPlan(kCall, flat.shape(), {&index, 1}).take(flat).array();
+    const Array places = places_of(kCall, x.reshape({x.size()}), {&index, 1});
     const Array cycle = remainder(kusari::arange(count, Dtype::int64, values.device()), values.size());
     put_at(kCall, x, places, take(values, cycle).to_device(x.device()).astype(x.dtype()));
   });

@@ -14,7 +14,7 @@
 #include "kusari/framework/kernels/array_operators.h"
 
 // Elements of arrays by NumPy's indexing. Negative indices count from the end; one out of range throws IndexError (on
-// the CPU; elsewhere it reads 0). An undefined array throws StateError.
+// the CPU; elsewhere it reads 0 and writes nothing). An undefined array throws StateError.
 namespace kusari::xp {
 
 /// x[slices]: xp::get_item(x, {Slice{1, 3}, 0, kNewAxis, kEllipsis}).

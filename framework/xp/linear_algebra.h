@@ -11,9 +11,9 @@
 #include "kusari/framework/kernels/axes.h"
 
 // Linear algebra of arrays, by NumPy's names and rules: matrices are the last two axes, and those before are a batch.
-// Integers and bool are computed in config.dtype's floating dtype (products apart), half types in float32. All but the
-// products, eigh, eigvalsh and norms of vectors are on the CPU alone; elsewhere they throw DeviceError. Matrices that
-// are not square where they must be, and other shapes that do not fit, throw TypeError, an undefined array StateError.
+// Integers and bool are computed in config.dtype's floating dtype (products apart), half types in float32. Matrices
+// that are not square where they must be, and other shapes that do not fit, throw TypeError, an undefined array
+// StateError. What throws ValueError for a singular matrix on the CPU gives NaN on a GPU.
 namespace kusari::xp {
 
 /// The product of matrices, or of vectors; leading axes broadcast. numpy.matmul.

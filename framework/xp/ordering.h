@@ -6,9 +6,8 @@
 #include "kusari/framework/core/array.h"
 #include "kusari/framework/core/export.h"
 
-// Order among the elements of arrays, by NumPy's names and rules: NaN is one value, larger than all others. On devices
-// without these kernels (all but the CPU) sort, argsort and searchsorted throw DeviceError. An undefined array throws
-// StateError, an axis that x does not have IndexError.
+// Order among the elements of arrays, by NumPy's names and rules: NaN is one value, larger than all others. An
+// undefined array throws StateError, an axis that x does not have IndexError.
 namespace kusari::xp {
 
 /// x with the elements of an axis from the smallest to the largest; flattened without an axis. numpy.sort.
