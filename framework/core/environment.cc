@@ -44,7 +44,7 @@ constexpr Known kKnown[] = {
     {.variable = "KUSARI_CONVOLUTION",
      .kind = Kind::choice,
      .names = {"direct", "blocked", "winograd", "im2col", "packed", "depthwise"}},
-    {.variable = "KUSARI_CPU_ISA", .kind = Kind::choice, .names = {"v1", "v3", "v4", "v4_bf16"}},
+    {.variable = "KUSARI_CPU_ISA", .kind = Kind::choice, .names = {"v1", "v3", "v4", "v4_vnni", "v4_bf16"}},
     {.variable = "KUSARI_CUDA_GRAPHS", .kind = Kind::flag},
     {.variable = "KUSARI_CUDA_MEMORY_LIMIT", .kind = Kind::number},
     {.variable = "KUSARI_DISTRIBUTED_DEBUG", .kind = Kind::flag},

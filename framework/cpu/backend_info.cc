@@ -27,10 +27,12 @@ const char* isa_name() {
       return "v3 (AVX2, FMA)";
     case Isa::v4:
       return "v4 (AVX-512)";
+    case Isa::v4_vnni:
+      return "v4_vnni (AVX-512, 8-bit products)";
     case Isa::v4_bf16:
       break;
   }
-  return "v4_bf16 (AVX-512, bfloat16 products)";
+  return "v4_bf16 (AVX-512, 8-bit and bfloat16 products)";
 }
 
 std::string onednn_version() {

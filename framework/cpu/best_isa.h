@@ -22,9 +22,11 @@ inline Isa best_isa() {
                       __builtin_cpu_supports("avx512cd") && __builtin_cpu_supports("avx512dq") &&
                       __builtin_cpu_supports("avx512vl");
   if (!has_v4) return Isa::v3;
-  constexpr unsigned kAvx512Bf16 = 1u << 5;
+  constexpr unsigned kAvx512Vnni = 1u << 11, kAvx512Bf16 = 1u << 5;
+  const bool has_vnni = __get_cpuid_count(7, 0, &a, &b, &c, &d) != 0 && (c & kAvx512Vnni) != 0;
+  if (!has_vnni) return Isa::v4;
   const bool has_bf16 = __get_cpuid_count(7, 1, &a, &b, &c, &d) != 0 && (a & kAvx512Bf16) != 0;
-  return has_bf16 ? Isa::v4_bf16 : Isa::v4;
+  return has_bf16 ? Isa::v4_bf16 : Isa::v4_vnni;
 #else
   return Isa::v1;
 #endif

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 #include "kusari/framework/core/array.h"
 #include "kusari/framework/cpu/blocks.h"
@@ -76,18 +77,20 @@ void convolve_whole(const Call& call, const ConvolutionProblem& p) {
     if (&a != &result) return for_algorithms(a, dtype);
     return a.dtype() == dtype && a.is_channels_last() ? a : empty_for_algorithms(a.shape(), dtype);
   };
-  const Array x = prepared(call.x, p.element()), w = prepared(call.w, p.w_element()), y = prepared(call.y, p.element());
+  const ConvolutionWeights w(call.w, p.w_element(), &call.w == &result);
+  const Array x = prepared(call.x, p.element()), y = prepared(call.y, p.element());
   const Array z = call.z.is_defined() ? prepared(call.z, p.element()) : Array();
   const Array& bias = call.bias;
-  const bool is_kept = call.geometry.weights_are_fixed && w.is_same(call.w);
   const ConvolutionArrays arrays = {x.raw_data(),
-                                    w.raw_data(),
+                                    w,
                                     y.raw_data(),
                                     bias.is_defined() ? bias.raw_data() : nullptr,
-                                    is_kept ? &call.w : nullptr,
+                                    call.geometry.weights_are_fixed ? &call.w : nullptr,
                                     z.is_defined() ? z.raw_data() : nullptr};
   convolve(p, arrays, call.geometry.autotune);
-  const Array& computed = call.pass == ConvolutionPass::forward ? y : (call.pass == ConvolutionPass::data_grad ? x : w);
+  const Array& computed = call.pass == ConvolutionPass::forward     ? y
+                          : call.pass == ConvolutionPass::data_grad ? x
+                                                                    : w.array();
   if (!computed.is_same(result)) result.copy_from(computed);
 }
 
@@ -100,16 +103,18 @@ int64_t images_of_a_chunk(const Call& call, Dtype dtype) {
 }
 
 // Some images at a time, which are converted to and from the dtype that is computed with; the weights are converted
-// once. The chunks depend on the sizes alone.
+// once, and not at all where they are fixed and packed already. The chunks depend on the sizes alone.
 void convolve_in_chunks(const Call& call, Dtype dtype) {
   const bool is_filter = call.pass == ConvolutionPass::filter_grad;
   const int64_t batch = call.x.shape()[0], images = images_of_a_chunk(call, dtype);
   kernels::Convolution geometry = call.geometry;
   const bool is_whole = call.w.dtype() == dtype && call.w.is_channels_last();
-  const Array w =
-      is_filter ? (is_whole ? call.w : empty_for_algorithms(call.w.shape(), dtype)) : for_algorithms(call.w, dtype);
+  const bool is_fixed = !is_filter && call.geometry.weights_are_fixed;
+  const Array w = is_whole || is_fixed ? call.w
+                  : is_filter          ? empty_for_algorithms(call.w.shape(), dtype)
+                                       : for_algorithms(call.w, dtype);
   const Array addend = is_filter && images < batch ? empty_like(w) : Array();
-  geometry.weights_are_fixed = !is_filter && (images < batch || (call.geometry.weights_are_fixed && w.is_same(call.w)));
+  geometry.weights_are_fixed = is_fixed || (!is_filter && images < batch);
   const auto buffer = [&](const Array& a) {
     Shape shape = a.shape();
     shape[0] = images;
@@ -197,6 +202,20 @@ void convolution_filter_grad(Params<kernels::Convolution> geometry, In x, In gy,
 }
 
 }  // namespace
+
+ConvolutionWeights::ConvolutionWeights(Array given, Dtype dtype, bool is_result)
+    : given_{std::move(given)}, dtype_{dtype}, is_result_{is_result} {}
+
+const Array& ConvolutionWeights::array() const {
+  if (!ordered_.is_defined()) {
+    if (!is_result_ || (given_.dtype() == dtype_ && given_.is_channels_last())) {
+      ordered_ = for_algorithms(given_, dtype_);
+    } else {
+      ordered_ = empty_for_algorithms(given_.shape(), dtype_);
+    }
+  }
+  return ordered_;
+}
 
 void register_convolution(Backend& backend) {
   backend.add<kernels::ConvolutionForward>(&convolution_forward);

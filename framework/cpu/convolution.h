@@ -75,10 +75,27 @@ struct ConvolutionProblem {
 
 size_t hash_of(const ConvolutionProblem& p) noexcept;
 
-/// The addresses; the result is y, x or w by the pass.
+/// w with its channels innermost. Where the array has another order or dtype, the copy is made when an algorithm asks
+/// for the first time: most have packed fixed weights by then, and never ask.
+class ConvolutionWeights {
+ public:
+  /// `dtype`: of the copy. `is_result`: the filter gradient, whose elements need not be copied.
+  ConvolutionWeights(Array given, Dtype dtype, bool is_result);
+  /// Not by several threads at once.
+  void* data() const { return array().raw_data(); }
+  const Array& array() const;
+
+ private:
+  Array given_;
+  Dtype dtype_;
+  bool is_result_;
+  mutable Array ordered_;
+};
+
+/// The arrays' addresses; the result is y, x or w by the pass.
 struct ConvolutionArrays {
   void* x;
-  void* w;
+  const ConvolutionWeights& w;
   void* y;
   const void* bias;           // (O) or (C) by the pass, or null; float32 beside bfloat16
   const Array* kept_weights;  // the array of w if it will come again unchanged, else null

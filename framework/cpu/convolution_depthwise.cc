@@ -47,7 +47,7 @@ class Depthwise {
   void image() const {
     // (multiplier, taps, channels): the loops want neighbouring channels.
     const Array weights = empty({multiplier_, taps_, channels_}, p_.element());
-    transpose(static_cast<const char*>(a_.w), channels_, multiplier_ * taps_, weights.data<char>());
+    transpose(static_cast<const char*>(a_.w.data()), channels_, multiplier_ * taps_, weights.data<char>());
     const int64_t bias_rows = backward_ ? 1 : multiplier_;
     const Array bias = a_.bias != nullptr ? empty({bias_rows, channels_}, p_.element()) : Array();
     if (a_.bias != nullptr) transpose(static_cast<const char*>(a_.bias), channels_, bias_rows, bias.data<char>());
@@ -91,7 +91,7 @@ class Depthwise {
     for (int64_t sum = 1; sum < sums; ++sum) {
       loops_->add(acc.data<char>() + sum * elements * size_, 0, acc.raw_data(), 0, 1, elements);
     }
-    transpose(acc.data<char>(), multiplier_ * taps_, channels_, static_cast<char*>(a_.w));
+    transpose(acc.data<char>(), multiplier_ * taps_, channels_, static_cast<char*>(a_.w.data()));
   }
 
  private:

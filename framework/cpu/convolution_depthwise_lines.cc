@@ -26,7 +26,7 @@ void convolve_depthwise_lines(const ConvolutionProblem& p, const ConvolutionArra
   const int64_t taps = p.kernel_size(), channels = p.groups;
   const auto bytes = static_cast<size_t>(taps * round_up(channels, loops.lanes)) * sizeof(float);
   const PackedWeights weights(a.kept_weights, &kKey, bytes, [&](void* to) {
-    loops.pack(static_cast<const float*>(a.w), channels, taps, static_cast<float*>(to));
+    loops.pack(static_cast<const float*>(a.w.data()), channels, taps, static_cast<float*>(to));
   });
   const int last = static_cast<int>(p.ndim) - 1;
   const bool is_flat = p.ndim == 2;

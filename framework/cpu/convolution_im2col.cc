@@ -21,7 +21,7 @@ class Im2col {
   Im2col(const ConvolutionProblem& p, const ConvolutionArrays& a)
       : p_{p},
         x_{static_cast<char*>(a.x)},
-        w_{static_cast<char*>(a.w)},
+        w_{static_cast<char*>(a.w.data())},
         y_{static_cast<char*>(a.y)},
         bias_{static_cast<const char*>(a.bias)},
         size_{itemsize(p.element())},

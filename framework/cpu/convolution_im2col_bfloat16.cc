@@ -154,7 +154,7 @@ class FilterGradient {
 }  // namespace
 
 void filter_grad_im2col_bfloat16(const ConvolutionProblem& p, const ConvolutionArrays& a) {
-  FilterGradient(p, a).to(a.w);
+  FilterGradient(p, a).to(a.w.data());
 }
 
 }  // namespace kusari::cpu

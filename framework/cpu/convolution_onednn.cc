@@ -366,8 +366,8 @@ class Prepared {
 
   void operator()(const ConvolutionArrays& a) const {
     if (p_.pass == ConvolutionPass::filter_grad) return filter_gradient(a);
-    const auto pack = [&](void* to) { (*reorder_)(a.w, to); };
-    if (reorder_ == nullptr) return run_parts(a, a.w);
+    const auto pack = [&](void* to) { (*reorder_)(a.w.data(), to); };
+    if (reorder_ == nullptr) return run_parts(a, a.w.data());
     const PackedWeights packed(a.kept_weights, this, weights_.get_size(), pack);
     run_parts(a, const_cast<void*>(packed.get()));
   }
@@ -491,7 +491,7 @@ class Prepared {
   }
 
   void filter_gradient(const ConvolutionArrays& a) const {
-    if (reorder_ == nullptr && parts_.size() == 1) return run_parts(a, a.w);
+    if (reorder_ == nullptr && parts_.size() == 1) return run_parts(a, a.w.data());
     const size_t bytes = (weights_.get_size() + 63) / 64 * 64;
     const Scratch<> sums(static_cast<int64_t>(bytes * parts_.size()));
     run_parts(a, sums.get(), bytes);
@@ -505,8 +505,8 @@ class Prepared {
         }
       });
     }
-    if (reorder_ != nullptr) return (*reorder_)(sum, a.w);
-    std::memcpy(a.w, sum, weights_.get_size());
+    if (reorder_ != nullptr) return (*reorder_)(sum, a.w.data());
+    std::memcpy(a.w.data(), sum, weights_.get_size());
   }
 
   ConvolutionProblem p_;

@@ -137,10 +137,11 @@ void convolve_packed(const ConvolutionProblem& p, const ConvolutionArrays& a) {
   const int64_t terms = p.kernel_size() * call.depth, panels = ceil_divide(call.outs, loops.columns);
   const int64_t group_floats = panels * loops.columns * terms;
   const auto pack = [&](void* to) {
+    const auto* const w = static_cast<const float*>(a.w.data());
     parallel_for(p.groups * panels, 1, [&](int64_t begin, int64_t end) {
       for (int64_t i = begin; i < end; ++i) {
         const int64_t group = i / panels, panel = i % panels;
-        loops.pack(static_cast<const float*>(a.w) + group * call.outs * terms, terms, call.outs, panel, panel + 1,
+        loops.pack(w + group * call.outs * terms, terms, call.outs, panel, panel + 1,
                    static_cast<float*>(to) + group * group_floats);
       }
     });

@@ -143,9 +143,9 @@ PackedWeights transformed(const ConvolutionProblem& p, const ConvolutionArrays& 
   const int64_t rows = forward ? p.in_channels : p.out_channels, columns = forward ? p.out_channels : p.in_channels;
   return PackedWeights(a.kept_weights, forward ? &kForward : &kBackward,
                        static_cast<size_t>(weights_floats(p)) * sizeof(float), [&](void* to) {
+                         const auto* const w = static_cast<const float*>(a.w.data());
                          parallel_for(columns / kPanel, 1, [&](int64_t begin, int64_t end) {
-                           loops().weights(static_cast<const float*>(a.w), rows, columns, forward, begin, end,
-                                           static_cast<float*>(to));
+                           loops().weights(w, rows, columns, forward, begin, end, static_cast<float*>(to));
                          });
                        });
 }
@@ -167,7 +167,7 @@ void convolve_winograd(const ConvolutionProblem& p, const ConvolutionArrays& a) 
   const Images x = {static_cast<float*>(a.x), p.in[0], p.in[1], p.in_channels};
   const Images y = {static_cast<float*>(a.y), p.out[0], p.out[1], p.out_channels};
   if (p.pass == ConvolutionPass::filter_grad) {
-    return filter_gradient(x, y, p.batch, p.pad[0], p.pad[1], static_cast<float*>(a.w));
+    return filter_gradient(x, y, p.batch, p.pad[0], p.pad[1], static_cast<float*>(a.w.data()));
   }
   const PackedWeights weights = transformed(p, a);
   const auto* const u = static_cast<const float*>(weights.get());

@@ -154,12 +154,13 @@ PackedWeights transformed(const ConvolutionProblem& p, const ConvolutionArrays& 
   const bool forward = p.pass == ConvolutionPass::forward;
   const int64_t rows = forward ? p.in_channels : p.out_channels, columns = forward ? p.out_channels : p.in_channels;
   const auto pack = [&](void* to) {
+    const void* const w = a.w.data();
     parallel_for(columns / kPanel, 1, [&](int64_t begin, int64_t end) {
       if (p.w_element() == Dtype::float32) {
-        loops().float32_weights(static_cast<const float*>(a.w), rows, columns, forward, begin, end,
+        loops().float32_weights(static_cast<const float*>(w), rows, columns, forward, begin, end,
                                 static_cast<Bits*>(to), place_stride(rows * kPanel));
       } else {
-        loops().weights(static_cast<const Bits*>(a.w), rows, columns, forward, begin, end, static_cast<Bits*>(to),
+        loops().weights(static_cast<const Bits*>(w), rows, columns, forward, begin, end, static_cast<Bits*>(to),
                         place_stride(rows * kPanel));
       }
     });
@@ -189,11 +190,12 @@ void convolve_winograd_bfloat16(const ConvolutionProblem& p, const ConvolutionAr
   const Images y = {static_cast<Bits*>(a.y), p.out[0], p.out[1], p.out_channels};
   if (p.pass == ConvolutionPass::filter_grad) {
     const int64_t ins = p.in_channels;
+    void* const gw = a.w.data();
     return filter_gradient(x, y, p.batch, p.pad[0], p.pad[1], [&](const float* sum, int64_t stride, int64_t o) {
       if (p.w_element() == Dtype::float32) {
-        float32_loops().filter(sum, stride, ins, static_cast<float*>(a.w) + o * 9 * ins, ins);
+        float32_loops().filter(sum, stride, ins, static_cast<float*>(gw) + o * 9 * ins, ins);
       } else {
-        loops().filter(sum, stride, ins, static_cast<Bits*>(a.w) + o * 9 * ins, ins);
+        loops().filter(sum, stride, ins, static_cast<Bits*>(gw) + o * 9 * ins, ins);
       }
     });
   }

@@ -23,7 +23,11 @@ std::optional<std::string> setting() {
 }
 
 Isa named(const std::string& text) {
-  return text == "v1" ? Isa::v1 : text == "v3" ? Isa::v3 : text == "v4" ? Isa::v4 : Isa::v4_bf16;
+  return text == "v1"        ? Isa::v1
+         : text == "v3"      ? Isa::v3
+         : text == "v4"      ? Isa::v4
+         : text == "v4_vnni" ? Isa::v4_vnni
+                             : Isa::v4_bf16;
 }
 
 #if defined(KUSARI_ONLY_ISA)

@@ -11,26 +11,45 @@
 namespace kusari::cpu {
 namespace {
 
-// The packed forms of the array that they are attached to.
+// Which elements of a block of memory an array is: several may share the block.
+struct View {
+  explicit View(const Array& a) : first{a.raw_data()}, dtype{a.dtype()}, shape{a.shape()}, strides{a.strides()} {}
+  friend bool operator==(const View& a, const View& b) {
+    return a.first == b.first && a.dtype == b.dtype && a.shape == b.shape && a.strides == b.strides;
+  }
+  const void* first;
+  Dtype dtype;
+  Shape shape;
+  Strides strides;
+};
+
+// The packed forms of the arrays whose block of memory they are attached to.
 class Packed final : public detail::Attachment {
  public:
-  std::shared_ptr<void> find(const void* key, uint64_t generation) {
+  std::shared_ptr<void> find(const View& view, const void* key, uint64_t generation) {
     const std::lock_guard lock(mutex_);
     for (const Entry& entry : entries_) {
-      if (entry.key == key && entry.generation == generation) return entry.buffer;
+      if (entry.key == key && entry.generation == generation && entry.view == view) return entry.buffer;
     }
     return nullptr;
   }
-  void keep(const void* key, uint64_t generation, std::shared_ptr<void> buffer) {
-    constexpr size_t kMost = 8;  // a program that infers with eight batch sizes needs eight: InferenceSession's default
+  void keep(const View& view, const void* key, uint64_t generation, std::shared_ptr<void> buffer) {
+    constexpr int kMostOfView = 8;  // a program that infers with eight batch sizes: InferenceSession's default
+    constexpr size_t kMost = 256;
     const std::lock_guard lock(mutex_);
-    std::erase_if(entries_, [&](const Entry& e) { return e.key == key || e.generation != generation; });
-    if (entries_.size() == kMost) entries_.erase(entries_.begin());
-    entries_.push_back({key, generation, std::move(buffer)});
+    int of_view = 0;
+    for (const Entry& e : entries_) of_view += e.view == view ? 1 : 0;
+    std::erase_if(entries_, [&](const Entry& e) {
+      if (e.generation != generation) return true;
+      return e.view == view && (e.key == key || of_view-- >= kMostOfView);
+    });
+    if (entries_.size() >= kMost) entries_.erase(entries_.begin());
+    entries_.push_back({view, key, generation, std::move(buffer)});
   }
 
  private:
   struct Entry {
+    View view;
     const void* key;
     uint64_t generation;
     std::shared_ptr<void> buffer;
@@ -51,10 +70,10 @@ PackedWeights::PackedWeights(const Array* kept, const void* key, size_t bytes,
     packed = dynamic_cast<Packed*>(present);
     generation = kept->storage().generation.load(std::memory_order_relaxed);
   }
-  if (packed != nullptr && (buffer_ = packed->find(key, generation))) return;
+  if (packed != nullptr && (buffer_ = packed->find(View(*kept), key, generation))) return;
   buffer_ = std::shared_ptr<void>(memory::allocate(bytes), [bytes](void* data) { memory::deallocate(data, bytes); });
   pack(buffer_.get());
-  if (packed != nullptr) packed->keep(key, generation, buffer_);
+  if (packed != nullptr) packed->keep(View(*kept), key, generation, buffer_);
 }
 
 }  // namespace kusari::cpu

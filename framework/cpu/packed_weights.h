@@ -10,7 +10,7 @@
 namespace kusari::cpu {
 
 /// Weights in the order that an algorithm wants. When the caller says that they will come again unchanged, they are
-/// kept beside the array and packed again only after something has written to it.
+/// kept beside the array's memory, for each view of it, and packed again only after something has written there.
 class PackedWeights {
  public:
   /// `kept`: the array that the weights are in, or null to pack for this call alone. `key`: tells the orders of one

@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <cstring>
+#include <optional>
 #include <string>
+#include <type_traits>
 
 #include "kusari/framework/core/error.h"
 #include "kusari/framework/core/threads.h"
@@ -10,6 +12,7 @@
 #include "kusari/framework/cpu/convolution_packed.h"
 #include "kusari/framework/cpu/isa.h"
 #include "kusari/framework/cpu/isa/quantization.h"
+#include "kusari/framework/cpu/isa/vnni_packed_convolution.h"
 #include "kusari/framework/cpu/packed_weights.h"
 #include "kusari/framework/cpu/register.h"
 #include "kusari/framework/cpu/scratch.h"
@@ -73,66 +76,125 @@ Array channels_innermost(const Array& x) {
   return result;
 }
 
-/// Pairs of a group's weights in panels; with an odd number of channels the last one's partner is 0.
-void pack_pairs(const Array& W, const Array& zeros, const PackedConvolution& group, int64_t groups, int64_t taps,
-                int64_t channels, int16_t* to) {
-  const PackedConvolutionLoops& loops = packed_loops();
-  const bool is_signed = W.dtype() == Dtype::int8;
-  const int64_t padded = round_up(channels, 2), pairs = taps * padded / 2;
-  const int64_t panels = ceil_divide(group.outs, loops.columns);
-  parallel_for(groups * group.outs, 8, [&](int64_t begin, int64_t end) {
-    for (int64_t row = begin; row < end; ++row) {
-      const int64_t o = row % group.outs, panel = o / loops.columns, left = group.outs - panel * loops.columns;
-      const int64_t columns = left <= loops.narrow_columns ? loops.narrow_columns : loops.columns;
-      int16_t* const panel_at =
-          to + ((row / group.outs * panels + panel) * loops.columns * pairs + o % loops.columns) * 2;
-      const auto zero = static_cast<int>(zeros.data<float>()[row]);
-      for (int64_t tap = 0; tap < taps; ++tap) {
-        for (int64_t c = 0; c < channels; ++c) {
-          const int64_t at = (row * taps + tap) * channels + c, term = tap * padded + c;
-          const int q = is_signed ? W.data<int8_t>()[at] : W.data<uint8_t>()[at];
-          panel_at[term / 2 * columns * 2 + term % 2] = static_cast<int16_t>(q - zero);
-        }
-      }
-    }
-  });
+/// How many neighbouring integers an element of x has: Pairs of 16 bits, on any processor, or four of 8 bits.
+template <class X>
+constexpr int64_t kPerElement = 4 / int64_t{sizeof(X)};
+
+/// Whether weights without their zero points have 8 bits with a sign.
+bool fit_int8(Dtype dtype, const Array& zeros) {
+  const float wanted = dtype == Dtype::int8 ? 0.0f : 128.0f;
+  const auto* const zero = zeros.data<float>();
+  return std::all_of(zero, zero + zeros.size(), [&](float z) { return z == wanted; });
 }
 
-/// x without its zero point in 16 bits, with zeros around it where the call reads lines.
-class WideImages {
+/// The weights without their zero points: elements of a group in panels, with zeros where no channel is left, and
+/// before them the sum for each channel of y.
+template <class X>
+class QuantizedWeights {
  public:
-  WideImages(const ConvolutionProblem& p, PackedConvolution& call, const Array& x, int zero, int64_t padded_channels)
-      : is_padded_{reads_lines(call)}, padded_{call}, copy_{elements(p, call)} {
+  using Number = std::conditional_t<sizeof(X) == 1, int8_t, int16_t>;
+  QuantizedWeights(const ConvolutionProblem& p, const PackedConvolution& call, const Array& W, const Array& zeros,
+                   bool is_kept)
+      : sums_{p.out_channels},
+        group_elements_{ceil_divide(call.outs, packed_loops().columns) * packed_loops().columns * p.kernel_size() *
+                        call.depth} {
+    static constexpr char kKey = 0;  // its address is the key
+    const auto bytes = static_cast<size_t>(sums_ + p.groups * group_elements_) * sizeof(int32_t);
+    packed_.emplace(is_kept ? &W : nullptr, &kKey, bytes, [&](void* to) {
+      std::memset(to, 0, bytes);
+      pack(p, call, channels_innermost(W), zeros, static_cast<int32_t*>(to));
+    });
+  }
+  const int32_t* sums() const { return static_cast<const int32_t*>(packed_->get()); }
+  const void* group(int64_t i) const { return sums() + sums_ + i * group_elements_; }
+
+ private:
+  void pack(const ConvolutionProblem& p, const PackedConvolution& group, const Array& W, const Array& zeros,
+            int32_t* to) const {
+    const PackedConvolutionLoops& loops = packed_loops();
+    const bool is_signed = W.dtype() == Dtype::int8;
+    const int64_t taps = p.kernel_size(), channels = p.in_channels / p.groups, elements = taps * group.depth;
+    auto* const numbers = reinterpret_cast<Number*>(to + sums_);
+    parallel_for(p.out_channels, 8, [&](int64_t begin, int64_t end) {
+      for (int64_t row = begin; row < end; ++row) {
+        const int64_t o = row % group.outs, panel = o / loops.columns, left = group.outs - panel * loops.columns;
+        const int64_t columns = left <= loops.narrow_columns ? loops.narrow_columns : loops.columns;
+        const int64_t at = row / group.outs * group_elements_ + panel * loops.columns * elements + o % loops.columns;
+        const auto zero = static_cast<int>(zeros.data<float>()[row]);
+        int32_t sum = 0;
+        for (int64_t tap = 0; tap < taps; ++tap) {
+          for (int64_t c = 0; c < channels; ++c) {
+            const int64_t from = (row * taps + tap) * channels + c;
+            const int64_t element = tap * group.depth + c / kPerElement<X>;
+            const int q = (is_signed ? W.data<int8_t>()[from] : W.data<uint8_t>()[from]) - zero;
+            numbers[(at + element * columns) * kPerElement<X> + c % kPerElement<X>] = static_cast<Number>(q);
+            sum += q;
+          }
+        }
+        to[row] = sum;
+      }
+    });
+  }
+  int64_t sums_, group_elements_;
+  std::optional<PackedWeights> packed_;
+};
+
+/// x as the loops read it, channels innermost and filled up: without its zero point in 16 bits, or as uint8, int8 with
+/// 128 added. Where the call reads lines, there are zeros around it, or what stands for them: outside().
+template <class X>
+class QuantizedImages {
+ public:
+  QuantizedImages(const ConvolutionProblem& p, PackedConvolution& call, const Array& x, int zero)
+      : is_padded_{reads_lines(call)},
+        is_signed_{x.dtype() == Dtype::int8},
+        zero_{zero},
+        filled_{call.x_step * kPerElement<X>},
+        padded_{call},
+        is_copied_{sizeof(X) == 2 || is_signed_ || is_padded_ || filled_ != p.in_channels},
+        copy_{is_copied_ ? elements(p, call) : 0} {
+    call.x = x.raw_data();
+    if (!is_copied_) return;
     const int64_t height = is_padded_ ? padded_.height : call.height, width = is_padded_ ? padded_.width : call.width;
-    const int64_t line = width * padded_channels, channels = p.in_channels;
+    const int64_t line = width * filled_, channels = p.in_channels;
     const int64_t top = is_padded_ ? call.pad[0] : 0, left = is_padded_ ? call.pad[1] : 0;
-    const bool is_signed = x.dtype() == Dtype::int8;
     parallel_for(p.batch * height, std::max<int64_t>(1, (1 << 15) / line), [&](int64_t begin, int64_t end) {
       for (int64_t i = begin; i < end; ++i) {
         const int64_t image = i / height, y = i % height - top;
-        int16_t* const to = copy_.get() + i * line;
+        X* const to = copy_.get() + i * line;
         if (y < 0 || y >= call.height) {
-          std::fill_n(to, line, int16_t{0});
+          std::fill_n(to, line, outside());
           continue;
         }
-        const int64_t before = left * padded_channels, inside = call.width * padded_channels;
-        std::fill_n(to, before, int16_t{0});
-        quantization().widen(x.data<char>() + (image * call.height + y) * call.width * channels, is_signed, zero,
-                             call.width, channels, padded_channels, to + before);
-        std::fill_n(to + before + inside, line - before - inside, int16_t{0});
+        const int64_t before = left * filled_, inside = call.width * filled_;
+        std::fill_n(to, before, outside());
+        copy_line(x.data<char>() + (image * call.height + y) * call.width * channels, call.width, channels,
+                  to + before);
+        std::fill_n(to + before + inside, line - before - inside, outside());
       }
     });
     call.x = copy_.get();
     if (is_padded_) padded_.use(call, copy_.get());
   }
+  /// What zero is here.
+  X outside() const { return sizeof(X) == 2 ? X{0} : static_cast<X>(zero_ + (is_signed_ ? 128 : 0)); }
 
  private:
-  int64_t elements(const ConvolutionProblem& p, const PackedConvolution& call) const {
-    return 2 * p.batch * call.x_step * (is_padded_ ? padded_.height * padded_.width : call.height * call.width);
+  void copy_line(const void* from, int64_t n, int64_t channels, X* to) const {
+    if constexpr (sizeof(X) == 2) {
+      quantization().widen(from, is_signed_, zero_, n, channels, filled_, to);
+    } else {
+      quantization().fill_up(from, is_signed_, n, channels, filled_, to);
+    }
   }
-  bool is_padded_;
+  int64_t elements(const ConvolutionProblem& p, const PackedConvolution& call) const {
+    return p.batch * filled_ * (is_padded_ ? padded_.height * padded_.width : call.height * call.width);
+  }
+  bool is_padded_, is_signed_;
+  int zero_;
+  int64_t filled_;
   PaddedLines padded_;
-  Scratch<int16_t> copy_;
+  bool is_copied_;
+  Scratch<X> copy_;
 };
 
 /// Where y's numbers go.
@@ -141,33 +203,76 @@ struct QuantizedTarget {
   float scale = 0, zero = 0, low = 0, high = 0;
 };
 
-void run_quantized_group(const ConvolutionProblem& p, const PackedConvolution& call, const QuantizedTarget& target,
-                         int64_t first_channel) {
+void run_quantized_group(const ConvolutionProblem& p, const PackedConvolution& call, PackedConvolutionRun loop,
+                         const QuantizedTarget& target, int64_t first_channel) {
   const PackedConvolutionLoops& loops = packed_loops();
-  const bool is_narrow = is_8_bits(target.y);
+  const bool is_narrow = is_8_bits(target.y), is_cut = p.has_function == 0 || call.cut == ResultCut::to_range;
+  constexpr int64_t kMostRows = 96;
   const int64_t cached = (int64_t{1} << 15) / p.out_channels / loops.rows * loops.rows;  // positions of float32 results
-  PackedTasks(p, call, std::clamp<int64_t>(cached, loops.rows, 96))
-      .run([&](int64_t begin, int64_t end, int64_t first, int64_t last) {
-        const Scratch<const void*> addresses(round_up(end - begin, loops.rows) * call.kernel[0] * call.kernel[1]);
-        if (!is_narrow) {
-          loops.run_pairs(call, begin, end, first, last, addresses.get());
-          return finish_packed(p, call, begin, end, first, last);
-        }
-        const Scratch<float> results((end - begin) * call.y_step);
-        PackedConvolution task = call;
-        task.y = results.get();
-        task.y_first = begin;
-        loops.run_pairs(task, begin, end, first, last, addresses.get());
-        finish_packed(p, task, begin, end, first, last);
-        const int64_t column = first * loops.columns, columns = std::min(call.outs, last * loops.columns) - column;
-        const bool is_signed = target.y.dtype() == Dtype::int8, is_whole = columns == call.y_step;
-        const int64_t rows = is_whole ? 1 : end - begin, n = is_whole ? (end - begin) * columns : columns;
-        for (int64_t row = 0; row < rows; ++row) {
-          quantization().quantize(results.get() + row * call.y_step + column, target.scale, target.zero, target.low,
-                                  target.high, is_signed,
-                                  target.y.data<char>() + (begin + row) * call.y_step + first_channel + column, n);
-        }
-      });
+  const int64_t rows = is_narrow && is_cut ? kMostRows : std::clamp<int64_t>(cached, loops.rows, kMostRows);
+  const PackedRounding rounding = {is_narrow ? target.y.data<unsigned char>() + first_channel : nullptr,
+                                   call.y_step,
+                                   target.scale,
+                                   1 / target.scale,
+                                   target.zero,
+                                   target.low,
+                                   target.high};
+  PackedTasks(p, call, rows).run([&](int64_t begin, int64_t end, int64_t first, int64_t last) {
+    const Scratch<const void*> addresses(round_up(end - begin, loops.rows) * call.kernel[0] * call.kernel[1]);
+    if (!is_narrow) {
+      loop(call, begin, end, first, last, addresses.get());
+      return finish_packed(p, call, begin, end, first, last);
+    }
+    const Scratch<float> results((end - begin) * call.y_step);
+    PackedConvolution task = call;
+    task.y = results.get();
+    task.y_first = begin;
+    if (is_cut) task.rounding = &rounding;
+    loop(task, begin, end, first, last, addresses.get());
+    if (is_cut) return;
+    finish_packed(p, task, begin, end, first, last);
+    const int64_t column = first * loops.columns, columns = std::min(call.outs, last * loops.columns) - column;
+    const bool is_signed = target.y.dtype() == Dtype::int8, is_whole = columns == call.y_step;
+    const int64_t lines = is_whole ? 1 : end - begin, n = is_whole ? (end - begin) * columns : columns;
+    for (int64_t line = 0; line < lines; ++line) {
+      quantization().quantize(results.get() + line * call.y_step + column, target.scale, target.zero, target.low,
+                              target.high, is_signed, rounding.y + (begin + line) * call.y_step + column, n);
+    }
+  });
+}
+
+/// The arrays of a call in the dtypes that are computed with.
+struct QuantizedCall {
+  const kernels::QuantizedConvolution& options;
+  Array x, W, W_zeros, scale, bias, z;
+  int x_zero;
+  QuantizedTarget target;
+};
+
+template <class X>
+void run_quantized(const ConvolutionProblem& p, const QuantizedCall& given, PackedConvolutionRun loop) {
+  const int64_t channels = p.groups > 1 ? p.in_channels : round_up(p.in_channels, kPerElement<X>);
+  PackedConvolution call = packed_geometry(p, channels / kPerElement<X>);
+  const QuantizedWeights<X> weights(p, call, given.W, given.W_zeros, given.options.geometry.weights_are_fixed);
+  const QuantizedImages<X> images(p, call, given.x, given.x_zero);
+  const Scratch<X> outside(call.depth * kPerElement<X>);
+  std::fill_n(outside.get(), call.depth * kPerElement<X>, images.outside());
+  call.zeros = outside.get();
+  // Sums of 8 bits begin with what their zero points will have added.
+  const Scratch<int32_t> start(p.out_channels);
+  for (int64_t o = 0; o < p.out_channels; ++o) start.get()[o] = -int32_t{images.outside()} * weights.sums()[o];
+  for (int64_t i = 0; i < p.groups; ++i) {
+    const int64_t channel = i * call.outs;
+    PackedConvolution group = call;
+    group.x = static_cast<const int32_t*>(call.x) + i * call.depth;
+    group.w = weights.group(i);
+    group.start = sizeof(X) == 1 ? start.get() + channel : nullptr;
+    group.scale = given.scale.data<float>() + channel;
+    group.bias = given.bias.is_defined() ? given.bias.data<float>() + channel : nullptr;
+    group.z = given.z.is_defined() ? given.z.data<float>() + channel : nullptr;
+    group.y = is_8_bits(given.target.y) ? nullptr : given.target.y.data<float>() + channel;
+    run_quantized_group(p, group, loop, given.target, channel);
+  }
 }
 
 void quantized_convolution(Params<kernels::QuantizedConvolution> options, In x, In x_scale, In x_zero, In W, In W_scale,
@@ -192,44 +297,27 @@ void quantized_convolution(Params<kernels::QuantizedConvolution> options, In x, 
                      " groups: at most 2 axes and " + std::to_string(kernels::kMostQuantizedTerms) +
                      " terms, and with groups an even number of channels of each");
   }
-  static constexpr char kKey = 0;  // its address is the key
-  const PackedConvolutionLoops& loops = packed_loops();
-  const int64_t padded = p.groups > 1 ? p.in_channels : round_up(p.in_channels, 2);
-  PackedConvolution call = packed_geometry(p, padded / 2);
-  const int64_t panels = ceil_divide(call.outs, loops.columns),
-                group_pairs = panels * loops.columns * taps * call.depth;
-  const Array weights = channels_innermost(*W), W_zeros = numbers_by_channel(*W_zero, p.out_channels);
-  const auto bytes = static_cast<size_t>(p.groups * group_pairs) * 2 * sizeof(int16_t);
-  const bool is_kept = options->geometry.weights_are_fixed && weights.is_same(*W);
-  const PackedWeights packed(is_kept ? &*W : nullptr, &kKey, bytes, [&](void* to) {
-    std::memset(to, 0, bytes);
-    pack_pairs(weights, W_zeros, call, p.groups, taps, channels, static_cast<int16_t*>(to));
-  });
-
-  const Array scale = numbers_by_channel(*W_scale, p.out_channels);
+  QuantizedCall call = {*options,
+                        channels_innermost(*x),
+                        *W,
+                        numbers_by_channel(*W_zero, p.out_channels),
+                        numbers_by_channel(*W_scale, p.out_channels),
+                        bias->is_defined() ? bias->astype(Dtype::float32).contiguous() : Array(),
+                        z->is_defined() ? channels_innermost(z->astype(Dtype::float32)) : Array(),
+                        static_cast<int>(single_number(*x_zero)),
+                        {*y}};
   const float of_x = single_number(*x_scale);
-  for (int64_t o = 0; o < p.out_channels; ++o) scale.data<float>()[o] *= of_x;
-  const Array biases = bias->is_defined() ? bias->astype(Dtype::float32).contiguous() : Array();
-  const Array addend = z->is_defined() ? channels_innermost(z->astype(Dtype::float32)) : Array();
-  const QuantizedTarget target =
-      is_narrow ? QuantizedTarget{*y, single_number(*y_scale), single_number(*y_zero), static_cast<float>(options->low),
-                                  static_cast<float>(options->high)}
-                : QuantizedTarget{*y};
-  const WideImages images(p, call, channels_innermost(*x), static_cast<int>(single_number(*x_zero)), padded);
-  const Scratch<int16_t> zeros(2 * call.depth);
-  std::fill_n(zeros.get(), 2 * call.depth, int16_t{0});
-  call.zeros = zeros.get();
-  for (int64_t i = 0; i < p.groups; ++i) {
-    const int64_t channel = i * call.outs;
-    PackedConvolution group = call;
-    group.x = static_cast<const int16_t*>(call.x) + 2 * i * call.depth;
-    group.w = static_cast<const int16_t*>(packed.get()) + 2 * i * group_pairs;
-    group.scale = scale.data<float>() + channel;
-    group.bias = biases.is_defined() ? biases.data<float>() + channel : nullptr;
-    group.z = addend.is_defined() ? addend.data<float>() + channel : nullptr;
-    group.y = is_narrow ? nullptr : y->data<float>() + channel;
-    run_quantized_group(p, group, target, channel);
+  for (int64_t o = 0; o < p.out_channels; ++o) call.scale.data<float>()[o] *= of_x;
+  if (is_narrow) {
+    call.target = {*y, single_number(*y_scale), single_number(*y_zero), static_cast<float>(options->low),
+                   static_cast<float>(options->high)};
   }
+  static const PackedConvolutionRun of_bytes = KUSARI_VNNI_LOOPS(packed_convolution_of_bytes);
+  const bool is_whole = p.groups == 1 || channels % kPerElement<uint8_t> == 0;
+  if (of_bytes != nullptr && is_whole && fit_int8(W->dtype(), call.W_zeros)) {
+    return run_quantized<uint8_t>(p, call, of_bytes);
+  }
+  run_quantized<int16_t>(p, call, packed_loops().run_pairs);
 }
 
 }  // namespace

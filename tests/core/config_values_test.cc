@@ -74,7 +74,7 @@ std::vector<Setting> settings() {
   const std::string kMax = "18446744073709551615";
   std::vector<Setting> all = {
       choice("KUSARI_CONVOLUTION", {"direct", "blocked", "winograd", "im2col", "packed", "depthwise"}),
-      choice("KUSARI_CPU_ISA", {"v1", "v3", "v4", "v4_bf16"}),
+      choice("KUSARI_CPU_ISA", {"v1", "v3", "v4", "v4_vnni", "v4_bf16"}),
       choice("KUSARI_LAYOUT", {"nchw", "nhwc"}),
       choice("KUSARI_LOG_LEVEL", {"trace", "debug", "info", "warn", "error", "off"}),
       number("KUSARI_CUDA_MEMORY_LIMIT", "0", kMax),

@@ -137,6 +137,37 @@ TEST_CASE("convolution notices that fixed weights were written to") {
   CHECK(convolved() != std::vector<float>(before.size(), 0.0f));
 }
 
+TEST_CASE("convolutions whose fixed weights are parts of one array each have their own") {
+  for (const auto& [channels, groups] : {std::pair<int64_t, int64_t>{32, 1}, {24, 1}, {24, 24}, {24, 3}}) {
+    for (const Dtype dtype : {Dtype::float32, Dtype::float16, Dtype::bfloat16}) {
+      for (const bool is_innermost : {true, false}) {
+        CAPTURE(channels);
+        CAPTURE(groups);
+        CAPTURE(name(dtype));
+        CAPTURE(is_innermost);
+        const Problem p = {{{1, 1}, {1, 1}, {1, 1}, groups},
+                           {2, channels, 6, 6},
+                           {channels, channels / groups, 3, 3},
+                           {2, channels, 6, 6}};
+        const Array x = testing::uniform(p.x, -1, 1, 1).astype(dtype).channels_last();
+        const Shape all = {3 * channels, channels / groups, 3, 3};
+        const Array drawn = testing::uniform(all, -1, 1, 2).astype(dtype),
+                    W = is_innermost ? drawn.channels_last() : drawn;
+        kernels::Convolution g = p.parameters();
+        const auto convolved = [&](int64_t part, bool is_fixed) {
+          g.weights_are_fixed = is_fixed;
+          const Array y = empty_channels_last(p.y, dtype);
+          launch<kernels::ConvolutionForward>(Device(), g, x, W.slice(0, part * channels, channels), Array(), y);
+          return y.to_vector<float>();
+        };
+        for (int round = 0; round < 2; ++round) {
+          for (int64_t part = 0; part < 3; ++part) CHECK(convolved(part, true) == convolved(part, false));
+        }
+      }
+    }
+  }
+}
+
 TEST_CASE("convolution gives the same bits for any number of threads") {
   const int before = num_threads();
   for (const int64_t groups : {int64_t{1}, int64_t{2}, int64_t{24}}) {

@@ -45,7 +45,8 @@ struct Case {
   Problem problem;
   Dtype x, W, y;
   bool by_channel, has_bias, has_z, is_extreme;
-  int function;  // none, ReLU, ReLU to 6, sigmoid
+  int function;              // none, ReLU, ReLU to 6, sigmoid
+  bool is_symmetric = true;  // the weights' zero points are those that leave 8 bits
 };
 
 kernels::UnaryFunctor functor_of(int function) {
@@ -124,7 +125,8 @@ void check(const Case& c, uint64_t seed) {
   std::vector<int32_t> zeros;
   for (int64_t o = 0; o < (c.by_channel ? outs : 1); ++o) {
     scales.push_back(0.01f + 0.001f * static_cast<float>(o % 7));
-    zeros.push_back(c.W == Dtype::uint8 ? static_cast<int32_t>(100 + o % 50) : static_cast<int32_t>(o % 3));
+    const auto away = static_cast<int32_t>(c.is_symmetric ? 0 : o % 3);
+    zeros.push_back(c.W == Dtype::uint8 ? 128 - away : away);
   }
   const Shape by = {static_cast<int64_t>(scales.size())};
   const Array w_scale = array(scales, by), w_zero = array(zeros, by);
@@ -191,7 +193,8 @@ TEST_CASE("convolutions of 8 bits are exact sums of integers") {
                     choose(0, 1) == 0,
                     choose(0, 1) == 0,
                     choose(0, 4) == 0,
-                    static_cast<int>(choose(0, 3))};
+                    static_cast<int>(choose(0, 3)),
+                    seed % 2 == 0};
     check(c, seed);
   }
 }
@@ -200,6 +203,7 @@ TEST_CASE("convolutions of 8 bits do not saturate") {
   const Problem p = {{{1, 1}, {1, 1}, {1, 1}}, {1, 64, 9, 9}, {40, 64, 3, 3}, {1, 40, 9, 9}};
   check({p, Dtype::uint8, Dtype::int8, Dtype::float32, true, true, false, true, 0}, 7);
   check({p, Dtype::uint8, Dtype::uint8, Dtype::int8, false, true, true, true, 1}, 8);
+  check({p, Dtype::int8, Dtype::int8, Dtype::float32, true, true, false, true, 0, false}, 9);
 }
 
 TEST_CASE("convolutions of 8 bits over several blocks") {
@@ -207,6 +211,24 @@ TEST_CASE("convolutions of 8 bits over several blocks") {
     if (p.geometry.groups > 1 && p.W[1] % 2 != 0) continue;
     check({p, Dtype::uint8, Dtype::int8, Dtype::uint8, true, true, false, false, 2}, 11);
     check({p, Dtype::int8, Dtype::int8, Dtype::float32, true, false, true, false, 3}, 12);
+  }
+}
+
+TEST_CASE("convolutions of 8 bits whose fixed weights are parts of one array each have their own") {
+  const Problem p = {{{1, 1}, {1, 1}, {1, 1}}, {1, 8, 5, 5}, {8, 8, 3, 3}, {1, 8, 5, 5}};
+  const Array x = integers(p.x, Dtype::uint8, 1, false), W = integers({24, 8, 3, 3}, Dtype::int8, 2, false);
+  const Array one = full({}, 1.0f, Dtype::float32), none = full({}, 0, Dtype::int32);
+  kernels::QuantizedConvolution options;
+  const auto convolved = [&](int64_t part, bool is_fixed) {
+    options.geometry = p.parameters();
+    options.geometry.weights_are_fixed = is_fixed;
+    const Array y = empty_channels_last(p.y, Dtype::float32);
+    launch<kernels::QuantizedConvolutionForward>(Device(), options, x, one, none, W.slice(0, 8 * part, 8), one, none,
+                                                 Array(), Array(), Array(), Array(), y);
+    return y.to_vector<float>();
+  };
+  for (int round = 0; round < 2; ++round) {
+    for (int64_t part = 0; part < 3; ++part) CHECK(convolved(part, true) == convolved(part, false));
   }
 }
 

@@ -10,8 +10,16 @@ namespace kusari::cpu {
 /// What a loop does to a result in registers.
 enum class ResultCut : km::i64 { none, below_zero, to_range };
 
-/// One group of a convolution over two axes. Elements of x and w are float32 numbers or pairs of int16 numbers,
-/// distances are in elements.
+/// Results as integers of 8 bits: rint(y / scale) + zero between low and high.
+struct PackedRounding {
+  unsigned char* y;  // uint8 or int8, of the group's first channel
+  km::i64 y_step;
+  float scale, inverse;  // and its reciprocal
+  float zero, low, high;
+};
+
+/// One group of a convolution over two axes. Elements of x and w are float32 numbers, pairs of int16 numbers or four
+/// uint8 and int8 numbers; distances are in elements.
 struct PackedConvolution {
   km::i64 height, width, out_height, out_width;  // of x, y
   km::i64 kernel[2], stride[2], pad[2], dilate[2];
@@ -21,14 +29,22 @@ struct PackedConvolution {
   const void* x;
   const void* zeros;   // `depth` of them: what lies outside of x
   const void* w;       // packed
-  const float* scale;  // of pairs: by which sums are multiplied
+  const int* start;    // of integers: what sums begin with, or null
+  const float* scale;  // of integers: by which sums are multiplied
   const float* bias;   // or null: added to the sums
   const float* z;      // or null: like y, added then
   float* y;
   km::i64 y_first;  // the position that y begins with
   ResultCut cut;
   float limit;  // of ResultCut::to_range: [0, limit]
+  /// Of integers: where the results go, rounded, while y has room for sums that are not complete; or null.
+  const PackedRounding* rounding;
 };
+
+/// Positions [begin, end) of all images, columns of the panels [first, last). `addresses`: room for the kernel's
+/// positions times (end - begin) rounded up to whole tiles.
+using PackedConvolutionRun = void (*)(const PackedConvolution& call, km::i64 begin, km::i64 end, km::i64 first,
+                                      km::i64 last, const void** addresses);
 
 struct PackedConvolutionLoops {
   km::i64 rows, columns;   // of a tile of y that is computed at a time; a panel of weights has so many columns
@@ -36,14 +52,11 @@ struct PackedConvolutionLoops {
 
   /// Panels [first, last) of w: (outs, depth) in order, both of them any number. A panel is (depth, columns).
   void (*pack)(const float* w, km::i64 depth, km::i64 outs, km::i64 first, km::i64 last, float* packed);
-  /// Positions [begin, end) of all images, columns of the panels [first, last). `addresses`: room for the kernel's
-  /// positions times (end - begin) rounded up to whole tiles. Each sum is over the positions of the kernel and the
-  /// channels in order, each product added with one rounding.
-  void (*run)(const PackedConvolution& call, km::i64 begin, km::i64 end, km::i64 first, km::i64 last,
-              const void** addresses);
-  /// The same for pairs, both of whose products are added to sums of 32 bits: exact where these suffice.
-  void (*run_pairs)(const PackedConvolution& call, km::i64 begin, km::i64 end, km::i64 first, km::i64 last,
-                    const void** addresses);
+  /// Of numbers: each sum is over the positions of the kernel and the channels in order, each product added with one
+  /// rounding.
+  PackedConvolutionRun run;
+  /// Of pairs, both of whose products are added to sums of 32 bits: exact where these suffice.
+  PackedConvolutionRun run_pairs;
 };
 
 KUSARI_DECLARE_LOOPS(PackedConvolutionLoops, packed_convolution_loops)

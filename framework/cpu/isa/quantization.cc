@@ -28,6 +28,21 @@ void widen(const void* x, bool is_signed, int zero, i64 n, i64 channels, i64 pad
   widen_as(static_cast<const unsigned char*>(x), zero, n, channels, padded, to);
 }
 
+void fill_up(const void* x, bool is_signed, i64 n, i64 channels, i64 padded, unsigned char* to) {
+  const auto* from = static_cast<const unsigned char*>(x);
+  const unsigned char sign = is_signed ? 128 : 0;
+  if (channels == padded) {
+    n *= channels;
+    channels = padded = n;
+    n = n > 0 ? 1 : 0;
+  }
+  for (i64 i = 0; i < n; ++i, from += channels, to += padded) {
+#pragma omp simd
+    for (i64 c = 0; c < channels; ++c) to[c] = static_cast<unsigned char>(from[c] ^ sign);
+    for (i64 c = channels; c < padded; ++c) to[c] = 0;
+  }
+}
+
 template <class Q>
 void quantize_as(const float* x, float scale, float zero, float low, float high, Q* q, i64 n) {
   const kernels::Quantize op = {low, high};
@@ -40,7 +55,7 @@ void quantize(const float* x, float scale, float zero, float low, float high, bo
   quantize_as(x, scale, zero, low, high, static_cast<unsigned char*>(q), n);
 }
 
-constexpr QuantizationLoops kLoops = {widen, quantize};
+constexpr QuantizationLoops kLoops = {widen, fill_up, quantize};
 
 }  // namespace
 

@@ -1,0 +1,335 @@
+#pragma once
+
+#include "kusari/framework/cpu/isa/gemm_block.h"
+#include "kusari/framework/cpu/isa/packed_convolution.h"
+#include "kusari/framework/cpu/isa/result_cut.h"
+#include "kusari/framework/cpu/isa/rounding.h"
+
+#if defined(__SSE2__)
+#include <immintrin.h>
+#endif
+
+// The innermost loops of packed convolutions. Included only by the sources beside it, each of which has its own copy.
+namespace kusari::cpu {
+namespace {
+
+constexpr i64 kLanes = Simd<float>::kLanes;
+// Sums of a tile stay in registers, beside a row of a panel.
+constexpr int kTileRows = kVectorBytes == 64 ? 12 : (kVectorBytes == 32 ? 6 : 4);
+constexpr int kTileVectors = 2;
+constexpr i64 kPanel = kTileVectors * kLanes;
+constexpr i64 kDepth = 256;  // elements of a row at a time: their part of a panel stays in the first-level cache
+
+// What the elements of x and w are: numbers, or several integers whose products are added to one sum.
+struct Numbers {
+  using Element = float;
+  [[gnu::always_inline]] static Vector<float> add(Vector<float> left, Vector<float> right, Vector<float> sum) {
+    return multiply_add<float>(left, right, sum);
+  }
+};
+struct Pairs {  // of int16
+  using Element = int;
+  [[gnu::always_inline]] static Vector<int> add(Vector<int> left, Vector<int> right, Vector<int> sum) {
+#if defined(__AVX512BW__)
+    return sum + reinterpret_cast<Vector<int>>(
+                     _mm512_madd_epi16(reinterpret_cast<__m512i>(left), reinterpret_cast<__m512i>(right)));
+#elif defined(__AVX2__)
+    return sum + reinterpret_cast<Vector<int>>(
+                     _mm256_madd_epi16(reinterpret_cast<__m256i>(left), reinterpret_cast<__m256i>(right)));
+#elif defined(__SSE2__)
+    return sum + reinterpret_cast<Vector<int>>(
+                     _mm_madd_epi16(reinterpret_cast<__m128i>(left), reinterpret_cast<__m128i>(right)));
+#else
+    // Little-endian: the first of a pair is its lower half.
+    return sum + ((left << 16) >> 16) * ((right << 16) >> 16) + (left >> 16) * (right >> 16);
+#endif
+  }
+};
+#if defined(__AVX512VNNI__)
+struct Quads {  // of uint8 in x, int8 in w
+  using Element = int;
+  [[gnu::always_inline]] static Vector<int> add(Vector<int> left, Vector<int> right, Vector<int> sum) {
+    return reinterpret_cast<Vector<int>>(_mm512_dpbusd_epi32(
+        reinterpret_cast<__m512i>(sum), reinterpret_cast<__m512i>(left), reinterpret_cast<__m512i>(right)));
+  }
+};
+#endif
+
+/// Rows of y times the columns of a panel, over some of the sums' terms. Sums that are not complete are kept in y.
+template <class Kind>
+struct Strip {
+  const void* const* addresses;  // of the rows, tile by tile: kTileRows for each position of the kernel
+  i64 all_taps, taps;            // of which these are summed now
+  i64 skip, depth;               // elements [skip, skip + depth) at each
+  const typename Kind::Element* w;
+  const typename Kind::Element* next;  // what will be read after w, or null
+  i64 rows, y_step;
+  float* y;
+  bool is_first, is_last;  // of the terms
+  const int* start;        // or null: what sums of integers begin with
+  const float* scale;
+  const float* bias;
+  const float* z;
+  ResultCut cut;
+  float limit;
+  const PackedRounding* rounding;  // or null
+  unsigned char* q;                // where the rounded results go
+};
+
+/// The rows of all tiles but the last one, which has as many or less: all are long enough to hide how long a sum takes.
+[[gnu::always_inline]] inline i64 rows_of_tiles(i64 rows) {
+  const i64 tiles = (rows + kTileRows - 1) / kTileRows;
+  return tiles > 0 ? (rows + tiles - 1) / tiles : 0;
+}
+
+template <class Kind, int kRows, int kVectors>
+[[gnu::always_inline]] inline void finish_tile(const Strip<Kind>& strip, Vector<float> (&value)[kRows][kVectors],
+                                               const float* z) {
+  if (strip.bias != nullptr) {
+    for (int v = 0; v < kVectors; ++v) {
+      const Vector<float> bias = load(strip.bias + v * kLanes);
+      for (int r = 0; r < kRows; ++r) value[r][v] += bias;
+    }
+  }
+  if (z != nullptr) {
+    for (int r = 0; r < kRows; ++r) {
+      for (int v = 0; v < kVectors; ++v) value[r][v] += load(z + r * strip.y_step + v * kLanes);
+    }
+  }
+  if (strip.cut == ResultCut::below_zero) {
+    for (int r = 0; r < kRows; ++r) {
+      for (int v = 0; v < kVectors; ++v) value[r][v] = cut_result(value[r][v], ResultCut::below_zero, Vector<float>{});
+    }
+  } else if (strip.cut == ResultCut::to_range) {
+    const Vector<float> limit = strip.limit - Vector<float>{};
+    for (int r = 0; r < kRows; ++r) {
+      for (int v = 0; v < kVectors; ++v) value[r][v] = cut_result(value[r][v], ResultCut::to_range, limit);
+    }
+  }
+}
+
+template <class Kind, int kRows, int kVectors>
+[[gnu::always_inline]] inline void multiply_tile(const Strip<Kind>& strip, i64 row, const void* const* addresses) {
+  using T = typename Kind::Element;
+  float* const y = strip.y + row * strip.y_step;
+  Vector<T> sum[kRows][kVectors];
+  if (!strip.is_first) {
+    for (int r = 0; r < kRows; ++r) {
+      for (int v = 0; v < kVectors; ++v) {
+        sum[r][v] = reinterpret_cast<Vector<T>>(load(y + r * strip.y_step + v * kLanes));
+      }
+    }
+  } else {
+    Vector<T> start[kVectors] = {};
+    if constexpr (!__is_same(T, float)) {
+      if (strip.start != nullptr) {
+        for (int v = 0; v < kVectors; ++v) start[v] = load(strip.start + v * kLanes);
+      }
+    }
+    for (int r = 0; r < kRows; ++r) {
+      for (int v = 0; v < kVectors; ++v) sum[r][v] = start[v];
+    }
+  }
+  const T* w = strip.w;
+  const T* next = row == 0 ? strip.next : nullptr;
+  const i64 depth = strip.depth;
+  for (i64 tap = 0; tap < strip.taps; ++tap, addresses += kTileRows) {
+    const T* rows[kRows];
+    for (int r = 0; r < kRows; ++r) rows[r] = static_cast<const T*>(addresses[r]) + strip.skip;
+    for (i64 p = 0; p < depth; ++p, w += kVectors * kLanes) {
+      if (next != nullptr) {  // into the second-level cache: the first has no room for both
+        for (int v = 0; v < kVectors; ++v) __builtin_prefetch(next + v * kLanes, 0, 2);
+        next += kVectors * kLanes;
+      }
+      Vector<T> right[kVectors];
+      for (int v = 0; v < kVectors; ++v) right[v] = load(w + v * kLanes);
+      for (int r = 0; r < kRows; ++r) {
+        const Vector<T> left = rows[r][p] - Vector<T>{};  // in every lane
+        for (int v = 0; v < kVectors; ++v) sum[r][v] = Kind::add(left, right[v], sum[r][v]);
+      }
+    }
+  }
+  Vector<float> value[kRows][kVectors];
+  for (int r = 0; r < kRows; ++r) {
+    for (int v = 0; v < kVectors; ++v) value[r][v] = reinterpret_cast<Vector<float>>(sum[r][v]);
+  }
+  if (strip.is_last) {
+    if constexpr (!__is_same(T, float)) {
+      for (int v = 0; v < kVectors; ++v) {
+        const Vector<float> scale = load(strip.scale + v * kLanes);
+        for (int r = 0; r < kRows; ++r) value[r][v] = __builtin_convertvector(sum[r][v], Vector<float>) * scale;
+      }
+    }
+    finish_tile<Kind, kRows, kVectors>(strip, value, strip.z != nullptr ? strip.z + row * strip.y_step : nullptr);
+    if constexpr (!__is_same(T, float)) {
+      if (strip.rounding != nullptr) {
+        const Rounding rounding(*strip.rounding);
+        for (int r = 0; r < kRows; ++r) {
+          for (int v = 0; v < kVectors; ++v) {
+            rounding.store(value[r][v], strip.q + (row + r) * strip.rounding->y_step + v * kLanes);
+          }
+        }
+        return;
+      }
+    }
+  }
+  for (int r = 0; r < kRows; ++r) {
+    for (int v = 0; v < kVectors; ++v) store(y + r * strip.y_step + v * kLanes, value[r][v]);
+  }
+}
+
+/// The tiles of kRows rows, of all which rows_of_tiles() gives: all but the last one, or the last one alone.
+template <class Kind, int kRows, int kVectors>
+void multiply_tiles(const Strip<Kind>& strip, i64 first) {
+  const void* const* addresses = strip.addresses + first / rows_of_tiles(strip.rows) * kTileRows * strip.all_taps;
+  for (i64 row = first; row + kRows <= strip.rows; row += kRows, addresses += kTileRows * strip.all_taps) {
+    multiply_tile<Kind, kRows, kVectors>(strip, row, addresses);
+  }
+}
+
+/// For 1 .. kCount rows.
+template <class Kind, int kVectors, int kCount, int... kRows>
+struct TileFunctions : TileFunctions<Kind, kVectors, kCount - 1, kCount, kRows...> {};
+template <class Kind, int kVectors, int... kRows>
+struct TileFunctions<Kind, kVectors, 0, kRows...> {
+  using Function = void (*)(const Strip<Kind>& strip, i64 first);
+  static constexpr Function kOfRows[] = {&multiply_tiles<Kind, kRows, kVectors>...};
+};
+
+template <class Kind, int kVectors>
+void multiply_strip(const Strip<Kind>& strip) {
+  using Functions = TileFunctions<Kind, kVectors, kTileRows>;
+  const i64 tile = rows_of_tiles(strip.rows), rest = strip.rows % tile;
+  Functions::kOfRows[tile - 1](strip, 0);
+  if (rest > 0) Functions::kOfRows[rest - 1](strip, strip.rows - rest);
+}
+
+template <class T>
+void copy_rows(const T* from, i64 from_step, i64 rows, i64 columns, T* to, i64 to_step) {
+  for (i64 r = 0; r < rows; ++r) {
+    for (i64 c = 0; c < columns; ++c) to[r * to_step + c] = from[r * from_step + c];
+  }
+}
+
+/// Where fewer columns are left than the vectors hold: tile by tile through memory that has all of them.
+template <class Kind, int kVectors>
+void multiply_ragged_strip(const Strip<Kind>& strip, i64 columns) {
+  constexpr i64 kRow = kVectors * kLanes;
+  alignas(64) float y[kTileRows * kRow] = {}, z[kTileRows * kRow] = {}, bias[kRow] = {}, scale[kRow] = {};
+  alignas(64) unsigned char q[kTileRows * kRow];
+  alignas(64) int start[kRow] = {};
+  if (strip.start != nullptr) copy_rows(strip.start, 0, 1, columns, start, 0);
+  if (strip.scale != nullptr) copy_rows(strip.scale, 0, 1, columns, scale, 0);
+  if (strip.bias != nullptr) copy_rows(strip.bias, 0, 1, columns, bias, 0);
+  PackedRounding rounding = {};
+  if (strip.rounding != nullptr) rounding = *strip.rounding;
+  rounding.y_step = kRow;
+  Strip<Kind> part = strip;
+  part.scale = scale;
+  part.y = y;
+  part.q = q;
+  part.y_step = kRow;
+  part.start = strip.start != nullptr ? start : nullptr;
+  part.bias = strip.bias != nullptr ? bias : nullptr;
+  part.z = strip.z != nullptr ? z : nullptr;
+  part.rounding = strip.rounding != nullptr ? &rounding : nullptr;
+  const i64 tile = rows_of_tiles(strip.rows);
+  for (i64 row = 0; row < strip.rows; row += tile, part.addresses += kTileRows * strip.all_taps, part.next = nullptr) {
+    part.rows = strip.rows - row < tile ? strip.rows - row : tile;
+    float* const result = strip.y + row * strip.y_step;
+    if (!strip.is_first) copy_rows(result, strip.y_step, part.rows, columns, y, kRow);
+    if (strip.z != nullptr) copy_rows(strip.z + row * strip.y_step, strip.y_step, part.rows, columns, z, kRow);
+    multiply_strip<Kind, kVectors>(part);
+    if (strip.is_last && strip.rounding != nullptr) {
+      copy_rows(q, kRow, part.rows, columns, strip.q + row * strip.rounding->y_step, strip.rounding->y_step);
+    } else {
+      copy_rows(y, kRow, part.rows, columns, result, strip.y_step);
+    }
+  }
+}
+
+template <class Kind, int kVectors>
+void multiply_columns(const Strip<Kind>& strip, i64 columns) {
+  columns >= kVectors* kLanes ? multiply_strip<Kind, kVectors>(strip)
+                              : multiply_ragged_strip<Kind, kVectors>(strip, columns);
+}
+
+/// Where the rows [begin, end) of the product lie in x, tile by tile.
+template <class T>
+void find_addresses(const PackedConvolution& call, i64 begin, i64 end, const void** addresses) {
+  const i64 taps = call.kernel[0] * call.kernel[1], image_size = call.out_height * call.out_width;
+  const i64 tile = rows_of_tiles(end - begin);
+  i64 image = begin / image_size, line = begin % image_size / call.out_width, column = begin % call.out_width;
+  const T* const outside = static_cast<const T*>(call.zeros);
+  for (i64 first = begin; first < end; first += tile, addresses += taps * kTileRows) {
+    for (i64 r = 0; r < tile && first + r < end; ++r) {
+      const i64 top = line * call.stride[0] - call.pad[0], left = column * call.stride[1] - call.pad[1];
+      const T* const x = static_cast<const T*>(call.x) + image * call.x_image;
+      for (i64 i = 0; i < call.kernel[0]; ++i) {
+        const i64 y = top + i * call.dilate[0];
+        const bool is_line = y >= 0 && y < call.height;
+        for (i64 j = 0; j < call.kernel[1]; ++j) {
+          const i64 at = left + j * call.dilate[1];
+          const bool is_inside = is_line && at >= 0 && at < call.width;
+          addresses[(i * call.kernel[1] + j) * kTileRows + r] =
+              is_inside ? x + y * call.x_line + at * call.x_step : outside;
+        }
+      }
+      if (++column < call.out_width) continue;
+      column = 0;
+      if (++line < call.out_height) continue;
+      line = 0;
+      ++image;
+    }
+  }
+}
+
+template <class Kind>
+void run(const PackedConvolution& call, i64 begin, i64 end, i64 first, i64 last, const void** addresses) {
+  using T = typename Kind::Element;
+  const i64 taps = call.kernel[0] * call.kernel[1], whole = taps * call.depth;
+  find_addresses<T>(call, begin, end, addresses);
+  // Some positions of the kernel, or a part of one.
+  const i64 parts = (call.depth + kDepth - 1) / kDepth, part = (call.depth + parts - 1) / parts;
+  const i64 at_once = parts > 1 ? 1 : kDepth / call.depth;
+  const auto weights = [&](i64 panel, i64 tap, i64 skip) {
+    const i64 column = panel * kPanel, row = call.outs - column <= kLanes ? kLanes : kPanel;
+    return static_cast<const T*>(call.w) + column * whole + (tap * call.depth + skip) * row;
+  };
+  Strip<Kind> strip;
+  strip.all_taps = taps;
+  strip.rows = end - begin;
+  strip.y_step = call.y_step;
+  strip.cut = call.cut;
+  strip.limit = call.limit;
+  strip.rounding = call.rounding;
+  for (i64 tap = 0; tap < taps; tap += at_once) {
+    strip.addresses = addresses + tap * kTileRows;
+    strip.taps = taps - tap < at_once ? taps - tap : at_once;
+    for (strip.skip = 0; strip.skip < call.depth; strip.skip += part) {
+      strip.depth = call.depth - strip.skip < part ? call.depth - strip.skip : part;
+      strip.is_first = tap == 0 && strip.skip == 0;
+      strip.is_last = tap + strip.taps == taps && strip.skip + strip.depth == call.depth;
+      for (i64 panel = first; panel < last; ++panel) {
+        const i64 column = panel * kPanel, columns = call.outs - column, place = begin * call.y_step + column;
+        strip.w = weights(panel, tap, strip.skip);
+        // The part after this one is read anew, from its beginning, by the first panel.
+        strip.next = panel + 1 < last                        ? weights(panel + 1, tap, strip.skip)
+                     : strip.is_last                         ? nullptr
+                     : strip.skip + strip.depth < call.depth ? weights(first, tap, strip.skip + part)
+                                                             : weights(first, tap + at_once, 0);
+        strip.start = call.start != nullptr ? call.start + column : nullptr;
+        strip.scale = call.scale != nullptr ? call.scale + column : nullptr;
+        strip.bias = call.bias != nullptr ? call.bias + column : nullptr;
+        strip.y = call.y + place - call.y_first * call.y_step;
+        strip.z = call.z != nullptr ? call.z + place : nullptr;
+        strip.q = call.rounding != nullptr ? call.rounding->y + begin * call.rounding->y_step + column : nullptr;
+        columns <= kLanes ? multiply_columns<Kind, 1>(strip, columns)
+                          : multiply_columns<Kind, kTileVectors>(strip, columns);
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace kusari::cpu
