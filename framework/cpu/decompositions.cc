@@ -39,6 +39,15 @@ struct Matrices {
   }
 };
 
+template <class T>
+bool all_finite(const Matrices& matrices, int64_t i) {
+  return matrices.rows == 0 || matrices.columns == 0 || matrices.at<T>(i).allFinite();
+}
+template <class M>
+void set_identity(M& matrix) {
+  if (matrix.size() > 0) matrix.setIdentity();
+}
+
 /// A result in the dtype of the computation, which goes to its array at the end.
 class MatrixResult {
  public:
@@ -75,7 +84,10 @@ void in_precision_of(Dtype dtype, const Body& body) {
   }
 }
 
+// What follows goes through no empty matrices, however many or however wide they are.
+
 void qr_decomposition(In a, Out q, Out r) {
+  if (q->size() == 0 && r->size() == 0) return;
   in_precision_of(a->dtype(), [&]<class T>(Dtype dtype) {
     const Matrices from(*a, dtype);
     const MatrixResult to_q(*q, dtype), to_r(*r, dtype);
@@ -83,13 +95,13 @@ void qr_decomposition(In a, Out q, Out r) {
     for_each_matrix(from.count, from.rows * from.columns * from.columns, [&](int64_t i) {
       auto qi = qs.at<T>(i);
       auto ri = rs.at<T>(i);
-      if (!from.at<T>(i).allFinite()) {
+      if (!all_finite<T>(from, i)) {
         qi.setConstant(std::numeric_limits<T>::quiet_NaN());
         ri.setConstant(std::numeric_limits<T>::quiet_NaN());
         return;
       }
-      qi.setIdentity();
-      ri.setZero();
+      set_identity(qi);
+      if (ri.size() > 0) ri.setZero();
       if (from.rows == 0 || from.columns == 0) return;
       const Eigen::HouseholderQR<ColumnMatrix<T>> solver(from.at<T>(i));
       qi = solver.householderQ() * ColumnMatrix<T>::Identity(qs.rows, qs.columns);
@@ -102,6 +114,7 @@ void qr_decomposition(In a, Out q, Out r) {
 }
 
 void singular_value_decomposition(In a, Out u, Out s, Out vt) {
+  if (s->size() == 0 && (!u || u->size() == 0) && (!vt || vt->size() == 0)) return;
   in_precision_of(a->dtype(), [&]<class T>(Dtype dtype) {
     const Matrices from(*a, dtype);
     const bool wants_vectors = static_cast<bool>(u);
@@ -113,7 +126,7 @@ void singular_value_decomposition(In a, Out u, Out s, Out vt) {
                                            : Eigen::ComputeThinU | Eigen::ComputeThinV;
     for_each_matrix(from.count, from.rows * from.columns * k * 10, [&](int64_t i) {
       Eigen::Map<Eigen::Matrix<T, Eigen::Dynamic, 1>> si(to_s.array().template data<T>() + i * k, k);
-      const bool is_finite = from.at<T>(i).allFinite();
+      const bool is_finite = all_finite<T>(from, i);
       if (!is_finite) si.setConstant(std::numeric_limits<T>::quiet_NaN());
       if (!wants_vectors) {
         if (is_finite && k > 0) si = Eigen::BDCSVD<ColumnMatrix<T>>(from.at<T>(i), wanted).singularValues();
@@ -122,8 +135,8 @@ void singular_value_decomposition(In a, Out u, Out s, Out vt) {
       auto ui = Matrices(to_u.array(), dtype).at<T>(i);
       auto vi = Matrices(to_vt.array(), dtype).at<T>(i);
       if (!is_finite || k == 0) {
-        ui.setIdentity();
-        vi.setIdentity();
+        set_identity(ui);
+        set_identity(vi);
         if (!is_finite) {
           ui.setConstant(std::numeric_limits<T>::quiet_NaN());
           vi.setConstant(std::numeric_limits<T>::quiet_NaN());
@@ -143,6 +156,7 @@ void singular_value_decomposition(In a, Out u, Out s, Out vt) {
 }
 
 void solve_linear(Params<kernels::MatrixCall> call, In a, In b, Out x) {
+  if (x->size() == 0) return;
   in_precision_of(a->dtype(), [&]<class T>(Dtype dtype) {
     const Matrices left(*a, dtype), right(*b, dtype);
     const MatrixResult to(*x, dtype);

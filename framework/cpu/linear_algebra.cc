@@ -44,6 +44,7 @@ void for_matrices(int64_t count, int64_t n, const Body& body) {
 /// Runs body<T>(count, n, a, y) on C-ordered matrices of T.
 template <class T, class Body>
 void with_matrices_of(const Array& a, const Array& y, const Body& body) {
+  if (y.size() == 0) return;  // of however many matrices
   const Array from = a.astype(dtype_of<T>).contiguous();
   const bool direct = y.dtype() == dtype_of<T> && y.is_contiguous();
   const Array to = direct ? y : empty(y.shape(), dtype_of<T>);

@@ -165,3 +165,18 @@ TEST_CASE("xp::vector_norm and matrix_norm") {
   check_equal(xp::matrix_norm(x, xp::MatrixNorm::spectral), {}, {s[0]}, 1e-14);
   check_equal(xp::matrix_norm(x, xp::MatrixNorm::smallest_singular), {}, {s[1]}, 1e-14);
 }
+
+TEST_CASE("xp: linear algebra does not go through empty matrices, however many or wide") {
+  if (is_cpu_only("xp::svdvals")) return;
+  constexpr int64_t kHuge = int64_t{1} << 40;
+  const auto none = [](const Shape& shape) { return zeros(shape, Dtype::float32, test_device()); };
+  check_equal(xp::matrix_norm(none({3, 0, kHuge}), xp::MatrixNorm::nuclear), {3}, {0, 0, 0});
+  CHECK(xp::svd(none({kHuge, 0, 3}), {.full_matrices = false}).vt.shape() == Shape{kHuge, 0, 3});
+  CHECK(xp::svd(none({0, kHuge}), {.full_matrices = false}).u.shape() == Shape{0, 0});
+  CHECK(xp::qr(none({kHuge, 0, 0})).r.shape() == Shape{kHuge, 0, 0});
+  CHECK(xp::qr(none({0, kHuge})).r.shape() == Shape{0, kHuge});
+  CHECK(xp::inv(none({kHuge, 0, 0})).shape() == Shape{kHuge, 0, 0});
+  CHECK(xp::cholesky(none({kHuge, 0, 0})).shape() == Shape{kHuge, 0, 0});
+  CHECK(xp::solve(none({kHuge, 0, 0}), none({kHuge, 0, 2})).shape() == Shape{kHuge, 0, 2});
+  check_equal(xp::svd(none({0, 2})).vt, {2, 2}, {1, 0, 0, 1});
+}

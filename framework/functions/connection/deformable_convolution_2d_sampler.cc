@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <string>
-#include <vector>
 
 #include "kusari/framework/autograd/cast.h"
 #include "kusari/framework/autograd/function_node.h"
@@ -43,17 +42,15 @@ Dims checked(const PerAxis& option, const char* argument, int64_t least) {
 // Where the kernel's elements lie without offsets: (1, 2, h w, kh kw), columns first.
 Array regular_points(const Shape& kernel, const Dims& size, const Dims& stride, const Dims& pad, const Device& device) {
   const int64_t kh = kernel[2], kw = kernel[3], count = size[0] * size[1];
-  std::vector<double> values;
-  values.reserve(static_cast<size_t>(2 * count * kh * kw));
+  const Array points = empty({1, 2, count, kh * kw}, Dtype::float64);
+  auto* at = points.data<double>();
   for (int64_t p = 0; p < count; ++p) {
-    for (int64_t k = 0; k < kh * kw; ++k)
-      values.push_back(static_cast<double>(p % size[1] * stride[1] + k % kw - pad[1]));
+    for (int64_t k = 0; k < kh * kw; ++k) *at++ = static_cast<double>(p % size[1] * stride[1] + k % kw - pad[1]);
   }
   for (int64_t p = 0; p < count; ++p) {
-    for (int64_t k = 0; k < kh * kw; ++k)
-      values.push_back(static_cast<double>(p / size[1] * stride[0] + k / kw - pad[0]));
+    for (int64_t k = 0; k < kh * kw; ++k) *at++ = static_cast<double>(p / size[1] * stride[0] + k / kw - pad[0]);
   }
-  return array(values, {1, 2, count, kh * kw}, device);
+  return points.to_device(device);
 }
 
 }  // namespace

@@ -87,6 +87,9 @@ TEST_CASE("deformable_convolution_2d_sampler refuses what does not fit") {
   CHECK_THROWS_AS(F::deformable_convolution_2d_sampler(x, offset, ones({3, 1, 2, 2})), TypeError);
   CHECK_THROWS_AS(F::deformable_convolution_2d_sampler(x, offset, W, ones({2})), TypeError);
   CHECK_THROWS_AS(F::deformable_convolution_2d_sampler(x, offset.astype(Dtype::float64), W), TypeError);
+  // Of no image, but its positions have no room.
+  CHECK_THROWS_AS(F::deformable_convolution_2d_sampler(zeros({0, 2, 4, 4}), zeros({0, 8, 1L << 31, 1L << 24}), W),
+                  OutOfMemoryError);
 }
 
 }  // namespace
