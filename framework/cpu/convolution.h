@@ -3,10 +3,10 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
-#include <optional>
 
 #include "kusari/framework/core/array.h"
 #include "kusari/framework/core/dtype.h"
+#include "kusari/framework/cpu/isa/packed_convolution.h"
 #include "kusari/framework/kernels/convolution.h"
 
 // What the sources of the convolution share.
@@ -108,8 +108,9 @@ void finish_convolution(const ConvolutionProblem& p, const ConvolutionArrays& a,
 
 /// Where the problem has a functor: that of n neighbouring elements of y, in place, on the calling thread.
 void apply_function(const ConvolutionProblem& p, void* y, int64_t n);
-/// The largest result where the functor, or ReLU, cuts float32 results at 0 and there.
-std::optional<float> range_limit(const ConvolutionProblem& p);
+/// How loops may cut float32 results in registers, with the bits of the problem's ReLU or functor; ResultCut::none
+/// where there is nothing to cut or apply_function() must do it.
+ResultRange range_of(const ConvolutionProblem& p);
 
 // Each algorithm computes all of the problem, with its epilogue, except convolve_im2col.
 

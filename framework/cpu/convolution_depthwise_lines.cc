@@ -43,9 +43,8 @@ void convolve_depthwise_lines(const ConvolutionProblem& p, const ConvolutionArra
   whole.kernel_lines = lines;
   whole.w = static_cast<const float*>(weights.get());
   whole.bias = static_cast<const float*>(a.bias);
-  const auto limit = range_limit(p);
-  whole.cut = limit ? ResultCut::to_range : (p.relu != 0 ? ResultCut::below_zero : ResultCut::none);
-  whole.limit = limit.value_or(0);
+  whole.range = range_of(p);
+  const bool has_function = p.has_function != 0 && whole.range.cut == ResultCut::none;
   const auto compute = [&](int64_t i, std::vector<const float*>& x) {
     const int64_t image = i / out_height, top = is_flat ? i % out_height * p.stride[0] - p.pad[0] : 0;
     x.clear();
@@ -63,7 +62,7 @@ void convolve_depthwise_lines(const ConvolutionProblem& p, const ConvolutionArra
     line.y = static_cast<float*>(a.y) + i * y_line;
     line.z = p.has_z != 0 ? static_cast<const float*>(a.z) + i * y_line : nullptr;
     loops.line(line);
-    if (p.has_function != 0 && !limit) apply_function(p, line.y, y_line);
+    if (has_function) apply_function(p, line.y, y_line);
   };
   const int64_t count = p.batch * out_height, at_once = std::max<int64_t>(1, kLinesWork / (y_line * taps));
   run_tasks(ceil_divide(count, at_once), [&](int64_t task) {

@@ -8,6 +8,7 @@
 #include "kusari/framework/cpu/isa/convolution.h"
 #include "kusari/framework/cpu/pointwise.h"
 #include "kusari/framework/kernels/activation.h"
+#include "kusari/framework/kernels/math_functions.h"
 #include "kusari/framework/kernels/pointwise.h"
 
 namespace kusari::cpu {
@@ -49,12 +50,22 @@ void apply_function(const ConvolutionProblem& p, void* y, int64_t n) {
   }
 }
 
-std::optional<float> range_limit(const ConvolutionProblem& p) {
+ResultRange range_of(const ConvolutionProblem& p) {
   static const int clipped = kernel_id<kernels::Pointwise<kernels::ClippedRelu>>().index;
-  if (p.has_function == 0 || p.function != clipped || p.element() != Dtype::float32) return std::nullopt;
-  kernels::ClippedRelu functor;
-  std::memcpy(&functor, p.functor, sizeof(functor));
-  return static_cast<float>(functor.z);
+  static const int clip = kernel_id<kernels::Pointwise<kernels::Clip>>().index;
+  if (p.relu != 0) return {ResultCut::below_zero, 0, 0};
+  if (p.has_function == 0 || p.element() != Dtype::float32) return {};
+  if (p.function == clipped) {
+    kernels::ClippedRelu functor;
+    std::memcpy(&functor, p.functor, sizeof(functor));
+    return {ResultCut::clipped_relu, 0, static_cast<float>(functor.z)};
+  }
+  if (p.function == clip) {
+    kernels::Clip functor;
+    std::memcpy(&functor, p.functor, sizeof(functor));
+    return {ResultCut::clip, static_cast<float>(functor.low), static_cast<float>(functor.high)};
+  }
+  return {};
 }
 
 void finish_convolution(const ConvolutionProblem& p, const ConvolutionArrays& a, int64_t skip, int64_t n) {

@@ -36,12 +36,7 @@ PackedConvolution packed_geometry(const ConvolutionProblem& p, int64_t channels)
   call.x_image = call.height * call.x_line;
   call.outs = p.out_channels / p.groups;
   call.y_step = p.out_channels;
-  if (const auto limit = range_limit(p)) {
-    call.cut = ResultCut::to_range;
-    call.limit = *limit;
-  } else {
-    call.cut = p.relu != 0 ? ResultCut::below_zero : ResultCut::none;
-  }
+  call.range = range_of(p);
   return call;
 }
 
@@ -122,7 +117,7 @@ void run_packed_group(const ConvolutionProblem& p, const PackedConvolution& call
 
 void finish_packed(const ConvolutionProblem& p, const PackedConvolution& call, int64_t begin, int64_t end,
                    int64_t first, int64_t last) {
-  if (p.has_function == 0 || call.cut == ResultCut::to_range) return;
+  if (p.has_function == 0 || call.range.cut != ResultCut::none) return;
   const int64_t column = first * packed_loops().columns,
                 columns = std::min(call.outs, last * packed_loops().columns) - column;
   float* const y = call.y + (begin - call.y_first) * call.y_step + column;

@@ -16,6 +16,7 @@
 #include "kusari/framework/kernels/activation.h"
 #include "kusari/framework/kernels/arithmetic.h"
 #include "kusari/framework/kernels/convolution.h"
+#include "kusari/framework/kernels/math_functions.h"
 #include "kusari/framework/kernels/pointwise.h"
 
 namespace kusari {
@@ -173,6 +174,7 @@ TEST_CASE("convolutions with a function give the numbers of separate kernels") {
     }
   };
   check(kernels::ClippedRelu{0.7});
+  check(kernels::Clip{-0.3, 0.7});
   check(kernels::Silu{});
   check(kernels::HardSigmoid{0.25, 0.4});
 }

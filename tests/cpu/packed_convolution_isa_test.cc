@@ -65,8 +65,7 @@ std::vector<float> run_packed(const PackedConvolutionLoops& loops, PackedConvolu
   call.bias = bias.data();
   call.z = z.data();
   call.y = y.data();
-  call.cut = ResultCut::to_range;
-  call.limit = 1.5f;
+  call.range = {ResultCut::clipped_relu, 0, 1.5f};
   const int64_t panels = (call.outs + loops.columns - 1) / loops.columns;
   std::vector<const void*> addresses(static_cast<size_t>((positions_of(call) + loops.rows) * 9));
   run(call, 0, positions_of(call), 0, panels, addresses.data());
@@ -238,7 +237,7 @@ std::vector<float> depthwise_results(const DepthwiseLoops& loops, int64_t channe
   line.bias = bias.data();
   line.z = z.data();
   line.y = y.data();
-  line.cut = ResultCut::below_zero;
+  line.range = {ResultCut::clip, -0.5f, 0.75f};
   loops.line(line);
   return y;
 }

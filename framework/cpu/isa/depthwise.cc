@@ -45,16 +45,7 @@ template <int kCount, int kVectors>
       }
     }
   }
-  if (line.cut == ResultCut::below_zero) {
-    for (int i = 0; i < kCount; ++i) {
-      for (int v = 0; v < kVectors; ++v) sum[i][v] = cut_result(sum[i][v], ResultCut::below_zero, Vector<float>{});
-    }
-  } else if (line.cut == ResultCut::to_range) {
-    const Vector<float> limit = line.limit - Vector<float>{};
-    for (int i = 0; i < kCount; ++i) {
-      for (int v = 0; v < kVectors; ++v) sum[i][v] = cut_result(sum[i][v], ResultCut::to_range, limit);
-    }
-  }
+  cut_results<kCount, kVectors>(line.range, sum);
   for (int i = 0; i < kCount; ++i) {
     for (int v = 0; v < kVectors; ++v) {
       float* const to = line.y + place + i * line.channels + v * kLanes;

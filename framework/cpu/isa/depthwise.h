@@ -18,8 +18,7 @@ struct DepthwiseLine {
   const float* bias;                    // or null: added to the sums
   const float* z;                       // or null: like y, added then
   float* y;
-  ResultCut cut;
-  float limit;  // of ResultCut::to_range
+  ResultRange range;
 };
 
 struct DepthwiseLoops {

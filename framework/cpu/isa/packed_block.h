@@ -70,8 +70,7 @@ struct Strip {
   const float* scale;
   const float* bias;
   const float* z;
-  ResultCut cut;
-  float limit;
+  ResultRange range;
   const PackedRounding* rounding;  // or null
   unsigned char* q;                // where the rounded results go
 };
@@ -96,16 +95,7 @@ template <class Kind, int kRows, int kVectors>
       for (int v = 0; v < kVectors; ++v) value[r][v] += load(z + r * strip.y_step + v * kLanes);
     }
   }
-  if (strip.cut == ResultCut::below_zero) {
-    for (int r = 0; r < kRows; ++r) {
-      for (int v = 0; v < kVectors; ++v) value[r][v] = cut_result(value[r][v], ResultCut::below_zero, Vector<float>{});
-    }
-  } else if (strip.cut == ResultCut::to_range) {
-    const Vector<float> limit = strip.limit - Vector<float>{};
-    for (int r = 0; r < kRows; ++r) {
-      for (int v = 0; v < kVectors; ++v) value[r][v] = cut_result(value[r][v], ResultCut::to_range, limit);
-    }
-  }
+  cut_results<kRows, kVectors>(strip.range, value);
 }
 
 template <class Kind, int kRows, int kVectors>
@@ -260,19 +250,28 @@ void find_addresses(const PackedConvolution& call, i64 begin, i64 end, const voi
   const i64 taps = call.kernel[0] * call.kernel[1], image_size = call.out_height * call.out_width;
   const i64 tile = rows_of_tiles(end - begin);
   i64 image = begin / image_size, line = begin % image_size / call.out_width, column = begin % call.out_width;
+  const i64 reach[] = {(call.kernel[0] - 1) * call.dilate[0], (call.kernel[1] - 1) * call.dilate[1]};
+  const i64 down = call.dilate[0] * call.x_line, across = call.dilate[1] * call.x_step;
   const T* const outside = static_cast<const T*>(call.zeros);
   for (i64 first = begin; first < end; first += tile, addresses += taps * kTileRows) {
     for (i64 r = 0; r < tile && first + r < end; ++r) {
       const i64 top = line * call.stride[0] - call.pad[0], left = column * call.stride[1] - call.pad[1];
-      const T* const x = static_cast<const T*>(call.x) + image * call.x_image;
-      for (i64 i = 0; i < call.kernel[0]; ++i) {
-        const i64 y = top + i * call.dilate[0];
-        const bool is_line = y >= 0 && y < call.height;
-        for (i64 j = 0; j < call.kernel[1]; ++j) {
-          const i64 at = left + j * call.dilate[1];
-          const bool is_inside = is_line && at >= 0 && at < call.width;
-          addresses[(i * call.kernel[1] + j) * kTileRows + r] =
-              is_inside ? x + y * call.x_line + at * call.x_step : outside;
+      const i64 corner = image * call.x_image + top * call.x_line + left * call.x_step;
+      const T* const x = static_cast<const T*>(call.x);
+      const void** to = addresses + r;
+      if (top >= 0 && top + reach[0] < call.height && left >= 0 && left + reach[1] < call.width) {
+        for (i64 i = 0; i < call.kernel[0]; ++i) {
+          const T* from = x + (corner + i * down);
+          for (i64 j = 0; j < call.kernel[1]; ++j, to += kTileRows, from += across) *to = from;
+        }
+      } else {
+        for (i64 i = 0; i < call.kernel[0]; ++i) {
+          const i64 y = top + i * call.dilate[0];
+          const bool is_line = y >= 0 && y < call.height;
+          for (i64 j = 0; j < call.kernel[1]; ++j, to += kTileRows) {
+            const i64 at = left + j * call.dilate[1];
+            *to = is_line && at >= 0 && at < call.width ? x + (corner + i * down + j * across) : outside;
+          }
         }
       }
       if (++column < call.out_width) continue;
@@ -300,8 +299,7 @@ void run(const PackedConvolution& call, i64 begin, i64 end, i64 first, i64 last,
   strip.all_taps = taps;
   strip.rows = end - begin;
   strip.y_step = call.y_step;
-  strip.cut = call.cut;
-  strip.limit = call.limit;
+  strip.range = call.range;
   strip.rounding = call.rounding;
   for (i64 tap = 0; tap < taps; tap += at_once) {
     strip.addresses = addresses + tap * kTileRows;

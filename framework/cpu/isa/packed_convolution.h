@@ -7,8 +7,12 @@
 // lie in x. Compiled once per instruction set like the loops beside it.
 namespace kusari::cpu {
 
-/// What a loop does to a result in registers.
-enum class ResultCut : km::i64 { none, below_zero, to_range };
+/// What a loop does to a result in registers: nothing, or the bits of kernels::Relu, ClippedRelu or Clip.
+enum class ResultCut : km::i64 { none, below_zero, clipped_relu, clip };
+struct ResultRange {
+  ResultCut cut;
+  float low, high;  // of ResultCut::clipped_relu (low is 0) and clip
+};
 
 /// Results as integers of 8 bits: rint(y / scale) + zero between low and high.
 struct PackedRounding {
@@ -35,8 +39,7 @@ struct PackedConvolution {
   const float* z;      // or null: like y, added then
   float* y;
   km::i64 y_first;  // the position that y begins with
-  ResultCut cut;
-  float limit;  // of ResultCut::to_range: [0, limit]
+  ResultRange range;
   /// Of integers: where the results go, rounded, while y has room for sums that are not complete; or null.
   const PackedRounding* rounding;
 };

@@ -7,19 +7,28 @@
 namespace kusari::cpu {
 namespace {
 
-/// The bits that kernels::Relu and kernels::ClippedRelu give. NaN stays.
-[[gnu::always_inline]] inline Vector<float> cut_result(Vector<float> x, ResultCut cut, Vector<float> limit) {
+/// Cuts some vectors of results. NaN stays.
+template <int kRows, int kVectors>
+[[gnu::always_inline]] inline void cut_results(const ResultRange& range, Vector<float> (&x)[kRows][kVectors]) {
   const Vector<float> zero = {};
-  if (cut == ResultCut::none) return x;
-  if (cut == ResultCut::below_zero) return x < zero ? zero : x;
-  const Vector<float> y = (zero > x ? zero : x) + zero;  // the sum makes -0 the 0 that a maximum gives
-  return limit < y ? limit : y;
-}
-inline float cut_result(float x, ResultCut cut, float limit) {
-  if (cut == ResultCut::none) return x;
-  if (cut == ResultCut::below_zero) return x < 0 ? 0.0f : x;
-  const float y = (0.0f > x ? 0.0f : x) + 0.0f;
-  return limit < y ? limit : y;
+  const auto each = [&](auto op) __attribute__((always_inline)) {
+    for (int r = 0; r < kRows; ++r) {
+      for (int v = 0; v < kVectors; ++v) x[r][v] = op(x[r][v]);
+    }
+  };
+  if (range.cut == ResultCut::none) return;
+  if (range.cut == ResultCut::below_zero) return each([&](Vector<float> y) { return y < zero ? zero : y; });
+  const Vector<float> low = range.low - zero, high = range.high - zero;
+  if (range.cut == ResultCut::clip) {
+    return each([&](Vector<float> y) {
+      const Vector<float> above = y < low ? low : y;
+      return above > high ? high : above;
+    });
+  }
+  each([&](Vector<float> y) {
+    const Vector<float> above = (zero > y ? zero : y) + zero;  // the sum makes -0 the 0 that a maximum gives
+    return high < above ? high : above;
+  });
 }
 
 }  // namespace
