@@ -11,9 +11,9 @@
 #include "kusari/framework/cpu/blocks.h"
 #include "kusari/framework/cpu/convolution_packed.h"
 #include "kusari/framework/cpu/isa.h"
-#include "kusari/framework/cpu/isa/quantization.h"
 #include "kusari/framework/cpu/isa/vnni_packed_convolution.h"
 #include "kusari/framework/cpu/packed_weights.h"
+#include "kusari/framework/cpu/quantized_call.h"
 #include "kusari/framework/cpu/register.h"
 #include "kusari/framework/cpu/scratch.h"
 #include "kusari/framework/kernels/activation.h"
@@ -21,13 +21,6 @@
 
 namespace kusari::cpu {
 namespace {
-
-const QuantizationLoops& quantization() {
-  static const QuantizationLoops& chosen = *KUSARI_LOOPS(isa(), quantization_loops);
-  return chosen;
-}
-
-bool is_8_bits(const Array& x) { return x.dtype() == Dtype::uint8 || x.dtype() == Dtype::int8; }
 
 float single_number(const Array& x) {
   alignas(8) char buffer[kBlockBytes];
@@ -69,23 +62,9 @@ ConvolutionProblem quantized_problem(const kernels::QuantizedConvolution& option
   return p;
 }
 
-Array channels_innermost(const Array& x) {
-  if (x.is_channels_last()) return x;
-  const Array result = empty_strided(x.shape(), channels_last_strides(x.shape()), x.dtype());
-  result.copy_from(x);
-  return result;
-}
-
 /// How many neighbouring integers an element of x has: Pairs of 16 bits, on any processor, or four of 8 bits.
 template <class X>
 constexpr int64_t kPerElement = 4 / int64_t{sizeof(X)};
-
-/// Whether weights without their zero points have 8 bits with a sign.
-bool fit_int8(Dtype dtype, const Array& zeros) {
-  const float wanted = dtype == Dtype::int8 ? 0.0f : 128.0f;
-  const auto* const zero = zeros.data<float>();
-  return std::all_of(zero, zero + zeros.size(), [&](float z) { return z == wanted; });
-}
 
 /// The weights without their zero points: elements of a group in panels, with zeros where no channel is left, and
 /// before them the sum for each channel of y.
@@ -102,7 +81,7 @@ class QuantizedWeights {
     const auto bytes = static_cast<size_t>(sums_ + p.groups * group_elements_) * sizeof(int32_t);
     packed_.emplace(is_kept ? &W : nullptr, &kKey, bytes, [&](void* to) {
       std::memset(to, 0, bytes);
-      pack(p, call, channels_innermost(W), zeros, static_cast<int32_t*>(to));
+      pack(p, call, with_channels_innermost(W), zeros, static_cast<int32_t*>(to));
     });
   }
   const int32_t* sums() const { return static_cast<const int32_t*>(packed_->get()); }
@@ -197,27 +176,20 @@ class QuantizedImages {
   Scratch<X> copy_;
 };
 
-/// Where y's numbers go.
-struct QuantizedTarget {
-  Array y;
-  float scale = 0, zero = 0, low = 0, high = 0;
-};
-
 void run_quantized_group(const ConvolutionProblem& p, const PackedConvolution& call, PackedConvolutionRun loop,
-                         const QuantizedTarget& target, int64_t first_channel) {
+                         const QuantizedCall& given, int64_t first_channel) {
   const PackedConvolutionLoops& loops = packed_loops();
-  const bool is_narrow = is_8_bits(target.y);
+  const QuantizedTarget& target = given.target;
+  const bool is_narrow = given.is_narrow();
   const bool is_cut = p.has_function == 0 || call.range.cut != ResultCut::none;
   constexpr int64_t kMostRows = 96;
   const int64_t cached = (int64_t{1} << 15) / p.out_channels / loops.rows * loops.rows;  // positions of float32 results
   const int64_t rows = is_narrow && is_cut ? kMostRows : std::clamp<int64_t>(cached, loops.rows, kMostRows);
-  const PackedRounding rounding = {is_narrow ? target.y.data<unsigned char>() + first_channel : nullptr,
-                                   call.y_step,
-                                   target.scale,
-                                   1 / target.scale,
-                                   target.zero,
-                                   target.low,
-                                   target.high};
+  PackedRounding rounding = {};
+  if (is_narrow) {
+    rounding = given.rounding();
+    rounding.y += first_channel;
+  }
   PackedTasks(p, call, rows).run([&](int64_t begin, int64_t end, int64_t first, int64_t last) {
     const Scratch<const void*> addresses(round_up(end - begin, loops.rows) * call.kernel[0] * call.kernel[1]);
     if (!is_narrow) {
@@ -242,14 +214,6 @@ void run_quantized_group(const ConvolutionProblem& p, const PackedConvolution& c
   });
 }
 
-/// The arrays of a call in the dtypes that are computed with.
-struct QuantizedCall {
-  const kernels::QuantizedConvolution& options;
-  Array x, W, W_zeros, scale, bias, z;
-  int x_zero;
-  QuantizedTarget target;
-};
-
 template <class X>
 void run_quantized(const ConvolutionProblem& p, const QuantizedCall& given, PackedConvolutionRun loop) {
   const int64_t channels = p.groups > 1 ? p.in_channels : round_up(p.in_channels, kPerElement<X>);
@@ -271,8 +235,8 @@ void run_quantized(const ConvolutionProblem& p, const QuantizedCall& given, Pack
     group.scale = given.scale.data<float>() + channel;
     group.bias = given.bias.is_defined() ? given.bias.data<float>() + channel : nullptr;
     group.z = given.z.is_defined() ? given.z.data<float>() + channel : nullptr;
-    group.y = is_8_bits(given.target.y) ? nullptr : given.target.y.data<float>() + channel;
-    run_quantized_group(p, group, loop, given.target, channel);
+    group.y = given.is_narrow() ? nullptr : given.target.y.data<float>() + channel;
+    run_quantized_group(p, group, loop, given, channel);
   }
 }
 
@@ -292,19 +256,21 @@ void quantized_convolution(Params<kernels::QuantizedConvolution> options, In x, 
   }
   const ConvolutionProblem p = quantized_problem(*options, *x, *W, *z, *bias, *y);
   const int64_t channels = p.in_channels / p.groups, taps = p.kernel_size();
-  if (p.ndim > 2 || taps * channels > kernels::kMostQuantizedTerms || (p.groups > 1 && channels % 2 != 0)) {
+  const bool is_depthwise = is_quantized_depthwise(p);
+  if (p.ndim > 2 || taps * channels > kernels::kMostQuantizedTerms ||
+      (p.groups > 1 && !is_depthwise && channels % 2 != 0)) {
     throw ValueError("quantized_convolution_forward: " + std::to_string(p.ndim) + " axes, " +
                      std::to_string(taps * channels) + " terms of a sum, " + std::to_string(p.groups) +
                      " groups: at most 2 axes and " + std::to_string(kernels::kMostQuantizedTerms) +
-                     " terms, and with groups an even number of channels of each");
+                     " terms, and with groups an even number of channels of each, or one of x and of y");
   }
   QuantizedCall call = {*options,
-                        channels_innermost(*x),
+                        with_channels_innermost(*x),
                         *W,
                         numbers_by_channel(*W_zero, p.out_channels),
                         numbers_by_channel(*W_scale, p.out_channels),
                         bias->is_defined() ? bias->astype(Dtype::float32).contiguous() : Array(),
-                        z->is_defined() ? channels_innermost(z->astype(Dtype::float32)) : Array(),
+                        z->is_defined() ? with_channels_innermost(z->astype(Dtype::float32)) : Array(),
                         static_cast<int>(single_number(*x_zero)),
                         {*y}};
   const float of_x = single_number(*x_scale);
@@ -313,15 +279,39 @@ void quantized_convolution(Params<kernels::QuantizedConvolution> options, In x, 
     call.target = {*y, single_number(*y_scale), single_number(*y_zero), static_cast<float>(options->low),
                    static_cast<float>(options->high)};
   }
+  if (is_depthwise) return convolve_quantized_depthwise(p, call);
   static const PackedConvolutionRun of_bytes = KUSARI_VNNI_LOOPS(packed_convolution_of_bytes);
   const bool is_whole = p.groups == 1 || channels % kPerElement<uint8_t> == 0;
-  if (of_bytes != nullptr && is_whole && fit_int8(W->dtype(), call.W_zeros)) {
+  if (of_bytes != nullptr && is_whole && call.fits_int8()) {
     return run_quantized<uint8_t>(p, call, of_bytes);
   }
   run_quantized<int16_t>(p, call, packed_loops().run_pairs);
 }
 
 }  // namespace
+
+const QuantizationLoops& quantization() {
+  static const QuantizationLoops& chosen = *KUSARI_LOOPS(isa(), quantization_loops);
+  return chosen;
+}
+
+bool QuantizedCall::fits_int8() const {
+  const float wanted = W.dtype() == Dtype::int8 ? 0.0f : 128.0f;
+  const auto* const zero = W_zeros.data<float>();
+  return std::all_of(zero, zero + W_zeros.size(), [&](float found) { return found == wanted; });
+}
+
+PackedRounding QuantizedCall::rounding() const {
+  const QuantizedTarget& t = target;
+  return {t.y.data<unsigned char>(), t.y.shape()[1], t.scale, 1 / t.scale, t.zero, t.low, t.high};
+}
+
+Array with_channels_innermost(const Array& x) {
+  if (x.is_channels_last()) return x;
+  const Array result = empty_strided(x.shape(), channels_last_strides(x.shape()), x.dtype());
+  result.copy_from(x);
+  return result;
+}
 
 void register_quantized_convolution(Backend& backend) {
   backend.add<kernels::QuantizedConvolutionForward>(&quantized_convolution);

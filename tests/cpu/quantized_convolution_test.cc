@@ -177,12 +177,17 @@ void check(const Case& c, uint64_t seed) {
   CHECK(wrong == 0);
 }
 
+/// With groups, pairs of channels are needed, or one channel and one result for each.
+bool can_be_narrow(const Problem& p) {
+  return p.geometry.groups == 1 || p.W[1] % 2 == 0 || (p.W[1] == 1 && p.y[1] == p.geometry.groups);
+}
+
 TEST_CASE("convolutions of 8 bits are exact sums of integers") {
   for (uint64_t seed = 1; seed <= 150; ++seed) {
     Choices choose(seed);
     Problem p = testing::random_problem(seed + 1000);
     if (p.x.ndim() > 4) continue;
-    if (p.geometry.groups > 1 && p.W[1] % 2 != 0) continue;
+    if (!can_be_narrow(p)) continue;
     CAPTURE(seed);
     const auto dtype = [&] { return choose(0, 1) == 0 ? Dtype::uint8 : Dtype::int8; };
     const Case c = {p,
@@ -199,6 +204,31 @@ TEST_CASE("convolutions of 8 bits are exact sums of integers") {
   }
 }
 
+TEST_CASE("depthwise convolutions of 8 bits are exact sums of integers") {
+  uint64_t seed = 2000;
+  for (const int64_t channels : {1, 7, 16, 40}) {
+    for (const auto& [lines, kernel] : {std::pair<int64_t, int64_t>{3, 3}, {5, 5}, {3, 5}, {1, 1}, {7, 7}, {4, 2}}) {
+      for (const int64_t stride : {1, 2, 3}) {
+        for (const int64_t dilate : {1, 2}) {
+          ++seed;
+          Choices choose(seed);
+          Problem p = {};
+          p.geometry = {{stride, stride}, {lines / 2, kernel / 2}, {dilate, dilate}, channels};
+          const auto out = [&](int64_t in, int64_t k) { return (in + k / 2 * 2 - (k - 1) * dilate - 1) / stride + 1; };
+          p.x = {2, channels, 13, 23};
+          p.W = {channels, 1, lines, kernel};
+          p.y = {2, channels, out(13, lines), out(23, kernel)};
+          const auto dtype = [&] { return choose(0, 1) == 0 ? Dtype::uint8 : Dtype::int8; };
+          check({p, dtype(), dtype(), choose(0, 1) == 0 ? Dtype::float32 : dtype(), choose(0, 1) == 0,
+                 choose(0, 1) == 0, choose(0, 1) == 0, choose(0, 4) == 0, static_cast<int>(choose(0, 3)),
+                 choose(0, 3) != 0},
+                seed);
+        }
+      }
+    }
+  }
+}
+
 TEST_CASE("convolutions of 8 bits do not saturate") {
   const Problem p = {{{1, 1}, {1, 1}, {1, 1}}, {1, 64, 9, 9}, {40, 64, 3, 3}, {1, 40, 9, 9}};
   check({p, Dtype::uint8, Dtype::int8, Dtype::float32, true, true, false, true, 0}, 7);
@@ -208,7 +238,7 @@ TEST_CASE("convolutions of 8 bits do not saturate") {
 
 TEST_CASE("convolutions of 8 bits over several blocks") {
   for (const Problem& p : testing::long_problems()) {
-    if (p.geometry.groups > 1 && p.W[1] % 2 != 0) continue;
+    if (!can_be_narrow(p)) continue;
     check({p, Dtype::uint8, Dtype::int8, Dtype::uint8, true, true, false, false, 2}, 11);
     check({p, Dtype::int8, Dtype::int8, Dtype::float32, true, false, true, false, 3}, 12);
   }

@@ -3,13 +3,6 @@
 #include "kusari/framework/cpu/isa/gemm_block.h"
 #include "kusari/framework/cpu/isa/result_cut.h"
 
-// Of loops whose bounds the compiler knows.
-#if defined(__clang__)
-#define KUSARI_UNROLL _Pragma("unroll")
-#else
-#define KUSARI_UNROLL _Pragma("GCC unroll 32")
-#endif
-
 namespace kusari::cpu {
 namespace {
 

@@ -2,12 +2,9 @@
 
 #include "kusari/framework/cpu/isa/gemm_block.h"
 #include "kusari/framework/cpu/isa/packed_convolution.h"
+#include "kusari/framework/cpu/isa/products.h"
 #include "kusari/framework/cpu/isa/result_cut.h"
 #include "kusari/framework/cpu/isa/rounding.h"
-
-#if defined(__SSE2__)
-#include <immintrin.h>
-#endif
 
 // The innermost loops of packed convolutions. Included only by the sources beside it, each of which has its own copy.
 namespace kusari::cpu {
@@ -19,41 +16,6 @@ constexpr int kTileRows = kVectorBytes == 64 ? 12 : (kVectorBytes == 32 ? 6 : 4)
 constexpr int kTileVectors = 2;
 constexpr i64 kPanel = kTileVectors * kLanes;
 constexpr i64 kDepth = 256;  // elements of a row at a time: their part of a panel stays in the first-level cache
-
-// What the elements of x and w are: numbers, or several integers whose products are added to one sum.
-struct Numbers {
-  using Element = float;
-  [[gnu::always_inline]] static Vector<float> add(Vector<float> left, Vector<float> right, Vector<float> sum) {
-    return multiply_add<float>(left, right, sum);
-  }
-};
-struct Pairs {  // of int16
-  using Element = int;
-  [[gnu::always_inline]] static Vector<int> add(Vector<int> left, Vector<int> right, Vector<int> sum) {
-#if defined(__AVX512BW__)
-    return sum + reinterpret_cast<Vector<int>>(
-                     _mm512_madd_epi16(reinterpret_cast<__m512i>(left), reinterpret_cast<__m512i>(right)));
-#elif defined(__AVX2__)
-    return sum + reinterpret_cast<Vector<int>>(
-                     _mm256_madd_epi16(reinterpret_cast<__m256i>(left), reinterpret_cast<__m256i>(right)));
-#elif defined(__SSE2__)
-    return sum + reinterpret_cast<Vector<int>>(
-                     _mm_madd_epi16(reinterpret_cast<__m128i>(left), reinterpret_cast<__m128i>(right)));
-#else
-    // Little-endian: the first of a pair is its lower half.
-    return sum + ((left << 16) >> 16) * ((right << 16) >> 16) + (left >> 16) * (right >> 16);
-#endif
-  }
-};
-#if defined(__AVX512VNNI__)
-struct Quads {  // of uint8 in x, int8 in w
-  using Element = int;
-  [[gnu::always_inline]] static Vector<int> add(Vector<int> left, Vector<int> right, Vector<int> sum) {
-    return reinterpret_cast<Vector<int>>(_mm512_dpbusd_epi32(
-        reinterpret_cast<__m512i>(sum), reinterpret_cast<__m512i>(left), reinterpret_cast<__m512i>(right)));
-  }
-};
-#endif
 
 /// Rows of y times the columns of a panel, over some of the sums' terms. Sums that are not complete are kept in y.
 template <class Kind>
@@ -249,6 +211,14 @@ template <class T>
 void find_addresses(const PackedConvolution& call, i64 begin, i64 end, const void** addresses) {
   const i64 taps = call.kernel[0] * call.kernel[1], image_size = call.out_height * call.out_width;
   const i64 tile = rows_of_tiles(end - begin);
+  const T* const all = static_cast<const T*>(call.x);
+  const bool is_plain = taps == 1 && call.stride[0] == 1 && call.stride[1] == 1 && call.pad[0] == 0 && call.pad[1] == 0;
+  if (is_plain && call.x_line == call.out_width * call.x_step && call.x_image == call.out_height * call.x_line) {
+    for (i64 first = begin; first < end; first += tile, addresses += kTileRows) {
+      for (i64 r = 0; r < tile && first + r < end; ++r) addresses[r] = all + (first + r) * call.x_step;
+    }
+    return;
+  }
   i64 image = begin / image_size, line = begin % image_size / call.out_width, column = begin % call.out_width;
   const i64 reach[] = {(call.kernel[0] - 1) * call.dilate[0], (call.kernel[1] - 1) * call.dilate[1]};
   const i64 down = call.dilate[0] * call.x_line, across = call.dilate[1] * call.x_step;
@@ -257,11 +227,10 @@ void find_addresses(const PackedConvolution& call, i64 begin, i64 end, const voi
     for (i64 r = 0; r < tile && first + r < end; ++r) {
       const i64 top = line * call.stride[0] - call.pad[0], left = column * call.stride[1] - call.pad[1];
       const i64 corner = image * call.x_image + top * call.x_line + left * call.x_step;
-      const T* const x = static_cast<const T*>(call.x);
       const void** to = addresses + r;
       if (top >= 0 && top + reach[0] < call.height && left >= 0 && left + reach[1] < call.width) {
         for (i64 i = 0; i < call.kernel[0]; ++i) {
-          const T* from = x + (corner + i * down);
+          const T* from = all + (corner + i * down);
           for (i64 j = 0; j < call.kernel[1]; ++j, to += kTileRows, from += across) *to = from;
         }
       } else {
@@ -270,7 +239,7 @@ void find_addresses(const PackedConvolution& call, i64 begin, i64 end, const voi
           const bool is_line = y >= 0 && y < call.height;
           for (i64 j = 0; j < call.kernel[1]; ++j, to += kTileRows) {
             const i64 at = left + j * call.dilate[1];
-            *to = is_line && at >= 0 && at < call.width ? x + (corner + i * down + j * across) : outside;
+            *to = is_line && at >= 0 && at < call.width ? all + (corner + i * down + j * across) : outside;
           }
         }
       }

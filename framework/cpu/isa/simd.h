@@ -2,6 +2,13 @@
 
 #include "kusari/framework/kernels/macros.h"
 
+// Of loops whose bounds the compiler knows.
+#if defined(__clang__)
+#define KUSARI_UNROLL _Pragma("unroll")
+#else
+#define KUSARI_UNROLL _Pragma("GCC unroll 32")
+#endif
+
 // Vectors of the instruction set that the source is compiled for. Included only by the sources beside it, each of which
 // has its own copy of everything here.
 namespace kusari::cpu {

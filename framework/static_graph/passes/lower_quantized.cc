@@ -260,7 +260,10 @@ class Lower {
     const ConvolutionStep& c = *convolution;
     if (c.y.dtype != Dtype::float32 || c.x.dtype != Dtype::float32 || c.geometry.ndim > 2) return false;
     const int64_t terms = numel(c.W.shape) / c.W.shape[0], channels = c.x.shape[1] / c.geometry.groups;
-    if (terms > kernels::kMostQuantizedTerms || (c.geometry.groups > 1 && channels % 2 != 0)) return false;
+    const bool is_depthwise = channels == 1 && c.W.shape[0] == c.geometry.groups;
+    if (terms > kernels::kMostQuantizedTerms || (c.geometry.groups > 1 && channels % 2 != 0 && !is_depthwise)) {
+      return false;
+    }
     const int32_t maker = writer(c.x.slot);
     if (maker < 0 || maker > at || step(maker).phase != Phase::forward) return false;
     std::optional<Rounded> rounded = Rounded::of(step(maker));

@@ -1,0 +1,41 @@
+#pragma once
+
+#include "kusari/framework/core/array.h"
+#include "kusari/framework/core/dtype.h"
+#include "kusari/framework/cpu/convolution.h"
+#include "kusari/framework/cpu/isa/quantization.h"
+#include "kusari/framework/kernels/quantized_convolution.h"
+
+// What the sources of convolutions of 8-bit numbers share.
+namespace kusari::cpu {
+
+const QuantizationLoops& quantization();
+
+inline bool is_8_bits(const Array& x) { return x.dtype() == Dtype::uint8 || x.dtype() == Dtype::int8; }
+
+/// Where y's numbers go.
+struct QuantizedTarget {
+  Array y;
+  float scale = 0, zero = 0, low = 0, high = 0;
+};
+
+/// The arrays of a call in the dtypes that are computed with; channels innermost but in W.
+struct QuantizedCall {
+  const kernels::QuantizedConvolution& options;
+  Array x, W, W_zeros, scale, bias, z;
+  int x_zero;
+  QuantizedTarget target;
+
+  bool is_narrow() const { return is_8_bits(target.y); }
+  /// Whether weights without their zero points have 8 bits with a sign.
+  bool fits_int8() const;
+  PackedRounding rounding() const;
+};
+
+Array with_channels_innermost(const Array& x);
+
+/// One result for each channel, over one or two axes.
+bool is_quantized_depthwise(const ConvolutionProblem& p);
+void convolve_quantized_depthwise(const ConvolutionProblem& p, const QuantizedCall& call);
+
+}  // namespace kusari::cpu
