@@ -33,6 +33,8 @@ struct QuantizedCall {
 };
 
 Array with_channels_innermost(const Array& x);
+/// The one number of an array.
+float single_number(const Array& x);
 
 /// One result for each channel, over one or two axes.
 bool is_quantized_depthwise(const ConvolutionProblem& p);

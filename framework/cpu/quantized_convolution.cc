@@ -22,10 +22,6 @@
 namespace kusari::cpu {
 namespace {
 
-float single_number(const Array& x) {
-  alignas(8) char buffer[kBlockBytes];
-  return *static_cast<const float*>(BlockReader(x.dtype(), 0, Compute::float32).read(x.data<char>(), 1, buffer));
-}
 /// One number for all of `count`, or one each.
 Array numbers_by_channel(const Array& x, int64_t count) {
   const Array result = empty({count}, Dtype::float32);
@@ -306,6 +302,10 @@ PackedRounding QuantizedCall::rounding() const {
   return {t.y.data<unsigned char>(), t.y.shape()[1], t.scale, 1 / t.scale, t.zero, t.low, t.high};
 }
 
+float single_number(const Array& x) {
+  alignas(8) char buffer[kBlockBytes];
+  return *static_cast<const float*>(BlockReader(x.dtype(), 0, Compute::float32).read(x.data<char>(), 1, buffer));
+}
 Array with_channels_innermost(const Array& x) {
   if (x.is_channels_last()) return x;
   const Array result = empty_strided(x.shape(), channels_last_strides(x.shape()), x.dtype());

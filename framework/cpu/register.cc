@@ -29,6 +29,7 @@ class CpuBackend final : public Backend {
     cpu::register_rejection_sampling(*this);
     cpu::register_matmul(*this);
     cpu::register_convolution(*this);
+    cpu::register_quantized_add(*this);
     cpu::register_quantized_convolution(*this);
     cpu::register_rows(*this);
     cpu::register_row_products(*this);

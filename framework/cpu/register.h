@@ -24,6 +24,7 @@ void register_random(Backend& backend);
 void register_rejection_sampling(Backend& backend);
 void register_matmul(Backend& backend);
 void register_convolution(Backend& backend);
+void register_quantized_add(Backend& backend);
 void register_quantized_convolution(Backend& backend);
 void register_rows(Backend& backend);
 void register_row_products(Backend& backend);

@@ -22,6 +22,19 @@ struct QuantizedConvolutionForward {
   using Signature = void(Params<QuantizedConvolution> options, In x, In x_scale, In x_zero, In W, In W_scale, In W_zero,
                          In z, In bias, In y_scale, In y_zero, Out y);
 };
+struct QuantizedAdd {
+  double low = 0, high = 0;  ///< of y
+  bool relu = false;         ///< the sum is cut at 0
+};
+/// y = rint(s / y_scale) + y_zero between low and high, s = (a - a_zero) a_scale + (b - b_zero) b_scale: the bits of the
+/// separate kernels in float32. a, b, y: uint8 or int8 of one shape and one dense order in memory; scales and zero
+/// points: one number each. A backend may lack it.
+struct QuantizedAddForward {
+  static constexpr const char* kName = "quantized_add_forward";
+  using Signature = void(Params<QuantizedAdd> options, In a, In a_scale, In a_zero, In b, In b_scale, In b_zero,
+                         In y_scale, In y_zero, Out y);
+};
+
 /// 255 times 255 as often does not exceed 31 bits.
 inline constexpr int64_t kMostQuantizedTerms = 33025;
 

@@ -10,6 +10,7 @@
 #include "kusari/framework/static_graph/passes/fuse_convolutions.h"
 #include "kusari/framework/static_graph/passes/fuse_pointwise.h"
 #include "kusari/framework/static_graph/passes/lower_quantized.h"
+#include "kusari/framework/static_graph/passes/lower_quantized_additions.h"
 
 namespace kusari::graphs {
 
@@ -27,7 +28,10 @@ PassLog run_passes(Program& program, const StaticGraphPasses& passes) {
   if (passes.fold_batch_normalization) fold_batch_normalization(program, log);
   if (passes.fuse_convolutions) fuse_convolutions(program, log);
   if (passes.pack_products) pack_products(program, log);
-  if (passes.lower_quantized) lower_quantized(program, log);
+  if (passes.lower_quantized) {
+    lower_quantized(program, log);
+    lower_quantized_additions(program, log);
+  }
   if (passes.fuse_pointwise) fuse_pointwise(program, log);
   if (passes.dead_kernels) dead_kernels(program, log);
   return log;

@@ -11,7 +11,7 @@ struct StaticGraphPasses {
   bool fold_batch_normalization = true;  ///< inference: scale the weights of the layer before instead
   bool fuse_convolutions = true;         ///< bias, addition and activation inside the convolution
   bool pack_products = true;             ///< inference: weights of products packed, the same inside of them
-  bool lower_quantized = true;           ///< inference: convolutions of what 8 bits leave compute with the integers
+  bool lower_quantized = true;           ///< inference: what is computed of 8 bits computes with the integers
   bool fuse_pointwise = true;            ///< chains of pointwise kernels in one loop
 
   static constexpr StaticGraphPasses none() { return {false, false, false, false, false, false, false, false}; }

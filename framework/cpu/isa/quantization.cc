@@ -1,6 +1,8 @@
 #include "kusari/framework/cpu/isa/quantization.h"
 
-#include "kusari/framework/cpu/isa/simd.h"
+#include "kusari/framework/cpu/isa/bytes.h"
+#include "kusari/framework/cpu/isa/result_cut.h"
+#include "kusari/framework/cpu/isa/rounding.h"
 #include "kusari/framework/kernels/activation.h"
 
 namespace kusari::cpu {
@@ -52,6 +54,29 @@ void fill_up(const void* x, bool is_signed, i64 n, i64 channels, i64 padded, uns
   }
 }
 
+[[gnu::always_inline]] inline Vector<float> dequantize(const QuantizedOperand& x, i64 at, i64 count) {
+  const Vector<int> q = load_bytes(x.q + at, count) ^ (x.flip - Vector<int>{});
+  const Vector<float> zero = x.zero - Vector<float>{}, scale = x.scale - Vector<float>{};
+  return (__builtin_convertvector(q, Vector<float>) - zero) * scale;
+}
+
+void add(const QuantizedOperand& a, const QuantizedOperand& b, bool relu, const PackedRounding& rounding, i64 n) {
+  const Rounding round(rounding);
+  const ResultRange range = {relu ? ResultCut::below_zero : ResultCut::none, 0, 0};
+  for (i64 i = 0; i < n; i += kLanes) {
+    const i64 count = n - i;
+    Vector<float> sum[1][1] = {{dequantize(a, i, count) + dequantize(b, i, count)}};
+    cut_results<1, 1>(range, sum);
+    if (count >= kLanes) {
+      round.store(sum[0][0], rounding.y + i);
+    } else {
+      unsigned char some[kLanes];
+      round.store(sum[0][0], some);
+      for (i64 k = 0; k < count; ++k) rounding.y[i + k] = some[k];
+    }
+  }
+}
+
 template <class Q>
 void quantize_as(const float* x, float scale, float zero, float low, float high, Q* q, i64 n) {
   const kernels::Quantize op = {low, high};
@@ -64,7 +89,7 @@ void quantize(const float* x, float scale, float zero, float low, float high, bo
   quantize_as(x, scale, zero, low, high, static_cast<unsigned char*>(q), n);
 }
 
-constexpr QuantizationLoops kLoops = {widen, fill_up, quantize};
+constexpr QuantizationLoops kLoops = {widen, fill_up, add, quantize};
 
 }  // namespace
 

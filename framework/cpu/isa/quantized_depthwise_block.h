@@ -1,5 +1,6 @@
 #pragma once
 
+#include "kusari/framework/cpu/isa/bytes.h"
 #include "kusari/framework/cpu/isa/products.h"
 #include "kusari/framework/cpu/isa/quantized_depthwise.h"
 #include "kusari/framework/cpu/isa/result_cut.h"
@@ -10,7 +11,6 @@
 namespace kusari::cpu {
 namespace {
 
-constexpr i64 kLanes = Simd<float>::kLanes;
 constexpr int kPositions = 8;  // enough sums at a time to hide how long one takes
 
 /// Some channels of a line.
@@ -19,26 +19,6 @@ struct Channels {
   i64 first;
   i64 left;  // until the last one
 };
-
-/// kLanes neighbouring bytes, each in 32 bits.
-[[gnu::always_inline]] inline Vector<int> widen_bytes(const unsigned char* from) {
-#if defined(__AVX512F__)  // masked, with all lanes: see round_to_even()
-  return reinterpret_cast<Vector<int>>(
-      _mm512_maskz_cvtepu8_epi32(0xffff, _mm_loadu_si128(reinterpret_cast<const __m128i*>(from))));
-#elif defined(__AVX2__)
-  return reinterpret_cast<Vector<int>>(_mm256_cvtepu8_epi32(_mm_loadl_epi64(reinterpret_cast<const __m128i*>(from))));
-#else
-  Vector<int> result;
-  for (int i = 0; i < kLanes; ++i) result[i] = from[i];
-  return result;
-#endif
-}
-[[gnu::always_inline]] inline Vector<int> load_bytes(const unsigned char* from, i64 count) {
-  if (count >= kLanes) return widen_bytes(from);
-  unsigned char some[kLanes] = {};
-  for (i64 i = 0; i < count; ++i) some[i] = from[i];
-  return widen_bytes(some);
-}
 
 /// What `count` lines of x, Kind::kCount at most, have at a position: one number of each beside the other in 32 bits.
 /// kChecked: the position may lie outside.

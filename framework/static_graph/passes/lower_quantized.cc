@@ -18,6 +18,7 @@
 #include "kusari/framework/static_graph/passes/constants.h"
 #include "kusari/framework/static_graph/passes/convolution_step.h"
 #include "kusari/framework/static_graph/passes/dependencies.h"
+#include "kusari/framework/static_graph/passes/pointwise_step.h"
 
 namespace kusari::graphs {
 
@@ -26,11 +27,6 @@ namespace {
 using kernels::Pointwise;
 using kernels::QuantizedConvolutionForward;
 using Kind = LaunchArgument::Kind;
-
-template <class Op>
-bool computes(const Step& step) {
-  return !step.is_code() && step.id.index == kernel_id<Pointwise<Op>>().index;
-}
 
 /// uint8 or int8 if it holds all integers between the two.
 std::optional<Dtype> dtype_between(double low, double high) {

@@ -6,6 +6,7 @@
 
 #include "kusari/framework/core/export.h"
 #include "kusari/framework/kernels/fused_pointwise.h"
+#include "kusari/framework/kernels/pointwise.h"
 #include "kusari/framework/static_graph/program.h"
 
 namespace kusari::graphs {
@@ -34,5 +35,11 @@ KUSARI_API bool is_same_view(const View& a, const View& b);
 KUSARI_API bool is_disjoint(const View& a, const View& b);
 /// The view as one axis of n elements, or a single one.
 KUSARI_API View flattened(const View& view, int64_t n);
+
+/// Whether the step launches the pointwise kernel of this functor.
+template <class Op>
+bool computes(const Step& step) {
+  return !step.is_code() && step.id.index == kernel_id<kernels::Pointwise<Op>>().index;
+}
 
 }  // namespace kusari::graphs

@@ -1,0 +1,48 @@
+#include <algorithm>
+#include <string>
+
+#include "kusari/framework/core/error.h"
+#include "kusari/framework/core/threads.h"
+#include "kusari/framework/cpu/blocks.h"
+#include "kusari/framework/cpu/quantized_call.h"
+#include "kusari/framework/cpu/register.h"
+#include "kusari/framework/kernels/quantized_convolution.h"
+
+namespace kusari::cpu {
+namespace {
+
+QuantizedOperand operand(const Array& q, const Array& scale, const Array& zero) {
+  return {q.data<unsigned char>(), static_cast<unsigned char>(q.dtype() == Dtype::int8 ? 128 : 0), single_number(scale),
+          single_number(zero) + (q.dtype() == Dtype::int8 ? 128.0f : 0.0f)};
+}
+
+void quantized_add(Params<kernels::QuantizedAdd> options, In a, In a_scale, In a_zero, In b, In b_scale, In b_zero,
+                   In y_scale, In y_zero, Out y) {
+  for (const Array* x : {&*a, &*b, &*y}) {
+    if (!is_8_bits(*x)) {
+      throw TypeError("quantized_add_forward: an array has dtype " + std::string(name(x->dtype())) +
+                      ": it must be uint8 or int8");
+    }
+    if (x->shape() != y->shape() || x->strides() != y->strides()) {
+      throw ValueError("quantized_add_forward: a, b and y must have one shape and one order in memory");
+    }
+  }
+  const QuantizedOperand left = operand(*a, *a_scale, *a_zero), right = operand(*b, *b_scale, *b_zero);
+  const float scale = single_number(*y_scale);
+  const PackedRounding rounding = {y->data<unsigned char>(),         y->size(), scale, 1 / scale, single_number(*y_zero),
+                                   static_cast<float>(options->low), static_cast<float>(options->high)};
+  parallel_for(y->size(), kThreadChunk, [&](int64_t begin, int64_t end) {
+    QuantizedOperand l = left, r = right;
+    PackedRounding to = rounding;
+    l.q += begin;
+    r.q += begin;
+    to.y += begin;
+    quantization().add(l, r, options->relu, to, end - begin);
+  });
+}
+
+}  // namespace
+
+void register_quantized_add(Backend& backend) { backend.add<kernels::QuantizedAddForward>(&quantized_add); }
+
+}  // namespace kusari::cpu
