@@ -28,9 +28,8 @@ void quantized_add(Params<kernels::QuantizedAdd> options, In a, In a_scale, In a
     }
   }
   const QuantizedOperand left = operand(*a, *a_scale, *a_zero), right = operand(*b, *b_scale, *b_zero);
-  const float scale = single_number(*y_scale);
-  const PackedRounding rounding = {y->data<unsigned char>(),         y->size(), scale, 1 / scale, single_number(*y_zero),
-                                   static_cast<float>(options->low), static_cast<float>(options->high)};
+  const PackedRounding rounding = rounding_to({*y, single_number(*y_scale), single_number(*y_zero),
+                                               static_cast<float>(options->low), static_cast<float>(options->high)});
   parallel_for(y->size(), kThreadChunk, [&](int64_t begin, int64_t end) {
     QuantizedOperand l = left, r = right;
     PackedRounding to = rounding;

@@ -19,6 +19,9 @@ struct QuantizedTarget {
   float scale = 0, zero = 0, low = 0, high = 0;
 };
 
+/// To all channels of the target.
+PackedRounding rounding_to(const QuantizedTarget& target);
+
 /// The arrays of a call in the dtypes that are computed with; channels innermost but in W.
 struct QuantizedCall {
   const kernels::QuantizedConvolution& options;
@@ -29,7 +32,6 @@ struct QuantizedCall {
   bool is_narrow() const { return is_8_bits(target.y); }
   /// Whether weights without their zero points have 8 bits with a sign.
   bool fits_int8() const;
-  PackedRounding rounding() const;
 };
 
 Array with_channels_innermost(const Array& x);

@@ -1,7 +1,9 @@
 #include "kusari/framework/kernels/quantized_convolution.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
+#include <limits>
 #include <optional>
 #include <string>
 #include <type_traits>
@@ -183,7 +185,7 @@ void run_quantized_group(const ConvolutionProblem& p, const PackedConvolution& c
   const int64_t rows = is_narrow && is_cut ? kMostRows : std::clamp<int64_t>(cached, loops.rows, kMostRows);
   PackedRounding rounding = {};
   if (is_narrow) {
-    rounding = given.rounding();
+    rounding = rounding_to(target);
     rounding.y += first_channel;
   }
   PackedTasks(p, call, rows).run([&](int64_t begin, int64_t end, int64_t first, int64_t last) {
@@ -214,6 +216,9 @@ template <class X>
 void run_quantized(const ConvolutionProblem& p, const QuantizedCall& given, PackedConvolutionRun loop) {
   const int64_t channels = p.groups > 1 ? p.in_channels : round_up(p.in_channels, kPerElement<X>);
   PackedConvolution call = packed_geometry(p, channels / kPerElement<X>);
+  // Integers that begin with their zero point are cut there anyway.
+  const bool is_cut_by_rounding = given.is_narrow() && given.target.low == given.target.zero;
+  if (call.range.cut == ResultCut::below_zero && is_cut_by_rounding) call.range.cut = ResultCut::none;
   const QuantizedWeights<X> weights(p, call, given.W, given.W_zeros, given.options.geometry.weights_are_fixed);
   const QuantizedImages<X> images(p, call, given.x, given.x_zero);
   const Scratch<X> outside(call.depth * kPerElement<X>);
@@ -297,9 +302,15 @@ bool QuantizedCall::fits_int8() const {
   return std::all_of(zero, zero + W_zeros.size(), [&](float found) { return found == wanted; });
 }
 
-PackedRounding QuantizedCall::rounding() const {
-  const QuantizedTarget& t = target;
-  return {t.y.data<unsigned char>(), t.y.shape()[1], t.scale, 1 / t.scale, t.zero, t.low, t.high};
+PackedRounding rounding_to(const QuantizedTarget& target) {
+  const float inverse = 1 / target.scale;
+  return {target.y.data<unsigned char>(),
+          target.y.ndim() > 1 ? target.y.shape()[1] : 1,
+          target.scale,
+          std::isnormal(inverse) ? inverse : std::numeric_limits<float>::quiet_NaN(),
+          target.zero,
+          target.low,
+          target.high};
 }
 
 float single_number(const Array& x) {

@@ -18,7 +18,7 @@ struct ResultRange {
 struct PackedRounding {
   unsigned char* y;  // uint8 or int8, of the group's first channel
   km::i64 y_step;
-  float scale, inverse;  // and its reciprocal
+  float scale, inverse;  // and its reciprocal, NaN where that is not a normal number
   float zero, low, high;
 };
 

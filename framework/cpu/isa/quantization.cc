@@ -61,19 +61,25 @@ void fill_up(const void* x, bool is_signed, i64 n, i64 channels, i64 padded, uns
 }
 
 void add(const QuantizedOperand& a, const QuantizedOperand& b, bool relu, const PackedRounding& rounding, i64 n) {
+  constexpr int kTogether = 4;
   const Rounding round(rounding);
   const ResultRange range = {relu ? ResultCut::below_zero : ResultCut::none, 0, 0};
-  for (i64 i = 0; i < n; i += kLanes) {
-    const i64 count = n - i;
+  i64 i = 0;
+  for (; i + kTogether * kLanes <= n; i += kTogether * kLanes) {
+    Vector<float> sum[kTogether][1];
+    for (int k = 0; k < kTogether; ++k) {
+      sum[k][0] = dequantize(a, i + k * kLanes, kLanes) + dequantize(b, i + k * kLanes, kLanes);
+    }
+    cut_results<kTogether, 1>(range, sum);
+    for (int k = 0; k < kTogether; ++k) round.store(sum[k][0], rounding.y + i + k * kLanes);
+  }
+  for (; i < n; i += kLanes) {
+    const i64 count = n - i < kLanes ? n - i : kLanes;
     Vector<float> sum[1][1] = {{dequantize(a, i, count) + dequantize(b, i, count)}};
     cut_results<1, 1>(range, sum);
-    if (count >= kLanes) {
-      round.store(sum[0][0], rounding.y + i);
-    } else {
-      unsigned char some[kLanes];
-      round.store(sum[0][0], some);
-      for (i64 k = 0; k < count; ++k) rounding.y[i + k] = some[k];
-    }
+    unsigned char some[kLanes];
+    round.store(sum[0][0], some);
+    for (i64 k = 0; k < count; ++k) rounding.y[i + k] = some[k];
   }
 }
 

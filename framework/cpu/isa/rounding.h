@@ -20,22 +20,39 @@ namespace {
 #endif
 }
 
-/// The bits of kernels::Quantize. Divides by way of the reciprocal where that gives the same quotient, which a division
-/// of one vector takes as long for as ten multiplications: after two steps of Newton's the quotient is correctly
-/// rounded (Markstein 1990), as long as neither the scale nor its reciprocal is out of the normal range.
+/// Whether a number is not within [-limit, limit]; NaN is not.
+[[gnu::always_inline]] inline bool any_beyond(Vector<float> x, float limit) {
+#if defined(__AVX512F__)
+  const Vector<float> most = limit - Vector<float>{};
+  return _mm512_cmp_ps_mask(_mm512_abs_ps(x), most, _CMP_NLE_UQ) != 0;
+#elif defined(__AVX__)
+  const Vector<float> most = limit - Vector<float>{};
+  return _mm256_movemask_ps(reinterpret_cast<__m256>((x <= most) & (-x <= most))) != 0xff;
+#else
+  bool found = false;
+  for (int i = 0; i < Simd<float>::kLanes; ++i) found |= !(x[i] <= limit && -x[i] <= limit);
+  return found;
+#endif
+}
+
+/// The bits of kernels::Quantize. A division takes as long as ten multiplications, so the quotient is one by the
+/// reciprocal, which lies within three units of its last place, unless that leaves open to which integer it is rounded.
 class Rounding {
  public:
   [[gnu::always_inline]] explicit Rounding(const PackedRounding& r)
       : scale_{splat(r.scale)},
         inverse_{splat(r.inverse)},
-        most_{splat(r.scale * kMost)},
         zero_{splat(r.zero)},
         low_{splat(r.low)},
-        high_{splat(r.high)},
-        has_inverse_{kHasFma && r.scale > kSmallest && r.scale < 1 / kSmallest} {}
+        high_{splat(r.high)} {}
   [[gnu::always_inline]] void store(Vector<float> x, unsigned char* to) const {
-    const Vector<float> quotient = has_inverse_ ? divide(x) : x / scale_;
-    const Vector<float> q = round_to_even(quotient) + zero_;
+    // Between -512 and 512, and all beyond is cut, the error is less than 2^-12. Quotients that are infinite or NaN are
+    // uncertain too.
+    constexpr float kCertain = 0.5f - 0x1p-12f;
+    const Vector<float> quotient = x * inverse_;
+    Vector<float> rounded = round_to_even(quotient);
+    if (any_beyond(quotient - rounded, kCertain)) rounded = round_to_even(x / scale_);
+    const Vector<float> q = rounded + zero_;
     const Vector<float> above = q > low_ ? q : low_;
     const auto integers = __builtin_convertvector(above > high_ ? high_ : above, Vector<int>);
     const auto bytes = __builtin_convertvector(integers, Bytes);
@@ -44,24 +61,9 @@ class Rounding {
 
  private:
   typedef unsigned char Bytes __attribute__((vector_size(Simd<float>::kLanes)));
-  static constexpr float kSmallest = 0x1p-60f;
-  static constexpr float kMost = 0x1p20f;  // quotients beyond are cut whatever they are
-#if defined(__FMA__)
-  static constexpr bool kHasFma = true;
-#else
-  static constexpr bool kHasFma = false;
-#endif
   [[gnu::always_inline]] static Vector<float> splat(float x) { return x - Vector<float>{}; }
-  [[gnu::always_inline]] Vector<float> divide(Vector<float> x) const {
-    x = x > most_ ? most_ : x;
-    x = x < -most_ ? -most_ : x;
-    Vector<float> q = x * inverse_;
-    for (int step = 0; step < 2; ++step) q = multiply_add<float>(multiply_add<float>(-q, scale_, x), inverse_, q);
-    return q;
-  }
 
-  Vector<float> scale_, inverse_, most_, zero_, low_, high_;
-  bool has_inverse_;
+  Vector<float> scale_, inverse_, zero_, low_, high_;
 };
 
 }  // namespace
