@@ -470,7 +470,7 @@ if(TARGET example_detection_train_detection AND TARGET example_detection_detect 
   set(detection_result "${CMAKE_CURRENT_BINARY_DIR}/tests/detection")
   set(detection_smoke --data generated --seed 0 --images 8 --batchsize 4 --size 64)
   set(detection_tests)
-  foreach(model retinanet_resnet50 efficientdet_d0 ssd300)
+  foreach(model retinanet_resnet50 faster_rcnn_resnet18 efficientdet_d0 ssd300)
     add_test(NAME detection_${model} COMMAND example_detection_train_detection ${detection_smoke} --epoch 1 --model ${model}
                                              --out "${detection_result}_${model}")
     list(APPEND detection_tests detection_${model})

@@ -5,12 +5,16 @@
 #include <cmath>
 #include <functional>
 #include <memory>
+#include <optional>
+#include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <kusari/kusari.h>
 
 #include "kusari/examples/common/flags.h"
+#include "kusari/examples/detection/detectors.h"
 
 struct AugmentationFlags {
   std::string augment = {};  // that of the model's paper when empty
@@ -71,11 +75,15 @@ inline BoxTransform augmentation(const AugmentationFlags& flags, const kusari::L
 }
 
 // Examples (image, loc, label) for DetectionTrainChain: all of one shape, so that batches are collected without
-// copies, and steps can be static graphs.
+// copies, and steps can be static graphs. A detector that looks twice gets (image, bbox, label).
 inline std::shared_ptr<kusari::datasets::Dataset> with_targets(const std::shared_ptr<kusari::datasets::Dataset>& data,
                                                                const AugmentationFlags& flags,
                                                                const kusari::L::Detector& detector) {
   using namespace kusari;
+  if (looks_twice(detector)) {
+    return std::make_shared<datasets::TransformDataset>(data, augmentation(flags, detector.preparation),
+                                                        datasets::Keys());
+  }
   const int64_t side = detector.preparation.size;
   const auto encode = [change = augmentation(flags, detector.preparation), coder = detector.coder(side, side)](
                           const datasets::Example& example, datasets::ExampleRandom& random) {
@@ -84,4 +92,24 @@ inline std::shared_ptr<kusari::datasets::Dataset> with_targets(const std::shared
     return datasets::Example{moved[0], targets.loc, targets.label};
   };
   return std::make_shared<datasets::TransformDataset>(data, encode, datasets::Keys());
+}
+
+// Makes batches of them: images become numbers on the device, and fewer boxes than in other images of the batch are
+// filled up with some of label -1. Boxes are float32 whatever the policy, because 16 bits are too few for places.
+inline kusari::datasets::Converter detection_converter(const kusari::L::Detector& detector) {
+  using namespace kusari;
+  datasets::ImageConverterOptions options{
+      .mean = {detector.preparation.mean.begin(), detector.preparation.mean.end()},
+      .deviation = {detector.preparation.deviation.begin(), detector.preparation.deviation.end()}};
+  if (!looks_twice(detector)) return datasets::image_converter(options);
+  options.padding = datasets::Padding(std::vector<std::optional<Scalar>>{std::nullopt, 0, -1});
+  const datasets::Converter images = datasets::image_converter(options);
+  return datasets::Converter(
+      [images](std::span<const datasets::Example> batch, const Device& device) { return images.upload(batch, device); },
+      [images](datasets::Example uploaded) {
+        const Array bbox = uploaded[1];
+        datasets::Example converted = images.finish(std::move(uploaded));
+        converted[1] = bbox;
+        return converted;
+      });
 }

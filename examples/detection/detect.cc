@@ -70,6 +70,9 @@ class Network {
  public:
   Network(L::Detector& detector, bool is_static) : detector_{&detector} {
     if (!is_static) return;
+    if (looks_twice(detector)) {
+      throw ValueError("--static-graph: how many regions Faster R-CNN looks at again depends on the image");
+    }
     recorded_ = [graph = static_graph([&detector](const Variable& x) {
                    auto [locs, confs] = detector(x);
                    return Variables{locs, confs};

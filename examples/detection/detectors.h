@@ -2,6 +2,7 @@
 
 // The detectors that the programs of this folder know, and the file in which a training says what it trained.
 
+#include <algorithm>
 #include <cstdint>
 #include <filesystem>
 #include <fstream>
@@ -13,15 +14,15 @@
 #include <kusari/kusari.h>
 #include <nlohmann/json.hpp>
 
-inline const std::vector<std::string> kDetectors{"retinanet_resnet18", "retinanet_resnet50", "efficientdet_d0",
-                                                 "ssd300"};
+inline const std::vector<std::string> kDetectors{"retinanet_resnet18",   "retinanet_resnet50", "faster_rcnn_resnet18",
+                                                 "faster_rcnn_resnet50", "efficientdet_d0",    "ssd300"};
 
 struct DetectorSpec {
   std::string model = "retinanet_resnet18";
   std::vector<std::string> label_names = {};
   int64_t size = 512;       // side of the squares into which images are brought
-  double anchor_scale = 4;  // RetinaNet's: size of the smallest anchors, in strides
-  bool frozen_bn = false;   // RetinaNet's
+  double anchor_scale = 4;  // RetinaNet's and Faster R-CNN's: size of the smallest anchors, in strides of 8 pixels
+  bool frozen_bn = false;   // theirs
 
   int64_t n_classes() const { return static_cast<int64_t>(label_names.size()); }
 };
@@ -35,14 +36,29 @@ decltype(auto) with_detector(const DetectorSpec& spec, Visit visit) {
     return visit(L::EfficientDet({.n_classes = spec.n_classes(), .preparation = contained}));
   }
   if (spec.model == "ssd300") return visit(L::SSD300({.n_classes = spec.n_classes()}));
-  if (spec.model != "retinanet_resnet18" && spec.model != "retinanet_resnet50") {
+  if (std::find(kDetectors.begin(), kDetectors.end(), spec.model) == kDetectors.end()) {
     throw ValueError("there is no detector '" + spec.model + "'");
   }
+  const int64_t depth = spec.model.ends_with("18") ? 18 : 50;
+  if (spec.model.starts_with("faster_rcnn")) {
+    return visit(L::FasterRCNN({.n_classes = spec.n_classes(),
+                                .depth = depth,
+                                .frozen_bn = spec.frozen_bn,
+                                .grid = L::AnchorGrid({.levels = {2, 3, 4, 5, 6},  // of strides from 4 on
+                                                       .scale = 2 * spec.anchor_scale,
+                                                       .octaves = 1}),
+                                .preparation = contained}));
+  }
   return visit(L::RetinaNet({.n_classes = spec.n_classes(),
-                             .depth = spec.model == "retinanet_resnet18" ? 18 : 50,
+                             .depth = depth,
                              .frozen_bn = spec.frozen_bn,
                              .grid = L::AnchorGrid({.scale = spec.anchor_scale}),
                              .preparation = contained}));
+}
+
+// Whether it looks at images twice, and so is trained with boxes instead of targets for anchors.
+inline bool looks_twice(const kusari::L::Detector& detector) {
+  return dynamic_cast<const kusari::L::FasterRCNN*>(&detector) != nullptr;
 }
 
 inline std::unique_ptr<kusari::L::Detector> make_detector(const DetectorSpec& spec) {

@@ -1,4 +1,5 @@
-// Trains a detector: RetinaNet, EfficientDet or SSD, on blood cells (BCCD), COCO, Pascal VOC, or drawn shapes.
+// Trains a detector: RetinaNet, Faster R-CNN, EfficientDet or SSD, on blood cells (BCCD), COCO, Pascal VOC, or drawn
+// shapes.
 //
 //   train_detection --data bccd --root bccd-voc.tar --model retinanet_resnet18
 //   train_detection --data coco --root coco --model efficientdet_d0 --batchsize 64 --fp16 --device 0
@@ -40,9 +41,10 @@ struct Arguments : TrainingArguments {
                         between(64, 2048));
   double anchor_scale =
       real("--anchor-scale", 4,
-           "Size of RetinaNet's smallest anchors, in strides of 8 pixels; less for small images of small things",
+           "Size of RetinaNet's and Faster R-CNN's smallest anchors, in strides of 8 pixels; less for small images of "
+           "small things",
            between(0.5, 16.0));
-  bool frozen_bn = flag("--frozen-bn", "RetinaNet's normalizations do not learn: for trained weights");
+  bool frozen_bn = flag("--frozen-bn", "The ResNet's normalizations do not learn: for trained weights");
   std::string initmodel = text("--initmodel", "", "Begin with the weights in this file");
   AugmentationFlags augmentation = augmentation_flags(*this);
   std::string optimizer = choice("--optimizer", {"momentum_sgd", "adamw"}, "momentum_sgd", "How parameters learn");
@@ -70,10 +72,10 @@ struct Recipe {
   double learnrate, weight_decay, ema;
   const char* augment;
 };
-const std::map<std::string, Recipe> kRecipes{{"retinanet_resnet18", {0.01 / 16, 1e-4, 0, "flip"}},
-                                             {"retinanet_resnet50", {0.01 / 16, 1e-4, 0, "flip"}},
-                                             {"efficientdet_d0", {0.08 / 64, 4e-5, 0.9998, "jitter"}},
-                                             {"ssd300", {1e-3 / 32, 5e-4, 0, "ssd"}}};
+const std::map<std::string, Recipe> kRecipes{
+    {"retinanet_resnet18", {0.01 / 16, 1e-4, 0, "flip"}},     {"retinanet_resnet50", {0.01 / 16, 1e-4, 0, "flip"}},
+    {"faster_rcnn_resnet18", {0.02 / 16, 1e-4, 0, "flip"}},   {"faster_rcnn_resnet50", {0.02 / 16, 1e-4, 0, "flip"}},
+    {"efficientdet_d0", {0.08 / 64, 4e-5, 0.9998, "jitter"}}, {"ssd300", {1e-3 / 32, 5e-4, 0, "ssd"}}};
 
 // A detector with its loss, whatever class it is of.
 struct Trained {
@@ -122,11 +124,14 @@ training::TriggerRef testing_epochs(const Arguments& args) {
   return triggers::ManualScheduleTrigger(epochs, "epoch");
 }
 
-std::shared_ptr<iterators::Iterator> training_batches(const Arguments& args, const datasets::DatasetRef& examples) {
+std::shared_ptr<iterators::Iterator> training_batches(const Arguments& args, const datasets::DatasetRef& examples,
+                                                      const L::Detector& detector) {
   if (args.loaderjob == 0) return std::make_shared<iterators::SerialIterator>(examples, args.batchsize);
-  return std::make_shared<iterators::MultiprocessIterator>(
-      examples, args.batchsize,
-      iterators::MultiprocessIteratorOptions{.n_processes = args.loaderjob, .n_prefetch = 2, .dataset_timeout = 120});
+  iterators::MultiprocessIteratorOptions options{
+      .n_processes = args.loaderjob, .n_prefetch = 2, .dataset_timeout = 120};
+  // Images have boxes of any number: room for 3000.
+  if (looks_twice(detector)) options.shared_mem = 3 * detector.preparation.size * detector.preparation.size + (1 << 16);
+  return std::make_shared<iterators::MultiprocessIterator>(examples, args.batchsize, options);
 }
 
 void train(const Arguments& args, const DetectionData& data, const Trained& trained, const Device& device) {
@@ -139,10 +144,8 @@ void train(const Arguments& args, const DetectionData& data, const Trained& trai
   // device.
   const int64_t side = detector.preparation.size;
   const auto examples = with_targets(data.train, args.augmentation, detector);
-  const auto converter = datasets::image_converter(
-      {.mean = {detector.preparation.mean.begin(), detector.preparation.mean.end()},
-       .deviation = {detector.preparation.deviation.begin(), detector.preparation.deviation.end()}});
-  const auto train_iter = training_batches(args, examples);
+  const auto converter = detection_converter(detector);
+  const auto train_iter = training_batches(args, examples, detector);
   const auto test_batches = [&] {
     return std::make_shared<iterators::MultithreadIterator>(
         data.test, args.batchsize,

@@ -5,8 +5,10 @@
 #include <vector>
 
 #include "kusari/framework/core/config.h"
+#include "kusari/framework/core/error.h"
 #include "kusari/framework/inference/inference_session.h"
 #include "kusari/framework/links/detection/efficientdet.h"
+#include "kusari/framework/links/detection/faster_rcnn.h"
 #include "kusari/framework/links/detection/retinanet.h"
 #include "kusari/framework/links/detection/ssd.h"
 #include "kusari/framework/onnx/export_model.h"
@@ -51,6 +53,21 @@ TEST_CASE("the networks of detectors are exported, read again, and run in sessio
   check_export(L::RetinaNet({.n_classes = 3, .depth = 18}), 96);
   check_export(L::EfficientDet({.n_classes = 3}), 100);
   check_export(L::SSD300({.n_classes = 3}), 300);
+}
+
+TEST_CASE("Faster R-CNN is not exported, and the error says why") {
+  L::FasterRCNN model({.n_classes = 2, .depth = 18});
+  const ScratchDirectory folder;
+  const Variable x(drawn_array("x", {1, 3, 64, 64}, -1, 1), false);
+  std::string message;
+  try {
+    onnx::export_model(model, {x}, folder / "net.onnx");
+  } catch (const StateError& error) {
+    message = error.what();
+  }
+  CHECK(message.find("onnx: ") == 0);
+  CHECK(message.find("L::FasterRCNN, whose regions depend on the numbers in the image, reads an array") !=
+        std::string::npos);
 }
 
 }  // namespace

@@ -40,13 +40,18 @@ detail::MatchRule rule_of(const AnchorCoderOptions& options) {
           options.positive_share};
 }
 
-void check_bbox(const Box& box, size_t i) {
+void check_bbox(const char* call, const char* name, const Box& box, size_t i) {
   const bool is_finite = std::isfinite(box.y_min) && std::isfinite(box.x_min) && std::isfinite(box.y_max) &&
                          std::isfinite(box.x_max) && std::isfinite(box.area());
   if (is_finite && box.height() > 0 && box.width() > 0) return;
-  throw ValueError(std::string(kEncode) + ": bbox[" + std::to_string(i) + "] is (" + argument::text_of(box.y_min) +
+  throw ValueError(std::string(call) + ": " + name + "[" + std::to_string(i) + "] is (" + argument::text_of(box.y_min) +
                    ", " + argument::text_of(box.x_min) + ", " + argument::text_of(box.y_max) + ", " +
                    argument::text_of(box.x_max) + "): it must be finite and not empty");
+}
+
+std::vector<Box> checked_boxes(std::vector<Box> boxes) {
+  for (size_t i = 0; i < boxes.size(); ++i) check_bbox(kAnchorCoder, "boxes", boxes[i], i);
+  return boxes;
 }
 
 /// (K, columns) floating, as float32 on the host.
@@ -66,17 +71,18 @@ Array host_matrix(const Array& array, const char* name, int64_t rows, const char
 }  // namespace
 
 struct AnchorCoder::State {
-  State(const AnchorGrid& grid, int64_t rows, int64_t columns, const AnchorCoderOptions& options)
-      : anchors{grid(rows, columns)},
+  State(std::vector<Box> boxes, std::vector<int64_t> counts, int64_t rows, int64_t columns,
+        const AnchorCoderOptions& options)
+      : anchors{std::move(boxes)},
         columns_of_anchors{anchors},
         rule{rule_of(options)},
         centre_variance{static_cast<float>(options.variance[0])},
         size_variance{static_cast<float>(options.variance[1])},
-        level_counts{grid.level_counts(rows, columns)},
+        level_counts{std::move(counts)},
         height{rows},
         width{columns} {
     for (const double variance : options.variance) argument::finite_positive(kAnchorCoder, "variance[i]", variance);
-    if (rule.matching != AnchorMatching::rpn) return;
+    if (rule.matching != AnchorMatching::rpn || !options.ignore_outside) return;
     for (const Box& anchor : anchors) {
       inside.push_back(anchor.y_min >= 0 && anchor.x_min >= 0 && anchor.y_max < static_cast<float>(height) &&
                        anchor.x_max < static_cast<float>(width));
@@ -99,11 +105,20 @@ struct AnchorCoder::State {
   float centre_variance, size_variance;
   std::vector<int64_t> level_counts;
   int64_t height, width;
-  std::vector<bool> inside;  // of rpn
+  std::vector<bool> inside;  // of rpn with ignore_outside
 };
 
 AnchorCoder::AnchorCoder(const AnchorGrid& grid, int64_t height, int64_t width, const AnchorCoderOptions& options)
-    : state_{std::make_shared<const State>(grid, height, width, options)} {}
+    : state_{std::make_shared<const State>(grid(height, width), grid.level_counts(height, width), height, width,
+                                           options)} {}
+
+AnchorCoder::AnchorCoder(std::vector<Box> boxes, int64_t height, int64_t width, const AnchorCoderOptions& options) {
+  argument::positive(kAnchorCoder, "height", height);
+  argument::positive(kAnchorCoder, "width", width);
+  const auto count = static_cast<int64_t>(boxes.size());
+  state_ = std::make_shared<const State>(checked_boxes(std::move(boxes)), std::vector<int64_t>{count}, height, width,
+                                         options);
+}
 
 const std::vector<Box>& AnchorCoder::anchors() const noexcept { return state_->anchors; }
 int64_t AnchorCoder::height() const noexcept { return state_->height; }
@@ -115,7 +130,7 @@ AnchorTargets AnchorCoder::encode(std::span<const Box> bbox, std::span<const int
                      std::to_string(bbox.size()) + " boxes: there must be as many");
   }
   for (size_t i = 0; i < bbox.size(); ++i) {
-    check_bbox(bbox[i], i);
+    check_bbox(kEncode, "bbox", bbox[i], i);
     argument::not_negative(kEncode, "label[i]", label[i]);
   }
   const State& state = *state_;
@@ -167,32 +182,43 @@ Detections AnchorCoder::decode(const Array& loc, const Array& conf, const Anchor
   argument::not_negative(kDecode, "candidates", options.candidates);
   argument::not_negative(kDecode, "limit", options.limit);
   argument::not_nan(kDecode, "nms_thresh", options.nms_thresh);
+  argument::finite_not_negative(kDecode, "min_size", options.min_size);
   argument::finite_not_negative(kDecode, "height", options.height);
   argument::finite_not_negative(kDecode, "width", options.width);
   const auto count = static_cast<int64_t>(state_->anchors.size());
   const Array codes = host_matrix(loc, "loc", count, "(anchors, 4)");
   const Array outputs = host_matrix(conf, "conf", count, "(anchors, classes)");
-  if (codes.shape(1) != 4 || outputs.shape(1) < (options.scores == AnchorScores::softmax ? 2 : 1)) {
+  const bool is_softmax = options.scores == AnchorScores::softmax;
+  const bool is_shared = codes.shape(1) == 4;
+  if (!(is_shared || codes.shape(1) == 4 * outputs.shape(1)) || outputs.shape(1) < (is_softmax ? 2 : 1)) {
     throw TypeError(std::string(kDecode) + ": loc has shape " + to_string(loc.shape()) + " and conf " +
                     to_string(conf.shape()) + ": they must be (anchors, 4) and (anchors, classes)");
   }
 
   Detections found;
+  std::vector<int32_t> groups;  // within which boxes drop others
+  int32_t level = -1;
+  int64_t level_end = 0;
+  const auto min_size = static_cast<float>(options.min_size);
   const auto bottom = static_cast<float>(options.height > 0 ? options.height : static_cast<double>(height()));
   const auto right = static_cast<float>(options.width > 0 ? options.width : static_cast<double>(width()));
   for (const detail::ScoredAnchor& candidate :
        detail::best_scores({outputs.data<float>(), static_cast<size_t>(outputs.size())}, outputs.shape(1),
                            state_->level_counts, options)) {
     const auto i = static_cast<size_t>(candidate.anchor);
-    Box box = state_->decoded(i, codes.data<float>() + 4 * i);
+    const int64_t own = is_shared ? 0 : candidate.label + (is_softmax ? 1 : 0);
+    Box box = state_->decoded(i, codes.data<float>() + candidate.anchor * codes.shape(1) + 4 * own);
     box = {std::clamp(box.y_min, 0.F, bottom), std::clamp(box.x_min, 0.F, right), std::clamp(box.y_max, 0.F, bottom),
            std::clamp(box.x_max, 0.F, right)};
     if (!(box.height() > 0 && box.width() > 0)) continue;  // outside the image, or NaN
+    if (box.height() < min_size || box.width() < min_size) continue;
+    while (candidate.anchor >= level_end) level_end += state_->level_counts[static_cast<size_t>(++level)];
     found.bbox.push_back(box);
     found.label.push_back(candidate.label);
     found.score.push_back(candidate.score);
+    groups.push_back(options.nms_by_level ? level : candidate.label);
   }
-  return detail::suppressed(found, options);
+  return detail::suppressed(found, groups, options);
 }
 
 }  // namespace kusari::links

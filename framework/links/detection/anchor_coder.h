@@ -30,6 +30,8 @@ enum class AnchorMatching : uint8_t {
   /// Region proposals: from 0.7, background below 0.3; the ties of the best are positive; anchors that reach outside
   /// the image are ignored; `samples` are drawn, and the others ignored. All boxes are class 0.
   rpn,
+  /// What looks at regions that were proposed: below 0.5 background; `samples` are drawn, and the others ignored.
+  regions,
 };
 
 struct AnchorCoderOptions {
@@ -37,8 +39,9 @@ struct AnchorCoderOptions {
   std::optional<double> positive = std::nullopt;  ///< IoU from which on anchors are positive; the rule's if not given
   std::optional<double> negative = std::nullopt;  ///< IoU below which they are background; the rule's if not given
   std::array<double, 2> variance = {1, 1};        ///< of centres and of sizes: codes are divided by them
-  int64_t samples = 256;                          ///< of rpn: positive and background anchors; 0: all
-  double positive_share = 0.25;                   ///< of rpn: the most of `samples` that are positive
+  int64_t samples = 256;                          ///< of rpn and regions: positive and background anchors; 0: all
+  double positive_share = 0.25;                   ///< of rpn and regions: the most of `samples` that are positive
+  bool ignore_outside = true;  ///< of rpn: anchors that reach outside the image do not count; torchvision's do
 };
 
 /// What an image's anchors are trained to say.
@@ -62,7 +65,9 @@ struct AnchorDecodeOptions {
   double score_thresh = 0.05;    ///< boxes with lower scores are dropped
   int64_t candidates = 1000;     ///< of each level only so many boxes and classes with the best scores go on; 0: all
   bool best_class_only = false;  ///< of each anchor only its best class
+  double min_size = 0;           ///< boxes whose height or width is less, within the image, are dropped
   double nms_thresh = 0.5;       ///< within each class
+  bool nms_by_level = false;     ///< boxes drop those of their own level alone, whatever their classes
   std::optional<functions::SoftNmsOptions> soft_nms = std::nullopt;  ///< instead of nms_thresh
   int64_t limit = 100;                                               ///< boxes of an image; 0: all
   double height = 0;  ///< the part of the picture, from its upper left, that the image fills: boxes end there; 0: all
@@ -77,6 +82,9 @@ class KUSARI_API AnchorCoder {
  public:
   /// For images of one size. Throws ValueError for options out of range, and as the grid does.
   AnchorCoder(const AnchorGrid& grid, int64_t height, int64_t width, const AnchorCoderOptions& options = {});
+  /// For these boxes, one level of them, as those that are proposed for one image. Throws ValueError for a box that is
+  /// empty or not finite, naming it, and for options out of range.
+  AnchorCoder(std::vector<Box> boxes, int64_t height, int64_t width, const AnchorCoderOptions& options = {});
 
   /// All K of them.
   const std::vector<Box>& anchors() const noexcept;
@@ -86,7 +94,7 @@ class KUSARI_API AnchorCoder {
   /// bbox: boxes of one image, label: their classes, not negative. Without boxes all anchors are background. Boxes
   /// that do not count in training, such as crowds, are the caller's to leave out.
   /// Throws ValueError when there are not as many labels, for a negative one, and for a box that is empty or not
-  /// finite, naming it. Matching rpn draws from kusari::random, where there are more anchors than samples.
+  /// finite, naming it. Matchings rpn and regions draw from kusari::random, where there are more anchors than samples.
   AnchorTargets encode(std::span<const Box> bbox, std::span<const int32_t> label) const;
   /// bbox: (R, 4), label: (R) integers. TypeError for other shapes.
   AnchorTargets encode(const Array& bbox, const Array& label) const;
@@ -95,8 +103,9 @@ class KUSARI_API AnchorCoder {
   /// v1, so that no box is infinite; the boxes may reach outside the image. Throws TypeError for another shape.
   std::vector<Box> decode(const Array& loc) const;
   /// What a network has found in an image: boxes within it, with their classes and scores, best first (of equal scores
-  /// the lower anchor, then class). loc: (K, 4); conf: (K, C), as it leaves the network, or (K, 1 + C) with softmax.
-  /// Codes and numbers that are NaN are passed over. Throws TypeError for other shapes, ValueError for options out of
+  /// the lower anchor, then class). conf: (K, C), as it leaves the network, or (K, 1 + C) with softmax. loc: (K, 4), or
+  /// four for each column of conf, (K, 4 C): then each class has its own. Codes and numbers that are NaN are passed
+  /// over. Throws TypeError for other shapes, ValueError for options out of
   /// range.
   Detections decode(const Array& loc, const Array& conf, const AnchorDecodeOptions& options = {}) const;
 

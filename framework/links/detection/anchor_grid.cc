@@ -157,6 +157,14 @@ AnchorGrid AnchorGrid::rpn() {
                      .convention = AnchorConvention::chainercv});
 }
 
+AnchorGrid AnchorGrid::faster_rcnn() {
+  return AnchorGrid({.levels = {2, 3, 4, 5, 6},
+                     .scale = 8,
+                     .octaves = 1,
+                     .ratios = {2, 1, 0.5},
+                     .convention = AnchorConvention::torchvision});
+}
+
 AnchorGrid AnchorGrid::ssd(SsdAnchorGridOptions options) {
   argument::require(options.size >= 1 && options.size <= kLargestSide, kSsdGrid, "size", options.size,
                     "be in [1, 2^24]");

@@ -51,6 +51,8 @@ class KUSARI_API AnchorGrid {
   static AnchorGrid torchvision();
   /// ChainerCV's region proposal network: P2 to P6, 3 at each place.
   static AnchorGrid rpn();
+  /// torchvision's Faster R-CNN over a feature pyramid: P2 to P6, 3 at each place.
+  static AnchorGrid faster_rcnn();
   /// ChainerCV's MultiboxCoder: at each place size s_k and sqrt(s_k s_(k+1)) as squares, then for each ratio r
   /// (height s / sqrt(r), width s * sqrt(r)) and the same turned; at ((row + 1/2) * step, (column + 1/2) * step).
   /// Without options SSD300's 8,732. Throws ValueError for lists whose lengths do not fit, and numbers out of range.

@@ -170,13 +170,13 @@ AnchorMatch match_anchors(const AnchorColumns& anchors, std::span<const Box> bbo
     case AnchorMatching::ssd:
       pair_off(anchors, bbox, best, match.box);
       break;
+    case AnchorMatching::regions:
+      break;
   }
-  if (rule.matching == AnchorMatching::rpn) {
-    for (size_t i = 0; i < inside.size(); ++i) {
-      if (!inside[i]) match.box[i] = kIgnoredAnchor;
-    }
-    sample(match.box, rule);
+  for (size_t i = 0; i < inside.size(); ++i) {
+    if (!inside[i]) match.box[i] = kIgnoredAnchor;
   }
+  if (rule.matching == AnchorMatching::rpn || rule.matching == AnchorMatching::regions) sample(match.box, rule);
   match.positives = given_up + std::count_if(match.box.begin(), match.box.end(), [](int32_t box) { return box >= 0; });
   return match;
 }

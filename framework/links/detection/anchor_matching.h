@@ -34,7 +34,7 @@ struct MatchRule {
   double positive_share;
 };
 
-/// `inside`: whether each anchor lies in the image; of rpn alone.
+/// `inside`: whether each anchor lies in the image; empty where that does not matter.
 AnchorMatch match_anchors(const AnchorColumns& anchors, std::span<const Box> bbox, const MatchRule& rule,
                           const std::vector<bool>& inside);
 

@@ -76,13 +76,14 @@ Detections taken(const Detections& found, const std::vector<int64_t>& indices) {
   return result;
 }
 
-/// Class by class, then the best of all of them.
-Detections softly_suppressed(const Detections& found, const functions::SoftNmsOptions& options, int64_t limit) {
+/// Group by group, then the best of all of them.
+Detections softly_suppressed(const Detections& found, const std::vector<int32_t>& groups,
+                             const functions::SoftNmsOptions& options, int64_t limit) {
   std::map<int32_t, std::vector<int64_t>> members;
-  for (size_t i = 0; i < found.label.size(); ++i) members[found.label[i]].push_back(static_cast<int64_t>(i));
+  for (size_t i = 0; i < groups.size(); ++i) members[groups[i]].push_back(static_cast<int64_t>(i));
   Detections kept;
   std::vector<int64_t> origin;
-  for (const auto& [label, indices] : members) {
+  for (const auto& [group, indices] : members) {
     const Detections own = taken(found, indices);
     functions::SoftNmsOptions own_options = options;
     if (limit > 0) own_options.limit = std::min(limit, options.limit.value_or(limit));
@@ -90,7 +91,7 @@ Detections softly_suppressed(const Detections& found, const functions::SoftNmsOp
     for (size_t k = 0; k < result.index.size(); ++k) {
       const auto i = static_cast<size_t>(result.index[k]);
       kept.bbox.push_back(own.bbox[i]);
-      kept.label.push_back(label);
+      kept.label.push_back(own.label[i]);
       kept.score.push_back(result.score[k]);
       origin.push_back(indices[i]);
     }
@@ -130,12 +131,11 @@ std::vector<ScoredAnchor> best_scores(std::span<const float> outputs, int64_t co
   return all;
 }
 
-Detections suppressed(const Detections& found, const AnchorDecodeOptions& options) {
-  if (options.soft_nms) return softly_suppressed(found, *options.soft_nms, options.limit);
+Detections suppressed(const Detections& found, const std::vector<int32_t>& groups, const AnchorDecodeOptions& options) {
+  if (options.soft_nms) return softly_suppressed(found, groups, *options.soft_nms, options.limit);
   std::optional<int64_t> limit;
   if (options.limit > 0) limit = options.limit;
-  return taken(found,
-               functions::class_wise_suppression(found.bbox, found.label, options.nms_thresh, found.score, limit));
+  return taken(found, functions::class_wise_suppression(found.bbox, groups, options.nms_thresh, found.score, limit));
 }
 
 }  // namespace kusari::links::detail

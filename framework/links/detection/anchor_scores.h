@@ -21,7 +21,8 @@ struct ScoredAnchor {
 std::vector<ScoredAnchor> best_scores(std::span<const float> outputs, int64_t columns,
                                       const std::vector<int64_t>& level_counts, const AnchorDecodeOptions& options);
 
-/// What is left of detections when of those that lie on each other the best remain, best first, .limit of them.
-Detections suppressed(const Detections& found, const AnchorDecodeOptions& options);
+/// What is left of detections when of those of one group that lie on each other the best remain, best first, .limit of
+/// them.
+Detections suppressed(const Detections& found, const std::vector<int32_t>& groups, const AnchorDecodeOptions& options);
 
 }  // namespace kusari::links::detail

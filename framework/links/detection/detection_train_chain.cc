@@ -3,7 +3,6 @@
 #include <string>
 
 #include "kusari/framework/core/argument.h"
-#include "kusari/framework/core/error.h"
 #include "kusari/framework/core/graph_capture.h"
 #include "kusari/framework/core/reporter.h"
 #include "kusari/framework/functions/array/cast.h"
@@ -14,6 +13,7 @@
 #include "kusari/framework/functions/math/sum.h"
 #include "kusari/framework/kernels/array_operators.h"
 #include "kusari/framework/kernels/hard_negatives.h"
+#include "kusari/framework/links/detection/detection_targets.h"
 
 namespace kusari::links {
 namespace {
@@ -29,47 +29,23 @@ const DetectionLossOptions& checked_options(const DetectionLossOptions& o) {
   return o;
 }
 
-[[noreturn]] void refuse_shape(const char* name, const Variable& value, const std::string& rule) {
-  throw TypeError(std::string(kTrainChain) + ": " + name + " has shape " + to_string(value.shape()) + " and dtype " +
-                  kusari::name(value.dtype()) + ": it must be " + rule);
-}
-
 void check_targets(const Variable& locs, const Variable& gt_locs, const Variable& gt_labels) {
   for (const auto& [name, value] : {std::pair{"gt_locs", &gt_locs}, {"gt_labels", &gt_labels}}) {
-    if (!value->is_defined()) throw TypeError(std::string(kTrainChain) + ": " + name + " is not given: it is required");
+    detail::expect_target(name, *value);
   }
   const Shape& shape = locs.shape();
   if (gt_locs.shape() != shape || !is_floating(gt_locs.dtype())) {
-    refuse_shape("gt_locs", gt_locs, "floating, of the shape of the model's codes, " + to_string(shape));
+    detail::refuse_target("gt_locs", gt_locs, "floating, of the shape of the model's codes, " + to_string(shape));
   }
   const Shape labels{shape[0], shape[1]};
   if (gt_labels.shape() != labels || is_floating(gt_labels.dtype())) {
-    refuse_shape("gt_labels", gt_labels, "integers, a label for each anchor, " + to_string(labels));
+    detail::refuse_target("gt_labels", gt_labels, "integers, a label for each anchor, " + to_string(labels));
   }
 }
-
-// Losses are computed in float32 at least, whatever policy is on: float16 has steps of 0.001 near 1.
-Dtype wide_of(const Variable& x) { return x.dtype() == Dtype::float64 ? Dtype::float64 : Dtype::float32; }
 
 // Sums of images, (N), over their divisors.
 Variable divided(const Variable& sums, const Array& divisors) {
   return F::sum(sums / Variable(divisors.astype(sums.dtype()), false));
-}
-
-Variable box_loss(const DetectionLossOptions& o, const Variable& locs, const Variable& gt_locs, const Array& labels,
-                  const Array& divisors) {
-  const Dtype wide = wide_of(locs);
-  const Variable d = F::cast(locs, wide) - F::cast(gt_locs, wide);
-  Variable each;
-  if (o.loc == BoxLoss::l1) {
-    each = F::absolute(d);
-  } else {
-    const Variable near = F::clip(d, -o.delta, o.delta);
-    each = near * (d - 0.5 * near);
-    if (o.loc == BoxLoss::smooth_l1) each = each / o.delta;
-  }
-  const Variable counts(Array(labels >= int64_t{0}).astype(wide).expand_dims(2), false);
-  return divided(F::sum(each * counts, {1, 2}), divisors);
 }
 
 Variable multibox_loss(const DetectionLossOptions& o, const Variable& confs, const Array& labels,
@@ -78,7 +54,7 @@ Variable multibox_loss(const DetectionLossOptions& o, const Variable& confs, con
   const Array t = labels.astype(Dtype::int32).contiguous();
   // The background is class 0, and what does not count -1.
   const Array classes = (t + int64_t{1}).astype(Dtype::int32).reshape({shape[0] * shape[1]});
-  const Variable flat = F::reshape(F::cast(confs, wide_of(confs)), {shape[0] * shape[1], shape[2]});
+  const Variable flat = F::reshape(F::cast(confs, detail::loss_dtype(confs)), {shape[0] * shape[1], shape[2]});
   const Variable losses = F::reshape(
       F::softmax_cross_entropy(flat, Variable(classes, false), {.reduce = F::Reduce::no}), {shape[0], shape[1]});
   const Array counts = empty({shape[0], shape[1]}, Dtype::float32, confs.device());
@@ -99,15 +75,31 @@ void DetectionTrainChainBase::forget() const {
   conf_loss = Variable();
 }
 
+Variable DetectionTrainChainBase::box_loss(const Variable& locs, const Variable& gt_locs, const Array& labels,
+                                           const Array& divisors) const {
+  checked_options(options);
+  const Dtype wide = detail::loss_dtype(locs);
+  const Variable d = F::cast(locs, wide) - F::cast(gt_locs, wide);
+  Variable each;
+  if (options.loc == BoxLoss::l1) {
+    each = F::absolute(d);
+  } else {
+    const Variable near = F::clip(d, -options.delta, options.delta);
+    each = near * (d - 0.5 * near);
+    if (options.loc == BoxLoss::smooth_l1) each = each / options.delta;
+  }
+  const Variable counts(Array(labels >= int64_t{0}).astype(wide).expand_dims(2), false);
+  return divided(F::sum(each * counts, {1, 2}), divisors);
+}
+
 Variable DetectionTrainChainBase::compare(const std::pair<Variable, Variable>& outputs, const Variable& gt_locs,
                                           const Variable& gt_labels, const Variable& positives) const {
   const auto& [locs, confs] = outputs;
   check_targets(locs, gt_locs, gt_labels);
-  checked_options(options);
   const Array& labels = gt_labels.array();
   const Array counted = positives.is_defined() ? positives.array() : Array();
-  const Array divisors = F::detection_divisors(options.normalizer, labels, counted, wide_of(locs));
-  loc_loss = box_loss(options, locs, gt_locs, labels, divisors);
+  const Array divisors = F::detection_divisors(options.normalizer, labels, counted, detail::loss_dtype(locs));
+  loc_loss = box_loss(locs, gt_locs, labels, divisors);
   if (options.conf == ClassLoss::multibox) {
     conf_loss = multibox_loss(options, confs, labels, divisors);
   } else {

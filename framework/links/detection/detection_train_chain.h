@@ -33,6 +33,9 @@ class KUSARI_API DetectionTrainChainBase : public Chain {
   void forget() const;
   Variable compare(const std::pair<Variable, Variable>& outputs, const Variable& gt_locs, const Variable& gt_labels,
                    const Variable& positives) const;
+  /// The loss of boxes of each image, divided by its divisor, over all images: of codes (N, K, 4) where labels (N, K)
+  /// are 0 or more. divisors: (N).
+  Variable box_loss(const Variable& locs, const Variable& gt_locs, const Array& labels, const Array& divisors) const;
 
   mutable kusari::detail::InUse in_use_;
 };

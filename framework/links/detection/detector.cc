@@ -11,6 +11,7 @@
 #include "kusari/framework/core/error.h"
 #include "kusari/framework/core/fork_safe.h"
 #include "kusari/framework/kernels/image_resampling.h"
+#include "kusari/framework/links/detection/head_outputs.h"
 #include "kusari/framework/links/link_hook.h"
 #include "kusari/framework/links/model/rgb_bytes.h"
 
@@ -160,29 +161,44 @@ Array Detector::batch_of(const std::vector<PreparedImage>& images) const {
 }
 
 std::vector<Detections> Detector::predict(const std::vector<Array>& images) const {
-  std::vector<Detections> found;
-  if (images.empty()) return found;
-  const auto evaluation = using_config(&Config::train, false);
-  const auto no_graph = no_backprop_mode();
+  if (images.empty()) return {};
   std::vector<PreparedImage> prepared;
   for (const Array& image : images) prepared.push_back(prepare(image));
-  const Array x = batch_of(prepared);
-  const auto [locs, confs] = (*this)(Variable(x, false));
-  const auto on_host = [](const Variable& y) { return y.array().astype(Dtype::float32).to_device(Device()); };
-  const Array loc = on_host(locs), conf = on_host(confs);
-  const AnchorCoder anchors = coder(x.shape(2), x.shape(3));
+  return find(Variable(batch_of(prepared), false), prepared);
+}
+
+std::vector<Detections> Detector::find(const Variable& x, const std::vector<PreparedImage>& images) const {
+  if (x.shape()[0] != static_cast<int64_t>(images.size())) {
+    throw ValueError("Detector::find: x has shape " + to_string(x.shape()) + " and there are " +
+                     std::to_string(images.size()) + " images: there must be as many");
+  }
+  const auto evaluation = using_config(&Config::train, false);
+  const auto no_graph = no_backprop_mode();
+  std::vector<ImageExtent> extents;
+  for (const PreparedImage& image : images) {
+    extents.push_back({static_cast<double>(image.image.shape(1)), static_cast<double>(image.image.shape(2))});
+  }
+  std::vector<Detections> found = detect(x, extents);
   for (size_t i = 0; i < images.size(); ++i) {
-    const PreparedImage& image = prepared[i];
-    AnchorDecodeOptions options = decoding;
-    options.height = static_cast<double>(image.image.shape(1));
-    options.width = static_cast<double>(image.image.shape(2));
-    const auto at = static_cast<int64_t>(i);
-    Detections detections = anchors.decode(loc.at(at), conf.at(at), options);
-    const auto y = static_cast<float>(1 / image.y_scale), x_factor = static_cast<float>(1 / image.x_scale);
-    for (Box& box : detections.bbox) {
+    const auto y = static_cast<float>(1 / images[i].y_scale), x_factor = static_cast<float>(1 / images[i].x_scale);
+    for (Box& box : found[i].bbox) {
       box = {box.y_min * y, box.x_min * x_factor, box.y_max * y, box.x_max * x_factor};
     }
-    found.push_back(std::move(detections));
+  }
+  return found;
+}
+
+std::vector<Detections> Detector::detect(const Variable& x, std::span<const ImageExtent> extents) const {
+  const auto [locs, confs] = (*this)(x);
+  const Array loc = detail::on_host(locs), conf = detail::on_host(confs);
+  const AnchorCoder anchors = coder(x.shape()[2], x.shape()[3]);
+  std::vector<Detections> found;
+  for (size_t i = 0; i < extents.size(); ++i) {
+    AnchorDecodeOptions options = decoding;
+    options.height = extents[i].height;
+    options.width = extents[i].width;
+    const auto at = static_cast<int64_t>(i);
+    found.push_back(anchors.decode(loc.at(at), conf.at(at), options));
   }
   return found;
 }

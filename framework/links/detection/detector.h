@@ -3,6 +3,7 @@
 #include <array>
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -47,6 +48,11 @@ struct PreparedImage {
   double x_scale = 1;  ///< new width / old width
 };
 
+/// The part of a picture, from its upper left, that an image fills.
+struct ImageExtent {
+  double height, width;
+};
+
 /// How far off boxes count: of each of the four differences d.
 enum class BoxLoss : uint8_t {
   smooth_l1,  ///< d^2 / (2 delta) for |d| <= delta, else |d| - delta / 2
@@ -72,7 +78,7 @@ struct DetectionLossOptions {
   functions::DetectionNormalizer normalizer = functions::DetectionNormalizer::batch;
 };
 
-/// A network that finds objects by anchors in one look: what RetinaNet, EfficientDet and SSD300 share.
+/// A network that finds objects by anchors: what RetinaNet, EfficientDet, SSD300 and FasterRCNN share.
 class KUSARI_API Detector : public Chain {
  public:
   /// x: (N, 3, H, W), prepared: sizes, means and deviations as `preparation` says. Returns (locs, confs): codes of
@@ -85,6 +91,9 @@ class KUSARI_API Detector : public Chain {
   /// batch, or, where they are prepared to different sizes, padded to the largest. config.train is off, and there is no
   /// graph. Throws ValueError for an image of another shape.
   std::vector<Detections> predict(const std::vector<Array>& images) const;
+  /// The same of images that are prepared already, x being batch_of(images). Throws ValueError for another number of
+  /// images than x has.
+  std::vector<Detections> find(const Variable& x, const std::vector<PreparedImage>& images) const;
   /// Which boxes predict() gives: those worth a look ("visualize", the default), or all that count in an evaluation
   /// ("evaluate"). Sets `decoding`. Throws ValueError for another name.
   void use_preset(const std::string& preset);
@@ -121,6 +130,8 @@ class KUSARI_API Detector : public Chain {
   Detector& operator=(Detector&&) noexcept = default;
 
   virtual std::pair<Variable, Variable> forward(const Variable& x) const = 0;
+  /// What find() gives, as places in x. extents: of the images that fill x.
+  virtual std::vector<Detections> detect(const Variable& x, std::span<const ImageExtent> extents) const;
 
  private:
   struct Coders;

@@ -17,4 +17,6 @@ std::pair<Variable, Variable> joined_levels(std::span<const Variable> locs, std:
   return {F::concat(locs, 1), F::concat(confs, 1)};
 }
 
+Array on_host(const Variable& y) { return y.array().astype(Dtype::float32).to_device(Device()); }
+
 }  // namespace kusari::links::detail

@@ -16,4 +16,7 @@ KUSARI_API Variable by_anchor(const Variable& map, int64_t numbers);
 /// What all levels say about boxes and classes, one after the other.
 KUSARI_API std::pair<Variable, Variable> joined_levels(std::span<const Variable> locs, std::span<const Variable> confs);
 
+/// Numbers of a network as float32 on the host.
+KUSARI_API Array on_host(const Variable& y);
+
 }  // namespace kusari::links::detail

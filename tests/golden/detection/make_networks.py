@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes networks.json: what torchvision's RetinaNet and SSD300 make of weights, images and boxes that tests make too.
+"""Writes networks.json: what torchvision's RetinaNet, SSD300 and Faster R-CNN make of weights, images and boxes that tests make too.
 
     make_networks.py OUTPUT
 
@@ -13,11 +13,14 @@ import zlib
 import numpy as np
 import torch
 import torchvision
-from torchvision.models.detection import retinanet, ssd
+from torchvision.models.detection import faster_rcnn, retinanet, ssd
 from torchvision.models.detection.anchor_utils import AnchorGenerator, DefaultBoxGenerator
 from torchvision.models.detection.backbone_utils import resnet_fpn_backbone
 from torchvision.models.detection.image_list import ImageList
 from torchvision.ops.feature_pyramid_network import LastLevelP6P7
+
+# What gives codes of boxes and scores of classes.
+LAST_LAYERS = ["/out/", "/multibox/", "/rpn/loc/", "/rpn/conf/", "/head/loc/", "/head/conf/"]
 
 # Kusari's order of the numbers of a box, as places in torchvision's.
 YXHW = [1, 0, 3, 2]
@@ -38,7 +41,7 @@ def drawn(path, shape):
     """The parameter or statistic of that path in Kusari's model."""
     kind = path.rsplit("/", 1)[1]
     if kind == "W":
-        bound = (6 / np.prod(shape[1:])) ** 0.5 * (0.05 if "/out/" in path or "/multibox/" in path else 1)
+        bound = (6 / np.prod(shape[1:])) ** 0.5 * (0.05 if any(last in path for last in LAST_LAYERS) else 1)
         return uniform(path, shape, -bound, bound)
     if kind == "gamma":
         return uniform(path, shape, 0.4, 0.6)
@@ -139,12 +142,7 @@ def found_by(model, x):
         return detections(model.postprocess_detections(split, [list(a.split(counts)) for a in anchors], [size] * len(x)))
 
 
-def retinanet_case(depth, classes):
-    body = resnet_fpn_backbone(backbone_name=f"resnet{depth}", weights=None, norm_layer=torch.nn.BatchNorm2d,
-                               trainable_layers=5, returned_layers=[2, 3, 4], extra_blocks=LastLevelP6P7(256, 256))
-    model = retinanet.RetinaNet(body, classes).double()
-    load = Loader()
-    resnet = model.backbone.body
+def load_resnet(load, resnet, depth):
     load.conv("/extractor/conv1", resnet.conv1)
     load.bn("/extractor/bn1", resnet.bn1)
     for stage in range(4):
@@ -157,6 +155,14 @@ def retinanet_case(depth, classes):
             if block.downsample is not None:
                 load.conv(f"{path}/conv{convs + 1}", block.downsample[0])
                 load.bn(f"{path}/bn{convs + 1}", block.downsample[1])
+
+
+def retinanet_case(depth, classes):
+    body = resnet_fpn_backbone(backbone_name=f"resnet{depth}", weights=None, norm_layer=torch.nn.BatchNorm2d,
+                               trainable_layers=5, returned_layers=[2, 3, 4], extra_blocks=LastLevelP6P7(256, 256))
+    model = retinanet.RetinaNet(body, classes).double()
+    load = Loader()
+    load_resnet(load, model.backbone.body, depth)
     fpn = model.backbone.fpn
     for i in range(3):
         load.conv(f"/fpn/inner/{i}", fpn.inner_blocks[i][0])
@@ -259,9 +265,84 @@ def ssd_case(classes):
     return case
 
 
+def faster_rcnn_case(depth, classes):
+    body = resnet_fpn_backbone(backbone_name=f"resnet{depth}", weights=None, norm_layer=torch.nn.BatchNorm2d,
+                               trainable_layers=5)
+    everything = 10**9
+    model = faster_rcnn.FasterRCNN(body, classes + 1, rpn_batch_size_per_image=everything,
+                                   box_batch_size_per_image=everything, rpn_pre_nms_top_n_train=60,
+                                   rpn_post_nms_top_n_train=100, rpn_pre_nms_top_n_test=50,
+                                   rpn_post_nms_top_n_test=80).double()
+    load = Loader()
+    load_resnet(load, model.backbone.body, depth)
+    fpn = model.backbone.fpn
+    for i in range(4):
+        load.conv(f"/fpn/inner/{i}", fpn.inner_blocks[i][0])
+        load.conv(f"/fpn/outer/{i}", fpn.layer_blocks[i][0])
+    load.conv("/rpn/conv", model.rpn.head.conv[0][0])
+    load.conv("/rpn/loc", model.rpn.head.bbox_pred, boxes=True)
+    load.conv("/rpn/conf", model.rpn.head.cls_logits)
+    heads = model.roi_heads
+    load.conv("/head/fc6", heads.box_head.fc6)
+    load.conv("/head/fc7", heads.box_head.fc7)
+    load.conv("/head/loc", heads.box_predictor.bbox_pred, boxes=True)
+    load.conv("/head/conf", heads.box_predictor.cls_score)
+
+    height, width = 128, 160
+    bbox = [[[10, 20, 60, 90], [30, 5, 120, 40], [50, 60, 80, 150]], []]
+    label = [[0, classes - 1, 1], []]
+    x = tensor(uniform("x", (2, 3, height, width), -2, 2))
+    sizes = [(height, width), (height - 20, width - 30)]  # the second fills a part
+    images = ImageList(x, sizes)
+
+    model.eval()
+    with torch.no_grad():
+        features = model.backbone(x)
+        proposals, _ = model.rpn(images, features)
+        logits, codes = heads.box_predictor(heads.box_head(heads.box_roi_pool(features, proposals, sizes)))
+        scores = torch.softmax(logits, -1)[:, 1:].flatten()
+        heads.score_thresh = float(torch.quantile(scores, 1 - 150 / scores.numel()))
+        boxes, scores, labels = heads.postprocess_detections(logits, codes, proposals, sizes)
+    found = detections([dict(boxes=b, scores=s, labels=l) for b, s, l in zip(boxes, scores, labels)], 1)
+
+    model.train()
+    images = ImageList(x, [(height, width)] * 2)
+    targets = [{"boxes": boxes_of(b), "labels": torch.tensor(l, dtype=torch.int64) + 1} for b, l in zip(bbox, label)]
+    features = model.backbone(x)
+    trained, first = model.rpn(images, features, targets)
+    _, second = heads(features, trained, images.image_sizes, targets)
+    sum([*first.values(), *second.values()]).backward()
+    anchors = model.rpn.anchor_generator(images, list(features.values()))
+    labels, _ = model.rpn.assign_targets_to_anchors(anchors, targets)
+    order = [1, 0, 3, 2]
+    return {
+        "depth": depth,
+        "classes": classes,
+        "height": height,
+        "width": width,
+        "sizes": sizes,
+        "bbox": bbox,
+        "label": label,
+        "anchors": projections("anchors", anchors[0].numpy()[:, order]),
+        "labels": [[k, 0 if l == 1 else -2] for k, l in enumerate(labels[0].tolist()) if l != 0],
+        "regions": [p[:, order].tolist() for p in proposals],
+        "loss/rpn_conf": first["loss_objectness"].item(),
+        "loss/rpn_loc": first["loss_rpn_box_reg"].item(),
+        "loss/conf": second["loss_classifier"].item(),
+        "loss/loc": second["loss_box_reg"].item(),
+        "gradients": load.gradients(),
+        "score_thresh": heads.score_thresh,
+        "found": found,
+    }
+
+
 def main():
     torch.manual_seed(0)
-    cases = {"retinanet": [retinanet_case(18, 3), retinanet_case(50, 5)], "ssd300": [ssd_case(4)]}
+    cases = {
+        "retinanet": [retinanet_case(18, 3), retinanet_case(50, 5)],
+        "ssd300": [ssd_case(4)],
+        "faster_rcnn": [faster_rcnn_case(18, 3)],
+    }
     with open(sys.argv[1], "w") as file:
         json.dump(cases, file, separators=(",", ":"))
         file.write("\n")

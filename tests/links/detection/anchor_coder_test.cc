@@ -178,6 +178,57 @@ TEST_CASE("AnchorCoder: region proposals") {
   const Labels once = encode(8, bbox).label.to_vector<int32_t>();
   random::seed(3);
   CHECK(encode(8, bbox).label.to_vector<int32_t>() == once);
+  // torchvision's anchors that reach outside count.
+  const L::AnchorCoder outside(grid, 64, 64, {.matching = AnchorMatching::rpn, .samples = 0, .ignore_outside = false});
+  const Labels counted = labels(outside, bbox, Labels{5, 5, 5});
+  CHECK(counted[0] == L::kBackgroundAnchor);
+  CHECK(std::count(counted.begin(), counted.end(), 0) == encode(0, bbox).positives);
+}
+
+TEST_CASE("AnchorCoder: targets for regions that were proposed") {
+  const std::vector<Box> regions = {{0, 0, 10, 10}, {0, 0, 10, 12}, {30, 30, 40, 40}, {0, 5, 10, 15}};
+  const std::vector<Box> bbox = {{0, 0, 10, 10}, {50, 50, 60, 60}};
+  const L::AnchorCoder coder(regions, 64, 64, {.matching = AnchorMatching::regions, .variance = {0.1, 0.2}});
+  const L::AnchorTargets targets = coder.encode(bbox, Labels{7, 1});
+  // A third of the last is in the first box; nothing is forced for the second.
+  CHECK(targets.label.to_vector<int32_t>() == Labels{7, 7, -1, -1});
+  CHECK(targets.positives == 2);
+  const std::vector<float> loc = targets.loc.to_vector<float>();
+  CHECK(loc[0] == 0);
+  CHECK(loc[5] == doctest::Approx(-1.0 / 12 / 0.1));
+  CHECK(loc[7] == doctest::Approx(std::log(10.0 / 12) / 0.2));
+  const L::AnchorCoder few(regions, 64, 64, {.matching = AnchorMatching::regions, .samples = 2, .positive_share = 0.5});
+  const Labels drawn_ones = labels(few, bbox, Labels{7, 1});
+  CHECK(std::count(drawn_ones.begin(), drawn_ones.end(), 7) == 1);
+  CHECK(std::count(drawn_ones.begin(), drawn_ones.end(), -1) == 1);
+  CHECK(L::AnchorCoder(std::vector<Box>(), 64, 64).encode(bbox, Labels{7, 1}).label.size() == 0);
+  CHECK_THROWS_WITH_AS(L::AnchorCoder(std::vector<Box>{{0, 0, 1, 1}, {3, 3, 3, 9}}, 64, 64),
+                       "L::AnchorCoder: boxes[1] is (3, 3, 3, 9): it must be finite and not empty", ValueError);
+}
+
+TEST_CASE("AnchorCoder: classes with boxes of their own, small boxes, and levels that drop for themselves") {
+  const L::AnchorCoder coder(std::vector<Box>{{0, 0, 10, 10}, {20, 20, 30, 30}}, 64, 64);
+  // The background's codes, then those of two classes: the second is 5 lower for the first region.
+  Array loc = zeros({2, 12});
+  loc.at(0).at(8).fill(0.5);
+  const Array conf = array<float>({0, 0, 1, 0, 2, 0}, {2, 3});
+  const Detections found =
+      coder.decode(loc, conf, {.scores = L::AnchorScores::softmax, .score_thresh = 0.3, .candidates = 0});
+  CHECK(found.label == Labels{0, 1});
+  CHECK(found.bbox == std::vector<Box>{{20, 20, 30, 30}, {5, 0, 15, 10}});
+  CHECK_THROWS_AS(coder.decode(zeros({2, 8}), conf, {.scores = L::AnchorScores::softmax}), TypeError);
+
+  const L::AnchorGrid grid({.levels = {4, 5}, .scale = 1, .octaves = 1, .ratios = {1}});
+  const L::AnchorCoder levels(grid, 32, 32);  // four of 16 x 16, and one of 32 x 32
+  Array same = zeros({5, 4});
+  for (const int64_t i : {0, 1}) same.at(i).at(1).fill(i == 0 ? 0.5 : -0.5);  // both 16 x 16 around (8, 16)
+  same.at(4).copy_from(array<float>({-0.25, 0, std::log(0.5F), std::log(0.5F)}, {4}));
+  const float no = -9;
+  const Array scores = array<float>({1, 2, no, no, 3}, {5, 1});
+  CHECK(levels.decode(same, scores).score.size() == 1);
+  CHECK(levels.decode(same, scores, {.nms_by_level = true}).score.size() == 2);
+  CHECK(levels.decode(zeros({5, 4}), scores, {.min_size = 16.5}).score.size() == 1);
+  CHECK(levels.decode(zeros({5, 4}), scores, {.min_size = 16, .nms_thresh = 1}).score.size() == 3);
 }
 
 TEST_CASE("AnchorCoder: codes") {

@@ -10,6 +10,7 @@
 #include "kusari/framework/core/random.h"
 #include "kusari/framework/links/detection/detection_train_chain.h"
 #include "kusari/framework/links/detection/efficientdet.h"
+#include "kusari/framework/links/detection/faster_rcnn.h"
 #include "kusari/framework/links/detection/retinanet.h"
 #include "kusari/framework/links/detection/ssd.h"
 #include "kusari/framework/static_graph/static_graph.h"
@@ -38,6 +39,9 @@ TEST_CASE("the detectors have the published numbers of parameters") {
   CHECK(L::EfficientDet({.n_classes = 90}).count_params() == 3'880'067);
   CHECK(L::EfficientDet({.n_classes = 20}).count_params() == 3'839'117);
   CHECK(L::SSD300({.n_classes = 20}).count_params() == 26'285'486);
+  L::FasterRCNN two_looks({.n_classes = 90});
+  CHECK(normalization_params(two_looks) == 53'120);
+  CHECK(two_looks.count_params() == 41'755'286 + 53'120);
 }
 
 /// The outputs of a detector for x fit its anchors, and are finite.

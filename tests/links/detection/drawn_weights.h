@@ -47,7 +47,10 @@ inline Array drawn_parameter(const std::string& path, const Shape& shape) {
   if (kind == "W") {
     double fan_in = 1;
     for (int i = 1; i < shape.ndim(); ++i) fan_in *= static_cast<double>(shape[i]);
-    const bool is_last = path.find("/out/") != std::string::npos || path.find("/multibox/") != std::string::npos;
+    bool is_last = false;
+    for (const char* const last : {"/out/", "/multibox/", "/rpn/loc/", "/rpn/conf/", "/head/loc/", "/head/conf/"}) {
+      is_last = is_last || path.find(last) != std::string::npos;
+    }
     const double bound = std::sqrt(6 / fan_in) * (is_last ? 0.05 : 1);
     return drawn_array(path, shape, -bound, bound);
   }

@@ -9,6 +9,7 @@
 
 #include "kusari/framework/core/config.h"
 #include "kusari/framework/links/detection/detection_train_chain.h"
+#include "kusari/framework/links/detection/faster_rcnn.h"
 #include "kusari/framework/links/detection/retinanet.h"
 #include "kusari/framework/links/detection/ssd.h"
 #include "kusari/tests/golden_data.h"
@@ -87,6 +88,11 @@ void check_gradients_of(const json& expected, Link& model) {
   CHECK(compared == expected.size());
 }
 
+float largest_difference(const Box& a, const Box& b) {
+  return std::max({std::abs(a.y_min - b.y_min), std::abs(a.x_min - b.x_min), std::abs(a.y_max - b.y_max),
+                   std::abs(a.x_max - b.x_max)});
+}
+
 void check_found(const json& expected, const std::vector<Detections>& found) {
   REQUIRE(found.size() == expected.size());
   for (size_t i = 0; i < found.size(); ++i) {
@@ -95,11 +101,7 @@ void check_found(const json& expected, const std::vector<Detections>& found) {
     for (size_t k = 0; k < found[i].label.size(); ++k) {
       CAPTURE(k);
       CHECK(found[i].score[k] == doctest::Approx(expected.at(i).at("score").at(k).get<double>()).epsilon(1e-4));
-      const Box &box = found[i].bbox[k], truth = boxes_of(expected.at(i).at("bbox"))[k];
-      CHECK(std::abs(box.y_min - truth.y_min) < 2e-3F);
-      CHECK(std::abs(box.x_min - truth.x_min) < 2e-3F);
-      CHECK(std::abs(box.y_max - truth.y_max) < 2e-3F);
-      CHECK(std::abs(box.x_max - truth.x_max) < 2e-3F);
+      CHECK(largest_difference(found[i].bbox[k], boxes_of(expected.at(i).at("bbox"))[k]) < 2e-3F);
     }
   }
 }
@@ -160,6 +162,68 @@ TEST_CASE("SSD300 computes what torchvision's does") {
     check_found(expected.at("found"), found_in(expected, model, x, options));
     L::DetectionTrainChain chain(model);
     check_training(expected, chain, x);
+  }
+}
+
+/// What both looks of a Faster R-CNN find, with torchvision's bounds, in images of which the second fills a part of x.
+void check_looks(const json& expected, L::FasterRCNN& model, const Array& x) {
+  const auto evaluation = using_config(&Config::train, false);
+  const auto no_graph = no_backprop_mode();
+  std::vector<L::ImageExtent> extents;
+  std::vector<L::PreparedImage> images;
+  for (const json& size : expected.at("sizes")) {
+    extents.push_back({size.at(0), size.at(1)});
+    images.push_back({zeros({3, size.at(0), size.at(1)})});
+  }
+  const std::vector<std::vector<Box>> regions = model.propose(model.look(x), x.shape(2), x.shape(3), extents);
+  REQUIRE(regions.size() == 2);
+  for (size_t i = 0; i < 2; ++i) {
+    CAPTURE(i);
+    const std::vector<Box> truth = boxes_of(expected.at("regions").at(i));
+    REQUIRE(regions[i].size() == truth.size());
+    float worst = 0;
+    for (size_t k = 0; k < truth.size(); ++k) worst = std::max(worst, largest_difference(regions[i][k], truth[k]));
+    CHECK(worst < 1e-4F);
+  }
+  model.use_preset("evaluate");
+  model.decoding.score_thresh = expected.at("score_thresh");
+  check_found(expected.at("found"), model.find(x, images));
+}
+
+TEST_CASE("Faster R-CNN computes what torchvision's does") {
+  for (const json& expected : network_cases("faster_rcnn")) {
+    CAPTURE(expected.at("depth").get<int>());
+    L::FasterRCNN model(
+        {.n_classes = expected.at("classes"),
+         .depth = expected.at("depth"),
+         .proposals = {.train_candidates = 60, .test_candidates = 50, .train_limit = 100, .test_limit = 80},
+         .anchor_samples = 0,
+         .region_samples = 0});
+    draw_weights(model);
+    model.to(Dtype::float64);
+    const Array x = drawn_array("x", {2, 3, expected.at("height"), expected.at("width")}, -2, 2).astype(Dtype::float64);
+    const L::AnchorCoder coder = model.coder(x.shape(2), x.shape(3));
+    check_projections(expected.at("anchors"), "anchors", bbox_array(coder.anchors()), 1e-7);
+    const std::vector<Box> boxes = boxes_of(expected.at("bbox").at(0));
+    const std::vector<int32_t> classes = expected.at("label").at(0);
+    check_labels(expected.at("labels"), coder.encode(boxes, classes).label);
+    check_looks(expected, model, x);
+
+    L::DetectionTrainChain chain(model);
+    const Array bbox = zeros({2, 3, 4}), label = full({2, 3}, -1, Dtype::int32);  // the second image has none
+    bbox.at(0).copy_from(bbox_array(boxes));
+    label.at(0).copy_from(array(classes, {3}));
+    chain.cleargrads();
+    Variable loss = chain(x, bbox, label);
+    for (const auto& [name, value] : {std::pair{"loss/rpn_conf", &chain.rpn_conf_loss},
+                                      {"loss/rpn_loc", &chain.rpn_loc_loss},
+                                      {"loss/conf", &chain.conf_loss},
+                                      {"loss/loc", &chain.loc_loss}}) {
+      CAPTURE(name);
+      CHECK(value->item<double>() == doctest::Approx(expected.at(name).get<double>()).epsilon(1e-5));
+    }
+    loss.backward();
+    check_gradients_of(expected.at("gradients"), chain.model);
   }
 }
 

@@ -1,0 +1,226 @@
+#include "kusari/framework/links/detection/faster_rcnn.h"
+
+#include <cmath>
+#include <string>
+#include <vector>
+
+#include <doctest/doctest.h>
+
+#include "kusari/framework/amp/autocast.h"
+#include "kusari/framework/core/config.h"
+#include "kusari/framework/core/error.h"
+#include "kusari/framework/core/random.h"
+#include "kusari/framework/core/reporter.h"
+#include "kusari/framework/functions/pooling/roi_average_align_2d.h"
+#include "kusari/framework/static_graph/static_graph.h"
+#include "kusari/tests/links/detection/drawn_weights.h"
+
+// That its numbers are torchvision's is tested in networks_test.cc.
+namespace kusari::testing {
+namespace {
+
+/// Two images of 64 x 64 with boxes; the second has one box less, and a row that fills up.
+struct BoxBatch {
+  Array x = drawn_array("x", {2, 3, 64, 64}, -1, 1);
+  Array bbox = array<float>({5, 5, 40, 50, 20, 10, 60, 30,  //
+                             8, 30, 50, 60, 0, 0, 0, 0},
+                            {2, 2, 4});
+  Array label = array<int32_t>({0, 1, 1, -1}, {2, 2});
+};
+
+L::FasterRCNNOptions small() { return {.n_classes = 2, .depth = 18}; }
+
+TEST_CASE("a region is seen on the map of its size") {
+  const auto level = [](float side) { return L::level_of_region({3, 5, 3 + side, 5 + side}, 4); };
+  CHECK(level(223.9F) == 1);
+  CHECK(level(224) == 2);
+  CHECK(level(447) == 2);
+  CHECK(level(448) == 3);
+  CHECK(level(2000) == 3);  // there is no higher one
+  CHECK(level(112) == 1);
+  CHECK(level(111) == 0);
+  CHECK(level(1) == 0);
+  CHECK(L::level_of_region({0, 0, 112, 448}, 4) == 2);  // of the area
+}
+
+TEST_CASE("RegionHead gives the rows of the regions in their order, whatever their levels") {
+  L::RegionHead head(3, 2, 5);
+  draw_weights(head);
+  std::vector<Variable> maps;
+  for (const int64_t side : {80, 40, 20, 10}) maps.emplace_back(drawn_array("map", {2, 3, side, side}, -1, 1), false);
+  const std::vector<std::vector<Box>> regions = {{{10, 10, 260, 300}, {40, 60, 80, 90}, {0, 0, 150, 160}},
+                                                 {{5, 9, 50, 70}, {100, 50, 310, 300}}};
+  const auto [locs, confs] = head(maps, regions);
+  REQUIRE(locs.shape() == Shape{5, 8});
+  REQUIRE(confs.shape() == Shape{5, 2});
+  int64_t row = 0;
+  for (int64_t i = 0; i < 2; ++i) {
+    for (const Box& region : regions[static_cast<size_t>(i)]) {
+      CAPTURE(row);
+      const int64_t level = L::level_of_region(region, 4);
+      const Variable pooled = functions::roi_average_align_2d(
+          maps[static_cast<size_t>(level)], Variable(bbox_array(std::vector<Box>{region}), false),
+          Variable(array<int64_t>({i}), false), 7, std::exp2(-2.0 - static_cast<double>(level)), 2);
+      // The layers by hand.
+      std::vector<double> h = pooled.array().to_vector<double>();
+      for (const L::Linear* const layer : {&head.fc6, &head.fc7, &head.conf}) {
+        const std::vector<double> W = layer->W.array().to_vector<double>(), b = layer->b.array().to_vector<double>();
+        std::vector<double> y = b;
+        for (size_t o = 0; o < y.size(); ++o) {
+          for (size_t k = 0; k < h.size(); ++k) y[o] += W[o * h.size() + k] * h[k];
+          if (layer != &head.conf) y[o] = std::fmax(y[o], 0);
+        }
+        h = y;
+      }
+      for (int64_t c = 0; c < 2; ++c) {
+        CHECK(confs.array().at(row).at(c).item<double>() == doctest::Approx(h[static_cast<size_t>(c)]).epsilon(1e-4));
+      }
+      ++row;
+    }
+  }
+  CHECK_THROWS_AS(head(maps, {{{0, 0, 1, 1}}}), ValueError);
+  CHECK_THROWS_WITH_AS(head(maps, {{}, {}}), "L::RegionHead: there is no region: it must be one at least", ValueError);
+}
+
+TEST_CASE("Faster R-CNN's calls, presets and boxes") {
+  L::FasterRCNN model(small());
+  draw_weights(model);
+  model.preparation = {.fit = L::DetectorFit::longer_side, .size = 96};
+  CHECK(model.decoding.score_thresh == 0.5);
+  model.use_preset("evaluate");
+  CHECK(model.decoding.score_thresh == 0.05);
+  CHECK(model.decoding.nms_thresh == 0.5);
+  CHECK(model.decoding.limit == 100);
+  {
+    const auto no_graph = no_backprop_mode();
+    const auto [locs, confs] = model(drawn_array("x", {2, 3, 72, 100}, -1, 1));
+    const auto anchors = static_cast<int64_t>(model.coder(72, 100).anchors().size());
+    CHECK(locs.shape() == Shape{2, anchors, 4});
+    CHECK(confs.shape() == Shape{2, anchors, 1});
+  }
+  const Array wide = drawn_array("wide", {3, 40, 160}, 0, 256).astype(Dtype::uint8);
+  const Array tall = drawn_array("tall", {3, 200, 90}, 0, 256).astype(Dtype::uint8);
+  model.decoding.score_thresh = 0;
+  const std::vector<Detections> found = model.predict({wide, tall});
+  REQUIRE(found.size() == 2);
+  for (size_t i = 0; i < 2; ++i) {
+    const Array& image = i == 0 ? wide : tall;
+    CHECK(found[i].bbox.size() > 10);
+    for (const Box& box : found[i].bbox) {
+      CHECK((box.y_min >= 0 && box.x_min >= 0 && box.height() > 0 && box.width() > 0));
+      CHECK(box.y_max <= static_cast<float>(image.shape(1)) + 1e-3F);
+      CHECK(box.x_max <= static_cast<float>(image.shape(2)) + 1e-3F);
+    }
+  }
+  CHECK(model.predict({tall})[0].label == found[1].label);
+  CHECK(config().train);
+  CHECK_THROWS_AS(model.find(zeros({2, 3, 96, 96}), {model.prepare(wide)}), ValueError);
+  CHECK_THROWS_AS(L::FasterRCNN({.n_classes = 2, .depth = 18, .grid = L::AnchorGrid({.levels = {3, 4}})}), ValueError);
+  CHECK_THROWS_AS(L::FasterRCNN({.n_classes = 2, .depth = 18, .proposals = {.test_limit = 0}}), ValueError);
+}
+
+TEST_CASE("Faster R-CNN proposes as many regions as it is told, more of them in training") {
+  L::FasterRCNNOptions options = small();
+  options.proposals = {.train_candidates = 30, .test_candidates = 5, .train_limit = 40, .test_limit = 9};
+  L::FasterRCNN model(options);
+  draw_weights(model);
+  model.proposals.nms_thresh = 1;  // nothing is dropped
+  const auto no_graph = no_backprop_mode();
+  const L::ImageExtent extents[] = {{64, 64}, {50, 40}};
+  const L::FasterRCNN::FirstLook seen = model.look(BoxBatch().x);
+  for (const std::vector<Box>& own : model.propose(seen, 64, 64, extents)) CHECK(own.size() == 40);
+  const auto evaluation = using_config(&Config::train, false);
+  const std::vector<std::vector<Box>> regions = model.propose(seen, 64, 64, extents);
+  for (const std::vector<Box>& own : regions) CHECK(own.size() == 9);
+  for (const Box& region : regions[1]) CHECK((region.y_max <= 50 && region.x_max <= 40));
+}
+
+TEST_CASE("Faster R-CNN's losses are reported, drawn again from the same seed, and have gradients for all parameters") {
+  L::DetectionTrainChain chain{L::FasterRCNN(small())};
+  const BoxBatch batch;
+  random::seed(1);
+  Reporter reporter;
+  reporter.add_observer("main", chain);
+  Observation seen;
+  {
+    const auto scope = reporter.scope(seen);
+    chain.cleargrads();
+    chain(batch.x, batch.bbox, batch.label).backward();
+  }
+  const double loss = chain.loss.item<double>();
+  CHECK(seen.at("main/loss") == doctest::Approx(loss));
+  double sum = 0;
+  for (const char* const part : {"loss/loc", "loss/conf", "loss/rpn_loc", "loss/rpn_conf"}) {
+    sum += static_cast<double>(seen.at(std::string("main/") + part));
+  }
+  CHECK(sum == doctest::Approx(loss));
+  // Before training the first look says nothing, and the second little.
+  CHECK(chain.rpn_conf_loss.item<double>() == doctest::Approx(std::log(2)).epsilon(0.02));
+  CHECK((chain.conf_loss.item<double>() > 0.1 && chain.conf_loss.item<double>() < 4));
+  for (const auto& [path, parameter] : chain.namedparams()) {
+    CAPTURE(path);
+    REQUIRE(parameter->has_gradient());
+    double norm = 0;
+    for (const double g : parameter->grad().to_vector<double>()) norm += g * g;
+    CHECK((norm > 0 && std::isfinite(norm)));
+  }
+  random::seed(1);
+  CHECK(chain(batch.x, batch.bbox, batch.label).item<double>() == loss);
+  // Without boxes all is background.
+  chain(batch.x, zeros({2, 0, 4}), zeros({2, 0}, Dtype::int32));
+  CHECK(chain.loc_loss.item<double>() == 0);
+  CHECK(chain.rpn_loc_loss.item<double>() == 0);
+  CHECK(chain.conf_loss.item<double>() > 0);
+}
+
+TEST_CASE("Faster R-CNN trains in 16 bits") {
+  L::DetectionTrainChain chain{L::FasterRCNN(small())};
+  const BoxBatch batch;
+  random::seed(1);
+  const double full = chain(batch.x, batch.bbox, batch.label).item<double>();
+  for (const Dtype dtype : {Dtype::bfloat16, Dtype::float16}) {
+    CAPTURE(name(dtype));
+    chain.cleargrads();
+    random::seed(1);
+    {
+      const amp::Autocast autocast({.dtype = dtype});
+      CHECK(chain.model(batch.x).second.dtype() == dtype);
+      chain(batch.x, batch.bbox, batch.label);
+    }
+    CHECK(chain.loss.dtype() == Dtype::float32);
+    // Other regions may be proposed.
+    CHECK(chain.loss.item<double>() == doctest::Approx(full).epsilon(0.2));
+    chain.loss.backward();
+    for (const auto& [path, parameter] : chain.namedparams()) {
+      CAPTURE(path);
+      CHECK(parameter->grad().dtype() == Dtype::float32);
+    }
+  }
+}
+
+TEST_CASE("no static graph records Faster R-CNN, and the error says why") {
+  L::DetectionTrainChain chain{L::FasterRCNN(small())};
+  const BoxBatch batch;
+  auto graph = static_graph(chain);
+  std::string message;
+  try {
+    graph(batch.x, batch.bbox, batch.label);
+  } catch (const StateError& error) {
+    message = error.what();
+  }
+  CHECK(message.find("L::FasterRCNN: how many regions of an image are looked at again depends on the numbers in the "
+                     "image") != std::string::npos);
+}
+
+TEST_CASE("Faster R-CNN's chain refuses boxes that do not fit") {
+  const BoxBatch batch;
+  L::DetectionTrainChain chain{L::FasterRCNN(small())};
+  CHECK_THROWS_AS(chain(batch.x, zeros({2, 2, 5}), batch.label), TypeError);
+  CHECK_THROWS_AS(chain(batch.x, zeros({1, 2, 4}), batch.label), TypeError);
+  CHECK_THROWS_AS(chain(batch.x, batch.bbox, batch.bbox), TypeError);
+  CHECK_THROWS_AS(chain(batch.x, batch.bbox, Variable()), TypeError);
+  CHECK_THROWS_AS(chain(batch.x, batch.bbox, zeros({2, 2}, Dtype::int32)), ValueError);  // the row of zeros is a box
+}
+
+}  // namespace
+}  // namespace kusari::testing
