@@ -57,7 +57,7 @@ Model make(std::string_view bytes, const read::TensorSource& source) {
     if (!is_initializer) inputs.push_back(argument(input));
   }
   for (const read::ValueInfo& output : model.graph.outputs) outputs.push_back(argument(output));
-  return Model(compile_model(model, source), std::move(inputs), std::move(outputs), source.name);
+  return Model(compile_model(model, source), std::move(inputs), std::move(outputs), model.metadata, source.name);
 }
 
 /// A file's content without a copy.
