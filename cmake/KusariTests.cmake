@@ -777,6 +777,44 @@ if(BUILD_SHARED_LIBS AND EXISTS "${CMAKE_CURRENT_SOURCE_DIR}/tests/plugin/host.c
   endif()
 endif()
 
+# Programs that have the library for deployment alone, in C and in C++; its size.
+if(TARGET kusari_inference AND TARGET kusari_onnx)
+  include(CheckLanguage)
+  check_language(C)
+  set(case_folder "${CMAKE_CURRENT_BINARY_DIR}/tests/inference_library")
+  file(MAKE_DIRECTORY "${case_folder}")
+  add_executable(inference_case tests/inference_library/write_case.cc)
+  target_link_libraries(inference_case PRIVATE kusari::onnx)
+  add_executable(inference_consumer_cpp tests/inference_library/open_session.cc)
+  target_link_libraries(inference_consumer_cpp PRIVATE kusari::inference)
+  set(consumers inference_case inference_consumer_cpp)
+  if(CMAKE_C_COMPILER)
+    enable_language(C)
+    add_executable(inference_consumer tests/inference_library/consumer.c)
+    target_link_libraries(inference_consumer PRIVATE kusari::inference m)
+    list(APPEND consumers inference_consumer)
+  endif()
+  set_target_properties(${consumers} PROPERTIES RUNTIME_OUTPUT_DIRECTORY "${CMAKE_CURRENT_BINARY_DIR}/tests")
+  add_test(NAME inference_case COMMAND inference_case "${case_folder}")
+  set_tests_properties(inference_case PROPERTIES FIXTURES_SETUP inference_case LABELS unit)
+  list(REMOVE_ITEM consumers inference_case)
+  foreach(consumer ${consumers})
+    add_test(NAME ${consumer} COMMAND ${consumer} "${case_folder}/net.onnx" "${case_folder}/case.bin")
+    set_tests_properties(${consumer} PROPERTIES FIXTURES_REQUIRED inference_case LABELS unit TIMEOUT 600
+                                                PASS_REGULAR_EXPRESSION "as expected")
+  endforeach()
+  if(NOT KUSARI_SANITIZE AND CMAKE_BUILD_TYPE STREQUAL "Release")
+    add_test(NAME inference_library_is_small
+             COMMAND ${CMAKE_COMMAND} -DFILE=$<TARGET_FILE:kusari_inference> -DMOST_BYTES=8000000 -DMOST_LIBRARIES=8
+                     -DNM=${CMAKE_NM} -P "${CMAKE_CURRENT_SOURCE_DIR}/cmake/check_inference_library.cmake")
+    add_test(NAME check_inference_library_finds_large_ones
+             COMMAND ${CMAKE_COMMAND} -DFILE=$<TARGET_FILE:kusari> -DMOST_BYTES=8000000 -DMOST_LIBRARIES=8 -DNM=${CMAKE_NM}
+                     -P "${CMAKE_CURRENT_SOURCE_DIR}/cmake/check_inference_library.cmake")
+    set_tests_properties(check_inference_library_finds_large_ones PROPERTIES WILL_FAIL ON)
+    set_tests_properties(inference_library_is_small check_inference_library_finds_large_ones PROPERTIES LABELS tree)
+  endif()
+endif()
+
 # A separate program that finds the installed library.
 if(NOT KUSARI_SANITIZE AND EXISTS "${CMAKE_CURRENT_SOURCE_DIR}/tests/install/main.cc")
   add_test(NAME install_consumer
