@@ -75,11 +75,12 @@ void train(const Arguments& args) {
   std::ofstream labels(path("labels.txt"));
   for (int digit = 0; digit < 10; ++digit) labels << "digit " << digit << '\n';
 
-  // And an image of each digit that the network reads
+  // And an image of each digit that the network is sure of
   const auto guesses = F::argmax(scores, 1).to_vector<int>(), answers = arrays[1].to_vector<int>();
+  const auto probabilities = F::max(F::softmax(scores), 1).to_vector<float>();
   std::set<int> written;
   for (size_t i = 0; i < answers.size(); ++i) {
-    if (guesses[i] != answers[i] || !written.insert(answers[i]).second) continue;
+    if (guesses[i] != answers[i] || probabilities[i] < 0.8F || !written.insert(answers[i]).second) continue;
     const Array image = arrays[0].at(static_cast<int64_t>(i));
     datasets::save_png(path("digit_" + std::to_string(answers[i]) + ".png"), image);
   }
