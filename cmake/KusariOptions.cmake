@@ -25,6 +25,7 @@ set(KUSARI_PCRE2 AUTO CACHE STRING "Tokenizers with patterns, by PCRE2: AUTO, ON
 set(KUSARI_PUGIXML AUTO CACHE STRING "Pascal VOC annotations, by pugixml: AUTO, ON or OFF")
 set(KUSARI_HDF5 AUTO CACHE STRING "Read and write HDF5 files with libhdf5: AUTO, ON or OFF")
 set(KUSARI_ONNX AUTO CACHE STRING "Read and write ONNX files (libkusari_onnx), with protozero: AUTO, ON or OFF")
+option(KUSARI_INFERENCE "Build libkusari_inference, for deployment" ${PROJECT_IS_TOP_LEVEL})
 set(KUSARI_MPI AUTO CACHE STRING "Train in several processes through MPI (libkusari_mpi): AUTO, ON or OFF")
 set(kusari_cuda_default OFF)
 if(PROJECT_IS_TOP_LEVEL)

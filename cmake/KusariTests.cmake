@@ -55,6 +55,9 @@ if(test_support_sources)
 
   file(GLOB_RECURSE test_sources CONFIGURE_DEPENDS RELATIVE "${CMAKE_CURRENT_SOURCE_DIR}/tests" tests/*_test.cc)
   list(FILTER test_sources EXCLUDE REGEX "^cuda_emulated/")
+  if(NOT TARGET kusari_onnx)
+    list(FILTER test_sources EXCLUDE REGEX "^examples/inference_test")
+  endif()
   set(test_folders)
   foreach(source ${test_sources})
     if(source MATCHES "^([^/]+)/")
@@ -134,6 +137,11 @@ if(test_support_sources)
     kusari_compile_quickly(onnx_export_cases -O0)
     target_link_libraries(onnx_export_cases PRIVATE kusari_onnx)
     set_target_properties(onnx_export_cases PROPERTIES RUNTIME_OUTPUT_DIRECTORY "${CMAKE_CURRENT_BINARY_DIR}/tests")
+  endif()
+
+  # Some of the examples read and write ONNX files.
+  if(TARGET test_examples AND TARGET kusari_onnx)
+    target_link_libraries(test_examples PRIVATE kusari::onnx)
   endif()
 
   # Asks cuDNN itself, which needs no card for that.
@@ -399,6 +407,40 @@ if(TARGET example_gpt_train_gpt)
                          PASS_REGULAR_EXPRESSION "(cat|dog|horse|mouse) (eats|wants|smells) ")
   endif()
   set_tests_properties(gpt PROPERTIES LABELS unit TIMEOUT 600)
+endif()
+
+if(TARGET example_gpt_train_gpt AND TARGET example_inference_export_gpt AND TARGET example_inference_generate_text)
+  add_test(NAME export_gpt COMMAND example_inference_export_gpt --result "${gpt_result}" --out "${gpt_result}/gpt.onnx")
+  set_tests_properties(export_gpt PROPERTIES FIXTURES_REQUIRED gpt_result FIXTURES_SETUP gpt_file LABELS unit)
+  add_test(NAME generate_text COMMAND example_inference_generate_text "${gpt_result}/gpt.onnx" --seed 1 --threads 2)
+  set_tests_properties(generate_text PROPERTIES FIXTURES_REQUIRED gpt_file LABELS unit TIMEOUT 600
+                       PASS_REGULAR_EXPRESSION "(cat|dog|horse|mouse) (eats|wants|smells) ")
+endif()
+
+# A classifier that a program writes, and another reads: it knows each digit.
+if(TARGET example_inference_export_digits AND TARGET example_inference_classify AND KUSARI_WITH_PNG)
+  set(digits_result "${CMAKE_CURRENT_BINARY_DIR}/tests/digits")
+  add_test(NAME export_digits COMMAND example_inference_export_digits --seed 0 --out "${digits_result}")
+  set_tests_properties(export_digits PROPERTIES FIXTURES_SETUP digits_file PASS_REGULAR_EXPRESSION
+                       "test accuracy: (0[.][89]|1).*the network, and 10 images")
+  set(digits_images)
+  set(digits_lines)
+  foreach(digit RANGE 9)
+    list(APPEND digits_images "${digits_result}/digit_${digit}.png")
+    string(APPEND digits_lines "digit_${digit}.png: digit ${digit} [01][.][0-9]+, [^\n]*\n[^\n]*")
+  endforeach()
+  set(digits_options --labels "${digits_result}/labels.txt" --resize 28 "${digits_result}/digits.onnx")
+  add_test(NAME classify COMMAND example_inference_classify ${digits_options} ${digits_images})
+  add_test(NAME classify_batches COMMAND example_inference_classify --batch 4 --threads 1 ${digits_options} ${digits_images})
+  add_test(NAME classify_half COMMAND example_inference_classify --batch 10 --dtype bfloat16 ${digits_options} ${digits_images})
+  set_tests_properties(classify classify_batches classify_half PROPERTIES FIXTURES_REQUIRED digits_file PASS_REGULAR_EXPRESSION
+                                                                          "${digits_lines}")
+  set_tests_properties(export_digits classify classify_batches classify_half PROPERTIES LABELS unit TIMEOUT 600)
+endif()
+if(TARGET example_inference_recognize_text)
+  add_test(NAME recognize_text_without_models COMMAND example_inference_recognize_text photo.png --models none)
+  set_tests_properties(recognize_text_without_models PROPERTIES LABELS unit PASS_REGULAR_EXPRESSION
+                       "recognize_text: there is no none/ch_PP-OCRv4_det_infer.onnx: pip install rapidocr-onnxruntime")
 endif()
 
 if(TARGET example_seq2seq_seq2seq)
@@ -732,6 +774,44 @@ if(BUILD_SHARED_LIBS AND EXISTS "${CMAKE_CURRENT_SOURCE_DIR}/tests/plugin/host.c
     add_test(NAME check_thread_variables COMMAND "${CMAKE_CURRENT_SOURCE_DIR}/tools/check_thread_variables" ${libraries})
     set_tests_properties(plugin_python PROPERTIES LABELS unit TIMEOUT 600)
     set_tests_properties(check_thread_variables PROPERTIES LABELS tree)
+  endif()
+endif()
+
+# Programs that have the library for deployment alone, in C and in C++; its size.
+if(TARGET kusari_inference AND TARGET kusari_onnx)
+  include(CheckLanguage)
+  check_language(C)
+  set(case_folder "${CMAKE_CURRENT_BINARY_DIR}/tests/inference_library")
+  file(MAKE_DIRECTORY "${case_folder}")
+  add_executable(inference_case tests/inference_library/write_case.cc)
+  target_link_libraries(inference_case PRIVATE kusari::onnx)
+  add_executable(inference_consumer_cpp tests/inference_library/open_session.cc)
+  target_link_libraries(inference_consumer_cpp PRIVATE kusari::inference)
+  set(consumers inference_case inference_consumer_cpp)
+  if(CMAKE_C_COMPILER)
+    enable_language(C)
+    add_executable(inference_consumer tests/inference_library/consumer.c)
+    target_link_libraries(inference_consumer PRIVATE kusari::inference m)
+    list(APPEND consumers inference_consumer)
+  endif()
+  set_target_properties(${consumers} PROPERTIES RUNTIME_OUTPUT_DIRECTORY "${CMAKE_CURRENT_BINARY_DIR}/tests")
+  add_test(NAME inference_case COMMAND inference_case "${case_folder}")
+  set_tests_properties(inference_case PROPERTIES FIXTURES_SETUP inference_case LABELS unit)
+  list(REMOVE_ITEM consumers inference_case)
+  foreach(consumer ${consumers})
+    add_test(NAME ${consumer} COMMAND ${consumer} "${case_folder}/net.onnx" "${case_folder}/case.bin")
+    set_tests_properties(${consumer} PROPERTIES FIXTURES_REQUIRED inference_case LABELS unit TIMEOUT 600
+                                                PASS_REGULAR_EXPRESSION "as expected")
+  endforeach()
+  if(NOT KUSARI_SANITIZE AND CMAKE_BUILD_TYPE STREQUAL "Release")
+    add_test(NAME inference_library_is_small
+             COMMAND ${CMAKE_COMMAND} -DFILE=$<TARGET_FILE:kusari_inference> -DMOST_BYTES=8000000 -DMOST_LIBRARIES=8
+                     -DNM=${CMAKE_NM} -P "${CMAKE_CURRENT_SOURCE_DIR}/cmake/check_inference_library.cmake")
+    add_test(NAME check_inference_library_finds_large_ones
+             COMMAND ${CMAKE_COMMAND} -DFILE=$<TARGET_FILE:kusari> -DMOST_BYTES=8000000 -DMOST_LIBRARIES=8 -DNM=${CMAKE_NM}
+                     -P "${CMAKE_CURRENT_SOURCE_DIR}/cmake/check_inference_library.cmake")
+    set_tests_properties(check_inference_library_finds_large_ones PROPERTIES WILL_FAIL ON)
+    set_tests_properties(inference_library_is_small check_inference_library_finds_large_ones PROPERTIES LABELS tree)
   endif()
 endif()
 

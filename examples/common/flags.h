@@ -66,10 +66,10 @@ class Flags {
   T value(const std::string& names, T otherwise, const std::string& help, const Rules&... rules) {
     return declare(std::move(otherwise), {Rule(rules)...}, [&](T& held) {
       CLI::Option* const option = current().parser.add_option(names, held, help);
-      if constexpr (!std::is_same_v<T, std::string> && !std::is_same_v<T, std::vector<std::string>>) {
-        return option->capture_default_str();
-      } else {
+      if constexpr (requires { held.empty(); }) {
         return held.empty() ? option : option->capture_default_str();
+      } else {
+        return option->capture_default_str();
       }
     });
   }

@@ -46,6 +46,9 @@ const CudaBackend& loaded_cuda() {
   static const CudaBackend* loaded = [] {
     environment::check();  // the backend has settings of its own
     auto* cuda = new CudaBackend;
+#if defined(KUSARI_INFERENCE_LIBRARY)
+    cuda->problem = "libkusari_inference computes on the CPU";
+#else
     void* library = dlopen("libkusari_cuda.so", RTLD_NOW | RTLD_GLOBAL);
     if (library == nullptr) {
       const char* reason = dlerror();
@@ -67,6 +70,7 @@ const CudaBackend& loaded_cuda() {
           std::make_unique<detail::DeviceState>(detail::DeviceState{cuda->backend, i, "cuda:" + std::to_string(i)}));
     }
     if (cuda->devices.empty() && cuda->problem.empty()) cuda->problem = "no CUDA device was found";
+#endif
     return cuda;
   }();
   return *loaded;

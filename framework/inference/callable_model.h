@@ -76,6 +76,8 @@ struct CallableModel {
   std::vector<bool> accepted;  ///< by the number of inputs; empty: the model itself says
   /// A model of its own that shares its arrays with this one; empty where copies may share more.
   std::function<CallableModel()> copied;
+  /// Makes what a thread keeps while it records and for the first time replays a call; may be empty.
+  std::function<std::shared_ptr<void>()> first_call;
 };
 
 template <class F>
@@ -103,6 +105,9 @@ CallableModel callable_model(std::shared_ptr<F> model, std::index_sequence<kCoun
     if constexpr (std::is_copy_constructible_v<F>) {
       result.copied = [model] { return callable_model(std::make_shared<F>(copy(*model)), Counts()); };
     }
+  }
+  if constexpr (requires(const F& f) { f.first_call(); }) {
+    result.first_call = [model] { return model->first_call(); };
   }
   if constexpr (kHasCall<F>) {
     result.call = [model](std::span<const Variable> inputs) {

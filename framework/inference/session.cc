@@ -10,6 +10,7 @@
 #include "kusari/framework/core/environment.h"
 #include "kusari/framework/core/error.h"
 #include "kusari/framework/core/graph_capture.h"
+#include "kusari/framework/core/memory.h"
 #include "kusari/framework/core/profiler.h"
 #include "kusari/framework/core/type_name.h"
 #include "kusari/framework/functions/array/cast.h"
@@ -211,8 +212,10 @@ void Session::release() {
   for (const auto& entry : entries_) entry->plan->release_sources();
   model_.call = nullptr;
   model_.copied = nullptr;
+  model_.first_call = nullptr;
   model_.link = nullptr;
   is_released_ = true;
+  memory::release_cached();  // what the parameters took
 }
 
 // --- calls ----------------------------------------------------------------------------------------------------------
@@ -342,7 +345,9 @@ Arrays Session::run_exactly(const Arrays& inputs, const Arrays* given) {
     return run_exactly(dense, given);
   }
   const std::shared_ptr<Entry> entry = entry_for(inputs);
+  std::shared_ptr<void> first_call;
   if (!entry->is_ready.load(std::memory_order_acquire)) {
+    if (model_.first_call) first_call = model_.first_call();
     try {
       build(*entry, inputs);
     } catch (...) {

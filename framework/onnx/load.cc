@@ -1,22 +1,18 @@
 #include "kusari/framework/onnx/load.h"
 
-#include <fcntl.h>
-#include <sys/mman.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
-#include <cerrno>
 #include <filesystem>
+#include <memory>
 #include <string_view>
-#include <system_error>
 #include <utility>
 #include <vector>
 
 #include "kusari/framework/core/error.h"
 #include "kusari/framework/core/input_file.h"
+#include "kusari/framework/core/kernel.h"
 #include "kusari/framework/inference/inference_session.h"
 #include "kusari/framework/inference/loaders.h"
 #include "kusari/framework/onnx/compile.h"
+#include "kusari/framework/onnx/read/mapped_file.h"
 #include "kusari/framework/onnx/read/messages.h"
 #include "kusari/framework/onnx/read/tensor.h"
 
@@ -57,45 +53,51 @@ Model make(std::string_view bytes, const read::TensorSource& source) {
     if (!is_initializer) inputs.push_back(argument(input));
   }
   for (const read::ValueInfo& output : model.graph.outputs) outputs.push_back(argument(output));
-  return Model(compile_model(model, source), std::move(inputs), std::move(outputs), source.name);
+  return Model(compile_model(model, source), std::move(inputs), std::move(outputs), model.metadata, source.name);
 }
 
-/// A file's content without a copy.
-class MappedFile {
+/// A model of a session, whose weights stay in its files.
+class MappedModel : public Model {
  public:
-  MappedFile(const char* call, const std::string& path) {
-    const auto fail = [&](int error) {
-      throw IoError(std::string(call) + ": " + path + " cannot be read: " + std::generic_category().message(error));
-    };
-    const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
-    if (file < 0) fail(errno);
-    struct stat status {};
-    int error = ::fstat(file, &status) != 0 ? errno : S_ISREG(status.st_mode) ? 0 : EINVAL;
-    size_ = static_cast<size_t>(status.st_size);
-    if (error == 0 && size_ > 0) {
-      data_ = ::mmap(nullptr, size_, PROT_READ, MAP_PRIVATE, file, 0);
-      if (data_ == MAP_FAILED) error = errno;
-    }
-    ::close(file);
-    if (error != 0) fail(error);
-  }
-  ~MappedFile() {
-    if (size_ > 0) ::munmap(data_, size_);
-  }
-  MappedFile(const MappedFile&) = delete;
-  MappedFile& operator=(const MappedFile&) = delete;
-
-  std::string_view bytes() const { return {static_cast<const char*>(data_), size_}; }
+  MappedModel(Model model, std::shared_ptr<const read::MappedWeights> weights)
+      : Model(std::move(model)), weights_{std::move(weights)} {}
+  /// See inference::CallableModel::first_call.
+  std::shared_ptr<void> first_call() const { return std::make_shared<Forgetting>(*weights_); }
 
  private:
-  void* data_ = nullptr;
-  size_t size_ = 0;
+  /// Gives memory back that weights take, whenever a kernel has read some.
+  class Forgetting final : public LaunchObserver {
+   public:
+    explicit Forgetting(const read::MappedWeights& weights) : weights_{weights}, installed_{*this} {}
+    void on_launch(const Launch& launch, void (*proceed)(const Launch&)) override {
+      proceed(launch);
+      for (const LaunchArgument& argument : launch.arguments) {
+        if (argument.kind == LaunchArgument::Kind::in) weights_.forget(*static_cast<const Array*>(argument.value));
+      }
+    }
+
+   private:
+    const read::MappedWeights& weights_;
+    ScopedLaunchObserver installed_;
+  };
+
+  std::shared_ptr<const read::MappedWeights> weights_;
 };
+
+/// A session needs the weights of a file once, to bring them into the order that kernels want.
+InferenceSession open_mapped(const std::string& path, InferenceSessionOptions options) {
+  auto weights = std::make_shared<read::MappedWeights>();
+  const read::MappedFile& mapped = weights->file("onnx::load", path);
+  const std::filesystem::path file(path);
+  Model model = make(mapped.bytes(), {file.filename().string(), file.parent_path(), &mapped, weights.get()});
+  if (options.name.empty()) options.name = "Model";
+  return InferenceSession(MappedModel(std::move(model), std::move(weights)), std::move(options));
+}
 
 /// Lets inference::open_session and the C interface read ONNX files.
 [[maybe_unused]] const bool is_registered = [] {
   inference::register_loader(".onnx", [](const std::string& path, const InferenceSessionOptions& options) {
-    return InferenceSession(load(path), options);
+    return open_mapped(path, options);
   });
   return true;
 }();
@@ -103,9 +105,9 @@ class MappedFile {
 }  // namespace
 
 Model load(const std::string& path) {
-  const MappedFile mapped("onnx::load", path);
+  const read::MappedFile mapped("onnx::load", path);
   const std::filesystem::path file(path);
-  return make(mapped.bytes(), {file.filename().string(), file.parent_path()});
+  return make(mapped.bytes(), {file.filename().string(), file.parent_path(), &mapped});
 }
 
 Array load_tensor(const std::string& path) {

@@ -29,8 +29,12 @@ std::string shape_text(const Argument& argument) {
 
 }  // namespace
 
-Model::Model(CompiledModel compiled, std::vector<Argument> inputs, std::vector<Argument> outputs, std::string source)
-    : inputs_{std::move(inputs)}, outputs_{std::move(outputs)}, source_{std::move(source)} {
+Model::Model(CompiledModel compiled, std::vector<Argument> inputs, std::vector<Argument> outputs,
+             std::map<std::string, std::string> metadata, std::string source)
+    : inputs_{std::move(inputs)},
+      outputs_{std::move(outputs)},
+      metadata_{std::move(metadata)},
+      source_{std::move(source)} {
   for (const Constant& constant : compiled.constants) {
     Held held;
     const bool is_plain = !kusari::is_floating(constant.numbers.dtype()) && constant.numbers.size() <= kMaxPlain;
@@ -50,6 +54,7 @@ Model::Model(const Model& other)
       graph_{other.graph_},
       inputs_{other.inputs_},
       outputs_{other.outputs_},
+      metadata_{other.metadata_},
       source_{other.source_},
       members_{other.members_},
       constants_{other.constants_} {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <initializer_list>
+#include <map>
 #include <memory>
 #include <optional>
 #include <span>
@@ -32,7 +33,8 @@ struct Argument {
 class KUSARI_API Model : public ParameterTree {
  public:
   /// For load().
-  Model(CompiledModel compiled, std::vector<Argument> inputs, std::vector<Argument> outputs, std::string source);
+  Model(CompiledModel compiled, std::vector<Argument> inputs, std::vector<Argument> outputs,
+        std::map<std::string, std::string> metadata, std::string source);
   Model(const Model& other);
   Model(Model&&) noexcept;
   Model& operator=(const Model&) = delete;
@@ -48,6 +50,8 @@ class KUSARI_API Model : public ParameterTree {
 
   const std::vector<Argument>& inputs() const noexcept { return inputs_; }
   const std::vector<Argument>& outputs() const noexcept { return outputs_; }
+  /// Texts that the file has beside the network (metadata_props), such as ExportOptions::metadata.
+  const std::map<std::string, std::string>& metadata() const noexcept { return metadata_; }
   /// Operations of a call, in their order, each as "node 'conv1' (#3): Conv (opset 13)".
   std::vector<std::string> operations() const;
 
@@ -61,6 +65,7 @@ class KUSARI_API Model : public ParameterTree {
 
   std::shared_ptr<const Subgraph> graph_;
   std::vector<Argument> inputs_, outputs_;
+  std::map<std::string, std::string> metadata_;
   std::string source_;
   std::vector<Member> members_;
   std::vector<Held> constants_;

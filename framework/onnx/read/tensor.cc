@@ -38,7 +38,11 @@ class TensorReader {
       fail("its shape " + kusari::to_string(shape) + " is impossible");
     }
     if (tensor_.external) return from_raw(external_bytes(shape, count), shape, *dtype, count);
-    if (tensor_.has_raw) return from_raw(tensor_.raw, shape, *dtype, count);
+    if (tensor_.has_raw) {
+      Array array = from_raw(tensor_.raw, shape, *dtype, count);
+      if (source_.file != nullptr) source_.file->forget(tensor_.raw.data(), tensor_.raw.size());
+      return array;
+    }
     return from_lists(shape, *dtype, count);
   }
 
@@ -100,8 +104,10 @@ class TensorReader {
         for (uint8_t& value : values) value = value != 0 ? 1 : 0;
         return from_host(values.data(), shape, dtype);
       }
-      default:
-        return from_host(raw.data(), shape, dtype);
+      default: {
+        Array mapped = source_.weights != nullptr ? source_.weights->array(raw, shape, dtype) : Array();
+        return mapped.is_defined() ? mapped : from_host(raw.data(), shape, dtype);
+      }
     }
   }
 
@@ -222,6 +228,9 @@ class TensorReader {
     if (external.offset > file.size() || file.size() - external.offset < expected) {
       fail("its external data ends behind the end of '" + external.location + "', which has " +
            std::to_string(file.size()) + " bytes");
+    }
+    if (source_.weights != nullptr) {
+      return source_.weights->file("onnx::load", path.string()).bytes().substr(external.offset, expected);
     }
     external_.resize(expected);
     file.read(external.offset, {reinterpret_cast<uint8_t*>(external_.data()), external_.size()});

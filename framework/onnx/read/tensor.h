@@ -4,6 +4,7 @@
 #include <string>
 
 #include "kusari/framework/core/array.h"
+#include "kusari/framework/onnx/read/mapped_file.h"
 #include "kusari/framework/onnx/read/messages.h"
 
 namespace kusari::onnx::read {
@@ -12,6 +13,8 @@ namespace kusari::onnx::read {
 struct TensorSource {
   std::string name;
   std::filesystem::path folder;
+  const MappedFile* file = nullptr;  ///< which holds the model's bytes
+  MappedWeights* weights = nullptr;  ///< keeps files over which arrays lie; null: numbers are copied
 };
 
 /// The numbers of a tensor, on the CPU, in the dtype that dtype_for() gives. Throws IoError for data that is not
