@@ -6,11 +6,13 @@
 #include <vector>
 
 #include "kusari/framework/core/argument.h"
+#include "kusari/framework/core/error.h"
 #include "kusari/framework/core/serializer.h"
 #include "kusari/framework/functions/array/separate.h"
 #include "kusari/framework/functions/array/stack.h"
 #include "kusari/framework/functions/math/basic_math.h"
 #include "kusari/framework/links/state.h"
+#include "kusari/optimizers/optimizer_access.h"
 
 namespace kusari::updaters {
 namespace {
@@ -51,6 +53,10 @@ BPTTUpdater::BPTTUpdater(iterators::IteratorRef iterator, Ref<Optimizer> optimiz
     : StandardUpdater(std::move(iterator), optimizer, standard(options, optimizer)), bprop_len_{options.bprop_len} {}
 
 void BPTTUpdater::update_core() {
+  if (detail::OptimizerAccess::has_parts(get_optimizer("main"))) {
+    throw StateError("BPTTUpdater: the optimizer is `reproducible`, which computes parts of a batch one after the other: "
+                     "the states of the model are of the whole batch");
+  }
   unchain_states(get_optimizer("main").target());
   if (bprop_len_ == 0) return step(next_inputs());
   std::vector<Variables> times{next_inputs()};
