@@ -188,7 +188,7 @@ void GradientExchange::divide_sums(std::span<Parameter* const> parameters, doubl
 }
 
 void GradientExchange::share(Optimizer& optimizer) {
-  if (group_->size() == 1) return;
+  if (group_->size() == 1 || options_.chainer_compatible) return;
   detail::compare_models("Optimizer::setup", *group_, optimizer.target());
   share_state(optimizer, true);
 }
@@ -259,7 +259,8 @@ GradientExchange::Word GradientExchange::own_word(std::span<Parameter* const> pa
           .settings = mixed_in(mixed_in(wire, static_cast<uint64_t>(options_.bucket_bytes)),
                                (options_.exchanges ? 1u : 0u) + (options_.overlaps ? 2u : 0u) +
                                    (options_.double_buffering ? 4u : 0u) + (options_.shards_state ? 8u : 0u) +
-                                   16u * static_cast<uint64_t>(options_.parts)),
+                                   16u * static_cast<uint64_t>(options_.parts) +
+                                   (options_.chainer_compatible ? uint64_t{1} << 32 : 0u)),
           .examples = examples_.value_or(-1),
           .flags = must_share_ || structure != shared_structure_ ? uint64_t{Word::kMustShare} : 0,
           .spare = 0};
@@ -317,7 +318,7 @@ std::vector<double> GradientExchange::weights_of(const std::vector<Word>& words)
   std::vector<double> weights(words.size(), 1.0 / static_cast<double>(words.size()));
   double all = 0;
   for (const Word& word : words) {
-    if (word.examples < 0) return weights;
+    if (word.examples < 0 || options_.chainer_compatible) return weights;
     all += static_cast<double>(word.examples);
   }
   if (all == 0) return weights;
@@ -329,7 +330,8 @@ std::vector<double> GradientExchange::weights_of(const std::vector<Word>& words)
 std::vector<bool> GradientExchange::present_in(std::span<Parameter* const> parameters, bool ranks_differ) {
   std::string own;
   for (const Parameter* const parameter : parameters) {
-    own.push_back(parameter->is_initialized() && holds_gradient(*parameter) ? 1 : 0);
+    const bool counts = options_.chainer_compatible || holds_gradient(*parameter);
+    own.push_back(parameter->is_initialized() && counts ? 1 : 0);
   }
   std::vector<bool> present(own.begin(), own.end());
   if (!ranks_differ) return present;
@@ -370,6 +372,13 @@ void GradientExchange::start_until(Step& step, size_t count) {
   }
 }
 
+// Whether the root's values have yet to be shared; from now on they count as shared.
+bool GradientExchange::is_unshared(std::span<Parameter* const> parameters) {
+  const uint64_t structure = structure_of(parameters);
+  const bool is_new = std::exchange(shared_structure_, structure) != structure;
+  return std::exchange(must_share_, false) || is_new;
+}
+
 bool GradientExchange::run(Optimizer& optimizer, std::span<Parameter* const> parameters) {
   if (options_.parts > 0 && !std::exchange(has_parts_, false)) {
     throw StateError(std::string(optimizer.name()) +
@@ -377,6 +386,7 @@ bool GradientExchange::run(Optimizer& optimizer, std::span<Parameter* const> par
                      "StandardUpdater");
   }
   if (group_->size() == 1) {
+    if (options_.chainer_compatible && is_unshared(parameters)) return false;
     if (options_.parts > 0) divide_sums(parameters, static_cast<double>(*examples_));
     ++steps_;
     examples_.reset();
@@ -399,6 +409,11 @@ bool GradientExchange::run(Optimizer& optimizer, std::span<Parameter* const> par
     for (size_t i = 0; i < weights.size(); ++i) all += had_it[i] ? weights[i] : 0;
     for (size_t i = 0; i < weights.size() && all > 0; ++i) weights[i] = had_it[i] ? weights[i] / all : 0;
     shared_structure_ = words[0].structure;
+    if (options_.chainer_compatible) {
+      ++steps_;
+      examples_.reset();
+      return false;
+    }
   }
   double examples = 0;
   for (size_t i = 0; i < weights.size() && options_.parts > 0; ++i) {

@@ -42,6 +42,9 @@ struct GradientExchangeOptions {
   /// All batches are computed in so many parts, whose gradients are added in one order for every number of ranks that
   /// divides it: a power of two. Rank r of the group has the examples bit_reversed(r), + N, ... of each. 0: not so.
   int64_t parts = 0;
+  /// As ChainerMN does it: the first step, and each after parameters have got their shape, shares the root's values and
+  /// no gradients; all others take means of ranks that weigh alike, in which parameters without a gradient are zeros.
+  bool chainer_compatible = false;
 };
 
 /// What an optimizer does together with those of other processes: all begin with the same values, and each step takes
@@ -108,6 +111,7 @@ class KUSARI_API GradientExchange {
   std::unique_ptr<Step> begin_step(std::span<Parameter* const> parameters);
   std::vector<Word> wait_for_words(Step& step);
   void check_words(Optimizer& optimizer, const std::vector<Word>& words, std::span<Parameter* const> parameters);
+  bool is_unshared(std::span<Parameter* const> parameters);
   std::vector<double> weights_of(const std::vector<Word>& words) const;
   std::vector<bool> present_in(std::span<Parameter* const> parameters, bool ranks_differ);
   std::vector<bool> share_state(Optimizer& optimizer, bool with_persistents);

@@ -52,6 +52,12 @@ void detail::make_multi_node(Optimizer& optimizer, const Communicator& communica
     throw ValueError("create_multi_node_optimizer: shard_optimizer is given, but the communicator '" +
                      communicator.name() + "' exchanges nothing");
   }
+  if (options.chainer_compatible && (options.overlap || options.reproducible != 0)) {
+    throw ValueError(
+        "create_multi_node_optimizer: chainer_compatible is given with overlap or reproducible, which ChainerMN has "
+        "not");
+  }
+  exchange.chainer_compatible = options.chainer_compatible;
   check_parts(communicator, options, exchange);
   exchange.shards_state = options.shard_optimizer;
   exchange.overlaps = options.overlap;

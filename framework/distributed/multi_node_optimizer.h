@@ -36,6 +36,11 @@ struct MultiNodeOptimizerOptions {
   /// shapes are not known get them from a forward computation in test mode before. Not with overlap, double_buffering,
   /// an allreduce_grad_dtype, or the communicator "dummy".
   int64_t reproducible = 0;
+  /// ChainerMN's loop, for runs that are compared with it: the first update, and each after parameters have got their
+  /// shape, gives all ranks the root's parameters and throws the gradients away, so t is one less than the updates;
+  /// the others take the mean over ranks that weigh alike, and parameters without a gradient have zeros. setup() shares
+  /// nothing. So it is with one rank, too. Not with overlap or reproducible.
+  bool chainer_compatible = false;
 };
 
 /// How the communicator of that name exchanges gradients.
@@ -57,7 +62,8 @@ KUSARI_API void make_multi_node(Optimizer& optimizer, const Communicator& commun
 /// Collective with `reproducible`. Of an lvalue it gives the reference back, of an rvalue the object. Throws ValueError
 /// for a bucket size that is negative, for both overlap and double_buffering, for shard_optimizer with the communicator
 /// "dummy", and for a `reproducible` that is no power of two, that the number of ranks does not divide, or that comes
-/// with what it does not go with. chainermn.create_multi_node_optimizer, whose first update takes no step.
+/// with what it does not go with. chainermn.create_multi_node_optimizer, whose first update takes no step:
+/// see chainer_compatible.
 template <std::derived_from<Optimizer> T>
 T& create_multi_node_optimizer(T& optimizer, const Communicator& communicator,
                                const MultiNodeOptimizerOptions& options = {}) {
