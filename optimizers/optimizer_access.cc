@@ -80,8 +80,7 @@ void OptimizerAccess::gather_state(Optimizer& optimizer, bool everywhere) {
   impl.refresh();
   std::vector<StateShards::Member> members;
   for (const Optimizer::Impl::Member& member : impl.members) {
-    if (member.rule == nullptr || !member.parameter->is_initialized()) continue;
-    members.push_back({member.parameter, member.rule, member.is_updated()});
+    if (member.rule != nullptr) members.push_back({member.parameter, member.rule, member.is_updated()});
   }
   shards->make_whole(members, everywhere);
 }

@@ -22,12 +22,12 @@ class StateShards {
   explicit StateShards(collectives::Group& group) : group_{group} {}
 
   struct Member {
-    Parameter* parameter;  // initialised and dense
+    Parameter* parameter;
     KernelRule* rule;
     bool is_updated;
   };
-  /// Gives each rank its parts, and leaves it the state of these. `splits`: a parameter may be divided, else one rank
-  /// has all of it. Collective where members have come or gone.
+  /// Gives each rank its parts of initialised and dense parameters, and leaves it the state of these. `splits`: a
+  /// parameter may be divided, else one rank has all of it. Collective where members have come or gone.
   void assign(std::span<const Member> members, bool splits);
   /// Fills what other ranks have of `arrays`: one for each member of the last assign(), in its parameter's memory
   /// order; undefined ones are passed over, by all ranks. Seconds of waiting. Collective.

@@ -33,6 +33,15 @@ void serialize_states(Link& model, Serializer& entries) {
   }
 }
 
+bool has_states(Trainer& trainer) {
+  for (const auto& [name, optimizer] : trainer.updater().get_all_optimizers()) {
+    for (const auto& [path, state] : states(optimizer->target())) {
+      if (state->is_defined()) return true;
+    }
+  }
+  return false;
+}
+
 /// The persistent values and the states of the models of all optimizers, as bytes.
 std::string pack_persistents(Trainer& trainer) {
   serializers::DictionarySerializer writer;
@@ -77,9 +86,10 @@ class GroupSnapshot final : public training::extensions::SnapshotRanks {
       if (serializer.restores() || of_ranks_.empty()) return;
       int64_t size = communicator_.size();
       (*entries)("size", size);
-      const bool differ = std::any_of(of_ranks_.begin(), of_ranks_.end(),
-                                      [&](const std::string& bytes) { return bytes != of_ranks_[0]; });
-      for (size_t rank = 0; rank < of_ranks_.size() && differ; ++rank) {
+      const bool have_own =
+          has_states(trainer) ||
+          std::any_of(of_ranks_.begin(), of_ranks_.end(), [&](const auto& bytes) { return bytes != of_ranks_[0]; });
+      for (size_t rank = 0; rank < of_ranks_.size() && have_own; ++rank) {
         const std::string& bytes = of_ranks_[rank];
         Array packed = from_host(bytes.data(), {static_cast<int64_t>(bytes.size())}, Dtype::uint8);
         (*entries)(std::to_string(rank), packed);

@@ -61,6 +61,7 @@ struct Setting {
   const char* name;
   std::function<void(Optimizer&)> prepare = {};
   Dtype dtype = Dtype::float32;
+  bool overlap = false;
 };
 
 /// Parameters of each rank after some steps.
@@ -71,7 +72,10 @@ std::vector<Values> train(int ranks, bool shards, const Make& make, const Settin
   return on_ranks<Values>(ranks, [&](Communicator& comm) {
     const auto own = using_config(&Config::dtype, setting.dtype);
     auto model = links::classifier(TestMlp(48));
-    auto optimizer = create_multi_node_optimizer(make(), comm, {.shard_optimizer = shards});
+    auto optimizer = create_multi_node_optimizer(make(), comm, {.overlap = setting.overlap, .shard_optimizer = shards});
+    // The root alone knows the shapes of the first layer.
+    if (comm.is_root())
+      model(Variable(test_batch(2, {20}, 0, setting.dtype).x, false), Variable(test_batch(2, {20}, 0).t, false));
     optimizer.setup(model);
     if (setting.prepare) setting.prepare(optimizer);
     for (int number = 0; number < 6; ++number) step(model, optimizer, comm, number);
@@ -82,6 +86,7 @@ std::vector<Values> train(int ranks, bool shards, const Make& make, const Settin
 TEST_CASE("shard_optimizer: the steps are those of every rank for itself, to the bit") {
   const Setting settings[] = {
       {"plain"},
+      {.name = "overlap", .overlap = true},
       {"hooks",
        [](Optimizer& optimizer) {
          optimizer.add_hook(optimizer_hooks::WeightDecay(0.01));
