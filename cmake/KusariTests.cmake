@@ -666,7 +666,11 @@ if(Python3_Interpreter_FOUND AND TARGET distributed_ranks)
   add_test(NAME distributed_mpi
            COMMAND Python3::Interpreter -B "${CMAKE_CURRENT_SOURCE_DIR}/tests/distributed/mpi_test.py"
                    "${CMAKE_CURRENT_SOURCE_DIR}/tools/mpirun_here" $<TARGET_FILE:distributed_ranks> 2)
-  set_tests_properties(distributed_mpi PROPERTIES LABELS unit TIMEOUT 300 SKIP_RETURN_CODE 77)
+  # KUSARI_FAULTS in the environment: how many; KUSARI_FAULT_SEED: which.
+  add_test(NAME distributed_faults
+           COMMAND Python3::Interpreter -B "${CMAKE_CURRENT_SOURCE_DIR}/tests/distributed/faults_test.py"
+                   "${CMAKE_CURRENT_SOURCE_DIR}/tools/mpirun_here" $<TARGET_FILE:distributed_ranks> 2)
+  set_tests_properties(distributed_mpi distributed_faults PROPERTIES LABELS unit TIMEOUT 600 SKIP_RETURN_CODE 77)
 endif()
 
 if(BUILD_SHARED_LIBS AND TARGET kusari_mpi AND TARGET test_distributed)
