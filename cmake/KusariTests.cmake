@@ -297,6 +297,8 @@ if(TARGET kusari-bench AND NOT KUSARI_SANITIZE)
   add_test(NAME bench_iterator COMMAND kusari-bench iterator_overhead --workers 2 --seconds 1 --patience 0)
   set_tests_properties(bench_iterator PROPERTIES LABELS unit TIMEOUT 600 PASS_REGULAR_EXPRESSION
                        "iterator_overhead.serial.*iterator_overhead.threads.*iterator_overhead.processes")
+  add_test(NAME bench_all_reduce COMMAND kusari-bench all_reduce --seconds 0.5)
+  set_tests_properties(bench_all_reduce PROPERTIES LABELS unit PASS_REGULAR_EXPRESSION "\"all_reduce\".*\"gb_per_s\"")
 endif()
 
 # The ladder measures itself step by step; a step that fails makes it fail.
