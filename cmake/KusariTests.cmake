@@ -305,6 +305,8 @@ if(TARGET kusari-bench AND NOT KUSARI_SANITIZE)
   add_test(NAME bench_iterator COMMAND kusari-bench iterator_overhead --workers 2 --seconds 1 --patience 0)
   set_tests_properties(bench_iterator PROPERTIES LABELS unit TIMEOUT 600 PASS_REGULAR_EXPRESSION
                        "iterator_overhead.serial.*iterator_overhead.threads.*iterator_overhead.processes")
+  add_test(NAME bench_all_reduce COMMAND kusari-bench all_reduce --seconds 0.5)
+  set_tests_properties(bench_all_reduce PROPERTIES LABELS unit PASS_REGULAR_EXPRESSION "\"all_reduce\".*\"gb_per_s\"")
 endif()
 
 # The ladder measures itself step by step; a step that fails makes it fail.
@@ -708,7 +710,11 @@ if(Python3_Interpreter_FOUND AND TARGET distributed_ranks)
   add_test(NAME distributed_mpi
            COMMAND Python3::Interpreter -B "${CMAKE_CURRENT_SOURCE_DIR}/tests/distributed/mpi_test.py"
                    "${CMAKE_CURRENT_SOURCE_DIR}/tools/mpirun_here" $<TARGET_FILE:distributed_ranks> 2)
-  set_tests_properties(distributed_mpi PROPERTIES LABELS unit TIMEOUT 300 SKIP_RETURN_CODE 77)
+  # KUSARI_FAULTS in the environment: how many; KUSARI_FAULT_SEED: which.
+  add_test(NAME distributed_faults
+           COMMAND Python3::Interpreter -B "${CMAKE_CURRENT_SOURCE_DIR}/tests/distributed/faults_test.py"
+                   "${CMAKE_CURRENT_SOURCE_DIR}/tools/mpirun_here" $<TARGET_FILE:distributed_ranks> 2)
+  set_tests_properties(distributed_mpi distributed_faults PROPERTIES LABELS unit TIMEOUT 600 SKIP_RETURN_CODE 77)
 endif()
 
 if(BUILD_SHARED_LIBS AND TARGET kusari_mpi AND TARGET test_distributed)
@@ -721,14 +727,17 @@ if(BUILD_SHARED_LIBS AND TARGET kusari_mpi AND TARGET test_distributed)
   set_tests_properties(check_optional_libraries_finds_mpi PROPERTIES WILL_FAIL ON)
   set_tests_properties(programs_link_no_mpi check_optional_libraries_finds_mpi PROPERTIES LABELS tree)
 endif()
-if(Python3_Interpreter_FOUND AND TARGET kusari_mpi AND TARGET example_distributed_train_mnist)
-  add_dependencies(example_distributed_train_mnist kusari_mpi)  # which it loads by name
-  add_test(NAME distributed_twins
-           COMMAND Python3::Interpreter -B "${CMAKE_CURRENT_SOURCE_DIR}/tests/distributed/twins_test.py"
-                   "${CMAKE_CURRENT_SOURCE_DIR}/tools/mpirun_here" $<TARGET_FILE:example_distributed_train_mnist>
-                   $<TARGET_FILE:example_mnist_train_mnist> "${CMAKE_CURRENT_BINARY_DIR}/tests/distributed_twins" 2)
-  set_tests_properties(distributed_twins PROPERTIES LABELS unit TIMEOUT 300 SKIP_RETURN_CODE 77)
-endif()
+foreach(example mnist ptb imagenet)
+  if(Python3_Interpreter_FOUND AND TARGET kusari_mpi AND TARGET example_distributed_train_${example})
+    add_dependencies(example_distributed_train_${example} kusari_mpi)  # which it loads by name
+    add_test(NAME distributed_twins_${example}
+             COMMAND Python3::Interpreter -B "${CMAKE_CURRENT_SOURCE_DIR}/tests/distributed/twins_test.py"
+                     "${CMAKE_CURRENT_SOURCE_DIR}/tools/mpirun_here" $<TARGET_FILE:example_distributed_train_${example}>
+                     $<TARGET_FILE:example_${example}_train_${example}>
+                     "${CMAKE_CURRENT_BINARY_DIR}/tests/distributed_twins_${example}" ${example} 2)
+    set_tests_properties(distributed_twins_${example} PROPERTIES LABELS unit TIMEOUT 300 SKIP_RETURN_CODE 77)
+  endif()
+endforeach()
 
 # Skipped unless KUSARI_CHAINER_PYTHON names a Python that has Chainer.
 if(Python3_Interpreter_FOUND AND TARGET chainer_exchange)

@@ -21,6 +21,12 @@ ParallelSequentialIterator::ParallelSequentialIterator(Array words, int64_t batc
                     ": it must be a vector on the host");
   }
   if (words.size() == 0) throw ValueError("ParallelSequentialIterator: words is empty: there must be at least one");
+  const Shard& shard = options.shard;
+  if (shard.size < 1 || shard.rank < 0 || shard.rank >= shard.size || shard.size > batch_size) {
+    throw ValueError("ParallelSequentialIterator: shard is " + std::to_string(shard.rank) + " of " +
+                     std::to_string(shard.size) + " with batch_size " + std::to_string(batch_size) +
+                     ": rank must be below size, and each must have a place");
+  }
   words_ = words.contiguous();
 }
 
@@ -32,15 +38,17 @@ std::optional<double> ParallelSequentialIterator::previous_epoch_detail() const 
   return previous_time_ < 0 ? std::nullopt : std::optional<double>(detail_at(previous_time_));
 }
 
-// (batch_size): row b is at place b * n / batch_size of the text, so many words later.
+// (batch_size) or the shard's rows of it: row b is at place b * n / batch_size of the text, so many words later.
 Array ParallelSequentialIterator::words_at(int64_t time) const {
   const int64_t n = words_.size();
   const auto size = static_cast<size_t>(itemsize(words_.dtype()));
-  const Array result = empty({batch_size_}, words_.dtype());
-  for (int64_t b = 0; b < batch_size_; ++b) {
+  const int64_t first = options_.shard.rank, step = options_.shard.size;
+  const Array result = empty({(batch_size_ - first + step - 1) / step}, words_.dtype());
+  for (int64_t row = 0; row < result.size(); ++row) {
+    const int64_t b = first + row * step;
     const int64_t begin = n / batch_size_ * b + n % batch_size_ * b / batch_size_;  // b n / batch_size
     const int64_t place = (begin + time % n) % n;
-    std::memcpy(static_cast<char*>(result.raw_data()) + static_cast<size_t>(b) * size,
+    std::memcpy(static_cast<char*>(result.raw_data()) + static_cast<size_t>(row) * size,
                 static_cast<const char*>(words_.raw_data()) + static_cast<size_t>(place) * size, size);
   }
   return result;
@@ -58,7 +66,7 @@ const Batch* ParallelSequentialIterator::try_next() {
     if (options_.window > 0) {
       batch.push_back(datasets::Example{words, next});
     } else {
-      for (int64_t b = 0; b < batch_size_; ++b) {
+      for (int64_t b = 0; b < words.size(); ++b) {
         batch.push_back(datasets::Example{words.slice(0, b, 1).reshape({}), next.slice(0, b, 1).reshape({})});
       }
     }

@@ -6,6 +6,7 @@
 #include "kusari/framework/core/array.h"
 #include "kusari/framework/core/export.h"
 #include "kusari/iterators/iterator.h"
+#include "kusari/iterators/shard.h"
 
 namespace kusari::iterators {
 
@@ -14,6 +15,9 @@ struct ParallelSequentialOptions {
   /// Times of a batch, at least 0. 0: a batch is one time, and an example one word with the next, as in Chainer.
   /// Otherwise an example is all words of a time with the next ones, so that batches become (window, batch_size).
   int64_t window = 0;
+  /// Of several processes, this one takes the places rank, rank + size, ... of the batch_size ones. Epochs, counters
+  /// and snapshots are those of the whole.
+  Shard shard = {};
 };
 
 /// Goes through a long text at batch_size places at the same time, which lie evenly in it: for language models that
@@ -25,7 +29,7 @@ class KUSARI_API ParallelSequentialIterator final : public Iterator {
  public:
   using Options = ParallelSequentialOptions;
   /// words: (n), n >= 1, of any dtype, on the host. Throws ValueError for no words, a batch size below 1 or a negative
-  /// window, TypeError for an array that is no vector on the host.
+  /// window, and a batch size below that of the shard; TypeError for an array that is no vector on the host.
   ParallelSequentialIterator(Array words, int64_t batch_size, const Options& options = {});
 
   const Batch* try_next() override;
@@ -38,6 +42,7 @@ class KUSARI_API ParallelSequentialIterator final : public Iterator {
   /// Under Chainer's names.
   void serialize(Serializer& serializer) override;
 
+  /// Of all processes together.
   int64_t batch_size() const noexcept { return batch_size_; }
 
  private:

@@ -140,6 +140,7 @@ class KUSARI_API ComposedOptimizer : public Optimizer {
   size_t numbers(int64_t t, double* out) const final;
   size_t schedule(double* out) const final;
   void launch_numbers(const detail::NumbersLaunch& numbers) const final;
+  bool is_elementwise() const noexcept final { return false; }  // who knows
   void launch_step(const detail::StepLaunch& step) const final;
 
   std::string name_;

@@ -14,7 +14,9 @@
 #include "kusari/framework/core/random.h"
 #include "kusari/framework/serializers/dictionary_message.h"
 #include "kusari/optimizers/gradient_bucket.h"
+#include "kusari/optimizers/hooks/fused.h"
 #include "kusari/optimizers/optimizer_impl.h"
+#include "kusari/optimizers/state_shards.h"
 
 namespace kusari {
 
@@ -143,7 +145,9 @@ class GradientExchange::Early final : public detail::FinalLeaves {
 };
 
 GradientExchange::GradientExchange(std::shared_ptr<Group> group, const GradientExchangeOptions& options)
-    : group_{std::move(group)}, options_{options} {}
+    : group_{std::move(group)}, options_{options} {
+  if (options_.shards_state && group_->size() > 1) shards_ = std::make_unique<detail::StateShards>(*group_);
+}
 
 GradientExchange::~GradientExchange() {
   if (previous_.empty() || std::uncaught_exceptions() > 0) return;
@@ -162,8 +166,29 @@ std::shared_ptr<void> GradientExchange::forward_scope(std::shared_ptr<void> oute
   return std::make_shared<RankScope>(std::move(outer), mixed_in(common, static_cast<uint64_t>(group_->rank())));
 }
 
+std::shared_ptr<void> GradientExchange::part_scope(std::shared_ptr<void> outer, uint64_t common, int64_t part) const {
+  const int64_t place = detail::bit_reversed(group_->rank(), group_->size()) + part * group_->size();
+  return std::make_shared<RankScope>(std::move(outer), mixed_in(common, static_cast<uint64_t>(place)));
+}
+
+int64_t GradientExchange::own_parts() const noexcept { return options_.parts / group_->size(); }
+
+void GradientExchange::note_parts(int64_t examples) noexcept {
+  examples_ = examples;
+  has_parts_ = true;
+}
+
+// What one rank does, too: the sums are of the same bits for any number of ranks.
+void GradientExchange::divide_sums(std::span<Parameter* const> parameters, double examples) {
+  std::vector<Parameter*> summed;
+  for (Parameter* const parameter : parameters) {
+    if (parameter->is_initialized() && holds_gradient(*parameter)) summed.push_back(parameter);
+  }
+  if (examples > 0) optimizer_hooks::scale_gradients(summed, 1 / examples);
+}
+
 void GradientExchange::share(Optimizer& optimizer) {
-  if (group_->size() == 1) return;
+  if (group_->size() == 1 || options_.chainer_compatible) return;
   detail::compare_models("Optimizer::setup", *group_, optimizer.target());
   share_state(optimizer, true);
 }
@@ -175,6 +200,7 @@ std::vector<bool> GradientExchange::share_state(Optimizer& optimizer, bool with_
     visit(static_cast<Serializer&>(writer));
     return serializers::pack_dictionary(writer.dictionary());
   };
+  detail::OptimizerAccess::gather_state(optimizer, true);
   const auto model = [&](Serializer& serializer) { optimizer.target().serialize(serializer); };
   const auto rules = [&](Serializer& serializer) { optimizer.serialize(serializer); };
   std::string own[] = {packed(model), packed(rules)};
@@ -230,9 +256,11 @@ GradientExchange::Word GradientExchange::own_word(std::span<Parameter* const> pa
           .history = group_->history(),
           .structure = structure,
           .present = present,
-          .settings = mixed_in(
-              mixed_in(wire, static_cast<uint64_t>(options_.bucket_bytes)),
-              (options_.exchanges ? 1u : 0u) + (options_.overlaps ? 2u : 0u) + (options_.double_buffering ? 4u : 0u)),
+          .settings = mixed_in(mixed_in(wire, static_cast<uint64_t>(options_.bucket_bytes)),
+                               (options_.exchanges ? 1u : 0u) + (options_.overlaps ? 2u : 0u) +
+                                   (options_.double_buffering ? 4u : 0u) + (options_.shards_state ? 8u : 0u) +
+                                   16u * static_cast<uint64_t>(options_.parts) +
+                                   (options_.chainer_compatible ? uint64_t{1} << 32 : 0u)),
           .examples = examples_.value_or(-1),
           .flags = must_share_ || structure != shared_structure_ ? uint64_t{Word::kMustShare} : 0,
           .spare = 0};
@@ -290,7 +318,7 @@ std::vector<double> GradientExchange::weights_of(const std::vector<Word>& words)
   std::vector<double> weights(words.size(), 1.0 / static_cast<double>(words.size()));
   double all = 0;
   for (const Word& word : words) {
-    if (word.examples < 0) return weights;
+    if (word.examples < 0 || options_.chainer_compatible) return weights;
     all += static_cast<double>(word.examples);
   }
   if (all == 0) return weights;
@@ -302,7 +330,8 @@ std::vector<double> GradientExchange::weights_of(const std::vector<Word>& words)
 std::vector<bool> GradientExchange::present_in(std::span<Parameter* const> parameters, bool ranks_differ) {
   std::string own;
   for (const Parameter* const parameter : parameters) {
-    own.push_back(parameter->is_initialized() && holds_gradient(*parameter) ? 1 : 0);
+    const bool counts = options_.chainer_compatible || holds_gradient(*parameter);
+    own.push_back(parameter->is_initialized() && counts ? 1 : 0);
   }
   std::vector<bool> present(own.begin(), own.end());
   if (!ranks_differ) return present;
@@ -343,8 +372,22 @@ void GradientExchange::start_until(Step& step, size_t count) {
   }
 }
 
+// Whether the root's values have yet to be shared; from now on they count as shared.
+bool GradientExchange::is_unshared(std::span<Parameter* const> parameters) {
+  const uint64_t structure = structure_of(parameters);
+  const bool is_new = std::exchange(shared_structure_, structure) != structure;
+  return std::exchange(must_share_, false) || is_new;
+}
+
 bool GradientExchange::run(Optimizer& optimizer, std::span<Parameter* const> parameters) {
+  if (options_.parts > 0 && !std::exchange(has_parts_, false)) {
+    throw StateError(std::string(optimizer.name()) +
+                     "::update: with `reproducible` gradients are computed by update(lossfun, x, t), or by "
+                     "StandardUpdater");
+  }
   if (group_->size() == 1) {
+    if (options_.chainer_compatible && is_unshared(parameters)) return false;
+    if (options_.parts > 0) divide_sums(parameters, static_cast<double>(*examples_));
     ++steps_;
     examples_.reset();
     return true;
@@ -366,6 +409,16 @@ bool GradientExchange::run(Optimizer& optimizer, std::span<Parameter* const> par
     for (size_t i = 0; i < weights.size(); ++i) all += had_it[i] ? weights[i] : 0;
     for (size_t i = 0; i < weights.size() && all > 0; ++i) weights[i] = had_it[i] ? weights[i] / all : 0;
     shared_structure_ = words[0].structure;
+    if (options_.chainer_compatible) {
+      ++steps_;
+      examples_.reset();
+      return false;
+    }
+  }
+  double examples = 0;
+  for (size_t i = 0; i < weights.size() && options_.parts > 0; ++i) {
+    weights[i] = weights[i] > 0 ? 1 : 0;
+    examples += weights[i] * static_cast<double>(words[i].examples);
   }
   bool has_step = true;
   if (plans_ahead) {
@@ -383,6 +436,7 @@ bool GradientExchange::run(Optimizer& optimizer, std::span<Parameter* const> par
     }
     if (options_.double_buffering) has_step = finish_previous(std::move(buckets), weights);
   }
+  if (options_.parts > 0) divide_sums(parameters, examples);
   ++steps_;
   examples_.reset();
   return has_step;

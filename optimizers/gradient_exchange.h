@@ -23,7 +23,8 @@ class Group;
 }
 namespace detail {
 class FinalLeaves;
-}
+class StateShards;
+}  // namespace detail
 
 struct GradientExchangeOptions {
   /// In which gradients travel; each gradient's own when not given.
@@ -36,6 +37,14 @@ struct GradientExchangeOptions {
   bool overlaps = false;
   /// Take each step with the gradients of the one before, whose exchange then has a step's time.
   bool double_buffering = false;
+  /// Each rank updates a part of the parameters, and has the state of that part alone.
+  bool shards_state = false;
+  /// All batches are computed in so many parts, whose gradients are added in one order for every number of ranks that
+  /// divides it: a power of two. Rank r of the group has the examples bit_reversed(r), + N, ... of each. 0: not so.
+  int64_t parts = 0;
+  /// As ChainerMN does it: the first step, and each after parameters have got their shape, shares the root's values and
+  /// no gradients; all others take means of ranks that weigh alike, in which parameters without a gradient are zeros.
+  bool chainer_compatible = false;
 };
 
 /// What an optimizer does together with those of other processes: all begin with the same values, and each step takes
@@ -78,8 +87,19 @@ class KUSARI_API GradientExchange {
   /// that all ranks have in common, and that one process would draw.
   std::shared_ptr<void> forward_scope(std::shared_ptr<void> outer, bool makes_parameters) const;
 
+  /// How the ranks share in the steps; null: each takes all of them.
+  detail::StateShards* shards() noexcept { return shards_.get(); }
+
+  /// With `parts`: how many are this rank's.
+  int64_t own_parts() const noexcept;
+  /// What lives while the loss of one of them is computed: random numbers of that part.
+  std::shared_ptr<void> part_scope(std::shared_ptr<void> outer, uint64_t common, int64_t part) const;
+  /// The gradients of the next step are sums over this rank's parts, of so many examples.
+  void note_parts(int64_t examples) noexcept;
+
   /// Seconds that steps have waited for other ranks.
   double waited() const noexcept { return waited_; }
+  void count_wait(double seconds) noexcept { waited_ += seconds; }
   int64_t steps() const noexcept { return steps_; }
 
  private:
@@ -91,6 +111,7 @@ class KUSARI_API GradientExchange {
   std::unique_ptr<Step> begin_step(std::span<Parameter* const> parameters);
   std::vector<Word> wait_for_words(Step& step);
   void check_words(Optimizer& optimizer, const std::vector<Word>& words, std::span<Parameter* const> parameters);
+  bool is_unshared(std::span<Parameter* const> parameters);
   std::vector<double> weights_of(const std::vector<Word>& words) const;
   std::vector<bool> present_in(std::span<Parameter* const> parameters, bool ranks_differ);
   std::vector<bool> share_state(Optimizer& optimizer, bool with_persistents);
@@ -99,16 +120,19 @@ class KUSARI_API GradientExchange {
                                    const std::vector<bool>& present);
   void plan_ahead(Step& step, Optimizer& optimizer, std::span<Parameter* const> parameters);
   void start_until(Step& step, size_t count);
+  void divide_sums(std::span<Parameter* const> parameters, double examples);
   bool finish_previous(std::vector<GradientBucket> started, const std::vector<double>& weights);
 
   std::shared_ptr<collectives::Group> group_;
   GradientExchangeOptions options_;
   std::optional<int64_t> examples_;
   bool must_share_ = true;
+  bool has_parts_ = false;  // the gradients of the next step are sums over parts
   bool is_exchanged_ = false;
   bool has_step_ = true;        // whether what was exchanged last is for a step
   std::unique_ptr<Step> step_;  // one that has begun before its gradients were complete
   std::unique_ptr<Early> early_;
+  std::unique_ptr<detail::StateShards> shards_;
   std::vector<GradientBucket> previous_;  // with double_buffering: on their way
   std::vector<double> previous_weights_;
   uint64_t shared_structure_ = 0;

@@ -28,6 +28,7 @@ class KUSARI_API LAMB : public Optimizer, public LAMBOptions {
   size_t numbers(int64_t t, double* numbers) const override;
   size_t schedule(double* out) const override;
   void launch_numbers(const detail::NumbersLaunch& numbers) const override;
+  bool is_elementwise() const noexcept override { return false; }  // it takes norms
   void launch_step(const detail::StepLaunch& step) const override;
 };
 

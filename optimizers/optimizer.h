@@ -20,6 +20,7 @@
 #include "kusari/framework/links/call_model.h"
 #include "kusari/framework/links/link.h"
 #include "kusari/framework/links/parameter.h"
+#include "kusari/optimizers/batch_part.h"
 #include "kusari/optimizers/hook.h"
 #include "kusari/optimizers/loss_scaling_options.h"
 
@@ -72,6 +73,17 @@ class KUSARI_API Optimizer {
   template <class F, class... Args>
   requires std::is_invocable_r_v<Variable, F&, Args...>
   void update(F&& lossfun, Args&&... args) {
+    if (has_parts()) {
+      if constexpr (detail::TakesParts<F, Args...>) {
+        int64_t examples = -1;
+        ((examples = examples < 0 ? examples_of(args) : examples), ...);
+        if (examples < 0) throw_needs_parts();
+        return update_in_parts(examples,
+                               [&](const detail::BatchPart& part) { return Variable(lossfun(part.of(args)...)); });
+      } else {
+        throw_needs_parts();
+      }
+    }
     cleargrads();
     [[maybe_unused]] bool is_noted = false;
     ((is_noted = is_noted || note_batch(args)), ...);
@@ -167,6 +179,9 @@ class KUSARI_API Optimizer {
   /// that alone knows t, and its launch.
   virtual size_t schedule(double*) const { return 0; }
   virtual void launch_numbers(const detail::NumbersLaunch&) const {}
+  /// Whether the step of some elements of a parameter, taken alone, is what it is among the others; see
+  /// distributed::MultiNodeOptimizerOptions::shard_optimizer.
+  virtual bool is_elementwise() const noexcept { return true; }
   /// Tells the kernels that launch_step chooses from apart, beside state_names(): recorded steps are made anew when it
   /// changes.
   virtual int kernel_choice() const noexcept { return 0; }
@@ -197,6 +212,15 @@ class KUSARI_API Optimizer {
   }
   bool note_batch(const Variable& x);
   bool exchange_gradients();
+  template <class T>
+  static constexpr int64_t examples_of(const T&) {
+    return -1;
+  }
+  static int64_t examples_of(const Variable& x) { return x.is_defined() && x.ndim() > 0 ? x.shape(0) : -1; }
+  // See GradientExchangeOptions::parts.
+  bool has_parts() const noexcept;
+  [[noreturn]] void throw_needs_parts() const;
+  void update_in_parts(int64_t examples, const detail::LossOfPart& loss_of);
   Variable weighted_loss(const std::function<Variable()>& lossfun, double weight) const;
   void update_for(Variable loss);
   void report_skipped() const;

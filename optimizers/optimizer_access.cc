@@ -14,6 +14,7 @@
 #include "kusari/optimizers/conversions.h"
 #include "kusari/optimizers/hooks/fused.h"
 #include "kusari/optimizers/optimizer_impl.h"
+#include "kusari/optimizers/state_shards.h"
 #include "kusari/optimizers/step.h"
 #include "kusari/optimizers/step_launch.h"
 
@@ -70,6 +71,24 @@ void OptimizerAccess::attach_exchange(Optimizer& optimizer, std::shared_ptr<Grad
 
 GradientExchange* OptimizerAccess::exchange(const Optimizer& optimizer) noexcept {
   return optimizer.impl_->exchange.get();
+}
+
+void OptimizerAccess::gather_state(Optimizer& optimizer, bool everywhere) {
+  Optimizer::Impl& impl = *optimizer.impl_;
+  StateShards* const shards = impl.exchange != nullptr ? impl.exchange->shards() : nullptr;
+  if (shards == nullptr) return;
+  impl.refresh();
+  std::vector<StateShards::Member> members;
+  for (const Optimizer::Impl::Member& member : impl.members) {
+    if (member.rule != nullptr) members.push_back({member.parameter, member.rule, member.is_updated()});
+  }
+  shards->make_whole(members, everywhere);
+}
+
+bool OptimizerAccess::has_parts(const Optimizer& optimizer) noexcept { return optimizer.has_parts(); }
+
+void OptimizerAccess::update_in_parts(Optimizer& optimizer, int64_t examples, const LossOfPart& loss_of) {
+  optimizer.update_in_parts(examples, loss_of);
 }
 
 void OptimizerAccess::note_examples(Optimizer& optimizer, int64_t examples) {
@@ -162,6 +181,7 @@ std::string OptimizerAccess::obstacle(const Optimizer& optimizer) {
   if (impl.exchange != nullptr && impl.exchange->group().size() > 1) {
     return "its gradients are exchanged with other processes";
   }
+  if (optimizer.has_parts()) return "its batches are computed in parts (reproducible)";
   const auto lives = [](const auto& observer) { return !observer.expired(); };
   if (std::any_of(impl.observers.begin(), impl.observers.end(), lives)) {
     return "somebody observes its gradients (Optimizer::observe_gradients)";

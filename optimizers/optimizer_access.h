@@ -12,6 +12,7 @@
 #include "kusari/framework/core/device.h"
 #include "kusari/framework/core/export.h"
 #include "kusari/framework/links/call_model.h"
+#include "kusari/optimizers/batch_part.h"
 
 namespace kusari {
 
@@ -55,6 +56,12 @@ struct KUSARI_API OptimizerAccess {
   static void attach_exchange(Optimizer& optimizer, std::shared_ptr<GradientExchange> exchange);
   /// Null without one.
   static GradientExchange* exchange(const Optimizer& optimizer) noexcept;
+  /// Where each rank has a part of the optimizer's state: gives the root, or all ranks, the whole of it, until the next
+  /// step. Collective.
+  static void gather_state(Optimizer& optimizer, bool everywhere);
+  /// Whether batches are computed in parts, and a step for the losses of these: see GradientExchangeOptions::parts.
+  static bool has_parts(const Optimizer& optimizer) noexcept;
+  static void update_in_parts(Optimizer& optimizer, int64_t examples, const LossOfPart& loss_of);
   /// The gradients to come are of so many more examples.
   static void note_examples(Optimizer& optimizer, int64_t examples);
 

@@ -41,9 +41,9 @@ bool same_layout(const Array& a, const Array& b);
 /// `value` with the layout, dtype and device of `like`.
 Array conform(const Array& value, const Array& like);
 inline const Array& gradient_of(const Parameter& parameter) { return parameter.node()->grad->array; }
-/// The float32 twin of a 16-bit parameter, in its memory order. Where somebody has written to the parameter since the
-/// last step (a file that was read, copydata), the twin follows.
-Parameter& master_of(KernelRule& rule, const Parameter& parameter);
+/// The float32 twin of a 16-bit parameter's array, or of the rule's part of it, in its memory order. Where somebody has
+/// written to the parameter since the last step (a file that was read, copydata), the twin follows.
+Parameter& master_of(KernelRule& rule, const Array& array);
 
 }  // namespace detail
 

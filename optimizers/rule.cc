@@ -91,7 +91,7 @@ Array KernelRule::state(const std::string& name) const {
   for (size_t i = 0; i < states.size(); ++i) {
     if (name == names[i]) return states[i];
   }
-  if (name == "fp32_param" && master != nullptr) return master->array();
+  if (name == "fp32_param" && master != nullptr && !part) return master->array();
   return {};
 }
 
@@ -102,10 +102,20 @@ void KernelRule::add_hook(const OptimizerHook& hook, std::string name, HookTimin
 void KernelRule::remove_hook(const std::string& name) { hooks.remove("UpdateRule::remove_hook", name); }
 
 void KernelRule::visit(Serializer& serializer, const Expected* expected) {
-  const auto shape_of = [&](size_t k) {
-    return expected != nullptr ? std::optional<Shape>(expected->state_shape(k)) : std::nullopt;
-  };
   const bool writer = serializer.is_writer();
+  if (writer && part && !serializer.restores()) {
+    throw StateError(
+        "Optimizer::serialize: each rank has a part of the state (shard_optimizer): call "
+        "distributed::gather_optimizer_state on all ranks before, as multi_node_snapshot does");
+  }
+  if (serializer.restores()) visit_part(serializer);
+  const auto in_part = [&](const Shape& shape) {
+    const bool is_cut = part && shape == expected->parameter.shape() && !part->is_whole(expected->parameter.size());
+    return is_cut && serializer.restores() ? Shape{part->size()} : shape;
+  };
+  const auto shape_of = [&](size_t k) {
+    return expected != nullptr ? std::optional<Shape>(in_part(expected->state_shape(k))) : std::nullopt;
+  };
   if (writer || serializer.contains("t")) {
     int64_t t = writer ? clock.t() : 0;
     serialize_count(serializer, "t", t);
@@ -122,6 +132,7 @@ void KernelRule::visit(Serializer& serializer, const Expected* expected) {
     }
     if (read.size() == names.size()) {
       states = std::move(read);
+      if (!serializer.restores()) part.reset();
     } else if (serializer.restores()) {
       states.clear();
     }
@@ -131,7 +142,7 @@ void KernelRule::visit(Serializer& serializer, const Expected* expected) {
     Array value;
     if (writer) value = master->array();
     serializer("fp32_param", value);
-    const auto shape = expected != nullptr ? std::optional<Shape>(expected->parameter.shape()) : std::nullopt;
+    const auto shape = expected != nullptr ? std::optional<Shape>(in_part(expected->parameter.shape())) : std::nullopt;
     if (!writer && value.is_defined() && is_state(shape, serializer, "fp32_param", value)) {
       master = std::make_unique<Parameter>(value.astype(Dtype::float32));
       rounded.reset();  // the parameter may be read later
@@ -155,6 +166,18 @@ void KernelRule::visit(Serializer& serializer, const Expected* expected) {
     any = true;
   });
   if (!writer && any) hyperparam() = found;
+}
+
+// Which elements the arrays are of, for who undoes a load.
+void KernelRule::visit_part(Serializer& serializer) {
+  std::vector<int64_t> numbers;
+  if (serializer.is_writer() && part) {
+    numbers = {part->begin, part->end};
+    numbers.insert(numbers.end(), part->order.begin(), part->order.end());
+  }
+  if (serializer.is_writer() ? numbers.empty() : !serializer.contains("part")) return part.reset();
+  serializer("part", numbers);
+  part = ParameterPart{numbers.at(0), numbers.at(1), Strides(numbers.begin() + 2, numbers.end())};
 }
 
 void KernelRule::to(const Device& device) {

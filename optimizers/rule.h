@@ -58,6 +58,15 @@ struct WrittenState {
   friend bool operator==(const WrittenState&, const WrittenState&) = default;
 };
 
+/// Elements begin .. end - 1 of a parameter, in the memory order that these strides say.
+struct ParameterPart {
+  int64_t begin = 0, end = 0;
+  Strides order = {};
+
+  int64_t size() const noexcept { return end - begin; }
+  bool is_whole(int64_t parameter_size) const noexcept { return size() == parameter_size; }
+};
+
 /// The rule that Optimizer puts on a parameter: what the optimizer must remember about it.
 class KernelRule final : public UpdateRule {
  public:
@@ -84,6 +93,7 @@ class KernelRule final : public UpdateRule {
   std::vector<std::string> names;  // of `states`
   const std::vector<std::string> hyperparameter_names;
   std::vector<Array> states;                   // empty before the first update
+  std::optional<ParameterPart> part;           // of which states and master are, in a row; none: the whole parameter
   std::unique_ptr<Hyperparameters> overrides;  // null: none
   std::unique_ptr<Parameter> master;           // float32 twin of a 16-bit parameter
   std::optional<WrittenState> rounded;         // the parameter as it got the master's values; none: as it comes
@@ -96,6 +106,7 @@ class KernelRule final : public UpdateRule {
     const StateShape& state_shape;
   };
   void visit(Serializer& serializer, const Expected* expected);
+  void visit_part(Serializer& serializer);
 };
 
 }  // namespace kusari::detail

@@ -59,9 +59,8 @@ void detail::forget_scale(const Parameter& parameter) {
   saved.device_loss_scale = Array();
 }
 
-Parameter& detail::master_of(KernelRule& rule, const Parameter& parameter) {
+Parameter& detail::master_of(KernelRule& rule, const Array& array) {
   const ScopedGraphCapture once(nullptr);  // replays of a recorded step see to it beforehand
-  const Array& array = parameter.array();
   const bool is_written =
       rule.rounded && rule.rounded->dtype == array.dtype() && *rule.rounded != WrittenState::of(array);
   if (rule.master != nullptr && rule.master->shape() != array.shape()) {
@@ -87,7 +86,11 @@ Parameter& detail::master_of(KernelRule& rule, const Parameter& parameter) {
   return *rule.master;
 }
 
-Optimizer::Step::Step(Impl& impl) : impl_{impl}, self_{*impl.self}, lists_{std::move(impl.lists)} {
+Optimizer::Step::Step(Impl& impl)
+    : impl_{impl},
+      self_{*impl.self},
+      shards_{impl.exchange != nullptr ? impl.exchange->shards() : nullptr},
+      lists_{std::move(impl.lists)} {
   impl.warn_of_unused_gradients();
   entries_.reserve(impl.members.size());
   for (const Impl::Member& member : impl.members) {
@@ -139,7 +142,8 @@ void Optimizer::Step::run_guarded(const Array& guard, const Array& loss_scale) {
   }
   prepare_clocks();
   find_scales(loss_scale);
-  find_masters();
+  assign_parts();
+  find_masters(has_hooks());
   if (has_hooks()) unscale_for_hooks();
   list_stepped();
   call_hooks(HookTiming::pre);
@@ -161,7 +165,8 @@ void Optimizer::Step::run_as_chainer() {
   call_hooks(HookTiming::pre);
   if (impl_.chainer_is_safe) {
     find_scales(Array());
-    find_masters();
+    assign_parts();
+    find_masters(true);
     unscale_as_chainer();
     list_stepped();
     prepare_clocks();
@@ -214,15 +219,18 @@ void Optimizer::Step::find_scales(const Array& loss_scale) {
   }
 }
 
-void Optimizer::Step::find_masters() {
+void Optimizer::Step::find_masters(bool for_hooks) {
   for (Entry& entry : entries_) {
     if (entry.rule == nullptr || !entry.parameter->is_initialized()) continue;
-    if (!is_half(entry.parameter->dtype()) || !impl_.fp32_update) {
-      entry.rule->master = nullptr;  // of a parameter that has become wider, or one that would fall behind
-    } else if (entry.rule->enabled) {
-      entry.stepped = &master_of(*entry.rule, *entry.parameter);
+    KernelRule& rule = *entry.rule;
+    const Array& array = entry.parameter->array();
+    if (!is_half(array.dtype()) || !impl_.fp32_update) {
+      rule.master = nullptr;  // of a parameter that has become wider, or one that would fall behind
+    } else if (rule.enabled && (!rule.part || rule.part->size() > 0)) {
+      entry.stepped = &master_of(rule, rule.part ? detail::part_of(array, *rule.part) : array);
     }
   }
+  if (shards_ != nullptr && impl_.fp32_update && for_hooks) find_whole_masters();
 }
 
 // Masters get gradients of their own; other gradients are changed in place.
@@ -342,22 +350,25 @@ void Optimizer::Step::prepare_states(KernelRule& rule, const Array& array) const
 }
 
 void Optimizer::Step::update_parameters() {
+  if (shards_ != nullptr) parts_.resize(entries_.size());
   for (size_t i = 0; i < entries_.size(); ++i) {
     Entry& entry = entries_[i];
     if (!entry.is_updated()) continue;
     call_rule_hooks(HookTiming::pre, entry);
-    const Array& array = entry.stepped->array();
-    prepare_states(*entry.rule, array);
     Parameter& differentiated = *entry.differentiated;
     if (differentiated.node()->grad == nullptr) {  // a hook's work, as the other layouts
       differentiated.set_grad(zeros_like(differentiated.array()));
-    } else if (!same_layout(gradient_of(differentiated), array)) {
+    } else if (!same_layout(gradient_of(differentiated), differentiated.array())) {
       differentiated.set_grad(conform(gradient_of(differentiated), differentiated.array()));
     }
-    group(entry).members.push_back(i);
+    if (entry.rule->part && entry.rule->part->size() == 0) continue;
+    if (shards_ != nullptr) take_parts(i);
+    prepare_states(*entry.rule, updated(i));
+    group(i).members.push_back(i);
   }
   impl_.groups.resize(group_count_);  // the others hold arrays that may be gone elsewhere
   launch_groups();
+  if (shards_ != nullptr) gather_parameters();
   for (const Entry& entry : entries_) {
     if (entry.stepped != entry.parameter) entry.rule->rounded = WrittenState::of(entry.parameter->array());
   }

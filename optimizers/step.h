@@ -6,6 +6,7 @@
 
 #include "kusari/framework/core/array.h"
 #include "kusari/optimizers/optimizer_impl.h"
+#include "kusari/optimizers/state_shards.h"
 #include "kusari/optimizers/step_record.h"
 
 namespace kusari {
@@ -35,7 +36,12 @@ class Optimizer::Step {
   void run_as_chainer();
   bool gradients_are_finite() const;
   void find_scales(const Array& loss_scale);
-  void find_masters();
+  std::vector<detail::StateShards::Member> shard_members() const;
+  void assign_parts();
+  void find_masters(bool for_hooks);
+  void find_whole_masters();
+  void take_parts(size_t i);
+  void gather_parameters();
   void unscale_for_hooks();
   void unscale_as_chainer();
   void list_stepped();
@@ -46,21 +52,34 @@ class Optimizer::Step {
   void prepare_clocks();
   void count_attempt();
   void prepare_states(detail::KernelRule& rule, const Array& array) const;
+  const Array& updated(size_t i) const { return parts_.empty() ? entries_[i].stepped->array() : parts_[i].updated; }
+  const Array& gradient(size_t i) const {
+    return parts_.empty() ? detail::gradient_of(*entries_[i].differentiated) : parts_[i].gradient;
+  }
+  const Array& copy(size_t i) const { return parts_.empty() ? entries_[i].parameter->array() : parts_[i].copy; }
   void update_parameters();
   void end();
   // step_groups.cc
-  Group& group(const Entry& entry);
+  Group& group(size_t i);
   void launch_groups();
+
+  /// What the kernels see of an entry where each rank updates a part of it.
+  struct Part {
+    Array updated, gradient, copy;
+  };
 
   Impl& impl_;
   Optimizer& self_;
+  detail::StateShards* shards_;  // null: this rank updates all
   Array guard_;
   Impl::StepLists lists_;
   std::vector<Entry>& entries_ = lists_.entries;
   std::vector<Parameter*>& stepped_ = lists_.stepped;
   std::vector<UpdateRule*>& rules_ = lists_.rules;
   size_t group_count_ = 0;
-  std::shared_ptr<StepRecord> record_;  // while a static graph records
+  std::vector<Part> parts_;                                // of the entries; empty without shards_
+  std::vector<std::unique_ptr<Parameter>> whole_masters_;  // of the entries, for hooks
+  std::shared_ptr<StepRecord> record_;                     // while a static graph records
 };
 
 }  // namespace kusari

@@ -12,7 +12,6 @@
 // The launches of a step: one for all parameters that agree in dtype, device, clock and hyperparameters.
 namespace kusari {
 
-using detail::gradient_of;
 using detail::GradientScale;
 
 namespace detail {
@@ -49,9 +48,10 @@ void keep(Array& slot, const Array& array) {
 
 }  // namespace
 
-Optimizer::Impl::Group& Optimizer::Step::group(const Entry& entry) {
+Optimizer::Impl::Group& Optimizer::Step::group(size_t index) {
   std::vector<Group>& groups = impl_.groups;
-  const Array &array = entry.stepped->array(), &gradient = gradient_of(*entry.differentiated);
+  const Entry& entry = entries_[index];
+  const Array &array = updated(index), &gradient = this->gradient(index);
   const detail::StepClock& steps = entry.rule->clock;
   const Dtype copy_dtype = entry.stepped != entry.parameter ? entry.parameter->dtype() : array.dtype();
   const bool has_scale = !entry.has_zero_gradient;
@@ -92,11 +92,11 @@ void Optimizer::Step::launch_groups() {
     group.arrays.resize(n * (1 + states));
     group.copies.resize(group.copy_dtype != group.dtype ? n : 0);
     for (size_t i = 0; i < n; ++i) {
-      const Entry& entry = entries_[group.members[i]];
-      group.gradients[i] = gradient_of(*entry.differentiated);
-      keep(group.arrays[i], entry.stepped->array());
-      for (size_t k = 0; k < states; ++k) keep(group.arrays[(1 + k) * n + i], entry.rule->states[k]);
-      if (!group.copies.empty()) keep(group.copies[i], entry.parameter->array());
+      const size_t member = group.members[i];
+      group.gradients[i] = gradient(member);
+      keep(group.arrays[i], updated(member));
+      for (size_t k = 0; k < states; ++k) keep(group.arrays[(1 + k) * n + i], entries_[member].rule->states[k]);
+      if (!group.copies.empty()) keep(group.copies[i], copy(member));
     }
     if (impl_.write_numbers(numbers, group.device, group.t, group.overrides, group.source != nullptr)) {
       self_.launch_numbers({group.device, numbers.schedule.array, group.source->skipped_on(group.device),

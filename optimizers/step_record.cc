@@ -157,7 +157,7 @@ void Optimizer::StepRecord::count_attempts() {
     KernelRule& rule = *member.own_rule;
     rule.clock.count_attempt();
     if (member.master != nullptr && rule.rounded && *rule.rounded != WrittenState::of(member.parameter->array())) {
-      detail::master_of(rule, *member.parameter);
+      detail::master_of(rule, member.parameter->array());
     }
   }
 }

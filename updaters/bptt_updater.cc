@@ -6,11 +6,15 @@
 #include <vector>
 
 #include "kusari/framework/core/argument.h"
+#include "kusari/framework/core/collectives.h"
+#include "kusari/framework/core/error.h"
 #include "kusari/framework/core/serializer.h"
 #include "kusari/framework/functions/array/separate.h"
 #include "kusari/framework/functions/array/stack.h"
 #include "kusari/framework/functions/math/basic_math.h"
 #include "kusari/framework/links/state.h"
+#include "kusari/optimizers/gradient_exchange.h"
+#include "kusari/optimizers/optimizer_access.h"
 
 namespace kusari::updaters {
 namespace {
@@ -51,8 +55,13 @@ BPTTUpdater::BPTTUpdater(iterators::IteratorRef iterator, Ref<Optimizer> optimiz
     : StandardUpdater(std::move(iterator), optimizer, standard(options, optimizer)), bprop_len_{options.bprop_len} {}
 
 void BPTTUpdater::update_core() {
+  if (detail::OptimizerAccess::has_parts(get_optimizer("main"))) {
+    throw StateError(
+        "BPTTUpdater: the optimizer is `reproducible`, which computes parts of a batch one after the other: "
+        "the states of the model are of the whole batch");
+  }
   unchain_states(get_optimizer("main").target());
-  if (bprop_len_ == 0) return step(next_inputs());
+  if (bprop_len_ == 0) return step_of_times(next_inputs());
   std::vector<Variables> times{next_inputs()};
   while (static_cast<int64_t>(times.size()) < bprop_len_) {
     std::optional<Variables> more = try_next_main();
@@ -65,12 +74,21 @@ void BPTTUpdater::update_core() {
     for (const Variables& time : times) parts.push_back(time[i]);
     inputs.push_back(functions::stack(parts, 0));
   }
-  step(inputs);
+  step_of_times(inputs);
+}
+
+// The first axis is that of the times.
+void BPTTUpdater::step_of_times(const Variables& inputs) {
+  const bool has_rows = !inputs.empty() && inputs[0].ndim() > 1;
+  step(inputs, has_rows ? inputs[0].shape(1) : 1);
 }
 
 void BPTTUpdater::serialize(Serializer& serializer) {
   StandardUpdater::serialize(serializer);
   Link& target = get_optimizer("main").target();
+  // Each of several processes has other rows: see distributed::multi_node_snapshot.
+  const GradientExchange* const exchange = detail::exchange_of(get_optimizer("main"));
+  if (exchange != nullptr && exchange->group().size() > 1 && !serializer.restores()) return;
   const auto entries = serializer.child("state:main");
   for (const auto& [path, state] : states(target)) {
     const std::string name = path.substr(1);

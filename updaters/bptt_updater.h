@@ -30,7 +30,8 @@ struct BPTTUpdaterOptions {
 
 /// Truncated backpropagation through time: the model carries its state (see State) from step to step, and each step
 /// goes back to its own beginning alone. With `static_graph` a whole step is one recording. Its snapshots have the
-/// state, so that a resumed run goes on as the one that ended. chainer/examples/ptb/train_ptb.py: BPTTUpdater.
+/// state, so that a resumed run goes on as the one that ended; with several processes those of multi_node_snapshot have
+/// it, for as many of them. chainer/examples/ptb/train_ptb.py: BPTTUpdater.
 class KUSARI_API BPTTUpdater : public StandardUpdater {
  public:
   using Options = BPTTUpdaterOptions;
@@ -44,6 +45,8 @@ class KUSARI_API BPTTUpdater : public StandardUpdater {
   void update_core() override;
 
  private:
+  void step_of_times(const Variables& inputs);
+
   int64_t bprop_len_;
 };
 

@@ -7,9 +7,8 @@
 #include "kusari/framework/core/error.h"
 #include "kusari/framework/core/log.h"
 #include "kusari/framework/core/random.h"
-#include "kusari/framework/core/reporter.h"
+#include "kusari/framework/core/report_means.h"
 #include "kusari/framework/core/serializer.h"
-#include "kusari/framework/core/summary.h"
 #include "kusari/framework/functions/math/basic_math.h"
 #include "kusari/optimizers/gradient_exchange.h"
 #include "kusari/optimizers/optimizer_access.h"
@@ -44,12 +43,6 @@ void scale_gradients(Link& model, double factor) {
     if (!parameter->is_initialized() || !parameter->grad().is_defined()) continue;
     parameter->set_grad((Variable(parameter->grad(), false) * factor).array());  // its loss scale stays
   }
-}
-
-/// What is reported while it lives goes to `observation`, if anybody takes reports at all.
-std::optional<ReportScope> report_to(Observation& observation) {
-  if (get_current_reporter() == nullptr) return std::nullopt;
-  return std::optional<ReportScope>(std::in_place, observation);
 }
 
 }  // namespace
@@ -190,15 +183,35 @@ Variable StandardUpdater::loss_of(Optimizer& optimizer, const Variables& inputs)
 }
 
 void StandardUpdater::step(const Variables& inputs) {
+  note_batch(get_optimizer("main"), inputs);
+  take_step(inputs);
+}
+
+void StandardUpdater::step(const Variables& inputs, int64_t examples) {
+  detail::OptimizerAccess::note_examples(get_optimizer("main"), examples);
+  take_step(inputs);
+}
+
+void StandardUpdater::take_step(const Variables& inputs) {
   is_static_step_used_ = true;
   Optimizer& optimizer = get_optimizer("main");
-  note_batch(optimizer, inputs);
-  if (static_step_) {
+  if (detail::OptimizerAccess::has_parts(optimizer)) {
+    update_in_parts(optimizer, inputs);
+  } else if (static_step_) {
     static_step_->update(optimizer, {inputs.data(), inputs.size()});
   } else {
     optimizer.update([&] { return loss_of(optimizer, inputs); });
   }
   begin_epochs(optimizer);
+}
+
+void StandardUpdater::update_in_parts(Optimizer& optimizer, const Variables& inputs) {
+  const int64_t examples = inputs.empty() || inputs[0].ndim() == 0 ? 0 : inputs[0].shape(0);
+  detail::OptimizerAccess::update_in_parts(optimizer, examples, [&](const detail::BatchPart& part) {
+    Variables own;
+    for (const Variable& input : inputs) own.push_back(part.of(input));
+    return loss_of(optimizer, own);
+  });
 }
 
 void StandardUpdater::update_core() {
@@ -216,35 +229,26 @@ void StandardUpdater::begin_epochs(Optimizer& optimizer) {
 
 void StandardUpdater::update_accumulated(Optimizer& optimizer) {
   const double share = 1 / static_cast<double>(options_.accumulate);
-  int64_t done = 0;
-  DictSummary reported;
-  Observation others;  // what cannot be averaged: of the last batch
+  ReportMeans reports;
   optimizer.target().cleargrads();
-  while (done < options_.accumulate) {
+  while (reports.count() < options_.accumulate) {
     Observation observation;
     {
-      const std::optional<ReportScope> scope = report_to(observation);
-      const std::optional<Variables> inputs = done == 0 ? next_inputs() : try_next_main();
+      const std::optional<ReportScope> scope = ReportMeans::report_to(observation);
+      const std::optional<Variables> inputs = reports.count() == 0 ? next_inputs() : try_next_main();
       if (!inputs) break;
       note_batch(optimizer, *inputs);
       optimizer.accumulate([&] { return loss_of(optimizer, *inputs); }, share);
     }
-    ++done;
-    reported.add(observation);
-    for (const auto& [key, value] : observation) {
-      if (!value.is_scalar()) others.set(key, value);
-    }
-    if (done < options_.accumulate) look_ahead();
+    reports.add(observation);
+    if (reports.count() < options_.accumulate) look_ahead();
   }
-  if (done < options_.accumulate) {
-    scale_gradients(optimizer.target(), static_cast<double>(options_.accumulate) / static_cast<double>(done));
+  if (reports.count() < options_.accumulate) {
+    scale_gradients(optimizer.target(),
+                    static_cast<double>(options_.accumulate) / static_cast<double>(reports.count()));
   }
   optimizer.update();
-  if (Reporter* const reporter = get_current_reporter()) {
-    for (const auto& [key, mean] : reported.mean_values(1 / static_cast<double>(done)))
-      reporter->observation().set(key, mean);
-    for (const auto& [key, value] : others) reporter->observation().set(key, value);
-  }
+  reports.report();
 }
 
 void StandardUpdater::finalize() {

@@ -95,6 +95,8 @@ class KUSARI_API StandardUpdater : public Updater {
   /// A step of the optimizer "main" for the loss of these inputs, and its new epochs: for update_cores that prepare
   /// batches themselves. With `static_graph` it is recorded and replayed.
   void step(const Variables& inputs);
+  /// The same where the examples, of so many, are not the first axis: several processes weigh their gradients by it.
+  void step(const Variables& inputs, int64_t examples);
   /// Keys of the data set of the iterator "main".
   const datasets::Keys& keys() const noexcept { return keys_; }
   /// A batch of examples, taken from an iterator by hand, as variables on the input device.
@@ -119,6 +121,8 @@ class KUSARI_API StandardUpdater : public Updater {
   void begin_epochs(Optimizer& optimizer);
   Variable loss_of(Optimizer& optimizer, const Variables& inputs) const;
   void update_accumulated(Optimizer& optimizer);
+  void take_step(const Variables& inputs);
+  void update_in_parts(Optimizer& optimizer, const Variables& inputs);
   void serialize_feeds(Serializer& serializer);
   void serialize_sweep(Serializer& serializer);
 

@@ -13,6 +13,9 @@
 inline std::string communicator_flag(Flags& flags) {
   return flags.text("--communicator", "auto", "How gradients are exchanged: auto, or one of ChainerMN's names");
 }
+inline bool shard_optimizer_flag(Flags& flags) {
+  return flags.flag("--shard-optimizer", "Let each process keep a part of the optimizer's state");
+}
 inline std::string device_of_rank_flag(Flags& flags) {
   return flags.text("-d,--device,-g,--gpu", "cpu", "cpu, cuda:N, or cuda: the GPU of a process's number");
 }

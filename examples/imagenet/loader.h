@@ -42,11 +42,13 @@ inline std::shared_ptr<kusari::iterators::Iterator> make_iterator(Loader loader,
   if (loader == Loader::thread) {
     return std::make_shared<MultithreadIterator>(
         dataset, batch_size,
-        MultithreadIteratorOptions{.repeat = order.repeat, .shuffle = order.shuffle, .n_threads = jobs});
+        MultithreadIteratorOptions{
+            .repeat = order.repeat, .shuffle = order.shuffle, .n_threads = jobs, .shard = order.shard});
   }
   return std::make_shared<MultiprocessIterator>(
       dataset, batch_size,
-      MultiprocessIteratorOptions{.repeat = order.repeat, .shuffle = order.shuffle, .n_processes = jobs});
+      MultiprocessIteratorOptions{
+          .repeat = order.repeat, .shuffle = order.shuffle, .n_processes = jobs, .shard = order.shard});
 }
 
 inline std::shared_ptr<kusari::iterators::Iterator> make_iterator(const LoaderFlags& flags,

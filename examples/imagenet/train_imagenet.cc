@@ -6,78 +6,28 @@
 //
 //   compute_mean train.txt
 //   train_imagenet train.txt val.txt --arch resnet50
-#include <cstddef>
 #include <cstdint>
 #include <cstdio>
-#include <filesystem>
-#include <numeric>
 #include <string>
 #include <vector>
 
 #include <kusari/kusari.h>
 
 #include "kusari/examples/common/banner.h"
-#include "kusari/examples/common/flags.h"
 #include "kusari/examples/imagenet/archs.h"
+#include "kusari/examples/imagenet/flags.h"
 #include "kusari/examples/imagenet/images.h"
 #include "kusari/examples/imagenet/loader.h"
+#include "kusari/examples/imagenet/mean.h"
 #include "kusari/examples/precision.h"
 
 using namespace kusari;
 
 namespace {
 
-struct Arguments : Flags {
-  std::string train =
-      text("train", "", "Training images: an image-label list file, or a folder or tar of classes", required());
-  std::string val = text("val", "", "Validation images, likewise", required());
-  std::string arch = text("-a,--arch", "nin", "Convnet architecture", checked(CLI::IsMember(&kArchs)));
-  int64_t batchsize = count("-B,--batchsize", 32, "Learning minibatch size");
-  bool static_graph = flag("--static-graph", "Record a training step once, then replay it");
-  int64_t epoch = count("-E,--epoch", 10, "Number of epochs to train");
+struct Arguments : ImagenetFlags {
   std::string device = device_flag();
-  std::string initmodel = text("--initmodel", "", "Initialize the model from given file");
-  std::string mean = text("-m,--mean", "mean.npy", "Mean file (computed by compute_mean)");
-  std::string resume = text("-r,--resume", "", "Initialize the trainer from given file");
-  std::string out = text("-o,--out", "result", "Output directory");
-  std::string root = text("-R,--root", ".", "Root directory path of the image files of a list");
-  int64_t val_batchsize = count("-b,--val_batchsize", 250, "Validation minibatch size");
-  bool test = flag("--test", "Validate, log and save at every iteration");
-  PrecisionFlags precision = precision_flags(*this);
-  LoaderFlags loader = loader_flags(*this);
 };
-
-Array load_mean(const std::string& path) {
-  if (!std::filesystem::exists(path)) {
-    throw IoError("there is no mean image " + path + ": compute it with compute_mean, or name it with --mean");
-  }
-  const Array mean = serializers::load_npy(path);
-  if (mean.ndim() != 3 || mean.shape(0) != 3 || mean.shape(1) != mean.shape(2)) {
-    throw ValueError(path + " has shape " + to_string(mean.shape()) + ": a mean image is (3, side, side)");
-  }
-  return mean;
-}
-
-// The mean of each channel. Chainer's example subtracts that of each pixel; this lets images go to the device as bytes.
-std::vector<double> channel_means(const Array& mean) {
-  const auto pixels = mean.to_vector<double>();
-  const auto area = static_cast<std::ptrdiff_t>(pixels.size() / 3);
-  std::vector<double> means;
-  for (auto begin = pixels.begin(); begin != pixels.end(); begin += area) {
-    means.push_back(std::accumulate(begin, begin + area, 0.0) / static_cast<double>(area));
-  }
-  return means;
-}
-
-// Images as bytes, scaled to the size of the mean image and cropped: a random place, or the middle.
-datasets::TransformDataset cropped(const Images& images, int64_t side, int64_t crop_size, bool is_random) {
-  return {images.dataset, [=](const datasets::Example& example, datasets::ExampleRandom& random) {
-            const Array image = square(example[0], side);
-            return datasets::Example{
-                is_random ? transforms::RandomCrop{crop_size}(image, random) : transforms::CenterCrop{crop_size}(image),
-                example[1]};
-          }};
-}
 
 void train(const Arguments& args) {
   const auto device = get_device(args.device);

@@ -22,6 +22,25 @@ struct MultiNodeOptimizerOptions {
   /// Chainer's: take each step with the gradients of the one before, so that their exchange has the time of a step. The
   /// first update takes none, and the last gradients are never used; not with overlap or amp::GradScaler.
   bool double_buffering = false;
+  /// Each rank updates its part of the parameters, and keeps the optimizer's state of that part alone: with N ranks 1/N
+  /// of its bytes. The results are the same bits; parameters travel once more, for half of the bytes that the gradients
+  /// are. LARS, LAMB and a ComposedOptimizer divide whole parameters among the ranks, others their elements.
+  /// UpdateRule::state() is this rank's part, its elements in a row. multi_node_snapshot gathers the state; to save
+  /// it otherwise, see gather_optimizer_state.
+  bool shard_optimizer = false;
+  /// K: each batch is computed in K parts (the examples k, k + K, ...), one after the other on a rank that has several,
+  /// and their gradients are added in one binary tree: the same bits with 1, 2, 4, ..., K ranks. K is a power of two.
+  /// On the CPU, for gradients of float32 or float64, with update(lossfun, x, t) or StandardUpdater, whose arguments'
+  /// first axis must be that of the examples. Random numbers and batch normalization are those of a part: running means
+  /// are of the parts that a rank has had, and the only values that still depend on the number of ranks. Layers whose
+  /// shapes are not known get them from a forward computation in test mode before. Not with overlap, double_buffering,
+  /// an allreduce_grad_dtype, or the communicator "dummy".
+  int64_t reproducible = 0;
+  /// ChainerMN's loop, for runs that are compared with it: the first update, and each after parameters have got their
+  /// shape, gives all ranks the root's parameters and throws the gradients away, so t is one less than the updates;
+  /// the others take the mean over ranks that weigh alike, and parameters without a gradient have zeros. setup() shares
+  /// nothing. So it is with one rank, too. Not with overlap or reproducible.
+  bool chainer_compatible = false;
 };
 
 /// How the communicator of that name exchanges gradients.
@@ -40,9 +59,11 @@ KUSARI_API void make_multi_node(Optimizer& optimizer, const Communicator& commun
 /// some ranks only counts as zero on the others. The forward computation of each rank draws random numbers of its own.
 /// With one rank nothing changes, to the bit. The rate is not scaled. Steps are collective.
 ///
-/// Of an lvalue it gives the reference back, of an rvalue the object. Throws ValueError for a bucket size that is
-/// negative, and for both overlap and double_buffering. chainermn.create_multi_node_optimizer, whose first update takes
-/// no step.
+/// Collective with `reproducible`. Of an lvalue it gives the reference back, of an rvalue the object. Throws ValueError
+/// for a bucket size that is negative, for both overlap and double_buffering, for shard_optimizer with the communicator
+/// "dummy", and for a `reproducible` that is no power of two, that the number of ranks does not divide, or that comes
+/// with what it does not go with. chainermn.create_multi_node_optimizer, whose first update takes no step:
+/// see chainer_compatible.
 template <std::derived_from<Optimizer> T>
 T& create_multi_node_optimizer(T& optimizer, const Communicator& communicator,
                                const MultiNodeOptimizerOptions& options = {}) {
@@ -61,6 +82,9 @@ requires(std::derived_from<T, Optimizer> && !std::is_lvalue_reference_v<T>) T
 /// For training loops of one's own that call backward() themselves: the gradients of the next step are of so many
 /// (more) examples. Ranks of which one does not say so weigh alike.
 KUSARI_API void note_examples(Optimizer& optimizer, int64_t examples);
+/// With shard_optimizer: gives the root, or all ranks `everywhere`, the whole state of the optimizer, which can then be
+/// serialized there, until its next step. Does nothing for other optimizers. Collective.
+KUSARI_API void gather_optimizer_state(Optimizer& optimizer, bool everywhere = false);
 /// Seconds that the optimizer's steps have waited for other ranks; 0 for one that is not multi-node.
 KUSARI_API double exchange_time(const Optimizer& optimizer);
 

@@ -1,12 +1,15 @@
 #include "kusari/framework/distributed/multi_node_snapshot.h"
 
+#include <algorithm>
 #include <set>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "kusari/framework/core/serializer.h"
+#include "kusari/framework/distributed/multi_node_optimizer.h"
 #include "kusari/framework/links/link.h"
+#include "kusari/framework/links/state.h"
 #include "kusari/framework/serializers/dictionary_message.h"
 #include "kusari/framework/training/trainer.h"
 #include "kusari/optimizers/optimizer.h"
@@ -19,12 +22,33 @@ using training::Trainer;
 
 constexpr const char* kEntries = "ranks";
 
-/// The persistent values of the models of all optimizers, as bytes.
+/// The states that a model carries from batch to batch: a rank's are those of its rows.
+void serialize_states(Link& model, Serializer& entries) {
+  for (const auto& [path, state] : states(model)) {
+    const std::string name = path.substr(1);
+    if (entries.is_writer() ? !state->is_defined() : !entries.contains(name)) continue;
+    Array value = entries.is_writer() ? state->array() : Array();
+    entries(name, value);
+    if (!entries.is_writer()) *state = Variable(value.to_device(model.device()), false);
+  }
+}
+
+bool has_states(Trainer& trainer) {
+  for (const auto& [name, optimizer] : trainer.updater().get_all_optimizers()) {
+    for (const auto& [path, state] : states(optimizer->target())) {
+      if (state->is_defined()) return true;
+    }
+  }
+  return false;
+}
+
+/// The persistent values and the states of the models of all optimizers, as bytes.
 std::string pack_persistents(Trainer& trainer) {
   serializers::DictionarySerializer writer;
   std::set<std::string> parameters;
   for (const auto& [name, optimizer] : trainer.updater().get_all_optimizers()) {
     optimizer->target().serialize(*writer.child(name));
+    serialize_states(optimizer->target(), *writer.child("state:" + name));
     for (const auto& [path, parameter] : optimizer->target().namedparams()) parameters.insert(name + path);
   }
   serializers::Dictionary persistents;
@@ -40,6 +64,7 @@ void restore_persistents(Trainer& trainer, const std::string& bytes) {
   serializers::EntryDeserializer reader("multi_node_snapshot", source, {.strict = false});
   for (const auto& [name, optimizer] : trainer.updater().get_all_optimizers()) {
     optimizer->target().serialize(*reader.child(name));
+    serialize_states(optimizer->target(), *reader.child("state:" + name));
   }
 }
 
@@ -49,7 +74,10 @@ class GroupSnapshot final : public training::extensions::SnapshotRanks {
 
   bool is_writer() const override { return communicator_.is_root(); }
 
-  void gather(Trainer& trainer) override { of_ranks_ = communicator_.gather_obj(pack_persistents(trainer)); }
+  void gather(Trainer& trainer) override {
+    of_ranks_ = communicator_.gather_obj(pack_persistents(trainer));
+    for (const auto& [name, optimizer] : trainer.updater().get_all_optimizers()) gather_optimizer_state(*optimizer);
+  }
 
   void serialize(Trainer& trainer, Serializer& serializer) override {
     const std::unique_ptr<Serializer> entries = serializer.child(kEntries);
@@ -58,8 +86,10 @@ class GroupSnapshot final : public training::extensions::SnapshotRanks {
       if (serializer.restores() || of_ranks_.empty()) return;
       int64_t size = communicator_.size();
       (*entries)("size", size);
-      for (size_t rank = 1; rank < of_ranks_.size(); ++rank) {
-        if (of_ranks_[rank] == of_ranks_[0]) continue;
+      const bool have_own =
+          has_states(trainer) ||
+          std::any_of(of_ranks_.begin(), of_ranks_.end(), [&](const auto& bytes) { return bytes != of_ranks_[0]; });
+      for (size_t rank = 0; rank < of_ranks_.size() && have_own; ++rank) {
         const std::string& bytes = of_ranks_[rank];
         Array packed = from_host(bytes.data(), {static_cast<int64_t>(bytes.size())}, Dtype::uint8);
         (*entries)(std::to_string(rank), packed);

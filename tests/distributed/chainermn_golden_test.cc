@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "kusari/framework/core/error.h"
 #include "kusari/framework/distributed/communicator.h"
 #include "kusari/framework/distributed/multi_node_optimizer.h"
 #include "kusari/framework/functions/activation/tanh.h"
@@ -15,6 +16,7 @@
 #include "kusari/optimizers/adam.h"
 #include "kusari/optimizers/hooks/weight_decay.h"
 #include "kusari/optimizers/momentum_sgd.h"
+#include "kusari/optimizers/sgd.h"
 #include "kusari/tests/distributed/rank_results.h"
 #include "kusari/tests/functions/testing.h"
 #include "kusari/tests/golden_data.h"
@@ -90,7 +92,19 @@ void check_golden(const std::string& name, const std::function<Optimizer()>& mak
       compare(golden, name, model, true, step, comm.rank());
       CHECK(optimizer.t() == golden.array(name + "/t").item<int64_t>());
 
-      // The same by a multi-node optimizer, which has broadcast before the first step.
+      // The same by a multi-node optimizer that does so itself.
+      GoldenModel compatible;
+      start(golden, name, compatible, comm.rank());
+      Optimizer as_chainer = distributed::create_multi_node_optimizer(make(), comm, {.chainer_compatible = true});
+      as_chainer.setup(compatible);
+      as_chainer.add_hook(optimizer_hooks::WeightDecay(0.01));
+      const auto compatible_update = [&](int64_t, const Variable& x, const Variable& t) {
+        as_chainer.update([&] { return compatible(x, t); });
+      };
+      compare(golden, name, compatible, true, compatible_update, comm.rank());
+      CHECK(as_chainer.t() == golden.array(name + "/t").item<int64_t>());
+
+      // And by one that has broadcast before the first step.
       GoldenModel exchanged;
       start(golden, name, exchanged, comm.rank());
       Optimizer multi_node = distributed::create_multi_node_optimizer(make(), comm);
@@ -111,6 +125,32 @@ TEST_CASE("ChainerMN's naive communicator: 20 steps with momentum") {
 
 TEST_CASE("ChainerMN's naive communicator: 20 steps of Adam") {
   check_golden<optimizers::Adam>("Adam", [] { return optimizers::Adam({.alpha = 0.01}); });
+}
+
+TEST_CASE("chainer_compatible: ranks weigh alike, and one rank alone throws its first gradient away, too") {
+  for (const int n : {1, 2}) {
+    CAPTURE(n);
+    on_ranks<int>(n, [&](Communicator& comm) {
+      GoldenModel model;
+      auto optimizer = distributed::create_multi_node_optimizer(optimizers::SGD(1), comm, {.chainer_compatible = true});
+      optimizer.setup(model);
+      const auto step = [&](double gradient) {
+        model.cleargrads();
+        model.unused.set_grad(full_like(model.unused.array(), gradient));
+        distributed::note_examples(optimizer, comm.rank() == 0 ? 3 : 1);
+        optimizer.update();
+        return model.unused.array().to_vector<double>()[0];
+      };
+      CHECK(step(5) == 0);
+      CHECK(optimizer.t() == 0);
+      CHECK(step(comm.rank() == 0 ? 2 : 6) == (n == 1 ? -2 : -4));
+      CHECK(optimizer.t() == 1);
+      return 0;
+    });
+  }
+  CHECK_THROWS_AS(distributed::create_multi_node_optimizer(optimizers::SGD(), Communicator(),
+                                                           {.overlap = true, .chainer_compatible = true}),
+                  ValueError);
 }
 
 }  // namespace

@@ -100,4 +100,35 @@ TEST_CASE("texts and sizes that ParallelSequentialIterator refuses") {
                        ValueError);
 }
 
+TEST_CASE("ParallelSequentialIterator: shards are the places of the whole, with its counters") {
+  for (const int64_t window : {0, 3}) {
+    CAPTURE(window);
+    ParallelSequentialIterator whole(text(23), 5, {.window = window});
+    ParallelSequentialIterator even(text(23), 5, {.window = window, .shard = {0, 2}});
+    ParallelSequentialIterator odd(text(23), 5, {.window = window, .shard = {1, 2}});
+    for (int i = 0; i < 9; ++i) {
+      const auto [words, next] = read(whole.next());
+      for (const int rank : {0, 1}) {
+        ParallelSequentialIterator& shard = rank == 0 ? even : odd;
+        const auto [own, own_next] = read(shard.next());
+        Words expected, expected_next;
+        for (size_t k = 0; k < words.size(); ++k) {
+          if (static_cast<int>(k % 5) % 2 != rank) continue;
+          expected.push_back(words[k]);
+          expected_next.push_back(next[k]);
+        }
+        CHECK(own == expected);
+        CHECK(own_next == expected_next);
+        CHECK(shard.epoch_detail() == whole.epoch_detail());
+        CHECK(shard.is_new_epoch() == whole.is_new_epoch());
+      }
+    }
+  }
+  CHECK_THROWS_WITH_AS(
+      ParallelSequentialIterator(text(9), 2, {.shard = {0, 3}}),
+      "ParallelSequentialIterator: shard is 0 of 3 with batch_size 2: rank must be below size, and each "
+      "must have a place",
+      ValueError);
+}
+
 }  // namespace kusari::parallel_sequential_test

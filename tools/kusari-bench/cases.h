@@ -54,6 +54,8 @@ void host_cost(const Settings& settings);
 void static_overhead(const Settings& settings);
 /// A thousand tiny operations like those of an LSTM: define-by-run, replayed, replayed with fusion.
 void static_chain(const Settings& settings);
+/// The mean of 100 MB of float32 over ranks: those of mpirun, beside MPI_Allreduce, or two threads.
+void all_reduce(const Settings& settings);
 
 /// Training steps of a language model with two layers of 650 LSTM units on 20 sequences of 35 of 10,000 words.
 void lstm_lm(const Settings& settings);

@@ -58,7 +58,8 @@ int main(int argc, char** argv) {
       {"iterator_memory", bench::iterator_memory},
       {"host_cost", bench::host_cost},
       {"static_overhead", bench::static_overhead},
-      {"static_chain", bench::static_chain}};
+      {"static_chain", bench::static_chain},
+      {"all_reduce", bench::all_reduce}};
   CLI::App app(
       "Measures Kusari. One line of JSON per number: median and least "
       "over the timed windows.");

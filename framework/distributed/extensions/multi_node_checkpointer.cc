@@ -14,6 +14,7 @@
 #include "kusari/framework/core/log.h"
 #include "kusari/framework/core/remote_error.h"
 #include "kusari/framework/distributed/byte_messages.h"
+#include "kusari/framework/distributed/multi_node_optimizer.h"
 
 namespace kusari::distributed {
 namespace {
@@ -47,6 +48,7 @@ MultiNodeCheckpointer::MultiNodeCheckpointer(std::string name, const Communicato
 
 void MultiNodeCheckpointer::operator()(training::Trainer& trainer) {
   find_directory(trainer.out());
+  for (const auto& [name, optimizer] : trainer.updater().get_all_optimizers()) gather_optimizer_state(*optimizer, true);
   save(trainer, trainer.updater().iteration());
 }
 

@@ -1,9 +1,12 @@
 // A training run for tests of several processes: `ranks SCENARIO [options]`. Something may go wrong on one rank.
+#include <chrono>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
+#include <filesystem>
 #include <fstream>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include <unistd.h>
@@ -19,15 +22,39 @@ namespace {
 
 struct Arguments {
   std::string scenario;
+  std::string place = "extension";
+  bool saves = false;
+  bool shards = false;
+  int64_t pause = 0;
   int rank = 1;
   int64_t at = 3;
   int64_t steps = 10;
   std::string out;
 };
 
+/// Overwrites the middle of the newest snapshot: what a disk or a careless program may do.
+void damage_newest_snapshot(const std::string& folder) {
+  namespace fs = std::filesystem;
+  fs::path newest;
+  for (const auto& entry : fs::directory_iterator(folder)) {
+    if (!entry.path().filename().string().starts_with("snapshot_iter_")) continue;
+    if (newest.empty() || entry.last_write_time() > fs::last_write_time(newest)) newest = entry.path();
+  }
+  if (newest.empty()) return;
+  const auto size = static_cast<std::streamoff>(fs::file_size(newest));
+  std::fstream file(newest, std::ios::binary | std::ios::in | std::ios::out);
+  file.seekp(size / 3);
+  const std::string noise(static_cast<size_t>(size / 3), '\x5a');
+  file.write(noise.data(), static_cast<std::streamsize>(noise.size()));
+}
+
 /// What happens at a step of the rank that it is about.
 void happen(const Arguments& args, const distributed::Communicator& comm) {
   if (comm.rank() != args.rank) return;
+  if (args.scenario == "corrupt") {
+    damage_newest_snapshot(args.out);
+    std::raise(SIGKILL);
+  }
   std::fflush(nullptr);
   if (args.scenario == "throw") throw ValueError("the data is gone");
   if (args.scenario == "kill") std::raise(SIGKILL);
@@ -42,7 +69,8 @@ class Interrupted final : public training::Extension {
  public:
   Interrupted(const Arguments& args, const distributed::Communicator& comm) : args_{args}, comm_{comm} {}
   void operator()(training::Trainer& trainer) override {
-    if (trainer.updater().iteration() == args_.at) happen(args_, comm_);
+    if (args_.pause > 0) std::this_thread::sleep_for(std::chrono::milliseconds(args_.pause));
+    if (args_.place == "extension" && trainer.updater().iteration() == args_.at) happen(args_, comm_);
   }
   void on_error(training::Trainer&, const std::exception&) override {
     std::fprintf(stderr, "on_error of rank %d\n", comm_.rank());
@@ -76,13 +104,20 @@ int run(const Arguments& args) {
   std::fprintf(stderr, "process %d is rank %d of %d\n", static_cast<int>(getpid()), comm.rank(), comm.size());
   const bool is_other = args.scenario == "model" && comm.rank() == args.rank;
   auto model = links::classifier(testing::TestMlp(is_other ? 8 : 16));
-  auto optimizer = distributed::create_multi_node_optimizer(optimizers::Adam(), comm);
+  auto optimizer = distributed::create_multi_node_optimizer(optimizers::Adam(), comm, {.shard_optimizer = args.shards});
   optimizer.setup(model);
+  const auto happen_at = [&](const char* place, int64_t done) {
+    if (args.place == place && done + 1 == args.at) happen(args, comm);
+  };
+  optimizer.add_hook([&](Optimizer& stepped) { happen_at("hook", stepped.t()); }, "Interrupted");
   iterators::SerialIterator iterator(Examples(), 12, {.shard = comm.shard()});
-  updaters::StandardUpdater updater(iterator, optimizer);
+  updaters::StandardUpdater updater(iterator, optimizer, {.loss_func = [&](const Variable& x, const Variable& t) {
+                                      happen_at("forward", optimizer.t());
+                                      return model(x, t);
+                                    }});
   training::Trainer trainer(updater, {args.steps, "iteration"}, args.out.empty() ? "result" : args.out);
   trainer.extend(Interrupted(args, comm), {.trigger = {1, "iteration"}});
-  if (args.scenario == "snapshots") {
+  if (args.saves) {
     trainer.extend(distributed::multi_node_snapshot(comm, extensions::snapshot({.n_retains = 2, .autoload = true})),
                    {.trigger = {5, "iteration"}});
   }
@@ -98,6 +133,10 @@ int main(int argc, char** argv) {
   CLI::App parser("Training of several processes, for tests");
   Arguments args;
   parser.add_option("scenario", args.scenario)->required();
+  parser.add_option("--place", args.place, "where it happens: forward, hook or extension");
+  parser.add_flag("--saves", args.saves, "take snapshots, and go on from the newest");
+  parser.add_flag("--shards", args.shards, "divide the optimizer");
+  parser.add_option("--pause", args.pause, "milliseconds after each step");
   parser.add_option("--rank", args.rank);
   parser.add_option("--at", args.at);
   parser.add_option("--steps", args.steps);
