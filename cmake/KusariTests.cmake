@@ -833,6 +833,12 @@ if(NOT KUSARI_SANITIZE AND EXISTS "${CMAKE_CURRENT_SOURCE_DIR}/tests/install/mai
   set_tests_properties(install_consumer PROPERTIES LABELS tree TIMEOUT 600)
 endif()
 
+# Sanitized programs take many times as long, longer still beside other work.
+if(KUSARI_SANITIZE)
+  get_property(sanitized_tests DIRECTORY PROPERTY TESTS)
+  set_tests_properties(${sanitized_tests} PROPERTIES TIMEOUT 3000)
+endif()
+
 # With several jobs the long tests begin first. In seconds, about.
 set(kusari_costs
     gpu_emulated 60 iterators 60 haswell 60 cudnn 45 ladder_emulated 35 static_graph_v3 35 cpu 30 cpu_v1 30 cpu_v3 25 core 25 gpu_emulated_deferred 25 gpu_emulated_graphs 25

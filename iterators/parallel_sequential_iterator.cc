@@ -55,7 +55,7 @@ Array ParallelSequentialIterator::words_at(int64_t time) const {
 }
 
 const Batch* ParallelSequentialIterator::try_next() {
-  const int64_t n = words_.size(), times = (n + batch_size_ - 1) / batch_size_;
+  const int64_t n = words_.size(), times = (n - 1) / batch_size_ + 1;
   if (!options_.repeat && time_ >= times) return nullptr;
   const int64_t window = std::max<int64_t>(1, options_.window);
   const int64_t count = options_.repeat ? window : std::min(window, times - time_);

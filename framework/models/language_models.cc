@@ -12,6 +12,7 @@
 
 #include "kusari/framework/core/argument.h"
 #include "kusari/framework/core/error.h"
+#include "kusari/framework/core/json_text.h"
 #include "kusari/framework/functions/array/transpose.h"
 #include "kusari/framework/serializers/safetensors.h"
 
@@ -64,7 +65,7 @@ class ModelConfig {
   }
 
  private:
-  std::string shown(const char* key) const { return json_.contains(key) ? json_[key].dump() : "missing"; }
+  std::string shown(const char* key) const { return json_.contains(key) ? json_text(json_[key]) : "missing"; }
 
   std::string call_;
   fs::path path_;
@@ -198,8 +199,8 @@ L::TransformerLM load_llama(const std::string& folder, const PretrainedOptions& 
   double base = config.number_or("rope_theta", 10000);
   if (const nlohmann::json* rope = config.object("rope_parameters")) {
     if (rope->contains("rope_type") && (*rope)["rope_type"] != "default") {
-      throw ValueError(std::string(call) + ": " + folder + "/config.json: rope_type is " + (*rope)["rope_type"].dump() +
-                       ": it must be \"default\"");
+      throw ValueError(std::string(call) + ": " + folder + "/config.json: rope_type is " +
+                       json_text((*rope)["rope_type"]) + ": it must be \"default\"");
     }
     base = config.number_in(*rope, "rope_theta", base);
   }

@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "kusari/framework/core/error.h"
+#include "kusari/framework/core/json_text.h"
 #include "kusari/framework/tokenizers/state.h"
 
 // tokenizer.json as github.com/huggingface/tokenizers writes it. What is not known throws, because ids would differ.
@@ -80,7 +81,7 @@ class Node {
   }
   /// Throws unless the entry `key` is missing, null or of this value.
   void require(const char* key, const Json& value) const {
-    if (has(key) && (*json_)[key] != value) unknown(std::string("\"") + key + "\": " + (*json_)[key].dump());
+    if (has(key) && (*json_)[key] != value) unknown(std::string("\"") + key + "\": " + json_text((*json_)[key]));
   }
 
  private:

@@ -77,7 +77,7 @@ Histogram histogram(const Array& x, const Array& edges) {
 Histogram histogram(const Array& x, int64_t bins, const std::optional<std::pair<double, double>>& range) {
   constexpr const char* kCall = "xp::histogram";
   expect_array(kCall, "x", x);
-  argument::positive(kCall, "bins", bins);
+  argument::require(bins >= 1 && bins < int64_t{1} << 48, kCall, "bins", bins, "be in [1, 2^48)");
   double low = 0, high = 1;
   if (range) {
     std::tie(low, high) = *range;
@@ -131,7 +131,7 @@ Array var(const Array& x, const SpreadOptions& options) {
   expect_array(kCall, "x", x);
   const AxisMask mask = options.axis.mask(x.ndim(), kCall);
   const Array values = x.astype(promote(x.dtype(), 0.5));
-  const auto left = static_cast<double>(reduced_count(x.shape(), mask) - options.ddof);
+  const double left = static_cast<double>(reduced_count(x.shape(), mask)) - static_cast<double>(options.ddof);
   const Array squares = square(values - mean(values, options.axis, true));
   return sum(squares, options.axis, options.keepdims) / std::max(left, 0.0);
 }

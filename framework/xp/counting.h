@@ -28,7 +28,8 @@ struct Histogram {
 };
 /// How many elements of x, flattened, are in each of `bins` parts of equal length of a range, by default that from the
 /// smallest to the largest; the last part has both of its ends. NaN is in none. The host waits; on devices other than
-/// the CPU DeviceError. Throws ValueError for bins below 1 and a range that is not finite or descends. numpy.histogram.
+/// the CPU DeviceError. Throws ValueError for bins below 1 or from 2^48 on and a range that is not finite or descends.
+/// numpy.histogram.
 KUSARI_API Histogram histogram(const Array& x, int64_t bins = 10,
                                const std::optional<std::pair<double, double>>& range = std::nullopt);
 /// The same between given edges, of one axis and ascending.

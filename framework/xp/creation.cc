@@ -61,7 +61,10 @@ Array arange(Scalar start, Scalar stop, Scalar step, const CreationOptions& opti
     const uint64_t pace = by > 0 ? static_cast<uint64_t>(by) : uint64_t{0} - static_cast<uint64_t>(by);
     count = is_ahead ? static_cast<int64_t>((distance - 1) / pace + 1) : 0;
     std::vector<int64_t> values = host_vector<int64_t>({count}, kCall);
-    for (int64_t i = 0; i < count; ++i) values[static_cast<size_t>(i)] = low + i * by;
+    // i * step may be more than int64 holds where start + i * step is not.
+    for (uint64_t i = 0; i < values.size(); ++i) {
+      values[i] = static_cast<int64_t>(static_cast<uint64_t>(low) + i * static_cast<uint64_t>(by));
+    }
     return kusari::array(values).astype(dtype).to_device(options.device);
   }
   std::vector<double> values = host_vector<double>({count}, kCall);

@@ -1,5 +1,6 @@
 #include "kusari/iterators/parallel_sequential_iterator.h"
 
+#include <limits>
 #include <numeric>
 #include <utility>
 #include <vector>
@@ -98,6 +99,8 @@ TEST_CASE("texts and sizes that ParallelSequentialIterator refuses") {
                        doctest::Contains("words has shape (2, 2)"), TypeError);
   CHECK_THROWS_WITH_AS(ParallelSequentialIterator(text(3), 1, {.window = -1}), doctest::Contains("window is -1"),
                        ValueError);
+  ParallelSequentialIterator iterator(text(3), std::numeric_limits<int64_t>::max());
+  CHECK_THROWS_AS(iterator.next(), Error);  // no array has so many words
 }
 
 TEST_CASE("ParallelSequentialIterator: shards are the places of the whole, with its counters") {

@@ -51,6 +51,7 @@ TEST_CASE("xp::histogram puts each number in one part") {
   check_equal(xp::histogram(array<double>({0, 1, 5, NAN, 9}), array<double>({0, 1, 5})).counts, {2}, {1, 2});
   CHECK_THROWS_AS(xp::histogram(array<double>({1, NAN})), ValueError);
   CHECK_THROWS_AS(xp::histogram(x, 0), ValueError);
+  CHECK_THROWS_AS(xp::histogram(x, std::numeric_limits<int64_t>::max()), ValueError);
   CHECK_THROWS_AS(xp::histogram(x, 3, std::pair{1.0, 0.0}), ValueError);
   CHECK_THROWS_AS(xp::histogram(x, array<double>({1, 0})), ValueError);
   CHECK_THROWS_AS(xp::histogram(x, array<double>({1})), TypeError);
@@ -88,4 +89,6 @@ TEST_CASE("xp::var and std") {
   check_equal(xp::std(x, {.axis = 0, .ddof = 1, .keepdims = true}), {1, 5}, expected, 1e-14);
   CHECK(xp::var(array<int64_t>({1, 3})).item<double>() == 1);
   CHECK(std::isnan(xp::var(array<double>({1}), {.ddof = 1}).item<double>()));
+  CHECK(xp::var(array<double>({1, 3}), {.ddof = std::numeric_limits<int64_t>::min()}).item<double>() ==
+        doctest::Approx(0));
 }

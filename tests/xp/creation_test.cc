@@ -1,5 +1,7 @@
 #include "kusari/framework/xp/creation.h"
 
+#include <limits>
+
 #include "kusari/framework/core/error.h"
 #include "kusari/tests/xp/arrays.h"
 
@@ -44,6 +46,10 @@ TEST_CASE("xp::arange counts as NumPy does") {
   CHECK(xp::arange(0, 3, 1, {.dtype = Dtype::uint8}).dtype() == Dtype::uint8);
   const int64_t big = (int64_t{1} << 62) + 1;
   CHECK(xp::arange(big, big + 2).to_vector<int64_t>() == std::vector<int64_t>{big, big + 1});
+  // Three steps are more than int64 holds, the last number is not.
+  const int64_t least = std::numeric_limits<int64_t>::min(), step = int64_t{1} << 62;
+  const std::vector<int64_t> quarters = {least, least + step, 0, step};
+  CHECK(xp::arange(least, std::numeric_limits<int64_t>::max(), step).to_vector<int64_t>() == quarters);
   CHECK_THROWS_WITH_AS(xp::arange(0, 3, 0), "xp::arange: step is 0: it must not be 0", ValueError);
   CHECK_THROWS_AS(xp::arange(0, INFINITY), ValueError);
   CHECK_THROWS_AS(xp::arange(0, 1e300, 1e-300), ValueError);

@@ -10,6 +10,7 @@
 
 #include "kusari/framework/core/error.h"
 #include "kusari/framework/core/input_file.h"
+#include "kusari/framework/core/json_text.h"
 #include "kusari/framework/datasets/reading.h"
 
 namespace kusari::datasets {
@@ -45,27 +46,27 @@ const Json& field(const Json& record, const char* key) {
 int64_t id_in(const Json& record, const char* key) {
   const Json& value = field(record, key);
   if (!value.is_number_integer())
-    throw BrokenRecord{std::string(key) + " is " + value.dump() + ": it must be an integer"};
+    throw BrokenRecord{std::string(key) + " is " + json_text(value) + ": it must be an integer"};
   return value.get<int64_t>();
 }
 
 double number_in(const Json& value, const char* key) {
   if (!value.is_number() || !std::isfinite(value.get<double>())) {
-    throw BrokenRecord{std::string(key) + " is " + value.dump() + ": it must be numbers"};
+    throw BrokenRecord{std::string(key) + " is " + json_text(value) + ": it must be numbers"};
   }
   return value.get<double>();
 }
 
 std::string text_in(const Json& record, const char* key) {
   const Json& value = field(record, key);
-  if (!value.is_string()) throw BrokenRecord{std::string(key) + " is " + value.dump() + ": it must be text"};
+  if (!value.is_string()) throw BrokenRecord{std::string(key) + " is " + json_text(value) + ": it must be text"};
   return value.get<std::string>();
 }
 
 std::array<double, 4> box_in(const Json& record) {
   const Json& value = field(record, "bbox");
   if (!value.is_array() || value.size() != 4) {
-    throw BrokenRecord{"bbox is " + value.dump() + ": it must be four numbers"};
+    throw BrokenRecord{"bbox is " + json_text(value) + ": it must be four numbers"};
   }
   return {number_in(value[0], "bbox"), number_in(value[1], "bbox"), number_in(value[2], "bbox"),
           number_in(value[3], "bbox")};

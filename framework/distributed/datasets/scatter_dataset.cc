@@ -23,7 +23,7 @@ void expect_root(const char* call, const Communicator& comm, int root) {
 Part part_of(int64_t n, int64_t rank, int64_t size, bool force_equal_length) {
   if (force_equal_length) {
     const int64_t begin = n / size * rank + n % size * rank / size;  // n rank / size without its overflow
-    return {begin, begin + (n + size - 1) / size};
+    return {begin, begin + n / size + (n % size != 0 ? 1 : 0)};
   }
   const int64_t few = n / size, more = n % size;
   const int64_t begin = few * rank + std::min(rank, more);
@@ -102,7 +102,8 @@ int64_t get_n_iterations_for_one_epoch(const datasets::Dataset& dataset, int64_t
   constexpr const char* kCall = "get_n_iterations_for_one_epoch";
   argument::positive(kCall, "local_batch_size", local_batch_size);
   MessageWriter writer;
-  writer.number((dataset.size() + local_batch_size - 1) / local_batch_size);
+  const int64_t n = dataset.size();
+  writer.number(n / local_batch_size + (n % local_batch_size != 0 ? 1 : 0));
   const std::string bytes = comm.bcast_obj(writer.bytes(), 0);
   return MessageReader(kCall, bytes).number();
 }

@@ -87,7 +87,9 @@ Variable diagonal(const Variable& x, const DiagonalOptions& options) {
     throw ValueError("F::diagonal: axis1 " + std::to_string(options.axis1) + " and axis2 " +
                      std::to_string(options.axis2) + " of shape " + to_string(x.shape()) + " are one axis");
   }
-  return apply<Diagonal>({x}, Place{options.offset, rows, columns});
+  // Beyond the matrix no diagonal has elements.
+  const int64_t offset = std::clamp(options.offset, -x.shape()[rows], x.shape()[columns]);
+  return apply<Diagonal>({x}, Place{offset, rows, columns});
 }
 
 }  // namespace kusari::functions

@@ -207,7 +207,8 @@ class IndexPlan::Parser {
   }
 
   void take_slice(const Slice& slice) {
-    const int64_t n = plan_.source_[axis()], step = slice.step.value_or(1);
+    const int64_t n = plan_.source_[axis()], reach = std::max<int64_t>(n, 1);
+    const int64_t step = std::clamp(slice.step.value_or(1), -reach, reach);  // farther than the axis is out of it
     if (step == 0) throw ValueError(std::string(plan_.call_) + ": the step of a slice must not be 0");
     // Bounds as Python's slice.indices gives them.
     const int64_t low = step > 0 ? 0 : -1, high = step > 0 ? n : n - 1;

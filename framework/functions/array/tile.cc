@@ -25,7 +25,9 @@ Variable tile(const Variable& x, std::span<const int64_t> reps) {
     if (count != 1) {
       int64_t outer = 1;
       for (int i = 0; i < axis; ++i) outer *= shape[i];
-      shape[axis] *= count;
+      if (__builtin_mul_overflow(shape[axis], count, &shape[axis])) {
+        throw ValueError("F::tile: reps holds " + std::to_string(count) + ": the axis must stay shorter than 2^63");
+      }
       y = reshape(broadcast_to(reshape(y, {outer, 1, inner}), {outer, count, inner}), shape);
       inner *= count;
     }

@@ -63,10 +63,14 @@ class Shift final : public FunctionNode {
 }  // namespace
 
 Variable shift(const Variable& x, const PerAxis& ksize, const PerAxis& dilate) {
-  const Dims k = ksize.resolve(2, "F::shift", "ksize"), d = dilate.resolve(2, "F::shift", "dilate");
+  constexpr int64_t kMostPlaces = int64_t{1} << 30, kFarthest = int64_t{1} << 32;  // whose products int64 holds
+  const Dims k = ksize.resolve(2, "F::shift", "ksize");
+  Dims d = dilate.resolve(2, "F::shift", "dilate");
   for (int i = 0; i < 2; ++i) {
     if (k[i] < 1 || k[i] % 2 == 0) throw ValueError("F::shift: ksize is " + to_string(k) + ": it must be odd");
+    if (k[i] >= kMostPlaces) throw ValueError("F::shift: ksize is " + to_string(k) + ": it must be below 2^30");
     if (d[i] == 0) throw ValueError("F::shift: dilate is " + to_string(d) + ": it must not be 0");
+    d[i] = std::clamp(d[i], -kFarthest, kFarthest);
   }
   return apply<Shift>({x}, k, d);
 }

@@ -266,6 +266,8 @@ TEST_CASE("COCOBboxDataset: what is wrong is named, or left out and counted") {
       {with("\"image_id\": 7", "\"image_id\": 8"), "annotations[0] has image_id 8, which no image has", 1},
       {with("[1, 2, 3.5, 1]", "[1, 2, 3.5]"), "annotations[0] bbox is [1,2,3.5]: it must be four numbers", 1},
       {with("[1, 2, 3.5, 1]", "[1, 2, 3.5, \"x\"]"), "annotations[0] bbox is \"x\": it must be numbers", 1},
+      {with("[1, 2, 3.5, 1]", std::string(200'000, '[') + std::string(200'000, ']')),
+       "annotations[0] bbox is a list: it must be four numbers", 1},
       {with("\"bbox\": [1, 2, 3.5, 1], ", ""), "annotations[0] has no bbox", 1},
       {with("\"id\": 3,", "\"id\": 7,"), "images[1] has the id 7, which another has too", 2},
       {with("a.png", "z.png"), "z.png, but there is no such file", 1},

@@ -3,6 +3,7 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <limits>
 #include <numeric>
 #include <string>
 #include <vector>
@@ -58,6 +59,15 @@ TEST_CASE("scatter_index: ChainerMN's parts") {
         CHECK(found == golden.array("scatter/" + std::to_string(total) + (equal ? "/1" : "/0")).to_vector<int64_t>());
       }
     }
+  }
+}
+
+TEST_CASE("scatter_index: as many examples as can be counted") {
+  const int64_t most = std::numeric_limits<int64_t>::max();
+  for (const bool equal : {false, true}) {
+    const auto parts = on_ranks<Part>(2, [&](Communicator& comm) { return scatter_index(most, comm, 0, equal); });
+    CHECK(parts[0] == Part(0, most / 2 + 1));
+    CHECK(parts[1].second == most);
   }
 }
 

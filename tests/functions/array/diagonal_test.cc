@@ -1,5 +1,7 @@
 #include "kusari/framework/functions/array/diagonal.h"
 
+#include <limits>
+
 #include "kusari/tests/functions/testing.h"
 
 namespace kusari {
@@ -15,6 +17,8 @@ TEST_CASE("diagonal") {
   check_close(F::diagonal(x, {.axis1 = 1, .axis2 = 0}), {2}, {0, 4});
   check_close(F::diagonal(x, {.offset = 3}), {0}, {});
   check_close(F::diagonal(x, {.offset = -7}), {0}, {});
+  check_close(F::diagonal(x, {.offset = std::numeric_limits<int64_t>::min()}), {0}, {});
+  check_close(F::diagonal(x, {.offset = std::numeric_limits<int64_t>::max()}), {0}, {});
   // x[i][j][k] = 6 i + 3 j + k: the diagonals of axes 0 and 2.
   const Array cube = arange(12, Dtype::float32, test_device()).reshape({2, 2, 3});
   check_close(F::diagonal(cube, {.axis1 = 0, .axis2 = -1}), {2, 2}, {0, 7, 3, 10});

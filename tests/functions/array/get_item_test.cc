@@ -1,5 +1,7 @@
 #include "kusari/framework/functions/array/get_item.h"
 
+#include <limits>
+
 #include "kusari/framework/functions/array/scatter_add.h"
 #include "kusari/tests/functions/testing.h"
 
@@ -59,6 +61,15 @@ TEST_CASE("get_item with bools") {
   check_close(F::get_item(x, array<bool>({true, false, false, false, true, true}, {2, 3})), {3}, {0, 4, 5});
   check_close(F::get_item(x, {Slice{}, array<bool>({true, false, true})}), {2, 2}, {0, 2, 3, 5});
   CHECK(F::get_item(x, zeros({2}, Dtype::bool_)).shape() == Shape{0, 3});
+}
+
+TEST_CASE("get_item with the farthest steps") {
+  const Array x = count({3});
+  const int64_t least = std::numeric_limits<int64_t>::min(), most = std::numeric_limits<int64_t>::max();
+  check_close(F::get_item(x, Slice{{}, {}, most}), {1}, {0});
+  check_close(F::get_item(x, Slice{{}, {}, least}), {1}, {2});
+  check_close(F::get_item(x, Slice{least, most, most}), {1}, {0});
+  CHECK(F::get_item(zeros({0}), Slice{{}, {}, least}).shape() == Shape{0});
 }
 
 TEST_CASE("get_item's gradients") {

@@ -26,6 +26,8 @@ TEST_CASE("tile: derivatives") {
   check_gradients([](const Variable& v) { return F::tile(v, 2); }, x);
   check_gradients([](const Variable& v) { return F::tile(v, {3, 1, 2}); }, x);
   check_gradients([](const Variable& v) { return F::tile(v, {0, 2}); }, x);
+  CHECK_THROWS_AS(F::tile(x, {1, int64_t{1} << 62}), ValueError);
+  CHECK_THROWS_AS(F::tile(zeros({9, 0}), {int64_t{1} << 60, 1}), ValueError);
   CHECK_THROWS_WITH_AS(F::tile(x, {1, -2}), "F::tile: reps holds -2: it must not be negative", ValueError);
 }
 

@@ -1,5 +1,7 @@
 #include "kusari/framework/functions/connection/shift.h"
 
+#include <limits>
+
 #include "kusari/tests/functions/testing.h"
 
 namespace kusari {
@@ -35,6 +37,9 @@ TEST_CASE("shift with a dilation per axis") {
   CHECK(F::shift(x, {1, 3}, {1, 2}).to_vector<double>() == std::vector<double>{3, 4, 0, 0, 0, 0, 5, 6, 9, 10, 11, 12});
   CHECK(F::shift(x, {1, 3}, {1, -2}).to_vector<double>() == std::vector<double>{0, 0, 1, 2, 7, 8, 0, 0, 9, 10, 11, 12});
   CHECK(F::shift(x, {1, 3}, {1, 4}).to_vector<double>() == std::vector<double>{0, 0, 0, 0, 0, 0, 0, 0, 9, 10, 11, 12});
+  const int64_t far = std::numeric_limits<int64_t>::min();
+  CHECK(F::shift(x, {1, 3}, {1, far}).to_vector<double>() ==
+        std::vector<double>{0, 0, 0, 0, 0, 0, 0, 0, 9, 10, 11, 12});
   CHECK(F::shift(zeros({2, 9, 0, 3}, Dtype::float32, test_device())).shape() == Shape{2, 9, 0, 3});
 }
 
@@ -47,6 +52,7 @@ TEST_CASE("gradients of shift") {
 TEST_CASE("shift with wrong arguments") {
   const Variable x(ones({1, 9, 2, 2}, Dtype::float32, test_device()));
   CHECK_THROWS_WITH_AS(F::shift(x, {3, 2}), "F::shift: ksize is (3, 2): it must be odd", ValueError);
+  CHECK_THROWS_AS(F::shift(x, std::numeric_limits<int64_t>::max()), ValueError);
   CHECK_THROWS_WITH_AS(F::shift(x, 3, {0, 1}), "F::shift: dilate is (0, 1): it must not be 0", ValueError);
   CHECK_THROWS_WITH_AS(F::shift(x, 5), "F::shift: x has shape (1, 9, 2, 2): x.shape[1] must be at least 25 (9 < 25)",
                        TypeError);
