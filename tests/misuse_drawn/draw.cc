@@ -351,6 +351,18 @@ links::AnchorGrid Draw::draw(As<links::AnchorGrid>, const char* name) {
   return links::AnchorGrid({.levels = {2}, .octaves = 1, .ratios = {1}});
 }
 
+links::AnchorCoder Draw::draw(As<links::AnchorCoder>, const char* name) {
+  const links::AnchorGrid grid = make<links::AnchorGrid>(name);
+  return links::AnchorCoder(grid, 1 + static_cast<int64_t>(random_.below(64)),
+                            1 + static_cast<int64_t>(random_.below(64)));
+}
+
+links::FasterRCNN::FirstLook Draw::draw(As<links::FasterRCNN::FirstLook>, const char*) {
+  Variables maps = make<Variables>("maps");
+  const Variable locs = make<Variable>("locs");
+  return {std::move(maps), locs, make<Variable>("confs")};
+}
+
 std::shared_ptr<const links::StatisticsExchange> Draw::draw(As<std::shared_ptr<const links::StatisticsExchange>>,
                                                             const char* name) {
   const bool is_given = random_.chance(0.5);

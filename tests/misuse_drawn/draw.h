@@ -109,6 +109,8 @@ class Draw {
   links::BinaryTree draw(As<links::BinaryTree>, const char* name);
   PackedSequence draw(As<PackedSequence>, const char* name);
   links::AnchorGrid draw(As<links::AnchorGrid>, const char* name);
+  links::AnchorCoder draw(As<links::AnchorCoder>, const char* name);
+  links::FasterRCNN::FirstLook draw(As<links::FasterRCNN::FirstLook>, const char* name);
   /// A process alone: calls of several ranks are those of tests/distributed.
   distributed::Communicator draw(As<distributed::Communicator>, const char*) { return {}; }
   std::shared_ptr<const links::StatisticsExchange> draw(As<std::shared_ptr<const links::StatisticsExchange>>,
