@@ -22,6 +22,7 @@ struct DataFlags {
   std::string test_root = {};         // coco: of the images to test with, if elsewhere
   bool skip_broken = false;
   int64_t images = 0;  // the most that are trained with, and of drawn ones tested with; 0: all
+  bool test_trained = false;
 };
 
 inline DataFlags data_flags(Flags& flags) {
@@ -43,6 +44,8 @@ inline DataFlags data_flags(Flags& flags) {
                  "Leave out what is wrong with annotations and images, and say how much it was, instead of ending");
   read.images =
       flags.number("--images", 0, "Train with the first so many images alone (0: all)", Flags::not_negative());
+  read.test_trained =
+      flags.flag("--test-trained", "Test with the images that are trained with: whether it learns at all");
   return read;
 }
 
@@ -88,8 +91,34 @@ inline std::shared_ptr<kusari::datasets::BboxDataset> open_boxes(const DataFlags
   return std::make_shared<datasets::VOCBboxDataset>(flags.root, or_else(given, tests ? "test" : "trainval"), options);
 }
 
+struct NamedData {
+  std::shared_ptr<kusari::datasets::Dataset> data;
+  std::vector<std::string> label_names;
+};
+
+inline NamedData load_train_data(const DataFlags& flags) {
+  using namespace kusari;
+  NamedData train;
+  if (flags.data == "generated") {
+    const auto shapes = std::make_shared<datasets::DrawnShapesDataset>(200);
+    train = {shapes, shapes->label_names()};
+  } else {
+    const auto boxes = open_boxes(flags, BoxPart::train);
+    tell_about(*boxes, "train");
+    train = {boxes, boxes->label_names()};
+  }
+  if (flags.images > 0 && flags.images < train.data->size()) {
+    train.data = std::make_shared<datasets::SubDataset>(train.data, 0, flags.images);
+  }
+  return train;
+}
+
 inline DetectionData load_test_data(const DataFlags& flags) {
   using namespace kusari;
+  if (flags.test_trained) {
+    const auto [data, label_names] = load_train_data(flags);
+    return {nullptr, data, label_names};
+  }
   if (flags.data == "generated") {
     const int64_t count = flags.images > 0 ? std::min<int64_t>(flags.images, 40) : 40;
     auto shapes = std::make_shared<datasets::DrawnShapesDataset>(count, datasets::DrawnShapesOptions{.seed = 1});
@@ -102,20 +131,15 @@ inline DetectionData load_test_data(const DataFlags& flags) {
 }
 
 inline DetectionData load_detection_data(const DataFlags& flags) {
-  using namespace kusari;
   DetectionData data = load_test_data(flags);
-  if (flags.data == "generated") {
-    data.train = std::make_shared<datasets::DrawnShapesDataset>(200);
-  } else {
-    const auto train = open_boxes(flags, BoxPart::train);
-    tell_about(*train, "train");
-    if (train->label_names() != data.label_names) {
-      throw ValueError("the annotations to train and to test with have other categories");
-    }
-    data.train = train;
+  if (flags.test_trained) {
+    data.train = data.test;
+    return data;
   }
-  if (flags.images > 0 && flags.images < data.train->size()) {
-    data.train = std::make_shared<datasets::SubDataset>(data.train, 0, flags.images);
+  const auto [train, label_names] = load_train_data(flags);
+  if (label_names != data.label_names) {
+    throw kusari::ValueError("the annotations to train and to test with have other categories");
   }
+  data.train = train;
   return data;
 }

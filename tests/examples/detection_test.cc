@@ -110,6 +110,9 @@ TEST_CASE("examples with targets are of one shape, and say where boxes are") {
     }
     CHECK(found > 7);
   }
+  flags.test_trained = true;
+  CHECK(load_detection_data(flags).test->get(6)[0].to_vector<int>() == data.train->get(6)[0].to_vector<int>());
+  CHECK(load_test_data(flags).test->size() == 7);
   CHECK_THROWS_WITH_AS(load_test_data({.data = "bccd"}), "--root: name the folder or tar archive of --data bccd",
                        ValueError);
 }

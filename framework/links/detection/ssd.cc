@@ -6,7 +6,8 @@
 #include "kusari/framework/functions/math/basic_math.h"
 #include "kusari/framework/functions/normalization/l2_normalization.h"
 #include "kusari/framework/functions/pooling/max_pooling_nd.h"
-#include "kusari/framework/initializers/lecun.h"
+#include "kusari/framework/initializers/he.h"
+#include "kusari/framework/initializers/normal.h"
 #include "kusari/framework/links/detection/head_outputs.h"
 #include "kusari/framework/links/link_hook.h"
 
@@ -15,16 +16,20 @@ namespace {
 
 namespace F = functions;
 
+// There is no normalization on the way: with LeCun's weights each of 23 ReLUs would halve the variance.
+Initializer inner_weights(const Initializer& initial_w) { return initial_w ? initial_w : initializers::HeNormal(); }
+
 // Of VGG16: 3x3 unless dilated.
 ConvolutionOptions vgg_conv(const Initializer& initial_w, int64_t dilate = 1) {
-  return {.pad = dilate, .initial_w = initial_w, .dilate = dilate, .relu = true};
+  return {.pad = dilate, .initial_w = inner_weights(initial_w), .dilate = dilate, .relu = true};
 }
-
-Initializer added_weights(const Initializer& initial_w) { return initial_w ? initial_w : initializers::LeCunUniform(); }
 
 ConvolutionOptions added_conv(const Initializer& initial_w, int64_t stride = 1, int64_t pad = 0) {
-  return {.stride = stride, .pad = pad, .initial_w = added_weights(initial_w), .relu = true};
+  return {.stride = stride, .pad = pad, .initial_w = inner_weights(initial_w), .relu = true};
 }
+
+// At first boxes move little, and no class is preferred by much.
+Initializer last_weights(const Initializer& initial_w) { return initial_w ? initial_w : initializers::Normal(0.01); }
 
 LinkList<Convolution2D> box_convs(int64_t numbers, const std::vector<int64_t>& anchors,
                                   const std::vector<int64_t>& channels, const Initializer& initial_w) {
@@ -37,8 +42,7 @@ LinkList<Convolution2D> box_convs(int64_t numbers, const std::vector<int64_t>& a
   for (const int64_t at_place : anchors) argument::count("L::Multibox", "anchors[i]", at_place);
   LinkList<Convolution2D> convs;
   for (size_t i = 0; i < anchors.size(); ++i) {
-    convs.append(
-        Convolution2D(channels[i], anchors[i] * numbers, 3, {.pad = 1, .initial_w = added_weights(initial_w)}));
+    convs.append(Convolution2D(channels[i], anchors[i] * numbers, 3, {.pad = 1, .initial_w = last_weights(initial_w)}));
   }
   return convs;
 }
@@ -76,7 +80,7 @@ VGG16Extractor300::VGG16Extractor300(const Initializer& w)
       conv5_2{*this, "conv5_2", 512, 512, 3, vgg_conv(w)},
       conv5_3{*this, "conv5_3", 512, 512, 3, vgg_conv(w)},
       conv6{*this, "conv6", 512, 1024, 3, vgg_conv(w, 6)},
-      conv7{*this, "conv7", 1024, 1024, 1, {.initial_w = w, .relu = true}},
+      conv7{*this, "conv7", 1024, 1024, 1, added_conv(w)},
       conv8_1{*this, "conv8_1", 1024, 256, 1, added_conv(w)},
       conv8_2{*this, "conv8_2", 256, 512, 3, added_conv(w, 2, 1)},
       conv9_1{*this, "conv9_1", 512, 128, 1, added_conv(w)},
@@ -135,7 +139,7 @@ SSD300::SSD300(Options o)
            .evaluate =
                {.scores = AnchorScores::softmax, .score_thresh = 0.01, .candidates = 0, .nms_thresh = 0.45, .limit = 0},
            .loss = {.conf = ClassLoss::multibox, .delta = 1, .normalizer = functions::DetectionNormalizer::positives}},
-          {.fit = DetectorFit::stretch, .size = 300, .mean = {123, 117, 104}, .deviation = {1, 1, 1}}),
+          o.preparation),
       extractor{*this, "extractor", o.initial_w},
       multibox{*this,
                "multibox",
@@ -143,6 +147,10 @@ SSD300::SSD300(Options o)
                anchors_at_places(grid()),
                std::vector<int64_t>{512, 1024, 512, 256, 256, 256},
                o.initial_w} {}
+
+DetectorPreparation SSD300::caffe_preparation() {
+  return {.fit = DetectorFit::stretch, .size = 300, .mean = {123, 117, 104}, .deviation = {1, 1, 1}};
+}
 
 std::pair<Variable, Variable> SSD300::forward(const Variable& x) const {
   const Variables maps = extractor(x);

@@ -16,7 +16,10 @@ namespace kusari::links {
 
 struct SSD300Options {
   int64_t n_classes = 20;      ///< without the background
-  Initializer initial_w = {};  ///< default: LeCunNormal in VGG16, LeCunUniform in what is added
+  Initializer initial_w = {};  ///< default: HeNormal, and in Multibox Normal(0.01)
+  /// For weights that come from Caffe's VGG16, as ChainerCV's and torchvision's do, SSD300::caffe_preparation().
+  DetectorPreparation preparation = {
+      .fit = DetectorFit::stretch, .size = 300, .mean = {123, 117, 104}, .deviation = {58, 57, 57}};
 };
 
 /// Vectors over channels, brought to length 1 and scaled for each channel: F::normalize(x) * scale.
@@ -59,12 +62,14 @@ class KUSARI_API Multibox : public Chain {
 };
 
 /// Single shot multibox detector for images of 300x300; confs has a number for the background before those of the
-/// classes. 26,285,486 parameters for 20 classes. Parameter paths are ChainerCV's: its .npz files load. Liu et al.
-/// 2016; chainercv.links.SSD300.
+/// classes. 26,285,486 parameters for 20 classes. Parameter paths are ChainerCV's: its .npz files load, for images
+/// that caffe_preparation() prepares. Liu et al. 2016; chainercv.links.SSD300.
 class KUSARI_API SSD300 : public Detector {
  public:
   using Options = SSD300Options;
   explicit SSD300(Options options = {});
+  /// Images of 300 x 300 less their mean alone. Random weights learn nothing of numbers that large.
+  static DetectorPreparation caffe_preparation();
 
   Child<VGG16Extractor300> extractor;
   Child<Multibox> multibox;

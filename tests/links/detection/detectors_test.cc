@@ -77,6 +77,33 @@ TEST_CASE("at first a focal detector finds each class of each anchor with the pr
   }
 }
 
+double deviation_of(const Array& x) {
+  double sum = 0, squares = 0;
+  for (const double value : x.to_vector<double>()) sum += value, squares += value * value;
+  const auto n = static_cast<double>(x.size());
+  return std::sqrt(squares / n - sum / n * (sum / n));
+}
+
+TEST_CASE("numbers of SSD300 keep their size on the way through its layers, so that it learns from random weights") {
+  random::seed(5);
+  L::SSD300 model({.n_classes = 3});
+  const Array noise = drawn_array("noise", {3, 300, 300}, 0, 256).astype(Dtype::uint8);
+  const Array image = model.prepare(noise).image;
+  CHECK(deviation_of(image) == doctest::Approx(1.3).epsilon(0.1));  // of numbers drawn evenly; photos have 1
+  const auto no_graph = no_backprop_mode();
+  const Variable x(image.expand_dims(0), false);
+  const Variables maps = model.extractor(x);
+  for (size_t i = 0; i < maps.size(); ++i) {
+    CAPTURE(i);
+    CHECK(deviation_of(maps[i].array()) > 0.2);
+    CHECK(deviation_of(maps[i].array()) < 20);
+  }
+  CHECK(deviation_of(model(x).first.array()) < 3);
+  // Caffe's weights want images less their mean alone.
+  model.preparation = L::SSD300::caffe_preparation();
+  CHECK(deviation_of(model.prepare(noise).image) == doctest::Approx(74).epsilon(0.1));
+}
+
 Array picture(int64_t height, int64_t width) {
   return drawn_array("picture", {3, height, width}, 0, 256).astype(Dtype::uint8);
 }
