@@ -358,7 +358,8 @@ links::AnchorCoder Draw::draw(As<links::AnchorCoder>, const char* name) {
 }
 
 links::FasterRCNN::FirstLook Draw::draw(As<links::FasterRCNN::FirstLook>, const char*) {
-  Variables maps = make<Variables>("maps");
+  Variables maps;
+  for (const Variable& map : make<std::vector<Variable>>("maps")) maps.push_back(map);
   const Variable locs = make<Variable>("locs");
   return {std::move(maps), locs, make<Variable>("confs")};
 }
