@@ -11,8 +11,6 @@
 namespace kusari::cpu {
 namespace {
 
-constexpr int kPositions = 8;  // enough sums at a time to hide how long one takes
-
 /// Some channels of a line.
 struct Channels {
   const QuantizedDepthwiseLine* line;
@@ -111,65 +109,68 @@ const int* weights_of(const QuantizedDepthwiseLine& line, i64 first) {
   return line.w + first * ((line.kernel_lines + Kind::kCount - 1) / Kind::kCount) * line.kernel;
 }
 
+/// Some channels of a line with any kernel, position by position.
+template <class Kind>
+void positions_of_any(const Channels& c) {
+  const QuantizedDepthwiseLine& line = *c.line;
+  const Vector<int> flip = flip_of<Kind>(line);
+  for (i64 position = 0; position < line.out_width; ++position) {
+    const int* w = weights_of<Kind>(line, c.first);
+    Vector<int> sum[1] = {load_first(line.start + c.first, c.left)};
+    for (i64 first = 0; first < line.kernel_lines; first += Kind::kCount) {
+      const i64 rest = line.kernel_lines - first, count = rest < Kind::kCount ? rest : Kind::kCount;
+      for (i64 k = 0; k < line.kernel; ++k, w += kLanes) {
+        const i64 at = position * line.stride - line.pad + k * line.dilate;
+        sum[0] = Kind::add(column<Kind, true>(c, first, count, at, flip), load(w), sum[0]);
+      }
+    }
+    finish<1>(c, position, sum);
+  }
+}
+
+/// Some positions of all channels that fill vectors; returns the position that follows.
 template <class Kind, int kKernel, int kStride, int kCount, bool kChecked>
-void all_channels(const QuantizedDepthwiseLine& line, i64 position) {
-  i64 channel = 0;
-  for (; channel + kLanes <= line.channels; channel += kLanes) {
+i64 some_positions(const QuantizedDepthwiseLine& line, i64 position) {
+  for (i64 channel = 0; channel + kLanes <= line.channels; channel += kLanes) {
     neighbours<Kind, kKernel, kStride, kCount, kChecked>({&line, channel, kLanes}, position,
                                                          weights_of<Kind>(line, channel));
   }
-  if (channel < line.channels) {
-    neighbours<Kind, kKernel, kStride, kCount, kChecked>({&line, channel, line.channels - channel}, position,
-                                                         weights_of<Kind>(line, channel));
-  }
+  return position + kCount;
 }
 
 template <class Kind, int kKernel, int kStride>
 void line_of_neighbours(const QuantizedDepthwiseLine& line) {
-  i64 position = 0;
-  for (; position + kPositions <= line.out_width; position += kPositions) {
-    const i64 left = position * kStride - line.pad;
-    if (left >= 0 && left + (kPositions - 1) * kStride + kKernel <= line.width) {
-      all_channels<Kind, kKernel, kStride, kPositions, false>(line, position);
+  constexpr int kMany = kKernel == 3 ? 8 : 4;  // enough sums at a time to hide how long one takes
+  constexpr int kFew = kKernel == 3 ? 4 : 2;
+  for (i64 position = 0; position < line.out_width;) {
+    const i64 left = position * kStride - line.pad, rest = line.out_width - position;
+    if (rest >= kMany && left >= 0 && left + (kMany - 1) * kStride + kKernel <= line.width) {
+      position = some_positions<Kind, kKernel, kStride, kMany, false>(line, position);
+    } else if (rest >= kFew) {
+      position = some_positions<Kind, kKernel, kStride, kFew, true>(line, position);
     } else {
-      all_channels<Kind, kKernel, kStride, kPositions, true>(line, position);
+      position = some_positions<Kind, kKernel, kStride, 1, true>(line, position);
     }
   }
-  for (; position + 3 <= line.out_width; position += 3) all_channels<Kind, kKernel, kStride, 3, true>(line, position);
-  for (; position < line.out_width; ++position) all_channels<Kind, kKernel, kStride, 1, true>(line, position);
-}
-
-/// Any kernel, position by position.
-template <class Kind>
-void line_of_any(const QuantizedDepthwiseLine& line) {
-  const Vector<int> flip = flip_of<Kind>(line);
-  for (i64 position = 0; position < line.out_width; ++position) {
-    for (i64 channel = 0; channel < line.channels; channel += kLanes) {
-      const Channels c = {&line, channel, line.channels - channel};
-      const int* w = weights_of<Kind>(line, channel);
-      Vector<int> sum[1] = {load_first(line.start + channel, c.left)};
-      for (i64 first = 0; first < line.kernel_lines; first += Kind::kCount) {
-        const i64 rest = line.kernel_lines - first, count = rest < Kind::kCount ? rest : Kind::kCount;
-        for (i64 k = 0; k < line.kernel; ++k, w += kLanes) {
-          const i64 at = position * line.stride - line.pad + k * line.dilate;
-          sum[0] = Kind::add(column<Kind, true>(c, first, count, at, flip), load(w), sum[0]);
-        }
-      }
-      finish<1>(c, position, sum);
-    }
-  }
+  const i64 left = line.channels % kLanes;
+  if (left > 0) positions_of_any<Kind>({&line, line.channels - left, left});
 }
 
 template <class Kind>
 void quantized_line(const QuantizedDepthwiseLine& line) {
-  const bool is_square = line.dilate == 1 && line.stride <= 2 && line.kernel == line.kernel_lines;
-  if (is_square && line.kernel == 3) {
-    return line.stride == 1 ? line_of_neighbours<Kind, 3, 1>(line) : line_of_neighbours<Kind, 3, 2>(line);
+  constexpr bool kIsFast = kVectorBytes > 16;  // what is worth code of its own
+  if constexpr (kIsFast) {
+    const bool is_square = line.dilate == 1 && line.stride <= 2 && line.kernel == line.kernel_lines;
+    if (is_square && line.kernel == 3) {
+      return line.stride == 1 ? line_of_neighbours<Kind, 3, 1>(line) : line_of_neighbours<Kind, 3, 2>(line);
+    }
+    if (is_square && line.kernel == 5) {
+      return line.stride == 1 ? line_of_neighbours<Kind, 5, 1>(line) : line_of_neighbours<Kind, 5, 2>(line);
+    }
   }
-  if (is_square && line.kernel == 5) {
-    return line.stride == 1 ? line_of_neighbours<Kind, 5, 1>(line) : line_of_neighbours<Kind, 5, 2>(line);
+  for (i64 channel = 0; channel < line.channels; channel += kLanes) {
+    positions_of_any<Kind>({&line, channel, line.channels - channel});
   }
-  line_of_any<Kind>(line);
 }
 
 }  // namespace
