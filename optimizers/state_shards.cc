@@ -120,14 +120,17 @@ void StateShards::divide(std::span<const Member> members, const std::vector<size
   const auto array = [&](size_t i) -> const Array& { return members[i].parameter->array(); };
   int64_t all = 0;
   for (const size_t i : list) all += array(i).size();
-  const auto bound = [&](int rank) { return rank == group_.size() ? all : all / group_.size() * rank / kLine * kLine; };
+  // Where a rank's elements begin in a parameter of that size, before which there are `at` others.
+  const auto begin = [&](int rank, int64_t at, int64_t size) {
+    const int64_t bound = rank == group_.size() ? all : all / group_.size() * rank;
+    return bound - at < size ? std::max<int64_t>(bound - at, 0) / kLine * kLine : size;
+  };
   Bucket& bucket = buckets_.emplace_back();
   for (int rank = 0; rank < group_.size(); ++rank) {
     int64_t at = 0;
     for (const size_t i : list) {
       const int64_t size = array(i).size();
-      const ParameterPart part{std::clamp<int64_t>(bound(rank) - at, 0, size),
-                               std::clamp<int64_t>(bound(rank + 1) - at, 0, size), array(i).strides()};
+      const ParameterPart part{begin(rank, at, size), begin(rank + 1, at, size), array(i).strides()};
       at += size;
       if (part.size() > 0) bucket.push_back({i, rank, part});
     }
