@@ -76,7 +76,8 @@ struct CallableModel {
   std::vector<bool> accepted;  ///< by the number of inputs; empty: the model itself says
   /// A model of its own that shares its arrays with this one; empty where copies may share more.
   std::function<CallableModel()> copied;
-  /// Makes what a thread keeps while it records and for the first time replays a call; may be empty.
+  /// Makes what a thread keeps while it converts parameters, and while it records a call and first replays it; may be
+  /// empty.
   std::function<std::shared_ptr<void>()> first_call;
 };
 

@@ -135,7 +135,10 @@ Session::Session(CallableModel model, InferenceSessionOptions options)
   check_options();
   if (model_.link != nullptr) {
     check_model();
-    if (options_.dtype) model_.link->to(*options_.dtype);
+    if (options_.dtype) {
+      const std::shared_ptr<void> first_call = model_.first_call ? model_.first_call() : nullptr;
+      model_.link->to(*options_.dtype);
+    }
   }
   if (!environment::flag("KUSARI_STATIC_GRAPH").value_or(true)) {
     always_plain_ = "KUSARI_STATIC_GRAPH is off";

@@ -24,6 +24,9 @@ struct ExportOptions {
   bool dynamic_batch = false;
   /// Write what the model does in training: dropout draws at each run. Running statistics move as in other calls.
   bool train = false;
+  /// Convolutions get the weights with which they compute what batch normalizations behind them do, in float32 and
+  /// float64; not with `train`.
+  bool fold_batch_normalization = false;
   /// Weights of that many bytes in all, or more, go to a file of their own beside the model's, NAME.data.
   uint64_t external_threshold = uint64_t{1} << 30;
   std::string graph_name = "kusari";

@@ -61,6 +61,9 @@ void check_options(std::span<const Variable> inputs, const ExportOptions& option
   if (options.opset < 13 || options.opset > 22) {
     throw ValueError("onnx::export_model: opset is " + std::to_string(options.opset) + ": it must be in [13, 22]");
   }
+  if (options.fold_batch_normalization && options.train) {
+    throw ValueError("onnx::export_model: fold_batch_normalization needs fixed statistics: train must be off");
+  }
   for (size_t i = 0; i < inputs.size(); ++i) {
     if (inputs[i].is_defined() && inputs[i].array().is_defined()) continue;
     throw TypeError("onnx::export_model: input " + std::to_string(i) + " is undefined");
@@ -190,6 +193,7 @@ void detail::export_model(const ModelCall& call, Link* link, std::span<const Var
   if (traced.results.empty()) throw ValueError("onnx::export_model: the model gives no result");
   GraphBuilder graph(traced, options, array_paths(link));
   graph.build();
+  if (options.fold_batch_normalization) graph.fold_batch_normalizations();
   ModelFile(graph, options, path).write();
 }
 

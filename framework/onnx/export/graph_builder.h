@@ -41,6 +41,8 @@ class GraphBuilder {
 
   /// Writes all calls. Throws ValueError naming those that cannot be written.
   void build();
+  /// Lets convolutions compute what batch normalizations with fixed statistics behind them do.
+  void fold_batch_normalizations();
 
   const Trace& trace() const noexcept { return trace_; }
   int opset() const noexcept { return options_.opset; }
