@@ -1,5 +1,6 @@
 # cpack makes Debian packages: libkusari (what programs need that run), libkusari-dev (what others are built with) and
-# kusari-tools. `cmake --build --preset release --target kusari kusari_onnx kusari-inspect kusari-run` builds all that they hold.
+# kusari-tools. `cmake --build --preset release --target kusari kusari_onnx kusari_inference kusari-inspect kusari-run` builds
+# all that they hold.
 
 # They hold neither examples nor tests.
 set(CMAKE_SKIP_INSTALL_ALL_DEPENDENCY ON)
