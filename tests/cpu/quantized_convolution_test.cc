@@ -219,10 +219,10 @@ TEST_CASE("depthwise convolutions of 8 bits are exact sums of integers") {
           p.W = {channels, 1, lines, kernel};
           p.y = {2, channels, out(13, lines), out(23, kernel)};
           const auto dtype = [&] { return choose(0, 1) == 0 ? Dtype::uint8 : Dtype::int8; };
-          check({p, dtype(), dtype(), choose(0, 1) == 0 ? Dtype::float32 : dtype(), choose(0, 1) == 0,
-                 choose(0, 1) == 0, choose(0, 1) == 0, choose(0, 4) == 0, static_cast<int>(choose(0, 3)),
-                 choose(0, 3) != 0},
-                seed);
+          check(
+              {p, dtype(), dtype(), choose(0, 1) == 0 ? Dtype::float32 : dtype(), choose(0, 1) == 0, choose(0, 1) == 0,
+               choose(0, 1) == 0, choose(0, 4) == 0, static_cast<int>(choose(0, 3)), choose(0, 3) != 0},
+              seed);
         }
       }
     }
