@@ -26,8 +26,8 @@ struct QuantizedAdd {
   double low = 0, high = 0;  ///< of y
   bool relu = false;         ///< the sum is cut at 0
 };
-/// y = rint(s / y_scale) + y_zero between low and high, s = (a - a_zero) a_scale + (b - b_zero) b_scale: the bits of the
-/// separate kernels in float32. a, b, y: uint8 or int8 of one shape and one dense order in memory; scales and zero
+/// y = rint(s / y_scale) + y_zero between low and high, s = (a - a_zero) a_scale + (b - b_zero) b_scale: the bits of
+/// the separate kernels in float32. a, b, y: uint8 or int8 of one shape and one dense order in memory; scales and zero
 /// points: one number each. A backend may lack it.
 struct QuantizedAddForward {
   static constexpr const char* kName = "quantized_add_forward";

@@ -27,8 +27,7 @@ bool is_alike(const View& a, const View& b) { return a.shape == b.shape && a.str
 
 class Additions {
  public:
-  explicit Additions(Program& program)
-      : program_{program}, dependencies_{program}, is_dropped_(program.steps.size()) {}
+  explicit Additions(Program& program) : program_{program}, dependencies_{program}, is_dropped_(program.steps.size()) {}
 
   int run() {
     int lowered = 0;
