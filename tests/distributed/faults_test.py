@@ -29,7 +29,7 @@ class Launched:
 
     def __init__(self, launcher, program, n, folder, *arguments):
         command = [launcher, "-n", str(n), program, *arguments, "--saves", "--shards", "--steps", str(STEPS), "--out", folder]
-        variables = {"KUSARI_DISTRIBUTED_STALL_WARNING": "1", "KUSARI_DISTRIBUTED_TIMEOUT": "4"}
+        variables = {"KUSARI_DISTRIBUTED_STALL_WARNING": "1", "KUSARI_DISTRIBUTED_TIMEOUT": "8"}
         self.process = subprocess.Popen(
             command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env=mpi_test.environment(**variables), start_new_session=True
         )
