@@ -1,15 +1,13 @@
 // Writes a text with the model that train_gpt saved.
 #include <cstdint>
 #include <cstdio>
-#include <filesystem>
 #include <string>
 #include <vector>
 
 #include <kusari/kusari.h>
 
 #include "kusari/examples/common/flags.h"
-#include "kusari/examples/gpt/corpus.h"
-#include "kusari/examples/gpt/model.h"
+#include "kusari/examples/gpt/trained.h"
 
 using namespace kusari;
 
@@ -27,12 +25,7 @@ struct Arguments : Flags {
 };
 
 void run(const Arguments& args) {
-  const auto path = [&](const char* name) { return (std::filesystem::path(args.result) / name).string(); };
-  std::string data;
-  const Sizes sizes = load_sizes(path("gpt.json"), data);
-  const datasets::Vocabulary vocabulary = load_characters(data).vocabulary;
-  L::TransformerLM model = make_model(vocabulary.size(), sizes);
-  serializers::load_npz(path("gpt.model"), model);
+  auto [sizes, vocabulary, model] = load_trained(args.result);
   model.to(get_device(args.device));
 
   std::vector<std::string> start;

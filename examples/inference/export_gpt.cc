@@ -3,15 +3,13 @@
 //   train_gpt --data generated && export_gpt --result result --out gpt.onnx
 #include <cstdint>
 #include <cstdio>
-#include <filesystem>
 #include <string>
 #include <vector>
 
 #include <kusari/kusari.h>
 
 #include "kusari/examples/common/flags.h"
-#include "kusari/examples/gpt/corpus.h"
-#include "kusari/examples/gpt/model.h"
+#include "kusari/examples/gpt/trained.h"
 #include "kusari/examples/inference/cached_step.h"
 
 using namespace kusari;
@@ -24,12 +22,7 @@ struct Arguments : Flags {
 };
 
 void run(const Arguments& args) {
-  const auto path = [&](const char* name) { return (std::filesystem::path(args.result) / name).string(); };
-  std::string data;
-  const Sizes sizes = load_sizes(path("gpt.json"), data);
-  const datasets::Vocabulary vocabulary = load_characters(data).vocabulary;
-  L::TransformerLM model = make_model(vocabulary.size(), sizes);
-  serializers::load_npz(path("gpt.model"), model);
+  auto [sizes, vocabulary, model] = load_trained(args.result);
   std::vector<std::string> words;
   for (int64_t id = 0; id < vocabulary.size(); ++id) words.push_back(vocabulary.word(id));
   export_step(model, sizes.heads, words, args.out);
