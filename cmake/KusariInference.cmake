@@ -65,6 +65,9 @@ set_target_properties(kusari_inference PROPERTIES EXPORT_NAME inference VERSION 
                                                   SOVERSION ${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR})
 set(kusari_inference_map "${CMAKE_CURRENT_SOURCE_DIR}/cmake/kusari_inference.map")
 target_link_options(kusari_inference PRIVATE LINKER:-Bsymbolic-functions LINKER:--as-needed LINKER:-z,nodelete LINKER:--gc-sections
-                                             $<$<NOT:$<BOOL:${KUSARI_SANITIZE}>>:LINKER:--no-undefined> LINKER:--version-script=${kusari_inference_map}
-                                             $<$<CONFIG:Release>:LINKER:--strip-all>)
+                                             LINKER:--version-script=${kusari_inference_map} $<$<CONFIG:Release>:LINKER:--strip-all>)
+# A sanitizer's own functions are in the program.
+if(NOT KUSARI_SANITIZE)
+  target_link_options(kusari_inference PRIVATE LINKER:--no-undefined)
+endif()
 set_property(TARGET kusari_inference APPEND PROPERTY LINK_DEPENDS "${kusari_inference_map}")
