@@ -123,6 +123,10 @@ AnchorCoder::AnchorCoder(std::vector<Box> boxes, int64_t height, int64_t width, 
 const std::vector<Box>& AnchorCoder::anchors() const noexcept { return state_->anchors; }
 int64_t AnchorCoder::height() const noexcept { return state_->height; }
 int64_t AnchorCoder::width() const noexcept { return state_->width; }
+std::array<double, 2> AnchorCoder::variance() const noexcept {
+  return {state_->centre_variance, state_->size_variance};
+}
+const std::vector<int64_t>& AnchorCoder::level_counts() const noexcept { return state_->level_counts; }
 
 AnchorTargets AnchorCoder::encode(std::span<const Box> bbox, std::span<const int32_t> label) const {
   if (bbox.size() != label.size()) {

@@ -90,6 +90,10 @@ class KUSARI_API AnchorCoder {
   const std::vector<Box>& anchors() const noexcept;
   int64_t height() const noexcept;
   int64_t width() const noexcept;
+  /// Of centres and of sizes.
+  std::array<double, 2> variance() const noexcept;
+  /// How many anchors each level has, one after another.
+  const std::vector<int64_t>& level_counts() const noexcept;
 
   /// bbox: boxes of one image, label: their classes, not negative. Without boxes all anchors are background. Boxes
   /// that do not count in training, such as crowds, are the caller's to leave out.

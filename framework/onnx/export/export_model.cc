@@ -15,6 +15,7 @@
 #include "kusari/framework/onnx/export/graph_builder.h"
 #include "kusari/framework/onnx/export/trace.h"
 #include "kusari/framework/onnx/export/wire.h"
+#include "kusari/framework/onnx/export/write_model.h"
 #include "kusari/framework/serializers/dictionary.h"
 
 namespace kusari::onnx {
@@ -176,8 +177,9 @@ void detail::throw_input_count(size_t given) {
                   " variables, or gives neither a Variable nor several");
 }
 
-void detail::export_model(const ModelCall& call, Link* link, std::span<const Variable> inputs, const std::string& path,
-                          const ExportOptions& options) {
+void exporting::write_model(const detail::ModelCall& call, Link* link, std::span<const Variable> inputs,
+                            const std::string& path, const ExportOptions& options,
+                            const std::function<void(GraphBuilder&)>& append) {
   check_options(inputs, options);
   if (options.model != nullptr) link = options.model;
   Trace traced;
@@ -193,8 +195,14 @@ void detail::export_model(const ModelCall& call, Link* link, std::span<const Var
   if (traced.results.empty()) throw ValueError("onnx::export_model: the model gives no result");
   GraphBuilder graph(traced, options, array_paths(link));
   graph.build();
+  if (append) append(graph);
   if (options.fold_batch_normalization) graph.fold_batch_normalizations();
   ModelFile(graph, options, path).write();
+}
+
+void detail::export_model(const ModelCall& call, Link* link, std::span<const Variable> inputs, const std::string& path,
+                          const ExportOptions& options) {
+  write_model(call, link, inputs, path, options);
 }
 
 void detail::export_testcase(const ModelCall& call, Link* link, std::span<const Variable> inputs,

@@ -329,14 +329,25 @@ std::vector<Port> GraphBuilder::ports(const std::vector<int>& ids, const std::ve
   for (size_t i = 0; i < ids.size(); ++i) {
     const Value& v = value(ids[i]);
     Port port{names[i], v.array.dtype(), v.array.shape(), {}};
-    for (int axis = 0; axis < v.array.ndim(); ++axis) port.is_batch.push_back(v.is_dynamic(axis));
+    for (int axis = 0; axis < v.array.ndim(); ++axis) {
+      const std::string symbol = axis == 0 ? "batch" : port.name + "_" + std::to_string(axis);
+      port.symbols.push_back(v.is_dynamic(axis) ? symbol : "");
+    }
     result.push_back(std::move(port));
   }
   return result;
 }
 
 std::vector<Port> GraphBuilder::inputs() const { return ports(trace_.arguments, input_names_); }
-std::vector<Port> GraphBuilder::outputs() const { return ports(trace_.results, output_names_); }
+std::vector<Port> GraphBuilder::outputs() const {
+  return outputs_ ? *outputs_ : ports(trace_.results, output_names_);
+}
+
+void GraphBuilder::set_outputs(std::vector<Port> outputs) {
+  output_names_.clear();
+  for (const Port& port : outputs) output_names_.push_back(port.name);
+  outputs_ = std::move(outputs);
+}
 
 std::vector<std::string> GraphBuilder::domains() const {
   std::set<std::string> all;

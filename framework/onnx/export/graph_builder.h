@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -30,7 +31,7 @@ struct Port {
   std::string name;
   Dtype dtype;
   Shape shape;
-  std::vector<bool> is_batch;  // by axis
+  std::vector<std::string> symbols;  // by axis: what a size that runs may change is called; empty: it is as in shape
 };
 
 /// Makes an ONNX graph of a trace.
@@ -41,6 +42,8 @@ class GraphBuilder {
 
   /// Writes all calls. Throws ValueError naming those that cannot be written.
   void build();
+  /// The graph's outputs, where they are not the results of the trace. Their values are in the graph by these names.
+  void set_outputs(std::vector<Port> outputs);
   /// Lets convolutions compute what batch normalizations with fixed statistics behind them do.
   void fold_batch_normalizations();
 
@@ -81,6 +84,7 @@ class GraphBuilder {
   std::map<ArrayKey, std::string> paths_;
   std::vector<std::string> names_;  // by value, empty until it has one
   std::vector<std::string> input_names_, output_names_;
+  std::optional<std::vector<Port>> outputs_;
   std::unordered_map<std::string, int> taken_;
   std::map<std::string, std::string> small_constants_;
   std::map<ArrayKey, std::string> constants_;

@@ -125,10 +125,11 @@ std::string port_message(const Port& port) {
   pbf_writer shape(shape_bytes), tensor(tensor_bytes), type(type_bytes);
   for (int axis = 0; axis < port.shape.ndim(); ++axis) {
     pbf_writer dimension(shape, 1);
-    if (!port.is_batch[static_cast<size_t>(axis)]) {
+    const std::string& symbol = port.symbols[static_cast<size_t>(axis)];
+    if (symbol.empty()) {
       dimension.add_int64(1, port.shape[axis]);
     } else {
-      dimension.add_string(2, axis == 0 ? "batch" : port.name + "_" + std::to_string(axis));
+      dimension.add_string(2, symbol);
     }
   }
   tensor.add_int32(1, static_cast<int32_t>(type_number(port.dtype)));
