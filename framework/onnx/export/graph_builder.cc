@@ -339,9 +339,7 @@ std::vector<Port> GraphBuilder::ports(const std::vector<int>& ids, const std::ve
 }
 
 std::vector<Port> GraphBuilder::inputs() const { return ports(trace_.arguments, input_names_); }
-std::vector<Port> GraphBuilder::outputs() const {
-  return outputs_ ? *outputs_ : ports(trace_.results, output_names_);
-}
+std::vector<Port> GraphBuilder::outputs() const { return outputs_ ? *outputs_ : ports(trace_.results, output_names_); }
 
 void GraphBuilder::set_outputs(std::vector<Port> outputs) {
   output_names_.clear();
