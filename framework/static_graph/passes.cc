@@ -4,6 +4,7 @@
 
 #include "kusari/framework/static_graph/memory_planner.h"
 #include "kusari/framework/static_graph/passes/common_inputs.h"
+#include "kusari/framework/static_graph/passes/concat_in_place.h"
 #include "kusari/framework/static_graph/passes/constants.h"
 #include "kusari/framework/static_graph/passes/dead_kernels.h"
 #include "kusari/framework/static_graph/passes/fold_batch_normalization.h"
@@ -36,6 +37,7 @@ PassLog run_passes(Program& program, const StaticGraphPasses& passes) {
     lower_quantized(program, log);
     lower_quantized_additions(program, log);
   }
+  if (passes.concat_in_place) concat_in_place(program, log);
   if (passes.fuse_pointwise) fuse_pointwise(program, log);
   if (passes.dead_kernels) dead_kernels(program, log);
   return log;

@@ -14,10 +14,11 @@ struct StaticGraphPasses {
   bool fuse_excitation = true;           ///< inference on the CPU: squeeze-and-excitation as one kernel
   bool pack_products = true;             ///< inference: weights of products packed, the same inside of them
   bool lower_quantized = true;           ///< inference: what is computed of 8 bits computes with the integers
+  bool concat_in_place = true;           ///< results are written where a concatenation copies them to
   bool fuse_pointwise = true;            ///< chains of pointwise kernels in one loop
 
   static constexpr StaticGraphPasses none() {
-    return {false, false, false, false, false, false, false, false, false, false};
+    return {false, false, false, false, false, false, false, false, false, false, false};
   }
 };
 

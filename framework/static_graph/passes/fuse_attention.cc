@@ -27,7 +27,7 @@ template <class K>
 bool launches(const Step& step) {
   return !step.is_code() && step.id.index == kernel_id<K>().index;
 }
-const View& view(const Step& step, size_t operand) { return step.operands[operand].views[0]; }
+const View& array_of(const Step& step, size_t operand) { return step.operands[operand].views[0]; }
 
 /// The factor of a step that scales; none of another.
 std::optional<double> factor_of(const Step& step) {
@@ -133,7 +133,7 @@ class Attentions {
   int32_t maker_of_scores(const View& v, int32_t reader) const {
     const int32_t maker = maker_for(v, reader);
     if (maker < 0 || v.dtype != Dtype::float32 || !is_whole(program_, v)) return -1;
-    return is_reshaped(view(step(maker), written(step(maker))), v) ? maker : -1;
+    return is_reshaped(array_of(step(maker), written(step(maker))), v) ? maker : -1;
   }
   /// The operand that is the result.
   static size_t written(const Step& s) {
@@ -152,17 +152,17 @@ class Attentions {
 
   /// From the softmax up to the product of queries and keys.
   bool find_weights(int32_t softmax, Found& found) const {
-    const View& x = view(step(softmax), 1);
+    const View& x = array_of(step(softmax), 1);
     if (step(softmax).params<int>(0) != x.shape.ndim() - 1 || !note_heads(x.shape, found)) return false;
     found.steps.push_back(softmax);
     int32_t reader = softmax, maker = maker_of_scores(x, softmax);
     for (; maker >= 0 && !launches<kernels::Matmul>(step(maker)); found.steps.push_back(reader)) {
       const Step& s = step(maker);
-      if (!note_heads(view(s, written(s)).shape, found)) return false;
+      if (!note_heads(array_of(s, written(s)).shape, found)) return false;
       reader = maker;
       if (const auto factor = factor_of(s)) {
         found.scale *= *factor;
-        maker = maker_of_scores(view(s, 1), reader);
+        maker = maker_of_scores(array_of(s, 1), reader);
         continue;
       }
       // A factor behind the mask would be one of the mask as well.
@@ -175,9 +175,9 @@ class Attentions {
   int32_t take_sum(int32_t at, Found& found) const {
     const Step& s = step(at);
     for (const size_t scores : {1, 2}) {
-      const View &x = view(s, scores), &mask = view(s, 3 - scores);
+      const View &x = array_of(s, scores), &mask = array_of(s, 3 - scores);
       const int32_t maker = maker_of_scores(x, at);
-      if (maker < 0 || mask.dtype != Dtype::float32 || x.shape != view(s, 3).shape) continue;
+      if (maker < 0 || mask.dtype != Dtype::float32 || x.shape != array_of(s, 3).shape) continue;
       if (!launches<kernels::Matmul>(step(maker)) && !factor_of(step(maker))) continue;
       found.mask = mask;
       found.mask_ndim = x.shape.ndim();
@@ -188,15 +188,15 @@ class Attentions {
 
   int32_t take_choice(int32_t at, Found& found) const {
     const Step& s = step(at);
-    if (!computes<kernels::Where>(s) || view(s, 1).dtype != Dtype::bool_) return -1;
+    if (!computes<kernels::Where>(s) || array_of(s, 1).dtype != Dtype::bool_) return -1;
     for (const size_t scores : {2, 3}) {
-      const View &x = view(s, scores), &fill = view(s, 5 - scores);
+      const View &x = array_of(s, scores), &fill = array_of(s, 5 - scores);
       const int32_t maker = maker_of_scores(x, at);
-      if (maker < 0 || x.shape != view(s, 4).shape || fill.dtype != Dtype::float32) continue;
+      if (maker < 0 || x.shape != array_of(s, 4).shape || fill.dtype != Dtype::float32) continue;
       for (int axis = 0; axis < fill.shape.ndim(); ++axis) {
         if (fill.shape[axis] != 1 && fill.strides[axis] != 0) return -1;
       }
-      found.mask = view(s, 1);
+      found.mask = array_of(s, 1);
       found.mask_ndim = x.shape.ndim();
       found.fill = fill;
       found.fill.shape = {};
@@ -209,11 +209,11 @@ class Attentions {
 
   bool take_product(int32_t at, Found& found) const {
     const Step& s = step(at);
-    if (view(s, 2).is_defined() || !note_heads(view(s, 4).shape, found)) return false;
+    if (array_of(s, 2).is_defined() || !note_heads(array_of(s, 4).shape, found)) return false;
     const auto options = s.params<kernels::MatmulOptions>(3);
-    found.q = matrix_of(view(s, 0), options.transa);
-    found.k = matrix_of(view(s, 1), !options.transb);
-    found.scores_ndim = view(s, 4).shape.ndim();
+    found.q = matrix_of(array_of(s, 0), options.transa);
+    found.k = matrix_of(array_of(s, 1), !options.transb);
+    found.scores_ndim = array_of(s, 4).shape.ndim();
     found.steps.push_back(at);
     for (View* const side : {&found.q, &found.k}) take_factor(*side, at, found);
     return true;
@@ -222,8 +222,8 @@ class Attentions {
   void take_factor(View& side, int32_t product, Found& found) const {
     const int32_t maker = maker_for(side, product);
     if (maker < 0 || !factor_of(step(maker)) || !is_whole(program_, side)) return;
-    const View& made = view(step(maker), 2);
-    View from = view(step(maker), 1);
+    const View& made = array_of(step(maker), 2);
+    View from = array_of(step(maker), 1);
     if (from.dtype != Dtype::float32 || from.shape != made.shape) return;
     if (from.strides == made.strides) {  // the same places, whatever view the product has of them
       View moved = side;
@@ -244,15 +244,15 @@ class Attentions {
 
   /// From the softmax down to the product with the values, and the copy behind it.
   bool find_values(int32_t softmax, Found& found) const {
-    const View& weights = view(step(softmax), 2);
+    const View& weights = array_of(step(softmax), 2);
     const int32_t product = dependencies_.only_reader(weights.slot);
     if (product < 0 || !launches<kernels::Matmul>(step(product)) || step(product).phase != Phase::forward) return false;
     const Step& s = step(product);
     const auto options = s.params<kernels::MatmulOptions>(3);
-    if (options.transa || view(s, 2).is_defined() || !is_reshaped(weights, view(s, 0))) return false;
-    if (view(s, 1).slot == weights.slot || !note_heads(view(s, 0).shape, found)) return false;
-    found.v = matrix_of(view(s, 1), options.transb);
-    found.y = view(s, 4);
+    if (options.transa || array_of(s, 2).is_defined() || !is_reshaped(weights, array_of(s, 0))) return false;
+    if (array_of(s, 1).slot == weights.slot || !note_heads(array_of(s, 0).shape, found)) return false;
+    found.v = matrix_of(array_of(s, 1), options.transb);
+    found.y = array_of(s, 4);
     found.v_ndim = found.y_ndim = found.y.shape.ndim();
     found.steps.push_back(product);
     take_join(product, found);
@@ -262,7 +262,7 @@ class Attentions {
   void take_join(int32_t product, Found& found) const {
     const int32_t copy = dependencies_.only_reader(found.y.slot);
     if (copy < 0 || !launches<kernels::Copy>(step(copy)) || step(copy).phase != Phase::forward) return;
-    View from = view(step(copy), 0), to = view(step(copy), 1);
+    View from = array_of(step(copy), 0), to = array_of(step(copy), 1);
     if (from.shape.ndim() != 4 || to.shape != from.shape || to.dtype != from.dtype || to.strides[3] != 1) return;
     if (dependencies_.last_write_before(from.slot, copy) != product || !has_c_order(found.y)) return;
     for (View* const v : {&from, &to}) {

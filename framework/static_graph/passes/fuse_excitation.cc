@@ -25,7 +25,7 @@ namespace {
 using Kind = LaunchArgument::Kind;
 using kernels::SqueezeExcitation;
 
-const View& view(const Step& step, size_t operand) { return step.operands[operand].views[0]; }
+const View& argument_of(const Step& step, size_t operand) { return step.operands[operand].views[0]; }
 
 /// Rows of a matrix, whatever axes of one element the array has: (O, C, 1, 1) as (O, C).
 std::optional<View> as_matrix(const View& v) {
@@ -40,7 +40,7 @@ std::optional<View> as_matrix(const View& v) {
 }
 
 /// One of the two layers.
-struct Layer {
+struct ExcitationLayer {
   View W, bias, y;
   kernels::UnaryFunctor function;
 };
@@ -74,7 +74,7 @@ class Excitations {
     if (s.is_code() || s.phase != Phase::forward) return std::nullopt;
     if (s.id.index != kernel_id<kernels::AveragePoolingForward>().index) return std::nullopt;
     const auto options = s.params<kernels::AveragePooling>(0);
-    const View &x = view(s, 1), &y = view(s, 2);
+    const View &x = argument_of(s, 1), &y = argument_of(s, 2);
     if (x.shape.ndim() != 4 || x.dtype != Dtype::float32 || options.divisor == kernels::PoolingDivisor::one)
       return std::nullopt;
     for (int i = 0; i < 2; ++i) {
@@ -86,20 +86,20 @@ class Excitations {
   }
 
   /// The convolution or product that reads x, and the function of its result.
-  std::optional<Layer> layer_of(const View& x, std::vector<int32_t>& steps) const {
+  std::optional<ExcitationLayer> layer_of(const View& x, std::vector<int32_t>& steps) const {
     const int32_t at = reader_of(x);
     if (at < 0) return std::nullopt;
     const Step& s = step(at);
-    Layer found;
+    ExcitationLayer found;
     if (const auto convolution = ConvolutionStep::of(s)) {
       if (convolution->geometry.groups != 1 || convolution->z.is_defined() || convolution->x.slot != x.slot)
         return std::nullopt;
       found = {convolution->W, convolution->bias, convolution->y, convolution->function};
       if (convolution->activation == kernels::ConvolutionActivation::relu)
         found.function.kernel = kernel_id<kernels::Pointwise<kernels::Relu>>();
-    } else if (s.id.index == kernel_id<kernels::Matmul>().index && view(s, 0).slot == x.slot) {
+    } else if (s.id.index == kernel_id<kernels::Matmul>().index && argument_of(s, 0).slot == x.slot) {
       const auto options = s.params<kernels::MatmulOptions>(3);
-      found = {view(s, 1), view(s, 2), view(s, 4), {}};
+      found = {argument_of(s, 1), argument_of(s, 2), argument_of(s, 4), {}};
       if (options.transa || found.W.shape.ndim() != 2) return std::nullopt;
       if (!options.transb) {
         std::swap(found.W.shape[0], found.W.shape[1]);
@@ -117,17 +117,17 @@ class Excitations {
     take_function(found, steps);
     return found;
   }
-  void take_function(Layer& layer, std::vector<int32_t>& steps) const {
+  void take_function(ExcitationLayer& layer, std::vector<int32_t>& steps) const {
     const int32_t next = layer.function.kernel.index < 0 ? reader_of(layer.y) : -1;
     if (next < 0) return;
     const Step& s = step(next);
     const PointwiseFunctor* const functor = find_pointwise_functor(s.id);
     if (functor == nullptr || functor->arguments != 1 || functor->is_boolean || s.operands.size() != 3) return;
     const std::vector<std::byte>& bytes = s.operands[0].bytes;
-    if (bytes.size() > kernels::UnaryFunctor::kBytes || view(s, 2).dtype != Dtype::float32) return;
+    if (bytes.size() > kernels::UnaryFunctor::kBytes || argument_of(s, 2).dtype != Dtype::float32) return;
     layer.function.kernel = s.id;
     std::ranges::copy(bytes, layer.function.functor);
-    layer.y = view(s, 2);
+    layer.y = argument_of(s, 2);
     steps.push_back(next);
   }
 
@@ -135,7 +135,7 @@ class Excitations {
     const auto x = averaged(step(first));
     if (!x || step(first).device.backend().find(kernel_id<SqueezeExcitation>()) == nullptr) return false;
     std::vector<int32_t> steps = {first};
-    const auto inner = layer_of(view(step(first), 2), steps);
+    const auto inner = layer_of(argument_of(step(first), 2), steps);
     if (!inner) return false;
     const auto outer = layer_of(inner->y, steps);
     if (!outer) return false;
@@ -144,7 +144,7 @@ class Excitations {
       return false;
     const int32_t last = reader_of(outer->y);
     if (last < 0 || !computes<kernels::Mul>(step(last))) return false;
-    const View &a = view(step(last), 1), &b = view(step(last), 2), &y = view(step(last), 3);
+    const View &a = argument_of(step(last), 1), &b = argument_of(step(last), 2), &y = argument_of(step(last), 3);
     const View& factor = a.slot == outer->y.slot ? a : b;
     if ((a.slot == outer->y.slot ? b : a) != *x || y.shape != x->shape || y.dtype != Dtype::float32) return false;
     // A factor for each image and channel, in their order.
