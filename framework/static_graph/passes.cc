@@ -11,6 +11,7 @@
 #include "kusari/framework/static_graph/passes/fuse_attention.h"
 #include "kusari/framework/static_graph/passes/fuse_convolutions.h"
 #include "kusari/framework/static_graph/passes/fuse_excitation.h"
+#include "kusari/framework/static_graph/passes/fuse_gelu.h"
 #include "kusari/framework/static_graph/passes/fuse_pointwise.h"
 #include "kusari/framework/static_graph/passes/lower_quantized.h"
 #include "kusari/framework/static_graph/passes/lower_quantized_additions.h"
@@ -29,6 +30,7 @@ PassLog run_passes(Program& program, const StaticGraphPasses& passes) {
   if (passes.common_inputs) common_inputs(program, log);
   if (passes.constants) constants(program, log);
   if (passes.fuse_attention) fuse_attention(program, log);
+  if (passes.fuse_gelu) fuse_gelu(program, log);
   if (passes.fold_batch_normalization) fold_batch_normalization(program, log);
   if (passes.fuse_convolutions) fuse_convolutions(program, log);
   if (passes.fuse_excitation) fuse_excitation(program, log);

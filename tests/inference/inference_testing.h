@@ -110,6 +110,7 @@ inline double relative_error(const Array& a, const Array& b) {
 inline StaticGraphPasses exact_passes() {
   StaticGraphPasses passes;
   passes.fuse_attention = false;
+  passes.fuse_gelu = false;
   passes.fuse_excitation = false;
   passes.fold_batch_normalization = false;
   passes.pack_products = false;
