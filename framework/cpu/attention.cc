@@ -16,6 +16,7 @@ namespace kusari::cpu {
 namespace {
 
 using kernels::AttentionForm;
+using kernels::HiddenScores;
 
 constexpr int64_t kQueries = 64, kKeys = 256;  // of a block whose scores stay in the second-level cache
 
@@ -60,6 +61,8 @@ struct Problem {
   const Array &mask, &lengths;
   int64_t heads, groups, queries, keys, width, value_width;
   uint64_t seed = 0, offset = 0;
+  T hidden = -std::numeric_limits<T>::infinity();  // score of what a mask of bool hides
+  bool is_hidden_where_true = false;
 
   Problem(const AttentionForm& given, const Array& q, const Array& k, const Array& v, const Array& mask_array,
           const Array& lengths_array)
@@ -92,17 +95,14 @@ struct Problem {
   T masked(T* s, int64_t row, int64_t b, int64_t h, int64_t i, int64_t rows, int64_t j, int64_t columns) const {
     const T scale = static_cast<T>(form.scale), never = -std::numeric_limits<T>::infinity();
     if (mask.is_defined()) {
-      for (int64_t r = 0; r < rows; ++r) loops<T>().attention.scale(s + r * row, scale, columns);
       const Strides& m = mask.strides();
-      const int64_t first = b * m[0] + h * m[1];
+      const int64_t first = b * m[0] + h * m[1] + i * m[2] + j * m[3];
       for (int64_t r = 0; r < rows; ++r) {
-        for (int64_t c = 0; c < columns; ++c) {
-          const int64_t at = first + (i + r) * m[2] + (j + c) * m[3];
-          if (mask.dtype() == Dtype::bool_) {
-            if (!mask.data<bool>()[at]) s[r * row + c] = never;
-          } else {
-            s[r * row + c] += mask.data<T>()[at];
-          }
+        if (mask.dtype() == Dtype::bool_) {
+          loops<T>().attention.scale(s + r * row, scale, columns);
+          hide(s + r * row, mask.data<bool>() + first + r * m[2], m[3], columns);
+        } else {
+          add(s + r * row, scale, mask.data<T>() + first + r * m[2], m[3], columns);
         }
       }
     }
@@ -113,6 +113,19 @@ struct Problem {
       }
     }
     return mask.is_defined() ? T(1) : scale;
+  }
+
+  void hide(T* s, const bool* seen, int64_t step, int64_t n) const {
+    if (step == 1) {
+      for (int64_t c = 0; c < n; ++c) s[c] = seen[c] == is_hidden_where_true ? hidden : s[c];
+    } else {
+      for (int64_t c = 0; c < n; ++c) s[c] = seen[c * step] == is_hidden_where_true ? hidden : s[c];
+    }
+  }
+  static void add(T* s, T scale, const T* numbers, int64_t step, int64_t n) {
+    if (step == 1) return loops<T>().attention.scale_and_add(s, scale, numbers, n);
+    loops<T>().attention.scale(s, scale, n);
+    for (int64_t c = 0; c < n; ++c) s[c] += numbers[c * step];
   }
 
   // The factors of dropout for one query and keys from j.
@@ -231,10 +244,7 @@ Array numbers_of(const Array& mask, Dtype dtype) {
 }
 
 template <class T>
-void forward_as(const AttentionForm& form, const Array& stream, const Array& q, const Array& k, const Array& v,
-                const Array& mask, const Array& lengths, const Array& y, const Array& lse) {
-  Problem<T> p(form, q, k, v, mask, lengths);
-  p.draw_from(stream);
+void forward_as(const Problem<T>& p, const Array& q, const Array& k, const Array& v, const Array& y, const Array& lse) {
   const int64_t blocks = (p.queries + kQueries - 1) / kQueries, share = p.heads / p.groups;
   parallel_for(q.shape()[0] * p.heads * blocks, 1, [&](int64_t begin, int64_t end) {
     for (int64_t at = begin; at < end; ++at) {
@@ -248,6 +258,14 @@ void forward_as(const AttentionForm& form, const Array& stream, const Array& q, 
   });
 }
 
+template <class T>
+void attend(const AttentionForm& form, const Array& stream, const Array& q, const Array& k, const Array& v,
+            const Array& mask, const Array& lengths, const Array& y, const Array& lse) {
+  Problem<T> p(form, q, k, v, mask, lengths);
+  p.draw_from(stream);
+  forward_as(p, q, k, v, y, lse);
+}
+
 void attention(Params<AttentionForm> form, In q, In k, In v, In mask, In lengths, In stream, Out y, Out lse) {
   if (y->size() == 0) return;
   const Dtype wide = q->dtype() == Dtype::float64 ? Dtype::float64 : Dtype::float32;
@@ -255,11 +273,22 @@ void attention(Params<AttentionForm> form, In q, In k, In v, In mask, In lengths
   const Array numbers = numbers_of(*mask, wide);
   const Array result = is_half(y->dtype()) ? empty(y->shape(), wide) : *y;
   if (wide == Dtype::float64) {
-    forward_as<double>(*form, *stream, x, keys, values, numbers, *lengths, result, *lse);
+    attend<double>(*form, *stream, x, keys, values, numbers, *lengths, result, *lse);
   } else {
-    forward_as<float>(*form, *stream, x, keys, values, numbers, *lengths, result, *lse);
+    attend<float>(*form, *stream, x, keys, values, numbers, *lengths, result, *lse);
   }
   if (!result.is_same(*y)) y->copy_from(result);
+}
+
+void filled_attention(Params<AttentionForm> form, Params<HiddenScores> hidden, In q, In k, In v, In mask, In fill,
+                      Out y) {
+  if (y->size() == 0) return;
+  const Array x = widened(*q, Dtype::float32), keys = widened(*k, Dtype::float32), values = widened(*v, Dtype::float32);
+  const Array no_lengths;
+  Problem<float> p(*form, x, keys, values, *mask, no_lengths);
+  p.hidden = *fill->data<float>();
+  p.is_hidden_where_true = hidden->is_hidden_where_true;
+  forward_as(p, x, keys, values, *y, Array());
 }
 
 template <class T>
@@ -310,6 +339,7 @@ void attention_gradient(Params<AttentionForm> form, In q, In k, In v, In mask, I
 
 void register_attention(Backend& backend) {
   backend.add<kernels::Attention>(attention);
+  backend.add<kernels::FilledAttention>(filled_attention);
   backend.add<kernels::AttentionGradient>(attention_gradient);
 }
 

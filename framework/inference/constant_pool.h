@@ -5,10 +5,12 @@
 #include <memory>
 #include <mutex>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "kusari/framework/core/array.h"
 #include "kusari/framework/core/export.h"
+#include "kusari/framework/inference/constant_cache.h"
 #include "kusari/framework/static_graph/program.h"
 
 namespace kusari::inference {
@@ -17,6 +19,10 @@ namespace kusari::inference {
 /// computed them from the same arrays; a plan that wants one which another plan has takes that.
 class KUSARI_API ConstantPool {
  public:
+  /// `cache`: where other processes find what this one computes.
+  explicit ConstantPool(ConstantCache cache = ConstantCache({})) : cache_{std::move(cache)} {}
+  const ConstantCache& cache() const noexcept { return cache_; }
+
   /// A number for how the contents of a slot came about: equal numbers, equal contents.
   static constexpr int64_t kNoOrigin = 0;
 
@@ -33,6 +39,7 @@ class KUSARI_API ConstantPool {
  private:
   int64_t number_of(const std::string& description);
 
+  ConstantCache cache_;
   std::mutex mutex_;
   std::map<std::string, int64_t> numbers_;
   std::map<int64_t, std::weak_ptr<const Array>> kept_;

@@ -161,16 +161,36 @@ void FrozenPlan::compute_constants(Program program, const std::vector<bool>& is_
     if (slot.kind == Slot::Kind::constant) slot.kind = Slot::Kind::intermediate;
   }
   for (const SlotIndex slot : results) program.slots[index_of(slot)].exported = Export::own;
+  std::vector<size_t> sizes;
+  for (const SlotIndex slot : results) sizes.push_back(program.slots[index_of(slot)].bytes);
+  std::string key;
+  if (pool.cache().is_on()) {
+    ConstantCache::Sources sources(program.slots.size());
+    for (const Bound& bound : bound_) sources[index_of(bound.slot)] = *bound.array;
+    key = ConstantCache::key_of(program, sources);
+  }
+  if (!key.empty()) {
+    if (const auto known = pool.cache().read(key, sizes)) {
+      for (size_t i = 0; i < results.size(); ++i) {
+        bound_.push_back({results[i], pool.keep(origins[index_of(results[i])], (*known)[i])});
+      }
+      is_from_cache_ = true;
+      return;
+    }
+  }
   const Plan plan(std::move(program));
   Instance instance(plan);
   instance.begin();
   for (const Bound& bound : bound_) instance.bind(bound.slot, *bound.array);
   instance.run(Phase::forward, RandomState());
+  std::vector<Array> computed;
   for (const SlotIndex slot : results) {
     const Array array = instance.array_of(bytes_of(slot, plan.program().slots[index_of(slot)].bytes));
     const bool is_lent = plan.homes()[index_of(slot)].is_lent;
-    bound_.push_back({slot, pool.keep(origins[index_of(slot)], is_lent ? array.copy() : array)});
+    computed.push_back(is_lent ? array.copy() : array);
+    bound_.push_back({slot, pool.keep(origins[index_of(slot)], computed.back())});
   }
+  if (!key.empty()) pool.cache().write(key, computed);
 }
 
 std::unique_ptr<Instance> FrozenPlan::make_instance(std::shared_ptr<graphs::Scratch> scratch) const {
@@ -222,8 +242,9 @@ std::string FrozenPlan::summary() const {
   const graphs::Packing packing = plan_.memories().empty() ? graphs::Packing() : plan_.memories().front().packing;
   std::string text = graphs::summary(plan_.program(), packing, log_);
   if (constant_bytes_ > 0) {
-    text += "  constants: " + std::to_string(constant_kernels_) + " kernels run once, " + size_text(constant_bytes_) +
-            ", of which " + size_text(shared_bytes_) + " were there for other inputs\n";
+    text += "  constants: " + std::to_string(constant_kernels_) +
+            (is_from_cache_ ? " kernels not run, for a file of the cache has the results, " : " kernels run once, ") +
+            size_text(constant_bytes_) + ", of which " + size_text(shared_bytes_) + " were there for other inputs\n";
   }
   return text;
 }

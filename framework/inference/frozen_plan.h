@@ -65,6 +65,7 @@ class KUSARI_API FrozenPlan {
 
   graphs::PassLog log_;
   size_t constant_kernels_ = 0;
+  bool is_from_cache_ = false;  // what these kernels compute
   size_t constant_bytes_ = 0, shared_bytes_ = 0;
   std::vector<Source> sources_;
   std::vector<Bound> bound_;

@@ -34,6 +34,10 @@ struct InferenceSessionOptions {
   /// packed are freed if nobody else has them, as nobody has those of an rvalue. Calls with other shapes throw
   /// StateError, and so does the constructor where a call cannot be recorded.
   bool release_parameters = false;
+  /// A folder, made if needed, for files with what is computed of parameters alone (folded, turned and cast weights):
+  /// the next session of the same parameters on a processor with the same instruction set, in this process or another,
+  /// reads them. What cannot be read or is damaged is computed and written again. CPU alone. Empty: none.
+  std::string cache = {};
   int max_plans = 8;  ///< kinds of inputs for which a recording is kept; the least recently used one goes
   StaticGraphPasses passes = {};
 };

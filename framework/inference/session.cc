@@ -128,7 +128,7 @@ class Session::Lease {
 // --- before the first call ------------------------------------------------------------------------------------------
 
 Session::Session(CallableModel model, InferenceSessionOptions options)
-    : model_{std::move(model)}, options_{std::move(options)} {
+    : model_{std::move(model)}, options_{std::move(options)}, constants_{ConstantCache(options_.cache)} {
   if (options_.name.empty()) {
     options_.name = model_.link != nullptr ? kusari::detail::class_name(*model_.link) : "function";
   }

@@ -24,6 +24,20 @@ struct Attention {
   using Signature = void(Params<AttentionForm> form, In q, In k, In v, In mask, In lengths, In stream, Out y, Out lse);
 };
 
+/// What is done with hidden scores.
+struct HiddenScores {
+  bool is_hidden_where_true;  ///< of the mask; else where it is false
+};
+
+/// Attention in which hidden scores are a number instead of being left out: y = softmax(where(mask, scale q k^T, fill))
+/// v, as models are written that fill a matrix of scores. mask: bool, fill: one element of the dtype of q, k, v and y,
+/// which is float32. Nothing is causal or dropped out.
+struct FilledAttention {
+  static constexpr const char* kName = "filled_attention";
+  using Signature = void(Params<AttentionForm> form, Params<HiddenScores> hidden, In q, In k, In v, In mask, In fill,
+                         Out y);
+};
+
 /// Gradients of the same by q, k and v, C-ordered. gy: like y.
 struct AttentionGradient {
   static constexpr const char* kName = "attention_gradient";

@@ -109,6 +109,9 @@ inline double relative_error(const Array& a, const Array& b) {
 /// Passes that change no bit.
 inline StaticGraphPasses exact_passes() {
   StaticGraphPasses passes;
+  passes.fuse_attention = false;
+  passes.fuse_gelu = false;
+  passes.fuse_excitation = false;
   passes.fold_batch_normalization = false;
   passes.pack_products = false;
   return passes;

@@ -11,41 +11,18 @@
 #include "kusari/framework/kusari.h"
 #include "kusari/framework/onnx/export_model.h"
 #include "kusari/framework/onnx/function.h"
+#include "kusari/tests/onnx/export_inputs.h"
 
 namespace {
 
 using namespace kusari;
+using testing::fixed;
+using testing::integers;
+using testing::uniform;
 
 std::string g_folder, g_only;
 int g_opset = 21, g_failures = 0, g_cases = 0;
 bool g_train = false;
-
-Variable drawn(const Shape& shape, double low, double high, uint32_t& state) {
-  std::vector<float> values(static_cast<size_t>(numel(shape)));
-  for (float& value : values) {
-    state = state * 1664525u + 1013904223u;
-    value = static_cast<float>(low + (high - low) * (state >> 8) / 16777216.0);
-  }
-  return Variable(array(values, shape), false);
-}
-
-// Other numbers at each call.
-Variable uniform(const Shape& shape, double low = -1, double high = 1) {
-  static uint32_t state = 1;
-  return drawn(shape, low, high, state);
-}
-
-// The same at each call, for models that are called several times.
-Variable fixed(const Shape& shape, double low = -1, double high = 1) {
-  uint32_t state = 99;
-  return drawn(shape, low, high, state);
-}
-
-Variable integers(const Shape& shape, int64_t end) {
-  std::vector<int64_t> values;
-  for (int64_t i = 0; i < numel(shape); ++i) values.push_back((i * 7 + 3) % end);
-  return Variable(array(values, shape), false);
-}
 
 template <class Model>
 void write_case(const std::string& name, Model&& model, std::vector<Variable> inputs, Link* link = nullptr,

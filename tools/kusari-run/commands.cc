@@ -120,6 +120,7 @@ int bench(const Options& options) {
   watch = Stopwatch();
   InferenceSessionOptions settings;
   if (!options.dtype.empty()) settings.dtype = dtype_from_name(options.dtype);
+  settings.cache = options.cache;
   const InferenceSession session(std::move(model), settings);
   const Arrays outputs = session.run(inputs);
   synchronize(device);

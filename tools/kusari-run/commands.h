@@ -22,6 +22,7 @@ struct Options {
   std::string device = "cpu";
   int threads = 0;
   double seconds = 2;
+  std::string cache;
   bool summary = false;
   std::vector<std::string> folders;  ///< of test cases
 };

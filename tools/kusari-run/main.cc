@@ -35,6 +35,7 @@ int main(int argc, char** argv) {
   bench->add_flag("--random", options.random, "the inputs are drawn in any case");
   bench->add_option("--threads", options.threads, "threads to compute with")->check(CLI::PositiveNumber);
   bench->add_option("--seconds", options.seconds, "how long to measure")->check(CLI::PositiveNumber);
+  bench->add_option("--cache", options.cache, "a folder for what is computed of parameters alone");
   bench->add_flag("--summary", options.summary, "also print what the session has recorded");
   CLI::App* const check = app.add_subcommand(
       "check", "Runs test cases: folders with model.onnx and test_data_set_0/input_0.pb, output_0.pb, ...");

@@ -1,5 +1,7 @@
 #include "kusari/framework/static_graph/passes/convolution_step.h"
 
+#include <utility>
+
 namespace kusari::graphs {
 
 using kernels::ConvolutionActivation;
@@ -63,8 +65,14 @@ std::optional<ConvolutionStep> ConvolutionStep::of_product(const Step& step) {
   constexpr int64_t kFewestRows = 4;  // with fewer, reading W bounds the time
   if (step.is_code() || step.id.index != kernel_id<kernels::Matmul>().index) return std::nullopt;
   const auto view = [&](size_t operand) { return step.operands[operand].views[0]; };
-  const View x = view(0), W = view(1), bias = view(2), y = view(4);
-  const auto options = step.params<kernels::MatmulOptions>(3);
+  const View x = view(0), bias = view(2), y = view(4);
+  View W = view(1);
+  auto options = step.params<kernels::MatmulOptions>(3);
+  if (W.shape.ndim() == 2 && W.strides[0] == 1 && W.strides[1] != 1) {  // a transposed view, as of ONNX's Gemm
+    std::swap(W.shape[0], W.shape[1]);
+    std::swap(W.strides[0], W.strides[1]);
+    options.transb = !options.transb;
+  }
   if (options.transa || !is_dense_matrix(x) || !is_dense_matrix(W) || !is_dense_matrix(y)) return std::nullopt;
   if (W.shape.ndim() != 2 || x.shape.ndim() != y.shape.ndim()) return std::nullopt;
   if (bias.is_defined() && (bias.dtype != Dtype::float32 || bias.strides[0] != 1)) return std::nullopt;

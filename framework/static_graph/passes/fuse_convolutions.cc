@@ -135,6 +135,7 @@ class Fuse {
       if (take_gate(convolution, parts)) break;
       const int32_t next = dependencies_.only_reader(convolution.y.slot);
       if (next < 0 || step(next).phase != step(first).phase || is_taken(next)) break;
+      take_shape(step(next), convolution);
       ConvolutionStep wider = convolution;
       if (!take(step(next), wider) || !may_wait(wider, parts, next)) break;
       convolution = wider;
@@ -189,6 +190,18 @@ class Fuse {
     parts.push_back(gate);
     parts.push_back(product);
     return true;
+  }
+
+  /// Rows of a product may be read with other axes: (batch * places, width) as (batch, places, width).
+  static void take_shape(const Step& next, ConvolutionStep& product) {
+    if (!product.is_product || product.z.is_defined()) return;
+    for_each_read(next, [&](const View& view) {
+      const int last = view.shape.ndim() - 1;
+      if (view.slot != product.y.slot || view.offset != product.y.offset || view.dtype != product.y.dtype) return;
+      if (last < 1 || view.strides != contiguous_strides(view.shape)) return;
+      if (numel(view.shape) != numel(product.y.shape)) return;
+      if (view.shape[last] == product.y.shape[product.channel_axis()]) product.y = view;
+    });
   }
 
   /// Whether a backend has convolutions with any function in the end.

@@ -340,6 +340,27 @@ TEST_CASE("pack_products gives the numbers of products and what follows") {
   }
 }
 
+TEST_CASE("pack_products: weights that are a transposed view, and sums that are read with other axes") {
+  ProductNet net({12, 16}, 8, true);
+  net.w.shape = {8, 16};  // of a matrix (16, 8)
+  net.w.strides = {1, 8};
+  net.drawn[1].shape = {16, 8};
+  net.drawn[1].strides = {8, 1};
+  const View rows = net.b.temporary(net.shape), y = net.b.result({3, 4, 8});
+  net.multiply(rows);
+  View batches = rows;
+  batches.shape = y.shape;
+  batches.strides = y.strides;
+  net.b.pointwise_to(y, Add{}, batches, net.draw(y.shape));
+  const std::vector<float> separate = product_output(net, y);
+  PassLog log;
+  CHECK(pack_products(net.b.program, log) == 1);
+  CHECK(log.entries[0].what == "gave 1 products packed weights, put 1 into them");
+  const std::vector<float> fused = product_output(net, y);
+  REQUIRE(fused.size() == separate.size());
+  for (size_t i = 0; i < fused.size(); ++i) CHECK(std::abs(fused[i] - separate[i]) <= 1e-5);
+}
+
 TEST_CASE("pack_products leaves what it may not change") {
   const auto count = [](ProductNet& net) {
     PassLog log;
