@@ -18,6 +18,8 @@
 
 namespace kusari {
 
+class DeviceGroup;
+class DeviceGroups;
 class Link;
 namespace collectives {
 class Group;
@@ -142,8 +144,13 @@ class KUSARI_API Communicator {
   /// The ranks and how bytes travel among them.
   collectives::Group& group() const;
   std::shared_ptr<collectives::Group> shared_group() const;
+  /// What arrays on GPUs travel by; null where they travel through the host.
+  std::shared_ptr<DeviceGroups> shared_device_groups() const;
 
  private:
+  DeviceGroup* devices() const;
+  DeviceGroup* check_alike(const char* operation, const char* method, std::span<const Array> arrays) const;
+
   struct State;
   std::shared_ptr<State> state_;
 };

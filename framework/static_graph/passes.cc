@@ -9,6 +9,7 @@
 #include "kusari/framework/static_graph/passes/fold_batch_normalization.h"
 #include "kusari/framework/static_graph/passes/fuse_convolutions.h"
 #include "kusari/framework/static_graph/passes/fuse_pointwise.h"
+#include "kusari/framework/static_graph/passes/hoist_exchanges.h"
 #include "kusari/framework/static_graph/passes/lower_quantized.h"
 #include "kusari/framework/static_graph/passes/lower_quantized_additions.h"
 
@@ -34,6 +35,7 @@ PassLog run_passes(Program& program, const StaticGraphPasses& passes) {
   }
   if (passes.fuse_pointwise) fuse_pointwise(program, log);
   if (passes.dead_kernels) dead_kernels(program, log);
+  if (passes.hoist_exchanges) hoist_exchanges(program, log);
   return log;
 }
 

@@ -13,8 +13,9 @@ struct StaticGraphPasses {
   bool pack_products = true;             ///< inference: weights of products packed, the same inside of them
   bool lower_quantized = true;           ///< inference: what is computed of 8 bits computes with the integers
   bool fuse_pointwise = true;            ///< chains of pointwise kernels in one loop
+  bool hoist_exchanges = true;           ///< gradients leave for other processes as soon as they are computed
 
-  static constexpr StaticGraphPasses none() { return {false, false, false, false, false, false, false, false}; }
+  static constexpr StaticGraphPasses none() { return {false, false, false, false, false, false, false, false, false}; }
 };
 
 }  // namespace kusari
