@@ -23,7 +23,11 @@ using collectives::Group;
 class GradientExchange::Recorded final : public RecordedExchange {
  public:
   Recorded(GradientExchange& exchange, DeviceGroup* on_device)
-      : owner_{exchange.weak_from_this()}, exchange_{exchange}, group_{exchange.group()}, on_device_{on_device} {}
+      : owner_{exchange.weak_from_this()},
+        exchange_{exchange},
+        group_{exchange.group()},
+        device_groups_{exchange.options().device_groups},
+        on_device_{on_device} {}
 
   void add(const GradientBucket& bucket, int64_t number) {
     buckets_.push_back({bucket.detail(), bucket.operations(), number, Array(), nullptr});
@@ -84,8 +88,9 @@ class GradientExchange::Recorded final : public RecordedExchange {
   std::weak_ptr<GradientExchange> owner_;
   GradientExchange& exchange_;
   Group& group_;
-  DeviceGroup* const on_device_;  // of the exchange; null: bytes travel through the host
-  std::vector<double> weights_;   // of the ranks in this step
+  const std::shared_ptr<DeviceGroups> device_groups_;  // graphs of devices go before it
+  DeviceGroup* const on_device_;                       // of these; null: bytes travel through the host
+  std::vector<double> weights_;                        // of the ranks in this step
   std::vector<Bucket> buckets_;
 };
 

@@ -365,20 +365,22 @@ void Optimizer::Step::prepare_states(KernelRule& rule, const Array& array) const
   }
 }
 
+// After a hook's work.
+void Optimizer::Step::conform_gradient(Parameter& differentiated) {
+  if (differentiated.node()->grad == nullptr) {
+    differentiated.set_grad(zeros_like(differentiated.array()));
+  } else if (!same_layout(gradient_of(differentiated), differentiated.array())) {
+    differentiated.set_grad(conform(gradient_of(differentiated), differentiated.array()));
+  }
+}
+
 void Optimizer::Step::update_parameters() {
   if (shards_ != nullptr) parts_.resize(entries_.size());
   for (size_t i = 0; i < entries_.size(); ++i) {
     Entry& entry = entries_[i];
     if (!entry.is_updated()) continue;
     call_rule_hooks(HookTiming::pre, entry);
-    Parameter& differentiated = *entry.differentiated;
-    if (divided_ != nullptr) {
-      // Its part is all that there is.
-    } else if (differentiated.node()->grad == nullptr) {  // a hook's work, as the other layouts
-      differentiated.set_grad(zeros_like(differentiated.array()));
-    } else if (!same_layout(gradient_of(differentiated), differentiated.array())) {
-      differentiated.set_grad(conform(gradient_of(differentiated), differentiated.array()));
-    }
+    if (divided_ == nullptr) conform_gradient(*entry.differentiated);
     if (entry.rule->part && entry.rule->part->size() == 0) continue;
     if (shards_ != nullptr) take_parts(i);
     prepare_states(*entry.rule, updated(i));

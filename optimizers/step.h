@@ -38,6 +38,7 @@ class Optimizer::Step {
   bool gradients_are_finite() const;
   Array square_sum() const;
   void prepare_gradient(Entry& entry) const;
+  static void conform_gradient(Parameter& differentiated);
   void find_scales(const Array& loss_scale);
   std::vector<detail::StateShards::Member> shard_members() const;
   void assign_parts();

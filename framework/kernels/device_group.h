@@ -83,9 +83,12 @@ class KUSARI_API DeviceGroups {
   DeviceGroup* made() const noexcept { return made_.get(); }
 
  private:
+  void make(const Device& device);
+
   collectives::Group& group_;
   bool must_have_;
   bool is_made_ = false;
+  std::string problem_;  // why there is none
   std::unique_ptr<DeviceGroup> made_;
 };
 

@@ -116,7 +116,9 @@ class StepGraph::Recorded {
   std::string changed(Link* model) { return bindings_.changed(model); }
   const Plan& plan() const noexcept { return plan_; }
   const PassLog& pass_log() const noexcept { return log_; }
-  int stage() const noexcept { return instance_ ? 1 + instance_->graph_stage(Phase::forward) : 0; }
+  int stage() const noexcept {
+    return instance_ && plan_.uses_graphs() ? 1 + instance_->graph_stage(Phase::forward) : 0;
+  }
 
   void replay(std::span<const Variable> inputs) {
     for (const Recording::Kept& kept : kept_) *kept.member = Variable();
