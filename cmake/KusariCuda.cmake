@@ -3,6 +3,11 @@
 # that the processor plays (tests/cuda_emulated).
 
 file(GLOB_RECURSE kusari_cuda_sources CONFIGURE_DEPENDS cuda/*.cc cuda/*.cu)
+# Of NCCL the header alone is needed: the library is loaded by name, when ranks with GPUs exchange arrays.
+find_path(KUSARI_NCCL_INCLUDE_DIR nccl.h HINTS ${CUDAToolkit_INCLUDE_DIRS})
+if(NOT KUSARI_NCCL_INCLUDE_DIR)
+  list(FILTER kusari_cuda_sources EXCLUDE REGEX "/nccl\\.cc$")
+endif()
 # Formulas round each product and each sum, as on the CPU: they wait for memory anyway.
 file(GLOB kusari_cuda_rounded CONFIGURE_DEPENDS cuda/kernels/rounded/*.cu)
 set_source_files_properties(${kusari_cuda_rounded} PROPERTIES COMPILE_OPTIONS "$<$<COMPILE_LANGUAGE:CUDA>:-fmad=false>")
@@ -31,6 +36,17 @@ function(kusari_use_nvrtc_headers target)
   set_source_files_properties("${kusari_nvrtc_source}" TARGET_DIRECTORY ${target} PROPERTIES GENERATED ON)
   add_dependencies(${target} kusari_nvrtc_headers)
 endfunction()
+
+# Properties of sources hold in the folder that calls this.
+function(kusari_use_nccl)
+  if(KUSARI_NCCL_INCLUDE_DIR)
+    set_source_files_properties(${ARGN} PROPERTIES COMPILE_DEFINITIONS KUSARI_WITH_NCCL
+                                                   INCLUDE_DIRECTORIES "${KUSARI_NCCL_INCLUDE_DIR}")
+  endif()
+endfunction()
+set(kusari_nccl_sources ${kusari_cuda_sources})
+list(FILTER kusari_nccl_sources INCLUDE REGEX "/(nccl|register)\\.cc$")
+kusari_use_nccl(${kusari_nccl_sources})
 
 function(kusari_cuda_settings target)
   target_include_directories(${target} PRIVATE ${kusari_build_include})

@@ -383,6 +383,13 @@ if(Python3_Interpreter_FOUND AND TARGET distributed_ranks)
   set_tests_properties(distributed_mpi distributed_faults PROPERTIES LABELS unit TIMEOUT 600 SKIP_RETURN_CODE 77)
 endif()
 
+# Ranks with emulated devices, and a NCCL that is played, too.
+if(KUSARI_WITH_CUDA_EMULATED AND KUSARI_NCCL_INCLUDE_DIR AND TARGET test_distributed AND NOT KUSARI_SANITIZE)
+  add_test(NAME distributed_nccl_emulated COMMAND test_distributed "--test-case=nccl:*")
+  set_tests_properties(distributed_nccl_emulated PROPERTIES LABELS unit TIMEOUT 300)
+  kusari_emulate_cuda(distributed_nccl_emulated 2)
+endif()
+
 if(BUILD_SHARED_LIBS AND TARGET kusari_mpi AND TARGET test_distributed)
   add_test(NAME programs_link_no_mpi
            COMMAND ${CMAKE_COMMAND} "-DFILES=$<TARGET_FILE:kusari>;$<TARGET_FILE:test_distributed>"

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "kusari/framework/core/error.h"
+#include "kusari/framework/core/graph_capture.h"
 #include "kusari/framework/core/log.h"
 #include "kusari/optimizers/conversions.h"
 #include "kusari/optimizers/hooks/fused.h"
@@ -40,12 +41,26 @@ GradientBucket::GradientBucket(std::vector<Parameter*> members, Dtype wire, std:
 int GradientBucket::operations() const { return AllReduce::operations(size_, wire_); }
 
 void GradientBucket::start(collectives::Group& group, const ScaleOf& scale_of, int64_t number) {
-  buffer_ = empty({size_}, wire_, members_[0]->device());
-  detail::Conversions pack;
-  int64_t at = 0;
   if (group.checks_calls()) warn_of_non_finite(group);
+  host_ = pack(scale_of).to_device(Device());
+  reduction_ = std::make_unique<AllReduce>(
+      group, host_, AllReduceOptions{.detail = detail_, .first_number = number, .awaits_weights = true});
+}
+
+void GradientBucket::start_on(DeviceGroup& group, const ScaleOf& scale_of, const Array& inverse_weight) {
+  group.start_all_reduce(pack(scale_of, {.device = inverse_weight}));
+  on_device_ = &group;
+}
+
+const Array& GradientBucket::pack(const ScaleOf& scale_of, const GradientScale& divisor) {
+  buffer_ = empty({size_}, wire_, members_[0]->device());
+  detail::Conversions conversions;
+  int64_t at = 0;
   for (Parameter* const parameter : members_) {
-    if (!parameter->array().is_dense()) parameter->set_array(parameter->array().contiguous());
+    if (!parameter->array().is_dense()) {
+      const ScopedGraphCapture once(nullptr);
+      parameter->set_array(parameter->array().contiguous());
+    }
     const Array& array = parameter->array();
     views_.push_back(buffer_.slice(0, at, array.size()).as_strided(array.shape(), array.strides()));
     at += array.size();
@@ -54,14 +69,12 @@ void GradientBucket::start(collectives::Group& group, const ScaleOf& scale_of, i
       views_.back().fill(0);
       sent_.push_back({scale_of(array.device()), written});
     } else {
-      pack.add(detail::conform(detail::gradient_of(*parameter), array), views_.back(), GradientScale());
+      conversions.add(detail::conform(detail::gradient_of(*parameter), array), views_.back(), divisor);
       sent_.push_back({{parameter->device_loss_scale(), parameter->loss_scale()}, written});
     }
   }
-  pack.run();
-  host_ = buffer_.to_device(Device());
-  reduction_ = std::make_unique<AllReduce>(
-      group, host_, AllReduceOptions{.detail = detail_, .first_number = number, .awaits_weights = true});
+  conversions.run();
+  return buffer_;
 }
 
 void GradientBucket::warn_of_non_finite(const collectives::Group& group) const {
@@ -74,12 +87,21 @@ void GradientBucket::warn_of_non_finite(const collectives::Group& group) const {
 }
 
 double GradientBucket::finish(const std::vector<double>& weights, Use use) {
-  reduction_->set_weights(weights);
-  const double waited = reduction_->wait();
-  reduction_ = nullptr;
-  if (!buffer_.device().is_cpu()) buffer_.copy_from(host_);
-  host_ = Array();
-  if (use == Use::none) return waited;
+  double waited = 0;
+  if (on_device_ != nullptr) {
+    std::exchange(on_device_, nullptr)->join();
+  } else {
+    reduction_->set_weights(weights);
+    waited = reduction_->wait();
+    reduction_ = nullptr;
+    if (!buffer_.device().is_cpu()) buffer_.copy_from(host_);
+    host_ = Array();
+  }
+  if (use != Use::none) adopt(use);
+  return waited;
+}
+
+void GradientBucket::adopt(Use use) {
   detail::Conversions unpack;
   for (size_t i = 0; i < members_.size(); ++i) {
     Parameter& parameter = *members_[i];
@@ -96,7 +118,6 @@ double GradientBucket::finish(const std::vector<double>& weights, Use use) {
     replace_gradient(parameter, gradient, sent_[i].scale);
   }
   unpack.run();
-  return waited;
 }
 
 }  // namespace kusari

@@ -12,7 +12,10 @@
 #include "kusari/framework/core/log.h"
 #include "kusari/framework/core/profiler.h"
 #include "kusari/framework/core/random.h"
+#include "kusari/framework/kernels/device_group.h"
 #include "kusari/framework/serializers/dictionary_message.h"
+#include "kusari/optimizers/divided_gradients.h"
+#include "kusari/optimizers/exchange_step.h"
 #include "kusari/optimizers/gradient_bucket.h"
 #include "kusari/optimizers/hooks/fused.h"
 #include "kusari/optimizers/optimizer_impl.h"
@@ -90,32 +93,6 @@ struct RankScope {
 
 }  // namespace
 
-/// What each rank tells the others at each step.
-struct GradientExchange::Word {
-  enum Flags : uint64_t { kMustShare = 1 };
-
-  int64_t step;
-  uint64_t history;    // of the group's operations
-  uint64_t structure;  // of the parameters: shapes and dtypes
-  uint64_t present;    // which of them have gradients
-  uint64_t settings;
-  int64_t examples;  // -1: unknown
-  uint64_t flags;
-  uint64_t spare;
-};
-
-/// A step under way.
-struct GradientExchange::Step {
-  std::shared_ptr<std::vector<Word>> words;
-  collectives::TicketPtr ticket;
-  int64_t number;
-  // With `overlaps`: what is exchanged, and the reserved numbers.
-  std::vector<GradientBucket> buckets = {};
-  std::vector<int64_t> numbers = {};
-  GradientBucket::ScaleOf scale_of = {};
-  size_t started = 0;
-};
-
 /// Starts buckets in their order, each when all its gradients are there.
 class GradientExchange::Early final : public detail::FinalLeaves {
  public:
@@ -134,6 +111,7 @@ class GradientExchange::Early final : public detail::FinalLeaves {
     exchange_.start_until(step_, ready);
   }
   void look() override {
+    if (step_.divided != nullptr) return step_.divided->look();
     for (size_t i = 0; i < step_.started; ++i) step_.buckets[i].test();
   }
 
@@ -158,10 +136,16 @@ GradientExchange::~GradientExchange() {
   }
 }
 
+void GradientExchange::forget_exchanged() noexcept {
+  is_exchanged_ = false;
+  divided_ = nullptr;
+}
+
 void GradientExchange::note_examples(int64_t examples) noexcept { examples_ = examples_.value_or(0) + examples; }
 
 std::shared_ptr<void> GradientExchange::forward_scope(std::shared_ptr<void> outer, bool makes_parameters) const {
   if (group_->size() == 1 || makes_parameters) return outer;
+  const ScopedGraphCapture once(nullptr);  // a replay gets a scope of its own
   const uint64_t common = random::bits();
   return std::make_shared<RankScope>(std::move(outer), mixed_in(common, static_cast<uint64_t>(group_->rank())));
 }
@@ -239,15 +223,21 @@ std::vector<bool> GradientExchange::share_state(Optimizer& optimizer, bool with_
   return has_parameters;
 }
 
+bool GradientExchange::must_share(std::span<Parameter* const> parameters) const {
+  return must_share_ || structure_of(parameters) != shared_structure_;
+}
+
 bool GradientExchange::run_once(Optimizer& optimizer, std::span<Parameter* const> parameters) {
   if (!is_exchanged_) has_step_ = run(optimizer, parameters);
   is_exchanged_ = true;
   return has_step_;
 }
 
-GradientExchange::Word GradientExchange::own_word(std::span<Parameter* const> parameters) const {
+GradientExchange::Word GradientExchange::own_word(std::span<Parameter* const> parameters, uint64_t flags,
+                                                  int stage) const {
   uint64_t present = kBasis;
   for (const Parameter* const parameter : parameters) {
+    if ((flags & Word::kIsStatic) != 0) break;
     present = mixed_in(present, parameter->is_initialized() && holds_gradient(*parameter) ? 1 : 0);
   }
   const uint64_t wire = options_.wire_dtype ? static_cast<uint64_t>(*options_.wire_dtype) + 1 : 0;
@@ -256,22 +246,24 @@ GradientExchange::Word GradientExchange::own_word(std::span<Parameter* const> pa
           .history = group_->history(),
           .structure = structure,
           .present = present,
-          .settings = mixed_in(mixed_in(wire, static_cast<uint64_t>(options_.bucket_bytes)),
-                               (options_.exchanges ? 1u : 0u) + (options_.overlaps ? 2u : 0u) +
-                                   (options_.double_buffering ? 4u : 0u) + (options_.shards_state ? 8u : 0u) +
-                                   16u * static_cast<uint64_t>(options_.parts) +
-                                   (options_.chainer_compatible ? uint64_t{1} << 32 : 0u)),
+          .settings = mixed_in(
+              mixed_in(wire, static_cast<uint64_t>(options_.bucket_bytes)),
+              (options_.exchanges ? 1u : 0u) + (options_.overlaps ? 2u : 0u) + (options_.double_buffering ? 4u : 0u) +
+                  (options_.shards_state ? 8u : 0u) + (options_.shards_gradients ? uint64_t{2} << 32 : 0u) +
+                  16u * static_cast<uint64_t>(options_.parts) + (options_.chainer_compatible ? uint64_t{1} << 32 : 0u)),
           .examples = examples_.value_or(-1),
-          .flags = must_share_ || structure != shared_structure_ ? uint64_t{Word::kMustShare} : 0,
-          .spare = 0};
+          .flags = flags | (has_device(parameters) && options_.device_groups ? uint64_t{Word::kOnDevice} : 0) |
+                   (must_share_ || structure != shared_structure_ ? uint64_t{Word::kMustShare} : 0),
+          .stage = static_cast<uint64_t>(stage)};
 }
 
-std::unique_ptr<GradientExchange::Step> GradientExchange::begin_step(std::span<Parameter* const> parameters) {
+std::unique_ptr<GradientExchange::Step> GradientExchange::begin_step(std::span<Parameter* const> parameters,
+                                                                     uint64_t flags, int stage) {
   static_assert(sizeof(Word) == 64);
   const auto size = static_cast<size_t>(group_->size());
   auto step = std::make_unique<Step>();
   step->words = std::make_shared<std::vector<Word>>(size);
-  (*step->words)[static_cast<size_t>(group_->rank())] = own_word(parameters);
+  (*step->words)[static_cast<size_t>(group_->rank())] = own_word(parameters, flags, stage);
   std::vector<size_t> offsets(size), counts(size, sizeof(Word));
   for (size_t rank = 0; rank < size; ++rank) offsets[rank] = rank * sizeof(Word);
   step->ticket = group_->start_allgather({kStep}, step->words->data(), offsets, counts);
@@ -281,7 +273,8 @@ std::unique_ptr<GradientExchange::Step> GradientExchange::begin_step(std::span<P
 }
 
 std::vector<GradientExchange::Word> GradientExchange::wait_for_words(Step& step) {
-  waited_ += group_->wait(*step.ticket, {kStep}, step.number);
+  if (!step.has_words) waited_ += group_->wait(*step.ticket, {kStep}, step.number);
+  step.has_words = true;
   return *step.words;
 }
 
@@ -343,13 +336,20 @@ std::vector<bool> GradientExchange::present_in(std::span<Parameter* const> param
 
 detail::FinalLeaves* GradientExchange::begin_backward(Optimizer& optimizer, std::span<Parameter* const> parameters) {
   early_ = nullptr;
-  step_ = nullptr;
+  if (step_ != nullptr && !step_->has_words) step_ = nullptr;
   if (!options_.overlaps || !options_.exchanges || group_->size() == 1 || is_exchanged_) return nullptr;
-  step_ = begin_step(parameters);
-  plan_ahead(*step_, optimizer, parameters);
-  if (must_share_ || structure_of(parameters) != shared_structure_) return nullptr;
+  if (step_ == nullptr) step_ = begin_step(parameters, flags_of(optimizer));
   std::vector<std::vector<Parameter*>> members;
-  for (const GradientBucket& bucket : step_->buckets) members.push_back(bucket.members());
+  if (options_.shards_gradients) divide_ahead(*step_, optimizer, parameters);
+  if (step_->divided != nullptr) {
+    members = step_->divided->buckets();
+  } else {
+    find_devices_ahead(*step_, parameters);
+    plan_ahead(*step_, optimizer, parameters);
+    if (GraphCapture::current() != nullptr) return nullptr;  // replays start buckets where they have come to
+    if (must_share(parameters) || others_must_share(*step_)) return nullptr;
+    for (const GradientBucket& bucket : step_->buckets) members.push_back(bucket.members());
+  }
   early_ = std::make_unique<Early>(*this, *step_, members);
   return early_.get();
 }
@@ -367,8 +367,14 @@ void GradientExchange::plan_ahead(Step& step, Optimizer& optimizer, std::span<Pa
 }
 
 void GradientExchange::start_until(Step& step, size_t count) {
+  for (; step.divided != nullptr && step.started < count; ++step.started) step.divided->start(step.started);
   for (; step.started < count; ++step.started) {
-    step.buckets[step.started].start(*group_, step.scale_of, step.numbers[step.started]);
+    GradientBucket& bucket = step.buckets[step.started];
+    if (step.on_device != nullptr && bucket.device() == step.on_device->device()) {
+      bucket.start_on(*step.on_device, step.scale_of, inverse_weight_->array.at(0));
+      continue;
+    }
+    bucket.start(*group_, step.scale_of, step.numbers[step.started]);
   }
 }
 
@@ -392,12 +398,24 @@ bool GradientExchange::run(Optimizer& optimizer, std::span<Parameter* const> par
     examples_.reset();
     return true;
   }
-  GraphCapture::refuse("Optimizer::update", "gradients are exchanged with other processes");
+  if (step_ == nullptr || !step_->is_static) {
+    GraphCapture::refuse("Optimizer::update", "gradients are exchanged with other processes");
+  }
   const profiler::Range range("exchange");
   early_ = nullptr;
-  const std::unique_ptr<Step> step = step_ ? std::move(step_) : begin_step(parameters);
-  const bool plans_ahead = options_.overlaps && options_.exchanges;
-  if (plans_ahead && step->buckets.empty()) plan_ahead(*step, optimizer, parameters);
+  const std::unique_ptr<Step> step = step_ ? std::move(step_) : begin_step(parameters, flags_of(optimizer));
+  if (options_.shards_gradients && step->divided == nullptr && step->buckets.empty()) {
+    divide_ahead(*step, optimizer, parameters);
+  }
+  if (step->divided != nullptr) {
+    finish_divided(*step, parameters);
+    return true;
+  }
+  const bool plans_ahead = (options_.overlaps || step->is_static) && options_.exchanges;
+  if (plans_ahead && step->buckets.empty()) {
+    find_devices_ahead(*step, parameters);
+    plan_ahead(*step, optimizer, parameters);
+  }
   const std::vector<Word> words = wait_for_words(*step);
   check_words(optimizer, words, parameters);
   std::vector<double> weights = weights_of(words);
@@ -420,26 +438,39 @@ bool GradientExchange::run(Optimizer& optimizer, std::span<Parameter* const> par
     weights[i] = weights[i] > 0 ? 1 : 0;
     examples += weights[i] * static_cast<double>(words[i].examples);
   }
+  if (options_.exchanges) find_devices(*step, words, parameters);
+  if (step->on_device != nullptr) set_weight(step->on_device->device(), weights[static_cast<size_t>(group_->rank())]);
   bool has_step = true;
-  if (plans_ahead) {
+  if (GraphCapture* const capture = GraphCapture::current()) {
+    record(*capture, *step, weights);
+  } else if (plans_ahead) {
     start_until(*step, step->buckets.size());
     for (GradientBucket& bucket : step->buckets) waited_ += bucket.finish(weights, GradientBucket::Use::unchanged);
   } else if (options_.exchanges) {
-    const bool differ = any_word([&](const Word& word) { return word.present != words[0].present; });
+    const bool differ = any_word(
+        [&](const Word& word) { return word.present != words[0].present || (word.flags & Word::kIsStatic) != 0; });
     std::vector<GradientBucket> buckets = plan(optimizer.target(), parameters, present_in(parameters, differ));
     const auto scale_of = [&](const Device& device) {
       return detail::OptimizerAccess::gradient_scale(optimizer, device);
     };
     for (GradientBucket& bucket : buckets) {
-      bucket.start(*group_, scale_of, 0);
+      if (step->on_device != nullptr && bucket.device() == step->on_device->device()) {
+        bucket.start_on(*step->on_device, scale_of, inverse_weight_->array.at(0));
+      } else {
+        bucket.start(*group_, scale_of, 0);
+      }
       if (!options_.double_buffering) waited_ += bucket.finish(weights, GradientBucket::Use::unchanged);
     }
     if (options_.double_buffering) has_step = finish_previous(std::move(buckets), weights);
   }
   if (options_.parts > 0) divide_sums(parameters, examples);
+  end_step();
+  return has_step;
+}
+
+void GradientExchange::end_step() noexcept {
   ++steps_;
   examples_.reset();
-  return has_step;
 }
 
 // Whether there were gradients of the step before.

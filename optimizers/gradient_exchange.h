@@ -16,12 +16,16 @@
 
 namespace kusari {
 
+class DeviceGroups;
 class GradientBucket;
+class GraphCapture;
 class Optimizer;
 namespace collectives {
 class Group;
 }
 namespace detail {
+struct DeviceNumbers;
+class DividedGradients;
 class FinalLeaves;
 class StateShards;
 }  // namespace detail
@@ -39,17 +43,22 @@ struct GradientExchangeOptions {
   bool double_buffering = false;
   /// Each rank updates a part of the parameters, and has the state of that part alone.
   bool shards_state = false;
+  /// With shards_state, and `overlaps`: and it gets the gradients of that part alone; while there are hooks or
+  /// observers, which see them whole, it has them all until the step ends.
+  bool shards_gradients = false;
   /// All batches are computed in so many parts, whose gradients are added in one order for every number of ranks that
   /// divides it: a power of two. Rank r of the group has the examples bit_reversed(r), + N, ... of each. 0: not so.
   int64_t parts = 0;
   /// As ChainerMN does it: the first step, and each after parameters have got their shape, shares the root's values and
   /// no gradients; all others take means of ranks that weigh alike, in which parameters without a gradient are zeros.
   bool chainer_compatible = false;
+  /// By which gradients that are not on the CPU travel, if all ranks' are not; null: through the host.
+  std::shared_ptr<DeviceGroups> device_groups = nullptr;
 };
 
 /// What an optimizer does together with those of other processes: all begin with the same values, and each step takes
 /// the mean of all ranks' gradients, weighted by their numbers of examples where these are known.
-class KUSARI_API GradientExchange {
+class KUSARI_API GradientExchange : public std::enable_shared_from_this<GradientExchange> {
  public:
   GradientExchange(std::shared_ptr<collectives::Group> group, const GradientExchangeOptions& options);
   GradientExchange(const GradientExchange&) = delete;
@@ -72,7 +81,7 @@ class KUSARI_API GradientExchange {
   /// none yet to take a step with (double_buffering). Collective.
   bool run(Optimizer& optimizer, std::span<Parameter* const> parameters);
   /// The gradients are new: see Optimizer::update.
-  void forget_exchanged() noexcept { is_exchanged_ = false; }
+  void forget_exchanged() noexcept;
   bool run_once(Optimizer& optimizer, std::span<Parameter* const> parameters);
 
   /// The same for a model without an optimizer, of gradients that weigh alike. With `zero_fill` parameters without a
@@ -89,6 +98,8 @@ class KUSARI_API GradientExchange {
 
   /// How the ranks share in the steps; null: each takes all of them.
   detail::StateShards* shards() noexcept { return shards_.get(); }
+  /// The gradients of this step where each rank has its part of them alone, and parameters have none; otherwise null.
+  detail::DividedGradients* divided() noexcept { return divided_.get(); }
 
   /// With `parts`: how many are this rank's.
   int64_t own_parts() const noexcept;
@@ -96,6 +107,21 @@ class KUSARI_API GradientExchange {
   std::shared_ptr<void> part_scope(std::shared_ptr<void> outer, uint64_t common, int64_t part) const;
   /// The gradients of the next step are sums over this rank's parts, of so many examples.
   void note_parts(int64_t examples) noexcept;
+
+  // For static graphs of whole steps, whose kernels the exchange is among: recorded_exchange.cc.
+
+  /// Why that cannot be; empty: it can.
+  std::string obstacle() const;
+  /// The same for this step alone: parameters have yet to be shared.
+  bool must_share(std::span<Parameter* const> parameters) const;
+  enum class StaticStep : uint8_t { plain, recorded, replayed, forgotten };
+  /// Before the forward computation of a step that may be a static graph: hears from all ranks. All replay theirs if
+  /// each can, and none of them otherwise; plain: it cannot be recorded either. `stage`: how far a device has got with
+  /// a graph of its own of the recorded step, 0: there is none; ranks that are at different stages forget what is
+  /// recorded, since what devices do among themselves is in the graphs of all ranks, or of none. Collective.
+  StaticStep begin_static_step(Optimizer& optimizer, std::span<Parameter* const> parameters, int stage);
+  /// Whether a step has drawn random numbers that are the same on all ranks.
+  void note_draws(bool has_drawn) noexcept { draws_in_steps_ = draws_in_steps_ || has_drawn; }
 
   /// Seconds that steps have waited for other ranks.
   double waited() const noexcept { return waited_; }
@@ -106,9 +132,11 @@ class KUSARI_API GradientExchange {
   struct Word;
   struct Step;
   class Early;
+  class Recorded;
 
-  Word own_word(std::span<Parameter* const> parameters) const;
-  std::unique_ptr<Step> begin_step(std::span<Parameter* const> parameters);
+  uint64_t flags_of(Optimizer& optimizer) const;
+  Word own_word(std::span<Parameter* const> parameters, uint64_t flags, int stage) const;
+  std::unique_ptr<Step> begin_step(std::span<Parameter* const> parameters, uint64_t flags, int stage = 0);
   std::vector<Word> wait_for_words(Step& step);
   void check_words(Optimizer& optimizer, const std::vector<Word>& words, std::span<Parameter* const> parameters);
   bool is_unshared(std::span<Parameter* const> parameters);
@@ -120,6 +148,15 @@ class KUSARI_API GradientExchange {
                                    const std::vector<bool>& present);
   void plan_ahead(Step& step, Optimizer& optimizer, std::span<Parameter* const> parameters);
   void start_until(Step& step, size_t count);
+  void find_devices(Step& step, const std::vector<Word>& words, std::span<Parameter* const> parameters);
+  static bool has_device(std::span<Parameter* const> parameters);
+  void find_devices_ahead(Step& step, std::span<Parameter* const> parameters);
+  static bool others_must_share(const Step& step);
+  void set_weight(const Device& device, double weight);
+  void divide_ahead(Step& step, Optimizer& optimizer, std::span<Parameter* const> parameters);
+  void finish_divided(Step& step, std::span<Parameter* const> parameters);
+  void record(GraphCapture& capture, Step& step, const std::vector<double>& weights);
+  void end_step() noexcept;
   void divide_sums(std::span<Parameter* const> parameters, double examples);
   bool finish_previous(std::vector<GradientBucket> started, const std::vector<double>& weights);
 
@@ -129,11 +166,14 @@ class KUSARI_API GradientExchange {
   bool must_share_ = true;
   bool has_parts_ = false;  // the gradients of the next step are sums over parts
   bool is_exchanged_ = false;
-  bool has_step_ = true;        // whether what was exchanged last is for a step
-  std::unique_ptr<Step> step_;  // one that has begun before its gradients were complete
+  bool draws_in_steps_ = false;  // see note_draws
+  bool has_step_ = true;         // whether what was exchanged last is for a step
+  std::unique_ptr<Step> step_;   // one that has begun before its gradients were complete
   std::unique_ptr<Early> early_;
   std::unique_ptr<detail::StateShards> shards_;
-  std::vector<GradientBucket> previous_;  // with double_buffering: on their way
+  std::unique_ptr<detail::DividedGradients> divided_;
+  std::unique_ptr<detail::DeviceNumbers> inverse_weight_;  // of this rank, for device_groups
+  std::vector<GradientBucket> previous_;                   // with double_buffering: on their way
   std::vector<double> previous_weights_;
   uint64_t shared_structure_ = 0;
   int64_t steps_ = 0;

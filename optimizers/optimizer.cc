@@ -9,9 +9,11 @@
 #include "kusari/framework/core/argument.h"
 #include "kusari/framework/core/config.h"
 #include "kusari/framework/core/error.h"
+#include "kusari/framework/core/graph_capture.h"
 #include "kusari/framework/core/log.h"
 #include "kusari/framework/core/number_text.h"
 #include "kusari/framework/core/profiler.h"
+#include "kusari/framework/core/random.h"
 #include "kusari/framework/core/serializer.h"
 #include "kusari/framework/functions/math/basic_math.h"
 #include "kusari/optimizers/optimizer_access.h"
@@ -184,6 +186,11 @@ bool Optimizer::exchange_gradients() {
   return impl_->exchange == nullptr || impl_->exchange->run_once(*this, impl_->all_parameters());
 }
 
+// Null where parameters hold their gradients.
+detail::DividedGradients* Optimizer::divided_gradients() const noexcept {
+  return impl_->exchange != nullptr ? impl_->exchange->divided() : nullptr;
+}
+
 std::vector<Parameter*> Optimizer::Impl::all_parameters() const {
   std::vector<Parameter*> parameters;
   parameters.reserve(members.size());
@@ -255,8 +262,14 @@ void Optimizer::accumulate(const std::function<Variable()>& lossfun, double weig
 void Optimizer::update() {
   const profiler::Range range("update");
   impl_->refresh();
-  if (exchange_gradients()) Step(*impl_).run();
-  if (impl_->exchange != nullptr) impl_->exchange->forget_exchanged();
+  if (impl_->exchange == nullptr) return Step(*impl_).run();
+  if (exchange_gradients()) {
+    const uint64_t drawn = random::state().offset;
+    Step(*impl_).run();
+    impl_->exchange->note_draws(random::state().offset != drawn);
+  }
+  impl_->exchange->forget_exchanged();
+  if (GraphCapture::current() == nullptr) impl_->exchanged_settings = impl_->settings;
 }
 
 void Optimizer::Impl::refresh() {

@@ -29,6 +29,7 @@ namespace kusari {
 class Serializer;
 
 namespace detail {
+class DividedGradients;
 struct NumbersLaunch;
 struct OptimizerAccess;
 struct StepLaunch;
@@ -212,6 +213,7 @@ class KUSARI_API Optimizer {
   }
   bool note_batch(const Variable& x);
   bool exchange_gradients();
+  detail::DividedGradients* divided_gradients() const noexcept;
   template <class T>
   static constexpr int64_t examples_of(const T&) {
     return -1;

@@ -12,6 +12,7 @@
 #include "kusari/framework/core/graph_capture.h"
 #include "kusari/framework/core/profiler.h"
 #include "kusari/optimizers/conversions.h"
+#include "kusari/optimizers/divided_gradients.h"
 #include "kusari/optimizers/hooks/fused.h"
 #include "kusari/optimizers/optimizer_impl.h"
 #include "kusari/optimizers/state_shards.h"
@@ -85,6 +86,32 @@ void OptimizerAccess::gather_state(Optimizer& optimizer, bool everywhere) {
   shards->make_whole(members, everywhere);
 }
 
+std::vector<StateShards::Member> OptimizerAccess::assign_shards(Optimizer& optimizer) {
+  Optimizer::Impl& impl = *optimizer.impl_;
+  impl.refresh();
+  std::vector<StateShards::Member> members;
+  for (const Optimizer::Impl::Member& member : impl.members) {
+    Parameter& parameter = *member.parameter;
+    if (member.rule == nullptr || !parameter.is_initialized()) continue;
+    if (!parameter.array().is_dense()) parameter.set_array(parameter.array().contiguous());
+    members.push_back({&parameter, member.rule, member.is_updated()});
+  }
+  impl.exchange->shards()->assign(members, optimizer.is_elementwise());
+  return members;
+}
+
+bool OptimizerAccess::may_divide_gradients(const Optimizer& optimizer) noexcept {
+  using Scaling = Optimizer::Impl::Scaling;
+  const Optimizer::Impl& impl = *optimizer.impl_;
+  if (impl.exchange->shards() == nullptr || !impl.hooks.empty()) return false;
+  if (impl.scaling == Scaling::chainer_fixed || impl.scaling == Scaling::chainer_dynamic) return false;
+  const auto lives = [](const auto& observer) { return !observer.expired(); };
+  if (std::any_of(impl.observers.begin(), impl.observers.end(), lives)) return false;
+  return std::all_of(impl.members.begin(), impl.members.end(), [](const Optimizer::Impl::Member& member) {
+    return !member.is_updated() || member.rule->hooks.empty();
+  });
+}
+
 bool OptimizerAccess::has_parts(const Optimizer& optimizer) noexcept { return optimizer.has_parts(); }
 
 void OptimizerAccess::update_in_parts(Optimizer& optimizer, int64_t examples, const LossOfPart& loss_of) {
@@ -129,6 +156,9 @@ LossScale* OptimizerAccess::loss_scale(Optimizer& optimizer) noexcept { return o
 Array OptimizerAccess::squared_norm(Optimizer& optimizer) {
   optimizer.impl_->refresh();
   optimizer.exchange_gradients();
+  if (DividedGradients* const divided = optimizer.divided_gradients()) {
+    return divided->square_sum(optimizer.impl_->members.front().parameter->device());
+  }
   std::vector<Parameter*> parameters;
   for (const Optimizer::Impl::Member& member : optimizer.impl_->members) {
     if (member.parameter->is_initialized()) parameters.push_back(member.parameter);
@@ -155,6 +185,7 @@ void OptimizerAccess::update(Optimizer& optimizer, const Array& guard, const Arr
 void OptimizerAccess::unscale(Optimizer& optimizer, const Array& loss_scale) {
   optimizer.impl_->refresh();
   optimizer.exchange_gradients();
+  if (DividedGradients* const divided = optimizer.divided_gradients()) return divided->unscale(loss_scale);
   Conversions conversions;
   for (const Optimizer::Impl::Member& member : optimizer.impl_->members) {
     Parameter& parameter = *member.parameter;
@@ -178,8 +209,9 @@ std::string OptimizerAccess::obstacle(const Optimizer& optimizer) {
   if (impl.scaling == Scaling::chainer_fixed || impl.scaling == Scaling::chainer_dynamic) {
     return "its loss scaling is chainer_compatible, which looks at gradients on the host";
   }
-  if (impl.exchange != nullptr && impl.exchange->group().size() > 1) {
-    return "its gradients are exchanged with other processes";
+  if (exchanges(optimizer)) {
+    std::string found = impl.exchange->obstacle();
+    if (!found.empty()) return found;
   }
   if (optimizer.has_parts()) return "its batches are computed in parts (reproducible)";
   const auto lives = [](const auto& observer) { return !observer.expired(); };
@@ -203,7 +235,29 @@ std::string OptimizerAccess::obstacle(const Optimizer& optimizer) {
 uint64_t OptimizerAccess::settings(const Optimizer& optimizer) noexcept { return optimizer.impl_->settings; }
 
 Optimizer::ForwardScope OptimizerAccess::changing_forward_scope(const Optimizer& optimizer) {
-  return optimizer.impl_->forward_scope_is_constant ? Optimizer::ForwardScope() : optimizer.forward_scope();
+  const Optimizer::Impl& impl = *optimizer.impl_;
+  return impl.forward_scope_is_constant ? Optimizer::ForwardScope() : impl.forward_scope();
+}
+
+bool OptimizerAccess::exchanges(const Optimizer& optimizer) noexcept {
+  const GradientExchange* const exchange = optimizer.impl_->exchange.get();
+  return exchange != nullptr && exchange->group().size() > 1;
+}
+
+// What a hook may do shows in a step that is not recorded.
+bool OptimizerAccess::needs_plain_step(Optimizer& optimizer) {
+  Optimizer::Impl& impl = *optimizer.impl_;
+  impl.refresh();
+  return impl.exchanged_settings != impl.settings || impl.exchange->must_share(impl.all_parameters());
+}
+
+GradientExchange::StaticStep OptimizerAccess::begin_static_step(Optimizer& optimizer, int stage) {
+  Optimizer::Impl& impl = *optimizer.impl_;
+  return impl.exchange->begin_static_step(optimizer, impl.all_parameters(), stage);
+}
+
+Optimizer::ForwardScope OptimizerAccess::rank_scope(const Optimizer& optimizer) {
+  return optimizer.impl_->exchange->forward_scope(nullptr, false);
 }
 
 }  // namespace kusari::detail

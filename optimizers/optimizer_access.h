@@ -13,10 +13,11 @@
 #include "kusari/framework/core/export.h"
 #include "kusari/framework/links/call_model.h"
 #include "kusari/optimizers/batch_part.h"
+#include "kusari/optimizers/gradient_exchange.h"
+#include "kusari/optimizers/state_shards.h"
 
 namespace kusari {
 
-class GradientExchange;
 class Link;
 class LossScale;
 class Optimizer;
@@ -59,6 +60,10 @@ struct KUSARI_API OptimizerAccess {
   /// Where each rank has a part of the optimizer's state: gives the root, or all ranks, the whole of it, until the next
   /// step. Collective.
   static void gather_state(Optimizer& optimizer, bool everywhere);
+  /// StateShards::assign for the step to come, and of which members. Collective where these have changed.
+  static std::vector<StateShards::Member> assign_shards(Optimizer& optimizer);
+  /// Whether nobody looks at whole gradients in the step to come.
+  static bool may_divide_gradients(const Optimizer& optimizer) noexcept;
   /// Whether batches are computed in parts, and a step for the losses of these: see GradientExchangeOptions::parts.
   static bool has_parts(const Optimizer& optimizer) noexcept;
   static void update_in_parts(Optimizer& optimizer, int64_t examples, const LossOfPart& loss_of);
@@ -81,6 +86,12 @@ struct KUSARI_API OptimizerAccess {
   /// What a replay opens around itself to find the settings of the forward computation: the forward scope, unless that
   /// is known to be the same each time.
   static std::shared_ptr<void> changing_forward_scope(const Optimizer& optimizer);
+  /// Whether gradients are exchanged with other processes. Then, for each step: whether it can be no static graph yet;
+  /// if not, what all ranks do; and what a replay opens around itself: this rank's random numbers.
+  static bool exchanges(const Optimizer& optimizer) noexcept;
+  static bool needs_plain_step(Optimizer& optimizer);
+  static GradientExchange::StaticStep begin_static_step(Optimizer& optimizer, int stage);
+  static std::shared_ptr<void> rank_scope(const Optimizer& optimizer);
 
   // For copies of the target that compute parts of the gradients. What takes the optimizer const may be called by
   // several threads at once.

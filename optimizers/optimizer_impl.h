@@ -106,6 +106,7 @@ struct Optimizer::Impl {
   std::vector<std::weak_ptr<const GradientObserver>> observers;
   uint64_t recorded_by = 0;                    // id of the last GraphCapture that recorded a step
   std::shared_ptr<GradientExchange> exchange;  // with other processes; null: there are none
+  uint64_t exchanged_settings = 0;             // of the last step with an exchange that was not recorded
   std::function<ForwardScope()> forward_scope;
   bool forward_scope_is_constant = true;  // there is none
   bool fp32_update = false;

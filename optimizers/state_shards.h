@@ -36,7 +36,6 @@ class StateShards {
   /// where some ranks, but not the root, have read another state. Collective.
   void make_whole(std::span<const Member> members, bool everywhere);
 
- private:
   /// What a rank has of a member.
   struct Piece {
     size_t member;
@@ -44,6 +43,10 @@ class StateShards {
     ParameterPart part;
   };
   using Bucket = std::vector<Piece>;  // ordered by rank
+  /// All pieces of the members of the last assign() that are shared; a member's are in one of these.
+  const std::vector<Bucket>& buckets() const noexcept { return buckets_; }
+
+ private:
   struct Key {
     const KernelRule* rule;
     bool is_updated;

@@ -90,6 +90,7 @@ Optimizer::Step::Step(Impl& impl)
     : impl_{impl},
       self_{*impl.self},
       shards_{impl.exchange != nullptr ? impl.exchange->shards() : nullptr},
+      divided_{self_.divided_gradients()},
       lists_{std::move(impl.lists)} {
   impl.warn_of_unused_gradients();
   entries_.reserve(impl.members.size());
@@ -102,16 +103,26 @@ Optimizer::Step::Step(Impl& impl)
       const ScopedGraphCapture once(nullptr);
       parameter.set_array(array.contiguous());
     }
-    const detail::VariableNode* const gradient = parameter.node()->grad;
-    if (gradient == nullptr) {
-      parameter.set_grad(zeros_like(parameter.array()));
-      entry.has_zero_gradient = true;
-    } else if (!same_layout(gradient->array, parameter.array())) {
-      parameter.set_grad(conform(gradient->array, parameter.array()));
-    }
+    if (divided_ == nullptr) prepare_gradient(entry);
     rules_.push_back(entry.rule);
   }
   list_stepped();
+}
+
+void Optimizer::Step::prepare_gradient(Entry& entry) const {
+  Parameter& parameter = *entry.parameter;
+  const detail::VariableNode* const gradient = parameter.node()->grad;
+  if (gradient == nullptr) {
+    parameter.set_grad(zeros_like(parameter.array()));
+    entry.has_zero_gradient = true;
+  } else if (!same_layout(gradient->array, parameter.array())) {
+    parameter.set_grad(conform(gradient->array, parameter.array()));
+  }
+}
+
+Array Optimizer::Step::square_sum() const {
+  if (divided_ == nullptr || stepped_.empty()) return optimizer_hooks::gradient_square_sum(stepped_);
+  return divided_->square_sum(stepped_.front()->device());
 }
 
 Optimizer::Step::~Step() {
@@ -126,7 +137,7 @@ void Optimizer::Step::run() {
     case Impl::Scaling::none:
       return run_guarded(Array(), Array());
     case Impl::Scaling::device:
-      return run_guarded(optimizer_hooks::gradient_square_sum(stepped_), Array());
+      return run_guarded(square_sum(), Array());
     default:
       return run_as_chainer();
   }
@@ -214,6 +225,11 @@ void Optimizer::Step::find_scales(const Array& loss_scale) {
   for (Entry& entry : entries_) {
     const Parameter& parameter = *entry.parameter;
     if (!parameter.is_initialized()) continue;
+    if (divided_ != nullptr) {
+      const auto* const own = divided_->of(parameter);
+      if (own != nullptr) entry.scale = have_own ? own->scale : GradientScale{.device = loss_scale};
+      continue;
+    }
     entry.scale.device = have_own ? parameter.device_loss_scale() : loss_scale;
     entry.scale.host = have_own && !entry.scale.device.is_defined() ? parameter.loss_scale() : 1;
   }
@@ -349,18 +365,22 @@ void Optimizer::Step::prepare_states(KernelRule& rule, const Array& array) const
   }
 }
 
+// After a hook's work.
+void Optimizer::Step::conform_gradient(Parameter& differentiated) {
+  if (differentiated.node()->grad == nullptr) {
+    differentiated.set_grad(zeros_like(differentiated.array()));
+  } else if (!same_layout(gradient_of(differentiated), differentiated.array())) {
+    differentiated.set_grad(conform(gradient_of(differentiated), differentiated.array()));
+  }
+}
+
 void Optimizer::Step::update_parameters() {
   if (shards_ != nullptr) parts_.resize(entries_.size());
   for (size_t i = 0; i < entries_.size(); ++i) {
     Entry& entry = entries_[i];
     if (!entry.is_updated()) continue;
     call_rule_hooks(HookTiming::pre, entry);
-    Parameter& differentiated = *entry.differentiated;
-    if (differentiated.node()->grad == nullptr) {  // a hook's work, as the other layouts
-      differentiated.set_grad(zeros_like(differentiated.array()));
-    } else if (!same_layout(gradient_of(differentiated), differentiated.array())) {
-      differentiated.set_grad(conform(gradient_of(differentiated), differentiated.array()));
-    }
+    if (divided_ == nullptr) conform_gradient(*entry.differentiated);
     if (entry.rule->part && entry.rule->part->size() == 0) continue;
     if (shards_ != nullptr) take_parts(i);
     prepare_states(*entry.rule, updated(i));

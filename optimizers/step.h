@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "kusari/framework/core/array.h"
+#include "kusari/optimizers/divided_gradients.h"
 #include "kusari/optimizers/optimizer_impl.h"
 #include "kusari/optimizers/state_shards.h"
 #include "kusari/optimizers/step_record.h"
@@ -35,6 +36,9 @@ class Optimizer::Step {
 
   void run_as_chainer();
   bool gradients_are_finite() const;
+  Array square_sum() const;
+  void prepare_gradient(Entry& entry) const;
+  static void conform_gradient(Parameter& differentiated);
   void find_scales(const Array& loss_scale);
   std::vector<detail::StateShards::Member> shard_members() const;
   void assign_parts();
@@ -70,7 +74,8 @@ class Optimizer::Step {
 
   Impl& impl_;
   Optimizer& self_;
-  detail::StateShards* shards_;  // null: this rank updates all
+  detail::StateShards* shards_;        // null: this rank updates all
+  detail::DividedGradients* divided_;  // null: parameters hold their gradients
   Array guard_;
   Impl::StepLists lists_;
   std::vector<Entry>& entries_ = lists_.entries;

@@ -53,7 +53,8 @@ void Optimizer::Step::take_parts(size_t i) {
   const auto own = [&](const Array& array) { return entry.rule->part ? part_of(array, *entry.rule->part) : array; };
   const Array copy = own(entry.parameter->array());
   parts_[i] = {.updated = entry.stepped != entry.parameter ? entry.rule->master->array() : copy,
-               .gradient = own(gradient_of(*entry.differentiated)),
+               .gradient = divided_ != nullptr ? divided_->of(*entry.parameter)->gradient
+                                               : own(gradient_of(*entry.differentiated)),
                .copy = copy};
 }
 

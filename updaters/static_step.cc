@@ -78,9 +78,23 @@ void StaticStep::update(Optimizer& optimizer, std::span<const Variable> inputs) 
     const auto scope = OptimizerAccess::changing_forward_scope(optimizer);
     return graphs::Surroundings::now();
   }();
-  if (whole_.replay(step, all, surroundings)) return;
-  if (has_obstacle(optimizer)) return update_alone();
-  whole_.run(step, all, surroundings);
+  const bool exchanges = OptimizerAccess::exchanges(optimizer);
+  const int stage = exchanges ? whole_.stage(step, all, surroundings) : 0;
+  if (!exchanges && whole_.replay(step, all, surroundings)) return;
+  if (stage == 0 && has_obstacle(optimizer)) return update_alone();
+  if (!exchanges) return whole_.run(step, all, surroundings);
+  if (OptimizerAccess::needs_plain_step(optimizer)) return Call::step(&call, all);
+  using Agreed = GradientExchange::StaticStep;
+  const Agreed agreed = OptimizerAccess::begin_static_step(optimizer, stage);
+  if (agreed == Agreed::replayed) {
+    const auto scope = OptimizerAccess::rank_scope(optimizer);
+    whole_.replay(step, all, surroundings);
+  } else if (agreed == Agreed::recorded && stage == 0) {
+    whole_.run(step, all, surroundings);
+  } else {
+    if (agreed == Agreed::forgotten) whole_.clear();
+    Call::step(&call, all);
+  }
 }
 
 Variable StaticStep::loss(Optimizer& optimizer, std::span<const Variable> inputs) {

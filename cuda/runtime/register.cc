@@ -1,6 +1,8 @@
 #include "kusari/cuda/runtime/register.h"
 
+#include "kusari/cuda/libraries/nccl.h"
 #include "kusari/cuda/runtime/backend.h"
+#include "kusari/framework/kernels/exchange.h"
 
 namespace kusari::cuda {
 
@@ -36,6 +38,10 @@ void register_kernels(Backend& backend) {
   register_decompositions(backend);
   register_ordering(backend);
   register_sum_rows(backend);
+  register_exchange(backend);
+#ifdef KUSARI_WITH_NCCL  // its header was found
+  register_nccl(backend);
+#endif
   register_connectionist_temporal_classification(backend);
   register_attention(backend);
   register_recurrent(backend);

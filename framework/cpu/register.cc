@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "kusari/framework/core/memory.h"
+#include "kusari/framework/kernels/exchange.h"
 
 namespace kusari {
 namespace {
@@ -36,6 +37,7 @@ class CpuBackend final : public Backend {
     cpu::register_row_products(*this);
     cpu::register_optimizer(*this);
     cpu::register_sum_rows(*this);
+    register_exchange(*this);
     cpu::register_summary(*this);
     cpu::register_value_statistics(*this);
     cpu::register_batch_normalization(*this);

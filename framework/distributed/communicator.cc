@@ -10,8 +10,11 @@
 #include "kusari/framework/core/error.h"
 #include "kusari/framework/core/kernel.h"
 #include "kusari/framework/core/number_text.h"
+#include "kusari/framework/distributed/array_messages.h"
 #include "kusari/framework/distributed/multi_node_optimizer.h"
+#include "kusari/framework/functions/math/basic_math.h"
 #include "kusari/framework/kernels/all_reduce.h"
+#include "kusari/framework/kernels/device_group.h"
 #include "kusari/framework/kernels/sum_rows.h"
 #include "kusari/framework/links/link.h"
 #include "kusari/framework/serializers/dictionary_message.h"
@@ -27,6 +30,7 @@ struct Communicator::State {
   std::shared_ptr<Group> group;
   std::string name;
   CommunicatorOptions options;
+  std::shared_ptr<DeviceGroups> device_groups;  // null: arrays travel through the host
 };
 
 namespace {
@@ -60,23 +64,6 @@ void check_defined(const char* method, const Array& array) {
   }
 }
 
-std::vector<std::string> packed(const char* method, std::span<const Array> arrays) {
-  std::vector<std::string> messages;
-  for (const Array& array : arrays) {
-    check_defined(method, array);
-    messages.push_back(pack_array(array));
-  }
-  return messages;
-}
-
-Array unpacked(const std::string& message, const Device& device) { return unpack_array(message).to_device(device); }
-
-std::vector<Array> unpacked(const std::vector<std::string>& messages, const Device& device) {
-  std::vector<Array> arrays;
-  for (const std::string& message : messages) arrays.push_back(unpacked(message, device));
-  return arrays;
-}
-
 Device device_of(std::span<const Array> arrays) {
   for (const Array& array : arrays) {
     if (array.is_defined()) return array.device();
@@ -93,26 +80,17 @@ std::string kind_of(std::span<const Array> arrays) {
   return text;
 }
 
-// Sums need alike arrays everywhere, which all ranks find out together.
-void check_alike(Group& group, const char* operation, const char* method, std::span<const Array> arrays) {
-  for (const Array& array : arrays) {
-    if (array.dtype() != Dtype::bool_) continue;
-    throw TypeError(std::string("Communicator::") + method + ": the array has dtype bool: it must hold numbers");
-  }
-  const std::string own = kind_of(arrays);
-  const std::vector<std::string> kinds = group.allgather({operation}, own);
-  for (int rank = 0; rank < group.size(); ++rank) {
-    const std::string& kind = kinds[static_cast<size_t>(rank)];
-    if (kind == kinds[0]) continue;
-    throw TypeError(std::string("Communicator::") + method + ": " + group.describe(rank) + " gives " + kind + " but " +
-                    group.describe(0) + " gives " + kinds[0] + ": they must be alike");
-  }
-}
-
 /// Contiguous elements of one's own on the CPU.
 Array host_copy(const Array& array) {
   const Array host = array.to_device(Device()).contiguous();
   return host.is_same(array) || &host.storage() == &array.storage() ? host.copy() : host;
+}
+
+/// The same on the array's device.
+Array own_copy(const Array& array) {
+  const Array copy = empty(array.shape(), array.dtype(), array.device());
+  copy.copy_from(array);
+  return copy;
 }
 
 }  // namespace
@@ -122,13 +100,19 @@ GradientExchangeOptions exchange_options(const Communicator& communicator) {
   if (communicator.name() == "naive") options.bucket_bytes = 0;
   if (communicator.name() == "flat") options.bucket_bytes = std::numeric_limits<int64_t>::max();
   options.exchanges = communicator.name() != "dummy";
+  options.device_groups = communicator.shared_device_groups();
   return options;
 }
 
 Communicator::Communicator() : Communicator(std::make_shared<Group>()) {}
 
 Communicator::Communicator(std::shared_ptr<Group> group, std::string name, const CommunicatorOptions& options)
-    : state_{std::make_shared<State>(State{std::move(group), std::move(name), options})} {}
+    : state_{std::make_shared<State>(State{std::move(group), std::move(name), options, nullptr})} {
+  const bool must_have = state_->name == "pure_nccl";
+  if (must_have || state_->name == "auto") {
+    state_->device_groups = std::make_shared<DeviceGroups>(*state_->group, must_have);
+  }
+}
 
 int Communicator::rank() const noexcept { return state_->group->rank(); }
 int Communicator::size() const noexcept { return state_->group->size(); }
@@ -140,6 +124,7 @@ const std::string& Communicator::name() const noexcept { return state_->name; }
 const CommunicatorOptions& Communicator::options() const noexcept { return state_->options; }
 Group& Communicator::group() const { return *state_->group; }
 std::shared_ptr<Group> Communicator::shared_group() const { return state_->group; }
+std::shared_ptr<DeviceGroups> Communicator::shared_device_groups() const { return state_->device_groups; }
 
 Communicator Communicator::split(int color, int key) const {
   if (color < 0) {
@@ -149,6 +134,35 @@ Communicator Communicator::split(int color, int key) const {
 }
 
 Communicator Communicator::duplicate() const { return split(0, rank()); }
+
+// Null while arrays travel through the host: the same on all ranks.
+DeviceGroup* Communicator::devices() const {
+  return state_->device_groups != nullptr ? state_->device_groups->made() : nullptr;
+}
+
+// Sums need alike arrays everywhere, which all ranks find out together. What adds them, if they are on devices that
+// can; otherwise null.
+DeviceGroup* Communicator::check_alike(const char* operation, const char* method, std::span<const Array> arrays) const {
+  bool is_on_device = state_->device_groups != nullptr;
+  for (const Array& array : arrays) {
+    is_on_device = is_on_device && !array.device().is_cpu();
+    if (array.dtype() != Dtype::bool_) continue;
+    throw TypeError(std::string("Communicator::") + method + ": the array has dtype bool: it must hold numbers");
+  }
+  const std::string own = kind_of(arrays);
+  const std::vector<std::string> kinds = group().allgather({operation}, own + (is_on_device ? "+" : "-"));
+  bool are_on_devices = true;
+  for (int r = 0; r < size(); ++r) {
+    std::string kind = kinds[static_cast<size_t>(r)], first = kinds[0];
+    are_on_devices = are_on_devices && kind.back() == '+';
+    kind.pop_back();
+    first.pop_back();
+    if (kind == first) continue;
+    throw TypeError(std::string("Communicator::") + method + ": " + group().describe(r) + " gives " + kind + " but " +
+                    group().describe(0) + " gives " + first + ": they must be alike");
+  }
+  return are_on_devices ? state_->device_groups->of(arrays[0].device()) : nullptr;
+}
 
 void Communicator::send(const Array& data, int dest, int tag) const {
   check_peer(*this, "send", "dest", dest, tag);
@@ -163,38 +177,55 @@ Array Communicator::recv(int source, int tag) const {
 
 Array Communicator::bcast(const Array& data, int root) const {
   check_rank(*this, "bcast", "root", root);
-  if (rank() == root) check_defined("bcast", data);
+  const bool is_sender = rank() == root;
+  if (is_sender) check_defined("bcast", data);
   if (size() == 1) return data.copy();
-  const std::string message = group().bcast({"bcast"}, rank() == root ? pack_array(data) : std::string(), root);
-  return unpacked(message, device_of({&data, 1}));
+  const ArrayMessages arrays(devices());
+  const std::string message = group().bcast({"bcast"}, is_sender ? arrays.message(data) : std::string(), root);
+  return arrays.broadcast(message, data, is_sender, root, device_of({&data, 1}));
 }
 
 std::vector<Array> Communicator::gather(const Array& data, int root) const {
   check_rank(*this, "gather", "root", root);
   check_defined("gather", data);
-  return unpacked(group().gather({"gather"}, pack_array(data), root), data.device());
+  const ArrayMessages arrays(devices());
+  std::vector<Array> sent(static_cast<size_t>(size()));
+  sent[static_cast<size_t>(root)] = data;
+  return arrays.received(group().gather({"gather"}, arrays.message(data), root), sent, data.device());
 }
 
 std::vector<Array> Communicator::allgather(const Array& data) const {
   check_defined("allgather", data);
-  return unpacked(group().allgather({"allgather"}, pack_array(data)), data.device());
+  const ArrayMessages arrays(devices());
+  const std::vector<Array> sent(static_cast<size_t>(size()), data);
+  return arrays.received(group().allgather({"allgather"}, arrays.message(data)), sent, data.device());
 }
 
 Array Communicator::scatter(std::span<const Array> xs, int root) const {
   check_rank(*this, "scatter", "root", root);
+  const std::span<const Array> sent = rank() == root ? xs : std::span<const Array>();
   if (rank() == root) check_count(*this, "scatter", xs.size());
-  const std::vector<std::string> parts = rank() == root ? packed("scatter", xs) : std::vector<std::string>();
-  return unpacked(group().scatter({"scatter"}, parts, root), device_of(xs));
+  for (const Array& x : sent) check_defined("scatter", x);
+  const ArrayMessages arrays(devices());
+  std::vector<std::string> messages(static_cast<size_t>(root) + 1);  // the root's alone is there
+  messages.back() = group().scatter({"scatter"}, arrays.messages(sent), root);
+  return arrays.received(messages, sent, device_of(xs)).back();
 }
 
 std::vector<Array> Communicator::alltoall(std::span<const Array> xs) const {
   check_count(*this, "alltoall", xs.size());
-  return unpacked(group().alltoall({"alltoall"}, packed("alltoall", xs)), device_of(xs));
+  for (const Array& x : xs) check_defined("alltoall", x);
+  const ArrayMessages arrays(devices());
+  return arrays.received(group().alltoall({"alltoall"}, arrays.messages(xs)), xs, device_of(xs));
 }
 
 Array Communicator::allreduce(const Array& data) const {
   check_defined("allreduce", data);
-  check_alike(group(), "all-reduce", "allreduce", {&data, 1});
+  if (DeviceGroup* const devices = check_alike("all-reduce", "allreduce", {&data, 1})) {
+    const Array sum = own_copy(data);
+    devices->all_reduce(sum);
+    return sum;
+  }
   const Array sum = host_copy(data);
   AllReduce(group(), sum).wait();
   return sum.to_device(data.device());
@@ -202,16 +233,32 @@ Array Communicator::allreduce(const Array& data) const {
 
 Array Communicator::reduce(const Array& data, int root) const {
   check_rank(*this, "reduce", "root", root);
-  const Array sum = allreduce(data);
-  return rank() == root ? sum : Array();
+  check_defined("reduce", data);
+  if (DeviceGroup* const devices = check_alike("all-reduce", "reduce", {&data, 1})) {
+    const Array sum = own_copy(data);
+    devices->reduce(sum, root);
+    return rank() == root ? sum : Array();
+  }
+  const Array sum = host_copy(data);
+  AllReduce(group(), sum).wait();
+  return rank() == root ? sum.to_device(data.device()) : Array();
 }
 
 Array Communicator::reduce_scatter(std::span<const Array> xs) const {
   check_count(*this, "reduce_scatter", xs.size());
   for (const Array& x : xs) check_defined("reduce_scatter", x);
-  check_alike(group(), "reduce-scatter", "reduce_scatter", xs);
+  DeviceGroup* const devices = check_alike("reduce-scatter", "reduce_scatter", xs);
+  const auto alike = [&](const Array& x) { return x.shape() == xs[0].shape() && x.dtype() == xs[0].dtype(); };
+  if (devices != nullptr && std::all_of(xs.begin(), xs.end(), alike)) {
+    const Array all = empty({size(), xs[0].size()}, xs[0].dtype(), devices->device());
+    for (int r = 0; r < size(); ++r) all.at(r).copy_from(xs[static_cast<size_t>(r)].reshape({-1}));
+    const Array sum = empty(xs[0].shape(), xs[0].dtype(), devices->device());
+    devices->reduce_scatter(all, sum);
+    return sum;
+  }
+  const ArrayMessages arrays(nullptr);
   const std::vector<Array> parts =
-      unpacked(group().alltoall({"reduce-scatter"}, packed("reduce_scatter", xs)), Device());
+      arrays.received(group().alltoall({"reduce-scatter"}, arrays.messages(xs)), xs, Device());
   const Array& own = parts[0];
   const Array rows = empty({size(), own.size()}, own.dtype());
   for (int r = 0; r < size(); ++r) rows.at(r).copy_from(parts[static_cast<size_t>(r)].reshape({-1}));
@@ -226,7 +273,11 @@ Array Communicator::multi_node_mean(const Array& data) const {
     throw TypeError(std::string("Communicator::multi_node_mean: the array has dtype ") + kusari::name(data.dtype()) +
                     ": it must be floating");
   }
-  check_alike(group(), "all-reduce", "multi_node_mean", {&data, 1});
+  if (DeviceGroup* const devices = check_alike("all-reduce", "multi_node_mean", {&data, 1})) {
+    const Array mean = own_copy((Variable(data, false) / size()).array());
+    devices->all_reduce(mean);
+    return mean;
+  }
   const Array mean = host_copy(data);
   AllReduce(group(), mean, {.scale = 1.0 / size()}).wait();
   return mean.to_device(data.device());

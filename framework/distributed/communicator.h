@@ -18,6 +18,8 @@
 
 namespace kusari {
 
+class DeviceGroup;
+class DeviceGroups;
 class Link;
 namespace collectives {
 class Group;
@@ -142,17 +144,23 @@ class KUSARI_API Communicator {
   /// The ranks and how bytes travel among them.
   collectives::Group& group() const;
   std::shared_ptr<collectives::Group> shared_group() const;
+  /// What arrays on GPUs travel by; null where they travel through the host.
+  std::shared_ptr<DeviceGroups> shared_device_groups() const;
 
  private:
+  DeviceGroup* devices() const;
+  DeviceGroup* check_alike(const char* operation, const char* method, std::span<const Array> arrays) const;
+
   struct State;
   std::shared_ptr<State> state_;
 };
 
 /// `name`: "auto" or one of Chainer's. On the CPU all of them give the same results by MPI; "naive" exchanges each
-/// gradient by itself, "flat" all gradients of one dtype at once, the others by buckets of some MiB. "pure_nccl" and
-/// "non_cuda_aware" exchange gradients of CUDA arrays through the host. "dummy" does everything but exchange gradients.
-/// Loads MPI, if a launcher started this program. Throws ValueError for another name, DeviceError when a launcher
-/// started several processes and MPI is not there, StateError when MPI does not see the launcher's processes.
+/// gradient by itself, "flat" all gradients of one dtype at once, the others by buckets of some MiB. With "auto" and
+/// "pure_nccl" arrays on GPUs, one for each rank, travel by NCCL, and with the others through the host; where NCCL
+/// cannot be used, "auto" does so, too, and "pure_nccl" throws DeviceError. "dummy" does everything but exchange
+/// gradients. Loads MPI, if a launcher started this program. Throws ValueError for another name, DeviceError when a
+/// launcher started several processes and MPI is not there, StateError when MPI does not see the launcher's processes.
 KUSARI_API Communicator create_communicator(const std::string& name = "auto", const CommunicatorOptions& options = {});
 
 /// The rank that the launcher gave this process, and of how many, read from the environment: MPI is not loaded. For

@@ -48,7 +48,8 @@ void detail::make_multi_node(Optimizer& optimizer, const Communicator& communica
   if (options.overlap && options.double_buffering) {
     throw ValueError("create_multi_node_optimizer: overlap and double_buffering are both given: one of them must do");
   }
-  if (options.shard_optimizer && !exchange.exchanges) {
+  const Sharding sharding = options.shard_optimizer;
+  if (sharding != Sharding::kNone && !exchange.exchanges) {
     throw ValueError("create_multi_node_optimizer: shard_optimizer is given, but the communicator '" +
                      communicator.name() + "' exchanges nothing");
   }
@@ -59,8 +60,15 @@ void detail::make_multi_node(Optimizer& optimizer, const Communicator& communica
   }
   exchange.chainer_compatible = options.chainer_compatible;
   check_parts(communicator, options, exchange);
-  exchange.shards_state = options.shard_optimizer;
-  exchange.overlaps = options.overlap;
+  if (sharding == Sharding::kGradients &&
+      (options.double_buffering || options.reproducible != 0 || options.chainer_compatible)) {
+    throw ValueError(
+        "create_multi_node_optimizer: shard_optimizer is kGradients, and double_buffering, reproducible or "
+        "chainer_compatible is given, which need whole gradients");
+  }
+  exchange.shards_state = sharding != Sharding::kNone;
+  exchange.shards_gradients = sharding == Sharding::kGradients;
+  exchange.overlaps = options.overlap || exchange.shards_gradients;
   exchange.double_buffering = options.double_buffering;
   exchange.parts = options.reproducible;
   kusari::detail::attach_exchange(optimizer,

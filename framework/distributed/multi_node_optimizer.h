@@ -1,6 +1,7 @@
 #pragma once
 
 #include <concepts>
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <type_traits>
@@ -12,6 +13,24 @@
 #include "kusari/optimizers/optimizer.h"
 
 namespace kusari::distributed {
+
+/// What each rank has a part of, instead of all of it.
+enum class Sharding : uint8_t {
+  kNone,
+  kState,      ///< the optimizer's state (ZeRO's first stage)
+  kGradients,  ///< the state, and the gradients: as soon as backward is done with them (ZeRO's second stage)
+};
+
+/// An option: `true` is Sharding::kState.
+class ShardingOption {
+ public:
+  ShardingOption(bool is_on = false) noexcept : level_{is_on ? Sharding::kState : Sharding::kNone} {}
+  ShardingOption(Sharding level) noexcept : level_{level} {}
+  operator Sharding() const noexcept { return level_; }
+
+ private:
+  Sharding level_;
+};
 
 struct MultiNodeOptimizerOptions {
   /// Gradients of one dtype travel together up to this many bytes; what the communicator does when not given.
@@ -27,7 +46,11 @@ struct MultiNodeOptimizerOptions {
   /// are. LARS, LAMB and a ComposedOptimizer divide whole parameters among the ranks, others their elements.
   /// UpdateRule::state() is this rank's part, its elements in a row. multi_node_snapshot gathers the state; to save
   /// it otherwise, see gather_optimizer_state.
-  bool shard_optimizer = false;
+  /// With Sharding::kGradients each rank gets the mean of its part's gradients alone, and what backward has computed of
+  /// the others is freed as it is sent, as with `overlap`, which it implies; after backward parameters have no
+  /// gradients. Hooks and observers (also chainer_compatible loss scaling) see whole gradients, which all ranks then
+  /// have until the step ends. Not with double_buffering, reproducible or chainer_compatible.
+  ShardingOption shard_optimizer = false;
   /// K: each batch is computed in K parts (the examples k, k + K, ...), one after the other on a rank that has several,
   /// and their gradients are added in one binary tree: the same bits with 1, 2, 4, ..., K ranks. K is a power of two.
   /// On the CPU, for gradients of float32 or float64, with update(lossfun, x, t) or StandardUpdater, whose arguments'

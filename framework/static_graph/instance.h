@@ -63,6 +63,8 @@ class KUSARI_API Instance {
   /// bound as an input before.
   void run(Phase phase, RandomState first);
 
+  /// How far the device has got with a graph of the phase's steps: 0 at the start, or without graphs.
+  int graph_stage(Phase phase) const noexcept;
   /// What a view holds, for the caller; undefined for an undefined view. Valid for an array of Place::renewed or
   /// of somebody else as long as it is held, for others until the next run of the forward phase.
   Array array_of(const View& view) const;

@@ -57,6 +57,10 @@ void Instance::addresses_changed() noexcept {
   }
 }
 
+int Instance::graph_stage(Phase phase) const noexcept {
+  return graphs_ == nullptr ? 0 : static_cast<int>(graphs_->of(phase).state);
+}
+
 void Instance::run_graphs(Phase phase, RandomState first) {
   using State = Graphs::State;
   Graphs::OfPhase& graphs = graphs_->of(phase);
@@ -79,7 +83,7 @@ void Instance::run_graphs(Phase phase, RandomState first) {
   graphs.is_next_known = false;  // until all of it is under way
   for (const SlotIndex slot : graphs.written) storages_[static_cast<size_t>(slot)]->mark_written();
   for (const Graphs::Segment& segment : graphs.segments) {
-    if (segment.is_code) {
+    if (segment.is_on_host) {
       execute(segment.steps);
     } else {
       const profiler::Range range(graphs.name);
@@ -105,16 +109,16 @@ bool Instance::capture(Phase phase, uint64_t seed) {
   int32_t last_kernel = -1;
   graphs_->forget(graphs);
   for (int32_t i = range.begin; i < range.end; ++i) {
-    const bool is_code = steps[static_cast<size_t>(i)].is_code();
-    if (!is_code) last_kernel = i;
-    if (is_code || graphs.segments.empty() || graphs.segments.back().is_code) {
-      graphs.segments.push_back({.steps = {i, i + 1}, .is_code = is_code, .graph = nullptr});
+    const bool is_on_host = runs_on_host(steps[static_cast<size_t>(i)]);
+    if (!is_on_host) last_kernel = i;
+    if (is_on_host || graphs.segments.empty() || graphs.segments.back().is_on_host) {
+      graphs.segments.push_back({.steps = {i, i + 1}, .is_on_host = is_on_host, .graph = nullptr});
     } else {
       graphs.segments.back().steps.end = i + 1;
     }
   }
   for (Graphs::Segment& segment : graphs.segments) {
-    if (segment.is_code) continue;
+    if (segment.is_on_host) continue;
     size_t reached = 0;
     device.backend().begin_graph(device.index());
     try {

@@ -19,7 +19,7 @@ struct Instance::Graphs {
   /// Steps between which the host has nothing to do, or one at which it has.
   struct Segment {
     Plan::Range steps;
-    bool is_code;
+    bool is_on_host;
     void* graph;
   };
   struct OfPhase {

@@ -13,6 +13,7 @@
 #include "kusari/framework/static_graph/passes/fuse_excitation.h"
 #include "kusari/framework/static_graph/passes/fuse_gelu.h"
 #include "kusari/framework/static_graph/passes/fuse_pointwise.h"
+#include "kusari/framework/static_graph/passes/hoist_exchanges.h"
 #include "kusari/framework/static_graph/passes/lower_quantized.h"
 #include "kusari/framework/static_graph/passes/lower_quantized_additions.h"
 
@@ -42,6 +43,7 @@ PassLog run_passes(Program& program, const StaticGraphPasses& passes) {
   if (passes.concat_in_place) concat_in_place(program, log);
   if (passes.fuse_pointwise) fuse_pointwise(program, log);
   if (passes.dead_kernels) dead_kernels(program, log);
+  if (passes.hoist_exchanges) hoist_exchanges(program, log);
   return log;
 }
 

@@ -17,9 +17,10 @@ struct StaticGraphPasses {
   bool lower_quantized = true;           ///< inference: what is computed of 8 bits computes with the integers
   bool concat_in_place = true;           ///< results are written where a concatenation copies them to
   bool fuse_pointwise = true;            ///< chains of pointwise kernels in one loop
+  bool hoist_exchanges = true;           ///< gradients leave for other processes as soon as they are computed
 
   static constexpr StaticGraphPasses none() {
-    return {false, false, false, false, false, false, false, false, false, false, false, false};
+    return {false, false, false, false, false, false, false, false, false, false, false, false, false};
   }
 };
 

@@ -1,7 +1,11 @@
 #include "kusari/framework/static_graph/program.h"
 
+#include <algorithm>
+#include <iterator>
+
 #include "kusari/framework/core/backend.h"
 #include "kusari/framework/core/error.h"
+#include "kusari/framework/kernels/exchange.h"
 
 namespace kusari::graphs {
 
@@ -23,6 +27,12 @@ Operand operand_of(Kind kind, std::vector<View> views) {
 
 View view_of(SlotIndex slot, const Shape& shape, const Strides& strides, Dtype dtype) {
   return {.slot = slot, .dtype = dtype, .shape = shape, .strides = strides};
+}
+
+bool runs_on_host(const Step& step) noexcept {
+  static const int on_host[] = {kernel_id<kernels::StartExchange>().index, kernel_id<kernels::FinishExchange>().index,
+                                kernel_id<kernels::LookAtExchange>().index};
+  return step.is_code() || std::find(std::begin(on_host), std::end(on_host), step.id.index) != std::end(on_host);
 }
 
 Step detail::make_step(const char* name, KernelId id, const Device& device, Phase phase, std::vector<Operand> operands,

@@ -96,6 +96,10 @@ struct Step {
   }
 };
 
+/// Whether the host does it at this place: code, or an exchange with other processes. No graph of a device has it in
+/// it.
+KUSARI_API bool runs_on_host(const Step& step) noexcept;
+
 struct Program {
   std::string name;  ///< of the static graph, for messages
   std::vector<Slot> slots;

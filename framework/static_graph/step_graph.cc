@@ -116,6 +116,9 @@ class StepGraph::Recorded {
   std::string changed(Link* model) { return bindings_.changed(model); }
   const Plan& plan() const noexcept { return plan_; }
   const PassLog& pass_log() const noexcept { return log_; }
+  int stage() const noexcept {
+    return instance_ && plan_.uses_graphs() ? 1 + instance_->graph_stage(Phase::forward) : 0;
+  }
 
   void replay(std::span<const Variable> inputs) {
     for (const Recording::Kept& kept : kept_) *kept.member = Variable();
@@ -292,15 +295,25 @@ void StepGraph::give_up(Entry& entry, const std::string& reason) const {
             ") run define-by-run from now on: " + reason);
 }
 
-bool StepGraph::replay(const Step& step, std::span<const Variable> inputs, const Surroundings& surroundings) {
+StepGraph::Entry* StepGraph::find_recorded(const Step& step, std::span<const Variable> inputs,
+                                           const Surroundings& surroundings) {
   Entry* const entry = find(inputs, surroundings);
-  if (entry == nullptr || entry->recorded == nullptr) return false;
+  if (entry == nullptr || entry->recorded == nullptr) return nullptr;
   std::string change = entry->recorded->changed(step.model);
-  if (!change.empty()) {
-    entry->reason = std::move(change);
-    entry->recorded = nullptr;
-    return false;
-  }
+  if (change.empty()) return entry;
+  entry->reason = std::move(change);
+  entry->recorded = nullptr;
+  return nullptr;
+}
+
+int StepGraph::stage(const Step& step, std::span<const Variable> inputs, const Surroundings& surroundings) {
+  const Entry* const entry = find_recorded(step, inputs, surroundings);
+  return entry == nullptr ? 0 : 1 + entry->recorded->stage();
+}
+
+bool StepGraph::replay(const Step& step, std::span<const Variable> inputs, const Surroundings& surroundings) {
+  Entry* const entry = find_recorded(step, inputs, surroundings);
+  if (entry == nullptr) return false;
   const profiler::Range range("replay");
   try {
     entry->recorded->replay(inputs);

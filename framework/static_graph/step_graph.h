@@ -36,6 +36,9 @@ class KUSARI_API StepGraph {
   StepGraph& operator=(const StepGraph&) = delete;
   ~StepGraph();
 
+  /// 0: replay() has nothing to replay. Otherwise how far a device has got with making a graph of its own of it, from 1
+  /// on.
+  int stage(const Step& step, std::span<const Variable> inputs, const Surroundings& surroundings);
   /// Replays a step that was recorded with inputs of this kind in the same surroundings. False: there is none, or it is
   /// out of date.
   bool replay(const Step& step, std::span<const Variable> inputs, const Surroundings& surroundings);
@@ -56,6 +59,7 @@ class KUSARI_API StepGraph {
   struct Entry;
 
   Entry* find(std::span<const Variable> inputs, const Surroundings& surroundings) const noexcept;
+  Entry* find_recorded(const Step& step, std::span<const Variable> inputs, const Surroundings& surroundings);
   Entry* add(std::span<const Variable> inputs, const Surroundings& surroundings);
   void record(Entry& entry, const Step& step, std::span<const Variable> inputs);
   void give_up(Entry& entry, const std::string& reason) const;

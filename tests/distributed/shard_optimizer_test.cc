@@ -2,6 +2,7 @@
 #include <limits>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <doctest/doctest.h>
@@ -9,6 +10,7 @@
 #include "kusari/framework/amp/grad_scaler.h"
 #include "kusari/framework/core/config.h"
 #include "kusari/framework/core/error.h"
+#include "kusari/framework/core/memory.h"
 #include "kusari/framework/core/random.h"
 #include "kusari/framework/datasets/tuple_dataset.h"
 #include "kusari/framework/distributed/multi_node_optimizer.h"
@@ -22,6 +24,7 @@
 #include "kusari/optimizers/lamb.h"
 #include "kusari/optimizers/lars.h"
 #include "kusari/optimizers/momentum_sgd.h"
+#include "kusari/optimizers/optimizer_access.h"
 #include "kusari/optimizers/optimizer_hooks.h"
 #include "kusari/optimizers/sgd.h"
 #include "kusari/tests/distributed/rank_results.h"
@@ -36,6 +39,7 @@ using namespace testing;
 
 using distributed::Communicator;
 using distributed::create_multi_node_optimizer;
+using distributed::Sharding;
 
 using Values = std::vector<double>;
 
@@ -66,7 +70,7 @@ struct Setting {
 
 /// Parameters of each rank after some steps.
 template <class Make>
-std::vector<Values> train(int ranks, bool shards, const Make& make, const Setting& setting) {
+std::vector<Values> train(int ranks, Sharding shards, const Make& make, const Setting& setting) {
   const auto config = using_config(&Config::dtype, setting.dtype);
   random::seed(5);
   return on_ranks<Values>(ranks, [&](Communicator& comm) {
@@ -118,9 +122,11 @@ TEST_CASE("shard_optimizer: the steps are those of every rank for itself, to the
       CAPTURE(name);
       for (const int ranks : {2, 4}) {
         CAPTURE(ranks);
-        const std::vector<Values> sharded = train(ranks, true, make, setting);
-        const Values plain = train(ranks, false, make, setting)[0];
-        for (const Values& values : sharded) CHECK(values == plain);
+        const Values plain = train(ranks, Sharding::kNone, make, setting)[0];
+        for (const Sharding level : {Sharding::kState, Sharding::kGradients}) {
+          CAPTURE(static_cast<int>(level));
+          for (const Values& values : train(ranks, level, make, setting)) CHECK(values == plain);
+        }
       }
     };
     check("Adam", [] { return optimizers::Adam(); });
@@ -153,11 +159,47 @@ TEST_CASE("shard_optimizer: each rank of four has a quarter of the bytes") {
   }
 }
 
+TEST_CASE("shard_optimizer: with divided gradients each rank of four has a quarter of these, too") {
+  int64_t gradients = 0;
+  // Of all ranks together, when each has the gradients that its step takes.
+  const auto held = [&](Sharding level) {
+    int64_t bytes = 0;
+    distributed::run_ranks(4, [&](Communicator& comm) {
+      auto model = links::classifier(TestMlp(16384));
+      auto optimizer = create_multi_node_optimizer(optimizers::SGD(), comm, {.shard_optimizer = level});
+      optimizer.setup(model);
+      step(model, optimizer, comm, 0);
+      const TestBatch batch = test_batch(16, {20}, 1).part(comm.rank(), comm.size());
+      model.cleargrads();
+      model(Variable(batch.x, false), Variable(batch.t, false)).backward();
+      const Array norm = detail::OptimizerAccess::squared_norm(optimizer);
+      comm.barrier();
+      if (comm.is_root()) {
+        bytes = memory::statistics().allocated;
+        gradients = 0;
+        for (Parameter* const parameter : model.params()) {
+          gradients += parameter->array().nbytes();
+          CHECK(parameter->grad().is_defined() == (level != Sharding::kGradients));
+        }
+      }
+      comm.barrier();
+      CHECK(norm.item<double>() > 0);
+      optimizer.update();
+    });
+    return bytes;
+  };
+  const int64_t whole = held(Sharding::kState), divided = held(Sharding::kGradients);
+  CHECK(static_cast<double>(whole - divided) >= 0.9 * 3 * static_cast<double>(gradients));
+}
+
 TEST_CASE("shard_optimizer: a step that overflows on one rank is skipped on all") {
   distributed::run_ranks(3, [](Communicator& comm) {
-    for (const bool is_scaler : {false, true}) {
+    for (const auto& [is_scaler, level] : {std::pair(false, Sharding::kState),
+                                           {true, Sharding::kState},
+                                           {false, Sharding::kGradients},
+                                           {true, Sharding::kGradients}}) {
       auto model = links::classifier(TestMlp());
-      auto optimizer = create_multi_node_optimizer(optimizers::Adam(), comm, {.shard_optimizer = true});
+      auto optimizer = create_multi_node_optimizer(optimizers::Adam(), comm, {.shard_optimizer = level});
       optimizer.setup(model);
       step(model, optimizer, comm, 0);
       const Values before = values_of(model);
@@ -183,7 +225,7 @@ TEST_CASE("shard_optimizer: a step that overflows on one rank is skipped on all"
 }
 
 TEST_CASE("shard_optimizer: parameters that are frozen and thawed, and state that is read") {
-  const auto run = [](bool shards, bool reads_at_root) {
+  const auto run = [](Sharding shards, bool reads_at_root) {
     random::seed(9);
     return on_ranks<Values>(3, [&](Communicator& comm) {
       auto model = links::classifier(TestMlp());
@@ -209,9 +251,10 @@ TEST_CASE("shard_optimizer: parameters that are frozen and thawed, and state tha
   };
   for (const bool reads_at_root : {false, true}) {
     CAPTURE(reads_at_root);
-    const std::vector<Values> sharded = run(true, reads_at_root);
-    const Values plain = run(false, reads_at_root)[0];
-    for (const Values& values : sharded) CHECK(values == plain);
+    const Values plain = run(Sharding::kNone, reads_at_root)[0];
+    for (const Sharding level : {Sharding::kState, Sharding::kGradients}) {
+      for (const Values& values : run(level, reads_at_root)) CHECK(values == plain);
+    }
   }
 }
 
@@ -249,7 +292,7 @@ TEST_CASE("shard_optimizer: what is written is what an optimizer has that is not
 
 struct Run {
   int ranks;
-  bool shards;
+  Sharding shards;
   int64_t iterations;
 };
 
@@ -274,13 +317,19 @@ Values resume(const Run& run, const std::string& out) {
 
 TEST_CASE("shard_optimizer: a snapshot goes on with any number of ranks, divided or not") {
   const ScratchDirectory scratch;
-  for (const Run& next : {Run{4, true, 12}, {2, true, 12}, {3, true, 12}, {1, true, 12}, {2, false, 12}}) {
+  for (const Run& next : {Run{4, Sharding::kState, 12},
+                          {2, Sharding::kState, 12},
+                          {3, Sharding::kGradients, 12},
+                          {1, Sharding::kState, 12},
+                          {2, Sharding::kNone, 12}}) {
     CAPTURE(next.ranks);
-    CAPTURE(next.shards);
-    const std::string name = scratch / (std::to_string(next.ranks) + (next.shards ? "s" : "p"));
-    for (const bool shards : {true, false}) resume({4, shards, 6}, name + (shards ? "1" : "0"));
-    const Values from_parts = resume(next, name + "1");
-    CHECK(from_parts == resume({next.ranks, false, 12}, name + "0"));
+    const std::string name =
+        scratch / (std::to_string(next.ranks) + "_" + std::to_string(static_cast<int>(next.shards)) + "_");
+    const Sharding levels[] = {Sharding::kNone, Sharding::kState, Sharding::kGradients};
+    for (const Sharding level : levels) resume({4, level, 6}, name + std::to_string(static_cast<int>(level)));
+    const Values plain = resume({next.ranks, Sharding::kNone, 12}, name + "0");
+    CHECK(resume(next, name + "1") == plain);
+    CHECK(resume(next, name + "2") == plain);
   }
 }
 
@@ -291,6 +340,12 @@ TEST_CASE("shard_optimizer: what it cannot do") {
         create_multi_node_optimizer(optimizers::SGD(), dummy, {.shard_optimizer = true}),
         "create_multi_node_optimizer: shard_optimizer is given, but the communicator 'dummy' exchanges "
         "nothing",
+        ValueError);
+    CHECK_THROWS_WITH_AS(
+        create_multi_node_optimizer(optimizers::SGD(), world,
+                                    {.double_buffering = true, .shard_optimizer = Sharding::kGradients}),
+        "create_multi_node_optimizer: shard_optimizer is kGradients, and double_buffering, reproducible "
+        "or chainer_compatible is given, which need whole gradients",
         ValueError);
     const auto config = using_config(&Config::dtype, Dtype::float16);
     auto model = links::classifier(TestMlp());
