@@ -2,6 +2,7 @@
 #include <limits>
 #include <utility>
 
+#include "kusari/cuda/kernels/channel_sums.h"
 #include "kusari/cuda/kernels/channels.h"
 #include "kusari/cuda/kernels/convolution_depthwise.h"
 #include "kusari/cuda/kernels/convolution_im2col.h"
@@ -28,7 +29,8 @@ struct Problem {
   ConvolutionPass pass;
   const kernels::Convolution& geometry;
   const Array &x, &w, &y, &bias;
-  bool is_added = false;  ///< data_grad: to what x holds
+  bool is_added = false;        ///< data_grad: to what x holds
+  const Array* sums = nullptr;  ///< forward: result too, see ConvolutionForwardWithSums
 
   const Array& result() const {
     return pass == ConvolutionPass::forward ? y : (pass == ConvolutionPass::data_grad ? x : w);
@@ -104,6 +106,7 @@ ConvolutionKey key_of(const Problem& p, const Epilogue& epilogue, const Context&
   key.has_bias = epilogue.bias.is_defined();
   key.activation = epilogue.activation;
   key.is_added = p.is_added;
+  key.has_sums = p.sums != nullptr;
   const bool all_aligned =
       is_aligned(p.x) && is_aligned(p.w) && is_aligned(p.y) && is_aligned(epilogue.z) && is_aligned(epilogue.bias);
   key.alignment = all_aligned ? 16 : itemsize(dtype);
@@ -111,7 +114,7 @@ ConvolutionKey key_of(const Problem& p, const Epilogue& epilogue, const Context&
   key.is_deterministic = settings.cudnn_deterministic;
   key.allows_tensor_cores = settings.use_cudnn_tensor_core != Use::never;
   key.allows_tf32 = settings.use_tf32;
-  key.allows_runtime_compilation = is_fused ? 0 : 1;  // what is fused can be computed in parts
+  key.allows_runtime_compilation = is_fused || p.sums != nullptr ? 0 : 1;  // what is fused can be computed in parts
   key.workspace_limit = static_cast<int64_t>(
       std::min<size_t>(context.workspace_limit(), static_cast<size_t>(std::numeric_limits<int64_t>::max())));
   key.device = context.index();
@@ -151,6 +154,7 @@ Shape missing_behind(const Problem& p) {
 }
 
 bool by_cudnn(const Problem& p, const Epilogue& epilogue, const Array& kept);
+void sum_afterwards(const Problem& p);
 
 // With zeros behind the image: cuDNN has engines that give wrong gradients where the padding differs on the sides.
 bool padded_by_cudnn(const Problem& p, const Shape& missing, const Epilogue& epilogue, const Array& kept) {
@@ -164,7 +168,7 @@ bool padded_by_cudnn(const Problem& p, const Shape& missing, const Epilogue& epi
     wide.fill(0);
     image.copy_from(p.x);
   }
-  if (!by_cudnn({p.pass, p.geometry, wide, p.w, p.y, p.bias}, epilogue, kept)) return false;
+  if (!by_cudnn({p.pass, p.geometry, wide, p.w, p.y, p.bias, false, p.sums}, epilogue, kept)) return false;
   if (makes_image && p.is_added) pointwise_to(p.x, kernels::Add{}, p.x, image);
   if (makes_image && !p.is_added) p.x.copy_from(image);
   return true;
@@ -195,9 +199,12 @@ bool by_cudnn(const Problem& p, const Epilogue& epilogue, const Array& kept) {
                        [&] { return with_channels(context, p.w, route.added_channels); });
     }
   }
-  const ConvolutionPointers pointers = {x.raw_data(), w.raw_data(), p.y.raw_data(),
+  const ConvolutionPointers pointers = {x.raw_data(),
+                                        w.raw_data(),
+                                        p.y.raw_data(),
                                         epilogue.z.is_defined() ? epilogue.z.raw_data() : nullptr,
-                                        epilogue.bias.is_defined() ? epilogue.bias.raw_data() : nullptr};
+                                        epilogue.bias.is_defined() ? epilogue.bias.raw_data() : nullptr,
+                                        p.sums != nullptr ? p.sums->data<float>() : nullptr};
   const auto timed = [&]() -> const ConvolutionPlan& {
     if (!p.is_added || is_timed(route)) return timed_plan(context, route, pointers);
     const Array other = dense(x.shape(), x.dtype(), x.device());  // x must not get the sum once for each measurement
@@ -206,10 +213,14 @@ bool by_cudnn(const Problem& p, const Epilogue& epilogue, const Array& kept) {
     return timed_plan(context, route, trial);
   };
   const ConvolutionPlan& plan = p.geometry.autotune ? timed() : *route.plan;
-  {
+  const auto execute = [&] {
     const RelaxedCapture relaxed;  // cuDNN makes streams of its own and loads kernels
     plan.execute(context.cudnn(), route.key, pointers, workspace(context, static_cast<size_t>(plan.workspace())));
+  };
+  if (p.sums != nullptr && p.geometry.autotune && !pays_off(context, route, execute, [&] { sum_afterwards(p); })) {
+    return false;
   }
+  execute();
   if (route.added_channels > 0 && p.pass == ConvolutionPass::filter_grad) {
     p.w.copy_from(w.slice(1, 0, p.w.shape()[1]));
   }
@@ -280,8 +291,38 @@ bool added_by_cudnn(const Problem& p) {
   return by_cudnn({p.pass, p.geometry, p.x, w, y, p.bias, true}, {}, p.w);
 }
 
+// y and its sums in cuDNN's kernel. False, having done nothing, where that is not to be had: with cuDNN 9 it is for
+// float16 on cards from Ampere to Hopper and the first Blackwells.
+bool summed_by_cudnn(const Problem& p) {
+  const Use use = config().use_cudnn;
+  const Dtype dtype = p.x.dtype();
+  if (use == Use::never || dtype != Dtype::float16 || !has_size_for_cudnn(p)) return false;
+  if (p.y.dtype() != dtype || !p.y.is_channels_last()) return false;
+  const Array x = densified(p.x, dtype), w = prepared_weights(p.w, dtype, p.geometry.weights_are_fixed);
+  if (use == Use::automatic && depthwise_supported(p.geometry, x, w, p.y)) return false;
+  return by_cudnn({p.pass, p.geometry, x, w, p.y, p.bias, false, p.sums}, {}, p.w);
+}
+
+// The same in kernels of their own.
+void sum_afterwards(const Problem& p) {
+  Problem alone = p;
+  alone.sums = nullptr;
+  convolve(alone);
+  take_channel_sums(p.y, *p.sums);
+}
+
 void convolution_forward(Params<kernels::Convolution> geometry, In x, In W, In bias, Out y) {
   convolve({ConvolutionPass::forward, *geometry, x, W, y, bias});
+}
+void convolution_forward_with_sums(Params<kernels::Convolution> geometry, In x, In W, Out y, Out sums) {
+  const Array no_bias;
+  const Array& both = sums;
+  const Problem problem = {ConvolutionPass::forward, *geometry, x, W, y, no_bias, false, &both};
+  if (y->size() == 0 || x->size() == 0 || W->size() == 0) {
+    y->fill(0);
+    return sums->fill(0);
+  }
+  if (!summed_by_cudnn(problem)) sum_afterwards(problem);
 }
 void convolution_fused_forward(Params<kernels::Convolution> geometry, Params<kernels::ConvolutionActivation> activation,
                                In x, In W, In z, In bias, Out y) {
@@ -307,6 +348,7 @@ void convolution_filter_grad(Params<kernels::Convolution> geometry, In x, In gy,
 
 void register_convolution(Backend& backend) {
   backend.add<kernels::ConvolutionForward>(&convolution_forward);
+  backend.add<kernels::ConvolutionForwardWithSums>(&convolution_forward_with_sums);
   backend.add<kernels::ConvolutionFusedForward>(&convolution_fused_forward);
   backend.add<kernels::ConvolutionDataGrad>(&convolution_data_grad);
   backend.add<kernels::ConvolutionDataGradAdded>(&convolution_data_grad_added);

@@ -73,8 +73,12 @@ class GraphBuilder {
   std::span<const int64_t> spatial(const int64_t* values) const { return {values, axes_ - 2}; }
 
   CudnnDescriptor tensor(int64_t id, const int64_t* shape, const int64_t* strides, bool is_virtual = false) const {
+    return tensor(id, shape, strides, is_virtual ? compute_ : element_, is_virtual);
+  }
+  CudnnDescriptor tensor(int64_t id, const int64_t* shape, const int64_t* strides, cudnnDataType_t type,
+                         bool is_virtual) const {
     CudnnDescriptor t(CUDNN_BACKEND_TENSOR_DESCRIPTOR);
-    t.set(CUDNN_ATTR_TENSOR_DATA_TYPE, is_virtual ? compute_ : element_);
+    t.set(CUDNN_ATTR_TENSOR_DATA_TYPE, type);
     t.set(CUDNN_ATTR_TENSOR_DIMENSIONS, sizes(shape));
     t.set(CUDNN_ATTR_TENSOR_STRIDES, sizes(strides));
     t.set(CUDNN_ATTR_TENSOR_UNIQUE_ID, id);
@@ -148,12 +152,29 @@ class GraphBuilder {
       y = pointwise(CUDNN_POINTWISE_ADD, y, &z);
     }
     if (key_.has_bias != 0) {
-      int64_t shape[ConvolutionKey::kMaxAxes] = {1, key_.y[1], 1, 1, 1}, strides[ConvolutionKey::kMaxAxes] = {};
-      set_channels_last_strides(shape, static_cast<int>(axes_), strides);
-      const CudnnDescriptor bias = tensor(kTensorBias, shape, strides);
+      const CudnnDescriptor bias = per_channel(kTensorBias, element_);
       y = pointwise(CUDNN_POINTWISE_ADD, y, &bias);
     }
     if (has_activation) pointwise(CUDNN_POINTWISE_RELU_FWD, y, nullptr);
+    if (key_.has_sums != 0) sums_of(y);
+  }
+
+  // (O), as a tensor that broadcasts to y.
+  CudnnDescriptor per_channel(int64_t id, cudnnDataType_t type) const {
+    int64_t shape[ConvolutionKey::kMaxAxes] = {1, key_.y[1], 1, 1, 1}, strides[ConvolutionKey::kMaxAxes] = {};
+    set_channels_last_strides(shape, static_cast<int>(axes_), strides);
+    return tensor(id, shape, strides, type, false);
+  }
+
+  void sums_of(const CudnnDescriptor& y) {
+    CudnnDescriptor operation(CUDNN_BACKEND_OPERATION_GEN_STATS_DESCRIPTOR);
+    operation.set(CUDNN_ATTR_OPERATION_GENSTATS_MODE, CUDNN_GENSTATS_SUM_SQSUM);
+    operation.set(CUDNN_ATTR_OPERATION_GENSTATS_MATH_PREC, CUDNN_DATA_FLOAT);
+    operation.set(CUDNN_ATTR_OPERATION_GENSTATS_XDESC, y);
+    operation.set(CUDNN_ATTR_OPERATION_GENSTATS_SUMDESC, per_channel(kTensorSums, CUDNN_DATA_FLOAT));
+    operation.set(CUDNN_ATTR_OPERATION_GENSTATS_SQSUMDESC, per_channel(kTensorSquares, CUDNN_DATA_FLOAT));
+    operation.finalize();
+    operations_.push_back(std::move(operation));
   }
 
   const ConvolutionKey& key_;
@@ -248,6 +269,7 @@ std::string text_of(const ConvolutionKey& key) {
   if (key.has_bias != 0) text += " bias";
   if (key.activation == Activation::relu) text += " relu";
   if (key.is_added != 0) text += " added";
+  if (key.has_sums != 0) text += " sums";
   if (key.alignment != 16) add(" alignment ", &key.alignment, 1);
   if (key.is_deterministic != 0) text += " deterministic";
   if (key.allows_tensor_cores == 0) text += " no_tensor_cores";

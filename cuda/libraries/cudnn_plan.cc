@@ -41,16 +41,18 @@ const CudnnDescriptor& ConvolutionPlan::pack_of(const ConvolutionKey& key, const
   for (const Pack& pack : packs_) {
     if (pack.pointers == p && pack.workspace == workspace) return pack.descriptor;
   }
-  int64_t ids[] = {kTensorX, kTensorW, kTensorY, 0, 0};
-  void* pointers[] = {p.x, p.w, p.y, nullptr, nullptr};
+  int64_t ids[] = {kTensorX, kTensorW, kTensorY, 0, 0, 0, 0};
+  void* pointers[] = {p.x, p.w, p.y, nullptr, nullptr, nullptr, nullptr};
   size_t count = 3;
-  if (key.has_z != 0) {
-    ids[count] = kTensorZ;
-    pointers[count++] = p.z;
-  }
-  if (key.has_bias != 0) {
-    ids[count] = kTensorBias;
-    pointers[count++] = p.bias;
+  const auto add = [&](int64_t id, void* pointer) {
+    ids[count] = id;
+    pointers[count++] = pointer;
+  };
+  if (key.has_z != 0) add(kTensorZ, p.z);
+  if (key.has_bias != 0) add(kTensorBias, p.bias);
+  if (key.has_sums != 0) {
+    add(kTensorSums, p.sums);
+    add(kTensorSquares, p.sums + key.y[1]);
   }
   CudnnDescriptor descriptor(CUDNN_BACKEND_VARIANT_PACK_DESCRIPTOR);
   descriptor.set(CUDNN_ATTR_VARIANT_PACK_UNIQUE_IDS, std::span<const int64_t>(ids, count));

@@ -22,10 +22,11 @@ struct PlanTarget {
 /// The card of the text that CUDNN_ATTR_DEVICEPROP_JSON_REPRESENTATION gives for it.
 CudnnDescriptor describe_device(const std::string& json);
 
-/// The addresses of an execution; z and bias where the key has them.
+/// The addresses of an execution; z, bias and sums where the key has them. The sums of squares lie behind the sums.
 struct ConvolutionPointers {
   void *x, *w, *y;
   void *z = nullptr, *bias = nullptr;
+  float* sums = nullptr;
   friend bool operator==(const ConvolutionPointers&, const ConvolutionPointers&) = default;
 };
 

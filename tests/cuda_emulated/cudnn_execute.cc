@@ -60,6 +60,10 @@ const char* find_obstacle(const CudnnContent& graph) {
   if (names == nullptr) return "the emulated device has engines for graphs that begin with a convolution";
   const CudnnTensor x(first.at(names->x)), w(first.at(names->w)), y(first.at(names->y));
   for (size_t i = 1; i < operations.size(); ++i) {
+    if (operations[i]->type == CUDNN_BACKEND_OPERATION_GEN_STATS_DESCRIPTOR) {
+      if (x.type != CUDNN_DATA_HALF) return "engines take sums of channels of half alone";
+      continue;
+    }
     if (operations[i]->type != CUDNN_BACKEND_OPERATION_POINTWISE_DESCRIPTOR) return "no engine for this graph";
   }
   if (operations.size() > 1 && x.type == CUDNN_DATA_DOUBLE) return "no engine fuses in double";
@@ -333,6 +337,21 @@ void run_pointwise(cudnnPointwiseMode_t mode, const CudnnTensor& tx, const void*
   write(ty, values, 1, 0, y);
 }
 
+/// Of each channel of x, in the order of the channels: as an engine sums, in float, though in another order.
+void take_sums(const CudnnTensor& tx, const void* x, float* sums, float* squares) {
+  const std::vector<double> values = read<double>(tx, x);
+  const auto channels = static_cast<size_t>(tx.shape[1]);
+  std::vector<double> sum(channels), square(channels);
+  for (size_t i = 0; i < values.size(); ++i) {
+    sum[i % channels] += values[i];
+    square[i % channels] += values[i] * values[i];
+  }
+  for (size_t c = 0; c < channels; ++c) {
+    sums[c] = static_cast<float>(sum[c]);
+    squares[c] = static_cast<float>(square[c]);
+  }
+}
+
 }  // namespace
 
 cudnnStatus_t execute_graph(const CudnnContent& graph, const CudnnContent& pack, bool in_tf32) {
@@ -354,6 +373,18 @@ cudnnStatus_t execute_graph(const CudnnContent& graph, const CudnnContent& pack,
       } else {
         convolve<float>(*operation, tx, tw, ty, x, w, y, in_tf32);
       }
+      continue;
+    }
+    if (operation->type == CUDNN_BACKEND_OPERATION_GEN_STATS_DESCRIPTOR) {
+      const CudnnTensor tx(operation->at(CUDNN_ATTR_OPERATION_GENSTATS_XDESC));
+      const CudnnTensor tsum(operation->at(CUDNN_ATTR_OPERATION_GENSTATS_SUMDESC));
+      const CudnnTensor tsquare(operation->at(CUDNN_ATTR_OPERATION_GENSTATS_SQSUMDESC));
+      const void* const x = tensors.find(tx);
+      void *const sum = tensors.find(tsum), *const square = tensors.find(tsquare);
+      if (x == nullptr) return missing(tx);
+      if (sum == nullptr) return missing(tsum);
+      if (square == nullptr) return missing(tsquare);
+      take_sums(tx, x, static_cast<float*>(sum), static_cast<float*>(square));
       continue;
     }
     const CudnnTensor tx(operation->at(CUDNN_ATTR_OPERATION_POINTWISE_XDESC));

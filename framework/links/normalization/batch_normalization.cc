@@ -108,7 +108,12 @@ Dims BatchNormalization::aggregated_axes(int ndim) const {
 StatisticsExchange::~StatisticsExchange() = default;
 
 F::BatchNormalizationOptions BatchNormalization::training_options(const BatchNormalizationCall& call) const {
-  return {.eps = eps, .running_mean = avg_mean, .running_var = avg_var, .decay = count(call), .axis = axis()};
+  return {.eps = eps,
+          .running_mean = avg_mean,
+          .running_var = avg_var,
+          .decay = count(call),
+          .axis = axis(),
+          .sums = call.sums};
 }
 
 }  // namespace kusari::links
