@@ -34,6 +34,7 @@ struct ConvolutionKey {
   int64_t has_bias = 0;               ///< forward: adds (O)
   Activation activation = Activation::none;
   int64_t is_added = 0;    ///< data_grad: to what x holds
+  int64_t has_load = 0;    ///< forward, filter_grad: instead of x max(0, x scale + shift), by channel
   int64_t has_sums = 0;    ///< forward: also gives the sums of y's channels and of their squares, float32; alone
   int64_t alignment = 16;  ///< bytes, of every pointer
   int64_t is_deterministic = 0, allows_tensor_cores = 1, allows_tf32 = 1;
@@ -70,6 +71,8 @@ enum ConvolutionTensor : int64_t {
   kTensorBias,
   kTensorSums,
   kTensorSquares,
+  kTensorScale,
+  kTensorShift,
   kTensorFirstVirtual
 };
 
