@@ -226,6 +226,21 @@ __device__ __forceinline__ void update_running(const Channels<T>& channels, cons
   }
 }
 
+/// A thread for each channel.
+__global__ void __launch_bounds__(kThreads)
+    finish_sums(Channels<float> channels, Running running, float* mean, float* inv_std, float16* load) {
+  const int64_t c = static_cast<int64_t>(blockIdx.x) * kThreads + threadIdx.x;
+  if (c >= channels.count) return;
+  const Affine<float, 1> affine(channels, static_cast<int>(c), true);
+  mean[c] = affine.mean[0];
+  inv_std[c] = affine.inverse[0];
+  load[c] = narrow<float16>(affine.scale[0]);
+  // Where the factor is rounded, the mean still becomes beta.
+  const float factor = widen(load[c]);
+  load[channels.count + c] = narrow<float16>(affine.shift[0] - affine.mean[0] * factor);
+  if (running.mean.is_defined()) update_running<float, 1>(channels, running, static_cast<int>(c));
+}
+
 template <class S, int V, bool kResidual>
 __global__ void __launch_bounds__(kThreads, kForwardBlocks)
     normalize(Grid grid, const S* x, const S* residual, Channels<Compute<S>> channels, bool relu, S* y, uint8_t* mask,
@@ -419,6 +434,24 @@ void again(Params<Options> options, In x, In residual, In gamma, In beta, In mea
 }
 
 }  // namespace
+
+void finish_channel_sums(const kernels::BatchNormalization& options, const Array& x, const Array& sums,
+                         const Array& gamma, const Array& beta, const Array& running_mean, const Array& running_var,
+                         const Array& mean, const Array& inv_std, const Array& load) {
+  const ChannelResult means(running_mean), vars(running_var);
+  const Running running{means.numbers(), vars.numbers(), options.decay};
+  const int64_t channels = gamma.size();
+  const Channels<float> numbers{.gamma = gamma.data<float>(),
+                                .beta = beta.data<float>(),
+                                .eps = static_cast<float>(options.eps),
+                                .sums = sums.data<float>(),
+                                .rows = static_cast<float>(x.size() / channels),
+                                .count = channels};
+  enqueue(Context::of(x), {dim3(blocks_for(channels, kThreads)), dim3(kThreads)}, finish_sums, numbers, running,
+          mean.data<float>(), inv_std.data<float>(), load.data<float16>());
+  means.finish();
+  vars.finish();
+}
 
 void take_channel_sums(const Array& y, const Array& sums) {
   const RowOrder order(y.shape(), AxisMask{~AxisMask::of(1).bits});

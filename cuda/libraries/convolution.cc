@@ -6,6 +6,7 @@
 #include "kusari/cuda/kernels/channels.h"
 #include "kusari/cuda/kernels/convolution_depthwise.h"
 #include "kusari/cuda/kernels/convolution_im2col.h"
+#include "kusari/cuda/libraries/convolution.h"
 #include "kusari/cuda/libraries/convolution_autotune.h"
 #include "kusari/cuda/libraries/cudnn_route.h"
 #include "kusari/cuda/libraries/kept_weights.h"
@@ -31,6 +32,7 @@ struct Problem {
   const Array &x, &w, &y, &bias;
   bool is_added = false;        ///< data_grad: to what x holds
   const Array* sums = nullptr;  ///< forward: result too, see ConvolutionForwardWithSums
+  const Array* load = nullptr;  ///< forward and filter_grad: what x is multiplied by and what is added before a ReLU
 
   const Array& result() const {
     return pass == ConvolutionPass::forward ? y : (pass == ConvolutionPass::data_grad ? x : w);
@@ -97,6 +99,17 @@ bool has_size_for_cudnn(const Problem& p) {
 
 bool is_aligned(const Array& a) { return !a.is_defined() || reinterpret_cast<uintptr_t>(a.raw_data()) % 16 == 0; }
 
+// What the settings of the thread and of the device say.
+void settle(ConvolutionKey& key, const Context& context) {
+  const Config& settings = config();
+  key.is_deterministic = settings.cudnn_deterministic;
+  key.allows_tensor_cores = settings.use_cudnn_tensor_core != Use::never;
+  key.allows_tf32 = settings.use_tf32;
+  key.workspace_limit = static_cast<int64_t>(
+      std::min<size_t>(context.workspace_limit(), static_cast<size_t>(std::numeric_limits<int64_t>::max())));
+  key.device = context.index();
+}
+
 ConvolutionKey key_of(const Problem& p, const Epilogue& epilogue, const Context& context) {
   const Dtype dtype = p.x.dtype();
   ConvolutionKey key = convolution_key(p.pass, p.geometry, p.x.shape(), p.w.shape(), p.y.shape(), dtype);
@@ -107,17 +120,12 @@ ConvolutionKey key_of(const Problem& p, const Epilogue& epilogue, const Context&
   key.activation = epilogue.activation;
   key.is_added = p.is_added;
   key.has_sums = p.sums != nullptr;
+  key.has_load = p.load != nullptr;
   const bool all_aligned =
       is_aligned(p.x) && is_aligned(p.w) && is_aligned(p.y) && is_aligned(epilogue.z) && is_aligned(epilogue.bias);
   key.alignment = all_aligned ? 16 : itemsize(dtype);
-  const Config& settings = config();
-  key.is_deterministic = settings.cudnn_deterministic;
-  key.allows_tensor_cores = settings.use_cudnn_tensor_core != Use::never;
-  key.allows_tf32 = settings.use_tf32;
-  key.allows_runtime_compilation = is_fused || p.sums != nullptr ? 0 : 1;  // what is fused can be computed in parts
-  key.workspace_limit = static_cast<int64_t>(
-      std::min<size_t>(context.workspace_limit(), static_cast<size_t>(std::numeric_limits<int64_t>::max())));
-  key.device = context.index();
+  key.allows_runtime_compilation = is_fused || key.has_sums || key.has_load ? 0 : 1;  // can be computed in parts
+  settle(key, context);
   return key;
 }
 
@@ -180,11 +188,12 @@ bool by_cudnn(const Problem& p, const Epilogue& epilogue, const Array& kept) {
   const Shape missing = missing_behind(p);
   if (std::any_of(missing.begin(), missing.end(), [](int64_t n) { return n < 0; })) return false;
   if (std::any_of(missing.begin(), missing.end(), [](int64_t n) { return n > 0; })) {
+    if (p.load != nullptr) return false;  // the zeros belong behind the ReLU
     return padded_by_cudnn(p, missing, epilogue, kept);
   }
   Context& context = Context::of(p.x);
   ConvolutionRoute& route = route_of(key_of(p, epilogue, context), context);
-  if (!route.plan) return false;
+  if (!route.plan || (p.load != nullptr && route.added_channels > 0)) return false;
   Array x = p.x, w = p.w;
   if (route.added_channels > 0) {
     const bool makes_weights = p.pass == ConvolutionPass::filter_grad;
@@ -204,7 +213,8 @@ bool by_cudnn(const Problem& p, const Epilogue& epilogue, const Array& kept) {
                                         p.y.raw_data(),
                                         epilogue.z.is_defined() ? epilogue.z.raw_data() : nullptr,
                                         epilogue.bias.is_defined() ? epilogue.bias.raw_data() : nullptr,
-                                        p.sums != nullptr ? p.sums->data<float>() : nullptr};
+                                        p.sums != nullptr ? p.sums->data<float>() : nullptr,
+                                        p.load != nullptr ? p.load->raw_data() : nullptr};
   const auto timed = [&]() -> const ConvolutionPlan& {
     if (!p.is_added || is_timed(route)) return timed_plan(context, route, pointers);
     const Array other = dense(x.shape(), x.dtype(), x.device());  // x must not get the sum once for each measurement
@@ -217,7 +227,8 @@ bool by_cudnn(const Problem& p, const Epilogue& epilogue, const Array& kept) {
     const RelaxedCapture relaxed;  // cuDNN makes streams of its own and loads kernels
     plan.execute(context.cudnn(), route.key, pointers, workspace(context, static_cast<size_t>(plan.workspace())));
   };
-  if (p.sums != nullptr && p.geometry.autotune && !pays_off(context, route, execute, [&] { sum_afterwards(p); })) {
+  const bool has_parts = p.sums != nullptr && p.load == nullptr;
+  if (has_parts && p.geometry.autotune && !pays_off(context, route, execute, [&] { sum_afterwards(p); })) {
     return false;
   }
   execute();
@@ -344,7 +355,45 @@ void convolution_filter_grad(Params<kernels::Convolution> geometry, In x, In gy,
   convolve({ConvolutionPass::filter_grad, *geometry, x, gW, gy, no_bias});
 }
 
+bool is_for_cudnn(const Problem& p) {
+  if (config().use_cudnn == Use::never || !has_size_for_cudnn(p)) return false;
+  for (const Array* const a : {&p.x, &p.w, &p.y}) {
+    if (a->dtype() != Dtype::float16 || !a->is_channels_last() || a->size() == 0) return false;
+  }
+  return config().use_cudnn != Use::automatic || !depthwise_supported(p.geometry, p.x, p.w, p.y);
+}
+
 }  // namespace
+
+bool convolve_loaded(const kernels::Convolution& geometry, const Array& x, const Array& load, const Array& w,
+                     const Array& y, const Array& sums) {
+  const Array no_bias;
+  const Problem p = {
+      ConvolutionPass::forward, geometry, x, w, y, no_bias, false, sums.is_defined() ? &sums : nullptr, &load};
+  return is_for_cudnn(p) && by_cudnn(p, {}, w);
+}
+
+bool filter_grad_loaded(const kernels::Convolution& geometry, const Array& x, const Array& load, const Array& gy,
+                        const Array& gw) {
+  const Array no_bias;
+  const Problem p = {ConvolutionPass::filter_grad, geometry, x, gw, gy, no_bias, false, nullptr, &load};
+  return is_for_cudnn(p) && by_cudnn(p, {}, gw);
+}
+
+bool has_loaded_plans(const kernels::Convolution& geometry, int device, const Shape& x, const Shape& w,
+                      const Shape& y) {
+  if (config().use_cudnn == Use::never) return false;
+  Context& context = Context::of(device);
+  for (const ConvolutionPass pass : {ConvolutionPass::forward, ConvolutionPass::filter_grad}) {
+    ConvolutionKey key = convolution_key(pass, geometry, x, w, y, Dtype::float16);
+    key.has_load = 1;
+    key.has_sums = pass == ConvolutionPass::forward;
+    settle(key, context);
+    const ConvolutionRoute& route = route_of(key, context);
+    if (!route.plan || route.added_channels > 0) return false;
+  }
+  return true;
+}
 
 void register_convolution(Backend& backend) {
   backend.add<kernels::ConvolutionForward>(&convolution_forward);

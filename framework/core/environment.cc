@@ -56,6 +56,7 @@ constexpr Known kKnown[] = {
     {.variable = "KUSARI_MAX_WORKSPACE_SIZE", .kind = Kind::number},
     {.variable = "KUSARI_MEMORY_POOL", .kind = Kind::flag},
     {.variable = "KUSARI_NORMALIZATION_MASKS", .kind = Kind::flag},
+    {.variable = "KUSARI_NORMALIZED_CONVOLUTIONS", .kind = Kind::flag},
     {.variable = "KUSARI_NUM_THREADS", .kind = Kind::number, .low = 1, .high = 4096},
     {.variable = "KUSARI_NVTX", .kind = Kind::flag},
     {.variable = "KUSARI_SEED", .kind = Kind::number},

@@ -12,6 +12,9 @@ struct Fusions {
   bool normalization_masks = true;
   /// float16 convolutions in front of a batch normalization give its statistics: KUSARI_CONVOLUTION_SUMS.
   bool convolution_sums = true;
+  /// float16 convolutions normalize what they load, after a batch normalization and its ReLU:
+  /// KUSARI_NORMALIZED_CONVOLUTIONS.
+  bool normalized_convolutions = true;
 };
 
 /// Of the process: at first what the variables say. Set it before starting threads.

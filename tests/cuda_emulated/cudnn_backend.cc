@@ -254,7 +254,7 @@ cudnnStatus_t finalize_engine(Content& content) {
   if (const char* obstacle = find_obstacle(graph)) return cudnn_failure(CUDNN_STATUS_NOT_SUPPORTED, obstacle);
   std::vector<cudnnBackendNumericalNote_t> notes;
   if (index == 1) {
-    const Content& first = *graph.find(CUDNN_ATTR_OPERATIONGRAPH_OPS)->contents.front();
+    const Content& first = convolution_of(graph);
     notes.push_back(CUDNN_NUMERICAL_NOTE_TENSOR_CORE);
     if (CudnnTensor(first.at(convolution_names(first.type)->x)).type == CUDNN_DATA_FLOAT) {
       notes.push_back(CUDNN_NUMERICAL_NOTE_DOWN_CONVERT_INPUTS);
@@ -311,7 +311,7 @@ int64_t workspace_of(const Content& engine) {
   int64_t bytes = kWorkspaceOfEngine[index];
   if (index == 0) return bytes;
   const Content& graph = engine.at(CUDNN_ATTR_ENGINE_OPERATION_GRAPH);
-  const Content& first = *graph.find(CUDNN_ATTR_OPERATIONGRAPH_OPS)->contents.front();
+  const Content& first = convolution_of(graph);
   const CudnnTensor x(first.at(convolution_names(first.type)->x));
   const bool is_half = x.type == CUDNN_DATA_HALF || x.type == CUDNN_DATA_BFLOAT16;
   if (!is_half || x.shape[1] % 8 == 0) return bytes;

@@ -25,14 +25,22 @@ std::optional<CudnnDescriptor> described(const Card& card) {
   }
 }
 
-// Plans for the forward convolutions that also give sums.
-int count_with_sums(const std::vector<ModelConvolution>& convolutions, Dtype dtype, const Card& card,
-                    const CudnnDescriptor& device) {
+struct Kind {
+  ConvolutionPass pass;
+  bool has_load, has_sums;
+};
+constexpr Kind kSums = {ConvolutionPass::forward, false, true}, kLoadAndSums = {ConvolutionPass::forward, true, true},
+               kGradientOfLoad = {ConvolutionPass::filter_grad, true, false};
+
+// Plans for the convolutions of that kind.
+int count_plans(const std::vector<ModelConvolution>& convolutions, const Kind& kind, Dtype dtype, const Card& card,
+                const CudnnDescriptor& device) {
   int count = 0;
   for (const ModelConvolution& convolution : convolutions) {
-    if (convolution.pass != ConvolutionPass::forward) continue;
+    if (convolution.pass != kind.pass) continue;
     ConvolutionKey key = convolution.key(kBatch, dtype);
-    key.has_sums = 1;
+    key.has_sums = kind.has_sums;
+    key.has_load = kind.has_load;
     key.workspace_limit = card.workspace_limit();
     const std::string text = text_of(key);
     CAPTURE(text);
@@ -51,7 +59,7 @@ int count_with_sums(const std::vector<ModelConvolution>& convolutions, Dtype dty
 
 }  // namespace
 
-TEST_CASE("cudnn sums: float16 convolutions of ResNet-50 give them in their kernel") {
+TEST_CASE("cudnn sums: float16 convolutions of ResNet-50 give them in their kernel, and normalize what they load") {
   const std::vector<ModelConvolution> convolutions = convolutions_of(L::ResNet50(), {3, 224, 224});
   bool any = false;
   for (const Card& card : kCards) {
@@ -60,10 +68,17 @@ TEST_CASE("cudnn sums: float16 convolutions of ResNet-50 give them in their kern
     any = true;
     const std::string card_name = card.name;
     CAPTURE(card_name);
-    const int halves = count_with_sums(convolutions, Dtype::float16, card, *device);
-    if (card.version < 1200) CHECK(halves >= 22);
-    MESSAGE(card_name, ": ", halves, " of 23 in float16, ",
-            count_with_sums(convolutions, Dtype::bfloat16, card, *device), " in bfloat16");
+    const auto count = [&](const Kind& kind, Dtype dtype) {
+      return count_plans(convolutions, kind, dtype, card, *device);
+    };
+    const int sums = count(kSums, Dtype::float16), loads = count(kLoadAndSums, Dtype::float16),
+              gradients = count(kGradientOfLoad, Dtype::float16);
+    if (card.version < 1200) CHECK(sums >= 22);
+    if (card.version <= 900) CHECK(loads >= 22);
+    if (card.version <= 900) CHECK(gradients >= 22);
+    MESSAGE(card_name, ", of 23 in float16: ", sums, " give sums, ", loads, " normalize what they load and give sums, ",
+            gradients, " gradients of weights normalize; in bfloat16 ", count(kSums, Dtype::bfloat16), ", ",
+            count(kLoadAndSums, Dtype::bfloat16), ", ", count(kGradientOfLoad, Dtype::bfloat16));
   }
   if (!any) KUSARI_SKIP("this cuDNN takes no description of a card");
 }

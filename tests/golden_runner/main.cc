@@ -70,7 +70,8 @@ int run_all(int argc, char** argv) {
   app.add_option("--filter", filter, "run only cases whose id contains this text or matches this glob");
   app.add_option("--device", device, "cpu or cuda:N");
   app.add_flag("--static-graph", is_replayed, "compare what static graphs of the functions replay; run no other cases");
-  app.add_flag("--tf32", in_tf32, "products and convolutions of float32 in TF32, with the tolerance that belongs to it");
+  app.add_flag("--tf32", in_tf32,
+               "products and convolutions of float32 in TF32, with the tolerance that belongs to it");
   app.add_flag("--quiet", quiet, "print failures and the summary only");
   CLI11_PARSE(app, argc, argv);
 

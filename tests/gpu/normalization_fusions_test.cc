@@ -5,11 +5,17 @@
 #include <vector>
 
 #include "kusari/framework/core/kernel.h"
+#include "kusari/framework/functions/array/cast.h"
 #include "kusari/framework/functions/loss/softmax_cross_entropy.h"
+#include "kusari/framework/functions/math/basic_math.h"
+#include "kusari/framework/functions/math/square.h"
+#include "kusari/framework/functions/math/sum.h"
 #include "kusari/framework/functions/normalization/batch_normalization.h"
+#include "kusari/framework/functions/normalization/normalized_convolution.h"
 #include "kusari/framework/kernels/array_operators.h"
 #include "kusari/framework/kernels/batch_normalization.h"
 #include "kusari/framework/kernels/convolution.h"
+#include "kusari/framework/kernels/normalized_convolution.h"
 #include "kusari/framework/links/model/resnet.h"
 #include "kusari/tests/gpu/convolution_cases.h"
 #include "kusari/tests/gpu/testing.h"
@@ -215,6 +221,132 @@ TEST_CASE("normalization fusions: sums beside the result of a convolution") {
   }
 }
 
+// A convolution that normalizes what it loads, and its parts one after the other.
+struct NormalizedParts {
+  Array mean, inv_std, running_mean, running_var, y, sums, gx, ggamma, gbeta, gW;
+};
+
+NormalizedParts run_normalized(const Inputs& in, const ConvolutionCase& c, const Array& W, const Array& gy,
+                               bool fused) {
+  const Options options{.axes = kImageAxes, .eps = 1e-3, .decay = 0.75, .relu = true};
+  const Device device = in.x.device();
+  const Array sums = array_of_sums(in.x);
+  NormalizedParts r;
+  for (Array* const numbers : {&r.mean, &r.inv_std, &r.ggamma, &r.gbeta}) *numbers = empty_like(in.gamma);
+  r.running_mean = full(in.gamma.shape(), 0.5, Dtype::float32, device);
+  r.running_var = full(in.gamma.shape(), 2, Dtype::float32, device);
+  r.y = empty_channels_last(c.y(), in.x.dtype(), device);
+  r.sums = empty({2, c.w[0]}, Dtype::float32, device);
+  r.gx = empty_like(in.x);
+  r.gW = empty_like(W);
+  if (fused) {
+    const Array load = empty({2, in.gamma.size()}, Dtype::float16, device);
+    launch<kernels::NormalizedConvolutionForward>(device, options, c.geometry(), in.x, sums, in.gamma, in.beta,
+                                                  r.running_mean, r.running_var, W, r.mean, r.inv_std, load, r.y,
+                                                  r.sums);
+    launch<kernels::NormalizedConvolutionBackward>(device, options, c.geometry(), in.x, in.gamma, in.beta, r.mean,
+                                                   r.inv_std, load, W, gy, r.gx, r.ggamma, r.gbeta, r.gW);
+    return r;
+  }
+  const Array h = empty_like(in.x), gh = empty_like(in.x);
+  launch<kernels::BatchNormalizationForward>(device, options, in.x, Array(), in.gamma, in.beta, r.running_mean,
+                                             r.running_var, r.mean, r.inv_std, h);
+  launch<kernels::ConvolutionForwardWithSums>(device, c.geometry(), h, W, r.y, r.sums);
+  launch<kernels::ConvolutionFilterGrad>(device, c.geometry(), h, gy, r.gW);
+  launch<kernels::ConvolutionDataGrad>(device, c.geometry(), gy, W, Array(), gh);
+  launch<kernels::BatchNormalizationBackward>(device, options, in.x, Array(), gh, in.gamma, in.beta, r.mean, r.inv_std,
+                                              r.gx, Array(), r.ggamma, r.gbeta);
+  return r;
+}
+
+// Within `tolerance` of the largest element.
+void check_near(const Array& a, const Array& b, double tolerance) {
+  const std::vector<double> x = a.to_vector<double>(), y = b.to_vector<double>();
+  REQUIRE(x.size() == y.size());
+  double largest = 0, difference = 0;
+  for (size_t i = 0; i < x.size(); ++i) {
+    largest = std::max(largest, std::abs(y[i]));
+    difference = std::max(difference, std::isnan(x[i]) ? 1e30 : std::abs(x[i] - y[i]));
+  }
+  CHECK(difference <= tolerance * largest);
+}
+
+TEST_CASE("normalization fusions: convolutions that normalize what they load") {
+  const auto device = gpu_device();
+  if (!device) return;
+  const std::vector<ConvolutionCase> cases = {{{2, 16, 9, 8}, {24, 16, 3, 3}, {}, {1, 1}},
+                                              {{3, 8, 11, 11}, {16, 8, 1, 1}},
+                                              {{2, 8, 13, 13}, {8, 8, 3, 3}, {2, 2}, {1, 1}},
+                                              {{2, 8, 12, 12}, {8, 8, 3, 3}, {2, 2}, {1, 1}},  // the last is not seen
+                                              {{2, 12, 9, 9}, {8, 12, 3, 3}, {}, {1, 1}}};
+  for (const Use use : {Use::automatic, Use::never}) {  // never: in parts
+    const auto guard = using_config(&Config::use_cudnn, use);
+    for (const ConvolutionCase& c : cases) {
+      CAPTURE(c.x);
+      CAPTURE(c.w);
+      CAPTURE(static_cast<int>(use));
+      const Inputs in(*device, c.x, Dtype::float16, Layout::channels_last);
+      const Array W = in_layout(uniform_array(c.w, -1, 1, Dtype::float16, 6), Layout::channels_last).to_device(*device);
+      const Array gy =
+          in_layout(uniform_array(c.y(), -1, 1, Dtype::float16, 7), Layout::channels_last).to_device(*device);
+      const NormalizedParts parts = run_normalized(in, c, W, gy, false), fused = run_normalized(in, c, W, gy, true);
+      // Twice what float16 rounds: factors and summands are, too.
+      check_near(fused.mean, parts.mean, 1e-4);
+      check_near(fused.inv_std, parts.inv_std, 1e-4);
+      check_near(fused.running_mean, parts.running_mean, 1e-4);
+      check_near(fused.running_var, parts.running_var, 1e-4);
+      check_near(fused.y, parts.y, 2e-3);
+      check_near(fused.sums, parts.sums, 2e-3);
+      check_near(fused.gW, parts.gW, 2e-3);
+      check_near(fused.ggamma, parts.ggamma, 2e-3);
+      check_near(fused.gbeta, parts.gbeta, 2e-3);
+      check_near(fused.gx, parts.gx, 4e-3);
+    }
+  }
+}
+
+TEST_CASE("normalization fusions: which convolutions normalize what they load") {
+  const auto device = gpu_device();
+  if (!device) return;
+  const auto plans = reinterpret_cast<kernels::NormalizedConvolutionPlans::Signature*>(
+      device->backend().find(kernel_id<kernels::NormalizedConvolutionPlans>()));
+  const bool is_there = plans != nullptr;
+  REQUIRE(is_there);
+  const ConvolutionCase c{{2, 16, 9, 8}, {24, 16, 3, 3}, {}, {1, 1}};
+  const auto guard = using_config(&Config::use_cudnn, Use::never);
+  CHECK_FALSE(plans(c.geometry(), *device, c.x, c.w, c.y()));
+}
+
+TEST_CASE("normalization fusions: the function of both has the gradients of its parts, to the second order") {
+  const auto device = gpu_device();
+  if (!device) return;
+  const ConvolutionCase c{{2, 8, 6, 6}, {8, 8, 3, 3}, {}, {1, 1}};
+  const Inputs in(*device, c.x, Dtype::float16, Layout::channels_last);
+  const Array w = in_layout(uniform_array(c.w, -1, 1, Dtype::float16, 6), Layout::channels_last).to_device(*device);
+  const Array sums = array_of_sums(in.x);
+  const auto gradients = [&](bool fused) {
+    const Fusions before = fusions();
+    fusions().normalized_convolutions = fused;
+    const Variable x(in.x), gamma(in.gamma), beta(in.beta), W(w);
+    const Variable y =
+        F::batch_normalization_relu_convolution(x, gamma, beta, W, {.eps = 1e-3, .sums = sums}, {.pad = 1}).y;
+    fusions() = before;
+    const Variables first =
+        grad({F::sum(F::square(F::cast(y, Dtype::float32)))}, {x, gamma, beta, W}, {.enable_double_backprop = true});
+    std::vector<Array> all = {y.array()};
+    for (const Variable& g : first) all.push_back(g.array());
+    const Variables second = grad({F::sum(F::square(F::cast(first[3], Dtype::float32)) * 1e-4)}, {gamma, W});
+    for (const Variable& g : second) all.push_back(g.array());
+    return all;
+  };
+  const std::vector<Array> parts = gradients(false), fused = gradients(true);
+  REQUIRE(parts.size() == fused.size());
+  for (size_t i = 0; i < parts.size(); ++i) {
+    CAPTURE(i);
+    check_near(fused[i], parts[i], 1e-2);
+  }
+}
+
 // The loss of a step and the lengths of the gradients.
 std::vector<double> trained(const Device& device, DtypePolicy policy, const Fusions& wanted) {
   const Fusions before = fusions();
@@ -249,8 +381,8 @@ TEST_CASE("normalization fusions: a residual network has the same loss and gradi
   const auto device = gpu_device();
   if (!device) return;
   for (const DtypePolicy policy : {mixed16, mixed_bf16}) {
-    const std::vector<double> plain =
-        trained(*device, policy, {.normalization_masks = false, .convolution_sums = false});
+    const std::vector<double> plain = trained(
+        *device, policy, {.normalization_masks = false, .convolution_sums = false, .normalized_convolutions = false});
     const std::vector<double> fused = trained(*device, policy, {});
     REQUIRE(plain.size() == fused.size());
     REQUIRE(plain.size() > 40);

@@ -47,15 +47,21 @@ double operations_of(const kusari::Launch& launch) {
     std::string_view name;
     size_t W, y;  // y: the image of the result's size, or its gradient
   };
-  static constexpr Places kPlaces[] = {{"convolution_forward", 2, 4},         {"convolution_forward_with_sums", 2, 3},
-                                       {"convolution_fused_forward", 3, 6},   {"convolution_data_grad", 2, 1},
-                                       {"convolution_data_grad_added", 2, 1}, {"convolution_filter_grad", 3, 2}};
+  static constexpr Places kPlaces[] = {{"convolution_forward", 2, 4},
+                                       {"convolution_forward_with_sums", 2, 3},
+                                       {"convolution_fused_forward", 3, 6},
+                                       {"convolution_data_grad", 2, 1},
+                                       {"convolution_data_grad_added", 2, 1},
+                                       {"convolution_filter_grad", 3, 2},
+                                       {"normalized_convolution_forward", 8, 12},
+                                       {"normalized_convolution_backward", 8, 9}};
   for (const Places& places : kPlaces) {
     if (places.name != launch.name) continue;
+    const double products = places.name == "normalized_convolution_backward" ? 2 : 1;
     const Array &W = *static_cast<const Array*>(launch.arguments[places.W].value),
                 &y = *static_cast<const Array*>(launch.arguments[places.y].value);
     const double outputs = static_cast<double>(W.shape()[0]);
-    return 2 * static_cast<double>(y.size()) * static_cast<double>(W.size()) / std::max(outputs, 1.0);
+    return products * 2 * static_cast<double>(y.size()) * static_cast<double>(W.size()) / std::max(outputs, 1.0);
   }
   return 0;
 }
@@ -68,9 +74,12 @@ class TrafficCounter final : public kusari::LaunchObserver {
     Tally tally{1};
     std::string line = launch.name;
     for (const LaunchArgument& argument : launch.arguments) count(argument, tally, line);
-    for (const size_t i : arguments_read_twice(launch)) {
-      tally.again += static_cast<double>(static_cast<const Array*>(launch.arguments[i].value)->nbytes());
-    }
+    const auto bytes = [&](size_t i) {
+      return static_cast<double>(static_cast<const Array*>(launch.arguments[i].value)->nbytes());
+    };
+    for (const size_t i : arguments_read_twice(launch)) tally.again += bytes(i);
+    // Each of its three kernels, and the second pass of the last: x, gy, and what they hand on.
+    if (launch.name == std::string_view("normalized_convolution_backward")) tally.again += 5 * bytes(2) + bytes(9);
     Tally& sum = kernels_[launch.name];
     ++sum.launches;
     sum.read += tally.read;

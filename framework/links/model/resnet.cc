@@ -34,13 +34,6 @@ Variable normalized(const Convolution2D& conv, const BatchNormalization& bn, con
   return bn.relu(h.y, {.sums = h.sums});
 }
 
-// The same with something added in front of the ReLU.
-Variable normalized_sum(const Convolution2D& conv, const BatchNormalization& bn, const Variable& x,
-                        const Variable& other) {
-  const F::ConvolutionWithSums h = conv.with_sums(x);
-  return bn.add_relu(h.y, other, {.sums = h.sums});
-}
-
 // A block's input beside it, where it changes size and channels.
 Variable projected(const Convolution2D& conv, const BatchNormalization& bn, const Variable& x) {
   const F::ConvolutionWithSums h = conv.with_sums(x);
@@ -64,7 +57,8 @@ class BottleneckB : public Chain {
 
  protected:
   Variable add_to(const Variable& shortcut, const Variable& x) const {
-    return normalized_sum(conv3, bn3, normalized(conv2, bn2, normalized(conv1, bn1, x)), shortcut);
+    const F::ConvolutionWithSums h = bn2.relu_convolution(bn1.relu_convolution(conv1.with_sums(x), conv2), conv3);
+    return bn3.add_relu(h.y, shortcut, {.sums = h.sums});
   }
 
  private:
@@ -107,7 +101,8 @@ class BasicB : public Chain {
 
  protected:
   Variable add_to(const Variable& shortcut, const Variable& x) const {
-    return normalized_sum(conv2, bn2, normalized(conv1, bn1, x), shortcut);
+    const F::ConvolutionWithSums h = bn1.relu_convolution(conv1.with_sums(x), conv2);
+    return bn2.add_relu(h.y, shortcut, {.sums = h.sums});
   }
 
  private:
