@@ -47,7 +47,25 @@ struct Channels {
   const T* inv_std = nullptr;
   const T* var = nullptr;  ///< instead of inv_std
   T eps{};
+  const T* sums = nullptr;  ///< instead of mean and inv_std: the sums of the elements, then those of their squares
+  T rows{};                 ///< in those sums
+  int64_t count = 0;        ///< channels
 };
+
+/// What the sums of a channel say.
+template <class T>
+__device__ __forceinline__ void moments_of_sums(T sum, T square, T rows, T& mean, T& var) {
+  mean = sum / rows;
+  var = square / rows - mean * mean;
+  if (var < T{0}) var = T{0};  // a NaN stays
+}
+
+/// The bits of a pack: a mask has a byte for each kPackSize<S> elements of a row.
+template <class S, int V>
+__device__ __forceinline__ unsigned bits_of_pack(const uint8_t* bits, int64_t pack) {
+  if constexpr (V == kPackSize<S>) return bits[pack];
+  return static_cast<unsigned>(bits[pack / kPackSize<S>]) >> (pack % kPackSize<S>);
+}
 
 /// The numbers of pack `pack`, in as few accesses as there can be; 0 if the array is null.
 template <int V, class T>
@@ -81,10 +99,21 @@ struct Affine {
 
   __device__ __forceinline__ Affine(const Channels<T>& channels, int pack, bool is_inside) {
     if (!is_inside) return;
-    load_numbers<V>(channels.mean, pack, mean);
+    if (channels.sums != nullptr) {
+      load_numbers<V>(channels.sums, pack, mean);
+      load_numbers<V>(channels.sums + channels.count, pack, inverse);
+#pragma unroll
+      for (int v = 0; v < V; ++v) {
+        T var;
+        moments_of_sums(mean[v], inverse[v], channels.rows, mean[v], var);
+        inverse[v] = T{1} / km::sqrt(var + channels.eps);
+      }
+    } else {
+      load_numbers<V>(channels.mean, pack, mean);
+      load_numbers<V>(channels.var == nullptr ? channels.inv_std : channels.var, pack, inverse);
+    }
     load_numbers<V>(channels.gamma, pack, scale);
     load_numbers<V>(channels.beta, pack, shift);
-    load_numbers<V>(channels.var == nullptr ? channels.inv_std : channels.var, pack, inverse);
 #pragma unroll
     for (int v = 0; v < V; ++v) {
       if (channels.var != nullptr) inverse[v] = T{1} / km::sqrt(inverse[v] + channels.eps);

@@ -2,9 +2,11 @@
 #include <limits>
 #include <utility>
 
+#include "kusari/cuda/kernels/channel_sums.h"
 #include "kusari/cuda/kernels/channels.h"
 #include "kusari/cuda/kernels/convolution_depthwise.h"
 #include "kusari/cuda/kernels/convolution_im2col.h"
+#include "kusari/cuda/libraries/convolution.h"
 #include "kusari/cuda/libraries/convolution_autotune.h"
 #include "kusari/cuda/libraries/cudnn_route.h"
 #include "kusari/cuda/libraries/kept_weights.h"
@@ -28,7 +30,9 @@ struct Problem {
   ConvolutionPass pass;
   const kernels::Convolution& geometry;
   const Array &x, &w, &y, &bias;
-  bool is_added = false;  ///< data_grad: to what x holds
+  bool is_added = false;        ///< data_grad: to what x holds
+  const Array* sums = nullptr;  ///< forward: result too, see ConvolutionForwardWithSums
+  const Array* load = nullptr;  ///< forward and filter_grad: what x is multiplied by and what is added before a ReLU
 
   const Array& result() const {
     return pass == ConvolutionPass::forward ? y : (pass == ConvolutionPass::data_grad ? x : w);
@@ -95,6 +99,17 @@ bool has_size_for_cudnn(const Problem& p) {
 
 bool is_aligned(const Array& a) { return !a.is_defined() || reinterpret_cast<uintptr_t>(a.raw_data()) % 16 == 0; }
 
+// What the settings of the thread and of the device say.
+void settle(ConvolutionKey& key, const Context& context) {
+  const Config& settings = config();
+  key.is_deterministic = settings.cudnn_deterministic;
+  key.allows_tensor_cores = settings.use_cudnn_tensor_core != Use::never;
+  key.allows_tf32 = settings.use_tf32;
+  key.workspace_limit = static_cast<int64_t>(
+      std::min<size_t>(context.workspace_limit(), static_cast<size_t>(std::numeric_limits<int64_t>::max())));
+  key.device = context.index();
+}
+
 ConvolutionKey key_of(const Problem& p, const Epilogue& epilogue, const Context& context) {
   const Dtype dtype = p.x.dtype();
   ConvolutionKey key = convolution_key(p.pass, p.geometry, p.x.shape(), p.w.shape(), p.y.shape(), dtype);
@@ -104,17 +119,13 @@ ConvolutionKey key_of(const Problem& p, const Epilogue& epilogue, const Context&
   key.has_bias = epilogue.bias.is_defined();
   key.activation = epilogue.activation;
   key.is_added = p.is_added;
+  key.has_sums = p.sums != nullptr;
+  key.has_load = p.load != nullptr;
   const bool all_aligned =
       is_aligned(p.x) && is_aligned(p.w) && is_aligned(p.y) && is_aligned(epilogue.z) && is_aligned(epilogue.bias);
   key.alignment = all_aligned ? 16 : itemsize(dtype);
-  const Config& settings = config();
-  key.is_deterministic = settings.cudnn_deterministic;
-  key.allows_tensor_cores = settings.use_cudnn_tensor_core != Use::never;
-  key.allows_tf32 = settings.use_tf32;
-  key.allows_runtime_compilation = is_fused ? 0 : 1;  // what is fused can be computed in parts
-  key.workspace_limit = static_cast<int64_t>(
-      std::min<size_t>(context.workspace_limit(), static_cast<size_t>(std::numeric_limits<int64_t>::max())));
-  key.device = context.index();
+  key.allows_runtime_compilation = is_fused || key.has_sums || key.has_load ? 0 : 1;  // can be computed in parts
+  settle(key, context);
   return key;
 }
 
@@ -151,6 +162,7 @@ Shape missing_behind(const Problem& p) {
 }
 
 bool by_cudnn(const Problem& p, const Epilogue& epilogue, const Array& kept);
+void sum_afterwards(const Problem& p);
 
 // With zeros behind the image: cuDNN has engines that give wrong gradients where the padding differs on the sides.
 bool padded_by_cudnn(const Problem& p, const Shape& missing, const Epilogue& epilogue, const Array& kept) {
@@ -164,7 +176,7 @@ bool padded_by_cudnn(const Problem& p, const Shape& missing, const Epilogue& epi
     wide.fill(0);
     image.copy_from(p.x);
   }
-  if (!by_cudnn({p.pass, p.geometry, wide, p.w, p.y, p.bias}, epilogue, kept)) return false;
+  if (!by_cudnn({p.pass, p.geometry, wide, p.w, p.y, p.bias, false, p.sums}, epilogue, kept)) return false;
   if (makes_image && p.is_added) pointwise_to(p.x, kernels::Add{}, p.x, image);
   if (makes_image && !p.is_added) p.x.copy_from(image);
   return true;
@@ -176,11 +188,12 @@ bool by_cudnn(const Problem& p, const Epilogue& epilogue, const Array& kept) {
   const Shape missing = missing_behind(p);
   if (std::any_of(missing.begin(), missing.end(), [](int64_t n) { return n < 0; })) return false;
   if (std::any_of(missing.begin(), missing.end(), [](int64_t n) { return n > 0; })) {
+    if (p.load != nullptr) return false;  // the zeros belong behind the ReLU
     return padded_by_cudnn(p, missing, epilogue, kept);
   }
   Context& context = Context::of(p.x);
   ConvolutionRoute& route = route_of(key_of(p, epilogue, context), context);
-  if (!route.plan) return false;
+  if (!route.plan || (p.load != nullptr && route.added_channels > 0)) return false;
   Array x = p.x, w = p.w;
   if (route.added_channels > 0) {
     const bool makes_weights = p.pass == ConvolutionPass::filter_grad;
@@ -195,9 +208,13 @@ bool by_cudnn(const Problem& p, const Epilogue& epilogue, const Array& kept) {
                        [&] { return with_channels(context, p.w, route.added_channels); });
     }
   }
-  const ConvolutionPointers pointers = {x.raw_data(), w.raw_data(), p.y.raw_data(),
+  const ConvolutionPointers pointers = {x.raw_data(),
+                                        w.raw_data(),
+                                        p.y.raw_data(),
                                         epilogue.z.is_defined() ? epilogue.z.raw_data() : nullptr,
-                                        epilogue.bias.is_defined() ? epilogue.bias.raw_data() : nullptr};
+                                        epilogue.bias.is_defined() ? epilogue.bias.raw_data() : nullptr,
+                                        p.sums != nullptr ? p.sums->data<float>() : nullptr,
+                                        p.load != nullptr ? p.load->raw_data() : nullptr};
   const auto timed = [&]() -> const ConvolutionPlan& {
     if (!p.is_added || is_timed(route)) return timed_plan(context, route, pointers);
     const Array other = dense(x.shape(), x.dtype(), x.device());  // x must not get the sum once for each measurement
@@ -206,10 +223,15 @@ bool by_cudnn(const Problem& p, const Epilogue& epilogue, const Array& kept) {
     return timed_plan(context, route, trial);
   };
   const ConvolutionPlan& plan = p.geometry.autotune ? timed() : *route.plan;
-  {
+  const auto execute = [&] {
     const RelaxedCapture relaxed;  // cuDNN makes streams of its own and loads kernels
     plan.execute(context.cudnn(), route.key, pointers, workspace(context, static_cast<size_t>(plan.workspace())));
+  };
+  const bool has_parts = p.sums != nullptr && p.load == nullptr;
+  if (has_parts && p.geometry.autotune && !pays_off(context, route, execute, [&] { sum_afterwards(p); })) {
+    return false;
   }
+  execute();
   if (route.added_channels > 0 && p.pass == ConvolutionPass::filter_grad) {
     p.w.copy_from(w.slice(1, 0, p.w.shape()[1]));
   }
@@ -280,8 +302,38 @@ bool added_by_cudnn(const Problem& p) {
   return by_cudnn({p.pass, p.geometry, p.x, w, y, p.bias, true}, {}, p.w);
 }
 
+// y and its sums in cuDNN's kernel. False, having done nothing, where that is not to be had: with cuDNN 9 it is for
+// float16 on cards from Ampere to Hopper and the first Blackwells.
+bool summed_by_cudnn(const Problem& p) {
+  const Use use = config().use_cudnn;
+  const Dtype dtype = p.x.dtype();
+  if (use == Use::never || dtype != Dtype::float16 || !has_size_for_cudnn(p)) return false;
+  if (p.y.dtype() != dtype || !p.y.is_channels_last()) return false;
+  const Array x = densified(p.x, dtype), w = prepared_weights(p.w, dtype, p.geometry.weights_are_fixed);
+  if (use == Use::automatic && depthwise_supported(p.geometry, x, w, p.y)) return false;
+  return by_cudnn({p.pass, p.geometry, x, w, p.y, p.bias, false, p.sums}, {}, p.w);
+}
+
+// The same in kernels of their own.
+void sum_afterwards(const Problem& p) {
+  Problem alone = p;
+  alone.sums = nullptr;
+  convolve(alone);
+  take_channel_sums(p.y, *p.sums);
+}
+
 void convolution_forward(Params<kernels::Convolution> geometry, In x, In W, In bias, Out y) {
   convolve({ConvolutionPass::forward, *geometry, x, W, y, bias});
+}
+void convolution_forward_with_sums(Params<kernels::Convolution> geometry, In x, In W, Out y, Out sums) {
+  const Array no_bias;
+  const Array& both = sums;
+  const Problem problem = {ConvolutionPass::forward, *geometry, x, W, y, no_bias, false, &both};
+  if (y->size() == 0 || x->size() == 0 || W->size() == 0) {
+    y->fill(0);
+    return sums->fill(0);
+  }
+  if (!summed_by_cudnn(problem)) sum_afterwards(problem);
 }
 void convolution_fused_forward(Params<kernels::Convolution> geometry, Params<kernels::ConvolutionActivation> activation,
                                In x, In W, In z, In bias, Out y) {
@@ -303,10 +355,49 @@ void convolution_filter_grad(Params<kernels::Convolution> geometry, In x, In gy,
   convolve({ConvolutionPass::filter_grad, *geometry, x, gW, gy, no_bias});
 }
 
+bool is_for_cudnn(const Problem& p) {
+  if (config().use_cudnn == Use::never || !has_size_for_cudnn(p)) return false;
+  for (const Array* const a : {&p.x, &p.w, &p.y}) {
+    if (a->dtype() != Dtype::float16 || !a->is_channels_last() || a->size() == 0) return false;
+  }
+  return config().use_cudnn != Use::automatic || !depthwise_supported(p.geometry, p.x, p.w, p.y);
+}
+
 }  // namespace
+
+bool convolve_loaded(const kernels::Convolution& geometry, const Array& x, const Array& load, const Array& w,
+                     const Array& y, const Array& sums) {
+  const Array no_bias;
+  const Problem p = {
+      ConvolutionPass::forward, geometry, x, w, y, no_bias, false, sums.is_defined() ? &sums : nullptr, &load};
+  return is_for_cudnn(p) && by_cudnn(p, {}, w);
+}
+
+bool filter_grad_loaded(const kernels::Convolution& geometry, const Array& x, const Array& load, const Array& gy,
+                        const Array& gw) {
+  const Array no_bias;
+  const Problem p = {ConvolutionPass::filter_grad, geometry, x, gw, gy, no_bias, false, nullptr, &load};
+  return is_for_cudnn(p) && by_cudnn(p, {}, gw);
+}
+
+bool has_loaded_plans(const kernels::Convolution& geometry, int device, const Shape& x, const Shape& w,
+                      const Shape& y) {
+  if (config().use_cudnn == Use::never) return false;
+  Context& context = Context::of(device);
+  for (const ConvolutionPass pass : {ConvolutionPass::forward, ConvolutionPass::filter_grad}) {
+    ConvolutionKey key = convolution_key(pass, geometry, x, w, y, Dtype::float16);
+    key.has_load = 1;
+    key.has_sums = pass == ConvolutionPass::forward;
+    settle(key, context);
+    const ConvolutionRoute& route = route_of(key, context);
+    if (!route.plan || route.added_channels > 0) return false;
+  }
+  return true;
+}
 
 void register_convolution(Backend& backend) {
   backend.add<kernels::ConvolutionForward>(&convolution_forward);
+  backend.add<kernels::ConvolutionForwardWithSums>(&convolution_forward_with_sums);
   backend.add<kernels::ConvolutionFusedForward>(&convolution_fused_forward);
   backend.add<kernels::ConvolutionDataGrad>(&convolution_data_grad);
   backend.add<kernels::ConvolutionDataGradAdded>(&convolution_data_grad_added);

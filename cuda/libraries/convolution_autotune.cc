@@ -18,9 +18,9 @@ namespace kusari::cuda {
 namespace {
 
 // Printable, without '=': see tuning.h.
-std::string problem_of(const Context& context, const ConvolutionKey& key) {
-  return std::string("cuda.convolution/1 ") + context.facts().name + " cudnn " + std::to_string(cudnnGetVersion()) +
-         ' ' + text_of(key);
+std::string problem_of(const Context& context, const ConvolutionKey& key, const char* family = "cuda.convolution/1") {
+  return std::string(family) + ' ' + context.facts().name + " cudnn " + std::to_string(cudnnGetVersion()) + ' ' +
+         text_of(key);
 }
 
 // Milliseconds of one execution: the least of some; infinity for a plan that fails, as some do on some shapes though
@@ -96,7 +96,54 @@ std::optional<ConvolutionPlan> remembered(Context& context, const ConvolutionKey
   return plan;
 }
 
+// Milliseconds of work that has run before: the least of some.
+float measure(Context& context, const std::function<void()>& work) {
+  constexpr int kRounds = 3;
+  const TimedEvent begin, end;
+  float least = std::numeric_limits<float>::infinity();
+  for (int round = 0; round < kRounds; ++round) {
+    KUSARI_CUDA_CHECK(cudaEventRecord(begin.get(), context.stream()));
+    work();
+    KUSARI_CUDA_CHECK(cudaEventRecord(end.get(), context.stream()));
+    KUSARI_CUDA_CHECK(cudaEventSynchronize(end.get()));
+    float time = 0;
+    KUSARI_CUDA_CHECK(cudaEventElapsedTime(&time, begin.get(), end.get()));
+    least = std::min(least, time);
+  }
+  return least;
+}
+
+constexpr const char *kFused = "fused", *kParts = "parts";
+
+// kFused, kParts or nothing.
+std::string remembered_way(const std::string& problem) {
+  for (const std::string& choice : {tuning::find(problem), find_saved_choice(problem)}) {
+    if (choice == kFused || choice == kParts) return choice;
+  }
+  return "";
+}
+
 }  // namespace
+
+bool pays_off(Context& context, ConvolutionRoute& route, const std::function<void()>& fused,
+              const std::function<void()>& parts) {
+  if (route.pays_off && route.pays_off_generation == tuning::generation()) [[likely]]
+    return *route.pays_off;
+  const uint64_t generation = tuning::generation();
+  const std::string problem = problem_of(context, route.key, "cuda.convolution_fused/1");
+  StreamCapture::refuse_first_use("the timing of convolution " + text_of(route.key) + " against its parts");
+  std::string choice = remembered_way(problem);
+  if (choice.empty()) {
+    if (is_captured(context.stream())) return true;
+    for (const std::function<void()>* const way : {&fused, &parts}) (*way)();  // what is loaded and timed inside
+    choice = measure(context, fused) <= measure(context, parts) ? kFused : kParts;
+    save_choice(problem, choice);
+  }
+  tuning::keep(problem, choice);
+  route.pays_off = choice == kFused;
+  route.pays_off_generation = generation;
+  return *route.pays_off;
+}
 
 bool is_timed(const ConvolutionRoute& route) { return route.timed && route.timed_generation == tuning::generation(); }
 

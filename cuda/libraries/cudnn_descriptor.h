@@ -41,6 +41,9 @@ class CudnnDescriptor {
   void set(cudnnBackendAttributeName_t name, cudnnPointwiseMode_t value) {
     set(name, CUDNN_TYPE_POINTWISE_MODE, 1, &value);
   }
+  void set(cudnnBackendAttributeName_t name, cudnnGenStatsMode_t value) {
+    set(name, CUDNN_TYPE_GENSTATS_MODE, 1, &value);
+  }
   void set(cudnnBackendAttributeName_t name, cudnnBackendHeurMode_t value) {
     set(name, CUDNN_TYPE_HEUR_MODE, 1, &value);
   }

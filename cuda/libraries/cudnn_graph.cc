@@ -36,7 +36,9 @@ class GraphBuilder {
   CudnnDescriptor build(cudnnHandle_t handle) {
     int64_t w_strides[ConvolutionKey::kMaxAxes] = {};
     set_channels_last_strides(key_.w, static_cast<int>(axes_), w_strides);
-    const CudnnDescriptor x = tensor(kTensorX, key_.x, key_.x_strides), w = tensor(kTensorW, key_.w, w_strides);
+    CudnnDescriptor x = tensor(kTensorX, key_.x, key_.x_strides);
+    const CudnnDescriptor w = tensor(kTensorW, key_.w, w_strides);
+    if (key_.has_load != 0) x = loaded(x);
     switch (key_.pass) {
       case ConvolutionPass::forward:
         forward(x, w);
@@ -73,8 +75,12 @@ class GraphBuilder {
   std::span<const int64_t> spatial(const int64_t* values) const { return {values, axes_ - 2}; }
 
   CudnnDescriptor tensor(int64_t id, const int64_t* shape, const int64_t* strides, bool is_virtual = false) const {
+    return tensor(id, shape, strides, is_virtual ? compute_ : element_, is_virtual);
+  }
+  CudnnDescriptor tensor(int64_t id, const int64_t* shape, const int64_t* strides, cudnnDataType_t type,
+                         bool is_virtual) const {
     CudnnDescriptor t(CUDNN_BACKEND_TENSOR_DESCRIPTOR);
-    t.set(CUDNN_ATTR_TENSOR_DATA_TYPE, is_virtual ? compute_ : element_);
+    t.set(CUDNN_ATTR_TENSOR_DATA_TYPE, type);
     t.set(CUDNN_ATTR_TENSOR_DIMENSIONS, sizes(shape));
     t.set(CUDNN_ATTR_TENSOR_STRIDES, sizes(strides));
     t.set(CUDNN_ATTR_TENSOR_UNIQUE_ID, id);
@@ -119,11 +125,17 @@ class GraphBuilder {
   }
 
   CudnnDescriptor pointwise(cudnnPointwiseMode_t mode, const CudnnDescriptor& x, const CudnnDescriptor* second) {
+    CudnnDescriptor y = step_result();
+    pointwise_to(mode, x, second, y);
+    return y;
+  }
+
+  void pointwise_to(cudnnPointwiseMode_t mode, const CudnnDescriptor& x, const CudnnDescriptor* second,
+                    const CudnnDescriptor& y) {
     CudnnDescriptor function(CUDNN_BACKEND_POINTWISE_DESCRIPTOR);
     function.set(CUDNN_ATTR_POINTWISE_MODE, mode);
     function.set(CUDNN_ATTR_POINTWISE_MATH_PREC, compute_);
     function.finalize();
-    CudnnDescriptor y = step_result();
     CudnnDescriptor operation(CUDNN_BACKEND_OPERATION_POINTWISE_DESCRIPTOR);
     operation.set(CUDNN_ATTR_OPERATION_POINTWISE_PW_DESCRIPTOR, function);
     operation.set(CUDNN_ATTR_OPERATION_POINTWISE_XDESC, x);
@@ -131,7 +143,21 @@ class GraphBuilder {
     operation.set(CUDNN_ATTR_OPERATION_POINTWISE_YDESC, y);
     operation.finalize();
     operations_.push_back(std::move(operation));
-    return y;
+  }
+
+  // What the convolution reads in place of x.
+  CudnnDescriptor loaded(const CudnnDescriptor& x) {
+    const CudnnDescriptor scale = per_channel(kTensorScale, key_.x[1], element_),
+                          shift = per_channel(kTensorShift, key_.x[1], element_);
+    const auto next = [&](int64_t number) {
+      return tensor(kTensorFirstVirtual + kMostSteps + number, key_.x, key_.x_strides, true);
+    };
+    const CudnnDescriptor scaled = next(0), shifted = next(1);
+    CudnnDescriptor cut = next(2);
+    pointwise_to(CUDNN_POINTWISE_MUL, x, &scale, scaled);
+    pointwise_to(CUDNN_POINTWISE_ADD, scaled, &shift, shifted);
+    pointwise_to(CUDNN_POINTWISE_RELU_FWD, shifted, nullptr, cut);
+    return cut;
   }
 
   void forward(const CudnnDescriptor& x, const CudnnDescriptor& w) {
@@ -148,13 +174,32 @@ class GraphBuilder {
       y = pointwise(CUDNN_POINTWISE_ADD, y, &z);
     }
     if (key_.has_bias != 0) {
-      int64_t shape[ConvolutionKey::kMaxAxes] = {1, key_.y[1], 1, 1, 1}, strides[ConvolutionKey::kMaxAxes] = {};
-      set_channels_last_strides(shape, static_cast<int>(axes_), strides);
-      const CudnnDescriptor bias = tensor(kTensorBias, shape, strides);
+      const CudnnDescriptor bias = per_channel(kTensorBias, key_.y[1], element_);
       y = pointwise(CUDNN_POINTWISE_ADD, y, &bias);
     }
     if (has_activation) pointwise(CUDNN_POINTWISE_RELU_FWD, y, nullptr);
+    if (key_.has_sums != 0) sums_of(y);
   }
+
+  // A number for each channel, as a tensor that broadcasts to images.
+  CudnnDescriptor per_channel(int64_t id, int64_t channels, cudnnDataType_t type) const {
+    int64_t shape[ConvolutionKey::kMaxAxes] = {1, channels, 1, 1, 1}, strides[ConvolutionKey::kMaxAxes] = {};
+    set_channels_last_strides(shape, static_cast<int>(axes_), strides);
+    return tensor(id, shape, strides, type, false);
+  }
+
+  void sums_of(const CudnnDescriptor& y) {
+    CudnnDescriptor operation(CUDNN_BACKEND_OPERATION_GEN_STATS_DESCRIPTOR);
+    operation.set(CUDNN_ATTR_OPERATION_GENSTATS_MODE, CUDNN_GENSTATS_SUM_SQSUM);
+    operation.set(CUDNN_ATTR_OPERATION_GENSTATS_MATH_PREC, CUDNN_DATA_FLOAT);
+    operation.set(CUDNN_ATTR_OPERATION_GENSTATS_XDESC, y);
+    operation.set(CUDNN_ATTR_OPERATION_GENSTATS_SUMDESC, per_channel(kTensorSums, key_.y[1], CUDNN_DATA_FLOAT));
+    operation.set(CUDNN_ATTR_OPERATION_GENSTATS_SQSUMDESC, per_channel(kTensorSquares, key_.y[1], CUDNN_DATA_FLOAT));
+    operation.finalize();
+    operations_.push_back(std::move(operation));
+  }
+
+  static constexpr int64_t kMostSteps = 8;  // of an epilogue
 
   const ConvolutionKey& key_;
   const size_t axes_;
@@ -248,6 +293,8 @@ std::string text_of(const ConvolutionKey& key) {
   if (key.has_bias != 0) text += " bias";
   if (key.activation == Activation::relu) text += " relu";
   if (key.is_added != 0) text += " added";
+  if (key.has_load != 0) text += " load";
+  if (key.has_sums != 0) text += " sums";
   if (key.alignment != 16) add(" alignment ", &key.alignment, 1);
   if (key.is_deterministic != 0) text += " deterministic";
   if (key.allows_tensor_cores == 0) text += " no_tensor_cores";

@@ -34,6 +34,8 @@ struct ConvolutionKey {
   int64_t has_bias = 0;               ///< forward: adds (O)
   Activation activation = Activation::none;
   int64_t is_added = 0;    ///< data_grad: to what x holds
+  int64_t has_load = 0;    ///< forward, filter_grad: instead of x max(0, x scale + shift), by channel
+  int64_t has_sums = 0;    ///< forward: also gives the sums of y's channels and of their squares, float32; alone
   int64_t alignment = 16;  ///< bytes, of every pointer
   int64_t is_deterministic = 0, allows_tensor_cores = 1, allows_tf32 = 1;
   int64_t allows_runtime_compilation = 0;
@@ -61,7 +63,18 @@ ConvolutionKey convolution_key(ConvolutionPass pass, const kernels::Convolution&
 std::string text_of(const ConvolutionKey& key);
 
 /// The numbers under which an execution names its arrays.
-enum ConvolutionTensor : int64_t { kTensorX = 1, kTensorW, kTensorY, kTensorZ, kTensorBias, kTensorFirstVirtual };
+enum ConvolutionTensor : int64_t {
+  kTensorX = 1,
+  kTensorW,
+  kTensorY,
+  kTensorZ,
+  kTensorBias,
+  kTensorSums,
+  kTensorSquares,
+  kTensorScale,
+  kTensorShift,
+  kTensorFirstVirtual
+};
 
 /// A finalized graph of operations. Throws DeviceError where cuDNN refuses the shapes or has no name for the dtype.
 /// `handle`: of the device that shall run it, or null for a device that is not here.

@@ -41,26 +41,33 @@ const CudnnDescriptor& ConvolutionPlan::pack_of(const ConvolutionKey& key, const
   for (const Pack& pack : packs_) {
     if (pack.pointers == p && pack.workspace == workspace) return pack.descriptor;
   }
-  int64_t ids[] = {kTensorX, kTensorW, kTensorY, 0, 0};
-  void* pointers[] = {p.x, p.w, p.y, nullptr, nullptr};
+  constexpr size_t kMost = 9;
+  int64_t ids[kMost] = {kTensorX, kTensorW, kTensorY};
+  void* pointers[kMost] = {p.x, p.w, p.y};
   size_t count = 3;
-  if (key.has_z != 0) {
-    ids[count] = kTensorZ;
-    pointers[count++] = p.z;
+  const auto add = [&](int64_t id, void* pointer) {
+    ids[count] = id;
+    pointers[count++] = pointer;
+  };
+  if (key.has_z != 0) add(kTensorZ, p.z);
+  if (key.has_bias != 0) add(kTensorBias, p.bias);
+  if (key.has_sums != 0) {
+    add(kTensorSums, p.sums);
+    add(kTensorSquares, p.sums + key.y[1]);
   }
-  if (key.has_bias != 0) {
-    ids[count] = kTensorBias;
-    pointers[count++] = p.bias;
+  if (key.has_load != 0) {
+    add(kTensorScale, p.load);
+    add(kTensorShift, static_cast<char*>(p.load) + key.x[1] * itemsize(key.element()));
   }
   CudnnDescriptor descriptor(CUDNN_BACKEND_VARIANT_PACK_DESCRIPTOR);
   descriptor.set(CUDNN_ATTR_VARIANT_PACK_UNIQUE_IDS, std::span<const int64_t>(ids, count));
   descriptor.set_pointers(CUDNN_ATTR_VARIANT_PACK_DATA_POINTERS, {pointers, count});
   descriptor.set_pointers(CUDNN_ATTR_VARIANT_PACK_WORKSPACE, {&workspace, 1});
   descriptor.finalize();
-  constexpr size_t kMost = 16;
+  constexpr size_t kMostPacks = 16;
   Pack pack = {p, workspace, std::move(descriptor)};
-  if (packs_.size() < kMost) return packs_.emplace_back(std::move(pack)).descriptor;
-  oldest_ = (oldest_ + 1) % kMost;
+  if (packs_.size() < kMostPacks) return packs_.emplace_back(std::move(pack)).descriptor;
+  oldest_ = (oldest_ + 1) % kMostPacks;
   packs_[oldest_] = std::move(pack);
   return packs_[oldest_].descriptor;
 }

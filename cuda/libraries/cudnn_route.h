@@ -19,6 +19,9 @@ struct ConvolutionRoute {
 
   std::optional<ConvolutionPlan> timed;  ///< the fastest of some, see Config::autotune
   uint64_t timed_generation = 0;         ///< of tuning's choices when it was found
+
+  std::optional<bool> pays_off;  ///< whether what is fused takes less time than its parts, see Config::autotune
+  uint64_t pays_off_generation = 0;
 };
 
 /// What is best without measuring. Tensor cores take 16-bit images in packs of 8 channels: images of fewer, as that of

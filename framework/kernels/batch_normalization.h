@@ -49,4 +49,26 @@ struct BatchNormalizationBackward {
                          Out gx, Out gresidual, Out ggamma, Out gbeta);
 };
 
+/// BatchNormalizationForward that knows more. sums: (2, channels) of the statistics' dtype, those of x's elements and
+/// of their squares, as ConvolutionForwardWithSums gives them: then x is read once. mask: uint8 (mask_bytes), which
+/// elements of y are above 0, for BatchNormalizationMaskedBackward; with relu and a residual, for a multiple of
+/// kMaskChannels channels of x's dtype or a narrower one. Each may be undefined, residual too; y may not. A backend may
+/// lack it.
+struct BatchNormalizationFusedForward {
+  static constexpr const char* kName = "batch_normalization_fused_forward";
+  using Signature = void(Params<BatchNormalization> options, In x, In sums, In residual, In gamma, In beta,
+                         InOut running_mean, InOut running_var, Out mean, Out inv_std, Out y, Out mask);
+};
+
+/// BatchNormalizationBackward with relu and a residual, from the mask instead of y. A backend may lack it.
+struct BatchNormalizationMaskedBackward {
+  static constexpr const char* kName = "batch_normalization_masked_backward";
+  using Signature = void(Params<BatchNormalization> options, In x, In mask, In gy, In gamma, In mean, In inv_std,
+                         Out gx, Out gresidual, Out ggamma, Out gbeta);
+};
+
+/// A mask has a byte for each 16 bytes of y, taken as rows of channels: bit i is that of their element i.
+inline constexpr int64_t kMaskChannels = 8;
+inline int64_t mask_bytes(const Array& y) { return y.nbytes() / 16; }
+
 }  // namespace kusari::kernels

@@ -36,6 +36,13 @@ struct ConvolutionForward {
   using Signature = void(Params<Convolution> geometry, In x, In W, In bias, Out y);
 };
 
+/// ConvolutionForward without a bias, and what a batch normalization of y wants: sums (2, O), float32, of the elements
+/// of each channel of y and of their squares, in the same pass where a library has it. A backend may lack it.
+struct ConvolutionForwardWithSums {
+  static constexpr const char* kName = "convolution_forward_with_sums";
+  using Signature = void(Params<Convolution> geometry, In x, In W, Out y, Out sums);
+};
+
 enum class ConvolutionActivation : int64_t { none, relu };
 
 /// y = activation(the convolution of x with W, + z + bias), for inference; z has y's shape, or is undefined. In one

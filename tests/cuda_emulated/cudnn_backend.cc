@@ -70,18 +70,27 @@ constexpr Rule kRules[] = {
                                         true) OF(OPERATION_POINTWISE, OPERATION_POINTWISE_XDESC, BACKEND_DESCRIPTOR,
                                                  true) OF(OPERATION_POINTWISE, OPERATION_POINTWISE_BDESC,
                                                           BACKEND_DESCRIPTOR, false)
-                                        OF(OPERATION_POINTWISE, OPERATION_POINTWISE_YDESC, BACKEND_DESCRIPTOR, true) OF(
-                                            OPERATIONGRAPH, OPERATIONGRAPH_OPS, BACKEND_DESCRIPTOR,
-                                            true) OF(OPERATIONGRAPH, OPERATIONGRAPH_HANDLE, HANDLE,
-                                                     false) OF(DEVICEPROP, DEVICEPROP_JSON_REPRESENTATION, CHAR, true)
-                                            OF(ENGINEHEUR, ENGINEHEUR_OPERATION_GRAPH, BACKEND_DESCRIPTOR,
-                                               true) OF(ENGINEHEUR, ENGINEHEUR_MODE, HEUR_MODE, true)
-                                                OF(ENGINEHEUR, ENGINEHEUR_DEVICEPROP, BACKEND_DESCRIPTOR, false) OF(
-                                                    ENGINE, ENGINE_OPERATION_GRAPH, BACKEND_DESCRIPTOR,
-                                                    true) OF(ENGINE, ENGINE_GLOBAL_INDEX, INT64, true)
-                                                    OF(ENGINE, ENGINE_DEVICEPROP, BACKEND_DESCRIPTOR,
-                                                       false) OF(ENGINECFG, ENGINECFG_ENGINE, BACKEND_DESCRIPTOR, true)
-                                                        OF(ENGINECFG, ENGINECFG_KNOB_CHOICES, BACKEND_DESCRIPTOR, false)
+                                        OF(OPERATION_GEN_STATS, OPERATION_GENSTATS_MODE, GENSTATS_MODE, true) OF(
+                                            OPERATION_GEN_STATS, OPERATION_GENSTATS_MATH_PREC, DATA_TYPE,
+                                            true) OF(OPERATION_GEN_STATS, OPERATION_GENSTATS_XDESC, BACKEND_DESCRIPTOR,
+                                                     true) OF(OPERATION_GEN_STATS, OPERATION_GENSTATS_SUMDESC,
+                                                              BACKEND_DESCRIPTOR, true)
+                                            OF(OPERATION_GEN_STATS, OPERATION_GENSTATS_SQSUMDESC, BACKEND_DESCRIPTOR,
+                                               true) OF(OPERATION_POINTWISE, OPERATION_POINTWISE_YDESC,
+                                                        BACKEND_DESCRIPTOR, true) OF(OPERATIONGRAPH, OPERATIONGRAPH_OPS,
+                                                                                     BACKEND_DESCRIPTOR, true)
+                                                OF(OPERATIONGRAPH, OPERATIONGRAPH_HANDLE, HANDLE, false) OF(
+                                                    DEVICEPROP,
+                                                    DEVICEPROP_JSON_REPRESENTATION, CHAR,
+                                                    true) OF(ENGINEHEUR, ENGINEHEUR_OPERATION_GRAPH, BACKEND_DESCRIPTOR,
+                                                             true) OF(ENGINEHEUR, ENGINEHEUR_MODE, HEUR_MODE, true)
+                                                    OF(ENGINEHEUR, ENGINEHEUR_DEVICEPROP, BACKEND_DESCRIPTOR, false) OF(
+                                                        ENGINE, ENGINE_OPERATION_GRAPH, BACKEND_DESCRIPTOR,
+                                                        true) OF(ENGINE, ENGINE_GLOBAL_INDEX, INT64, true)
+                                                        OF(ENGINE, ENGINE_DEVICEPROP, BACKEND_DESCRIPTOR,
+                                                           false) OF(ENGINECFG, ENGINECFG_ENGINE, BACKEND_DESCRIPTOR,
+                                                                     true) OF(ENGINECFG, ENGINECFG_KNOB_CHOICES,
+                                                                              BACKEND_DESCRIPTOR, false)
                                                             OF(KNOB_CHOICE, KNOB_CHOICE_KNOB_TYPE, KNOB_TYPE, true) OF(
                                                                 KNOB_CHOICE, KNOB_CHOICE_KNOB_VALUE, INT64,
                                                                 true) OF(EXECUTION_PLAN, EXECUTION_PLAN_ENGINE_CONFIG,
@@ -221,6 +230,18 @@ cudnnStatus_t finalize_pointwise(const Content& content) {
   return CUDNN_STATUS_SUCCESS;
 }
 
+cudnnStatus_t finalize_statistics(const Content& content) {
+  const CudnnTensor x(content.at(CUDNN_ATTR_OPERATION_GENSTATS_XDESC));
+  for (const auto name : {CUDNN_ATTR_OPERATION_GENSTATS_SUMDESC, CUDNN_ATTR_OPERATION_GENSTATS_SQSUMDESC}) {
+    const CudnnTensor sums(content.at(name));
+    if (sums.axes() != x.axes() || sums.size() != x.shape[1] || sums.shape[1] != x.shape[1]) {
+      return bad("sums of channels have the channels of x and no other axis");
+    }
+    if (sums.type != CUDNN_DATA_FLOAT) return bad("sums of channels are float");
+  }
+  return CUDNN_STATUS_SUCCESS;
+}
+
 constexpr int64_t kEngines = 2;
 constexpr int64_t kWorkspaceOfEngine[kEngines] = {0, 4096};
 
@@ -233,7 +254,7 @@ cudnnStatus_t finalize_engine(Content& content) {
   if (const char* obstacle = find_obstacle(graph)) return cudnn_failure(CUDNN_STATUS_NOT_SUPPORTED, obstacle);
   std::vector<cudnnBackendNumericalNote_t> notes;
   if (index == 1) {
-    const Content& first = *graph.find(CUDNN_ATTR_OPERATIONGRAPH_OPS)->contents.front();
+    const Content& first = convolution_of(graph);
     notes.push_back(CUDNN_NUMERICAL_NOTE_TENSOR_CORE);
     if (CudnnTensor(first.at(convolution_names(first.type)->x)).type == CUDNN_DATA_FLOAT) {
       notes.push_back(CUDNN_NUMERICAL_NOTE_DOWN_CONVERT_INPUTS);
@@ -290,7 +311,7 @@ int64_t workspace_of(const Content& engine) {
   int64_t bytes = kWorkspaceOfEngine[index];
   if (index == 0) return bytes;
   const Content& graph = engine.at(CUDNN_ATTR_ENGINE_OPERATION_GRAPH);
-  const Content& first = *graph.find(CUDNN_ATTR_OPERATIONGRAPH_OPS)->contents.front();
+  const Content& first = convolution_of(graph);
   const CudnnTensor x(first.at(convolution_names(first.type)->x));
   const bool is_half = x.type == CUDNN_DATA_HALF || x.type == CUDNN_DATA_BFLOAT16;
   if (!is_half || x.shape[1] % 8 == 0) return bytes;
@@ -324,6 +345,8 @@ cudnnStatus_t finalize(Content& content) {
       return finalize_geometry(content);
     case CUDNN_BACKEND_OPERATION_POINTWISE_DESCRIPTOR:
       return finalize_pointwise(content);
+    case CUDNN_BACKEND_OPERATION_GEN_STATS_DESCRIPTOR:
+      return finalize_statistics(content);
     case CUDNN_BACKEND_ENGINE_DESCRIPTOR:
       return finalize_engine(content);
     case CUDNN_BACKEND_ENGINEHEUR_DESCRIPTOR:

@@ -53,23 +53,40 @@ const CudnnConvolutionNames* convolution_names(cudnnBackendDescriptorType_t type
   }
 }
 
+const CudnnContent& convolution_of(const CudnnContent& graph) {
+  const auto& operations = graph.find(CUDNN_ATTR_OPERATIONGRAPH_OPS)->contents;
+  const auto found = std::find_if(operations.begin(), operations.end(),
+                                  [](const auto& operation) { return convolution_names(operation->type) != nullptr; });
+  return found == operations.end() ? *operations.back() : **found;
+}
+
 const char* find_obstacle(const CudnnContent& graph) {
   const auto& operations = graph.find(CUDNN_ATTR_OPERATIONGRAPH_OPS)->contents;
-  const CudnnContent& first = *operations.front();
-  const CudnnConvolutionNames* const names = convolution_names(first.type);
-  if (names == nullptr) return "the emulated device has engines for graphs that begin with a convolution";
-  const CudnnTensor x(first.at(names->x)), w(first.at(names->w)), y(first.at(names->y));
-  for (size_t i = 1; i < operations.size(); ++i) {
-    if (operations[i]->type != CUDNN_BACKEND_OPERATION_POINTWISE_DESCRIPTOR) return "no engine for this graph";
+  const CudnnContent& convolution = convolution_of(graph);
+  const CudnnConvolutionNames* const names = convolution_names(convolution.type);
+  if (names == nullptr) return "the emulated device has engines for graphs with a convolution";
+  const CudnnTensor x(convolution.at(names->x)), w(convolution.at(names->w)), y(convolution.at(names->y));
+  const bool is_gradient = convolution.type == CUDNN_BACKEND_OPERATION_CONVOLUTION_BACKWARD_FILTER_DESCRIPTOR;
+  const CudnnTensor& other = is_gradient ? y : w;
+  for (const auto& operation : operations) {
+    if (operation.get() == &convolution) continue;
+    if (operation->type == CUDNN_BACKEND_OPERATION_GEN_STATS_DESCRIPTOR) {
+      if (other.type != CUDNN_DATA_HALF) return "engines take sums of channels of half alone";
+      continue;
+    }
+    if (operation->type != CUDNN_BACKEND_OPERATION_POINTWISE_DESCRIPTOR) return "no engine for this graph";
   }
-  if (operations.size() > 1 && x.type == CUDNN_DATA_DOUBLE) return "no engine fuses in double";
-  if (x.type != w.type || (!y.is_virtual && y.type != x.type)) return "no engine for tensors of different types";
-  const CudnnContent& geometry = first.at(names->geometry);
+  if (operations.size() > 1 && other.type == CUDNN_DATA_DOUBLE) return "no engine fuses in double";
+  if (x.is_virtual && other.type != CUDNN_DATA_HALF) return "engines change what they load of half alone";
+  if (w.type != other.type || (!x.is_virtual && x.type != w.type) || (!y.is_virtual && y.type != w.type)) {
+    return "no engine for tensors of different types";
+  }
+  const CudnnContent& geometry = convolution.at(names->geometry);
   if (geometry.value(CUDNN_ATTR_CONVOLUTION_CONV_MODE, CUDNN_CROSS_CORRELATION) != CUDNN_CROSS_CORRELATION) {
     return "no engine for a true convolution";
   }
   const bool is_double = geometry.value(CUDNN_ATTR_CONVOLUTION_COMP_TYPE, CUDNN_DATA_FLOAT) == CUDNN_DATA_DOUBLE;
-  if (is_double != (x.type == CUDNN_DATA_DOUBLE)) return "no engine for this type of computation";
+  if (is_double != (w.type == CUDNN_DATA_DOUBLE)) return "no engine for this type of computation";
   return nullptr;
 }
 
@@ -290,7 +307,13 @@ double scale_of(const CudnnContent& operation, cudnnBackendAttributeName_t name)
 template <class T>
 std::vector<T> operand(const CudnnTensor& t, const void* data, bool in_tf32) {
   std::vector<T> values = read<T>(t, data);
-  if (in_tf32 && t.type == CUDNN_DATA_FLOAT) {
+  if (t.is_virtual) {  // what was made of half on the way is half again where it is multiplied
+    for (T& x : values) {
+      uint16_t half;
+      store_element(&half, 0, Element::half, static_cast<double>(x));
+      x = load_element<T>(&half, 0, Element::half);
+    }
+  } else if (in_tf32 && t.type == CUDNN_DATA_FLOAT) {
     for (T& x : values) x = static_cast<T>(tf32_of(static_cast<float>(x)));
   }
   return values;
@@ -333,6 +356,21 @@ void run_pointwise(cudnnPointwiseMode_t mode, const CudnnTensor& tx, const void*
   write(ty, values, 1, 0, y);
 }
 
+/// Of each channel of x, in the order of the channels: as an engine sums, in float, though in another order.
+void take_sums(const CudnnTensor& tx, const void* x, float* sums, float* squares) {
+  const std::vector<double> values = read<double>(tx, x);
+  const auto channels = static_cast<size_t>(tx.shape[1]);
+  std::vector<double> sum(channels), square(channels);
+  for (size_t i = 0; i < values.size(); ++i) {
+    sum[i % channels] += values[i];
+    square[i % channels] += values[i] * values[i];
+  }
+  for (size_t c = 0; c < channels; ++c) {
+    sums[c] = static_cast<float>(sum[c]);
+    squares[c] = static_cast<float>(square[c]);
+  }
+}
+
 }  // namespace
 
 cudnnStatus_t execute_graph(const CudnnContent& graph, const CudnnContent& pack, bool in_tf32) {
@@ -354,6 +392,18 @@ cudnnStatus_t execute_graph(const CudnnContent& graph, const CudnnContent& pack,
       } else {
         convolve<float>(*operation, tx, tw, ty, x, w, y, in_tf32);
       }
+      continue;
+    }
+    if (operation->type == CUDNN_BACKEND_OPERATION_GEN_STATS_DESCRIPTOR) {
+      const CudnnTensor tx(operation->at(CUDNN_ATTR_OPERATION_GENSTATS_XDESC));
+      const CudnnTensor tsum(operation->at(CUDNN_ATTR_OPERATION_GENSTATS_SUMDESC));
+      const CudnnTensor tsquare(operation->at(CUDNN_ATTR_OPERATION_GENSTATS_SQSUMDESC));
+      const void* const x = tensors.find(tx);
+      void *const sum = tensors.find(tsum), *const square = tensors.find(tsquare);
+      if (x == nullptr) return missing(tx);
+      if (sum == nullptr) return missing(tsum);
+      if (square == nullptr) return missing(tsquare);
+      take_sums(tx, x, static_cast<float*>(sum), static_cast<float*>(square));
       continue;
     }
     const CudnnTensor tx(operation->at(CUDNN_ATTR_OPERATION_POINTWISE_XDESC));

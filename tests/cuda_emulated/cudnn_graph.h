@@ -68,6 +68,9 @@ struct CudnnConvolutionNames {
 /// Null if the descriptor is no convolution.
 const CudnnConvolutionNames* convolution_names(cudnnBackendDescriptorType_t type);
 
+/// The convolution of a graph; its last operation where it has none.
+const CudnnContent& convolution_of(const CudnnContent& graph);
+
 /// Why the device has no engine for a finalized graph, or null.
 const char* find_obstacle(const CudnnContent& graph);
 

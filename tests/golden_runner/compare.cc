@@ -1,5 +1,6 @@
 #include "kusari/tests/golden_runner/compare.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstdio>
 #include <vector>
@@ -57,6 +58,11 @@ void compare(const std::string& name, const Array& got, const Array& expected, T
     throw Mismatch(name + ": expected dtype " + kusari::name(expected.dtype()) + ", got " + kusari::name(got.dtype()));
   }
   const std::vector<double> a = got.to_vector<double>(), b = expected.to_vector<double>();
+  if (tolerance.of_largest > 0) {
+    double largest = 0;
+    for (const double value : b) largest = std::isfinite(value) ? std::max(largest, std::abs(value)) : largest;
+    tolerance.atol += tolerance.of_largest * largest;
+  }
   double worst = 0;
   size_t at = 0;
   for (size_t i = 0; i < a.size(); ++i) {

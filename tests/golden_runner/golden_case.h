@@ -29,6 +29,7 @@ class Folder {
 
 struct Tolerance {
   double rtol, atol;
+  double of_largest = 0;  ///< more, as a share of the array's largest magnitude
 };
 
 /// One line of the manifest and its arrays.
@@ -51,6 +52,7 @@ class Case {
   Array array(const std::string& key) const;
   bool has_array(const std::string& key) const;
   std::vector<std::string> names(const char* field) const;
+  /// With config.use_tf32 float32 arrays may differ by what products of operands with 10-bit mantissas lose.
   Tolerance tolerance(const std::string& key) const;
 
  private:

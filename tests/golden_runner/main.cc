@@ -65,15 +65,17 @@ void run(const Case& c, bool quiet, Totals& totals) {
 int run_all(int argc, char** argv) {
   CLI::App app("Compares results with golden data");
   std::string path, filter, device = "cpu";
-  bool quiet = false, is_replayed = false;
+  bool quiet = false, is_replayed = false, in_tf32 = false;
   app.add_option("DIR", path, "folder with manifest.jsonl")->required();
   app.add_option("--filter", filter, "run only cases whose id contains this text or matches this glob");
   app.add_option("--device", device, "cpu or cuda:N");
   app.add_flag("--static-graph", is_replayed, "compare what static graphs of the functions replay; run no other cases");
+  app.add_flag("--tf32", in_tf32,
+               "products and convolutions of float32 in TF32, with the tolerance that belongs to it");
   app.add_flag("--quiet", quiet, "print failures and the summary only");
   CLI11_PARSE(app, argc, argv);
 
-  global_config().use_tf32 = false;  // Chainer computed in full float32
+  global_config().use_tf32 = in_tf32;  // Chainer computed in full float32
   Folder folder(path);
   use_names_of(folder);
   std::ifstream manifest(folder / "manifest.jsonl");

@@ -27,6 +27,19 @@ struct ConvolutionOptions {
 KUSARI_API Variable convolution_nd(const Variable& x, const Variable& W, const Variable& b = Variable(),
                                    const ConvolutionOptions& options = {});
 
+/// A convolution and what it knows of its result.
+struct ConvolutionWithSums {
+  Variable y;
+  Array sums;  ///< see convolution_nd_with_sums
+};
+
+/// convolution_nd without a bias in front of a batch normalization: sums is (2, O), float32, of the elements of each
+/// channel of y and of their squares, for BatchNormalizationOptions::sums. Undefined where the convolution does not
+/// give them on its way: on the CPU, in other dtypes than float16, with options.relu, with Fusions::convolution_sums
+/// off. Throws what convolution_nd throws.
+KUSARI_API ConvolutionWithSums convolution_nd_with_sums(const Variable& x, const Variable& W,
+                                                        const ConvolutionOptions& options = {});
+
 /// convolution_nd for x: (N, C, length). chainer.functions.convolution_1d.
 KUSARI_API Variable convolution_1d(const Variable& x, const Variable& W, const Variable& b = Variable(),
                                    const ConvolutionOptions& options = {});

@@ -8,6 +8,7 @@
 #include "kusari/framework/autograd/function_node.h"
 #include "kusari/framework/core/config.h"
 #include "kusari/framework/core/error.h"
+#include "kusari/framework/core/fusions.h"
 #include "kusari/framework/functions/math/sum.h"
 #include "kusari/framework/functions/pointwise_function.h"
 #include "kusari/framework/kernels/activation.h"
@@ -201,7 +202,8 @@ class FilterGrad final : public FunctionNode {
 // The convolution, or the one transposed to it, which is its gradient with respect to x.
 class Convolution final : public FunctionNode {
  public:
-  Convolution(const ConvolutionSettings& settings, bool transposed) : settings_{settings}, transposed_{transposed} {}
+  Convolution(const ConvolutionSettings& settings, bool transposed, Array* sums = nullptr)
+      : settings_{settings}, transposed_{transposed}, sums_{sums} {}
   const char* name() const override { return settings_.name; }
   void describe(Attributes& options) const override {
     describe_settings(settings_, options);
@@ -217,6 +219,8 @@ class Convolution final : public FunctionNode {
     if (settings_.relu) retain_outputs({0});
     const Shape &x = in[0].shape(), &W = in[1].shape();
     const Dims size = transposed_ ? transposed_size(settings_, x, W) : convolved_size(settings_, x, W);
+    Array* const sums = std::exchange(sums_, nullptr);
+    if (sums != nullptr && has_sums(in)) return {run_with_sums(in[0], in[1], size, *sums)};
     return {run(transposed_, configured(settings_.geometry, false), in[0], in[1], in[2], size, settings_.relu)};
   }
 
@@ -243,7 +247,7 @@ class Convolution final : public FunctionNode {
     const Array& gradient = gy.array();
     if (needs_grad(0)) {
       const Array W = retained_input(1).array();
-      const Array sum = has_sums(gradient.device()) ? take_gradient_so_far(0) : Array();
+      const Array sum = adds_gradients(gradient.device()) ? take_gradient_so_far(0) : Array();
       if (sum.is_defined()) {
         launch<kernels::ConvolutionDataGradAdded>(sum.device(), geometry, gradient, W, sum);
         g[0] = without_graph(sum);
@@ -260,13 +264,27 @@ class Convolution final : public FunctionNode {
     return g;
   }
 
+  bool has_sums(const ArrayRefs& in) const {
+    return fusions().convolution_sums && !settings_.relu && !in[2].is_defined() && in[0].dtype() == Dtype::float16 &&
+           in[0].device().backend().find(kernel_id<kernels::ConvolutionForwardWithSums>()) != nullptr;
+  }
+
+  Array run_with_sums(const Array& x, const Array& W, const Dims& size, Array& sums) const {
+    const int64_t channels = W.shape()[0];
+    const Array y = empty_channels_last(image_shape(x.shape()[0], channels, size), x.dtype(), x.device());
+    sums = empty({2, channels}, Dtype::float32, x.device());
+    launch<kernels::ConvolutionForwardWithSums>(x.device(), configured(settings_.geometry, false), x, W, y, sums);
+    return y;
+  }
+
   // Whether the gradient of x can be added to others in the pass that computes it.
-  bool has_sums(const Device& device) const {
+  bool adds_gradients(const Device& device) const {
     return !transposed_ && device.backend().find(kernel_id<kernels::ConvolutionDataGradAdded>()) != nullptr;
   }
 
   ConvolutionSettings settings_;
   bool transposed_;
+  Array* sums_;  // the caller's, until forward has run
 };
 
 Variables FilterGrad::backward(const Variables& ggW) {
@@ -312,8 +330,9 @@ ConvolutionSettings convolution_settings(const char* name, int ndim, const PerAx
   return settings;
 }
 
-Variable convolve(const Variable& x, const Variable& W, const Variable& b, const ConvolutionSettings& settings) {
-  return apply<Convolution>({x, W, b}, settings, false);
+Variable convolve(const Variable& x, const Variable& W, const Variable& b, const ConvolutionSettings& settings,
+                  Array* sums) {
+  return apply<Convolution>({x, W, b}, settings, false, sums);
 }
 
 Variable convolve_transposed(const Variable& x, const Variable& W, const Variable& b,

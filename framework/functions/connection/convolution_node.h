@@ -21,7 +21,9 @@ ConvolutionSettings convolution_settings(const char* name, int ndim, const PerAx
                                          const PerAxis& dilate, int64_t groups);
 
 /// x: (N, C, in...), W: (O, C / groups, kernel...), b: (O) or undefined. Returns (N, O, out...).
-Variable convolve(const Variable& x, const Variable& W, const Variable& b, const ConvolutionSettings& settings);
+/// sums: gets those of convolution_nd_with_sums, where the device has them.
+Variable convolve(const Variable& x, const Variable& W, const Variable& b, const ConvolutionSettings& settings,
+                  Array* sums = nullptr);
 /// x: (N, C, in...), W: (C, O / groups, kernel...), b: (O) or undefined. Returns (N, O, out...).
 Variable convolve_transposed(const Variable& x, const Variable& W, const Variable& b,
                              const ConvolutionSettings& settings);

@@ -11,6 +11,7 @@
 #include "kusari/framework/core/argument.h"
 #include "kusari/framework/core/config.h"
 #include "kusari/framework/core/error.h"
+#include "kusari/framework/core/fusions.h"
 #include "kusari/framework/core/log.h"
 #include "kusari/framework/functions/array/cast.h"
 #include "kusari/framework/functions/array/reshape.h"
@@ -75,8 +76,12 @@ Array rows_like(const Array& x, AxisMask axes) {
 class BatchNormalization final : public FunctionNode {
  public:
   BatchNormalization(const Form& form, const kernels::BatchNormalization& kernel, Array running_mean = {},
-                     Array running_var = {})
-      : form_{form}, kernel_{kernel}, running_mean_{std::move(running_mean)}, running_var_{std::move(running_var)} {}
+                     Array running_var = {}, Array sums = {})
+      : form_{form},
+        kernel_{kernel},
+        running_mean_{std::move(running_mean)},
+        running_var_{std::move(running_var)},
+        sums_{std::move(sums)} {}
   const char* name() const override { return form_.name; }
   void describe(Attributes& options) const override {
     options.set("axis", kernel_.axes);
@@ -104,6 +109,11 @@ class BatchNormalization final : public FunctionNode {
       const type_check::Argument var(name(), "running_var", &running_var_);
       c.expect(mean.shape() == gamma.shape(), var.shape() == gamma.shape(), mean.is_floating(), var.is_floating());
     }
+    if (sums_.is_defined()) {
+      const type_check::Argument sums(name(), "sums", &sums_);
+      c.expect(sums.ndim() == 2, sums.shape(0) == 2, sums.shape(1) == gamma.array().size(),
+               sums.dtype() == Dtype::float32);
+    }
   }
 
   Arrays forward(const ArrayRefs& in) override {
@@ -128,9 +138,16 @@ class BatchNormalization final : public FunctionNode {
     }
     mean_ = empty(gamma.shape(), dtype, x.device());
     inv_std_ = empty(gamma.shape(), dtype, x.device());
-    launch<kernels::BatchNormalizationForward>(x.device(), kernel_, x, in[kResidual], gamma, in[kBeta], running_mean_,
-                                               running_var_, mean_, inv_std_, y);
-    running_mean_ = running_var_ = Array();
+    if (dtype != Dtype::float32) sums_ = Array();
+    if (wants_mask(x, gamma)) mask_ = empty({kernels::mask_bytes(y)}, Dtype::uint8, x.device());
+    if ((sums_.is_defined() || mask_.is_defined()) && has<kernels::BatchNormalizationFusedForward>(x.device())) {
+      launch<kernels::BatchNormalizationFusedForward>(x.device(), kernel_, x, sums_, in[kResidual], gamma, in[kBeta],
+                                                      running_mean_, running_var_, mean_, inv_std_, y, mask_);
+    } else {
+      launch<kernels::BatchNormalizationForward>(x.device(), kernel_, x, in[kResidual], gamma, in[kBeta], running_mean_,
+                                                 running_var_, mean_, inv_std_, y);
+    }
+    running_mean_ = running_var_ = sums_ = Array();
     return {y};
   }
 
@@ -146,18 +163,35 @@ class BatchNormalization final : public FunctionNode {
     return {y};
   }
 
+  template <class Kernel>
+  static bool has(const Device& device) {
+    return device.backend().find(kernel_id<Kernel>()) != nullptr;
+  }
+
+  // Whether backward shall read a bit of each element instead of y.
+  bool wants_mask(const Array& x, const Array& gamma) const {
+    return form_.relu && form_.residual && is_recording() && !config().save_memory && fusions().normalization_masks &&
+           x.dtype() != Dtype::float64 && gamma.dtype() != Dtype::float64 &&
+           gamma.size() % kernels::kMaskChannels == 0 && has<kernels::BatchNormalizationMaskedBackward>(x.device());
+  }
+
   // Nobody differentiates further.
   Variables fused_gradients(const Variable& gy) {
     const Array x = retained_input(kX).array(), gamma = retained_input(kGamma).array();
     const Array beta = form_.relu && !form_.residual ? retained_input(kBeta).array() : Array();
-    const Array y = form_.residual ? retained_output(0).array() : Array();
+    const Array y = form_.residual && !mask_.is_defined() ? retained_output(0).array() : Array();
     const bool of_mean = kernel_.fixed && needs_grad(kMean), of_var = kernel_.fixed && needs_grad(kVar);
     const auto numbers = [&](bool wanted) { return wanted ? empty_like(gamma) : Array(); };
     const Array gx = needs_grad(kX) ? rows_like(x, kernel_.axes) : Array();
     const Array gresidual = needs_grad(kResidual) ? rows_like(x, kernel_.axes) : Array();
     const Array ggamma = numbers(needs_grad(kGamma) || of_var), gbeta = numbers(needs_grad(kBeta) || of_mean);
-    launch<kernels::BatchNormalizationBackward>(x.device(), kernel_, x, y, gy.array(), gamma, beta, mean_, inv_std_, gx,
-                                                gresidual, ggamma, gbeta);
+    if (mask_.is_defined()) {
+      launch<kernels::BatchNormalizationMaskedBackward>(x.device(), kernel_, x, mask_, gy.array(), gamma, mean_,
+                                                        inv_std_, gx, gresidual, ggamma, gbeta);
+    } else {
+      launch<kernels::BatchNormalizationBackward>(x.device(), kernel_, x, y, gy.array(), gamma, beta, mean_, inv_std_,
+                                                  gx, gresidual, ggamma, gbeta);
+    }
     Variables gradients(input_count());
     const Array* const results[] = {&gx, &gresidual, &ggamma, &gbeta};
     for (size_t i = 0; i < std::size(results); ++i) {
@@ -230,7 +264,9 @@ class BatchNormalization final : public FunctionNode {
   Form form_;
   kernels::BatchNormalization kernel_;
   Array running_mean_, running_var_;
+  Array sums_;
   Array mean_, inv_std_;  // of channels, float32 or float64
+  Array mask_;            // of y, or undefined
 };
 
 void warn_of_single_elements() {
@@ -264,8 +300,11 @@ Variable normalize(const Form& form, const Variable& x, const Variable& residual
   }
   kernel.decay = options.decay;
   if (reduced_count(x.shape(), kernel.axes) == 1) warn_of_single_elements();
-  if (config().in_recomputing) return apply<BatchNormalization>({x, residual, gamma, beta}, form, kernel);
-  return apply<BatchNormalization>({x, residual, gamma, beta}, form, kernel, options.running_mean, options.running_var);
+  if (config().in_recomputing) {
+    return apply<BatchNormalization>({x, residual, gamma, beta}, form, kernel, Array(), Array(), options.sums);
+  }
+  return apply<BatchNormalization>({x, residual, gamma, beta}, form, kernel, options.running_mean, options.running_var,
+                                   options.sums);
 }
 
 Variable normalize_fixed(const Form& form, const Variable& x, const Variable& residual, const Variable& gamma,

@@ -12,6 +12,7 @@ struct BatchNormalizationOptions {
   Array running_var = {};   ///< the same with the unbiased variance of the batch
   double decay = 0.9;       ///< of the running statistics
   Dims axis = {};           ///< the axes that are averaged over; empty: the first and those behind gamma's
+  Array sums = {};          ///< what convolution_nd_with_sums gave beside x, so that x is read once; may be undefined
 };
 
 /// Normalization by the statistics of the batch: y = gamma (x - mean) / sqrt(var + eps) + beta, mean and (biased) var

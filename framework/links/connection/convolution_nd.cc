@@ -1,6 +1,7 @@
 #include "kusari/framework/links/connection/convolution_nd.h"
 
 #include "kusari/framework/core/argument.h"
+#include "kusari/framework/core/config.h"
 #include "kusari/framework/functions/connection/convolution_2d.h"
 #include "kusari/framework/links/connection/filters.h"
 #include "kusari/framework/links/link_hook.h"
@@ -40,12 +41,22 @@ ConvolutionND ConvolutionND::from_params(const Array& W, const Array& b, Options
   return ConvolutionND(W.ndim() - 2, in_channels, out_channels, kernel_of(W.shape()), std::move(options));
 }
 
+void ConvolutionND::prepare(const Variable& x) const {
+  if (W.is_initialized()) return;
+  const int ndim = W.declared_shape().ndim() - 2;
+  check_images(convolution_link(ndim), x, ndim);
+  W.infer(1, channels_of_group(convolution_link(ndim), "x.shape[1]", x.shape()[1], geometry_.groups));
+}
+
+functions::ConvolutionWithSums ConvolutionND::with_sums(const Variable& x) const {
+  if (b.is_defined() || !config().train) return {(*this)(x), Array()};
+  prepare(x);
+  const LinkCall call(*this);
+  return functions::convolution_nd_with_sums(x, W, geometry_);
+}
+
 Variable ConvolutionND::operator()(const Variable& x) const {
-  if (!W.is_initialized()) {
-    const int ndim = W.declared_shape().ndim() - 2;
-    check_images(convolution_link(ndim), x, ndim);
-    W.infer(1, channels_of_group(convolution_link(ndim), "x.shape[1]", x.shape()[1], geometry_.groups));
-  }
+  prepare(x);
   const LinkCall call(*this);
   switch (W.declared_shape().ndim()) {
     case 3:

@@ -40,6 +40,9 @@ class KUSARI_API ConvolutionND : public Link {
   static ConvolutionND from_params(const Array& W, const Array& b = {}, Options options = {});
 
   Variable operator()(const Variable& x) const;
+  /// The same, and while training the sums for a batch normalization that comes next, where the device gives them on
+  /// the way: see functions::convolution_nd_with_sums. Without them if there is a b.
+  functions::ConvolutionWithSums with_sums(const Variable& x) const;
   std::vector<std::pair<std::string, std::string>> printable_specs() const override;
   const functions::ConvolutionOptions& geometry() const noexcept { return geometry_; }
 
@@ -47,6 +50,8 @@ class KUSARI_API ConvolutionND : public Link {
   OptionalParameter b;  ///< (out_channels); absent with nobias
 
  private:
+  void prepare(const Variable& x) const;
+
   functions::ConvolutionOptions geometry_;
 };
 

@@ -28,6 +28,18 @@ struct BlockPlan {
   ConvolutionOptions conv3x3(int64_t by) const { return conv(by, 1); }
 };
 
+// ReLU of the normalized convolution.
+Variable normalized(const Convolution2D& conv, const BatchNormalization& bn, const Variable& x) {
+  const F::ConvolutionWithSums h = conv.with_sums(x);
+  return bn.relu(h.y, {.sums = h.sums});
+}
+
+// A block's input beside it, where it changes size and channels.
+Variable projected(const Convolution2D& conv, const BatchNormalization& bn, const Variable& x) {
+  const F::ConvolutionWithSums h = conv.with_sums(x);
+  return bn(h.y, {.sums = h.sums});
+}
+
 // 1x1, 3x3, 1x1; beside them the input.
 class BottleneckB : public Chain {
  public:
@@ -45,7 +57,8 @@ class BottleneckB : public Chain {
 
  protected:
   Variable add_to(const Variable& shortcut, const Variable& x) const {
-    return bn3.add_relu(conv3(bn2.relu(conv2(bn1.relu(conv1(x))))), shortcut);
+    const F::ConvolutionWithSums h = bn2.relu_convolution(bn1.relu_convolution(conv1.with_sums(x), conv2), conv3);
+    return bn3.add_relu(h.y, shortcut, {.sums = h.sums});
   }
 
  private:
@@ -65,7 +78,7 @@ class BottleneckA : public BottleneckB {
       : BottleneckB(p), conv4{*this, "conv4", p.in, p.out, 1, p.conv(p.stride)}, bn4{*this, "bn4", p.out} {}
   Variable operator()(const Variable& x) const {
     const LinkCall call(*this);
-    return add_to(bn4(conv4(x)), x);
+    return add_to(projected(conv4, bn4, x), x);
   }
 
  private:
@@ -88,7 +101,8 @@ class BasicB : public Chain {
 
  protected:
   Variable add_to(const Variable& shortcut, const Variable& x) const {
-    return bn2.add_relu(conv2(bn1.relu(conv1(x))), shortcut);
+    const F::ConvolutionWithSums h = bn1.relu_convolution(conv1.with_sums(x), conv2);
+    return bn2.add_relu(h.y, shortcut, {.sums = h.sums});
   }
 
  private:
@@ -105,7 +119,7 @@ class BasicA : public BasicB {
       : BasicB(p), conv3{*this, "conv3", p.in, p.out, 1, p.conv(p.stride)}, bn3{*this, "bn3", p.out} {}
   Variable operator()(const Variable& x) const {
     const LinkCall call(*this);
-    return add_to(bn3(conv3(x)), x);
+    return add_to(projected(conv3, bn3, x), x);
   }
 
  private:
@@ -189,7 +203,7 @@ ResNetLayers::ResNetLayers(const Plan& plan, Options o)
 
 VisionModel::LayerTable ResNet::layer_table() const {
   static const Layer layers[] = {
-      layer<ResNet>("conv1", [](const ResNet& m, const Variable& h) { return m.bn1.relu(m.conv1(h)); }),
+      layer<ResNet>("conv1", [](const ResNet& m, const Variable& h) { return normalized(m.conv1, m.bn1, h); }),
       layer<ResNet>("pool1",
                     [](const ResNet& m, const Variable& h) {
                       if (m.stem_ == ResNetStem::cifar) return h;

@@ -7,6 +7,7 @@
 #include "kusari/framework/functions/array/cast.h"
 #include "kusari/framework/functions/given.h"
 #include "kusari/framework/functions/normalization/batch_normalization.h"
+#include "kusari/framework/functions/normalization/normalized_convolution.h"
 #include "kusari/framework/kernels/arithmetic.h"
 #include "kusari/framework/kernels/array_operators.h"
 #include "kusari/framework/kernels/pointwise.h"
@@ -62,6 +63,17 @@ Variable BatchNormalization::relu(const Variable& x, const BatchNormalizationCal
   return F::fixed_batch_normalization_relu(x, by.scale, by.shift, by.mean, by.var, {.eps = eps, .axis = axis()});
 }
 
+F::ConvolutionWithSums BatchNormalization::relu_convolution(const F::ConvolutionWithSums& x,
+                                                            const ConvolutionND& conv) const {
+  const bool fits = x.sums.is_defined() && conv.W.is_initialized() && !conv.b.is_defined();
+  if (!fits || !takes_batch_statistics()) return conv.with_sums(relu(x.y, {.sums = x.sums}));
+  prepare(x.y);
+  const LinkCall hooked(*this);
+  const LinkCall of_convolution(conv);
+  return F::batch_normalization_relu_convolution(x.y, scale(), shift(), conv.W, training_options({.sums = x.sums}),
+                                                 conv.geometry());
+}
+
 Variable BatchNormalization::add_relu(const Variable& x, const Variable& residual,
                                       const BatchNormalizationCall& call) const {
   prepare(x);
@@ -108,7 +120,12 @@ Dims BatchNormalization::aggregated_axes(int ndim) const {
 StatisticsExchange::~StatisticsExchange() = default;
 
 F::BatchNormalizationOptions BatchNormalization::training_options(const BatchNormalizationCall& call) const {
-  return {.eps = eps, .running_mean = avg_mean, .running_var = avg_var, .decay = count(call), .axis = axis()};
+  return {.eps = eps,
+          .running_mean = avg_mean,
+          .running_var = avg_var,
+          .decay = count(call),
+          .axis = axis(),
+          .sums = call.sums};
 }
 
 }  // namespace kusari::links

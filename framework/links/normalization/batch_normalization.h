@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "kusari/framework/functions/normalization/batch_normalization.h"
+#include "kusari/framework/links/connection/convolution_nd.h"
 #include "kusari/framework/links/normalization/batch_statistics.h"
 #include "kusari/framework/links/normalization/statistics_exchange.h"
 
@@ -41,6 +42,9 @@ class KUSARI_API BatchNormalization : public BatchStatistics {
   Variable operator()(const Variable& x, const BatchNormalizationCall& call = {}) const;
   /// relu(bn(x)) in one pass over the memory.
   Variable relu(const Variable& x, const BatchNormalizationCall& call = {}) const;
+  /// conv.with_sums(relu(x.y)), while training by functions::batch_normalization_relu_convolution.
+  functions::ConvolutionWithSums relu_convolution(const functions::ConvolutionWithSums& x,
+                                                  const ConvolutionND& conv) const;
   /// relu(bn(x) + residual) in one pass over the memory.
   Variable add_relu(const Variable& x, const Variable& residual, const BatchNormalizationCall& call = {}) const;
 

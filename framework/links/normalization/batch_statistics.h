@@ -15,6 +15,7 @@ namespace kusari::links {
 /// Options of one call of a batch normalization.
 struct BatchNormalizationCall {
   bool finetune = false;  ///< while training: avg_mean and avg_var become the averages over all batches of this kind
+  Array sums = {};        ///< L::BatchNormalization: see functions::BatchNormalizationOptions
 };
 
 /// What the batch normalizations own: scale and shift, and the statistics that replace those of a batch when not

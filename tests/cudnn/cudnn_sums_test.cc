@@ -1,0 +1,86 @@
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <doctest/doctest.h>
+
+#include "kusari/cuda/libraries/cudnn_route.h"
+#include "kusari/framework/core/error.h"
+#include "kusari/framework/links/model/resnet.h"
+#include "kusari/tests/cudnn/cards.h"
+#include "kusari/tests/cudnn/model_convolutions.h"
+#include "kusari/tests/skip.h"
+
+// Which convolutions give the sums for a batch normalization in the same kernel. docs/gpu.md has the table.
+namespace kusari::cuda {
+namespace {
+
+constexpr int64_t kBatch = 256;
+
+std::optional<CudnnDescriptor> described(const Card& card) {
+  try {
+    return describe_device(card.description());
+  } catch (const DeviceError&) {
+    return std::nullopt;
+  }
+}
+
+struct Kind {
+  ConvolutionPass pass;
+  bool has_load, has_sums;
+};
+constexpr Kind kSums = {ConvolutionPass::forward, false, true}, kLoadAndSums = {ConvolutionPass::forward, true, true},
+               kGradientOfLoad = {ConvolutionPass::filter_grad, true, false};
+
+// Plans for the convolutions of that kind.
+int count_plans(const std::vector<ModelConvolution>& convolutions, const Kind& kind, Dtype dtype, const Card& card,
+                const CudnnDescriptor& device) {
+  int count = 0;
+  for (const ModelConvolution& convolution : convolutions) {
+    if (convolution.pass != kind.pass) continue;
+    ConvolutionKey key = convolution.key(kBatch, dtype);
+    key.has_sums = kind.has_sums;
+    key.has_load = kind.has_load;
+    key.workspace_limit = card.workspace_limit();
+    const std::string text = text_of(key);
+    CAPTURE(text);
+    const ConvolutionRoute route = find_route(key, {nullptr, &device});
+    if (!route.plan) {
+      CHECK_FALSE(route.reason.empty());
+      continue;
+    }
+    ++count;
+    CHECK_FALSE(route.plan->has_note(CUDNN_BEHAVIOR_NOTE_RUNTIME_COMPILATION));
+    CHECK(route.plan->has_note(CUDNN_NUMERICAL_NOTE_TENSOR_CORE));
+    CHECK(route.plan->workspace() <= key.workspace_limit);
+  }
+  return count;
+}
+
+}  // namespace
+
+TEST_CASE("cudnn sums: float16 convolutions of ResNet-50 give them in their kernel, and normalize what they load") {
+  const std::vector<ModelConvolution> convolutions = convolutions_of(L::ResNet50(), {3, 224, 224});
+  bool any = false;
+  for (const Card& card : kCards) {
+    const std::optional<CudnnDescriptor> device = described(card);
+    if (!device) continue;
+    any = true;
+    const std::string card_name = card.name;
+    CAPTURE(card_name);
+    const auto count = [&](const Kind& kind, Dtype dtype) {
+      return count_plans(convolutions, kind, dtype, card, *device);
+    };
+    const int sums = count(kSums, Dtype::float16), loads = count(kLoadAndSums, Dtype::float16),
+              gradients = count(kGradientOfLoad, Dtype::float16);
+    if (card.version < 1200) CHECK(sums >= 22);
+    if (card.version <= 900) CHECK(loads >= 22);
+    if (card.version <= 900) CHECK(gradients >= 22);
+    MESSAGE(card_name, ", of 23 in float16: ", sums, " give sums, ", loads, " normalize what they load and give sums, ",
+            gradients, " gradients of weights normalize; in bfloat16 ", count(kSums, Dtype::bfloat16), ", ",
+            count(kLoadAndSums, Dtype::bfloat16), ", ", count(kGradientOfLoad, Dtype::bfloat16));
+  }
+  if (!any) KUSARI_SKIP("this cuDNN takes no description of a card");
+}
+
+}  // namespace kusari::cuda
