@@ -162,7 +162,7 @@ LossScaleChoice::LossScaleChoice(std::string_view text) {
 }
 
 Session::~Session() {
-  if (region_ == nullptr || thread_ == std::this_thread::get_id()) return;
+  if (region_ == nullptr || thread_ == detail::this_thread()) return;
   log::error("amp::Session: it ended on another thread than it began on, where functions are still converted");
   static_cast<void>(region_.release());  // to end it here would change this thread's regions
 }

@@ -1,16 +1,17 @@
 #pragma once
 
+#include <cstdint>
 #include <initializer_list>
-#include <memory>
 #include <optional>
 #include <span>
 #include <string_view>
-#include <thread>
 
 #include "kusari/framework/amp/autocast.h"
 #include "kusari/framework/autograd/variable.h"
 #include "kusari/framework/core/dtype.h"
 #include "kusari/framework/core/export.h"
+#include "kusari/framework/core/owned.h"
+#include "kusari/framework/core/thread_owned.h"
 
 namespace kusari {
 class Link;
@@ -59,10 +60,10 @@ class KUSARI_API Session {
  private:
   friend KUSARI_API Session initialize(std::span<Link* const> models, std::span<Optimizer* const> optimizers,
                                        std::string_view opt_level, const InitializeOptions& options);
-  explicit Session(const AutocastOptions& options) : region_{std::make_unique<Autocast>(options)} {}
+  explicit Session(const AutocastOptions& options) : region_{new Autocast(options)} {}
 
-  std::unique_ptr<Autocast> region_;
-  std::thread::id thread_ = std::this_thread::get_id();
+  Owned<Autocast> region_;
+  uint64_t thread_ = detail::this_thread();
 };
 
 /// Sets a float32 model and its optimizer up for mixed precision, in one of apex's four ways:
