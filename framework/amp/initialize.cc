@@ -214,4 +214,20 @@ ScaledLoss scale_loss(const Variable& loss, std::span<Optimizer* const> optimize
   return {loss, scale};
 }
 
+Session initialize(std::initializer_list<Link*> models, std::initializer_list<Optimizer*> optimizers,
+                   std::string_view opt_level, const InitializeOptions& options) {
+  return initialize(std::span<Link* const>(models.begin(), models.size()),
+                    std::span<Optimizer* const>(optimizers.begin(), optimizers.size()), opt_level, options);
+}
+
+Session initialize(Link& model, Optimizer& optimizer, std::string_view opt_level, const InitializeOptions& options) {
+  return initialize({&model}, {&optimizer}, opt_level, options);
+}
+
+ScaledLoss scale_loss(const Variable& loss, std::initializer_list<Optimizer*> optimizers) {
+  return scale_loss(loss, std::span<Optimizer* const>(optimizers.begin(), optimizers.size()));
+}
+
+ScaledLoss scale_loss(const Variable& loss, Optimizer& optimizer) { return scale_loss(loss, {&optimizer}); }
+
 }  // namespace kusari::amp

@@ -15,6 +15,7 @@
 namespace kusari {
 
 PadWidth::PadWidth(int64_t before, int64_t after) { pairs_.push_back({before, after}); }
+PadWidth::PadWidth(std::initializer_list<Pair> pairs) : pairs_(pairs) {}
 PadWidth::PadWidth(std::span<const Pair> pairs) : pairs_(pairs.begin(), pairs.end()) {}
 
 PadWidth::Pair PadWidth::at(int axis, int ndim, const char* call) const {

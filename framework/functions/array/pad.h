@@ -19,7 +19,7 @@ class KUSARI_API PadWidth {
 
   PadWidth(int64_t width) : PadWidth(width, width) {}
   PadWidth(int64_t before, int64_t after);
-  PadWidth(std::initializer_list<Pair> pairs) : PadWidth(std::span<const Pair>(pairs.begin(), pairs.size())) {}
+  PadWidth(std::initializer_list<Pair> pairs);
   explicit PadWidth(std::span<const Pair> pairs);
 
   /// The pair of an axis. Throws ValueError naming `call` when there are neither one nor ndim pairs.
