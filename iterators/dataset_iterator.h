@@ -9,6 +9,7 @@
 
 #include "kusari/framework/core/error.h"
 #include "kusari/framework/core/export.h"
+#include "kusari/framework/core/owned.h"
 #include "kusari/framework/datasets/dataset.h"
 #include "kusari/iterators/batch_loader.h"
 #include "kusari/iterators/epoch_state.h"
@@ -52,7 +53,7 @@ class KUSARI_API DatasetIterator : public Iterator {
   DatasetIterator(const char* name, datasets::DatasetRef dataset, int64_t batch_size, const OrderOptions& options,
                   int64_t n_prefetch = 0);
   /// Once, in the constructor of the derived class.
-  void load_with(std::unique_ptr<BatchLoader> loader) { loader_ = std::move(loader); }
+  void load_with(Owned<BatchLoader> loader) { loader_ = std::move(loader); }
   const datasets::DatasetRef& dataset_ref() const noexcept { return dataset_; }
 
  private:
@@ -60,9 +61,9 @@ class KUSARI_API DatasetIterator : public Iterator {
   struct Ahead {
     EpochState after;  // once it is consumed
     int64_t examples = 0;
-    bool is_submitted = false;               // false: planning it failed
-    std::exception_ptr failure = nullptr;    // to be thrown when the batch is due
-    std::unique_ptr<Batch> batch = nullptr;  // whoever peeked points to it, wherever this moves
+    bool is_submitted = false;             // false: planning it failed
+    std::exception_ptr failure = nullptr;  // to be thrown when the batch is due
+    Owned<Batch> batch = nullptr;          // whoever peeked points to it, wherever this moves
 
     // All its examples failed, and failures are skipped.
     bool is_left_out() const noexcept { return batch && batch->empty() && examples > 0; }
@@ -82,7 +83,7 @@ class KUSARI_API DatasetIterator : public Iterator {
   int64_t left_out_ = 0;  // examples since the last batch that had any
   Batch current_;
   std::vector<ExampleKey> keys_;  // of the batch being planned
-  std::unique_ptr<BatchLoader> loader_;
+  Owned<BatchLoader> loader_;
 };
 
 }  // namespace kusari::iterators

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <condition_variable>
 #include <cstdio>
 #include <deque>
@@ -25,6 +26,8 @@ namespace kusari::iterators {
 namespace {
 
 using datasets::Example;
+
+using Clock = std::chrono::steady_clock;
 
 // A thread takes as many examples at a time as it prepares in this time: few when they are slow, so that all threads
 // end a batch together.
@@ -425,7 +428,7 @@ void ThreadLoader::wait_for(Job& job) {
     if (!options_.timeout) {
       shared_->event.wait(lock);
     } else {
-      shared_->event.wait_until(lock, check_workers(job));
+      shared_->event.wait_for(lock, std::chrono::duration<double>(check_workers(job)));
     }
   }
 }
@@ -442,8 +445,8 @@ bool ThreadLoader::replace_ended(Job& due) {
   return true;
 }
 
-/// Handles threads that are stuck. Returns when the next one may be.
-ThreadLoader::Clock::time_point ThreadLoader::check_workers(Job& due) {
+/// Handles threads that are stuck. Returns the seconds until the next one may be.
+double ThreadLoader::check_workers(Job& due) {
   const auto is_preparing = [](uint64_t phase) { return phase % Progress::kStates == Progress::kPreparing; };
   const auto now = Clock::now();
   const auto limit = std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(*options_.timeout));
@@ -473,9 +476,9 @@ ThreadLoader::Clock::time_point ThreadLoader::check_workers(Job& due) {
       worker.thread.detach();
       replace(i, failure, due);
     }
-    return Clock::now();  // the workers are others now
+    return 0;  // the workers are others now
   }
-  return next;
+  return std::chrono::duration<double>(next - now).count();
 }
 
 /// Starts a thread in place of one that is lost, and gives others what that one had claimed. Throws the failure when

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <chrono>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -42,7 +41,6 @@ class KUSARI_API ThreadLoader final : public BatchLoader {
   void finish() noexcept override;
 
  private:
-  using Clock = std::chrono::steady_clock;
   struct Job;
   struct Progress;
   struct Shared;
@@ -52,7 +50,7 @@ class KUSARI_API ThreadLoader final : public BatchLoader {
   void start_workers(int64_t more);
   void wait_for(Job& job);
   bool replace_ended(Job& due);
-  Clock::time_point check_workers(Job& due);
+  double check_workers(Job& due);
   void replace(size_t worker, const Failure& failure, Job& due);
   Batch collect(Job& job);
   void choose_layout(const Batch& batch, int64_t rows);

@@ -86,6 +86,8 @@ size_t ComposedOptimizer::schedule(double* out) const {
   return write_numbers(values, out);
 }
 
+std::span<const char* const> ComposedOptimizer::state_names() const noexcept { return state_texts_; }
+
 size_t ComposedOptimizer::numbers(int64_t t, double* out) const {
   const size_t n = schedule(out);
   out[n] = static_cast<double>(t);

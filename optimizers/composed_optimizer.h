@@ -133,7 +133,7 @@ class KUSARI_API ComposedOptimizer : public Optimizer {
   virtual double initial_value(const std::string& state) const;
 
  private:
-  std::span<const char* const> state_names() const noexcept final { return state_texts_; }
+  std::span<const char* const> state_names() const noexcept final;
   Shape state_shape(size_t k, const Shape& parameter) const final { return shape_of_state(states_[k], parameter); }
   double initial_state(size_t k) const final { return initial_value(states_[k]); }
   std::vector<Field> own_fields() const;

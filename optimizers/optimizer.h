@@ -16,6 +16,7 @@
 #include "kusari/framework/autograd/variable.h"
 #include "kusari/framework/core/export.h"
 #include "kusari/framework/core/kernel.h"
+#include "kusari/framework/core/owned.h"
 #include "kusari/framework/core/profiler.h"
 #include "kusari/framework/links/call_model.h"
 #include "kusari/framework/links/link.h"
@@ -227,7 +228,7 @@ class KUSARI_API Optimizer {
   void update_for(Variable loss);
   void report_skipped() const;
 
-  std::unique_ptr<Impl> impl_;
+  Owned<Impl> impl_;
   IntrusivePtr<Home> home_;
   detail::CallModel call_ = nullptr;
   int64_t epoch_ = 0;

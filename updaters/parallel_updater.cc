@@ -238,7 +238,7 @@ ParallelUpdater::Impl::Impl(Optimizer& optimizer, const ParallelUpdaterOptions& 
       device = plan.device;
       continue;
     }
-    if (!plan.model) plan.model.emplace(std::shared_ptr<Link>(options.model.copy()));
+    if (!plan.model) plan.model.emplace(std::shared_ptr<Link>(options.model.copy().release()));
     (*plan.model)->to(plan.device);
     replicas.push_back(std::make_unique<Replica>(plan.name, plan.device, *plan.model));
     lanes.push_back(lane);

@@ -10,6 +10,7 @@
 
 #include "kusari/framework/core/device.h"
 #include "kusari/framework/core/export.h"
+#include "kusari/framework/core/owned.h"
 #include "kusari/framework/core/ref.h"
 #include "kusari/framework/datasets/convert.h"
 #include "kusari/framework/links/link.h"
@@ -29,19 +30,19 @@ class ReplicaSource {
   ReplicaSource() = default;
   template <LinkType Model>
   requires std::is_copy_constructible_v<Model> ReplicaSource(const Model& model)
-      : model_{&model}, copy_{[](const Link& link) -> std::unique_ptr<Link> {
+      : model_{&model}, copy_{[](const Link& link) -> Owned<Link> {
           const kusari::detail::CopyScope scope(CopyMode::copy);
-          return std::make_unique<Model>(static_cast<const Model&>(link));
+          return Owned<Link>(new Model(static_cast<const Model&>(link)));
         }} {}
 
   /// Null when none is given.
   const Link* model() const noexcept { return model_; }
   /// Another model, with the same values in parameters of its own.
-  std::unique_ptr<Link> copy() const { return copy_(*model_); }
+  Owned<Link> copy() const { return copy_(*model_); }
 
  private:
   const Link* model_ = nullptr;
-  std::unique_ptr<Link> (*copy_)(const Link& model) = nullptr;
+  Owned<Link> (*copy_)(const Link& model) = nullptr;
 };
 
 struct ParallelUpdaterOptions {
@@ -101,7 +102,7 @@ class KUSARI_API ParallelUpdater : public StandardUpdater {
 
  private:
   struct Impl;
-  std::unique_ptr<Impl> impl_;
+  Owned<Impl> impl_;
 };
 
 }  // namespace kusari::updaters

@@ -1,7 +1,6 @@
 #pragma once
 
 #include <cstdint>
-#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
@@ -9,6 +8,7 @@
 
 #include "kusari/framework/core/device.h"
 #include "kusari/framework/core/export.h"
+#include "kusari/framework/core/owned.h"
 #include "kusari/framework/datasets/convert.h"
 #include "kusari/framework/datasets/dataset.h"
 #include "kusari/framework/links/dict_variables.h"
@@ -136,7 +136,7 @@ class KUSARI_API StandardUpdater : public Updater {
   std::vector<BatchFeed> feeds_;  // one per iterator
   StepTimer timer_;
   Sweep sweep_;
-  std::unique_ptr<StaticStep> static_step_;
+  Owned<StaticStep> static_step_;
   bool is_static_step_used_ = false;
 };
 

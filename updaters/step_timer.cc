@@ -5,9 +5,8 @@
 namespace kusari::updaters {
 
 void StepTimer::end_step(double exchange) noexcept {
-  const auto seconds = [](Clock::duration duration) { return std::chrono::duration<double>(duration).count(); };
-  times_.data += seconds(data_);
-  times_.compute += seconds(Clock::now() - begin_ - data_) - exchange;
+  times_.data += data_;
+  times_.compute += steady_seconds() - begin_ - data_ - exchange;
   times_.exchange += exchange;
   ++times_.iterations;
 }

@@ -1,11 +1,11 @@
 #pragma once
 
-#include <memory>
 #include <optional>
 
 #include "kusari/framework/amp/precision_lists.h"
 #include "kusari/framework/core/dtype.h"
 #include "kusari/framework/core/export.h"
+#include "kusari/framework/core/owned.h"
 
 namespace kusari::amp {
 
@@ -51,7 +51,7 @@ class KUSARI_API Autocast {
   friend KUSARI_API bool is_autocast_enabled();
   friend KUSARI_API std::optional<AutocastOptions> autocast_options();
   class Region;
-  std::unique_ptr<Region> region_;
+  Owned<Region> region_;
 };
 
 /// What functions that this thread applies now are converted by, to do the same in another thread; nothing where

@@ -162,7 +162,7 @@ LossScaleChoice::LossScaleChoice(std::string_view text) {
 }
 
 Session::~Session() {
-  if (region_ == nullptr || thread_ == std::this_thread::get_id()) return;
+  if (region_ == nullptr || thread_ == detail::this_thread()) return;
   log::error("amp::Session: it ended on another thread than it began on, where functions are still converted");
   static_cast<void>(region_.release());  // to end it here would change this thread's regions
 }
@@ -213,5 +213,21 @@ ScaledLoss scale_loss(const Variable& loss, std::span<Optimizer* const> optimize
   }
   return {loss, scale};
 }
+
+Session initialize(std::initializer_list<Link*> models, std::initializer_list<Optimizer*> optimizers,
+                   std::string_view opt_level, const InitializeOptions& options) {
+  return initialize(std::span<Link* const>(models.begin(), models.size()),
+                    std::span<Optimizer* const>(optimizers.begin(), optimizers.size()), opt_level, options);
+}
+
+Session initialize(Link& model, Optimizer& optimizer, std::string_view opt_level, const InitializeOptions& options) {
+  return initialize({&model}, {&optimizer}, opt_level, options);
+}
+
+ScaledLoss scale_loss(const Variable& loss, std::initializer_list<Optimizer*> optimizers) {
+  return scale_loss(loss, std::span<Optimizer* const>(optimizers.begin(), optimizers.size()));
+}
+
+ScaledLoss scale_loss(const Variable& loss, Optimizer& optimizer) { return scale_loss(loss, {&optimizer}); }
 
 }  // namespace kusari::amp

@@ -1,16 +1,17 @@
 #pragma once
 
+#include <cstdint>
 #include <initializer_list>
-#include <memory>
 #include <optional>
 #include <span>
 #include <string_view>
-#include <thread>
 
 #include "kusari/framework/amp/autocast.h"
 #include "kusari/framework/autograd/variable.h"
 #include "kusari/framework/core/dtype.h"
 #include "kusari/framework/core/export.h"
+#include "kusari/framework/core/owned.h"
+#include "kusari/framework/core/thread_owned.h"
 
 namespace kusari {
 class Link;
@@ -59,10 +60,10 @@ class KUSARI_API Session {
  private:
   friend KUSARI_API Session initialize(std::span<Link* const> models, std::span<Optimizer* const> optimizers,
                                        std::string_view opt_level, const InitializeOptions& options);
-  explicit Session(const AutocastOptions& options) : region_{std::make_unique<Autocast>(options)} {}
+  explicit Session(const AutocastOptions& options) : region_{new Autocast(options)} {}
 
-  std::unique_ptr<Autocast> region_;
-  std::thread::id thread_ = std::this_thread::get_id();
+  Owned<Autocast> region_;
+  uint64_t thread_ = detail::this_thread();
 };
 
 /// Sets a float32 model and its optimizer up for mixed precision, in one of apex's four ways:
@@ -92,16 +93,11 @@ class KUSARI_API Session {
 [[nodiscard]] KUSARI_API Session initialize(std::span<Link* const> models, std::span<Optimizer* const> optimizers,
                                             std::string_view opt_level = "O1", const InitializeOptions& options = {});
 /// Several: initialize({&generator, &critic}, {&generator_optimizer, &critic_optimizer}, "O2").
-[[nodiscard]] inline Session initialize(std::initializer_list<Link*> models,
-                                        std::initializer_list<Optimizer*> optimizers, std::string_view opt_level = "O1",
-                                        const InitializeOptions& options = {}) {
-  return initialize(std::span<Link* const>(models.begin(), models.size()),
-                    std::span<Optimizer* const>(optimizers.begin(), optimizers.size()), opt_level, options);
-}
-[[nodiscard]] inline Session initialize(Link& model, Optimizer& optimizer, std::string_view opt_level = "O1",
-                                        const InitializeOptions& options = {}) {
-  return initialize({&model}, {&optimizer}, opt_level, options);
-}
+[[nodiscard]] KUSARI_API Session initialize(std::initializer_list<Link*> models,
+                                            std::initializer_list<Optimizer*> optimizers,
+                                            std::string_view opt_level = "O1", const InitializeOptions& options = {});
+[[nodiscard]] KUSARI_API Session initialize(Link& model, Optimizer& optimizer, std::string_view opt_level = "O1",
+                                            const InitializeOptions& options = {});
 
 /// A loss whose backward() multiplies by the loss scale of optimizers.
 class KUSARI_API ScaledLoss {
@@ -123,11 +119,7 @@ class KUSARI_API ScaledLoss {
 /// scaling it is the loss itself. Throws StateError when an optimizer's loss scaling is chainer_compatible. apex.amp.
 /// scale_loss.
 [[nodiscard]] KUSARI_API ScaledLoss scale_loss(const Variable& loss, std::span<Optimizer* const> optimizers);
-[[nodiscard]] inline ScaledLoss scale_loss(const Variable& loss, std::initializer_list<Optimizer*> optimizers) {
-  return scale_loss(loss, std::span<Optimizer* const>(optimizers.begin(), optimizers.size()));
-}
-[[nodiscard]] inline ScaledLoss scale_loss(const Variable& loss, Optimizer& optimizer) {
-  return scale_loss(loss, {&optimizer});
-}
+[[nodiscard]] KUSARI_API ScaledLoss scale_loss(const Variable& loss, std::initializer_list<Optimizer*> optimizers);
+[[nodiscard]] KUSARI_API ScaledLoss scale_loss(const Variable& loss, Optimizer& optimizer);
 
 }  // namespace kusari::amp

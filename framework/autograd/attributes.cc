@@ -43,6 +43,26 @@ void Attributes::set(std::string_view name, Value value) {
   }
 }
 
+void Attributes::set_boolean(std::string_view name, bool value) { set(name, Value(value)); }
+void Attributes::set_integer(std::string_view name, int64_t value) { set(name, Value(value)); }
+void Attributes::set(std::string_view name, double value) { set(name, Value(value)); }
+void Attributes::set(std::string_view name, const char* value) { set(name, Value(std::string(value))); }
+void Attributes::set(std::string_view name, const std::string& value) { set(name, Value(value)); }
+void Attributes::set(std::string_view name, const Array& value) { set(name, Value(value)); }
+void Attributes::set(std::string_view name, Dtype value) { set(name, kusari::name(value)); }
+
+void Attributes::set(std::string_view name, const Dims& value) {
+  set(name, Value(std::vector<int64_t>(value.begin(), value.end())));
+}
+
+void Attributes::set(std::string_view name, Scalar value) {
+  if (value.is_integral()) {
+    set_integer(name, value.as_int64());
+  } else {
+    set(name, value.as_double());
+  }
+}
+
 void Attributes::set(std::string_view name, AxisMask axes) {
   std::vector<int64_t> list;
   for (int i = 0; i < kMaxNdim; ++i) {
@@ -57,6 +77,8 @@ const Attributes::Value* Attributes::find(std::string_view name) const noexcept 
   }
   return nullptr;
 }
+
+size_t Attributes::size() const noexcept { return entries_.size(); }
 
 template <class T>
 const T& Attributes::get(std::string_view name) const {

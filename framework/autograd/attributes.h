@@ -37,28 +37,20 @@ class KUSARI_API Attributes {
   template <std::integral T>
   void set(std::string_view name, T value) {
     if constexpr (std::same_as<T, bool>) {
-      set(name, Value(value));
+      set_boolean(name, value);
     } else {
-      set(name, Value(static_cast<int64_t>(value)));
+      set_integer(name, static_cast<int64_t>(value));
     }
   }
-  void set(std::string_view name, double value) { set(name, Value(value)); }
-  void set(std::string_view name, const char* value) { set(name, Value(std::string(value))); }
-  void set(std::string_view name, const std::string& value) { set(name, Value(value)); }
-  void set(std::string_view name, const Dims& value) {
-    set(name, Value(std::vector<int64_t>(value.begin(), value.end())));
-  }
+  void set(std::string_view name, double value);
+  void set(std::string_view name, const char* value);
+  void set(std::string_view name, const std::string& value);
+  void set(std::string_view name, const Dims& value);
   /// The axes in it, in order.
   void set(std::string_view name, AxisMask axes);
-  void set(std::string_view name, const Array& value) { set(name, Value(value)); }
-  void set(std::string_view name, Dtype value) { set(name, kusari::name(value)); }
-  void set(std::string_view name, Scalar value) {
-    if (value.is_integral()) {
-      set(name, value.as_int64());
-    } else {
-      set(name, value.as_double());
-    }
-  }
+  void set(std::string_view name, const Array& value);
+  void set(std::string_view name, Dtype value);
+  void set(std::string_view name, Scalar value);
   /// Nothing when there is none.
   template <class T>
   void set(std::string_view name, const std::optional<T>& value) {
@@ -77,12 +69,14 @@ class KUSARI_API Attributes {
   const std::vector<double>& reals(std::string_view name) const { return get<std::vector<double>>(name); }
   const Array& array(std::string_view name) const { return get<Array>(name); }
 
-  bool empty() const noexcept { return entries_.empty(); }
-  size_t size() const noexcept { return entries_.size(); }
+  bool empty() const noexcept { return size() == 0; }
+  size_t size() const noexcept;
   std::vector<Entry>::const_iterator begin() const noexcept { return entries_.begin(); }
   std::vector<Entry>::const_iterator end() const noexcept { return entries_.end(); }
 
  private:
+  void set_boolean(std::string_view name, bool value);
+  void set_integer(std::string_view name, int64_t value);
   template <class T>
   const T& get(std::string_view name) const;
 

@@ -503,4 +503,10 @@ Array FunctionNode::take_gradient_so_far(size_t i) {
   return pass_ == nullptr ? Array() : pass_->take_sum(inputs_[i].get());
 }
 
+Variables grad(std::initializer_list<Variable> outputs, std::initializer_list<Variable> inputs,
+               const GradOptions& options) {
+  return grad(std::span<const Variable>(outputs.begin(), outputs.size()),
+              std::span<const Variable>(inputs.begin(), inputs.size()), options);
+}
+
 }  // namespace kusari

@@ -166,7 +166,7 @@ class KUSARI_API Array {
   /// Axes permuted; without axes, reversed.
   Array transpose() const;
   Array transpose(std::span<const int64_t> axes) const;
-  Array transpose(std::initializer_list<int64_t> axes) const { return transpose(std::span(axes.begin(), axes.size())); }
+  Array transpose(std::initializer_list<int64_t> axes) const;
   Array swapaxes(int64_t a, int64_t b) const;
   /// Elements start, start+step, ... of one axis, `count` of them, in range; step may be negative.
   Array slice(int64_t axis, int64_t start, int64_t count, int64_t step = 1) const;

@@ -106,6 +106,10 @@ Array Array::transpose() const {
   return transpose(std::span<const int64_t>(axes.begin(), axes.size()));
 }
 
+Array Array::transpose(std::initializer_list<int64_t> axes) const {
+  return transpose(std::span(axes.begin(), axes.size()));
+}
+
 Array Array::transpose(std::span<const int64_t> axes) const {
   bool valid = static_cast<int>(axes.size()) == ndim();
   Shape target;

@@ -14,6 +14,7 @@
 
 #include "kusari/framework/core/array.h"
 #include "kusari/framework/core/export.h"
+#include "kusari/framework/core/owned.h"
 
 namespace kusari {
 
@@ -181,7 +182,7 @@ class KUSARI_API Reporter {
     std::string prefix;  // the name and '/'
   };
   struct Source {
-    std::unique_ptr<ObserverSource> source;
+    Owned<ObserverSource> source;
     uint64_t version;  // when `names_` was made
   };
 

@@ -6,6 +6,7 @@
 #include <iterator>
 #include <span>
 #include <string>
+#include <type_traits>
 
 #include "kusari/framework/core/export.h"
 
@@ -21,7 +22,10 @@ class KUSARI_API Dims {
 
   constexpr Dims() noexcept = default;
   Dims(std::initializer_list<int64_t> values) : Dims(values.begin(), values.end()) {}
-  explicit Dims(std::span<const int64_t> values) : Dims(values.begin(), values.end()) {}
+  // A template, so that no other argument is tried as a span, which takes the compiler long.
+  template <class T>
+  requires std::is_same_v<const T, const int64_t>
+  explicit Dims(std::span<T> values) : Dims(values.data(), values.data() + values.size()) {}
   template <class It>
   Dims(It first, It last) {
     for (; first != last; ++first) push_back(static_cast<int64_t>(*first));

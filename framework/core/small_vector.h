@@ -3,8 +3,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <initializer_list>
-#include <iterator>
-#include <memory>
 #include <new>
 #include <type_traits>
 #include <utility>
@@ -30,7 +28,7 @@ class SmallVector {
   SmallVector(std::initializer_list<T> values) : SmallVector(values.begin(), values.end()) {}
   template <class It>
   requires(!std::is_integral_v<It>) SmallVector(It first, It last) : SmallVector() {
-    reserve(static_cast<size_t>(std::distance(first, last)));
+    if constexpr (requires { last - first; }) reserve(static_cast<size_t>(last - first));
     for (; first != last; ++first) push_back(*first);
   }
   SmallVector(const SmallVector& other) : SmallVector(other.begin(), other.end()) {}
@@ -83,7 +81,7 @@ class SmallVector {
   }
   void pop_back() noexcept { data_[--size_].~T(); }
   void clear() noexcept {
-    std::destroy_n(data_, size_);
+    destroy_elements();
     size_ = 0;
   }
   void resize(size_t n) {
@@ -114,10 +112,19 @@ class SmallVector {
  private:
   T* inline_data() noexcept { return reinterpret_cast<T*>(inline_); }
 
+  // Plain loops: the algorithms of <memory> cost a program that includes this more to compile than all else here.
+  static void relocate(T* from, size_t n, T* to) {
+    for (size_t i = 0; i < n; ++i) {
+      ::new (static_cast<void*>(to + i)) T(std::move(from[i]));
+      from[i].~T();
+    }
+  }
+  void destroy_elements() noexcept {
+    for (size_t i = 0; i < size_; ++i) data_[i].~T();
+  }
   void grow(size_t n) {
     T* fresh = static_cast<T*>(memory::allocate(n * sizeof(T)));
-    std::uninitialized_move_n(data_, size_, fresh);
-    std::destroy_n(data_, size_);
+    relocate(data_, size_, fresh);
     free_heap();
     data_ = fresh;
     capacity_ = static_cast<uint32_t>(n);
@@ -126,7 +133,7 @@ class SmallVector {
     if (data_ != inline_data()) memory::deallocate(data_, capacity_ * sizeof(T));
   }
   void release() noexcept {
-    std::destroy_n(data_, size_);
+    destroy_elements();
     free_heap();
   }
   void destroy() noexcept {
@@ -141,9 +148,8 @@ class SmallVector {
       size_ = std::exchange(other.size_, 0u);
       capacity_ = std::exchange(other.capacity_, static_cast<uint32_t>(N));
     } else {
-      std::uninitialized_move_n(other.data_, other.size_, data_);
-      size_ = other.size_;
-      other.clear();
+      relocate(other.data_, other.size_, data_);
+      size_ = std::exchange(other.size_, 0u);
     }
   }
 

@@ -1,10 +1,15 @@
 #pragma once
 
+#include <cstdint>
+
 #include "kusari/framework/core/export.h"
 
 // Variables of threads take room in a block that the system keeps small for libraries which a program loads while it
 // runs (dlopen): some hundred bytes for all of them. So what is larger than a pointer lies on the heap.
 namespace kusari::detail {
+
+/// The calling thread: a number that no other living thread has, and never 0.
+KUSARI_API uint64_t this_thread() noexcept;
 
 /// When the calling thread ends, `destroy(object)` runs, the last one that was arranged first. Not in the main thread,
 /// where statics that are destroyed later may still use the object.

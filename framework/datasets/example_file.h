@@ -5,6 +5,7 @@
 #include <string>
 
 #include "kusari/framework/core/export.h"
+#include "kusari/framework/core/owned.h"
 #include "kusari/framework/datasets/dataset.h"
 
 namespace kusari::datasets {
@@ -42,7 +43,7 @@ class KUSARI_API ExampleFileWriter {
   struct State;
   ExampleFileWriter(const std::string& path, const std::string& part, const ExampleFileOptions& options);
 
-  std::unique_ptr<State> state_;
+  Owned<State> state_;
 };
 
 /// The examples of a file of ExampleFileWriter, read when they are asked for, by several threads or processes at once.

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "kusari/framework/core/export.h"
+#include "kusari/framework/core/owned.h"
 
 namespace kusari::datasets {
 
@@ -39,7 +40,7 @@ class KUSARI_API TarReader {
 
  private:
   struct State;
-  std::unique_ptr<State> state_;
+  Owned<State> state_;
 };
 
 /// The regular files of a tar archive, in any order. Of a plain archive the places are kept and files are read when

@@ -2,7 +2,6 @@
 
 #include <concepts>
 #include <cstdint>
-#include <memory>
 #include <optional>
 #include <string>
 #include <type_traits>
@@ -13,6 +12,7 @@
 #include "kusari/framework/core/array.h"
 #include "kusari/framework/core/dtype.h"
 #include "kusari/framework/core/export.h"
+#include "kusari/framework/core/owned.h"
 #include "kusari/framework/core/shape.h"
 #include "kusari/framework/inference/callable_model.h"
 #include "kusari/framework/static_graph/passes_options.h"
@@ -88,7 +88,7 @@ class KUSARI_API InferenceSession {
  private:
   InferenceSession(inference::CallableModel model, InferenceSessionOptions options);
 
-  std::unique_ptr<inference::Session> session_;
+  Owned<inference::Session> session_;
 };
 
 }  // namespace kusari

@@ -2,13 +2,13 @@
 
 #include <concepts>
 #include <cstddef>
-#include <memory>
 #include <span>
 #include <type_traits>
 #include <typeinfo>
 #include <utility>
 
 #include "kusari/framework/core/export.h"
+#include "kusari/framework/core/owned.h"
 #include "kusari/framework/links/call_model.h"
 #include "kusari/framework/links/link.h"
 
@@ -19,7 +19,7 @@ namespace detail {
 /// A link or another callable of variables, on the heap and copied by value.
 struct KUSARI_API AnyCallable {
   virtual ~AnyCallable();
-  virtual std::unique_ptr<AnyCallable> clone() const = 0;
+  virtual Owned<AnyCallable> clone() const = 0;
   /// Assigns an object of the same type; returns false for another type.
   virtual bool assign(const AnyCallable& other) = 0;
   virtual Variable call(std::span<const Variable> inputs) = 0;
@@ -32,7 +32,7 @@ struct KUSARI_API AnyCallable {
 template <class F>
 struct AnyCallableOf final : AnyCallable {
   explicit AnyCallableOf(F f) : object{std::move(f)} {}
-  std::unique_ptr<AnyCallable> clone() const override { return std::make_unique<AnyCallableOf>(object); }
+  Owned<AnyCallable> clone() const override { return Owned<AnyCallable>(new AnyCallableOf(object)); }
   bool assign(const AnyCallable& other) override {
     if (typeid(other) != typeid(*this)) return false;
     if constexpr (std::is_copy_assignable_v<F>) {
@@ -64,7 +64,7 @@ class KUSARI_API AnyLink : public Link {
   AnyLink() = default;
   template <class T>
   requires(LinkType<T> && !std::is_base_of_v<AnyLink, T>) AnyLink(T link)
-      : held_{std::make_unique<detail::AnyCallableOf<T>>(std::move(link))} {
+      : held_{new detail::AnyCallableOf<T>(std::move(link))} {
     static_assert(detail::kIsModel<T>, "AnyLink needs a link that gives a Variable when it is called with Variables");
   }
   AnyLink(const AnyLink& other);
@@ -98,7 +98,7 @@ class KUSARI_API AnyLink : public Link {
   size_t object_size() const noexcept override;
 
  private:
-  std::unique_ptr<detail::AnyCallable> held_;
+  Owned<detail::AnyCallable> held_;
 };
 
 }  // namespace kusari

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <algorithm>
 #include <cstddef>
 #include <string>
 #include <utility>
@@ -75,7 +74,10 @@ class ChainDict : public Chain {
     throw KeyError("ChainDict: no link named '" + name + "'; there are" + (known.empty() ? " none" : known));
   }
   bool contains(const std::string& name) const {
-    return std::any_of(items_.begin(), items_.end(), [&](const Item& item) { return item.first == name; });
+    for (const Item& item : items_) {
+      if (item.first == name) return true;
+    }
+    return false;
   }
   size_t size() const noexcept { return items_.size(); }
   bool empty() const noexcept { return items_.empty(); }
@@ -95,8 +97,9 @@ class ChainDict : public Chain {
   using Item = std::pair<std::string, T>;
   /// Its place, or the one where it would be.
   auto find(const std::string& name) {
-    return std::lower_bound(items_.begin(), items_.end(), name,
-                            [](const Item& item, const std::string& wanted) { return item.first < wanted; });
+    auto place = items_.begin();
+    while (place != items_.end() && place->first < name) ++place;
+    return place;
   }
   bool is_at(typename std::vector<Item>::iterator place, const std::string& name) {
     return place != items_.end() && place->first == name;

@@ -1,7 +1,7 @@
 #pragma once
 
 #include <atomic>
-#include <thread>
+#include <cstdint>
 
 #include "kusari/framework/core/export.h"
 
@@ -18,12 +18,12 @@ class KUSARI_API InUse {
   /// is being called by another thread: ...".
   void enter(const char* object);
   void leave() noexcept {
-    if (--depth_ == 0) user_.store(std::thread::id(), std::memory_order_release);
+    if (--depth_ == 0) user_.store(0, std::memory_order_release);
   }
 
  private:
-  std::atomic<std::thread::id> user_{};
-  int depth_ = 0;  // the user's
+  std::atomic<uint64_t> user_{0};  // its this_thread(); 0: nobody
+  int depth_ = 0;                  // the user's
 };
 
 /// A call, for the life of the object.

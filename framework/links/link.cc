@@ -92,8 +92,18 @@ void Home::throw_gone() {
 
 UpdateRule::~UpdateRule() = default;
 
+std::optional<double>& Hyperparameters::operator[](const std::string& name) {
+  std::optional<double>* own = nullptr;
+  for_each([&](std::string_view known, std::optional<double>& value) {
+    if (known == name) own = &value;
+  });
+  return own != nullptr ? *own : others[name];
+}
+
+Link::Link() = default;
+
 Link::Link(const Link& other) : device_{other.device_}, moved_size_{other.moved_size_} {
-  if (other.extras_) extras_.reset(new detail::LinkExtras(*other.extras_));
+  if (other.extras_) extras_ = Owned(new detail::LinkExtras(*other.extras_));
   take_members(other);
   structure_changed();
 }

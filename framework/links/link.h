@@ -15,6 +15,7 @@
 #include "kusari/framework/core/dtype.h"
 #include "kusari/framework/core/export.h"
 #include "kusari/framework/core/intrusive_ptr.h"
+#include "kusari/framework/core/owned.h"
 #include "kusari/framework/links/home.h"
 #include "kusari/framework/links/live_link.h"
 
@@ -72,9 +73,6 @@ struct LinkMember {
 
 /// What a few links have: hooks, and members that were added at run time.
 struct LinkExtras;
-struct KUSARI_API LinkExtrasDelete {
-  void operator()(LinkExtras* extras) const noexcept;
-};
 
 /// Grows whenever any model anywhere changes its structure, its place or its update rules: lists of parameters made
 /// before are stale.
@@ -188,7 +186,7 @@ class KUSARI_API Link {
   virtual Link& self() noexcept { return *this; }
 
  protected:
-  Link() = default;
+  Link();
   Link(const Link& other);
   Link(Link&& other) noexcept;
   Link& operator=(const Link& other);
@@ -235,7 +233,7 @@ class KUSARI_API Link {
 
   std::vector<detail::LinkMember> members_;  // by kind, then by name
   IntrusivePtr<Home> home_;
-  std::unique_ptr<detail::LinkExtras, detail::LinkExtrasDelete> extras_;
+  Owned<detail::LinkExtras> extras_;
   Device device_;
   uint32_t moved_size_ = 0;       // bytes in which the members were that have been moved away, 1 where there were none
   detail::LiveLink live_{*this};  // behind what those read who find the link by it

@@ -80,6 +80,4 @@ void LinkExtras::copy_hooks(const LinkExtras& other) {
   hooks = std::move(copies);
 }
 
-void LinkExtrasDelete::operator()(LinkExtras* extras) const noexcept { delete extras; }
-
 }  // namespace kusari::detail

@@ -107,7 +107,7 @@ std::vector<uint64_t> detail::LinkWalk::hook_ids(const Link& link) {
 }
 
 detail::LinkExtras& Link::extras() {
-  if (extras_ == nullptr) extras_.reset(new detail::LinkExtras);
+  if (extras_ == nullptr) extras_ = Owned(new detail::LinkExtras);
   return *extras_;
 }
 

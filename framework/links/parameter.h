@@ -10,6 +10,7 @@
 
 #include "kusari/framework/autograd/function_node.h"
 #include "kusari/framework/autograd/variable.h"
+#include "kusari/framework/core/owned.h"
 #include "kusari/framework/initializers/initializer.h"
 #include "kusari/framework/links/first_call.h"
 #include "kusari/framework/links/link.h"
@@ -133,7 +134,7 @@ class KUSARI_API Parameter : public Variable {
 
   mutable Shape declared_;
   Initializer initializer_;
-  std::unique_ptr<UpdateRule> rule_;
+  Owned<UpdateRule> rule_;
   Device device_;
   Dtype dtype_ = Dtype::float32;
   bool channels_last_ = false;

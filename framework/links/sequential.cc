@@ -33,14 +33,14 @@ Sequential& Sequential::extend(const Sequential& other) {
   return *this;
 }
 
-Sequential& Sequential::insert_layer(int64_t i, std::unique_ptr<detail::AnyCallable> layer) {
+Sequential& Sequential::insert_layer(int64_t i, Owned<detail::AnyCallable> layer) {
   const size_t place = detail::list_place("Sequential", i, layers_.size(), true);
   layers_.insert(layers_.begin() + static_cast<ptrdiff_t>(place), std::move(layer));
   structure_changed();
   return *this;
 }
 
-Sequential& Sequential::replace_layer(int64_t i, std::unique_ptr<detail::AnyCallable> layer) {
+Sequential& Sequential::replace_layer(int64_t i, Owned<detail::AnyCallable> layer) {
   layers_[detail::list_place("Sequential", i, layers_.size())] = std::move(layer);
   structure_changed();
   return *this;

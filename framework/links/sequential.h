@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "kusari/framework/core/export.h"
+#include "kusari/framework/core/owned.h"
 #include "kusari/framework/links/any_link.h"
 #include "kusari/framework/links/link.h"
 
@@ -122,16 +123,16 @@ class KUSARI_API Sequential : public Chain {
 
  private:
   template <class Layer>
-  static std::unique_ptr<detail::AnyCallable> make_layer(Layer layer) {
+  static Owned<detail::AnyCallable> make_layer(Layer layer) {
     static_assert(detail::kIsModel<Layer>, "a layer is a callable that takes Variables and gives a Variable");
     if constexpr (LinkType<Layer>) {
       static_assert(std::is_nothrow_move_constructible_v<Layer>, "a link's move constructor must be noexcept");
     }
-    return std::make_unique<detail::AnyCallableOf<Layer>>(std::move(layer));
+    return Owned<detail::AnyCallable>(new detail::AnyCallableOf<Layer>(std::move(layer)));
   }
-  Sequential& insert_layer(int64_t i, std::unique_ptr<detail::AnyCallable> layer);
-  Sequential& replace_layer(int64_t i, std::unique_ptr<detail::AnyCallable> layer);
-  std::vector<std::unique_ptr<detail::AnyCallable>> layers_;
+  Sequential& insert_layer(int64_t i, Owned<detail::AnyCallable> layer);
+  Sequential& replace_layer(int64_t i, Owned<detail::AnyCallable> layer);
+  std::vector<Owned<detail::AnyCallable>> layers_;
 };
 
 /// The layers of `a`, then those of `b`, copied.

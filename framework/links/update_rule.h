@@ -27,13 +27,7 @@ struct Hyperparameters {
 
   std::map<std::string, std::optional<double>, std::less<>> others;
 
-  std::optional<double>& operator[](const std::string& name) {
-    std::optional<double>* own = nullptr;
-    for_each([&](std::string_view known, std::optional<double>& value) {
-      if (known == name) own = &value;
-    });
-    return own != nullptr ? *own : others[name];
-  }
+  KUSARI_API std::optional<double>& operator[](const std::string& name);
   /// Calls visit(name, value) for each.
   template <class Visitor>
   void for_each(Visitor&& visit) {

@@ -54,6 +54,8 @@ double norm(const Array& x) { return std::sqrt(reduce(kernels::SquareSum{}, x.as
 
 }  // namespace
 
+CalibratorBase::CalibratorBase(CalibratorOptions options) : options_{std::move(options)} {}
+
 /// Writes down the calls of the first run, and the numbers that come in every one.
 class CalibratorBase::Observer final : public InputCaster {
  public:

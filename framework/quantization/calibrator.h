@@ -41,7 +41,7 @@ struct LayerError {
 /// What all calibrators share.
 class KUSARI_API CalibratorBase {
  protected:
-  explicit CalibratorBase(CalibratorOptions options) : options_{std::move(options)} {}
+  explicit CalibratorBase(CalibratorOptions options);
   void observe_call(Link& model, const std::function<void()>& call);
   Calibration calibration(const char* method) const;
   std::vector<LayerError> find_errors(const std::function<void()>& call) const;

@@ -10,6 +10,7 @@
 #include "kusari/framework/autograd/input_caster.h"
 #include "kusari/framework/core/config.h"
 #include "kusari/framework/core/export.h"
+#include "kusari/framework/core/owned.h"
 #include "kusari/framework/links/chain_list.h"
 #include "kusari/framework/links/in_use.h"
 #include "kusari/framework/links/link.h"
@@ -64,7 +65,7 @@ class KUSARI_API QuantizedBase : public Chain {
 
    private:
     struct State;
-    std::unique_ptr<State> state_;
+    Owned<State> state_;
   };
 
  private:

@@ -7,6 +7,7 @@
 
 #include "kusari/framework/core/array.h"
 #include "kusari/framework/core/export.h"
+#include "kusari/framework/core/owned.h"
 #include "kusari/framework/serializers/dictionary.h"
 
 namespace kusari::serializers {
@@ -57,7 +58,7 @@ class KUSARI_API NpzWriter {
 
  private:
   struct State;
-  std::unique_ptr<State> state_;
+  Owned<State> state_;
 };
 
 /// Gives an object the values of an .npz file. chainer.serializers.NpzDeserializer.

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "kusari/framework/core/export.h"
+#include "kusari/framework/core/owned.h"
 #include "kusari/framework/serializers/byte_source.h"
 
 namespace kusari {
@@ -50,7 +51,7 @@ class KUSARI_API ZipStream final : public ByteSource {
   friend class ZipReader;
   struct State;
   explicit ZipStream(std::unique_ptr<State> state);
-  std::unique_ptr<State> state_;
+  Owned<State> state_;
 };
 
 /// Reads zip archives: stored and deflated entries, zip64. The file may come from anywhere: whatever it holds, the
@@ -103,7 +104,7 @@ class KUSARI_API ZipWriter {
 
  private:
   struct State;
-  std::unique_ptr<State> state_;
+  Owned<State> state_;
 };
 
 }  // namespace kusari::serializers

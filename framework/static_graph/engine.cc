@@ -81,7 +81,7 @@ class Engine::Observer final : public RecordingObserver {
     ++entry_->open_recordings;
   }
 
-  const std::unordered_set<uint64_t>* escaped() const noexcept { return escaped_.get(); }
+  const std::set<uint64_t>* escaped() const noexcept { return escaped_.get(); }
 
   void recorded(std::unique_ptr<Recorder> recorder, Recording recording, RecordedCall::Context context) override {
     --entry_->open_recordings;
@@ -118,7 +118,7 @@ class Engine::Observer final : public RecordingObserver {
   std::shared_ptr<EnginesShared> shared_;
   std::shared_ptr<Entry> entry_;
   std::shared_ptr<Scratch> scratch_;
-  std::shared_ptr<std::unordered_set<uint64_t>> escaped_;
+  std::shared_ptr<std::set<uint64_t>> escaped_;
 };
 
 Engine::Engine(std::shared_ptr<EnginesShared> shared, bool is_first)

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <set>
 #include <span>
 #include <string>
 #include <unordered_set>
@@ -91,7 +92,7 @@ class Engine {
   std::shared_ptr<OpenCalls> open_calls_ = std::make_shared<OpenCalls>();
   std::vector<std::shared_ptr<Entry>> entries_;  // shared with calls that are being recorded
   std::shared_ptr<Scratch> scratch_ = std::make_shared<Scratch>();
-  std::shared_ptr<std::unordered_set<uint64_t>> escaped_ = std::make_shared<std::unordered_set<uint64_t>>();
+  std::shared_ptr<std::set<uint64_t>> escaped_ = std::make_shared<std::set<uint64_t>>();
 };
 
 }  // namespace kusari::graphs

@@ -53,7 +53,7 @@ std::string quoted(const char* name) { return std::string("kernel '") + name + "
 
 }  // namespace
 
-Recorder::Recorder(std::string name, bool fallback, const std::unordered_set<uint64_t>* earlier_escapes)
+Recorder::Recorder(std::string name, bool fallback, const std::set<uint64_t>* earlier_escapes)
     : name_{std::move(name)}, fallback_{fallback}, earlier_escapes_{earlier_escapes} {
   recording_.program.name = name_;
 }

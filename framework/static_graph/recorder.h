@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <unordered_map>
@@ -37,7 +38,7 @@ class KUSARI_API Recorder final : private LaunchObserver, private GraphCapture, 
   /// `name` of the static graph, for messages. `earlier_escapes`: ids of the storages that earlier calls of the static
   /// graph have let escape (Recording::escapes): a call that reads one keeps state, and is refused. With `fallback`,
   /// what cannot be replayed ends the recording and lets the call go on; without, it throws StateError.
-  Recorder(std::string name, bool fallback, const std::unordered_set<uint64_t>* earlier_escapes = nullptr);
+  Recorder(std::string name, bool fallback, const std::set<uint64_t>* earlier_escapes = nullptr);
   /// From now on kernels are written down and not run: for a call whose numbers nobody wants. Not with `fallback`,
   /// where the call would go on with numbers that were never computed.
   void only_record() noexcept { runs_kernels_ = false; }
@@ -150,7 +151,7 @@ class KUSARI_API Recorder final : private LaunchObserver, private GraphCapture, 
 
   const std::string name_;
   const bool fallback_;
-  const std::unordered_set<uint64_t>* const earlier_escapes_;
+  const std::set<uint64_t>* const earlier_escapes_;
   bool runs_kernels_ = true;
   bool is_refused_ = false;
   std::string reason_;

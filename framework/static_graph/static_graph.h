@@ -2,7 +2,6 @@
 
 #include <array>
 #include <concepts>
-#include <memory>
 #include <span>
 #include <string>
 #include <tuple>
@@ -15,6 +14,7 @@
 #include "kusari/framework/autograd/variable.h"
 #include "kusari/framework/core/error.h"
 #include "kusari/framework/core/export.h"
+#include "kusari/framework/core/owned.h"
 #include "kusari/framework/links/home.h"
 #include "kusari/framework/links/link.h"
 #include "kusari/framework/static_graph/passes_options.h"
@@ -69,7 +69,7 @@ class KUSARI_API StaticGraphCache {
   void clear() noexcept;
 
  private:
-  std::unique_ptr<graphs::Engines> engines_;
+  Owned<graphs::Engines> engines_;
 };
 
 /// Calls F through the cache.

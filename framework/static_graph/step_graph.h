@@ -1,14 +1,14 @@
 #pragma once
 
 #include <cstdint>
-#include <memory>
+#include <set>
 #include <span>
 #include <string>
-#include <unordered_set>
 #include <vector>
 
 #include "kusari/framework/autograd/variable.h"
 #include "kusari/framework/core/export.h"
+#include "kusari/framework/core/owned.h"
 #include "kusari/framework/links/link.h"
 #include "kusari/framework/static_graph/signature.h"
 #include "kusari/framework/static_graph/static_graph.h"
@@ -65,9 +65,9 @@ class KUSARI_API StepGraph {
   void give_up(Entry& entry, const std::string& reason) const;
 
   StaticGraphOptions options_;
-  std::vector<std::unique_ptr<Entry>> entries_;
-  std::unordered_set<uint64_t> escaped_;  // ids of storages that recorded steps have left in somebody's hands
-  bool is_full_ = false;                  // a signature was refused
+  std::vector<Owned<Entry>> entries_;
+  std::set<uint64_t> escaped_;  // ids of storages that recorded steps have left in somebody's hands
+  bool is_full_ = false;        // a signature was refused
   int64_t replays_ = 0;
 };
 

@@ -9,6 +9,7 @@
 #include "kusari/framework/core/collectives.h"
 #include "kusari/framework/core/profiler.h"
 #include "kusari/framework/core/random.h"
+#include "kusari/framework/core/seconds.h"
 #include "kusari/framework/core/serializer.h"
 #include "kusari/framework/core/summary.h"
 #include "kusari/framework/core/tuning.h"
@@ -75,7 +76,7 @@ std::vector<Trainer::ExtensionSummary> Trainer::extensions() const {
 double Trainer::elapsed_time() const {
   if (done_) return final_elapsed_time_;
   if (!started_) throw StateError("Trainer::elapsed_time: training has not been started yet");
-  return std::chrono::duration<double>(Clock::now() - *started_).count() + time_before_resume_;
+  return steady_seconds() - *started_ + time_before_resume_;
 }
 
 void Trainer::call(const Entry& entry) {
@@ -92,7 +93,7 @@ void Trainer::run(bool show_loop_exception_msg) {
   if (error) throw IoError("Trainer::run: cannot make the directory '" + out_ + "': " + error.message());
 
   const std::vector<const Entry*> order = in_order();
-  started_ = Clock::now();
+  started_ = steady_seconds();
   try {
     for (const Entry* entry : order) {
       if (!entry->trigger.finished()) entry->extension->initialize(*this);

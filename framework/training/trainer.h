@@ -1,9 +1,7 @@
 #pragma once
 
-#include <chrono>
 #include <concepts>
 #include <cstdint>
-#include <memory>
 #include <optional>
 #include <string>
 #include <type_traits>
@@ -12,6 +10,7 @@
 
 #include "kusari/framework/core/error.h"
 #include "kusari/framework/core/export.h"
+#include "kusari/framework/core/owned.h"
 #include "kusari/framework/core/reporter.h"
 #include "kusari/framework/training/extension.h"
 #include "kusari/framework/training/trigger.h"
@@ -94,7 +93,6 @@ class KUSARI_API Trainer {
     TriggerRef trigger;
     bool call_before_training;
   };
-  using Clock = std::chrono::steady_clock;
 
   const Entry* find(const std::string& name) const noexcept;
   std::vector<const Entry*> in_order() const;
@@ -107,10 +105,10 @@ class KUSARI_API Trainer {
   std::string out_;
   Reporter reporter_;
   Observation observation_;
-  std::vector<std::unique_ptr<Entry>> entries_;
+  std::vector<Owned<Entry>> entries_;
   std::string running_;  // what the loop is doing, for error messages
   bool done_ = false;
-  std::optional<Clock::time_point> started_;
+  std::optional<double> started_;
   double time_before_resume_ = 0;
   double final_elapsed_time_ = 0;
 };

@@ -148,4 +148,8 @@ Array triu(const Array& x, int64_t k) {
   return without_graph("xp::triu", [&] { return functions::triu(x, k).array(); });
 }
 
+Arrays meshgrid(std::initializer_list<Array> xs, const MeshgridOptions& options) {
+  return meshgrid(std::span<const Array>(xs.begin(), xs.size()), options);
+}
+
 }  // namespace kusari::xp

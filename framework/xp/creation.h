@@ -53,9 +53,7 @@ struct MeshgridOptions {
 /// Arrays of one axis broadcast against each other, each along an axis of its own; copies. Throws TypeError for an
 /// array with more axes. numpy.meshgrid.
 KUSARI_API Arrays meshgrid(std::span<const Array> xs, const MeshgridOptions& options = {});
-inline Arrays meshgrid(std::initializer_list<Array> xs, const MeshgridOptions& options = {}) {
-  return meshgrid(std::span<const Array>(xs.begin(), xs.size()), options);
-}
+KUSARI_API Arrays meshgrid(std::initializer_list<Array> xs, const MeshgridOptions& options = {});
 
 /// A matrix with x, of one axis, on a diagonal, or the diagonal of a matrix, a copy. Throws TypeError for an array of
 /// another number of axes. numpy.diag.

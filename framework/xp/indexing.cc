@@ -145,4 +145,28 @@ Array compress(const Array& condition, const Array& x) {
   return get_item(x, {Index(condition)});
 }
 
+Array get_item(const Array& x, std::initializer_list<Index> slices) {
+  return get_item(x, std::span<const Index>(slices.begin(), slices.size()));
+}
+
+void set_item(const Array& x, std::initializer_list<Index> slices, const Array& value) {
+  set_item(x, std::span<const Index>(slices.begin(), slices.size()), value);
+}
+
+void set_item(const Array& x, std::initializer_list<Index> slices, Scalar value) {
+  set_item(x, std::span<const Index>(slices.begin(), slices.size()), value);
+}
+
+Array Items::array() const { return get_item(x_, slices_); }
+
+const Items& Items::set(const Array& value) const {
+  set_item(x_, slices_, value);
+  return *this;
+}
+
+const Items& Items::set(Scalar value) const {
+  set_item(x_, slices_, value);
+  return *this;
+}
+
 }  // namespace kusari::xp

@@ -22,9 +22,7 @@ namespace kusari::xp {
 /// mean the places of their true elements. Returns a view of x unless an array is among the indices. Throws IndexError
 /// for too many indices, ValueError for a step of 0, TypeError for an index array that is floating.
 KUSARI_API Array get_item(const Array& x, std::span<const Index> slices);
-inline Array get_item(const Array& x, std::initializer_list<Index> slices) {
-  return get_item(x, std::span<const Index>(slices.begin(), slices.size()));
-}
+KUSARI_API Array get_item(const Array& x, std::initializer_list<Index> slices);
 
 /// x[slices] = value, in place: every array that shares x's elements sees it. value broadcasts to what get_item gives
 /// and is converted to x's dtype; of several values for one element the last one stays. Throws what get_item throws,
@@ -32,20 +30,16 @@ inline Array get_item(const Array& x, std::initializer_list<Index> slices) {
 /// the indices.
 KUSARI_API void set_item(const Array& x, std::span<const Index> slices, const Array& value);
 KUSARI_API void set_item(const Array& x, std::span<const Index> slices, Scalar value);
-inline void set_item(const Array& x, std::initializer_list<Index> slices, const Array& value) {
-  set_item(x, std::span<const Index>(slices.begin(), slices.size()), value);
-}
-inline void set_item(const Array& x, std::initializer_list<Index> slices, Scalar value) {
-  set_item(x, std::span<const Index>(slices.begin(), slices.size()), value);
-}
+KUSARI_API void set_item(const Array& x, std::initializer_list<Index> slices, const Array& value);
+KUSARI_API void set_item(const Array& x, std::initializer_list<Index> slices, Scalar value);
 
 /// What x[...] is in Python: it can be read as an array and assigned to.
-class Items {
+class KUSARI_API Items {
  public:
   Items(Array x, std::vector<Index> slices) : x_{std::move(x)}, slices_{std::move(slices)} {}
   Items(const Items&) = default;
 
-  Array array() const { return get_item(x_, std::span<const Index>(slices_)); }
+  Array array() const;
   operator Array() const { return array(); }
 
   const Items& operator=(const Array& value) const { return set(value); }
@@ -70,11 +64,8 @@ class Items {
   }
 
  private:
-  template <class Value>
-  const Items& set(const Value& value) const {
-    set_item(x_, std::span<const Index>(slices_), value);
-    return *this;
-  }
+  const Items& set(const Array& value) const;
+  const Items& set(Scalar value) const;
 
   Array x_;
   std::vector<Index> slices_;

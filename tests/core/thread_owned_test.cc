@@ -1,5 +1,6 @@
 #include "kusari/framework/core/thread_owned.h"
 
+#include <cstdint>
 #include <thread>
 #include <vector>
 
@@ -41,6 +42,16 @@ TEST_CASE("thread_owned: one object for each thread, which goes with it, the las
   CHECK(destroyed == std::vector<int>{2, 1});
   std::thread([] { CHECK(thread_owned(t_first).uses == 0); }).join();
   CHECK(destroyed == std::vector<int>{2, 1, 1});
+}
+
+TEST_CASE("this_thread: another number for each thread that lives, and never 0") {
+  const uint64_t here = this_thread();
+  uint64_t there = 0;
+  std::thread([&] { there = this_thread(); }).join();
+  CHECK(here != 0);
+  CHECK(there != 0);
+  CHECK(here != there);
+  CHECK(this_thread() == here);
 }
 
 TEST_CASE("thread_owned: what is destroyed later may make an object again") {

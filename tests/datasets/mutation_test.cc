@@ -3,6 +3,7 @@
 
 #include "kusari/tests/datasets/mutation.h"
 
+#include <chrono>
 #include <cstring>
 #include <map>
 #include <string>

@@ -3,20 +3,21 @@
 #include <iostream>
 
 #include "kusari/framework/autograd/function_hooks/hook_support.h"
+#include "kusari/framework/core/seconds.h"
 
 namespace kusari::function_hooks {
 void TimerHook::begin(const FunctionNode& function, const Device* device) {
   if (device != nullptr) synchronize(*device);
-  running_.push_back({&function, Clock::now()});
+  running_.push_back({&function, steady_seconds()});
 }
 
 void TimerHook::end(const FunctionNode& function, const Device* device) {
   if (device != nullptr) synchronize(*device);
-  const Clock::time_point now = Clock::now();
+  const double now = steady_seconds();
   // Above this function's entry lie those of functions that an exception ended.
   while (!running_.empty() && running_.back().function != &function) running_.pop_back();
   if (running_.empty()) return;
-  history_.emplace_back(function.name(), std::chrono::duration<double>(now - running_.back().start).count());
+  history_.emplace_back(function.name(), now - running_.back().start);
   running_.pop_back();
 }
 

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <chrono>
 #include <iosfwd>
 #include <string>
 #include <utility>
@@ -35,10 +34,9 @@ class KUSARI_API TimerHook final : public FunctionHook {
   void print_report(std::ostream& out) const;
 
  private:
-  using Clock = std::chrono::steady_clock;
   struct Running {
     const FunctionNode* function;
-    Clock::time_point start;
+    double start;
   };
 
   void begin(const FunctionNode& function, const Device* device);

@@ -46,19 +46,17 @@ TabularView from_data(std::vector<ColumnSource> sources, std::optional<int64_t> 
   if (sources.empty()) throw ValueError("from_data: no columns are given");
   if (size) argument::not_negative("from_data", "size", *size);
   for (const ColumnSource& source : sources) {
-    if (const Column* const column = std::get_if<Column>(&source.values_); column != nullptr && !size) {
-      size = column->size();
-    }
+    if (source.column_ && !size) size = source.column_->size();
   }
   if (!size) throw ValueError("from_data: the columns are functions: give the size");
   std::vector<TabularView> tables;
   for (ColumnSource& source : sources) {
-    if (Column* const column = std::get_if<Column>(&source.values_)) {
-      tables.emplace_back(std::make_shared<const ColumnTable>(source.names_, std::move(*column)));
+    if (source.column_) {
+      tables.emplace_back(std::make_shared<const ColumnTable>(source.names_, *std::move(source.column_)));
       continue;
     }
     const TabularView rows(std::make_shared<const IndexTable>(*size));
-    auto function = argument::callable("from_data", "a column's function", std::move(std::get<1>(source.values_)));
+    auto function = argument::callable("from_data", "a column's function", std::move(source.function_));
     tables.push_back(rows.transform(
         source.names_, [f = std::move(function)](const Example& row) { return f(row[0].item<int64_t>()); }));
   }

@@ -6,7 +6,6 @@
 #include <string>
 #include <type_traits>
 #include <utility>
-#include <variant>
 #include <vector>
 
 #include "kusari/framework/core/export.h"
@@ -18,21 +17,21 @@ namespace kusari::datasets {
 /// `{"c", [](int64_t i) { return array(i * i); }}`, `{{"d", "e"}, [](int64_t i) { return Example{...}; }}`.
 class ColumnSource {
  public:
-  ColumnSource(std::string name, Column column) : names_{std::move(name)}, values_{std::move(column)} {}
+  ColumnSource(std::string name, Column column) : names_{std::move(name)}, column_{std::move(column)} {}
   ColumnSource(std::string name, const Array& whole) : ColumnSource(std::move(name), Column(whole)) {}
   ColumnSource(std::string name, std::vector<Array> rows) : ColumnSource(std::move(name), Column(std::move(rows))) {}
   template <class F>
   requires std::is_invocable_r_v<Array, const F&, int64_t> ColumnSource(std::string name, F function)
-      : names_{std::move(name)}, values_{Function([f = std::move(function)](int64_t i) { return Example{f(i)}; })} {}
+      : names_{std::move(name)}, function_{[f = std::move(function)](int64_t i) { return Example{f(i)}; }} {}
   ColumnSource(Keys names, std::function<Example(int64_t)> function)
-      : names_{std::move(names)}, values_{std::move(function)} {}
+      : names_{std::move(names)}, function_{std::move(function)} {}
 
  private:
-  using Function = std::function<Example(int64_t)>;
   friend KUSARI_API TabularView from_data(std::vector<ColumnSource> sources, std::optional<int64_t> size);
 
   Keys names_;
-  std::variant<Column, Function> values_;
+  std::optional<Column> column_;  // none: the function's
+  std::function<Example(int64_t)> function_;
 };
 
 /// A table of these columns, which it owns. `size`: the number of rows, which must be given where there is no column

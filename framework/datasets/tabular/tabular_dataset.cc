@@ -248,20 +248,20 @@ TabularView view_of(Args&&... args) {
 }  // namespace
 
 std::optional<std::vector<int64_t>> RowSelection::indices(const char* call, int64_t size) const {
-  if (std::holds_alternative<std::monostate>(rows_)) return std::nullopt;
-  if (const Range* const range = std::get_if<Range>(&rows_)) return range_indices(call, *range, size);
+  if (kind_ == Kind::all) return std::nullopt;
+  if (kind_ == Kind::range) return range_indices(call, range_, size);
   std::vector<int64_t> chosen_rows;
-  if (const auto* const mask = std::get_if<std::vector<bool>>(&rows_)) {
-    if (static_cast<int64_t>(mask->size()) != size) {
-      throw ValueError(std::string(call) + ": the mask has " + std::to_string(mask->size()) +
+  if (kind_ == Kind::mask) {
+    if (static_cast<int64_t>(mask_.size()) != size) {
+      throw ValueError(std::string(call) + ": the mask has " + std::to_string(mask_.size()) +
                        " entries: it must have one for each of the " + std::to_string(size) + " rows");
     }
     for (int64_t i = 0; i < size; ++i) {
-      if ((*mask)[static_cast<size_t>(i)]) chosen_rows.push_back(i);
+      if (mask_[static_cast<size_t>(i)]) chosen_rows.push_back(i);
     }
     return chosen_rows;
   }
-  for (const int64_t i : std::get<std::vector<int64_t>>(rows_)) {
+  for (const int64_t i : indices_) {
     const int64_t row = i < 0 ? i + size : i;
     if (row < 0 || row >= size) {
       throw IndexError(std::string(call) + ": row " + std::to_string(i) + " is out of range: there are " +

@@ -9,7 +9,6 @@
 #include <string>
 #include <type_traits>
 #include <utility>
-#include <variant>
 #include <vector>
 
 #include "kusari/framework/core/export.h"
@@ -27,15 +26,20 @@ enum class TabularMode : uint8_t { tuple, dict };
 class RowSelection {
  public:
   RowSelection() = default;
-  RowSelection(const Range& range) : rows_{range} {}
-  RowSelection(std::vector<int64_t> indices) : rows_{std::move(indices)} {}
-  RowSelection(std::vector<bool> mask) : rows_{std::move(mask)} {}
+  RowSelection(const Range& range) : kind_{Kind::range}, range_{range} {}
+  RowSelection(std::vector<int64_t> indices) : kind_{Kind::indices}, indices_{std::move(indices)} {}
+  RowSelection(std::vector<bool> mask) : kind_{Kind::mask}, mask_{std::move(mask)} {}
   /// In a table of that size; none: all. Throws IndexError for an index that is out of range, ValueError for a mask of
   /// another length and for step 0.
   KUSARI_API std::optional<std::vector<int64_t>> indices(const char* call, int64_t size) const;
 
  private:
-  std::variant<std::monostate, Range, std::vector<int64_t>, std::vector<bool>> rows_;
+  enum class Kind : uint8_t { all, range, indices, mask };
+
+  Kind kind_ = Kind::all;
+  Range range_;
+  std::vector<int64_t> indices_;
+  std::vector<bool> mask_;
 };
 
 /// A data set whose examples have columns with names, so that columns can be chosen, joined, transformed and read as a

@@ -5,6 +5,7 @@
 #include <chrono>
 #include <cstdio>
 #include <exception>
+#include <filesystem>
 #include <numeric>
 #include <system_error>
 #include <utility>
@@ -59,9 +60,9 @@ void MultiNodeCheckpointer::find_directory(const std::string& path) {
   options_.path = path;
 }
 
-std::filesystem::path MultiNodeCheckpointer::file_of(int64_t iteration) const {
-  return std::filesystem::path(options_.path) /
-         (name_ + '.' + std::to_string(comm_.rank()) + '.' + std::to_string(iteration));
+std::string MultiNodeCheckpointer::file_of(int64_t iteration) const {
+  const std::filesystem::path directory(options_.path);
+  return (directory / (name_ + '.' + std::to_string(comm_.rank()) + '.' + std::to_string(iteration))).string();
 }
 
 std::vector<int64_t> MultiNodeCheckpointer::iterations_on_disk() const {
@@ -105,7 +106,7 @@ void MultiNodeCheckpointer::save_as(int64_t iteration, const std::function<void(
   argument::not_negative("MultiNodeCheckpointer::save", "iteration", iteration);
   std::filesystem::create_directories(options_.path);
   const auto begin = std::chrono::steady_clock::now();
-  write(file_of(iteration).string());
+  write(file_of(iteration));
   durations_.push_back(std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count());
   const auto place = std::lower_bound(iterations_.begin(), iterations_.end(), iteration);
   if (place == iterations_.end() || *place != iteration) iterations_.insert(place, iteration);
@@ -120,7 +121,7 @@ std::optional<int64_t> MultiNodeCheckpointer::load_newest(const std::function<vo
     const int64_t iteration = iterations_.back();
     std::string problem;
     try {
-      read(file_of(iteration).string());
+      read(file_of(iteration));
     } catch (const RemoteError&) {
       throw;
     } catch (const std::exception& error) {

@@ -1,7 +1,6 @@
 #pragma once
 
 #include <cstdint>
-#include <filesystem>
 #include <functional>
 #include <optional>
 #include <string>
@@ -69,7 +68,7 @@ class KUSARI_API MultiNodeCheckpointer final : public training::Extension {
 
  private:
   void find_directory(const std::string& path);
-  std::filesystem::path file_of(int64_t iteration) const;
+  std::string file_of(int64_t iteration) const;
   std::vector<int64_t> iterations_on_disk() const;
   void keep_common(bool remove_others);
   void save_as(int64_t iteration, const std::function<void(const std::string&)>& write);

@@ -1,7 +1,9 @@
 #include "kusari/framework/distributed/links/multi_node_batch_normalization.h"
 
 #include <algorithm>
+#include <memory>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "kusari/framework/distributed/functions/allgather.h"
@@ -20,6 +22,11 @@
 namespace kusari::distributed {
 
 namespace F = kusari::functions;
+
+MultiNodeBatchNormalization::MultiNodeBatchNormalization(const Shape& size, const Communicator& comm, Options options)
+    : links::BatchNormalization(size, std::move(options)) {
+  set_exchange(std::make_shared<const CommunicatorStatistics>(comm));
+}
 
 links::BatchMoments CommunicatorStatistics::moments(const Variable& x, const Dims& axis, Dtype dtype) const {
   F::expect_floating(x, "L::BatchNormalization", "x");

@@ -33,10 +33,7 @@ class KUSARI_API CommunicatorStatistics final : public links::StatisticsExchange
 /// and RemoteError as Communicator does. chainermn.links.MultiNodeBatchNormalization.
 class KUSARI_API MultiNodeBatchNormalization : public links::BatchNormalization {
  public:
-  MultiNodeBatchNormalization(const Shape& size, const Communicator& comm, Options options = {})
-      : links::BatchNormalization(size, std::move(options)) {
-    set_exchange(std::make_shared<const CommunicatorStatistics>(comm));
-  }
+  MultiNodeBatchNormalization(const Shape& size, const Communicator& comm, Options options = {});
   MultiNodeBatchNormalization(int64_t size, const Communicator& comm, Options options = {})
       : MultiNodeBatchNormalization(Shape{size}, comm, std::move(options)) {}
 };

@@ -3,7 +3,6 @@
 #include <array>
 #include <concepts>
 #include <cstddef>
-#include <memory>
 #include <span>
 #include <type_traits>
 #include <typeinfo>
@@ -12,6 +11,7 @@
 
 #include "kusari/framework/autograd/variable.h"
 #include "kusari/framework/core/export.h"
+#include "kusari/framework/core/owned.h"
 #include "kusari/framework/links/call_model.h"
 #include "kusari/framework/links/link.h"
 
@@ -22,7 +22,7 @@ namespace detail {
 /// A link that gives one variable or several, on the heap and copied by value.
 struct KUSARI_API StageLink {
   virtual ~StageLink();
-  virtual std::unique_ptr<StageLink> clone() const = 0;
+  virtual Owned<StageLink> clone() const = 0;
   /// Assigns an object of the same type; returns false for another type.
   virtual bool assign(const StageLink& other) = 0;
   virtual Variables call(std::span<const Variable> inputs) = 0;
@@ -77,7 +77,7 @@ Variables call_stage(T& link, std::span<const Variable> inputs, std::index_seque
 template <class T>
 struct StageLinkOf final : StageLink {
   explicit StageLinkOf(T link) : object{std::move(link)} {}
-  std::unique_ptr<StageLink> clone() const override { return std::make_unique<StageLinkOf>(object); }
+  Owned<StageLink> clone() const override { return Owned<StageLink>(new StageLinkOf(object)); }
   bool assign(const StageLink& other) override {
     if (typeid(other) != typeid(*this)) return false;
     object = static_cast<const StageLinkOf&>(other).object;
@@ -118,7 +118,7 @@ class KUSARI_API MultiNodeStage : public Link {
  public:
   template <class T>
   requires(LinkType<T> && !std::is_base_of_v<MultiNodeStage, T>) MultiNodeStage(T link, MultiNodeLinkOptions options)
-      : held_{std::make_unique<detail::StageLinkOf<T>>(std::move(link))}, options_{std::move(options)} {
+      : held_{new detail::StageLinkOf<T>(std::move(link))}, options_{std::move(options)} {
     static_assert(kusari::detail::kIsModel<T> || detail::kGivesSome<T>,
                   "MultiNodeChainList needs links that give a Variable or Variables when called with Variables");
   }
@@ -144,7 +144,7 @@ class KUSARI_API MultiNodeStage : public Link {
   size_t object_size() const noexcept override;
 
  private:
-  std::unique_ptr<detail::StageLink> held_;
+  Owned<detail::StageLink> held_;
   MultiNodeLinkOptions options_;
 };
 

@@ -10,4 +10,10 @@ Variable get_item(const Variable& x, std::span<const Index> slices) {
   return IndexPlan("F::get_item", x.shape(), slices).take(x);
 }
 
+Variable get_item(const Variable& x, std::initializer_list<Index> slices) {
+  return get_item(x, std::span<const Index>(slices.begin(), slices.size()));
+}
+
+Variable get_item(const Variable& x, const Index& index) { return get_item(x, std::span<const Index>(&index, 1)); }
+
 }  // namespace kusari::functions

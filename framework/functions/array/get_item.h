@@ -16,11 +16,7 @@ namespace kusari::functions {
 /// array of another dtype. Differentiable to any order; gradients of elements taken twice add up.
 /// chainer.functions.get_item.
 KUSARI_API Variable get_item(const Variable& x, std::span<const Index> slices);
-inline Variable get_item(const Variable& x, std::initializer_list<Index> slices) {
-  return get_item(x, std::span<const Index>(slices.begin(), slices.size()));
-}
-inline Variable get_item(const Variable& x, const Index& index) {
-  return get_item(x, std::span<const Index>(&index, 1));
-}
+KUSARI_API Variable get_item(const Variable& x, std::initializer_list<Index> slices);
+KUSARI_API Variable get_item(const Variable& x, const Index& index);
 
 }  // namespace kusari::functions

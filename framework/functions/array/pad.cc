@@ -14,6 +14,10 @@
 
 namespace kusari {
 
+PadWidth::PadWidth(int64_t before, int64_t after) { pairs_.push_back({before, after}); }
+PadWidth::PadWidth(std::initializer_list<Pair> pairs) : pairs_(pairs) {}
+PadWidth::PadWidth(std::span<const Pair> pairs) : pairs_(pairs.begin(), pairs.end()) {}
+
 PadWidth::Pair PadWidth::at(int axis, int ndim, const char* call) const {
   if (pairs_.size() != 1 && pairs_.size() != static_cast<size_t>(ndim)) {
     throw ValueError(std::string(call) + ": pad_width has " + std::to_string(pairs_.size()) + " pairs but x has " +

@@ -18,11 +18,9 @@ class KUSARI_API PadWidth {
   using Pair = std::pair<int64_t, int64_t>;  ///< before, after
 
   PadWidth(int64_t width) : PadWidth(width, width) {}
-  PadWidth(int64_t before, int64_t after) { pairs_.push_back({before, after}); }
-  PadWidth(std::initializer_list<Pair> pairs) : PadWidth(std::span<const Pair>(pairs.begin(), pairs.size())) {}
-  explicit PadWidth(std::span<const Pair> pairs) {
-    for (const Pair& pair : pairs) pairs_.push_back(pair);
-  }
+  PadWidth(int64_t before, int64_t after);
+  PadWidth(std::initializer_list<Pair> pairs);
+  explicit PadWidth(std::span<const Pair> pairs);
 
   /// The pair of an axis. Throws ValueError naming `call` when there are neither one nor ndim pairs.
   Pair at(int axis, int ndim, const char* call) const;

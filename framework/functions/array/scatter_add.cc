@@ -25,4 +25,8 @@ Variable scatter_add(const Variable& a, std::span<const Index> slices, const Var
   return a + plan.put(broadcast_to(b, shape));
 }
 
+Variable scatter_add(const Variable& a, std::initializer_list<Index> slices, const Variable& b) {
+  return scatter_add(a, std::span<const Index>(slices.begin(), slices.size()), b);
+}
+
 }  // namespace kusari::functions

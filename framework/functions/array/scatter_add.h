@@ -14,8 +14,6 @@ namespace kusari::functions {
 /// slices). Returns y like a. Throws what get_item throws, TypeError when b does not fit. Differentiable to any order
 /// by a and b. chainer.functions.scatter_add.
 KUSARI_API Variable scatter_add(const Variable& a, std::span<const Index> slices, const Variable& b);
-inline Variable scatter_add(const Variable& a, std::initializer_list<Index> slices, const Variable& b) {
-  return scatter_add(a, std::span<const Index>(slices.begin(), slices.size()), b);
-}
+KUSARI_API Variable scatter_add(const Variable& a, std::initializer_list<Index> slices, const Variable& b);
 
 }  // namespace kusari::functions

@@ -36,4 +36,10 @@ Variable squeeze(const Variable& x, std::span<const int64_t> axes) {
   return reshape(x, shape);
 }
 
+Variable squeeze(const Variable& x, std::initializer_list<int64_t> axes) {
+  return squeeze(x, std::span<const int64_t>(axes.begin(), axes.size()));
+}
+
+Variable squeeze(const Variable& x, int64_t axis) { return squeeze(x, std::span<const int64_t>(&axis, 1)); }
+
 }  // namespace kusari::functions

@@ -13,9 +13,7 @@ namespace kusari::functions {
 /// TypeError for one whose size is not 1. Differentiable to any order. chainer.functions.squeeze.
 KUSARI_API Variable squeeze(const Variable& x);
 KUSARI_API Variable squeeze(const Variable& x, std::span<const int64_t> axes);
-inline Variable squeeze(const Variable& x, std::initializer_list<int64_t> axes) {
-  return squeeze(x, std::span<const int64_t>(axes.begin(), axes.size()));
-}
-inline Variable squeeze(const Variable& x, int64_t axis) { return squeeze(x, std::span<const int64_t>(&axis, 1)); }
+KUSARI_API Variable squeeze(const Variable& x, std::initializer_list<int64_t> axes);
+KUSARI_API Variable squeeze(const Variable& x, int64_t axis);
 
 }  // namespace kusari::functions

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <algorithm>
 #include <span>
 #include <vector>
 
@@ -11,8 +10,8 @@ namespace kusari::functions {
 
 /// The area that two boxes share, as a part of the area that they cover; 0 where they share none. In float32.
 inline float bbox_iou(const Box& a, const Box& b) noexcept {
-  const float height = std::min(a.y_max, b.y_max) - std::max(a.y_min, b.y_min);
-  const float width = std::min(a.x_max, b.x_max) - std::max(a.x_min, b.x_min);
+  const float height = (a.y_max < b.y_max ? a.y_max : b.y_max) - (a.y_min < b.y_min ? b.y_min : a.y_min);
+  const float width = (a.x_max < b.x_max ? a.x_max : b.x_max) - (a.x_min < b.x_min ? b.x_min : a.x_min);
   if (!(height > 0 && width > 0)) return 0;
   const float shared = height * width;
   return shared / (a.area() + b.area() - shared);

@@ -353,4 +353,12 @@ Variable einsum(std::span<const EinsumOperand> operands, const std::optional<std
   return einsum(subscripts, std::span<const Variable>(xs.data(), xs.size()));
 }
 
+Variable einsum(std::string_view subscripts, std::initializer_list<Variable> operands) {
+  return einsum(subscripts, std::span<const Variable>(operands.begin(), operands.size()));
+}
+
+Variable einsum(std::initializer_list<EinsumOperand> operands, const std::optional<std::vector<int>>& output) {
+  return einsum(std::span<const EinsumOperand>(operands.begin(), operands.size()), output);
+}
+
 }  // namespace kusari::functions

@@ -21,9 +21,7 @@ namespace kusari::functions {
 /// and rounded. Throws ValueError for subscripts that cannot be understood, TypeError when they do not fit the
 /// operands. Differentiable to any order. chainer.functions.einsum.
 KUSARI_API Variable einsum(std::string_view subscripts, std::span<const Variable> operands);
-inline Variable einsum(std::string_view subscripts, std::initializer_list<Variable> operands) {
-  return einsum(subscripts, std::span<const Variable>(operands.begin(), operands.size()));
-}
+KUSARI_API Variable einsum(std::string_view subscripts, std::initializer_list<Variable> operands);
 
 /// The subscript that stands for "..." in a list.
 inline constexpr int kEllipsisSubscript = -1;
@@ -38,9 +36,7 @@ struct EinsumOperand {
 /// output: the axes of the result; not given, the numbers that come once, in order.
 KUSARI_API Variable einsum(std::span<const EinsumOperand> operands,
                            const std::optional<std::vector<int>>& output = std::nullopt);
-inline Variable einsum(std::initializer_list<EinsumOperand> operands,
-                       const std::optional<std::vector<int>>& output = std::nullopt) {
-  return einsum(std::span<const EinsumOperand>(operands.begin(), operands.size()), output);
-}
+KUSARI_API Variable einsum(std::initializer_list<EinsumOperand> operands,
+                           const std::optional<std::vector<int>>& output = std::nullopt);
 
 }  // namespace kusari::functions

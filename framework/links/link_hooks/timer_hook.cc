@@ -2,18 +2,19 @@
 
 #include <iostream>
 
+#include "kusari/framework/core/seconds.h"
 #include "kusari/framework/links/link_walk.h"
 
 namespace kusari::link_hooks {
 
 void TimerHook::forward_preprocess(Link& link) {
   synchronize(link.device());
-  running_.push_back(Clock::now());
+  running_.push_back(steady_seconds());
 }
 
 void TimerHook::forward_postprocess(Link& link) {
   synchronize(link.device());
-  const double seconds = std::chrono::duration<double>(Clock::now() - running_.back()).count();
+  const double seconds = steady_seconds() - running_.back();
   running_.pop_back();
   history_.emplace_back(detail::class_name(link), seconds);
   if (running_.empty()) total_ += seconds;

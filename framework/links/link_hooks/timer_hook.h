@@ -1,6 +1,5 @@
 #pragma once
 
-#include <chrono>
 #include <iosfwd>
 #include <string>
 #include <vector>
@@ -33,8 +32,7 @@ class KUSARI_API TimerHook final : public LinkHook {
   void print_report(std::ostream& out) const;
 
  private:
-  using Clock = std::chrono::steady_clock;
-  std::vector<Clock::time_point> running_;
+  std::vector<double> running_;
   TimeHistory history_;
   double total_ = 0;
 };

@@ -27,4 +27,13 @@ Variable BinaryHierarchicalSoftmax::operator()(const Variable& x, const Variable
   return functions::binary_hierarchical_softmax(x, t, W, paths_);
 }
 
+BinaryTree BinaryHierarchicalSoftmax::create_huffman_tree(std::span<const std::pair<int64_t, double>> word_counts) {
+  return huffman_tree(word_counts);
+}
+
+BinaryTree BinaryHierarchicalSoftmax::create_huffman_tree(
+    std::initializer_list<std::pair<int64_t, double>> word_counts) {
+  return huffman_tree({word_counts.begin(), word_counts.size()});
+}
+
 }  // namespace kusari::links

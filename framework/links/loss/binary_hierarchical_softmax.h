@@ -28,12 +28,8 @@ class KUSARI_API BinaryHierarchicalSoftmax : public Link {
   Variable operator()(const Variable& x, const Variable& t) const;
 
   /// See huffman_tree. Chainer takes the words in the order in which its dictionary got them.
-  static BinaryTree create_huffman_tree(std::span<const std::pair<int64_t, double>> word_counts) {
-    return huffman_tree(word_counts);
-  }
-  static BinaryTree create_huffman_tree(std::initializer_list<std::pair<int64_t, double>> word_counts) {
-    return huffman_tree({word_counts.begin(), word_counts.size()});
-  }
+  static BinaryTree create_huffman_tree(std::span<const std::pair<int64_t, double>> word_counts);
+  static BinaryTree create_huffman_tree(std::initializer_list<std::pair<int64_t, double>> word_counts);
 
   Parameter W;  ///< (inner nodes of the tree, in_size)
 

@@ -1,11 +1,11 @@
 #pragma once
 
-#include <memory>
 #include <string>
 
 #include "kusari/framework/autograd/computational_graph.h"
 #include "kusari/framework/core/config.h"
 #include "kusari/framework/core/export.h"
+#include "kusari/framework/core/owned.h"
 #include "kusari/framework/training/extension.h"
 
 namespace kusari::training::extensions {
@@ -40,7 +40,7 @@ class KUSARI_API DumpGraph final : public Extension {
   std::string root_name_;
   DumpGraphOptions options_;
   bool is_done_ = false;
-  std::unique_ptr<Settings> settings_;  // from initialize to the first call, whatever throws
+  Owned<Settings> settings_;  // from initialize to the first call, whatever throws
 };
 
 /// chainer.training.extensions.dump_graph.

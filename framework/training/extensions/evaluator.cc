@@ -22,6 +22,9 @@ Evaluator::Evaluator(iterators::IteratorRef iterator, Link& model, detail::CallM
   }
 }
 
+std::map<std::string, iterators::Iterator*> Evaluator::get_all_iterators() const { return {{"main", &get_iterator()}}; }
+std::map<std::string, Link*> Evaluator::get_all_targets() const { return {{"main", &get_target()}}; }
+
 void Evaluator::operator()(Trainer&) { (*this)(); }
 
 DictSummary::Values Evaluator::operator()() {

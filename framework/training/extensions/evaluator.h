@@ -63,8 +63,8 @@ class KUSARI_API Evaluator : public Extension {
   iterators::Iterator& get_iterator() const noexcept { return *iterator_; }
   Link& get_target() const { return home_->get(); }
   /// The same by their name, "main".
-  std::map<std::string, iterators::Iterator*> get_all_iterators() const { return {{"main", &get_iterator()}}; }
-  std::map<std::string, Link*> get_all_targets() const { return {{"main", &get_target()}}; }
+  std::map<std::string, iterators::Iterator*> get_all_iterators() const;
+  std::map<std::string, Link*> get_all_targets() const;
 
  protected:
   /// For evaluators that override evaluate(): the model need not be callable if options.eval_func is given.

@@ -7,6 +7,7 @@
 
 #include "kusari/framework/core/array.h"
 #include "kusari/framework/core/export.h"
+#include "kusari/framework/core/owned.h"
 #include "kusari/framework/links/link.h"
 #include "kusari/framework/training/extension.h"
 #include "kusari/framework/training/extensions/report_picture.h"
@@ -62,7 +63,7 @@ class KUSARI_API ExponentialMovingAverage final : public Extension {
     friend class ExponentialMovingAverage;
     struct Saved;
     explicit Applied(std::unique_ptr<Saved> saved) noexcept;
-    std::unique_ptr<Saved> saved_;
+    Owned<Saved> saved_;
   };
   /// Writes the averages to the model, in place. Before the first update it changes nothing. Throws StateError when
   /// the model already has them.

@@ -2,13 +2,13 @@
 
 #include <cstdint>
 #include <functional>
-#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "kusari/framework/core/dtype.h"
 #include "kusari/framework/core/export.h"
+#include "kusari/framework/core/owned.h"
 #include "kusari/framework/training/extension.h"
 
 namespace kusari::training::extensions {
@@ -70,7 +70,7 @@ class KUSARI_API GradientStatistics final : public Extension {
 
  private:
   struct State;
-  std::unique_ptr<State> state_;
+  Owned<State> state_;
 };
 
 }  // namespace kusari::training::extensions

@@ -14,6 +14,7 @@
 #include "kusari/framework/core/atomic_file.h"
 #include "kusari/framework/core/error.h"
 #include "kusari/framework/core/python_repr.h"
+#include "kusari/framework/core/seconds.h"
 #include "kusari/framework/core/serializer.h"
 #include "kusari/framework/training/extensions/replace_all.h"
 #include "kusari/framework/training/trainer.h"
@@ -23,7 +24,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr std::chrono::seconds kSyncInterval{1};
+constexpr double kSyncInterval = 1;  // seconds
 
 /// As Python prints it; `other` for what is not finite.
 std::string to_text(const LogNumber& number, const char* other) {
@@ -181,7 +182,7 @@ void LogReport::write_file(const std::string& directory) {
   }
   rows_in_text_ = log_.size();
   // Syncing takes milliseconds: rows that follow each other closely share one.
-  const auto now = std::chrono::steady_clock::now();
+  const double now = steady_seconds();
   const bool sync = now - last_sync_ >= kSyncInterval;
   if (sync) last_sync_ = now;
   write_file_atomically(path, "[" + text_ + "]", sync);

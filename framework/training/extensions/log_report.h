@@ -1,6 +1,5 @@
 #pragma once
 
-#include <chrono>
 #include <functional>
 #include <optional>
 #include <string>
@@ -75,7 +74,7 @@ class KUSARI_API LogReport final : public Extension {
   std::vector<LogEntry> log_;
   std::string text_;  // of the file, without brackets
   size_t rows_in_text_ = 0;
-  std::chrono::steady_clock::time_point last_sync_{};
+  double last_sync_ = 0;  // steady_seconds()
   std::string unsynced_;  // path of the file, if it was written without
 };
 

@@ -1,7 +1,6 @@
 #pragma once
 
 #include <cstdint>
-#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
@@ -10,6 +9,7 @@
 #include "kusari/framework/amp/initialize.h"
 #include "kusari/framework/core/dtype.h"
 #include "kusari/framework/core/export.h"
+#include "kusari/framework/core/owned.h"
 #include "kusari/framework/kernels/loss_scale.h"
 #include "kusari/framework/training/extension.h"
 
@@ -60,7 +60,7 @@ class KUSARI_API MixedPrecision final : public Extension {
   void remember_scales();
 
   MixedPrecisionOptions options_;
-  std::unique_ptr<amp::Session> session_;                                // while the training runs
+  Owned<amp::Session> session_;                                          // while the training runs
   Optimizers optimizers_;                                                // likewise
   std::vector<std::pair<std::string, kernels::LossScaleState>> scales_;  // by optimizer, when it does not
 };

@@ -6,6 +6,7 @@
 
 #include "kusari/framework/core/error.h"
 #include "kusari/framework/core/number_text.h"
+#include "kusari/framework/core/seconds.h"
 #include "kusari/framework/training/extensions/terminal.h"
 #include "kusari/framework/training/trainer.h"
 
@@ -52,7 +53,7 @@ std::string format_timedelta(double seconds) {
 }
 
 ProgressBar::ProgressBar(ProgressBarOptions options)
-    : options_{std::move(options)}, is_terminal_{is_terminal(options_.out)}, last_line_{Clock::now()} {
+    : options_{std::move(options)}, is_terminal_{is_terminal(options_.out)}, last_line_{steady_seconds()} {
   if (options_.update_interval < 1 || options_.bar_length < 1) {
     throw ValueError("ProgressBar: update_interval is " + general_text(options_.update_interval) +
                      " and bar_length is " + std::to_string(options_.bar_length) + ": both must be positive");
@@ -63,11 +64,11 @@ ProgressBar::ProgressBar(ProgressBarOptions options)
 }
 
 ProgressBar::Speed ProgressBar::measure_speed(const updaters::Updater& updater) {
-  const Clock::time_point now = Clock::now();
+  const double now = steady_seconds();
   recent_.push_back({updater.iteration(), updater.epoch_detail(), now, updater.step_times()});
   if (recent_.size() > kDrawings) recent_.pop_front();
   const Time &current = recent_.back(), &old = recent_.front();
-  const double span = std::chrono::duration<double>(now - old.at).count();
+  const double span = now - old.at;
   constexpr double kInfinity = std::numeric_limits<double>::infinity();
   if (span == 0) return {kInfinity, kInfinity, current.steps};
   return {static_cast<double>(current.iteration - old.iteration) / span, (current.epoch - old.epoch) / span,
@@ -127,8 +128,8 @@ void ProgressBar::print_line(Trainer& trainer, const std::optional<TrainingLengt
   const int64_t iteration = trainer.updater().iteration();
   const double epoch = trainer.updater().epoch_detail();
   const Speed speed = measure_speed(trainer.updater());
-  const Clock::time_point now = Clock::now();
-  if (std::chrono::duration<double>(now - last_line_).count() < options_.plain_interval) return;
+  const double now = steady_seconds();
+  if (now - last_line_ < options_.plain_interval) return;
   last_line_ = now;
   std::string text = format("%10lld iter, %.2f epoch", static_cast<long long>(iteration), epoch);
   if (length) {

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <chrono>
 #include <cstdint>
 #include <cstdio>
 #include <deque>
@@ -36,11 +35,10 @@ class KUSARI_API ProgressBar final : public Extension {
   std::string default_name() const override { return "ProgressBar"; }
 
  private:
-  using Clock = std::chrono::steady_clock;
   struct Time {
     int64_t iteration;
     double epoch;
-    Clock::time_point at;
+    double at;
     updaters::StepTimes steps;
   };
   struct Speed {
@@ -56,7 +54,7 @@ class KUSARI_API ProgressBar final : public Extension {
   ProgressBarOptions options_;
   bool is_terminal_;
   std::deque<Time> recent_;  // of the last 100 drawings
-  Clock::time_point last_line_;
+  double last_line_;
 };
 
 /// Seconds as Python prints a timedelta: "0:00:19.305000", "2 days, 1:00:00".

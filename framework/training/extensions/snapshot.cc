@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <filesystem>
 #include <optional>
 #include <regex>
 #include <system_error>
@@ -161,7 +162,7 @@ void Snapshot::initialize(Trainer& trainer) {
     if (loaded) load(trainer, loaded);
     return;
   }
-  if (options_.autoload) load_newest(trainer, pattern, directory);
+  if (options_.autoload) load_newest(trainer, pattern, directory.string());
   if (options_.autoload || options_.n_retains > 0) remove_stale_temporary_files(directory.string());
   if (options_.n_retains > 0 && !cleanup_hooked_) {
     cleanup_hooked_ = true;
@@ -175,7 +176,7 @@ void Snapshot::initialize(Trainer& trainer) {
 
 // A file that is damaged is as bad as one that does not fit: the run goes on from an older one, and the trainer has all
 // of a file or nothing.
-void Snapshot::load_newest(Trainer& trainer, const std::string& pattern, const std::filesystem::path& directory) {
+void Snapshot::load_newest(Trainer& trainer, const std::string& pattern, const std::string& directory) {
   const std::vector<fs::path> files = find_snapshots(pattern, directory);
   for (auto file = files.rbegin(); file != files.rend(); ++file) {
     std::shared_ptr<const serializers::EntrySource> source;
@@ -191,7 +192,7 @@ void Snapshot::load_newest(Trainer& trainer, const std::string& pattern, const s
     return;
   }
   if (ranks_) ranks_->share(nullptr);
-  const std::string none = "snapshot: no whole file in '" + directory.string() + "' matches " + pattern;
+  const std::string none = "snapshot: no whole file in '" + directory + "' matches " + pattern;
   if (files.empty()) {
     log::info(none);
   } else {

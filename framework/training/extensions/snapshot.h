@@ -2,7 +2,6 @@
 
 #include <concepts>
 #include <cstdint>
-#include <filesystem>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -71,7 +70,7 @@ class KUSARI_API Snapshot final : public Extension {
   int default_priority() const override { return -100; }
 
  private:
-  void load_newest(Trainer& trainer, const std::string& pattern, const std::filesystem::path& directory);
+  void load_newest(Trainer& trainer, const std::string& pattern, const std::string& directory);
   void load(Trainer& trainer, std::shared_ptr<const serializers::EntrySource> source);
   bool writes() const { return ranks_ == nullptr || ranks_->is_writer(); }
   void save(Trainer& trainer);

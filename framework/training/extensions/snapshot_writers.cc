@@ -59,6 +59,12 @@ Writer::Writer(const SaveNpzOptions& options)
 
 Writer::~Writer() = default;
 
+void Writer::add_cleanup_hook(std::function<void()> hook) {
+  hooks_.push_back([hook = std::move(hook)](const std::string&) { hook(); });
+}
+
+void Writer::add_cleanup_hook(std::function<void(const std::string& path)> hook) { hooks_.push_back(std::move(hook)); }
+
 void Writer::finalize() {}
 
 std::function<void()> Writer::save_task(const std::string& path, NpzDictionary target) const {

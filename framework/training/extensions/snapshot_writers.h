@@ -2,11 +2,11 @@
 
 #include <cstddef>
 #include <functional>
-#include <memory>
 #include <string>
 #include <vector>
 
 #include "kusari/framework/core/export.h"
+#include "kusari/framework/core/owned.h"
 #include "kusari/framework/serializers/npz.h"
 
 namespace kusari::training::extensions::snapshot_writers {
@@ -25,11 +25,9 @@ class KUSARI_API Writer {
   virtual void finalize();
   /// Called after each file, where it is written: in the writer's thread, or in its process, which shares nothing but
   /// files with this one.
-  void add_cleanup_hook(std::function<void()> hook) {
-    add_cleanup_hook([hook = std::move(hook)](const std::string&) { hook(); });
-  }
+  void add_cleanup_hook(std::function<void()> hook);
   /// The same; the hook is told the path of the file.
-  void add_cleanup_hook(std::function<void(const std::string& path)> hook) { hooks_.push_back(std::move(hook)); }
+  void add_cleanup_hook(std::function<void(const std::string& path)> hook);
 
  protected:
   explicit Writer(SaveFunction save) : save_{std::move(save)} {}
@@ -67,7 +65,7 @@ class KUSARI_API ThreadWriter final : public Writer {
 
  private:
   struct State;
-  std::unique_ptr<State> state_;
+  Owned<State> state_;
 };
 
 /// The same with a queue: snapshots do not wait for each other, and copies of all that are not yet written are in
@@ -83,7 +81,7 @@ class KUSARI_API ThreadQueueWriter final : public Writer {
 
  private:
   struct State;
-  std::unique_ptr<State> state_;
+  Owned<State> state_;
 };
 
 /// Writes in a process forked for each snapshot, which has the entries as they were at that moment: only those in the
@@ -101,7 +99,7 @@ class KUSARI_API ProcessWriter final : public Writer {
 
  private:
   struct State;
-  std::unique_ptr<State> state_;
+  Owned<State> state_;
 };
 
 /// The same with a queue: each process waits for the one before, so that one at a time writes, and training waits for
@@ -117,7 +115,7 @@ class KUSARI_API ProcessQueueWriter final : public Writer {
 
  private:
   struct State;
-  std::unique_ptr<State> state_;
+  Owned<State> state_;
 };
 
 }  // namespace kusari::training::extensions::snapshot_writers

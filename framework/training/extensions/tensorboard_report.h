@@ -1,12 +1,12 @@
 #pragma once
 
 #include <map>
-#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "kusari/framework/core/export.h"
+#include "kusari/framework/core/owned.h"
 #include "kusari/framework/core/summary.h"
 #include "kusari/framework/training/extension.h"
 #include "kusari/framework/training/tensorboard/event_writer.h"
@@ -44,9 +44,9 @@ class KUSARI_API TensorBoardReport final : public Extension {
 
   TensorBoardReportOptions options_;
   DictSummary summary_;
-  std::unique_ptr<tensorboard::EventWriter> writer_;  // from the first call to the end of the run
-  bool has_texts_ = false;                            // in the writer's file
-  std::map<std::string, int64_t> drawn_;              // pictures of each extension that are written
+  Owned<tensorboard::EventWriter> writer_;  // from the first call to the end of the run
+  bool has_texts_ = false;                  // in the writer's file
+  std::map<std::string, int64_t> drawn_;    // pictures of each extension that are written
 };
 
 }  // namespace kusari::training::extensions

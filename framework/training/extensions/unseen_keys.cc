@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cctype>
 #include <numeric>
+#include <utility>
 
 namespace kusari::training::extensions {
 namespace {
@@ -41,6 +42,9 @@ std::string with_guess(const std::string& key, const std::vector<std::string>& s
 }
 
 }  // namespace
+
+UnseenKeys::UnseenKeys(std::vector<std::string> wanted)
+    : unseen_{std::move(wanted)}, wanted_{unseen_.begin(), unseen_.end()} {}
 
 void UnseenKeys::add_row(const LogEntry& row) {
   ++rows_;

@@ -13,7 +13,7 @@ namespace kusari::training::extensions {
 /// Finds names that were asked for and that no row of a log has, because they are misspelt.
 class KUSARI_API UnseenKeys {
  public:
-  explicit UnseenKeys(std::vector<std::string> wanted) : unseen_{wanted}, wanted_{wanted.begin(), wanted.end()} {}
+  explicit UnseenKeys(std::vector<std::string> wanted);
 
   void add_row(const LogEntry& row);
   /// Names that no row has had, which a row's name is similar to: "'main/los' (is 'main/loss' meant?)". None before

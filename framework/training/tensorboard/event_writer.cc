@@ -4,6 +4,7 @@
 #include <array>
 #include <atomic>
 #include <cerrno>
+#include <chrono>
 #include <cmath>
 #include <cstring>
 #include <filesystem>
@@ -16,6 +17,7 @@
 
 #include "kusari/framework/core/error.h"
 #include "kusari/framework/core/log.h"
+#include "kusari/framework/core/seconds.h"
 #include "kusari/framework/training/tensorboard/crc32c.h"
 #include "kusari/framework/training/tensorboard/protobuf.h"
 
@@ -137,8 +139,8 @@ void EventWriter::add_value(const Message& value, int64_t step) {
   summary.message(1, value);
   event.real(1, seconds_since_1970()).integer(2, static_cast<uint64_t>(step)).message(5, summary);
   add_event(event);
-  const std::chrono::duration<double> waited = std::chrono::steady_clock::now() - last_flush_;
-  if (waited.count() >= options_.flush_seconds) flush();
+  const double waited = steady_seconds() - last_flush_;
+  if (waited >= options_.flush_seconds) flush();
 }
 
 void EventWriter::add_scalar(std::string_view tag, double value, int64_t step) {
@@ -176,7 +178,7 @@ void EventWriter::add_text(std::string_view tag, std::string_view text, int64_t 
 }
 
 void EventWriter::flush() {
-  last_flush_ = std::chrono::steady_clock::now();
+  last_flush_ = steady_seconds();
   for (size_t done = 0; done < unwritten_.size();) {
     const ssize_t count = ::write(file_, unwritten_.data() + done, unwritten_.size() - done);
     if (count < 0 && errno == EINTR) continue;

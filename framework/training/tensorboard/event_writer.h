@@ -1,6 +1,5 @@
 #pragma once
 
-#include <chrono>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -52,7 +51,7 @@ class KUSARI_API EventWriter {
   std::string path_;
   int file_ = -1;
   std::string unwritten_;
-  std::chrono::steady_clock::time_point last_flush_;
+  double last_flush_ = 0;  // steady_seconds()
 };
 
 }  // namespace kusari::training::tensorboard

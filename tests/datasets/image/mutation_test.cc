@@ -2,6 +2,7 @@
 // the file, soon. KUSARI_FUZZ_ITERATIONS sets how many files (600 by default), KUSARI_FUZZ_SEED which.
 
 #include <algorithm>
+#include <chrono>
 #include <cstdint>
 #include <cstdio>
 #include <map>

@@ -1,5 +1,6 @@
 #include "kusari/framework/datasets/text/corpus.h"
 
+#include <filesystem>
 #include <string>
 #include <vector>
 

@@ -1,5 +1,6 @@
 #include "kusari/framework/datasets/text/text_dataset.h"
 
+#include <filesystem>
 #include <string>
 #include <thread>
 #include <vector>
