@@ -18,7 +18,8 @@ set(kusari_nvrtc_headers framework/core/host_device.h framework/core/philox.h fr
                          framework/kernels/macros.h framework/kernels/math.h framework/kernels/math_basic.h
                          framework/kernels/math_explog.h framework/kernels/math_functions.h
                          framework/kernels/incomplete_functions.h framework/kernels/math_gamma.h
-                         framework/kernels/math_incomplete_beta.h framework/kernels/math_incomplete_gamma.h framework/kernels/math_normal.h
+                         framework/kernels/math_incomplete_beta.h framework/kernels/math_incomplete_gamma.h
+                         framework/kernels/math_incomplete_inverse.h framework/kernels/math_normal.h
                          framework/kernels/math_arc.h framework/kernels/math_erf.h framework/kernels/math_hyperbolic.h
                          framework/kernels/math_lgamma.h framework/kernels/math_pow.h framework/kernels/math_special.h framework/kernels/math_trig.h
                          framework/kernels/user/prelude.h)

@@ -1,7 +1,7 @@
 # Third-party libraries. Only the library's sources see them: no public header includes one.
 
 find_package(ZLIB REQUIRED)
-find_package(Eigen3 3.3 REQUIRED NO_MODULE)
+find_package(Eigen3 REQUIRED NO_MODULE)  # 3.3 or later: a version here would refuse 5
 find_package(OpenMP REQUIRED COMPONENTS CXX)
 find_package(spdlog REQUIRED)
 find_package(nlohmann_json REQUIRED)

@@ -37,7 +37,7 @@ foreach(folder iterators optimizers updaters)
     install(DIRECTORY ${folder} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/kusari COMPONENT dev FILES_MATCHING PATTERN "*.h")
   endif()
 endforeach()
-install(FILES kusari.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/kusari COMPONENT dev OPTIONAL)
+install(FILES kusari.h onnx.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/kusari COMPONENT dev OPTIONAL)
 
 configure_package_config_file(cmake/kusari-config.cmake.in "${CMAKE_CURRENT_BINARY_DIR}/kusari-config.cmake"
                               INSTALL_DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/kusari)

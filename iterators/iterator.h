@@ -78,6 +78,7 @@ class KUSARI_API Iterator {
   Iterator& operator=(const Iterator&) = default;
 };
 
+/// An iterator, owned when given as an rvalue.
 using IteratorRef = Ref<Iterator>;
 
 }  // namespace kusari::iterators

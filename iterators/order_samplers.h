@@ -29,6 +29,7 @@ class KUSARI_API OrderSampler {
   OrderSampler(const OrderSampler&) = default;
   OrderSampler& operator=(const OrderSampler&) = default;
 };
+/// An order sampler, owned when given as an rvalue.
 using OrderSamplerRef = Ref<OrderSampler>;
 
 /// The order of n examples that a ShuffleOrderSampler with that seed draws as its number `draw`, from 0.

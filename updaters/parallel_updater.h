@@ -21,7 +21,9 @@
 
 namespace kusari::updaters {
 
+/// Models by the names of their devices.
 using NamedModels = std::vector<std::pair<std::string, Ref<Link>>>;
+/// Devices by their names.
 using NamedDevices = std::vector<std::pair<std::string, Device>>;
 
 /// A model whose class, and thereby how to copy it, is known where it is given.

@@ -71,6 +71,7 @@ class KUSARI_API Updater {
   Updater(const Updater&) = default;
   Updater& operator=(const Updater&) = default;
 };
+/// An updater, owned when given as an rvalue.
 using UpdaterRef = Ref<Updater>;
 
 }  // namespace kusari::updaters

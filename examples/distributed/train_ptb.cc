@@ -20,7 +20,7 @@ using namespace kusari;
 
 namespace {
 
-struct Arguments : PtbFlags {
+struct Arguments : PtbTrainerFlags {
   std::string device = device_of_rank_flag(*this);
   std::string communicator = communicator_flag(*this);
   bool shard_optimizer = shard_optimizer_flag(*this);

@@ -17,19 +17,23 @@ struct PtbFlags : Flags {
   int64_t epoch = count("-e,--epoch", 39, "Number of sweeps over the dataset to train");
   double gradclip = real("-c,--gradclip", 5, "Gradient norm threshold to clip", positive());
   std::string out = out_flag();
-  std::string resume = resume_flag();
   bool test = flag("--test", "Use tiny datasets for quick tests");
   int64_t unit = count("-u,--unit", 650, "Number of LSTM units in each layer");
   std::string model = text("-m,--model", "model.npz", "Model file name to serialize, in the output directory");
   std::string layers =
       text("--layers", "lstm", "What the two layers are; tanh: an Elman network", checked(CLI::IsMember(kLayers)));
   std::string data = text("--data", "auto", "ptb, wikitext2, generated, a file of words, or auto: the first there is");
-  bool static_graph = flag("--static-graph", "Record a training step once, then replay it");
   int64_t seed = seed_flag();
+};
+
+// And what a Trainer adds.
+struct PtbTrainerFlags : PtbFlags {
+  std::string resume = resume_flag();
+  bool static_graph = flag("--static-graph", "Record a training step once, then replay it");
   PrecisionFlags precision = precision_flags(*this);
   bool fp16 = flag("--fp16", "Short for --amp autocast");
 
-  PtbFlags() {
+  PtbTrainerFlags() {
     if (fp16) precision.amp = "autocast";
   }
 };

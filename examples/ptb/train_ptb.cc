@@ -16,7 +16,7 @@ using namespace kusari;
 
 namespace {
 
-struct Arguments : PtbFlags {
+struct Arguments : PtbTrainerFlags {
   std::string device = device_flag();
 };
 

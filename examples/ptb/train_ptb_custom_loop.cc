@@ -9,28 +9,16 @@
 
 #include <kusari/kusari.h>
 
-#include "kusari/examples/common/flags.h"
 #include "kusari/examples/ptb/corpus.h"
+#include "kusari/examples/ptb/flags.h"
 #include "kusari/examples/ptb/models.h"
 
 using namespace kusari;
 
 namespace {
 
-struct Arguments : Flags {
-  int64_t batchsize = count("-b,--batchsize", 20, "Number of places of the text in each mini-batch");
-  int64_t bproplen = count("-l,--bproplen", 35, "Number of words in each mini-batch (length of truncated BPTT)");
-  int64_t epoch = count("-e,--epoch", 39, "Number of sweeps over the dataset to train");
+struct Arguments : PtbFlags {
   std::string device = device_flag();
-  double gradclip = real("-c,--gradclip", 5, "Gradient norm threshold to clip", positive());
-  std::string out = out_flag();
-  bool test = flag("--test", "Use tiny datasets for quick tests");
-  int64_t unit = count("-u,--unit", 650, "Number of LSTM units in each layer");
-  std::string model = text("-m,--model", "model.npz", "Model file name to serialize, in the output directory");
-  std::string layers =
-      text("--layers", "lstm", "What the two layers are; tanh: an Elman network", checked(CLI::IsMember(kLayers)));
-  std::string data = text("--data", "auto", "ptb, wikitext2, generated, a file of words, or auto: the first there is");
-  int64_t seed = seed_flag();
 };
 
 template <class Model>

@@ -25,7 +25,8 @@ const PrecisionLists& autocast_lists() {
       // (those of batches compute in float32 whatever x is); coordinates; decompositions; losses.
       .full = names(
           "exp expm1 log log10 log1p log2 pow pow_const rpow_const square rdiv_const rsqrt sinh cosh tan "
-          "arcsin arccos betainc digamma erfcinv erfcx erfinv gammainc gammaincc lgamma ndtri polygamma zeta softplus "
+          "arcsin arccos betainc betaincinv digamma erfcinv erfcx erfinv gammainc gammaincc gammaincinv lgamma ndtri "
+          "poisson_entropy polygamma zeta softplus "
           "softmax log_softmax gumbel_softmax logsumexp sum sum_to prod cumsum cumprod batch_l2_norm_squared "
           "layer_normalization group_normalization instance_normalization normalize decorrelated_batch_normalization "
           "fixed_decorrelated_batch_normalization "

@@ -289,6 +289,7 @@ class Pack : public SmallVector<T, 2> {
  public:
   Pack() = default;
   explicit Pack(size_t n) : SmallVector<T, 2>(n) {}
+  /// These, in this order; not a number alone, which would be a size.
   template <class... Args>
   requires(sizeof...(Args) > 0 && (std::is_convertible_v<Args&&, T> && ...) &&
            !(sizeof...(Args) == 1 && (std::is_integral_v<std::remove_cvref_t<Args>> && ...)) &&

@@ -93,7 +93,7 @@ struct DtypeOf<double> {
 template <class T>
 inline constexpr Dtype dtype_of = DtypeOf<T>::value;
 
-/// Calls f.template operator()<T>() with the C++ type of `dtype`.
+/// Calls `f.template operator()<T>()` with the C++ type of `dtype`.
 template <class F>
 decltype(auto) visit_dtype(Dtype dtype, F&& f) {
   switch (dtype) {

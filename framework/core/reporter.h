@@ -48,7 +48,8 @@ class Reported {
   double number = 0;
   bool is_absent = false;  // an undefined Variable
   double weight = 1;
-  const void* variable = nullptr;  // what `array` was taken from, for `keep`: holds on to it with its graph
+  const void* variable = nullptr;  ///< what `array` was taken from, for `keep`
+  /// Holds on to `variable` with its graph.
   std::shared_ptr<const Variable> (*keep)(const void* variable) = nullptr;
 
  private:

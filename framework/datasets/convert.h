@@ -24,6 +24,7 @@ class KUSARI_API Padding {
   Padding() = default;
   template <class T>
   requires std::is_arithmetic_v<T> Padding(T value) : all_{Scalar(value)} {}
+  /// One for each component; none: those are stacked as they are.
   Padding(std::vector<std::optional<Scalar>> values) : values_{std::move(values)} {}
   /// By the names of a data set's components: `Padding(train.keys(), {{"words", -1}})`. Those that are not named get
   /// none. Throws KeyError for a name that is no key.

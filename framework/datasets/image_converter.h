@@ -25,6 +25,7 @@ struct ImageConverterOptions {
 /// `StandardUpdater(iterator, optimizer, {.converter = image_converter({.deviation = {255}})})`
 KUSARI_API Converter image_converter(ImageConverterOptions options = {});
 
+/// The same with the mean and the deviation of transforms::Normalize.
 template <std::same_as<transforms::Normalize> Normalize>
 Converter image_converter(const Normalize& normalize) {
   return image_converter(ImageConverterOptions{.mean = normalize.mean, .deviation = normalize.deviation});

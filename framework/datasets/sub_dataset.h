@@ -34,6 +34,7 @@ class KUSARI_API SubDataset final : public Dataset {
   Order order_;
 };
 
+/// The two parts of a data set.
 using DatasetPair = std::pair<SubDataset, SubDataset>;
 
 /// The first `split_at` examples and the others. chainer.datasets.split_dataset.

@@ -54,6 +54,10 @@ Variable Beta::do_cdf(const Variable& x) const {
 Variable Beta::do_survival_function(const Variable& x) const {
   return where_or(x > 0, where_or(x < 1, F::betainc(b_, a_, 1 - where_or((x > 0) & (x < 1), x, 0.5)), 0), 1);
 }
+Variable Beta::do_icdf(const Variable& p) const {
+  const Variable x = F::betaincinv(a_, b_, where_or((p > 0) & (p < 1), p, 0.5));
+  return where_or(p != 0, where_or(p != 1, where_or((p > 0) & (p < 1), x, kUndefined), 1), 0);
+}
 
 Variable divergence(const Beta& p, const Beta& q) {
   const Variable a = in_float64(p.a()), b = in_float64(p.b()), c = in_float64(q.a()), d = in_float64(q.b());

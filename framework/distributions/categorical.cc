@@ -13,9 +13,11 @@
 #include "kusari/framework/functions/math/basic_math.h"
 #include "kusari/framework/functions/math/exponential.h"
 #include "kusari/framework/functions/math/minmax.h"
+#include "kusari/framework/functions/math/square.h"
 #include "kusari/framework/functions/math/sum.h"
 #include "kusari/framework/functions/noise/gumbel.h"
 #include "kusari/framework/kernels/array_math.h"
+#include "kusari/framework/xp/counting.h"
 
 namespace kusari::distributions {
 
@@ -29,6 +31,11 @@ Shape with_axis(Shape shape, int64_t n) {
   shape.push_back(n);
   return shape;
 }
+
+Array indices_like(const Variable& p) { return arange(p.shape(-1), p.dtype(), p.device()); }
+
+/// Which indices are at most x, for each x.
+BoolArray are_up_to(const Variable& x, const Variable& p) { return indices_like(p) <= F::expand_dims(x, -1).array(); }
 
 }  // namespace
 
@@ -52,6 +59,11 @@ std::vector<std::pair<std::string, Variable>> Categorical::params() const {
 }
 
 Variable Categorical::mode() const { return F::argmax(p_.is_defined() ? p_ : logit_, -1); }
+Variable Categorical::mean() const { return F::sum(p() * indices_like(p()), -1); }
+Variable Categorical::variance() const {
+  const Variable share = p();
+  return F::sum(share * F::square(indices_like(share) - F::expand_dims(mean(), -1)), -1);
+}
 Variable Categorical::entropy() const {
   if (p_.is_defined()) return -F::sum(xlogy(p_, p_), -1);
   return -F::sum(times_unless_zero(p(), log_p()), -1);
@@ -72,6 +84,19 @@ Variable Categorical::do_log_prob(const Variable& x) const {
   const Variable index = xp::where(inside, x.array(), 0).astype(Dtype::int32);
   const Variable all = F::broadcast_to(logs, with_axis(x.shape(), count));
   return where_or(inside, F::squeeze(F::gather_elements(all, F::expand_dims(index, -1), -1), -1), -kInfinite);
+}
+Variable Categorical::do_cdf(const Variable& x) const {
+  const Variable share = p(), all = F::broadcast_to(share, with_axis(x.shape(), share.shape(-1)));
+  return where_or(x < share.shape(-1) - 1, F::sum(where_or(are_up_to(x, share), all, 0), -1), 1);
+}
+Variable Categorical::do_survival_function(const Variable& x) const {
+  const Variable share = p(), all = F::broadcast_to(share, with_axis(x.shape(), share.shape(-1)));
+  return where_or(x >= 0, F::sum(where_or(~are_up_to(x, share), all, 0), -1), 1);
+}
+Variable Categorical::do_icdf(const Variable& p) const {
+  const Array share = this->p().array(), before = xp::cumsum(share, -1) < F::expand_dims(p, -1).array();
+  const Variable first = xp::minimum(xp::sum(before.astype(dtype()), -1), share.shape(-1) - 1);
+  return where_or((p >= 0) & (p <= 1), first, kUndefined);
 }
 
 Variable divergence(const Categorical& p, const Categorical& q) {

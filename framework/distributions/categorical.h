@@ -33,12 +33,17 @@ class KUSARI_API Categorical final : public DistributionOf<Categorical> {
   std::string support() const override { return "{0, 1, ..., K - 1}"; }
   /// The first index of the largest probability, int32.
   Variable mode() const override;
+  Variable mean() const override;      ///< of the index
+  Variable variance() const override;  ///< of the index
   Variable entropy() const override;
 
  private:
   Categorical(const Variable& given, bool is_logit);
   Variable do_sample(const Shape& shape) const override;
   Variable do_log_prob(const Variable& x) const override;
+  Variable do_cdf(const Variable& x) const override;
+  Variable do_survival_function(const Variable& x) const override;
+  Variable do_icdf(const Variable& p) const override;
 
   Variable p_, logit_;  // one of them was given
 };

@@ -23,6 +23,7 @@ class KUSARI_API ParameterValue {
   ParameterValue(const Variable& value) : value_{value} {}
   template <class T>
   requires std::is_base_of_v<Array, T> ParameterValue(const T& value) : value_{Variable(value, false)} {}
+  /// A number.
   template <class T>
   requires std::is_arithmetic_v<T> ParameterValue(T number) : number_{static_cast<double>(number)}, is_number_{true} {}
 

@@ -43,6 +43,10 @@ Variable Gamma::do_cdf(const Variable& x) const {
 Variable Gamma::do_survival_function(const Variable& x) const {
   return where_or(x > 0, F::gammaincc(k_, where_or(x > 0, x, 1) / theta_), 1);
 }
+Variable Gamma::do_icdf(const Variable& p) const {
+  const Variable x = F::gammaincinv(k_, where_or((p > 0) & (p < 1), p, 0.5)) * theta_;
+  return where_or(p != 0, where_or(p != 1, where_or((p > 0) & (p < 1), x, kUndefined), kInfinite), 0);
+}
 
 Variable divergence(const Gamma& p, const Gamma& q) {
   const Variable a = in_float64(p.k()), b = in_float64(q.k());

@@ -1,5 +1,6 @@
 #include "kusari/framework/distributions/poisson.h"
 
+#include "kusari/framework/core/error.h"
 #include "kusari/framework/distributions/formulas.h"
 #include "kusari/framework/distributions/known_divergences.h"
 #include "kusari/framework/distributions/parameters.h"
@@ -10,8 +11,27 @@
 #include "kusari/framework/functions/math/exponential.h"
 #include "kusari/framework/functions/math/gammainc.h"
 #include "kusari/framework/functions/math/lgamma.h"
+#include "kusari/framework/functions/pointwise_function.h"
+#include "kusari/framework/kernels/math_functions.h"
 
 namespace kusari::distributions {
+namespace {
+
+class EntropyCurvature final : public F::UnaryFunction<kernels::PoissonEntropyCurvature, F::Keep::nothing> {
+  Variables backward(const Variables&) override {
+    throw StateError("D::Poisson::entropy: there is no third derivative");
+  }
+};
+
+class EntropySlope final : public F::UnaryFunction<kernels::PoissonEntropySlope, F::Keep::input> {
+  Variables backward(const Variables& gy) override { return {gy[0] * apply<EntropyCurvature>({retained_input(0)})}; }
+};
+
+class Entropy final : public F::UnaryFunction<kernels::PoissonEntropy, F::Keep::input> {
+  Variables backward(const Variables& gy) override { return {gy[0] * apply<EntropySlope>({retained_input(0)})}; }
+};
+
+}  // namespace
 
 Poisson::Poisson(const ParameterValue& lam) : Poisson(Checked{}, broadcast_parameters("D::Poisson", {{"lam", lam}})) {}
 
@@ -19,6 +39,7 @@ Poisson::Poisson(Checked, const Variables& parameters)
     : DistributionOf("D::Poisson", parameters[0], parameters[0].shape()), lam_{parameters[0]} {}
 
 Variable Poisson::mode() const { return floored(lam_); }
+Variable Poisson::entropy() const { return apply<Entropy>({lam_}); }
 
 Variable Poisson::do_sample(const Shape& shape) const { return poisson_noise(lam_.array().broadcast_to(shape)); }
 Variable Poisson::do_log_prob(const Variable& x) const {
@@ -31,6 +52,9 @@ Variable Poisson::do_cdf(const Variable& x) const {
 }
 Variable Poisson::do_survival_function(const Variable& x) const {
   return where_or(x >= 0, F::gammainc(floored(where_or(x >= 0, x, 0)) + 1, lam_), 1);
+}
+Variable Poisson::do_icdf(const Variable& p) const {
+  return pointwise(kernels::PoissonQuantile{}, lam_.array().broadcast_to(p.shape()), p.array());
 }
 
 Variable divergence(const Poisson& p, const Poisson& q) {

@@ -23,6 +23,8 @@ class KUSARI_API Poisson final : public DistributionOf<Poisson> {
   Variable mean() const override { return lam_; }
   Variable mode() const override;
   Variable variance() const override { return lam_; }
+  /// Differentiable twice; a third derivative throws StateError.
+  Variable entropy() const override;
 
  private:
   Poisson(Checked, const Variables& parameters);
@@ -30,6 +32,7 @@ class KUSARI_API Poisson final : public DistributionOf<Poisson> {
   Variable do_log_prob(const Variable& x) const override;
   Variable do_cdf(const Variable& x) const override;
   Variable do_survival_function(const Variable& x) const override;
+  Variable do_icdf(const Variable& p) const override;
 
   Variable lam_;
 };

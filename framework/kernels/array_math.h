@@ -43,6 +43,7 @@ KUSARI_API Array floor(const Array& x);
 KUSARI_API Array ceil(const Array& x);
 KUSARI_API Array rint(const Array& x);  ///< to the nearest integer, halves to the even one
 
+/// Element by element.
 KUSARI_API BoolArray isnan(const Array& x);
 KUSARI_API BoolArray isinf(const Array& x);
 KUSARI_API BoolArray isfinite(const Array& x);

@@ -24,6 +24,7 @@ class Axes {
   Axes(std::nullopt_t) noexcept : is_all_{true} {}
   template <class T>
   requires(std::is_integral_v<T> && !std::is_same_v<T, bool>) Axes(T axis) { axes_.push_back(axis); }
+  /// These axes.
   Axes(std::initializer_list<int64_t> axes) : axes_(axes.begin(), axes.end()) {}
   explicit Axes(std::span<const int64_t> axes) : axes_(axes.begin(), axes.end()) {}
 

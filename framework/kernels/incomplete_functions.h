@@ -2,6 +2,7 @@
 
 #include "kusari/framework/kernels/math_incomplete_beta.h"
 #include "kusari/framework/kernels/math_incomplete_gamma.h"
+#include "kusari/framework/kernels/math_incomplete_inverse.h"
 
 // kIsLong: a device compiles the formula once for each type, not in each place of use.
 namespace kusari::kernels {
@@ -96,6 +97,66 @@ struct BetaincSlope {
   }
 };
 
+/// The x with Gammainc(a, x) = p.
+struct Gammaincinv {
+  static constexpr const char* kName = "gammaincinv";
+  static constexpr bool kIsLong = true;
+  template <class T>
+  KUSARI_HOST_DEVICE T operator()(T a, T p) const {
+    return km::gammaincinv(a, p);
+  }
+};
+
+/// The x with Betainc(a, b, x) = p.
+struct Betaincinv {
+  static constexpr const char* kName = "betaincinv";
+  static constexpr bool kIsLong = true;
+  template <class T>
+  KUSARI_HOST_DEVICE T operator()(T a, T b, T p) const {
+    return km::betaincinv(a, b, p);
+  }
+};
+
+/// The first number of a Poisson distribution of mean lam up to which the share p lies.
+struct PoissonQuantile {
+  static constexpr const char* kName = "poisson_quantile";
+  static constexpr bool kIsLong = true;
+  template <class T>
+  KUSARI_HOST_DEVICE T operator()(T lam, T p) const {
+    return km::poisson_quantile(lam, p);
+  }
+};
+
+/// The entropy of a Poisson distribution of mean lam.
+struct PoissonEntropy {
+  static constexpr const char* kName = "poisson_entropy";
+  static constexpr bool kIsLong = true;
+  template <class T>
+  KUSARI_HOST_DEVICE T operator()(T lam) const {
+    return km::poisson_entropy(lam, 0);
+  }
+};
+
+/// The derivative of PoissonEntropy.
+struct PoissonEntropySlope {
+  static constexpr const char* kName = "poisson_entropy_slope";
+  static constexpr bool kIsLong = true;
+  template <class T>
+  KUSARI_HOST_DEVICE T operator()(T lam) const {
+    return km::poisson_entropy(lam, 1);
+  }
+};
+
+/// The second derivative of PoissonEntropy.
+struct PoissonEntropyCurvature {
+  static constexpr const char* kName = "poisson_entropy_curvature";
+  static constexpr bool kIsLong = true;
+  template <class T>
+  KUSARI_HOST_DEVICE T operator()(T lam) const {
+    return km::poisson_entropy(lam, 2);
+  }
+};
+
 }  // namespace kusari::kernels
 
 #define KUSARI_INCOMPLETE_FUNCTION_OPS(V) \
@@ -107,4 +168,10 @@ struct BetaincSlope {
   V(LogGammaSlope)                        \
   V(Betainc)                              \
   V(BetaDensity)                          \
-  V(BetaincSlope)
+  V(BetaincSlope)                         \
+  V(Gammaincinv)                          \
+  V(Betaincinv)                           \
+  V(PoissonQuantile)                      \
+  V(PoissonEntropy)                       \
+  V(PoissonEntropySlope)                  \
+  V(PoissonEntropyCurvature)

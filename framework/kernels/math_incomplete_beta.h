@@ -56,15 +56,28 @@ KUSARI_HOST_DEVICE bool are_beta_arguments(double a, double b, double x) {
 /// Whether the fraction for x, a, b converges, and not that for 1 - x, b, a.
 KUSARI_HOST_DEVICE bool is_low_beta(double a, double b, double x) { return x <= (a + 1.0) / (a + b + 2.0); }
 
+struct BetaShares {
+  double below, above;
+};
+
+/// I_x(a, b) and I_y(b, a) for y = 1 - x; both within (0, 1).
+KUSARI_HOST_DEVICE BetaShares beta_shares(double a, double b, double x, double y) {
+  const double front = beta_front(a, b, x, y);
+  if (is_low_beta(a, b, x)) {
+    const double below = front == 0.0 ? 0.0 : front * beta_fraction(a, b, x) / a;
+    return {below, 1.0 - below};
+  }
+  const double above = front == 0.0 ? 0.0 : front * beta_fraction(b, a, y) / b;
+  return {1.0 - above, above};
+}
+
 }  // namespace detail
 
 /// The regularized incomplete beta function I_x(a, b), for finite a, b > 0 and x in [0, 1]; otherwise NaN.
 KUSARI_HOST_DEVICE double betainc(double a, double b, double x) {
   if (!detail::are_beta_arguments(a, b, x)) return Real<double>::kNan;
   if (x == 0.0 || x == 1.0) return x;
-  const double y = 1.0 - x, front = detail::beta_front(a, b, x, y);
-  if (detail::is_low_beta(a, b, x)) return front == 0.0 ? 0.0 : front * detail::beta_fraction(a, b, x) / a;
-  return front == 0.0 ? 1.0 : 1.0 - front * detail::beta_fraction(b, a, y) / b;
+  return detail::beta_shares(a, b, x, 1.0 - x).below;
 }
 
 /// The derivative of betainc by x: x^(a - 1) (1 - x)^(b - 1) / B(a, b).

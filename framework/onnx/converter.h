@@ -100,6 +100,7 @@ class KUSARI_API NodeWriter {
   const exporting::Call& call_;
 };
 
+/// Writes the nodes of a function.
 using Converter = std::function<void(const NodeWriter&)>;
 
 /// How the calls of a function are written from now on, in all threads: of one of your own, or in another way than

@@ -141,6 +141,7 @@ void export_testcase(Model&& model, std::initializer_list<Variable> inputs, cons
                           std::span<const Variable>(inputs.begin(), inputs.size()), folder, options);
 }
 
+/// The same with any number of inputs.
 template <class Model>
 void export_testcase(Model&& model, std::span<const Variable> inputs, const std::string& folder,
                      const TestcaseOptions& options = {}) {

@@ -16,6 +16,7 @@ KUSARI_API std::string pack_array(const Array& array);
 /// On the CPU. Throws IoError for bytes that pack_array has not made.
 KUSARI_API Array unpack_array(std::string_view bytes);
 
+/// The entries under their keys.
 KUSARI_API std::string pack_dictionary(const Dictionary& dictionary);
 /// Throws IoError for bytes that pack_dictionary has not made.
 KUSARI_API Dictionary unpack_dictionary(std::string_view bytes);

@@ -12,8 +12,11 @@
 
 namespace kusari::serializers {
 
+/// An entry of a .npz file.
 using NpzValue = Entry;
+/// The entries of a .npz file under their keys.
 using NpzDictionary = Dictionary;
+/// Options of load_npz, by their names.
 using LoadNpzOptions = LoadOptions;
 
 /// The arrays of an .npz file, each read when it is asked for. Keys are the names without ".npy".

@@ -54,6 +54,7 @@ class KUSARI_API Extension {
  private:
   std::string name_;
 };
+/// An extension, owned when given as an rvalue.
 using ExtensionRef = Ref<Extension>;
 
 struct ExtensionOptions {

@@ -56,6 +56,7 @@ class KUSARI_API TriggerRef {
   TriggerRef(Trigger& trigger) : trigger_{std::shared_ptr<void>(), &trigger} {}
   template <std::derived_from<Trigger> T>
   requires(!std::is_const_v<T>) TriggerRef(T&& trigger) : trigger_{std::make_shared<T>(std::move(trigger))} {}
+  /// A trigger that is shared.
   template <std::derived_from<Trigger> T>
   TriggerRef(std::shared_ptr<T> trigger) : trigger_{std::move(trigger)} {}
   template <class F>

@@ -1,8 +1,6 @@
 // Writes a model as an ONNX file with the installed libraries.
-#include <kusari/framework/onnx/converter.h>
-#include <kusari/framework/onnx/export_model.h>
-#include <kusari/framework/onnx/function.h>
 #include <kusari/kusari.h>
+#include <kusari/onnx.h>
 
 #include <cstdio>
 

@@ -19,8 +19,8 @@ struct VOCBboxDatasetOptions {
   DecodeOptions decode = {};
 };
 
-/// Images with boxes in Pascal VOC's layout: ImageSets/Main/<split>.txt names them, Annotations/<name>.xml has their
-/// boxes, JPEGImages/<name>.jpg (or .png) their pixels. The corners, counted from 1, are moved to count from 0; boxes
+/// Images with boxes in Pascal VOC's layout: ImageSets/Main/SPLIT.txt names them, Annotations/NAME.xml has their
+/// boxes, JPEGImages/NAME.jpg (or .png) their pixels. The corners, counted from 1, are moved to count from 0; boxes
 /// that are empty are left out.
 /// root: the folder that has these three, or a tar archive, gzipped or not, in which one folder has them.
 /// Components: image, bbox, label, and difficult if asked for. Throws IoError, naming the file and the object, for

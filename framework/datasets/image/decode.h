@@ -11,6 +11,7 @@
 
 namespace kusari::datasets {
 
+/// The channels that an image is read with.
 enum class ImageMode {
   unchanged,  ///< the channels that the file has: 1 grey, 2 grey and alpha, 3 RGB, 4 RGBA; palettes and CMYK become RGB
   grey,       ///< 1 channel, 0.299 R + 0.587 G + 0.114 B

@@ -13,6 +13,7 @@
 
 namespace kusari::datasets {
 
+/// A color: red, green and blue of 0 .. 255.
 using Rgb = std::array<uint8_t, 3>;
 
 /// The colour that PASCAL VOC has for a label: black for 0, dark red for 1; for labels of 0 to 255, others modulo 256.

@@ -21,7 +21,7 @@ struct TextDatasetOptions {
 };
 
 /// The lines of a text file, or the lines of the same number of several files side by side, such as sentences and their
-/// translations. Example i has one component per file: the bytes of the line, without its end (\n or \r\n), as
+/// translations. Example i has one component per file: the bytes of the line, without its end (`\n` or `\r\n`), as
 /// text_array has them. Files are not kept in memory, only where their lines begin; lines are read when they are asked
 /// for, by several threads or processes at once. Throws IoError for files that cannot be read, ValueError for files
 /// with different numbers of lines. chainer.datasets.TextDataset.

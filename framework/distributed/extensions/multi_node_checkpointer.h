@@ -82,6 +82,7 @@ class KUSARI_API MultiNodeCheckpointer final : public training::Extension {
   bool failed_ = false;
 };
 
+/// MultiNodeCheckpointer. chainermn.create_multi_node_checkpointer.
 inline MultiNodeCheckpointer create_multi_node_checkpointer(std::string name, const Communicator& comm,
                                                             MultiNodeCheckpointerOptions options = {}) {
   return MultiNodeCheckpointer(std::move(name), comm, std::move(options));

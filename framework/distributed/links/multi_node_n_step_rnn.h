@@ -72,6 +72,7 @@ class MultiNodeNStepRNN : public Chain {
   MultiNodeNStepRnnOptions options_;
 };
 
+/// MultiNodeNStepRNN. chainermn.links.create_multi_node_n_step_rnn.
 template <LinkType Rnn>
 MultiNodeNStepRNN<Rnn> create_multi_node_n_step_rnn(Rnn actual_link, const Communicator& communicator,
                                                     const MultiNodeNStepRnnOptions& options = {}) {

@@ -5,6 +5,7 @@
 
 namespace kusari::functions {
 
+/// How pixels between pixels are found.
 enum class ResizeMode : uint8_t { bilinear, nearest };
 
 struct ResizeImagesOptions {

@@ -59,15 +59,49 @@ class Betainc final : public OfShapesAndNumber<kernels::Betainc> {
   }
 };
 
+/// The x below which a share lies: by the derivatives of that share.
+class Betaincinv final : public FunctionNode {
+ public:
+  const char* name() const override { return "betaincinv"; }
+
+ private:
+  void check(const TypeCheck& c) const override {
+    const auto [a, b, p] = c.args("a", "b", "p");
+    c.expect(a.is_floating(), a.dtype() == b.dtype(), a.dtype() == p.dtype());
+  }
+  Arrays forward(const ArrayRefs& in) override {
+    retain_inputs({0, 1});
+    retain_outputs({0});
+    return {pointwise(kernels::Betaincinv{}, in[0], in[1], in[2])};
+  }
+  Variables backward(const Variables& gy) override {
+    const Variable a = retained_input(0), b = retained_input(1), x = retained_output(0);
+    const Variable slope = gy[0] / apply<BetaDensity>({a, b, x});
+    return {needs_grad(0) ? -slope * apply<BetaincSlope>({a, b, x}) : Variable(),
+            needs_grad(1) ? slope * apply<BetaincSlope>({b, a, 1 - x}) : Variable(),
+            needs_grad(2) ? slope : Variable()};
+  }
+};
+
+template <class Node>
+Variable of_shapes_and_number(const char* call, const Variable& a, const Variable& b, const Variable& x,
+                              const char* name) {
+  expect_given(a, call, "a");
+  expect_given(b, call, "b");
+  expect_given(x, call, name);
+
+  const Shape shape = broadcast_shapes(broadcast_shapes(a.shape(), b.shape(), call), x.shape(), call);
+  return apply<Node>({broadcast_to(a, shape), broadcast_to(b, shape), broadcast_to(x, shape)});
+}
+
 }  // namespace
 
 Variable betainc(const Variable& a, const Variable& b, const Variable& x) {
-  expect_given(a, "F::betainc", "a");
-  expect_given(b, "F::betainc", "b");
-  expect_given(x, "F::betainc", "x");
+  return of_shapes_and_number<Betainc>("F::betainc", a, b, x, "x");
+}
 
-  const Shape shape = broadcast_shapes(broadcast_shapes(a.shape(), b.shape(), "F::betainc"), x.shape(), "F::betainc");
-  return apply<Betainc>({broadcast_to(a, shape), broadcast_to(b, shape), broadcast_to(x, shape)});
+Variable betaincinv(const Variable& a, const Variable& b, const Variable& p) {
+  return of_shapes_and_number<Betaincinv>("F::betaincinv", a, b, p, "p");
 }
 
 }  // namespace kusari::functions

@@ -11,4 +11,10 @@ namespace kusari::functions {
 /// by a and b: a second derivative by these throws StateError. scipy.special.betainc.
 KUSARI_API Variable betainc(const Variable& a, const Variable& b, const Variable& x);
 
+/// The inverse of betainc by x: below which number the share p of a beta distribution of a and b lies.
+/// a, b, p: one floating dtype, shapes that broadcast; a, b positive and finite, p in [0, 1], otherwise x is NaN.
+/// Returns x in the common shape, computed in float64. Throws TypeError when they do not fit. Differentiable to any
+/// order by p, once by a and b: a second derivative by these throws StateError. scipy.special.betaincinv.
+KUSARI_API Variable betaincinv(const Variable& a, const Variable& b, const Variable& p);
+
 }  // namespace kusari::functions

@@ -66,10 +66,31 @@ class Gammaincc final : public OfShapeAndNumber<kernels::Gammaincc> {
   }
 };
 
+/// The x below which a share lies: by the derivatives of that share.
+class Gammaincinv final : public FunctionNode {
+ public:
+  const char* name() const override { return "gammaincinv"; }
+
+ private:
+  void check(const TypeCheck& c) const override {
+    const auto [a, p] = c.args("a", "p");
+    c.expect(a.is_floating(), a.dtype() == p.dtype());
+  }
+  Arrays forward(const ArrayRefs& in) override {
+    retain_inputs({0});
+    retain_outputs({0});
+    return {pointwise(kernels::Gammaincinv{}, in[0], in[1])};
+  }
+  Variables backward(const Variables& gy) override {
+    const Variable a = retained_input(0), x = retained_output(0), slope = gy[0] / apply<GammaDensity>({a, x});
+    return {needs_grad(0) ? -slope * apply<GammaincSlope>({a, x}) : Variable(), needs_grad(1) ? slope : Variable()};
+  }
+};
+
 template <class Node>
-Variable of_shape_and_number(const char* call, const Variable& a, const Variable& x) {
+Variable of_shape_and_number(const char* call, const Variable& a, const Variable& x, const char* name = "x") {
   expect_given(a, call, "a");
-  expect_given(x, call, "x");
+  expect_given(x, call, name);
 
   const Shape shape = broadcast_shapes(a.shape(), x.shape(), call);
   return apply<Node>({broadcast_to(a, shape), broadcast_to(x, shape)});
@@ -81,6 +102,10 @@ Variable gammainc(const Variable& a, const Variable& x) { return of_shape_and_nu
 
 Variable gammaincc(const Variable& a, const Variable& x) {
   return of_shape_and_number<Gammaincc>("F::gammaincc", a, x);
+}
+
+Variable gammaincinv(const Variable& a, const Variable& p) {
+  return of_shape_and_number<Gammaincinv>("F::gammaincinv", a, p, "p");
 }
 
 }  // namespace kusari::functions

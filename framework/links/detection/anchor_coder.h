@@ -51,6 +51,7 @@ struct AnchorTargets {
   int64_t positives;  ///< anchors that count as positive in a loss's normalizer
 };
 
+/// Labels of anchors without an object, and of those that count for nothing.
 inline constexpr int32_t kBackgroundAnchor = -1;
 inline constexpr int32_t kIgnoredAnchor = -2;
 

@@ -15,7 +15,7 @@ namespace kusari::links {
 
 struct EfficientDetOptions {
   int64_t n_classes = 90;
-  int64_t phi = 0;            ///< D0 to D4: EfficientNet-B<phi>, wider pyramids and larger images
+  int64_t phi = 0;            ///< D0 to D4: EfficientNet-B0 to B4, wider pyramids and larger images
   double drop_connect = 0.2;  ///< of the EfficientNet
   AnchorMatching matching = AnchorMatching::efficientdet;
   DetectorPreparation preparation = {.size = 0};  ///< size 0: 512, 640, 768, 896 or 1024 by phi

@@ -19,6 +19,7 @@ class Optimizer;
 
 namespace kusari::training::extensions {
 
+/// Which recipe for 16 bits.
 enum class MixedPrecisionRecipe : uint8_t {
   autocast,  ///< the model stays float32, functions get 16-bit inputs where that suits them: amp::initialize's O1
   to_fp16    ///< a 16-bit model with float32 normalizations, and float32 copies that the optimizer changes: O2

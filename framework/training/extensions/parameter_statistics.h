@@ -34,6 +34,7 @@ class Statistic {
  private:
   std::function<std::vector<double>(std::span<const double>)> function_;
 };
+/// Statistics under the names that reports give them.
 using NamedStatistics = std::vector<std::pair<std::string, Statistic>>;
 
 /// mean, std, min, max, zeros (how many) and percentile (0.13, 2.28, 15.87, 50, 84.13, 97.72, 99.87: those of whole

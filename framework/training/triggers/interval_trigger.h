@@ -8,6 +8,7 @@
 
 namespace kusari::training::triggers {
 
+/// What an interval counts.
 enum class Unit : uint8_t { epoch, iteration };
 /// Throws ValueError, naming the trigger, for another name.
 KUSARI_API Unit unit_from_name(const std::string& name, const char* trigger);

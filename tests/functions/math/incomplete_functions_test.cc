@@ -94,3 +94,71 @@ TEST_CASE("betainc: numbers of mpmath 1.4, edges and gradients") {
   CHECK_NOTHROW(gradient_check::check_backward(function, inputs, {}, {.atol = 1e-5, .rtol = 1e-4}));
   check_gradients([&](const Variable& x) { return F::betainc(inputs[0], inputs[1], x); }, inputs[2]);
 }
+
+TEST_CASE("gammaincinv: numbers of mpmath 1.4, edges and gradients") {
+  struct Case {
+    double a, p, x;
+  };
+  for (const Case& c : {Case{0.5, 0.5, 0.22746821155978638},
+                        {0.03125, 0.25, 3.1217242830505054e-20},
+                        {1, 9.5367431640625e-07, 9.5367477115389001e-7},
+                        {2.5, 0.96875, 6.1357966029106103},
+                        {9, 0.125, 5.7174400045158263},
+                        {200, 0.75, 209.34844008558921},
+                        {5000, 0.0009765625, 4783.8511252483346},
+                        {30000, 0.5, 29999.666667325111}}) {
+    CAPTURE(c.a);
+    CAPTURE(c.p);
+    for (const Dtype dtype : {Dtype::float32, Dtype::float64}) {
+      check_number(F::gammaincinv(one(c.a, dtype), one(c.p, dtype)), c.x);
+    }
+  }
+  const auto at = [](double a, double p) {
+    return F::gammaincinv(one(a, Dtype::float64), one(p, Dtype::float64)).item<double>();
+  };
+  CHECK(at(2, 0) == 0);
+  CHECK(at(2, 1) == INFINITY);
+  CHECK(at(1e-3, 1e-3) == 0);  // 1e-3000 or so
+  for (const auto& [a, p] : {std::pair{0.0, 0.5}, {-1.0, 0.5}, {INFINITY, 0.5}, {1.0, -0.1}, {1.0, 1.1}, {NAN, 0.5}})
+    CHECK(std::isnan(at(a, p)));
+  const Array a = uniform({2, 3}, 0.3, 5), p = uniform({2, 3}, 0.1, 0.9, 2);
+  check_gradients([](const Variable& u, const Variable& v) { return F::gammaincinv(u, v); }, a, p);
+  CHECK_THROWS_WITH_AS(F::gammaincinv(Variable(on_test_device(a)), Variable()),
+                       "F::gammaincinv: p is not given: it is required", TypeError);
+  CHECK_THROWS_AS(F::gammaincinv(int_ones({2, 3}), Variable(on_test_device(p))), TypeError);
+}
+
+TEST_CASE("betaincinv: numbers of mpmath 1.4, edges and gradients") {
+  struct Case {
+    double a, b, p, x;
+  };
+  for (const Case& c : {Case{0.5, 0.5, 0.25, 0.14644660940672624},
+                        {2, 3, 9.5367431640625e-07, 0.00039878598957099312},
+                        {20, 4.5, 0.75, 0.87287747032678358},
+                        {60, 60, 0.96875, 0.5845838540526857},
+                        {300, 7, 0.5, 0.97822763255947498},
+                        {0.5, 1000, 0.125, 1.2376342873511258e-5},
+                        {0.125, 0.25, 0.0625, 4.3144028368144352e-9}}) {
+    CAPTURE(c.a);
+    CAPTURE(c.p);
+    for (const Dtype dtype : {Dtype::float32, Dtype::float64}) {
+      check_number(F::betaincinv(one(c.a, dtype), one(c.b, dtype), one(c.p, dtype)), c.x);
+    }
+  }
+  const auto at = [](double a, double b, double p) {
+    return F::betaincinv(one(a, Dtype::float64), one(b, Dtype::float64), one(p, Dtype::float64)).item<double>();
+  };
+  CHECK(at(2, 3, 0) == 0);
+  CHECK(at(2, 3, 1) == 1);
+  CHECK(at(1e-3, 1, 1e-3) == 0);
+  CHECK(at(1, 1e-3, 1 - 1e-3) == 1);
+  CHECK(std::isnan(at(0, 1, 0.5)));
+  CHECK(std::isnan(at(1, INFINITY, 0.5)));
+  CHECK(std::isnan(at(1, 1, 1.5)));
+  CHECK(std::isnan(at(1, 1, NAN)));
+  const Arrays inputs(on_test_device(uniform({2, 3}, 0.3, 5)), on_test_device(uniform({2, 3}, 0.3, 5, 2)),
+                      on_test_device(uniform({2, 3}, 0.1, 0.9, 3)));
+  const auto function = [](const Variable& a, const Variable& b, const Variable& p) { return F::betaincinv(a, b, p); };
+  CHECK_NOTHROW(gradient_check::check_backward(function, inputs, {}, {.atol = 1e-5, .rtol = 1e-4}));
+  check_gradients([&](const Variable& p) { return F::betaincinv(inputs[0], inputs[1], p); }, inputs[2]);
+}
