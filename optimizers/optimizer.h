@@ -72,20 +72,16 @@ class KUSARI_API Optimizer {
   template <class F, class... Args>
   requires std::is_invocable_r_v<Variable, F&, Args...>
   void update(F&& lossfun, Args&&... args) {
+    const int64_t examples = detail::examples_of(args...);
     if (has_parts()) {
       if constexpr (detail::TakesParts<F, Args...>) {
-        int64_t examples = -1;
-        ((examples = examples < 0 ? examples_of(args) : examples), ...);
-        if (examples < 0) throw_needs_parts();
-        return update_in_parts(examples,
-                               [&](const detail::BatchPart& part) { return Variable(lossfun(part.of(args)...)); });
-      } else {
-        throw_needs_parts();
+        const auto loss_of = [&](const detail::BatchPart& part) { return Variable(lossfun(part.of(args)...)); };
+        if (examples >= 0) return update_in_parts(examples, loss_of);
       }
+      throw_needs_parts();
     }
     cleargrads();
-    [[maybe_unused]] bool is_noted = false;
-    ((is_noted = is_noted || note_batch(args)), ...);
+    note_examples(examples);
     const auto forward = [&] {
       const ForwardScope scope = forward_scope();
       const profiler::Range range("forward");
@@ -186,18 +182,9 @@ class KUSARI_API Optimizer {
   Variable call_model(Link& model, const detail::ModelInputs& inputs) const;
   ForwardScope forward_scope() const;
   void cleargrads();
-  // For several processes, whose gradients weigh as many examples as they are of: the first axis of the first variable.
-  template <class T>
-  static constexpr bool note_batch(const T&) {
-    return false;
-  }
-  bool note_batch(const Variable& x);
+  // For several processes, whose gradients weigh as many examples as they are of; negative: nobody knows.
+  void note_examples(int64_t examples);
   bool exchange_gradients();
-  template <class T>
-  static constexpr int64_t examples_of(const T&) {
-    return -1;
-  }
-  static int64_t examples_of(const Variable& x) { return x.is_defined() && x.ndim() > 0 ? x.shape(0) : -1; }
   // See GradientExchangeOptions::parts.
   bool has_parts() const noexcept;
   [[noreturn]] void throw_needs_parts() const;

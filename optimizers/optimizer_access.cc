@@ -89,9 +89,7 @@ void OptimizerAccess::update_in_parts(Optimizer& optimizer, int64_t examples, co
   optimizer.update_in_parts(examples, loss_of);
 }
 
-void OptimizerAccess::note_examples(Optimizer& optimizer, int64_t examples) {
-  if (optimizer.impl_->exchange != nullptr) optimizer.impl_->exchange->note_examples(examples);
-}
+void OptimizerAccess::note_examples(Optimizer& optimizer, int64_t examples) { optimizer.note_examples(examples); }
 
 std::vector<std::pair<std::string, double>> OptimizerAccess::hyperparameters(Optimizer& optimizer) {
   std::vector<std::pair<std::string, double>> result;
