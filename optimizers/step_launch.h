@@ -91,9 +91,9 @@ struct StepMethod {
     method.write(schedule);
     static_assert(sizeof(Schedule) < sizeof(numbers), "a count is written behind it");
     method.advance = [](const StepMethod& from, double t) {
-      Schedule schedule;
-      std::memcpy(&schedule, from.numbers, sizeof schedule);
-      return constant(schedule(t), from.launch);
+      Schedule written;
+      std::memcpy(&written, from.numbers, sizeof written);
+      return constant(written(t), from.launch);
     };
     method.launch_numbers = [](const NumbersLaunch& numbers) { numbers.run<Schedule>(); };
     return method;
