@@ -35,7 +35,7 @@ using LossOfPart = std::function<Variable(const BatchPart& part)>;
 template <class... Args>
 int64_t examples_of(const Args&... args) {
   int64_t examples = -1;
-  const auto look_at = [&](const auto& argument) {
+  [[maybe_unused]] const auto look_at = [&](const auto& argument) {
     if constexpr (std::is_same_v<std::remove_cvref_t<decltype(argument)>, Variable>) {
       if (examples < 0 && argument.is_defined() && argument.ndim() > 0) examples = argument.shape(0);
     }
