@@ -13,11 +13,6 @@ std::span<const char* const> AdaDelta::state_names() const noexcept {
   return kNames;
 }
 
-size_t AdaDelta::numbers(int64_t, double* out) const {
-  const kernels::AdaDeltaStep step{rho, eps};
-  return write_numbers(step, out);
-}
-
-void AdaDelta::launch_step(const detail::StepLaunch& step) const { step.run<kernels::AdaDeltaStep>(); }
+detail::StepMethod AdaDelta::method() const { return detail::StepMethod::constant(kernels::AdaDeltaStep{rho, eps}); }
 
 }  // namespace kusari::optimizers

@@ -11,11 +11,6 @@ std::span<const char* const> AdaGrad::state_names() const noexcept {
   return kNames;
 }
 
-size_t AdaGrad::numbers(int64_t, double* out) const {
-  const kernels::AdaGradStep step{lr, eps};
-  return write_numbers(step, out);
-}
-
-void AdaGrad::launch_step(const detail::StepLaunch& step) const { step.run<kernels::AdaGradStep>(); }
+detail::StepMethod AdaGrad::method() const { return detail::StepMethod::constant(kernels::AdaGradStep{lr, eps}); }
 
 }  // namespace kusari::optimizers

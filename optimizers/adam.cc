@@ -42,35 +42,14 @@ std::span<const char* const> Adam::state_names() const noexcept {
   return {kNames, amsgrad ? size_t{3} : size_t{2}};
 }
 
-size_t Adam::numbers(int64_t t, double* out) const {
-  const auto step = static_cast<double>(t);
-  if (adabound) return write_numbers(bound_schedule_of(*this, initial_alpha_)(step), out);
-  return write_numbers(schedule_of(*this)(step), out);
-}
-
-size_t Adam::schedule(double* out) const {
-  if (adabound) return write_numbers(bound_schedule_of(*this, initial_alpha_), out);
-  return write_numbers(schedule_of(*this), out);
-}
-
-void Adam::launch_numbers(const detail::NumbersLaunch& numbers) const {
+detail::StepMethod Adam::method() const {
+  using detail::run_step;
   if (adabound) {
-    numbers.run<kernels::AdaBoundSchedule>();
-  } else {
-    numbers.run<kernels::AdamSchedule>();
+    return detail::StepMethod::scheduled(bound_schedule_of(*this, initial_alpha_),
+                                         amsgrad ? run_step<kernels::AmsBoundStep> : run_step<kernels::AdaBoundStep>);
   }
-}
-
-void Adam::launch_step(const detail::StepLaunch& step) const {
-  if (adabound && amsgrad) {
-    step.run<kernels::AmsBoundStep>();
-  } else if (adabound) {
-    step.run<kernels::AdaBoundStep>();
-  } else if (amsgrad) {
-    step.run<kernels::AmsGradStep>();
-  } else {
-    step.run<kernels::AdamStep>();
-  }
+  return detail::StepMethod::scheduled(schedule_of(*this),
+                                       amsgrad ? run_step<kernels::AmsGradStep> : run_step<kernels::AdamStep>);
 }
 
 }  // namespace kusari::optimizers

@@ -32,11 +32,7 @@ class KUSARI_API Adam : public Optimizer, public AdamOptions {
  private:
   std::vector<Field> fields() override;
   std::span<const char* const> state_names() const noexcept override;
-  size_t numbers(int64_t t, double* numbers) const override;
-  size_t schedule(double* out) const override;
-  void launch_numbers(const detail::NumbersLaunch& numbers) const override;
-  void launch_step(const detail::StepLaunch& step) const override;
-  int kernel_choice() const noexcept override { return adabound; }
+  detail::StepMethod method() const override;
 
   double initial_alpha_;
 };

@@ -31,6 +31,19 @@ struct BatchPart {
 
 using LossOfPart = std::function<Variable(const BatchPart& part)>;
 
+/// The first axis of the first variable that has one; negative: there is none.
+template <class... Args>
+int64_t examples_of(const Args&... args) {
+  int64_t examples = -1;
+  [[maybe_unused]] const auto look_at = [&](const auto& argument) {
+    if constexpr (std::is_same_v<std::remove_cvref_t<decltype(argument)>, Variable>) {
+      if (examples < 0 && argument.is_defined() && argument.ndim() > 0) examples = argument.shape(0);
+    }
+  };
+  (look_at(args), ...);
+  return examples;
+}
+
 /// Whether a loss function can be called with parts of these arguments.
 template <class F, class... Args>
 concept TakesParts =

@@ -79,23 +79,15 @@ std::vector<Optimizer::Field> ComposedOptimizer::own_fields() const {
   return fields;
 }
 
-size_t ComposedOptimizer::schedule(double* out) const {
-  kernels::ComposedSchedule values{};
-  size_t n = 0;
-  for (const Field& field : own_fields()) values.values[n++] = *field.value;
-  return write_numbers(values, out);
-}
-
 std::span<const char* const> ComposedOptimizer::state_names() const noexcept { return state_texts_; }
 
-size_t ComposedOptimizer::numbers(int64_t t, double* out) const {
-  const size_t n = schedule(out);
-  out[n] = static_cast<double>(t);
-  return n + 1;
-}
-
-void ComposedOptimizer::launch_numbers(const detail::NumbersLaunch& numbers) const {
-  numbers.run<kernels::ComposedSchedule>();
+detail::StepMethod ComposedOptimizer::method() const {
+  kernels::ComposedSchedule schedule{};
+  size_t n = 0;
+  for (const Field& field : own_fields()) schedule.values[n++] = *field.value;
+  return detail::StepMethod::scheduled(schedule, [](const Optimizer& self, const detail::StepLaunch& step) {
+    static_cast<const ComposedOptimizer&>(self).launch_step(step);
+  });
 }
 
 void ComposedOptimizer::launch_step(const detail::StepLaunch& launch) const {

@@ -13,6 +13,10 @@
 
 namespace kusari {
 
+namespace detail {
+struct StepLaunch;
+}
+
 /// A number of a step, such as a hyperparameter: one float64 element in the memory of the parameter's device, which a
 /// replayed step finds as it is then. Beside an array it takes the array's dtype.
 class KUSARI_API StepNumber {
@@ -137,11 +141,9 @@ class KUSARI_API ComposedOptimizer : public Optimizer {
   Shape state_shape(size_t k, const Shape& parameter) const final { return shape_of_state(states_[k], parameter); }
   double initial_state(size_t k) const final { return initial_value(states_[k]); }
   std::vector<Field> own_fields() const;
-  size_t numbers(int64_t t, double* out) const final;
-  size_t schedule(double* out) const final;
-  void launch_numbers(const detail::NumbersLaunch& numbers) const final;
+  detail::StepMethod method() const final;
   bool is_elementwise() const noexcept final { return false; }  // who knows
-  void launch_step(const detail::StepLaunch& step) const final;
+  void launch_step(const detail::StepLaunch& step) const;
 
   std::string name_;
   std::vector<std::string> states_;

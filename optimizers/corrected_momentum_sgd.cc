@@ -13,13 +13,8 @@ std::span<const char* const> CorrectedMomentumSGD::state_names() const noexcept 
   return kNames;
 }
 
-size_t CorrectedMomentumSGD::numbers(int64_t, double* out) const {
-  const kernels::CorrectedMomentumSgdStep step{lr, momentum};
-  return write_numbers(step, out);
-}
-
-void CorrectedMomentumSGD::launch_step(const detail::StepLaunch& step) const {
-  step.run<kernels::CorrectedMomentumSgdStep>();
+detail::StepMethod CorrectedMomentumSGD::method() const {
+  return detail::StepMethod::constant(kernels::CorrectedMomentumSgdStep{lr, momentum});
 }
 
 }  // namespace kusari::optimizers

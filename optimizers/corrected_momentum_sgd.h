@@ -23,8 +23,7 @@ class KUSARI_API CorrectedMomentumSGD : public Optimizer, public CorrectedMoment
  private:
   std::vector<Field> fields() override;
   std::span<const char* const> state_names() const noexcept override;
-  size_t numbers(int64_t t, double* numbers) const override;
-  void launch_step(const detail::StepLaunch& step) const override;
+  detail::StepMethod method() const override;
 };
 
 }  // namespace kusari::optimizers

@@ -25,11 +25,8 @@ class KUSARI_API LAMB : public Optimizer, public LAMBOptions {
  private:
   std::vector<Field> fields() override;
   std::span<const char* const> state_names() const noexcept override;
-  size_t numbers(int64_t t, double* numbers) const override;
-  size_t schedule(double* out) const override;
-  void launch_numbers(const detail::NumbersLaunch& numbers) const override;
+  detail::StepMethod method() const override;
   bool is_elementwise() const noexcept override { return false; }  // it takes norms
-  void launch_step(const detail::StepLaunch& step) const override;
 };
 
 }  // namespace kusari::optimizers

@@ -17,15 +17,14 @@ std::span<const char* const> LARS::state_names() const noexcept {
   return kNames;
 }
 
-size_t LARS::numbers(int64_t, double* out) const {
-  const kernels::LarsRule rule{lr, momentum, weight_decay_rate, trust_coefficient, eps};
-  return write_numbers(rule, out);
-}
-
-void LARS::launch_step(const detail::StepLaunch& step) const {
-  const Array rows = step.layer_numbers<kernels::LarsRule>(step.gradients.arrays(), step.loss_scale);
-  detail::StepLaunch{step.device, rows, step.guard, step.loss_scale, step.gradients, step.arrays, step.copies}
-      .run<kernels::LarsStep>();
+detail::StepMethod LARS::method() const {
+  const auto launch = [](const Optimizer&, const detail::StepLaunch& step) {
+    const Array rows = step.layer_numbers<kernels::LarsRule>(step.gradients.arrays(), step.loss_scale);
+    detail::StepLaunch{step.device, rows, step.guard, step.loss_scale, step.gradients, step.arrays, step.copies}
+        .run<kernels::LarsStep>();
+  };
+  return detail::StepMethod::constant(kernels::LarsRule{lr, momentum, weight_decay_rate, trust_coefficient, eps},
+                                      launch);
 }
 
 }  // namespace kusari::optimizers

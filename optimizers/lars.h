@@ -27,9 +27,8 @@ class KUSARI_API LARS : public Optimizer, public LARSOptions {
  private:
   std::vector<Field> fields() override;
   std::span<const char* const> state_names() const noexcept override;
-  size_t numbers(int64_t t, double* numbers) const override;
+  detail::StepMethod method() const override;
   bool is_elementwise() const noexcept override { return false; }  // it takes norms
-  void launch_step(const detail::StepLaunch& step) const override;
 };
 
 }  // namespace kusari::optimizers

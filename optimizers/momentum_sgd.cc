@@ -13,11 +13,8 @@ std::span<const char* const> MomentumSGD::state_names() const noexcept {
   return kNames;
 }
 
-size_t MomentumSGD::numbers(int64_t, double* out) const {
-  const kernels::MomentumSgdStep step{lr, momentum};
-  return write_numbers(step, out);
+detail::StepMethod MomentumSGD::method() const {
+  return detail::StepMethod::constant(kernels::MomentumSgdStep{lr, momentum});
 }
-
-void MomentumSGD::launch_step(const detail::StepLaunch& step) const { step.run<kernels::MomentumSgdStep>(); }
 
 }  // namespace kusari::optimizers

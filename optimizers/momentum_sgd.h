@@ -21,8 +21,7 @@ class KUSARI_API MomentumSGD : public Optimizer, public MomentumSGDOptions {
  private:
   std::vector<Field> fields() override;
   std::span<const char* const> state_names() const noexcept override;
-  size_t numbers(int64_t t, double* numbers) const override;
-  void launch_step(const detail::StepLaunch& step) const override;
+  detail::StepMethod method() const override;
 };
 
 }  // namespace kusari::optimizers

@@ -16,18 +16,8 @@ std::span<const char* const> MSVAG::state_names() const noexcept {
   return kNames;
 }
 
-size_t MSVAG::numbers(int64_t t, double* out) const {
-  const kernels::MsvagSchedule schedule{lr, beta, eta, weight_decay_rate};
-  return write_numbers(schedule(static_cast<double>(t)), out);
+detail::StepMethod MSVAG::method() const {
+  return detail::StepMethod::scheduled(kernels::MsvagSchedule{lr, beta, eta, weight_decay_rate});
 }
-
-size_t MSVAG::schedule(double* out) const {
-  const kernels::MsvagSchedule schedule{lr, beta, eta, weight_decay_rate};
-  return write_numbers(schedule, out);
-}
-
-void MSVAG::launch_numbers(const detail::NumbersLaunch& numbers) const { numbers.run<kernels::MsvagSchedule>(); }
-
-void MSVAG::launch_step(const detail::StepLaunch& step) const { step.run<kernels::MsvagStep>(); }
 
 }  // namespace kusari::optimizers

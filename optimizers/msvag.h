@@ -23,10 +23,7 @@ class KUSARI_API MSVAG : public Optimizer, public MSVAGOptions {
  private:
   std::vector<Field> fields() override;
   std::span<const char* const> state_names() const noexcept override;
-  size_t numbers(int64_t t, double* numbers) const override;
-  size_t schedule(double* out) const override;
-  void launch_numbers(const detail::NumbersLaunch& numbers) const override;
-  void launch_step(const detail::StepLaunch& step) const override;
+  detail::StepMethod method() const override;
 };
 
 }  // namespace kusari::optimizers

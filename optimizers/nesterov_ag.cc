@@ -13,11 +13,8 @@ std::span<const char* const> NesterovAG::state_names() const noexcept {
   return kNames;
 }
 
-size_t NesterovAG::numbers(int64_t, double* out) const {
-  const kernels::NesterovAgStep step{lr, momentum};
-  return write_numbers(step, out);
+detail::StepMethod NesterovAG::method() const {
+  return detail::StepMethod::constant(kernels::NesterovAgStep{lr, momentum});
 }
-
-void NesterovAG::launch_step(const detail::StepLaunch& step) const { step.run<kernels::NesterovAgStep>(); }
 
 }  // namespace kusari::optimizers

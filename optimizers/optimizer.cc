@@ -176,9 +176,8 @@ Optimizer::ForwardScope Optimizer::forward_scope() const {
   return impl_->exchange->forward_scope(std::move(scope), makes_parameters);
 }
 
-bool Optimizer::note_batch(const Variable& x) {
-  if (impl_->exchange != nullptr && x.is_defined() && x.ndim() > 0) impl_->exchange->note_examples(x.shape(0));
-  return true;
+void Optimizer::note_examples(int64_t examples) {
+  if (impl_->exchange != nullptr && examples >= 0) impl_->exchange->note_examples(examples);
 }
 
 // Whether there are gradients for a step.

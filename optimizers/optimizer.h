@@ -3,7 +3,6 @@
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -31,9 +30,8 @@ class Serializer;
 
 namespace detail {
 class DividedGradients;
-struct NumbersLaunch;
 struct OptimizerAccess;
-struct StepLaunch;
+struct StepMethod;
 }  // namespace detail
 
 /// A gradient method: changes the parameters of its target so that a loss becomes smaller. Holds the target's home, so
@@ -75,20 +73,16 @@ class KUSARI_API Optimizer {
   template <class F, class... Args>
   requires std::is_invocable_r_v<Variable, F&, Args...>
   void update(F&& lossfun, Args&&... args) {
+    const int64_t examples = detail::examples_of(args...);
     if (has_parts()) {
       if constexpr (detail::TakesParts<F, Args...>) {
-        int64_t examples = -1;
-        ((examples = examples < 0 ? examples_of(args) : examples), ...);
-        if (examples < 0) throw_needs_parts();
-        return update_in_parts(examples,
-                               [&](const detail::BatchPart& part) { return Variable(lossfun(part.of(args)...)); });
-      } else {
-        throw_needs_parts();
+        const auto loss_of = [&](const detail::BatchPart& part) { return Variable(lossfun(part.of(args)...)); };
+        if (examples >= 0) return update_in_parts(examples, loss_of);
       }
+      throw_needs_parts();
     }
     cleargrads();
-    [[maybe_unused]] bool is_noted = false;
-    ((is_noted = is_noted || note_batch(args)), ...);
+    note_examples(examples);
     const auto forward = [&] {
       const ForwardScope scope = forward_scope();
       const profiler::Range range("forward");
@@ -163,8 +157,6 @@ class KUSARI_API Optimizer {
     double* value;
     Range range = Range::finite;
   };
-  /// Room for the numbers of a kernel, or for its schedule and a count behind it.
-  static constexpr size_t kMostNumbers = 16;
 
   /// Where the hyperparameters are.
   virtual std::vector<Field> fields() = 0;
@@ -174,28 +166,12 @@ class KUSARI_API Optimizer {
   virtual double initial_state(size_t) const { return 0; }
   /// Shape of a state of a parameter of that shape. A kernel of kernels/optimizer.h needs them alike.
   virtual Shape state_shape(size_t, const Shape& parameter) const { return parameter; }
-  /// The numbers of the kernel for a rule's step number t, from the hyperparameters as they are now, to `numbers`,
-  /// which has room for kMostNumbers; returns how many. See write_numbers.
-  virtual size_t numbers(int64_t t, double* numbers) const = 0;
-  /// Where numbers depend on t: the members of the kernels::StepNumbers functor that computes them on the device when
-  /// that alone knows t, and its launch.
-  virtual size_t schedule(double*) const { return 0; }
-  virtual void launch_numbers(const detail::NumbersLaunch&) const {}
+  /// detail::StepMethod::constant or scheduled of the functor of kernels/optimizer.h, with the hyperparameters as they
+  /// are now.
+  virtual detail::StepMethod method() const = 0;
   /// Whether the step of some elements of a parameter, taken alone, is what it is among the others; see
   /// distributed::MultiNodeOptimizerOptions::shard_optimizer.
   virtual bool is_elementwise() const noexcept { return true; }
-  /// Tells the kernels that launch_step chooses from apart, beside state_names(): recorded steps are made anew when it
-  /// changes.
-  virtual int kernel_choice() const noexcept { return 0; }
-  template <class Functor>
-  static size_t write_numbers(const Functor& functor, double* out) {
-    static_assert(sizeof(Functor) % sizeof(double) == 0 && std::is_trivially_copyable_v<Functor>);
-    static_assert(sizeof(Functor) <= kMostNumbers * sizeof(double));
-    std::memcpy(out, &functor, sizeof(Functor));
-    return sizeof(Functor) / sizeof(double);
-  }
-  /// step.run<Step>(), Step being the functor of kernels/optimizer.h.
-  virtual void launch_step(const detail::StepLaunch& step) const = 0;
 
  private:
   friend struct detail::OptimizerAccess;
@@ -207,19 +183,10 @@ class KUSARI_API Optimizer {
   Variable call_model(Link& model, const detail::ModelInputs& inputs) const;
   ForwardScope forward_scope() const;
   void cleargrads();
-  // For several processes, whose gradients weigh as many examples as they are of: the first axis of the first variable.
-  template <class T>
-  static constexpr bool note_batch(const T&) {
-    return false;
-  }
-  bool note_batch(const Variable& x);
+  // For several processes, whose gradients weigh as many examples as they are of; negative: nobody knows.
+  void note_examples(int64_t examples);
   bool exchange_gradients();
   detail::DividedGradients* divided_gradients() const noexcept;
-  template <class T>
-  static constexpr int64_t examples_of(const T&) {
-    return -1;
-  }
-  static int64_t examples_of(const Variable& x) { return x.is_defined() && x.ndim() > 0 ? x.shape(0) : -1; }
   // See GradientExchangeOptions::parts.
   bool has_parts() const noexcept;
   [[noreturn]] void throw_needs_parts() const;

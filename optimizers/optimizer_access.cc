@@ -1,7 +1,6 @@
 #include "kusari/optimizers/optimizer_access.h"
 
 #include <algorithm>
-#include <array>
 #include <limits>
 #include <string>
 #include <vector>
@@ -52,15 +51,14 @@ void OptimizerAccess::accumulate(const Optimizer& optimizer, const std::function
 Array OptimizerAccess::step_numbers(const Optimizer& optimizer) {
   const Optimizer::Impl& impl = *optimizer.impl_;
   if (impl.clock.source() == nullptr || impl.groups.empty()) return Array();
-  std::array<double, DeviceNumbers::kCapacity> values{};
-  const size_t count = optimizer.schedule(values.data());
-  if (count == 0) return Array();
-  values[count] = static_cast<double>(impl.clock.t_and_skipped());
+  StepMethod method = optimizer.method();
+  if (!method.is_scheduled()) return Array();
+  method.numbers[method.count] = static_cast<double>(impl.clock.t_and_skipped());
   const Device& device = impl.groups[0].device;
-  constexpr int64_t kNumbers = DeviceNumbers::kCapacity;
-  const Array schedule = from_host(values.data(), {kNumbers}, Dtype::float64, device);
+  constexpr int64_t kNumbers = StepMethod::kMostNumbers;
+  const Array schedule = from_host(method.numbers, {kNumbers}, Dtype::float64, device);
   const Array numbers = empty({kNumbers}, Dtype::float64, device);
-  optimizer.launch_numbers({device, schedule, impl.clock.source()->skipped_on(device), numbers});
+  method.launch_numbers({device, schedule, impl.clock.source()->skipped_on(device), numbers});
   return numbers;
 }
 
@@ -118,9 +116,7 @@ void OptimizerAccess::update_in_parts(Optimizer& optimizer, int64_t examples, co
   optimizer.update_in_parts(examples, loss_of);
 }
 
-void OptimizerAccess::note_examples(Optimizer& optimizer, int64_t examples) {
-  if (optimizer.impl_->exchange != nullptr) optimizer.impl_->exchange->note_examples(examples);
-}
+void OptimizerAccess::note_examples(Optimizer& optimizer, int64_t examples) { optimizer.note_examples(examples); }
 
 std::vector<std::pair<std::string, double>> OptimizerAccess::hyperparameters(Optimizer& optimizer) {
   std::vector<std::pair<std::string, double>> result;

@@ -14,6 +14,7 @@
 #include "kusari/optimizers/optimizer_access.h"
 #include "kusari/optimizers/rule.h"
 #include "kusari/optimizers/step_clock.h"
+#include "kusari/optimizers/step_launch.h"
 
 // What an optimizer keeps from step to step.
 namespace kusari {
@@ -22,7 +23,7 @@ namespace detail {
 
 /// Numbers of a kernel in the memory of its device, written only when they change.
 struct DeviceNumbers {
-  static constexpr size_t kCapacity = 16;
+  static constexpr size_t kCapacity = StepMethod::kMostNumbers;
   Array array;
   std::array<double, kCapacity> written;
   bool is_written = false;  // array holds `written`

@@ -13,17 +13,10 @@ std::span<const char* const> RMSprop::state_names() const noexcept {
   return kNames;
 }
 
-size_t RMSprop::numbers(int64_t, double* out) const {
+detail::StepMethod RMSprop::method() const {
   const kernels::RmsPropStep step{lr, alpha, eps};
-  return write_numbers(step, out);
-}
-
-void RMSprop::launch_step(const detail::StepLaunch& step) const {
-  if (eps_inside_sqrt) {
-    step.run<kernels::RmsPropInsideStep>();
-  } else {
-    step.run<kernels::RmsPropStep>();
-  }
+  return eps_inside_sqrt ? detail::StepMethod::constant(step, detail::run_step<kernels::RmsPropInsideStep>)
+                         : detail::StepMethod::constant(step);
 }
 
 }  // namespace kusari::optimizers

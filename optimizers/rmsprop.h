@@ -23,9 +23,7 @@ class KUSARI_API RMSprop : public Optimizer, public RMSpropOptions {
  private:
   std::vector<Field> fields() override;
   std::span<const char* const> state_names() const noexcept override;
-  size_t numbers(int64_t t, double* numbers) const override;
-  void launch_step(const detail::StepLaunch& step) const override;
-  int kernel_choice() const noexcept override { return eps_inside_sqrt; }
+  detail::StepMethod method() const override;
 };
 
 }  // namespace kusari::optimizers

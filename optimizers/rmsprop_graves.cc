@@ -16,11 +16,8 @@ std::span<const char* const> RMSpropGraves::state_names() const noexcept {
   return kNames;
 }
 
-size_t RMSpropGraves::numbers(int64_t, double* out) const {
-  const kernels::RmsPropGravesStep step{lr, alpha, momentum, eps};
-  return write_numbers(step, out);
+detail::StepMethod RMSpropGraves::method() const {
+  return detail::StepMethod::constant(kernels::RmsPropGravesStep{lr, alpha, momentum, eps});
 }
-
-void RMSpropGraves::launch_step(const detail::StepLaunch& step) const { step.run<kernels::RmsPropGravesStep>(); }
 
 }  // namespace kusari::optimizers

@@ -19,8 +19,7 @@ class KUSARI_API SGD : public Optimizer, public SGDOptions {
  private:
   std::vector<Field> fields() override;
   std::span<const char* const> state_names() const noexcept override { return {}; }
-  size_t numbers(int64_t t, double* numbers) const override;
-  void launch_step(const detail::StepLaunch& step) const override;
+  detail::StepMethod method() const override;
 };
 
 }  // namespace kusari::optimizers

@@ -11,11 +11,6 @@ std::span<const char* const> SMORMS3::state_names() const noexcept {
   return kNames;
 }
 
-size_t SMORMS3::numbers(int64_t, double* out) const {
-  const kernels::Smorms3Step step{lr, eps};
-  return write_numbers(step, out);
-}
-
-void SMORMS3::launch_step(const detail::StepLaunch& step) const { step.run<kernels::Smorms3Step>(); }
+detail::StepMethod SMORMS3::method() const { return detail::StepMethod::constant(kernels::Smorms3Step{lr, eps}); }
 
 }  // namespace kusari::optimizers

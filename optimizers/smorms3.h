@@ -22,8 +22,7 @@ class KUSARI_API SMORMS3 : public Optimizer, public SMORMS3Options {
   std::vector<Field> fields() override;
   std::span<const char* const> state_names() const noexcept override;
   double initial_state(size_t index) const noexcept override { return index == 0 ? 1 : 0; }
-  size_t numbers(int64_t t, double* numbers) const override;
-  void launch_step(const detail::StepLaunch& step) const override;
+  detail::StepMethod method() const override;
 };
 
 }  // namespace kusari::optimizers

@@ -155,7 +155,7 @@ void Optimizer::Step::run_guarded(const Array& guard, const Array& loss_scale) {
   find_scales(loss_scale);
   assign_parts();
   find_masters(has_hooks());
-  if (has_hooks()) unscale_for_hooks();
+  if (has_hooks()) unscale(false);
   list_stepped();
   call_hooks(HookTiming::pre);
   prepare_clocks();  // of what hooks have frozen or thawed
@@ -178,7 +178,7 @@ void Optimizer::Step::run_as_chainer() {
     find_scales(Array());
     assign_parts();
     find_masters(true);
-    unscale_as_chainer();
+    unscale(true);
     list_stepped();
     prepare_clocks();
     count_attempt();
@@ -249,47 +249,31 @@ void Optimizer::Step::find_masters(bool for_hooks) {
   if (shards_ != nullptr && impl_.fp32_update && for_hooks) find_whole_masters();
 }
 
-// Masters get gradients of their own; other gradients are changed in place.
-void Optimizer::Step::unscale_for_hooks() {
+// Masters get gradients of their own; other gradients are changed in place, by Chainer's arithmetic in their own dtype.
+void Optimizer::Step::unscale(bool as_chainer) {
+  std::map<double, std::vector<Parameter*>> by_chainer;
   Conversions conversions;
   for (Entry& entry : entries_) {
     Parameter& parameter = *entry.parameter;
-    if (!parameter.is_initialized()) continue;
+    if (as_chainer ? !entry.is_updated() : !parameter.is_initialized()) continue;
     if (entry.stepped != &parameter) {
       const Array gradient = empty_like(entry.stepped->array());
       conversions.add(gradient_of(parameter), gradient, entry.scale);
       entry.stepped->set_grad(gradient);
       entry.differentiated = entry.stepped;
     } else if (entry.scale != GradientScale()) {
-      if (!gradient_of(parameter).is_unique()) parameter.set_grad(gradient_of(parameter).copy());
-      conversions.add(gradient_of(parameter), gradient_of(parameter), entry.scale);
+      if (as_chainer) {
+        by_chainer[entry.scale.host].push_back(&parameter);
+      } else {
+        if (!gradient_of(parameter).is_unique()) parameter.set_grad(gradient_of(parameter).copy());
+        conversions.add(gradient_of(parameter), gradient_of(parameter), entry.scale);
+      }
       forget_scale(parameter);
     }
     entry.scale = GradientScale();
   }
   conversions.run();
-}
-
-// The same, by Chainer's arithmetic: gradients that have no master are multiplied in their own dtype.
-void Optimizer::Step::unscale_as_chainer() {
-  std::map<double, std::vector<Parameter*>> scaled;
-  Conversions conversions;
-  for (Entry& entry : entries_) {
-    Parameter& parameter = *entry.parameter;
-    if (!entry.is_updated()) continue;
-    if (entry.stepped != &parameter) {
-      const Array gradient = empty_like(entry.stepped->array());
-      conversions.add(gradient_of(parameter), gradient, entry.scale);
-      entry.stepped->set_grad(gradient);
-      entry.differentiated = entry.stepped;
-    } else if (entry.scale.host != 1) {
-      forget_scale(parameter);
-      scaled[entry.scale.host].push_back(&parameter);
-    }
-    entry.scale = GradientScale();
-  }
-  conversions.run();
-  for (const auto& [scale, parameters] : scaled) optimizer_hooks::scale_gradients(parameters, 1 / scale);
+  for (const auto& [scale, parameters] : by_chainer) optimizer_hooks::scale_gradients(parameters, 1 / scale);
 }
 
 bool Optimizer::Step::has_hooks() const {

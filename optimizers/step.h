@@ -46,8 +46,7 @@ class Optimizer::Step {
   void find_whole_masters();
   void take_parts(size_t i);
   void gather_parameters();
-  void unscale_for_hooks();
-  void unscale_as_chainer();
+  void unscale(bool as_chainer);
   void list_stepped();
   bool has_hooks() const;
   void call_observers();

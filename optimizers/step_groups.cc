@@ -85,6 +85,7 @@ Optimizer::Impl::Group& Optimizer::Step::group(size_t index) {
 
 void Optimizer::Step::launch_groups() {
   const size_t states = self_.state_names().size();
+  const detail::StepMethod method = self_.method();
   for (Group& group : impl_.groups) {
     Impl::GroupNumbers& numbers = *group.numbers;
     const size_t n = group.members.size();
@@ -99,8 +100,8 @@ void Optimizer::Step::launch_groups() {
       if (!group.copies.empty()) keep(group.copies[i], copy(member));
     }
     if (impl_.write_numbers(numbers, group.device, group.t, group.overrides, group.source != nullptr)) {
-      self_.launch_numbers({group.device, numbers.schedule.array, group.source->skipped_on(group.device),
-                            numbers.numbers.to_be_computed(group.device)});
+      method.launch_numbers({group.device, numbers.schedule.array, group.source->skipped_on(group.device),
+                             numbers.numbers.to_be_computed(group.device)});
     }
     const Array local_guard = guard_.is_defined() ? guard_.to_device(group.device) : Array();
     Array scale;
@@ -110,8 +111,8 @@ void Optimizer::Step::launch_groups() {
       numbers.host_scale.write(group.device, &group.scale.host, 1);
       scale = numbers.host_scale.array.at(0);
     }
-    self_.launch_step({group.device, numbers.numbers.array, local_guard, scale, InList(group.gradients),
-                       InOutList(group.arrays), InOutList(group.copies)});
+    method.launch(self_, {group.device, numbers.numbers.array, local_guard, scale, InList(group.gradients),
+                          InOutList(group.arrays), InOutList(group.copies)});
     for (Array& gradient : group.gradients) gradient = Array();
   }
   if (record_ != nullptr) record_->add_groups(*this);
@@ -134,19 +135,15 @@ bool Optimizer::Impl::write_numbers(GroupNumbers& to, const Device& device, int6
       own = *value;
     });
   }
-  double values[detail::DeviceNumbers::kCapacity];
-  const size_t count = is_counted_on_device ? self->schedule(values) : 0;
-  const size_t computed = count > 0 ? count : self->numbers(t, values);
-  if (!std::all_of(values, values + computed, [](double value) { return std::isfinite(value); })) {
+  const detail::StepMethod now = self->method();
+  const bool is_computed = is_counted_on_device && now.is_scheduled();
+  detail::StepMethod method = is_computed ? now : now.at(t);
+  if (!std::all_of(method.numbers, method.numbers + method.count, [](double value) { return std::isfinite(value); })) {
     self->check_hyperparameters();  // names the one that is not, if that is the reason
   }
-  if (count > 0) {
-    values[count] = static_cast<double>(t);
-    to.schedule.write(device, values, count + 1);
-  } else {
-    to.numbers.write(device, values, computed);
-  }
-  return count > 0;
+  if (is_computed) method.numbers[method.count++] = static_cast<double>(t);
+  (is_computed ? to.schedule : to.numbers).write(device, method.numbers, method.count);
+  return is_computed;
 }
 
 }  // namespace kusari

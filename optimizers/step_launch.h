@@ -1,10 +1,21 @@
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <span>
+#include <type_traits>
+#include <utility>
+
 #include "kusari/framework/core/array.h"
 #include "kusari/framework/core/device.h"
 #include "kusari/framework/core/kernel.h"
 #include "kusari/framework/kernels/optimizer.h"
 #include "kusari/framework/kernels/optimizer_step.h"
+
+namespace kusari {
+class Optimizer;
+}
 
 namespace kusari::detail {
 
@@ -51,6 +62,59 @@ struct NumbersLaunch {
   template <class Schedule>
   void run() const {
     launch<kernels::StepNumbers<Schedule>>(device, schedule, skipped, numbers);
+  }
+};
+
+template <class Step>
+void run_step(const Optimizer&, const StepLaunch& step) {
+  step.run<Step>();
+}
+
+/// What all parameters of a group are updated by: numbers, from the hyperparameters as they are now, and who takes
+/// them.
+struct StepMethod {
+  static constexpr size_t kMostNumbers = 16;
+  using Launch = void (*)(const Optimizer& self, const StepLaunch& step);
+
+  /// A step whose numbers do not depend on how many there were; by default `numbers` is its functor.
+  template <class Numbers>
+  static StepMethod constant(const Numbers& numbers, Launch launch = run_step<Numbers>) {
+    StepMethod method{.launch = launch};
+    method.write(numbers);
+    return method;
+  }
+  /// A step whose numbers are schedule(t), which the device computes where that alone knows t.
+  template <class Schedule>
+  static StepMethod scheduled(const Schedule& schedule,
+                              Launch launch = run_step<decltype(std::declval<Schedule>()(1.0))>) {
+    StepMethod method{.launch = launch};
+    method.write(schedule);
+    static_assert(sizeof(Schedule) < sizeof(numbers), "a count is written behind it");
+    method.advance = [](const StepMethod& from, double t) {
+      Schedule written;
+      std::memcpy(&written, from.numbers, sizeof written);
+      return constant(written(t), from.launch);
+    };
+    method.launch_numbers = [](const NumbersLaunch& numbers) { numbers.run<Schedule>(); };
+    return method;
+  }
+  bool is_scheduled() const noexcept { return advance != nullptr; }
+  /// With the numbers of step t.
+  StepMethod at(int64_t t) const { return is_scheduled() ? advance(*this, static_cast<double>(t)) : *this; }
+
+  Launch launch;
+  StepMethod (*advance)(const StepMethod& from, double t) = nullptr;
+  void (*launch_numbers)(const NumbersLaunch& numbers) = nullptr;
+  size_t count = 0;
+  double numbers[kMostNumbers] = {};  // the first `count`: what the kernel, or the schedule, has for members
+
+ private:
+  template <class Functor>
+  void write(const Functor& functor) {
+    static_assert(sizeof(Functor) % sizeof(double) == 0 && std::is_trivially_copyable_v<Functor>);
+    static_assert(sizeof(Functor) <= sizeof(numbers));
+    std::memcpy(numbers, &functor, sizeof functor);
+    count = sizeof functor / sizeof(double);
   }
 };
 

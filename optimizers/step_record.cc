@@ -17,8 +17,7 @@ Optimizer::StepRecord::StepRecord(Impl& impl, GraphCapture& capture)
       link_{impl.link},
       structure_version_{impl.version},
       settings_{impl.settings},
-      states_{impl.self->state_names().size()},
-      kernel_choice_{impl.self->kernel_choice()} {}
+      launch_{impl.self->method().launch} {}
 
 std::shared_ptr<Optimizer::StepRecord> Optimizer::StepRecord::begin(Impl& impl, GraphCapture& capture) {
   if (impl.recorded_by == capture.id()) {
@@ -110,9 +109,7 @@ bool Optimizer::StepRecord::is_unchanged(const Member& member) {
 bool Optimizer::StepRecord::holds() {
   if (owner_.expired()) return false;
   const Optimizer& self = *impl_->self;
-  if (impl_->settings != settings_ || self.kernel_choice() != kernel_choice_ || self.state_names().size() != states_) {
-    return false;
-  }
+  if (impl_->settings != settings_ || self.method().launch != launch_) return false;
   if (const uint64_t version = detail::structure_version(); version != structure_version_) {
     if (!is_same_target()) return false;
     structure_version_ = version;

@@ -75,8 +75,7 @@ class Optimizer::StepRecord {
   std::weak_ptr<const uint64_t> owner_;  // gone: the optimizer has been assigned to
   const Link* link_;
   uint64_t structure_version_, settings_;
-  size_t states_;
-  int kernel_choice_;
+  detail::StepMethod::Launch launch_;
   std::vector<Member> members_;
   std::vector<Launch> launches_;
   std::shared_ptr<LossScale> last_;

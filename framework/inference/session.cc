@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
-#include <unordered_set>
+#include <set>
 
 #include "kusari/framework/autograd/function_hook.h"
 #include "kusari/framework/autograd/input_caster.h"
@@ -464,7 +464,7 @@ bool Session::record_live(const Arrays& inputs, Recording& recording, std::strin
   Recorder first(options_.name, false);
   if (!record_call(model_, inputs, first, recording, reason)) return false;
   if (recording.escapes.empty()) return true;
-  std::unordered_set<uint64_t> escaped;
+  std::set<uint64_t> escaped;
   for (const Recording::Escape& escape : recording.escapes) escaped.insert(escape.storage_id);
   recording = {};
   Recorder second(options_.name, false, &escaped);

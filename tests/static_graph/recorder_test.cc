@@ -4,6 +4,7 @@
 
 #include <functional>
 #include <optional>
+#include <set>
 #include <string>
 #include <thread>
 #include <utility>
@@ -362,7 +363,7 @@ TEST_CASE("recorder: a call that keeps state for the next is refused when it rea
   const auto mode = no_backprop_mode();
   const TracedCall first(call, {input({2}, 1)}, false);
   REQUIRE(first.recording.escapes.size() == 1);
-  const std::unordered_set<uint64_t> escapes = {first.recording.escapes[0].storage_id};
+  const std::set<uint64_t> escapes = {first.recording.escapes[0].storage_id};
   CHECK_THROWS_WITH_AS(
       TracedCall(call, {input({2}, 1)}, false, false, &escapes),
       "static_graph 'Test': F::add reads an array of shape (2,) that an earlier call computed and kept "

@@ -2,9 +2,9 @@
 
 #include <functional>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
-#include <unordered_set>
 #include <vector>
 
 #include "kusari/framework/autograd/variable.h"
@@ -30,7 +30,7 @@ struct TracedCall {
   Results first;  // what the call itself gave
 
   TracedCall(const Callable& call, const std::vector<Variable>& inputs, bool backward = true, bool fallback = false,
-             const std::unordered_set<uint64_t>* earlier_escapes = nullptr)
+             const std::set<uint64_t>* earlier_escapes = nullptr)
       : recorder("Test", fallback, earlier_escapes) {
     std::vector<Variable> arguments;
     for (const Variable& input : inputs)
