@@ -303,6 +303,16 @@ if(TARGET example_cifar_train_cifar_custom_loop)
   set_tests_properties(cifar_custom_loop PROPERTIES LABELS unit TIMEOUT 600 PASS_REGULAR_EXPRESSION "epoch: 2.*save the optimizer")
 endif()
 
+# Three ways of the same steps, which end with the same numbers; two of them run the network's C++ code once.
+if(TARGET example_static_graph_optimizations_three_ways)
+  foreach(model mlp cnn rows)
+    add_test(NAME static_graph_${model} COMMAND example_static_graph_optimizations_three_ways --model ${model} --unit 8
+                                                --steps 4 --rounds 2)
+    set_tests_properties(static_graph_${model} PROPERTIES LABELS unit TIMEOUT 600 PASS_REGULAR_EXPRESSION
+      "define-by-run [^\n]* 9 +9\nstatic_graph[^\n]* 1 +9\nwhole steps [^\n]* 1 +9\nnumbers that differ after 9 steps: 0 and 0")
+  endforeach()
+endif()
+
 # Models that generate, and one that acts; each must have learnt something.
 set(learning_tests)
 if(TARGET example_vae_train_vae)
@@ -343,8 +353,24 @@ if(TARGET example_pix2pix_train_facade)
                                 --display_interval 30 --snapshot_interval 120 --out "${CMAKE_CURRENT_BINARY_DIR}/tests/pix2pix")
   set_tests_properties(pix2pix PROPERTIES PASS_REGULAR_EXPRESSION "test error after: 0[.][012]")
 endif()
+if(TARGET example_wavenet_train_wavenet)
+  list(APPEND learning_tests wavenet)
+  set(wavenet_sizes --n_loop 1 --n_layer 6 --r_channels 16 --s_channels 32)
+  set(wavenet_result "${CMAKE_CURRENT_BINARY_DIR}/tests/wavenet")
+  add_test(NAME wavenet COMMAND example_wavenet_train_wavenet ${wavenet_sizes} --length 1024 --melodies 20 --alpha 0.005 --epoch 4
+                                --out "${wavenet_result}")
+  # Reached: 1.98. It is log 256 = 5.5 where nothing is known.
+  set_tests_properties(wavenet PROPERTIES FIXTURES_SETUP wavenet_result PASS_REGULAR_EXPRESSION "Test loss: ([12][.]|3[.][0-4])")
+  if(TARGET example_wavenet_generate)
+    list(APPEND learning_tests wavenet_generate)
+    add_test(NAME wavenet_generate COMMAND example_wavenet_generate ${wavenet_sizes} --model "${wavenet_result}/wavenet.model"
+                                           --length 4000 --output "${wavenet_result}/result.wav")
+    set_tests_properties(wavenet_generate PROPERTIES FIXTURES_REQUIRED wavenet_result
+                                                     PASS_REGULAR_EXPRESSION "3968 samples .*distance of spectra: [0-9.]+ .of silence: ")
+  endif()
+endif()
 if(learning_tests)
   # With a PASS_REGULAR_EXPRESSION the exit status does not count.
   set_tests_properties(${learning_tests} PROPERTIES LABELS unit TIMEOUT 600
-                                                    FAIL_REGULAR_EXPRESSION "(train_vae|train_wgan_gp|dqn_cartpole|ddpg_pendulum|train_dcgan|train_facade): ")
+                                                    FAIL_REGULAR_EXPRESSION "(train_vae|train_wgan_gp|dqn_cartpole|ddpg_pendulum|train_dcgan|train_facade|train_wavenet|generate): ")
 endif()
