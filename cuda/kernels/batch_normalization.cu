@@ -216,6 +216,7 @@ struct Made {
 template <class T, int V>
 __device__ __forceinline__ void update_running(const Channels<T>& channels, const Running& running, int pack) {
   const double rows = static_cast<double>(channels.rows);
+#pragma unroll 1
   for (int v = 0; v < V; ++v) {
     const int64_t c = static_cast<int64_t>(pack) * V + v;
     T mean, var;
