@@ -148,9 +148,9 @@ struct Optimizer::Impl {
   std::vector<Parameter*> all_parameters() const;
   /// Finds the target's parameters. Throws StateError when another optimizer has taken some.
   void refresh();
-  /// Gives kernels their numbers; whether one must compute them from the schedule.
-  bool write_numbers(GroupNumbers& to, const Device& device, int64_t t, const Hyperparameters* overrides,
-                     bool is_counted_on_device) const;
+  /// Gives kernels their numbers; a method that is still scheduled has them computed by the device.
+  detail::StepMethod write_numbers(GroupNumbers& to, const Device& device, int64_t t, const Hyperparameters* overrides,
+                                   bool is_counted_on_device) const;
   /// Before gradients are prepared: parameters without one get zeros there.
   void warn_of_unused_gradients();
   void warn_of_stray_links();

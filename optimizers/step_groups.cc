@@ -85,7 +85,6 @@ Optimizer::Impl::Group& Optimizer::Step::group(size_t index) {
 
 void Optimizer::Step::launch_groups() {
   const size_t states = self_.state_names().size();
-  const detail::StepMethod method = self_.method();
   for (Group& group : impl_.groups) {
     Impl::GroupNumbers& numbers = *group.numbers;
     const size_t n = group.members.size();
@@ -99,7 +98,9 @@ void Optimizer::Step::launch_groups() {
       for (size_t k = 0; k < states; ++k) keep(group.arrays[(1 + k) * n + i], entries_[member].rule->states[k]);
       if (!group.copies.empty()) keep(group.copies[i], copy(member));
     }
-    if (impl_.write_numbers(numbers, group.device, group.t, group.overrides, group.source != nullptr)) {
+    const detail::StepMethod method =
+        impl_.write_numbers(numbers, group.device, group.t, group.overrides, group.source != nullptr);
+    if (method.is_scheduled()) {
       method.launch_numbers({group.device, numbers.schedule.array, group.source->skipped_on(group.device),
                              numbers.numbers.to_be_computed(group.device)});
     }
@@ -118,8 +119,8 @@ void Optimizer::Step::launch_groups() {
   if (record_ != nullptr) record_->add_groups(*this);
 }
 
-bool Optimizer::Impl::write_numbers(GroupNumbers& to, const Device& device, int64_t t, const Hyperparameters* overrides,
-                                    bool is_counted_on_device) const {
+detail::StepMethod Optimizer::Impl::write_numbers(GroupNumbers& to, const Device& device, int64_t t,
+                                                  const Hyperparameters* overrides, bool is_counted_on_device) const {
   // The optimizer's own members stand in for the parameter's while the numbers are computed.
   struct Saved : std::vector<std::pair<double*, double>> {
     ~Saved() {
@@ -135,15 +136,18 @@ bool Optimizer::Impl::write_numbers(GroupNumbers& to, const Device& device, int6
       own = *value;
     });
   }
-  const detail::StepMethod now = self->method();
-  const bool is_computed = is_counted_on_device && now.is_scheduled();
-  detail::StepMethod method = is_computed ? now : now.at(t);
+  detail::StepMethod method = self->method();
+  if (!is_counted_on_device) method.advance_to(t);
   if (!std::all_of(method.numbers, method.numbers + method.count, [](double value) { return std::isfinite(value); })) {
     self->check_hyperparameters();  // names the one that is not, if that is the reason
   }
-  if (is_computed) method.numbers[method.count++] = static_cast<double>(t);
-  (is_computed ? to.schedule : to.numbers).write(device, method.numbers, method.count);
-  return is_computed;
+  if (method.is_scheduled()) {
+    method.numbers[method.count++] = static_cast<double>(t);
+    to.schedule.write(device, method.numbers, method.count);
+  } else {
+    to.numbers.write(device, method.numbers, method.count);
+  }
+  return method;
 }
 
 }  // namespace kusari

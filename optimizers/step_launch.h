@@ -90,20 +90,22 @@ struct StepMethod {
     StepMethod method{.launch = launch};
     method.write(schedule);
     static_assert(sizeof(Schedule) < sizeof(numbers), "a count is written behind it");
-    method.advance = [](const StepMethod& from, double t) {
+    method.advance = [](StepMethod& self, double t) {
       Schedule written;
-      std::memcpy(&written, from.numbers, sizeof written);
-      return constant(written(t), from.launch);
+      std::memcpy(&written, self.numbers, sizeof written);
+      self.write(written(t));
     };
     method.launch_numbers = [](const NumbersLaunch& numbers) { numbers.run<Schedule>(); };
     return method;
   }
   bool is_scheduled() const noexcept { return advance != nullptr; }
-  /// With the numbers of step t.
-  StepMethod at(int64_t t) const { return is_scheduled() ? advance(*this, static_cast<double>(t)) : *this; }
+  /// Gets the numbers of step t, which is then all that it has.
+  void advance_to(int64_t t) {
+    if (is_scheduled()) std::exchange(advance, nullptr)(*this, static_cast<double>(t));
+  }
 
   Launch launch;
-  StepMethod (*advance)(const StepMethod& from, double t) = nullptr;
+  void (*advance)(StepMethod& self, double t) = nullptr;
   void (*launch_numbers)(const NumbersLaunch& numbers) = nullptr;
   size_t count = 0;
   double numbers[kMostNumbers] = {};  // the first `count`: what the kernel, or the schedule, has for members

@@ -162,9 +162,9 @@ void Optimizer::StepRecord::count_attempts() {
 void Optimizer::StepRecord::write_numbers() {
   for (const Launch& launch : launches_) {
     Impl::GroupNumbers& numbers = *launch.numbers;
-    const bool is_computed = impl_->write_numbers(numbers, launch.device, launch.clock->t_and_skipped(),
-                                                  launch.overrides, launch.is_counted_on_device);
-    if (is_computed) numbers.numbers.to_be_computed(launch.device);
+    const detail::StepMethod method = impl_->write_numbers(numbers, launch.device, launch.clock->t_and_skipped(),
+                                                           launch.overrides, launch.is_counted_on_device);
+    if (method.is_scheduled()) numbers.numbers.to_be_computed(launch.device);
     if (launch.host_scale != 1) numbers.host_scale.write(launch.device, &launch.host_scale, 1);
   }
 }

@@ -1,0 +1,3 @@
+#pragma once
+
+#include <chrono>  // in no header of all

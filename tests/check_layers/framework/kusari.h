@@ -1,0 +1,3 @@
+#pragma once
+
+#include "kusari/framework/core/timer.h"
