@@ -21,7 +21,7 @@ macro(kusari_find name choice)
   endif()
 endmacro()
 
-kusari_find(ONEDNN "${KUSARI_ONEDNN}" Dnnl 2.6)
+kusari_find(ONEDNN "${KUSARI_ONEDNN}" Dnnl 2.6 MODULE)
 kusari_find(CURL "${KUSARI_CURL}" CURL)
 kusari_find(JPEG "${KUSARI_JPEG}" JPEG)
 kusari_find(PNG "${KUSARI_PNG}" PNG)

@@ -2,8 +2,10 @@
 # kusari-tools. `cmake --build --preset release --target kusari kusari_onnx kusari_inference kusari-inspect kusari-run` builds
 # all that they hold.
 
-# They hold neither examples nor tests.
-set(CMAKE_SKIP_INSTALL_ALL_DEPENDENCY ON)
+# They hold neither examples nor tests, so that these need not be built before an installation where there are any.
+if(KUSARI_BUILD_TESTS OR KUSARI_BUILD_EXAMPLES)
+  set(CMAKE_SKIP_INSTALL_ALL_DEPENDENCY ON)
+endif()
 
 set(CPACK_GENERATOR DEB)
 set(CPACK_COMPONENTS_ALL library dev tools)
@@ -13,6 +15,7 @@ set(CPACK_PACKAGE_DESCRIPTION_SUMMARY "${PROJECT_DESCRIPTION}")
 set(CPACK_RESOURCE_FILE_LICENSE "${CMAKE_CURRENT_SOURCE_DIR}/LICENSE")
 set(CPACK_PACKAGING_INSTALL_PREFIX /usr)
 set(CPACK_DEB_COMPONENT_INSTALL ON)
+set(CPACK_STRIP_FILES ON)
 set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
 set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
 set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS_PRIVATE_DIRS "${CMAKE_CURRENT_BINARY_DIR}")  # of our own libraries nobody asks
