@@ -5,6 +5,7 @@
 #include <string>
 #include <utility>
 
+#include "kusari/framework/core/error.h"
 #include "kusari/framework/core/kernel.h"
 #include "kusari/framework/kernels/sum_rows.h"
 #include "kusari/optimizers/conversions.h"
@@ -145,6 +146,12 @@ double DividedGradients::finish() {
   double waited = 0;
   for (size_t i = 0; i < started_; ++i) {
     Bucket& bucket = *buckets_[i];
+    for (const Bucket::Piece& piece : bucket.pieces) {
+      if (piece.parameter->node()->grad == nullptr) continue;
+      throw StateError("Optimizer::update: the gradient of '" + piece.parameter->name() +
+                       "' has changed after it was sent to the other processes: leave out Sharding::kGradients for "
+                       "such models");
+    }
     if (bucket.ticket != nullptr) {
       waited += group_.wait(*bucket.ticket, {kReduceScatter}, bucket.number);
       take_sum(bucket);

@@ -39,7 +39,8 @@ class DividedGradients {
   /// They must be started in their order.
   void start(size_t bucket);
   void look();
-  /// Waits for all that was started; seconds of waiting.
+  /// Waits for all that was started; seconds of waiting. Throws StateError when a parameter has got a gradient since it
+  /// was sent.
   double finish();
 
   /// This rank's part of a gradient, its elements in a row.
