@@ -17,7 +17,9 @@
 #include "kusari/framework/core/input_file.h"
 #include "kusari/framework/core/log.h"
 #include "kusari/framework/core/storage.h"
+#include "kusari/framework/core/tuning.h"
 #include "kusari/framework/core/version.h"
+#include "kusari/framework/kernels/rows.h"
 #include "kusari/framework/static_graph/passes/dependencies.h"
 
 namespace kusari::inference {
@@ -91,6 +93,16 @@ void add_view(ContentHash& hash, const View& view) {
   hash.add_number(view.offset);
 }
 
+/// Options of a kernel. Those with addresses in them, or gaps, are a miss in another process.
+void add_options(ContentHash& hash, const Step& step, const graphs::Operand& operand) {
+  if (step.id.index != kernel_id<kernels::TakeRows>().index || operand.bytes.size() != sizeof(kernels::RowLookup))
+    return hash.add(operand.bytes.data(), operand.bytes.size());
+  kernels::RowLookup lookup;  // its text is for errors
+  std::memcpy(&lookup, operand.bytes.data(), sizeof(lookup));
+  hash.add_number(lookup.has_ignored);
+  hash.add_number(lookup.ignored);
+}
+
 void append_number(std::string& text, uint64_t value) {
   text.append(reinterpret_cast<const char*>(&value), sizeof(value));
 }
@@ -112,6 +124,14 @@ std::string header_of(const std::string& key, std::span<const size_t> sizes) {
   return header;
 }
 
+/// Of the choices of all sessions.
+std::string key_of_tunings() {
+  ContentHash hash;
+  hash.add(KUSARI_VERSION);
+  hash.add(processor());
+  return "tunings-" + hexadecimal(hash.digest());
+}
+
 }  // namespace
 
 std::string ConstantCache::key_of(const Program& program, const Sources& sources) {
@@ -124,7 +144,7 @@ std::string ConstantCache::key_of(const Program& program, const Sources& sources
     hash.add(step.fused);
     for (const graphs::Operand& operand : step.operands) {
       hash.add_number(operand.kind);
-      hash.add(operand.bytes.data(), operand.bytes.size());
+      add_options(hash, step, operand);
       hash.add_number(operand.views.size());
       for (const View& view : operand.views) add_view(hash, view);
     }
@@ -198,6 +218,26 @@ void ConstantCache::write(const std::string& key, std::span<const Array> arrays)
   } catch (const IoError& error) {
     log::warn(std::string("InferenceSession: constants are not cached: ") + error.what());
   }
+}
+
+void ConstantCache::restore_tunings() const {
+  const std::string key = key_of_tunings();
+  std::error_code failed;
+  const uintmax_t bytes = std::filesystem::file_size(path_of(key), failed);
+  const size_t none[] = {0};
+  const size_t before = header_of(key, none).size() + sizeof(uint64_t) * 2;
+  if (failed || bytes <= before) return;
+  const size_t sizes[] = {static_cast<size_t>(bytes) - before};
+  if (const auto found = read(key, sizes)) {
+    tuning::restore(std::string(static_cast<const char*>((*found)[0].raw_data()), sizes[0]));
+  }
+}
+
+void ConstantCache::keep_tunings() const {
+  const std::string choices = tuning::choices();
+  if (choices.empty()) return;
+  const Array bytes = from_host(choices.data(), {static_cast<int64_t>(choices.size())}, Dtype::uint8);
+  write(key_of_tunings(), {&bytes, 1});
 }
 
 }  // namespace kusari::inference

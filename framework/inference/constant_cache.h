@@ -30,6 +30,9 @@ class KUSARI_API ConstantCache {
   std::string path_of(const std::string& key) const;
   /// Arrays of bytes, as many as `sizes` tells; nothing where there is no such file that is whole.
   std::optional<std::vector<Array>> read(const std::string& key, std::span<const size_t> sizes) const;
+  /// The choices of config().autotune: takes those that are kept there, and keeps those of this process.
+  void restore_tunings() const;
+  void keep_tunings() const;
   /// Writes arrays of bytes. What the file system refuses is a warning.
   void write(const std::string& key, std::span<const Array> arrays) const;
 

@@ -36,7 +36,8 @@ struct InferenceSessionOptions {
   bool release_parameters = false;
   /// A folder, made if needed, for files with what is computed of parameters alone (folded, turned and cast weights):
   /// the next session of the same parameters on a processor with the same instruction set, in this process or another,
-  /// reads them. What cannot be read or is damaged is computed and written again. CPU alone. Empty: none.
+  /// reads them. With config().autotune also what that has chosen, when the session ends. What cannot be read or is
+  /// damaged is computed and written again. CPU alone. Empty: none.
   std::string cache = {};
   int max_plans = 8;  ///< kinds of inputs for which a recording is kept; the least recently used one goes
   StaticGraphPasses passes = {};

@@ -10,6 +10,7 @@
 #include "kusari/framework/core/environment.h"
 #include "kusari/framework/core/error.h"
 #include "kusari/framework/core/graph_capture.h"
+#include "kusari/framework/core/log.h"
 #include "kusari/framework/core/memory.h"
 #include "kusari/framework/core/profiler.h"
 #include "kusari/framework/core/type_name.h"
@@ -145,10 +146,19 @@ Session::Session(CallableModel model, InferenceSessionOptions options)
   } else if (!config().use_static_graph || config().debug) {
     always_plain_ = config().debug ? "config().debug is on" : "config().use_static_graph is off";
   }
+  keeps_tunings_ = constants_.cache().is_on() && config().autotune;
+  if (keeps_tunings_) constants_.cache().restore_tunings();
   prepare();
 }
 
-Session::~Session() = default;
+Session::~Session() {
+  if (!keeps_tunings_) return;
+  try {
+    constants_.cache().keep_tunings();
+  } catch (const std::exception& error) {  // of memory
+    log::warn(prefix() + "what autotune chose is not cached: " + error.what());
+  }
+}
 
 void Session::check_options() const {
   if (options_.max_plans < 1) {

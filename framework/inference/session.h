@@ -100,6 +100,7 @@ class Session {
   bool is_released_ = false;  ///< the model is gone
   std::string always_plain_;  ///< why nothing is recorded at all, or empty
   ConstantPool constants_;
+  bool keeps_tunings_ = false;  ///< what autotune chooses, in the cache
 
   mutable ForkSafeMutex mutex_;  // of what follows
   uint64_t uses_ = 0;

@@ -8,6 +8,7 @@
 
 #include <doctest/doctest.h>
 
+#include "kusari/framework/core/tuning.h"
 #include "kusari/framework/inference/inference_session.h"
 #include "kusari/tests/inference/inference_testing.h"
 #include "kusari/tests/scratch_directory.h"
@@ -96,6 +97,29 @@ TEST_CASE("InferenceSession: a file of the cache that is not whole or another's 
   CHECK(content_of(path) == whole);
   CHECK(files_of(cached.folder).size() == 1);
   CHECK(cached.run());
+}
+
+TEST_CASE("InferenceSession: what autotune chose is in the cache") {
+  CachedMlp cached;
+  const std::string problem = "test.constant_cache/1 a problem";
+  tuning::keep(problem, "one");
+  cached.run();
+  for (const std::string& path : files_of(cached.folder)) CHECK(path.find("tunings") == std::string::npos);
+  const auto autotune = using_config(&Config::autotune, true);
+  cached.run();
+  tuning::keep(problem, "another");
+  cached.run();
+  CHECK(tuning::find(problem) == "one");
+
+  tuning::keep(problem, "another");
+  for (const std::string& path : files_of(cached.folder)) {
+    if (path.find("tunings") == std::string::npos) continue;
+    std::string other = content_of(path);
+    other.back() = static_cast<char>(other.back() ^ 1);
+    write(path, other);
+  }
+  cached.run();
+  CHECK(tuning::find(problem) == "another");
 }
 
 TEST_CASE("InferenceSession: a cache that cannot be written computes") {
