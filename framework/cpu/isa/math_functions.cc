@@ -2,4 +2,4 @@
 
 #include "kusari/framework/cpu/isa/pointwise_loop.h"
 
-KUSARI_POINTWISE_LOOPS(math_function_loops, KUSARI_MATH_FUNCTION_OPS)
+KUSARI_POINTWISE_LOOPS(math_function_loops, KUSARI_PLAIN_FUNCTION_OPS)
