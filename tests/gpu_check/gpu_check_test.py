@@ -73,7 +73,7 @@ def main():
 
         done, steps = run(build, scratch / "good", "--call", "1")
         expect(done.returncode == 0 and "READY" in done.stdout, "all passes", done.stdout, done.stderr)
-        expect(all(s["state"] == "passed" for s in steps.values()) and len(steps) == 5, "states", steps)
+        expect(all(s["state"] == "passed" for s in steps.values()) and len(steps) == 6, "states", steps)
 
         # Another call fills the same table. compute-sanitizer is refused; the accuracy of one example is too small.
         refused = 'echo "========= Error: Target application terminated before first instrumented API call"; exit 1'
