@@ -17,7 +17,8 @@ std::span<const char* const> MSVAG::state_names() const noexcept {
 }
 
 detail::StepMethod MSVAG::method() const {
-  return detail::StepMethod::scheduled(kernels::MsvagSchedule{lr, beta, eta, weight_decay_rate});
+  return detail::StepMethod::scheduled(kernels::MsvagSchedule{lr, beta, eta, weight_decay_rate},
+                                       detail::run_step<kernels::MsvagStep>);
 }
 
 }  // namespace kusari::optimizers
