@@ -302,12 +302,15 @@ bool added_by_cudnn(const Problem& p) {
   return by_cudnn({p.pass, p.geometry, p.x, w, y, p.bias, true}, {}, p.w);
 }
 
+// Engines with sums or a normalized load do not say that they are on tensor cores, though they are made for them.
+bool allows_fused_engines() { return config().use_cudnn != Use::never && config().use_cudnn_tensor_core != Use::never; }
+
 // y and its sums in cuDNN's kernel. False, having done nothing, where that is not to be had: with cuDNN 9 it is for
 // float16 on cards from Ampere to Hopper and the first Blackwells.
 bool summed_by_cudnn(const Problem& p) {
   const Use use = config().use_cudnn;
   const Dtype dtype = p.x.dtype();
-  if (use == Use::never || dtype != Dtype::float16 || !has_size_for_cudnn(p)) return false;
+  if (!allows_fused_engines() || dtype != Dtype::float16 || !has_size_for_cudnn(p)) return false;
   if (p.y.dtype() != dtype || !p.y.is_channels_last()) return false;
   const Array x = densified(p.x, dtype), w = prepared_weights(p.w, dtype, p.geometry.weights_are_fixed);
   if (use == Use::automatic && depthwise_supported(p.geometry, x, w, p.y)) return false;
@@ -356,7 +359,7 @@ void convolution_filter_grad(Params<kernels::Convolution> geometry, In x, In gy,
 }
 
 bool is_for_cudnn(const Problem& p) {
-  if (config().use_cudnn == Use::never || !has_size_for_cudnn(p)) return false;
+  if (!allows_fused_engines() || !has_size_for_cudnn(p)) return false;
   for (const Array* const a : {&p.x, &p.w, &p.y}) {
     if (a->dtype() != Dtype::float16 || !a->is_channels_last() || a->size() == 0) return false;
   }
@@ -382,7 +385,7 @@ bool filter_grad_loaded(const kernels::Convolution& geometry, const Array& x, co
 
 bool has_loaded_plans(const kernels::Convolution& geometry, int device, const Shape& x, const Shape& w,
                       const Shape& y) {
-  if (config().use_cudnn == Use::never) return false;
+  if (!allows_fused_engines()) return false;
   Context& context = Context::of(device);
   for (const ConvolutionPass pass : {ConvolutionPass::forward, ConvolutionPass::filter_grad}) {
     ConvolutionKey key = convolution_key(pass, geometry, x, w, y, Dtype::float16);

@@ -1,8 +1,11 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 
+#include "kusari/cuda/libraries/cudnn_plan.h"
+#include "kusari/framework/core/error.h"
 #include "kusari/framework/core/workspace_limit.h"
 
 namespace kusari::cuda {
@@ -45,5 +48,14 @@ inline constexpr Card kCards[] = {
     {"NVIDIA B200", 1000, 148, 191448580096, 232448, 2048, 32, 1965000, 3996000, 132644864},
     {"NVIDIA GeForce RTX 5090", 1200, 170, 34190917632, 101376, 1536, 24, 2407000, 14001000, 100663296}};
 inline constexpr int kH200 = 3;
+
+/// What cuDNN takes for the card; nothing where this cuDNN takes no description.
+inline std::optional<CudnnDescriptor> described(const Card& card) {
+  try {
+    return describe_device(card.description());
+  } catch (const DeviceError&) {
+    return std::nullopt;
+  }
+}
 
 }  // namespace kusari::cuda

@@ -6,7 +6,6 @@
 #include <doctest/doctest.h>
 
 #include "kusari/cuda/libraries/cudnn_route.h"
-#include "kusari/framework/core/error.h"
 #include "kusari/framework/links/model/resnet.h"
 #include "kusari/tests/cudnn/cards.h"
 #include "kusari/tests/cudnn/model_convolutions.h"
@@ -54,14 +53,6 @@ Count count_plans(const std::vector<ModelConvolution>& convolutions, Dtype dtype
     if (!uses_tensor_cores(*route.plan)) CHECK_FALSE(has_tensor_cores(key, target));
   }
   return count;
-}
-
-std::optional<CudnnDescriptor> described(const Card& card) {
-  try {
-    return describe_device(card.description());
-  } catch (const DeviceError&) {
-    return std::nullopt;
-  }
 }
 
 }  // namespace
