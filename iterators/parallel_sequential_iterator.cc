@@ -43,7 +43,8 @@ Array ParallelSequentialIterator::words_at(int64_t time) const {
   const int64_t n = words_.size();
   const auto size = static_cast<size_t>(itemsize(words_.dtype()));
   const int64_t first = options_.shard.rank, step = options_.shard.size;
-  const Array result = empty({(batch_size_ - first + step - 1) / step}, words_.dtype());
+  const int64_t rows = batch_size_ > first ? (batch_size_ - first - 1) / step + 1 : 0;
+  const Array result = empty({rows}, words_.dtype());
   for (int64_t row = 0; row < result.size(); ++row) {
     const int64_t b = first + row * step;
     const int64_t begin = n / batch_size_ * b + n % batch_size_ * b / batch_size_;  // b n / batch_size

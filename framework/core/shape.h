@@ -6,7 +6,6 @@
 #include <iterator>
 #include <span>
 #include <string>
-#include <type_traits>
 
 #include "kusari/framework/core/export.h"
 
@@ -22,10 +21,10 @@ class KUSARI_API Dims {
 
   constexpr Dims() noexcept = default;
   Dims(std::initializer_list<int64_t> values) : Dims(values.begin(), values.end()) {}
-  // A template, so that no other argument is tried as a span, which takes the compiler long.
-  template <class T>
-  requires std::is_same_v<const T, const int64_t>
-  explicit Dims(std::span<T> values) : Dims(values.data(), values.data() + values.size()) {}
+  /// Of std::vector, std::array or std::span. Not a span alone, which the compiler would try to make of every argument.
+  template <class Range>
+  requires requires(const Range& range) { range.data() + range.size() - static_cast<const int64_t*>(range.data()); }
+  explicit Dims(const Range& range) : Dims(range.data(), range.data() + range.size()) {}
   template <class It>
   Dims(It first, It last) {
     for (; first != last; ++first) push_back(static_cast<int64_t>(*first));

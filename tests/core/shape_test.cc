@@ -1,11 +1,26 @@
 #include "kusari/framework/core/shape.h"
 
+#include <array>
+#include <cstdint>
+#include <span>
+#include <vector>
+
 #include <doctest/doctest.h>
 
 #include "kusari/framework/core/error.h"
 
 namespace kusari {
 namespace {
+
+TEST_CASE("Shape of a vector, an array or a span") {
+  const std::vector<int64_t> sizes = {2, 3};
+  const std::array<int64_t, 2> same = {2, 3};
+  CHECK(Shape(sizes) == Shape{2, 3});
+  CHECK(Shape(same) == Shape{2, 3});
+  CHECK(Shape(std::span<const int64_t>(sizes)) == Shape{2, 3});
+  CHECK(Shape(std::vector<int64_t>()) == Shape{});
+  CHECK_THROWS_AS(Shape(std::vector<int64_t>(9, 1)), ValueError);
+}
 
 TEST_CASE("shapes hold their sizes inline") {
   Shape shape{2, 3};
