@@ -23,14 +23,14 @@ using kernels::Relu;
 using kernels::Sigmoid;
 
 /// Images that are scaled by what two small layers make of their means.
-struct Net {
+struct ExcitedNet {
   ProgramBuilder b;
   Shape images;
   int64_t width;
   std::vector<View> drawn;
   View x, y;
 
-  Net(const Shape& shape, int64_t inner) : images{shape}, width{inner} {
+  ExcitedNet(const Shape& shape, int64_t inner) : images{shape}, width{inner} {
     x = draw(b.input(shape));
     y = b.result(shape);
   }
@@ -111,7 +111,7 @@ TEST_CASE("fuse_excitation: convolutions, before and after functions went into t
         CAPTURE(to_string(images));
         CAPTURE(is_fused);
         CAPTURE(has_bias);
-        Net net(images, 4);
+        ExcitedNet net(images, 4);
         const View inner = net.b.pointwise(Relu{}, net.convolved(net.pooled(), 4, has_bias));
         const View outer = net.convolved(inner, images[1], has_bias);
         net.scale(has_bias ? net.b.pointwise(Sigmoid{}, outer) : net.b.pointwise(kernels::HardSigmoid{0.2, 0.5}, outer),
@@ -126,7 +126,7 @@ TEST_CASE("fuse_excitation: convolutions, before and after functions went into t
 
 TEST_CASE("fuse_excitation: products") {
   for (const bool transb : {false, true}) {
-    Net net({2, 8, 4, 4}, 3);
+    ExcitedNet net({2, 8, 4, 4}, 3);
     const View inner = net.b.pointwise(kernels::Silu{}, net.multiplied(net.pooled(), 3, transb));
     net.scale(net.b.pointwise(Sigmoid{}, net.multiplied(inner, 8, transb)), transb);
     net.check_fused();
@@ -134,7 +134,7 @@ TEST_CASE("fuse_excitation: products") {
 }
 
 TEST_CASE("fuse_excitation leaves what it may not change") {
-  Net net({2, 8, 4, 4}, 3);
+  ExcitedNet net({2, 8, 4, 4}, 3);
   SUBCASE("somebody else reads the means") {
     const View means = net.pooled();
     net.scale(net.convolved(net.convolved(means, 3, true), 8, true), false);
