@@ -351,6 +351,13 @@ links::AnchorGrid Draw::draw(As<links::AnchorGrid>, const char* name) {
   return links::AnchorGrid({.levels = {2}, .octaves = 1, .ratios = {1}});
 }
 
+links::ConvolutionND Draw::draw(As<links::ConvolutionND>, const char*) {
+  const auto ndim = static_cast<int>(1 + random_.below(3));
+  const auto some = [&](uint64_t most) { return 1 + static_cast<int64_t>(random_.below(most)); };
+  const int64_t in_channels = random_.chance(0.5) ? kInfer : some(8);
+  return links::ConvolutionND(ndim, in_channels, some(8), some(4));
+}
+
 links::AnchorCoder Draw::draw(As<links::AnchorCoder>, const char* name) {
   const links::AnchorGrid grid = make<links::AnchorGrid>(name);
   return links::AnchorCoder(grid, 1 + static_cast<int64_t>(random_.below(64)),
