@@ -182,9 +182,15 @@ bool padded_by_cudnn(const Problem& p, const Shape& missing, const Epilogue& epi
   return true;
 }
 
+// Numbers of channels lie behind each other, and cuDNN wants the second ones aligned as well.
+bool has_aligned_channels(const Shape& x, const Shape& y, bool has_sums, bool has_load) {
+  return (!has_sums || y[1] % 4 == 0) && (!has_load || x[1] % 8 == 0);
+}
+
 // x, w and y are dense and channels-last, of one dtype. False, having done nothing, where cuDNN has no plan. `kept`:
 // the weights that w was made of.
 bool by_cudnn(const Problem& p, const Epilogue& epilogue, const Array& kept) {
+  if (!has_aligned_channels(p.x.shape(), p.y.shape(), p.sums != nullptr, p.load != nullptr)) return false;
   const Shape missing = missing_behind(p);
   if (std::any_of(missing.begin(), missing.end(), [](int64_t n) { return n < 0; })) return false;
   if (std::any_of(missing.begin(), missing.end(), [](int64_t n) { return n > 0; })) {
@@ -385,7 +391,7 @@ bool filter_grad_loaded(const kernels::Convolution& geometry, const Array& x, co
 
 bool has_loaded_plans(const kernels::Convolution& geometry, int device, const Shape& x, const Shape& w,
                       const Shape& y) {
-  if (!allows_fused_engines()) return false;
+  if (!allows_fused_engines() || !has_aligned_channels(x, y, true, true)) return false;
   Context& context = Context::of(device);
   for (const ConvolutionPass pass : {ConvolutionPass::forward, ConvolutionPass::filter_grad}) {
     ConvolutionKey key = convolution_key(pass, geometry, x, w, y, Dtype::float16);

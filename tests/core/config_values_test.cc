@@ -86,7 +86,8 @@ std::vector<Setting> settings() {
       number("CHAINER_SEED", "0", kMax),
   };
   for (const char* variable :
-       {"KUSARI_CUDA_GRAPHS", "KUSARI_DISTRIBUTED_DEBUG", "KUSARI_MEMORY_POOL", "KUSARI_NVTX", "KUSARI_STATIC_GRAPH"}) {
+       {"KUSARI_CONVOLUTION_SUMS", "KUSARI_CUDA_GRAPHS", "KUSARI_DISTRIBUTED_DEBUG", "KUSARI_MEMORY_POOL",
+        "KUSARI_NORMALIZATION_MASKS", "KUSARI_NORMALIZED_CONVOLUTIONS", "KUSARI_NVTX", "KUSARI_STATIC_GRAPH"}) {
     all.push_back({variable, kFlags, is_flag, {"0 or 1"}});
   }
   for (const std::string prefix : {"KUSARI_", "CHAINER_"}) {

@@ -139,7 +139,7 @@ TEST_CASE("normalization fusions: images that are not aligned for packs have a m
   for (const Dtype dtype : kStorages) {
     Inputs in(*device, {2, 16, 6, 6}, dtype, Layout::channels_last);
     const Array block = empty({in.x.size() + 1}, dtype, *device);
-    const Array shifted = block.slice(0, 1, block.size()).reshape({2, 6, 6, 16}).transpose({0, 3, 1, 2});
+    const Array shifted = block.slice(0, 1, in.x.size()).reshape({2, 6, 6, 16}).transpose({0, 3, 1, 2});
     const Normalized plain = in.fused(options, true, Array(), true);
     shifted.copy_from(in.x);
     in.x = shifted;
@@ -361,7 +361,7 @@ std::vector<double> trained(const Device& device, DtypePolicy policy, const Fusi
     parameter->array().copy_from(uniform_array(shape, -limit, limit, parameter->dtype(), seed++));
   }
   model.to(device);
-  const Array x = uniform_array({4, 3, 8, 8}, -1, 1, get_dtype(), 1).to_device(device);
+  const Array x = uniform_array({4, 3, 32, 32}, -1, 1, get_dtype(), 1).to_device(device);
   const Array t = array(std::vector<int64_t>{1, 3, 5, 7}, {4}).astype(Dtype::int32).to_device(device);
   std::vector<double> results;
   const Variable loss = F::softmax_cross_entropy(model(Variable(x, false)), Variable(t, false));
@@ -386,7 +386,7 @@ TEST_CASE("normalization fusions: a residual network has the same loss and gradi
     const std::vector<double> fused = trained(*device, policy, {});
     REQUIRE(plain.size() == fused.size());
     REQUIRE(plain.size() > 40);
-    const double tolerance = policy == mixed16 ? 0.02 : 0.1;
+    const double tolerance = policy == mixed16 ? 0.06 : 0.1;
     for (size_t i = 0; i < plain.size(); ++i) {
       CAPTURE(i);
       CHECK(fused[i] == doctest::Approx(plain[i]).epsilon(tolerance));
