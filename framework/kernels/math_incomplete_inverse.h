@@ -76,6 +76,12 @@ KUSARI_HOST_DEVICE double betaincinv(double a, double b, double p) {
   return u < -699.0 ? 0.0 : 1.0 / (1.0 + exp(-u));
 }
 
+/// Whether at least the share p of a Poisson distribution lies up to k.
+template <class T>
+KUSARI_HOST_DEVICE bool poisson_reaches(double k, double mean, T p) {
+  return static_cast<T>(gammaincc(k + 1.0, mean)) >= p;
+}
+
 /// The first number k of a Poisson distribution of mean `lam` up to which at least the share p lies, as gammaincc of
 /// the type T tells it; for finite lam >= 0 and p in [0, 1], otherwise NaN.
 template <class T>
@@ -84,21 +90,20 @@ KUSARI_HOST_DEVICE T poisson_quantile(T lam, T p) {
   if (lam == T{0} || p == T{0}) return T{0};
   if (p == T{1}) return Real<T>::kInfinity;
   const double mean = lam;
-  const auto is_reached = [&](double k) { return static_cast<T>(gammaincc(k + 1.0, mean)) >= p; };
   double width = 1.0 + 0.1 * sqrt(mean), high = max(0.0, floor(mean + ndtri(static_cast<double>(p)) * sqrt(mean)));
   double low = high;  // then: not reached at low, but at high
-  for (; low >= 0.0 && is_reached(low); width *= 2.0) {
+  for (; low >= 0.0 && poisson_reaches(low, mean, p); width *= 2.0) {
     high = low;
     low = low == 0.0 ? -1.0 : max(0.0, floor(low - width));
   }
-  for (; high == low || (low >= 0.0 && !is_reached(high)); width *= 2.0) {
+  for (; high == low || (low >= 0.0 && !poisson_reaches(high, mean, p)); width *= 2.0) {
     low = high;
     high = ceil(high + width);
   }
   while (high - low > 1.0) {
     const double middle = floor(low + 0.5 * (high - low));
     if (middle == low || middle == high) break;  // from 2^53 on
-    (is_reached(middle) ? high : low) = middle;
+    (poisson_reaches(middle, mean, p) ? high : low) = middle;
   }
   return static_cast<T>(high);
 }

@@ -2,7 +2,10 @@
 // other ranks when it runs, and what they do must agree: the operation, its size and dtype, its place in the order, and
 // whether a graph has it.
 
+// The library looks for these names as it does in NCCL's.
+#pragma GCC visibility push(default)
 #include <nccl.h>
+#pragma GCC visibility pop
 
 #include <chrono>
 #include <condition_variable>

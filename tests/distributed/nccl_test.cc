@@ -6,6 +6,7 @@
 #include <doctest/doctest.h>
 
 #include "kusari/framework/core/backend.h"
+#include "kusari/framework/core/config.h"
 #include "kusari/framework/core/error.h"
 #include "kusari/framework/core/random.h"
 #include "kusari/framework/distributed/multi_node_optimizer.h"
@@ -161,6 +162,7 @@ std::vector<Outcome> train(const Training& training) {
   random::seed(17);
   return on_ranks<Outcome>(kRanks, [&](Communicator& world) {
     const Communicator comm(world.shared_group(), training.communicator, {.allreduce_grad_dtype = training.wire});
+    const auto in_full = using_config(&Config::use_tf32, false);  // as the processor computes
     const Device device = training.on_device ? get_device("cuda:" + std::to_string(comm.rank())) : Device();
     auto model = links::classifier(TestMlp());
     model.to(device);

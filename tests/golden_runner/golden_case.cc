@@ -26,7 +26,7 @@ std::vector<std::string> Case::names(const char* field) const {
 
 Tolerance Case::tolerance(const std::string& key) const {
   // Two rounded operands are off by 2^-11 of themselves each; what follows a product may make a few times that of it.
-  constexpr double kTf32 = 8 * 0x1p-11;
+  constexpr double kTf32 = 16 * 0x1p-11;
   const double of_largest = config().use_tf32 && dtype() == Dtype::float32 ? kTf32 : 0;
   if (const auto tol = json_.find("tol"); tol != json_.end()) {
     if (const auto own = tol->find(key); own != tol->end()) return {own->at(0), own->at(1), of_largest};
