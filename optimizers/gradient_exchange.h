@@ -114,7 +114,8 @@ class KUSARI_API GradientExchange : public std::enable_shared_from_this<Gradient
   std::string obstacle() const;
   /// The same for this step alone: parameters have yet to be shared.
   bool must_share(std::span<Parameter* const> parameters) const;
-  enum class StaticStep : uint8_t { plain, recorded, replayed, forgotten };  ///< What becomes of a step.
+  /// What becomes of a step.
+  enum class StaticStep : uint8_t { plain, recorded, replayed, forgotten };
   /// Before the forward computation of a step that may be a static graph: hears from all ranks. All replay theirs if
   /// each can, and none of them otherwise; plain: it cannot be recorded either. `stage`: how far a device has got with
   /// a graph of its own of the recorded step, 0: there is none; ranks that are at different stages forget what is
