@@ -9,6 +9,7 @@
 #include "kusari/framework/core/config.h"
 #include "kusari/framework/core/error.h"
 #include "kusari/framework/inference/inference_session.h"
+#include "kusari/framework/kernels/array_operators.h"
 #include "kusari/framework/links/detection/efficientdet.h"
 #include "kusari/framework/links/detection/faster_rcnn.h"
 #include "kusari/framework/links/detection/retinanet.h"
