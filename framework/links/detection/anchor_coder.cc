@@ -206,9 +206,7 @@ Detections AnchorCoder::decode(const Array& loc, const Array& conf, const Anchor
   const auto min_size = static_cast<float>(options.min_size);
   const auto bottom = static_cast<float>(options.height > 0 ? options.height : static_cast<double>(height()));
   const auto right = static_cast<float>(options.width > 0 ? options.width : static_cast<double>(width()));
-  for (const detail::ScoredAnchor& candidate :
-       detail::best_scores({outputs.data<float>(), static_cast<size_t>(outputs.size())}, outputs.shape(1),
-                           state_->level_counts, options)) {
+  for (const detail::ScoredAnchor& candidate : detail::best_scores(outputs, state_->level_counts, options)) {
     const auto i = static_cast<size_t>(candidate.anchor);
     const int64_t own = is_shared ? 0 : candidate.label + (is_softmax ? 1 : 0);
     Box box = state_->decoded(i, codes.data<float>() + candidate.anchor * codes.shape(1) + 4 * own);

@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "kusari/framework/functions/detection/non_maximum_suppression.h"
+#include "kusari/framework/kernels/array_math.h"
 
 namespace kusari::links::detail {
 namespace {
@@ -28,6 +29,13 @@ class RowScores {
     // A little lower, because it only saves the exponential of most outputs.
     lowest_output_ = lowest_ < 1 ? std::log(lowest_ / (1 - lowest_)) - 0.01F : std::numeric_limits<float>::lowest();
   }
+
+  /// The highest output of each row, where a row can be passed over by it; otherwise undefined.
+  Array row_bounds(const Array& outputs) const {
+    return lowest_output_ > std::numeric_limits<float>::lowest() ? xp::max(outputs, 1) : Array();
+  }
+  /// Whether none of a row with this bound can pass. NaN, for there is one in the row, does not tell.
+  bool passes_over(float bound) const { return bound < lowest_output_; }
 
   void append(int64_t anchor, const float* row, std::vector<ScoredAnchor>& to) const {
     const size_t first = to.size();
@@ -108,15 +116,20 @@ Detections softly_suppressed(const Detections& found, const std::vector<int32_t>
 
 }  // namespace
 
-std::vector<ScoredAnchor> best_scores(std::span<const float> outputs, int64_t columns,
-                                      const std::vector<int64_t>& level_counts, const AnchorDecodeOptions& options) {
+std::vector<ScoredAnchor> best_scores(const Array& outputs, const std::vector<int64_t>& level_counts,
+                                      const AnchorDecodeOptions& options) {
+  const int64_t columns = outputs.shape(1);
   const RowScores scores(options, columns);
+  const Array bounds = scores.row_bounds(outputs);
+  const float* const bound = bounds.is_defined() ? bounds.data<float>() : nullptr;
+  const float* const rows = outputs.data<float>();
   std::vector<ScoredAnchor> all, level;
   int64_t anchor = 0;
   for (const int64_t count : level_counts) {
     level.clear();
     for (const int64_t end = anchor + count; anchor < end; ++anchor) {
-      scores.append(anchor, outputs.data() + anchor * columns, level);
+      if (bound != nullptr && scores.passes_over(bound[anchor])) continue;
+      scores.append(anchor, rows + anchor * columns, level);
     }
     const auto most = static_cast<size_t>(options.candidates);
     if (most > 0 && level.size() > most) {

@@ -1,9 +1,9 @@
 #pragma once
 
 #include <cstdint>
-#include <span>
 #include <vector>
 
+#include "kusari/framework/core/array.h"
 #include "kusari/framework/functions/detection/box.h"
 #include "kusari/framework/links/detection/anchor_coder.h"
 
@@ -16,10 +16,10 @@ struct ScoredAnchor {
   float score;
 };
 
-/// Those of a network's outputs (anchors, columns) that options.score_thresh, .best_class_only and .candidates let
-/// pass, in the order of the anchors. level_counts: the anchors of each level.
-std::vector<ScoredAnchor> best_scores(std::span<const float> outputs, int64_t columns,
-                                      const std::vector<int64_t>& level_counts, const AnchorDecodeOptions& options);
+/// Those of a network's outputs, (anchors, columns) of float32, contiguous, that options.score_thresh, .best_class_only
+/// and .candidates let pass, in the order of the anchors. level_counts: the anchors of each level.
+std::vector<ScoredAnchor> best_scores(const Array& outputs, const std::vector<int64_t>& level_counts,
+                                      const AnchorDecodeOptions& options);
 
 /// What is left of detections when of those of one group that lie on each other the best remain, best first, .limit of
 /// them.

@@ -36,10 +36,16 @@ Array rgb_bytes(const char* call, const Array& image) {
   if (!image.is_defined()) throw TypeError(std::string(call) + ": image is an undefined array");
   const Array hwc = to_bytes(call, image);
   const int64_t height = hwc.shape(0), width = hwc.shape(1), channels = hwc.shape(2);
+  if (channels == 3) return hwc.transpose({2, 0, 1});
   Array rgb = empty_strided({3, height, width}, {1, width * 3, 3}, Dtype::uint8);
-  const uint8_t* const in = hwc.data<uint8_t>();
-  uint8_t* const out = rgb.data<uint8_t>();
-  for (int64_t i = 0; i < rgb.size(); ++i) out[i] = in[i / 3 * channels + (channels == 1 ? 0 : i % 3)];
+  const uint8_t* in = hwc.data<uint8_t>();
+  uint8_t* out = rgb.data<uint8_t>();
+  const int64_t step = channels == 1 ? 0 : 1;
+  for (int64_t i = 0; i < height * width; ++i, in += channels, out += 3) {
+    out[0] = in[0];
+    out[1] = in[step];
+    out[2] = in[2 * step];
+  }
   return rgb;
 }
 

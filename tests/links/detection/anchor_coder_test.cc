@@ -231,6 +231,16 @@ TEST_CASE("AnchorCoder: classes with boxes of their own, small boxes, and levels
   CHECK(levels.decode(zeros({5, 4}), scores, {.min_size = 16, .nms_thresh = 1}).score.size() == 3);
 }
 
+TEST_CASE("AnchorCoder: an output that is no number hides no other of its anchor") {
+  const L::AnchorCoder coder = small_coder(AnchorMatching::retinanet);
+  const float none = std::numeric_limits<float>::quiet_NaN(), no = -9, yes = 2;
+  const Array conf = array<float>({none, yes, yes, none, none, none, no, no, no, yes, yes, no}, {6, 2});
+  for (const double threshold : {0.5, 0.05}) {
+    const Detections found = coder.decode(zeros({6, 4}), conf, {.score_thresh = threshold, .nms_thresh = 1});
+    CHECK(found.label == Labels{1, 0, 1, 0});
+  }
+}
+
 TEST_CASE("AnchorCoder: codes") {
   const std::vector<Box> bbox = {{2, 4, 14, 28}};
   const L::AnchorCoder coder = small_coder(AnchorMatching::retinanet, {.positive = 0.3, .negative = 0.3});
