@@ -71,6 +71,10 @@ void detail::make_multi_node(Optimizer& optimizer, const Communicator& communica
   exchange.overlaps = options.overlap || exchange.shards_gradients;
   exchange.double_buffering = options.double_buffering;
   exchange.parts = options.reproducible;
+  if (communicator.size() == 1 && exchange.parts == 0 && !exchange.double_buffering && !exchange.chainer_compatible) {
+    kusari::detail::attach_exchange(optimizer, nullptr);  // there is nothing to do together
+    return;
+  }
   kusari::detail::attach_exchange(optimizer,
                                   std::make_shared<GradientExchange>(group_of(communicator, exchange), exchange));
 }

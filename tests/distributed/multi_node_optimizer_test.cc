@@ -5,16 +5,21 @@
 #include <functional>
 #include <limits>
 #include <string>
+#include <type_traits>
 #include <vector>
 
 #include "kusari/framework/amp/grad_scaler.h"
 #include "kusari/framework/core/config.h"
 #include "kusari/framework/core/error.h"
 #include "kusari/framework/core/random.h"
+#include "kusari/framework/distributed/links/multi_node_batch_normalization.h"
 #include "kusari/framework/distributed/run_ranks.h"
+#include "kusari/framework/functions/array/get_item.h"
+#include "kusari/framework/functions/array/transpose.h"
 #include "kusari/framework/functions/math/basic_math.h"
 #include "kusari/framework/functions/math/sum.h"
 #include "kusari/framework/functions/noise/dropout.h"
+#include "kusari/framework/links/rnn/lstm.h"
 #include "kusari/framework/serializers/dictionary_message.h"
 #include "kusari/optimizers/adam.h"
 #include "kusari/optimizers/momentum_sgd.h"
@@ -31,6 +36,40 @@ using distributed::run_ranks;
 
 using Values = std::vector<double>;
 
+class TestLstm : public Chain {
+ public:
+  TestLstm() : lstm{*this, "lstm", 5, 12}, out{*this, "out", 12, 10} {}
+  /// x: (batch, times, 5).
+  Variable operator()(const Variable& x) {
+    lstm.reset_state();
+    const Variable hs = lstm.sequence(functions::transpose(x, {1, 0, 2}));
+    return out(functions::get_item(hs, {-1}));
+  }
+
+  Child<links::LSTM> lstm;
+  Child<links::Linear> out;
+};
+
+class TestNormalizedCnn : public Chain {
+ public:
+  explicit TestNormalizedCnn(const Communicator& comm)
+      : conv{*this, "conv", 3, 8, 3, {.stride = 2}}, bn{*this, "bn", 8, comm}, fc{*this, "fc", kInfer, 10} {}
+  Variable operator()(const Variable& x) { return fc(functions::relu(bn(conv(x)))); }
+
+  Child<links::Convolution2D> conv;
+  Child<distributed::MultiNodeBatchNormalization> bn;
+  Child<links::Linear> fc;
+};
+
+template <class Model>
+Model make_model(const Communicator& comm) {
+  if constexpr (std::is_constructible_v<Model, const Communicator&>) {
+    return Model(comm);
+  } else {
+    return Model();
+  }
+}
+
 /// Parameters of each rank after `steps` steps with its part of each batch of `n` examples.
 template <class Model, class Optimizer>
 std::vector<Values> train(int ranks, int64_t n, int steps, Shape shape, const std::function<Optimizer()>& make,
@@ -40,7 +79,7 @@ std::vector<Values> train(int ranks, int64_t n, int steps, Shape shape, const st
   random::seed(7);
   run_ranks(ranks, [&](Communicator& world) {
     const Communicator comm(world.shared_group(), communicator, options);
-    auto model = links::classifier(Model());
+    auto model = links::classifier(make_model<Model>(comm));
     auto optimizer = create_multi_node_optimizer(make(), comm);
     optimizer.setup(model);
     for (int step = 0; step < steps; ++step) {
@@ -66,6 +105,14 @@ TEST_CASE("multi-node optimizer: several ranks take the steps of one with the wh
       {"CNN, momentum",
        [&](int ranks) {
          return train<TestCnn, optimizers::MomentumSGD>(ranks, 13, 50, {3, 9, 9}, sgd);
+       }},
+      {"CNN with synchronized batch normalization, momentum",
+       [&](int ranks) {
+         return train<TestNormalizedCnn, optimizers::MomentumSGD>(ranks, 13, 50, {3, 9, 9}, sgd);
+       }},
+      {"LSTM, momentum",
+       [&](int ranks) {
+         return train<TestLstm, optimizers::MomentumSGD>(ranks, 13, 50, {6, 5}, sgd);
        }},
   };
   for (const Case& c : cases) {
