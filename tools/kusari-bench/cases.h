@@ -56,6 +56,9 @@ void static_overhead(const Settings& settings);
 void static_chain(const Settings& settings);
 /// The mean of 100 MB of float32 over ranks: those of mpirun, beside MPI_Allreduce, or two threads.
 void all_reduce(const Settings& settings);
+/// Training steps of small_mlp and of ResNet-18 for images of 32x32 on each rank of mpirun, whose gradients are
+/// exchanged; and, in turn with them, the same without an exchange.
+void exchange(const Settings& settings);
 
 /// Training steps of a language model with two layers of 650 LSTM units on 20 sequences of 35 of 10,000 words.
 void lstm_lm(const Settings& settings);

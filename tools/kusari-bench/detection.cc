@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "kusari/framework/core/config.h"
+#include "kusari/framework/core/memory.h"
 #include "kusari/framework/kernels/array_operators.h"
 #include "kusari/framework/links/detection/detection_train_chain.h"
 #include "kusari/framework/links/detection/efficientdet.h"
@@ -99,8 +100,12 @@ template <class Model>
 void train_detector(const Settings& settings, const char* name, Model model) {
   const int64_t batch = batch_of(settings, 2, 32);
   DetectionTraining<Model> training(settings, std::move(model), batch);
+  kusari::memory::reset_max_allocated();
+  training.step();
+  const int64_t held = kusari::memory::statistics().max_allocated >> 20;  // of arrays, parameters among them
   report_training(settings, training, (std::string(name) + "_bs" + std::to_string(batch)).c_str(), name, "ms/step", 1e3,
-                  settings.autotune ? ",\"autotune\":true" : "", image_layout());
+                  ",\"peak_arrays_mib\":" + std::to_string(held) + (settings.autotune ? ",\"autotune\":true" : ""),
+                  image_layout());
 }
 
 /// One photo of 480 x 640 as a detector finds things in it, and the network alone.

@@ -59,7 +59,8 @@ int main(int argc, char** argv) {
       {"host_cost", bench::host_cost},
       {"static_overhead", bench::static_overhead},
       {"static_chain", bench::static_chain},
-      {"all_reduce", bench::all_reduce}};
+      {"all_reduce", bench::all_reduce},
+      {"exchange", bench::exchange}};
   CLI::App app(
       "Measures Kusari. One line of JSON per number: median and least "
       "over the timed windows.");

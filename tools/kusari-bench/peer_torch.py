@@ -21,7 +21,8 @@ import torch.nn.functional as F
 from torch import nn
 
 CASES = ["cnn_seed", "resnet18_cifar", "resnet50_train", "resnet50_infer", "mem", "lstm_lm", "lstm_ragged", "n_step",
-         "gpt_small", "gpt_nano", "attention", "transformer_infer"]
+         "gpt_small", "gpt_nano", "attention", "transformer_infer",
+         "retinanet_train", "efficientdet_train", "detect"]
 
 
 def cnn_seed():

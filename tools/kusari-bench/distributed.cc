@@ -10,9 +10,14 @@
 #include "kusari/framework/core/array.h"
 #include "kusari/framework/core/error.h"
 #include "kusari/framework/distributed/communicator.h"
+#include "kusari/framework/distributed/multi_node_optimizer.h"
 #include "kusari/framework/distributed/run_ranks.h"
 #include "kusari/framework/kernels/all_reduce.h"
+#include "kusari/framework/links/model/resnet.h"
+#include "kusari/optimizers/momentum_sgd.h"
 #include "kusari/tools/kusari-bench/cases.h"
+#include "kusari/tools/kusari-bench/small_mlp.h"
+#include "kusari/tools/kusari-bench/training.h"
 
 namespace bench {
 namespace {
@@ -59,7 +64,10 @@ std::vector<Samples> sample_together(const Communicator& comm, const Settings& s
   }
   std::vector<Samples> samples(functions.size());
   for (int i = 0; i < kWindows; ++i) {
-    for (size_t f = 0; f < functions.size(); ++f) samples[f].values.push_back(window(functions[f], calls[f]));
+    for (size_t k = 0; k < functions.size(); ++k) {
+      const size_t f = i % 2 == 0 ? k : functions.size() - 1 - k;  // none has always the other's leavings in the cache
+      samples[f].values.push_back(window(functions[f], calls[f]));
+    }
   }
   return samples;
 }
@@ -81,7 +89,38 @@ void measure(const Communicator& comm, const Settings& settings, bool is_mpi) {
   }
 }
 
+/// A training whose gradients are exchanged, beside the same on each rank for itself at the same time: what the steps
+/// have in common are the processors, not the exchange.
+template <class Model>
+void measure_steps(const Communicator& comm, const Settings& settings, const std::string& name, const char* unit,
+                   double scale, const std::function<Model()>& make, const Array& x, const Array& t) {
+  using kusari::optimizers::MomentumSGD;
+  using ModelTraining = Training<Model, MomentumSGD>;
+  ModelTraining alone(settings, make(), MomentumSGD(0.01, 0.9), x, t);
+  ModelTraining together(settings, make(),
+                         kusari::distributed::create_multi_node_optimizer(MomentumSGD(0.01, 0.9), comm), x, t);
+  const std::vector<Samples> samples =
+      sample_together(comm, settings, {[&] { alone.step(); }, [&] { together.step(); }});
+  if (!comm.is_root()) return;
+  const std::string more = ",\"ranks\":" + std::to_string(comm.size()) + static_graph_field(settings);
+  report(settings, (name + ".alone").c_str(), unit, samples[0], scale, more);
+  report(settings, name.c_str(), unit, samples[1], scale, more);
+}
+
 }  // namespace
+
+void exchange(const Settings& settings) {
+  namespace L = kusari::links;
+  const Communicator comm = kusari::distributed::create_communicator();
+  const int64_t images = batch_of(settings, 64, 256);
+  measure_steps<SmallMlp>(
+      comm, settings, "exchange.small_mlp", "us/step", 1e6, [] { return SmallMlp(); }, draw_normal({16, 32}),
+      draw_labels(16, 8));
+  measure_steps<L::ResNet18>(
+      comm, settings, "exchange.resnet18_cifar", "ms/step", 1e3,
+      [] { return L::ResNet18({.n_classes = 10, .stem = L::ResNetStem::cifar}); },
+      draw_normal({images, 3, 32, 32}).channels_last(), draw_labels(images, 10));
+}
 
 void all_reduce(const Settings& settings) {
   const Communicator comm = kusari::distributed::create_communicator();
