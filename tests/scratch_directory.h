@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdio>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -42,6 +43,7 @@ inline std::string read_file(const std::string& path) {
 }
 
 inline void write_file(const std::string& path, const std::string& content) {
+  std::remove(path.c_str());  // file systems that write what replaces a file's content to the disk at once take time
   std::ofstream(path, std::ios::binary) << content;
 }
 
