@@ -205,9 +205,10 @@ if(test_support_sources)
     add_test(NAME gpu_emulated COMMAND ${test_gpu_on_devices})
     set_tests_properties(gpu_emulated PROPERTIES LABELS unit)
     kusari_emulate_cuda(gpu_emulated 2)
-    # The host code is the same in each mode below, so that its accesses to memory are watched above alone.
+    # The host code is the same in each mode below, so that its accesses to memory are watched above alone; and the
+    # whole network, a sixth of the time, has no kernel that the other tests have not.
     function(kusari_emulate_cuda_mode mode)
-      add_test(NAME gpu_emulated_${mode} COMMAND ${test_gpu_on_devices})
+      add_test(NAME gpu_emulated_${mode} COMMAND ${test_gpu_on_devices} "--test-case-exclude=*fusions: a residual*")
       set_tests_properties(gpu_emulated_${mode} PROPERTIES LABELS unit DEPENDS gpu_emulated)  # which compiles kernels
       kusari_emulate_cuda(gpu_emulated_${mode} 2 KUSARI_EMULATED_PROTECT=0 ${ARGN})
     endfunction()
