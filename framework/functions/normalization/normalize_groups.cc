@@ -58,7 +58,9 @@ Variables NormalizeGroups::differentiable_gradients(const Variable& gy) {
   const int64_t examples = shape[0], channels = shape[1];
   int64_t pixels = 1;
   for (int axis = 2; axis < shape.ndim(); ++axis) pixels *= shape[axis];
-  const Shape grouped{examples, options_.groups, channels / options_.groups * pixels};
+  // An instance normalization of no channels has no groups either.
+  const int64_t own_channels = options_.groups > 0 ? channels / options_.groups : 0;
+  const Shape grouped{examples, options_.groups, own_channels * pixels};
   Shape per_channel = Shape::filled(shape.ndim(), 1);
   per_channel[1] = channels;
 

@@ -45,6 +45,18 @@ TEST_CASE("instance_normalization: the formula in every dtype, and derivatives")
   check_gradients(normalize, uniform({2, 3, 2, 3}, -1, 1), uniform({3}, 0.5, 1.5), uniform({3}, -1, 1));
 }
 
+TEST_CASE("instance_normalization: of nothing, differentiated twice") {
+  for (const Shape& shape : {Shape{0, 0, 1, 0}, Shape{2, 0, 3}, Shape{0, 2, 3}, Shape{2, 3, 0}}) {
+    CAPTURE(to_string(shape));
+    const Variable x(zeros(shape)), gamma(ones({shape[1]})), beta(zeros({shape[1]}));
+    const Variable y = F::instance_normalization(x, gamma, beta);
+    const Variables g = grad({y}, {x, gamma}, {.enable_double_backprop = true});
+    CHECK(g[0].shape() == shape);
+    CHECK(g[1].shape() == gamma.shape());
+    CHECK(grad({g[0] * g[0]}, {x})[0].shape() == shape);
+  }
+}
+
 TEST_CASE("instance_normalization says what does not fit") {
   const Array x = ones({2, 3, 4}), three = ones({3});
   CHECK_THROWS_WITH_AS(F::instance_normalization(ones({2, 3}), three, three),
