@@ -18,7 +18,8 @@ namespace kusari::onnx {
 ///
 /// They are what `model.find` finds in images that fill x, but for boxes whose scores are equal. options.output_names
 /// has other names for the four. Throws as export_model does; and ValueError for dynamic_batch, train, and decoding
-/// that ONNX has no operators for: soft_nms and nms_by_level. FasterRCNN is refused as by export_model.
+/// that ONNX has no operators for: soft_nms and nms_by_level. Of FasterRCNN both looks are written, with what proposes
+/// regions between them, by model.proposals; the regions go through RoiAlign, map by map.
 KUSARI_API void export_detector(const links::Detector& model, const Variable& x, const std::string& path,
                                 const ExportOptions& options = {});
 

@@ -11,7 +11,7 @@ namespace kusari::links {
 namespace {
 
 const char* const kFasterRCNN = "L::FasterRCNN";
-constexpr int64_t kPyramidChannels = 256, kPooledLevels = 4;
+constexpr int64_t kPyramidChannels = 256;
 
 // All levels have as many anchors at a place.
 int64_t anchors_of(const FasterRCNNOptions& o) {
@@ -57,17 +57,11 @@ FasterRCNN::FasterRCNN(Options o)
       region_coding_{.matching = AnchorMatching::regions, .variance = {0.1, 0.2}, .samples = o.region_samples} {}
 
 FasterRCNN::FirstLook FasterRCNN::look(const Variable& x) const {
-  GraphCapture::refuse(kFasterRCNN,
-                       "how many regions of an image are looked at again depends on the numbers in the image");
   Activations taken = extractor(x, {"res2", "res3", "res4", "res5"});
   const Variable levels[] = {taken["res2"], taken["res3"], taken["res4"], taken["res5"]};
   taken.clear();
   FirstLook seen{fpn(levels), {}, {}};
   std::tie(seen.locs, seen.confs) = rpn({seen.maps.data(), seen.maps.size()});
-  // The first look alone would be no detector: it is not exported either.
-  if (GraphCapture* const capture = GraphCapture::current()) {
-    capture->host_reads("L::FasterRCNN, whose regions depend on the numbers in the image,", seen.confs.array());
-  }
   return seen;
 }
 
@@ -78,6 +72,12 @@ std::pair<Variable, Variable> FasterRCNN::forward(const Variable& x) const {
 
 std::vector<std::vector<Box>> FasterRCNN::propose(const FirstLook& seen, int64_t height, int64_t width,
                                                   std::span<const ImageExtent> extents) const {
+  GraphCapture::refuse("L::FasterRCNN::propose",
+                       "how many regions of an image are looked at again depends on the numbers in the image");
+  if (GraphCapture* const capture = GraphCapture::current()) {  // an export is not refused by that
+    capture->host_reads("L::FasterRCNN::propose, whose regions depend on the numbers in the image,",
+                        seen.confs.array());
+  }
   return propose_regions(coder(height, width), seen.locs, seen.confs, extents, checked(proposals));
 }
 
@@ -92,8 +92,11 @@ AnchorCoder FasterRCNN::region_coder(const std::vector<Box>& regions, int64_t he
 
 std::vector<Detections> FasterRCNN::detect(const Variable& x, std::span<const ImageExtent> extents) const {
   const LinkCall call(*this);
-  const int64_t height = x.shape()[2], width = x.shape()[3];
-  const FirstLook seen = look(x);
+  return find_again(look(x), x.shape()[2], x.shape()[3], extents);
+}
+
+std::vector<Detections> FasterRCNN::find_again(const FirstLook& seen, int64_t height, int64_t width,
+                                               std::span<const ImageExtent> extents) const {
   const std::vector<std::vector<Box>> regions = propose(seen, height, width, extents);
   std::vector<Detections> found(regions.size());
   size_t count = 0;

@@ -1,22 +1,25 @@
-#include <algorithm>
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "kusari/framework/core/graph_capture.h"
 #include "kusari/framework/core/reporter.h"
 #include "kusari/framework/functions/array/cast.h"
-#include "kusari/framework/functions/array/get_item.h"
 #include "kusari/framework/functions/array/reshape.h"
 #include "kusari/framework/functions/loss/sigmoid_cross_entropy.h"
 #include "kusari/framework/functions/loss/softmax_cross_entropy.h"
 #include "kusari/framework/functions/math/basic_math.h"
 #include "kusari/framework/links/detection/detection_targets.h"
 #include "kusari/framework/links/detection/faster_rcnn.h"
+#include "kusari/framework/links/detection/faster_rcnn_targets.h"
 
 namespace kusari::links {
 namespace {
 
 namespace F = functions;
+
+const char* const kTwoLooksChain = "L::DetectionTrainChain<L::FasterRCNN>";
 
 void check_boxes(const Variable& x, const Variable& bbox, const Variable& label) {
   for (const auto& [name, value] : {std::pair{"x", &x}, {"bbox", &bbox}, {"label", &label}}) {
@@ -32,37 +35,95 @@ void check_boxes(const Variable& x, const Variable& bbox, const Variable& label)
   }
 }
 
-Variable constant(const Array& host, const Variable& beside) {
-  return Variable(host.to_device(beside.device()), false);
-}
+Variable constant(const Array& array, const Device& device) { return Variable(array.to_device(device), false); }
 
-Array from_vector(const std::vector<int32_t>& values, const Shape& shape) { return array(values, shape); }
+/// Arrays in one piece of memory, so that an export, which follows numbers by their memory, sees that what the host
+/// makes depends on what it reads.
+std::vector<Array> shared_arrays(const std::vector<Shape>& shapes, Dtype dtype, const Device& device) {
+  int64_t size = 0;
+  for (const Shape& shape : shapes) size += numel(shape);
+  const Array all = zeros({size}, dtype, device);
+  std::vector<Array> parts;
+  int64_t begin = 0;
+  for (const Shape& shape : shapes) {
+    parts.push_back(all.slice(0, begin, numel(shape)).reshape(shape));
+    begin += numel(shape);
+  }
+  return parts;
+}
 
 }  // namespace
 
-/// The boxes of a batch, on the host.
-struct DetectionTrainChain<FasterRCNN>::Truth {
-  Truth(const Variable& x, const Variable& boxes, const Variable& labels)
-      : height{x.shape()[2]}, width{x.shape()[3]}, extents(static_cast<size_t>(x.shape()[0])) {
-    const auto most = static_cast<size_t>(labels.shape()[1]);
-    const std::vector<int32_t> all = labels.array().to_vector<int32_t>();
-    for (size_t i = 0; i < extents.size(); ++i) {
-      extents[i] = {static_cast<double>(height), static_cast<double>(width)};
-      std::vector<Box> own = boxes_of(boxes.array().at(static_cast<int64_t>(i)));
-      std::vector<Box>& kept = bbox.emplace_back();
-      std::vector<int32_t>& kept_labels = label.emplace_back();
-      for (size_t k = 0; k < most; ++k) {
-        if (all[i * most + k] < 0) continue;
-        kept.push_back(own[k]);
-        kept_labels.push_back(all[i * most + k]);
-      }
-    }
+/// What a static graph's replays compare with, in memory that stays: the host reads what the kernels before it wrote,
+/// and the kernels behind it read what it writes.
+struct DetectionTrainChain<FasterRCNN>::Recorded {
+  Recorded(const FasterRCNN& model, const FasterRCNN::FirstLook& seen, const Variable& boxes, const Variable& labels) {
+    const Device device = seen.locs.device();
+    const int64_t images = seen.locs.shape()[0], anchors = seen.locs.shape()[1], outputs = model.n_classes() + 1;
+    rows = images * model.region_samples();
+    const std::vector<Array> reals = shared_arrays({seen.locs.shape(),
+                                                    seen.confs.shape(),
+                                                    boxes.shape(),
+                                                    {images, anchors, 4},
+                                                    {images},
+                                                    {1, rows * outputs, 4},
+                                                    {1},
+                                                    {FasterRCNN::kPooledLevels, rows, 4}},
+                                                   Dtype::float32, device);
+    const std::vector<Array> numbers =
+        shared_arrays({labels.shape(), {images, anchors}, {images * anchors}, {rows}, {1, rows * outputs}, {rows}},
+                      Dtype::int32, device);
+    locs = reals[0];
+    confs = reals[1];
+    bbox = reals[2];
+    label = numbers[0];
+    label.fill(int64_t{-1});
+    anchor = {reals[3], numbers[1], numbers[2], reals[4]};
+    region = {{}, rows, numbers[3], reals[5], numbers[4], reals[6]};
+    rois = reals[7];
+    image = numbers[5];
   }
 
-  int64_t height, width;
-  std::vector<ImageExtent> extents;
-  std::vector<std::vector<Box>> bbox;
-  std::vector<std::vector<int32_t>> label;
+  /// On the host, in each replay.
+  void make(const FasterRCNN& model, int64_t height, int64_t width) const {
+    const detail::BoxTruth truth(bbox, label, height, width);
+    const AnchorComparison anchors = detail::anchor_comparison(model, truth);
+    const FasterRCNN::FirstLook seen{{}, Variable(locs, false), Variable(confs, false)};
+    const RegionComparison regions = detail::region_comparison(model, seen, truth, rows);
+    for (const auto& [from, to] : {std::pair{&anchors.loc, &anchor.loc},
+                                   {&anchors.label, &anchor.label},
+                                   {&anchors.is_object, &anchor.is_object},
+                                   {&anchors.divisors, &anchor.divisors},
+                                   {&regions.column, &region.column},
+                                   {&regions.loc, &region.loc},
+                                   {&regions.label, &region.label},
+                                   {&regions.divisor, &region.divisor}}) {
+      to->copy_from(*from);
+    }
+    place(regions.regions);
+  }
+
+  int64_t rows;
+  Array locs, confs, bbox, label;  // what the host reads
+  AnchorComparison anchor;
+  RegionComparison region;
+  Array rois, image;  // as RegionHead takes them
+
+ private:
+  void place(const std::vector<std::vector<Box>>& regions) const {
+    constexpr int64_t kLevels = FasterRCNN::kPooledLevels;
+    std::vector<Box> by_level(static_cast<size_t>(kLevels * rows), RegionHead::nowhere);
+    std::vector<int32_t> images(static_cast<size_t>(rows));
+    size_t row = 0;
+    for (size_t i = 0; i < regions.size(); ++i) {
+      for (const Box& box : regions[i]) {
+        by_level[static_cast<size_t>(level_of_region(box, kLevels) * rows) + row] = box;
+        images[row++] = static_cast<int32_t>(i);
+      }
+    }
+    rois.copy_from(bbox_array(by_level).reshape({kLevels, rows, 4}));
+    image.copy_from(array(images, {rows}));
+  }
 };
 
 DetectionTrainChain<FasterRCNN>::DetectionTrainChain(FasterRCNN detector, const Options& chain_options)
@@ -78,9 +139,12 @@ Variable DetectionTrainChain<FasterRCNN>::operator()(const Variable& x, const Va
   rpn_conf_loss = Variable();
   check_boxes(x, bbox, label);
   const FasterRCNN::FirstLook seen = model.look(x);
-  const Truth truth(x, bbox, label);
-  compare_first(seen, truth);
-  compare_second(seen, truth);
+  const int64_t height = x.shape()[2], width = x.shape()[3];
+  if (GraphCapture::current() == nullptr) {
+    learn(seen, bbox, label, height, width);
+  } else {
+    record(seen, bbox, label, height, width);
+  }
   const Variable boxes = rpn_loc_loss + loc_loss, classes = rpn_conf_loss + conf_loss;
   loss = options.loc_weight == 1 ? classes + boxes : classes + options.loc_weight * boxes;
   report({{"loss", loss},
@@ -89,76 +153,65 @@ Variable DetectionTrainChain<FasterRCNN>::operator()(const Variable& x, const Va
           {"loss/rpn_loc", rpn_loc_loss},
           {"loss/rpn_conf", rpn_conf_loss}},
          *this);
+  if (GraphCapture* const capture = GraphCapture::current()) {
+    for (Variable* const each : {&loss, &loc_loss, &conf_loss, &rpn_loc_loss, &rpn_conf_loss}) capture->kept(*each);
+  }
   return loss;
 }
 
-// The anchors that are drawn say whether there is anything, and where.
-void DetectionTrainChain<FasterRCNN>::compare_first(const FasterRCNN::FirstLook& seen, const Truth& truth) const {
-  const int64_t images = seen.locs.shape()[0], anchors = seen.locs.shape()[1];
-  const AnchorCoder coder = model.coder(truth.height, truth.width);
-  const Array loc = empty({images, anchors, 4}), label = empty({images, anchors}, Dtype::int32);
-  for (int64_t i = 0; i < images; ++i) {
-    const auto at = static_cast<size_t>(i);
-    const AnchorTargets targets = coder.encode(truth.bbox[at], truth.label[at]);
-    loc.at(i).copy_from(targets.loc);
-    label.at(i).copy_from(targets.label);
-  }
-  // 1: an object, 0: background, -1: does not count.
-  std::vector<int32_t> is_object = label.to_vector<int32_t>();
-  int64_t drawn = 0;
-  for (int32_t& t : is_object) {
-    t = t == kIgnoredAnchor ? -1 : t == kBackgroundAnchor ? 0 : 1;
-    if (t >= 0) ++drawn;
-  }
-  const Dtype wide = detail::loss_dtype(seen.confs);
-  const Variable scores = F::reshape(F::cast(seen.confs, wide), {images * anchors});
-  rpn_conf_loss = F::sigmoid_cross_entropy(scores, constant(from_vector(is_object, {images * anchors}), seen.confs));
-  const Array divisors = full({images}, static_cast<double>(std::max<int64_t>(drawn, 1)), wide, seen.locs.device());
-  rpn_loc_loss = box_loss(seen.locs, constant(loc, seen.locs), label.to_device(seen.locs.device()), divisors);
-}
-
-// The regions that are drawn, of which the boxes themselves are some, say of which class they are, and where.
-void DetectionTrainChain<FasterRCNN>::compare_second(const FasterRCNN::FirstLook& seen, const Truth& truth) const {
-  std::vector<std::vector<Box>> regions = model.propose(seen, truth.height, truth.width, truth.extents);
-  std::vector<int32_t> classes;
-  std::vector<float> codes;
-  for (size_t i = 0; i < regions.size(); ++i) {
-    regions[i].insert(regions[i].end(), truth.bbox[i].begin(), truth.bbox[i].end());
-    const AnchorTargets targets =
-        model.region_coder(regions[i], truth.height, truth.width).encode(truth.bbox[i], truth.label[i]);
-    const int32_t* const label = targets.label.data<int32_t>();
-    const float* const loc = targets.loc.data<float>();
-    std::vector<Box> drawn;
-    for (size_t k = 0; k < regions[i].size(); ++k) {
-      if (label[k] == kIgnoredAnchor) continue;
-      drawn.push_back(regions[i][k]);
-      classes.push_back(label[k]);
-      codes.insert(codes.end(), loc + 4 * k, loc + 4 * k + 4);
-    }
-    regions[i] = std::move(drawn);
-  }
-  const auto count = static_cast<int64_t>(classes.size());
-  const Dtype wide = detail::loss_dtype(seen.confs);
-  const Device device = seen.confs.device();
-  if (count == 0) {  // numbers that are NaN propose nothing
-    conf_loss = loc_loss = Variable(zeros({}, wide, device), false);
+void DetectionTrainChain<FasterRCNN>::learn(const FasterRCNN::FirstLook& seen, const Variable& bbox,
+                                            const Variable& label, int64_t height, int64_t width) const {
+  const detail::BoxTruth truth(bbox.array(), label.array(), height, width);
+  compare_anchors(seen, detail::anchor_comparison(model, truth));
+  const RegionComparison regions = detail::region_comparison(model, seen, truth, 0);
+  if (regions.count == 0) {  // numbers that are NaN propose nothing
+    conf_loss = loc_loss = Variable(zeros({}, detail::loss_dtype(seen.confs), seen.confs.device()), false);
     return;
   }
-  const auto [locs, confs] = model.look_again(seen, regions);
-  // The background is class 0; each class has a box of its own.
-  std::vector<int32_t> columns = classes;
-  std::vector<int64_t> rows;
-  for (int32_t& column : columns) {
-    ++column;
-    rows.push_back(static_cast<int64_t>(rows.size()));
+  compare_regions(model.look_again(seen, regions.regions), regions);
+}
+
+// The host works between two kernels of each replay.
+void DetectionTrainChain<FasterRCNN>::record(const FasterRCNN::FirstLook& seen, const Variable& bbox,
+                                             const Variable& label, int64_t height, int64_t width) const {
+  if (model.region_samples() == 0) {
+    GraphCapture::refuse(kTwoLooksChain, "region_samples is 0, so that the number of regions depends on the images");
+    return learn(seen, bbox, label, height, width);
   }
-  const Array column_indices = from_vector(columns, {count}).to_device(device);
-  conf_loss = F::softmax_cross_entropy(F::cast(confs, wide), Variable(column_indices, false));
-  const Variable own = F::get_item(F::reshape(locs, {count, model.n_classes() + 1, 4}),
-                                   {array(rows, {count}).to_device(device), column_indices.astype(Dtype::int64)});
-  loc_loss =
-      box_loss(F::reshape(own, {1, count, 4}), constant(array(codes, {1, count, 4}), locs),
-               from_vector(classes, {1, count}).to_device(device), full({1}, static_cast<double>(count), wide, device));
+  const std::shared_ptr<const Recorded> memory = [&] {
+    const ScopedGraphCapture unseen(nullptr);
+    return std::make_shared<const Recorded>(model, seen, bbox, label);
+  }();
+  memory->locs.copy_from(seen.locs.array());
+  memory->confs.copy_from(seen.confs.array());
+  memory->bbox.copy_from(bbox.array());
+  memory->label.copy_from(label.array());
+  static_code([this, memory, height, width] { memory->make(model, height, width); });
+  // Copies, because a call's backward may come after the next call.
+  const auto& [loc, anchor_label, is_object, divisors] = memory->anchor;
+  compare_anchors(seen, {loc.copy(), anchor_label.copy(), is_object.copy(), divisors.copy()});
+  const RegionComparison& all = memory->region;
+  const std::pair<Variable, Variable> outputs =
+      model.head({seen.maps.data(), FasterRCNN::kPooledLevels}, memory->rois.copy(), memory->image.copy());
+  compare_regions(outputs, {{}, memory->rows, all.column.copy(), all.loc.copy(), all.label.copy(), all.divisor.copy()});
+}
+
+void DetectionTrainChain<FasterRCNN>::compare_anchors(const FasterRCNN::FirstLook& seen,
+                                                      const AnchorComparison& with) const {
+  const Device device = seen.confs.device();
+  const Variable scores = F::reshape(F::cast(seen.confs, detail::loss_dtype(seen.confs)), {seen.confs.size()});
+  rpn_conf_loss = F::sigmoid_cross_entropy(scores, constant(with.is_object, device));
+  rpn_loc_loss =
+      box_loss(seen.locs, constant(with.loc, device), with.label.to_device(device), with.divisors.to_device(device));
+}
+
+void DetectionTrainChain<FasterRCNN>::compare_regions(const std::pair<Variable, Variable>& outputs,
+                                                      const RegionComparison& with) const {
+  const auto& [locs, confs] = outputs;
+  const Device device = confs.device();
+  conf_loss = F::softmax_cross_entropy(F::cast(confs, detail::loss_dtype(confs)), constant(with.column, device));
+  loc_loss = box_loss(F::reshape(locs, with.loc.shape()), constant(with.loc, device), with.label.to_device(device),
+                      with.divisor.to_device(device));
 }
 
 }  // namespace kusari::links

@@ -18,8 +18,6 @@ namespace {
 
 namespace F = functions;
 
-constexpr int64_t kBins = 7, kSamples = 2, kFirstLevel = 2;
-
 /// The regions of one level, and their places among all.
 struct LevelRegions {
   std::vector<Box> bbox;
@@ -50,7 +48,7 @@ int64_t level_of_region(const Box& region, int64_t levels) {
   const double side = std::sqrt(static_cast<double>(region.area()));
   const double level = std::floor(4 + std::log2(side / 224) + 1e-6);
   return static_cast<int64_t>(
-      std::clamp(level - static_cast<double>(kFirstLevel), 0.0, static_cast<double>(levels - 1)));
+      std::clamp(level - static_cast<double>(RegionHead::kFirstLevel), 0.0, static_cast<double>(levels - 1)));
 }
 
 RegionHead::RegionHead(int64_t channels, int64_t outputs, int64_t units)
@@ -67,26 +65,44 @@ std::pair<Variable, Variable> RegionHead::operator()(std::span<const Variable> m
   }
   const LinkCall call(*this);
   const Device device = maps[0].device();
-  std::vector<Variable> pooled;
+  std::vector<Variable> pooled_levels;
   std::vector<int64_t> place_of;  // among all regions, of each that is pooled
   const std::vector<LevelRegions> levels = by_level(regions, static_cast<int64_t>(maps.size()));
   for (size_t k = 0; k < levels.size(); ++k) {
     const LevelRegions& level = levels[k];
     if (level.bbox.empty()) continue;
-    // Places need float32 at least: float16 has steps of half a pixel from 512 on.
-    const Dtype dtype = maps[k].dtype() == Dtype::float64 ? Dtype::float64 : Dtype::float32;
-    const Array bbox = bbox_array(level.bbox).astype(dtype).to_device(device);
-    pooled.push_back(F::roi_average_align_2d(maps[k], Variable(bbox, false),
-                                             Variable(indices(level.image, device), false), kBins,
-                                             std::exp2(-static_cast<double>(k) - kFirstLevel), kSamples));
+    pooled_levels.push_back(pooled(maps, k, bbox_array(level.bbox).to_device(device), indices(level.image, device)));
     place_of.insert(place_of.end(), level.place.begin(), level.place.end());
   }
-  if (pooled.empty()) throw ValueError("L::RegionHead: there is no region: it must be one at least");
-  const Variable h = F::relu(fc7(F::relu(fc6(F::concat(pooled, 0)))));
+  if (pooled_levels.empty()) throw ValueError("L::RegionHead: there is no region: it must be one at least");
+  const Variable h = hidden(F::concat(pooled_levels, 0));
   std::vector<int64_t> order(place_of.size());
   for (size_t k = 0; k < order.size(); ++k) order[static_cast<size_t>(place_of[k])] = static_cast<int64_t>(k);
   const Array rows = indices(order, device);
   return {F::get_item(loc(h), rows), F::get_item(conf(h), rows)};
 }
+
+std::pair<Variable, Variable> RegionHead::operator()(std::span<const Variable> maps, const Array& rois,
+                                                     const Array& image) const {
+  if (!rois.is_defined() || rois.ndim() != 3 || rois.shape(0) != static_cast<int64_t>(maps.size()) || maps.empty()) {
+    throw ValueError("L::RegionHead: there are " + std::to_string(maps.size()) + " maps and rois " +
+                     (rois.is_defined() ? "has shape " + to_string(rois.shape()) : "is undefined") +
+                     ": it must be (maps, regions, 4)");
+  }
+  const LinkCall call(*this);
+  Variable sum = pooled(maps, 0, rois.at(0), image);
+  for (size_t k = 1; k < maps.size(); ++k) sum = sum + pooled(maps, k, rois.at(static_cast<int64_t>(k)), image);
+  const Variable h = hidden(sum);
+  return {loc(h), conf(h)};
+}
+
+Variable RegionHead::pooled(std::span<const Variable> maps, size_t level, const Array& rois, const Array& image) const {
+  // Places need float32 at least: float16 has steps of half a pixel from 512 on.
+  const Dtype dtype = maps[level].dtype() == Dtype::float64 ? Dtype::float64 : Dtype::float32;
+  return F::roi_average_align_2d(maps[level], Variable(rois.astype(dtype), false), Variable(image, false), kBins,
+                                 std::exp2(-static_cast<double>(level) - static_cast<double>(kFirstLevel)), kSamples);
+}
+
+Variable RegionHead::hidden(const Variable& x) const { return F::relu(fc7(F::relu(fc6(x)))); }
 
 }  // namespace kusari::links

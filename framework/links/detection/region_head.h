@@ -23,6 +23,10 @@ KUSARI_API int64_t level_of_region(const Box& region, int64_t levels);
 /// box. Lin et al. 2017; chainercv's FasterRCNNFPN head.
 class KUSARI_API RegionHead : public Chain {
  public:
+  static constexpr int64_t kBins = 7;        ///< averages along height and width
+  static constexpr int64_t kSamples = 2;     ///< of each, along both
+  static constexpr int64_t kFirstLevel = 2;  ///< the first map is P2, of which a pixel is 4 of the image
+
   /// outputs: classes, and one for the background.
   RegionHead(int64_t channels, int64_t outputs, int64_t units = 1024);
   /// maps: P2, P3, .. (N, channels, H, W). regions: of each of the N images, in pixels of images four times as high and
@@ -30,8 +34,17 @@ class KUSARI_API RegionHead : public Chain {
   /// (R, outputs) before softmax, image by image. Throws ValueError for another number of images, and without regions.
   std::pair<Variable, Variable> operator()(std::span<const Variable> maps,
                                            const std::vector<std::vector<Box>>& regions) const;
+  /// The same of a number of regions R that does not depend on what is in the images, for static graphs. rois: (maps,
+  /// R, 4) float32, for each map the regions that it shows, and `nowhere` in the rows of the others, of which a row of
+  /// `nowhere` alone gives what zeros would. image: (R) integers.
+  std::pair<Variable, Variable> operator()(std::span<const Variable> maps, const Array& rois, const Array& image) const;
+  static constexpr Box nowhere{-4096, -4096, -4095, -4095};
 
   Child<Linear> fc6, fc7, loc, conf;
+
+ private:
+  Variable pooled(std::span<const Variable> maps, size_t level, const Array& rois, const Array& image) const;
+  Variable hidden(const Variable& x) const;
 };
 
 }  // namespace kusari::links

@@ -1,168 +1,81 @@
 #include "kusari/framework/onnx/export_detector.h"
 
-#include <cmath>
-#include <limits>
+#include <algorithm>
+#include <span>
 #include <utility>
 #include <vector>
 
 #include "kusari/framework/core/argument.h"
 #include "kusari/framework/core/error.h"
+#include "kusari/framework/links/detection/faster_rcnn.h"
+#include "kusari/framework/onnx/export/detection_nodes.h"
+#include "kusari/framework/onnx/export/region_nodes.h"
 #include "kusari/framework/onnx/export/write_model.h"
 
 namespace kusari::onnx {
 namespace {
 
 using namespace exporting;
-using Names = std::vector<std::string>;
-
 const char* const kExport = "onnx::export_detector";
-constexpr float kDropped = -1;  // the score of what no longer counts
 
-/// Nodes behind those of the network, named after what they do.
-class DetectionNodes {
- public:
-  DetectionNodes(GraphBuilder& graph, const links::AnchorCoder& coder, const links::AnchorDecodeOptions& options)
-      : graph_{graph}, coder_{coder}, options_{options} {}
-
-  /// locs (N, K, 4) to corners within the image.
-  std::string boxes(const std::string& locs) {
-    const std::vector<Box>& anchors = coder_.anchors();
-    const auto count = static_cast<int64_t>(anchors.size());
-    std::vector<float> centres, sizes, steps;
-    const auto [centre_variance, size_variance] = coder_.variance();
-    for (const Box& anchor : anchors) {
-      const float height = anchor.height(), width = anchor.width();
-      centres.insert(centres.end(), {anchor.y_min + height / 2, anchor.x_min + width / 2});
-      sizes.insert(sizes.end(), {height, width});
-      steps.insert(steps.end(),
-                   {height * static_cast<float>(centre_variance), width * static_cast<float>(centre_variance)});
+/// Of each level's scores (N, K, C) options.candidates.
+std::string best_of_levels(const DetectionNodes& nodes, const std::string& scores, const std::vector<int64_t>& counts,
+                           int64_t most, int64_t images, int64_t classes) {
+  GraphBuilder& graph = nodes.graph();
+  Names levels;
+  bool is_limited = false;
+  int64_t begin = 0;
+  for (const int64_t count : counts) {
+    if (count == 0) continue;
+    std::string level = nodes.slice(scores, 1, begin, begin + count);
+    begin += count;
+    if (most > 0 && count * classes > most) {
+      is_limited = true;
+      const std::string flat = nodes.make("Reshape", {level, graph.integers({images, -1})});
+      const std::string best = nodes.top(flat, graph.integers({most}))[0];
+      const std::string worst =
+          nodes.make("Reshape", {nodes.slice(best, 1, most - 1, most), graph.integers({images, 1, 1})});
+      level = nodes.kept(level, nodes.make("GreaterOrEqual", {level, worst}));
     }
-    const auto table = [&](const std::vector<float>& numbers) {
-      return graph_.constant(from_host(numbers.data(), {count, 2}, Dtype::float32));
-    };
-    const std::string centre = make("Add", {make("Mul", {slice(locs, 2, 0, 2), table(steps)}), table(centres)});
-    const std::string code = make("Mul", {slice(locs, 2, 2, 4), number(static_cast<float>(size_variance))});
-    const std::string limited = make("Min", {code, number(std::log(1000.F / 16))});
-    const std::string half = make("Mul", {make("Mul", {make("Exp", {limited}), table(sizes)}), number(0.5F)});
-    const std::string corners =
-        make("Concat", {make("Sub", {centre, half}), make("Add", {centre, half})}, {{"axis", int64_t{2}}});
-    const auto bottom = static_cast<float>(coder_.height()), right = static_cast<float>(coder_.width());
-    const std::vector<float> ends = {bottom, right, bottom, right};
-    const std::string inside = make("Min", {corners, graph_.constant(from_host(ends.data(), {4}, Dtype::float32))});
-    return make("Max", {inside, number(0)});
+    levels.push_back(level);
   }
+  return is_limited ? nodes.make("Concat", levels, {{"axis", int64_t{1}}}) : scores;
+}
 
-  /// confs (N, K, C) to scores (N, C, K) of those that go on, kDropped elsewhere.
-  std::string scores(const std::string& confs, const std::string& boxes, int64_t images, int64_t columns) {
-    const bool is_softmax = options_.scores == links::AnchorScores::softmax;
-    const int64_t classes = is_softmax ? columns - 1 : columns;
-    std::string scores;
-    if (is_softmax) {
-      scores = slice(make("Softmax", {confs}, {{"axis", int64_t{2}}}), 2, 1, columns);
-    } else {
-      scores = make("Sigmoid", {confs});
-    }
-    scores = kept(scores, make("GreaterOrEqual", {scores, number(static_cast<float>(options_.score_thresh))}));
-    if (options_.best_class_only) {
-      std::vector<int64_t> labels;
-      for (int64_t c = 0; c < classes; ++c) labels.push_back(c);
-      const std::string best = make("ArgMax", {scores}, {{"axis", int64_t{2}}, {"keepdims", int64_t{1}}});
-      scores = kept(scores, make("Equal", {best, graph_.integers(labels)}));
-    }
-    scores = best_of_levels(scores, images, classes);
-    const std::string size = make("Sub", {slice(boxes, 2, 2, 4), slice(boxes, 2, 0, 2)});
-    const std::string is_there = make("Greater", {size, number(0)});
-    const std::string is_large = make("GreaterOrEqual", {size, number(static_cast<float>(options_.min_size))});
-    const std::string counts = make("And", {is_there, is_large});
-    scores = kept(scores, make("And", {slice(counts, 2, 0, 1), slice(counts, 2, 1, 2)}));
-    return make("Transpose", {scores}, {{"perm", std::vector<int64_t>{0, 2, 1}}});
-  }
+/// What an image's anchors stand for: bbox, label, score and image_index of each image.
+std::vector<Names> find_by_anchors(const DetectionNodes& nodes, const links::Detector& model, int64_t height,
+                                   int64_t width) {
+  GraphBuilder& graph = nodes.graph();
+  const Trace& trace = graph.trace();
+  const links::AnchorCoder coder = model.coder(height, width);
+  const links::AnchorDecodeOptions& options = model.decoding;
+  const Value &locs = graph.value(trace.results[0]), &confs = graph.value(trace.results[1]);
+  const Shape shape = confs.array.shape();
+  const int64_t images = shape[0];
+  const bool is_softmax = options.scores == links::AnchorScores::softmax;
+  const int64_t classes = is_softmax ? shape[2] - 1 : shape[2];
 
-  /// (R, 3): image, class and box of what no better box of its class hides; of one image after another.
-  std::string selected(const std::string& boxes, const std::string& scores) {
-    const auto count = static_cast<int64_t>(coder_.anchors().size());
-    const int64_t most = options_.limit > 0 ? std::min(options_.limit, count) : count;
-    // ONNX drops boxes above the threshold, and keeps scores above theirs.
-    const std::string overlap = number(below(static_cast<float>(options_.nms_thresh)), true);
-    const std::string least = number(below(static_cast<float>(std::max(options_.score_thresh, 0.0))), true);
-    return make("NonMaxSuppression", {boxes, scores, graph_.integers({most}), overlap, least});
-  }
+  const std::string boxes = nodes.corners(nodes.cast(graph.name_of(trace.results[0]), locs.array.dtype()),
+                                          nodes.places(coder.anchors()), coder.variance(), height, width);
+  const std::string outputs = nodes.cast(graph.name_of(trace.results[1]), confs.array.dtype());
+  std::string scores = is_softmax
+                           ? nodes.slice(nodes.make("Softmax", {outputs}, {{"axis", int64_t{2}}}), 2, 1, shape[2])
+                           : nodes.make("Sigmoid", {outputs});
+  scores = nodes.kept_from(scores, options.score_thresh, options.best_class_only, classes);
+  scores = best_of_levels(nodes, scores, coder.level_counts(), options.candidates, images, classes);
+  scores = nodes.kept(scores, nodes.are_large(boxes, options.min_size));
+  scores = nodes.make("Transpose", {scores}, {{"perm", std::vector<int64_t>{0, 2, 1}}});
 
-  /// bbox, label, score and image_index of the best of image i.
-  Names best_of_image(const std::string& selected, const std::string& boxes, const std::string& scores, int64_t i,
-                      int64_t images) {
-    std::string rows = selected;
-    if (images > 1) {
-      const std::string image = column(selected, 0);
-      rows = make("Compress", {selected, make("Equal", {image, graph_.integers({i})})}, {{"axis", int64_t{0}}});
-    }
-    const std::string score = make("GatherND", {scores, rows});
-    std::string count = make("Shape", {score});
-    if (options_.limit > 0) count = make("Min", {count, graph_.integers({options_.limit})});
-    const std::string value = graph_.fresh("detection/score"), order = graph_.fresh("detection/order");
-    add("TopK", {score, count}, {value, order}, {{"axis", int64_t{0}}});
-    const std::string best = make("Gather", {rows, order}, {{"axis", int64_t{0}}});
-    const std::string places = make("Gather", {best, graph_.integers({0, 2})}, {{"axis", int64_t{1}}});
-    return {make("GatherND", {boxes, places}), column(best, 1), value, column(best, 0)};
+  const auto count = static_cast<int64_t>(coder.anchors().size());
+  const int64_t most = options.limit > 0 ? std::min(options.limit, count) : count;
+  const std::string rows =
+      nodes.selected(boxes, scores, most, below(options.nms_thresh), below(std::max(options.score_thresh, 0.0)));
+  std::vector<Names> found;
+  for (int64_t i = 0; i < images; ++i) {
+    found.push_back(nodes.best_of_image(rows, boxes, scores, i, images, 0, options.limit));
   }
-
-  std::string cast(const std::string& value, Dtype from) {
-    if (from == Dtype::float32) return value;
-    return make("Cast", {value}, {{"to", NodeWriter::type_number(Dtype::float32)}});
-  }
-  void add(const std::string& type, const Names& inputs, const Names& outputs, const Attributes& attributes = {}) {
-    graph_.add({type, "", "", inputs, outputs, attributes}, "/detection");
-  }
-
- private:
-  static float below(float value) { return std::nextafter(value, std::numeric_limits<float>::lowest()); }
-
-  std::string make(const std::string& type, const Names& inputs, const Attributes& attributes = {}) {
-    const std::string result = graph_.fresh("detection/" + type);
-    add(type, inputs, {result}, attributes);
-    return result;
-  }
-  std::string number(float value, bool is_list = false) {
-    return graph_.constant(from_host(&value, is_list ? Shape{1} : Shape{}, Dtype::float32));
-  }
-  std::string slice(const std::string& value, int64_t axis, int64_t begin, int64_t end) {
-    return make("Slice", {value, graph_.integers({begin}), graph_.integers({end}), graph_.integers({axis})});
-  }
-  std::string column(const std::string& rows, int64_t i) {
-    const std::string index = graph_.constant(from_host(&i, {}, Dtype::int64));
-    return make("Gather", {rows, index}, {{"axis", int64_t{1}}});
-  }
-  std::string kept(const std::string& scores, const std::string& condition) {
-    return make("Where", {condition, scores, number(kDropped)});
-  }
-
-  /// Of each level's scores (N, K, C) options.candidates.
-  std::string best_of_levels(const std::string& scores, int64_t images, int64_t classes) {
-    const int64_t most = options_.candidates;
-    Names levels;
-    bool is_limited = false;
-    int64_t begin = 0;
-    for (const int64_t count : coder_.level_counts()) {
-      if (count == 0) continue;
-      std::string level = slice(scores, 1, begin, begin + count);
-      begin += count;
-      if (most > 0 && count * classes > most) {
-        is_limited = true;
-        const std::string flat = make("Reshape", {level, graph_.integers({images, -1})});
-        const std::string value = graph_.fresh("detection/best"), order = graph_.fresh("detection/order");
-        add("TopK", {flat, graph_.integers({most})}, {value, order}, {{"axis", int64_t{1}}});
-        const std::string worst = make("Reshape", {slice(value, 1, most - 1, most), graph_.integers({images, 1, 1})});
-        level = kept(level, make("GreaterOrEqual", {level, worst}));
-      }
-      levels.push_back(level);
-    }
-    return is_limited ? make("Concat", levels, {{"axis", int64_t{1}}}) : scores;
-  }
-
-  GraphBuilder& graph_;
-  const links::AnchorCoder& coder_;
-  const links::AnchorDecodeOptions& options_;
-};
+  return found;
+}
 
 void check(const links::Detector& model, const ExportOptions& options) {
   const auto refuse = [](const std::string& what) { throw ValueError(std::string(kExport) + ": " + what); };
@@ -172,6 +85,10 @@ void check(const links::Detector& model, const ExportOptions& options) {
     refuse("decoding.soft_nms has no ONNX operator: use_preset(\"visualize\"), or reset it, for plain suppression");
   }
   if (model.decoding.nms_by_level) refuse("decoding.nms_by_level has no ONNX operator");
+  if (dynamic_cast<const links::FasterRCNN*>(&model) != nullptr &&
+      model.decoding.scores != links::AnchorScores::softmax) {
+    refuse("decoding.scores must be softmax, which Faster R-CNN's second look is trained for");
+  }
   if (!options.output_names.empty() && options.output_names.size() != 4) {
     refuse("output_names has " + std::to_string(options.output_names.size()) +
            " names: there are four outputs, bbox, label, score and image_index");
@@ -197,19 +114,12 @@ void export_detector(const links::Detector& model, const Variable& x, const std:
   if (names.empty()) names = {"bbox", "label", "score", "image_index"};
   ExportOptions network = options;
   network.output_names.clear();
-  const links::AnchorCoder coder = model.coder(x.shape()[2], x.shape()[3]);
+  const int64_t height = x.shape()[2], width = x.shape()[3];
+  const auto* const looks_twice = dynamic_cast<const links::FasterRCNN*>(&model);
   const auto append = [&](GraphBuilder& graph) {
-    const Trace& trace = graph.trace();
-    const Value &locs = graph.value(trace.results[0]), &confs = graph.value(trace.results[1]);
-    const Shape shape = confs.array.shape();
-    const int64_t images = shape[0];
-    DetectionNodes nodes(graph, coder, model.decoding);
-    const std::string boxes = nodes.boxes(nodes.cast(graph.name_of(trace.results[0]), locs.array.dtype()));
-    const std::string scores =
-        nodes.scores(nodes.cast(graph.name_of(trace.results[1]), confs.array.dtype()), boxes, images, shape[2]);
-    const std::string selected = nodes.selected(boxes, scores);
-    std::vector<Names> parts;
-    for (int64_t i = 0; i < images; ++i) parts.push_back(nodes.best_of_image(selected, boxes, scores, i, images));
+    const DetectionNodes nodes(graph);
+    const std::vector<Names> parts = looks_twice != nullptr ? find_in_regions(nodes, *looks_twice, height, width)
+                                                            : find_by_anchors(nodes, model, height, width);
     std::vector<Port> outputs;
     for (const std::string& name : names) {
       if (name.empty() || graph.fresh(name) != name) {
@@ -220,8 +130,9 @@ void export_detector(const links::Detector& model, const Variable& x, const std:
     for (size_t k = 0; k < names.size(); ++k) {
       Names of_images;
       for (const Names& part : parts) of_images.push_back(part[k]);
-      nodes.add(images > 1 ? "Concat" : "Identity", of_images, {names[k]},
-                images > 1 ? Attributes{{"axis", int64_t{0}}} : Attributes{});
+      const bool are_many = parts.size() > 1;
+      nodes.add(are_many ? "Concat" : "Identity", of_images, {names[k]},
+                are_many ? Attributes{{"axis", int64_t{0}}} : Attributes{});
       const bool is_real = k == 0 || k == 2;
       Port port{names[k], is_real ? Dtype::float32 : Dtype::int64, k == 0 ? Shape{0, 4} : Shape{0}, {"detections"}};
       if (k == 0) port.symbols.emplace_back();
@@ -229,8 +140,12 @@ void export_detector(const links::Detector& model, const Variable& x, const std:
     }
     graph.set_outputs(std::move(outputs));
   };
+  detail::ModelCall call = detail::model_call(model);
+  if (looks_twice != nullptr) {
+    call = [looks_twice](std::span<const Variable> inputs) { return first_look(*looks_twice, inputs[0]); };
+  }
   const Variable inputs[] = {x};
-  write_model(detail::model_call(model), detail::link_of(model), inputs, path, network, append);
+  write_model(call, detail::link_of(model), inputs, path, network, append);
 }
 
 }  // namespace kusari::onnx

@@ -12,6 +12,7 @@
 #include "kusari/framework/core/random.h"
 #include "kusari/framework/core/reporter.h"
 #include "kusari/framework/functions/pooling/roi_average_align_2d.h"
+#include "kusari/framework/kernels/array_operators.h"
 #include "kusari/framework/static_graph/static_graph.h"
 #include "kusari/tests/links/detection/drawn_weights.h"
 
@@ -200,19 +201,123 @@ TEST_CASE("Faster R-CNN trains in 16 bits") {
   }
 }
 
-TEST_CASE("no static graph records Faster R-CNN, and the error says why") {
+/// Batches of one shape with other boxes in each, and the losses of a step with each.
+struct StepLosses {
+  std::vector<double> losses;
+  std::vector<double> gradients;  // of some numbers of all parameters, after the last
+};
+
+StepLosses take_steps(const L::FasterRCNNOptions& options, bool is_static) {
   random::seed(7);
-  L::DetectionTrainChain chain{L::FasterRCNN(small())};
-  const BoxBatch batch;
+  L::DetectionTrainChain chain{L::FasterRCNN(options)};
+  int calls = 0;
+  auto graph = static_graph([&](const Variable& x, const Variable& bbox, const Variable& label) {
+    ++calls;
+    return chain(x, bbox, label);
+  });
+  random::seed(1);
+  StepLosses result;
+  for (int i = 0; i < 4; ++i) {
+    BoxBatch batch;
+    batch.x = drawn_array("x" + std::to_string(i), {2, 3, 64, 64}, -1, 1);
+    batch.bbox = batch.bbox + static_cast<double>(i);
+    if (i == 2) batch.label.fill(int64_t{-1});
+    chain.cleargrads();
+    const Variable x(batch.x, false), bbox(batch.bbox, false), label(batch.label, false);
+    const Variable loss = is_static ? graph(x, bbox, label) : chain(x, bbox, label);
+    result.losses.push_back(loss.item<double>());
+    for (const Variable* const each :
+         {&chain.loss, &chain.loc_loss, &chain.conf_loss, &chain.rpn_loc_loss, &chain.rpn_conf_loss}) {
+      result.losses.push_back(each->item<double>());
+    }
+    loss.backward();
+  }
+  for (const auto& [path, parameter] : chain.namedparams()) {
+    result.gradients.push_back(projection(path, parameter->grad()));
+  }
+  if (is_static) CHECK(calls <= 2);
+  return result;
+}
+
+TEST_CASE("a static graph of Faster R-CNN's chain chooses anchors and regions anew in each replay") {
+  L::FasterRCNNOptions options = small();
+  SUBCASE("regions are drawn") { options.region_samples = 64; }
+  SUBCASE("there are fewer regions than it may draw") { options.proposals.train_limit = 40; }
+  const StepLosses plain = take_steps(options, false), replayed = take_steps(options, true);
+  for (size_t i = 0; i < plain.losses.size(); ++i) {
+    CAPTURE(i);
+    CHECK(replayed.losses[i] == doctest::Approx(plain.losses[i]).epsilon(1e-5));
+  }
+  CHECK(plain.losses[0] != doctest::Approx(plain.losses[6]).epsilon(1e-3));
+  for (size_t i = 0; i < plain.gradients.size(); ++i) {
+    CAPTURE(i);
+    CHECK(replayed.gradients[i] == doctest::Approx(plain.gradients[i]).epsilon(1e-2).scale(1e-3));
+  }
+}
+
+TEST_CASE("calls of Faster R-CNN's static graph keep their regions until their backward") {
+  L::FasterRCNNOptions options = small();
+  options.region_samples = 64;
+  random::seed(7);
+  L::DetectionTrainChain chain{L::FasterRCNN(options)};
+  const auto sum_of = [&](auto& call) {
+    random::seed(1);
+    chain.cleargrads();
+    const BoxBatch batch;
+    const auto at = [&](double offset) {
+      return call(Variable(batch.x, false), Variable(batch.bbox + offset, false), Variable(batch.label, false));
+    };
+    const Variable first = at(0), second = at(3);
+    first.backward();
+    second.backward();
+    return projection("W", chain.model.head.fc6.W.grad());
+  };
+  const double expected = sum_of(chain);
   auto graph = static_graph(chain);
+  for (int i = 0; i < 3; ++i) CHECK(sum_of(graph) == doctest::Approx(expected).epsilon(1e-3));
+}
+
+TEST_CASE("a static graph of Faster R-CNN replays its first look; what the host chooses is refused") {
+  L::FasterRCNN model(small());
+  draw_weights(model);
+  const auto no_graph = no_backprop_mode();
+  const auto no_training = using_config(&Config::train, false);
+  const BoxBatch batch;
+  auto graph = static_graph([&](const Variable& x) {
+    const L::FasterRCNN::FirstLook seen = model.look(x);
+    Variables all(seen.locs, seen.confs);
+    for (const Variable& map : seen.maps) all.push_back(map);
+    return all;
+  });
+  const L::PreparedImage prepared{empty({3, 64, 64})};
+  const L::ImageExtent extents[] = {{64, 64}, {64, 64}};
+  model.decoding.score_thresh = 0.1;
+  for (int i = 0; i < 3; ++i) {
+    const Variables all = graph(batch.x);
+    const L::FasterRCNN::FirstLook seen{{all[2], all[3], all[4], all[5], all[6]}, all[0], all[1]};
+    const std::vector<Detections> found = model.find_again(seen, 64, 64, extents);
+    const std::vector<Detections> expected = model.find(batch.x, {prepared, prepared});
+    REQUIRE(!expected[0].bbox.empty());
+    for (size_t k = 0; k < 2; ++k) CHECK(found[k].label == expected[k].label);
+  }
+  auto whole = static_graph([&](const Variable& x) {
+    model.find(x, {prepared, prepared});
+    return x;
+  });
   std::string message;
   try {
-    graph(batch.x, batch.bbox, batch.label);
+    whole(batch.x);
   } catch (const StateError& error) {
     message = error.what();
   }
-  CHECK(message.find("L::FasterRCNN: how many regions of an image are looked at again depends on the numbers in the "
-                     "image") != std::string::npos);
+  CHECK(message.find("L::FasterRCNN::propose: how many regions of an image are looked at again depends on the numbers "
+                     "in the image") != std::string::npos);
+  L::FasterRCNNOptions options = small();
+  options.region_samples = 0;
+  L::DetectionTrainChain chain{L::FasterRCNN(options)};
+  const auto training = using_config(&Config::train, true);
+  auto step = static_graph(chain);
+  CHECK_THROWS_AS(step(batch.x, batch.bbox, batch.label), StateError);
 }
 
 TEST_CASE("Faster R-CNN's chain refuses boxes that do not fit") {
