@@ -20,6 +20,7 @@ namespace kusari::cuda {
 namespace {
 
 using kernels::AttentionForm;
+using kernels::HiddenScores;
 
 constexpr int kRowThreads = 128;
 
@@ -35,6 +36,8 @@ struct ScoreRows {
   const void* mask;
   Dtype mask_dtype;
   int64_t mask_strides[4];
+  bool is_hidden_where_true = false;
+  const float* fill = nullptr;  // the score of what a mask of bool hides; null: it is left out
 };
 
 /// A row of them: one query of one head of one sequence.
@@ -42,6 +45,7 @@ template <class C>
 struct ScoreRow {
   int64_t batch, head, query;
   int64_t count;  // keys that it may see
+  C hidden;       // score of what a mask of bool hides
 
   __device__ __forceinline__ ScoreRow(const ScoreRows& rows, int64_t row) {
     const AttentionPart& part = rows.part;
@@ -49,6 +53,7 @@ struct ScoreRow {
     head = part.first_head + row / part.queries % part.heads;
     batch = part.first_batch + row / part.queries / part.heads;
     count = rows.columns;
+    hidden = rows.fill != nullptr ? static_cast<C>(*rows.fill) : -km::Real<C>::kInfinity;
     if (rows.lengths != nullptr) {
       const int64_t length = rows.lengths[batch];
       count = length < 0 ? 0 : length < count ? length : count;
@@ -68,7 +73,7 @@ struct ScoreRow {
     const int64_t at = batch * rows.mask_strides[0] + head * rows.mask_strides[1] + query * rows.mask_strides[2] +
                        key * rows.mask_strides[3];
     if (rows.mask_dtype == Dtype::bool_) {
-      return static_cast<const bool*>(rows.mask)[at] ? scaled : -km::Real<C>::kInfinity;
+      return static_cast<const bool*>(rows.mask)[at] == rows.is_hidden_where_true ? hidden : scaled;
     }
     return scaled + load_as<C>(rows.mask, rows.mask_dtype, at);
   }
@@ -196,6 +201,11 @@ class Attention {
     for (int i = 0; i < 4; ++i) rows_.mask_strides[i] = mask.is_defined() ? mask.strides()[i] : 0;
   }
 
+  void hide(const HiddenScores& scores, const Array& fill) {
+    rows_.is_hidden_where_true = scores.is_hidden_where_true;
+    rows_.fill = fill.data<float>();
+  }
+
   void forward(const Array& y, const Array& lse) {
     for_parts([&] {
       const Array products = multiplied(of_q(), of_k(), {.transb = true}, dtype_of<C>);
@@ -285,6 +295,14 @@ void attention(Params<AttentionForm> form, In q, In k, In v, In mask, In lengths
                  [&]<class T>() { Attention<T>(*form, *q, *k, *v, *mask, *lengths, *stream).forward(*y, *lse); });
 }
 
+void filled_attention(Params<AttentionForm> form, Params<HiddenScores> hidden, In q, In k, In v, In mask, In fill,
+                      Out y) {
+  if (y->size() == 0) return;
+  Attention<float> attention(*form, *q, *k, *v, *mask, Array(), Array());
+  attention.hide(*hidden, *fill);
+  attention.forward(*y, Array());
+}
+
 void attention_gradient(Params<AttentionForm> form, In q, In k, In v, In mask, In lengths, In y, In lse, In stream,
                         In gy, Out gq, Out gk, Out gv) {
   if (gy->size() == 0) {
@@ -300,6 +318,7 @@ void attention_gradient(Params<AttentionForm> form, In q, In k, In v, In mask, I
 
 void register_attention(Backend& backend) {
   backend.add<kernels::Attention>(attention);
+  backend.add<kernels::FilledAttention>(filled_attention);
   backend.add<kernels::AttentionGradient>(attention_gradient);
 }
 

@@ -1,6 +1,9 @@
 #include "kusari/cuda/kernels/pointwise.h"
 
+#include <cstddef>
+#include <cstring>
 #include <string>
+#include <vector>
 
 #include "kusari/cuda/kernels/element.cuh"
 #include "kusari/cuda/kernels/launch.cuh"
@@ -49,6 +52,12 @@ typename PointwiseKernels<kInputs>::General general_kernel(const PointwiseKernel
                     " but must be floating");
   }
   return kernels.int64;
+}
+
+/// By the index of the kernel; null for those that are no functors of one argument.
+std::vector<const PointwiseKernels<1>*>& known_functions() {
+  static std::vector<const PointwiseKernels<1>*> known;
+  return known;
 }
 
 }  // namespace
@@ -116,6 +125,20 @@ template void run_pointwise<1>(const PointwiseKernels<1>&, const FunctorBytes&, 
 template void run_pointwise<2>(const PointwiseKernels<2>&, const FunctorBytes&, const Array* const (&)[3]);
 template void run_pointwise<3>(const PointwiseKernels<3>&, const FunctorBytes&, const Array* const (&)[4]);
 template void run_pointwise<4>(const PointwiseKernels<4>&, const FunctorBytes&, const Array* const (&)[5]);
+
+void remember_function(KernelId kernel, const PointwiseKernels<1>& kernels) {
+  const auto index = static_cast<size_t>(kernel.index);
+  if (index >= known_functions().size()) known_functions().resize(index + 1);
+  known_functions()[index] = &kernels;
+}
+
+void apply_function(const kernels::UnaryFunctor& function, const Array& x, const Array& y) {
+  static_assert(sizeof(FunctorBytes) == sizeof(function.functor));
+  FunctorBytes bytes;
+  std::memcpy(bytes.byte, function.functor, sizeof(bytes));
+  const Array* const operands[] = {&y, &x};
+  run_pointwise<1>(*known_functions().at(static_cast<size_t>(function.kernel.index)), bytes, operands);
+}
 
 void register_pointwise(Backend& backend) {
   register_activation_functors(backend);

@@ -249,13 +249,15 @@ constexpr auto pointwise_kernels() {
   return kernels;
 }
 
+template <class Op>
+inline constexpr auto kPointwiseKernels = pointwise_kernels<Op>();
+
 template <class Op, class... X>
 void pointwise(Params<Op> op, X... x, Out y) {
-  static constexpr auto kKernels = pointwise_kernels<Op>();
   FunctorBytes bytes{};
   std::memcpy(bytes.byte, &*op, sizeof(Op));
   const Array* const operands[] = {&*y, &*x...};
-  run_pointwise(kKernels, bytes, operands);
+  run_pointwise(kPointwiseKernels<Op>, bytes, operands);
 }
 
 template <class Op>
@@ -264,6 +266,7 @@ void add_pointwise(Backend& backend) {
   constexpr int kInputs = kusari::detail::pointwise_arity<Op>();
   if constexpr (kInputs == 1) {
     backend.add<Kernel>(&pointwise<Op, In>);
+    remember_function(kernel_id<Kernel>(), kPointwiseKernels<Op>);
   } else if constexpr (kInputs == 2) {
     backend.add<Kernel>(&pointwise<Op, In, In>);
   } else if constexpr (kInputs == 3) {

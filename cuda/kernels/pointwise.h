@@ -4,6 +4,8 @@
 
 #include "kusari/cuda/kernels/strided_index.cuh"
 #include "kusari/framework/core/array.h"
+#include "kusari/framework/core/backend.h"
+#include "kusari/framework/kernels/convolution.h"
 
 // What pointwise.cc launches: three kernels for a functor and each type that they are made for.
 namespace kusari::cuda {
@@ -56,5 +58,10 @@ struct PointwiseKernels {
 template <int kInputs>
 void run_pointwise(const PointwiseKernels<kInputs>& kernels, const FunctorBytes& op,
                    const Array* const (&operands)[kInputs + 1]);
+
+/// Makes a functor of one argument known to apply_function; `kernels` stay where they are.
+void remember_function(KernelId kernel, const PointwiseKernels<1>& kernels);
+/// y = function(x), the bits of the functor's own kernel; y may be x.
+void apply_function(const kernels::UnaryFunctor& function, const Array& x, const Array& y);
 
 }  // namespace kusari::cuda

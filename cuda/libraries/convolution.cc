@@ -6,6 +6,7 @@
 #include "kusari/cuda/kernels/channels.h"
 #include "kusari/cuda/kernels/convolution_depthwise.h"
 #include "kusari/cuda/kernels/convolution_im2col.h"
+#include "kusari/cuda/kernels/pointwise.h"
 #include "kusari/cuda/libraries/convolution.h"
 #include "kusari/cuda/libraries/convolution_autotune.h"
 #include "kusari/cuda/libraries/cudnn_route.h"
@@ -348,6 +349,11 @@ void convolution_fused_forward(Params<kernels::Convolution> geometry, Params<ker
                                In x, In W, In z, In bias, Out y) {
   convolve({ConvolutionPass::forward, *geometry, x, W, y, bias}, z, *activation);
 }
+void convolution_function_forward(Params<kernels::Convolution> geometry, Params<kernels::UnaryFunctor> function, In x,
+                                  In W, In z, In bias, Out y) {
+  convolve({ConvolutionPass::forward, *geometry, x, W, y, bias}, z);
+  if (y->size() > 0) apply_function(*function, y, y);
+}
 void convolution_data_grad(Params<kernels::Convolution> geometry, In gy, In W, In bias, Out gx) {
   convolve({ConvolutionPass::data_grad, *geometry, gx, W, gy, bias});
 }
@@ -408,6 +414,7 @@ void register_convolution(Backend& backend) {
   backend.add<kernels::ConvolutionForward>(&convolution_forward);
   backend.add<kernels::ConvolutionForwardWithSums>(&convolution_forward_with_sums);
   backend.add<kernels::ConvolutionFusedForward>(&convolution_fused_forward);
+  backend.add<kernels::ConvolutionFunctionForward>(&convolution_function_forward);
   backend.add<kernels::ConvolutionDataGrad>(&convolution_data_grad);
   backend.add<kernels::ConvolutionDataGradAdded>(&convolution_data_grad_added);
   backend.add<kernels::ConvolutionFilterGrad>(&convolution_filter_grad);

@@ -22,6 +22,9 @@ void register_kernels(Backend& backend) {
   register_symmetric_eigen(backend);
   register_matmul(backend);
   register_convolution(backend);
+  register_quantized_convolution(backend);
+  register_quantized_add(backend);
+  register_squeeze_excitation(backend);
   register_normalized_convolution(backend);
   register_backend_info(backend);
   register_basic(backend);

@@ -25,6 +25,9 @@ void register_optimizer(Backend& backend);                              // optim
 void register_fused_pointwise(Backend& backend);                        // fused_pointwise.cc
 void register_user_kernel(Backend& backend);                            // user_kernel.cc
 void register_convolution(Backend& backend);                            // convolution.cc
+void register_quantized_convolution(Backend& backend);                  // rounded/quantized_convolution.cu
+void register_quantized_add(Backend& backend);                          // rounded/quantized_add.cu
+void register_squeeze_excitation(Backend& backend);                     // squeeze_excitation.cu
 void register_normalized_convolution(Backend& backend);                 // normalized_convolution.cc
 void register_image_batch(Backend& backend);                            // image_batch.cu
 void register_summary(Backend& backend);                                // summary.cu

@@ -61,8 +61,8 @@ struct UnaryFunctor {
   alignas(8) std::byte functor[kBytes] = {};
 };
 
-/// ConvolutionFusedForward with another function in the end: the bits of a kernel of its own after it. For inference; a
-/// backend may lack it.
+/// ConvolutionFusedForward with another function in the end: the bits of a kernel of its own after it.
+/// For inference.
 struct ConvolutionFunctionForward {
   static constexpr const char* kName = "convolution_function_forward";
   using Signature = void(Params<Convolution> geometry, Params<UnaryFunctor> function, In x, In W, In z, In bias, Out y);

@@ -16,7 +16,7 @@ struct QuantizedConvolution {
 /// number each; W: (O, C / groups, kernel...) int8 or uint8, W_scale and W_zero (O) or one number; z: like y in
 /// float32, or undefined; bias: (O) or undefined. y: (N, O, out...) float32, or uint8 or int8: then rint(y / y_scale) +
 /// y_zero between low and high (y_scale, y_zero: one number each, undefined for float32). Terms of a sum: at most
-/// kMostQuantizedTerms. A backend may lack it.
+/// kMostQuantizedTerms, and ndim at most 2; on the CPU groups have an even number of channels, or one of x and of y.
 struct QuantizedConvolutionForward {
   static constexpr const char* kName = "quantized_convolution_forward";
   using Signature = void(Params<QuantizedConvolution> options, In x, In x_scale, In x_zero, In W, In W_scale, In W_zero,
@@ -28,7 +28,7 @@ struct QuantizedAdd {
 };
 /// y = rint(s / y_scale) + y_zero between low and high, s = (a - a_zero) a_scale + (b - b_zero) b_scale: the bits of
 /// the separate kernels in float32. a, b, y: uint8 or int8 of one shape and one dense order in memory; scales and zero
-/// points: one number each. A backend may lack it.
+/// points: one number each.
 struct QuantizedAddForward {
   static constexpr const char* kName = "quantized_add_forward";
   using Signature = void(Params<QuantizedAdd> options, In a, In a_scale, In a_zero, In b, In b_scale, In b_zero,

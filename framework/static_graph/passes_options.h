@@ -8,11 +8,11 @@ struct StaticGraphPasses {
   bool dead_kernels = true;              ///< drop kernels whose results nobody reads
   bool common_inputs = true;             ///< compute once what several kernels compute from the same arrays
   bool constants = true;                 ///< inference: compute what depends on parameters alone when these change
-  bool fuse_attention = true;            ///< inference on the CPU: softmax between two products as one kernel
+  bool fuse_attention = true;            ///< inference: softmax between two products as one kernel
   bool fuse_gelu = true;                 ///< inference: GELU that is spelled in many kernels as one
   bool fold_batch_normalization = true;  ///< inference: scale the weights of the layer before instead
   bool fuse_convolutions = true;         ///< bias, addition and activation inside the convolution
-  bool fuse_excitation = true;           ///< inference on the CPU: squeeze-and-excitation as one kernel
+  bool fuse_excitation = true;           ///< inference: squeeze-and-excitation as one kernel
   bool pack_products = true;             ///< inference: weights of products packed, the same inside of them
   bool lower_quantized = true;           ///< inference: what is computed of 8 bits computes with the integers
   bool concat_in_place = true;           ///< results are written where a concatenation copies them to

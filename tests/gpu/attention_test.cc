@@ -78,6 +78,32 @@ TEST_CASE("attention: as on the CPU, with its gradients") {
   }
 }
 
+TEST_CASE("attention: hidden scores that are a number, as on the CPU") {
+  const auto device = gpu_device();
+  if (!device) return;
+  for (const AttentionCase& c : kAttentionCases) {
+    for (const bool is_hidden_where_true : {false, true}) {
+      CAPTURE(c.queries);
+      CAPTURE(c.keys);
+      CAPTURE(is_hidden_where_true);
+      const Array mask = uniform_array({c.batch, 1, c.queries, c.keys}, -1, 2, Dtype::float32, 6)
+                             .astype(Dtype::int32)
+                             .astype(Dtype::bool_)
+                             .broadcast_to({c.batch, c.heads, c.queries, c.keys});
+      const auto filled = [&](const Array& q, const Array& k, const Array& v, const Array& where, const Array& fill) {
+        const Array y = empty({c.batch, c.heads, c.queries, c.value_width}, Dtype::float32, q.device());
+        launch<kernels::FilledAttention>(q.device(), kernels::AttentionForm{0.3, 0, false},
+                                         kernels::HiddenScores{is_hidden_where_true}, q, k, v, where, fill, y);
+        return y;
+      };
+      check_on_gpu(*device, filled, 40, uniform_array({c.batch, c.heads, c.queries, c.width}, -1, 1, Dtype::float32, 1),
+                   uniform_array({c.batch, c.groups, c.keys, c.width}, -1, 1, Dtype::float32, 2),
+                   uniform_array({c.batch, c.groups, c.keys, c.value_width}, -1, 1, Dtype::float32, 3), mask,
+                   full({}, -0.5, Dtype::float32));
+    }
+  }
+}
+
 TEST_CASE("attention: heads beside each other in memory") {
   const auto device = gpu_device();
   if (!device) return;

@@ -15,6 +15,8 @@
 #include "kusari/framework/functions/connection/convolution_2d.h"
 #include "kusari/framework/functions/math/basic_math.h"
 #include "kusari/framework/functions/math/sum.h"
+#include "kusari/framework/kernels/activation.h"
+#include "kusari/framework/kernels/pointwise.h"
 #include "kusari/tests/gpu/testing.h"
 #include "kusari/tests/scratch_directory.h"
 
@@ -297,6 +299,41 @@ TEST_CASE("convolution: residual, bias and ReLU in one kernel") {
       }
     }
   }
+}
+
+TEST_CASE("convolution: a function in the end gives the bits of its own kernel") {
+  const auto device = gpu_device();
+  if (!device) return;
+  kernels::UnaryFunctor silu;
+  silu.kernel = kernel_id<kernels::Pointwise<kernels::Silu>>();
+  for (const size_t i : {size_t{0}, size_t{2}, size_t{8}, size_t{9}}) {
+    const NamedConvolution& c = convolution_cases()[i];
+    for (const Dtype dtype : {Dtype::float16, Dtype::float32}) {
+      for (const bool has_addends : {false, true}) {
+        CAPTURE(c.name);
+        CAPTURE(name(dtype));
+        CAPTURE(has_addends);
+        const auto drawn = [&](const Shape& shape, uint64_t seed) {
+          return uniform_array(shape, -1, 1, dtype, seed).to_device(*device).channels_last();
+        };
+        const Array x = drawn(c.x, 1), w = drawn(c.w, 2), z = has_addends ? drawn(c.y(), 3) : Array();
+        const Array bias = has_addends ? uniform_array({c.w[0]}, -1, 1, dtype, 4).to_device(*device) : Array();
+        const Array together = empty_channels_last(c.y(), dtype, *device), sums = empty_like(together);
+        launch<kernels::ConvolutionFunctionForward>(*device, c.geometry(), silu, x, w, z, bias, together);
+        launch<kernels::ConvolutionFusedForward>(*device, c.geometry(), Activation::none, x, w, z, bias, sums);
+        CHECK(together.to_vector<float>() == pointwise(kernels::Silu{}, sums).to_vector<float>());
+      }
+    }
+  }
+  // Sums of nothing.
+  const Array y = empty({1, 2, 3, 3}, Dtype::float32, *device);
+  kernels::Convolution g;
+  g.ndim = 2;
+  for (int i = 0; i < 2; ++i) g.stride[i] = g.dilate[i] = 1;
+  launch<kernels::ConvolutionFunctionForward>(*device, g, silu, empty({1, 0, 3, 3}, Dtype::float32, *device),
+                                              empty({2, 0, 1, 1}, Dtype::float32, *device), Array(),
+                                              full({2}, 1, Dtype::float32, *device), y);
+  check_same(y, pointwise(kernels::Silu{}, full({1, 2, 3, 3}, 1, Dtype::float32)));
 }
 
 TEST_CASE("convolution: weights that are fixed are converted again after something has written to them") {

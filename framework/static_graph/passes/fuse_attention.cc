@@ -112,7 +112,7 @@ class Attentions {
     int count = 0;
     for (size_t i = 0; i < program_.steps.size(); ++i) {
       const Step& softmax = program_.steps[i];
-      if (!launches<kernels::Softmax>(softmax) || softmax.phase != Phase::forward || !softmax.device.is_cpu()) continue;
+      if (!launches<kernels::Softmax>(softmax) || softmax.phase != Phase::forward) continue;
       Found found;
       const auto at = static_cast<int32_t>(i);
       if (find_weights(at, found) && find_values(at, found) && lower(found)) ++count;

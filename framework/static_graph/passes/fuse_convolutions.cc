@@ -173,7 +173,7 @@ class Fuse {
       return false;
     const Phase phase = step(parts.back()).phase;
     if (step(gate).phase != phase || step(product).phase != phase || !is<kernels::Mul>(step(product))) return false;
-    if (!has_functions(step(product))) return false;
+    if (!takes_function(step(product))) return false;
     const auto functor = gated_functor(step(gate));
     if (!functor || step(gate).operands[1].views[0] != convolution.y) return false;
     const View& factor = step(gate).operands[2].views[0];
@@ -204,16 +204,21 @@ class Fuse {
     });
   }
 
-  /// Whether a backend has convolutions with any function in the end.
-  static bool has_functions(const Step& next) {
-    return next.device.backend().find(kernel_id<kernels::ConvolutionFunctionForward>()) != nullptr;
+  /// Whether a function becomes the convolution's. On other devices than the CPU that is a pass in place: a kernel that
+  /// reads the function's result alone is better fused with the function.
+  bool takes_function(const Step& next) const {
+    const Device& device = next.device;
+    if (device.backend().find(kernel_id<kernels::ConvolutionFunctionForward>()) == nullptr) return false;
+    if (device.is_cpu()) return true;
+    const int32_t reader = dependencies_.only_reader(next.operands.back().views[0].slot);
+    return reader < 0 || find_pointwise_functor(program_.steps[static_cast<size_t>(reader)].id) == nullptr;
   }
   /// A product's result is rows without gaps.
   static bool keeps_order(const ConvolutionStep& wider, const ConvolutionStep& convolution) {
     return !convolution.is_product || wider.y.strides == convolution.y.strides;
   }
 
-  static bool take(const Step& next, ConvolutionStep& convolution) {
+  bool take(const Step& next, ConvolutionStep& convolution) const {
     if (convolution.ends()) return false;
     const auto is_result = [&](const View& view) { return view == convolution.y; };
     const auto continue_to = [&](const View& y) {
@@ -226,7 +231,7 @@ class Fuse {
       if (!is_result(next.operands[1].views[0])) return false;
       if (is<kernels::Relu>(next)) {
         convolution.activation = ConvolutionActivation::relu;
-      } else if (has_functions(next)) {
+      } else if (takes_function(next)) {
         convolution.function = *functor;
       } else {
         return false;

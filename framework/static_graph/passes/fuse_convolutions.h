@@ -8,8 +8,9 @@ namespace kusari::graphs {
 
 /// Puts what is added to a forward convolution (numbers of channels, another array of its shape) and the function of
 /// the sum after it into the convolution, where nobody else reads what lies between: any pointwise function of one
-/// argument, and x sigmoid(x) and x hard_sigmoid(x), which read it twice. On other devices than the CPU only ReLU, and
-/// only for inference. Returns how many kernels it has put into others.
+/// argument, and x sigmoid(x) and x hard_sigmoid(x), which read it twice. On other devices than the CPU only for
+/// inference, and functions but ReLU only where no pointwise kernel follows, which would be fused with them. Returns
+/// how many kernels it has put into others.
 KUSARI_API int fuse_convolutions(Program& program, PassLog& log);
 
 /// For inference on the CPU: products of four rows or more with float32 weights that stay, x W or x W^T, become

@@ -249,17 +249,25 @@ class Lower {
     return view;
   }
 
+  /// A convolution; on other devices than the CPU, where pack_products makes none, also x W^T as one over the rows.
+  static std::optional<ConvolutionStep> convolution_of(const Step& s) {
+    const std::optional<ConvolutionStep> convolution = ConvolutionStep::of(s);
+    if (convolution || s.is_code() || s.device.is_cpu()) return convolution;
+    const std::optional<ConvolutionStep> product = ConvolutionStep::of_product(s);
+    if (!product || product->is_W_transposed) return std::nullopt;
+    return ConvolutionStep::of(product->step(s.device, s.phase));
+  }
+
   bool lower(int32_t at) {
     const Device device = step(at).device;
-    const std::optional<ConvolutionStep> convolution = ConvolutionStep::of(step(at));
+    const std::optional<ConvolutionStep> convolution = convolution_of(step(at));
     if (!convolution || device.backend().find(kernel_id<QuantizedConvolutionForward>()) == nullptr) return false;
     const ConvolutionStep& c = *convolution;
     if (c.y.dtype != Dtype::float32 || c.x.dtype != Dtype::float32 || c.geometry.ndim > 2) return false;
     const int64_t terms = numel(c.W.shape) / c.W.shape[0], channels = c.x.shape[1] / c.geometry.groups;
     const bool is_depthwise = channels == 1 && c.W.shape[0] == c.geometry.groups;
-    if (terms > kernels::kMostQuantizedTerms || (c.geometry.groups > 1 && channels % 2 != 0 && !is_depthwise)) {
-      return false;
-    }
+    if (terms > kernels::kMostQuantizedTerms) return false;
+    if (device.is_cpu() && c.geometry.groups > 1 && channels % 2 != 0 && !is_depthwise) return false;
     const int32_t maker = writer(c.x.slot);
     if (maker < 0 || maker > at || step(maker).phase != Phase::forward) return false;
     std::optional<Rounded> rounded = Rounded::of(step(maker));
