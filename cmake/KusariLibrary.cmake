@@ -23,15 +23,20 @@ endif()
 
 # Sources whose time is spent elsewhere (files, kernels, what they call) are compiled for size.
 set(kusari_small_sources)
-foreach(folder framework/distributed framework/distributions framework/links/attention framework/links/link_hooks framework/links/loss
-        framework/links/model framework/links/normalization framework/links/rnn framework/models framework/serializers
-        framework/static_graph/passes framework/testing framework/training framework/xp)
+foreach(folder framework/amp framework/autograd/function_hooks framework/datasets/detection framework/datasets/tabular framework/datasets/text
+        framework/distributed framework/distributions framework/initializers framework/kernels/user framework/links/activation
+        framework/links/attention framework/links/connection framework/links/detection framework/links/link_hooks framework/links/loss
+        framework/links/model framework/links/normalization framework/links/rnn framework/models framework/quantization
+        framework/serializers framework/static_graph/passes framework/testing framework/training framework/xp optimizers/hooks updaters)
   set(found ${kusari_sources})
   list(FILTER found INCLUDE REGEX "/${folder}/")
   list(APPEND kusari_small_sources ${found})
 endforeach()
-# These go through pixels and boxes.
-list(FILTER kusari_small_sources EXCLUDE REGEX "/links/model/(image_preparation|rgb_bytes)[.]cc$|/training/detection/")
+# But for loops over pixels, boxes, numbers, bins or words, and what small models call in each step.
+set(fast drawn_shapes_dataset orthogonal sampling anchor_[a-z]+ detector region_proposals image_preparation rgb_bytes eval_[a-z_]+ check_lists
+         histogram vocabulary autocast linear embed_id convolution_nd standard_updater batch_feed static_step step_timer updater)
+list(JOIN fast "|" fast)
+list(FILTER kusari_small_sources EXCLUDE REGEX "/(${fast})[.]cc$")
 list(REMOVE_ITEM kusari_sources ${kusari_small_sources})
 
 add_library(kusari ${kusari_sources})
@@ -116,15 +121,14 @@ endif()
 # run time. No contraction to fused multiply-adds, so that results are the same bits in every instruction set and do not
 # depend on the compiler. Integers wrap. Nothing in them may be
 # a weak symbol: the linker would keep one instruction set's copy for all (test isa_objects_have_no_weak_symbols).
-# vnni_*.cc and bfloat16_*.cc are for one instruction set each alone; scalar_*.cc for the first, because vectors do not help
-# them.
+# vnni_*.cc and bfloat16_*.cc are for one instruction set each alone; scalar_*.cc, which vectors do not help, for v1 and v3.
 set(kusari_isa_objects)
 set(kusari_bfloat16_sources ${kusari_isa_sources})
 list(FILTER kusari_bfloat16_sources INCLUDE REGEX "/isa/bfloat16_")
 set(kusari_vnni_sources ${kusari_isa_sources})
 list(FILTER kusari_vnni_sources INCLUDE REGEX "/isa/vnni_")
-set(kusari_first_isa_sources ${kusari_isa_sources})
-list(FILTER kusari_first_isa_sources EXCLUDE REGEX "/isa/(bfloat16|vnni)_")
+set(kusari_isa_and_scalar_sources ${kusari_isa_sources})
+list(FILTER kusari_isa_and_scalar_sources EXCLUDE REGEX "/isa/(bfloat16|vnni)_")
 list(FILTER kusari_isa_sources EXCLUDE REGEX "/isa/(bfloat16|scalar|vnni)_")
 function(kusari_isa_objects target isa sources)
   add_library(${target} OBJECT ${${sources}})
@@ -157,7 +161,7 @@ if(kusari_isa_sources)
     set(option_v3 -march=x86-64-v3)
     set(option_v4 -march=x86-64-v4 -mprefer-vector-width=512)
     target_compile_definitions(kusari PRIVATE KUSARI_ONLY_ISA=${only})
-    kusari_add_isa(${only} kusari_first_isa_sources ${option_${only}})
+    kusari_add_isa(${only} kusari_isa_and_scalar_sources ${option_${only}})
     if(only STREQUAL v4)
       target_compile_definitions(kusari PRIVATE KUSARI_ISA_X86)
       kusari_add_isa(v4_vnni kusari_vnni_sources -march=x86-64-v4 -mavx512vnni -mprefer-vector-width=512)
@@ -165,12 +169,12 @@ if(kusari_isa_sources)
     endif()
   elseif(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
     target_compile_definitions(kusari PRIVATE KUSARI_ISA_X86)
-    kusari_add_isa(v1 kusari_first_isa_sources -march=x86-64)
-    kusari_add_isa(v3 kusari_isa_sources -march=x86-64-v3)
+    kusari_add_isa(v1 kusari_isa_and_scalar_sources -march=x86-64 $<$<CONFIG:Release>:-Os>)  # for processors without AVX2: small
+    kusari_add_isa(v3 kusari_isa_and_scalar_sources -march=x86-64-v3)
     kusari_add_isa(v4 kusari_isa_sources -march=x86-64-v4 -mprefer-vector-width=512)
     kusari_add_isa(v4_vnni kusari_vnni_sources -march=x86-64-v4 -mavx512vnni -mprefer-vector-width=512)
     kusari_add_isa(v4_bf16 kusari_bfloat16_sources -march=x86-64-v4 -mavx512bf16 -mprefer-vector-width=512)
   else()
-    kusari_add_isa(v1 kusari_first_isa_sources)
+    kusari_add_isa(v1 kusari_isa_and_scalar_sources)
   endif()
 endif()

@@ -5,8 +5,8 @@
 #include "kusari/framework/kernels/math_incomplete_gamma.h"
 #include "kusari/framework/kernels/math_incomplete_inverse.h"
 
-// Functions that are computed element by element, because each element needs another number of steps: the CPU has their
-// loops for one instruction set alone.
+// Functions that are computed element by element, because each element needs another number of steps: vectors do not
+// help the CPU.
 // kIsLong: a device compiles the formula once for each type, not in each place of use.
 namespace kusari::kernels {
 
