@@ -17,7 +17,7 @@ set(kusari_nvrtc_headers framework/core/host_device.h framework/core/philox.h fr
                          framework/kernels/arithmetic.h framework/kernels/comparison.h framework/kernels/half.h
                          framework/kernels/macros.h framework/kernels/math.h framework/kernels/math_basic.h
                          framework/kernels/math_explog.h framework/kernels/math_functions.h
-                         framework/kernels/incomplete_functions.h framework/kernels/math_gamma.h
+                         framework/kernels/scalar_functions.h framework/kernels/math_gamma.h
                          framework/kernels/math_incomplete_beta.h framework/kernels/math_incomplete_gamma.h
                          framework/kernels/math_incomplete_inverse.h framework/kernels/math_normal.h
                          framework/kernels/math_arc.h framework/kernels/math_erf.h framework/kernels/math_hyperbolic.h

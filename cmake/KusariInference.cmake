@@ -37,14 +37,6 @@ list(FILTER inference_kernels EXCLUDE REGEX "/framework/cpu/(${training_kernels}
 add_library(kusari_inference_kernels OBJECT ${inference_kernels})
 kusari_inference_settings(kusari_inference_kernels)
 
-# Of the loops, those for processors without AVX2 are made small.
-set(inference_isa_objects ${kusari_isa_objects})
-if(TARGET kusari_isa_v1 AND TARGET kusari_isa_v3)
-  kusari_isa_objects(kusari_inference_isa_v1 v1 kusari_isa_sources -march=x86-64 -Os)
-  list(REMOVE_ITEM inference_isa_objects $<TARGET_OBJECTS:kusari_isa_v1>)
-  list(APPEND inference_isa_objects $<TARGET_OBJECTS:kusari_inference_isa_v1>)
-endif()
-
 set(inference_sources)
 foreach(folder core kernels autograd links initializers static_graph inference onnx)
   file(GLOB found CONFIGURE_DEPENDS framework/${folder}/*.cc)
@@ -55,7 +47,7 @@ foreach(folder functions static_graph/passes onnx/operators onnx/read)
   list(APPEND inference_sources ${found})
 endforeach()
 add_library(kusari_inference SHARED ${inference_sources} $<TARGET_OBJECTS:kusari_inference_kernels>
-                                    ${inference_isa_objects})
+                                    ${kusari_isa_objects})
 add_library(kusari::inference ALIAS kusari_inference)
 kusari_inference_settings(kusari_inference)
 # What runs once for each call may be small.

@@ -505,6 +505,16 @@ if(TARGET kusari_inference AND TARGET kusari_onnx)
   endif()
 endif()
 
+# GCC's: other compilers make other sizes.
+if(BUILD_SHARED_LIBS AND NOT KUSARI_SANITIZE AND CMAKE_BUILD_TYPE STREQUAL "Release" AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+  set(check_size ${CMAKE_COMMAND} -DFILE=$<TARGET_FILE:kusari> -DSTRIP=${CMAKE_STRIP} -DFOLDER=${CMAKE_CURRENT_BINARY_DIR}/tests)
+  set(size_script "${CMAKE_CURRENT_SOURCE_DIR}/cmake/check_library_size.cmake")
+  add_test(NAME library_is_small COMMAND ${check_size} -DMOST_BYTES=14000000 -P "${size_script}")
+  add_test(NAME check_library_size_finds_large_ones COMMAND ${check_size} -DMOST_BYTES=1000000 -P "${size_script}")
+  set_tests_properties(check_library_size_finds_large_ones PROPERTIES WILL_FAIL ON)
+  set_tests_properties(library_is_small check_library_size_finds_large_ones PROPERTIES LABELS tree RESOURCE_LOCK stripped_library)
+endif()
+
 # A separate program that finds the installed library.
 if(NOT KUSARI_SANITIZE AND EXISTS "${CMAKE_CURRENT_SOURCE_DIR}/tests/install/main.cc")
   add_test(NAME install_consumer

@@ -5,8 +5,8 @@
 namespace kusari::cpu {
 
 /// The instruction sets that framework/cpu/isa is compiled for: x86-64 and its levels 3 (AVX2) and 4 (AVX512); for the
-/// sources vnni_* level 4 with AVX512_VNNI, and for bfloat16_* with AVX512_BF16 as well. Other processors have v1
-/// alone.
+/// sources vnni_* level 4 with AVX512_VNNI, and for bfloat16_* with AVX512_BF16 as well; for scalar_* the first two.
+/// Other processors have v1 alone.
 enum class Isa { v1, v3, v4, v4_vnni, v4_bf16 };
 
 /// The best one that this processor has, capped by $KUSARI_CPU_ISA (v1, v3, v4, v4_vnni or v4_bf16). A library that was
@@ -28,6 +28,13 @@ inline bool has_vnni() { return isa() >= Isa::v4_vnni; }
                                      : ::kusari::cpu::v1::table())
 #else
 #define KUSARI_LOOPS(isa, table) (static_cast<void>(isa), ::kusari::cpu::v1::table())
+#endif
+
+/// A table of the sources scalar_*: on x86-64 they are compiled for two instruction sets.
+#if defined(KUSARI_ISA_X86) && !defined(KUSARI_ONLY_ISA)
+#define KUSARI_SCALAR_LOOPS(table) (isa() >= Isa::v3 ? v3::table() : v1::table())
+#else
+#define KUSARI_SCALAR_LOOPS(table) KUSARI_LOOPS(isa(), table)
 #endif
 
 /// A table of the sources bfloat16_* or vnni_*, null without has_bfloat16_dot() or has_vnni().

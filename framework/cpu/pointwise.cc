@@ -199,8 +199,8 @@ void register_pointwise(Backend& backend) {
   loops = KUSARI_LOOPS(isa(), math_function_loops);
   KUSARI_PLAIN_FUNCTION_OPS(KUSARI_ADD)
 #if !defined(KUSARI_INFERENCE_LIBRARY)  // no operator of ONNX needs them, and they are large
-  loops = KUSARI_LOOPS(isa(), incomplete_function_loops);
-  KUSARI_INCOMPLETE_FUNCTION_OPS(KUSARI_ADD)
+  loops = KUSARI_SCALAR_LOOPS(scalar_function_loops);
+  KUSARI_SCALAR_FUNCTION_OPS(KUSARI_ADD)
 #endif
   loops = KUSARI_LOOPS(isa(), comparison_loops);
   KUSARI_COMPARISON_OPS(KUSARI_ADD)

@@ -1,9 +1,9 @@
 #pragma once
 
-#include "kusari/framework/kernels/incomplete_functions.h"
 #include "kusari/framework/kernels/math.h"
 #include "kusari/framework/kernels/math_gamma.h"
 #include "kusari/framework/kernels/math_normal.h"
+#include "kusari/framework/kernels/scalar_functions.h"
 
 // kIsLong: a device compiles the formula once for each type, not in each place of use.
 namespace kusari::kernels {
@@ -302,26 +302,6 @@ struct Digamma {
   }
 };
 
-/// The n-th derivative of digamma.
-struct Polygamma {
-  static constexpr const char* kName = "polygamma";
-  static constexpr bool kIsLong = true;
-  template <class T>
-  KUSARI_HOST_DEVICE T operator()(T n, T x) const {
-    return km::polygamma(n, x);
-  }
-};
-
-/// The Hurwitz zeta function.
-struct Zeta {
-  static constexpr const char* kName = "zeta";
-  static constexpr bool kIsLong = true;
-  template <class T>
-  KUSARI_HOST_DEVICE T operator()(T x, T q) const {
-    return km::zeta(x, q);
-  }
-};
-
 struct Erfcx {
   static constexpr const char* kName = "erfcx";
   static constexpr bool kIsLong = true;
@@ -470,7 +450,7 @@ struct ClipGrad {
 
 #define KUSARI_MATH_FUNCTION_OPS(V) \
   KUSARI_PLAIN_FUNCTION_OPS(V)      \
-  KUSARI_INCOMPLETE_FUNCTION_OPS(V)
+  KUSARI_SCALAR_FUNCTION_OPS(V)
 
 #define KUSARI_PLAIN_FUNCTION_OPS(V) \
   V(Pow)                             \
@@ -504,8 +484,6 @@ struct ClipGrad {
   V(Erfc)                            \
   V(Lgamma)                          \
   V(Digamma)                         \
-  V(Polygamma)                       \
-  V(Zeta)                            \
   V(Erfcx)                           \
   V(Erfinv)                          \
   V(Erfcinv)                         \

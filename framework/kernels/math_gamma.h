@@ -5,6 +5,14 @@
 // The derivatives of lgamma and the sums that they are, in float64 throughout: float results are correctly rounded but
 // for rare ties. Not part of math.h, because few formulas want them.
 
+/// Marks a long function that loops until its sum is exact: the CPU computes such formulas element by element, and has
+/// one copy of it in each source, without a name that sources share.
+#if defined(__CUDACC__) || defined(__CUDACC_RTC__)
+#define KUSARI_LONG_HOST_DEVICE KUSARI_HOST_DEVICE
+#else
+#define KUSARI_LONG_HOST_DEVICE __attribute__((noinline, unused)) static
+#endif
+
 namespace kusari::km {
 
 namespace detail {
@@ -29,7 +37,7 @@ KUSARI_HOST_DEVICE double digamma_1_2(double x) {
 }
 
 /// The Hurwitz zeta function for s > 1 and q > 0: within 12 ulp.
-KUSARI_HOST_DEVICE double zeta_of_positive(double s, double q) {
+KUSARI_LONG_HOST_DEVICE double zeta_of_positive(double s, double q) {
   if (q == Real<double>::kInfinity) return 0.0;
   // Euler's and Maclaurin's sum from an a that makes its terms shrink at once.
   const double first = s < 6.0 ? 12.0 : 2.0 * s;
@@ -89,7 +97,7 @@ KUSARI_HOST_DEVICE double digamma(double x) {
 
 /// The Hurwitz zeta function: the sum of (q + k)^-s for k = 0, 1, ... Infinite for s = 1 and at the poles q = 0, -1,
 /// ...; NaN for s < 1, and for other q < 0 unless s is integral.
-KUSARI_HOST_DEVICE double zeta(double s, double q) {
+KUSARI_LONG_HOST_DEVICE double zeta(double s, double q) {
   if (s == 1.0) return Real<double>::kInfinity;
   if (!(s > 1.0)) return Real<double>::kNan;
   if (q > 0.0 || isnan(q)) return detail::zeta_of_positive(s, q);
@@ -104,7 +112,7 @@ KUSARI_HOST_DEVICE double zeta(double s, double q) {
 }
 
 /// The n-th derivative of digamma, for integral n >= 0; otherwise NaN.
-KUSARI_HOST_DEVICE double polygamma(double n, double x) {
+KUSARI_LONG_HOST_DEVICE double polygamma(double n, double x) {
   if (n == 0.0) return digamma(x);
   if (!(n > 0.0) || n != floor(n)) return Real<double>::kNan;
   double factorial = 1.0;

@@ -16,7 +16,7 @@ KUSARI_HOST_DEVICE double log_gamma_ratio(double b, double a) {
 }
 
 /// x^a y^b / B(a, b) for y = 1 - x.
-KUSARI_HOST_DEVICE double beta_front(double a, double b, double x, double y) {
+KUSARI_LONG_HOST_DEVICE double beta_front(double a, double b, double x, double y) {
   const double low = a < b ? a : b, high = a < b ? b : a, sum = a + b;
   if (low >= 16.0) {
     const double distance = x * b - y * a;  // of x from a / (a + b), times a + b
@@ -30,7 +30,7 @@ KUSARI_HOST_DEVICE double beta_front(double a, double b, double x, double y) {
 
 /// C with I_x(a, b) = front C / a, for x up to (a + 1) / (a + b + 2): a continued fraction by Lentz's method.
 template <class Number>
-KUSARI_HOST_DEVICE Number beta_fraction(const Number& a, const Number& b, double x) {
+KUSARI_LONG_HOST_DEVICE Number beta_fraction(const Number& a, const Number& b, double x) {
   const Number one = 1.0, sum = a + b, at = x;
   Number c = one, d = one / (one - sum * at / (a + one)), result = d;
   for (int m = 1; m < kMostTerms; ++m) {
@@ -61,7 +61,7 @@ struct BetaShares {
 };
 
 /// I_x(a, b) and I_y(b, a) for y = 1 - x; both within (0, 1).
-KUSARI_HOST_DEVICE BetaShares beta_shares(double a, double b, double x, double y) {
+KUSARI_LONG_HOST_DEVICE BetaShares beta_shares(double a, double b, double x, double y) {
   const double front = beta_front(a, b, x, y);
   if (is_low_beta(a, b, x)) {
     const double below = front == 0.0 ? 0.0 : front * beta_fraction(a, b, x) / a;
@@ -89,7 +89,7 @@ KUSARI_HOST_DEVICE double beta_density(double a, double b, double x) {
 }
 
 /// The derivative of betainc by a; that by b is -betainc_slope(b, a, 1 - x).
-KUSARI_HOST_DEVICE double betainc_slope(double a, double b, double x) {
+KUSARI_LONG_HOST_DEVICE double betainc_slope(double a, double b, double x) {
   if (!detail::are_beta_arguments(a, b, x)) return Real<double>::kNan;
   if (x == 0.0 || x == 1.0) return 0.0;
   const double y = 1.0 - x, front = detail::beta_front(a, b, x, y);

@@ -69,14 +69,14 @@ KUSARI_HOST_DEVICE double stirling(double a) {
 }
 
 /// x^a exp(-x) / gamma(a + 1).
-KUSARI_HOST_DEVICE double gamma_front(double a, double x) {
+KUSARI_LONG_HOST_DEVICE double gamma_front(double a, double x) {
   if (a < 16.0) return exp(a * log(x) - x - lgamma(a + 1.0));
   return exp(-a * minus_log1p((x - a) / a) - stirling(a)) / sqrt(6.28318530717958647693 * a);
 }
 
 /// S with P(a, x) = front S, for x up to a + 1: the sum of x^n / ((a + 1) ... (a + n)).
 template <class Number>
-KUSARI_HOST_DEVICE Number gamma_series(const Number& a, double x) {
+KUSARI_LONG_HOST_DEVICE Number gamma_series(const Number& a, double x) {
   Number term = 1.0, sum = 1.0, n = a;
   for (int k = 0; k < kMostTerms; ++k) {
     n = n + Number(1.0);
@@ -89,7 +89,7 @@ KUSARI_HOST_DEVICE Number gamma_series(const Number& a, double x) {
 
 /// C with Q(a, x) = a front C, for x above a + 1: Legendre's continued fraction by Lentz's method.
 template <class Number>
-KUSARI_HOST_DEVICE Number gamma_fraction(const Number& a, double x) {
+KUSARI_LONG_HOST_DEVICE Number gamma_fraction(const Number& a, double x) {
   Number b = Number(x + 1.0) - a, d = Number(1.0) / b, result = d, c = Number(1e300);
   for (int k = 1; k < kMostTerms; ++k) {
     const Number factor = Number(-1.0 * k) * (Number(1.0 * k) - a);
@@ -122,7 +122,7 @@ KUSARI_HOST_DEVICE GammaShares large_gamma_shares(double a, double x) {
 }
 
 /// The lower and the upper regularized incomplete gamma function, P and Q = 1 - P. NaN for a < 0 or x < 0.
-KUSARI_HOST_DEVICE GammaShares gamma_shares(double a, double x) {
+KUSARI_LONG_HOST_DEVICE GammaShares gamma_shares(double a, double x) {
   if (!(a >= 0.0) || !(x >= 0.0) || (a == 0.0 && x == 0.0)) return {Real<double>::kNan, Real<double>::kNan};
   if (a == 0.0) return {1.0, 0.0};
   if (x == 0.0) return {0.0, 1.0};
@@ -141,7 +141,7 @@ KUSARI_HOST_DEVICE GammaShares gamma_shares(double a, double x) {
 }
 
 /// How fast log(z) grows with a, for the z of a gamma distribution of shape a below which a fixed share lies.
-KUSARI_HOST_DEVICE double log_gamma_quantile_slope(double a, double log_z) {
+KUSARI_LONG_HOST_DEVICE double log_gamma_quantile_slope(double a, double log_z) {
   if (!(a > 0.0) || a == Real<double>::kInfinity || isnan(log_z)) return Real<double>::kNan;
   const double z = exp(log_z);
   if (a >= kLargeShape) {
@@ -173,7 +173,7 @@ KUSARI_HOST_DEVICE double gamma_density(double a, double x) {
 }
 
 /// The first derivative of gammainc by a (order 1), or the second.
-KUSARI_HOST_DEVICE double gammainc_slope(double a, double x, int order) {
+KUSARI_LONG_HOST_DEVICE double gammainc_slope(double a, double x, int order) {
   if (!(a > 0.0) || !(x >= 0.0)) return Real<double>::kNan;
   if (x == 0.0 || x == Real<double>::kInfinity || a == Real<double>::kInfinity) return 0.0;
   if (a >= detail::kLargeShape) {

@@ -40,7 +40,7 @@ KUSARI_HOST_DEVICE double log_excess(double below, double above, double p) {
 }  // namespace detail
 
 /// The x with gammainc(a, x) = p, for finite a > 0 and p in [0, 1]; otherwise NaN.
-KUSARI_HOST_DEVICE double gammaincinv(double a, double p) {
+KUSARI_LONG_HOST_DEVICE double gammaincinv(double a, double p) {
   if (!(a > 0.0) || a == Real<double>::kInfinity || !(p >= 0.0) || !(p <= 1.0)) return Real<double>::kNan;
   if (p == 0.0) return 0.0;
   if (p == 1.0) return Real<double>::kInfinity;
@@ -59,7 +59,7 @@ KUSARI_HOST_DEVICE double gammaincinv(double a, double p) {
 }
 
 /// The x with betainc(a, b, x) = p, for finite a, b > 0 and p in [0, 1]; otherwise NaN. One below 1e-303 is 0.
-KUSARI_HOST_DEVICE double betaincinv(double a, double b, double p) {
+KUSARI_LONG_HOST_DEVICE double betaincinv(double a, double b, double p) {
   if (!detail::are_beta_arguments(a, b, p)) return Real<double>::kNan;
   if (p == 0.0 || p == 1.0) return p;
   // By log(x / (1 - x)), for the same reason.
@@ -110,7 +110,7 @@ KUSARI_HOST_DEVICE T poisson_quantile(T lam, T p) {
 
 /// The entropy of a Poisson distribution of mean lam >= 0 (order 0), its first derivative by lam (order 1), or the
 /// second.
-KUSARI_HOST_DEVICE double poisson_entropy(double lam, int order) {
+KUSARI_LONG_HOST_DEVICE double poisson_entropy(double lam, int order) {
   if (!(lam >= 0.0)) return Real<double>::kNan;
   if (lam == 0.0) return order == 0 ? 0.0 : order == 1 ? Real<double>::kInfinity : -Real<double>::kInfinity;
   if (lam == Real<double>::kInfinity) return order == 0 ? lam : 0.0;

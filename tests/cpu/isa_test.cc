@@ -426,8 +426,8 @@ TEST_CASE("isa: pointwise loops give the same bits in every instruction set") {
                  {KUSARI_ARITHMETIC_OPS(KUSARI_NAME)}, check_pointwise_loops);
   for_each_entry(v1::math_function_loops(), v3::math_function_loops(), v4::math_function_loops(),
                  {KUSARI_PLAIN_FUNCTION_OPS(KUSARI_NAME)}, check_pointwise_loops);
-  for_each_entry(v1::incomplete_function_loops(), v3::incomplete_function_loops(), v4::incomplete_function_loops(),
-                 {KUSARI_INCOMPLETE_FUNCTION_OPS(KUSARI_NAME)}, check_pointwise_loops);
+  for_each_entry(v1::scalar_function_loops(), v3::scalar_function_loops(), v3::scalar_function_loops(),
+                 {KUSARI_SCALAR_FUNCTION_OPS(KUSARI_NAME)}, check_pointwise_loops);
   for_each_entry(v1::comparison_loops(), v3::comparison_loops(), v4::comparison_loops(),
                  {KUSARI_COMPARISON_OPS(KUSARI_NAME)}, check_pointwise_loops);
   for_each_entry(v1::activation_loops(), v3::activation_loops(), v4::activation_loops(),

@@ -7,7 +7,9 @@ namespace kusari::cpu {
 namespace {
 
 constexpr i64 kLanes = Simd<float>::kLanes;
-constexpr int kPositions = 4;  // with two vectors of channels, enough sums at a time to hide how long one takes
+// With two vectors of channels, enough sums at a time to hide how long one takes. Where multiply_add is many
+// instructions, one position has enough of them.
+constexpr int kPositions = kFusesBySteps ? 1 : 4;
 
 /// Some channels of a line.
 struct Strip {
@@ -107,9 +109,11 @@ void line_of_neighbours(const DepthwiseLine& line) {
       all_channels<kKernel, kStride, kPositions, true>(line, position);
     }
   }
-  if (line.out_width - position >= 2) {
-    all_channels<kKernel, kStride, 2, true>(line, position);
-    position += 2;
+  if constexpr (kPositions > 2) {
+    if (line.out_width - position >= 2) {
+      all_channels<kKernel, kStride, 2, true>(line, position);
+      position += 2;
+    }
   }
   if (position < line.out_width) all_channels<kKernel, kStride, 1, true>(line, position);
 }

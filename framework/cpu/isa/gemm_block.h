@@ -18,6 +18,7 @@ constexpr int kBlockRows = kVectorBytes == 64 ? 12 : (kVectorBytes == 32 ? 6 : 4
 constexpr int kBlockVectors = 2;
 
 #if defined(__x86_64__) && !defined(__FMA__)
+constexpr bool kFusesBySteps = true;  // multiply_add has no instruction of its own
 // a * b + c rounded once, as newer processors do it in one instruction, so that SSE2 gives the same bits. The product
 // of two floats is exact in double; rounding the double sum to odd leaves the last word to the rounding to float
 // (Boldo and Melquiond 2008).
@@ -30,6 +31,8 @@ constexpr int kBlockVectors = 2;
   return static_cast<float>(__builtin_bit_cast(double, bits));
 }
 [[gnu::always_inline]] inline double fused(double a, double b, double c) { return __builtin_fma(a, b, c); }
+#else
+constexpr bool kFusesBySteps = false;
 #endif
 
 // sum + left * right, rounded once on x86-64.

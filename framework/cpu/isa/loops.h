@@ -115,7 +115,7 @@ struct RandomLoops {
 
 KUSARI_DECLARE_LOOPS(PointwiseLoops, arithmetic_loops)
 KUSARI_DECLARE_LOOPS(PointwiseLoops, math_function_loops)
-KUSARI_DECLARE_LOOPS(PointwiseLoops, incomplete_function_loops)
+KUSARI_DECLARE_LOOPS(PointwiseLoops, scalar_function_loops)
 KUSARI_DECLARE_LOOPS(PointwiseLoops, comparison_loops)
 KUSARI_DECLARE_LOOPS(PointwiseLoops, activation_loops)
 KUSARI_DECLARE_LOOPS(ConvertLoops, convert_loops)

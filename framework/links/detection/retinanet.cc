@@ -11,7 +11,7 @@ namespace kusari::links {
 namespace {
 
 const char* const kRetinaNet = "L::RetinaNet";
-constexpr int64_t kPyramidChannels = 256, kHeadConvs = 4;
+constexpr int64_t kRetinaChannels = 256, kHeadConvs = 4;
 
 const Initializer& narrow_normal() {
   static const Initializer* const initializer = new Initializer(initializers::Normal(0.01));
@@ -64,9 +64,9 @@ RetinaNet::RetinaNet(Options o)
       fpn{*this, "fpn",
           std::vector<int64_t>{ResNetN::stage_channels(o.depth, 3), ResNetN::stage_channels(o.depth, 4),
                                ResNetN::stage_channels(o.depth, 5)},
-          FPNOptions{.channels = kPyramidChannels}},
-      loc{*this, "loc", kPyramidChannels, anchors_of(o) * 4, 0.0},
-      conf{*this, "conf", kPyramidChannels, anchors_of(o) * o.n_classes, bias_of(o)} {}
+          FPNOptions{.channels = kRetinaChannels}},
+      loc{*this, "loc", kRetinaChannels, anchors_of(o) * 4, 0.0},
+      conf{*this, "conf", kRetinaChannels, anchors_of(o) * o.n_classes, bias_of(o)} {}
 
 std::pair<Variable, Variable> RetinaNet::forward(const Variable& x) const {
   Activations maps = extractor(x, {"res3", "res4", "res5"});

@@ -1,11 +1,34 @@
 #pragma once
 
+#include "kusari/framework/kernels/math_gamma.h"
 #include "kusari/framework/kernels/math_incomplete_beta.h"
 #include "kusari/framework/kernels/math_incomplete_gamma.h"
 #include "kusari/framework/kernels/math_incomplete_inverse.h"
 
+// Functions that are computed element by element, because each element needs another number of steps: vectors do not
+// help the CPU.
 // kIsLong: a device compiles the formula once for each type, not in each place of use.
 namespace kusari::kernels {
+
+/// The n-th derivative of digamma.
+struct Polygamma {
+  static constexpr const char* kName = "polygamma";
+  static constexpr bool kIsLong = true;
+  template <class T>
+  KUSARI_HOST_DEVICE T operator()(T n, T x) const {
+    return km::polygamma(n, x);
+  }
+};
+
+/// The Hurwitz zeta function.
+struct Zeta {
+  static constexpr const char* kName = "zeta";
+  static constexpr bool kIsLong = true;
+  template <class T>
+  KUSARI_HOST_DEVICE T operator()(T x, T q) const {
+    return km::zeta(x, q);
+  }
+};
 
 /// The regularized lower incomplete gamma function P(a, x).
 struct Gammainc {
@@ -159,19 +182,21 @@ struct PoissonEntropyCurvature {
 
 }  // namespace kusari::kernels
 
-#define KUSARI_INCOMPLETE_FUNCTION_OPS(V) \
-  V(Gammainc)                             \
-  V(Gammaincc)                            \
-  V(GammaDensity)                         \
-  V(GammaincSlope)                        \
-  V(GammaincCurvature)                    \
-  V(LogGammaSlope)                        \
-  V(Betainc)                              \
-  V(BetaDensity)                          \
-  V(BetaincSlope)                         \
-  V(Gammaincinv)                          \
-  V(Betaincinv)                           \
-  V(PoissonQuantile)                      \
-  V(PoissonEntropy)                       \
-  V(PoissonEntropySlope)                  \
+#define KUSARI_SCALAR_FUNCTION_OPS(V) \
+  V(Polygamma)                        \
+  V(Zeta)                             \
+  V(Gammainc)                         \
+  V(Gammaincc)                        \
+  V(GammaDensity)                     \
+  V(GammaincSlope)                    \
+  V(GammaincCurvature)                \
+  V(LogGammaSlope)                    \
+  V(Betainc)                          \
+  V(BetaDensity)                      \
+  V(BetaincSlope)                     \
+  V(Gammaincinv)                      \
+  V(Betaincinv)                       \
+  V(PoissonQuantile)                  \
+  V(PoissonEntropy)                   \
+  V(PoissonEntropySlope)              \
   V(PoissonEntropyCurvature)
