@@ -214,6 +214,7 @@ TEST_CASE("drawn calls: each returns or throws an error of Kusari's") {
   for (int64_t call = begin; call < end;) {
     const int64_t last = std::min(end, (call / kBatch + 1) * kBatch);
     std::fflush(stdout);
+    shared.is_calling = false;  // whatever the child before was stopped in
     const pid_t child = fork();
     REQUIRE(child >= 0);
     if (child == 0) run_child(calls, call, last, shared);
