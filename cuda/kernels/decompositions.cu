@@ -140,7 +140,7 @@ struct SingularSizes {
 
 /// s: (min(m, n)). u: (m, ku) and vt: (kv, n), or null.
 template <class T>
-__global__ void __launch_bounds__(kMatrixBlock)
+__global__ void __launch_bounds__(kMatrixBlock, 1)  // it would spill for a second block
     singular_kernel(SingularSizes sizes, const T* a, T* space, int ku, int kv, T* u, T* s, T* vt) {
   const int thread = static_cast<int>(threadIdx.x), threads = static_cast<int>(blockDim.x);
   const int m = sizes.m, n = sizes.n, tall = sizes.tall(), flat = sizes.flat(), columns = sizes.columns;

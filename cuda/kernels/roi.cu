@@ -387,7 +387,7 @@ struct RegionOrder {
 
 /// argmax is null for averages.
 template <class S, int V>
-__global__ void __launch_bounds__(kThreads)
+__global__ void __launch_bounds__(kThreads, 3)  // it would spill for a fourth block
     gather(Geometry g, RegionOrder order, const Region* regions, const S* gy, const int* argmax, S* gx) {
   using T = Compute<S>;
   const int64_t target = thread_number();
