@@ -94,6 +94,19 @@ inline std::shared_ptr<kusari::datasets::Dataset> with_targets(const std::shared
   return std::make_shared<datasets::TransformDataset>(data, encode, datasets::Keys());
 }
 
+// With more boxes of label -1: as many as the next multiple of 32, so that batches have few shapes and steps can be
+// static graphs.
+inline void fill_up(kusari::Array& bbox, kusari::Array& label) {
+  using namespace kusari;
+  const int64_t images = bbox.shape(0), boxes = bbox.shape(1), all = (boxes + 31) / 32 * 32;
+  const Array more_boxes = zeros({images, all, 4}, bbox.dtype(), bbox.device());
+  const Array more_labels = full({images, all}, int64_t{-1}, label.dtype(), label.device());
+  more_boxes.slice(1, 0, boxes).copy_from(bbox);
+  more_labels.slice(1, 0, boxes).copy_from(label);
+  bbox = more_boxes;
+  label = more_labels;
+}
+
 // Makes batches of them: images become numbers on the device, and fewer boxes than in other images of the batch are
 // filled up with some of label -1. Boxes are float32 whatever the policy, because 16 bits are too few for places.
 inline kusari::datasets::Converter detection_converter(const kusari::L::Detector& detector) {
@@ -110,6 +123,7 @@ inline kusari::datasets::Converter detection_converter(const kusari::L::Detector
         const Array bbox = uploaded[1];
         datasets::Example converted = images.finish(std::move(uploaded));
         converted[1] = bbox;
+        fill_up(converted[1], converted[2]);
         return converted;
       });
 }

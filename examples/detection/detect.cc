@@ -66,28 +66,11 @@ volatile std::sig_atomic_t g_interrupted = 0;
 double rounded(double milliseconds) { return std::round(milliseconds * 1000) / 1000; }
 
 // The network as a static graph's function, or as it is.
-class Network {
- public:
-  Network(L::Detector& detector, bool is_static) : detector_{&detector} {
-    if (!is_static) return;
-    if (looks_twice(detector)) {
-      throw ValueError("--static-graph: how many regions Faster R-CNN looks at again depends on the image");
-    }
-    recorded_ = [graph = static_graph([&detector](const Variable& x) {
-                   auto [locs, confs] = detector(x);
-                   return Variables{locs, confs};
-                 })](const Variable& x) mutable { return graph(x); };
-  }
-  std::pair<Variable, Variable> operator()(const Variable& x) const {
-    if (!recorded_) return (*detector_)(x);
-    const Variables outputs = recorded_(x);
-    return {outputs[0], outputs[1]};
-  }
-
- private:
-  L::Detector* detector_;
-  std::function<Variables(const Variable& x)> recorded_;
-};
+std::function<Variables(const Variable& x)> network_of(const L::Detector& detector, bool is_static) {
+  const auto call = [&detector](const Variable& x) { return see(detector, x); };
+  if (!is_static) return call;
+  return [graph = static_graph(call)](const Variable& x) mutable { return graph(x); };
+}
 
 class Program {
  public:
@@ -95,7 +78,7 @@ class Program {
       : args_{args},
         spec_{load_spec(args.result)},
         detector_{load_detector(spec_, args.result, args.weights, get_device(args.device))},
-        network_{*detector_, args.static_graph} {
+        network_{network_of(*detector_, args.static_graph)} {
     detector_->decoding.score_thresh = args.score;
     if (!args.no_pictures) fs::create_directories(args.out);
   }
@@ -154,7 +137,7 @@ class Program {
   const Arguments& args_;
   DetectorSpec spec_;
   std::unique_ptr<L::Detector> detector_;
-  Network network_;
+  std::function<Variables(const Variable& x)> network_;
   int64_t images_ = 0, broken_ = 0;
 };
 

@@ -131,13 +131,15 @@ TEST_CASE("a detector that looks twice gets boxes, filled up with some of no cla
   const datasets::Example converted = detection_converter(*detector)(batch, Device());
   CHECK(converted[0].shape() == Shape{4, 3, 128, 128});
   CHECK(converted[0].dtype() == Dtype::float16);
-  REQUIRE(converted[1].shape() == Shape{4, most, 4});
+  REQUIRE(most < 32);
+  REQUIRE(converted[1].shape() == Shape{4, 32, 4});  // of a few shapes alone
+  REQUIRE(converted[2].shape() == Shape{4, 32});
   CHECK(converted[1].dtype() == Dtype::float32);
   for (int64_t i = 0; i < 4; ++i) {
     const int64_t own = batch[static_cast<size_t>(i)][1].shape(0);
     CHECK(converted[1].at(i).slice(0, 0, own).to_vector<float>() ==
           batch[static_cast<size_t>(i)][1].to_vector<float>());
-    for (int64_t k = own; k < most; ++k) CHECK(converted[2].at(i).at(k).item<int>() == -1);
+    for (int64_t k = own; k < 32; ++k) CHECK(converted[2].at(i).at(k).item<int>() == -1);
   }
 }
 
@@ -151,14 +153,15 @@ TEST_CASE("finding objects part by part is predict") {
     detector->decoding.score_thresh = 0;
     const Array image = data.test->get(0)[0];
     FindTimes times;
-    const Detections parts = find_objects(*detector, *detector, image, times);
+    const auto network = [&](const Variable& x) { return see(*detector, x); };
+    const Detections parts = find_objects(*detector, network, image, times);
     const Detections whole = detector->predict({image})[0];
     REQUIRE(parts.bbox.size() > 10);
     CHECK(parts.bbox == whole.bbox);
     CHECK(parts.label == whole.label);
     CHECK(parts.score == whole.score);
     CHECK(times.network > 0);
-    CHECK((times.boxes > 0) != looks_twice(*detector));
+    CHECK(times.boxes > 0);
   }
 }
 
