@@ -1,8 +1,6 @@
 #pragma once
 
 #include <cstdint>
-#include <deque>
-#include <exception>
 #include <memory>
 #include <optional>
 #include <vector>
@@ -57,17 +55,8 @@ class KUSARI_API DatasetIterator : public Iterator {
   const datasets::DatasetRef& dataset_ref() const noexcept { return dataset_; }
 
  private:
-  // A batch that was planned and not consumed.
-  struct Ahead {
-    EpochState after;  // once it is consumed
-    int64_t examples = 0;
-    bool is_submitted = false;             // false: planning it failed
-    std::exception_ptr failure = nullptr;  // to be thrown when the batch is due
-    Owned<Batch> batch = nullptr;          // whoever peeked points to it, wherever this moves
-
-    // All its examples failed, and failures are skipped.
-    bool is_left_out() const noexcept { return batch && batch->empty() && examples > 0; }
-  };
+  struct Ahead;
+  struct Plan;
 
   OutOfMemoryError no_memory() const;
   bool plan(size_t count);
@@ -79,7 +68,7 @@ class KUSARI_API DatasetIterator : public Iterator {
   datasets::DatasetRef dataset_;
   EpochState consumed_;
   int64_t n_prefetch_;
-  std::deque<Ahead> ahead_;
+  Owned<Plan> ahead_;
   int64_t left_out_ = 0;  // examples since the last batch that had any
   Batch current_;
   std::vector<ExampleKey> keys_;  // of the batch being planned

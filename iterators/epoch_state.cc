@@ -26,8 +26,8 @@ class EpochState::Orders {
  public:
   Orders(const OrderOptions& options)
       : sampler_{options.order_sampler}, shuffles_{!sampler_ && options.shuffle.value_or(true)} {}
-  explicit Orders(const Orders& other, std::deque<OrderPtr> drawn, int64_t first)
-      : sampler_{other.sampler_}, shuffles_{other.shuffles_}, drawn_{std::move(drawn)}, first_{first} {}
+  explicit Orders(const Orders& other, const std::vector<OrderPtr>& drawn, int64_t first)
+      : sampler_{other.sampler_}, shuffles_{other.shuffles_}, drawn_(drawn.begin(), drawn.end()), first_{first} {}
 
   bool shuffles() const noexcept { return shuffles_; }
   OrderSampler* sampler() const noexcept { return sampler_ ? sampler_->get() : nullptr; }
@@ -219,7 +219,7 @@ void EpochState::read(Serializer& serializer) {
   serialize_count(serializer, "current_position", position_);
   serialize_count(serializer, "epoch", epoch_);
   serializer("is_new_epoch", is_new_epoch_);
-  std::deque<OrderPtr> pending;
+  std::vector<OrderPtr> pending;
   if (order_) {
     // Chainer's MultithreadIterator writes the other name.
     const bool is_of_threads = !serializer.contains("order") && serializer.contains("_order");
@@ -249,7 +249,7 @@ void EpochState::read(Serializer& serializer) {
   orders_ = std::make_shared<Orders>(*orders_, std::move(pending), sweep_ + 1);
 }
 
-std::deque<EpochState::OrderPtr> EpochState::read_orders(Serializer& serializer, const char* name) const {
+std::vector<EpochState::OrderPtr> EpochState::read_orders(Serializer& serializer, const char* name) const {
   Order stored;
   serializer(name, stored);
   const int64_t n = epoch_size(), length = static_cast<int64_t>(stored.size());
@@ -272,7 +272,7 @@ std::deque<EpochState::OrderPtr> EpochState::read_orders(Serializer& serializer,
     is_named[static_cast<size_t>(i)] = true;
   }
   if (is_one) return {std::make_shared<const Order>(std::move(stored))};
-  std::deque<OrderPtr> orders;
+  std::vector<OrderPtr> orders;
   for (auto begin = stored.begin(); begin != stored.end(); begin += n) {
     orders.push_back(std::make_shared<const Order>(begin, begin + n));
   }

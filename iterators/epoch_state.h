@@ -1,7 +1,6 @@
 #pragma once
 
 #include <cstdint>
-#include <deque>
 #include <memory>
 #include <optional>
 #include <vector>
@@ -76,7 +75,7 @@ class KUSARI_API EpochState {
   using OrderPtr = std::shared_ptr<const Order>;
 
   void read(Serializer& serializer);
-  std::deque<OrderPtr> read_orders(Serializer& serializer, const char* name) const;
+  std::vector<OrderPtr> read_orders(Serializer& serializer, const char* name) const;
   OrderPtr first_order(int64_t sweep, int64_t dataset_size) const;
   OrderPtr next_order(int64_t sweep, const OrderPtr& current, int64_t position) const;
   OrderPtr draw(int64_t sweep, const Order& current, int64_t position) const;

@@ -14,7 +14,6 @@
 
 #include "kusari/framework/autograd/variable.h"
 #include "kusari/framework/core/export.h"
-#include "kusari/framework/core/kernel.h"
 #include "kusari/framework/core/owned.h"
 #include "kusari/framework/core/profiler.h"
 #include "kusari/framework/links/call_model.h"

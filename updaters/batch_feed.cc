@@ -90,7 +90,7 @@ Example BatchFeed::take(const Batch& batch, int64_t number) {
   const profiler::Range range("convert");
   if (!ahead_.empty() && ahead_.front().number == number && ahead_.front().source == identity(batch)) {
     Sent sent = std::move(ahead_.front());
-    ahead_.pop_front();
+    ahead_.erase(ahead_.begin());
     if (sent.copies) sent.copies->join();
     return finish(std::move(sent.arrays), number);
   }

@@ -1,9 +1,9 @@
 #pragma once
 
 #include <cstdint>
-#include <deque>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "kusari/framework/core/device.h"
 #include "kusari/framework/core/export.h"
@@ -61,7 +61,7 @@ class KUSARI_API BatchFeed {
   uint64_t seed_ = 0;
   int64_t batches_ = 0;  // converted so far
   bool can_peek_ = false;
-  std::deque<Sent> ahead_;
+  std::vector<Sent> ahead_;
 };
 
 }  // namespace kusari::updaters

@@ -4,7 +4,9 @@
 
 #include "kusari/framework/core/graph_capture.h"
 #include "kusari/framework/core/log.h"
+#include "kusari/framework/static_graph/carried_states.h"
 #include "kusari/framework/static_graph/signature.h"
+#include "kusari/framework/static_graph/step_graph.h"
 #include "kusari/optimizers/optimizer_access.h"
 
 namespace kusari::updaters {
@@ -47,31 +49,47 @@ StaticGraphOptions named(StaticGraphOptions options) {
 
 }  // namespace
 
-StaticStep::StaticStep(StaticGraphOptions options, LossOf loss_of, bool calls_others)
-    : loss_of_{std::move(loss_of)},
-      calls_others_{calls_others},
-      whole_{named(std::move(options))},
-      loss_{whole_.options(), typeid(StaticStep)} {}
+struct StaticStep::Impl {
+  Impl(StaticGraphOptions options, LossOf loss, bool others)
+      : loss_of{std::move(loss)},
+        calls_others{others},
+        whole{named(std::move(options))},
+        cache{whole.options(), typeid(StaticStep)} {}
 
-bool StaticStep::has_obstacle(const Optimizer& optimizer) {
-  std::string found = OptimizerAccess::obstacle(optimizer);
-  settings_ = OptimizerAccess::settings(optimizer);
-  if (!found.empty() && found != obstacle_) {
-    log::warn("static_graph '" + whole_.name() + "': forward and backward are replayed, but " + optimizer.name() +
-              "'s update runs define-by-run: " + found);
+  /// Whether whole steps of the optimizer, as it is now, cannot be recorded; says so.
+  bool has_obstacle(const Optimizer& optimizer) {
+    std::string found = OptimizerAccess::obstacle(optimizer);
+    settings = OptimizerAccess::settings(optimizer);
+    if (!found.empty() && found != obstacle) {
+      log::warn("static_graph '" + whole.name() + "': forward and backward are replayed, but " + optimizer.name() +
+                "'s update runs define-by-run: " + found);
+    }
+    obstacle = std::move(found);
+    return !obstacle.empty();
   }
-  obstacle_ = std::move(found);
-  return !obstacle_.empty();
-}
+
+  LossOf loss_of;
+  bool calls_others;
+  graphs::StepGraph whole;
+  graphs::CarriedStates states;
+  kusari::detail::StaticGraphCache cache;  // of the loss
+  std::string obstacle;                    // why whole steps of an optimizer are not recorded
+  uint64_t settings = 0;                   // of the optimizer then
+};
+
+StaticStep::StaticStep(StaticGraphOptions options, LossOf loss_of, bool calls_others)
+    : impl_{new Impl(std::move(options), std::move(loss_of), calls_others)} {}
+StaticStep::~StaticStep() = default;
 
 void StaticStep::update(Optimizer& optimizer, std::span<const Variable> inputs) {
-  Call call{loss_of_, optimizer};
-  if (!loss_.is_on()) return Call::step(&call, inputs);
-  const std::span<Variable* const> states = states_.of(&optimizer.target());
+  Impl& my = *impl_;
+  Call call{my.loss_of, optimizer};
+  if (!my.cache.is_on()) return Call::step(&call, inputs);
+  const std::span<Variable* const> states = my.states.of(&optimizer.target());
   const auto update_alone = [&] { optimizer.update([&] { return loss(optimizer, inputs); }); };
-  if (!obstacle_.empty() && settings_ == OptimizerAccess::settings(optimizer)) return update_alone();
+  if (!my.obstacle.empty() && my.settings == OptimizerAccess::settings(optimizer)) return update_alone();
   call.states = states;
-  const graphs::StepGraph::Step step{&Call::step, &call, &optimizer.target(), calls_others_, !states.empty()};
+  const graphs::StepGraph::Step step{&Call::step, &call, &optimizer.target(), my.calls_others, !states.empty()};
   const Variables with_states = graphs::with_states(inputs, states);
   const std::span<const Variable> all(with_states.data(), with_states.size());
   const auto surroundings = [&] {
@@ -79,38 +97,42 @@ void StaticStep::update(Optimizer& optimizer, std::span<const Variable> inputs) 
     return graphs::Surroundings::now();
   }();
   const bool exchanges = OptimizerAccess::exchanges(optimizer);
-  const int stage = exchanges ? whole_.stage(step, all, surroundings) : 0;
-  if (!exchanges && whole_.replay(step, all, surroundings)) return;
-  if (stage == 0 && has_obstacle(optimizer)) return update_alone();
-  if (!exchanges) return whole_.run(step, all, surroundings);
+  const int stage = exchanges ? my.whole.stage(step, all, surroundings) : 0;
+  if (!exchanges && my.whole.replay(step, all, surroundings)) return;
+  if (stage == 0 && my.has_obstacle(optimizer)) return update_alone();
+  if (!exchanges) return my.whole.run(step, all, surroundings);
   if (OptimizerAccess::needs_plain_step(optimizer)) return Call::step(&call, all);
   using Agreed = GradientExchange::StaticStep;
   const Agreed agreed = OptimizerAccess::begin_static_step(optimizer, stage);
   if (agreed == Agreed::replayed) {
     const auto scope = OptimizerAccess::rank_scope(optimizer);
-    whole_.replay(step, all, surroundings);
+    my.whole.replay(step, all, surroundings);
   } else if (agreed == Agreed::recorded && stage == 0) {
-    whole_.run(step, all, surroundings);
+    my.whole.run(step, all, surroundings);
   } else {
-    if (agreed == Agreed::forgotten) whole_.clear();
+    if (agreed == Agreed::forgotten) my.whole.clear();
     Call::step(&call, all);
   }
 }
 
 Variable StaticStep::loss(Optimizer& optimizer, std::span<const Variable> inputs) {
-  if (!loss_.is_on()) return loss_of_(optimizer, inputs);
-  Call call{loss_of_, optimizer};
-  Link* const model = calls_others_ ? nullptr : &optimizer.target();
-  return loss_.call({&Call::loss, &call, model}, inputs)[0];
+  Impl& my = *impl_;
+  if (!my.cache.is_on()) return my.loss_of(optimizer, inputs);
+  Call call{my.loss_of, optimizer};
+  Link* const model = my.calls_others ? nullptr : &optimizer.target();
+  return my.cache.call({&Call::loss, &call, model}, inputs)[0];
 }
 
 void StaticStep::clear() noexcept {
-  whole_.clear();
-  loss_.clear();
+  impl_->whole.clear();
+  impl_->cache.clear();
 }
 
 std::string StaticStep::summary() const {
-  return obstacle_.empty() && whole_.replays() > 0 ? whole_.summary() : whole_.summary() + loss_.summary();
+  const std::string whole = impl_->whole.summary();
+  return impl_->obstacle.empty() && replays() > 0 ? whole : whole + impl_->cache.summary();
 }
+
+int64_t StaticStep::replays() const noexcept { return impl_->whole.replays(); }
 
 }  // namespace kusari::updaters

@@ -8,9 +8,8 @@
 
 #include "kusari/framework/autograd/variable.h"
 #include "kusari/framework/core/export.h"
-#include "kusari/framework/static_graph/carried_states.h"
+#include "kusari/framework/core/owned.h"
 #include "kusari/framework/static_graph/static_graph.h"
-#include "kusari/framework/static_graph/step_graph.h"
 #include "kusari/optimizers/optimizer.h"
 
 namespace kusari::updaters {
@@ -36,6 +35,7 @@ class KUSARI_API StaticStep {
   using LossOf = std::function<Variable(Optimizer& optimizer, std::span<const Variable> inputs)>;
   /// `calls_others`: the loss function may call other links than the optimizer's target.
   StaticStep(StaticGraphOptions options, LossOf loss_of, bool calls_others);
+  ~StaticStep();
 
   /// optimizer.update() with the loss for these inputs.
   void update(Optimizer& optimizer, std::span<const Variable> inputs);
@@ -47,19 +47,12 @@ class KUSARI_API StaticStep {
   /// The recordings, as StaticGraph::summary().
   std::string summary() const;
   /// Steps that were replays as a whole.
-  int64_t replays() const noexcept { return whole_.replays(); }
+  int64_t replays() const noexcept;
 
  private:
   struct Call;
-  bool has_obstacle(const Optimizer& optimizer);
-
-  LossOf loss_of_;
-  bool calls_others_;
-  graphs::StepGraph whole_;
-  graphs::CarriedStates states_;
-  detail::StaticGraphCache loss_;
-  std::string obstacle_;   // why whole steps of an optimizer are not recorded
-  uint64_t settings_ = 0;  // of the optimizer then
+  struct Impl;
+  Owned<Impl> impl_;
 };
 
 }  // namespace kusari::updaters

@@ -15,7 +15,7 @@
 #include "kusari/framework/core/dtype.h"
 #include "kusari/framework/core/export.h"
 #include "kusari/framework/core/shape.h"
-#include "kusari/framework/kernels/reduce.h"
+#include "kusari/framework/kernels/axis_mask.h"
 
 namespace kusari {
 

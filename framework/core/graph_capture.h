@@ -9,7 +9,7 @@
 
 #include "kusari/framework/core/array.h"
 #include "kusari/framework/core/export.h"
-#include "kusari/framework/core/kernel.h"
+#include "kusari/framework/core/random_state.h"
 
 namespace kusari {
 

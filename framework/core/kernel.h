@@ -10,6 +10,7 @@
 #include "kusari/framework/core/backend.h"
 #include "kusari/framework/core/device.h"
 #include "kusari/framework/core/export.h"
+#include "kusari/framework/core/random_state.h"
 
 // The door to the hardware. A kernel is declared once:
 //
@@ -89,15 +90,6 @@ class DeviceScalar {
 struct Workspace {
   void* data = nullptr;
   size_t bytes = 0;
-};
-
-/// Where in the stream of random numbers a kernel draws: number i comes from (seed, offset + i) alone.
-struct RandomState {
-  uint64_t seed = 0;
-  uint64_t offset = 0;
-  /// In a graph that a device replays: a number in its memory to be added to `offset` when the kernel runs; otherwise
-  /// null.
-  const uint64_t* base = nullptr;
 };
 
 /// One argument of a launch as an observer sees it.

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "kusari/framework/core/export.h"
-#include "kusari/framework/core/kernel.h"
+#include "kusari/framework/core/random_state.h"
 
 namespace kusari {
 class Serializer;

@@ -9,8 +9,11 @@
 
 #include "kusari/framework/core/export.h"
 #include "kusari/framework/distributed/communicator.h"
-#include "kusari/optimizers/gradient_exchange.h"
 #include "kusari/optimizers/optimizer.h"
+
+namespace kusari {
+struct GradientExchangeOptions;
+}
 
 namespace kusari::distributed {
 

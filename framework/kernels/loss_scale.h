@@ -1,6 +1,6 @@
 #pragma once
 
-#include "kusari/framework/kernels/math.h"
+#include "kusari/framework/kernels/math_basic.h"
 
 // Loss scaling as the device keeps it: the scale, its counters and what was found in the last gradients are five
 // float64 numbers in device memory, so that no step waits for the host.

@@ -5,6 +5,7 @@
 #include <doctest/doctest.h>
 
 #include "kusari/framework/core/array.h"
+#include "kusari/framework/core/backend.h"
 #include "kusari/framework/core/dlpack.h"
 #include "kusari/framework/core/error.h"
 #include "kusari/framework/functions/array/permutate.h"

@@ -66,7 +66,7 @@ ProgressBar::ProgressBar(ProgressBarOptions options)
 ProgressBar::Speed ProgressBar::measure_speed(const updaters::Updater& updater) {
   const double now = steady_seconds();
   recent_.push_back({updater.iteration(), updater.epoch_detail(), now, updater.step_times()});
-  if (recent_.size() > kDrawings) recent_.pop_front();
+  if (recent_.size() > kDrawings) recent_.erase(recent_.begin());
   const Time &current = recent_.back(), &old = recent_.front();
   const double span = now - old.at;
   constexpr double kInfinity = std::numeric_limits<double>::infinity();

@@ -2,9 +2,9 @@
 
 #include <cstdint>
 #include <cstdio>
-#include <deque>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "kusari/framework/core/export.h"
 #include "kusari/framework/training/extension.h"
@@ -53,7 +53,7 @@ class KUSARI_API ProgressBar final : public Extension {
 
   ProgressBarOptions options_;
   bool is_terminal_;
-  std::deque<Time> recent_;  // of the last 100 drawings
+  std::vector<Time> recent_;  // of the last 100 drawings
   double last_line_;
 };
 

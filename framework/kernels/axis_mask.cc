@@ -1,4 +1,4 @@
-#include "kusari/framework/kernels/reduce.h"
+#include "kusari/framework/kernels/axis_mask.h"
 
 #include <string>
 
