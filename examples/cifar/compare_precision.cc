@@ -19,6 +19,7 @@
 #include "kusari/examples/cifar/precision_report.h"
 #include "kusari/examples/common/flags.h"
 #include "kusari/examples/precision.h"
+#include "kusari/framework/core/backend.h"
 
 using namespace kusari;
 
