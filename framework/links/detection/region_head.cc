@@ -8,6 +8,7 @@
 #include "kusari/framework/functions/activation/relu.h"
 #include "kusari/framework/functions/array/concat.h"
 #include "kusari/framework/functions/array/get_item.h"
+#include "kusari/framework/functions/math/basic_math.h"
 #include "kusari/framework/functions/pooling/roi_average_align_2d.h"
 #include "kusari/framework/initializers/he.h"
 #include "kusari/framework/initializers/normal.h"

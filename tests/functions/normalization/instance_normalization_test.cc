@@ -3,6 +3,7 @@
 #include <cmath>
 #include <vector>
 
+#include "kusari/framework/functions/math/basic_math.h"
 #include "kusari/tests/functions/testing.h"
 
 namespace kusari {
