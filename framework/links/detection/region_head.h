@@ -38,7 +38,7 @@ class KUSARI_API RegionHead : public Chain {
   /// R, 4) float32, for each map the regions that it shows, and `nowhere` in the rows of the others, of which a row of
   /// `nowhere` alone gives what zeros would. image: (R) integers.
   std::pair<Variable, Variable> operator()(std::span<const Variable> maps, const Array& rois, const Array& image) const;
-  static constexpr Box nowhere{-4096, -4096, -4095, -4095};
+  static constexpr Box nowhere{-4096, -4096, -4095, -4095};  ///< outside of all images
 
   Child<Linear> fc6, fc7, loc, conf;
 
