@@ -11,6 +11,7 @@
 #include "kusari/framework/amp/grad_scaler.h"
 #include "kusari/framework/core/config.h"
 #include "kusari/framework/core/error.h"
+#include "kusari/framework/core/memory.h"
 #include "kusari/framework/core/random.h"
 #include "kusari/framework/distributed/links/multi_node_batch_normalization.h"
 #include "kusari/framework/distributed/run_ranks.h"
@@ -19,6 +20,7 @@
 #include "kusari/framework/functions/math/basic_math.h"
 #include "kusari/framework/functions/math/sum.h"
 #include "kusari/framework/functions/noise/dropout.h"
+#include "kusari/framework/links/chain_list.h"
 #include "kusari/framework/links/rnn/lstm.h"
 #include "kusari/framework/serializers/dictionary_message.h"
 #include "kusari/optimizers/adam.h"
@@ -149,6 +151,49 @@ TEST_CASE("multi-node optimizer: with one rank nothing changes") {
     return values_of(model);
   };
   CHECK(plain(true) == plain(false));
+}
+
+/// 24 layers of 256 KiB.
+class TestDeepMlp : public Chain {
+ public:
+  TestDeepMlp() : layers{*this, "layers"}, out{*this, "out", 256, 10} {
+    for (int i = 0; i < 24; ++i) layers.append(links::Linear(256, 256));
+  }
+  Variable operator()(const Variable& x) {
+    Variable h = x;
+    for (size_t i = 0; i < layers.size(); ++i) h = functions::relu(layers[i](h));
+    return out(h);
+  }
+
+  Child<ChainList<links::Linear>> layers;
+  Child<links::Linear> out;
+};
+
+// Without buckets an exchange would hold the gradients of the whole model once more: 6 MiB.
+TEST_CASE("multi-node optimizer: an exchange holds little more than a bucket") {
+  constexpr int64_t kBucket = 1 << 20, kMore = 1 << 20;
+  const auto peak = [](bool exchanges) {
+    int64_t most = 0;
+    run_ranks(2, [&](Communicator& comm) {
+      auto model = links::classifier(TestDeepMlp());
+      optimizers::SGD optimizer;
+      if (exchanges) create_multi_node_optimizer(optimizer, comm, {.bucket_bytes = kBucket});
+      optimizer.setup(model);
+      const TestBatch batch = test_batch(4, {256}, 0);
+      const auto step = [&] {
+        optimizer.update([&] { return model(Variable(batch.x, false), Variable(batch.t, false)); });
+      };
+      for (int i = 0; i < 3; ++i) step();
+      comm.barrier();
+      memory::reset_max_allocated();
+      comm.barrier();
+      for (int i = 0; i < 3; ++i) step();
+      comm.barrier();
+      if (comm.is_root()) most = memory::statistics().max_allocated;
+    });
+    return most;
+  };
+  CHECK(peak(true) - peak(false) <= 2 * (kBucket + kMore));  // of two ranks
 }
 
 TEST_CASE("multi-node optimizer: buckets of any size give the same bits") {
