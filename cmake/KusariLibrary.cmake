@@ -79,13 +79,13 @@ set(definitions $<TARGET_PROPERTY:spdlog::spdlog_header_only,INTERFACE_COMPILE_D
 target_compile_definitions(kusari PRIVATE $<FILTER:${definitions},EXCLUDE,FMT_SHARED> FMT_HEADER_ONLY SPDLOG_NO_TLS)
 if(BUILD_SHARED_LIBS)
   # Behind the objects of kusari itself: of an inline function that both have the linker keeps the first copy, the fast one.
-  target_link_libraries(kusari PRIVATE $<TARGET_OBJECTS:kusari_small>)
+  target_link_libraries(kusari PRIVATE $<FILTER:$<TARGET_OBJECTS:kusari_small>,EXCLUDE,[.]gch>)
   # nodelete: its threads wait for work until the process ends, so that dlclose() must not take the code away.
   target_link_options(kusari PRIVATE LINKER:-Bsymbolic-functions LINKER:--as-needed LINKER:-z,nodelete
                                      LINKER:--version-script=${CMAKE_CURRENT_SOURCE_DIR}/cmake/kusari.map)
   set_property(TARGET kusari APPEND PROPERTY LINK_DEPENDS "${CMAKE_CURRENT_SOURCE_DIR}/cmake/kusari.map")
 else()
-  target_sources(kusari PRIVATE $<TARGET_OBJECTS:kusari_small>)
+  target_sources(kusari PRIVATE $<FILTER:$<TARGET_OBJECTS:kusari_small>,EXCLUDE,[.]gch>)
   target_compile_definitions(kusari PUBLIC KUSARI_STATIC)
 endif()
 if(KUSARI_WITH_ONEDNN)
