@@ -515,6 +515,11 @@ if(BUILD_SHARED_LIBS AND NOT KUSARI_SANITIZE AND CMAKE_BUILD_TYPE STREQUAL "Rele
   set_tests_properties(library_is_small check_library_size_finds_large_ones PROPERTIES LABELS tree RESOURCE_LOCK stripped_library)
 endif()
 
+add_test(NAME check_precompiled_headers
+         COMMAND ${CMAKE_COMMAND} -DSOURCE=${CMAKE_CURRENT_SOURCE_DIR} -DBINARY=${CMAKE_CURRENT_BINARY_DIR}/tests/precompiled_headers
+                 -P "${CMAKE_CURRENT_SOURCE_DIR}/cmake/check_precompiled_headers.cmake")
+set_tests_properties(check_precompiled_headers PROPERTIES LABELS tree)
+
 # A separate program that finds the installed library.
 if(NOT KUSARI_SANITIZE AND EXISTS "${CMAKE_CURRENT_SOURCE_DIR}/tests/install/main.cc")
   add_test(NAME install_consumer
