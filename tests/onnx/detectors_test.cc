@@ -139,29 +139,29 @@ TEST_CASE("Faster R-CNN is exported with both looks, and what proposes regions b
   check_export_of_boxes(L::FasterRCNN(options), 128, best, 13);
 }
 
-TEST_CASE("an exported Faster R-CNN may propose nothing") {
-  L::FasterRCNN model({.n_classes = 2, .depth = 18, .proposals = {.min_size = 1000}});
+/// What the file of a detector with drawn weights finds in an image of zeros.
+template <class Model>
+Variables found_in_zeros(Model& model) {
   draw_weights(model);
   const ScratchDirectory folder;
   const Variable x(zeros({1, 3, 64, 64}), false);
   onnx::export_detector(model, x, folder / "boxes.onnx");
   const auto no_graph = no_backprop_mode();
   const auto no_training = using_config(&Config::train, false);
-  const Variables found = onnx::load(folder / "boxes.onnx").call({x});
+  return onnx::load(folder / "boxes.onnx").call({x});
+}
+
+TEST_CASE("an exported Faster R-CNN may propose nothing") {
+  L::FasterRCNN model({.n_classes = 2, .depth = 18, .proposals = {.min_size = 1000}});
+  const Variables found = found_in_zeros(model);
   CHECK(found[0].shape() == Shape{0, 4});
   CHECK(found[2].shape() == Shape{0});
 }
 
 TEST_CASE("export_detector finds nothing where no score is high enough") {
   L::RetinaNet model({.n_classes = 2, .depth = 18});
-  draw_weights(model);
   model.decoding.score_thresh = 0.9999999;
-  const ScratchDirectory folder;
-  const Variable x(zeros({1, 3, 64, 64}), false);
-  onnx::export_detector(model, x, folder / "boxes.onnx");
-  const auto no_graph = no_backprop_mode();
-  const auto no_training = using_config(&Config::train, false);
-  const Variables found = onnx::load(folder / "boxes.onnx").call({x});
+  const Variables found = found_in_zeros(model);
   CHECK(found[0].shape() == Shape{0, 4});
   CHECK(found[1].shape() == Shape{0});
   CHECK(found[2].shape() == Shape{0});
