@@ -21,7 +21,7 @@ if(NOT kusari_sources)
   set(kusari_sources "${CMAKE_CURRENT_BINARY_DIR}/empty.cc")
 endif()
 
-# Sources whose time is spent elsewhere (files, kernels, what they call) are compiled for size.
+# Sources whose time is spent elsewhere (files, kernels, what they call) are compiled for size (KUSARI_COLD_OPTIMIZATION).
 set(kusari_small_sources)
 foreach(folder framework/amp framework/autograd/function_hooks framework/datasets/detection framework/datasets/tabular framework/datasets/text
         framework/distributed framework/distributions framework/initializers framework/kernels/user framework/links/activation
@@ -58,7 +58,7 @@ foreach(part IN ITEMS kusari kusari_small)
     target_compile_options(${part} PRIVATE -fno-semantic-interposition)
   endif()
 endforeach()
-target_compile_options(kusari_small PRIVATE $<$<CONFIG:Release>:-Os>)
+target_compile_options(kusari_small PRIVATE $<$<CONFIG:Release>:${KUSARI_COLD_OPTIMIZATION}>)
 # Links a library to both parts, which include its headers.
 function(kusari_use)
   target_link_libraries(kusari PRIVATE ${ARGN})

@@ -17,6 +17,7 @@ option(KUSARI_UNITY "Compile a few sources of one folder at a time, so that head
 option(KUSARI_NATIVE "Compile loops for this machine's instruction set alone" OFF)
 option(KUSARI_PCH "Compile the library with precompiled headers" OFF)
 option(KUSARI_CCACHE "Compile through ccache when it is installed" ON)
+set(KUSARI_COLD_OPTIMIZATION -Os CACHE STRING "How the library's sources whose time is spent elsewhere are optimized")
 set(KUSARI_ONEDNN AUTO CACHE STRING "Use oneDNN: AUTO (when found), ON (required) or OFF (own loops only)")
 set(KUSARI_CURL AUTO CACHE STRING "Download data sets with libcurl: AUTO, ON or OFF")
 set(KUSARI_JPEG AUTO CACHE STRING "Read JPEG images with libjpeg-turbo: AUTO, ON or OFF")

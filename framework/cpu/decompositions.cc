@@ -113,46 +113,46 @@ void qr_decomposition(In a, Out q, Out r) {
   });
 }
 
+/// In float64 for all dtypes: results of float32 are right to their last digits, and Eigen's code, which takes long to
+/// compile, is there once.
 void singular_value_decomposition(In a, Out u, Out s, Out vt) {
   if (s->size() == 0 && (!u || u->size() == 0) && (!vt || vt->size() == 0)) return;
-  in_precision_of(a->dtype(), [&]<class T>(Dtype dtype) {
-    const Matrices from(*a, dtype);
-    const bool wants_vectors = static_cast<bool>(u);
-    const MatrixResult to_s(*s, dtype), to_u(wants_vectors ? *u : *s, dtype), to_vt(wants_vectors ? *vt : *s, dtype);
-    const int64_t k = std::min(from.rows, from.columns);
-    const bool is_full = wants_vectors && (u->shape(-1) != k || vt->shape(-2) != k);
-    const unsigned wanted = !wants_vectors ? 0
-                            : is_full      ? Eigen::ComputeFullU | Eigen::ComputeFullV
-                                           : Eigen::ComputeThinU | Eigen::ComputeThinV;
-    for_each_matrix(from.count, from.rows * from.columns * k * 10, [&](int64_t i) {
-      Eigen::Map<Eigen::Matrix<T, Eigen::Dynamic, 1>> si(to_s.array().template data<T>() + i * k, k);
-      const bool is_finite = all_finite<T>(from, i);
-      if (!is_finite) si.setConstant(std::numeric_limits<T>::quiet_NaN());
-      if (!wants_vectors) {
-        if (is_finite && k > 0) si = Eigen::BDCSVD<ColumnMatrix<T>>(from.at<T>(i), wanted).singularValues();
-        return;
-      }
-      auto ui = Matrices(to_u.array(), dtype).at<T>(i);
-      auto vi = Matrices(to_vt.array(), dtype).at<T>(i);
-      if (!is_finite || k == 0) {
-        set_identity(ui);
-        set_identity(vi);
-        if (!is_finite) {
-          ui.setConstant(std::numeric_limits<T>::quiet_NaN());
-          vi.setConstant(std::numeric_limits<T>::quiet_NaN());
-        }
-        return;
-      }
+  using T = double;
+  constexpr Dtype kDtype = Dtype::float64;
+  const Matrices from(*a, kDtype);
+  const bool wants_vectors = static_cast<bool>(u);
+  const MatrixResult to_s(*s, kDtype), to_u(wants_vectors ? *u : *s, kDtype), to_vt(wants_vectors ? *vt : *s, kDtype);
+  const int64_t k = std::min(from.rows, from.columns);
+  const bool is_full = wants_vectors && (u->shape(-1) != k || vt->shape(-2) != k);
+  const unsigned wanted = !wants_vectors ? 0
+                          : is_full      ? Eigen::ComputeFullU | Eigen::ComputeFullV
+                                         : Eigen::ComputeThinU | Eigen::ComputeThinV;
+  for_each_matrix(from.count, from.rows * from.columns * k * 10, [&](int64_t i) {
+    Eigen::Map<Eigen::Matrix<T, Eigen::Dynamic, 1>> si(to_s.array().data<T>() + i * k, k);
+    const bool is_finite = all_finite<T>(from, i);
+    if (!is_finite) si.setConstant(std::numeric_limits<T>::quiet_NaN());
+    if (!wants_vectors && (!is_finite || k == 0)) return;
+    if (is_finite && k > 0) {
       const Eigen::BDCSVD<ColumnMatrix<T>> solver(from.at<T>(i), wanted);
       si = solver.singularValues();
-      ui = solver.matrixU();
-      vi = solver.matrixV().transpose();
-    });
-    to_s.finish();
-    if (!wants_vectors) return;
-    to_u.finish();
-    to_vt.finish();
+      if (!wants_vectors) return;
+      Matrices(to_u.array(), kDtype).at<T>(i) = solver.matrixU();
+      Matrices(to_vt.array(), kDtype).at<T>(i) = solver.matrixV().transpose();
+      return;
+    }
+    auto ui = Matrices(to_u.array(), kDtype).at<T>(i);
+    auto vi = Matrices(to_vt.array(), kDtype).at<T>(i);
+    set_identity(ui);
+    set_identity(vi);
+    if (!is_finite) {
+      ui.setConstant(std::numeric_limits<T>::quiet_NaN());
+      vi.setConstant(std::numeric_limits<T>::quiet_NaN());
+    }
   });
+  to_s.finish();
+  if (!wants_vectors) return;
+  to_u.finish();
+  to_vt.finish();
 }
 
 void solve_linear(Params<kernels::MatrixCall> call, In a, In b, Out x) {

@@ -10,18 +10,18 @@
 namespace kusari::cpu {
 namespace {
 
-template <class T>
+using Matrix = Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
+
 void decompose(const Array& a, const Array& values, const Array& vectors) {
-  using Matrix = Eigen::Matrix<T, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
   const int64_t n = a.shape()[a.ndim() - 1], count = n == 0 ? 0 : a.size() / (n * n);
   parallel_for(count, 1, [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i) {
-      const Eigen::Map<const Matrix> from(a.data<T>() + i * n * n, n, n);
-      Eigen::Map<Eigen::Matrix<T, Eigen::Dynamic, 1>> to(values.data<T>() + i * n, n);
-      Eigen::Map<Matrix> columns(vectors.data<T>() + i * n * n, n, n);
+      const Eigen::Map<const Matrix> from(a.data<double>() + i * n * n, n, n);
+      Eigen::Map<Eigen::VectorXd> to(values.data<double>() + i * n, n);
+      Eigen::Map<Matrix> columns(vectors.data<double>() + i * n * n, n, n);
       if (!from.allFinite()) {
-        to.setConstant(Eigen::NumTraits<T>::quiet_NaN());
-        columns.setConstant(Eigen::NumTraits<T>::quiet_NaN());
+        to.setConstant(Eigen::NumTraits<double>::quiet_NaN());
+        columns.setConstant(Eigen::NumTraits<double>::quiet_NaN());
         continue;
       }
       const Eigen::SelfAdjointEigenSolver<Matrix> solver(from);
@@ -31,17 +31,14 @@ void decompose(const Array& a, const Array& values, const Array& vectors) {
   });
 }
 
+/// In float64 for all dtypes, as decompositions.cc computes singular values.
 void symmetric_eigen(In a, Out values, Out vectors) {
-  const Dtype dtype = a->dtype() == Dtype::float64 ? Dtype::float64 : Dtype::float32;
-  const Array from = a->astype(dtype).contiguous();
-  const bool direct =
-      values->dtype() == dtype && values->is_contiguous() && vectors->dtype() == dtype && vectors->is_contiguous();
-  const Array to = direct ? *values : empty(values->shape(), dtype);
-  const Array columns = direct ? *vectors : empty(vectors->shape(), dtype);
-  (dtype == Dtype::float64 ? decompose<double> : decompose<float>)(from, to, columns);
-  if (direct) return;
-  values->copy_from(to);
-  vectors->copy_from(columns);
+  const auto is_direct = [](const Array& out) { return out.dtype() == Dtype::float64 && out.is_contiguous(); };
+  const Array to = is_direct(*values) ? *values : empty(values->shape(), Dtype::float64);
+  const Array columns = is_direct(*vectors) ? *vectors : empty(vectors->shape(), Dtype::float64);
+  decompose(a->astype(Dtype::float64).contiguous(), to, columns);
+  if (!to.is_same(*values)) values->copy_from(to);
+  if (!columns.is_same(*vectors)) vectors->copy_from(columns);
 }
 
 }  // namespace
