@@ -32,7 +32,7 @@ endfunction()
 # Kernels but for those that train, for which without_training.cc stands.
 file(GLOB inference_kernels CONFIGURE_DEPENDS framework/cpu/*.cc)
 set(training_kernels optimizer|decompositions|symmetric_eigen|hard_negatives|sigmoid_focal_loss|image_batch|value_statistics)
-string(APPEND training_kernels "|connectionist_temporal_classification")
+string(APPEND training_kernels "|connectionist_temporal_classification|normalized_fusion")
 list(FILTER inference_kernels EXCLUDE REGEX "/framework/cpu/(${training_kernels})[.]cc$")
 add_library(kusari_inference_kernels OBJECT ${inference_kernels})
 kusari_inference_settings(kusari_inference_kernels)

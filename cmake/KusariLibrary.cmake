@@ -24,17 +24,18 @@ endif()
 # Sources whose time is spent elsewhere (files, kernels, what they call) are compiled for size (KUSARI_COLD_OPTIMIZATION).
 set(kusari_small_sources)
 foreach(folder framework/amp framework/autograd/function_hooks framework/datasets/detection framework/datasets/tabular framework/datasets/text
-        framework/distributed framework/distributions framework/initializers framework/kernels/user framework/links/activation
-        framework/links/attention framework/links/connection framework/links/detection framework/links/link_hooks framework/links/loss
-        framework/links/model framework/links/normalization framework/links/rnn framework/models framework/quantization
+        framework/distributed framework/distributions framework/functions/detection framework/initializers framework/kernels/user
+        framework/links/activation framework/links/attention framework/links/connection framework/links/detection framework/links/link_hooks
+        framework/links/loss framework/links/model framework/links/normalization framework/links/rnn framework/models framework/quantization
         framework/serializers framework/static_graph/passes framework/testing framework/training framework/xp optimizers/hooks updaters)
   set(found ${kusari_sources})
   list(FILTER found INCLUDE REGEX "/${folder}/")
   list(APPEND kusari_small_sources ${found})
 endforeach()
 # But for loops over pixels, boxes, numbers, bins or words, and what small models call in each step.
-set(fast drawn_shapes_dataset orthogonal sampling anchor_[a-z]+ detector region_proposals image_preparation rgb_bytes eval_[a-z_]+ check_lists
-         histogram vocabulary autocast linear embed_id convolution_nd standard_updater batch_feed static_step step_timer updater)
+set(fast drawn_shapes_dataset orthogonal sampling bbox_iou box non_maximum_suppression soft_nms anchor_[a-z]+ detector region_proposals
+         image_preparation rgb_bytes eval_[a-z_]+ check_lists histogram vocabulary autocast linear embed_id convolution_nd standard_updater
+         batch_feed static_step step_timer updater)
 list(JOIN fast "|" fast)
 list(FILTER kusari_small_sources EXCLUDE REGEX "/(${fast})[.]cc$")
 list(REMOVE_ITEM kusari_sources ${kusari_small_sources})

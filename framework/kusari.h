@@ -238,6 +238,7 @@
 #include "kusari/framework/functions/detection/bbox_iou.h"
 #include "kusari/framework/functions/detection/box.h"
 #include "kusari/framework/functions/detection/non_maximum_suppression.h"
+#include "kusari/framework/functions/detection/normalized_fusion_silu.h"
 #include "kusari/framework/functions/detection/soft_nms.h"
 #include "kusari/framework/functions/evaluation/accuracy.h"
 #include "kusari/framework/functions/evaluation/binary_accuracy.h"

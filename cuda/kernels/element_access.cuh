@@ -9,31 +9,36 @@
 // same for all threads, so that no warp diverges.
 namespace kusari::cuda {
 
+template <class C, int N>
+struct ValuesOf {
+  C at[N];
+};
+template <int N>
+struct OffsetsOf {
+  int32_t at[N];  // bytes
+};
 template <class C>
-struct Values {
-  C at[kAtOnce];
-};
-struct Offsets {
-  int32_t at[kAtOnce];  // bytes
-};
+using Values = ValuesOf<C, kAtOnce>;
+using Offsets = OffsetsOf<kAtOnce>;
 
 namespace detail {
 
-template <class T, class C>
-__device__ __forceinline__ Values<C> load_values_of(const char* base, const Offsets& offset) {
-  T element[kAtOnce];
+template <class T, class C, int N>
+__device__ __forceinline__ ValuesOf<C, N> load_values_of(const char* base, const OffsetsOf<N>& offset) {
+  T element[N];
 #pragma unroll
-  for (int j = 0; j < kAtOnce; ++j) element[j] = *reinterpret_cast<const T*>(base + offset.at[j]);
-  Values<C> values;
+  for (int j = 0; j < N; ++j) element[j] = *reinterpret_cast<const T*>(base + offset.at[j]);
+  ValuesOf<C, N> values;
 #pragma unroll
-  for (int j = 0; j < kAtOnce; ++j) values.at[j] = static_cast<C>(widen(element[j]));
+  for (int j = 0; j < N; ++j) values.at[j] = static_cast<C>(widen(element[j]));
   return values;
 }
 
-template <class T, class C>
-__device__ __forceinline__ void store_values_of(char* base, const Offsets& offset, const Values<C>& values, int n) {
+template <class T, class C, int N>
+__device__ __forceinline__ void store_values_of(char* base, const OffsetsOf<N>& offset, const ValuesOf<C, N>& values,
+                                                int n) {
 #pragma unroll
-  for (int j = 0; j < kAtOnce; ++j) {
+  for (int j = 0; j < N; ++j) {
     if (j < n) *reinterpret_cast<T*>(base + offset.at[j]) = narrow<T>(values.at[j]);
   }
 }
@@ -41,8 +46,8 @@ __device__ __forceinline__ void store_values_of(char* base, const Offsets& offse
 }  // namespace detail
 
 /// Out of line: the switches over dtypes are once in a file, not once in each of its kernels.
-template <class C>
-__device__ __attribute__((noinline)) Values<C> load_values(const char* base, Offsets offset, Dtype dtype) {
+template <class C, int N>
+__device__ __attribute__((noinline)) ValuesOf<C, N> load_values(const char* base, OffsetsOf<N> offset, Dtype dtype) {
   switch (dtype) {
     case Dtype::bool_:
       return detail::load_values_of<bool, C>(base, offset);
@@ -67,8 +72,8 @@ __device__ __attribute__((noinline)) Values<C> load_values(const char* base, Off
 }
 
 /// The first n of the values.
-template <class C>
-__device__ __attribute__((noinline)) void store_values(char* base, Offsets offset, Values<C> values, int n,
+template <class C, int N>
+__device__ __attribute__((noinline)) void store_values(char* base, OffsetsOf<N> offset, ValuesOf<C, N> values, int n,
                                                        Dtype dtype) {
   switch (dtype) {
     case Dtype::bool_:

@@ -102,7 +102,7 @@ void run_pointwise(const PointwiseKernels<kInputs>& kernels, const FunctorBytes&
       run_flat<kInputs>(context, kernels.flat[type], op, places, n, pack);
       return;
     }
-    if ((repeated & 1u) == 0 && range.has_packs(pack, sizes)) {
+    if (kernels.strided[type] != nullptr && (repeated & 1u) == 0 && range.has_packs(pack, sizes)) {
       range.group(pack);
       for_each_narrow(range, [&](const StridedRange<kInputs + 1>& piece) {
         for (int k = 0; k <= kInputs; ++k) places.base[k] = piece.base[k];

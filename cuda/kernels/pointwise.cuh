@@ -13,9 +13,15 @@
 // The kernels of a functor. Included by the sources pointwise_*.cu, one for each list of functors.
 namespace kusari::cuda {
 
+/// Functors that threads compute for one element after the other, see scalar_functions.h: what a thread kept of others
+/// beside such a call would not fit into its registers.
+template <class Op>
+inline constexpr bool kHasSteps = requires {
+  Op::kHasSteps;
+};
 /// Functors whose formula is so long that it is compiled once for each type, not once in each place of use.
 template <class Op>
-inline constexpr bool kIsLong = requires {
+inline constexpr bool kIsLong = kHasSteps<Op> || requires {
   Op::kIsLong;
 };
 
@@ -82,6 +88,18 @@ struct Fast {
     OtherPack b, c, d;
   };
 
+  /// Element i of operands without gaps.
+  __device__ static __forceinline__ void run_element(const Op& op, const PointwiseOperands<kInputs>& operands,
+                                                     int64_t i) {
+    const auto input = [&](int k) -> C { return widen(reinterpret_cast<const T*>(operands.base[k])[i]); };
+    const C a = static_cast<C>(widen(reinterpret_cast<const First*>(operands.base[1])[i]));
+    C b{}, c{}, d{};
+    if constexpr (kInputs > 1) b = input(2);
+    if constexpr (kInputs > 2) c = input(3);
+    if constexpr (kInputs > 3) d = input(4);
+    reinterpret_cast<Y*>(operands.base[0])[i] = narrow<Y>(apply<Op, kInputs, C>(op, a, b, c, d));
+  }
+
   __device__ static __forceinline__ YPack run(const Op& op, const Inputs& x) {
     YPack y;
 #pragma unroll
@@ -147,17 +165,20 @@ __global__ void __launch_bounds__(kPointwiseThreads)
   }
   // What does not fill a pack.
   const int64_t i = packs * F::kPack + threadIdx.x;
-  if (blockIdx.x + 1 == gridDim.x && i < n) {
-    using C = typename F::C;
-    const auto input = [&](int k) -> C { return widen(reinterpret_cast<const T*>(operands.base[k])[i]); };
-    const C a = static_cast<C>(widen(reinterpret_cast<const typename F::First*>(operands.base[1])[i]));
-    C b{}, c{}, d{};
-    if constexpr (kInputs > 1) b = input(2);
-    if constexpr (kInputs > 2) c = input(3);
-    if constexpr (kInputs > 3) d = input(4);
-    reinterpret_cast<typename F::Y*>(operands.base[0])[i] =
-        narrow<typename F::Y>(detail::apply<Op, kInputs, C>(op, a, b, c, d));
-  }
+  if (blockIdx.x + 1 == gridDim.x && i < n) F::run_element(op, operands, i);
+}
+
+/// The same for functors with steps.
+template <class Op, class T>
+__global__ void __launch_bounds__(kPointwiseThreads)
+    pointwise_one_by_one(FunctorBytes bytes, PointwiseOperands<detail::Fast<Op, T>::kInputs> operands, int64_t n,
+                         int span) {
+  using F = detail::Fast<Op, T>;
+  const Op op = detail::functor_of<Op>(bytes);
+  const int64_t first = static_cast<int64_t>(blockIdx.x) * span * F::kPack;
+  const int64_t end = blockIdx.x + 1 == gridDim.x ? n : first + span * F::kPack;
+  KUSARI_NO_UNROLL
+  for (int64_t i = first + threadIdx.x; i < end; i += kPointwiseThreads) F::run_element(op, operands, i);
 }
 
 template <class Op, class T>
@@ -199,36 +220,41 @@ __global__ void __launch_bounds__(kPointwiseThreads)
                       StridedIndex<kusari::detail::pointwise_arity<Op>() + 1> index, uint32_t n) {
   constexpr int kInputs = kusari::detail::pointwise_arity<Op>();
   const Op op = detail::functor_of<Op>(bytes);
-  const uint32_t first = blockIdx.x * (kPointwiseThreads * kAtOnce) + threadIdx.x;
-  if (first >= n) return;
-  uint32_t number[kAtOnce];
-  int32_t offset[kInputs + 1][kAtOnce];
-  int left = 0;
+  constexpr int kItems = kHasSteps<Op> ? 1 : kAtOnce;
+  const uint32_t block = blockIdx.x * (kPointwiseThreads * kAtOnce) + threadIdx.x;
+  KUSARI_NO_UNROLL
+  for (int done = 0; done < kAtOnce; done += kItems) {
+    const uint32_t first = block + static_cast<uint32_t>(done) * kPointwiseThreads;
+    if (first >= n) return;
+    uint32_t number[kItems];
+    int32_t offset[kInputs + 1][kItems];
+    int left = 0;
 #pragma unroll
-  for (int j = 0; j < kAtOnce; ++j) {
-    const uint32_t at = first + static_cast<uint32_t>(j) * kPointwiseThreads;
-    left += at < n ? 1 : 0;
-    number[j] = at < n ? at : first;
+    for (int j = 0; j < kItems; ++j) {
+      const uint32_t at = first + static_cast<uint32_t>(j) * kPointwiseThreads;
+      left += at < n ? 1 : 0;
+      number[j] = at < n ? at : first;
+    }
+    index.offsets(number, offset);
+    const auto input = [&](int k) {
+      OffsetsOf<kItems> offsets;
+#pragma unroll
+      for (int j = 0; j < kItems; ++j) offsets.at[j] = offset[k][j];
+      return load_values<C>(operands.base[k], offsets, operands.dtype[k]);
+    };
+    const ValuesOf<C, kItems> a = input(1);
+    ValuesOf<C, kItems> b{}, c{}, d{}, y;
+    if constexpr (kInputs > 1) b = input(2);
+    if constexpr (kInputs > 2) c = input(3);
+    if constexpr (kInputs > 3) d = input(4);
+    OffsetsOf<kItems> offsets;
+#pragma unroll
+    for (int j = 0; j < kItems; ++j) {
+      y.at[j] = detail::apply<Op, kInputs, C>(op, a.at[j], b.at[j], c.at[j], d.at[j]);
+      offsets.at[j] = offset[0][j];
+    }
+    store_values<C>(operands.base[0], offsets, y, left, operands.dtype[0]);
   }
-  index.offsets(number, offset);
-  const auto input = [&](int k) {
-    Offsets offsets;
-#pragma unroll
-    for (int j = 0; j < kAtOnce; ++j) offsets.at[j] = offset[k][j];
-    return load_values<C>(operands.base[k], offsets, operands.dtype[k]);
-  };
-  const Values<C> a = input(1);
-  Values<C> b{}, c{}, d{}, y;
-  if constexpr (kInputs > 1) b = input(2);
-  if constexpr (kInputs > 2) c = input(3);
-  if constexpr (kInputs > 3) d = input(4);
-  Offsets offsets;
-#pragma unroll
-  for (int j = 0; j < kAtOnce; ++j) {
-    y.at[j] = detail::apply<Op, kInputs, C>(op, a.at[j], b.at[j], c.at[j], d.at[j]);
-    offsets.at[j] = offset[0][j];
-  }
-  store_values<C>(operands.base[0], offsets, y, left, operands.dtype[0]);
 }
 
 template <class Op>
@@ -237,12 +263,18 @@ constexpr auto pointwise_kernels() {
   kernels.name = Op::kName;
   kernels.boolean_result = detail::kBooleanResult<Op>;
   kernels.boolean_argument = detail::kBooleanArgument<Op>;
-  kernels.flat[fast_type_of(Dtype::float32)] = &pointwise_flat<Op, float>;
-  kernels.flat[fast_type_of(Dtype::float16)] = &pointwise_flat<Op, float16>;
-  kernels.flat[fast_type_of(Dtype::bfloat16)] = &pointwise_flat<Op, bfloat16>;
-  kernels.strided[fast_type_of(Dtype::float32)] = &pointwise_strided<Op, float>;
-  kernels.strided[fast_type_of(Dtype::float16)] = &pointwise_strided<Op, float16>;
-  kernels.strided[fast_type_of(Dtype::bfloat16)] = &pointwise_strided<Op, bfloat16>;
+  if constexpr (kHasSteps<Op>) {
+    kernels.flat[fast_type_of(Dtype::float32)] = &pointwise_one_by_one<Op, float>;
+    kernels.flat[fast_type_of(Dtype::float16)] = &pointwise_one_by_one<Op, float16>;
+    kernels.flat[fast_type_of(Dtype::bfloat16)] = &pointwise_one_by_one<Op, bfloat16>;
+  } else {
+    kernels.flat[fast_type_of(Dtype::float32)] = &pointwise_flat<Op, float>;
+    kernels.flat[fast_type_of(Dtype::float16)] = &pointwise_flat<Op, float16>;
+    kernels.flat[fast_type_of(Dtype::bfloat16)] = &pointwise_flat<Op, bfloat16>;
+    kernels.strided[fast_type_of(Dtype::float32)] = &pointwise_strided<Op, float>;
+    kernels.strided[fast_type_of(Dtype::float16)] = &pointwise_strided<Op, float16>;
+    kernels.strided[fast_type_of(Dtype::bfloat16)] = &pointwise_strided<Op, bfloat16>;
+  }
   kernels.float32 = &pointwise_general<Op, float>;
   kernels.float64 = &pointwise_general<Op, double>;
   if constexpr (requires { Op::kIntegers; }) kernels.int64 = &pointwise_general<Op, km::i64>;

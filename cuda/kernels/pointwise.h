@@ -49,7 +49,7 @@ struct PointwiseKernels {
   bool boolean_result;    ///< the fast kernels write bool
   bool boolean_argument;  ///< their first argument is bool
   Flat flat[kFastTypes];
-  Strided strided[kFastTypes];
+  Strided strided[kFastTypes];  ///< null for functors that are computed for one element after the other
   General float32, float64;
   General int64;  ///< null where the functor does not take integers
 };

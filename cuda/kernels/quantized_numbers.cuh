@@ -3,11 +3,10 @@
 #include "kusari/cuda/kernels/element.cuh"
 #include "kusari/framework/core/array.h"
 #include "kusari/framework/kernels/activation.h"
+#include "kusari/framework/kernels/quantized_convolution.h"
 
 // What kernels of 8 bits read of scales and zero points, and how they round.
 namespace kusari::cuda {
-
-inline bool has_8_bits(const Array& x) { return x.dtype() == Dtype::uint8 || x.dtype() == Dtype::int8; }
 
 /// One number for all, or one for each channel, in the device's memory; as float32.
 class QuantizedNumbers {
@@ -18,7 +17,7 @@ class QuantizedNumbers {
       : data_{x.raw_data()}, dtype_{x.dtype()}, step_{x.size() == 1 ? 0 : x.strides()[0]} {}
   /// The same numbers in a dtype that kernels read.
   static Array readable(const Array& x) {
-    const bool is_read = has_8_bits(x) || x.dtype() == Dtype::int32 || x.dtype() == Dtype::float32;
+    const bool is_read = kernels::has_8_bits(x) || x.dtype() == Dtype::int32 || x.dtype() == Dtype::float32;
     return is_read ? x : x.astype(Dtype::float32);
   }
 

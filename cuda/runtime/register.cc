@@ -19,6 +19,7 @@ void register_kernels(Backend& backend) {
   register_value_statistics(backend);
   register_hard_negatives(backend);
   register_sigmoid_focal_loss(backend);
+  register_normalized_fusion(backend);
   register_symmetric_eigen(backend);
   register_matmul(backend);
   register_convolution(backend);

@@ -45,5 +45,6 @@ void register_recurrent(Backend& backend);                              // recur
 void register_connectionist_temporal_classification(Backend& backend);  // the .cu of that name
 void register_hard_negatives(Backend& backend);                         // hard_negatives.cu
 void register_sigmoid_focal_loss(Backend& backend);                     // sigmoid_focal_loss.cu
+void register_normalized_fusion(Backend& backend);                      // rounded/normalized_fusion.cu
 
 }  // namespace kusari::cuda

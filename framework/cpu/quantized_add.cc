@@ -1,7 +1,3 @@
-#include <algorithm>
-#include <string>
-
-#include "kusari/framework/core/error.h"
 #include "kusari/framework/core/threads.h"
 #include "kusari/framework/cpu/blocks.h"
 #include "kusari/framework/cpu/quantized_call.h"
@@ -18,15 +14,7 @@ QuantizedOperand operand(const Array& q, const Array& scale, const Array& zero) 
 
 void quantized_add(Params<kernels::QuantizedAdd> options, In a, In a_scale, In a_zero, In b, In b_scale, In b_zero,
                    In y_scale, In y_zero, Out y) {
-  for (const Array* x : {&*a, &*b, &*y}) {
-    if (!is_8_bits(*x)) {
-      throw TypeError("quantized_add_forward: an array has dtype " + std::string(name(x->dtype())) +
-                      ": it must be uint8 or int8");
-    }
-    if (x->shape() != y->shape() || x->strides() != y->strides()) {
-      throw ValueError("quantized_add_forward: a, b and y must have one shape and one order in memory");
-    }
-  }
+  kernels::check_quantized_add(a, b, y);
   const QuantizedOperand left = operand(*a, *a_scale, *a_zero), right = operand(*b, *b_scale, *b_zero);
   const PackedRounding rounding = rounding_to({*y, single_number(*y_scale), single_number(*y_zero),
                                                static_cast<float>(options->low), static_cast<float>(options->high)});

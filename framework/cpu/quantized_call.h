@@ -11,8 +11,6 @@ namespace kusari::cpu {
 
 const QuantizationLoops& quantization();
 
-inline bool is_8_bits(const Array& x) { return x.dtype() == Dtype::uint8 || x.dtype() == Dtype::int8; }
-
 /// Where y's numbers go.
 struct QuantizedTarget {
   Array y;
@@ -29,7 +27,7 @@ struct QuantizedCall {
   int x_zero;
   QuantizedTarget target;
 
-  bool is_narrow() const { return is_8_bits(target.y); }
+  bool is_narrow() const { return kernels::has_8_bits(target.y); }
   /// Whether weights without their zero points have 8 bits with a sign.
   bool fits_int8() const;
 };

@@ -244,26 +244,19 @@ void run_quantized(const ConvolutionProblem& p, const QuantizedCall& given, Pack
 void quantized_convolution(Params<kernels::QuantizedConvolution> options, In x, In x_scale, In x_zero, In W, In W_scale,
                            In W_zero, In z, In bias, In y_scale, In y_zero, Out y) {
   if (y->size() == 0) return;
-  const bool is_narrow = is_8_bits(*y);
-  if (!is_8_bits(*x) || !is_8_bits(*W) || !(is_narrow || y->dtype() == Dtype::float32)) {
-    throw TypeError("quantized_convolution_forward: x, W and y have dtypes " + std::string(name(x->dtype())) + ", " +
-                    name(W->dtype()) + " and " + name(y->dtype()) +
-                    ": x and W must be uint8 or int8, y one of these or float32");
-  }
+  kernels::check_quantized_convolution(*options, x, W, y);
   if (!y->is_channels_last()) {
     const Array result = empty_strided(y->shape(), channels_last_strides(y->shape()), y->dtype());
     quantized_convolution(options, x, x_scale, x_zero, W, W_scale, W_zero, z, bias, y_scale, y_zero, result);
     return y->copy_from(result);
   }
   const ConvolutionProblem p = quantized_problem(*options, *x, *W, *z, *bias, *y);
-  const int64_t channels = p.in_channels / p.groups, taps = p.kernel_size();
+  const int64_t channels = p.in_channels / p.groups;
   const bool is_depthwise = is_quantized_depthwise(p);
-  if (p.ndim > 2 || taps * channels > kernels::kMostQuantizedTerms ||
-      (p.groups > 1 && !is_depthwise && channels % 2 != 0)) {
-    throw ValueError("quantized_convolution_forward: " + std::to_string(p.ndim) + " axes, " +
-                     std::to_string(taps * channels) + " terms of a sum, " + std::to_string(p.groups) +
-                     " groups: at most 2 axes and " + std::to_string(kernels::kMostQuantizedTerms) +
-                     " terms, and with groups an even number of channels of each, or one of x and of y");
+  if (p.groups > 1 && !is_depthwise && channels % 2 != 0) {
+    throw ValueError("quantized_convolution_forward: there are " + std::to_string(p.groups) + " groups of " +
+                     std::to_string(channels) +
+                     " channels: it must be an even number of channels of each, or one of x and of y");
   }
   QuantizedCall call = {*options,
                         with_channels_innermost(*x),
@@ -276,7 +269,7 @@ void quantized_convolution(Params<kernels::QuantizedConvolution> options, In x, 
                         {*y}};
   const float of_x = single_number(*x_scale);
   for (int64_t o = 0; o < p.out_channels; ++o) call.scale.data<float>()[o] *= of_x;
-  if (is_narrow) {
+  if (call.is_narrow()) {
     call.target = {*y, single_number(*y_scale), single_number(*y_zero), static_cast<float>(options->low),
                    static_cast<float>(options->high)};
   }

@@ -50,6 +50,7 @@ class CpuBackend final : public Backend {
     cpu::register_connectionist_temporal_classification(*this);
     cpu::register_hard_negatives(*this);
     cpu::register_sigmoid_focal_loss(*this);
+    cpu::register_normalized_fusion(*this);
   }
 
   const char* name() const override { return "cpu"; }

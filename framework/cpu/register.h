@@ -43,5 +43,6 @@ void register_image_resampling(Backend& backend);
 void register_connectionist_temporal_classification(Backend& backend);
 void register_hard_negatives(Backend& backend);
 void register_sigmoid_focal_loss(Backend& backend);
+void register_normalized_fusion(Backend& backend);
 
 }  // namespace kusari::cpu

@@ -12,5 +12,6 @@ void register_image_batch(Backend&) {}
 void register_connectionist_temporal_classification(Backend&) {}
 void register_hard_negatives(Backend&) {}
 void register_sigmoid_focal_loss(Backend&) {}
+void register_normalized_fusion(Backend&) {}
 
 }  // namespace kusari::cpu

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "kusari/framework/core/export.h"
 #include "kusari/framework/core/kernel.h"
 #include "kusari/framework/kernels/convolution.h"
 
@@ -37,5 +38,11 @@ struct QuantizedAddForward {
 
 /// 255 times 255 as often does not exceed 31 bits.
 inline constexpr int64_t kMostQuantizedTerms = 33025;
+
+inline bool has_8_bits(const Array& x) { return x.dtype() == Dtype::uint8 || x.dtype() == Dtype::int8; }
+/// For backends: throw TypeError or ValueError for what the kernels above do not take. y is not empty.
+KUSARI_API void check_quantized_convolution(const QuantizedConvolution& options, const Array& x, const Array& W,
+                                            const Array& y);
+KUSARI_API void check_quantized_add(const Array& a, const Array& b, const Array& y);
 
 }  // namespace kusari::kernels

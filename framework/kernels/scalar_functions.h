@@ -7,13 +7,13 @@
 
 // Functions that are computed element by element, because each element needs another number of steps: vectors do not
 // help the CPU.
-// kIsLong: a device compiles the formula once for each type, not in each place of use.
+// kHasSteps: so do threads of a device, and the formula is compiled once for each type, not in each place of use.
 namespace kusari::kernels {
 
 /// The n-th derivative of digamma.
 struct Polygamma {
   static constexpr const char* kName = "polygamma";
-  static constexpr bool kIsLong = true;
+  static constexpr bool kHasSteps = true;
   template <class T>
   KUSARI_HOST_DEVICE T operator()(T n, T x) const {
     return km::polygamma(n, x);
@@ -23,7 +23,7 @@ struct Polygamma {
 /// The Hurwitz zeta function.
 struct Zeta {
   static constexpr const char* kName = "zeta";
-  static constexpr bool kIsLong = true;
+  static constexpr bool kHasSteps = true;
   template <class T>
   KUSARI_HOST_DEVICE T operator()(T x, T q) const {
     return km::zeta(x, q);
@@ -33,7 +33,7 @@ struct Zeta {
 /// The regularized lower incomplete gamma function P(a, x).
 struct Gammainc {
   static constexpr const char* kName = "gammainc";
-  static constexpr bool kIsLong = true;
+  static constexpr bool kHasSteps = true;
   template <class T>
   KUSARI_HOST_DEVICE T operator()(T a, T x) const {
     return km::gammainc(a, x);
@@ -43,7 +43,7 @@ struct Gammainc {
 /// The regularized upper incomplete gamma function Q(a, x) = 1 - P(a, x).
 struct Gammaincc {
   static constexpr const char* kName = "gammaincc";
-  static constexpr bool kIsLong = true;
+  static constexpr bool kHasSteps = true;
   template <class T>
   KUSARI_HOST_DEVICE T operator()(T a, T x) const {
     return km::gammaincc(a, x);
@@ -53,7 +53,7 @@ struct Gammaincc {
 /// The derivative of Gammainc by x.
 struct GammaDensity {
   static constexpr const char* kName = "gamma_density";
-  static constexpr bool kIsLong = true;
+  static constexpr bool kHasSteps = true;
   template <class T>
   KUSARI_HOST_DEVICE T operator()(T a, T x) const {
     return km::gamma_density(a, x);
@@ -63,7 +63,7 @@ struct GammaDensity {
 /// The derivative of Gammainc by a.
 struct GammaincSlope {
   static constexpr const char* kName = "gammainc_slope";
-  static constexpr bool kIsLong = true;
+  static constexpr bool kHasSteps = true;
   template <class T>
   KUSARI_HOST_DEVICE T operator()(T a, T x) const {
     return km::gammainc_slope(a, x, 1);
@@ -73,7 +73,7 @@ struct GammaincSlope {
 /// The second derivative of Gammainc by a.
 struct GammaincCurvature {
   static constexpr const char* kName = "gammainc_curvature";
-  static constexpr bool kIsLong = true;
+  static constexpr bool kHasSteps = true;
   template <class T>
   KUSARI_HOST_DEVICE T operator()(T a, T x) const {
     return km::gammainc_slope(a, x, 2);
@@ -83,7 +83,7 @@ struct GammaincCurvature {
 /// How log z of a gamma distributed z moves with the distribution's shape a.
 struct LogGammaSlope {
   static constexpr const char* kName = "log_gamma_slope";
-  static constexpr bool kIsLong = true;
+  static constexpr bool kHasSteps = true;
   template <class T>
   KUSARI_HOST_DEVICE T operator()(T a, T log_z) const {
     return km::log_gamma_slope(a, log_z);
@@ -93,7 +93,7 @@ struct LogGammaSlope {
 /// The regularized incomplete beta function I_x(a, b).
 struct Betainc {
   static constexpr const char* kName = "betainc";
-  static constexpr bool kIsLong = true;
+  static constexpr bool kHasSteps = true;
   template <class T>
   KUSARI_HOST_DEVICE T operator()(T a, T b, T x) const {
     return km::betainc(a, b, x);
@@ -103,7 +103,7 @@ struct Betainc {
 /// The derivative of Betainc by x.
 struct BetaDensity {
   static constexpr const char* kName = "beta_density";
-  static constexpr bool kIsLong = true;
+  static constexpr bool kHasSteps = true;
   template <class T>
   KUSARI_HOST_DEVICE T operator()(T a, T b, T x) const {
     return km::beta_density(a, b, x);
@@ -113,7 +113,7 @@ struct BetaDensity {
 /// The derivative of Betainc by a.
 struct BetaincSlope {
   static constexpr const char* kName = "betainc_slope";
-  static constexpr bool kIsLong = true;
+  static constexpr bool kHasSteps = true;
   template <class T>
   KUSARI_HOST_DEVICE T operator()(T a, T b, T x) const {
     return km::betainc_slope(a, b, x);
@@ -123,7 +123,7 @@ struct BetaincSlope {
 /// The x with Gammainc(a, x) = p.
 struct Gammaincinv {
   static constexpr const char* kName = "gammaincinv";
-  static constexpr bool kIsLong = true;
+  static constexpr bool kHasSteps = true;
   template <class T>
   KUSARI_HOST_DEVICE T operator()(T a, T p) const {
     return km::gammaincinv(a, p);
@@ -133,7 +133,7 @@ struct Gammaincinv {
 /// The x with Betainc(a, b, x) = p.
 struct Betaincinv {
   static constexpr const char* kName = "betaincinv";
-  static constexpr bool kIsLong = true;
+  static constexpr bool kHasSteps = true;
   template <class T>
   KUSARI_HOST_DEVICE T operator()(T a, T b, T p) const {
     return km::betaincinv(a, b, p);
@@ -143,7 +143,7 @@ struct Betaincinv {
 /// The first number of a Poisson distribution of mean lam up to which the share p lies.
 struct PoissonQuantile {
   static constexpr const char* kName = "poisson_quantile";
-  static constexpr bool kIsLong = true;
+  static constexpr bool kHasSteps = true;
   template <class T>
   KUSARI_HOST_DEVICE T operator()(T lam, T p) const {
     return km::poisson_quantile(lam, p);
@@ -153,7 +153,7 @@ struct PoissonQuantile {
 /// The entropy of a Poisson distribution of mean lam.
 struct PoissonEntropy {
   static constexpr const char* kName = "poisson_entropy";
-  static constexpr bool kIsLong = true;
+  static constexpr bool kHasSteps = true;
   template <class T>
   KUSARI_HOST_DEVICE T operator()(T lam) const {
     return km::poisson_entropy(lam, 0);
@@ -163,7 +163,7 @@ struct PoissonEntropy {
 /// The derivative of PoissonEntropy.
 struct PoissonEntropySlope {
   static constexpr const char* kName = "poisson_entropy_slope";
-  static constexpr bool kIsLong = true;
+  static constexpr bool kHasSteps = true;
   template <class T>
   KUSARI_HOST_DEVICE T operator()(T lam) const {
     return km::poisson_entropy(lam, 1);
@@ -173,7 +173,7 @@ struct PoissonEntropySlope {
 /// The second derivative of PoissonEntropy.
 struct PoissonEntropyCurvature {
   static constexpr const char* kName = "poisson_entropy_curvature";
-  static constexpr bool kIsLong = true;
+  static constexpr bool kHasSteps = true;
   template <class T>
   KUSARI_HOST_DEVICE T operator()(T lam) const {
     return km::poisson_entropy(lam, 2);

@@ -223,6 +223,11 @@ TEST_CASE("amp::autocast_lists: some functions take the widest of their inputs")
                                });
   check_dtypes(kHalf, {
                           {"arctan2", [&] { return F::arctan2(x, x); }},
+                          {"normalized_fusion_silu",
+                           [&] {
+                             const Variable maps[] = {image, image};
+                             return F::normalized_fusion_silu(maps, weights({2}));
+                           }},
                           {"bilinear", [&] { return F::bilinear(x, x, W, V, V, b); }},
                           {"scatter_add",
                            [&] {
@@ -253,6 +258,11 @@ TEST_CASE("amp::tensorflow_lists: infer and clear functions follow their inputs"
                    {"relu", [&] { return F::relu(x); }},
                    {"tanh", [&] { return F::tanh(x); }},
                    {"max_pooling_2d", [&] { return F::max_pooling_2d(image, 2); }},
+                   {"normalized_fusion_silu",
+                    [&] {
+                      const Variable maps[] = {image, image};
+                      return F::normalized_fusion_silu(maps, weights({2}));
+                    }},
                    {"batch_normalization", [&] { return F::batch_normalization(image, weights({4}), weights({4})); }},
                    {"batch_normalization_add_relu",
                     [&] {

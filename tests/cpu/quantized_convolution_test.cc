@@ -275,6 +275,32 @@ TEST_CASE("convolutions of 8 bits name what they cannot do") {
       "quantized_convolution_forward: x, W and y have dtypes float32, int8 and float32: x and W must be "
       "uint8 or int8, y one of these or float32",
       TypeError);
+  // More terms than 31 bits hold, and groups whose channels make no pairs.
+  const auto message_of = [&](int64_t channels, int64_t groups) {
+    const Array bytes = zeros({1, channels * groups, 5}, Dtype::uint8),
+                weights = zeros({2 * groups, channels, 3}, Dtype::int8);
+    options.geometry.groups = groups;
+    try {
+      launch<kernels::QuantizedConvolutionForward>(Device(), options, bytes, one, one, weights, one, one, Array(),
+                                                   Array(), Array(), Array(),
+                                                   empty({1, 2 * groups, 3}, Dtype::float32));
+    } catch (const ValueError& error) {
+      return std::string(error.what());
+    }
+    return std::string();
+  };
+  CHECK(message_of(11009, 1) ==
+        "quantized_convolution_forward: 1 axes, 33027 terms of a sum: at most 2 axes and 33025 terms");
+  CHECK(
+      message_of(3, 2) ==
+      "quantized_convolution_forward: there are 2 groups of 3 channels: it must be an even number of channels of each, "
+      "or one of x and of y");
+  const Array bytes = zeros({2, 3}, Dtype::int8);
+  for (const Array& other : {bytes.transpose().contiguous().transpose(), zeros({3}, Dtype::int8)}) {
+    CHECK_THROWS_WITH_AS(launch<kernels::QuantizedAddForward>(Device(), kernels::QuantizedAdd(), bytes, one, one, other,
+                                                              one, one, one, one, bytes),
+                         "quantized_add_forward: a, b and y must have one shape and one order in memory", ValueError);
+  }
 }
 
 }  // namespace

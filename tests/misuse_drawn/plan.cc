@@ -149,6 +149,7 @@ Shape Plan::shape_of(const std::string& a, Random& random) const {
     if (a == "mask") return random.chance(0.5) ? Shape{batch, outputs, units} : Shape{outputs, units};
   }
   if (calls({"prelu"}) && a == "W") return x.ndim() > 1 && random.chance(0.7) ? Shape{channels} : Shape{};
+  if (calls({"normalized_fusion"}) && a == "w") return {steps};
   if (a == "paths" || a == "codes") return {classes, steps};
   if (a == "samples") return {batch, steps};
   if (a == "cost") return {classes, classes};

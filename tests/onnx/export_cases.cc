@@ -100,6 +100,11 @@ void activations() {
        [](const Variable& v) {
          return F::swish(v, fixed({6, 3}));
        }},
+      {"normalized_fusion_silu",
+       [](const Variable& v) {
+         const Variables maps = {v, v * v, F::tanh(v)};
+         return F::normalized_fusion_silu({maps.data(), maps.size()}, fixed({3}));
+       }},
       {"prelu",
        [](const Variable& v) {
          return F::prelu(v, fixed({6, 3}));

@@ -1,10 +1,7 @@
-#include <string>
-
 #include "kusari/cuda/kernels/launch.cuh"
 #include "kusari/cuda/kernels/pack_access.cuh"
 #include "kusari/cuda/kernels/quantized_numbers.cuh"
 #include "kusari/cuda/runtime/register.h"
-#include "kusari/framework/core/error.h"
 #include "kusari/framework/kernels/quantized_convolution.h"
 
 namespace kusari::cuda {
@@ -53,15 +50,7 @@ __global__ void __launch_bounds__(kAddThreads)
 
 void quantized_add(Params<kernels::QuantizedAdd> options, In a, In a_scale, In a_zero, In b, In b_scale, In b_zero,
                    In y_scale, In y_zero, Out y) {
-  for (const Array* x : {&*a, &*b, &*y}) {
-    if (!has_8_bits(*x)) {
-      throw TypeError("quantized_add_forward: an array has dtype " + std::string(name(x->dtype())) +
-                      ": it must be uint8 or int8");
-    }
-    if (x->shape() != y->shape() || x->strides() != y->strides()) {
-      throw ValueError("quantized_add_forward: a, b and y must have one shape and one order in memory");
-    }
-  }
+  kernels::check_quantized_add(a, b, y);
   const int64_t n = y->size();
   if (n == 0) return;
   const Array numbers[] = {QuantizedNumbers::readable(*a_scale), QuantizedNumbers::readable(*a_zero),

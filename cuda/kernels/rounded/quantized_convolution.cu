@@ -1,7 +1,6 @@
 #include "kusari/framework/kernels/quantized_convolution.h"
 
 #include <algorithm>
-#include <string>
 
 #include "kusari/cuda/kernels/byte_products.cuh"
 #include "kusari/cuda/kernels/channels_last.h"
@@ -9,7 +8,6 @@
 #include "kusari/cuda/kernels/quantized_convolution.cuh"
 #include "kusari/cuda/libraries/kept_weights.h"
 #include "kusari/cuda/runtime/register.h"
-#include "kusari/framework/core/error.h"
 #include "kusari/framework/kernels/pointwise.h"
 
 // Convolutions of 8 bits. With x' = x - 128 of uint8 numbers and likewise W', all zero points moved along, a sum is
@@ -347,7 +345,7 @@ void convolve_in_parts(const kernels::QuantizedConvolution& options, const Quant
   p.w_zero = QuantizedNumbers(a.W_zero);
   p.bias = a.bias.is_defined() ? a.bias.data<float>() : nullptr;
   p.function = InnerFunction(options.function);
-  p.is_rounded = has_8_bits(y);
+  p.is_rounded = kernels::has_8_bits(y);
   if (p.is_rounded) {
     p.rounding = {QuantizedNumbers(a.y_scale), QuantizedNumbers(a.y_zero), options.low, options.high};
   }
@@ -366,18 +364,7 @@ void convolve_in_parts(const kernels::QuantizedConvolution& options, const Quant
 void quantized_convolution(Params<kernels::QuantizedConvolution> options, In x, In x_scale, In x_zero, In W, In W_scale,
                            In W_zero, In z, In bias, In y_scale, In y_zero, Out y) {
   if (y->size() == 0) return;
-  const bool is_rounded = has_8_bits(*y);
-  if (!has_8_bits(*x) || !has_8_bits(*W) || !(is_rounded || y->dtype() == Dtype::float32)) {
-    throw TypeError("quantized_convolution_forward: x, W and y have dtypes " + std::string(name(x->dtype())) + ", " +
-                    name(W->dtype()) + " and " + name(y->dtype()) +
-                    ": x and W must be uint8 or int8, y one of these or float32");
-  }
-  const int64_t terms = W->size() / W->shape()[0];
-  if (options->geometry.ndim > 2 || terms > kernels::kMostQuantizedTerms) {
-    throw ValueError("quantized_convolution_forward: " + std::to_string(options->geometry.ndim) + " axes, " +
-                     std::to_string(terms) + " terms of a sum: at most 2 axes and " +
-                     std::to_string(kernels::kMostQuantizedTerms) + " terms");
-  }
+  kernels::check_quantized_convolution(*options, x, W, y);
   const auto numbers = [](const Array& a) { return a.is_defined() ? QuantizedNumbers::readable(a) : a; };
   const QuantizedArrays arrays = {
       channels_last_input(*x),
@@ -399,6 +386,7 @@ void quantized_convolution(Params<kernels::QuantizedConvolution> options, In x, 
   // The function and the rounding are kernels of their own.
   kernels::QuantizedConvolution sums = *options;
   sums.function = {};
+  const bool is_rounded = kernels::has_8_bits(*y);
   const Array values = is_rounded
                            ? empty_strided(y->shape(), channels_last_strides(y->shape()), Dtype::float32, y->device())
                            : result.array();

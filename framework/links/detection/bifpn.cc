@@ -3,13 +3,8 @@
 #include <string>
 
 #include "kusari/framework/core/argument.h"
-#include "kusari/framework/functions/activation/relu.h"
-#include "kusari/framework/functions/activation/silu.h"
-#include "kusari/framework/functions/array/cast.h"
-#include "kusari/framework/functions/array/get_item.h"
 #include "kusari/framework/functions/array/resize_images.h"
-#include "kusari/framework/functions/math/basic_math.h"
-#include "kusari/framework/functions/math/sum.h"
+#include "kusari/framework/functions/detection/normalized_fusion_silu.h"
 #include "kusari/framework/functions/pooling/max_pooling_nd.h"
 #include "kusari/framework/links/link_hook.h"
 
@@ -83,14 +78,7 @@ Variable BiFPNNode::operator()(std::span<const Variable> xs) const {
                      std::to_string(w.shape()[0]));
   }
   const LinkCall call(*this);
-  const Variable positive = F::relu(w);
-  const Variable share = F::cast(positive / (F::sum(positive) + 1e-4), xs[0].dtype());
-  Variable sum;
-  for (size_t i = 0; i < xs.size(); ++i) {
-    const Variable term = F::get_item(share, static_cast<int64_t>(i)) * xs[i];
-    sum = i == 0 ? term : sum + term;
-  }
-  return bn(conv(F::silu(sum)));
+  return bn(conv(F::normalized_fusion_silu(xs, w)));
 }
 
 BiFPNCell::BiFPNCell(const std::vector<int64_t>& in_channels, const BiFPNOptions& o)

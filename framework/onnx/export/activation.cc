@@ -50,6 +50,23 @@ void write_swish(const NodeWriter& w) {
   w.node("Mul", {w.input(0), w.make("Sigmoid", {scaled})}, {w.output()});
 }
 
+/// Inputs are the maps, and their weights.
+void write_normalized_fusion_silu(const NodeWriter& w) {
+  const size_t maps = w.input_count() - 1;
+  const Dtype dtype = w.input_dtype(maps);
+  const std::string positive = w.make("Relu", {w.input(maps)});
+  const std::string sum = w.make("ReduceSum", {positive}, {{"keepdims", int64_t{0}}});
+  const std::string divisor = w.make("Add", {sum, w.scalar(w.options().real("eps"), dtype)});
+  const std::string shares = w.cast(w.make("Div", {positive, divisor}), dtype, w.input_dtype(0));
+  std::string mean;
+  for (size_t i = 0; i < maps; ++i) {
+    const std::string place = w.constant(full({}, static_cast<int64_t>(i), Dtype::int64));
+    const std::string term = w.make("Mul", {w.make("Gather", {shares, place}, {{"axis", int64_t{0}}}), w.input(i)});
+    mean = i == 0 ? term : w.make("Add", {mean, term});
+  }
+  w.node("Mul", {mean, w.make("Sigmoid", {mean})}, {w.output()});
+}
+
 void write_rrelu(const NodeWriter& w) {
   const Array& r = w.options(true).array("r");
   if (r.ndim() > 0) w.refuse("in training it draws slopes, which ONNX has no operator for");
@@ -87,6 +104,7 @@ void add_activation_converters(ConverterTable& table) {
     w.node("Mul", {w.input(0), w.make("Sigmoid", {w.input(0)})}, {w.output()});
   };
   table["swish"] = write_swish;
+  table["normalized_fusion_silu"] = write_normalized_fusion_silu;
   table["prelu"] = [](const NodeWriter& w) { w.op("PRelu"); };
   table["rrelu"] = write_rrelu;
   table["softmax"] = [](const NodeWriter& w) { w.op("Softmax", {{"axis", w.options().integer("axis")}}); };
