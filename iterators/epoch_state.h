@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "kusari/framework/core/export.h"
+#include "kusari/framework/core/shared.h"
 #include "kusari/iterators/order_samplers.h"
 #include "kusari/iterators/shard.h"
 
@@ -87,7 +88,7 @@ class KUSARI_API EpochState {
   bool repeat_;
   Shard shard_;
   uint64_t seed_;
-  std::shared_ptr<Orders> orders_;
+  Shared<Orders> orders_;
   OrderPtr order_;     // of this sweep; null: 0, 1, 2, ...
   int64_t sweep_ = 0;  // counts the orders; unlike epoch_ it goes on after reset()
   int64_t position_ = 0;

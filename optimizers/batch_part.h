@@ -2,11 +2,11 @@
 
 #include <concepts>
 #include <cstdint>
-#include <functional>
 #include <type_traits>
 #include <utility>
 
 #include "kusari/framework/autograd/variable.h"
+#include "kusari/framework/core/callable.h"
 #include "kusari/framework/core/export.h"
 
 namespace kusari::detail {
@@ -29,7 +29,7 @@ struct BatchPart {
   }
 };
 
-using LossOfPart = std::function<Variable(const BatchPart& part)>;
+using LossOfPart = Callable<Variable(const BatchPart& part)>;
 
 /// The first axis of the first variable that has one; negative: there is none.
 template <class... Args>

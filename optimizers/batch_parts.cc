@@ -3,6 +3,7 @@
 #include <optional>
 #include <vector>
 
+#include "kusari/framework/core/callable.h"
 #include "kusari/framework/core/config.h"
 #include "kusari/framework/core/error.h"
 #include "kusari/framework/core/random.h"
@@ -78,7 +79,7 @@ class GradientTree {
 };
 
 /// Gives parameters their shapes, from the numbers that all ranks have in common, and leaves the rest as it is.
-void make_parameters(const std::function<Variable()>& lossfun) {
+void make_parameters(const Callable<Variable()>& lossfun) {
   const auto test = using_config(&Config::train, false);
   const auto no_graph = using_config(&Config::enable_backprop, false);
   Observation forgotten;

@@ -2,7 +2,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -10,6 +9,7 @@
 #include <vector>
 
 #include "kusari/framework/core/array.h"
+#include "kusari/framework/core/callable.h"
 #include "kusari/framework/core/collectives.h"
 #include "kusari/framework/core/dtype.h"
 #include "kusari/framework/links/parameter.h"
@@ -23,9 +23,9 @@ namespace kusari::detail {
 class DividedGradients {
  public:
   struct Options {
-    std::optional<Dtype> wire = std::nullopt;                   ///< in which they travel; none: each gradient's own
-    std::vector<double> weights = {};                           ///< of the ranks
-    std::function<GradientScale(const Device&)> scale_of = {};  ///< see GradientBucket::ScaleOf
+    std::optional<Dtype> wire = std::nullopt;              ///< in which they travel; none: each gradient's own
+    std::vector<double> weights = {};                      ///< of the ranks
+    Callable<GradientScale(const Device&)> scale_of = {};  ///< see GradientBucket::ScaleOf
   };
   /// `members`: those of the last StateShards::assign. Takes the numbers of the operations.
   DividedGradients(collectives::Group& group, const StateShards& shards, std::span<const StateShards::Member> members,

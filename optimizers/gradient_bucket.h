@@ -1,12 +1,12 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
 
 #include "kusari/framework/core/array.h"
+#include "kusari/framework/core/callable.h"
 #include "kusari/framework/core/collectives.h"
 #include "kusari/framework/kernels/all_reduce.h"
 #include "kusari/framework/kernels/device_group.h"
@@ -21,7 +21,7 @@ namespace kusari {
 class GradientBucket {
  public:
   /// What the gradient on a device that a rank lacks would have been multiplied by.
-  using ScaleOf = std::function<detail::GradientScale(const Device& device)>;
+  using ScaleOf = Callable<detail::GradientScale(const Device& device)>;
 
   /// `wire`: in what they travel. `detail`: how messages call the bucket.
   GradientBucket(std::vector<Parameter*> members, Dtype wire, std::string detail);

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "kusari/framework/core/export.h"
+#include "kusari/framework/core/shared.h"
 #include "kusari/framework/links/parameter.h"
 
 namespace kusari {
@@ -70,7 +71,7 @@ class KUSARI_API OptimizerHook {
   };
   [[noreturn]] static void throw_needs_optimizer();
 
-  std::shared_ptr<Concept> hook_;
+  Shared<Concept> hook_;
   std::string name_;
   HookTiming timing_ = HookTiming::pre;
   bool replays_ = false;

@@ -231,14 +231,14 @@ void Optimizer::update_for(Variable loss) {
   update();
 }
 
-Variable Optimizer::weighted_loss(const std::function<Variable()>& lossfun, double weight) const {
+Variable Optimizer::weighted_loss(const Callable<Variable()>& lossfun, double weight) const {
   const ForwardScope scope = forward_scope();
   const profiler::Range range("forward");
   const Variable loss = lossfun();
   return weight == 1 ? loss : loss * weight;
 }
 
-void Optimizer::accumulate(const std::function<Variable()>& lossfun, double weight) {
+void Optimizer::accumulate(const Callable<Variable()>& lossfun, double weight) {
   if (!lossfun) throw ValueError(std::string(name()) + "::accumulate: lossfun is empty: it must be callable");
 
   impl_->refresh();
@@ -318,7 +318,7 @@ void Optimizer::use_fp32_update(bool use) {
   ++impl_->settings;
 }
 
-void Optimizer::set_forward_scope(std::function<ForwardScope()> make, bool is_constant) {
+void Optimizer::set_forward_scope(Callable<ForwardScope()> make, bool is_constant) {
   impl_->forward_scope = std::move(make);
   impl_->forward_scope_is_constant = is_constant || !impl_->forward_scope;
   ++impl_->settings;

@@ -3,7 +3,6 @@
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -13,6 +12,7 @@
 #include <vector>
 
 #include "kusari/framework/autograd/variable.h"
+#include "kusari/framework/core/callable.h"
 #include "kusari/framework/core/export.h"
 #include "kusari/framework/core/owned.h"
 #include "kusari/framework/core/profiler.h"
@@ -91,14 +91,14 @@ class KUSARI_API Optimizer {
   }
   /// update(lossfun) without the step: the gradients of `weight` * loss are added to those that the parameters held, so
   /// that update() after several of these makes one step for all the losses. What lossfun leaves there is given up.
-  void accumulate(const std::function<Variable()>& lossfun, double weight = 1);
+  void accumulate(const Callable<Variable()>& lossfun, double weight = 1);
   /// loss.backward(options) with this optimizer's loss scale: what update(lossfun) does between forward and step.
   /// Gradients carry the scale until a hook asks for them: see Variable::loss_scale and device_loss_scale.
   void backward(const Variable& loss, const BackwardOptions& options = {});
   using ForwardScope = std::shared_ptr<void>;
   /// What `make` returns lives while the lossfun of update(lossfun) runs; a null function: nothing does. `is_constant`:
   /// it does the same for every lossfun, so that a replay of a recorded step need not ask for it.
-  void set_forward_scope(std::function<ForwardScope()> make, bool is_constant = false);
+  void set_forward_scope(Callable<ForwardScope()> make, bool is_constant = false);
 
   /// Steps done since setup, without those that were skipped; waits for the device if there may have been such.
   int64_t t() const;
@@ -115,7 +115,7 @@ class KUSARI_API Optimizer {
   void add_hook(const OptimizerHook& hook, std::string name = {}, HookTiming timing = HookTiming::automatic);
   /// Throws KeyError when there is none of that name.
   void remove_hook(const std::string& name);
-  using GradientObserver = std::function<void(std::span<Parameter* const> parameters)>;
+  using GradientObserver = Callable<void(std::span<Parameter* const> parameters)>;
   /// Shows `observer` at every step the gradients as they came: of the parameters' dtype, with the loss scale, before
   /// the hooks; undefined ones are zero by then. As long as the result lives.
   [[nodiscard]] std::shared_ptr<const void> observe_gradients(GradientObserver observer);
@@ -190,7 +190,7 @@ class KUSARI_API Optimizer {
   bool has_parts() const noexcept;
   [[noreturn]] void throw_needs_parts() const;
   void update_in_parts(int64_t examples, const detail::LossOfPart& loss_of);
-  Variable weighted_loss(const std::function<Variable()>& lossfun, double weight) const;
+  Variable weighted_loss(const Callable<Variable()>& lossfun, double weight) const;
   void update_for(Variable loss);
   void report_skipped() const;
 

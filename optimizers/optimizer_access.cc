@@ -39,7 +39,7 @@ GradientScale OptimizerAccess::gradient_scale(Optimizer& optimizer, const Device
   return {.host = impl.scaling == Optimizer::Impl::Scaling::none ? 1 : impl.chainer_scale};
 }
 
-void OptimizerAccess::accumulate(const Optimizer& optimizer, const std::function<Variable()>& lossfun, double weight,
+void OptimizerAccess::accumulate(const Optimizer& optimizer, const Callable<Variable()>& lossfun, double weight,
                                  const GradientScale& scale) {
   const Variable loss = optimizer.weighted_loss(lossfun, weight);
   const profiler::Range range("backward");

@@ -1,7 +1,6 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -9,6 +8,7 @@
 #include <vector>
 
 #include "kusari/framework/core/array.h"
+#include "kusari/framework/core/callable.h"
 #include "kusari/framework/core/device.h"
 #include "kusari/framework/core/export.h"
 #include "kusari/framework/links/call_model.h"
@@ -101,7 +101,7 @@ struct KUSARI_API OptimizerAccess {
   /// What the optimizer's next backward multiplies losses on `device` by.
   static GradientScale gradient_scale(Optimizer& optimizer, const Device& device);
   /// Optimizer::accumulate for a copy of the target.
-  static void accumulate(const Optimizer& optimizer, const std::function<Variable()>& lossfun, double weight,
+  static void accumulate(const Optimizer& optimizer, const Callable<Variable()>& lossfun, double weight,
                          const GradientScale& scale);
 };
 

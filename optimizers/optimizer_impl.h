@@ -3,10 +3,10 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <vector>
 
+#include "kusari/framework/core/callable.h"
 #include "kusari/framework/links/stray_links.h"
 #include "kusari/optimizers/gradient_exchange.h"
 #include "kusari/optimizers/loss_scale.h"
@@ -108,7 +108,7 @@ struct Optimizer::Impl {
   uint64_t recorded_by = 0;                    // id of the last GraphCapture that recorded a step
   std::shared_ptr<GradientExchange> exchange;  // with other processes; null: there are none
   uint64_t exchanged_settings = 0;             // of the last step with an exchange that was not recorded
-  std::function<ForwardScope()> forward_scope;
+  Callable<ForwardScope()> forward_scope;
   bool forward_scope_is_constant = true;  // there is none
   bool fp32_update = false;
   detail::StepClock clock;

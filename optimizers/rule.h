@@ -2,7 +2,6 @@
 
 #include <atomic>
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -11,6 +10,7 @@
 #include <vector>
 
 #include "kusari/framework/core/array.h"
+#include "kusari/framework/core/callable.h"
 #include "kusari/framework/links/update_rule.h"
 #include "kusari/optimizers/hook.h"
 #include "kusari/optimizers/step_clock.h"
@@ -81,7 +81,7 @@ class KernelRule final : public UpdateRule {
   void add_hook(const OptimizerHook& hook, std::string name, HookTiming timing) override;
   void remove_hook(const std::string& name) override;
   void serialize(Serializer& serializer) override { visit(serializer, nullptr); }
-  using StateShape = std::function<Shape(size_t state)>;
+  using StateShape = Callable<Shape(size_t state)>;
   /// The same; what is read must have these shapes and, for the float32 copy, that of the parameter.
   void serialize(Serializer& serializer, const Parameter& parameter, const StateShape& shape_of) {
     const Expected expected{parameter, shape_of};

@@ -1,13 +1,13 @@
 #pragma once
 
 #include <concepts>
-#include <functional>
 #include <span>
 #include <string>
 #include <type_traits>
 #include <utility>
 
 #include "kusari/framework/autograd/variable.h"
+#include "kusari/framework/core/callable.h"
 #include "kusari/framework/links/call_model.h"
 #include "kusari/framework/links/link.h"
 
@@ -28,7 +28,7 @@ class LossFunction {
         }} {}
 
   /// A function of any number of variables, and the keys of the data set.
-  using OfAll = std::function<Variable(std::span<const Variable> inputs, std::span<const std::string> keys)>;
+  using OfAll = Callable<Variable(std::span<const Variable> inputs, std::span<const std::string> keys)>;
   static LossFunction of_all(OfAll function) {
     LossFunction result;
     result.call_ = [f = std::move(function)](const detail::ModelInputs& inputs) {
@@ -44,7 +44,7 @@ class LossFunction {
   }
 
  private:
-  std::function<Variable(const detail::ModelInputs&)> call_;
+  Callable<Variable(const detail::ModelInputs&)> call_;
 };
 
 }  // namespace kusari::updaters

@@ -4,6 +4,7 @@
 #include <set>
 #include <span>
 
+#include "kusari/framework/core/callable.h"
 #include "kusari/framework/core/config.h"
 #include "kusari/framework/core/error.h"
 #include "kusari/framework/core/random.h"
@@ -174,7 +175,7 @@ struct ParallelUpdater::Impl {
   std::vector<Replica*> hand_out(Optimizer& optimizer, Parts& parts, std::span<const double> shares);
   void compute_main(Optimizer& optimizer, const Example& inputs, double weight) noexcept;
   void compute_beside(std::span<Replica* const> active, const ReplicaContext& context,
-                      const std::function<void()>& in_this_thread);
+                      const Callable<void()>& in_this_thread);
   void report(std::span<Replica* const> active, std::span<const double> shares) const;
   double weight(double share) const { return average ? share : 1; }
 
@@ -296,7 +297,7 @@ void ParallelUpdater::Impl::compute_main(Optimizer& optimizer, const Example& in
 
 /// Runs the replicas in their threads, and in this one first something else.
 void ParallelUpdater::Impl::compute_beside(std::span<Replica* const> active, const ReplicaContext& context,
-                                           const std::function<void()>& in_this_thread) {
+                                           const Callable<void()>& in_this_thread) {
   const auto run_lane = [&](size_t lane) {
     for (size_t i = 0; i < active.size(); ++i) {
       if (lanes[i] == lane) active[i]->run(context);

@@ -1,13 +1,13 @@
 #pragma once
 
 #include <concepts>
-#include <functional>
 #include <span>
 #include <string>
 #include <type_traits>
 #include <utility>
 
 #include "kusari/framework/autograd/variable.h"
+#include "kusari/framework/core/callable.h"
 #include "kusari/framework/core/error.h"
 #include "kusari/framework/links/call_model.h"
 #include "kusari/framework/links/link.h"
@@ -66,7 +66,7 @@ class ReplicaLoss {
   }
 
  private:
-  std::function<Variable(Link&, const detail::ModelInputs&)> call_;
+  Callable<Variable(Link&, const detail::ModelInputs&)> call_;
 };
 
 }  // namespace updaters

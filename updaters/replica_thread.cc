@@ -32,7 +32,7 @@ ReplicaThread::~ReplicaThread() {
   thread_.join();
 }
 
-void ReplicaThread::begin(std::function<void()> job) {
+void ReplicaThread::begin(Callable<void()> job) {
   {
     const std::scoped_lock lock(mutex_);
     job_ = std::move(job);

@@ -1,9 +1,10 @@
 #pragma once
 
 #include <condition_variable>
-#include <functional>
 #include <mutex>
 #include <thread>
+
+#include "kusari/framework/core/callable.h"
 
 namespace kusari::updaters {
 
@@ -18,7 +19,7 @@ class ReplicaThread {
   ~ReplicaThread();
 
   /// Begins a job, which must not throw; the last one is done.
-  void begin(std::function<void()> job);
+  void begin(Callable<void()> job);
   void wait();
 
  private:
@@ -26,7 +27,7 @@ class ReplicaThread {
 
   std::mutex mutex_;
   std::condition_variable changed_;
-  std::function<void()> job_;  // of the thread, until it is done
+  Callable<void()> job_;  // of the thread, until it is done
   bool ends_ = false;
   std::thread thread_;  // the last member: it uses the others
 };

@@ -1,12 +1,12 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <span>
 #include <string>
 #include <utility>
 
 #include "kusari/framework/autograd/variable.h"
+#include "kusari/framework/core/callable.h"
 #include "kusari/framework/core/export.h"
 #include "kusari/framework/core/owned.h"
 #include "kusari/framework/static_graph/static_graph.h"
@@ -32,7 +32,7 @@ class StaticGraphOption {
 /// the forward and backward computations are one, and the update runs as it is.
 class KUSARI_API StaticStep {
  public:
-  using LossOf = std::function<Variable(Optimizer& optimizer, std::span<const Variable> inputs)>;
+  using LossOf = Callable<Variable(Optimizer& optimizer, std::span<const Variable> inputs)>;
   /// `calls_others`: the loss function may call other links than the optimizer's target.
   StaticStep(StaticGraphOptions options, LossOf loss_of, bool calls_others);
   ~StaticStep();

@@ -11,6 +11,7 @@
 
 #include "kusari/framework/autograd/cast.h"
 #include "kusari/framework/autograd/input_caster.h"
+#include "kusari/framework/core/callable.h"
 #include "kusari/framework/core/error.h"
 #include "kusari/framework/core/graph_capture.h"
 #include "kusari/framework/core/intrusive_ptr.h"
@@ -248,7 +249,7 @@ class Autocast::Region final : public InputCaster {
   }
 
   // The copies that other calls keep have a place in a graph of their own.
-  std::function<std::shared_ptr<void>()> maker() override {
+  Callable<std::shared_ptr<void>()> maker() override {
     AutocastOptions own = options();
     own.cache_enabled = false;
     return [own] { return std::make_shared<Autocast>(own); };

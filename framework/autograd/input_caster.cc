@@ -13,7 +13,7 @@ constinit thread_local ScopedInputCaster* t_latest __attribute__((tls_model("ini
 InputCaster::~InputCaster() = default;
 uint64_t InputCaster::signature() const noexcept { return reinterpret_cast<uintptr_t>(this); }
 bool InputCaster::cast_composite(const char*, Inputs&) { return false; }
-std::function<std::shared_ptr<void>()> InputCaster::maker() {
+Callable<std::shared_ptr<void>()> InputCaster::maker() {
   return [this] { return std::make_shared<ScopedInputCaster>(this); };
 }
 

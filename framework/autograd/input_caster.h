@@ -1,12 +1,12 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
 
 #include "kusari/framework/autograd/function_node.h"
+#include "kusari/framework/core/callable.h"
 #include "kusari/framework/core/export.h"
 #include "kusari/framework/core/small_vector.h"
 
@@ -47,7 +47,7 @@ class KUSARI_API InputCaster {
   /// What does the same to inputs once more, for a computation that is repeated: called on any thread, it makes a
   /// caster that is in force there for the life of the result. By default that is this one, which must still be there.
   /// What the maker's casters convert, they convert for their own use alone.
-  virtual std::function<std::shared_ptr<void>()> maker();
+  virtual Callable<std::shared_ptr<void>()> maker();
 };
 
 /// Makes a caster this thread's, or with null none, for the object's life. Scopes end on the thread where they began,

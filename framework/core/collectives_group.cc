@@ -3,6 +3,7 @@
 #include <numeric>
 #include <utility>
 
+#include "kusari/framework/core/callable.h"
 #include "kusari/framework/core/collectives.h"
 #include "kusari/framework/core/collectives_world.h"
 #include "kusari/framework/core/error.h"
@@ -87,7 +88,7 @@ class Outgoing final : public Ticket {
 
 class Incoming final : public Ticket {
  public:
-  using Check = std::function<void(const Envelope&)>;
+  using Check = Callable<void(const Envelope&)>;
   Incoming(Transport& transport, int from, int tag, Check check)
       : transport_{transport}, from_{from}, tag_{tag}, check_{std::move(check)} {
     part_ = hold(transport.recv(&box_->first, sizeof(Envelope), from, tag));

@@ -47,7 +47,7 @@ void detail::note_captured_storage_freed(const Storage& storage) noexcept {
   }
 }
 
-void static_code(const std::function<void()>& action) {
+void static_code(const Callable<void()>& action) {
   GraphCapture* const capture = GraphCapture::current();
   if (capture != nullptr) capture->on_replay(GraphCapture::When::here, action);
   const ScopedGraphCapture none(nullptr);

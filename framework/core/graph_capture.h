@@ -1,13 +1,13 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <span>
 #include <string>
 #include <utility>
 
 #include "kusari/framework/core/array.h"
+#include "kusari/framework/core/callable.h"
 #include "kusari/framework/core/export.h"
 #include "kusari/framework/core/random_state.h"
 
@@ -58,9 +58,9 @@ class KUSARI_API GraphCapture {
   virtual void kept(Variable& member) = 0;
   /// Something on the host that every replay does again: before the kernels, at this place among them, or after them.
   enum class When : uint8_t { before, here, after };
-  virtual void on_replay(When when, std::function<void()> action) = 0;
+  virtual void on_replay(When when, Callable<void()> action) = 0;
   /// A replay is allowed only while `holds` says so; otherwise the call is recorded anew.
-  virtual void require(std::function<bool()> holds) = 0;
+  virtual void require(Callable<bool()> holds) = 0;
   /// An array that was made unseen and that every replay may read as it is: see host_constant.
   virtual void constant(const Array& array) = 0;
   /// What the thread is about to do cannot be replayed. Throws StateError unless the capture gives the recording up and
@@ -118,7 +118,7 @@ Array host_constant(Make&& make) {
 /// Runs `action` now, and again at this place of every replay if a static graph records this thread: for side effects
 /// of a model, such as counting or printing, which a replay would leave out. It runs on the host, when the kernels
 /// before it have been given to the device. What it computes is not seen by the graph. chainer.static_code.
-KUSARI_API void static_code(const std::function<void()>& action);
+KUSARI_API void static_code(const Callable<void()>& action);
 
 namespace detail {
 

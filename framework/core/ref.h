@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "kusari/framework/core/export.h"
+#include "kusari/framework/core/shared.h"
 
 namespace kusari {
 
@@ -14,10 +15,10 @@ namespace kusari {
 template <class T>
 class Ref {
  public:
-  Ref(T& object) : object_{std::shared_ptr<void>(), &object} {}
+  Ref(T& object) : object_{Shared<T>::to(object)} {}
   template <std::derived_from<T> D>
   requires(!std::is_const_v<D>) Ref(D&& object)  // binds rvalues only: an lvalue would make D a reference
-      : object_{std::make_shared<D>(std::move(object))} {}
+      : object_{Shared<T>::template of<D>(std::move(object))} {}
   template <std::derived_from<T> D>
   Ref(std::shared_ptr<D> object) : object_{std::move(object)} {}
 
@@ -26,7 +27,7 @@ class Ref {
   T* get() const noexcept { return object_.get(); }
 
  private:
-  std::shared_ptr<T> object_;
+  Shared<T> object_;
 };
 
 }  // namespace kusari

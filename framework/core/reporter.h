@@ -15,6 +15,7 @@
 #include "kusari/framework/core/array.h"
 #include "kusari/framework/core/export.h"
 #include "kusari/framework/core/owned.h"
+#include "kusari/framework/core/shared.h"
 
 namespace kusari {
 
@@ -50,11 +51,11 @@ class Reported {
   double weight = 1;
   const void* variable = nullptr;  ///< what `array` was taken from, for `keep`
   /// Holds on to `variable` with its graph.
-  std::shared_ptr<const Variable> (*keep)(const void* variable) = nullptr;
+  Shared<const Variable> (*keep)(const void* variable) = nullptr;
 
  private:
   template <class V>
-  static std::shared_ptr<const Variable> keep_variable(const void* variable) {
+  static Shared<const Variable> keep_variable(const void* variable) {
     if constexpr (std::is_same_v<Variable, V> || std::is_base_of_v<Variable, V>) {
       using Kept = std::conditional_t<std::is_same_v<Variable, V>, V, Variable>;
       return std::make_shared<Kept>(static_cast<const Kept&>(*static_cast<const V*>(variable)));
@@ -81,11 +82,11 @@ class KUSARI_API ObservedValue {
   const Array& array() const noexcept { return array_; }
   /// What was reported, with its graph; null unless config.keep_graph_on_report was on when the report's scope began.
   const Variable* variable() const noexcept { return variable_.get(); }
-  void keep(std::shared_ptr<const Variable> variable) noexcept { variable_ = std::move(variable); }
+  void keep(Shared<const Variable> variable) noexcept { variable_ = std::move(variable); }
 
  private:
   Array array_;
-  std::shared_ptr<const Variable> variable_;
+  Shared<const Variable> variable_;
   double number_ = 0;
   double weight_ = 1;
 };

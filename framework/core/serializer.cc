@@ -18,13 +18,20 @@ std::string Serializer::place(const std::string& name) const { return "entry '" 
 
 void Serializer::mismatch(const std::string& name, const std::string& what) { throw TypeError(place(name) + what); }
 
-std::vector<int64_t> Serializer::integers(const std::string& name, const Array& stored) const {
-  if (!stored.is_defined()) return {};
-  if (stored.ndim() != 1 || stored.is_floating()) {
-    throw TypeError(place(name) + "has shape " + to_string(stored.shape()) + " and dtype " +
-                    kusari::name(stored.dtype()) + " but the object wants a list of integers");
+void Serializer::integers(const std::string& name, std::vector<int64_t>& value) {
+  Array packed;
+  if (is_writer()) packed = kusari::array<int64_t>(value);
+  array(name, packed);
+  if (is_writer()) return;
+  if (packed.is_defined() && (packed.ndim() != 1 || packed.is_floating())) {
+    throw TypeError(place(name) + "has shape " + to_string(packed.shape()) + " and dtype " +
+                    kusari::name(packed.dtype()) + " but the object wants a list of integers");
   }
-  return stored.to_vector<int64_t>();
+  value = packed.is_defined() ? packed.to_vector<int64_t>() : std::vector<int64_t>();
+}
+
+void Serializer::below(const std::string& name, void* object, void (*serialize)(void*, Serializer&)) {
+  serialize(object, *child(name));
 }
 
 void serialize_count(Serializer& serializer, const std::string& name, int64_t& value) {

@@ -62,17 +62,15 @@ class KUSARI_API Serializer {
       number(name, wide);
       value = static_cast<T>(wide);
     } else if constexpr (std::is_same_v<T, std::vector<int64_t>>) {
-      Array packed;
-      if (is_writer()) packed = kusari::array<int64_t>(value);
-      array(name, packed);
-      if (!is_writer()) value = integers(name, packed);
+      integers(name, value);
     } else {
-      value.serialize(*child(name));
+      below(name, &value, [](void* object, Serializer& serializer) { static_cast<T*>(object)->serialize(serializer); });
     }
   }
 
  private:
-  std::vector<int64_t> integers(const std::string& name, const Array& stored) const;
+  void integers(const std::string& name, std::vector<int64_t>& value);
+  void below(const std::string& name, void* object, void (*serialize)(void* object, Serializer& serializer));
 };
 
 /// Visits a number of times, steps or examples. A reader throws ValueError unless it is 0 .. 2^53, up to where float64

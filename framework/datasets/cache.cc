@@ -132,7 +132,7 @@ class TemporaryName {
 
 }  // namespace
 
-bool create_cached_file(const std::string& path, const std::function<void(const std::string&)>& create) {
+bool create_cached_file(const std::string& path, const Callable<void(const std::string&)>& create) {
   std::error_code error;
   if (fs::exists(path, error)) return false;
   const fs::path folder = fs::absolute(path, error).parent_path();

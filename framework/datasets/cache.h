@@ -1,11 +1,11 @@
 #pragma once
 
-#include <functional>
 #include <optional>
 #include <string>
 #include <type_traits>
 #include <utility>
 
+#include "kusari/framework/core/callable.h"
 #include "kusari/framework/core/export.h"
 
 namespace kusari::datasets {
@@ -15,7 +15,7 @@ namespace kusari::datasets {
 /// Processes that do so at once may each write; what all read then is the file of one of them. Throws IoError, naming
 /// the file, when it was not written or cannot get its name, and what `create` throws; then nothing stays behind, and
 /// what processes have left behind that were killed here is removed by the next one that creates the file.
-KUSARI_API bool create_cached_file(const std::string& path, const std::function<void(const std::string&)>& create);
+KUSARI_API bool create_cached_file(const std::string& path, const Callable<void(const std::string&)>& create);
 
 /// What `load(path)` gives, or, when there is no such file yet, what `create(temporary_path)` gives, which writes the
 /// file too. chainer.dataset.cache_or_load_file.

@@ -1,7 +1,6 @@
 #pragma once
 
 #include <concepts>
-#include <functional>
 #include <initializer_list>
 #include <optional>
 #include <span>
@@ -11,6 +10,7 @@
 #include <vector>
 
 #include "kusari/framework/core/array.h"
+#include "kusari/framework/core/callable.h"
 #include "kusari/framework/core/device.h"
 #include "kusari/framework/core/export.h"
 #include "kusari/framework/datasets/dataset.h"
@@ -41,8 +41,8 @@ class KUSARI_API Padding {
 /// without computing there; `finish` computes on the device. Empty (false) until it is given what to do.
 class KUSARI_API Converter {
  public:
-  using Upload = std::function<Example(std::span<const Example> batch, const Device& device)>;
-  using Finish = std::function<Example(Example uploaded)>;
+  using Upload = Callable<Example(std::span<const Example> batch, const Device& device)>;
+  using Finish = Callable<Example(Example uploaded)>;
 
   Converter() = default;
   /// Any function of a batch and a device: all of it happens in upload.

@@ -13,6 +13,7 @@
 
 #include "kusari/framework/core/array.h"
 #include "kusari/framework/core/export.h"
+#include "kusari/framework/core/shared.h"
 #include "kusari/framework/core/small_vector.h"
 
 namespace kusari::datasets {
@@ -69,10 +70,10 @@ class KUSARI_API Dataset {
 /// rvalue, or in a shared_ptr, is owned.
 class DatasetRef {
  public:
-  DatasetRef(const Dataset& dataset) : dataset_{std::shared_ptr<void>(), &dataset} {}
+  DatasetRef(const Dataset& dataset) : dataset_{Shared<const Dataset>::to(dataset)} {}
   template <std::derived_from<Dataset> D>
   requires(!std::is_const_v<D>) DatasetRef(D&& dataset)  // binds rvalues only: an lvalue would make D a reference
-      : dataset_{std::make_shared<D>(std::move(dataset))} {}
+      : dataset_{Shared<const Dataset>::of<D>(std::move(dataset))} {}
   template <std::derived_from<Dataset> D>
   DatasetRef(std::shared_ptr<D> dataset) : dataset_{std::move(dataset)} {}
 
@@ -80,7 +81,7 @@ class DatasetRef {
   const Dataset* operator->() const noexcept { return dataset_.get(); }
 
  private:
-  std::shared_ptr<const Dataset> dataset_;
+  Shared<const Dataset> dataset_;
 };
 
 }  // namespace kusari::datasets

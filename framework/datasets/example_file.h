@@ -1,11 +1,11 @@
 #pragma once
 
 #include <cstdint>
-#include <memory>
 #include <string>
 
 #include "kusari/framework/core/export.h"
 #include "kusari/framework/core/owned.h"
+#include "kusari/framework/core/shared.h"
 #include "kusari/framework/datasets/dataset.h"
 
 namespace kusari::datasets {
@@ -60,7 +60,7 @@ class KUSARI_API ExampleFileDataset final : public Dataset {
 
  private:
   struct State;
-  std::shared_ptr<const State> state_;
+  Shared<const State> state_;
 };
 
 /// The examples of `dataset` from the file `path`, where they are written first unless there is such a file: what is

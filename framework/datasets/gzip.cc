@@ -86,7 +86,7 @@ std::string read_maybe_gzip(const std::string& path, size_t max_size) {
 }
 
 std::string read_maybe_gzip(const std::string& path, size_t head_size,
-                            const std::function<size_t(std::string_view head)>& size_of) {
+                            const Callable<size_t(std::string_view head)>& size_of) {
   return reading("read_maybe_gzip", path, [&] {
     std::optional<size_t> max_size;
     return read_file(path, [&](const std::string& content) {

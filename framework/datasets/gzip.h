@@ -1,10 +1,10 @@
 #pragma once
 
 #include <cstddef>
-#include <functional>
 #include <string>
 #include <string_view>
 
+#include "kusari/framework/core/callable.h"
 #include "kusari/framework/core/export.h"
 
 namespace kusari::datasets {
@@ -15,6 +15,6 @@ namespace kusari::datasets {
 KUSARI_API std::string read_maybe_gzip(const std::string& path, size_t max_size = size_t{1} << 34);
 /// The same where the first `head_size` bytes tell how many there are: size_of(head) gives the most that are read.
 KUSARI_API std::string read_maybe_gzip(const std::string& path, size_t head_size,
-                                       const std::function<size_t(std::string_view head)>& size_of);
+                                       const Callable<size_t(std::string_view head)>& size_of);
 
 }  // namespace kusari::datasets

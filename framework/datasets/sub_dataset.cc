@@ -1,6 +1,7 @@
 #include "kusari/framework/datasets/sub_dataset.h"
 
 #include <algorithm>
+#include <memory>
 #include <numeric>
 #include <string>
 

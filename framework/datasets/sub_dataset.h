@@ -1,12 +1,12 @@
 #pragma once
 
 #include <cstdint>
-#include <memory>
 #include <optional>
 #include <utility>
 #include <vector>
 
 #include "kusari/framework/core/export.h"
+#include "kusari/framework/core/shared.h"
 #include "kusari/framework/datasets/dataset.h"
 
 namespace kusari::datasets {
@@ -25,7 +25,7 @@ class KUSARI_API SubDataset final : public Dataset {
 
  private:
   friend struct Splitter;
-  using Order = std::shared_ptr<const std::vector<int64_t>>;
+  using Order = Shared<const std::vector<int64_t>>;
   SubDataset(Order order, DatasetRef dataset, int64_t start, int64_t finish);
 
   DatasetRef dataset_;

@@ -4,6 +4,7 @@
 #include <array>
 #include <charconv>
 #include <cstring>
+#include <memory>
 #include <optional>
 #include <string_view>
 #include <utility>

@@ -2,13 +2,13 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <memory>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "kusari/framework/core/export.h"
 #include "kusari/framework/core/owned.h"
+#include "kusari/framework/core/shared.h"
 
 namespace kusari::datasets {
 
@@ -58,7 +58,7 @@ class KUSARI_API TarArchive {
 
  private:
   struct State;
-  std::shared_ptr<const State> state_;
+  Shared<const State> state_;
 };
 
 }  // namespace kusari::datasets

@@ -7,7 +7,7 @@
 
 namespace kusari::datasets {
 
-TransformDataset::TransformDataset(DatasetRef dataset, std::function<Example(const Example&)> transform,
+TransformDataset::TransformDataset(DatasetRef dataset, Callable<Example(const Example&)> transform,
                                    std::optional<Keys> keys)
     : dataset_{std::move(dataset)},
       keys_{keys ? std::move(*keys) : dataset_->keys()},

@@ -1,11 +1,11 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <optional>
 #include <type_traits>
 #include <utility>
 
+#include "kusari/framework/core/callable.h"
 #include "kusari/framework/core/export.h"
 #include "kusari/framework/datasets/dataset.h"
 #include "kusari/framework/datasets/example_random.h"
@@ -23,9 +23,9 @@ namespace kusari::datasets {
 /// chainer.datasets.TransformDataset.
 class KUSARI_API TransformDataset final : public Dataset {
  public:
-  using RandomTransform = std::function<Example(const Example&, ExampleRandom&)>;
+  using RandomTransform = Callable<Example(const Example&, ExampleRandom&)>;
 
-  TransformDataset(DatasetRef dataset, std::function<Example(const Example&)> transform,
+  TransformDataset(DatasetRef dataset, Callable<Example(const Example&)> transform,
                    std::optional<Keys> keys = std::nullopt);
   template <class F>
   requires std::is_invocable_r_v<Example, const F&, const Example&, ExampleRandom&> TransformDataset(
@@ -41,7 +41,7 @@ class KUSARI_API TransformDataset final : public Dataset {
 
   DatasetRef dataset_;
   Keys keys_;
-  std::function<Example(const Example&)> transform_;
+  Callable<Example(const Example&)> transform_;
   RandomTransform random_transform_;
 };
 

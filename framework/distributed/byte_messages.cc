@@ -64,13 +64,13 @@ datasets::Example MessageReader::example() {
   return value;
 }
 
-std::string state_message(const std::function<void(Serializer&)>& serialize) {
+std::string state_message(const Callable<void(Serializer&)>& serialize) {
   serializers::DictionarySerializer serializer;
   serialize(serializer);
   return serializers::pack_dictionary(serializer.dictionary());
 }
 
-void read_state_message(const char* call, std::string_view bytes, const std::function<void(Serializer&)>& serialize) {
+void read_state_message(const char* call, std::string_view bytes, const Callable<void(Serializer&)>& serialize) {
   serializers::EntryDeserializer reader(
       call, serializers::entries_in_memory("what rank 0 has sent", serializers::unpack_dictionary(bytes)), {});
   serializers::load_entries(reader, serialize);

@@ -1,10 +1,10 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <string>
 #include <string_view>
 
+#include "kusari/framework/core/callable.h"
 #include "kusari/framework/datasets/dataset.h"
 
 namespace kusari {
@@ -47,7 +47,7 @@ class MessageReader {
 };
 
 /// What an object writes when it serializes itself, and an object that reads it.
-std::string state_message(const std::function<void(Serializer&)>& serialize);
-void read_state_message(const char* call, std::string_view bytes, const std::function<void(Serializer&)>& serialize);
+std::string state_message(const Callable<void(Serializer&)>& serialize);
+void read_state_message(const char* call, std::string_view bytes, const Callable<void(Serializer&)>& serialize);
 
 }  // namespace kusari::distributed

@@ -319,7 +319,7 @@ std::vector<std::string> Communicator::alltoall_obj(std::span<const std::string>
 }
 
 std::string Communicator::allreduce_obj(
-    std::string_view bytes, const std::function<std::string(const std::string&, const std::string&)>& combine) const {
+    std::string_view bytes, const Callable<std::string(const std::string&, const std::string&)>& combine) const {
   if (!combine) throw ValueError("Communicator::allreduce_obj: combine is empty: it must be callable");
   const std::vector<std::string> all = group().allgather({"allreduce_obj"}, bytes);
   std::string result = all[0];

@@ -1,7 +1,6 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -11,9 +10,11 @@
 #include <vector>
 
 #include "kusari/framework/core/array.h"
+#include "kusari/framework/core/callable.h"
 #include "kusari/framework/core/dtype.h"
 #include "kusari/framework/core/export.h"
 #include "kusari/framework/core/remote_error.h"
+#include "kusari/framework/core/shared.h"
 #include "kusari/iterators/shard.h"
 
 namespace kusari {
@@ -111,7 +112,7 @@ class KUSARI_API Communicator {
   std::vector<std::string> alltoall_obj(std::span<const std::string> xs) const;
   /// `combine` over the ranks' objects from rank 0 on: combine(combine(x0, x1), x2). The same on all ranks.
   std::string allreduce_obj(std::string_view bytes,
-                            const std::function<std::string(const std::string&, const std::string&)>& combine) const;
+                            const Callable<std::string(const std::string&, const std::string&)>& combine) const;
   /// Sums under each name; one that a rank lacks counts as 0 there.
   NamedNumbers allreduce_obj(const NamedNumbers& numbers) const;
   double allreduce_obj(double number) const;
@@ -152,7 +153,7 @@ class KUSARI_API Communicator {
   DeviceGroup* check_alike(const char* operation, const char* method, std::span<const Array> arrays) const;
 
   struct State;
-  std::shared_ptr<State> state_;
+  Shared<State> state_;
 };
 
 /// `name`: "auto" or one of Chainer's. On the CPU all of them give the same results by MPI; "naive" exchanges each

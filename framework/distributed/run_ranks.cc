@@ -27,7 +27,7 @@ bool is_remote(const std::exception_ptr& failure) {
 
 }  // namespace
 
-void run_ranks(int n, const std::function<void(Communicator&)>& f, const RunRanksOptions& options) {
+void run_ranks(int n, const Callable<void(Communicator&)>& f, const RunRanksOptions& options) {
   argument::require(n >= 1 && n <= 1024, "run_ranks", "n", n, "be in [1, 1024]");
   argument::not_negative("run_ranks", "intra_size", options.intra_size);
   argument::finite_positive("run_ranks", "stall_warning", options.stall_warning);

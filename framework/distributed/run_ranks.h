@@ -1,7 +1,6 @@
 #pragma once
 
-#include <functional>
-
+#include "kusari/framework/core/callable.h"
 #include "kusari/framework/core/export.h"
 #include "kusari/framework/distributed/communicator.h"
 
@@ -17,6 +16,6 @@ struct RunRanksOptions {
 /// for tests and debuggers. Each has the caller's config and a random stream of its own, all begun alike. When a rank
 /// throws, the others get RemoteErrors at their next call; the first exception that is none is thrown again.
 /// Throws ValueError for n outside [1, 1024].
-KUSARI_API void run_ranks(int n, const std::function<void(Communicator&)>& f, const RunRanksOptions& options = {});
+KUSARI_API void run_ranks(int n, const Callable<void(Communicator&)>& f, const RunRanksOptions& options = {});
 
 }  // namespace kusari::distributed

@@ -1,10 +1,10 @@
 #pragma once
 
 #include <concepts>
-#include <functional>
 #include <typeindex>
 #include <utility>
 
+#include "kusari/framework/core/callable.h"
 #include "kusari/framework/core/export.h"
 #include "kusari/framework/distributions/distribution.h"
 
@@ -19,7 +19,7 @@ KUSARI_API Variable kl_divergence(const Distribution& p, const Distribution& q);
 /// The cross entropy of p and q in nats: p.entropy() + kl_divergence(p, q). chainer.cross_entropy.
 KUSARI_API Variable cross_entropy(const Distribution& p, const Distribution& q);
 
-using Divergence = std::function<Variable(const Distribution& p, const Distribution& q)>;
+using Divergence = Callable<Variable(const Distribution& p, const Distribution& q)>;
 
 /// Enters the formula for two classes, or replaces that which is there; any thread may. See the template.
 KUSARI_API void register_kl(std::type_index p, std::type_index q, Divergence formula);

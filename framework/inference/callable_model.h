@@ -2,7 +2,6 @@
 
 #include <concepts>
 #include <cstddef>
-#include <functional>
 #include <memory>
 #include <span>
 #include <tuple>
@@ -12,6 +11,7 @@
 
 #include "kusari/framework/autograd/packed_result.h"
 #include "kusari/framework/autograd/variable.h"
+#include "kusari/framework/core/callable.h"
 #include "kusari/framework/core/export.h"
 #include "kusari/framework/links/call_model.h"
 #include "kusari/framework/links/link.h"
@@ -71,14 +71,14 @@ template <class F>
 inline constexpr bool kTakesSpan = takes_span<F>();
 
 struct CallableModel {
-  std::function<Variables(std::span<const Variable>)> call;
+  Callable<Variables(std::span<const Variable>)> call;
   Link* link = nullptr;        ///< null for a callable that is no link
   std::vector<bool> accepted;  ///< by the number of inputs; empty: the model itself says
   /// A model of its own that shares its arrays with this one; empty where copies may share more.
-  std::function<CallableModel()> copied;
+  Callable<CallableModel()> copied;
   /// Makes what a thread keeps while it converts parameters, and while it records a call and first replays it; may be
   /// empty.
-  std::function<std::shared_ptr<void>()> first_call;
+  Callable<std::shared_ptr<void>()> first_call;
 };
 
 template <class F>

@@ -1,15 +1,15 @@
 #pragma once
 
-#include <functional>
 #include <string>
 
+#include "kusari/framework/core/callable.h"
 #include "kusari/framework/core/export.h"
 #include "kusari/framework/inference/inference_session.h"
 
 namespace kusari::inference {
 
 /// Makes a session of the model in a file.
-using Loader = std::function<InferenceSession(const std::string& path, const InferenceSessionOptions& options)>;
+using Loader = Callable<InferenceSession(const std::string& path, const InferenceSessionOptions& options)>;
 
 /// Lets open_session and the C interface read files whose names end in `extension`, such as ".onnx". A library that
 /// knows a format calls it when it is loaded; a later loader takes the place of an earlier one.

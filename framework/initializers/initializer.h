@@ -9,6 +9,7 @@
 
 #include "kusari/framework/core/array.h"
 #include "kusari/framework/core/export.h"
+#include "kusari/framework/core/shared.h"
 
 namespace kusari {
 
@@ -51,11 +52,11 @@ class KUSARI_API Initializer {
     }
     F function;
   };
-  explicit Initializer(std::shared_ptr<const Fill> fill) noexcept : fill_{std::move(fill)} {}
+  explicit Initializer(Shared<const Fill> fill) noexcept : fill_{std::move(fill)} {}
   static Initializer make_constant(Scalar value);
   static Initializer make_array(const Array& values);
 
-  std::shared_ptr<const Fill> fill_;
+  Shared<const Fill> fill_;
 };
 
 namespace initializers {

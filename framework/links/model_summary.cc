@@ -236,7 +236,7 @@ std::string ModelSummary::text() const {
          grouped_text(operations) + " multiply-adds, results of " + mebibytes(output_bytes) + "\n";
 }
 
-ModelSummary detail::summarize(Link& model, const std::function<void()>& call) {
+ModelSummary detail::summarize(Link& model, const Callable<void()>& call) {
   const auto testing = using_config(&Config::train, false);
   const auto without_graph = no_backprop_mode();
   const KeptStates kept(model);

@@ -1,13 +1,13 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <initializer_list>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "kusari/framework/autograd/variable.h"
+#include "kusari/framework/core/callable.h"
 #include "kusari/framework/core/export.h"
 #include "kusari/framework/core/shape.h"
 #include "kusari/framework/links/call_model.h"
@@ -43,7 +43,7 @@ struct KUSARI_API ModelSummary {
 namespace detail {
 
 /// `call` calls the model.
-KUSARI_API ModelSummary summarize(Link& model, const std::function<void()>& call);
+KUSARI_API ModelSummary summarize(Link& model, const Callable<void()>& call);
 
 }  // namespace detail
 

@@ -104,7 +104,7 @@ class CalibratorBase::Observer final : public InputCaster {
   std::optional<CallCounter> known_;
 };
 
-void CalibratorBase::observe_call(Link& model, const std::function<void()>& call) {
+void CalibratorBase::observe_call(Link& model, const Callable<void()>& call) {
   const Inference settings;
   PathHook paths(model);
   Observer observer(*this, paths);
@@ -197,7 +197,7 @@ class CalibratorBase::Probe final : public InputCaster, public FunctionHook {
   const FunctionNode* awaited_ = nullptr;
 };
 
-std::vector<LayerError> CalibratorBase::find_errors(const std::function<void()>& call) const {
+std::vector<LayerError> CalibratorBase::find_errors(const Callable<void()>& call) const {
   const Calibration found = calibration("errors");
   const Inference settings;
   const auto run = [&](size_t quantized) {

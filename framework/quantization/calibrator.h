@@ -2,7 +2,6 @@
 
 #include <concepts>
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -11,6 +10,7 @@
 #include <vector>
 
 #include "kusari/framework/autograd/variable.h"
+#include "kusari/framework/core/callable.h"
 #include "kusari/framework/core/device.h"
 #include "kusari/framework/core/export.h"
 #include "kusari/framework/links/link.h"
@@ -42,9 +42,9 @@ struct LayerError {
 class KUSARI_API CalibratorBase {
  protected:
   explicit CalibratorBase(CalibratorOptions options);
-  void observe_call(Link& model, const std::function<void()>& call);
+  void observe_call(Link& model, const Callable<void()>& call);
   Calibration calibration(const char* method) const;
-  std::vector<LayerError> find_errors(const std::function<void()>& call) const;
+  std::vector<LayerError> find_errors(const Callable<void()>& call) const;
 
  private:
   class Observer;
@@ -102,7 +102,7 @@ class Calibrator : public CalibratorBase {
   using AsVariable = Variable;
 
   M model_;
-  std::function<void(M&)> last_call_;
+  Callable<void(M&)> last_call_;
 };
 
 }  // namespace kusari::quantization

@@ -1,9 +1,11 @@
 #include "kusari/framework/quantization/quantized.h"
 
 #include <array>
+#include <memory>
 #include <string>
 
 #include "kusari/framework/core/argument.h"
+#include "kusari/framework/core/callable.h"
 #include "kusari/framework/core/error.h"
 #include "kusari/framework/links/link_walk.h"
 
@@ -28,7 +30,7 @@ class QuantizedBase::Caster final : public InputCaster {
   bool cast_composite(const char*, Inputs&) override { return false; }
 
   /// What goes on where this one is now: F::forget calls a part of the model so, and calls it again in backward.
-  std::function<std::shared_ptr<void>()> maker() override {
+  Callable<std::shared_ptr<void>()> maker() override {
     struct Again {
       std::shared_ptr<void> outer;
       std::unique_ptr<Caster> caster;

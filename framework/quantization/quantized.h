@@ -2,7 +2,6 @@
 
 #include <concepts>
 #include <cstddef>
-#include <memory>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -11,6 +10,7 @@
 #include "kusari/framework/core/config.h"
 #include "kusari/framework/core/export.h"
 #include "kusari/framework/core/owned.h"
+#include "kusari/framework/core/shared.h"
 #include "kusari/framework/links/chain_list.h"
 #include "kusari/framework/links/in_use.h"
 #include "kusari/framework/links/link.h"
@@ -73,7 +73,7 @@ class KUSARI_API QuantizedBase : public Chain {
   /// The decay while the call that begins now moves the ranges.
   std::optional<double> decay_now() const;
 
-  std::shared_ptr<const std::vector<QuantizableCall>> calls_;
+  Shared<const std::vector<QuantizableCall>> calls_;
   std::optional<double> range_decay_;
   mutable kusari::detail::InUse in_use_;
 };

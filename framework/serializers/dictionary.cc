@@ -110,7 +110,7 @@ void DictionarySerializer::boolean(const std::string& name, bool& value) {
 }
 void DictionarySerializer::text(const std::string& name, std::string& value) { add(name, {Array(), value, true}); }
 
-struct EntryDeserializer::Shared {
+struct EntryDeserializer::State {
   const char* call;
   std::shared_ptr<const EntrySource> source;
   LoadOptions options;
@@ -119,29 +119,29 @@ struct EntryDeserializer::Shared {
 };
 
 EntryDeserializer::EntryDeserializer(const char* call, std::shared_ptr<const EntrySource> source, LoadOptions options)
-    : shared_{std::make_shared<Shared>(Shared{call, std::move(source), std::move(options)})} {
-  prefix_ = trim_slashes(shared_->options.path);
+    : state_{std::make_shared<State>(State{call, std::move(source), std::move(options)})} {
+  prefix_ = trim_slashes(state_->options.path);
   if (!prefix_.empty()) prefix_ += '/';
 }
 EntryDeserializer::EntryDeserializer(const EntryDeserializer& parent, std::string prefix)
-    : shared_{parent.shared_}, prefix_{std::move(prefix)} {}
+    : state_{parent.state_}, prefix_{std::move(prefix)} {}
 
 std::unique_ptr<Serializer> EntryDeserializer::child(const std::string& name) {
   return std::unique_ptr<Serializer>(new EntryDeserializer(*this, join(prefix_, name) + "/"));
 }
 
 bool EntryDeserializer::contains(const std::string& name) const {
-  return shared_->source->contains(join(prefix_, name));
+  return state_->source->contains(join(prefix_, name));
 }
 
 bool EntryDeserializer::is_wanted(const std::string& key) const {
-  shared_->asked.insert(with_dots(key));
-  const LoadOptions& options = shared_->options;
+  state_->asked.insert(with_dots(key));
+  const LoadOptions& options = state_->options;
   const auto& names = options.ignore_names;
   if (std::find(names.begin(), names.end(), key) != names.end()) return false;
   if (options.ignore && options.ignore(key)) return false;
-  if (options.strict || shared_->source->contains(key)) return true;
-  shared_->report.missing.push_back(key);
+  if (options.strict || state_->source->contains(key)) return true;
+  state_->report.missing.push_back(key);
   return false;
 }
 
@@ -150,21 +150,21 @@ std::string EntryDeserializer::place(const std::string& name) const {
 }
 
 std::string EntryDeserializer::place_of_file() const {
-  return std::string(shared_->call) + ": " + shared_->source->path() + ": ";
+  return std::string(state_->call) + ": " + state_->source->path() + ": ";
 }
 
 void EntryDeserializer::mismatch(const std::string& name, const std::string& what) {
-  if (!shared_->options.skip_mismatched) throw TypeError(place(name) + what);
-  shared_->report.mismatched.push_back({join(prefix_, name), what});
+  if (!state_->options.skip_mismatched) throw TypeError(place(name) + what);
+  state_->report.mismatched.push_back({join(prefix_, name), what});
 }
 
 LoadReport EntryDeserializer::report() const {
-  LoadReport report = shared_->report;
-  const std::string prefix = with_dots(trim_slashes(shared_->options.path));
-  for (const std::string& key : shared_->source->keys()) {
+  LoadReport report = state_->report;
+  const std::string prefix = with_dots(trim_slashes(state_->options.path));
+  for (const std::string& key : state_->source->keys()) {
     const std::string dotted = with_dots(key);
     const bool is_below = prefix.empty() || dotted.compare(0, prefix.size() + 1, prefix + ".") == 0;
-    if (is_below && shared_->asked.count(dotted) == 0) report.unexpected.push_back(key);
+    if (is_below && state_->asked.count(dotted) == 0) report.unexpected.push_back(key);
   }
   return report;
 }
@@ -172,7 +172,7 @@ LoadReport EntryDeserializer::report() const {
 void EntryDeserializer::array(const std::string& name, Array& value) {
   const std::string key = join(prefix_, name);
   if (!is_wanted(key)) return;
-  const Entry entry = shared_->source->value(key);
+  const Entry entry = state_->source->value(key);
   if (entry.is_text) return mismatch(name, "is a string but the object wants an array");
   const Array& loaded = entry.array;
   if (!loaded.is_defined() || !value.is_defined()) {
@@ -194,7 +194,7 @@ void EntryDeserializer::array(const std::string& name, Array& value) {
 Array EntryDeserializer::scalar(const std::string& name, Dtype widest) {
   const std::string key = join(prefix_, name);
   if (!is_wanted(key)) return {};
-  const Entry found = shared_->source->value(key);
+  const Entry found = state_->source->value(key);
   const std::string wanted = std::string(" but the object wants a ") + kusari::name(widest) + " number";
   std::string is;
   if (found.is_text) {
@@ -224,12 +224,12 @@ void EntryDeserializer::boolean(const std::string& name, bool& value) {
 void EntryDeserializer::text(const std::string& name, std::string& value) {
   const std::string key = join(prefix_, name);
   if (!is_wanted(key)) return;
-  Entry found = shared_->source->value(key);
+  Entry found = state_->source->value(key);
   if (!found.is_text) return mismatch(name, "is no string but the object wants one");
   value = std::move(found.text);
 }
 
-LoadReport load_entries(EntryDeserializer& reader, const std::function<void(Serializer&)>& serialize) {
+LoadReport load_entries(EntryDeserializer& reader, const Callable<void(Serializer&)>& serialize) {
   DictionarySerializer writer(true);
   serialize(writer);
   const Dictionary before = copied(writer.dictionary());

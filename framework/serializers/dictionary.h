@@ -1,15 +1,16 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "kusari/framework/core/array.h"
+#include "kusari/framework/core/callable.h"
 #include "kusari/framework/core/export.h"
 #include "kusari/framework/core/serializer.h"
+#include "kusari/framework/core/shared.h"
 
 namespace kusari::serializers {
 
@@ -46,7 +47,7 @@ class KUSARI_API DictionarySerializer final : public Serializer {
   DictionarySerializer(const DictionarySerializer& parent, std::string prefix);
   void add(const std::string& name, Entry value);
 
-  std::shared_ptr<Dictionary> dictionary_;
+  Shared<Dictionary> dictionary_;
   std::string prefix_;
   bool restores_ = false;
 };
@@ -77,8 +78,8 @@ KUSARI_API std::shared_ptr<const EntrySource> open_entries(const std::string& pa
 struct LoadOptions {
   std::string path = {};  ///< load only the entries below this: "updater/model:main/predictor"
   bool strict = true;     ///< throw KeyError for an entry that the file lacks; else the object keeps its value
-  std::vector<std::string> ignore_names = {};           ///< keys that are not loaded
-  std::function<bool(const std::string&)> ignore = {};  ///< keys for which this is true are not loaded
+  std::vector<std::string> ignore_names = {};      ///< keys that are not loaded
+  Callable<bool(const std::string&)> ignore = {};  ///< keys for which this is true are not loaded
   /// Pass over entries whose shape or dtype does not fit, which else throw TypeError: the object keeps its values. A
   /// warning names them. With `strict = false`, for a model that has another head than the one that was saved.
   bool skip_mismatched = false;
@@ -121,17 +122,17 @@ class KUSARI_API EntryDeserializer : public Serializer {
   std::string place_of_file() const;
 
  private:
-  struct Shared;
+  struct State;
   EntryDeserializer(const EntryDeserializer& parent, std::string prefix);
   bool is_wanted(const std::string& key) const;
   Array scalar(const std::string& name, Dtype widest);
 
-  std::shared_ptr<Shared> shared_;
+  Shared<State> state_;
   std::string prefix_;
 };
 
 /// Calls `serialize` with the reader: the object takes all values, or, when an exception leaves `serialize`, is given
 /// back those that it had, in place. Until then there is a copy of them in memory.
-KUSARI_API LoadReport load_entries(EntryDeserializer& reader, const std::function<void(Serializer&)>& serialize);
+KUSARI_API LoadReport load_entries(EntryDeserializer& reader, const Callable<void(Serializer&)>& serialize);
 
 }  // namespace kusari::serializers

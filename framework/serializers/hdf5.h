@@ -1,12 +1,12 @@
 #pragma once
 
-#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "kusari/framework/core/array.h"
 #include "kusari/framework/core/export.h"
+#include "kusari/framework/core/shared.h"
 #include "kusari/framework/serializers/dictionary.h"
 
 // HDF5 files as Chainer writes them with h5py: "l1/W" is the data set W in the group l1. They need a build with libhdf5
@@ -37,7 +37,7 @@ class KUSARI_API Hdf5Reader final : public EntrySource {
 
  private:
   struct State;
-  std::shared_ptr<const State> state_;
+  Shared<const State> state_;
 };
 
 struct SaveHdf5Options {

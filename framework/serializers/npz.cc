@@ -1,5 +1,7 @@
 #include "kusari/framework/serializers/npz.h"
 
+#include <memory>
+
 #include "kusari/framework/core/atomic_file.h"
 #include "kusari/framework/core/error.h"
 #include "kusari/framework/serializers/entries_read.h"

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
@@ -8,6 +7,7 @@
 #include "kusari/framework/core/array.h"
 #include "kusari/framework/core/export.h"
 #include "kusari/framework/core/owned.h"
+#include "kusari/framework/core/shared.h"
 #include "kusari/framework/serializers/dictionary.h"
 
 namespace kusari::serializers {
@@ -36,7 +36,7 @@ class KUSARI_API NpzReader final : public EntrySource {
 
  private:
   struct State;
-  std::shared_ptr<const State> state_;
+  Shared<const State> state_;
 };
 
 struct SaveNpzOptions {

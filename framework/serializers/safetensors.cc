@@ -1,6 +1,7 @@
 #include "kusari/framework/serializers/safetensors.h"
 
 #include <algorithm>
+#include <memory>
 #include <optional>
 #include <set>
 #include <unordered_map>

@@ -2,13 +2,13 @@
 
 #include <cstdint>
 #include <map>
-#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "kusari/framework/core/array.h"
 #include "kusari/framework/core/export.h"
+#include "kusari/framework/core/shared.h"
 #include "kusari/framework/serializers/dictionary.h"
 
 // The format of https://github.com/huggingface/safetensors. What Kusari calls "l1/W" is "l1.W" in a file, as PyTorch's
@@ -51,7 +51,7 @@ class KUSARI_API SafetensorsReader final : public EntrySource {
 
  private:
   struct State;
-  std::shared_ptr<const State> state_;
+  Shared<const State> state_;
 };
 
 struct SaveSafetensorsOptions {

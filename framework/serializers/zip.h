@@ -9,6 +9,7 @@
 
 #include "kusari/framework/core/export.h"
 #include "kusari/framework/core/owned.h"
+#include "kusari/framework/core/shared.h"
 #include "kusari/framework/serializers/byte_source.h"
 
 namespace kusari {
@@ -78,7 +79,7 @@ class KUSARI_API ZipReader {
  private:
   friend class ZipStream;
   struct State;
-  std::shared_ptr<const State> state_;
+  Shared<const State> state_;
 };
 
 /// Writes a zip archive into an AtomicFile. The same calls give the same bytes (every time stamp is 1980-01-01).

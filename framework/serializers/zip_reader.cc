@@ -169,7 +169,7 @@ struct ZipReader::State {
 };
 
 struct ZipStream::State {
-  State(std::shared_ptr<const ZipReader::State> zip_state, const ZipEntry& which, bool is_read = true)
+  State(Shared<const ZipReader::State> zip_state, const ZipEntry& which, bool is_read = true)
       : zip{std::move(zip_state)}, entry{which}, remaining{which.size} {
     locate();
     if (is_read && entry.method == static_cast<uint16_t>(ZipMethod::deflated)) {
@@ -278,7 +278,7 @@ struct ZipStream::State {
     if (crc != entry.crc) fail("is damaged: its CRC-32 does not match");
   }
 
-  std::shared_ptr<const ZipReader::State> zip;
+  Shared<const ZipReader::State> zip;
   ZipEntry entry;
   uint64_t remaining;
   uint64_t offset = 0;  // of the next byte to be taken from the file

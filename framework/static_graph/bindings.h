@@ -1,12 +1,12 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "kusari/framework/autograd/variable.h"
+#include "kusari/framework/core/callable.h"
 #include "kusari/framework/core/export.h"
 #include "kusari/framework/links/link.h"
 #include "kusari/framework/static_graph/recording.h"
@@ -81,7 +81,7 @@ class KUSARI_API Bindings {
   std::vector<int32_t> first_of_slot_;  // for each leaf, the first leaf of the same slot
   std::vector<External> externals_;
   std::vector<size_t> written_externals_, written_leaves_;
-  std::vector<std::function<bool()>> requirements_;
+  std::vector<Callable<bool()>> requirements_;
   std::vector<Member> members_;
   Anatomy anatomy_;
   bool needs_anatomy_ = false;

@@ -2,7 +2,6 @@
 
 #include <atomic>
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -11,6 +10,7 @@
 
 #include "kusari/framework/autograd/function_node.h"
 #include "kusari/framework/autograd/variable.h"
+#include "kusari/framework/core/callable.h"
 #include "kusari/framework/core/export.h"
 #include "kusari/framework/core/intrusive_ptr.h"
 #include "kusari/framework/links/link.h"
@@ -126,7 +126,7 @@ class KUSARI_API RecordedCall {
   uint32_t references_ = 0;
   std::vector<View> inputs_, outputs_, output_gradients_, gradients_;
   std::vector<Recording::Report> reports_;
-  std::vector<std::function<void()>> before_, after_;
+  std::vector<Callable<void()>> before_, after_;
   Bindings bindings_;
   CallResults results_;
   std::unique_ptr<Recorder> recorder_;

@@ -1,12 +1,12 @@
 #include "kusari/framework/static_graph/instance.h"
 
 #include <algorithm>
-#include <functional>
 #include <string>
 #include <utility>
 
 #include "kusari/framework/core/backend.h"
 #include "kusari/framework/core/basic_kernels.h"
+#include "kusari/framework/core/callable.h"
 #include "kusari/framework/core/error.h"
 #include "kusari/framework/core/graph_capture.h"
 #include "kusari/framework/core/memory.h"
@@ -57,7 +57,7 @@ namespace {
 const Array kUndefined;
 
 void run_code(Backend::AnyKernel, const LaunchArgument* code) {
-  (*static_cast<const std::function<void()>*>(code->value))();
+  (*static_cast<const Callable<void()>*>(code->value))();
 }
 
 void fill_body(ArrayBody& body, const View& view, Storage* storage, char* start) {

@@ -3,13 +3,13 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
-#include <functional>
 #include <string>
 #include <type_traits>
 #include <utility>
 #include <vector>
 
 #include "kusari/framework/core/array.h"
+#include "kusari/framework/core/callable.h"
 #include "kusari/framework/core/device.h"
 #include "kusari/framework/core/dtype.h"
 #include "kusari/framework/core/export.h"
@@ -83,8 +83,8 @@ struct Step {
   Backend::AnyKernel kernel = nullptr;
   void (*run)(Backend::AnyKernel kernel, const LaunchArgument* arguments) = nullptr;
   std::vector<Operand> operands;
-  std::function<void()> code;  ///< instead of a kernel
-  std::string fused;           ///< for summaries: the names of the kernels that a pass has put into this one
+  Callable<void()> code;  ///< instead of a kernel
+  std::string fused;      ///< for summaries: the names of the kernels that a pass has put into this one
 
   bool is_code() const noexcept { return static_cast<bool>(code); }
   /// Parameters of type T of operand `index`, as the launch gave them.

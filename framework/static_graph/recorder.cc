@@ -396,7 +396,7 @@ void Recorder::kept(Variable& member) {
   kept = {.member = &member, .value = value, .node = member.node()};
 }
 
-void Recorder::on_replay(When when, std::function<void()> action) {
+void Recorder::on_replay(When when, Callable<void()> action) {
   if (is_refused_) return;
   if (when != When::here) {
     (when == When::before ? recording_.before : recording_.after).push_back(std::move(action));
@@ -409,7 +409,7 @@ void Recorder::on_replay(When when, std::function<void()> action) {
   recording_.program.steps.push_back(std::move(step));
 }
 
-void Recorder::require(std::function<bool()> holds) {
+void Recorder::require(Callable<bool()> holds) {
   if (!is_refused_) recording_.requirements.push_back(std::move(holds));
 }
 

@@ -14,6 +14,7 @@
 
 #include "kusari/framework/autograd/function_hook.h"
 #include "kusari/framework/core/array.h"
+#include "kusari/framework/core/callable.h"
 #include "kusari/framework/core/device.h"
 #include "kusari/framework/core/export.h"
 #include "kusari/framework/core/fork_safe.h"
@@ -119,8 +120,8 @@ class KUSARI_API Recorder final : private LaunchObserver, private GraphCapture, 
   void reported(std::span<const Reported> values, const void* observer) override;
   void used(const Variable& input) override;
   void kept(Variable& member) override;
-  void on_replay(When when, std::function<void()> action) override;
-  void require(std::function<bool()> holds) override;
+  void on_replay(When when, Callable<void()> action) override;
+  void require(Callable<bool()> holds) override;
   void refused(const char* call, const std::string& reason) override;
 
   void forward_preprocess(const FunctionNode& function, const ArrayRefs& in) override;

@@ -1,12 +1,12 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <string>
 #include <vector>
 
 #include "kusari/framework/autograd/variable.h"
 #include "kusari/framework/core/array.h"
+#include "kusari/framework/core/callable.h"
 #include "kusari/framework/core/intrusive_ptr.h"
 #include "kusari/framework/static_graph/program.h"
 
@@ -60,8 +60,8 @@ struct Recording {
   std::vector<Report> reports;
   std::vector<Kept> kept;
   std::vector<Escape> escapes;
-  std::vector<std::function<void()>> before, after;  ///< of GraphCapture::on_replay
-  std::vector<std::function<bool()>> requirements;
+  std::vector<Callable<void()>> before, after;  ///< of GraphCapture::on_replay
+  std::vector<Callable<bool()>> requirements;
 
   // Filled in by who records, with what Recorder::exported and input return.
   std::vector<View> outputs;           ///< of forward

@@ -1,9 +1,9 @@
 #include "kusari/framework/static_graph/step_graph.h"
 
 #include <algorithm>
-#include <functional>
 #include <utility>
 
+#include "kusari/framework/core/callable.h"
 #include "kusari/framework/core/log.h"
 #include "kusari/framework/core/memory.h"
 #include "kusari/framework/core/profiler.h"
@@ -238,7 +238,7 @@ class StepGraph::Recorded {
   std::vector<View> inputs_;
   std::vector<Recording::Report> reports_;
   std::vector<Recording::Kept> kept_;
-  std::vector<std::function<void()>> before_, after_;
+  std::vector<Callable<void()>> before_, after_;
   Bindings bindings_;
   std::vector<Gradient> gradients_;
   std::vector<Scale> scales_;

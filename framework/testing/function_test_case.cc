@@ -124,15 +124,14 @@ void FunctionTestCase::run_test_double_backward() {
   });
 }
 
-void unary_math_function_unittest(const std::function<Variable(const Variable&)>& function,
-                                  const std::function<double(double)>& formula, double low, double high) {
+void unary_math_function_unittest(const Callable<Variable(const Variable&)>& function,
+                                  const Callable<double(double)>& formula, double low, double high) {
   argument::callable("unary_math_function_unittest", "function", function);
   argument::callable("unary_math_function_unittest", "formula", formula);
 
   class UnaryTest final : public FunctionTestCase {
    public:
-    UnaryTest(const std::function<Variable(const Variable&)>& function, const std::function<double(double)>& formula,
-              Array x)
+    UnaryTest(const Callable<Variable(const Variable&)>& function, const Callable<double(double)>& formula, Array x)
         : function_{function}, formula_{formula}, x_{std::move(x)} {
       dtypes = {Dtype::float16, Dtype::float32, Dtype::float64};
     }
@@ -146,8 +145,8 @@ void unary_math_function_unittest(const std::function<Variable(const Variable&)>
       return {array<double>(values, x[0].shape())};
     }
 
-    const std::function<Variable(const Variable&)>& function_;
-    const std::function<double(double)>& formula_;
+    const Callable<Variable(const Variable&)>& function_;
+    const Callable<double(double)>& formula_;
     Array x_;
   };
   for (const Shape& shape : {Shape{3, 2}, Shape{}, Shape{0, 2}}) {

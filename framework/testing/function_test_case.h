@@ -1,11 +1,11 @@
 #pragma once
 
-#include <functional>
 #include <string>
 #include <vector>
 
 #include "kusari/framework/autograd/gradient_check.h"
 #include "kusari/framework/autograd/variable.h"
+#include "kusari/framework/core/callable.h"
 #include "kusari/framework/core/dtype.h"
 #include "kusari/framework/core/export.h"
 #include "kusari/framework/testing/assert_allclose.h"
@@ -64,8 +64,7 @@ class KUSARI_API FunctionTestCase {
 
 /// All that one function of an array promises: values by a formula in each dtype, and both orders of gradients, for
 /// arguments in [low, high) of several shapes. chainer.testing.unary_math_function_unittest.
-KUSARI_API void unary_math_function_unittest(const std::function<Variable(const Variable&)>& function,
-                                             const std::function<double(double)>& formula, double low = -1,
-                                             double high = 1);
+KUSARI_API void unary_math_function_unittest(const Callable<Variable(const Variable&)>& function,
+                                             const Callable<double(double)>& formula, double low = -1, double high = 1);
 
 }  // namespace kusari::testing

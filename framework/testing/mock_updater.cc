@@ -5,7 +5,7 @@
 
 namespace kusari::testing {
 
-MockUpdater::MockUpdater(int64_t iterations_per_epoch, std::function<void()> update_core)
+MockUpdater::MockUpdater(int64_t iterations_per_epoch, Callable<void()> update_core)
     : iterations_per_epoch_{argument::positive("MockUpdater", "iterations_per_epoch", iterations_per_epoch)},
       update_core_{std::move(update_core)} {}
 

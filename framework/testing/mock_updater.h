@@ -1,12 +1,12 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "kusari/framework/core/callable.h"
 #include "kusari/framework/core/export.h"
 #include "kusari/framework/training/trainer.h"
 #include "kusari/updaters/updater.h"
@@ -17,7 +17,7 @@ namespace kusari::testing {
 class KUSARI_API MockUpdater final : public updaters::Updater {
  public:
   /// `update_core` is called in each step, if it is given. Throws ValueError unless iterations_per_epoch is positive.
-  explicit MockUpdater(int64_t iterations_per_epoch = 10, std::function<void()> update_core = {});
+  explicit MockUpdater(int64_t iterations_per_epoch = 10, Callable<void()> update_core = {});
 
   void update() override;
   int64_t iteration() const override { return iteration_; }
@@ -32,7 +32,7 @@ class KUSARI_API MockUpdater final : public updaters::Updater {
 
  private:
   int64_t iterations_per_epoch_;
-  std::function<void()> update_core_;
+  Callable<void()> update_core_;
   int64_t iteration_ = 0;
 };
 

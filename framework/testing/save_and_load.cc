@@ -10,7 +10,7 @@
 
 namespace kusari::testing {
 
-void with_temporary_file(const std::string& name, const std::function<void(const std::string&)>& use) {
+void with_temporary_file(const std::string& name, const Callable<void(const std::string&)>& use) {
   std::string folder = (std::filesystem::temp_directory_path() / "kusari_XXXXXX").string();
   if (::mkdtemp(folder.data()) == nullptr) {
     throw IoError("with_temporary_file: " + folder + " cannot be made: " + std::strerror(errno));

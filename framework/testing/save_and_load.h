@@ -1,8 +1,8 @@
 #pragma once
 
-#include <functional>
 #include <string>
 
+#include "kusari/framework/core/callable.h"
 #include "kusari/framework/core/export.h"
 #include "kusari/framework/serializers/hdf5.h"
 #include "kusari/framework/serializers/npz.h"
@@ -10,7 +10,7 @@
 namespace kusari::testing {
 
 /// Calls `use` with the path of a file in a new folder, which is removed afterwards.
-KUSARI_API void with_temporary_file(const std::string& name, const std::function<void(const std::string&)>& use);
+KUSARI_API void with_temporary_file(const std::string& name, const Callable<void(const std::string&)>& use);
 
 /// Gives `target` the values of `source` through a file. chainer.testing.save_and_load_npz.
 template <class Source, class Target>

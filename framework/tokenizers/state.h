@@ -1,11 +1,11 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "kusari/framework/core/callable.h"
 #include "kusari/framework/tokenizers/bpe.h"
 #include "kusari/framework/tokenizers/tokenizer.h"
 
@@ -13,7 +13,7 @@
 namespace kusari::tokenizers {
 
 /// Changes the pieces of a text, or makes more of them. `is_first`: the first piece begins the whole text.
-using Step = std::function<void(std::vector<std::string>& pieces, bool is_first)>;
+using Step = Callable<void(std::vector<std::string>& pieces, bool is_first)>;
 
 /// `once`: pieces that begin with it stay as they are.
 Step prepend(std::string text, bool once);

@@ -1,7 +1,6 @@
 #pragma once
 
 #include <cstdint>
-#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -9,6 +8,7 @@
 
 #include "kusari/framework/core/array.h"
 #include "kusari/framework/core/export.h"
+#include "kusari/framework/core/shared.h"
 
 namespace kusari::tokenizers {
 
@@ -23,7 +23,7 @@ struct EncodeOptions {
 class KUSARI_API Tokenizer {
  public:
   struct State;
-  explicit Tokenizer(std::shared_ptr<const State> state) : state_{std::move(state)} {}
+  explicit Tokenizer(Shared<const State> state) : state_{std::move(state)} {}
 
   /// The ids of a text, int32 of shape (n). Throws ValueError, naming the byte, where it is not UTF-8.
   Array encode(std::string_view text, const EncodeOptions& options = {}) const;
@@ -40,7 +40,7 @@ class KUSARI_API Tokenizer {
   std::string bytes_of(int64_t id) const;
 
  private:
-  std::shared_ptr<const State> state_;
+  Shared<const State> state_;
 };
 
 /// The tokenizer of a model: tokenizer.json, or GPT-2's vocab.json and merges.txt, in its folder. Throws IoError for

@@ -12,7 +12,7 @@ void Extension::serialize(Serializer&) {}
 TriggerRef Extension::default_trigger() const { return {1, "iteration"}; }
 int Extension::default_priority() const { return kPriorityReader; }
 
-FunctionExtension::FunctionExtension(std::function<void(Trainer&)> function, ExtensionOptions options)
+FunctionExtension::FunctionExtension(Callable<void(Trainer&)> function, ExtensionOptions options)
     : function_{std::move(function)}, options_{std::move(options)} {
   if (!function_) throw ValueError("FunctionExtension: function is empty: it must be callable");
   if (options_.default_name.empty()) options_.default_name = "<lambda>";

@@ -1,10 +1,10 @@
 #pragma once
 
 #include <exception>
-#include <functional>
 #include <optional>
 #include <string>
 
+#include "kusari/framework/core/callable.h"
 #include "kusari/framework/core/export.h"
 #include "kusari/framework/core/ref.h"
 #include "kusari/framework/training/trigger.h"
@@ -61,16 +61,16 @@ struct ExtensionOptions {
   TriggerRef trigger = {};        ///< every iteration when not given
   std::string default_name = {};  ///< "<lambda>" when not given
   int priority = kPriorityReader;
-  std::function<void()> finalizer = {};
-  std::function<void(Trainer&)> initializer = {};
-  std::function<void(Trainer&, const std::exception&)> on_error = {};
+  Callable<void()> finalizer = {};
+  Callable<void(Trainer&)> initializer = {};
+  Callable<void(Trainer&, const std::exception&)> on_error = {};
 };
 
 /// An extension that calls a function: `trainer.extend(make_extension([](Trainer& t) { ... }, {.trigger = {1,
 /// "epoch"}}))`.
 class KUSARI_API FunctionExtension final : public Extension {
  public:
-  explicit FunctionExtension(std::function<void(Trainer&)> function, ExtensionOptions options = {});
+  explicit FunctionExtension(Callable<void(Trainer&)> function, ExtensionOptions options = {});
 
   void operator()(Trainer& trainer) override { function_(trainer); }
   void initialize(Trainer& trainer) override;
@@ -81,11 +81,11 @@ class KUSARI_API FunctionExtension final : public Extension {
   int default_priority() const override { return options_.priority; }
 
  private:
-  std::function<void(Trainer&)> function_;
+  Callable<void(Trainer&)> function_;
   ExtensionOptions options_;
 };
 /// chainer.training.make_extension.
-inline FunctionExtension make_extension(std::function<void(Trainer&)> function, ExtensionOptions options = {}) {
+inline FunctionExtension make_extension(Callable<void(Trainer&)> function, ExtensionOptions options = {}) {
   return FunctionExtension(std::move(function), std::move(options));
 }
 

@@ -12,11 +12,11 @@ namespace {
 
 class FunctionTrigger final : public Trigger {
  public:
-  explicit FunctionTrigger(std::function<bool(Trainer&)> function) : function_{std::move(function)} {}
+  explicit FunctionTrigger(Callable<bool(Trainer&)> function) : function_{std::move(function)} {}
   bool operator()(Trainer& trainer) override { return function_(trainer); }
 
  private:
-  std::function<bool(Trainer&)> function_;
+  Callable<bool(Trainer&)> function_;
 };
 
 }  // namespace
@@ -44,11 +44,11 @@ std::string TriggerRef::describe() const {
   return type_name(typeid(trigger));
 }
 
-std::shared_ptr<Trigger> TriggerRef::interval(double period, const std::string& unit) {
+Shared<Trigger> TriggerRef::interval(double period, const std::string& unit) {
   return std::make_shared<triggers::IntervalTrigger>(period, unit);
 }
 
-std::shared_ptr<Trigger> TriggerRef::from_function(std::function<bool(Trainer&)> function) {
+Shared<Trigger> TriggerRef::from_function(Callable<bool(Trainer&)> function) {
   return std::make_shared<FunctionTrigger>(std::move(function));
 }
 

@@ -1,15 +1,16 @@
 #pragma once
 
 #include <concepts>
-#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
 #include <type_traits>
 #include <utility>
 
+#include "kusari/framework/core/callable.h"
 #include "kusari/framework/core/export.h"
 #include "kusari/framework/core/ref.h"
+#include "kusari/framework/core/shared.h"
 
 namespace kusari {
 class Serializer;
@@ -53,9 +54,9 @@ class KUSARI_API TriggerRef {
   template <class N>
   requires std::is_arithmetic_v<N> TriggerRef(N period, const std::string& unit)
       : trigger_{interval(static_cast<double>(period), unit)}, separate_copies_{true} {}
-  TriggerRef(Trigger& trigger) : trigger_{std::shared_ptr<void>(), &trigger} {}
+  TriggerRef(Trigger& trigger) : trigger_{Shared<Trigger>::to(trigger)} {}
   template <std::derived_from<Trigger> T>
-  requires(!std::is_const_v<T>) TriggerRef(T&& trigger) : trigger_{std::make_shared<T>(std::move(trigger))} {}
+  requires(!std::is_const_v<T>) TriggerRef(T&& trigger) : trigger_{Shared<Trigger>::of<T>(std::move(trigger))} {}
   /// A trigger that is shared.
   template <std::derived_from<Trigger> T>
   TriggerRef(std::shared_ptr<T> trigger) : trigger_{std::move(trigger)} {}
@@ -66,7 +67,7 @@ class KUSARI_API TriggerRef {
   TriggerRef(const TriggerRef& other);
   TriggerRef(TriggerRef&&) noexcept = default;
   TriggerRef& operator=(TriggerRef other) noexcept {
-    trigger_.swap(other.trigger_);
+    std::swap(trigger_, other.trigger_);
     std::swap(separate_copies_, other.separate_copies_);
     return *this;
   }
@@ -86,10 +87,10 @@ class KUSARI_API TriggerRef {
   }
 
  private:
-  static std::shared_ptr<Trigger> interval(double period, const std::string& unit);
-  static std::shared_ptr<Trigger> from_function(std::function<bool(Trainer&)> function);
+  static Shared<Trigger> interval(double period, const std::string& unit);
+  static Shared<Trigger> from_function(Callable<bool(Trainer&)> function);
 
-  std::shared_ptr<Trigger> trigger_;
+  Shared<Trigger> trigger_;
   bool separate_copies_ = false;  // the trigger is an IntervalTrigger
 };
 

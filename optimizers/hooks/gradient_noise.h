@@ -1,17 +1,17 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <limits>
 #include <utility>
 
+#include "kusari/framework/core/callable.h"
 #include "kusari/framework/core/export.h"
 #include "kusari/framework/links/parameter.h"
 
 namespace kusari::optimizer_hooks {
 
 struct GradientNoiseOptions {
-  using NoiseFunction = std::function<Array(const Array& parameter, double eta, int64_t t)>;
+  using NoiseFunction = Callable<Array(const Array& parameter, double eta, int64_t t)>;
   double eta = std::numeric_limits<double>::quiet_NaN();  ///< variance; required
   NoiseFunction noise_func = nullptr;                     ///< makes other noise
 };

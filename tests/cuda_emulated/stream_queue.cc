@@ -3,6 +3,7 @@
 #include <cstdio>
 #include <deque>
 #include <exception>
+#include <functional>
 #include <iterator>
 #include <map>
 #include <mutex>

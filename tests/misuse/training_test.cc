@@ -1,3 +1,5 @@
+#include <functional>
+
 #include "kusari/tests/misuse/misuse.h"
 #include "kusari/tests/scratch_directory.h"
 

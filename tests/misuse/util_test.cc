@@ -1,3 +1,5 @@
+#include <functional>
+
 #include "kusari/tests/misuse/misuse.h"
 
 namespace kusari::misuse {

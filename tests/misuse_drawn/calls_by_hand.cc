@@ -5,7 +5,7 @@ namespace kusari::misuse_drawn {
 
 static void call_forget(Draw& draw) {
   const auto x = draw.make<Variable>("x"), y = draw.make<Variable>("y");
-  const auto function = draw.make<std::function<Variable(const Variable&)>>("function");
+  const auto function = draw.make<Callable<Variable(const Variable&)>>("function");
   draw.call([&] { return functions::forget([&](const Variable& a) { return function ? function(a) : a; }, x); });
   draw.call([&] { return functions::forget([](const Variable& a, const Variable& b) { return a * b; }, x, y); });
 }

@@ -278,21 +278,21 @@ functions::Sampler Draw::draw(As<functions::Sampler>, const char* name) {
   }
 }
 
-std::function<void(const Array&)> Draw::draw(As<std::function<void(const Array&)>>, const char* name) {
+Callable<void(const Array&)> Draw::draw(As<Callable<void(const Array&)>>, const char* name) {
   const bool is_given = random_.chance(0.8);
   note(name, is_given ? "function" : "none");
   if (!is_given) return nullptr;
   return [](const Array& array) { static_cast<void>(array.size()); };
 }
 
-std::function<bool(int64_t)> Draw::draw(As<std::function<bool(int64_t)>>, const char* name) {
+Callable<bool(int64_t)> Draw::draw(As<Callable<bool(int64_t)>>, const char* name) {
   const auto kind = random_.below(3);
   note(name, "function " + std::to_string(kind));
   if (kind == 0) return nullptr;
   return [answer = kind == 1](int64_t) { return answer; };
 }
 
-std::function<Variable(const Variable&)> Draw::draw(As<std::function<Variable(const Variable&)>>, const char* name) {
+Callable<Variable(const Variable&)> Draw::draw(As<Callable<Variable(const Variable&)>>, const char* name) {
   const auto kind = nasty() ? random_.below(5) : 0;
   note(name, "function " + std::to_string(kind));
   switch (kind) {

@@ -102,9 +102,9 @@ class Draw {
   ByName draw(As<ByName>, const char*) { return {}; }
   functions::TensordotAxes draw(As<functions::TensordotAxes>, const char* name);
   functions::Sampler draw(As<functions::Sampler>, const char* name);
-  std::function<Variable(const Variable&)> draw(As<std::function<Variable(const Variable&)>>, const char* name);
-  std::function<bool(int64_t)> draw(As<std::function<bool(int64_t)>>, const char* name);
-  std::function<void(const Array&)> draw(As<std::function<void(const Array&)>>, const char* name);
+  Callable<Variable(const Variable&)> draw(As<Callable<Variable(const Variable&)>>, const char* name);
+  Callable<bool(int64_t)> draw(As<Callable<bool(int64_t)>>, const char* name);
+  Callable<void(const Array&)> draw(As<Callable<void(const Array&)>>, const char* name);
   utils::CooMatrix draw(As<utils::CooMatrix>, const char* name);
   links::BinaryTree draw(As<links::BinaryTree>, const char* name);
   PackedSequence draw(As<PackedSequence>, const char* name);

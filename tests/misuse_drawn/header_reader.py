@@ -129,7 +129,7 @@ class Parameter:
         declared = tokens[:at]
         self.is_pack = "..." in declared
         declared = [t for t in declared if t != "..."]
-        if "(" in [t for t in declared if t in "(["] and "function" not in declared:
+        if "(" in [t for t in declared if t in "(["] and "Callable" not in declared:
             raise Unreadable("a parameter " + text_of(declared))
         self.name = "unnamed"
         if len(declared) > 1 and is_name(declared[-1]) and declared[-2] not in ("::", "const"):

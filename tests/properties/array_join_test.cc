@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <functional>
 
 #include "kusari/framework/functions/array/concat.h"
 #include "kusari/framework/functions/array/hstack.h"

@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <numeric>
 
 #include "kusari/framework/functions/array/as_strided.h"

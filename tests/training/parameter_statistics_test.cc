@@ -1,6 +1,7 @@
 #include "kusari/framework/training/extensions/parameter_statistics.h"
 
 #include <cmath>
+#include <functional>
 #include <string>
 #include <vector>
 

@@ -7,6 +7,7 @@
 
 #include "kusari/framework/core/array.h"
 #include "kusari/framework/core/export.h"
+#include "kusari/framework/core/shared.h"
 #include "kusari/framework/datasets/dataset.h"
 #include "kusari/framework/datasets/image/decode.h"
 #include "kusari/framework/functions/detection/box.h"
@@ -46,7 +47,7 @@ class KUSARI_API BboxDataset : public Dataset {
   BboxDataset& operator=(const BboxDataset&) = default;
 
  private:
-  std::shared_ptr<State> state_;
+  Shared<State> state_;
 };
 
 }  // namespace kusari::datasets

@@ -1,11 +1,11 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <span>
 #include <string>
 
 #include "kusari/framework/core/array.h"
+#include "kusari/framework/core/callable.h"
 #include "kusari/framework/core/export.h"
 #include "kusari/framework/datasets/transforms/crop.h"
 
@@ -29,7 +29,7 @@ struct DecodeOptions {
   int64_t max_pixels = int64_t{1} << 28;  ///< width * height above which a file is refused
   /// Given the size of the upright image, the part of it that is wanted, which takes less time than the whole and gives
   /// the same pixels. Damage after that part is not found.
-  std::function<transforms::Window(const transforms::Size&)> window = {};
+  Callable<transforms::Window(const transforms::Size&)> window = {};
 };
 
 /// The image in the bytes of a JPEG or PNG file, told apart by their signature: uint8 (C, H, W) with the channels

@@ -1,5 +1,6 @@
 #include "kusari/framework/datasets/image/encoded_image_dataset.h"
 
+#include <memory>
 #include <mutex>
 #include <set>
 #include <utility>

@@ -1,7 +1,6 @@
 #pragma once
 
 #include <cstdint>
-#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -9,6 +8,7 @@
 
 #include "kusari/framework/core/array.h"
 #include "kusari/framework/core/export.h"
+#include "kusari/framework/core/shared.h"
 #include "kusari/framework/datasets/dataset.h"
 #include "kusari/framework/datasets/image/decode.h"
 #include "kusari/framework/datasets/transforms/random_sized_crop.h"
@@ -53,7 +53,7 @@ class KUSARI_API EncodedImageDataset : public Dataset {
   int64_t size_;
   Form form_;
   Array labels_;
-  std::shared_ptr<Broken> broken_;
+  Shared<Broken> broken_;
 };
 
 }  // namespace kusari::datasets

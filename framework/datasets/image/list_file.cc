@@ -4,9 +4,9 @@
 #include <charconv>
 #include <cstring>
 #include <fstream>
-#include <functional>
 #include <string_view>
 
+#include "kusari/framework/core/callable.h"
 #include "kusari/framework/core/error.h"
 #include "kusari/framework/datasets/reading.h"
 
@@ -23,7 +23,7 @@ std::string_view strip(std::string_view text) {
 
 /// Calls with each line that is not blank, and its number from 1.
 void for_each_line(const char* call, const std::string& list,
-                   const std::function<void(std::string_view line, int64_t number)>& use) {
+                   const Callable<void(std::string_view line, int64_t number)>& use) {
   std::ifstream file(list);
   if (!file) throw IoError(std::string(call) + ": " + list + " cannot be opened: " + std::strerror(errno));
   std::string line;

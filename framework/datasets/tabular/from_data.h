@@ -1,13 +1,13 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <optional>
 #include <string>
 #include <type_traits>
 #include <utility>
 #include <vector>
 
+#include "kusari/framework/core/callable.h"
 #include "kusari/framework/core/export.h"
 #include "kusari/framework/datasets/tabular/tabular_dataset.h"
 
@@ -23,7 +23,7 @@ class ColumnSource {
   template <class F>
   requires std::is_invocable_r_v<Array, const F&, int64_t> ColumnSource(std::string name, F function)
       : names_{std::move(name)}, function_{[f = std::move(function)](int64_t i) { return Example{f(i)}; }} {}
-  ColumnSource(Keys names, std::function<Example(int64_t)> function)
+  ColumnSource(Keys names, Callable<Example(int64_t)> function)
       : names_{std::move(names)}, function_{std::move(function)} {}
 
  private:
@@ -31,7 +31,7 @@ class ColumnSource {
 
   Keys names_;
   std::optional<Column> column_;  // none: the function's
-  std::function<Example(int64_t)> function_;
+  Callable<Example(int64_t)> function_;
 };
 
 /// A table of these columns, which it owns. `size`: the number of rows, which must be given where there is no column

@@ -173,7 +173,7 @@ class JoinedTable final : public DerivedTable {
 
 class TransformedTable final : public DerivedTable {
  public:
-  TransformedTable(Table table, Keys names, std::function<Example(const Example&)> function)
+  TransformedTable(Table table, Keys names, Callable<Example(const Example&)> function)
       : DerivedTable{std::move(table)}, names_{std::move(names)}, function_{std::move(function)} {}
   Keys names() const override { return names_; }
   Columns get_examples(Indices rows, Indices columns) const override {
@@ -198,12 +198,12 @@ class TransformedTable final : public DerivedTable {
 
  private:
   Keys names_;
-  std::function<Example(const Example&)> function_;
+  Callable<Example(const Example&)> function_;
 };
 
 class BatchTransformedTable final : public DerivedTable {
  public:
-  BatchTransformedTable(Table table, Keys names, std::function<Columns(const Columns&)> function)
+  BatchTransformedTable(Table table, Keys names, Callable<Columns(const Columns&)> function)
       : DerivedTable{std::move(table)}, names_{std::move(names)}, function_{std::move(function)} {}
   Keys names() const override { return names_; }
   Columns get_examples(Indices rows, Indices columns) const override {
@@ -227,17 +227,17 @@ class BatchTransformedTable final : public DerivedTable {
 
  private:
   Keys names_;
-  std::function<Columns(const Columns&)> function_;
+  Callable<Columns(const Columns&)> function_;
 };
 
 class ConvertedTable final : public DerivedTable {
  public:
-  ConvertedTable(Table table, std::function<Example(const Columns&)> function)
+  ConvertedTable(Table table, Callable<Example(const Columns&)> function)
       : DerivedTable{std::move(table)}, function_{std::move(function)} {}
   Example convert(const Columns& columns) const override { return function_(columns); }
 
  private:
-  std::function<Example(const Columns&)> function_;
+  Callable<Example(const Columns&)> function_;
 };
 
 template <class T, class... Args>
@@ -318,18 +318,18 @@ TabularView TabularDataset::join(const std::vector<TabularView>& tables) const {
   return view_of<JoinedTable>(std::move(all));
 }
 
-TabularView TabularDataset::transform(const Keys& names, std::function<Example(const Example&)> function) const {
+TabularView TabularDataset::transform(const Keys& names, Callable<Example(const Example&)> function) const {
   return view_of<TransformedTable>(shared(), checked_names("TabularDataset::transform", names),
                                    argument::callable("TabularDataset::transform", "function", std::move(function)));
 }
 
-TabularView TabularDataset::transform_batch(const Keys& names, std::function<Columns(const Columns&)> function) const {
+TabularView TabularDataset::transform_batch(const Keys& names, Callable<Columns(const Columns&)> function) const {
   return view_of<BatchTransformedTable>(
       shared(), checked_names("TabularDataset::transform_batch", names),
       argument::callable("TabularDataset::transform_batch", "function", std::move(function)));
 }
 
-TabularView TabularDataset::with_converter(std::function<Example(const Columns&)> function) const {
+TabularView TabularDataset::with_converter(Callable<Example(const Columns&)> function) const {
   return view_of<ConvertedTable>(shared(),
                                  argument::callable("TabularDataset::with_converter", "function", std::move(function)));
 }

@@ -2,7 +2,6 @@
 
 #include <concepts>
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -11,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "kusari/framework/core/callable.h"
 #include "kusari/framework/core/export.h"
 #include "kusari/framework/datasets/dataset.h"
 #include "kusari/framework/datasets/tabular/column.h"
@@ -81,11 +81,11 @@ class KUSARI_API TabularDataset : public Dataset {
   TabularView join(const std::vector<TabularView>& tables) const;
   /// Columns of these names, made of each example by a function that gives as many arrays; ValueError where it does
   /// not.
-  TabularView transform(const Keys& names, std::function<Example(const Example&)> function) const;
+  TabularView transform(const Keys& names, Callable<Example(const Example&)> function) const;
   /// The same of whole columns: the function gets all columns of the rows that are asked for, and gives columns of as
   /// many rows; ValueError where it does not.
-  TabularView transform_batch(const Keys& names, std::function<Columns(const Columns&)> function) const;
-  TabularView with_converter(std::function<Example(const Columns&)> function) const;
+  TabularView transform_batch(const Keys& names, Callable<Columns(const Columns&)> function) const;
+  TabularView with_converter(Callable<Example(const Columns&)> function) const;
 
  protected:
   TabularDataset() = default;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <memory>
 
 #include "kusari/framework/core/error.h"
 #include "kusari/framework/core/input_file.h"

@@ -2,22 +2,22 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <initializer_list>
-#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "kusari/framework/core/callable.h"
 #include "kusari/framework/core/export.h"
+#include "kusari/framework/core/shared.h"
 #include "kusari/framework/datasets/dataset.h"
 
 namespace kusari::datasets {
 
 struct TextDatasetOptions {
   /// Which lines are examples: called once for each, with that line of every file.
-  std::function<bool(std::span<const std::string_view> lines)> filter_func = {};
+  Callable<bool(std::span<const std::string_view> lines)> filter_func = {};
 };
 
 /// The lines of a text file, or the lines of the same number of several files side by side, such as sentences and their
@@ -42,7 +42,7 @@ class KUSARI_API TextDataset final : public Dataset {
 
  private:
   struct State;
-  std::shared_ptr<const State> state_;
+  Shared<const State> state_;
 };
 
 }  // namespace kusari::datasets

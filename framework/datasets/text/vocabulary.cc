@@ -1,11 +1,17 @@
 #include "kusari/framework/datasets/text/vocabulary.h"
 
 #include <algorithm>
+#include <functional>
 #include <limits>
 
 #include "kusari/framework/core/error.h"
 
 namespace kusari::datasets {
+namespace {
+
+constexpr int32_t kNoWord = -1;
+
+}  // namespace
 
 Vocabulary::Vocabulary(std::span<const std::string> words, const VocabularyOptions& options) {
   if (options.min_count < 1 || options.max_size < 0) {
@@ -41,33 +47,50 @@ Vocabulary::Vocabulary(std::span<const std::string> words, const VocabularyOptio
 }
 
 int32_t Vocabulary::add(std::string_view word, int64_t count) {
-  if (const auto found = ids_.find(word); found != ids_.end()) {
-    counts_[static_cast<size_t>(found->second)] += count;
-    return found->second;
+  if (const int32_t found = find(word); found != kNoWord) {
+    counts_[static_cast<size_t>(found)] += count;
+    return found;
   }
   if (size() == std::numeric_limits<int32_t>::max()) throw ValueError("Vocabulary: ids are int32, and used up");
   const int32_t id = static_cast<int32_t>(size());
-  ids_.emplace(word, id);
   words_.emplace_back(word);
   counts_.push_back(count);
+  if (2 * words_.size() > slots_.size()) {
+    slots_.assign(std::max<size_t>(16, 2 * slots_.size()), kNoWord);
+    for (int32_t known = 0; known < id; ++known) slots_[slot_of(words_[static_cast<size_t>(known)])] = known;
+  }
+  slots_[slot_of(word)] = id;
   return id;
 }
 
-void Vocabulary::set_unknown(std::string_view word) {
-  const auto found = ids_.find(word);
-  if (found == ids_.end()) throw KeyError("Vocabulary::set_unknown: there is no word '" + std::string(word) + "'");
-  unknown_ = found->second;
+/// Where the word's id is, or would be.
+size_t Vocabulary::slot_of(std::string_view word) const noexcept {
+  const size_t mask = slots_.size() - 1;  // a power of two
+  size_t slot = std::hash<std::string_view>()(word) & mask;
+  while (slots_[slot] != kNoWord && words_[static_cast<size_t>(slots_[slot])] != word) slot = (slot + 1) & mask;
+  return slot;
 }
 
-bool Vocabulary::contains(std::string_view word) const { return ids_.contains(word); }
+/// The word's id, or kNoWord.
+int32_t Vocabulary::find(std::string_view word) const noexcept {
+  return slots_.empty() ? kNoWord : slots_[slot_of(word)];
+}
+
+void Vocabulary::set_unknown(std::string_view word) {
+  const int32_t found = find(word);
+  if (found == kNoWord) throw KeyError("Vocabulary::set_unknown: there is no word '" + std::string(word) + "'");
+  unknown_ = found;
+}
+
+bool Vocabulary::contains(std::string_view word) const { return find(word) != kNoWord; }
 
 int32_t Vocabulary::id(std::string_view word) const {
-  if (const auto found = ids_.find(word); found != ids_.end()) return found->second;
-  if (!unknown_) {
+  if (const int32_t found = find(word); found != kNoWord) return found;
+  if (unknown_ == kNoWord) {
     throw KeyError("Vocabulary::id: there is no word '" + std::string(word) + "' among " + std::to_string(size()) +
                    ", and none for unknown words");
   }
-  return *unknown_;
+  return unknown_;
 }
 
 const std::string& Vocabulary::word(int64_t id) const {

@@ -1,12 +1,10 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
-#include <functional>
-#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
-#include <unordered_map>
 #include <vector>
 
 #include "kusari/framework/core/array.h"
@@ -50,15 +48,13 @@ class KUSARI_API Vocabulary {
   std::vector<std::string> decode(const Array& ids) const;
 
  private:
-  struct Hash {
-    using is_transparent = void;
-    size_t operator()(std::string_view text) const noexcept { return std::hash<std::string_view>()(text); }
-  };
+  size_t slot_of(std::string_view word) const noexcept;
+  int32_t find(std::string_view word) const noexcept;
 
   std::vector<std::string> words_;
   std::vector<int64_t> counts_;
-  std::unordered_map<std::string, int32_t, Hash, std::equal_to<>> ids_;
-  std::optional<int32_t> unknown_;
+  std::vector<int32_t> slots_;  // a hash table of ids, at most half of it taken; -1: no word
+  int32_t unknown_ = -1;
 };
 
 }  // namespace kusari::datasets

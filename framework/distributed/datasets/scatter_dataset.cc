@@ -1,5 +1,6 @@
 #include "kusari/framework/distributed/datasets/scatter_dataset.h"
 
+#include <memory>
 #include <numeric>
 #include <string>
 

@@ -1,12 +1,12 @@
 #pragma once
 
 #include <cstdint>
-#include <memory>
 #include <optional>
 #include <utility>
 #include <vector>
 
 #include "kusari/framework/core/export.h"
+#include "kusari/framework/core/shared.h"
 #include "kusari/framework/datasets/dataset.h"
 #include "kusari/framework/distributed/communicator.h"
 #include "kusari/framework/training/trigger.h"
@@ -37,7 +37,7 @@ class KUSARI_API ScatteredDataset final : public datasets::Dataset {
   explicit ScatteredDataset(datasets::Keys keys) : keys_{std::move(keys)} {}
 
   datasets::Keys keys_;
-  std::shared_ptr<const Examples> examples_;
+  Shared<const Examples> examples_;
   std::optional<datasets::DatasetRef> part_;  // on the root, instead of examples_
 };
 

@@ -1,12 +1,12 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <optional>
 #include <span>
 #include <vector>
 
 #include "kusari/framework/autograd/variable.h"
+#include "kusari/framework/core/callable.h"
 #include "kusari/framework/core/device.h"
 #include "kusari/framework/core/export.h"
 #include "kusari/framework/datasets/convert.h"
@@ -24,7 +24,7 @@ struct GenericMultiNodeEvaluatorOptions {
   datasets::Converter converter = {};           ///< concat_examples when not given
   int root = 0;                                 ///< the rank that gets the results
   /// Called on the root with the number of results that have come so far.
-  std::function<void(int64_t)> progress_hook = {};
+  Callable<void(int64_t)> progress_hook = {};
 };
 
 /// An evaluation whose result is not a mean of the batches': each rank goes over its part of the data and calls

@@ -101,7 +101,7 @@ void MultiNodeCheckpointer::keep_common(bool remove_others) {
   iterations_ = std::move(common);
 }
 
-void MultiNodeCheckpointer::save_as(int64_t iteration, const std::function<void(const std::string&)>& write) {
+void MultiNodeCheckpointer::save_as(int64_t iteration, const Callable<void(const std::string&)>& write) {
   find_directory({});
   argument::not_negative("MultiNodeCheckpointer::save", "iteration", iteration);
   std::filesystem::create_directories(options_.path);
@@ -113,7 +113,7 @@ void MultiNodeCheckpointer::save_as(int64_t iteration, const std::function<void(
   if (static_cast<int64_t>(iterations_.size()) - options_.cp_interval > options_.gc_interval) keep_common(true);
 }
 
-std::optional<int64_t> MultiNodeCheckpointer::load_newest(const std::function<void(const std::string&)>& read) {
+std::optional<int64_t> MultiNodeCheckpointer::load_newest(const Callable<void(const std::string&)>& read) {
   iterations_ = iterations_on_disk();
   keep_common(false);
   if (iterations_.empty()) return std::nullopt;

@@ -1,12 +1,12 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <optional>
 #include <string>
 #include <type_traits>
 #include <vector>
 
+#include "kusari/framework/core/callable.h"
 #include "kusari/framework/core/export.h"
 #include "kusari/framework/distributed/communicator.h"
 #include "kusari/framework/serializers/npz.h"
@@ -71,8 +71,8 @@ class KUSARI_API MultiNodeCheckpointer final : public training::Extension {
   std::string file_of(int64_t iteration) const;
   std::vector<int64_t> iterations_on_disk() const;
   void keep_common(bool remove_others);
-  void save_as(int64_t iteration, const std::function<void(const std::string&)>& write);
-  std::optional<int64_t> load_newest(const std::function<void(const std::string&)>& read);
+  void save_as(int64_t iteration, const Callable<void(const std::string&)>& write);
+  std::optional<int64_t> load_newest(const Callable<void(const std::string&)>& read);
 
   std::string name_;
   Communicator comm_;

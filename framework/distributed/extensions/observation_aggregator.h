@@ -1,9 +1,9 @@
 #pragma once
 
-#include <functional>
 #include <string>
 #include <vector>
 
+#include "kusari/framework/core/callable.h"
 #include "kusari/framework/core/export.h"
 #include "kusari/framework/core/reporter.h"
 #include "kusari/framework/distributed/communicator.h"
@@ -16,7 +16,7 @@ struct ObservationAggregatorOptions {
   training::TriggerRef comm_trigger = {1, "iteration"};  ///< when the ranks tell each other what they have observed
   /// What is made of the observations of each rank since the last time, in the order of the ranks, on rank 0; their
   /// mean, each observation counting the same, when not given.
-  std::function<double(const std::vector<std::vector<double>>&)> aggregator = {};
+  Callable<double(const std::vector<std::vector<double>>&)> aggregator = {};
 };
 
 /// Reports, whenever `comm_trigger` fires, one number made of what all ranks have reported under a key since the last

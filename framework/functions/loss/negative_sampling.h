@@ -1,16 +1,16 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 
 #include "kusari/framework/autograd/variable.h"
+#include "kusari/framework/core/callable.h"
 #include "kusari/framework/core/export.h"
 #include "kusari/framework/functions/loss/reduce.h"
 
 namespace kusari::functions {
 
 /// Draws an array of integers of a given shape, such as utils::WalkerAlias::sample.
-using Sampler = std::function<Array(const Shape& shape)>;
+using Sampler = Callable<Array(const Shape& shape)>;
 
 /// Options of F::negative_sampling.
 struct NegativeSamplingOptions {

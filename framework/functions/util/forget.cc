@@ -42,7 +42,7 @@ ConfigSnapshot settings_in_force() {
 /// A function with what it depends on beside its arguments, to be called a second time alike.
 class Repeatable {
  public:
-  explicit Repeatable(std::function<Variables(const Variables&)> function)
+  explicit Repeatable(Callable<Variables(const Variables&)> function)
       : function_{std::move(function)}, settings_{settings_in_force()} {
     if (kusari::detail::t_input_caster != nullptr) make_caster_ = kusari::detail::t_input_caster->maker();
   }
@@ -63,9 +63,9 @@ class Repeatable {
   }
 
  private:
-  std::function<Variables(const Variables&)> function_;
+  Callable<Variables(const Variables&)> function_;
   ConfigSnapshot settings_;
-  std::function<std::shared_ptr<void>()> make_caster_;
+  Callable<std::shared_ptr<void>()> make_caster_;
   std::vector<random::Draw> draws_;
 };
 
@@ -191,7 +191,7 @@ class Forget final : public FunctionNode {
 
 }  // namespace
 
-Variables detail::forget(std::function<Variables(const Variables&)> function, const Variables& xs) {
+Variables detail::forget(Callable<Variables(const Variables&)> function, const Variables& xs) {
   if (!function) throw ValueError("F::forget: function is empty: it must be callable");
 
   if (!config().enable_backprop) return function(xs);

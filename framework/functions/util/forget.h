@@ -2,13 +2,13 @@
 
 #include <concepts>
 #include <cstddef>
-#include <functional>
 #include <memory>
 #include <type_traits>
 #include <utility>
 
 #include "kusari/framework/autograd/packed_result.h"
 #include "kusari/framework/autograd/variable.h"
+#include "kusari/framework/core/callable.h"
 #include "kusari/framework/core/export.h"
 
 namespace kusari::functions {
@@ -32,17 +32,27 @@ auto forget(Function&& function, const Xs&... xs);
 
 namespace detail {
 
-KUSARI_API Variables forget(std::function<Variables(const Variables&)> function, const Variables& xs);
+KUSARI_API Variables forget(Callable<Variables(const Variables&)> function, const Variables& xs);
 
 /// A link cannot be copied without giving it other parameters.
 template <class T>
 concept HasParameters = requires(T& object) {
   object.params();
 };
+/// So it is called where it is.
+template <class T>
+struct CalledInPlace {
+  explicit CalledInPlace(T& called) noexcept : object{called} {}
+  T& object;
+  template <class... Args>
+  decltype(auto) operator()(Args&&... args) const {
+    return object(std::forward<Args>(args)...);
+  }
+};
 template <class Function>
 using HeldFunction =
     std::conditional_t<std::is_lvalue_reference_v<Function> && HasParameters<std::remove_reference_t<Function>>,
-                       std::reference_wrapper<std::remove_reference_t<Function>>, std::decay_t<Function>>;
+                       CalledInPlace<std::remove_reference_t<Function>>, std::decay_t<Function>>;
 
 }  // namespace detail
 
@@ -64,7 +74,7 @@ auto forget(Function&& function, const Xs&... xs) {
 
 /// The same for any number of arguments, which the function gets together.
 template <std::same_as<Variables> Xs>
-Variables forget(std::function<Variables(const Variables&)> function, const Xs& xs) {
+Variables forget(Callable<Variables(const Variables&)> function, const Xs& xs) {
   return detail::forget(std::move(function), xs);
 }
 

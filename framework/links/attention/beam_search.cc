@@ -20,8 +20,8 @@ namespace {
 
 const char* const kBeamSearch = "beam_search";
 
-void check_search(const std::function<Variable(const Variable&)>& scores,
-                  const std::function<void(const Array&)>& select, int64_t rows, const BeamSearchOptions& options) {
+void check_search(const Callable<Variable(const Variable&)>& scores, const Callable<void(const Array&)>& select,
+                  int64_t rows, const BeamSearchOptions& options) {
   argument::callable(kBeamSearch, "scores", scores);
   argument::callable(kBeamSearch, "select", select);
   argument::require(rows >= 0 && rows <= 1'000'000, kBeamSearch, "rows", rows, "be in [0, 1000000]");
@@ -142,8 +142,8 @@ class Search {
 
 }  // namespace
 
-std::vector<std::vector<Beam>> beam_search(const std::function<Variable(const Variable&)>& scores,
-                                           const std::function<void(const Array&)>& select, int64_t rows,
+std::vector<std::vector<Beam>> beam_search(const Callable<Variable(const Variable&)>& scores,
+                                           const Callable<void(const Array&)>& select, int64_t rows,
                                            const BeamSearchOptions& options) {
   check_search(scores, select, rows, options);
   const auto no_graph = no_backprop_mode();

@@ -1,10 +1,10 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <vector>
 
 #include "kusari/framework/autograd/variable.h"
+#include "kusari/framework/core/callable.h"
 #include "kusari/framework/core/export.h"
 
 namespace kusari {
@@ -31,8 +31,8 @@ struct Beam {
 /// can be rearranged: `h = F::permutate(h, which)` or `F::get_item(h, which)`. Returns at most `beams` texts of each
 /// row, the best first. Runs without gradients and in test mode. Throws ValueError for other options, TypeError for
 /// scores of another shape.
-KUSARI_API std::vector<std::vector<Beam>> beam_search(const std::function<Variable(const Variable& tokens)>& scores,
-                                                      const std::function<void(const Array& which)>& select,
-                                                      int64_t rows, const BeamSearchOptions& options = {});
+KUSARI_API std::vector<std::vector<Beam>> beam_search(const Callable<Variable(const Variable& tokens)>& scores,
+                                                      const Callable<void(const Array& which)>& select, int64_t rows,
+                                                      const BeamSearchOptions& options = {});
 
 }  // namespace kusari

@@ -116,7 +116,7 @@ int64_t draw_token(const Array& scores, std::span<const int64_t> came, const Gen
   return order[weights.size() - 1];
 }
 
-Array generate(const std::function<Variable(const Variable& ids)>& scores, const Array& ids,
+Array generate(const Callable<Variable(const Variable& ids)>& scores, const Array& ids,
                const GenerateOptions& options) {
   argument::callable(kCall, "scores", scores);
   check(options);

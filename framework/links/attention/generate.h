@@ -1,11 +1,11 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <optional>
 #include <span>
 
 #include "kusari/framework/autograd/variable.h"
+#include "kusari/framework/core/callable.h"
 #include "kusari/framework/core/export.h"
 
 namespace kusari {
@@ -16,9 +16,9 @@ struct GenerateOptions {
   int64_t top_k = 0;              ///< so many of the best tokens alone can come; 0: all
   double top_p = 1;               ///< in (0, 1]: the fewest of the best tokens whose probabilities reach this
   double repetition_penalty = 1;  ///< positive: scores above 0 of tokens that came are divided by it, others multiplied
-  std::optional<int64_t> end = std::nullopt;         ///< the token that ends the text; it is the last of the result
-  std::optional<uint64_t> seed = std::nullopt;       ///< the same text each time; the process's stream when not given
-  std::function<bool(int64_t token)> on_token = {};  ///< gets each token when it is there; false ends the text
+  std::optional<int64_t> end = std::nullopt;    ///< the token that ends the text; it is the last of the result
+  std::optional<uint64_t> seed = std::nullopt;  ///< the same text each time; the process's stream when not given
+  Callable<bool(int64_t token)> on_token = {};  ///< gets each token when it is there; false ends the text
 };
 
 /// A text that goes on from `ids`, token by token. `scores`: gives those of the next tokens, (1, T, V) or (T, V),
@@ -27,7 +27,7 @@ struct GenerateOptions {
 /// `generate([&](const Variable& x) { return model(x, &cache); }, prompt, {.top_k = 40})`.
 /// ids: (T), T >= 1, integers. Returns the new tokens, (n), int32. Runs without gradients and in test mode. Throws
 /// TypeError when shapes do not fit, ValueError for other options, and for scores of which none is a number.
-KUSARI_API Array generate(const std::function<Variable(const Variable& ids)>& scores, const Array& ids,
+KUSARI_API Array generate(const Callable<Variable(const Variable& ids)>& scores, const Array& ids,
                           const GenerateOptions& options = {});
 
 /// Draws one token as generate() does. scores: (V), floating; throws TypeError otherwise. came: the tokens so far.

@@ -1,7 +1,6 @@
 #pragma once
 
-#include <functional>
-
+#include "kusari/framework/core/callable.h"
 #include "kusari/framework/core/export.h"
 #include "kusari/framework/functions/activation/relu.h"
 #include "kusari/framework/links/connection/linear.h"
@@ -11,7 +10,7 @@ namespace kusari::links {
 
 struct HighwayOptions {
   bool nobias = false;
-  std::function<Variable(const Variable&)> activate = functions::relu;
+  Callable<Variable(const Variable&)> activate = functions::relu;
   Initializer init_wh = {};  ///< default: LeCunNormal
   Initializer init_wt = {};
   Initializer init_bh = 0;
@@ -26,7 +25,7 @@ class KUSARI_API Highway : public Chain {
   explicit Highway(int64_t in_out_size, Options options = {});
   Variable operator()(const Variable& x) const;
 
-  std::function<Variable(const Variable&)> activate;
+  Callable<Variable(const Variable&)> activate;
   Child<Linear> plain, transform;
 };
 

@@ -1,9 +1,9 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <vector>
 
+#include "kusari/framework/core/callable.h"
 #include "kusari/framework/functions/activation/relu.h"
 #include "kusari/framework/links/chain_list.h"
 #include "kusari/framework/links/connection/convolution_2d.h"
@@ -12,11 +12,11 @@ namespace kusari::links {
 
 /// Options of L::MLPConvolution2D.
 struct MLPConvolutionOptions {
-  PerAxis stride = 1;                                                     ///< of the first convolution
-  PerAxis pad = 0;                                                        ///< of the first convolution
-  std::function<Variable(const Variable&)> activation = functions::relu;  ///< between the convolutions
-  Initializer conv_init = {};                                             ///< of filters; default: LeCunNormal
-  Initializer bias_init = 0;                                              ///< of biases
+  PerAxis stride = 1;                                                ///< of the first convolution
+  PerAxis pad = 0;                                                   ///< of the first convolution
+  Callable<Variable(const Variable&)> activation = functions::relu;  ///< between the convolutions
+  Initializer conv_init = {};                                        ///< of filters; default: LeCunNormal
+  Initializer bias_init = 0;                                         ///< of biases
 };
 
 /// A convolution followed by 1x1 convolutions, with an activation between them: a small perceptron at each position.
@@ -32,7 +32,7 @@ class KUSARI_API MLPConvolution2D : public ChainList<Convolution2D> {
 
   Variable operator()(const Variable& x) const;
 
-  std::function<Variable(const Variable&)> activation;
+  Callable<Variable(const Variable&)> activation;
 };
 
 }  // namespace kusari::links

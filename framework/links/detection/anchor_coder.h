@@ -2,13 +2,13 @@
 
 #include <array>
 #include <cstdint>
-#include <memory>
 #include <optional>
 #include <span>
 #include <vector>
 
 #include "kusari/framework/core/array.h"
 #include "kusari/framework/core/export.h"
+#include "kusari/framework/core/shared.h"
 #include "kusari/framework/functions/detection/box.h"
 #include "kusari/framework/functions/detection/soft_nms.h"
 #include "kusari/framework/links/detection/anchor_grid.h"
@@ -116,7 +116,7 @@ class KUSARI_API AnchorCoder {
 
  private:
   struct State;
-  std::shared_ptr<const State> state_;
+  Shared<const State> state_;
 };
 
 }  // namespace kusari::links

@@ -2,7 +2,6 @@
 
 #include <array>
 #include <cstdint>
-#include <memory>
 #include <span>
 #include <string>
 #include <utility>
@@ -11,6 +10,7 @@
 #include "kusari/framework/autograd/variable.h"
 #include "kusari/framework/core/array.h"
 #include "kusari/framework/core/export.h"
+#include "kusari/framework/core/shared.h"
 #include "kusari/framework/functions/detection/box.h"
 #include "kusari/framework/functions/loss/sigmoid_focal_loss.h"
 #include "kusari/framework/links/detection/anchor_coder.h"
@@ -136,7 +136,7 @@ class KUSARI_API Detector : public Chain {
  private:
   struct Coders;
   Plan plan_;
-  std::shared_ptr<Coders> coders_;  // those made so far
+  Shared<Coders> coders_;  // those made so far
 };
 
 }  // namespace kusari::links

@@ -1,6 +1,8 @@
 #include "kusari/framework/links/loss/binary_tree.h"
 
 #include <algorithm>
+#include <functional>
+#include <memory>
 #include <queue>
 #include <tuple>
 #include <vector>

@@ -1,12 +1,12 @@
 #pragma once
 
 #include <cstdint>
-#include <memory>
 #include <span>
 #include <string>
 #include <utility>
 
 #include "kusari/framework/core/export.h"
+#include "kusari/framework/core/shared.h"
 #include "kusari/framework/functions/loss/binary_hierarchical_softmax.h"
 
 namespace kusari::links {
@@ -31,7 +31,7 @@ class KUSARI_API BinaryTree {
   const Branches& branches() const;
 
   int64_t word_ = -1;
-  std::shared_ptr<const Branches> branches_;
+  Shared<const Branches> branches_;
 };
 
 /// As Chainer prints it: "((0, 1), 2)".

@@ -2,12 +2,12 @@
 
 #include <array>
 #include <cstddef>
-#include <functional>
 #include <string>
 #include <type_traits>
 #include <utility>
 #include <variant>
 
+#include "kusari/framework/core/callable.h"
 #include "kusari/framework/core/export.h"
 #include "kusari/framework/links/call_model.h"
 #include "kusari/framework/links/in_use.h"
@@ -17,7 +17,7 @@
 namespace kusari::links {
 
 /// A function of predictions and targets, such as a loss.
-using TargetFunction = std::function<Variable(const Variable& y, const Variable& t)>;
+using TargetFunction = Callable<Variable(const Variable& y, const Variable& t)>;
 
 struct ClassifierOptions {
   TargetFunction lossfun = nullptr;  ///< default: F::softmax_cross_entropy

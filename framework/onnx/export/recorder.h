@@ -1,12 +1,12 @@
 #pragma once
 
-#include <functional>
 #include <span>
 #include <string>
 #include <unordered_map>
 #include <vector>
 
 #include "kusari/framework/autograd/function_hook.h"
+#include "kusari/framework/core/callable.h"
 #include "kusari/framework/core/graph_capture.h"
 #include "kusari/framework/core/kernel.h"
 #include "kusari/framework/links/link_hook.h"
@@ -58,8 +58,8 @@ class TraceRecorder final : public FunctionHook, public LaunchObserver, public L
   Array lent(const Array& array) override { return array; }
   void used(const Variable&) override {}
   void kept(Variable&) override {}
-  void on_replay(When, std::function<void()>) override {}
-  void require(std::function<bool()>) override {}
+  void on_replay(When, Callable<void()>) override {}
+  void require(Callable<bool()>) override {}
   void constant(const Array&) override {}
   void refused(const char*, const std::string&) override {}
 

@@ -1,12 +1,12 @@
 #pragma once
 
 #include <concepts>
-#include <functional>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "kusari/framework/core/array.h"
+#include "kusari/framework/core/callable.h"
 #include "kusari/framework/core/export.h"
 #include "kusari/framework/functions/detection/box.h"
 #include "kusari/framework/training/detection/eval_detection_coco.h"
@@ -28,8 +28,8 @@ concept SegmenterType = LinkType<Model> && requires(Model& model, const std::vec
 };
 
 struct DetectionEvaluatorOptions {
-  std::vector<std::string> label_names = {};       ///< with them the numbers of each class are reported too
-  std::function<void(Evaluator&)> eval_hook = {};  ///< called before each evaluation
+  std::vector<std::string> label_names = {};  ///< with them the numbers of each class are reported too
+  Callable<void(Evaluator&)> eval_hook = {};  ///< called before each evaluation
 };
 
 /// What the evaluators of detectors share: they show a model the images of a data set, a batch at a time, and compare
@@ -37,7 +37,7 @@ struct DetectionEvaluatorOptions {
 /// keys what follows is "difficult" for VOC's, "area" and "crowded" for COCO's.
 class KUSARI_API DetectionEvaluator : public Evaluator {
  public:
-  using Predict = std::function<std::vector<Detections>(Link& model, const std::vector<Array>& images)>;
+  using Predict = Callable<std::vector<Detections>(Link& model, const std::vector<Array>& images)>;
 
  protected:
   DetectionEvaluator(iterators::IteratorRef iterator, Link& model, Predict predict, datasets::Keys components,
@@ -104,7 +104,7 @@ class KUSARI_API DetectionCOCOEvaluator final : public DetectionEvaluator {
 /// pixels that do not count. chainercv.extensions.SemanticSegmentationEvaluator.
 class KUSARI_API SemanticSegmentationEvaluator final : public Evaluator {
  public:
-  using Predict = std::function<std::vector<Array>(Link& model, const std::vector<Array>& images)>;
+  using Predict = Callable<std::vector<Array>(Link& model, const std::vector<Array>& images)>;
   template <SegmenterType Model>
   SemanticSegmentationEvaluator(iterators::IteratorRef iterator, Model& model, DetectionEvaluatorOptions options = {})
       : SemanticSegmentationEvaluator(std::move(iterator), model, std::move(options),

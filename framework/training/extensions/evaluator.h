@@ -1,6 +1,5 @@
 #pragma once
 
-#include <functional>
 #include <map>
 #include <optional>
 #include <span>
@@ -8,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "kusari/framework/core/callable.h"
 #include "kusari/framework/core/device.h"
 #include "kusari/framework/core/export.h"
 #include "kusari/framework/core/summary.h"
@@ -23,10 +23,10 @@ namespace kusari::training::extensions {
 class Evaluator;
 
 struct EvaluatorOptions {
-  datasets::Converter converter = {};              ///< concat_examples when not given
-  std::optional<Device> device = std::nullopt;     ///< where batches go
-  std::function<void(Evaluator&)> eval_hook = {};  ///< called before each evaluation
-  updaters::LossFunction eval_func = {};           ///< called with each batch; the model when not given
+  datasets::Converter converter = {};           ///< concat_examples when not given
+  std::optional<Device> device = std::nullopt;  ///< where batches go
+  Callable<void(Evaluator&)> eval_hook = {};    ///< called before each evaluation
+  updaters::LossFunction eval_func = {};        ///< called with each batch; the model when not given
 };
 
 /// Runs a model over a data set in test mode, without recording a graph, and reports the means of what the model
@@ -46,7 +46,7 @@ class KUSARI_API Evaluator : public Extension {
     DictSummary::Values values;
   };
   /// Makes means of the batches of this process and those of others.
-  using Combine = std::function<DictSummary::Values(std::vector<BatchReport> batches)>;
+  using Combine = Callable<DictSummary::Values(std::vector<BatchReport> batches)>;
 
   void operator()(Trainer& trainer) override;
   /// The same without a trainer: the means, which are also reported to the current reporter, if any. Outside a trainer

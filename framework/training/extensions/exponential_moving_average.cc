@@ -104,7 +104,7 @@ struct ExponentialMovingAverage::State {
 
 /// What the model had.
 struct ExponentialMovingAverage::Applied::Saved {
-  std::shared_ptr<State> state;
+  Shared<State> state;
   std::vector<std::pair<std::string, Array>> values;
 };
 

@@ -8,6 +8,7 @@
 #include "kusari/framework/core/array.h"
 #include "kusari/framework/core/export.h"
 #include "kusari/framework/core/owned.h"
+#include "kusari/framework/core/shared.h"
 #include "kusari/framework/links/link.h"
 #include "kusari/framework/training/extension.h"
 #include "kusari/framework/training/extensions/report_picture.h"
@@ -77,7 +78,7 @@ class KUSARI_API ExponentialMovingAverage final : public Extension {
 
  private:
   struct State;
-  std::shared_ptr<State> state_;
+  Shared<State> state_;
 };
 
 /// See with_average().

@@ -1,11 +1,11 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "kusari/framework/core/callable.h"
 #include "kusari/framework/core/dtype.h"
 #include "kusari/framework/core/export.h"
 #include "kusari/framework/core/owned.h"
@@ -18,7 +18,7 @@ struct GradientStatisticsOptions {
   int64_t interval = 1;               ///< the gradients of every interval-th update are looked at
   std::string prefix = {};            ///< "<prefix>/" stands before the names of all columns
   /// Whether to take the parameter of that path ("/predictor/l1/W"); all are taken when not given.
-  std::function<bool(const std::string& path)> parameters = {};
+  Callable<bool(const std::string& path)> parameters = {};
   /// Parameters whose paths agree in so many parts share a row: 2 makes one of "predictor/l1" out of its W and b.
   /// 0: each has its own.
   int64_t depth = 0;

@@ -1,12 +1,12 @@
 #pragma once
 
-#include <functional>
 #include <optional>
 #include <string>
 #include <type_traits>
 #include <utility>
 #include <vector>
 
+#include "kusari/framework/core/callable.h"
 #include "kusari/framework/core/export.h"
 #include "kusari/framework/core/summary.h"
 #include "kusari/framework/training/extension.h"
@@ -40,9 +40,9 @@ class KUSARI_API LogEntry {
 };
 
 struct LogReportOptions {
-  std::vector<std::string> keys = {};               ///< what to log; everything when empty
-  TriggerRef trigger = {1, "epoch"};                ///< when a row is written
-  std::function<void(LogEntry&)> postprocess = {};  ///< may change a row
+  std::vector<std::string> keys = {};          ///< what to log; everything when empty
+  TriggerRef trigger = {1, "epoch"};           ///< when a row is written
+  Callable<void(LogEntry&)> postprocess = {};  ///< may change a row
   /// The file in the trainer's output directory; "{epoch}" stands for a value of the row. Without a name, no file.
   std::optional<std::string> filename = "log";
 };

@@ -1,13 +1,13 @@
 #pragma once
 
 #include <concepts>
-#include <functional>
 #include <span>
 #include <string>
 #include <type_traits>
 #include <utility>
 #include <vector>
 
+#include "kusari/framework/core/callable.h"
 #include "kusari/framework/core/export.h"
 #include "kusari/framework/core/intrusive_ptr.h"
 #include "kusari/framework/core/summary.h"
@@ -32,7 +32,7 @@ class Statistic {
   std::vector<double> operator()(std::span<const double> values) const { return function_(values); }
 
  private:
-  std::function<std::vector<double>(std::span<const double>)> function_;
+  Callable<std::vector<double>(std::span<const double>)> function_;
 };
 /// Statistics under the names that reports give them.
 using NamedStatistics = std::vector<std::pair<std::string, Statistic>>;
@@ -59,7 +59,11 @@ struct ParameterStatisticsOptions {
 /// chainer.training.extensions.ParameterStatistics.
 class KUSARI_API ParameterStatistics final : public Extension {
  public:
-  using NamedLinks = std::vector<std::pair<std::string, std::reference_wrapper<Link>>>;
+  struct LinkRef {
+    LinkRef(Link& named) noexcept : link{named} {}
+    Link& link;
+  };
+  using NamedLinks = std::vector<std::pair<std::string, LinkRef>>;
 
   explicit ParameterStatistics(Link& link, ParameterStatisticsOptions options = {});
   /// `ParameterStatistics({{"gen", gen}, {"dis", dis}})`

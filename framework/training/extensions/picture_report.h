@@ -1,11 +1,11 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <string>
 #include <vector>
 
 #include "kusari/framework/core/array.h"
+#include "kusari/framework/core/callable.h"
 #include "kusari/framework/core/export.h"
 #include "kusari/framework/training/extension.h"
 #include "kusari/framework/training/extensions/report_picture.h"
@@ -34,7 +34,7 @@ struct PictureReportOptions {
 /// Throws what the function and save_png throw.
 class KUSARI_API PictureReport final : public Extension, public PictureSource {
  public:
-  using Draw = std::function<std::vector<TitledImage>()>;
+  using Draw = Callable<std::vector<TitledImage>()>;
   explicit PictureReport(Draw draw, PictureReportOptions options = {});
 
   void operator()(Trainer& trainer) override;

@@ -1,8 +1,8 @@
 #pragma once
 
-#include <functional>
 #include <vector>
 
+#include "kusari/framework/core/callable.h"
 #include "kusari/framework/core/export.h"
 #include "kusari/framework/core/summary.h"
 #include "kusari/framework/training/charts/line_chart.h"
@@ -11,10 +11,10 @@
 namespace kusari::training::extensions {
 
 struct PlotReportOptions {
-  TriggerRef trigger = {1, "epoch"};                         ///< when a point is added and the picture drawn
-  std::function<void(charts::LineChart&)> postprocess = {};  ///< may change the chart: title, axes, curves
-  std::string filename = "plot.png";                         ///< in the trainer's output directory
-  std::string marker = "x";                                  ///< one of . o x + * s ^ v D, or "" for none
+  TriggerRef trigger = {1, "epoch"};                    ///< when a point is added and the picture drawn
+  Callable<void(charts::LineChart&)> postprocess = {};  ///< may change the chart: title, axes, curves
+  std::string filename = "plot.png";                    ///< in the trainer's output directory
+  std::string marker = "x";                             ///< one of . o x + * s ^ v D, or "" for none
   bool grid = true;
 };
 

@@ -2,15 +2,16 @@
 
 #include <concepts>
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
 #include <type_traits>
 #include <utility>
 
+#include "kusari/framework/core/callable.h"
 #include "kusari/framework/core/export.h"
 #include "kusari/framework/core/ref.h"
+#include "kusari/framework/core/shared.h"
 #include "kusari/framework/links/link.h"
 #include "kusari/framework/training/extension.h"
 #include "kusari/framework/training/extensions/snapshot_writers.h"
@@ -21,7 +22,7 @@ struct SnapshotOptions {
   /// Name of the file in the trainer's output directory, or in a directory below that is there. Fields:
   /// {.updater.iteration}, {.updater.epoch}, {.updater.epoch_detail}.
   std::string filename = "snapshot_iter_{.updater.iteration}";
-  std::function<bool()> condition = {};                                ///< no snapshot when it says false
+  Callable<bool()> condition = {};                                     ///< no snapshot when it says false
   std::optional<Ref<snapshot_writers::Writer>> writer = std::nullopt;  ///< SimpleWriter when not given
   bool snapshot_on_error = false;                                      ///< also when an exception ends the training
   /// Keep this many files, those that are furthest in training as their names say (by iteration, else by epoch), and
@@ -54,12 +55,12 @@ class KUSARI_API SnapshotRanks {
 /// Writes a snapshot to a file that appears whole or not at all. See snapshot() and snapshot_object().
 class KUSARI_API Snapshot final : public Extension {
  public:
-  using Target = std::function<void(Serializer&)>;
+  using Target = Callable<void(Serializer&)>;
   /// Without a target, the trainer. Throws ValueError for a field that is unknown.
   explicit Snapshot(SnapshotOptions options, Target target = {});
 
   /// Makes it one of as many processes as there are ranks. `condition` must then say the same on all of them.
-  void share_with(std::shared_ptr<SnapshotRanks> ranks) { ranks_ = std::move(ranks); }
+  void share_with(Shared<SnapshotRanks> ranks) { ranks_ = std::move(ranks); }
 
   void operator()(Trainer& trainer) override;
   void initialize(Trainer& trainer) override;
@@ -79,7 +80,7 @@ class KUSARI_API Snapshot final : public Extension {
   SnapshotOptions options_;
   Target target_;
   Ref<snapshot_writers::Writer> writer_;
-  std::shared_ptr<SnapshotRanks> ranks_;  // null: this process alone
+  Shared<SnapshotRanks> ranks_;  // null: this process alone
   bool cleanup_hooked_ = false;
 };
 

@@ -59,15 +59,15 @@ Writer::Writer(const SaveNpzOptions& options)
 
 Writer::~Writer() = default;
 
-void Writer::add_cleanup_hook(std::function<void()> hook) {
+void Writer::add_cleanup_hook(Callable<void()> hook) {
   hooks_.push_back([hook = std::move(hook)](const std::string&) { hook(); });
 }
 
-void Writer::add_cleanup_hook(std::function<void(const std::string& path)> hook) { hooks_.push_back(std::move(hook)); }
+void Writer::add_cleanup_hook(Callable<void(const std::string& path)> hook) { hooks_.push_back(std::move(hook)); }
 
 void Writer::finalize() {}
 
-std::function<void()> Writer::save_task(const std::string& path, NpzDictionary target) const {
+Callable<void()> Writer::save_task(const std::string& path, NpzDictionary target) const {
   return [save = save_, hooks = hooks_, path, target = std::move(target)] {
     save(path, target);
     for (const auto& hook : hooks) hook(path);
@@ -90,7 +90,7 @@ ThreadWriter::~ThreadWriter() {
 
 void ThreadWriter::operator()(const std::string& path, NpzDictionary target) {
   finalize();
-  const std::function<void()> task = save_task(path, copied(std::move(target)));
+  const Callable<void()> task = save_task(path, copied(std::move(target)));
   const bool is_started = start_thread("ThreadWriter", state_->thread, [state = state_.get(), task] {
     const SingleThreaded alone;  // the other threads have training to do
     try {
@@ -114,7 +114,7 @@ struct ThreadQueueWriter::State {
     for (;;) {
       changed.wait(lock, [this] { return closing || !tasks.empty(); });
       if (tasks.empty()) return;
-      const std::function<void()> task = std::move(tasks.front());
+      const Callable<void()> task = std::move(tasks.front());
       tasks.pop_front();
       lock.unlock();
       std::exception_ptr failure;
@@ -134,7 +134,7 @@ struct ThreadQueueWriter::State {
 
   std::mutex mutex;
   std::condition_variable changed;
-  std::deque<std::function<void()>> tasks;
+  std::deque<Callable<void()>> tasks;
   std::exception_ptr error;  // the first that was not thrown yet
   bool closing = false;
   std::thread thread;
@@ -151,7 +151,7 @@ ThreadQueueWriter::~ThreadQueueWriter() {
 void ThreadQueueWriter::operator()(const std::string& path, NpzDictionary target) {
   State& s = *state_;
   s.throw_error();
-  std::function<void()> task = save_task(path, copied(std::move(target)));
+  Callable<void()> task = save_task(path, copied(std::move(target)));
   if (!s.thread.joinable() && !start_thread("ThreadQueueWriter", s.thread, [&s] { s.run(); })) return task();
   {
     const std::scoped_lock lock(s.mutex);

@@ -1,10 +1,10 @@
 #pragma once
 
 #include <cstddef>
-#include <functional>
 #include <string>
 #include <vector>
 
+#include "kusari/framework/core/callable.h"
 #include "kusari/framework/core/export.h"
 #include "kusari/framework/core/owned.h"
 #include "kusari/framework/serializers/npz.h"
@@ -12,7 +12,7 @@
 namespace kusari::training::extensions::snapshot_writers {
 
 /// Writes entries to the file `path`, whole or not at all. `save_npz` and the other formats' functions are such.
-using SaveFunction = std::function<void(const std::string& path, const serializers::NpzDictionary& target)>;
+using SaveFunction = Callable<void(const std::string& path, const serializers::NpzDictionary& target)>;
 
 /// Decides when and where the entries of a snapshot are written. chainer.training.extensions.snapshot_writers.Writer.
 class KUSARI_API Writer {
@@ -25,9 +25,9 @@ class KUSARI_API Writer {
   virtual void finalize();
   /// Called after each file, where it is written: in the writer's thread, or in its process, which shares nothing but
   /// files with this one.
-  void add_cleanup_hook(std::function<void()> hook);
+  void add_cleanup_hook(Callable<void()> hook);
   /// The same; the hook is told the path of the file.
-  void add_cleanup_hook(std::function<void(const std::string& path)> hook);
+  void add_cleanup_hook(Callable<void(const std::string& path)> hook);
 
  protected:
   explicit Writer(SaveFunction save) : save_{std::move(save)} {}
@@ -37,11 +37,11 @@ class KUSARI_API Writer {
   Writer& operator=(const Writer&) = default;
 
   /// Writes a file and calls the hooks. May run in another thread, when the writer itself may be gone.
-  std::function<void()> save_task(const std::string& path, serializers::NpzDictionary target) const;
+  Callable<void()> save_task(const std::string& path, serializers::NpzDictionary target) const;
 
  private:
   SaveFunction save_;
-  std::vector<std::function<void(const std::string&)>> hooks_;
+  std::vector<Callable<void(const std::string&)>> hooks_;
 };
 
 /// Writes at once, in the calling thread.

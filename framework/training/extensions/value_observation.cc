@@ -23,7 +23,7 @@ ObservedValue learning_rate(Optimizer& optimizer) {
 
 }  // namespace
 
-FunctionExtension observe_value(std::string observation_key, std::function<double(Trainer&)> target_func) {
+FunctionExtension observe_value(std::string observation_key, Callable<double(Trainer&)> target_func) {
   return make_extension([key = argument::not_empty("observe_value", "observation_key", std::move(observation_key),
                                                    "name the value to report"),
                          target = argument::callable("observe_value", "target_func", std::move(target_func))](

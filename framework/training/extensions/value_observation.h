@@ -1,8 +1,8 @@
 #pragma once
 
-#include <functional>
 #include <string>
 
+#include "kusari/framework/core/callable.h"
 #include "kusari/framework/core/export.h"
 #include "kusari/framework/training/extension.h"
 
@@ -10,7 +10,7 @@ namespace kusari::training::extensions {
 
 /// Adds a number of the trainer to the observation, once an epoch unless told otherwise, so that LogReport sees it.
 /// chainer.training.extensions.observe_value.
-KUSARI_API FunctionExtension observe_value(std::string observation_key, std::function<double(Trainer&)> target_func);
+KUSARI_API FunctionExtension observe_value(std::string observation_key, Callable<double(Trainer&)> target_func);
 
 /// The same with the learning rate of an optimizer: its hyperparameter "lr", or, for Adam and its relatives, the
 /// bias-corrected step size. Throws KeyError, when called, for an optimizer that has neither.

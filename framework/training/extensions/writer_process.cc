@@ -44,7 +44,7 @@ struct WriterProcess::Outcome {
   char text[4096 - sizeof(std::atomic<State>)] = {};  // of the failure
 };
 
-WriterProcess::WriterProcess(const std::function<void()>& task, const WriterProcess* before) {
+WriterProcess::WriterProcess(const Callable<void()>& task, const WriterProcess* before) {
   // Where processes cannot wait for each other, this one does.
   if (before != nullptr && before->process_ >= 0 && before->descriptor_ < 0) {
     siginfo_t ignored;

@@ -1,6 +1,6 @@
 #pragma once
 
-#include <functional>
+#include "kusari/framework/core/callable.h"
 
 namespace kusari::training::extensions::snapshot_writers {
 
@@ -9,7 +9,7 @@ namespace kusari::training::extensions::snapshot_writers {
 class WriterProcess {
  public:
   /// With `before`, the new process first waits until that one has ended. Throws WorkerError when none can be made.
-  explicit WriterProcess(const std::function<void()>& task, const WriterProcess* before = nullptr);
+  explicit WriterProcess(const Callable<void()>& task, const WriterProcess* before = nullptr);
   WriterProcess(const WriterProcess&) = delete;
   WriterProcess& operator=(const WriterProcess&) = delete;
   /// Waits.

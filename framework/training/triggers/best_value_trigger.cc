@@ -8,7 +8,7 @@
 
 namespace kusari::training::triggers {
 
-BestValueTrigger::BestValueTrigger(std::string key, std::function<bool(double, double)> compare, TriggerRef trigger)
+BestValueTrigger::BestValueTrigger(std::string key, Callable<bool(double, double)> compare, TriggerRef trigger)
     : key_{argument::not_empty("BestValueTrigger", "key", std::move(key), "name a reported value")},
       compare_{argument::callable("BestValueTrigger", "compare", std::move(compare))},
       interval_{std::move(trigger)} {}

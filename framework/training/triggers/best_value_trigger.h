@@ -1,9 +1,9 @@
 #pragma once
 
-#include <functional>
 #include <optional>
 #include <string>
 
+#include "kusari/framework/core/callable.h"
 #include "kusari/framework/core/export.h"
 #include "kusari/framework/core/summary.h"
 #include "kusari/framework/training/trigger.h"
@@ -16,7 +16,7 @@ namespace kusari::training::triggers {
 class KUSARI_API BestValueTrigger : public Trigger {
  public:
   /// compare(best, mean): whether the mean is better.
-  BestValueTrigger(std::string key, std::function<bool(double best, double mean)> compare,
+  BestValueTrigger(std::string key, Callable<bool(double best, double mean)> compare,
                    TriggerRef trigger = {1, "epoch"});
 
   bool operator()(Trainer& trainer) override;
@@ -26,7 +26,7 @@ class KUSARI_API BestValueTrigger : public Trigger {
 
  private:
   std::string key_;
-  std::function<bool(double, double)> compare_;
+  Callable<bool(double, double)> compare_;
   TriggerRef interval_;
   DictSummary summary_;
   std::optional<double> best_;

@@ -1,0 +1,7 @@
+#include "kusari/framework/core/shared.h"
+
+namespace kusari {
+
+detail::Keeper::~Keeper() = default;
+
+}  // namespace kusari

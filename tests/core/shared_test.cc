@@ -1,0 +1,87 @@
+#include "kusari/framework/core/shared.h"
+
+#include <memory>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include <doctest/doctest.h>
+
+namespace kusari {
+namespace {
+
+struct Interface {
+  virtual ~Interface() = default;
+  virtual int number() const = 0;
+};
+struct Counted final : Interface {
+  explicit Counted(int& living, int n) : living_{&living}, n_{n} { ++living; }
+  Counted(Counted&& other) noexcept : living_{other.living_}, n_{other.n_} { ++*living_; }
+  ~Counted() override { --*living_; }
+  int number() const override { return n_; }
+
+ private:
+  int* living_;
+  int n_;
+};
+
+TEST_CASE("shared: the object lives as long as one of its owners") {
+  int living = 0;
+  {
+    Shared<const Interface> first = Shared<const Interface>::of<Counted>(Counted(living, 7));
+    CHECK(living == 1);
+    const Shared<const Interface> second = first;
+    CHECK(first == second);
+    first = nullptr;
+    CHECK(!first);
+    CHECK(living == 1);
+    CHECK(second->number() == 7);
+    const Shared<const Interface> third = std::make_shared<Counted>(living, 8);
+    CHECK((*third).number() == 8);
+    CHECK(third != second);
+    CHECK(living == 2);
+  }
+  CHECK(living == 0);
+}
+
+TEST_CASE("shared: with owners of another kind, and without owners") {
+  int living = 0;
+  auto other = std::make_shared<Counted>(living, 1);
+  Shared<Interface> own = other;
+  other.reset();
+  CHECK(living == 1);
+  CHECK(own->number() == 1);
+  own = Shared<Interface>();
+  CHECK(living == 0);
+  CHECK(!Shared<Interface>(std::shared_ptr<Counted>()));
+  Counted here(living, 2);
+  {
+    const Shared<Interface> refers = Shared<Interface>::to(here);
+    const Shared<Interface> copy = refers;
+    CHECK(copy.get() == &here);
+  }
+  CHECK(living == 1);
+}
+
+TEST_CASE("shared: owners in several threads") {
+  int living = 0;
+  {
+    const Shared<Interface> one = Shared<Interface>::of<Counted>(Counted(living, 3));
+    std::vector<std::thread> threads;
+    for (int i = 0; i < 4; ++i) {
+      threads.emplace_back([one] {
+        for (int k = 0; k < 1000; ++k) {
+          const Shared<Interface> copy = one;
+          const Shared<Interface> another = copy;
+        }
+      });
+    }
+    for (std::thread& thread : threads) thread.join();
+    CHECK(living == 1);
+    CHECK(one->number() == 3);
+  }
+  CHECK(living == 0);
+}
+
+}  // namespace
+}  // namespace kusari
