@@ -143,14 +143,12 @@ template <class Kind, int kRows, int kVectors>
     finish_tile<Kind, kRows, kVectors>(strip, value, strip.z != nullptr ? strip.z + row * strip.y_step : nullptr);
     if constexpr (!__is_same(T, float)) {
       if (strip.rounding != nullptr) {
-        const i64 step = strip.rounding->y_step;
-        const Rounding rounding(*strip.rounding);
+        alignas(64) float values[kRows * kVectors * kLanes];
         for (int r = 0; r < kRows; ++r) {
-          for (int v = 0; v < kVectors; ++v) value[r][v] = rounding.quotient(value[r][v]);
+          for (int v = 0; v < kVectors; ++v) store(values + (r * kVectors + v) * kLanes, value[r][v]);
         }
-        return store_rounded<kRows, kVectors>(
-            rounding, strip.q + row * step, step,
-            strip.columns, [&](int r, int v) __attribute__((always_inline)) { return value[r][v]; });
+        const i64 step = strip.rounding->y_step;
+        return round_values<kVectors>(*strip.rounding, values, kRows, strip.q + row * step, step, strip.columns);
       }
     }
   }

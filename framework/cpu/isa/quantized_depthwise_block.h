@@ -74,11 +74,9 @@ template <int kCount>
     for (int i = 0; i < kCount; ++i) store_first(line.y + place + i * line.channels, value[i][0], c.left);
     return;
   }
-  const Rounding round(*rounding);
-  for (int i = 0; i < kCount; ++i) value[i][0] = round.quotient(value[i][0]);
-  store_rounded<kCount, 1>(
-      round, rounding->y + place, line.channels,
-      c.left, [&](int i, int) __attribute__((always_inline)) { return value[i][0]; });
+  alignas(64) float values[kCount * kLanes];
+  for (int i = 0; i < kCount; ++i) store(values + i * kLanes, value[i][0]);
+  round_values<1>(*rounding, values, kCount, rounding->y + place, line.channels, c.left);
 }
 
 /// kCount positions of a square kernel: each column of x is put together once for all positions that it belongs to.

@@ -190,5 +190,18 @@ template <int kRows, int kVectors, class Value>
   }
 }
 
+/// The same of rows of kVectors vectors in memory, and of what is divided by the scale: apart, as it is seldom called.
+template <int kVectors>
+[[gnu::noinline]] void round_values(const PackedRounding& given, const float* values, i64 rows, unsigned char* to,
+                                    i64 step, i64 columns) {
+  constexpr int kLanesOfAll = Simd<float>::kLanes;
+  const Rounding rounding(given);
+  for (i64 row = 0; row < rows; ++row, values += kVectors * kLanesOfAll) {
+    const Vector<float> first = rounding.quotient(load(values));
+    const Vector<float> last = rounding.quotient(load(values + (kVectors - 1) * kLanesOfAll));
+    store_parts<4 / kVectors>(rounding.pack(first, last, first, last), 1, to + row * step, step, columns);
+  }
+}
+
 }  // namespace
 }  // namespace kusari::cpu
