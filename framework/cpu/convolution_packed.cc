@@ -107,7 +107,8 @@ void run_packed_group(const ConvolutionProblem& p, const PackedConvolution& call
   constexpr int64_t kMostRows = 96;  // their part of x stays in the second-level cache
   const PackedConvolutionLoops& loops = packed_loops();
   PackedTasks(p, call, kMostRows).run([&](int64_t begin, int64_t end, int64_t first, int64_t last) {
-    const Scratch<const void*> addresses(round_up(end - begin, loops.rows) * call.kernel[0] * call.kernel[1]);
+    const int64_t whole = round_up(end - begin, loops.rows);
+    const Scratch<const void*> addresses(whole * call.kernel[0] * call.kernel[1] + loops.rows);
     loops.run(call, begin, end, first, last, addresses.get());
     finish_packed(p, call, begin, end, first, last);
   });

@@ -16,8 +16,13 @@ using kernels::AveragePooling;
 using kernels::Pooling;
 using kernels::PoolingDivisor;
 
-const PoolingLoop& loops_for(Dtype dtype) {
+const PoolingLoops& all_loops() {
   static const PoolingLoops& loops = *KUSARI_LOOPS(isa(), pooling_loops);
+  return loops;
+}
+
+const PoolingLoop& loops_for(Dtype dtype) {
+  const PoolingLoops& loops = all_loops();
   switch (dtype) {
     case Dtype::float16:
       return loops.f16;
@@ -219,20 +224,25 @@ class Result {
   Array written_;
 };
 
+auto max_alone_of(Dtype dtype) {
+  if (dtype == Dtype::uint8) return all_loops().max_of_uint8;
+  return dtype == Dtype::int8 ? all_loops().max_of_int8 : loops_for(dtype).max_alone;
+}
+
 int index_entry(const Array& index) { return index.dtype() == Dtype::uint8 ? 0 : 1; }
 
 void max_pooling_forward(Params<Pooling> pooling, In x, Out y, Out index) {
   const PoolingPlan plan(*pooling, x->shape(), y->shape(), false);
   const Array from = channels_last_of(x);
   const Result to(y);
-  const PoolingLoop& loops = loops_for(x->dtype());
   if (index) {
     const Result places(index);
-    const auto max = loops.max[index_entry(index)];
+    const auto max = loops_for(x->dtype()).max[index_entry(index)];
     plan.for_each_run([&](const PoolingRun& run) { max(run, from.raw_data(), to.data(), places.data()); });
     places.finish();
   } else {
-    plan.for_each_run([&](const PoolingRun& run) { loops.max_alone(run, from.raw_data(), to.data()); });
+    const auto max = max_alone_of(x->dtype());
+    plan.for_each_run([&](const PoolingRun& run) { max(run, from.raw_data(), to.data()); });
   }
   to.finish();
 }

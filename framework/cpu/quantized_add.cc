@@ -16,15 +16,18 @@ void quantized_add(Params<kernels::QuantizedAdd> options, In a, In a_scale, In a
                    In y_scale, In y_zero, Out y) {
   kernels::check_quantized_add(a, b, y);
   const QuantizedOperand left = operand(*a, *a_scale, *a_zero), right = operand(*b, *b_scale, *b_zero);
-  const PackedRounding rounding = rounding_to({*y, single_number(*y_scale), single_number(*y_zero),
-                                               static_cast<float>(options->low), static_cast<float>(options->high)});
+  QuantizedTarget target = {*y, single_number(*y_scale), single_number(*y_zero), static_cast<float>(options->low),
+                            static_cast<float>(options->high)};
+  ResultRange range = {options->relu ? ResultCut::below_zero : ResultCut::none, 0, 0};
+  cut_integers(range, target);
+  const PackedRounding rounding = rounding_to(target);
   parallel_for(y->size(), kThreadChunk, [&](int64_t begin, int64_t end) {
     QuantizedOperand l = left, r = right;
     PackedRounding to = rounding;
     l.q += begin;
     r.q += begin;
     to.y += begin;
-    quantization().add(l, r, options->relu, to, end - begin);
+    quantization().add(l, r, to, end - begin);
   });
 }
 

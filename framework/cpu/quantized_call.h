@@ -20,6 +20,9 @@ struct QuantizedTarget {
 /// To all channels of the target.
 PackedRounding rounding_to(const QuantizedTarget& target);
 
+/// Leaves a cut of results to the bounds of their integers: rounding keeps the order of numbers.
+void cut_integers(ResultRange& range, QuantizedTarget& target);
+
 /// The arrays of a call in the dtypes that are computed with; channels innermost but in W.
 struct QuantizedCall {
   const kernels::QuantizedConvolution& options;

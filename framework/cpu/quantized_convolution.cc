@@ -174,12 +174,11 @@ class QuantizedImages {
   Scratch<X> copy_;
 };
 
+/// is_cut: no function follows but that of call.range and of the target's bounds.
 void run_quantized_group(const ConvolutionProblem& p, const PackedConvolution& call, PackedConvolutionRun loop,
-                         const QuantizedCall& given, int64_t first_channel) {
+                         const QuantizedTarget& target, bool is_cut, int64_t first_channel) {
   const PackedConvolutionLoops& loops = packed_loops();
-  const QuantizedTarget& target = given.target;
-  const bool is_narrow = given.is_narrow();
-  const bool is_cut = p.has_function == 0 || call.range.cut != ResultCut::none;
+  const bool is_narrow = is_8_bits(target.y);
   constexpr int64_t kMostRows = 96;
   const int64_t cached = (int64_t{1} << 15) / p.out_channels / loops.rows * loops.rows;  // positions of float32 results
   const int64_t rows = is_narrow && is_cut ? kMostRows : std::clamp<int64_t>(cached, loops.rows, kMostRows);
@@ -189,7 +188,8 @@ void run_quantized_group(const ConvolutionProblem& p, const PackedConvolution& c
     rounding.y += first_channel;
   }
   PackedTasks(p, call, rows).run([&](int64_t begin, int64_t end, int64_t first, int64_t last) {
-    const Scratch<const void*> addresses(round_up(end - begin, loops.rows) * call.kernel[0] * call.kernel[1]);
+    const int64_t whole = round_up(end - begin, loops.rows);
+    const Scratch<const void*> addresses(whole * call.kernel[0] * call.kernel[1] + loops.rows);
     if (!is_narrow) {
       loop(call, begin, end, first, last, addresses.get());
       return finish_packed(p, call, begin, end, first, last);
@@ -216,9 +216,9 @@ template <class X>
 void run_quantized(const ConvolutionProblem& p, const QuantizedCall& given, PackedConvolutionRun loop) {
   const int64_t channels = p.groups > 1 ? p.in_channels : round_up(p.in_channels, kPerElement<X>);
   PackedConvolution call = packed_geometry(p, channels / kPerElement<X>);
-  // Integers that begin with their zero point are cut there anyway.
-  const bool is_cut_by_rounding = given.is_narrow() && given.target.low == given.target.zero;
-  if (call.range.cut == ResultCut::below_zero && is_cut_by_rounding) call.range.cut = ResultCut::none;
+  QuantizedTarget target = given.target;
+  const bool is_cut = p.has_function == 0 || call.range.cut != ResultCut::none;
+  if (given.is_narrow()) cut_integers(call.range, target);
   const QuantizedWeights<X> weights(p, call, given.W, given.W_zeros, given.options.geometry.weights_are_fixed);
   const QuantizedImages<X> images(p, call, given.x, given.x_zero);
   const Scratch<X> outside(call.depth * kPerElement<X>);
@@ -236,8 +236,8 @@ void run_quantized(const ConvolutionProblem& p, const QuantizedCall& given, Pack
     group.scale = given.scale.data<float>() + channel;
     group.bias = given.bias.is_defined() ? given.bias.data<float>() + channel : nullptr;
     group.z = given.z.is_defined() ? given.z.data<float>() + channel : nullptr;
-    group.y = given.is_narrow() ? nullptr : given.target.y.data<float>() + channel;
-    run_quantized_group(p, group, loop, given, channel);
+    group.y = given.is_narrow() ? nullptr : target.y.data<float>() + channel;
+    run_quantized_group(p, group, loop, target, is_cut, channel);
   }
 }
 
@@ -297,13 +297,29 @@ bool QuantizedCall::fits_int8() const {
 
 PackedRounding rounding_to(const QuantizedTarget& target) {
   const float inverse = 1 / target.scale;
+  const int flip = target.y.dtype() == Dtype::int8 ? 128 : 0;
+  const auto moved = [&](float x, int least, int most) {
+    return static_cast<int>(
+        std::clamp(x + static_cast<float>(flip), static_cast<float>(least), static_cast<float>(most)));
+  };
   return {target.y.data<unsigned char>(),
           target.y.ndim() > 1 ? target.y.shape()[1] : 1,
           target.scale,
           std::isnormal(inverse) ? inverse : std::numeric_limits<float>::quiet_NaN(),
-          target.zero,
-          target.low,
-          target.high};
+          static_cast<int16_t>(moved(target.zero, -(1 << 15), (1 << 15) - 1)),
+          static_cast<unsigned char>(moved(target.low, 0, 255)),
+          static_cast<unsigned char>(moved(target.high, 0, 255)),
+          static_cast<unsigned char>(flip)};
+}
+
+void cut_integers(ResultRange& range, QuantizedTarget& target) {
+  const float low = range.cut == ResultCut::clip ? range.low : 0;
+  const float high = range.cut == ResultCut::below_zero ? std::numeric_limits<float>::infinity() : range.high;
+  if (range.cut == ResultCut::none || !(low <= high)) return;
+  const kernels::Quantize rounded = {target.low, target.high};
+  target.low = rounded(target.scale < 0 ? high : low, target.scale, target.zero);
+  target.high = rounded(target.scale < 0 ? low : high, target.scale, target.zero);
+  range.cut = ResultCut::none;
 }
 
 float single_number(const Array& x) {

@@ -103,7 +103,9 @@ void convolve_quantized_depthwise(const ConvolutionProblem& p, const QuantizedCa
   whole.range = range_of(p);
   const bool has_function = p.has_function != 0 && whole.range.cut == ResultCut::none;
   const bool is_rounded = call.is_narrow() && !has_function;
-  const PackedRounding rounding = call.is_narrow() ? rounding_to(call.target) : PackedRounding{};
+  QuantizedTarget target = call.target;
+  if (call.is_narrow()) cut_integers(whole.range, target);
+  const PackedRounding rounding = call.is_narrow() ? rounding_to(target) : PackedRounding{};
   const auto compute = [&](int64_t i, std::vector<const unsigned char*>& x, float* numbers) {
     const int64_t image = i / out_height, top = is_flat ? i % out_height * p.stride[0] - p.pad[0] : 0;
     for (int64_t k = 0; k < whole.kernel_lines; ++k) {
@@ -122,8 +124,8 @@ void convolve_quantized_depthwise(const ConvolutionProblem& p, const QuantizedCa
     loops.line(line);
     if (has_function) apply_function(p, line.y, y_line);
     if (call.is_narrow() && has_function) {
-      quantization().quantize(numbers, here.scale, here.zero, here.low, here.high, call.target.y.dtype() == Dtype::int8,
-                              here.y, y_line);
+      quantization().quantize(numbers, target.scale, target.zero, target.low, target.high,
+                              target.y.dtype() == Dtype::int8, here.y, y_line);
     }
   };
   const int64_t count = p.batch * out_height, taps = p.kernel_size();

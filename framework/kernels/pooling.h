@@ -31,7 +31,7 @@ inline Dtype pooling_index_dtype(const Pooling& pooling) {
 }
 
 /// y = the largest element of each window, index (or undefined) = its place: the first of equal ones; NaN beats all.
-/// A window outside x gives -inf and 0.
+/// A window outside x gives -inf and 0. On the CPU also of uint8 and int8 without an index; the least integer outside.
 struct MaxPoolingForward {
   static constexpr const char* kName = "max_pooling_forward";
   using Signature = void(Params<Pooling> pooling, In x, Out y, Out index);

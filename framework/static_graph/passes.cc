@@ -16,6 +16,7 @@
 #include "kusari/framework/static_graph/passes/hoist_exchanges.h"
 #include "kusari/framework/static_graph/passes/lower_quantized.h"
 #include "kusari/framework/static_graph/passes/lower_quantized_additions.h"
+#include "kusari/framework/static_graph/passes/lower_quantized_poolings.h"
 
 namespace kusari::graphs {
 
@@ -39,6 +40,7 @@ PassLog run_passes(Program& program, const StaticGraphPasses& passes) {
   if (passes.lower_quantized) {
     lower_quantized(program, log);
     lower_quantized_additions(program, log);
+    lower_quantized_poolings(program, log);
   }
   if (passes.concat_in_place) concat_in_place(program, log);
   if (passes.fuse_pointwise) fuse_pointwise(program, log);

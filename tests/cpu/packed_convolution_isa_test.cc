@@ -67,7 +67,7 @@ std::vector<float> run_packed(const PackedConvolutionLoops& loops, PackedConvolu
   call.y = y.data();
   call.range = {ResultCut::clipped_relu, 0, 1.5f};
   const int64_t panels = (call.outs + loops.columns - 1) / loops.columns;
-  std::vector<const void*> addresses(static_cast<size_t>((positions_of(call) + loops.rows) * 9));
+  std::vector<const void*> addresses(static_cast<size_t>((positions_of(call) + 2 * loops.rows) * 9));
   run(call, 0, positions_of(call), 0, panels, addresses.data());
   return y;
 }
@@ -125,7 +125,7 @@ IntegerResults integer_results(const PackedConvolutionLoops& loops, PackedConvol
   const auto count = static_cast<size_t>(positions_of(call) * outs);
   constexpr float kScale = 0.0113f;
   results.rounded.resize(count);
-  const PackedRounding rounding = {results.rounded.data(), outs, kScale, 1 / kScale, 3, 0, 100};
+  const PackedRounding rounding = {results.rounded.data(), outs, kScale, 1 / kScale, 3, 0, 100, 0};
   call.rounding = &rounding;
   run_packed(loops, run, call);
   const std::vector<float> bias = packed_noise(outs, 3), z = packed_noise(positions_of(call) * outs, 4);
@@ -179,7 +179,7 @@ void check_rounding(const PackedConvolutionLoops& loops) {
   const std::vector<int16_t> outside(2);
   std::vector<float> y(kCount);
   std::vector<unsigned char> q(kCount), expected(kCount);
-  std::vector<const void*> addresses(static_cast<size_t>(kCount + loops.rows));
+  std::vector<const void*> addresses(static_cast<size_t>(kCount + 2 * loops.rows));
   call.x = x.data();
   call.w = w.data();
   call.zeros = outside.data();
@@ -191,7 +191,7 @@ void check_rounding(const PackedConvolutionLoops& loops) {
       const float scale = uniform(generator) * size;
       const float exact = scale * static_cast<float>(2 << (round % 3));
       for (const float y_scale : {exact, std::nextafter(exact, 0.0f), std::nextafter(exact, 1e30f), 3 * exact}) {
-        const PackedRounding rounding = {q.data(), 1, y_scale, 1 / y_scale, 128, 0, 255};
+        const PackedRounding rounding = {q.data(), 1, y_scale, 1 / y_scale, 128, 0, 255, 0};
         call.scale = &scale;
         call.rounding = &rounding;
         loops.run_pairs(call, 0, kCount, 0, 1, addresses.data());

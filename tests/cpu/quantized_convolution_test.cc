@@ -4,6 +4,8 @@
 #include <cmath>
 #include <cstdint>
 #include <cstring>
+#include <limits>
+#include <utility>
 #include <vector>
 
 #include <doctest/doctest.h>
@@ -47,6 +49,7 @@ struct Case {
   bool by_channel, has_bias, has_z, is_extreme;
   int function;              // none, ReLU, ReLU to 6, sigmoid
   bool is_symmetric = true;  // the weights' zero points are those that leave 8 bits
+  float y_scale = 0.05f;     // 1: rounding divides by nothing
 };
 
 kernels::UnaryFunctor functor_of(int function) {
@@ -66,8 +69,6 @@ double function_of(int function, double v) {
   if (function == 2) return std::min(std::max(v, 0.0), 6.0);
   return function == 3 ? 1 / (1 + std::exp(-v)) : v;
 }
-
-constexpr float kYScale = 0.05f;
 
 /// By plain loops over integers.
 std::vector<double> expected_results(const Case& c, const Array& x, const Array& W, float x_scale, int x_zero,
@@ -124,7 +125,7 @@ void check(const Case& c, uint64_t seed) {
   std::vector<float> scales;
   std::vector<int32_t> zeros;
   for (int64_t o = 0; o < (c.by_channel ? outs : 1); ++o) {
-    scales.push_back(0.01f + 0.001f * static_cast<float>(o % 7));
+    scales.push_back((0.01f + 0.001f * static_cast<float>(o % 7)) * (c.y_scale / 0.05f));
     const auto away = static_cast<int32_t>(c.is_symmetric ? 0 : o % 3);
     zeros.push_back(c.W == Dtype::uint8 ? 128 - away : away);
   }
@@ -147,7 +148,7 @@ void check(const Case& c, uint64_t seed) {
     launch<kernels::QuantizedConvolutionForward>(Device(), options, testing::in_order(x, order),
                                                  full({}, x_scale, Dtype::float32), full({}, x_zero, Dtype::int32), W,
                                                  w_scale, w_zero, z, bias,
-                                                 is_narrow ? full({}, kYScale, Dtype::float32) : Array(),
+                                                 is_narrow ? full({}, c.y_scale, Dtype::float32) : Array(),
                                                  is_narrow ? full({}, y_zero, Dtype::int32) : Array(), y);
     return y.astype(Dtype::float64).to_vector<double>();
   };
@@ -168,9 +169,9 @@ void check(const Case& c, uint64_t seed) {
       continue;
     }
     const double q =
-        std::clamp(std::nearbyint(expected[i] / static_cast<double>(kYScale)) + y_zero, options.low, options.high);
+        std::clamp(std::nearbyint(expected[i] / static_cast<double>(c.y_scale)) + y_zero, options.low, options.high);
     // Where the value lies between two steps, rounding decides.
-    const double fraction = expected[i] / static_cast<double>(kYScale),
+    const double fraction = expected[i] / static_cast<double>(c.y_scale),
                  away = std::abs(fraction - std::floor(fraction) - 0.5);
     if (!(std::abs(found[i] - q) <= (away < 1e-3 ? 1 : 0))) ++wrong;
   }
@@ -199,7 +200,8 @@ TEST_CASE("convolutions of 8 bits are exact sums of integers") {
                     choose(0, 1) == 0,
                     choose(0, 4) == 0,
                     static_cast<int>(choose(0, 3)),
-                    seed % 2 == 0};
+                    seed % 2 == 0,
+                    seed % 4 < 2 ? 1.0f : 0.05f};
     check(c, seed);
   }
 }
@@ -219,10 +221,10 @@ TEST_CASE("depthwise convolutions of 8 bits are exact sums of integers") {
           p.W = {channels, 1, lines, kernel};
           p.y = {2, channels, out(13, lines), out(23, kernel)};
           const auto dtype = [&] { return choose(0, 1) == 0 ? Dtype::uint8 : Dtype::int8; };
-          check(
-              {p, dtype(), dtype(), choose(0, 1) == 0 ? Dtype::float32 : dtype(), choose(0, 1) == 0, choose(0, 1) == 0,
-               choose(0, 1) == 0, choose(0, 4) == 0, static_cast<int>(choose(0, 3)), choose(0, 3) != 0},
-              seed);
+          check({p, dtype(), dtype(), choose(0, 1) == 0 ? Dtype::float32 : dtype(), choose(0, 1) == 0,
+                 choose(0, 1) == 0, choose(0, 1) == 0, choose(0, 4) == 0, static_cast<int>(choose(0, 3)),
+                 choose(0, 3) != 0, choose(0, 1) == 0 ? 1.0f : 0.05f},
+                seed);
         }
       }
     }
@@ -240,7 +242,40 @@ TEST_CASE("convolutions of 8 bits over several blocks") {
   for (const Problem& p : testing::long_problems()) {
     if (!can_be_narrow(p)) continue;
     check({p, Dtype::uint8, Dtype::int8, Dtype::uint8, true, true, false, false, 2}, 11);
+    check({p, Dtype::uint8, Dtype::int8, Dtype::int8, true, true, false, false, 1, true, 1.0f}, 11);
     check({p, Dtype::int8, Dtype::int8, Dtype::float32, true, false, true, false, 3}, 12);
+  }
+}
+
+TEST_CASE("convolutions of 8 bits cut what does not fit, also far beyond") {
+  const int64_t channels = 24;  // a panel of weights and a part of one
+  const Problem p = {{{1, 1}, {0, 0}, {1, 1}}, {1, 4, 5, 5}, {channels, 4, 1, 1}, {1, channels, 5, 5}};
+  const Array x = integers(p.x, Dtype::uint8, 1, true), W = integers(p.W, Dtype::int8, 2, true);
+  const float infinity = std::numeric_limits<float>::infinity(), nan = std::numeric_limits<float>::quiet_NaN();
+  // What each channel gets, and the integer that it becomes between -100 and 90.
+  const std::vector<std::pair<float, int>> cases = {
+      {0, 7},         {2.5f, 9},      {3.5f, 11},        {-2.5f, 5},  {82.5f, 89},    {83, 90},
+      {84, 90},       {-107, -100},   {-108, -100},      {300, 90},   {-300, -100},   {40000, 90},
+      {-40000, -100}, {3e9f, 90},     {-3e9f, -100},     {1e20f, 90}, {-1e20f, -100}, {3e38f, 90},
+      {-3e38f, -100}, {infinity, 90}, {-infinity, -100}, {nan, -100}, {0.4999f, 7},   {-0.4999f, 7}};
+  REQUIRE(cases.size() == static_cast<size_t>(channels));
+  for (const float y_scale : {1.0f, 0.5f}) {
+    CAPTURE(y_scale);
+    std::vector<float> biases;
+    for (const auto& [value, q] : cases) biases.push_back(value * y_scale);
+    kernels::QuantizedConvolution options;
+    options.geometry = p.parameters();
+    options.low = -100;
+    options.high = 90;
+    const Array y = empty_channels_last(p.y, Dtype::int8), bias = array(biases, {channels});
+    launch<kernels::QuantizedConvolutionForward>(
+        Device(), options, x, full({}, 0, Dtype::float32), full({}, 0, Dtype::int32), W, full({}, 0.1, Dtype::float32),
+        full({}, 0, Dtype::int32), Array(), bias, full({}, y_scale, Dtype::float32), full({}, 7, Dtype::int32), y);
+    const auto found = y.to_vector<int64_t>();
+    for (size_t i = 0; i < found.size(); ++i) {
+      CAPTURE(cases[i / 25].first);
+      CHECK(found[i] == cases[i / 25].second);
+    }
   }
 }
 

@@ -25,7 +25,8 @@ struct Strip {
   i64 skip, depth;               // elements [skip, skip + depth) at each
   const typename Kind::Element* w;
   const typename Kind::Element* next;  // what will be read after w, or null
-  i64 rows, y_step;
+  i64 rows, tile;                      // of a tile: rows_of_tiles()
+  i64 y_step;
   float* y;
   bool is_first, is_last;  // of the terms
   const int* start;        // or null: what sums of integers begin with
@@ -35,6 +36,7 @@ struct Strip {
   ResultRange range;
   const PackedRounding* rounding;  // or null
   unsigned char* q;                // where the rounded results go
+  i64 columns;                     // of them
 };
 
 /// The rows of all tiles but the last one, which has as many or less: all are long enough to hide how long a sum takes.
@@ -58,6 +60,29 @@ template <class Kind, int kRows, int kVectors>
     }
   }
   cut_results<kRows, kVectors>(strip.range, value);
+}
+
+/// Whether sums are not only scaled and moved before they are rounded.
+template <class Kind>
+[[gnu::always_inline]] inline bool needs_values(const Strip<Kind>& strip) {
+  return strip.z != nullptr || strip.range.cut != ResultCut::none || strip.rounding->scale != 1;
+}
+
+/// Sums of integers become integers of 8 bits: a few vectors at a time, so that the others' registers are not needed.
+template <class Kind, int kRows, int kVectors>
+[[gnu::always_inline]] inline void round_tile(const Strip<Kind>& strip, i64 row,
+                                              const Vector<int> (&sum)[kRows][kVectors]) {
+  Vector<float> scale[kVectors], bias[kVectors];
+  for (int v = 0; v < kVectors; ++v) {
+    scale[v] = load(strip.scale + v * kLanes);
+    bias[v] = strip.bias != nullptr ? load(strip.bias + v * kLanes) : Vector<float>{};
+  }
+  const i64 step = strip.rounding->y_step;
+  store_rounded<kRows, kVectors>(
+      Rounding(*strip.rounding), strip.q + row * step, step,
+      strip.columns, [&](int r, int v) __attribute__((always_inline)) {
+        return __builtin_convertvector(sum[r][v], Vector<float>) * scale[v] + bias[v];
+      });
 }
 
 template <class Kind, int kRows, int kVectors>
@@ -101,6 +126,9 @@ template <class Kind, int kRows, int kVectors>
       }
     }
   }
+  if constexpr (!__is_same(T, float)) {
+    if (strip.is_last && strip.rounding != nullptr && !needs_values(strip)) return round_tile(strip, row, sum);
+  }
   Vector<float> value[kRows][kVectors];
   for (int r = 0; r < kRows; ++r) {
     for (int v = 0; v < kVectors; ++v) value[r][v] = reinterpret_cast<Vector<float>>(sum[r][v]);
@@ -115,13 +143,12 @@ template <class Kind, int kRows, int kVectors>
     finish_tile<Kind, kRows, kVectors>(strip, value, strip.z != nullptr ? strip.z + row * strip.y_step : nullptr);
     if constexpr (!__is_same(T, float)) {
       if (strip.rounding != nullptr) {
-        const Rounding rounding(*strip.rounding);
+        alignas(64) float values[kRows * kVectors * kLanes];
         for (int r = 0; r < kRows; ++r) {
-          for (int v = 0; v < kVectors; ++v) {
-            rounding.store(value[r][v], strip.q + (row + r) * strip.rounding->y_step + v * kLanes);
-          }
+          for (int v = 0; v < kVectors; ++v) store(values + (r * kVectors + v) * kLanes, value[r][v]);
         }
-        return;
+        const i64 step = strip.rounding->y_step;
+        return round_values<kVectors>(*strip.rounding, values, kRows, strip.q + row * step, step, strip.columns);
       }
     }
   }
@@ -130,11 +157,12 @@ template <class Kind, int kRows, int kVectors>
   }
 }
 
-/// The tiles of kRows rows, of all which rows_of_tiles() gives: all but the last one, or the last one alone.
+/// The tiles of kRows rows from the one with this number on: all but the last one, or the last one alone.
 template <class Kind, int kRows, int kVectors>
-void multiply_tiles(const Strip<Kind>& strip, i64 first) {
-  const void* const* addresses = strip.addresses + first / rows_of_tiles(strip.rows) * kTileRows * strip.all_taps;
-  for (i64 row = first; row + kRows <= strip.rows; row += kRows, addresses += kTileRows * strip.all_taps) {
+void multiply_tiles(const Strip<Kind>& strip, i64 number) {
+  const void* const* addresses = strip.addresses + number * kTileRows * strip.all_taps;
+  for (i64 row = number * strip.tile; row + kRows <= strip.rows;
+       row += kRows, addresses += kTileRows * strip.all_taps) {
     multiply_tile<Kind, kRows, kVectors>(strip, row, addresses);
   }
 }
@@ -144,16 +172,16 @@ template <class Kind, int kVectors, int kCount, int... kRows>
 struct TileFunctions : TileFunctions<Kind, kVectors, kCount - 1, kCount, kRows...> {};
 template <class Kind, int kVectors, int... kRows>
 struct TileFunctions<Kind, kVectors, 0, kRows...> {
-  using Function = void (*)(const Strip<Kind>& strip, i64 first);
+  using Function = void (*)(const Strip<Kind>& strip, i64 number);
   static constexpr Function kOfRows[] = {&multiply_tiles<Kind, kRows, kVectors>...};
 };
 
 template <class Kind, int kVectors>
 void multiply_strip(const Strip<Kind>& strip) {
   using Functions = TileFunctions<Kind, kVectors, kTileRows>;
-  const i64 tile = rows_of_tiles(strip.rows), rest = strip.rows % tile;
-  Functions::kOfRows[tile - 1](strip, 0);
-  if (rest > 0) Functions::kOfRows[rest - 1](strip, strip.rows - rest);
+  const i64 whole = strip.rows / strip.tile, rest = strip.rows - whole * strip.tile;
+  Functions::kOfRows[strip.tile - 1](strip, 0);
+  if (rest > 0) Functions::kOfRows[rest - 1](strip, whole);
 }
 
 template <class T>
@@ -163,40 +191,34 @@ void copy_rows(const T* from, i64 from_step, i64 rows, i64 columns, T* to, i64 t
   }
 }
 
-/// Where fewer columns are left than the vectors hold: tile by tile through memory that has all of them.
+/// Where fewer columns are left than the vectors hold: tile by tile through memory that has all of them, but for
+/// integers of 8 bits.
 template <class Kind, int kVectors>
 void multiply_ragged_strip(const Strip<Kind>& strip, i64 columns) {
   constexpr i64 kRow = kVectors * kLanes;
   alignas(64) float y[kTileRows * kRow] = {}, z[kTileRows * kRow] = {}, bias[kRow] = {}, scale[kRow] = {};
-  alignas(64) unsigned char q[kTileRows * kRow];
   alignas(64) int start[kRow] = {};
   if (strip.start != nullptr) copy_rows(strip.start, 0, 1, columns, start, 0);
   if (strip.scale != nullptr) copy_rows(strip.scale, 0, 1, columns, scale, 0);
   if (strip.bias != nullptr) copy_rows(strip.bias, 0, 1, columns, bias, 0);
-  PackedRounding rounding = {};
-  if (strip.rounding != nullptr) rounding = *strip.rounding;
-  rounding.y_step = kRow;
   Strip<Kind> part = strip;
   part.scale = scale;
-  part.y = y;
-  part.q = q;
-  part.y_step = kRow;
   part.start = strip.start != nullptr ? start : nullptr;
   part.bias = strip.bias != nullptr ? bias : nullptr;
+  const bool is_rounded = strip.is_last && strip.rounding != nullptr;
+  if (is_rounded && strip.is_first && strip.z == nullptr) return multiply_strip<Kind, kVectors>(part);
+  part.y = y;
+  part.y_step = kRow;
   part.z = strip.z != nullptr ? z : nullptr;
-  part.rounding = strip.rounding != nullptr ? &rounding : nullptr;
-  const i64 tile = rows_of_tiles(strip.rows);
+  const i64 tile = strip.tile;
   for (i64 row = 0; row < strip.rows; row += tile, part.addresses += kTileRows * strip.all_taps, part.next = nullptr) {
     part.rows = strip.rows - row < tile ? strip.rows - row : tile;
     float* const result = strip.y + row * strip.y_step;
     if (!strip.is_first) copy_rows(result, strip.y_step, part.rows, columns, y, kRow);
     if (strip.z != nullptr) copy_rows(strip.z + row * strip.y_step, strip.y_step, part.rows, columns, z, kRow);
+    if (is_rounded) part.q = strip.q + row * strip.rounding->y_step;
     multiply_strip<Kind, kVectors>(part);
-    if (strip.is_last && strip.rounding != nullptr) {
-      copy_rows(q, kRow, part.rows, columns, strip.q + row * strip.rounding->y_step, strip.rounding->y_step);
-    } else {
-      copy_rows(y, kRow, part.rows, columns, result, strip.y_step);
-    }
+    if (!is_rounded) copy_rows(y, kRow, part.rows, columns, result, strip.y_step);
   }
 }
 
@@ -206,48 +228,66 @@ void multiply_columns(const Strip<Kind>& strip, i64 columns) {
                               : multiply_ragged_strip<Kind, kVectors>(strip, columns);
 }
 
-/// Where the rows [begin, end) of the product lie in x, tile by tile.
+/// Where the rows [begin, end) of the product lie in x, tile by tile. Rows of a tile that are neighbours in a line of y
+/// are written together, as many as a tile may have: what is too much is overwritten by what follows.
 template <class T>
 void find_addresses(const PackedConvolution& call, i64 begin, i64 end, const void** addresses) {
+  using Address = km::u64;
+  struct Neighbours {
+    i64 row, top, left;  // the first of them; where its patch begins
+    Address corner;
+  };
   const i64 taps = call.kernel[0] * call.kernel[1], image_size = call.out_height * call.out_width;
   const i64 tile = rows_of_tiles(end - begin);
-  const T* const all = static_cast<const T*>(call.x);
+  const auto bytes = [](i64 elements) { return static_cast<Address>(elements) * sizeof(T); };
+  const auto all = reinterpret_cast<Address>(call.x), outside = reinterpret_cast<Address>(call.zeros);
+  Address apart[kTileRows];
+  i64 along[kTileRows];
+  for (int r = 0; r < kTileRows; ++r) {
+    along[r] = r * call.stride[1];
+    apart[r] = bytes(along[r] * call.x_step);
+  }
   const bool is_plain = taps == 1 && call.stride[0] == 1 && call.stride[1] == 1 && call.pad[0] == 0 && call.pad[1] == 0;
   if (is_plain && call.x_line == call.out_width * call.x_step && call.x_image == call.out_height * call.x_line) {
     for (i64 first = begin; first < end; first += tile, addresses += kTileRows) {
-      for (i64 r = 0; r < tile && first + r < end; ++r) addresses[r] = all + (first + r) * call.x_step;
+      const Address from = all + bytes(first * call.x_step);
+      for (int r = 0; r < kTileRows; ++r) addresses[r] = reinterpret_cast<const void*>(from + apart[r]);
     }
     return;
   }
   i64 image = begin / image_size, line = begin % image_size / call.out_width, column = begin % call.out_width;
-  const i64 reach[] = {(call.kernel[0] - 1) * call.dilate[0], (call.kernel[1] - 1) * call.dilate[1]};
   const i64 down = call.dilate[0] * call.x_line, across = call.dilate[1] * call.x_step;
-  const T* const outside = static_cast<const T*>(call.zeros);
-  for (i64 first = begin; first < end; first += tile, addresses += taps * kTileRows) {
-    for (i64 r = 0; r < tile && first + r < end; ++r) {
+  for (i64 first = begin; first < end; first += tile) {
+    Neighbours neighbours[kTileRows];
+    int count = 0;
+    const i64 rows = end - first < tile ? end - first : tile;
+    for (i64 row = 0; row < rows;) {
       const i64 top = line * call.stride[0] - call.pad[0], left = column * call.stride[1] - call.pad[1];
-      const i64 corner = image * call.x_image + top * call.x_line + left * call.x_step;
-      const void** to = addresses + r;
-      if (top >= 0 && top + reach[0] < call.height && left >= 0 && left + reach[1] < call.width) {
-        for (i64 i = 0; i < call.kernel[0]; ++i) {
-          const T* from = all + (corner + i * down);
-          for (i64 j = 0; j < call.kernel[1]; ++j, to += kTileRows, from += across) *to = from;
-        }
-      } else {
-        for (i64 i = 0; i < call.kernel[0]; ++i) {
-          const i64 y = top + i * call.dilate[0];
-          const bool is_line = y >= 0 && y < call.height;
-          for (i64 j = 0; j < call.kernel[1]; ++j, to += kTileRows) {
-            const i64 at = left + j * call.dilate[1];
-            *to = is_line && at >= 0 && at < call.width ? all + (corner + i * down + j * across) : outside;
-          }
-        }
-      }
-      if (++column < call.out_width) continue;
+      const Address corner = all + bytes(image * call.x_image + top * call.x_line + left * call.x_step);
+      neighbours[count++] = {row, top, left, corner};
+      const i64 in_line = call.out_width - column, n = rows - row < in_line ? rows - row : in_line;
+      row += n;
+      column += n;
+      if (column < call.out_width) continue;
       column = 0;
       if (++line < call.out_height) continue;
       line = 0;
       ++image;
+    }
+    for (i64 i = 0; i < call.kernel[0]; ++i) {
+      for (i64 j = 0; j < call.kernel[1]; ++j, addresses += kTileRows) {
+        for (int k = 0; k < count; ++k) {
+          const i64 y = neighbours[k].top + i * call.dilate[0], x = neighbours[k].left + j * call.dilate[1];
+          const Address from = neighbours[k].corner + bytes(i * down + j * across);
+          const auto width = static_cast<km::u64>(y >= 0 && y < call.height ? call.width : 0);
+          const void** const to = addresses + neighbours[k].row;
+#pragma omp simd
+          for (int r = 0; r < kTileRows; ++r) {
+            const bool is_inside = static_cast<km::u64>(x + along[r]) < width;
+            to[r] = reinterpret_cast<const void*>(is_inside ? from + apart[r] : outside);
+          }
+        }
+      }
     }
   }
 }
@@ -267,6 +307,7 @@ void run(const PackedConvolution& call, i64 begin, i64 end, i64 first, i64 last,
   Strip<Kind> strip;
   strip.all_taps = taps;
   strip.rows = end - begin;
+  strip.tile = rows_of_tiles(strip.rows);
   strip.y_step = call.y_step;
   strip.range = call.range;
   strip.rounding = call.rounding;
@@ -291,6 +332,7 @@ void run(const PackedConvolution& call, i64 begin, i64 end, i64 first, i64 last,
         strip.y = call.y + place - call.y_first * call.y_step;
         strip.z = call.z != nullptr ? call.z + place : nullptr;
         strip.q = call.rounding != nullptr ? call.rounding->y + begin * call.rounding->y_step + column : nullptr;
+        strip.columns = columns;
         columns <= kLanes ? multiply_columns<Kind, 1>(strip, columns)
                           : multiply_columns<Kind, kTileVectors>(strip, columns);
       }

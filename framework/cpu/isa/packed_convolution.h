@@ -18,8 +18,9 @@ struct ResultRange {
 struct PackedRounding {
   unsigned char* y;  // uint8 or int8, of the group's first channel
   km::i64 y_step;
-  float scale, inverse;  // and its reciprocal, NaN where that is not a normal number
-  float zero, low, high;
+  float scale, inverse;           // and its reciprocal, NaN where that is not a normal number
+  short zero;                     // of uint8 numbers,
+  unsigned char low, high, flip;  // from which y's differ by these bits
 };
 
 /// One group of a convolution over two axes. Elements of x and w are float32 numbers, pairs of int16 numbers or four
@@ -45,7 +46,7 @@ struct PackedConvolution {
 };
 
 /// Positions [begin, end) of all images, columns of the panels [first, last). `addresses`: room for the kernel's
-/// positions times (end - begin) rounded up to whole tiles.
+/// positions times (end - begin) rounded up to whole tiles, and for one tile more.
 using PackedConvolutionRun = void (*)(const PackedConvolution& call, km::i64 begin, km::i64 end, km::i64 first,
                                       km::i64 last, const void** addresses);
 

@@ -10,6 +10,7 @@ namespace kusari::cpu {
 namespace {
 
 using u8 = unsigned char;
+using i8 = signed char;
 using i32 = km::i32;
 
 #if defined(__AVX512F__)
@@ -237,6 +238,28 @@ struct MaxAlone {
   }
 };
 
+template <class T>
+struct MaxOfIntegers {
+  const i64* offset;
+  i64 count;
+  const T* x;
+  T* y;
+
+  template <int kLanes, int kVectors>
+  [[gnu::always_inline]] void run(i64 source, i64 target) const {
+    Vector<T, kLanes> best[kVectors];
+    for (int v = 0; v < kVectors; ++v) best[v] = load<kLanes>(x + source + offset[0] + v * kLanes);
+    for (i64 i = 1; i < count; ++i) {
+      const T* const from = x + source + offset[i];
+      for (int v = 0; v < kVectors; ++v) {
+        const Vector<T, kLanes> value = load<kLanes>(from + v * kLanes);
+        best[v] = value > best[v] ? value : best[v];
+      }
+    }
+    for (int v = 0; v < kVectors; ++v) store<kLanes>(y + target + v * kLanes, best[v]);
+  }
+};
+
 template <class S, class Index>
 struct Pick {
   const i64* offset;
@@ -381,6 +404,12 @@ void max_alone(const PoolingRun& run, const void* x, void* y) {
   run_pixels<S>(run, MaxAlone<S>{run.offset, run.count, static_cast<const S*>(x), static_cast<S*>(y)});
 }
 
+template <class T, T kLowest>
+void max_of_integers(const PoolingRun& run, const void* x, void* y) {
+  if (run.count == 0) return fill(run, kLowest, static_cast<T*>(y));
+  run_pixels<T>(run, MaxOfIntegers<T>{run.offset, run.count, static_cast<const T*>(x), static_cast<T*>(y)});
+}
+
 template <class S, class Index>
 void pick(const PoolingRun& run, const void* x, const void* index, void* y) {
   run_pixels<S>(run, Pick<S, Index>{run.offset, run.place, run.count, static_cast<const S*>(x),
@@ -407,7 +436,8 @@ constexpr PoolingLoop loop_of() {
           {&grad<S, u8>, &grad<S, i32>},
           &sum<S>};
 }
-constexpr PoolingLoops kTable = {loop_of<Half>(), loop_of<Brain>(), loop_of<float>(), loop_of<double>()};
+constexpr PoolingLoops kTable = {loop_of<Half>(),   loop_of<Brain>(),        loop_of<float>(),
+                                 loop_of<double>(), &max_of_integers<u8, 0>, &max_of_integers<i8, -128>};
 
 }  // namespace
 

@@ -38,6 +38,9 @@ struct PoolingLoops {
   PoolingLoop bf16;
   PoolingLoop f32;
   PoolingLoop f64;
+  /// PoolingLoop::max_alone of uint8 and int8; the least integer where there is no element.
+  void (*max_of_uint8)(const PoolingRun& run, const void* x, void* y);
+  void (*max_of_int8)(const PoolingRun& run, const void* x, void* y);
 };
 
 KUSARI_DECLARE_LOOPS(PoolingLoops, pooling_loops)

@@ -1,7 +1,6 @@
 #include "kusari/framework/cpu/isa/quantization.h"
 
 #include "kusari/framework/cpu/isa/bytes.h"
-#include "kusari/framework/cpu/isa/result_cut.h"
 #include "kusari/framework/cpu/isa/rounding.h"
 #include "kusari/framework/kernels/activation.h"
 
@@ -54,33 +53,46 @@ void fill_up(const void* x, bool is_signed, i64 n, i64 channels, i64 padded, uns
   }
 }
 
-[[gnu::always_inline]] inline Vector<float> dequantize(const QuantizedOperand& x, i64 at, i64 count) {
-  const Vector<int> q = load_bytes(x.q + at, count) ^ (x.flip - Vector<int>{});
-  const Vector<float> zero = x.zero - Vector<float>{}, scale = x.scale - Vector<float>{};
-  return (__builtin_convertvector(q, Vector<float>) - zero) * scale;
-}
+/// kLanes numbers of 8 bits.
+class Operand {
+ public:
+  [[gnu::always_inline]] explicit Operand(const QuantizedOperand& x)
+      : q_{x.q}, flip_{x.flip - Vector<int>{}}, zero_{x.zero - Vector<float>{}}, scale_{x.scale - Vector<float>{}} {}
+  [[gnu::always_inline]] Vector<float> at(i64 i, i64 count) const {
+    return (__builtin_convertvector(load_bytes(q_ + i, count) ^ flip_, Vector<float>) - zero_) * scale_;
+  }
 
-void add(const QuantizedOperand& a, const QuantizedOperand& b, bool relu, const PackedRounding& rounding, i64 n) {
-  constexpr int kTogether = 4;
-  const Rounding round(rounding);
-  const ResultRange range = {relu ? ResultCut::below_zero : ResultCut::none, 0, 0};
+ private:
+  const unsigned char* q_;
+  Vector<int> flip_;
+  Vector<float> zero_, scale_;
+};
+
+template <bool kIsUnit>
+void add_as(const QuantizedOperand& a, const QuantizedOperand& b, const PackedRounding& given, i64 n) {
+  const Operand left(a), right(b);
+  const Rounding rounding(given);
+  const auto sum = [&](i64 i, i64 count) __attribute__((always_inline)) {
+    const Vector<float> x = left.at(i, count) + right.at(i, count);
+    return kIsUnit ? x : rounding.quotient(x);
+  };
+  constexpr i64 kTogether = 4 * kLanes;
+  unsigned char* const y = given.y;
   i64 i = 0;
-  for (; i + kTogether * kLanes <= n; i += kTogether * kLanes) {
-    Vector<float> sum[kTogether][1];
-    for (int k = 0; k < kTogether; ++k) {
-      sum[k][0] = dequantize(a, i + k * kLanes, kLanes) + dequantize(b, i + k * kLanes, kLanes);
-    }
-    cut_results<kTogether, 1>(range, sum);
-    for (int k = 0; k < kTogether; ++k) round.store(sum[k][0], rounding.y + i + k * kLanes);
+  for (; i + kTogether <= n; i += kTogether) {
+    const auto bytes = rounding.pack(sum(i, kLanes), sum(i + kLanes, kLanes), sum(i + 2 * kLanes, kLanes),
+                                     sum(i + 3 * kLanes, kLanes));
+    __builtin_memcpy(y + i, &bytes, sizeof(bytes));
   }
   for (; i < n; i += kLanes) {
     const i64 count = n - i < kLanes ? n - i : kLanes;
-    Vector<float> sum[1][1] = {{dequantize(a, i, count) + dequantize(b, i, count)}};
-    cut_results<1, 1>(range, sum);
-    unsigned char some[kLanes];
-    round.store(sum[0][0], some);
-    for (i64 k = 0; k < count; ++k) rounding.y[i + k] = some[k];
+    const Vector<float> x = sum(i, count);
+    store_parts<4>(rounding.pack(x, x, x, x), 1, y + i, 0, count);
   }
+}
+
+void add(const QuantizedOperand& a, const QuantizedOperand& b, const PackedRounding& rounding, i64 n) {
+  rounding.scale == 1 ? add_as<true>(a, b, rounding, n) : add_as<false>(a, b, rounding, n);
 }
 
 template <class Q>

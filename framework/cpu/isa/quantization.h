@@ -19,9 +19,8 @@ struct QuantizationLoops {
   void (*widen)(const void* x, bool is_signed, int zero, km::i64 n, km::i64 channels, km::i64 padded, short* to);
   /// The same without widening, for no zero point: of int8 numbers 128 more, as uint8; any numbers fill up.
   void (*fill_up)(const void* x, bool is_signed, km::i64 n, km::i64 channels, km::i64 padded, unsigned char* to);
-  /// y = the sum of two arrays of 8 bits, cut at 0 if `relu`, rounded: see kernels::QuantizedAddForward.
-  void (*add)(const QuantizedOperand& a, const QuantizedOperand& b, bool relu, const PackedRounding& rounding,
-              km::i64 n);
+  /// y = the sum of two arrays of 8 bits, rounded: see kernels::QuantizedAddForward.
+  void (*add)(const QuantizedOperand& a, const QuantizedOperand& b, const PackedRounding& rounding, km::i64 n);
   /// The bits of kernels::Quantize, as uint8 or int8.
   void (*quantize)(const float* x, float scale, float zero, float low, float high, bool is_signed, void* q, km::i64 n);
 };

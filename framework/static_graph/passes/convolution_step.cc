@@ -61,8 +61,7 @@ std::optional<ConvolutionStep> ConvolutionStep::of(const Step& step) {
   return std::nullopt;
 }
 
-std::optional<ConvolutionStep> ConvolutionStep::of_product(const Step& step) {
-  constexpr int64_t kFewestRows = 4;  // with fewer, reading W bounds the time
+std::optional<ConvolutionStep> ConvolutionStep::of_product(const Step& step, int64_t fewest_rows) {
   if (step.is_code() || step.id.index != kernel_id<kernels::Matmul>().index) return std::nullopt;
   const auto view = [&](size_t operand) { return step.operands[operand].views[0]; };
   const View x = view(0), bias = view(2), y = view(4);
@@ -77,7 +76,7 @@ std::optional<ConvolutionStep> ConvolutionStep::of_product(const Step& step) {
   if (W.shape.ndim() != 2 || x.shape.ndim() != y.shape.ndim()) return std::nullopt;
   if (bias.is_defined() && (bias.dtype != Dtype::float32 || bias.strides[0] != 1)) return std::nullopt;
   const int64_t rows = numel(x.shape) / x.shape[x.shape.ndim() - 1];
-  if (rows < kFewestRows || rows != numel(y.shape) / y.shape[y.shape.ndim() - 1]) return std::nullopt;
+  if (rows < fewest_rows || rows != numel(y.shape) / y.shape[y.shape.ndim() - 1]) return std::nullopt;
   ConvolutionStep result;
   result.x = x;
   result.W = W;

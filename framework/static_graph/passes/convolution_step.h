@@ -20,8 +20,10 @@ struct ConvolutionStep {
 
   /// Nothing if the step is another kernel.
   static std::optional<ConvolutionStep> of(const Step& step);
-  /// The same of a product that is worth it.
-  static std::optional<ConvolutionStep> of_product(const Step& step);
+  /// With fewer rows than that, reading float32 weights bounds the time of a product.
+  static constexpr int64_t kFewestRows = 4;
+  /// The same of a product of at least so many rows.
+  static std::optional<ConvolutionStep> of_product(const Step& step, int64_t fewest_rows = kFewestRows);
   /// Whether y is the convolution plus bias alone, in whatever order a sum with the bias is taken.
   bool is_plain() const noexcept { return !ends() && !z.is_defined() && !geometry.bias_comes_after; }
   /// Whether a function of the sum comes already.

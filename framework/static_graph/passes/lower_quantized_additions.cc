@@ -1,5 +1,6 @@
 #include "kusari/framework/static_graph/passes/lower_quantized_additions.h"
 
+#include <algorithm>
 #include <cstddef>
 #include <optional>
 #include <string>
@@ -13,6 +14,7 @@
 #include "kusari/framework/static_graph/passes/constants.h"
 #include "kusari/framework/static_graph/passes/dependencies.h"
 #include "kusari/framework/static_graph/passes/pointwise_step.h"
+#include "kusari/framework/static_graph/passes/steps_of_results.h"
 
 namespace kusari::graphs {
 
@@ -27,7 +29,11 @@ bool is_alike(const View& a, const View& b) { return a.shape == b.shape && a.str
 
 class Additions {
  public:
-  explicit Additions(Program& program) : program_{program}, dependencies_{program}, is_dropped_(program.steps.size()) {}
+  explicit Additions(Program& program)
+      : program_{program},
+        dependencies_{program},
+        steps_of_results_(program, dependencies_),
+        is_dropped_(program.steps.size()) {}
 
   int run() {
     int lowered = 0;
@@ -45,6 +51,7 @@ class Additions {
       if (reads == 0 && !dependencies_.is_reachable(result)) is_dropped_[static_cast<size_t>(at)] = true;
     }
     erase_steps(program_, is_dropped_);
+    steps_of_results_.insert();
     return lowered;
   }
 
@@ -94,11 +101,18 @@ class Additions {
 
     const auto range = quantize.params<kernels::Quantize>(0);
     const auto in = [](const View& v) { return operand_of(Kind::in, v); };
+    View scales[] = {view(step(a), 2), view(step(b), 2), view(quantize, 2)};
+    if (std::ranges::all_of(scales, [&](const View& scale) { return steps_of_results_.is_fixed(scale); })) {
+      for (View* scale : {&scales[0], &scales[1]}) {
+        *scale = steps_of_results_.divided(*scale, scales[2], quantize.device);
+      }
+      scales[2] = steps_of_results_.one(quantize.device);
+    }
     Step lowered = make_step<QuantizedAddForward>(
         quantize.device, Phase::forward,
-        {params_of(kernels::QuantizedAdd{range.low, range.high, relu.has_value()}), in(view(step(a), 1)),
-         in(view(step(a), 2)), in(view(step(a), 3)), in(view(step(b), 1)), in(view(step(b), 2)), in(view(step(b), 3)),
-         in(view(quantize, 2)), in(view(quantize, 3)), operand_of(Kind::out, y)});
+        {params_of(kernels::QuantizedAdd{range.low, range.high, relu.has_value()}), in(view(step(a), 1)), in(scales[0]),
+         in(view(step(a), 3)), in(view(step(b), 1)), in(scales[1]), in(view(step(b), 3)), in(scales[2]),
+         in(view(quantize, 3)), operand_of(Kind::out, y)});
     program_.steps[static_cast<size_t>(at)] = std::move(lowered);
     is_dropped_[static_cast<size_t>(add)] = true;
     if (relu) is_dropped_[static_cast<size_t>(*relu)] = true;
@@ -109,6 +123,7 @@ class Additions {
 
   Program& program_;
   Dependencies dependencies_;  // of the program as it came
+  StepsOfResults steps_of_results_;
   std::vector<bool> is_dropped_;
   std::vector<int32_t> dequantizations_;
 };

@@ -1,7 +1,10 @@
 #include "kusari/framework/static_graph/passes/lower_quantized_additions.h"
 
+#include <algorithm>
 #include <cstdint>
+#include <cstdlib>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <doctest/doctest.h>
@@ -24,18 +27,20 @@ struct Sum {
   Shape shape = {3, 7, 11};
   std::vector<View> integers, numbers;
 
+  bool is_fixed = true;  // that scales and zero points are
   View number() {
-    numbers.push_back(b.external({}));
+    numbers.push_back(is_fixed ? b.external({}) : b.input({}));
     return numbers.back();
   }
   View dequantized(Dtype dtype) {
     integers.push_back(b.input(shape, dtype));
-    const View y = b.temporary(shape);
-    b.pointwise_to(y, Dequantize{}, integers.back(), number(), number());
+    const View y = b.temporary(shape), scale = number(), zero = number();
+    b.pointwise_to(y, Dequantize{}, integers.back(), scale, zero);
     return y;
   }
   void quantize(const View& sum, const View& y) {
-    b.pointwise_to(y, y.dtype == Dtype::int8 ? Quantize{-128, 127} : Quantize{0, 255}, sum, number(), number());
+    const View scale = number(), zero = number();
+    b.pointwise_to(y, y.dtype == Dtype::int8 ? Quantize{-128, 127} : Quantize{0, 255}, sum, scale, zero);
   }
   std::vector<int64_t> run(const View& y) const {
     const ProgramRunner runner(b.program);
@@ -58,14 +63,16 @@ struct Sum {
   }
 };
 
-TEST_CASE("lower_quantized_additions adds integers with the same bits") {
+TEST_CASE("lower_quantized_additions adds integers") {
   for (const Dtype a : {Dtype::uint8, Dtype::int8}) {
     for (const Dtype to : {Dtype::uint8, Dtype::int8}) {
-      for (const bool has_relu : {false, true}) {
+      for (const auto& [has_relu, is_fixed] : {std::pair{false, true}, {true, true}, {false, false}, {true, false}}) {
         CAPTURE(name(a));
         CAPTURE(name(to));
         CAPTURE(has_relu);
+        CAPTURE(is_fixed);
         Sum net;
+        net.is_fixed = is_fixed;
         const View y = net.b.result(net.shape, to);
         View sum = net.b.pointwise(kernels::Add{}, net.dequantized(a), net.dequantized(Dtype::uint8));
         if (has_relu) sum = net.b.pointwise(Relu{}, sum);
@@ -75,8 +82,20 @@ TEST_CASE("lower_quantized_additions adds integers with the same bits") {
         CHECK(lower_quantized_additions(net.b.program, log) == 1);
         REQUIRE(log.entries.size() == 1);
         CHECK(log.entries[0].what == "made 1 additions of integers");
-        CHECK(net.b.program.steps.size() == 1);
-        CHECK(net.run(y) == separate);
+        CHECK(std::ranges::count(net.b.program.steps, Phase::forward, &Step::phase) == 1);
+        const std::vector<int64_t> found = net.run(y);
+        if (!is_fixed) {
+          CHECK(net.b.program.steps.size() == 1);
+          CHECK(found == separate);
+          continue;
+        }
+        CHECK(net.b.program.steps.size() == 4);  // two scales in steps of the result's, which is 1
+        size_t apart = 0;
+        for (size_t i = 0; i < found.size(); ++i) {
+          CHECK(std::abs(found[i] - separate[i]) <= 1);
+          apart += found[i] != separate[i] ? 1 : 0;
+        }
+        CHECK(apart <= found.size() / 50);  // sums between two integers
       }
     }
   }
@@ -91,7 +110,7 @@ TEST_CASE("lower_quantized_additions keeps what others read, and leaves what has
     const View a = net.dequantized(Dtype::uint8);
     net.quantize(net.b.pointwise(kernels::Add{}, a, net.dequantized(Dtype::int8)), y);
     net.b.pointwise_to(other, Relu{}, a);
-    steps = 3;  // a, the addition, ReLU
+    steps = 6;  // three constants, a, the addition, ReLU
     expected = 1;
   }
   SUBCASE("the sum is read by another kernel too") {

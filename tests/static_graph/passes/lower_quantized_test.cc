@@ -17,6 +17,7 @@
 #include "kusari/framework/kernels/convolution.h"
 #include "kusari/framework/kernels/matmul.h"
 #include "kusari/framework/static_graph/passes/fuse_convolutions.h"
+#include "kusari/framework/static_graph/passes/pointwise_step.h"
 #include "kusari/tests/static_graph/program_testing.h"
 
 namespace kusari::graphs {
@@ -141,6 +142,37 @@ TEST_CASE("lower_quantized computes with integers") {
   CHECK(worst_difference(net.run(y), separate) < (expected == 1 ? 1e-4 : 0.1));
 }
 
+TEST_CASE("lower_quantized scales in steps of what is rounded next") {
+  IntegerNet net;
+  const View y = net.b.result({2, 7, 5, 5});
+  const View bias = net.drawn({8});
+  const View sums = net.convolve(net.rounded(net.x), net.weights({8, 6, 3, 3}), bias);
+  int divisions = 0;
+  SUBCASE("sums alone") {
+    net.b.pointwise_to(y, Relu{}, net.convolve(net.rounded(sums), net.weights({7, 8, 3, 3})));
+    divisions = 2;  // of the weights' scales and of the bias
+  }
+  SUBCASE("a ReLU") {
+    const View h = net.b.pointwise(Relu{}, sums);
+    net.b.pointwise_to(y, Relu{}, net.convolve(net.rounded(h), net.weights({7, 8, 3, 3})));
+    divisions = 2;
+  }
+  SUBCASE("a function that is not the same of multiples") {
+    const View h = net.b.pointwise(kernels::Sigmoid{}, sums);
+    net.b.pointwise_to(y, Relu{}, net.convolve(net.rounded(h), net.weights({7, 8, 3, 3})));
+  }
+  net.order();
+  const std::vector<float> separate = net.run(y);
+  PassLog log;
+  fuse_convolutions(net.b.program, log);
+  CHECK(lower_quantized(net.b.program, log) == 2);
+  CHECK(log.entries.back().what == "made 2 convolutions of integers, 1 of which write integers");
+  CHECK(std::ranges::count_if(net.b.program.steps, [](const Step& s) {
+          return computes<kernels::Div>(s) && s.phase == Phase::constant;
+        }) == divisions);
+  CHECK(worst_difference(net.run(y), separate) < 0.1);
+}
+
 TEST_CASE("lower_quantized computes products with integers") {
   for (const bool transb : {true, false}) {
     CAPTURE(transb);
@@ -169,6 +201,23 @@ TEST_CASE("lower_quantized computes products with integers") {
     CHECK(lower_quantized(net.b.program, log) == 1);
     CHECK(worst_difference(net.run(y), separate) < 1e-4);
   }
+}
+
+TEST_CASE("lower_quantized computes products of a single row with integers") {
+  IntegerNet net;
+  net.x = net.b.input({1, 21});
+  const View y = net.b.result({1, 12});
+  kernels::MatmulOptions options;
+  options.transb = true;
+  const View bias = net.drawn({12});
+  net.b.add<kernels::Matmul>({operand_of(Kind::in, net.rounded(net.x)), operand_of(Kind::in, net.weights({12, 21})),
+                              operand_of(Kind::in, bias), params_of(options), operand_of(Kind::out, y)});
+  net.order();
+  const std::vector<float> separate = net.run(y);
+  PassLog log;
+  CHECK(pack_products(net.b.program, log) == 0);
+  CHECK(lower_quantized(net.b.program, log) == 1);
+  CHECK(worst_difference(net.run(y), separate) < 1e-4);
 }
 
 TEST_CASE("lower_quantized leaves what has no integers") {
