@@ -178,7 +178,7 @@ class QuantizedImages {
 void run_quantized_group(const ConvolutionProblem& p, const PackedConvolution& call, PackedConvolutionRun loop,
                          const QuantizedTarget& target, bool is_cut, int64_t first_channel) {
   const PackedConvolutionLoops& loops = packed_loops();
-  const bool is_narrow = is_8_bits(target.y);
+  const bool is_narrow = kernels::has_8_bits(target.y);
   constexpr int64_t kMostRows = 96;
   const int64_t cached = (int64_t{1} << 15) / p.out_channels / loops.rows * loops.rows;  // positions of float32 results
   const int64_t rows = is_narrow && is_cut ? kMostRows : std::clamp<int64_t>(cached, loops.rows, kMostRows);
