@@ -1,8 +1,11 @@
 #include "kusari/framework/kernels/random.h"
 
+#include <algorithm>
+
 #include "kusari/framework/core/threads.h"
 #include "kusari/framework/cpu/blocks.h"
 #include "kusari/framework/cpu/isa.h"
+#include "kusari/framework/cpu/pointwise.h"
 #include "kusari/framework/cpu/register.h"
 #include "kusari/framework/kernels/arithmetic.h"
 #include "kusari/framework/kernels/pointwise.h"
@@ -46,10 +49,29 @@ void normal(Params<kernels::NormalMoments> moments, RandomState state, Out y) {
 void dropout(Params<kernels::DropoutRatio> params, RandomState state, In x, Out y, Out mask) {
   const RandomLoop& loops = loops_for(compute_of(mask->dtype()));
   const double ratio = params->ratio, scale = 1.0 / (1.0 - ratio);
-  draw_in_order(state, mask, [&](uint64_t first, void* to, int64_t n) {
-    loops.dropout_mask(state.seed, first, ratio, scale, to, n);
+  const Dtype dtype = mask->dtype();
+  const Array* const arrays[] = {&*x, &*y, &*mask};
+  if (is_half(dtype) ||
+      !std::all_of(arrays, arrays + 3, [dtype](const Array* a) { return a->dtype() == dtype && a->is_contiguous(); })) {
+    draw_in_order(state, mask, [&](uint64_t first, void* to, int64_t n) {
+      loops.dropout_mask(state.seed, first, ratio, scale, to, n);
+    });
+    return pointwise_to(y, kernels::Mul{}, *x, *mask);
+  }
+  // Factors are used while they are in the first-level cache.
+  constexpr int64_t kDrawn = 2048;
+  constexpr kernels::Mul kMul{};
+  const PointwiseLoop multiply = loop_of(pointwise_loops<kernels::Mul>, compute_of(dtype));
+  const int64_t size = itemsize(dtype);
+  parallel_for(x->size(), kThreadChunk, [&](int64_t begin, int64_t end) {
+    for (; begin < end; begin += kDrawn) {
+      const int64_t n = std::min(kDrawn, end - begin), at = begin * size;
+      char* const factors = mask->data<char>() + at;
+      loops.dropout_mask(state.seed, state.offset + static_cast<uint64_t>(begin), ratio, scale, factors, n);
+      const void* const in[] = {x->data<char>() + at, factors};
+      multiply(&kMul, in, y->data<char>() + at, n);
+    }
   });
-  pointwise_to(y, kernels::Mul{}, *x, *mask);
 }
 
 void random_place(RandomState state, Out place) {

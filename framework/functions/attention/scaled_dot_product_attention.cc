@@ -74,6 +74,22 @@ Array factors_of(const kernels::AttentionForm& form, RandomState state, const Sh
   return kept;
 }
 
+// A result whose axes lie in memory in the order of those of `like`: heads that were split off rows without moving them
+// come together again without it. The last axis is the innermost one.
+Array empty_in_order(const Shape& shape, const Array& like) {
+  const Strides& s = like.strides();
+  if (!like.device().is_cpu() || s[3] != 1) return empty(shape, like.dtype(), like.device());
+  int order[] = {0, 1, 2};
+  std::stable_sort(order, order + 3, [&](int a, int b) { return s[a] > s[b]; });
+  Strides strides = s;
+  int64_t step = shape[3];
+  for (int i = 2; i >= 0; --i) {
+    strides[order[i]] = step;
+    step *= shape[order[i]];
+  }
+  return empty_strided(shape, strides, like.dtype(), like.device());
+}
+
 class ScaledDotProductAttention final : public FunctionNode {
  public:
   ScaledDotProductAttention(const kernels::AttentionForm& form, Array mask, Array lengths)
@@ -93,7 +109,7 @@ class ScaledDotProductAttention final : public FunctionNode {
     retain_outputs({0});
     const Device& device = in[0].device();
     const Shape& q = in[0].shape();
-    const Array y = empty({q[0], q[1], q[2], in[2].shape()[3]}, in[0].dtype(), device);
+    const Array y = empty_in_order({q[0], q[1], q[2], in[2].shape()[3]}, in[0]);
     if (form_.dropout > 0) {
       state_ = random::reserve(static_cast<uint64_t>(q[0] * q[1] * q[2] * in[1].shape()[2]));
       stream_ = empty({2}, Dtype::int64, device);
@@ -110,8 +126,7 @@ class ScaledDotProductAttention final : public FunctionNode {
   Variables backward(const Variables& gy) override {
     if (config().enable_backprop) return differentiable_gradient(gy[0]);
     const Array q = retained_input(0).array(), k = retained_input(1).array(), v = retained_input(2).array();
-    const Array gq = empty(q.shape(), q.dtype(), q.device()), gk = empty(k.shape(), k.dtype(), q.device()),
-                gv = empty(v.shape(), v.dtype(), q.device());
+    const Array gq = empty_in_order(q.shape(), q), gk = empty_in_order(k.shape(), k), gv = empty_in_order(v.shape(), v);
     launch<kernels::AttentionGradient>(q.device(), form_, q, k, v, mask_, lengths_, retained_output(0).array(), lse_,
                                        stream_, gy[0].array(), gq, gk, gv);
     return {gq, gk, gv};

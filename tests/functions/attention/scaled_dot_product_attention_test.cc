@@ -129,6 +129,21 @@ TEST_CASE("scaled_dot_product_attention in every dtype, and with any strides") {
   }
   CHECK(!moved.q.array().is_contiguous());
   CHECK(moved.run().to_vector<double>() == plain.run().to_vector<double>());
+
+  // Results lie as what they are results of does, so that nothing has to be moved back.
+  const auto gradients = [](const Case& c) {
+    const Variable inputs[] = {c.q, c.k, c.v};
+    const Variable y = c.run(), loss = F::sum(y * y);
+    Arrays arrays{y.array()};
+    for (const Variable& g : grad({&loss, 1}, inputs)) arrays.push_back(g.array());
+    return arrays;
+  };
+  const Arrays expected = gradients(plain), got = gradients(moved);
+  for (size_t i = 0; i < expected.size(); ++i) {
+    CHECK(got[i].to_vector<double>() == expected[i].to_vector<double>());
+    CHECK(expected[i].is_contiguous());
+    if (test_device().is_cpu()) CHECK(got[i].transpose({0, 2, 1, 3}).is_contiguous());
+  }
 }
 
 TEST_CASE("gradients of scaled_dot_product_attention") {
