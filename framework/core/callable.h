@@ -20,7 +20,8 @@ class AnyObject {
   AnyObject(const AnyObject& other)
       : object_{other.object_ != nullptr ? other.manage_(other.object_, true) : nullptr}, manage_{other.manage_} {}
   AnyObject(AnyObject&& other) noexcept : object_{std::exchange(other.object_, nullptr)}, manage_{other.manage_} {}
-  AnyObject& operator=(AnyObject other) noexcept {
+  AnyObject& operator=(const AnyObject& other) { return *this = AnyObject(other); }
+  AnyObject& operator=(AnyObject&& other) noexcept {
     std::swap(object_, other.object_);
     std::swap(manage_, other.manage_);
     return *this;
@@ -62,16 +63,17 @@ inline constexpr bool kMayBeEmpty = std::is_pointer_v<F> || requires(const F& f)
 }  // namespace detail
 
 /// A function as a value, as std::function is, in a form that costs a program that includes the header a tenth of the
-/// time to compile: Callable<bool(int64_t)> is made of any object that an int64_t can call and that can be copied.
-/// A copy has an object of its own. Calling an empty one throws StateError.
+/// time to compile: Callable<bool(int64_t)> is made of any object that an int64_t can call and that can be copied, but
+/// of no pointer to a member; of an object whose operator bool says false it is an empty one. A copy has an object of
+/// its own. Calling an empty one throws StateError.
 template <class R, class... Args>
 class Callable<R(Args...)> : public detail::AnyObject {
  public:
   Callable() noexcept = default;
   Callable(std::nullptr_t) noexcept {}
   template <class F>
-  requires(!std::is_same_v<Callable, std::remove_cvref_t<F>> && std::is_invocable_r_v<R, std::decay_t<F>&, Args...>)
-      Callable(F&& f) {
+  requires(!std::is_same_v<Callable, std::remove_cvref_t<F>> && !std::is_member_pointer_v<std::decay_t<F>> &&
+           std::is_invocable_r_v<R, std::decay_t<F>&, Args...>) Callable(F&& f) {
     using Object = std::decay_t<F>;
     if constexpr (detail::kMayBeEmpty<Object>) {
       const Object& given = f;

@@ -64,7 +64,8 @@ class KUSARI_API Serializer {
     } else if constexpr (std::is_same_v<T, std::vector<int64_t>>) {
       integers(name, value);
     } else {
-      below(name, &value, [](void* object, Serializer& serializer) { static_cast<T*>(object)->serialize(serializer); });
+      below(name, const_cast<void*>(static_cast<const void*>(&value)),
+            [](void* object, Serializer& serializer) { static_cast<T*>(object)->serialize(serializer); });
     }
   }
 

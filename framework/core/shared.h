@@ -33,7 +33,8 @@ class KUSARI_API Keeper {
 template <class T>
 class KeeperOf final : public Keeper {
  public:
-  explicit KeeperOf(T what) : kept{std::move(what)} {}
+  template <class U>
+  explicit KeeperOf(U&& what) : kept(std::forward<U>(what)) {}
   T kept;
 };
 
@@ -48,10 +49,21 @@ class Shared {
   Shared(std::nullptr_t) noexcept {}
   /// Takes over what another owner has, such as std::shared_ptr, of a T or of a class that derives from it.
   template <class Pointer>
-  requires requires(Pointer pointer) { pointer.use_count(); }
+  requires requires(Pointer pointer, T*& raw) {
+    raw = pointer.get();
+    pointer.use_count();
+  }
   Shared(Pointer pointer) : raw_{pointer.get()} {
     if (raw_ != nullptr) keeper_ = IntrusivePtr<detail::Keeper>(new detail::KeeperOf<Pointer>(std::move(pointer)));
   }
+  Shared(const Shared&) noexcept = default;
+  Shared(Shared&& other) noexcept : raw_{std::exchange(other.raw_, nullptr)}, keeper_{std::move(other.keeper_)} {}
+  Shared& operator=(Shared other) noexcept {
+    std::swap(raw_, other.raw_);
+    std::swap(keeper_, other.keeper_);
+    return *this;
+  }
+  ~Shared() = default;
   /// Refers to an object without owning it.
   static Shared to(T& object) noexcept {
     Shared result;
@@ -60,7 +72,7 @@ class Shared {
   }
   /// Owns an object, which is moved.
   template <class D>
-  static Shared of(D object) {
+  static Shared of(D&& object) {
     auto* const keeper = new detail::KeeperOf<D>(std::move(object));
     Shared result;
     result.raw_ = &keeper->kept;

@@ -38,7 +38,8 @@ struct FilledAttention {
                          Out y);
 };
 
-/// Gradients of the same by q, k and v, C-ordered. gy: like y.
+/// Gradients of the same by q, k and v, each in an order of its own in which the last axis is innermost, C-ordered on
+/// GPUs. gy: like y.
 struct AttentionGradient {
   static constexpr const char* kName = "attention_gradient";
   using Signature = void(Params<AttentionForm> form, In q, In k, In v, In mask, In lengths, In y, In lse, In stream,

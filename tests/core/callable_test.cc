@@ -72,11 +72,28 @@ TEST_CASE("callable: a copy has an object of its own") {
   CHECK(alive.use_count() == 1);
 }
 
+TEST_CASE("callable: what its object throws when it is copied leaves the old one") {
+  struct Single {
+    Single() = default;
+    Single(const Single&) { throw ValueError("copied"); }
+    Single(Single&&) noexcept {}
+    int operator()() const { return 1; }
+  };
+  const Callable<int()> single = Single();
+  Callable<int()> two = [] { return 2; };
+  CHECK_THROWS_AS(two = single, ValueError);
+  CHECK(two() == 2);
+}
+
 TEST_CASE("callable: made of nothing that it could not call") {
   static_assert(std::is_constructible_v<Callable<void(int)>, int (*)(int)>);
   static_assert(!std::is_constructible_v<Callable<void(int)>, void (*)(std::string)>);
   static_assert(!std::is_constructible_v<Callable<int(int)>, void (*)(int)>);
   static_assert(!std::is_constructible_v<Callable<int(int)>, int>);
+  struct WithMember {
+    int number() const { return 3; }
+  };
+  static_assert(!std::is_constructible_v<Callable<int(const WithMember&)>, decltype(&WithMember::number)>);
   static_assert(std::is_nothrow_move_constructible_v<Callable<int(int)>>);
 }
 

@@ -2,6 +2,7 @@
 
 #include <memory>
 #include <thread>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -61,6 +62,20 @@ TEST_CASE("shared: with owners of another kind, and without owners") {
     CHECK(copy.get() == &here);
   }
   CHECK(living == 1);
+}
+
+TEST_CASE("shared: one that was moved from has nothing") {
+  int living = 0;
+  Shared<Interface> first = Shared<Interface>::of<Counted>(Counted(living, 4));
+  { const Shared<Interface> taken = std::move(first); }
+  CHECK(living == 0);
+  CHECK(!first);
+  Counted here(living, 5);
+  Shared<Interface> refers = Shared<Interface>::to(here), other;
+  other = std::move(refers);
+  CHECK(!refers);
+  CHECK(other->number() == 5);
+  static_assert(!std::is_constructible_v<Shared<Interface>, std::shared_ptr<int>>);
 }
 
 TEST_CASE("shared: owners in several threads") {

@@ -53,13 +53,14 @@ int32_t Vocabulary::add(std::string_view word, int64_t count) {
   }
   if (size() == std::numeric_limits<int32_t>::max()) throw ValueError("Vocabulary: ids are int32, and used up");
   const int32_t id = static_cast<int32_t>(size());
-  words_.emplace_back(word);
-  counts_.push_back(count);
-  if (2 * words_.size() > slots_.size()) {
+  if (2 * (words_.size() + 1) > slots_.size()) {
     slots_.assign(std::max<size_t>(16, 2 * slots_.size()), kNoWord);
     for (int32_t known = 0; known < id; ++known) slots_[slot_of(words_[static_cast<size_t>(known)])] = known;
   }
-  slots_[slot_of(word)] = id;
+  counts_.resize(words_.size() + 1);  // the same if memory for the word ran out before
+  words_.emplace_back(word);
+  counts_.back() = count;
+  slots_[slot_of(words_.back())] = id;  // `word` may have been a part of a word that was moved
   return id;
 }
 

@@ -60,6 +60,7 @@ class Poolings {
     const int32_t pooling = dependencies_.only_reader(pooled.slot) == at ? writer(pooled, at) : -1;
     if (pooling < 0 || step(pooling).is_code()) return false;
     if (step(pooling).id.index != kernel_id<kernels::MaxPoolingForward>().index) return false;
+    if (view(pooling, 2) != pooled) return false;  // such as reshaped in between
     const View x = view(pooling, 1);
     const int32_t dequantize = view(pooling, 3).is_defined() ? -1 : writer(x, pooling);
     if (dequantize < 0 || !computes<kernels::Dequantize>(step(dequantize)) || !is_inverse(at, dequantize)) return false;

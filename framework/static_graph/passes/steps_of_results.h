@@ -9,7 +9,8 @@
 namespace kusari::graphs {
 
 /// Constants with which results are computed in steps of the scale by which they are rounded then: rounding needs no
-/// division, as that scale becomes 1.
+/// division, as that scale becomes 1. It is
+/// positive, as scales are: a ReLU may come before the division or behind it.
 class StepsOfResults {
  public:
   explicit StepsOfResults(Program& program, const Dependencies& dependencies)

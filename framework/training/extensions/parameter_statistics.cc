@@ -27,7 +27,7 @@ ParameterStatistics::ParameterStatistics(Link& link, ParameterStatisticsOptions 
 
 ParameterStatistics::ParameterStatistics(const NamedLinks& links, ParameterStatisticsOptions options)
     : options_{std::move(options)} {
-  for (const auto& [name, named] : links) links_.emplace_back(name.empty() ? "" : name + "/", named.link.home());
+  for (const auto& [name, named] : links) links_.emplace_back(name.empty() ? "" : name + "/", named.link->home());
 }
 
 void ParameterStatistics::register_statistics(const std::string& name, Statistic function) {

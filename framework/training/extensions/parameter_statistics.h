@@ -60,8 +60,8 @@ struct ParameterStatisticsOptions {
 class KUSARI_API ParameterStatistics final : public Extension {
  public:
   struct LinkRef {
-    LinkRef(Link& named) noexcept : link{named} {}
-    Link& link;
+    LinkRef(Link& named) noexcept : link{&named} {}
+    Link* link;
   };
   using NamedLinks = std::vector<std::pair<std::string, LinkRef>>;
 

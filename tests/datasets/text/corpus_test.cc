@@ -56,6 +56,16 @@ TEST_CASE("Vocabulary: ids, counts, unknown words") {
   CHECK_THROWS_AS(vocabulary.decode(array<int32_t>({9}, {1})), IndexError);
 }
 
+TEST_CASE("Vocabulary: a word may be a part of one that is there") {
+  Vocabulary vocabulary(Words{"abcdefghijkl"});
+  for (size_t n = 1; n < 12; ++n) {
+    const auto last = static_cast<int32_t>(vocabulary.size()) - 1;
+    const int32_t id = vocabulary.add(std::string_view(vocabulary.word(last)).substr(0, 12 - n));
+    CHECK(vocabulary.id(std::string("abcdefghijkl").substr(0, 12 - n)) == id);
+  }
+  CHECK(vocabulary.size() == 12);
+}
+
 TEST_CASE("Vocabulary: rare words are left out") {
   const Words words = {"b", "a", "a", "c", "c", "c", "b", "d"};
   const Vocabulary frequent(words, {.min_count = 3});

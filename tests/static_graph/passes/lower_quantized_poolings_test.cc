@@ -102,6 +102,12 @@ TEST_CASE("lower_quantized_poolings keeps what others read, and leaves what are 
     const View index = net.b.result(net.out, Dtype::uint8);
     net.b.pointwise_to(y, net.range(), net.pooled(net.dequantized(), index), net.scale, net.zero);
   }
+  SUBCASE("the largest numbers are reshaped in between") {
+    View flat = net.pooled(net.dequantized());
+    flat.shape = {net.out[0], numel(net.out) / net.out[0]};
+    flat.strides = contiguous_strides(flat.shape);
+    net.b.pointwise_to(net.b.result(flat.shape, Dtype::uint8), net.range(), flat, net.scale, net.zero);
+  }
   SUBCASE("another kernel reads the largest numbers") {
     const View largest = net.pooled(net.dequantized());
     net.b.pointwise_to(y, net.range(), largest, net.scale, net.zero);
