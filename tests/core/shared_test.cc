@@ -15,10 +15,10 @@ struct Interface {
   virtual ~Interface() = default;
   virtual int number() const = 0;
 };
-struct Counted final : Interface {
-  explicit Counted(int& living, int n) : living_{&living}, n_{n} { ++living; }
-  Counted(Counted&& other) noexcept : living_{other.living_}, n_{other.n_} { ++*living_; }
-  ~Counted() override { --*living_; }
+struct Living final : Interface {
+  explicit Living(int& living, int n) : living_{&living}, n_{n} { ++living; }
+  Living(Living&& other) noexcept : living_{other.living_}, n_{other.n_} { ++*living_; }
+  ~Living() override { --*living_; }
   int number() const override { return n_; }
 
  private:
@@ -29,7 +29,7 @@ struct Counted final : Interface {
 TEST_CASE("shared: the object lives as long as one of its owners") {
   int living = 0;
   {
-    Shared<const Interface> first = Shared<const Interface>::of<Counted>(Counted(living, 7));
+    Shared<const Interface> first = Shared<const Interface>::of<Living>(Living(living, 7));
     CHECK(living == 1);
     const Shared<const Interface> second = first;
     CHECK(first == second);
@@ -37,7 +37,7 @@ TEST_CASE("shared: the object lives as long as one of its owners") {
     CHECK(!first);
     CHECK(living == 1);
     CHECK(second->number() == 7);
-    const Shared<const Interface> third = std::make_shared<Counted>(living, 8);
+    const Shared<const Interface> third = std::make_shared<Living>(living, 8);
     CHECK((*third).number() == 8);
     CHECK(third != second);
     CHECK(living == 2);
@@ -47,15 +47,15 @@ TEST_CASE("shared: the object lives as long as one of its owners") {
 
 TEST_CASE("shared: with owners of another kind, and without owners") {
   int living = 0;
-  auto other = std::make_shared<Counted>(living, 1);
+  auto other = std::make_shared<Living>(living, 1);
   Shared<Interface> own = other;
   other.reset();
   CHECK(living == 1);
   CHECK(own->number() == 1);
   own = Shared<Interface>();
   CHECK(living == 0);
-  CHECK(!Shared<Interface>(std::shared_ptr<Counted>()));
-  Counted here(living, 2);
+  CHECK(!Shared<Interface>(std::shared_ptr<Living>()));
+  Living here(living, 2);
   {
     const Shared<Interface> refers = Shared<Interface>::to(here);
     const Shared<Interface> copy = refers;
@@ -66,11 +66,11 @@ TEST_CASE("shared: with owners of another kind, and without owners") {
 
 TEST_CASE("shared: one that was moved from has nothing") {
   int living = 0;
-  Shared<Interface> first = Shared<Interface>::of<Counted>(Counted(living, 4));
+  Shared<Interface> first = Shared<Interface>::of<Living>(Living(living, 4));
   { const Shared<Interface> taken = std::move(first); }
   CHECK(living == 0);
   CHECK(!first);
-  Counted here(living, 5);
+  Living here(living, 5);
   Shared<Interface> refers = Shared<Interface>::to(here), other;
   other = std::move(refers);
   CHECK(!refers);
@@ -81,7 +81,7 @@ TEST_CASE("shared: one that was moved from has nothing") {
 TEST_CASE("shared: owners in several threads") {
   int living = 0;
   {
-    const Shared<Interface> one = Shared<Interface>::of<Counted>(Counted(living, 3));
+    const Shared<Interface> one = Shared<Interface>::of<Living>(Living(living, 3));
     std::vector<std::thread> threads;
     for (int i = 0; i < 4; ++i) {
       threads.emplace_back([one] {
