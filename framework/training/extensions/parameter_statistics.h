@@ -59,9 +59,10 @@ struct ParameterStatisticsOptions {
 /// chainer.training.extensions.ParameterStatistics.
 class KUSARI_API ParameterStatistics final : public Extension {
  public:
+  /// A link beside its name, which the list does not own.
   struct LinkRef {
     LinkRef(Link& named) noexcept : link{&named} {}
-    Link* link;
+    Link* link;  ///< never null
   };
   using NamedLinks = std::vector<std::pair<std::string, LinkRef>>;
 
