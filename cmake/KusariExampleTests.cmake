@@ -200,7 +200,7 @@ if(TARGET example_detection_eval_detection)
 endif()
 
 # Each detector learns one or two drawn images by heart: the mAP on these must be far above that of a network that does
-# not learn, 0, and lies half or more below what was reached, since processors round differently. One that is trained a
+# not learn, 0, and lies half below what was reached, since processors round differently. One that is trained a
 # little goes on from a snapshot, is tested, and finds objects in files, and in what comes from standard input.
 if(TARGET example_detection_train_detection AND TARGET example_detection_detect AND KUSARI_WITH_PNG)
   set(detection_result "${CMAKE_CURRENT_BINARY_DIR}/tests/detection")
@@ -212,14 +212,14 @@ if(TARGET example_detection_train_detection AND TARGET example_detection_detect 
                      --augment none --test-trained --model ${model} --epoch ${epochs} --eval-interval ${epochs} --learnrate ${learnrate}
                      --loaderjob 0 ${ARGN} --out "${detection_result}_${model}")
     set_tests_properties(detection_learns_${model} PROPERTIES LABELS unit TIMEOUT 600 ENVIRONMENT OMP_NUM_THREADS=1
-                                                              PASS_REGULAR_EXPRESSION "Test mAP: ${expected}")
+                                                              PASS_REGULAR_EXPRESSION "${expected}")
   endfunction()
-  # Reached: 0.81, 1.0, 0.12 to 0.66, 0.94. EfficientDet's smallest maps are 1 x 1 here, so that its running statistics of two
-  # images are little like a batch's: what it reaches depends on seed and rounding (0.12, 0.20, 0.20, 0.23, 0.24, 0.58, 0.63, 0.66).
-  kusari_add_detection_test(retinanet_resnet18 2 60 0.001 "(0[.][3-9]|1[.]0)" --size 128 --anchor-scale 2 --optimizer adamw)
-  kusari_add_detection_test(faster_rcnn_resnet18 1 40 0.0005 "(0[.][3-9]|1[.]0)" --size 128 --anchor-scale 2 --optimizer adamw)
-  kusari_add_detection_test(efficientdet_d0 2 300 0.002 "(0[.](0[5-9]|[1-9])|1[.]0)" --size 128 --optimizer adamw --ema 0)
-  kusari_add_detection_test(ssd300 1 30 0.003 "(0[.][3-9]|1[.]0)")
+  # Reached: 0.81, 1.0, 0.94. EfficientDet is judged by its loss, which falls from 4.4 to 0.002 or 0.003: its smallest maps are
+  # 1 x 1 here, so that its running statistics of two images are little like a batch's, and the mAP with them is chance.
+  kusari_add_detection_test(retinanet_resnet18 2 60 0.001 "Test mAP: (0[.][3-9]|1[.]0)" --size 128 --anchor-scale 2 --optimizer adamw)
+  kusari_add_detection_test(faster_rcnn_resnet18 1 40 0.0005 "Test mAP: (0[.][3-9]|1[.]0)" --size 128 --anchor-scale 2 --optimizer adamw)
+  kusari_add_detection_test(efficientdet_d0 2 300 0.002 "\n300 +300 +0[.]0[0-4]" --size 128 --optimizer adamw --ema 0)
+  kusari_add_detection_test(ssd300 1 30 0.003 "Test mAP: (0[.][3-9]|1[.]0)")
   add_test(NAME detection_retinanet_resnet50 COMMAND example_detection_train_detection ${detection_smoke} --epoch 1
                                                      --model retinanet_resnet50 --out "${detection_result}_retinanet_resnet50")
   list(APPEND detection_tests detection_retinanet_resnet50)
