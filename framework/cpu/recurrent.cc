@@ -103,14 +103,16 @@ class Panels {
 
   void pack(const GatePanel& panel, char* to) const {
     if (halves_ == nullptr) return loop_.pack(panel, to);
+    const auto* const w = static_cast<const uint16_t*>(panel.w);
+    if (panel.gates == 1 && panel.unit_step == 1) {  // columns side by side
+      return halves_->pack(w, panel.depth_step, 1, depth_, panel.units, reinterpret_cast<uint16_t*>(to));
+    }
     const Scratch<uint16_t> columns(columns_ * depth_);  // one after another
     std::fill_n(columns.get(), columns_ * depth_, uint16_t{0});
-    const auto* const w = static_cast<const uint16_t*>(panel.w);
     for (int64_t gate = 0; gate < panel.gates; ++gate) {
       for (int64_t unit = 0; unit < panel.units; ++unit) {
-        const uint16_t* const from = w + gate * panel.gate_step + unit * panel.unit_step;
-        uint16_t* const column = columns.get() + (gate * width_ + unit) * depth_;
-        for (int64_t k = 0; k < depth_; ++k) column[k] = from[k * panel.depth_step];
+        std::copy_n(w + gate * panel.gate_step + unit * panel.unit_step, depth_,
+                    columns.get() + (gate * width_ + unit) * depth_);
       }
     }
     halves_->pack(columns.get(), 1, depth_, depth_, columns_, reinterpret_cast<uint16_t*>(to));

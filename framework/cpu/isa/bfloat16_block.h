@@ -26,6 +26,9 @@ constexpr int kMostRows = 12;  // 12 x 2 sums, two vectors of b and one of a sta
 [[gnu::always_inline]] inline Words load_halves(const u16* from) {
   return __builtin_convertvector(static_cast<Halves>(*reinterpret_cast<const UnalignedHalves*>(from)), Words);
 }
+[[gnu::always_inline]] inline Words load_words(const u16* from) {
+  return *reinterpret_cast<const UnalignedWords*>(from);
+}
 [[gnu::always_inline]] inline void store_words(u16* to, Words words) { *reinterpret_cast<UnalignedWords*>(to) = words; }
 
 [[gnu::always_inline]] inline __m512 dot(__m512 sum, __m512i left, __m512i right) {

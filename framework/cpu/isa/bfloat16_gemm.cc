@@ -25,8 +25,44 @@ void pack_pair_of_rows(const u16* b, i64 b_row, bool has_second, i64 columns, u1
   }
 }
 
+// One step of a transposition by perfect shuffles, of which four transpose a square of words.
+[[gnu::always_inline]] inline void shuffle_words(const Words* in, Words* out) {
+  for (int i = 0; i < kFloats / 2; ++i) {
+    const Words a = in[i], b = in[i + kFloats / 2];
+    out[2 * i] = __builtin_shufflevector(a, b, 0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23);
+    out[2 * i + 1] = __builtin_shufflevector(a, b, 8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31);
+  }
+}
+
+// A b whose columns are contiguous: a pair is a word of it.
+void pack_columns(const u16* b, i64 b_column, i64 k, i64 n, u16* packed) {
+  const i64 pairs = (k + 1) / 2;
+  for (i64 column = 0; column < (n + kBfloat16Panel - 1) / kBfloat16Panel * kBfloat16Panel; column += kFloats) {
+    const i64 columns = smaller(kFloats, n - column);
+    const u16* const from = b + column * b_column;
+    u16* const to = packed + column / kBfloat16Panel * pairs * kPairsRow + column % kBfloat16Panel * 2;
+    i64 p = 0;
+    for (; 2 * (p + kFloats) <= k; p += kFloats) {
+      Words square[kFloats], other[kFloats];
+      for (i64 j = 0; j < kFloats; ++j) square[j] = j < columns ? load_words(from + j * b_column + 2 * p) : Words{};
+      shuffle_words(square, other);
+      shuffle_words(other, square);
+      shuffle_words(square, other);
+      shuffle_words(other, square);
+      for (i64 j = 0; j < kFloats; ++j) store_words(to + (p + j) * kPairsRow, square[j]);
+    }
+    for (; p < pairs; ++p) {
+      for (i64 j = 0; j < kFloats; ++j) {
+        to[p * kPairsRow + 2 * j] = j < columns ? from[j * b_column + 2 * p] : u16{0};
+        to[p * kPairsRow + 2 * j + 1] = j < columns && 2 * p + 1 < k ? from[j * b_column + 2 * p + 1] : u16{0};
+      }
+    }
+  }
+}
+
 // Row by row: b comes from memory more often than packed goes there.
 void pack(const u16* b, i64 b_row, i64 b_column, i64 k, i64 n, u16* packed) {
+  if (b_row == 1 && b_column != 1) return pack_columns(b, b_column, k, n, packed);
   const i64 panel = (k + 1) / 2 * kPairsRow;
   for (i64 p = 0; p < k; p += 2) {
     const bool has_second = p + 1 < k;
