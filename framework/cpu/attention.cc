@@ -297,16 +297,19 @@ void gradient_as(const AttentionForm& form, const Array& stream, const Array& q,
                  const Array& gq, const Array& gk, const Array& gv) {
   Problem<T> p(form, q, k, v, mask, lengths);
   p.draw_from(stream);
-  gk.fill(0);
-  gv.fill(0);
   const int64_t share = p.heads / p.groups;
   parallel_for(q.shape()[0] * p.groups, 1, [&](int64_t begin, int64_t end) {
     for (int64_t at = begin; at < end; ++at) {
       const int64_t b = at / p.groups, group = at % p.groups;
+      const Rows<T> gk_rows = head_of<T>(gk, b, group), gv_rows = head_of<T>(gv, b, group);
+      for (int64_t j = 0; j < p.keys; ++j) {
+        std::fill_n(gk_rows.at(j), p.width, T(0));
+        std::fill_n(gv_rows.at(j), p.value_width, T(0));
+      }
       for (int64_t h = group * share; h < (group + 1) * share; ++h) {
         backward_head(p, b, h, head_of<T>(q, b, h), head_of<T>(k, b, group), head_of<T>(v, b, group),
                       head_of<T>(y, b, h), lse.data<T>() + (b * p.heads + h) * p.queries, head_of<T>(gy, b, h),
-                      head_of<T>(gq, b, h), head_of<T>(gk, b, group), head_of<T>(gv, b, group));
+                      head_of<T>(gq, b, h), gk_rows, gv_rows);
       }
     }
   });

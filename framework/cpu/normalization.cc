@@ -13,6 +13,9 @@
 namespace kusari::cpu {
 namespace {
 
+/// Elements of rows that one thread takes at a time: their sums are in float64, several passes over each row.
+constexpr int64_t kRowChunk = kThreadChunk / 4;
+
 template <class T>
 const PixelNormalizationLoop& loops_of() {
   static const PixelNormalizationLoops& loops = *KUSARI_LOOPS(isa(), pixel_normalization_loops);
@@ -192,7 +195,7 @@ struct Forward {
   void run_rows() const {
     const PixelNormalizationLoop& loops = loops_of<T>();
     const int64_t n = g.group_size;
-    parallel_for(g.examples * g.groups, std::max<int64_t>(1, kThreadChunk / n), [&](int64_t begin, int64_t end) {
+    parallel_for(g.examples * g.groups, std::max<int64_t>(1, kRowChunk / n), [&](int64_t begin, int64_t end) {
       const Scratch<T> wide(x.is_direct() ? 0 : n), result(y.is_direct() ? 0 : n);
       for (int64_t row = begin; row < end; ++row) {
         const int64_t channel = row % g.groups * n;
@@ -296,7 +299,7 @@ struct Backward {
   void run_rows() const {
     const PixelNormalizationLoop& loops = loops_of<T>();
     const int64_t n = g.group_size;
-    const int64_t at_once = std::max<int64_t>(32, kThreadChunk / g.channels);
+    const int64_t at_once = std::max<int64_t>(32, kRowChunk / g.channels);
     const int64_t parts = (g.examples + at_once - 1) / at_once;
     const ChannelSums sums(parts, parts, g.channels);
     parallel_for(g.examples, at_once, [&](int64_t begin, int64_t end) {
