@@ -130,6 +130,18 @@ if(TARGET example_inference_export_digits AND TARGET example_inference_classify 
                                                                           "${digits_lines}")
   set_tests_properties(export_digits classify classify_batches classify_half PROPERTIES LABELS unit TIMEOUT 600)
 endif()
+# What 8 bits cost a network, and the file of what is trained with them.
+if(TARGET example_inference_quantize AND TARGET kusari-run)
+  set(quantize_result "${CMAKE_CURRENT_BINARY_DIR}/tests/quantize")
+  add_test(NAME quantize COMMAND example_inference_quantize --data digits --model small --epoch 2 --calibration 128 --seed 0
+                                 --out "${quantize_result}")
+  add_test(NAME quantize_file COMMAND kusari-run run "${quantize_result}/int8.onnx" --random --output-dir "${quantize_result}")
+  # A tenth is chance.
+  set_tests_properties(quantize PROPERTIES FIXTURES_SETUP quantize_file PASS_REGULAR_EXPRESSION
+                       "float32: [5-9][0-9][.].*int8: [5-9][0-9][.].*int8, trained: [6-9][0-9][.]")
+  set_tests_properties(quantize_file PROPERTIES FIXTURES_REQUIRED quantize_file)
+  set_tests_properties(quantize quantize_file PROPERTIES LABELS unit TIMEOUT 600)
+endif()
 if(TARGET example_inference_recognize_text)
   add_test(NAME recognize_text_without_models COMMAND example_inference_recognize_text photo.png --models none)
   set_tests_properties(recognize_text_without_models PROPERTIES LABELS unit PASS_REGULAR_EXPRESSION
