@@ -3,8 +3,11 @@ import torch
 import torch.nn.functional as F
 import torchvision
 from torch import nn
+from torchvision.models.detection.anchor_utils import AnchorGenerator
 from torchvision.models.detection.backbone_utils import resnet_fpn_backbone
 from torchvision.models.detection.retinanet import RetinaNet
+from torchvision.models.detection._utils import BoxCoder
+from torchvision.models.detection.image_list import ImageList
 from torchvision.ops.feature_pyramid_network import LastLevelP6P7
 
 CLASSES, SIZE = 80, 300
@@ -119,6 +122,45 @@ class EfficientDetOutputs(nn.Module):
                 maps.append(x)
         maps = self.cells(maps)
         return by_anchor(self.loc(maps), 4), by_anchor(self.conf(maps), CLASSES)
+
+
+class EfficientDetPredictor:
+    """A photo (3, H, W), 0 to 1, to boxes, scores and classes, as torchvision's detectors do it; .network may be compiled."""
+
+    def __init__(self, network, side=512):
+        self.network, self.side = network, side
+        sizes = tuple(tuple(4 * stride * 2 ** (k / 3) for k in range(3)) for stride in (8, 16, 32, 64, 128))
+        grid = AnchorGenerator(sizes, ((0.5, 1.0, 2.0),) * len(sizes))
+        maps = [torch.empty(1, 1, side // s, side // s) for s in (8, 16, 32, 64, 128)]
+        self.anchors = grid(ImageList(torch.empty(1, 3, side, side), [(side, side)]), maps)[0]
+        self.of_level = [9 * m.numel() for m in maps]
+        self.coder = BoxCoder((1.0, 1.0, 1.0, 1.0))
+        self.mean = torch.tensor([0.485, 0.456, 0.406])[:, None, None]
+        self.std = torch.tensor([0.229, 0.224, 0.225])[:, None, None]
+
+    def prepared(self, photo):
+        scale = self.side / max(photo.shape[-2:])
+        size = [round(n * scale) for n in photo.shape[-2:]]
+        image = F.interpolate(((photo - self.mean) / self.std)[None], size, mode="bilinear", align_corners=False)
+        x = F.pad(image, (0, self.side - size[1], 0, self.side - size[0]))
+        return x.contiguous(memory_format=torch.channels_last), scale
+
+    def __call__(self, photo, thresh=0.05, candidates=1000, nms=0.5, limit=100):
+        x, scale = self.prepared(photo)
+        locs, confs = self.network(x)
+        boxes, scores, classes = [], [], []
+        for loc, conf, anchors in zip(*(t.split(self.of_level) for t in (locs[0], confs[0], self.anchors))):
+            best = conf.sigmoid().flatten()
+            at = torch.where(best > thresh)[0]
+            best, order = best[at].topk(min(candidates, at.numel()))
+            row = at[order] // CLASSES
+            boxes.append(self.coder.decode_single(loc[row], anchors[row]))
+            scores.append(best)
+            classes.append(at[order] % CLASSES)
+        boxes, scores, classes = torch.cat(boxes), torch.cat(scores), torch.cat(classes)
+        boxes = torchvision.ops.clip_boxes_to_image(boxes, [round(n * scale) for n in photo.shape[-2:]])
+        kept = torchvision.ops.batched_nms(boxes, scores, classes, nms)[:limit]
+        return boxes[kept] / scale, scores[kept], classes[kept]
 
 
 def loss_of(outputs, targets, gamma, beta, weight):

@@ -368,21 +368,31 @@ def train_detector(arguments, name):
 
 
 def detect(arguments):
-    """A photo of 480x640 on 512x512 through torchvision's RetinaNet, all of it and the network alone."""
+    """A photo of 480x640 on 512x512 through torchvision's RetinaNet and an EfficientDet-D0: all of it and the network alone."""
     import peer_detectors
 
-    model = peer_detectors.RetinaNetOutputs().eval()
-    model.detector.transform.min_size, model.detector.transform.max_size = (384,), 512
+    def network_of(model):
+        model = model.eval()
+        if arguments.channels_last:
+            model = model.to(memory_format=torch.channels_last)
+        return torch.compile(model) if arguments.compile else model
+
+    retinanet = peer_detectors.RetinaNetOutputs()
+    detector = retinanet.detector.eval()
+    detector.transform.min_size, detector.transform.max_size = (384,), 512
+    predictor = peer_detectors.EfficientDetPredictor(network_of(peer_detectors.EfficientDetOutputs()))
     photo = (torch.randn(3, 480, 640) * 50 + 128).clamp(0, 255) / 255
     x = torch.randn(1, 3, 512, 512)
     if arguments.channels_last:
-        model, x = model.to(memory_format=torch.channels_last), x.contiguous(memory_format=torch.channels_last)
+        x = x.contiguous(memory_format=torch.channels_last)
+    network = network_of(retinanet)
+    calls = {"retinanet.network": lambda: network(x), "retinanet": lambda: detector([photo]),
+             "efficientdet.network": lambda: predictor.network(x), "efficientdet": lambda: predictor(photo)}
     lines = []
-    network = torch.compile(model) if arguments.compile else model
     with torch.inference_mode():
-        for name, call in ((".network", lambda: network(x)), ("", lambda: model.detector([photo]))):
+        for name, call in calls.items():
             seconds, others = sample(call, arguments)
-            lines.append(timing("detect.retinanet" + name, "ms", seconds, others) | {"compile": arguments.compile})
+            lines.append(timing("detect." + name, "ms", seconds, others) | {"compile": arguments.compile})
     return lines
 
 
