@@ -12,6 +12,7 @@
 #include "kusari/framework/functions/connection/linear.h"
 #include "kusari/framework/functions/given.h"
 #include "kusari/framework/links/link_hook.h"
+#include "kusari/framework/links/sizes.h"
 
 namespace kusari::links {
 namespace {
@@ -37,7 +38,8 @@ void expect_places(const Variable& x, const char* argument, int64_t width) {
 MultiHeadAttention::MultiHeadAttention(int64_t width, int64_t heads, Options options)
     : qkv{*this,
           "qkv",
-          argument::positive(kCall, "width", width),
+          argument::require(width > 0 && size_times(kCall, "width", width, 3) > 0, kCall, "width", width,
+                            "be positive"),
           width + 2 * divisor("groups", options.groups == 0 ? heads : options.groups, "heads", heads) *
                       (width / divisor("heads", heads, "width", width)),
           {.nobias = options.nobias, .initial_w = options.initial_w}},

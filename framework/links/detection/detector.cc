@@ -93,7 +93,8 @@ Detector::Detector(Plan plan, const DetectorPreparation& image_preparation)
       decoding{plan.visualize},
       plan_{std::move(plan)},
       coders_{std::make_shared<Coders>()} {
-  argument::positive("Detector", "n_classes", plan_.n_classes);
+  argument::require(plan_.n_classes >= 1 && plan_.n_classes <= 1'000'000, "Detector", "n_classes", plan_.n_classes,
+                    "be in [1, 1000000]");
   check_preparation(preparation);
 }
 

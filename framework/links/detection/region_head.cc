@@ -13,6 +13,7 @@
 #include "kusari/framework/initializers/he.h"
 #include "kusari/framework/initializers/normal.h"
 #include "kusari/framework/links/link_hook.h"
+#include "kusari/framework/links/sizes.h"
 
 namespace kusari::links {
 namespace {
@@ -53,9 +54,17 @@ int64_t level_of_region(const Box& region, int64_t levels) {
 }
 
 RegionHead::RegionHead(int64_t channels, int64_t outputs, int64_t units)
-    : fc6{*this, "fc6", channels * kBins * kBins, units, {.initial_w = initializers::HeNormal()}},
+    : fc6{*this,
+          "fc6",
+          size_times("L::RegionHead", "channels", channels, kBins * kBins),
+          units,
+          {.initial_w = initializers::HeNormal()}},
       fc7{*this, "fc7", units, units, {.initial_w = initializers::HeNormal()}},
-      loc{*this, "loc", units, outputs * 4, {.initial_w = initializers::Normal(0.001)}},
+      loc{*this,
+          "loc",
+          units,
+          size_times("L::RegionHead", "outputs", outputs, 4),
+          {.initial_w = initializers::Normal(0.001)}},
       conf{*this, "conf", units, outputs, {.initial_w = initializers::Normal(0.01)}} {}
 
 std::pair<Variable, Variable> RegionHead::operator()(std::span<const Variable> maps,

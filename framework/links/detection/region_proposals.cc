@@ -7,11 +7,14 @@
 #include "kusari/framework/initializers/normal.h"
 #include "kusari/framework/links/detection/head_outputs.h"
 #include "kusari/framework/links/link_hook.h"
+#include "kusari/framework/links/sizes.h"
 
 namespace kusari::links {
 RegionProposalHead::RegionProposalHead(int64_t channels, int64_t at_place)
     : conv{*this, "conv", channels, channels, 3, {.pad = 1, .initial_w = initializers::Normal(0.01), .relu = true}},
-      loc{*this, "loc", channels, at_place * 4, 1, {.initial_w = initializers::Normal(0.01)}},
+      loc{*this,    "loc",
+          channels, size_times("L::RegionProposalHead", "at_place", at_place, 4),
+          1,        {.initial_w = initializers::Normal(0.01)}},
       conf{*this, "conf", channels, at_place, 1, {.initial_w = initializers::Normal(0.01)}} {}
 
 std::pair<Variable, Variable> RegionProposalHead::operator()(std::span<const Variable> maps) const {

@@ -9,6 +9,7 @@
 #include "kusari/framework/functions/pooling/average_pooling_nd.h"
 #include "kusari/framework/initializers/he.h"
 #include "kusari/framework/links/link_hook.h"
+#include "kusari/framework/links/sizes.h"
 
 namespace kusari::links {
 namespace {
@@ -73,7 +74,9 @@ Variable DepthwiseSeparable::operator()(const Variable& x) const {
 
 InvertedResidual::InvertedResidual(int64_t in_channels, int64_t out_channels, int64_t stride,
                                    const Initializer& initial_w)
-    : expand{*this, "expand", in_channels, kExpansion * in_channels, 1, conv1x1(initial_w)},
+    : expand{*this,       "expand",
+             in_channels, size_times("L::InvertedResidual", "in_channels", in_channels, kExpansion),
+             1,           conv1x1(initial_w)},
       bn{*this, "bn", kExpansion * in_channels},
       separable{*this, "separable", kExpansion * in_channels, out_channels, stride, initial_w},
       is_residual_{stride == 1 && in_channels == out_channels} {}

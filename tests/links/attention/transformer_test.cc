@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <string>
 #include <vector>
 
@@ -191,6 +192,7 @@ TEST_CASE("draw_token draws in proportion, from what top_k and top_p leave") {
 TEST_CASE("what transformers and generate refuse") {
   CHECK_THROWS_WITH_AS(L::MultiHeadAttention(6, 4),
                        doctest::Contains("L::MultiHeadAttention: heads is 4: it must divide width, 6"), ValueError);
+  CHECK_THROWS_AS(L::MultiHeadAttention(std::numeric_limits<int64_t>::max(), 1), ValueError);
   CHECK_THROWS_WITH_AS(L::MultiHeadAttention(8, 4, {.groups = 3}),
                        doctest::Contains("groups is 3: it must divide heads, 4"), ValueError);
   const L::MultiHeadAttention mha(6, 3);

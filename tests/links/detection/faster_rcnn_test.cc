@@ -1,6 +1,7 @@
 #include "kusari/framework/links/detection/faster_rcnn.h"
 
 #include <cmath>
+#include <limits>
 #include <string>
 #include <vector>
 
@@ -81,6 +82,11 @@ TEST_CASE("RegionHead gives the rows of the regions in their order, whatever the
   }
   CHECK_THROWS_AS(head(maps, {{{0, 0, 1, 1}}}), ValueError);
   CHECK_THROWS_WITH_AS(head(maps, {{}, {}}), "L::RegionHead: there is no region: it must be one at least", ValueError);
+  constexpr int64_t kLeast = std::numeric_limits<int64_t>::min(), kMost = std::numeric_limits<int64_t>::max();
+  CHECK_THROWS_AS(L::RegionHead(1, kLeast, 3), ValueError);
+  CHECK_THROWS_AS(L::RegionHead(kMost, 2, 3), ValueError);
+  CHECK_THROWS_AS(L::RegionProposalHead(1, kMost), ValueError);
+  CHECK_THROWS_AS(L::FasterRCNN({.n_classes = kMost, .depth = 18}), ValueError);
 }
 
 TEST_CASE("Faster R-CNN's calls, presets and boxes") {

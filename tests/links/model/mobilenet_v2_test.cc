@@ -1,5 +1,6 @@
 #include "kusari/framework/links/model/mobilenet_v2.h"
 
+#include <limits>
 #include <string>
 #include <vector>
 
@@ -38,6 +39,11 @@ TEST_CASE("sizes of MobileNetV2's layers") {
   h = small(images(2, 32), {"conv1", "blocks"});
   CHECK(h.at("conv1").shape() == Shape{2, 32, 32, 32});
   CHECK(h.at("blocks").shape() == Shape{2, 320, 4, 4});
+}
+
+TEST_CASE("an inverted residual refuses channels that no six times are of") {
+  CHECK_THROWS_AS(L::InvertedResidual(std::numeric_limits<int64_t>::max(), 1, 1, {}), ValueError);
+  CHECK_THROWS_AS(L::InvertedResidual(std::numeric_limits<int64_t>::min(), 1, 1, {}), ValueError);
 }
 
 TEST_CASE("an inverted residual adds its input where nothing changes size") {
