@@ -1,5 +1,6 @@
 #include "kusari/framework/functions/loss/negative_sampling.h"
 
+#include <limits>
 #include <string>
 #include <vector>
 
@@ -53,6 +54,8 @@ Variable negative_sampling(const Variable& x, const Variable& t, const Variable&
   if (options.reduce == Reduce::mean) throw ValueError("F::negative_sampling: reduce must be sum or no");
   if (!sampler) throw ValueError("F::negative_sampling: sampler is not given: it is required");
   argument::not_negative("F::negative_sampling", "sample_size", sample_size);
+  argument::require(sample_size <= std::numeric_limits<int32_t>::max(), "F::negative_sampling", "sample_size",
+                    sample_size, "be at most 2147483647");
   const Array samples = draw(sampler, t.array(), sample_size);
   if (options.return_samples != nullptr) *options.return_samples = samples;
   // What does not count may hold anything, and leaves no trace in gradients.

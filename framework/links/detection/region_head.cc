@@ -4,6 +4,7 @@
 #include <cmath>
 #include <string>
 
+#include "kusari/framework/core/argument.h"
 #include "kusari/framework/core/error.h"
 #include "kusari/framework/functions/activation/relu.h"
 #include "kusari/framework/functions/array/concat.h"
@@ -48,9 +49,9 @@ Array indices(const std::vector<int64_t>& values, const Device& device) {
 
 int64_t level_of_region(const Box& region, int64_t levels) {
   const double side = std::sqrt(static_cast<double>(region.area()));
-  const double level = std::floor(4 + std::log2(side / 224) + 1e-6);
-  return static_cast<int64_t>(
-      std::clamp(level - static_cast<double>(RegionHead::kFirstLevel), 0.0, static_cast<double>(levels - 1)));
+  const double level = std::floor(4 + std::log2(side / 224) + 1e-6) - static_cast<double>(RegionHead::kFirstLevel);
+  const double most = static_cast<double>(argument::positive("L::level_of_region", "levels", levels) - 1);
+  return level > 0 ? static_cast<int64_t>(std::min(level, most)) : 0;
 }
 
 RegionHead::RegionHead(int64_t channels, int64_t outputs, int64_t units)

@@ -14,8 +14,8 @@
 namespace kusari::links {
 
 /// Of maps P2, P3, .. of a pyramid the one that shows a region best: 0 for P2. A region of 224 x 224 pixels is seen on
-/// P4, one of half the side on P3: floor(4 + log2(sqrt(area) / 224) + 1e-6), as far as there are levels.
-/// Lin et al. 2017.
+/// P4, one of half the side on P3: floor(4 + log2(sqrt(area) / 224) + 1e-6), as far as there are levels;
+/// 0 for one with NaN. Throws ValueError when there is no level. Lin et al. 2017.
 KUSARI_API int64_t level_of_region(const Box& region, int64_t levels);
 
 /// A second look at regions of images: each is taken from the map that shows it best as 7x7 averages of 2x2 bilinear

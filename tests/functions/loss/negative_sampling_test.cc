@@ -119,6 +119,7 @@ TEST_CASE("negative_sampling of what does not fit") {
                        "F::negative_sampling: sample_size is -1: it must not be negative", ValueError);
   CHECK_THROWS_WITH_AS(F::negative_sampling(x, t, W, sampler, 1, {.reduce = Reduce::mean}),
                        "F::negative_sampling: reduce must be sum or no", ValueError);
+  CHECK_THROWS_AS(F::negative_sampling(x, t, W, sampler, std::numeric_limits<int64_t>::max()), ValueError);
   CHECK_THROWS_AS(F::negative_sampling(x, Variable(), W, sampler, 1), TypeError);
   if (test_device().is_cpu()) {
     CHECK_THROWS_WITH_AS(F::negative_sampling(x, array<int>({0, 4}, test_device()), W, sampler, 1),

@@ -43,6 +43,10 @@ TEST_CASE("a region is seen on the map of its size") {
   CHECK(level(111) == 0);
   CHECK(level(1) == 0);
   CHECK(L::level_of_region({0, 0, 112, 448}, 4) == 2);  // of the area
+  constexpr float kNan = std::numeric_limits<float>::quiet_NaN(), kInfinity = std::numeric_limits<float>::infinity();
+  CHECK(L::level_of_region({0, 0, kNan, 448}, 4) == 0);
+  CHECK(L::level_of_region({0, 0, kInfinity, 448}, 4) == 3);
+  CHECK_THROWS_AS(L::level_of_region({0, 0, 1, 1}, std::numeric_limits<int64_t>::min()), ValueError);
 }
 
 TEST_CASE("RegionHead gives the rows of the regions in their order, whatever their levels") {
