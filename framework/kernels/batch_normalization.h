@@ -16,7 +16,8 @@ struct BatchNormalization {
 
 // x, residual, y and their gradients: one shape, of any strides and floating dtype; channels innermost in memory is
 // what every implementation is made for. gamma, beta and whatever belongs to channels: the shape of x's channel axes.
-// Statistics are float64 if x or gamma is, else float32, and the same bits whatever the number of threads.
+// Statistics are float64 if x or gamma is, else float32, and the same bits whatever the number of threads; mean and
+// inv_std that a kernel has given, or that another one gets, lie without gaps.
 
 /// mean and inv_std = 1 / sqrt(var + eps) of x, and from them y = (x - mean) gamma inv_std + beta [+ residual]
 /// [cut at 0]. running_mean = decay running_mean + (1 - decay) mean; the same for running_var with the unbiased

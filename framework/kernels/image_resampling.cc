@@ -6,7 +6,9 @@ namespace kusari {
 
 Array resample_image(const Array& image, int64_t height, int64_t width, Interpolation interpolation) {
   const int64_t channels = image.shape()[0];
-  const Array result = empty_strided({channels, height, width}, {1, width * channels, channels}, image.dtype());
+  const Shape shape{channels, height, width};
+  checked_numel(shape, itemsize(image.dtype()), "resample_image");
+  const Array result = empty_strided(shape, {1, width * channels, channels}, image.dtype());
   launch<kernels::ResampleImage>(image.device(), interpolation, image, result);
   return result;
 }

@@ -24,7 +24,8 @@ int64_t span_of(const char* call, int64_t size, const WindowOptions& windows) {
 }  // namespace
 
 int64_t get_conv_outsize(int64_t size, const WindowOptions& windows) {
-  int64_t room = size + 2 * windows.pad - span_of("get_conv_outsize", size, windows);
+  const int64_t span = span_of("get_conv_outsize", size, windows);
+  int64_t room = size + 2 * windows.pad - span;
   const int64_t stride = windows.stride;
   if (windows.cover_all) room += stride - 1;
   return (room >= 0 ? room / stride : -((stride - 1 - room) / stride)) + 1;

@@ -130,7 +130,7 @@ class BatchNormalization final : public FunctionNode {
     const Dtype dtype = compute_dtype(x.dtype(), gamma.dtype());
     if (kernel_.fixed) {
       retain_inputs({kMean, kVar});
-      mean_ = in[kMean].astype(dtype);
+      mean_ = in[kMean].astype(dtype).contiguous();
       if (is_recording()) inv_std_ = empty(gamma.shape(), dtype, x.device());
       launch<kernels::FixedBatchNormalization>(x.device(), kernel_, x, in[kResidual], gamma, in[kBeta], mean_, in[kVar],
                                                inv_std_, y);

@@ -1,6 +1,7 @@
 #include "kusari/framework/functions/connection/conv_outsize.h"
 
 #include <doctest/doctest.h>
+#include <limits>
 
 #include "kusari/framework/core/error.h"
 #include "kusari/framework/functions/connection/convolution_2d.h"
@@ -70,6 +71,7 @@ TEST_CASE("numbers out of range") {
   CHECK_THROWS_WITH_AS(get_deconv_outsize(1, {.stride = 0}), "get_deconv_outsize: stride is 0: it must be in [1, 2^31)",
                        ValueError);
   CHECK_THROWS_AS(get_deconv_outsize(1, {.pad = -1}), ValueError);
+  CHECK_THROWS_AS(get_conv_outsize(1, {.pad = std::numeric_limits<int64_t>::min()}), ValueError);
   CHECK_THROWS_AS(get_deconv_outsize(1, {.dilate = int64_t{1} << 40}), ValueError);
 }
 

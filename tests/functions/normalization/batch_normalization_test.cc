@@ -218,6 +218,36 @@ TEST_CASE("fixed_batch_normalization: a frozen layer gives x's gradient alone") 
   }
 }
 
+TEST_CASE("fixed_batch_normalization: numbers of channels that lie apart, the last one first") {
+  const auto apart = [](const Array& a) {
+    const int64_t n = a.size();
+    const Array view = zeros({2 * n}, a.dtype(), a.device()).as_strided({n}, {-2}, 2 * n - 1);
+    view.copy_from(a);
+    return view;
+  };
+  const BatchCase& c = kBatchCases[0];
+  REQUIRE(c.channels.ndim() == 1);
+  for (const Form form : kForms) {
+    for (const Dtype dtype : {Dtype::float32, Dtype::float64}) {
+      CAPTURE(static_cast<int>(form));
+      CAPTURE(name(dtype));
+      const Operands o(c, dtype, dtype);
+      const auto all = [&](auto given) {
+        const Variable x(o.x), residual(o.residual), gamma(given(o.gamma)), beta(given(o.beta)), mean(given(o.mean)),
+            var(given(o.var));
+        const Variable y = call_fixed(form, x, residual, gamma, beta, mean, var, {.axis = c.axis});
+        return results(y, o.gy, {x, residual, gamma, beta, mean, var}, false);
+      };
+      const Variables expected = all([](const Array&a) { return a; }), got = all(apart);
+      for (size_t i = 0; i < got.size(); ++i) {
+        CAPTURE(i);
+        REQUIRE(got[i].is_defined() == expected[i].is_defined());
+        if (got[i].is_defined()) CHECK(same_bits(got[i].array(), expected[i].array()));
+      }
+    }
+  }
+}
+
 TEST_CASE("batch_normalization updates running statistics") {
   const Array x = array<float>({1, 3}, {2, 1}, test_device()), mean = zeros({1}, Dtype::float32, test_device()),
               var = ones({1}, Dtype::float32, test_device());

@@ -47,6 +47,7 @@ TEST_CASE("prepare makes three channels of grey, and takes one number for both s
     for (int64_t c = 0; c < 3; ++c) CHECK(prepared.at(c).to_vector<double>() == expected);
   }
   CHECK(links::prepare(grey, {}, 9).shape() == Shape{3, 9, 9});
+  CHECK_THROWS_AS(links::prepare(grey, {}, int64_t{1} << 62), ValueError);
 }
 
 TEST_CASE("prepare shifts, scales, drops alpha and keeps the size when told so") {
