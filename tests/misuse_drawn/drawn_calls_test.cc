@@ -13,6 +13,7 @@
 #include <ctime>
 #include <fstream>
 #include <map>
+#include <new>
 #include <string>
 #include <thread>
 #include <typeinfo>
@@ -20,6 +21,15 @@
 #include <doctest/doctest.h>
 
 #include "draw.h"
+
+#if defined(__SANITIZE_ADDRESS__)
+// AddressSanitizer's own end the process where they are refused memory.
+void* operator new(size_t bytes) {
+  if (void* const memory = std::malloc(bytes)) return memory;
+  throw std::bad_alloc();
+}
+void* operator new[](size_t bytes) { return operator new(bytes); }
+#endif
 
 // Each public function, method and link with drawn arguments, right and wrong: whatever is drawn, a call returns or
 // throws one of Kusari's errors, soon and within the memory that it may use.
