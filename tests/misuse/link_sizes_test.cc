@@ -1,8 +1,11 @@
+#include <limits>
+
 #include "kusari/tests/misuse/misuse.h"
 
 namespace kusari::misuse {
 namespace {
 
+constexpr int64_t kMost = std::numeric_limits<int64_t>::max();
 const std::string kNegative = ": it must not be negative";
 const std::string kNegativeOrInfer = ": it must not be negative unless it is kInfer (-1)";
 
@@ -61,6 +64,10 @@ TEST_CASE("misuse: sizes of links") {
            {[] { L::Inception(-2, {.out1 = 1}); }, "L::Inception: in_channels is -2" + kNegativeOrInfer},
            {[] { L::InceptionBN(3, {.out33 = -1}); }, "L::InceptionBN: out33 is -1" + kNegative},
            {[] { L::InceptionBN(3, {.out1 = -1}); }, "L::InceptionBN: out1 is -1" + kNegative},
+           {[] { L::StatelessMGU(3, kMost); },
+            "L::MGU: n_units is 9223372036854775807: it must be less, so that an int64 holds the sum with n_inputs"},
+           {[] { L::NStepWeights(-kMost, 3, 4, {}); },
+            "L::NStepWeights: gates is -9223372036854775807: it must be 1 to 4"},
            {[] { L::Maxout(3, -1, 2); }, "L::Maxout: out_size is -1" + kNegative},
            {[] { L::Maxout(-2, 1, 2); }, "L::Maxout: in_size is -2" + kNegativeOrInfer},
            {[] { L::PReLU({.shape = {-1}}); }, "L::PReLU: shape is (-1,): no size of it may be negative"},

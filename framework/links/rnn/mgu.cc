@@ -10,12 +10,23 @@
 #include "kusari/framework/links/rnn/recurrent.h"
 
 namespace kusari::links {
+namespace {
+
+/// Of h and x side by side.
+int64_t joined_size(int64_t n_inputs, int64_t n_units) {
+  argument::not_negative("L::MGU", "n_inputs", n_inputs);
+  argument::not_negative("L::MGU", "n_units", n_units);
+  int64_t sum = 0;
+  argument::require(!__builtin_add_overflow(n_inputs, n_units, &sum), "L::MGU", "n_units", n_units,
+                    "be less, so that an int64 holds the sum with n_inputs");
+  return sum;
+}
+
+}  // namespace
 
 StatelessMGU::StatelessMGU(int64_t n_inputs, int64_t n_units)
-    : W_f{*this, "W_f",
-          argument::not_negative("L::MGU", "n_inputs", n_inputs) + argument::not_negative("L::MGU", "n_units", n_units),
-          n_units},
-      W_h{*this, "W_h", n_inputs + n_units, n_units} {}
+    : W_f{*this, "W_f", joined_size(n_inputs, n_units), n_units},
+      W_h{*this, "W_h", joined_size(n_inputs, n_units), n_units} {}
 
 Variable StatelessMGU::operator()(const Variable& h, const Variable& x) const {
   const LinkCall call(*this);

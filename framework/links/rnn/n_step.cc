@@ -21,9 +21,9 @@ std::vector<Variable> present(Members members) {
 
 // w(k): weight number k, of which the first half meets x.
 #define KUSARI_N_STEP_WEIGHT(k) \
-  w##k { *this, "w" #k, {out_size, (k) < gates ? in_size : out_size}, options.initial_w, (k) < 2 * gates }
+  w##k { *this, "w" #k, {out_size, (k) < gates ? in_size : out_size}, options.initial_w, (k) / 2 < gates }
 #define KUSARI_N_STEP_BIAS(k) \
-  b##k { *this, "b" #k, {out_size}, options.initial_bias, (k) < 2 * gates }
+  b##k { *this, "b" #k, {out_size}, options.initial_bias, (k) / 2 < gates }
 
 NStepWeights::NStepWeights(int64_t gates, int64_t in_size, int64_t out_size, const NStepOptions& options)
     : KUSARI_N_STEP_WEIGHT(0),
