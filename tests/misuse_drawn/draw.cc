@@ -52,8 +52,8 @@ void Progress::add(std::string_view more) noexcept {
   text[length] = '\0';
 }
 
-Draw::Draw(const char* call, uint64_t seed, Progress& progress)
-    : random_{seed}, plan_{call, random_}, progress_{progress} {}
+Draw::Draw(const char* call, uint64_t seed, Progress& progress, Layouts layouts)
+    : random_{seed}, plan_{call, random_}, progress_{progress}, layouts_{layouts} {}
 
 void Draw::note(const char* name, std::string_view text) {
   progress_.add(" ");
@@ -504,6 +504,10 @@ Array Draw::array_of(const char* name) {
   }
   if (array.is_defined()) {
     array = laid_out(array);
+    if (!array.is_contiguous()) {
+      has_gaps_ = true;
+      if (layouts_ == Layouts::dense && saturated_size(array.shape()) < 1e6) array = array.contiguous();
+    }
     const double size = saturated_size(array.shape());
     progress_.elements =
         std::max(progress_.elements, size > 9e18 ? std::numeric_limits<int64_t>::max() : static_cast<int64_t>(size));
@@ -539,7 +543,7 @@ Variable Draw::draw(As<Variable>, const char* name) {
 
 void Draw::use(const Array& y) {
   if (!y.is_defined() || y.size() > (1 << 22)) return;
-  static_cast<void>(y.to_vector<double>());
+  results_.push_back({y.shape(), y.dtype(), y.to_vector<double>()});
 }
 
 void Draw::use(const Variable& y) {

@@ -43,6 +43,16 @@ struct Progress {
   void clear() noexcept { elements = 0, length = 0, text[0] = '\0'; }
 };
 
+/// What the arrays are that calls draw: as they may lie in memory, or the same numbers without gaps.
+enum class Layouts : uint8_t { any, dense };
+
+/// An array that a call returned, or the gradient of an argument.
+struct ReadArray {
+  Shape shape;
+  Dtype dtype;
+  std::vector<double> values;
+};
+
 template <class T>
 struct As {};
 
@@ -51,7 +61,7 @@ concept Aggregate = FieldsOf<T>::kKnown;
 
 class Draw {
  public:
-  Draw(const char* call, uint64_t seed, Progress& progress);
+  Draw(const char* call, uint64_t seed, Progress& progress, Layouts layouts = Layouts::any);
 
   /// An argument of type T under the name that it has in the declaration.
   template <class T>
@@ -78,6 +88,9 @@ class Draw {
 
   /// A method of an object that was made follows.
   void next(const char* method);
+  /// Whether an argument lay with gaps, or would have without Layouts::dense.
+  bool has_gaps() const noexcept { return has_gaps_; }
+  const std::vector<ReadArray>& results() const noexcept { return results_; }
   int count_of_calls() { return static_cast<int>(random_.below(3)); }
   int weighted(std::initializer_list<int> weights);
 
@@ -214,6 +227,9 @@ class Draw {
   Progress& progress_;
   std::deque<std::shared_ptr<void>> kept_;
   std::vector<Variable> leaves_;
+  Layouts layouts_;
+  bool has_gaps_ = false;
+  std::vector<ReadArray> results_;
 };
 
 /// All that there is, in the order of the names.
