@@ -135,11 +135,11 @@ Parameter::~Parameter() = default;
 
 void Parameter::infer_axis(int axis, int64_t size) const {
   if (!is_defined()) return;
+  const detail::FirstCall alone;
   if (axis < 0 || axis >= declared_.ndim()) {
     throw IndexError("Parameter::infer: " + label(*this) + " of shape " + to_string(declared_) + " has no axis " +
                      std::to_string(axis));
   }
-  const detail::FirstCall alone;
   if (look()) return;  // another thread was first
   if (declared_[axis] < 0) declared_[axis] = size;
   if (is_known(declared_)) make(declared_);

@@ -234,6 +234,20 @@ TEST_CASE("shared model: the first call may come from eight threads at once") {
   }
 }
 
+TEST_CASE("shared model: all parameters are there after the first call of any of eight threads") {
+  const Variable x(uniform_like(empty({2, 3, 6, 6}), 1), false);
+  for (int round = 0; round < 20; ++round) {
+    L::DepthwiseConvolution2D depthwise(kInfer, 2, 3);
+    L::Deconvolution2D deconvolution(kInfer, 4, 3);
+    L::LocalConvolution2D local(3, 4, kInfer, 3);
+    const std::string problem = in_threads([&](int) {
+      const auto mode = no_backprop_mode();
+      depthwise(x), deconvolution(x), local(x);
+    });
+    CHECK(problem == "");
+  }
+}
+
 TEST_CASE("shared model: an array beside the parameters that is replaced between rounds is seen by all threads") {
   struct Scaled {
     Array factor = full({4}, 2, Dtype::float32);

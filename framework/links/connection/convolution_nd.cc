@@ -4,6 +4,7 @@
 #include "kusari/framework/core/config.h"
 #include "kusari/framework/functions/connection/convolution_2d.h"
 #include "kusari/framework/links/connection/filters.h"
+#include "kusari/framework/links/first_call.h"
 #include "kusari/framework/links/link_hook.h"
 #include "kusari/framework/links/sizes.h"
 
@@ -43,6 +44,7 @@ ConvolutionND ConvolutionND::from_params(const Array& W, const Array& b, Options
 
 void ConvolutionND::prepare(const Variable& x) const {
   if (W.is_initialized()) return;
+  const kusari::detail::FirstCall alone;
   const int ndim = W.declared_shape().ndim() - 2;
   check_images(convolution_link(ndim), x, ndim);
   W.infer(1, channels_of_group(convolution_link(ndim), "x.shape[1]", x.shape()[1], geometry_.groups));

@@ -3,6 +3,7 @@
 #include "kusari/framework/core/argument.h"
 #include "kusari/framework/functions/connection/deconvolution_2d.h"
 #include "kusari/framework/links/connection/filters.h"
+#include "kusari/framework/links/first_call.h"
 #include "kusari/framework/links/link_hook.h"
 #include "kusari/framework/links/sizes.h"
 
@@ -46,6 +47,7 @@ DeconvolutionND DeconvolutionND::from_params(const Array& W, const Array& b, Opt
 
 Variable DeconvolutionND::operator()(const Variable& x) const {
   if (!W.is_initialized()) {
+    const kusari::detail::FirstCall alone;
     const int ndim = W.declared_shape().ndim() - 2;
     check_images(deconvolution_link(ndim), x, ndim);
     channels_of_group(deconvolution_link(ndim), "x.shape[1]", x.shape()[1], geometry_.groups);

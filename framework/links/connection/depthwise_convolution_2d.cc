@@ -5,6 +5,7 @@
 #include "kusari/framework/core/argument.h"
 #include "kusari/framework/initializers/he.h"
 #include "kusari/framework/links/connection/filters.h"
+#include "kusari/framework/links/first_call.h"
 #include "kusari/framework/links/link_hook.h"
 #include "kusari/framework/links/sizes.h"
 
@@ -35,9 +36,10 @@ DepthwiseConvolution2D::DepthwiseConvolution2D(int64_t in_channels, int64_t chan
 
 Variable DepthwiseConvolution2D::operator()(const Variable& x) const {
   if (!W.is_initialized()) {
+    const kusari::detail::FirstCall alone;
     check_images(kDepthwiseConvolution2D, x, 2);
-    W.infer(1, x.shape()[1]);
     b.infer(0, x.shape()[1] * W.declared_shape()[0]);
+    W.infer(1, x.shape()[1]);  // at last: other threads take it for both
   }
   const LinkCall call(*this);
   return functions::depthwise_convolution_2d(x, W, b, geometry_);

@@ -66,8 +66,8 @@ Variable LocalConvolution2D::operator()(const Variable& x) const {
     const Shape& shape = x.shape();
     for (int axis = 0; axis < 2; ++axis) {
       const int64_t count = places(shape[2 + axis], ksize_[axis], stride_[axis]);
-      W.infer(1 + axis, count);
       if (b.is_defined()) b.infer(1 + axis, count);
+      W.infer(1 + axis, count);  // after b: other threads take it for both
     }
     W.infer(3, shape[1]);
   }
