@@ -49,6 +49,13 @@ TEST_CASE("misuse: functions of loss, classification") {
        },
        is<TypeError>, "F::binary_hierarchical_softmax: tree.paths is not given: it is required"},
       {[] {
+         F::binary_hierarchical_softmax(real({2, 3}), whole({2}), real({4, 3}),
+                                        {zeros({3, 2, 2}, Dtype::int32), zeros({1, 4}, Dtype::float32)});
+       },
+       is<TypeError>,
+       "F::binary_hierarchical_softmax: tree.paths has shape (3, 2, 2) and dtype int32, tree.codes shape (1, 4): they "
+       "must be (words, longest path), paths integers"},
+      {[] {
          F::binary_hierarchical_softmax(real({2, 3}), whole({2}), real({1, 3}), tree());
        },
        is<IndexError>, "F::binary_hierarchical_softmax: index 1 is out of range for 1 rows"},

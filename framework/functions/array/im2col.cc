@@ -1,7 +1,9 @@
 #include "kusari/framework/functions/array/im2col.h"
 
 #include <algorithm>
+#include <limits>
 #include <string>
+#include <utility>
 
 #include "kusari/framework/autograd/attributes.h"
 #include "kusari/framework/autograd/function_node.h"
@@ -158,6 +160,12 @@ void check_options(const char* call, const Patches& p) {
   require(all_at_least(p.stride, 1), call, "stride", p.stride, "it must be at least 1");
   require(all_at_least(p.pad, 0), call, "pad", p.pad, "it must not be negative");
   require(all_at_least(p.dilate, 1), call, "dilate", p.dilate, "it must be at least 1");
+  const std::pair<const char*, const Dims*> options[] = {
+      {"ksize", &p.ksize}, {"stride", &p.stride}, {"pad", &p.pad}, {"dilate", &p.dilate}};
+  for (const auto& [name, numbers] : options) {
+    const bool fits = std::ranges::all_of(*numbers, [](int64_t n) { return n <= std::numeric_limits<int32_t>::max(); });
+    require(fits, call, name, *numbers, "it must be less than 2^31");
+  }
 }
 
 void check_spatial_axes(const char* call, const char* argument, const Shape& shape, bool fits) {

@@ -16,6 +16,10 @@ class TakeRows final : public FunctionNode {
   }
 
  private:
+  void check(const TypeCheck& c) const override {
+    const auto [x] = c.args("x");
+    c.expect(x.ndim() == 2);
+  }
   Arrays forward(const ArrayRefs& in) override {
     const Array x = in[0].contiguous();
     const Array y = empty({index_.size(), x.shape()[1]}, x.dtype(), x.device());
@@ -40,6 +44,10 @@ class AddRows final : public FunctionNode {
   }
 
  private:
+  void check(const TypeCheck& c) const override {
+    const auto [x] = c.args("x");
+    c.expect(x.ndim() == 2);
+  }
   Arrays forward(const ArrayRefs& in) override {
     const Array x = in[0].contiguous();
     const Dtype dtype = x.dtype();

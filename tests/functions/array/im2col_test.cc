@@ -113,6 +113,8 @@ TEST_CASE("im2col refuses what does not fit") {
                        TypeError);
   CHECK_THROWS_WITH_AS(F::im2col(ones({4, 4}), 2), "F::im2col: x has shape (4, 4): it must have one to 3 spatial axes",
                        TypeError);
+  CHECK_THROWS_WITH_AS(F::im2col(ones({1, 1, 4, 4}), 2, {.pad = int64_t{1} << 62}),
+                       doctest::Contains("it must be less than 2^31"), ValueError);
   CHECK_THROWS_WITH_AS(F::im2col(ones({1, 1, 4, 4}), {2, 2, 2}),
                        "F::im2col: ksize is (2, 2, 2): it must be one number or one for each of the 2 spatial axes",
                        ValueError);
