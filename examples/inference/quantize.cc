@@ -136,7 +136,7 @@ void quantize(const Arguments& args) {
 
   // The calibrator looks at what the layers get, as the network runs
   quantization::Calibrator calibrator(network, {.method = method_of(args.method), .exclude = args.exclude});
-  iterators::SerialIterator some(images.train, 64, {.repeat = false});
+  iterators::SerialIterator some(images.train, 64);
   for (int64_t seen = 0; seen < args.calibration; seen += 64) calibrator.observe(kConverter(some.next(), Device())[0]);
   const double in_int8 = accuracy(calibrator.quantized(), images);
   std::printf("int8: %.2f %% (%+.2f)\n", in_int8, in_int8 - in_float);

@@ -149,7 +149,13 @@ struct Calls {
       if (draw.has_gaps() && progress.elements < kFew && !depends_on_layout(entry.name)) {
         random::seed(static_cast<uint64_t>(call));
         Draw dense(entry.name, seed_of(call), progress, Layouts::dense);
-        entry.call(dense);
+        try {
+          entry.call(dense);
+        } catch (const OutOfMemoryError&) {  // a view that repeats few elements needed none
+          return true;
+        } catch (const Error& error) {
+          throw std::runtime_error(std::string("refused of dense arrays alone: ") + error.what());
+        }
         const std::string found = difference(draw.results(), dense.results());
         if (!found.empty()) throw std::runtime_error("other results than of dense arrays: " + found);
       }
