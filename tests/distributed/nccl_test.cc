@@ -1,4 +1,5 @@
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -103,6 +104,39 @@ TEST_CASE("nccl: operations of a device group, in each dtype") {
     }
     CHECK(!DeviceGroup::has_dtype(Dtype::bool_));
   });
+}
+
+TEST_CASE("nccl: a group of one rank, which one card has") {
+  Device device;
+  try {
+    device = get_device("cuda:0");
+  } catch (const DeviceError&) {
+    KUSARI_SKIP("needs a CUDA device; the emulated ones do");
+  }
+  if (device.backend().find(kernel_id<kernels::MakeDeviceGroup>()) == nullptr) KUSARI_SKIP("needs NCCL");
+  kernels::DeviceGroupId id{};
+  launch<kernels::NewDeviceGroupId>(device, &id);
+  std::unique_ptr<DeviceGroup> group;
+  launch<kernels::MakeDeviceGroup>(device, kernels::DeviceGroupRequest{&device, &id, 0, 1, &group});
+  REQUIRE(group != nullptr);
+  for (const Dtype dtype : {Dtype::float16, Dtype::bfloat16, Dtype::float32, Dtype::float64, Dtype::int32, Dtype::int64,
+                            Dtype::int8, Dtype::uint8}) {
+    CAPTURE(name(dtype));
+    const Array own = numbers_of(1, {2, 3}, dtype, device);
+    const std::vector<double> expected = own.to_vector<double>();
+    const Array summed = own.copy(), reduced = own.copy(), shared = own.copy();
+    group->all_reduce(summed);
+    group->reduce(reduced, 0);
+    group->broadcast(shared, 0);
+    const Array part = empty({2, 3}, dtype, device), gathered = empty({1, 2, 3}, dtype, device);
+    group->reduce_scatter(own, part);
+    group->all_gather(own, gathered);
+    const Array sent[] = {own}, received[] = {empty({2, 3}, dtype, device)};
+    group->exchange(sent, received);
+    for (const Array& result : {summed, reduced, shared, part, gathered, received[0]}) {
+      CHECK(result.to_vector<double>() == expected);
+    }
+  }
 }
 
 TEST_CASE("nccl: the communicator's methods give what they give through the host") {

@@ -20,8 +20,10 @@ def write(path, text):
 
 
 def fake_build(folder):
-    for name in ("test_gpu", "test_functions", "test_optimizers", "golden_runner"):
-        write(folder / "tests" / name, PASSES)
+    for name in ("gpu", "amp", "distributions", "functions", "kernels", "optimizers", "properties", "quantization", "static_graph",
+                 "training", "xp"):
+        write(folder / "tests" / f"test_{name}", PASSES)
+    write(folder / "tests" / "golden_runner", PASSES)
     write(folder / "tools" / "kusari-bench", """case "$*" in
 *host_cost*) echo ok;;
 *small_mlp*) echo "no such case" >&2; exit 3;;
@@ -73,7 +75,7 @@ def main():
 
         done, steps = run(build, scratch / "good", "--call", "1")
         expect(done.returncode == 0 and "READY" in done.stdout, "all passes", done.stdout, done.stderr)
-        expect(all(s["state"] == "passed" for s in steps.values()) and len(steps) == 6, "states", steps)
+        expect(all(s["state"] == "passed" for s in steps.values()) and len(steps) == 14, "states", steps)
 
         # Another call fills the same table. compute-sanitizer is refused; the accuracy of one example is too small.
         refused = 'echo "========= Error: Target application terminated before first instrumented API call"; exit 1'

@@ -64,8 +64,7 @@ class DetectionTraining {
                on_device(batch.loc), on_device(batch.label)};
     chain_.to(settings.device);
     optimizer_.setup(chain_);
-    if (kusari::is_half(settings.dtype.dtype())) optimizer_.use_fp32_update();
-    if (settings.dtype.dtype() == kusari::Dtype::float16) optimizer_.loss_scaling();
+    prepare_for(settings, optimizer_);
     if (settings.static_graph == "step") static_step_.emplace(kusari::StaticGraphOptions{}, loss_of(), false);
     if (settings.static_graph == "model") static_chain_.emplace(chain_);
   }

@@ -1,13 +1,16 @@
 #!/usr/bin/env python3
-"""PyTorch's side of kusari-bench's cases on the CPU: the same models, steps, windows and JSON keys.
+"""PyTorch's side of kusari-bench's cases: the same models, steps, windows and JSON keys.
 
     peer_torch.py CASE [--threads N] [--channels-last] [--bfloat16] [--jit] [--compile] [--seconds S] [--patience S]
+    peer_torch.py CASE --device cuda [--amp float16] [--channels-last] [--compile]
 
 Cases: cnn_seed resnet18_cifar resnet50_train resnet50_infer mem lstm_lm lstm_ragged n_step gpt_small
 gpt_nano attention transformer_infer retinanet_train efficientdet_train detect. Needs PyTorch from pip, and for the last
 three torchvision. --bfloat16 and --jit (the model
 traced, frozen and optimized for inference: batch normalization folded, convolutions fused) are for resnet50_infer; --compile, which runs the model through torch.compile, for the
-sequences and the detectors.
+sequences and the detectors. On a GPU (lstm_lm lstm_ragged n_step gpt_small gpt_nano attention transformer_infer, and the trainings
+of detectors) products of float32 are TF32, and --amp trains with autocast, and with a GradScaler in float16; attention and
+transformer_infer are of that dtype throughout.
 """
 import argparse
 import json
@@ -92,8 +95,54 @@ def machine_busy_seconds():
     return (sum(ticks) - ticks[3] - ticks[4]) / 100  # neither idle nor waiting for a disk
 
 
+def sample_device(step, limit):
+    """Seconds a call in 7 windows of 20 calls, or of as many as fit into the limit, between events."""
+    begin, end = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
+
+    def seconds_of(calls):
+        begin.record()
+        for _ in range(calls):
+            step()
+        end.record()
+        end.synchronize()
+        return begin.elapsed_time(end) / calls / 1e3
+
+    for _ in range(3):
+        step()
+    torch.cuda.synchronize()
+    calls = min(20, max(1, int(limit / 7 / seconds_of(1))))
+    for _ in range(calls // 3):
+        step()
+    return [seconds_of(calls) for _ in range(7)]
+
+
+def trainer(optimizer, arguments, clip=None):
+    """A step with a function that computes the loss, under autocast if asked for."""
+    amp = {None: None, "float16": torch.float16, "bfloat16": torch.bfloat16}[arguments.amp]
+    scaler = torch.amp.GradScaler(enabled=amp == torch.float16)
+
+    def step(loss_of):
+        optimizer.zero_grad()
+        with torch.autocast("cuda", amp, enabled=amp is not None):
+            loss = loss_of()
+        scaler.scale(loss).backward()
+        if clip is not None:
+            scaler.unscale_(optimizer)
+            torch.nn.utils.clip_grad_norm_(optimizer.param_groups[0]["params"], clip)
+        scaler.step(optimizer)
+        scaler.update()
+
+    return step
+
+
+def inference_dtype(arguments):
+    return torch.bfloat16 if arguments.bfloat16 or arguments.amp == "bfloat16" else torch.float16 if arguments.amp else torch.float32
+
+
 def sample(step, arguments):
     """Seconds a call in the 9 quietest windows, and the cores that others used: the protocol of kusari-bench."""
+    if arguments.device != "cpu":
+        return sample_device(step, arguments.seconds), 0
     for _ in range(3):
         step()
     windows, quiet, start = [], 0, time.perf_counter()
@@ -184,28 +233,26 @@ class RnnLm(nn.Module):
 
 
 def lstm_lm(arguments):
-    model = RnnLm()
+    model = RnnLm().to(arguments.device)
     batch_sizes, shape = None, (TIMES, BATCH)
     if arguments.case == "lstm_ragged":
         lengths = [TIMES - b * 30 // (BATCH - 1) for b in range(BATCH)]
         batch_sizes = torch.tensor([sum(length > t for length in lengths) for t in range(TIMES)])
         shape = (sum(lengths),)
     call = torch.compile(model) if arguments.compile else model
-    words, t = torch.randint(0, WORDS, shape), torch.randint(0, WORDS, shape).flatten()
-    optimizer = torch.optim.SGD(model.parameters(), lr=1)
+    words, t = (torch.randint(0, WORDS, shape, device=arguments.device) for _ in range(2))
+    t = t.flatten()
+    train_step = trainer(torch.optim.SGD(model.parameters(), lr=1), arguments, clip=5)
 
-    def step():
-        optimizer.zero_grad()
-        F.cross_entropy(call(words, batch_sizes).reshape(-1, WORDS), t).backward()
-        torch.nn.utils.clip_grad_norm_(model.parameters(), 5)
-        optimizer.step()
+    def loss():
+        return F.cross_entropy(call(words, batch_sizes).reshape(-1, WORDS), t)
 
-    seconds, others = sample(step, arguments)
+    seconds, others = sample(lambda: train_step(loss), arguments)
     return timing(arguments.case, "ms/step", seconds, others) | {"tokens": t.numel()}
 
 
 def n_step(arguments):
-    model, x = nn.LSTM(128, 128), torch.randn(20, 32, 128)
+    model, x = nn.LSTM(128, 128).to(arguments.device), torch.randn(20, 32, 128, device=arguments.device)
     call = torch.compile(model) if arguments.compile else model
 
     def step():
@@ -251,18 +298,18 @@ def gpt(arguments):
     lines = []
     sizes = {"gpt_small": (6, 6, 384, 256), "gpt_nano": (4, 4, 128, 64)}[arguments.case]
     for dropout in (0, 0.2) if arguments.case == "gpt_small" else (0,):
-        model = Gpt(*sizes, dropout)
+        model = Gpt(*sizes, dropout).to(arguments.device)
         call = torch.compile(model) if arguments.compile else model
-        ids, t = torch.randint(0, 65, (12, sizes[3])), torch.randint(0, 65, (12, sizes[3]))
-        places = torch.arange(sizes[3])[None]
-        optimizer = torch.optim.AdamW(model.parameters(), lr=1e-3, betas=(0.9, 0.99), weight_decay=0.1)
+        ids, t = (torch.randint(0, 65, (12, sizes[3]), device=arguments.device) for _ in range(2))
+        places = torch.arange(sizes[3], device=arguments.device)[None]
+        fused = {"fused": True} if arguments.device != "cpu" else {}
+        optimizer = torch.optim.AdamW(model.parameters(), lr=1e-3, betas=(0.9, 0.99), weight_decay=0.1, **fused)
+        train_step = trainer(optimizer, arguments)
 
-        def step():
-            optimizer.zero_grad()
-            F.cross_entropy(call(ids, places).reshape(-1, 65), t.flatten()).backward()
-            optimizer.step()
+        def loss():
+            return F.cross_entropy(call(ids, places).reshape(-1, 65), t.flatten())
 
-        seconds, others = sample(step, arguments)
+        seconds, others = sample(lambda: train_step(loss), arguments)
         lines.append(timing(arguments.case + (".dropout" if dropout else ""), "ms/step", seconds, others))
     return lines
 
@@ -305,10 +352,8 @@ class CachedGpt(nn.Module):
 
 
 def transformer_infer(arguments):
-    model = CachedGpt(50257, 12, 12, 768, 1024).eval()
-    if arguments.bfloat16:
-        model = model.bfloat16()
-    prompt = torch.randint(0, 50257, (1, 128))
+    model = CachedGpt(50257, 12, 12, 768, 1024).eval().to(arguments.device, inference_dtype(arguments))
+    prompt = torch.randint(0, 50257, (1, 128), device=arguments.device)
 
     @torch.inference_mode()
     def read():
@@ -316,7 +361,7 @@ def transformer_infer(arguments):
 
     @torch.inference_mode()
     def write():
-        token = torch.zeros(1, 1, dtype=torch.int64)
+        token = torch.zeros(1, 1, dtype=torch.int64, device=arguments.device)
         for i in range(128):
             token = model(token, 128 + i).argmax(-1)
 
@@ -329,7 +374,8 @@ def transformer_infer(arguments):
 
 
 def attention(arguments):
-    q, k, v = (torch.randn(8, 6, 1024, 64, requires_grad=True) for _ in range(3))
+    q, k, v = (torch.randn(8, 6, 1024, 64, device=arguments.device, dtype=inference_dtype(arguments), requires_grad=True)
+               for _ in range(3))
     lines = []
     for dropout in (0, 0.1):
         def step():
@@ -346,23 +392,19 @@ def train_detector(arguments, name):
 
     layout = {"memory_format": torch.channels_last} if arguments.channels_last else {}
     model, loss_of = peer_detectors.detector(name)
-    model = model.to(**layout)
-    optimizer = torch.optim.SGD(model.parameters(), lr=0.01, momentum=0.9)
-    x = torch.randn(2, 3, peer_detectors.SIZE, peer_detectors.SIZE).contiguous(**layout)
-    targets = peer_detectors.drawn_targets(2)
+    model = model.to(arguments.device, **layout)
+    train_step = trainer(torch.optim.SGD(model.parameters(), lr=0.01, momentum=0.9), arguments)
+    batch = 2 if arguments.device == "cpu" else 32
+    x = torch.randn(batch, 3, peer_detectors.SIZE, peer_detectors.SIZE, device=arguments.device).contiguous(**layout)
+    targets = [each.to(arguments.device) for each in peer_detectors.drawn_targets(batch)]
 
     def loss():
         return loss_of(model(x), targets)
 
     compute = torch.compile(loss) if arguments.compile else loss
 
-    def step():
-        optimizer.zero_grad()
-        compute().backward()
-        optimizer.step()
-
-    seconds, others = sample(step, arguments)
-    return timing(f"{name}_train_bs2", "ms/step", seconds, others) | {
+    seconds, others = sample(lambda: train_step(compute), arguments)
+    return timing(f"{name}_train_bs{batch}", "ms/step", seconds, others) | {
         "params": sum(p.numel() for p in model.parameters()), "peak_rss_mib": peak_rss_mib(),
         "compile": arguments.compile}
 
@@ -404,11 +446,14 @@ def main():
     parser.add_argument("--bfloat16", action="store_true")
     parser.add_argument("--jit", action="store_true")
     parser.add_argument("--compile", action="store_true")
+    parser.add_argument("--device", default="cpu")
+    parser.add_argument("--amp", choices=["float16", "bfloat16"])
     parser.add_argument("--seconds", type=float, default=3, help="time for one measurement")
     parser.add_argument("--patience", type=float, default=60, help="seconds to wait for a quiet machine")
     arguments = parser.parse_args()
     torch.set_num_threads(arguments.threads)
     torch.manual_seed(1)
+    torch.backends.cudnn.benchmark = torch.backends.cudnn.allow_tf32 = torch.backends.cuda.matmul.allow_tf32 = True
     case = arguments.case
     if case in ("lstm_lm", "lstm_ragged"):
         line = lstm_lm(arguments)
@@ -434,6 +479,9 @@ def main():
         name = "mem.resnet50_train_bs8" if case == "mem" else "resnet50_train_bs8"
         line = train(name, resnet(True), (8, 3, 224, 224), 1000, arguments)
     for each in line if isinstance(line, list) else [line]:
+        if arguments.device != "cpu":
+            each |= {"device": torch.cuda.get_device_name(), "mode": arguments.amp or "tf32", "compile": arguments.compile,
+                     "peak_mib": torch.cuda.max_memory_allocated() >> 20}
         common = {"bench": each.pop("bench"), "impl": f"pytorch-{torch.__version__}", "threads": arguments.threads,
                   "layout": "channels_last" if arguments.channels_last else "plain"}
         print(json.dumps(common | each, separators=(",", ":")))

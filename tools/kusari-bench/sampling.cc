@@ -71,25 +71,29 @@ double peak_resident_mib() {
 
 namespace {
 
-Samples sample_device(const kusari::Device& device, const std::function<void()>& step) {
-  constexpr int kWarmUp = 10, kWindows = 7, kCalls = 20;
-  for (int i = 0; i < kWarmUp; ++i) step();
-  kusari::synchronize(device);
-  kusari::Event begin(device), end(device);
-  Samples samples;
-  for (int window = 0; window < kWindows; ++window) {
+Samples sample_device(const Settings& settings, const std::function<void()>& step) {
+  constexpr int kWindows = 7, kMostCalls = 20;
+  kusari::Event begin(settings.device), end(settings.device);
+  const auto seconds_of = [&](int calls) {
     begin.record();
-    for (int i = 0; i < kCalls; ++i) step();
+    for (int i = 0; i < calls; ++i) step();
     end.record();
-    samples.values.push_back(end.seconds_since(begin) / kCalls);
-  }
+    return end.seconds_since(begin) / calls;
+  };
+  for (int i = 0; i < 3; ++i) step();  // a static graph is recorded and replayed once
+  kusari::synchronize(settings.device);
+  const double fitting = settings.seconds / kWindows / seconds_of(1);
+  const int calls = fitting < kMostCalls ? std::max(1, static_cast<int>(fitting)) : kMostCalls;
+  for (int i = 0; i < calls / 3; ++i) step();
+  Samples samples;
+  for (int window = 0; window < kWindows; ++window) samples.values.push_back(seconds_of(calls));
   return samples;
 }
 
 }  // namespace
 
 Samples sample(const Settings& settings, const std::function<void()>& step) {
-  if (!settings.device.is_cpu()) return sample_device(settings.device, step);
+  if (!settings.device.is_cpu()) return sample_device(settings, step);
   constexpr size_t kWindows = 9;
   for (int i = 0; i < 3; ++i) step();
   struct Window {
@@ -139,6 +143,18 @@ void report_device(const Settings& settings, const char* name, int64_t batch, co
   std::fflush(stdout);
 }
 
+namespace {
+
+// ,"device":"...","mode":"..." and the most memory that arrays held, on a GPU.
+std::string device_fields(const Settings& settings) {
+  if (settings.device.is_cpu()) return "";
+  const size_t peak = kusari::cuda::max_memory_allocated(settings.device.index()) >> 20;
+  return ",\"device\":\"" + settings.device.name() + "\",\"mode\":\"" + settings.mode +
+         "\",\"peak_mib\":" + std::to_string(peak);
+}
+
+}  // namespace
+
 std::string static_graph_field(const Settings& settings) {
   return settings.static_graph == "off" ? "" : ",\"static_graph\":\"" + settings.static_graph + "\"";
 }
@@ -147,9 +163,10 @@ void report(const Settings& settings, const char* bench, const char* unit, const
             const std::string& more, const char* layout) {
   std::printf(
       "{\"bench\":\"%s\",\"impl\":\"kusari-%s\",\"threads\":%d,\"layout\":\"%s\",\"unit\":\"%s\",\"median\":%.4f,"
-      "\"min\":%.4f,\"others\":%.2f%s}\n",
+      "\"min\":%.4f,\"others\":%.2f%s%s}\n",
       bench, KUSARI_VERSION, settings.threads, layout, unit, median(samples.values) * scale,
-      *std::min_element(samples.values.begin(), samples.values.end()) * scale, samples.others, more.c_str());
+      *std::min_element(samples.values.begin(), samples.values.end()) * scale, samples.others,
+      device_fields(settings).c_str(), more.c_str());
   std::fflush(stdout);
 }
 

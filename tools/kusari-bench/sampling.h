@@ -48,7 +48,8 @@ double peak_resident_mib();
 
 /// Seconds per call of `step`: 3 calls to warm up, then 9 windows of seconds / 9 each, at least 0.2 s and one call. A
 /// window in which other programs used more than 0.6 core (0.1 with several threads) is repeated while patience lasts;
-/// the 9 quietest count. On a GPU: 10 calls to warm up, then 7 windows of 20 calls between two events.
+/// the 9 quietest count. On a GPU: calls to warm up, then 7 windows of 20 calls, or of as many as fit into `seconds`,
+/// between events.
 Samples sample(const Settings& settings, const std::function<void()>& step);
 
 /// The batch to measure with: that of the command line, else the one for the processor or for a GPU.

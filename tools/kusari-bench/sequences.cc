@@ -42,8 +42,8 @@ class RnnLm : public kusari::Chain {
   kusari::Child<L::Linear> out;
 };
 
-/// Word numbers of `lengths`.size() sequences, packed.
-PackedSequence draw_words(const std::vector<int64_t>& lengths) {
+/// Word numbers of `lengths`.size() sequences, packed, on a device.
+PackedSequence draw_words(const std::vector<int64_t>& lengths, const kusari::Device& device) {
   std::vector<int64_t> order(lengths.size()),
       batch_sizes(static_cast<size_t>(*std::max_element(lengths.begin(), lengths.end())));
   std::iota(order.begin(), order.end(), int64_t{0});
@@ -51,18 +51,20 @@ PackedSequence draw_words(const std::vector<int64_t>& lengths) {
     for (int64_t t = 0; t < length; ++t) ++batch_sizes[static_cast<size_t>(t)];
   }
   const int64_t count = std::accumulate(lengths.begin(), lengths.end(), int64_t{0});
-  return PackedSequence(Variable(draw_labels(count, kWords), false), std::move(batch_sizes), std::move(order));
+  return PackedSequence(Variable(draw_labels(count, kWords).to_device(device), false), std::move(batch_sizes),
+                        std::move(order));
 }
 
 void train_lm(const Settings& settings, const char* name, const std::vector<int64_t>& lengths) {
   RnnLm model;
   model.to(settings.dtype.dtype());
+  model.to(settings.device);
   kusari::optimizers::SGD optimizer({.lr = 1});
   optimizer.setup(model);
   optimizer.add_hook(kusari::optimizer_hooks::GradientClipping(5));
-  if (kusari::is_half(settings.dtype.dtype())) optimizer.use_fp32_update();
-  const PackedSequence words = draw_words(lengths);
-  const Variable next(draw_labels(words.count(), kWords), false);
+  prepare_for(settings, optimizer);
+  const PackedSequence words = draw_words(lengths, settings.device);
+  const Variable next(draw_labels(words.count(), kWords).to_device(settings.device), false);
   std::optional<kusari::updaters::StaticStep> replayed;
   if (settings.static_graph == "step") {
     replayed.emplace(
@@ -99,9 +101,10 @@ void n_step(const Settings& settings) {
   const L::NStepLSTM lstm(1, kHidden, kHidden, 0);
   std::vector<int64_t> order(kSequences);
   std::iota(order.begin(), order.end(), int64_t{0});
-  const PackedSequence xs(Variable(draw_normal({kLength * kSequences, kHidden}), false),
+  const PackedSequence xs(Variable(draw_normal({kLength * kSequences, kHidden}).to_device(settings.device), false),
                           std::vector<int64_t>(kLength, kSequences), order);
   L::NStepLSTM model = lstm;
+  model.to(settings.device);
   const Samples samples = sample(settings, [&] {
     model.cleargrads();
     F::sum(model({}, {}, xs).ys.data()).backward();

@@ -38,8 +38,14 @@ inline kusari::Array draw_labels(int64_t n, int64_t classes) {
   return kusari::array(labels);
 }
 
-/// Training of a classifier on one batch, on the device and in the dtype of the settings: float32 copies of 16-bit
-/// parameters are what is updated, and the loss of float16 models is scaled dynamically.
+/// As users train in 16 bits: float32 copies of the parameters are what is updated, and the loss of float16 models is
+/// scaled dynamically.
+inline void prepare_for(const Settings& settings, kusari::Optimizer& optimizer) {
+  if (kusari::is_half(settings.dtype.dtype())) optimizer.use_fp32_update();
+  if (settings.dtype.dtype() == kusari::Dtype::float16) optimizer.loss_scaling();
+}
+
+/// Training of a classifier on one batch, on the device and in the dtype of the settings.
 template <class Model, class Optimizer>
 class Training {
  public:
@@ -51,8 +57,7 @@ class Training {
                 kusari::Variable(t.to_device(settings.device), false)} {
     model_.to(settings.device);
     optimizer_.setup(model_);
-    if (kusari::is_half(settings.dtype.dtype())) optimizer_.use_fp32_update();
-    if (settings.dtype.dtype() == kusari::Dtype::float16) optimizer_.loss_scaling();
+    prepare_for(settings, optimizer_);
     if (settings.static_graph == "step")
       static_step_.emplace(kusari::StaticGraphOptions{.passes = passes}, loss_of(), false);
     if (settings.static_graph == "model") static_model_.emplace(model_, kusari::StaticGraphOptions{.passes = passes});

@@ -55,11 +55,16 @@ class Gpt : public kusari::Chain {
 void train_gpt(const Settings& settings, const GptSizes& sizes) {
   Gpt model(sizes);
   kusari::optimizers::DecoupledAdamW optimizer({.lr = 1e-3, .beta2 = 0.99, .weight_decay_rate = 0.1});
+  model.to(settings.device);
   optimizer.setup(model);
+  prepare_for(settings, optimizer);
   const int64_t count = kTexts * sizes.block;
-  const Variable ids(draw_labels(count, kCharacters).reshape({kTexts, sizes.block}), false);
-  const Variable next(draw_labels(count, kCharacters).reshape({kTexts, sizes.block}), false);
-  const Variable places(kusari::arange(sizes.block, kusari::Dtype::int32).reshape({1, sizes.block}), false);
+  const auto on_device = [&](const kusari::Array& numbers, int64_t texts) {
+    return Variable(numbers.reshape({texts, sizes.block}).to_device(settings.device), false);
+  };
+  const Variable ids = on_device(draw_labels(count, kCharacters), kTexts);
+  const Variable next = on_device(draw_labels(count, kCharacters), kTexts);
+  const Variable places = on_device(kusari::arange(sizes.block, kusari::Dtype::int32), 1);
   const auto loss_of = [&](const Variable& x, const Variable& t) {
     return F::token_cross_entropy(model(x, places), t);
   };
@@ -85,10 +90,11 @@ void generate_text(const Settings& settings, const char* name, int64_t words, co
   constexpr int64_t kPrompt = 128, kNew = 128;
   L::TransformerLM model(words, options);
   model.to(settings.dtype.dtype());
+  model.to(settings.device);
   const auto no_graph = kusari::no_backprop_mode();
   const auto test_mode = kusari::using_config(&kusari::Config::train, false);
   kusari::KVCache cache = model.cache(kPrompt + kNew);
-  const Variable prompt(draw_labels(kPrompt, words).reshape({1, kPrompt}), false);
+  const Variable prompt(draw_labels(kPrompt, words).reshape({1, kPrompt}).to_device(settings.device), false);
   const std::string field = ",\"params\":" + std::to_string(model.count_params());
   const Samples prompts = sample(settings, [&] {
     cache.truncate(0);
@@ -100,7 +106,7 @@ void generate_text(const Settings& settings, const char* name, int64_t words, co
     int64_t token = 0;
     for (int64_t i = 0; i < kNew; ++i) {
       const std::vector<int32_t> id{static_cast<int32_t>(token)};
-      const Variable scores = model.next(Variable(kusari::array(id, {1, 1}), false), &cache);
+      const Variable scores = model.next(Variable(kusari::array(id, {1, 1}).to_device(settings.device), false), &cache);
       token = kusari::draw_token(scores.array().reshape({words}), {}, {.temperature = 0}, 0);
     }
   });
@@ -132,7 +138,9 @@ void gpt_small(const Settings& settings) {
 void gpt_nano(const Settings& settings) { train_gpt(settings, {"gpt_nano", 4, 4, 128, 64}); }
 
 void attention(const Settings& settings) {
-  const auto drawn = [&] { return Variable(draw_normal({8, 6, 1024, 64})); };
+  const auto drawn = [&] {
+    return Variable(draw_normal({8, 6, 1024, 64}).to_device(settings.device).astype(settings.dtype.dtype()));
+  };
   const Variable q = drawn(), k = drawn(), v = drawn();
   for (const double dropout : {0.0, 0.1}) {
     const Samples samples = sample(settings, [&] {
