@@ -11,6 +11,7 @@
 #include "kusari/cuda/libraries/convolution_autotune.h"
 #include "kusari/cuda/libraries/cudnn_route.h"
 #include "kusari/cuda/libraries/kept_weights.h"
+#include "kusari/cuda/plans/folded_convolution.h"
 #include "kusari/cuda/runtime/context.h"
 #include "kusari/cuda/runtime/graph.h"
 #include "kusari/cuda/runtime/register.h"
@@ -148,6 +149,55 @@ Array with_channels(Context& context, const Array& a, int64_t added) {
   return wider;
 }
 
+// The arrays of a route that works on others than were asked for.
+class ChangedArrays {
+ public:
+  ChangedArrays(Context& context, const ConvolutionRoute& route, const Problem& p)
+      : context_{context}, route_{route}, p_{p} {
+    for (int i = 0; route.is_folded && i < 2; ++i) {
+      axes_[i] = folded_axis(p.w.shape()[i + 2], p.geometry.pad[i], p.y.shape()[i + 2]);
+    }
+  }
+
+  Array image() const {
+    if (!route_.is_folded) return with_channels(context_, p_.x, route_.added_channels);
+    return folded(p_.x, route_.key.x, axes_[0].first_pixel, axes_[1].first_pixel);
+  }
+  Array weights() const {
+    if (!route_.is_folded) return with_channels(context_, p_.w, route_.added_channels);
+    return folded(p_.w, route_.key.w, axes_[0].first_tap, axes_[1].first_tap);
+  }
+  /// What tells these weights from those that other routes make of the same ones.
+  int64_t form() const {
+    const int64_t folding = route_.is_folded ? 4 - 2 * axes_[0].first_tap - axes_[1].first_tap : 0;
+    return (folding << 40) + (route_.key.x[1] << 8) + static_cast<int64_t>(p_.w.dtype());
+  }
+  Array room_for_weights() const { return dense(shape_of(route_.key.w), p_.w.dtype(), p_.w.device()); }
+  /// p.w from such weights.
+  void take_weights(const Array& w) const {
+    if (!route_.is_folded) return p_.w.copy_from(w.slice(1, 0, p_.w.shape()[1]));
+    unfold_pixels(context_, w, axes_[0].first_tap, axes_[1].first_tap, p_.w);
+  }
+
+ private:
+  Shape shape_of(const int64_t* sizes) const {
+    Shape shape = p_.w.shape();  // of as many axes: one that cuDNN has besides is of size 1
+    const int added = static_cast<int>(route_.key.ndim) - p_.geometry.ndim;
+    for (int i = 0; i < shape.ndim(); ++i) shape[i] = sizes[i < 2 ? i : i + added];
+    return shape;
+  }
+  Array folded(const Array& a, const int64_t* sizes, int64_t first_row, int64_t first_column) const {
+    const Array result = dense(shape_of(sizes), a.dtype(), a.device());
+    fold_pixels(context_, a, first_row, first_column, result);
+    return result;
+  }
+
+  Context& context_;
+  const ConvolutionRoute& route_;
+  const Problem& p_;
+  FoldedAxis axes_[2];
+};
+
 // By axis, the zeros that have to follow the image for the padding to be the same on both sides; negative where y is
 // smaller than that.
 Shape missing_behind(const Problem& p) {
@@ -200,20 +250,15 @@ bool by_cudnn(const Problem& p, const Epilogue& epilogue, const Array& kept) {
   }
   Context& context = Context::of(p.x);
   ConvolutionRoute& route = route_of(key_of(p, epilogue, context), context);
-  if (!route.plan || (p.load != nullptr && route.added_channels > 0)) return false;
+  if (!route.plan || (p.load != nullptr && route.changes_arrays())) return false;
+  const bool makes_weights = p.pass == ConvolutionPass::filter_grad;
+  const ChangedArrays changed(context, route, p);
   Array x = p.x, w = p.w;
-  if (route.added_channels > 0) {
-    const bool makes_weights = p.pass == ConvolutionPass::filter_grad;
-    x = with_channels(context, p.x, route.added_channels);
-    if (makes_weights) {
-      Shape shape = w.shape();
-      shape[1] += route.added_channels;
-      w = dense(shape, w.dtype(), w.device());
-    } else {
-      const int64_t form = (route.key.x[1] << 8) + static_cast<int64_t>(p.w.dtype());
-      w = kept_weights(kept, p.geometry.weights_are_fixed, form,
-                       [&] { return with_channels(context, p.w, route.added_channels); });
-    }
+  if (route.changes_arrays()) {
+    x = changed.image();
+    w = makes_weights
+            ? changed.room_for_weights()
+            : kept_weights(kept, p.geometry.weights_are_fixed, changed.form(), [&] { return changed.weights(); });
   }
   const ConvolutionPointers pointers = {x.raw_data(),
                                         w.raw_data(),
@@ -239,9 +284,7 @@ bool by_cudnn(const Problem& p, const Epilogue& epilogue, const Array& kept) {
     return false;
   }
   execute();
-  if (route.added_channels > 0 && p.pass == ConvolutionPass::filter_grad) {
-    p.w.copy_from(w.slice(1, 0, p.w.shape()[1]));
-  }
+  if (route.changes_arrays() && makes_weights) changed.take_weights(w);
   return true;
 }
 
@@ -370,6 +413,15 @@ void convolution_filter_grad(Params<kernels::Convolution> geometry, In x, In gy,
   convolve({ConvolutionPass::filter_grad, *geometry, x, gW, gy, no_bias});
 }
 
+ConvolutionRoute& loaded_route(ConvolutionPass pass, const kernels::Convolution& geometry, Context& context,
+                               const Shape& x, const Shape& w, const Shape& y) {
+  ConvolutionKey key = convolution_key(pass, geometry, x, w, y, Dtype::float16);
+  key.has_load = 1;
+  key.has_sums = pass == ConvolutionPass::forward;
+  settle(key, context);
+  return route_of(key, context);
+}
+
 bool is_for_cudnn(const Problem& p) {
   if (!allows_fused_engines() || !has_size_for_cudnn(p)) return false;
   for (const Array* const a : {&p.x, &p.w, &p.y}) {
@@ -400,14 +452,16 @@ bool has_loaded_plans(const kernels::Convolution& geometry, int device, const Sh
   if (!allows_fused_engines() || !has_aligned_channels(x, y, true, true)) return false;
   Context& context = Context::of(device);
   for (const ConvolutionPass pass : {ConvolutionPass::forward, ConvolutionPass::filter_grad}) {
-    ConvolutionKey key = convolution_key(pass, geometry, x, w, y, Dtype::float16);
-    key.has_load = 1;
-    key.has_sums = pass == ConvolutionPass::forward;
-    settle(key, context);
-    const ConvolutionRoute& route = route_of(key, context);
-    if (!route.plan || route.added_channels > 0) return false;
+    const ConvolutionRoute& route = loaded_route(pass, geometry, context, x, w, y);
+    if (!route.plan || route.changes_arrays()) return false;
   }
   return true;
+}
+
+bool loads_pay_off(const kernels::Convolution& geometry, int device, const Shape& x, const Shape& w, const Shape& y,
+                   const std::function<void()>& fused, const std::function<void()>& parts) {
+  Context& context = Context::of(device);
+  return pays_off(context, loaded_route(ConvolutionPass::forward, geometry, context, x, w, y), fused, parts);
 }
 
 void register_convolution(Backend& backend) {

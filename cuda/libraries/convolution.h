@@ -1,5 +1,7 @@
 #pragma once
 
+#include <functional>
+
 #include "kusari/framework/core/array.h"
 #include "kusari/framework/kernels/convolution.h"
 
@@ -15,5 +17,8 @@ bool filter_grad_loaded(const kernels::Convolution& geometry, const Array& x, co
                         const Array& gw);
 /// Whether both have plans, with sums, for float16 arrays of these shapes on the device.
 bool has_loaded_plans(const kernels::Convolution& geometry, int device, const Shape& x, const Shape& w, const Shape& y);
+/// Whether these, which `fused` runs forward and backward, take less time than `parts`: measured once for the shapes.
+bool loads_pay_off(const kernels::Convolution& geometry, int device, const Shape& x, const Shape& w, const Shape& y,
+                   const std::function<void()>& fused, const std::function<void()>& parts);
 
 }  // namespace kusari::cuda

@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "kusari/cuda/plans/folded_convolution.h"
+
 namespace kusari::cuda {
 namespace {
 
@@ -27,6 +29,25 @@ ConvolutionKey with_channels(ConvolutionKey key, int64_t channels) {
   return key;
 }
 
+bool can_be_folded(const ConvolutionKey& key) {
+  return key.ndim == 2 && key.x[1] <= kMostFoldedChannels && key.has_load == 0 && key.stride[0] == 2 &&
+         key.stride[1] == 2 && key.dilate[0] == 1 && key.dilate[1] == 1;
+}
+
+// The same convolution of folded images and weights.
+ConvolutionKey folded(ConvolutionKey key) {
+  key.x[1] = key.w[1] = folded_channels(key.x[1]);
+  for (int i = 0; i < 2; ++i) {
+    const FoldedAxis axis = folded_axis(key.w[i + 2], key.pad[i], key.y[i + 2]);
+    key.x[i + 2] = axis.pixels;
+    key.w[i + 2] = axis.taps;
+    key.stride[i] = 1;
+    key.pad[i] = 0;
+  }
+  set_channels_last_strides(key.x, static_cast<int>(key.ndim) + 2, key.x_strides);
+  return key;
+}
+
 }  // namespace
 
 ConvolutionRoute find_route(const ConvolutionKey& key, const PlanTarget& target) {
@@ -38,6 +59,11 @@ ConvolutionRoute find_route(const ConvolutionKey& key, const PlanTarget& target)
   // convolution of ResNet-50 on an H100.
   const bool is_narrow = key.x[1] < kPackOfHalves;
   if (!could_add || (uses_tensor_cores(route.plan) && !is_narrow)) return route;
+  if (can_be_folded(key)) {
+    ConvolutionRoute other = first_plan(folded(key), target);
+    other.is_folded = uses_tensor_cores(other.plan) || (other.plan && key.has_sums != 0);  // see allows_fused_engines
+    if (other.is_folded) return other;
+  }
   ConvolutionRoute wider = first_plan(with_channels(key, key.x[1] + missing), target);
   if (!uses_tensor_cores(wider.plan)) return route;
   wider.added_channels = missing;

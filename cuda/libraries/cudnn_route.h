@@ -14,6 +14,7 @@ namespace kusari::cuda {
 struct ConvolutionRoute {
   ConvolutionKey key;                   ///< of what is run
   int64_t added_channels = 0;           ///< channels of zeros that x and w get first
+  bool is_folded = false;               ///< x and w are folded first, see plans/folded_convolution.h
   std::optional<ConvolutionPlan> plan;  ///< the first that keeps the rules, if any does
   std::string reason;                   ///< without a plan: why there is none
 
@@ -22,11 +23,13 @@ struct ConvolutionRoute {
 
   std::optional<bool> pays_off;  ///< whether what is fused takes less time than its parts, see Config::autotune
   uint64_t pays_off_generation = 0;
+
+  bool changes_arrays() const noexcept { return added_channels > 0 || is_folded; }
 };
 
 /// What is best without measuring. Tensor cores take 16-bit images in packs of 8 channels: images of fewer, as that of
-/// a first convolution, get zeros behind them; so do others where that is what makes a plan for tensor cores keep the
-/// workspace limit.
+/// a first convolution, are folded if its stride is 2, or get zeros behind them; so do others where that is what makes
+/// a plan for tensor cores keep the workspace limit.
 ConvolutionRoute find_route(const ConvolutionKey& key, const PlanTarget& target);
 
 /// The routes of the convolutions that have come. Of one thread, because a plan is.

@@ -138,7 +138,7 @@ TEST_CASE("cudnn plans: the models have the convolutions that they are known for
 TEST_CASE("cudnn plans: every convolution of the models has a ready-made one within the default workspace limit") {
   if (h200() == nullptr) KUSARI_SKIP("this cuDNN takes no description of a card");
   int64_t most = 0;
-  int count = 0, without_tensor_cores = 0, widened = 0;
+  int count = 0, without_tensor_cores = 0, widened = 0, folded = 0;
   for_each_convolution({Dtype::float16, Dtype::bfloat16, Dtype::float32}, [&](const ConvolutionKey& key) {
     const ConvolutionRoute route = find_route(key, *h200());
     REQUIRE_MESSAGE(route.plan.has_value(), route.reason);
@@ -154,9 +154,13 @@ TEST_CASE("cudnn plans: every convolution of the models has a ready-made one wit
     ++count;
     without_tensor_cores += !uses_tensor_cores && !is_depthwise(key);
     widened += route.added_channels > 0;
+    folded += route.is_folded;
+    CHECK(route.is_folded == (is_half(key.element()) && key.pass != ConvolutionPass::data_grad && key.x[1] < 4 &&
+                              key.stride[0] == 2 && key.stride[1] == 2));
   });
   MESSAGE(count, " plans, at most ", most, " bytes of workspace, ", without_tensor_cores,
-          " without tensor cores besides those of one channel a group, ", widened, " with channels of zeros");
+          " without tensor cores besides those of one channel a group, ", widened, " with channels of zeros, ", folded,
+          " folded");
 }
 
 TEST_CASE("cudnn plans: what the heuristics would take without a workspace limit is mostly what they take within it") {

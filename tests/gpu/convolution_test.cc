@@ -17,6 +17,7 @@
 #include "kusari/framework/functions/math/sum.h"
 #include "kusari/framework/kernels/activation.h"
 #include "kusari/framework/kernels/pointwise.h"
+#include "kusari/tests/gpu/convolution_cases.h"
 #include "kusari/tests/gpu/testing.h"
 #include "kusari/tests/scratch_directory.h"
 
@@ -173,6 +174,25 @@ TEST_CASE("convolution: every geometry, dtype and use of cuDNN") {
         CAPTURE(c.name);
         CAPTURE(name(dtype));
         check_kernels(*device, c, dtype, dtype, Layout::channels_last, c.geometry());
+      }
+    }
+  }
+}
+
+TEST_CASE("convolution: images of few channels that are folded for a stride of two") {
+  const auto device = gpu_device();
+  if (!device) return;
+  for (const int64_t channels : {1, 2, 3, 4}) {
+    for (const int64_t kernel : {1, 2, 3, 5, 7}) {
+      for (const int64_t pad : {0, 1, 2, 3}) {
+        const int64_t height = 11 + channels, width = 10 + kernel;
+        const Dtype dtype = (channels + kernel + pad) % 2 == 0 ? Dtype::float16 : Dtype::bfloat16;
+        check_convolution(*device,
+                          {{2, channels, height, width},
+                           {8, channels, kernel, kernel + kernel % 2},
+                           {2, 2},
+                           {pad, (pad + kernel) % 4}},
+                          dtype, dtype);
       }
     }
   }

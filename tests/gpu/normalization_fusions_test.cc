@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "kusari/framework/core/kernel.h"
+#include "kusari/framework/core/tuning.h"
 #include "kusari/framework/functions/array/cast.h"
 #include "kusari/framework/functions/loss/softmax_cross_entropy.h"
 #include "kusari/framework/functions/math/basic_math.h"
@@ -315,6 +316,31 @@ TEST_CASE("normalization fusions: which convolutions normalize what they load") 
   const ConvolutionCase c{{2, 16, 9, 8}, {24, 16, 3, 3}, {}, {1, 1}};
   const auto guard = using_config(&Config::use_cudnn, Use::never);
   CHECK_FALSE(plans(c.geometry(), *device, c.x, c.w, c.y()));
+}
+
+TEST_CASE("normalization fusions: with autotune a normalized load has to take less time than its parts") {
+  const auto device = gpu_device();
+  if (!device) return;
+  const auto plans = reinterpret_cast<kernels::NormalizedConvolutionPlans::Signature*>(
+      device->backend().find(kernel_id<kernels::NormalizedConvolutionPlans>()));
+  const ConvolutionCase c{{2, 16, 7, 6}, {24, 16, 3, 3}, {}, {1, 1}};
+  kernels::Convolution g = c.geometry();
+  if (!plans(g, *device, c.x, c.w, c.y())) KUSARI_SKIP("this cuDNN normalizes no load here");
+  g.autotune = true;
+  const bool chosen = plans(g, *device, c.x, c.w, c.y());
+  const std::string choices = tuning::choices();
+  const size_t family = choices.find("cuda.convolution_fused/1 "), shape = choices.find(" x 2x16x7x6 ", family);
+  const size_t equals = choices.find(" = ", choices.find(" load sums", shape));
+  REQUIRE(equals != std::string::npos);
+  const size_t line = choices.rfind('\n', equals) + 1;
+  const std::string problem = choices.substr(line, equals - line);
+  REQUIRE(problem.starts_with("cuda.convolution_fused/1 "));
+  CHECK(tuning::find(problem) == (chosen ? "fused" : "parts"));
+  CHECK(plans(g, *device, c.x, c.w, c.y()) == chosen);
+  for (const bool other : {!chosen, chosen}) {
+    tuning::restore(problem + (other ? " = fused\n" : " = parts\n"));
+    CHECK(plans(g, *device, c.x, c.w, c.y()) == other);
+  }
 }
 
 TEST_CASE("normalization fusions: the function of both has the gradients of its parts, to the second order") {

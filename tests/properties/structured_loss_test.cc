@@ -10,6 +10,7 @@
 #include "kusari/framework/functions/loss/crf1d.h"
 #include "kusari/framework/functions/loss/negative_sampling.h"
 #include "kusari/tests/properties/property.h"
+#include "kusari/tests/test_device.h"
 
 // Losses of sequences against sums over all sequences, and of a few drawn labels.
 namespace kusari::testing {
@@ -92,10 +93,11 @@ TEST_CASE("property: connectionist_temporal_classification") {
       input_length.push_back(used);
       label_length.push_back(static_cast<int64_t>(own.size()));
     }
-    const Array t = int_array(table, {batch, width});
-    const F::ConnectionistTemporalClassificationOptions options{.input_length = int_array(input_length, {batch}),
-                                                                .label_length = int_array(label_length, {batch}),
-                                                                .reduce = draw.pick({F::Reduce::mean, F::Reduce::no})};
+    const Array t = on_test_device(int_array(table, {batch, width}));
+    const F::ConnectionistTemporalClassificationOptions options{
+        .input_length = on_test_device(int_array(input_length, {batch})),
+        .label_length = on_test_device(int_array(label_length, {batch})),
+        .reduce = draw.pick({F::Reduce::mean, F::Reduce::no})};
     PropertyCase one;
     for (int64_t i = 0; i < frames; ++i) one.inputs.push_back(draw.real({batch, symbols}, -2, 2));
     one.function = [=](const Variables& x) {
@@ -214,25 +216,26 @@ TEST_CASE("property: negative_sampling") {
                   drawn = draw.integer(0, 3);
     const Array t = draw.integers({n}, -1, labels - 1), samples = draw.integers({n, 1 + drawn}, 0, labels - 1);
     const F::Reduce reduce = draw.pick({F::Reduce::sum, F::Reduce::no});
-    return {.inputs = {draw.real({n, size}, -1.5, 1.5), draw.real({labels, size}, -1.5, 1.5)},
-            .function =
-                [=](const Variables& x) {
-                  const auto sampler = [&](const Shape&) { return samples; };
-                  return Variables{F::negative_sampling(x[0], t, x[1], sampler, drawn, {.reduce = reduce})};
-                },
-            .reference =
-                [=](const References& x) {
-                  std::vector<double> losses;
-                  for (int64_t i = 0; i < n; ++i) {
-                    const int64_t label = t.at(i).item<int64_t>();
-                    double loss = label == -1 ? 0 : std::log1p(std::exp(-dot(x[0], i, x[1], label)));
-                    for (int64_t k = 1; label != -1 && k <= drawn; ++k) {
-                      loss += std::log1p(std::exp(dot(x[0], i, x[1], samples.at(i).at(k).item<int64_t>())));
-                    }
-                    losses.push_back(loss);
-                  }
-                  return References{reduced_losses(losses, reduce)};
-                }};
+    return {
+        .inputs = {draw.real({n, size}, -1.5, 1.5), draw.real({labels, size}, -1.5, 1.5)},
+        .function =
+            [=](const Variables& x) {
+              const auto sampler = [&](const Shape&) { return on_test_device(samples); };
+              return Variables{F::negative_sampling(x[0], on_test_device(t), x[1], sampler, drawn, {.reduce = reduce})};
+            },
+        .reference =
+            [=](const References& x) {
+              std::vector<double> losses;
+              for (int64_t i = 0; i < n; ++i) {
+                const int64_t label = t.at(i).item<int64_t>();
+                double loss = label == -1 ? 0 : std::log1p(std::exp(-dot(x[0], i, x[1], label)));
+                for (int64_t k = 1; label != -1 && k <= drawn; ++k) {
+                  loss += std::log1p(std::exp(dot(x[0], i, x[1], samples.at(i).at(k).item<int64_t>())));
+                }
+                losses.push_back(loss);
+              }
+              return References{reduced_losses(losses, reduce)};
+            }};
   });
 }
 
@@ -243,7 +246,10 @@ TEST_CASE("property: black_out") {
     const Array t = draw.integers({n}, 0, labels - 1), samples = draw.integers({n, drawn}, 0, labels - 1);
     const F::Reduce reduce = draw.pick({F::Reduce::mean, F::Reduce::no});
     return {.inputs = {draw.real({n, size}, -1, 1), draw.real({labels, size}, -1, 1)},
-            .function = [=](const Variables& x) { return Variables{F::black_out(x[0], t, x[1], samples, reduce)}; },
+            .function =
+                [=](const Variables& x) {
+                  return Variables{F::black_out(x[0], on_test_device(t), x[1], on_test_device(samples), reduce)};
+                },
             .reference =
                 [=](const References& x) {
                   std::vector<double> losses;

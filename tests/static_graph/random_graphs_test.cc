@@ -198,6 +198,7 @@ void check_random_graphs(const StaticGraphPasses& passes, double tolerance, uint
     const int kind = static_cast<int>(seed % 3);
     random::seed(seed);
     RandomNet eager_net(seed);
+    eager_net.to(test_device());
     RandomNet replayed_net(eager_net);
     const Trace eager = train_random_net(
         eager_net, [&](const Variable& x, const Variable& t) { return eager_net(x, t); }, kind);

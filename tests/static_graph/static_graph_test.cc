@@ -429,7 +429,7 @@ TEST_CASE("static_graph: it keeps no more memory than its arenas") {
     CHECK(std::abs(memory::statistics().allocated - after_first) < 1 << 18);
     CHECK(after_first - before < 4 * (1 << 20) + (1 << 16));  // the inner two results and gradients of them
   }
-  CHECK(memory::statistics().allocated - before < 1 << 16);
+  CHECK(memory::statistics().allocated - before < 1 << 19);
 #endif
 }
 
