@@ -173,7 +173,7 @@ class BackwardPass {
     }
     const auto backward = [&] {
       const autograd::FunctionRange range(function, "backward", gy);
-      const Turn turn(function, hooked ? nullptr : this);  // hooks see the gradients of each function alone
+      const Turn turn(function, hooked && detail::hooks_want_own_gradients() ? nullptr : this);
       return function.backward(gy);
     };
     Variables gx = backward();

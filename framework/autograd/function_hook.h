@@ -37,6 +37,10 @@ class KUSARI_API FunctionHook {
   /// `gx`: gradients of the inputs, undefined where there is none.
   virtual void backward_postprocess(const FunctionNode&, const Variables& /*gy*/, const Variables& /*gx*/) {}
 
+  /// Whether backward_postprocess must see the gradients of each function alone. Else functions that can add theirs to
+  /// what other branches have given do so, as without a hook, and it sees the sums.
+  virtual bool wants_own_gradients() const noexcept { return true; }
+
   FunctionHook* next() const noexcept { return next_; }
 
  private:
@@ -75,6 +79,12 @@ inline void call_forward_postprocess(const FunctionNode& function, const ArrayRe
 inline void call_called(const FunctionNode& function, std::span<const Variable* const> in,
                         std::span<const Variable> out) {
   for (FunctionHook* hook = t_function_hooks; hook != nullptr; hook = hook->next()) hook->called(function, in, out);
+}
+inline bool hooks_want_own_gradients() noexcept {
+  for (const FunctionHook* hook = t_function_hooks; hook != nullptr; hook = hook->next()) {
+    if (hook->wants_own_gradients()) return true;
+  }
+  return false;
 }
 inline void call_backward_preprocess(const FunctionNode& function, const Variables& gy) {
   for (FunctionHook* hook = t_function_hooks; hook != nullptr; hook = hook->next()) {

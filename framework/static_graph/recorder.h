@@ -128,6 +128,7 @@ class KUSARI_API Recorder final : private LaunchObserver, private GraphCapture, 
   void forward_postprocess(const FunctionNode& function, const ArrayRefs& in, const Arrays& out) override;
   void backward_preprocess(const FunctionNode& function, const Variables& gy) override;
   void backward_postprocess(const FunctionNode& function, const Variables& gy, const Variables& gx) override;
+  bool wants_own_gradients() const noexcept override { return false; }
 
   void constant(const Array& array) override;
 

@@ -178,8 +178,14 @@ TEST_CASE("a function alone, before leaves and under hooks adds nothing in place
   CHECK(InPlaceDouble::taken == 0);
 
   struct Watch final : FunctionHook {
-  } watch;
-  const ScopedFunctionHook scope(watch);
+    explicit Watch(bool wants) : wants_{wants} {}
+    bool wants_own_gradients() const noexcept override { return wants_; }
+    bool wants_;
+  };
+  Watch passing(false), watch(true);
+  const ScopedFunctionHook first(passing);
+  CHECK(taken_in_place({}) == 1);
+  const ScopedFunctionHook second(watch);
   CHECK(taken_in_place({}) == 0);
 }
 

@@ -17,6 +17,7 @@
 #include "kusari/framework/functions/math/sum.h"
 #include "kusari/framework/kernels/activation.h"
 #include "kusari/framework/kernels/pointwise.h"
+#include "kusari/framework/static_graph/static_graph.h"
 #include "kusari/tests/gpu/convolution_cases.h"
 #include "kusari/tests/gpu/testing.h"
 #include "kusari/tests/scratch_directory.h"
@@ -252,6 +253,42 @@ TEST_CASE("convolution: gradients of two branches meet in one kernel") {
     return x.grad();
   };
   check_same(gradient_on(*device).to_device(Device()), gradient_on(Device()), 64);
+}
+
+TEST_CASE("convolution: gradients of two branches meet in one kernel in a static graph too") {
+  const auto device = gpu_device();
+  if (!device) return;
+  struct Launches final : LaunchObserver {
+    void on_launch(const Launch& launch, void (*proceed)(const Launch&)) override {
+      added += std::string(launch.name) == kernels::ConvolutionDataGradAdded::kName;
+      proceed(launch);
+    }
+    int added = 0;
+  };
+  const auto images = [&](const Shape& shape, uint64_t seed) {
+    return uniform_array(shape, -1, 1, Dtype::float32, seed).to_device(*device).channels_last();
+  };
+  const Variable W(images({8, 8, 3, 3}, 2)), V(images({8, 8, 1, 1}, 3));
+  const auto call = [&](const Variable& x) {
+    const Variable h = functions::tanh(x);
+    const Variable y = functions::convolution_2d(h, W, Variable(), {.pad = 1}) + functions::convolution_2d(h, V) + h;
+    return functions::sum(y * y);
+  };
+  auto graph = static_graph(call);
+  for (uint64_t i = 0; i < 4; ++i) {
+    CAPTURE(i);
+    const Variable x(images({2, 8, 6, 6}, 10 + i)), same(x.array());
+    const auto added_by = [](const auto& step) {
+      Launches launches;
+      const ScopedLaunchObserver scope(launches);
+      step();
+      return launches.added;
+    };
+    const int added = added_by([&] { call(same).backward(); });
+    CHECK(added > 0);
+    CHECK(added_by([&] { graph(x).backward(); }) == added);
+    check_same(x.grad().to_device(Device()), same.grad().to_device(Device()), 1);
+  }
 }
 
 TEST_CASE("convolution: results in the order that they have") {

@@ -35,6 +35,7 @@ class KUSARI_API MemoryHook final : public FunctionHook {
   void forward_postprocess(const FunctionNode& function, const ArrayRefs& in, const Arrays& out) override;
   void backward_preprocess(const FunctionNode& function, const Variables& gy) override;
   void backward_postprocess(const FunctionNode& function, const Variables& gy, const Variables& gx) override;
+  bool wants_own_gradients() const noexcept override { return false; }
 
   /// Every computation, in the order in which they ended.
   const std::vector<Call>& call_history() const noexcept { return history_; }
