@@ -2,20 +2,21 @@
 
 #include <algorithm>
 
+#include "kusari/cuda/kernels/attention_dropout.cuh"
 #include "kusari/cuda/kernels/block_reduce.cuh"
 #include "kusari/cuda/kernels/element.cuh"
+#include "kusari/cuda/kernels/flash_attention.h"
 #include "kusari/cuda/kernels/launch.cuh"
 #include "kusari/cuda/kernels/source.cuh"
 #include "kusari/cuda/plans/attention_parts.h"
 #include "kusari/cuda/runtime/register.h"
-#include "kusari/framework/core/philox.h"
 #include "kusari/framework/kernels/arithmetic.h"
 #include "kusari/framework/kernels/matmul.h"
-#include "kusari/framework/kernels/philox_numbers.h"
 #include "kusari/framework/kernels/pointwise.h"
 
-// Scores of some heads and queries at a time, in memory that the second-level cache keeps: products of matrices through
-// the library, on tensor cores, and kernels for what lies between. Scores are float32 for the half types.
+// What flash_attention.h does not take: scores of some heads and queries at a time, in memory that the second-level
+// cache keeps: products of matrices through the library, on tensor cores, and kernels for what lies between. Scores are
+// float32 for the half types.
 namespace kusari::cuda {
 namespace {
 
@@ -29,10 +30,10 @@ struct ScoreRows {
   AttentionPart part;
   int64_t heads, queries, keys;  // of the whole call
   int64_t columns;               // keys of the part, from the first on
-  double scale, dropout;
+  double scale;
+  AttentionDropout dropout;
   bool is_causal;
   const int64_t* lengths;
-  const int64_t* stream;
   const void* mask;
   Dtype mask_dtype;
   int64_t mask_strides[4];
@@ -79,17 +80,8 @@ struct ScoreRow {
   }
   /// What dropout multiplies the weight of a key by.
   __device__ __forceinline__ C kept(const ScoreRows& rows, int64_t key) const {
-    if (!(rows.dropout > 0)) return C(1);
-    const auto seed = static_cast<uint64_t>(rows.stream[0]);
-    const uint64_t at = static_cast<uint64_t>(rows.stream[1]) + static_cast<uint64_t>(place(rows) * rows.keys + key);
-    const PhiloxBlock words = philox_block(seed, at / 4, km::kUniformPlane);
-    C uniform;
-    if constexpr (sizeof(C) == sizeof(double)) {
-      uniform = km::uniform_from(words.word[at % 4], philox_block(seed, at / 4, km::kUniformPlane + 1).word[at % 4]);
-    } else {
-      uniform = km::uniform_from(words.word[at % 4]);
-    }
-    return uniform < static_cast<C>(rows.dropout) ? C(0) : C(1) / (C(1) - static_cast<C>(rows.dropout));
+    if (!(rows.dropout.ratio > 0)) return C(1);
+    return rows.dropout.kept<C>(static_cast<uint64_t>(place(rows) * rows.keys + key));
   }
 };
 
@@ -192,10 +184,9 @@ class Attention {
     rows_.queries = q.shape()[2];
     rows_.keys = k.shape()[2];
     rows_.scale = form.scale;
-    rows_.dropout = form.dropout;
+    rows_.dropout = {form.dropout, stream.is_defined() ? stream.data<int64_t>() : nullptr};
     rows_.is_causal = form.is_causal;
     rows_.lengths = lengths.is_defined() ? lengths.data<int64_t>() : nullptr;
-    rows_.stream = stream.is_defined() ? stream.data<int64_t>() : nullptr;
     rows_.mask = mask.is_defined() ? mask.raw_data() : nullptr;
     rows_.mask_dtype = mask.is_defined() ? mask.dtype() : Dtype::bool_;
     for (int i = 0; i < 4; ++i) rows_.mask_strides[i] = mask.is_defined() ? mask.strides()[i] : 0;
@@ -291,6 +282,8 @@ class Attention {
 
 void attention(Params<AttentionForm> form, In q, In k, In v, In mask, In lengths, In stream, Out y, Out lse) {
   if (y->size() == 0) return;
+  const FlashInputs inputs{*form, *q, *k, *v, *mask, *lengths, *stream};
+  if (takes_flash_attention(inputs)) return flash_attention(inputs, *y, *lse);
   visit_floating(q->dtype(),
                  [&]<class T>() { Attention<T>(*form, *q, *k, *v, *mask, *lengths, *stream).forward(*y, *lse); });
 }
@@ -309,6 +302,8 @@ void attention_gradient(Params<AttentionForm> form, In q, In k, In v, In mask, I
     for (const Array* g : {&*gq, &*gk, &*gv}) g->fill(0.0);
     return;
   }
+  const FlashInputs inputs{*form, *q, *k, *v, *mask, *lengths, *stream};
+  if (takes_flash_attention(inputs)) return flash_attention_gradient(inputs, *y, *lse, *gy, *gq, *gk, *gv);
   visit_floating(q->dtype(), [&]<class T>() {
     Attention<T>(*form, *q, *k, *v, *mask, *lengths, *stream).backward(*y, *lse, *gy, *gq, *gk, *gv);
   });

@@ -51,6 +51,7 @@ constexpr Known kKnown[] = {
     {.variable = "KUSARI_DISTRIBUTED_DEBUG", .kind = Kind::flag},
     {.variable = "KUSARI_DISTRIBUTED_STALL_WARNING", .kind = Kind::number, .low = 1, .high = 1'000'000},
     {.variable = "KUSARI_DISTRIBUTED_TIMEOUT", .kind = Kind::number, .low = 1, .high = 100'000'000},
+    {.variable = "KUSARI_FLASH_ATTENTION", .kind = Kind::flag},
     {.variable = "KUSARI_LAYOUT", .kind = Kind::choice, .names = {"nchw", "nhwc"}},
     {.variable = "KUSARI_LOG_LEVEL", .kind = Kind::choice, .names = {"trace", "debug", "info", "warn", "error", "off"}},
     {.variable = "KUSARI_MAX_WORKSPACE_SIZE", .kind = Kind::number},

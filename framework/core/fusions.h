@@ -15,6 +15,8 @@ struct Fusions {
   /// float16 convolutions normalize what they load, after a batch normalization and its ReLU:
   /// KUSARI_NORMALIZED_CONVOLUTIONS.
   bool normalized_convolutions = true;
+  /// Attention of half types keeps its scores in registers instead of memory: KUSARI_FLASH_ATTENTION.
+  bool flash_attention = true;
 };
 
 /// Of the process: at first what the variables say. Set it before starting threads.

@@ -85,9 +85,9 @@ std::vector<Setting> settings() {
       number("KUSARI_SEED", "0", kMax),
       number("CHAINER_SEED", "0", kMax),
   };
-  for (const char* variable :
-       {"KUSARI_CONVOLUTION_SUMS", "KUSARI_CUDA_GRAPHS", "KUSARI_DISTRIBUTED_DEBUG", "KUSARI_MEMORY_POOL",
-        "KUSARI_NORMALIZATION_MASKS", "KUSARI_NORMALIZED_CONVOLUTIONS", "KUSARI_NVTX", "KUSARI_STATIC_GRAPH"}) {
+  for (const char* variable : {"KUSARI_CONVOLUTION_SUMS", "KUSARI_CUDA_GRAPHS", "KUSARI_DISTRIBUTED_DEBUG",
+                               "KUSARI_FLASH_ATTENTION", "KUSARI_MEMORY_POOL", "KUSARI_NORMALIZATION_MASKS",
+                               "KUSARI_NORMALIZED_CONVOLUTIONS", "KUSARI_NVTX", "KUSARI_STATIC_GRAPH"}) {
     all.push_back({variable, kFlags, is_flag, {"0 or 1"}});
   }
   for (const std::string prefix : {"KUSARI_", "CHAINER_"}) {

@@ -11,6 +11,7 @@
 #include <cstring>
 #include <limits>
 #include <type_traits>
+#include <vector>
 
 #include "executor.h"
 #include "stream_queue.h"
@@ -58,6 +59,46 @@ T exchange_lanes(unsigned mask, T value, int source) {
 inline int source_in_segment(int source, int width) {
   const int lane = lane_index(), first = lane / width * width;
   return source < first || source >= first + width ? lane : source;
+}
+
+/// Calls use(values) with the values of all 32 lanes, which all call it. Blocks have one dimension.
+template <class T, class Use>
+void with_lanes(const T& value, const Use& use) {
+  static T values[32][32];
+  T* const of_warp = values[current_thread->index.x / 32];
+  of_warp[lane_index()] = value;
+  ballot(0xffffffffu, false);
+  use(of_warp);
+  ballot(0xffffffffu, false);
+}
+
+/// Copies to shared memory that a thread has asked for: done when it waits for them, which is as late as on a card.
+struct LateCopy {
+  void* to;
+  const void* from;
+  size_t bytes;
+  bool is_there;
+};
+inline std::vector<LateCopy>& late_copies() {
+  static std::vector<LateCopy> of_threads[1024];
+  return of_threads[current_thread->index.x];
+}
+template <size_t kBytes>
+void copy_later(void* to, const void* from, bool is_there) {
+  if (reinterpret_cast<uintptr_t>(to) % kBytes != 0 || reinterpret_cast<uintptr_t>(from) % kBytes != 0) {
+    __builtin_trap();
+  }
+  late_copies().push_back({to, from, kBytes, is_there});
+}
+inline void finish_copies() {
+  for (const LateCopy& copy : late_copies()) {
+    if (copy.is_there) {
+      std::memcpy(copy.to, copy.from, copy.bytes);
+    } else {
+      std::memset(copy.to, 0, copy.bytes);
+    }
+  }
+  late_copies().clear();
 }
 
 }  // namespace kusari::cuda::emulated
