@@ -15,20 +15,29 @@ struct AttentionDropout {
   /// What the weight at a place in C order is multiplied by.
   template <class C>
   __device__ __forceinline__ C kept(uint64_t place) const {
-    const auto seed = static_cast<uint64_t>(stream[0]);
-    const uint64_t at = static_cast<uint64_t>(stream[1]) + place;
-    const PhiloxBlock words = philox_block(seed, at / 4, km::kUniformPlane);
-    C uniform;
+    const uint64_t at = first() + place;
+    const PhiloxBlock words = block(at / 4);
     if constexpr (sizeof(C) == sizeof(double)) {
-      uniform = km::uniform_from(words.word[at % 4], philox_block(seed, at / 4, km::kUniformPlane + 1).word[at % 4]);
+      const uint32_t more = philox_block(seed(), at / 4, km::kUniformPlane + 1).word[at % 4];
+      return km::uniform_from(words.word[at % 4], more) < ratio ? 0.0 : factor<double>();
     } else {
-      uniform = km::uniform_from(words.word[at % 4]);
+      return keeps(words.word[at % 4]) ? factor<float>() : 0.0f;
     }
-    return uniform < static_cast<C>(ratio) ? C(0) : factor<C>();
   }
+  /// The same of kept weights.
   template <class C>
   __device__ __forceinline__ C factor() const {
     return C(1) / (C(1) - static_cast<C>(ratio));
+  }
+
+  // For those who look several places up at once: place p has word (first() + p) % 4 of block (first() + p) / 4.
+  __device__ __forceinline__ uint64_t seed() const { return static_cast<uint64_t>(stream[0]); }
+  __device__ __forceinline__ uint64_t first() const { return static_cast<uint64_t>(stream[1]); }
+  __device__ __forceinline__ PhiloxBlock block(uint64_t number) const {
+    return philox_block(seed(), number, km::kUniformPlane);
+  }
+  __device__ __forceinline__ bool keeps(uint32_t word) const {
+    return !(km::uniform_from(word) < static_cast<float>(ratio));
   }
 };
 

@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include "kusari/cuda/kernels/flash_dropout.cuh"
 #include "kusari/cuda/kernels/flash_launch.cuh"
 #include "kusari/cuda/kernels/flash_tiles.cuh"
 #include "kusari/cuda/kernels/launch.cuh"
@@ -88,7 +89,7 @@ __global__ void __launch_bounds__(kFlashThreads, (kForwardBlocks<W, kGeneral>))
     softmax.take(s, kGeneral ? 1.0f : call.scale * kLog2E, sum);
     if constexpr (kGeneral) {
       if (call.dropout.ratio > 0) {
-        const uint32_t kept = kept_bits<false, kForwardKeys / 8>(places, call, batch, head);
+        const uint32_t kept = kept_bits<kForwardKeys / 8>(places, call, batch, head);
 #pragma unroll
         for (int i = 0; i < kForwardKeys / 2; ++i) {
           s[i / 4][i % 4] *= (kept >> i & 1) != 0 ? call.dropout.factor<float>() : 0.0f;

@@ -1,4 +1,5 @@
 #include "kusari/cuda/kernels/flash_attention.h"
+#include "kusari/cuda/kernels/flash_dropout.cuh"
 #include "kusari/cuda/kernels/flash_launch.cuh"
 #include "kusari/cuda/kernels/flash_tiles.cuh"
 #include "kusari/cuda/kernels/launch.cuh"
@@ -28,11 +29,13 @@ __device__ __forceinline__ void to_gradients(float (&s)[N][4], float (&gradients
                                              const ScorePlaces<kTransposed>& places, const FlashCall& call, int batch,
                                              int head, const Facts& facts) {
   const float factor = kGeneral ? 1.0f : call.scale * kLog2E;
-  uint32_t kept = 0;
+  uint32_t kept = ~uint32_t{0};
   float growth = 1;
   if constexpr (kGeneral) {
-    kept = kept_bits<kTransposed, N>(places, call, batch, head);
-    growth = call.dropout.factor<float>();
+    if (call.dropout.ratio > 0) {
+      kept = kept_bits<N>(places, call, batch, head);
+      growth = call.dropout.factor<float>();
+    }
   }
 #pragma unroll
   for (int i = 0; i < 4 * N; ++i) {

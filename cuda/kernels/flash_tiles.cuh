@@ -246,22 +246,6 @@ __device__ __forceinline__ void add_mask(float (&s)[N][4], const ScorePlaces<kTr
   }
 }
 
-/// Bit i: whether dropout keeps the weight of number i. In a loop, which holds the generator once.
-template <bool kTransposed, int N>
-__device__ __forceinline__ uint32_t kept_bits(const ScorePlaces<kTransposed>& places, const FlashCall& call, int batch,
-                                              int head) {
-  static_assert(4 * N <= 32);
-  if (!(call.dropout.ratio > 0)) return ~uint32_t{0};
-  const int64_t first = flash_place(call, batch, head, 0);
-  uint32_t bits = 0;
-#pragma unroll 1
-  for (int i = 0; i < 4 * N; ++i) {
-    const int64_t place = (first + places.query(i)) * call.keys + places.key(i);
-    if (call.dropout.kept<float>(static_cast<uint64_t>(place)) != 0) bits |= uint32_t{1} << i;
-  }
-  return bits;
-}
-
 /// Rows [first, first + 16) of a head's matrix that has `count`: the sums times the factors of the lane's two rows.
 template <class T, int N>
 __device__ __forceinline__ void store_rows(const float (&sum)[N][4], float factor, float factor_below,
