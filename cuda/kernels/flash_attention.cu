@@ -119,16 +119,26 @@ bool takes_mask(const Array& mask) {
   return !mask.is_defined() || mask.dtype() == Dtype::bool_ || mask.dtype() == Dtype::float32 || is_half(mask.dtype());
 }
 
+/// Few queries of few heads, as of generated text, before many keys: each block goes through all keys of its head, and
+/// most of the card would have none.
+bool leaves_card_idle(const Shape& q, const Shape& k, int multiprocessors) {
+  constexpr int64_t kFewQueries = 16, kManyKeys = 1024;
+  return q[2] < kFewQueries && k[2] > kManyKeys && q[0] * q[1] < multiprocessors;
+}
+
 }  // namespace
 
 bool takes_flash_attention(const FlashInputs& in) {
   constexpr int64_t kMostRows = int64_t{65535} * kFlashRows, kMostHeads = int64_t{1} << 30;
   constexpr double kLeastScale = 1e-30, kMostScale = 1e30;  // the maximum of scaled scores is that of the products
   const Shape &q = in.q.shape(), &k = in.k.shape();
-  return fusions().flash_attention && is_half(in.q.dtype()) && takes_width(q[3]) && takes_width(in.v.shape()[3]) &&
-         has_flash_rows(in.q) && has_flash_rows(in.k) && has_flash_rows(in.v) && takes_mask(in.mask) &&
-         in.form.scale > kLeastScale && in.form.scale < kMostScale && q[2] <= kMostRows && k[2] <= kMostRows &&
-         q[0] * q[1] <= kMostHeads && Context::of(in.q).facts().major >= 8;
+  if (!fusions().flash_attention || !is_half(in.q.dtype())) return false;
+  if (!takes_width(q[3]) || !takes_width(in.v.shape()[3]) || !takes_mask(in.mask)) return false;
+  if (!(in.form.scale > kLeastScale && in.form.scale < kMostScale)) return false;
+  if (q[2] > kMostRows || k[2] > kMostRows || q[0] * q[1] > kMostHeads) return false;
+  if (!has_flash_rows(in.q) || !has_flash_rows(in.k) || !has_flash_rows(in.v)) return false;
+  const DeviceFacts& facts = Context::of(in.q).facts();
+  return facts.major >= 8 && !leaves_card_idle(q, k, facts.multiprocessors);
 }
 
 void flash_attention(const FlashInputs& in, const Array& y, const Array& lse) {

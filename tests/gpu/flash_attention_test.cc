@@ -246,11 +246,42 @@ TEST_CASE("flash attention: masks and dropout") {
       {1, 1, 1, 9, 10, 8, 8, {0.25, 0, false}, "float64", {}},
       {1, 1, 1, 9, 10, 8, 8, {-0.25, 0, false}, "", {}},
       {1, 1, 1, 9, 10, 8, 136, {0.25, 0, false}, "", {}},
+      {1, 1, 1, 1, 1100, 8, 8, {0.25, 0, false}, "", {}},
       {1, 1, 1, 9, 10, 12, 8, {0.25, 0, false}, "", {}},
   };
   for (const FlashCase& c : cases) {
     check_case(*device, c, Dtype::float16);
     check_case(*device, c, Dtype::bfloat16);
+  }
+}
+
+FlashCase drawn_case(uint64_t seed) {
+  uint64_t at = 0;
+  const auto draw = [&](int64_t low, int64_t high) {
+    return low + static_cast<int64_t>(philox_word(seed, at++) % static_cast<uint32_t>(high - low + 1));
+  };
+  FlashCase c{};
+  c.batch = draw(1, 2);
+  c.groups = draw(1, 2);
+  c.heads = c.groups * draw(1, 3);
+  c.queries = draw(1, 140);
+  c.keys = draw(1, 140);
+  c.width = 8 * draw(1, 16);
+  c.value_width = draw(0, 1) == 0 ? c.width : 8 * draw(1, 16);
+  const char* const masks[] = {"", "", "", "bool", "float32", "float16"};
+  c.mask = masks[draw(0, 5)];
+  c.form = {0.02 * static_cast<double>(draw(1, 20)), draw(0, 2) == 0 ? 0.25 : 0.0, draw(0, 1) == 0};
+  for (int64_t b = 0; draw(0, 2) == 0 && b < c.batch; ++b) c.lengths.push_back(draw(0, c.keys));
+  if (static_cast<int64_t>(c.lengths.size()) != c.batch) c.lengths.clear();
+  return c;
+}
+
+TEST_CASE("flash attention: drawn shapes") {
+  const auto device = gpu_device();
+  if (!device) return;
+  for (uint64_t seed = 1; seed <= 12; ++seed) {
+    CAPTURE(seed);
+    check_case(*device, drawn_case(seed), seed % 2 == 0 ? Dtype::float16 : Dtype::bfloat16);
   }
 }
 
