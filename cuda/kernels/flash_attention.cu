@@ -49,12 +49,12 @@ struct RunningSoftmax {
 };
 
 // Blocks that share a multiprocessor, as far as their registers do without memory.
-template <int W, bool kGeneral>
-constexpr int kForwardBlocks = W == 128 && kGeneral ? 2 : 3;
+template <int W>
+constexpr int kForwardBlocks = W == 64 ? 3 : 2;
 
 /// A block for 64 queries of a head.
 template <class T, int W, bool kGeneral>
-__global__ void __launch_bounds__(kFlashThreads, (kForwardBlocks<W, kGeneral>))
+__global__ void __launch_bounds__(kFlashThreads, kForwardBlocks<W>)
     flash_forward(const FlashCall call, const FlashMatrix y, float* const lse) {
   KUSARI_DYNAMIC_SHARED(uint16_t, shared);
   const TilePairs<W, kForwardKeys> tiles{shared};
