@@ -5,6 +5,7 @@
 #include "kusari/cuda/kernels/normalization.h"
 #include "kusari/cuda/kernels/set_kernels.cuh"
 #include "kusari/cuda/kernels/source.cuh"
+#include "kusari/cuda/kernels/wide_pack.cuh"
 #include "kusari/cuda/runtime/register.h"
 #include "kusari/cuda/runtime/typed_array.h"
 #include "kusari/framework/core/error.h"
@@ -21,20 +22,6 @@ struct Center {
       : near{static_cast<C>(value)}, rest{static_cast<C>(value - static_cast<double>(near))} {}
   __device__ __forceinline__ C deviation(C x) const { return (x - near) - rest; }
 };
-
-template <class T, int N>
-__device__ __forceinline__ void load_wide(const T* from, Compute<T> (&values)[N]) {
-  const Pack<T, N> pack = load_pack<N>(from, 0);
-#pragma unroll
-  for (int k = 0; k < N; ++k) values[k] = widen(pack.at[k]);
-}
-template <class T, int N>
-__device__ __forceinline__ void store_narrow(T* to, const Compute<T> (&values)[N]) {
-  Pack<T, N> pack;
-#pragma unroll
-  for (int k = 0; k < N; ++k) pack.at[k] = narrow<T>(values[k]);
-  store_pack<N>(to, 0, pack);
-}
 
 /// Mean and sum of squared deviations of `count` elements.
 struct Moments {

@@ -49,6 +49,7 @@ void register_kernels(Backend& backend) {
 #endif
   register_connectionist_temporal_classification(backend);
   register_attention(backend);
+  register_rotary_embedding(backend);
   register_recurrent(backend);
   register_rejection_sampling(backend);
 }

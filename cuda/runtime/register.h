@@ -41,6 +41,7 @@ void register_decompositions(Backend& backend);                         // decom
 void register_ordering(Backend& backend);                               // ordering.cu
 void register_sum_rows(Backend& backend);                               // rounded/sum_rows.cu
 void register_attention(Backend& backend);                              // attention.cu
+void register_rotary_embedding(Backend& backend);                       // rotary_embedding.cu
 void register_recurrent(Backend& backend);                              // recurrent.cu
 void register_connectionist_temporal_classification(Backend& backend);  // the .cu of that name
 void register_hard_negatives(Backend& backend);                         // hard_negatives.cu

@@ -81,7 +81,7 @@ const PrecisionLists& tensorflow_lists() {
                          "col2im copy depth2space dropout embed_id floor get_item hard_sigmoid identity im2col max "
                          "max_pooling_1d max_pooling_2d max_pooling_3d max_pooling_nd min neg pad pad_sequence relu "
                          "reshape separate sigmoid_focal_loss sign space2depth split_axis take_rows transpose "
-                         "normalized_fusion_silu"),
+                         "normalized_fusion_silu rotary_embedding"),
       .unlisted = Precision::full,
   };
   return lists;

@@ -20,6 +20,7 @@ class CpuBackend final : public Backend {
     cpu::register_softmax(*this);
     cpu::register_scan(*this);
     cpu::register_attention(*this);
+    cpu::register_rotary_embedding(*this);
     cpu::register_squeeze_excitation(*this);
     cpu::register_recurrent(*this);
     cpu::register_symmetric_eigen(*this);

@@ -14,6 +14,7 @@ void register_arg_reduction(Backend& backend);
 void register_softmax(Backend& backend);
 void register_scan(Backend& backend);
 void register_attention(Backend& backend);
+void register_rotary_embedding(Backend& backend);
 void register_squeeze_excitation(Backend& backend);
 void register_recurrent(Backend& backend);
 void register_symmetric_eigen(Backend& backend);

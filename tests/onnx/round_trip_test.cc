@@ -7,6 +7,7 @@
 
 #include "kusari/framework/core/config.h"
 #include "kusari/framework/core/random.h"
+#include "kusari/framework/functions/attention/rotary_embedding.h"
 #include "kusari/framework/functions/loss/softmax_cross_entropy.h"
 #include "kusari/framework/inference/inference_session.h"
 #include "kusari/framework/inference/loaders.h"
@@ -127,6 +128,39 @@ TEST_CASE("an exported transformer is read again") {
   const Array expected = inferred(net, tokens);
   const onnx::Model loaded = written_and_read(net, tokens, folder);
   expect_same(inferred(loaded, tokens), expected, 1e-5);
+}
+
+TEST_CASE("an exported transformer with rotary places and root mean squares is read again") {
+  random::seed(5);
+  const ScratchDirectory folder;
+  L::TransformerLM net(50, {.block = 16,
+                            .layers = 2,
+                            .heads = 4,
+                            .width = 32,
+                            .blocks = {.norm = L::BlockNorm::rms, .nobias = true, .rotary_base = 10000}});
+  const int64_t numbers[] = {3, 1, 4, 1, 5, 9, 2, 6};
+  const Array tokens = from_host(numbers, {2, 4}, Dtype::int64);
+  const Array expected = inferred(net, tokens);
+  for (const int opset : {13, 21}) {
+    onnx::export_model(net, {Variable(tokens, false)}, folder / "net.onnx", {.opset = opset});
+    expect_same(inferred(onnx::load(folder / "net.onnx"), tokens), expected, 1e-5);
+  }
+}
+
+TEST_CASE("an exported rotary embedding is read again") {
+  const ScratchDirectory folder;
+  const Array x = random::uniform({2, 3, 5, 8}, {.low = -1, .high = 1, .dtype = Dtype::float32});
+  for (const bool interleaved : {false, true}) {
+    for (const Dtype dtype : {Dtype::float16, Dtype::float32, Dtype::float64}) {
+      const auto turn = [&](const Variable& v) {
+        return F::rotary_embedding(v, {.first = 3, .base = 100, .interleaved = interleaved});
+      };
+      const Variable in(x.astype(dtype), false);
+      onnx::export_model(turn, {in}, folder / "turn.onnx");
+      const double tolerance = dtype == Dtype::float16 ? 3e-3 : 1e-6;
+      expect_same(inferred(onnx::load(folder / "turn.onnx"), in.array()), turn(in).array(), tolerance);
+    }
+  }
 }
 
 TEST_CASE("a quantized network is written with its 8 bits") {

@@ -1,18 +1,49 @@
 #include "kusari/framework/functions/attention/rotary_embedding.h"
 
-#include <cmath>
-#include <vector>
+#include <string>
 
+#include "kusari/framework/autograd/attributes.h"
+#include "kusari/framework/autograd/function_node.h"
 #include "kusari/framework/core/argument.h"
 #include "kusari/framework/core/error.h"
-#include "kusari/framework/core/graph_capture.h"
-#include "kusari/framework/functions/array/concat.h"
-#include "kusari/framework/functions/array/reshape.h"
-#include "kusari/framework/functions/array/split_axis.h"
+#include "kusari/framework/functions/attention/rotary_table.h"
 #include "kusari/framework/functions/given.h"
-#include "kusari/framework/functions/math/basic_math.h"
+#include "kusari/framework/kernels/rotary_embedding.h"
 
 namespace kusari::functions {
+namespace {
+
+class RotaryEmbedding final : public FunctionNode {
+ public:
+  RotaryEmbedding(const RotaryOptions& options, bool inverse) : options_{options}, inverse_{inverse} {}
+  const char* name() const override { return "rotary_embedding"; }
+  void describe(Attributes& options) const override {
+    options.set("first", options_.first);
+    options.set("base", options_.base);
+    options.set("interleaved", options_.interleaved);
+    options.set("inverse", inverse_);
+  }
+
+ private:
+  Arrays forward(const ArrayRefs& in) override {
+    const Array& x = in[0];
+    const Array y = empty(x.shape(), x.dtype(), x.device());
+    if (x.size() == 0) return {y};
+    const RotaryAngles angles{x.shape(-1) / 2, options_.base,
+                              x.dtype() == Dtype::float64 ? Dtype::float64 : Dtype::float32};
+    const Array table = rotary_table(angles, options_.first, x.shape(-2), x.device());
+    launch<kernels::RotaryEmbedding>(x.device(), kernels::RotaryForm{options_.interleaved, inverse_}, x, table, y);
+    return {y};
+  }
+
+  // The inverse of a rotation is its transpose.
+  Variables backward(const Variables& gy) override { return {apply<RotaryEmbedding>({gy[0]}, options_, !inverse_)}; }
+
+  RotaryOptions options_;
+  bool inverse_;
+};
+
+}  // namespace
 
 Variable rotary_embedding(const Variable& x, const RotaryOptions& options) {
   const char* const call = "F::rotary_embedding";
@@ -24,33 +55,7 @@ Variable rotary_embedding(const Variable& x, const RotaryOptions& options) {
     throw TypeError(std::string(call) + ": x has shape " + to_string(x.shape()) +
                     ": it must have two axes at least, the last of an even size");
   }
-  const int64_t times = x.shape()[ndim - 2], half = x.shape()[ndim - 1] / 2;
-  // In shape (times, half), or for neighbours (times, half, 1).
-  const auto table = [&](double (*function)(double)) {
-    return Variable(host_constant([&] {
-                      std::vector<double> values;
-                      for (int64_t t = 0; t < times; ++t) {
-                        for (int64_t i = 0; i < half; ++i) {
-                          const double turn =
-                              std::pow(options.base, -static_cast<double>(i) / static_cast<double>(half));
-                          values.push_back(function(static_cast<double>(options.first + t) * turn));
-                        }
-                      }
-                      const Array all = array(values, {times, half}, x.device()).astype(x.dtype());
-                      return options.interleaved ? all.reshape({times, half, 1}) : all;
-                    }),
-                    false);
-  };
-  const Variable cosine = table(std::cos), sine = table(std::sin);
-  Shape pairs = x.shape();
-  if (options.interleaved) {
-    pairs[ndim - 1] = half;
-    pairs.push_back(2);
-  }
-  const int64_t axis = pairs.ndim() - 1;
-  const Variables parts = split_axis(options.interleaved ? reshape(x, pairs) : x, 2, axis);
-  const Variable y = concat({parts[0] * cosine - parts[1] * sine, parts[0] * sine + parts[1] * cosine}, axis);
-  return options.interleaved ? reshape(y, x.shape()) : y;
+  return apply<RotaryEmbedding>({x}, options, false);
 }
 
 }  // namespace kusari::functions

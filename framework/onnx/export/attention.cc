@@ -1,5 +1,6 @@
 #include <string>
 
+#include "kusari/framework/functions/attention/rotary_table.h"
 #include "kusari/framework/onnx/export/graph_builder.h"
 
 namespace kusari::onnx::exporting {
@@ -64,8 +65,42 @@ void write_attention(const NodeWriter& w) {
   w.node("MatMul", {weights, for_heads(2)}, {w.output()});
 }
 
+// The pairs apart, their products with tables of cosines and sines, and the pairs together again.
+void write_rotary_embedding(const NodeWriter& w) {
+  const Attributes& options = w.options();
+  const Shape& shape = w.input_shape(0);
+  const int64_t times = shape[shape.ndim() - 2], half = shape[shape.ndim() - 1] / 2;
+  const Dtype dtype = w.input_dtype(0);
+  const functions::RotaryAngles angles{half, options.real("base"), dtype == Dtype::float64 ? dtype : Dtype::float32};
+  const Array table = functions::rotary_table(angles, options.integer("first"), times, Device()).astype(dtype);
+  const bool interleaved = options.boolean("interleaved");
+  const auto part = [&](int64_t which) {
+    return w.constant(interleaved ? table.as_strided({times, half, 1}, {2 * half, 1, 1}, which * half)
+                                  : table.as_strided({times, half}, {2 * half, 1}, which * half));
+  };
+  const std::string cosine = part(0), sine = part(1);
+  std::string x = w.input(0);
+  if (interleaved) {
+    std::vector<int64_t> pairs(static_cast<size_t>(shape.ndim()) - 1, 0);
+    pairs.insert(pairs.end(), {half, 2});
+    x = w.make("Reshape", {x, w.integers(pairs)});
+  }
+  const Attributes last{{"axis", int64_t{-1}}};
+  const int64_t size = interleaved ? 1 : half;
+  const NodeWriter::Names ab = w.make_all("Split", {x, w.integers({size, size})}, 2, last);
+  const auto product = [&](size_t which, const std::string& factor) { return w.make("Mul", {ab[which], factor}); };
+  const bool inverse = options.boolean("inverse");
+  const std::string first = w.make(inverse ? "Add" : "Sub", {product(0, cosine), product(1, sine)});
+  const std::string second = w.make(inverse ? "Sub" : "Add", {product(1, cosine), product(0, sine)});
+  if (!interleaved) return w.node("Concat", {first, second}, {w.output()}, last);
+  w.node("Reshape", {w.make("Concat", {first, second}, last), w.reshape_target()}, {w.output()});
+}
+
 }  // namespace
 
-void add_attention_converters(ConverterTable& table) { table["scaled_dot_product_attention"] = write_attention; }
+void add_attention_converters(ConverterTable& table) {
+  table["scaled_dot_product_attention"] = write_attention;
+  table["rotary_embedding"] = write_rotary_embedding;
+}
 
 }  // namespace kusari::onnx::exporting
