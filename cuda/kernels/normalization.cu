@@ -36,15 +36,31 @@ struct GroupForward {
   const T* x;
   T* y;
   const C *gamma, *beta;
-  double *mean, *inv_std;
+  double *mean, *inv_std;  // without mean and beta: 0
   double eps;
   int64_t groups, group_size;
 
-  /// Twice over the elements, which are in the cache the second time: squares around the mean lose nothing.
   __device__ Moments measure(const SetPlan& plan, const SetThread& thread) const {
+    const double around = mean != nullptr ? mean_of_part(plan, thread) : 0;
+    const Center<C> center(around);
+    C squares = 0;
+    thread.for_each<kPack>(plan, [&]<int N>(const int64_t(&offset)[SetPlan::kOperands]) {
+      C values[N];
+      load_wide<T, N>(x + thread.at[SetPlan::kA] + offset[SetPlan::kA], values);
+#pragma unroll
+      for (int k = 0; k < N; ++k) {
+        const C deviation = center.deviation(values[k]);
+        squares += deviation * deviation;
+      }
+    });
+    squares = thread.combine_members(plan, squares, C(0), Plus<C>{});
+    return {static_cast<double>(thread.end - thread.begin), around, static_cast<double>(squares)};
+  }
+  /// Once more over the elements, which are in the cache afterwards: squares around the mean lose nothing.
+  __device__ double mean_of_part(const SetPlan& plan, const SetThread& thread) const {
     const T* const from = x + thread.at[SetPlan::kA];
     const auto count = static_cast<double>(thread.end - thread.begin);
-    C pivot = 0, sum = 0, squares = 0;
+    C pivot = 0, sum = 0;
     if (thread.begin < thread.end) {
       int64_t offset[SetPlan::kOperands];
       plan.elements.locate(thread.begin, offset);
@@ -57,20 +73,7 @@ struct GroupForward {
       for (int k = 0; k < N; ++k) sum += values[k] - pivot;
     });
     sum = thread.combine_members(plan, sum, C(0), Plus<C>{});
-    const double shifted = count > 0 ? static_cast<double>(sum) / count : 0;
-    const double around = static_cast<double>(pivot) + shifted;
-    const Center<C> center(around);
-    thread.for_each<kPack>(plan, [&]<int N>(const int64_t(&offset)[SetPlan::kOperands]) {
-      C values[N];
-      load_wide<T, N>(from + offset[SetPlan::kA], values);
-#pragma unroll
-      for (int k = 0; k < N; ++k) {
-        const C deviation = center.deviation(values[k]);
-        squares += deviation * deviation;
-      }
-    });
-    squares = thread.combine_members(plan, squares, C(0), Plus<C>{});
-    return {count, around, static_cast<double>(squares)};
+    return static_cast<double>(pivot) + (count > 0 ? static_cast<double>(sum) / count : 0);
   }
   __device__ static Moments merge(const Moments& a, const Moments& b) {  // Chan et al. 1979
     const double count = a.count + b.count, apart = b.mean - a.mean;
@@ -78,7 +81,7 @@ struct GroupForward {
   }
   __device__ double inverse(const Moments& moments) const { return 1 / sqrt(moments.squares / moments.count + eps); }
   __device__ void publish(int64_t set, const Moments& moments) const {
-    mean[set] = moments.mean;
+    if (mean != nullptr) mean[set] = moments.mean;
     inv_std[set] = inverse(moments);
   }
   __device__ void apply(const SetPlan& plan, const SetThread& thread, const Moments& moments) const {
@@ -92,7 +95,8 @@ struct GroupForward {
       const int64_t c = channel + offset[SetPlan::kChannel];
 #pragma unroll
       for (int k = 0; k < N; ++k) {
-        values[k] = center.deviation(values[k]) * inv * gamma[c + k * step] + beta[c + k * step];
+        values[k] = center.deviation(values[k]) * inv * gamma[c + k * step];
+        if (beta != nullptr) values[k] += beta[c + k * step];
       }
       store_narrow<T, N>(y + thread.at[SetPlan::kOut] + offset[SetPlan::kOut], values);
     });
@@ -116,13 +120,13 @@ struct GroupBackward {
   const T *x, *gy;
   T* gx;
   const C* gamma;
-  const double *mean, *inv_std;
+  const double *mean, *inv_std;  // without mean: 0
   int64_t groups, group_size;
 
   /// Calls body(offsets, deviations, g) for a thread's share.
   template <class Body>
   __device__ __forceinline__ void visit(const SetPlan& plan, const SetThread& thread, const Body& body) const {
-    const Center<C> center(thread.set < plan.count ? mean[thread.set] : 0.0);
+    const Center<C> center(mean != nullptr && thread.set < plan.count ? mean[thread.set] : 0.0);
     const int64_t channel = thread.set % groups * group_size;
     const int step = plan.channel_step;
     thread.for_each<kPack>(plan, [&]<int N>(const int64_t(&offset)[SetPlan::kOperands]) {
@@ -154,7 +158,7 @@ struct GroupBackward {
   __device__ void apply(const SetPlan& plan, const SetThread& thread, const Products<C>& sums) const {
     const double inv = inv_std[thread.set], size = static_cast<double>(plan.size);
     const C a = static_cast<C>(inv), slope = static_cast<C>(inv * inv * inv * static_cast<double>(sums.product) / size);
-    const C constant = static_cast<C>(inv * static_cast<double>(sums.sum) / size);
+    const C constant = mean != nullptr ? static_cast<C>(inv * static_cast<double>(sums.sum) / size) : C(0);
     visit(plan, thread, [&]<int N>(const int64_t(&offset)[SetPlan::kOperands], C(&deviations)[N], const C(&g)[N]) {
 #pragma unroll
       for (int k = 0; k < N; ++k) deviations[k] = (g[k] * a - deviations[k] * slope) - constant;
@@ -196,7 +200,7 @@ struct ChannelPlan {
   }
 };
 
-/// parts[split][0 | 1][channel]: the sums of gy (x - mean) inv_std and of gy.
+/// parts[split][0 | 1][channel]: the sums of gy (x - mean) inv_std and of gy. mean may be null, for 0.
 template <class T>
 __global__ void __launch_bounds__(kChannelBlock)
     channel_gradients(ChannelPlan plan, const T* x, const T* gy, const double* mean, const double* inv_std,
@@ -216,7 +220,7 @@ __global__ void __launch_bounds__(kChannelBlock)
       plan.elements.locate(i, at);
       const int64_t set = at[2] * plan.groups + group;
       const C g = widen(gy[at[1] + channel * plan.gy_stride]);
-      const Center<C> center(mean[set]);
+      const Center<C> center(mean != nullptr ? mean[set] : 0.0);
       gamma += g * (center.deviation(widen(x[at[0] + channel * plan.x_stride])) * static_cast<C>(inv_std[set]));
       beta += g;
     }
@@ -252,6 +256,17 @@ __global__ void __launch_bounds__(kCombineBlock)
 
 int64_t vector_stride(const Array& x) { return x.is_defined() ? x.strides()[0] : 0; }
 
+/// The elements of an array that may be undefined.
+template <class T>
+T* data_of(const Array& x) {
+  return x.is_defined() ? x.data<T>() : nullptr;
+}
+
+template <class C>
+Array vector_of(const Array& x) {
+  return x.is_defined() ? x.astype(dtype_of<C>).contiguous() : x;
+}
+
 template <class T>
 void parameter_gradients(const Array& x, const Array& gy, const Array& mean, const Array& inv_std, int64_t groups,
                          const Array& ggamma, const Array& gbeta) {
@@ -263,7 +278,7 @@ void parameter_gradients(const Array& x, const Array& gy, const Array& mean, con
   const Scratch parts(context, static_cast<size_t>(plan.splits * 2 * plan.channels) * sizeof(C));
   enqueue(context,
           {dim3(blocks_for(plan.channels, plan.columns), static_cast<unsigned>(plan.splits)), dim3(kChannelBlock)},
-          channel_gradients<T>, plan, x.data<T>(), gy.data<T>(), mean.data<double>(), inv_std.data<double>(),
+          channel_gradients<T>, plan, x.data<T>(), gy.data<T>(), data_of<double>(mean), inv_std.data<double>(),
           parts.data<C>());
   enqueue(context, {dim3(blocks_for(plan.channels, kCombineBlock)), dim3(kCombineBlock)}, combine_channel_gradients<C>,
           parts.data<C>(), plan.channels, plan.splits, gamma.template data<C>(), vector_stride(gamma.array()),
@@ -281,50 +296,67 @@ Dtype element_dtype(const Array& x, const Array& gamma) {
   throw TypeError(std::string(call) + ": x has dtype " + name(x.dtype()) + " but must be floating");
 }
 
-void group_normalization(Params<kernels::GroupNormalizationOptions> options, In x, In gamma, In beta, Out y, Out mean,
-                         Out inv_std) {
-  if (x->size() == 0) {
-    mean->fill(0.0);
-    inv_std->fill(0.0);
+void normalize(const char* call, const kernels::GroupNormalizationOptions& options, const Array& x, const Array& gamma,
+               const Array& beta, const Array& y, const Array& mean, const Array& inv_std) {
+  if (x.size() == 0) {
+    if (mean.is_defined()) mean.fill(0.0);
+    inv_std.fill(0.0);
     return;
   }
   const bool floating = visit_floating(element_dtype(x, gamma), [&]<class T>() {
     using C = Compute<T>;
-    const Array in = x->astype(dtype_of<T>);
-    const Array g = gamma->astype(dtype_of<C>).contiguous(), b = beta->astype(dtype_of<C>).contiguous();
+    const Array in = x.astype(dtype_of<T>), g = vector_of<C>(gamma), b = vector_of<C>(beta);
     const TypedResult result(y, dtype_of<T>);
-    const int64_t size = in.shape()[1] / options->groups;
-    const GroupForward<T> op{in.data<T>(), result.data<T>(),     g.data<C>(),
-                             b.data<C>(),  mean->data<double>(), inv_std->data<double>(),
-                             options->eps, options->groups,      size};
-    enqueue_sets(Context::of(in), plan_groups({result.array(), in, Array()}, options->groups, kPackSize<T>), op);
+    const int64_t size = in.shape()[1] / options.groups;
+    const GroupForward<T> op{in.data<T>(),  result.data<T>(),      g.data<C>(),
+                             data_of<C>(b), data_of<double>(mean), inv_std.data<double>(),
+                             options.eps,   options.groups,        size};
+    enqueue_sets(Context::of(in), plan_groups({result.array(), in, Array()}, options.groups, kPackSize<T>), op);
     result.finish();
   });
-  if (!floating) refuse("group_normalization", x);
+  if (!floating) refuse(call, x);
+}
+
+void normalize_grad(const char* call, int64_t groups, const Array& x, const Array& gamma, const Array& mean,
+                    const Array& inv_std, const Array& gy, const Array& gx, const Array& ggamma, const Array& gbeta) {
+  if (x.size() == 0) {
+    if (ggamma.is_defined()) ggamma.fill(0.0);
+    if (gbeta.is_defined()) gbeta.fill(0.0);
+    return;
+  }
+  const bool floating = visit_floating(element_dtype(x, gamma), [&]<class T>() {
+    using C = Compute<T>;
+    const Array in = x.astype(dtype_of<T>), gradient = gy.astype(dtype_of<T>);
+    if (gx.is_defined()) {
+      const Array g = vector_of<C>(gamma);
+      const TypedResult result(gx, dtype_of<T>);
+      const GroupBackward<T> op{in.data<T>(), gradient.data<T>(),    result.data<T>(),
+                                g.data<C>(),  data_of<double>(mean), inv_std.data<double>(),
+                                groups,       in.shape()[1] / groups};
+      enqueue_sets(Context::of(in), plan_groups({result.array(), in, gradient}, groups, kPackSize<T>), op);
+      result.finish();
+    }
+    parameter_gradients<T>(in, gradient, mean, inv_std, groups, ggamma, gbeta);
+  });
+  if (!floating) refuse(call, x);
+}
+
+void group_normalization(Params<kernels::GroupNormalizationOptions> options, In x, In gamma, In beta, Out y, Out mean,
+                         Out inv_std) {
+  normalize("group_normalization", *options, x, gamma, beta, y, mean, inv_std);
 }
 
 void group_normalization_grad(Params<kernels::GroupNormalizationOptions> options, In x, In gamma, In mean, In inv_std,
                               In gy, Out gx, Out ggamma, Out gbeta) {
-  if (x->size() == 0) {
-    if (ggamma) ggamma->fill(0.0);
-    if (gbeta) gbeta->fill(0.0);
-    return;
-  }
-  const bool floating = visit_floating(element_dtype(x, gamma), [&]<class T>() {
-    using C = Compute<T>;
-    const Array in = x->astype(dtype_of<T>), gradient = gy->astype(dtype_of<T>);
-    if (gx) {
-      const Array g = gamma->astype(dtype_of<C>).contiguous();
-      const TypedResult result(gx, dtype_of<T>);
-      const GroupBackward<T> op{
-          in.data<T>(),         gradient.data<T>(),      result.data<T>(), g.data<C>(),
-          mean->data<double>(), inv_std->data<double>(), options->groups,  in.shape()[1] / options->groups};
-      enqueue_sets(Context::of(in), plan_groups({result.array(), in, gradient}, options->groups, kPackSize<T>), op);
-      result.finish();
-    }
-    parameter_gradients<T>(in, gradient, mean, inv_std, options->groups, ggamma, gbeta);
-  });
-  if (!floating) refuse("group_normalization_grad", x);
+  normalize_grad("group_normalization_grad", options->groups, x, gamma, mean, inv_std, gy, gx, ggamma, gbeta);
+}
+
+void rms_normalization(Params<double> eps, In x, In gamma, Out y, Out inv_rms) {
+  normalize("rms_normalization", {1, *eps}, x, gamma, Array(), y, Array(), inv_rms);
+}
+
+void rms_normalization_grad(In x, In gamma, In inv_rms, In gy, Out gx, Out ggamma) {
+  normalize_grad("rms_normalization_grad", 1, x, gamma, Array(), inv_rms, gy, gx, ggamma, Array());
 }
 
 /// y = x / (|x| + eps), or the gradient where gy is not null.
@@ -400,6 +432,8 @@ void l2_normalization_grad(Params<kernels::L2NormalizationOptions> options, In x
 void register_normalization(Backend& backend) {
   backend.add<kernels::GroupNormalization>(group_normalization);
   backend.add<kernels::GroupNormalizationGrad>(group_normalization_grad);
+  backend.add<kernels::RmsNormalization>(rms_normalization);
+  backend.add<kernels::RmsNormalizationGrad>(rms_normalization_grad);
   backend.add<kernels::L2Normalization>(l2_normalization);
   backend.add<kernels::L2NormalizationGrad>(l2_normalization_grad);
   register_local_response(backend);

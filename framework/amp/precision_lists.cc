@@ -51,7 +51,8 @@ const PrecisionLists& autocast_lists() {
       // Images, features and scores may have 16 bits beside parameters, statistics, coordinates and divisors in
       // float32. The strides of as_strided belong to the memory that it is given.
       .untouched = names("as_strided batch_normalization batch_normalization_relu cast fixed_batch_normalization "
-                         "fixed_batch_normalization_relu normalized_fusion_silu sample_bilinear sigmoid_focal_loss"),
+                         "fixed_batch_normalization_relu normalized_fusion_silu rms_normalization sample_bilinear "
+                         "sigmoid_focal_loss"),
   };
   return lists;
 }
@@ -81,7 +82,7 @@ const PrecisionLists& tensorflow_lists() {
                          "col2im copy depth2space dropout embed_id floor get_item hard_sigmoid identity im2col max "
                          "max_pooling_1d max_pooling_2d max_pooling_3d max_pooling_nd min neg pad pad_sequence relu "
                          "reshape separate sigmoid_focal_loss sign space2depth split_axis take_rows transpose "
-                         "normalized_fusion_silu rotary_embedding"),
+                         "normalized_fusion_silu rms_normalization rotary_embedding"),
       .unlisted = Precision::full,
   };
   return lists;

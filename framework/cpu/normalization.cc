@@ -4,9 +4,9 @@
 #include <cmath>
 
 #include "kusari/framework/core/threads.h"
-#include "kusari/framework/cpu/blocks.h"
 #include "kusari/framework/cpu/isa.h"
 #include "kusari/framework/cpu/isa/normalization.h"
+#include "kusari/framework/cpu/ordered_elements.h"
 #include "kusari/framework/cpu/register.h"
 #include "kusari/framework/cpu/scratch.h"
 
@@ -22,73 +22,8 @@ const PixelNormalizationLoop& loops_of() {
   return dtype_of<T> == Dtype::float64 ? loops.f64 : loops.f32;
 }
 
-/// The order of axes with those of the mask behind the others.
-Dims behind(int ndim, AxisMask mask) {
-  Dims axes;
-  for (const bool masked : {false, true}) {
-    for (int axis = 0; axis < ndim; ++axis) {
-      if (mask.contains(axis) == masked) axes.push_back(axis);
-    }
-  }
-  return axes;
-}
-
-Array permuted(const Array& x, const Dims& axes) {
-  return x.transpose(std::span<const int64_t>(axes.begin(), axes.size()));
-}
-
 /// The order (N, spatial..., C).
 Dims channels_behind(const Array& x) { return behind(x.ndim(), AxisMask::of(1)); }
-
-/// The elements in an order of the axes, read as the type T: in place, or else through buffers.
-template <class T>
-class OrderedInput {
- public:
-  OrderedInput() = default;
-  OrderedInput(const Array& x, const Dims& axes) : elements_{permuted(x, axes).contiguous()} {
-    if (elements_.dtype() != dtype_of<T>) convert_ = convert_loop(elements_.dtype(), dtype_of<T>);
-  }
-  bool is_defined() const { return elements_.is_defined(); }
-  bool is_direct() const { return convert_ == nullptr; }
-  /// n elements from number `first`; `buffer`, for as many, may be null where the input is direct.
-  const T* read(int64_t first, int64_t n, T* buffer) const {
-    const char* const from = elements_.data<char>() + first * itemsize(elements_.dtype());
-    if (convert_ == nullptr) return reinterpret_cast<const T*>(from);
-    convert_(from, buffer, n);
-    return buffer;
-  }
-
- private:
-  Array elements_;
-  ConvertLoop convert_ = nullptr;
-};
-
-/// An array that is computed in an order of the axes, as the type T, wherever its elements are to go.
-template <class T>
-class OrderedResult {
- public:
-  OrderedResult(const Array& array, const Dims& axes) {
-    if (!array.is_defined()) return;
-    target_ = permuted(array, axes);
-    computed_ = target_.is_contiguous() ? target_ : empty(target_.shape(), target_.dtype());
-    if (computed_.dtype() != dtype_of<T>) convert_ = convert_loop(dtype_of<T>, computed_.dtype());
-  }
-  bool is_defined() const { return computed_.is_defined(); }
-  bool is_direct() const { return convert_ == nullptr; }
-  /// Where the elements from number `first` are to be computed: in place, or else in `buffer`, for write() to fetch.
-  T* place(int64_t first, T* buffer) const { return convert_ == nullptr ? computed_.data<T>() + first : buffer; }
-  void write(int64_t first, int64_t n, const T* buffer) const {
-    if (convert_ == nullptr) return;
-    convert_(buffer, computed_.data<char>() + first * itemsize(computed_.dtype()), n);
-  }
-  void finish() const {
-    if (computed_.is_defined() && !computed_.is_same(target_)) target_.copy_from(computed_);
-  }
-
- private:
-  Array target_, computed_;
-  ConvertLoop convert_ = nullptr;
-};
 
 /// Sizes, and how the pixels of one example fall into chunks.
 struct Geometry {
@@ -187,9 +122,24 @@ struct Forward {
   const OrderedInput<T>& x;
   const T *gamma, *beta;
   const OrderedResult<T>& y;
-  double *mean, *inv_std;
+  double *mean, *inv_std;  // without mean (and beta): 0, of rows
 
   double inverse(double variance) const { return 1 / std::sqrt(variance + eps); }
+
+  Moments row_statistics(const T* row, int64_t n) const {
+    const PixelNormalizationLoop& loops = loops_of<T>();
+    double sum, squares;
+    if (mean == nullptr) {
+      loops.row_moments(row, 0, n, &sum, &squares);
+      return {0, squares / static_cast<double>(n)};
+    }
+    Moments moments{static_cast<double>(row[0]), 0};
+    for (int pass = 0; pass < kPasses<T>; ++pass) {
+      loops.row_moments(row, moments.mean, n, &sum, &squares);
+      moments = moments_of(moments.mean, sum, squares, n);
+    }
+    return moments;
+  }
 
   // One pixel: each group is a row.
   void run_rows() const {
@@ -200,16 +150,15 @@ struct Forward {
       for (int64_t row = begin; row < end; ++row) {
         const int64_t channel = row % g.groups * n;
         const T* const from = x.read(row * n, n, wide.get());
-        Moments moments{static_cast<double>(from[0]), 0};
-        for (int pass = 0; pass < kPasses<T>; ++pass) {
-          double sum, squares;
-          loops.row_moments(from, moments.mean, n, &sum, &squares);
-          moments = moments_of(moments.mean, sum, squares, n);
-        }
-        mean[row] = moments.mean;
+        const Moments moments = row_statistics(from, n);
         inv_std[row] = inverse(moments.variance);
         T* const to = y.place(row * n, result.get());
-        loops.row_normalize(from, mean[row], inv_std[row], gamma + channel, beta + channel, to, n);
+        if (mean == nullptr) {
+          loops.row_scale_each(from, inv_std[row], gamma + channel, to, n);
+        } else {
+          mean[row] = moments.mean;
+          loops.row_normalize(from, mean[row], inv_std[row], gamma + channel, beta + channel, to, n);
+        }
         y.write(row * n, n, to);
       }
     });
@@ -292,8 +241,8 @@ struct Backward {
   const OrderedInput<T>& x;
   const T* gamma;
   const OrderedInput<T>& gy;
-  const double *mean, *inv_std;
-  const OrderedResult<T>& gx;  // undefined where it is not wanted
+  const double *mean, *inv_std;  // without mean: 0, of rows
+  const OrderedResult<T>& gx;    // undefined where it is not wanted
   T *ggamma, *gbeta;
 
   void run_rows() const {
@@ -308,15 +257,15 @@ struct Backward {
       const Scratch<T> wide(x.is_direct() ? 0 : n), gradients(gy.is_direct() ? 0 : n), result(gx.is_direct() ? 0 : n);
       for (int64_t row = begin * g.groups; row < end * g.groups; ++row) {
         const int64_t channel = row % g.groups * n, at = row * n;
-        const double m = mean[row], inv = inv_std[row];
+        const double m = mean != nullptr ? mean[row] : 0, inv = inv_std[row];
         const T *const from = x.read(at, n, wide.get()), *const gradient = gy.read(at, n, gradients.get());
         if (gx.is_defined()) {
           double sum, products;
           loops.row_products(from, m, gradient, gamma + channel, n, &sum, &products);
           const double size = static_cast<double>(n);
           T* const to = gx.place(at, result.get());
-          loops.row_grad(from, gradient, gamma + channel, m, inv, inv * inv * inv * products / size, inv * sum / size,
-                         to, n);
+          const double constant = mean != nullptr ? inv * sum / size : 0;
+          loops.row_grad(from, gradient, gamma + channel, m, inv, inv * inv * inv * products / size, constant, to, n);
           gx.write(at, n, to);
         }
         loops.row_parameter_grad(from, gradient, m, inv, n, sums.second(part) + channel, sums.first(part) + channel);
@@ -408,7 +357,13 @@ struct Backward {
 
 template <class T>
 Array vector_of(const Array& x) {
-  return x.astype(dtype_of<T>).contiguous();
+  return x.is_defined() ? x.astype(dtype_of<T>).contiguous() : x;
+}
+
+/// The elements of an array that may be undefined.
+template <class T>
+T* data_of(const Array& x) {
+  return x.is_defined() ? x.data<T>() : nullptr;
 }
 
 template <class T>
@@ -420,7 +375,7 @@ void normalize_groups(const kernels::GroupNormalizationOptions& options, const A
   const OrderedInput<T> pixels(x, order);
   const OrderedResult<T> result(y, order);
   const Forward<T> forward{
-      geometry, options.eps, pixels, g.data<T>(), b.data<T>(), result, mean.data<double>(), inv_std.data<double>()};
+      geometry, options.eps, pixels, g.data<T>(), data_of<T>(b), result, data_of<double>(mean), inv_std.data<double>()};
   geometry.pixels == 1 ? forward.run_rows() : forward.run_columns();
   result.finish();
 }
@@ -438,11 +393,11 @@ void normalize_groups_grad(const kernels::GroupNormalizationOptions& options, co
                              pixels,
                              g.data<T>(),
                              gradients,
-                             mean.data<double>(),
+                             data_of<double>(mean),
                              inv_std.data<double>(),
                              result,
-                             ggamma.is_defined() ? ggamma.data<T>() : nullptr,
-                             gbeta.is_defined() ? gbeta.data<T>() : nullptr};
+                             data_of<T>(ggamma),
+                             data_of<T>(gbeta)};
   geometry.pixels == 1 ? backward.run_rows() : backward.run_columns();
   result.finish();
 }
@@ -451,26 +406,45 @@ bool is_wide(const Array& x, const Array& gamma) {
   return x.dtype() == Dtype::float64 || gamma.dtype() == Dtype::float64;
 }
 
-void group_normalization(Params<kernels::GroupNormalizationOptions> options, In x, In gamma, In beta, Out y, Out mean,
-                         Out inv_std) {
-  if (x->size() == 0) {
-    mean->fill(0);
-    inv_std->fill(0);
+void normalize(const kernels::GroupNormalizationOptions& options, const Array& x, const Array& gamma, const Array& beta,
+               const Array& y, const Array& mean, const Array& inv_std) {
+  if (x.size() == 0) {
+    if (mean.is_defined()) mean.fill(0);
+    inv_std.fill(0);
     return;
   }
   const auto run = is_wide(x, gamma) ? &normalize_groups<double> : &normalize_groups<float>;
-  run(*options, x, gamma, beta, y, mean, inv_std);
+  run(options, x, gamma, beta, y, mean, inv_std);
+}
+
+void normalize_grad(const kernels::GroupNormalizationOptions& options, const Array& x, const Array& gamma,
+                    const Array& mean, const Array& inv_std, const Array& gy, const Array& gx, const Array& ggamma,
+                    const Array& gbeta) {
+  if (x.size() == 0) {
+    if (ggamma.is_defined()) ggamma.fill(0);
+    if (gbeta.is_defined()) gbeta.fill(0);
+    return;
+  }
+  const auto run = is_wide(x, gamma) ? &normalize_groups_grad<double> : &normalize_groups_grad<float>;
+  run(options, x, gamma, mean, inv_std, gy, gx, ggamma, gbeta);
+}
+
+void group_normalization(Params<kernels::GroupNormalizationOptions> options, In x, In gamma, In beta, Out y, Out mean,
+                         Out inv_std) {
+  normalize(*options, x, gamma, beta, y, mean, inv_std);
 }
 
 void group_normalization_grad(Params<kernels::GroupNormalizationOptions> options, In x, In gamma, In mean, In inv_std,
                               In gy, Out gx, Out ggamma, Out gbeta) {
-  if (x->size() == 0) {
-    if (ggamma) ggamma->fill(0);
-    if (gbeta) gbeta->fill(0);
-    return;
-  }
-  const auto run = is_wide(x, gamma) ? &normalize_groups_grad<double> : &normalize_groups_grad<float>;
-  run(*options, x, gamma, mean, inv_std, gy, gx, ggamma, gbeta);
+  normalize_grad(*options, x, gamma, mean, inv_std, gy, gx, ggamma, gbeta);
+}
+
+void rms_normalization(Params<double> eps, In x, In gamma, Out y, Out inv_rms) {
+  normalize({1, *eps}, x, gamma, Array(), y, Array(), inv_rms);
+}
+
+void rms_normalization_grad(In x, In gamma, In inv_rms, In gy, Out gx, Out ggamma) {
+  normalize_grad({}, x, gamma, Array(), inv_rms, gy, gx, ggamma, Array());
 }
 
 /// x / (|x| + eps), or, with gy, the gradients.
@@ -568,6 +542,8 @@ void local_response_normalization_grad(Params<kernels::LocalResponseNormalizatio
 void register_normalization(Backend& backend) {
   backend.add<kernels::GroupNormalization>(&group_normalization);
   backend.add<kernels::GroupNormalizationGrad>(&group_normalization_grad);
+  backend.add<kernels::RmsNormalization>(&rms_normalization);
+  backend.add<kernels::RmsNormalizationGrad>(&rms_normalization_grad);
   backend.add<kernels::L2Normalization>(&l2_normalization);
   backend.add<kernels::L2NormalizationGrad>(&l2_normalization_grad);
   backend.add<kernels::LocalResponseNormalization>(&local_response_normalization);

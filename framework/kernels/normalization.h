@@ -30,6 +30,19 @@ struct GroupNormalizationGrad {
                          Out ggamma, Out gbeta);
 };
 
+/// y = gamma x inv_rms, where inv_rms = 1 / sqrt(mean(x^2) + eps) over each row. x, y: (N, C), floating, of any
+/// strides. gamma: (C), floating. inv_rms: (N), float64. The arithmetic is that of GroupNormalization.
+struct RmsNormalization {
+  static constexpr const char* kName = "rms_normalization";
+  using Signature = void(Params<double> eps, In x, In gamma, Out y, Out inv_rms);
+};
+
+/// The gradients of x and gamma; ggamma has the type of the arithmetic. Either may be undefined.
+struct RmsNormalizationGrad {
+  static constexpr const char* kName = "rms_normalization_grad";
+  using Signature = void(In x, In gamma, In inv_rms, In gy, Out gx, Out ggamma);
+};
+
 struct L2NormalizationOptions {
   double eps = 1e-5;
   AxisMask axes;

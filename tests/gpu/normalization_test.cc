@@ -56,6 +56,23 @@ void check_groups(const Device& device, const Array& x, const Array& gy, int64_t
       50, x, gamma, gy, mean, inv_std);
 }
 
+/// y and 1 / root mean square, and the gradients that are wanted.
+void check_root_mean_squares(const Device& device, const Array& x, const Array& gy, Dtype parameters, int wanted = 3) {
+  const Array gamma = uniform_array({x.shape()[1]}, 0.5, 1.5, parameters, 3);
+  const Dtype wide = arithmetic(x, gamma);
+  check_on_gpu(
+      device,
+      [&](const Array& a, const Array& b, const Array& g) {
+        const Array y = empty_like(a), inv_rms = empty({a.shape()[0]}, Dtype::float64, a.device());
+        launch<kernels::RmsNormalization>(a.device(), 1e-3, a, b, y, inv_rms);
+        const Array gx = wanted & 1 ? empty_like(a) : Array();
+        const Array ggamma = wanted & 2 ? empty(b.shape(), wide, a.device()) : Array();
+        launch<kernels::RmsNormalizationGrad>(a.device(), a, b, inv_rms, g, gx, ggamma);
+        return std::vector<Array>{y, inv_rms.astype(wide), gx, ggamma};
+      },
+      50, x, gamma, gy);
+}
+
 template <class K, class Options>
 Array unary(const Options& options, const Array& x) {
   const Array y = empty_like(x);
@@ -111,6 +128,28 @@ TEST_CASE("cuda group normalization: rows of all lengths, groups in several part
       }
     }
     check_groups(*device, uniform_array({300, 5}, -1, 1, dtype), uniform_array({300, 5}, -1, 1, dtype, 2), 1, dtype);
+  }
+}
+
+TEST_CASE("cuda root mean square normalization: rows of all lengths, layouts and dtypes") {
+  const auto device = gpu_device();
+  if (!device) return;
+  for (const Dtype dtype : kFloatingDtypes) {
+    CAPTURE(name(dtype));
+    for (const int64_t n : {1, 2, 31, 32, 288, 1000, 4097}) {
+      CAPTURE(n);
+      for (const Layout layout : kLayouts) {
+        CAPTURE(static_cast<int>(layout));
+        check_root_mean_squares(*device, in_layout(uniform_array({3, n}, -1, 3, dtype), layout),
+                                in_layout(uniform_array({3, n}, -1, 1, dtype, 2), layout), dtype);
+      }
+    }
+    const Array x = uniform_array({300, 8}, -1, 1, dtype), gy = uniform_array({300, 8}, -1, 1, dtype, 2);
+    for (int wanted = 0; wanted < 4; ++wanted) check_root_mean_squares(*device, x, gy, dtype, wanted);
+    check_root_mean_squares(*device, x, gy, Dtype::float32);
+    check_root_mean_squares(*device, uniform_array({2, 40000}, -1, 1, dtype), uniform_array({2, 40000}, -1, 1, dtype),
+                            dtype);
+    check_root_mean_squares(*device, uniform_array({0, 8}, -1, 1, dtype), uniform_array({0, 8}, -1, 1, dtype), dtype);
   }
 }
 

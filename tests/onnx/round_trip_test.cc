@@ -9,6 +9,7 @@
 #include "kusari/framework/core/random.h"
 #include "kusari/framework/functions/attention/rotary_embedding.h"
 #include "kusari/framework/functions/loss/softmax_cross_entropy.h"
+#include "kusari/framework/functions/normalization/rms_normalization.h"
 #include "kusari/framework/inference/inference_session.h"
 #include "kusari/framework/inference/loaders.h"
 #include "kusari/framework/initializers/random_array.h"
@@ -159,6 +160,22 @@ TEST_CASE("an exported rotary embedding is read again") {
       onnx::export_model(turn, {in}, folder / "turn.onnx");
       const double tolerance = dtype == Dtype::float16 ? 3e-3 : 1e-6;
       expect_same(inferred(onnx::load(folder / "turn.onnx"), in.array()), turn(in).array(), tolerance);
+    }
+  }
+}
+
+TEST_CASE("an exported normalization by root mean squares is read again") {
+  random::seed(6);
+  const ScratchDirectory folder;
+  const Array x = random::uniform({2, 3, 8}, {.low = -1, .high = 1, .dtype = Dtype::float32});
+  const Array gamma = random::uniform({8}, {.low = 0.5, .high = 2, .dtype = Dtype::float32});
+  for (const Dtype dtype : {Dtype::float16, Dtype::float32, Dtype::float64}) {
+    for (const int opset : {13, 18}) {
+      const auto normalize = [&](const Variable& v) { return F::rms_normalization(v, Variable(gamma, false), 0.1); };
+      const Variable in(x.astype(dtype), false);
+      onnx::export_model(normalize, {in}, folder / "normalize.onnx", {.opset = opset});
+      const double tolerance = dtype == Dtype::float16 ? 2e-3 : 1e-6;
+      expect_same(inferred(onnx::load(folder / "normalize.onnx"), in.array()), normalize(in).array(), tolerance);
     }
   }
 }

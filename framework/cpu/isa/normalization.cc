@@ -155,6 +155,15 @@ void row_normalize(const void* in, double row_mean, double row_inv_std, const vo
 }
 
 template <class T>
+void row_scale_each(const void* in, double factor, const void* gammas, void* out, i64 n) {
+  const T *const x = static_cast<const T*>(in), *const gamma = static_cast<const T*>(gammas);
+  T* const y = static_cast<T*>(out);
+  const T a = static_cast<T>(factor);
+#pragma omp simd
+  for (i64 i = 0; i < n; ++i) y[i] = x[i] * a * gamma[i];
+}
+
+template <class T>
 void row_products(const void* in, double row_mean, const void* gradients, const void* gammas, i64 n, double* sum,
                   double* products) {
   const T *const x = static_cast<const T*>(in), *const gy = static_cast<const T*>(gradients);
@@ -365,9 +374,9 @@ void response_grad(const ResponseOptions* options, const void* in, const void* g
 
 template <class T>
 constexpr PixelNormalizationLoop pixel_normalization_loop() {
-  return {&column_moments<T>, &column_normalize<T>, &column_products<T>, &column_grad<T>,        &row_moments<T>,
-          &row_normalize<T>,  &row_products<T>,     &row_grad<T>,        &row_parameter_grad<T>, &row_dots<T>,
-          &row_scale<T>,      &row_difference<T>,   &response<T>,        &response_grad<T>};
+  return {&column_moments<T>, &column_normalize<T>, &column_products<T>, &column_grad<T>, &row_moments<T>,
+          &row_normalize<T>,  &row_scale_each<T>,   &row_products<T>,    &row_grad<T>,    &row_parameter_grad<T>,
+          &row_dots<T>,       &row_scale<T>,        &row_difference<T>,  &response<T>,    &response_grad<T>};
 }
 constexpr PixelNormalizationLoops kTable = {pixel_normalization_loop<float>(), pixel_normalization_loop<double>()};
 

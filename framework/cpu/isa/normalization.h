@@ -37,6 +37,8 @@ struct PixelNormalizationLoop {
   /// y = (x - mean) inv_std gamma + beta.
   void (*row_normalize)(const void* x, double mean, double inv_std, const void* gamma, const void* beta, void* y,
                         i64 n);
+  /// y = x factor gamma.
+  void (*row_scale_each)(const void* x, double factor, const void* gamma, void* y, i64 n);
   /// *sum = sum(gy gamma), *products = sum(gy gamma (x - mean)).
   void (*row_products)(const void* x, double mean, const void* gy, const void* gamma, i64 n, double* sum,
                        double* products);

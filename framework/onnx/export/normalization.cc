@@ -67,6 +67,26 @@ void write_layer_normalization(const NodeWriter& w) {
   w.node("Add", {w.make("Mul", {w.make("Div", {centred, deviation}), gamma}), beta}, {w.output()});
 }
 
+// Half types in float32, as they are computed.
+void write_rms_normalization(const NodeWriter& w) {
+  const Dtype dtype = w.input_dtype(0), wide = is_half(dtype) ? Dtype::float32 : dtype;
+  const std::string x = w.cast(w.input(0), dtype, wide), gamma = w.cast(w.input(1), w.input_dtype(1), wide);
+  const std::string square = w.make("Mul", {x, x});
+  const std::vector<int64_t> last{-1};
+  Attributes attributes{{"keepdims", int64_t{1}}};
+  NodeWriter::Names inputs{square};
+  if (w.opset() >= 18) {
+    inputs.push_back(w.integers(last));
+  } else {
+    attributes.set("axes", Attributes::Value(last));
+  }
+  const std::string mean = w.make("ReduceMean", inputs, attributes);
+  const std::string root = w.make("Sqrt", {w.make("Add", {mean, w.scalar(w.options().real("eps"), wide)})});
+  const NodeWriter::Names product{w.make("Div", {x, root}), gamma};
+  if (wide == dtype) return w.node("Mul", product, {w.output()});
+  w.node("Cast", {w.make("Mul", product)}, {w.output()}, {{"to", NodeWriter::type_number(dtype)}});
+}
+
 void write_group_normalization(const NodeWriter& w) {
   const double eps = w.options().real("eps");
   const int64_t groups = w.options().integer("groups");
@@ -126,6 +146,7 @@ void add_normalization_converters(ConverterTable& table) {
     }
   }
   table["layer_normalization"] = write_layer_normalization;
+  table["rms_normalization"] = write_rms_normalization;
   table["group_normalization"] = write_group_normalization;
   table["local_response_normalization"] = write_local_response;
   table["normalize"] = write_normalize;
