@@ -184,7 +184,7 @@ class Attention {
     rows_.queries = q.shape()[2];
     rows_.keys = k.shape()[2];
     rows_.scale = form.scale;
-    rows_.dropout = {form.dropout, stream.is_defined() ? stream.data<int64_t>() : nullptr};
+    rows_.dropout = AttentionDropout(form.dropout, stream.is_defined() ? stream.data<int64_t>() : nullptr);
     rows_.is_causal = form.is_causal;
     rows_.lengths = lengths.is_defined() ? lengths.data<int64_t>() : nullptr;
     rows_.mask = mask.is_defined() ? mask.raw_data() : nullptr;

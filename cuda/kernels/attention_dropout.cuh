@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cmath>
 #include <cstdint>
 
 #include "kusari/framework/core/philox.h"
@@ -9,8 +10,15 @@ namespace kusari::cuda {
 
 /// Dropout of attention's weights.
 struct AttentionDropout {
-  double ratio;
-  const int64_t* stream;  ///< as RandomPlace tells it
+  double ratio = 0;
+  const int64_t* stream = nullptr;  ///< as RandomPlace tells it
+  uint32_t least_kept = 0;          ///< of a word's upper 24 bits, which are the uniform number
+
+  AttentionDropout() = default;
+  AttentionDropout(double probability, const int64_t* place)
+      : ratio{probability},
+        stream{place},
+        least_kept{static_cast<uint32_t>(std::ceil(static_cast<float>(probability) * 0x1p24f))} {}
 
   /// What the weight at a place in C order is multiplied by.
   template <class C>
@@ -36,9 +44,8 @@ struct AttentionDropout {
   __device__ __forceinline__ PhiloxBlock block(uint64_t number) const {
     return philox_block(seed(), number, km::kUniformPlane);
   }
-  __device__ __forceinline__ bool keeps(uint32_t word) const {
-    return !(km::uniform_from(word) < static_cast<float>(ratio));
-  }
+  /// !(km::uniform_from(word) < ratio)
+  __device__ __forceinline__ bool keeps(uint32_t word) const { return word >> 8 >= least_kept; }
 };
 
 }  // namespace kusari::cuda

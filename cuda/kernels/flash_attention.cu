@@ -53,7 +53,7 @@ template <int W>
 constexpr int kForwardBlocks = W == 64 ? 3 : 2;
 
 /// A block for 64 queries of a head.
-template <class T, int W, bool kGeneral>
+template <class T, int W, FlashKind kKind>
 __global__ void __launch_bounds__(kFlashThreads, kForwardBlocks<W>)
     flash_forward(const FlashCall call, const FlashMatrix y, float* const lse) {
   KUSARI_DYNAMIC_SHARED(uint16_t, shared);
@@ -84,10 +84,10 @@ __global__ void __launch_bounds__(kFlashThreads, kForwardBlocks<W>)
     float s[kForwardKeys / 8][4] = {};
     add_product_with_rows<T, W>(s, q, tiles.first(tile));
     const ScorePlaces<false> places{own_query + flash_lane_row(), first_key + flash_lane_column()};
-    if constexpr (kGeneral) add_mask(s, places, call, batch, head);
+    if constexpr (kKind == FlashKind::masked) add_mask(s, places, call, batch, head);
     if (next_key > seen.of(first_query)) hide_unseen(s, places, seen);
-    softmax.take(s, kGeneral ? 1.0f : call.scale * kLog2E, sum);
-    if constexpr (kGeneral) {
+    softmax.take(s, kKind == FlashKind::masked ? 1.0f : call.scale * kLog2E, sum);
+    if constexpr (kKind != FlashKind::plain) {
       if (call.dropout.ratio > 0) {
         const uint32_t kept = kept_bits<kForwardKeys / 8>(places, call, batch, head);
 #pragma unroll
@@ -107,7 +107,7 @@ __global__ void __launch_bounds__(kFlashThreads, kForwardBlocks<W>)
     factor[part] = sees_any ? 1 / all : 0.0f;
     const int query = own_query + flash_lane_row() + 8 * part;
     if (lse == nullptr || flash_lane_column() != 0 || query >= call.queries) continue;
-    const float largest = softmax.largest[part] * (kGeneral ? kLn2 : call.scale);
+    const float largest = softmax.largest[part] * (kKind == FlashKind::masked ? kLn2 : call.scale);
     lse[flash_place(call, batch, head, query)] = sees_any ? largest + logf(all) : kNever;
   }
   store_rows<T>(sum, factor[0], factor[1], y, y.of_head(batch, head), own_query, call.queries);
@@ -144,9 +144,9 @@ bool takes_flash_attention(const FlashInputs& in) {
 void flash_attention(const FlashInputs& in, const Array& y, const Array& lse) {
   const Array to = writable_rows(y);
   const Shape& shape = y.shape();
-  visit_flash(in, [&]<class T, int W, bool kGeneral>() {
+  visit_flash(in, [&]<class T, int W, FlashKind kKind>() {
     enqueue_flash(Context::of(y), shape[0] * shape[1], shape[2], TilePairs<W, kForwardKeys>::kBytes,
-                  flash_forward<T, W, kGeneral>, flash_call(in), flash_matrix(to),
+                  flash_forward<T, W, kKind>, flash_call(in), flash_matrix(to),
                   lse.is_defined() ? lse.data<float>() : nullptr);
   });
   if (!to.is_same(y)) y.copy_from(to);

@@ -20,18 +20,18 @@ struct alignas(8) QueryFacts {
 template <int W>
 constexpr int kGradientTile = W == 64 ? 64 : 32;
 // Blocks that share a multiprocessor, as far as their registers do without memory.
-template <int W, bool kGeneral>
-constexpr int kGradientBlocks = W == 64 && !kGeneral ? 3 : 2;
+template <int W, FlashKind kKind>
+constexpr int kGradientBlocks = W == 64 && kKind == FlashKind::plain ? 3 : 2;
 
 /// Products become weights, products of gy and v the gradients of scaled scores. facts(i): of number i's query.
-template <bool kGeneral, bool kTransposed, int N, class Facts>
+template <FlashKind kKind, bool kTransposed, int N, class Facts>
 __device__ __forceinline__ void to_gradients(float (&s)[N][4], float (&gradients)[N][4],
                                              const ScorePlaces<kTransposed>& places, const FlashCall& call, int batch,
                                              int head, const Facts& facts) {
-  const float factor = kGeneral ? 1.0f : call.scale * kLog2E;
+  const float factor = kKind == FlashKind::masked ? 1.0f : call.scale * kLog2E;
   uint32_t kept = ~uint32_t{0};
   float growth = 1;
-  if constexpr (kGeneral) {
+  if constexpr (kKind != FlashKind::plain) {
     if (call.dropout.ratio > 0) {
       kept = kept_bits<N>(places, call, batch, head);
       growth = call.dropout.factor<float>();
@@ -42,7 +42,7 @@ __device__ __forceinline__ void to_gradients(float (&s)[N][4], float (&gradients
     float &weight = s[i / 4][i % 4], &gradient = gradients[i / 4][i % 4];
     const QueryFacts query = facts(i);
     const float p = exp2_fast(weight * factor - query.shift);
-    if constexpr (kGeneral) {
+    if constexpr (kKind != FlashKind::plain) {
       const float grown = (kept >> i & 1) != 0 ? growth : 0.0f;
       weight = p * grown;
       gradient = p * (gradient * grown - query.delta);
@@ -54,8 +54,8 @@ __device__ __forceinline__ void to_gradients(float (&s)[N][4], float (&gradients
 }
 
 /// A block for 64 queries of a head. Writes the facts of its queries too.
-template <class T, int W, bool kGeneral>
-__global__ void __launch_bounds__(kFlashThreads, (kGradientBlocks<W, kGeneral>))
+template <class T, int W, FlashKind kKind>
+__global__ void __launch_bounds__(kFlashThreads, (kGradientBlocks<W, kKind>))
     flash_query_gradient(const FlashCall call, const FlashMatrix y, const FlashMatrix gy, const FlashMatrix gq,
                          const float* const lse, QueryFacts* const all_facts) {
   constexpr int kKeys = kGradientTile<W>;
@@ -107,9 +107,9 @@ __global__ void __launch_bounds__(kFlashThreads, (kGradientBlocks<W, kGeneral>))
     add_product_with_rows<T, W>(s, q, tiles.first(tile));
     add_product_with_rows<T, W>(gradients, g, tiles.second(tile));
     const ScorePlaces<false> places{own_query + flash_lane_row(), first_key + flash_lane_column()};
-    if constexpr (kGeneral) add_mask(s, places, call, batch, head);
+    if constexpr (kKind == FlashKind::masked) add_mask(s, places, call, batch, head);
     if (next_key > seen.of(first_query)) hide_unseen(s, places, seen);
-    to_gradients<kGeneral>(s, gradients, places, call, batch, head, [&](int i) { return facts[i / 2 % 2]; });
+    to_gradients<kKind>(s, gradients, places, call, batch, head, [&](int i) { return facts[i / 2 % 2]; });
     add_product_with_columns<T, W>(sum, as_operand<T>(gradients), tiles.first(tile));
   }
   store_rows<T>(sum, call.scale, call.scale, gq, gq.of_head(batch, head), own_query, call.queries);
@@ -140,8 +140,8 @@ struct QueryTile {
 };
 
 /// A block for 64 keys of a group of heads; scores are transposed.
-template <class T, int W, bool kGeneral>
-__global__ void __launch_bounds__(kFlashThreads, (kGradientBlocks<W, kGeneral>))
+template <class T, int W, FlashKind kKind>
+__global__ void __launch_bounds__(kFlashThreads, (kGradientBlocks<W, kKind>))
     flash_key_gradients(const FlashCall call, const FlashMatrix gy, const FlashMatrix gk, const FlashMatrix gv,
                         const QueryFacts* const all_facts) {
   constexpr int kQueries = kGradientTile<W>;
@@ -183,10 +183,10 @@ __global__ void __launch_bounds__(kFlashThreads, (kGradientBlocks<W, kGeneral>))
     add_product_with_rows<T, W>(gradients, TileOperand<W>{tiles.v(), flash_warp_row()}, g);
     const int first_query = at.tile * kQueries;
     const ScorePlaces<true> places{first_key + flash_warp_row() + flash_lane_row(), first_query + flash_lane_column()};
-    if constexpr (kGeneral) add_mask(s, places, call, batch, at.head);
+    if constexpr (kKind == FlashKind::masked) add_mask(s, places, call, batch, at.head);
     if (first_key + kFlashRows > seen.of(first_query)) hide_unseen(s, places, seen);
     const QueryFacts* const facts = tiles.facts(round) + flash_lane_column();
-    to_gradients<kGeneral>(s, gradients, places, call, batch, at.head, [&](int i) { return facts[i / 4 * 8 + i % 2]; });
+    to_gradients<kKind>(s, gradients, places, call, batch, at.head, [&](int i) { return facts[i / 4 * 8 + i % 2]; });
     add_product_with_columns<T, W>(sum_v, as_operand<T>(s), g);
     add_product_with_columns<T, W>(sum_k, as_operand<T>(gradients), q);
     at = next;
@@ -207,13 +207,13 @@ void flash_attention_gradient(const FlashInputs& in, const Array& y, const Array
   Context& context = Context::of(in.q);
   const Scratch scratch(context, static_cast<size_t>(lse.size()) * sizeof(QueryFacts));
   auto* const facts = scratch.data<QueryFacts>();
-  visit_flash(in, [&]<class T, int W, bool kGeneral>() {
+  visit_flash(in, [&]<class T, int W, FlashKind kKind>() {
     enqueue_flash(context, batch * call.heads, call.queries, TilePairs<W, kGradientTile<W>>::kBytes,
-                  flash_query_gradient<T, W, kGeneral>, call, flash_matrix(from_y), flash_matrix(from_gy),
+                  flash_query_gradient<T, W, kKind>, call, flash_matrix(from_y), flash_matrix(from_gy),
                   flash_matrix(to_q), lse.data<float>(), facts);
     enqueue_flash(context, batch * call.groups, call.keys, KeyGradientTiles<W>::kBytes,
-                  flash_key_gradients<T, W, kGeneral>, call, flash_matrix(from_gy), flash_matrix(to_k),
-                  flash_matrix(to_v), facts);
+                  flash_key_gradients<T, W, kKind>, call, flash_matrix(from_gy), flash_matrix(to_k), flash_matrix(to_v),
+                  facts);
   });
   for (const auto& [written, wanted] : {std::pair{&to_q, &gq}, std::pair{&to_k, &gk}, std::pair{&to_v, &gv}}) {
     if (!written->is_same(*wanted)) wanted->copy_from(*written);

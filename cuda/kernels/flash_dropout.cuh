@@ -16,16 +16,15 @@ __device__ __forceinline__ uint64_t kept_of_places(const AttentionDropout& dropo
   const uint64_t at = dropout.first() + static_cast<uint64_t>(place);
   const int before = static_cast<int>(at % 4);  // words of the first block that belong to earlier places
   uint64_t bits = 0;
-#pragma unroll 1
+#pragma unroll 2  // a block is a long chain
   for (int block = first_block; 4 * block < before + kCount; block += step) {
     const PhiloxBlock words = dropout.block(at / 4 + static_cast<uint64_t>(block));
+    uint32_t four = 0;
 #pragma unroll
-    for (int i = 0; i < 4; ++i) {
-      const int bit = 4 * block + i - before;
-      if (bit >= 0 && bit < kCount && dropout.keeps(words.word[i])) bits |= uint64_t{1} << bit;
-    }
+    for (int i = 0; i < 4; ++i) four |= static_cast<uint32_t>(dropout.keeps(words.word[i])) << i;
+    bits |= block == 0 ? uint64_t{four >> before} : uint64_t{four} << (4 * block - before);
   }
-  return bits;
+  return kCount < 64 ? bits & ((uint64_t{1} << kCount % 64) - 1) : bits;
 }
 
 /// Bit i: whether the weight of number i is kept, where lanes' rows are queries and `places` those of a tile of 8 N

@@ -51,21 +51,21 @@ inline FlashCall flash_call(const FlashInputs& in) {
     call.mask.dtype = in.mask.dtype();
     for (int i = 0; i < 4; ++i) call.mask.strides[i] = in.mask.strides()[i];
   }
-  call.dropout = {in.form.dropout, in.stream.is_defined() ? in.stream.data<int64_t>() : nullptr};
+  call.dropout = AttentionDropout(in.form.dropout, in.stream.is_defined() ? in.stream.data<int64_t>() : nullptr);
   return call;
 }
 
-/// Calls f.template operator()<T, W, kGeneral>(): tiles of W columns; kGeneral: with a mask or dropout.
+/// Calls f.template operator()<T, W, kind>(): tiles of W columns.
 template <class F>
 void visit_flash(const FlashInputs& in, const F& f) {
-  const bool is_general = in.mask.is_defined() || in.form.dropout > 0;
   const bool is_wide = in.q.shape()[3] > 64 || in.v.shape()[3] > 64;
+  const auto with_kind = [&]<class T, int W>() {
+    if (in.mask.is_defined()) return f.template operator()<T, W, FlashKind::masked>();
+    if (in.form.dropout > 0) return f.template operator()<T, W, FlashKind::dropped>();
+    f.template operator()<T, W, FlashKind::plain>();
+  };
   const auto with_dtype = [&]<class T>() {
-    if (is_wide) {
-      is_general ? f.template operator()<T, 128, true>() : f.template operator()<T, 128, false>();
-    } else {
-      is_general ? f.template operator()<T, 64, true>() : f.template operator()<T, 64, false>();
-    }
+    is_wide ? with_kind.template operator()<T, 128>() : with_kind.template operator()<T, 64>();
   };
   if (in.q.dtype() == Dtype::float16) {
     with_dtype.template operator()<float16>();

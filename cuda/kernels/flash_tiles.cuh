@@ -31,6 +31,13 @@ struct FlashMask {
   int64_t strides[4];
 };
 
+/// What is done with scores and weights.
+enum class FlashKind : uint8_t {
+  plain,
+  dropped,  ///< dropout
+  masked,   ///< a mask, and perhaps dropout
+};
+
 struct FlashCall {
   FlashMatrix q, k, v;
   int heads, groups, queries, keys;

@@ -12,8 +12,8 @@
 namespace kusari::functions {
 namespace {
 
-/// Of a table that is kept: 65536 places of heads of 128 elements, 32 MiB in float32.
-constexpr int64_t kMostNumbers = int64_t{1} << 23;
+/// Of a table that is kept: 16384 places of heads of 128 elements, 8 MiB in float32.
+constexpr int64_t kMostNumbers = int64_t{1} << 21;
 constexpr size_t kMostTables = 8;
 constexpr int64_t kFewestPlaces = 64;
 
