@@ -91,7 +91,7 @@ TEST_CASE("iterators: batches arrive while others are loaded") {
       CHECK(results.back()[0].is_channels_last());
     }
     for (size_t i = 0; i < results.size(); ++i) CHECK(values_of(results[i]) == expected[i]);
-    if (has_workers) CHECK(places.size() < 40);  // memory is used again
+    if (has_workers) CHECK(places.size() < size_t{kSteps});  // memory is used again, the later the busier the card is
   });
 }
 

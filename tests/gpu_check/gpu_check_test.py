@@ -24,6 +24,7 @@ def fake_build(folder):
                  "training", "xp"):
         write(folder / "tests" / f"test_{name}", PASSES)
     write(folder / "tests" / "golden_runner", PASSES)
+    write(folder / "tests" / "test_distributed", PASSES)
     write(folder / "tools" / "kusari-bench", """case "$*" in
 *host_cost*) echo ok;;
 *small_mlp*) echo "no such case" >&2; exit 3;;
@@ -75,7 +76,7 @@ def main():
 
         done, steps = run(build, scratch / "good", "--call", "1")
         expect(done.returncode == 0 and "READY" in done.stdout, "all passes", done.stdout, done.stderr)
-        expect(all(s["state"] == "passed" for s in steps.values()) and len(steps) == 14, "states", steps)
+        expect(all(s["state"] == "passed" for s in steps.values()) and len(steps) == 15, "states", steps)
 
         # Another call fills the same table. compute-sanitizer is refused; the accuracy of one example is too small.
         refused = 'echo "========= Error: Target application terminated before first instrumented API call"; exit 1'

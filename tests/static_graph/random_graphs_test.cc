@@ -193,7 +193,8 @@ void check_equal(const Trace& a, const Trace& b, double tolerance) {
 }
 
 void check_random_graphs(const StaticGraphPasses& passes, double tolerance, uint64_t first_seed) {
-  for (uint64_t seed = first_seed; seed < first_seed + 200; ++seed) {
+  const uint64_t networks = test_device().is_cpu() ? 200 : 40;  // each is recorded, planned and captured there
+  for (uint64_t seed = first_seed; seed < first_seed + networks; ++seed) {
     CAPTURE(seed);
     const int kind = static_cast<int>(seed % 3);
     random::seed(seed);
@@ -215,7 +216,7 @@ void check_random_graphs(const StaticGraphPasses& passes, double tolerance, uint
 
 }  // namespace
 
-TEST_CASE("200 random networks give the same bits as a static graph, forward, backward and trained") {
+TEST_CASE("random networks give the same bits as a static graph, forward, backward and trained") {
   check_random_graphs(StaticGraphPasses::none(), 0, 1);
 }
 
