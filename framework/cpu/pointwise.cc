@@ -83,12 +83,10 @@ void run_rows(const SegmentRunner& runner) {
   });
 }
 
-/// Whether the loop is over short rows, contiguous in some operands and the same for all rows in the others (a bias).
+/// Whether the loop is over short rows that follow each other in some operands and are the same in the others (a bias).
 bool repeats_short_rows(const SegmentRunner& runner) {
   const StridedLoop& plan = runner.plan;
-  if (!runner.all_direct || runner.by_scalar || plan.ndim() != 2 || plan.row_size() > kBlock / 4 ||
-      plan.outer_stride(0) == 0)
-    return false;
+  if (runner.by_scalar || plan.ndim() != 2 || plan.row_size() > kBlock / 4 || plan.outer_stride(0) == 0) return false;
   for (int k = 0; k <= runner.inputs; ++k) {
     const int64_t stride = plan.outer_stride(k);
     if (stride != 0 && stride != plan.row_size() * plan.row_stride(k)) return false;
@@ -96,8 +94,9 @@ bool repeats_short_rows(const SegmentRunner& runner) {
   return true;
 }
 
-/// Repeats the rows that are the same for all in a buffer, so that one call of the loop covers many rows.
-void run_repeated(const SegmentRunner& runner) {
+/// Repeats the rows that are the same for all in a buffer, so that one call of the loop covers many rows. itemsize: of
+/// what the loop computes in.
+void run_repeated(const SegmentRunner& runner, int64_t itemsize) {
   const StridedLoop& plan = runner.plan;
   const int64_t n = plan.row_size(), per_block = kBlock / n;
   parallel_for(plan.rows(), std::max<int64_t>(per_block, kThreadChunk / n), [&](int64_t begin, int64_t end) {
@@ -105,17 +104,27 @@ void run_repeated(const SegmentRunner& runner) {
     const int64_t copies = std::min(per_block, end - begin);
     for (int k = 1; k <= runner.inputs; ++k) {
       if (plan.outer_stride(k) != 0) continue;
-      const auto bytes = static_cast<size_t>(n * plan.row_stride(k));
-      for (int64_t i = 0; i < copies; ++i)
-        std::memcpy(buffers[k] + static_cast<size_t>(i) * bytes, plan.base(k), bytes);
+      const auto bytes = static_cast<size_t>(n * itemsize);
+      const void* const row = runner.readers[k - 1].read(plan.base(k), n, buffers[k]);
+      for (int64_t i = row == buffers[k] ? 1 : 0; i < copies; ++i) {
+        std::memcpy(buffers[k] + static_cast<size_t>(i) * bytes, row, bytes);
+      }
     }
     for (int64_t row = begin; row < end; row += per_block) {
+      const int64_t count = std::min(per_block, end - row) * n;
       const void* in[kMostOperands];
       for (int k = 1; k <= runner.inputs; ++k) {
         const int64_t stride = plan.outer_stride(k);
-        in[k - 1] = stride == 0 ? buffers[k] : plan.base(k) + row * stride;
+        in[k - 1] =
+            stride == 0 ? buffers[k] : runner.readers[k - 1].read(plan.base(k) + row * stride, count, buffers[k]);
       }
-      runner.loop(runner.op, in, plan.base(0) + row * plan.outer_stride(0), std::min(per_block, end - row) * n);
+      char* const to = plan.base(0) + row * plan.outer_stride(0);
+      if (runner.writer.is_direct()) {
+        runner.loop(runner.op, in, to, count);
+      } else {
+        runner.loop(runner.op, in, buffers[0], count);
+        runner.writer.write(buffers[0], count, to);
+      }
     }
   });
 }
@@ -170,7 +179,7 @@ void pointwise_general(const PointwiseLoops& loops, const char* call, const void
   }
 
   if (repeats_short_rows(runner)) {
-    run_repeated(runner);
+    run_repeated(runner, itemsize(dtype_of_compute(compute)));
     return;
   }
   if (runner.all_direct && plan.row_size() <= kSegment) {

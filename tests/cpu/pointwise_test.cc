@@ -166,6 +166,31 @@ TEST_CASE("pointwise: a column for all, and one element") {
   }
 }
 
+TEST_CASE("pointwise: numbers of channels beside channels-last images of any dtypes") {
+  const Dtype dtypes[] = {Dtype::float16, Dtype::bfloat16, Dtype::float32, Dtype::float64, Dtype::int32};
+  for (const int64_t channels : {1, 3, 7, 128, 130}) {
+    CAPTURE(channels);
+    for (const Dtype of_image : dtypes) {
+      for (const Dtype of_channels : dtypes) {
+        CAPTURE(name(of_image));
+        CAPTURE(name(of_channels));
+        const Array image = channels_last(ramp({2, channels, 9, 20}, of_image));
+        const Array numbers = ramp({channels, 1, 1}, of_channels);
+        const Array gaps = ramp({channels, 3, 1}, of_channels).slice(1, 1, 1);
+        const Dtype result = promote(of_image, of_channels);
+        for (const Array& x : {numbers, gaps}) {
+          const Array wide_image = image.astype(Dtype::float64), wide = x.astype(Dtype::float64);
+          CHECK(values(pointwise(kernels::Add{}, image, x)) ==
+                values(pointwise(kernels::Add{}, wide_image, wide).astype(result)));
+          const Array swapped = empty_like(image.astype(result));  // the repeated rows first
+          pointwise_to(swapped, kernels::Sub{}, x, image);
+          CHECK(values(swapped) == values(pointwise(kernels::Sub{}, wide, wide_image).astype(result)));
+        }
+      }
+    }
+  }
+}
+
 TEST_CASE("pointwise: writes into strided results and over operands") {
   const Array base = zeros({4, 3});
   const Array every_second = base.slice(0, 0, 2, 2);
