@@ -8,6 +8,7 @@
 #include "kusari/framework/autograd/function_hook.h"
 #include "kusari/framework/core/config.h"
 #include "kusari/framework/core/error.h"
+#include "kusari/framework/functions/math/basic_math.h"
 
 namespace kusari {
 namespace {
