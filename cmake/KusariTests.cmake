@@ -271,6 +271,14 @@ if(test_support_sources)
       set_tests_properties(${folder}_emulated PROPERTIES LABELS unit)
       kusari_emulate_cuda(${folder}_emulated 1 KUSARI_TEST_DEVICE=cuda:0)
     endforeach()
+    # Of others, what puts labels or models there by itself.
+    add_test(NAME properties_emulated
+             COMMAND test_properties "--test-case=property: connectionist*,property: negative*,property: black_out*")
+    add_test(NAME random_graphs_emulated COMMAND test_static_graph "--test-case=random networks give*")
+    foreach(name properties_emulated random_graphs_emulated)
+      set_tests_properties(${name} PROPERTIES LABELS unit TIMEOUT 300)
+      kusari_emulate_cuda(${name} 1 KUSARI_TEST_DEVICE=cuda:0)
+    endforeach()
   endif()
 endif()
 

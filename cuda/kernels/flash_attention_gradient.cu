@@ -61,19 +61,12 @@ __global__ void __launch_bounds__(kFlashThreads, (kGradientBlocks<W, kKind>))
   constexpr int kKeys = kGradientTile<W>;
   KUSARI_DYNAMIC_SHARED(uint16_t, shared);
   const TilePairs<W, kKeys> tiles{shared};
-  const int batch = static_cast<int>(blockIdx.x) / call.heads, head = static_cast<int>(blockIdx.x) % call.heads;
-  const int group = head / (call.heads / call.groups);
-  const int block = static_cast<int>(call.is_causal ? gridDim.y - 1 - blockIdx.y : blockIdx.y);
-  const int first_query = block * kFlashRows, own_query = first_query + flash_warp_row();
-  const SeenKeys seen(call, batch);
-  const int seen_by_last = seen.of(min(first_query + kFlashRows, call.queries) - 1);
-  const uint16_t *const k = call.k.of_head(batch, group), *const v = call.v.of_head(batch, group);
-  const auto ask = [&](int tile) {
-    ask_for_rows<kKeys, W>(tiles.first(tile), call.k, k, tile * kKeys, seen.count);
-    ask_for_rows<kKeys, W>(tiles.second(tile), call.v, v, tile * kKeys, seen.count);
-  };
+  const QueryBlock block(call);
+  const SeenKeys& seen = block.seen;
+  const int batch = block.batch, head = block.head, first_query = block.first_query, own_query = block.own_query;
+  const auto ask = [&](int tile) { block.ask_for_keys(call, tiles, tile); };
 
-  if (seen_by_last > 0) ask(0);
+  if (block.seen_by_last > 0) ask(0);
   LeftOperand<W / 16> q, g;
   load_operand(q, call.q, call.q.of_head(batch, head), own_query, call.queries);
   load_operand(g, gy, gy.of_head(batch, head), own_query, call.queries);
@@ -98,11 +91,11 @@ __global__ void __launch_bounds__(kFlashThreads, (kGradientBlocks<W, kKind>))
   }
 
   float sum[W / 8][4] = {};
-  for (int tile = 0; tile * kKeys < seen_by_last; ++tile) {
+  for (int tile = 0; tile * kKeys < block.seen_by_last; ++tile) {
     const int first_key = tile * kKeys, next_key = first_key + kKeys;
     wait_for_copies();
     __syncthreads();  // the tiles are there, and those of the last round have been read
-    if (next_key < seen_by_last) ask(tile + 1);
+    if (next_key < block.seen_by_last) ask(tile + 1);
     float s[kKeys / 8][4] = {}, gradients[kKeys / 8][4] = {};
     add_product_with_rows<T, W>(s, q, tiles.first(tile));
     add_product_with_rows<T, W>(gradients, g, tiles.second(tile));

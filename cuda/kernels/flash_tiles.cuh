@@ -206,6 +206,36 @@ struct TilePairs {
   __device__ __forceinline__ uint16_t* second(int stage) const { return first(stage) + kTile; }
 };
 
+/// The 64 queries of a head that a block computes with, and the keys that they see.
+struct QueryBlock {
+  int batch, head, group;
+  int first_query, own_query;  ///< of the block, of the warp
+  SeenKeys seen;
+  int seen_by_last;       ///< keys
+  const uint16_t *k, *v;  ///< of the group
+
+  __device__ __forceinline__ explicit QueryBlock(const FlashCall& call)
+      : batch{static_cast<int>(blockIdx.x) / call.heads},
+        head{static_cast<int>(blockIdx.x) % call.heads},
+        group{head / (call.heads / call.groups)},
+        // Causal queries have the more to do the later they are: the last ones begin.
+        first_query{static_cast<int>(call.is_causal ? gridDim.y - 1 - blockIdx.y : blockIdx.y) * kFlashRows},
+        own_query{first_query + flash_warp_row()},
+        seen{call, batch},
+        seen_by_last{seen.of(min(first_query + kFlashRows, call.queries) - 1)},
+        k{call.k.of_head(batch, group)},
+        v{call.v.of_head(batch, group)} {}
+
+  /// Asks for a tile of keys and of their values.
+  template <int W, int kRows>
+  __device__ __forceinline__ void ask_for_keys(const FlashCall& call, const TilePairs<W, kRows>& tiles,
+                                               int tile) const {
+    const int first = tile * kRows;
+    ask_for_rows<kRows, W>(tiles.first(tile), call.k, k, first, seen.count);
+    ask_for_rows<kRows, W>(tiles.second(tile), call.v, v, first, seen.count);
+  }
+};
+
 /// What a query does not see becomes `never`.
 template <bool kTransposed, int N>
 __device__ __forceinline__ void hide_unseen(float (&s)[N][4], const ScorePlaces<kTransposed>& places,

@@ -256,12 +256,6 @@ __global__ void __launch_bounds__(kCombineBlock)
 
 int64_t vector_stride(const Array& x) { return x.is_defined() ? x.strides()[0] : 0; }
 
-/// The elements of an array that may be undefined.
-template <class T>
-T* data_of(const Array& x) {
-  return x.is_defined() ? x.data<T>() : nullptr;
-}
-
 template <class C>
 Array vector_of(const Array& x) {
   return x.is_defined() ? x.astype(dtype_of<C>).contiguous() : x;

@@ -7,6 +7,7 @@
 #include "kusari/cuda/kernels/launch.cuh"
 #include "kusari/cuda/libraries/matmul.h"
 #include "kusari/cuda/runtime/register.h"
+#include "kusari/cuda/runtime/typed_array.h"
 #include "kusari/framework/kernels/math_functions.h"
 
 // At each time a product of matrices through the library and one kernel for what a unit does. States are float32 for
@@ -30,11 +31,6 @@ std::vector<PackedTime> times_of(const Array& batch_sizes, bool is_reversed) {
   for (int64_t t = 0; t < batch_sizes.size(); first += rows[t++]) times.push_back({first, rows[t]});
   if (is_reversed) std::reverse(times.begin(), times.end());
   return times;
-}
-
-template <class T>
-T* data_of(const Array& array) {
-  return array.is_defined() ? array.data<T>() : nullptr;
 }
 
 /// What a time reads and writes; packed arrays from its first row on.

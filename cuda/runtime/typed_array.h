@@ -4,6 +4,12 @@
 
 namespace kusari::cuda {
 
+/// The elements of an array, null for one that is undefined.
+template <class T>
+T* data_of(const Array& array) {
+  return array.is_defined() ? array.data<T>() : nullptr;
+}
+
 /// Where a kernel writes a result as `dtype`: the array itself, or a temporary one that finish() converts.
 class TypedResult {
  public:
@@ -15,7 +21,7 @@ class TypedResult {
   const Array& array() const { return work_; }
   template <class T>
   T* data() const {
-    return work_.is_defined() ? work_.data<T>() : nullptr;
+    return data_of<T>(work_);
   }
   void finish() const {
     if (final_.is_defined()) final_.copy_from(work_);
