@@ -1,4 +1,5 @@
 #include <cmath>
+#include <numbers>
 #include <string>
 #include <vector>
 
@@ -223,4 +224,32 @@ TEST_CASE("ONNX quantization: rounding half to even, saturation, by channel, a c
   expect_equal(
       output_of("QLinearConv", {image, one, offset, w, one, none, floats({0.5f}, {}), full({}, 10, Dtype::uint8)}),
       floats({10, 14, 18, 22}, {1, 1, 2, 2}).astype(Dtype::uint8));
+}
+
+TEST_CASE("ONNX STFT: frames of a real signal, with and without the axis of a number's parts") {
+  random::seed(3);
+  const int64_t samples = 21, step = 4, length = 8;
+  const Array signal = drawn({2, samples}), window = drawn({length});
+  const Array places = from_host(&step, {}, Dtype::int64);
+  const Array y = output_of("STFT", {signal, places, window});
+  REQUIRE(y.shape() == Shape{2, 4, 5, 2});
+  for (int64_t b = 0; b < 2; ++b) {
+    for (int64_t frame = 0; frame < 4; ++frame) {
+      for (int64_t k = 0; k < 5; ++k) {
+        double real = 0, imaginary = 0;
+        for (int64_t i = 0; i < length; ++i) {
+          const double x = signal.data<float>()[b * samples + frame * step + i] * window.data<float>()[i];
+          const double turn = -2 * std::numbers::pi * static_cast<double>(k * i) / static_cast<double>(length);
+          real += x * std::cos(turn);
+          imaginary += x * std::sin(turn);
+        }
+        const float* const got = y.data<float>() + ((b * 4 + frame) * 5 + k) * 2;
+        CHECK(got[0] == doctest::Approx(real).epsilon(1e-5));
+        CHECK(got[1] == doctest::Approx(imaginary).epsilon(1e-5));
+      }
+    }
+  }
+  expect_equal(output_of("STFT", {signal.reshape({2, samples, 1}), places, window}), y);
+  CHECK_THROWS_WITH_AS(output_of("STFT", {drawn({samples}), places, window}),
+                       doctest::Contains("signal has shape (21,), expected (batch, samples[, parts])"), TypeError);
 }

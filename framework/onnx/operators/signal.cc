@@ -82,7 +82,10 @@ Operation dft(const NodeReader& node) {
 Operation stft(const NodeReader& node) {
   const bool onesided = node.flag("onesided", true);
   return [onesided](const Call& call) -> Values {
-    const Variable signal = call[0];
+    // Exporters leave out the last axis of real signals, as ONNX Runtime lets them.
+    const Variable signal = call[0].ndim() == 2 ? F::expand_dims(call[0], -1) : call[0];
+    if (signal.ndim() != 3)
+      throw TypeError("signal has shape " + kusari::to_string(signal.shape()) + ", expected (batch, samples[, parts])");
     const int64_t step = call.integer(1, "frame_step");
     const int64_t window = call.has(2) ? call.shape(2)[0] : call.integer(3, "frame_length");
     const int64_t length = call.has(3) ? call.integer(3, "frame_length") : window;
