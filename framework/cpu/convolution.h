@@ -129,7 +129,7 @@ void convolve_winograd(const ConvolutionProblem& p, const ConvolutionArrays& a);
 bool packed_supports(const ConvolutionProblem& p);
 void convolve_packed(const ConvolutionProblem& p, const ConvolutionArrays& a);
 
-/// Loops over lines of y: float32 of one or two axes, one result for each channel, forward alone.
+/// Loops over lines of y: the same dtypes, one or two axes, one result for each channel, forward alone.
 bool depthwise_supports(const ConvolutionProblem& p);
 void convolve_depthwise_lines(const ConvolutionProblem& p, const ConvolutionArrays& a);
 
