@@ -111,10 +111,12 @@ class Bfloat16Images {
 /// stay in the cache for the function.
 void run_bfloat16_group(const ConvolutionProblem& sums, const PackedConvolution& call, const PackedBfloat16& results) {
   const PackedConvolutionLoops& loops = packed_loops();
-  constexpr int64_t kMostRows = 96;  // their part of x stays in the second-level cache
+  // Their part of x stays in the second-level cache; of few terms, more rows are worth a task.
+  const int64_t terms = call.kernel[0] * call.kernel[1] * call.depth;
+  const int64_t most = std::clamp<int64_t>((3 << 13) / terms, 96, 384);
   const bool is_cut = sums.has_function == 0 || call.range.cut != ResultCut::none;
   const int64_t cached = (int64_t{1} << 15) / call.y_step / loops.rows * loops.rows;
-  const int64_t rows = is_cut ? kMostRows : std::clamp<int64_t>(cached, loops.rows, kMostRows);
+  const int64_t rows = is_cut ? most : std::clamp<int64_t>(cached, loops.rows, most);
   const PackedBfloat16 to = {results.z, is_cut ? results.y : nullptr};
   PackedTasks(sums, call, rows).run([&](int64_t begin, int64_t end, int64_t first, int64_t last) {
     const int64_t whole = round_up(end - begin, loops.rows);

@@ -48,8 +48,9 @@ template <int kRows, int kVectors>
     }
     return;
   }
-  for (int r = 0; r < kRows; ++r) {
-    for (int v = 0; v < kVectors; ++v) sum[r][v] = Vector<float>{};
+  for (int v = 0; v < kVectors; ++v) {
+    const Vector<float> bias = strip.bias != nullptr ? columns.load_part(strip.bias, v) : Vector<float>{};
+    for (int r = 0; r < kRows; ++r) sum[r][v] = bias;
   }
 }
 
@@ -83,12 +84,6 @@ template <int kRows, int kVectors>
   const Columns<kVectors> columns(strip.columns);
   const i64 step = strip.y_step, place = strip.place + row * step;
   if (strip.is_last) {
-    if (strip.bias != nullptr) {
-      for (int v = 0; v < kVectors; ++v) {
-        const Vector<float> bias = columns.load_part(strip.bias, v);
-        for (int r = 0; r < kRows; ++r) sum[r][v] += bias;
-      }
-    }
     if (strip.bfloat16->z != nullptr) {
       for (int r = 0; r < kRows; ++r) {
         const u16* const z = strip.bfloat16->z + place + r * step;
@@ -105,15 +100,23 @@ template <int kRows, int kVectors>
 }
 
 void fill_up(const u16* from, i64 n, i64 channels, i64 filled, u16* to) {
-  constexpr i64 kWord = 4;
+  constexpr i64 kHalves = 2 * kFloats;
   i64 i = 0;
-  if (channels < kWord && filled == kWord) {  // images: a word reaches into the row behind it, which is cut off
-    const km::u64 mask = (km::u64{1} << (16 * channels)) - 1;
-    for (; i * channels + kWord <= n * channels; ++i) {
-      km::u64 word;
-      __builtin_memcpy(&word, from + i * channels, sizeof(word));
-      word &= mask;
-      __builtin_memcpy(to + i * kWord, &word, sizeof(word));
+  if (channels < filled && filled <= kHalves) {  // some rows at a time, by a permutation
+    const i64 rows = kHalves / filled;
+    const __mmask32 read = static_cast<__mmask32>((km::u64{1} << (rows * channels)) - 1);
+    const __mmask32 written = static_cast<__mmask32>((km::u64{1} << (rows * filled)) - 1);
+    u16 places[kHalves] = {};
+    __mmask32 kept = 0;
+    for (i64 k = 0; k < rows * filled; ++k) {
+      if (k % filled >= channels) continue;
+      places[k] = static_cast<u16>(k / filled * channels + k % filled);
+      kept |= __mmask32{1} << k;
+    }
+    const __m512i order = _mm512_loadu_si512(places);
+    for (; i + rows <= n; i += rows) {
+      const __m512i row = _mm512_maskz_loadu_epi16(read, from + i * channels);
+      _mm512_mask_storeu_epi16(to + i * filled, written, _mm512_maskz_permutexvar_epi16(kept, order, row));
     }
   }
   for (; i < n; ++i) {

@@ -10,10 +10,6 @@ namespace kusari::cpu {
 namespace {
 
 constexpr i64 kLanes = Simd<float>::kLanes;
-// With two vectors of channels, enough sums at a time to hide how long one takes. Where multiply_add is many
-// instructions, one position has enough of them.
-constexpr int kPositions = kFusesBySteps ? 1 : 4;
-
 /// Some channels of a line.
 template <class Kind>
 struct Strip {
@@ -96,6 +92,7 @@ void all_channels(const DepthwiseLine<typename Kind::Element>& line, i64 positio
 
 template <class Kind, int kKernel, int kStride>
 void line_of_neighbours(const DepthwiseLine<typename Kind::Element>& line) {
+  constexpr int kPositions = Kind::kPositions;
   i64 position = 0;
   for (; position + kPositions <= line.out_width; position += kPositions) {
     const i64 left = position * kStride - line.pad;
@@ -105,13 +102,16 @@ void line_of_neighbours(const DepthwiseLine<typename Kind::Element>& line) {
       all_channels<Kind, kKernel, kStride, kPositions, true>(line, position);
     }
   }
-  if constexpr (kPositions > 2) {
-    if (line.out_width - position >= 2) {
-      all_channels<Kind, kKernel, kStride, 2, true>(line, position);
-      position += 2;
+  const auto rest = [&]<int kCount>() {
+    if constexpr (kCount < kPositions) {
+      if (line.out_width - position < kCount) return;
+      all_channels<Kind, kKernel, kStride, kCount, true>(line, position);
+      position += kCount;
     }
-  }
-  if (position < line.out_width) all_channels<Kind, kKernel, kStride, 1, true>(line, position);
+  };
+  rest.template operator()<4>();
+  rest.template operator()<2>();
+  rest.template operator()<1>();
 }
 
 /// Any kernel, position by position.
