@@ -11,7 +11,7 @@ static_assert(kLanes == kFloats);
 struct Brains {  // pairs of bfloat16
   using Element = int;
   using Sum = float;
-  static constexpr bool kIsMasked = true;
+  static constexpr bool kIsMasked = true, kFetchesRows = true;
   [[gnu::always_inline]] static Vector<float> add(Vector<int> left, Vector<int> right, Vector<float> sum) {
     return dot(sum, reinterpret_cast<__m512i>(left), reinterpret_cast<__m512i>(right));
   }

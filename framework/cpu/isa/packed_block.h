@@ -29,6 +29,7 @@ struct Strip {
   i64 y_step;
   float* y;
   bool is_first, is_last;  // of the terms
+  bool is_first_panel;     // whose rows of x may still be far away
   const int* start;        // or null: what sums of integers begin with
   const float* scale;
   const float* bias;
@@ -157,10 +158,20 @@ template <class Kind, int kRows, int kVectors>
   const T* w = strip.w;
   const T* next = row == 0 ? strip.next : nullptr;
   const i64 depth = strip.depth;
+  [[maybe_unused]] const bool fetches = strip.is_first_panel && row + 2 * kRows <= strip.rows;
   for (i64 tap = 0; tap < strip.taps; ++tap, addresses += kTileRows) {
     const T* rows[kRows];
     for (int r = 0; r < kRows; ++r) rows[r] = static_cast<const T*>(addresses[r]) + strip.skip;
     for (i64 p = 0; p < depth; ++p, w += kVectors * kLanes) {
+      if constexpr (Kind::kFetchesRows) {
+        // The next tile's rows, which are too short for the processor to foresee.
+        constexpr i64 kLine = 64 / static_cast<i64>(sizeof(T));
+        if (fetches && p % kLine == 0) {
+          for (int r = 0; r < kRows; ++r) {
+            __builtin_prefetch(static_cast<const T*>(addresses[kTileRows * strip.all_taps + r]) + strip.skip + p);
+          }
+        }
+      }
       if (next != nullptr) {  // into the second-level cache: the first has no room for both
         for (int v = 0; v < kVectors; ++v) __builtin_prefetch(next + v * kLanes, 0, 2);
         next += kVectors * kLanes;
@@ -344,6 +355,7 @@ void run(const PackedConvolution& call, i64 begin, i64 end, i64 first, i64 last,
       strip.is_last = tap + strip.taps == taps && strip.skip + strip.depth == call.depth;
       for (i64 panel = first; panel < last; ++panel) {
         const i64 column = panel * kPanel, columns = call.outs - column, place = begin * call.y_step + column;
+        strip.is_first_panel = panel == first;
         strip.w = weights(panel, tap, strip.skip);
         // The part after this one is read anew, from its beginning, by the first panel.
         strip.next = panel + 1 < last                        ? weights(panel + 1, tap, strip.skip)
