@@ -13,6 +13,7 @@ struct EvenAndOdd {
   // As many sums as leave registers for a line of the kernel, so that the processor need not look far ahead for work.
   // Networks for images of 224 have maps that are multiples of 7 wide.
   static constexpr int kPositions = 7;
+  static constexpr bool kFetchesAhead = true;
   static i64 channel_of(i64 lane, i64 row) { return row == kLanes ? lane : 2 * (lane % kLanes) + lane / kLanes; }
 
   [[gnu::always_inline]] static void load_channels(const u16* from, i64, Vector<float> (&value)[2]) {

@@ -54,8 +54,15 @@ template <class Kind, int kKernel, int kStride, int kCount, int kVectors, bool k
   const i64 left = position * kStride - line.pad;
   for (i64 n = 0; n < line.lines; ++n, w += kKernel * kVectors * kLanes) {
     const auto* const x = line.x[n] + left * line.channels + strip.channel;
+    constexpr int kWidth = (kCount - 1) * kStride + kKernel;
+    if constexpr (Kind::kFetchesAhead) {
+      // What the next positions read of lines that no line of y has read before.
+      if (n >= line.lines - kStride) {
+        for (int j = 0; j < kCount * kStride; ++j) __builtin_prefetch(x + (kWidth + j) * line.channels);
+      }
+    }
     KUSARI_UNROLL
-    for (int j = 0; j < (kCount - 1) * kStride + kKernel; ++j) {
+    for (int j = 0; j < kWidth; ++j) {
       Vector<float> value[kVectors] = {};
       if (!kChecked || (left + j >= 0 && left + j < line.width)) {
         Kind::load_channels(x + j * line.channels, strip.left, value);
