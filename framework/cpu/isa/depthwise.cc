@@ -10,8 +10,10 @@ struct InOrder {  // float32
   // With two vectors of channels, enough sums at a time to hide how long one takes. Where multiply_add is many
   // instructions, one position has enough of them.
   static constexpr int kPositions = kFusesBySteps ? 1 : 4;
+  static constexpr bool kLeavesMiddle = true;  // unchecked, by code of its own
   static constexpr bool kFetchesAhead = false;
-  static i64 channel_of(i64 lane, i64) { return lane; }
+  static constexpr bool kIsMasked = false;  // whether two vectors may have any number of channels
+  static i64 channel_of(i64 lane) { return lane; }
   template <int kVectors>
   [[gnu::always_inline]] static void load_channels(const float* from, i64 left, Vector<float> (&value)[kVectors]) {
     for (int v = 0; v < kVectors; ++v) value[v] = kVectors > 1 ? load(from + v * kLanes) : load_first(from, left);

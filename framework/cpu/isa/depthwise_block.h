@@ -18,6 +18,12 @@ struct Strip {
   i64 left;  // channels until the last one; fewer than the vectors hold in the end
 };
 
+/// Channels that make two vectors of them worth it, or possible.
+template <class Kind>
+constexpr i64 fewest_of_two() {
+  return Kind::kIsMasked ? 1 : 2 * kLanes;
+}
+
 template <class Kind, int kCount, int kVectors>
 [[gnu::always_inline]] inline void finish(const Strip<Kind>& strip, i64 position,
                                           Vector<float> (&sum)[kCount][kVectors]) {
@@ -87,13 +93,15 @@ void all_channels(const DepthwiseLine<typename Kind::Element>& line, i64 positio
   const i64 step = line.kernel_lines * kKernel * kLanes;  // of the weights, for each vector of channels
   const float* w = line.w;
   i64 channel = 0;
-  for (; channel + 2 * kLanes <= line.channels; channel += 2 * kLanes, w += 2 * step) {
-    neighbours<Kind, kKernel, kStride, kCount, 2, kChecked>({&line, channel, 2 * kLanes}, position,
+  for (; channel + fewest_of_two<Kind>() <= line.channels; channel += 2 * kLanes, w += 2 * step) {
+    neighbours<Kind, kKernel, kStride, kCount, 2, kChecked>({&line, channel, line.channels - channel}, position,
                                                             w + line.first_line * kKernel * 2 * kLanes);
   }
-  for (; channel < line.channels; channel += kLanes, w += step) {
-    neighbours<Kind, kKernel, kStride, kCount, 1, kChecked>({&line, channel, line.channels - channel}, position,
-                                                            w + line.first_line * kKernel * kLanes);
+  if constexpr (!Kind::kIsMasked) {
+    for (; channel < line.channels; channel += kLanes, w += step) {
+      neighbours<Kind, kKernel, kStride, kCount, 1, kChecked>({&line, channel, line.channels - channel}, position,
+                                                              w + line.first_line * kKernel * kLanes);
+    }
   }
 }
 
@@ -102,23 +110,21 @@ void line_of_neighbours(const DepthwiseLine<typename Kind::Element>& line) {
   constexpr int kPositions = Kind::kPositions;
   i64 position = 0;
   for (; position + kPositions <= line.out_width; position += kPositions) {
-    const i64 left = position * kStride - line.pad;
-    if (left >= 0 && left + (kPositions - 1) * kStride + kKernel <= line.width) {
-      all_channels<Kind, kKernel, kStride, kPositions, false>(line, position);
-    } else {
-      all_channels<Kind, kKernel, kStride, kPositions, true>(line, position);
+    if constexpr (Kind::kLeavesMiddle) {
+      const i64 left = position * kStride - line.pad;
+      if (left >= 0 && left + (kPositions - 1) * kStride + kKernel <= line.width) {
+        all_channels<Kind, kKernel, kStride, kPositions, false>(line, position);
+        continue;
+      }
     }
+    all_channels<Kind, kKernel, kStride, kPositions, true>(line, position);
   }
-  const auto rest = [&]<int kCount>() {
-    if constexpr (kCount < kPositions) {
-      if (line.out_width - position < kCount) return;
-      all_channels<Kind, kKernel, kStride, kCount, true>(line, position);
-      position += kCount;
-    }
-  };
-  rest.template operator()<4>();
-  rest.template operator()<2>();
-  rest.template operator()<1>();
+  if constexpr (kPositions > 2) {
+    for (; line.out_width - position >= 2; position += 2) all_channels<Kind, kKernel, kStride, 2, true>(line, position);
+  }
+  if constexpr (kPositions > 1) {
+    if (position < line.out_width) all_channels<Kind, kKernel, kStride, 1, true>(line, position);
+  }
 }
 
 /// Any kernel, position by position.
@@ -153,19 +159,21 @@ void depthwise_line(const DepthwiseLine<typename Kind::Element>& call) {
     return call.stride == 1 ? line_of_neighbours<Kind, 5, 1>(call) : line_of_neighbours<Kind, 5, 2>(call);
   }
   i64 channel = 0;
-  for (; channel + 2 * kLanes <= call.channels; channel += 2 * kLanes)
-    line_of_any<Kind, 2>({&call, channel, 2 * kLanes});
-  for (; channel < call.channels; channel += kLanes) line_of_any<Kind, 1>({&call, channel, call.channels - channel});
+  for (; channel + fewest_of_two<Kind>() <= call.channels; channel += 2 * kLanes)
+    line_of_any<Kind, 2>({&call, channel, call.channels - channel});
+  if constexpr (!Kind::kIsMasked) {
+    for (; channel < call.channels; channel += kLanes) line_of_any<Kind, 1>({&call, channel, call.channels - channel});
+  }
 }
 
 /// For each two vectors of channels, and each one that is left: (taps, channels), in the order that they are loaded in.
 template <class Kind>
 void pack_depthwise(const float* w, i64 channels, i64 taps, float* packed) {
   for (i64 channel = 0; channel < channels;) {
-    const i64 row = channel + 2 * kLanes <= channels ? 2 * kLanes : kLanes;
+    const i64 row = channel + fewest_of_two<Kind>() <= channels ? 2 * kLanes : kLanes;
     for (i64 tap = 0; tap < taps; ++tap) {
       for (i64 lane = 0; lane < row; ++lane) {
-        const i64 c = channel + Kind::channel_of(lane, row);
+        const i64 c = channel + Kind::channel_of(lane);
         *packed++ = c < channels ? w[c * taps + tap] : 0.0f;
       }
     }
