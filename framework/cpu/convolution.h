@@ -124,11 +124,12 @@ bool winograd_supports(const ConvolutionProblem& p);
 size_t winograd_workspace(const ConvolutionProblem& p);  ///< bytes
 void convolve_winograd(const ConvolutionProblem& p, const ConvolutionArrays& a);
 
-/// Products with packed weights, read where they lie in x: float32 of one or two axes, forward alone.
+/// Products with packed weights, read where they lie in x: float32 or, where the processor has_bfloat16_dot(), bfloat16
+/// of one or two axes, forward alone.
 bool packed_supports(const ConvolutionProblem& p);
 void convolve_packed(const ConvolutionProblem& p, const ConvolutionArrays& a);
 
-/// Loops over lines of y: float32 of one or two axes, one result for each channel, forward alone.
+/// Loops over lines of y: the same dtypes, one or two axes, one result for each channel, forward alone.
 bool depthwise_supports(const ConvolutionProblem& p);
 void convolve_depthwise_lines(const ConvolutionProblem& p, const ConvolutionArrays& a);
 

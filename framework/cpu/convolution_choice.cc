@@ -59,7 +59,8 @@ constexpr size_t no_workspace(const ConvolutionProblem&) { return 0; }
 constexpr Algorithm kPacked = {"packed", packed_supports, no_workspace, convolve_packed};
 constexpr Algorithm kDepthwise = {"depthwise", depthwise_supports, no_workspace, convolve_depthwise_lines};
 
-constexpr const Algorithm* kAlgorithms[] = {&kDirect, &kBlocked, &kWinograd, &kIm2col, &kPacked, &kDepthwise};
+// oneDNN last: to be asked, it makes its primitives.
+constexpr const Algorithm* kAlgorithms[] = {&kPacked, &kDepthwise, &kWinograd, &kIm2col, &kDirect, &kBlocked};
 
 // $KUSARI_CONVOLUTION names the algorithm to use wherever it can be: to test one, or to look for the one at fault.
 const Algorithm* forced(const ConvolutionProblem& p) {

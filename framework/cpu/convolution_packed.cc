@@ -79,7 +79,8 @@ PackedTasks::PackedTasks(const ConvolutionProblem& p, const PackedConvolution& c
 
 bool packed_supports(const ConvolutionProblem& p) {
   constexpr int64_t kFewestChannels = 8;  // of a group, for which whole tiles are worth it
-  if (p.pass != ConvolutionPass::forward || p.element() != Dtype::float32 || p.ndim > 2) return false;
+  const bool has_dtype = p.element() == Dtype::float32 || (p.element() == Dtype::bfloat16 && has_bfloat16_dot());
+  if (p.pass != ConvolutionPass::forward || !has_dtype || p.ndim > 2) return false;
   return p.groups == 1 || std::min(p.in_channels, p.out_channels) / p.groups >= kFewestChannels;
 }
 
@@ -128,6 +129,7 @@ void finish_packed(const ConvolutionProblem& p, const PackedConvolution& call, i
 
 void convolve_packed(const ConvolutionProblem& p, const ConvolutionArrays& a) {
   static constexpr char kKey = 0;  // its address is the key
+  if (p.element() == Dtype::bfloat16) return convolve_packed_bfloat16(p, a);
   const PackedConvolutionLoops& loops = packed_loops();
   PackedConvolution call = packed_geometry(p, p.in_channels);
   const int64_t terms = p.kernel_size() * call.depth, panels = ceil_divide(call.outs, loops.columns);

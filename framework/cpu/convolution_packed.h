@@ -7,7 +7,7 @@
 #include "kusari/framework/cpu/convolution_im2col.h"
 #include "kusari/framework/cpu/isa/packed_convolution.h"
 
-// What packed convolutions of float32 and of 8 bits share.
+// What packed convolutions of float32, of bfloat16 and of 8 bits share.
 namespace kusari::cpu {
 
 const PackedConvolutionLoops& packed_loops();
@@ -48,5 +48,8 @@ class PackedTasks {
 /// What a task does after its sums: the problem's function, where the loops did not cut.
 void finish_packed(const ConvolutionProblem& p, const PackedConvolution& call, int64_t begin, int64_t end,
                    int64_t first, int64_t last);
+
+/// convolve_packed where x and y are bfloat16.
+void convolve_packed_bfloat16(const ConvolutionProblem& p, const ConvolutionArrays& a);
 
 }  // namespace kusari::cpu

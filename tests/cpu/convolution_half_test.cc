@@ -153,7 +153,7 @@ TEST_CASE("convolution of half types without bfloat16's instructions") {
 }
 
 TEST_CASE("convolution of bfloat16 through each algorithm") {
-  for (const char* const algorithm : {"direct", "blocked", "im2col"}) {
+  for (const char* const algorithm : {"direct", "blocked", "im2col", "packed"}) {
     const testing::ChildResult child =
         testing::run_in_child(std::string("KUSARI_CONVOLUTION=") + algorithm,
                               "convolution of half types with sizes that are cut into several chunks");

@@ -208,8 +208,8 @@ void check_rounding(const PackedConvolutionLoops& loops) {
   }
 }
 
-std::vector<float> depthwise_results(const DepthwiseLoops& loops, int64_t channels, int64_t kernel, int64_t stride,
-                                     int64_t dilate) {
+std::vector<float> depthwise_results(const DepthwiseLoops<float>& loops, int64_t channels, int64_t kernel,
+                                     int64_t stride, int64_t dilate) {
   constexpr int64_t kLineWidth = 23;
   const int64_t pad = kernel / 2, outs = (kLineWidth + 2 * pad - (kernel - 1) * dilate - 1) / stride + 1;
   std::vector<std::vector<float>> x;
@@ -221,7 +221,7 @@ std::vector<float> depthwise_results(const DepthwiseLoops& loops, int64_t channe
   loops.pack(w.data(), channels, 4 * kernel, packed.data());
   const std::vector<float> bias = packed_noise(channels, 30), z = packed_noise(outs * channels, 31);
   std::vector<float> y(static_cast<size_t>(outs * channels));
-  DepthwiseLine line = {};
+  DepthwiseLine<float> line = {};
   line.channels = channels;
   line.width = kLineWidth;
   line.out_width = outs;
@@ -242,7 +242,7 @@ std::vector<float> depthwise_results(const DepthwiseLoops& loops, int64_t channe
   return y;
 }
 
-void check_same(const PackedConvolutionLoops& packed, const DepthwiseLoops& depthwise) {
+void check_same(const PackedConvolutionLoops& packed, const DepthwiseLoops<float>& depthwise) {
   for (const int64_t depth : {1, 5, 64, 300}) {
     for (const int64_t outs : {1, 7, 16, 24, 33, 64}) {
       for (const int64_t stride : {1, 2}) {

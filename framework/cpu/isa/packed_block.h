@@ -29,6 +29,7 @@ struct Strip {
   i64 y_step;
   float* y;
   bool is_first, is_last;  // of the terms
+  bool is_first_panel;     // whose rows of x may still be far away
   const int* start;        // or null: what sums of integers begin with
   const float* scale;
   const float* bias;
@@ -37,6 +38,8 @@ struct Strip {
   const PackedRounding* rounding;  // or null
   unsigned char* q;                // where the rounded results go
   i64 columns;                     // of them
+  const PackedBfloat16* bfloat16;  // of pairs of bfloat16
+  i64 place;                       // of the first result behind the group's first one
 };
 
 /// The rows of all tiles but the last one, which has as many or less: all are long enough to hide how long a sum takes.
@@ -85,48 +88,38 @@ template <class Kind, int kRows, int kVectors>
       });
 }
 
+/// What the sums of a tile begin with: those of the terms before, or zero or what integers begin with.
 template <class Kind, int kRows, int kVectors>
-[[gnu::always_inline]] inline void multiply_tile(const Strip<Kind>& strip, i64 row, const void* const* addresses) {
-  using T = typename Kind::Element;
-  float* const y = strip.y + row * strip.y_step;
-  Vector<T> sum[kRows][kVectors];
+[[gnu::always_inline]] inline void begin_tile(const Strip<Kind>& strip, i64 row,
+                                              Vector<typename Kind::Sum> (&sum)[kRows][kVectors]) {
+  using Sum = typename Kind::Sum;
+  const float* const y = strip.y + row * strip.y_step;
   if (!strip.is_first) {
     for (int r = 0; r < kRows; ++r) {
       for (int v = 0; v < kVectors; ++v) {
-        sum[r][v] = reinterpret_cast<Vector<T>>(load(y + r * strip.y_step + v * kLanes));
+        sum[r][v] = reinterpret_cast<Vector<Sum>>(load(y + r * strip.y_step + v * kLanes));
       }
     }
-  } else {
-    Vector<T> start[kVectors] = {};
-    if constexpr (!__is_same(T, float)) {
-      if (strip.start != nullptr) {
-        for (int v = 0; v < kVectors; ++v) start[v] = load(strip.start + v * kLanes);
-      }
-    }
-    for (int r = 0; r < kRows; ++r) {
-      for (int v = 0; v < kVectors; ++v) sum[r][v] = start[v];
+    return;
+  }
+  Vector<Sum> start[kVectors] = {};
+  if constexpr (__is_same(Sum, int)) {
+    if (strip.start != nullptr) {
+      for (int v = 0; v < kVectors; ++v) start[v] = load(strip.start + v * kLanes);
     }
   }
-  const T* w = strip.w;
-  const T* next = row == 0 ? strip.next : nullptr;
-  const i64 depth = strip.depth;
-  for (i64 tap = 0; tap < strip.taps; ++tap, addresses += kTileRows) {
-    const T* rows[kRows];
-    for (int r = 0; r < kRows; ++r) rows[r] = static_cast<const T*>(addresses[r]) + strip.skip;
-    for (i64 p = 0; p < depth; ++p, w += kVectors * kLanes) {
-      if (next != nullptr) {  // into the second-level cache: the first has no room for both
-        for (int v = 0; v < kVectors; ++v) __builtin_prefetch(next + v * kLanes, 0, 2);
-        next += kVectors * kLanes;
-      }
-      Vector<T> right[kVectors];
-      for (int v = 0; v < kVectors; ++v) right[v] = load(w + v * kLanes);
-      for (int r = 0; r < kRows; ++r) {
-        const Vector<T> left = rows[r][p] - Vector<T>{};  // in every lane
-        for (int v = 0; v < kVectors; ++v) sum[r][v] = Kind::add(left, right[v], sum[r][v]);
-      }
-    }
+  for (int r = 0; r < kRows; ++r) {
+    for (int v = 0; v < kVectors; ++v) sum[r][v] = start[v];
   }
-  if constexpr (!__is_same(T, float)) {
+}
+
+/// Where the sums of a tile go: to y as they are, or after the last term what follows from them.
+template <class Kind, int kRows, int kVectors>
+[[gnu::always_inline]] inline void end_tile(const Strip<Kind>& strip, i64 row,
+                                            const Vector<typename Kind::Sum> (&sum)[kRows][kVectors]) {
+  constexpr bool kIsInteger = __is_same(typename Kind::Sum, int);
+  float* const y = strip.y + row * strip.y_step;
+  if constexpr (kIsInteger) {
     if (strip.is_last && strip.rounding != nullptr && !needs_values(strip)) return round_tile(strip, row, sum);
   }
   Vector<float> value[kRows][kVectors];
@@ -134,14 +127,14 @@ template <class Kind, int kRows, int kVectors>
     for (int v = 0; v < kVectors; ++v) value[r][v] = reinterpret_cast<Vector<float>>(sum[r][v]);
   }
   if (strip.is_last) {
-    if constexpr (!__is_same(T, float)) {
+    if constexpr (kIsInteger) {
       for (int v = 0; v < kVectors; ++v) {
         const Vector<float> scale = load(strip.scale + v * kLanes);
         for (int r = 0; r < kRows; ++r) value[r][v] = __builtin_convertvector(sum[r][v], Vector<float>) * scale;
       }
     }
     finish_tile<Kind, kRows, kVectors>(strip, value, strip.z != nullptr ? strip.z + row * strip.y_step : nullptr);
-    if constexpr (!__is_same(T, float)) {
+    if constexpr (kIsInteger) {
       if (strip.rounding != nullptr) {
         alignas(64) float values[kRows * kVectors * kLanes];
         for (int r = 0; r < kRows; ++r) {
@@ -155,6 +148,43 @@ template <class Kind, int kRows, int kVectors>
   for (int r = 0; r < kRows; ++r) {
     for (int v = 0; v < kVectors; ++v) store(y + r * strip.y_step + v * kLanes, value[r][v]);
   }
+}
+
+template <class Kind, int kRows, int kVectors>
+[[gnu::always_inline]] inline void multiply_tile(const Strip<Kind>& strip, i64 row, const void* const* addresses) {
+  using T = typename Kind::Element;
+  Vector<typename Kind::Sum> sum[kRows][kVectors];
+  begin_tile(strip, row, sum);
+  const T* w = strip.w;
+  const T* next = row == 0 ? strip.next : nullptr;
+  const i64 depth = strip.depth;
+  [[maybe_unused]] const bool fetches = strip.is_first_panel && row + 2 * kRows <= strip.rows;
+  for (i64 tap = 0; tap < strip.taps; ++tap, addresses += kTileRows) {
+    const T* rows[kRows];
+    for (int r = 0; r < kRows; ++r) rows[r] = static_cast<const T*>(addresses[r]) + strip.skip;
+    for (i64 p = 0; p < depth; ++p, w += kVectors * kLanes) {
+      if constexpr (Kind::kFetchesRows) {
+        // The next tile's rows, which are too short for the processor to foresee.
+        constexpr i64 kLine = 64 / static_cast<i64>(sizeof(T));
+        if (fetches && p % kLine == 0) {
+          for (int r = 0; r < kRows; ++r) {
+            __builtin_prefetch(static_cast<const T*>(addresses[kTileRows * strip.all_taps + r]) + strip.skip + p);
+          }
+        }
+      }
+      if (next != nullptr) {  // into the second-level cache: the first has no room for both
+        for (int v = 0; v < kVectors; ++v) __builtin_prefetch(next + v * kLanes, 0, 2);
+        next += kVectors * kLanes;
+      }
+      Vector<T> right[kVectors];
+      for (int v = 0; v < kVectors; ++v) right[v] = load(w + v * kLanes);
+      for (int r = 0; r < kRows; ++r) {
+        const Vector<T> left = rows[r][p] - Vector<T>{};  // in every lane
+        for (int v = 0; v < kVectors; ++v) sum[r][v] = Kind::add(left, right[v], sum[r][v]);
+      }
+    }
+  }
+  end_tile(strip, row, sum);
 }
 
 /// The tiles of kRows rows from the one with this number on: all but the last one, or the last one alone.
@@ -224,8 +254,12 @@ void multiply_ragged_strip(const Strip<Kind>& strip, i64 columns) {
 
 template <class Kind, int kVectors>
 void multiply_columns(const Strip<Kind>& strip, i64 columns) {
-  columns >= kVectors* kLanes ? multiply_strip<Kind, kVectors>(strip)
-                              : multiply_ragged_strip<Kind, kVectors>(strip, columns);
+  if constexpr (Kind::kIsMasked) {
+    multiply_strip<Kind, kVectors>(strip);
+  } else {
+    columns >= kVectors* kLanes ? multiply_strip<Kind, kVectors>(strip)
+                                : multiply_ragged_strip<Kind, kVectors>(strip, columns);
+  }
 }
 
 /// Where the rows [begin, end) of the product lie in x, tile by tile. Rows of a tile that are neighbours in a line of y
@@ -311,6 +345,7 @@ void run(const PackedConvolution& call, i64 begin, i64 end, i64 first, i64 last,
   strip.y_step = call.y_step;
   strip.range = call.range;
   strip.rounding = call.rounding;
+  strip.bfloat16 = call.bfloat16;
   for (i64 tap = 0; tap < taps; tap += at_once) {
     strip.addresses = addresses + tap * kTileRows;
     strip.taps = taps - tap < at_once ? taps - tap : at_once;
@@ -320,6 +355,7 @@ void run(const PackedConvolution& call, i64 begin, i64 end, i64 first, i64 last,
       strip.is_last = tap + strip.taps == taps && strip.skip + strip.depth == call.depth;
       for (i64 panel = first; panel < last; ++panel) {
         const i64 column = panel * kPanel, columns = call.outs - column, place = begin * call.y_step + column;
+        strip.is_first_panel = panel == first;
         strip.w = weights(panel, tap, strip.skip);
         // The part after this one is read anew, from its beginning, by the first panel.
         strip.next = panel + 1 < last                        ? weights(panel + 1, tap, strip.skip)
@@ -333,6 +369,7 @@ void run(const PackedConvolution& call, i64 begin, i64 end, i64 first, i64 last,
         strip.z = call.z != nullptr ? call.z + place : nullptr;
         strip.q = call.rounding != nullptr ? call.rounding->y + begin * call.rounding->y_step + column : nullptr;
         strip.columns = columns;
+        strip.place = place;
         columns <= kLanes ? multiply_columns<Kind, 1>(strip, columns)
                           : multiply_columns<Kind, kTileVectors>(strip, columns);
       }

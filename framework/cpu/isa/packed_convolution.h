@@ -23,8 +23,14 @@ struct PackedRounding {
   unsigned char low, high, flip;  // from which y's differ by these bits
 };
 
-/// One group of a convolution over two axes. Elements of x and w are float32 numbers, pairs of int16 numbers or four
-/// uint8 and int8 numbers; distances are in elements.
+/// Results of bfloat16 numbers, and what is added to them.
+struct PackedBfloat16 {
+  const unsigned short* z;  // or null: like y, added to the sums after the bias
+  unsigned short* y;        // of the group's first channel; or null: the results stay float32
+};
+
+/// One group of a convolution over two axes. Elements of x and w are float32 numbers, pairs of int16 or bfloat16
+/// numbers or four uint8 and int8 numbers; distances are in elements.
 struct PackedConvolution {
   km::i64 height, width, out_height, out_width;  // of x, y
   km::i64 kernel[2], stride[2], pad[2], dilate[2];
@@ -43,6 +49,7 @@ struct PackedConvolution {
   ResultRange range;
   /// Of integers: where the results go, rounded, while y has room for sums that are not complete; or null.
   const PackedRounding* rounding;
+  const PackedBfloat16* bfloat16;  // of pairs of bfloat16: the same, never null; z is not used
 };
 
 /// Positions [begin, end) of all images, columns of the panels [first, last). `addresses`: room for the kernel's

@@ -13,12 +13,17 @@ namespace {
 // What the elements of x and w are: numbers, or several integers whose products are added to one sum.
 struct Numbers {
   using Element = float;
+  using Sum = float;
+  static constexpr bool kIsMasked = false;  // whether tiles with fewer columns than their vectors hold mask the others
+  static constexpr bool kFetchesRows = false;  // whether a tile fetches what the next one reads of x
   [[gnu::always_inline]] static Vector<float> add(Vector<float> left, Vector<float> right, Vector<float> sum) {
     return multiply_add<float>(left, right, sum);
   }
 };
 struct Pairs {  // of int16
   using Element = int;
+  using Sum = int;
+  static constexpr bool kIsMasked = false, kFetchesRows = false;
   static constexpr int kCount = 2;
   [[gnu::always_inline]] static Vector<int> add(Vector<int> left, Vector<int> right, Vector<int> sum) {
 #if defined(__AVX512BW__)
@@ -39,6 +44,8 @@ struct Pairs {  // of int16
 #if defined(__AVX512VNNI__)
 struct Quads {  // of uint8 in x, int8 in w
   using Element = int;
+  using Sum = int;
+  static constexpr bool kIsMasked = false, kFetchesRows = false;
   static constexpr int kCount = 4;
   [[gnu::always_inline]] static Vector<int> add(Vector<int> left, Vector<int> right, Vector<int> sum) {
     return reinterpret_cast<Vector<int>>(_mm512_dpbusd_epi32(

@@ -183,7 +183,10 @@ class Fuse {
     ConvolutionStep wider = convolution;
     wider.function = *functor;
     wider.y = step(product).operands[3].views[0];
-    if (wider.y.dtype != Dtype::float32 || convolution.y.dtype != Dtype::float32) return false;
+    // Of bfloat16 numbers the functor is rounded once, where its parts are rounded one after the other.
+    const Dtype dtype = convolution.y.dtype;
+    const bool has_dtype = dtype == Dtype::float32 || (dtype == Dtype::bfloat16 && step(gate).device.is_cpu());
+    if (!has_dtype || wider.y.dtype != dtype) return false;
     if (wider.y.shape != convolution.y.shape || !keeps_order(wider, convolution)) return false;
     if (!may_wait(wider, parts, product)) return false;
     convolution = wider;

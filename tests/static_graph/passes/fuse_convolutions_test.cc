@@ -30,15 +30,16 @@ struct FusedNet {
   ProgramBuilder b;
   int64_t channels, groups;
   View x, w, bias;
-  View hidden = b.temporary(kImages);
+  View hidden;
   std::vector<View> others;  // that are drawn
 
   /// A convolution of that many channels to 8.
-  explicit FusedNet(int64_t n_channels = 4, int64_t n_groups = 1)
+  explicit FusedNet(int64_t n_channels = 4, int64_t n_groups = 1, Dtype dtype = Dtype::float32)
       : channels{n_channels},
         groups{n_groups},
-        x{b.input({2, channels, 6, 6})},
-        w{b.leaf({8, channels / groups, 3, 3})} {}
+        x{b.input({2, channels, 6, 6}, dtype)},
+        w{b.leaf({8, channels / groups, 3, 3}, dtype)},
+        hidden{b.temporary(kImages, dtype)} {}
 
   View argument(const Shape& shape) {
     others.push_back(b.input(shape));
@@ -233,6 +234,21 @@ TEST_CASE("fuse_convolutions sees x sigmoid(x) and x hard_sigmoid(x)") {
       CHECK(fused_output(net, y) == separate);
     }
   }
+}
+
+TEST_CASE("fuse_convolutions rounds a gate of bfloat16 once") {
+  FusedNet net(4, 1, Dtype::bfloat16);
+  const View y = net.b.result(kImages, Dtype::bfloat16);
+  net.convolve();
+  net.b.pointwise_to(y, kernels::Mul{}, net.hidden, net.b.pointwise(kernels::Sigmoid{}, net.hidden));
+  const std::vector<float> separate = fused_output(net, y);
+  CHECK(fuse(net.b.program) == 2);
+  const std::vector<float> fused = fused_output(net, y);
+  size_t wrong = 0;
+  for (size_t i = 0; i < fused.size(); ++i) {
+    if (!(std::abs(fused[i] - separate[i]) <= 0x1p-7f * (std::abs(separate[i]) + 0.25f))) ++wrong;
+  }
+  CHECK(wrong == 0);
 }
 
 TEST_CASE("fuse_convolutions leaves gates of another kind") {
