@@ -12,9 +12,9 @@
 namespace kusari::cpu {
 namespace {
 
-using Bits = unsigned short;
+using Bfloat16 = unsigned short;
 
-constexpr int64_t kPanel = kBfloat16Panel;
+constexpr int64_t kPairsPanel = kBfloat16Panel;
 // Elements of a matrix that are packed at a time, to be read by all threads from the last-level cache.
 constexpr int64_t kPackedPart = int64_t{1} << 20;
 constexpr int64_t kMostDepth = 2048;                 // k of such a part
@@ -25,24 +25,25 @@ constexpr int64_t kPackWork = int64_t{1} << 16;  // elements that are worth a th
 constexpr int64_t kTileWork = int64_t{1} << 20;  // multiplications that are
 
 int64_t pieces_of(int64_t n, int64_t piece) { return (n + piece - 1) / piece; }
-int64_t round_up(int64_t n, int64_t step) { return pieces_of(n, step) * step; }
+int64_t whole_steps(int64_t n, int64_t step) { return pieces_of(n, step) * step; }
 // Rows or columns of a part that is packed at a time.
 int64_t part_of(int64_t n, int64_t depth) {
-  return std::min(std::max(kPackedPart / depth / kPanel, int64_t{1}) * kPanel, round_up(n, kPanel));
+  return std::min(std::max(kPackedPart / depth / kPairsPanel, int64_t{1}) * kPairsPanel, whole_steps(n, kPairsPanel));
 }
 
 // A part of a matrix in panels.
 struct PackedPart {
-  const Bits* from;
+  const Bfloat16* from;
   int64_t k_step, n_step;
-  Bits* to;
+  Bfloat16* to;
 
   // Rows [k, k + depth) and columns [n, n + count): column `n` is packed[0].
   void pack(int64_t k, int64_t depth, int64_t n, int64_t count, float* sums) const {
-    const int64_t panels = pieces_of(count, kPanel), at_once = std::max<int64_t>(1, kPackWork / (depth * kPanel));
+    const int64_t panels = pieces_of(count, kPairsPanel),
+                  at_once = std::max<int64_t>(1, kPackWork / (depth * kPairsPanel));
     parallel_for(panels, at_once, [&](int64_t begin, int64_t end) {
-      const int64_t first = begin * kPanel, columns = std::min(end * kPanel, count) - first;
-      Bits* const packed = to + bfloat16_packed_size(depth, first);
+      const int64_t first = begin * kPairsPanel, columns = std::min(end * kPairsPanel, count) - first;
+      Bfloat16* const packed = to + bfloat16_packed_size(depth, first);
       bfloat16_gemm().pack(from + k * k_step + (n + first) * n_step, k_step, n_step, depth, columns, packed);
       if (sums != nullptr) bfloat16_gemm().sum_rows(packed, depth, columns, sums + n + first, k > 0);
     });
@@ -57,7 +58,7 @@ class PairsProduct {
       : p_{p},
         a_sums_{a_sums},
         packs_a_{p.a_column != 1},
-        depth_{round_up(pieces_of(p.k, pieces_of(p.k, kMostDepth)), 2)},
+        depth_{whole_steps(pieces_of(p.k, pieces_of(p.k, kMostDepth)), 2)},
         width_{part_of(p.n, depth_)},
         height_{packs_a_ ? part_of(p.m, depth_) : p.m},
         rounds_{p.c_dtype == Dtype::bfloat16},
@@ -69,8 +70,8 @@ class PairsProduct {
   }
 
   void run() const {
-    const PackedPart a = {static_cast<const Bits*>(p_.a), p_.a_column, p_.a_row, packed_a_.get()};
-    const PackedPart b = {static_cast<const Bits*>(p_.b), p_.b_row, p_.b_column, packed_b_.get()};
+    const PackedPart a = {static_cast<const Bfloat16*>(p_.a), p_.a_column, p_.a_row, packed_a_.get()};
+    const PackedPart b = {static_cast<const Bfloat16*>(p_.b), p_.b_row, p_.b_column, packed_b_.get()};
     for (int64_t column = 0; column < p_.n; column += width_) {
       const int64_t columns = std::min(width_, p_.n - column);
       for (int64_t k = 0; k < p_.k; k += depth_) {
@@ -87,11 +88,11 @@ class PairsProduct {
 
  private:
   void multiply(int64_t row, int64_t rows, int64_t column, int64_t columns, int64_t k, int64_t depth) const {
-    const int64_t step = packs_a_ ? kPanel : 12;  // rows of a panel, or of a block of the innermost loops
-    const int64_t most = std::clamp(kTileElements / depth, kPanel, kMostTileRows);
-    const int64_t tile_rows = round_up(pieces_of(rows, pieces_of(rows, most)), step);
+    const int64_t step = packs_a_ ? kPairsPanel : 12;  // rows of a panel, or of a block of the innermost loops
+    const int64_t most = std::clamp(kTileElements / depth, kPairsPanel, kMostTileRows);
+    const int64_t tile_rows = whole_steps(pieces_of(rows, pieces_of(rows, most)), step);
     const int64_t down = pieces_of(rows, tile_rows);
-    const int64_t tile_columns = round_up(pieces_of(columns, pieces_of(kFewTiles, down)), kPanel);
+    const int64_t tile_columns = whole_steps(pieces_of(columns, pieces_of(kFewTiles, down)), kPairsPanel);
     const int64_t across = pieces_of(columns, tile_columns);
     const int64_t at_once = std::max<int64_t>(1, kTileWork / (tile_rows * tile_columns * depth));
     parallel_for(down * across, at_once, [&](int64_t begin, int64_t end) {
@@ -110,9 +111,10 @@ class PairsProduct {
     t.n = columns;
     t.k = depth;
     t.a = packs_a_ ? packed_a_.get() + bfloat16_packed_size(depth, r)
-                   : static_cast<const Bits*>(p_.a) + (row + r) * p_.a_row + k;
+                   : static_cast<const Bfloat16*>(p_.a) + (row + r) * p_.a_row + k;
     t.a_row = packs_a_ ? 0 : p_.a_row;
     t.b = packed_b_.get() + bfloat16_packed_size(depth, c);
+    t.b_depth = depth;
     const int64_t at = (row + r) * p_.c_row + column + c;
     t.c_row = rounds_ ? std::min(width_, p_.n) : p_.c_row;
     t.c = !rounds_                 ? static_cast<float*>(p_.c) + at
@@ -120,7 +122,7 @@ class PairsProduct {
                                    : sums_.get() + (row + r) * t.c_row + c;
     t.add = k > 0;
     t.bias = is_last && p_.bias != nullptr ? bias_.get() + column + c : nullptr;
-    t.rounded = is_last && rounds_ ? static_cast<Bits*>(p_.c) + at : nullptr;
+    t.rounded = is_last && rounds_ ? static_cast<Bfloat16*>(p_.c) + at : nullptr;
     t.rounded_row = p_.c_row;
     bfloat16_gemm().multiply_tile(t);
   }
@@ -130,7 +132,7 @@ class PairsProduct {
   bool packs_a_;
   int64_t depth_, width_, height_;
   bool rounds_;
-  Scratch<Bits> packed_b_, packed_a_;
+  Scratch<Bfloat16> packed_b_, packed_a_;
   Scratch<float> sums_, bias_;
 };
 

@@ -141,6 +141,7 @@ TEST_CASE("isa: tiles of products of bfloat16 matrices" * doctest::test_suite("n
                            is_packed ? a_packed.data() : a.data(),
                            is_packed ? 0 : s.k,
                            b_packed.data(),
+                           s.k,
                            c.data(),
                            c_row,
                            true,

@@ -122,14 +122,14 @@ void multiply_packed(const u16* a, i64 m, i64 k, const u16* b, i64 n, float* c, 
 }
 
 void multiply_tile(const Bfloat16Tile& tile) {
-  const i64 pairs = (tile.k + 1) / 2, panel = pairs * kPairsRow;
+  const i64 pairs = (tile.k + 1) / 2, b_panel = (tile.b_depth + 1) / 2 * kPairsRow;
   for (i64 column = 0; column < tile.n; column += kBfloat16Panel) {
     PairsBlock block = {.pairs = pairs,
                         .a = tile.a,
                         .a_row = 2,
                         .a_pair = kPairsRow,
                         .odd = false,
-                        .b = tile.b + column / kBfloat16Panel * panel,
+                        .b = tile.b + column / kBfloat16Panel * b_panel,
                         .c = tile.c != nullptr ? tile.c + column : nullptr,
                         .c_row = tile.c_row,
                         .columns = smaller(kBfloat16Panel, tile.n - column),
@@ -147,7 +147,7 @@ void multiply_tile(const Bfloat16Tile& tile) {
     }
     for (i64 row = 0; row < tile.m; row += kBfloat16Panel) {
       multiply_pairs_rows<true>(block, smaller(kBfloat16Panel, tile.m - row));
-      block.a += panel;
+      block.a += pairs * kPairsRow;
       if (block.c != nullptr) block.c += kBfloat16Panel * block.c_row;
       if (block.rounded != nullptr) block.rounded += kBfloat16Panel * block.rounded_row;
     }

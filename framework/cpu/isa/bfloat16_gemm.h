@@ -24,6 +24,7 @@ struct Bfloat16Tile {
   const unsigned short* a;  // (m, k), the elements of a row contiguous; packed (k, m) where a_row is 0
   km::i64 a_row;
   const unsigned short* b;  // packed
+  km::i64 b_depth;          // k that it was packed with: that of the tile or more
   float* c;                 // (m, n); read where add, and written unless the result is rounded
   km::i64 c_row;
   bool add;
