@@ -116,7 +116,7 @@ void multiply_packed(const u16* a, i64 m, i64 k, const u16* b, i64 n, float* c, 
                                 .c_row = c_row,
                                 .columns = smaller(kBfloat16Panel, n - column),
                                 .add = add};
-      multiply_pairs_rows<true>(block, smaller(kBfloat16Panel, m - row));
+      multiply_pairs_rows<false>(block, smaller(kBfloat16Panel, m - row));
     }
   }
 }
@@ -146,7 +146,7 @@ void multiply_tile(const Bfloat16Tile& tile) {
       continue;
     }
     for (i64 row = 0; row < tile.m; row += kBfloat16Panel) {
-      multiply_pairs_rows<true>(block, smaller(kBfloat16Panel, tile.m - row));
+      multiply_pairs_rows<false>(block, smaller(kBfloat16Panel, tile.m - row));
       block.a += pairs * kPairsRow;
       if (block.c != nullptr) block.c += kBfloat16Panel * block.c_row;
       if (block.rounded != nullptr) block.rounded += kBfloat16Panel * block.rounded_row;
