@@ -76,11 +76,18 @@ void multiply_pairs(const PairsBlock& block) {
       for (int v = 0; v < kVectors; ++v) sum[r][v] = dot(sum[r][v], left, right[v]);
     }
   };
+  constexpr i64 kLine = kPairsRow / 2;
+  const i64 row_lines = (2 * block.pairs + kLine - 1) / kLine;
   const u16* next = a + kRows * a_row;
+  i64 lines_left = row_lines;
   for (i64 p = 0; p < block.pairs; ++p) {
     if constexpr (kPrefetch) {
       _mm_prefetch(next, _MM_HINT_T0);
-      next += kPairsRow / 2;
+      next += kLine;
+      if (--lines_left == 0) {
+        lines_left = row_lines;
+        next += a_row - row_lines * kLine;
+      }
     }
     step([](const u16* from) __attribute__((always_inline)) {
       int pair;
