@@ -118,7 +118,9 @@ void copy(In x, Out y) {
 
 template <class Word>
 void fill_words(char* to, int64_t stride, int64_t n, Word value) {
-  if (stride == static_cast<int64_t>(sizeof(Word))) {
+  if (stride == static_cast<int64_t>(sizeof(Word)) && value == 0) {  // most fills: gradients that are yet to be summed
+    std::memset(to, 0, static_cast<size_t>(n) * sizeof(Word));
+  } else if (stride == static_cast<int64_t>(sizeof(Word))) {
     std::fill_n(reinterpret_cast<Word*>(to), n, value);
   } else {
     for (int64_t i = 0; i < n; ++i) std::memcpy(to + i * stride, &value, sizeof(Word));

@@ -198,6 +198,7 @@ void multiply_narrow_row(const MatrixProduct& p) {
 void multiply(const MatrixProduct& p) {
   if (is_narrow_row(p)) return multiply_narrow_row(p);
   if (is_convertible(p)) return multiply_converted(p);
+  if (p.dtype == Dtype::bfloat16 && multiply_by_pairs(p, nullptr)) return;
   const Grid grid(p);
   if (grid.rows == p.m && grid.columns == p.n) return multiply_alone(p);
   const int64_t down = (p.m + grid.rows - 1) / grid.rows, across = (p.n + grid.columns - 1) / grid.columns;
@@ -290,6 +291,28 @@ void multiply_batch(const MatrixProduct& first, const Batch& batch) {
   error.rethrow();
 }
 
+// The first matrices of a, b and c, which are usable.
+MatrixProduct product_of(const Array& a, const Matrix& x, const Array& b, const Matrix& y, const Array& bias,
+                         const Array& c, const Matrix& z, Dtype dtype) {
+  return {dtype,
+          x.rows,
+          y.columns,
+          x.columns,
+          a.raw_data(),
+          x.row_stride,
+          x.column_stride,
+          b.raw_data(),
+          y.row_stride,
+          y.column_stride,
+          c.raw_data(),
+          z.row_stride,
+          bias.is_defined() ? bias.raw_data() : nullptr,
+          a.dtype(),
+          b.dtype(),
+          c.dtype(),
+          bias.is_defined() ? bias.dtype() : dtype};
+}
+
 // c = a b + bias, computed in a dtype that multiply_alone knows; bias is of one that it takes.
 void multiply_arrays(const Array& a, const Array& b, const Array& bias, kernels::MatmulOptions options, const Array& c,
                      Dtype dtype) {
@@ -302,23 +325,7 @@ void multiply_arrays(const Array& a, const Array& b, const Array& bias, kernels:
     return c.copy_from(result);
   }
   const Array flat_bias = bias.is_defined() ? bias.contiguous() : bias;
-  const MatrixProduct p = {dtype,
-                           x.rows,
-                           y.columns,
-                           x.columns,
-                           a.raw_data(),
-                           x.row_stride,
-                           x.column_stride,
-                           b.raw_data(),
-                           y.row_stride,
-                           y.column_stride,
-                           c.raw_data(),
-                           z.row_stride,
-                           bias.is_defined() ? flat_bias.raw_data() : nullptr,
-                           a.dtype(),
-                           b.dtype(),
-                           c.dtype(),
-                           bias.is_defined() ? bias.dtype() : dtype};
+  const MatrixProduct p = product_of(a, x, b, y, flat_bias, c, z, dtype);
   if (c.ndim() == 2) {
     multiply(p);
   } else if (b.ndim() == 2 && !options.transa && a.ndim() == c.ndim() && a.is_contiguous() && c.is_contiguous() &&
@@ -400,7 +407,23 @@ void matmul(In a, In b, In bias, Params<kernels::MatmulOptions> options, Out c) 
   z.copy_from(result);
 }
 
+// Packing bfloat16 matrices passes over all of a anyway.
+bool multiply_and_sum(const Array& a, const Array& b, kernels::MatmulOptions options, const Array& c,
+                      const Array& sums) {
+  const auto fits = [](const Array& x) { return x.ndim() == 2 && x.size() > 0 && x.dtype() == Dtype::bfloat16; };
+  if (!options.transa || !fits(a) || !fits(b) || !fits(c)) return false;
+  const Matrix x(a, true), y(b, options.transb), z(c, false);
+  if (x.row_stride != 1 || !x.is_usable() || !y.is_usable() || !z.is_usable() || z.column_stride != 1) return false;
+  const Scratch<float> wide(x.rows);
+  if (!multiply_by_pairs(product_of(a, x, b, y, Array(), c, z, Dtype::bfloat16), wide.get())) return false;
+  const Array result = sums.is_contiguous() ? sums : empty(sums.shape(), sums.dtype());
+  convert_loop(Dtype::float32, sums.dtype())(wide.get(), result.raw_data(), x.rows);
+  if (!result.is_same(sums)) sums.copy_from(result);
+  return true;
+}
+
 void matmul_with_sums(In a, In b, Params<kernels::MatmulOptions> options, Out c, Out sums) {
+  if (multiply_and_sum(*a, *b, *options, *c, *sums)) return;
   matmul(a, b, Array(), options, c);
   launch<kernels::Reduction<kernels::Sum>>(a->device(), kernels::Sum{}, AxisMask::of(options->transa ? 0 : 1), a, sums);
 }

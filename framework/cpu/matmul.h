@@ -38,4 +38,8 @@ bool multiply_with_onednn(const MatrixProduct& p);
 /// where this processor has no products of bfloat16.
 void multiply_alone(const MatrixProduct& p);
 
+/// Computes a product of bfloat16 on all threads. a_sums (m), or null: becomes the sums of a's rows, for which the
+/// columns of a must be contiguous. False, with nothing done, where multiply_alone is faster.
+bool multiply_by_pairs(const MatrixProduct& p, float* a_sums);
+
 }  // namespace kusari::cpu

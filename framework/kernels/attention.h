@@ -18,7 +18,7 @@ struct AttentionForm {
 /// undefined for all. A query that sees no key gives zeros. lse: (B, heads, n), the logarithm of the sum of
 /// exponentials, for the gradient, with y's dtype or float32 for half types; undefined when that will not come. stream:
 /// where the random numbers of dropout are, as RandomPlace tells it; undefined without dropout. Weight (b, h, i, j)
-/// takes the number at its place in C order. q, k, v, y: one floating dtype, half types are computed in float32.
+/// takes the number at its place in C order. q, k, v, y: one floating dtype, half types are summed in float32.
 struct Attention {
   static constexpr const char* kName = "attention";
   using Signature = void(Params<AttentionForm> form, In q, In k, In v, In mask, In lengths, In stream, Out y, Out lse);

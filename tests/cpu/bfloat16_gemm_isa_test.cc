@@ -113,4 +113,74 @@ TEST_CASE("isa: products of bfloat16 matrices" * doctest::test_suite("needs AVX5
   }
 }
 
+TEST_CASE("isa: tiles of products of bfloat16 matrices" * doctest::test_suite("needs AVX512_BF16")) {
+  KUSARI_SKIP_BELOW(v4_bf16);
+  const Bfloat16GemmLoops& loops = *v4_bf16::bfloat16_gemm_loops();
+  for (const GemmSizes& s : kGemmSizes) {
+    CAPTURE(s.m);
+    CAPTURE(s.n);
+    CAPTURE(s.k);
+    const std::vector<Bits> a = bfloat16_noise(s.m * s.k, 1), b = bfloat16_noise(s.k * s.n, 2),
+                            a_packed = packed(transposed_bits(a, s.m, s.k), s.k, s.m, false),
+                            b_packed = packed(b, s.k, s.n, false);
+    const int64_t c_row = s.n + 3;
+    std::vector<float> before(index(s.m * c_row)), bias(index(s.n)), with_bias = before;
+    for (size_t i = 0; i < bias.size(); ++i) bias[i] = static_cast<float>(i % 5);
+    for (size_t i = 0; i < before.size(); ++i) {
+      const size_t column = i % index(c_row);
+      before[i] = column < bias.size() ? static_cast<float>(i % 7) - 3 : 777;
+      with_bias[i] = column < bias.size() ? before[i] + bias[column] : 777;
+    }
+    for (const bool is_packed : {false, true}) {
+      CAPTURE(is_packed);
+      std::vector<float> c = before;
+      std::vector<Bits> rounded(index(s.m * c_row), Bits{0x4442});  // 777, rounded
+      Bfloat16Tile tile = {s.m,
+                           s.n,
+                           s.k,
+                           is_packed ? a_packed.data() : a.data(),
+                           is_packed ? 0 : s.k,
+                           b_packed.data(),
+                           s.k,
+                           c.data(),
+                           c_row,
+                           true,
+                           bias.data(),
+                           rounded.data(),
+                           c_row};
+      loops.multiply_tile(tile);
+      CHECK(c == before);
+      tile.rounded = nullptr;
+      loops.multiply_tile(tile);
+      check_product(s, a, b, with_bias, c, c_row);
+      int64_t wrong = 0;
+      for (size_t i = 0; i < c.size(); ++i) wrong += rounded[i] != km::bfloat16_from_float(c[i]);
+      CHECK(wrong == 0);
+    }
+  }
+}
+
+TEST_CASE("isa: sums of the rows of packed bfloat16 matrices" * doctest::test_suite("needs AVX512_BF16")) {
+  KUSARI_SKIP_BELOW(v4_bf16);
+  for (const GemmSizes& s : kGemmSizes) {
+    CAPTURE(s.n);
+    CAPTURE(s.k);
+    const std::vector<Bits> b = bfloat16_noise(s.k * s.n, 2);
+    std::vector<float> sums(index(s.n + 1), 777);
+    for (const bool add : {false, true}) {
+      v4_bf16::bfloat16_gemm_loops()->sum_rows(packed(b, s.k, s.n, false).data(), s.k, s.n, sums.data(), add);
+      for (int64_t j = 0; j < s.n; ++j) {
+        double exact = 0, magnitude = 0;
+        for (int64_t p = 0; p < s.k; ++p) {
+          const double value = km::float_from_bfloat16(b[index(p * s.n + j)]);
+          exact += (add ? 2 : 1) * value;
+          magnitude += 2 * std::abs(value);
+        }
+        CHECK(std::abs(sums[index(j)] - exact) <= 0x1p-24 * 2 * static_cast<double>(s.k) * magnitude);
+      }
+      CHECK(sums.back() == 777);
+    }
+  }
+}
+
 #endif

@@ -175,6 +175,43 @@ TEST_CASE("matmul of half types sums in float32") {
   }
 }
 
+// Sizes around those of panels, tiles and the parts that are packed at a time.
+TEST_CASE("matmul of bfloat16 matrices of drawn sizes agrees with its definition") {
+  uint32_t seed = 7;
+  const auto draw = [&](int64_t most) {
+    seed = seed * 1664525 + 1013904223;
+    return static_cast<int64_t>(seed >> 8) % most + 1;
+  };
+  for (int i = 0; i < 60; ++i) {
+    const bool is_deep = i % 10 == 0;
+    const int64_t m = draw(is_deep ? 40 : 300), n = draw(is_deep ? 40 : 300),
+                  k = is_deep ? 2000 + draw(3000) : draw(90);
+    const MatmulOptions options{i % 2 == 0, i % 4 < 2};
+    CAPTURE(m);
+    CAPTURE(n);
+    CAPTURE(k);
+    CAPTURE(i);
+    const Array a = numbers(options.transa ? Shape{k, m} : Shape{m, k}, Dtype::bfloat16, seed);
+    const Array b = numbers(options.transb ? Shape{n, k} : Shape{k, n}, Dtype::bfloat16, seed + 1);
+    const Array bias = i % 3 == 0 ? Array() : numbers({n}, i % 3 == 1 ? Dtype::bfloat16 : Dtype::float32, seed + 2);
+    const std::vector<double> expected = product(a, b, options, bias);
+    double largest = 0;
+    for (const double value : expected) largest = std::max(largest, std::abs(value));
+    const double sums_error = static_cast<double>(k) * 1e-6 * std::max(1.0, std::sqrt(static_cast<double>(k)));
+    check_near(multiply(a, b, options, bias).to_vector<double>(), expected, sums_error);
+    const std::vector<double> rounded = multiply(a, b, options, bias, Dtype::bfloat16).to_vector<double>();
+    check_near(rounded, expected, sums_error + largest / 256);
+    if (!options.transa) continue;
+    for (const Dtype dtype : {Dtype::float32, Dtype::bfloat16}) {
+      const Array c = full({m, n}, 99, Dtype::bfloat16), sums = full({m}, 99, dtype);
+      launch<kernels::MatmulWithSums>(c.device(), a, b, options, c, sums);
+      if (!bias.is_defined()) CHECK(c.to_vector<double>() == rounded);
+      const std::vector<double> rows = product(a, ones({k, 1}, Dtype::bfloat16), {.transa = true});
+      check_near(sums.to_vector<double>(), rows, sums_error + (dtype == Dtype::float32 ? 0 : 1.5 * std::sqrt(k) / 32));
+    }
+  }
+}
+
 // What generating a text spends its time on.
 TEST_CASE("matmul of one row and weights of any width") {
   for (const Dtype dtype : {Dtype::float32, Dtype::float64, Dtype::float16, Dtype::bfloat16}) {
@@ -250,6 +287,7 @@ TEST_CASE("matmul gives the same bits whatever the number of threads") {
                                          {100, 1000, 1000, {false, false}},
                                          {64, 64, 10000, {true, false}},
                                          {1, 1024, 1024, {false, true}},
+                                         {64, 3000, 3000, {false, true}},
                                          {512, 512, 512, {false, false}}}) {
     for (const Dtype dtype : {Dtype::float32, Dtype::bfloat16, Dtype::float64}) {
       CAPTURE(m);

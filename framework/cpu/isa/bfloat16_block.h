@@ -46,18 +46,21 @@ struct PairsBlock {
   i64 c_row;
   i64 columns;  // at most 32
   bool add;
+  const float* bias = nullptr;  // of the columns, added at last
+  u16* rounded = nullptr;       // where the result goes in place of c
+  i64 rounded_row = 0;
 };
 
 // kPrefetch: rows of a follow each other, so that the next ones can be fetched from another cache meanwhile: they are
-// too short for the processor to foresee.
-template <int kRows, bool kPrefetch>
+// too short for the processor to foresee. kVectors: of the columns, which are no more than fit there.
+template <int kRows, int kVectors, bool kPrefetch>
 void multiply_pairs(const PairsBlock& block) {
-  __m512 sum[kRows][kPanelVectors];
+  __m512 sum[kRows][kVectors];
   const __mmask16 masks[kPanelVectors] = {
       static_cast<__mmask16>((1u << (block.columns < kFloats ? block.columns : kFloats)) - 1),
       static_cast<__mmask16>(block.columns > kFloats ? (1u << (block.columns - kFloats)) - 1 : 0)};
   for (int r = 0; r < kRows; ++r) {
-    for (int v = 0; v < kPanelVectors; ++v) {
+    for (int v = 0; v < kVectors; ++v) {
       sum[r][v] =
           block.add ? _mm512_maskz_loadu_ps(masks[v], block.c + r * block.c_row + v * kFloats) : _mm512_setzero_ps();
     }
@@ -66,18 +69,25 @@ void multiply_pairs(const PairsBlock& block) {
   const u16* b = block.b;
   const i64 a_row = block.a_row, a_pair = block.a_pair;
   const auto step = [&](auto load_pair) __attribute__((always_inline)) {
-    const __m512i right0 = _mm512_loadu_si512(b), right1 = _mm512_loadu_si512(b + kPairsRow / 2);
+    __m512i right[kVectors];
+    for (int v = 0; v < kVectors; ++v) right[v] = _mm512_loadu_si512(b + v * (kPairsRow / 2));
     for (int r = 0; r < kRows; ++r) {
       const __m512i left = _mm512_set1_epi32(load_pair(a + r * a_row));
-      sum[r][0] = dot(sum[r][0], left, right0);
-      sum[r][1] = dot(sum[r][1], left, right1);
+      for (int v = 0; v < kVectors; ++v) sum[r][v] = dot(sum[r][v], left, right[v]);
     }
   };
+  constexpr i64 kLine = kPairsRow / 2;
+  const i64 row_lines = (2 * block.pairs + kLine - 1) / kLine;
   const u16* next = a + kRows * a_row;
+  i64 lines_left = row_lines;
   for (i64 p = 0; p < block.pairs; ++p) {
     if constexpr (kPrefetch) {
       _mm_prefetch(next, _MM_HINT_T0);
-      next += kPairsRow / 2;
+      next += kLine;
+      if (--lines_left == 0) {
+        lines_left = row_lines;
+        next += a_row - row_lines * kLine;
+      }
     }
     step([](const u16* from) __attribute__((always_inline)) {
       int pair;
@@ -88,34 +98,56 @@ void multiply_pairs(const PairsBlock& block) {
     b += kPairsRow;
   }
   if (block.odd) step([](const u16* from) __attribute__((always_inline)) { return static_cast<int>(*from); });
+  if (block.bias != nullptr) {
+    for (int v = 0; v < kVectors; ++v) {
+      const __m512 bias = _mm512_maskz_loadu_ps(masks[v], block.bias + v * kFloats);
+      for (int r = 0; r < kRows; ++r) sum[r][v] = _mm512_maskz_add_ps(0xffff, sum[r][v], bias);
+    }
+  }
+  if (block.rounded != nullptr) {
+    const auto mask = static_cast<__mmask32>(masks[0] | static_cast<unsigned>(masks[1]) << kFloats);
+    for (int r = 0; r < kRows; ++r) {
+      const __m512 second = kVectors > 1 ? sum[r][kVectors - 1] : _mm512_setzero_ps();
+      const auto both = __builtin_bit_cast(__m512i, _mm512_cvtne2ps_pbh(second, sum[r][0]));
+      _mm512_mask_storeu_epi16(block.rounded + r * block.rounded_row, mask, both);
+    }
+    return;
+  }
   for (int r = 0; r < kRows; ++r) {
-    for (int v = 0; v < kPanelVectors; ++v) {
+    for (int v = 0; v < kVectors; ++v) {
       _mm512_mask_storeu_ps(block.c + r * block.c_row + v * kFloats, masks[v], sum[r][v]);
     }
   }
 }
 
-template <bool kPrefetch>
-void multiply_pairs_rows(PairsBlock block, i64 m) {
+template <int kVectors, bool kPrefetch>
+void multiply_pairs_vectors(PairsBlock block, i64 m) {
   const auto advance = [&](int rows) {
     block.a += rows * block.a_row;
-    block.c += rows * block.c_row;
+    if (block.c != nullptr) block.c += rows * block.c_row;
+    if (block.rounded != nullptr) block.rounded += rows * block.rounded_row;
     m -= rows;
   };
-  for (; m >= kMostRows; advance(kMostRows)) multiply_pairs<kMostRows, kPrefetch>(block);
+  for (; m >= kMostRows; advance(kMostRows)) multiply_pairs<kMostRows, kVectors, kPrefetch>(block);
   if (m >= 8) {
-    multiply_pairs<8, kPrefetch>(block);
+    multiply_pairs<8, kVectors, kPrefetch>(block);
     advance(8);
   }
   if (m >= 4) {
-    multiply_pairs<4, kPrefetch>(block);
+    multiply_pairs<4, kVectors, kPrefetch>(block);
     advance(4);
   }
   if (m >= 2) {
-    multiply_pairs<2, kPrefetch>(block);
+    multiply_pairs<2, kVectors, kPrefetch>(block);
     advance(2);
   }
-  if (m >= 1) multiply_pairs<1, kPrefetch>(block);
+  if (m >= 1) multiply_pairs<1, kVectors, kPrefetch>(block);
+}
+
+template <bool kPrefetch>
+void multiply_pairs_rows(const PairsBlock& block, i64 m) {
+  if (block.columns > kFloats) return multiply_pairs_vectors<kPanelVectors, kPrefetch>(block, m);
+  multiply_pairs_vectors<1, kPrefetch>(block, m);
 }
 
 }  // namespace

@@ -121,7 +121,53 @@ void multiply_packed(const u16* a, i64 m, i64 k, const u16* b, i64 n, float* c, 
   }
 }
 
-constexpr Bfloat16GemmLoops kLoops = {pack, multiply, multiply_packed};
+void multiply_tile(const Bfloat16Tile& tile) {
+  const i64 pairs = (tile.k + 1) / 2, b_panel = (tile.b_depth + 1) / 2 * kPairsRow;
+  for (i64 column = 0; column < tile.n; column += kBfloat16Panel) {
+    PairsBlock block = {.pairs = pairs,
+                        .a = tile.a,
+                        .a_row = 2,
+                        .a_pair = kPairsRow,
+                        .odd = false,
+                        .b = tile.b + column / kBfloat16Panel * b_panel,
+                        .c = tile.c != nullptr ? tile.c + column : nullptr,
+                        .c_row = tile.c_row,
+                        .columns = smaller(kBfloat16Panel, tile.n - column),
+                        .add = tile.add,
+                        .bias = tile.bias != nullptr ? tile.bias + column : nullptr,
+                        .rounded = tile.rounded != nullptr ? tile.rounded + column : nullptr,
+                        .rounded_row = tile.rounded_row};
+    if (tile.a_row != 0) {
+      block.a_row = tile.a_row;
+      block.a_pair = 2;
+      block.pairs = tile.k / 2;
+      block.odd = tile.k % 2 != 0;
+      multiply_pairs_rows<true>(block, tile.m);
+      continue;
+    }
+    for (i64 row = 0; row < tile.m; row += kBfloat16Panel) {
+      multiply_pairs_rows<false>(block, smaller(kBfloat16Panel, tile.m - row));
+      block.a += pairs * kPairsRow;
+      if (block.c != nullptr) block.c += kBfloat16Panel * block.c_row;
+      if (block.rounded != nullptr) block.rounded += kBfloat16Panel * block.rounded_row;
+    }
+  }
+}
+
+void sum_rows(const u16* b, i64 k, i64 n, float* sums, bool add) {
+  const i64 pairs = (k + 1) / 2;
+  const __m512i ones = _mm512_set1_epi32(0x3f803f80);
+  for (i64 column = 0; column < n; column += kFloats) {
+    const i64 columns = smaller(kFloats, n - column);
+    const auto mask = static_cast<__mmask16>((1u << columns) - 1);
+    __m512 sum = add ? _mm512_maskz_loadu_ps(mask, sums + column) : _mm512_setzero_ps();
+    const u16* from = b + column / kBfloat16Panel * pairs * kPairsRow + column % kBfloat16Panel * 2;
+    for (i64 p = 0; p < pairs; ++p) sum = dot(sum, _mm512_loadu_si512(from + p * kPairsRow), ones);
+    _mm512_mask_storeu_ps(sums + column, mask, sum);
+  }
+}
+
+constexpr Bfloat16GemmLoops kLoops = {pack, multiply, multiply_packed, multiply_tile, sum_rows};
 
 }  // namespace
 

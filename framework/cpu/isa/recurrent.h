@@ -56,6 +56,7 @@ struct RecurrentLoop {
 struct RecurrentLoops {
   RecurrentLoop f32;
   RecurrentLoop f64;
+  RecurrentLoop bf16;  // products, biases and the states h, last_h, last_c, next, gh and gc float32, all else bfloat16
 };
 
 KUSARI_DECLARE_LOOPS(RecurrentLoops, recurrent_loops)

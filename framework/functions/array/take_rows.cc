@@ -50,10 +50,9 @@ class AddRows final : public FunctionNode {
   }
   Arrays forward(const ArrayRefs& in) override {
     const Array x = in[0].contiguous();
-    const Dtype dtype = x.dtype();
-    const Array y = zeros({rows_, x.shape()[1]}, is_half(dtype) ? Dtype::float32 : dtype, x.device());
+    const Array y = zeros({rows_, x.shape()[1]}, x.dtype(), x.device());
     launch<kernels::AddRows>(x.device(), lookup_, x, index_, y);
-    return {y.astype(dtype)};
+    return {y};
   }
   Variables backward(const Variables& gy) override { return {take_rows(gy[0], index_, lookup_)}; }
 

@@ -124,15 +124,17 @@ TEST_CASE("recurrent layers in other dtypes") {
 TEST_CASE("recurrent layers give the same bits for any number of threads") {
   const int before = num_threads();
   for (const RecurrentCell cell : kCells) {
-    const Inputs in = draw(cell, 60, 20, 70, Dtype::float32);
-    std::vector<std::vector<Array>> runs;
-    for (const int threads : {1, 2, 3}) {
-      set_num_threads(threads);
-      runs.push_back(results(F::recurrent_layer, {cell, true}, {20, 20, 13, 7}, in));
-    }
-    for (size_t i = 0; i < runs[0].size(); ++i) {
-      CHECK(runs[0][i].to_vector<double>() == runs[1][i].to_vector<double>());
-      CHECK(runs[0][i].to_vector<double>() == runs[2][i].to_vector<double>());
+    for (const Dtype dtype : {Dtype::float32, Dtype::bfloat16}) {
+      const Inputs in = draw(cell, 60, 20, 70, dtype);
+      std::vector<std::vector<Array>> runs;
+      for (const int threads : {1, 2, 3}) {
+        set_num_threads(threads);
+        runs.push_back(results(F::recurrent_layer, {cell, true}, {20, 20, 13, 7}, in));
+      }
+      for (size_t i = 0; i < runs[0].size(); ++i) {
+        CHECK(runs[0][i].to_vector<double>() == runs[1][i].to_vector<double>());
+        CHECK(runs[0][i].to_vector<double>() == runs[2][i].to_vector<double>());
+      }
     }
   }
   set_num_threads(before);
