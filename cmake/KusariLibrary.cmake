@@ -38,6 +38,15 @@ set(fast drawn_shapes_dataset orthogonal sampling bbox_iou box non_maximum_suppr
          batch_feed static_step step_timer updater)
 list(JOIN fast "|" fast)
 list(FILTER kusari_small_sources EXCLUDE REGEX "/(${fast})[.]cc$")
+# And what is called once, beside what each step calls.
+set(slow core/array_print core/atomic_file core/environment core/runtime_info core/summary inference/c_api inference/constant_[a-z]+ inference/frozen_plan
+         inference/loaders static_graph/dot static_graph/memory_planner static_graph/passes static_graph/plan
+         static_graph/recorder static_graph/summary optimizers/composed_optimizer optimizers/exchange_ways optimizers/optimizer_messages
+         optimizers/recorded_exchange optimizers/state_shards)
+list(JOIN slow "|" slow)
+set(found ${kusari_sources})
+list(FILTER found INCLUDE REGEX "/(${slow})[.]cc$")
+list(APPEND kusari_small_sources ${found})
 list(REMOVE_ITEM kusari_sources ${kusari_small_sources})
 
 add_library(kusari ${kusari_sources})

@@ -23,7 +23,11 @@ constexpr int64_t kTaskWork = 32768;
 
 const RecurrentLoop& loop_for(Dtype dtype) {
   static const RecurrentLoops& loops = *KUSARI_LOOPS(isa(), recurrent_loops);
-  return dtype == Dtype::float64 ? loops.f64 : dtype == Dtype::bfloat16 ? loops.bf16 : loops.f32;
+  return dtype == Dtype::float64 ? loops.f64 : loops.f32;
+}
+const RecurrentCells& cells_for(Dtype dtype) {
+  static const RecurrentCells* const bfloat16_cells = KUSARI_BFLOAT16_LOOPS(bfloat16_recurrent_cells);
+  return dtype == Dtype::bfloat16 ? *bfloat16_cells : loop_for(dtype).cells;
 }
 
 // The times of packed rows in the order of their computation.
@@ -142,7 +146,7 @@ void compute_forward(const RecurrentLayer& layer, const Array& batch_sizes, cons
                      const Array& last_c, const Array& saved, const Array& cells, const Array& before) {
   const RecurrentLoop& loop = loop_for(x.dtype());
   const RecurrentCell cell = layer.cell;
-  const auto compute = loop.forward[static_cast<int>(cell)];
+  const auto compute = cells_for(x.dtype()).forward[static_cast<int>(cell)];
   const int64_t units = h.shape()[1], gates = kernels::gates_of(cell), size = loop.itemsize;
   last_h.copy_from(h);
   if (cell == RecurrentCell::lstm) last_c.copy_from(c);
@@ -217,7 +221,7 @@ void compute_gradient(const RecurrentLayer& layer, const Array& batch_sizes, con
                       const Array& gc) {
   const RecurrentLoop& loop = loop_for(before.dtype());
   const RecurrentCell cell = layer.cell;
-  const auto compute = loop.backward[static_cast<int>(cell)];
+  const auto compute = cells_for(before.dtype()).backward[static_cast<int>(cell)];
   const int64_t units = w.shape()[1], gates = kernels::gates_of(cell), size = loop.itemsize;
   const auto begin_with = [](const Array& to, const Array& given) {
     if (!to.is_defined()) return;

@@ -42,23 +42,32 @@ struct CellGradientRows {
   void *gh, *gc;  // of the state: read and written
 };
 
-/// forward, backward: indexed by kernels::RecurrentCell.
+/// Indexed by kernels::RecurrentCell.
+struct RecurrentCells {
+  void (*forward[4])(const CellRows& rows);
+  void (*backward[4])(const CellGradientRows& rows);
+};
+
 struct RecurrentLoop {
   i64 itemsize;
   /// to: panel.depth * panel.gates * panel.width elements.
   void (*pack)(const GatePanel& panel, void* to);
   /// out (rows, columns) = a (rows, depth) packed, with the columns of one panel.
   void (*multiply)(const void* a, i64 a_row, i64 rows, i64 depth, const void* packed, i64 columns, void* out);
-  void (*forward[4])(const CellRows& rows);
-  void (*backward[4])(const CellGradientRows& rows);
+  RecurrentCells cells;
 };
 
 struct RecurrentLoops {
   RecurrentLoop f32;
   RecurrentLoop f64;
-  RecurrentLoop bf16;  // products, biases and the states h, last_h, last_c, next, gh and gc float32, all else bfloat16
 };
 
 KUSARI_DECLARE_LOOPS(RecurrentLoops, recurrent_loops)
+
+namespace v4_bf16 {
+/// Products, biases and the states h, last_h, last_c, next, gh and gc are float32, all else bfloat16: for layers whose
+/// products need AVX512_BF16.
+const RecurrentCells* bfloat16_recurrent_cells();
+}  // namespace v4_bf16
 
 }  // namespace kusari::cpu
