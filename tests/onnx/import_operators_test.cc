@@ -1,4 +1,3 @@
-#include <cmath>
 #include <string>
 #include <vector>
 
@@ -11,40 +10,20 @@
 #include "kusari/framework/kernels/array_math.h"
 #include "kusari/framework/kernels/array_operators.h"
 #include "kusari/framework/onnx/load.h"
-#include "kusari/tests/onnx/model_builder.h"
+#include "kusari/tests/onnx/node_outputs.h"
 
 // Operators that are made of several functions, by numbers worked out by hand or in another way. ONNX's own cases are
 // run by tools/check_onnx.
 
 using namespace kusari;
-using onnx::DataType;
 using NodeAttributes = ModelBuilder::Attributes;
 using Ints = ModelBuilder::Ints;
 
 namespace {
 
-DataType type_of(const Array& x) { return onnx::type_of(x.dtype()); }
-
-/// The outputs of one node called with these inputs; an undefined one is left out.
 Variables outputs_of(const std::string& op, const std::vector<Array>& inputs, const NodeAttributes& attributes,
                      size_t count = 1, int64_t opset = 20) {
-  ModelBuilder model(opset);
-  ModelBuilder::Names names, results;
-  Variables given;
-  for (size_t i = 0; i < inputs.size(); ++i) {
-    if (!inputs[i].is_defined()) {
-      names.emplace_back();
-      continue;
-    }
-    names.push_back("in" + std::to_string(i));
-    std::vector<std::variant<int64_t, std::string>> shape(inputs[i].shape().begin(), inputs[i].shape().end());
-    model.input(names.back(), shape, type_of(inputs[i]));
-    given.push_back(Variable(inputs[i], false));
-  }
-  for (size_t i = 0; i < count; ++i) results.push_back("out" + std::to_string(i));
-  model.node(op, names, results, attributes);
-  for (const std::string& name : results) model.output(name);
-  return onnx::load_bytes(model.bytes()).call(given);
+  return outputs_of(op, inputs, attributes, NodeForm{.outputs = count, .opset = opset});
 }
 
 Array output_of(const std::string& op, const std::vector<Array>& inputs, const NodeAttributes& attributes = {},
@@ -53,22 +32,6 @@ Array output_of(const std::string& op, const std::vector<Array>& inputs, const N
 }
 
 Array drawn(const Shape& shape) { return random::uniform(shape, {.low = -1, .high = 1, .dtype = Dtype::float32}); }
-Array floats(const std::vector<float>& values, const Shape& shape) {
-  return from_host(values.data(), shape, Dtype::float32);
-}
-Array int_vector(const std::vector<int64_t>& values) {
-  return from_host(values.data(), {static_cast<int64_t>(values.size())}, Dtype::int64);
-}
-
-void expect_equal(const Array& found, const Array& expected, double tolerance = 1e-5) {
-  REQUIRE(found.shape() == expected.shape());
-  CHECK(found.dtype() == expected.dtype());
-  const std::vector<double> x = found.to_vector<double>(), y = expected.to_vector<double>();
-  for (size_t i = 0; i < x.size(); ++i) {
-    CAPTURE(i);
-    CHECK(std::abs(x[i] - y[i]) <= tolerance);
-  }
-}
 
 }  // namespace
 

@@ -275,10 +275,14 @@ class Lower {
     if (maker < 0 || maker > at || step(maker).phase != Phase::forward) return false;
     std::optional<Rounded> rounded = Rounded::of(step(maker));
     if (!rounded || !is_whole(program_, rounded->result) || !is_whole(program_, c.x)) return false;
-    const auto scale = steady(rounded->scale, device), zero = steady(rounded->zero, device);
-    if (!scale || !zero) return false;
-    rounded->scale = *scale;
-    rounded->zero = *zero;
+    // Numbers that are worked out at each replay will do as well, if they are still there.
+    for (View* const number : {&rounded->scale, &rounded->zero}) {
+      if (const auto fixed = steady(*number, device)) {
+        *number = *fixed;
+      } else if (numel(number->shape) != 1 || dependencies_.is_written_between(number->slot, maker, at)) {
+        return false;
+      }
+    }
     if (rounded->is_integer() && (rounded->from.strides != rounded->result.strides ||
                                   dependencies_.is_written_between(rounded->from.slot, maker, at)))
       return false;
