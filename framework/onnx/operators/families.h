@@ -32,6 +32,8 @@ std::span<const Operator> sequence_operators();
 
 // Of the domain com.microsoft, ONNX Runtime's.
 std::span<const Operator> microsoft_operators();
+std::span<const Operator> microsoft_attention_operators();
+std::span<const Operator> microsoft_group_attention_operators();
 std::span<const Operator> microsoft_quantization_operators();
 std::span<const Operator> microsoft_recurrent_operators();
 
