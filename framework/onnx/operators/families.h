@@ -34,6 +34,7 @@ std::span<const Operator> sequence_operators();
 std::span<const Operator> microsoft_operators();
 std::span<const Operator> microsoft_attention_operators();
 std::span<const Operator> microsoft_group_attention_operators();
+std::span<const Operator> microsoft_block_operators();
 std::span<const Operator> microsoft_quantization_operators();
 std::span<const Operator> microsoft_recurrent_operators();
 
