@@ -35,6 +35,7 @@ std::span<const Operator> microsoft_operators();
 std::span<const Operator> microsoft_attention_operators();
 std::span<const Operator> microsoft_group_attention_operators();
 std::span<const Operator> microsoft_block_operators();
+std::span<const Operator> microsoft_image_operators();
 std::span<const Operator> microsoft_quantization_operators();
 std::span<const Operator> microsoft_recurrent_operators();
 

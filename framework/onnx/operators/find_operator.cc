@@ -26,9 +26,9 @@ Table make_table() {
                              control_operators,    sequence_operators}) {
     add("", family());
   }
-  for (const auto& family :
-       {microsoft_operators, microsoft_attention_operators, microsoft_group_attention_operators,
-        microsoft_block_operators, microsoft_quantization_operators, microsoft_recurrent_operators}) {
+  for (const auto& family : {microsoft_operators, microsoft_attention_operators, microsoft_group_attention_operators,
+                             microsoft_block_operators, microsoft_image_operators, microsoft_quantization_operators,
+                             microsoft_recurrent_operators}) {
     add("com.microsoft", family());
   }
   // What ONNX took over from there, or means the same.
