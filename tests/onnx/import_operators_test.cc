@@ -6,6 +6,7 @@
 #include "kusari/framework/core/config.h"
 #include "kusari/framework/core/error.h"
 #include "kusari/framework/core/random.h"
+#include "kusari/framework/inference/inference_session.h"
 #include "kusari/framework/initializers/random_array.h"
 #include "kusari/framework/kernels/array_math.h"
 #include "kusari/framework/kernels/array_operators.h"
@@ -186,4 +187,30 @@ TEST_CASE("ONNX quantization: rounding half to even, saturation, by channel, a c
   expect_equal(
       output_of("QLinearConv", {image, one, offset, w, one, none, floats({0.5f}, {}), full({}, 10, Dtype::uint8)}),
       floats({10, 14, 18, 22}, {1, 1, 2, 2}).astype(Dtype::uint8));
+}
+
+TEST_CASE("ONNX MatMulInteger and ConvInteger: exact sums beyond those of float32, in a session too") {
+  // The largest products, of which 3000 exceed 2^27, and an odd one.
+  Array a = full({2, 3000}, 255, Dtype::uint8), b = full({3000, 3}, -128, Dtype::int8);
+  a.at(1).fill(254);
+  b.slice(0, 7, 1).fill(101);
+  const int64_t sum = 255 * (101 - 128 * 2999);
+  const auto expected = [&](const Shape& shape) {
+    return from_host(std::vector<int64_t>{sum, sum, sum, sum / 255 * 254, sum / 255 * 254, sum / 255 * 254}.data(),
+                     shape, Dtype::int64)
+        .astype(Dtype::int32);
+  };
+  const Array image = a.reshape({2, 3000, 1, 1}), kernels = b.transpose().contiguous().reshape({3, 3000, 1, 1});
+  struct Case {
+    const char* op;
+    Array x, w, y;
+  };
+  for (const Case& c :
+       {Case{"MatMulInteger", a, b, expected({2, 3})}, Case{"ConvInteger", image, kernels, expected({2, 3, 1, 1})}}) {
+    CAPTURE(c.op);
+    const auto [file, given] = file_of(c.op, {c.x, c.w}, {}, NodeForm{.constants = {1}});
+    expect_equal(onnx::load_bytes(file).call(given)[0].array(), c.y, 0);
+    const InferenceSession session(onnx::load_bytes(file), {.shapes = {{c.x.shape()}}, .input_dtypes = {Dtype::uint8}});
+    expect_equal(session.run({c.x})[0], c.y, 0);
+  }
 }

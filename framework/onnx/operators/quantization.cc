@@ -1,10 +1,13 @@
+#include <algorithm>
 #include <string>
 #include <vector>
 
 #include "kusari/framework/core/error.h"
+#include "kusari/framework/core/graph_capture.h"
 #include "kusari/framework/functions/array/broadcast.h"
 #include "kusari/framework/functions/array/cast.h"
 #include "kusari/framework/functions/array/reshape.h"
+#include "kusari/framework/functions/connection/linear.h"
 #include "kusari/framework/functions/math/basic_math.h"
 #include "kusari/framework/functions/math/matmul.h"
 #include "kusari/framework/onnx/operators/common.h"
@@ -52,19 +55,58 @@ Operation dynamic_quantize_linear(const NodeReader&) {
   };
 }
 
-/// A matrix of integers whose zero point is taken off: one number, or one for each row or column.
-Variable centered(const Call& call, size_t x, size_t zero, bool by_row) {
-  const Variable wide = F::cast(call[x], Dtype::int32);
-  if (!call.has(zero)) return wide;
-  Variable offset = F::cast(call[zero], Dtype::int32);
-  if (offset.size() == 1) return wide - F::reshape(offset, {});
-  if (by_row && offset.ndim() == 1) offset = F::reshape(offset, {offset.size(), 1});
-  return wide - offset;
+/// The largest |q - zero point| that input `q` may have.
+int64_t largest(const Call& call, size_t q, size_t zero) {
+  const int64_t low = call.dtype(q) == Dtype::int8 ? -128 : 0, high = low + 255;
+  if (!call.has(zero)) return std::max(-low, high);
+  if (!call.value(zero).is_on_host()) return 255;
+  int64_t most = 1;
+  for (const int64_t z : call.integers(zero)) most = std::max({most, z - low, high - z});
+  return most;
+}
+
+/// How many products of the integers of two inputs float32 adds up exactly. Sums of so many are worked out in float32,
+/// with scales of 1: a session makes products of integers of them.
+int64_t exact_terms(const Call& call, size_t a, size_t a_zero, size_t b, size_t b_zero) {
+  return ((int64_t{1} << 24) - 1) / (largest(call, a, a_zero) * largest(call, b, b_zero));
+}
+Variable unit_scale(const Device& device) {
+  return Variable(host_constant([&] { return full({}, 1, Dtype::float32, device); }), false);
+}
+
+/// Elements first, first + 1, ... of an axis, dense.
+Variable part_of(const Variable& x, int axis, int64_t first, int64_t count) {
+  const int64_t length = x.shape()[axis], left = std::min(count, length - first);
+  return left == length ? x : Variable(x.array().slice(axis, first, left).contiguous(), false);
 }
 
 Operation matmul_integer(const NodeReader&) {
-  return
-      [](const Call& call) -> Values { return {F::matmul(centered(call, 0, 2, true), centered(call, 1, 3, false))}; };
+  return [](const Call& call) -> Values {
+    const Variable a = call[0], b = call[1], one = unit_scale(call.device());
+    // One for all, or for each row or column.
+    Variable a_zero = call[2], b_zero = call[3];
+    if (a_zero.is_defined() && a_zero.size() > 1 && a_zero.ndim() == 1) {
+      a_zero = F::reshape(a_zero, {a_zero.size(), 1});
+    } else {
+      a_zero = beside(a_zero, a, -1);
+    }
+    if (a.ndim() < 2 || b.ndim() != 2 || a.shape()[a.ndim() - 1] != b.shape()[0]) {
+      const auto centered = [](const Variable& q, const Variable& zero) {
+        const Variable wide = F::cast(q, Dtype::int32);
+        return zero.is_defined() ? wide - F::cast(zero, Dtype::int32) : wide;
+      };
+      return {F::matmul(centered(a, a_zero), centered(b, beside(b_zero, b, -1)))};
+    }
+    const int64_t terms = exact_terms(call, 0, 2, 1, 3), last = b.shape()[0];
+    Variable sum;
+    for (int64_t k = 0; k < std::max<int64_t>(last, 1); k += terms) {
+      const Variable x = dequantized(part_of(a, a.ndim() - 1, k, terms), one, a_zero);
+      const Variable w = dequantized_columns(part_of(b, 0, k, terms), one, b_zero);
+      const Variable y = F::cast(F::linear(x, w, Variable(), {.n_batch_axes = a.ndim() - 1}), Dtype::int32);
+      sum = k == 0 ? y : sum + y;
+    }
+    return {sum};
+  };
 }
 
 Operation qlinear_matmul(const NodeReader& node) {
@@ -75,16 +117,29 @@ Operation qlinear_matmul(const NodeReader& node) {
   };
 }
 
-/// Integers as floating numbers, which are exact up to 2^53.
-Variable exact(const Variable& x) { return F::cast(x, Dtype::float64); }
-
 Operation conv_integer(const NodeReader& node) {
   node.expect_inputs(2);
   return [attributes = WindowAttributes(node), groups = node.integer("group", 1)](const Call& call) -> Values {
-    const Variable x = call.has(2) ? exact(call[0]) - exact(F::reshape(call[2], {})) : exact(call[0]);
-    Variable w = exact(call[1]);
-    if (call.has(3)) w = w - beside(exact(call[3]), w, 0);
-    return {F::cast(convolve(x, w, Variable(), attributes, groups), Dtype::int32)};
+    const Variable x = call[0], w = call[1];
+    const Variable x_zero = call.has(2) ? F::reshape(call[2], {}) : Variable(), w_zero = beside(call[3], w, 0);
+    if (w.ndim() < 3 || w.size() == 0)
+      throw TypeError("w has shape " + kusari::to_string(w.shape()) + ": it must have at least 3 axes");
+    const int64_t channels = w.shape()[1], taps = w.size() / (w.shape()[0] * channels);
+    const int64_t terms = exact_terms(call, 0, 2, 1, 3);
+    // Where float32 does not do, float64 is exact up to 2^53.
+    const bool is_narrow = taps <= terms && (groups == 1 || taps * channels <= terms);
+    const Variable one = F::cast(unit_scale(call.device()), is_narrow ? Dtype::float32 : Dtype::float64);
+    const int64_t step = is_narrow && groups == 1 ? std::min(terms / taps, channels) : channels;
+    Variable sum;
+    for (int64_t c = 0; c < channels; c += step) {
+      const Variable part = groups == 1 && step < channels ? part_of(x, 1, c, step) : x;
+      const Variable y =
+          F::cast(convolve(dequantized(part, one, x_zero), dequantized(part_of(w, 1, c, step), one, w_zero), Variable(),
+                           attributes, groups),
+                  Dtype::int32);
+      sum = c == 0 ? y : sum + y;
+    }
+    return {sum};
   };
 }
 

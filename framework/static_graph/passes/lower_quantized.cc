@@ -43,6 +43,14 @@ View transposed(View view) {
   return view;
 }
 
+/// Whether two arrays of one shape have their elements in the same order of memory.
+bool are_in_one_order(const View& a, const View& b) {
+  for (int axis = 0; axis < a.shape.ndim(); ++axis) {
+    if (a.shape[axis] != 1 && a.strides[axis] != b.strides[axis]) return false;
+  }
+  return true;
+}
+
 /// Numbers of 8 bits, or what they are rounded from.
 struct Rounded {
   View from;  ///< float32 if `high` is above `low`, else the integers
@@ -283,7 +291,7 @@ class Lower {
         return false;
       }
     }
-    if (rounded->is_integer() && (rounded->from.strides != rounded->result.strides ||
+    if (rounded->is_integer() && (!are_in_one_order(rounded->from, rounded->result) ||
                                   dependencies_.is_written_between(rounded->from.slot, maker, at)))
       return false;
     const std::optional<Weights> W = weights(c.W, device);
