@@ -196,6 +196,7 @@ Variable join_heads(const Variable& x) {
 }
 
 Variable with_rows(const Variable& cache, const Variable& x, int64_t at) {
+  expect_axes(cache, 3, "a cache");
   const int64_t length = cache.shape()[2], end = at + x.shape()[2];
   if (at < 0 || at > length)
     throw ValueError("a cache of " + std::to_string(length) + " keys is continued at place " + std::to_string(at));
@@ -210,6 +211,9 @@ Variable with_rows(const Variable& cache, const Variable& x, int64_t at) {
 }
 
 AttentionResult attend(const Variable& q, const Variable& k, const Variable& v, const AttentionForm& form) {
+  if (k.shape()[1] < 1 || q.shape()[1] % k.shape()[1] != 0)
+    throw TypeError("there are " + std::to_string(q.shape()[1]) + " heads of queries, " + std::to_string(k.shape()[1]) +
+                    " of keys: the first must be a multiple of the second");
   const int64_t queries = q.shape()[2], keys = k.shape()[2];
   Array bias;
   if (form.mask.is_defined()) bias = bias_of(form.mask, q.dtype(), keys);

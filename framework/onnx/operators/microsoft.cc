@@ -120,9 +120,8 @@ Operation embed_layer_normalization(const NodeReader& node) {
   node.expect_inputs(7);
   const double eps = node.real("epsilon", 1e-12);
   return [eps](const Call& call) -> Values {
-    const int64_t batch = call.shape(0)[0], length = call.ndim(0) == 2 ? call.shape(0)[1] : -1;
-    if (length < 0)
-      throw TypeError("input_ids has shape " + kusari::to_string(call.shape(0)) + ": it must have 2 axes");
+    expect_axes(call[0], 2, "input_ids");
+    const int64_t batch = call.shape(0)[0], length = call.shape(0)[1];
     Variable sum = F::embed_id(call[0].array(), call[2]);
     sum = sum + (call.has(8) ? F::embed_id(call[8].array(), call[3]) : F::get_item(call[3], {Slice{0, length}}));
     if (call.has(1) && call.has(4)) sum = sum + F::embed_id(call[1].array(), call[4]);

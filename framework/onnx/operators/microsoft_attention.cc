@@ -16,6 +16,7 @@
 #include "kusari/framework/kernels/array_math.h"
 #include "kusari/framework/kernels/array_operators.h"
 #include "kusari/framework/onnx/operators/attention.h"
+#include "kusari/framework/onnx/operators/common.h"
 #include "kusari/framework/onnx/operators/families.h"
 #include "kusari/framework/onnx/operators/quantized.h"
 
@@ -84,6 +85,7 @@ AttentionForm form_of(const HeadAttributes& a, const Variable& q, const Variable
 
 /// The parts of q, k and v along the last axis.
 Variables projections(const Variable& all, const std::optional<std::vector<int64_t>>& sizes) {
+  expect_axes(all, 1, "the projection of queries, keys and values");
   const int64_t width = all.shape()[all.ndim() - 1];
   if (!sizes) return F::split_axis(all, 3, -1);
   if (sizes->size() != 3 || (*sizes)[0] + (*sizes)[1] + (*sizes)[2] != width)
@@ -157,6 +159,7 @@ Operation multi_head_attention(const NodeReader& node, const Places& places) {
   const ShownScores shown = node.has_output(3) ? ShownScores::weights : ShownScores::none;
   return [=, a = HeadAttributes(node)](const Call& call) -> Values {
     Variable q = call[0], k = call[1], v = call[2];
+    expect_axes(q, 3, "query");
     if (q.ndim() == 5) {
       k = packed_part(call[0], 1);
       v = packed_part(call[0], 2);
@@ -186,6 +189,7 @@ Operation multi_head_attention(const NodeReader& node, const Places& places) {
     Variable all_k = k, all_v = v;
     int64_t past = 0;
     if (call.has(places.past) && call.has(places.past + 1)) {
+      expect_axes(call[places.past], 3, "past_key");
       past = call.shape(places.past)[2];
       // A cache with room behind what is in it.
       if (call.has(places.past_length)) past = call.integer(places.past_length, "past_sequence_length");

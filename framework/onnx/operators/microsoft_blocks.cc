@@ -21,6 +21,8 @@ namespace F = functions;
 
 namespace {
 
+constexpr int64_t kMostElements = int64_t{1} << 31;
+
 int64_t bits_of(const NodeReader& node) {
   const int64_t bits = node.integer("bits", 4);
   if (bits != 2 && bits != 4 && bits != 8)
@@ -29,7 +31,7 @@ int64_t bits_of(const NodeReader& node) {
 }
 
 int64_t checked_block(int64_t size) {
-  if (size < 16 || (size & (size - 1)) != 0)
+  if (size < 16 || size > kMostElements || (size & (size - 1)) != 0)
     throw ValueError("its attribute block_size is " + std::to_string(size) +
                      ": it must be a power of two, at least 16");
   return size;
@@ -66,9 +68,9 @@ Operation matmul_nbits(const NodeReader& node) {
   node.expect_inputs(3);
   const int64_t k = node.integer("K"), n = node.integer("N"), bits = bits_of(node);
   const int64_t block = checked_block(node.integer("block_size"));
-  if (k < 1 || n < 1)
-    throw ValueError("its attribute K is " + std::to_string(k) + ", N " + std::to_string(n) +
-                     ": both must be at least 1");
+  if (k < 1 || n < 1 || k > kMostElements || n > kMostElements)
+    throw ValueError("its attribute K is " + std::to_string(k) + ", N " + std::to_string(n) + ": both must be 1 to " +
+                     std::to_string(kMostElements));
   if (node.has_input(4)) throw ValueError("its input g_idx is given: blocks in another order are not supported");
   if (node.flag("weight_prepacked", false))
     throw ValueError("its attribute weight_prepacked is " + std::to_string(node.integer("weight_prepacked")) +
@@ -101,6 +103,9 @@ Operation gather_block_quantized(const NodeReader& node) {
   const int64_t bits = is_packed ? bits_of(node) : 8;
   return [=](const Call& call) -> Values {
     Variable x = call[0], scale = call[2], zero = call[3];
+    if (scale.ndim() != x.ndim() || (zero.is_defined() && zero.ndim() != x.ndim()))
+      throw TypeError("data has shape " + kusari::to_string(x.shape()) + ", scales " +
+                      kusari::to_string(scale.shape()) + ": scales and zero points must have as many axes");
     int from = normalize_axis(gather_axis, x.ndim(), "gather_axis");
     int blocks_of = normalize_axis(quantize_axis, x.ndim(), "quantize_axis");
     if (bits < 8 && (from == x.ndim() - 1 || from == blocks_of))

@@ -17,6 +17,7 @@
 #include "kusari/framework/kernels/array_math.h"
 #include "kusari/framework/kernels/array_operators.h"
 #include "kusari/framework/onnx/operators/attention.h"
+#include "kusari/framework/onnx/operators/common.h"
 #include "kusari/framework/onnx/operators/families.h"
 
 // Attention with a cache, as ONNX Runtime's exporters of language models write it, and its rotary embedding.
@@ -46,6 +47,7 @@ Operation microsoft_rotary_embedding(const NodeReader& node) {
     throw ValueError("its attribute num_heads is " + std::to_string(heads) + ": with rotary_embedding_dim, which is " +
                      std::to_string(size) + ", it must be at least 1");
   return [=](const Call& call) -> Values {
+    expect_axes(call[0], 3, "input");
     const bool joined = call.ndim(0) == 3;
     if (call.ndim(2) != 2)
       throw TypeError("cos_cache has shape " + kusari::to_string(call.shape(2)) + ": it must have 2 axes");
@@ -157,6 +159,10 @@ class Continuation {
 
 Values group_query_attention(const GroupAttributes& a, const Call& call) {
   Variable q = call[0], k = call[1], v = call[2];
+  expect_axes(q, 3, "query");
+  for (const size_t cache : {3, 4}) {
+    if (call.has(cache)) expect_axes(call[cache], 4, cache == 3 ? "past_key" : "past_value");
+  }
   if (!k.is_defined()) {
     const int64_t columns = q.shape()[q.ndim() - 1], all_heads = a.heads + 2 * a.kv_heads;
     if (columns % all_heads != 0)
@@ -178,6 +184,7 @@ Values group_query_attention(const GroupAttributes& a, const Call& call) {
   const Continuation continuation(call[5].array(), longest, added, call.has(3) ? call.shape(3)[2] : 0);
   if (a.does_rotary) {
     const Array places = call.has(9) ? call[9].array().astype(Dtype::int64) : continuation.places(q.device());
+    expect_axes(call[7], 2, "cos_cache");
     const Variable cos = rows_of(call[7], places), sin = rows_of(call[8], places);
     const Rotation rotation{.size = 2 * call.shape(7)[1], .interleaved = a.is_interleaved};
     q = rotated(q, cos, sin, rotation);

@@ -6,6 +6,7 @@
 #include "kusari/framework/functions/math/basic_math.h"
 #include "kusari/framework/functions/normalization/group_normalization.h"
 #include "kusari/framework/onnx/operators/channels_last.h"
+#include "kusari/framework/onnx/operators/common.h"
 #include "kusari/framework/onnx/operators/families.h"
 
 // Operators of images that ONNX Runtime's optimizer leaves in files, most of them with channels as the last axis.
@@ -26,6 +27,7 @@ Operation microsoft_group_norm(const NodeReader& node, bool skips) {
   return [=](const Call& call) -> Values {
     const auto first = [&](const Variable& x) { return is_last ? channels_first(x) : x; };
     const auto back = [&](const Variable& x) { return is_last ? channels_last(x) : x; };
+    expect_axes(call[0], 3, "X");
     Variable x = first(call[0]);
     if (skips) {
       const Shape channels{-1, x.shape()[1], 1, 1};

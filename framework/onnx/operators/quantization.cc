@@ -122,17 +122,20 @@ Operation conv_integer(const NodeReader& node) {
   return [attributes = WindowAttributes(node), groups = node.integer("group", 1)](const Call& call) -> Values {
     const Variable x = call[0], w = call[1];
     const Variable x_zero = call.has(2) ? F::reshape(call[2], {}) : Variable(), w_zero = beside(call[3], w, 0);
-    if (w.ndim() < 3 || w.size() == 0)
-      throw TypeError("w has shape " + kusari::to_string(w.shape()) + ": it must have at least 3 axes");
+    expect_axes(x, 3, "x");
+    if (w.ndim() != x.ndim() || w.size() == 0)
+      throw TypeError("x has shape " + kusari::to_string(x.shape()) + ", w " + kusari::to_string(w.shape()) +
+                      ": both must have as many axes, and w elements");
     const int64_t channels = w.shape()[1], taps = w.size() / (w.shape()[0] * channels);
     const int64_t terms = exact_terms(call, 0, 2, 1, 3);
     // Where float32 does not do, float64 is exact up to 2^53.
     const bool is_narrow = taps <= terms && (groups == 1 || taps * channels <= terms);
     const Variable one = F::cast(unit_scale(call.device()), is_narrow ? Dtype::float32 : Dtype::float64);
-    const int64_t step = is_narrow && groups == 1 ? std::min(terms / taps, channels) : channels;
+    const bool is_split = is_narrow && groups == 1 && x.shape()[1] == channels;
+    const int64_t step = is_split ? std::min(terms / taps, channels) : channels;
     Variable sum;
     for (int64_t c = 0; c < channels; c += step) {
-      const Variable part = groups == 1 && step < channels ? part_of(x, 1, c, step) : x;
+      const Variable part = step < channels ? part_of(x, 1, c, step) : x;
       const Variable y =
           F::cast(convolve(dequantized(part, one, x_zero), dequantized(part_of(w, 1, c, step), one, w_zero), Variable(),
                            attributes, groups),
