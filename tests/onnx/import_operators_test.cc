@@ -8,44 +8,25 @@
 #include "kusari/framework/core/config.h"
 #include "kusari/framework/core/error.h"
 #include "kusari/framework/core/random.h"
+#include "kusari/framework/inference/inference_session.h"
 #include "kusari/framework/initializers/random_array.h"
 #include "kusari/framework/kernels/array_math.h"
 #include "kusari/framework/kernels/array_operators.h"
 #include "kusari/framework/onnx/load.h"
-#include "kusari/tests/onnx/model_builder.h"
+#include "kusari/tests/onnx/node_outputs.h"
 
 // Operators that are made of several functions, by numbers worked out by hand or in another way. ONNX's own cases are
 // run by tools/check_onnx.
 
 using namespace kusari;
-using onnx::DataType;
 using NodeAttributes = ModelBuilder::Attributes;
 using Ints = ModelBuilder::Ints;
 
 namespace {
 
-DataType type_of(const Array& x) { return onnx::type_of(x.dtype()); }
-
-/// The outputs of one node called with these inputs; an undefined one is left out.
 Variables outputs_of(const std::string& op, const std::vector<Array>& inputs, const NodeAttributes& attributes,
                      size_t count = 1, int64_t opset = 20) {
-  ModelBuilder model(opset);
-  ModelBuilder::Names names, results;
-  Variables given;
-  for (size_t i = 0; i < inputs.size(); ++i) {
-    if (!inputs[i].is_defined()) {
-      names.emplace_back();
-      continue;
-    }
-    names.push_back("in" + std::to_string(i));
-    std::vector<std::variant<int64_t, std::string>> shape(inputs[i].shape().begin(), inputs[i].shape().end());
-    model.input(names.back(), shape, type_of(inputs[i]));
-    given.push_back(Variable(inputs[i], false));
-  }
-  for (size_t i = 0; i < count; ++i) results.push_back("out" + std::to_string(i));
-  model.node(op, names, results, attributes);
-  for (const std::string& name : results) model.output(name);
-  return onnx::load_bytes(model.bytes()).call(given);
+  return outputs_of(op, inputs, attributes, NodeForm{.outputs = count, .opset = opset});
 }
 
 Array output_of(const std::string& op, const std::vector<Array>& inputs, const NodeAttributes& attributes = {},
@@ -54,22 +35,6 @@ Array output_of(const std::string& op, const std::vector<Array>& inputs, const N
 }
 
 Array drawn(const Shape& shape) { return random::uniform(shape, {.low = -1, .high = 1, .dtype = Dtype::float32}); }
-Array floats(const std::vector<float>& values, const Shape& shape) {
-  return from_host(values.data(), shape, Dtype::float32);
-}
-Array int_vector(const std::vector<int64_t>& values) {
-  return from_host(values.data(), {static_cast<int64_t>(values.size())}, Dtype::int64);
-}
-
-void expect_equal(const Array& found, const Array& expected, double tolerance = 1e-5) {
-  REQUIRE(found.shape() == expected.shape());
-  CHECK(found.dtype() == expected.dtype());
-  const std::vector<double> x = found.to_vector<double>(), y = expected.to_vector<double>();
-  for (size_t i = 0; i < x.size(); ++i) {
-    CAPTURE(i);
-    CHECK(std::abs(x[i] - y[i]) <= tolerance);
-  }
-}
 
 }  // namespace
 
@@ -252,4 +217,30 @@ TEST_CASE("ONNX STFT: frames of a real signal, with and without the axis of a nu
   expect_equal(output_of("STFT", {signal.reshape({2, samples, 1}), places, window}), y);
   CHECK_THROWS_WITH_AS(output_of("STFT", {drawn({samples}), places, window}),
                        doctest::Contains("signal has shape (21,), expected (batch, samples[, parts])"), TypeError);
+}
+
+TEST_CASE("ONNX MatMulInteger and ConvInteger: exact sums beyond those of float32, in a session too") {
+  // The largest products, of which 3000 exceed 2^27, and an odd one.
+  Array a = full({2, 3000}, 255, Dtype::uint8), b = full({3000, 3}, -128, Dtype::int8);
+  a.at(1).fill(254);
+  b.slice(0, 7, 1).fill(101);
+  const int64_t sum = 255 * (101 - 128 * 2999);
+  const auto expected = [&](const Shape& shape) {
+    return from_host(std::vector<int64_t>{sum, sum, sum, sum / 255 * 254, sum / 255 * 254, sum / 255 * 254}.data(),
+                     shape, Dtype::int64)
+        .astype(Dtype::int32);
+  };
+  const Array image = a.reshape({2, 3000, 1, 1}), kernels = b.transpose().contiguous().reshape({3, 3000, 1, 1});
+  struct Case {
+    const char* op;
+    Array x, w, y;
+  };
+  for (const Case& c :
+       {Case{"MatMulInteger", a, b, expected({2, 3})}, Case{"ConvInteger", image, kernels, expected({2, 3, 1, 1})}}) {
+    CAPTURE(c.op);
+    const auto [file, given] = file_of(c.op, {c.x, c.w}, {}, NodeForm{.constants = {1}});
+    expect_equal(onnx::load_bytes(file).call(given)[0].array(), c.y, 0);
+    const InferenceSession session(onnx::load_bytes(file), {.shapes = {{c.x.shape()}}, .input_dtypes = {Dtype::uint8}});
+    expect_equal(session.run({c.x})[0], c.y, 0);
+  }
 }

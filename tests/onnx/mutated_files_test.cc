@@ -142,6 +142,34 @@ std::vector<std::string> originals() {
       .node("Reshape", {"sum", "two"}, {"y"}, {})
       .output("y");
   files.push_back(shapes.bytes());
+  // What optimizers and exporters of language models write.
+  ModelBuilder fused;
+  const auto reals = [](const Shape& shape) { return full(shape, 0.5, Dtype::float32); };
+  const auto bytes = [](const Shape& shape) { return full(shape, 3, Dtype::uint8); };
+  const int64_t last[] = {3}, total[] = {4};
+  fused.input("x", {1, 2, 32})
+      .initializer("w", bytes({48, 2, 8}))
+      .initializer("scales", reals({48, 2}))
+      .initializer("past", reals({1, 1, 2, 16}))
+      .initializer("last", numbers(last, 1).astype(Dtype::int32))
+      .initializer("total", numbers(total, 1).astype(Dtype::int32))
+      .initializer("table", reals({4, 8}))
+      .initializer("lstm_w", bytes({1, 16, 8}))
+      .initializer("lstm_r", bytes({1, 2, 8}))
+      .initializer("scale", reals({1}))
+      .initializer("zero", bytes({1}))
+      .node("MatMulNBits", {"x", "w", "scales"}, {"qkv"},
+            {{"K", int64_t{32}}, {"N", int64_t{48}}, {"bits", int64_t{4}}, {"block_size", int64_t{16}}},
+            "com.microsoft")
+      .node("GroupQueryAttention", {"qkv", "", "", "past", "past", "last", "total", "table", "table"},
+            {"attended", "keys", "values"},
+            {{"num_heads", int64_t{1}}, {"kv_num_heads", int64_t{1}}, {"do_rotary", int64_t{1}}}, "com.microsoft")
+      .node("MultiHeadAttention", {"attended", "attended", "attended"}, {"again"}, {{"num_heads", int64_t{2}}},
+            "com.microsoft")
+      .node("DynamicQuantizeLSTM", {"again", "lstm_w", "lstm_r", "", "", "", "", "", "scale", "zero", "scale", "zero"},
+            {"y"}, {{"hidden_size", int64_t{2}}}, "com.microsoft")
+      .output("y");
+  files.push_back(fused.bytes());
   return files;
 }
 

@@ -1,7 +1,10 @@
+#include "kusari/framework/onnx/operators/activation.h"
+
 #include <limits>
 #include <optional>
 
 #include "kusari/framework/core/config.h"
+#include "kusari/framework/core/error.h"
 #include "kusari/framework/functions/activation/celu.h"
 #include "kusari/framework/functions/activation/clipped_relu.h"
 #include "kusari/framework/functions/activation/elu.h"
@@ -131,6 +134,26 @@ Operation dropout(const NodeReader& node) {
 }
 
 }  // namespace
+
+Activation named_activation(const std::string& name, std::optional<double> alpha, std::optional<double> beta) {
+  if (name == "Sigmoid") return F::sigmoid;
+  if (name == "Tanh") return F::tanh;
+  if (name == "Relu") return F::relu;
+  if (name == "Affine") return [a = alpha.value_or(1), b = beta.value_or(0)](const Variable& x) { return x * a + b; };
+  if (name == "LeakyRelu") return [slope = alpha.value_or(0.01)](const Variable& x) { return F::leaky_relu(x, slope); };
+  if (name == "ThresholdedRelu")
+    return [least = alpha.value_or(1)](const Variable& x) { return F::thresholded_relu(x, least); };
+  if (name == "ScaledTanh")
+    return [a = alpha.value_or(1), b = beta.value_or(1)](const Variable& x) { return F::tanh(x * b) * a; };
+  if (name == "HardSigmoid") {
+    const F::HardSigmoidOptions options{.alpha = alpha.value_or(0.2), .beta = beta.value_or(0.5)};
+    return [options](const Variable& x) { return F::hard_sigmoid(x, options); };
+  }
+  if (name == "Elu") return [a = alpha.value_or(1)](const Variable& x) { return F::elu(x, a); };
+  if (name == "Softsign") return F::softsign;
+  if (name == "Softplus") return [](const Variable& x) { return F::softplus(x); };
+  throw ValueError("its activation '" + name + "' is not known");
+}
 
 std::span<const Operator> activation_operators() {
   static constexpr Operator kOperators[] = {

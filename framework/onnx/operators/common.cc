@@ -59,6 +59,12 @@ void expect_size(const Shape& shape) {
 
 bool is_floating(const Variable& x) { return kusari::is_floating(x.dtype()); }
 
+void expect_axes(const Variable& x, int least, const char* name) {
+  if (x.ndim() >= least) return;
+  throw TypeError(std::string(name) + " has shape " + kusari::to_string(x.shape()) + ": it must have at least " +
+                  std::to_string(least) + " axes");
+}
+
 Array wrapped(const Array& x, DataType type) {
   const auto fold = [&](int64_t modulus, bool is_signed) {
     const Array wide = x.astype(Dtype::int64);

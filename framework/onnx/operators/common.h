@@ -32,6 +32,9 @@ void expect_size(const Shape& shape);
 
 bool is_floating(const Variable& x);
 
+/// Throws TypeError unless x, which errors call `name`, has at least so many axes.
+void expect_axes(const Variable& x, int least, const char* name);
+
 /// What is left of integers in a type that Kusari has no dtype of, but a wider one: its lowest bits, as of a C cast.
 Array wrapped(const Array& x, DataType type);
 

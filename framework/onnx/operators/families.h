@@ -29,6 +29,14 @@ std::span<const Operator> detection_operators();
 std::span<const Operator> random_operators();
 std::span<const Operator> control_operators();
 std::span<const Operator> sequence_operators();
-std::span<const Operator> microsoft_operators();  ///< of the domain com.microsoft
+
+// Of the domain com.microsoft, ONNX Runtime's.
+std::span<const Operator> microsoft_operators();
+std::span<const Operator> microsoft_attention_operators();
+std::span<const Operator> microsoft_group_attention_operators();
+std::span<const Operator> microsoft_block_operators();
+std::span<const Operator> microsoft_image_operators();
+std::span<const Operator> microsoft_quantization_operators();
+std::span<const Operator> microsoft_recurrent_operators();
 
 }  // namespace kusari::onnx

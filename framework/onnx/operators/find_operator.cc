@@ -9,6 +9,8 @@ namespace kusari::onnx {
 
 namespace {
 
+constexpr int64_t kNewest = 28;  // attributes of operators of other domains mean what the newest ones do
+
 using Table = std::map<std::pair<std::string_view, std::string_view>, const Operator*>;
 
 Table make_table() {
@@ -24,7 +26,16 @@ Table make_table() {
                              control_operators,    sequence_operators}) {
     add("", family());
   }
-  add("com.microsoft", microsoft_operators());
+  for (const auto& family : {microsoft_operators, microsoft_attention_operators, microsoft_group_attention_operators,
+                             microsoft_block_operators, microsoft_image_operators, microsoft_quantization_operators,
+                             microsoft_recurrent_operators}) {
+    add("com.microsoft", family());
+  }
+  // What ONNX took over from there, or means the same.
+  for (const std::string_view name :
+       {"DequantizeLinear", "GatherND", "GridSample", "Pad", "QuantizeLinear", "Range", "Trilu"}) {
+    table.emplace(std::pair("com.microsoft", name), table.at({"", name}));
+  }
   return table;
 }
 
@@ -34,6 +45,10 @@ const Operator* find_operator(std::string_view domain, std::string_view name) {
   static const Table table = make_table();
   const auto found = table.find({domain, name});
   return found != table.end() ? found->second : nullptr;
+}
+
+Operation onnx_operation(std::string_view name, const NodeReader& node) {
+  return find_operator("", name)->build(node.as_of(kNewest));
 }
 
 }  // namespace kusari::onnx

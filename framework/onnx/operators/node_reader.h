@@ -35,6 +35,12 @@ class NodeReader {
 
   /// The version of the operators of the node's domain that the model was written for.
   int64_t opset() const noexcept { return opset_; }
+  /// The same node, as if written for another version: for operators that contain one of ONNX's.
+  NodeReader as_of(int64_t opset) const {
+    NodeReader other = *this;
+    other.opset_ = opset;
+    return other;
+  }
   std::string_view op_type() const noexcept { return node_.op_type; }
   size_t input_count() const noexcept { return node_.inputs.size(); }
   bool has_input(size_t i) const noexcept { return i < node_.inputs.size() && !node_.inputs[i].empty(); }
@@ -88,6 +94,9 @@ struct Operator {
 
 /// The operator of a domain ("" for ONNX's own), or null.
 const Operator* find_operator(std::string_view domain, std::string_view name);
+
+/// What ONNX's operator of that name does with the node's attributes: operators of other domains contain it.
+Operation onnx_operation(std::string_view name, const NodeReader& node);
 
 /// An operation of one variable.
 template <class F>

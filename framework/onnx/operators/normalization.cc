@@ -117,13 +117,15 @@ Operation rms_normalization(const NodeReader& node) {
   node.expect_inputs(2);
   const int64_t axis = node.integer("axis", -1);
   const double eps = node.real("epsilon", 1e-5);
+  const bool has_factors = node.has_output(1);
   return [=](const Call& call) -> Values {
     const Variable x = call[0];
     const std::vector<int64_t> axes = last_axes(x, axis);
     const Shape shape(x.shape().begin() + axes[0], x.shape().end());
-    if (axes.size() == 1 && call.shape(1) == shape) return {F::rms_normalization(x, call[1], eps)};
+    if (axes.size() == 1 && call.shape(1) == shape && !has_factors) return {F::rms_normalization(x, call[1], eps)};
     const Variable power = F::mean(F::square(x), F::AverageOptions{.axis = axes_of(axes), .keepdims = true});
-    return {x * F::rsqrt(power + eps) * call[1]};
+    const Variable factors = F::rsqrt(power + eps);
+    return {x * factors * call[1], factors};
   };
 }
 

@@ -1,119 +1,25 @@
-#include <cmath>
-#include <optional>
+#include <algorithm>
 #include <string>
 #include <vector>
 
-#include "kusari/framework/core/config.h"
 #include "kusari/framework/core/error.h"
+#include "kusari/framework/core/graph_capture.h"
 #include "kusari/framework/functions/array/broadcast.h"
 #include "kusari/framework/functions/array/cast.h"
-#include "kusari/framework/functions/array/repeat.h"
 #include "kusari/framework/functions/array/reshape.h"
+#include "kusari/framework/functions/connection/linear.h"
 #include "kusari/framework/functions/math/basic_math.h"
-#include "kusari/framework/functions/math/clip.h"
 #include "kusari/framework/functions/math/matmul.h"
-#include "kusari/framework/functions/math/maximum.h"
-#include "kusari/framework/functions/math/minimum.h"
-#include "kusari/framework/functions/math/minmax.h"
-#include "kusari/framework/functions/math/rounding.h"
-#include "kusari/framework/kernels/activation.h"
-#include "kusari/framework/kernels/array_operators.h"
-#include "kusari/framework/kernels/pointwise.h"
 #include "kusari/framework/onnx/operators/common.h"
 #include "kusari/framework/onnx/operators/convolution.h"
 #include "kusari/framework/onnx/operators/families.h"
+#include "kusari/framework/onnx/operators/quantized.h"
 
 namespace kusari::onnx {
 
 namespace F = functions;
 
 namespace {
-
-/// The numbers of a quantized type.
-struct Range {
-  double least, most;
-};
-
-Range range_of(DataType type) {
-  switch (type) {
-    case DataType::int8:
-      return {-128, 127};
-    case DataType::uint16:
-      return {0, 65535};
-    case DataType::int16:
-      return {-32768, 32767};
-    case DataType::uint4:
-      return {0, 15};
-    case DataType::int4:
-      return {-8, 7};
-    case DataType::uint2:
-      return {0, 3};
-    case DataType::int2:
-      return {-2, 1};
-    case DataType::int32:
-      return {-2147483648.0, 2147483647.0};
-    default:
-      return {0, 255};
-  }
-}
-
-/// A scale or a zero point beside x: one number, one for each place of an axis, or one for each block along it.
-Variable beside(const Variable& p, const Variable& x, int64_t axis, int64_t block) {
-  if (p.size() == 1) return F::reshape(p, {});
-  const int at = normalize_axis(axis, x.ndim(), "axis");
-  if (block > 0) {
-    if (p.ndim() != x.ndim())
-      throw TypeError("a scale has shape " + kusari::to_string(p.shape()) + ", x " + kusari::to_string(x.shape()) +
-                      ": both must have as many axes");
-    const Variable wide = F::repeat(p, block, at);
-    if (wide.shape() == x.shape()) return wide;
-    throw TypeError("a scale has shape " + kusari::to_string(p.shape()) + ", x " + kusari::to_string(x.shape()) +
-                    ", which blocks of " + std::to_string(block) + " do not divide");
-  }
-  if (p.ndim() == x.ndim()) return p;
-  Shape shape = Shape::filled(x.ndim(), 1);
-  shape[at] = p.size();
-  return F::reshape(p, shape);
-}
-
-/// Whether one kernel of float32 numbers does: nobody asks for gradients, which integers do not pass on to x, but a
-/// scale may want.
-bool is_one_kernel(const Variable& x, const Variable& scale, Dtype q) {
-  return !config().enable_backprop && x.dtype() == Dtype::float32 && scale.dtype() == Dtype::float32 &&
-         (q == Dtype::uint8 || q == Dtype::int8);
-}
-Array zero_or_none(const Variable& zero, const Array& x) {
-  return zero.is_defined() ? zero.array() : zeros({}, Dtype::float32, x.device());
-}
-
-/// round(x / scale) + zero point, cut at the type's range.
-Variable quantized(const Variable& x, const Variable& scale, const Variable& zero, DataType type) {
-  const Dtype stored = *dtype_for(type);
-  if (is_one_kernel(x, scale, stored)) {
-    const kernels::Quantize op = {range_of(type).least, range_of(type).most};
-    return Variable(pointwise_as(stored, op, x.array(), scale.array(), zero_or_none(zero, x.array())), false);
-  }
-  const Dtype wide = promote(x.dtype(), Dtype::float32);
-  Variable q = F::round(F::cast(x, wide) / F::cast(scale, wide));
-  if (zero.is_defined()) q = q + F::cast(zero, wide);
-  const Range range = range_of(type);
-  return F::cast(F::clip(q, range.least, range.most), stored);
-}
-
-Variable dequantized(const Variable& q, const Variable& scale, const Variable& zero) {
-  if (is_one_kernel(scale, scale, q.dtype())) {
-    return Variable(
-        pointwise_as(Dtype::float32, kernels::Dequantize{}, q.array(), scale.array(), zero_or_none(zero, q.array())),
-        false);
-  }
-  const Dtype wide = promote(scale.dtype(), Dtype::float32);
-  Variable x = F::cast(q, wide);
-  if (zero.is_defined()) x = x - F::cast(zero, wide);
-  return x * F::cast(scale, wide);
-}
-
-/// The type of a zero point of which only the dtype is left.
-DataType type_of_zero(const Call& call, size_t i) { return call.has(i) ? type_of(call.dtype(i)) : DataType::uint8; }
 
 Operation quantize_linear(const NodeReader& node) {
   node.expect_inputs(2);
@@ -125,7 +31,7 @@ Operation quantize_linear(const NodeReader& node) {
     throw ValueError("its type is " + to_string(known) + ", of which Kusari has no dtype");
   return [=](const Call& call) -> Values {
     const Variable x = call[0];
-    const Variable zero = call.has(2) ? beside(call[2], x, axis, block) : Variable();
+    const Variable zero = beside(call[2], x, axis, block);
     const DataType type = known != DataType::undefined ? known : type_of_zero(call, 2);
     return {quantized(x, beside(call[1], x, axis, block), zero, type)};
   };
@@ -137,36 +43,70 @@ Operation dequantize_linear(const NodeReader& node) {
   const DataType written = node.wanted_type("output_dtype");
   return [=](const Call& call) -> Values {
     const Variable q = call[0];
-    const Variable zero = call.has(2) ? beside(call[2], q, axis, block) : Variable();
+    const Variable zero = beside(call[2], q, axis, block);
     return {F::cast(dequantized(q, beside(call[1], q, axis, block), zero), dtype_for(written).value_or(call.dtype(1)))};
   };
 }
 
-/// uint8 over the range of x, in which 0 is a number.
 Operation dynamic_quantize_linear(const NodeReader&) {
   return [](const Call& call) -> Values {
-    const Variable x = call[0];
-    const Variable none = number_like(x, 0);
-    const Variable least = F::minimum(F::min(x), none), most = F::maximum(F::max(x), none);
-    const Variable scale = (most - least) / 255;
-    const Variable zero = F::clip(F::round(-least / scale), 0.0, 255.0);
-    return {F::cast(F::clip(F::round(x / scale) + zero, 0.0, 255.0), Dtype::uint8), scale, F::cast(zero, Dtype::uint8)};
+    const QuantizedArray y = dynamically_quantized(call[0]);
+    return {y.q, y.scale, y.zero};
   };
 }
 
-/// A matrix of integers whose zero point is taken off: one number, or one for each row or column.
-Variable centered(const Call& call, size_t x, size_t zero, bool by_row) {
-  const Variable wide = F::cast(call[x], Dtype::int32);
-  if (!call.has(zero)) return wide;
-  Variable offset = F::cast(call[zero], Dtype::int32);
-  if (offset.size() == 1) return wide - F::reshape(offset, {});
-  if (by_row && offset.ndim() == 1) offset = F::reshape(offset, {offset.size(), 1});
-  return wide - offset;
+/// The largest |q - zero point| that input `q` may have.
+int64_t largest(const Call& call, size_t q, size_t zero) {
+  const int64_t low = call.dtype(q) == Dtype::int8 ? -128 : 0, high = low + 255;
+  if (!call.has(zero)) return std::max(-low, high);
+  if (!call.value(zero).is_on_host()) return 255;
+  int64_t most = 1;
+  for (const int64_t z : call.integers(zero)) most = std::max({most, z - low, high - z});
+  return most;
+}
+
+/// How many products of the integers of two inputs float32 adds up exactly. Sums of so many are worked out in float32,
+/// with scales of 1: a session makes products of integers of them.
+int64_t exact_terms(const Call& call, size_t a, size_t a_zero, size_t b, size_t b_zero) {
+  return ((int64_t{1} << 24) - 1) / (largest(call, a, a_zero) * largest(call, b, b_zero));
+}
+Variable unit_scale(const Device& device) {
+  return Variable(host_constant([&] { return full({}, 1, Dtype::float32, device); }), false);
+}
+
+/// Elements first, first + 1, ... of an axis, dense.
+Variable part_of(const Variable& x, int axis, int64_t first, int64_t count) {
+  const int64_t length = x.shape()[axis], left = std::min(count, length - first);
+  return left == length ? x : Variable(x.array().slice(axis, first, left).contiguous(), false);
 }
 
 Operation matmul_integer(const NodeReader&) {
-  return
-      [](const Call& call) -> Values { return {F::matmul(centered(call, 0, 2, true), centered(call, 1, 3, false))}; };
+  return [](const Call& call) -> Values {
+    const Variable a = call[0], b = call[1], one = unit_scale(call.device());
+    // One for all, or for each row or column.
+    Variable a_zero = call[2], b_zero = call[3];
+    if (a_zero.is_defined() && a_zero.size() > 1 && a_zero.ndim() == 1) {
+      a_zero = F::reshape(a_zero, {a_zero.size(), 1});
+    } else {
+      a_zero = beside(a_zero, a, -1);
+    }
+    if (a.ndim() < 2 || b.ndim() != 2 || a.shape()[a.ndim() - 1] != b.shape()[0]) {
+      const auto centered = [](const Variable& q, const Variable& zero) {
+        const Variable wide = F::cast(q, Dtype::int32);
+        return zero.is_defined() ? wide - F::cast(zero, Dtype::int32) : wide;
+      };
+      return {F::matmul(centered(a, a_zero), centered(b, beside(b_zero, b, -1)))};
+    }
+    const int64_t terms = exact_terms(call, 0, 2, 1, 3), last = b.shape()[0];
+    Variable sum;
+    for (int64_t k = 0; k < std::max<int64_t>(last, 1); k += terms) {
+      const Variable x = dequantized(part_of(a, a.ndim() - 1, k, terms), one, a_zero);
+      const Variable w = dequantized_columns(part_of(b, 0, k, terms), one, b_zero);
+      const Variable y = F::cast(F::linear(x, w, Variable(), {.n_batch_axes = a.ndim() - 1}), Dtype::int32);
+      sum = k == 0 ? y : sum + y;
+    }
+    return {sum};
+  };
 }
 
 Operation qlinear_matmul(const NodeReader& node) {
@@ -177,16 +117,32 @@ Operation qlinear_matmul(const NodeReader& node) {
   };
 }
 
-/// Integers as floating numbers, which are exact up to 2^53.
-Variable exact(const Variable& x) { return F::cast(x, Dtype::float64); }
-
 Operation conv_integer(const NodeReader& node) {
   node.expect_inputs(2);
   return [attributes = WindowAttributes(node), groups = node.integer("group", 1)](const Call& call) -> Values {
-    const Variable x = call.has(2) ? exact(call[0]) - exact(F::reshape(call[2], {})) : exact(call[0]);
-    Variable w = exact(call[1]);
-    if (call.has(3)) w = w - beside(exact(call[3]), w, 0, 0);
-    return {F::cast(convolve(x, w, Variable(), attributes, groups), Dtype::int32)};
+    const Variable x = call[0], w = call[1];
+    const Variable x_zero = call.has(2) ? F::reshape(call[2], {}) : Variable(), w_zero = beside(call[3], w, 0);
+    expect_axes(x, 3, "x");
+    if (w.ndim() != x.ndim() || w.size() == 0)
+      throw TypeError("x has shape " + kusari::to_string(x.shape()) + ", w " + kusari::to_string(w.shape()) +
+                      ": both must have as many axes, and w elements");
+    const int64_t channels = w.shape()[1], taps = w.size() / (w.shape()[0] * channels);
+    const int64_t terms = exact_terms(call, 0, 2, 1, 3);
+    // Where float32 does not do, float64 is exact up to 2^53.
+    const bool is_narrow = taps <= terms && (groups == 1 || taps * channels <= terms);
+    const Variable one = F::cast(unit_scale(call.device()), is_narrow ? Dtype::float32 : Dtype::float64);
+    const bool is_split = is_narrow && groups == 1 && x.shape()[1] == channels;
+    const int64_t step = is_split ? std::min(terms / taps, channels) : channels;
+    Variable sum;
+    for (int64_t c = 0; c < channels; c += step) {
+      const Variable part = step < channels ? part_of(x, 1, c, step) : x;
+      const Variable y =
+          F::cast(convolve(dequantized(part, one, x_zero), dequantized(part_of(w, 1, c, step), one, w_zero), Variable(),
+                           attributes, groups),
+                  Dtype::int32);
+      sum = c == 0 ? y : sum + y;
+    }
+    return {sum};
   };
 }
 
@@ -194,7 +150,7 @@ Operation qlinear_conv(const NodeReader& node) {
   node.expect_inputs(8);
   return [attributes = WindowAttributes(node), groups = node.integer("group", 1)](const Call& call) -> Values {
     const Variable x = dequantized(call[0], F::reshape(call[1], {}), F::reshape(call[2], {}));
-    const Variable w = dequantized(call[3], beside(call[4], call[3], 0, 0), beside(call[5], call[3], 0, 0));
+    const Variable w = dequantized(call[3], beside(call[4], call[3], 0), beside(call[5], call[3], 0));
     Variable b;
     if (call.has(8))
       b = F::cast(call[8], x.dtype()) * F::reshape(call[1], {}) * F::broadcast_to(call[4], call.shape(8));

@@ -1,17 +1,10 @@
 #include <algorithm>
-#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "kusari/framework/core/error.h"
 #include "kusari/framework/core/graph_capture.h"
-#include "kusari/framework/functions/activation/elu.h"
-#include "kusari/framework/functions/activation/leaky_relu.h"
-#include "kusari/framework/functions/activation/relu.h"
-#include "kusari/framework/functions/activation/sigmoid.h"
-#include "kusari/framework/functions/activation/softplus.h"
-#include "kusari/framework/functions/activation/tanh.h"
 #include "kusari/framework/functions/array/broadcast.h"
 #include "kusari/framework/functions/array/concat.h"
 #include "kusari/framework/functions/array/get_item.h"
@@ -25,8 +18,10 @@
 #include "kusari/framework/functions/math/clip.h"
 #include "kusari/framework/functions/rnn/packed_sequence.h"
 #include "kusari/framework/functions/rnn/recurrent_layer.h"
+#include "kusari/framework/onnx/operators/activation.h"
 #include "kusari/framework/onnx/operators/common.h"
 #include "kusari/framework/onnx/operators/families.h"
+#include "kusari/framework/onnx/operators/quantized.h"
 
 namespace kusari::onnx {
 
@@ -35,8 +30,6 @@ namespace F = functions;
 namespace {
 
 enum class Kind : uint8_t { rnn, gru, lstm };
-
-using Activation = std::function<Variable(const Variable&)>;
 
 /// What stands in the attributes.
 struct Network {
@@ -47,7 +40,8 @@ struct Network {
   std::optional<double> clip;
   std::vector<std::string> names;  ///< of the activations: as many for each direction
   std::vector<Activation> activations;
-  bool is_standard;  ///< what recurrent_layer computes
+  bool is_standard;           ///< what recurrent_layer computes
+  bool is_quantized = false;  ///< products of what 8 bits leave of inputs and states
 };
 
 /// The same for one direction of a call.
@@ -55,30 +49,6 @@ struct Direction {
   Variable w, r, b, h, c, p;  ///< (G H, I), (G H, H), (2 G H), (B, H), (B, H), (3 H)
   bool reversed;
 };
-
-Activation activation(const std::string& name, double alpha, double beta) {
-  if (name == "Sigmoid") return F::sigmoid;
-  if (name == "Tanh") return F::tanh;
-  if (name == "Relu") return F::relu;
-  if (name == "Affine") return [=](const Variable& x) { return x * alpha + beta; };
-  if (name == "LeakyRelu") return [=](const Variable& x) { return F::leaky_relu(x, alpha); };
-  if (name == "ThresholdedRelu")
-    return [=](const Variable& x) { return F::where(x.array() > alpha, x, number_like(x, 0)); };
-  if (name == "ScaledTanh") return [=](const Variable& x) { return F::tanh(x * beta) * alpha; };
-  if (name == "HardSigmoid") return [=](const Variable& x) { return F::clip(x * alpha + beta, 0.0, 1.0); };
-  if (name == "Elu") return [=](const Variable& x) { return F::elu(x, alpha); };
-  if (name == "Softsign") return [](const Variable& x) { return x / (F::absolute(x) + 1); };
-  if (name == "Softplus") return [](const Variable& x) { return F::softplus(x); };
-  throw ValueError("its activation '" + name + "' is not known");
-}
-
-/// What alpha and beta are when they are not given.
-std::pair<double, double> standard_numbers(const std::string& name) {
-  if (name == "LeakyRelu") return {0.01, 0};
-  if (name == "HardSigmoid") return {0.2, 0.5};
-  if (name == "Affine" || name == "ScaledTanh") return {1, name == "Affine" ? 0 : 1};
-  return {1, 0};
-}
 
 Network network_of(const NodeReader& node, Kind kind) {
   Network net;
@@ -106,9 +76,10 @@ Network network_of(const NodeReader& node, Kind kind) {
   const std::vector<double> alphas = node.reals("activation_alpha").value_or(std::vector<double>{});
   const std::vector<double> betas = node.reals("activation_beta").value_or(std::vector<double>{});
   for (size_t i = 0; i < net.names.size(); ++i) {
-    const auto [alpha, beta] = standard_numbers(net.names[i]);
-    net.activations.push_back(
-        activation(net.names[i], i < alphas.size() ? alphas[i] : alpha, i < betas.size() ? betas[i] : beta));
+    const auto number = [i](const std::vector<double>& given) {
+      return i < given.size() ? std::optional(given[i]) : std::nullopt;
+    };
+    net.activations.push_back(named_activation(net.names[i], number(alphas), number(betas)));
     const bool is_plain_relu = kind == Kind::rnn && net.names[i] == "Relu";
     net.is_standard = net.is_standard && (net.names[i] == standard[i % standard.size()] || is_plain_relu);
   }
@@ -214,7 +185,7 @@ std::pair<Variable, Variable> step(const Network& net, const Direction& d, size_
     const Variable n = f[1](clipped(from_x[2] + inner, net));
     return {n - z * n + z * h, Variable()};
   }
-  const Variables all = gates(x + F::linear(h, d.r, rb));
+  const Variables all = gates(x + F::linear(net.is_quantized ? rounded_to_8_bits(h) : h, d.r, rb));
   Variable i = all[0], o = all[1], forget = all[2];
   Variables p;
   if (d.p.is_defined()) {
@@ -236,9 +207,11 @@ Output run_steps(const Network& net, const Direction& d, size_t first_activation
   const Variables biases = F::split_axis(d.b, 2, 0);
   Variable h = d.h, c = d.c;
   Variables ys(static_cast<size_t>(times));
+  const Variable rows = F::linear(F::reshape(x, {times * batch, x.shape()[2]}), d.w, biases[0]);
+  const Variable from_inputs = F::reshape(rows, {times, batch, rows.shape()[1]});
   for (int64_t k = 0; k < times; ++k) {
     const int64_t t = d.reversed ? times - 1 - k : k;
-    const Variable from_x = F::linear(F::get_item(x, Index(t)), d.w, biases[0]);
+    const Variable from_x = F::get_item(from_inputs, Index(t));
     auto [new_h, new_c] = step(net, d, first_activation, from_x, h, c, biases[1]);
     if (lengths) {
       const Array runs = host_constant([&] {
@@ -258,6 +231,13 @@ Output run_steps(const Network& net, const Direction& d, size_t first_activation
   return {F::stack(std::span<const Variable>(ys), 0), h, c};
 }
 
+/// Input i for one direction, (G H, ...). A quantized network has columns of integers, whose scales and zero points
+/// come from `scale` on, one for all or one for each column.
+Variable weights_of(const Network& net, const Call& call, size_t i, size_t scale, int64_t direction) {
+  const auto part = [&](size_t k) { return call.has(k) ? F::get_item(call[k], Index(direction)) : Variable(); };
+  return net.is_quantized ? dequantized_columns(part(i), part(scale), part(scale + 1)) : part(i);
+}
+
 Values run(const Network& net, const Call& call) {
   Variable x = call[0];
   if (x.ndim() != 3) throw TypeError("X has shape " + kusari::to_string(x.shape()) + ": it must have 3 axes");
@@ -269,7 +249,8 @@ Values run(const Network& net, const Call& call) {
     throw TypeError("W has shape " + kusari::to_string(w.shape()) + ", R " + kusari::to_string(r.shape()) +
                     ": both must have 3 axes, the first of size " + std::to_string(directions));
   }
-  const int64_t hidden = r.shape()[2];
+  const int64_t hidden = r.shape()[net.is_quantized ? 1 : 2];
+  if (net.is_quantized) x = rounded_to_8_bits(x);
   std::optional<std::vector<int64_t>> lengths;
   if (call.has(4)) {
     lengths = call.integers(4);
@@ -293,8 +274,8 @@ Values run(const Network& net, const Call& call) {
   for (int64_t i = 0; i < directions; ++i) {
     Direction d;
     d.reversed = net.direction == "reverse" || i == 1;
-    d.w = F::get_item(w, Index(i));
-    d.r = F::get_item(r, Index(i));
+    d.w = weights_of(net, call, 1, 8, i);
+    d.r = weights_of(net, call, 2, 10, i);
     d.b = call.has(3) ? F::get_item(call[3], Index(i))
                       : Variable(zeros({2 * net.gates * hidden}, x.dtype(), x.device()), false);
     d.h = state(5, i);
@@ -325,6 +306,14 @@ Operation recurrent(const NodeReader& node) {
   return [net = network_of(node, kKind)](const Call& call) -> Values { return run(net, call); };
 }
 
+Operation dynamic_quantize_lstm(const NodeReader& node) {
+  node.expect_inputs(12);
+  Network net = network_of(node, Kind::lstm);
+  net.is_quantized = true;
+  net.is_standard = false;  // the states are rounded at each step
+  return [net](const Call& call) -> Values { return run(net, call); };
+}
+
 }  // namespace
 
 std::span<const Operator> recurrent_operators() {
@@ -333,6 +322,11 @@ std::span<const Operator> recurrent_operators() {
       {"GRU", recurrent<Kind::gru>},
       {"LSTM", recurrent<Kind::lstm>},
   };
+  return kOperators;
+}
+
+std::span<const Operator> microsoft_recurrent_operators() {
+  static constexpr Operator kOperators[] = {{"DynamicQuantizeLSTM", dynamic_quantize_lstm}};
   return kOperators;
 }
 

@@ -168,11 +168,12 @@ Operation constant(const NodeReader& node) {
 }
 
 Operation range(const NodeReader& node) {
-  node.expect_inputs(3);
+  node.expect_inputs(2);  // ONNX Runtime's operator of that name may do without a step
   return [](const Call& call) -> Values {
     const Dtype dtype = call.dtype(0);
     if (kusari::is_floating(dtype)) {
-      const double start = call.real(0, "start"), limit = call.real(1, "limit"), delta = call.real(2, "delta");
+      const double start = call.real(0, "start"), limit = call.real(1, "limit");
+      const double delta = call.has(2) ? call.real(2, "delta") : 1;
       if (delta == 0) throw ValueError("delta is 0");
       const double count = std::max(0.0, std::ceil((limit - start) / delta));
       if (!(count < 9e15)) throw ValueError("it would have " + std::to_string(count) + " elements");
@@ -183,7 +184,8 @@ Operation range(const NodeReader& node) {
       return {Value::on_host(
           from_host(values.data(), {static_cast<int64_t>(values.size())}, Dtype::float64).astype(dtype))};
     }
-    const int64_t start = call.integer(0, "start"), limit = call.integer(1, "limit"), delta = call.integer(2, "delta");
+    const int64_t start = call.integer(0, "start"), limit = call.integer(1, "limit");
+    const int64_t delta = call.has(2) ? call.integer(2, "delta") : 1;
     if (delta == 0) throw ValueError("delta is 0");
     const double exact =
         std::ceil((static_cast<double>(limit) - static_cast<double>(start)) / static_cast<double>(delta));

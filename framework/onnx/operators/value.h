@@ -72,6 +72,11 @@ class Call {
   int64_t integer(size_t i, const char* name) const;
   double real(size_t i, const char* name) const;
 
+  /// A value of this call that another one, within it, gets as an input.
+  Value inner(const Variable& x) const { return host_only_ && x.is_defined() ? Value::on_host(x.array()) : Value(x); }
+  /// Another one within it, computed where this one is.
+  Call with(std::span<const Value> inputs) const { return Call(inputs, device_, host_only_); }
+
   /// Where the node is computed.
   const Device& device() const noexcept { return device_; }
   bool is_host_only() const noexcept { return host_only_; }

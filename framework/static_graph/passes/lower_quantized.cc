@@ -43,6 +43,14 @@ View transposed(View view) {
   return view;
 }
 
+/// Whether two arrays of one shape have their elements in the same order of memory.
+bool are_in_one_order(const View& a, const View& b) {
+  for (int axis = 0; axis < a.shape.ndim(); ++axis) {
+    if (a.shape[axis] != 1 && a.strides[axis] != b.strides[axis]) return false;
+  }
+  return true;
+}
+
 /// Numbers of 8 bits, or what they are rounded from.
 struct Rounded {
   View from;  ///< float32 if `high` is above `low`, else the integers
@@ -275,11 +283,15 @@ class Lower {
     if (maker < 0 || maker > at || step(maker).phase != Phase::forward) return false;
     std::optional<Rounded> rounded = Rounded::of(step(maker));
     if (!rounded || !is_whole(program_, rounded->result) || !is_whole(program_, c.x)) return false;
-    const auto scale = steady(rounded->scale, device), zero = steady(rounded->zero, device);
-    if (!scale || !zero) return false;
-    rounded->scale = *scale;
-    rounded->zero = *zero;
-    if (rounded->is_integer() && (rounded->from.strides != rounded->result.strides ||
+    // Numbers that are worked out at each replay will do as well, if they are still there.
+    for (View* const number : {&rounded->scale, &rounded->zero}) {
+      if (const auto fixed = steady(*number, device)) {
+        *number = *fixed;
+      } else if (numel(number->shape) != 1 || dependencies_.is_written_between(number->slot, maker, at)) {
+        return false;
+      }
+    }
+    if (rounded->is_integer() && (!are_in_one_order(rounded->from, rounded->result) ||
                                   dependencies_.is_written_between(rounded->from.slot, maker, at)))
       return false;
     const std::optional<Weights> W = weights(c.W, device);
