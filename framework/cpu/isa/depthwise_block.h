@@ -9,7 +9,7 @@
 namespace kusari::cpu {
 namespace {
 
-constexpr i64 kLanes = Simd<float>::kLanes;
+inline constexpr i64 kLanes = Simd<float>::kLanes;
 /// Some channels of a line.
 template <class Kind>
 struct Strip {
@@ -58,7 +58,7 @@ template <class Kind, int kKernel, int kStride, int kCount, int kVectors, bool k
     for (int v = 0; v < kVectors; ++v) sum[i][v] = Vector<float>{};
   }
   const i64 left = position * kStride - line.pad;
-  for (i64 n = 0; n < line.lines; ++n, w += kKernel * kVectors * kLanes) {
+  for (i64 n = 0; n < line.lines; ++n, w += i64{kKernel} * kVectors * kLanes) {
     const auto* const x = line.x[n] + left * line.channels + strip.channel;
     constexpr int kWidth = (kCount - 1) * kStride + kKernel;
     if constexpr (Kind::kFetchesAhead) {
@@ -112,7 +112,7 @@ void line_of_neighbours(const DepthwiseLine<typename Kind::Element>& line) {
   for (; position + kPositions <= line.out_width; position += kPositions) {
     if constexpr (Kind::kLeavesMiddle) {
       const i64 left = position * kStride - line.pad;
-      if (left >= 0 && left + (kPositions - 1) * kStride + kKernel <= line.width) {
+      if (left >= 0 && left + i64{kPositions - 1} * kStride + kKernel <= line.width) {
         all_channels<Kind, kKernel, kStride, kPositions, false>(line, position);
         continue;
       }

@@ -158,7 +158,7 @@ template <class Kind, int kRows, int kVectors>
   const T* w = strip.w;
   const T* next = row == 0 ? strip.next : nullptr;
   const i64 depth = strip.depth;
-  [[maybe_unused]] const bool fetches = strip.is_first_panel && row + 2 * kRows <= strip.rows;
+  [[maybe_unused]] const bool fetches = strip.is_first_panel && row + i64{2} * kRows <= strip.rows;
   for (i64 tap = 0; tap < strip.taps; ++tap, addresses += kTileRows) {
     const T* rows[kRows];
     for (int r = 0; r < kRows; ++r) rows[r] = static_cast<const T*>(addresses[r]) + strip.skip;

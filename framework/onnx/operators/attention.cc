@@ -211,9 +211,10 @@ Variable with_rows(const Variable& cache, const Variable& x, int64_t at) {
 }
 
 AttentionResult attend(const Variable& q, const Variable& k, const Variable& v, const AttentionForm& form) {
-  if (k.shape()[1] < 1 || q.shape()[1] % k.shape()[1] != 0)
+  if (k.shape()[1] < 1 || q.shape()[1] % k.shape()[1] != 0) {
     throw TypeError("there are " + std::to_string(q.shape()[1]) + " heads of queries, " + std::to_string(k.shape()[1]) +
                     " of keys: the first must be a multiple of the second");
+  }
   const int64_t queries = q.shape()[2], keys = k.shape()[2];
   Array bias;
   if (form.mask.is_defined()) bias = bias_of(form.mask, q.dtype(), keys);
@@ -247,7 +248,7 @@ Variable rotated(const Variable& x, const Variable& cos, const Variable& sin, co
   const Variable second = rotation.interleaved ? F::get_item(part, {kEllipsis, Slice{1, std::nullopt, 2}})
                                                : F::get_item(part, {kEllipsis, Slice{turned / 2, turned}});
   const Variable real = cos * first - sin * second, imaginary = sin * first + cos * second;
-  const Variable y =
+  Variable y =
       rotation.interleaved ? F::reshape(F::stack({real, imaginary}, 4), part.shape()) : F::concat({real, imaginary}, 3);
   if (turned == size) return y;
   const Variable rest = F::get_item(x, {kEllipsis, Slice{turned, size}});

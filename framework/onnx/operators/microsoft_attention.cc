@@ -88,9 +88,10 @@ Variables projections(const Variable& all, const std::optional<std::vector<int64
   expect_axes(all, 1, "the projection of queries, keys and values");
   const int64_t width = all.shape()[all.ndim() - 1];
   if (!sizes) return F::split_axis(all, 3, -1);
-  if (sizes->size() != 3 || (*sizes)[0] + (*sizes)[1] + (*sizes)[2] != width)
+  if (sizes->size() != 3 || (*sizes)[0] + (*sizes)[1] + (*sizes)[2] != width) {
     throw ValueError("its attribute qkv_hidden_sizes does not add up to the " + std::to_string(width) +
                      " columns of the weights");
+  }
   const std::vector<int64_t> ends{(*sizes)[0], (*sizes)[0] + (*sizes)[1]};
   return F::split_axis(all, std::span<const int64_t>(ends), -1);
 }

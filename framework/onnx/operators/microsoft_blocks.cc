@@ -31,9 +31,10 @@ int64_t bits_of(const NodeReader& node) {
 }
 
 int64_t checked_block(int64_t size) {
-  if (size < 16 || size > kMostElements || (size & (size - 1)) != 0)
+  if (size < 16 || size > kMostElements || (size & (size - 1)) != 0) {
     throw ValueError("its attribute block_size is " + std::to_string(size) +
                      ": it must be a power of two, at least 16");
+  }
   return size;
 }
 
@@ -68,20 +69,23 @@ Operation matmul_nbits(const NodeReader& node) {
   node.expect_inputs(3);
   const int64_t k = node.integer("K"), n = node.integer("N"), bits = bits_of(node);
   const int64_t block = checked_block(node.integer("block_size"));
-  if (k < 1 || n < 1 || k > kMostElements || n > kMostElements)
+  if (k < 1 || n < 1 || k > kMostElements || n > kMostElements) {
     throw ValueError("its attribute K is " + std::to_string(k) + ", N " + std::to_string(n) + ": both must be 1 to " +
                      std::to_string(kMostElements));
+  }
   if (node.has_input(4)) throw ValueError("its input g_idx is given: blocks in another order are not supported");
-  if (node.flag("weight_prepacked", false))
+  if (node.flag("weight_prepacked", false)) {
     throw ValueError("its attribute weight_prepacked is " + std::to_string(node.integer("weight_prepacked")) +
                      ": it must be 0");
+  }
   const int64_t blocks = (k + block - 1) / block;
   return [=](const Call& call) -> Values {
     const Shape packed{n, blocks, block * bits / 8};
-    if (call.shape(1) != packed || call.dtype(1) != Dtype::uint8)
+    if (call.shape(1) != packed || call.dtype(1) != Dtype::uint8) {
       throw TypeError("B has shape " + kusari::to_string(call.shape(1)) + " and dtype " +
                       kusari::to_string(call.dtype(1)) + ": it must have shape " + kusari::to_string(packed) +
                       " and dtype uint8");
+    }
     Variable zero = middle(bits, call.device());
     if (call.has(3)) {
       const bool is_packed = call.dtype(3) == Dtype::uint8;
@@ -103,14 +107,16 @@ Operation gather_block_quantized(const NodeReader& node) {
   const int64_t bits = is_packed ? bits_of(node) : 8;
   return [=](const Call& call) -> Values {
     Variable x = call[0], scale = call[2], zero = call[3];
-    if (scale.ndim() != x.ndim() || (zero.is_defined() && zero.ndim() != x.ndim()))
+    if (scale.ndim() != x.ndim() || (zero.is_defined() && zero.ndim() != x.ndim())) {
       throw TypeError("data has shape " + kusari::to_string(x.shape()) + ", scales " +
                       kusari::to_string(scale.shape()) + ": scales and zero points must have as many axes");
+    }
     int from = normalize_axis(gather_axis, x.ndim(), "gather_axis");
     int blocks_of = normalize_axis(quantize_axis, x.ndim(), "quantize_axis");
-    if (bits < 8 && (from == x.ndim() - 1 || from == blocks_of))
+    if (bits < 8 && (from == x.ndim() - 1 || from == blocks_of)) {
       throw ValueError("numbers of " + std::to_string(bits) + " bits are gathered along axis " + std::to_string(from) +
                        ": it must be neither the last one nor quantize_axis");
+    }
     const auto rows = [&](const Variable& all) {
       std::vector<Index> indices(static_cast<size_t>(from), Index(Slice{}));
       indices.emplace_back(call[1].array());

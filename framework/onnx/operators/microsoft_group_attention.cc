@@ -43,9 +43,10 @@ Operation microsoft_rotary_embedding(const NodeReader& node) {
   const bool interleaved = node.flag("interleaved", false);
   const int64_t size = node.integer("rotary_embedding_dim", 0), heads = node.integer("num_heads", 0);
   if (node.flag("is_packed_batching", false)) throw ValueError("its attribute is_packed_batching is 1: it must be 0");
-  if (size > 0 && heads < 1)
+  if (size > 0 && heads < 1) {
     throw ValueError("its attribute num_heads is " + std::to_string(heads) + ": with rotary_embedding_dim, which is " +
                      std::to_string(size) + ", it must be at least 1");
+  }
   return [=](const Call& call) -> Values {
     expect_axes(call[0], 3, "input");
     const bool joined = call.ndim(0) == 3;
@@ -77,9 +78,10 @@ struct GroupAttributes {
     const double both = node.real("qk_norm_epsilon", 1e-6);
     q_epsilon = node.real("q_norm_epsilon", both);
     k_epsilon = node.real("k_norm_epsilon", both);
-    if (heads < 1 || kv_heads < 1 || heads % kv_heads != 0)
+    if (heads < 1 || kv_heads < 1 || heads % kv_heads != 0) {
       throw ValueError("its attribute num_heads is " + std::to_string(heads) + ", kv_num_heads " +
                        std::to_string(kv_heads) + ": the first must be a multiple of the second");
+    }
     const int64_t mode = node.integer("qk_output", 0);
     if (node.has_output(3) && mode > 0) shown = mode == 1 ? ShownScores::masked : ShownScores::weights;
     if (node.flag("sliding_window_cache", false))
@@ -105,10 +107,11 @@ class Continuation {
   Continuation(const Array& lengths, int64_t longest, int64_t added, int64_t cached)
       : batch_{lengths.size()}, longest_{longest}, added_{added}, cached_{cached} {
     const bool is_prompt = longest == added;
-    if (longest < added || longest - added > cached)
+    if (longest < added || longest - added > cached) {
       throw ValueError("total_sequence_length is " + std::to_string(longest) + ": with " + std::to_string(added) +
                        " new keys and " + std::to_string(cached) + " of the past it must be " + std::to_string(added) +
                        " to " + std::to_string(added + cached));
+    }
     // A prompt is filled up at the end, so that all sequences begin at 0.
     if (is_prompt || batch_ == 1) {
       first_ = longest - added;
@@ -165,9 +168,10 @@ Values group_query_attention(const GroupAttributes& a, const Call& call) {
   }
   if (!k.is_defined()) {
     const int64_t columns = q.shape()[q.ndim() - 1], all_heads = a.heads + 2 * a.kv_heads;
-    if (columns % all_heads != 0)
+    if (columns % all_heads != 0) {
       throw TypeError("query has shape " + kusari::to_string(q.shape()) + ": its last axis must be divisible by " +
                       std::to_string(all_heads) + " heads of queries, keys and values");
+    }
     const int64_t size = columns / all_heads;
     const std::vector<int64_t> ends{a.heads * size, (a.heads + a.kv_heads) * size};
     const Variables parts = F::split_axis(q, std::span<const int64_t>(ends), -1);

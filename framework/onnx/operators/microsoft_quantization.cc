@@ -44,8 +44,10 @@ Operation of_real_numbers(const Operation& operation) {
 
 Operation unary_of_integers(const char* name, const NodeReader& node, bool has_layouts = false) {
   node.expect_inputs(4);
-  const Operation operation = of_real_numbers(onnx_operation(name, node));
-  return has_layouts && node.flag("channels_last", false) ? on_channels_last(operation, {0}) : operation;
+  if (has_layouts && node.flag("channels_last", false)) {
+    return on_channels_last(of_real_numbers(onnx_operation(name, node)), {0});
+  }
+  return of_real_numbers(onnx_operation(name, node));
 }
 
 Operation qlinear_softmax(const NodeReader& node) {
@@ -64,9 +66,10 @@ Operation binary_of_integers(const NodeReader& node, Both both) {
 Operation qlinear_concat(const NodeReader& node) {
   node.expect_inputs(5);
   const int64_t axis = node.integer("axis");
-  if (node.input_count() % 3 != 2)
+  if (node.input_count() % 3 != 2) {
     throw ValueError("it has " + std::to_string(node.input_count()) +
                      " inputs: there must be two, and three for each array");
+  }
   return [axis](const Call& call) -> Values {
     Variables parts;
     for (size_t i = 2; i < call.size(); i += 3) parts.push_back(real(call, i));

@@ -123,9 +123,10 @@ Operation conv_integer(const NodeReader& node) {
     const Variable x = call[0], w = call[1];
     const Variable x_zero = call.has(2) ? F::reshape(call[2], {}) : Variable(), w_zero = beside(call[3], w, 0);
     expect_axes(x, 3, "x");
-    if (w.ndim() != x.ndim() || w.size() == 0)
+    if (w.ndim() != x.ndim() || w.size() == 0) {
       throw TypeError("x has shape " + kusari::to_string(x.shape()) + ", w " + kusari::to_string(w.shape()) +
                       ": both must have as many axes, and w elements");
+    }
     const int64_t channels = w.shape()[1], taps = w.size() / (w.shape()[0] * channels);
     const int64_t terms = exact_terms(call, 0, 2, 1, 3);
     // Where float32 does not do, float64 is exact up to 2^53.

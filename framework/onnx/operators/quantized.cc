@@ -69,9 +69,10 @@ Variable beside(const Variable& p, const Variable& x, int64_t axis, int64_t bloc
   if (p.size() == 1) return F::reshape(p, {});
   const int at = normalize_axis(axis, x.ndim(), "axis");
   if (block > 0) {
-    if (p.ndim() != x.ndim())
+    if (p.ndim() != x.ndim()) {
       throw TypeError("a scale has shape " + kusari::to_string(p.shape()) + ", x " + kusari::to_string(x.shape()) +
                       ": both must have as many axes");
+    }
     Variable wide = F::repeat(p, block, at);
     // The last block may be shorter.
     const int64_t missing = p.shape()[at] * block - x.shape()[at];
