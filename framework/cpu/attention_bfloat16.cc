@@ -26,8 +26,6 @@ void widen_to(const Bfloat16Bits* from, float* to, int64_t n) {
   convert(from, to, n);
 }
 
-int64_t blocks_of(int64_t n, int64_t block) { return (n + block - 1) / block; }
-
 // Rows of one head as the right factor of products, packed by blocks.
 class PackedRows {
  public:
@@ -39,7 +37,7 @@ class PackedRows {
         is_transposed_{is_transposed},
         size_{is_transposed ? bfloat16_packed_size(width, block) : bfloat16_packed_size(block, width)} {}
 
-  int64_t size() const { return blocks_of(rows_, block_) * size_; }
+  int64_t size() const { return ceil_divide(rows_, block_) * size_; }
   void pack(const BitRows& from, int64_t first, Bfloat16Bits* to) const {
     if (is_transposed_) {
       bfloat16_gemm().pack(from.at(first), 1, from.row, width_, rows_from(first), at(to, first));
@@ -224,7 +222,7 @@ class HeadGradient {
 
 void attend_bfloat16(const AttentionProblem<float>& p, const Array& q, const Array& k, const Array& v, const Array& y,
                      const Array& lse) {
-  const int64_t batch = q.shape()[0], share = p.heads / p.groups, key_blocks = blocks_of(p.keys, kKeyBlock);
+  const int64_t batch = q.shape()[0], share = p.heads / p.groups, key_blocks = ceil_divide(p.keys, kKeyBlock);
   const int64_t key_size = PackedRows(p.keys, p.width, kKeyBlock, true).size(),
                 value_size = PackedRows(p.keys, p.value_width, kKeyBlock, false).size();
   const Scratch<Bfloat16Bits> packed(batch * p.groups * (key_size + value_size));
@@ -243,7 +241,7 @@ void attend_bfloat16(const AttentionProblem<float>& p, const Array& q, const Arr
       head.values.pack(head_of<Bfloat16Bits>(v, b, group), first, head.packed_values);
     }
   });
-  const int64_t blocks = blocks_of(p.queries, kQueryBlock);
+  const int64_t blocks = ceil_divide(p.queries, kQueryBlock);
   parallel_for(batch * p.heads * blocks, 1, [&](int64_t begin, int64_t end) {
     for (int64_t at = begin; at < end; ++at) {
       const int64_t b = at / blocks / p.heads, h = at / blocks % p.heads;

@@ -36,6 +36,11 @@ inline constexpr int64_t kThreadChunk = 32768;
 inline constexpr int64_t kBlock = 512;
 inline constexpr int64_t kBlockBytes = kBlock * 8;
 
+/// a / b rounded up; b is positive.
+inline int64_t ceil_divide(int64_t a, int64_t b) { return a >= 0 ? (a + b - 1) / b : -(-a / b); }
+/// n rounded up to a multiple of step.
+inline int64_t round_up(int64_t n, int64_t step) { return ceil_divide(n, step) * step; }
+
 /// The loop that converts `from` to `to`; also for equal types, which it copies.
 ConvertLoop convert_loop(Dtype from, Dtype to);
 

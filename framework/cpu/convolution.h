@@ -6,14 +6,12 @@
 
 #include "kusari/framework/core/array.h"
 #include "kusari/framework/core/dtype.h"
+#include "kusari/framework/cpu/blocks.h"
 #include "kusari/framework/cpu/isa/packed_convolution.h"
 #include "kusari/framework/kernels/convolution.h"
 
 // What the sources of the convolution share.
 namespace kusari::cpu {
-
-/// a / b rounded up; b is positive.
-inline int64_t ceil_divide(int64_t a, int64_t b) { return a >= 0 ? (a + b - 1) / b : -(-a / b); }
 
 /// Which of the three arrays is computed from the other two.
 enum class ConvolutionPass : int64_t { forward, data_grad, filter_grad };

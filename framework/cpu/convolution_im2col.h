@@ -9,8 +9,6 @@
 
 namespace kusari::cpu {
 
-inline int64_t round_up(int64_t n, int64_t step) { return ceil_divide(n, step) * step; }
-
 /// Calls body(task) for each of them, on all threads; it may throw.
 template <class Body>
 void run_tasks(int64_t tasks, const Body& body) {

@@ -24,11 +24,9 @@ constexpr int64_t kFewTiles = 16;
 constexpr int64_t kPackWork = int64_t{1} << 16;  // elements that are worth a thread
 constexpr int64_t kTileWork = int64_t{1} << 20;  // multiplications that are
 
-int64_t pieces_of(int64_t n, int64_t piece) { return (n + piece - 1) / piece; }
-int64_t whole_steps(int64_t n, int64_t step) { return pieces_of(n, step) * step; }
 // Rows or columns of a part that is packed at a time.
 int64_t part_of(int64_t n, int64_t depth) {
-  return std::min(std::max(kPackedPart / depth / kPairsPanel, int64_t{1}) * kPairsPanel, whole_steps(n, kPairsPanel));
+  return std::min(std::max(kPackedPart / depth / kPairsPanel, int64_t{1}) * kPairsPanel, round_up(n, kPairsPanel));
 }
 
 // A part of a matrix in panels.
@@ -39,7 +37,7 @@ struct PackedPart {
 
   // Rows [k, k + depth) and columns [n, n + count): column `n` is packed[0].
   void pack(int64_t k, int64_t depth, int64_t n, int64_t count, float* sums) const {
-    const int64_t panels = pieces_of(count, kPairsPanel),
+    const int64_t panels = ceil_divide(count, kPairsPanel),
                   at_once = std::max<int64_t>(1, kPackWork / (depth * kPairsPanel));
     parallel_for(panels, at_once, [&](int64_t begin, int64_t end) {
       const int64_t first = begin * kPairsPanel, columns = std::min(end * kPairsPanel, count) - first;
@@ -58,7 +56,7 @@ class PairsProduct {
       : p_{p},
         a_sums_{a_sums},
         packs_a_{p.a_column != 1},
-        depth_{whole_steps(pieces_of(p.k, pieces_of(p.k, kMostDepth)), 2)},
+        depth_{round_up(ceil_divide(p.k, ceil_divide(p.k, kMostDepth)), 2)},
         width_{part_of(p.n, depth_)},
         height_{packs_a_ ? part_of(p.m, depth_) : p.m},
         rounds_{p.c_dtype == Dtype::bfloat16},
@@ -90,10 +88,10 @@ class PairsProduct {
   void multiply(int64_t row, int64_t rows, int64_t column, int64_t columns, int64_t k, int64_t depth) const {
     const int64_t step = packs_a_ ? kPairsPanel : 12;  // rows of a panel, or of a block of the innermost loops
     const int64_t most = std::clamp(kTileElements / depth, kPairsPanel, kMostTileRows);
-    const int64_t tile_rows = whole_steps(pieces_of(rows, pieces_of(rows, most)), step);
-    const int64_t down = pieces_of(rows, tile_rows);
-    const int64_t tile_columns = whole_steps(pieces_of(columns, pieces_of(kFewTiles, down)), kPairsPanel);
-    const int64_t across = pieces_of(columns, tile_columns);
+    const int64_t tile_rows = round_up(ceil_divide(rows, ceil_divide(rows, most)), step);
+    const int64_t down = ceil_divide(rows, tile_rows);
+    const int64_t tile_columns = round_up(ceil_divide(columns, ceil_divide(kFewTiles, down)), kPairsPanel);
+    const int64_t across = ceil_divide(columns, tile_columns);
     const int64_t at_once = std::max<int64_t>(1, kTileWork / (tile_rows * tile_columns * depth));
     parallel_for(down * across, at_once, [&](int64_t begin, int64_t end) {
       for (int64_t i = begin; i < end; ++i) {
