@@ -32,15 +32,4 @@ inline Isa best_isa() {
 #endif
 }
 
-/// Whether this processor multiplies tiles of bfloat16 matrices (AMX), which is faster than dot products of pairs.
-inline bool has_bfloat16_tiles() {
-#if defined(__x86_64__)
-  constexpr unsigned kAmxBf16 = 1u << 22;
-  unsigned a = 0, b = 0, c = 0, d = 0;
-  return __get_cpuid_count(7, 0, &a, &b, &c, &d) != 0 && (d & kAmxBf16) != 0;
-#else
-  return false;
-#endif
-}
-
 }  // namespace kusari::cpu

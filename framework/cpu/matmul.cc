@@ -364,9 +364,13 @@ void multiply_integers(const Array& a, const Array& b, const Array& bias, kernel
   c.copy_from(z);
 }
 
-// Whether oneDNN multiplies bfloat16 here: asked once, with the smallest product.
+// Whether oneDNN multiplies bfloat16 here: asked once, with the smallest product. On x86-64 without the instructions it
+// would do so by widening every factor again and again.
 bool has_bfloat16_products() {
   static const bool has = [] {
+#if defined(__x86_64__)
+    if (!has_bfloat16_dot()) return false;
+#endif
     const uint16_t zero = 0;
     uint16_t result = 0;
     return multiply_with_onednn({Dtype::bfloat16, 1, 1, 1, &zero, 1, 1, &zero, 1, 1, &result, 1, nullptr});

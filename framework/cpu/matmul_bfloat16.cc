@@ -2,7 +2,6 @@
 #include <cstdint>
 
 #include "kusari/framework/core/threads.h"
-#include "kusari/framework/cpu/best_isa.h"
 #include "kusari/framework/cpu/bfloat16_gemm.h"
 #include "kusari/framework/cpu/blocks.h"
 #include "kusari/framework/cpu/isa.h"
@@ -137,10 +136,9 @@ class PairsProduct {
 }  // namespace
 
 bool multiply_by_pairs(const MatrixProduct& p, float* a_sums) {
-  // oneDNN reads what is nearly a vector without a copy, and knows the matrix units that some processors have.
+  // oneDNN reads what is nearly a vector without a copy.
   constexpr int64_t kFewRows = 8, kFewColumns = 24;
-  static const bool is_best = has_bfloat16_dot() && !has_bfloat16_tiles();
-  if (!is_best || p.m < kFewRows || p.n < kFewColumns) return false;
+  if (!has_bfloat16_dot() || p.m < kFewRows || p.n < kFewColumns) return false;
   PairsProduct(p, a_sums).run();
   return true;
 }
