@@ -5,7 +5,7 @@
 
 #include "kusari/framework/cpu/convolution.h"
 
-// What Winograd's convolutions of float32 and of bfloat16 share.
+// What Winograd's convolutions of float32, of bfloat16 and of 8 bits share.
 namespace kusari::cpu {
 
 /// Images of one size: (batch, height, width, channels).
@@ -19,12 +19,12 @@ struct WinogradImages {
   }
 };
 
-/// The 4x4 tiles that cover all images of one size.
+/// The square tiles, `size` x `size`, that cover all images of one size.
 struct WinogradTiles {
-  int64_t down, across, count;
+  int64_t size, down, across, count;
 
-  WinogradTiles(int64_t batch, int64_t height, int64_t width)
-      : down{(height + 3) / 4}, across{(width + 3) / 4}, count{batch * down * across} {}
+  WinogradTiles(int64_t batch, int64_t height, int64_t width, int64_t tile = 4)
+      : size{tile}, down{(height + tile - 1) / tile}, across{(width + tile - 1) / tile}, count{batch * down * across} {}
 
   /// Addresses of a size x size square around tile t, `before` positions up and left of its corner; `outside` where the
   /// image does not reach.
@@ -32,7 +32,7 @@ struct WinogradTiles {
   void addresses(const WinogradImages<T>& images, int64_t t, int64_t before_row, int64_t before_column,
                  std::type_identity_t<T>* outside, T** addresses) const {
     const int64_t image = t / (down * across), place = t % (down * across);
-    const int64_t top = place / across * 4 - before_row, left = place % across * 4 - before_column;
+    const int64_t top = place / across * size - before_row, left = place % across * size - before_column;
     for (int i = 0; i < kSize; ++i) {
       const bool in_rows = top + i >= 0 && top + i < images.height;
       T* const row = in_rows ? images.at(image, top + i, 0) : nullptr;

@@ -33,6 +33,8 @@ struct QuantizedCall {
   bool is_narrow() const { return kernels::has_8_bits(target.y); }
   /// Whether weights without their zero points have 8 bits with a sign.
   bool fits_int8() const;
+  /// What follows the sums of the channels from `first` on.
+  void give_channels(PackedConvolution& to, int64_t first) const;
 };
 
 Array with_channels_innermost(const Array& x);
@@ -42,5 +44,8 @@ float single_number(const Array& x);
 /// One result for each channel, over one or two axes.
 bool is_quantized_depthwise(const ConvolutionProblem& p);
 void convolve_quantized_depthwise(const ConvolutionProblem& p, const QuantizedCall& call);
+
+/// By Winograd's algorithm, or false: 3x3 of stride 1, where fewer multiplications are worth the transformations.
+bool convolve_quantized_winograd(const ConvolutionProblem& p, const QuantizedCall& call);
 
 }  // namespace kusari::cpu

@@ -233,10 +233,7 @@ void run_quantized(const ConvolutionProblem& p, const QuantizedCall& given, Pack
     group.x = static_cast<const int32_t*>(call.x) + i * call.depth;
     group.w = weights.group(i);
     group.start = sizeof(X) == 1 ? start.get() + channel : nullptr;
-    group.scale = given.scale.data<float>() + channel;
-    group.bias = given.bias.is_defined() ? given.bias.data<float>() + channel : nullptr;
-    group.z = given.z.is_defined() ? given.z.data<float>() + channel : nullptr;
-    group.y = given.is_narrow() ? nullptr : target.y.data<float>() + channel;
+    given.give_channels(group, channel);
     run_quantized_group(p, group, loop, target, is_cut, channel);
   }
 }
@@ -279,6 +276,7 @@ void quantized_convolution(Params<kernels::QuantizedConvolution> options, In x, 
   if (of_bytes != nullptr && is_whole && call.fits_int8()) {
     return run_quantized<uint8_t>(p, call, of_bytes);
   }
+  if (convolve_quantized_winograd(p, call)) return;
   run_quantized<int16_t>(p, call, packed_loops().run_pairs);
 }
 
@@ -293,6 +291,13 @@ bool QuantizedCall::fits_int8() const {
   const float wanted = W.dtype() == Dtype::int8 ? 0.0f : 128.0f;
   const auto* const zero = W_zeros.data<float>();
   return std::all_of(zero, zero + W_zeros.size(), [&](float found) { return found == wanted; });
+}
+
+void QuantizedCall::give_channels(PackedConvolution& to, int64_t first) const {
+  to.scale = scale.data<float>() + first;
+  to.bias = bias.is_defined() ? bias.data<float>() + first : nullptr;
+  to.z = z.is_defined() ? z.data<float>() + first : nullptr;
+  to.y = is_narrow() ? nullptr : target.y.data<float>() + first;
 }
 
 PackedRounding rounding_to(const QuantizedTarget& target) {

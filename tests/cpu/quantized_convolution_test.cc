@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <cstring>
 #include <limits>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -16,6 +17,7 @@
 #include "kusari/framework/core/threads.h"
 #include "kusari/framework/kernels/activation.h"
 #include "kusari/framework/kernels/pointwise.h"
+#include "kusari/tests/core/child_process.h"
 #include "kusari/tests/cpu/convolution_problems.h"
 
 namespace kusari {
@@ -236,6 +238,41 @@ TEST_CASE("convolutions of 8 bits do not saturate") {
   check({p, Dtype::uint8, Dtype::int8, Dtype::float32, true, true, false, true, 0}, 7);
   check({p, Dtype::uint8, Dtype::uint8, Dtype::int8, false, true, true, true, 1}, 8);
   check({p, Dtype::int8, Dtype::int8, Dtype::float32, true, true, false, true, 0, false}, 9);
+}
+
+// Counts of channels that Winograd's algorithm in integers takes, where the processor has no products of 8 bits.
+TEST_CASE("convolutions of 8 bits, 3x3 of stride 1, are exact sums of integers") {
+  for (uint64_t seed = 1; seed <= 40; ++seed) {
+    CAPTURE(seed);
+    Choices choose(seed + 4000);
+    const int64_t ins = 32 * choose(1, 3), outs = 32 * choose(1, 4), batch = choose(1, 3);
+    const int64_t height = choose(3, 17), width = choose(3, 40), top = choose(0, 2), left = choose(0, 2);
+    const Problem p = {{{1, 1}, {top, left}, {1, 1}},
+                       {batch, ins, height, width},
+                       {outs, ins, 3, 3},
+                       {batch, outs, height + 2 * top - 2, width + 2 * left - 2}};
+    const auto dtype = [&] { return choose(0, 1) == 0 ? Dtype::uint8 : Dtype::int8; };
+    check({p, dtype(), dtype(), choose(0, 1) == 0 ? Dtype::float32 : dtype(), choose(0, 1) == 0, choose(0, 1) == 0,
+           choose(0, 1) == 0, choose(0, 4) == 0, static_cast<int>(choose(0, 3)), seed % 2 == 0,
+           seed % 4 < 2 ? 1.0f : 0.05f},
+          seed);
+  }
+  // Blocks of tiles, and the most channels whose sums fit.
+  const Problem wide = {{{1, 1}, {1, 1}, {1, 1}}, {1, 256, 31, 33}, {32, 256, 3, 3}, {1, 32, 31, 33}};
+  check({wide, Dtype::uint8, Dtype::int8, Dtype::uint8, true, true, false, false, 1, true, 1.0f}, 21);
+  for (const int64_t channels : {896, 928}) {
+    const Problem deep = {{{1, 1}, {1, 1}, {1, 1}}, {1, channels, 4, 6}, {32, channels, 3, 3}, {1, 32, 4, 6}};
+    check({deep, Dtype::uint8, Dtype::uint8, Dtype::float32, false, false, false, true, 0, false}, 200);
+  }
+}
+
+TEST_CASE("convolutions of 8 bits, 3x3 of stride 1, without the newest instructions") {
+  for (const char* const isa : {"v4", "v3", "v1"}) {
+    const testing::ChildResult child = testing::run_in_child(
+        std::string("KUSARI_CPU_ISA=") + isa, "convolutions of 8 bits, 3x3 of stride 1, are exact sums of integers");
+    INFO(child.output);
+    CHECK(child.exit_code == 0);
+  }
 }
 
 TEST_CASE("convolutions of 8 bits over several blocks") {

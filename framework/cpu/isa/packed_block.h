@@ -173,7 +173,8 @@ template <class Kind, int kRows, int kVectors>
         }
       }
       if (next != nullptr) {  // into the second-level cache: the first has no room for both
-        for (int v = 0; v < kVectors; ++v) __builtin_prefetch(next + v * kLanes, 0, 2);
+        constexpr int kVectorsOfALine = kVectorBytes < 64 ? 64 / kVectorBytes : 1;
+        for (int v = 0; v < kVectors; v += kVectorsOfALine) __builtin_prefetch(next + v * kLanes, 0, 2);
         next += kVectors * kLanes;
       }
       Vector<T> right[kVectors];
@@ -353,13 +354,15 @@ void run(const PackedConvolution& call, i64 begin, i64 end, i64 first, i64 last,
       strip.depth = call.depth - strip.skip < part ? call.depth - strip.skip : part;
       strip.is_first = tap == 0 && strip.skip == 0;
       strip.is_last = tap + strip.taps == taps && strip.skip + strip.depth == call.depth;
+      const bool is_whole = strip.is_last;
+      if constexpr (__is_same(typename Kind::Sum, int)) strip.is_last = strip.is_last && call.scale != nullptr;
       for (i64 panel = first; panel < last; ++panel) {
         const i64 column = panel * kPanel, columns = call.outs - column, place = begin * call.y_step + column;
         strip.is_first_panel = panel == first;
         strip.w = weights(panel, tap, strip.skip);
         // The part after this one is read anew, from its beginning, by the first panel.
         strip.next = panel + 1 < last                        ? weights(panel + 1, tap, strip.skip)
-                     : strip.is_last                         ? nullptr
+                     : is_whole                              ? nullptr
                      : strip.skip + strip.depth < call.depth ? weights(first, tap, strip.skip + part)
                                                              : weights(first, tap + at_once, 0);
         strip.start = call.start != nullptr ? call.start + column : nullptr;

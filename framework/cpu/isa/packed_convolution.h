@@ -41,7 +41,7 @@ struct PackedConvolution {
   const void* zeros;   // `depth` of them: what lies outside of x
   const void* w;       // packed
   const int* start;    // of integers: what sums begin with, or null
-  const float* scale;  // of integers: by which sums are multiplied
+  const float* scale;  // of integers: by which sums are multiplied, or null: y gets the sums as they are
   const float* bias;   // or null: added to the sums
   const float* z;      // or null: like y, added then
   float* y;
