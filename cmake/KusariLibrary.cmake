@@ -78,7 +78,8 @@ set_target_properties(kusari PROPERTIES VERSION ${PROJECT_VERSION} SOVERSION ${P
                                         BUILD_RPATH "$ORIGIN" INSTALL_RPATH "$ORIGIN")  # backends lie beside it
 target_compile_features(kusari PUBLIC cxx_std_20)
 target_include_directories(kusari PUBLIC $<BUILD_INTERFACE:${kusari_build_include}>)
-target_compile_definitions(kusari PRIVATE KUSARI_BUILD)
+# The threads of a kernel are the backend's own.
+target_compile_definitions(kusari PRIVATE KUSARI_BUILD EIGEN_DONT_PARALLELIZE)
 kusari_use($<BUILD_INTERFACE:Eigen3::Eigen> $<BUILD_INTERFACE:nlohmann_json::nlohmann_json> ZLIB::ZLIB OpenMP::OpenMP_CXX
            Threads::Threads ${CMAKE_DL_LIBS})
 # spdlog and fmt header-only and hidden: a program may have its own version of either.

@@ -505,8 +505,11 @@ Array FunctionNode::take_gradient_so_far(size_t i) {
 
 Variables grad(std::initializer_list<Variable> outputs, std::initializer_list<Variable> inputs,
                const GradOptions& options) {
-  return grad(std::span<const Variable>(outputs.begin(), outputs.size()),
-              std::span<const Variable>(inputs.begin(), inputs.size()), options);
+  return grad(outputs, std::span<const Variable>(inputs.begin(), inputs.size()), options);
+}
+
+Variables grad(std::initializer_list<Variable> outputs, std::span<const Variable> inputs, const GradOptions& options) {
+  return grad(std::span<const Variable>(outputs.begin(), outputs.size()), inputs, options);
 }
 
 }  // namespace kusari

@@ -58,6 +58,13 @@ void FunctionNode::restore_outputs() {
   }
 }
 
+namespace {
+
+// Arrays may still be there although nobody retained them; what would be found missing later is told at once.
+bool is_retained(uint32_t mask, size_t i) noexcept { return i >= 32 || (mask >> i & 1u) != 0; }
+
+}  // namespace
+
 void FunctionNode::throw_not_retained(const char* what, size_t i) const {
   if (released_) {
     throw StateError(std::string("F::") + name() +
@@ -68,6 +75,7 @@ void FunctionNode::throw_not_retained(const char* what, size_t i) const {
 }
 
 Variable FunctionNode::retained_input(size_t i) const {
+  if (!is_retained(retained_inputs_, i)) throw_not_retained("input", i);
   if (VariableNode* const node = inputs_[i].get(); node != nullptr && !node->array.is_defined()) {
     if (released_ || !node->recomputable || !node->creator) throw_not_retained("input", i);
     node->creator->restore_outputs();
@@ -76,6 +84,7 @@ Variable FunctionNode::retained_input(size_t i) const {
 }
 
 Variable FunctionNode::retained_output(size_t i) {
+  if (!is_retained(retained_outputs_, i)) throw_not_retained("output", i);
   if (outputs_[i] != nullptr && !outputs_[i]->array.is_defined() && outputs_[i]->recomputable) restore_outputs();
   if (outputs_[i] != nullptr && outputs_[i]->array.is_defined()) return Variable(outputs_[i]);
   if (i >= output_arrays_.size() || !output_arrays_[i].is_defined()) throw_not_retained("output", i);

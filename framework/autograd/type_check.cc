@@ -62,7 +62,11 @@ void type_check::Argument::throw_absent() const {
 
 size_t TypeCheck::size() const noexcept { return inputs_->size(); }
 
-type_check::Argument TypeCheck::make(const char* name, size_t i) const noexcept {
+type_check::Argument TypeCheck::make(const char* name, size_t i) const {
+  if (i >= inputs_->size()) [[unlikely]] {
+    throw TypeError(std::string("F::") + function_ + ": it got " + std::to_string(inputs_->size()) +
+                    " inputs: " + name + " is missing");
+  }
   if (answer_ != nullptr && i == answer_->input) [[unlikely]] {
     answer_->name = name;
     return {function_, name, &(*inputs_)[i], &answer_->is_optional};

@@ -160,12 +160,12 @@ class KUSARI_API TypeCheck {
 
   size_t size() const noexcept;
   template <class... Names>
-  std::array<type_check::Argument, sizeof...(Names)> args(Names... names) const noexcept {
+  std::array<type_check::Argument, sizeof...(Names)> args(Names... names) const {
     size_t i = 0;
     return {make(names, i++)...};
   }
   /// Argument i of a function with any number of them; `name` must outlive the check.
-  type_check::Argument arg(const char* name, size_t i) const noexcept { return make(name, i); }
+  type_check::Argument arg(const char* name, size_t i) const { return make(name, i); }
 
   /// Throws TypeError for the first rule that does not hold:
   /// "F::linear: x has shape (32, 784) but W has shape (10, 100): x.shape[1] must equal W.shape[1] (784 != 100)"
@@ -175,7 +175,7 @@ class KUSARI_API TypeCheck {
   }
 
  private:
-  type_check::Argument make(const char* name, size_t i) const noexcept;
+  type_check::Argument make(const char* name, size_t i) const;
   std::string with_index(std::string text, const Array* spoken_of) const;
   [[noreturn]] void fail(const type_check::NumberRule& rule) const;
   [[noreturn]] void fail(const type_check::PairRule& rule) const;

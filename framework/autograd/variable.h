@@ -319,6 +319,8 @@ KUSARI_API Variables grad(std::span<const Variable> outputs, std::span<const Var
                           const GradOptions& options = {});
 KUSARI_API Variables grad(std::initializer_list<Variable> outputs, std::initializer_list<Variable> inputs,
                           const GradOptions& options = {});
+KUSARI_API Variables grad(std::initializer_list<Variable> outputs, std::span<const Variable> inputs,
+                          const GradOptions& options = {});
 
 /// Variable::backward from several outputs at once; each needs a gradient of its own or a single element.
 KUSARI_API void backward(std::span<const Variable> outputs, const BackwardOptions& options = {});

@@ -5,6 +5,9 @@
 #include "kusari/framework/core/config.h"
 #include "kusari/framework/core/error.h"
 #include "kusari/framework/core/random.h"
+#include "kusari/framework/kernels/arithmetic.h"
+#include "kusari/framework/kernels/math_functions.h"
+#include "kusari/framework/kernels/pointwise.h"
 #include "kusari/framework/kernels/random.h"
 
 namespace kusari::random {
@@ -30,6 +33,22 @@ Array uniform(const Shape& shape, const UniformOptions& o) {
 
 Array normal(const Shape& shape, const NormalOptions& o) {
   return draw<kernels::Normal>("random::normal", shape, o.dtype, o.device, kernels::NormalMoments{o.mean, o.deviation});
+}
+
+Array randint(int64_t low, int64_t high, const Shape& shape, const RandintOptions& o) {
+  constexpr uint64_t kMost = uint64_t{1} << 32;  // of which a number in [0, 1) has a step for each
+  const uint64_t count = static_cast<uint64_t>(high) - static_cast<uint64_t>(low);
+  if (low >= high || count > kMost) {
+    throw ValueError("random::randint: low is " + std::to_string(low) + " but high is " + std::to_string(high) +
+                     ": high must be greater, by at most 2^32");
+  }
+  if (!is_integral(o.dtype)) {
+    throw TypeError(std::string("random::randint: dtype is ") + name(o.dtype) + ": it must be that of integers");
+  }
+  const Array unit = uniform(shape, {.dtype = Dtype::float64, .device = o.device});
+  const Array steps = pointwise(kernels::Floor{}, pointwise(kernels::MulConst{static_cast<double>(count)}, unit));
+  const Array y = pointwise(kernels::AddConst{static_cast<double>(low)}, steps);
+  return y.astype(o.dtype);
 }
 
 }  // namespace kusari::random

@@ -31,4 +31,14 @@ struct NormalOptions {
 /// Normally distributed numbers. Throws TypeError when dtype is not floating. numpy.random.normal.
 KUSARI_API Array normal(const Shape& shape, const NormalOptions& options = {});
 
+/// Options of random::randint.
+struct RandintOptions {
+  Dtype dtype = Dtype::int32;
+  Device device = Device();
+};
+
+/// Integers uniform in [low, high). Throws ValueError when there are none or more than 2^32, TypeError when dtype is
+/// not that of integers. numpy.random.randint.
+KUSARI_API Array randint(int64_t low, int64_t high, const Shape& shape, const RandintOptions& options = {});
+
 }  // namespace kusari::random

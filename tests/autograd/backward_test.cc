@@ -343,6 +343,9 @@ TEST_CASE("asking for what was not retained says so") {
   const Variable y = apply<Forgets>({Variable(ones({1000}))});
   Variable(y).set_grad(ones({1000}));
   CHECK_THROWS_WITH_AS(y.backward(), "F::forgets: input 0 was not retained in forward", StateError);
+  // Also where the array is still there: the variable lives, or is small.
+  const Variable x(ones({1}));
+  CHECK_THROWS_WITH_AS(apply<Forgets>({x}).backward(), "F::forgets: input 0 was not retained in forward", StateError);
 }
 
 }  // namespace

@@ -66,6 +66,11 @@ TEST_CASE("a released graph says so when it is used again") {
   loss.backward({.release_graph = true});
   x.cleargrad();
   CHECK_THROWS_WITH_AS(loss.backward(), doctest::Contains("released"), StateError);
+  // Arrays of a few numbers are not worth releasing; the answer is the same.
+  Variable few(full({2}, 0.5, Dtype::float32));
+  const Variable small = F::sum(F::tanh(few) * F::tanh(few));
+  small.backward({.release_graph = true});
+  CHECK_THROWS_WITH_AS(small.backward(), doctest::Contains("released"), StateError);
 }
 
 TEST_CASE("arrays that a variable names survive the release") {

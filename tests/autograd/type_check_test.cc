@@ -52,6 +52,7 @@ TEST_CASE("a rule about an argument that was not given says so") {
   for (const Asking::Rule& rule : rules) {
     CHECK_THROWS_WITH_AS(apply<Asking>({x, Variable()}, rule), "F::asking: W is not given: it is required", TypeError);
   }
+  CHECK_THROWS_WITH_AS(apply<Asking>({x}, rules[0]), "F::asking: it got 1 inputs: W is missing", TypeError);
   const auto optional = [](const TypeCheck& c, const Argument& W) {
     if (W.is_given()) c.expect(W.ndim() == 5);
   };

@@ -8,6 +8,7 @@
 #include <doctest/doctest.h>
 
 #include "kusari/framework/core/config.h"
+#include "kusari/framework/core/error.h"
 #include "kusari/framework/core/random.h"
 
 using namespace kusari;
@@ -65,4 +66,25 @@ TEST_CASE("random: arrays come from the stream, in config.dtype") {
                        "random::uniform: dtype is int32: it must be floating", TypeError);
   CHECK_THROWS_WITH_AS(random::normal({2}, {.dtype = Dtype::uint8}),
                        "random::normal: dtype is uint8: it must be floating", TypeError);
+}
+
+TEST_CASE("randint draws every integer as often") {
+  random::seed(3);
+  const std::vector<int64_t> drawn = random::randint(-2, 3, {10000}).to_vector<int64_t>();
+  for (int64_t i = -2; i < 3; ++i) {
+    const auto count = std::count(drawn.begin(), drawn.end(), i);
+    CAPTURE(i);
+    CHECK(count > 1800);  // of 2000, five deviations
+    CHECK(count < 2200);
+  }
+  CHECK(std::all_of(drawn.begin(), drawn.end(), [](int64_t i) { return i >= -2 && i < 3; }));
+  CHECK(random::randint(0, 1, {3}).dtype() == Dtype::int32);
+  const Array large = random::randint(int64_t{1} << 40, (int64_t{1} << 40) + 5, {100}, {.dtype = Dtype::int64});
+  for (const int64_t i : large.to_vector<int64_t>()) CHECK((i >= int64_t{1} << 40 && i < (int64_t{1} << 40) + 5));
+  random::seed(3);
+  CHECK(random::randint(-2, 3, {10000}).to_vector<int64_t>() == drawn);
+  CHECK_THROWS_WITH_AS(random::randint(3, 3, {2}),
+                       "random::randint: low is 3 but high is 3: high must be greater, by at most 2^32", ValueError);
+  CHECK_THROWS_WITH_AS(random::randint(0, 3, {2}, {.dtype = Dtype::float32}),
+                       "random::randint: dtype is float32: it must be that of integers", TypeError);
 }

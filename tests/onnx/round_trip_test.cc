@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <filesystem>
 #include <string>
 #include <vector>
 
@@ -196,4 +197,18 @@ TEST_CASE("a quantized network is written with its 8 bits") {
           return place.find(": QuantizeLinear") != std::string::npos;
         }) >= 20);
   expect_same(inferred(loaded, x), expected, 1e-4);
+  // Weights are integers there, which sessions multiply as they are.
+  onnx::export_model(net, {Variable(x, false)}, folder / "float.onnx");
+  onnx::export_model(int8, {Variable(x, false)}, folder / "int8.onnx");
+  CHECK(std::filesystem::file_size(folder / "int8.onnx") * 3 < std::filesystem::file_size(folder / "float.onnx"));
+  const auto integer_convolutions = [&](const InferenceSession& session) {
+    session.run({x});
+    const std::string summary = session.summary(), kernel = "quantized_convolution_forward";
+    int count = 0;
+    for (size_t at = summary.find(kernel); at != std::string::npos; at = summary.find(kernel, at + 1)) ++count;
+    return count;
+  };
+  const int of_link = integer_convolutions(InferenceSession(int8));
+  CHECK(of_link > 0);
+  CHECK(integer_convolutions(InferenceSession(loaded)) >= of_link);
 }

@@ -15,6 +15,7 @@
 #include "kusari/framework/training/triggers/manual_schedule_trigger.h"
 #include "kusari/framework/training/triggers/once_trigger.h"
 #include "kusari/framework/training/triggers/time_trigger.h"
+#include "kusari/tests/log_capture.h"
 #include "kusari/tests/scratch_directory.h"
 #include "kusari/tests/training/fake_updater.h"
 #include "kusari/tests/training/golden_schedulers.h"
@@ -195,7 +196,9 @@ TEST_CASE("MaxValueTrigger and MinValueTrigger compare means of intervals") {
   CHECK(resumed.best_value() == 1.5);
 
   triggers::MinValueTrigger unused("x", {1, "iteration"});
-  CHECK(answers(unused, trainer, updater, 2) == "..");  // nothing was reported
+  const std::string log =
+      testing::stderr_of([&] { CHECK(answers(unused, trainer, updater, 2) == ".."); });  // nothing was reported
+  CHECK(log.find("BestValueTrigger: 'x' was not reported; there is nothing") != std::string::npos);
   CHECK(unused.best_value() == std::nullopt);
   serializers::save_npz(dir / "unused", unused);
   serializers::load_npz(dir / "unused", resumed);

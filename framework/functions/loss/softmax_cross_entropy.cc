@@ -10,6 +10,7 @@
 #include "kusari/framework/core/error.h"
 #include "kusari/framework/functions/activation/log_softmax.h"
 #include "kusari/framework/functions/activation/softmax.h"
+#include "kusari/framework/functions/array/cast.h"
 #include "kusari/framework/functions/array/expand_dims.h"
 #include "kusari/framework/functions/array/reshape.h"
 #include "kusari/framework/functions/math/average.h"
@@ -93,6 +94,10 @@ class SoftmaxCrossEntropy final : public FunctionNode {
 
 void check_options(const Variable& x, const SoftmaxCrossEntropyOptions& options) {
   if (options.reduce == Reduce::sum) throw ValueError("F::softmax_cross_entropy: reduce must be mean or no");
+  if (!(options.label_smoothing >= 0 && options.label_smoothing <= 1)) {
+    throw ValueError("F::softmax_cross_entropy: label_smoothing is " + std::to_string(options.label_smoothing) +
+                     ": it must be in [0, 1]");
+  }
   const Array& weight = options.class_weight;
   if (!weight.is_defined()) return;
   if (weight.ndim() != 1 || x.ndim() < 2 || weight.size() != x.shape()[1]) {
@@ -110,6 +115,31 @@ void check_labels(const Variable& x, const Variable& t, int64_t ignore_label) {
   }
 }
 
+// log softmax(x), times the weights of the classes.
+Variable weighted_log_softmax(const Variable& x, const Array& class_weight) {
+  const Variable log_p = log_softmax(x);
+  if (!class_weight.is_defined()) return log_p;
+  Shape shape = Shape::filled(x.ndim(), 1);
+  shape[1] = x.shape()[1];
+  return log_p * class_weight.reshape(shape);
+}
+
+// The loss for a distribution over the classes in which all are alike, where the labels count.
+Variable uniform_target_loss(const Variable& x, const Array& t, const SoftmaxCrossEntropyOptions& options) {
+  const Dtype summed = is_half(x.dtype()) ? Dtype::float32 : x.dtype();
+  const Array counts = pointwise(kernels::NotEqualConst{static_cast<double>(options.ignore_label)}, t).astype(summed);
+  const double share = -1.0 / static_cast<double>(std::max<int64_t>(x.shape()[1], 1));
+  const Variable losses =
+      sum(cast(weighted_log_softmax(x, options.class_weight), summed), 1) * pointwise(kernels::MulConst{share}, counts);
+  if (options.reduce == Reduce::no) return cast(losses, x.dtype());
+  Array divisor = full({}, static_cast<double>(std::max<int64_t>(t.shape()[0], 1)), summed, x.device());
+  if (options.normalize) {
+    divisor =
+        pointwise(kernels::Maximum{}, reduce(kernels::Sum{}, counts, AxisMask::all(t.ndim())), ones_like(divisor));
+  }
+  return cast(sum(losses) / divisor, x.dtype());
+}
+
 // The loss for a distribution t over the classes.
 Variable soft_target_loss(const Variable& x, const Array& t, const SoftmaxCrossEntropyOptions& options) {
   if (x.ndim() < 2 || t.dtype() != x.dtype()) {
@@ -117,13 +147,7 @@ Variable soft_target_loss(const Variable& x, const Array& t, const SoftmaxCrossE
                     ": with a floating t, x.ndim must be at least 2 and t.dtype (" + name(t.dtype()) +
                     ") must equal x.dtype");
   }
-  Variable log_p = log_softmax(x);
-  if (options.class_weight.is_defined()) {
-    Shape shape = Shape::filled(x.ndim(), 1);
-    shape[1] = x.shape()[1];
-    log_p = log_p * options.class_weight.reshape(shape);
-  }
-  Variable losses = -sum(t * log_p, 1);
+  Variable losses = -sum(t * weighted_log_softmax(x, options.class_weight), 1);
   if (options.soft_target_loss == SoftTargetLoss::kl_divergence) {
     constexpr double kEpsilon = 1e-7;  // Chainer's: 0 log 0 is 0
     const Array log_t = pointwise(kernels::AddConst{kEpsilon}, t);
@@ -146,9 +170,17 @@ Variable softmax_cross_entropy(const Variable& x, const Variable& t, const Softm
     cast.class_weight = options.class_weight.astype(x.dtype());
     return softmax_cross_entropy(x, t, cast);
   }
-  if (is_floating(t.dtype()) && t.shape() == x.shape()) return soft_target_loss(x, t.array(), options);
+  const double smoothing = options.label_smoothing;
+  if (is_floating(t.dtype()) && t.shape() == x.shape()) {
+    if (smoothing == 0) return soft_target_loss(x, t.array(), options);
+    const double share = smoothing / static_cast<double>(std::max<int64_t>(x.shape()[1], 1));
+    const Array kept = pointwise(kernels::MulConst{1 - smoothing}, t.array());
+    return soft_target_loss(x, pointwise(kernels::AddConst{share}, kept), options);
+  }
   if (config().debug) check_labels(x, t, options.ignore_label);
-  return apply<SoftmaxCrossEntropy>({x, t}, options);
+  const Variable loss = apply<SoftmaxCrossEntropy>({x, t}, options);
+  if (smoothing == 0) return loss;
+  return (1 - smoothing) * loss + smoothing * uniform_target_loss(x, t.array(), options);
 }
 
 }  // namespace kusari::functions

@@ -31,6 +31,11 @@ Variable average(const Variable& x, std::initializer_list<int64_t> axis, const V
   return average(x, AverageOptions{Axes(axis), weights, keepdims});
 }
 
+template <int = 0>
+Variable average(const Variable& x, const Axes& axis, bool keepdims) {
+  return average(x, AverageOptions{axis, Variable(), keepdims});
+}
+
 /// Chainer's other name of average.
 inline Variable mean(const Variable& x, const AverageOptions& options) { return average(x, options); }
 template <int = 0>
@@ -42,6 +47,10 @@ template <int = 0>
 Variable mean(const Variable& x, std::initializer_list<int64_t> axis, const Variable& weights = Variable(),
               bool keepdims = false) {
   return average(x, AverageOptions{Axes(axis), weights, keepdims});
+}
+template <int = 0>
+Variable mean(const Variable& x, const Axes& axis, bool keepdims) {
+  return average(x, AverageOptions{axis, Variable(), keepdims});
 }
 
 }  // namespace kusari::functions

@@ -28,7 +28,7 @@ struct Beam {
 /// are `beams` rows behind each other.
 /// `scores`: gives those of the next tokens, (rows beams, V), floating, for the last ones, (rows beams), int32.
 /// `select`: is called after each step with the row that each row goes on from, (rows beams), int64, so that a state
-/// can be rearranged: `h = F::permutate(h, which)` or `F::get_item(h, which)`. Returns at most `beams` texts of each
+/// can be rearranged: `h = F::get_item(h, which)`. Returns at most `beams` texts of each
 /// row, the best first. Runs without gradients and in test mode. Throws ValueError for other options, TypeError for
 /// scores of another shape.
 KUSARI_API std::vector<std::vector<Beam>> beam_search(const Callable<Variable(const Variable& tokens)>& scores,

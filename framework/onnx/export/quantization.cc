@@ -8,16 +8,17 @@
 namespace kusari::onnx::exporting {
 namespace {
 
-/// Whether a number of x would become the integer below `low`, which QuantizeLinear has. Not known: yes.
-bool may_fall_below(const NodeWriter& w, double low) {
-  const Array x = w.constant_input(0), scale = w.constant_input(1);
-  if (!x.is_defined() || !scale.is_defined() || w.has_input(2)) return true;
+/// What numbers become as integers.
+Array integers_of(const NodeWriter& w, const Array& x, const Array& scale, const Array& zero, Dtype dtype) {
   Shape shape = Shape::filled(x.ndim(), 1);
   if (w.options().has("axis")) shape[static_cast<int>(w.options().integer("axis"))] = scale.size();
-  return (xp::rint(x / scale.reshape(shape)) < low).any();
+  Array q = xp::rint(x.astype(Dtype::float32) / scale.astype(Dtype::float32).reshape(shape));
+  if (zero.is_defined()) q = q + zero.astype(Dtype::float32).reshape(shape);
+  return xp::clip(q, w.options().real("low"), w.options().real("high")).astype(dtype);
 }
 
-/// QuantizeLinear and DequantizeLinear, which runtimes put together with the function behind them.
+/// QuantizeLinear and DequantizeLinear, which runtimes put together with the function behind them. Numbers that are
+/// known, as weights are, are written as integers.
 void write_fake_quantize(const NodeWriter& w) {
   const double low = w.options().real("low");
   const Dtype dtype = low < 0 ? Dtype::int8 : Dtype::uint8, from = w.input_dtype(0);
@@ -26,9 +27,16 @@ void write_fake_quantize(const NodeWriter& w) {
   const std::string scale = w.cast(w.input(1), w.input_dtype(1), Dtype::float32);
   const std::string zero =
       w.has_input(2) ? w.cast(w.input(2), w.input_dtype(2), dtype) : w.constant(zeros(w.input_shape(1), dtype));
-  std::string q = w.make("QuantizeLinear", {w.cast(w.input(0), from, Dtype::float32), scale, zero}, attributes);
-  const bool is_narrow = low == -127 || low == 1;
-  if (is_narrow && may_fall_below(w, low)) q = w.make("Max", {q, w.scalar(low, dtype)});
+  const Array x = w.constant_input(0), by = w.constant_input(1);
+  const Array moved = w.has_input(2) ? w.constant_input(2) : Array();
+  const bool is_known = x.is_defined() && by.is_defined() && moved.is_defined() == w.has_input(2);
+  std::string q;
+  if (is_known) {
+    q = w.constant(integers_of(w, x, by, moved, dtype));
+  } else {
+    q = w.make("QuantizeLinear", {w.cast(w.input(0), from, Dtype::float32), scale, zero}, attributes);
+    if (low == -127 || low == 1) q = w.make("Max", {q, w.scalar(low, dtype)});
+  }
   if (from == Dtype::float32) return w.node("DequantizeLinear", {q, scale, zero}, {w.output()}, attributes);
   const std::string y = w.make("DequantizeLinear", {q, scale, zero}, attributes);
   w.node("Cast", {y}, {w.output()}, {{"to", NodeWriter::type_number(from)}});

@@ -170,7 +170,8 @@ void TraceRecorder::record(Call call, std::span<const Variable> out) {
   const auto depends = [&](int id) {
     return id != kAbsent && trace_.values[static_cast<size_t>(id)].kind != Value::Kind::constant;
   };
-  bool is_constant = std::none_of(call.inputs.begin(), call.inputs.end(), depends);
+  // Weights of 8 bits are constants that stay integers.
+  bool is_constant = call.function != "fake_quantize" && std::none_of(call.inputs.begin(), call.inputs.end(), depends);
   for (const auto& [name, value] : call.options) {
     const Array* const array = std::get_if<Array>(&value);
     if (array != nullptr && array->is_defined() && trace_.dependent.contains(array->storage().id)) is_constant = false;

@@ -2,6 +2,7 @@
 
 #include "kusari/framework/core/argument.h"
 #include "kusari/framework/core/error.h"
+#include "kusari/framework/core/log.h"
 #include "kusari/framework/core/serializer.h"
 #include "kusari/framework/training/optional_entry.h"
 #include "kusari/framework/training/trainer.h"
@@ -16,12 +17,24 @@ BestValueTrigger::BestValueTrigger(std::string key, Callable<bool(double, double
 bool BestValueTrigger::operator()(Trainer& trainer) {
   const ObservedValue* value = trainer.observation().find(key_);
   if (value != nullptr && value->is_scalar()) summary_.add(key_, *value);
-  if (!interval_(trainer) || !summary_.contains(key_)) return false;
+  if (!interval_(trainer)) return false;
+  if (!summary_.contains(key_)) {
+    warn_of_absence(trainer);
+    return false;
+  }
   const double mean = summary_.compute_mean().front().second;
   summary_.clear();
   if (best_ && !compare_(*best_, mean)) return false;
   best_ = mean;
   return true;
+}
+
+// Once: what is reported more seldom than the interval comes may be right.
+void BestValueTrigger::warn_of_absence(Trainer& trainer) {
+  if (std::exchange(has_warned_, true)) return;
+  std::string names;
+  for (const auto& [name, value] : trainer.observation()) names += (names.empty() ? "" : ", ") + name;
+  log::warn("BestValueTrigger: '" + key_ + "' was not reported; there is " + (names.empty() ? "nothing" : names));
 }
 
 void BestValueTrigger::serialize(Serializer& serializer) {

@@ -11,8 +11,8 @@
 namespace kusari::training::triggers {
 
 /// Averages a reported value over the intervals of a trigger, and fires when an interval's mean is better than the best
-/// before: the first one always is. An interval in which the value was not reported does not count.
-/// chainer.training.triggers.BestValueTrigger.
+/// before: the first one always is. An interval in which the value was not reported does not count; the first time
+/// there is a warning with the names that there are. chainer.training.triggers.BestValueTrigger.
 class KUSARI_API BestValueTrigger : public Trigger {
  public:
   /// compare(best, mean): whether the mean is better.
@@ -25,11 +25,14 @@ class KUSARI_API BestValueTrigger : public Trigger {
   void serialize(Serializer& serializer) override;
 
  private:
+  void warn_of_absence(Trainer& trainer);
+
   std::string key_;
   Callable<bool(double, double)> compare_;
   TriggerRef interval_;
   DictSummary summary_;
   std::optional<double> best_;
+  bool has_warned_ = false;
 };
 
 /// Fires when the mean of a reported value is larger than ever: a snapshot with the highest accuracy.

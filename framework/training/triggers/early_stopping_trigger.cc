@@ -8,24 +8,15 @@
 #include "kusari/framework/core/error.h"
 #include "kusari/framework/core/log.h"
 #include "kusari/framework/core/serializer.h"
+#include "kusari/framework/training/monitor_mode.h"
 #include "kusari/framework/training/optional_entry.h"
 #include "kusari/framework/training/trainer.h"
 
 namespace kusari::training::triggers {
-namespace {
-
-bool is_larger_better(const std::string& mode, const std::string& monitor) {
-  if (mode == "max") return true;
-  if (mode == "min") return false;
-  if (mode == "auto") return monitor.find("accuracy") != std::string::npos;
-  throw ValueError("EarlyStoppingTrigger: mode is '" + mode + "': it must be 'max', 'min' or 'auto'");
-}
-
-}  // namespace
 
 EarlyStoppingTrigger::EarlyStoppingTrigger(EarlyStoppingOptions options)
     : options_{std::move(options)},
-      larger_is_better_{is_larger_better(options_.mode, options_.monitor)},
+      larger_is_better_{is_larger_better("EarlyStoppingTrigger", options_.mode, options_.monitor)},
       best_{(larger_is_better_ ? -1 : 1) * std::numeric_limits<double>::infinity()} {
   argument::not_empty("EarlyStoppingTrigger", "monitor", options_.monitor, "name a reported value");
   if (options_.patience < 1) {

@@ -149,6 +149,44 @@ TEST_CASE("softmax_cross_entropy of distributions") {
   check_gradients([&](const Variable& v) { return F::softmax_cross_entropy(v, t, kl); }, x);
 }
 
+// Numbers of PyTorch 2.15's cross_entropy; its mean with weights divides by their sum.
+TEST_CASE("softmax_cross_entropy with smoothed labels") {
+  const Array scores = array<double>({0.5, -1, 2, 1, 0.25, -0.5, 0, 1.5, 0.75, -2, 0, 1}, {4, 3}, test_device());
+  const Array t = array<int>({2, 0, -1, 1}, test_device());
+  const Array weight = array<double>({1, 2, 0.5}, test_device());
+  const Array soft = array<double>({0.7, 0.2, 0.1, 0.1, 0.1, 0.8, 0, 1, 0, 0.25, 0.5, 0.25}, {4, 3}, test_device());
+  for (const Dtype dtype : kFloatingDtypes) {
+    CAPTURE(name(dtype));
+    const Variable x(scores.astype(dtype));
+    const Variable loss = F::softmax_cross_entropy(x, t, {.label_smoothing = 0.2});
+    CHECK(loss.dtype() == dtype);
+    check_close(loss, {}, {0.8783219746491068}, 4);
+    loss.backward();
+    check_close(
+        x.grad(), {4, 3},
+        {0.03620790849112334, -0.009184697798659741, -0.027023210692463585, -0.09228966766995136, 0.07064467417653543,
+         0.02164499349341588, 0, 0, 0, -0.01051587990244232, -0.2023900687747492, 0.21290594867719143},
+        4);
+    check_close(F::softmax_cross_entropy(x, t, {.class_weight = weight, .reduce = Reduce::no, .label_smoothing = 0.2}),
+                {4}, {0.6528304878828661, 0.6955749353171536, 0, 2.573189064075009}, 8);
+    check_close(F::softmax_cross_entropy(x, t, {.normalize = false, .label_smoothing = 0.2}), {},
+                {0.8783219746491068 * 3 / 4}, 4);
+    check_close(F::softmax_cross_entropy(x, soft.astype(dtype), {.label_smoothing = 0.2}), {}, {1.4632354169506576}, 8);
+    check_close(F::softmax_cross_entropy(x, soft.astype(dtype),
+                                         {.class_weight = weight, .reduce = Reduce::no, .label_smoothing = 0.2}),
+                {4}, {2.578312362144588, 1.1688607567918794, 1.0929555304014016, 2.1986829556909155}, 8);
+  }
+  const auto smoothed = [&](const Variables& in) {
+    return F::softmax_cross_entropy(in[0], t, {.label_smoothing = 0.3});
+  };
+  check_gradients(smoothed, {scores});
+  CHECK_THROWS_WITH_AS(F::softmax_cross_entropy(scores, t, {.label_smoothing = 1.5}),
+                       "F::softmax_cross_entropy: label_smoothing is 1.500000: it must be in [0, 1]", ValueError);
+  // No label counts.
+  const Array none = array<int>({-1, -1, -1, -1}, test_device());
+  check_close(F::softmax_cross_entropy(scores, none, {.label_smoothing = 0.2}), {}, {0});
+}
+
 TEST_CASE("softmax_cross_entropy of what does not fit") {
   const Array x = ones({2, 3}, Dtype::float32, test_device());
   CHECK_THROWS_WITH_AS(F::softmax_cross_entropy(x, array<int>({0, 1, 2}, test_device())),

@@ -16,6 +16,12 @@ TEST_CASE("average") {
   CHECK(F::average(ones({4096}, Dtype::float16)).item<float>() == 1);
 }
 
+TEST_CASE("average keeps axes that it is told to keep") {
+  const Array x = array<float>({1, 2, 3, 5}, {2, 2}, test_device());
+  check_close(F::mean(x, 1, true), {2, 1}, {1.5, 4});
+  check_close(F::average(x, 0, true), {1, 2}, {2, 3.5});
+}
+
 TEST_CASE("weighted average") {
   const Array x = array<float>({1, 2, 3, 4, 5, 9}, {2, 3});
   check_close(F::average(x, 1, array<float>({1, 0, 3})), {2}, {2.5, 7.75});
