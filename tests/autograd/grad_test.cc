@@ -120,7 +120,7 @@ TEST_CASE("gradients of broadcast operands sum over the repeats") {
 }
 
 TEST_CASE("grad takes its inputs from a vector") {
-  const std::vector<Variable> x = {ones({2}), full({2}, 3.0, Dtype::float32)};
+  const std::vector<Variable> x = {Variable(ones({2})), Variable(full({2}, 3.0, Dtype::float32))};
   const Variables g = grad({F::sum(x[0] * x[1])}, x);
   CHECK(g[0].to_vector<float>() == std::vector<float>{3, 3});
   CHECK(g[1].to_vector<float>() == std::vector<float>{1, 1});

@@ -12,6 +12,7 @@
 
 namespace kusari::training::extensions {
 
+/// Options of ReduceOnPlateau.
 struct ReduceOnPlateauOptions {
   std::string monitor = "validation/main/loss";  ///< the reported value to watch
   double factor = 0.1;                           ///< by which the hyperparameter is multiplied, in (0, 1)

@@ -176,10 +176,7 @@ TEST_CASE("softmax_cross_entropy with smoothed labels") {
                                          {.class_weight = weight, .reduce = Reduce::no, .label_smoothing = 0.2}),
                 {4}, {2.578312362144588, 1.1688607567918794, 1.0929555304014016, 2.1986829556909155}, 8);
   }
-  const auto smoothed = [&](const Variables& in) {
-    return F::softmax_cross_entropy(in[0], t, {.label_smoothing = 0.3});
-  };
-  check_gradients(smoothed, {scores});
+  check_gradients([&](const Variable& v) { return F::softmax_cross_entropy(v, t, {.label_smoothing = 0.3}); }, scores);
   CHECK_THROWS_WITH_AS(F::softmax_cross_entropy(scores, t, {.label_smoothing = 1.5}),
                        "F::softmax_cross_entropy: label_smoothing is 1.500000: it must be in [0, 1]", ValueError);
   // No label counts.
