@@ -30,7 +30,6 @@ Variable average(const Variable& x, std::initializer_list<int64_t> axis, const V
                  bool keepdims = false) {
   return average(x, AverageOptions{Axes(axis), weights, keepdims});
 }
-
 template <int = 0>
 Variable average(const Variable& x, const Axes& axis, bool keepdims) {
   return average(x, AverageOptions{axis, Variable(), keepdims});
