@@ -32,7 +32,7 @@ void input(const unsigned char* const* d, bool is_signed, int zero, i64 channels
       between[12 + j] = d1 - d3;
     }
     KUSARI_UNROLL
-    for (int i = 0; i < 4; ++i) {
+    for (i64 i = 0; i < 4; ++i) {
       const Shorts* const row = between + 4 * i;
       short* const to = v + 4 * i * place_stride + c;
       store(to, row[0] - row[2]);
