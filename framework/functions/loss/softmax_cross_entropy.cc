@@ -117,7 +117,7 @@ void check_labels(const Variable& x, const Variable& t, int64_t ignore_label) {
 
 // log softmax(x), times the weights of the classes.
 Variable weighted_log_softmax(const Variable& x, const Array& class_weight) {
-  const Variable log_p = log_softmax(x);
+  Variable log_p = log_softmax(x);
   if (!class_weight.is_defined()) return log_p;
   Shape shape = Shape::filled(x.ndim(), 1);
   shape[1] = x.shape()[1];
@@ -178,7 +178,7 @@ Variable softmax_cross_entropy(const Variable& x, const Variable& t, const Softm
     return soft_target_loss(x, pointwise(kernels::AddConst{share}, kept), options);
   }
   if (config().debug) check_labels(x, t, options.ignore_label);
-  const Variable loss = apply<SoftmaxCrossEntropy>({x, t}, options);
+  Variable loss = apply<SoftmaxCrossEntropy>({x, t}, options);
   if (smoothing == 0) return loss;
   return (1 - smoothing) * loss + smoothing * uniform_target_loss(x, t.array(), options);
 }
