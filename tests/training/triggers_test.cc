@@ -197,7 +197,7 @@ TEST_CASE("MaxValueTrigger and MinValueTrigger compare means of intervals") {
 
   triggers::MinValueTrigger unused("x", {1, "iteration"});
   const std::string log =
-      testing::stderr_of([&] { CHECK(answers(unused, trainer, updater, 2) == ".."); });  // nothing was reported
+      kusari::testing::stderr_of([&] { CHECK(answers(unused, trainer, updater, 2) == ".."); });  // nothing was reported
   CHECK(log.find("BestValueTrigger: 'x' was not reported; there is nothing") != std::string::npos);
   CHECK(unused.best_value() == std::nullopt);
   serializers::save_npz(dir / "unused", unused);
