@@ -24,7 +24,7 @@ struct WinogradTiles {
   int64_t size, down, across, count;
 
   WinogradTiles(int64_t batch, int64_t height, int64_t width, int64_t tile = 4)
-      : size{tile}, down{(height + tile - 1) / tile}, across{(width + tile - 1) / tile}, count{batch * down * across} {}
+      : size{tile}, down{ceil_divide(height, tile)}, across{ceil_divide(width, tile)}, count{batch * down * across} {}
 
   /// Addresses of a size x size square around tile t, `before` positions up and left of its corner; `outside` where the
   /// image does not reach.

@@ -6,6 +6,7 @@
 
 #include "kusari/framework/core/threads.h"
 #include "kusari/framework/cpu/blocks.h"
+#include "kusari/framework/cpu/convolution_im2col.h"
 #include "kusari/framework/cpu/convolution_packed.h"
 #include "kusari/framework/cpu/convolution_winograd.h"
 #include "kusari/framework/cpu/isa.h"
@@ -49,12 +50,12 @@ PackedWeights transformed_weights(const ConvolutionProblem& p, const QuantizedCa
   return PackedWeights(call.options.geometry.weights_are_fixed ? &call.W : nullptr, &kKey, bytes, [&](void* to) {
     const Array W = with_channels_innermost(call.W);
     const bool is_signed = W.dtype() == Dtype::int8;
-    parallel_for(outs, 8, [&](int64_t begin, int64_t end) {
+    run_tasks(outs / kStep, [&](int64_t task) {
       const Scratch<int16_t> scratch((kTaps + kBetween + kPlaces) * channels);
       int16_t* const w = scratch.get();
       int16_t* const between = w + kTaps * channels;
       int16_t* const u = between + kBetween * channels;
-      for (int64_t o = begin; o < end; ++o) {
+      for (int64_t o = task * kStep; o < (task + 1) * kStep; ++o) {
         const auto zero = static_cast<int>(call.W_zeros.data<float>()[o]);
         const int64_t from = o * kTaps * channels;
         quantization().widen(W.data<char>() + from, is_signed, zero, kTaps, channels, channels, w);
@@ -139,21 +140,19 @@ bool convolve_quantized_winograd(const ConvolutionProblem& p, const QuantizedCal
       }
     });
     const int64_t parts = ceil_divide(count, kTilesOfATask), part = ceil_divide(count, parts);
-    parallel_for(strips * parts, 1, [&](int64_t begin, int64_t end) {
-      const Scratch<int32_t> m(kPlaces * part * kColumnsOfATask);
-      const Scratch<const void*> addresses(part + 2 * packed_loops().rows);
-      for (int64_t i = begin; i < end; ++i) {
-        const int64_t t = i % parts * part, n = std::min(part, count - t), column = i / parts * kColumnsOfATask;
-        if (n <= 0) continue;
-        PackedConvolution product = product_of_place(channels, n);
-        for (int64_t place = 0; place < kPlaces; ++place) {
-          product.x = v.get() + place * v_stride + t * channels;
-          product.w = u + (place * outs + column) * channels;
-          product.y = reinterpret_cast<float*>(m.get()) + place * n * kColumnsOfATask;
-          packed_loops().run_pairs(product, 0, n, 0, kColumnsOfATask / packed_loops().columns, addresses.get());
-        }
-        loops().output(call, m.get(), first + t, first + t + n, column, kColumnsOfATask);
+    run_tasks(strips * parts, [&](int64_t task) {
+      const int64_t t = task % parts * part, n = std::min(part, count - t), column = task / parts * kColumnsOfATask;
+      if (n <= 0) return;
+      const Scratch<int32_t> m(kPlaces * n * kColumnsOfATask);
+      const Scratch<const void*> addresses(n + 2 * packed_loops().rows);
+      PackedConvolution product = product_of_place(channels, n);
+      for (int64_t place = 0; place < kPlaces; ++place) {
+        product.x = v.get() + place * v_stride + t * channels;
+        product.w = u + (place * outs + column) * channels;
+        product.y = reinterpret_cast<float*>(m.get()) + place * n * kColumnsOfATask;
+        packed_loops().run_pairs(product, 0, n, 0, kColumnsOfATask / packed_loops().columns, addresses.get());
       }
+      loops().output(call, m.get(), first + t, first + t + n, column, kColumnsOfATask);
     });
   }
   return true;
