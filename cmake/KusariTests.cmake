@@ -143,6 +143,9 @@ if(test_support_sources)
   if(TARGET test_examples AND TARGET kusari_onnx)
     target_link_libraries(test_examples PRIVATE kusari::onnx)
   endif()
+  if(TARGET test_examples AND TARGET example_flags)
+    target_link_libraries(test_examples PRIVATE example_flags)
+  endif()
 
   # Asks cuDNN itself, which needs no card for that.
   if(TARGET test_cudnn)

@@ -37,12 +37,12 @@ inline PrecisionFlags precision_flags(Flags& flags) {
   PrecisionFlags precision;
   precision.dtype = flags.text(
       "--dtype", "", "dtype of the model and its inputs (default: that of KUSARI_DTYPE), or with --amp the 16-bit one",
-      Flags::checked(CLI::IsMember(&kDtypes)));
+      Flags::key_of(kDtypes));
   precision.amp = flags.choice("--amp", {"none", "autocast", "O1", "O2", "O3", "rewrite", "to_fp16"}, "none",
                                "Recipe for mixed precision of a float32 model");
   precision.loss_scale = flags.text(
       "--loss-scale", "", "Factor of the loss, dynamic or none (default: dynamic for float16, otherwise none)",
-      Flags::checked(CLI::IsMember({"dynamic", "none"}) | CLI::PositiveNumber));
+      Flags::positive_or({"dynamic", "none"}));
   precision.use_fp32_update = flags.flag("!--no-fp32-update", "Update 16-bit parameters in 16 bits");
   if (Flags::is_read()) set_dtype(precision);
   return precision;
@@ -51,8 +51,8 @@ inline PrecisionFlags precision_flags(Flags& flags) {
 // The flag of programs that do not train: `std::string dtype = dtype_flag(*this);`.
 inline std::string dtype_flag(Flags& flags) {
   PrecisionFlags precision;
-  precision.dtype = flags.text("--dtype", "", "dtype of the network (default: that of KUSARI_DTYPE)",
-                               Flags::checked(CLI::IsMember(&kDtypes)));
+  precision.dtype =
+      flags.text("--dtype", "", "dtype of the network (default: that of KUSARI_DTYPE)", Flags::key_of(kDtypes));
   if (Flags::is_read()) set_dtype(precision);
   return precision.dtype;
 }

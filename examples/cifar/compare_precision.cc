@@ -53,11 +53,10 @@ std::vector<std::string> mode_names() {
 }
 
 struct Arguments : Flags {
-  std::vector<std::string> models = value<std::vector<std::string>>(
-      "-m,--model", {"resnet18", "resnet50", "cnn"}, "The networks to train", checked(CLI::IsMember(&kModels)));
-  std::vector<std::string> modes =
-      value<std::vector<std::string>>("--mode", {}, "The precisions to train in (default: all that the device has)",
-                                      checked(CLI::IsMember(mode_names())));
+  std::vector<std::string> models = value<std::vector<std::string>>("-m,--model", {"resnet18", "resnet50", "cnn"},
+                                                                    "The networks to train", key_of(kModels));
+  std::vector<std::string> modes = value<std::vector<std::string>>(
+      "--mode", {}, "The precisions to train in (default: all that the device has)", one_of(mode_names()));
   int64_t train_images = number("--train-images", -1, "Train with the first N images only");
   int64_t test_images = number("--test-images", -1, "Test with the first N images only");
   int64_t batchsize = count("-b,--batchsize", 128, "Number of images in each mini-batch");

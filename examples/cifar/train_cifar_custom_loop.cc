@@ -19,7 +19,7 @@ namespace {
 struct Arguments : Flags {
   std::string dataset =
       choice("--dataset", {"cifar10", "cifar100"}, "cifar10", "The dataset to use: cifar10 or cifar100");
-  std::string model = text("-m,--model", "vgg", "The network to train", checked(CLI::IsMember(&kModels)));
+  std::string model = text("-m,--model", "vgg", "The network to train", key_of(kModels));
   int64_t batchsize = count("-b,--batchsize", 64, "Number of images in each mini-batch");
   double learnrate = real("-l,--learnrate", 0.05, "Learning rate for SGD");
   int64_t epoch = count("-e,--epoch", 300, "Number of sweeps over the dataset to train");

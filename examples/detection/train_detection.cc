@@ -34,8 +34,7 @@ struct Arguments : TrainingArguments {
   Arguments() : TrainingArguments({.batchsize = 8, .epoch = 100}) {}
 
   DataFlags data = data_flags(*this);
-  std::string model =
-      text("-m,--model", "retinanet_resnet18", "The network to train", checked(CLI::IsMember(kDetectors)));
+  std::string model = text("-m,--model", "retinanet_resnet18", "The network to train", one_of(kDetectors));
   int64_t size = number("--size", 512,
                         "Images are brought in proportion into squares of this side (ssd300: 300, out of proportion)",
                         between(64, 2048));

@@ -21,7 +21,7 @@ namespace {
 struct Arguments : Flags {
   std::string dataset =
       choice("--dataset", {"cifar10", "cifar100"}, "cifar10", "The dataset to use: cifar10 or cifar100");
-  std::string model = text("-m,--model", "small", "The network to train", checked(CLI::IsMember(&kModels)));
+  std::string model = text("-m,--model", "small", "The network to train", key_of(kModels));
   int64_t batchsize = count("-b,--batchsize", 128, "Number of images in each mini-batch, of all processes together");
   double learnrate = real("-l,--learnrate", 0.1, "Highest learning rate for SGD");
   int64_t epoch = count("-e,--epoch", 10, "Number of sweeps over the dataset to train");

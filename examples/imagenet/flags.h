@@ -13,7 +13,7 @@ struct ImagenetFlags : Flags {
   std::string train =
       text("train", "", "Training images: an image-label list file, or a folder or tar of classes", required());
   std::string val = text("val", "", "Validation images, likewise", required());
-  std::string arch = text("-a,--arch", "nin", "Convnet architecture", checked(CLI::IsMember(&kArchs)));
+  std::string arch = text("-a,--arch", "nin", "Convnet architecture", key_of(kArchs));
   int64_t batchsize = count("-B,--batchsize", 32, "Learning minibatch size");
   bool static_graph = flag("--static-graph", "Record a training step once, then replay it");
   int64_t epoch = count("-E,--epoch", 10, "Number of epochs to train");

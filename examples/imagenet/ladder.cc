@@ -41,7 +41,7 @@ struct Arguments : Flags {
   std::string train =
       text("--train", "", "Training images: a folder or tar of classes, or an image-label list file (default: noise)");
   std::string root = text("-R,--root", ".", "Root directory path of the image files of a list");
-  std::string arch = text("-a,--arch", "resnet50", "Convnet architecture", checked(CLI::IsMember(&kArchs)));
+  std::string arch = text("-a,--arch", "resnet50", "Convnet architecture", key_of(kArchs));
   std::string device = device_flag();
   int64_t batchsize = count("-B,--batchsize", 32, "Learning minibatch size");
   int64_t larger_batchsize = count("--larger-batchsize", 0, "That of the last step (default: twice as large)");

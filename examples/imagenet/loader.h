@@ -26,7 +26,7 @@ inline LoaderFlags loader_flags(Flags& flags, const std::string& otherwise = "th
   loader.loader =
       flags.text("--loader", otherwise,
                  "What prepares images: thread or process, ahead of their use, or serial, when they are used",
-                 Flags::checked(CLI::IsMember(&kLoaders)));
+                 Flags::key_of(kLoaders));
   loader.jobs = flags.number("-j,--loaderjob", 0, "Number of threads or processes that prepare images (0: all cores)",
                              Flags::not_negative());
   return loader;

@@ -28,7 +28,7 @@ struct Arguments : Flags {
   std::string data = text("--data", "",
                           "Folder with train*.tar and test*.tar or val*.tar, with CIFAR-10's binary files, or digits: "
                           "drawn ones (default: find or download CIFAR-10)");
-  std::string model = text("-m,--model", "resnet18", "The network", checked(CLI::IsMember(&kModels)));
+  std::string model = text("-m,--model", "resnet18", "The network", key_of(kModels));
   int64_t batchsize = count("-b,--batchsize", 128, "Number of images in each mini-batch");
   double learnrate = real("-l,--learnrate", 0.1, "Highest learning rate for SGD");
   int64_t epoch = count("-e,--epoch", 10, "Number of sweeps over the data set in float32");

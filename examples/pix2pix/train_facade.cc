@@ -28,7 +28,7 @@ struct Arguments : Flags {
   int64_t snapshot_interval = count("--snapshot_interval", 1000, "Interval of snapshot");
   int64_t display_interval = count("--display_interval", 100, "Interval of displaying log to console");
   int64_t images = count("--images", 300, "Number of facades, which are drawn");
-  int64_t size = number("--size", 256, "Height and width of the images", one_of<int64_t>({16, 32, 64, 128, 256}));
+  int64_t size = number("--size", 256, "Height and width of the images", one_of({16, 32, 64, 128, 256}));
   int64_t channels = count("--channels", 64, "Channels of the first layer, a multiple of 2");
 };
 

@@ -20,8 +20,7 @@ struct PtbFlags : Flags {
   bool test = flag("--test", "Use tiny datasets for quick tests");
   int64_t unit = count("-u,--unit", 650, "Number of LSTM units in each layer");
   std::string model = text("-m,--model", "model.npz", "Model file name to serialize, in the output directory");
-  std::string layers =
-      text("--layers", "lstm", "What the two layers are; tanh: an Elman network", checked(CLI::IsMember(kLayers)));
+  std::string layers = text("--layers", "lstm", "What the two layers are; tanh: an Elman network", one_of(kLayers));
   std::string data = text("--data", "auto", "ptb, wikitext2, generated, a file of words, or auto: the first there is");
   int64_t seed = seed_flag();
 };

@@ -22,7 +22,7 @@ struct Arguments : Flags {
   int sample = value<int>("--sample", 1, "negative value indicates NOT use random choice");
   int64_t length = count("--length", 20, "length of the generated text");
   std::string device = device_flag();
-  std::string layers = text("--layers", "lstm", "What the two layers are", checked(CLI::IsMember(kLayers)));
+  std::string layers = text("--layers", "lstm", "What the two layers are", one_of(kLayers));
   std::string data = text("--data", "auto", "The text of the training, for its words");
 };
 

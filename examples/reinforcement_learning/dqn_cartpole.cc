@@ -26,8 +26,8 @@ struct Task {
 const std::map<std::string, Task> kTasks{{"CartPole-v0", {200, 195}}, {"CartPole-v1", {500, 475}}};
 
 struct Arguments : Flags {
-  std::string env = text("--env", "CartPole-v0", "CartPole-v0, of 200 steps at most, or CartPole-v1, of 500",
-                         checked(CLI::IsMember(&kTasks)));
+  std::string env =
+      text("--env", "CartPole-v0", "CartPole-v0, of 200 steps at most, or CartPole-v1, of 500", key_of(kTasks));
   int64_t batch_size = count("-b,--batch-size", 64, "Number of transitions in each mini-batch");
   int64_t episodes = count("-e,--episodes", 1000, "Number of episodes to run");
   std::string device = device_flag();

@@ -23,7 +23,7 @@ struct Arguments : Flags {
   std::string model = choice("-m,--model", {"mlp", "cnn", "rows"}, "rows", "mlp, cnn, or rows: an LSTM");
   int64_t unit = count("-u,--unit", 32, "Number of units, or of channels");
   int64_t batchsize = count("-b,--batchsize", 32, "Number of images in each mini-batch");
-  int64_t steps = number("--steps", 20, "Steps that are timed together", between<int64_t>(1, 100000));
+  int64_t steps = number("--steps", 20, "Steps that are timed together", between(1, 100000));
   int64_t rounds = count("--rounds", 10, "How often each way takes so many steps, in turn");
   std::string device = device_flag();
   bool summary = flag("--summary", "Print what was recorded and what the passes did");

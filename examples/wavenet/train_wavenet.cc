@@ -27,7 +27,7 @@ struct Arguments : Flags {
   double alpha = real("--alpha", 1e-3, "Step size of Adam", positive());
   std::string device = device_flag();
   std::string dataset = text("-i,--dataset", "generated", "A folder of WAV files, or generated: melodies");
-  int64_t melodies = number("--melodies", 40, "How many melodies of 4 seconds", between<int64_t>(2, 1000000));
+  int64_t melodies = number("--melodies", 40, "How many melodies of 4 seconds", between(2, 1000000));
   std::string out = out_flag();
   std::string resume = resume_flag();
   WaveNetSizes sizes = size_flags(*this);
