@@ -16,6 +16,7 @@ option(KUSARI_WERROR "Treat warnings as errors" ${PROJECT_IS_TOP_LEVEL})
 option(KUSARI_UNITY "Compile a few sources of one folder at a time, so that headers are read once" OFF)
 option(KUSARI_NATIVE "Compile loops for this machine's instruction set alone" OFF)
 option(KUSARI_PCH "Compile the library with precompiled headers" OFF)
+option(KUSARI_PCH_PROGRAMS "Compile examples and tests with precompiled headers" OFF)
 option(KUSARI_CCACHE "Compile through ccache when it is installed" ON)
 set(KUSARI_COLD_OPTIMIZATION -Os CACHE STRING "How the library's sources whose time is spent elsewhere are optimized")
 set(KUSARI_ONEDNN AUTO CACHE STRING "Use oneDNN: AUTO (when found), ON (required) or OFF (own loops only)")
@@ -94,6 +95,26 @@ function(kusari_compile_quickly target level)
     set(is_quick 1)
   endif()
   target_compile_options(${target} PRIVATE $<${is_quick}:${level}>)
+endfunction()
+
+# For targets with a precompiled header, of which GCC 12 forgets that std::string is a system's: it warns of overlaps that
+# cannot be.
+set(kusari_precompiled_options $<$<COMPILE_LANG_AND_ID:CXX,GNU>:-Wno-restrict>)
+
+# KUSARI_PCH_PROGRAMS: has the program compiled with a precompiled header, which programs of one kind share: their settings
+# are the same.
+function(kusari_precompile_program target kind header)
+  if(NOT KUSARI_PCH_PROGRAMS)
+    return()
+  endif()
+  target_compile_options(${target} PRIVATE ${kusari_precompiled_options})
+  get_property(carrier GLOBAL PROPERTY kusari_precompiled_${kind})
+  if(carrier)
+    target_precompile_headers(${target} REUSE_FROM ${carrier})
+  else()
+    target_precompile_headers(${target} PRIVATE "${PROJECT_SOURCE_DIR}/${header}")
+    set_property(GLOBAL PROPERTY kusari_precompiled_${kind} ${target})
+  endif()
 endfunction()
 
 # Has the target's sources compiled a few at a time, always of one folder, so that their headers are read once. Names in
