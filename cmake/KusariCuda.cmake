@@ -92,7 +92,7 @@ if(KUSARI_WITH_CUDA)
   # 1835: nvcc does not know the attribute tls_model.
   string(APPEND CMAKE_CUDA_FLAGS " --expt-relaxed-constexpr -diag-suppress 1835")
   list(LENGTH CMAKE_CUDA_ARCHITECTURES architectures)
-  if(CUDAToolkit_VERSION VERSION_GREATER_EQUAL 13 AND architectures GREATER 1)
+  if(CUDAToolkit_VERSION VERSION_GREATER_EQUAL 13 AND (architectures GREATER 1 OR CMAKE_CUDA_ARCHITECTURES MATCHES "^all"))
     # To be shipped: a quarter of the default's bytes, for a tenth of the compiler's time.
     string(APPEND CMAKE_CUDA_FLAGS " -compress-mode=size")
   endif()

@@ -56,7 +56,7 @@ class Flags {
   /// Not in the help.
   static Rule hidden();
 
-  /// A value of one of the types below: `names` is "-u,--unit", or "FILE" for one that is known by its place.
+  /// A value of a type that flags.cc lists: `names` is "-u,--unit", or "FILE" for one that is known by its place.
   template <class T, class... Rules>
   T value(const std::string& names, T otherwise, const std::string& help, const Rules&... rules) {
     return declare(names, std::move(otherwise), help, {Rule(rules)...});
