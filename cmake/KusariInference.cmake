@@ -14,7 +14,7 @@ endif()
 # Compiled again are sources that are not the same here; without_training.cc stands for the kernels that train.
 add_library(kusari_inference SHARED ${kusari_inference_sources} framework/cpu/without_training.cc ${kusari_isa_objects})
 add_library(kusari::inference ALIAS kusari_inference)
-foreach(part IN ITEMS kusari_shared kusari_shared_small kusari_onnx_read)
+foreach(part IN ITEMS kusari_common kusari_common_small kusari_onnx_read)
   target_link_libraries(kusari_inference PRIVATE $<FILTER:$<TARGET_OBJECTS:${part}>,EXCLUDE,[.]gch>)
 endforeach()
 kusari_part_settings(kusari_inference)
