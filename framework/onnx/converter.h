@@ -31,17 +31,24 @@ class KUSARI_API NodeWriter {
   // --- the call -----------------------------------------------------------------------------------------------------
 
   const std::string& function() const noexcept;
-  /// What FunctionNode::describe() told. With a dynamic batch, throws for a call whose options change with the size of
-  /// the batch, unless the converter says that it knows by `changing`.
+  /// What FunctionNode::describe() told. With dynamic sizes, throws for a call whose options change with them, unless
+  /// the converter says that it knows by `changing`.
   const Attributes& options(bool changing = false) const;
   int opset() const noexcept;
   size_t input_count() const noexcept;
   size_t output_count() const noexcept;
   bool has_input(size_t i) const noexcept;
-  /// Throw IndexError for an input that is not there.
+  // Throw IndexError for an input that is not there.
+
+  /// The whole shape. With dynamic sizes, throws for one that changes elsewhere than in its first axis, the batch's.
   const Shape& input_shape(size_t i) const;
-  Dtype input_dtype(size_t i) const;
   const Shape& output_shape(size_t i = 0) const;
+  /// One size; throws if it changes.
+  int64_t input_size(size_t i, int axis) const;
+  int64_t output_size(int axis, size_t i = 0) const;
+  int input_ndim(size_t i) const;
+  int output_ndim(size_t i = 0) const;
+  Dtype input_dtype(size_t i) const;
   Dtype output_dtype(size_t i = 0) const;
   /// The numbers of an input that does not depend on the arguments of the model, such as a parameter; else undefined.
   Array constant_input(size_t i) const;
@@ -59,11 +66,11 @@ class KUSARI_API NodeWriter {
   std::string scalar(double number, Dtype dtype) const;
   /// int64, one axis.
   std::string integers(const std::vector<int64_t>& numbers) const;
-  /// The shape of an output or an input as an int64 tensor, with what depends on the batch computed from it. As the
-  /// shape that Reshape takes, `for_reshape` uses 0 and -1 where that is enough.
+  /// The shape of an output as an int64 tensor, with sizes that change computed when the model runs; as the shape that
+  /// Reshape takes, `reshape_target` uses 0 and -1 where that is enough.
   std::string output_shape_value(size_t i = 0) const;
   std::string reshape_target(size_t output = 0) const;
-  /// Whether the size of an axis depends on the batch's.
+  /// Whether the size of an axis changes.
   bool is_dynamic_input(size_t i, int axis) const;
   bool is_dynamic_output(size_t i, int axis) const;
 
@@ -86,16 +93,17 @@ class KUSARI_API NodeWriter {
 
   /// Throws: this call cannot be written, for the reason given ("it needs opset 19").
   [[noreturn]] void refuse(const std::string& reason) const;
+  /// The same of what cannot be written with sizes that change: the reason follows the option's name.
+  [[noreturn]] void refuse_dynamic(const std::string& reason) const;
   /// Throws for a lower opset; `what` needs it.
   void require_opset(int least, const char* what) const;
 
   exporting::GraphBuilder& graph() const noexcept { return graph_; }
   const exporting::Call& call() const noexcept { return call_; }
-
- private:
   const exporting::Value& input_value(size_t i) const;
   const exporting::Value& output_value(size_t i) const;
 
+ private:
   exporting::GraphBuilder& graph_;
   const exporting::Call& call_;
 };

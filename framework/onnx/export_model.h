@@ -22,6 +22,10 @@ struct ExportOptions {
   int opset = 21;                              ///< 13 to 22
   /// The first axis of the inputs that have the first one's size there is the batch: the file takes any size of it.
   bool dynamic_batch = false;
+  /// Axes of inputs whose sizes are any in the file, by the input's name and the axis, each with a name for its size:
+  /// `{{"ids", {{0, "batch"}, {1, "length"}}}, {"mask", {{1, "length"}}}}`. Axes of one name have one size; there are
+  /// four names at most. An entry for an output names its axes.
+  std::map<std::string, std::map<int, std::string>> dynamic_axes = {};
   /// Write what the model does in training: dropout draws at each run. Running statistics move as in other calls.
   bool train = false;
   /// Convolutions get the weights with which they compute what batch normalizations behind them do, in float32 and

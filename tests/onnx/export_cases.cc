@@ -1,16 +1,17 @@
 // onnx_export_cases FOLDER [OPSET]: writes a folder with a test case for each of many functions, links and models,
-// which tools/check_onnx_export runs with ONNX Runtime. Those of NAME.batch were exported with a batch of any size, and
-// have inputs of another one.
+// which tools/check_onnx_export runs with ONNX Runtime. Those of NAME.batch and NAME.axisK were exported with a batch,
+// or an axis, of any size, and have inputs of another one.
 #include <cstdio>
 #include <cstdlib>
-#include <filesystem>
 #include <functional>
+#include <memory>
 #include <string>
 #include <vector>
 
 #include "kusari/framework/kusari.h"
 #include "kusari/framework/onnx/export_model.h"
 #include "kusari/framework/onnx/function.h"
+#include "kusari/tests/onnx/case_writer.h"
 #include "kusari/tests/onnx/export_inputs.h"
 
 namespace {
@@ -20,43 +21,12 @@ using testing::fixed;
 using testing::integers;
 using testing::uniform;
 
-std::string g_folder, g_only;
-int g_opset = 21, g_failures = 0, g_cases = 0;
-bool g_train = false;
+std::unique_ptr<testing::CaseWriter> g_writer;
 
 template <class Model>
-void write_case(const std::string& name, Model&& model, std::vector<Variable> inputs, Link* link = nullptr,
+void write_case(const std::string& name, Model&& model, const std::vector<Variable>& inputs, Link* link = nullptr,
                 bool dynamic = false) {
-  if (!g_only.empty() && name.find(g_only) == std::string::npos) return;
-  ++g_cases;
-  try {
-    onnx::TestcaseOptions options;
-    options.model.opset = g_opset;
-    options.model.train = g_train;
-    options.model.model = link;
-    const std::string folder = g_folder + "/" + name + (dynamic ? ".batch" : "");
-    const onnx::detail::ModelCall call = onnx::detail::model_call(model);
-    Link* const named = link != nullptr ? link : onnx::detail::link_of(model);
-    if (!dynamic) return onnx::detail::export_testcase(call, named, inputs, folder, options);
-    options.model.dynamic_batch = true;
-    onnx::detail::export_testcase(call, named, inputs, folder, options);
-    std::filesystem::copy_file(folder + "/model.onnx", folder + "/batch.onnx",
-                               std::filesystem::copy_options::overwrite_existing);
-    // The data of a batch of three times the size.
-    const int64_t batch = inputs[0].shape()[0];
-    for (Variable& x : inputs) {
-      if (x.ndim() > 0 && x.shape()[0] == batch) {
-        const std::vector<Variable> rows{x, x, x};
-        x = Variable(F::concat(std::span<const Variable>(rows), 0).array(), false);
-      }
-    }
-    options.model.dynamic_batch = false;
-    onnx::detail::export_testcase(call, named, inputs, folder, options);
-    std::filesystem::rename(folder + "/batch.onnx", folder + "/model.onnx");
-  } catch (const std::exception& error) {
-    ++g_failures;
-    std::printf("%s%s: %s\n", name.c_str(), dynamic ? ".batch" : "", error.what());
-  }
+  g_writer->write(name, model, inputs, link, dynamic);
 }
 
 template <class Model>
@@ -204,7 +174,7 @@ void mathematics() {
          return F::where(Variable(array<uint8_t>({1, 0, 1, 1}, {1, 4}).astype(Dtype::bool_), false), a, b);
        },
        {uniform({2, 4}), uniform({2, 4})});
-  if (g_opset >= 17) {
+  if (g_writer->opset() >= 17) {
     both("math_fft",
          [](const Variable& re, const Variable& im) {
            return F::fft({re, im});
@@ -335,7 +305,7 @@ void connections() {
   link_case("link_bilinear", L::Bilinear(3, 4, 5), {uniform({2, 3}), uniform({2, 4})});
   link_case("link_depthwise", L::DepthwiseConvolution2D(4, 2, 3), {x});
   link_case("link_dilated", L::DilatedConvolution2D(4, 6, 3, {.pad = 2, .dilate = 2}), {x});
-  if (g_opset >= 16) {
+  if (g_writer->opset() >= 16) {
     link_case("link_deformable", L::DeformableConvolution2D(4, 6, 3), {x});
     write_case("connection_transformer_sampler",
                [](const Variable& v) {
@@ -381,7 +351,7 @@ void poolings() {
   both("pooling_unpooling_overlap",
        [](const Variable& v) { return F::unpooling_2d(v, 3, {.stride = 2, .pad = 1, .cover_all = false}); }, {x});
   both("pooling_unpooling_cover_all", [](const Variable& v) { return F::unpooling_2d(v, 2); }, {x});
-  if (g_opset >= 16) {
+  if (g_writer->opset() >= 16) {
     write_case(
         "pooling_roi_align",
         [](const Variable& v, const Variable& rois, const Variable& images) {
@@ -416,14 +386,14 @@ void normalizations() {
 }
 
 void in_training() {
-  if (g_opset < 14) return;
-  g_train = true;
+  if (g_writer->opset() < 14) return;
+  g_writer->set_train(true);
   const Variable x = uniform({2, 6, 5, 4});
   both("train_batch_normalization", [](const Variable& v) { return F::batch_normalization(v, fixed({6}), fixed({6})); },
        {x});
   both("train_batch_normalization_relu",
        [](const Variable& v) { return F::batch_normalization_add_relu(v, F::exp(v), fixed({6}), fixed({6})); }, {x});
-  g_train = false;
+  g_writer->set_train(false);
 }
 
 void losses() {
@@ -573,13 +543,12 @@ int main(int count, char** arguments) {
     std::printf("usage: %s FOLDER [OPSET [PART OF A NAME]]\n", arguments[0]);
     return 2;
   }
-  g_folder = arguments[1];
-  if (count > 2) g_opset = std::atoi(arguments[2]);
-  if (count > 3) g_only = arguments[3];
+  g_writer = std::make_unique<testing::CaseWriter>(arguments[1], count > 2 ? std::atoi(arguments[2]) : 21,
+                                                   count > 3 ? arguments[3] : "");
   const auto mode = using_config(&Config::train, false);
   for (const auto write : {activations, mathematics, arrays, connections, poolings, normalizations, in_training, losses,
                            attentions, recurrent, whole_models})
     write();
-  std::printf("%d cases, %d not written\n", g_cases, g_failures);
-  return g_failures == 0 ? 0 : 1;
+  g_writer->print();
+  return g_writer->failures() == 0 ? 0 : 1;
 }

@@ -9,16 +9,14 @@ void write_broadcast(const NodeWriter& w) { w.node("Expand", {w.input(0), w.outp
 
 void write_split(const NodeWriter& w) {
   const auto axis = static_cast<int>(w.options(true).integer("axis"));
-  if (w.is_dynamic_input(0, axis)) {
-    // Equal pieces of the batch, or one piece beside others.
-    w.refuse("with dynamic_batch: it cuts the axis of the batch");
-  }
-  std::vector<int64_t> sizes;
-  for (size_t i = 0; i < w.output_count(); ++i) sizes.push_back(w.output_shape(i)[axis]);
-  if (sizes.size() == 1) return w.node("Identity", {w.input(0)}, {w.output()});
   NodeWriter::Names outputs;
-  for (size_t i = 0; i < w.output_count(); ++i) outputs.push_back(w.output(i));
-  w.node("Split", {w.input(0), w.integers(sizes)}, outputs, {{"axis", int64_t{axis}}});
+  std::vector<Sizes> sizes;
+  for (size_t i = 0; i < w.output_count(); ++i) {
+    outputs.push_back(w.output(i));
+    sizes.push_back(w.output_value(i).sizes(axis));
+  }
+  if (outputs.size() == 1) return w.node("Identity", {w.input(0)}, outputs);
+  w.node("Split", {w.input(0), w.graph().sizes(sizes)}, outputs, {{"axis", int64_t{axis}}});
 }
 
 void write_separate(const NodeWriter& w) {
@@ -36,41 +34,59 @@ void write_stack(const NodeWriter& w) {
   w.node("Concat", parts, {w.output()}, {{"axis", axis}});
 }
 
+// Where slices begin or end along an axis, by trace, as Slice takes it: counted from the end if that is fixed.
+Sizes counted(const Sizes& places, const Sizes& sizes) {
+  if (is_fixed(places)) return places;
+  Sizes from_end;
+  for (size_t i = 0; i < places.size(); ++i) from_end.push_back(places[i] - sizes[i]);
+  if (!is_fixed(from_end)) return places;
+  return Sizes(places.size(), from_end[0] == 0 ? std::numeric_limits<int64_t>::max() : from_end[0]);
+}
+
 void write_get_item(const NodeWriter& w) {
-  const Attributes& options = w.options(true);
-  const std::vector<int64_t>&start = options.integers("start"), &count = options.integers("count"),
-        &step = options.integers("step");
-  const Shape &x = w.input_shape(0), &y = w.output_shape();
-  std::vector<int64_t> starts, ends, axes, steps;
+  const Value &x = w.input_value(0), &y = w.output_value(0);
+  std::vector<int64_t> axes, steps;
+  std::vector<Sizes> starts, ends;
+  const auto& fixed = w.options(true);
   Shape sliced;
-  for (int axis = 0; axis < x.ndim(); ++axis) {
+  for (int axis = 0; axis < w.input_ndim(0); ++axis) {
     const auto i = static_cast<size_t>(axis);
-    sliced.push_back(count[i]);
-    if (start[i] == 0 && step[i] == 1 && count[i] == x[axis]) continue;
-    int64_t end = start[i] + count[i] * step[i];
-    if (w.is_dynamic_input(0, axis)) {
-      const bool is_to_end = step[i] == 1 && end == x[axis];
-      const bool is_reversed = step[i] == -1 && start[i] == x[axis] - 1 && end == -1;
-      const bool is_fixed = step[i] > 0 && !w.call().changing.contains("start") && !w.call().changing.contains("count");
-      if (is_reversed) {
-        starts.push_back(std::numeric_limits<int64_t>::max());
-        ends.push_back(std::numeric_limits<int64_t>::min());
-        axes.push_back(axis);
-        steps.push_back(-1);
-        continue;
-      }
-      if (!is_to_end && !is_fixed) w.refuse("with dynamic_batch: its slice depends on the size of the batch");
-      if (is_to_end && !is_fixed) end = std::numeric_limits<int64_t>::max();
+    const Sizes sizes = x.sizes(axis);
+    const int64_t step = fixed.integers("step")[i];
+    Sizes begin{fixed.integers("start")[i]}, count{fixed.integers("count")[i]};
+    for (const Attributes& there : w.call().elsewhere) {
+      begin.push_back(there.integers("start")[i]);
+      count.push_back(there.integers("count")[i]);
+      if (there.integers("step")[i] != step) w.refuse_dynamic("its option 'step' depends on the size");
     }
-    starts.push_back(start[i]);
-    ends.push_back(step[i] < 0 && end < 0 ? std::numeric_limits<int64_t>::min() : end);
+    sliced.push_back(count[0]);
+    if (step == 1 && count == sizes) continue;
+    Sizes end;
+    bool is_before_first = step<0, is_to_end = step> 0;
+    for (size_t k = 0; k < begin.size(); ++k) {
+      end.push_back(begin[k] + count[k] * step);
+      is_before_first = is_before_first && end[k] < 0;
+      is_to_end = is_to_end && end[k] >= sizes[k];
+    }
+    starts.push_back(counted(begin, sizes));
+    if (is_before_first) {
+      end = Sizes(end.size(), std::numeric_limits<int64_t>::min());
+    } else if (is_to_end && !is_fixed(end)) {
+      end = Sizes(end.size(), std::numeric_limits<int64_t>::max());
+    } else if (step < 0 && !is_fixed(end)) {
+      w.refuse_dynamic("its slice depends on the size");
+    } else {
+      end = counted(end, sizes);
+    }
+    ends.push_back(end);
     axes.push_back(axis);
-    steps.push_back(step[i]);
+    steps.push_back(step);
   }
-  const bool is_reshaped = sliced != y;
+  const bool is_reshaped = sliced != y.array.shape();
   std::string view = w.input(0);
   if (!axes.empty()) {
-    const NodeWriter::Names inputs{view, w.integers(starts), w.integers(ends), w.integers(axes), w.integers(steps)};
+    const NodeWriter::Names inputs{view, w.graph().sizes(starts), w.graph().sizes(ends), w.integers(axes),
+                                   w.integers(steps)};
     if (!is_reshaped) return w.node("Slice", inputs, {w.output()});
     view = w.make("Slice", inputs);
   }
@@ -80,10 +96,16 @@ void write_get_item(const NodeWriter& w) {
 
 void write_pad(const NodeWriter& w) {
   const Attributes& options = w.options(true);
+  if (w.call().changing.contains("before")) w.refuse_dynamic("its pad depends on the size");
   const std::vector<int64_t>& before = options.integers("before");
   std::vector<int64_t> pads = before;
-  const Shape &x = w.input_shape(0), &y = w.output_shape();
-  for (int axis = 0; axis < x.ndim(); ++axis) pads.push_back(y[axis] - x[axis] - before[static_cast<size_t>(axis)]);
+  for (int axis = 0; axis < w.input_ndim(0); ++axis) {
+    const Sizes x = w.input_value(0).sizes(axis), y = w.output_value(0).sizes(axis);
+    Sizes added;
+    for (size_t i = 0; i < x.size(); ++i) added.push_back(y[i] - x[i]);
+    if (!is_fixed(added)) w.refuse_dynamic("its pad depends on the size");
+    pads.push_back(added[0] - before[static_cast<size_t>(axis)]);
+  }
   const Attributes::Value& value = *options.find("constant_values");
   const double number =
       std::holds_alternative<double>(value) ? std::get<double>(value) : static_cast<double>(std::get<int64_t>(value));
@@ -91,18 +113,20 @@ void write_pad(const NodeWriter& w) {
 }
 
 void write_resize(const NodeWriter& w) {
-  const bool is_nearest = w.options().text("mode") == "nearest";
-  const Shape &x = w.input_shape(0), &y = w.output_shape();
+  const bool is_nearest = w.options(true).text("mode") == "nearest";
   Attributes attributes;
   attributes.set("mode", is_nearest ? "nearest" : "linear");
-  attributes.set("coordinate_transformation_mode", is_nearest                             ? "asymmetric"
-                                                   : w.options().boolean("align_corners") ? "align_corners"
-                                                                                          : "half_pixel");
+  attributes.set("coordinate_transformation_mode", is_nearest                                 ? "asymmetric"
+                                                   : w.options(true).boolean("align_corners") ? "align_corners"
+                                                                                              : "half_pixel");
   if (is_nearest) attributes.set("nearest_mode", "floor");
-  const std::vector<float> scales = {1, 1, static_cast<float>(y[2]) / static_cast<float>(x[2]),
-                                     static_cast<float>(y[3]) / static_cast<float>(x[3])};
+  std::vector<float> scales = {1, 1};
   bool is_exact = true;
-  for (int axis = 2; axis < 4; ++axis) is_exact = is_exact && y[axis] % x[axis] == 0;
+  for (int axis = 2; axis < 4; ++axis) {
+    const Sizes x = w.input_value(0).sizes(axis), y = w.output_value(0).sizes(axis);
+    scales.push_back(static_cast<float>(y[0]) / static_cast<float>(x[0]));
+    for (size_t i = 0; i < x.size(); ++i) is_exact = is_exact && y[i] % x[i] == 0 && y[i] / x[i] == y[0] / x[0];
+  }
   if (is_exact) {
     w.node("Resize", {w.input(0), "", w.constant(array(scales))}, {w.output()}, attributes);
   } else {
@@ -132,7 +156,7 @@ void write_diagonal(const NodeWriter& w) {
 void write_transpose_sequence(const NodeWriter& w) {
   for (size_t t = 0; t < w.output_count(); ++t) {
     NodeWriter::Names rows;
-    for (int64_t i = 0; i < w.output_shape(t)[0]; ++i) {
+    for (int64_t i = 0; i < w.output_size(0, t); ++i) {
       const auto place = static_cast<int64_t>(t);
       rows.push_back(w.make(
           "Slice", {w.input(static_cast<size_t>(i)), w.integers({place}), w.integers({place + 1}), w.integers({0})}));
@@ -142,10 +166,11 @@ void write_transpose_sequence(const NodeWriter& w) {
 }
 
 void write_pad_sequence(const NodeWriter& w) {
-  const int64_t length = w.output_shape()[1];
+  const int64_t length = w.output_size(1);
   const std::string padding = w.scalar(w.options().real("padding"), w.input_dtype(0));
   NodeWriter::Names rows;
   for (size_t i = 0; i < w.input_count(); ++i) {
+    static_cast<void>(w.input_size(i, 0));
     const Shape& x = w.input_shape(i);
     std::vector<int64_t> pads(2 * static_cast<size_t>(x.ndim()), 0);
     pads[static_cast<size_t>(x.ndim())] = length - x[0];

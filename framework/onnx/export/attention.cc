@@ -1,3 +1,4 @@
+#include <cmath>
 #include <string>
 
 #include "kusari/framework/functions/attention/rotary_table.h"
@@ -19,14 +20,16 @@ Array without_repeats(Array array) {
 void write_attention(const NodeWriter& w) {
   const Attributes& options = w.options(true);
   const Dtype dtype = w.input_dtype(0);
-  const Shape &q = w.input_shape(0), &k = w.input_shape(1);
-  const int64_t heads = q[1], groups = k[1], n = q[2], keys = k[2];
+  const int64_t heads = w.input_size(0, 1), groups = w.input_size(1, 1);
+  const Sizes n = w.input_value(0).sizes(2), keys = w.input_value(1).sizes(2);
+  Sizes more;  // how many keys the first query sees, less one
+  for (size_t i = 0; i < n.size(); ++i) more.push_back(keys[i] - n[i]);
   const auto for_heads = [&](size_t i) {
     if (groups == heads) return w.input(i);
-    const int64_t width = w.input_shape(i)[3];
+    const int64_t width = w.input_size(i, 3);
     const std::string apart = w.make("Unsqueeze", {w.input(i), w.integers({2})});
     const std::string repeated = w.make("Expand", {apart, w.integers({1, 1, heads / groups, 1, 1})});
-    return w.make("Reshape", {repeated, w.integers({0, heads, keys, width})});
+    return w.make("Reshape", {repeated, w.integers({0, heads, -1, width})});
   };
   if (options.real("dropout") > 0) w.refuse("dropout of attention's weights has no ONNX operator");
   const std::string turned = w.make("Transpose", {for_heads(1)}, {{"perm", std::vector<int64_t>{0, 1, 3, 2}}});
@@ -35,7 +38,7 @@ void write_attention(const NodeWriter& w) {
   const auto restrict_to = [&](const std::string& allowed) {
     seen = seen.empty() ? allowed : w.make("And", {seen, allowed});
   };
-  bool may_see_nothing = options.boolean("is_causal") && n > keys;
+  bool may_see_nothing = options.boolean("is_causal") && (more[0] < 0 || !is_fixed(more));
   if (options.has("mask")) {
     const Array& whole = options.array("mask");
     const std::string mask = w.value(without_repeats(whole));
@@ -48,16 +51,21 @@ void write_attention(const NodeWriter& w) {
   }
   if (options.has("lengths")) {
     const std::string lengths = w.make("Reshape", {w.value(options.array("lengths")), w.integers({-1, 1, 1, 1})});
-    const std::string places = w.constant(arange(keys, Dtype::int64).reshape({1, 1, 1, keys}));
-    restrict_to(w.make("Less", {places, lengths}));
+    restrict_to(w.make("Less", {w.graph().places(keys, {1, 1, 1, -1}), lengths}));
     may_see_nothing = true;
   }
   if (options.boolean("is_causal")) {
-    std::vector<uint8_t> allowed;
-    for (int64_t i = 0; i < n; ++i) {
-      for (int64_t j = 0; j < keys; ++j) allowed.push_back(j <= i + keys - n ? 1 : 0);
+    if (is_fixed(n) && is_fixed(keys)) {
+      std::vector<uint8_t> allowed;
+      for (int64_t i = 0; i < n[0]; ++i) {
+        for (int64_t j = 0; j < keys[0]; ++j) allowed.push_back(j <= i + more[0] ? 1 : 0);
+      }
+      restrict_to(w.constant(array(allowed, {1, 1, n[0], keys[0]}).astype(Dtype::bool_)));
+    } else {
+      std::string last = w.graph().places(n, {1, 1, -1, 1});
+      if (more != Sizes(more.size(), 0)) last = w.make("Add", {last, w.graph().sizes({more})});
+      restrict_to(w.make("LessOrEqual", {w.graph().places(keys, {1, 1, 1, -1}), last}));
     }
-    restrict_to(w.constant(array(allowed, {1, 1, n, keys}).astype(Dtype::bool_)));
   }
   if (!seen.empty()) scores = w.make("Where", {seen, scores, w.scalar(dtype == Dtype::float16 ? -3e4 : -1e30, dtype)});
   std::string weights = w.make("Softmax", {scores}, {{"axis", int64_t{3}}});
@@ -68,20 +76,38 @@ void write_attention(const NodeWriter& w) {
 // The pairs apart, their products with tables of cosines and sines, and the pairs together again.
 void write_rotary_embedding(const NodeWriter& w) {
   const Attributes& options = w.options();
-  const Shape& shape = w.input_shape(0);
-  const int64_t times = shape[shape.ndim() - 2], half = shape[shape.ndim() - 1] / 2;
-  const Dtype dtype = w.input_dtype(0);
-  const functions::RotaryAngles angles{half, options.real("base"), dtype == Dtype::float64 ? dtype : Dtype::float32};
-  const Array table = functions::rotary_table(angles, options.integer("first"), times, Device()).astype(dtype);
+  const int ndim = w.input_ndim(0);
+  const Sizes times = w.input_value(0).sizes(ndim - 2);
+  const int64_t half = w.input_size(0, ndim - 1) / 2;
+  const Dtype dtype = w.input_dtype(0), wide = dtype == Dtype::float64 ? dtype : Dtype::float32;
+  const functions::RotaryAngles angles{half, options.real("base"), wide};
   const bool interleaved = options.boolean("interleaved");
-  const auto part = [&](int64_t which) {
-    return w.constant(interleaved ? table.as_strided({times, half, 1}, {2 * half, 1, 1}, which * half)
-                                  : table.as_strided({times, half}, {2 * half, 1}, which * half));
-  };
-  const std::string cosine = part(0), sine = part(1);
+  std::string cosine, sine;
+  if (is_fixed(times)) {
+    const Array table = functions::rotary_table(angles, options.integer("first"), times[0], Device()).astype(dtype);
+    const auto part = [&](int64_t which) {
+      return w.constant(interleaved ? table.as_strided({times[0], half, 1}, {2 * half, 1, 1}, which * half)
+                                    : table.as_strided({times[0], half}, {2 * half, 1}, which * half));
+    };
+    cosine = part(0);
+    sine = part(1);
+  } else {
+    std::string place =
+        w.graph().places(times, interleaved ? std::vector<int64_t>{-1, 1, 1} : std::vector<int64_t>{-1, 1});
+    place = w.make("Add", {place, w.constant(full({}, options.integer("first"), Dtype::int64))});
+    std::vector<double> turns;
+    for (int64_t i = 0; i < half; ++i) {
+      turns.push_back(std::pow(options.real("base"), -static_cast<double>(i) / static_cast<double>(half)));
+    }
+    const Array speed = array(turns).astype(wide);
+    const std::string angle =
+        w.make("Mul", {w.cast(place, Dtype::int64, wide), w.constant(interleaved ? speed.reshape({half, 1}) : speed)});
+    cosine = w.cast(w.make("Cos", {angle}), wide, dtype);
+    sine = w.cast(w.make("Sin", {angle}), wide, dtype);
+  }
   std::string x = w.input(0);
   if (interleaved) {
-    std::vector<int64_t> pairs(static_cast<size_t>(shape.ndim()) - 1, 0);
+    std::vector<int64_t> pairs(static_cast<size_t>(ndim) - 1, 0);
     pairs.insert(pairs.end(), {half, 2});
     x = w.make("Reshape", {x, w.integers(pairs)});
   }

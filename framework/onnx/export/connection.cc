@@ -48,8 +48,13 @@ void write_transposed(const NodeWriter& w) {
   std::vector<int64_t> pads = g.pad, added;
   for (size_t i = 0; i < g.pad.size(); ++i) {
     const int axis = static_cast<int>(i) + 2;
-    const int64_t whole = g.stride[i] * (w.input_shape(0)[axis] - 1) + g.dilate[i] * (g.kernel[i] - 1) + 1;
-    const int64_t behind = whole - w.output_shape()[axis] - g.pad[i];
+    const Sizes x = w.input_value(0).sizes(axis), y = w.output_value(0).sizes(axis);
+    Sizes all;
+    for (size_t k = 0; k < x.size(); ++k) {
+      all.push_back(g.stride[i] * (x[k] - 1) + g.dilate[i] * (g.kernel[i] - 1) + 1 - y[k] - g.pad[i]);
+    }
+    if (!is_fixed(all)) w.refuse_dynamic("its output's size is not always as much more than its input's");
+    const int64_t behind = all[0];
     pads.push_back(std::max<int64_t>(behind, 0));
     added.push_back(std::max<int64_t>(-behind, 0));
   }
@@ -67,12 +72,16 @@ void write_convolution(const NodeWriter& w) {
   std::vector<int64_t> behind;
   for (size_t i = 0; i < g.pad.size(); ++i) {
     const int axis = static_cast<int>(i) + 2;
-    const int64_t size = w.input_shape(0)[axis], out = w.output_shape()[axis];
     const int64_t window = g.dilate[i] * (g.kernel[i] - 1) + 1;
+    const Sizes x = w.input_value(0).sizes(axis), y = w.output_value(0).sizes(axis);
     // As much as in front, where that gives as many places.
-    const bool is_symmetric = (size + 2 * g.pad[i] - window) / g.stride[i] + 1 == out;
+    bool is_symmetric = true;
+    for (size_t k = 0; k < x.size(); ++k) {
+      is_symmetric = is_symmetric && (x[k] + 2 * g.pad[i] - window) / g.stride[i] + 1 == y[k];
+    }
+    if (!is_symmetric && !is_fixed(x)) w.refuse_dynamic("its pad depends on the size");
     behind.push_back(is_symmetric ? g.pad[i]
-                                  : std::max<int64_t>((out - 1) * g.stride[i] + window - size - g.pad[i], 0));
+                                  : std::max<int64_t>((y[0] - 1) * g.stride[i] + window - x[0] - g.pad[i], 0));
   }
   std::vector<int64_t> pads = g.pad;
   pads.insert(pads.end(), behind.begin(), behind.end());
@@ -94,8 +103,7 @@ void write_bilinear(const NodeWriter& w) {
 // Groups of channels that move by one place of a kernel each.
 void write_shift(const NodeWriter& w) {
   const std::vector<int64_t>&ksize = w.options().integers("ksize"), &dilate = w.options().integers("dilate");
-  const Shape& x = w.input_shape(0);
-  const int64_t places = ksize[0] * ksize[1], last = places - 1, centre = last / 2, channels = x[1];
+  const int64_t places = ksize[0] * ksize[1], last = places - 1, centre = last / 2, channels = w.input_size(0, 1);
   NodeWriter::Names moved;
   for (int64_t group = 0; group < places; ++group) {
     const int64_t place = group == centre ? last : group == last ? centre : group;
@@ -116,7 +124,7 @@ void write_shift(const NodeWriter& w) {
 void write_sample_bilinear(const NodeWriter& w) {
   w.require_opset(16, "GridSample");
   const Dtype dtype = w.input_dtype(0);
-  const auto width = static_cast<double>(w.input_shape(0)[3]), height = static_cast<double>(w.input_shape(0)[2]);
+  const auto width = static_cast<double>(w.input_size(0, 3)), height = static_cast<double>(w.input_size(0, 2));
   const auto pair = [&](double first, double second) {
     return w.constant(array<double>({first, second}).astype(dtype));
   };

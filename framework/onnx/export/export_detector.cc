@@ -80,6 +80,7 @@ std::vector<Names> find_by_anchors(const DetectionNodes& nodes, const links::Det
 void check(const links::Detector& model, const ExportOptions& options) {
   const auto refuse = [](const std::string& what) { throw ValueError(std::string(kExport) + ": " + what); };
   if (options.dynamic_batch) refuse("dynamic_batch: the number of images must be that of x");
+  if (!options.dynamic_axes.empty()) refuse("dynamic_axes: the sizes must be those of x");
   if (options.train) refuse("train: boxes are found in evaluation alone");
   if (model.decoding.soft_nms) {
     refuse("decoding.soft_nms has no ONNX operator: use_preset(\"visualize\"), or reset it, for plain suppression");

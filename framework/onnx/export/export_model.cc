@@ -9,7 +9,6 @@
 #include "kusari/framework/core/config.h"
 #include "kusari/framework/core/error.h"
 #include "kusari/framework/core/log.h"
-#include "kusari/framework/functions/array/concat.h"
 #include "kusari/framework/links/parameter.h"
 #include "kusari/framework/links/state.h"
 #include "kusari/framework/onnx/export/graph_builder.h"
@@ -41,23 +40,6 @@ std::map<ArrayKey, std::string> array_paths(Link* link) {
   return paths;
 }
 
-// The inputs with `size` examples: their rows over and over.
-std::vector<Variable> with_batch(std::span<const Variable> inputs, int64_t batch, int64_t size) {
-  std::vector<Variable> result;
-  for (const Variable& x : inputs) {
-    if (x.ndim() == 0 || x.shape()[0] != batch) {
-      result.push_back(x);
-      continue;
-    }
-    Shape shape = x.shape();
-    shape[0] = size;
-    const Array more = empty(shape, x.dtype(), x.device());
-    for (int64_t i = 0; i < size; ++i) more.slice(0, i, 1).copy_from(x.array().slice(0, i % batch, 1));
-    result.push_back(Variable(more, false));
-  }
-  return result;
-}
-
 void check_options(std::span<const Variable> inputs, const ExportOptions& options) {
   if (options.opset < 13 || options.opset > 22) {
     throw ValueError("onnx::export_model: opset is " + std::to_string(options.opset) + ": it must be in [13, 22]");
@@ -68,10 +50,6 @@ void check_options(std::span<const Variable> inputs, const ExportOptions& option
   for (size_t i = 0; i < inputs.size(); ++i) {
     if (inputs[i].is_defined() && inputs[i].array().is_defined()) continue;
     throw TypeError("onnx::export_model: input " + std::to_string(i) + " is undefined");
-  }
-  const bool has_batch = !inputs.empty() && inputs[0].ndim() > 0 && inputs[0].shape()[0] > 0;
-  if (options.dynamic_batch && !has_batch) {
-    throw ValueError("onnx::export_model: dynamic_batch: the first input must have an axis with an example at least");
   }
 }
 
@@ -182,16 +160,7 @@ void exporting::write_model(const detail::ModelCall& call, Link* link, std::span
                             const std::function<void(GraphBuilder&)>& append) {
   check_options(inputs, options);
   if (options.model != nullptr) link = options.model;
-  Trace traced;
-  if (options.dynamic_batch) {
-    // At least two: an axis of size 1 would broadcast where others do not.
-    const int64_t given = inputs[0].shape()[0], batch = std::max<int64_t>(given, 2);
-    if (link != nullptr && given != batch) static_cast<void>(exporting::trace(call, link, inputs, options.train));
-    traced = exporting::trace(call, link, with_batch(inputs, given, batch), options.train);
-    compare(traced, exporting::trace(call, link, with_batch(inputs, given, batch + 1), options.train), batch);
-  } else {
-    traced = exporting::trace(call, link, inputs, options.train);
-  }
+  const Trace traced = exporting::trace(call, link, inputs, options);
   if (traced.results.empty()) throw ValueError("onnx::export_model: the model gives no result");
   GraphBuilder graph(traced, options, array_paths(link));
   graph.build();

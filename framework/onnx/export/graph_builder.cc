@@ -1,7 +1,6 @@
 #include "kusari/framework/onnx/export/graph_builder.h"
 
 #include <algorithm>
-#include <cstring>
 #include <mutex>
 #include <set>
 #include <unordered_set>
@@ -113,7 +112,7 @@ const std::string& GraphBuilder::name_of(int id) {
   const Value& v = value(id);
   if (v.kind != Value::Kind::constant) return name = fresh(v.label);
   if (v.varies) {
-    return names_[static_cast<size_t>(id)] = uniform(id);
+    return names_[static_cast<size_t>(id)] = changing_constant(id);
   }
   const auto path = paths_.find(key_of(v.array));
   std::string base = "constant";
@@ -131,31 +130,6 @@ const std::string& GraphBuilder::name_of(int id) {
   std::string fresh_name = fresh(base);
   initializers_.push_back({fresh_name, v.array, path != paths_.end() ? path->second : ""});
   return names_[static_cast<size_t>(id)] = fresh_name;
-}
-
-// A constant that is one number everywhere, of a size that depends on the batch.
-std::string GraphBuilder::uniform(int id) {
-  const Value& v = value(id);
-  if (v.broadcast_of != kAbsent) {
-    const std::string source = name_of(before_broadcast(id));
-    const std::string expanded = fresh("constant");
-    add({"Expand", "", "", {source, shape_of(id)}, {expanded}, {}}, "");
-    return expanded;
-  }
-  const Array flat = v.array.to_device(Device()).contiguous();
-  const auto* const bytes = static_cast<const char*>(flat.raw_data());
-  const auto item = static_cast<size_t>(itemsize(flat.dtype()));
-  bool is_uniform = v.is_dynamic() && flat.size() > 0;
-  for (size_t i = 1; is_uniform && i < static_cast<size_t>(flat.size()); ++i) {
-    is_uniform = std::memcmp(bytes, bytes + i * item, item) == 0;
-  }
-  if (!is_uniform) {
-    throw ValueError("with dynamic_batch: it reads a constant of shape " + to_string(v.array.shape()) +
-                     " whose numbers depend on the size of the batch");
-  }
-  const std::string name = fresh("constant");
-  add({"Expand", "", "", {constant(from_host(bytes, {}, flat.dtype())), shape_of(id)}, {name}, {}}, "");
-  return name;
 }
 
 int GraphBuilder::before_broadcast(int id) const {
@@ -190,50 +164,6 @@ std::string GraphBuilder::integers(const std::vector<int64_t>& numbers) {
   return constant(from_host(numbers.data(), {static_cast<int64_t>(numbers.size())}, Dtype::int64));
 }
 
-std::string GraphBuilder::batch_size() {
-  if (batch_.empty()) {
-    const std::string shape = fresh("batch_shape");
-    batch_ = fresh("batch_size");
-    const std::string& x = names_[static_cast<size_t>(trace_.arguments.front())];
-    nodes_.push_back({"Shape", "", fresh("batch/Shape"), {x}, {shape}, {}});
-    nodes_.push_back({"Gather", "", fresh("batch/Gather"), {shape, integers({0})}, {batch_}, {{"axis", int64_t{0}}}});
-  }
-  return batch_;
-}
-
-std::string GraphBuilder::shape_of(int id) {
-  const Value& v = value(id);
-  if (!v.is_dynamic()) return integers({v.array.shape().begin(), v.array.shape().end()});
-  std::vector<std::string> parts;
-  std::vector<int64_t> fixed;
-  const auto flush = [&] {
-    if (!fixed.empty()) parts.push_back(integers(fixed));
-    fixed.clear();
-  };
-  const auto arithmetic = [&](const char* type, const std::string& a, int64_t b) {
-    const std::string name = fresh("size");
-    add({type, "", "", {a, integers({b})}, {name}, {}}, "");
-    return name;
-  };
-  for (int axis = 0; axis < v.array.ndim(); ++axis) {
-    const int64_t size = v.array.shape()[axis], by = v.grows[axis], rest = size - by * trace_.batch;
-    if (by == 0) {
-      fixed.push_back(size);
-      continue;
-    }
-    flush();
-    std::string part = batch_size();
-    if (by != 1) part = arithmetic("Mul", part, by);
-    if (rest != 0) part = arithmetic("Add", part, rest);
-    parts.push_back(part);
-  }
-  flush();
-  if (parts.size() == 1) return parts[0];
-  const std::string name = fresh("shape");
-  add({"Concat", "", "", parts, {name}, {{"axis", int64_t{0}}}}, "");
-  return name;
-}
-
 std::string GraphBuilder::reshape_target(int from, int to) {
   const Value &x = value(from), &y = value(to);
   if (!y.is_dynamic()) return integers({y.array.shape().begin(), y.array.shape().end()});
@@ -243,8 +173,7 @@ std::string GraphBuilder::reshape_target(int from, int to) {
     if (!y.is_dynamic(axis)) {
       if (y.array.shape()[axis] == 0) return shape_of(to);  // where 0 would copy
       target.push_back(y.array.shape()[axis]);
-    } else if (axis < x.array.ndim() && x.array.shape()[axis] == y.array.shape()[axis] &&
-               x.grows[axis] == y.grows[axis]) {
+    } else if (axis < x.array.ndim() && x.sizes(axis) == y.sizes(axis)) {
       target.push_back(0);
     } else if (!has_inferred) {
       target.push_back(-1);
@@ -267,6 +196,7 @@ void GraphBuilder::build() {
   for (const Call& call : trace_.calls) {
     const NodeWriter writer(*this, call);
     const size_t before = nodes_.size();
+    first_unknown_ = call.outputs.front();
     try {
       if (call.op) {
         write_custom(writer, *call.op);
@@ -324,14 +254,22 @@ std::vector<Initializer> GraphBuilder::initializers() const {
   return result;
 }
 
+std::string GraphBuilder::axis_name(const std::string& port, int axis, const Sizes& sizes) const {
+  if (const auto named = options_.dynamic_axes.find(port); named != options_.dynamic_axes.end()) {
+    if (const auto name = named->second.find(axis); name != named->second.end()) return name->second;
+  }
+  const int symbol = trace_.dynamic.symbol_of(sizes);
+  if (symbol >= 0) return trace_.dynamic.symbols[static_cast<size_t>(symbol)].name;
+  return port + "_" + std::to_string(axis);
+}
+
 std::vector<Port> GraphBuilder::ports(const std::vector<int>& ids, const std::vector<std::string>& names) const {
   std::vector<Port> result;
   for (size_t i = 0; i < ids.size(); ++i) {
     const Value& v = value(ids[i]);
     Port port{names[i], v.array.dtype(), v.array.shape(), {}};
     for (int axis = 0; axis < v.array.ndim(); ++axis) {
-      const std::string symbol = axis == 0 ? "batch" : port.name + "_" + std::to_string(axis);
-      port.symbols.push_back(v.is_dynamic(axis) ? symbol : "");
+      port.symbols.push_back(v.is_dynamic(axis) ? axis_name(port.name, axis, v.sizes(axis)) : "");
     }
     result.push_back(std::move(port));
   }

@@ -57,6 +57,11 @@ class GraphBuilder {
   std::string constant(const Array& array);
   /// int64, one axis.
   std::string integers(const std::vector<int64_t>& numbers);
+  /// Sizes as an int64 tensor with one axis; those that change are computed when the graph runs. Throws ValueError for
+  /// one that does not follow from the sizes that change, nor is one of a value that there is before the call.
+  std::string sizes(const std::vector<Sizes>& sizes);
+  /// 0, 1, 2, ... up to a length, int64, in the given shape.
+  std::string places(const Sizes& length, const std::vector<int64_t>& shape);
   /// The shape of a value, as a tensor.
   std::string shape_of(int id);
   /// What Reshape takes to make `to` of `from`.
@@ -74,8 +79,15 @@ class GraphBuilder {
   std::vector<std::string> domains() const;
 
  private:
-  std::string batch_size();
-  std::string uniform(int id);
+  std::string changing_size(const Sizes& size);
+  std::string size_of_value(const std::string& value, int axis);
+  /// A node to a new value.
+  std::string made(const char* type, const std::string& name, std::vector<std::string> inputs,
+                   Attributes attributes = {});
+  std::string changing_constant(int id);
+  std::string progression(int id, int axis, double first, double step);
+  std::string triangle(int id, const std::vector<Array>& all);
+  std::string axis_name(const std::string& port, int axis, const Sizes& sizes) const;
   std::vector<Port> ports(const std::vector<int>& ids, const std::vector<std::string>& names) const;
   std::unordered_map<std::string, bool> needed_names() const;
 
@@ -92,7 +104,8 @@ class GraphBuilder {
   std::unordered_map<int, int> broadcast_;
   std::vector<Initializer> initializers_;
   std::vector<GraphNode> nodes_;
-  std::string batch_;
+  std::map<Sizes, std::string> changing_sizes_;
+  int first_unknown_ = 0;  // values from this one on are made by later calls
 };
 
 /// Kusari's converter for a function, or one that was registered; null when there is none.

@@ -25,7 +25,7 @@ void write_take_rows(const NodeWriter& w) {
   if (w.call().changing.contains("index")) {
     const Array& index = w.options(true).array("index");
     if (!w.graph().trace().dependent.contains(index.storage().id)) {
-      w.refuse("with dynamic_batch: its indices depend on the size of the batch");
+      w.refuse_dynamic("its indices depend on the size");
     }
   }
   const Array& index = w.options(true).array("index");
@@ -33,7 +33,7 @@ void write_take_rows(const NodeWriter& w) {
 }
 
 void write_embed_id(const NodeWriter& w) {
-  take(w, w.input(1), w.input(0), w.input_dtype(0), w.input_shape(0).ndim(), w.input_dtype(1));
+  take(w, w.input(1), w.input(0), w.input_dtype(0), w.input_ndim(0), w.input_dtype(1));
 }
 
 // For each row of the result the place in the index that names it, where each is named once; else empty.
@@ -52,8 +52,8 @@ std::vector<int64_t> inverse_of(const Array& index, int64_t rows) {
 void write_add_rows(const NodeWriter& w) {
   const Array& index = w.options().array("index");
   if (w.options().has("ignore_label")) w.refuse("rows that are ignored have no ONNX operator");
-  if (!w.graph().trace().dependent.contains(index.storage().id)) {
-    const std::vector<int64_t> inverse = inverse_of(index, w.output_shape()[0]);
+  if (!w.graph().trace().dependent.contains(index.storage().id) && !w.is_dynamic_output(0, 0)) {
+    const std::vector<int64_t> inverse = inverse_of(index, w.output_size(0));
     if (!inverse.empty()) {
       return w.node("Gather", {w.input(0), w.integers(inverse)}, {w.output()}, {{"axis", int64_t{0}}});
     }

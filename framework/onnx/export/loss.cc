@@ -35,8 +35,8 @@ void write_softmax_cross_entropy(const NodeWriter& w) {
     const std::string counts = w.make("Not", {w.make("Equal", {labels, label})});
     count = w.make("Max", {sum_of_all(w, w.cast(counts, Dtype::bool_, dtype)), w.scalar(1, dtype)});
   } else {
-    if (w.is_dynamic_input(1, 0)) w.refuse("with dynamic_batch and without normalize, it divides by the batch's size");
-    count = w.scalar(static_cast<double>(w.input_shape(1)[0]), dtype);
+    if (w.is_dynamic_input(1, 0)) w.refuse_dynamic("without normalize, it divides by the batch's size");
+    count = w.scalar(static_cast<double>(w.input_size(1, 0)), dtype);
   }
   w.node("Div", {sum, count}, {w.output()});
 }
@@ -54,11 +54,11 @@ void write_sigmoid_cross_entropy(const NodeWriter& w) {
   if (options.boolean("normalize")) {
     count = w.make("Max", {sum_of_all(w, counts), w.scalar(1, dtype)});
   } else {
-    const Shape& shape = w.input_shape(1);
-    if (shape.ndim() > 0 && w.is_dynamic_input(1, 0)) {
-      w.refuse("with dynamic_batch and without normalize, it divides by the batch's size");
+    const bool is_scalar = w.input_ndim(1) == 0;
+    if (!is_scalar && w.is_dynamic_input(1, 0)) {
+      w.refuse_dynamic("without normalize, it divides by the batch's size");
     }
-    count = w.scalar(shape.ndim() == 0 ? 1 : static_cast<double>(shape[0]), dtype);
+    count = w.scalar(is_scalar ? 1 : static_cast<double>(w.input_size(1, 0)), dtype);
   }
   w.node("Div", {sum_of_all(w, losses), count}, {w.output()});
 }
@@ -82,10 +82,9 @@ void write_contrastive(const NodeWriter& w) {
 
 void write_accuracy(const NodeWriter& w) {
   if (w.options().has("ignore_label")) w.refuse("with an ignore_label it has no ONNX operator");
-  const Shape& x = w.input_shape(0);
   const std::string best = w.make("ArgMax", {w.input(0)}, {{"axis", int64_t{1}}, {"keepdims", int64_t{0}}});
   std::string labels = w.cast(w.input(1), w.input_dtype(1), Dtype::int64);
-  const std::string predicted = x.ndim() > 2 ? w.make("Reshape", {best, w.make("Shape", {labels})}) : best;
+  const std::string predicted = w.input_ndim(0) > 2 ? w.make("Reshape", {best, w.make("Shape", {labels})}) : best;
   const std::string hits = w.cast(w.make("Equal", {predicted, labels}), Dtype::bool_, w.output_dtype());
   write_mean(w, hits);
 }

@@ -21,7 +21,7 @@ NodeWriter::Names operands(const NodeWriter& w, size_t count) {
     }
     narrow.push_back(w.unbroadcast_input(i));
   }
-  if (fits && shape == w.output_shape()) return narrow;
+  if (fits && shape == w.output_value(0).array.shape()) return narrow;
   for (size_t i = 0; i < count; ++i) wide.push_back(w.input(i));
   return wide;
 }
@@ -57,7 +57,7 @@ void write_matmul(const NodeWriter& w) {
     const std::string x = w.cast(w.input(i), w.input_dtype(i), dtype);
     if (!transposed) return x;
     std::vector<int64_t> axes;
-    const int ndim = w.input_shape(i).ndim();
+    const int ndim = w.input_ndim(i);
     for (int axis = 0; axis < ndim; ++axis) axes.push_back(axis);
     std::swap(axes[static_cast<size_t>(ndim - 2)], axes[static_cast<size_t>(ndim - 1)]);
     return w.make("Transpose", {x}, {{"perm", axes}});
@@ -95,7 +95,7 @@ Converter place(const char* type) {
 }
 
 void write_sum_to(const NodeWriter& w) {
-  const Shape &x = w.input_shape(0), &y = w.output_shape();
+  const Shape &x = w.input_value(0).array.shape(), &y = w.output_value(0).array.shape();
   const int added = x.ndim() - y.ndim();
   std::vector<int64_t> axes;
   for (int i = 0; i < x.ndim(); ++i) {
@@ -107,7 +107,7 @@ void write_sum_to(const NodeWriter& w) {
 
 void write_fft(const NodeWriter& w) {
   w.require_opset(17, "DFT");
-  const int64_t ndim = w.input_shape(0).ndim();
+  const int64_t ndim = w.input_ndim(0);
   const std::string axis = w.integers({ndim});
   const std::string both = w.make(
       "Concat", {w.make("Unsqueeze", {w.input(0), axis}), w.make("Unsqueeze", {w.input(1), axis})}, {{"axis", ndim}});
@@ -225,7 +225,7 @@ void add_math_converters(ConverterTable& table) {
   table["ifft"] = write_fft;
   table["batch_l2_norm_squared"] = [](const NodeWriter& w) {
     std::vector<int64_t> axes;
-    for (int i = 1; i < w.input_shape(0).ndim(); ++i) axes.push_back(i);
+    for (int i = 1; i < w.input_ndim(0); ++i) axes.push_back(i);
     const std::string square = w.make("Mul", {w.input(0), w.input(0)});
     w.node("ReduceSum", {square, w.integers(axes)}, {w.output()}, {{"keepdims", int64_t{0}}});
   };

@@ -9,11 +9,29 @@ namespace kusari::onnx {
 
 using exporting::Value;
 
+namespace {
+
+const Shape& whole_shape(const NodeWriter& w, const Value& v) {
+  for (int axis = 1; axis < v.array.ndim(); ++axis) {
+    if (v.is_dynamic(axis))
+      w.refuse_dynamic("its operator needs the size of axis " + std::to_string(axis) + ", which changes");
+  }
+  return v.array.shape();
+}
+
+int64_t fixed_size(const NodeWriter& w, const Value& v, int axis) {
+  if (v.is_dynamic(axis))
+    w.refuse_dynamic("its operator needs the size of axis " + std::to_string(axis) + ", which changes");
+  return v.array.shape()[axis];
+}
+
+}  // namespace
+
 const std::string& NodeWriter::function() const noexcept { return call_.function; }
 
 const Attributes& NodeWriter::options(bool changing) const {
   if (!changing && !call_.changing.empty()) {
-    refuse("with dynamic_batch: its option '" + *call_.changing.begin() + "' depends on the size of the batch");
+    refuse_dynamic("its option '" + *call_.changing.begin() + "' depends on the size");
   }
   return call_.options;
 }
@@ -36,9 +54,13 @@ const Value& NodeWriter::output_value(size_t i) const {
   return graph_.value(call_.outputs[i]);
 }
 
-const Shape& NodeWriter::input_shape(size_t i) const { return input_value(i).array.shape(); }
+const Shape& NodeWriter::input_shape(size_t i) const { return whole_shape(*this, input_value(i)); }
+const Shape& NodeWriter::output_shape(size_t i) const { return whole_shape(*this, output_value(i)); }
+int64_t NodeWriter::input_size(size_t i, int axis) const { return fixed_size(*this, input_value(i), axis); }
+int64_t NodeWriter::output_size(int axis, size_t i) const { return fixed_size(*this, output_value(i), axis); }
+int NodeWriter::input_ndim(size_t i) const { return input_value(i).array.ndim(); }
+int NodeWriter::output_ndim(size_t i) const { return output_value(i).array.ndim(); }
 Dtype NodeWriter::input_dtype(size_t i) const { return input_value(i).array.dtype(); }
-const Shape& NodeWriter::output_shape(size_t i) const { return output_value(i).array.shape(); }
 Dtype NodeWriter::output_dtype(size_t i) const { return output_value(i).array.dtype(); }
 Array NodeWriter::constant_input(size_t i) const {
   const Value& v = input_value(i);
@@ -119,6 +141,9 @@ std::string NodeWriter::cast(const std::string& value, Dtype from, Dtype to) con
 int64_t NodeWriter::type_number(Dtype dtype) { return exporting::type_number(dtype); }
 
 void NodeWriter::refuse(const std::string& reason) const { throw ValueError(reason); }
+void NodeWriter::refuse_dynamic(const std::string& reason) const {
+  refuse("with " + graph_.trace().dynamic.option + ": " + reason);
+}
 
 void NodeWriter::require_opset(int least, const char* what) const {
   if (opset() < least) {

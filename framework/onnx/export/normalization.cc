@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include "kusari/framework/onnx/export/graph_builder.h"
 
 namespace kusari::onnx::exporting {
@@ -19,7 +21,7 @@ std::string normalized(const NodeWriter& w, const Shape& shape, double eps) {
 void write_batch_normalization(const NodeWriter& w) {
   const Attributes& options = w.options();
   const double eps = options.real("eps");
-  const int ndim = w.input_shape(0).ndim();
+  const int ndim = w.input_ndim(0);
   const std::vector<int64_t>& axes = options.integers("axis");
   std::vector<int64_t> usual{0};
   for (int i = 2; i < ndim; ++i) usual.push_back(i);
@@ -34,8 +36,11 @@ void write_batch_normalization(const NodeWriter& w) {
     y = w.make("BatchNormalization", {w.input(0), parameter(2), parameter(3), parameter(4), parameter(5)},
                {{"epsilon", eps}});
   } else if (is_fixed) {
-    Shape shape = w.input_shape(0);
-    for (const int64_t axis : axes) shape[static_cast<int>(axis)] = 1;
+    Shape shape;
+    for (int64_t axis = 0; axis < ndim; ++axis) {
+      const bool is_reduced = std::find(axes.begin(), axes.end(), axis) != axes.end();
+      shape.push_back(is_reduced ? 1 : w.input_size(0, static_cast<int>(axis)));
+    }
     y = normalized(w, shape, eps);
   } else {
     if (!is_usual) w.refuse("in training, over axes other than the batch's and the image's, it has no ONNX operator");
@@ -102,8 +107,8 @@ void write_group_normalization(const NodeWriter& w) {
       w.make("InstanceNormalization", {rows, w.constant(ones({groups}, dtype)), w.constant(zeros({groups}, dtype))},
              {{"epsilon", eps}});
   const std::string back = w.make("Reshape", {x_hat, w.output_shape_value()});
-  std::vector<int64_t> aligned{1, w.input_shape(0)[1]};
-  for (int i = 2; i < w.input_shape(0).ndim(); ++i) aligned.push_back(1);
+  std::vector<int64_t> aligned{1, w.input_size(0, 1)};
+  for (int i = 2; i < w.input_ndim(0); ++i) aligned.push_back(1);
   const std::string shape = w.integers(aligned);
   const std::string scaled = w.make("Mul", {back, w.make("Reshape", {gamma, shape})});
   w.node("Add", {scaled, w.make("Reshape", {beta, shape})}, {w.output()});

@@ -8,24 +8,27 @@ namespace {
 
 struct PoolWindows {
   std::vector<int64_t> ksize, stride, before, behind;
+  bool is_ceil = false;  // as many windows as touch the image, where how far they reach depends on its size
 
   explicit PoolWindows(const NodeWriter& w)
       : ksize{w.options().integers("ksize")},
         stride{w.options().integers("stride")},
         before{w.options().integers("pad")} {
+    const bool covers_all = w.options().boolean("cover_all");
+    const auto image = [&](const Value& v, size_t i) { return v.sizes(static_cast<int>(i) + 2); };
+    for (size_t i = 0; i < ksize.size(); ++i)
+      is_ceil = is_ceil || (covers_all && !is_fixed(image(w.input_value(0), i)));
     for (size_t i = 0; i < ksize.size(); ++i) {
-      const int axis = static_cast<int>(i) + 2;
-      const int64_t used = (w.output_shape()[axis] - 1) * stride[i] + ksize[i];
-      behind.push_back(w.options().boolean("cover_all")
-                           ? std::max<int64_t>(used - w.input_shape(0)[axis] - before[i], 0)
-                           : before[i]);
+      if (covers_all && !is_ceil) {
+        const int64_t x = image(w.input_value(0), i)[0], y = image(w.output_value(0), i)[0];
+        behind.push_back(std::max<int64_t>((y - 1) * stride[i] + ksize[i] - x - before[i], 0));
+        continue;
+      }
+      if (is_ceil && stride[i] > ksize[i] - before[i]) {
+        w.refuse_dynamic("with cover_all a window could lie beside the image");
+      }
+      behind.push_back(before[i]);
     }
-  }
-  bool covers(const Shape& x) const {
-    for (size_t i = 0; i < ksize.size(); ++i) {
-      if (before[i] != 0 || ksize[i] != x[static_cast<int>(i) + 2]) return false;
-    }
-    return true;
   }
   // Runtimes want pads that are shorter than a window.
   bool has_long_pads() const {
@@ -51,9 +54,26 @@ struct PoolWindows {
     result.set("kernel_shape", Attributes::Value(ksize));
     result.set("strides", Attributes::Value(stride));
     if (with_pads) result.set("pads", Attributes::Value(pads()));
+    if (is_ceil) result.set("ceil_mode", 1);
     return result;
   }
 };
+
+// Whether the window is the whole image, of whatever size.
+bool covers_image(const NodeWriter& w) {
+  const auto is_whole = [&](const Attributes& options, size_t trace) {
+    const std::vector<int64_t>&ksize = options.integers("ksize"), &pad = options.integers("pad");
+    for (size_t i = 0; i < ksize.size(); ++i) {
+      if (pad[i] != 0 || ksize[i] != w.input_value(0).sizes(static_cast<int>(i) + 2)[trace]) return false;
+    }
+    return true;
+  };
+  if (!is_whole(w.options(true), 0)) return false;
+  for (size_t i = 0; i < w.call().elsewhere.size(); ++i) {
+    if (!is_whole(w.call().elsewhere[i], i + 1)) return false;
+  }
+  return true;
+}
 
 void require_bfloat16(const NodeWriter& w) {
   if (w.output_dtype() == Dtype::bfloat16) w.require_opset(22, "pooling in bfloat16");
@@ -61,6 +81,7 @@ void require_bfloat16(const NodeWriter& w) {
 
 void write_max_pooling(const NodeWriter& w) {
   require_bfloat16(w);
+  if (covers_image(w) && !w.call().changing.empty()) return w.node("GlobalMaxPool", {w.input(0)}, {w.output()});
   const PoolWindows windows(w);
   if (!windows.has_long_pads()) return w.op("MaxPool", windows.attributes(true));
   const std::string lowest = w.scalar(-std::numeric_limits<double>::infinity(), w.input_dtype(0));
@@ -70,9 +91,9 @@ void write_max_pooling(const NodeWriter& w) {
 
 void write_average_pooling(const NodeWriter& w) {
   require_bfloat16(w);
+  const std::string divisor = w.options(true).text("divisor");
+  if (divisor != "one" && covers_image(w)) return w.op("GlobalAveragePool");
   const PoolWindows windows(w);
-  const std::string divisor = w.options().text("divisor");
-  if (windows.covers(w.input_shape(0)) && divisor != "one") return w.op("GlobalAveragePool");
   std::string x = w.input(0);
   const bool is_padded = divisor != "inside" && windows.has_long_pads();
   if (is_padded) {
@@ -90,20 +111,27 @@ void write_average_pooling(const NodeWriter& w) {
 
 // y = the sum of x over the windows that hold a place: a transposed convolution with ones, channel by channel.
 void write_unpooling(const NodeWriter& w) {
-  if (w.options().text("divisor") != "one") w.refuse("an average's gradient has no ONNX operator");
-  const std::vector<int64_t>&ksize = w.options().integers("ksize"), &stride = w.options().integers("stride"),
-        &pad = w.options().integers("pad");
-  const Shape &x = w.input_shape(0), &y = w.output_shape();
+  const Attributes& options = w.options(true);  // "outsize" is what the output's shape says
+  if (options.text("divisor") != "one") w.refuse("an average's gradient has no ONNX operator");
+  if (w.call().changing.contains("ksize")) w.refuse_dynamic("its option 'ksize' depends on the size");
+  const std::vector<int64_t>&ksize = options.integers("ksize"), &stride = options.integers("stride"),
+        &pad = options.integers("pad");
   bool is_resized = true;
   std::vector<float> scales{1, 1};
   std::vector<int64_t> pads = pad, more;
   for (size_t i = 0; i < ksize.size(); ++i) {
     const int axis = static_cast<int>(i) + 2;
-    is_resized = is_resized && ksize[i] == stride[i] && pad[i] == 0 && y[axis] == x[axis] * stride[i];
+    const Sizes x = w.input_value(0).sizes(axis), y = w.output_value(0).sizes(axis);
+    is_resized = is_resized && ksize[i] == stride[i] && pad[i] == 0;
+    Sizes behind;
+    for (size_t k = 0; k < x.size(); ++k) {
+      is_resized = is_resized && y[k] == x[k] * stride[i];
+      behind.push_back(stride[i] * (x[k] - 1) + ksize[i] - y[k] - pad[i]);
+    }
+    if (!is_fixed(behind)) w.refuse_dynamic("its output's size is not always as much more than its input's");
     scales.push_back(static_cast<float>(stride[i]));
-    const int64_t behind = stride[i] * (x[axis] - 1) + ksize[i] - y[axis] - pad[i];
-    pads.push_back(std::max<int64_t>(behind, 0));
-    more.push_back(std::max<int64_t>(-behind, 0));
+    pads.push_back(std::max<int64_t>(behind[0], 0));
+    more.push_back(std::max<int64_t>(-behind[0], 0));
   }
   if (is_resized) {
     return w.node("Resize", {w.input(0), "", w.constant(array(scales))}, {w.output()},
@@ -111,13 +139,14 @@ void write_unpooling(const NodeWriter& w) {
                    {"coordinate_transformation_mode", std::string("asymmetric")},
                    {"nearest_mode", std::string("floor")}});
   }
-  Shape shape{x[1], 1};
+  const int64_t channels = w.input_size(0, 1);
+  Shape shape{channels, 1};
   for (const int64_t k : ksize) shape.push_back(k);
   Attributes attributes;
   attributes.set("kernel_shape", Attributes::Value(ksize));
   attributes.set("strides", Attributes::Value(stride));
   attributes.set("pads", Attributes::Value(pads));
-  attributes.set("group", x[1]);
+  attributes.set("group", channels);
   if (std::any_of(more.begin(), more.end(), [](int64_t m) { return m > 0; })) {
     attributes.set("output_padding", Attributes::Value(more));
   }

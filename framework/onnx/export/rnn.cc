@@ -94,7 +94,11 @@ void write_recurrent(const NodeWriter& w) {
   if (w.output_dtype() == Dtype::bfloat16) w.require_opset(22, "a recurrent layer in bfloat16");
   const Packing packing(options.integers("batch_sizes"));
   const bool is_dynamic = w.is_dynamic_input(1, 0);
-  if (is_dynamic && !packing.is_even()) w.refuse("with dynamic_batch: sequences of different lengths");
+  for (const Attributes& there : w.call().elsewhere) {
+    const Packing other(there.integers("batch_sizes"));
+    if (other.times != packing.times) w.refuse_dynamic("its times depend on the size");
+  }
+  if (is_dynamic && !packing.is_even()) w.refuse_dynamic("it has sequences of different lengths");
   if (packing.times == 0) w.refuse("it has no times");
 
   const FromInput from = product_of(w);
@@ -118,9 +122,8 @@ void write_recurrent(const NodeWriter& w) {
     lengths = w.constant(array(packing.lengths()).astype(Dtype::int32));
   }
   // A state has rows for sequences that have no time, too.
-  const int64_t all = w.input_shape(1)[0];
-  const bool has_more = all > packing.batch;
-  if (has_more) w.refuse("sequences without elements have no place in ONNX's recurrent operators");
+  const int64_t all = w.input_value(1).array.shape()[0];
+  if (all > packing.batch) w.refuse("sequences without elements have no place in ONNX's recurrent operators");
   const auto state = [&](size_t i) { return w.make("Unsqueeze", {w.input(i), integers({0})}); };
   NodeWriter::Names arguments{x,
                               w.constant(reordered(from.W, order, units)),

@@ -1,7 +1,6 @@
 #include "kusari/framework/onnx/export/trace.h"
 
 #include <algorithm>
-#include <cstring>
 #include <utility>
 
 #include "kusari/framework/autograd/function_hook.h"
@@ -35,35 +34,16 @@ class KeptStates {
   std::vector<std::pair<Variable*, Variable>> kept_;
 };
 
-bool same_elements(const Array& a, const Array& b) {
-  if (a.shape() != b.shape() || a.dtype() != b.dtype()) return false;
-  if (key_of(a) == key_of(b)) return true;
-  const Array x = a.to_device(Device()).contiguous(), y = b.to_device(Device()).contiguous();
-  return std::memcmp(x.raw_data(), y.raw_data(), static_cast<size_t>(x.nbytes())) == 0;
-}
-
-bool same_value(const Attributes::Value& a, const Attributes::Value& b) {
-  if (a.index() != b.index()) return false;
-  if (const Array* const array = std::get_if<Array>(&a)) {
-    const Array& other = std::get<Array>(b);
-    if (!array->is_defined() || !other.is_defined()) return array->is_defined() == other.is_defined();
-    return same_elements(*array, other);
-  }
-  return std::visit(
-      [&]<class T>(const T& value) {
-        if constexpr (std::is_same_v<T, Array>) {
-          return false;
-        } else {
-          return value == std::get<T>(b);
-        }
-      },
-      a);
-}
-
 }  // namespace
 
+Sizes Value::sizes(int axis) const {
+  Sizes all{array.shape()[axis]};
+  for (const Shape& shape : elsewhere) all.push_back(shape[axis]);
+  return all;
+}
+
 bool Value::is_dynamic() const {
-  return std::any_of(grows.begin(), grows.end(), [](int64_t by) { return by != 0; });
+  return std::any_of(elsewhere.begin(), elsewhere.end(), [&](const Shape& shape) { return shape != array.shape(); });
 }
 
 std::string Call::place() const { return "call " + std::to_string(number) + (link.empty() ? "" : ", link " + link); }
@@ -195,7 +175,7 @@ void TraceRecorder::record(Call call, std::span<const Variable> out) {
                                 is_constant ? label : call.function}));
     if (is_constant && call.function == "broadcast_to") trace_.values.back().broadcast_of = call.inputs[0];
   }
-  if (!is_constant && is_new) trace_.calls.push_back(std::move(call));
+  if (is_new) (is_constant ? trace_.constant_calls : trace_.calls).push_back(std::move(call));
 }
 
 void TraceRecorder::on_launch(const Launch& launch, void (*proceed)(const Launch&)) {
@@ -266,39 +246,6 @@ Trace trace(const detail::ModelCall& call, Link* link, std::span<const Variable>
     result.results.push_back(recorder.id_of(outputs[i], "the result of the model"));
   }
   return result;
-}
-
-namespace {
-
-[[noreturn]] void throw_other_calls(const std::string& small, const std::string& large) {
-  throw ValueError("onnx: dynamic_batch: the model applies " + small + " to one batch and " + large +
-                   " to a batch with one example more: its structure depends on the size");
-}
-
-}  // namespace
-
-void compare(Trace& small, const Trace& large, int64_t batch) {
-  small.batch = batch;
-  const auto name = [](const Call& call) { return "F::" + call.function + " (" + call.place() + ")"; };
-  for (size_t i = 0; i < std::max(small.calls.size(), large.calls.size()); ++i) {
-    if (i >= small.calls.size()) throw_other_calls("nothing", name(large.calls[i]));
-    if (i >= large.calls.size()) throw_other_calls(name(small.calls[i]), "nothing");
-    Call& a = small.calls[i];
-    const Call& b = large.calls[i];
-    if (a.function != b.function || a.inputs != b.inputs || a.outputs != b.outputs) throw_other_calls(name(a), name(b));
-    for (const auto& [option, value] : a.options) {
-      const Attributes::Value* const other = b.options.find(option);
-      if (other == nullptr || !same_value(value, *other)) a.changing.insert(option);
-    }
-  }
-  if (small.values.size() != large.values.size()) throw_other_calls("as many values", "others");
-  for (size_t i = 0; i < small.values.size(); ++i) {
-    Value& a = small.values[i];
-    const Array& b = large.values[i].array;
-    if (a.array.ndim() != b.ndim()) throw_other_calls(to_string(a.array.shape()), to_string(b.shape()));
-    for (int axis = 0; axis < b.ndim(); ++axis) a.grows.push_back(b.shape()[axis] - a.array.shape()[axis]);
-    if (a.kind == Value::Kind::constant) a.varies = !same_elements(a.array, b);
-  }
 }
 
 }  // namespace kusari::onnx::exporting

@@ -11,6 +11,7 @@
 
 #include "kusari/framework/autograd/attributes.h"
 #include "kusari/framework/autograd/variable.h"
+#include "kusari/framework/onnx/export/dynamic_sizes.h"
 #include "kusari/framework/onnx/export_model.h"
 
 // What a call of a model applied: functions and the values between them.
@@ -22,12 +23,14 @@ struct Value {
   Kind kind;
   Variable variable;  // keeps the identity
   Array array;
-  std::string label = {};  // of a constant that functions made: of what
-  Dims grows = {};         // by axis, how much longer it is in a batch with one example more; empty: nothing is
-  bool varies = false;     // a constant whose numbers are others there
-  int broadcast_of = -1;   // of a constant that F::broadcast_to made: the value that it was given
+  std::string label = {};             // of a constant that functions made: of what
+  int broadcast_of = -1;              // of a constant that F::broadcast_to made: the value that it was given
+  std::vector<Shape> elsewhere = {};  // its shapes in the traces of other sizes
+  bool varies = false;                // a constant whose numbers are others there
+  std::vector<Array> numbers = {};    // of one that varies: what it is there
 
-  bool is_dynamic(int axis) const { return !grows.empty() && grows[axis] != 0; }
+  Sizes sizes(int axis) const;
+  bool is_dynamic(int axis) const { return !is_fixed(sizes(axis)); }
   bool is_dynamic() const;
 };
 
@@ -36,11 +39,12 @@ inline constexpr int kAbsent = -1;
 struct Call {
   std::string function;
   Attributes options;
-  std::vector<int> inputs, outputs;     // places in Trace::values
-  std::string link;                     // path of the link that applied it
-  size_t number = 0;                    // among all calls
-  std::optional<std::string> op = {};   // onnx::function's
-  std::set<std::string> changing = {};  // options that are others in a larger batch
+  std::vector<int> inputs, outputs;        // places in Trace::values
+  std::string link;                        // path of the link that applied it
+  size_t number = 0;                       // among all calls
+  std::optional<std::string> op = {};      // onnx::function's
+  std::vector<Attributes> elsewhere = {};  // its options in the traces of other sizes
+  std::set<std::string> changing = {};     // options that are others there
 
   /// "call 17, link /solver".
   std::string place() const;
@@ -58,12 +62,12 @@ ArrayKey key_of(const Array& array);
 
 struct Trace {
   std::vector<Value> values;
-  std::vector<Call> calls;
+  std::vector<Call> calls, constant_calls;  // the latter depend on no argument
   std::vector<int> arguments, results;
   std::map<ArrayKey, int> by_key;
   /// Storages of what depends on an argument, and what wrote there: "F::relu", or "an operation on arrays".
   std::unordered_map<uint64_t, std::string> dependent;
-  int64_t batch = 0;  // with a dynamic batch
+  DynamicSizes dynamic;
 
   /// The value with these elements, or kAbsent.
   int find(const Array& array) const;
@@ -71,8 +75,7 @@ struct Trace {
 
 /// Calls the model.
 Trace trace(const detail::ModelCall& call, Link* link, std::span<const Variable> inputs, bool train);
-/// Marks in `small` what differs in `large`, a trace with one example more. Throws ValueError where other functions
-/// were applied.
-void compare(Trace& small, const Trace& large, int64_t batch);
+/// The same with the sizes that the options name made dynamic: the model is called with several of each.
+Trace trace(const detail::ModelCall& call, Link* link, std::span<const Variable> inputs, const ExportOptions& options);
 
 }  // namespace kusari::onnx::exporting
