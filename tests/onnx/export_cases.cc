@@ -514,6 +514,12 @@ void recurrent() {
 }
 
 void whole_models() {
+  for (const double rotary_base : {0.0, 10000.0}) {
+    L::TransformerBlockOptions blocks;
+    blocks.rotary_base = rotary_base;
+    const L::TransformerLM texts(11, {.block = 16, .layers = 2, .heads = 4, .width = 16, .blocks = blocks});
+    link_case(rotary_base > 0 ? "model_transformer_lm_rotary" : "model_transformer_lm", texts, {integers({2, 5}, 11)});
+  }
   const Variable small = uniform({2, 3, 32, 32}, 0, 1);
   link_case("model_cifar_cnn", L::CifarCnn(), {small});
   const Variable photo = uniform({1, 3, 100, 64});
