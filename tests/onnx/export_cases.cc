@@ -441,7 +441,7 @@ void attentions() {
   both("attention_rotary_interleaved", [](const Variable& x) { return F::rotary_embedding(x, {.interleaved = true}); },
        {uniform({2, 4, 3, 8})});
   link_case("model_llama",
-            L::TransformerLM(50, {.block = 8,
+            L::TransformerLM(50, {.block = 16,
                                   .layers = 2,
                                   .heads = 4,
                                   .width = 16,
@@ -455,7 +455,7 @@ void attentions() {
             {integers({2, 6}, 50)});
   link_case("link_attention", L::MultiHeadAttention(16, 4), {uniform({2, 5, 16})});
   link_case("link_transformer_block", L::TransformerBlock(16, 4), {uniform({2, 5, 16})});
-  link_case("model_transformer_lm", L::TransformerLM(50, {.block = 8, .layers = 2, .heads = 4, .width = 16}),
+  link_case("model_transformer_lm", L::TransformerLM(50, {.block = 16, .layers = 2, .heads = 4, .width = 16}),
             {integers({2, 6}, 50)});
 }
 
@@ -514,12 +514,6 @@ void recurrent() {
 }
 
 void whole_models() {
-  for (const double rotary_base : {0.0, 10000.0}) {
-    L::TransformerBlockOptions blocks;
-    blocks.rotary_base = rotary_base;
-    const L::TransformerLM texts(11, {.block = 16, .layers = 2, .heads = 4, .width = 16, .blocks = blocks});
-    link_case(rotary_base > 0 ? "model_transformer_lm_rotary" : "model_transformer_lm", texts, {integers({2, 5}, 11)});
-  }
   const Variable small = uniform({2, 3, 32, 32}, 0, 1);
   link_case("model_cifar_cnn", L::CifarCnn(), {small});
   const Variable photo = uniform({1, 3, 100, 64});
