@@ -14,7 +14,6 @@
 #include <vector>
 
 #include "executor.h"
-#include "stream_queue.h"
 
 // One block runs at a time, so that a block's shared memory may be a static variable.
 #undef __shared__

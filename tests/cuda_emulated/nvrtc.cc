@@ -62,28 +62,15 @@ std::string read(const std::filesystem::path& path) {
   return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
 }
 
-/// Functions that copy a kernel's parameters from their addresses, as cudaLaunchKernel does.
+/// For each kernel of the text a function that binds its parameters.
 std::string entries_of(const std::string& code) {
-  std::string text = R"(
-#include <functional>
-#include <tuple>
-#include <utility>
-namespace {
-template <class... P, size_t... kIndex>
-std::function<void()> bind_at(void (*kernel)(P...), void** at, std::index_sequence<kIndex...>) {
-  return [kernel, copies = std::tuple<P...>(*static_cast<P*>(at[kIndex])...)] { std::apply(kernel, copies); };
-}
-template <class... P>
-std::function<void()> bind_kernel(void (*kernel)(P...), void** at) {
-  return bind_at(kernel, at, std::index_sequence_for<P...>{});
-}
-}
-)";
+  std::string text;
   const std::regex kernel(R"(__global__\s+void\s+(?:__launch_bounds__\s*\([^)]*\)\s*)?(\w+)\s*\()");
   for (std::sregex_iterator it(code.begin(), code.end(), kernel), end; it != end; ++it) {
     const std::string name = (*it)[1];
     text += "extern \"C\" __attribute__((visibility(\"default\"))) void kusari_entry_" + name +
-            "(void** at, std::function<void()>* bound) { *bound = bind_kernel(&" + name + ", at); }\n";
+            "(void** at, std::function<void()>* bound) { *bound = kusari::cuda::emulated::bind_kernel(&" + name +
+            ", at); }\n";
   }
   return text;
 }
@@ -144,9 +131,9 @@ nvrtcResult nvrtcCompileProgram(nvrtcProgram program, int count, const char* con
   write(folder.path() / "kernel.cu", program->code + entries_of(program->code));
   const std::string at = folder.path().string();
   const std::string command = std::string(KUSARI_EMULATED_COMPILER) +
-                              " -x c++ -std=c++20 -O1 -shared -fPIC -w -DKUSARI_CUDA_EMULATED -I'" + at +
-                              "' -I'" KUSARI_EMULATED_TOOLKIT "' -include '" KUSARI_EMULATED_FOLDER "/emulated.h' '" +
-                              at + "/kernel.cu' -o '" + at + "/kernel.so' 2> '" + at + "/log'";
+                              " -x c++ " KUSARI_EMULATED_TEXT_OPTIONS " -shared -I'" + at +
+                              "' " KUSARI_EMULATED_INCLUDES " -include '" KUSARI_EMULATED_TEXT_HEADER "' '" + at +
+                              "/kernel.cu' -o '" + at + "/kernel.so' 2> '" + at + "/log'";
   const int status = std::system(command.c_str());
   program->log = read(folder.path() / "log");
   if (status != 0) return NVRTC_ERROR_COMPILATION;
