@@ -4,6 +4,7 @@
 
 #include <doctest/doctest.h>
 
+#include "kusari/framework/core/philox.h"
 #include "kusari/framework/kernels/math_functions.h"
 #include "kusari/framework/kernels/pointwise.h"
 #include "kusari/framework/kernels/softmax.h"

@@ -7,6 +7,7 @@
 #include <doctest/doctest.h>
 
 #include "kusari/framework/core/fusions.h"
+#include "kusari/framework/core/philox.h"
 #include "kusari/framework/core/random.h"
 #include "kusari/framework/kernels/attention.h"
 #include "kusari/framework/kernels/random.h"

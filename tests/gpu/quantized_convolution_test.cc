@@ -10,6 +10,7 @@
 #include <doctest/doctest.h>
 
 #include "kusari/framework/core/error.h"
+#include "kusari/framework/core/philox.h"
 #include "kusari/framework/kernels/activation.h"
 #include "kusari/framework/kernels/math_functions.h"
 #include "kusari/framework/kernels/pointwise.h"

@@ -2,6 +2,7 @@
 
 #include <doctest/doctest.h>
 
+#include "kusari/framework/core/philox.h"
 #include "kusari/tests/gpu/testing.h"
 
 namespace kusari::testing {

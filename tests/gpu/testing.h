@@ -11,8 +11,8 @@
 
 #include "kusari/framework/core/array.h"
 #include "kusari/framework/core/config.h"
-#include "kusari/framework/core/philox.h"
 #include "kusari/tests/skip.h"
+#include "kusari/tests/uniform_array.h"
 
 // What the tests of the CUDA backend share. They run on cuda:0, a card or the emulated device.
 namespace kusari::testing {
@@ -28,14 +28,6 @@ inline std::optional<Device> gpu_device(int index = 0) {
   if (index < cuda::device_count()) return get_device("cuda:" + std::to_string(index));
   skip("no CUDA device " + std::to_string(index));
   return std::nullopt;
-}
-
-/// Numbers in [low, high), the same for the same arguments.
-inline Array uniform_array(const Shape& shape, double low, double high, Dtype dtype = Dtype::float32,
-                           uint64_t seed = 1) {
-  std::vector<double> values(static_cast<size_t>(numel(shape)));
-  for (size_t i = 0; i < values.size(); ++i) values[i] = low + (high - low) * (philox_word(seed, i) + 0.5) * 0x1p-32;
-  return array(values, shape).astype(dtype);
 }
 
 /// How an array may lie in memory.
