@@ -18,6 +18,8 @@ namespace {
 
 constexpr size_t kAlignment = 512;
 constexpr size_t kPage = 4096;
+/// What is opened and closed is whole huge pages: a launch then changes a few entries of the page table, not thousands.
+constexpr size_t kHugePage = 2 << 20;
 
 struct Block {
   size_t bytes = 0;
@@ -79,10 +81,11 @@ void make_arenas(Memory& m) {
   for (Arena& arena : m.arenas) {
     arena.free_bytes = bytes;
 #if !defined(__SANITIZE_ADDRESS__)
-    void* const base = mmap(nullptr, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    if (base == MAP_FAILED) abort();
-    madvise(base, bytes, MADV_HUGEPAGE);
-    arena.base = static_cast<char*>(base);
+    void* const mapped =
+        mmap(nullptr, bytes + 2 * kHugePage, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (mapped == MAP_FAILED) abort();
+    arena.base = static_cast<char*>(mapped) + (kHugePage - reinterpret_cast<uintptr_t>(mapped) % kHugePage);
+    madvise(arena.base, bytes, MADV_HUGEPAGE);
     arena.free[0] = bytes;
 #endif
   }
@@ -95,7 +98,7 @@ char* take(Arena& arena, size_t bytes) {
     const auto [offset, space] = *it;
     arena.free.erase(it);
     if (space > bytes) arena.free[offset + bytes] = space - bytes;
-    const size_t end = (offset + bytes + kPage - 1) / kPage * kPage;
+    const size_t end = (offset + bytes + kHugePage - 1) / kHugePage * kHugePage;
     if (end > arena.used_end) {
       mprotect(arena.base + arena.used_end, end - arena.used_end, PROT_READ | PROT_WRITE);
       arena.used_end = end;
