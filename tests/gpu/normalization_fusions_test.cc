@@ -387,7 +387,7 @@ std::vector<double> trained(const Device& device, DtypePolicy policy, const Fusi
     parameter->array().copy_from(uniform_array(shape, -limit, limit, parameter->dtype(), seed++));
   }
   model.to(device);
-  const Array x = uniform_array({4, 3, 32, 32}, -1, 1, get_dtype(), 1).to_device(device);
+  const Array x = uniform_array({4, 3, 16, 16}, -1, 1, get_dtype(), 1).to_device(device);
   const Array t = array(std::vector<int64_t>{1, 3, 5, 7}, {4}).astype(Dtype::int32).to_device(device);
   std::vector<double> results;
   const Variable loss = F::softmax_cross_entropy(model(Variable(x, false)), Variable(t, false));
