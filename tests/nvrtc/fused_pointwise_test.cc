@@ -3,6 +3,7 @@
 #include <vector>
 
 #include <doctest/doctest.h>
+#include <nvrtc.h>
 
 #include "kusari/cuda/plans/fused_pointwise_source.h"
 #include "kusari/cuda/runtime/nvrtc.h"
@@ -31,6 +32,17 @@ void check_compiles(const FusedProgram& program) {
     CAPTURE(text);
     CHECK_NOTHROW(compile_text(kFusedName, text, {"--fmad=false"}, kHopper));
   }
+}
+
+/// To PTX, and with as little optimization as this NVRTC can do: kernels this long take it minutes otherwise.
+void check_compiles_quickly(const FusedProgram& program) {
+  const std::string text = fused_source(program, {fused_pack(program), true, 0});
+  CAPTURE(text);
+  std::vector<std::string> options = {"--fmad=false"};
+  int major = 0, minor = 0;
+  REQUIRE(nvrtcVersion(&major, &minor) == NVRTC_SUCCESS);
+  if (major >= 13) options.push_back("--Ofast-compile=max");
+  CHECK_NOTHROW(compile_text(kFusedName, text, options, "compute_90"));
 }
 
 /// Every functor of the lists that takes the type, one after another.
@@ -68,12 +80,7 @@ std::vector<FusedProgram> all_functors(Dtype held) {
 
 TEST_CASE("fused kernels compile for every functor") {
   for (const Dtype held : {Dtype::float32, Dtype::float64, Dtype::int64}) {
-    for (const FusedProgram& program : all_functors(held)) {
-      const std::string text = fused_source(program, {fused_pack(program), true, 0});
-      CAPTURE(text);
-      // To PTX: from there to a card's code is minutes for kernels this long.
-      CHECK_NOTHROW(compile_text(kFusedName, text, {"--fmad=false"}, "compute_90"));
-    }
+    for (const FusedProgram& program : all_functors(held)) check_compiles_quickly(program);
   }
 }
 
