@@ -40,11 +40,12 @@ TEST_CASE("top_k of equal numbers, infinities and NaN") {
 
 TEST_CASE("top_k sorts as a stable sort does") {
   for (const int64_t n : {1, 2, 17, 1000}) {
-    const Array x = uniform({5, n}, -1, 1).astype(Dtype::float16);  // with equal numbers
+    const int64_t rows = n < 1000 ? 5 : 2;
+    const Array x = uniform({rows, n}, -1, 1).astype(Dtype::float16);  // with equal numbers
     const auto values = x.astype(Dtype::float32).to_vector<float>();
     for (const int64_t k : {int64_t{1}, (n + 1) / 2, n}) {
       const Places got = F::top_k(Variable(x), k).indices.to_vector<int32_t>();
-      for (int64_t row = 0; row < 5; ++row) {
+      for (int64_t row = 0; row < rows; ++row) {
         Places expected(static_cast<size_t>(n));
         std::iota(expected.begin(), expected.end(), 0);
         std::stable_sort(expected.begin(), expected.end(), [&](int32_t a, int32_t b) {
