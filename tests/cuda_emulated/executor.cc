@@ -34,7 +34,7 @@ constexpr size_t kMaxShared = 227 << 10;
 /// A thread and what it waits for.
 struct Task : Thread {
   Fiber* fiber = nullptr;
-  int index_in_block = 0;
+  unsigned index_in_block = 0;
   bool waits = false;
   bool returned = false;
   // What it brought to a warp's collective, and what it takes from there.
@@ -123,17 +123,7 @@ class Executor {
     const unsigned bit = 1u << lane;
     const bool is_other = warp.arrived != 0 && (mask != warp.expected || is_ballot != warp.is_ballot);
     const bool is_absent = !is_ballot && (source < 0 || source >= kWarp || (mask >> source & 1u) == 0);
-    if ((mask & bit) == 0) {
-      record("lane " + std::to_string(lane) + " is not in the mask of its own collective");
-      end_grid();
-    } else if (is_other) {
-      record("the lanes of a warp are at different collectives");
-      end_grid();
-    } else if (is_absent) {
-      record("lane " + std::to_string(lane) + " reads from lane " + std::to_string(source) +
-             ", which does not take part");
-      end_grid();
-    }
+    if ((mask & bit) == 0 || is_other || is_absent) refuse_collective(lane, (mask & bit) == 0, is_other, source);
     warp.expected = mask;
     warp.is_ballot = is_ballot;
     warp.arrived |= bit;
@@ -304,7 +294,16 @@ class Executor {
     barrier_arrived_ = barrier_holds_ = 0;
   }
 
-  void complete_collective(const Task* last, Warp& warp) {
+  // Apart, as what follows: a frame that is small keeps a fiber's stack within few lines of the cache.
+  [[gnu::noinline]] void refuse_collective(int lane, bool is_unmasked, bool is_other, int source) {
+    const std::string name = "lane " + std::to_string(lane);
+    record(is_unmasked ? name + " is not in the mask of its own collective"
+           : is_other  ? "the lanes of a warp are at different collectives"
+                       : name + " reads from lane " + std::to_string(source) + ", which does not take part");
+    end_grid();
+  }
+
+  [[gnu::noinline]] void complete_collective(const Task* last, Warp& warp) {
     Task* const lanes = &tasks_[static_cast<size_t>(last->index_in_block / kWarp * kWarp)];
     const unsigned mask = warp.arrived;
     warp.arrived = 0;
@@ -401,11 +400,7 @@ Executor& executor() {
 void run_grid(const GridShape& shape, void (*run)(void*), void* data) { executor().run(shape, run, data); }
 void* dynamic_shared() { return executor().shared(); }
 BarrierResult barrier(bool predicate) { return executor().wait_at_barrier(predicate); }
-int lane_index() {
-  const Block& b = current_block;
-  const uint3& t = current_thread->index;
-  return static_cast<int>((t.x + b.threads.x * (t.y + b.threads.y * t.z)) % kWarp);
-}
+int lane_index() { return static_cast<const Task*>(current_thread)->index_in_block % kWarp; }
 uint64_t exchange(unsigned mask, uint64_t value, int source) { return executor().collect(mask, value, source, false); }
 unsigned ballot(unsigned mask, bool predicate) {
   return static_cast<unsigned>(executor().collect(mask, predicate ? 1 : 0, 0, true));
