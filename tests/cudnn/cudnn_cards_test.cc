@@ -6,7 +6,6 @@
 #include <doctest/doctest.h>
 
 #include "kusari/cuda/libraries/cudnn_route.h"
-#include "kusari/framework/links/model/resnet.h"
 #include "kusari/tests/cudnn/cards.h"
 #include "kusari/tests/cudnn/model_convolutions.h"
 #include "kusari/tests/skip.h"
@@ -62,7 +61,7 @@ TEST_CASE("cudnn cards: the default workspace is a gibibyte on each of these") {
 }
 
 TEST_CASE("cudnn cards: ResNet-50 trains on tensor cores without any setting") {
-  const std::vector<ModelConvolution> convolutions = convolutions_of(L::ResNet50(), {3, 224, 224});
+  const std::vector<ModelConvolution>& convolutions = resnet50_convolutions();
   REQUIRE(convolutions.size() == 68);
   bool any = false;
   for (const Card& card : kCards) {
@@ -87,7 +86,7 @@ TEST_CASE("cudnn cards: ResNet-50 trains on tensor cores without any setting") {
 }
 
 TEST_CASE("cudnn cards: a smaller card of each generation still has a plan for each convolution") {
-  const std::vector<ModelConvolution> convolutions = convolutions_of(L::ResNet50(), {3, 224, 224});
+  const std::vector<ModelConvolution>& convolutions = resnet50_convolutions();
   for (Card card : kCards) {
     card.memory = int64_t{8} << 30;
     card.multiprocessors = 24;

@@ -5,7 +5,6 @@
 #include <doctest/doctest.h>
 
 #include "kusari/cuda/libraries/cudnn_route.h"
-#include "kusari/framework/links/model/resnet.h"
 #include "kusari/tests/cudnn/cards.h"
 #include "kusari/tests/cudnn/model_convolutions.h"
 #include "kusari/tests/skip.h"
@@ -48,7 +47,7 @@ int count_plans(const std::vector<ModelConvolution>& convolutions, const Kind& k
 }  // namespace
 
 TEST_CASE("cudnn sums: float16 convolutions of ResNet-50 give them in their kernel, and normalize what they load") {
-  const std::vector<ModelConvolution> convolutions = convolutions_of(L::ResNet50(), {3, 224, 224});
+  const std::vector<ModelConvolution>& convolutions = resnet50_convolutions();
   bool any = false;
   for (const Card& card : kCards) {
     const std::optional<CudnnDescriptor> device = described(card);

@@ -7,6 +7,7 @@
 #include "kusari/cuda/libraries/cudnn_graph.h"
 #include "kusari/framework/core/kernel.h"
 #include "kusari/framework/functions/math/sum.h"
+#include "kusari/framework/links/model/resnet.h"
 
 namespace kusari::cuda {
 
@@ -73,6 +74,11 @@ std::vector<ModelConvolution> convolutions_of(Model model, const Shape& image) {
   Variable loss = functions::sum(model(Variable(full({1, image[0], image[1], image[2]}, 0.5, Dtype::float32), false)));
   loss.backward();
   return recorder.found;
+}
+
+inline const std::vector<ModelConvolution>& resnet50_convolutions() {
+  static const std::vector<ModelConvolution> found = convolutions_of(links::ResNet50(), {3, 224, 224});
+  return found;
 }
 
 }  // namespace kusari::cuda
