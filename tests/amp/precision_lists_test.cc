@@ -173,6 +173,8 @@ TEST_CASE("amp::autocast_lists: sums, powers, normalizations and losses run in f
           {"bernoulli_nll", [&] { return F::bernoulli_nll(x, other, F::Reduce::sum); }},
           {"gaussian_kl_divergence", [&] { return F::gaussian_kl_divergence(x, y, F::Reduce::mean); }},
           {"gaussian_nll", [&] { return F::gaussian_nll(x, other, y, F::Reduce::no); }},
+          {"cosine_similarity", [&] { return F::cosine_similarity(x, y); }},
+          {"logaddexp", [&] { return F::logaddexp(x, y); }},
           {"huber_loss", [&] { return F::huber_loss(x, y, 1.0); }},
           {"mean_absolute_error", [&] { return F::mean_absolute_error(x, other); }},
           {"mean_squared_error", [&] { return F::mean_squared_error(x, other); }},

@@ -211,7 +211,7 @@ Dtype Plan::dtype_of(const std::string& a, Random& random) const {
   }
   if (a == "y" && calls({"contrastive"})) return label;
   if (calls({"bitwise_", "left_shift", "right_shift"})) return label;
-  if (a == "condition") return Dtype::bool_;
+  if (a == "condition" || (a == "mask" && calls({"masked_fill"}))) return Dtype::bool_;
   if (a == "t" && calls({"binary_accuracy", "sigmoid_cross"})) return Dtype::int32;
   if (a == "codes") return Dtype::float32;
   if (calls({"array"}) && random.chance(0.3)) return random.of({Dtype::int32, Dtype::uint8, Dtype::bool_});

@@ -8,9 +8,11 @@
 #include "kusari/framework/functions/activation/crelu.h"
 #include "kusari/framework/functions/activation/elu.h"
 #include "kusari/framework/functions/activation/gelu.h"
+#include "kusari/framework/functions/activation/glu.h"
 #include "kusari/framework/functions/activation/hard_sigmoid.h"
 #include "kusari/framework/functions/activation/hard_swish.h"
 #include "kusari/framework/functions/activation/leaky_relu.h"
+#include "kusari/framework/functions/activation/log_sigmoid.h"
 #include "kusari/framework/functions/activation/log_softmax.h"
 #include "kusari/framework/functions/activation/maxout.h"
 #include "kusari/framework/functions/activation/mish.h"
@@ -305,6 +307,31 @@ TEST_CASE("property: log_softmax") {
             .reference =
                 [=](const References& x) {
                   return References{along_axis(x[0], axis, [](double v, double total) { return v - std::log(total); })};
+                }};
+  });
+}
+
+TEST_CASE("property: log_sigmoid") {
+  check_pointwise_property(
+      F::log_sigmoid, [](double v) { return -std::log1p(std::exp(-v)); }, -6, 6);
+}
+
+TEST_CASE("property: glu") {
+  check_property([](Draw& draw) -> PropertyCase {
+    const Shape half = draw.shape(1, 4, 4, true);
+    const int64_t axis = draw.axis(half.ndim());
+    const int k = naive::positive_axis(axis, half.ndim());
+    Shape whole = half;
+    whole[k] *= 2;
+    return {.inputs = {draw.real(whole, -3, 3)},
+            .function = [=](const Variables& x) { return Variables{F::glu(x[0], axis)}; },
+            .reference =
+                [=](const References& x) {
+                  return References{naive::make(half, [&](const Shape& at) {
+                    Shape gate = at;
+                    gate[k] += half[k];
+                    return x[0].at(at) / (1 + std::exp(-x[0].at(gate)));
+                  })};
                 }};
   });
 }

@@ -10,6 +10,7 @@
 #include "kusari/framework/functions/array/copy.h"
 #include "kusari/framework/functions/array/expand_dims.h"
 #include "kusari/framework/functions/array/flip.h"
+#include "kusari/framework/functions/array/masked_fill.h"
 #include "kusari/framework/functions/array/reshape.h"
 #include "kusari/framework/functions/array/squeeze.h"
 #include "kusari/framework/functions/array/transpose.h"
@@ -305,6 +306,19 @@ TEST_CASE("property: as_strided") {
       for (int k = 0; k < index.ndim(); ++k) place += index[k] * strides[k];
       return same_place({place}, {numel(from)}, from);
     });
+  });
+}
+
+TEST_CASE("property: masked_fill") {
+  check_property([](Draw& draw) -> PropertyCase {
+    const Shape shape = draw.shape(0, 4, 4, true);
+    const double value = static_cast<double>(draw.integer(-8, 8)) / 4;  // which float32 holds
+    return {.inputs = {draw.real(shape, -2, 2), draw.booleans(draw.broadcastable(shape))},
+            .function = [=](const Variables& in) { return Variables{F::masked_fill(in[0], in[1], value)}; },
+            .reference =
+                [=](const References& in) {
+                  return References{naive::map([=](double x, double m) { return m != 0 ? value : x; }, in[0], in[1])};
+                }};
   });
 }
 

@@ -8,6 +8,7 @@
 #include "kusari/framework/functions/evaluation/binary_accuracy.h"
 #include "kusari/framework/functions/evaluation/classification_summary.h"
 #include "kusari/framework/functions/evaluation/r2_score.h"
+#include "kusari/framework/functions/evaluation/top_k_accuracy.h"
 #include "kusari/tests/properties/property.h"
 
 namespace kusari {
@@ -72,6 +73,33 @@ TEST_CASE("property: accuracy") {
             count += 1;
             hits += x[1].values[i] == static_cast<double>(predicted[i]) ? 1 : 0;
           }
+          return References{{{}, {count == 0 ? 0 : hits / count}}};
+        });
+  });
+}
+
+TEST_CASE("property: top_k_accuracy") {
+  check_property([](Draw& draw) {
+    const Labelled data(draw, -1);
+    const int64_t k = draw.integer(1, data.classes);
+    const auto ignored = draw.flip() ? std::optional<int64_t>(draw.integer(-1, 1)) : std::nullopt;
+    return value_case(
+        {data.scores, data.labels},
+        [=](const Variables& x) { return Variables{F::top_k_accuracy(x[0], x[1], k, ignored)}; },
+        [=](const References& x) {
+          double hits = 0, count = 0;
+          naive::each(x[1].shape, [&](const Shape& at) {
+            const double label = x[1].at(at);
+            if (ignored && label == static_cast<double>(*ignored)) return;
+            count += 1;
+            if (label < 0) return;
+            Shape index = at;
+            index.insert(1, static_cast<int64_t>(label));
+            const double score = x[0].at(index);
+            int64_t larger = 0;
+            for (index[1] = 0; index[1] < x[0].shape[1]; ++index[1]) larger += x[0].at(index) > score ? 1 : 0;
+            hits += larger < k ? 1 : 0;
+          });
           return References{{{}, {count == 0 ? 0 : hits / count}}};
         });
   });

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cmath>
 #include <functional>
 #include <utility>
@@ -5,9 +6,11 @@
 
 #include "kusari/framework/functions/math/basic_math.h"
 #include "kusari/framework/functions/math/bias.h"
+#include "kusari/framework/functions/math/cosine_similarity.h"
 #include "kusari/framework/functions/math/fmod.h"
 #include "kusari/framework/functions/math/gammainc.h"
 #include "kusari/framework/functions/math/linear_interpolate.h"
+#include "kusari/framework/functions/math/logaddexp.h"
 #include "kusari/framework/functions/math/maximum.h"
 #include "kusari/framework/functions/math/minimum.h"
 #include "kusari/framework/functions/math/modulo.h"
@@ -243,6 +246,41 @@ TEST_CASE("property: bias") {
 TEST_CASE("property: scale") {
   check_along_axis([](const Variable& x, const Variable& y, int64_t axis) { return F::scale(x, y, axis); },
                    std::multiplies<double>());
+}
+
+TEST_CASE("property: logaddexp") {
+  check_binary_property(
+      F::logaddexp, [](double a, double b) { return std::log(std::exp(a) + std::exp(b)); }, any_real, any_real);
+}
+
+TEST_CASE("property: cosine_similarity") {
+  check_property([](Draw& draw) -> PropertyCase {
+    const Shape shape = draw.shape(1, 4, 4);
+    const int64_t axis = draw.axis(shape.ndim());
+    const double eps = draw.pick({1e-8, 5.0});  // smaller than all norms, larger than all
+    const bool is_first = draw.flip();
+    const Shape other = draw.broadcastable(shape);
+    return {.inputs = {draw.real_away(is_first ? shape : other, -2, 2, {0}, 0.4),
+                       draw.real_away(is_first ? other : shape, -2, 2, {0}, 0.4)},
+            .function = [=](const Variables& x) { return Variables{F::cosine_similarity(x[0], x[1], axis, eps)}; },
+            .reference =
+                [=](const References& x) {
+                  const Reference a = naive::broadcast_to(x[0], shape), b = naive::broadcast_to(x[1], shape);
+                  const int k = naive::positive_axis(axis, shape.ndim());
+                  Shape outer = shape;
+                  outer.erase(k);
+                  return References{naive::make(outer, [&](Shape at) {
+                    at.insert(k, 0);
+                    double product = 0, aa = 0, bb = 0;
+                    for (; at[k] < shape[k]; ++at[k]) {
+                      product += a.at(at) * b.at(at);
+                      aa += a.at(at) * a.at(at);
+                      bb += b.at(at) * b.at(at);
+                    }
+                    return product / (std::max(std::sqrt(aa), eps) * std::max(std::sqrt(bb), eps));
+                  })};
+                }};
+  });
 }
 
 }  // namespace
