@@ -391,6 +391,7 @@
 #include "kusari/framework/links/attention/kv_cache.h"
 #include "kusari/framework/links/attention/multi_head_attention.h"
 #include "kusari/framework/links/attention/transformer_block.h"
+#include "kusari/framework/links/attention/transformer_decoder_block.h"
 #include "kusari/framework/links/chain_dict.h"
 #include "kusari/framework/links/chain_list.h"
 #include "kusari/framework/links/connection/bias.h"

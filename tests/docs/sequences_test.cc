@@ -64,6 +64,31 @@ class Encoder : public Chain {
   Child<ChainList<L::TransformerBlock>> layers{*this, "layers"};
 };
 
+class Decoder : public Chain {
+ public:
+  Decoder(int64_t words, int64_t width) : embed{*this, "embed", words, width}, out{*this, "out", width, words} {
+    for (int i = 0; i < 2; ++i)
+      layers.append(L::TransformerDecoderBlock(width, 4, {.dropout = 0.1, .rotary_base = 10000}));
+  }
+  // The scores of the words that come next. ids: (B, T); memory: (B, S, width); lengths: (B), what of memory counts.
+  Variable operator()(const Variable& ids, const Variable& memory, const Array& lengths, KVCache* cache = nullptr,
+                      KVCache* memory_cache = nullptr) const {
+    Variable x = embed(ids);
+    for (size_t i = 0; i < layers.size(); ++i) {
+      x = layers[i](x, memory,
+                    {.memory_lengths = lengths,
+                     .cache = cache == nullptr ? nullptr : &cache->layer(i),
+                     .memory_cache = memory_cache == nullptr ? nullptr : &memory_cache->layer(i)});
+    }
+    return out(x, 2);
+  }
+
+ private:
+  Child<L::EmbedID> embed;
+  Child<ChainList<L::TransformerDecoderBlock>> layers{*this, "layers"};
+  Child<L::Linear> out;
+};
+
 Array cyclic_text(int64_t n, int32_t words) {
   std::vector<int32_t> ids;
   for (int64_t i = 0; i < n; ++i) ids.push_back(static_cast<int32_t>(i * i % 12) % words);
@@ -139,6 +164,25 @@ TEST_CASE("sequences: attention") {
   const Variable ids(array(std::vector<int32_t>{1, 2, 3, 4, 1, 2, 0, 0}, {2, 4}), false);
   const Variable y = encoder(ids, array(std::vector<int64_t>{4, 2}));
   CHECK(y.shape() == Shape{2, 4, 8});
+}
+
+TEST_CASE("sequences: an encoder and a decoder") {
+  random::seed(0);
+  const Encoder encoder(5, 8);
+  const Decoder decoder(6, 8);
+  const Variable source(array<int32_t>({1, 2, 3, 4}, {1, 4}), false);
+  const Array lengths = array<int64_t>({3});
+  const auto test_mode = using_config(&Config::train, false);
+  const auto mode = no_backprop_mode();
+  const Variable memory = encoder(source, lengths);
+  KVCache cache(2, 20), memory_cache(2, memory.shape()[1]);
+  auto next = [&](const Variable& ids) { return decoder(ids, memory, lengths, &cache, &memory_cache); };
+  const Array tokens = generate(next, array<int32_t>({1}), {.max_new = 20, .temperature = 0, .end = 0});
+  CHECK(tokens.size() > 0);
+  CHECK(memory_cache.length() == 4);
+  // The first word is the likeliest of those that come next without caches.
+  const Variable scores = decoder(Variable(array<int32_t>({1}, {1, 1}), false), memory, lengths);
+  CHECK(F::argmax(scores, 2).item<int32_t>() == tokens.to_vector<int32_t>()[0]);
 }
 
 TEST_CASE("sequences: a language model of transformer blocks") {

@@ -41,6 +41,11 @@ KVCacheLayer::Filled KVCacheLayer::append(const Variable& key, const Variable& v
   return {Variable(key_.slice(2, 0, length_), false), Variable(value_.slice(2, 0, length_), false)};
 }
 
+KVCacheLayer::Filled KVCacheLayer::filled() const {
+  if (length_ == 0) throw StateError("KVCacheLayer::filled: there are no places in the cache");
+  return {Variable(key_.slice(2, 0, length_), false), Variable(value_.slice(2, 0, length_), false)};
+}
+
 void KVCacheLayer::truncate(int64_t length) {
   if (length < 0 || length > length_) {
     throw ValueError("KVCache::truncate: length is " + std::to_string(length) + ": it must be in [0, " +

@@ -22,6 +22,8 @@ class KUSARI_API KVCacheLayer {
     Variable key, value;  ///< (B, heads, length, D)
   };
   Filled append(const Variable& key, const Variable& value);
+  /// All so far, as views of the cache. Throws StateError when there are none.
+  Filled filled() const;
   /// Forgets all places from `length` on.
   void truncate(int64_t length);
   /// See KVCache::select.

@@ -90,13 +90,26 @@ Variable MultiHeadAttention::operator()(const Variable& x, const AttentionCall& 
 Variable MultiHeadAttention::operator()(const Variable& x, const Variable& memory, const AttentionCall& call) const {
   const LinkCall hooked(*this);
   expect_places(x, "x", width_);
-  expect_places(memory, "memory", width_);
+  const bool is_kept = call.cache != nullptr && call.cache->length() > 0;
+  if (!is_kept || memory.is_defined()) expect_places(memory, "memory", width_);
+  if (is_kept && memory.is_defined() && memory.shape()[1] != call.cache->length()) {
+    throw ValueError(std::string(kCall) + ": memory has " + std::to_string(memory.shape()[1]) +
+                     " places and cache those of a memory with " + std::to_string(call.cache->length()) +
+                     ": truncate the cache to 0 before another memory");
+  }
   const Variables w = functions::split_axis(qkv.W, {width_}, 0);
   const Variables b =
       qkv.b.is_defined() ? functions::split_axis(qkv.b, {width_}, 0) : Variables{Variable(), Variable()};
-  const Variable q = functions::linear(x, w[0], b[0], {.n_batch_axes = 2});
+  const Variable q = heads_of(functions::linear(x, w[0], b[0], {.n_batch_axes = 2}), heads_);
+  if (is_kept) {
+    const auto [keys, values] = call.cache->filled();
+    return attend(q, keys, values, call, false);
+  }
   const Variables kv = functions::split_axis(functions::linear(memory, w[1], b[1], {.n_batch_axes = 2}), 2, 2);
-  return attend(heads_of(q, heads_), heads_of(kv[0], groups_), heads_of(kv[1], groups_), call, false);
+  const Variable k = heads_of(kv[0], groups_), v = heads_of(kv[1], groups_);
+  if (call.cache == nullptr) return attend(q, k, v, call, false);
+  const auto [keys, values] = call.cache->append(k, v);
+  return attend(q, keys, values, call, false);
 }
 
 }  // namespace kusari::links

@@ -22,9 +22,10 @@ struct MultiHeadAttentionOptions {
 
 /// Options of one call.
 struct AttentionCall {
-  Array mask = {};                ///< as in F::scaled_dot_product_attention
-  Array lengths = {};             ///< likewise
-  KVCacheLayer* cache = nullptr;  ///< keys and values of the places before, which those of x join
+  Array mask = {};     ///< as in F::scaled_dot_product_attention
+  Array lengths = {};  ///< likewise
+  /// Keys and values of the places before, which those of x join; of attention to a memory those of the memory.
+  KVCacheLayer* cache = nullptr;
 };
 
 /// Attention of several heads between products: out(attention(q, k, v)), q, k and v being qkv(x) for each head.
@@ -37,7 +38,10 @@ class KUSARI_API MultiHeadAttention : public Chain {
 
   /// Of each place of x to all: x: (B, T, width). Returns the same shape. With a cache x is what comes next.
   Variable operator()(const Variable& x, const AttentionCall& call = {}) const;
-  /// Of each place of x to those of memory, (B, S, width): an encoder's. Never causal, and without rotation.
+  /// Of each place of x to those of memory, (B, S, width): an encoder's. Never causal, and without rotation. A cache
+  /// without places is filled with the memory's; from one with places keys and values are taken, so that steps of a
+  /// decoder compute them once, and memory may be undefined. Throws ValueError for a memory with another number of
+  /// places than such a cache: cache.truncate(0) makes room for the next memory.
   Variable operator()(const Variable& x, const Variable& memory, const AttentionCall& call = {}) const;
 
   Child<Linear> qkv;  ///< W: (width + 2 groups width / heads, width): q, k, v as blocks

@@ -12,11 +12,6 @@
 namespace kusari::links {
 namespace {
 
-AnyLink norm_of(int64_t width, const TransformerBlockOptions& options) {
-  if (options.norm == BlockNorm::rms) return AnyLink(RMSNormalization(width, {.eps = options.eps}));
-  return AnyLink(LayerNormalization(width, {.eps = options.eps}));
-}
-
 int64_t inner_width(int64_t width, const TransformerBlockOptions& options) {
   argument::not_negative("L::TransformerBlock", "mlp_width", options.mlp_width);
   return options.mlp_width == 0 ? 4 * width : options.mlp_width;
@@ -24,8 +19,13 @@ int64_t inner_width(int64_t width, const TransformerBlockOptions& options) {
 
 }  // namespace
 
+AnyLink block_norm(int64_t width, const TransformerBlockOptions& options) {
+  if (options.norm == BlockNorm::rms) return AnyLink(RMSNormalization(width, {.eps = options.eps}));
+  return AnyLink(LayerNormalization(width, {.eps = options.eps}));
+}
+
 TransformerBlock::TransformerBlock(int64_t width, int64_t heads, const Options& o)
-    : ln_1{*this, "ln_1", norm_of(width, o)},
+    : ln_1{*this, "ln_1", block_norm(width, o)},
       attn{*this,
            "attn",
            width,
@@ -37,7 +37,7 @@ TransformerBlock::TransformerBlock(int64_t width, int64_t heads, const Options& 
             .rotary_base = o.rotary_base,
             .initial_w = o.initial_w,
             .initial_w_out = o.initial_w_out}},
-      ln_2{*this, "ln_2", norm_of(width, o)},
+      ln_2{*this, "ln_2", block_norm(width, o)},
       mlp_in{*this,
              "mlp_in",
              width,
@@ -70,15 +70,16 @@ Variable TransformerBlock::mlp(const Variable& x) const {
   return {};
 }
 
+Variable TransformerBlock::added(const AnyLink& norm, const Variable& x,
+                                 const Callable<Variable(const Variable&)>& part) const {
+  const auto dropped = [&](const Variable& h) { return dropout > 0 ? functions::dropout(h, dropout) : h; };
+  return pre_norm_ ? x + dropped(part(norm(x))) : norm(x + dropped(part(x)));
+}
+
 Variable TransformerBlock::operator()(const Variable& x, const AttentionCall& call) const {
   const LinkCall hooked(*this);
-  const auto dropped = [&](const Variable& h) { return dropout > 0 ? functions::dropout(h, dropout) : h; };
-  if (pre_norm_) {
-    const Variable h = x + dropped(attn(ln_1(x), call));
-    return h + dropped(mlp(ln_2(h)));
-  }
-  const Variable h = ln_1(x + dropped(attn(x, call)));
-  return ln_2(h + dropped(mlp(h)));
+  const Variable h = added(ln_1, x, [&](const Variable& z) { return attn(z, call); });
+  return added(ln_2, h, [&](const Variable& z) { return mlp(z); });
 }
 
 }  // namespace kusari::links

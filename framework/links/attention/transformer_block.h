@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <utility>
 
+#include "kusari/framework/core/callable.h"
 #include "kusari/framework/core/export.h"
 #include "kusari/framework/links/any_link.h"
 #include "kusari/framework/links/attention/multi_head_attention.h"
@@ -37,6 +38,9 @@ struct TransformerBlockOptions {
   Initializer initial_w_out = {};  ///< of the products before the two sums; default: that of initial_w
 };
 
+/// LayerNormalization or RMSNormalization, as norm and eps of the options say. Throws what they throw.
+KUSARI_API AnyLink block_norm(int64_t width, const TransformerBlockOptions& options);
+
 /// A layer of a transformer: attention, then two products for each place, each half added to what it was given.
 /// Vaswani et al. 2017; torch.nn.TransformerEncoderLayer.
 class KUSARI_API TransformerBlock : public Chain {
@@ -54,9 +58,12 @@ class KUSARI_API TransformerBlock : public Chain {
   Child<Linear> mlp_in, mlp_out;
   double dropout;
 
- private:
+ protected:
+  /// x + dropped(part(norm(x))), or norm(x + dropped(part(x))).
+  Variable added(const AnyLink& norm, const Variable& x, const Callable<Variable(const Variable&)>& part) const;
   Variable mlp(const Variable& x) const;
 
+ private:
   bool pre_norm_;
   BlockMlp mlp_;
 };

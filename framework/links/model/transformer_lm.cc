@@ -33,11 +33,6 @@ TransformerBlockOptions block_options(const TransformerLMOptions& options) {
   return result;
 }
 
-AnyLink last_norm(int64_t width, const TransformerBlockOptions& options) {
-  if (options.norm == BlockNorm::rms) return AnyLink(RMSNormalization(width, {.eps = options.eps}));
-  return AnyLink(LayerNormalization(width, {.eps = options.eps}));
-}
-
 }  // namespace
 
 TransformerLM::TransformerLM(int64_t words, const Options& options)
@@ -52,7 +47,7 @@ TransformerLM::TransformerLM(int64_t words, const Options& options)
           initializers::Normal(kScale),
           options.blocks.rotary_base == 0},
       h{*this, "h"},
-      ln_f{*this, "ln_f", last_norm(options.width, options.blocks)},
+      ln_f{*this, "ln_f", block_norm(options.width, options.blocks)},
       lm_head{*this, "lm_head", {words, options.width}, initializers::Normal(kScale), !options.tied},
       dropout{argument::zero_to_below_one(kCall, "dropout", options.dropout)},
       block_{options.block} {

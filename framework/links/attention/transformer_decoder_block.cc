@@ -1,0 +1,37 @@
+#include "kusari/framework/links/attention/transformer_decoder_block.h"
+
+#include "kusari/framework/links/link_hook.h"
+
+namespace kusari::links {
+namespace {
+
+TransformerBlockOptions causal(TransformerBlockOptions options) {
+  options.is_causal = true;
+  return options;
+}
+
+}  // namespace
+
+TransformerDecoderBlock::TransformerDecoderBlock(int64_t width, int64_t heads, const Options& o)
+    : TransformerBlock(width, heads, causal(o)),
+      ln_cross{*this, "ln_cross", block_norm(width, o)},
+      cross_attn{*this,
+                 "cross_attn",
+                 width,
+                 heads,
+                 {.groups = o.groups,
+                  .nobias = o.nobias,
+                  .dropout = o.dropout,
+                  .initial_w = o.initial_w,
+                  .initial_w_out = o.initial_w_out}} {}
+
+Variable TransformerDecoderBlock::operator()(const Variable& x, const Variable& memory, const DecoderCall& call) const {
+  const LinkCall hooked(*this);
+  const AttentionCall own{.mask = call.mask, .lengths = call.lengths, .cache = call.cache};
+  const AttentionCall across{.mask = call.memory_mask, .lengths = call.memory_lengths, .cache = call.memory_cache};
+  const Variable seen = added(ln_1, x, [&](const Variable& z) { return attn(z, own); });
+  const Variable read = added(ln_cross, seen, [&](const Variable& z) { return cross_attn(z, memory, across); });
+  return added(ln_2, read, [&](const Variable& z) { return mlp(z); });
+}
+
+}  // namespace kusari::links
