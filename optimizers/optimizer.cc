@@ -219,6 +219,16 @@ void Optimizer::update_for(Variable loss) {
     throw TypeError(std::string(name()) +
                     "::update: the loss function returned an undefined variable: it must return the loss");
   }
+  // Of several elements: backward's own error.
+  const auto is_parameter = [&](const Impl::Member& member) { return is_same(*member.parameter, loss); };
+  if (loss.creator() == nullptr && loss.size() == 1 &&
+      std::none_of(impl_->members.begin(), impl_->members.end(), is_parameter)) {
+    throw StateError(std::string(name()) + "::update: the loss function returned a loss without a graph: " +
+                     (config().enable_backprop
+                          ? "it depends on no parameter, or was computed in no_backprop_mode or from arrays"
+                          : "no_backprop_mode is in force (config.enable_backprop is false)") +
+                     ", so that no parameter would get a gradient");
+  }
   cleargrads();  // what the loss function may have left
   if (impl_->exchange == nullptr) {
     backward(loss, {.release_graph = !config().keep_graph_on_report});

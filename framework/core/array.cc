@@ -314,13 +314,20 @@ Array empty_like(const Array& like, Dtype dtype) {
 }
 
 Array full(const Shape& shape, Scalar value, Dtype dtype, const Device& device) {
+  checked_numel(shape, itemsize(dtype), "full");
   Array result = empty(shape, dtype, device);
   result.fill(value);
   return result;
 }
 
-Array zeros(const Shape& shape, Dtype dtype, const Device& device) { return full(shape, 0, dtype, device); }
-Array ones(const Shape& shape, Dtype dtype, const Device& device) { return full(shape, 1, dtype, device); }
+Array zeros(const Shape& shape, Dtype dtype, const Device& device) {
+  checked_numel(shape, itemsize(dtype), "zeros");
+  return full(shape, 0, dtype, device);
+}
+Array ones(const Shape& shape, Dtype dtype, const Device& device) {
+  checked_numel(shape, itemsize(dtype), "ones");
+  return full(shape, 1, dtype, device);
+}
 
 Array full_like(const Array& like, Scalar value) {
   Array result = empty_like(like);

@@ -38,6 +38,16 @@ std::string directory_of(const std::string& path) {
   return parent.empty() ? "." : parent;
 }
 
+/// The outermost folder on the way to a file that there is not; empty when there are all.
+std::string missing_folder(const std::filesystem::path& target) {
+  std::error_code ignored;
+  std::string missing;
+  for (std::filesystem::path folder = target.parent_path();
+       !folder.empty() && !std::filesystem::exists(folder, ignored); folder = folder.parent_path())
+    missing = folder.string();
+  return missing;
+}
+
 /// ".NAME.tmp-123-4"
 bool is_temporary_name(std::string_view name) {
   const size_t mark = name.rfind(kMark);
@@ -112,7 +122,14 @@ AtomicFile::AtomicFile(const std::string& path) : state_{std::make_unique<State>
     s.temporary = (target.parent_path() / name).string();
     s.fd = create_locked(s.temporary);
   } while (s.fd < 0 && errno == EEXIST);  // left behind by a killed process that had the same id
-  if (s.fd < 0) fail(s.path, "create a temporary file beside", errno);
+  if (s.fd < 0) {
+    const int error = errno;
+    if (const std::string missing = missing_folder(target); error == ENOENT && !missing.empty()) {
+      throw IoError("AtomicFile: cannot write " + s.path + ": there is no folder " + missing +
+                    ": create it first (std::filesystem::create_directories)");
+    }
+    fail(s.path, "create a temporary file beside", error);
+  }
   s.buffer.reserve(kBufferSize);
 }
 

@@ -44,8 +44,10 @@ Strides channels_last_strides(const Shape& shape) {
 
 void detail::throw_impossible_shape(const Shape& shape, int64_t itemsize, const char* call) {
   const std::string what = std::string(call) + ": shape is " + to_string(shape) + ": ";
-  for (const int64_t size : shape) {
-    if (size < 0) throw ValueError(what + "no size of it may be negative");
+  for (int axis = 0; axis < shape.ndim(); ++axis) {
+    if (shape[axis] >= 0) continue;
+    throw ValueError(what + "no size of it may be negative (axis " + std::to_string(axis) + " has " +
+                     std::to_string(shape[axis]) + ")");
   }
   int64_t count = 1;
   for (const int64_t size : shape) {

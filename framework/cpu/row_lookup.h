@@ -20,8 +20,8 @@ inline Array resolve_rows(const kernels::RowLookup& lookup, const Array& index, 
     if (lookup.has_ignored && given == lookup.ignored) {
       places[i] = kNoRow;
     } else if (given < -rows || given >= rows) {
-      throw IndexError(std::string(lookup.call) + ": index " + std::to_string(given) + " is out of range for " +
-                       std::to_string(rows) + " rows");
+      throw IndexError(std::string(lookup.call) + ": index " + std::to_string(given) +
+                       " is out of range for an axis of size " + std::to_string(rows));
     } else if (given < 0) {
       places[i] = given + rows;
     }

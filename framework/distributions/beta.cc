@@ -18,7 +18,7 @@
 namespace kusari::distributions {
 
 Beta::Beta(const ParameterValue& a, const ParameterValue& b)
-    : Beta(Checked{}, broadcast_parameters("D::Beta", {{"a", a}, {"b", b}})) {}
+    : Beta(Checked{}, broadcast_parameters("D::Beta", {{"a", a, true}, {"b", b, true}})) {}
 
 Beta::Beta(Checked, const Variables& parameters)
     : DistributionOf("D::Beta", parameters[0], parameters[0].shape()), a_{parameters[0]}, b_{parameters[1]} {}

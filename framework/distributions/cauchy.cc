@@ -14,7 +14,7 @@
 namespace kusari::distributions {
 
 Cauchy::Cauchy(const ParameterValue& loc, const ParameterValue& scale)
-    : Cauchy(Checked{}, broadcast_parameters("D::Cauchy", {{"loc", loc}, {"scale", scale}})) {}
+    : Cauchy(Checked{}, broadcast_parameters("D::Cauchy", {{"loc", loc}, {"scale", scale, true}})) {}
 
 Cauchy::Cauchy(Checked, const Variables& parameters)
     : DistributionOf("D::Cauchy", parameters[0], parameters[0].shape()), loc_{parameters[0]}, scale_{parameters[1]} {}

@@ -8,7 +8,7 @@
 namespace kusari::distributions {
 
 Chisquare::Chisquare(const ParameterValue& k)
-    : Chisquare(Checked{}, broadcast_parameters("D::Chisquare", {{"k", k}})) {}
+    : Chisquare(Checked{}, broadcast_parameters("D::Chisquare", {{"k", k, true}})) {}
 
 Chisquare::Chisquare(Checked, const Variables& parameters)
     : DistributionOf("D::Chisquare", parameters[0], parameters[0].shape()), k_{parameters[0]} {}

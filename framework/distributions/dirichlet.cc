@@ -29,7 +29,7 @@ Variable log_multivariate_beta(const Variable& alpha) {
 }  // namespace
 
 Dirichlet::Dirichlet(const ParameterValue& alpha)
-    : Dirichlet(Checked{}, parameters("D::Dirichlet", {{"alpha", alpha}})) {}
+    : Dirichlet(Checked{}, parameters("D::Dirichlet", {{"alpha", alpha, true}})) {}
 
 Dirichlet::Dirichlet(Checked, const Variables& parameters)
     : DistributionOf("D::Dirichlet", parameters[0], batch_of("D::Dirichlet", "alpha", parameters[0].shape(), 1),

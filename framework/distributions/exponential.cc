@@ -13,7 +13,7 @@
 namespace kusari::distributions {
 
 Exponential::Exponential(const ParameterValue& lam)
-    : Exponential(Checked{}, broadcast_parameters("D::Exponential", {{"lam", lam}})) {}
+    : Exponential(Checked{}, broadcast_parameters("D::Exponential", {{"lam", lam, true}})) {}
 
 Exponential::Exponential(Checked, const Variables& parameters)
     : DistributionOf("D::Exponential", parameters[0], parameters[0].shape()), lam_{parameters[0]} {}

@@ -16,7 +16,7 @@
 namespace kusari::distributions {
 
 Gamma::Gamma(const ParameterValue& k, const ParameterValue& theta)
-    : Gamma(Checked{}, broadcast_parameters("D::Gamma", {{"k", k}, {"theta", theta}})) {}
+    : Gamma(Checked{}, broadcast_parameters("D::Gamma", {{"k", k, true}, {"theta", theta, true}})) {}
 
 Gamma::Gamma(Checked, const Variables& parameters)
     : DistributionOf("D::Gamma", parameters[0], parameters[0].shape()), k_{parameters[0]}, theta_{parameters[1]} {}

@@ -13,7 +13,7 @@
 namespace kusari::distributions {
 
 Gumbel::Gumbel(const ParameterValue& loc, const ParameterValue& scale)
-    : Gumbel(Checked{}, broadcast_parameters("D::Gumbel", {{"loc", loc}, {"scale", scale}})) {}
+    : Gumbel(Checked{}, broadcast_parameters("D::Gumbel", {{"loc", loc}, {"scale", scale, true}})) {}
 
 Gumbel::Gumbel(Checked, const Variables& parameters)
     : DistributionOf("D::Gumbel", parameters[0], parameters[0].shape()), loc_{parameters[0]}, scale_{parameters[1]} {}

@@ -12,7 +12,7 @@
 namespace kusari::distributions {
 
 Laplace::Laplace(const ParameterValue& loc, const ParameterValue& scale)
-    : Laplace(Checked{}, broadcast_parameters("D::Laplace", {{"loc", loc}, {"scale", scale}})) {}
+    : Laplace(Checked{}, broadcast_parameters("D::Laplace", {{"loc", loc}, {"scale", scale, true}})) {}
 
 Laplace::Laplace(Checked, const Variables& parameters)
     : DistributionOf("D::Laplace", parameters[0], parameters[0].shape()), loc_{parameters[0]}, scale_{parameters[1]} {}

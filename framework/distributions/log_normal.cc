@@ -17,7 +17,7 @@ Variable log_of_positive(const Variable& x) { return F::log(where_or(x > 0, x, 1
 }  // namespace
 
 LogNormal::LogNormal(const ParameterValue& mu, const ParameterValue& sigma)
-    : LogNormal(Checked{}, broadcast_parameters("D::LogNormal", {{"mu", mu}, {"sigma", sigma}})) {}
+    : LogNormal(Checked{}, broadcast_parameters("D::LogNormal", {{"mu", mu}, {"sigma", sigma, true}})) {}
 
 LogNormal::LogNormal(Checked, const Variables& parameters)
     : DistributionOf("D::LogNormal", parameters[0], parameters[0].shape()), mu_{parameters[0]}, sigma_{parameters[1]} {}

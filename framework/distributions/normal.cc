@@ -15,7 +15,7 @@ namespace kusari::distributions {
 namespace {
 
 Variables loc_and_scale(const ParameterValue& loc, const NormalScale& given) {
-  const NamedParameter scale = one_of("D::Normal", {"scale", given.scale}, {"log_scale", given.log_scale});
+  const NamedParameter scale = one_of("D::Normal", {"scale", given.scale, true}, {"log_scale", given.log_scale});
   return broadcast_parameters("D::Normal", {{"loc", loc}, scale});
 }
 

@@ -2,11 +2,32 @@
 
 #include "kusari/framework/core/config.h"
 #include "kusari/framework/core/error.h"
+#include "kusari/framework/core/graph_capture.h"
+#include "kusari/framework/core/number_text.h"
 #include "kusari/framework/functions/array/broadcast.h"
 #include "kusari/framework/functions/given.h"
+#include "kusari/framework/kernels/array_math.h"
 #include "kusari/framework/kernels/array_operators.h"
 
 namespace kusari::distributions {
+
+namespace {
+
+void refuse_negative(const char* distribution, const NamedParameter& p) {
+  const auto refuse = [&](double value) {
+    throw ValueError(std::string(distribution) + ": " + p.name + " is " + general_text(value) +
+                     ": it must not be negative");
+  };
+  if (p.value.is_number()) {
+    if (p.value.number() < 0) refuse(p.value.number());
+    return;
+  }
+  const Array& array = p.value.variable().array();
+  if (!array.device().is_cpu() || GraphCapture::current() != nullptr || array.size() == 0) return;
+  if (const double least = xp::min(array).item<double>(); least < 0) refuse(least);
+}
+
+}  // namespace
 
 Variables parameters(const char* distribution, std::initializer_list<NamedParameter> given) {
   const NamedParameter* first = nullptr;
@@ -23,6 +44,9 @@ Variables parameters(const char* distribution, std::initializer_list<NamedParame
       throw DeviceError(std::string(distribution) + ": " + first->name + " is on " + a.device().name() + " but " +
                         p.name + " is on " + b.device().name());
     }
+  }
+  for (const NamedParameter& p : given) {
+    if (p.is_size) refuse_negative(distribution, p);
   }
   const Dtype dtype = first != nullptr ? first->value.variable().dtype() : promote(Dtype::int64, 0.5);
   const Device device = first != nullptr ? first->value.variable().device() : Device();

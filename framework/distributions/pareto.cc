@@ -14,7 +14,7 @@
 namespace kusari::distributions {
 
 Pareto::Pareto(const ParameterValue& scale, const ParameterValue& alpha)
-    : Pareto(Checked{}, broadcast_parameters("D::Pareto", {{"scale", scale}, {"alpha", alpha}})) {}
+    : Pareto(Checked{}, broadcast_parameters("D::Pareto", {{"scale", scale, true}, {"alpha", alpha, true}})) {}
 
 Pareto::Pareto(Checked, const Variables& parameters)
     : DistributionOf("D::Pareto", parameters[0], parameters[0].shape()), scale_{parameters[0]}, alpha_{parameters[1]} {}

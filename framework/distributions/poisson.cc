@@ -33,7 +33,8 @@ class Entropy final : public F::UnaryFunction<kernels::PoissonEntropy, F::Keep::
 
 }  // namespace
 
-Poisson::Poisson(const ParameterValue& lam) : Poisson(Checked{}, broadcast_parameters("D::Poisson", {{"lam", lam}})) {}
+Poisson::Poisson(const ParameterValue& lam)
+    : Poisson(Checked{}, broadcast_parameters("D::Poisson", {{"lam", lam, true}})) {}
 
 Poisson::Poisson(Checked, const Variables& parameters)
     : DistributionOf("D::Poisson", parameters[0], parameters[0].shape()), lam_{parameters[0]} {}

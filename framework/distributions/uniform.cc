@@ -21,7 +21,7 @@ Variables ends_of(const UniformParameters& given) {
     throw ValueError("D::Uniform: either low and high or loc and scale must be given, and not both");
   }
   if (has_ends) return broadcast_parameters("D::Uniform", {{"low", given.low}, {"high", given.high}});
-  Variables ends = broadcast_parameters("D::Uniform", {{"loc", given.loc}, {"scale", given.scale}});
+  Variables ends = broadcast_parameters("D::Uniform", {{"loc", given.loc}, {"scale", given.scale, true}});
   ends[1] = ends[0] + ends[1];
   return ends;
 }

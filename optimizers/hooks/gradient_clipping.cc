@@ -1,5 +1,6 @@
 #include "kusari/optimizers/hooks/gradient_clipping.h"
 
+#include <cmath>
 #include <string>
 
 #include "kusari/framework/core/error.h"
@@ -10,8 +11,12 @@
 namespace kusari::optimizer_hooks {
 
 GradientClipping::GradientClipping(const GradientClippingOptions& options) : GradientClippingOptions{options} {
-  if (!(threshold >= 0)) {
-    throw ValueError("GradientClipping: threshold is " + general_text(threshold) + ": it must not be negative");
+  if (std::isnan(threshold)) {
+    throw ValueError("GradientClipping: threshold is not given, or NaN: it must be the largest norm of all gradients");
+  }
+  if (threshold <= 0) {
+    throw ValueError("GradientClipping: threshold is " + general_text(threshold) +
+                     ": it must be positive, as nothing would be learned");
   }
 }
 

@@ -14,7 +14,7 @@ struct GradientClippingOptions {
 };
 
 /// Scales all gradients together so that the L2 norm of all of them is at most `threshold`.
-/// chainer.optimizer_hooks.GradientClipping.
+/// Throws ValueError for a threshold that is not given or not positive. chainer.optimizer_hooks.GradientClipping.
 struct KUSARI_API GradientClipping : GradientClippingOptions {
   static constexpr const char* kName = "GradientClipping";
   static constexpr bool kReplays = true;

@@ -58,7 +58,12 @@ TEST_CASE("arrays are made with their dtype, shape and values") {
   CHECK(full({}, 2.5, Dtype::float16).item<float>() == 2.5f);
   CHECK(array<bool>({true, false}).dtype() == Dtype::bool_);
   CHECK_THROWS_WITH_AS(array<float>({1, 2, 3}, {2, 2}), "array: 3 values do not fill shape (2, 2)", TypeError);
-  CHECK_THROWS_WITH_AS(empty({2, -1}), "empty: shape is (2, -1): no size of it may be negative", ValueError);
+  CHECK_THROWS_WITH_AS(empty({2, -1}), "empty: shape is (2, -1): no size of it may be negative (axis 1 has -1)",
+                       ValueError);
+  CHECK_THROWS_WITH_AS(zeros({-1, 2}), "zeros: shape is (-1, 2): no size of it may be negative (axis 0 has -1)",
+                       ValueError);
+  CHECK_THROWS_WITH_AS(ones({2, -3}), doctest::Contains("ones: shape is (2, -3)"), ValueError);
+  CHECK_THROWS_WITH_AS(full({-3}, 1, Dtype::int32), doctest::Contains("full: shape is (-3,)"), ValueError);
   CHECK_THROWS_AS(a.shape(2), IndexError);
 }
 
@@ -433,10 +438,10 @@ TEST_CASE("every method of an undefined array throws StateError") {
 TEST_CASE("shapes that no memory can hold") {
   constexpr int64_t k31 = int64_t{1} << 31, k32 = int64_t{1} << 32, k60 = int64_t{1} << 60, k62 = int64_t{1} << 62;
   CHECK_THROWS_WITH_AS(zeros({k62}),
-                       "empty: shape is (4611686018427387904,): its elements of 4 bytes must take less than 2^63 bytes",
+                       "zeros: shape is (4611686018427387904,): its elements of 4 bytes must take less than 2^63 bytes",
                        ValueError);
   CHECK_THROWS_WITH_AS(ones({k32, k32}),
-                       "empty: shape is (4294967296, 4294967296): it must hold less than 2^63 elements", ValueError);
+                       "ones: shape is (4294967296, 4294967296): it must hold less than 2^63 elements", ValueError);
   for (const Shape& shape : {Shape{k62}, Shape{k31, k31}, Shape{k32, k32}, Shape{k32, k31, 2}, Shape{k62, 4},
                              Shape{0, k62, k62}, Shape{k62, 0, k62}, Shape{INT64_MAX}, Shape{3, INT64_MAX}}) {
     CAPTURE(shape);

@@ -66,6 +66,16 @@ TEST_CASE("AtomicFile's errors name the file") {
   CHECK_THROWS_AS(small.overwrite(2, "xy", 2), kusari::ValueError);
 }
 
+TEST_CASE("AtomicFile names the folder that is missing") {
+  const ScratchDirectory dir;
+  const std::string folder = dir / "a";
+  const std::string text = "AtomicFile: cannot write " + folder + "/b/c.npz: there is no folder " + folder +
+                           ": create it first (std::filesystem::create_directories)";
+  CHECK_THROWS_WITH_AS(AtomicFile(folder + "/b/c.npz"), text.c_str(), kusari::IoError);
+  fs::create_directory(folder);
+  CHECK_THROWS_WITH_AS(AtomicFile(folder + "/b/c.npz"), doctest::Contains("a/b: create it first"), kusari::IoError);
+}
+
 TEST_CASE("remove_stale_temporary_files removes what killed processes left, and nothing else") {
   const ScratchDirectory dir;
   for (const char* name : {".a.txt.tmp-123-0", ".a.tmp-b.tmp-1-22"}) kusari::testing::write_file(dir / name, "half");

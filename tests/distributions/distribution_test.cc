@@ -66,6 +66,15 @@ TEST_CASE("distributions: parameters are variables, arrays or numbers") {
                        "D::Normal: loc has dtype float64 but scale has dtype float32: they must be the same",
                        TypeError);
   CHECK_THROWS_AS(D::Normal(loc, row({1, 2})), TypeError);
+  CHECK_THROWS_WITH_AS(D::Normal(0, -1), "D::Normal: scale is -1: it must not be negative", ValueError);
+  CHECK_NOTHROW(D::Normal(loc, D::NormalScale{.log_scale = -1}));
+  CHECK_THROWS_WITH_AS(D::Laplace(0, -0.5), "D::Laplace: scale is -0.5: it must not be negative", ValueError);
+  CHECK_THROWS_WITH_AS(D::Gamma(1, -2), "D::Gamma: theta is -2: it must not be negative", ValueError);
+  CHECK_THROWS_WITH_AS(D::Poisson(array<double>({1, -3, 2})), "D::Poisson: lam is -3: it must not be negative",
+                       ValueError);
+  CHECK_THROWS_WITH_AS(D::Uniform({.loc = 1, .scale = -1}), "D::Uniform: scale is -1: it must not be negative",
+                       ValueError);
+  CHECK_NOTHROW(D::Normal(array<double>({-1}), array<double>({0})));
   CHECK_THROWS_AS(D::Uniform({.low = 1, .scale = 2}), ValueError);
   CHECK_THROWS_AS(D::Uniform(D::UniformParameters{.low = 1}), TypeError);
   CHECK_THROWS_AS(D::Normal(Variable(), 1), TypeError);

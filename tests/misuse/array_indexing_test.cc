@@ -51,7 +51,7 @@ TEST_CASE("misuse: functions of array, indexing") {
       {[] { F::get_item(real({2}), ones({2})); }, is<TypeError>,
        "F::get_item: an index array has dtype float32 but must hold integers or bools"},
       {[] { F::get_item(real({1}), ones({2}, Dtype::int64)); }, is<IndexError>,
-       "F::get_item: index 1 is out of range for 1 rows"},
+       "F::get_item: index 1 is out of range for an axis of size 1"},
       {[] {
          F::get_item(real({3, 3}), {ones({2}, Dtype::int64), ones({3}, Dtype::int64)});
        },
@@ -110,7 +110,7 @@ TEST_CASE("misuse: functions of array, indexing") {
       {[] {
          F::select_item(real({2, 1}), whole({2}));
        },
-       is<IndexError>, "F::get_item: index 1 is out of range for 1 rows"},
+       is<IndexError>, "F::select_item: index 1 is out of range for an axis of size 1"},
       {[] { F::select_item(real({2}), whole({2})); }, is<TypeError>,
        "F::select_item: x has shape (2,) and t has shape (2,) and dtype int32: x must be (N, C) and t (N) integers"},
       {[] { F::select_item(absent, whole({2})); }, is<TypeError>, "F::select_item: x is not given: it is required"},
@@ -131,7 +131,7 @@ TEST_CASE("misuse: functions of array, indexing") {
       {[] {
          F::crf1d(real({3, 3}), {real({2, 3})}, {Variable(full({2}, 5, Dtype::int32), false)});
        },
-       is<IndexError>, "F::get_item: index 5 is out of range for 3 rows"},
+       is<IndexError>, "F::get_item: index 5 is out of range for an axis of size 3"},
   });
 }
 

@@ -61,7 +61,7 @@ TEST_CASE("misuse: functions of connection, products") {
       {[] {
          F::embed_id(whole({2}), real({1, 4}));
        },
-       is<IndexError>, "F::embed_id: index 1 is out of range for 1 rows"},
+       is<IndexError>, "F::embed_id: index 1 is out of range for an axis of size 1"},
       {[] { F::embed_id(whole({2}), real({4})); }, is<TypeError>,
        "F::embed_id: W has shape (4,): W.ndim must equal 2 (1 != 2)"},
       {[] {

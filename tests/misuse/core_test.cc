@@ -5,7 +5,8 @@ namespace {
 
 TEST_CASE("misuse: core") {
   check_misuses({
-      {[] { static_cast<void>(empty({-1})); }, is<ValueError>, "empty: shape is (-1,): no size of it may be negative"},
+      {[] { static_cast<void>(empty({-1})); }, is<ValueError>,
+       "empty: shape is (-1,): no size of it may be negative (axis 0 has -1)"},
       {[] {
          static_cast<void>(array(std::vector<double>{1, 2}, {3}));
        },

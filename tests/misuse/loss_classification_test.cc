@@ -31,7 +31,7 @@ TEST_CASE("misuse: functions of loss, classification") {
          F::binary_hierarchical_softmax(real({2, 3}), Variable(full({2}, 9, Dtype::int32), false), real({4, 3}),
                                         tree());
        },
-       is<IndexError>, "F::binary_hierarchical_softmax: index 9 is out of range for 3 rows"},
+       is<IndexError>, "F::binary_hierarchical_softmax: index 9 is out of range for an axis of size 3"},
       {[] {
          F::binary_hierarchical_softmax(absent, whole({2}), real({4, 3}), tree());
        },
@@ -58,7 +58,7 @@ TEST_CASE("misuse: functions of loss, classification") {
       {[] {
          F::binary_hierarchical_softmax(real({2, 3}), whole({2}), real({1, 3}), tree());
        },
-       is<IndexError>, "F::binary_hierarchical_softmax: index 1 is out of range for 1 rows"},
+       is<IndexError>, "F::binary_hierarchical_softmax: index 1 is out of range for an axis of size 1"},
       {[] {
          F::black_out(real({2, 3}), whole({2}), real({4, 3}), whole({3, 5}));
        },
@@ -74,7 +74,7 @@ TEST_CASE("misuse: functions of loss, classification") {
       {[] {
          F::black_out(real({2, 3}), whole({2}), real({1, 3}), whole({2, 5}));
        },
-       is<IndexError>, "F::black_out: index 1 is out of range for 1 rows"},
+       is<IndexError>, "F::black_out: index 1 is out of range for an axis of size 1"},
       {[] {
          F::black_out(real({2, 3}), whole({2}), real({4, 3}), real({2, 5}));
        },
@@ -120,7 +120,7 @@ TEST_CASE("misuse: functions of loss, classification") {
       {[] {
          F::hinge(real({2, 3}), Variable(full({2}, 3, Dtype::int32), false));
        },
-       is<IndexError>, "F::hinge: index 3 is out of range for 3 rows"},
+       is<IndexError>, "F::hinge: index 3 is out of range for an axis of size 3"},
       {[] { F::hinge(absent, whole({2})); }, is<TypeError>, "F::hinge: x is not given: it is required"},
       {[] {
          F::hinge(real({2, 3}), absent);
@@ -149,7 +149,7 @@ TEST_CASE("misuse: functions of loss, classification") {
       {[] {
          F::negative_sampling(real({2, 3}), whole({2}), real({1, 3}), sampler, 2);
        },
-       is<IndexError>, "F::negative_sampling: index 1 is out of range for 1 rows"},
+       is<IndexError>, "F::negative_sampling: index 1 is out of range for an axis of size 1"},
       {[] {
          F::negative_sampling(real({2, 3}), whole({2}), real({4, 3}), {}, 2);
        },
@@ -170,7 +170,7 @@ TEST_CASE("misuse: functions of loss, classification") {
          F::negative_sampling(
              real({2, 3}), whole({2}), real({4, 3}), [](const Shape& s) { return full(s, 77, Dtype::int32); }, 2);
        },
-       is<IndexError>, "F::negative_sampling: index 77 is out of range for 4 rows"},
+       is<IndexError>, "F::negative_sampling: index 77 is out of range for an axis of size 4"},
       {[] {
          F::negative_sampling(real({2, 3}), whole({2}), real({4, 3}), sampler, 2, {.reduce = F::Reduce::mean});
        },
@@ -278,7 +278,7 @@ TEST_CASE("misuse: functions of loss, classification") {
        },
        is<ValueError>, "WalkerAlias: probs[1] is inf: it must be a number that is not negative"},
       {[] { utils::WalkerAlias(std::vector<double>{1}).sample({-2}); }, is<ValueError>,
-       "WalkerAlias::sample: shape is (-2,): no size of it may be negative"},
+       "WalkerAlias::sample: shape is (-2,): no size of it may be negative (axis 0 has -2)"},
       {[] {
          utils::WalkerAlias(std::vector<double>{1}).sample({int64_t{1} << 62, 4});
        },

@@ -106,7 +106,7 @@ TEST_CASE("misuse: optimizers") {
          o.setup(ready);
          o.add_hook(h);
        },
-       is<ValueError>, "GradientClipping: threshold is -1: it must not be negative"},
+       is<ValueError>, "GradientClipping: threshold is -1: it must be positive, as nothing would be learned"},
       {[] {
          Net ready;
          optimizer_hooks::GradientClipping h(kNaN);
@@ -114,7 +114,8 @@ TEST_CASE("misuse: optimizers") {
          o.setup(ready);
          o.add_hook(h);
        },
-       is<ValueError>, "GradientClipping: threshold is nan: it must not be negative"},
+       is<ValueError>,
+       "GradientClipping: threshold is not given, or NaN: it must be the largest norm of all gradients"},
       {[] {
          Net ready;
          optimizer_hooks::GradientHardClipping h(1, -1);

@@ -497,6 +497,33 @@ TEST_CASE("epochs are counted by the updater or by hand, not by both") {
   CHECK_THROWS_AS(optimizer.new_epoch(), StateError);
 }
 
+TEST_CASE("update refuses a loss that gives no parameter a gradient") {
+  Pair model;
+  optimizers::SGD optimizer;
+  optimizer.setup(model);
+  const Variable x(array<double>({1, 1, 1}, test_device()), false);
+  CHECK_THROWS_WITH_AS(optimizer.update([&] { return functions::sum(x); }),
+                       "SGD::update: the loss function returned a loss without a graph: it depends on no parameter, or "
+                       "was computed in no_backprop_mode or from arrays, so that no parameter would get a gradient",
+                       StateError);
+  CHECK_THROWS_AS(optimizer.update([&] {
+    const auto mode = no_backprop_mode();
+    return model(x);
+  }),
+                  StateError);
+  const std::vector<double> before = model.a.to_vector<double>();
+  {
+    const auto mode = no_backprop_mode();
+    CHECK_THROWS_WITH_AS(optimizer.update([&] { return model(x); }),
+                         doctest::Contains("no_backprop_mode is in force (config.enable_backprop is false)"),
+                         StateError);
+  }
+  CHECK(model.a.to_vector<double>() == before);
+  CHECK(optimizer.t() == 0);
+  optimizer.update([&] { return model(x); });
+  CHECK(model.a.to_vector<double>() != before);
+}
+
 TEST_CASE("hyperparameters by name") {
   optimizers::Adam optimizer;
   optimizer.hyperparameter("alpha") = 0.5;

@@ -306,8 +306,8 @@ Array IndexPlan::join_on_host(std::span<const Advanced> advanced) const {
     for (size_t i = 0; i < joined.size(); ++i) {
       const int64_t place = along_axis[i];
       if (place < -n || place >= n) {
-        throw IndexError(std::string(call_) + ": index " + std::to_string(place) + " is out of range for " +
-                         std::to_string(n) + " rows");
+        throw IndexError(std::string(call_) + ": index " + std::to_string(place) +
+                         " is out of range for an axis of size " + std::to_string(n));
       }
       joined[i] = joined[i] * n + (place < 0 ? place + n : place);
     }

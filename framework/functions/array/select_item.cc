@@ -1,7 +1,7 @@
 #include "kusari/framework/functions/array/select_item.h"
 
 #include "kusari/framework/core/error.h"
-#include "kusari/framework/functions/array/get_item.h"
+#include "kusari/framework/functions/array/index_plan.h"
 #include "kusari/framework/functions/given.h"
 
 namespace kusari::functions {
@@ -14,7 +14,8 @@ Variable select_item(const Variable& x, const Variable& t) {
     throw TypeError("F::select_item: x has shape " + to_string(x.shape()) + " and t has shape " + to_string(t.shape()) +
                     " and dtype " + name(t.dtype()) + ": x must be (N, C) and t (N) integers");
   }
-  return get_item(x, {arange(t.size(), Dtype::int64, x.device()), t.array()});
+  const Index places[] = {arange(t.size(), Dtype::int64, x.device()), t.array()};
+  return IndexPlan("F::select_item", x.shape(), places).take(x);
 }
 
 }  // namespace kusari::functions

@@ -95,10 +95,10 @@ TEST_CASE("get_item with wrong indices") {
                        IndexError);
   CHECK_THROWS_WITH_AS(F::get_item(x, {0, 3}), "F::get_item: index 3 is out of range for axis 1 of shape (2, 3)",
                        IndexError);
-  CHECK_THROWS_WITH_AS(F::get_item(x, array<int64_t>({0, -3})), "F::get_item: index -3 is out of range for 2 rows",
-                       IndexError);
+  CHECK_THROWS_WITH_AS(F::get_item(x, array<int64_t>({0, -3})),
+                       "F::get_item: index -3 is out of range for an axis of size 2", IndexError);
   CHECK_THROWS_WITH_AS(F::get_item(x, {array<int64_t>({0, 1}), array<int64_t>({0, 3})}),
-                       "F::get_item: index 3 is out of range for 3 rows", IndexError);
+                       "F::get_item: index 3 is out of range for an axis of size 3", IndexError);
   CHECK_THROWS_WITH_AS(F::get_item(x, Slice{0, 1, 0}), "F::get_item: the step of a slice must not be 0", ValueError);
   CHECK_THROWS_WITH_AS(F::get_item(x, {kEllipsis, kEllipsis}), "F::get_item: an index can have only one ellipsis",
                        IndexError);

@@ -52,7 +52,7 @@ TEST_CASE("binary_hierarchical_softmax of what does not fit") {
                        TypeError);
   if (test_device().is_cpu()) {
     CHECK_THROWS_WITH_AS(F::binary_hierarchical_softmax(x, array<int>({0, 5}, test_device()), W, tree()),
-                         "F::binary_hierarchical_softmax: index 5 is out of range for 5 rows", IndexError);
+                         "F::binary_hierarchical_softmax: index 5 is out of range for an axis of size 5", IndexError);
   }
 }
 

@@ -44,7 +44,7 @@ TEST_CASE("hinge with wrong arguments") {
   CHECK_THROWS_AS(F::hinge(uniform({2, 3, 1}, 0, 1), t()), TypeError);
   if (test_device().is_cpu()) {
     CHECK_THROWS_WITH_AS(F::hinge(x(), array<int32_t>({0, 3}, test_device())),
-                         "F::hinge: index 3 is out of range for 3 rows", IndexError);
+                         "F::hinge: index 3 is out of range for an axis of size 3", IndexError);
   }
 }
 
