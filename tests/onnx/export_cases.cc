@@ -455,6 +455,8 @@ void attentions() {
             {integers({2, 6}, 50)});
   link_case("link_attention", L::MultiHeadAttention(16, 4), {uniform({2, 5, 16})});
   link_case("link_transformer_block", L::TransformerBlock(16, 4), {uniform({2, 5, 16})});
+  link_case("link_transformer_decoder_block", L::TransformerDecoderBlock(16, 4),
+            {uniform({2, 5, 16}), uniform({2, 7, 16})});
   link_case("model_transformer_lm", L::TransformerLM(50, {.block = 16, .layers = 2, .heads = 4, .width = 16}),
             {integers({2, 6}, 50)});
 }
