@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 #include <utility>
 
@@ -27,15 +28,18 @@ bool is_uniform(const Array& array, const char* number) {
   return true;
 }
 
-// Whether the elements are first, first + step, ... along an axis, and the same along others.
+// Whether the elements are first, first + step, ... along an axis, as far as their dtype goes, and the same along
+// others.
 bool is_progression(const Array& array, int axis, double first, double step) {
   const std::vector<double> numbers = array.to_vector<double>();
   int64_t inner = 1;
   for (int i = axis + 1; i < array.ndim(); ++i) inner *= array.shape()[i];
   const int64_t length = array.shape()[axis];
+  const double largest = std::abs(first) + std::abs(step) * static_cast<double>(length);
+  const double error = is_half(array.dtype()) ? 4e-3 : array.dtype() == Dtype::float32 ? 5e-7 : 0;
   for (size_t i = 0; i < numbers.size(); ++i) {
     const int64_t place = static_cast<int64_t>(i) / inner % length;
-    if (numbers[i] != first + step * static_cast<double>(place)) return false;
+    if (!(std::abs(numbers[i] - first - step * static_cast<double>(place)) <= error * largest)) return false;
   }
   return true;
 }
@@ -153,7 +157,9 @@ std::string GraphBuilder::changing_constant(int id) {
     int64_t stride = 1;
     for (int i = axis + 1; i < v.array.ndim(); ++i) stride *= v.array.shape()[i];
     const std::vector<double> numbers = all[0].to_vector<double>();
-    const double first = numbers[0], step = numbers[static_cast<size_t>(stride)] - first;
+    const int64_t last = v.array.shape()[axis] - 1;
+    const double first = numbers[0];
+    const double step = (numbers[static_cast<size_t>(stride * last)] - first) / static_cast<double>(last);
     const auto progresses = [&](const Array& array) { return is_progression(array, axis, first, step); };
     if (std::all_of(all.begin(), all.end(), progresses)) return progression(id, axis, first, step);
   }
@@ -161,7 +167,8 @@ std::string GraphBuilder::changing_constant(int id) {
     if (const std::string name = triangle(id, all); !name.empty()) return name;
   }
   throw ValueError("with " + trace_.dynamic.option + ": it reads a constant of shape " + to_string(v.array.shape()) +
-                   " whose numbers depend on the size");
+                   " whose numbers depend on the size: an argument, or F::get_item of a parameter or persistent array, "
+                   "gives some for any");
 }
 
 std::string GraphBuilder::progression(int id, int axis, double first, double step) {
