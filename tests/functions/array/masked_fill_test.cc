@@ -28,7 +28,7 @@ TEST_CASE("masked_fill") {
   CHECK(integers.dtype() == Dtype::int8);
   CHECK(integers.to_vector<int>() == std::vector<int>{1, -128, 3, 4, -128, 6});
   CHECK(F::masked_fill(bools({1, 0}, {2}), bools({0, 1}, {2}), true).to_vector<int>() == std::vector<int>{1, 1});
-  CHECK(F::masked_fill(zeros({0, 3}), bools({0, 1, 0}, {3}), 1).shape() == Shape{0, 3});
+  CHECK(F::masked_fill(zeros({0, 3}, Dtype::float32, test_device()), bools({0, 1, 0}, {3}), 1).shape() == Shape{0, 3});
   const int64_t big = (int64_t{1} << 60) + 1;
   CHECK(F::masked_fill(int_ones({1}), bools({1}, {1}), big).item<int64_t>() == big);
 }

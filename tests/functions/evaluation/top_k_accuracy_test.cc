@@ -24,7 +24,7 @@ TEST_CASE("top_k_accuracy") {
     CHECK(F::top_k_accuracy(scores, array<int8_t>({0, -1, 2, -1}), 2, -1).item<double>() == 1);
     CHECK(F::top_k_accuracy(scores, array<int>({1, 1, 1, 1}), 2, 1).item<double>() == 0);
   }
-  const Array images = uniform({2, 5, 3}, -1, 1), labels = array<int>({0, 3, 4, 1, 1, 2}, {2, 3});
+  const Array images = uniform({2, 5, 3}, -1, 1), labels = array<int>({0, 3, 4, 1, 1, 2}, {2, 3}, test_device());
   CHECK(F::top_k_accuracy(images, labels, 1).item<double>() == F::accuracy(images, labels).item<double>());
   CHECK(F::top_k_accuracy(images, labels, 5).item<double>() == 1);
   // Of equal scores the first.
