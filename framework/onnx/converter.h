@@ -38,18 +38,20 @@ class KUSARI_API NodeWriter {
   size_t input_count() const noexcept;
   size_t output_count() const noexcept;
   bool has_input(size_t i) const noexcept;
-  // Throw IndexError for an input that is not there.
+  // What follows throws IndexError for an input or output that is not there.
 
-  /// The whole shape. With dynamic sizes, throws for one that changes elsewhere than in its first axis, the batch's.
+  /// The whole shape. With dynamic sizes, throws ValueError for one that changes in another axis than the first.
   const Shape& input_shape(size_t i) const;
+  /// Likewise.
   const Shape& output_shape(size_t i = 0) const;
-  /// One size; throws if it changes.
+  /// One size. Throws ValueError if it changes.
   int64_t input_size(size_t i, int axis) const;
+  /// Likewise.
   int64_t output_size(int axis, size_t i = 0) const;
-  int input_ndim(size_t i) const;
-  int output_ndim(size_t i = 0) const;
-  Dtype input_dtype(size_t i) const;
-  Dtype output_dtype(size_t i = 0) const;
+  int input_ndim(size_t i) const;          ///< how many axes it has
+  int output_ndim(size_t i = 0) const;     ///< how many axes it has
+  Dtype input_dtype(size_t i) const;       ///< of its numbers
+  Dtype output_dtype(size_t i = 0) const;  ///< of its numbers
   /// The numbers of an input that does not depend on the arguments of the model, such as a parameter; else undefined.
   Array constant_input(size_t i) const;
 
@@ -100,8 +102,8 @@ class KUSARI_API NodeWriter {
 
   exporting::GraphBuilder& graph() const noexcept { return graph_; }
   const exporting::Call& call() const noexcept { return call_; }
-  const exporting::Value& input_value(size_t i) const;
-  const exporting::Value& output_value(size_t i) const;
+  const exporting::Value& input_value(size_t i) const;   ///< with its sizes in all traces
+  const exporting::Value& output_value(size_t i) const;  ///< likewise
 
  private:
   exporting::GraphBuilder& graph_;

@@ -19,7 +19,9 @@ TEST_CASE("misuse: serializers") {
          Net net;
          serializers::save_npz("/nonexistent/x.npz", net);
        },
-       is<IoError>, "AtomicFile: cannot create a temporary file beside /nonexistent/x.npz: No such file or directory"},
+       is<IoError>,
+       "AtomicFile: cannot write /nonexistent/x.npz: there is no folder /nonexistent: create it first "
+       "(std::filesystem::create_directories)"},
       {[] {
          Net net;
          serializers::load_safetensors("/nonexistent/x", net);

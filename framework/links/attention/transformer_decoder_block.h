@@ -35,8 +35,8 @@ class KUSARI_API TransformerDecoderBlock : public TransformerBlock {
   /// undefined. Caches carry no gradients. Throws what MultiHeadAttention throws. Differentiable by x and memory.
   Variable operator()(const Variable& x, const Variable& memory, const DecoderCall& call = {}) const;
 
-  Child<AnyLink> ln_cross;  ///< like ln_1 and ln_2
-  Child<MultiHeadAttention> cross_attn;
+  Child<AnyLink> ln_cross;               ///< like ln_1 and ln_2
+  Child<MultiHeadAttention> cross_attn;  ///< of x to memory, without rotation
 };
 
 }  // namespace kusari::links
