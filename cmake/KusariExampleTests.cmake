@@ -160,8 +160,15 @@ if(TARGET example_text_classification_train_text_classifier)
     add_test(NAME text_classification_${model}
              COMMAND example_text_classification_train_text_classifier --model ${model} --seed 0 --unit 48 --epoch 3
                      --out "${CMAKE_CURRENT_BINARY_DIR}/tests/text_classification_${model}")
-    set_tests_properties(text_classification_${model} PROPERTIES LABELS unit TIMEOUT 600
+    set_tests_properties(text_classification_${model} PROPERTIES LABELS unit TIMEOUT 600 FIXTURES_SETUP text_classification_${model}
                          PASS_REGULAR_EXPRESSION "Test accuracy: (9[5-9]|100)")
+    if(TARGET example_text_classification_run_text_classifier)
+      add_test(NAME text_classification_run_${model}
+               COMMAND example_text_classification_run_text_classifier "dog eats meat" "alice paints green boats" "snow falls again tonight"
+                       --result "${CMAKE_CURRENT_BINARY_DIR}/tests/text_classification_${model}")
+      set_tests_properties(text_classification_run_${model} PROPERTIES LABELS unit FIXTURES_REQUIRED text_classification_${model}
+                           PASS_REGULAR_EXPRESSION "animals .*: dog eats meat\npeople .*: alice paints green boats\nweather .*: snow falls")
+    endif()
   endforeach()
 endif()
 

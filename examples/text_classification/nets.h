@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -76,6 +77,14 @@ class BowEncoder : public kusari::Chain {
  private:
   double dropout_;
 };
+
+// Calls body<Encoder>() with the encoder of that name: "rnn", "cnn" or "bow".
+template <class Body>
+void with_encoder(const std::string& name, const Body& body) {
+  if (name == "rnn") body.template operator()<RnnEncoder>();
+  if (name == "cnn") body.template operator()<CnnEncoder>();
+  if (name == "bow") body.template operator()<BowEncoder>();
+}
 
 // Scores of the classes of texts.
 template <class Encoder>

@@ -85,6 +85,17 @@ inline std::vector<LabeledText> read_texts(const std::string& path) {
   return texts;
 }
 
+// The words of a text, or its characters, with spaces.
+inline std::vector<std::string> pieces_of(const std::vector<std::string>& words, bool by_characters) {
+  if (!by_characters) return words;
+  std::vector<std::string> characters;
+  for (const std::string& word : words) {
+    for (const char c : word) characters.emplace_back(1, c);
+    characters.emplace_back(" ");
+  }
+  return characters;
+}
+
 // Those of a file, or generated ones ("generated"); each tenth is for the test.
 inline TextCollection load_texts(const std::string& data, bool by_characters, int64_t most_words) {
   using namespace kusari;
@@ -95,16 +106,7 @@ inline TextCollection load_texts(const std::string& data, bool by_characters, in
   } else {
     texts = read_texts(data);
   }
-  if (by_characters) {
-    for (LabeledText& text : texts) {
-      std::vector<std::string> characters;
-      for (const std::string& word : text.words) {
-        for (const char c : word) characters.emplace_back(1, c);
-        characters.emplace_back(" ");
-      }
-      text.words = std::move(characters);
-    }
-  }
+  for (LabeledText& text : texts) text.words = pieces_of(text.words, by_characters);
   std::vector<std::string> all;
   TextCollection result;
   for (const LabeledText& text : texts) {

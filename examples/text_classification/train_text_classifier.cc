@@ -1,6 +1,7 @@
 // Learns the classes of texts with a recurrent network, a convolutional one, or a bag of words.
 #include <cstdint>
 #include <cstdio>
+#include <filesystem>
 #include <string>
 
 #include <kusari/kusari.h>
@@ -9,6 +10,7 @@
 #include "kusari/examples/common/flags.h"
 #include "kusari/examples/precision.h"
 #include "kusari/examples/text_classification/nets.h"
+#include "kusari/examples/text_classification/reading.h"
 #include "kusari/examples/text_classification/texts.h"
 
 using namespace kusari;
@@ -69,9 +71,10 @@ void train_encoder(const Arguments& args) {
                {"# test  data", texts.test.size()},
                {"# vocab", texts.words.size()},
                {"# class", texts.labels.size()}});
-  if (args.model == "rnn") train<RnnEncoder>(args, texts);
-  if (args.model == "cnn") train<CnnEncoder>(args, texts);
-  if (args.model == "bow") train<BowEncoder>(args, texts);
+  std::filesystem::create_directories(args.out);
+  const Reading reading{args.model, args.layer, args.unit, args.char_based, texts.words, texts.labels};
+  reading.save((std::filesystem::path(args.out) / "reading.npz").string());
+  with_encoder(args.model, [&]<class Encoder>() { train<Encoder>(args, texts); });
 }
 
 }  // namespace
