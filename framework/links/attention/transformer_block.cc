@@ -24,19 +24,19 @@ AnyLink block_norm(int64_t width, const TransformerBlockOptions& options) {
   return AnyLink(LayerNormalization(width, {.eps = options.eps}));
 }
 
+MultiHeadAttentionOptions TransformerBlock::attention_options(const Options& o) {
+  return {.groups = o.groups,
+          .is_causal = o.is_causal,
+          .nobias = o.nobias,
+          .dropout = o.dropout,
+          .rotary_base = o.rotary_base,
+          .initial_w = o.initial_w,
+          .initial_w_out = o.initial_w_out};
+}
+
 TransformerBlock::TransformerBlock(int64_t width, int64_t heads, const Options& o)
     : ln_1{*this, "ln_1", block_norm(width, o)},
-      attn{*this,
-           "attn",
-           width,
-           heads,
-           {.groups = o.groups,
-            .is_causal = o.is_causal,
-            .nobias = o.nobias,
-            .dropout = o.dropout,
-            .rotary_base = o.rotary_base,
-            .initial_w = o.initial_w,
-            .initial_w_out = o.initial_w_out}},
+      attn{*this, "attn", width, heads, attention_options(o)},
       ln_2{*this, "ln_2", block_norm(width, o)},
       mlp_in{*this,
              "mlp_in",

@@ -59,6 +59,8 @@ class KUSARI_API TransformerBlock : public Chain {
   double dropout;
 
  protected:
+  /// What the options say of attention to x itself.
+  static MultiHeadAttentionOptions attention_options(const Options& options);
   /// x + dropped(part(norm(x))), or norm(x + dropped(part(x))).
   Variable added(const AnyLink& norm, const Variable& x, const Callable<Variable(const Variable&)>& part) const;
   Variable mlp(const Variable& x) const;

@@ -10,20 +10,19 @@ TransformerBlockOptions causal(TransformerBlockOptions options) {
   return options;
 }
 
+// To a memory, whose places are not those of x.
+MultiHeadAttentionOptions to_memory(MultiHeadAttentionOptions options) {
+  options.is_causal = false;
+  options.rotary_base = 0;
+  return options;
+}
+
 }  // namespace
 
 TransformerDecoderBlock::TransformerDecoderBlock(int64_t width, int64_t heads, const Options& o)
     : TransformerBlock(width, heads, causal(o)),
       ln_cross{*this, "ln_cross", block_norm(width, o)},
-      cross_attn{*this,
-                 "cross_attn",
-                 width,
-                 heads,
-                 {.groups = o.groups,
-                  .nobias = o.nobias,
-                  .dropout = o.dropout,
-                  .initial_w = o.initial_w,
-                  .initial_w_out = o.initial_w_out}} {}
+      cross_attn{*this, "cross_attn", width, heads, to_memory(attention_options(o))} {}
 
 Variable TransformerDecoderBlock::operator()(const Variable& x, const Variable& memory, const DecoderCall& call) const {
   const LinkCall hooked(*this);
