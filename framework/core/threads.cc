@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <exception>
 #include <limits>
 #include <memory>
 #include <mutex>
@@ -72,6 +73,10 @@ class Pool {
         sched_yield();  // the core may be what the worker is waiting for
       }
     }
+    if (has_failed_.load(std::memory_order_relaxed)) {
+      has_failed_.store(false, std::memory_order_relaxed);
+      std::rethrow_exception(std::exchange(error_, nullptr));
+    }
   }
 
   static void run_alone(int64_t chunks, void (*body)(void*, int64_t), void* context) {
@@ -103,14 +108,19 @@ class Pool {
     }
   }
 
-  void take_chunks(int own) {
-    const int shares = helpers_ + 1;
-    for (int k = 0, at = own; k < shares; ++k, at = at + 1 == shares ? 0 : at + 1) {
-      Share& share = shares_[static_cast<size_t>(at)];
-      while (share.next.load(std::memory_order_relaxed) < share.end) {
-        const int64_t i = share.next.fetch_add(1, std::memory_order_relaxed);
-        if (i < share.end) body_(context_, i);
+  // A thread whose chunk throws takes no more of them.
+  void take_chunks(int own) noexcept {
+    try {
+      const int shares = helpers_ + 1;
+      for (int k = 0, at = own; k < shares; ++k, at = at + 1 == shares ? 0 : at + 1) {
+        Share& share = shares_[static_cast<size_t>(at)];
+        while (share.next.load(std::memory_order_relaxed) < share.end) {
+          const int64_t i = share.next.fetch_add(1, std::memory_order_relaxed);
+          if (i < share.end) body_(context_, i);
+        }
       }
+    } catch (...) {
+      if (!has_failed_.exchange(true, std::memory_order_relaxed)) error_ = std::current_exception();
     }
   }
 
@@ -175,6 +185,8 @@ class Pool {
   int helpers_ = 0;
   std::unique_ptr<Share[]> shares_;  // the caller's, then the helpers'
   int room_ = 0;                     // for shares
+  std::atomic<bool> has_failed_{false};
+  std::exception_ptr error_;  // of the first chunk that threw; read when no worker is inside
   alignas(64) std::atomic<uint32_t> state_{0};
   alignas(64) std::atomic<uint32_t> jobs_{0};
 };

@@ -29,7 +29,8 @@ KUSARI_API void run_chunks(int64_t chunks, void (*body)(void* context, int64_t c
 
 /// Calls body(begin, end) for consecutive ranges of [0, n) of `chunk` elements each, on several threads when there are
 /// several ranges. The ranges do not depend on the number of threads, so neither do results that are combined by range.
-/// An exception must not leave `body`.
+/// Where ranges throw, the first exception leaves the call, when all threads are done with it; not all ranges may have
+/// run then.
 template <class Body>
 void parallel_for(int64_t n, int64_t chunk, const Body& body) {
   if (n <= chunk) {

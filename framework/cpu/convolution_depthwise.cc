@@ -5,7 +5,6 @@
 
 #include "kusari/framework/core/array.h"
 #include "kusari/framework/core/threads.h"
-#include "kusari/framework/cpu/first_error.h"
 #include "kusari/framework/cpu/isa.h"
 #include "kusari/framework/cpu/isa/convolution.h"
 
@@ -55,17 +54,13 @@ class Depthwise {
     const std::vector<Positions> positions = line_positions();
     const int64_t width = result()[last_], lines = p_.batch * count(result()) / width;
     const int64_t work = width * taps_ * p_.out_channels;
-    FirstError error;
     parallel_for(lines, std::max<int64_t>(1, kChunkWork / work), [&](int64_t begin, int64_t end) {
-      error.run([&] {
-        LineTaps taps;
-        for (int64_t line = begin; line < end; ++line) {
-          outer_taps(line, taps);
-          for (const Positions& some : positions) image_line(line, some, taps, weights, bias);
-        }
-      });
+      LineTaps taps;
+      for (int64_t line = begin; line < end; ++line) {
+        outer_taps(line, taps);
+        for (const Positions& some : positions) image_line(line, some, taps, weights, bias);
+      }
     });
-    error.rethrow();
   }
 
   void filter_grad() const {
@@ -74,20 +69,16 @@ class Depthwise {
     const int64_t sums = std::min(lines, std::clamp<int64_t>(work / (16 * kChunkWork), 1, kMostSums));
     const int64_t part = ceil_divide(lines, sums), elements = multiplier_ * taps_ * channels_;
     const Array acc = zeros({sums, multiplier_, taps_, channels_}, p_.element());
-    FirstError error;
     parallel_for(sums, 1, [&](int64_t begin, int64_t end) {
-      error.run([&] {
-        LineTaps taps;
-        for (int64_t sum = begin; sum < end; ++sum) {
-          char* const to = acc.data<char>() + sum * elements * size_;
-          for (int64_t line = sum * part; line < std::min(lines, (sum + 1) * part); ++line) {
-            outer_taps(line, taps);
-            filter_line(line, taps, to);
-          }
+      LineTaps taps;
+      for (int64_t sum = begin; sum < end; ++sum) {
+        char* const to = acc.data<char>() + sum * elements * size_;
+        for (int64_t line = sum * part; line < std::min(lines, (sum + 1) * part); ++line) {
+          outer_taps(line, taps);
+          filter_line(line, taps, to);
         }
-      });
+      }
     });
-    error.rethrow();
     for (int64_t sum = 1; sum < sums; ++sum) {
       loops_->add(acc.data<char>() + sum * elements * size_, 0, acc.raw_data(), 0, 1, elements);
     }

@@ -5,18 +5,15 @@
 
 #include "kusari/framework/core/threads.h"
 #include "kusari/framework/cpu/convolution.h"
-#include "kusari/framework/cpu/first_error.h"
 
 namespace kusari::cpu {
 
-/// Calls body(task) for each of them, on all threads; it may throw.
+/// Calls body(task) for each of them, on all threads.
 template <class Body>
 void run_tasks(int64_t tasks, const Body& body) {
-  FirstError error;
   parallel_for(tasks, 1, [&](int64_t begin, int64_t end) {
-    for (int64_t task = begin; task < end; ++task) error.run([&] { body(task); });
+    for (int64_t task = begin; task < end; ++task) body(task);
   });
-  error.rethrow();
 }
 
 /// Elements of x that the positions of the kernel see, read or written as a matrix: a row for each position of y (of

@@ -15,7 +15,6 @@
 #include "kusari/framework/core/error.h"
 #include "kusari/framework/core/fork_safe.h"
 #include "kusari/framework/core/threads.h"
-#include "kusari/framework/cpu/first_error.h"
 #include "kusari/framework/cpu/isa.h"
 #include "kusari/framework/cpu/packed_weights.h"
 #include "kusari/framework/cpu/scratch.h"
@@ -81,17 +80,13 @@ class Reorder {
 
   // On all threads.
   void operator()(void* from, void* to) const {
-    FirstError error;
     parallel_for(static_cast<int64_t>(pieces_.size()), 1, [&](int64_t begin, int64_t end) {
-      error.run([&] {
-        const OneDnnSingleThread single_thread;
-        for (int64_t i = begin; i < end; ++i) {
-          const Piece& piece = pieces_[static_cast<size_t>(i)];
-          execute(piece.primitive, {{DNNL_ARG_FROM, &piece.from, from}, {DNNL_ARG_TO, &piece.to, to}});
-        }
-      });
+      const OneDnnSingleThread single_thread;
+      for (int64_t i = begin; i < end; ++i) {
+        const Piece& piece = pieces_[static_cast<size_t>(i)];
+        execute(piece.primitive, {{DNNL_ARG_FROM, &piece.from, from}, {DNNL_ARG_TO, &piece.to, to}});
+      }
     });
-    error.rethrow();
   }
 
  private:
@@ -441,16 +436,12 @@ class Prepared {
 
   // w: in the primitives' order; for the filter gradient, the sums of part i are i * part_bytes behind.
   void run_parts(const ConvolutionArrays& a, void* w, size_t part_bytes = 0) const {
-    FirstError error;
     parallel_for(static_cast<int64_t>(parts_.size()), 1, [&](int64_t begin, int64_t end) {
-      error.run([&] {
-        const OneDnnSingleThread single_thread;
-        for (int64_t i = begin; i < end; ++i) {
-          run_part(parts_[static_cast<size_t>(i)], a, static_cast<char*>(w) + static_cast<size_t>(i) * part_bytes);
-        }
-      });
+      const OneDnnSingleThread single_thread;
+      for (int64_t i = begin; i < end; ++i) {
+        run_part(parts_[static_cast<size_t>(i)], a, static_cast<char*>(w) + static_cast<size_t>(i) * part_bytes);
+      }
     });
-    error.rethrow();
   }
 
   void run_part(const PartPlan& plan, const ConvolutionArrays& a, void* w) const {

@@ -12,7 +12,6 @@
 #include "kusari/framework/core/error.h"
 #include "kusari/framework/core/threads.h"
 #include "kusari/framework/cpu/blocks.h"
-#include "kusari/framework/cpu/first_error.h"
 #include "kusari/framework/cpu/register.h"
 
 namespace kusari::cpu {
@@ -65,13 +64,9 @@ class MatrixResult {
 /// Runs body(i) for each of `count` matrices of so much work and throws what the first one to fail throws.
 template <class Body>
 void for_each_matrix(int64_t count, int64_t work, const Body& body) {
-  FirstError error;
   parallel_for(count, std::max<int64_t>(1, kThreadChunk / std::max<int64_t>(1, work)), [&](int64_t begin, int64_t end) {
-    error.run([&] {
-      for (int64_t i = begin; i < end; ++i) body(i);
-    });
+    for (int64_t i = begin; i < end; ++i) body(i);
   });
-  error.rethrow();
 }
 
 /// Calls body<T>(dtype) with T double for float64 and float for the rest.

@@ -8,7 +8,6 @@
 #include "kusari/framework/core/error.h"
 #include "kusari/framework/core/threads.h"
 #include "kusari/framework/cpu/blocks.h"
-#include "kusari/framework/cpu/first_error.h"
 #include "kusari/framework/cpu/isa.h"
 #include "kusari/framework/cpu/isa/gemm.h"
 #include "kusari/framework/cpu/register.h"
@@ -148,29 +147,24 @@ void multiply_converted(const MatrixProduct& given) {
   const int64_t across = by_columns ? p.m : p.n, along = by_columns ? p.n : p.m;
   const int64_t fitting = kStripElements / (p.k + across) / kStep * kStep;
   const int64_t width = std::min(along, std::max(fitting, kStep));
-  FirstError error;
   parallel_for((along + width - 1) / width, 1, [&](int64_t begin, int64_t end) {
-    error.run([&] {
-      const Scratch<> other(converts_other ? size * p.k * width : 0),
-          result(converts_result ? size * across * width : 0);
-      for (int64_t i = begin; i < end; ++i) {
-        const int64_t first = i * width, count = std::min(width, along - first);
-        MatrixProduct strip = by_columns ? p.part(0, p.m, first, count) : p.part(first, count, 0, p.n);
-        if (converts_other) by_columns ? convert_b(strip, other.get()) : convert_a(strip, other.get());
-        if (!converts_result) {
-          multiply_alone(strip);
-          continue;
-        }
-        const MatrixProduct target = strip;
-        strip.c = result.get();
-        strip.c_row = strip.n;
-        strip.c_dtype = p.dtype;
+    const Scratch<> other(converts_other ? size * p.k * width : 0), result(converts_result ? size * across * width : 0);
+    for (int64_t i = begin; i < end; ++i) {
+      const int64_t first = i * width, count = std::min(width, along - first);
+      MatrixProduct strip = by_columns ? p.part(0, p.m, first, count) : p.part(first, count, 0, p.n);
+      if (converts_other) by_columns ? convert_b(strip, other.get()) : convert_a(strip, other.get());
+      if (!converts_result) {
         multiply_alone(strip);
-        convert_lines(p.dtype, strip.c, strip.n, target.c_dtype, target.c, target.c_row, target.m, target.n);
+        continue;
       }
-    });
+      const MatrixProduct target = strip;
+      strip.c = result.get();
+      strip.c_row = strip.n;
+      strip.c_dtype = p.dtype;
+      multiply_alone(strip);
+      convert_lines(p.dtype, strip.c, strip.n, target.c_dtype, target.c, target.c_row, target.m, target.n);
+    }
   });
-  error.rethrow();
 }
 
 // One row and a matrix of 16 bits, whose columns are contiguous: a text that is generated reads all weights for each
@@ -202,16 +196,12 @@ void multiply(const MatrixProduct& p) {
   const Grid grid(p);
   if (grid.rows == p.m && grid.columns == p.n) return multiply_alone(p);
   const int64_t down = (p.m + grid.rows - 1) / grid.rows, across = (p.n + grid.columns - 1) / grid.columns;
-  FirstError error;
   parallel_for(down * across, 1, [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i) {
       const int64_t row = i / across * grid.rows, column = i % across * grid.columns;
-      error.run([&] {
-        multiply_alone(p.part(row, std::min(grid.rows, p.m - row), column, std::min(grid.columns, p.n - column)));
-      });
+      multiply_alone(p.part(row, std::min(grid.rows, p.m - row), column, std::min(grid.columns, p.n - column)));
     }
   });
-  error.rethrow();
 }
 
 // The last two axes of an operand as the product reads them.
@@ -282,13 +272,9 @@ void multiply_batch(const MatrixProduct& first, const Batch& batch) {
     for (int64_t i = 0; i < batch.size(); ++i) multiply(at(i));
     return;
   }
-  FirstError error;
   parallel_for(batch.size(), std::max<int64_t>(1, kPartWork / 4 / work), [&](int64_t begin, int64_t end) {
-    error.run([&] {
-      for (int64_t i = begin; i < end; ++i) multiply(at(i));
-    });
+    for (int64_t i = begin; i < end; ++i) multiply(at(i));
   });
-  error.rethrow();
 }
 
 // The first matrices of a, b and c, which are usable.

@@ -3,6 +3,7 @@
 #include <atomic>
 #include <chrono>
 #include <cstdint>
+#include <string>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -81,6 +82,32 @@ TEST_CASE("a thread takes the chunks of one that is held up") {
     while (others < 7 && std::chrono::steady_clock::now() < end) std::this_thread::yield();
     CHECK(others == 7);
   });
+}
+
+TEST_CASE("an exception leaves parallel_for when all threads are done, and the next loop runs") {
+  const ScopedThreads restore;
+  for (const int threads : {1, 3}) {
+    set_num_threads(threads);
+    for (int64_t failing = 0; failing < 12; ++failing) {
+      std::atomic<int> inside{0};
+      const auto loop = [&] {
+        parallel_for(12, 1, [&](int64_t begin, int64_t) {
+          ++inside;
+          if (begin >= failing) {
+            --inside;
+            throw ValueError("range " + std::to_string(begin));
+          }
+          std::this_thread::yield();
+          --inside;
+        });
+      };
+      CHECK_THROWS_AS(loop(), ValueError);
+      CHECK(inside == 0);
+      std::atomic<int64_t> count{0};
+      parallel_for(100, 1, [&](int64_t begin, int64_t end) { count += end - begin; });
+      CHECK(count == 100);
+    }
+  }
 }
 
 TEST_CASE("a parallel_for inside another runs in its thread") {
