@@ -48,16 +48,22 @@ class PackedRows {
   void pack_all(const BitRows& from, Bfloat16Bits* to) const {
     for (int64_t first = 0; first < rows_; first += block_) pack(from, first, to);
   }
-  // c (m, n) (+)= a b, of the block that begins with row `first`; a_row: 0 where a is packed.
-  void multiply(int64_t m, int64_t n, int64_t k, const Bfloat16Bits* a, int64_t a_row, const Bfloat16Bits* packed,
-                int64_t first, float* c, int64_t c_row, bool add) const {
-    const int64_t depth = is_transposed_ ? width_ : rows_from(first);
-    bfloat16_gemm().multiply_tile(
-        {m, n, k, a, a_row, packed + first / block_ * size_, depth, c, c_row, add, nullptr, nullptr, 0});
+  // c (m, n) (+)= a b, of the block that begins with row `first`.
+  void multiply(int64_t m, int64_t n, int64_t k, const BitRows& a, const Bfloat16Bits* packed, int64_t first, float* c,
+                int64_t c_row, bool add) const {
+    const Bfloat16Bits* const b = packed + first / block_ * size_;
+    bfloat16_gemm().multiply_tile({m, n, k, a.data, a.row, false, b, depth(first), c, c_row, add, nullptr, nullptr, 0});
+  }
+  // The same with a packed.
+  void multiply_packed(int64_t m, int64_t n, int64_t k, const Bfloat16Bits* a, const Bfloat16Bits* packed,
+                       int64_t first, float* c, int64_t c_row, bool add) const {
+    const Bfloat16Bits* const b = packed + first / block_ * size_;
+    bfloat16_gemm().multiply_tile({m, n, k, a, 0, true, b, depth(first), c, c_row, add, nullptr, nullptr, 0});
   }
 
  private:
   int64_t rows_from(int64_t first) const { return std::min(block_, rows_ - first); }
+  int64_t depth(int64_t first) const { return is_transposed_ ? width_ : rows_from(first); }
   Bfloat16Bits* at(Bfloat16Bits* packed, int64_t first) const { return packed + first / block_ * size_; }
 
   int64_t rows_, width_, block_;
@@ -86,7 +92,7 @@ void forward_in_bfloat16(const AttentionProblem<float>& p, int64_t b, int64_t h,
   for (int64_t j = 0; j < count; j += kKeyBlock) {
     const int64_t columns = std::min(kKeyBlock, count - j);
     float* const s = scores.get();
-    packed.keys.multiply(rows, columns, p.width, q.at(i), q.row, packed.packed_keys, j, s, kKeyBlock, false);
+    packed.keys.multiply(rows, columns, p.width, {q.at(i), q.row}, packed.packed_keys, j, s, kKeyBlock, false);
     const float scale = p.masked(s, kKeyBlock, b, h, i, rows, j, columns);
     float factor[kQueryBlock];
     for (int64_t r = 0; r < rows; ++r) {
@@ -106,8 +112,8 @@ void forward_in_bfloat16(const AttentionProblem<float>& p, int64_t b, int64_t h,
       }
       round_to(row, rounded.get() + r * kKeyBlock, columns);
     }
-    packed.values.multiply(rows, width, columns, rounded.get(), kKeyBlock, packed.packed_values, j, values.get(), width,
-                           false);
+    packed.values.multiply(rows, width, columns, {rounded.get(), kKeyBlock}, packed.packed_values, j, values.get(),
+                           width, false);
     for (int64_t r = 0; r < rows; ++r) {
       loop.scale_and_add(sums.get() + r * width, factor[r], values.get() + r * width, width);
     }
@@ -183,8 +189,8 @@ class HeadGradient {
     std::fill_n(products.get(), rows * width, 0.0f);
     for (int64_t j = 0; j < count; j += kKeyBlock) {
       const int64_t columns = std::min(kKeyBlock, count - j);
-      keys_by_columns_.multiply(rows, columns, width, q.at(i), q.row, packed_.get(), j, s, kKeyBlock, false);
-      values_by_columns_.multiply(rows, columns, value_width, gy.at(i), gy.row, packed_values(), j, g, kKeyBlock,
+      keys_by_columns_.multiply(rows, columns, width, {q.at(i), q.row}, packed_.get(), j, s, kKeyBlock, false);
+      values_by_columns_.multiply(rows, columns, value_width, {gy.at(i), gy.row}, packed_values(), j, g, kKeyBlock,
                                   false);
       const float scale = p_.masked(s, kKeyBlock, b_, h, i, rows, j, columns);
       for (int64_t r = 0; r < rows; ++r) {
@@ -202,11 +208,11 @@ class HeadGradient {
         round_to(g_row, g_bits + r * kKeyBlock, columns);
       }
       bfloat16_gemm().pack(s_bits, kKeyBlock, 1, rows, columns, turned);
-      outputs.multiply(columns, value_width, rows, turned, 0, packed_gy, 0, gv_.get() + j * value_width, value_width,
-                       true);
+      outputs.multiply_packed(columns, value_width, rows, turned, packed_gy, 0, gv_.get() + j * value_width,
+                              value_width, true);
       bfloat16_gemm().pack(g_bits, kKeyBlock, 1, rows, columns, turned);
-      queries.multiply(columns, width, rows, turned, 0, packed_q, 0, gk_.get() + j * width, width, true);
-      keys_.multiply(rows, width, columns, g_bits, kKeyBlock, packed_key_rows(), j, products.get(), width, true);
+      queries.multiply_packed(columns, width, rows, turned, packed_q, 0, gk_.get() + j * width, width, true);
+      keys_.multiply(rows, width, columns, {g_bits, kKeyBlock}, packed_key_rows(), j, products.get(), width, true);
     }
     for (int64_t r = 0; r < rows; ++r) round_to(products.get() + r * width, gq.at(i + r), width);
   }

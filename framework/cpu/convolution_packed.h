@@ -19,6 +19,9 @@ PackedConvolution packed_geometry(const ConvolutionProblem& p, int64_t channels)
 /// zeros around it.
 bool reads_lines(const PackedConvolution& call);
 
+/// Whether numbers narrower than 32 bits, which the loops read several at once, do not lie as those do.
+inline bool is_between_words(const void* x) { return reinterpret_cast<uintptr_t>(x) % sizeof(uint32_t) != 0; }
+
 /// The sizes of that copy, and the change to a call that reads it.
 class PaddedLines {
  public:

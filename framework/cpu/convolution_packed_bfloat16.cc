@@ -38,7 +38,7 @@ class Bfloat16Weights {
   /// Pairs are moved like float32 numbers.
   void pack(const ConvolutionProblem& p, int64_t outs, const ConvolutionWeights& w, float* to) const {
     const int64_t channels = channels_of_group(p), filled = filled_channels(p), taps = p.kernel_size();
-    const bool is_ready = w.array().dtype() == Dtype::bfloat16 && channels == filled;
+    const bool is_ready = w.array().dtype() == Dtype::bfloat16 && channels == filled && !is_between_words(w.data());
     const Scratch<uint16_t> copy(is_ready ? 0 : p.out_channels * taps * filled);
     if (!is_ready) {
       const ConvertLoop convert = convert_loop(w.array().dtype(), Dtype::bfloat16);
@@ -72,7 +72,7 @@ class Bfloat16Images {
   Bfloat16Images(const ConvolutionProblem& p, PackedConvolution& call, const void* x)
       : is_padded_{reads_lines(call)},
         padded_{call},
-        is_copied_{is_padded_ || filled_channels(p) != channels_of_group(p)},
+        is_copied_{is_padded_ || filled_channels(p) != channels_of_group(p) || is_between_words(x)},
         height_{is_padded_ ? padded_.height : call.height},
         line_{(is_padded_ ? padded_.width : call.width) * p.groups * filled_channels(p)},
         copy_{is_copied_ ? p.batch * height_ * line_ : 0} {

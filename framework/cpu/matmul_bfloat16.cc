@@ -54,7 +54,7 @@ class PairsProduct {
   PairsProduct(const MatrixProduct& p, float* a_sums)
       : p_{p},
         a_sums_{a_sums},
-        packs_a_{p.a_column != 1},
+        packs_a_{p.a_column != 1 || a_sums != nullptr},  // the sums are taken while it is packed
         depth_{round_up(ceil_divide(p.k, ceil_divide(p.k, kMostDepth)), 2)},
         width_{part_of(p.n, depth_)},
         height_{packs_a_ ? part_of(p.m, depth_) : p.m},
@@ -109,7 +109,8 @@ class PairsProduct {
     t.k = depth;
     t.a = packs_a_ ? packed_a_.get() + bfloat16_packed_size(depth, r)
                    : static_cast<const Bfloat16*>(p_.a) + (row + r) * p_.a_row + k;
-    t.a_row = packs_a_ ? 0 : p_.a_row;
+    t.a_row = p_.a_row;
+    t.is_a_packed = packs_a_;
     t.b = packed_b_.get() + bfloat16_packed_size(depth, c);
     t.b_depth = depth;
     const int64_t at = (row + r) * p_.c_row + column + c;

@@ -127,7 +127,8 @@ class QuantizedImages {
         zero_{zero},
         filled_{call.x_step * kPerElement<X>},
         padded_{call},
-        is_copied_{sizeof(X) == 2 || is_signed_ || is_padded_ || filled_ != p.in_channels},
+        is_copied_{sizeof(X) == 2 || is_signed_ || is_padded_ || filled_ != p.in_channels ||
+                   is_between_words(x.raw_data())},
         copy_{is_copied_ ? elements(p, call) : 0} {
     call.x = x.raw_data();
     if (!is_copied_) return;

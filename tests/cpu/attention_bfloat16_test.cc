@@ -98,6 +98,17 @@ TEST_CASE("attention of bfloat16 is that of float32, rounded") {
   }
 }
 
+TEST_CASE("attention of bfloat16 with one query and one gradient for all places") {
+  Drawn drawn;
+  const AttentionSizes s = {2, 4, 2, 40, 70, 16, 24};
+  for (const bool is_causal : {false, true}) {
+    AttentionCase c(s, {0.3, 0, is_causal}, drawn);
+    c.q = drawn.numbers({s.batch, s.heads, 1, s.width}).broadcast_to(c.q.shape());
+    c.gy = drawn.numbers({s.batch, s.heads, 1, s.value_width}).broadcast_to(c.gy.shape());
+    c.check();
+  }
+}
+
 TEST_CASE("attention of bfloat16 reads nothing behind the length of a sequence") {
   Drawn drawn;
   AttentionCase c({2, 2, 1, 20, 301, 16, 24}, {0.25, 0, false}, drawn);

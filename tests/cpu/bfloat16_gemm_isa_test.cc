@@ -140,6 +140,7 @@ TEST_CASE("isa: tiles of products of bfloat16 matrices" * doctest::test_suite("n
                            s.k,
                            is_packed ? a_packed.data() : a.data(),
                            is_packed ? 0 : s.k,
+                           is_packed,
                            b_packed.data(),
                            s.k,
                            c.data(),

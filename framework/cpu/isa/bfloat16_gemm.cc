@@ -137,7 +137,7 @@ void multiply_tile(const Bfloat16Tile& tile) {
                         .bias = tile.bias != nullptr ? tile.bias + column : nullptr,
                         .rounded = tile.rounded != nullptr ? tile.rounded + column : nullptr,
                         .rounded_row = tile.rounded_row};
-    if (tile.a_row != 0) {
+    if (!tile.is_a_packed) {
       block.a_row = tile.a_row;
       block.a_pair = 2;
       block.pairs = tile.k / 2;

@@ -21,8 +21,9 @@ constexpr km::i64 bfloat16_packed_size(km::i64 k, km::i64 n) {
 /// A part of a product, small enough for a and one panel of b to stay in the second-level cache.
 struct Bfloat16Tile {
   km::i64 m, n, k;
-  const unsigned short* a;  // (m, k), the elements of a row contiguous; packed (k, m) where a_row is 0
-  km::i64 a_row;
+  const unsigned short* a;  // (m, k), the elements of a row contiguous, or packed (k, m)
+  km::i64 a_row;            // unless it is packed
+  bool is_a_packed;
   const unsigned short* b;  // packed
   km::i64 b_depth;          // k that it was packed with: that of the tile or more
   float* c;                 // (m, n); read where add, and written unless the result is rounded
