@@ -219,6 +219,7 @@ void Optimizer::update_for(Variable loss) {
     throw TypeError(std::string(name()) +
                     "::update: the loss function returned an undefined variable: it must return the loss");
   }
+  cleargrads();  // what the loss function may have left
   // Of several elements: backward's own error.
   const auto is_parameter = [&](const Impl::Member& member) { return is_same(*member.parameter, loss); };
   if (loss.creator() == nullptr && loss.size() == 1 &&
@@ -229,7 +230,6 @@ void Optimizer::update_for(Variable loss) {
                           : "no_backprop_mode is in force (config.enable_backprop is false)") +
                      ", so that no parameter would get a gradient");
   }
-  cleargrads();  // what the loss function may have left
   if (impl_->exchange == nullptr) {
     backward(loss, {.release_graph = !config().keep_graph_on_report});
   } else {

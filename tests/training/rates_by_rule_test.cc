@@ -114,6 +114,14 @@ TEST_CASE("ReduceOnPlateau reduces the rate when nothing gets better") {
         std::vector<double>{1, 1, 0.5, 0.5, 0.25, 0.125, 0.1, 0.1, 0.1, 0.1});
 }
 
+TEST_CASE("ReduceOnPlateau does not take what is no number for the best") {
+  Run run;
+  ReduceOnPlateau extension("lr", {.monitor = "x", .factor = 0.5, .patience = 1, .check_trigger = {1, "iteration"}});
+  const double nan = std::numeric_limits<double>::quiet_NaN();
+  CHECK(run.rates(extension, {nan, 5, 4, nan, 3, 2, nan, nan, 1}) ==
+        std::vector<double>{1, 1, 1, 1, 1, 1, 1, 0.5, 0.5});
+}
+
 TEST_CASE("ReduceOnPlateau compares means of intervals") {
   Run run;
   ReduceOnPlateau extension("lr", {.monitor = "x", .factor = 0.5, .patience = 0, .check_trigger = {2, "iteration"}});

@@ -12,6 +12,7 @@
 #include "kusari/framework/functions/activation/softmax.h"
 #include "kusari/framework/functions/array/cast.h"
 #include "kusari/framework/functions/array/expand_dims.h"
+#include "kusari/framework/functions/array/masked_fill.h"
 #include "kusari/framework/functions/array/reshape.h"
 #include "kusari/framework/functions/math/average.h"
 #include "kusari/framework/functions/math/basic_math.h"
@@ -127,10 +128,13 @@ Variable weighted_log_softmax(const Variable& x, const Array& class_weight) {
 // The loss for a distribution over the classes in which all are alike, where the labels count.
 Variable uniform_target_loss(const Variable& x, const Array& t, const SoftmaxCrossEntropyOptions& options) {
   const Dtype summed = is_half(x.dtype()) ? Dtype::float32 : x.dtype();
-  const Array counts = pointwise(kernels::NotEqualConst{static_cast<double>(options.ignore_label)}, t).astype(summed);
+  const auto label = static_cast<double>(options.ignore_label);
+  const Array counts = pointwise(kernels::NotEqualConst{label}, t).astype(summed);
   const double share = -1.0 / static_cast<double>(std::max<int64_t>(x.shape()[1], 1));
-  const Variable losses =
-      sum(cast(weighted_log_softmax(x, options.class_weight), summed), 1) * pointwise(kernels::MulConst{share}, counts);
+  // What does not count may be no number: 0 times it would be none either.
+  const Array ignored = pointwise(kernels::EqualConst{label}, t).expand_dims(1);
+  const Variable log_p = weighted_log_softmax(masked_fill(x, Variable(ignored, false), 0), options.class_weight);
+  const Variable losses = sum(cast(log_p, summed), 1) * pointwise(kernels::MulConst{share}, counts);
   if (options.reduce == Reduce::no) return cast(losses, x.dtype());
   Array divisor = full({}, static_cast<double>(std::max<int64_t>(t.shape()[0], 1)), summed, x.device());
   if (options.normalize) {
@@ -142,11 +146,6 @@ Variable uniform_target_loss(const Variable& x, const Array& t, const SoftmaxCro
 
 // The loss for a distribution t over the classes.
 Variable soft_target_loss(const Variable& x, const Array& t, const SoftmaxCrossEntropyOptions& options) {
-  if (x.ndim() < 2 || t.dtype() != x.dtype()) {
-    throw TypeError("F::softmax_cross_entropy: x has shape " + to_string(x.shape()) + " and dtype " + name(x.dtype()) +
-                    ": with a floating t, x.ndim must be at least 2 and t.dtype (" + name(t.dtype()) +
-                    ") must equal x.dtype");
-  }
   Variable losses = -sum(t * weighted_log_softmax(x, options.class_weight), 1);
   if (options.soft_target_loss == SoftTargetLoss::kl_divergence) {
     constexpr double kEpsilon = 1e-7;  // Chainer's: 0 log 0 is 0
@@ -172,6 +171,11 @@ Variable softmax_cross_entropy(const Variable& x, const Variable& t, const Softm
   }
   const double smoothing = options.label_smoothing;
   if (is_floating(t.dtype()) && t.shape() == x.shape()) {
+    if (x.ndim() < 2 || t.dtype() != x.dtype()) {
+      throw TypeError("F::softmax_cross_entropy: x has shape " + to_string(x.shape()) + " and dtype " +
+                      name(x.dtype()) + ": with a floating t, x.ndim must be at least 2 and t.dtype (" +
+                      name(t.dtype()) + ") must equal x.dtype");
+    }
     if (smoothing == 0) return soft_target_loss(x, t.array(), options);
     const double share = smoothing / static_cast<double>(std::max<int64_t>(x.shape()[1], 1));
     const Array kept = pointwise(kernels::MulConst{1 - smoothing}, t.array());

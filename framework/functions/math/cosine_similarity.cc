@@ -1,5 +1,7 @@
 #include "kusari/framework/functions/math/cosine_similarity.h"
 
+#include <algorithm>
+#include <limits>
 #include <string>
 
 #include "kusari/framework/autograd/input_caster.h"
@@ -31,8 +33,10 @@ Variable cosine_similarity(const Variable& x1, const Variable& x2, int64_t axis,
   const int at = normalize_axis(axis, shape.ndim(), call);
   const Dtype wide = x1.dtype() == Dtype::float64 ? Dtype::float64 : Dtype::float32;
   const Variable a = cast(broadcast_to(x1, shape), wide), b = cast(broadcast_to(x2, shape), wide);
-  // Limited before the root, whose derivative at 0 is infinite.
-  const auto norm = [&](const Variable& x) { return sqrt(clip(sum(square(x), at), eps * eps, std::nullopt)); };
+  // Limited before the root, whose derivative at 0 is infinite; by what the dtype holds.
+  const double least = wide == Dtype::float64 ? std::numeric_limits<double>::min() : std::numeric_limits<float>::min();
+  const double limit = eps > 0 ? std::max(eps * eps, least) : 0;
+  const auto norm = [&](const Variable& x) { return sqrt(clip(sum(square(x), at), limit, std::nullopt)); };
   return cast(sum(a * b, at) / (norm(a) * norm(b)), x1.dtype());
 }
 

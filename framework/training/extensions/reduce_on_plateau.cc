@@ -31,7 +31,8 @@ ReduceOnPlateau::ReduceOnPlateau(std::string attr, ReduceOnPlateauOptions option
 }
 
 bool ReduceOnPlateau::is_better(double mean) const {
-  if (!best_) return true;
+  if (std::isnan(mean)) return false;
+  if (!best_ || std::isnan(*best_)) return true;
   const double step = std::abs(*best_) * options_.threshold;
   return larger_is_better_ ? mean > *best_ + step : mean < *best_ - step;
 }

@@ -1,6 +1,7 @@
 #include "kusari/framework/functions/loss/softmax_cross_entropy.h"
 
 #include <cmath>
+#include <limits>
 
 #include "kusari/framework/core/config.h"
 #include "kusari/framework/functions/math/sum.h"
@@ -179,6 +180,19 @@ TEST_CASE("softmax_cross_entropy with smoothed labels") {
   check_gradients([&](const Variable& v) { return F::softmax_cross_entropy(v, t, {.label_smoothing = 0.3}); }, scores);
   CHECK_THROWS_WITH_AS(F::softmax_cross_entropy(scores, t, {.label_smoothing = 1.5}),
                        "F::softmax_cross_entropy: label_smoothing is 1.500000: it must be in [0, 1]", ValueError);
+  // What is ignored may be no number.
+  const double infinity = std::numeric_limits<double>::infinity();
+  for (const double odd : {-infinity, std::numeric_limits<double>::quiet_NaN()}) {
+    const Variable x(array<double>({1, 2, odd, 3}, {2, 2}, test_device()));
+    const Array labels = array<int>({0, -1}, test_device());
+    const Variable loss = F::softmax_cross_entropy(x, labels, {.label_smoothing = 0.1});
+    check_close(loss, {}, {1.3132616875182228 - 0.05});
+    loss.backward();
+    check_close(x.grad(), {2, 2}, {0.2689414213699951 - 0.95, 0.7310585786300049 - 0.05, 0, 0});
+  }
+  CHECK_THROWS_AS(F::softmax_cross_entropy(ones({3}, Dtype::float32, test_device()),
+                                           ones({3}, Dtype::float32, test_device()), {.label_smoothing = 0.1}),
+                  TypeError);
   // No label counts.
   const Array none = array<int>({-1, -1, -1, -1}, test_device());
   check_close(F::softmax_cross_entropy(scores, none, {.label_smoothing = 0.2}), {}, {0});

@@ -42,6 +42,13 @@ TEST_CASE("cosine_similarity has gradients, also at vectors of zeros") {
   CHECK(gradient(F::cosine_similarity(zero, other, 1, 0.5), other) == std::vector<double>{0, 0});
 }
 
+TEST_CASE("cosine_similarity of zeros with an eps whose square is no number of the dtype") {
+  const Variable zero(zeros({1, 3}, Dtype::float32)), other(ones({1, 3}, Dtype::float32));
+  const Variable y = F::cosine_similarity(zero, other, 1, 1e-25);
+  CHECK(y.item<double>() == 0);
+  CHECK(std::isfinite(gradient(y, zero)[0]));
+}
+
 TEST_CASE("cosine_similarity of what does not fit") {
   CHECK_THROWS_WITH_AS(
       F::cosine_similarity(ones({2, 2}), ones({2, 2}, Dtype::float64)),
