@@ -116,6 +116,8 @@ AtomicFile::AtomicFile(const std::string& path) : state_{std::make_unique<State>
   s.path = follow_links(path);
   const std::filesystem::path target = s.path;
   if (target.filename().empty()) throw IoError("AtomicFile: '" + path + "' names no file");
+  if (std::error_code ignored; std::filesystem::is_directory(target, ignored))
+    fail(s.path, "replace the folder", EISDIR);
   do {
     const std::string name = "." + target.filename().string() + std::string(kMark) + std::to_string(::getpid()) + "-" +
                              std::to_string(serial.fetch_add(1, std::memory_order_relaxed));
@@ -164,6 +166,13 @@ void AtomicFile::overwrite(uint64_t offset, const void* data, size_t size) {
 }
 
 uint64_t AtomicFile::size() const noexcept { return state_->flushed + state_->buffer.size(); }
+
+void AtomicFile::flush() {
+  State& s = *state_;
+  if (s.temporary.empty()) throw StateError("AtomicFile: flush() of " + s.path + " after commit()");
+  s.flush();
+  if (::fsync(s.fd) != 0) fail(s.temporary, "sync", errno);
+}
 
 void AtomicFile::commit(bool sync) {
   State& s = *state_;

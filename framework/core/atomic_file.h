@@ -29,6 +29,9 @@ class KUSARI_API AtomicFile {
   void overwrite(uint64_t offset, const void* data, size_t size);
   /// Number of bytes written so far.
   uint64_t size() const noexcept;
+  /// Puts all that was written on the disk, where space may be short, with the file still to appear. For several files
+  /// that belong together: commit() has little left that can fail.
+  void flush();
   /// Makes the file appear. Nothing can be written afterwards. Without `sync` it takes microseconds, and only a power
   /// cut can leave neither the old file nor the new one.
   void commit(bool sync = true);

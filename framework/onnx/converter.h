@@ -31,14 +31,14 @@ class KUSARI_API NodeWriter {
   // --- the call -----------------------------------------------------------------------------------------------------
 
   const std::string& function() const noexcept;
-  /// What FunctionNode::describe() told. With dynamic sizes, throws for a call whose options change with them, unless
-  /// the converter says that it knows by `changing`.
-  const Attributes& options(bool changing = false) const;
+  /// What FunctionNode::describe() told. With dynamic sizes, throws ValueError for a call with options that change with
+  /// them, or are there for some sizes alone, but for those in `changing`, which the converter writes for any size.
+  const Attributes& options(std::initializer_list<std::string_view> changing = {}) const;
   int opset() const noexcept;
   size_t input_count() const noexcept;
   size_t output_count() const noexcept;
   bool has_input(size_t i) const noexcept;
-  // What follows throws IndexError for an input or output that is not there.
+  // What follows throws IndexError for an input, an output or an axis that is not there.
 
   /// The whole shape. With dynamic sizes, throws ValueError for one that changes in another axis than the first.
   const Shape& input_shape(size_t i) const;

@@ -44,6 +44,18 @@ TEST_CASE("AtomicFile without commit leaves the old file and nothing else") {
   CHECK(dir.count() == 1);
 }
 
+TEST_CASE("AtomicFile that is flushed does not appear before commit") {
+  const ScratchDirectory dir;
+  AtomicFile file(dir / "file");
+  file.write("abc");
+  file.flush();
+  CHECK_FALSE(fs::exists(dir / "file"));
+  file.write("de");
+  file.commit();
+  CHECK(fs::file_size(dir / "file") == 5);
+  CHECK_THROWS_AS(file.flush(), kusari::StateError);
+}
+
 TEST_CASE("AtomicFile follows a symbolic link") {
   const ScratchDirectory dir;
   fs::create_directory(dir / "sub");
@@ -59,8 +71,7 @@ TEST_CASE("AtomicFile's errors name the file") {
   CHECK_THROWS_WITH_AS(AtomicFile(dir / "no/such/file"), doctest::Contains("no/such/file"), kusari::IoError);
   CHECK_THROWS_AS(AtomicFile(dir / ""), kusari::IoError);
   fs::create_directory(dir / "directory");
-  AtomicFile file(dir / "directory");  // a directory cannot be renamed over
-  CHECK_THROWS_WITH_AS(file.commit(), doctest::Contains("directory"), kusari::IoError);
+  CHECK_THROWS_WITH_AS(AtomicFile(dir / "directory"), doctest::Contains("cannot replace the folder"), kusari::IoError);
   AtomicFile small(dir / "small");
   small.write("abc");
   CHECK_THROWS_AS(small.overwrite(2, "xy", 2), kusari::ValueError);

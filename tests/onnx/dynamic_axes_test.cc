@@ -5,11 +5,10 @@
 #include <vector>
 
 #include "../scratch_directory.h"
+#include "dynamic_export.h"
 #include "export_inputs.h"
-#include "export_reader.h"
 #include "kusari/framework/kusari.h"
 #include "kusari/framework/onnx/export_model.h"
-#include "kusari/framework/onnx/load.h"
 
 // Files whose inputs have axes of any size.
 
@@ -17,40 +16,7 @@ namespace kusari {
 namespace {
 
 using namespace kusari::testing;
-using Texts = std::vector<std::string>;
-using Axes = std::map<std::string, std::map<int, std::string>>;
-
-// Exports a model and compares what was read with it, for inputs of other sizes.
-template <class Model>
-OnnxFile expect_same(Model& model, const std::vector<Variable>& given, const std::vector<std::vector<Variable>>& others,
-                     const onnx::ExportOptions& options) {
-  const ScratchDirectory folder;
-  const auto mode = using_config(&Config::train, false);
-  onnx::export_model(model, std::span<const Variable>(given), folder / "net.onnx", options);
-  const onnx::Model read = onnx::load(folder / "net.onnx");
-  for (const std::vector<Variable>& inputs : others) {
-    CAPTURE(to_string(inputs[0].shape()));
-    const Array expected = [&] {
-      if constexpr (std::is_invocable_v<Model&, const Variable&>) {
-        return model(inputs[0]).array();
-      } else {
-        return model(inputs[0], inputs[1]).array();
-      }
-    }();
-    const Array found = read.call(std::span<const Variable>(inputs))[0].array();
-    REQUIRE(found.shape() == expected.shape());
-    const std::vector<double> x = found.to_vector<double>(), y = expected.to_vector<double>();
-    double error = 0, largest = 1;
-    for (size_t i = 0; i < x.size(); ++i) {
-      error = std::max(error, std::abs(x[i] - y[i]));
-      largest = std::max(largest, std::abs(y[i]));
-    }
-    CHECK(error <= 1e-5 * largest);
-  }
-  return OnnxFile(folder / "net.onnx");
-}
-
-const Axes kTexts{{"ids", {{0, "batch"}, {1, "length"}}}};
+const AxisNames kTexts{{"ids", {{0, "batch"}, {1, "length"}}}};
 
 TEST_CASE("a language model is exported for any batch and length") {
   for (const double rotary_base : {0.0, 10000.0}) {
@@ -205,7 +171,7 @@ TEST_CASE("masks, zeros and numbers of places that are made for the call") {
 
 TEST_CASE("sizes that cannot be told are refused, by name") {
   const ScratchDirectory folder;
-  const auto message = [&](const auto& model, const Shape& shape, const Axes& axes, const Texts& names = {}) {
+  const auto message = [&](const auto& model, const Shape& shape, const AxisNames& axes, const Texts& names = {}) {
     try {
       onnx::export_model(model, {uniform(shape)}, folder / "no.onnx", {.input_names = names, .dynamic_axes = axes});
     } catch (const ValueError& error) {

@@ -42,6 +42,8 @@ TEST_CASE("register_converter writes functions of one's own") {
     CHECK_FALSE(w.has_input(1));
     CHECK_FALSE(w.constant_input(0).is_defined());
     CHECK_THROWS_AS(w.input_shape(1), IndexError);
+    CHECK_THROWS_AS(w.input_size(0, 2), IndexError);
+    CHECK_THROWS_AS(w.is_dynamic_output(0, 2), IndexError);
     const std::string half = w.scalar(0.5, w.input_dtype(0));
     std::string x = w.input(0);
     for (int64_t i = 1; i < w.options().integer("times"); ++i) x = w.make("Mul", {x, half});

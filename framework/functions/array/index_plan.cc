@@ -1,6 +1,7 @@
 #include "kusari/framework/functions/array/index_plan.h"
 
 #include <algorithm>
+#include <limits>
 #include <string>
 #include <vector>
 
@@ -21,14 +22,20 @@
 namespace kusari::functions {
 namespace {
 
+constexpr int64_t kFarthest = std::numeric_limits<int64_t>::max(), kLowest = std::numeric_limits<int64_t>::min();
+
 class GetView final : public FunctionNode {
  public:
   explicit GetView(const ViewSpec& spec) : spec_{spec} {}
   const char* name() const override { return "get_item"; }
+  // Also as the call was written, with negative places from the end, and the farthest number for what it left out.
   void describe(Attributes& options) const override {
     options.set("start", spec_.start);
     options.set("count", spec_.count);
     options.set("step", spec_.step);
+    options.set("given_start", spec_.given_start);
+    options.set("given_stop", spec_.given_stop);
+    options.set("given_step", spec_.given_step);
     options.set("shape", spec_.shape);
   }
 
@@ -109,7 +116,7 @@ Variable permute(const Variable& x, const Dims& order) {
 
 bool ViewSpec::is_whole(const Shape& source) const noexcept {
   for (int axis = 0; axis < start.ndim(); ++axis) {
-    if (start[axis] != 0 || step[axis] != 1) return false;
+    if (given_start[axis] != 0 || given_stop[axis] != kFarthest || given_step[axis] != 1) return false;
   }
   return shape == source;
 }
@@ -196,6 +203,11 @@ class IndexPlan::Parser {
     plan_.view_.count.push_back(count);
     plan_.view_.step.push_back(step);
   }
+  void note_given(int64_t start, int64_t stop, int64_t step) {
+    plan_.view_.given_start.push_back(start);
+    plan_.view_.given_stop.push_back(stop);
+    plan_.view_.given_step.push_back(step);
+  }
 
   void take_integer(int64_t index) {
     const int64_t n = plan_.source_[axis()];
@@ -204,6 +216,7 @@ class IndexPlan::Parser {
                        std::to_string(axis()) + " of shape " + to_string(plan_.source_));
     }
     take_range(index < 0 ? index + n : index, 1, 1);
+    note_given(index, index == -1 ? kFarthest : index + 1, 1);
   }
 
   void take_slice(const Slice& slice) {
@@ -221,6 +234,8 @@ class IndexPlan::Parser {
     const int64_t stride = step > 0 ? step : -step;
     const int64_t count = distance > 0 ? (distance + stride - 1) / stride : 0;
     take_range(count > 0 ? start : 0, count, step);
+    note_given(slice.start.value_or(step > 0 ? 0 : kFarthest), slice.stop.value_or(step > 0 ? kFarthest : kLowest),
+               slice.step.value_or(1));
     plan_.view_.shape.push_back(count);
   }
 
@@ -228,6 +243,7 @@ class IndexPlan::Parser {
     for (int i = 0; i < axes; ++i) {
       const int64_t n = plan_.source_[axis()];
       take_range(0, n, 1);
+      note_given(0, kFarthest, 1);
       plan_.view_.shape.push_back(n);
     }
   }

@@ -10,11 +10,12 @@ namespace kusari::functions {
 
 /// The part of an index that gives a view: a range of every axis, then axes of size 1 dropped or added.
 struct ViewSpec {
-  Dims start, count, step;  // per axis of the source
-  Shape shape;              // of the result
+  Dims start, count, step;                   // per axis of the source
+  Dims given_start, given_stop, given_step;  // as the call names them, for any size: see describe()
+  Shape shape;                               // of the result
 
   Array view_of(const Array& source) const;
-  /// Whether the view is the source itself.
+  /// Whether the view is the source itself, of whatever size.
   bool is_whole(const Shape& source) const noexcept;
 };
 

@@ -68,7 +68,7 @@ void write_normalized_fusion_silu(const NodeWriter& w) {
 }
 
 void write_rrelu(const NodeWriter& w) {
-  const Array& r = w.options(true).array("r");
+  const Array& r = w.options({"r"}).array("r");
   if (r.ndim() > 0) w.refuse("in training it draws slopes, which ONNX has no operator for");
   w.op("LeakyRelu", {{"alpha", r.item<double>()}});
 }

@@ -1,4 +1,5 @@
 #include <limits>
+#include <optional>
 
 #include "kusari/framework/onnx/export/graph_builder.h"
 
@@ -8,7 +9,7 @@ namespace {
 void write_broadcast(const NodeWriter& w) { w.node("Expand", {w.input(0), w.output_shape_value()}, {w.output()}); }
 
 void write_split(const NodeWriter& w) {
-  const auto axis = static_cast<int>(w.options(true).integer("axis"));
+  const auto axis = static_cast<int>(w.options({"ends"}).integer("axis"));
   NodeWriter::Names outputs;
   std::vector<Sizes> sizes;
   for (size_t i = 0; i < w.output_count(); ++i) {
@@ -43,46 +44,82 @@ Sizes counted(const Sizes& places, const Sizes& sizes) {
   return Sizes(places.size(), from_end[0] == 0 ? std::numeric_limits<int64_t>::max() : from_end[0]);
 }
 
+// A slice of one axis.
+struct AxisSlice {
+  Sizes start, end;
+  int64_t step;
+  bool is_whole;
+};
+
+// As the call was written, where that is the same for all sizes; what it leaves out is the farthest number there.
+std::optional<AxisSlice> given_slice(const NodeWriter& w, const Attributes& options, size_t axis) {
+  const auto at = [&](const Attributes& call, const char* option) { return call.integers(option)[axis]; };
+  AxisSlice slice{{}, {}, at(options, "given_step"), false};
+  const int64_t start = at(options, "given_start"), stop = at(options, "given_stop");
+  for (const Attributes& there : w.call().elsewhere) {
+    if (at(there, "given_start") != start || at(there, "given_stop") != stop || at(there, "given_step") != slice.step) {
+      return std::nullopt;
+    }
+  }
+  // Slice begins at the first element where a backward slice begins before it; there such a slice is empty.
+  if (slice.step < 0 && start < -1 && w.is_dynamic_input(0, static_cast<int>(axis))) return std::nullopt;
+  slice.is_whole = slice.step == 1 && start == 0 && stop == std::numeric_limits<int64_t>::max();
+  slice.start.assign(w.call().elsewhere.size() + 1, start);
+  slice.end.assign(w.call().elsewhere.size() + 1, stop);
+  return slice;
+}
+
+// From the numbers that the slice came to.
+AxisSlice counted_slice(const NodeWriter& w, const Attributes& options, size_t axis) {
+  const Sizes sizes = w.input_value(0).sizes(static_cast<int>(axis));
+  AxisSlice slice{{}, {}, options.integers("step")[axis], false};
+  Sizes begin{options.integers("start")[axis]}, count{options.integers("count")[axis]}, end;
+  for (const Attributes& there : w.call().elsewhere) {
+    begin.push_back(there.integers("start")[axis]);
+    count.push_back(there.integers("count")[axis]);
+    if (there.integers("step")[axis] != slice.step) w.refuse_dynamic("its option 'step' depends on the size");
+  }
+  slice.is_whole = slice.step == 1 && count == sizes;
+  bool is_before_first = slice.step<0, is_to_end = slice.step> 0;
+  for (size_t k = 0; k < begin.size(); ++k) {
+    end.push_back(begin[k] + count[k] * slice.step);
+    is_before_first = is_before_first && end[k] < 0;
+    is_to_end = is_to_end && end[k] >= sizes[k];
+  }
+  slice.start = counted(begin, sizes);
+  if (is_before_first) {
+    slice.end = Sizes(end.size(), std::numeric_limits<int64_t>::min());
+  } else if (is_to_end && !is_fixed(end)) {
+    slice.end = Sizes(end.size(), std::numeric_limits<int64_t>::max());
+  } else if (slice.step < 0 && !is_fixed(end)) {
+    w.refuse_dynamic("its slice depends on the size");
+  } else {
+    slice.end = counted(end, sizes);
+  }
+  return slice;
+}
+
 void write_get_item(const NodeWriter& w) {
-  const Value &x = w.input_value(0), &y = w.output_value(0);
+  const Value& y = w.output_value(0);
+  const Attributes& options = w.options({"start", "count", "step", "given_start", "given_stop", "given_step", "shape"});
   std::vector<int64_t> axes, steps;
-  std::vector<Sizes> starts, ends;
-  const auto& fixed = w.options(true);
-  Shape sliced;
+  std::vector<Sizes> starts, ends, sliced;
   for (int axis = 0; axis < w.input_ndim(0); ++axis) {
     const auto i = static_cast<size_t>(axis);
-    const Sizes sizes = x.sizes(axis);
-    const int64_t step = fixed.integers("step")[i];
-    Sizes begin{fixed.integers("start")[i]}, count{fixed.integers("count")[i]};
-    for (const Attributes& there : w.call().elsewhere) {
-      begin.push_back(there.integers("start")[i]);
-      count.push_back(there.integers("count")[i]);
-      if (there.integers("step")[i] != step) w.refuse_dynamic("its option 'step' depends on the size");
-    }
-    sliced.push_back(count[0]);
-    if (step == 1 && count == sizes) continue;
-    Sizes end;
-    bool is_before_first = step<0, is_to_end = step> 0;
-    for (size_t k = 0; k < begin.size(); ++k) {
-      end.push_back(begin[k] + count[k] * step);
-      is_before_first = is_before_first && end[k] < 0;
-      is_to_end = is_to_end && end[k] >= sizes[k];
-    }
-    starts.push_back(counted(begin, sizes));
-    if (is_before_first) {
-      end = Sizes(end.size(), std::numeric_limits<int64_t>::min());
-    } else if (is_to_end && !is_fixed(end)) {
-      end = Sizes(end.size(), std::numeric_limits<int64_t>::max());
-    } else if (step < 0 && !is_fixed(end)) {
-      w.refuse_dynamic("its slice depends on the size");
-    } else {
-      end = counted(end, sizes);
-    }
-    ends.push_back(end);
+    sliced.push_back({options.integers("count")[i]});
+    for (const Attributes& there : w.call().elsewhere) sliced.back().push_back(there.integers("count")[i]);
+    const std::optional<AxisSlice> given = given_slice(w, options, i);
+    const AxisSlice slice = given ? *given : counted_slice(w, options, i);
+    if (slice.is_whole) continue;
+    starts.push_back(slice.start);
+    ends.push_back(slice.end);
     axes.push_back(axis);
-    steps.push_back(step);
+    steps.push_back(slice.step);
   }
-  const bool is_reshaped = sliced != y.array.shape();
+  bool is_reshaped = w.input_ndim(0) != y.array.ndim();
+  for (int axis = 0; !is_reshaped && axis < y.array.ndim(); ++axis) {
+    is_reshaped = sliced[static_cast<size_t>(axis)] != y.sizes(axis);
+  }
   std::string view = w.input(0);
   if (!axes.empty()) {
     const NodeWriter::Names inputs{view, w.graph().sizes(starts), w.graph().sizes(ends), w.integers(axes),
@@ -95,8 +132,7 @@ void write_get_item(const NodeWriter& w) {
 }
 
 void write_pad(const NodeWriter& w) {
-  const Attributes& options = w.options(true);
-  if (w.call().changing.contains("before")) w.refuse_dynamic("its pad depends on the size");
+  const Attributes& options = w.options({"shape"});
   const std::vector<int64_t>& before = options.integers("before");
   std::vector<int64_t> pads = before;
   for (int axis = 0; axis < w.input_ndim(0); ++axis) {
@@ -113,12 +149,13 @@ void write_pad(const NodeWriter& w) {
 }
 
 void write_resize(const NodeWriter& w) {
-  const bool is_nearest = w.options(true).text("mode") == "nearest";
+  const Attributes& options = w.options({"output_shape"});
+  const bool is_nearest = options.text("mode") == "nearest";
   Attributes attributes;
   attributes.set("mode", is_nearest ? "nearest" : "linear");
-  attributes.set("coordinate_transformation_mode", is_nearest                                 ? "asymmetric"
-                                                   : w.options(true).boolean("align_corners") ? "align_corners"
-                                                                                              : "half_pixel");
+  attributes.set("coordinate_transformation_mode", is_nearest                         ? "asymmetric"
+                                                   : options.boolean("align_corners") ? "align_corners"
+                                                                                      : "half_pixel");
   if (is_nearest) attributes.set("nearest_mode", "floor");
   std::vector<float> scales = {1, 1};
   bool is_exact = true;
@@ -137,14 +174,15 @@ void write_resize(const NodeWriter& w) {
 void write_diagonal(const NodeWriter& w) {
   const int64_t offset = w.options().integer("offset"), rows = w.options().integer("axis1"),
                 columns = w.options().integer("axis2");
-  const Shape& x = w.input_shape(0);
-  const int64_t n = w.output_shape()[w.output_shape().ndim() - 1];
+  const int ndim = w.input_ndim(0);
+  for (const int64_t axis : {rows, columns}) static_cast<void>(w.input_size(0, static_cast<int>(axis)));
+  const int64_t n = w.output_size(w.output_ndim() - 1);
   const int64_t first_row = offset < 0 ? -offset : 0, first_column = offset > 0 ? offset : 0;
   const std::string square =
       w.make("Slice", {w.input(0), w.integers({first_row, first_column}), w.integers({first_row + n, first_column + n}),
                        w.integers({rows, columns})});
   std::string from, to;
-  for (int axis = 0; axis < x.ndim(); ++axis) {
+  for (int axis = 0; axis < ndim; ++axis) {
     const bool is_diagonal = axis == rows || axis == columns;
     from += is_diagonal ? 'z' : static_cast<char>('a' + axis);
     if (!is_diagonal) to += static_cast<char>('a' + axis);

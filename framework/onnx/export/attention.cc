@@ -15,10 +15,23 @@ Array without_repeats(Array array) {
   return array;
 }
 
+// An array of the options without its repeats: a value of the graph, or a constant where it is the same for all sizes.
+std::string option_value(const NodeWriter& w, const char* option) {
+  const Trace& trace = w.graph().trace();
+  const Array x = without_repeats(w.call().options.array(option));
+  const bool is_constant = trace.find(x) == kAbsent && !trace.dependent.contains(x.storage().id);
+  for (const Attributes& there : w.call().elsewhere) {
+    if (there.has(option) && (!is_constant || same_elements(x, without_repeats(there.array(option))))) continue;
+    w.refuse_dynamic("its option '" + std::string(option) +
+                     "' depends on the size and is made outside of functions: an argument gives one for any");
+  }
+  return w.value(x);
+}
+
 // Softmax of the scaled products of q and k, where a query sees a key, times v. In primitive operators, which all
 // opsets have; runtimes fuse them.
 void write_attention(const NodeWriter& w) {
-  const Attributes& options = w.options(true);
+  const Attributes& options = w.options({"mask", "lengths"});
   const Dtype dtype = w.input_dtype(0);
   const int64_t heads = w.input_size(0, 1), groups = w.input_size(1, 1);
   const Sizes n = w.input_value(0).sizes(2), keys = w.input_value(1).sizes(2);
@@ -39,18 +52,23 @@ void write_attention(const NodeWriter& w) {
     seen = seen.empty() ? allowed : w.make("And", {seen, allowed});
   };
   bool may_see_nothing = options.boolean("is_causal") && (more[0] < 0 || !is_fixed(more));
+  for (const char* const option : {"mask", "lengths"}) {
+    if (w.call().changing.contains(option) && !options.has(option)) {
+      w.refuse_dynamic("it has the option '" + std::string(option) + "' for some sizes alone");
+    }
+  }
   if (options.has("mask")) {
-    const Array& whole = options.array("mask");
-    const std::string mask = w.value(without_repeats(whole));
-    if (whole.dtype() == Dtype::bool_) {
+    const Dtype given = options.array("mask").dtype();
+    const std::string mask = option_value(w, "mask");
+    if (given == Dtype::bool_) {
       restrict_to(mask);
       may_see_nothing = true;
     } else {
-      scores = w.make("Add", {scores, w.cast(mask, whole.dtype(), dtype)});
+      scores = w.make("Add", {scores, w.cast(mask, given, dtype)});
     }
   }
   if (options.has("lengths")) {
-    const std::string lengths = w.make("Reshape", {w.value(options.array("lengths")), w.integers({-1, 1, 1, 1})});
+    const std::string lengths = w.make("Reshape", {option_value(w, "lengths"), w.integers({-1, 1, 1, 1})});
     restrict_to(w.make("Less", {w.graph().places(keys, {1, 1, 1, -1}), lengths}));
     may_see_nothing = true;
   }

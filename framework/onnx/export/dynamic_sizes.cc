@@ -49,10 +49,13 @@ class SymbolList {
     }
     symbols_.push_back({name, {{input, axis}}});
   }
-  bool has(size_t input, int axis) const {
-    return std::any_of(symbols_.begin(), symbols_.end(), [&](const Symbol& symbol) {
-      return std::find(symbol.places.begin(), symbol.places.end(), std::pair(input, axis)) != symbol.places.end();
-    });
+  /// The name of an axis, or null.
+  const std::string* name_of(size_t input, int axis) const {
+    for (const Symbol& symbol : symbols_) {
+      const auto& places = symbol.places;
+      if (std::find(places.begin(), places.end(), std::pair(input, axis)) != places.end()) return &symbol.name;
+    }
+    return nullptr;
   }
   std::vector<Symbol> take() { return std::move(symbols_); }
   size_t size() const { return symbols_.size(); }
@@ -69,7 +72,7 @@ void add_axes_of(SymbolList& list, const Variable& x, size_t input, const std::m
     if (axis < 0 || axis >= x.ndim()) refuse(what + " is not there: it has shape " + to_string(x.shape()));
     if (x.shape()[axis] == 0) refuse(what + " has no elements: the model is called with some");
     if (name.empty()) refuse(what + " has an empty name");
-    if (list.has(input, axis)) refuse(what + " has two names");
+    if (list.name_of(input, axis) != nullptr) refuse(what + " has two names");
     list.add(name, input, axis);
   }
 }
@@ -98,14 +101,17 @@ int DynamicSizes::symbol_of(const Sizes& sizes) const {
 }
 
 std::optional<std::map<unsigned, int64_t>> DynamicSizes::as_sum(const Sizes& sizes) const {
-  const size_t corners = size_t{1} << symbols.size();
+  const size_t corners = this->corners();
   // First in differences from the first trace, as steps of 0 and 1, then in the sizes themselves.
   Sizes factors(sizes.begin(), sizes.begin() + static_cast<std::ptrdiff_t>(corners));
   for (size_t i = 0; i < symbols.size(); ++i) {
     const size_t bit = size_t{1} << i;
-    const int64_t first = by_trace[0][i], step = by_trace[bit][i] - first;  // 1 or -1
+    const int64_t first = by_trace[0][i], step = by_trace[bit][i] - first;
     for (size_t key = 0; key < corners; ++key) {
-      if ((key & bit) != 0) factors[key] = (factors[key] - factors[key ^ bit]) * step;
+      if ((key & bit) == 0) continue;
+      const int64_t difference = factors[key] - factors[key ^ bit];
+      if (difference % step != 0) return std::nullopt;
+      factors[key] = difference / step;
     }
     for (size_t key = 0; key < corners; ++key) {
       if ((key & bit) != 0) factors[key ^ bit] -= factors[key] * first;
@@ -148,8 +154,10 @@ std::vector<Symbol> named_sizes(std::span<const Variable> inputs, const ExportOp
       add_axes_of(list, inputs[i], i, axes);
       continue;
     }
-    if (std::find(options.output_names.begin(), options.output_names.end(), name) != options.output_names.end()) {
-      continue;  // whose axes are found
+    // Of an output, whose axes are found; GraphBuilder knows whether there is one.
+    if (name.starts_with("output_") ||
+        std::find(options.output_names.begin(), options.output_names.end(), name) != options.output_names.end()) {
+      continue;
     }
     std::string known;
     for (size_t k = 0; k < inputs.size(); ++k) known += (k == 0 ? "" : ", ") + name_of_input(options, k);
@@ -160,8 +168,12 @@ std::vector<Symbol> named_sizes(std::span<const Variable> inputs, const ExportOp
       refuse("dynamic_batch: the first input must have an axis with an example at least");
     }
     const int64_t batch = inputs[0].shape()[0];
+    const std::string* const given = list.name_of(0, 0);
+    const std::string name = given != nullptr ? *given : "batch";
     for (size_t i = 0; i < inputs.size(); ++i) {
-      if (inputs[i].ndim() > 0 && inputs[i].shape()[0] == batch && !list.has(i, 0)) list.add("batch", i, 0);
+      if (inputs[i].ndim() > 0 && inputs[i].shape()[0] == batch && list.name_of(i, 0) == nullptr) {
+        list.add(name, i, 0);
+      }
     }
   }
   if (list.size() > kMostSymbols) {
@@ -171,14 +183,12 @@ std::vector<Symbol> named_sizes(std::span<const Variable> inputs, const ExportOp
   return list.take();
 }
 
-std::vector<std::vector<int64_t>> sizes_by_trace(const std::vector<int64_t>& first, const std::vector<int64_t>& steps,
-                                                 const std::vector<std::vector<int64_t>>& others) {
+std::vector<std::vector<int64_t>> corner_sizes(const std::vector<int64_t>& first, const std::vector<int64_t>& steps) {
   std::vector<std::vector<int64_t>> all;
   for (size_t key = 0; key < size_t{1} << first.size(); ++key) {
     all.push_back(first);
     for (size_t i = 0; i < first.size(); ++i) all.back()[i] += (key >> i & 1) != 0 ? steps[i] : 0;
   }
-  all.insert(all.end(), others.begin(), others.end());
   return all;
 }
 

@@ -25,9 +25,9 @@ using Sizes = std::vector<int64_t>;
 
 bool is_fixed(const Sizes& sizes);
 
-/// The named sizes and what they are in each trace: by trace, by symbol. Trace i below 2^symbols has other sizes for
-/// the symbols of i's bits, so that products of sizes are told from sums; those behind have them all, once more
-/// different, and show what is neither.
+/// The named sizes and what they are in each trace: by trace, by symbol. Trace i below 2^symbols, a corner, has other
+/// sizes for the symbols of i's bits, so that products of sizes are told from sums; those behind show what is neither,
+/// and tell apart what is the same in the corners.
 struct DynamicSizes {
   std::string option;  // that asked for it, for messages: "dynamic_batch"
   std::vector<Symbol> symbols;
@@ -35,6 +35,7 @@ struct DynamicSizes {
 
   /// "batch=2, length=8".
   std::string text(size_t trace) const;
+  size_t corners() const { return size_t{1} << symbols.size(); }
   /// The symbol that a size is, or -1.
   int symbol_of(const Sizes& sizes) const;
   /// Factors of the products of symbols (bits of the key) that a size is the sum of; none if it is no such sum.
@@ -47,8 +48,7 @@ struct DynamicSizes {
 /// sizes.
 std::vector<Symbol> named_sizes(std::span<const Variable> inputs, const ExportOptions& options);
 
-/// What the symbols are in each trace: a step of 1 or -1 away from `first`, and at the end what is in `others`.
-std::vector<std::vector<int64_t>> sizes_by_trace(const std::vector<int64_t>& first, const std::vector<int64_t>& steps,
-                                                 const std::vector<std::vector<int64_t>>& others);
+/// What the symbols are in the corners: `first`, or steps away from it.
+std::vector<std::vector<int64_t>> corner_sizes(const std::vector<int64_t>& first, const std::vector<int64_t>& steps);
 
 }  // namespace kusari::onnx::exporting

@@ -102,6 +102,7 @@ class ModelFile {
       file.write(heads[i]);
       if (is_inside[i]) write_elements(file, initializers_[i].array);
     }
+    file.flush();
     if (data != nullptr) data->commit();
     file.commit();
   }

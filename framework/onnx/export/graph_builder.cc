@@ -87,6 +87,7 @@ GraphBuilder::GraphBuilder(const Trace& trace, const ExportOptions& options, std
       taken_[name] = 1;
     }
   }
+  check_axes_of_outputs();
   for (size_t i = 0; i < trace.arguments.size(); ++i) {
     names_[static_cast<size_t>(trace.arguments[i])] = input_names_[i];
   }
@@ -254,9 +255,28 @@ std::vector<Initializer> GraphBuilder::initializers() const {
   return result;
 }
 
-std::string GraphBuilder::axis_name(const std::string& port, int axis, const Sizes& sizes) const {
+void GraphBuilder::check_axes_of_outputs() const {
+  for (const auto& [port, axes] : options_.dynamic_axes) {
+    if (std::find(input_names_.begin(), input_names_.end(), port) != input_names_.end()) continue;
+    const std::string call = "onnx::export_model: dynamic_axes: ";
+    const auto found = std::find(output_names_.begin(), output_names_.end(), port);
+    if (found == output_names_.end()) throw ValueError(call + "'" + port + "' is neither an input nor an output");
+    const Shape& shape = value(trace_.results[static_cast<size_t>(found - output_names_.begin())]).array.shape();
+    for (const auto& [axis, name] : axes) {
+      const std::string what = call + "axis " + std::to_string(axis) + " of output '" + port + "'";
+      if (axis < -shape.ndim() || axis >= shape.ndim()) {
+        throw ValueError(what + " is not there: it has shape " + to_string(shape));
+      }
+      if (name.empty()) throw ValueError(what + " has an empty name");
+    }
+  }
+}
+
+std::string GraphBuilder::axis_name(const std::string& port, int axis, int ndim, const Sizes& sizes) const {
   if (const auto named = options_.dynamic_axes.find(port); named != options_.dynamic_axes.end()) {
-    if (const auto name = named->second.find(axis); name != named->second.end()) return name->second;
+    for (const int given : {axis, axis - ndim}) {
+      if (const auto name = named->second.find(given); name != named->second.end()) return name->second;
+    }
   }
   const int symbol = trace_.dynamic.symbol_of(sizes);
   if (symbol >= 0) return trace_.dynamic.symbols[static_cast<size_t>(symbol)].name;
@@ -269,7 +289,7 @@ std::vector<Port> GraphBuilder::ports(const std::vector<int>& ids, const std::ve
     const Value& v = value(ids[i]);
     Port port{names[i], v.array.dtype(), v.array.shape(), {}};
     for (int axis = 0; axis < v.array.ndim(); ++axis) {
-      port.symbols.push_back(v.is_dynamic(axis) ? axis_name(port.name, axis, v.sizes(axis)) : "");
+      port.symbols.push_back(v.is_dynamic(axis) ? axis_name(port.name, axis, v.array.ndim(), v.sizes(axis)) : "");
     }
     result.push_back(std::move(port));
   }

@@ -87,7 +87,8 @@ class GraphBuilder {
   std::string changing_constant(int id);
   std::string progression(int id, int axis, double first, double step);
   std::string triangle(int id, const std::vector<Array>& all);
-  std::string axis_name(const std::string& port, int axis, const Sizes& sizes) const;
+  void check_axes_of_outputs() const;
+  std::string axis_name(const std::string& port, int axis, int ndim, const Sizes& sizes) const;
   std::vector<Port> ports(const std::vector<int>& ids, const std::vector<std::string>& names) const;
   std::unordered_map<std::string, bool> needed_names() const;
 

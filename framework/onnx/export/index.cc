@@ -9,7 +9,7 @@ void take(const NodeWriter& w, const std::string& matrix, const std::string& ind
   const bool is_narrow = index_dtype != Dtype::int32 && index_dtype != Dtype::int64;
   const std::string places = is_narrow ? w.cast(index, index_dtype, Dtype::int64) : index;
   const Dtype place_dtype = is_narrow ? Dtype::int64 : index_dtype;
-  const Attributes::Value* const ignored = w.options(true).find("ignore_label");
+  const Attributes::Value* const ignored = w.options({"index"}).find("ignore_label");
   if (ignored == nullptr) {
     return w.node("Gather", {matrix, places}, {w.output()}, {{"axis", int64_t{0}}});
   }
@@ -23,12 +23,12 @@ void take(const NodeWriter& w, const std::string& matrix, const std::string& ind
 
 void write_take_rows(const NodeWriter& w) {
   if (w.call().changing.contains("index")) {
-    const Array& index = w.options(true).array("index");
+    const Array& index = w.options({"index"}).array("index");
     if (!w.graph().trace().dependent.contains(index.storage().id)) {
       w.refuse_dynamic("its indices depend on the size");
     }
   }
-  const Array& index = w.options(true).array("index");
+  const Array& index = w.options({"index"}).array("index");
   take(w, w.input(0), w.value(index), index.dtype(), 1, w.input_dtype(0));
 }
 

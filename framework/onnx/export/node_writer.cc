@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <utility>
 
 #include "kusari/framework/core/error.h"
@@ -19,7 +20,14 @@ const Shape& whole_shape(const NodeWriter& w, const Value& v) {
   return v.array.shape();
 }
 
+void check_axis(const NodeWriter& w, const Value& v, int axis) {
+  if (axis >= 0 && axis < v.array.ndim()) return;
+  throw IndexError("onnx::NodeWriter: F::" + w.function() + " has no axis " + std::to_string(axis) +
+                   " in an array of shape " + to_string(v.array.shape()));
+}
+
 int64_t fixed_size(const NodeWriter& w, const Value& v, int axis) {
+  check_axis(w, v, axis);
   if (v.is_dynamic(axis))
     w.refuse_dynamic("its operator needs the size of axis " + std::to_string(axis) + ", which changes");
   return v.array.shape()[axis];
@@ -29,9 +37,11 @@ int64_t fixed_size(const NodeWriter& w, const Value& v, int axis) {
 
 const std::string& NodeWriter::function() const noexcept { return call_.function; }
 
-const Attributes& NodeWriter::options(bool changing) const {
-  if (!changing && !call_.changing.empty()) {
-    refuse_dynamic("its option '" + *call_.changing.begin() + "' depends on the size");
+const Attributes& NodeWriter::options(std::initializer_list<std::string_view> changing) const {
+  for (const std::string& option : call_.changing) {
+    if (std::find(changing.begin(), changing.end(), option) == changing.end()) {
+      refuse_dynamic("its option '" + option + "' depends on the size");
+    }
   }
   return call_.options;
 }
@@ -106,8 +116,14 @@ std::string NodeWriter::reshape_target(size_t i) const {
   static_cast<void>(input_value(0));
   return graph_.reshape_target(call_.inputs[0], call_.outputs[i]);
 }
-bool NodeWriter::is_dynamic_input(size_t i, int axis) const { return input_value(i).is_dynamic(axis); }
-bool NodeWriter::is_dynamic_output(size_t i, int axis) const { return output_value(i).is_dynamic(axis); }
+bool NodeWriter::is_dynamic_input(size_t i, int axis) const {
+  check_axis(*this, input_value(i), axis);
+  return input_value(i).is_dynamic(axis);
+}
+bool NodeWriter::is_dynamic_output(size_t i, int axis) const {
+  check_axis(*this, output_value(i), axis);
+  return output_value(i).is_dynamic(axis);
+}
 
 void NodeWriter::op(std::string_view type, const Attributes& attributes, std::string_view domain) const {
   Names inputs, outputs;

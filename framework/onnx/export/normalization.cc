@@ -139,7 +139,7 @@ void write_normalize(const NodeWriter& w) {
 
 void write_dropout(const NodeWriter& w) {
   const std::string on = w.constant(full({}, true, Dtype::bool_));
-  w.node("Dropout", {w.input(0), w.scalar(w.options(true).real("ratio"), Dtype::float32), on}, {w.output()});
+  w.node("Dropout", {w.input(0), w.scalar(w.options({"mask"}).real("ratio"), Dtype::float32), on}, {w.output()});
 }
 
 }  // namespace

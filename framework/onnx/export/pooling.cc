@@ -68,7 +68,7 @@ bool covers_image(const NodeWriter& w) {
     }
     return true;
   };
-  if (!is_whole(w.options(true), 0)) return false;
+  if (!is_whole(w.call().options, 0)) return false;
   for (size_t i = 0; i < w.call().elsewhere.size(); ++i) {
     if (!is_whole(w.call().elsewhere[i], i + 1)) return false;
   }
@@ -91,7 +91,7 @@ void write_max_pooling(const NodeWriter& w) {
 
 void write_average_pooling(const NodeWriter& w) {
   require_bfloat16(w);
-  const std::string divisor = w.options(true).text("divisor");
+  const std::string divisor = w.options({"ksize", "stride"}).text("divisor");
   if (divisor != "one" && covers_image(w)) return w.op("GlobalAveragePool");
   const PoolWindows windows(w);
   std::string x = w.input(0);
@@ -111,9 +111,8 @@ void write_average_pooling(const NodeWriter& w) {
 
 // y = the sum of x over the windows that hold a place: a transposed convolution with ones, channel by channel.
 void write_unpooling(const NodeWriter& w) {
-  const Attributes& options = w.options(true);  // "outsize" is what the output's shape says
+  const Attributes& options = w.options({"outsize"});  // which the output's shape says
   if (options.text("divisor") != "one") w.refuse("an average's gradient has no ONNX operator");
-  if (w.call().changing.contains("ksize")) w.refuse_dynamic("its option 'ksize' depends on the size");
   const std::vector<int64_t>&ksize = options.integers("ksize"), &stride = options.integers("stride"),
         &pad = options.integers("pad");
   bool is_resized = true;

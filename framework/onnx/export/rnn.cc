@@ -88,7 +88,7 @@ struct Packing {
 
 // Inputs: x, h, w, b, and c for lstm. Outputs: y, hy, and cy for lstm.
 void write_recurrent(const NodeWriter& w) {
-  const Attributes& options = w.options(true);
+  const Attributes& options = w.options({"batch_sizes"});
   const std::string& cell = options.text("cell");
   const bool is_lstm = cell == "lstm", is_gru = cell == "gru";
   if (w.output_dtype() == Dtype::bfloat16) w.require_opset(22, "a recurrent layer in bfloat16");
@@ -97,6 +97,9 @@ void write_recurrent(const NodeWriter& w) {
   for (const Attributes& there : w.call().elsewhere) {
     const Packing other(there.integers("batch_sizes"));
     if (other.times != packing.times) w.refuse_dynamic("its times depend on the size");
+    if (other.sizes != packing.sizes && !(other.is_even() && packing.is_even())) {
+      w.refuse_dynamic("it has sequences of different lengths");
+    }
   }
   if (is_dynamic && !packing.is_even()) w.refuse_dynamic("it has sequences of different lengths");
   if (packing.times == 0) w.refuse("it has no times");

@@ -59,6 +59,8 @@ struct ArrayKey {
   friend auto operator<=>(const ArrayKey&, const ArrayKey&) = default;
 };
 ArrayKey key_of(const Array& array);
+/// Whether two arrays are alike in shape, dtype and elements, to the bit.
+bool same_elements(const Array& a, const Array& b);
 
 struct Trace {
   std::vector<Value> values;
