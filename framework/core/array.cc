@@ -239,13 +239,22 @@ Array Array::to_device_beside(const Device& to) const {
 void Array::fill(Scalar value) const { launch<kernels::Fill>(device(), value, *this); }
 
 void Array::copy_from(const Array& source) const {
+  for (int i = 0; i < ndim(); ++i) {
+    if (strides()[i] == 0 && shape()[i] > 1 && size() > 0) {
+      throw ValueError("copy_from: an array of shape " + to_string(shape()) + " repeats its elements along axis " +
+                       std::to_string(i) + ": copy() it first");
+    }
+  }
   if (source.device() != device() && source.dtype() == dtype() && source.shape() == shape() &&
       source.strides() == strides() && is_dense()) {
     copy_bytes(source, *this);
     mark_written();
     return;
   }
-  const Array there = source.to_device(device());
+  Array there = source.to_device(device());
+  if (&there.storage() == &storage() && !there.is_same(*this) && detail::may_share_memory(there, *this)) {
+    there = there.copy();
+  }
   launch<kernels::Copy>(device(), there.shape() == shape() ? there : there.broadcast_to(shape()), *this);
 }
 
@@ -363,13 +372,23 @@ Array from_host(const void* data, const Shape& shape, Dtype dtype, const Device&
 Array from_external(void* data, const Shape& shape, const Strides& strides, Dtype dtype, const Device& device,
                     void (*release)(void* context), void* context) {
   const int64_t size = checked_numel(shape, itemsize(dtype), "from_external");
-  int64_t low = 0, high = 0;
-  for (int i = 0; i < shape.ndim(); ++i) (strides[i] < 0 ? low : high) += (shape[i] - 1) * strides[i];
+  bool fits = shape.ndim() == strides.ndim();
+  int64_t low = 0, high = 0, bytes = 0;
+  for (int i = 0; fits && i < shape.ndim(); ++i) {
+    int64_t reach = 0, &end = strides[i] < 0 ? low : high;
+    fits = !__builtin_mul_overflow(shape[i] - 1, strides[i], &reach) && !__builtin_add_overflow(end, reach, &end);
+  }
+  fits = fits && !__builtin_sub_overflow(high, low, &bytes) && !__builtin_add_overflow(bytes, int64_t{1}, &bytes) &&
+         !__builtin_mul_overflow(bytes, int64_t{itemsize(dtype)}, &bytes);
+  if (!fits && size > 0) {
+    throw ValueError("from_external: shape is " + to_string(shape) + " but strides is " + to_string(strides) +
+                     ": there must be a stride for each axis, and memory that has an address for each element");
+  }
   auto* external = memory::create<detail::External>(release, context);
   auto* block = ::new (memory::allocate(sizeof(detail::Block))) detail::Block(device);
   detail::Storage& storage = block->storage;
-  storage.data = static_cast<char*>(data) + low * itemsize(dtype);
-  storage.bytes = size == 0 ? 0 : static_cast<size_t>((high - low + 1) * itemsize(dtype));
+  storage.data = static_cast<char*>(data) + (size == 0 ? 0 : low * itemsize(dtype));
+  storage.bytes = size == 0 ? 0 : static_cast<size_t>(bytes);
   storage.id = detail::next_storage_id();
   storage.free = detail::free_external;
   storage.context = external;

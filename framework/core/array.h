@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <initializer_list>
 #include <iosfwd>
+#include <limits>
 #include <memory>
 #include <span>
 #include <string>
@@ -21,13 +22,14 @@
 
 namespace kusari {
 
-/// A number of any arithmetic type, kept exactly: the constant operand of an operation or a fill.
+/// A number of any arithmetic type, kept exactly: the constant operand of an operation or a fill. An integer of 2^63
+/// and more, which no dtype holds, counts as a real number.
 class Scalar {
  public:
   template <class T>
   requires std::is_arithmetic_v<T>
   constexpr Scalar(T value) noexcept
-      : real_{static_cast<double>(value)}, integer_{to_integer(value)}, is_integral_{std::is_integral_v<T>} {}
+      : real_{static_cast<double>(value)}, integer_{to_integer(value)}, is_integral_{is_kept_as_integer(value)} {}
 
   constexpr double as_double() const noexcept { return real_; }
   constexpr int64_t as_int64() const noexcept { return integer_; }
@@ -39,6 +41,14 @@ class Scalar {
   }
 
  private:
+  template <class T>
+  static constexpr bool is_kept_as_integer([[maybe_unused]] T value) noexcept {
+    if constexpr (std::is_unsigned_v<T> && sizeof(T) == sizeof(int64_t)) {
+      return value <= static_cast<T>(std::numeric_limits<int64_t>::max());
+    } else {
+      return std::is_integral_v<T>;
+    }
+  }
   template <class T>
   static constexpr int64_t to_integer(T value) noexcept {
     if constexpr (std::is_integral_v<T>) return static_cast<int64_t>(value);
@@ -202,7 +212,8 @@ class KUSARI_API Array {
   // --- writing ---
 
   void fill(Scalar value) const;
-  /// Overwrites the elements, converting dtype and device and broadcasting.
+  /// Overwrites the elements, converting dtype and device and broadcasting. The source may be another view of the same
+  /// memory: it is read first. Throws ValueError where one element stands for several, as broadcast_to gives them.
   void copy_from(const Array& source) const;
 
   // --- host access: waits for the device, always logical C order ---
@@ -298,6 +309,8 @@ KUSARI_API Array from_external(void* data, const Shape& shape, const Strides& st
                                const Device& device, void (*release)(void* context), void* context);
 
 namespace detail {
+/// Whether some byte may be part of both: the ranges of memory that they span meet.
+KUSARI_API bool may_share_memory(const Array& a, const Array& b) noexcept;
 
 /// Throws TypeError unless `count` values fill an array of that shape.
 KUSARI_API void check_value_count(size_t count, const Shape& shape);

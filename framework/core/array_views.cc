@@ -213,6 +213,19 @@ Array Array::squeeze(int64_t axis) const {
   return view("squeeze", target, target_strides, raw_data());
 }
 
+bool detail::may_share_memory(const Array& a, const Array& b) noexcept {
+  const auto ends = [](const Array& x) {
+    int64_t low = 0, high = 1;
+    for (int i = 0; i < x.ndim(); ++i) (x.strides()[i] < 0 ? low : high) += (x.shape()[i] - 1) * x.strides()[i];
+    const auto* const first = static_cast<const char*>(x.raw_data());
+    return std::pair(first + low * itemsize(x.dtype()), first + high * itemsize(x.dtype()));
+  };
+  if (&a.storage() != &b.storage() || a.size() == 0 || b.size() == 0) return false;
+  const auto [a_begin, a_end] = ends(a);
+  const auto [b_begin, b_end] = ends(b);
+  return a_begin < b_end && b_begin < a_end;
+}
+
 Array Array::as_strided(const Shape& target, const Strides& target_strides, int64_t first) const {
   checked_numel(target, itemsize(dtype()), "as_strided");
   if (target.ndim() != target_strides.ndim()) {

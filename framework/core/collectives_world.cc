@@ -319,10 +319,14 @@ class World::Stall {
     const std::string seconds = general_text(std::round(waited.count())) + " s";
     const std::string who = listed(waiting) + (waiting.size() == 1 ? " waits for " : " wait for ") + seconds;
     if (silent.empty()) return who + " in " + place + elsewhere;
-    std::string places;
-    for (const int rank : silent) places += (places.empty() ? " (" : ", ") + world_.places_[static_cast<size_t>(rank)];
-    return listed(silent) + places + ")" + (silent.size() == 1 ? " has" : " have") + " not reached " + place + "; " +
-           who + elsewhere;
+    std::string places;  // unknown before the ranks have told them
+    for (const int rank : silent) {
+      if (const auto at = static_cast<size_t>(rank); at < world_.places_.size()) {
+        places += (places.empty() ? " (" : ", ") + world_.places_[at];
+      }
+    }
+    return listed(silent) + places + (places.empty() ? "" : ")") + (silent.size() == 1 ? " has" : " have") +
+           " not reached " + place + "; " + who + elsewhere;
   }
 
   // One of those that wait speaks.

@@ -7,6 +7,7 @@
 #include <string>
 #include <utility>
 
+#include "kusari/framework/core/argument.h"
 #include "kusari/framework/core/environment.h"
 #include "kusari/framework/core/error.h"
 #include "kusari/framework/core/fork_safe.h"
@@ -150,9 +151,13 @@ uint64_t bits() {
 
 std::vector<int64_t> permutation(int64_t n) {
   GraphCapture::refuse("random::permutation", "the host decides by random numbers");
+  argument::not_negative("random::permutation", "n", n);
   return permutation_at(take(2 * static_cast<uint64_t>(n)), n);
 }
 
-std::vector<int64_t> permutation(int64_t n, uint64_t seed) { return permutation_at({seed, 0}, n); }
+std::vector<int64_t> permutation(int64_t n, uint64_t seed) {
+  argument::not_negative("random::permutation", "n", n);
+  return permutation_at({seed, 0}, n);
+}
 
 }  // namespace kusari::random

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <string>
 #include <vector>
 
 #include "kusari/framework/core/threads.h"
@@ -21,7 +22,7 @@ void convolve_lines(const ConvolutionProblem& p, const ConvolutionArrays& a, con
   static constexpr char kKey = 0;  // its address is the key
   const int64_t taps = p.kernel_size(), channels = p.groups;
   const auto bytes = static_cast<size_t>(taps * round_up(channels, loops.lanes)) * sizeof(float);
-  const PackedWeights weights(a.kept_weights, &kKey, bytes, [&](void* to) {
+  const PackedWeights weights(a.kept_weights, &kKey, std::to_string(p.groups), bytes, [&](void* to) {
     const bool is_wide = a.w.array().dtype() == Dtype::float32;
     const Scratch<float> wide(is_wide ? 0 : channels * taps);
     if (!is_wide) convert_loop(a.w.array().dtype(), Dtype::float32)(a.w.data(), wide.get(), channels * taps);

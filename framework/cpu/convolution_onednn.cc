@@ -324,11 +324,32 @@ int64_t most_taps(const ConvolutionProblem& p, int axis) {
   return most;
 }
 
+// Whether some element of the kernel nowhere lies on x.
+bool has_idle_taps(const ConvolutionProblem& p) {
+  for (int i = 0; i < p.ndim; ++i) {
+    for (int64_t tap = 0; tap < p.kernel[i]; ++tap) {
+      bool is_idle = true;
+      for (int64_t y = 0; is_idle && y < p.out[i]; ++y) {
+        const int64_t x = y * p.stride[i] - p.pad[i] + tap * p.dilate[i];
+        is_idle = x < 0 || x >= p.in[i];
+      }
+      if (is_idle) return true;
+    }
+  }
+  return false;
+}
+
 // oneDNN reads and writes beyond the arrays in two cases: 3.7 where all is padding; 2.6 and 3.7 in filter gradients of
-// three dimensions, where kernels deeper than 3 nowhere lie wholly on x.
+// three dimensions, where kernels deeper than 3 nowhere lie wholly on x. In bfloat16 2.6 leaves gradients of elements
+// of the kernel unwritten that nowhere lie on x, and its 1x1 data gradients from an odd number of channels are wrong.
 bool is_safe(const ConvolutionProblem& p) {
   for (int i = 0; i < p.ndim; ++i) {
     if (most_taps(p, i) == 0) return false;
+  }
+  if (p.element() == Dtype::bfloat16) {
+    if (p.pass == ConvolutionPass::filter_grad && has_idle_taps(p)) return false;
+    const bool is_odd = p.out_channels / p.groups % 2 != 0;
+    if (p.pass == ConvolutionPass::data_grad && p.kernel_size() == 1 && is_odd) return false;
   }
   const bool is_deep = p.pass == ConvolutionPass::filter_grad && p.ndim == 3 && p.kernel[0] > 3;
   return !is_deep || most_taps(p, 0) == p.kernel[0];
@@ -363,7 +384,7 @@ class Prepared {
     if (p_.pass == ConvolutionPass::filter_grad) return filter_gradient(a);
     const auto pack = [&](void* to) { (*reorder_)(a.w.data(), to); };
     if (reorder_ == nullptr) return run_parts(a, a.w.data());
-    const PackedWeights packed(a.kept_weights, this, weights_.get_size(), pack);
+    const PackedWeights packed(a.kept_weights, this, "", weights_.get_size(), pack);
     run_parts(a, const_cast<void*>(packed.get()));
   }
 

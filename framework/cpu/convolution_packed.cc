@@ -145,7 +145,7 @@ void convolve_packed(const ConvolutionProblem& p, const ConvolutionArrays& a) {
     });
   };
   const auto bytes = static_cast<size_t>(p.groups * group_floats) * sizeof(float);
-  const PackedWeights weights(a.kept_weights, &kKey, bytes, pack);
+  const PackedWeights weights(a.kept_weights, &kKey, std::to_string(p.groups), bytes, pack);
   const auto offset = [](const void* from, int64_t floats) {
     return from != nullptr ? static_cast<const float*>(from) + floats : nullptr;
   };

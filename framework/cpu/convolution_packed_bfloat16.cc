@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <cstdint>
+#include <string>
 
 #include "kusari/framework/core/threads.h"
 #include "kusari/framework/cpu/blocks.h"
@@ -27,7 +28,8 @@ class Bfloat16Weights {
   Bfloat16Weights(const ConvolutionProblem& p, const PackedConvolution& call, const ConvolutionArrays& a)
       : terms_{p.kernel_size() * call.depth},
         panels_{ceil_divide(call.outs, packed_loops().columns)},
-        weights_{a.kept_weights, &kKey, static_cast<size_t>(p.groups * group_pairs()) * sizeof(uint32_t),
+        weights_{a.kept_weights, &kKey, std::to_string(p.groups),
+                 static_cast<size_t>(p.groups * group_pairs()) * sizeof(uint32_t),
                  [&](void* to) { pack(p, call.outs, a.w, static_cast<float*>(to)); }} {}
   const void* group(int64_t i) const { return static_cast<const uint32_t*>(weights_.get()) + i * group_pairs(); }
 

@@ -141,7 +141,7 @@ PackedWeights transformed(const ConvolutionProblem& p, const ConvolutionArrays& 
   static constexpr char kForward = 0, kBackward = 0;  // their addresses are the keys
   const bool forward = p.pass == ConvolutionPass::forward;
   const int64_t rows = forward ? p.in_channels : p.out_channels, columns = forward ? p.out_channels : p.in_channels;
-  return PackedWeights(a.kept_weights, forward ? &kForward : &kBackward,
+  return PackedWeights(a.kept_weights, forward ? &kForward : &kBackward, "",
                        static_cast<size_t>(weights_floats(p)) * sizeof(float), [&](void* to) {
                          const auto* const w = static_cast<const float*>(a.w.data());
                          parallel_for(columns / kPanel, 1, [&](int64_t begin, int64_t end) {

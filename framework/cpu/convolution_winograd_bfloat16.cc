@@ -165,7 +165,7 @@ PackedWeights transformed(const ConvolutionProblem& p, const ConvolutionArrays& 
       }
     });
   };
-  return PackedWeights(a.kept_weights, forward ? &kForward : &kBackward,
+  return PackedWeights(a.kept_weights, forward ? &kForward : &kBackward, "",
                        static_cast<size_t>(weights_elements(p)) * sizeof(Bits), pack);
 }
 

@@ -26,14 +26,16 @@ struct View {
 // The packed forms of the arrays whose block of memory they are attached to.
 class Packed final : public detail::Attachment {
  public:
-  std::shared_ptr<void> find(const View& view, const void* key, uint64_t generation) {
+  std::shared_ptr<void> find(const View& view, const void* key, const std::string& variant, uint64_t generation) {
     const std::lock_guard lock(mutex_);
     for (const Entry& entry : entries_) {
-      if (entry.key == key && entry.generation == generation && entry.view == view) return entry.buffer;
+      if (entry.key == key && entry.generation == generation && entry.view == view && entry.variant == variant) {
+        return entry.buffer;
+      }
     }
     return nullptr;
   }
-  void keep(const View& view, const void* key, uint64_t generation, std::shared_ptr<void> buffer) {
+  void keep(const View& view, const void* key, std::string variant, uint64_t generation, std::shared_ptr<void> buffer) {
     constexpr int kMostOfView = 8;  // a program that infers with eight batch sizes: InferenceSession's default
     constexpr size_t kMost = 256;
     const std::lock_guard lock(mutex_);
@@ -41,16 +43,17 @@ class Packed final : public detail::Attachment {
     for (const Entry& e : entries_) of_view += e.view == view ? 1 : 0;
     std::erase_if(entries_, [&](const Entry& e) {
       if (e.generation != generation) return true;
-      return e.view == view && (e.key == key || of_view-- >= kMostOfView);
+      return e.view == view && ((e.key == key && e.variant == variant) || of_view-- >= kMostOfView);
     });
     if (entries_.size() >= kMost) entries_.erase(entries_.begin());
-    entries_.push_back({view, key, generation, std::move(buffer)});
+    entries_.push_back({view, key, std::move(variant), generation, std::move(buffer)});
   }
 
  private:
   struct Entry {
     View view;
     const void* key;
+    std::string variant;
     uint64_t generation;
     std::shared_ptr<void> buffer;
   };
@@ -60,7 +63,7 @@ class Packed final : public detail::Attachment {
 
 }  // namespace
 
-PackedWeights::PackedWeights(const Array* kept, const void* key, size_t bytes,
+PackedWeights::PackedWeights(const Array* kept, const void* key, std::string variant, size_t bytes,
                              const std::function<void(void* to)>& pack) {
   Packed* packed = nullptr;
   uint64_t generation = 0;
@@ -70,10 +73,10 @@ PackedWeights::PackedWeights(const Array* kept, const void* key, size_t bytes,
     packed = dynamic_cast<Packed*>(present);
     generation = kept->storage().generation.load(std::memory_order_relaxed);
   }
-  if (packed != nullptr && (buffer_ = packed->find(View(*kept), key, generation))) return;
+  if (packed != nullptr && (buffer_ = packed->find(View(*kept), key, variant, generation))) return;
   buffer_ = std::shared_ptr<void>(memory::allocate(bytes), [bytes](void* data) { memory::deallocate(data, bytes); });
   pack(buffer_.get());
-  if (packed != nullptr) packed->keep(View(*kept), key, generation, buffer_);
+  if (packed != nullptr) packed->keep(View(*kept), key, std::move(variant), generation, buffer_);
 }
 
 }  // namespace kusari::cpu

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <string>
 
 #include "kusari/framework/core/array.h"
 
@@ -14,8 +15,10 @@ namespace kusari::cpu {
 class PackedWeights {
  public:
   /// `kept`: the array that the weights are in, or null to pack for this call alone. `key`: tells the orders of one
-  /// array apart, never null. `pack(to)` fills `bytes` bytes.
-  PackedWeights(const Array* kept, const void* key, size_t bytes, const std::function<void(void* to)>& pack);
+  /// array apart, never null; `variant`: whatever else of the call `pack` looks at, as bytes. `pack(to)` fills `bytes`
+  /// bytes.
+  PackedWeights(const Array* kept, const void* key, std::string variant, size_t bytes,
+                const std::function<void(void* to)>& pack);
   const void* get() const { return buffer_.get(); }
 
  private:

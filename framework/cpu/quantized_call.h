@@ -1,5 +1,7 @@
 #pragma once
 
+#include <string>
+
 #include "kusari/framework/core/array.h"
 #include "kusari/framework/core/dtype.h"
 #include "kusari/framework/cpu/convolution.h"
@@ -37,6 +39,8 @@ struct QuantizedCall {
   void give_channels(PackedConvolution& to, int64_t first) const;
 };
 
+/// For PackedWeights: the groups and the zero points, which are taken off the weights.
+std::string variant_of(const ConvolutionProblem& p, const Array& W_zeros);
 Array with_channels_innermost(const Array& x);
 /// The one number of an array.
 float single_number(const Array& x);

@@ -77,7 +77,7 @@ class QuantizedWeights {
                         call.depth} {
     static constexpr char kKey = 0;  // its address is the key
     const auto bytes = static_cast<size_t>(sums_ + p.groups * group_elements_) * sizeof(int32_t);
-    packed_.emplace(is_kept ? &W : nullptr, &kKey, bytes, [&](void* to) {
+    packed_.emplace(is_kept ? &W : nullptr, &kKey, variant_of(p, zeros), bytes, [&](void* to) {
       std::memset(to, 0, bytes);
       pack(p, call, with_channels_innermost(W), zeros, static_cast<int32_t*>(to));
     });
@@ -332,6 +332,15 @@ float single_number(const Array& x) {
   alignas(8) char buffer[kBlockBytes];
   return *static_cast<const float*>(BlockReader(x.dtype(), 0, Compute::float32).read(x.data<char>(), 1, buffer));
 }
+std::string variant_of(const ConvolutionProblem& p, const Array& W_zeros) {
+  const auto* const zeros = W_zeros.data<float>();
+  const bool is_one = std::all_of(zeros, zeros + p.out_channels, [&](float zero) { return zero == zeros[0]; });
+  std::string variant = std::to_string(p.groups) + " ";
+  variant.append(reinterpret_cast<const char*>(zeros),
+                 (is_one ? 1 : static_cast<size_t>(p.out_channels)) * sizeof(float));
+  return variant;
+}
+
 Array with_channels_innermost(const Array& x) {
   if (x.is_channels_last()) return x;
   const Array result = empty_strided(x.shape(), channels_last_strides(x.shape()), x.dtype());

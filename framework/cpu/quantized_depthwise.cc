@@ -26,11 +26,12 @@ class DepthwiseWeights {
         kernel_{p.kernel[p.ndim - 1]},
         words_{round_up(channels_, loops.lanes) * ceil_divide(lines_, loops.lines) * kernel_} {
     const auto bytes = static_cast<size_t>(channels_ + words_) * sizeof(int32_t);
-    packed_.emplace(call.options.geometry.weights_are_fixed ? &call.W : nullptr, &loops, bytes, [&](void* to) {
-      std::memset(to, 0, bytes);
-      auto* const sums = static_cast<int32_t*>(to);
-      loops.lines == 4 ? pack<int8_t>(call, loops, sums) : pack<int16_t>(call, loops, sums);
-    });
+    packed_.emplace(call.options.geometry.weights_are_fixed ? &call.W : nullptr, &loops, variant_of(p, call.W_zeros),
+                    bytes, [&](void* to) {
+                      std::memset(to, 0, bytes);
+                      auto* const sums = static_cast<int32_t*>(to);
+                      loops.lines == 4 ? pack<int8_t>(call, loops, sums) : pack<int16_t>(call, loops, sums);
+                    });
   }
   const int32_t* sums() const { return static_cast<const int32_t*>(packed_->get()); }
   const int32_t* numbers() const { return sums() + channels_; }

@@ -47,33 +47,35 @@ PackedWeights transformed_weights(const ConvolutionProblem& p, const QuantizedCa
   constexpr int64_t kTaps = 9, kBetween = 12;
   const int64_t channels = p.in_channels, outs = p.out_channels, columns = packed_loops().columns;
   const auto bytes = static_cast<size_t>(kPlaces * channels * outs) * sizeof(int16_t);
-  return PackedWeights(call.options.geometry.weights_are_fixed ? &call.W : nullptr, &kKey, bytes, [&](void* to) {
-    const Array W = with_channels_innermost(call.W);
-    const bool is_signed = W.dtype() == Dtype::int8;
-    run_tasks(outs / kStep, [&](int64_t task) {
-      const Scratch<int16_t> scratch((kTaps + kBetween + kPlaces) * channels);
-      int16_t* const w = scratch.get();
-      int16_t* const between = w + kTaps * channels;
-      int16_t* const u = between + kBetween * channels;
-      for (int64_t o = task * kStep; o < (task + 1) * kStep; ++o) {
-        const auto zero = static_cast<int>(call.W_zeros.data<float>()[o]);
-        const int64_t from = o * kTaps * channels;
-        quantization().widen(W.data<char>() + from, is_signed, zero, kTaps, channels, channels, w);
-        for (int64_t j = 0; j < 3; ++j) {
-          transform_line(w + j * channels, 3 * channels, channels, between + j * channels, 3 * channels);
-        }
-        for (int64_t i = 0; i < 4; ++i) {
-          transform_line(between + 3 * i * channels, channels, channels, u + 4 * i * channels, channels);
-        }
-        for (int64_t place = 0; place < kPlaces; ++place) {  // pairs of channels
-          auto* const packed = static_cast<int16_t*>(to) + (place * outs + o / columns * columns) * channels;
-          for (int64_t c = 0; c < channels; c += 2) {
-            std::memcpy(packed + c * columns + o % columns * 2, u + place * channels + c, 2 * sizeof(int16_t));
+  return PackedWeights(
+      call.options.geometry.weights_are_fixed ? &call.W : nullptr, &kKey, variant_of(p, call.W_zeros), bytes,
+      [&](void* to) {
+        const Array W = with_channels_innermost(call.W);
+        const bool is_signed = W.dtype() == Dtype::int8;
+        run_tasks(outs / kStep, [&](int64_t task) {
+          const Scratch<int16_t> scratch((kTaps + kBetween + kPlaces) * channels);
+          int16_t* const w = scratch.get();
+          int16_t* const between = w + kTaps * channels;
+          int16_t* const u = between + kBetween * channels;
+          for (int64_t o = task * kStep; o < (task + 1) * kStep; ++o) {
+            const auto zero = static_cast<int>(call.W_zeros.data<float>()[o]);
+            const int64_t from = o * kTaps * channels;
+            quantization().widen(W.data<char>() + from, is_signed, zero, kTaps, channels, channels, w);
+            for (int64_t j = 0; j < 3; ++j) {
+              transform_line(w + j * channels, 3 * channels, channels, between + j * channels, 3 * channels);
+            }
+            for (int64_t i = 0; i < 4; ++i) {
+              transform_line(between + 3 * i * channels, channels, channels, u + 4 * i * channels, channels);
+            }
+            for (int64_t place = 0; place < kPlaces; ++place) {  // pairs of channels
+              auto* const packed = static_cast<int16_t*>(to) + (place * outs + o / columns * columns) * channels;
+              for (int64_t c = 0; c < channels; c += 2) {
+                std::memcpy(packed + c * columns + o % columns * 2, u + place * channels + c, 2 * sizeof(int16_t));
+              }
+            }
           }
-        }
-      }
-    });
-  });
+        });
+      });
 }
 
 /// The product of one place: some tiles of a block, and the columns of a task.

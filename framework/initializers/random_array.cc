@@ -6,6 +6,7 @@
 #include "kusari/framework/core/error.h"
 #include "kusari/framework/core/random.h"
 #include "kusari/framework/kernels/arithmetic.h"
+#include "kusari/framework/kernels/array_operators.h"
 #include "kusari/framework/kernels/math_functions.h"
 #include "kusari/framework/kernels/pointwise.h"
 #include "kusari/framework/kernels/random.h"
@@ -45,10 +46,10 @@ Array randint(int64_t low, int64_t high, const Shape& shape, const RandintOption
   if (!is_integral(o.dtype)) {
     throw TypeError(std::string("random::randint: dtype is ") + name(o.dtype) + ": it must be that of integers");
   }
+  for (const int64_t end : {low, high - 1}) expect_fits(o.dtype, end, "random::randint");
   const Array unit = uniform(shape, {.dtype = Dtype::float64, .device = o.device});
   const Array steps = pointwise(kernels::Floor{}, pointwise(kernels::MulConst{static_cast<double>(count)}, unit));
-  const Array y = pointwise(kernels::AddConst{static_cast<double>(low)}, steps);
-  return y.astype(o.dtype);
+  return (steps.astype(Dtype::int64) + Scalar(low)).astype(o.dtype);
 }
 
 }  // namespace kusari::random

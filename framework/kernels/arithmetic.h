@@ -128,13 +128,19 @@ struct Affine {
   }
 };
 
-/// Python's floor division; an integer division by zero gives 0, as in NumPy.
+/// Python's floor division, the whole number beside Mod: (a - a mod b) / b. An integer division by zero gives 0, as in
+/// NumPy.
 struct FloorDiv {
   static constexpr const char* kName = "floor_div";
   static constexpr bool kIntegers = true;
   template <class T>
   KUSARI_HOST_DEVICE T operator()(T a, T b) const {
-    return km::floor(a / b);
+    if (b == 0) return a / b;
+    const T r = km::fmod(a, b);
+    // Whole but for the rounding of the division.
+    const T q = (a - r) / b - ((r != 0 && (r < 0) != (b < 0)) ? T(1) : T(0));
+    const T whole = km::floor(q);
+    return q == 0 ? km::copysign(T(0), a / b) : q - whole > T(0.5) ? whole + T(1) : whole;
   }
   KUSARI_HOST_DEVICE km::i64 operator()(km::i64 a, km::i64 b) const {
     if (b == 0) return 0;

@@ -121,7 +121,7 @@ template <class Op>
 const Array& assign(const char* call, const Array& a, const Array& b, Dtype dtype) {
   expect_assignable(call, a, broadcast_shapes(a.shape(), b.shape(), call), dtype);
   // Another view of the same memory might be read where it has been written.
-  const bool overlaps = &a.storage() == &b.storage() && !a.is_same(b);
+  const bool overlaps = !a.is_same(b) && detail::may_share_memory(a, b);
   pointwise_to(a, Op{}, a, overlaps ? b.copy() : b);
   return a;
 }

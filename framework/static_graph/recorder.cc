@@ -275,7 +275,8 @@ Operand Recorder::operand(const Launch& launch, const LaunchArgument& argument) 
 RandomState Recorder::in_phase(const Launch& launch, RandomState state) {
   for (auto draw = draws_.rbegin(); draw != draws_.rend(); ++draw) {
     const uint64_t from_first = state.offset - draw->taken.offset;
-    if (draw->taken.seed != state.seed || state.offset < draw->taken.offset || from_first >= draw->count) continue;
+    const bool is_inside = from_first < draw->count || (from_first == 0 && draw->count == 0);
+    if (draw->taken.seed != state.seed || state.offset < draw->taken.offset || !is_inside) continue;
     return {.seed = state.seed, .offset = draw->before + from_first};
   }
   refused(quoted(launch.name), "draws random numbers that were taken off the stream before the call");

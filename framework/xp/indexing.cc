@@ -35,11 +35,21 @@ bool has_arrays(std::span<const Index> slices) {
   return false;
 }
 
+void expect_own_elements(const char* call, const Array& x) {
+  for (int i = 0; i < x.ndim(); ++i) {
+    if (x.strides()[i] != 0 || x.shape()[i] < 2) continue;
+    throw ValueError(std::string(call) + ": x has shape " + to_string(x.shape()) +
+                     " and repeats its elements along axis " + std::to_string(i) + ": copy() it first");
+  }
+}
+
 /// Writes values, of places' shape and x's dtype, in place.
 void put_at(const char* call, const Array& x, const Array& places, const Array& values) {
   if (places.size() == 0) return;
+  expect_own_elements(call, x);
   const Array flat = x.contiguous();
-  launch_for<kernels::PutRows>(call, x.device(), values.contiguous().reshape({places.size(), 1}),
+  const Array rows = kusari::detail::may_share_memory(values, flat) ? values.copy() : values.contiguous();
+  launch_for<kernels::PutRows>(call, x.device(), rows.reshape({places.size(), 1}),
                                places.contiguous().reshape({places.size()}), flat.reshape({x.size(), 1}));
   if (!flat.is_same(x)) x.copy_from(flat);
 }
@@ -67,6 +77,7 @@ void set_item(const Array& x, std::span<const Index> slices, const Array& value)
     if (!has_arrays(slices)) {
       const Array view = get_item(x, slices);
       check(view.shape());
+      expect_own_elements(kCall, view);
       if (view.size() > 0) view.copy_from(value);
       return;
     }

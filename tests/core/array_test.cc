@@ -259,6 +259,23 @@ TEST_CASE("copy_from broadcasts and converts") {
   CHECK_THROWS_AS(a.copy_from(zeros({2})), TypeError);
 }
 
+TEST_CASE("copy_from reads another view of the same memory before it is written") {
+  const Array x = arange(10);
+  x.copy_from(x.slice(0, 9, 10, -1));
+  CHECK(values(x) == Ints{9, 8, 7, 6, 5, 4, 3, 2, 1, 0});
+  const Array square = arange(9).reshape({3, 3});
+  square.copy_from(square.transpose());
+  CHECK(values(square) == Ints{0, 3, 6, 1, 4, 7, 2, 5, 8});
+  const int64_t n = 1000000;  // on several threads
+  const Array many = arange(n);
+  many.slice(0, 1, n - 1).copy_from(many.slice(0, 0, n - 1));
+  CHECK(values(many)[static_cast<size_t>(n - 1)] == n - 2);
+  CHECK(many.slice(0, 1, n - 1).to_vector<int64_t>() == arange(n - 1).to_vector<int64_t>());
+  CHECK_THROWS_WITH_AS(zeros({3, 1}).broadcast_to({3, 2}).copy_from(ones({3, 2})),
+                       "copy_from: an array of shape (3, 2) repeats its elements along axis 1: copy() it first",
+                       ValueError);
+}
+
 TEST_CASE("fill keeps to its view") {
   const Array a = zeros({3, 4}, Dtype::int32);
   a.slice(1, 0, 2, 2).fill(9);
@@ -295,6 +312,20 @@ TEST_CASE("memory of others is released once, with the last view") {
   CHECK(released == 1);
 }
 
+TEST_CASE("memory of others whose strides make no sense is refused") {
+  float buffer[6] = {0, 1, 2, 3, 4, 5};
+  const auto made = [&](const Shape& shape, const Strides& strides) {
+    return from_external(
+        buffer, shape, strides, Dtype::float32, Device(), [](void*) {}, nullptr);
+  };
+  CHECK_THROWS_WITH_AS(made({2, 3}, {3}),
+                       "from_external: shape is (2, 3) but strides is (3,): there must be a stride for each axis, and "
+                       "memory that has an address for each element",
+                       ValueError);
+  CHECK_THROWS_AS(made({3, 3}, {int64_t{1} << 62, 1}), ValueError);
+  CHECK(made({0, 3}, {int64_t{1} << 62, 1}).size() == 0);
+}
+
 TEST_CASE("storages have identities that are never used twice") {
   const uint64_t first = zeros({4}).storage().id;
   const uint64_t second = zeros({4}).storage().id;  // most likely at the same address
@@ -308,6 +339,9 @@ TEST_CASE("scalars keep integers exactly") {
   CHECK(Scalar(2.75).as<int32_t>() == 2);
   CHECK(Scalar(true).as<float>() == 1.0f);
   CHECK(Scalar(1e300).as_int64() == 0);
+  CHECK(Scalar(uint64_t{1} << 63).as<double>() == 9223372036854775808.0);
+  CHECK_FALSE(Scalar(uint64_t{1} << 63).is_integral());
+  CHECK(Scalar((uint64_t{1} << 63) - 1).as<int64_t>() == std::numeric_limits<int64_t>::max());
   CHECK(Scalar(0.1f).as_double() == static_cast<double>(0.1f));
   CHECK(std::isnan(Scalar(NAN).as<float>()));
 }

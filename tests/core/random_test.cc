@@ -101,6 +101,8 @@ TEST_CASE("permutations hold every index once and follow the seed") {
   CHECK(random::permutation(100) == a);
   const RandomState before = random::state();
   random::permutation(100, 5);
+  CHECK_THROWS_AS(random::permutation(-1), ValueError);
+  CHECK_THROWS_AS(random::permutation(-1, 5), ValueError);
   CHECK(random::state().offset == before.offset);
 }
 

@@ -274,6 +274,13 @@ TEST_CASE("communicator: a rank that does not come is named") {
   }
 }
 
+TEST_CASE("communicator: a rank that does not even begin is named by its number") {
+  std::vector<std::unique_ptr<collectives::Transport>> transports = collectives::thread_transports(2);
+  const collectives::WorldOptions waits{std::chrono::duration<double>(0.05), std::chrono::duration<double>(0.5)};
+  CHECK_THROWS_WITH_AS(collectives::Group(std::move(transports[0]), waits, false),
+                       doctest::Contains("rank 1 has not reached create_communicator"), RemoteError);
+}
+
 TEST_CASE("communicator: arguments") {
   CHECK_THROWS_WITH_AS(
       distributed::create_communicator("hierarchical"),

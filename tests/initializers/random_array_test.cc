@@ -81,6 +81,14 @@ TEST_CASE("randint draws every integer as often") {
   CHECK(random::randint(0, 1, {3}).dtype() == Dtype::int32);
   const Array large = random::randint(int64_t{1} << 40, (int64_t{1} << 40) + 5, {100}, {.dtype = Dtype::int64});
   for (const int64_t i : large.to_vector<int64_t>()) CHECK((i >= int64_t{1} << 40 && i < (int64_t{1} << 40) + 5));
+  const int64_t high = (int64_t{1} << 60) + 1;  // beyond the whole numbers that doubles hold
+  const std::vector<int64_t> above =
+      random::randint(high, high + 10, {100}, {.dtype = Dtype::int64}).to_vector<int64_t>();
+  CHECK(std::all_of(above.begin(), above.end(), [&](int64_t i) { return i >= high && i < high + 10; }));
+  CHECK(std::count(above.begin(), above.end(), above[0]) < 100);
+  CHECK_THROWS_WITH_AS(random::randint(0, 1000, {2}, {.dtype = Dtype::int8}),
+                       "random::randint: the number 999 does not fit into an array of dtype int8", ValueError);
+  CHECK_THROWS_AS(random::randint(-3, 200, {2}, {.dtype = Dtype::uint8}), ValueError);
   random::seed(3);
   CHECK(random::randint(-2, 3, {10000}).to_vector<int64_t>() == drawn);
   CHECK_THROWS_WITH_AS(random::randint(3, 3, {2}),

@@ -135,6 +135,9 @@ TEST_CASE("functions of two arrays, or of an array and a number") {
   expect_values(xp::floor_divide(numbers({7, -7, 7, 5}), numbers({2, 2, -2, 0.5})), Dtype::float64, {4},
                 {3, -4, -4, 10});
   expect_values(xp::remainder(numbers({7, -7, 7, 5}), numbers({2, 2, -2, 0.75})), Dtype::float64, {4}, {1, 1, -1, 0.5});
+  // As NumPy's: the quotients are not whole before they are rounded.
+  expect_values(xp::floor_divide(numbers({1, 6, -1, kInfinity, 1, -0.5}), numbers({0.1, 0.1, kInfinity, 1, 0, 3})),
+                Dtype::float64, {6}, {9, 59, -1, kNaN, kInfinity, -1});
   expect_values(xp::floor_divide(numbers({7, -7}, Dtype::int32), 2), Dtype::int32, {2}, {3, -4});
   expect_values(xp::remainder(numbers({7, -7}, Dtype::int64), 3), Dtype::int64, {2}, {1, 2});
   expect_values(xp::remainder(7, numbers({4, 0}, Dtype::int32)), Dtype::int32, {2}, {3, 0});

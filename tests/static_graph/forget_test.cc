@@ -29,6 +29,12 @@ Array rows(double step) {
   return array(numbers, {4, 3});
 }
 
+TEST_CASE("a static graph draws nothing for an array without elements") {
+  auto graph = static_graph([](const Variable& x) { return F::dropout(x, 0.5) * 2; });
+  for (int i = 0; i < 3; ++i) CHECK(graph(Variable(zeros({0, 5}))).shape() == Shape{0, 5});
+  CHECK(graph(Variable(ones({4, 5}))).shape() == Shape{4, 5});
+}
+
 TEST_CASE("a static graph replays what was forgotten") {
   const Array W = rows(0.3).slice(0, 0, 3).copy();
   L::Linear linear(3, 3, {.initial_w = W}), again(3, 3, {.initial_w = W});

@@ -93,10 +93,17 @@ TEST_CASE("xp::at assigns in place, broadcasting and converting") {
   CHECK_THROWS_AS(xp::at(x, 0) = zeros({2}, Dtype::float32, test_device()), TypeError);
   CHECK_THROWS_AS(xp::set_item(x, {0}, Array()), StateError);
   CHECK_THROWS_AS(xp::at(zeros({2}, Dtype::uint8), 0) = 256, ValueError);
+  // The value may lie in the same memory.
+  const Array line = arange(5, Dtype::float32, test_device());
+  xp::at(line, Slice{1, {}}) = xp::at(line, Slice{{}, -1});
+  check_equal(line, {5}, {0, 0, 1, 2, 3});
+  CHECK_THROWS_AS(xp::at(line.at(0).expand_dims(0).broadcast_to({3}), Slice{1, {}}) = 1, ValueError);
   // Of several values for one element the last one stays.
   if (is_cpu_only("xp::set_item by integer arrays")) return;
   xp::at(x, 0, array<int64_t>({1, 1, 1})) = array<float>({4, 5, 6});
   CHECK(numbers(x)[1] == 6);
+  xp::at(line, array<int64_t>({4, 3, 2, 1, 0})) = line;
+  check_equal(line, {5}, {3, 2, 1, 0, 0});
 }
 
 TEST_CASE("xp::take, put, take_along_axis, nonzero and compress") {

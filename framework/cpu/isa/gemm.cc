@@ -115,6 +115,12 @@ template <class T>
 void gemm(const GemmCall& call) {
   if (call.m == 1 && call.a_column == 1 && call.b_row == 1 && call.b_column != 1) return gemm_row<T>(call);
   constexpr i64 kLanes = Simd<T>::kLanes;
+  if (call.k == 0) {
+    const T* const bias = static_cast<const T*>(call.bias);
+    for (i64 i = 0; i < call.m * call.n; ++i) {
+      static_cast<T*>(call.c)[i / call.n * call.c_row + i % call.n] = bias != nullptr ? bias[i % call.n] : T{};
+    }
+  }
   for (i64 depth = 0; depth < call.k; depth += kBlockDepth) {
     i64 column = 0;
     for (; column + kLanes < call.n; column += kBlockVectors * kLanes) {

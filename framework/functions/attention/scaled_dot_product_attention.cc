@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <string>
 #include <utility>
 
@@ -47,7 +48,11 @@ Variable composed(const kernels::AttentionForm& form, const Variable& q, const V
     seen = seen.is_defined() ? (seen * allowed).astype(Dtype::bool_) : allowed;
   };
   if (mask.is_defined() && mask.dtype() == Dtype::bool_) restrict_to(mask);
-  if (mask.is_defined() && mask.dtype() != Dtype::bool_) scores = scores + Variable(mask.astype(dtype), false);
+  if (mask.is_defined() && mask.dtype() != Dtype::bool_) {
+    const Array added = mask.astype(dtype);
+    restrict_to(added != -std::numeric_limits<double>::infinity());  // as for the kernel, where all keys may be
+    scores = scores + Variable(added, false);
+  }
   const Array place = host_constant([&] { return arange(keys, Dtype::int64, device); });
   if (lengths.is_defined()) restrict_to(place.reshape({1, 1, 1, keys}) < lengths.reshape({batch, 1, 1, 1}));
   if (form.is_causal) {

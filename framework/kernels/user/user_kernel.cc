@@ -84,6 +84,9 @@ struct Arguments {
                       std::to_string(given.size()) + " came");
     }
     for (size_t k = 0; k < given.size(); ++k) {
+      if (given[k].is_array() && !given[k].array().is_defined()) {
+        throw TypeError(call + ": " + parameters[k].name + " is an undefined array");
+      }
       types.bind(call, parameters[k], given[k]);
       if (parameters[k].is_raw && !given[k].is_array()) {
         throw TypeError(call + ": " + parameters[k].name + " is raw and must be an array");
@@ -397,6 +400,7 @@ void RawKernel::operator()(LaunchDims grid, LaunchDims block, std::initializer_l
   std::vector<Array> arrays;
   for (const RawArgument& argument : arguments) {
     if (!argument.array().is_defined()) {
+      if (argument.bytes().empty()) throw TypeError(impl_->source.name + ": an argument is an undefined array");
       launch.add_bytes(argument.bytes().data(), argument.bytes().size(), argument.alignment());
       continue;
     }

@@ -28,15 +28,16 @@ class UserArgument {
  public:
   UserArgument(const Array& array) : array_{array} {}
   template <class T>
-  requires std::is_arithmetic_v<T> UserArgument(T value) : scalar_{value} {}
+  requires std::is_arithmetic_v<T> UserArgument(T value) : scalar_{value}, is_number_{true} {}
 
-  bool is_array() const noexcept { return array_.is_defined(); }
+  bool is_array() const noexcept { return !is_number_; }
   const Array& array() const noexcept { return array_; }
   Scalar scalar() const noexcept { return scalar_; }
 
  private:
   Array array_;
   Scalar scalar_{0};
+  bool is_number_ = false;
 };
 
 /// y = an operation on the elements of broadcast arrays and numbers. cupy.ElementwiseKernel.
