@@ -143,6 +143,28 @@ TEST_CASE("convolution of half types with sizes that are cut into several chunks
   }
 }
 
+TEST_CASE("convolution of bfloat16 whose kernels nowhere lie on x, as a whole or in part") {
+  const Problem problems[] = {{{{2}, {2}, {1}, 15}, {1, 15, 1}, {15, 1, 3}, {1, 15, 2}},
+                              {{{2}, {3}, {1}, 1}, {3, 8, 1}, {66, 8, 5}, {3, 66, 2}},
+                              {{{1, 2}, {3, 3}, {2, 1}, 2}, {2, 22, 9, 1}, {54, 11, 5, 4}, {2, 54, 7, 2}},
+                              {{{3}, {2}, {1}, 2}, {1, 4, 2}, {70, 2, 3}, {1, 70, 2}}};
+  for (const Problem& p : problems) {
+    for (int round = 0; round < 3; ++round) {
+      full({1 << 16}, 1e30, Dtype::float32);  // what memory holds that is used again
+      check_dtypes(p, kAllDtypes[1], Order::channels_last);
+    }
+  }
+}
+
+TEST_CASE("1x1 convolution of bfloat16 with an odd number of channels, at any number of places") {
+  for (const int64_t channels : {1, 3, 4, 31}) {
+    for (int64_t places = 1; places <= 130; places += places < 27 || (places > 32 && places < 86) ? 9 : 1) {
+      check_dtypes({{{1}, {0}, {1}, 1}, {1, 2, places}, {channels, 2, 1}, {1, channels, places}}, kAllDtypes[1],
+                   Order::channels_last);
+    }
+  }
+}
+
 TEST_CASE("convolution of half types without bfloat16's instructions") {
   for (const char* const isa : {"v4", "v1"}) {
     const testing::ChildResult child = testing::run_in_child(

@@ -168,6 +168,27 @@ TEST_CASE("convolutions whose fixed weights are parts of one array each have the
   }
 }
 
+TEST_CASE("convolutions of other groups with the same fixed weights") {
+  for (const Shape& W : {Shape{24, 8, 3, 3}, Shape{512, 8, 1, 1}, Shape{32, 1, 3, 3}}) {
+    for (const Dtype dtype : {Dtype::float32, Dtype::bfloat16}) {
+      CAPTURE(to_string(W));
+      CAPTURE(name(dtype));
+      const Array w = testing::uniform(W, -1, 1, 2).astype(dtype).channels_last();
+      const auto convolved = [&](int64_t groups, bool is_fixed) {
+        const int64_t pad = W[2] / 2;
+        const Problem p = {{{1, 1}, {pad, pad}, {1, 1}, groups}, {1, W[1] * groups, 6, 6}, W, {1, W[0], 6, 6}};
+        kernels::Convolution g = p.parameters();
+        g.weights_are_fixed = is_fixed;
+        const Array x = testing::uniform(p.x, -1, 1, 1).astype(dtype).channels_last();
+        const Array y = empty_channels_last(p.y, dtype);
+        launch<kernels::ConvolutionForward>(Device(), g, x, w, Array(), y);
+        return y.to_vector<float>();
+      };
+      for (const int64_t groups : {1, 2, 8, 1, 8}) CHECK(convolved(groups, true) == convolved(groups, false));
+    }
+  }
+}
+
 TEST_CASE("convolution gives the same bits for any number of threads") {
   const int before = num_threads();
   for (const int64_t groups : {int64_t{1}, int64_t{2}, int64_t{24}}) {

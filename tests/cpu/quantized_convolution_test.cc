@@ -180,6 +180,39 @@ void check(const Case& c, uint64_t seed) {
   CHECK(wrong == 0);
 }
 
+TEST_CASE("convolutions of 8 bits: weights that are kept packed have their own zero points and groups") {
+  struct Kind {
+    Shape x, W;
+    int64_t groups;
+  };
+  for (const Kind& kind : {Kind{{1, 16, 7, 9}, {32, 16, 3, 3}, 1}, Kind{{2, 64, 8, 8}, {64, 64, 3, 3}, 1},
+                           Kind{{1, 24, 6, 6}, {24, 1, 3, 3}, 24}, Kind{{1, 8, 5, 5}, {24, 8, 1, 1}, 1}}) {
+    CAPTURE(to_string(kind.W));
+    const Array W = integers(kind.W, Dtype::uint8, 7, false);
+    const auto run = [&](int64_t groups, int32_t zero, bool is_fixed) {
+      const int64_t pad = kind.W[2] / 2;
+      const Problem p = {{{1, 1}, {pad, pad}, {1, 1}, groups},
+                         {kind.x[0], kind.W[1] * groups, kind.x[2], kind.x[3]},
+                         kind.W,
+                         {kind.x[0], kind.W[0], kind.x[2], kind.x[3]}};
+      kernels::QuantizedConvolution options;
+      options.geometry = p.parameters();
+      options.geometry.weights_are_fixed = is_fixed;
+      const Array y = testing::in_order(empty(p.y, Dtype::float32), testing::Order::channels_last);
+      launch<kernels::QuantizedConvolutionForward>(
+          Device(), options, testing::in_order(integers(p.x, Dtype::uint8, 8, false), testing::Order::channels_last),
+          full({}, 0.02f, Dtype::float32), full({}, 100, Dtype::int32), W, full({}, 0.01f, Dtype::float32),
+          full({}, zero, Dtype::int32), Array(), Array(), Array(), Array(), y);
+      return y.to_vector<float>();
+    };
+    std::vector<std::pair<int64_t, int32_t>> calls = {{kind.groups, 128}, {kind.groups, 120}};
+    if (kind.groups == 1 && kind.W[0] % 4 == 0) calls.emplace_back(4, 128);
+    for (int round = 0; round < 2; ++round) {
+      for (const auto& [groups, zero] : calls) CHECK(run(groups, zero, true) == run(groups, zero, false));
+    }
+  }
+}
+
 /// With groups, pairs of channels are needed, or one channel and one result for each.
 bool can_be_narrow(const Problem& p) {
   return p.geometry.groups == 1 || p.W[1] % 2 == 0 || (p.W[1] == 1 && p.y[1] == p.geometry.groups);

@@ -105,6 +105,7 @@ TEST_CASE("scaled_dot_product_attention: softmax(q k^T / sqrt(D)) v by head") {
     if (s.keys >= s.n) Case(s, {.is_causal = true}).check();
   }
   Case({1, 1, 1, 5, 3, 4, 4}, {.is_causal = true}).check();  // the first two queries see nothing
+  for (const Dtype dtype : kFloatingDtypes) Case({2, 2, 1, 20, 7, 0, 3}, {.scale = 1}, dtype).check(10);
 }
 
 TEST_CASE("masks and lengths of scaled_dot_product_attention") {
@@ -159,6 +160,19 @@ TEST_CASE("gradients of scaled_dot_product_attention") {
   check(Case({2, 2, 1, 3, 3, 2, 2}, {.is_causal = true, .scale = 0.7}));
   check(Case({2, 2, 2, 3, 4, 2, 2}, {.mask = bools({3, 4}, 3), .lengths = array<int64_t>({4, 2}, test_device())}));
   check(Case({1, 2, 2, 2, 3, 2, 2}, {.mask = uniform({2, 3}, -1, 1, 5)}));
+}
+
+TEST_CASE("gradients of any order at queries that a floating mask lets see nothing") {
+  const double never = -std::numeric_limits<double>::infinity();
+  const Array mask = array<double>({0, never, 1, never, never, never, never, 0, 0}, {3, 3}, test_device());
+  const Case c({1, 2, 1, 3, 3, 4, 2}, {.mask = mask});
+  const Variable inputs[] = {c.q, c.k, c.v};
+  const auto gradients = [&](bool second_order) {
+    const Variable y = c.run();
+    return grad({&y, 1}, inputs, {.enable_double_backprop = second_order});
+  };
+  const Variables got = gradients(false), expected = gradients(true);
+  for (size_t i = 0; i < 3; ++i) check_close(got[i].array(), inputs[i].shape(), expected[i].to_vector<double>(), 10);
 }
 
 TEST_CASE("gradients over several blocks of queries and keys are those of functions") {
