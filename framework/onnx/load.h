@@ -8,7 +8,7 @@
 
 namespace kusari::onnx {
 
-/// A model from an ONNX file, of opset 7 to 28. External data must lie in the file's folder. Throws IoError for a file
+/// A model from an ONNX file, of opset 1 to 28. External data must lie in the file's folder. Throws IoError for a file
 /// that cannot be read, is damaged or is no ONNX model; ValueError naming all nodes that are not supported, each with
 /// its operator and opset.
 KUSARI_API Model load(const std::string& path);
