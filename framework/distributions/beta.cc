@@ -23,6 +23,18 @@ Beta::Beta(const ParameterValue& a, const ParameterValue& b)
 Beta::Beta(Checked, const Variables& parameters)
     : DistributionOf("D::Beta", parameters[0], parameters[0].shape()), a_{parameters[0]}, b_{parameters[1]} {}
 
+namespace {
+
+Variable beta_below(const Variable& a, const Variable& b, const Variable& x) {
+  return where_or(x > 0, where_or(x < 1, F::betainc(a, b, inner_share(x)), 1), 0);
+}
+
+Variable beta_above(const Variable& a, const Variable& b, const Variable& x) {
+  return where_or(x > 0, where_or(x < 1, F::betainc(b, a, 1 - inner_share(x)), 0), 1);
+}
+
+}  // namespace
+
 Variable Beta::mean() const { return a_ / (a_ + b_); }
 Variable Beta::mode() const {
   const Variable inner = where_or((a_ > 1) & (b_ > 1), (a_ - 1) / where_or(a_ + b_ != 2, a_ + b_ - 2, 1), kUndefined);
@@ -46,18 +58,18 @@ Variable Beta::do_sample(const Shape& shape) const {
 Variable Beta::do_log_prob(const Variable& x) const {
   const BoolArray inside = (x >= 0) & (x <= 1);
   const Variable a = in_float64(a_), b = in_float64(b_), y = in_float64(where_or(inside, x, 0.5));
-  return F::cast(where_or(inside, xlogy(a - 1, y) + xlog1py(b - 1, -y) - log_beta(a, b), -kInfinite), dtype());
+  const Variable log_density = xlogy(a - 1, y) + xlog1py(b - 1, -y) - log_beta(a, b);
+  return F::cast(where_or(inside, constant_where_infinite(log_density), -kInfinite), dtype());
 }
-Variable Beta::do_cdf(const Variable& x) const {
-  return where_or(x > 0, where_or(x < 1, F::betainc(a_, b_, where_or((x > 0) & (x < 1), x, 0.5)), 1), 0);
+Variable Beta::do_cdf(const Variable& x) const { return beta_below(a_, b_, x); }
+Variable Beta::do_log_cdf(const Variable& x) const {
+  return F::cast(log_share(beta_below(in_float64(a_), in_float64(b_), in_float64(x))), dtype());
 }
-Variable Beta::do_survival_function(const Variable& x) const {
-  return where_or(x > 0, where_or(x < 1, F::betainc(b_, a_, 1 - where_or((x > 0) & (x < 1), x, 0.5)), 0), 1);
+Variable Beta::do_survival_function(const Variable& x) const { return beta_above(a_, b_, x); }
+Variable Beta::do_log_survival_function(const Variable& x) const {
+  return F::cast(log_share(beta_above(in_float64(a_), in_float64(b_), in_float64(x))), dtype());
 }
-Variable Beta::do_icdf(const Variable& p) const {
-  const Variable x = F::betaincinv(a_, b_, where_or((p > 0) & (p < 1), p, 0.5));
-  return where_or(p != 0, where_or(p != 1, where_or((p > 0) & (p < 1), x, kUndefined), 1), 0);
-}
+Variable Beta::do_icdf(const Variable& p) const { return with_edges(p, F::betaincinv(a_, b_, inner_share(p)), 0, 1); }
 
 Variable divergence(const Beta& p, const Beta& q) {
   const Variable a = in_float64(p.a()), b = in_float64(p.b()), c = in_float64(q.a()), d = in_float64(q.b());

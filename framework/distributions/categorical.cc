@@ -51,7 +51,7 @@ Categorical::Categorical(const Variable& given, bool is_logit)
 }
 
 Variable Categorical::p() const { return p_.is_defined() ? p_ : F::softmax(logit_, -1); }
-Variable Categorical::log_p() const { return p_.is_defined() ? F::log(p_) : F::log_softmax(logit_, -1); }
+Variable Categorical::log_p() const { return p_.is_defined() ? log_share(p_) : F::log_softmax(logit_, -1); }
 
 std::vector<std::pair<std::string, Variable>> Categorical::params() const {
   if (p_.is_defined()) return {{"p", p_}};

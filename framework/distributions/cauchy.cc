@@ -1,5 +1,7 @@
 #include "kusari/framework/distributions/cauchy.h"
 
+#include <cmath>
+
 #include "kusari/framework/distributions/formulas.h"
 #include "kusari/framework/distributions/known_divergences.h"
 #include "kusari/framework/distributions/noise.h"
@@ -21,10 +23,29 @@ Cauchy::Cauchy(Checked, const Variables& parameters)
 
 namespace {
 
+BoolArray is_far(const Variable& z) { return (z < -1) | (z > 1); }
+
+// 1 / z where that is the smaller one, else z: squares of it are finite.
+Variable folded(const Variable& z) {
+  const BoolArray far = is_far(z);
+  return F::where(far, Variable(ones_like(z.array()), false) / where_or(far, z, 1), z);
+}
+
+Variable log_cauchy_below(const Variable& z) {
+  const BoolArray far = is_far(z);
+  const Variable angle = F::arctan(F::absolute(folded(z)));
+  const Variable of_tail =
+      F::where(z < 0, F::log(where_or(far, angle, 1)) - std::log(kPi), F::log1p(angle * (-1 / kPi)));
+  return F::where(far, of_tail, F::log(0.5 + F::arctan(where_or(~far, z, 0)) * (1 / kPi)));
+}
+
 // tan(pi (p - 1/2)), exact where p is near 0 or 1.
 Variable cauchy_quantile(const Variable& p) {
   const BoolArray is_low = p < 0.5;
-  const Variable tail = F::where(is_low, p, 1 - p), size = 1 / F::tan(kPi * tail);
+  const Variable tail = F::where(is_low, p, 1 - p);
+  const BoolArray is_small = tail < 0.25;
+  const Variable size = F::where(is_small, 1 / F::tan(kPi * where_or(is_small, tail, 0.25)),
+                                 F::tan(kPi * (0.5 - where_or(~is_small, tail, 0.25))));
   return F::where(is_low, -size, size);
 }
 
@@ -43,18 +64,21 @@ Variable Cauchy::do_sample(const Shape& shape) const {
   return loc_ + scale_ * (numerator / normal_noise(kind)).astype(dtype());
 }
 Variable Cauchy::do_log_prob(const Variable& x) const {
-  return -F::log1p(F::square(standardized(x))) - F::log(scale_ * kPi);
+  const Variable z = standardized(x), of_far = F::log(F::absolute(where_or(is_far(z), z, 1)));
+  return -F::log1p(F::square(folded(z))) - 2 * of_far - F::log(scale_ * kPi);
 }
 Variable Cauchy::do_cdf(const Variable& x) const {
   const Variable z = standardized(x);
   return F::arctan2(Variable(ones_like(z.array()), false), -z) * (1 / kPi);
 }
+Variable Cauchy::do_log_cdf(const Variable& x) const { return log_cauchy_below(standardized(x)); }
 Variable Cauchy::do_survival_function(const Variable& x) const {
   const Variable z = standardized(x);
   return F::arctan2(Variable(ones_like(z.array()), false), z) * (1 / kPi);
 }
+Variable Cauchy::do_log_survival_function(const Variable& x) const { return log_cauchy_below(-standardized(x)); }
 Variable Cauchy::do_icdf(const Variable& p) const {
-  return loc_ + scale_ * where_or((p >= 0) & (p <= 1), cauchy_quantile(p), kUndefined);
+  return with_edges(p, loc_ + scale_ * cauchy_quantile(inner_share(p)), -kInfinite, kInfinite);
 }
 
 // Chyzak and Nielsen 2019, https://arxiv.org/abs/1905.10965.

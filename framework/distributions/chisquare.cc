@@ -26,7 +26,9 @@ Variable Chisquare::do_sample(const Shape& shape) const {
 }
 Variable Chisquare::do_log_prob(const Variable& x) const { return as_gamma().log_prob(x); }
 Variable Chisquare::do_cdf(const Variable& x) const { return as_gamma().cdf(x); }
+Variable Chisquare::do_log_cdf(const Variable& x) const { return as_gamma().log_cdf(x); }
 Variable Chisquare::do_survival_function(const Variable& x) const { return as_gamma().survival_function(x); }
+Variable Chisquare::do_log_survival_function(const Variable& x) const { return as_gamma().log_survival_function(x); }
 Variable Chisquare::do_icdf(const Variable& p) const { return as_gamma().icdf(p); }
 
 Variable divergence(const Chisquare& p, const Chisquare& q) {

@@ -64,7 +64,7 @@ Variable Dirichlet::do_sample(const Shape& shape) const {
 Variable Dirichlet::do_log_prob(const Variable& x) const {
   const Variable alpha = in_float64(alpha_), inside = in_float64(where_or(x >= 0, x, 1));
   const Variable y = F::sum(xlogy(alpha - 1, inside), -1) - log_multivariate_beta(alpha);
-  return F::cast(where_or(xp::min(x.array(), -1) >= 0, y, -kInfinite), dtype());
+  return F::cast(where_or(xp::min(x.array(), -1) >= 0, constant_where_infinite(y), -kInfinite), dtype());
 }
 
 Variable divergence(const Dirichlet& p, const Dirichlet& q) {

@@ -2,6 +2,7 @@
 
 #include "kusari/framework/core/argument.h"
 #include "kusari/framework/core/error.h"
+#include "kusari/framework/distributions/formulas.h"
 #include "kusari/framework/functions/array/broadcast.h"
 #include "kusari/framework/functions/array/cast.h"
 #include "kusari/framework/functions/given.h"
@@ -85,13 +86,13 @@ Variable Distribution::icdf(const Variable& p) const { return do_icdf(realizatio
 
 Variable Distribution::do_sample(const Shape&) const { throw_unavailable("sample"); }
 Variable Distribution::do_log_prob(const Variable&) const { throw_unavailable("log_prob"); }
-Variable Distribution::do_prob(const Variable& x) const { return functions::exp(do_log_prob(x)); }
-Variable Distribution::do_cdf(const Variable&) const { throw_unavailable("cdf"); }
-Variable Distribution::do_log_cdf(const Variable& x) const { return functions::log(do_cdf(x)); }
-Variable Distribution::do_survival_function(const Variable& x) const { return 1 - do_cdf(x); }
-Variable Distribution::do_log_survival_function(const Variable& x) const {
-  return functions::log(do_survival_function(x));
+Variable Distribution::do_prob(const Variable& x) const {
+  return functions::exp(constant_where_infinite(do_log_prob(x)));
 }
+Variable Distribution::do_cdf(const Variable&) const { throw_unavailable("cdf"); }
+Variable Distribution::do_log_cdf(const Variable& x) const { return log_share(do_cdf(x)); }
+Variable Distribution::do_survival_function(const Variable& x) const { return 1 - do_cdf(x); }
+Variable Distribution::do_log_survival_function(const Variable& x) const { return log_share(do_survival_function(x)); }
 Variable Distribution::do_icdf(const Variable&) const { throw_unavailable("icdf"); }
 
 Variable Distribution::mean() const { throw_unavailable("mean"); }

@@ -36,10 +36,13 @@ Variable Exponential::do_log_prob(const Variable& x) const {
   return where_or(x >= 0, F::log(lam_) - lam_ * at_least_zero(x), -kInfinite);
 }
 Variable Exponential::do_cdf(const Variable& x) const { return -F::expm1(-lam_ * at_least_zero(x)); }
+Variable Exponential::do_log_cdf(const Variable& x) const { return log_rest(do_log_survival_function(x)); }
 Variable Exponential::do_survival_function(const Variable& x) const { return F::exp(-lam_ * at_least_zero(x)); }
 Variable Exponential::do_log_survival_function(const Variable& x) const { return -lam_ * at_least_zero(x); }
 Variable Exponential::do_icdf(const Variable& p) const {
-  return where_or((p >= 0) & (p <= 1), -F::log1p(-p) / lam_, kUndefined);
+  const BoolArray inside = (p >= 0) & (p < 1);
+  const Variable x = -F::log1p(-where_or(inside, p, 0)) / lam_;
+  return where_or(p != 1, where_or(inside, x, kUndefined), kInfinite);
 }
 
 Variable divergence(const Exponential& p, const Exponential& q) {

@@ -40,14 +40,23 @@ Variable Geometric::do_sample(const Shape& shape) const {
 }
 Variable Geometric::do_log_prob(const Variable& x) const {
   const BoolArray inside = (x >= 1) & (x == floored(x));
-  return where_or(inside, xlog1py(where_or(inside, x, 1) - 1, -p_) + F::log(p_), -kInfinite);
+  const Variable y = xlog1py(where_or(inside, x, 1) - 1, -p_) + F::log(p_);
+  return where_or(inside, constant_where_infinite(y), -kInfinite);
 }
-Variable Geometric::do_cdf(const Variable& x) const { return -F::expm1(do_log_survival_function(x)); }
-Variable Geometric::do_survival_function(const Variable& x) const { return F::exp(do_log_survival_function(x)); }
+// Shares of one failure without its logarithm, which has no slope where p is 1.
+Variable Geometric::do_prob(const Variable& x) const { return F::where(x == 2, (1 - p_) * p_, F::exp(do_log_prob(x))); }
+Variable Geometric::do_cdf(const Variable& x) const {
+  return F::where(successes(x) == 1, p_, -F::expm1(do_log_survival_function(x)));
+}
+Variable Geometric::do_log_cdf(const Variable& x) const { return log_rest(do_log_survival_function(x)); }
+Variable Geometric::do_survival_function(const Variable& x) const {
+  return F::where(successes(x) == 1, 1 - p_, F::exp(do_log_survival_function(x)));
+}
 Variable Geometric::do_log_survival_function(const Variable& x) const { return xlog1py(successes(x), -p_); }
 Variable Geometric::do_icdf(const Variable& p) const {
   const auto no_graph = no_backprop_mode();
-  const Variable last = xp::maximum(xp::ceil((F::log1p(-p) / F::log1p(-p_)).array()), 1);
+  const Variable ratio = where_or(p_ != 1, F::log1p(-p) / F::log1p(-p_), 1);
+  const Variable last = xp::maximum(xp::ceil(ratio.array()), 1);
   // Rounding may have gone one too far.
   const Variable before = F::where(do_cdf(last - 1) >= p, last - 1, last);
   return where_or((p >= 0) & (p <= 1), xp::maximum(before.array(), 1), kUndefined);

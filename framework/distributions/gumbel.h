@@ -33,6 +33,7 @@ class KUSARI_API Gumbel final : public DistributionOf<Gumbel> {
   Variable do_cdf(const Variable& x) const override;
   Variable do_log_cdf(const Variable& x) const override;
   Variable do_survival_function(const Variable& x) const override;
+  Variable do_log_survival_function(const Variable& x) const override;
   Variable do_icdf(const Variable& p) const override;
   Variable standardized(const Variable& x) const;
 

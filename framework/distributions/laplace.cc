@@ -7,6 +7,7 @@
 #include "kusari/framework/functions/array/where.h"
 #include "kusari/framework/functions/math/basic_math.h"
 #include "kusari/framework/functions/math/exponential.h"
+#include "kusari/framework/functions/math/logarithm_1p.h"
 #include "kusari/framework/functions/math/square.h"
 
 namespace kusari::distributions {
@@ -19,6 +20,23 @@ Laplace::Laplace(Checked, const Variables& parameters)
 
 Variable Laplace::standardized(const Variable& x) const { return (x - loc_) / scale_; }
 
+namespace {
+
+// -|z|, of slope -1 at 0, where that of the absolute value is none.
+Variable minus_size(const Variable& z) { return F::where(z < 0, z, -z); }
+
+Variable laplace_below(const Variable& z) {
+  const Variable tail = 0.5 * F::exp(minus_size(z));
+  return F::where(z < 0, tail, 1 - tail);
+}
+
+Variable log_laplace_below(const Variable& z) {
+  const Variable size = minus_size(z);
+  return F::where(z < 0, size - kLog2, F::log1p(-0.5 * F::exp(size)));
+}
+
+}  // namespace
+
 Variable Laplace::variance() const { return F::square(scale_) * 2; }
 Variable Laplace::entropy() const { return F::log(scale_ * 2) + 1; }
 
@@ -29,18 +47,14 @@ Variable Laplace::do_sample(const Shape& shape) const {
   return loc_ + scale_ * (first - exponential_noise(kind));
 }
 Variable Laplace::do_log_prob(const Variable& x) const { return -F::absolute(standardized(x)) - F::log(scale_ * 2); }
-Variable Laplace::do_cdf(const Variable& x) const {
-  const Variable z = standardized(x), tail = 0.5 * F::exp(-F::absolute(z));
-  return F::where(z < 0, tail, 1 - tail);
-}
-Variable Laplace::do_survival_function(const Variable& x) const {
-  const Variable z = standardized(x), tail = 0.5 * F::exp(-F::absolute(z));
-  return F::where(z > 0, tail, 1 - tail);
-}
+Variable Laplace::do_cdf(const Variable& x) const { return laplace_below(standardized(x)); }
+Variable Laplace::do_log_cdf(const Variable& x) const { return log_laplace_below(standardized(x)); }
+Variable Laplace::do_survival_function(const Variable& x) const { return laplace_below(-standardized(x)); }
+Variable Laplace::do_log_survival_function(const Variable& x) const { return log_laplace_below(-standardized(x)); }
 Variable Laplace::do_icdf(const Variable& p) const {
   const BoolArray is_low = p < 0.5;
-  const Variable size = F::log(2 * F::where(is_low, p, 1 - p));
-  return loc_ + scale_ * F::where(is_low, size, -size);
+  const Variable inside = inner_share(p), size = F::log(2 * F::where(is_low, inside, 1 - inside));
+  return with_edges(p, loc_ + scale_ * F::where(is_low, size, -size), -kInfinite, kInfinite);
 }
 
 Variable divergence(const Laplace& p, const Laplace& q) {

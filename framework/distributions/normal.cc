@@ -52,7 +52,9 @@ Variable Normal::do_cdf(const Variable& x) const { return F::ndtr(standardized(x
 Variable Normal::do_log_cdf(const Variable& x) const { return F::log_ndtr(standardized(x)); }
 Variable Normal::do_survival_function(const Variable& x) const { return F::ndtr(-standardized(x)); }
 Variable Normal::do_log_survival_function(const Variable& x) const { return F::log_ndtr(-standardized(x)); }
-Variable Normal::do_icdf(const Variable& p) const { return loc_ + scale() * F::ndtri(p); }
+Variable Normal::do_icdf(const Variable& p) const {
+  return with_edges(p, loc_ + scale() * F::ndtri(inner_share(p)), -kInfinite, kInfinite);
+}
 
 Variable divergence(const Normal& p, const Normal& q) {
   const Variable ratio = F::exp(p.log_scale() - q.log_scale()), distance = (p.loc() - q.loc()) / q.scale();

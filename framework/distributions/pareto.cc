@@ -44,10 +44,13 @@ Variable Pareto::do_log_prob(const Variable& x) const {
   return where_or(x >= scale_, y, -kInfinite);
 }
 Variable Pareto::do_cdf(const Variable& x) const { return -F::expm1(do_log_survival_function(x)); }
+Variable Pareto::do_log_cdf(const Variable& x) const { return log_rest(do_log_survival_function(x)); }
 Variable Pareto::do_survival_function(const Variable& x) const { return F::exp(do_log_survival_function(x)); }
 Variable Pareto::do_log_survival_function(const Variable& x) const { return -alpha_ * log_ratio(x); }
 Variable Pareto::do_icdf(const Variable& p) const {
-  return where_or((p >= 0) & (p <= 1), scale_ * F::exp(-F::log1p(-p) / alpha_), kUndefined);
+  const BoolArray inside = (p >= 0) & (p < 1);
+  const Variable x = scale_ * F::exp(-F::log1p(-where_or(inside, p, 0)) / alpha_);
+  return where_or(p != 1, where_or(inside, x, kUndefined), kInfinite);
 }
 
 Variable divergence(const Pareto& p, const Pareto& q) {

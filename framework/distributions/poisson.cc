@@ -7,6 +7,7 @@
 #include "kusari/framework/distributions/rejection_noise.h"
 #include "kusari/framework/functions/array/broadcast.h"
 #include "kusari/framework/functions/array/cast.h"
+#include "kusari/framework/functions/array/where.h"
 #include "kusari/framework/functions/math/basic_math.h"
 #include "kusari/framework/functions/math/exponential.h"
 #include "kusari/framework/functions/math/gammainc.h"
@@ -31,6 +32,14 @@ class Entropy final : public F::UnaryFunction<kernels::PoissonEntropy, F::Keep::
   Variables backward(const Variables& gy) override { return {gy[0] * apply<EntropySlope>({retained_input(0)})}; }
 };
 
+Variable poisson_up_to(const Variable& lam, const Variable& x) {
+  return where_or(x >= 0, F::gammaincc(floored(where_or(x >= 0, x, 0)) + 1, lam), 0);
+}
+
+Variable poisson_above(const Variable& lam, const Variable& x) {
+  return where_or(x >= 0, F::gammainc(floored(where_or(x >= 0, x, 0)) + 1, lam), 1);
+}
+
 }  // namespace
 
 Poisson::Poisson(const ParameterValue& lam)
@@ -46,13 +55,20 @@ Variable Poisson::do_sample(const Shape& shape) const { return poisson_noise(lam
 Variable Poisson::do_log_prob(const Variable& x) const {
   const BoolArray inside = (x >= 0) & (x == floored(x));
   const Variable k = in_float64(where_or(inside, x, 0)), lam = in_float64(lam_);
-  return F::cast(where_or(inside, xlogy(k, lam) - lam - F::lgamma(k + 1), -kInfinite), dtype());
+  const Variable y = constant_where_infinite(xlogy(k, lam) - lam - F::lgamma(k + 1));
+  return F::cast(where_or(inside, y, -kInfinite), dtype());
 }
-Variable Poisson::do_cdf(const Variable& x) const {
-  return where_or(x >= 0, F::gammaincc(floored(where_or(x >= 0, x, 0)) + 1, lam_), 0);
+// Of 1 without the logarithm, which has no slope where lam is 0.
+Variable Poisson::do_prob(const Variable& x) const {
+  return F::where(x == 1, lam_ * F::exp(-lam_), F::exp(do_log_prob(x)));
 }
-Variable Poisson::do_survival_function(const Variable& x) const {
-  return where_or(x >= 0, F::gammainc(floored(where_or(x >= 0, x, 0)) + 1, lam_), 1);
+Variable Poisson::do_cdf(const Variable& x) const { return poisson_up_to(lam_, x); }
+Variable Poisson::do_log_cdf(const Variable& x) const {
+  return F::cast(log_share(poisson_up_to(in_float64(lam_), in_float64(x))), dtype());
+}
+Variable Poisson::do_survival_function(const Variable& x) const { return poisson_above(lam_, x); }
+Variable Poisson::do_log_survival_function(const Variable& x) const {
+  return F::cast(log_share(poisson_above(in_float64(lam_), in_float64(x))), dtype());
 }
 Variable Poisson::do_icdf(const Variable& p) const {
   return pointwise(kernels::PoissonQuantile{}, lam_.array().broadcast_to(p.shape()), p.array());

@@ -30,8 +30,11 @@ class KUSARI_API Poisson final : public DistributionOf<Poisson> {
   Poisson(Checked, const Variables& parameters);
   Variable do_sample(const Shape& shape) const override;
   Variable do_log_prob(const Variable& x) const override;
+  Variable do_prob(const Variable& x) const override;
   Variable do_cdf(const Variable& x) const override;
+  Variable do_log_cdf(const Variable& x) const override;
   Variable do_survival_function(const Variable& x) const override;
+  Variable do_log_survival_function(const Variable& x) const override;
   Variable do_icdf(const Variable& p) const override;
 
   Variable lam_;

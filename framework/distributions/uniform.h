@@ -43,7 +43,11 @@ class KUSARI_API Uniform final : public DistributionOf<Uniform> {
   Variable do_sample(const Shape& shape) const override;
   Variable do_log_prob(const Variable& x) const override;
   Variable do_cdf(const Variable& x) const override;
+  Variable do_log_cdf(const Variable& x) const override;
+  Variable do_survival_function(const Variable& x) const override;
+  Variable do_log_survival_function(const Variable& x) const override;
   Variable do_icdf(const Variable& p) const override;
+  Variable log_part(const Variable& part, const Variable& rest) const;
 
   Variable low_, high_;
 };
