@@ -5,6 +5,7 @@
 #include "kusari/framework/functions/math/basic_math.h"
 #include "kusari/framework/functions/math/exponential.h"
 #include "kusari/framework/functions/math/exponential_m1.h"
+#include "kusari/framework/functions/math/gammainc.h"
 #include "kusari/framework/functions/math/lgamma.h"
 #include "kusari/framework/functions/math/logarithm_1p.h"
 #include "kusari/framework/kernels/array_math.h"
@@ -44,6 +45,45 @@ Variable log_rest(const Variable& l) {
   const Variable of_small = F::log1p(-F::exp(where_or(is_small, l, -1)));
   const Variable of_inner = F::log(-F::expm1(where_or(is_inner, l, -0.5)));
   return F::where(is_small, of_small, where_or(is_inner, of_inner, -kInfinite));
+}
+
+namespace {
+
+/// Where the share of a gamma distribution is too small for its logarithm, and arguments of continued fractions there.
+struct GammaTail {
+  GammaTail(const Variable& shape, const Variable& number, const Variable& share)
+      : is_far{(share < 1e-250) & (number > 0) & (number < kInfinite)},
+        a{where_or(is_far, shape, 1)},
+        x{where_or(is_far, number, 1)} {}
+
+  Variable log_front() const { return a * F::log(x) - x - F::lgamma(a); }
+
+  BoolArray is_far;
+  Variable a, x;
+};
+
+}  // namespace
+
+// The continued fractions (NIST Handbook of Mathematical Functions, 8.9) converge the faster the farther the tail is:
+// these terms give all digits of float64.
+Variable log_gammainc(const Variable& a, const Variable& x) {
+  const Variable share = F::gammainc(a, x);
+  const GammaTail tail(a, x, share);
+  Variable fraction = tail.a + 8;
+  for (int i = 8; i > 0; --i) {
+    const Variable factor = i % 2 == 0 ? tail.x * (i / 2) : -(tail.a + (i - 1) / 2) * tail.x;
+    fraction = tail.a + (i - 1) + factor / fraction;
+  }
+  return F::where(tail.is_far, tail.log_front() - F::log(fraction), log_share(share));
+}
+
+Variable log_gammaincc(const Variable& a, const Variable& x) {
+  const Variable share = F::gammaincc(a, x);
+  const GammaTail tail(a, x, share);
+  const Variable distance = tail.x - tail.a;
+  Variable fraction = distance + 9;
+  for (int i = 4; i > 0; --i) fraction = distance + (2 * i - 1) - i * (i - tail.a) / fraction;
+  return F::where(tail.is_far, tail.log_front() - F::log(fraction), log_share(share));
 }
 
 Variable times_unless_zero(const Variable& p, const Variable& t) { return p * where_or(p != 0, t, 0); }

@@ -33,6 +33,9 @@ Variable log_share(const Variable& p);
 Variable log_rest(const Variable& l);
 /// p t, 0 where p is 0, whatever t is.
 Variable times_unless_zero(const Variable& p, const Variable& t);
+/// log(gammainc(a, x)) and log(gammaincc(a, x)) in float64, of tails too whose shares underflow.
+Variable log_gammainc(const Variable& a, const Variable& x);
+Variable log_gammaincc(const Variable& a, const Variable& x);
 /// p where it is in (0, 1), else 1/2: what a quantile function can be computed of.
 Variable inner_share(const Variable& p);
 /// x, a quantile function of inner_share(p), with its constants where p is 0 and 1, and NaN for p outside of [0, 1].

@@ -21,18 +21,6 @@ Gamma::Gamma(const ParameterValue& k, const ParameterValue& theta)
 Gamma::Gamma(Checked, const Variables& parameters)
     : DistributionOf("D::Gamma", parameters[0], parameters[0].shape()), k_{parameters[0]}, theta_{parameters[1]} {}
 
-namespace {
-
-Variable gamma_below(const Variable& k, const Variable& theta, const Variable& x) {
-  return where_or(x > 0, F::gammainc(k, where_or(x > 0, x, 1) / theta), 0);
-}
-
-Variable gamma_above(const Variable& k, const Variable& theta, const Variable& x) {
-  return where_or(x > 0, F::gammaincc(k, where_or(x > 0, x, 1) / theta), 1);
-}
-
-}  // namespace
-
 Variable Gamma::mean() const { return k_ * theta_; }
 Variable Gamma::mode() const { return where_or(k_ >= 1, k_ - 1, 0) * theta_; }
 Variable Gamma::variance() const { return k_ * F::square(theta_); }
@@ -49,13 +37,19 @@ Variable Gamma::do_log_prob(const Variable& x) const {
   const Variable y = xlogy(k - 1, z) - z - F::lgamma(k) - F::log(theta);
   return F::cast(where_or(x >= 0, constant_where_infinite(y), -kInfinite), dtype());
 }
-Variable Gamma::do_cdf(const Variable& x) const { return gamma_below(k_, theta_, x); }
-Variable Gamma::do_log_cdf(const Variable& x) const {
-  return F::cast(log_share(gamma_below(in_float64(k_), in_float64(theta_), in_float64(x))), dtype());
+Variable Gamma::do_cdf(const Variable& x) const {
+  return where_or(x > 0, F::gammainc(k_, where_or(x > 0, x, 1) / theta_), 0);
 }
-Variable Gamma::do_survival_function(const Variable& x) const { return gamma_above(k_, theta_, x); }
+Variable Gamma::do_log_cdf(const Variable& x) const {
+  const Variable z = in_float64(where_or(x > 0, x, 1)) / in_float64(theta_);
+  return F::cast(where_or(x > 0, log_gammainc(in_float64(k_), z), -kInfinite), dtype());
+}
+Variable Gamma::do_survival_function(const Variable& x) const {
+  return where_or(x > 0, F::gammaincc(k_, where_or(x > 0, x, 1) / theta_), 1);
+}
 Variable Gamma::do_log_survival_function(const Variable& x) const {
-  return F::cast(log_share(gamma_above(in_float64(k_), in_float64(theta_), in_float64(x))), dtype());
+  const Variable z = in_float64(where_or(x > 0, x, 1)) / in_float64(theta_);
+  return F::cast(where_or(x > 0, log_gammaincc(in_float64(k_), z), 0), dtype());
 }
 Variable Gamma::do_icdf(const Variable& p) const {
   return with_edges(p, F::gammaincinv(k_, inner_share(p)) * theta_, 0, kInfinite);

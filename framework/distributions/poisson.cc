@@ -32,13 +32,8 @@ class Entropy final : public F::UnaryFunction<kernels::PoissonEntropy, F::Keep::
   Variables backward(const Variables& gy) override { return {gy[0] * apply<EntropySlope>({retained_input(0)})}; }
 };
 
-Variable poisson_up_to(const Variable& lam, const Variable& x) {
-  return where_or(x >= 0, F::gammaincc(floored(where_or(x >= 0, x, 0)) + 1, lam), 0);
-}
-
-Variable poisson_above(const Variable& lam, const Variable& x) {
-  return where_or(x >= 0, F::gammainc(floored(where_or(x >= 0, x, 0)) + 1, lam), 1);
-}
+// The shape of the gamma distribution above lam of which lies the share up to x.
+Variable shape_up_to(const Variable& x) { return floored(where_or(x >= 0, x, 0)) + 1; }
 
 }  // namespace
 
@@ -62,13 +57,17 @@ Variable Poisson::do_log_prob(const Variable& x) const {
 Variable Poisson::do_prob(const Variable& x) const {
   return F::where(x == 1, lam_ * F::exp(-lam_), F::exp(do_log_prob(x)));
 }
-Variable Poisson::do_cdf(const Variable& x) const { return poisson_up_to(lam_, x); }
+Variable Poisson::do_cdf(const Variable& x) const { return where_or(x >= 0, F::gammaincc(shape_up_to(x), lam_), 0); }
 Variable Poisson::do_log_cdf(const Variable& x) const {
-  return F::cast(log_share(poisson_up_to(in_float64(lam_), in_float64(x))), dtype());
+  const Variable y = log_gammaincc(in_float64(shape_up_to(x)), in_float64(lam_));
+  return F::cast(where_or(x >= 0, y, -kInfinite), dtype());
 }
-Variable Poisson::do_survival_function(const Variable& x) const { return poisson_above(lam_, x); }
+Variable Poisson::do_survival_function(const Variable& x) const {
+  return where_or(x >= 0, F::gammainc(shape_up_to(x), lam_), 1);
+}
 Variable Poisson::do_log_survival_function(const Variable& x) const {
-  return F::cast(log_share(poisson_above(in_float64(lam_), in_float64(x))), dtype());
+  const Variable y = log_gammainc(in_float64(shape_up_to(x)), in_float64(lam_));
+  return F::cast(where_or(x >= 0, y, 0), dtype());
 }
 Variable Poisson::do_icdf(const Variable& p) const {
   return pointwise(kernels::PoissonQuantile{}, lam_.array().broadcast_to(p.shape()), p.array());

@@ -214,8 +214,26 @@ TEST_CASE("distributions: tails of logarithms") {
     same(D::Cauchy(zero, one).log_prob(on({1e20}, dtype)), -40 * std::log(10.0) - std::log(M_PI));
     same(D::Cauchy(zero, one).log_cdf(on({-1e20}, dtype)), -20 * std::log(10.0) - std::log(M_PI));
     same(D::Gamma(three, one).log_survival_function(on({200}, dtype)), std::log(1 + 200 + 2e4) - 200);
+    // log(gammainc) and log(gammaincc), by mpmath.
+    same(D::Gamma(three, one).log_survival_function(on({1000}, dtype)), -986.87563662392706);
+    same(D::Poisson(on({200}, dtype)).log_survival_function(on({1000}, dtype)), -815.19866661071461);
+    same(D::Poisson(on({2000}, dtype)).log_cdf(on({10}, dtype)), -1939.0903779584700);
+    same(D::Gamma(three, one).log_cdf(on({1e-30}, dtype)), -90 * std::log(10.0) - std::log(6.0));
     CHECK(D::Cauchy(zero, one).icdf(on({0.5}, dtype)).item<double>() == 0);
   }
+}
+
+TEST_CASE("distributions: slopes of the tails of gamma distributions") {
+  const Arrays far = {on({3, 40}).array(), on({1, 2}).array(), on({1000, 3000}).array()};
+  const auto above = [](const Variable& k, const Variable& theta, const Variable& x) {
+    return D::Gamma(k, theta).log_survival_function(x);
+  };
+  CHECK_NOTHROW(gradient_check::check_backward(above, far, {}, {.atol = 1e-5, .rtol = 1e-4}));
+  const Arrays near = {on({400, 2000}).array(), on({1, 2}).array(), on({2, 900}).array()};
+  const auto below = [](const Variable& k, const Variable& theta, const Variable& x) {
+    return D::Gamma(k, theta).log_cdf(x);
+  };
+  CHECK_NOTHROW(gradient_check::check_backward(below, near, {}, {.atol = 1e-5, .rtol = 1e-4}));
 }
 
 // Where a logarithm of the probability has none, and where a support has its edge.
