@@ -229,8 +229,8 @@ struct MsvagStep {
     v += rest * (g * g - v);
     const T mt = m / bias, vt = v / bias, mt2 = mt * mt;
     const T s = (vt - mt2) / static_cast<T>(1 - rho);
-    const T factor = km::min(km::max(mt2 / (mt2 + static_cast<T>(rho) * s), T(0)), T(1));
-    const T known = m == T(0) && v == T(0) ? T(0) : factor;  // 0 / 0
+    const T factor = mt2 / (mt2 + static_cast<T>(rho) * s);
+    const T known = factor == factor ? km::min(km::max(factor, T(0)), T(1)) : T(0);  // 0 / 0, or an overflow
     p -= static_cast<T>(eta) * (static_cast<T>(lr) * mt * known + static_cast<T>(weight_decay_rate) * p);
   }
 };
