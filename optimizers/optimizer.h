@@ -111,7 +111,7 @@ class KUSARI_API Optimizer {
   void use_auto_new_epoch(bool use = true) noexcept { use_auto_new_epoch_ = use; }
 
   /// Runs `hook` at every step, after those added before. Throws KeyError when the name is taken, ValueError without a
-  /// name.
+  /// name. What a hook adds or removes counts from the next time that hooks run.
   void add_hook(const OptimizerHook& hook, std::string name = {}, HookTiming timing = HookTiming::automatic);
   /// Throws KeyError when there is none of that name.
   void remove_hook(const std::string& name);

@@ -32,27 +32,28 @@ namespace detail {
 void HookList::add(const char* call, const OptimizerHook& hook, std::string name, HookTiming timing) {
   if (name.empty()) name = hook.name();
   if (name.empty()) throw ValueError(std::string(call) + ": the hook has no name of its own: give it one");
-  for (const Entry& entry : entries_) {
+  for (const Entry& entry : *entries_) {
     if (entry.name == name) throw KeyError(std::string(call) + ": there is already a hook named '" + name + "'");
   }
   if (timing == HookTiming::automatic) timing = hook.timing();
   if (timing == HookTiming::automatic) timing = HookTiming::pre;
-  entries_.push_back({std::move(name), timing, hook});
+  Entries changed = *entries_;
+  changed.push_back({std::move(name), timing, hook});
+  entries_ = std::make_shared<const Entries>(std::move(changed));
   ++version_;
 }
 
 void HookList::remove(const char* call, const std::string& name) {
-  for (auto entry = entries_.begin(); entry != entries_.end(); ++entry) {
-    if (entry->name != name) continue;
-    entries_.erase(entry);
-    ++version_;
-    return;
+  Entries changed = *entries_;
+  if (std::erase_if(changed, [&](const Entry& entry) { return entry.name == name; }) == 0) {
+    throw KeyError(std::string(call) + ": there is no hook named '" + name + "'");
   }
-  throw KeyError(std::string(call) + ": there is no hook named '" + name + "'");
+  entries_ = std::make_shared<const Entries>(std::move(changed));
+  ++version_;
 }
 
 bool HookList::has(HookTiming timing) const noexcept {
-  for (const Entry& entry : entries_) {
+  for (const Entry& entry : *entries_) {
     if (entry.timing == timing) return true;
   }
   return false;
@@ -60,7 +61,8 @@ bool HookList::has(HookTiming timing) const noexcept {
 
 void HookList::run(HookTiming timing, Optimizer* optimizer, std::span<Parameter* const> parameters,
                    std::span<UpdateRule* const> rules) const {
-  for (const Entry& entry : entries_) {
+  const std::shared_ptr<const Entries> entries = entries_;
+  for (const Entry& entry : *entries) {
     if (entry.timing != timing) continue;
     if (GraphCapture* const capture = GraphCapture::current(); capture != nullptr && !entry.hook.replays()) {
       capture->refused("Optimizer::update", "the hook '" + entry.name + "' may do more than launch kernels");
@@ -70,7 +72,7 @@ void HookList::run(HookTiming timing, Optimizer* optimizer, std::span<Parameter*
 }
 
 const std::string* HookList::find_unreplayable() const noexcept {
-  for (const Entry& entry : entries_) {
+  for (const Entry& entry : *entries_) {
     if (!entry.hook.replays()) return &entry.name;
   }
   return nullptr;
@@ -78,7 +80,7 @@ const std::string* HookList::find_unreplayable() const noexcept {
 
 std::vector<std::string> HookList::names() const {
   std::vector<std::string> result;
-  for (const Entry& entry : entries_) result.push_back(entry.name);
+  for (const Entry& entry : *entries_) result.push_back(entry.name);
   return result;
 }
 

@@ -22,12 +22,13 @@ class HookList {
  public:
   void add(const char* call, const OptimizerHook& hook, std::string name, HookTiming timing);
   void remove(const char* call, const std::string& name);
-  void clear() noexcept {
-    entries_.clear();
+  void clear() {
+    entries_ = std::make_shared<const Entries>();
     ++version_;
   }
-  bool empty() const noexcept { return entries_.empty(); }
+  bool empty() const noexcept { return entries_->empty(); }
   bool has(HookTiming timing) const noexcept;
+  /// A hook may add and remove hooks: this run goes on with those that there were.
   void run(HookTiming timing, Optimizer* optimizer, std::span<Parameter* const> parameters,
            std::span<UpdateRule* const> rules) const;
   /// Another number whenever the hooks change.
@@ -42,7 +43,8 @@ class HookList {
     HookTiming timing;
     OptimizerHook hook;
   };
-  std::vector<Entry> entries_;
+  using Entries = std::vector<Entry>;
+  std::shared_ptr<const Entries> entries_ = std::make_shared<const Entries>();  // changes make another list
   uint64_t version_ = 0;
 };
 

@@ -147,6 +147,35 @@ TEST_CASE("GradientNoise draws with the deviation of its schedule, or as it is t
                        "GradientNoise: the parameter 'p' has shape (100000,) but its noise has shape (2,)", ValueError);
 }
 
+TEST_CASE("hooks add and remove hooks") {
+  MatrixAndVector model;
+  optimizers::SGD optimizer(0);
+  optimizer.setup(model);
+  std::string log;
+  UpdateRule& rule = model.a.update_rule();
+  const auto next = [&](Parameter&) { log += "next "; };
+  optimizer.add_hook(
+      [&, kept = std::string("once ")](Optimizer& o) {
+        o.remove_hook("once");
+        for (int i = 0; i < 20; ++i) o.add_hook([&](Optimizer&) { log += "."; }, "new " + std::to_string(i));
+        log += kept;
+      },
+      "once");
+  optimizer.add_hook([&](Optimizer&) { log += "last "; }, "last");
+  rule.add_hook(
+      [&, kept = std::string("own once ")](UpdateRule& own, Parameter&) {
+        own.remove_hook("own once");
+        own.add_hook(next, "next");
+        log += kept;
+      },
+      "own once");
+  optimizer.update();
+  CHECK(log == "once last own once ");
+  log.clear();
+  optimizer.update();
+  CHECK(log == "last " + std::string(20, '.') + "next ");
+}
+
 TEST_CASE("rules keep their hooks' names apart") {
   MatrixAndVector model;
   optimizers::SGD optimizer(1);
