@@ -4,7 +4,6 @@
 #include <utility>
 
 #include "kusari/framework/core/error.h"
-#include "kusari/framework/core/graph_capture.h"
 #include "kusari/framework/core/log.h"
 #include "kusari/optimizers/conversions.h"
 #include "kusari/optimizers/hooks/fused.h"
@@ -57,10 +56,7 @@ const Array& GradientBucket::pack(const ScaleOf& scale_of, const GradientScale& 
   detail::Conversions conversions;
   int64_t at = 0;
   for (Parameter* const parameter : members_) {
-    if (!parameter->array().is_dense()) {
-      const ScopedGraphCapture once(nullptr);
-      parameter->set_array(parameter->array().contiguous());
-    }
+    detail::make_dense(*parameter);
     const Array& array = parameter->array();
     views_.push_back(buffer_.slice(0, at, array.size()).as_strided(array.shape(), array.strides()));
     at += array.size();

@@ -91,7 +91,7 @@ std::vector<StateShards::Member> OptimizerAccess::assign_shards(Optimizer& optim
   for (const Optimizer::Impl::Member& member : impl.members) {
     Parameter& parameter = *member.parameter;
     if (member.rule == nullptr || !parameter.is_initialized()) continue;
-    if (!parameter.array().is_dense()) parameter.set_array(parameter.array().contiguous());
+    make_dense(parameter);
     members.push_back({&parameter, member.rule, member.is_updated()});
   }
   impl.exchange->shards()->assign(members, optimizer.is_elementwise());
@@ -187,13 +187,8 @@ void OptimizerAccess::unscale(Optimizer& optimizer, const Array& loss_scale) {
     Parameter& parameter = *member.parameter;
     if (member.rule == nullptr) continue;
     if (!parameter.is_initialized() || parameter.node()->grad == nullptr) continue;
-    const Array& gradient = gradient_of(parameter);
-    if (!same_layout(gradient, parameter.array())) {
-      parameter.set_grad(conform(gradient, parameter.array()));
-    } else if (!gradient.is_unique()) {
-      parameter.set_grad(gradient.copy());
-    }
-    conversions.add(gradient_of(parameter), gradient_of(parameter), {.device = loss_scale});
+    const Array& gradient = own_gradient(parameter);
+    conversions.add(gradient, gradient, {.device = loss_scale});
     forget_scale(parameter);
   }
   conversions.run();

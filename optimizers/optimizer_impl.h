@@ -42,6 +42,10 @@ bool same_layout(const Array& a, const Array& b);
 /// `value` with the layout, dtype and device of `like`.
 Array conform(const Array& value, const Array& like);
 inline const Array& gradient_of(const Parameter& parameter) { return parameter.node()->grad->array; }
+/// Makes the elements one flat range, as kernels take them.
+void make_dense(Parameter& parameter);
+/// The gradient, made an array that nobody else sees, in the parameter's memory order, so that kernels may change it.
+const Array& own_gradient(Parameter& parameter);
 /// The float32 twin of a 16-bit parameter's array, or of the rule's part of it, in its memory order. Where somebody has
 /// written to the parameter since the last step (a file that was read, copydata), the twin follows.
 Parameter& master_of(KernelRule& rule, const Array& array);

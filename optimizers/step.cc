@@ -20,7 +20,9 @@ using detail::forget_scale;
 using detail::gradient_of;
 using detail::GradientScale;
 using detail::KernelRule;
+using detail::make_dense;
 using detail::master_of;
+using detail::own_gradient;
 using detail::same_layout;
 using detail::WrittenState;
 
@@ -51,6 +53,23 @@ Array detail::conform(const Array& value, const Array& like) {
   const Array copied = empty_like(like);
   copied.copy_from(value);
   return copied;
+}
+
+void detail::make_dense(Parameter& parameter) {
+  if (parameter.array().is_dense()) return;
+  const ScopedGraphCapture once(nullptr);
+  parameter.set_array(parameter.array().contiguous());
+}
+
+const Array& detail::own_gradient(Parameter& parameter) {
+  make_dense(parameter);
+  const Array& gradient = gradient_of(parameter);
+  if (!same_layout(gradient, parameter.array())) {
+    parameter.set_grad(conform(gradient, parameter.array()));
+  } else if (!gradient.is_unique()) {
+    parameter.set_grad(gradient.copy());
+  }
+  return gradient_of(parameter);
 }
 
 void detail::forget_scale(const Parameter& parameter) {
@@ -98,11 +117,7 @@ Optimizer::Step::Step(Impl& impl)
     Parameter& parameter = *member.parameter;
     Entry& entry = entries_.emplace_back(Entry{member, &parameter, &parameter});
     if (!parameter.is_initialized()) continue;
-    const Array& array = parameter.array();
-    if (!array.is_dense()) {
-      const ScopedGraphCapture once(nullptr);
-      parameter.set_array(array.contiguous());
-    }
+    make_dense(parameter);
     if (divided_ == nullptr) prepare_gradient(entry);
     rules_.push_back(entry.rule);
   }
@@ -256,6 +271,7 @@ void Optimizer::Step::unscale(bool as_chainer) {
   for (Entry& entry : entries_) {
     Parameter& parameter = *entry.parameter;
     if (as_chainer ? !entry.is_updated() : !parameter.is_initialized()) continue;
+    if (divided_ == nullptr) prepare_gradient(entry);  // what observers and hooks have left
     if (entry.stepped != &parameter) {
       const Array gradient = empty_like(entry.stepped->array());
       conversions.add(gradient_of(parameter), gradient, entry.scale);
@@ -265,8 +281,8 @@ void Optimizer::Step::unscale(bool as_chainer) {
       if (as_chainer) {
         by_chainer[entry.scale.host].push_back(&parameter);
       } else {
-        if (!gradient_of(parameter).is_unique()) parameter.set_grad(gradient_of(parameter).copy());
-        conversions.add(gradient_of(parameter), gradient_of(parameter), entry.scale);
+        const Array& gradient = own_gradient(parameter);
+        conversions.add(gradient, gradient, entry.scale);
       }
       forget_scale(parameter);
     }
@@ -364,6 +380,7 @@ void Optimizer::Step::update_parameters() {
     Entry& entry = entries_[i];
     if (!entry.is_updated()) continue;
     call_rule_hooks(HookTiming::pre, entry);
+    make_dense(*entry.stepped);
     if (divided_ == nullptr) conform_gradient(*entry.differentiated);
     if (entry.rule->part && entry.rule->part->size() == 0) continue;
     if (shards_ != nullptr) take_parts(i);

@@ -9,6 +9,7 @@
 #include "kusari/framework/kernels/arithmetic.h"
 #include "kusari/framework/kernels/optimizer.h"
 #include "kusari/framework/kernels/pointwise.h"
+#include "kusari/optimizers/optimizer_impl.h"
 
 namespace kusari::optimizer_hooks {
 
@@ -21,9 +22,8 @@ double checked_rate(const char* hook, const char* argument, double rate) {
 std::vector<GradientBatch> batch_gradients(std::span<Parameter* const> parameters) {
   std::vector<GradientBatch> batches;
   for (Parameter* const parameter : parameters) {
-    const detail::VariableNode* const held = parameter->node()->grad;
-    if (held == nullptr) continue;
-    if (!held->array.is_unique()) parameter->set_grad(held->array.copy());
+    if (parameter->node()->grad == nullptr) continue;
+    const Array& gradient = detail::own_gradient(*parameter);
     const Array& array = parameter->array();
     GradientBatch* batch = nullptr;
     for (GradientBatch& other : batches) {
@@ -32,7 +32,7 @@ std::vector<GradientBatch> batch_gradients(std::span<Parameter* const> parameter
     }
     if (batch == nullptr) batch = &batches.emplace_back();
     batch->parameters.push_back(array);
-    batch->gradients.push_back(parameter->node()->grad->array);
+    batch->gradients.push_back(gradient);
   }
   return batches;
 }

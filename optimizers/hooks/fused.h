@@ -21,7 +21,7 @@ struct GradientBatch {
   std::vector<Array> gradients;
 };
 
-/// Every gradient is afterwards its parameter's own array, so that it may be changed in place.
+/// Every gradient is afterwards its parameter's own array, in its memory order, so that it may be changed in place.
 KUSARI_API std::vector<GradientBatch> batch_gradients(std::span<Parameter* const> parameters);
 /// Op::operator()(p, g) on every element; `numbers` are the members of Op, a functor of kernels/optimizer.h, as the
 /// kernel takes them.

@@ -63,6 +63,7 @@ void GradientNoise::add_other_noise(UpdateRule& rule, Parameter& parameter) cons
 }
 
 void GradientNoise::operator()(UpdateRule& rule, Parameter& parameter) const {
+  detail::make_dense(parameter);
   if (noise_func) return add_other_noise(rule, parameter);
   const Array noise = empty_like(parameter.array());
   const initializers::Normal draw{1.0};

@@ -147,6 +147,100 @@ TEST_CASE("GradientNoise draws with the deviation of its schedule, or as it is t
                        "GradientNoise: the parameter 'p' has shape (100000,) but its noise has shape (2,)", ValueError);
 }
 
+TEST_CASE("hooks take gradients as hooks before them have left them, however they lie in memory") {
+  class Square : public Chain {
+   public:
+    Square() : p{*this, "p", uniform({3, 3}, -2, 2, 1).to_device(test_device())} {}
+    Parameter p;
+  };
+  const OptimizerHook hooks[] = {optimizer_hooks::WeightDecay(1),
+                                 optimizer_hooks::Lasso(1),
+                                 optimizer_hooks::GradientClipping(0.5),
+                                 optimizer_hooks::GradientHardClipping(-0.5, 0.5),
+                                 optimizer_hooks::GradientLARS({.weight_decay = 0.1}),
+                                 GradientNoise(0.5),
+                                 GradientNoise(0.5, [](const Array& p, double, int64_t) { return ones(p.shape()); })};
+  const Array square = uniform({3, 3}, -1, 1, 2).to_device(test_device());
+  const Array gradients[] = {full({}, 7, square.dtype(), square.device()).broadcast_to({3, 3}), square.transpose(),
+                             square.slice(0, 0, 1).broadcast_to({3, 3})};
+  enum class Way { optimizer, rule, alone };
+  const auto changed = [](const OptimizerHook& hook, const Array& gradient, Way way) {
+    Square model;
+    optimizers::SGD optimizer(1);
+    optimizer.setup(model);
+    random::seed(3);
+    Parameter* const parameter = &model.p;
+    UpdateRule* const rule = &model.p.update_rule();
+    const auto set = [&](Parameter& p) { p.set_grad(gradient); };
+    if (way == Way::alone) {
+      set(model.p);
+      hook(&optimizer, {&parameter, 1}, {&rule, 1});
+    } else if (way == Way::rule) {
+      rule->add_hook(set, "set");
+      rule->add_hook(hook);
+      optimizer.update();
+    } else {
+      optimizer.add_hook(set, "set");
+      optimizer.add_hook(hook);
+      optimizer.update();
+    }
+    Values result = model.p.grad().to_vector<double>();
+    for (const double p : model.p.to_vector<double>()) result.push_back(p);
+    return result;
+  };
+  for (const OptimizerHook& hook : hooks) {
+    CAPTURE(hook.name());
+    for (const Array& gradient : gradients) {
+      const Array plain = gradient.contiguous().copy();
+      const Values before = gradient.to_vector<double>();
+      for (const Way way : {Way::optimizer, Way::rule, Way::alone}) {
+        CHECK(changed(hook, gradient, way) == changed(hook, plain, way));
+      }
+      CHECK(gradient.to_vector<double>() == before);
+    }
+  }
+}
+
+TEST_CASE("hooks take parameters that lie with gaps in memory") {
+  class Matrix : public Chain {
+   public:
+    Matrix() : W{*this, "W", zeros({2, 3}, Dtype::float32, test_device())} {}
+    Parameter W;
+  } model;
+  optimizers::SGD optimizer(1);
+  optimizer.setup(model);
+  const Array strided = array<float>({1, 2, 3}, {3}, test_device()).broadcast_to({2, 3});
+  model.W.set_array(strided);
+  model.W.set_grad(strided);
+  Parameter* const parameter = &model.W;
+  optimizer_hooks::WeightDecay(1)({&parameter, 1});
+  CHECK(model.W.grad().to_vector<double>() == Values{2, 4, 6, 2, 4, 6});
+  CHECK(strided.to_vector<double>() == Values{1, 2, 3, 1, 2, 3});
+  optimizer.add_hook([&](Parameter& p) { p.set_array(full({}, 5, p.dtype(), p.device()).broadcast_to(p.shape())); },
+                     "set");
+  optimizer.update();
+  CHECK(model.W.to_vector<double>() == Values{3, 1, -1, 3, 1, -1});
+}
+
+TEST_CASE("loss scaling as in Chainer takes gradients that a hook has spread") {
+  for (const Dtype dtype : {Dtype::float32, Dtype::float16}) {
+    MatrixAndVector model;
+    model.to(test_device());
+    model.a.set_array(zeros({2, 3}, dtype, test_device()));
+    optimizers::SGD optimizer(1);
+    optimizer.setup(model);
+    optimizer.use_fp32_update();
+    optimizer.loss_scaling({.scale = 1, .chainer_compatible = true});
+    optimizer.add_hook(
+        [&](std::span<Parameter* const>) {
+          model.a.set_grad(full({}, 3, dtype, test_device()).broadcast_to({2, 3}));
+        },
+        "spread");
+    optimizer.update();
+    CHECK(model.a.to_vector<double>() == Values(6, -3));
+  }
+}
+
 TEST_CASE("hooks add and remove hooks") {
   MatrixAndVector model;
   optimizers::SGD optimizer(0);
