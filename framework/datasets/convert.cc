@@ -106,7 +106,8 @@ Array stack(std::span<const Example> batch, size_t component, const std::optiona
   const bool images = has_pixel_lines(batch[0][component]);
   const Array out = empty_batch(shape, dtype, images, batch[0][component].device(), device);
 
-  if (on_host && images && out.is_channels_last() && all_rows(has_pixel_lines)) {
+  const auto is_lines = [&](const Array& row) { return has_pixel_lines(row) && row.shape()[0] == shape[1]; };
+  if (on_host && images && out.is_channels_last() && all_rows(is_lines)) {
     if (!whole) out.fill(*padding);
     const int64_t pitch = shape[1] * shape[3] * itemsize(dtype);
     for_each_row(batch.size(), row_bytes, [&](int64_t i) {

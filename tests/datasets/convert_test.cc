@@ -3,6 +3,7 @@
 #include <functional>
 #include <limits>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include <doctest/doctest.h>
@@ -175,6 +176,20 @@ TEST_CASE("concat_examples: many large images on several threads, and padded one
                                         p(1, 0, 0), p(1, 0, 1), p(1, 0, 2), 7,          7,          7,  //
                                         p(0, 0, 0), p(0, 0, 1), 7,          p(0, 1, 0), p(0, 1, 1), 7,
                                         p(1, 0, 0), p(1, 0, 1), 7,          p(1, 1, 0), p(1, 1, 1), 7});
+}
+
+TEST_CASE("concat_examples pads images whose numbers of channels differ") {
+  const Array rgb = testing::pixels(3, 2, 2, Dtype::uint8);
+  const Array grey = array<uint8_t>({1, 2, 3, 4}).reshape({1, 2, 2});
+  for (const bool grey_first : {false, true}) {
+    CAPTURE(grey_first);
+    std::vector<Example> batch{{rgb}, {grey}};
+    if (grey_first) std::swap(batch[0], batch[1]);
+    const Array padded = concat_examples(batch, std::nullopt, Padding(0))[0];
+    CHECK(padded.shape() == Shape{2, 3, 2, 2});
+    CHECK(padded.at(grey_first ? 1 : 0).to_vector<int>() == rgb.to_vector<int>());
+    CHECK(padded.at(grey_first ? 0 : 1).to_vector<int>() == Ints{1, 2, 3, 4, 0, 0, 0, 0, 0, 0, 0, 0});
+  }
 }
 
 TEST_CASE("concat_examples: errors name the example and the component") {
