@@ -1,3 +1,4 @@
+#include <cmath>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -194,6 +195,17 @@ TEST_CASE("MaxValueTrigger and MinValueTrigger compare means of intervals") {
   CHECK(resumed.best_value() == 2);
   CHECK(answers(resumed, trainer, updater, 1, {2}) == "1");  // the 1 of before and this 2
   CHECK(resumed.best_value() == 1.5);
+
+  const double nan = std::nan("");
+  for (const bool is_max : {false, true}) {
+    CAPTURE(is_max);
+    triggers::BestValueTrigger trigger(
+        "x", [&](double best, double mean) { return is_max ? mean > best : mean < best; }, {1, "iteration"});
+    CHECK(answers(trigger, trainer, updater, 2, {nan, nan}) == "..");
+    CHECK(trigger.best_value() == std::nullopt);
+    updater.count = 0;
+    CHECK(answers(trigger, trainer, updater, 3, {5, nan, is_max ? 6. : 4.}) == "1.1");
+  }
 
   triggers::MinValueTrigger unused("x", {1, "iteration"});
   const std::string log =

@@ -1,5 +1,7 @@
 #include "kusari/framework/training/triggers/best_value_trigger.h"
 
+#include <cmath>
+
 #include "kusari/framework/core/argument.h"
 #include "kusari/framework/core/error.h"
 #include "kusari/framework/core/log.h"
@@ -24,7 +26,7 @@ bool BestValueTrigger::operator()(Trainer& trainer) {
   }
   const double mean = summary_.compute_mean().front().second;
   summary_.clear();
-  if (best_ && !compare_(*best_, mean)) return false;
+  if (std::isnan(mean) || (best_ && !compare_(*best_, mean))) return false;
   best_ = mean;
   return true;
 }
@@ -41,6 +43,7 @@ void BestValueTrigger::serialize(Serializer& serializer) {
   interval_.serialize(*serializer.child("interval_trigger"));
   serialize_summary_of(serializer, summary_, key_);
   serialize_optional(serializer, "best_value", best_);
+  if (best_ && std::isnan(*best_)) best_.reset();  // of Chainer's files
 }
 
 MaxValueTrigger::MaxValueTrigger(std::string key, TriggerRef trigger)

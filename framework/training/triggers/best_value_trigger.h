@@ -11,8 +11,9 @@
 namespace kusari::training::triggers {
 
 /// Averages a reported value over the intervals of a trigger, and fires when an interval's mean is better than the best
-/// before: the first one always is. An interval in which the value was not reported does not count; the first time
-/// there is a warning with the names that there are. chainer.training.triggers.BestValueTrigger.
+/// before: the first one always is. An interval whose mean is NaN is never better; Chainer keeps it for ever when it
+/// comes first. An interval in which the value was not reported does not count; the first time there is a warning with
+/// the names that there are. chainer.training.triggers.BestValueTrigger.
 class KUSARI_API BestValueTrigger : public Trigger {
  public:
   /// compare(best, mean): whether the mean is better.
