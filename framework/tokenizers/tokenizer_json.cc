@@ -70,6 +70,12 @@ class Node {
   std::string text_or(const char* key, const std::string& other) const {
     return has(key) ? (*this)[key].text() : other;
   }
+  /// A text that is searched for, or stands for something.
+  std::string filled_text() const {
+    std::string found = text();
+    if (found.empty()) damaged("it is empty");
+    return found;
+  }
   bool is_list() const { return json_->is_array(); }
   bool is_text() const { return json_->is_string(); }
 
@@ -146,8 +152,7 @@ void read_added(const Node& root, Tokenizer::State& state) {
   if (!root.has("added_tokens")) return;
   for (const Node& each : root["added_tokens"].items()) {
     each.require("single_word", false);
-    const std::string text = each["content"].text();
-    if (text.empty()) each.damaged("content is empty");
+    const std::string text = each["content"].filled_text();
     add_token(state.bpe, text, each["id"].id(), each);
     state.added.push_back(
         {text, each["id"].id(), each.flag("special", false), each.flag("lstrip", false), each.flag("rstrip", false)});
@@ -161,9 +166,7 @@ void read_normalizer(const Node& node, std::vector<Step>& steps) {
   } else if (type == "Prepend") {
     steps.push_back(prepend(node["prepend"].text(), false));
   } else if (type == "Replace" && node["pattern"].has("String")) {
-    const std::string from = node["pattern"]["String"].text();
-    if (from.empty()) node.damaged("the pattern is empty");
-    steps.push_back(replace(from, node["content"].text()));
+    steps.push_back(replace(node["pattern"]["String"].filled_text(), node["content"].text()));
   } else {
     node.unknown("the type \"" + type + "\"");
   }
@@ -193,7 +196,7 @@ void read_pre_tokenizer(const Node& node, std::vector<Step>& steps) {
   } else if (type == "Digits") {
     steps.push_back(split(node.flag("individual_digits", false) ? R"(\p{N})" : R"(\p{N}+)"));
   } else if (type == "Metaspace") {
-    steps.push_back(mark_spaces(node["replacement"].text(), where_of(node), node.flag("split", true)));
+    steps.push_back(mark_spaces(node["replacement"].filled_text(), where_of(node), node.flag("split", true)));
   } else {
     node.unknown("the type \"" + type + "\"");
   }
@@ -238,14 +241,14 @@ void read_decoder(const Node& node, Tokenizer::State& state) {
     state.has_byte_tokens = true;
   } else if (type == "Replace" && node["pattern"].has("String")) {
     node.require("content", " ");
-    state.space = node["pattern"]["String"].text();
+    state.space = node["pattern"]["String"].filled_text();
   } else if (type == "Strip") {
     node.require("content", " ");
     node.require("start", 1);
     node.require("stop", 0);
     state.strips_first = true;
   } else if (type == "Metaspace") {
-    state.space = node["replacement"].text();
+    state.space = node["replacement"].filled_text();
     state.strips_first = where_of(node) != MarkWhere::never;
   } else if (type != "Fuse") {
     node.unknown("the type \"" + type + "\"");

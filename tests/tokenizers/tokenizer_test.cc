@@ -149,6 +149,16 @@ TEST_CASE("tokenizers that are damaged or work in another way") {
                        doctest::Contains("id 800 is no token's"), IoError);
   CHECK_THROWS_WITH_AS(load(R"([{"op": "replace", "path": "/model/unk_token", "value": "?!"}])"),
                        doctest::Contains("unk_token is no token"), IoError);
+  CHECK_THROWS_WITH_AS(load(R"([{"op": "replace", "path": "/pre_tokenizer",
+                                 "value": {"type": "Metaspace", "replacement": ""}}])"),
+                       doctest::Contains("is damaged: pre_tokenizer.replacement: it is empty"), IoError);
+  CHECK_THROWS_WITH_AS(load(R"([{"op": "replace", "path": "/decoder",
+                                 "value": {"type": "Metaspace", "replacement": ""}}])"),
+                       doctest::Contains("decoder.replacement: it is empty"), IoError);
+  CHECK_THROWS_WITH_AS(load(R"([{"op": "replace", "path": "/normalizer/normalizers/1/pattern/String", "value": ""}])"),
+                       doctest::Contains("pattern.String: it is empty"), IoError);
+  CHECK_THROWS_WITH_AS(load(R"([{"op": "replace", "path": "/decoder/decoders/0/pattern/String", "value": ""}])"),
+                       doctest::Contains("pattern.String: it is empty"), IoError);
   const testing::ScratchDirectory scratch;
   CHECK_THROWS_WITH_AS(tokenizers::load(scratch.path()), doctest::Contains("tokenizer.json cannot be read"), IoError);
   for (const char* content : {"", "{", "[]", "7", "{\"model\": 3}"}) {
