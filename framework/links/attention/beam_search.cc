@@ -14,6 +14,8 @@
 #include "kusari/framework/functions/given.h"
 #include "kusari/framework/functions/math/top_k.h"
 #include "kusari/framework/kernels/array_math.h"
+#include "kusari/framework/kernels/comparison.h"
+#include "kusari/framework/kernels/pointwise.h"
 
 namespace kusari {
 namespace {
@@ -71,7 +73,11 @@ class Search {
     for (const Row& row : rows_) {
       for (const Live& live : row.live) so_far.push_back(live.log_prob);
     }
-    const Array totals = log_probs + array(so_far, {count * static_cast<int64_t>(beams()), 1}, log_probs.device());
+    const Array before = array(so_far, {count * static_cast<int64_t>(beams()), 1}, log_probs.device());
+    const Array none = full({}, -std::numeric_limits<double>::infinity(), Dtype::float64, log_probs.device());
+    // Whatever the scores of what is no text.
+    const Array totals = pointwise(kernels::Where{}, pointwise(kernels::Equal{}, before, none).astype(Dtype::float64),
+                                   none, log_probs + before);
     // As many that do not end as there are beams are among these.
     const int64_t k = std::min<int64_t>(2 * static_cast<int64_t>(beams()), wide);
     const functions::TopK best = functions::top_k(Variable(totals.reshape({count, wide}), false), k);
@@ -80,6 +86,10 @@ class Search {
     std::vector<int64_t> which;
     for (size_t r = 0; r < rows_.size(); ++r) {
       const size_t at = r * static_cast<size_t>(k);
+      if (std::isnan(values[at])) {  // the first of them if there is one
+        throw ValueError(std::string(kBeamSearch) + ": scores of row " + std::to_string(r) +
+                         " hold NaN, or nothing above minus infinity");
+      }
       advance(rows_[r], {values.data() + at, static_cast<size_t>(k)}, {places.data() + at, static_cast<size_t>(k)},
               words, static_cast<int64_t>(r * beams()), &which);
     }

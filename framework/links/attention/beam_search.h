@@ -29,8 +29,8 @@ struct Beam {
 /// `scores`: gives those of the next tokens, (rows beams, V), floating, for the last ones, (rows beams), int32.
 /// `select`: is called after each step with the row that each row goes on from, (rows beams), int64, so that a state
 /// can be rearranged: `h = F::get_item(h, which)`. Returns at most `beams` texts of each
-/// row, the best first. Runs without gradients and in test mode. Throws ValueError for other options, TypeError for
-/// scores of another shape.
+/// row, the best first. Runs without gradients and in test mode. Throws ValueError for other options, and for a text
+/// whose scores hold NaN or are all minus infinity, TypeError for scores of another shape.
 KUSARI_API std::vector<std::vector<Beam>> beam_search(const Callable<Variable(const Variable& tokens)>& scores,
                                                       const Callable<void(const Array& which)>& select, int64_t rows,
                                                       const BeamSearchOptions& options = {});

@@ -1,6 +1,7 @@
 #include "kusari/framework/links/attention/beam_search.h"
 
 #include <cmath>
+#include <limits>
 #include <map>
 #include <string>
 #include <vector>
@@ -128,6 +129,16 @@ TEST_CASE("more beams find nothing worse") {
   }
 }
 
+TEST_CASE("rows that are no texts yet may have any scores") {
+  const float nan = std::nanf(""), infinity = std::numeric_limits<float>::infinity();
+  const auto scores = [&](const Variable&) {  // token 1 alone may come
+    return Variable(array<float>({-infinity, 0, -infinity, nan, nan, nan}, {2, 3}));
+  };
+  const auto found = beam_search(scores, [](const Array&) {}, 1, {.beams = 2, .end = 2, .max_length = 3});
+  REQUIRE(found[0].size() == 1);
+  CHECK(found[0][0].tokens.to_vector<int32_t>() == std::vector<int32_t>{1, 1, 1});
+}
+
 TEST_CASE("searches that cannot be") {
   const auto none = [](const Variable&) { return Variable(zeros({3, 4})); };
   const auto select = [](const Array&) {};
@@ -139,6 +150,13 @@ TEST_CASE("searches that cannot be") {
   CHECK_THROWS_AS(beam_search(none, select, 1, {.max_length = -1}), ValueError);
   CHECK_THROWS_AS(beam_search(nullptr, select, 1), ValueError);
   CHECK_THROWS_AS(beam_search(none, nullptr, 1), ValueError);
+  const float nan = std::nanf(""), infinity = std::numeric_limits<float>::infinity();
+  const auto in_second = [&](float value) {
+    return [value](const Variable&) { return Variable(array<float>({0, 1, 2, 0, value, value}, {2, 3})); };
+  };
+  CHECK_THROWS_WITH_AS(beam_search(in_second(nan), select, 2, {.beams = 1}),
+                       "beam_search: scores of row 1 hold NaN, or nothing above minus infinity", ValueError);
+  CHECK_NOTHROW(beam_search(in_second(-infinity), select, 2, {.beams = 1, .end = 2, .max_length = 3}));
   const auto nothing = [](const Variable&) { return Variable(); };
   CHECK_THROWS_AS(beam_search(nothing, select, 1), TypeError);
 }
