@@ -16,6 +16,7 @@ Array on_canvas(const char* call, const Array& image, const Size& size, int64_t 
     throw ValueError(std::string(call) + ": fill has " + std::to_string(fill.size()) + " values for " +
                      std::to_string(channels) + " channels: there must be one, or one for each");
   }
+  for (const double value : fill) check_pixel(call, "fill", value, rows.dtype());
   const Array canvas = empty_image(channels, size, rows.dtype());
   visit_image(rows, [&](auto zero) {
     using T = decltype(zero);

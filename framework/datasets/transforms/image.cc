@@ -1,5 +1,6 @@
 #include "kusari/framework/datasets/transforms/image.h"
 
+#include "kusari/framework/core/argument.h"
 #include "kusari/framework/core/error.h"
 
 namespace kusari::datasets::transforms {
@@ -37,6 +38,11 @@ void check_size(const char* call, const Size& size) {
   if (size.height < 1 || size.width < 1) {
     throw ValueError(std::string(call) + ": size is " + to_string(size) + ", both sides must be at least 1");
   }
+}
+
+void check_pixel(const char* call, const char* argument, double value, Dtype dtype) {
+  if (dtype != Dtype::uint8) return;
+  argument::require(value >= 0 && value <= 255, call, argument, value, "be in [0, 255] for images of uint8");
 }
 
 }  // namespace detail

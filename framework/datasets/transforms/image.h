@@ -33,6 +33,8 @@ KUSARI_API void check_image(const char* call, const Array& image);
 KUSARI_API Array with_pixel_rows(const Array& image);
 /// Throws ValueError, naming `call`, unless both sides are at least 1.
 KUSARI_API void check_size(const char* call, const Size& size);
+/// Throws ValueError, naming `call` and `argument`, for a value that a pixel of a uint8 image cannot have.
+KUSARI_API void check_pixel(const char* call, const char* argument, double value, Dtype dtype);
 
 inline Size size_of(const Array& image) { return {image.shape()[1], image.shape()[2]}; }
 

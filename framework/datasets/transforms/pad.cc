@@ -32,6 +32,7 @@ Array Pad::operator()(const Array& image) const {
                      std::to_string(left) + ", " + std::to_string(right) + " (top, bottom, left, right): none may be " +
                      "negative");
   }
+  if (mode == PadMode::constant) detail::check_pixel(call, "value", value, image.dtype());
   const Array rows = detail::with_pixel_rows(image);
   const int64_t channels = rows.shape()[0], height = rows.shape()[1], width = rows.shape()[2];
   if (mode != PadMode::constant && (height == 0 || width == 0)) {

@@ -24,7 +24,8 @@ enum class PadMode { constant, edge, reflect };
 
 /// Adds rows and columns around an image. `value` fills them in mode constant, converted to the image's dtype.
 /// Returns a new image of (C, H + top + bottom, W + left + right).
-/// Throws ValueError for a negative margin, and for modes edge and reflect of an empty image.
+/// Throws ValueError for a negative margin, a value outside of [0, 255] for an image of uint8, and for modes edge and
+/// reflect of an empty image.
 struct KUSARI_API Pad {
   Margins margins;
   PadMode mode = PadMode::constant;

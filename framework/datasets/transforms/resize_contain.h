@@ -12,7 +12,8 @@ namespace kusari::datasets::transforms {
 /// Resizes an image so that it lies within `size`, its sides in proportion, and fills the rest: an image of exactly
 /// `size`. Sides are rounded down, and at least 1. fill: one value, or one for each channel.
 /// Without options as chainercv.transforms.resize_contain; EfficientDet's is {.size, .enlarge = true, .centre = false}.
-/// Throws ValueError for a size below 1, an empty image, and a fill of another length.
+/// Throws ValueError for a size below 1, an empty image, and a fill of another length, or outside of [0, 255] for an
+/// image of uint8.
 struct KUSARI_API ResizeContain {
   Size size;
   std::vector<double> fill = {0};

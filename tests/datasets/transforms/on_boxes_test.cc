@@ -147,6 +147,8 @@ TEST_CASE("RandomExpand") {
   ExampleRandom random(1);
   CHECK_THROWS_AS((RandomExpand{0.5}(image, random)), ValueError);
   CHECK_THROWS_AS((RandomExpand{2, {1, 2}}(image, random)), ValueError);
+  CHECK_THROWS_WITH_AS((RandomExpand{2, {-1}, 1}(image, random)),
+                       "transforms::RandomExpand: fill is -1: it must be in [0, 255] for images of uint8", ValueError);
 }
 
 TEST_CASE("ResizeContain") {

@@ -1,5 +1,7 @@
 #include "kusari/framework/datasets/transforms/pad.h"
 
+#include <cmath>
+
 #include <doctest/doctest.h>
 
 #include "kusari/framework/core/error.h"
@@ -48,4 +50,11 @@ TEST_CASE("Pad: errors") {
   CHECK_THROWS_WITH_AS((Pad{1, PadMode::edge}(pixels(3, 0, 5, Dtype::uint8))),
                        "transforms::Pad: an image of 0 x 5 has no pixels to repeat", ValueError);
   CHECK_THROWS_AS(Pad{1}(zeros({3, 4, 5}, Dtype::int32)), TypeError);
+  CHECK_THROWS_WITH_AS((Pad{.margins = 1, .value = 300}(image)),
+                       "transforms::Pad: value is 300: it must be in [0, 255] for images of uint8", ValueError);
+  for (const double value : {-1.0, 1e12, std::nan("")}) {
+    CHECK_THROWS_AS((Pad{.margins = 1, .value = value}(image)), ValueError);
+    CHECK_NOTHROW(Pad{1, PadMode::edge, value}(image));
+    CHECK_NOTHROW(Pad{.margins = 1, .value = value}(pixels(3, 4, 5, Dtype::float32)));
+  }
 }

@@ -85,4 +85,5 @@ TEST_CASE("ScaleJitter without jitter fills below and to the right, and what it 
   refuse({.size = 40, .max_scale = NAN});
   refuse({.size = 0});
   refuse({.size = 40, .fill = {1, 2}});
+  refuse({.size = 80, .min_scale = 0.5, .max_scale = 0.5, .fill = {256}});
 }
