@@ -81,6 +81,10 @@ TEST_CASE("snapshot's file names") {
   CHECK_THROWS_WITH_AS(snapshot({.filename = "snapshot_{.iteration}"}), doctest::Contains("'{.iteration}'"),
                        ValueError);
   CHECK_THROWS_AS(snapshot({.filename = "snapshot_{"}), ValueError);
+  CHECK_THROWS_WITH_AS(snapshot({.filename = "e{.updater.epoch}/s_{.updater.iteration}"}),
+                       "snapshot: filename is 'e{.updater.epoch}/s_{.updater.iteration}': fields may be in the name of "
+                       "the file, not of its directory, which must be there",
+                       ValueError);
 }
 
 TEST_CASE("n_retains keeps the newest and touches nothing else") {

@@ -35,6 +35,10 @@ void check_fields(const std::string& filename) {
                        " and " + kEpochDetail);
     }
   }
+  if (fs::path(filename).parent_path().string().find('{') != std::string::npos) {
+    throw ValueError("snapshot: filename is '" + filename +
+                     "': fields may be in the name of the file, not of its directory, which must be there");
+  }
 }
 
 std::string with_values(std::string filename, const updaters::Updater& updater) {

@@ -20,7 +20,7 @@ namespace kusari::training::extensions {
 
 struct SnapshotOptions {
   /// Name of the file in the trainer's output directory, or in a directory below that is there. Fields:
-  /// {.updater.iteration}, {.updater.epoch}, {.updater.epoch_detail}.
+  /// {.updater.iteration}, {.updater.epoch}, {.updater.epoch_detail}, none in a directory's name.
   std::string filename = "snapshot_iter_{.updater.iteration}";
   Callable<bool()> condition = {};                                     ///< no snapshot when it says false
   std::optional<Ref<snapshot_writers::Writer>> writer = std::nullopt;  ///< SimpleWriter when not given
@@ -56,7 +56,7 @@ class KUSARI_API SnapshotRanks {
 class KUSARI_API Snapshot final : public Extension {
  public:
   using Target = Callable<void(Serializer&)>;
-  /// Without a target, the trainer. Throws ValueError for a field that is unknown.
+  /// Without a target, the trainer. Throws ValueError for a field that is unknown or in a directory's name.
   explicit Snapshot(SnapshotOptions options, Target target = {});
 
   /// Makes it one of as many processes as there are ranks. `condition` must then say the same on all of them.
