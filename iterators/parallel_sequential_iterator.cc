@@ -98,7 +98,7 @@ void ParallelSequentialIterator::serialize(Serializer& serializer) {
     previous = detail_at(time_ - std::max<int64_t>(1, options_.window));
   }
   if (serializer.is_writer()) return;
-  if (previous > epoch_detail()) {
+  if (!(previous <= epoch_detail())) {  // also NaN
     throw ValueError(serializer.place("previous_epoch_detail") + "is " + std::to_string(previous) +
                      ": it must be before " + std::to_string(epoch_detail()) + ", where the iterator is");
   }

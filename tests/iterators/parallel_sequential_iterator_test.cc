@@ -91,6 +91,24 @@ TEST_CASE("snapshots of ParallelSequentialIterator") {
   }
 }
 
+TEST_CASE("ParallelSequentialIterator takes no place that makes no sense") {
+  ParallelSequentialIterator iterator(text(50), 3);
+  iterator.next();
+  serializers::DictionarySerializer all;
+  iterator.serialize(all);
+  serializers::Dictionary entries = serializers::copied(all.dictionary());
+  const testing::ScratchDirectory folder;
+  for (const double odd : {std::numeric_limits<double>::quiet_NaN(), std::numeric_limits<double>::infinity(), 0.5}) {
+    CAPTURE(odd);
+    for (auto& [name, entry] : entries) {
+      if (name == "previous_epoch_detail") entry = serializers::Entry{full({}, odd, Dtype::float64)};
+    }
+    serializers::save_npz_dictionary(folder / "iterator.npz", entries);
+    CHECK_THROWS_WITH_AS(serializers::load_npz(folder / "iterator.npz", iterator), doctest::Contains("must be before"),
+                         ValueError);
+  }
+}
+
 TEST_CASE("texts and sizes that ParallelSequentialIterator refuses") {
   CHECK_THROWS_WITH_AS(ParallelSequentialIterator(text(3), 0),
                        "ParallelSequentialIterator: batch_size is 0: it must be positive", ValueError);
