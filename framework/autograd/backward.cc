@@ -481,7 +481,14 @@ Variables grad(std::span<const Variable> outputs, std::span<const Variable> inpu
                      .targets = &targets});
   for (size_t i = 0; i < outputs.size(); ++i) {
     Variable seed = options.grad_outputs.empty() ? Variable() : options.grad_outputs[i];
-    if (!seed.is_defined()) seed = Variable(full_like(outputs[i].array(), options.loss_scale.value_or(1.0)), false);
+    if (!seed.is_defined()) {
+      seed = Variable(full_like(outputs[i].array(), options.loss_scale.value_or(1.0)), false);
+    } else if (seed.shape() != outputs[i].shape() || seed.dtype() != outputs[i].dtype()) {
+      throw TypeError("grad: grad_outputs[" + std::to_string(i) + "] has shape " + to_string(seed.shape()) +
+                      " and dtype " + name(seed.dtype()) + " but the output has shape " +
+                      to_string(outputs[i].shape()) + " and dtype " + name(outputs[i].dtype()) +
+                      ": they must be equal");
+    }
     VariableNode* const output = outputs[i].node();
     const bool is_reached = output->creator && allowed.contains(output->creator.get());
     if (is_reached || targets.contains(output)) pass.seed(output, std::move(seed));

@@ -93,7 +93,7 @@ Variable FunctionNode::retained_output(size_t i) {
   VariableNode* const node = revived.node();
   node->creator = IntrusivePtr<FunctionNode>(this);
   node->rank = rank_ + 1;
-  node->output_index = static_cast<uint16_t>(i);
+  node->output_index = static_cast<uint32_t>(i);
   node->retained = 1;
   outputs_[i] = node;
   return revived;
@@ -245,7 +245,7 @@ Variable FunctionApplication::connect(FunctionNode& function, Array array, size_
   VariableNode* const node = output.node();
   node->creator = IntrusivePtr<FunctionNode>(&function);
   node->rank = function.rank_ + 1;
-  node->output_index = static_cast<uint16_t>(index);
+  node->output_index = static_cast<uint32_t>(index);
   node->retained = index < 32 && (function.retained_outputs_ >> index & 1u) != 0 ? 1 : 0;
   node->recomputable = function.recomputable_;
   function.outputs_.push_back(node);

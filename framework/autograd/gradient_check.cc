@@ -85,15 +85,18 @@ class ScopedParams {
   std::vector<Variable> grads_;
 };
 
+void check_no_grads(const char* call, size_t given, size_t inputs) {
+  if (given == 0 || given == inputs) return;
+  throw ValueError(std::string(call) + ": no_grads has " + std::to_string(given) + " entries for " +
+                   std::to_string(inputs) + " inputs");
+}
+
 /// One function with its inputs and params at the place where it is differentiated.
 class Check {
  public:
   Check(const char* call, Callable function, const Arrays& x, const BackwardOptions& o)
       : call_{call}, function_{function}, options_{o}, params_{o.params}, draws_{o.seed} {
-    if (!o.no_grads.empty() && o.no_grads.size() != x.size()) {
-      throw ValueError(call_ + ": no_grads has " + std::to_string(o.no_grads.size()) + " entries for " +
-                       std::to_string(x.size()) + " inputs");
-    }
+    check_no_grads(call, o.no_grads.size(), x.size());
     for (size_t i = 0; i < x.size(); ++i) {
       const bool moves = x[i].is_defined() && x[i].is_floating() && (o.no_grads.empty() || !o.no_grads[i]);
       x_.push_back(cast(x[i], o.dtype));
@@ -327,6 +330,7 @@ void detail::check_double_backward(Callable function, const Arrays& x, const Arr
     const bool is_given = !gy.empty() && gy[k].is_defined();
     inputs.push_back(is_given ? gy[k] : y.is_floating() ? like(y, draws.normal(y.size())) : Array());
   }
+  check_no_grads(call, first.no_grads.size(), x.size());
   if (!first.no_grads.empty()) first.no_grads.resize(inputs.size(), false);
 
   const auto gradients = [&](const Variables& all) {

@@ -141,7 +141,7 @@ class KUSARI_API VariableNode {
   uint64_t pass = 0;  // which backward pass uses `slot`
   uint32_t slot = 0;
   int32_t rank = 0;
-  uint16_t output_index = 0;
+  uint32_t output_index = 0;
   bool requires_grad;
   bool recomputable = false;  // the creator can compute `array` again, so that it need not stay for those who retain it
   std::atomic<uint32_t> retained{0};  // functions that need `array` although no Variable may name it

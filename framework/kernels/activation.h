@@ -357,7 +357,8 @@ struct GeluTanh {
 struct GeluTanhGrad {
   static constexpr const char* kName = "gelu_tanh_grad";
   template <class T>
-  KUSARI_HOST_DEVICE T operator()(T x, T gy) const {
+  KUSARI_HOST_DEVICE T operator()(T given, T gy) const {
+    const T x = km::min(km::max(given, T(-30)), T(30));  // the slope is 0 or 1 beyond, and powers are no number there
     const T t = km::tanh(T(0.79788456080286536) * (x + T(0.044715) * x * x * x));
     const T slope = T(0.79788456080286536) * (T(1) + T(3 * 0.044715) * x * x);
     return gy * T(0.5) * (T(1) + t + x * (T(1) - t * t) * slope);

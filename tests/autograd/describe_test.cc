@@ -58,7 +58,9 @@ TEST_CASE("functions tell their options") {
         "max_pooling_2d(ksize=(2, 2), stride=(2, 2), pad=(0, 0), cover_all=True)");
   CHECK(described([&] {
           F::get_item(x, {0, Slice{1, 3}});
-        }) == "get_item(start=(0, 1, 0, 0), count=(1, 2, 4, 4), step=(1, 1, 1, 1), shape=(2, 4, 4))");
+        }) ==
+        "get_item(start=(0, 1, 0, 0), count=(1, 2, 4, 4), step=(1, 1, 1, 1), shape=(2, 4, 4), "
+        "slices=':1, 1:3, :, :')");
   CHECK(described([&] { F::argmax(x, 1); }) == "argmax(axis=1)");
   CHECK(described([&] { F::argmax(x); }) == "argmax()");
   CHECK(described([&] { F::sign(x); }) == "sign()");

@@ -6,6 +6,7 @@
 
 #include "kusari/framework/autograd/variable.h"
 #include "kusari/framework/core/error.h"
+#include "kusari/framework/functions/array/separate.h"
 #include "kusari/framework/functions/math/exponential.h"
 #include "kusari/framework/functions/math/sum.h"
 #include "kusari/framework/functions/math/trigonometric.h"
@@ -43,6 +44,31 @@ TEST_CASE("seeds default to ones of any size, and may be given") {
   const std::vector<Variable> wrong(2);
   CHECK_THROWS_WITH_AS(grad({y}, {x}, {.grad_outputs = wrong}), "grad: grad_outputs has 2 entries, expected 1",
                        ValueError);
+  const auto with_seed = [&](const Array& seed) {
+    const std::vector<Variable> given{Variable(seed)};
+    return grad({y}, {x}, {.grad_outputs = given});
+  };
+  CHECK_THROWS_WITH_AS(with_seed(ones({1}, Dtype::float64)),
+                       "grad: grad_outputs[0] has shape (1,) and dtype float64 but the output has shape (3,) and dtype "
+                       "float64: they must be equal",
+                       TypeError);
+  CHECK_THROWS_AS(with_seed(ones({3}, Dtype::float32)), TypeError);
+}
+
+TEST_CASE("gradients of a function with more results than 16 bits count") {
+  const int64_t n = 65540;
+  const Variable x(arange(n, Dtype::float64).reshape({n, 1}));
+  Variable first, late;
+  {
+    const Variables rows = F::separate(x);
+    first = rows[0];
+    late = rows[65537];
+  }
+  (F::sum(first) + 3 * F::sum(late)).backward();
+  const Doubles gradients = x.grad().to_vector<double>();
+  CHECK(gradients[0] == 1);
+  CHECK(gradients[1] == 0);
+  CHECK(gradients[65537] == 3);
 }
 
 TEST_CASE("inputs may be intermediate, unreachable or the output itself") {

@@ -169,6 +169,8 @@ TEST_CASE("bad calls say what is wrong") {
                        "gradient_check::check_backward: no input or param has a gradient", ValueError);
   CHECK_THROWS_WITH_AS(gradient_check::check_backward(sine, {points(), points()}),
                        "gradient_check: the function does not take 2 variables", TypeError);
+  CHECK_THROWS_WITH_AS(gradient_check::check_double_backward(sine, points(), {}, {}, {.no_grads = {true, false}}),
+                       "gradient_check::check_double_backward: no_grads has 2 entries for 1 inputs", ValueError);
   CHECK_THROWS_WITH_AS(gradient_check::check_double_backward(sine, points(), {ones({2}), ones({2})}),
                        "gradient_check::check_double_backward: gy has 2 arrays, but the function returns 1",
                        ValueError);

@@ -6,6 +6,7 @@
 #include "kusari/framework/functions/activation/tanh.h"
 #include "kusari/framework/functions/given.h"
 #include "kusari/framework/functions/math/basic_math.h"
+#include "kusari/framework/functions/math/clip.h"
 #include "kusari/framework/functions/math/erf.h"
 #include "kusari/framework/functions/math/exponential.h"
 #include "kusari/framework/functions/pointwise_function.h"
@@ -32,8 +33,9 @@ class GeluTanh final : public UnaryFunction<kernels::GeluTanh, Keep::input> {
       return {Variable(pointwise(kernels::GeluTanhGrad{}, x.array(), gy[0].array()), false)};
     }
     constexpr double kScale = std::numbers::sqrt2 * std::numbers::inv_sqrtpi, kCube = 0.044715;
-    const Variable square = x * x, t = tanh(kScale * (x + kCube * square * x));
-    return {gy[0] * (0.5 * (1 + t + x * (1 - t * t) * (kScale * (1 + 3 * kCube * square))))};
+    const Variable near = clip(x, -30, 30);  // as the kernel
+    const Variable square = near * near, t = tanh(kScale * (near + kCube * square * near));
+    return {gy[0] * (0.5 * (1 + t + near * (1 - t * t) * (kScale * (1 + 3 * kCube * square))))};
   }
 };
 

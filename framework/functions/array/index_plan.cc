@@ -28,15 +28,13 @@ class GetView final : public FunctionNode {
  public:
   explicit GetView(const ViewSpec& spec) : spec_{spec} {}
   const char* name() const override { return "get_item"; }
-  // Also as the call was written, with negative places from the end, and the farthest number for what it left out.
+  // "slices": as the call was written, for any size: "1:-1:2, :".
   void describe(Attributes& options) const override {
     options.set("start", spec_.start);
     options.set("count", spec_.count);
     options.set("step", spec_.step);
-    options.set("given_start", spec_.given_start);
-    options.set("given_stop", spec_.given_stop);
-    options.set("given_step", spec_.given_step);
     options.set("shape", spec_.shape);
+    options.set("slices", spec_.slices());
   }
 
  private:
@@ -113,6 +111,17 @@ Variable permute(const Variable& x, const Dims& order) {
 }
 
 }  // namespace
+
+std::string ViewSpec::slices() const {
+  const auto place = [](int64_t at) { return at == kFarthest || at == kLowest ? "" : std::to_string(at); };
+  std::string text;
+  for (int axis = 0; axis < start.ndim(); ++axis) {
+    const int64_t first = given_start[axis] == 0 ? kFarthest : given_start[axis], by = given_step[axis];
+    text += (axis == 0 ? "" : ", ") + place(by > 0 ? first : given_start[axis]) + ":" + place(given_stop[axis]) +
+            (by == 1 ? "" : ":" + std::to_string(by));
+  }
+  return text;
+}
 
 bool ViewSpec::is_whole(const Shape& source) const noexcept {
   for (int axis = 0; axis < start.ndim(); ++axis) {

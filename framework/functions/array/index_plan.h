@@ -1,6 +1,7 @@
 #pragma once
 
 #include <span>
+#include <string>
 
 #include "kusari/framework/autograd/variable.h"
 #include "kusari/framework/core/small_vector.h"
@@ -11,10 +12,12 @@ namespace kusari::functions {
 /// The part of an index that gives a view: a range of every axis, then axes of size 1 dropped or added.
 struct ViewSpec {
   Dims start, count, step;                   // per axis of the source
-  Dims given_start, given_stop, given_step;  // as the call names them, for any size: see describe()
+  Dims given_start, given_stop, given_step;  // as the call names them; the farthest number where it does not
   Shape shape;                               // of the result
 
   Array view_of(const Array& source) const;
+  /// As the call names them: "1:-1:2, :" for two axes.
+  std::string slices() const;
   /// Whether the view is the source itself, of whatever size.
   bool is_whole(const Shape& source) const noexcept;
 };

@@ -16,6 +16,7 @@
 #include "kusari/framework/functions/activation/softmax.h"
 #include "kusari/framework/functions/array/broadcast.h"
 #include "kusari/framework/functions/array/cast.h"
+#include "kusari/framework/functions/array/masked_fill.h"
 #include "kusari/framework/functions/array/reshape.h"
 #include "kusari/framework/functions/array/where.h"
 #include "kusari/framework/functions/given.h"
@@ -30,8 +31,11 @@ namespace {
 
 // What the kernel does, in differentiable functions, for gradients of gradients.
 // `kept`: the factors of dropout, (B, heads, n, keys), undefined for none.
-Variable composed(const kernels::AttentionForm& form, const Variable& q, const Variable& k, const Variable& v,
-                  const Array& mask, const Array& lengths, const Array& kept) {
+Variable composed(const kernels::AttentionForm& form, const Variable& given_q, const Variable& given_k,
+                  const Variable& given_v, const Array& mask, const Array& lengths, const Array& kept) {
+  const Dtype dtype = is_half(given_q.dtype()) ? Dtype::float32 : given_q.dtype();
+  const Variable q = cast(given_q, dtype);
+  Variable k = cast(given_k, dtype), v = cast(given_v, dtype);
   const int64_t batch = q.shape()[0], heads = q.shape()[1], n = q.shape()[2], groups = k.shape()[1],
                 keys = k.shape()[2];
   const Device& device = q.device();
@@ -41,7 +45,12 @@ Variable composed(const kernels::AttentionForm& form, const Variable& q, const V
     const Variable grouped = reshape(x, {batch, groups, 1, keys, width});
     return reshape(broadcast_to(grouped, {batch, groups, heads / groups, keys, width}), {batch, heads, keys, width});
   };
-  const Dtype dtype = q.dtype();
+  const Array place = host_constant([&] { return arange(keys, Dtype::int64, device); });
+  if (lengths.is_defined()) {  // what is behind them may be no number
+    const Array behind = place.reshape({1, 1, keys, 1}) >= lengths.reshape({batch, 1, 1, 1});
+    k = masked_fill(k, Variable(behind, false), 0);
+    v = masked_fill(v, Variable(behind, false), 0);
+  }
   Variable scores = matmul(q, for_heads(k), {.transb = true}) * form.scale;
   Array seen;  // true where a query sees a key
   const auto restrict_to = [&](const Array& allowed) {
@@ -53,7 +62,6 @@ Variable composed(const kernels::AttentionForm& form, const Variable& q, const V
     restrict_to(added != -std::numeric_limits<double>::infinity());  // as for the kernel, where all keys may be
     scores = scores + Variable(added, false);
   }
-  const Array place = host_constant([&] { return arange(keys, Dtype::int64, device); });
   if (lengths.is_defined()) restrict_to(place.reshape({1, 1, 1, keys}) < lengths.reshape({batch, 1, 1, 1}));
   if (form.is_causal) {
     const Array last = host_constant([&] { return arange(n, Dtype::int64, device) + (keys - n); });
@@ -61,13 +69,13 @@ Variable composed(const kernels::AttentionForm& form, const Variable& q, const V
   }
   if (seen.is_defined()) {
     seen = seen.broadcast_to(scores.shape());
-    const Array never = full({}, dtype == Dtype::float16 ? -3e4 : -1e30, dtype, device);
+    const Array never = full({}, -1e30, dtype, device);
     scores = where(Variable(seen, false), scores, broadcast_to(Variable(never, false), scores.shape()));
   }
   Variable weights = softmax(scores, 3);
   if (seen.is_defined()) weights = weights * Variable(seen.astype(dtype), false);
-  if (kept.is_defined()) weights = weights * Variable(kept, false);
-  return matmul(weights, for_heads(v));
+  if (kept.is_defined()) weights = weights * Variable(kept.astype(dtype), false);
+  return cast(matmul(weights, for_heads(v)), given_q.dtype());
 }
 
 // The factors that the kernel multiplies weights by.

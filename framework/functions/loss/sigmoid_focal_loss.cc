@@ -9,6 +9,7 @@
 #include "kusari/framework/functions/activation/sigmoid.h"
 #include "kusari/framework/functions/activation/softplus.h"
 #include "kusari/framework/functions/array/cast.h"
+#include "kusari/framework/functions/array/masked_fill.h"
 #include "kusari/framework/functions/array/reshape.h"
 #include "kusari/framework/functions/given.h"
 #include "kusari/framework/functions/math/basic_math.h"
@@ -88,7 +89,9 @@ class SigmoidFocalLoss final : public FunctionNode {
     const Array sign = 1.0 - 2.0 * positive;
     const Array weight = counts * ((1 - options_.alpha) + (2 * options_.alpha - 1) * positive);
     const Variable s(sign, false), w(sign * weight, false);
-    const Variable z = s * cast(x, wide), p = sigmoid(z), loss = softplus(z);
+    // 0 times the slope where x is no number would be none either.
+    const Variable counted = masked_fill(x, Variable(Array(t == int64_t{kernels::kFocalIgnored}), false), 0);
+    const Variable z = s * cast(counted, wide), p = sigmoid(z), loss = softplus(z);
     const Variable slope = exp(-options_.gamma * softplus(-z)) * (options_.gamma * (1 - p) * loss + p);
     const Variable factor = reshape(gy / Variable(divisors, false), {n, 1, 1});
     return cast(factor * (w * slope), x.dtype());

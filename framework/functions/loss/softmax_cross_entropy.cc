@@ -27,6 +27,12 @@
 namespace kusari::functions {
 namespace {
 
+// x with numbers where the labels do not count: 0 times what is none would be none either.
+Variable without_ignored(const Variable& x, const Array& t, const SoftmaxCrossEntropyOptions& options) {
+  const Array ignored = pointwise(kernels::EqualConst{static_cast<double>(options.ignore_label)}, t);
+  return masked_fill(x, Variable(ignored.expand_dims(1), false), 0);
+}
+
 class SoftmaxCrossEntropy final : public FunctionNode {
  public:
   explicit SoftmaxCrossEntropy(const SoftmaxCrossEntropyOptions& options) : options_{options} {}
@@ -82,8 +88,9 @@ class SoftmaxCrossEntropy final : public FunctionNode {
                                              retained_input(1).array(), options_.class_weight, one, Array(),
                                              minus_onehot);
     const Array minus_weight = reduce(kernels::Sum{}, minus_onehot, AxisMask::of(1), true);
-    const Variable g = divisor_.is_defined() ? gy / divisor_ : expand_dims(gy, 1);
-    return g * (minus_onehot - minus_weight * softmax(x));
+    const Variable g =
+        divisor_.is_defined() ? cast(cast(gy, divisor_.dtype()) / divisor_, gy.dtype()) : expand_dims(gy, 1);
+    return g * (minus_onehot - minus_weight * softmax(without_ignored(x, retained_input(1).array(), options_)));
   }
 
   kernels::SoftmaxCrossEntropyOptions kernel_options() const { return {options_.ignore_label}; }
@@ -108,6 +115,7 @@ void check_options(const Variable& x, const SoftmaxCrossEntropyOptions& options)
 }
 
 void check_labels(const Variable& x, const Variable& t, int64_t ignore_label) {
+  if (x.ndim() < 2) return;  // refused by the function itself
   for (const int64_t label : t.to_vector<int64_t>()) {
     if (label != ignore_label && (label < 0 || label >= x.shape()[1])) {
       throw ValueError("F::softmax_cross_entropy: label " + std::to_string(label) + " must be in [0, " +
@@ -131,9 +139,7 @@ Variable uniform_target_loss(const Variable& x, const Array& t, const SoftmaxCro
   const auto label = static_cast<double>(options.ignore_label);
   const Array counts = pointwise(kernels::NotEqualConst{label}, t).astype(summed);
   const double share = -1.0 / static_cast<double>(std::max<int64_t>(x.shape()[1], 1));
-  // What does not count may be no number: 0 times it would be none either.
-  const Array ignored = pointwise(kernels::EqualConst{label}, t).expand_dims(1);
-  const Variable log_p = weighted_log_softmax(masked_fill(x, Variable(ignored, false), 0), options.class_weight);
+  const Variable log_p = weighted_log_softmax(without_ignored(x, t, options), options.class_weight);
   const Variable losses = sum(cast(log_p, summed), 1) * pointwise(kernels::MulConst{share}, counts);
   if (options.reduce == Reduce::no) return cast(losses, x.dtype());
   Array divisor = full({}, static_cast<double>(std::max<int64_t>(t.shape()[0], 1)), summed, x.device());

@@ -6,6 +6,7 @@
 #include "kusari/framework/functions/math/sqrt.h"
 #include "kusari/framework/functions/math/square.h"
 #include "kusari/framework/functions/pointwise_function.h"
+#include "kusari/framework/kernels/arithmetic.h"
 #include "kusari/framework/kernels/math_functions.h"
 
 namespace kusari::functions {
@@ -35,6 +36,13 @@ class Arctan final : public UnaryFunction<kernels::Arctan, Keep::input> {
   Variables backward(const Variables& gy) override { return {gy[0] / (square(retained_input(0)) + 1)}; }
 };
 
+// |x|, within what the dtype divides by without loss.
+Array size_of(const Array& x) {
+  const bool is_wide = x.dtype() == Dtype::float64, is_short = x.dtype() == Dtype::float16;
+  const double most = is_wide ? 1e300 : is_short ? 6e4 : 1e37;
+  return pointwise(kernels::Clip{is_short ? 6e-5 : 1 / most, most}, pointwise(kernels::Abs{}, x));
+}
+
 class Arctan2 final : public FunctionNode {
  public:
   const char* name() const override { return "arctan2"; }
@@ -49,8 +57,11 @@ class Arctan2 final : public FunctionNode {
     return {pointwise(kernels::Arctan2{}, in[0], in[1])};
   }
   Variables backward(const Variables& gy) override {
-    const Variable x1 = retained_input(0), x2 = retained_input(1);
-    const Variable g = gy[0] / (square(x1) + square(x2));
+    // Of the size of 1, whose squares the dtype holds.
+    const Array a = retained_input(0).array(), b = retained_input(1).array();
+    const Variable size(pointwise(kernels::Maximum{}, size_of(a), size_of(b)), false);
+    const Variable x1 = retained_input(0) / size, x2 = retained_input(1) / size;
+    const Variable g = gy[0] / ((square(x1) + square(x2)) * size);
     return {needs_grad(0) ? x2 * g : Variable(), needs_grad(1) ? -(x1 * g) : Variable()};
   }
 };

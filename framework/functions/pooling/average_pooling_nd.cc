@@ -6,6 +6,7 @@
 
 #include "kusari/framework/core/error.h"
 #include "kusari/framework/core/graph_capture.h"
+#include "kusari/framework/functions/array/cast.h"
 #include "kusari/framework/functions/array/pad.h"
 #include "kusari/framework/functions/array/reshape.h"
 #include "kusari/framework/functions/given.h"
@@ -20,7 +21,8 @@ namespace {
 Variable counted_places(const Variable& x, const GivenWindows& given, int ndim, bool counts_padding) {
   Shape image = x.shape();
   image[0] = image[1] = 1;
-  const Array inside = host_constant([&] { return ones(image, x.dtype(), x.device()); });
+  const Dtype wide = is_half(x.dtype()) ? Dtype::float32 : x.dtype();
+  const Array inside = host_constant([&] { return ones(image, wide, x.device()); });
   if (!counts_padding) return Variable(inside, false);
   const Dims before = given.pad.resolve(ndim, "", "pad"), behind = given.pad_end.resolve(ndim, "", "pad_end");
   std::vector<PadWidth::Pair> widths(2, PadWidth::Pair{0, 0});
@@ -40,7 +42,8 @@ Variable pool_uneven(const char* call, int ndim, const Variable& x, GivenWindows
   const Variable counted = counted_places(x, given, ndim, counts_padding);
   if (counts_padding) given.pad = given.pad_end = 0;
   const Variable counts = plain_windows(call, ndim, counted, given, 0).x;
-  return sum_windows(call, plain.x, average, false) / sum_windows(call, counts, average, false);
+  const Variable sums = sum_windows(call, cast(plain.x, counts.dtype()), average, false);
+  return cast(sums / sum_windows(call, counts, average, false), x.dtype());
 }
 
 Variable pool(const char* call, int ndim, const Variable& x, const PerAxis& ksize,

@@ -8,6 +8,7 @@
 #include "kusari/framework/core/argument.h"
 #include "kusari/framework/core/error.h"
 #include "kusari/framework/functions/activation/log_softmax.h"
+#include "kusari/framework/functions/array/cast.h"
 #include "kusari/framework/functions/array/concat.h"
 #include "kusari/framework/functions/array/get_item.h"
 #include "kusari/framework/functions/given.h"
@@ -34,9 +35,11 @@ const std::vector<int64_t>& checked(const std::vector<int64_t>& cutoffs, int64_t
   return cutoffs;
 }
 
+// In float32 at least: of many words, the sum is beyond 16 bits where the mean is not.
 Variable sum_of_losses(const Variable& scores, const Array& t, int64_t ignore_label = -1) {
-  return functions::sum(functions::softmax_cross_entropy(
-      scores, Variable(t, false), {.ignore_label = ignore_label, .reduce = functions::Reduce::no}));
+  const Variable losses = functions::softmax_cross_entropy(
+      scores, Variable(t, false), {.ignore_label = ignore_label, .reduce = functions::Reduce::no});
+  return functions::sum(functions::cast(losses, is_half(losses.dtype()) ? Dtype::float32 : losses.dtype()));
 }
 
 }  // namespace
@@ -94,13 +97,15 @@ Variable AdaptiveSoftmax::operator()(const Variable& x, const Variable& t) const
     rows[static_cast<size_t>(group)].push_back(static_cast<int64_t>(i));
     places[static_cast<size_t>(group)].push_back(label - cutoffs_[static_cast<size_t>(group)]);
   }
-  Variable loss = sum_of_losses(head(x), array(first_labels, x.device()));
+  const Variable scores = head(x);
+  const Dtype dtype = scores.dtype();
+  Variable loss = sum_of_losses(scores, array(first_labels, x.device()));
   for (size_t i = 0; i < out.size(); ++i) {
     if (rows[i].empty()) continue;
     const Variable of_group = functions::get_item(x, array(rows[i], x.device()));
     loss = loss + sum_of_losses(out[i](down[i](of_group)), array(places[i], x.device()));
   }
-  return loss / static_cast<double>(std::max<int64_t>(count, 1));
+  return functions::cast(loss / static_cast<double>(std::max<int64_t>(count, 1)), dtype);
 }
 
 Variable AdaptiveSoftmax::log_prob(const Variable& x) const {

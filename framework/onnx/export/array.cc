@@ -1,5 +1,9 @@
+#include <algorithm>
+#include <charconv>
 #include <limits>
 #include <optional>
+#include <string_view>
+#include <system_error>
 
 #include "kusari/framework/onnx/export/graph_builder.h"
 
@@ -51,21 +55,36 @@ struct AxisSlice {
   bool is_whole;
 };
 
-// As the call was written, where that is the same for all sizes; what it leaves out is the farthest number there.
+// The slice of an axis as get_item describes it: "1:-1:2" in "1:-1:2, :".
+AxisSlice parsed_slice(std::string_view slices, size_t axis) {
+  for (; axis > 0; --axis) slices.remove_prefix(slices.find(", ") + 2);
+  slices = slices.substr(0, slices.find(", "));
+  std::optional<int64_t> numbers[3];
+  for (size_t i = 0; i < 3 && !slices.empty(); ++i) {
+    int64_t number = 0;
+    const auto [end, error] = std::from_chars(slices.data(), slices.data() + slices.size(), number);
+    if (error == std::errc()) numbers[i] = number;
+    slices.remove_prefix(std::min(slices.size(), static_cast<size_t>(end - slices.data()) + 1));  // and its colon
+  }
+  constexpr int64_t kMost = std::numeric_limits<int64_t>::max(), kLeast = std::numeric_limits<int64_t>::min();
+  const int64_t step = numbers[2].value_or(1);
+  return {{numbers[0].value_or(step > 0 ? 0 : kMost)},
+          {numbers[1].value_or(step > 0 ? kMost : kLeast)},
+          step,
+          !numbers[0] && !numbers[1] && step == 1};
+}
+
+// As the call was written, where that is the same for all sizes.
 std::optional<AxisSlice> given_slice(const NodeWriter& w, const Attributes& options, size_t axis) {
-  const auto at = [&](const Attributes& call, const char* option) { return call.integers(option)[axis]; };
-  AxisSlice slice{{}, {}, at(options, "given_step"), false};
-  const int64_t start = at(options, "given_start"), stop = at(options, "given_stop");
+  AxisSlice slice = parsed_slice(options.text("slices"), axis);
   for (const Attributes& there : w.call().elsewhere) {
-    if (at(there, "given_start") != start || at(there, "given_stop") != stop || at(there, "given_step") != slice.step) {
-      return std::nullopt;
-    }
+    const AxisSlice other = parsed_slice(there.text("slices"), axis);
+    if (other.start != slice.start || other.end != slice.end || other.step != slice.step) return std::nullopt;
   }
   // Slice begins at the first element where a backward slice begins before it; there such a slice is empty.
-  if (slice.step < 0 && start < -1 && w.is_dynamic_input(0, static_cast<int>(axis))) return std::nullopt;
-  slice.is_whole = slice.step == 1 && start == 0 && stop == std::numeric_limits<int64_t>::max();
-  slice.start.assign(w.call().elsewhere.size() + 1, start);
-  slice.end.assign(w.call().elsewhere.size() + 1, stop);
+  if (slice.step < 0 && slice.start[0] < -1 && w.is_dynamic_input(0, static_cast<int>(axis))) return std::nullopt;
+  slice.start.resize(w.call().elsewhere.size() + 1, slice.start[0]);
+  slice.end.resize(w.call().elsewhere.size() + 1, slice.end[0]);
   return slice;
 }
 
@@ -101,7 +120,7 @@ AxisSlice counted_slice(const NodeWriter& w, const Attributes& options, size_t a
 
 void write_get_item(const NodeWriter& w) {
   const Value& y = w.output_value(0);
-  const Attributes& options = w.options({"start", "count", "step", "given_start", "given_stop", "given_step", "shape"});
+  const Attributes& options = w.options({"start", "count", "step", "shape", "slices"});
   std::vector<int64_t> axes, steps;
   std::vector<Sizes> starts, ends, sliced;
   for (int axis = 0; axis < w.input_ndim(0); ++axis) {

@@ -25,6 +25,9 @@ TEST_CASE("gelu with tanh") {
 TEST_CASE("gelu far from zero") {
   for (const F::GeluForm form : {F::GeluForm::exact, F::GeluForm::tanh}) {
     check_close(F::gelu(array<float>({-1000.f, 0.f, 1000.f}), form), {3}, {0, 0, 1000});
+    const Variable x(array<float>({-3e38f, -1e30f, 0.f, 1e30f, 3e38f}));
+    check_close(grad({F::gelu(x, form)}, {x})[0], {5}, {0, 0, 0.5, 1, 1});
+    check_close(grad({F::gelu(x, form)}, {x}, {.enable_double_backprop = true})[0], {5}, {0, 0, 0.5, 1, 1});
   }
 }
 

@@ -108,6 +108,14 @@ TEST_CASE("sigmoid_focal_loss's gradients") {
   }
 }
 
+TEST_CASE("gradients of any order of sigmoid_focal_loss at anchors that do not count") {
+  const Variable x(array<double>({1, std::numeric_limits<double>::infinity(), 2, 3}, {1, 2, 2}, test_device()));
+  const Variable loss = F::sigmoid_focal_loss(x, array<int>({-2, 1}, {1, 2}, test_device()));
+  const std::vector<double> expected = grad({loss}, {x})[0].to_vector<double>();
+  CHECK(expected[1] == 0);
+  check_close(grad({loss}, {x}, {.enable_double_backprop = true})[0], {1, 2, 2}, expected);
+}
+
 TEST_CASE("sigmoid_focal_loss of what does not fit") {
   const Array x = ones({2, 3, 4}, Dtype::float32, test_device()), t = int_ones({2, 3});
   CHECK_THROWS_WITH_AS(F::sigmoid_focal_loss(x, int_ones({2, 4})),

@@ -198,6 +198,20 @@ TEST_CASE("softmax_cross_entropy with smoothed labels") {
   check_close(F::softmax_cross_entropy(scores, none, {.label_smoothing = 0.2}), {}, {0});
 }
 
+TEST_CASE("gradients of gradients of softmax_cross_entropy: ignored rows, and means of many") {
+  const double infinity = std::numeric_limits<double>::infinity();
+  const Variable x(array<double>({1, infinity, 2, 3}, {2, 2}, test_device()));
+  const Variable loss = F::softmax_cross_entropy(x, array<int>({-1, 1}, test_device()));
+  check_close(grad({loss}, {x}, {.enable_double_backprop = true})[0], {2, 2},
+              {0, 0, 0.2689414213699951, -0.2689414213699951});
+  const int64_t n = 70000;  // which float16 does not hold
+  const Variable many(zeros({n, 2}, Dtype::float16, test_device()));
+  const Variable mean = F::softmax_cross_entropy(many, zeros({n}, Dtype::int32, test_device()));
+  const std::vector<Variable> seeds{Variable(full({}, 32768, Dtype::float16, test_device()), false)};
+  const Variable g = grad({mean}, {many}, {.grad_outputs = seeds, .enable_double_backprop = true})[0];
+  CHECK(g.to_vector<double>()[0] == doctest::Approx(-0.234).epsilon(0.01));
+}
+
 TEST_CASE("softmax_cross_entropy of what does not fit") {
   const Array x = ones({2, 3}, Dtype::float32, test_device());
   CHECK_THROWS_WITH_AS(F::softmax_cross_entropy(x, array<int>({0, 1, 2}, test_device())),

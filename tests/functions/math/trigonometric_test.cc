@@ -46,6 +46,16 @@ TEST_CASE("arctan2") {
       arctan2, [](double a, double b) { return std::atan2(a, b); }, x1, x2);
   check_gradients(arctan2, x1, x2);
   check_gradients(arctan2, x1, uniform({4}, -2, 2, 3));
+  // Whose squares float32 does not hold.
+  const Variable small(array<float>({1e-30f, -1e-30f, 1e-30f, 3e30f}, test_device())),
+      other(array<float>({0, 0, 1e-30f, 4e30f}, test_device()));
+  const Variables g = grad({F::arctan2(small, other)}, {small, other});
+  const std::vector<double> by_small = g[0].to_vector<double>(), by_other = g[1].to_vector<double>();
+  CHECK(by_small[0] == 0);
+  CHECK(by_small[1] == 0);
+  CHECK(by_small[2] == doctest::Approx(5e29).epsilon(1e-5));
+  CHECK(by_small[3] == doctest::Approx(4e30 / 25e60).epsilon(1e-5));
+  CHECK(by_other[2] == doctest::Approx(-5e29).epsilon(1e-5));
   CHECK_THROWS_WITH_AS(F::arctan2(x1, x2.astype(Dtype::float32)),
                        "F::arctan2: x1 has dtype float64 but x2 has dtype float32: x1.dtype must equal x2.dtype "
                        "(float64 != float32)",

@@ -103,6 +103,16 @@ TEST_CASE("global_average_pooling_2d") {
                        "F::global_average_pooling_2d: x has shape (2, 3): x.ndim must equal 4 (2 != 4)", TypeError);
 }
 
+TEST_CASE("average pooling of windows whose sums or counts 16 bits do not hold") {
+  for (const Dtype dtype : {Dtype::float16, Dtype::bfloat16}) {
+    const Array tens = full({1, 1, 100, 100}, 10, dtype, test_device()),
+                many = ones({1, 1, 300, 300}, dtype, test_device());
+    check_close(F::average_pooling_nd(tens, 100, {.cover_all = true}), {1, 1, 1, 1}, {10});
+    check_close(F::average_pooling_nd(many, 300, {.cover_all = true}), {1, 1, 1, 1}, {1});
+    CHECK(F::average_pooling_nd(many, 300, {.cover_all = true}).dtype() == dtype);
+  }
+}
+
 TEST_CASE("average pooling of what cannot be pooled") {
   const Array x = ones({1, 2, 4, 4});
   CHECK_THROWS_WITH_AS(F::average_pooling_2d(x, 2, {.pad_value = 1.5}),

@@ -22,6 +22,15 @@ Variable drawn(const Shape& shape) {
 
 }  // namespace
 
+TEST_CASE("the mean of many losses in 16 bits") {
+  L::AdaptiveSoftmax loss(4, 600, {300});
+  loss.to(Dtype::float16);
+  const Variable x(zeros({20000, 4}, Dtype::float16)), t(zeros({20000}, Dtype::int32), false);
+  const Variable y = loss(x, t);
+  CHECK(y.dtype() == Dtype::float16);
+  CHECK(y.item<float>() == doctest::Approx(std::log(301)).epsilon(0.01));
+}
+
 TEST_CASE("probabilities add up to 1, and the loss is their logarithm") {
   for (const bool head_bias : {false, true}) {
     L::AdaptiveSoftmax loss(8, 30, {5, 12}, {.div_value = 2, .head_bias = head_bias});
