@@ -45,8 +45,7 @@ struct Compilation {
   std::vector<Constant> constants;
   std::map<std::tuple<std::string_view, std::string_view, std::string_view>, const read::Function*> functions;
   std::vector<std::string> problems;
-  std::map<std::string_view, DataType> types;  // of initializers and inputs
-  std::map<std::string, int> unsupported;      // an operator and how often it comes
+  std::map<std::string, int> unsupported;  // an operator and how often it comes
   size_t node_count = 0;
   size_t step_count = 0;
   int depth = 0;
@@ -62,17 +61,16 @@ class GraphCompiler {
     for (const read::Tensor& tensor : graph.initializers) {
       if (!initialized.insert(tensor.name).second)
         damaged("two initializers are named '" + std::string(tensor.name) + "'");
-      all_.types.emplace(tensor.name, tensor.type);
       at_place(all_.source.name, [&] {
-        define(
-            scope, tensor.name,
-            constant({std::string(tensor.name), read::to_array(tensor, all_.source), trained.contains(tensor.name)}));
+        define(scope, tensor.name,
+               constant({std::string(tensor.name), read::to_array(tensor, all_.source), trained.contains(tensor.name)},
+                        tensor.type));
       });
     }
     for (const read::ValueInfo& input : graph.inputs) {
       if (outer_ == nullptr && initialized.contains(input.name)) continue;  // a default that cannot be replaced
-      all_.types.emplace(input.name, input.type);
       const int value = new_value();
+      types_[value] = input.type;
       define(scope, input.name, value);
       graph_.inputs.push_back(value);
     }
@@ -128,15 +126,23 @@ class GraphCompiler {
         if (const auto known = outer_->known_.find(outer_value); known != outer_->known_.end()) {
           known_.insert({place->second, known->second});
         }
+        types_[place->second] = outer_->type_of(outer_value);
       }
     }
     return place->second;
   }
 
+  /// The type that the file gives a value, undefined where only the dtype is left.
+  DataType type_of(int value) const {
+    const auto found = types_.find(value);
+    return found != types_.end() ? found->second : DataType::undefined;
+  }
+
   /// The value of a new constant, which the main graph captures and those within it from there.
-  int constant(Constant made) {
-    if (outer_ != nullptr) return capture(outer_->constant(std::move(made)));
+  int constant(Constant made, DataType type) {
+    if (outer_ != nullptr) return capture(outer_->constant(std::move(made), type));
     const int value = new_value();
+    types_[value] = type;
     if (!made.is_parameter) known_.insert({value, made.numbers});
     graph_.captures.push_back(value);
     graph_.outer_captures.push_back(static_cast<int>(all_.constants.size()));
@@ -184,23 +190,26 @@ class GraphCompiler {
     }
     if (++all_.step_count > kMaxSteps) damaged("it has more than 1000000 nodes, functions' nodes included");
 
+    DataType type = DataType::undefined;  // of the results
     if (const Operator* const op = find_operator(node.domain, node.op_type)) {
-      build(node, *op, opset, scope, step);
+      type = build(node, *op, opset, scope, step);
     } else {
       const std::string domain = node.domain.empty() ? "" : std::string(node.domain) + ".";
       ++all_.unsupported[domain + std::string(node.op_type)];
       problem(step.place + " is not supported");
     }
-    if (step.run != nullptr && !step.is_random && !step.stays && fold(step, node, scope)) return;
+    if (step.run != nullptr && !step.is_random && !step.stays && fold(step, node, type, scope)) return;
     for (const std::string_view output : node.outputs) {
       const int value = output.empty() ? -1 : new_value();
       define(scope, output, value);
+      if (value >= 0) types_[value] = type;
       step.outputs.push_back(value);
     }
     graph_.steps.push_back(std::move(step));
   }
 
-  void build(const read::Node& node, const Operator& op, int64_t opset, Scope& scope, Subgraph::Step& step) {
+  /// Gives the step its operation. Returns the type of its results.
+  DataType build(const read::Node& node, const Operator& op, int64_t opset, Scope& scope, Subgraph::Step& step) {
     const NodeReader::CompileGraph compile_graph = [&](const read::Graph& graph) {
       GraphCompiler inner(all_, this);
       Scope inner_scope;
@@ -217,20 +226,20 @@ class GraphCompiler {
     step.is_random = op.is_random;
     step.stays = op.stays;
     try {
-      const NodeReader::DeclaredType declared = [&](std::string_view name) {
-        const auto found = all_.types.find(name);
-        return found != all_.types.end() ? found->second : DataType::undefined;
-      };
-      step.run = op.build(NodeReader(node, opset, all_.source, compile_graph, declared));
+      const NodeReader::DeclaredType declared = [&](std::string_view name) { return type_of(resolve(name, scope)); };
+      const NodeReader reader(node, opset, all_.source, compile_graph, declared);
+      step.run = op.build(reader);
+      return result_type(reader);
     } catch (const ValueError& error) {
       problem(step.place + ": " + error.what());
     } catch (const TypeError& error) {
       problem(step.place + ": " + error.what());
     }
+    return DataType::undefined;
   }
 
   /// Works the node out now if all it reads is constant. One that fails stays: its branch may never be taken.
-  bool fold(const Subgraph::Step& step, const read::Node& node, Scope& scope) {
+  bool fold(const Subgraph::Step& step, const read::Node& node, DataType type, Scope& scope) {
     Values inputs;
     for (const int input : step.inputs) {
       const auto known = known_.find(input);
@@ -260,7 +269,7 @@ class GraphCompiler {
     }
     for (size_t i = 0; i < results.size(); ++i) {
       if (!node.outputs[i].empty()) {
-        define(scope, node.outputs[i], constant({std::string(node.outputs[i]), results[i].host, false}));
+        define(scope, node.outputs[i], constant({std::string(node.outputs[i]), results[i].host, false}, type));
       }
     }
     return true;
@@ -333,8 +342,9 @@ class GraphCompiler {
   Subgraph graph_;
   int value_count_ = 0;
   int absent_ = -1;
-  std::map<int, int> captured_;  // from values of the graph around this one
-  std::map<int, Array> known_;   // values that are constants
+  std::map<int, int> captured_;    // from values of the graph around this one
+  std::map<int, Array> known_;     // values that are constants
+  std::map<int, DataType> types_;  // what the file says of values
 };
 
 /// Most constants served only to work others out.

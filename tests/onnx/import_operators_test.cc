@@ -1,6 +1,9 @@
 #include <cmath>
+#include <limits>
 #include <numbers>
+#include <set>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include <doctest/doctest.h>
@@ -243,4 +246,75 @@ TEST_CASE("ONNX MatMulInteger and ConvInteger: exact sums beyond those of float3
     const InferenceSession session(onnx::load_bytes(file), {.shapes = {{c.x.shape()}}, .input_dtypes = {Dtype::uint8}});
     expect_equal(session.run({c.x})[0], c.y, 0);
   }
+}
+
+TEST_CASE("ONNX QuantizeLinear: types without a dtype, of zero points that the graph computes") {
+  const Array x = floats({-1e5, -3, 5, 1e5}, {4}), zero = zeros({}, Dtype::int32);
+  struct Case {
+    onnx::DataType type;
+    std::vector<float> expected;
+  };
+  for (const Case& c :
+       {Case{onnx::DataType::uint16, {0, 0, 5, 65535}}, Case{onnx::DataType::int16, {-32768, -3, 5, 32767}},
+        Case{onnx::DataType::uint4, {0, 0, 5, 15}}, Case{onnx::DataType::int4, {-8, -3, 5, 7}}}) {
+    CAPTURE(onnx::to_string(c.type));
+    for (const bool folded : {true, false}) {
+      CAPTURE(folded);
+      ModelBuilder then_graph, model(21);
+      then_graph.node("QuantizeLinear", {"x", "s", "z"}, {"q"}).output("q");
+      model.input("x", {4}).initializer("s", full({}, 1, Dtype::float32));
+      if (folded) {
+        model.initializer("i", zero);
+      } else {
+        model.input("i", {}, onnx::DataType::int32);
+      }
+      model.node("Cast", {"i"}, {"c"}, {{"to", static_cast<int64_t>(c.type)}})
+          .node("Identity", {"c"}, {"z"})
+          .initializer("yes", full({}, 1, Dtype::bool_))
+          .node("If", {"yes"}, {"y"}, {{"then_branch", then_graph.graph()}, {"else_branch", then_graph.graph()}})
+          .node("Cast", {"y"}, {"out"}, {{"to", static_cast<int64_t>(onnx::DataType::float32)}})
+          .output("out");
+      Variables given{Variable(x, false)};
+      if (!folded) given.push_back(Variable(zero, false));
+      expect_equal(onnx::load_bytes(model.bytes()).call(given)[0].array(), floats(c.expected, {4}));
+    }
+  }
+  // Names within a function are its own.
+  ModelBuilder model;
+  model
+      .function("my", "Q", {"x", "s", "zp"}, {"y"}, {},
+                {ModelBuilder::node_bytes("QuantizeLinear", {"x", "s", "zp"}, {"y"})})
+      .input("x", {4})
+      .initializer("s", full({}, 1, Dtype::float32))
+      .initializer("zp", zeros({}, Dtype::uint8))
+      .initializer("z8", zeros({}, Dtype::int8))
+      .node("Q", {"x", "s", "z8"}, {"y"}, {}, "my")
+      .output("y");
+  expect_equal(onnx::load_bytes(model.bytes())(x).array(), floats({-128, -3, 5, 127}, {4}).astype(Dtype::int8));
+}
+
+TEST_CASE("ONNX integers: bounds that no double holds, results that wrap") {
+  constexpr int64_t kMost = std::numeric_limits<int64_t>::max();
+  const Array x = int_vector({-5, 0, 7, int64_t{1} << 40});
+  const Array zero = zeros({}, Dtype::int64), most = full({}, kMost, Dtype::int64);
+  for (const std::set<size_t>& constants : {std::set<size_t>{}, std::set<size_t>{1, 2}}) {
+    const NodeForm form{.constants = constants};
+    expect_equal(outputs_of("Clip", {x, zero, most}, {}, form)[0].array(), int_vector({0, 0, 7, int64_t{1} << 40}));
+  }
+  const Array padded = output_of("Pad", {int_vector({3}), int_vector({0, 1}), most});
+  CHECK(padded.to_vector<int64_t>() == std::vector<int64_t>{3, kMost});
+
+  // As files hold them: uint32 and int16.
+  const auto computed = [](const std::string& op, onnx::DataType type, int64_t a, int64_t b,
+                           const NodeAttributes& how) {
+    ModelBuilder model;
+    model.input("a", {1}, type).input("b", {1}, type).node(op, {"a", "b"}, {"y"}, how).output("y");
+    const Dtype dtype = *onnx::dtype_for(type);
+    const Variables given{int_vector({a}).astype(dtype), int_vector({b}).astype(dtype)};
+    return onnx::load_bytes(model.bytes()).call(given)[0].array().to_vector<int64_t>().at(0);
+  };
+  CHECK(computed("BitShift", onnx::DataType::uint32, 0xFFFFFFFF, 1, {{"direction", std::string("LEFT")}}) ==
+        0xFFFFFFFE);
+  CHECK(computed("Add", onnx::DataType::int16, 32767, 1, {}) == -32768);
+  CHECK(computed("Sub", onnx::DataType::uint16, 0, 1, {}) == 65535);
 }

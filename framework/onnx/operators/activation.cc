@@ -42,7 +42,7 @@ namespace F = functions;
 
 namespace {
 
-/// x cut at bounds of its dtype.
+/// x cut at bounds that are doubles.
 Variable cut(const Variable& x, std::optional<double> lower, std::optional<double> upper) {
   if (!lower && !upper) return x;
   if (x.array().is_floating()) {
@@ -63,15 +63,17 @@ Operation clip(const NodeReader& node) {
     return unary([=](const Variable& x) { return cut(x, lower, upper); });
   }
   return [](const Call& call) -> Values {
-    const bool known = (!call.has(1) || call.value(1).is_on_host()) && (!call.has(2) || call.value(2).is_on_host());
+    // Integers are not all doubles.
+    const bool known = kusari::is_floating(call.dtype(0)) && (!call.has(1) || call.value(1).is_on_host()) &&
+                       (!call.has(2) || call.value(2).is_on_host());
     if (known) {
       const std::optional<double> lower = call.has(1) ? std::optional(call.real(1, "min")) : std::nullopt;
       const std::optional<double> upper = call.has(2) ? std::optional(call.real(2, "max")) : std::nullopt;
       return {cut(call[0], lower, upper)};
     }
     Variable y = call[0];
-    if (call.has(1)) y = F::maximum(y, F::broadcast_to(call[1], y.shape()));
-    if (call.has(2)) y = F::minimum(y, F::broadcast_to(call[2], y.shape()));
+    if (call.has(1)) y = F::maximum(y, F::broadcast_to(F::reshape(call[1], {}), y.shape()));
+    if (call.has(2)) y = F::minimum(y, F::broadcast_to(F::reshape(call[2], {}), y.shape()));
     return {y};
   };
 }

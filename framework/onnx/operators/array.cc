@@ -127,7 +127,10 @@ Operation pad(const NodeReader& node) {
     std::vector<int64_t> axes(static_cast<size_t>(x.ndim()));
     std::iota(axes.begin(), axes.end(), 0);
     if (call.has(3)) axes = normalized(call.integers(3), x.ndim());
-    const double value = call.has(2) ? call.real(2, "constant_value") : value_attribute;
+    Scalar value = value_attribute;
+    if (call.has(2)) {
+      value = is_floating(x) ? Scalar(call.real(2, "constant_value")) : Scalar(call.integer(2, "constant_value"));
+    }
     return {F::pad(x, widths(x, pads, axes), mode, value)};
   };
 }

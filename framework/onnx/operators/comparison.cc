@@ -13,7 +13,11 @@ namespace {
 Operation shift(const NodeReader& node) {
   const std::string direction = node.text("direction", "");
   expect_one_of("direction", direction, {"LEFT", "RIGHT"});
-  return direction == "LEFT" ? binary(F::left_shift) : binary(F::right_shift);
+  if (direction == "RIGHT") return binary(F::right_shift);
+  return binary([declared = node.input_type(0)](const Variable& x, const Variable& bits) {
+    const Variable y = F::left_shift(x, bits);
+    return Variable(wrapped(y.array(), declared).astype(y.dtype()), false);
+  });
 }
 
 }  // namespace

@@ -43,6 +43,12 @@ std::optional<double> known_number(const Call& call, size_t i, const Variable& o
   return call.real(i, "a number");
 }
 
+/// What is left of the result in a type that a wider dtype holds.
+Variable narrowed(const Variable& y, DataType type) {
+  const bool is_wide = type == DataType::int16 || type == DataType::uint16 || type == DataType::uint32;
+  return is_wide ? Variable(wrapped(y.array(), type).astype(y.dtype()), false) : y;
+}
+
 /// An operation of two arrays, or of one and a number that is known. Before opset 7 the second array lay along axes of
 /// the first from `axis` on.
 template <class Arrays, class First, class Second>
@@ -55,12 +61,12 @@ Operation arithmetic(const NodeReader& node, Arrays arrays, First number_first, 
       return {arrays(a, F::reshape(b, shape))};
     };
   }
-  return [=](const Call& call) -> Values {
+  return [=, type = result_type(node)](const Call& call) -> Values {
     if (const auto number = known_number(call, 1, call[0]); number && call.value(0).is_given()) {
       return {number_second(call[0], *number)};
     }
     if (const auto number = known_number(call, 0, call[1])) return {number_first(*number, call[1])};
-    return {arrays(call[0], call[1])};
+    return {narrowed(arrays(call[0], call[1]), type)};
   };
 }
 

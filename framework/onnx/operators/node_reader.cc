@@ -107,6 +107,11 @@ std::optional<Array> NodeReader::tensor(std::string_view name) const {
   return read::to_array(*attribute->tensor, source_);
 }
 
+DataType NodeReader::tensor_type(std::string_view name) const {
+  const read::Attribute* const attribute = find(name, AttributeType::tensor);
+  return attribute != nullptr && attribute->tensor != nullptr ? attribute->tensor->type : DataType::undefined;
+}
+
 std::shared_ptr<const Subgraph> NodeReader::graph(std::string_view name) const {
   const read::Attribute* const attribute = find(name, AttributeType::graph);
   if (attribute == nullptr) throw_missing(name);

@@ -26,7 +26,7 @@ class NodeReader {
  public:
   /// Makes an operation's graph for an attribute: of If, Loop and Scan.
   using CompileGraph = std::function<std::shared_ptr<const Subgraph>(const read::Graph&)>;
-  /// What a file declares about a value.
+  /// The type that a file gives a value.
   using DeclaredType = std::function<DataType(std::string_view)>;
 
   NodeReader(const read::Node& node, int64_t opset, const read::TensorSource& source, const CompileGraph& compile,
@@ -46,7 +46,7 @@ class NodeReader {
   bool has_input(size_t i) const noexcept { return i < node_.inputs.size() && !node_.inputs[i].empty(); }
   size_t output_count() const noexcept { return node_.outputs.size(); }
   bool has_output(size_t i) const noexcept { return i < node_.outputs.size() && !node_.outputs[i].empty(); }
-  /// The type that the file declares for an input, undefined if it says nothing.
+  /// The type that the file gives an input, undefined where only the dtype is left.
   DataType input_type(size_t i) const { return has_input(i) ? declared_(node_.inputs[i]) : DataType::undefined; }
   /// Throws ValueError unless there are at least `least` inputs.
   void expect_inputs(size_t least) const;
@@ -62,6 +62,8 @@ class NodeReader {
   std::optional<std::vector<double>> reals(std::string_view name) const;
   std::vector<std::string> texts(std::string_view name) const;
   std::optional<Array> tensor(std::string_view name) const;
+  /// The type of a tensor's elements, undefined where there is no such attribute.
+  DataType tensor_type(std::string_view name) const;
   std::shared_ptr<const Subgraph> graph(std::string_view name) const;
   /// The dtype for an attribute that holds a DataType.
   Dtype dtype(std::string_view name, DataType otherwise) const;
@@ -97,6 +99,10 @@ const Operator* find_operator(std::string_view domain, std::string_view name);
 
 /// What ONNX's operator of that name does with the node's attributes: operators of other domains contain it.
 Operation onnx_operation(std::string_view name, const NodeReader& node);
+
+/// The type of the node's results where the file tells it, undefined where only the dtype is left: for types that have
+/// no dtype of their own.
+DataType result_type(const NodeReader& node);
 
 /// An operation of one variable.
 template <class F>
