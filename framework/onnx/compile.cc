@@ -208,7 +208,7 @@ class GraphCompiler {
     graph_.steps.push_back(std::move(step));
   }
 
-  /// Gives the step its operation. Returns the type of its results.
+  /// Gives the step its operation, and what the steps of its graphs ask of it. Returns the type of its results.
   DataType build(const read::Node& node, const Operator& op, int64_t opset, Scope& scope, Subgraph::Step& step) {
     const NodeReader::CompileGraph compile_graph = [&](const read::Graph& graph) {
       GraphCompiler inner(all_, this);
@@ -219,6 +219,10 @@ class GraphCompiler {
       inner_scope.site = scope.site;
       inner.compile(graph, inner_scope, {});
       const auto compiled = std::make_shared<const Subgraph>(inner.finish());
+      for (const Subgraph::Step& within : compiled->steps) {
+        step.is_random = step.is_random || within.is_random;
+        step.stays = step.stays || within.stays;
+      }
       step.inputs.insert(step.inputs.end(), compiled->outer_captures.begin(), compiled->outer_captures.end());
       return compiled;
     };

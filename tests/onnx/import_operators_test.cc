@@ -318,3 +318,16 @@ TEST_CASE("ONNX integers: bounds that no double holds, results that wrap") {
   CHECK(computed("Add", onnx::DataType::int16, 32767, 1, {}) == -32768);
   CHECK(computed("Sub", onnx::DataType::uint16, 0, 1, {}) == 65535);
 }
+
+TEST_CASE("ONNX If: random numbers in a branch are drawn at each call") {
+  ModelBuilder branch, model;
+  branch.node("RandomNormal", {}, {"r"}, {{"shape", Ints{4}}}).output("r");
+  model.input("x", {4})
+      .initializer("yes", full({}, 1, Dtype::bool_))
+      .node("If", {"yes"}, {"r"}, {{"then_branch", branch.graph()}, {"else_branch", branch.graph()}})
+      .node("Add", {"x", "r"}, {"y"})
+      .output("y");
+  const onnx::Model loaded = onnx::load_bytes(model.bytes());
+  const Array none = zeros({4});
+  CHECK((loaded.call({none})[0].array() != loaded.call({none})[0].array()).any());
+}
