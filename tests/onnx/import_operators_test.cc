@@ -331,3 +331,61 @@ TEST_CASE("ONNX If: random numbers in a branch are drawn at each call") {
   const Array none = zeros({4});
   CHECK((loaded.call({none})[0].array() != loaded.call({none})[0].array()).any());
 }
+
+TEST_CASE("ONNX pooling: windows beyond the padding behind, elements that equal the padding") {
+  const Array x = floats({1, 2, 3, 4, 5}, {1, 1, 5});
+  expect_equal(output_of("AveragePool", {x},
+                         {{"kernel_shape", Ints{3}},
+                          {"strides", Ints{2}},
+                          {"pads", Ints{1, 0}},
+                          {"ceil_mode", int64_t{1}},
+                          {"count_include_pad", int64_t{1}}}),
+               floats({1, 3, 4.5f}, {1, 1, 3}));
+  const Array least = floats({0, 0, 0, 0}, {1, 1, 4}).astype(Dtype::uint8);
+  const Variables found =
+      outputs_of("MaxPool", {least}, {{"kernel_shape", Ints{3}}, {"strides", Ints{3}}, {"pads", Ints{1, 1}}}, 2);
+  expect_equal(found[1].array(), int_vector({0, 2}).reshape({1, 1, 2}));
+}
+
+TEST_CASE("ONNX ConvTranspose: output_shape cuts the odd element in front unless auto_pad is SAME_UPPER") {
+  const Array line = floats({1, 2, 3}, {1, 1, 3}), kernel = floats({1, 10, 100}, {1, 1, 3});
+  const auto cut = [&](const std::string& auto_pad) {
+    NodeAttributes attributes{{"strides", Ints{2}}, {"output_shape", Ints{6}}};
+    if (!auto_pad.empty()) attributes.emplace_back("auto_pad", auto_pad);
+    return output_of("ConvTranspose", {line, kernel}, attributes);
+  };
+  expect_equal(cut(""), floats({10, 102, 20, 203, 30, 300}, {1, 1, 6}));
+  expect_equal(cut("SAME_LOWER"), cut(""));
+  expect_equal(cut("SAME_UPPER"), floats({1, 10, 102, 20, 203, 30}, {1, 1, 6}));
+}
+
+TEST_CASE("ONNX Det and Gather: no elements, no axes, indices out of range") {
+  expect_equal(output_of("Det", {zeros({2, 0, 0})}), floats({1, 1}, {2}));
+  expect_equal(output_of("Det", {floats({2, 0, 0, 3, 1, 2, 3, 4}, {2, 2, 2})}), floats({6, -2}, {2}));
+  CHECK_THROWS_WITH_AS(output_of("Det", {floats({1}, {1})}), doctest::Contains("at least 2 axes"), TypeError);
+  const Array table = floats({1, 2, 3, 4}, {2, 2});
+  expect_equal(output_of("Gather", {table, int_vector({-2, 1})}), table);
+  for (const int64_t index : {-3, -4, 2}) {
+    CAPTURE(index);
+    CHECK_THROWS_AS(output_of("Gather", {table, int_vector({index})}), IndexError);
+  }
+}
+
+TEST_CASE("ONNX RNN: numbers of activations, one for each or for each that takes one") {
+  // One step of x = 1 with weights of 1: the activation of 1 itself, for each direction.
+  const Array one = full({1, 1, 1}, 1, Dtype::float32), both = full({2, 1, 1}, 1, Dtype::float32);
+  const auto last = [&](const std::vector<std::string>& names, const std::vector<float>& alphas) {
+    ModelBuilder model;
+    model.input("x", {1, 1, 1}).initializer("w", both).initializer("r", both);
+    model.node("RNN", {"x", "w", "r"}, {"", "h"},
+               {{"hidden_size", int64_t{1}},
+                {"direction", std::string("bidirectional")},
+                {"activations", names},
+                {"activation_alpha", alphas}});
+    model.output("h");
+    return onnx::load_bytes(model.bytes())(one).array();
+  };
+  expect_equal(last({"Relu", "Affine"}, {3}), floats({1, 3}, {2, 1, 1}));
+  expect_equal(last({"Relu", "Affine"}, {5, 3}), floats({1, 3}, {2, 1, 1}));
+  expect_equal(last({"Affine", "Affine"}, {5, 3}), floats({5, 3}, {2, 1, 1}));
+}

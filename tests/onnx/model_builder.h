@@ -20,9 +20,9 @@ class ModelBuilder {
   struct Graph {
     std::string bytes;
   };
-  using Value = std::variant<int64_t, float, std::string, Ints, std::vector<float>, kusari::Array, Graph>;
-  using Attributes = std::vector<std::pair<std::string, Value>>;
   using Names = std::vector<std::string>;
+  using Value = std::variant<int64_t, float, std::string, Ints, std::vector<float>, Names, kusari::Array, Graph>;
+  using Attributes = std::vector<std::pair<std::string, Value>>;
 
   explicit ModelBuilder(int64_t opset = 17) : opset_{opset} {}
 
@@ -147,6 +147,9 @@ class ModelBuilder {
     } else if (const auto* const reals = std::get_if<std::vector<float>>(&value)) {
       for (const float one : *reals) writer.add_float(7, one);
       type = 6;
+    } else if (const auto* const texts = std::get_if<Names>(&value)) {
+      for (const std::string& one : *texts) writer.add_string(9, one);
+      type = 8;
     } else if (const auto* const array = std::get_if<kusari::Array>(&value)) {
       writer.add_message(5, tensor(*array, ""));
       type = 4;

@@ -84,7 +84,6 @@ Operation conv_transpose(const NodeReader& node) {
         size = output_shape ? number(output_shape, first + i, 0, "output_shape", first + n) : in[i] * stride[i];
         const int64_t cut = std::max<int64_t>(0, whole[i] + more - size);
         front = attributes.auto_pad == "SAME_UPPER" ? cut / 2 : cut - cut / 2;
-        if (!is_same) front = cut / 2;
       } else {
         front = attributes.auto_pad == "VALID" ? 0 : number(attributes.pads, i, 0, "pads", 2 * n);
         const int64_t back = attributes.auto_pad == "VALID" ? 0 : number(attributes.pads, n + i, 0, "pads", 2 * n);

@@ -30,8 +30,7 @@ Operation gather(const NodeReader& node) {
     }
     const Variable places = call[1];
     if (x.ndim() == 2 && at == 0 && is_floating(x) && !call.value(1).is_on_host()) {
-      const Array rows = xp::where(places.array() < 0, places.array() + x.shape()[0], places.array());
-      return {F::embed_id(rows, x)};
+      return {F::embed_id(places, x)};
     }
     indices.emplace_back(places.array());
     return {F::get_item(x, indices)};

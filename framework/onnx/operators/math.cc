@@ -155,11 +155,12 @@ std::span<const Operator> math_operators() {
       {"Det",
        [](const NodeReader&) {
          return unary([](const Variable& x) {
+           expect_axes(x, 2, "X");
            if (x.ndim() == 2) return F::det(x);
            const Shape& shape = x.shape();
-           const int64_t size = shape[shape.ndim() - 1];
-           const Variable flat = F::reshape(x, {x.size() / (size * size), size, size});
-           return F::reshape(F::batch_det(flat), Shape(shape.begin(), shape.end() - 2));
+           const Shape batch(shape.begin(), shape.end() - 2);
+           const Variable flat = F::reshape(x, {numel(batch), shape[shape.ndim() - 2], shape[shape.ndim() - 1]});
+           return F::reshape(F::batch_det(flat), batch);
          });
        }},
       {"Add",

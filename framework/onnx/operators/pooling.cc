@@ -57,11 +57,13 @@ Values max_with_places(const Variable& x, const Windows& windows, const Dims& in
     }
     return index;
   });
-  const Variables numbers = window_elements(padded(Variable(places, false), windows.pad_begin, end, 0), windows);
+  const Variables numbers = window_elements(padded(Variable(places, false), windows.pad_begin, end, -1), windows);
   Variable best = elements[0];
   Array at = numbers[0].array();
   for (size_t i = 1; i < elements.size(); ++i) {
-    at = xp::where(elements[i].array() > best.array(), numbers[i].array(), at);
+    // An element that equals the padding stands before it.
+    const Array is_better = (elements[i].array() > best.array()) | (at < 0);
+    at = xp::where(is_better, numbers[i].array(), at);
     best = F::maximum(best, elements[i]);
   }
   return {best, Variable(at, false)};
@@ -114,7 +116,13 @@ Operation average_pool(const NodeReader& node) {
     const Dims in = spatial(x.shape());
     const Windows windows(attributes, in, Dims::filled(in.ndim(), 1));
     const auto cover_all = windows.cover_all(in);
-    if (!windows.is_dilated() && cover_all == std::optional(false)) {
+    // The function takes as much padding behind as in front, of which some may be none.
+    bool is_inside = true;
+    for (int i = 0; i < in.ndim(); ++i) {
+      const int64_t end = (windows.count[i] - 1) * windows.stride[i] + windows.kernel[i];
+      is_inside = is_inside && end <= in[i] + windows.pad_begin[i] + windows.pad_end[i];
+    }
+    if (!windows.is_dilated() && cover_all == std::optional(false) && (is_inside || !with_padding)) {
       const std::optional<double> pad_value = with_padding ? std::optional(0.0) : std::nullopt;
       return {F::average_pooling_nd(
           x, PerAxis(windows.kernel),

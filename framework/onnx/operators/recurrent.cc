@@ -1,6 +1,9 @@
 #include <algorithm>
 #include <optional>
+#include <span>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "kusari/framework/core/error.h"
@@ -50,6 +53,27 @@ struct Direction {
   bool reversed;
 };
 
+/// The numbers of a list of alphas or betas: one for each activation, or for each that takes one.
+class ActivationNumbers {
+ public:
+  ActivationNumbers(std::optional<std::vector<double>> given, std::span<const std::string> names,
+                    std::span<const std::string_view> takers)
+      : given_{std::move(given).value_or(std::vector<double>{})} {
+    for (const std::string& name : names) {
+      const bool takes = std::find(takers.begin(), takers.end(), name) != takers.end();
+      places_.push_back(takes ? (given_.size() == names.size() ? places_.size() : taken_++) : given_.size());
+    }
+  }
+  std::optional<double> operator[](size_t i) const {
+    return places_[i] < given_.size() ? std::optional(given_[places_[i]]) : std::nullopt;
+  }
+
+ private:
+  std::vector<double> given_;
+  std::vector<size_t> places_;  // of each activation's number
+  size_t taken_ = 0;
+};
+
 Network network_of(const NodeReader& node, Kind kind) {
   Network net;
   net.kind = kind;
@@ -73,13 +97,13 @@ Network network_of(const NodeReader& node, Kind kind) {
     throw ValueError("it has " + std::to_string(net.names.size()) + " activations: there must be " +
                      std::to_string(directions * standard.size()));
   }
-  const std::vector<double> alphas = node.reals("activation_alpha").value_or(std::vector<double>{});
-  const std::vector<double> betas = node.reals("activation_beta").value_or(std::vector<double>{});
+  constexpr std::string_view kTakeAlpha[] = {"Affine",     "LeakyRelu",   "ThresholdedRelu",
+                                             "ScaledTanh", "HardSigmoid", "Elu"};
+  constexpr std::string_view kTakeBeta[] = {"Affine", "ScaledTanh", "HardSigmoid"};
+  const ActivationNumbers alphas(node.reals("activation_alpha"), net.names, kTakeAlpha);
+  const ActivationNumbers betas(node.reals("activation_beta"), net.names, kTakeBeta);
   for (size_t i = 0; i < net.names.size(); ++i) {
-    const auto number = [i](const std::vector<double>& given) {
-      return i < given.size() ? std::optional(given[i]) : std::nullopt;
-    };
-    net.activations.push_back(named_activation(net.names[i], number(alphas), number(betas)));
+    net.activations.push_back(named_activation(net.names[i], alphas[i], betas[i]));
     const bool is_plain_relu = kind == Kind::rnn && net.names[i] == "Relu";
     net.is_standard = net.is_standard && (net.names[i] == standard[i % standard.size()] || is_plain_relu);
   }
