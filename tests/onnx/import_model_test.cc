@@ -304,6 +304,17 @@ TEST_CASE("onnx::load: a few bytes may not ask for terabytes") {
   CHECK_THROWS_WITH_AS(model(zeros({1})),
                        doctest::Contains("ConstantOfShape (opset 17): the result would have shape (1000000, 1000000)"),
                        ValueError);
+
+  // 2^58 int64, whose bits no int64 counts.
+  std::string tensor;
+  protozero::pbf_writer writer(tensor);
+  writer.add_int64(1, int64_t{1} << 58);
+  writer.add_int32(2, static_cast<int32_t>(DataType::int64));
+  writer.add_string(8, "w");
+  writer.add_bytes(9, "");
+  ModelBuilder empty;
+  empty.input("x", {1}).raw_initializer(tensor).node("Add", {"x", "w"}, {"y"}).output("y");
+  CHECK_THROWS_WITH_AS(onnx::load_bytes(empty.bytes()), doctest::Contains("takes 2305843009213693952"), IoError);
 }
 
 TEST_CASE("onnx::load: external data lies beside the model, and nowhere else") {

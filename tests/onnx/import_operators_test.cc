@@ -389,3 +389,36 @@ TEST_CASE("ONNX RNN: numbers of activations, one for each or for each that takes
   expect_equal(last({"Relu", "Affine"}, {5, 3}), floats({1, 3}, {2, 1, 1}));
   expect_equal(last({"Affine", "Affine"}, {5, 3}), floats({5, 3}, {2, 1, 1}));
 }
+
+TEST_CASE("ONNX reductions and normalizations: no elements, NaN, half precision, scales of other shapes") {
+  for (const auto& [dtype, least, most] : {std::tuple(Dtype::uint8, 0, 255), std::tuple(Dtype::int8, -128, 127)}) {
+    const Array none = zeros({0}, dtype);
+    expect_equal(output_of("ReduceMin", {none}, {{"keepdims", int64_t{0}}}), full({}, most, dtype));
+    expect_equal(output_of("ReduceMax", {none}, {{"keepdims", int64_t{0}}}), full({}, least, dtype));
+  }
+  const float nan = std::numeric_limits<float>::quiet_NaN();
+  const Variables smallest =
+      outputs_of("TopK", {floats({3, nan, 1}, {3}), int_vector({2})}, {{"largest", int64_t{0}}}, 2);
+  expect_equal(smallest[0].array(), floats({1, 3}, {2}));
+  expect_equal(smallest[1].array(), int_vector({2, 0}));
+
+  const Array large = full({2, 2, 2}, 300, Dtype::float16);
+  expect_equal(output_of("RMSNormalization", {large, full({2, 2}, 2, Dtype::float16)}, {{"axis", int64_t{1}}}, 23),
+               full({2, 2, 2}, 2, Dtype::float16), 1e-2);
+
+  const Array x = pattern({2, 3, 4}, 1), scale = pattern({4}, 2), bias = pattern({4}, 3);
+  const Array plain = output_of("LayerNormalization", {x, scale, bias});
+  expect_equal(output_of("LayerNormalization", {x, scale.reshape({1, 1, 4}), bias.reshape({1, 4})}), plain);
+  const auto full_shape = [](const Array& p) { return p.broadcast_to({2, 3, 4}).contiguous(); };
+  expect_equal(output_of("LayerNormalization", {x, full_shape(scale), full_shape(bias)}), plain);
+}
+
+TEST_CASE("ONNX SplitToSequence: no parts of an axis without elements") {
+  ModelBuilder model;
+  model.input("x", {0, 2})
+      .initializer("split", zeros({0}, Dtype::int64))
+      .node("SplitToSequence", {"x", "split"}, {"list"}, {{"axis", int64_t{0}}})
+      .node("SequenceLength", {"list"}, {"n"})
+      .output("n");
+  CHECK(onnx::load_bytes(model.bytes())(zeros({0, 2})).array().item<int64_t>() == 0);
+}

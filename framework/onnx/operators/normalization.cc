@@ -1,8 +1,10 @@
+#include <algorithm>
 #include <numeric>
 #include <vector>
 
 #include "kusari/framework/core/config.h"
 #include "kusari/framework/core/error.h"
+#include "kusari/framework/core/graph_capture.h"
 #include "kusari/framework/functions/array/broadcast.h"
 #include "kusari/framework/functions/array/cast.h"
 #include "kusari/framework/functions/array/get_item.h"
@@ -89,6 +91,24 @@ std::vector<int64_t> last_axes(const Variable& x, int64_t axis) {
   return axes;
 }
 
+/// shape: of the normalized axes. The scale and the bias may also differ along others.
+Variable layer_normalized(const Variable& x, const Variable& scale, const Variable& bias, const Shape& shape,
+                          double eps) {
+  const auto constant = [&](double value) {
+    return Variable(host_constant([&] { return full(shape, value, scale.dtype(), x.device()); }), false);
+  };
+  const auto inner = [&](const Variable& p) {
+    return Shape(p.shape().end() - std::min(p.ndim(), shape.ndim()), p.shape().end());
+  };
+  const auto fits = [&](const Variable& p) { return !p.is_defined() || p.size() == numel(inner(p)); };
+  if (!fits(scale) || !fits(bias)) {
+    const Variable y = F::layer_normalization(x, constant(1), constant(0), eps) * scale;
+    return bias.is_defined() ? y + bias : y;
+  }
+  const auto along = [&](const Variable& p) { return F::broadcast_to(F::reshape(p, inner(p)), shape); };
+  return F::layer_normalization(x, along(scale), bias.is_defined() ? along(bias) : constant(0), eps);
+}
+
 Operation layer_normalization(const NodeReader& node) {
   node.expect_inputs(2);
   const int64_t axis = node.integer("axis", -1);
@@ -98,10 +118,7 @@ Operation layer_normalization(const NodeReader& node) {
     const Variable x = call[0];
     const std::vector<int64_t> axes = last_axes(x, axis);
     const Shape shape(x.shape().begin() + axes[0], x.shape().end());
-    const Variable gamma = F::broadcast_to(call[1], shape);
-    const Variable beta =
-        call.has(2) ? F::broadcast_to(call[2], shape) : Variable(zeros(shape, gamma.dtype(), x.device()), false);
-    Values results{F::layer_normalization(x, gamma, beta, eps)};
+    Values results{layer_normalized(x, call[1], call[2], shape, eps)};
     if (has_statistics) {
       const Variable wide = F::cast(x, promote(x.dtype(), Dtype::float32));
       const Variable mean = F::mean(wide, F::AverageOptions{.axis = axes_of(axes), .keepdims = true});
@@ -123,9 +140,10 @@ Operation rms_normalization(const NodeReader& node) {
     const std::vector<int64_t> axes = last_axes(x, axis);
     const Shape shape(x.shape().begin() + axes[0], x.shape().end());
     if (axes.size() == 1 && call.shape(1) == shape && !has_factors) return {F::rms_normalization(x, call[1], eps)};
-    const Variable power = F::mean(F::square(x), F::AverageOptions{.axis = axes_of(axes), .keepdims = true});
+    const Variable wide = F::cast(x, promote(x.dtype(), Dtype::float32));
+    const Variable power = F::mean(F::square(wide), F::AverageOptions{.axis = axes_of(axes), .keepdims = true});
     const Variable factors = F::rsqrt(power + eps);
-    return {x * factors * call[1], factors};
+    return {F::cast(wide * factors, x.dtype()) * call[1], factors};
   };
 }
 

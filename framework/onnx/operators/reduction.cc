@@ -7,8 +7,10 @@
 #include "kusari/framework/functions/array/flip.h"
 #include "kusari/framework/functions/array/gather_elements.h"
 #include "kusari/framework/functions/array/reshape.h"
+#include "kusari/framework/functions/array/where.h"
 #include "kusari/framework/functions/math/average.h"
 #include "kusari/framework/functions/math/basic_math.h"
+#include "kusari/framework/functions/math/comparison.h"
 #include "kusari/framework/functions/math/exponential.h"
 #include "kusari/framework/functions/math/logsumexp.h"
 #include "kusari/framework/functions/math/minmax.h"
@@ -70,6 +72,10 @@ Variable extreme(const Variable& x, const ReductionOptions& options, bool larges
       value = largest ? std::numeric_limits<int64_t>::min() : std::numeric_limits<int64_t>::max();
     } else if (x.dtype() == Dtype::int32) {
       value = largest ? std::numeric_limits<int32_t>::min() : std::numeric_limits<int32_t>::max();
+    } else if (x.dtype() == Dtype::int8) {
+      value = largest ? -128 : 127;
+    } else if (x.dtype() == Dtype::uint8) {
+      value = largest ? 0 : 255;
     } else if (x.dtype() == Dtype::bool_) {
       value = largest ? 0 : 1;
     }
@@ -125,7 +131,12 @@ Operation top_k(const NodeReader& node) {
       return {top.values, F::cast(top.indices, Dtype::int64)};
     }
     // -x, where the smallest integer has no other: ~x turns the order around.
-    const Variable turned = is_floating(x) ? -x : (-1) - F::cast(x, Dtype::int64);
+    Variable turned = is_floating(x) ? -x : (-1) - F::cast(x, Dtype::int64);
+    // NaN is the largest.
+    if (is_floating(x)) {
+      const Variable least = number_like(x, -std::numeric_limits<double>::infinity());
+      turned = F::where(F::isnan(x), least, turned);
+    }
     const Variable indices = F::cast(F::top_k(turned, k, at).indices, Dtype::int64);
     return {F::gather_elements(x, indices, at), indices};
   };

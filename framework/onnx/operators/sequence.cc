@@ -67,6 +67,7 @@ Operation split_to_sequence(const NodeReader& node) {
       if (end != length)
         throw ValueError("split adds up to " + std::to_string(end) + ", axis " + std::to_string(axis) + " has " +
                          std::to_string(length) + " elements");
+      if (ends.empty()) return {Value::list({})};
       ends.pop_back();
     } else {
       const int64_t part = call.has(1) ? call.integer(1, "split") : 1;

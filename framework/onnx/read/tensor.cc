@@ -77,8 +77,11 @@ class TensorReader {
     }
   }
 
+  /// Of elements in raw data. As many bits may be more than an int64 counts.
+  int64_t bytes_of(int64_t count) const { return count / 8 * bits() + (count % 8 * bits() + 7) / 8; }
+
   Array from_raw(std::string_view raw, const Shape& shape, Dtype dtype, int64_t count) const {
-    const int64_t expected = (count * bits() + 7) / 8;
+    const int64_t expected = bytes_of(count);
     if (static_cast<int64_t>(raw.size()) != expected) {
       fail("it has " + std::to_string(raw.size()) + " bytes of data: its shape " + kusari::to_string(shape) +
            " takes " + std::to_string(expected));
@@ -220,7 +223,7 @@ class TensorReader {
       }
     }
     const InputFile file("onnx::load", path.string());
-    const uint64_t expected = static_cast<uint64_t>((count * bits() + 7) / 8);
+    const uint64_t expected = static_cast<uint64_t>(bytes_of(count));
     if (external.length.value_or(expected) != expected) {
       fail("it has " + std::to_string(*external.length) + " bytes of external data: its shape " +
            kusari::to_string(shape) + " takes " + std::to_string(expected));
