@@ -390,6 +390,31 @@ TEST_CASE("ONNX RNN: numbers of activations, one for each or for each that takes
   expect_equal(last({"Affine", "Affine"}, {5, 3}), floats({5, 3}, {2, 1, 1}));
 }
 
+TEST_CASE("ONNX Resize: one scale for all axes, tf_half_pixel_for_nn, scales of float32") {
+  const auto resized = [](const Array& x, const Array& scales, const Array& sizes, NodeAttributes attributes) {
+    return output_of("Resize", {x, Array(), scales, sizes}, attributes, 19);
+  };
+  const Array x = floats({0, 1, 2, 3, 4, 5}, {1, 6});
+  expect_equal(resized(x, Array(), int_vector({1, 4}),
+                       {{"mode", std::string("linear")},
+                        {"coordinate_transformation_mode", std::string("asymmetric")},
+                        {"keep_aspect_ratio_policy", std::string("not_larger")}}),
+               floats({0, 1.5f, 3, 4.5f}, {1, 4}));
+  const Array odd = floats({0, 1, 2}, {3, 1}).broadcast_to({3, 5}).contiguous();
+  // The scale is 7 / 5 for both axes, 4 / 3 that of the rounded sizes.
+  expect_equal(resized(odd, Array(), int_vector({3, 7}),
+                       {{"mode", std::string("linear")},
+                        {"coordinate_transformation_mode", std::string("asymmetric")},
+                        {"keep_aspect_ratio_policy", std::string("not_smaller")}})
+                   .slice(1, 0, 1),
+               floats({0, 5 / 7.0f, 10 / 7.0f, 2}, {4, 1}));
+  expect_equal(resized(floats({0, 1, 2, 3}, {4}), floats({0.5f}, {1}), Array(),
+                       {{"coordinate_transformation_mode", std::string("tf_half_pixel_for_nn")},
+                        {"nearest_mode", std::string("floor")}}),
+               floats({1, 3}, {2}));
+  CHECK(resized(arange(10, Dtype::float32), floats({0.7f}, {1}), Array(), {}).shape() == Shape{7});
+}
+
 TEST_CASE("ONNX reductions and normalizations: no elements, NaN, half precision, scales of other shapes") {
   for (const auto& [dtype, least, most] : {std::tuple(Dtype::uint8, 0, 255), std::tuple(Dtype::int8, -128, 127)}) {
     const Array none = zeros({0}, dtype);

@@ -65,6 +65,8 @@ double place_of(int64_t i, const AxisResize& a, ResizeCoordinates coordinates) {
       return length == 1 ? -0.5 : (y + 0.5) / a.scale - 0.5;
     case ResizeCoordinates::half_pixel_symmetric:
       return n / 2 * (1 - static_cast<double>(a.new_size) / length) + (y + 0.5) / a.scale - 0.5;
+    case ResizeCoordinates::tf_half_pixel_for_nn:
+      return (y + 0.5) / a.scale;
     case ResizeCoordinates::half_pixel:
       break;
   }

@@ -14,15 +14,17 @@ enum class ResizeFilter : uint8_t { nearest, linear, cubic };
 
 /// Where the new elements lie among the old ones. half_pixel: edges on edges; half_pixel_symmetric: the same, but the
 /// middles on each other where a scale times a size is no integer; pytorch_half_pixel: like half_pixel, but a single
-/// new element is the first old one; align_corners: first and last elements on each other; asymmetric: only the first;
-/// tf_crop_and_resize: like align_corners, from the part of x that roi names.
+/// new element is the first old one; tf_half_pixel_for_nn: half an element behind half_pixel; align_corners: first and
+/// last elements on each other; asymmetric: only the first; tf_crop_and_resize: like align_corners, from the part of x
+/// that roi names.
 enum class ResizeCoordinates : uint8_t {
   half_pixel,
   half_pixel_symmetric,
   pytorch_half_pixel,
   align_corners,
   asymmetric,
-  tf_crop_and_resize
+  tf_crop_and_resize,
+  tf_half_pixel_for_nn
 };
 
 /// Which element is the nearest to a place between two.

@@ -35,12 +35,13 @@ F::ResizeCoordinates coordinates_of(const std::string& mode) {
   expect_one_of("coordinate_transformation_mode", mode,
                 {"half_pixel", "half_pixel_symmetric", "pytorch_half_pixel", "align_corners", "asymmetric",
                  "tf_half_pixel_for_nn", "tf_crop_and_resize"});
-  return mode == "half_pixel_symmetric" ? F::ResizeCoordinates::half_pixel_symmetric
-         : mode == "pytorch_half_pixel" ? F::ResizeCoordinates::pytorch_half_pixel
-         : mode == "align_corners"      ? F::ResizeCoordinates::align_corners
-         : mode == "asymmetric"         ? F::ResizeCoordinates::asymmetric
-         : mode == "tf_crop_and_resize" ? F::ResizeCoordinates::tf_crop_and_resize
-                                        : F::ResizeCoordinates::half_pixel;
+  return mode == "half_pixel_symmetric"   ? F::ResizeCoordinates::half_pixel_symmetric
+         : mode == "tf_half_pixel_for_nn" ? F::ResizeCoordinates::tf_half_pixel_for_nn
+         : mode == "pytorch_half_pixel"   ? F::ResizeCoordinates::pytorch_half_pixel
+         : mode == "align_corners"        ? F::ResizeCoordinates::align_corners
+         : mode == "asymmetric"           ? F::ResizeCoordinates::asymmetric
+         : mode == "tf_crop_and_resize"   ? F::ResizeCoordinates::tf_crop_and_resize
+                                          : F::ResizeCoordinates::half_pixel;
 }
 
 F::NearestMode nearest_of(const std::string& mode) {
@@ -65,11 +66,15 @@ Variable resized(const Variable& x, F::ResizeNdOptions options) {
   }
   for (size_t i = 0; i < count; ++i) {
     const int axis = static_cast<int>(options.axes[static_cast<int>(i)]);
-    const double size = by_sizes ? static_cast<double>(options.sizes[static_cast<int>(i)])
-                                 : std::floor(static_cast<double>(shape[axis]) * options.scales[i]);
+    // Scales are float32, and so is the product: 0.7 of 10 is 7.
+    const double size =
+        by_sizes
+            ? static_cast<double>(options.sizes[static_cast<int>(i)])
+            : std::floor(static_cast<double>(static_cast<float>(shape[axis]) * static_cast<float>(options.scales[i])));
     if (!(size >= 0 && size < 9e15))
       throw ValueError("axis " + std::to_string(axis) + " would have " + std::to_string(size) + " elements");
     shape[axis] = static_cast<int64_t>(size);
+    if (!by_sizes) options.sizes.push_back(shape[axis]);
   }
   expect_size(shape);
   return F::resize_nd(x, options);
@@ -126,6 +131,7 @@ Operation resize(const NodeReader& node) {
           options.sizes[static_cast<int>(i)] =
               static_cast<int64_t>(std::floor(*scale * static_cast<double>(x.shape()[axis]) + 0.5));
         }
+        if (scale) options.scales.assign(sizes.size(), *scale);
       }
     } else {
       throw ValueError("it has neither scales nor sizes");

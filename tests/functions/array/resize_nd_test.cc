@@ -142,6 +142,13 @@ TEST_CASE("resize_nd gives what ONNX's reference gives") {
   }
 }
 
+TEST_CASE("resize_nd: tf_half_pixel_for_nn, which ONNX's reference lacks") {
+  // Places (i + 0.5) / 0.8.
+  const Array x = resized_input({5});
+  check_close(F::resize_nd(x, {.sizes = {4}, .coordinates = Coordinates::tf_half_pixel_for_nn}), {4},
+              {-0.875, 3.25, 0.8125, 3});
+}
+
 TEST_CASE("resize_nd: derivatives") {
   for (size_t i = 0; i < std::size(kResizeNdCases); i += 3) {
     CAPTURE(i);
