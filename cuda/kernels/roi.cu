@@ -152,7 +152,7 @@ __device__ inline Side side_of(const Roi& roi, bool align, int axis, double begi
   side.begin = begin * roi.spatial_scale;
   end *= roi.spatial_scale;
   if (align) {
-    const double length = end - side.begin > 1 ? end - side.begin : 1;
+    const double length = end - side.begin > roi.least_size ? end - side.begin : roi.least_size;
     side.width = length / bins;
     side.samples = static_cast<int>(roi.sampling_ratio[axis] > 0 ? static_cast<double>(roi.sampling_ratio[axis])
                                                                  : ::ceil(side.width));

@@ -51,7 +51,7 @@ class Bins {
     begin *= roi.spatial_scale;
     end *= roi.spatial_scale;
     if (is_align(roi)) {
-      make_samples(roi.sampling_ratio[axis], begin, std::max(end - begin, 1.0), size);
+      make_samples(roi.sampling_ratio[axis], begin, std::max(end - begin, roi.least_size), size);
     } else {
       begin = std::nearbyint(begin);
       end = std::nearbyint(end) + (roi.includes_last_pixel ? 1 : 0);

@@ -415,6 +415,18 @@ TEST_CASE("ONNX Resize: one scale for all axes, tf_half_pixel_for_nn, scales of 
   CHECK(resized(arange(10, Dtype::float32), floats({0.7f}, {1}), Array(), {}).shape() == Shape{7});
 }
 
+TEST_CASE("ONNX RoiAlign: regions less than a pixel long") {
+  // A plane, of which align takes the mean: its value in the middle of a region, moved by half a pixel.
+  const Array x = arange(16, Dtype::float32).reshape({1, 1, 4, 4});
+  const Array rois = floats({1.5f, 1.5f, 2, 2.5f}, {1, 4}), images = int_vector({0});
+  const auto aligned = [&](const std::string& mode) {
+    return output_of("RoiAlign", {x, rois, images},
+                     {{"sampling_ratio", int64_t{2}}, {"coordinate_transformation_mode", mode}});
+  };
+  expect_equal(aligned("half_pixel"), floats({4 * 1.5f + 1.25f}, {1, 1, 1, 1}));
+  expect_equal(aligned("output_half_pixel"), floats({4 * 2 + 2}, {1, 1, 1, 1}));
+}
+
 TEST_CASE("ONNX reductions and normalizations: no elements, NaN, half precision, scales of other shapes") {
   for (const auto& [dtype, least, most] : {std::tuple(Dtype::uint8, 0, 255), std::tuple(Dtype::int8, -128, 127)}) {
     const Array none = zeros({0}, dtype);

@@ -23,6 +23,7 @@
 #include "kusari/framework/quantization/calibrator.h"
 #include "kusari/framework/serializers/npz.h"
 #include "kusari/optimizers/momentum_sgd.h"
+#include "kusari/tests/onnx/node_outputs.h"
 #include "kusari/tests/scratch_directory.h"
 
 // What is exported and loaded again is the same model.
@@ -211,4 +212,18 @@ TEST_CASE("a quantized network is written with its 8 bits") {
   const int of_link = integer_convolutions(InferenceSession(int8));
   CHECK(of_link > 0);
   CHECK(integer_convolutions(InferenceSession(loaded)) >= of_link);
+}
+
+TEST_CASE("a loaded RoiAlign is exported with its shift of half a pixel") {
+  const ScratchDirectory folder;
+  const Array x = pattern({1, 2, 6, 6}, 1), rois = floats({3, 5, 3.5f, 8, 1, 0, 9, 11}, {2, 4});
+  const auto [bytes, given] = file_of("RoiAlign", {x, rois, int_vector({0, 0})},
+                                      {{"output_height", int64_t{2}},
+                                       {"output_width", int64_t{2}},
+                                       {"sampling_ratio", int64_t{2}},
+                                       {"spatial_scale", 0.5f},
+                                       {"coordinate_transformation_mode", std::string("half_pixel")}},
+                                      {.constants = {1, 2}});
+  onnx::Model model = onnx::load_bytes(bytes);
+  expect_same(inferred(written_and_read(model, x, folder), x), inferred(model, x), 1e-5);
 }

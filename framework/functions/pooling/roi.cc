@@ -29,6 +29,7 @@ void describe_roi(const Regions& regions, Attributes& options) {
   options.set("outsize", Dims(roi.out, roi.out + 2));
   options.set("spatial_scale", roi.spatial_scale);
   options.set("sampling_ratio", Dims(roi.sampling_ratio, roi.sampling_ratio + 2));
+  options.set("least_size", roi.least_size);
   options.set("includes_last_pixel", roi.includes_last_pixel);
 }
 

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "kusari/framework/autograd/variable.h"
+#include "kusari/framework/core/export.h"
 #include "kusari/framework/functions/per_axis.h"
 #include "kusari/framework/kernels/roi.h"
 
@@ -8,12 +9,12 @@
 namespace kusari::functions {
 
 /// The options as the kernels want them. Throws ValueError when one is out of range.
-kernels::Roi make_roi(const char* call, kernels::RoiKind kind, const PerAxis& outsize, double spatial_scale,
-                      const PerAxis& sampling_ratio = 0);
+KUSARI_API kernels::Roi make_roi(const char* call, kernels::RoiKind kind, const PerAxis& outsize, double spatial_scale,
+                                 const PerAxis& sampling_ratio = 0);
 
 /// The regions' bins. rois: (R, 4), rows (y_min, x_min, y_max, x_max), and roi_indices: (R) of integers; or, without
 /// roi_indices, (R, 5), rows (image, x_min, y_min, x_max, y_max).
-Variable roi_bins(const char* call, const kernels::Roi& roi, const Variable& x, const Variable& rois,
-                  const Variable& roi_indices);
+KUSARI_API Variable roi_bins(const char* call, const kernels::Roi& roi, const Variable& x, const Variable& rois,
+                             const Variable& roi_indices);
 
 }  // namespace kusari::functions

@@ -166,13 +166,17 @@ void write_roi_average_align(const NodeWriter& w) {
   if (ratio[0] != ratio[1]) w.refuse("RoiAlign has one sampling_ratio for both axes");
   const NodeWriter::Names boxes = regions(w);
   const std::string images = w.cast(boxes[1], w.input_dtype(2), Dtype::int64);
-  const std::string rois = w.cast(boxes[0], w.input_dtype(1), w.input_dtype(0));
+  std::string rois = w.cast(boxes[0], w.input_dtype(1), w.input_dtype(0));
+  // Only with a shift of half a pixel there are regions less than a pixel long.
+  const double scale = w.options().real("spatial_scale");
+  const bool half_pixel = w.options().real("least_size") < 1;
+  if (half_pixel) rois = w.make("Add", {rois, w.scalar(0.5 / scale, w.input_dtype(0))});
   w.node("RoiAlign", {w.input(0), rois, images}, {w.output()},
          {{"output_height", outsize[0]},
           {"output_width", outsize[1]},
           {"sampling_ratio", ratio[0]},
-          {"spatial_scale", w.options().real("spatial_scale")},
-          {"coordinate_transformation_mode", std::string("output_half_pixel")}});
+          {"spatial_scale", scale},
+          {"coordinate_transformation_mode", std::string(half_pixel ? "half_pixel" : "output_half_pixel")}});
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <optional>
 #include <string>
 #include <vector>
@@ -13,8 +14,7 @@
 #include "kusari/framework/functions/array/resize_nd.h"
 #include "kusari/framework/functions/math/basic_math.h"
 #include "kusari/framework/functions/math/matmul.h"
-#include "kusari/framework/functions/pooling/roi_average_align_2d.h"
-#include "kusari/framework/functions/pooling/roi_max_align_2d.h"
+#include "kusari/framework/functions/pooling/roi.h"
 #include "kusari/framework/onnx/operators/common.h"
 #include "kusari/framework/onnx/operators/families.h"
 
@@ -208,8 +208,14 @@ Operation roi_align(const NodeReader& node) {
     });
     Variable rois = F::get_item(call[1], {Slice{}, order});
     if (half_pixel) rois = rois - 0.5 / scale;
-    const auto align = mode == "avg" ? F::roi_average_align_2d : F::roi_max_align_2d;
-    return {align(call[0], rois, call[2], PerAxis(outsize), scale, PerAxis(sampling))};
+    const bool is_max = mode == "max";
+    const char* const name = is_max ? "F::roi_max_align_2d" : "F::roi_average_align_2d";
+    kernels::Roi roi = F::make_roi(name, is_max ? kernels::RoiKind::max_align : kernels::RoiKind::average_align,
+                                   PerAxis(outsize), scale, PerAxis(sampling));
+    if (is_max) roi.value_of_nothing = -std::numeric_limits<double>::infinity();
+    // Regions less than a pixel long stay so there.
+    if (half_pixel) roi.least_size = 1e-6;
+    return {F::roi_bins(name, roi, call[0], rois, call[2])};
   };
 }
 
