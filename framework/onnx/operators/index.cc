@@ -6,8 +6,6 @@
 #include "kusari/framework/functions/array/scatter_elements.h"
 #include "kusari/framework/functions/array/unique.h"
 #include "kusari/framework/functions/connection/embed_id.h"
-#include "kusari/framework/kernels/array_math.h"
-#include "kusari/framework/kernels/array_operators.h"
 #include "kusari/framework/onnx/operators/common.h"
 #include "kusari/framework/onnx/operators/families.h"
 
