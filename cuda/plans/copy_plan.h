@@ -96,8 +96,9 @@ inline bool has_pairs(const StridedRange<2>& piece, int axis, int64_t word) {
   if (piece.size[axis] % 2 != 0 || piece.size[piece.ndim - 1] % 2 != 0) return false;
   for (int k = 0; k < 2; ++k) {
     if (reinterpret_cast<uintptr_t>(piece.base[k]) % static_cast<uint64_t>(pair) != 0) return false;
+    const int neighbours = k == 0 ? piece.ndim - 1 : axis;
     for (int other = 0; other < piece.ndim; ++other) {
-      if (piece.stride[k][other] != word && piece.stride[k][other] % pair != 0) return false;
+      if (other != neighbours && piece.stride[k][other] % pair != 0) return false;
     }
   }
   return true;
