@@ -85,10 +85,21 @@ struct ScoreRow {
   }
 };
 
+/// NaN where one of them is: a row of NaNs is not one that sees nothing.
 template <class C>
 struct Larger {
-  __device__ __forceinline__ C operator()(C a, C b) const { return a < b ? b : a; }
+  __device__ __forceinline__ C operator()(C a, C b) const { return a < b || km::isnan(b) ? b : a; }
 };
+
+/// A block for each row of x (batch, groups, keys, width), dense: from lengths[batch] on they become zeros, as their
+/// weights are. What lies there may be NaN, and so would be its products with zeros.
+template <class T>
+__global__ void __launch_bounds__(kRowThreads)
+    clear_unseen(T* x, const int64_t* lengths, int64_t groups, int64_t keys, int64_t width) {
+  const int64_t row = blockIdx.x;
+  if (row % keys < lengths[row / keys / groups]) return;
+  for (int64_t e = threadIdx.x; e < width; e += kRowThreads) x[row * width + e] = narrow<T>(Compute<T>(0));
+}
 
 /// A block for each row: products become weights, which may take the products' place. lse: of the whole call, or null.
 template <class T, class C>
@@ -179,7 +190,7 @@ class Attention {
  public:
   Attention(const AttentionForm& form, const Array& q, const Array& k, const Array& v, const Array& mask,
             const Array& lengths, const Array& stream)
-      : context_{Context::of(q)}, q_{q}, k_{k}, v_{v} {
+      : context_{Context::of(q)}, q_{q}, k_{seen(k, lengths)}, v_{seen(v, lengths)} {
     rows_.heads = q.shape()[1];
     rows_.queries = q.shape()[2];
     rows_.keys = k.shape()[2];
@@ -229,6 +240,17 @@ class Attention {
   }
 
  private:
+  /// x (batch, groups, keys, width) with zeros for what lengths hide.
+  Array seen(const Array& x, const Array& lengths) const {
+    if (!lengths.is_defined() || x.size() == 0) return x;
+    const Shape& s = x.shape();
+    const Array result = empty(s, x.dtype(), x.device());
+    result.copy_from(x);
+    enqueue(context_, {dim3(static_cast<unsigned>(s[0] * s[1] * s[2])), dim3(kRowThreads)}, clear_unseen<T>,
+            result.data<T>(), lengths.data<int64_t>(), s[1], s[2], s[3]);
+    return result;
+  }
+
   const AttentionPart& part() const { return rows_.part; }
   Array of_q() const { return in_groups(of_part(q_, part()), part().groups); }
   Array of_k() const { return in_groups(of_keys(k_, part(), rows_.columns), part().groups); }

@@ -43,7 +43,7 @@ void forward_block(const AttentionProblem<T>& p, int64_t b, int64_t h, int64_t i
     T factor[kQueryBlock];
     for (int64_t r = 0; r < rows; ++r) {
       T* const row = s + r * kKeyBlock;
-      const T before = largest[r], now = std::max(before, loop.largest(row, scale, columns));
+      const T before = largest[r], now = largest_score(before, row, scale, columns);
       largest[r] = now;
       if (now == never) {  // nothing is seen yet
         std::fill_n(row, columns, T(0));

@@ -39,6 +39,17 @@ const AttentionTables<T>& attention_tables() {
   return all;
 }
 
+// The largest of `before` and of scale times scores; NaN for NaNs alone, which the loop passes over: they are not a row
+// that sees nothing.
+template <class T>
+T largest_score(T before, const T* scores, T scale, int64_t n) {
+  constexpr T never = -std::numeric_limits<T>::infinity();
+  const T largest = std::max(before, attention_tables<T>().attention.largest(scores, scale, n));
+  if (largest != never) return largest;
+  const bool sees_none = std::all_of(scores, scores + n, [&](T score) { return scale * score == never; });
+  return sees_none ? never : std::numeric_limits<T>::quiet_NaN();
+}
+
 // A matrix of one head: rows at `row` elements from each other.
 template <class T>
 struct HeadRows {

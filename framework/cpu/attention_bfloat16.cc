@@ -97,7 +97,7 @@ void forward_in_bfloat16(const AttentionProblem<float>& p, int64_t b, int64_t h,
     float factor[kQueryBlock];
     for (int64_t r = 0; r < rows; ++r) {
       float* const row = s + r * kKeyBlock;
-      const float before = largest[r], now = std::max(before, loop.largest(row, scale, columns));
+      const float before = largest[r], now = largest_score(before, row, scale, columns);
       largest[r] = now;
       factor[r] = 1;
       if (now == kNever) {  // nothing is seen yet

@@ -8,7 +8,7 @@ namespace kusari::cpu {
 /// Rows of n contiguous numbers. Sums are in a tree that depends on n alone.
 template <class T>
 struct AttentionLoop {
-  /// The largest of scale x, -inf for none.
+  /// The largest of scale x, -inf for none; NaNs are passed over.
   T (*largest)(const T* x, T scale, i64 n);
   /// x = exp(scale x - shift); returns the sum.
   T (*exponentials)(T* x, T scale, T shift, i64 n);

@@ -206,6 +206,75 @@ TEST_CASE("gradients over several blocks of queries and keys are those of functi
   }
 }
 
+// y and the gradients of q, k and v, for ones as that of y.
+std::vector<Values> attended(const Case& c) {
+  const Variable inputs[] = {c.q, c.k, c.v};
+  const Variable y = c.run(), loss = F::sum(y);
+  std::vector<Values> results{y.to_vector<double>()};
+  for (const Variable& g : grad({&loss, 1}, inputs)) results.push_back(g.to_vector<double>());
+  return results;
+}
+
+TEST_CASE("scaled_dot_product_attention: what lengths hide may be anything") {
+  for (const Dtype dtype : kFloatingDtypes) {
+    CAPTURE(name(dtype));
+    for (const int64_t n : {1, 3, 20}) {
+      CAPTURE(n);
+      Case c({2, 2, 1, n, 5, 8, 8}, {.lengths = array<int64_t>({3, 0}, test_device())}, dtype);
+      const std::vector<Values> expected = attended(c);
+      for (Variable* x : {&c.k, &c.v}) {
+        const Array values = x->array().copy();
+        values.slice(0, 0, 1).slice(2, 3, 2).fill(NAN);
+        values.slice(0, 1, 1).fill(INFINITY);
+        *x = Variable(values);
+      }
+      CHECK(attended(c) == expected);
+    }
+  }
+}
+
+TEST_CASE("scaled_dot_product_attention: a query of NaNs has results of NaNs, one that sees nothing zeros") {
+  for (const Dtype dtype : kFloatingDtypes) {
+    CAPTURE(name(dtype));
+    for (const int64_t n : {3, 20}) {  // few queries, and many
+      for (const int64_t keys : {5, 300}) {
+        CAPTURE(n);
+        CAPTURE(keys);
+        // The first query sees nothing, the second is NaN.
+        const Array mask = ones({n, keys}, Dtype::bool_, test_device());
+        mask.slice(0, 0, 1).fill(0);
+        Case c({1, 1, 1, n, keys, 8, 8}, {.mask = mask}, dtype);
+        const Array q = c.q.array().copy();
+        q.slice(2, 0, 2).fill(NAN);
+        c.q = Variable(q);
+        const std::vector<Values> results = attended(c);
+        for (const size_t result : {0, 1}) {  // y, and the gradient of q
+          for (size_t i = 0; i < 8 * static_cast<size_t>(n); ++i) {
+            const double value = results[result][i];
+            CAPTURE(result);
+            CAPTURE(i);
+            if (i < 8) CHECK(value == 0);
+            if (8 <= i && i < 16) CHECK(std::isnan(value));
+            if (i >= 16) CHECK(std::isfinite(value));
+          }
+        }
+        for (const size_t result : {2, 3}) {
+          for (const double value : results[result]) CHECK(std::isnan(value));
+        }
+      }
+    }
+  }
+  // A block of keys of NaNs before others; one query alone.
+  for (const Dtype dtype : kFloatingDtypes) {
+    CAPTURE(name(dtype));
+    Case c({1, 1, 1, 1, 300, 8, 8}, {}, dtype);
+    const Array k = c.k.array().copy();
+    k.slice(2, 0, 256).fill(NAN);
+    c.k = Variable(k);
+    for (const double value : c.run().to_vector<double>()) CHECK(std::isnan(value));
+  }
+}
+
 TEST_CASE("dropout of attention: the share that is dropped, alike for any number of threads, none in tests") {
   const Case c({1, 2, 2, 64, 512, 4, 4}, {.dropout = 0.25});
   {
