@@ -23,6 +23,27 @@ struct Center {
   __device__ __forceinline__ C deviation(C x) const { return (x - near) - rest; }
 };
 
+/// Two sums: of g, and of g (x - mean) over one group, where g = gy gamma; of x^2, and of x gy over one vector.
+template <class A>
+struct Products {
+  A sum, product;
+  __device__ __forceinline__ Products operator()(const Products& a, const Products& b) const {
+    return {a.sum + b.sum, a.product + b.product};
+  }
+};
+
+/// A thread's sums, where sums(A(0)) computes them in A: in C, or in float64 if they leave the range of C, as squares
+/// of large numbers do.
+template <class C, class Sums>
+__device__ __forceinline__ Products<double> in_range(const Sums& sums) {
+  const Products<C> found = sums(C(0));
+  if constexpr (sizeof(C) < sizeof(double)) {
+    constexpr C kInfinity = km::Real<C>::kInfinity;
+    if (!(km::abs(found.sum) < kInfinity && km::abs(found.product) < kInfinity)) return sums(0.0);
+  }
+  return {static_cast<double>(found.sum), static_cast<double>(found.product)};
+}
+
 /// Mean and sum of squared deviations of `count` elements.
 struct Moments {
   double count, mean, squares;
@@ -42,38 +63,38 @@ struct GroupForward {
 
   __device__ Moments measure(const SetPlan& plan, const SetThread& thread) const {
     const double around = mean != nullptr ? mean_of_part(plan, thread) : 0;
-    const Center<C> center(around);
-    C squares = 0;
-    thread.for_each<kPack>(plan, [&]<int N>(const int64_t(&offset)[SetPlan::kOperands]) {
-      C values[N];
-      load_wide<T, N>(x + thread.at[SetPlan::kA] + offset[SetPlan::kA], values);
+    double squares = sum_of(plan, thread, around, [](auto deviation) { return deviation * deviation; });
+    squares = thread.combine_members(plan, squares, 0.0, Plus<double>{});
+    return {static_cast<double>(thread.end - thread.begin), around, squares};
+  }
+  /// The thread's sum of term(x - around).
+  template <class Term>
+  __device__ __forceinline__ double sum_of(const SetPlan& plan, const SetThread& thread, double around,
+                                           const Term& term) const {
+    return in_range<C>([&]<class A>(A sum) {
+             const Center<A> center(around);
+             thread.for_each<kPack>(plan, [&]<int N>(const int64_t(&offset)[SetPlan::kOperands]) {
+               C values[N];
+               load_wide<T, N>(x + thread.at[SetPlan::kA] + offset[SetPlan::kA], values);
 #pragma unroll
-      for (int k = 0; k < N; ++k) {
-        const C deviation = center.deviation(values[k]);
-        squares += deviation * deviation;
-      }
-    });
-    squares = thread.combine_members(plan, squares, C(0), Plus<C>{});
-    return {static_cast<double>(thread.end - thread.begin), around, static_cast<double>(squares)};
+               for (int k = 0; k < N; ++k) sum += term(center.deviation(static_cast<A>(values[k])));
+             });
+             return Products<A>{sum, A(0)};
+           })
+        .sum;
   }
   /// Once more over the elements, which are in the cache afterwards: squares around the mean lose nothing.
   __device__ double mean_of_part(const SetPlan& plan, const SetThread& thread) const {
-    const T* const from = x + thread.at[SetPlan::kA];
     const auto count = static_cast<double>(thread.end - thread.begin);
-    C pivot = 0, sum = 0;
+    double pivot = 0;
     if (thread.begin < thread.end) {
       int64_t offset[SetPlan::kOperands];
       plan.elements.locate(thread.begin, offset);
-      pivot = widen(from[offset[SetPlan::kA]]);
+      pivot = static_cast<double>(widen(x[thread.at[SetPlan::kA] + offset[SetPlan::kA]]));
     }
-    thread.for_each<kPack>(plan, [&]<int N>(const int64_t(&offset)[SetPlan::kOperands]) {
-      C values[N];
-      load_wide<T, N>(from + offset[SetPlan::kA], values);
-#pragma unroll
-      for (int k = 0; k < N; ++k) sum += values[k] - pivot;
-    });
-    sum = thread.combine_members(plan, sum, C(0), Plus<C>{});
-    return static_cast<double>(pivot) + (count > 0 ? static_cast<double>(sum) / count : 0);
+    double sum = sum_of(plan, thread, pivot, [](auto deviation) { return deviation; });
+    sum = thread.combine_members(plan, sum, 0.0, Plus<double>{});
+    return pivot + (count > 0 ? sum / count : 0);
   }
   __device__ static Moments merge(const Moments& a, const Moments& b) {  // Chan et al. 1979
     const double count = a.count + b.count, apart = b.mean - a.mean;
@@ -103,19 +124,10 @@ struct GroupForward {
   }
 };
 
-/// Sums over one group: of g, and of g (x - mean), where g = gy gamma.
-template <class C>
-struct Products {
-  C sum, product;
-  __device__ __forceinline__ Products operator()(const Products& a, const Products& b) const {
-    return {a.sum + b.sum, a.product + b.product};
-  }
-};
-
 template <class T>
 struct GroupBackward {
   using C = Compute<T>;
-  using Statistics = Products<C>;
+  using Statistics = Products<double>;
   static constexpr int kPack = kPackSize<T>;
   const T *x, *gy;
   T* gx;
@@ -142,26 +154,31 @@ struct GroupBackward {
       body(offset, deviations, gradients);
     });
   }
-  __device__ Products<C> measure(const SetPlan& plan, const SetThread& thread) const {
-    Products<C> sums{0, 0};
-    visit(plan, thread, [&]<int N>(const int64_t(&)[SetPlan::kOperands], const C(&deviations)[N], const C(&g)[N]) {
+  __device__ Products<double> measure(const SetPlan& plan, const SetThread& thread) const {
+    const Products<double> own = in_range<C>([&]<class A>(A zero) {
+      Products<A> sums{zero, zero};
+      visit(plan, thread, [&]<int N>(const int64_t(&)[SetPlan::kOperands], const C(&deviations)[N], const C(&g)[N]) {
 #pragma unroll
-      for (int k = 0; k < N; ++k) {
-        sums.sum += g[k];
-        sums.product += g[k] * deviations[k];
-      }
+        for (int k = 0; k < N; ++k) {
+          sums.sum += static_cast<A>(g[k]);
+          sums.product += static_cast<A>(g[k]) * static_cast<A>(deviations[k]);
+        }
+      });
+      return sums;
     });
-    return thread.combine_members(plan, sums, Products<C>{0, 0}, Products<C>{});
+    return thread.combine_members(plan, own, Products<double>{0, 0}, Products<double>{});
   }
-  __device__ static Products<C> merge(const Products<C>& a, const Products<C>& b) { return Products<C>{}(a, b); }
-  __device__ void publish(int64_t, const Products<C>&) const {}
-  __device__ void apply(const SetPlan& plan, const SetThread& thread, const Products<C>& sums) const {
+  __device__ static Products<double> merge(const Products<double>& a, const Products<double>& b) {
+    return Products<double>{}(a, b);
+  }
+  __device__ void publish(int64_t, const Products<double>&) const {}
+  __device__ void apply(const SetPlan& plan, const SetThread& thread, const Products<double>& sums) const {
     const double inv = inv_std[thread.set], size = static_cast<double>(plan.size);
-    const C a = static_cast<C>(inv), slope = static_cast<C>(inv * inv * inv * static_cast<double>(sums.product) / size);
-    const C constant = mean != nullptr ? static_cast<C>(inv * static_cast<double>(sums.sum) / size) : C(0);
+    const C a = static_cast<C>(inv), slope = static_cast<C>(inv * inv * sums.product / size);
+    const C constant = mean != nullptr ? static_cast<C>(inv * sums.sum / size) : C(0);
     visit(plan, thread, [&]<int N>(const int64_t(&offset)[SetPlan::kOperands], C(&deviations)[N], const C(&g)[N]) {
 #pragma unroll
-      for (int k = 0; k < N; ++k) deviations[k] = (g[k] * a - deviations[k] * slope) - constant;
+      for (int k = 0; k < N; ++k) deviations[k] = (g[k] - deviations[k] * slope) * a - constant;
       store_narrow<T, N>(gx + thread.at[SetPlan::kOut] + offset[SetPlan::kOut], deviations);
     });
   }
@@ -357,31 +374,37 @@ void rms_normalization_grad(In x, In gamma, In inv_rms, In gy, Out gx, Out ggamm
 template <class T>
 struct VectorNormalizer {
   using C = Compute<T>;
-  using Statistics = Products<C>;  // the sums of x^2 and x gy
+  using Statistics = Products<double>;
   static constexpr int kPack = kPackSize<T>;
   const T *x, *gy;
   T* out;
   double eps;
 
-  __device__ Products<C> measure(const SetPlan& plan, const SetThread& thread) const {
-    Products<C> sums{0, 0};
-    thread.for_each<kPack>(plan, [&]<int N>(const int64_t(&offset)[SetPlan::kOperands]) {
-      C values[N], gradients[N];
-      load_wide<T, N>(x + thread.at[SetPlan::kA] + offset[SetPlan::kA], values);
-      if (gy != nullptr) load_wide<T, N>(gy + thread.at[SetPlan::kB] + offset[SetPlan::kB], gradients);
+  __device__ Products<double> measure(const SetPlan& plan, const SetThread& thread) const {
+    const Products<double> own = in_range<C>([&]<class A>(A zero) {
+      Products<A> sums{zero, zero};
+      thread.for_each<kPack>(plan, [&]<int N>(const int64_t(&offset)[SetPlan::kOperands]) {
+        C values[N], gradients[N];
+        load_wide<T, N>(x + thread.at[SetPlan::kA] + offset[SetPlan::kA], values);
+        if (gy != nullptr) load_wide<T, N>(gy + thread.at[SetPlan::kB] + offset[SetPlan::kB], gradients);
 #pragma unroll
-      for (int k = 0; k < N; ++k) {
-        sums.sum += values[k] * values[k];
-        if (gy != nullptr) sums.product += values[k] * gradients[k];
-      }
+        for (int k = 0; k < N; ++k) {
+          const A value = static_cast<A>(values[k]);
+          sums.sum += value * value;
+          if (gy != nullptr) sums.product += value * static_cast<A>(gradients[k]);
+        }
+      });
+      return sums;
     });
-    return thread.combine_members(plan, sums, Products<C>{0, 0}, Products<C>{});
+    return thread.combine_members(plan, own, Products<double>{0, 0}, Products<double>{});
   }
-  __device__ static Products<C> merge(const Products<C>& a, const Products<C>& b) { return Products<C>{}(a, b); }
-  __device__ void publish(int64_t, const Products<C>&) const {}
-  __device__ void apply(const SetPlan& plan, const SetThread& thread, const Products<C>& sums) const {
-    const double norm = sqrt(static_cast<double>(sums.sum)), inverse = 1 / (norm + eps);
-    const double slope = norm == 0 ? 0 : static_cast<double>(sums.product) / norm * inverse * inverse;
+  __device__ static Products<double> merge(const Products<double>& a, const Products<double>& b) {
+    return Products<double>{}(a, b);
+  }
+  __device__ void publish(int64_t, const Products<double>&) const {}
+  __device__ void apply(const SetPlan& plan, const SetThread& thread, const Products<double>& sums) const {
+    const double norm = sqrt(sums.sum), inverse = 1 / (norm + eps);
+    const double slope = norm == 0 ? 0 : sums.product / norm * inverse;
     const C factor = static_cast<C>(inverse), along = static_cast<C>(slope);
     thread.for_each<kPack>(plan, [&]<int N>(const int64_t(&offset)[SetPlan::kOperands]) {
       C values[N];
@@ -393,7 +416,7 @@ struct VectorNormalizer {
         C gradients[N];
         load_wide<T, N>(gy + thread.at[SetPlan::kB] + offset[SetPlan::kB], gradients);
 #pragma unroll
-        for (int k = 0; k < N; ++k) values[k] = gradients[k] * factor - values[k] * along;
+        for (int k = 0; k < N; ++k) values[k] = (gradients[k] - values[k] * along) * factor;
       }
       store_narrow<T, N>(out + thread.at[SetPlan::kOut] + offset[SetPlan::kOut], values);
     });

@@ -5,6 +5,8 @@
 #include <cmath>
 #include <vector>
 
+#include "kusari/framework/kernels/arithmetic.h"
+#include "kusari/framework/kernels/pointwise.h"
 #include "testing.h"
 
 using namespace kusari;
@@ -164,6 +166,50 @@ TEST_CASE("cuda group normalization: gradients that nobody wants, no examples, a
   check_groups(*device, uniform_array({2, 4, 5, 5}, 9999, 10001), uniform_array({2, 4, 5, 5}, -1, 1), 2, Dtype::float32,
                1);
   check_groups(*device, uniform_array({2, 4, 5, 5}, -1, 1), uniform_array({2, 4, 5, 5}, -1, 1), 2, Dtype::float64);
+}
+
+// The results are those of numbers of any size; their gradients are divided by it.
+TEST_CASE("cuda normalizations: squares beyond the range of float32") {
+  const auto device = gpu_device();
+  if (!device) return;
+  const auto gradients = [&](const Array& x, const Array& gy, double size) {
+    const int64_t rows = x.shape()[0], n = x.shape()[1];
+    const Array gamma = full({n}, 2, x.dtype(), *device), beta = zeros({n}, x.dtype(), *device), y = empty_like(x);
+    const Array mean = empty({rows, 1}, Dtype::float64, *device), inv = empty_like(mean), gx = empty_like(x);
+    std::vector<double> all;
+    const auto add = [&](const Array& some, double factor) {
+      for (const double value : some.to_vector<double>()) all.push_back(value * factor);
+    };
+    launch<kernels::GroupNormalization>(*device, kernels::GroupNormalizationOptions{1, 0}, x, gamma, beta, y, mean,
+                                        inv);
+    launch<kernels::GroupNormalizationGrad>(*device, kernels::GroupNormalizationOptions{1, 0}, x, gamma, mean, inv, gy,
+                                            gx, Array(), Array());
+    add(y, 1);
+    add(gx, size);
+    const Array inv_rms = empty({rows}, Dtype::float64, *device);
+    launch<kernels::RmsNormalization>(*device, 0.0, x, gamma, y, inv_rms);
+    launch<kernels::RmsNormalizationGrad>(*device, x, gamma, inv_rms, gy, gx, Array());
+    add(y, 1);
+    add(gx, size);
+    const kernels::L2NormalizationOptions vectors{0, AxisMask::of(1)};
+    add(unary<kernels::L2Normalization>(vectors, x), 1);
+    add(binary<kernels::L2NormalizationGrad>(vectors, x, gy), size);
+    return all;
+  };
+  for (const int64_t n : {4, 33, 1000, 40000}) {
+    CAPTURE(n);
+    const Array x = uniform_array({2, n}, -2, 2), gy = uniform_array({2, n}, -1, 1, Dtype::float32, 2);
+    const Array large = full(x.shape(), 0x1p+100, Dtype::float32);
+    pointwise_to(large, kernels::Mul{}, large, x);
+    const std::vector<double> found = gradients(large.to_device(*device), gy.to_device(*device), 0x1p+100);
+    const std::vector<double> expected =
+        gradients(x.astype(Dtype::float64).to_device(*device), gy.astype(Dtype::float64).to_device(*device), 1);
+    int64_t wrong = 0;
+    for (size_t i = 0; i < found.size(); ++i) {
+      wrong += std::abs(found[i] - expected[i]) <= 1e-5 * (1 + std::abs(expected[i])) ? 0 : 1;
+    }
+    CHECK(wrong == 0);
+  }
 }
 
 TEST_CASE("cuda l2 normalization: axes, layouts and dtypes") {

@@ -61,6 +61,18 @@ TEST_CASE("normalize: derivatives") {
   }
 }
 
+TEST_CASE("normalize: squares beyond the range of the dtype") {
+  for (const Dtype dtype : {Dtype::float32, Dtype::bfloat16}) {
+    CAPTURE(name(dtype));
+    for (const int64_t n : {4, 1000, 40000}) {
+      CAPTURE(n);
+      const Array x = uniform({2, n}, -2, 2).astype(dtype);
+      const Array large = (x.astype(Dtype::float64) * 0x1p+100).astype(dtype);
+      check_close(F::normalize(large, 0), {2, n}, F::normalize(x.astype(Dtype::float64), 0).to_vector<double>());
+    }
+  }
+}
+
 TEST_CASE("normalize: zero vectors have finite derivatives") {
   for (const Dtype dtype : {Dtype::float32, Dtype::float64}) {
     const Variable x(array<double>({3, 4, 0, 0}, {2, 2}).astype(dtype));

@@ -54,6 +54,18 @@ TEST_CASE("layer_normalization: derivatives") {
   }
 }
 
+TEST_CASE("layer_normalization: squares beyond the range of the dtype") {
+  for (const Dtype dtype : {Dtype::float32, Dtype::bfloat16}) {
+    CAPTURE(name(dtype));
+    for (const int64_t n : {4, 1000, 40000}) {
+      CAPTURE(n);
+      const Array x = (uniform({2, n}, -2, 2) * 0x1p+100).astype(dtype);
+      const Array gamma = uniform({n}, 0.5, 1.5, 2).astype(dtype), beta = uniform({n}, -1, 1, 3).astype(dtype);
+      check_close(F::layer_normalization(x, gamma, beta), {2, n}, layer_reference(x, gamma, beta, 1e-5), 4);
+    }
+  }
+}
+
 // Of the axes in the mask, which gamma and beta have in order.
 Values reference_over(const Array& x, const Array& gamma, const Array& beta, unsigned mask, double eps) {
   const Shape& shape = x.shape();

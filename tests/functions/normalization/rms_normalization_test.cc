@@ -76,6 +76,18 @@ TEST_CASE("rms_normalization: rows divided by the root of their mean square") {
                   uniform({3}, -1, 1), uniform({3}, 0.5, 2, 3));
 }
 
+TEST_CASE("rms_normalization: squares beyond the range of the dtype") {
+  for (const Dtype dtype : {Dtype::float32, Dtype::bfloat16}) {
+    CAPTURE(name(dtype));
+    for (const int64_t n : {4, 1000, 40000}) {
+      CAPTURE(n);
+      const Array x = (uniform({2, n}, -2, 2) * 0x1p+100).astype(dtype),
+                  gamma = uniform({n}, 0.5, 1.5, 2).astype(dtype);
+      check(x, gamma, 1e-5);
+    }
+  }
+}
+
 TEST_CASE("rms_normalization of rows and factors with gaps") {
   for (const Dtype dtype : kFloatingDtypes) {
     CAPTURE(name(dtype));
