@@ -17,6 +17,7 @@ namespace {
 constexpr int kExcitationThreads = 256;
 constexpr int kMostLanes = 32;
 constexpr int64_t kMostParts = 16;
+constexpr int64_t kMostGridZ = 65535;
 
 /// How a block's threads lie over an image: `lanes` neighbours have neighbouring packs of channels, `rows` such lines
 /// have neighbouring positions; a block takes `part` positions.
@@ -190,7 +191,7 @@ void squeeze_excitation(Params<kernels::ExcitationFunctions> functions, In x, In
       if (!applies_inner) apply_function(functions->inner, inner, inner);
       const Array given =
           outer_layer.function.is_known() ? Array() : factors_of(context, inner, outer_layer, functions->outer);
-      tiles.part = 8 * tiles.rows;
+      tiles.part = std::max<int64_t>(8 * tiles.rows, (tiles.positions + kMostGridZ - 1) / kMostGridZ);
       enqueue(context, tiles.shape(images, N), excite<N>, from.data<float>(), inner.data<float>(),
               given.is_defined() ? given.data<float>() : nullptr, outer_layer, result.data<float>(), tiles);
     }

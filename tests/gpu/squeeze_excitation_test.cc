@@ -1,6 +1,7 @@
 #include "kusari/framework/kernels/squeeze_excitation.h"
 
 #include <cstring>
+#include <vector>
 
 #include <doctest/doctest.h>
 
@@ -55,6 +56,18 @@ TEST_CASE("squeeze and excitation on a device: as on the CPU") {
         uniform_array({c.inner, channels}, -1, 1, Dtype::float32, 2), bias(c.inner, 3),
         uniform_array({channels, c.inner}, -1, 1, Dtype::float32, 4), bias(channels, 5));
   }
+}
+
+TEST_CASE("squeeze and excitation on a device: more positions than a grid has blocks for by eights") {
+  const auto device = gpu_device();
+  if (!device) return;
+  const Array x = full({1, 1, 5000, 7000}, 0.5, Dtype::float32, *device), y = empty_like(x);
+  const Array one = ones({1, 1}, Dtype::float32, *device);
+  const kernels::UnaryFunctor relu = function_of(kernels::Relu{});
+  launch<kernels::SqueezeExcitation>(*device, kernels::ExcitationFunctions{relu, relu}, x, one, Array(), one, Array(),
+                                     y);
+  CHECK(y.slice(2, 0, 1).to_vector<float>() == std::vector<float>(7000, 0.25f));
+  CHECK(y.slice(2, 4999, 1).to_vector<float>() == std::vector<float>(7000, 0.25f));
 }
 
 }  // namespace
