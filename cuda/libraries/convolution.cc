@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <limits>
+#include <memory>
 #include <utility>
 
 #include "kusari/cuda/kernels/channel_sums.h"
@@ -131,13 +132,13 @@ ConvolutionKey key_of(const Problem& p, const Epilogue& epilogue, const Context&
   return key;
 }
 
-ConvolutionRoute& route_of(const ConvolutionKey& key, Context& context) {
+std::shared_ptr<ConvolutionRoute> route_of(const ConvolutionKey& key, Context& context) {
   static constinit thread_local RouteCache* own = nullptr;
   RouteCache& cache = kusari::detail::thread_owned(own);
-  if (ConvolutionRoute* route = cache.find(key)) [[likely]]
-    return *route;
+  if (auto route = cache.find(key)) [[likely]]
+    return route;
   StreamCapture::refuse_first_use("the choice of cuDNN's plan for convolution " + text_of(key));
-  return *cache.add(key, find_route(key, {context.cudnn(), nullptr}));
+  return cache.add(key, find_route(key, {context.cudnn(), nullptr}));
 }
 
 // Images or weights with channels of zeros behind the last.
@@ -249,7 +250,8 @@ bool by_cudnn(const Problem& p, const Epilogue& epilogue, const Array& kept) {
     return padded_by_cudnn(p, missing, epilogue, kept);
   }
   Context& context = Context::of(p.x);
-  ConvolutionRoute& route = route_of(key_of(p, epilogue, context), context);
+  const auto held = route_of(key_of(p, epilogue, context), context);
+  ConvolutionRoute& route = *held;
   if (!route.plan || (p.load != nullptr && route.changes_arrays())) return false;
   const bool makes_weights = p.pass == ConvolutionPass::filter_grad;
   const ChangedArrays changed(context, route, p);
@@ -413,8 +415,8 @@ void convolution_filter_grad(Params<kernels::Convolution> geometry, In x, In gy,
   convolve({ConvolutionPass::filter_grad, *geometry, x, gW, gy, no_bias});
 }
 
-ConvolutionRoute& loaded_route(ConvolutionPass pass, const kernels::Convolution& geometry, Context& context,
-                               const Shape& x, const Shape& w, const Shape& y) {
+std::shared_ptr<ConvolutionRoute> loaded_route(ConvolutionPass pass, const kernels::Convolution& geometry,
+                                               Context& context, const Shape& x, const Shape& w, const Shape& y) {
   ConvolutionKey key = convolution_key(pass, geometry, x, w, y, Dtype::float16);
   key.has_load = 1;
   key.has_sums = pass == ConvolutionPass::forward;
@@ -452,8 +454,8 @@ bool has_loaded_plans(const kernels::Convolution& geometry, int device, const Sh
   if (!allows_fused_engines() || !has_aligned_channels(x, y, true, true)) return false;
   Context& context = Context::of(device);
   for (const ConvolutionPass pass : {ConvolutionPass::forward, ConvolutionPass::filter_grad}) {
-    const ConvolutionRoute& route = loaded_route(pass, geometry, context, x, w, y);
-    if (!route.plan || route.changes_arrays()) return false;
+    const auto route = loaded_route(pass, geometry, context, x, w, y);
+    if (!route->plan || route->changes_arrays()) return false;
   }
   return true;
 }
@@ -461,7 +463,8 @@ bool has_loaded_plans(const kernels::Convolution& geometry, int device, const Sh
 bool loads_pay_off(const kernels::Convolution& geometry, int device, const Shape& x, const Shape& w, const Shape& y,
                    const std::function<void()>& fused, const std::function<void()>& parts) {
   Context& context = Context::of(device);
-  return pays_off(context, loaded_route(ConvolutionPass::forward, geometry, context, x, w, y), fused, parts);
+  const auto route = loaded_route(ConvolutionPass::forward, geometry, context, x, w, y);
+  return pays_off(context, *route, fused, parts);
 }
 
 void register_convolution(Backend& backend) {

@@ -70,10 +70,10 @@ ConvolutionRoute find_route(const ConvolutionKey& key, const PlanTarget& target)
   return wider;
 }
 
-ConvolutionRoute* RouteCache::add(const ConvolutionKey& key, ConvolutionRoute route) {
+std::shared_ptr<ConvolutionRoute> RouteCache::add(const ConvolutionKey& key, ConvolutionRoute route) {
   constexpr size_t kMost = 4096;  // a program whose shapes never repeat shall not keep all their plans
   if (routes_.size() >= kMost) routes_.clear();
-  return &routes_.insert_or_assign(key, std::move(route)).first->second;
+  return routes_.insert_or_assign(key, std::make_shared<ConvolutionRoute>(std::move(route))).first->second;
 }
 
 }  // namespace kusari::cuda

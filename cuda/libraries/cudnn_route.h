@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <unordered_map>
@@ -35,18 +36,18 @@ ConvolutionRoute find_route(const ConvolutionKey& key, const PlanTarget& target)
 /// The routes of the convolutions that have come. Of one thread, because a plan is.
 class RouteCache {
  public:
-  /// Null for a key that is new.
-  ConvolutionRoute* find(const ConvolutionKey& key) {
+  /// Null for a key that is new. Who uses a route holds it: an add() meanwhile may forget it.
+  std::shared_ptr<ConvolutionRoute> find(const ConvolutionKey& key) {
     const auto found = routes_.find(key);
-    return found == routes_.end() ? nullptr : &found->second;
+    return found == routes_.end() ? nullptr : found->second;
   }
-  ConvolutionRoute* add(const ConvolutionKey& key, ConvolutionRoute route);
+  std::shared_ptr<ConvolutionRoute> add(const ConvolutionKey& key, ConvolutionRoute route);
 
  private:
   struct Hash {
     size_t operator()(const ConvolutionKey& key) const noexcept { return hash_of(key); }
   };
-  std::unordered_map<ConvolutionKey, ConvolutionRoute, Hash> routes_;
+  std::unordered_map<ConvolutionKey, std::shared_ptr<ConvolutionRoute>, Hash> routes_;
 };
 
 }  // namespace kusari::cuda

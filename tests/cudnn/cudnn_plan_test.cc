@@ -40,7 +40,7 @@ const PlanTarget* h200() {
 // The H200's for a convolution without options, which several tests ask for: cuDNN takes long to find one.
 const ConvolutionRoute& route_of(const ConvolutionKey& key) {
   static RouteCache routes;
-  if (const ConvolutionRoute* const found = routes.find(key)) return *found;
+  if (const auto found = routes.find(key)) return *found;
   return *routes.add(key, find_route(key, *h200()));
 }
 
@@ -349,6 +349,18 @@ TEST_CASE("cudnn plans: a key is its bytes") {
   CHECK(text_of(key) ==
         "forward float16 x 8x64x28x28 w 64x64x3x3 y 8x64x28x28 stride 1x1 pad 1x1 dilate 1x1 "
         "workspace 1073741824");
+}
+
+TEST_CASE("cudnn plans: a route that is held stays when too many come") {
+  RouteCache cache;
+  ConvolutionRoute route;
+  route.reason = "held";
+  const auto key = [](int64_t batch) { return square(ConvolutionPass::forward, batch, 64, 28, 64, 3, Dtype::float16); };
+  const auto held = cache.add(key(1), std::move(route));
+  int64_t batch = 1;
+  while (cache.find(key(1)) != nullptr && batch < 100000) cache.add(key(++batch), {});
+  CHECK(cache.find(key(1)) == nullptr);
+  CHECK(held->reason == "held");
 }
 
 TEST_CASE("cudnn plans: a route is found again in no time") {
