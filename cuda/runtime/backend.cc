@@ -195,9 +195,7 @@ void CudaBackend::copy_from_host_beside(int index, void* data, const void* host,
 void* CudaBackend::record_copies(int index) {
   StreamCapture::refuse("an event");
   Context& context = Context::of(index);
-  void* const mark = context.events().record(context.copy_stream());
-  if (mark == nullptr) KUSARI_CUDA_CHECK(cudaStreamSynchronize(context.copy_stream()));  // nobody could wait later
-  return mark;
+  return context.events().record(context.copy_stream());
 }
 
 void CudaBackend::wait_for_copies(int index, void* mark) {

@@ -115,10 +115,13 @@ class DriverMemory final : public SegmentSource {
         spare_.pop_back();
       }
     }
-    if (event == nullptr && !create(&event)) return nullptr;
-    if (cudaEventRecord(event, static_cast<cudaStream_t>(stream)) == cudaSuccess) return event;
-    cudaGetLastError();
-    recycle(event);
+    if (event != nullptr || create(&event)) {
+      if (cudaEventRecord(event, static_cast<cudaStream_t>(stream)) == cudaSuccess) return event;
+      cudaGetLastError();
+      recycle(event);
+    }
+    // Nobody could wait later.
+    if (cudaStreamSynchronize(static_cast<cudaStream_t>(stream)) != cudaSuccess) cudaGetLastError();
     return nullptr;
   }
 

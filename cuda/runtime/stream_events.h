@@ -10,7 +10,8 @@ class EventSource {
   EventSource& operator=(const EventSource&) = delete;
   virtual ~EventSource() = default;
 
-  /// The end of all work given to the stream so far; null when nothing is left to wait for, as at the process's end.
+  /// The end of all work given to the stream so far; null when nothing is left to wait for, as at the process's end or,
+  /// where no event is to be had, after waiting for the stream.
   virtual void* record(void* stream) noexcept = 0;
   virtual bool is_done(void* event) noexcept = 0;
   virtual void wait(void* event) noexcept = 0;
