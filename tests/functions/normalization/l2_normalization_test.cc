@@ -3,6 +3,7 @@
 #include <cmath>
 #include <vector>
 
+#include "kusari/framework/kernels/array_operators.h"
 #include "kusari/tests/functions/testing.h"
 
 namespace kusari {

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "kusari/framework/core/threads.h"
+#include "kusari/framework/kernels/array_operators.h"
 #include "kusari/tests/functions/testing.h"
 
 namespace kusari {
