@@ -51,6 +51,16 @@ bool are_in_one_order(const View& a, const View& b) {
   return true;
 }
 
+/// Whether each element that is read is the one that was written there. A matrix may be read as the weights of a
+/// convolution over rows.
+bool is_read_as_written(View read, const View& written) {
+  if (written.shape.ndim() == 2 && read.shape.ndim() == 3 && read.shape[2] == 1) {
+    read.shape = {read.shape[0], read.shape[1]};
+    read.strides = {read.strides[0], read.strides[1]};
+  }
+  return read.shape == written.shape && are_in_one_order(read, written);
+}
+
 /// Numbers of 8 bits, or what they are rounded from.
 struct Rounded {
   View from;  ///< float32 if `high` is above `low`, else the integers
@@ -174,18 +184,20 @@ class Lower {
     if (at < 0) return std::nullopt;
     // W (O, ...) = factors of the outputs times weights, as a folded normalization leaves them.
     std::optional<View> factors;
-    View rounded_W = W;
+    View read = W;
     if (computes<kernels::Mul>(step(at))) {
-      factors = by_first_axis(step(at).operands[2].views[0], step(at).operands[3].views[0].shape);
-      rounded_W = step(at).operands[1].views[0];
-      if (!factors || rounded_W.shape != step(at).operands[3].views[0].shape) return std::nullopt;
-      at = writer(rounded_W.slot);
+      const View product = step(at).operands[3].views[0];
+      factors = by_first_axis(step(at).operands[2].views[0], product.shape);
+      if (!factors || !is_read_as_written(read, product)) return std::nullopt;
+      read = step(at).operands[1].views[0];
+      if (read.shape != product.shape) return std::nullopt;
+      at = writer(read.slot);
       if (at < 0) return std::nullopt;
     }
     bool is_turned = false;
     if (!step(at).is_code() && step(at).id.index == kernel_id<kernels::Copy>().index) {
       const View from = step(at).operands[0].views[0];
-      if (from.shape.ndim() != 2) return std::nullopt;
+      if (from.shape.ndim() != 2 || !is_read_as_written(read, step(at).operands[1].views[0])) return std::nullopt;
       at = writer(from.slot);
       if (at < 0) return std::nullopt;
       is_turned = Rounded::of(step(at)) && from == transposed(Rounded::of(step(at))->result);
@@ -193,17 +205,15 @@ class Lower {
     }
     std::optional<Rounded> rounded = Rounded::of(step(at));
     if (!rounded || step(at).phase != Phase::constant || !is_whole(program_, rounded->result)) return std::nullopt;
+    if (!is_turned && !is_read_as_written(read, rounded->result)) return std::nullopt;
     if (is_turned) {
       for (View* view : {&rounded->from, &rounded->result}) *view = transposed(*view);
       for (View* view : {&rounded->scale, &rounded->zero}) {
         if (view->shape.ndim() == 2) *view = transposed(*view);
       }
     }
-    // A matrix may have become the weights of a convolution over rows.
     const Shape& shape = rounded->result.shape;
-    if (shape[0] != W.shape[0] || numel(shape) != numel(W.shape)) return std::nullopt;
     const bool is_matrix = shape != W.shape;
-    if (is_matrix && (shape.ndim() != 2 || W.shape.ndim() != 3 || W.shape[2] != 1)) return std::nullopt;
     const auto scale = by_first_axis(rounded->scale, shape), zero = by_first_axis(rounded->zero, shape);
     if (!scale || !zero || !is_fixed(*scale) || !is_fixed(*zero) || !is_fixed(rounded->from)) return std::nullopt;
 
@@ -275,6 +285,7 @@ class Lower {
     if (!convolution || device.backend().find(kernel_id<QuantizedConvolutionForward>()) == nullptr) return false;
     const ConvolutionStep& c = *convolution;
     if (c.y.dtype != Dtype::float32 || c.x.dtype != Dtype::float32 || c.geometry.ndim > 2) return false;
+    if (numel(c.y.shape) == 0) return false;
     const int64_t terms = numel(c.W.shape) / c.W.shape[0], channels = c.x.shape[1] / c.geometry.groups;
     const bool is_depthwise = channels == 1 && c.W.shape[0] == c.geometry.groups;
     if (terms > kernels::kMostQuantizedTerms) return false;

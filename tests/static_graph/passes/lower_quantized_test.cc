@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstdint>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <doctest/doctest.h>
@@ -241,6 +242,43 @@ TEST_CASE("lower_quantized leaves what has no integers") {
   PassLog log;
   CHECK(lower_quantized(net.b.program, log) == 0);
   CHECK(log.entries.empty());
+}
+
+TEST_CASE("lower_quantized leaves weights whose axes are exchanged") {
+  IntegerNet net;
+  const View y = net.b.result({2, 6, 5, 5});
+  View w = net.weights({6, 6, 3, 3});
+  const auto exchange = [](View view, int i, int j) {
+    std::swap(view.strides[i], view.strides[j]);  // their lengths are equal
+    return view;
+  };
+  const auto times_factors = [&](const View& read) {
+    const View factors = net.drawn({6, 1, 1, 1});
+    net.b.phase = Phase::constant;
+    const View scaled = net.b.array(Slot::Kind::constant, read.shape);
+    net.b.pointwise_to(scaled, kernels::Mul{}, read, factors);
+    net.b.phase = Phase::forward;
+    return scaled;
+  };
+  SUBCASE("channels") { w = exchange(w, 0, 1); }
+  SUBCASE("height and width") { w = exchange(w, 2, 3); }
+  SUBCASE("both") { w = exchange(exchange(w, 0, 1), 2, 3); }
+  SUBCASE("before factors of the outputs") { w = times_factors(exchange(w, 0, 1)); }
+  SUBCASE("behind factors of the outputs") { w = exchange(times_factors(w), 2, 3); }
+  net.b.pointwise_to(y, Relu{}, net.convolve(net.rounded(net.x), w));
+  net.order();
+  const std::vector<float> separate = net.run(y);
+  PassLog log;
+  CHECK(lower_quantized(net.b.program, log) == 0);
+  CHECK(net.run(y) == separate);
+}
+
+TEST_CASE("lower_quantized leaves what has no outputs") {
+  IntegerNet net;
+  net.b.pointwise_to(net.b.result({2, 0, 5, 5}), Relu{}, net.convolve(net.rounded(net.x), net.weights({0, 6, 3, 3})));
+  net.order();
+  PassLog log;
+  CHECK(lower_quantized(net.b.program, log) == 0);
 }
 
 }  // namespace
