@@ -98,6 +98,12 @@ TEST_CASE("com.microsoft: EmbedLayerNormalization, and statistics of SimplifiedL
   expect_equal(rms[1].array(), floats({0.4f}, {1, 1}));
 }
 
+TEST_CASE("com.microsoft: SkipSimplifiedLayerNormalization adds 1e-12 to squares unless told otherwise") {
+  const Array x = floats({1e-3f, -1e-3f}, {1, 1, 2}), none = zeros({1, 1, 2}, Dtype::float32);
+  expect_equal(microsoft_output("SkipSimplifiedLayerNormalization", {x, none, ones({2}, Dtype::float32)}),
+               floats({1, -1}, {1, 1, 2}), 1e-5);
+}
+
 TEST_CASE("com.microsoft: products with a function behind them") {
   const Array x = pattern({2, 3}, 1), w = pattern({3, 2}, 2), b = pattern({2}, 3);
   expect_equal(microsoft_output("FusedGemm", {x, w, b}, {{"activation", "LeakyRelu"}, {"activation_alpha", 0.25f}}),

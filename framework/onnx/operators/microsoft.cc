@@ -54,7 +54,7 @@ Operation fused_matmul(const NodeReader& node) {
 /// The sum of both inputs and a bias, normalized; the sum itself is the last output.
 Operation skip_normalization(const NodeReader& node, bool by_power) {
   node.expect_inputs(3);
-  const double eps = node.real("epsilon", by_power ? 1e-5 : 1e-12);
+  const double eps = node.real("epsilon", 1e-12);
   return [=](const Call& call) -> Values {
     const size_t bias = by_power ? 3 : 4;
     Variable sum = call[0] + call[1];
