@@ -194,6 +194,63 @@ TEST_CASE("ONNX quantization: rounding half to even, saturation, by channel, a c
       floats({10, 14, 18, 22}, {1, 1, 2, 2}).astype(Dtype::uint8));
 }
 
+TEST_CASE("ONNX quantization: one scale or zero point for each row or column") {
+  const auto bytes = [](const std::vector<float>& values, const Shape& shape) {
+    return floats(values, shape).astype(Dtype::uint8);
+  };
+  const Array none = zeros({}, Dtype::uint8), one = floats({1}, {});
+  expect_equal(
+      output_of("MatMulInteger", {bytes({1, 2}, {1, 2}), bytes({5, 6, 7, 8}, {2, 2}), none, bytes({1, 2}, {1, 2})}),
+      floats({16, 16}, {1, 2}).astype(Dtype::int32));
+  // a stands for ((0, 10), (20, 40)), the products are ((30, 40), (140, 200)).
+  const Array a = bytes({10, 20, 30, 40}, {2, 2}), b = bytes({1, 2, 3, 4}, {2, 2});
+  expect_equal(output_of("QLinearMatMul", {a, floats({1, 2}, {2}), bytes({10, 20}, {2}), b, one, none,
+                                           floats({10, 20}, {2}), bytes({5, 7}, {2})}),
+               bytes({8, 9, 14, 17}, {2, 2}));
+  CHECK_THROWS_WITH_AS(
+      output_of("DequantizeLinear", {bytes({1, 2}, {1, 2}), floats({1, 2, 3}, {3})}, {{"axis", int64_t{0}}}),
+      doctest::Contains("a scale or zero point has shape (3,), x (1, 2): there must be one number, or "
+                        "one for each place of axis 0"),
+      TypeError);
+  CHECK_THROWS_AS(output_of("QuantizeLinear", {floats({1}, {1}), floats({1, 2, 3}, {3})}, {{"axis", int64_t{0}}}),
+                  TypeError);
+}
+
+TEST_CASE("ONNX quantization: a session rounds to multiples of a negative scale") {
+  random::seed(4);
+  ModelBuilder model(21);
+  model.input("x", {1, 2, 4, 4})
+      .initializer("s", floats({0.02f}, {}))
+      .initializer("minus", floats({-0.05f}, {}))
+      .initializer("z", zeros({}, Dtype::int8))
+      .initializer("w", integer_pattern({2, 2, 1, 1}, 1, Dtype::int8, -64, 8))
+      .node("QuantizeLinear", {"x", "s", "z"}, {"xq"})
+      .node("DequantizeLinear", {"xq", "s", "z"}, {"xd"})
+      .node("DequantizeLinear", {"w", "s", "z"}, {"wd"})
+      .node("Conv", {"xd", "wd"}, {"sums"})
+      .node("Relu", {"sums"}, {"positive"})
+      .node("QuantizeLinear", {"positive", "minus", "z"}, {"convolved"})
+      .node("DequantizeLinear", {"convolved", "minus", "z"}, {"h"})
+      .node("MaxPool", {"h"}, {"largest"}, {{"kernel_shape", Ints{2, 2}}})
+      .node("QuantizeLinear", {"largest", "minus", "z"}, {"pooled"})
+      .node("Add", {"xd", "xd"}, {"twice"})
+      .node("Relu", {"twice"}, {"cut"})
+      .node("QuantizeLinear", {"cut", "minus", "z"}, {"added"})
+      .output("convolved")
+      .output("pooled")
+      .output("added");
+  const Array x = drawn({1, 2, 4, 4});
+  const Variables expected = onnx::load_bytes(model.bytes()).call({Variable(x, false)});
+  const InferenceSession session(onnx::load_bytes(model.bytes()), {.shapes = {{x.shape()}}});
+  const Arrays found = session.run({x});
+  for (size_t i = 0; i < 3; ++i) {
+    CAPTURE(i);
+    CHECK((expected[i].array() <= 0).all());
+    CHECK((expected[i].array() < 0).any());
+    expect_equal(found[i], expected[i].array(), 1);
+  }
+}
+
 TEST_CASE("ONNX STFT: frames of a real signal, with and without the axis of a number's parts") {
   random::seed(3);
   const int64_t samples = 21, step = 4, length = 8;

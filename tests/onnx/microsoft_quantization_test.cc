@@ -75,6 +75,30 @@ TEST_CASE("com.microsoft: products of integers") {
                bytes({93, 147, 115, 83, 101, 117, 211, 124}, {2, 4}), 1);
 }
 
+TEST_CASE("com.microsoft: scales and zero points of columns may have the matrix's axes") {
+  const Array b = integer_pattern({3, 3}, 2, kS8, -64, 8), bias = pattern({3}, 5), x = pattern({2, 3}, 1);
+  const Array scale = floats({0.02f, 0.01f, 0.03f}, {3}), zero = floats({1, -3, 7}, {3}).astype(kS8);
+  const auto both = [&](const char* op, auto inputs) {
+    expect_equal(of_integers(op, inputs(scale.reshape({1, 3}), zero.reshape({1, 3}))),
+                 of_integers(op, inputs(scale, zero)), 1e-6);
+  };
+  using Inputs = std::vector<Array>;
+  both("DynamicQuantizeMatMul", [&](const Array& s, const Array& z) { return Inputs{x, b, s, z, bias}; });
+  const Array a = integer_pattern({2, 3}, 1, kU8, 10, 12);
+  both("MatMulIntegerToFloat",
+       [&](const Array& s, const Array& z) { return Inputs{a, b, real_number(0.02f), s, u8(120), z, bias}; });
+}
+
+TEST_CASE("com.microsoft: QLinearSoftmax is along the last axis unless told otherwise") {
+  const Array x = integer_pattern({2, 2, 2}, 1, kU8, 0, 15);
+  const std::vector<Array> inputs{x, real_number(0.02f), u8(100), real_number(1 / 256.0f), u8(0)};
+  for (const int64_t opset : {12, 13}) {
+    CAPTURE(opset);
+    expect_equal(of_integers("QLinearSoftmax", inputs, {{"opset", opset}}),
+                 of_integers("QLinearSoftmax", inputs, {{"opset", opset}, {"axis", int64_t{2}}}), 0);
+  }
+}
+
 TEST_CASE("com.microsoft: a session multiplies integers that are quantized at each call") {
   for (const int64_t rows : {1, 6}) {
     CAPTURE(rows);

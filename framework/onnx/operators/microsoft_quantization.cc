@@ -52,7 +52,9 @@ Operation unary_of_integers(const char* name, const NodeReader& node, bool has_l
 
 Operation qlinear_softmax(const NodeReader& node) {
   node.expect_inputs(4);
-  return of_real_numbers(find_operator("", "Softmax")->build(node.as_of(node.integer("opset"))));
+  // Without an axis it is the last one in every version, as it is in ONNX from 13 on.
+  const int64_t opset = node.integer("opset");
+  return of_real_numbers(find_operator("", "Softmax")->build(node.as_of(node.has("axis") ? opset : 13)));
 }
 
 template <class Both>

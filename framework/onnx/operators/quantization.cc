@@ -21,6 +21,12 @@ namespace F = functions;
 
 namespace {
 
+/// Whether it is one negative number that the host knows.
+bool is_negative(const Call& call, size_t i) {
+  const Value& value = call.value(i);
+  return value.is_on_host() && value.host.size() == 1 && call.reals(i)[0] < 0;
+}
+
 Operation quantize_linear(const NodeReader& node) {
   node.expect_inputs(2);
   const int64_t axis = node.integer("axis", 1), block = node.integer("block_size", 0);
@@ -30,10 +36,11 @@ Operation quantize_linear(const NodeReader& node) {
   if (known != DataType::undefined && !dtype_for(known))
     throw ValueError("its type is " + to_string(known) + ", of which Kusari has no dtype");
   return [=](const Call& call) -> Values {
-    const Variable x = call[0];
-    const Variable zero = beside(call[2], x, axis, block);
+    const Variable x = call[0], scale = beside(call[1], x, axis, block), zero = beside(call[2], x, axis, block);
     const DataType type = known != DataType::undefined ? known : type_of_zero(call, 2);
-    return {quantized(x, beside(call[1], x, axis, block), zero, type)};
+    // The same quotients: passes of sessions take the scale for positive.
+    if (is_negative(call, 1) && is_floating(x.dtype())) return {quantized(-x, -scale, zero, type)};
+    return {quantized(x, scale, zero, type)};
   };
 }
 
@@ -80,16 +87,17 @@ Variable part_of(const Variable& x, int axis, int64_t first, int64_t count) {
   return left == length ? x : Variable(x.array().slice(axis, first, left).contiguous(), false);
 }
 
+/// A scale or a zero point of a product's first factor or its result: one number, or one for each row.
+Variable by_row(const Variable& p) {
+  if (!p.is_defined()) return p;
+  if (p.size() == 1) return F::reshape(p, {});
+  return p.ndim() == 1 ? F::reshape(p, {p.size(), 1}) : p;
+}
+
 Operation matmul_integer(const NodeReader&) {
   return [](const Call& call) -> Values {
     const Variable a = call[0], b = call[1], one = unit_scale(call.device());
-    // One for all, or for each row or column.
-    Variable a_zero = call[2], b_zero = call[3];
-    if (a_zero.is_defined() && a_zero.size() > 1 && a_zero.ndim() == 1) {
-      a_zero = F::reshape(a_zero, {a_zero.size(), 1});
-    } else {
-      a_zero = beside(a_zero, a, -1);
-    }
+    const Variable a_zero = by_row(call[2]), b_zero = call[3];
     if (a.ndim() < 2 || b.ndim() != 2 || a.shape()[a.ndim() - 1] != b.shape()[0]) {
       const auto centered = [](const Variable& q, const Variable& zero) {
         const Variable wide = F::cast(q, Dtype::int32);
@@ -112,8 +120,9 @@ Operation matmul_integer(const NodeReader&) {
 Operation qlinear_matmul(const NodeReader& node) {
   node.expect_inputs(8);
   return [](const Call& call) -> Values {
-    const Variable a = dequantized(call[0], call[1], call[2]), b = dequantized(call[3], call[4], call[5]);
-    return {quantized(F::matmul(a, b), call[6], call[7], type_of_zero(call, 7))};
+    const Variable a = dequantized(call[0], by_row(call[1]), by_row(call[2]));
+    const Variable b = dequantized(call[3], call[4], call[5]);
+    return {quantized(F::matmul(a, b), by_row(call[6]), by_row(call[7]), type_of_zero(call, 7))};
   };
 }
 

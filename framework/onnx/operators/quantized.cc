@@ -81,7 +81,12 @@ Variable beside(const Variable& p, const Variable& x, int64_t axis, int64_t bloc
     throw TypeError("a scale has shape " + kusari::to_string(p.shape()) + ", x " + kusari::to_string(x.shape()) +
                     ": there must be one for each block of " + std::to_string(block));
   }
-  if (p.ndim() == x.ndim()) return p;
+  if (p.ndim() == x.ndim() && p.ndim() > 1) return p;
+  if (p.size() != x.shape()[at]) {
+    throw TypeError("a scale or zero point has shape " + kusari::to_string(p.shape()) + ", x " +
+                    kusari::to_string(x.shape()) + ": there must be one number, or one for each place of axis " +
+                    std::to_string(at));
+  }
   Shape shape = Shape::filled(x.ndim(), 1);
   shape[at] = p.size();
   return F::reshape(p, shape);
@@ -114,7 +119,10 @@ Variable dequantized(const Variable& q, const Variable& scale, const Variable& z
 
 Variable dequantized_columns(const Variable& q, const Variable& scale, const Variable& zero) {
   const Variable rows(F::transpose(q).array().contiguous(), false);
-  return dequantized(rows, beside(scale, rows, 0), beside(zero, rows, 0));
+  const auto by_row = [&](const Variable& p) {
+    return beside(p.is_defined() ? F::reshape(p, {p.size()}) : p, rows, 0);
+  };
+  return dequantized(rows, by_row(scale), by_row(zero));
 }
 
 DataType type_of_zero(const Call& call, size_t i) { return call.has(i) ? type_of(call.dtype(i)) : DataType::uint8; }
