@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <functional>
 #include <unordered_map>
 
 #include "kusari/framework/autograd/function_hook.h"
@@ -187,6 +188,8 @@ class CalibratorBase::Probe final : public InputCaster, public FunctionHook {
     results.push_back(is_wanted ? out[0] : Array());
   }
 
+  void finish() const { counter_.finish(); }
+
   std::vector<Array> results;  // by the place of the call; undefined where nobody wants it
 
  private:
@@ -205,6 +208,7 @@ std::vector<LayerError> CalibratorBase::find_errors(const Callable<void()>& call
     const ScopedFunctionHook hooked(probe);
     const ScopedInputCaster scope(&probe);
     call();
+    probe.finish();
     return std::move(probe.results);
   };
   const std::vector<Array> exact = run(Probe::kNone);
@@ -216,8 +220,8 @@ std::vector<LayerError> CalibratorBase::find_errors(const Callable<void()>& call
     const QuantizableCall& one = found.calls[i];
     errors.push_back({one.name(), one.function, one.number, off == 0 ? 0 : off / size});
   }
-  std::stable_sort(errors.begin(), errors.end(),
-                   [](const LayerError& a, const LayerError& b) { return a.error > b.error; });
+  const auto badness = [](const LayerError& layer) { return std::isnan(layer.error) ? HUGE_VAL : layer.error; };
+  std::ranges::stable_sort(errors, std::ranges::greater(), badness);
   return errors;
 }
 

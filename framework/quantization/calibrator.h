@@ -74,14 +74,16 @@ class Calibrator : public CalibratorBase {
 
   /// Calls the model, with config.train off and no graph, and looks at what its functions get. 100 to 500 examples will
   /// do. Throws ValueError for a name in `exclude` that is none of the model's, and for an input that has a NaN or an
-  /// infinity; StateError when the model calls other functions than for the first batch.
+  /// infinity; StateError when the model calls other functions than for the first batch. What is refused counts
+  /// nowhere.
   template <std::convertible_to<Variable>... Inputs>
   requires std::invocable<M&, const Variable&, const Inputs&...>
   void observe(const Variable& x, const Inputs&... more) {
-    last_call_ = [inputs = std::tuple<Variable, AsVariable<Inputs>...>(x, more...)](M& model) {
+    Callable<void(M&)> call = [inputs = std::tuple<Variable, AsVariable<Inputs>...>(x, more...)](M& model) {
       std::apply([&](const auto&... each) { static_cast<void>(model(each...)); }, inputs);
     };
-    observe_call(model_, [this] { last_call_(model_); });
+    observe_call(model_, [&] { call(model_); });
+    last_call_ = std::move(call);
   }
 
   /// The model with quantized inputs and weights; its parameters are copies. Throws StateError before anything was

@@ -1,6 +1,7 @@
 #include "kusari/framework/quantization/calibrator.h"
 
 #include <cmath>
+#include <memory>
 #include <string>
 
 #include "kusari/framework/kernels/array_operators.h"
@@ -175,6 +176,68 @@ TEST_CASE("Calibrator: errors() has the worst call first") {
   CHECK(errors[1].error < 0.02);
   CHECK(errors[1].error >= errors[2].error);
   CHECK(errors[2].error > 0);
+}
+
+/// Of a single row it computes the first layer alone.
+class ByRows : public Chain {
+ private:
+  Seeded seeded_;
+
+ public:
+  ByRows() : l1{*this, "l1", 4, 4}, l2{*this, "l2", 4, 4} { to(test_device()); }
+  Variable operator()(const Variable& x) const { return x.shape()[0] == 1 ? l1(x) : l2(l1(x)); }
+
+ private:
+  Child<L::Linear> l1, l2;
+};
+
+TEST_CASE("Calibrator: errors() is about the last batch that was not refused") {
+  Calibrator calibrator{ByRows()};
+  const Array x = uniform({3, 4}, -1, 1).astype(Dtype::float32);
+  calibrator.observe(x);
+  const auto found = [&] {
+    std::vector<double> errors;
+    for (const auto& layer : calibrator.errors()) errors.push_back(layer.error);
+    return errors;
+  };
+  const std::vector<double> before = found();
+  CHECK(before.size() == 2);
+  CHECK_THROWS_AS(calibrator.observe(x.slice(0, 0, 1)), StateError);
+  CHECK(found() == before);
+  CHECK_THROWS_AS(calibrator.observe(with_first(x, std::nan(""))), ValueError);
+  CHECK(found() == before);
+}
+
+/// Its third call leaves out the second layer.
+class Tiring : public Chain {
+ public:
+  Tiring() : l1{*this, "l1", 4, 4}, l2{*this, "l2", 4, 4} { to(test_device()); }
+  Variable operator()(const Variable& x) const { return ++*calls_ == 3 ? l1(x) : l2(l1(x)); }
+
+ private:
+  Child<L::Linear> l1, l2;
+  std::shared_ptr<int> calls_ = std::make_shared<int>(0);
+};
+
+TEST_CASE("Calibrator: errors() refuses other calls than those that were observed") {
+  Calibrator calibrator{Tiring()};
+  calibrator.observe(ones({3, 4}, Dtype::float32, test_device()));
+  CHECK_THROWS_WITH_AS(
+      calibrator.errors(),
+      "Calibrator::errors: the model made 1 calls, but 2 when it was first observed: call 2, linear of "
+      "\"/l2\", is missing",
+      StateError);
+}
+
+TEST_CASE("Calibrator: errors() has calls whose results are NaN first") {
+  Cnn model;
+  model.l2.W.array().fill(std::nan(""));
+  Calibrator calibrator(model);
+  calibrator.observe(images());
+  const std::vector<quantization::LayerError> errors = calibrator.errors();
+  REQUIRE(errors.size() == 4);
+  CHECK(errors[0].name == "/l2");
+  for (size_t i = 2; i < 4; ++i) CHECK(errors[i].error <= errors[i - 1].error);
 }
 
 TEST_CASE("Calibrator: observes static graphs as they are, and what trains as it infers") {
