@@ -34,8 +34,12 @@ Variable ActivationRange::operator()(const Variable& x) const {
 
 void ActivationRange::follow(const Array& x, double decay) const {
   if (x.size() == 0) return;
-  low.copy_from(low * decay + reduce_as(Dtype::float32, kernels::Min{}, x, AxisMask::all(x.ndim())) * (1 - decay));
-  high.copy_from(high * decay + reduce_as(Dtype::float32, kernels::Max{}, x, AxisMask::all(x.ndim())) * (1 - decay));
+  const auto move = [decay](const Persistent& end, const Array& extreme) {
+    const Array moved = end * decay + extreme * (1 - decay);
+    end.copy_from(xp::where(xp::isfinite(moved), moved, end));
+  };
+  move(low, reduce_as(Dtype::float32, kernels::Min{}, x, AxisMask::all(x.ndim())));
+  move(high, reduce_as(Dtype::float32, kernels::Max{}, x, AxisMask::all(x.ndim())));
   set_scale();
 }
 

@@ -19,7 +19,8 @@ class KUSARI_API ActivationRange : public Link {
 
   /// F::fake_quantize with what is known.
   Variable operator()(const Variable& x) const;
-  /// Moves the range towards the extremes of x: range = decay * range + (1 - decay) * extremes.
+  /// Moves the range towards the extremes of x: range = decay * range + (1 - decay) * extremes. An end that a NaN or an
+  /// infinity would make no number stays where it is.
   void follow(const Array& x, double decay) const;
   bool keeps_float32() const noexcept override { return true; }
 

@@ -1,5 +1,7 @@
 #include "kusari/framework/quantization/quantized.h"
 
+#include <cmath>
+#include <limits>
 #include <set>
 #include <string>
 #include <utility>
@@ -107,6 +109,17 @@ TEST_CASE("Quantized: a range moves by its decay, and uint8 gets a zero point wh
   CHECK(range.zero_point.item<int>() == 78);  // 255 / 3.25 = 78.46
   range.follow(zeros({0, 3}, Dtype::float32, test_device()), 0.75);
   CHECK(range.low.item<double>() == -1);
+}
+
+TEST_CASE("Quantized: a NaN or an infinity leaves the ends of a range that it would spoil") {
+  const quantization::ActivationRange range({0, 2}, false, test_device());
+  range.follow(on_test_device(array<float>({-4, std::nanf(""), 3})), 0.75);
+  CHECK(range.low.item<double>() == 0);
+  CHECK(range.high.item<double>() == 2);
+  range.follow(on_test_device(array<float>({-std::numeric_limits<float>::infinity(), 6})), 0.75);
+  CHECK(range.low.item<double>() == 0);
+  CHECK(range.high.item<double>() == 3);
+  CHECK(range.scale.item<double>() == doctest::Approx(3.0 / 255));
 }
 
 TEST_CASE("Quantized: copies are independent, and a moved one goes on") {
