@@ -13,11 +13,12 @@ struct QuantizedConvolution {
 };
 
 /// y = function(x_scale W_scale[o] sum of (x - x_zero)(W - W_zero[o]) + z + bias[o]), the sum exact in 32 bits whatever
-/// the processor, the rest in float32; for inference. x: (N, C, in...) uint8 or int8, its scale and zero point one
-/// number each; W: (O, C / groups, kernel...) int8 or uint8, W_scale and W_zero (O) or one number; z: like y in
-/// float32, or undefined; bias: (O) or undefined. y: (N, O, out...) float32, or uint8 or int8: then rint(y / y_scale) +
-/// y_zero between low and high (y_scale, y_zero: one number each, undefined for float32). Terms of a sum: at most
-/// kMostQuantizedTerms, and ndim at most 2; on the CPU groups have an even number of channels, or one of x and of y.
+/// the processor, the rest in float32; for inference. x: (N, C, in...) uint8 or int8, its scale and zero point,
+/// which its dtype holds, one number each; W: (O, C / groups, kernel...) int8 or uint8, W_scale and W_zero (O) or one
+/// number; z: like y in float32, or undefined; bias: (O) or undefined. y: (N, O, out...) float32, or uint8 or int8:
+/// then rint(y / y_scale) + y_zero between low and high (y_scale, y_zero: one number each, undefined for float32).
+/// Terms of a sum: at most kMostQuantizedTerms, and ndim at most 2; on the CPU groups have an even number of channels,
+/// or one of x and of y.
 struct QuantizedConvolutionForward {
   static constexpr const char* kName = "quantized_convolution_forward";
   using Signature = void(Params<QuantizedConvolution> options, In x, In x_scale, In x_zero, In W, In W_scale, In W_zero,

@@ -110,7 +110,7 @@ TEST_CASE("property: fake_quantize") {
     const int64_t channels = shape[static_cast<int>(axis < 0 ? axis + shape.ndim() : axis)];
     const Shape scales = by_channel ? Shape{channels} : Shape{};
     // Powers of two, and numbers away from the middle between two steps: no rounding decides differently.
-    const Array exponents = draw.integers(scales, -4, 2), zero = draw.integers(scales, -20, 20);
+    const Array exponents = draw.integers(scales, -4, 2), zero = draw.integers(scales, is_signed ? -20 : 0, 20);
     std::vector<double> scale = exponents.to_vector<double>();
     for (double& one : scale) one = std::exp2(one);
     const std::vector<double> zeros = has_zero ? zero.to_vector<double>() : std::vector<double>(scale.size());

@@ -5,8 +5,9 @@
 #include "kusari/framework/autograd/attributes.h"
 #include "kusari/framework/autograd/function_node.h"
 #include "kusari/framework/core/error.h"
+#include "kusari/framework/core/graph_capture.h"
 #include "kusari/framework/core/shape.h"
-#include "kusari/framework/functions/math/basic_math.h"
+#include "kusari/framework/functions/pointwise_function.h"
 #include "kusari/framework/kernels/activation.h"
 #include "kusari/framework/kernels/pointwise.h"
 
@@ -47,7 +48,8 @@ class FakeQuantize final : public FunctionNode {
     const Array zero_point = has_input(2) ? retained_input(2).array() : Array();
     const Array mask = computed(kernels::FakeQuantizeMask{low_, high_}, retained_input(0).array(),
                                 retained_input(1).array(), zero_point);
-    return {gy[0] * Variable(mask, false), Variable(), Variable()};
+    // gy where the mask is 1, else 0, whatever gy is there.
+    return {apply<PiecewiseLinearGrad<kernels::ReluGrad>>({Variable(mask, false), gy[0]}), Variable(), Variable()};
   }
 
   template <class Op>
@@ -67,6 +69,18 @@ class FakeQuantize final : public FunctionNode {
   std::optional<int> axis_;
 };
 
+/// Integers have no other zero point; convolutions of integers pad with it.
+void check_zero_points(const Array& zero_point, Dtype dtype) {
+  if (!zero_point.is_defined() || !zero_point.device().is_cpu() || !is_integral(zero_point.dtype())) return;
+  const ScopedGraphCapture unseen(nullptr);
+  const int64_t low = dtype == Dtype::int8 ? -128 : 0, high = low + 255;
+  for (const int64_t zero : zero_point.to_vector<int64_t>()) {
+    if (zero >= low && zero <= high) continue;
+    throw ValueError("F::fake_quantize: zero_point has " + std::to_string(zero) + ": it must be in [" +
+                     std::to_string(low) + ", " + std::to_string(high) + "], as " + name(dtype) + " is");
+  }
+}
+
 /// Without gradient.
 Variable constant(const Array& array) { return array.is_defined() ? Variable(array, false) : Variable(); }
 
@@ -76,6 +90,7 @@ Variable fake_quantize(const Variable& x, const Array& scale, const FakeQuantize
   if (options.dtype != Dtype::int8 && options.dtype != Dtype::uint8) {
     throw ValueError(std::string("F::fake_quantize: dtype is ") + name(options.dtype) + ": it must be int8 or uint8");
   }
+  check_zero_points(options.zero_point, options.dtype);
   const bool is_signed = options.dtype == Dtype::int8;
   const double least = is_signed ? -128 : 0, low = options.narrow_range ? least + 1 : least;
   std::optional<int> axis;

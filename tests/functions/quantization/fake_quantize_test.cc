@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "kusari/framework/functions/math/basic_math.h"
 #include "kusari/framework/functions/math/sum.h"
@@ -74,6 +75,16 @@ TEST_CASE("fake_quantize: gradients go straight through what is not cut off, to 
   check_close(grad({F::sum(narrow)}, {x}, {})[0], {7}, {0, 0, 0, 1, 1, 1, 0});
 }
 
+TEST_CASE("fake_quantize: the gradient of what is cut off is 0, whatever comes") {
+  const float inf = std::numeric_limits<float>::infinity();
+  const Variable x(on_test_device(array<float>({0.1f, 100, -100, inf})));
+  const Array gy = on_test_device(array<float>({2, inf, std::nanf(""), 3}));
+  Variable y = F::fake_quantize(x, number(0.01));
+  y.set_grad(gy);
+  y.backward();
+  check_close(Variable(x.grad()), {4}, {2, 0, 0, 0});
+}
+
 TEST_CASE("fake_quantize: errors") {
   const Variable x(on_test_device(zeros({2, 3})));
   const Array scale = on_test_device(ones({3})), one = on_test_device(ones({}));
@@ -94,6 +105,13 @@ TEST_CASE("fake_quantize: errors") {
   CHECK_THROWS_AS(F::fake_quantize(Variable(), one), TypeError);
   CHECK_THROWS_WITH_AS(F::fake_quantize(x, one, {.dtype = Dtype::int32}),
                        "F::fake_quantize: dtype is int32: it must be int8 or uint8", ValueError);
+  // Read where the host has them.
+  const Variable on_host(zeros({2, 3}));
+  CHECK_THROWS_WITH_AS(
+      F::fake_quantize(on_host, ones({}), {.zero_point = full({}, 300, Dtype::int32), .dtype = Dtype::uint8}),
+      "F::fake_quantize: zero_point has 300: it must be in [0, 255], as uint8 is", ValueError);
+  CHECK_THROWS_WITH_AS(F::fake_quantize(on_host, ones({2}), {.zero_point = array<int64_t>({-128, -129}), .axis = 0}),
+                       "F::fake_quantize: zero_point has -129: it must be in [-128, 127], as int8 is", ValueError);
 }
 
 }  // namespace
