@@ -294,7 +294,7 @@ struct SwishGrad {
   template <class T>
   KUSARI_HOST_DEVICE T operator()(T x, T beta, T gy) const {
     const T s = km::sigmoid(beta * x);
-    return gy * (s + beta * x * s * (T(1) - s));
+    return gy * (s + beta * (x * s * (T(1) - s)));  // beta x may be infinite
   }
 };
 
@@ -304,7 +304,7 @@ struct SwishBetaGrad {
   template <class T>
   KUSARI_HOST_DEVICE T operator()(T x, T beta, T gy) const {
     const T s = km::sigmoid(beta * x);
-    return gy * (x * x * s * (T(1) - s));
+    return gy * (x * (x * s * (T(1) - s)));  // x x may be infinite
   }
 };
 

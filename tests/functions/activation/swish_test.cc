@@ -38,6 +38,13 @@ TEST_CASE("swish: derivatives, fused and composed") {
   }
 }
 
+TEST_CASE("swish: derivatives where squares are beyond the range of the dtype") {
+  const Variable x(array<float>({1e20f, -1e20f, 2e19f, 1e30f}, test_device())),
+      one(ones({}, Dtype::float32, test_device())), large(full({}, 1e30, Dtype::float32, test_device()));
+  CHECK(gradient(F::swish(x, one), one) == std::vector<double>{0});
+  check_close(array(gradient(F::swish(x, large), x)), {4}, {1, 0, 1, 1});
+}
+
 TEST_CASE("swish says what does not fit") {
   CHECK_THROWS_WITH_AS(
       F::swish(zeros({2, 3}, Dtype::float32, test_device()), zeros({4}, Dtype::float32, test_device())),
