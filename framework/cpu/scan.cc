@@ -1,6 +1,7 @@
 #include "kusari/framework/kernels/scan.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "kusari/framework/core/threads.h"
 #include "kusari/framework/cpu/blocks.h"
@@ -80,6 +81,12 @@ void sum_pieces(const ScanLoop& loop, const char* x, char* y, int64_t n, bool re
   });
 }
 
+/// Whether a floating element is finite; integers are.
+bool is_finite(const char* element, Dtype dtype) {
+  if (dtype == Dtype::float64) return std::isfinite(*reinterpret_cast<const double*>(element));
+  return dtype == Dtype::int64 || std::isfinite(*reinterpret_cast<const float*>(element));
+}
+
 /// y itself where it can be written as it is, else a stand-in that is copied to it.
 template <class Body>
 void with_result(const Array& y, Dtype dtype, const Body& body) {
@@ -103,6 +110,10 @@ void accumulate(Accumulate accumulate, const kernels::ScanAxis& along, const Arr
       for (int64_t row = 0; row < e.outer; ++row) {
         const int64_t offset = row * e.n * size;
         sum_pieces(loop, from + offset, to + offset, e.n, e.reverse, size);
+        // A piece may have overflowed by itself where the sum from the start does not: what is no number stays so to
+        // the end.
+        const int64_t start = offset + e.start() * size, last = start + (e.n - 1) * e.step() * size;
+        if (!is_finite(to + last, dtype)) loop.sum(from + start, to + start, {e.n, e.step(), 1, 0});
       }
       return;
     }

@@ -1,5 +1,8 @@
 #include "kusari/framework/functions/math/cumsum.h"
 
+#include <algorithm>
+#include <vector>
+
 #include "kusari/tests/functions/testing.h"
 
 namespace kusari {
@@ -95,6 +98,19 @@ TEST_CASE("cumsum from the end, and without the element itself") {
       check_gradients([&](const Variable& v) { return F::cumsum(v, 1, {.exclusive = exclusive, .reverse = reverse}); },
                       uniform({2, 4, 3}, -1, 1));
     }
+  }
+}
+
+TEST_CASE("cumsum of a long line whose pieces overflow by themselves") {
+  std::vector<float> values(20000);
+  values[0] = -3e38f;
+  values[5000] = values[5001] = 2e38f;
+  for (const bool reverse : {false, true}) {
+    if (reverse) std::reverse(values.begin(), values.end());
+    const std::vector<float> y = F::cumsum(array(values), 0, {.reverse = reverse}).to_vector<float>();
+    CHECK(y[reverse ? 15000 : 4999] == -3e38f);
+    CHECK(y[reverse ? 14999 : 5000] == -3e38f + 2e38f);
+    CHECK(y[reverse ? 0 : 19999] == (-3e38f + 2e38f) + 2e38f);
   }
 }
 
