@@ -21,11 +21,18 @@ class Fmod final : public FunctionNode {
   }
   Arrays forward(const ArrayRefs& in) override {
     retain_inputs({0, 1});
+    retain_outputs({0});
     return {pointwise(kernels::Fmod{}, in[0], in[1])};
   }
   Variables backward(const Variables& gy) override {
-    return {needs_grad(0) ? sum_to(gy[0], input_shape(0)) : Variable(),
-            needs_grad(1) ? sum_to(-(fix(retained_input(0) / retained_input(1)) * gy[0]), input_shape(1)) : Variable()};
+    Variables gradients(2);
+    if (needs_grad(0)) gradients[0] = sum_to(gy[0], input_shape(0));
+    if (needs_grad(1)) {
+      // The whole number beside the remainder: x / divisor may be rounded up to the next one.
+      const Variable quotient = round((retained_input(0) - retained_output(0)) / retained_input(1));
+      gradients[1] = sum_to(-(quotient * gy[0]), input_shape(1));
+    }
+    return gradients;
   }
 };
 

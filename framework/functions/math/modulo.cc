@@ -28,6 +28,7 @@ class Modulo final : public FunctionNode {
   }
   Arrays forward(const ArrayRefs& in) override {
     retain_inputs({0, 1});
+    if (sign_ == ModuloSign::dividend) retain_outputs({0});
     return {sign_ == ModuloSign::divisor ? pointwise(kernels::Mod{}, in[0], in[1])
                                          : pointwise(kernels::Fmod{}, in[0], in[1])};
   }
@@ -35,8 +36,12 @@ class Modulo final : public FunctionNode {
     Variables gradients(2);
     gradients[0] = gy[0];
     if (needs_grad(1)) {
-      const Variable quotient = retained_input(0) / retained_input(1);
-      gradients[1] = -((sign_ == ModuloSign::divisor ? floor(quotient) : fix(quotient)) * gy[0]);
+      // The whole number beside the remainder: a / b may be rounded up to the next one.
+      const Variable a = retained_input(0), b = retained_input(1);
+      const Variable quotient = sign_ == ModuloSign::divisor
+                                    ? Variable(pointwise(kernels::FloorDiv{}, a.array(), b.array()), false)
+                                    : round((a - retained_output(0)) / b);
+      gradients[1] = -(quotient * gy[0]);
     }
     return gradients;
   }

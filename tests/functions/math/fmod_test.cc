@@ -31,5 +31,10 @@ TEST_CASE("fmod keeps the sign of x, and the quotient is no variable") {
                        TypeError);
 }
 
+TEST_CASE("fmod: the gradient by the divisor where x / divisor is rounded to a whole number") {
+  const Variable x(array<float>({1, 6, -1}, test_device())), divisor(array<float>({0.1f}, test_device()));
+  CHECK(gradient(F::fmod(x, divisor), divisor) == std::vector<double>{-59});  // -9 - 59 + 9
+}
+
 }  // namespace
 }  // namespace kusari

@@ -45,6 +45,12 @@ TEST_CASE("modulo of integers: by 0 it is 0") {
   CHECK(F::modulo(smallest, minus, ModuloSign::dividend).item<int64_t>() == 0);
 }
 
+TEST_CASE("modulo: the gradient by b where a / b is rounded to a whole number") {
+  const Variable a(array<float>({1, 6, -1}, test_device())), b(array<float>({0.1f, 0.1f, 0.1f}, test_device()));
+  CHECK(gradient(python_modulo(a, b), b) == std::vector<double>{-9, -59, 10});
+  CHECK(gradient(c_modulo(a, b), b) == std::vector<double>{-9, -59, 9});
+}
+
 TEST_CASE("modulo's errors") {
   CHECK_THROWS_WITH_AS(F::modulo(ones({2}), ones({2}, Dtype::float64)),
                        "F::modulo: a has dtype float32 but b has dtype float64: a.dtype must equal b.dtype (float32 != "
