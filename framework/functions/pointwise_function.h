@@ -13,7 +13,7 @@
 namespace kusari::functions {
 
 /// What backward needs of a function of one array.
-enum class Keep : uint8_t { nothing, input, output };
+enum class Keep : uint8_t { nothing, input, output, both };
 
 /// A function whose functor has numbers, which are options: it must describe them.
 class FunctionWithOptions : public FunctionNode {
@@ -36,8 +36,8 @@ class UnaryFunction : public FunctionOf<Op> {
     c.expect(x.is_floating());
   }
   Arrays forward(const ArrayRefs& in) override {
-    if constexpr (kKeep == Keep::input) this->retain_inputs({0});
-    if constexpr (kKeep == Keep::output) this->retain_outputs({0});
+    if constexpr (kKeep == Keep::input || kKeep == Keep::both) this->retain_inputs({0});
+    if constexpr (kKeep == Keep::output || kKeep == Keep::both) this->retain_outputs({0});
     return {pointwise(op_, in[0])};
   }
 

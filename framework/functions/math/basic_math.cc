@@ -143,15 +143,14 @@ class DivConst final : public UnaryFunction<kernels::DivConst, Keep::nothing> {
   Variables backward(const Variables& gy) override { return {apply<DivConst>({gy[0]}, op_.c)}; }
 };
 
-class RDivConst final : public UnaryFunction<kernels::RDivConst, Keep::input> {
+class RDivConst final : public UnaryFunction<kernels::RDivConst, Keep::both> {
  public:
   explicit RDivConst(double c) : UnaryFunction(kernels::RDivConst{c}) {}
   void describe(Attributes& options) const override { options.set("c", op_.c); }
 
  private:
   Variables backward(const Variables& gy) override {
-    const Variable x = retained_input(0);
-    return {(-op_.c * gy[0]) / (x * x)};
+    return {-((gy[0] / retained_input(0)) * retained_output(0))};  // x x may be too large for the dtype
   }
 };
 

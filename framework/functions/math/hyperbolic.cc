@@ -4,6 +4,7 @@
 #include "kusari/framework/functions/math/sqrt.h"
 #include "kusari/framework/functions/math/square.h"
 #include "kusari/framework/functions/pointwise_function.h"
+#include "kusari/framework/functions/size_of.h"
 #include "kusari/framework/kernels/math_functions.h"
 
 namespace kusari::functions {
@@ -18,7 +19,11 @@ class Cosh final : public UnaryFunction<kernels::Cosh, Keep::input> {
 };
 
 class Arcsinh final : public UnaryFunction<kernels::Arcsinh, Keep::input> {
-  Variables backward(const Variables& gy) override { return {gy[0] * rsqrt(square(retained_input(0)) + 1)}; }
+  Variables backward(const Variables& gy) override {
+    // 1 / sqrt(x^2 + 1) with x and 1 of the size of 1, whose squares the dtype holds.
+    const Variable x = retained_input(0), size(size_of(x.array(), 1), false);
+    return {gy[0] * rsqrt(square(x / size) + square(1 / size)) / size};
+  }
 };
 
 // sqrt(x + 1) sqrt(x - 1) keeps what x^2 - 1 would lose near 1.

@@ -14,7 +14,7 @@ class Sqrt final : public UnaryFunction<kernels::Sqrt, Keep::output> {
 class Rsqrt final : public UnaryFunction<kernels::Rsqrt, Keep::output> {
   Variables backward(const Variables& gy) override {
     const Variable y = retained_output(0);
-    return {y * y * y * -0.5 * gy[0]};
+    return {gy[0] * -0.5 * y * y * y};  // y^3 alone may be too small for the dtype
   }
 };
 

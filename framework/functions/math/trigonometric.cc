@@ -6,6 +6,7 @@
 #include "kusari/framework/functions/math/sqrt.h"
 #include "kusari/framework/functions/math/square.h"
 #include "kusari/framework/functions/pointwise_function.h"
+#include "kusari/framework/functions/size_of.h"
 #include "kusari/framework/kernels/arithmetic.h"
 #include "kusari/framework/kernels/math_functions.h"
 
@@ -33,15 +34,12 @@ class Arccos final : public UnaryFunction<kernels::Arccos, Keep::input> {
 };
 
 class Arctan final : public UnaryFunction<kernels::Arctan, Keep::input> {
-  Variables backward(const Variables& gy) override { return {gy[0] / (square(retained_input(0)) + 1)}; }
+  Variables backward(const Variables& gy) override {
+    // 1 / (x^2 + 1) with x and 1 of the size of 1, whose squares the dtype holds.
+    const Variable x = retained_input(0), size(size_of(x.array(), 1), false);
+    return {gy[0] / size / (square(x / size) + square(1 / size)) / size};
+  }
 };
-
-// |x|, within what the dtype divides by without loss.
-Array size_of(const Array& x) {
-  const bool is_wide = x.dtype() == Dtype::float64, is_short = x.dtype() == Dtype::float16;
-  const double most = is_wide ? 1e300 : is_short ? 6e4 : 1e37;
-  return pointwise(kernels::Clip{is_short ? 6e-5 : 1 / most, most}, pointwise(kernels::Abs{}, x));
-}
 
 class Arctan2 final : public FunctionNode {
  public:

@@ -163,6 +163,13 @@ TEST_CASE("a number beside integers is not rounded") {
   CHECK((x * 1.5).dtype() == Dtype::float64);
 }
 
+TEST_CASE("a number divided by x: the derivative where squares are beyond the range of the dtype") {
+  const Variable x(array<float>({300, -300}, test_device()).astype(Dtype::float16));
+  const std::vector<double> gx = gradient(2 / x, x);
+  CHECK(gx[0] == doctest::Approx(-2.0 / 90000).epsilon(1e-2).scale(0));
+  CHECK(gx[1] == doctest::Approx(-2.0 / 90000).epsilon(1e-2).scale(0));
+}
+
 TEST_CASE("a floating array beside an integer variable is not rounded") {
   const Variable x(array<int32_t>({1, 2}), false);
   const Array half = array<float>({0.5f, 1.5f});

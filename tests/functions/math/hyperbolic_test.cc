@@ -35,5 +35,17 @@ TEST_CASE("arctanh") {
       "arctanh", [](const Variable& x) { return F::arctanh(x); }, [](double x) { return std::atanh(x); }, -0.8, 0.8);
 }
 
+TEST_CASE("arcsinh: the derivative where squares are beyond the range of the dtype") {
+  const auto check = [](Dtype dtype, double at, double expected, double tolerance) {
+    const Variable x(full({1}, at, dtype, test_device()));
+    CHECK(gradient(F::arcsinh(x), x)[0] == doctest::Approx(expected).epsilon(tolerance).scale(0));
+  };
+  check(Dtype::float16, -300, 1 / std::sqrt(90001), 1e-2);
+  check(Dtype::float16, 60000, 1 / 6e4, 1e-2);
+  check(Dtype::float32, 1e20, 1e-20, 1e-6);
+  const Variable ends(array<float>({0, INFINITY}, test_device()));
+  CHECK(gradient(F::arcsinh(ends), ends) == std::vector<double>{1, 0});
+}
+
 }  // namespace
 }  // namespace kusari

@@ -19,5 +19,11 @@ TEST_CASE("rsqrt") {
       "rsqrt", [](const Variable& x) { return F::rsqrt(x); }, [](double x) { return 1 / std::sqrt(x); }, 0.5, 3);
 }
 
+TEST_CASE("rsqrt: the derivative where its size without gy is below the range of the dtype") {
+  const Variable x(full({1}, 60000, Dtype::float16, test_device()));
+  const Array gy = full({1}, 1000, Dtype::float16, test_device());
+  CHECK(gradient(F::rsqrt(x), x, gy)[0] == doctest::Approx(-500 * std::pow(60000, -1.5)).epsilon(1e-2).scale(0));
+}
+
 }  // namespace
 }  // namespace kusari

@@ -62,5 +62,17 @@ TEST_CASE("arctan2") {
                        TypeError);
 }
 
+TEST_CASE("arctan: the derivative where squares are beyond the range of the dtype") {
+  const auto check = [](double at, double gy, double expected) {
+    const Variable x(full({1}, at, Dtype::float16, test_device()));
+    const Array seed = full({1}, gy, Dtype::float16, test_device());
+    CHECK(gradient(F::arctan(x), x, seed)[0] == doctest::Approx(expected).epsilon(1e-2).scale(0));
+  };
+  check(300, 1, 1.0 / 90001);
+  check(-300, 1000, 1000.0 / 90001);
+  const Variable ends(array<float>({0, INFINITY}, test_device()));
+  CHECK(gradient(F::arctan(ends), ends) == std::vector<double>{1, 0});
+}
+
 }  // namespace
 }  // namespace kusari
