@@ -202,8 +202,16 @@ Variable floating(const Variable& x, const char* call, const char* argument) {
   return is_floating(x.dtype()) ? x : cast(x, promote(x.dtype(), 0.5));
 }
 
-// Applies Const, a functor with `constant` in it, to x beside a number, which is a double there: an integer beyond 2^53
-// beside integers goes to `other` as an array.
+// Whether a functor, which has its number as a double, would round the one beside integers of `dtype`.
+bool is_rounded(Dtype dtype, Scalar number) {
+  constexpr int64_t kExact = int64_t{1} << 53;
+  return is_integral(dtype) && (number.as_int64() > kExact || number.as_int64() < -kExact);
+}
+// The number as an array beside x.
+Array array_of(Scalar number, const Variable& x) { return full({}, number, x.dtype(), x.device()); }
+
+// Applies Const, a functor with `constant` in it, to x beside a number; one that it would round goes to `other` as an
+// array.
 template <class Const, class Other>
 Variable with_number(const Variable& x, Scalar number, double constant, const char* call, const char* argument,
                      const Other& other) {
@@ -211,10 +219,7 @@ Variable with_number(const Variable& x, Scalar number, double constant, const ch
   if (is_floating(x.dtype())) [[likely]]
     return apply<Const>({x}, constant);
   const Variable promoted = beside_number(x, number, call, argument);
-  constexpr int64_t kExact = int64_t{1} << 53;
-  if (is_integral(promoted.dtype()) && (number.as_int64() > kExact || number.as_int64() < -kExact)) {
-    return other(promoted, Variable(full({}, number, promoted.dtype(), promoted.device()), false));
-  }
+  if (is_rounded(promoted.dtype(), number)) return other(promoted, Variable(array_of(number, promoted), false));
   return apply<Const>({promoted}, constant);
 }
 
@@ -255,6 +260,9 @@ Variable pow(const Variable& base, Scalar exponent) {
       throw ValueError("F::pow: base has dtype " + std::string(name(base.dtype())) + " and exponent is " +
                        std::to_string(exponent.as_int64()) + ": integers have no negative integer powers");
     }
+    if (is_rounded(x.dtype(), exponent)) {
+      return Variable(pointwise(kernels::Pow{}, x.array(), array_of(exponent, x)), false);
+    }
     return apply<PowConst>({x}, e);
   }
   if (e == 2) return square(x);
@@ -264,6 +272,7 @@ Variable pow(const Variable& base, Scalar exponent) {
 
 Variable pow(Scalar base, const Variable& exponent) {
   const Variable x = beside_number(exponent, base, "F::pow", "exponent");
+  if (is_rounded(x.dtype(), base)) return Variable(pointwise(kernels::Pow{}, array_of(base, x), x.array()), false);
   return apply<RPowConst>({x}, base.as_double());
 }
 

@@ -155,6 +155,9 @@ TEST_CASE("a number beside integers is not rounded") {
   CHECK((wide - large).to_vector<int64_t>() == std::vector<int64_t>{2 - large, -2 - large});
   CHECK((large - wide).to_vector<int64_t>() == std::vector<int64_t>{large - 2, large + 2});
   CHECK((wide * large).to_vector<int64_t>() == std::vector<int64_t>{2 * large, -2 * large});
+  const Variable units(array<int64_t>({1, -1}), false), exponents(array<int64_t>({0, 1}), false);
+  CHECK(F::pow(Scalar(large), exponents).to_vector<int64_t>() == std::vector<int64_t>{1, large});
+  CHECK(F::pow(units, Scalar(large)).to_vector<int64_t>() == std::vector<int64_t>{1, -1});
   // bool counts.
   const Variable truth(array<bool>({true, false}), false);
   CHECK((truth + 1).dtype() == Dtype::int64);
