@@ -334,7 +334,7 @@ void softmax_cross_entropy_grad(Params<kernels::SoftmaxCrossEntropyOptions> opti
   const Compute compute = compute_for(p);
   const SoftmaxLoop& loops = loops_for(compute);
   const Labels labels(*options, t, class_weight, p->shape()[1]);
-  const bool one_factor = g->size() == 1;
+  const bool is_rounded = itemsize(p->dtype()) == 2, one_factor = g->size() == 1;
   const Array factors = (divisor ? pointwise(kernels::Div{}, *g, *divisor) : *g).astype(Dtype::float64);
   const int64_t size = itemsize(dtype_of_compute(compute));
   const Array* const inputs[] = {&*p};
@@ -347,7 +347,7 @@ void softmax_cross_entropy_grad(Params<kernels::SoftmaxCrossEntropyOptions> opti
     if (label == labels.ignored || !labels.is_valid(label)) {
       std::fill_n(static_cast<char*>(out), n * size, char{0});
     } else {
-      loops.cross_entropy_grad(in[0], label, factor * labels.weight_of(label), out, n);
+      loops.cross_entropy_grad(in[0], is_rounded, label, factor * labels.weight_of(label), out, n);
     }
   });
 }

@@ -222,8 +222,8 @@ void check_softmax(const SoftmaxLoop& expected, const SoftmaxLoop& got) {
     expected.cross_entropy_loss(y1.data(), x.data(), z1.data(), n);
     got.cross_entropy_loss(y1.data(), x.data(), z2.data(), n);
     CHECK(same(z1, z2));
-    expected.cross_entropy_grad(y1.data(), n / 2, 0.3, z1.data(), n);
-    got.cross_entropy_grad(y1.data(), n / 2, 0.3, z2.data(), n);
+    expected.cross_entropy_grad(y1.data(), true, n / 2, 0.3, z1.data(), n);
+    got.cross_entropy_grad(y1.data(), true, n / 2, 0.3, z2.data(), n);
     CHECK(same(z1, z2));
   }
 }

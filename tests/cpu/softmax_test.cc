@@ -251,6 +251,24 @@ TEST_CASE("softmax_cross_entropy: losses, probabilities and gradients") {
   CHECK(gx.to_vector<float>()[2] == doctest::Approx(0.125 * (p.to_vector<float>()[2] - 1)));
 }
 
+TEST_CASE("softmax_cross_entropy: the gradient at a label whose probability rounds to 1") {
+  const double other = std::exp(-8.0), expected = -2 * other / (1 + 2 * other);
+  for (const Dtype dtype : {Dtype::float16, Dtype::bfloat16}) {
+    for (const int32_t label : {0, 1, 2}) {
+      CAPTURE(name(dtype));
+      CAPTURE(label);
+      Values scores(3);
+      scores[static_cast<size_t>(label)] = 8;
+      const Array x = array(scores, {1, 3}).astype(dtype), t = array<int32_t>({label}, Shape{1});
+      const Array loss = empty({1}, Dtype::float32), p = empty_like(x), gx = empty_like(x);
+      const kernels::SoftmaxCrossEntropyOptions options;
+      launch<kernels::SoftmaxCrossEntropy>(x.device(), options, x, t, Array(), loss, p);
+      launch<kernels::SoftmaxCrossEntropyGrad>(x.device(), options, p, t, Array(), ones({1}), Array(), gx);
+      CHECK(gx.to_vector<double>()[static_cast<size_t>(label)] == doctest::Approx(expected).epsilon(1e-2).scale(0));
+    }
+  }
+}
+
 TEST_CASE("mean loss: the labels that count, or a number given") {
   const Array loss = array<float>({1, 0, 3, 5}, {2, 2}), t = array<int32_t>({0, -1, 2, 1}, {2, 2});
   const Array mean = empty({}), divisor = empty({});

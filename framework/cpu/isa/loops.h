@@ -78,8 +78,8 @@ struct SoftmaxLoop {
   void (*cross_entropy)(const void* x, i64 label, void* sum, void* score, void* p, i64 n);
   /// loss[i] = log(sum[i]) - score[i].
   void (*cross_entropy_loss)(const void* sum, const void* score, void* loss, i64 n);
-  /// gx = scale * (p - onehot(label)).
-  void (*cross_entropy_grad)(const void* p, i64 label, double scale, void* gx, i64 n);
+  /// gx = scale * (p - onehot(label)). is_rounded: p was stored in 16 bits, and lacks digits beside 1.
+  void (*cross_entropy_grad)(const void* p, bool is_rounded, i64 label, double scale, void* gx, i64 n);
 };
 
 struct SoftmaxLoops {

@@ -199,10 +199,15 @@ void cross_entropy_loss(const void* sums, const void* scores, void* out, i64 n) 
 }
 
 template <class T>
-void cross_entropy_grad(const void* in, i64 label, double factor, void* out, i64 n) {
+void cross_entropy_grad(const void* in, bool is_rounded, i64 label, double factor, void* out, i64 n) {
   const T* const p = static_cast<const T*>(in);
   T* const gx = static_cast<T*>(out);
-  const T f = static_cast<T>(factor), at_label = f * (p[label] - T(1));
+  const T f = static_cast<T>(factor);
+  T rest = T(1) - p[label];
+  if (sizeof(T) == 4 && is_rounded && p[label] > T(0.5)) {  // few digits are left of 1 - p, or none
+    rest = sum_of<false, T>(p, nullptr, label) + sum_of<false, T>(p + label + 1, nullptr, n - label - 1);
+  }
+  const T at_label = -f * rest;
 #pragma omp simd
   for (i64 i = 0; i < n; ++i) gx[i] = f * p[i];
   gx[label] = at_label;
