@@ -36,14 +36,19 @@ KUSARI_HOST_DEVICE double digamma_1_2(double x) {
   return g * 0.99558162689208984375 + g * (p / q);
 }
 
-/// The Hurwitz zeta function for s > 1 and q > 0: within 12 ulp.
-KUSARI_LONG_HOST_DEVICE double zeta_of_positive(double s, double q) {
+/// a^-s exp(log_factor).
+KUSARI_LONG_HOST_DEVICE double scaled_power(double a, double s, double log_factor) {
+  return log_factor == 0.0 ? pow(a, -s) : exp(log_factor - s * log(a));
+}
+
+/// The Hurwitz zeta function for s > 1 and q > 0, within 12 ulp; or, within 1e-12, exp(log_factor) times it.
+KUSARI_LONG_HOST_DEVICE double zeta_of_positive(double s, double q, double log_factor = 0.0) {
   if (q == Real<double>::kInfinity) return 0.0;
   // Euler's and Maclaurin's sum from an a that makes its terms shrink at once.
   const double first = s < 6.0 ? 12.0 : 2.0 * s;
   double sum = 0.0, a = q;
   for (; a < first; a += 1.0) {
-    const double term = pow(a, -s);
+    const double term = scaled_power(a, s, log_factor);
     sum += term;
     if (term <= 0x1p-54 * sum) return sum;
   }
@@ -64,8 +69,8 @@ KUSARI_LONG_HOST_DEVICE double zeta_of_positive(double s, double q) {
   for (int k = 11; k >= 0; --k) {
     series = c[k] + series * ((s + (2 * k + 1)) / a) * ((s + (2 * k + 2)) / a);
   }
-  const double power = pow(a, -s);
-  return sum + power * (a / (s - 1.0) + (0.5 + s / a * series));
+  // Not by a^-s, which may be 0 for a large a.
+  return sum + scaled_power(a, s - 1.0, log_factor) * (1.0 / (s - 1.0) + (0.5 + s / a * series) / a);
 }
 
 }  // namespace detail
@@ -96,19 +101,24 @@ KUSARI_HOST_DEVICE double digamma(double x) {
 }
 
 /// The Hurwitz zeta function: the sum of (q + k)^-s for k = 0, 1, ... Infinite for s = 1 and at the poles q = 0, -1,
-/// ...; NaN for s < 1, and for other q < 0 unless s is integral.
-KUSARI_LONG_HOST_DEVICE double zeta(double s, double q) {
+/// ...; NaN for s < 1, and for other q < 0 unless s is integral. With log_factor: exp(log_factor) times it, whatever
+/// the size of both.
+KUSARI_LONG_HOST_DEVICE double zeta(double s, double q, double log_factor = 0.0) {
   if (s == 1.0) return Real<double>::kInfinity;
   if (!(s > 1.0)) return Real<double>::kNan;
-  if (q > 0.0 || isnan(q)) return detail::zeta_of_positive(s, q);
+  if (q > 0.0 || isnan(q)) return detail::zeta_of_positive(s, q, log_factor);
   if (q == floor(q)) return Real<double>::kInfinity;
   if (s != floor(s)) return Real<double>::kNan;
   // The terms with a negative base are those of two other sums; `part` and 1 - part begin what is left.
   const double part = -q - floor(-q);
-  const double negative =
-      q > -1.0 ? pow(-q, -s) : detail::zeta_of_positive(s, part) - detail::zeta_of_positive(s, 1.0 - q);
+  const double positive = detail::zeta_of_positive(s, 1.0 - part, log_factor);
   const bool is_odd = s * 0.5 != floor(s * 0.5);
-  return detail::zeta_of_positive(s, 1.0 - part) + (is_odd ? -negative : negative);
+  if (!is_odd && q > -1.0) return positive + detail::scaled_power(-q, s, log_factor);
+  const double behind = detail::zeta_of_positive(s, 1.0 - q, log_factor);
+  if (is_odd && part == 0.5) return behind;  // the others cancel, and may be infinite
+  const double before = detail::zeta_of_positive(s, part, log_factor);
+  // First what cancels: near half-integers it is much larger than what is left.
+  return is_odd ? (positive - before) + behind : positive + (before - behind);
 }
 
 /// The n-th derivative of digamma, for integral n >= 0; otherwise NaN.
@@ -116,8 +126,10 @@ KUSARI_LONG_HOST_DEVICE double polygamma(double n, double x) {
   if (n == 0.0) return digamma(x);
   if (!(n > 0.0) || n != floor(n)) return Real<double>::kNan;
   double factorial = 1.0;
-  for (double k = 2.0; k <= n && k <= 171.0; k += 1.0) factorial *= k;  // 171! is infinite
-  const double size = factorial * zeta(n + 1.0, x);
+  for (double k = 2.0; k <= n && k < 171.0; k += 1.0) factorial *= k;  // 171! is infinite
+  double size = zeta(n + 1.0, x);
+  // Where either is beyond the range of doubles, the product may not be.
+  size = n < 171.0 && abs(size) > 1e-290 ? factorial * size : zeta(n + 1.0, x, lgamma(n + 1.0));
   return n * 0.5 != floor(n * 0.5) ? size : -size;
 }
 

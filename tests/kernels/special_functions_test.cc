@@ -96,6 +96,29 @@ TEST_CASE("special functions: negative arguments by reflection") {
   }
 }
 
+TEST_CASE("special functions: polygamma where its factors are beyond the range of float64") {
+  for (const auto& [n, x] :
+       {std::pair{171, 2.0}, {171, 100.0}, {170, 100.0}, {300, 250.0}, {100, 1e4}, {20, 1e16}, {1, 1e200}}) {
+    CAPTURE(n);
+    CAPTURE(x);
+    CHECK(km::polygamma(double(n), x) ==
+          doctest::Approx(static_cast<double>(polygamma_reference(n, x))).epsilon(1e-12).scale(0));
+  }
+}
+
+TEST_CASE("special functions: polygamma near negative half-integers, where the largest terms cancel") {
+  for (const auto& [n, x] :
+       {std::pair{50, -0.5}, {50, -0.5 + 0x1p-20}, {50, -0.25}, {50, -3.5}, {4, -2.5}, {170, -0.5}}) {
+    CAPTURE(n);
+    CAPTURE(x);
+    const long double s = n + 1.0L, middle = std::floor(-x);
+    long double sum = zeta_reference(s, x + 2 * middle + 2);
+    for (long double k = 0; k <= middle; ++k) sum += std::pow(x + k, -s) + std::pow(x + 2 * middle + 1 - k, -s);
+    const long double expected = (n % 2 == 1 ? 1 : -1) * std::tgamma(s) * sum;
+    CHECK(km::polygamma(double(n), x) == doctest::Approx(static_cast<double>(expected)).epsilon(1e-9).scale(0));
+  }
+}
+
 TEST_CASE_TEMPLATE("special functions: ends of domains", T, float, double) {
   const T infinity = std::numeric_limits<T>::infinity(), nan = std::numeric_limits<T>::quiet_NaN();
   const auto is_nan = [](T x) { return std::isnan(x); };
