@@ -15,17 +15,20 @@ KUSARI_HOST_DEVICE double log_gamma_ratio(double b, double a) {
   return a - (b - 0.5) * log1p(a / b) - a * log(sum) + (stirling(b) - stirling(sum));
 }
 
-/// x^a y^b / B(a, b) for y = 1 - x.
-KUSARI_LONG_HOST_DEVICE double beta_front(double a, double b, double x, double y) {
+/// x^a y^b / B(a, b) for y = 1 - x; or, for the density, x^(a - 1) y^(b - 1) / B(a, b).
+KUSARI_LONG_HOST_DEVICE double beta_front(double a, double b, double x, double y, bool is_density = false) {
   const double low = a < b ? a : b, high = a < b ? b : a, sum = a + b;
   if (low >= 16.0) {
     const double distance = x * b - y * a;  // of x from a / (a + b), times a + b
     const double exponent = -a * minus_log1p(distance / a) - b * minus_log1p(-distance / b);
-    return exp(exponent + (stirling(sum) - stirling(a) - stirling(b))) * sqrt(a / 6.28318530717958647693 * (b / sum));
+    const double front =
+        exp(exponent + (stirling(sum) - stirling(a) - stirling(b))) * sqrt(a / 6.28318530717958647693 * (b / sum));
+    return is_density ? front / (x * y) : front;
   }
   const double log_beta = lgamma(low) + (high >= 16.0 ? log_gamma_ratio(high, low) : lgamma(high) - lgamma(sum));
   const double log_x = x < 0.5 ? log(x) : log1p(-y), log_y = x < 0.5 ? log1p(-x) : log(y);
-  return exp(a * log_x + b * log_y - log_beta);
+  const double exponent = (is_density ? a - 1.0 : a) * log_x + (is_density ? b - 1.0 : b) * log_y;
+  return exp(exponent - log_beta);
 }
 
 /// C with I_x(a, b) = front C / a, for x up to (a + 1) / (a + b + 2): a continued fraction by Lentz's method.
@@ -85,7 +88,7 @@ KUSARI_HOST_DEVICE double beta_density(double a, double b, double x) {
   if (!detail::are_beta_arguments(a, b, x)) return Real<double>::kNan;
   if (x == 0.0) return a < 1.0 ? Real<double>::kInfinity : (a == 1.0 ? b : 0.0);
   if (x == 1.0) return b < 1.0 ? Real<double>::kInfinity : (b == 1.0 ? a : 0.0);
-  return detail::beta_front(a, b, x, 1.0 - x) / (x * (1.0 - x));
+  return detail::beta_front(a, b, x, 1.0 - x, true);
 }
 
 /// The derivative of betainc by a; that by b is -betainc_slope(b, a, 1 - x).

@@ -68,10 +68,11 @@ KUSARI_HOST_DEVICE double stirling(double a) {
   return horner(z, 1.0 / 1188.0, -1.0 / 1680.0, 1.0 / 1260.0, -1.0 / 360.0, 1.0 / 12.0) / a;
 }
 
-/// x^a exp(-x) / gamma(a + 1).
-KUSARI_LONG_HOST_DEVICE double gamma_front(double a, double x) {
-  if (a < 16.0) return exp(a * log(x) - x - lgamma(a + 1.0));
-  return exp(-a * minus_log1p((x - a) / a) - stirling(a)) / sqrt(6.28318530717958647693 * a);
+/// x^a exp(-x) / gamma(a + 1); or, for the density, x^(a - 1) exp(-x) / gamma(a + 1).
+KUSARI_LONG_HOST_DEVICE double gamma_front(double a, double x, bool is_density = false) {
+  if (a < 16.0) return exp((is_density ? a - 1.0 : a) * log(x) - x - lgamma(a + 1.0));
+  const double front = exp(-a * minus_log1p((x - a) / a) - stirling(a)) / sqrt(6.28318530717958647693 * a);
+  return is_density ? front / x : front;
 }
 
 /// S with P(a, x) = front S, for x up to a + 1: the sum of x^n / ((a + 1) ... (a + n)).
@@ -169,7 +170,7 @@ KUSARI_HOST_DEVICE double gamma_density(double a, double x) {
   if (!(a > 0.0) || !(x >= 0.0)) return Real<double>::kNan;
   if (x == 0.0) return a < 1.0 ? Real<double>::kInfinity : (a == 1.0 ? 1.0 : 0.0);
   if (x == Real<double>::kInfinity) return 0.0;
-  return detail::gamma_front(a, x) * (a / x);
+  return a * detail::gamma_front(a, x, true);
 }
 
 /// The first derivative of gammainc by a (order 1), or the second.

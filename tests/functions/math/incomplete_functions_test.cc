@@ -1,4 +1,5 @@
 #include <cmath>
+#include <numbers>
 #include <string>
 
 #include "kusari/framework/functions/math/betainc.h"
@@ -161,4 +162,12 @@ TEST_CASE("betaincinv: numbers of mpmath 1.4, edges and gradients") {
   const auto function = [](const Variable& a, const Variable& b, const Variable& p) { return F::betaincinv(a, b, p); };
   CHECK_NOTHROW(gradient_check::check_backward(function, inputs, {}, {.atol = 1e-5, .rtol = 1e-4}));
   check_gradients([&](const Variable& p) { return F::betaincinv(inputs[0], inputs[1], p); }, inputs[2]);
+}
+
+TEST_CASE("gammainc, betainc: derivatives by a small x, of which a power is 0 and the next one is not") {
+  const auto at = [](double value) { return Variable(full({}, value, Dtype::float64, test_device())); };
+  const Variable x = at(1e-300);
+  CHECK(gradient(F::gammainc(at(1.5), x), x)[0] ==
+        doctest::Approx(2e-150 / std::sqrt(std::numbers::pi)).epsilon(1e-12).scale(0));
+  CHECK(gradient(F::betainc(at(2), at(3), x), x)[0] == doctest::Approx(12e-300).epsilon(1e-12).scale(0));
 }
