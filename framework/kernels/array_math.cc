@@ -134,7 +134,8 @@ Array clip(const Array& x, Scalar lower, Scalar upper) {
     throw ValueError("xp::clip: lower is " + general_text(lower.as_double()) + " and upper is " +
                      general_text(upper.as_double()) + ": lower must not be above upper");
   }
-  return minimum(maximum(x, lower), upper);
+  const Array above = maximum(x, number_beside(x, lower, "xp::clip"));
+  return minimum(above, number_beside(above, upper, "xp::clip"));
 }
 
 Array where(const Array& condition, const Array& a, const Array& b) {

@@ -153,6 +153,9 @@ TEST_CASE("functions of two arrays, or of an array and a number") {
   CHECK_THROWS_WITH_AS(xp::clip(a, 2, 1), "xp::clip: lower is 2 and upper is 1: lower must not be above upper",
                        ValueError);
   CHECK_THROWS_AS(xp::clip(a, kNaN, 1), ValueError);
+  const Array bytes = numbers({1}, Dtype::uint8);
+  CHECK_THROWS_WITH_AS(xp::clip(bytes, -1, 2), doctest::Contains("xp::clip"), ValueError);
+  CHECK_THROWS_WITH_AS(xp::clip(bytes, 0, 300), doctest::Contains("xp::clip"), ValueError);
 }
 
 TEST_CASE("a choice by condition") {
