@@ -265,7 +265,7 @@ struct Backward {
           const double size = static_cast<double>(n);
           T* const to = gx.place(at, result.get());
           const double constant = mean != nullptr ? inv * sum / size : 0;
-          loops.row_grad(from, gradient, gamma + channel, m, inv, inv * inv * inv * products / size, constant, to, n);
+          loops.row_grad(from, gradient, gamma + channel, m, inv, inv * inv * products / size, constant, to, n);
           gx.write(at, n, to);
         }
         loops.row_parameter_grad(from, gradient, m, inv, n, sums.second(part) + channel, sums.first(part) + channel);
@@ -468,7 +468,7 @@ void normalize_vectors(const kernels::L2NormalizationOptions& options, const Arr
         const T* const gradient = gradients.read(row * n, n, wide_gradient.get());
         loops.row_dots(from, gradient, n, &squares, &other);
         const double norm = std::sqrt(squares), factor = 1 / (norm + options.eps);
-        const double along = norm == 0 ? 0 : other / norm * factor * factor;
+        const double along = norm == 0 ? 0 : other / norm * factor;
         loops.row_difference(gradient, factor, from, along, to, n);
       } else {
         loops.row_moments(from, 0, n, &other, &squares);

@@ -195,9 +195,9 @@ void row_grad(const void* in, const void* gradients, const void* gammas, double 
   const T* const gamma = static_cast<const T*>(gammas);
   T* const gx = static_cast<T*>(out);
   const T mean = static_cast<T>(row_mean), a = static_cast<T>(row_a), b = static_cast<T>(row_b);
-  const T d = static_cast<T>(row_d - (row_mean - static_cast<double>(mean)) * row_b);
+  const T d = static_cast<T>(row_d - (row_mean - static_cast<double>(mean)) * row_b * row_a);
 #pragma omp simd
-  for (i64 i = 0; i < n; ++i) gx[i] = (gy[i] * gamma[i] * a - (x[i] - mean) * b) - d;
+  for (i64 i = 0; i < n; ++i) gx[i] = (gy[i] * gamma[i] - (x[i] - mean) * b) * a - d;
 }
 
 template <class T>
@@ -244,12 +244,12 @@ void row_scale(const void* in, double factor, void* out, i64 n) {
 }
 
 template <class T>
-void row_difference(const void* gradients, double factor, const void* in, double other, void* out, i64 n) {
+void row_difference(const void* gradients, double factor, const void* in, double along, void* out, i64 n) {
   const T *const gy = static_cast<const T*>(gradients), *const x = static_cast<const T*>(in);
   T* const gx = static_cast<T*>(out);
-  const T a = static_cast<T>(factor), b = static_cast<T>(other);
+  const T a = static_cast<T>(factor), b = static_cast<T>(along);
 #pragma omp simd
-  for (i64 i = 0; i < n; ++i) gx[i] = gy[i] * a - x[i] * b;
+  for (i64 i = 0; i < n; ++i) gx[i] = (gy[i] - x[i] * b) * a;
 }
 
 /// total[c] = the sum of padded[c .. c + 2 reach].

@@ -42,7 +42,7 @@ struct PixelNormalizationLoop {
   /// *sum = sum(gy gamma), *products = sum(gy gamma (x - mean)).
   void (*row_products)(const void* x, double mean, const void* gy, const void* gamma, i64 n, double* sum,
                        double* products);
-  /// gx = gy gamma a - (x - mean) b - d.
+  /// gx = (gy gamma - (x - mean) b) a - d.
   void (*row_grad)(const void* x, const void* gy, const void* gamma, double mean, double a, double b, double d,
                    void* gx, i64 n);
   /// ggamma[i] += gy (x - mean) inv_std, gbeta[i] += gy.
@@ -53,8 +53,8 @@ struct PixelNormalizationLoop {
   void (*row_dots)(const void* x, const void* gy, i64 n, double* squares, double* dot);
   /// y = x factor.
   void (*row_scale)(const void* x, double factor, void* y, i64 n);
-  /// gx = gy factor - x other.
-  void (*row_difference)(const void* gy, double factor, const void* x, double other, void* gx, i64 n);
+  /// gx = (gy - x along) factor.
+  void (*row_difference)(const void* gy, double factor, const void* x, double along, void* gx, i64 n);
 
   // Local responses, each pixel by itself. workspace: block (3 n + 2 reach) elements.
 

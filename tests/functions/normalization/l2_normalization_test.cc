@@ -70,6 +70,12 @@ TEST_CASE("normalize: squares beyond the range of the dtype") {
       const Array x = uniform({2, n}, -2, 2).astype(dtype);
       const Array large = (x.astype(Dtype::float64) * 0x1p+100).astype(dtype);
       check_close(F::normalize(large, 0), {2, n}, F::normalize(x.astype(Dtype::float64), 0).to_vector<double>());
+      const Array gy = uniform({2, n}, -1, 1, 4).astype(dtype);
+      const auto gradient_in = [&](Dtype in) {
+        const Variable v(large.astype(in));
+        return array(gradient(F::normalize(v, 0), v, gy.astype(in)), {2, n}) * 0x1p+100;
+      };
+      check_close(gradient_in(dtype).astype(dtype), {2, n}, gradient_in(Dtype::float64).to_vector<double>(), 4);
     }
   }
 }

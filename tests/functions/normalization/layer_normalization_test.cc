@@ -63,6 +63,13 @@ TEST_CASE("layer_normalization: squares beyond the range of the dtype") {
       const Array x = (uniform({2, n}, -2, 2) * 0x1p+100).astype(dtype);
       const Array gamma = uniform({n}, 0.5, 1.5, 2).astype(dtype), beta = uniform({n}, -1, 1, 3).astype(dtype);
       check_close(F::layer_normalization(x, gamma, beta), {2, n}, layer_reference(x, gamma, beta, 1e-5), 4);
+      const Array gy = uniform({2, n}, -1, 1, 4).astype(dtype);
+      const auto gradient_in = [&](Dtype in) {
+        const Variable v(x.astype(in));
+        return array(gradient(F::layer_normalization(v, gamma.astype(in), beta.astype(in)), v, gy.astype(in)), {2, n}) *
+               0x1p+100;
+      };
+      check_close(gradient_in(dtype).astype(dtype), {2, n}, gradient_in(Dtype::float64).to_vector<double>(), 4);
     }
   }
 }

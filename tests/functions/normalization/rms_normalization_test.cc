@@ -84,6 +84,12 @@ TEST_CASE("rms_normalization: squares beyond the range of the dtype") {
       const Array x = (uniform({2, n}, -2, 2) * 0x1p+100).astype(dtype),
                   gamma = uniform({n}, 0.5, 1.5, 2).astype(dtype);
       check(x, gamma, 1e-5);
+      const Array gy = uniform({2, n}, -1, 1, 4).astype(dtype);
+      const auto gradient_in = [&](Dtype in) {
+        const Variable v(x.astype(in));
+        return array(gradient(F::rms_normalization(v, gamma.astype(in)), v, gy.astype(in)), {2, n}) * 0x1p+100;
+      };
+      check_close(gradient_in(dtype).astype(dtype), {2, n}, gradient_in(Dtype::float64).to_vector<double>(), 4);
     }
   }
 }
