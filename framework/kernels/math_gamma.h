@@ -41,7 +41,8 @@ KUSARI_LONG_HOST_DEVICE double scaled_power(double a, double s, double log_facto
   return log_factor == 0.0 ? pow(a, -s) : exp(log_factor - s * log(a));
 }
 
-/// The Hurwitz zeta function for s > 1 and q > 0, within 12 ulp; or, within 1e-12, exp(log_factor) times it.
+/// The Hurwitz zeta function for s > 1 and q > 0, within 12 ulp; or exp(log_factor) times it, as exact as the
+/// difference of log_factor and s log(q) is.
 KUSARI_LONG_HOST_DEVICE double zeta_of_positive(double s, double q, double log_factor = 0.0) {
   if (q == Real<double>::kInfinity) return 0.0;
   // Euler's and Maclaurin's sum from an a that makes its terms shrink at once.
@@ -50,7 +51,8 @@ KUSARI_LONG_HOST_DEVICE double zeta_of_positive(double s, double q, double log_f
   for (; a < first; a += 1.0) {
     const double term = scaled_power(a, s, log_factor);
     sum += term;
-    if (term <= 0x1p-54 * sum) return sum;
+    // NaN ends it too, and an a that stays as it is.
+    if (!(term > 0x1p-54 * sum) || a >= 0x1p53) return sum;
   }
   // B(2k) / (2k)!
   const double c[] = {1.0 / 12,

@@ -141,6 +141,9 @@ TEST_CASE_TEMPLATE("special functions: ends of domains", T, float, double) {
   CHECK(is_nan(km::polygamma(T(1), nan)));
   CHECK(km::polygamma(T(0), T(1)) == km::digamma(T(1)));
   CHECK(km::polygamma(T(2), T(0)) == -infinity);
+  for (const T n : {T(1e17), T(1e38), std::numeric_limits<T>::max()}) {  // these end at all
+    for (const T x : {T(1), n / 2, n / 1000, std::numeric_limits<T>::max()}) km::polygamma(n, x);
+  }
   CHECK(km::erfcx(infinity) == 0);
   CHECK(km::erfcx(-infinity) == infinity);
   CHECK(km::erfcx(T(0)) == 1);
