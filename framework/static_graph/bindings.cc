@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <atomic>
+#include <mutex>
 #include <unordered_set>
 #include <utility>
 
+#include "kusari/framework/core/fork_safe.h"
 #include "kusari/framework/links/link_walk.h"
 #include "kusari/framework/static_graph/instance.h"
 
@@ -33,7 +35,34 @@ std::vector<uint64_t> parts_of(Link& model) {
   return result;
 }
 
-// Whether no other array has the storage of `view`, which nobody else has a handle of.
+/// Views that recordings have of memory that was there before: one of each storage, which counts one reference for
+/// them.
+class SharedViews {
+ public:
+  [[gnu::noinline]] std::shared_ptr<const Array> of(const Array& array) {
+    const uint64_t id = array.storage().id;
+    const std::scoped_lock lock(mutex_);
+    std::erase_if(views_, [](const Known& known) { return known.view.expired(); });
+    for (const Known& known : views_) {
+      if (known.storage_id != id) continue;
+      if (std::shared_ptr<const Array> view = known.view.lock()) return view;
+    }
+    auto view = std::make_shared<const Array>(array.as_strided(array.shape(), array.strides()));
+    views_.push_back({id, view});
+    return view;
+  }
+
+ private:
+  struct Known {
+    uint64_t storage_id;
+    std::weak_ptr<const Array> view;
+  };
+  ForkSafeMutex mutex_;
+  std::vector<Known> views_;
+};
+constinit Lazy<SharedViews> shared_views;
+
+// Whether only recordings have the storage of `view`, which is shared_views'.
 bool is_alone(const Array& view) noexcept { return view.storage().references.load(std::memory_order_acquire) == 1; }
 
 std::string quoted(const VariableNode& node) {
@@ -71,9 +100,10 @@ Bindings::Bindings(Recording& recording, Link* model, Anatomy anatomy)
     first_of_slot_.push_back(first);
   }
   for (Recording::External& external : recording.externals) {
-    const Array view = external.array.as_strided(external.array.shape(), external.array.strides());
+    std::shared_ptr<const Array> view = shared_views->of(external.array);
     external.array = Array();
-    externals_.push_back({view, external.slot, external.is_constant || is_alone(view), false});
+    const bool is_ours = external.is_constant || is_alone(*view);
+    externals_.push_back({std::move(view), external.slot, is_ours, false});
   }
   recording.externals.clear();
   std::unordered_set<SlotIndex> written;
@@ -102,7 +132,7 @@ void Bindings::find_members(Link* model) {
         const auto& array = *static_cast<const Array*>(LinkWalk::at(link, member));
         if (!array.is_defined()) return;
         for (External& external : externals_) {
-          if (&external.array.storage() != &array.storage()) continue;
+          if (&external.array->storage() != &array.storage()) continue;
           members_.push_back({nullptr, nullptr, &array, array.storage().id});
           external.is_member = true;
         }
@@ -150,7 +180,7 @@ std::string Bindings::changed(Link* model) {
   }
   for (const External& external : externals_) {
     if (external.is_member || external.is_held_by_us_alone) continue;
-    if (is_alone(external.array)) return "an array that the call used is gone";
+    if (is_alone(*external.array)) return "an array that the call used is gone";
   }
   return {};
 }
@@ -166,14 +196,14 @@ bool Bindings::writes_into(std::span<const Variable> inputs) const noexcept {
     if (!input.is_defined()) return false;
     const auto* const storage = &input.array().storage();
     return std::any_of(written_externals_.begin(), written_externals_.end(),
-                       [&](size_t i) { return &externals_[i].array.storage() == storage; }) ||
+                       [&](size_t i) { return &externals_[i].array->storage() == storage; }) ||
            std::any_of(written_leaves_.begin(), written_leaves_.end(),
                        [&](size_t i) { return &leaves_[i].node->array.storage() == storage; });
   });
 }
 
 void Bindings::bind_externals(Instance& instance) const {
-  for (const External& external : externals_) instance.bind(external.slot, external.array);
+  for (const External& external : externals_) instance.bind(external.slot, *external.array);
 }
 
 const Recording::Leaf* Bindings::replaced_leaf(const Instance& instance) const {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <string>
 #include <vector>
@@ -44,8 +45,8 @@ class KUSARI_API Bindings {
   /// Empty while the recording still describes what the call would do. Otherwise what has changed, for messages: "a
   /// parameter ('W') has another shape". `model`: where the link is now.
   std::string changed(Link* model);
-  /// Whether it uses arrays that are no members of a model. That they were replaced shows by nobody else holding them,
-  /// which takes that no other recording does.
+  /// Whether it uses arrays that are no members of a model. That they were replaced shows by nobody but recordings
+  /// holding them.
   bool watches_arrays() const noexcept;
   /// Whether a call would write where one of its arguments lies. Passes change the order of kernels as if it did not.
   bool writes_into(std::span<const Variable> inputs) const noexcept;
@@ -67,7 +68,7 @@ class KUSARI_API Bindings {
     uint64_t storage_id;
   };
   struct External {
-    Array array;  // the only view of ours, so that its storage counts one reference for all of us
+    std::shared_ptr<const Array> array;  // the only view of all recordings: its storage counts one reference for them
     SlotIndex slot;
     bool is_held_by_us_alone;  // from the beginning
     bool is_member;

@@ -271,6 +271,25 @@ TEST_CASE("static_graph: arrays that the call reads from around it") {
   }
 }
 
+TEST_CASE("static_graph: an array that several recordings read, of one graph or more, is replaced") {
+  Array scale = full({3}, 1, Dtype::float32);
+  const auto function = [&](const Variable& x) { return F::tanh(x) * scale; };
+  auto graph = static_graph(function), other = static_graph(function);
+  const auto guard = no_backprop_mode();
+  for (const double value : {2.0, 3.0, 4.0}) {
+    scale = full({3}, value, Dtype::float32);
+    for (int i = 0; i < 3; ++i) {
+      for (const int64_t rows : {1, 2}) {
+        const Variable x = F::reshape(ramp(3 * rows, i + 1), {rows, 3});
+        const std::vector<float> expected = function(x).to_vector<float>();
+        CHECK(graph(x).to_vector<float>() == expected);
+        CHECK(other(x).to_vector<float>() == expected);
+      }
+    }
+  }
+  CHECK(graph.summary().find("define-by-run") == std::string::npos);
+}
+
 TEST_CASE("static_graph: a variable without gradient may get another array while somebody keeps the old one") {
   Variable weight(full({3}, 2, Dtype::float32), false);
   const auto function = [&](const Variable& x) { return F::tanh(x) * weight; };
