@@ -327,6 +327,21 @@ TEST_CASE("static_graph: an argument in memory that the call writes") {
   }
 }
 
+TEST_CASE("static_graph: a backward from a result that none has come to before") {
+  const auto function = [](const Variable& x) { return Variables(F::tanh(x), x * x); };
+  auto graph = static_graph(function);
+  for (int i = 0; i < 3; ++i) F::sum(graph(ramp(3, i))[0]).backward();
+  const auto loss = [](const Variables& y) { return F::sum(y[0] + y[1]); };
+  CHECK_THROWS_WITH_AS(loss(graph(ramp(3, 1))).backward(),
+                       Contains("backward reaches output 1, which it did not when the call was recorded"), StateError);
+  for (int i = 0; i < 3; ++i) {
+    Variable x = ramp(3, i), z = ramp(3, i);
+    loss(graph(x)).backward();
+    loss(function(z)).backward();
+    CHECK(x.grad().to_vector<float>() == z.grad().to_vector<float>());
+  }
+}
+
 TEST_CASE("static_graph: a parameter that gets another array before backward comes") {
   Parameter weight(full({3}, 2, Dtype::float32));
   const auto function = [&](const Variable& x) { return F::tanh(x * weight); };
