@@ -96,9 +96,15 @@ void StaticStep::update(Optimizer& optimizer, std::span<const Variable> inputs) 
     const auto scope = OptimizerAccess::changing_forward_scope(optimizer);
     return graphs::Surroundings::now();
   }();
+  const auto replay = [&] {
+    graphs::ScopedStates scope(states, all.subspan(inputs.size()));
+    const bool is_done = my.whole.replay(step, all, surroundings);
+    scope.keep();
+    return is_done;
+  };
   const bool exchanges = OptimizerAccess::exchanges(optimizer);
   const int stage = exchanges ? my.whole.stage(step, all, surroundings) : 0;
-  if (!exchanges && my.whole.replay(step, all, surroundings)) return;
+  if (!exchanges && replay()) return;
   if (stage == 0 && my.has_obstacle(optimizer)) return update_alone();
   if (!exchanges) return my.whole.run(step, all, surroundings);
   if (OptimizerAccess::needs_plain_step(optimizer)) return Call::step(&call, all);
@@ -106,7 +112,7 @@ void StaticStep::update(Optimizer& optimizer, std::span<const Variable> inputs) 
   const Agreed agreed = OptimizerAccess::begin_static_step(optimizer, stage);
   if (agreed == Agreed::replayed) {
     const auto scope = OptimizerAccess::rank_scope(optimizer);
-    my.whole.replay(step, all, surroundings);
+    replay();
   } else if (agreed == Agreed::recorded && stage == 0) {
     my.whole.run(step, all, surroundings);
   } else {

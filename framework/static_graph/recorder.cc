@@ -484,6 +484,7 @@ Recording Recorder::finish() {
     std::erase_if(known_, [&](const auto& entry) {
       const Known& known = entry.second;
       if (known.storage == nullptr || known.slot == kNoSlot) return true;
+      if (kind_of(known.slot) == Slot::Kind::input && kept_slots.contains(known.slot)) return true;
       if (known.lent != nullptr && !kept_slots.contains(known.slot))
         return known.storage->references.load() <= known.lent->load();
       return slots[static_cast<size_t>(known.slot)].exported != Export::none;

@@ -1,10 +1,12 @@
 #include <bit>
 #include <cstdint>
+#include <limits>
 #include <vector>
 
 #include <doctest/doctest.h>
 
 #include "kusari/framework/core/config.h"
+#include "kusari/framework/core/error.h"
 #include "kusari/framework/functions/loss/softmax_cross_entropy.h"
 #include "kusari/framework/functions/math/basic_math.h"
 #include "kusari/framework/links/connection/embed_id.h"
@@ -131,6 +133,53 @@ TEST_CASE("steps of training that carry a state are replayed as a whole") {
     for (const auto& [path, state] : states(recorded)) CHECK(state->is_defined());
   }
   CHECK(step.replays() >= 4);
+}
+
+TEST_CASE("steps that leave a state alone are replayed, and keep it") {
+  struct Two : Chain {
+    Two() : lstm{*this, "lstm", 4, 5}, out{*this, "out", 4, 3} {}
+    Child<L::LSTM> lstm;
+    Child<L::Linear> out;
+  } model;
+  optimizers::MomentumSGD optimizer(0.1);
+  optimizer.setup(model);
+  model.lstm.set_state(Variable(full({2, 5}, 3, Dtype::float32), false), Variable(ones({2, 5}), false));
+  const auto state = bits(model.lstm.c.array());
+  const auto loss_of = [&](Optimizer&, std::span<const Variable> x) {
+    return functions::softmax_cross_entropy(model.out(x[0]), x[1]);
+  };
+  updaters::StaticStep step({}, loss_of, false);
+  for (int round = 0; round < 6; ++round) {
+    const Variable x[] = {Variable(ones({3, 4}), false), words(0)};
+    if (round == 4) model.lstm.h = model.lstm.c;
+    step.update(optimizer, x);
+    CHECK(bits(model.lstm.c.array()) == state);
+    CHECK((bits(model.lstm.h.array()) == state) == (round >= 4));
+  }
+  CHECK(step.replays() >= 4);
+}
+
+TEST_CASE("a step whose replay fails leaves the state as it was") {
+  Lm model;
+  optimizers::MomentumSGD optimizer(0.1);
+  optimizer.setup(model);
+  updaters::StaticStep step(
+      {}, [&](Optimizer&, std::span<const Variable> x) { return functions::softmax_cross_entropy(model(x[0]), x[1]); },
+      false);
+  const auto update = [&](int round) {
+    const Variable x[] = {words(round), words(round + 1)};
+    step.update(optimizer, x);
+  };
+  for (int round = 0; round < 4; ++round) update(round);
+  CHECK(step.replays() >= 2);
+  const auto before = all_bits(model);
+  optimizer.lr = std::numeric_limits<double>::quiet_NaN();
+  CHECK_THROWS_AS(update(4), ValueError);
+  CHECK(all_bits(model) == before);
+  CHECK(optimizer.t() == 4);
+  optimizer.lr = 0.1;
+  for (int round = 4; round < 7; ++round) update(round);
+  CHECK(optimizer.t() == 7);
 }
 
 TEST_CASE("a call that fails leaves the state as it was") {
