@@ -174,8 +174,7 @@ void Optimizer::Step::run_guarded(const Array& guard, const Array& loss_scale) {
   list_stepped();
   call_hooks(HookTiming::pre);
   prepare_clocks();  // of what hooks have frozen or thawed
-  count_attempt();
-  update_parameters();
+  count_and_update();
   if (guard_.is_defined()) {
     impl_.last->update(guard_);
     if (!impl_.is_fixed) impl_.seed = Array();
@@ -196,8 +195,7 @@ void Optimizer::Step::run_as_chainer() {
     unscale(true);
     list_stepped();
     prepare_clocks();
-    count_attempt();
-    update_parameters();
+    count_and_update();
   } else {
     impl_.clock.count_attempt();
     entries_.clear();  // nothing was updated
@@ -328,6 +326,20 @@ void Optimizer::Step::prepare_clocks() {
     } else if (guard_.is_defined()) {
       entry.rule->clock.follow(impl_.last);
     }
+  }
+}
+
+// What fails is no step.
+void Optimizer::Step::count_and_update() {
+  count_attempt();
+  try {
+    update_parameters();
+  } catch (...) {
+    impl_.clock.take_back_attempt();
+    for (const Entry& entry : entries_) {
+      if (entry.is_updated()) entry.rule->clock.take_back_attempt();
+    }
+    throw;
   }
 }
 

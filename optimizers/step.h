@@ -54,6 +54,7 @@ class Optimizer::Step {
   void call_rule_hooks(HookTiming timing, Entry& entry);
   void prepare_clocks();
   void count_attempt();
+  void count_and_update();
   void prepare_states(detail::KernelRule& rule, const Array& array) const;
   const Array& updated(size_t i) const { return parts_.empty() ? entries_[i].stepped->array() : parts_[i].updated; }
   const Array& gradient(size_t i) const {

@@ -524,6 +524,28 @@ TEST_CASE("update refuses a loss that gives no parameter a gradient") {
   CHECK(model.a.to_vector<double>() != before);
 }
 
+TEST_CASE("an update that throws is no step") {
+  for (const bool scales : {false, true}) {
+    CAPTURE(scales);
+    Pair model, other;
+    optimizers::Adam optimizer, plain;
+    optimizer.setup(model);
+    plain.setup(other);
+    if (scales) optimizer.loss_scaling({.scale = 8});
+    const Variable x(array<double>({1, 2, 3}, test_device()), false);
+    for (int step = 0; step < 3; ++step) {
+      optimizer.alpha = std::numeric_limits<double>::quiet_NaN();
+      CHECK_THROWS_AS(optimizer.update(model, x), ValueError);
+      CHECK(optimizer.t() == step);
+      CHECK(model.a.update_rule().t() == step);
+      optimizer.alpha = plain.alpha;
+      optimizer.update(model, x);
+      plain.update(other, x);
+    }
+    check_values(model.a.array(), other.a.to_vector<double>());
+  }
+}
+
 TEST_CASE("hyperparameters by name") {
   optimizers::Adam optimizer;
   optimizer.hyperparameter("alpha") = 0.5;
