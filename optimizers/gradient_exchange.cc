@@ -223,8 +223,8 @@ std::vector<bool> GradientExchange::share_state(Optimizer& optimizer, bool with_
   return has_parameters;
 }
 
-bool GradientExchange::must_share(std::span<Parameter* const> parameters) const {
-  return must_share_ || structure_of(parameters) != shared_structure_;
+bool GradientExchange::has_new_parameters(std::span<Parameter* const> parameters) const {
+  return structure_of(parameters) != shared_structure_;
 }
 
 bool GradientExchange::run_once(Optimizer& optimizer, std::span<Parameter* const> parameters) {
@@ -347,7 +347,7 @@ detail::FinalLeaves* GradientExchange::begin_backward(Optimizer& optimizer, std:
     find_devices_ahead(*step_, parameters);
     plan_ahead(*step_, optimizer, parameters);
     if (GraphCapture::current() != nullptr) return nullptr;  // replays start buckets where they have come to
-    if (must_share(parameters) || others_must_share(*step_)) return nullptr;
+    if (must_share_ || has_new_parameters(parameters) || others_must_share(*step_)) return nullptr;
     for (const GradientBucket& bucket : step_->buckets) members.push_back(bucket.members());
   }
   early_ = std::make_unique<Early>(*this, *step_, members);

@@ -112,14 +112,13 @@ class KUSARI_API GradientExchange : public std::enable_shared_from_this<Gradient
 
   /// Why that cannot be; empty: it can.
   std::string obstacle() const;
-  /// The same for this step alone: parameters have yet to be shared.
-  bool must_share(std::span<Parameter* const> parameters) const;
   /// What becomes of a step.
   enum class StaticStep : uint8_t { plain, recorded, replayed, forgotten };
-  /// Before the forward computation of a step that may be a static graph: hears from all ranks. All replay theirs if
-  /// each can, and none of them otherwise; plain: it cannot be recorded either. `stage`: how far a device has got with
-  /// a graph of its own of the recorded step, 0: there is none; ranks that are at different stages forget what is
-  /// recorded, since what devices do among themselves is in the graphs of all ranks, or of none. Collective.
+  /// Before the forward computation of a step that may be a static graph on some rank: hears from all ranks, unless
+  /// there is an obstacle or parameters are new, as on all of them. All replay theirs if each can, and none of them
+  /// otherwise; plain: it cannot be recorded either. `stage`: how far a device has got with a graph of its own of the
+  /// recorded step, 0: there is none; ranks that are at different stages forget what is recorded, since what devices do
+  /// among themselves is in the graphs of all ranks, or of none. Collective.
   StaticStep begin_static_step(Optimizer& optimizer, std::span<Parameter* const> parameters, int stage);
   /// Whether a step has drawn random numbers that are the same on all ranks.
   void note_draws(bool has_drawn) noexcept { draws_in_steps_ = draws_in_steps_ || has_drawn; }
@@ -135,6 +134,7 @@ class KUSARI_API GradientExchange : public std::enable_shared_from_this<Gradient
   class Early;
   class Recorded;
 
+  bool has_new_parameters(std::span<Parameter* const> parameters) const;
   uint64_t flags_of(Optimizer& optimizer) const;
   Word own_word(std::span<Parameter* const> parameters, uint64_t flags, int stage) const;
   std::unique_ptr<Step> begin_step(std::span<Parameter* const> parameters, uint64_t flags, int stage = 0);

@@ -235,11 +235,8 @@ bool OptimizerAccess::exchanges(const Optimizer& optimizer) noexcept {
   return exchange != nullptr && exchange->group().size() > 1;
 }
 
-// What a hook may do shows in a step that is not recorded.
-bool OptimizerAccess::needs_plain_step(Optimizer& optimizer) {
-  Optimizer::Impl& impl = *optimizer.impl_;
-  impl.refresh();
-  return impl.exchanged_settings != impl.settings || impl.exchange->must_share(impl.all_parameters());
+bool OptimizerAccess::has_new_settings(const Optimizer& optimizer) noexcept {
+  return optimizer.impl_->exchanged_settings != optimizer.impl_->settings;
 }
 
 GradientExchange::StaticStep OptimizerAccess::begin_static_step(Optimizer& optimizer, int stage) {
@@ -252,3 +249,4 @@ Optimizer::ForwardScope OptimizerAccess::rank_scope(const Optimizer& optimizer) 
 }
 
 }  // namespace kusari::detail
+  impl.refresh();

@@ -86,10 +86,11 @@ struct KUSARI_API OptimizerAccess {
   /// What a replay opens around itself to find the settings of the forward computation: the forward scope, unless that
   /// is known to be the same each time.
   static std::shared_ptr<void> changing_forward_scope(const Optimizer& optimizer);
-  /// Whether gradients are exchanged with other processes. Then, for each step: whether it can be no static graph yet;
-  /// if not, what all ranks do; and what a replay opens around itself: this rank's random numbers.
+  /// Whether gradients are exchanged with other processes. Then, for each step: whether hooks, observers or options are
+  /// new, so that what they do must show in a step that is not recorded; what all ranks do; and what a replay opens
+  /// around itself: this rank's random numbers.
   static bool exchanges(const Optimizer& optimizer) noexcept;
-  static bool needs_plain_step(Optimizer& optimizer);
+  static bool has_new_settings(const Optimizer& optimizer) noexcept;
   static GradientExchange::StaticStep begin_static_step(Optimizer& optimizer, int stage);
   static std::shared_ptr<void> rank_scope(const Optimizer& optimizer);
 

@@ -106,6 +106,7 @@ std::string GradientExchange::obstacle() const {
 GradientExchange::StaticStep GradientExchange::begin_static_step(Optimizer& optimizer,
                                                                  std::span<Parameter* const> parameters, int stage) {
   if (step_ != nullptr && step_->has_words) return StaticStep::plain;  // of a forward computation that has failed
+  if (has_new_parameters(parameters) || !obstacle().empty()) return StaticStep::plain;
   step_ = begin_step(parameters, Word::kIsStatic | (stage > 0 ? uint64_t{Word::kReplays} : 0), stage);
   const std::vector<Word> words = wait_for_words(*step_);
   check_words(optimizer, words, parameters);

@@ -87,7 +87,11 @@ void StaticStep::update(Optimizer& optimizer, std::span<const Variable> inputs) 
   if (!my.cache.is_on()) return Call::step(&call, inputs);
   const std::span<Variable* const> states = my.states.of(&optimizer.target());
   const auto update_alone = [&] { optimizer.update([&] { return loss(optimizer, inputs); }); };
-  if (!my.obstacle.empty() && my.settings == OptimizerAccess::settings(optimizer)) return update_alone();
+  const bool exchanges = OptimizerAccess::exchanges(optimizer);
+  if (!my.obstacle.empty() && my.settings == OptimizerAccess::settings(optimizer)) {
+    if (exchanges) OptimizerAccess::begin_static_step(optimizer, 0);  // for ranks that have no obstacle
+    return update_alone();
+  }
   call.states = states;
   const graphs::StepGraph::Step step{&Call::step, &call, &optimizer.target(), my.calls_others, !states.empty()};
   const Variables with_states = graphs::with_states(inputs, states);
@@ -102,18 +106,20 @@ void StaticStep::update(Optimizer& optimizer, std::span<const Variable> inputs) 
     scope.keep();
     return is_done;
   };
-  const bool exchanges = OptimizerAccess::exchanges(optimizer);
   const int stage = exchanges ? my.whole.stage(step, all, surroundings) : 0;
   if (!exchanges && replay()) return;
-  if (stage == 0 && my.has_obstacle(optimizer)) return update_alone();
+  if (stage == 0 && my.has_obstacle(optimizer)) {
+    if (exchanges) OptimizerAccess::begin_static_step(optimizer, 0);
+    return update_alone();
+  }
   if (!exchanges) return my.whole.run(step, all, surroundings);
-  if (OptimizerAccess::needs_plain_step(optimizer)) return Call::step(&call, all);
+  const bool is_new = OptimizerAccess::has_new_settings(optimizer);
   using Agreed = GradientExchange::StaticStep;
   const Agreed agreed = OptimizerAccess::begin_static_step(optimizer, stage);
   if (agreed == Agreed::replayed) {
     const auto scope = OptimizerAccess::rank_scope(optimizer);
     replay();
-  } else if (agreed == Agreed::recorded && stage == 0) {
+  } else if (agreed == Agreed::recorded && stage == 0 && !is_new) {
     my.whole.run(step, all, surroundings);
   } else {
     if (agreed == Agreed::forgotten) my.whole.clear();

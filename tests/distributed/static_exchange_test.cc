@@ -9,6 +9,7 @@
 
 #include "kusari/framework/core/config.h"
 #include "kusari/framework/core/random.h"
+#include "kusari/framework/distributed/links/multi_node_batch_normalization.h"
 #include "kusari/framework/distributed/multi_node_optimizer.h"
 #include "kusari/framework/functions/math/basic_math.h"
 #include "kusari/framework/functions/noise/dropout.h"
@@ -50,6 +51,7 @@ struct Setting {
   distributed::MultiNodeOptimizerOptions options = {};
   Dtype dtype = Dtype::float32;
   std::optional<Dtype> wire = std::nullopt;
+  bool synchronizes = false;  // batch normalization
 };
 
 struct Outcome {
@@ -70,11 +72,12 @@ std::vector<Outcome> train(int ranks, bool is_static, const Setting& setting,
   return on_ranks<Outcome>(ranks, [&](Communicator& world) {
     const Communicator comm(world.shared_group(), "auto", {.allreduce_grad_dtype = setting.wire});
     auto model = links::classifier(DroppedMlp());
+    if (setting.synchronizes) distributed::synchronize_batch_normalizations(model, comm);
     auto optimizer = create_multi_node_optimizer(optimizers::Adam(), comm, setting.options);
     optimizer.setup(model);
     if (setting.prepare) setting.prepare(optimizer);
     updaters::StaticStep step(
-        StaticGraphOptions{.name = "step"},
+        StaticGraphOptions{.name = "step", .fallback = setting.synchronizes},
         [](Optimizer& of, std::span<const Variable> inputs) { return of.call_target(inputs); }, false);
     for (int number = 0; number < kSteps; ++number) {
       if (also) also(number, world, optimizer);
@@ -170,6 +173,16 @@ TEST_CASE("static graphs on several ranks: all replay, or none does") {
     CHECK(outcomes[0].values != plain[0].values);
     CHECK(outcomes[0].replays == outcomes[1].replays);
     CHECK(outcomes[0].replays >= 4);
+  }
+  SUBCASE("the same two, in models whose forward computations exchange something") {
+    const Setting setting{.name = "synchronized", .synchronizes = true};
+    std::shared_ptr<const void> observation;
+    const auto also = [&](int step, Communicator& comm, Optimizer& of) {
+      if (step == 4 && comm.rank() == 1) observation = of.observe_gradients([](std::span<Parameter* const>) {});
+      if (step == 7 && comm.rank() == 1) observation = nullptr;
+      if (step == 9 && comm.rank() == 0) detail::OptimizerAccess::exchange(of)->request_sharing();
+    };
+    check_same(train(2, true, setting, also), train(2, false, setting));
   }
   SUBCASE("a hook that draws random numbers, the same on all ranks") {
     const Setting noise{"noise", [](Optimizer& of) { of.add_hook(optimizer_hooks::GradientNoise(0.01)); }};
