@@ -17,7 +17,7 @@ using detail::WrittenState;
 namespace {
 
 /// A gradient, and what it was multiplied by, which set_grad does not know.
-void replace_gradient(Parameter& parameter, const Array& gradient, const GradientScale& scale) {
+void replace_gradient(Variable& parameter, const Array& gradient, const GradientScale& scale) {
   parameter.set_grad(gradient);
   if (scale == GradientScale()) return;
   auto& saved = parameter.node()->saved_state();
@@ -25,9 +25,9 @@ void replace_gradient(Parameter& parameter, const Array& gradient, const Gradien
   saved.device_loss_scale = scale.device;
 }
 
-WrittenState written_state(const Parameter& parameter) {
-  if (parameter.node()->grad == nullptr) return {0, 0, parameter.dtype()};
-  return WrittenState::of(detail::gradient_of(parameter));
+WrittenState written_state(const Variable& parameter) {
+  const detail::VariableNode* const gradient = parameter.node()->grad;
+  return gradient == nullptr ? WrittenState{0, 0, parameter.dtype()} : WrittenState::of(gradient->array);
 }
 
 }  // namespace
@@ -36,6 +36,10 @@ GradientBucket::GradientBucket(std::vector<Parameter*> members, Dtype wire, std:
     : members_{std::move(members)}, wire_{wire}, detail_{std::move(text)} {
   for (const Parameter* const parameter : members_) size_ += parameter->size();
 }
+
+GradientBucket::GradientBucket(GradientBucket&&) noexcept = default;
+GradientBucket& GradientBucket::operator=(GradientBucket&&) noexcept = default;
+GradientBucket::~GradientBucket() = default;
 
 int GradientBucket::operations() const { return AllReduce::operations(size_, wire_); }
 
@@ -60,6 +64,7 @@ const Array& GradientBucket::pack(const ScaleOf& scale_of, const GradientScale& 
     const Array& array = parameter->array();
     views_.push_back(buffer_.slice(0, at, array.size()).as_strided(array.shape(), array.strides()));
     at += array.size();
+    parameters_.push_back(*parameter);
     const WrittenState written = written_state(*parameter);
     if (written.storage == 0) {
       views_.back().fill(0);
@@ -99,8 +104,8 @@ double GradientBucket::finish(const std::vector<double>& weights, Use use) {
 
 void GradientBucket::adopt(Use use) {
   detail::Conversions unpack;
-  for (size_t i = 0; i < members_.size(); ++i) {
-    Parameter& parameter = *members_[i];
+  for (size_t i = 0; i < parameters_.size(); ++i) {
+    Variable& parameter = parameters_[i];
     if (use == Use::unchanged && !(written_state(parameter) == sent_[i].written)) {
       throw StateError("Optimizer::update: the gradient of '" + parameter.name() + "' (" + detail_ +
                        ") has changed after it was sent to the other processes: leave out `overlap` for such models");

@@ -25,7 +25,11 @@ class GradientBucket {
 
   /// `wire`: in what they travel. `detail`: how messages call the bucket.
   GradientBucket(std::vector<Parameter*> members, Dtype wire, std::string detail);
+  GradientBucket(GradientBucket&&) noexcept;
+  GradientBucket& operator=(GradientBucket&&) noexcept;
+  ~GradientBucket();
 
+  /// Until the model is moved.
   const std::vector<Parameter*>& members() const noexcept { return members_; }
   /// Numbers of operations that start() takes.
   int operations() const;
@@ -59,6 +63,7 @@ class GradientBucket {
   };
 
   std::vector<Parameter*> members_;
+  Variables parameters_;  // the same: finish() finds them where they have moved to
   Dtype wire_;
   std::string detail_;
   int64_t size_ = 0;
